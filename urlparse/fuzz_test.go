@@ -1,0 +1,139 @@
+package urlparse
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// strict is the grammar of RFC 1738 section 5, for what String prints.
+var strict = func() *regexp.Regexp {
+	const (
+		uchar = `([a-zA-Z0-9$\-_.+!*'(),]|%[0-9A-F]{2})`
+		label = `[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?` // "_" is ours
+		host  = `((` + label + `\.)*` + label + `\.?|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+|\[[0-9a-f:.]+\])`
+	)
+	return regexp.MustCompile(`^(ftp|ftps|ftpes)://(` + uchar + `*(:` + uchar + `*)?@)?` + host + `(:[1-9][0-9]*)?(/` + uchar + `*)+(;type=[aid])?$`)
+}()
+
+// obviousPassword is the text between the first ":" of the login and the last
+// "@", if no other part of the text holds it, and it is long enough to tell.
+func obviousPassword(in string) string {
+	m := regexp.MustCompile(`(?is)^(?:<?url:)?ftp(?:s|es)?://[^:@/]*:(.*)@`).FindStringSubmatchIndex(in)
+	if m == nil || m[3]-m[2] < 6 {
+		return ""
+	}
+	password := in[m[2]:m[3]]
+	if rest := in[:m[2]] + " " + in[m[3]:]; strings.Contains(rest, password) {
+		return ""
+	}
+	return password
+}
+
+func checkRefusal(t *testing.T, in string, err error) {
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatalf("Parse(%q): %T", in, err)
+	}
+	if e.Column < 1 || e.Column > len(in)+1 {
+		t.Errorf("Parse(%q): column %d", in, e.Column)
+	}
+	text := fmt.Sprintf("%v %q %q", e, e.Input, e.Hint)
+	if password := obviousPassword(in); password != "" && strings.Contains(text, password) {
+		t.Errorf("Parse(%q): %q is in %s", in, password, text)
+	}
+	if strings.ContainsAny(e.Error(), "\r\n\x00\x1b") {
+		t.Errorf("Parse(%q): the message %q is no printable line", in, e.Error())
+	}
+}
+
+func checkOctets(t *testing.T, in string, u *URL) {
+	parts := append([]string{u.User.Value, u.Password.Value, u.Host, u.Name}, u.Dirs...)
+	for _, p := range parts {
+		if strings.ContainsAny(p, "\r\n\x00") {
+			t.Errorf("Parse(%q): a part is %q", in, p)
+		}
+	}
+}
+
+func checkPrinted(t *testing.T, in string, u *URL) {
+	if !strict.MatchString(u.String()) {
+		t.Errorf("Parse(%q): printed as %q, which is not of the grammar", in, u.String())
+	}
+	if got := redact(u.String()); u.Password.Set && !strings.HasPrefix(got, (&URL{Scheme: u.Scheme, User: u.User, Password: u.Password}).loginPrefix(mask)) {
+		t.Errorf("Parse(%q): redact and Redacted differ: %s, %s", in, got, u.Redacted())
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, in := range seeds {
+		f.Add(in)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		u, err := Parser{AllowPort: true}.Parse(in)
+		if err != nil {
+			checkRefusal(t, in, err)
+			return
+		}
+		checkRoundTrip(t, u)
+		checkOctets(t, in, u)
+		checkPrinted(t, in, u)
+		checkRoundTrip(t, u.Child("x/y", TypeDir))
+	})
+}
+
+// FuzzCheck makes values by hand: what Check takes, String and Parse keep.
+func FuzzCheck(f *testing.F) {
+	f.Add("ftp", true, "u", true, "p", "h", 21, "a", "f", byte('d'))
+	f.Add("ftps", true, "", false, "", "::1", 0, "", "", byte(0))
+	f.Add("ftpes", false, "", false, "", "é.example", 0, "/", "x;y", byte('a'))
+	f.Add("ftp", false, "", true, "p@:/", "a@b/c", -1, "\n", "\xff", byte('A'))
+	f.Fuzz(func(t *testing.T, scheme string, hasUser bool, user string, hasPassword bool, password, host string, port int, dir, name string, code byte) {
+		u := &URL{Scheme: Scheme(scheme), User: Text{user, hasUser}, Password: Text{password, hasPassword},
+			Host: host, Port: port, Dirs: []string{dir}, Name: name, Type: Typecode(code)}
+		if err := u.Check(); err != nil {
+			checkRefusal(t, u.String(), err)
+			return
+		}
+		checkRoundTrip(t, u)
+		checkPrinted(t, u.String(), u)
+		checkOctets(t, u.String(), u)
+	})
+}
+
+func FuzzFind(f *testing.F) {
+	for _, in := range seeds {
+		f.Add("x <URL:" + in + "> \"" + in + "\" " + in + "\n" + in)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		line := 1
+		for found, err := range Find(strings.NewReader(text)) {
+			if found.Line < line || found.Line > 1+strings.Count(text, "\n") {
+				t.Errorf("%q: line %d after %d", text, found.Line, line)
+			}
+			line = found.Line
+			if err != nil {
+				var e *Error
+				if !errors.As(err, &e) || found.URL != nil || e.Column < 1 || e.Column > len(text)+1 {
+					t.Errorf("%q: %v, %v", text, found, err)
+				}
+				continue
+			}
+			checkRoundTrip(t, found.URL)
+			checkOctets(t, text, found.URL)
+			if p := found.URL.Password; p.Set && !strings.Contains(found.Text, ":"+mask+"@") {
+				t.Errorf("%q: Text %q", text, found.Text)
+			}
+		}
+	})
+}
+
+var seeds = []string{
+	"", "ftp://h", "ftp://h/", "FTP://u:p@h:2121/a/b;type=D", "ftp://@h/", "ftp://:@h/", "ftp://u:@h//etc/motd", "ftp://u@h/%2Fetc/motd",
+	"ftps://[2001:DB8::1]:990/~joe/é%FF", "ftpes://münchen.example./", "ftp://010.1.1.1/", "ftp://256.1.1.1/", "ftp://127.1/",
+	"URL:ftp://h/a", "<URL:ftp://h/a-\n b;\ttype=a>", "<ftp://h/>", "http://h/", "ftp.example.org:21/pub", `C:\x`, "u:secret@h/f",
+	"ftp://user:pa/ssword@h/f", "ftp://user:pa#ssword@h/", "ftp://user:p@ssword@host/f", "ftp://user:password@ho st/", "ftp://user:password@h:99999/",
+	"ftp://h/a;b/c", "ftp://h/;type=i", "ftp://h/a;type=x", "ftp://h/%0d%0aDELE", "ftp://h/%zz", "ftp://h:25/", "ftp://a/b@host/f", "ftp:h", "ftp//h",
+}

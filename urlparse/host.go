@@ -1,0 +1,200 @@
+package urlparse
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// Limits of domain names, RFC 1123 section 2.1 and RFC 1035 section 2.3.4, in
+// octets of the text.
+const (
+	maxLabel = 63
+	maxName  = 253
+)
+
+// host = hostname | hostnumber
+//
+// RFC 1738 sections 3.1 and 5. The top label tells them apart: it never starts
+// with a digit. Extensions: an IPv6 address in brackets, a name in UTF-8. It
+// returns the form that URL.Host has.
+func host(text part) (string, *fault) {
+	switch {
+	case text.s == "":
+		return "", text.fault(0, "the host is missing", generalHint)
+	case text.s[0] == '[':
+		return ipv6(text)
+	case strings.ContainsFunc(text.s, func(r rune) bool { return r >= utf8.RuneSelf }):
+		return idnHost(text)
+	}
+	if i := strings.IndexFunc(text.s, func(r rune) bool { return !labelOctet(byte(r)) && r != '.' }); i >= 0 {
+		return "", hostOctet(text, i)
+	}
+	if top := topStart(text.s); digit(text.s[top]) {
+		return hostnumber(text)
+	}
+	return hostname(text)
+}
+
+// labelOctet: alphadigit | "-"; "_" is an extension.
+func labelOctet(c byte) bool { return alpha(c) || digit(c) || c == '-' || c == '_' }
+
+// topStart is where the last label begins, a trailing dot left out.
+func topStart(s string) int { return strings.LastIndexByte(strings.TrimSuffix(s, "."), '.') + 1 }
+
+// hostOctet refuses what cannot be in a host, and guesses what was meant.
+func hostOctet(text part, i int) *fault {
+	octet, rest := text.s[i], text.s[i:]
+	if name := forbidden(octet); name != "" {
+		return text.fault(i, name+" cannot be in a host", "")
+	}
+	if octet == '%' {
+		return text.fault(i, "a host takes no percent escapes", decodedHint(text))
+	}
+	hint := ""
+	switch {
+	case octet == ';' || octet == '?':
+		hint = `write "/" before the path, as in /` + rest
+	case octet == '\\':
+		hint = `write "/" in its place`
+	}
+	return text.fault(i, visible(rest[:1])+" cannot stand in a host", hint)
+}
+
+// decodedHint spells a host without its escapes, if that makes it one.
+func decodedHint(text part) string {
+	plain, f := segmentOctets.decode(text)
+	if f == nil && !strings.Contains(plain, "%") {
+		if name, f := host(part{s: plain}); f == nil {
+			return "write " + name
+		}
+	}
+	return ""
+}
+
+// hostname = *[ domainlabel "." ] toplabel, and one trailing dot.
+func hostname(text part) (string, *fault) {
+	name := strings.TrimSuffix(text.s, ".")
+	if len(name) > maxName {
+		return "", text.fault(maxName, "a host name has at most 253 octets", "")
+	}
+	at := 0
+	for label := range strings.SplitSeq(name, ".") {
+		if f := domainlabel(part{label, text.at + at}); f != nil {
+			return "", f
+		}
+		at += len(label) + 1
+	}
+	return strings.ToLower(text.s), nil
+}
+
+// domainlabel = alphadigit | alphadigit *[ alphadigit | "-" ] alphadigit
+//
+// A toplabel is the same, because host has looked at its first octet.
+func domainlabel(text part) *fault {
+	n := len(text.s)
+	switch {
+	case n == 0:
+		return text.fault(0, "a label of the host name is empty", "")
+	case n > maxLabel:
+		return text.fault(maxLabel, "a label of a host name has at most 63 octets", "")
+	case text.s[0] == '-':
+		return text.fault(0, `a label of a host name does not start with "-"`, "")
+	case text.s[n-1] == '-':
+		return text.fault(n-1, `a label of a host name does not end with "-"`, "")
+	}
+	return nil
+}
+
+// hostnumber = digits "." digits "." digits "." digits
+//
+// Each group is a decimal number up to 255, also with leading zeros: they make
+// no octal number here, and are left out of the result.
+func hostnumber(text part) (string, *fault) {
+	groups := strings.Split(text.s, ".")
+	if len(groups) != 4 || !allDigits(strings.Join(groups, "")) {
+		return "", notNumber(text)
+	}
+	at := 0
+	for i, group := range groups {
+		n, err := strconv.ParseUint(group, 10, 8)
+		if err != nil {
+			return "", text.fault(at, "a group of an IPv4 address is 0 to 255", "")
+		}
+		groups[i] = strconv.Itoa(int(n))
+		at += len(group) + 1
+	}
+	return strings.Join(groups, "."), nil
+}
+
+// notNumber refuses a host whose top label starts with a digit and that is no
+// IPv4 address of four groups.
+func notNumber(text part) *fault {
+	hint := ""
+	if trimmed := strings.TrimSuffix(text.s, "."); trimmed != text.s {
+		if name, f := host(part{s: trimmed}); f == nil {
+			hint = "write " + name
+		}
+	} else if allDigits(strings.ReplaceAll(text.s, ".", "")) {
+		hint = "write all four groups, as in 127.0.0.1"
+	}
+	return text.fault(topStart(text.s), "the last label of a host name starts with no digit, and an IPv4 address has four groups of digits", hint)
+}
+
+// ipv6 reads an address in brackets, an extension (RFC 3986 section 3.2.2). A
+// zone means something on one machine only and is refused.
+func ipv6(text part) (string, *fault) {
+	if !strings.HasSuffix(text.s, "]") {
+		return "", text.fault(len(text.s), `"]" is missing behind the IPv6 address`, "")
+	}
+	addr, err := netip.ParseAddr(text.s[1 : len(text.s)-1])
+	if err != nil || !addr.Is6() {
+		return "", text.fault(1, "no IPv6 address is between the brackets", "")
+	}
+	if addr.Zone() != "" {
+		return "", text.fault(strings.IndexByte(text.s, '%'), "an IPv6 address in a URL takes no zone", "write ["+addr.WithZone("").String()+"]")
+	}
+	return addr.String(), nil
+}
+
+// bareIPv6 recognises an address that lacks its brackets.
+func bareIPv6(text part) *fault {
+	addr, err := netip.ParseAddr(text.s)
+	if err != nil || !addr.Is6() || addr.Zone() != "" {
+		return nil
+	}
+	return text.fault(0, "an IPv6 address stands in brackets", "write ["+addr.String()+"]")
+}
+
+// idnProfile maps as for a look-up (UTS 46); hostname judges the result.
+var idnProfile = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.CheckJoiners(true),
+	idna.StrictDomainName(false), idna.Transitional(false))
+
+// idnHost turns a name in UTF-8 into its A-labels, RFC 5890.
+func idnHost(text part) (string, *fault) {
+	for i, r := range text.s {
+		if r == utf8.RuneError && !strings.HasPrefix(text.s[i:], "\uFFFD") {
+			return "", text.fault(i, "the host is not in UTF-8", "")
+		}
+	}
+	ascii, err := idnProfile.ToASCII(text.s)
+	if err != nil {
+		return "", text.fault(0, "the host is no internationalized domain name", "")
+	}
+	name, f := host(part{s: ascii, at: text.at})
+	if f != nil {
+		f.at = text.at // columns of the A-labels are none of the text
+	}
+	return name, f
+}
+
+// canonicalHost is the host as the parser would give it; what is no host stays.
+func canonicalHost(name string) string {
+	if h, f := host(part{s: bracket(name)}); f == nil {
+		return h
+	}
+	return name
+}

@@ -1,0 +1,89 @@
+package urlparse
+
+import (
+	"strconv"
+	"strings"
+)
+
+// login = [ user [ ":" password ] "@" ] hostport
+//
+// RFC 1738 sections 3.1 and 5. The last "@" ends the user name and password,
+// so that the refusal of an unencoded one can point at it.
+func (p Parser) login(u *URL, text part) *fault {
+	at := strings.LastIndexByte(text.s, '@')
+	if at >= 0 {
+		if f := userinfo(u, text.to(at)); f != nil {
+			return f
+		}
+	}
+	f := p.hostport(u, text.from(at+1))
+	if f != nil && f.hint == loginHint && at >= 0 {
+		f.hint = ""
+	}
+	return f
+}
+
+// loginHint is for a port that is no number where no login is before the host.
+const loginHint = "write ftp://user:password@host/ if this is a password"
+
+// userinfo reads user [ ":" password ]. Empty is not absent: section 3.1.
+func userinfo(u *URL, text part) (f *fault) {
+	name, password, found := strings.Cut(text.s, ":")
+	u.User.Set, u.Password.Set = true, found
+	if u.User.Value, f = user(text.to(len(name))); f != nil || !found {
+		return f
+	}
+	u.Password.Value, f = passwordOctets.decode(text.from(len(text.s) - len(password)))
+	return f
+}
+
+// user = *[ uchar | ";" | "?" | "&" | "=" ]; the password is the same.
+func user(text part) (string, *fault) { return userOctets.decode(text) }
+
+// hostport = host [ ":" port ]
+func (p Parser) hostport(u *URL, text part) (f *fault) {
+	if f := bareIPv6(text); f != nil {
+		return f
+	}
+	end := hostEnd(text.s)
+	if u.Host, f = host(text.to(end)); f != nil {
+		return f
+	}
+	if end == len(text.s) {
+		return nil
+	}
+	if text.s[end] != ':' {
+		return text.fault(end, `only ":" and a port can follow "]"`, "")
+	}
+	if end+1 == len(text.s) {
+		return text.fault(end+1, `no port follows the ":"`, "write "+text.s[:end])
+	}
+	u.Port, f = p.port(text.from(end + 1))
+	return f
+}
+
+// hostEnd gives the length of the host in front of the ":" and the port.
+func hostEnd(s string) int {
+	if strings.HasPrefix(s, "[") {
+		return len(upTo(s, "]")) + min(1, strings.Count(s, "]"))
+	}
+	return len(upTo(s, ":"))
+}
+
+// port = digits, RFC 1738 section 5; 1 to 65535, leading zeros are decimal.
+func (p Parser) port(text part) (int, *fault) {
+	for i, c := range []byte(text.s) {
+		if !digit(c) {
+			return 0, text.fault(i, "a port is a decimal number", loginHint)
+		}
+	}
+	n, err := strconv.ParseUint(text.s, 10, 16)
+	if err != nil || n == 0 {
+		return 0, text.fault(0, "a port is 1 to 65535", "")
+	}
+	if name, taken := otherPorts[int(n)]; taken && !p.AllowPort {
+		return 0, text.fault(0, "port "+strconv.Itoa(int(n))+" belongs to another protocol ("+name+")",
+			"allow it with --allow-port (Parser.AllowPort) if an FTP server is there")
+	}
+	return int(n), nil
+}

@@ -1,0 +1,155 @@
+package urlparse
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// part is a piece of the text, and where it begins in the whole: what is split
+// off keeps its place, so that an error can name the column.
+type part struct {
+	s  string
+	at int // octets before it
+}
+
+// from returns the part from its octet i on, to the part's octets before i.
+func (p part) from(i int) part { return part{p.s[i:], p.at + i} }
+func (p part) to(i int) part   { return part{p.s[:i], p.at} }
+
+// fault makes the refusal of octet i of the part.
+func (p part) fault(i int, reason, hint string) *fault {
+	return &fault{at: p.at + i, reason: reason, hint: hint}
+}
+
+// The character classes of RFC 1738 section 5.
+
+func alpha(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+func digit(c byte) bool { return '0' <= c && c <= '9' }
+func safe(c byte) bool  { return strings.IndexByte("$-_.+", c) >= 0 }
+func extra(c byte) bool { return strings.IndexByte("!*'(),", c) >= 0 }
+
+// unreserved = alpha | digit | safe | extra
+func unreserved(c byte) bool { return alpha(c) || digit(c) || safe(c) || extra(c) }
+
+// hex = digit | "A" ... "F" | "a" ... "f"; the value, or -1.
+func hex(c byte) int {
+	switch {
+	case digit(c):
+		return int(c - '0')
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return int(c|0x20-'a') + 10
+	}
+	return -1
+}
+
+// component is a production of the form *[ uchar | one of also ].
+type component struct {
+	name string
+	also string // stand unencoded beside uchar
+	utf8 bool   // UTF-8 letters too: an extension
+}
+
+var (
+	userOctets     = component{name: "a user name", also: ";?&="}
+	passwordOctets = component{name: "a password", also: ";?&="}
+	// "~" is not of RFC 1738, but it is unreserved since RFC 2396.
+	segmentOctets = component{name: "a path", also: "?:@&=~", utf8: true}
+)
+
+// decode reads a part octet by octet and gives the octets that it stands for.
+func (c component) decode(p part) (string, *fault) {
+	var b strings.Builder
+	for i := 0; i < len(p.s); {
+		octets, n, f := c.uchar(p, i)
+		if f != nil {
+			return "", f
+		}
+		b.WriteString(octets)
+		i += n
+	}
+	return b.String(), nil
+}
+
+// uchar reads what stands at i: unreserved | escape, or what the component
+// takes besides. It returns the octets meant and how many the text spends.
+func (c component) uchar(p part, i int) (string, int, *fault) {
+	ch := p.s[i]
+	switch {
+	case ch == '%':
+		octet, f := escape(p, i)
+		return string([]byte{octet}), 3, f
+	case unreserved(ch) || strings.IndexByte(c.also, ch) >= 0:
+		return p.s[i : i+1], 1, nil
+	}
+	r, n := utf8.DecodeRuneInString(p.s[i:])
+	if n > 1 && c.utf8 && !unicode.IsControl(r) && !unicode.IsSpace(r) {
+		return p.s[i : i+n], n, nil
+	}
+	return "", 0, c.refuse(p, i, n)
+}
+
+// refuse says that the n octets at i cannot stand as they are.
+func (c component) refuse(p part, i, n int) *fault {
+	if name := forbidden(p.s[i]); name != "" {
+		return p.fault(i, name+" cannot be part of an FTP command", "")
+	}
+	octets := p.s[i : i+n]
+	return p.fault(i, visible(octets)+" cannot stand unencoded in "+c.name, "write "+encode(octets))
+}
+
+// escape = "%" hex hex, RFC 1738 section 2.2. An octet that would end the FTP
+// command that carries it is refused here, section 6.
+func escape(p part, i int) (byte, *fault) {
+	if len(p.s) < i+3 || hex(p.s[i+1]) < 0 || hex(p.s[i+2]) < 0 {
+		return 0, p.fault(i, `"%" is not followed by two hexadecimal digits`, "write %25")
+	}
+	octet := byte(hex(p.s[i+1])<<4 | hex(p.s[i+2]))
+	if name := forbidden(octet); name != "" {
+		return 0, p.fault(i, name+" cannot be part of an FTP command, encoded or not", "")
+	}
+	return octet, nil
+}
+
+// forbidden names the octets that no part may hold, raw or decoded.
+func forbidden(octet byte) string {
+	switch octet {
+	case '\r':
+		return "a carriage return (CR)"
+	case '\n':
+		return "a line feed (LF)"
+	case 0:
+		return "a null octet (NUL)"
+	}
+	return ""
+}
+
+// encode spells octets so that they may stand anywhere in a URL.
+func encode(octets string) string {
+	var b strings.Builder
+	for _, c := range []byte(octets) {
+		if unreserved(c) {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// visible names one character in a message.
+func visible(octets string) string {
+	r, n := utf8.DecodeRuneInString(octets)
+	switch {
+	case r == ' ':
+		return "a space"
+	case r == '"':
+		return `'"'`
+	case r == utf8.RuneError && n < 2:
+		return fmt.Sprintf("the octet 0x%02X", octets[0])
+	case !unicode.IsGraphic(r) || unicode.IsSpace(r):
+		return fmt.Sprintf("the character U+%04X", r)
+	}
+	return `"` + octets + `"`
+}

@@ -1,0 +1,122 @@
+package urlparse
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+// TestNoPasswordInErrors gives texts that are no URLs: "S3", "KR" and "ET" are
+// pieces of the password and must be nowhere in the refusal.
+func TestNoPasswordInErrors(t *testing.T) {
+	for _, in := range []string{
+		"ftp://u:S3#KRET@h/", "ftp://u:S3@KRET@host/f", "ftp://u:S3KRET@ho st/", "ftp://u:S3KRET@h:99999/",
+		"ftp://u:S3/KRET@h/f", "ftp://u:S3KR%ET@h/", "ftp://u:S3:KRET@h/", "ftp://u:S3KRET@h/a b",
+		"ftp://u:S3KRET@h/a@b c", "ftp://u:1/S3@KRET@h/ ", "ftp://u:2/S3 KRET@h/", "ftp://u:S3KRET@/f",
+		"ftp://u:S3KRET", "ftp://u:S3KRET/f", "ftp://u:S3KRET%40h/f", "ftp://u:S3/KRET%40h/f", "ftp://u /x:S3KRET@h/",
+		"ftp:u:S3KRET@h/", "ftp:/u:S3KRET@h/#", "ftp//u:S3KRET@h/#", `ftp:\\u:S3KRET@h\x`, "fpt://u:S3KRET@h/",
+		"u:S3KRET@h/f", "u:S3KRET@h", "u:/S3KRET@h/", "u:S3KRET", "//u:S3KRET@h/#", "http://u:S3KRET@h/", "sftp://u:S3@KRET@h/x",
+		"<ftp://u:S3KRET@h/>", "<URL:ftp://u:S3KRET@h/", "<URL:ftp://u:S3\n#KRET@h/>", "<URL:ftp://u:S3KRET@h/> x",
+		"URL:ftp://u:S3KRET@h/#", "URL: ftp://u:S3KRET@h/", "< URL:ftp://u:S3KRET@h/", " ftp://u:S3KRET@h/", `"ftp://u:S3KRET@h/"`,
+		"FTP://u:S3\r\nKRET@h/", "ftp://u:S3%0aKRET@h/", "ftp://[u:S3KRET@h/", "ftp://u:S3KRET@[::1/", "ftp://u@d:S3KRET@h/",
+		"ftp://u:é~S3KRET@h/", "ftp://:S3KRET@h:/", "ftp://u:S3KRET@h;type=d", "ftp://u:S3KRET@h/;type=a", "ftp://u:S3KRET@h/f;type=z",
+		"ftp://u:S3@KR:/ET@h/", "ftp://u:S3@KR;ET/S3@h/", "ftp://u:S3@KR?ET/@h", "ftp://u:S3@%4BR/ET@h", "ftp://u:@KR:/ET@h/",
+	} {
+		_, err := Parse(in)
+		if err == nil {
+			t.Errorf("Parse(%q) takes it", in)
+			continue
+		}
+		for _, text := range []string{err.Error(), fmt.Sprintf("%+v %#v", err, err)} {
+			if leak := findAny(text, "S3", "KR", "ET"); leak != "" {
+				t.Errorf("Parse(%q): %q is in %s", in, leak, text)
+			}
+		}
+	}
+}
+
+func findAny(s string, words ...string) string {
+	for _, w := range words {
+		if strings.Contains(s, w) {
+			return w
+		}
+	}
+	return ""
+}
+
+func TestRedactKeepsTheRest(t *testing.T) {
+	cases := []struct{ in, want string }{
+		{"ftp://u:p@h/f", "ftp://u:***@h/f"},
+		{"ftp://u@h/f", "ftp://u@h/f"},
+		{"ftp://u:@h/f", "ftp://u:***@h/f"},
+		{"ftp://h:21/f#", "ftp://h:21/f#"},
+		{"ftp://h/a:b#", "ftp://h/a:b#"},
+		{"ftp://[::1]:21/#", "ftp://[::1]:21/#"},
+		{"ftp://[::1]:x/#", "ftp://[::1]:***/#"},
+		{`C:\pub\x`, `C:\pub\x`},
+		{"http://h/a", "http://h/a"},
+		{"", ""},
+	}
+	for _, c := range cases {
+		if got := redact(c.in); got != c.want {
+			t.Errorf("redact(%q) = %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+func TestSection6Redacted(t *testing.T) {
+	cases := []struct{ in, want string }{
+		{"ftp://u:secret@h/f", "ftp://u:***@h/f"},
+		{"ftp://u:@h/f", "ftp://u:***@h/f"},
+		{"ftp://:secret@h/f", "ftp://:***@h/f"},
+		{"ftp://u@h/f;type=a", "ftp://u@h/f;type=a"},
+		{"ftp://h/a:b@c", "ftp://h/a%3Ab%40c"},
+	}
+	for _, c := range cases {
+		u := mustParse(t, c.in)
+		if got := u.Redacted(); got != c.want {
+			t.Errorf("%s: Redacted %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+// TestSection6Printing holds that no common way into a log shows a password.
+func TestSection6Printing(t *testing.T) {
+	u := mustParse(t, "ftp://u:secret@h/f")
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Info("m", "url", u, "value", *u)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("m", "url", u)
+	fmt.Fprintf(&log, "%v %+v %#v %s %q %d %v", u, u, u, u, u, u, *u)
+	fmt.Fprint(&log, u, struct{ U *URL }{u})
+	if strings.Contains(log.String(), "secret") {
+		t.Errorf("the password is in %s", log.String())
+	}
+	if got, want := fmt.Sprintf("%s %q", u, u), `ftp://u:***@h/f "ftp://u:***@h/f"`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if b, err := json.Marshal(u.Redacted()); err != nil || strings.Contains(string(b), "secret") {
+		t.Errorf("got %s, %v", b, err)
+	}
+}
+
+func TestErrorMessage(t *testing.T) {
+	cases := []struct{ in, want string }{
+		{"ftp://h/a#b", `ftp://h/a#b: column 10: "#" cannot stand unencoded in a path; write %23`},
+		{"ftp://h/é\x1b[1m", `ftp://h/é\x1b[1m: column 11: the character U+001B cannot stand unencoded in a path; write %1B`},
+		{"ftp://h/a\n\"b", `ftp://h/a\n"b: column 10: a line feed (LF) cannot be part of an FTP command`},
+		{"ftp://h/\u202e \xff", `ftp://h/\u202e \xff: column 12: a space cannot stand unencoded in a path; write %20`},
+		{"", `"": column 1: the URL is empty; write ftp://host/path`},
+	}
+	for _, c := range cases {
+		if _, err := Parse(c.in); err == nil || err.Error() != c.want {
+			t.Errorf("Parse(%q)\n got %v\nwant %s", c.in, err, c.want)
+		}
+	}
+	long := "ftp://h/" + strings.Repeat("é", 5000) + "#"
+	if _, err := Parse(long); err == nil || len(err.Error()) > 300 || !strings.Contains(err.Error(), "...: column 10009") {
+		t.Errorf("a long URL: %v", err)
+	}
+}

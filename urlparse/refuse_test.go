@@ -1,0 +1,249 @@
+package urlparse
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// refusal is a text that is refused: where, why, and what works instead ("" for
+// no hint at all).
+type refusal struct {
+	in     string
+	column int
+	reason string
+	hint   string
+}
+
+func testRefusals(t *testing.T, cases []refusal) {
+	t.Helper()
+	for _, c := range cases {
+		u, err := Parse(c.in)
+		var e *Error
+		if !errors.As(err, &e) {
+			t.Errorf("Parse(%q) = %v, %v, want an *Error", c.in, u, err)
+			continue
+		}
+		if e.Column != c.column || !strings.Contains(e.Reason, c.reason) {
+			t.Errorf("Parse(%q): column %d: %s\nwant column %d: %s", c.in, e.Column, e.Reason, c.column, c.reason)
+		}
+		if (c.hint == "") != (e.Hint == "") || !strings.Contains(e.Hint, c.hint) {
+			t.Errorf("Parse(%q): hint %q, want %q", c.in, e.Hint, c.hint)
+		}
+		if msg := e.Error(); strings.ContainsAny(msg, "\r\n\x00") || !strings.Contains(msg, "column ") {
+			t.Errorf("Parse(%q): message %q", c.in, msg)
+		}
+	}
+}
+
+func TestRefuseScheme(t *testing.T) {
+	testRefusals(t, []refusal{
+		{"", 1, "empty", "write ftp://host/path"},
+		{" \t", 1, "empty", "write ftp://host/path"},
+		{"URL:", 5, "scheme is missing", "write ftp://host/path"},
+		{"<URL:>", 6, "scheme is missing", "write ftp://host/path"},
+		{"ftp.example.org/pub", 1, "scheme is missing", "write ftp://ftp.example.org/pub"},
+		{"ftp.example.org:2121/pub", 1, "scheme is missing", "write ftp://ftp.example.org:2121/pub"},
+		{"localhost:2121", 1, "scheme is missing", "write ftp://localhost:2121"},
+		{"//ftp.example.org/pub", 1, "scheme is missing", "write ftp://ftp.example.org/pub"},
+		{"u@h/pub", 1, "scheme is missing", "write ftp://u@h/pub"},
+		{"u:secret@h/pub", 1, "scheme is missing", "write ftp://u:***@h/pub"},
+		{"ftp//h/x", 1, "scheme is missing", "write ftp://h/x"},
+		{"ftps//h/x", 1, "scheme is missing", "write ftps://h/x"},
+		{"ftp:/h/x", 5, `"//" is missing`, "write ftp://h/x"},
+		{"ftp:h", 5, `"//" is missing`, "write ftp://h"},
+		{"FTPS:h", 6, `"//" is missing`, "write ftps://h"},
+		{`ftp:\\h\x`, 5, `"//" is missing`, "write ftp://host/path"},
+		{"ftp:", 5, `"//" is missing`, "write ftp://host/path"},
+		{"/etc/motd", 1, "this is a path", "write ftp://host/path"},
+		{"./motd", 1, "this is a path", "write ftp://host/path"},
+		{`C:\pub\x`, 1, "drive letter", "write ftp://host/path"},
+		{"c:/pub/x", 1, "drive letter", "write ftp://host/path"},
+		{`\\server\share`, 1, "scheme is missing", "write ftp://host/path"},
+		{"f tp://h/", 1, "scheme is missing", "write ftp://host/path"},
+		{" ftp://h/", 1, "white space around", "write ftp://h/"},
+		{"ftp://h/ \n", 9, "white space around", "write ftp://h/"},
+		{"http://h/", 1, "scheme http is none", ""},
+		{"URL:HTTP://h/", 5, "scheme http is none", ""},
+		{"mailto:joe@example.org", 1, "scheme mailto is none", ""},
+	})
+}
+
+func TestErrScheme(t *testing.T) {
+	for _, in := range []string{"http://h/", "sftp://u:p@h/", "mailto:a@b", "<URL:gopher://h/>", "file:///x", "a+b-c.1://x"} {
+		if _, err := Parse(in); !errors.Is(err, ErrScheme) {
+			t.Errorf("Parse(%q): %v, want ErrScheme", in, err)
+		}
+	}
+	for _, in := range []string{"", "h/x", "ftp:h", "ftp://", "C:/x", "h:21/x"} {
+		if _, err := Parse(in); err == nil || errors.Is(err, ErrScheme) {
+			t.Errorf("Parse(%q): %v, want another error than ErrScheme", in, err)
+		}
+	}
+}
+
+func TestSection2_2Refusals(t *testing.T) {
+	testRefusals(t, []refusal{
+		{"ftp://h/a b", 10, "a space cannot stand unencoded in a path", "write %20"},
+		{"ftp://h/a#b", 10, `"#"`, "write %23"},
+		{"ftp://h/<", 9, `"<"`, "write %3C"},
+		{"ftp://h/>", 9, `">"`, "write %3E"},
+		{`ftp://h/"`, 9, `'"'`, "write %22"},
+		{"ftp://h/{", 9, `"{"`, "write %7B"},
+		{"ftp://h/}", 9, `"}"`, "write %7D"},
+		{"ftp://h/|", 9, `"|"`, "write %7C"},
+		{`ftp://h/\`, 9, `"\"`, "write %5C"},
+		{"ftp://h/^", 9, `"^"`, "write %5E"},
+		{"ftp://h/[", 9, `"["`, "write %5B"},
+		{"ftp://h/]", 9, `"]"`, "write %5D"},
+		{"ftp://h/`", 9, "\"`\"", "write %60"},
+		{"ftp://h/\x01", 9, "U+0001", "write %01"},
+		{"ftp://h/a\x7fb", 10, "U+007F", "write %7F"},
+		{"ftp://h/\xe9", 9, "octet 0xE9", "write %E9"},
+		{"ftp://h/\xc3", 9, "octet 0xC3", "write %C3"},
+		{"ftp://h/a\u00a0b", 10, "U+00A0", "write %C2%A0"},
+		{"ftp://h/\u0085x", 9, "U+0085", "write %C2%85"},
+		{"ftp://h/50%", 11, `"%" is not followed`, "write %25"},
+		{"ftp://h/50%a", 11, `"%" is not followed`, "write %25"},
+		{"ftp://h/50%zz/x", 11, `"%" is not followed`, "write %25"},
+		{"ftp://h/a/b%4/c", 12, `"%" is not followed`, "write %25"},
+		{"ftp://h/%%20", 9, `"%" is not followed`, "write %25"},
+	})
+}
+
+func TestSection3_1LoginRefusals(t *testing.T) {
+	testRefusals(t, []refusal{
+		{"ftp://u:p:w@h/", 10, `":" cannot stand unencoded in a password`, "write %3A"},
+		{"ftp://u:p@ss@h/", 10, `"@" cannot stand unencoded in a password`, "write %40"},
+		{"ftp://a@b@h/", 8, `"@" cannot stand unencoded in a user name`, "write %40"},
+		{"ftp://u:pa/ss@h/f", 11, `"/" cannot stand unencoded in a user name or password`, "write %2F"},
+		{"ftp://u#v:p/w@h/", 12, `"/" cannot stand unencoded in a user name or password`, "%40"},
+		{"ftp://u:pa#ss@h/", 11, `"#" cannot stand unencoded in a password`, "write %23"},
+		{"ftp://~joe@h/", 7, `"~" cannot stand unencoded in a user name`, "write %7E"},
+		{"ftp://é@h/", 7, `"é" cannot stand unencoded in a user name`, "write %C3%A9"},
+		{"ftp://u:\xff@h/", 9, "octet 0xFF", "write %FF"},
+		{"ftp://u:50%@h/", 11, `"%" is not followed`, "write %25"},
+	})
+}
+
+func TestSection3_1HostRefusals(t *testing.T) {
+	testRefusals(t, []refusal{
+		{"ftp://", 7, "host is missing", "write ftp://host/path"},
+		{"ftp:///etc/motd", 7, "host is missing", "write ftp://host/path"},
+		{"ftp://u:p@/f", 11, "host is missing", "write ftp://host/path"},
+		{"ftp://u@", 9, "host is missing", "write ftp://host/path"},
+		{"ftp://:21/", 7, "host is missing", "write ftp://host/path"},
+		{"ftp://ho st/", 9, "a space cannot stand in a host", ""},
+		{"ftp://h!x/", 8, `"!" cannot stand in a host`, ""},
+		{"ftp://h;type=d", 8, `";" cannot stand in a host`, `/;type=d`},
+		{"ftp://h?x", 8, `"?" cannot stand in a host`, `/?x`},
+		{`ftp://h\pub`, 8, `"\" cannot stand in a host`, `write "/"`},
+		{"ftp://%68ost/", 7, "no percent escapes", "write host"},
+		{"ftp://h%2Fst/", 8, "no percent escapes", ""},
+		{"ftp://h%/", 8, "no percent escapes", ""},
+		{"ftp://~h/", 7, `"~" cannot stand in a host`, ""},
+		{"ftp://-h/", 7, "does not start with", ""},
+		{"ftp://a.b-/", 10, "does not end with", ""},
+		{"ftp://a..b/", 9, "label of the host name is empty", ""},
+		{"ftp://h../", 9, "label of the host name is empty", ""},
+		{"ftp://.h/", 7, "label of the host name is empty", ""},
+		{"ftp://./", 7, "label of the host name is empty", ""},
+		{"ftp://" + strings.Repeat("a", 64) + ".org/", 70, "at most 63 octets", ""},
+		{"ftp://" + strings.Repeat("a.", 127) + "b/", 260, "at most 253 octets", ""},
+		{"ftp://127.1/", 11, "last label", "write all four groups"},
+		{"ftp://1.2.3/", 11, "last label", "write all four groups"},
+		{"ftp://2130706433/", 7, "last label", "write all four groups"},
+		{"ftp://1.2.3.4.5/", 15, "last label", "write all four groups"},
+		{"ftp://1.2.3.4./", 13, "last label", "write 1.2.3.4"},
+		{"ftp://0x7f.0.0.1/", 16, "last label", ""},
+		{"ftp://0x7f000001/", 7, "last label", ""},
+		{"ftp://a.1b/", 9, "last label", ""},
+		{"ftp://256.1.1.1/", 7, "0 to 255", ""},
+		{"ftp://1.2.3.999999999999999999999/", 13, "0 to 255", ""},
+		{"ftp://1.2..4/", 11, "0 to 255", ""},
+	})
+}
+
+func TestSection3_1PortRefusals(t *testing.T) {
+	testRefusals(t, []refusal{
+		{"ftp://h:/", 9, "no port follows", "write h"},
+		{"ftp://[::1]:", 13, "no port follows", "write [::1]"},
+		{"ftp://h:0/", 9, "1 to 65535", ""},
+		{"ftp://h:65536/", 9, "1 to 65535", ""},
+		{"ftp://u:p@h:99999/", 13, "1 to 65535", ""},
+		{"ftp://h:99999999999999999999/", 9, "1 to 65535", ""},
+		{"ftp://h:2x/", 10, "decimal number", "user:password@host"},
+		{"ftp://u:p@h:2x/", 14, "decimal number", ""},
+		{"ftp://h:+21/", 9, "decimal number", "user:password@host"},
+		{"ftp://h:21:21/", 11, "decimal number", "user:password@host"},
+		{"ftp://h:25/", 9, "port 25 belongs to another protocol (smtp)", "--allow-port"},
+	})
+}
+
+func TestExtensionHostRefusals(t *testing.T) {
+	testRefusals(t, []refusal{
+		{"ftp://::1/", 7, "stands in brackets", "write [::1]"},
+		{"ftp://[::1/", 11, `"]" is missing`, ""},
+		{"ftp://[::1]x/", 12, `only ":" and a port`, ""},
+		{"ftp://[]/", 8, "no IPv6 address", ""},
+		{"ftp://[1.2.3.4]/", 8, "no IPv6 address", ""},
+		{"ftp://[v1.x]/", 8, "no IPv6 address", ""},
+		{"ftp://[fe80::1%25eth0]/", 15, "no zone", "write [fe80::1]"},
+		{"ftp://h\xff/", 8, "not in UTF-8", ""},
+		{"ftp://é.xn--a/", 7, "no internationalized domain name", ""},
+		{"ftp://a℀b.org/", 7, `"/" cannot stand in a host`, ""},
+		{"ftp://é..org/", 7, "label of the host name is empty", ""},
+	})
+}
+
+func TestSection3_2_2Refusals(t *testing.T) {
+	testRefusals(t, []refusal{
+		{"ftp://h/a;b/c", 10, `";" cannot stand unencoded in a path`, "write %3B"},
+		{"ftp://h/a;b;type=d", 10, `";"`, "write %3B"},
+		{"ftp://h/a;type=a/b", 10, `";"`, "write %3B"},
+		{"ftp://h/a;type=a;type=d", 10, `";"`, "write %3B"},
+		{"ftp://h/a;type", 10, `";"`, "write %3B"},
+		{"ftp://h/a;", 10, `";"`, "write %3B"},
+		{"ftp://h/a;type=", 16, "typecode behind ;type=", "write ;type=a"},
+		{"ftp://h/a;type=x", 16, "typecode behind ;type=", ";type=d"},
+		{"ftp://h/a;type=ascii", 16, "typecode behind ;type=", ";type=i"},
+		{"ftp://h/a;type=%61", 16, "typecode behind ;type=", "write ;type=a"},
+		{"ftp://h/a;type=\x01", 16, "typecode behind ;type=", "write ;type=a"},
+		{"ftp://h/;type=a", 9, "no file is named", "write ;type=d"},
+		{"ftp://h/a/;type=i", 11, "no file is named", "write ;type=d"},
+	})
+}
+
+func TestSection6ControlCharacters(t *testing.T) {
+	testRefusals(t, []refusal{
+		{"ftp://h/a%0Db", 10, "carriage return", ""},
+		{"ftp://h/a%0ab", 10, "line feed", ""},
+		{"ftp://h/a%00/b", 10, "null octet", ""},
+		{"ftp://h/a/%0d%0aDELE%20x/f", 11, "carriage return", ""},
+		{"ftp://h/a\r\nDELE", 10, "carriage return", ""},
+		{"ftp://h/a\nb", 10, "line feed", ""},
+		{"ftp://h/a\x00b", 10, "null octet", ""},
+		{"ftp://u%0D@h/", 8, "carriage return", ""},
+		{"ftp://u:%0A@h/", 9, "line feed", ""},
+		{"ftp://u:\n@h/", 9, "line feed", ""},
+		{"ftp://u%00:p@h/", 8, "null octet", ""},
+		{"ftp://h\n/", 8, "line feed", ""},
+		{"ftp://h%0A/", 8, "no percent escapes", ""},
+	})
+}
+
+func TestAppendixRefusals(t *testing.T) {
+	testRefusals(t, []refusal{
+		{"<ftp://h/f>", 1, `"<" begins no URL`, "write <URL:ftp://h/f>"},
+		{"<ftp://u:secret@h/f>", 1, `"<" begins no URL`, "write <URL:ftp://u:***@h/f>"},
+		{"<http://h/f>", 1, `"<" begins no URL`, "write <URL:ftp://host/path>"},
+		{"<URL:ftp://h/f", 15, `no ">"`, "write >"},
+		{"<URL:ftp://h/f> ", 16, "text follows", ""},
+		{"<URL:ftp://h/a#b>", 15, `"#"`, "write %23"},
+		{"<URL:\n ftp://h/a\n  #b>", 20, `"#"`, "write %23"},
+		{"<URL:ftp://h/a;\n type=x>", 23, "typecode", "write ;type=a"},
+		{"<URL:ftp://\n>", 13, "host is missing", "write ftp://"},
+		{"URL:ftp://h/a#b", 14, `"#"`, "write %23"},
+		{"URL: ftp://h/", 5, "scheme is missing", "write ftp://host/path"},
+	})
+}

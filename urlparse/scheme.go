@@ -1,0 +1,87 @@
+package urlparse
+
+import (
+	"strings"
+)
+
+// generalHint shows the form of a URL where nothing better can be said.
+const generalHint = "write ftp://host/path"
+
+// scheme = 1*[ lowalpha | digit | "+" | "-" | "." ], then ":" and "//": RFC 1738
+// sections 2.1 and 3.1. Upper case is as good as lower case. It returns the
+// scheme and the scheme-specific part behind the "//".
+func scheme(text part) (Scheme, part, *fault) {
+	if drivePath(text.s) {
+		return "", text, text.fault(0, "this is a path with a drive letter, not a URL", generalHint)
+	}
+	name, rest, found := strings.Cut(text.s, ":")
+	if !found || !schemeName(name) || hostBeforeColon(name, rest) {
+		return "", text, missingScheme(text)
+	}
+	s := Scheme(strings.ToLower(name))
+	if s != FTP && s != FTPS && s != FTPES {
+		f := text.fault(0, "the scheme "+string(s)+" is none of ftp, ftps and ftpes", "")
+		f.kind = ErrScheme
+		return "", text, f
+	}
+	if !strings.HasPrefix(rest, "//") {
+		return "", text, text.fault(len(name)+1, `"//" is missing behind the scheme`, schemeHint(string(s), rest))
+	}
+	return s, text.from(len(name) + len("://")), nil
+}
+
+func schemeName(s string) bool {
+	for _, c := range []byte(s) {
+		if !alpha(c) && !digit(c) && strings.IndexByte("+-.", c) < 0 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// drivePath reports whether s begins like `C:\x` or "C:/x".
+func drivePath(s string) bool {
+	return len(s) > 2 && alpha(s[0]) && s[1] == ':' && (s[2] == '\\' || s[2] == '/') && !strings.HasPrefix(s[1:], "://")
+}
+
+// hostBeforeColon reports whether what stands before the first ":" looks like
+// a host or a user name, not like the scheme that it could be by the grammar.
+func hostBeforeColon(name, rest string) bool {
+	switch {
+	case strings.HasPrefix(rest, "//"), strings.EqualFold(name, "mailto"):
+		return false
+	case hasPrefixFold(name, "ftp") && schemeWord(name):
+		return false
+	}
+	return rest == "" || strings.Contains(name, ".") || digit(rest[0]) || strings.Contains(rest, "@")
+}
+
+func schemeWord(name string) bool {
+	s := Scheme(strings.ToLower(name))
+	return s == FTP || s == FTPS || s == FTPES
+}
+
+// missingScheme is the refusal of a text without a scheme.
+func missingScheme(text part) *fault {
+	reason := "the scheme is missing"
+	if strings.HasPrefix(text.s, "/") && !strings.HasPrefix(text.s, "//") || strings.HasPrefix(text.s, ".") {
+		return text.fault(0, reason+": this is a path, not a URL", generalHint)
+	}
+	name, rest := "ftp", text.s
+	for _, s := range []Scheme{FTPES, FTPS, FTP} {
+		if hasPrefixFold(rest, string(s)+"//") {
+			name, rest = string(s), rest[len(s):]
+			break
+		}
+	}
+	return text.fault(0, reason, schemeHint(name, rest))
+}
+
+// schemeHint puts the scheme before rest, if that makes a URL.
+func schemeHint(name, rest string) string {
+	proposal := name + "://" + strings.TrimLeft(rest, `/\`)
+	if _, err := Parse(proposal); err != nil {
+		return generalHint
+	}
+	return "write " + redact(proposal)
+}
