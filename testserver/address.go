@@ -1,0 +1,27 @@
+package testserver
+
+import "net"
+
+// address is where a server listens.
+type address struct {
+	tcp    *net.TCPAddr
+	scheme string
+}
+
+// Addr returns "host:port", IPv6 in brackets.
+func (a *address) Addr() string { return a.tcp.String() }
+
+// Host returns the server's address without port and brackets.
+func (a *address) Host() string { return a.tcp.IP.String() }
+
+// Port returns the port of control connections.
+func (a *address) Port() int { return a.tcp.Port }
+
+// URL returns "scheme://host:port" + path, which is taken as it is. The scheme
+// is ftpes with TLSRequired, ftps with TLSImplicit, else ftp.
+func (a *address) URL(path string) string { return a.scheme + "://" + a.Addr() + path }
+
+// URLAs is URL with userinfo ("user" or "user:password", as it stands in a URL).
+func (a *address) URLAs(userinfo, path string) string {
+	return a.scheme + "://" + userinfo + "@" + a.Addr() + path
+}

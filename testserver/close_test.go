@@ -1,0 +1,83 @@
+package testserver
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/spf13/afero"
+)
+
+func TestCloseIsFastWhateverHappens(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(c *client)
+	}{
+		{"idle", func(*client) {}},
+		{"transfer that waits for the client", func(c *client) {
+			c.do("EPSV", "229")
+			c.send("RETR f\r\nNOOP\r\n")
+		}},
+		{"data not read", func(c *client) {
+			c.dialData()
+			c.do("RETR big", "150")
+		}},
+		{"active data not read", func(c *client) {
+			l := listenLocal(c)
+			c.do("PORT 127,0,0,1,"+digits(l.Port), "200")
+			c.do("RETR big", "150")
+		}},
+		{"data stalled", func(c *client) {
+			c.dialData()
+			c.do("RETR stalls", "150")
+		}},
+		{"replies not read", func(c *client) { c.send(strings.Repeat("FEAT\r\n", 10000)) }},
+		{"control stalled", func(c *client) { c.send("CWD stalls\r\nNOOP\r\n") }},
+		{"passive port not used", func(c *client) { c.do("EPSV", "229"); c.do("EPSV", "229") }},
+		{"client gone", func(c *client) {
+			data := c.dialData()
+			c.do("RETR big", "150")
+			c.raw.Close()
+			_, _ = io.Copy(io.Discard, data)
+		}},
+		{"hung up and client stays", func(c *client) { c.do("QUIT", "221") }},
+	}
+	fs := afero.NewMemMapFs()
+	tree := map[string]string{"/f": "x", "/stalls": "x", "/big": strings.Repeat("x", 16<<20)} // more than sockets hold
+	plant(t, fs, tree)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := Start(&Options{FS: fs, Fault: stallOnName})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.do(anonymous(t, s.Addr()))
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Errorf("second Close: %v", err)
+			}
+		})
+	}
+}
+
+// plant fills fs once for several servers.
+func plant(t *testing.T, fs afero.Fs, tree map[string]string) {
+	t.Helper()
+	for name, contents := range tree {
+		if err := afero.WriteFile(fs, name, []byte(contents), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func stallOnName(p FaultPoint) Fault {
+	switch {
+	case p.Arg != "stalls":
+		return Fault{}
+	case p.Verb == "CWD":
+		return Fault{Before: Stalled}
+	}
+	return Fault{Data: Stalled}
+}

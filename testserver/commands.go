@@ -1,0 +1,129 @@
+package testserver
+
+import "slices"
+
+// maxLine is a length of commands that the library still takes: it leaves
+// without a reply upon longer ones.
+const maxLine = 4000
+
+// handle does everything that comes before the library: the hook, the fault
+// and the commands that the library cannot do. It reports whether the command
+// is now the library's.
+func (f *front) handle(line string) bool {
+	verb, arg := splitCommand(line)
+	if verb == "AUTH" {
+		defer f.resume()
+	}
+	if f.srv.opts.OnCommand != nil {
+		f.srv.opts.OnCommand(line)
+	}
+	ex := &exchange{verb: verb, fault: f.srv.faultFor(f.wire.num, verb, arg)}
+	if ex.fault.Before != Intact {
+		f.end(ex.fault.Before)
+		return false
+	}
+	reply := ex.fault.Reply
+	if reply == "" {
+		reply = f.ownReply(ex, line, arg)
+	}
+	if reply != "" {
+		f.answer(ex, withCRLF(reply))
+		if ex.startTLS && ex.fault.Final == "" {
+			f.startTLS(f.srv.controlTLS)
+		}
+		return false
+	}
+	return f.deliver(ex)
+}
+
+// deliver makes ex the library's. The lock tells WrapPassiveListener, which
+// is not told by the library, whose listener it gets.
+func (f *front) deliver(ex *exchange) bool {
+	if ex.verb == "EPSV" || ex.verb == "PASV" {
+		f.srv.passive.Lock()
+		f.srv.passiveFor = f
+		ex.passive = true
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.exchanges = append(f.exchanges, ex)
+	return true
+}
+
+// ownReply answers what the library does not do, or not as servers do; "" is
+// for the library.
+func (f *front) ownReply(ex *exchange, line, arg string) string {
+	if len(line) > maxLine {
+		return "500 Line too long."
+	}
+	switch ex.verb {
+	case "AUTH":
+		return f.auth(ex, arg)
+	case "PBSZ", "PROT":
+		return f.protect(ex.verb, arg)
+	case "USER":
+		return f.user(ex, arg)
+	case "PASS":
+		return f.pass(arg)
+	}
+	switch {
+	case ex.verb == "PASV" && f.srv.tcp.IP.To4() == nil:
+		return "425 PASV needs IPv4, use EPSV."
+	case isTransfer(ex.verb) && f.srv.opts.TLS == TLSRequired && !f.private:
+		return "521 Data connections need PROT P."
+	}
+	return ""
+}
+
+// isTransfer reports whether verb uses a data connection.
+func isTransfer(verb string) bool {
+	return slices.Contains([]string{"RETR", "NLST", "LIST", "MLSD", "STOR", "APPE"}, verb)
+}
+
+// auth has TLS started behind its reply (RFC 4217 section 4).
+func (f *front) auth(ex *exchange, mechanism string) string {
+	mechanism, _ = splitCommand(mechanism)
+	switch {
+	case f.srv.opts.TLS != TLSOffered && f.srv.opts.TLS != TLSRequired:
+		return "502 AUTH not implemented."
+	case f.overTLS():
+		return "503 Already protected."
+	case mechanism != "TLS" && mechanism != "TLS-C" && mechanism != "SSL":
+		return "504 Unknown mechanism."
+	}
+	ex.startTLS = true
+	return "234 Proceed with the TLS handshake."
+}
+
+// protect keeps PBSZ and PROT behind AUTH (RFC 4217 section 9).
+func (f *front) protect(verb, arg string) string {
+	if !f.overTLS() {
+		return "503 AUTH TLS comes first."
+	}
+	if verb == "PROT" {
+		f.private = arg == "P"
+	}
+	return ""
+}
+
+// user logs users without a password in: the library, which has no such
+// users in clear, is given a PASS of ours, and its 331 goes nowhere.
+func (f *front) user(ex *exchange, name string) string {
+	if f.srv.opts.TLS == TLSRequired && !f.overTLS() {
+		return "530 Use AUTH TLS first."
+	}
+	f.name, f.named = name, true
+	ex.hidden = f.srv.opensWithoutPassword(name)
+	return ""
+}
+
+// pass refuses bad logins itself, because the library would hang up.
+func (f *front) pass(password string) string {
+	switch {
+	case !f.named:
+		return "503 USER comes first."
+	case !f.srv.accepts(f.name, password):
+		return "530 Login incorrect."
+	}
+	return ""
+}

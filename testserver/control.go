@@ -1,0 +1,238 @@
+package testserver
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+)
+
+// lingerTime is how long a closing control connection is drained: closing it
+// with unread octets would make the kernel send RST, and the client could
+// lose the last reply.
+const lingerTime = 2 * time.Second
+
+// control is the server's side of a control connection. A goroutine (run)
+// reads eagerly, so that commands are recorded when they arrive and a client
+// that sends ahead is never blocked; whoever answers takes lines with next.
+type control struct {
+	wire  *wire
+	onEnd func() // called once when nothing more can arrive
+
+	mu     sync.Mutex
+	cond   *sync.Cond // any change of what follows
+	queue  []string   // received, not yet handled
+	stream net.Conn   // wire, or TLS on it
+	lines  *bufio.Reader
+	paused bool // run waits behind AUTH until resume
+	ended  bool // run is done
+	dead   bool // aborted: do not even handle what is queued
+
+	sending sync.Mutex
+}
+
+func newControl(w *wire) *control {
+	c := &control{wire: w, stream: w, lines: bufio.NewReaderSize(w, bufferSize)}
+	c.cond = sync.NewCond(&c.mu)
+	return c
+}
+
+// run reads until the client is gone or the connection is closed.
+func (c *control) run() {
+	defer c.finish()
+	for {
+		lines, err := c.readLines()
+		if err != nil {
+			return
+		}
+		c.wire.rec.add(c.wire, lines)
+		if !c.push(lines) {
+			return
+		}
+	}
+}
+
+func (c *control) finish() {
+	_ = c.wire.Close()
+	c.mu.Lock()
+	c.ended = true
+	c.cond.Broadcast()
+	c.mu.Unlock()
+	if c.onEnd != nil {
+		c.onEnd()
+	}
+}
+
+// readLines returns every whole line that has arrived, at least one. It
+// stops behind AUTH: what follows is TLS or must not be there.
+func (c *control) readLines() ([]string, error) {
+	var lines []string
+	for len(lines) == 0 || c.wholeLine() {
+		raw, err := c.lines.ReadSlice('\n')
+		if err != nil {
+			return nil, err
+		}
+		line := strings.TrimSuffix(strings.TrimSuffix(string(raw), "\n"), "\r")
+		lines = append(lines, line)
+		if isAuth(line) {
+			break
+		}
+	}
+	return lines, nil
+}
+
+func (c *control) wholeLine() bool {
+	b, _ := c.lines.Peek(c.lines.Buffered())
+	return bytes.IndexByte(b, '\n') >= 0
+}
+
+// push queues lines and, behind AUTH, waits for resume. It reports whether
+// to read on.
+func (c *control) push(lines []string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queue = append(c.queue, lines...)
+	c.paused = isAuth(lines[len(lines)-1])
+	c.cond.Broadcast()
+	for c.paused && !c.dead {
+		c.cond.Wait()
+	}
+	return !c.dead
+}
+
+func isAuth(line string) bool {
+	verb, _ := splitCommand(line)
+	return verb == "AUTH"
+}
+
+// splitCommand splits a line at its first space, with the verb in upper case.
+func splitCommand(line string) (verb, arg string) {
+	verb, arg, _ = strings.Cut(line, " ")
+	return strings.ToUpper(verb), arg
+}
+
+// next waits for a line; false when there will be none.
+func (c *control) next() (string, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.queue) == 0 && !c.ended && !c.dead {
+		c.cond.Wait()
+	}
+	if len(c.queue) == 0 || c.dead {
+		return "", false
+	}
+	return c.pop(), true
+}
+
+func (c *control) pop() string {
+	line := c.queue[0]
+	c.queue = c.queue[1:]
+	return line
+}
+
+// resume lets run go on behind AUTH.
+func (c *control) resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.paused = false
+	c.cond.Broadcast()
+}
+
+// startTLS puts TLS on the connection. Octets that arrived already belong to
+// the handshake; commands in clear among them make it fail, as they must.
+// It is for the greeting and for the time when run is paused.
+func (c *control) startTLS(config *tls.Config) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	early, _ := c.lines.Peek(c.lines.Buffered())
+	below := &prefixed{Conn: c.wire, Reader: io.MultiReader(bytes.NewReader(bytes.Clone(early)), c.wire)}
+	c.stream = tls.Server(below, config)
+	c.lines = bufio.NewReaderSize(c.stream, bufferSize)
+}
+
+// prefixed is a Conn whose first octets were read by somebody else.
+type prefixed struct {
+	net.Conn
+	io.Reader
+}
+
+func (p *prefixed) Read(b []byte) (int, error) { return p.Reader.Read(b) }
+
+// overTLS reports whether TLS was started.
+func (c *control) overTLS() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.stream.(*tls.Conn)
+	return ok
+}
+
+// pending reports whether anything arrived behind the line taken last.
+func (c *control) pending() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.queue) > 0 || c.paused && c.lines.Buffered() > 0
+}
+
+// discard loses the lines that arrived and were not taken.
+func (c *control) discard() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queue = nil
+}
+
+// send writes b with one call.
+func (c *control) send(b []byte) error {
+	c.mu.Lock()
+	stream := c.stream
+	c.mu.Unlock()
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	_, err := stream.Write(b)
+	return err
+}
+
+// hangUp sends FIN, and TLS's close_notify before it, and has run drain what
+// the client still sends.
+func (c *control) hangUp() {
+	c.mu.Lock()
+	stream := c.stream
+	c.mu.Unlock()
+	_ = c.wire.SetDeadline(time.Now().Add(lingerTime))
+	if t, ok := stream.(*tls.Conn); ok {
+		_ = t.CloseWrite()
+	}
+	c.wire.closeWrite()
+	c.resume()
+}
+
+// reset sends RST.
+func (c *control) reset() {
+	c.wire.reset()
+	c.kill()
+}
+
+// abort closes the connection at once.
+func (c *control) abort() {
+	_ = c.wire.Close()
+	c.kill()
+}
+
+func (c *control) kill() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dead = true
+	c.cond.Broadcast()
+}
+
+// waitEnd returns when the client is gone or the connection was closed.
+func (c *control) waitEnd() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !c.ended && !c.dead {
+		c.cond.Wait()
+	}
+}

@@ -1,0 +1,126 @@
+package testserver
+
+import (
+	"io"
+	"net"
+	"sync"
+)
+
+// dataListener is a passive listener of the library whose connections are
+// counted, known to their control connection, and subject to faults.
+type dataListener struct {
+	net.Listener
+	front *front
+}
+
+// Accept is called by the library when a transfer begins.
+func (l *dataListener) Accept() (net.Conn, error) {
+	raw, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &dataConn{wire: newWire(raw, &l.front.srv.recorder, 0, true), front: l.front}
+	if ex := l.front.current(); ex != nil {
+		c.ending, c.room = ex.fault.Data, ex.fault.Octets
+	}
+	if !l.front.hold(c) {
+		_ = c.Close()
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (l *dataListener) Close() error {
+	l.front.mu.Lock()
+	delete(l.front.listeners, l)
+	l.front.mu.Unlock()
+	return l.Listener.Close()
+}
+
+// hold keeps c for closeData; false when the client is gone already.
+func (f *front) hold(c net.Conn) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.conns[c] = struct{}{}
+	return !f.ended
+}
+
+// wrap makes l, the library's listener for this connection, a dataListener.
+func (f *front) wrap(l net.Listener) net.Listener {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	d := &dataListener{Listener: l, front: f}
+	f.listeners[d] = struct{}{}
+	if f.ended {
+		_ = l.Close()
+	}
+	return d
+}
+
+// closeData closes everything that belongs to data connections. The library
+// would wait for a client that is gone.
+func (f *front) closeData() {
+	f.mu.Lock()
+	var closers []io.Closer
+	for l := range f.listeners {
+		closers = append(closers, l)
+	}
+	for c := range f.conns {
+		closers = append(closers, c)
+	}
+	f.mu.Unlock()
+	for _, c := range closers {
+		_ = c.Close()
+	}
+}
+
+// dataConn is a passive data connection that ends early where a fault says.
+type dataConn struct {
+	*wire
+	front  *front
+	ending Ending
+	room   int64 // octets left before ending
+
+	cut  bool
+	once sync.Once
+}
+
+// Write sends what the fault leaves. Where the connection was cut the rest
+// vanishes without an error, so that the server sends a lying 226.
+func (c *dataConn) Write(p []byte) (int, error) {
+	switch {
+	case c.cut:
+		return len(p), nil
+	case c.ending == Intact || int64(len(p)) < c.room:
+		c.room -= int64(len(p))
+		return c.wire.Write(p)
+	}
+	c.cut = true
+	if n, err := c.wire.Write(p[:c.room]); err != nil {
+		return n, err
+	}
+	return c.strike(len(p))
+}
+
+func (c *dataConn) strike(n int) (int, error) {
+	switch c.ending {
+	case Reset:
+		c.wire.reset()
+	case Stalled:
+		// Until the client or the server ends the connection.
+		_, _ = io.Copy(io.Discard, c.wire.Conn)
+		return 0, net.ErrClosed
+	default:
+		_ = c.wire.Close()
+	}
+	return n, nil
+}
+
+func (c *dataConn) Close() error {
+	c.front.mu.Lock()
+	delete(c.front.conns, c)
+	c.front.mu.Unlock()
+	err := net.ErrClosed
+	c.once.Do(func() { err = c.wire.Close() })
+	return err
+}

@@ -1,0 +1,98 @@
+package testserver
+
+import (
+	"crypto/tls"
+	"errors"
+	"io/fs"
+	"net"
+	"slices"
+	"strings"
+
+	ftpserver "github.com/fclairamb/ftpserverlib"
+	"github.com/spf13/afero"
+)
+
+var (
+	errLogin = errors.New("login incorrect")
+	errNoTLS = errors.New("no TLS here")
+	errIsDir = errors.New("is a directory")
+)
+
+// driver is what ftpserverlib asks. Its methods are not the Server's, whose
+// API they are no part of.
+type driver struct{ *Server }
+
+func (d driver) GetSettings() (*ftpserver.Settings, error) {
+	settings := &ftpserver.Settings{
+		Listener:                d.accept,
+		Banner:                  "testserver",
+		ActiveTransferPortNon20: true,
+		// "-l" is a file name: RFC 959 knows no options in LIST or NLST.
+		DisableLISTArgs: true,
+		EnableHASH:      true,
+	}
+	if d.opts.TLS == TLSImplicit {
+		settings.TLSRequired = ftpserver.ImplicitEncryption
+	}
+	return settings, nil
+}
+
+func (d driver) ClientConnected(cc ftpserver.ClientContext) (string, error) {
+	d.front(cc).greet()
+	return d.opts.Greeting, nil
+}
+
+func (d driver) ClientDisconnected(cc ftpserver.ClientContext) {
+	d.front(cc).libraryGone()
+}
+
+// AuthUser is asked only for logins that front has accepted.
+func (d driver) AuthUser(cc ftpserver.ClientContext, user, pass string) (ftpserver.ClientDriver, error) {
+	if !d.accepts(user, pass) {
+		return nil, errLogin
+	}
+	if home := d.opts.Home[user]; home != "" {
+		cc.SetPath(home)
+	}
+	return tree{d.fs}, nil
+}
+
+// tree is the file system as the library gets it.
+type tree struct{ afero.Fs }
+
+// OpenFile refuses directories: afero opens them, and RETR of one would
+// transfer nothing and succeed.
+func (t tree) OpenFile(name string, flag int, perm fs.FileMode) (afero.File, error) {
+	if info, err := t.Stat(name); err == nil && info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errIsDir}
+	}
+	return t.Fs.OpenFile(name, flag, perm)
+}
+
+// GetTLSConfig is for data connections: front does TLS on control connections.
+func (d driver) GetTLSConfig() (*tls.Config, error) {
+	if d.dataTLS == nil {
+		return nil, errNoTLS
+	}
+	return d.dataTLS, nil
+}
+
+func (d driver) WrapPassiveListener(l net.Listener) (net.Listener, error) {
+	return d.passiveFor.wrap(l), nil
+}
+
+// accepts reports whether the server logs user in with pass.
+func (s *Server) accepts(user, pass string) bool {
+	if s.opensWithoutPassword(user) {
+		return true
+	}
+	if want, ok := s.opts.Users[user]; ok {
+		return pass == want
+	}
+	anonymous := strings.EqualFold(user, "anonymous") || strings.EqualFold(user, "ftp")
+	return anonymous && !s.opts.NoAnonymous
+}
+
+func (s *Server) opensWithoutPassword(user string) bool {
+	return slices.Contains(s.opts.NoPassword, user)
+}

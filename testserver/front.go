@@ -1,0 +1,303 @@
+package testserver
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+)
+
+// front is the control connection that ftpserverlib gets. It stands between
+// the client and the library: it speaks TLS, hands the library one command at
+// a time, and lets its replies through one reply at a time. So commands can
+// be answered, and replies replaced, without the library knowing.
+type front struct {
+	*control
+	srv *Server
+
+	rest []byte // what the library has not yet read of a command; owned by Read
+
+	// Guarded by control.mu.
+	inject    *exchange   // a PASS of our own for the library
+	exchanges []*exchange // handed to the library, final reply not yet seen
+	stalled   bool        // nothing is sent any more
+	gone      bool        // the library is done with the connection
+	done      bool        // ended was told
+	listeners map[net.Listener]struct{}
+	conns     map[net.Conn]struct{}
+
+	writing sync.Mutex
+	partial []byte // a reply that is not complete; guarded by writing
+
+	// Owned by Read's goroutine.
+	name    string // USER's argument
+	named   bool   // USER was given
+	private bool   // PROT P
+}
+
+// exchange is a command and the replies to it.
+type exchange struct {
+	verb    string
+	fault   Fault
+	hidden  bool // the 331 to the USER of a user without password
+	passive bool // holds Server.passive
+
+	startTLS bool // AUTH: the handshake follows the reply
+}
+
+func newFront(s *Server, w *wire) *front {
+	f := &front{
+		control:   newControl(w),
+		srv:       s,
+		listeners: map[net.Listener]struct{}{},
+		conns:     map[net.Conn]struct{}{},
+	}
+	f.onEnd = func() {
+		f.closeData()
+		f.maybeDone()
+	}
+	f.exchanges = []*exchange{{}} // the greeting
+	return f
+}
+
+// greet is called before the library sends the greeting.
+func (f *front) greet() {
+	fault := f.srv.fault(FaultPoint{Conn: f.wire.num})
+	if fault.Reply != "" {
+		fault.Final = fault.Reply
+	}
+	f.mu.Lock()
+	f.exchanges[0].fault = fault
+	f.mu.Unlock()
+	f.end(fault.Before)
+}
+
+// Read hands out one command line at most.
+func (f *front) Read(p []byte) (int, error) {
+	if len(f.rest) == 0 {
+		line, ok := f.nextForLibrary()
+		if !ok {
+			f.closeData() // let a transfer under way end
+			return 0, io.EOF
+		}
+		f.rest = []byte(line + "\r\n")
+	}
+	n := copy(p, f.rest)
+	f.rest = f.rest[n:]
+	return n, nil
+}
+
+// nextForLibrary handles commands until one is for the library.
+func (f *front) nextForLibrary() (string, bool) {
+	for {
+		line, ours, ok := f.take()
+		if !ok {
+			return "", false
+		}
+		if ours {
+			return line, true
+		}
+		if f.handle(line) {
+			return line, true
+		}
+	}
+}
+
+// take waits for its turn: one command at a time, but ABOR may overtake the
+// transfer that it is about.
+func (f *front) take() (line string, ours, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for {
+		switch {
+		case f.dead:
+			return "", false, false
+		case f.inject != nil && len(f.exchanges) == 0:
+			f.exchanges = append(f.exchanges, f.inject)
+			f.inject = nil
+			return "PASS", true, true
+		case f.stalled || len(f.queue) == 0:
+			if f.ended {
+				return "", false, false
+			}
+		case f.inject == nil && (len(f.exchanges) == 0 || isAbort(f.queue[0])):
+			return f.pop(), false, true
+		}
+		f.cond.Wait()
+	}
+}
+
+// isAbort also knows ABOR behind the Telnet signals of RFC 959 section 4.1.3.
+func isAbort(line string) bool {
+	verb, _ := splitCommand(line)
+	return strings.HasSuffix(verb, "ABOR")
+}
+
+// Write takes the library's replies.
+func (f *front) Write(p []byte) (int, error) {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	f.partial = append(f.partial, p...)
+	for {
+		n := replyLen(f.partial)
+		if n == 0 {
+			return len(p), nil
+		}
+		f.replied(string(f.partial[:n]))
+		f.partial = f.partial[n:]
+	}
+}
+
+// replyLen returns the length of the reply at the start of b, all its lines
+// (RFC 959 section 4.2), or 0 where it is not complete.
+func replyLen(b []byte) int {
+	n := bytes.IndexByte(b, '\n') + 1
+	if n < 5 || b[3] != '-' {
+		return n
+	}
+	last := append([]byte("\n"), b[:3]...)
+	last = append(last, ' ')
+	start := bytes.Index(b, last)
+	if start < 0 {
+		return 0
+	}
+	end := bytes.IndexByte(b[start+1:], '\n') + 1
+	if end == 0 {
+		return 0
+	}
+	return start + 1 + end
+}
+
+// replied lets a reply of the library pass.
+func (f *front) replied(reply string) {
+	ex := f.current()
+	switch {
+	case ex == nil || reply[0] == '1':
+		f.say(reply)
+		return
+	case ex.passive:
+		f.srv.passive.Unlock()
+		f.answer(ex, reply)
+	case ex.hidden:
+		f.mu.Lock()
+		f.inject = &exchange{verb: "PASS", fault: ex.fault}
+		f.mu.Unlock()
+	default:
+		f.answer(ex, reply)
+	}
+	f.settle(strings.HasPrefix(reply, "226 ABOR "))
+}
+
+func (f *front) current() *exchange {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.exchanges) == 0 {
+		return nil
+	}
+	return f.exchanges[0]
+}
+
+// settle ends the exchange under way. The library may leave a transfer that
+// was aborted without a reply, so ABOR's own ends all of them.
+func (f *front) settle(all bool) {
+	f.mu.Lock()
+	f.exchanges = f.exchanges[1:]
+	if all {
+		f.exchanges = nil
+	}
+	f.cond.Broadcast()
+	f.mu.Unlock()
+	f.maybeDone()
+}
+
+// answer sends a final reply, or what the fault makes of it.
+func (f *front) answer(ex *exchange, reply string) {
+	if ex.fault.Final != "" {
+		reply = withCRLF(ex.fault.Final)
+	}
+	if ex.fault.After != Stalled {
+		f.say(reply)
+	}
+	f.end(ex.fault.After)
+}
+
+func withCRLF(s string) string { return strings.TrimSuffix(s, "\r\n") + "\r\n" }
+
+// say sends unless the connection is stalled. That the client is gone shows
+// in Read.
+func (f *front) say(reply string) {
+	f.mu.Lock()
+	stalled := f.stalled
+	f.mu.Unlock()
+	if !stalled {
+		_ = f.send([]byte(reply))
+	}
+}
+
+// end does to the connection what e says.
+func (f *front) end(e Ending) {
+	switch e {
+	case Closed:
+		f.stall()
+		f.hangUp()
+	case Reset:
+		f.reset()
+	case Stalled:
+		f.stall()
+	}
+}
+
+func (f *front) stall() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stalled = true
+	f.cond.Broadcast()
+}
+
+// libraryGone is called when the library is done with the connection.
+func (f *front) libraryGone() {
+	f.mu.Lock()
+	f.gone = true
+	f.mu.Unlock()
+	f.closeData()
+	f.maybeDone()
+}
+
+// maybeDone tells the server when neither the library's command loop nor a
+// transfer of it is left, and has it forget the connection when the reader is
+// done too.
+func (f *front) maybeDone() {
+	f.mu.Lock()
+	first := f.gone && len(f.exchanges) == 0 && !f.done
+	f.done = f.done || first
+	over := f.done && f.ended
+	f.mu.Unlock()
+	if over {
+		f.srv.forget(f.wire.num)
+	}
+	if first {
+		f.srv.running.Done()
+	}
+}
+
+// Close is what the library calls behind its last reply. It does nothing to
+// a connection that a fault has ended or stalled already.
+func (f *front) Close() error {
+	f.mu.Lock()
+	stalled := f.stalled
+	f.mu.Unlock()
+	if !stalled {
+		f.end(Closed)
+	}
+	return nil
+}
+
+func (f *front) LocalAddr() net.Addr  { return f.wire.LocalAddr() }
+func (f *front) RemoteAddr() net.Addr { return f.wire.RemoteAddr() }
+
+// The library's idle timeout is not wanted in tests.
+func (f *front) SetDeadline(time.Time) error      { return nil }
+func (f *front) SetReadDeadline(time.Time) error  { return nil }
+func (f *front) SetWriteDeadline(time.Time) error { return nil }

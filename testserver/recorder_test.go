@@ -1,0 +1,175 @@
+package testserver
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestFlights(t *testing.T) {
+	const login = "USER anonymous\r\nPASS x\r\n"
+	tests := []struct {
+		name   string
+		writes []string // each is followed by reading its replies
+		want   []string
+	}{
+		{"one by one", []string{"USER anonymous\r\n", "PASS x\r\n", "NOOP\r\n"},
+			[]string{"#1 USER anonymous", "#1 PASS x", "#1 NOOP"}},
+		{"ahead", []string{login + "TYPE I\r\nNOOP\r\n", "PWD\r\n"},
+			[]string{"#1 USER anonymous | PASS x | TYPE I | NOOP", "#1 PWD"}},
+		{"many", []string{login + strings.Repeat("NOOP\r\n", 5000)},
+			[]string{"#1 USER anonymous | PASS x" + strings.Repeat(" | NOOP", 5000)}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := New(t, nil)
+			c := dial(t, s.Addr())
+			for _, w := range tt.writes {
+				c.send(w)
+				for range strings.Count(w, "\n") {
+					c.want("")
+				}
+			}
+			var got []string
+			for _, f := range s.FlightLog() {
+				got = append(got, f.String())
+			}
+			if !slices.Equal(got, tt.want) || s.Flights() != len(tt.want) {
+				t.Errorf("%d flights: %.200q, want %.200q", s.Flights(), got, tt.want)
+			}
+		})
+	}
+}
+
+func TestFlightsUnderTLS(t *testing.T) {
+	s := New(t, &Options{TLS: TLSOffered, NoPassword: []string{"open"}, Tree: map[string]string{"/f": "x"}})
+	c := dial(t, s.Addr())
+	c.do("AUTH TLS", "234")
+	c.startTLS(clientTLS(s.RootCAs()))
+	c.send("USER open\r\nPBSZ 0\r\nPROT P\r\nEPSV\r\n")
+	for _, code := range []string{"230", "200", "200"} {
+		c.want(code)
+	}
+	data := c.dialPort(epsvPort.FindStringSubmatch(c.want("229"))[1])
+	c.do("RETR f", "150")
+	readAll(t, data, "x")
+	c.want("226")
+	// AUTH; hello; finished with all up to EPSV; RETR.
+	if got := s.FlightLog(); s.Flights() != 4 || got[2].String() != "#1 USER open | PBSZ 0 | PROT P | EPSV" {
+		t.Errorf("flights %v", got)
+	}
+	if got := s.Stats().DataFlights; got != 2 {
+		t.Errorf("%d data flights, want 2", got)
+	}
+}
+
+func TestResetCommands(t *testing.T) {
+	s := New(t, &Options{Tree: map[string]string{"/f": "12345"}})
+	c := anonymous(t, s.Addr())
+	c.retrieves("RETR f", "12345")
+	want := Stats{Connections: 1, DataConnections: 1, Flights: 4, DataOut: 5}
+	got := s.Stats()
+	got.ControlIn, got.ControlOut = 0, 0
+	if got != want || s.Connections() != 1 || s.DataConnections() != 1 {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	s.ResetCommands()
+	if s.Stats() != (Stats{}) || s.Commands() != nil || len(s.FlightLog()) != 0 {
+		t.Errorf("left %+v", s.Stats())
+	}
+	c.do("NOOP", "200")
+	if got, want := s.Stats(), (Stats{Flights: 1, ControlIn: 6, ControlOut: 8}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	dial(t, s.Addr()).do("FEAT", "211")
+	if got := s.CommandsFor(2); !slices.Equal(got, []string{"FEAT"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestWaitCommand(t *testing.T) {
+	s := New(t, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	waited := make(chan error)
+	go func() { waited <- s.WaitCommand(ctx, "USER an") }()
+	c := dial(t, s.Addr())
+	c.do("NOOP", "200")
+	c.do("USER anonymous", "331")
+	if err := <-waited; err != nil {
+		t.Error(err)
+	}
+	if err := s.WaitCommand(ctx, "NOOP"); err != nil {
+		t.Errorf("a command that came before: %v", err)
+	}
+	cancel()
+	if err := s.WaitCommand(ctx, "CWD"); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want Canceled", err)
+	}
+	go func() { waited <- s.WaitCommand(t.Context(), "CWD") }()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-waited; err != ErrClosed {
+		t.Errorf("got %v, want ErrClosed", err)
+	}
+}
+
+func TestOnCommandHoldsTheServer(t *testing.T) {
+	release, seen := make(chan struct{}), make(chan string, 10)
+	s := New(t, &Options{OnCommand: func(line string) {
+		seen <- line
+		if line == "PASS x" {
+			<-release
+		}
+	}})
+	c := dial(t, s.Addr())
+	c.send("USER anonymous\r\nPASS x\r\nNOOP\r\n")
+	c.want("331")
+	if err := s.WaitCommand(t.Context(), "NOOP"); err != nil {
+		t.Fatal(err)
+	}
+	if got := []string{<-seen, <-seen}; !slices.Equal(got, []string{"USER anonymous", "PASS x"}) || len(seen) != 0 {
+		t.Errorf("the hook saw %q and %d more", got, len(seen))
+	}
+	close(release)
+	c.want("230")
+	c.want("200")
+}
+
+func TestHalfALineIsNoCommand(t *testing.T) {
+	s := New(t, nil)
+	c := dial(t, s.Addr())
+	c.send("NOOP\r\nDELE f")
+	c.want("200")
+	c.raw.Close()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := s.Commands(); !slices.Equal(got, []string{"NOOP"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestReplyLen(t *testing.T) {
+	tests := []struct {
+		in   string
+		want int
+	}{
+		{"", 0},
+		{"220 x", 0},
+		{"220 x\r\n", 7},
+		{"220 x\r\n230 y\r\n", 7},
+		{"211-x\r\n y\r\n", 0},
+		{"211-x\r\n 211 y\r\n211 e", 0},
+		{"211-x\r\n y\r\n211 e\r\n200", 18},
+		{"\r\n", 2},
+	}
+	for _, tt := range tests {
+		if got := replyLen([]byte(tt.in)); got != tt.want {
+			t.Errorf("replyLen(%q) = %d, want %d", tt.in, got, tt.want)
+		}
+	}
+}

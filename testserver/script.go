@@ -1,0 +1,134 @@
+package testserver
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+)
+
+// Script is a server that plays a dialogue from a table, for replies that no
+// honest server sends. All methods may be used concurrently.
+type Script struct {
+	recorder
+	address
+
+	steps    []Step
+	listener net.Listener
+	roots    *x509.CertPool
+	config   *tls.Config
+
+	running sync.WaitGroup // everything that Close waits for
+
+	state  sync.Mutex
+	scenes map[*scene]struct{}
+	conns  int
+	closed bool
+}
+
+// StartScript starts a scripted server on 127.0.0.1. The steps apply in order:
+// of two that match, the later one plays. Without any the server accepts, says
+// nothing and answers commands by 502; begin with [Honest] in most cases. The
+// caller closes it.
+func StartScript(steps ...Step) (*Script, error) {
+	id, err := newIdentity()
+	if err != nil {
+		return nil, fmt.Errorf("testserver: %w", err)
+	}
+	config, _, err := id.configs(&Options{})
+	if err != nil {
+		return nil, err
+	}
+	l, err := listen("tcp4")
+	if err != nil {
+		return nil, fmt.Errorf("testserver: %w", err)
+	}
+	s := &Script{steps: steps, listener: l, roots: id.roots, config: config, scenes: map[*scene]struct{}{}}
+	s.address = address{tcp: l.Addr().(*net.TCPAddr), scheme: "ftp"}
+	s.running.Go(s.serve)
+	return s, nil
+}
+
+// NewScript is StartScript for a test: the server is closed when tb's test is
+// over, and tb fails where the start or the end fails.
+func NewScript(tb testing.TB, steps ...Step) *Script {
+	tb.Helper()
+	s, err := StartScript(steps...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+// RootCAs returns a pool with the authority of the server's certificate, which
+// is for 127.0.0.1, ::1 and localhost.
+func (s *Script) RootCAs() *x509.CertPool { return s.roots }
+
+// Close stops the server, closes every connection and waits for the server's
+// goroutines. It is an error when they do not end, because a function given to
+// Call does not return.
+func (s *Script) Close() error {
+	_ = s.listener.Close()
+	s.state.Lock()
+	s.closed = true
+	var scenes []*scene
+	for sc := range s.scenes {
+		scenes = append(scenes, sc)
+	}
+	s.state.Unlock()
+	for _, sc := range scenes {
+		sc.abort()
+	}
+	s.stop()
+	return waitFor(&s.running)
+}
+
+func (s *Script) serve() {
+	for {
+		raw, err := s.listener.Accept()
+		if err != nil {
+			return
+		}
+		s.admit(raw)
+	}
+}
+
+// admit plays the dialogue for a connection.
+func (s *Script) admit(raw net.Conn) {
+	sc, closed := s.register(raw)
+	if sc.play.implicit {
+		sc.startTLS(s.config)
+	}
+	s.running.Go(sc.run)
+	s.running.Go(func() {
+		sc.perform()
+		sc.waitEnd() // the connection stays until the client is gone
+		s.forget(sc)
+	})
+	if closed {
+		sc.abort()
+	}
+}
+
+func (s *Script) register(raw net.Conn) (sc *scene, closed bool) {
+	s.state.Lock()
+	defer s.state.Unlock()
+	s.conns++
+	w := newWire(raw, &s.recorder, s.conns, false)
+	sc = newScene(w, newDialogue(s.conns, s.steps), s.config)
+	s.scenes[sc] = struct{}{}
+	return sc, s.closed
+}
+
+func (s *Script) forget(sc *scene) {
+	s.state.Lock()
+	defer s.state.Unlock()
+	delete(s.scenes, sc)
+}

@@ -1,0 +1,63 @@
+package testserver
+
+import (
+	"slices"
+	"strconv"
+)
+
+// Honest is a dialogue without fault: every login and every directory is
+// accepted, every file holds contents, NLST lists "a" and "b". SIZE and MDTM
+// (2020-01-02 03:04:05 UTC), EPSV, PASV and AUTH TLS work; REST, active mode
+// and ASCII conversion do not. Override what is to go wrong:
+//
+//	testserver.Honest("contents").With("RETR", testserver.Reply("550 No"))
+func Honest(contents string) Step {
+	steps := slices.Concat(honestReplies(), []Step{
+		Greet(Reply("220 Scripted server ready.")),
+		On("SIZE", Reply("213 "+strconv.Itoa(len(contents)))),
+		On("RETR", Transfer(contents)...),
+		On("NLST", Transfer("a\r\nb\r\n")...),
+		On("EPSV", OpenData()),
+		On("PASV", OpenData()),
+		On("AUTH", Reply("234 Proceed."), StartTLS()),
+		On("PROT", Protect(), Reply("200 Done.")),
+		On("QUIT", Reply("221 Goodbye."), CloseConn()),
+	})
+	return func(d *dialogue) {
+		for _, step := range steps {
+			step(d)
+		}
+	}
+}
+
+// honestReplies are the commands that one reply does for.
+func honestReplies() []Step {
+	return []Step{
+		On("USER", Reply("331 Password, please.")),
+		On("PASS", Reply("230 Logged in.")),
+		On("ACCT", Reply("230 Logged in.")),
+		On("CWD", Reply("250 Done.")),
+		On("CDUP", Reply("250 Done.")),
+		On("PWD", Reply(`257 "/" is the directory.`)),
+		On("TYPE", Reply("200 Done.")),
+		On("MODE", Reply("200 Done.")),
+		On("STRU", Reply("200 Done.")),
+		On("NOOP", Reply("200 Done.")),
+		On("OPTS", Reply("200 Done.")),
+		On("PBSZ", Reply("200 PBSZ=0")),
+		On("SYST", Reply("215 UNIX Type: L8")),
+		On("MDTM", Reply("213 20200102030405")),
+		On("ABOR", Reply("226 Nothing to abort.")),
+		On("FEAT", Reply("211-Features:\r\n AUTH TLS\r\n EPSV\r\n MDTM\r\n SIZE\r\n UTF8\r\n211 End")),
+	}
+}
+
+// Transfer is what an honest server does for RETR or NLST: 150, contents, 226.
+func Transfer(contents string) []Action {
+	return []Action{
+		Reply("150 Here it comes."),
+		SendData(contents),
+		CloseData(),
+		Reply("226 Transfer complete."),
+	}
+}

@@ -1,0 +1,119 @@
+package testserver
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+)
+
+// scene is one connection of a Script.
+type scene struct {
+	*control
+	play    *dialogue
+	config  *tls.Config
+	line    string // the command in hand
+	private bool   // PROT P was given
+
+	// Guarded by control.mu.
+	listener net.Listener
+	data     net.Conn
+	below    *wire // data's TCP connection
+}
+
+func newScene(w *wire, play *dialogue, config *tls.Config) *scene {
+	sc := &scene{control: newControl(w), play: play, config: config}
+	sc.onEnd = sc.dropData
+	return sc
+}
+
+// errOver ends a scene.
+var errOver = errors.New("the connection is over")
+
+// perform plays the dialogue until the connection is over.
+func (sc *scene) perform() {
+	if sc.act(sc.play.greeting) != nil {
+		return
+	}
+	for {
+		line, ok := sc.next()
+		if !ok {
+			return
+		}
+		sc.line = line
+		err := sc.act(sc.play.actionsFor(line))
+		if isAuth(line) {
+			sc.resume()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (sc *scene) act(actions []Action) error {
+	for _, act := range actions {
+		if err := act(sc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listen opens a new listener for data, in place of an older one.
+func (sc *scene) listen() (*net.TCPAddr, error) {
+	sc.dropData()
+	l, err := listen("tcp4")
+	if err != nil {
+		return nil, err
+	}
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	sc.listener = l
+	if sc.ended || sc.dead {
+		_ = l.Close()
+	}
+	return l.Addr().(*net.TCPAddr), nil
+}
+
+// accept waits for the data connection, and returns it with the TCP connection
+// below; nil when there is and will be none.
+func (sc *scene) accept() (net.Conn, *wire) {
+	sc.mu.Lock()
+	l, data, below := sc.listener, sc.data, sc.below
+	sc.mu.Unlock()
+	if data != nil || l == nil {
+		return data, below
+	}
+	raw, err := l.Accept()
+	if err != nil {
+		return nil, nil
+	}
+	return sc.hold(newWire(raw, sc.wire.rec, 0, true))
+}
+
+func (sc *scene) hold(w *wire) (net.Conn, *wire) {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	sc.below, sc.data = w, w
+	if sc.private {
+		sc.data = tls.Server(w, sc.config)
+	}
+	if sc.ended || sc.dead {
+		_ = w.Close()
+	}
+	return sc.data, w
+}
+
+// dropData closes what belongs to the data connection at once.
+func (sc *scene) dropData() {
+	sc.mu.Lock()
+	l, w := sc.listener, sc.below
+	sc.listener, sc.data, sc.below = nil, nil, nil
+	sc.mu.Unlock()
+	if l != nil {
+		_ = l.Close()
+	}
+	if w != nil {
+		_ = w.Close()
+	}
+}

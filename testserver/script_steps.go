@@ -1,0 +1,118 @@
+package testserver
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Step is a part of a scripted dialogue: a rule, or several.
+type Step func(*dialogue)
+
+// dialogue is what one connection plays.
+type dialogue struct {
+	conn     int
+	greeting []Action
+	implicit bool
+	rules    []*rule
+}
+
+// rule says what to do about a command.
+type rule struct {
+	match   func(line string) bool
+	nth     int // only the nth command that matches; 0: all
+	seen    int
+	actions []Action
+}
+
+func newDialogue(conn int, steps []Step) *dialogue {
+	d := &dialogue{conn: conn}
+	for _, step := range steps {
+		step(d)
+	}
+	return d
+}
+
+// Greet sets what happens when a client has connected. Without actions the
+// server says nothing.
+func Greet(actions ...Action) Step {
+	return func(d *dialogue) { d.greeting = actions }
+}
+
+// ImplicitTLS has the connection begin with a TLS handshake, before the
+// greeting.
+func ImplicitTLS() Step {
+	return func(d *dialogue) { d.implicit = true }
+}
+
+// On sets what happens upon a command. match is
+//
+//	"RETR"        a verb, in any case
+//	"CWD pub"     with a space in it: a prefix of the line, octet for octet
+//	"^CWD pub$"   with a leading ^: a regular expression for the line
+//	"*"           every command
+//
+// A regular expression that does not compile panics. Without actions the command is not answered, and the dialogue goes on.
+func On(match string, actions ...Action) Step { return OnNth(0, match, actions...) }
+
+// OnNth is On for the nth command of a connection that matches, counted from 1.
+func OnNth(n int, match string, actions ...Action) Step {
+	matches := matcher(match)
+	return func(d *dialogue) {
+		d.rules = append(d.rules, &rule{match: matches, nth: n, actions: actions})
+	}
+}
+
+// OnConn limits steps to the nth connection, counted from 1.
+func OnConn(n int, steps ...Step) Step {
+	return func(d *dialogue) {
+		if d.conn != n {
+			return
+		}
+		for _, step := range steps {
+			step(d)
+		}
+	}
+}
+
+// With is s with On(match, actions...) behind it: it overrides what s does
+// about these commands.
+func (s Step) With(match string, actions ...Action) Step {
+	return func(d *dialogue) {
+		s(d)
+		On(match, actions...)(d)
+	}
+}
+
+func matcher(match string) func(string) bool {
+	switch {
+	case match == "*":
+		return func(string) bool { return true }
+	case strings.HasPrefix(match, "^"):
+		return regexp.MustCompile(match).MatchString
+	case strings.Contains(match, " "):
+		return func(line string) bool { return strings.HasPrefix(line, match) }
+	}
+	want := strings.ToUpper(match)
+	return func(line string) bool {
+		verb, _ := splitCommand(line)
+		return verb == want
+	}
+}
+
+// actionsFor returns what to do about line, by the last rule that matches.
+func (d *dialogue) actionsFor(line string) []Action {
+	var last *rule
+	for _, r := range d.rules {
+		if !r.match(line) {
+			continue
+		}
+		r.seen++
+		if r.nth == 0 || r.nth == r.seen {
+			last = r
+		}
+	}
+	if last == nil {
+		return []Action{Reply("502 Not in the script.")}
+	}
+	return last.actions
+}

@@ -1,0 +1,272 @@
+package testserver
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	ftpserver "github.com/fclairamb/ftpserverlib"
+	"github.com/spf13/afero"
+)
+
+// closeTimeout bounds Close: a hook of the caller may never return.
+const closeTimeout = 10 * time.Second
+
+// Server is an embedded FTP server. All methods may be used concurrently.
+type Server struct {
+	recorder
+	address
+
+	opts   Options
+	fs     afero.Fs
+	accept *acceptor
+	roots  *x509.CertPool
+
+	controlTLS, dataTLS *tls.Config // nil without TLS
+
+	passive    sync.Mutex // held while the library handles EPSV or PASV ...
+	passiveFor *front     // ... of this connection
+
+	running sync.WaitGroup // everything that Close waits for
+
+	state     sync.Mutex
+	fronts    map[int]*front
+	conns     int // control connections since the start
+	transfers int // transfer commands since the start
+	closed    bool
+}
+
+// Start starts a server. The caller closes it.
+func Start(o *Options) (*Server, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	s := &Server{opts: *o, fs: o.FS, fronts: map[int]*front{}}
+	if err := s.prepare(); err != nil {
+		return nil, fmt.Errorf("testserver: %w", err)
+	}
+	l, err := listen(o.Network)
+	if err != nil {
+		return nil, fmt.Errorf("testserver: %w", err)
+	}
+	s.address = address{tcp: l.Addr().(*net.TCPAddr), scheme: o.TLS.scheme()}
+	s.accept = &acceptor{Listener: l, srv: s}
+	if err := s.serve(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// New starts a server that is closed when tb's test is over, and fails tb
+// where the start or the end fails.
+func New(tb testing.TB, o *Options) *Server {
+	tb.Helper()
+	s, err := Start(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+func listen(network string) (net.Listener, error) {
+	switch network {
+	case "", "tcp4":
+		return net.Listen("tcp4", "127.0.0.1:0")
+	case "tcp6":
+		return net.Listen("tcp6", "[::1]:0")
+	}
+	return nil, fmt.Errorf("network %q is neither tcp4 nor tcp6", network)
+}
+
+func (m TLSMode) scheme() string {
+	return [...]string{TLSOff: "ftp", TLSOffered: "ftp", TLSRequired: "ftpes", TLSImplicit: "ftps"}[m]
+}
+
+// prepare makes the tree and the certificates.
+func (s *Server) prepare() error {
+	if s.fs == nil {
+		s.fs = afero.NewMemMapFs()
+	}
+	if s.opts.Greeting == "" {
+		s.opts.Greeting = "testserver ready"
+	}
+	if err := s.plant(); err != nil {
+		return err
+	}
+	if s.opts.TLS == TLSOff {
+		return nil
+	}
+	id, err := newIdentity()
+	if err != nil {
+		return err
+	}
+	s.roots = id.roots
+	s.controlTLS, s.dataTLS, err = id.configs(&s.opts)
+	return err
+}
+
+func (s *Server) plant() error {
+	for name, contents := range s.opts.Tree {
+		if err := s.add(name, contents); err != nil {
+			return err
+		}
+	}
+	for _, home := range s.opts.Home {
+		if err := s.fs.MkdirAll(path.Clean(home), 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) add(name, contents string) error {
+	clean := path.Join("/", name)
+	if strings.HasSuffix(name, "/") {
+		return s.fs.MkdirAll(clean, 0o755)
+	}
+	if err := s.fs.MkdirAll(path.Dir(clean), 0o755); err != nil {
+		return err
+	}
+	if err := afero.WriteFile(s.fs, clean, []byte(contents), 0o644); err != nil {
+		return err
+	}
+	if s.opts.ModTime.IsZero() {
+		return nil
+	}
+	return s.fs.Chtimes(clean, s.opts.ModTime, s.opts.ModTime)
+}
+
+func (s *Server) serve() error {
+	ftp := ftpserver.NewFtpServer(driver{s})
+	if err := ftp.Listen(); err != nil {
+		_ = s.accept.Close()
+		return fmt.Errorf("testserver: %w", err)
+	}
+	s.running.Go(func() { _ = ftp.Serve() })
+	return nil
+}
+
+// FS returns the tree that is served, for changes while the server runs.
+func (s *Server) FS() afero.Fs { return s.fs }
+
+// RootCAs returns a pool with the authority of the server's certificate, which
+// is for 127.0.0.1, ::1 and localhost; nil with TLSOff.
+func (s *Server) RootCAs() *x509.CertPool { return s.roots }
+
+// Close stops the server, closes every connection and waits for the server's
+// goroutines. It is an error when they do not end, because a hook in Options
+// does not return.
+func (s *Server) Close() error {
+	s.state.Lock()
+	s.closed = true
+	fronts := slices.Collect(maps.Values(s.fronts))
+	s.state.Unlock()
+
+	_ = s.accept.Close()
+	for _, f := range fronts {
+		f.abort()
+	}
+	s.stop()
+	return waitFor(&s.running)
+}
+
+var errStuck = errors.New("testserver: connections did not end: does a hook block?")
+
+func waitFor(running *sync.WaitGroup) error {
+	done := make(chan struct{})
+	go func() {
+		running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-time.After(closeTimeout):
+		return errStuck
+	}
+}
+
+// acceptor gives the library a front for every control connection.
+type acceptor struct {
+	net.Listener
+	srv *Server
+}
+
+// Accept is called by one goroutine; the library numbers clients in the same
+// order, from 1.
+func (a *acceptor) Accept() (net.Conn, error) {
+	raw, err := a.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return a.srv.admit(raw), nil
+}
+
+// admit starts the front of a connection.
+func (s *Server) admit(raw net.Conn) net.Conn {
+	f, closed := s.register(raw)
+	if s.opts.TLS == TLSImplicit {
+		f.startTLS(s.controlTLS)
+	}
+	s.running.Add(1) // until front.maybeDone
+	s.running.Go(f.run)
+	if closed {
+		f.abort()
+	}
+	return f
+}
+
+func (s *Server) register(raw net.Conn) (f *front, closed bool) {
+	s.state.Lock()
+	defer s.state.Unlock()
+	s.conns++
+	f = newFront(s, newWire(raw, &s.recorder, s.conns, false))
+	s.fronts[s.conns] = f
+	return f, s.closed
+}
+
+func (s *Server) front(cc ftpserver.ClientContext) *front {
+	s.state.Lock()
+	defer s.state.Unlock()
+	return s.fronts[int(cc.ID())]
+}
+
+// forget is called when nothing of a connection is left.
+func (s *Server) forget(conn int) {
+	s.state.Lock()
+	defer s.state.Unlock()
+	delete(s.fronts, conn)
+}
+
+// faultFor numbers transfers and asks the caller what is to go wrong.
+func (s *Server) faultFor(conn int, verb, arg string) Fault {
+	p := FaultPoint{Conn: conn, Verb: verb, Arg: arg}
+	if isTransfer(verb) {
+		s.state.Lock()
+		s.transfers++
+		p.Transfer = s.transfers
+		s.state.Unlock()
+	}
+	return s.fault(p)
+}
+
+func (s *Server) fault(p FaultPoint) Fault {
+	if s.opts.Fault == nil {
+		return Fault{}
+	}
+	return s.opts.Fault(p)
+}

@@ -1,0 +1,158 @@
+package testserver
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"slices"
+	"testing"
+)
+
+func clientTLS(roots *x509.CertPool) *tls.Config {
+	return &tls.Config{RootCAs: roots, ServerName: "localhost", ClientSessionCache: tls.NewLRUClientSessionCache(8)}
+}
+
+// secure dials, does AUTH TLS, PBSZ and PROT P.
+func secure(t *testing.T, addr string, config *tls.Config) *client {
+	t.Helper()
+	c := dial(t, addr)
+	c.do("AUTH TLS", "234")
+	c.startTLS(config)
+	c.do("PBSZ 0", "200")
+	c.do("PROT P", "200")
+	c.do("USER anonymous", "331")
+	c.do("PASS x@", "230")
+	return c
+}
+
+func TestExplicitTLS(t *testing.T) {
+	tests := []struct {
+		name    string
+		options Options
+		resumes bool
+		fails   bool
+	}{
+		{name: "1.3", options: Options{TLS: TLSOffered}, resumes: true},
+		{name: "1.2", options: Options{TLS: TLSRequired, TLSMaxVersion: tls.VersionTLS12}, resumes: true},
+		{name: "no tickets", options: Options{TLS: TLSOffered, TLSNoTickets: true}},
+		{name: "reuse required", options: Options{TLS: TLSOffered, TLSRequireReuse: true}, resumes: true},
+		{name: "reuse required and impossible", options: Options{TLS: TLSOffered, TLSRequireReuse: true, TLSNoTickets: true}, fails: true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.options.Tree = map[string]string{"/f": "secret"}
+			s := New(t, &tt.options)
+			c := secure(t, s.Addr(), clientTLS(s.RootCAs()))
+			for range 3 {
+				data := c.dialData().(*tls.Conn)
+				c.do("RETR f", "150")
+				b, err := io.ReadAll(data)
+				data.Close()
+				if tt.fails {
+					if err == nil {
+						t.Fatal("data without a resumed session")
+					}
+					c.want("550")
+					return
+				}
+				c.want("226")
+				if string(b) != "secret" || err != nil || data.ConnectionState().DidResume != tt.resumes {
+					t.Errorf("got %q, %v, resumed %v", b, err, data.ConnectionState().DidResume)
+				}
+			}
+			if v := c.conn.(*tls.Conn).ConnectionState().Version; tt.options.TLSMaxVersion != 0 && v != tt.options.TLSMaxVersion {
+				t.Errorf("version %x", v)
+			}
+		})
+	}
+}
+
+func TestTLSRequired(t *testing.T) {
+	s := New(t, &Options{TLS: TLSRequired, Tree: map[string]string{"/f": "x"}})
+	c := dial(t, s.Addr())
+	c.do("USER anonymous", "530")
+	c.do("PASS x", "503")
+	c.do("AUTH KERBEROS", "504")
+	c.do("AUTH TLS", "234")
+	c.startTLS(clientTLS(s.RootCAs()))
+	c.do("AUTH TLS", "503")
+	c.do("USER anonymous", "331")
+	c.do("PASS x", "230")
+	c.do("NLST", "521")
+	c.do("PROT P", "200")
+	c.do("PROT C", "200")
+	c.do("RETR f", "521")
+	if want := []string{"USER anonymous", "PASS x", "AUTH KERBEROS", "AUTH TLS", "AUTH TLS"}; !slices.Equal(s.Commands()[:5], want) {
+		t.Errorf("got %q", s.Commands())
+	}
+	if got, want := s.URL("/"), "ftpes://"+s.Addr()+"/"; got != want {
+		t.Errorf("URL %s, want %s", got, want)
+	}
+}
+
+func TestTLSImplicit(t *testing.T) {
+	s := New(t, &Options{TLS: TLSImplicit, NoPassword: []string{"open"}, Tree: map[string]string{"/f": "secret"}})
+	c := connect(t, s.Addr())
+	c.startTLS(clientTLS(s.RootCAs()))
+	c.want("220")
+	c.do("USER open", "230")
+	c.retrieves("RETR f", "secret")
+	c.do("QUIT", "221")
+	if _, err := c.reply(); err != io.EOF {
+		t.Errorf("got %v, want close_notify", err)
+	}
+	if got, want := s.URLAs("a:b", "/f"), "ftps://a:b@"+s.Addr()+"/f"; got != want {
+		t.Errorf("URL %s, want %s", got, want)
+	}
+}
+
+// Commands in clear behind AUTH must not be taken for protected ones.
+func TestClearCommandBehindAuth(t *testing.T) {
+	s := New(t, &Options{TLS: TLSOffered})
+	c := dial(t, s.Addr())
+	c.send("AUTH TLS\r\nUSER anonymous\r\nPASS x\r\n")
+	c.want("234")
+	c.ends()
+	if got := s.Commands(); !slices.Equal(got, []string{"AUTH TLS"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestCommandsBeforeAuthInOneWrite(t *testing.T) {
+	s := New(t, &Options{TLS: TLSOffered})
+	c := dial(t, s.Addr())
+	c.send("NOOP\r\nNOOP\r\nAUTH TLS\r\n")
+	c.want("200")
+	c.want("200")
+	c.want("234")
+	c.startTLS(clientTLS(s.RootCAs()))
+	c.do("NOOP", "200")
+	if got := s.FlightLog()[0].String(); got != "#1 NOOP | NOOP | AUTH TLS" {
+		t.Errorf("flight %s", got)
+	}
+}
+
+func TestRefusedCertificateEndsConnection(t *testing.T) {
+	s := New(t, &Options{TLS: TLSOffered})
+	c := dial(t, s.Addr())
+	c.do("AUTH TLS", "234")
+	if err := tls.Client(c.raw, &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "localhost"}).Handshake(); err == nil {
+		t.Error("an unknown authority was trusted")
+	}
+	c.ends()
+}
+
+func TestPasswordlessUserWithFaultAtLogin(t *testing.T) {
+	s := New(t, &Options{
+		NoPassword: []string{"open"},
+		Fault: func(p FaultPoint) Fault {
+			if p.Verb == "USER" {
+				return Fault{Final: "230-Welcome\r\n230 In"}
+			}
+			return Fault{}
+		},
+	})
+	c := dial(t, s.Addr())
+	c.do("USER open", "230-Welcome\r\n230 In\r\n")
+	c.do("PWD", "257")
+}

@@ -1,0 +1,119 @@
+package testserver
+
+import (
+	"net"
+)
+
+// bufferSize is what one read takes from the socket: more than a loopback
+// segment, so that what a client wrote at once arrives at once.
+const bufferSize = 64 << 10
+
+// wire is an accepted TCP connection, below TLS, that counts octets and
+// flights. Read and Write may each be used by one goroutine at a time.
+type wire struct {
+	net.Conn // not *net.TCPConn, whose ReadFrom would pass the counters by
+	rec      *recorder
+	num      int  // number of the control connection; 0 on data connections
+	data     bool // a data connection
+
+	buf, unread []byte // what was received and not yet read; owned by Read
+
+	// Guarded by rec.mu.
+	flight *Flight // that of the last octets received
+	open   bool    // nothing was sent since
+	epoch  int     // rec.epoch when the flight began
+}
+
+func newWire(c net.Conn, rec *recorder, num int, data bool) *wire {
+	w := &wire{Conn: c, rec: rec, num: num, data: data}
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	if data {
+		rec.stats.DataConnections++
+	} else {
+		rec.stats.Connections++
+	}
+	return w
+}
+
+// Read serves from the buffer first: only what comes from the socket can
+// start a flight, however small p is.
+func (w *wire) Read(p []byte) (int, error) {
+	if len(w.unread) == 0 {
+		if w.buf == nil {
+			w.buf = make([]byte, bufferSize)
+		}
+		n, err := w.Conn.Read(w.buf)
+		if n == 0 {
+			return 0, err
+		}
+		w.received(n)
+		w.unread = w.buf[:n]
+	}
+	n := copy(p, w.unread)
+	w.unread = w.unread[n:]
+	return n, nil
+}
+
+// received counts n octets, in a new flight where something was sent since
+// the last.
+func (w *wire) received(n int) {
+	w.rec.mu.Lock()
+	defer w.rec.mu.Unlock()
+	if !w.open || w.epoch != w.rec.epoch {
+		w.begin()
+	}
+	w.flight.Octets += int64(n)
+	if w.data {
+		w.rec.stats.DataIn += int64(n)
+	} else {
+		w.rec.stats.ControlIn += int64(n)
+	}
+}
+
+func (w *wire) begin() {
+	w.open, w.epoch, w.flight = true, w.rec.epoch, &Flight{Conn: w.num}
+	if w.data {
+		w.rec.stats.DataFlights++
+		return
+	}
+	w.rec.stats.Flights++
+	w.rec.flights = append(w.rec.flights, w.flight)
+}
+
+// Write ends the flight, and counts, before it sends: the answer to what it
+// sends may arrive before the system call is back.
+func (w *wire) Write(p []byte) (int, error) {
+	w.sent(len(p))
+	n, err := w.Conn.Write(p)
+	if n < len(p) {
+		w.sent(n - len(p))
+	}
+	return n, err
+}
+
+func (w *wire) sent(n int) {
+	w.rec.mu.Lock()
+	defer w.rec.mu.Unlock()
+	w.open = false
+	if w.data {
+		w.rec.stats.DataOut += int64(n)
+	} else {
+		w.rec.stats.ControlOut += int64(n)
+	}
+}
+
+// reset closes the connection with RST instead of FIN.
+func (w *wire) reset() {
+	if c, ok := w.Conn.(*net.TCPConn); ok {
+		_ = c.SetLinger(0)
+	}
+	_ = w.Close()
+}
+
+// closeWrite sends FIN and leaves the connection open for reading.
+func (w *wire) closeWrite() {
+	if c, ok := w.Conn.(*net.TCPConn); ok {
+		_ = c.CloseWrite()
+	}
+}
