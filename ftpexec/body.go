@@ -1,0 +1,170 @@
+package ftpexec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"example.com/ftpfetch/ftpexec/internal/wire"
+)
+
+// body is a Response's Body in image type, and what stands under it in ASCII type.
+type body struct {
+	ctx  context.Context // of Open; an io.Reader's methods take none
+	s    *Session
+	end  func() // of the run
+	data io.ReadCloser
+	wire *wire.Data
+	size int64 // octets expected; -1 unknown
+	n    atomic.Int64
+	err  error // how it ended: io.EOF or an *Error; nil while it goes on
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.err != nil || len(p) == 0 {
+		return 0, b.err
+	}
+	n, err := b.data.Read(p)
+	return n, b.advance(n, err)
+}
+
+// advance counts n octets and judges the end, or that there are too many.
+func (b *body) advance(n int, err error) error {
+	got := b.n.Add(int64(n))
+	switch {
+	case b.size >= 0 && got > b.size:
+		b.fail(fmt.Errorf("%w: more than the %d octets announced", ErrTruncated, b.size))
+	case err == io.EOF:
+		b.complete()
+	case err != nil:
+		b.fail(meaning(err))
+	default:
+		return nil
+	}
+	return b.err
+}
+
+// complete is reached when the data ends: success is a final reply 2yz and the announced size.
+func (b *body) complete() {
+	err := b.data.Close() // reads the final reply
+	final, got := publicReply(b.s.control.Final()), b.n.Load()
+	switch {
+	case final == nil:
+		e := b.s.failure(b.ctx, b.op(), err)
+		b.fail(e.Err)
+		final = e.Reply
+	case b.size >= 0 && got < b.size:
+		b.fail(fmt.Errorf("%w: %d of %d octets", ErrTruncated, got, b.size))
+	case final.Code/100 != 2:
+		b.fail(ErrTruncated)
+	default:
+		b.release()
+		b.err = io.EOF
+		return
+	}
+	b.err.(*Error).Reply = final
+}
+
+// fail ends the transfer and the connection, which may be full of data that nobody wants.
+func (b *body) fail(err error) {
+	if b.ctx.Err() != nil {
+		err = context.Cause(b.ctx)
+	}
+	b.err = &Error{Op: b.op().shown(), URL: b.s.url.Redacted(), Err: err}
+	b.s.control.Abandon(err)
+	b.release()
+}
+
+func (b *body) op() Command { return b.s.plan.final() }
+
+// release gives the session back.
+func (b *body) release() {
+	b.end()
+	b.s.busy = false
+	if b.s.once {
+		b.s.Close()
+	}
+}
+
+// Close ends the transfer. After a complete one it does nothing.
+func (b *body) Close() error {
+	if b.err == nil {
+		b.fail(errClosed)
+	}
+	return nil
+}
+
+var errClosed = errors.New("body closed before its end")
+
+// chunk is how much one step of WriteTo takes at most, so that octets are counted and the stall timeout is
+// set anew in between.
+const chunk = 1 << 20
+
+// buffers are for WriteTo where octets cannot go straight.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 256<<10); return &b }}
+
+// WriteTo writes the rest of the body to w. Into an *os.File, in clear, octets go straight from the
+// socket (splice(2) on Linux). An error of w comes back as it is.
+func (b *body) WriteTo(w io.Writer) (int64, error) {
+	file, isFile := w.(*os.File)
+	if tcp := b.wire.TCP(); isFile && tcp != nil && b.err == nil {
+		return b.straight(file, tcp)
+	}
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	return io.CopyBuffer(onlyWriter{w}, onlyReader{b}, *buf)
+}
+
+type onlyWriter struct{ io.Writer }
+
+type onlyReader struct{ io.Reader }
+
+// straight copies chunk by chunk without a buffer of ours. A chunk that a timeout cut short after some
+// octets is progress, not a stall.
+func (b *body) straight(file *os.File, tcp *net.TCPConn) (written int64, err error) {
+	for b.err == nil {
+		if err := b.wire.Extend(); err != nil {
+			b.fail(meaning(err))
+			break
+		}
+		n, err := file.ReadFrom(&io.LimitedReader{R: tcp, N: chunk})
+		written += n
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded) && n > 0:
+			err = nil
+		case err == nil && n < chunk:
+			err = io.EOF
+		case err != nil:
+			socket := socketError(err)
+			if socket == nil {
+				return written, err
+			}
+			err = socket
+		}
+		b.advance(int(n), b.wire.Reason(err))
+	}
+	if b.err == io.EOF {
+		return written, nil
+	}
+	return written, b.err
+}
+
+// socketError returns an error of the socket as one, and nil for an error of the file: a splice reports both
+// in the same shape.
+func socketError(err error) error {
+	var op *net.OpError
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) || errors.As(err, &op) {
+		return err
+	}
+	for _, errno := range socketErrors {
+		if errors.Is(err, errno) {
+			return &net.OpError{Op: "read", Net: "tcp", Err: errno}
+		}
+	}
+	return nil
+}

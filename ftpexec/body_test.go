@@ -1,0 +1,155 @@
+package ftpexec_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+// A file of several chunks of the straight way, and no multiple of any buffer.
+var big = strings.Repeat("0123456789abcdef", 3<<16) + "end"
+
+func TestWriteTo(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/big": big, "/empty": ""}})
+	for path, want := range map[string]string{"/big": big, "/empty": ""} {
+		for name, open := range map[string]func(t *testing.T) (io.Writer, func() string){"buffer": buffer, "file": file} {
+			t.Run(name+path, func(t *testing.T) {
+				r, err := (&ftpexec.Client{}).OpenURL(t.Context(), parse(t, s.URL(path)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer r.Body.Close()
+				w, contents := open(t)
+				n, err := io.Copy(w, r.Body)
+				if err != nil || n != int64(len(want)) || r.Received() != n || contents() != want {
+					t.Errorf("copied %d octets (%d received), %v; want %d", n, r.Received(), err, len(want))
+				}
+			})
+		}
+	}
+}
+
+func buffer(*testing.T) (io.Writer, func() string) {
+	var b bytes.Buffer
+	return &b, b.String
+}
+
+func file(t *testing.T) (io.Writer, func() string) {
+	name := filepath.Join(t.TempDir(), "f")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f, func() string { b, _ := os.ReadFile(name); return string(b) }
+}
+
+// A damaged file is not good on the straight way either.
+func TestWriteToDetectsDamage(t *testing.T) {
+	tests := []struct {
+		name  string
+		fault testserver.Fault
+		want  error
+	}{
+		{"cut, 226", testserver.Fault{Data: testserver.Closed, Octets: 2 << 20}, ftpexec.ErrTruncated},
+		{"cut, 426", testserver.Fault{Data: testserver.Closed, Octets: 2 << 20, Final: "426 broken"}, ftpexec.ErrTruncated},
+		{"reset", testserver.Fault{Data: testserver.Reset, Octets: 2 << 20}, ftpexec.ErrLost},
+		{"whole, 451", testserver.Fault{Final: "451 disk"}, ftpexec.ErrTruncated},
+		{"wrong size", testserver.Fault{}, ftpexec.ErrTruncated},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/big": big}, Fault: func(p testserver.FaultPoint) testserver.Fault {
+				switch {
+				case p.Verb == "RETR":
+					return tt.fault
+				case p.Verb == "SIZE" && tt.name == "wrong size":
+					return testserver.Fault{Final: "213 1000"}
+				}
+				return testserver.Fault{}
+			}})
+			r, err := (&ftpexec.Client{}).OpenURL(t.Context(), parse(t, s.URL("/big")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Body.Close()
+			w, _ := file(t)
+			if n, err := io.Copy(w, r.Body); !errors.Is(err, tt.want) {
+				t.Errorf("copied %d of %d octets with error %v, want %v", n, len(big), err, tt.want)
+			}
+		})
+	}
+}
+
+// An error of the writer comes back as it is, and is not taken for the server's.
+func TestWriteToReturnsTheWritersError(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/big": big}})
+	name := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(name, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	readOnly, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer readOnly.Close()
+	full := errors.New("disk full")
+	for _, w := range []io.Writer{readOnly, failing{full}} {
+		r, err := (&ftpexec.Client{}).OpenURL(t.Context(), parse(t, s.URL("/big")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.Copy(w, r.Body)
+		var e *ftpexec.Error
+		if err == nil || errors.As(err, &e) {
+			t.Errorf("%T: error %v, want the writer's", w, err)
+		}
+		r.Body.Close()
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+func TestASCII(t *testing.T) {
+	tests := []struct{ name, wire, want string }{
+		{"CR LF", "one\r\ntwo\r\n", "one\ntwo\n"},
+		{"no end", "one\r\ntwo", "one\ntwo"},
+		{"bare LF of a server that does not convert", "one\ntwo\n", "one\ntwo\n"},
+		{"bare CR is CR NUL", "a\r\x00b\r\n", "a\rb\n"},
+		{"CR CR LF", "a\r\r\n", "a\r\n"},
+		{"CR at the end", "a\r", "a\r"},
+		{"long", strings.Repeat("line\r\n", 50000), strings.Repeat("line\n", 50000)},
+		{"octets", "\xe9\x00\xff\r\n", "\xe9\x00\xff\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := testserver.NewScript(t, testserver.Honest(tt.wire))
+			got, err := read(t.Context(), client{&ftpexec.Client{}}, parse(t, s.URL("/f;type=a")))
+			if want := localText(tt.want); err != nil || got != want {
+				t.Errorf("got %.40q..., %v, want %.40q", got, err, want)
+			}
+		})
+	}
+}
+
+// SIZE is not asked in ASCII type: it would count other octets. The final reply still decides.
+func TestASCIIFinalReply(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("x"), testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("on"),
+		testserver.CloseData(), testserver.Reply("426 cut")))
+	_, err := read(t.Context(), client{&ftpexec.Client{}}, parse(t, s.URL("/f;type=a")))
+	if !errors.Is(err, ftpexec.ErrTruncated) {
+		t.Errorf("error %v, want ErrTruncated", err)
+	}
+	if strings.Contains(strings.Join(s.Commands(), "\n"), "SIZE") {
+		t.Errorf("SIZE was asked: %q", s.Commands())
+	}
+}

@@ -1,0 +1,244 @@
+// Package ftpexec runs what an ftp URL means (RFC 1738 section 3.2) on a real server: [NewPlan] turns a URL
+// into an ordered [Plan] of FTP commands, [Client.Open] retrieves a file and [Client.List] a directory.
+//
+//	var c ftpexec.Client
+//	r, err := c.Open(ctx, "ftp://ftp.example.org/pub/file")
+//
+// The package touches no files, no flags and no terminal. No text that it returns or traces holds a password.
+package ftpexec
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/urlparse"
+)
+
+// Defaults of [Client], for fields left zero.
+const (
+	DefaultConnectTimeout = 30 * time.Second
+	DefaultReplyTimeout   = 60 * time.Second
+	DefaultStallTimeout   = 60 * time.Second
+	DefaultEmail          = "ftpfetch@example.com"
+	DefaultMaxListing     = 256 << 20
+)
+
+// Client retrieves what ftp URLs name. The zero value works: anonymous where the URL names no user, passive
+// mode, in clear unless the URL's scheme says otherwise. A Client is safe for concurrent use; its fields are
+// not to be changed, nor the Client copied, after first use.
+type Client struct {
+	// Credentials is asked when a server asks for what the URL does not give; nil gives nothing.
+	Credentials Credentials
+	// Email is the password of an anonymous login; "" means DefaultEmail.
+	Email string
+	// Trace is called for every step of the dialogue, in order, from one goroutine for each session.
+	Trace func(Event)
+
+	ConnectTimeout time.Duration // for each TCP connection and TLS handshake; 0 means DefaultConnectTimeout
+	ReplyTimeout   time.Duration // for each reply; 0 means DefaultReplyTimeout
+	StallTimeout   time.Duration // the longest time without an octet of data; 0 means DefaultStallTimeout
+
+	// MaxListing bounds the octets of a listing, which is held in memory; 0 means DefaultMaxListing.
+	MaxListing int64
+
+	// NoPipelining sends one command at a time.
+	NoPipelining bool
+	// NoEPSV uses PASV at once (IPv4 only).
+	NoEPSV bool
+	// Active lets the server open data connections (EPRT, PORT).
+	Active bool
+	// Network is "tcp" (also ""), "tcp4" or "tcp6".
+	Network string
+	// LocalAddr is the address that connections go out from; the zero Addr leaves it to the system.
+	LocalAddr netip.Addr
+	// TLSConfig is for ftps and ftpes URLs; nil means the system's certificate authorities and TLS 1.2 or
+	// later. ServerName and ClientSessionCache are set for each session.
+	TLSConfig *tls.Config
+	// Dial opens TCP connections, data connections too; nil means a net.Dialer with keep-alive.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	mu    sync.Mutex
+	hosts map[string]habits
+}
+
+// habits is what the Client has learned about a host.
+type habits struct {
+	sequential bool // it loses commands that are sent ahead
+	noEPSV     bool // its EPSV ports cannot be reached
+}
+
+// Credentials supplies what a server asks for. The methods may block, for a person to type; they return
+// [ErrNoCredentials] where they have nothing.
+type Credentials interface {
+	// Password returns the password (octets) of user on host. It is called only after the server has
+	// answered 331 to USER.
+	Password(ctx context.Context, host, user string) (string, error)
+	// Account returns the account (octets) of user on host. It is called only after the server has
+	// answered 332.
+	Account(ctx context.Context, host, user string) (string, error)
+}
+
+// EventKind says what an [Event] tells.
+type EventKind int
+
+const (
+	EventNote    EventKind = iota // what the client does or decides: connected, TLS, falling back
+	EventCommand                  // a command, as sent
+	EventReply                    // one line of a reply, as received
+)
+
+// Event is one step of the dialogue with a server, for [Client].Trace.
+type Event struct {
+	Kind   EventKind
+	Text   string // octets without CR LF, secrets masked; not escaped for a terminal
+	Flight int    // for a command: the number of the write that carried it, from 1 on each connection
+}
+
+// Open retrieves the file that rawURL names. ctx covers the reading of Body too. The caller closes Body. The
+// error is a *[urlparse.Error] or an *[Error].
+func (c *Client) Open(ctx context.Context, rawURL string) (*Response, error) {
+	u, err := urlparse.Parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	return c.OpenURL(ctx, u)
+}
+
+// OpenURL is [Client.Open] for a parsed URL.
+func (c *Client) OpenURL(ctx context.Context, u *urlparse.URL) (*Response, error) {
+	s := &Session{client: c, once: true}
+	r, err := s.Open(ctx, u)
+	if err != nil {
+		s.Close()
+	}
+	return r, err
+}
+
+// Session returns a session for URLs that follow one another; see [Session]. The caller closes it.
+func (c *Client) Session() *Session { return &Session{client: c} }
+
+func (c *Client) habits(u *urlparse.URL) habits {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := c.hosts[u.Address()]
+	h.sequential = h.sequential || c.NoPipelining
+	h.noEPSV = h.noEPSV || c.NoEPSV
+	return h
+}
+
+func (c *Client) learn(u *urlparse.URL, h habits) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.hosts == nil {
+		c.hosts = map[string]habits{}
+	}
+	c.hosts[u.Address()] = h
+}
+
+func (c *Client) note(text string) {
+	if c.Trace != nil {
+		c.Trace(Event{Kind: EventNote, Text: text})
+	}
+}
+
+// config is what the layer below needs for one connection to u's server.
+func (c *Client) config(p *Plan, u *urlparse.URL, h habits) wire.Config {
+	cfg := wire.Config{
+		Host:           p.Host,
+		Address:        u.Address(),
+		Dial:           c.dial(),
+		ImplicitTLS:    p.TLS == TLSImplicit,
+		ExplicitTLS:    p.TLS == TLSExplicit,
+		ConnectTimeout: or(c.ConnectTimeout, DefaultConnectTimeout),
+		ReplyTimeout:   or(c.ReplyTimeout, DefaultReplyTimeout),
+		StallTimeout:   or(c.StallTimeout, DefaultStallTimeout),
+		MaxListing:     or(c.MaxListing, DefaultMaxListing),
+		NoEPSV:         h.noEPSV,
+		UTF8:           p.needsUTF8(),
+		Password:       c.password(p, u),
+		Account:        c.account(u),
+	}
+	if p.TLS != TLSOff {
+		cfg.TLSConfig = c.tlsConfig(p.Host)
+	}
+	if c.Active {
+		cfg.Listen = listen
+	}
+	if trace := c.Trace; trace != nil {
+		cfg.Trace = func(e wire.Event) { trace(Event{EventKind(e.Kind), e.Text, e.Flight}) }
+	}
+	return cfg
+}
+
+// password gives the argument of PASS when it is about to be sent, and not before.
+func (c *Client) password(p *Plan, u *urlparse.URL) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		switch p.find("PASS").Password {
+		case PasswordAnonymous:
+			return or(c.Email, DefaultEmail), nil
+		case PasswordGiven:
+			return u.Password.Value, nil
+		}
+		if c.Credentials == nil {
+			return "", ErrNoCredentials
+		}
+		return c.Credentials.Password(ctx, u.Host, u.User.Value)
+	}
+}
+
+func (c *Client) account(u *urlparse.URL) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		if c.Credentials == nil {
+			return "", ErrNoCredentials
+		}
+		return c.Credentials.Account(ctx, u.Host, u.User.Value)
+	}
+}
+
+// tlsConfig makes the session's own configuration. Servers want data connections to resume the control
+// connection's session, and the cache is looked up by ServerName.
+func (c *Client) tlsConfig(host string) *tls.Config {
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
+	if c.TLSConfig != nil {
+		cfg = c.TLSConfig.Clone()
+	}
+	cfg.ServerName = host
+	cfg.ClientSessionCache = tls.NewLRUClientSessionCache(4)
+	return cfg
+}
+
+// dial returns the function that opens TCP connections, on the network and from the address wanted.
+func (c *Client) dial() func(ctx context.Context, network, address string) (net.Conn, error) {
+	d := c.Dial
+	if d == nil {
+		dialer := &net.Dialer{}
+		if c.LocalAddr.IsValid() {
+			dialer.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(c.LocalAddr, 0))
+		}
+		d = dialer.DialContext
+	}
+	network := or(c.Network, "tcp")
+	return func(ctx context.Context, _, address string) (net.Conn, error) {
+		return d(ctx, network, address)
+	}
+}
+
+// listen opens the port that the server connects to in active mode.
+func listen(ctx context.Context, local net.IP) (net.Listener, error) {
+	var lc net.ListenConfig
+	return lc.Listen(ctx, "tcp", net.JoinHostPort(local.String(), "0"))
+}
+
+// or returns v, or def where v is zero.
+func or[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}

@@ -1,0 +1,265 @@
+package ftpexec_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+var tree = map[string]string{"/a/f": "contents", "/a/g": "g"}
+
+func TestTLS(t *testing.T) {
+	tests := []struct {
+		name    string
+		mode    testserver.TLSMode
+		version uint16
+	}{
+		{"explicit 1.2", testserver.TLSRequired, tls.VersionTLS12},
+		{"explicit 1.3", testserver.TLSRequired, tls.VersionTLS13},
+		{"implicit 1.2", testserver.TLSImplicit, tls.VersionTLS12},
+		{"implicit 1.3", testserver.TLSImplicit, tls.VersionTLS13},
+	}
+	for _, tt := range tests {
+		for _, sequential := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
+				s := testserver.New(t, &testserver.Options{Tree: tree, TLS: tt.mode, TLSMaxVersion: tt.version, TLSRequireReuse: true})
+				c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, NoPipelining: sequential}
+				session := c.Session()
+				defer session.Close()
+				for range 8 {
+					if got, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
+						t.Fatalf("got %q, %v", got, err)
+					}
+				}
+				if s.Connections() != 1 {
+					t.Errorf("%d connections, want 1", s.Connections())
+				}
+				if got, err := list(t.Context(), c, parse(t, s.URL("/a/"))); err != nil || len(got) != 2 {
+					t.Errorf("listing %q, %v", got, err)
+				}
+				p, _ := ftpexec.NewPlan(parse(t, s.URL("/a/f")))
+				var want []string
+				for _, c := range p.Wire("EPSV") {
+					if c.Verb != "QUIT" {
+						want = append(want, strings.TrimSuffix(c.Line()+map[bool]string{true: ftpexec.DefaultEmail}[c.Verb == "PASS"], " "))
+					}
+				}
+				got := slices.DeleteFunc(s.CommandsFor(1), func(l string) bool { return l == "PWD" })
+				if !slices.Equal(got[:len(want)], want) {
+					t.Errorf("server received\n%q\nwant\n%q", got[:len(want)], want)
+				}
+			})
+		}
+	}
+}
+
+func TestTLSRefusals(t *testing.T) {
+	trusted := func(s *testserver.Script) *tls.Config { return &tls.Config{RootCAs: s.RootCAs()} }
+	anyone := func(*testserver.Script) *tls.Config { return nil }
+	tests := []struct {
+		name   string
+		step   testserver.Step
+		config func(*testserver.Script) *tls.Config
+		want   error
+	}{
+		{"not offered", testserver.On("AUTH", testserver.Reply("502 no")), trusted, ftpexec.ErrTLSUnavailable},
+		{"530 to AUTH", testserver.On("AUTH", testserver.Reply("530 log in first")), trusted, ftpexec.ErrTLSUnavailable},
+		{"not trusted", testserver.On("NOOP"), anyone, ftpexec.ErrCertificate},
+		{"no handshake", testserver.On("AUTH", testserver.Reply("234 go on"), testserver.CloseConn()), trusted, ftpexec.ErrTLSHandshake},
+		{"octets before the handshake", testserver.On("AUTH", testserver.Reply("234 go on\r\n230 logged in"), testserver.StartTLS()), trusted, ftpexec.ErrProtocol},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := testserver.NewScript(t, testserver.Honest("contents"), tt.step)
+			c := &ftpexec.Client{TLSConfig: tt.config(s)}
+			u := parse(t, strings.Replace(s.URLAs("user:secret", "/a/f"), "ftp:", "ftpes:", 1))
+			if _, err := read(t.Context(), client{c}, u); !errors.Is(err, tt.want) {
+				t.Errorf("error %v, want %v", err, tt.want)
+			}
+			if got := s.Commands(); len(got) == 0 || got[0] != "AUTH TLS" || slices.ContainsFunc(got, func(l string) bool { return strings.HasPrefix(l, "PASS") }) {
+				t.Errorf("server received %q, want nothing but AUTH", got)
+			}
+		})
+	}
+	t.Run("data in clear", func(t *testing.T) {
+		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("PROT", testserver.Reply("536 no")))
+		u := parse(t, strings.Replace(s.URL("/a/f"), "ftp:", "ftpes:", 1))
+		_, err := read(t.Context(), client{&ftpexec.Client{TLSConfig: trusted(s)}}, u)
+		if !errors.Is(err, ftpexec.ErrTLSUnavailable) || s.DataConnections() != 0 {
+			t.Errorf("error %v, %d data connections", err, s.DataConnections())
+		}
+	})
+}
+
+// Under TLS a cut TCP connection can look like an end: the size and the final reply tell.
+func TestTLSTruncation(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("contents"),
+		testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.CutData(), testserver.Reply("226 fine")))
+	u := parse(t, strings.Replace(s.URL("/a/f"), "ftp:", "ftpes:", 1))
+	got, err := read(t.Context(), client{&ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}}, u)
+	if !errors.Is(err, ftpexec.ErrTruncated) && !errors.Is(err, ftpexec.ErrLost) {
+		t.Errorf("got %q, %v, want an error", got, err)
+	}
+}
+
+func TestDataConnectionModes(t *testing.T) {
+	tests := []struct {
+		name, network string
+		c             *ftpexec.Client
+		setup         string // verbs of the data connection
+	}{
+		{"EPSV", "tcp4", &ftpexec.Client{}, "EPSV"},
+		{"PASV", "tcp4", &ftpexec.Client{NoEPSV: true}, "PASV"},
+		{"active", "tcp4", &ftpexec.Client{Active: true}, "EPRT"},
+		{"IPv6", "tcp6", &ftpexec.Client{}, "EPSV"},
+		{"IPv6 by -6", "tcp6", &ftpexec.Client{Network: "tcp6"}, "EPSV"},
+		{"IPv6 active", "tcp6", &ftpexec.Client{Active: true}, "EPRT"},
+		{"IPv4 by -4 from an address", "tcp4", &ftpexec.Client{Network: "tcp4", LocalAddr: netip.MustParseAddr("127.0.0.1")}, "EPSV"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := testserver.New(t, &testserver.Options{Tree: tree, Network: tt.network})
+			session := tt.c.Session()
+			defer session.Close()
+			for range 2 {
+				if got, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
+					t.Fatalf("got %q, %v", got, err)
+				}
+			}
+			if got, err := list(t.Context(), tt.c, parse(t, s.URL("/a/"))); err != nil || len(got) != 2 {
+				t.Errorf("listing %q, %v", got, err)
+			}
+			for _, verb := range []string{"EPSV", "PASV", "EPRT", "PORT"} {
+				has := slices.ContainsFunc(s.Commands(), func(l string) bool { return strings.HasPrefix(l, verb) })
+				if has != (verb == tt.setup) {
+					t.Errorf("%s sent: %v; commands %q", verb, has, s.Commands())
+				}
+			}
+		})
+	}
+}
+
+func TestWrongNetwork(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: tree})
+	_, err := read(t.Context(), client{&ftpexec.Client{Network: "tcp6"}}, parse(t, s.URL("/a/f")))
+	if !errors.Is(err, ftpexec.ErrConnect) && !errors.Is(err, ftpexec.ErrResolve) {
+		t.Errorf("error %v, want ErrConnect", err)
+	}
+}
+
+// PORT where EPRT is not known; an error where neither is. PASV is not tried: active mode was asked for.
+func TestActiveFallsBackToPORT(t *testing.T) {
+	dial := func(s **testserver.Script) testserver.Action {
+		return testserver.Call(func() {
+			cmds := (*s).Commands()
+			send(portOf(cmds[slices.IndexFunc(cmds, func(l string) bool { return strings.HasPrefix(l, "PORT ") })]), "contents")
+		})
+	}
+	var s *testserver.Script
+	s = testserver.NewScript(t, testserver.Honest("contents"), testserver.On("EPRT", testserver.Reply("500 what")),
+		testserver.On("PORT", testserver.Reply("200 ok")), testserver.On("RETR", testserver.Reply("150 x"), dial(&s), testserver.Reply("226 y")))
+	if got, err := read(t.Context(), client{&ftpexec.Client{Active: true}}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	refuses := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("EPRT", testserver.Reply("500 what")),
+		testserver.On("PORT", testserver.Reply("500 what")))
+	_, err := read(t.Context(), client{&ftpexec.Client{Active: true}}, parse(t, refuses.URL("/a/f")))
+	if !errors.Is(err, ftpexec.ErrActive) || slices.Contains(refuses.Commands(), "PASV") {
+		t.Errorf("error %v, want ErrActive; commands %q", err, refuses.Commands())
+	}
+}
+
+// portOf reads "PORT h1,h2,h3,h4,p1,p2".
+func portOf(line string) string {
+	var h [4]int
+	var hi, lo int
+	fmt.Sscanf(line, "PORT %d,%d,%d,%d,%d,%d", &h[0], &h[1], &h[2], &h[3], &hi, &lo)
+	return fmt.Sprintf("%d.%d.%d.%d:%d", h[0], h[1], h[2], h[3], hi<<8|lo)
+}
+
+func send(address, contents string) {
+	if conn, err := net.Dial("tcp", address); err == nil {
+		conn.Write([]byte(contents))
+		conn.Close()
+	}
+}
+
+// The address in a reply to PASV is not trusted: data comes from where the control connection leads.
+func TestPASVAddressIsNotTrusted(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("contents"),
+		testserver.On("PASV", testserver.OpenDataAs("227 Entering Passive Mode (203,0,113,7,{hi},{lo})")))
+	var dialled []string
+	c := &ftpexec.Client{NoEPSV: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		dialled = append(dialled, address)
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}}
+	if got, err := read(t.Context(), client{c}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	for _, address := range dialled {
+		if !strings.HasPrefix(address, "127.0.0.1:") {
+			t.Errorf("dialled %s", address)
+		}
+	}
+}
+
+// An EPSV port out of reach: PASV on a new connection, and from then on at once.
+func TestUnreachableEPSVIsRemembered(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("229 (|||1|)")))
+	c := &ftpexec.Client{ConnectTimeout: 5 * time.Second}
+	for range 2 {
+		if got, err := read(t.Context(), client{c}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
+			t.Fatalf("got %q, %v", got, err)
+		}
+	}
+	if n := count(s.Commands(), "EPSV"); n != 1 || s.Connections() != 3 {
+		t.Errorf("EPSV sent %d times on %d connections, want once on 3", n, s.Connections())
+	}
+}
+
+func TestConnectErrors(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := l.Addr().String()
+	l.Close()
+	tests := []struct {
+		name string
+		c    *ftpexec.Client
+		url  string
+		want error
+	}{
+		{"refused", &ftpexec.Client{}, "ftp://" + closed + "/f", ftpexec.ErrConnect},
+		{"no such host", &ftpexec.Client{Dial: noSuchHost}, "ftp://nosuch.invalid/f", ftpexec.ErrResolve},
+		{"no answer", &ftpexec.Client{Dial: noAnswer, ConnectTimeout: time.Millisecond}, "ftp://h/f", ftpexec.ErrTimeout},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := read(t.Context(), client{tt.c}, parse(t, tt.url))
+			var e *ftpexec.Error
+			if !errors.As(err, &e) || !errors.Is(err, tt.want) || e.Op != "connect" {
+				t.Errorf("error %v, want %v", err, tt.want)
+			}
+		})
+	}
+}
+
+func noSuchHost(_ context.Context, _, address string) (net.Conn, error) {
+	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}}
+}
+
+func noAnswer(ctx context.Context, _, _ string) (net.Conn, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}

@@ -1,0 +1,224 @@
+package ftpexec
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"example.com/ftpfetch/ftpexec/internal/wire"
+)
+
+// What callers branch on, with errors.Is. Context errors stay context errors.
+var (
+	ErrResolve        = errors.New("host not resolved")
+	ErrConnect        = errors.New("no connection")
+	ErrProtocol       = errors.New("reply makes no sense")
+	ErrDirectory      = errors.New("directory refused")                // CWD
+	ErrPassive        = errors.New("no usable answer to EPSV or PASV") // and refused ones
+	ErrActive         = errors.New("active mode refused")
+	ErrType           = errors.New("type refused")
+	ErrTruncated      = errors.New("transfer incomplete") // fewer or more octets than announced, or the server says so
+	ErrRefused        = errors.New("transfer refused")    // for another cause than absence
+	ErrTimeout        = errors.New("timed out")
+	ErrTLSHandshake   = errors.New("TLS handshake failed")
+	ErrCertificate    = errors.New("certificate not trusted")
+	ErrTLSUnavailable = errors.New("server does not offer TLS")
+	ErrLogin          = errors.New("login refused")
+	ErrNotFound       = errors.New("no such file or directory")
+	ErrNoCredentials  = errors.New("server asks for a password or account, and none is given")
+	ErrLost           = errors.New("connection lost")
+	ErrBusy           = errors.New("session is busy: close the Body of the last Response first")
+)
+
+// Reply is one reply of a server (RFC 959 section 4.2).
+type Reply struct {
+	Code int    // 100 to 599
+	Text string // its lines without the codes, joined by LF; octets as sent, secrets masked
+}
+
+// Error is a failure to retrieve what a URL names.
+type Error struct {
+	Op    string // what failed: "connect", or a command such as "CWD pub"; octets
+	URL   string // redacted
+	Reply *Reply // the server's reply that decided; nil where there was none
+	Hint  string // what to write instead, or ""
+	Err   error  // one of the sentinels of this package, or a context's error, with its cause
+}
+
+// Error returns one line that is safe to print on a terminal.
+func (e *Error) Error() string {
+	s := e.URL + ": " + printable(e.Op) + ": " + printable(e.Err.Error())
+	if e.Reply != nil {
+		s += fmt.Sprintf(": server says %03d %s", e.Reply.Code, printable(lastLine(e.Reply.Text)))
+	}
+	if e.Hint != "" {
+		s += " (" + e.Hint + ")"
+	}
+	return s
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Temporary reports whether the same request may succeed later: replies 4yz, "too many users", timeouts,
+// connections lost or refused, incomplete transfers.
+func (e *Error) Temporary() bool {
+	if e.Reply != nil && e.Reply.Code/100 == 4 {
+		return true
+	}
+	if e.Reply != nil && e.Reply.Code == 530 && strings.Contains(strings.ToLower(e.Reply.Text), "too many") {
+		return true
+	}
+	for _, t := range []error{ErrTimeout, ErrLost, ErrTruncated} {
+		if errors.Is(e.Err, t) {
+			return true
+		}
+	}
+	return errors.Is(e.Err, ErrConnect) && e.Reply == nil
+}
+
+func lastLine(s string) string { return s[strings.LastIndexByte(s, '\n')+1:] }
+
+func publicReply(r *wire.Reply) *Reply {
+	if r == nil {
+		return nil
+	}
+	return &Reply{r.Code, r.Text}
+}
+
+// meanings is the one table from what the layer below reports to what callers see, first match first.
+var meanings = []struct{ below, meaning error }{
+	{wire.ErrTLSHandshake, ErrTLSHandshake},
+	{wire.ErrTLSUnavailable, ErrTLSUnavailable},
+	{wire.ErrPassive, ErrPassive},
+	{wire.ErrListing, fmt.Errorf("%w: listing too long, or a line of it", ErrProtocol)},
+	{wire.ErrActive, ErrActive},
+	{wire.ErrGreeting, ErrConnect},
+	{wire.ErrDataDial, ErrConnect},
+	{wire.ErrTimeout, ErrTimeout},
+	{io.ErrUnexpectedEOF, ErrLost},
+	{net.ErrClosed, ErrLost},
+}
+
+// meaning gives an error of the connections its sentinel. cause is nil where err says no more than that.
+func meaning(err error) error {
+	var (
+		syntax *wire.SyntaxError
+		dns    *net.DNSError
+		op     *net.OpError
+		cert   *tls.CertificateVerificationError
+		reply  *wire.ReplyError
+	)
+	switch {
+	case errors.As(err, &cert):
+		return fmt.Errorf("%w: %w", ErrCertificate, cert.Err)
+	case errors.As(err, &dns) && !dns.IsTimeout:
+		return fmt.Errorf("%w: %s", ErrResolve, dns.Err)
+	case errors.As(err, &syntax):
+		return fmt.Errorf("%w: %s", ErrProtocol, strings.TrimPrefix(syntax.Error(), "reply makes no sense: "))
+	}
+	for _, m := range meanings {
+		if errors.Is(err, m.below) {
+			return withCause(m.meaning, err)
+		}
+	}
+	switch {
+	case errors.As(err, &reply):
+		return ErrLost
+	case errors.As(err, &op) && op.Op == "dial":
+		return withCause(ErrConnect, err)
+	case errors.As(err, &op):
+		return withCause(ErrLost, err)
+	}
+	return err
+}
+
+// withCause joins a sentinel with the innermost text that tells more.
+func withCause(sentinel, err error) error {
+	var op *net.OpError
+	var reply *wire.ReplyError
+	switch {
+	case errors.As(err, &reply):
+		return sentinel
+	case errors.As(err, &op):
+		return fmt.Errorf("%w: %s", sentinel, op.Err)
+	case errors.Is(err, wire.ErrTimeout):
+		return fmt.Errorf("%w: %s", sentinel, afterColon(err.Error()))
+	}
+	return sentinel
+}
+
+func afterColon(s string) string { return s[strings.LastIndex(s, ": ")+1:][1:] }
+
+// failure is the error of one run: what the context says first, then what ended the connection, then what
+// the server's reply to op means.
+func (s *Session) failure(ctx context.Context, op Command, err error) *Error {
+	e := &Error{Op: op.shown(), URL: s.url.Redacted(), Reply: publicReply(s.control.Last().Reply)}
+	var reply *wire.ReplyError
+	below := s.control.Err()
+	switch {
+	case ctx.Err() != nil:
+		e.Reply, e.Err = nil, context.Cause(ctx)
+	case below == nil:
+		if verb := s.control.Last().Verb; verb == "EPSV" || verb == "PASV" {
+			op = Command{Verb: verb}
+		}
+		e.Hint, e.Err = refusal(op, e.Reply, err)
+	case errors.As(below, &reply):
+		e.Reply, e.Err = publicReply(&reply.Reply), meaning(below)
+	default:
+		e.Reply, e.Err = nil, meaning(below)
+	}
+	if errors.Is(e.Err, ErrNoCredentials) {
+		e.Hint = "write ftp://user:password@host/ or give it another way"
+	}
+	return e
+}
+
+// refusal is what a negative reply to op means.
+func refusal(op Command, r *Reply, err error) (hint string, meaning error) {
+	switch op.Verb {
+	case "login":
+		return "", ErrLogin
+	case "CWD":
+		if op.Arg == "" {
+			return "an empty segment sends CWD with a null argument; %2F names the root", ErrDirectory
+		}
+		return "", ErrDirectory
+	case "TYPE":
+		return "", ErrType
+	case "EPSV", "PASV":
+		return "", ErrPassive
+	}
+	if r == nil {
+		return "", err
+	}
+	return transferRefusal(op, r)
+}
+
+// transferRefusal reads the reply to RETR or NLST. 550 and 450 mean absence unless the text speaks of rights
+// (RFC 959 section 4.2: "file not found, no access").
+func transferRefusal(op Command, r *Reply) (hint string, meaning error) {
+	text := strings.ToLower(r.Text)
+	switch {
+	case r.Code/100 == 3:
+		return "", ErrProtocol
+	case r.Code != 550 && r.Code != 450, strings.Contains(text, "denied"), strings.Contains(text, "permission"):
+		return "", ErrRefused
+	case op.Verb == "RETR":
+		return `if it is a directory, end the URL in "/"`, ErrNotFound
+	}
+	return "", ErrNotFound
+}
+
+// shown is the command in an error's Op.
+func (c Command) shown() string {
+	if c.Password != PasswordNone {
+		return c.Verb
+	}
+	return c.Line()
+}

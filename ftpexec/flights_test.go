@@ -1,0 +1,218 @@
+package ftpexec_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+// roundTrips is what a transfer costs on an otherwise empty line, by what the server saw: the TCP handshake,
+// the greeting, every flight on the control connection, and the way from the data connection's handshake to the
+// first octet of data, which is one round trip in clear and every flight of the handshake under TLS. That the
+// data connection's TCP handshake costs nothing of its own is TestDataConnectionIsOpenedMeanwhile.
+func roundTrips(s testserver.Stats) int {
+	return 2*s.Connections + s.Flights + max(s.DataFlights, s.DataConnections)
+}
+
+func TestRoundTripsOfAFile(t *testing.T) {
+	tests := []struct {
+		name, userinfo string
+		tls            testserver.TLSMode
+		most           int
+	}{
+		{"anonymous", "", testserver.TLSOff, 6},
+		{"user whom no password is asked of", "open@", testserver.TLSOff, 7},
+		{"password in clear", "user:pass@", testserver.TLSOff, 7},
+		{"explicit TLS 1.3", "", testserver.TLSRequired, 8},
+		{"explicit TLS 1.3 with a password", "user:pass@", testserver.TLSRequired, 9},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := testserver.New(t, &testserver.Options{
+				Tree:  map[string]string{"/a/b/c/file": "contents"},
+				Users: map[string]string{"user": "pass"}, NoPassword: []string{"open"},
+				TLS: tt.tls, TLSNoTickets: true, // tickets would be sends that no round trip waits for
+			})
+			c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+			u := parse(t, s.URLAs(strings.TrimSuffix(tt.userinfo, "@"), "/a/b/c/file"))
+			if tt.userinfo == "" {
+				u = parse(t, s.URL("/a/b/c/file"))
+			}
+			var used testserver.Stats
+			r, err := c.OpenURL(t.Context(), u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Size != 8 || r.ModTime.IsZero() {
+				t.Errorf("size %d, time %v: not asked for", r.Size, r.ModTime)
+			}
+			buf := make([]byte, 8)
+			if _, err := r.Body.Read(buf); err != nil && string(buf) != "contents" {
+				t.Fatal(err)
+			}
+			used = s.Stats()
+			r.Body.Close()
+			if got := roundTrips(used); got > tt.most {
+				t.Errorf("%d round trips, want at most %d: %+v\n%v", got, tt.most, used, s.FlightLog())
+			}
+		})
+	}
+}
+
+// The RETR is under way before the data connection is open: its handshake costs no round trip.
+func TestDataConnectionIsOpenedMeanwhile(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}})
+	calls := 0
+	c := &ftpexec.Client{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		if calls++; calls > 1 {
+			if err := s.WaitCommand(ctx, "RETR"); err != nil {
+				return nil, err
+			}
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}}
+	if got, err := read(t.Context(), client{c}, parse(t, s.URL("/f"))); err != nil || got != "contents" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// What travels together, and what waits.
+func TestBarriers(t *testing.T) {
+	tests := []struct {
+		name, userinfo, path string
+		want                 []string
+	}{
+		{"anonymous", "", "/a/b/f",
+			[]string{"USER anonymous,PASS " + ftpexec.DefaultEmail + ",CWD a,CWD b,TYPE I,SIZE f,MDTM f", "EPSV", "RETR f", "QUIT"}},
+		{"password", "user:pass", "/a/b/f", []string{"USER user", "PASS pass,CWD a,CWD b,TYPE I,SIZE f,MDTM f", "EPSV", "RETR f", "QUIT"}},
+		{"no password wanted", "open:pass", "/a/b/f", []string{"USER open", "CWD a,CWD b,TYPE I,SIZE f,MDTM f", "EPSV", "RETR f", "QUIT"}},
+		{"listing", "", "/a/b/", []string{"USER anonymous,PASS " + ftpexec.DefaultEmail + ",CWD a,CWD b,TYPE A", "EPSV", "NLST", "QUIT"}},
+		{"refused directory", "", "/a/x/f", []string{"USER anonymous,PASS " + ftpexec.DefaultEmail + ",CWD a,CWD x,TYPE I,SIZE f,MDTM f", "QUIT"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/b/f": "contents"},
+				Users: map[string]string{"user": "pass"}, NoPassword: []string{"open"}})
+			url := s.URL(tt.path)
+			if tt.userinfo != "" {
+				url = s.URLAs(tt.userinfo, tt.path)
+			}
+			if _, err := do(t.Context(), &ftpexec.Client{}, parse(t, url)); err != nil && tt.name != "refused directory" {
+				t.Fatal(err)
+			}
+			if err := s.WaitCommand(t.Context(), "QUIT"); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range s.FlightLog() {
+				got = append(got, strings.Join(f.Commands, ","))
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("flights\n%q\nwant\n%q", got, tt.want)
+			}
+		})
+	}
+}
+
+// FEAT goes out where a name needs it, and OPTS where FEAT offers it.
+func TestUTF8(t *testing.T) {
+	tests := []struct {
+		feat, want string
+	}{
+		{"211-x\r\n UTF8\r\n211 y", "PASS,FEAT,OPTS,CWD"},
+		{"211-x\r\n MDTM\r\n211 y", "PASS,FEAT,CWD"},
+		{"500 x", "PASS,FEAT,CWD"},
+	}
+	for _, tt := range tests {
+		for _, sequential := range []bool{false, true} {
+			s := testserver.NewScript(t, testserver.Honest("x"), testserver.On("FEAT", testserver.Reply(tt.feat)),
+				testserver.On("OPTS", testserver.Reply("501 never mind")))
+			c := &ftpexec.Client{NoPipelining: sequential}
+			if _, err := read(t.Context(), client{c}, parse(t, s.URL("/%C3%BC/f"))); err != nil {
+				t.Fatal(err)
+			}
+			var verbs []string
+			for _, line := range s.Commands() {
+				verb, _, _ := strings.Cut(line, " ")
+				verbs = append(verbs, verb)
+			}
+			if got := strings.Join(verbs, ","); !strings.HasPrefix(got, "USER,"+tt.want+",TYPE,SIZE,MDTM,EPSV,RETR") {
+				t.Errorf("FEAT %q, sequential %v: commands %s, want %s", tt.feat, sequential, got, tt.want)
+			}
+		}
+	}
+}
+
+// Where commands sent ahead get lost, the client dials again, goes one command at a time, and remembers it.
+func TestAnomalies(t *testing.T) {
+	tests := []struct {
+		name string
+		step testserver.Step // on the first connection only
+	}{
+		{"input behind PASS is lost", testserver.On("PASS", testserver.DiscardInput(), testserver.Reply("230 in"))},
+		{"331 where 220 is due", testserver.Greet(testserver.Reply("331 what"))},
+		{"reset when more comes", testserver.On("USER", testserver.ResetConn())},
+		{"closed when more comes", testserver.On("USER", testserver.CloseIfMore(), testserver.Reply("331 x"))},
+		{"replies out of order", testserver.On("CWD", testserver.Reply("331 x"))},
+		{"nonsense behind PASS", testserver.On("CWD", testserver.Reply("?"))},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, tt.step))
+			c := &ftpexec.Client{ReplyTimeout: 2 * time.Second}
+			for range 2 {
+				if got, err := read(t.Context(), client{c}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
+					t.Fatalf("got %q, %v", got, err)
+				}
+			}
+			if n := s.Connections(); n != 3 {
+				t.Errorf("%d connections, want 3: the first lost, its second try, and the second file's", n)
+			}
+			for _, f := range s.FlightLog() {
+				if f.Conn > 1 && len(f.Commands) > 1 {
+					t.Errorf("sent ahead on connection %d: %v", f.Conn, f)
+				}
+			}
+		})
+	}
+}
+
+func TestKnownServersGoOneAtATime(t *testing.T) {
+	for _, greeting := range []string{"220 Microsoft FTP Service", "220 x MadGoat y", "220 MikroTik FTP server"} {
+		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.Greet(testserver.Reply(greeting)))
+		if _, err := read(t.Context(), client{&ftpexec.Client{}}, parse(t, s.URL("/a/f"))); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range s.FlightLog() {
+			if len(f.Commands) > 1 {
+				t.Errorf("%s: sent ahead: %v", greeting, f)
+			}
+		}
+		if s.Connections() != 1 {
+			t.Errorf("%s: %d connections, want 1", greeting, s.Connections())
+		}
+	}
+}
+
+// Behind a refused CWD nothing is taken for a result, and no RETR goes out.
+func TestRefusedDirectoryEndsThePlan(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("the wrong file"), testserver.On("CWD a", testserver.Reply("550 no")))
+	_, err := read(t.Context(), client{&ftpexec.Client{}}, parse(t, s.URL("/a/b/f")))
+	if !errors.Is(err, ftpexec.ErrDirectory) {
+		t.Errorf("error %v, want ErrDirectory", err)
+	}
+	for _, line := range s.Commands() {
+		if strings.HasPrefix(line, "RETR") || line == "EPSV" {
+			t.Errorf("sent behind the refused CWD: %q", line)
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package ftpexec_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+// within bounds every wait by d: what is silent for ever takes this long.
+func within(d time.Duration) *ftpexec.Client {
+	return &ftpexec.Client{ConnectTimeout: d, ReplyTimeout: d, StallTimeout: d}
+}
+
+// ample is for what is not silent, on a busy machine.
+const ample = 30 * time.Second
+
+var errNone = errors.New("no error")
+
+// hostile is what a server may do to a download of "/a/f" that holds "contents", or to the listing of "/a/".
+var hostile = []struct {
+	name string
+	step testserver.Step
+	want error // errNone: it must work
+	list bool
+}{
+	// Silence at each stage.
+	{"silent greeting", testserver.Greet(testserver.Silence()), ftpexec.ErrTimeout, false},
+	{"silent at USER", testserver.On("USER", testserver.Silence()), ftpexec.ErrTimeout, false},
+	{"silent at EPSV", testserver.On("EPSV", testserver.Silence()), ftpexec.ErrTimeout, false},
+	{"silent at RETR", testserver.On("RETR", testserver.Silence()), ftpexec.ErrTimeout, false},
+	{"silent data", testserver.On("RETR", testserver.Reply("150 x"), testserver.StallData()), ftpexec.ErrTimeout, false},
+	{"silent after some data", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.StallData()), ftpexec.ErrTimeout, false},
+	{"silent final reply", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Silence()), ftpexec.ErrTimeout, false},
+	{"silent listing", testserver.On("NLST", testserver.Reply("150 x"), testserver.StallData()), ftpexec.ErrTimeout, true},
+
+	// Endless talk.
+	{"endless line", testserver.Greet(testserver.Endless(func(int) string { return "220 xxxxxxxxxxxxxxxx" })), ftpexec.ErrProtocol, false},
+	{"endless reply", testserver.Greet(testserver.Endless(func(i int) string { return "220-more\r\n" })), ftpexec.ErrProtocol, false},
+	{"endless delays", testserver.Greet(testserver.Endless(func(i int) string { return "120 soon\r\n" })), ftpexec.ErrProtocol, false},
+	{"endless marks", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(),
+		testserver.Endless(func(int) string { return "110 MARK 1 = 1\r\n" })), ftpexec.ErrProtocol, false},
+	{"endless data", testserver.On("RETR", testserver.Reply("150 x"), testserver.EndlessData(func(int) string { return "more" })), ftpexec.ErrTruncated, false},
+	{"endless name", testserver.On("NLST", testserver.Reply("150 x"), testserver.EndlessData(func(int) string { return "more" })), ftpexec.ErrProtocol, true},
+
+	// Nonsense.
+	{"no code", testserver.Greet(testserver.Reply("hello")), ftpexec.ErrProtocol, false},
+	{"code 999", testserver.On("CWD", testserver.Reply("999 x")), ftpexec.ErrProtocol, false},
+	{"code 000", testserver.On("TYPE", testserver.Reply("000 x")), ftpexec.ErrProtocol, false},
+	{"331 to CWD", testserver.On("CWD", testserver.Reply("331 x")), ftpexec.ErrProtocol, false},
+	{"227 )(", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.Reply("227 )(")), ftpexec.ErrPassive, false},
+	{"227 without numbers", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.Reply("227 ok")), ftpexec.ErrPassive, false},
+	{"PASV refused", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.Reply("502 no")), ftpexec.ErrPassive, false},
+	{"NUL and other octets", testserver.On("CWD", testserver.Reply("250 \x00\xff\x1b[2J\xe9")), errNone, false},
+	{"350 to RETR", testserver.On("RETR", testserver.Reply("350 x")), ftpexec.ErrProtocol, false},
+
+	// RFC 1123 section 4.1.2.11: the first digit decides.
+	{"120 before 220", testserver.Greet(testserver.Reply("120 soon\r\n220 now")), errNone, false},
+	{"greeting of many lines", testserver.Greet(testserver.Reply("220-one\r\n 220 not yet\r\n220 now")), errNone, false},
+	{"greeting 230", testserver.Greet(testserver.Reply("230 ready")), errNone, false},
+	{"202 to PASS", testserver.On("PASS", testserver.Reply("202 superfluous")), errNone, false},
+	{"230 to USER", testserver.On("USER", testserver.Reply("230 in")).With("PASS", testserver.Reply("503 why")), errNone, false},
+	{"200 to CWD", testserver.On("CWD", testserver.Reply("200 x")), errNone, false},
+	{"250 to TYPE", testserver.On("TYPE", testserver.Reply("250 x")), errNone, false},
+	{"SIZE and MDTM unknown", testserver.On("SIZE", testserver.Reply("500 x")).With("MDTM", testserver.Reply("502 x")), errNone, false},
+	{"SIZE of a word", testserver.On("SIZE", testserver.Reply("213 big")), errNone, false},
+	{"125 to RETR", testserver.On("RETR", testserver.Reply("125 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("226 x")), errNone, false},
+	{"250 after RETR", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("250 x")), errNone, false},
+	{"226 of many lines", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("226-a\r\nb\r\n226 c")), errNone, false},
+	{"restart mark", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("110 MARK 1 = 1\r\n226 x")), errNone, false},
+	{"226 in place of 150", testserver.On("RETR", testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("226 x")), errNone, false},
+	{"226 before the data", testserver.On("RETR", testserver.Reply("226 x"), testserver.SendData("contents"), testserver.CloseData()), errNone, false},
+	{"226 with 150 before the data", testserver.On("RETR", testserver.Reply("150 x\r\n226 x"), testserver.SendData("contents"), testserver.CloseData()), errNone, false},
+	{"226 and no data connection for a listing", testserver.On("NLST", testserver.Reply("226 nothing")), errNone, true},
+	{"550 No files found", testserver.On("NLST", testserver.Reply("550 No files found.")), errNone, true},
+	{"450 No such file of an empty directory", testserver.On("NLST", testserver.Reply("450 No such file or directory")), errNone, true},
+	{"550 Permission denied to NLST", testserver.On("NLST", testserver.Reply("550 Permission denied")), ftpexec.ErrRefused, true},
+	{"226 of a directory that is not there", testserver.On("NLST", testserver.Reply("150 x"), testserver.CloseData(),
+		testserver.Reply("226 Transfer done (but failed to open directory).")), ftpexec.ErrNotFound, true},
+	{"PASV without parentheses", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.OpenDataAs("227 Entering 10,1,2,3,{hi},{lo}")), errNone, false},
+	{"EPSV with a port out of range", testserver.On("EPSV", testserver.Reply("229 (|||99999|)")), errNone, false},
+	{"EPSV unreachable", testserver.On("EPSV", testserver.Reply("229 (|||1|)")), errNone, false},
+	{"replies an octet at a time", testserver.On("CWD", testserver.Trickle("250 x")), errNone, false},
+
+	// A damaged file is never good.
+	{"data cut, 226", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.CloseData(), testserver.Reply("226 fine")), ftpexec.ErrTruncated, false},
+	{"data cut, no SIZE, size in the 150", testserver.On("RETR", testserver.Reply("150 Opening f (8 bytes)."), testserver.SendData("con"), testserver.CloseData(),
+		testserver.Reply("226 fine")).With("SIZE", testserver.Reply("500 x")), ftpexec.ErrTruncated, false},
+	{"too much data", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents and more"), testserver.CloseData(), testserver.Reply("226 fine")), ftpexec.ErrTruncated, false},
+	{"all data, 426 and 226", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("426 x\r\n226 y")), ftpexec.ErrTruncated, false},
+	{"all data, 451", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("451 disk")), ftpexec.ErrTruncated, false},
+	{"all data, connection closed", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.CloseConn()), ftpexec.ErrLost, false},
+	{"data reset", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.ResetData(), testserver.Reply("426 x")), ftpexec.ErrLost, false},
+	{"listing cut by 426", testserver.On("NLST", testserver.Reply("150 x"), testserver.SendData("a\r\n"), testserver.CloseData(), testserver.Reply("426 x")), ftpexec.ErrTruncated, true},
+	{"refused as busy", testserver.On("RETR", testserver.Reply("450 busy")), ftpexec.ErrRefused, false},
+	{"refused for rights", testserver.On("RETR", testserver.Reply("550 Permission denied")), ftpexec.ErrRefused, false},
+	{"refused although its size is known", testserver.On("RETR", testserver.Reply("550 no")), ftpexec.ErrRefused, false},
+
+	// 421 and reset at each stage.
+	{"421 greeting", testserver.Greet(testserver.Reply("421 too many users"), testserver.CloseConn()), ftpexec.ErrConnect, false},
+	{"530 greeting", testserver.Greet(testserver.Reply("530 not you"), testserver.CloseConn()), ftpexec.ErrConnect, false},
+	{"421 at USER", testserver.On("USER", testserver.Reply("421 x"), testserver.CloseConn()), ftpexec.ErrLost, false},
+	{"421 at CWD", testserver.On("CWD", testserver.Reply("421 x"), testserver.CloseConn()), ftpexec.ErrLost, false},
+	{"421 at EPSV", testserver.On("EPSV", testserver.Reply("421 x"), testserver.CloseConn()), ftpexec.ErrLost, false},
+	{"421 at RETR", testserver.On("RETR", testserver.Reply("421 x"), testserver.CloseConn()), ftpexec.ErrLost, false},
+	{"421 in place of 226", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("421 x")), ftpexec.ErrLost, false},
+	{"closed before the greeting", testserver.Greet(testserver.CloseConn()), ftpexec.ErrLost, false},
+	{"reset before the greeting", testserver.Greet(testserver.ResetConn()), errors.Join(ftpexec.ErrLost, ftpexec.ErrConnect), false},
+	{"reset at USER", testserver.On("USER", testserver.ResetConn()), ftpexec.ErrLost, false},
+	{"reset at CWD", testserver.On("CWD", testserver.ResetConn()), ftpexec.ErrLost, false},
+	{"reset at EPSV", testserver.On("EPSV", testserver.ResetConn()), ftpexec.ErrLost, false},
+	{"reset at RETR", testserver.On("RETR", testserver.ResetConn()), ftpexec.ErrLost, false},
+	{"reset during data", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.CloseData(), testserver.ResetConn()), ftpexec.ErrLost, false},
+}
+
+// No server makes the client panic, hang, leak a goroutine (TestMain) or call a damaged file good.
+func TestHostileServers(t *testing.T) {
+	for _, tt := range hostile {
+		for _, sequential := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
+				t.Parallel()
+				s := testserver.NewScript(t, testserver.Honest("contents"), tt.step)
+				c := within(ample)
+				if tt.want == ftpexec.ErrTimeout {
+					c = within(time.Second)
+				}
+				c.NoPipelining = sequential
+				path := "/a/f"
+				if tt.list {
+					path = "/a/"
+				}
+				got, err := do(t.Context(), c, parse(t, s.URL(path)))
+				checkHostile(t, got, err, tt.want, tt.list)
+			})
+		}
+	}
+}
+
+func checkHostile(t *testing.T, got string, err, want error, listing bool) {
+	t.Helper()
+	if want != errNone {
+		if !isAny(err, want) {
+			t.Errorf("got %d octets and error %v, want %v", len(got), err, want)
+		}
+		return
+	}
+	if err != nil || !listing && got != "contents" {
+		t.Errorf("got %q and error %v, want it to work", got, err)
+	}
+}
+
+// isAny reports whether err is want, or one of the errors that want joins.
+func isAny(err, want error) bool {
+	if joined, ok := want.(interface{ Unwrap() []error }); ok {
+		return slices.ContainsFunc(joined.Unwrap(), func(w error) bool { return errors.Is(err, w) })
+	}
+	return errors.Is(err, want)
+}
+
+// The memory of an endless listing is bounded.
+func TestEndlessListingIsBounded(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply("150 x"),
+		testserver.EndlessData(func(i int) string { return strings.Repeat("n", 1000) + "\r\n" })))
+	c := within(ample)
+	c.MaxListing = 1 << 20
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := list(t.Context(), c, parse(t, s.URL("/a/")))
+	runtime.ReadMemStats(&after)
+	if !errors.Is(err, ftpexec.ErrProtocol) {
+		t.Errorf("error %v, want ErrProtocol", err)
+	}
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 64<<20 {
+		t.Errorf("heap grew by %d octets for a listing of at most %d", grown, c.MaxListing)
+	}
+}
+
+// Cancelling returns at once wherever it strikes, closes both connections, and leaves no goroutine (TestMain).
+func TestCancelAtEachStage(t *testing.T) {
+	stages := []struct {
+		name string
+		step func(cancel func()) testserver.Step
+	}{
+		{"greeting", func(f func()) testserver.Step { return testserver.Greet(testserver.Call(f), testserver.Silence()) }},
+		{"USER", func(f func()) testserver.Step {
+			return testserver.On("USER", testserver.Call(f), testserver.Silence())
+		}},
+		{"CWD", func(f func()) testserver.Step {
+			return testserver.On("CWD", testserver.Call(f), testserver.Silence())
+		}},
+		{"EPSV", func(f func()) testserver.Step {
+			return testserver.On("EPSV", testserver.Call(f), testserver.Silence())
+		}},
+		{"RETR", func(f func()) testserver.Step {
+			return testserver.On("RETR", testserver.Call(f), testserver.Silence())
+		}},
+		{"data", func(f func()) testserver.Step {
+			return testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.Call(f), testserver.StallData())
+		}},
+		{"final reply", func(f func()) testserver.Step {
+			return testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(),
+				testserver.Call(f), testserver.Silence())
+		}},
+	}
+	for _, tt := range stages {
+		t.Run(tt.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var struck time.Time
+			s := testserver.NewScript(t, testserver.Honest("contents"), tt.step(func() { struck = time.Now(); cancel() }))
+			_, err := do(ctx, &ftpexec.Client{}, parse(t, s.URL("/a/f")))
+			returned := time.Now()
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("error %v, want context.Canceled", err)
+			}
+			s.Close() // ends the Call, and so orders struck before here
+			if took := returned.Sub(struck); took > 100*time.Millisecond {
+				t.Errorf("returned after %v, want at most 100 ms", took)
+			}
+		})
+	}
+}

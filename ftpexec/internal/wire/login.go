@@ -1,0 +1,145 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// connect opens the control connection up to the greeting, and protects it.
+func (c *Control) connect() error {
+	conn, err := c.dial(c.cfg.Address)
+	if err != nil {
+		return err
+	}
+	c.trace(EventNote, "connected to "+conn.RemoteAddr().String())
+	if c.cfg.ImplicitTLS {
+		if conn, err = c.handshake(conn); err != nil {
+			return err
+		}
+	}
+	if err := c.adopt(conn); err != nil {
+		return err
+	}
+	if err := c.greeting(); err != nil || !c.cfg.ExplicitTLS {
+		return err
+	}
+	return c.authTLS()
+}
+
+// maxDelays bounds how often a server may say "ready in nnn minutes" (RFC 959 section 5.4).
+const maxDelays = 8
+
+// greeting waits for the 220, past any 120.
+func (c *Control) greeting() error {
+	for range maxDelays {
+		r, err := c.read(c.cfg.ReplyTimeout)
+		var closing *ReplyError
+		switch {
+		case errors.As(err, &closing):
+			return fmt.Errorf("%w: %w", ErrGreeting, err)
+		case err != nil:
+			return err
+		}
+		switch r.first() {
+		case 1:
+			continue
+		case 2:
+			c.knownServer(r.Text)
+			return c.answer("220 " + oneLine(r.last()))
+		case 3: // seen from servers that mistake their own input; what they answer to a flight cannot be trusted
+			return fmt.Errorf("%w: %w", ErrLost, syntaxError(r.String(), "no greeting"))
+		}
+		return fmt.Errorf("%w: %w", ErrGreeting, &ReplyError{r})
+	}
+	return syntaxError("", "no greeting but delays")
+}
+
+// oneAtATime names servers, by their greeting, that lose commands sent ahead.
+var oneAtATime = []string{"icrosoft FTP Service", "MadGoat", "MikroTik"}
+
+func (c *Control) knownServer(greeting string) {
+	for _, name := range oneAtATime {
+		if strings.Contains(greeting, name) && !c.sequential {
+			c.sequential, c.oneByOne = true, true
+			c.trace(EventNote, "this server takes one command at a time")
+		}
+	}
+}
+
+// authTLS is RFC 4217 section 4. Nothing is ever sent behind AUTH, and nothing may have come behind its reply:
+// it would be read as if it had come under TLS.
+func (c *Control) authTLS() error {
+	r, err := c.exchange("AUTH TLS")
+	if err != nil {
+		return err
+	}
+	if !r.ok() {
+		return fmt.Errorf("%w: %w", ErrTLSUnavailable, &ReplyError{r})
+	}
+	if c.br.Buffered() > 0 {
+		return syntaxError("", "octets between the reply to AUTH and TLS")
+	}
+	secure, err := c.handshake(c.conn)
+	if err != nil {
+		return err
+	}
+	return c.adopt(secure)
+}
+
+// exchange sends a command of our own and waits for its reply. Nothing else is out.
+func (c *Control) exchange(line string) (Reply, error) {
+	if err := c.write([]string{line}); err != nil {
+		return Reply{}, err
+	}
+	return c.read(c.cfg.ReplyTimeout)
+}
+
+// account answers 332 with ACCT (RFC 959 section 4.1.1) and returns the reply to it. What was sent ahead
+// was sent without being logged in: its replies are thrown away, and the library's questions go out anew.
+func (c *Control) account() (Reply, error) {
+	for range c.ahead {
+		if _, err := c.read(c.patience()); err != nil {
+			return Reply{}, err
+		}
+	}
+	c.ahead = nil
+	account, err := c.cfg.Account(c.ctx)
+	if err != nil {
+		return Reply{}, err
+	}
+	if err := c.keep(account); err != nil {
+		return Reply{}, err
+	}
+	return c.exchange("ACCT " + account)
+}
+
+// secret returns line with the password in place of the placeholder.
+func (c *Control) secret(line string) (string, error) {
+	if line != "PASS "+Placeholder {
+		return line, nil
+	}
+	password, err := c.cfg.Password(c.ctx)
+	if err != nil {
+		return "", err
+	}
+	return "PASS " + password, c.keep(password)
+}
+
+// keep remembers a secret that no text may show, and refuses one that would end its command.
+func (c *Control) keep(secret string) error {
+	if strings.ContainsAny(secret, "\r\n\x00") {
+		return errors.New("password or account holds CR, LF or NUL, which FTP cannot send")
+	}
+	c.secrets = append(c.secrets, secret)
+	return nil
+}
+
+// features is a reply to the library's FEAT. MDTM is listed so that it may be asked; what else the server
+// offers stays unsaid, for the library would use it unasked.
+func features(utf8 bool) string {
+	if utf8 {
+		return "211-Features:\r\n MDTM\r\n UTF8\r\n211 End"
+	}
+	return "211-Features:\r\n MDTM\r\n211 End"
+}

@@ -1,0 +1,156 @@
+package wire
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// normalise turns the server's reply to a command into the reply that jlaffaye/ftp wants, one line without
+// CR LF. RFC 1123 section 4.1.2.11 tells a client to decide by the first digit; the library insists on
+// exact codes, and panics on some texts.
+func normalise(verb string, r Reply) (string, error) {
+	switch verb {
+	case "USER":
+		return decide(r, 230, 331)
+	case "PASS":
+		return decide(r, 230, 0)
+	case "TYPE", "NOOP":
+		return decide(r, 200, 0)
+	case "CWD", "CDUP":
+		return decide(r, 250, 0)
+	case "REST":
+		return decide(r, 0, 350)
+	case "SIZE":
+		return value(r, sizeValue)
+	case "MDTM":
+		return value(r, timeValue)
+	case "PWD":
+		return pwdValue(r)
+	case "EPSV":
+		return extended(r), nil
+	case "PASV":
+		return passive(r)
+	case "FEAT":
+		return features(r.ok() && hasLine(r.Text, "UTF8")), nil
+	case "OPTS":
+		return opts(r), nil
+	}
+	return fmt.Sprintf("%03d %s", r.Code, oneLine(r.last())), nil
+}
+
+// decide answers with the code that the library knows for a 2yz or 3yz; 0 where this makes no sense. A
+// preliminary 1yz never answers these commands.
+func decide(r Reply, done, intermediate int) (string, error) {
+	code := r.Code
+	switch r.first() {
+	case 2:
+		code = done
+	case 3:
+		code = intermediate
+	case 1:
+		code = 0
+	}
+	if code == 0 {
+		return "", syntaxError(r.String(), "wrong kind of reply")
+	}
+	return fmt.Sprintf("%03d %s", code, oneLine(r.last())), nil
+}
+
+// value answers with a 213 whose text is just the value, or with a 550 where there is none to be read:
+// SIZE and MDTM only inform.
+func value(r Reply, parse func(string) (string, bool)) (string, error) {
+	if r.first() == 1 || r.first() == 3 {
+		return "", syntaxError(r.String(), "wrong kind of reply")
+	}
+	if v, ok := parse(strings.TrimSpace(r.last())); r.ok() && ok {
+		return "213 " + v, nil
+	}
+	return "550 " + oneLine(r.last()), nil
+}
+
+// sizeValue is RFC 3659 section 4: a number of octets.
+func sizeValue(s string) (string, bool) {
+	_, err := strconv.ParseInt(s, 10, 64)
+	return s, err == nil && digits(s)
+}
+
+// timeValue is RFC 3659 section 2.3: YYYYMMDDHHMMSS, UTC; the fraction is taken off.
+func timeValue(s string) (string, bool) {
+	s, _, _ = strings.Cut(s, ".")
+	return s, len(s) == 14 && digits(s)
+}
+
+// pwdValue is RFC 959 appendix II: the directory in quotes, a quote in it doubled. The library takes what
+// stands between the first quote and the last.
+func pwdValue(r Reply) (string, error) {
+	if !r.ok() {
+		return fmt.Sprintf("550 %s", oneLine(r.last())), nil
+	}
+	dir, ok := quoted(r.Text)
+	if !ok {
+		return "550 no directory in quotes", nil
+	}
+	return `257 "` + dir + `"`, nil
+}
+
+// quoted returns the text between the first quote of s and its partner, with doubled quotes made single.
+func quoted(s string) (string, bool) {
+	_, s, ok := strings.Cut(s, `"`)
+	var b strings.Builder
+	for ok {
+		var part string
+		part, s, ok = strings.Cut(s, `"`)
+		b.WriteString(part)
+		if ok && !strings.HasPrefix(s, `"`) {
+			return b.String(), !strings.ContainsAny(b.String(), "\r\n\x00")
+		}
+		if ok {
+			b.WriteByte('"')
+			s = s[1:]
+		}
+	}
+	return "", false
+}
+
+// extended answers EPSV. Whatever is no usable port makes the library try PASV.
+func extended(r Reply) string {
+	if p, ok := extendedPort(r.last()); ok && r.ok() {
+		return fmt.Sprintf("229 (|||%d|)", p)
+	}
+	return "500 " + oneLine(r.last())
+}
+
+// passive answers PASV. The address is left out: it is not used.
+func passive(r Reply) (string, error) {
+	if !r.ok() {
+		return oneLine(r.String()), nil
+	}
+	p, ok := passivePort(r.Text)
+	if !ok {
+		return "", fmt.Errorf("%w to PASV: %w", ErrPassive, &ReplyError{r})
+	}
+	return fmt.Sprintf("227 (0,0,0,0,%d,%d)", p>>8, p&0xff), nil
+}
+
+// opts answers OPTS UTF8 ON. Names are octets in any case; a refusal changes nothing.
+func opts(r Reply) string {
+	if r.ok() {
+		return "200 " + oneLine(r.last())
+	}
+	return "501 " + oneLine(r.last())
+}
+
+func hasLine(text, want string) bool {
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.EqualFold(strings.TrimSpace(line), want) {
+			return true
+		}
+	}
+	return false
+}
+
+// oneLine keeps a text from being taken for another reply.
+func oneLine(s string) string { return lineEnds.Replace(s) }
+
+var lineEnds = strings.NewReplacer("\r", " ", "\n", " ", "\x00", " ")

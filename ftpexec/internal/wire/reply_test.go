@@ -1,0 +1,108 @@
+package wire
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+func reader(s string) *bufio.Reader { return bufio.NewReaderSize(strings.NewReader(s), maxLine) }
+
+func TestReadReply(t *testing.T) {
+	tests := []struct {
+		name, in string
+		want     Reply
+	}{
+		{"one line", "200 ok\r\n", Reply{200, "ok"}},
+		{"no text", "200 \r\n", Reply{200, ""}},
+		{"code alone", "200\r\n", Reply{200, ""}},
+		{"LF alone", "200 ok\n", Reply{200, "ok"}},
+		{"two CR", "200 ok\r\r\n", Reply{200, "ok"}},
+		{"many lines", "211-Features:\r\n MDTM\r\n SIZE\r\n211 End\r\n", Reply{211, "Features:\n MDTM\n SIZE\nEnd"}},
+		{"code on every line", "230-a\r\n230-b\r\n230 c\r\n", Reply{230, "a\n230-b\nc"}},
+		{"other code inside", "230-a\r\n220 b\r\n230 c\r\n", Reply{230, "a\n220 b\nc"}},
+		{"ends in the code alone", "230-a\r\n230\r\n", Reply{230, "a\n"}},
+		{"octets", "250 \xe9\x00\x1b[2J\xff\r\n", Reply{250, "\xe9\x00\x1b[2J\xff"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := readReply(reader(tt.in))
+			if err != nil || got != tt.want {
+				t.Errorf("got %+v, %v, want %+v", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestReadReplyRefuses(t *testing.T) {
+	tests := []struct{ name, in, reason string }{
+		{"no code", "hello\r\n", "three digits"},
+		{"short", "20\r\n", "three digits"},
+		{"code 000", "000 x\r\n", "out of range"},
+		{"code 099", "099 x\r\n", "out of range"},
+		{"code 600", "600 x\r\n", "out of range"},
+		{"code 999", "999 x\r\n", "out of range"},
+		{"four digits", "2000 x\r\n", "behind the code"},
+		{"empty line", "\r\n", "three digits"},
+		{"endless line", "200 " + strings.Repeat("x", maxLine), "line too long"},
+		{"endless reply", "200-\r\n" + strings.Repeat("more\r\n", maxReply), "reply too long"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := readReply(reader(tt.in))
+			var syntax *SyntaxError
+			if !errors.As(err, &syntax) || !strings.Contains(err.Error(), tt.reason) {
+				t.Errorf("error %v, want one that says %q", err, tt.reason)
+			}
+			if len(err.Error()) > 500 {
+				t.Errorf("error of %d octets", len(err.Error()))
+			}
+		})
+	}
+	for _, in := range []string{"", "220", "220-a\r\n", "220-a\r\n220"} {
+		if _, err := readReply(reader(in)); !errors.Is(err, io.EOF) {
+			t.Errorf("%q: error %v, want EOF", in, err)
+		}
+	}
+}
+
+func FuzzReadReply(f *testing.F) {
+	for _, s := range []string{
+		"200 ok\r\n", "211-Features:\r\n MDTM\r\n211 End\r\n", "220-a\r\n220\r\n", "999 x\r\n", "227 )(\r\n", "\r\n\r\n",
+		"257 \"x\r\n", "229 (|||99999|)\r\n", "230-\x00\xff\r\n230 \r\n",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		r := reader(s)
+		for {
+			reply, err := readReply(r)
+			if err != nil {
+				return
+			}
+			checkReply(t, reply)
+		}
+	})
+}
+
+// checkReply holds whatever reply is read to what the library may be given.
+func checkReply(t *testing.T, r Reply) {
+	if r.Code < 100 || r.Code > 599 || len(r.Text) > maxReply || strings.ContainsAny(r.last(), "\n") {
+		t.Fatalf("reply out of bounds: %+v", r)
+	}
+	for _, verb := range []string{"USER", "PASS", "TYPE", "CWD", "REST", "SIZE", "MDTM", "PWD", "EPSV", "PASV", "FEAT", "OPTS", "RETR"} {
+		text, err := normalise(verb, r)
+		if err != nil {
+			continue
+		}
+		again, err := readReply(reader(text + "\r\n"))
+		if err != nil {
+			t.Fatalf("%s: %q becomes %q, which is no reply: %v", verb, r.Text, text, err)
+		}
+		if verb != "FEAT" && strings.Contains(again.Text, "\n") {
+			t.Fatalf("%s: %q becomes %d lines", verb, r.Text, strings.Count(again.Text, "\n")+1)
+		}
+	}
+}

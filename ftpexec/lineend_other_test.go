@@ -1,0 +1,5 @@
+//go:build !windows
+
+package ftpexec_test
+
+func localText(s string) string { return s }

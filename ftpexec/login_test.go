@@ -1,0 +1,147 @@
+package ftpexec_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+// fixed is a Credentials that gives one secret.
+type fixed string
+
+func (f fixed) Password(context.Context, string, string) (string, error) { return string(f), nil }
+func (f fixed) Account(context.Context, string, string) (string, error) {
+	return string(f) + "-account", nil
+}
+
+func TestAccount(t *testing.T) {
+	tests := []struct {
+		name string
+		step testserver.Step
+		want string // commands up to CWD
+	}{
+		{"332 to PASS", testserver.On("PASS", testserver.Reply("332 account")), "USER u,PASS word,ACCT word-account,CWD a"},
+		{"332 to USER", testserver.On("USER", testserver.Reply("332 account")), "USER u,ACCT word-account,CWD a"},
+	}
+	for _, tt := range tests {
+		for _, sequential := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
+				s := testserver.NewScript(t, testserver.Honest("contents"), tt.step, testserver.On("ACCT", testserver.Reply("230 in")))
+				c := &ftpexec.Client{Credentials: fixed("word"), NoPipelining: sequential}
+				if got, err := read(t.Context(), client{c}, parse(t, s.URLAs("u", "/a/f"))); err != nil || got != "contents" {
+					t.Fatalf("got %q, %v", got, err)
+				}
+				cmds := s.Commands()
+				if i := slices.Index(cmds, "ACCT word-account"); i < 0 || !slices.Contains(cmds[i:], "CWD a") {
+					t.Errorf("commands %q: no CWD a behind ACCT", cmds)
+				}
+				if sequential && !strings.HasPrefix(strings.Join(cmds, ","), tt.want) {
+					t.Errorf("commands %q, want %q first", cmds, tt.want)
+				}
+			})
+		}
+	}
+	t.Run("none to give", func(t *testing.T) {
+		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("PASS", testserver.Reply("332 account")))
+		_, err := read(t.Context(), client{&ftpexec.Client{}}, parse(t, s.URLAs("u:p", "/a/f")))
+		if !errors.Is(err, ftpexec.ErrNoCredentials) {
+			t.Errorf("error %v, want ErrNoCredentials", err)
+		}
+	})
+}
+
+// asker counts what is asked, and when: seen is what the server has received by then.
+type asker struct {
+	s    *testserver.Script
+	seen []string
+}
+
+func (a *asker) Password(context.Context, string, string) (string, error) {
+	a.seen = a.s.Commands()
+	return "", ftpexec.ErrNoCredentials
+}
+
+func (a *asker) Account(context.Context, string, string) (string, error) {
+	return "", ftpexec.ErrNoCredentials
+}
+
+// Nobody is asked, and no password leaves, before the server has answered 331.
+func TestPasswordIsAskedForLate(t *testing.T) {
+	tests := []struct {
+		name, userinfo string
+		step           testserver.Step
+		asked          bool
+		want           error
+	}{
+		{"331", "u", testserver.On("USER", testserver.Reply("331 x")), true, ftpexec.ErrNoCredentials},
+		{"530 to USER", "u", testserver.On("USER", testserver.Reply("530 use TLS")), false, ftpexec.ErrLogin},
+		{"530 to USER, password in the URL", "u:secret", testserver.On("USER", testserver.Reply("530 use TLS")), false, ftpexec.ErrLogin},
+		{"230 to USER", "u:secret", testserver.On("USER", testserver.Reply("230 x")), false, nil},
+		{"421 greeting", "u", testserver.Greet(testserver.Reply("421 busy"), testserver.CloseConn()), false, ftpexec.ErrConnect},
+	}
+	for _, tt := range tests {
+		for _, sequential := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
+				s := testserver.NewScript(t, testserver.Honest("contents"), tt.step)
+				ask := &asker{s: s}
+				_, err := read(t.Context(), client{&ftpexec.Client{Credentials: ask, NoPipelining: sequential}}, parse(t, s.URLAs(tt.userinfo, "/f")))
+				if !errors.Is(err, tt.want) {
+					t.Errorf("error %v, want %v", err, tt.want)
+				}
+				if asked := ask.seen != nil; asked != tt.asked || asked && !slices.Equal(ask.seen, []string{"USER u"}) {
+					t.Errorf("asked %v with %q received, want %v", asked, ask.seen, tt.asked)
+				}
+				if slices.ContainsFunc(s.Commands(), func(l string) bool { return strings.HasPrefix(l, "PASS") }) {
+					t.Errorf("a password left: %q", s.Commands())
+				}
+			})
+		}
+	}
+}
+
+// No error, trace or plan shows the password, raw or encoded, whatever the server does with it.
+func TestPasswordIsNeverShown(t *testing.T) {
+	const password = "p%4ss/w:rd@é"
+	encoded := strings.ReplaceAll(url.QueryEscape(password), "+", "%20")
+	steps := map[string]testserver.Step{
+		"login works":       testserver.On("NOOP", testserver.Reply("200 x")),
+		"repeated in a 230": testserver.On("PASS", testserver.Reply("230 welcome, your password is "+password)),
+		"repeated in a 530": testserver.On("PASS", testserver.Reply("530-no\r\n"+password+"\r\n530 wrong: "+password)),
+		"repeated later":    testserver.On("CWD", testserver.Reply("550 PASS "+password)),
+		"repeated nonsense": testserver.On("CWD", testserver.Reply("PASS "+password)),
+		"repeated in a 226": testserver.On("RETR", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("426 "+password)),
+		"repeated in a 421": testserver.On("TYPE", testserver.Reply("421 "+password)),
+		"repeated as a 257": testserver.On("PWD", testserver.Reply("257 \""+password+"\"")),
+	}
+	for name, step := range steps {
+		for _, sequential := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/sequential=%v", name, sequential), func(t *testing.T) {
+				s := testserver.NewScript(t, testserver.Honest("contents"), step)
+				var d diary
+				u := parse(t, s.URLAs("user:"+encoded, "/a/f"))
+				c := &ftpexec.Client{Trace: d.add, NoPipelining: sequential}
+				_, err := read(t.Context(), client{c}, u)
+				session := c.Session()
+				_, err2 := read(t.Context(), session, u)
+				session.Close()
+				p, _ := ftpexec.NewPlan(u)
+				shown := d.text() + p.String() + fmt.Sprintf("%v %v %+v %+v", err, err2, err, p)
+				for _, form := range []string{password, encoded, "ss/w", "w%3Ard", "w%3ard"} {
+					if strings.Contains(shown, form) {
+						t.Errorf("%q is shown in\n%s", form, shown)
+					}
+				}
+				if !slices.Contains(s.Commands(), "PASS "+password) {
+					t.Errorf("the server did not get the password: %q", s.Commands())
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package ftpexec_test
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func parse(t testing.TB, rawURL string) *urlparse.URL {
+	t.Helper()
+	u, err := urlparse.Parser{AllowPort: true}.Parse(rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// read retrieves a file whole.
+func read(ctx context.Context, s opener, u *urlparse.URL) (string, error) {
+	r, err := s.Open(ctx, u)
+	if err != nil {
+		return "", err
+	}
+	defer r.Body.Close()
+	contents, err := io.ReadAll(r.Body)
+	return string(contents), err
+}
+
+type opener interface {
+	Open(context.Context, *urlparse.URL) (*ftpexec.Response, error)
+}
+
+// client is a Client as an opener.
+type client struct{ *ftpexec.Client }
+
+func (c client) Open(ctx context.Context, u *urlparse.URL) (*ftpexec.Response, error) {
+	return c.OpenURL(ctx, u)
+}
+
+// list returns the names of a directory.
+func list(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (names []string, err error) {
+	for e, err := range c.ListURL(ctx, u) {
+		if err != nil {
+			return names, err
+		}
+		names = append(names, e.Name)
+	}
+	return names, nil
+}
+
+// do retrieves or lists, as u says; a listing's names are joined by commas.
+func do(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (string, error) {
+	if u.IsDir() {
+		names, err := list(ctx, c, u)
+		return strings.Join(names, ","), err
+	}
+	return read(ctx, client{c}, u)
+}
+
+// diary collects a trace.
+type diary struct {
+	mu     sync.Mutex
+	events []ftpexec.Event
+}
+
+func (d *diary) add(e ftpexec.Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.events = append(d.events, e)
+}
+
+func (d *diary) text() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var b strings.Builder
+	for _, e := range d.events {
+		b.WriteString(e.Text + "\n")
+	}
+	return b.String()
+}
+
+func count(lines []string, line string) (n int) {
+	for range slices.Values(slices.DeleteFunc(slices.Clone(lines), func(s string) bool { return s != line })) {
+		n++
+	}
+	return n
+}

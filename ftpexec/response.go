@@ -1,0 +1,93 @@
+package ftpexec
+
+import (
+	"context"
+	"io"
+	"regexp"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"example.com/ftpfetch/urlparse"
+)
+
+// Response is a file on its way.
+type Response struct {
+	// Body is the file: in image type its octets, in ASCII type its text with the local line end. Read gives
+	// io.EOF only once the server has said that the transfer is complete and, where Size is known, exactly
+	// Size octets have come; anything less is an *[Error]. In image type Body is an io.WriterTo that takes the
+	// straight way into an *os.File. The caller closes Body; closing it early ends the connection.
+	Body io.ReadCloser
+
+	Size    int64         // octets, in image type; -1 where the server did not tell, and always in ASCII type
+	ModTime time.Time     // by MDTM (RFC 3659 section 3), UTC; the zero Time where the server did not tell
+	URL     *urlparse.URL // what was asked for
+	Plan    *Plan         // what was done
+
+	received *atomic.Int64
+}
+
+// Received returns the octets of data received so far, as they came on the wire. It is safe to be called
+// while Body is read.
+func (r *Response) Received() int64 { return r.received.Load() }
+
+// retrieve is the end of a plan: RETR.
+func (s *Session) retrieve(ctx context.Context, end func()) (*Response, error) {
+	op := s.plan.final()
+	data, err := s.conn.RetrFrom(op.Arg, 0)
+	if err != nil {
+		return nil, s.transferFailure(ctx, op, err)
+	}
+	opening := s.control.Last().Reply
+	if err := s.control.Data().Wait(); err != nil {
+		return nil, s.failure(ctx, op, err)
+	}
+	b := &body{ctx: ctx, s: s, end: end, data: data, wire: s.control.Data(), size: -1}
+	r := &Response{Body: b, Size: -1, URL: s.url, Plan: s.plan, received: &b.n}
+	for _, fact := range s.plan.Facts {
+		switch fact.Verb {
+		case "SIZE":
+			r.Size = s.size(fact.Arg, opening.Text)
+			b.size = r.Size
+		case "MDTM":
+			r.ModTime, _ = s.conn.GetTime(fact.Arg)
+		}
+	}
+	if s.plan.find("TYPE").Arg == "A" {
+		r.Body = newText(b)
+	}
+	s.busy = true
+	return r, nil
+}
+
+// transferFailure is the error of a refused RETR. A server that told the size of the file has it, and
+// refuses it for another cause.
+func (s *Session) transferFailure(ctx context.Context, op Command, err error) error {
+	e := s.failure(ctx, op, err)
+	if e.Err == ErrNotFound && s.control.Err() == nil && len(s.plan.Facts) == 2 {
+		if _, err := s.conn.FileSize(op.Arg); err == nil {
+			e.Err, e.Hint = ErrRefused, ""
+		}
+	}
+	return e
+}
+
+// announced finds the size in the text that opens a transfer, "... file (1234 bytes)", as most servers word it.
+var announced = regexp.MustCompile(`\((\d{1,18}) bytes\)`)
+
+// size is what SIZE says, else what the opening reply says.
+func (s *Session) size(name, opening string) int64 {
+	if n, err := s.conn.FileSize(name); err == nil {
+		return n
+	}
+	if m := announced.FindStringSubmatch(opening); m != nil {
+		n, _ := strconv.ParseInt(m[1], 10, 64)
+		return n
+	}
+	return -1
+}
+
+var _ interface {
+	io.ReadCloser
+	io.WriterTo
+} = (*body)(nil)

@@ -1,0 +1,208 @@
+package ftpexec
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/jlaffaye/ftp"
+
+	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/urlparse"
+)
+
+// Session runs URLs one after the other and keeps the control connection from one to the next where that is
+// exactly right (RFC 1738 section 3.2.5): the same host, protection and login, and the working directory
+// known. It goes on from there where the next URL's CWDs begin with those already sent, else from the
+// directory that PWD named after the login; where that fails it dials again.
+//
+// A Session belongs to one goroutine, and one Response at a time: its Body is read to the end or closed
+// before the next Open. The zero value is not for use; see [Client.Session].
+type Session struct {
+	client *Client
+	once   bool // for one URL only: nothing is asked for the sake of a second
+	busy   bool // a Body is open
+
+	// The run under way.
+	url  *urlparse.URL
+	plan *Plan
+
+	// The connection; nil control: none.
+	control *wire.Control
+	conn    *ftp.ServerConn
+	login   *urlparse.URL // the URL that the connection was made for
+	utf8    bool          // FEAT was asked at login
+	home    string        // the directory after the login, by PWD; "" unknown
+	dirs    []string      // CWDs sent since the login, all of them done
+	lost    bool          // dirs is not where the server is
+	typ     string        // of the last TYPE; "" none
+}
+
+// Close ends the connection with QUIT. A Body still open fails.
+func (s *Session) Close() error {
+	if s.control == nil {
+		return nil
+	}
+	control, conn := s.control, s.conn
+	s.control, s.conn, s.busy = nil, nil, false
+	if conn == nil || control.Err() != nil {
+		control.Close()
+		return nil
+	}
+	conn.Quit() // the goodbye may fail; the connection is closed in any case
+	return nil
+}
+
+// Open retrieves the file that u names; see [Client.Open].
+func (s *Session) Open(ctx context.Context, u *urlparse.URL) (*Response, error) {
+	var r *Response
+	err := s.run(ctx, u, func(end func()) (err error) {
+		r, err = s.retrieve(ctx, end)
+		return err
+	})
+	return r, err
+}
+
+// maxTries bounds what is learned about a host in one run: that it loses what is sent ahead, that its EPSV
+// ports are out of reach, that a kept connection was stale.
+const maxTries = 4
+
+// run does u's plan with transfer at its end, anew where what went wrong can be avoided.
+func (s *Session) run(ctx context.Context, u *urlparse.URL, transfer func(end func()) error) error {
+	plan, err := NewPlan(u)
+	if err != nil {
+		return err
+	}
+	if s.busy {
+		return &Error{Op: "open", URL: u.Redacted(), Err: ErrBusy}
+	}
+	s.url, s.plan = u, plan
+	for try := 1; ; try++ {
+		reused := s.reusable()
+		err := s.attempt(ctx, transfer)
+		if err == nil {
+			return nil
+		}
+		if s.control.Err() == nil {
+			return err
+		}
+		again := try < maxTries && ctx.Err() == nil && s.avoidable(reused)
+		s.Close()
+		if !again {
+			return err
+		}
+	}
+}
+
+// avoidable reports whether another try can avoid what broke the connection, and remembers how.
+func (s *Session) avoidable(reused bool) bool {
+	h := s.client.habits(s.url)
+	err := s.control.Err()
+	switch {
+	case errors.Is(err, wire.ErrLost) && !h.sequential:
+		h.sequential = true
+		s.client.note("replies to commands sent ahead were lost: once more, one command at a time")
+	case errors.Is(err, wire.ErrDataDial) && !h.noEPSV && !s.client.Active && s.control.IPv4():
+		h.noEPSV = true
+		s.client.note("the EPSV port cannot be reached: once more, with PASV")
+	case reused && !errors.Is(err, wire.ErrDataDial):
+		s.client.note("the connection kept from the last URL is gone: once more, on a new one")
+		return true
+	default:
+		return false
+	}
+	s.client.learn(s.url, h)
+	return true
+}
+
+// attempt does the plan once, on the connection kept or a new one.
+func (s *Session) attempt(ctx context.Context, transfer func(end func()) error) error {
+	h := s.client.habits(s.url)
+	fresh := !s.reusable()
+	if fresh {
+		s.Close()
+		s.control = wire.New(s.client.config(s.plan, s.url, h))
+		s.login, s.utf8, s.home, s.dirs, s.lost, s.typ = s.url, s.plan.needsUTF8(), "", nil, false, ""
+	}
+	way := s.way()
+	end := s.control.Begin(ctx, s.flights(fresh, way, h), h.sequential)
+	err := s.enter(ctx, fresh, way)
+	if err == nil {
+		err = transfer(end)
+	}
+	if err != nil {
+		end()
+	}
+	return err
+}
+
+// enter does everything before the transfer: login, directories, type.
+func (s *Session) enter(ctx context.Context, fresh bool, way []string) error {
+	if fresh {
+		if err := s.logIn(ctx); err != nil {
+			return err
+		}
+	}
+	for _, dir := range way {
+		if err := s.conn.ChangeDir(dir); err != nil {
+			s.lost = true
+			return s.failure(ctx, withArg("CWD", dir), err)
+		}
+	}
+	s.dirs, s.lost = s.plan.dirs(), false
+	if t := s.plan.find("TYPE"); t.Arg != s.typ {
+		if err := s.conn.Type(ftp.TransferType(t.Arg)); err != nil {
+			return s.failure(ctx, t, err)
+		}
+		s.typ = t.Arg
+	}
+	return nil
+}
+
+func (s *Session) logIn(ctx context.Context) error {
+	conn, err := ftp.Dial(s.url.Address(), ftp.DialWithDialFunc(s.control.DialFunc))
+	if err != nil {
+		return s.failure(ctx, Command{Verb: "connect"}, err)
+	}
+	s.conn = conn
+	if err := conn.Login(s.plan.find("USER").Arg, wire.Placeholder); err != nil {
+		return s.failure(ctx, Command{Verb: "login"}, err)
+	}
+	if !s.once {
+		s.home, _ = conn.CurrentDir() // without it the next URL may need a new connection
+	}
+	return nil
+}
+
+// reusable reports whether the connection kept is the one that the plan wants.
+func (s *Session) reusable() bool {
+	if s.control == nil || s.control.Err() != nil || s.login == nil {
+		return false
+	}
+	a, b := s.login, s.url
+	return a.Scheme == b.Scheme && a.Address() == b.Address() && a.User == b.User && a.Password == b.Password &&
+		(s.utf8 || !s.plan.needsUTF8()) && (s.onTheWay() || s.home != "")
+}
+
+// onTheWay reports whether the plan's CWDs begin with those that were sent.
+func (s *Session) onTheWay() bool {
+	want := s.plan.dirs()
+	return !s.lost && len(s.dirs) <= len(want) && slices.Equal(s.dirs, want[:len(s.dirs)])
+}
+
+// way returns the CWD arguments still to be sent.
+func (s *Session) way() []string {
+	if s.onTheWay() {
+		return s.plan.dirs()[len(s.dirs):]
+	}
+	return append([]string{s.home}, s.plan.dirs()...)
+}
+
+// needsUTF8 reports whether a name is UTF-8 beyond ASCII: then the server is asked whether it wants to be
+// told (OPTS UTF8 ON).
+func (p *Plan) needsUTF8() bool {
+	return slices.ContainsFunc(p.Commands, func(c Command) bool {
+		return utf8.ValidString(c.Arg) && slices.ContainsFunc([]byte(c.Arg), func(b byte) bool { return b >= 0x80 })
+	})
+}

@@ -1,0 +1,182 @@
+package ftpexec_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+func sessionServer(t *testing.T) *testserver.Server {
+	return testserver.New(t, &testserver.Options{
+		Tree: map[string]string{"/a/f": "f", "/a/g": "g", "/a/b/h": "h", "/c/i": "i", "/home/a/f": "home", "/k": "k"},
+		Home: map[string]string{"user": "/home"}, Users: map[string]string{"user": "pass"},
+	})
+}
+
+// RFC 1738 section 3.2.5: a kept connection must lead to the same file as a new one would.
+func TestSessionReuse(t *testing.T) {
+	tests := []struct {
+		name  string
+		paths []string // "user@/path" for another login
+		want  string   // contents
+		cmds  string   // commands behind the first file's RETR, facts and data set-up left out
+		conns int
+	}{
+		{"same directory", []string{"/a/f", "/a/g"}, "fg", "RETR g", 1},
+		{"deeper", []string{"/a/f", "/a/b/h"}, "fh", "CWD b,RETR h", 1},
+		{"elsewhere", []string{"/a/b/h", "/c/i"}, "hi", "CWD /,CWD c,RETR i", 1},
+		{"up", []string{"/a/f", "/k"}, "fk", "CWD /,RETR k", 1},
+		{"by an absolute segment", []string{"/a/f", "/%2Fc/i"}, "fi", "CWD /,CWD /c,RETR i", 1},
+		{"elsewhere from a home", []string{"user@/a/f", "user@/%2Fc/i", "user@/a/f"}, "homeihome", "CWD /home,CWD /c,RETR i,CWD /home,CWD a,RETR f", 1},
+		{"other type", []string{"/a/f", "/a/g;type=a"}, "fg", "TYPE A,RETR g", 1},
+		{"other login", []string{"/a/f", "user@/a/f"}, "fhome", "", 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := sessionServer(t)
+			session := (&ftpexec.Client{Credentials: fixed("pass")}).Session()
+			defer session.Close()
+			var got strings.Builder
+			for i, path := range tt.paths {
+				user, path, _ := strings.Cut("@"+path, "@")
+				if before, after, ok := strings.Cut(path, "@"); ok {
+					user, path = before, after
+				}
+				url := s.URL(path)
+				if user != "" {
+					url = s.URLAs(user, path)
+				}
+				contents, err := read(t.Context(), session, parse(t, url))
+				if err != nil {
+					t.Fatal(err)
+				}
+				got.WriteString(contents)
+				if i == 0 {
+					s.ResetCommands()
+				}
+			}
+			if got.String() != tt.want {
+				t.Errorf("contents %q, want %q", got.String(), tt.want)
+			}
+			cmds := slices.DeleteFunc(s.Commands(), setUp)
+			if got := strings.Join(cmds, ","); tt.cmds != "" && got != tt.cmds {
+				t.Errorf("commands %s, want %s", got, tt.cmds)
+			}
+			if got := 1 + s.Connections(); got != tt.conns {
+				t.Errorf("%d connections, want %d", got, tt.conns)
+			}
+		})
+	}
+}
+
+func setUp(line string) bool {
+	verb, _, _ := strings.Cut(line, " ")
+	return slices.Contains([]string{"EPSV", "SIZE", "MDTM", "QUIT"}, verb)
+}
+
+func TestRoundTripsOfTheNextFile(t *testing.T) {
+	s := sessionServer(t)
+	session := (&ftpexec.Client{}).Session()
+	defer session.Close()
+	if _, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil {
+		t.Fatal(err)
+	}
+	s.ResetCommands()
+	r, err := session.Open(t.Context(), parse(t, s.URL("/a/g")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if r.Size != 1 || r.ModTime.IsZero() {
+		t.Errorf("size %d, time %v: not asked for", r.Size, r.ModTime)
+	}
+	if got := roundTrips(s.Stats()); got > 3 {
+		t.Errorf("%d round trips, want at most 3: %v", got, s.FlightLog())
+	}
+}
+
+// A file that is missing does not cost the connection, and a directory that is missing not the way back.
+func TestSessionGoesOnAfterARefusal(t *testing.T) {
+	for _, sequential := range []bool{false, true} {
+		s := sessionServer(t)
+		session := (&ftpexec.Client{NoPipelining: sequential}).Session()
+		defer session.Close()
+		for _, step := range []struct {
+			path, want string
+			err        error
+		}{
+			{"/a/missing", "", ftpexec.ErrNotFound}, {"/a/g", "g", nil}, {"/a/x/b/h", "", ftpexec.ErrDirectory}, {"/a/b/h", "h", nil}, {"/a/f", "f", nil},
+		} {
+			got, err := read(t.Context(), session, parse(t, s.URL(step.path)))
+			if got != step.want || !errors.Is(err, step.err) {
+				t.Errorf("%s: got %q, %v, want %q, %v", step.path, got, err, step.want, step.err)
+			}
+		}
+		if s.Connections() != 1 {
+			t.Errorf("%d connections, want 1", s.Connections())
+		}
+	}
+}
+
+// A connection that the server has closed meanwhile is made anew.
+func TestSessionAfterTheServerHungUp(t *testing.T) {
+	for _, end := range []testserver.Action{testserver.CloseConn(), testserver.ResetConn(), testserver.Reply("421 too long idle")} {
+		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.OnNth(2, "EPSV", end)))
+		session := (&ftpexec.Client{}).Session()
+		defer session.Close()
+		for range 2 {
+			if got, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
+				t.Fatalf("got %q, %v", got, err)
+			}
+		}
+		if s.Connections() != 2 {
+			t.Errorf("%d connections, want 2", s.Connections())
+		}
+	}
+}
+
+func TestSessionIsBusyWhileABodyIsOpen(t *testing.T) {
+	s := sessionServer(t)
+	session := (&ftpexec.Client{}).Session()
+	defer session.Close()
+	r, err := session.Open(t.Context(), parse(t, s.URL("/a/f")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.Open(t.Context(), parse(t, s.URL("/a/g"))); !errors.Is(err, ftpexec.ErrBusy) {
+		t.Errorf("error %v, want ErrBusy", err)
+	}
+	r.Body.Close()
+	if got, err := read(t.Context(), session, parse(t, s.URL("/a/g"))); err != nil || got != "g" {
+		t.Errorf("after closing the body early: got %q, %v", got, err)
+	}
+}
+
+// Listings and files share a session.
+func TestSessionLists(t *testing.T) {
+	s := sessionServer(t)
+	session := (&ftpexec.Client{}).Session()
+	defer session.Close()
+	var got []string
+	for e, err := range session.List(t.Context(), parse(t, s.URL("/a/"))) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, e.Base)
+	}
+	slices.Sort(got)
+	for _, name := range []string{"f", "g"} {
+		contents, err := read(t.Context(), session, parse(t, s.URL("/a/"+name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, contents)
+	}
+	if want := []string{"b", "f", "g", "f", "g"}; !slices.Equal(got, want) || s.Connections() != 1 {
+		t.Errorf("got %q on %d connections, want %q on 1", got, s.Connections(), want)
+	}
+}

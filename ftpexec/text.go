@@ -1,0 +1,67 @@
+package ftpexec
+
+import (
+	"bufio"
+	"io"
+	"runtime"
+)
+
+// text is a Body in ASCII type. On the wire lines end in CR LF and a bare CR is CR NUL (RFC 959 section
+// 3.1.1.1, the NVT of RFC 854); here they end in the local line end. A bare LF, which servers without
+// conversion send, is a line end too.
+type text struct {
+	src      *bufio.Reader
+	from     io.ReadCloser
+	crlf     bool // the local line end is CR LF
+	pending  byte // LF that did not fit behind its CR
+	havePend bool
+}
+
+func newText(from io.ReadCloser) io.ReadCloser {
+	return &text{src: bufio.NewReaderSize(from, 64<<10), from: from, crlf: runtime.GOOS == "windows"}
+}
+
+func (t *text) Close() error { return t.from.Close() }
+
+// Read converts what is there; it blocks only where nothing is.
+func (t *text) Read(p []byte) (n int, err error) {
+	for n < len(p) && (n == 0 || t.src.Buffered() > 0 || t.havePend) {
+		c, err := t.next()
+		if err != nil {
+			return n, err
+		}
+		p[n] = c
+		n++
+	}
+	return n, nil
+}
+
+// next returns the next octet of the local text.
+func (t *text) next() (byte, error) {
+	if t.havePend {
+		t.havePend = false
+		return t.pending, nil
+	}
+	c, err := t.src.ReadByte()
+	if err != nil || (c != '\r' && c != '\n') {
+		return c, err
+	}
+	if c == '\r' {
+		// What follows a CR decides; at the end of the data it stands for itself, and the error comes next time.
+		follow, err := t.src.Peek(1)
+		switch {
+		case err == nil && follow[0] == '\n':
+			t.src.Discard(1)
+		case err == nil && follow[0] == 0:
+			t.src.Discard(1)
+			return '\r', nil
+		default:
+			return '\r', nil
+		}
+	}
+	if t.crlf {
+		t.pending, t.havePend = '\n', true
+		return '\r', nil
+	}
+	return '\n', nil
+}

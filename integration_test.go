@@ -1,0 +1,264 @@
+// Package ftpfetch_test goes the whole way: urlparse -> ftpexec -> a server, and compares what the server
+// received with the plan.
+package ftpfetch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// names hold what is special in URLs, shells and servers; octets, not text.
+var names = []string{
+	"plain.txt", "semi;colon", "quest?ion", "ha#sh", "per%cent", "white space", `dou"ble`, "sin'gle", `back\slash`,
+	"latin-\xe9-one", "utf-\u00fc-8", "-dash", "ti~lde", "a:b", "a@b", "a&b=c", "{br}[ack]", "st*r", "\x01control", " both ", "%2F",
+}
+
+// tree has every name at the root and in a directory of the same name.
+func tree() map[string]string {
+	t := map[string]string{
+		"/etc/motd":                  "welcome\n",
+		"/home/myname/etc/motd":      "welcome home\n",
+		"/pub/text.txt":              "one\ntwo\n",
+		"/pub/empty/":                "",
+		"/home/myname/dir/inner.txt": "inner",
+	}
+	for _, name := range names {
+		t["/odd/"+name] = "file " + name
+		t["/odd/dir "+name+"/"+name] = "inside " + name
+	}
+	return t
+}
+
+func start(t *testing.T) *testserver.Server {
+	return testserver.New(t, &testserver.Options{
+		Tree:       tree(),
+		Users:      map[string]string{"myname": "secret", "": "null"},
+		NoPassword: []string{"open"},
+		Home:       map[string]string{"myname": "/home/myname", "open": "/home/myname"},
+	})
+}
+
+// parse reads a URL on s: "ftp://SERVER/..." with the server's address in place of SERVER.
+func parse(t *testing.T, s *testserver.Server, rawURL string) *urlparse.URL {
+	t.Helper()
+	u, err := urlparse.Parser{AllowPort: true}.Parse(strings.Replace(rawURL, "SERVER", s.Addr(), 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// run does what u says: the file's contents, or the names of the listing one a line.
+func run(c *ftpexec.Client, u *urlparse.URL) (string, error) {
+	if !u.IsDir() {
+		r, err := c.OpenURL(context.Background(), u)
+		if err != nil {
+			return "", err
+		}
+		defer r.Body.Close()
+		contents, err := io.ReadAll(r.Body)
+		return string(contents), err
+	}
+	var names []string
+	for e, err := range c.ListURL(context.Background(), u) {
+		if err != nil {
+			return "", err
+		}
+		names = append(names, e.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, "\n"), nil
+}
+
+// secrets is a Credentials with one password, which counts how often it is asked.
+type secrets struct {
+	password string
+	asked    int
+}
+
+func (s *secrets) Password(context.Context, string, string) (string, error) {
+	s.asked++
+	return s.password, nil
+}
+
+func (s *secrets) Account(context.Context, string, string) (string, error) {
+	return "", ftpexec.ErrNoCredentials
+}
+
+// checkURL runs one URL in flights and one command at a time. The server must have received the plan, octet for
+// octet, and the result must be want.
+func checkURL(t *testing.T, rawURL, want string) {
+	t.Helper()
+	for _, sequential := range []bool{false, true} {
+		t.Run(fmt.Sprintf("sequential=%v", sequential), func(t *testing.T) {
+			s := start(t)
+			u := parse(t, s, rawURL)
+			c := &ftpexec.Client{NoPipelining: sequential, Credentials: &secrets{password: "secret"}}
+			got, err := run(c, u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			comparePlan(t, s, u)
+		})
+	}
+}
+
+// comparePlan compares what s received with u's plan.
+func comparePlan(t *testing.T, s *testserver.Server, u *urlparse.URL) {
+	t.Helper()
+	if err := s.WaitCommand(t.Context(), "QUIT"); err != nil {
+		t.Fatal(err)
+	}
+	p, err := ftpexec.NewPlan(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, c := range p.Wire("EPSV") {
+		want = append(want, c.Line()+passwords[c.Password])
+	}
+	got := slices.DeleteFunc(s.Commands(), optionalUTF8)
+	if u.Password.Set {
+		want[1] = "PASS " + u.Password.Value
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("server received\n%q\nwant\n%q", got, want)
+	}
+}
+
+var passwords = map[ftpexec.PasswordKind]string{
+	ftpexec.PasswordAnonymous: ftpexec.DefaultEmail,
+	ftpexec.PasswordAsked:     "secret",
+}
+
+// optionalUTF8 is what a name beyond ASCII adds.
+func optionalUTF8(line string) bool { return line == "FEAT" || line == "OPTS UTF8 ON" }
+
+func TestSection3_2_Examples(t *testing.T) {
+	tests := []struct{ url, want string }{
+		{"ftp://SERVER/%2Fetc/motd", "welcome\n"},
+		{"ftp://SERVER/etc/motd", "welcome\n"},
+		{"ftp://SERVER//etc/motd", "welcome\n"},
+		{"ftp://myname@SERVER/%2Fetc/motd", "welcome\n"},
+		{"ftp://myname@SERVER/etc/motd", "welcome home\n"},
+		{"ftp://myname@SERVER//etc/motd", "welcome home\n"},
+		{"ftp://myname:secret@SERVER/etc/motd", "welcome home\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.url, func(t *testing.T) { checkURL(t, tt.url, tt.want) })
+	}
+}
+
+func TestSection3_2_NamesOctetForOctet(t *testing.T) {
+	for _, name := range names {
+		t.Run(fmt.Sprintf("%q", name), func(t *testing.T) {
+			root := &urlparse.URL{Scheme: urlparse.FTP, Host: "x", Dirs: []string{"odd"}}
+			file := root.Child(name, urlparse.TypeNone)
+			inside := root.Child("dir "+name, urlparse.TypeDir).Child(name, urlparse.TypeNone)
+			checkURL(t, strings.Replace(file.String(), "//x/", "//SERVER/", 1), "file "+name)
+			checkURL(t, strings.Replace(inside.String(), "//x/", "//SERVER/", 1), "inside "+name)
+		})
+	}
+}
+
+// A segment with an encoded slash is one CWD.
+func TestSection3_2_2_EncodedSlash(t *testing.T) {
+	checkURL(t, "ftp://SERVER/home%2Fmyname/dir%2Finner.txt", "inner")
+}
+
+func TestSection3_2_Types(t *testing.T) {
+	tests := []struct{ url, want string }{
+		{"ftp://SERVER/pub/text.txt", "one\ntwo\n"},
+		{"ftp://SERVER/pub/text.txt;type=i", "one\ntwo\n"},
+		{"ftp://SERVER/pub/text.txt;type=A", "one\ntwo\n"}, // CR LF on the wire
+		{"ftp://SERVER/home/myname/dir;type=d", "dir/inner.txt"},
+		{"ftp://SERVER/home/myname/dir/", "inner.txt"},
+		{"ftp://SERVER/home/myname/dir/;type=d", "inner.txt"},
+		{"ftp://SERVER/pub/empty/", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.url, func(t *testing.T) { checkURL(t, tt.url, tt.want) })
+	}
+}
+
+func TestSection3_2_EmptyPath(t *testing.T) {
+	for _, url := range []string{"ftp://SERVER", "ftp://SERVER/", "ftp://SERVER/;type=d"} {
+		t.Run(url, func(t *testing.T) { checkURL(t, url, "etc\nhome\nodd\npub") })
+	}
+	t.Run("home", func(t *testing.T) { checkURL(t, "ftp://myname@SERVER/", "dir\netc") })
+}
+
+func TestSection3_2_1_Logins(t *testing.T) {
+	tests := []struct {
+		url, login string // what the server gets as USER and PASS
+		asked      int    // how often the password is asked for
+	}{
+		{"ftp://SERVER/pub/text.txt", "USER anonymous|PASS " + ftpexec.DefaultEmail, 0},
+		{"ftp://myname@SERVER/etc/motd", "USER myname|PASS secret", 1},
+		{"ftp://myname:secret@SERVER/etc/motd", "USER myname|PASS secret", 0},
+		{"ftp://myname:s%65cret@SERVER/etc/motd", "USER myname|PASS secret", 0},
+		{"ftp://:null@SERVER/etc/motd", "USER |PASS null", 0},
+		{"ftp://open@SERVER/etc/motd", "USER open", 0}, // 230 to USER: no password leaves, none is asked for
+		{"ftp://open:unused@SERVER/etc/motd", "USER open", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.url, func(t *testing.T) {
+			s := start(t)
+			ask := &secrets{password: "secret"}
+			if _, err := run(&ftpexec.Client{Credentials: ask}, parse(t, s, tt.url)); err != nil {
+				t.Fatal(err)
+			}
+			want := strings.Split(tt.login, "|")
+			if got := s.Commands()[:len(want)]; !slices.Equal(got, want) {
+				t.Errorf("server received %q, want %q", got, want)
+			}
+			if len(want) == 1 && slices.ContainsFunc(s.Commands(), isPASS) {
+				t.Errorf("a password was sent unasked: %q", s.Commands())
+			}
+			if ask.asked != tt.asked {
+				t.Errorf("password asked for %d times, want %d", ask.asked, tt.asked)
+			}
+		})
+	}
+}
+
+func isPASS(line string) bool { return strings.HasPrefix(line, "PASS") }
+
+func TestRefusals(t *testing.T) {
+	tests := []struct {
+		url  string
+		want error
+	}{
+		{"ftp://myname:wrong@SERVER/etc/motd", ftpexec.ErrLogin},
+		{"ftp://nobody:x@SERVER/etc/motd", ftpexec.ErrLogin},
+		{"ftp://SERVER/missing/motd", ftpexec.ErrDirectory},
+		{"ftp://SERVER/etc/missing", ftpexec.ErrNotFound},
+		{"ftp://SERVER/missing/", ftpexec.ErrDirectory},
+		{"ftp://SERVER/missing;type=d", ftpexec.ErrNotFound},
+	}
+	for _, tt := range tests {
+		t.Run(tt.url, func(t *testing.T) {
+			s := start(t)
+			got, err := run(&ftpexec.Client{}, parse(t, s, tt.url))
+			if !errors.Is(err, tt.want) {
+				t.Errorf("got %q and error %v, want %v", got, err, tt.want)
+			}
+		})
+	}
+}
