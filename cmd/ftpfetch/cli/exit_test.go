@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
+)
+
+// wrapped puts err where the library has it.
+func wrapped(err error) error {
+	return &ftpexec.Error{Op: "RETR x", URL: "ftp://h/x", Err: fmt.Errorf("%w: more", err)}
+}
+
+func TestExitCode(t *testing.T) {
+	_, scheme := urlparse.Parse("gopher://h/")
+	_, malformed := urlparse.Parse("ftp://h/a b")
+	tests := []struct {
+		err  error
+		want int
+	}{
+		{nil, 0},
+		{scheme, 1},
+		{usage("no"), 2},
+		{malformed, 3},
+		{wrapped(ftpexec.ErrResolve), 6},
+		{wrapped(ftpexec.ErrConnect), 7},
+		{wrapped(ftpexec.ErrProtocol), 8},
+		{wrapped(ftpexec.ErrDirectory), 9},
+		{wrapped(ftpexec.ErrPassive), 13},
+		{wrapped(ftpexec.ErrType), 17},
+		{wrapped(ftpexec.ErrTruncated), 18},
+		{wrapped(ftpexec.ErrRefused), 19},
+		{&download.Error{Err: download.ErrExists}, 23},
+		{&download.Error{Err: download.ErrName}, 23},
+		{&download.Error{Err: syscall.ENOSPC}, 23},
+		{wrapped(ftpexec.ErrTimeout), 28},
+		{context.DeadlineExceeded, 28},
+		{&tooLong{time.Second}, 28},
+		{wrapped(ftpexec.ErrActive), 30},
+		{wrapped(ftpexec.ErrTLSHandshake), 35},
+		{wrapped(ftpexec.ErrLost), 56},
+		{wrapped(ftpexec.ErrCertificate), 60},
+		{wrapped(ftpexec.ErrTLSUnavailable), 64},
+		{wrapped(ftpexec.ErrLogin), 67},
+		{wrapped(ftpexec.ErrNoCredentials), 67},
+		{wrapped(ftpexec.ErrNotFound), 78},
+		{context.Canceled, 130},
+		{&SignalError{os.Interrupt}, 130},
+		{wrapped(&SignalError{os.Interrupt}), 130},
+		{&SignalError{syscall.SIGTERM}, 143},
+		{&SignalError{syscall.SIGHUP}, 129},
+		{outputError(syscall.EPIPE), 141},
+		{outputError(io.ErrClosedPipe), 141},
+		{wrapped(syscall.EPIPE), 8}, // the network's, not standard output's
+		{errors.New("unheard of"), 8},
+	}
+	for _, tt := range tests {
+		if got := exitCode(tt.err); got != tt.want {
+			t.Errorf("exitCode(%v) = %d, want %d", tt.err, got, tt.want)
+		}
+	}
+}
+
+// TestExitCodesInHelp holds the table and the help text together.
+func TestExitCodesInHelp(t *testing.T) {
+	for _, e := range exits {
+		if !strings.Contains(helpText(), " "+strconv.Itoa(e.code)+"  ") {
+			t.Errorf("the help text lacks exit code %d", e.code)
+		}
+	}
+}
+
+// TestDescribe keeps passwords out, and says what to write once.
+func TestDescribe(t *testing.T) {
+	err := &ftpexec.Error{
+		Op: "login", URL: "ftp://me:***@h/x", Hint: "library's hint",
+		Err: fmt.Errorf("%w: no terminal", ftpexec.ErrNoCredentials),
+	}
+	want := "login: " + ftpexec.ErrNoCredentials.Error() + ": no terminal (-u NAME:PASSWORD gives a password, --account NAME an account)"
+	if got := describe(err); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	err.Err = ftpexec.ErrLogin
+	if got, want := describe(err), "login: login refused (library's hint)"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,206 @@
+package cli
+
+// All printing is in this file (the progress bar draws itself, progress.go).
+// Its rules:
+//
+//  1. Standard output gets what was asked for and nothing else: data, names,
+//     plans, help.
+//  2. All else goes to standard error. There a line is complete or not there;
+//     complaints begin with "ftpfetch: ", the dialogue with "* ", "> " or
+//     ">> ", "< ".
+//  3. A line on standard error is one line and does nothing to a terminal:
+//     text from servers, URLs and file names passes through escape.
+//  4. Names on standard output are octets as they came, unless it is a
+//     terminal: there they pass through escape as well.
+//  5. URLs are shown with their password as "***"; passwords are not shown.
+//  6. That standard error cannot be written is nothing that could be told.
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf16"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
+)
+
+// printer holds where and how to print. It is safe for concurrent use.
+type printer struct {
+	out, err                 io.Writer
+	outTerminal, errTerminal bool
+	verbose, quiet           bool
+	now                      func() time.Time
+
+	mu     sync.Mutex // one line of standard error at a time
+	flight int        // of the command printed last; 0: something else was
+}
+
+// line writes one line to standard error.
+func (p *printer) line(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, _ = fmt.Fprintf(p.err, format+"\n", args...)
+}
+
+// text writes what was asked for.
+func (p *printer) text(s string) error {
+	_, err := io.WriteString(p.out, s)
+	return outputError(err)
+}
+
+// outputError marks the errors of writing to standard output as local ones.
+func outputError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &download.Error{Path: "standard output", Reason: "cannot be written: " + err.Error(), Err: err}
+}
+
+// complain reports why the command line cannot be followed.
+func (p *printer) complain(err error) {
+	p.line("ftpfetch: %s; try ftpfetch --help", oneLine(err.Error()))
+}
+
+// failed reports why a URL could not be retrieved. subject is the URL without
+// password; that a reader went away is not reported.
+func (p *printer) failed(subject string, err error) {
+	if outputClosed(err) {
+		return
+	}
+	what := oneLine(describe(err))
+	if subject != "" {
+		what = escape(subject) + ": " + what
+	}
+	p.line("ftpfetch: %s", what)
+}
+
+// describe is the error's text without the URL, which stands before it, and
+// with what to write instead. What is known of flags goes before what the
+// library knows.
+func describe(err error) string {
+	var server *ftpexec.Error
+	what, instead := err.Error(), hint(err)
+	if errors.As(err, &server) {
+		e := *server
+		if instead != "" {
+			e.Hint = ""
+		}
+		what = strings.TrimPrefix(e.Error(), e.URL+": ")
+	}
+	if instead != "" {
+		what += " (" + instead + ")"
+	}
+	return what
+}
+
+// event shows the dialogue with the server as curl -v does. A command that
+// travels with the one before, without waiting for a reply, has ">>".
+func (p *printer) event(e ftpexec.Event) {
+	p.mu.Lock()
+	same := e.Kind == ftpexec.EventCommand && e.Flight != 0 && e.Flight == p.flight
+	p.flight = 0
+	if e.Kind == ftpexec.EventCommand {
+		p.flight = e.Flight
+	}
+	p.mu.Unlock()
+	p.line("%s %s", mark(e.Kind, same), escape(e.Text))
+}
+
+func mark(kind ftpexec.EventKind, sameFlight bool) string {
+	switch {
+	case kind == ftpexec.EventReply:
+		return "<"
+	case kind != ftpexec.EventCommand:
+		return "*"
+	case sameFlight:
+		return ">>"
+	}
+	return ">"
+}
+
+// transferring tells how far a long transfer is; total is -1 where unknown.
+func (p *printer) transferring(name string, done, total int64) {
+	if total <= 0 {
+		p.line("%s: %d octets so far", escape(name), done)
+		return
+	}
+	p.line("%s: %d of %d octets (%d%%)", escape(name), done, total, done*100/total)
+}
+
+// transferred tells that a transfer is complete.
+func (p *printer) transferred(name string, size int64, took time.Duration) {
+	p.line("%s: %d octets in %.1f s", escape(name), size, took.Seconds())
+}
+
+// skipped tells that a file was left alone.
+func (p *printer) skipped(name string) {
+	if !p.quiet {
+		p.line("%s: exists already, left as it is", escape(name))
+	}
+}
+
+// lister prints the entries of a directory, one a line.
+type lister struct {
+	w        *bufio.Writer
+	json     bool
+	terminal bool // escape, and write every line at once
+}
+
+func (l *lister) entry(e ftpexec.Entry) error {
+	var err error
+	switch {
+	case l.json:
+		_, err = l.w.Write(jsonEntry(e))
+	case l.terminal:
+		_, err = l.w.WriteString(escape(e.Name) + "\n")
+	default:
+		_, err = l.w.WriteString(e.Name + "\n")
+	}
+	if err == nil && l.terminal {
+		err = l.w.Flush()
+	}
+	return err
+}
+
+// jsonEntry is the JSON object of an entry, with its line end. The name is
+// text, octets that are not UTF-8 become U+FFFD; the URL names the entry
+// exactly. A password is left out of it: it would be read by others.
+func jsonEntry(e ftpexec.Entry) []byte {
+	u := *e.URL
+	u.Password = urlparse.Text{}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	// Strings alone cannot fail.
+	_ = enc.Encode(struct {
+		Name string `json:"name"`
+		URL  string `json:"url"`
+	}{e.Name, u.String()})
+	return escapeJSON(b.Bytes())
+}
+
+// escapeJSON writes the characters that steer a terminal as JSON escapes, which
+// changes nothing for a program that reads it.
+func escapeJSON(line []byte) []byte {
+	var b bytes.Buffer
+	for _, r := range string(line) {
+		switch {
+		case r == '\n' || !steers(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+
+	"example.com/ftpfetch/ftpexec"
+	"golang.org/x/term"
+)
+
+// prompter asks the person at the terminal for what the server wants to know.
+// It is the [ftpexec.Credentials] of the command: called late, only when a
+// server asked. What it learns serves the other URLs of the run too.
+type prompter struct {
+	forbidden bool   // --no-prompt
+	account   string // --account
+	open      func() (*console, error)
+
+	mu    sync.Mutex
+	known map[login]string
+}
+
+// login is what an answer belongs to.
+type login struct{ what, host, user string }
+
+// Password implements [ftpexec.Credentials].
+func (p *prompter) Password(ctx context.Context, host, user string) (string, error) {
+	return p.answer(ctx, login{"Password", host, user})
+}
+
+// Account implements [ftpexec.Credentials]; RFC 959 section 4.1.1, ACCT.
+func (p *prompter) Account(ctx context.Context, host, user string) (string, error) {
+	if p.account != "" {
+		return p.account, nil
+	}
+	return p.answer(ctx, login{"Account", host, user})
+}
+
+// answer returns what was answered before, or asks.
+func (p *prompter) answer(ctx context.Context, l login) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s, ok := p.known[l]; ok {
+		return s, nil
+	}
+	s, err := p.ask(ctx, l)
+	if err == nil {
+		p.known[l] = s
+	}
+	return s, err
+}
+
+// forget drops what was answered, after a login that was refused.
+func (p *prompter) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clear(p.known)
+}
+
+func (p *prompter) ask(ctx context.Context, l login) (string, error) {
+	if p.forbidden {
+		return "", missing("--no-prompt forbids to ask")
+	}
+	c, err := p.open()
+	if err != nil {
+		return "", missing("there is no terminal to ask on")
+	}
+	s, err := c.readSecret(ctx, fmt.Sprintf("%s for %s at %s: ", l.what, escape(l.user), escape(l.host)))
+	if err != nil && ctx.Err() == nil {
+		return "", missing("the terminal fails: " + err.Error())
+	}
+	return s, err
+}
+
+// missing is the error where the server asked and nobody answered.
+func missing(why string) error {
+	return fmt.Errorf("%w: %s", ftpexec.ErrNoCredentials, why)
+}
+
+// console is the terminal that the process belongs to, whatever its standard
+// input and output are.
+type console struct{ in, out *os.File }
+
+// openConsole finds it by the names that the system has for it.
+func openConsole() (*console, error) {
+	in, err := os.OpenFile(consoleIn, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	if consoleOut == consoleIn {
+		return &console{in, in}, nil
+	}
+	out, err := os.OpenFile(consoleOut, os.O_RDWR, 0)
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	return &console{in, out}, nil
+}
+
+func (c *console) close() {
+	c.in.Close()
+	if c.out != c.in {
+		c.out.Close()
+	}
+}
+
+// readSecret reads a line without echo. When ctx ends first the terminal gets
+// its echo back and the read is left to end with the process: a read of a
+// terminal cannot be called off everywhere.
+func (c *console) readSecret(ctx context.Context, prompt string) (string, error) {
+	fd := int(c.in.Fd())
+	before, err := term.GetState(fd)
+	if err != nil {
+		c.close()
+		return "", err
+	}
+	fmt.Fprint(c.out, prompt)
+	read := make(chan secret, 1)
+	go func() {
+		line, err := term.ReadPassword(fd)
+		read <- secret{line, err}
+	}()
+	select {
+	case s := <-read:
+		fmt.Fprintln(c.out) // the one that was typed was not shown
+		c.close()
+		return string(s.line), s.err
+	case <-ctx.Done():
+		_ = term.Restore(fd, before)
+		fmt.Fprintln(c.out)
+		return "", context.Cause(ctx)
+	}
+}
+
+// secret is a line read without echo.
+type secret struct {
+	line []byte
+	err  error
+}

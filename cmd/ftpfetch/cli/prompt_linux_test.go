@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"reflect"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"example.com/ftpfetch/ftpexec"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// openTerminal opens a pseudo-terminal: what is written to keyboard is typed,
+// and what it reads was shown.
+func openTerminal(t *testing.T) (keyboard *os.File, c *console) {
+	t.Helper()
+	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { keyboard.Close() })
+	if err := unix.IoctlSetPointerInt(int(keyboard.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(keyboard.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tty, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keyboard, &console{tty, tty}
+}
+
+// shown reads from the terminal until it shows want.
+func shown(t *testing.T, keyboard io.Reader, want string) {
+	t.Helper()
+	var got bytes.Buffer
+	one := make([]byte, 1)
+	for !bytes.Contains(got.Bytes(), []byte(want)) {
+		if _, err := keyboard.Read(one); err != nil {
+			t.Fatalf("the terminal showed %q, then %v; want %q", got.String(), err, want)
+		}
+		got.Write(one)
+	}
+}
+
+// state is the terminal's mode now.
+func state(t *testing.T, c *console) *term.State {
+	t.Helper()
+	s, err := term.GetState(int(c.in.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestPromptCanceled(t *testing.T) {
+	keyboard, c := openTerminal(t)
+	before := state(t, c)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	p := &prompter{open: func() (*console, error) { return c, nil }, known: map[login]string{}}
+	failed := make(chan error)
+	go func() {
+		_, err := p.Password(ctx, "h\x1b", "me")
+		failed <- err
+	}()
+	shown(t, keyboard, `Password for me at h\x1b: `)
+	for reflect.DeepEqual(state(t, c), before) {
+		runtime.Gosched() // until the echo is off
+	}
+	cause := &SignalError{os.Interrupt}
+	cancel(cause)
+	if err := <-failed; !errors.Is(err, cause) {
+		t.Errorf("got %v, want %v", err, cause)
+	}
+	if !reflect.DeepEqual(state(t, c), before) {
+		t.Error("the terminal stays without echo")
+	}
+}
+
+func TestPromptRemembers(t *testing.T) {
+	opened := 0
+	var keyboard *os.File
+	p := &prompter{known: map[login]string{}, open: func() (*console, error) {
+		opened++
+		k, c := openTerminal(t)
+		keyboard = k
+		_, err := keyboard.WriteString("secret\n")
+		return c, err
+	}}
+	for _, want := range []struct {
+		host   string
+		opened int
+	}{{"a", 1}, {"a", 1}, {"b", 2}} {
+		got, err := p.Password(t.Context(), want.host, "me")
+		if got != "secret" || err != nil || opened != want.opened {
+			t.Errorf("%s: got %q, %v, asked %d times, want %d", want.host, got, err, opened, want.opened)
+		}
+	}
+	p.forget()
+	if _, err := p.Password(t.Context(), "a", "me"); err != nil || opened != 3 {
+		t.Errorf("after forget: %v, asked %d times", err, opened)
+	}
+}
+
+func TestAccount(t *testing.T) {
+	none := func() (*console, error) { return nil, errors.New("no terminal") }
+	p := &prompter{account: "dept", open: none}
+	if got, err := p.Account(t.Context(), "h", "me"); got != "dept" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	p.account = ""
+	if _, err := p.Account(t.Context(), "h", "me"); !errors.Is(err, ftpexec.ErrNoCredentials) {
+		t.Errorf("got %v, want ErrNoCredentials", err)
+	}
+}

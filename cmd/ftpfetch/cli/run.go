@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
+)
+
+// all tries every URL in order and returns the exit code of the first failure.
+// An interruption and a closed standard output end the run; the former decides
+// the exit code, whatever failed before.
+func (r *run) all(ctx context.Context) int {
+	code := exitOK
+	for _, raw := range r.urls {
+		if ctx.Err() != nil {
+			return exitCode(context.Cause(ctx))
+		}
+		err := r.one(ctx, raw)
+		if errors.Is(err, context.Canceled) {
+			return exitCode(err)
+		}
+		if code == exitOK {
+			code = exitCode(err)
+		}
+		if outputClosed(err) {
+			break
+		}
+	}
+	return code
+}
+
+// one retrieves one URL and reports why it could not.
+func (r *run) one(ctx context.Context, raw string) error {
+	u, err := r.parse(raw)
+	if err != nil {
+		r.print.failed("", err) // the error shows the URL itself
+		return err
+	}
+	ctx, cancel := r.limit(ctx)
+	defer cancel()
+	if err = reason(ctx, r.retrieve(ctx, u)); err != nil {
+		r.print.failed(u.Redacted(), err)
+	}
+	if errors.Is(err, ftpexec.ErrLogin) {
+		r.ask.forget()
+	}
+	return err
+}
+
+// limit applies --max-time.
+func (r *run) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.maxTime == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, r.maxTime, &tooLong{r.maxTime})
+}
+
+// tooLong is the end of --max-time.
+type tooLong struct{ limit time.Duration }
+
+func (e *tooLong) Error() string        { return fmt.Sprintf("not done within --max-time %v", e.limit) }
+func (e *tooLong) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// reason replaces the error of a context that ended by what ended it.
+func reason(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// parse reads a URL and adds what the flags say for URLs that leave it open.
+func (r *run) parse(raw string) (*urlparse.URL, error) {
+	u, err := r.parser.Parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	r.addLogin(u)
+	r.addType(u)
+	return u, u.Check()
+}
+
+// addLogin applies -u: a user where the URL names none, a password where it
+// names the same user without one.
+func (r *run) addLogin(u *urlparse.URL) {
+	user, password := r.login()
+	if !u.User.Set {
+		u.User, u.Password = user, password
+	} else if u.User == user && !u.Password.Set {
+		u.Password = password
+	}
+}
+
+// addType applies --type where the URL has no typecode. A URL that names no
+// file stays a directory.
+func (r *run) addType(u *urlparse.URL) {
+	if u.Type != urlparse.TypeNone || u.Name == "" {
+		return
+	}
+	switch r.typecode {
+	case "guess":
+		u.Type = urlparse.GuessType(u.Name)
+	case "a", "i", "d":
+		u.Type = urlparse.Typecode(r.typecode[0])
+	}
+}
+
+func (r *run) retrieve(ctx context.Context, u *urlparse.URL) error {
+	switch {
+	case r.dryRun:
+		return r.plan(u)
+	case u.IsDir():
+		return r.list(ctx, u)
+	case r.output == "-":
+		return r.copyOut(ctx, u)
+	}
+	return r.save(ctx, u)
+}
+
+func (r *run) plan(u *urlparse.URL) error {
+	plan, err := ftpexec.NewPlan(u)
+	if err != nil {
+		return err
+	}
+	return r.print.text(plan.String())
+}
+
+// copyOut sends a file to standard output.
+func (r *run) copyOut(ctx context.Context, u *urlparse.URL) error {
+	m := r.print.newMeter(u.Name, r.print.outTerminal)
+	done, err := download.To(ctx, r.client, u, r.print.out, &download.Options{Progress: m.update})
+	m.end(done.Size, err == nil)
+	return err
+}
+
+// save brings a file to the disk.
+func (r *run) save(ctx context.Context, u *urlparse.URL) error {
+	path, err := r.path(u)
+	if err != nil {
+		return err
+	}
+	m := r.print.newMeter(path, false)
+	done, err := download.File(ctx, r.client, u, path, &download.Options{Existing: r.existing(), Progress: m.update})
+	return r.saveDone(m, path, done, err)
+}
+
+// saveDone says how saving under path ended.
+func (r *run) saveDone(m meter, path string, done download.Result, err error) error {
+	m.end(done.Size, err == nil && !done.Skipped)
+	switch {
+	case err != nil:
+	case done.Skipped:
+		r.print.skipped(path)
+	default:
+		r.saved[path] = true
+	}
+	return err
+}
+
+// path is where u is to be saved. Two URLs of one run never share a path: the
+// second would replace what the first one brought.
+func (r *run) path(u *urlparse.URL) (string, error) {
+	name := r.output
+	if name == "" {
+		var err error
+		if name, err = download.LocalName(u); err != nil {
+			return "", err
+		}
+	}
+	path := name
+	if r.dir != "" {
+		path = filepath.Join(r.dir, name)
+	}
+	if r.saved[path] {
+		return "", &download.Error{Path: path, Reason: "was written for an earlier URL of this run", Err: download.ErrLocal}
+	}
+	return path, nil
+}
+
+func (r *run) existing() download.Existing {
+	switch {
+	case r.overwrite:
+		return download.Overwrite
+	case r.noClobber:
+		return download.Skip
+	}
+	return download.Refuse
+}
+
+// list prints a directory, to standard output or to the file that -o names.
+func (r *run) list(ctx context.Context, u *urlparse.URL) error {
+	if r.output == "" || r.output == "-" {
+		return r.names(ctx, u, output{r.print.out}, r.print.outTerminal)
+	}
+	path, err := r.path(u)
+	if err != nil {
+		return err
+	}
+	m := r.print.newMeter(path, false)
+	done, err := download.Save(path, &download.Options{Existing: r.existing()}, func(w io.Writer) error {
+		return r.names(ctx, u, w, false)
+	})
+	return r.saveDone(m, path, done, err)
+}
+
+// names writes the names of a directory to w, as they arrive.
+func (r *run) names(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
+	l := &lister{w: bufio.NewWriter(w), json: r.json, terminal: terminal}
+	for e, err := range r.client.ListURL(ctx, u) {
+		if err == nil {
+			err = l.entry(e)
+		}
+		if err != nil {
+			return errors.Join(err, l.w.Flush())
+		}
+	}
+	return l.w.Flush()
+}
+
+// output is standard output with its errors marked.
+type output struct{ w io.Writer }
+
+func (o output) Write(b []byte) (int, error) {
+	n, err := o.w.Write(b)
+	return n, outputError(err)
+}

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// SignalError is the cause of a context that a signal ended. It is a
+// [context.Canceled] in the sense of errors.Is.
+type SignalError struct{ Signal os.Signal }
+
+// Error says what happened in one word.
+func (e *SignalError) Error() string {
+	if e.Signal == os.Interrupt {
+		return "interrupted"
+	}
+	return "ended by signal: " + e.Signal.String()
+}
+
+// Is reports whether target is context.Canceled.
+func (e *SignalError) Is(target error) bool { return target == context.Canceled }
+
+// code is what a shell shows for a process that the signal ended.
+func (e *SignalError) code() int {
+	if s, ok := e.Signal.(syscall.Signal); ok {
+		return 128 + int(s)
+	}
+	return 130
+}
+
+// NotifyContext returns a context that the first of SIGINT, SIGTERM and SIGHUP
+// ends, with a [*SignalError] as its cause. A second one ends the process at
+// once. Signals that the process was started to ignore (nohup) stay ignored.
+//
+// SIGPIPE is ignored from here on, so that a closed standard output is an error
+// like any other and no partial file is left behind.
+func NotifyContext(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signal.Ignore(syscall.SIGPIPE)
+	caught := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(caught, s)
+		}
+	}
+	go func() {
+		defer signal.Stop(caught)
+		select {
+		case s := <-caught:
+			cancel(&SignalError{s})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}

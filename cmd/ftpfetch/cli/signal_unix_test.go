@@ -1,0 +1,50 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"example.com/ftpfetch/testserver"
+)
+
+// TestSignals sends a signal to the command in the middle of a transfer.
+func TestSignals(t *testing.T) {
+	for signal, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
+		reached := make(chan struct{}, 1)
+		s := testserver.New(t, &testserver.Options{
+			Tree: map[string]string{"/f": "data"},
+			Fault: func(p testserver.FaultPoint) testserver.Fault {
+				if p.Verb != "RETR" {
+					return testserver.Fault{}
+				}
+				reached <- struct{}{}
+				return testserver.Fault{Before: testserver.Stalled}
+			},
+		})
+		dir := t.TempDir()
+		var stderr bytes.Buffer
+		cmd := exec.CommandContext(t.Context(), "ftpfetch", s.URL("/f"))
+		cmd.Dir, cmd.Stderr = dir, &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		<-reached
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		var exit *exec.ExitError
+		if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != want || strings.Count(stderr.String(), "\n") != 1 {
+			t.Errorf("%v: %v, %q, want exit %d and one line", signal, err, stderr.String(), want)
+		}
+		if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
+			t.Errorf("%v: left behind: %v", signal, left)
+		}
+	}
+}

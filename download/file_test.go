@@ -1,0 +1,264 @@
+package download_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+var modified = time.Date(2020, 2, 29, 12, 30, 45, 0, time.UTC)
+
+// big is more than one step of a copy.
+var big = strings.Repeat("0123456789abcdef", 200_000)
+
+func newServer(t *testing.T, o testserver.Options) *testserver.Server {
+	t.Helper()
+	o.Tree = map[string]string{"/big": big, "/empty": "", "/text.txt": "one\ntwo\n"}
+	o.ModTime = modified
+	return testserver.New(t, &o)
+}
+
+func parse(t *testing.T, s string) *urlparse.URL {
+	t.Helper()
+	u, err := urlparse.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// wantOnly checks that dir holds one file, name, with these contents; or
+// nothing where name is "".
+func wantOnly(t *testing.T, dir, name, contents string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() != name {
+			t.Errorf("%s was left behind", e.Name())
+		}
+	}
+	if name == "" {
+		return
+	}
+	got, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil || string(got) != contents {
+		t.Errorf("%s: %d octets, %v, want %d", name, len(got), err, len(contents))
+	}
+}
+
+func TestFile(t *testing.T) {
+	s := newServer(t, testserver.Options{})
+	tests := []struct{ path, want string }{
+		{"/big", big}, {"/empty", ""}, {"/text.txt", "one\ntwo\n"}, {"/text.txt;type=a", "one\ntwo\n"},
+	}
+	for _, tt := range tests {
+		for _, existing := range []download.Existing{download.Refuse, download.Overwrite, download.Skip} {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "f")
+			r, err := download.File(t.Context(), new(ftpexec.Client), parse(t, s.URL(tt.path)), path, &download.Options{Existing: existing})
+			want := download.Result{Path: path, Size: int64(len(tt.want)), ModTime: modified}
+			if err != nil || r != want {
+				t.Errorf("%s: got %+v, %v, want %+v", tt.path, r, err, want)
+			}
+			wantOnly(t, dir, "f", tt.want)
+		}
+	}
+}
+
+// TestFileStopsBeforeConnecting has something local in the way.
+func TestFileStopsBeforeConnecting(t *testing.T) {
+	s := newServer(t, testserver.Options{})
+	dir := t.TempDir()
+	there := filepath.Join(dir, "there")
+	if err := os.WriteFile(there, []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		path     string
+		existing download.Existing
+		want     error
+	}{
+		{there, download.Refuse, download.ErrExists},
+		{there, download.Skip, nil},
+		{dir, download.Overwrite, download.ErrName},
+		{filepath.Join(dir, "none", "f"), download.Overwrite, os.ErrNotExist},
+		{filepath.Join(there, "f"), download.Refuse, download.ErrLocal},
+		{filepath.Join(dir, strings.Repeat("n", 252)), download.Refuse, download.ErrLocal},
+	}
+	for _, tt := range tests {
+		_, err := download.File(t.Context(), new(ftpexec.Client), parse(t, s.URL("/big")), tt.path, &download.Options{Existing: tt.existing})
+		if !errors.Is(err, tt.want) || err != nil && !errors.Is(err, download.ErrLocal) {
+			t.Errorf("%s: got %v, want %v", tt.path, err, tt.want)
+		}
+	}
+	if got := s.Commands(); len(got) > 0 {
+		t.Errorf("the server received %q", got)
+	}
+	wantOnly(t, dir, "there", "mine")
+}
+
+// TestFileFaults has the server fail in many ways: a file never appears.
+func TestFileFaults(t *testing.T) {
+	tests := []struct {
+		what  string
+		verb  string
+		fault testserver.Fault
+		want  error
+	}{
+		{"refused", "RETR", testserver.Fault{Reply: "550 No such file"}, ftpexec.ErrRefused},
+		{"no login", "USER", testserver.Fault{Reply: "530 No"}, ftpexec.ErrLogin},
+		{"data ends early", "RETR", testserver.Fault{Data: testserver.Closed, Octets: 100_000}, ftpexec.ErrTruncated},
+		{"data ends at once", "RETR", testserver.Fault{Data: testserver.Closed}, ftpexec.ErrTruncated},
+		{"426 after all octets", "RETR", testserver.Fault{Final: "426 Something broke"}, ftpexec.ErrTruncated},
+		{"size too large", "SIZE", testserver.Fault{Final: "213 99999999"}, ftpexec.ErrTruncated},
+		{"size too small", "SIZE", testserver.Fault{Final: "213 1000"}, ftpexec.ErrTruncated},
+	}
+	for _, tt := range tests {
+		t.Run(tt.what, func(t *testing.T) {
+			s := newServer(t, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
+				if p.Verb == tt.verb {
+					return tt.fault
+				}
+				return testserver.Fault{}
+			}})
+			dir := t.TempDir()
+			_, err := download.File(t.Context(), new(ftpexec.Client), parse(t, s.URL("/big")), filepath.Join(dir, "f"), nil)
+			if !errors.Is(err, tt.want) || errors.Is(err, download.ErrLocal) {
+				t.Errorf("got %v, want %v", err, tt.want)
+			}
+			wantOnly(t, dir, "", "")
+		})
+	}
+}
+
+// TestFileCanceled ends the context while data flows.
+func TestFileCanceled(t *testing.T) {
+	s := newServer(t, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == "RETR" {
+			return testserver.Fault{Data: testserver.Stalled, Octets: 100_000}
+		}
+		return testserver.Fault{}
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	dir := t.TempDir()
+	o := &download.Options{Progress: func(int64, int64) { cancel() }} // the first call comes when data may
+	start := time.Now()
+	_, err := download.File(ctx, new(ftpexec.Client), parse(t, s.URL("/big")), filepath.Join(dir, "f"), o)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("it took %v to stop", took)
+	}
+	wantOnly(t, dir, "", "")
+}
+
+func TestProgress(t *testing.T) {
+	s := newServer(t, testserver.Options{})
+	type step struct{ done, total int64 }
+	for path, want := range map[string]step{
+		"/big": {int64(len(big)), int64(len(big))}, "/empty": {0, 0}, "/text.txt;type=a": {10, -1},
+	} {
+		var mu sync.Mutex
+		var steps []step
+		_, err := download.To(t.Context(), new(ftpexec.Client), parse(t, s.URL(path)), io.Discard, &download.Options{
+			Progress: func(done, total int64) {
+				mu.Lock()
+				defer mu.Unlock()
+				steps = append(steps, step{done, total})
+			},
+		})
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil || len(steps) == 0 || steps[len(steps)-1] != want {
+			t.Errorf("%s: %v, steps %v, want %v at last", path, err, steps, want)
+		}
+		for i := 1; i < len(steps); i++ {
+			if steps[i].done < steps[i-1].done {
+				t.Errorf("%s: goes back: %v", path, steps)
+			}
+		}
+	}
+}
+
+func TestTo(t *testing.T) {
+	s := newServer(t, testserver.Options{})
+	var got bytes.Buffer
+	r, err := download.To(t.Context(), new(ftpexec.Client), parse(t, s.URL("/big")), &got, nil)
+	if err != nil || got.String() != big || r.Size != int64(len(big)) || !r.ModTime.Equal(modified) {
+		t.Errorf("%d octets, %+v, %v", got.Len(), r, err)
+	}
+}
+
+// brokenWriter fails after some octets.
+type brokenWriter struct{ left int }
+
+func (w *brokenWriter) Write(p []byte) (int, error) {
+	if len(p) > w.left {
+		return 0, syscall.ENOSPC
+	}
+	w.left -= len(p)
+	return len(p), nil
+}
+
+// TestToBroken tells the writer's errors from the server's, whichever way the
+// octets take.
+func TestToBroken(t *testing.T) {
+	s := newServer(t, testserver.Options{})
+	r, pipe, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	defer pipe.Close()
+	for want, w := range map[error]io.Writer{syscall.ENOSPC: &brokenWriter{left: 300_000}, syscall.EPIPE: pipe} {
+		for _, path := range []string{"/big", "/big;type=a"} {
+			_, err := download.To(t.Context(), new(ftpexec.Client), parse(t, s.URL(path)), w, nil)
+			if !errors.Is(err, want) || !errors.Is(err, download.ErrLocal) {
+				t.Errorf("%s: got %v, want %v as ErrLocal", path, err, want)
+			}
+		}
+	}
+}
+
+func ExampleFile() {
+	s, err := testserver.Start(&testserver.Options{Tree: map[string]string{"/pub/motd": "welcome\n"}})
+	if err != nil {
+		panic(err)
+	}
+	defer s.Close()
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+
+	var c ftpexec.Client
+	u, err := urlparse.Parse(s.URL("/pub/motd"))
+	if err != nil {
+		panic(err)
+	}
+	r, err := download.File(context.Background(), &c, u, filepath.Join(dir, "motd"), nil)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(r.Size, "octets")
+	// Output: 8 octets
+}

@@ -1,0 +1,81 @@
+package download
+
+import (
+	"runtime"
+	"strings"
+
+	"example.com/ftpfetch/urlparse"
+)
+
+// LocalName returns the name under which the file that u names is saved: the
+// decoded octets of its last segment, unchanged. Names that would leave the
+// directory or that the system cannot hold are refused with [ErrName].
+func LocalName(u *urlparse.URL) (string, error) {
+	return localName(u.Name, runtime.GOOS)
+}
+
+func localName(name, goos string) (string, error) {
+	if reason := unusable(name, goos); reason != "" {
+		return "", &Error{Path: name, Reason: reason, Err: ErrName}
+	}
+	return name, nil
+}
+
+// unusable says why name is no local file name, or "".
+func unusable(name, goos string) string {
+	switch {
+	case name == "":
+		return "the URL names no file"
+	case name == "." || name == "..":
+		return "is a directory, not a file name"
+	case strings.ContainsRune(name, '/'):
+		return `holds a "/" and would be saved in another directory`
+	case strings.ContainsRune(name, 0):
+		return "holds a NUL octet"
+	case goos == "windows":
+		return unusableOnWindows(name)
+	}
+	return ""
+}
+
+// unusableOnWindows knows the names that Windows takes for devices, streams or
+// other directories, or silently changes.
+func unusableOnWindows(name string) string {
+	for _, r := range name {
+		if r < 0x20 || strings.ContainsRune(`<>:"\|?*`, r) {
+			return "holds a character that Windows does not allow in a name"
+		}
+	}
+	if strings.HasSuffix(name, ".") || strings.HasSuffix(name, " ") {
+		return "ends in a dot or a space, which Windows drops"
+	}
+	if reservedOnWindows(name) {
+		return "is a device name on Windows"
+	}
+	return ""
+}
+
+// reservedOnWindows reports whether name is a device, with any extension.
+func reservedOnWindows(name string) bool {
+	base, _, _ := strings.Cut(name, ".")
+	base = strings.ToUpper(strings.TrimRight(base, " "))
+	switch base {
+	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
+		return true
+	}
+	for _, device := range []string{"COM", "LPT"} {
+		if digit, ok := strings.CutPrefix(base, device); ok && isDeviceDigit(digit) {
+			return true
+		}
+	}
+	return false
+}
+
+// isDeviceDigit knows that Windows takes superscript digits here too.
+func isDeviceDigit(s string) bool {
+	switch s {
+	case "1", "2", "3", "4", "5", "6", "7", "8", "9", "0", "¹", "²", "³":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,72 @@
+package download
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/urlparse"
+)
+
+func TestLocalName(t *testing.T) {
+	tests := []struct {
+		name string
+		unix bool
+		win  bool
+	}{
+		{"motd", true, true},
+		{"a.tar.gz", true, true},
+		{"-rf", true, true},
+		{"name with space", true, true},
+		{"...", true, false},
+		{"..x", true, true},
+		{"caf\xe9", true, true},
+		{"\x01\x1b[2J", true, false},
+		{`a\b`, true, false},
+		{"a:b", true, false},
+		{"what?", true, false},
+		{"x.", true, false},
+		{"x ", true, false},
+		{"CON", true, false},
+		{"nul.txt", true, false},
+		{"Com1", true, false},
+		{"lpt9.log", true, false},
+		{"com¹", true, false},
+		{"aux .c", true, false},
+		{"conin$", true, false},
+		{"console", true, true},
+		{"com10", true, true},
+		{"", false, false},
+		{".", false, false},
+		{"..", false, false},
+		{"/etc/passwd", false, false},
+		{"a/b", false, false},
+		{"../x", false, false},
+		{"a\x00b", false, false},
+	}
+	for _, tt := range tests {
+		for goos, want := range map[string]bool{"linux": tt.unix, "windows": tt.win} {
+			got, err := localName(tt.name, goos)
+			if (err == nil) != want {
+				t.Errorf("localName(%q, %s) error %v, want usable %v", tt.name, goos, err, want)
+			}
+			if err == nil && got != tt.name {
+				t.Errorf("localName(%q, %s) = %q", tt.name, goos, got)
+			}
+			if err != nil && (!errors.Is(err, ErrName) || !errors.Is(err, ErrLocal)) {
+				t.Errorf("localName(%q, %s) error %v is no ErrName and ErrLocal", tt.name, goos, err)
+			}
+		}
+	}
+}
+
+func TestLocalNameOfURL(t *testing.T) {
+	got, err := LocalName(&urlparse.URL{Scheme: urlparse.FTP, Host: "h", Dirs: []string{"a"}, Name: "file"})
+	if got != "file" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	_, err = LocalName(&urlparse.URL{Scheme: urlparse.FTP, Host: "h"})
+	if err == nil || !strings.Contains(err.Error(), "names no file") {
+		t.Errorf("no name: got %v", err)
+	}
+}

@@ -1,0 +1,204 @@
+package download
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// partSuffix marks a file that is not whole yet.
+const partSuffix = ".part"
+
+// part is NAME.part: what is written until the file is whole. It is held by an
+// advisory lock while it is open, so that another run does not take it for a
+// left-over.
+type part struct {
+	f        *os.File
+	info     fs.FileInfo // of f, to recognise it by
+	path     string      // of the part
+	target   string      // the final name
+	existing Existing
+	placed   bool // the final name stands for the file now
+}
+
+// createPart makes NAME.part for t. It never opens a file that stands there.
+//
+// A left-over NAME.part is replaced only where nothing can be lost: a regular
+// file that no run holds open, and that is empty or that the caller allowed to
+// overwrite. Otherwise it may be another program's, or the head of a transfer
+// that somebody wants to keep, and is refused with [ErrPart].
+func createPart(t target, existing Existing) (*part, error) {
+	p := &part{path: t.path + partSuffix, target: t.path, existing: existing}
+	err := p.create()
+	if errors.Is(err, fs.ErrExist) {
+		if err := removeLeftover(p.path, existing); err != nil {
+			return nil, err
+		}
+		err = p.create()
+	}
+	if err != nil {
+		return nil, failure(p.path, "cannot be created", err)
+	}
+	if err := p.secure(t.info); err != nil {
+		p.discard()
+		return nil, err
+	}
+	return p, nil
+}
+
+// create opens a new file with the mode that umask leaves of 0666.
+func (p *part) create() (err error) {
+	p.f, err = os.OpenFile(p.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	return err
+}
+
+// secure locks the new part. Where it is to replace a file, it gets that
+// file's permissions: what was private does not become public.
+func (p *part) secure(replaced fs.FileInfo) (err error) {
+	if p.info, err = p.f.Stat(); err != nil {
+		return failure(p.path, "cannot be looked at", err)
+	}
+	if err := lock(p.f); err != nil {
+		return &Error{Path: p.path, Reason: "is being written by another run", Err: ErrLocal}
+	}
+	if replaced != nil && replaced.Mode().IsRegular() {
+		if err := p.f.Chmod(replaced.Mode().Perm()); err != nil {
+			return failure(p.path, "cannot take the permissions of "+p.target, err)
+		}
+	}
+	return nil
+}
+
+// removeLeftover clears the way for a new part; see createPart for the rule.
+func removeLeftover(path string, existing Existing) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return failure(path, "cannot be looked at", err)
+	case !info.Mode().IsRegular():
+		return &Error{Path: path, Reason: "is in the way and is no regular file", Err: ErrLocal}
+	case info.Size() > 0 && existing != Overwrite:
+		reason := "is in the way: left by a run that was killed, or another program's"
+		return &Error{Path: path, Reason: reason, Err: ErrPart}
+	}
+	return removeUnlessHeld(path, info)
+}
+
+// commit gives the finished file its final name. n is the number of octets
+// that were written to it.
+func (p *part) commit(n int64) error {
+	if err := p.flush(n); err != nil {
+		return err
+	}
+	// Windows neither renames nor removes an open file. Elsewhere the file
+	// stays open, and so locked, until it has its name.
+	if runtime.GOOS == "windows" {
+		if err := p.f.Close(); err != nil {
+			return failure(p.path, "cannot be closed", err)
+		}
+	}
+	if err := p.place(); err != nil {
+		return err
+	}
+	_ = p.f.Close() // everything reached the disk in flush
+	return syncDir(filepath.Dir(p.target))
+}
+
+// flush checks that the file holds what was written and brings it to the disk.
+func (p *part) flush(n int64) error {
+	info, err := p.f.Stat()
+	if err != nil {
+		return failure(p.path, "cannot be looked at", err)
+	}
+	if info.Size() != n {
+		reason := fmt.Sprintf("holds %d octets, but %d were written", info.Size(), n)
+		return &Error{Path: p.path, Reason: reason, Err: ErrLocal}
+	}
+	if err := p.f.Sync(); err != nil {
+		return failure(p.path, "cannot be brought to the disk", err)
+	}
+	return nil
+}
+
+// place moves the part to the final name, never over a file that appeared
+// there meanwhile, unless overwriting was asked for.
+func (p *part) place() error {
+	if !p.ours() {
+		return &Error{Path: p.path, Reason: "was replaced while it was written", Err: ErrLocal}
+	}
+	if p.existing == Overwrite {
+		return p.rename()
+	}
+	// A hard link is the one portable call that fails where the name exists.
+	err := os.Link(p.path, p.target)
+	switch {
+	case err == nil:
+		p.placed = true
+		if err := os.Remove(p.path); err != nil {
+			return failure(p.path, "cannot be removed", err)
+		}
+		return nil
+	case errors.Is(err, fs.ErrExist):
+		return exists(p.target)
+	}
+	return p.renameToFree()
+}
+
+// renameToFree is for file systems without hard links (FAT): it looks again
+// and renames, which leaves a gap of an instant.
+func (p *part) renameToFree() error {
+	if _, err := os.Lstat(p.target); err == nil {
+		return exists(p.target)
+	}
+	return p.rename()
+}
+
+func (p *part) rename() error {
+	if err := os.Rename(p.path, p.target); err != nil {
+		return failure(p.target, "cannot be put in place", err)
+	}
+	p.placed = true
+	return nil
+}
+
+// ours reports whether the part's name still stands for the file written.
+func (p *part) ours() bool {
+	info, err := os.Lstat(p.path)
+	return err == nil && os.SameFile(info, p.info)
+}
+
+// discard removes a part that did not become a file. After commit it does
+// nothing.
+func (p *part) discard() {
+	if !p.placed && p.ours() {
+		if runtime.GOOS == "windows" {
+			_ = p.f.Close()
+		}
+		_ = os.Remove(p.path)
+	}
+	_ = p.f.Close()
+}
+
+// syncDir brings a new directory entry to the disk. Windows has no such call.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // a directory that may be written but not read
+	}
+	if err != nil {
+		return failure(dir, "cannot be opened", err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !isInvalid(err) {
+		return failure(dir, "cannot be brought to the disk", err)
+	}
+	return nil
+}

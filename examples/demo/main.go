@@ -1,0 +1,198 @@
+// Command demo shows what ftpfetch does, end to end and without a network: it
+// starts the embedded server with a small tree and runs the real command on it.
+//
+//	go run ./examples/demo
+//
+// It ends by itself, with exit code 0 only if every step did what it shows.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"example.com/ftpfetch/cmd/ftpfetch/cli"
+	"example.com/ftpfetch/testserver"
+)
+
+// readme is the file that is downloaded.
+const readme = "An ftp URL names a file by the way to it:\none CWD for each segment, then RETR.\n"
+
+// tree is what the server serves.
+func tree() map[string]string {
+	return map[string]string{
+		"/pub/docs/readme.txt":   readme,
+		"/pub/docs/why?.txt":     "A question mark is a part of the name.\n",
+		"/pub/images/octets.bin": "\x00\xff\r\n",
+	}
+}
+
+func main() {
+	ctx, stop := cli.NotifyContext(context.Background())
+	err := run(ctx, os.Stdout, &testserver.Options{Tree: tree(), Greeting: "demo server ready"})
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+// run serves o, shows all steps on w, and cleans up. The error says which
+// steps did not do what they should.
+func run(ctx context.Context, w io.Writer, o *testserver.Options) (err error) {
+	server, err := testserver.Start(o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	dir, err := os.MkdirTemp("", "ftpfetch-demo-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+
+	var failed []error
+	for i, s := range steps(server.URL("/pub/docs"), server.Addr(), dir) {
+		fmt.Fprintf(w, "%d. %s\n\n   $ %s\n", i+1, s.headline, typed(s.args))
+		if err := s.run(ctx, w); err != nil {
+			failed = append(failed, fmt.Errorf("step %d (%s): %w", i+1, s.headline, err))
+		}
+		fmt.Fprintln(w)
+	}
+	if len(failed) == 0 {
+		fmt.Fprintln(w, "All of it worked.")
+	}
+	return errors.Join(failed...)
+}
+
+// step is one command line and what has to come of it.
+type step struct {
+	headline string
+	args     []string
+	code     int
+	check    func(stdout, stderr string) error
+}
+
+// steps shows the four things to know, on the directory docs (a URL without
+// its last "/") of the server at addr; files go to dir.
+func steps(docs, addr, dir string) []step {
+	return []step{{
+		headline: "What a URL means: the plan, with nothing sent",
+		args:     []string{"--dry-run", docs + "/readme.txt"},
+		check: stdoutIs("CONNECT " + addr + "\nUSER anonymous\nPASS <anonymous>\n" +
+			"CWD pub\nCWD docs\nTYPE I\nRETR readme.txt\n"),
+	}, {
+		headline: "The plan at work: a download, with the dialogue",
+		args:     []string{"-v", "-d", dir, docs + "/readme.txt"},
+		check: func(_, stderr string) error {
+			return errors.Join(contains(stderr, "> CWD docs\n", "> RETR readme.txt\n"),
+				fileIs(filepath.Join(dir, "readme.txt"), readme))
+		},
+	}, {
+		headline: "A directory: the names in it",
+		args:     []string{docs + "/"},
+		check:    namesAre("readme.txt", "why?.txt"),
+	}, {
+		headline: "A URL that cannot be meant: refused, with the spelling that works",
+		args:     []string{docs + "/read me.txt"},
+		code:     3,
+		check: func(stdout, stderr string) error {
+			return errors.Join(stdoutIs("")(stdout, ""), contains(stderr, "column ", "%20"))
+		},
+	}}
+}
+
+// run runs the command, shows its output on w and compares.
+func (s step) run(ctx context.Context, w io.Writer) error {
+	var stdout, stderr bytes.Buffer
+	shown := &indenter{w: w}
+	code := cli.Run(ctx, s.args, cli.IO{
+		In:  strings.NewReader(""),
+		Out: io.MultiWriter(&stdout, shown),
+		Err: io.MultiWriter(&stderr, shown),
+	})
+	fmt.Fprintf(w, "   (exit code %d)\n", code)
+	if code != s.code {
+		return fmt.Errorf("exit code %d, want %d", code, s.code)
+	}
+	return s.check(stdout.String(), stderr.String())
+}
+
+// typed is the command line as one would type it in a shell.
+func typed(args []string) string {
+	line := "ftpfetch"
+	for _, a := range args {
+		if strings.ContainsAny(a, " ;?&'\"\\*$") {
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		line += " " + a
+	}
+	return line
+}
+
+// indenter sets every line three columns in.
+type indenter struct {
+	w    io.Writer
+	mu   sync.Mutex // both output streams of the command end here
+	open bool       // in the middle of a line
+}
+
+func (i *indenter) Write(p []byte) (int, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for line := range bytes.Lines(p) {
+		if !i.open {
+			line = append([]byte("   "), line...)
+		}
+		i.open = !bytes.HasSuffix(line, []byte("\n"))
+		if _, err := i.w.Write(line); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+func stdoutIs(want string) func(stdout, stderr string) error {
+	return func(stdout, _ string) error {
+		if stdout != want {
+			return fmt.Errorf("standard output is %q, want %q", stdout, want)
+		}
+		return nil
+	}
+}
+
+// namesAre compares a listing in any order: the server's order means nothing.
+func namesAre(want ...string) func(stdout, stderr string) error {
+	return func(stdout, _ string) error {
+		got := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			return fmt.Errorf("the names are %q, want %q", got, want)
+		}
+		return nil
+	}
+}
+
+func contains(text string, want ...string) error {
+	for _, s := range want {
+		if !strings.Contains(text, s) {
+			return fmt.Errorf("no %q in %q", s, text)
+		}
+	}
+	return nil
+}
+
+func fileIs(path, want string) error {
+	got, err := os.ReadFile(path)
+	if err == nil && string(got) != want {
+		err = fmt.Errorf("%s holds %q, want %q", path, got, want)
+	}
+	return err
+}

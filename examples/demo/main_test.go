@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/testserver"
+)
+
+func TestRun(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var out bytes.Buffer
+	if err := run(t.Context(), &out, &testserver.Options{Tree: tree()}); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	for _, want := range []string{"1. ", "   $ ftpfetch --dry-run ftp://", "   > RETR readme.txt\n", "   why?.txt\n", "read me.txt'\n", "(exit code 3)", "All of it worked.\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
+// TestRunFails: every step that does something else than it shows is an error.
+func TestRunFails(t *testing.T) {
+	reply := func(verb, text string) func(testserver.FaultPoint) testserver.Fault {
+		return func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == verb {
+				return testserver.Fault{Reply: text}
+			}
+			return testserver.Fault{}
+		}
+	}
+	other := tree()
+	other["/pub/docs/readme.txt"] = strings.ToUpper(readme)
+	more := tree()
+	more["/pub/docs/more"] = ""
+	tests := []struct {
+		o    testserver.Options
+		want string
+	}{
+		{testserver.Options{Tree: tree(), Fault: reply("RETR", "550 No")}, "step 2 "},
+		{testserver.Options{Tree: tree(), Fault: reply("NLST", "550 No")}, "step 3 "},
+		{testserver.Options{Tree: other}, "step 2 "},
+		{testserver.Options{Tree: more}, "step 3 "},
+	}
+	for _, tt := range tests {
+		t.Setenv("TMPDIR", t.TempDir())
+		var out bytes.Buffer
+		err := run(t.Context(), &out, &tt.o)
+		if err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Contains(out.String(), "All of it worked") {
+			t.Errorf("got %v, want the failure of %s", err, tt.want)
+		}
+	}
+}
