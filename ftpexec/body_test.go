@@ -133,7 +133,7 @@ func TestASCII(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := testserver.NewScript(t, testserver.Honest(tt.wire))
-			got, err := read(t.Context(), client{&ftpexec.Client{}}, parse(t, s.URL("/f;type=a")))
+			got, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/f;type=a")))
 			if want := localText(tt.want); err != nil || got != want {
 				t.Errorf("got %.40q..., %v, want %.40q", got, err, want)
 			}
@@ -145,7 +145,7 @@ func TestASCII(t *testing.T) {
 func TestASCIIFinalReply(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("x"), testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("on"),
 		testserver.CloseData(), testserver.Reply("426 cut")))
-	_, err := read(t.Context(), client{&ftpexec.Client{}}, parse(t, s.URL("/f;type=a")))
+	_, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/f;type=a")))
 	if !errors.Is(err, ftpexec.ErrTruncated) {
 		t.Errorf("error %v, want ErrTruncated", err)
 	}

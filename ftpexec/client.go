@@ -112,7 +112,7 @@ func (c *Client) Open(ctx context.Context, rawURL string) (*Response, error) {
 // OpenURL is [Client.Open] for a parsed URL.
 func (c *Client) OpenURL(ctx context.Context, u *urlparse.URL) (*Response, error) {
 	s := &Session{client: c, once: true}
-	r, err := s.Open(ctx, u)
+	r, err := s.OpenURL(ctx, u)
 	if err != nil {
 		s.Close()
 	}

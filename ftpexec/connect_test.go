@@ -83,7 +83,7 @@ func TestTLSRefusals(t *testing.T) {
 			s := testserver.NewScript(t, testserver.Honest("contents"), tt.step)
 			c := &ftpexec.Client{TLSConfig: tt.config(s)}
 			u := parse(t, strings.Replace(s.URLAs("user:secret", "/a/f"), "ftp:", "ftpes:", 1))
-			if _, err := read(t.Context(), client{c}, u); !errors.Is(err, tt.want) {
+			if _, err := read(t.Context(), c, u); !errors.Is(err, tt.want) {
 				t.Errorf("error %v, want %v", err, tt.want)
 			}
 			if got := s.Commands(); len(got) == 0 || got[0] != "AUTH TLS" || slices.ContainsFunc(got, func(l string) bool { return strings.HasPrefix(l, "PASS") }) {
@@ -94,7 +94,7 @@ func TestTLSRefusals(t *testing.T) {
 	t.Run("data in clear", func(t *testing.T) {
 		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("PROT", testserver.Reply("536 no")))
 		u := parse(t, strings.Replace(s.URL("/a/f"), "ftp:", "ftpes:", 1))
-		_, err := read(t.Context(), client{&ftpexec.Client{TLSConfig: trusted(s)}}, u)
+		_, err := read(t.Context(), &ftpexec.Client{TLSConfig: trusted(s)}, u)
 		if !errors.Is(err, ftpexec.ErrTLSUnavailable) || s.DataConnections() != 0 {
 			t.Errorf("error %v, %d data connections", err, s.DataConnections())
 		}
@@ -106,7 +106,7 @@ func TestTLSTruncation(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"),
 		testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.CutData(), testserver.Reply("226 fine")))
 	u := parse(t, strings.Replace(s.URL("/a/f"), "ftp:", "ftpes:", 1))
-	got, err := read(t.Context(), client{&ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}}, u)
+	got, err := read(t.Context(), &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}, u)
 	if !errors.Is(err, ftpexec.ErrTruncated) && !errors.Is(err, ftpexec.ErrLost) {
 		t.Errorf("got %q, %v, want an error", got, err)
 	}
@@ -151,7 +151,7 @@ func TestDataConnectionModes(t *testing.T) {
 
 func TestWrongNetwork(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: tree})
-	_, err := read(t.Context(), client{&ftpexec.Client{Network: "tcp6"}}, parse(t, s.URL("/a/f")))
+	_, err := read(t.Context(), &ftpexec.Client{Network: "tcp6"}, parse(t, s.URL("/a/f")))
 	if !errors.Is(err, ftpexec.ErrConnect) && !errors.Is(err, ftpexec.ErrResolve) {
 		t.Errorf("error %v, want ErrConnect", err)
 	}
@@ -168,12 +168,12 @@ func TestActiveFallsBackToPORT(t *testing.T) {
 	var s *testserver.Script
 	s = testserver.NewScript(t, testserver.Honest("contents"), testserver.On("EPRT", testserver.Reply("500 what")),
 		testserver.On("PORT", testserver.Reply("200 ok")), testserver.On("RETR", testserver.Reply("150 x"), dial(&s), testserver.Reply("226 y")))
-	if got, err := read(t.Context(), client{&ftpexec.Client{Active: true}}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
+	if got, err := read(t.Context(), &ftpexec.Client{Active: true}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
 		t.Errorf("got %q, %v", got, err)
 	}
 	refuses := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("EPRT", testserver.Reply("500 what")),
 		testserver.On("PORT", testserver.Reply("500 what")))
-	_, err := read(t.Context(), client{&ftpexec.Client{Active: true}}, parse(t, refuses.URL("/a/f")))
+	_, err := read(t.Context(), &ftpexec.Client{Active: true}, parse(t, refuses.URL("/a/f")))
 	if !errors.Is(err, ftpexec.ErrActive) || slices.Contains(refuses.Commands(), "PASV") {
 		t.Errorf("error %v, want ErrActive; commands %q", err, refuses.Commands())
 	}
@@ -203,7 +203,7 @@ func TestPASVAddressIsNotTrusted(t *testing.T) {
 		dialled = append(dialled, address)
 		return (&net.Dialer{}).DialContext(ctx, network, address)
 	}}
-	if got, err := read(t.Context(), client{c}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
+	if got, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
 		t.Errorf("got %q, %v", got, err)
 	}
 	for _, address := range dialled {
@@ -218,7 +218,7 @@ func TestUnreachableEPSVIsRemembered(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("229 (|||1|)")))
 	c := &ftpexec.Client{ConnectTimeout: 5 * time.Second}
 	for range 2 {
-		if got, err := read(t.Context(), client{c}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
+		if got, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
 			t.Fatalf("got %q, %v", got, err)
 		}
 	}
@@ -246,7 +246,7 @@ func TestConnectErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := read(t.Context(), client{tt.c}, parse(t, tt.url))
+			_, err := read(t.Context(), tt.c, parse(t, tt.url))
 			var e *ftpexec.Error
 			if !errors.As(err, &e) || !errors.Is(err, tt.want) || e.Op != "connect" {
 				t.Errorf("error %v, want %v", err, tt.want)

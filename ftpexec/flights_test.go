@@ -79,7 +79,7 @@ func TestDataConnectionIsOpenedMeanwhile(t *testing.T) {
 		}
 		return (&net.Dialer{}).DialContext(ctx, network, address)
 	}}
-	if got, err := read(t.Context(), client{c}, parse(t, s.URL("/f"))); err != nil || got != "contents" {
+	if got, err := read(t.Context(), c, parse(t, s.URL("/f"))); err != nil || got != "contents" {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
@@ -136,7 +136,7 @@ func TestUTF8(t *testing.T) {
 			s := testserver.NewScript(t, testserver.Honest("x"), testserver.On("FEAT", testserver.Reply(tt.feat)),
 				testserver.On("OPTS", testserver.Reply("501 never mind")))
 			c := &ftpexec.Client{NoPipelining: sequential}
-			if _, err := read(t.Context(), client{c}, parse(t, s.URL("/%C3%BC/f"))); err != nil {
+			if _, err := read(t.Context(), c, parse(t, s.URL("/%C3%BC/f"))); err != nil {
 				t.Fatal(err)
 			}
 			var verbs []string
@@ -170,7 +170,7 @@ func TestAnomalies(t *testing.T) {
 			s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, tt.step))
 			c := &ftpexec.Client{ReplyTimeout: 2 * time.Second}
 			for range 2 {
-				if got, err := read(t.Context(), client{c}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
+				if got, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
 					t.Fatalf("got %q, %v", got, err)
 				}
 			}
@@ -189,7 +189,7 @@ func TestAnomalies(t *testing.T) {
 func TestKnownServersGoOneAtATime(t *testing.T) {
 	for _, greeting := range []string{"220 Microsoft FTP Service", "220 x MadGoat y", "220 MikroTik FTP server"} {
 		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.Greet(testserver.Reply(greeting)))
-		if _, err := read(t.Context(), client{&ftpexec.Client{}}, parse(t, s.URL("/a/f"))); err != nil {
+		if _, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/a/f"))); err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range s.FlightLog() {
@@ -206,7 +206,7 @@ func TestKnownServersGoOneAtATime(t *testing.T) {
 // Behind a refused CWD nothing is taken for a result, and no RETR goes out.
 func TestRefusedDirectoryEndsThePlan(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("the wrong file"), testserver.On("CWD a", testserver.Reply("550 no")))
-	_, err := read(t.Context(), client{&ftpexec.Client{}}, parse(t, s.URL("/a/b/f")))
+	_, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/a/b/f")))
 	if !errors.Is(err, ftpexec.ErrDirectory) {
 		t.Errorf("error %v, want ErrDirectory", err)
 	}

@@ -32,7 +32,7 @@ func (c *Client) ListURL(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, 
 	return func(yield func(Entry, error) bool) {
 		s := &Session{client: c, once: true}
 		defer s.Close()
-		for e, err := range s.List(ctx, u) {
+		for e, err := range s.ListURL(ctx, u) {
 			if !yield(e, err) {
 				return
 			}
@@ -40,8 +40,8 @@ func (c *Client) ListURL(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, 
 	}
 }
 
-// List lists the directory that u names; see [Client.List].
-func (s *Session) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
+// ListURL lists the directory that u names; see [Client.List].
+func (s *Session) ListURL(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		var names []string
 		err := s.run(ctx, u, func(end func()) (err error) {

@@ -27,7 +27,7 @@ func parse(t testing.TB, rawURL string) *urlparse.URL {
 
 // read retrieves a file whole.
 func read(ctx context.Context, s opener, u *urlparse.URL) (string, error) {
-	r, err := s.Open(ctx, u)
+	r, err := s.OpenURL(ctx, u)
 	if err != nil {
 		return "", err
 	}
@@ -36,15 +36,9 @@ func read(ctx context.Context, s opener, u *urlparse.URL) (string, error) {
 	return string(contents), err
 }
 
+// opener is a Client or a Session.
 type opener interface {
-	Open(context.Context, *urlparse.URL) (*ftpexec.Response, error)
-}
-
-// client is a Client as an opener.
-type client struct{ *ftpexec.Client }
-
-func (c client) Open(ctx context.Context, u *urlparse.URL) (*ftpexec.Response, error) {
-	return c.OpenURL(ctx, u)
+	OpenURL(context.Context, *urlparse.URL) (*ftpexec.Response, error)
 }
 
 // list returns the names of a directory.
@@ -64,7 +58,7 @@ func do(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (string, error)
 		names, err := list(ctx, c, u)
 		return strings.Join(names, ","), err
 	}
-	return read(ctx, client{c}, u)
+	return read(ctx, c, u)
 }
 
 // diary collects a trace.

@@ -18,7 +18,7 @@ import (
 // directory that PWD named after the login; where that fails it dials again.
 //
 // A Session belongs to one goroutine, and one Response at a time: its Body is read to the end or closed
-// before the next Open. The zero value is not for use; see [Client.Session].
+// before the next URL. The zero value is not for use; see [Client.Session].
 type Session struct {
 	client *Client
 	once   bool // for one URL only: nothing is asked for the sake of a second
@@ -54,8 +54,8 @@ func (s *Session) Close() error {
 	return nil
 }
 
-// Open retrieves the file that u names; see [Client.Open].
-func (s *Session) Open(ctx context.Context, u *urlparse.URL) (*Response, error) {
+// OpenURL retrieves the file that u names; see [Client.Open].
+func (s *Session) OpenURL(ctx context.Context, u *urlparse.URL) (*Response, error) {
 	var r *Response
 	err := s.run(ctx, u, func(end func()) (err error) {
 		r, err = s.retrieve(ctx, end)

@@ -86,7 +86,7 @@ func TestRoundTripsOfTheNextFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.ResetCommands()
-	r, err := session.Open(t.Context(), parse(t, s.URL("/a/g")))
+	r, err := session.OpenURL(t.Context(), parse(t, s.URL("/a/g")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,11 +143,11 @@ func TestSessionIsBusyWhileABodyIsOpen(t *testing.T) {
 	s := sessionServer(t)
 	session := (&ftpexec.Client{}).Session()
 	defer session.Close()
-	r, err := session.Open(t.Context(), parse(t, s.URL("/a/f")))
+	r, err := session.OpenURL(t.Context(), parse(t, s.URL("/a/f")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := session.Open(t.Context(), parse(t, s.URL("/a/g"))); !errors.Is(err, ftpexec.ErrBusy) {
+	if _, err := session.OpenURL(t.Context(), parse(t, s.URL("/a/g"))); !errors.Is(err, ftpexec.ErrBusy) {
 		t.Errorf("error %v, want ErrBusy", err)
 	}
 	r.Body.Close()
@@ -162,7 +162,7 @@ func TestSessionLists(t *testing.T) {
 	session := (&ftpexec.Client{}).Session()
 	defer session.Close()
 	var got []string
-	for e, err := range session.List(t.Context(), parse(t, s.URL("/a/"))) {
+	for e, err := range session.ListURL(t.Context(), parse(t, s.URL("/a/"))) {
 		if err != nil {
 			t.Fatal(err)
 		}
