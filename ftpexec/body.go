@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 )
@@ -20,7 +21,7 @@ type body struct {
 	end  func() // of the run
 	data io.ReadCloser
 	wire *wire.Data
-	size int64 // octets expected; -1 unknown
+	size int64 // octets expected, from the offset on; -1 unknown
 	n    atomic.Int64
 	err  error // how it ended: io.EOF or an *Error; nil while it goes on
 }
@@ -101,9 +102,11 @@ func (b *body) Close() error {
 
 var errClosed = errors.New("body closed before its end")
 
-// chunk is how much one step of WriteTo takes at most, so that octets are counted and the stall timeout is
-// set anew in between.
-const chunk = 1 << 20
+// chunk and slice bound one step of the straight way, so that octets are counted in between.
+const (
+	chunk = 1 << 20
+	slice = 500 * time.Millisecond
+)
 
 // buffers are for WriteTo where octets cannot go straight.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 256<<10); return &b }}
@@ -124,18 +127,22 @@ type onlyWriter struct{ io.Writer }
 
 type onlyReader struct{ io.Reader }
 
-// straight copies chunk by chunk without a buffer of ours. A chunk that a timeout cut short after some
-// octets is progress, not a stall.
+// straight copies step by step without a buffer of ours. It has stalled when no octet came for the stall
+// timeout, however many steps that took.
 func (b *body) straight(file *os.File, tcp *net.TCPConn) (written int64, err error) {
+	progress := time.Now()
 	for b.err == nil {
-		if err := b.wire.Extend(); err != nil {
+		if err := b.wire.ExtendBy(min(slice, b.wire.Patience())); err != nil {
 			b.fail(meaning(err))
 			break
 		}
 		n, err := file.ReadFrom(&io.LimitedReader{R: tcp, N: chunk})
 		written += n
+		if n > 0 {
+			progress = time.Now()
+		}
 		switch {
-		case errors.Is(err, os.ErrDeadlineExceeded) && n > 0:
+		case errors.Is(err, os.ErrDeadlineExceeded) && time.Since(progress) < b.wire.Patience():
 			err = nil
 		case err == nil && n < chunk:
 			err = io.EOF

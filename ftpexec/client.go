@@ -111,12 +111,31 @@ func (c *Client) Open(ctx context.Context, rawURL string) (*Response, error) {
 
 // OpenURL is [Client.Open] for a parsed URL.
 func (c *Client) OpenURL(ctx context.Context, u *urlparse.URL) (*Response, error) {
+	return c.OpenFrom(ctx, u, 0)
+}
+
+// OpenFrom retrieves the file from the octet offset on; see [Session.OpenFrom].
+func (c *Client) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*Response, error) {
 	s := &Session{client: c, once: true}
-	r, err := s.OpenURL(ctx, u)
+	r, err := s.OpenFrom(ctx, u, offset)
 	if err != nil {
 		s.Close()
 	}
 	return r, err
+}
+
+// Stat asks for the size and time of the file that u names; see [Session.Stat].
+func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (*Info, error) {
+	s := &Session{client: c, once: true}
+	defer s.Close()
+	return s.Stat(ctx, u)
+}
+
+// Hash asks for a digest of the file that u names; see [Session.Hash].
+func (c *Client) Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error) {
+	s := &Session{client: c, once: true}
+	defer s.Close()
+	return s.Hash(ctx, u, algorithm)
 }
 
 // Session returns a session for URLs that follow one another; see [Session]. The caller closes it.

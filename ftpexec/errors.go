@@ -31,6 +31,8 @@ var (
 	ErrNotFound       = errors.New("no such file or directory")
 	ErrNoCredentials  = errors.New("server asks for a password or account, and none is given")
 	ErrLost           = errors.New("connection lost")
+	ErrNoRestart      = errors.New("server cannot begin in the middle of the file") // REST
+	ErrNoHash         = errors.New("server offers no such digest")                  // HASH, XSHA256, ...
 	ErrBusy           = errors.New("session is busy: close the Body of the last Response first")
 )
 
@@ -164,7 +166,7 @@ func (s *Session) failure(ctx context.Context, op Command, err error) *Error {
 	case ctx.Err() != nil:
 		e.Reply, e.Err = nil, context.Cause(ctx)
 	case below == nil:
-		if verb := s.control.Last().Verb; verb == "EPSV" || verb == "PASV" {
+		if verb := s.control.Last().Verb; verb == "EPSV" || verb == "PASV" || verb == "REST" {
 			op = Command{Verb: verb}
 		}
 		e.Hint, e.Err = refusal(op, e.Reply, err)
@@ -191,6 +193,8 @@ func refusal(op Command, r *Reply, err error) (hint string, meaning error) {
 		return "", ErrDirectory
 	case "TYPE":
 		return "", ErrType
+	case "REST":
+		return "", ErrNoRestart
 	case "EPSV", "PASV":
 		return "", ErrPassive
 	}

@@ -1,12 +1,17 @@
 package ftpexec
 
-import "example.com/ftpfetch/ftpexec/internal/wire"
+import (
+	"fmt"
+
+	"example.com/ftpfetch/ftpexec/internal/wire"
+)
 
 // flights says which commands of the run travel together. Replies come in the order of the commands, so a
 // command whose argument does not depend on a reply need not wait for it. It does wait
 //   - behind USER, where a real password follows: it is not handed out before the server asks for it (331);
 //   - behind FEAT, where OPTS depends on it;
 //   - around EPSV in clear: firewalls that track connections look for its reply only at the start of a packet;
+//   - behind REST: where it is refused, RETR would bring the whole file;
 //   - before RETR and NLST: a refused CWD must not lead to another directory's file.
 //
 // SIZE and MDTM inform; they go along with what there is.
@@ -21,13 +26,21 @@ func (s *Session) flights(fresh bool, way []string, h habits) [][]string {
 	if t := s.plan.find("TYPE"); t.Arg != s.typ {
 		b.add(t.Line())
 	}
-	early := len(b.now) > 0
+	early := len(b.now) > 0 || s.goal.factsOnly
 	if early {
 		b.addAll(s.plan.Facts)
+	}
+	if s.goal.factsOnly {
+		b.leave()
+		return b.flights
 	}
 	s.setUp(&b, h)
 	if !early {
 		b.addAll(s.plan.Facts)
+	}
+	if s.goal.offset > 0 {
+		b.add(fmt.Sprintf("REST %d", s.goal.offset))
+		b.leave()
 	}
 	b.add(s.plan.final().Line())
 	b.leave()

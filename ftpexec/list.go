@@ -44,7 +44,7 @@ func (c *Client) ListURL(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, 
 func (s *Session) ListURL(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		var names []string
-		err := s.run(ctx, u, func(end func()) (err error) {
+		err := s.run(ctx, u, goal{}, func(end func()) (err error) {
 			defer end()
 			names, err = s.names(ctx)
 			return err

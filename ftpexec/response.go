@@ -19,7 +19,8 @@ type Response struct {
 	// straight way into an *os.File. The caller closes Body; closing it early ends the connection.
 	Body io.ReadCloser
 
-	Size    int64         // octets, in image type; -1 where the server did not tell, and always in ASCII type
+	Offset  int64         // of the first octet of Body in the file
+	Size    int64         // octets of the whole file, in image type; -1 where the server did not tell, and always in ASCII type
 	ModTime time.Time     // by MDTM (RFC 3659 section 3), UTC; the zero Time where the server did not tell
 	URL     *urlparse.URL // what was asked for
 	Plan    *Plan         // what was done
@@ -34,7 +35,7 @@ func (r *Response) Received() int64 { return r.received.Load() }
 // retrieve is the end of a plan: RETR.
 func (s *Session) retrieve(ctx context.Context, end func()) (*Response, error) {
 	op := s.plan.final()
-	data, err := s.conn.RetrFrom(op.Arg, 0)
+	data, err := s.conn.RetrFrom(op.Arg, uint64(s.goal.offset))
 	if err != nil {
 		return nil, s.transferFailure(ctx, op, err)
 	}
@@ -43,12 +44,13 @@ func (s *Session) retrieve(ctx context.Context, end func()) (*Response, error) {
 		return nil, s.failure(ctx, op, err)
 	}
 	b := &body{ctx: ctx, s: s, end: end, data: data, wire: s.control.Data(), size: -1}
-	r := &Response{Body: b, Size: -1, URL: s.url, Plan: s.plan, received: &b.n}
+	r := &Response{Body: b, Offset: s.goal.offset, Size: -1, URL: s.url, Plan: s.plan, received: &b.n}
 	for _, fact := range s.plan.Facts {
 		switch fact.Verb {
 		case "SIZE":
-			r.Size = s.size(fact.Arg, opening.Text)
-			b.size = r.Size
+			if r.Size = s.size(fact.Arg, opening.Text); r.Size >= 0 {
+				b.size = max(0, r.Size-r.Offset)
+			}
 		case "MDTM":
 			r.ModTime, _ = s.conn.GetTime(fact.Arg)
 		}
@@ -75,12 +77,12 @@ func (s *Session) transferFailure(ctx context.Context, op Command, err error) er
 // announced finds the size in the text that opens a transfer, "... file (1234 bytes)", as most servers word it.
 var announced = regexp.MustCompile(`\((\d{1,18}) bytes\)`)
 
-// size is what SIZE says, else what the opening reply says.
+// size is what SIZE says, else what the opening reply says, unless that may speak of the rest of the file.
 func (s *Session) size(name, opening string) int64 {
 	if n, err := s.conn.FileSize(name); err == nil {
 		return n
 	}
-	if m := announced.FindStringSubmatch(opening); m != nil {
+	if m := announced.FindStringSubmatch(opening); m != nil && s.goal.offset == 0 {
 		n, _ := strconv.ParseInt(m[1], 10, 64)
 		return n
 	}

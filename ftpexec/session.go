@@ -3,6 +3,7 @@ package ftpexec
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"unicode/utf8"
 
@@ -27,6 +28,7 @@ type Session struct {
 	// The run under way.
 	url  *urlparse.URL
 	plan *Plan
+	goal goal
 
 	// The connection; nil control: none.
 	control *wire.Control
@@ -56,12 +58,29 @@ func (s *Session) Close() error {
 
 // OpenURL retrieves the file that u names; see [Client.Open].
 func (s *Session) OpenURL(ctx context.Context, u *urlparse.URL) (*Response, error) {
+	return s.OpenFrom(ctx, u, 0)
+}
+
+// OpenFrom retrieves the file that u names, in image type, from the octet offset on (REST, RFC 3659 section
+// 5). Where that cannot be, in ASCII type or because the server refuses it, the error is [ErrNoRestart] and
+// the file can be retrieved from its beginning. Whether it is still the same file is for the caller to see,
+// by the Response's Size and ModTime, before Body is read.
+func (s *Session) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*Response, error) {
+	if offset < 0 || offset > 0 && u.Type == urlparse.TypeASCII {
+		return nil, &Error{Op: fmt.Sprintf("REST %d", offset), URL: u.Redacted(), Err: ErrNoRestart}
+	}
 	var r *Response
-	err := s.run(ctx, u, func(end func()) (err error) {
+	err := s.run(ctx, u, goal{offset: offset}, func(end func()) (err error) {
 		r, err = s.retrieve(ctx, end)
 		return err
 	})
 	return r, err
+}
+
+// goal is what a run is for, beyond its plan.
+type goal struct {
+	offset    int64 // of the RETR
+	factsOnly bool  // no transfer
 }
 
 // maxTries bounds what is learned about a host in one run: that it loses what is sent ahead, that its EPSV
@@ -69,7 +88,7 @@ func (s *Session) OpenURL(ctx context.Context, u *urlparse.URL) (*Response, erro
 const maxTries = 4
 
 // run does u's plan with transfer at its end, anew where what went wrong can be avoided.
-func (s *Session) run(ctx context.Context, u *urlparse.URL, transfer func(end func()) error) error {
+func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer func(end func()) error) error {
 	plan, err := NewPlan(u)
 	if err != nil {
 		return err
@@ -77,7 +96,7 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, transfer func(end fu
 	if s.busy {
 		return &Error{Op: "open", URL: u.Redacted(), Err: ErrBusy}
 	}
-	s.url, s.plan = u, plan
+	s.url, s.plan, s.goal = u, plan, g
 	for try := 1; ; try++ {
 		reused := s.reusable()
 		err := s.attempt(ctx, transfer)

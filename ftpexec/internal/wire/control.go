@@ -143,6 +143,22 @@ func (c *Control) Read(p []byte) (int, error) {
 	return c.out.Read(p)
 }
 
+// Ask sends a command that the library does not know, and returns its reply.
+func (c *Control) Ask(line string) (Reply, error) {
+	if c.broken != nil {
+		return Reply{}, c.broken
+	}
+	err := c.settle()
+	if err != nil {
+		return Reply{}, c.fail(err)
+	}
+	r, err := c.exchange(line)
+	if err != nil {
+		return r, c.fail(err)
+	}
+	return r, nil
+}
+
 // command answers by itself what the library asks on its own account, and asks the server the rest.
 func (c *Control) command(line string) error {
 	if c.broken != nil {

@@ -115,17 +115,21 @@ func (d *Data) TCP() *net.TCPConn {
 }
 
 // Extend gives the next octet the whole stall timeout.
-func (d *Data) Extend() error { return d.Conn.SetReadDeadline(time.Now().Add(d.patience())) }
+func (d *Data) Extend() error { return d.ExtendBy(d.Patience()) }
+
+// ExtendBy gives the next octet t.
+func (d *Data) ExtendBy(t time.Duration) error { return d.Conn.SetReadDeadline(time.Now().Add(t)) }
 
 // Reason gives a read error its meaning: [ErrTimeout] for a deadline.
 func (d *Data) Reason(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("%w: no data for %v", ErrTimeout, d.patience())
+		return fmt.Errorf("%w: no data for %v", ErrTimeout, d.Patience())
 	}
 	return err
 }
 
-func (d *Data) patience() time.Duration {
+// Patience is the stall timeout: how long there may be no octet.
+func (d *Data) Patience() time.Duration {
 	if d.finished {
 		return min(d.stall, graceAfterFinal)
 	}

@@ -20,7 +20,7 @@ func normalise(verb string, r Reply) (string, error) {
 	case "CWD", "CDUP":
 		return decide(r, 250, 0)
 	case "REST":
-		return decide(r, 0, 350)
+		return restart(r)
 	case "SIZE":
 		return value(r, sizeValue)
 	case "MDTM":
@@ -55,6 +55,17 @@ func decide(r Reply, done, intermediate int) (string, error) {
 		return "", syntaxError(r.String(), "wrong kind of reply")
 	}
 	return fmt.Sprintf("%03d %s", code, oneLine(r.last())), nil
+}
+
+// restart answers REST (RFC 3659 section 5.3). Anything but a 3yz means that the file would come whole.
+func restart(r Reply) (string, error) {
+	switch r.first() {
+	case 1:
+		return "", syntaxError(r.String(), "wrong kind of reply")
+	case 3:
+		return "350 " + oneLine(r.last()), nil
+	}
+	return "502 " + oneLine(r.last()), nil
 }
 
 // value answers with a 213 whose text is just the value, or with a 550 where there is none to be read:

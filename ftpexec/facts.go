@@ -1,0 +1,140 @@
+package ftpexec
+
+import (
+	"context"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"example.com/ftpfetch/urlparse"
+)
+
+// Info is what a server tells of a file without sending it.
+type Info struct {
+	Size    int64     // octets in image type; -1 where the server did not tell
+	ModTime time.Time // UTC; the zero Time where the server did not tell
+}
+
+// Stat asks for the size and time of the file that u names (SIZE and MDTM, RFC 3659 sections 3 and 4),
+// without a data connection. A server that knows neither command, and one that has no such file, tell
+// nothing: that is no error.
+func (s *Session) Stat(ctx context.Context, u *urlparse.URL) (*Info, error) {
+	info := &Info{Size: -1}
+	err := s.run(ctx, u, goal{factsOnly: true}, func(end func()) error {
+		defer end()
+		for _, fact := range s.plan.Facts {
+			switch fact.Verb {
+			case "SIZE":
+				if n, err := s.conn.FileSize(fact.Arg); err == nil {
+					info.Size = n
+				}
+			case "MDTM":
+				info.ModTime, _ = s.conn.GetTime(fact.Arg)
+			}
+			if s.control.Err() != nil {
+				return s.failure(ctx, fact, s.control.Err())
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return info, nil
+}
+
+// hashCommand is a command that answers with a digest, where FEAT lists it.
+type hashCommand struct {
+	octets int      // of the digest
+	hash   string   // the algorithm's name for HASH (draft-bryan-ftpext-hash)
+	verbs  []string // commands of their own, in the order of trying
+}
+
+var hashCommands = map[string]hashCommand{
+	"sha512": {64, "SHA-512", []string{"XSHA512"}},
+	"sha256": {32, "SHA-256", []string{"XSHA256"}},
+	"sha1":   {20, "SHA-1", []string{"XSHA1", "XSHA"}},
+	"md5":    {16, "MD5", []string{"XMD5", "MD5"}},
+	"crc32":  {4, "CRC32", []string{"XCRC"}},
+}
+
+// Hash asks the server for a digest of the file that u names. algorithm is "sha512", "sha256", "sha1", "md5"
+// or "crc32". The error is [ErrNoHash] where the server's FEAT offers no command for it, or its answer holds
+// no digest. A server reads the whole file before it answers: see [Client].ReplyTimeout.
+func (s *Session) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (digest []byte, err error) {
+	err = s.run(ctx, u, goal{factsOnly: true}, func(end func()) error {
+		defer end()
+		digest, err = s.hash(ctx, algorithm)
+		return err
+	})
+	return digest, err
+}
+
+func (s *Session) hash(ctx context.Context, algorithm string) ([]byte, error) {
+	how := hashCommands[algorithm]
+	features, err := s.ask(ctx, Command{Verb: "FEAT"})
+	if err != nil {
+		return nil, err
+	}
+	var ask []Command
+	name := s.plan.final().Arg
+	for _, verb := range how.verbs {
+		if offered(features, verb, "") {
+			ask = []Command{withArg(verb, name)}
+			break
+		}
+	}
+	if offered(features, "HASH", how.hash) {
+		ask = []Command{withArg("OPTS", "HASH "+how.hash), withArg("HASH", name)}
+	}
+	op := withArg("HASH", name)
+	for _, op = range ask {
+		r, err := s.ask(ctx, op)
+		if err != nil {
+			return nil, err
+		}
+		if d := digestIn(r, how.octets); d != nil {
+			return d, nil
+		}
+	}
+	return nil, &Error{Op: op.shown(), URL: s.url.Redacted(), Err: ErrNoHash}
+}
+
+// ask sends a command that is in no plan.
+func (s *Session) ask(ctx context.Context, op Command) (Reply, error) {
+	r, err := s.control.Ask(op.Line())
+	if err != nil {
+		return Reply{}, s.failure(ctx, op, err)
+	}
+	return *publicReply(&r), nil
+}
+
+// offered reports whether FEAT lists verb, with param among its parameters (RFC 2389 section 3.2).
+func offered(features Reply, verb, param string) bool {
+	if features.Code/100 != 2 {
+		return false
+	}
+	for line := range strings.SplitSeq(strings.ToUpper(features.Text), "\n") {
+		// Some servers put the reply's code before every line, or several features on one.
+		for feature := range strings.SplitSeq(strings.TrimPrefix(strings.TrimSpace(line), "211-"), ";") {
+			words := strings.Fields(strings.ReplaceAll(feature, "*", " "))
+			if len(words) > 0 && (words[0] == verb || words[len(words)-1] == verb) && (param == "" || strings.Contains(strings.ToUpper(line), param)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// digestIn finds the one word of a positive reply that is a digest of that many octets.
+func digestIn(r Reply, octets int) []byte {
+	if r.Code/100 != 2 {
+		return nil
+	}
+	for _, word := range strings.Fields(r.Text) {
+		if d, err := hex.DecodeString(word); err == nil && len(d) == octets {
+			return d
+		}
+	}
+	return nil
+}

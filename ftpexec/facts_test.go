@@ -1,0 +1,122 @@
+package ftpexec_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+func TestOpenFrom(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "0123456789"}})
+	for _, sequential := range []bool{false, true} {
+		session := (&ftpexec.Client{NoPipelining: sequential}).Session()
+		defer session.Close()
+		for _, offset := range []int64{0, 3, 9, 10} {
+			r, err := session.OpenFrom(t.Context(), parse(t, s.URL("/a/f")), offset)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(r.Body)
+			if err != nil || string(got) != "0123456789"[offset:] || r.Size != 10 || r.Offset != offset {
+				t.Errorf("from %d: got %q, %v, size %d, offset %d", offset, got, err, r.Size, r.Offset)
+			}
+		}
+		cmds := s.Commands()
+		for i, line := range cmds {
+			if strings.HasPrefix(line, "REST") && !strings.HasPrefix(cmds[i+1], "RETR") {
+				t.Errorf("%q behind %q: some servers forget REST then", cmds[i+1], line)
+			}
+		}
+	}
+}
+
+// Where REST is refused no RETR goes out, for it would bring the whole file, and the session goes on.
+func TestOpenFromRefused(t *testing.T) {
+	for _, refusal := range []string{"502 what", "501 no", "200 fine", "554 too far"} {
+		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("REST", testserver.Reply(refusal)))
+		session := (&ftpexec.Client{}).Session()
+		defer session.Close()
+		_, err := session.OpenFrom(t.Context(), parse(t, s.URL("/a/f")), 3)
+		if !errors.Is(err, ftpexec.ErrNoRestart) || slices.Contains(s.Commands(), "RETR f") {
+			t.Errorf("%s: error %v, want ErrNoRestart; commands %q", refusal, err, s.Commands())
+		}
+		if got, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil || got != "contents" || s.Connections() != 1 {
+			t.Errorf("%s: from the beginning: got %q, %v on %d connections", refusal, got, err, s.Connections())
+		}
+	}
+	_, err := (&ftpexec.Client{}).OpenFrom(t.Context(), parse(t, "ftp://h/f;type=a"), 3)
+	if !errors.Is(err, ftpexec.ErrNoRestart) {
+		t.Errorf("in ASCII type: error %v, want ErrNoRestart", err)
+	}
+}
+
+// What remains is counted against what remains of the size.
+func TestOpenFromDetectsTruncation(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("REST", testserver.Reply("350 go on")),
+		testserver.On("RETR", testserver.Reply("150 x (8 bytes)"), testserver.SendData("tent"), testserver.CloseData(), testserver.Reply("226 fine")))
+	r, err := (&ftpexec.Client{}).OpenFrom(t.Context(), parse(t, s.URL("/f")), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if got, err := io.ReadAll(r.Body); !errors.Is(err, ftpexec.ErrTruncated) {
+		t.Errorf("got %q, %v, want ErrTruncated", got, err)
+	}
+}
+
+func TestStat(t *testing.T) {
+	when := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "0123456789"}, ModTime: when})
+	session := (&ftpexec.Client{}).Session()
+	defer session.Close()
+	for path, want := range map[string]ftpexec.Info{"/a/f": {Size: 10, ModTime: when}, "/a/missing": {Size: -1}} {
+		got, err := session.Stat(t.Context(), parse(t, s.URL(path)))
+		if err != nil || *got != want {
+			t.Errorf("%s: got %+v, %v, want %+v", path, got, err, want)
+		}
+	}
+	if s.DataConnections() != 0 || s.Connections() != 1 || slices.Contains(s.Commands(), "EPSV") {
+		t.Errorf("commands %q on %d connections", s.Commands(), s.Connections())
+	}
+}
+
+func TestHash(t *testing.T) {
+	sum := sha256.Sum256([]byte("contents"))
+	tests := []struct {
+		name, feat string
+		step       testserver.Step
+		want       error
+	}{
+		{"HASH", "211-x\r\n HASH SHA-256*;MD5\r\n211 y", testserver.On("HASH", testserver.Reply(fmt.Sprintf("213 SHA-256 0-8 %x f", sum))), nil},
+		{"XSHA256", "211-x\r\n XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply(fmt.Sprintf("250 %X", sum))), nil},
+		{"many on a line", "211-x\r\n XCRC;XMD5;XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply(fmt.Sprintf("250 f %x", sum))), nil},
+		{"not offered", "211-x\r\n SIZE\r\n211 y", testserver.On("NOOP"), ftpexec.ErrNoHash},
+		{"other algorithm", "211-x\r\n HASH MD5\r\n XMD5\r\n211 y", testserver.On("NOOP"), ftpexec.ErrNoHash},
+		{"no FEAT", "500 what", testserver.On("NOOP"), ftpexec.ErrNoHash},
+		{"refused", "211-x\r\n XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply("550 no")), ftpexec.ErrNoHash},
+		{"no digest", "211-x\r\n XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply("250 abcd")), ftpexec.ErrNoHash},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("FEAT", testserver.Reply(tt.feat)),
+				testserver.On("OPTS", testserver.Reply("200 SHA-256")), tt.step)
+			session := (&ftpexec.Client{}).Session()
+			defer session.Close()
+			got, err := session.Hash(t.Context(), parse(t, s.URL("/a/f")), "sha256")
+			if !errors.Is(err, tt.want) || tt.want == nil && string(got) != string(sum[:]) {
+				t.Errorf("got %x, %v, want %x, %v", got, err, sum, tt.want)
+			}
+			if contents, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil || contents != "contents" {
+				t.Errorf("afterwards: %q, %v", contents, err)
+			}
+		})
+	}
+}
