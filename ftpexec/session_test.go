@@ -2,6 +2,7 @@ package ftpexec_test
 
 import (
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -178,5 +179,27 @@ func TestSessionLists(t *testing.T) {
 	}
 	if want := []string{"b", "f", "g", "f", "g"}; !slices.Equal(got, want) || s.Connections() != 1 {
 		t.Errorf("got %q on %d connections, want %q on 1", got, s.Connections(), want)
+	}
+}
+
+// What was sent ahead behind a refused CWD was answered in another directory: it says nothing on the next file,
+// even of the same name.
+func TestAnswersBehindARefusalAreForgotten(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "short", "/b/f": "much longer"}})
+	session := (&ftpexec.Client{}).Session()
+	defer session.Close()
+	if _, err := read(t.Context(), session, parse(t, s.URL("/a/missing/f"))); !errors.Is(err, ftpexec.ErrDirectory) {
+		t.Fatalf("error %v, want ErrDirectory", err)
+	}
+	r, err := session.OpenURL(t.Context(), parse(t, s.URL("/b/f")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if got, err := io.ReadAll(r.Body); err != nil || string(got) != "much longer" || r.Size != 11 {
+		t.Errorf("got %q, %v, size %d", got, err, r.Size)
+	}
+	if s.Connections() != 1 {
+		t.Errorf("%d connections, want 1", s.Connections())
 	}
 }

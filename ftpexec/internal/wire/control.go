@@ -41,6 +41,7 @@ type Control struct {
 	sequential bool       // send one command, wait for its reply
 	oneByOne   bool       // sequential for good: this server needs it
 	ahead      []string   // sent and not answered
+	stale      int        // the first of ahead, which an earlier operation left: nobody will ask for them
 	answers    []answer   // received and not asked for
 	batch      int        // commands in the last write; 0 once all are answered
 	flight     int        // writes so far
@@ -78,7 +79,7 @@ func New(cfg Config) *Control {
 // in the same order one at a time. The caller calls end when the operation is over.
 func (c *Control) Begin(ctx context.Context, flights [][]string, sequential bool) (end func()) {
 	c.ctx, c.script, c.sequential = ctx, flights, sequential || c.oneByOne
-	c.answers, c.last, c.ended = nil, Last{}, nil
+	c.answers, c.last, c.ended, c.stale = nil, Last{}, nil, len(c.ahead)
 	stop := context.AfterFunc(ctx, func() { c.Close() })
 	return func() { stop() }
 }
@@ -342,8 +343,8 @@ func (c *Control) handshake(conn net.Conn) (net.Conn, error) {
 	return secure, nil
 }
 
-// known reports whether line was sent already.
+// known reports whether line was sent already, in this operation.
 func (c *Control) known(line string) bool {
-	return slices.Contains(c.ahead, line) ||
+	return slices.Contains(c.ahead[c.stale:], line) ||
 		slices.ContainsFunc(c.answers, func(a answer) bool { return a.line == line })
 }

@@ -117,7 +117,9 @@ func (c *Control) receive() error {
 		return c.lost(err)
 	}
 	c.ahead = c.ahead[1:]
-	if err := c.interpret(line, r); err != nil {
+	if c.stale > 0 {
+		c.stale--
+	} else if err := c.interpret(line, r); err != nil {
 		return c.lost(err)
 	}
 	if len(c.ahead) == 0 {

@@ -103,7 +103,7 @@ func (c *Control) account() (Reply, error) {
 			return Reply{}, err
 		}
 	}
-	c.ahead = nil
+	c.ahead, c.stale = nil, 0
 	account, err := c.cfg.Account(c.ctx)
 	if err != nil {
 		return Reply{}, err
