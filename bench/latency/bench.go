@@ -1,0 +1,154 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+)
+
+// bench measures every job with every client.
+type bench struct {
+	settings *settings
+	net      *network
+	server   *server
+	tree     *tree
+	progress io.Writer
+
+	rows []*row
+}
+
+// row is one client at one job.
+type row struct {
+	client    *client
+	job       *job
+	note      string // why the command is not run; "" where it is
+	near, far []sample
+	tries     int // passes
+	failures  int // of these, whatever the link
+	err       error
+}
+
+// mostFailures without a success, after which a row's command is given up.
+const mostFailures = 3
+
+// run makes a first pass over the near link that only tries every command, and
+// then the measured ones. Every run has every command once over each link, near
+// and far in turn, so that whatever else the machine does falls on all alike.
+func (b *bench) run(ctx context.Context) (*report, error) {
+	r, err := b.describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if b.makeRows(ctx); len(b.rows) == 0 {
+		return nil, errors.New("nothing to measure: check -cases and -clients")
+	}
+	for pass := range b.settings.runs + 1 {
+		for _, w := range b.rows {
+			if err := b.pass(ctx, pass, w); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := b.stillServing(); err != nil {
+		return nil, err
+	}
+	r.rows, r.tls = b.rows, b.server.tlsVersion()
+	return r, nil
+}
+
+func (b *bench) describe(ctx context.Context) (*report, error) {
+	near, far, err := b.net.calibrate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	server, err := b.server.version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &report{settings: b.settings, near: near, far: far, congestion: b.net.congestion,
+		server: server, anonymousOnly: b.server.anonymousOnly, versions: versions(ctx, b.settings.only)}, nil
+}
+
+func (b *bench) makeRows(ctx context.Context) {
+	for _, j := range jobs(b.tree, b.server.anonymousOnly) {
+		if !wanted(b.settings.cases, strconv.Itoa(j.number)) {
+			continue
+		}
+		for _, c := range clients {
+			if w := makeRow(ctx, c, j); w != nil && wanted(b.settings.only, c.program) {
+				b.rows = append(b.rows, w)
+			}
+		}
+	}
+}
+
+// makeRow gives nil where the table needs no row.
+func makeRow(ctx context.Context, c *client, j *job) *row {
+	program, option := c.installed(ctx)
+	_, can := c.lines[j.form]
+	why := c.cannot[j.form]
+	switch {
+	case !can && why == "", program && !option:
+		return nil
+	case !program && c.name != c.program && c.needs != "":
+		return nil
+	case !program:
+		return &row{client: c, job: j, note: "not installed"}
+	case !can:
+		return &row{client: c, job: j, note: why}
+	}
+	return &row{client: c, job: j}
+}
+
+// pass runs the row's command over both links; pass 0 is the trial.
+func (b *bench) pass(ctx context.Context, pass int, w *row) error {
+	if w.note != "" || len(w.far) == 0 && w.failures >= mostFailures {
+		return nil
+	}
+	fmt.Fprintf(b.progress, "run %d of %d, case %d: %s\n", pass, b.settings.runs, w.job.number, w.client.name)
+	w.tries++
+	if err := b.both(ctx, pass == 0, w); err != nil {
+		w.failures, w.err = w.failures+1, err
+		fmt.Fprintf(b.progress, "  failed: %v\n", err)
+	}
+	return ctx.Err()
+}
+
+// both measures the near link and then the far one, and keeps only pairs.
+func (b *bench) both(ctx context.Context, trial bool, w *row) error {
+	near, err := b.measure(ctx, w, b.net.near)
+	if err != nil || trial {
+		return err
+	}
+	far, err := b.measure(ctx, w, b.net.far)
+	if err != nil {
+		return err
+	}
+	w.near, w.far = append(w.near, near), append(w.far, far)
+	return nil
+}
+
+// stillServing tells whether a server has ended meanwhile.
+func (b *bench) stillServing() error {
+	select {
+	case err := <-b.server.exited:
+		return err
+	default:
+		return nil
+	}
+}
+
+// settle lets what a finished command has left on the link arrive.
+func settle(ctx context.Context, l *link) {
+	timer := time.NewTimer(2*l.oneWay + 5*time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

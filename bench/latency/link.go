@@ -1,0 +1,112 @@
+//go:build linux
+
+package main
+
+import (
+	"io"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// link carries packets between a client's and a server's TUN device, each way
+// in order and oneWay later than it got them. It never drops any.
+type link struct {
+	name           string
+	oneWay         time.Duration
+	client, server io.ReadWriteCloser // each Read and Write is one packet
+
+	lastData atomic.Int64 // when the client last got octets of a data connection, Unix nanoseconds; 0: never
+	controls atomic.Int64 // control connections begun
+}
+
+// packet is what one Read gave, and when.
+type packet struct {
+	octets []byte
+	read   time.Time
+}
+
+// mtu is the size of the largest packet; TUN devices start with that of Ethernet.
+const mtu = 1500
+
+// queued is how many packets may be under way in one direction.
+const queued = 4096
+
+// start carries packets until the devices are closed.
+func (l *link) start() {
+	l.direction(l.client, l.server, l.seenByServer)
+	l.direction(l.server, l.client, l.seenByClient)
+}
+
+func (l *link) direction(from io.Reader, to io.Writer, seen func([]byte)) {
+	queue := make(chan packet, queued)
+	go receive(from, queue)
+	go l.deliver(to, queue, seen)
+}
+
+func receive(from io.Reader, queue chan<- packet) {
+	defer close(queue)
+	for {
+		buf := make([]byte, mtu)
+		n, err := from.Read(buf)
+		if err != nil {
+			return
+		}
+		queue <- packet{buf[:n], time.Now()}
+	}
+}
+
+func (l *link) deliver(to io.Writer, queue <-chan packet, seen func([]byte)) {
+	urgent()
+	for p := range queue {
+		waitUntil(p.read.Add(l.oneWay))
+		seen(p.octets)
+		// A refused packet (the interface is down) is a lost one.
+		_, _ = to.Write(p.octets)
+	}
+}
+
+// urgent keeps the goroutine on a thread of its own that wakes up on time, as
+// far as the kernel allows it.
+func urgent() {
+	runtime.LockOSThread()
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20)
+}
+
+// waitUntil sleeps in the kernel: Go's own timers may be a millisecond late.
+func waitUntil(due time.Time) {
+	for left := time.Until(due); left > 0; left = time.Until(due) {
+		t := unix.NsecToTimespec(left.Nanoseconds())
+		_ = unix.Nanosleep(&t, nil)
+	}
+}
+
+// seenByServer counts the control connections that the client begins.
+func (l *link) seenByServer(octets []byte) {
+	if s, ok := parseSegment(octets); ok && s.opens && isControl(s.to) {
+		l.controls.Add(1)
+	}
+}
+
+// seenByClient notes when octets of a data connection arrive.
+func (l *link) seenByClient(octets []byte) {
+	if s, ok := parseSegment(octets); ok && s.payload > 0 && !isControl(s.from) {
+		l.lastData.Store(time.Now().UnixNano())
+	}
+}
+
+// reset forgets what was noted before the next command.
+func (l *link) reset() {
+	l.lastData.Store(0)
+	l.controls.Store(0)
+}
+
+func isControl(port int) bool { return port == clearPort || port == tlsPort }
+
+func (l *link) close() {
+	l.client.Close()
+	l.server.Close()
+}

@@ -1,0 +1,118 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// settings are the values of the flags.
+type settings struct {
+	rtt      time.Duration
+	runs     int
+	files    int           // files of the case with many files
+	timeout  time.Duration // of one command, beside what the round trips take
+	only     string        // clients, comma separated; "" = all
+	cases    string        // numbers, comma separated; "" = all
+	ftpfetch string        // a ready binary; "" = build it
+	inside   string        // the working directory, in the process inside the namespaces
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	s, err := parse(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err != nil {
+		return 2
+	}
+	if s.inside == "" {
+		err = outside(ctx, s, args, stdout, stderr)
+	} else {
+		err = inside(ctx, s, stdout, stderr)
+	}
+	return exitCode(ctx, err, s, stderr)
+}
+
+// exitCode reports err once: the process inside has already said what was wrong.
+func exitCode(ctx context.Context, err error, s *settings, stderr io.Writer) int {
+	var child *childError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &child):
+		return child.code
+	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "latency: interrupted")
+		return 130
+	}
+	fmt.Fprintln(stderr, "latency:", err)
+	return 1
+}
+
+func parse(args []string, stderr io.Writer) (*settings, error) {
+	var s settings
+	f := flag.NewFlagSet("latency", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.DurationVar(&s.rtt, "rtt", 50*time.Millisecond, "round-trip time of the delayed link")
+	f.IntVar(&s.runs, "n", 5, "runs of every command over each link")
+	f.IntVar(&s.files, "files", 20, "files to fetch in the case with many files")
+	f.DurationVar(&s.timeout, "timeout", 10*time.Second, "time that a command may take beside its round trips")
+	f.StringVar(&s.only, "clients", "", "programs to measure, comma separated (default all)")
+	f.StringVar(&s.cases, "cases", "", "numbers of the cases to measure, comma separated (default all)")
+	f.StringVar(&s.ftpfetch, "ftpfetch", "", "binary to measure (default: build cmd/ftpfetch)")
+	f.StringVar(&s.inside, "inside", "", "internal: set by the program when it starts itself inside the namespaces")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	if err := s.check(f.Args()); err != nil {
+		fmt.Fprintln(stderr, "latency:", err)
+		return nil, err
+	}
+	return &s, nil
+}
+
+func (s *settings) check(rest []string) error {
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("unexpected argument %q", rest[0])
+	case s.rtt <= 0:
+		return errors.New("-rtt must be above zero")
+	case s.runs < 1:
+		return errors.New("-n must be 1 or more")
+	case s.files < 1 || s.files > 999:
+		return errors.New("-files must be 1 to 999")
+	case s.timeout <= 0:
+		return errors.New("-timeout must be above zero")
+	}
+	return nil
+}
+
+// wanted tells whether list, comma separated, has name or is empty.
+func wanted(list, name string) bool {
+	if list == "" {
+		return true
+	}
+	for item := range strings.SplitSeq(list, ",") {
+		if strings.TrimSpace(item) == name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,175 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"text/template"
+)
+
+// report is all that the Markdown tells.
+type report struct {
+	settings      *settings
+	near, far     spread // milliseconds of a TCP handshake
+	congestion    string
+	server        string
+	tls           string
+	anonymousOnly bool
+	versions      []string
+	rows          []*row
+}
+
+// failure is an error where ftpfetch failed, so that a script notices. What goes
+// wrong with another client is in the report.
+func (r *report) failure() error {
+	for _, w := range r.rows {
+		if w.client.program == ours && w.failures > 0 {
+			return fmt.Errorf("case %d: %s failed: %w", w.job.number, w.client.name, w.err)
+		}
+	}
+	return nil
+}
+
+// versions gives those of the wanted programs that are installed.
+func versions(ctx context.Context, only string) []string {
+	var lines []string
+	seen := map[string]bool{}
+	for _, c := range clients {
+		if program, _ := c.installed(ctx); !program || seen[c.program] || !wanted(only, c.program) {
+			continue
+		}
+		seen[c.program] = true
+		lines = append(lines, c.version(ctx))
+	}
+	return lines
+}
+
+var page = template.Must(template.New("report").Parse(`Round trips that a client waits for, one after the other: (its time over the delayed
+link - its least time over the link without delay) / {{.RTT}}. {{.Runs}} runs over each link, taken in turn. Other work on
+the machine can only add to a time: where least and median differ much, the least is the better estimate.
+
+- Link: two network namespaces, joined by pairs of TUN devices; a program carries the packets and delivers each {{.OneWay}}
+  after it was sent, in order, TCP handshakes included. A TCP handshake, measured (ms: least | median | greatest):
+  {{.Far}}; without delay: {{.Near}}. Congestion control {{.Congestion}}.
+- Server: {{.Server}}, served files of {{.FileSize}} octets, each compared with the original after every run.{{if .TLS}} TLS as it logged it: {{.TLS}}.{{end}}
+- Machine: {{.OS}}/{{.Arch}}, {{.CPUs}} processors.
+- "To the last octet" ends when the last octet of a data connection reached the client, "to exit" when the command was over.
+  Whatever takes longer over the delayed link counts, a client's own timers too; what takes the same over both, such as
+  most delayed acknowledgements, does not: it shows in the last column.
+{{- if .AnonymousOnly}}
+- Measured in a user namespace with one user: no case with a named user.
+{{- end}}
+
+{{range .Tables}}{{.}}
+{{end}}Versions:
+{{range .Versions}}
+- {{.}}
+{{- end}}
+
+Command lines, with the address behind the delayed link:
+
+{{range .Commands}}    {{.}}
+{{end}}`))
+
+func (r *report) write(w io.Writer) error {
+	return page.Execute(w, map[string]any{
+		"RTT": r.settings.rtt, "Runs": r.settings.runs, "OneWay": r.settings.rtt / 2,
+		"Near": r.near, "Far": r.far, "Congestion": r.congestion,
+		"Server": r.server, "TLS": r.tls, "FileSize": fileSize,
+		"OS": runtime.GOOS, "Arch": runtime.GOARCH, "CPUs": runtime.NumCPU(),
+		"AnonymousOnly": r.anonymousOnly, "Versions": r.versions,
+		"Tables": r.tables(), "Commands": r.commands(),
+	})
+}
+
+// tables gives one for each case.
+func (r *report) tables() []string {
+	var tables []string
+	for i, w := range r.rows {
+		if i == 0 || w.job != r.rows[i-1].job {
+			tables = append(tables, head(w.job))
+		}
+		tables[len(tables)-1] += w.markdown(r)
+	}
+	return tables
+}
+
+// columns are those behind the client's name; perFile is there only where many
+// files are fetched.
+const (
+	columns = "to exit: least | median | greatest |%s to the last octet: median | control connections | ms | ms without delay |"
+	perFile = " median a file |"
+)
+
+func head(j *job) string {
+	extra := ""
+	if j.form == formMany {
+		extra = perFile
+	}
+	line := "| client | " + fmt.Sprintf(columns, extra)
+	rule := "|---|" + strings.Repeat("--:|", strings.Count(line, "|")-2)
+	return fmt.Sprintf("### %d. %s\n\n%s\n%s\n", j.number, j.title, line, rule)
+}
+
+func (w *row) markdown(r *report) string {
+	if len(w.far) == 0 {
+		return fmt.Sprintf("| %s | %s |%s\n", w.client.name, w.excuse(), strings.Repeat(" |", strings.Count(head(w.job), "--:|")-1))
+	}
+	exit := roundTrips(w.near, w.far, r.settings.rtt, untilExit)
+	last := roundTrips(w.near, w.far, r.settings.rtt, untilLast)
+	each := ""
+	if w.job.form == formMany {
+		each = fmt.Sprintf(" %.2f |", exit.median/float64(len(w.job.paths)))
+	}
+	name := w.client.name
+	if w.failures > 0 {
+		name += fmt.Sprintf(" (%d of %d runs failed: %s)", w.failures, w.tries, cell(w.err))
+	}
+	return fmt.Sprintf("| %s | %s |%s %.1f | %d | %.0f | %.0f |\n", name, exit, each, last.median,
+		w.far[0].controls, milliseconds(w.far, untilExit).median, milliseconds(w.near, untilExit).median)
+}
+
+// excuse tells why the row has no numbers.
+func (w *row) excuse() string {
+	if w.note != "" {
+		return w.note
+	}
+	return fmt.Sprintf("failed %d times: %s", w.failures, cell(w.err))
+}
+
+// cell is err's text fit for a table.
+func cell(err error) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(err.Error()), " "), "|", `\|`)
+}
+
+// commands gives the command line of each row.
+func (r *report) commands() []string {
+	var lines []string
+	for _, w := range r.rows {
+		if template, can := w.client.lines[w.job.form]; can {
+			lines = append(lines, fmt.Sprintf("%d. %s", w.job.number, shellLine(w.job.words(template, farServer.Addr().String()))))
+		}
+	}
+	return lines
+}
+
+// shellLine joins words, quoted where a shell needs it; of a long row of files it
+// shows the first and the last.
+func shellLine(words []string) string {
+	var quoted []string
+	for _, w := range words {
+		if strings.ContainsAny(w, " ;'&") {
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		quoted = append(quoted, w)
+	}
+	const most = 8
+	if len(quoted) > most {
+		quoted = append(append(quoted[:most-2:most-2], "..."), quoted[len(quoted)-1])
+	}
+	return strings.Join(quoted, " ")
+}
