@@ -1,0 +1,17 @@
+# Every target is a line of .ci/run or of the go command; see CONTRIBUTING.md.
+.PHONY: check lint test interop fuzz cross bench-latency bench-exact
+
+check: ## the one check that a change must pass
+	.ci/run
+
+lint fuzz cross interop:
+	.ci/run $@
+
+test:
+	go test ./...
+
+bench-latency: ## round trips beside other clients; Linux, root
+	go run ./bench/latency
+
+bench-exact: ## what clients send for telling URLs
+	go run ./bench/exact

@@ -1,0 +1,30 @@
+//go:build interop
+
+package interop
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"example.com/ftpfetch/ftpexec"
+)
+
+// dialogue collects what a client and a server said, for a test that fails.
+type dialogue struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (d *dialogue) add(e ftpexec.Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	mark := map[ftpexec.EventKind]string{ftpexec.EventCommand: ">", ftpexec.EventReply: "<"}[e.Kind]
+	fmt.Fprintf(&d.text, "%1s %q\n", mark, e.Text)
+}
+
+func (d *dialogue) String() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.text.String()
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Fetches the FTP servers that the interop tests run, on Debian 12.
+#
+# Their packages conflict with each other and would start services, so they are
+# not installed: they are downloaded and unpacked side by side into
+# $FTPFETCH_INTEROP_DIR (default: ftpfetch-interop in the user's cache
+# directory). Only what is then still missing from the system (python3, a
+# library) is installed, which needs root. Running it again is quick.
+set -euo pipefail
+
+dir=${FTPFETCH_INTEROP_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ftpfetch-interop}
+root=$dir/root
+stamp=$dir/unpacked
+
+servers=(vsftpd proftpd-core proftpd-mod-crypto pure-ftpd pure-ftpd-common
+	inetutils-ftpd python3-pyftpdlib)
+# What the servers link against and a bare system lacks, and libnss-wrapper,
+# which shows a server other accounts than the machine's.
+libraries=(libnss-wrapper libhiredis0.14 libmemcached11 libmemcachedutil2
+	libhashkit2 libsasl2-2 libpcre2-posix3 libsodium23 libwrap0 libnsl2 libtirpc3
+	libcap2)
+# Installed, not unpacked, and only where something does not link without them.
+system=(libc6 libssl3 libpam0g libpam-modules libpam-runtime libcrypt1 libacl1
+	libstdc++6 libgssapi-krb5-2)
+programs=(usr/sbin/vsftpd usr/sbin/proftpd usr/lib/proftpd/mod_tls.so
+	usr/sbin/pure-ftpd usr/bin/pure-pw usr/sbin/ftpd)
+
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+# refresh brings the package lists up to date, once a run.
+refresh() {
+	[ -z "${refreshed:-}" ] || return 0
+	as_root apt-get update -q
+	refreshed=yes
+}
+
+install_packages() {
+	refresh
+	as_root env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -q -y --no-install-recommends "$@" </dev/null
+}
+
+unpack() {
+	local debs=$dir/debs
+	rm -rf "$debs" "$root" "$stamp"
+	mkdir -p "$debs" "$root"
+	refresh
+	(cd "$debs" && apt-get -q -o APT::Sandbox::User="$(id -un)" download "${servers[@]}" "${libraries[@]}")
+	local deb
+	for deb in "$debs"/*.deb; do dpkg -x "$deb" "$root"; done
+	rm -rf "$debs"
+	wanted >"$stamp"
+}
+
+wanted() { printf '%s\n' "${servers[@]}" "${libraries[@]}"; }
+
+# unlinked prints the libraries that the programs ask for and do not find.
+unlinked() {
+	local libs program
+	libs=$(echo "$root"/usr/lib/*-linux-gnu):$(echo "$root"/lib/*-linux-gnu)
+	for program in "${programs[@]}"; do
+		LD_LIBRARY_PATH=$libs ldd "$root/$program" | sed -n "s|\(.*\) => not found|$program:\1|p"
+	done
+}
+
+if [ "$(cat "$stamp" 2>/dev/null)" != "$(wanted)" ]; then unpack; fi
+if ! [ -x /usr/bin/python3 ]; then install_packages python3; fi
+if [ -n "$(unlinked)" ]; then install_packages "${system[@]}"; fi
+if [ -n "$(unlinked)" ]; then
+	echo "interop/install.sh: these libraries are still missing:" >&2
+	unlinked >&2
+	exit 1
+fi
+echo "the servers are in $dir"

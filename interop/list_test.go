@@ -1,0 +1,107 @@
+//go:build interop
+
+package interop
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"example.com/ftpfetch/ftpexec"
+)
+
+// list returns the last components of the names listed, sorted.
+func list(ctx context.Context, c *ftpexec.Client, url string) ([]string, error) {
+	var names []string
+	for e, err := range c.List(ctx, url) {
+		if err != nil {
+			return names, err
+		}
+		names = append(names, e.Base)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+func TestList(t *testing.T) {
+	tests := []struct {
+		path string
+		want []string
+	}{
+		{"", []string{"pub"}},
+		{"/pub/a;type=d", []string{"b"}},
+		{"/pub/a/", []string{"b"}},
+		{"/pub/a/b/c/", []string{"file.txt"}},
+		{"/pub/", []string{"a", "big.bin", "empty", "none.bin", "odd", "odd-dirs", "text.txt"}},
+		{"/pub;type=d", []string{"a", "big.bin", "empty", "none.bin", "odd", "odd-dirs", "text.txt"}},
+		{"/%2Fpub%2Fa;type=d", []string{"b"}},
+		{"/pub/empty/", nil},
+		{"/pub/empty;type=d", nil},
+	}
+	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
+		for _, test := range tests {
+			got, err := list(testContext(t), c, s.URL(test.path))
+			if err != nil {
+				t.Errorf("%s: %v", test.path, err)
+			} else if !slices.Equal(got, test.want) {
+				t.Errorf("%s: got %q, want %q", test.path, got, test.want)
+			}
+		}
+	})
+}
+
+// No server may make an absent directory look like an empty one.
+func TestListRefused(t *testing.T) {
+	tests := []struct {
+		path string
+		want error
+	}{
+		{"/pub/absent/", ftpexec.ErrDirectory},
+		{"/pub/absent/absent;type=d", ftpexec.ErrDirectory},
+		{"/pub/absent;type=d", ftpexec.ErrNotFound},
+		{"/absent%2Fabsent;type=d", ftpexec.ErrNotFound},
+	}
+	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
+		for _, test := range tests {
+			got, err := list(testContext(t), c, s.URL(test.path))
+			if !errors.Is(err, test.want) {
+				t.Errorf("%s: got %q and %v, want %v", test.path, got, err, test.want)
+			}
+		}
+	})
+}
+
+// A listing leads to its files: the URL of every entry retrieves it.
+func TestListThenRetrieve(t *testing.T) {
+	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
+		var got []string
+		want := reachable(s)
+		for e, err := range c.List(testContext(t), s.URL("/pub/odd/")) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Contains(want, e.Base) {
+				continue // listed, but beyond the server, and perhaps misspelt
+			}
+			_, text, err := fetch(testContext(t), c, e.URL.String())
+			if err != nil {
+				t.Errorf("%q: %v", e.Name, err)
+				continue
+			}
+			wantFile(t, "pub/odd/"+e.Base, text)
+			got = append(got, e.Base)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+// reachable returns the odd names that the server can serve, sorted.
+func reachable(s *Server) []string {
+	names := slices.DeleteFunc(slices.Clone(oddNames), func(n string) bool { return !s.serves(n) })
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,115 @@
+//go:build interop
+
+package interop
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"example.com/ftpfetch/ftpexec"
+)
+
+// tree is what every server of the tests serves.
+var tree *Tree
+
+func TestMain(m *testing.M) { os.Exit(runTests(m)) }
+
+func runTests(m *testing.M) int {
+	dir, err := publicTempDir("ftpfetch-interop-tree-")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		tree, err = NewTree(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code := m.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// forEachServer runs a subtest on every server, each started for it alone. All
+// of a run go on at once, as -parallel allows: they mostly wait for servers.
+func forEachServer(t *testing.T, test func(t *testing.T, s *Server)) {
+	t.Helper()
+	t.Parallel()
+	for _, f := range servers {
+		t.Run(string(f.kind), func(t *testing.T) {
+			t.Parallel()
+			test(t, New(t, f.kind, tree, Options{}))
+		})
+	}
+}
+
+// forEachTLSServer is forEachServer for those that have explicit TLS.
+func forEachTLSServer(t *testing.T, test func(t *testing.T, s *Server)) {
+	t.Helper()
+	t.Parallel()
+	for _, f := range servers {
+		if f.tls {
+			t.Run(string(f.kind), func(t *testing.T) {
+				t.Parallel()
+				test(t, New(t, f.kind, tree, Options{TLS: true}))
+			})
+		}
+	}
+}
+
+// forEachClient is forEachServer with a client that sends ahead and with one
+// that does not, at once.
+func forEachClient(t *testing.T, test func(t *testing.T, s *Server, c *ftpexec.Client)) {
+	t.Helper()
+	forEachServer(t, func(t *testing.T, s *Server) { bothWays(t, s, test) })
+}
+
+func bothWays(t *testing.T, s *Server, test func(t *testing.T, s *Server, c *ftpexec.Client)) {
+	t.Helper()
+	for name, noPipelining := range map[string]bool{"pipelining": false, "one at a time": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClient(t)
+			c.NoPipelining = noPipelining
+			test(t, s, c)
+		})
+	}
+}
+
+// testTimeout bounds every test. pure-ftpd takes its time to refuse a password.
+const testTimeout = time.Minute
+
+func newClient(t *testing.T) *ftpexec.Client {
+	t.Helper()
+	c := &ftpexec.Client{}
+	dialogue := &dialogue{}
+	c.Trace = dialogue.add
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("dialogue:\n%s", dialogue)
+		}
+	})
+	return c
+}
+
+func testContext(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// A row that is lost from the table takes its tests with it in silence.
+func TestTableIsWhole(t *testing.T) {
+	for _, kind := range []Kind{Vsftpd, Proftpd, PureFTPd, Pyftpdlib, Inetutils} {
+		if _, err := lookup(kind); err != nil {
+			t.Error(err)
+		}
+	}
+}

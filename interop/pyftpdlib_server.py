@@ -1,0 +1,19 @@
+"""Serves two directories: host port public user password home."""
+import sys
+
+from pyftpdlib.authorizers import DummyAuthorizer
+from pyftpdlib.handlers import FTPHandler
+from pyftpdlib.servers import FTPServer
+
+READ_ONLY = "elr"
+
+
+def main(host, port, public, user, password, home):
+    authorizer = DummyAuthorizer()
+    authorizer.add_anonymous(public, perm=READ_ONLY)
+    authorizer.add_user(user, password, home, perm=READ_ONLY)
+    FTPHandler.authorizer = authorizer
+    FTPServer((host, int(port)), FTPHandler).serve_forever()
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,160 @@
+//go:build interop
+
+package interop
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"example.com/ftpfetch/ftpexec"
+)
+
+// fetch retrieves a file whole.
+func fetch(ctx context.Context, c *ftpexec.Client, url string) (*ftpexec.Response, string, error) {
+	r, err := c.Open(ctx, url)
+	if err != nil {
+		return nil, "", err
+	}
+	text, err := readAll(r)
+	return r, text, err
+}
+
+func readAll(r *ftpexec.Response) (string, error) {
+	var b bytes.Buffer
+	_, err := io.Copy(&b, r.Body)
+	return b.String(), errors.Join(err, r.Body.Close())
+}
+
+// wantFile checks octets against what the tree has under path.
+func wantFile(t *testing.T, path, got string) {
+	t.Helper()
+	want, ok := tree.Files[path]
+	if !ok {
+		t.Fatalf("no file %q in the tree", path)
+	}
+	if got != want {
+		t.Errorf("%q: got %s, want %s", path, digest(got), digest(want))
+	}
+}
+
+func digest(octets string) string {
+	if len(octets) < 100 {
+		return fmt.Sprintf("%q", octets)
+	}
+	return fmt.Sprintf("%d octets, SHA-256 %x", len(octets), sha256.Sum256([]byte(octets)))
+}
+
+func TestRetrieve(t *testing.T) {
+	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
+		for _, path := range []string{"pub/a/b/c/file.txt", "pub/big.bin", "pub/none.bin", "pub/text.txt"} {
+			r, got, err := fetch(testContext(t), c, s.URL("/"+path+";type=i"))
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
+				continue
+			}
+			wantFile(t, path, got)
+			if want := int64(len(tree.Files[path])); r.Size != want {
+				t.Errorf("%s: Size: got %d, want %d", path, r.Size, want)
+			}
+			if !r.ModTime.Equal(modTime) {
+				t.Errorf("%s: ModTime: got %v, want %v", path, r.ModTime, modTime)
+			}
+		}
+	})
+}
+
+// The root that %2F names (RFC 1738, section 3.2.2) is the public tree for
+// anonymous users, who log in to it.
+func TestRetrieveFromRoot(t *testing.T) {
+	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
+		_, got, err := fetch(testContext(t), c, s.URL("/%2Fpub/a/b%2Fc/file.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantFile(t, "pub/a/b/c/file.txt", got)
+	})
+}
+
+// vsftpd sends a text as it lies on its disk, the others end its lines in CRLF:
+// what arrives is the same.
+func TestRetrieveText(t *testing.T) {
+	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
+		r, got, err := fetch(testContext(t), c, s.URL("/pub/text.txt;type=a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantFile(t, "pub/text.txt", got)
+		if r.Size != -1 {
+			t.Errorf("Size: got %d, want -1", r.Size)
+		}
+	})
+}
+
+func TestRetrieveRefused(t *testing.T) {
+	tests := []struct {
+		path string
+		want error
+	}{
+		{"/pub/absent.txt", ftpexec.ErrNotFound},
+		{"/pub/a", ftpexec.ErrNotFound}, // a directory: no file of that name
+		{"/pub/absent/file.txt", ftpexec.ErrDirectory},
+		{"/pub/text.txt/file.txt", ftpexec.ErrDirectory},
+	}
+	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
+		for _, test := range tests {
+			_, _, err := fetch(testContext(t), c, s.URL(test.path))
+			if !errors.Is(err, test.want) {
+				t.Errorf("%s: got %v, want %v", test.path, err, test.want)
+			}
+		}
+	})
+}
+
+// An empty segment is a CWD with a null argument, which servers take for the
+// home or refuse.
+func TestNullSegment(t *testing.T) {
+	goesHome := map[Kind]bool{PureFTPd: true, Pyftpdlib: true}
+	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
+		_, got, err := fetch(testContext(t), c, s.URL("//pub/text.txt"))
+		if !goesHome[s.Kind] {
+			if !errors.Is(err, ftpexec.ErrDirectory) {
+				t.Errorf("got %v, want %v", err, ftpexec.ErrDirectory)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantFile(t, "pub/text.txt", got)
+	})
+}
+
+// Every way to a data connection brings the same octets.
+func TestDataConnections(t *testing.T) {
+	ways := map[string]func(*ftpexec.Client){
+		"EPSV":   func(*ftpexec.Client) {},
+		"PASV":   func(c *ftpexec.Client) { c.NoEPSV = true },
+		"active": func(c *ftpexec.Client) { c.Active = true },
+	}
+	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
+		for name, set := range ways {
+			path := "pub/big.bin"
+			if name == "active" && s.flavour.activeStalls {
+				path = "pub/text.txt"
+			}
+			c := &ftpexec.Client{NoPipelining: c.NoPipelining, Trace: c.Trace}
+			set(c)
+			_, got, err := fetch(testContext(t), c, s.URL("/"+path))
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			wantFile(t, path, got)
+		}
+	})
+}

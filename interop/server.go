@@ -1,0 +1,189 @@
+//go:build interop
+
+package interop
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Kind names one of the servers.
+type Kind string
+
+// The servers of the table.
+const (
+	Vsftpd    Kind = "vsftpd"
+	Proftpd   Kind = "proftpd"
+	PureFTPd  Kind = "pure-ftpd"
+	Pyftpdlib Kind = "pyftpdlib"
+	Inetutils Kind = "inetutils"
+)
+
+// flavour is what the harness and the tests know about one server.
+type flavour struct {
+	kind      Kind
+	configure func(*site) (program, error)
+	banner    string // what tells its greeting from those of others
+	// inetd marks a server that serves one connection on its standard input
+	// and output instead of listening itself.
+	inetd bool
+	// tls: the harness can set up explicit TLS (RFC 4217).
+	tls bool
+	// activeStalls: a long transfer in active mode may stop for ever, whoever
+	// the client is: the server's event loop forgets that it wanted to write.
+	activeStalls bool
+	// refuses are the names of oddNames that the server does not serve.
+	refuses []string
+}
+
+var servers = []flavour{
+	{kind: Vsftpd, configure: configureVsftpd, banner: "vsFTPd", tls: true},
+	{kind: Proftpd, configure: configureProftpd, banner: "ProFTPD", tls: true},
+	{kind: PureFTPd, configure: configurePureFTPd, banner: "Pure-FTPd", tls: true, refuses: []string{backslashName}},
+	{kind: Pyftpdlib, configure: configurePyftpdlib, banner: "pyftpdlib", refuses: []string{latin1Name}, activeStalls: true},
+	{kind: Inetutils, configure: configureInetutils, banner: "GNU inetutils", inetd: true},
+}
+
+// Options say how a server is set up. The zero value is a server in clear.
+type Options struct {
+	// TLS makes the server insist on explicit TLS (RFC 4217) for logins and
+	// data. Only for vsftpd, proftpd and pure-ftpd; the first two also insist
+	// that data connections resume the session of the control connection.
+	TLS bool
+}
+
+// Server is a running server. Anonymous users get Tree.Public, the user
+// UserName with the password UserPassword gets Tree.Home.
+type Server struct {
+	Kind    Kind
+	Addr    string         // "127.0.0.1:port"
+	RootCAs *x509.CertPool // trusts the server's certificate; nil without TLS
+
+	flavour flavour
+	dir     string // configuration, log and scratch files of this server
+	procs   *group
+	inetd   *inetd // nil where the server listens itself
+}
+
+// startTimeout bounds the start of a server, from its first process to its
+// greeting.
+const startTimeout = 20 * time.Second
+
+// Start runs a server on a free port of 127.0.0.1 and returns when it greets.
+// The caller closes it. ctx bounds the start only.
+func Start(ctx context.Context, kind Kind, tree *Tree, o Options) (*Server, error) {
+	f, err := lookup(kind)
+	if err != nil {
+		return nil, err
+	}
+	if o.TLS && !f.tls {
+		return nil, fmt.Errorf("interop: no TLS set-up for %s", kind)
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	var errs []error
+	for range portAttempts {
+		s, err := startOnce(ctx, f, tree, o)
+		if err == nil {
+			return s, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, fmt.Errorf("interop: %s does not start: %w", kind, errors.Join(errs...))
+}
+
+// New is Start for tests: it fails the test where the server does not start,
+// closes it with the test, and shows its log where the test failed.
+func New(tb testing.TB, kind Kind, tree *Tree, o Options) *Server {
+	tb.Helper()
+	s, err := Start(tb.Context(), kind, tree, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			tb.Logf("log of %s:\n%s", kind, s.log())
+		}
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+func lookup(kind Kind) (flavour, error) {
+	for _, f := range servers {
+		if f.kind == kind {
+			return f, nil
+		}
+	}
+	return flavour{}, fmt.Errorf("interop: no server %q", kind)
+}
+
+// startOnce fails where the port was taken by somebody else in the meantime.
+func startOnce(ctx context.Context, f flavour, tree *Tree, o Options) (s *Server, err error) {
+	st, err := newSite(tree, o)
+	if err != nil {
+		return nil, err
+	}
+	s = &Server{Kind: f.kind, Addr: st.addr(), RootCAs: st.roots, flavour: f, dir: st.dir}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%w\n%s", err, s.log())
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	p, err := f.configure(st)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.run(p); err != nil {
+		return nil, err
+	}
+	return s, s.awaitGreeting(ctx)
+}
+
+func (s *Server) run(p program) (err error) {
+	if s.procs, err = newGroup(s.logPath()); err != nil {
+		return err
+	}
+	if s.flavour.inetd {
+		s.inetd, err = listenInetd(s.Addr, s.procs, p)
+		return err
+	}
+	return s.procs.start(p, nil)
+}
+
+// URL returns the ftp URL of an url-path (which starts with "/") for an
+// anonymous user.
+func (s *Server) URL(path string) string { return "ftp://" + s.Addr + path }
+
+// Close kills the server's processes, waits for them and removes its files.
+func (s *Server) Close() error {
+	var errs []error
+	if s.inetd != nil {
+		errs = append(errs, s.inetd.close())
+	}
+	if s.procs != nil {
+		errs = append(errs, s.procs.close())
+	}
+	errs = append(errs, os.RemoveAll(s.dir))
+	return errors.Join(errs...)
+}
+
+func (s *Server) logPath() string { return filepath.Join(s.dir, "log") }
+
+// log returns what the server wrote to its standard output and error.
+func (s *Server) log() string {
+	text, err := os.ReadFile(s.logPath())
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}

@@ -1,0 +1,65 @@
+//go:build interop
+
+package interop
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync"
+)
+
+// inetd does what the program of that name does: it listens, and gives every
+// connection to a new process as its standard input and output.
+type inetd struct {
+	listener *net.TCPListener
+	procs    *group
+	program  program
+	wait     sync.WaitGroup
+	err      error // why accepting ended; read after wait
+}
+
+func listenInetd(addr string, procs *group, p program) (*inetd, error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	d := &inetd{listener: l.(*net.TCPListener), procs: procs, program: p}
+	d.wait.Go(func() { d.err = d.accept() })
+	return d, nil
+}
+
+func (d *inetd) accept() error {
+	for {
+		conn, err := d.listener.AcceptTCP()
+		if errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		if err == nil {
+			err = d.serve(conn)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (d *inetd) serve(conn *net.TCPConn) error {
+	defer conn.Close()
+	// File gives a duplicate, in blocking mode as an inetd's child expects it.
+	socket, err := conn.File()
+	if err != nil {
+		return err
+	}
+	defer socket.Close()
+	return d.procs.start(d.program, socket)
+}
+
+func (d *inetd) close() error {
+	err := d.listener.Close()
+	d.wait.Wait()
+	if errors.Is(d.err, os.ErrClosed) {
+		d.err = nil // the group was closed first
+	}
+	return errors.Join(err, d.err)
+}

@@ -1,0 +1,89 @@
+//go:build interop
+
+package interop
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+)
+
+// group is a process group with a leash: a shell that leads the group, reads a
+// pipe of which this process holds the other end, and kills the whole group at
+// its end. So no server outlives the tests, however they end.
+type group struct {
+	leash  *exec.Cmd
+	pull   io.Closer     // closing it pulls the leash
+	log    *os.File      // standard output and error of every process
+	exited chan struct{} // closed when the first process has ended
+
+	mu   sync.Mutex // held while the group grows or closes
+	pids []int
+	done bool
+	wait sync.WaitGroup // the processes not reaped yet
+	once sync.Once      // for exited
+}
+
+func newGroup(logPath string) (*group, error) {
+	log, err := os.Create(logPath)
+	if err != nil {
+		return nil, err
+	}
+	g := &group{log: log, exited: make(chan struct{})}
+	g.leash = exec.Command("/bin/sh", "-c", "read line; kill -KILL 0")
+	g.leash.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if g.pull, err = g.leash.StdinPipe(); err == nil {
+		err = g.leash.Start()
+	}
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return g, nil
+}
+
+// start runs p in the group, with socket as its standard input and output
+// where it is not nil. The caller keeps socket and closes it.
+func (g *group) start(p program, socket *os.File) error {
+	cmd := exec.Command(p.argv[0], p.argv[1:]...)
+	cmd.Env, cmd.Dir = p.env, "/"
+	cmd.Stdout, cmd.Stderr = g.log, g.log
+	if socket != nil {
+		cmd.Stdin, cmd.Stdout = socket, socket
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: g.leash.Process.Pid}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.done {
+		return os.ErrClosed
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	g.pids = append(g.pids, cmd.Process.Pid)
+	g.wait.Go(func() { g.reap(cmd) })
+	return nil
+}
+
+func (g *group) reap(cmd *exec.Cmd) {
+	cmd.Wait() // the servers are killed: their status says nothing
+	g.once.Do(func() { close(g.exited) })
+}
+
+// close kills the group and what its servers put into groups of their own, and
+// waits for all that is ours to wait for.
+func (g *group) close() error {
+	g.mu.Lock()
+	g.done = true
+	strays := descendants(g.pids)
+	g.mu.Unlock()
+	g.pull.Close()
+	g.leash.Wait()
+	g.wait.Wait()
+	for _, pid := range strays {
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+	return g.log.Close()
+}

@@ -1,0 +1,61 @@
+//go:build interop
+
+package interop
+
+import (
+	"fmt"
+	"os/exec"
+)
+
+// configurePureFTPd: the named user is a virtual one, in a puredb; anonymous
+// users need an account named ftp, which is ours.
+func configurePureFTPd(st *site) (program, error) {
+	accounts, err := st.accounts()
+	if err != nil {
+		return program{}, err
+	}
+	env, err := environment(accounts...)
+	if err != nil {
+		return program{}, err
+	}
+	db, err := st.pureDB(env)
+	if err != nil {
+		return program{}, err
+	}
+	binary, err := installed("usr/sbin/pure-ftpd")
+	return program{argv: append([]string{binary}, st.pureFlags(db)...), env: env}, err
+}
+
+func (st *site) pureFlags(db string) []string {
+	flags := []string{
+		"-4", "-S", fmt.Sprintf("%s,%d", st.host, st.port),
+		"-l", "puredb:" + db,
+		"-A",                            // shut everybody into the home directory
+		"-H",                            // ask no DNS
+		"-u", "1", "-g", st.path("pid"), // user ids from 1 up may log in
+	}
+	if st.cert != "" {
+		flags = append(flags, "-2", st.cert, "-Y", "3") // TLS for logins and data, or nothing
+	}
+	return flags
+}
+
+// pureDB writes the virtual user's line and has it made into a database.
+func (st *site) pureDB(env []string) (db string, err error) {
+	line := fmt.Sprintf("%s:%s:%d:%d::%s/./::::::::::::", UserName, userHash, nobody, nobody, st.tree.Home)
+	users, err := st.write("pureftpd.passwd", lines(line))
+	if err != nil {
+		return "", err
+	}
+	binary, err := installed("usr/bin/pure-pw")
+	if err != nil {
+		return "", err
+	}
+	db = st.path("pureftpd.pdb")
+	mkdb := exec.Command(binary, "mkdb", db, "-f", users)
+	mkdb.Env = env
+	if out, err := mkdb.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%v: %w: %s", mkdb.Args, err, out)
+	}
+	return db, nil
+}

@@ -1,0 +1,64 @@
+//go:build interop
+
+package interop
+
+import (
+	"crypto/x509"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// site is everything that the configuration of one server is made from.
+type site struct {
+	dir   string // the server's own directory
+	tree  *Tree
+	host  string
+	port  int
+	cert  string         // PEM file with chain and key; "" without TLS
+	roots *x509.CertPool // nil without TLS
+}
+
+// program is a command line, ready to run.
+type program struct {
+	argv []string
+	env  []string // the whole environment: nothing is inherited
+}
+
+func newSite(tree *Tree, o Options) (*site, error) {
+	dir, err := publicTempDir("ftpfetch-interop-server-")
+	if err != nil {
+		return nil, err
+	}
+	st := &site{dir: dir, tree: tree, host: "127.0.0.1"}
+	if st.port, err = freePort(st.host); err == nil && o.TLS {
+		err = st.writeCertificate()
+	}
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, err
+	}
+	return st, nil
+}
+
+func (st *site) addr() string { return fmt.Sprintf("%s:%d", st.host, st.port) }
+
+func (st *site) path(name string) string { return filepath.Join(st.dir, name) }
+
+// write makes a file that only the server's privileged process can read (some
+// servers refuse configuration that others could have changed) and returns its
+// path.
+func (st *site) write(name, text string) (string, error) {
+	path := st.path(name)
+	return path, os.WriteFile(path, []byte(text), 0o600)
+}
+
+// publicTempDir makes a temporary directory that the servers' unprivileged
+// users can enter, unlike those of testing.T.TempDir.
+func publicTempDir(prefix string) (string, error) {
+	dir, err := os.MkdirTemp("", prefix)
+	if err != nil {
+		return "", err
+	}
+	return dir, os.Chmod(dir, 0o755)
+}

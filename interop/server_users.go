@@ -1,0 +1,78 @@
+//go:build interop
+
+package interop
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The named user. The password has what a URL must encode.
+const (
+	UserName     = "reader"
+	UserPassword = "open sesame:/@%"
+)
+
+// userHash is UserPassword as crypt(3) writes it (SHA-512, salt "interop").
+const userHash = "$6$interop$DXUpyq2Spg4PQeOerv.8hYhmTELaTUGwjmbM6ExOmKRDwtlebS4wUaOFkLrtOwOOOOtx50pHQfrQEYuoINQ/4."
+
+// nobody is the user and group that the servers run as after a login: every
+// Debian has it, and it owns nothing.
+const nobody = 65534
+
+// passwd is an /etc/passwd of our own: anonymous logins go to the account ftp.
+func (st *site) passwd() string {
+	line := func(name, hash, home string) string {
+		return fmt.Sprintf("%s:%s:%d:%d:%s:%s:/bin/sh", name, hash, nobody, nobody, name, home)
+	}
+	return lines(
+		"root:*:0:0:root:/nonexistent:/bin/sh",
+		line("nobody", "*", "/nonexistent"),
+		line("ftp", "*", st.tree.Public),
+		line(UserName, userHash, st.tree.Home),
+	)
+}
+
+func (st *site) groups() string {
+	return lines("root:*:0:", fmt.Sprintf("nogroup:*:%d:", nobody))
+}
+
+// accounts shows a server our accounts in place of the machine's, for those
+// that know no other kind: nss_wrapper answers getpwnam(3) and its like.
+func (st *site) accounts() ([]string, error) {
+	wrapper, err := installed("usr/lib/*-linux-gnu/libnss_wrapper.so")
+	if err != nil {
+		return nil, err
+	}
+	passwd, err := st.write("passwd", st.passwd())
+	if err != nil {
+		return nil, err
+	}
+	group, err := st.write("group", st.groups())
+	return []string{
+		"LD_PRELOAD=" + wrapper,
+		"NSS_WRAPPER_PASSWD=" + passwd,
+		"NSS_WRAPPER_GROUP=" + group,
+	}, err
+}
+
+// UserURL returns the ftp URL of an url-path (which starts with "/") for the
+// named user with the given password.
+func (s *Server) UserURL(password, path string) string {
+	return "ftp://" + UserName + ":" + Escape(password) + "@" + s.Addr + path
+}
+
+// Escape percent-encodes every octet that RFC 1738, section 2.2 does not call
+// safe in any place.
+func Escape(octets string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+	var b strings.Builder
+	for _, c := range []byte(octets) {
+		if strings.IndexByte(plain, c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,54 @@
+//go:build interop
+
+package interop
+
+import "fmt"
+
+// configureVsftpd: anonymous users and the named one (a local user in vsftpd's
+// terms, checked by PAM against our accounts), each shut into its directory.
+func configureVsftpd(st *site) (program, error) {
+	accounts, err := st.accounts()
+	if err != nil {
+		return program{}, err
+	}
+	env, err := environment(accounts...)
+	if err != nil {
+		return program{}, err
+	}
+	conf, err := st.write("vsftpd.conf", st.vsftpdConf())
+	if err != nil {
+		return program{}, err
+	}
+	binary, err := installed("usr/sbin/vsftpd")
+	return program{argv: []string{binary, conf}, env: env}, err
+}
+
+func (st *site) vsftpdConf() string {
+	conf := lines(
+		"listen=YES", "background=NO",
+		"listen_address="+st.host, fmt.Sprintf("listen_port=%d", st.port),
+		"anonymous_enable=YES", "ftp_username=ftp",
+		"local_enable=YES", "chroot_local_user=YES",
+		// The service "other" is part of every Debian; one for vsftpd is not.
+		"pam_service_name=other", "session_support=NO",
+		"secure_chroot_dir="+st.path("."),
+		"xferlog_enable=NO", "max_per_ip=0",
+		// A container may not be allowed to make what these are made of.
+		"isolate=NO", "isolate_network=NO", "seccomp_sandbox=NO",
+		// A wrong password need not be slow here (PAM still adds two seconds).
+		"delay_failed_login=0",
+	)
+	if st.cert != "" {
+		conf += st.vsftpdTLS()
+	}
+	return conf
+}
+
+func (st *site) vsftpdTLS() string {
+	return lines(
+		"ssl_enable=YES", "rsa_cert_file="+st.cert, "rsa_private_key_file="+st.cert,
+		"allow_anon_ssl=YES", "force_anon_logins_ssl=YES", "force_anon_data_ssl=YES",
+		"force_local_logins_ssl=YES", "force_local_data_ssl=YES",
+		"require_ssl_reuse=YES", "ssl_ciphers=HIGH",
+	)
+}

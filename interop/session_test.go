@@ -1,0 +1,74 @@
+//go:build interop
+
+package interop
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
+)
+
+// transfers is how many files one session retrieves in a row: some servers get
+// tired of a TLS session after a few.
+const transfers = 8
+
+// inSession retrieves one url-path after the other on one session.
+func inSession(ctx context.Context, t *testing.T, c *ftpexec.Client, base string, paths []string) {
+	t.Helper()
+	session := c.Session()
+	defer session.Close()
+	for _, path := range paths {
+		u, err := urlparse.Parse(base + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := session.OpenURL(ctx, u)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		got, err := readAll(r)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		wantFile(t, strings.Trim(path, "/"), got)
+	}
+}
+
+// sessionPaths go down, stay, go up and aside, so that the working directory of
+// one file is in the way of the next.
+func sessionPaths() []string {
+	paths := []string{
+		"/pub/text.txt", "/pub/none.bin", "/pub/a/b/c/file.txt", "/pub/text.txt",
+		"/pub/odd/-dash", "/pub/a/b/c/file.txt",
+	}
+	for len(paths) < transfers {
+		paths = append(paths, "/pub/big.bin")
+	}
+	return paths
+}
+
+func TestSession(t *testing.T) {
+	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
+		connections := countConnections(c)
+		inSession(testContext(t), t, c, s.URL(""), sessionPaths())
+		if *connections != 1 {
+			t.Errorf("%d logins for %d files of one server, want 1", *connections, transfers)
+		}
+	})
+}
+
+// countConnections counts the USER commands that c sends. A session is one
+// goroutine's, and so is the count.
+func countConnections(c *ftpexec.Client) *int {
+	n, trace := new(int), c.Trace
+	c.Trace = func(e ftpexec.Event) {
+		if e.Kind == ftpexec.EventCommand && strings.HasPrefix(e.Text, "USER ") {
+			*n++
+		}
+		trace(e)
+	}
+	return n
+}

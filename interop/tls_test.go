@@ -1,0 +1,60 @@
+//go:build interop
+
+package interop
+
+import (
+	"crypto/tls"
+	"errors"
+	"testing"
+
+	"example.com/ftpfetch/ftpexec"
+)
+
+// versions are the TLS versions that a client may be held to.
+var versions = map[string]uint16{"TLS 1.2": tls.VersionTLS12, "TLS 1.3": tls.VersionTLS13}
+
+// vsftpd and proftpd refuse a data connection that does not resume the control
+// connection's TLS session, and they do so after the 150 reply: the client sees
+// an empty file that ends well, and a bad final reply.
+func TestTLS(t *testing.T) {
+	forEachTLSServer(t, func(t *testing.T, s *Server) {
+		for name, version := range versions {
+			t.Run(name, func(t *testing.T) {
+				bothWays(t, s, func(t *testing.T, s *Server, c *ftpexec.Client) {
+					c.TLSConfig = &tls.Config{RootCAs: s.RootCAs, MinVersion: version, MaxVersion: version}
+					inSession(testContext(t), t, c, "ftpes://"+s.Addr, sessionPaths())
+				})
+			})
+		}
+	})
+}
+
+func TestTLSLogin(t *testing.T) {
+	forEachTLSServer(t, func(t *testing.T, s *Server) {
+		bothWays(t, s, func(t *testing.T, s *Server, c *ftpexec.Client) {
+			c.TLSConfig = &tls.Config{RootCAs: s.RootCAs}
+			url := "ftpes://" + UserName + ":" + Escape(UserPassword) + "@" + s.Addr + "/" + homeFile
+			wantNote(t, c, url)
+		})
+	})
+}
+
+// Without the throwaway authority the certificate is not to be trusted.
+func TestTLSUntrusted(t *testing.T) {
+	forEachTLSServer(t, func(t *testing.T, s *Server) {
+		_, _, err := fetch(testContext(t), newClient(t), "ftpes://"+s.Addr+"/pub/text.txt")
+		if !errors.Is(err, ftpexec.ErrCertificate) {
+			t.Errorf("got %v, want %v", err, ftpexec.ErrCertificate)
+		}
+	})
+}
+
+// Servers in clear have no TLS to offer.
+func TestTLSUnavailable(t *testing.T) {
+	forEachServer(t, func(t *testing.T, s *Server) {
+		_, _, err := fetch(testContext(t), newClient(t), "ftpes://"+s.Addr+"/pub/text.txt")
+		if !errors.Is(err, ftpexec.ErrTLSUnavailable) {
+			t.Errorf("got %v, want %v", err, ftpexec.ErrTLSUnavailable)
+		}
+	})
+}
