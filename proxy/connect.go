@@ -1,0 +1,135 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+)
+
+// maxHeader is the most octets that a proxy's answer may have before the connection begins.
+const maxHeader = 16 << 10
+
+// maxInterim is how many 1xx answers may come before the one that counts.
+const maxInterim = 8
+
+// dialHTTP asks an HTTP proxy for a connection.
+func (p *Proxy) dialHTTP(ctx context.Context, forward DialFunc, network, address string) (net.Conn, error) {
+	conn, err := p.reach(ctx, forward, network)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	tunnel, err := p.tunnel(ctx, conn, address)
+	if !stop() {
+		err = ctx.Err()
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return tunnel, nil
+}
+
+// tunnel makes conn the connection to address.
+func (p *Proxy) tunnel(ctx context.Context, conn net.Conn, address string) (net.Conn, error) {
+	if p.scheme == "https" {
+		secure := tls.Client(conn, p.tlsConfig())
+		if err := secure.HandshakeContext(ctx); err != nil {
+			return nil, p.refused("TLS handshake failed: " + err.Error())
+		}
+		conn = secure
+	}
+	if _, err := io.WriteString(conn, p.request(address)); err != nil {
+		return nil, p.refused("request not taken: " + innermost(err))
+	}
+	status, err := finalStatus(conn)
+	switch {
+	case errors.Is(err, errAnswer):
+		return nil, p.refused(err.Error())
+	case err != nil:
+		return nil, p.refused("no answer: " + innermost(err))
+	case status == 407 && p.login:
+		return nil, p.refused("it refuses its user or password (HTTP status 407)")
+	case status == 407:
+		return nil, p.refused("it wants a user and password (HTTP status 407)")
+	case status/100 != 2:
+		return nil, p.refused(fmt.Sprintf("it refuses to connect to %s (HTTP status %d)", address, status))
+	}
+	return conn, nil
+}
+
+func (p *Proxy) tlsConfig() *tls.Config {
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
+	if p.TLSConfig != nil {
+		cfg = p.TLSConfig.Clone()
+	}
+	cfg.ServerName = p.host
+	return cfg
+}
+
+// request is RFC 9110 section 9.3.6, with the Basic authentication of RFC 7617.
+func (p *Proxy) request(address string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n", address, address)
+	if p.login {
+		login := base64.StdEncoding.EncodeToString([]byte(p.user + ":" + p.password))
+		fmt.Fprintf(&b, "Proxy-Authorization: Basic %s\r\n", login)
+	}
+	b.WriteString("\r\n")
+	return b.String()
+}
+
+var errAnswer = errors.New("its answer is no HTTP")
+
+// finalStatus reads answers up to the first that is not interim, and nothing behind it: the server behind the
+// proxy may have spoken already.
+func finalStatus(r io.Reader) (int, error) {
+	for range maxInterim {
+		header, err := readHeader(r)
+		if err != nil {
+			return 0, err
+		}
+		if status, err := parseStatus(header); err != nil || status/100 != 1 {
+			return status, err
+		}
+	}
+	return 0, fmt.Errorf("%w but delays", errAnswer)
+}
+
+// readHeader reads up to the empty line, octet by octet: what comes behind it belongs to the connection.
+func readHeader(r io.Reader) (string, error) {
+	var b strings.Builder
+	one := make([]byte, 1)
+	for b.Len() < maxHeader {
+		if _, err := io.ReadFull(r, one); err != nil {
+			return "", err
+		}
+		b.WriteByte(one[0])
+		if one[0] == '\n' && headerEnds(b.String()) {
+			return b.String(), nil
+		}
+	}
+	return "", fmt.Errorf("%w: its header is too long", errAnswer)
+}
+
+func headerEnds(s string) bool {
+	return strings.HasSuffix(s, "\n\r\n") || strings.HasSuffix(s, "\n\n")
+}
+
+// parseStatus reads "HTTP/1.1 200 text" (RFC 9112 section 4). The text is never shown.
+func parseStatus(header string) (int, error) {
+	line, _, _ := strings.Cut(header, "\n")
+	version, rest, _ := strings.Cut(strings.TrimRight(line, "\r"), " ")
+	code, _, _ := strings.Cut(rest, " ")
+	status, err := strconv.ParseUint(code, 10, 16)
+	if !strings.HasPrefix(version, "HTTP/1.") || err != nil || len(code) != 3 || status < 100 {
+		return 0, errAnswer
+	}
+	return int(status), nil
+}
