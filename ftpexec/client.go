@@ -59,8 +59,15 @@ type Client struct {
 	// TLSConfig is for ftps and ftpes URLs; nil means the system's certificate authorities and TLS 1.2 or
 	// later. ServerName and ClientSessionCache are set for each session.
 	TLSConfig *tls.Config
+	// TryTLS asks the servers of ftp URLs for TLS (AUTH TLS), and goes on in clear where the answer is a
+	// refusal (5yz). That keeps out who listens, not who can change what the server says: ftpes URLs do.
+	TryTLS bool
 	// Dial opens TCP connections, data connections too; nil means a net.Dialer with keep-alive.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Proxy chooses, for the address (host:port) of a control connection, what takes the place of Dial; nil
+	// for Dial itself. What it returns goes through a proxy, which resolves the names of hosts: data
+	// connections are dialled there under the URL's host too. Its errors are kept in an [Error]'s chain.
+	Proxy func(address string) func(ctx context.Context, network, address string) (net.Conn, error)
 
 	mu    sync.Mutex
 	hosts map[string]habits
@@ -170,9 +177,10 @@ func (c *Client) config(p *Plan, u *urlparse.URL, h habits) wire.Config {
 	cfg := wire.Config{
 		Host:           p.Host,
 		Address:        u.Address(),
-		Dial:           c.dial(),
+		Dial:           c.dial(c.Dial),
 		ImplicitTLS:    p.TLS == TLSImplicit,
-		ExplicitTLS:    p.TLS == TLSExplicit,
+		ExplicitTLS:    p.TLS == TLSExplicit || c.tries(p),
+		TryTLS:         c.tries(p),
 		ConnectTimeout: or(c.ConnectTimeout, DefaultConnectTimeout),
 		ReplyTimeout:   or(c.ReplyTimeout, DefaultReplyTimeout),
 		StallTimeout:   or(c.StallTimeout, DefaultStallTimeout),
@@ -182,7 +190,12 @@ func (c *Client) config(p *Plan, u *urlparse.URL, h habits) wire.Config {
 		Password:       c.password(p, u),
 		Account:        c.account(u),
 	}
-	if p.TLS != TLSOff {
+	if c.Proxy != nil {
+		if dial := c.Proxy(u.Address()); dial != nil {
+			cfg.Dial, cfg.Proxied = c.dial(dial), true
+		}
+	}
+	if p.TLS != TLSOff || cfg.TryTLS {
 		cfg.TLSConfig = c.tlsConfig(p.Host)
 	}
 	if c.Active {
@@ -193,6 +206,9 @@ func (c *Client) config(p *Plan, u *urlparse.URL, h habits) wire.Config {
 	}
 	return cfg
 }
+
+// tries reports whether TLS is asked for that the plan can do without.
+func (c *Client) tries(p *Plan) bool { return c.TryTLS && p.TLS == TLSOff }
 
 // password gives the argument of PASS when it is about to be sent, and not before.
 func (c *Client) password(p *Plan, u *urlparse.URL) func(context.Context) (string, error) {
@@ -231,9 +247,8 @@ func (c *Client) tlsConfig(host string) *tls.Config {
 	return cfg
 }
 
-// dial returns the function that opens TCP connections, on the network and from the address wanted.
-func (c *Client) dial() func(ctx context.Context, network, address string) (net.Conn, error) {
-	d := c.Dial
+// dial returns the function that opens TCP connections on the network wanted: d, or one from the address wanted.
+func (c *Client) dial(d func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
 	if d == nil {
 		dialer := &net.Dialer{}
 		if c.LocalAddr.IsValid() {

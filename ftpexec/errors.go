@@ -143,6 +143,7 @@ func meaning(err error) error {
 func withCause(sentinel, err error) error {
 	var op *net.OpError
 	var reply *wire.ReplyError
+	var data *wire.DataDialError
 	switch {
 	case errors.As(err, &reply):
 		return sentinel
@@ -150,6 +151,8 @@ func withCause(sentinel, err error) error {
 		return fmt.Errorf("%w: %s", sentinel, op.Err)
 	case errors.Is(err, wire.ErrTimeout):
 		return fmt.Errorf("%w: %s", sentinel, afterColon(err.Error()))
+	case errors.As(err, &data):
+		return fmt.Errorf("%w: %w", sentinel, data.Err)
 	}
 	return sentinel
 }

@@ -49,7 +49,7 @@ func (s *Session) flights(fresh bool, way []string, h habits) [][]string {
 
 // loginFlights ends with what may still have company.
 func (s *Session) loginFlights(b *flightPlan) {
-	if s.plan.TLS != TLSOff {
+	if s.plan.TLS != TLSOff || s.client.TryTLS { // taken back where the server has no TLS
 		b.add("PBSZ 0")
 		b.add("PROT P")
 	}

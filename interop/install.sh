@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fetches the FTP servers that the interop tests run, on Debian 12.
+# Fetches the FTP servers and proxies that the interop tests run, on Debian 12.
 #
 # Their packages conflict with each other and would start services, so they are
 # not installed: they are downloaded and unpacked side by side into
@@ -13,7 +13,7 @@ root=$dir/root
 stamp=$dir/unpacked
 
 servers=(vsftpd proftpd-core proftpd-mod-crypto pure-ftpd pure-ftpd-common
-	inetutils-ftpd python3-pyftpdlib)
+	inetutils-ftpd python3-pyftpdlib microsocks tinyproxy-bin)
 # What the servers link against and a bare system lacks, and libnss-wrapper,
 # which shows a server other accounts than the machine's.
 libraries=(libnss-wrapper libhiredis0.14 libmemcached11 libmemcachedutil2
@@ -23,7 +23,8 @@ libraries=(libnss-wrapper libhiredis0.14 libmemcached11 libmemcachedutil2
 system=(libc6 libssl3 libpam0g libpam-modules libpam-runtime libcrypt1 libacl1
 	libstdc++6 libgssapi-krb5-2)
 programs=(usr/sbin/vsftpd usr/sbin/proftpd usr/lib/proftpd/mod_tls.so
-	usr/sbin/pure-ftpd usr/bin/pure-pw usr/sbin/ftpd)
+	usr/sbin/pure-ftpd usr/bin/pure-pw usr/sbin/ftpd
+	usr/bin/microsocks usr/bin/tinyproxy)
 
 as_root() {
 	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi

@@ -5,6 +5,8 @@ package interop
 import (
 	"crypto/tls"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
@@ -23,8 +25,48 @@ func TestTLS(t *testing.T) {
 				bothWays(t, s, func(t *testing.T, s *Server, c *ftpexec.Client) {
 					c.TLSConfig = &tls.Config{RootCAs: s.RootCAs, MinVersion: version, MaxVersion: version}
 					inSession(testContext(t), t, c, "ftpes://"+s.Addr, sessionPaths())
+					listUnderTLS(t, c, "ftpes://"+s.Addr)
 				})
 			})
+		}
+	})
+}
+
+// listUnderTLS lists directories, by a change into one and by its name.
+func listUnderTLS(t *testing.T, c *ftpexec.Client, base string) {
+	t.Helper()
+	for _, path := range []string{"/pub/a/b/", "/pub/a/b;type=d"} {
+		if got, err := list(testContext(t), c, base+path); err != nil || !slices.Equal(got, []string{"c"}) {
+			t.Errorf("%s: got %q, %v, want c alone", path, got, err)
+		}
+	}
+}
+
+// Where there is TLS to be had, trying it is the same as asking for it.
+func TestTryTLS(t *testing.T) {
+	forEachTLSServer(t, func(t *testing.T, s *Server) {
+		bothWays(t, s, func(t *testing.T, s *Server, c *ftpexec.Client) {
+			c.TryTLS, c.TLSConfig = true, &tls.Config{RootCAs: s.RootCAs}
+			inSession(testContext(t), t, c, s.URL(""), sessionPaths())
+			listUnderTLS(t, c, s.URL(""))
+		})
+	})
+}
+
+// Where there is none, the session goes on in clear on the same connection,
+// in whatever words AUTH is refused.
+func TestTryTLSInClear(t *testing.T) {
+	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
+		c.TryTLS = true
+		connections, inClear := countConnections(c), false
+		trace := c.Trace
+		c.Trace = func(e ftpexec.Event) {
+			inClear = inClear || e.Kind == ftpexec.EventNote && strings.Contains(e.Text, "in clear")
+			trace(e)
+		}
+		inSession(testContext(t), t, c, s.URL(""), sessionPaths())
+		if *connections != 1 || !inClear {
+			t.Errorf("%d logins, want 1; told that it is in clear: %v", *connections, inClear)
 		}
 	})
 }

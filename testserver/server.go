@@ -26,10 +26,11 @@ type Server struct {
 	recorder
 	address
 
-	opts   Options
-	fs     afero.Fs
-	accept *acceptor
-	roots  *x509.CertPool
+	opts    Options
+	fs      afero.Fs
+	accept  *acceptor
+	roots   *x509.CertPool
+	rootPEM []byte
 
 	controlTLS, dataTLS *tls.Config // nil without TLS
 
@@ -114,7 +115,7 @@ func (s *Server) prepare() error {
 	if err != nil {
 		return err
 	}
-	s.roots = id.roots
+	s.roots, s.rootPEM = id.roots, id.rootPEM()
 	s.controlTLS, s.dataTLS, err = id.configs(&s.opts)
 	return err
 }

@@ -20,10 +20,12 @@ type Config struct {
 	Host    string // name or address to resolve, and the name that a certificate must bear
 	Address string // host:port of the control connection
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	Proxied bool                                                          // Dial goes through a proxy, whose address the connections bear; Host leads to the server
 	Listen  func(ctx context.Context, local net.IP) (net.Listener, error) // for active mode; nil means passive mode
 
 	ImplicitTLS bool        // TLS from the first octet
 	ExplicitTLS bool        // AUTH TLS (RFC 4217)
+	TryTLS      bool        // with ExplicitTLS: go on in clear where the server refuses AUTH by 5yz
 	TLSConfig   *tls.Config // a private copy, with ServerName and a session cache of its own; nil without TLS
 
 	ConnectTimeout time.Duration // for a TCP connection
@@ -39,6 +41,17 @@ type Config struct {
 	Account  func(ctx context.Context) (string, error) // asked after 332
 	Trace    func(Event)                               // nil: no trace
 }
+
+// DataDialError is an [ErrDataDial] with its cause.
+type DataDialError struct{ Err error }
+
+func (e *DataDialError) Error() string { return ErrDataDial.Error() + ": " + e.Err.Error() }
+
+// Is makes e an [ErrDataDial].
+func (e *DataDialError) Is(target error) bool { return target == ErrDataDial }
+
+// Unwrap returns the cause.
+func (e *DataDialError) Unwrap() error { return e.Err }
 
 // EventKind says what an [Event] tells.
 type EventKind int

@@ -267,8 +267,14 @@ func (c *Control) SetReadDeadline(time.Time) error { return nil }
 // SetWriteDeadline does nothing.
 func (c *Control) SetWriteDeadline(time.Time) error { return nil }
 
-// IPv4 reports whether the control connection is over IPv4, as PASV needs.
-func (c *Control) IPv4() bool { return c.conn != nil && tcpAddr(c.conn.RemoteAddr()).IP.To4() != nil }
+// IPv4 reports whether the control connection is over IPv4, as PASV needs. Behind a proxy only an IPv6
+// address as the host tells that it is not.
+func (c *Control) IPv4() bool {
+	if c.cfg.Proxied {
+		return !strings.Contains(c.cfg.Host, ":")
+	}
+	return c.conn != nil && tcpAddr(c.conn.RemoteAddr()).IP.To4() != nil
+}
 
 func tcpAddr(a net.Addr) *net.TCPAddr {
 	if t, ok := a.(*net.TCPAddr); ok {

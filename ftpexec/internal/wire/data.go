@@ -45,7 +45,7 @@ func openData(ctx context.Context, cfg *Config, open func(context.Context) (net.
 		defer cancel()
 		conn, err := open(ctx)
 		if err != nil {
-			d.err = fmt.Errorf("%w: %w", ErrDataDial, err)
+			d.err = &DataDialError{err}
 			failed(d.err)
 		} else {
 			d.secure(conn)
@@ -95,11 +95,11 @@ func (d *Data) Read(p []byte) (int, error) {
 // failed gives a read error its meaning and ends the session. Where the server has said already that the
 // listing is complete, there is just no more of it: it may not have opened a connection for no names.
 func (d *Data) failed(err error) error {
-	if d.finished && d.listing && !errors.Is(err, ErrListing) {
+	err = d.Reason(err)
+	if d.finished && d.listing && !errors.Is(err, ErrListing) && !errors.Is(err, ErrTLSHandshake) {
 		d.ended = true
 		return io.EOF
 	}
-	err = d.Reason(err)
 	d.fatal(err)
 	return err
 }
@@ -120,12 +120,27 @@ func (d *Data) Extend() error { return d.ExtendBy(d.Patience()) }
 // ExtendBy gives the next octet t.
 func (d *Data) ExtendBy(t time.Duration) error { return d.Conn.SetReadDeadline(time.Now().Add(t)) }
 
-// Reason gives a read error its meaning: [ErrTimeout] for a deadline.
+// Reason gives a read error its meaning: [ErrTimeout] for a deadline, [ErrTLSHandshake] for a failed handshake.
 func (d *Data) Reason(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("%w: no data for %v", ErrTimeout, d.Patience())
 	}
+	if d.handshaking() && !transport(err) {
+		return fmt.Errorf("%w: %w", ErrTLSHandshake, err)
+	}
 	return err
+}
+
+// handshaking reports TLS that is not established yet.
+func (d *Data) handshaking() bool {
+	secure, ok := d.Conn.(*tls.Conn)
+	return ok && !secure.ConnectionState().HandshakeComplete
+}
+
+// transport reports an error of the connection under TLS; an alert of the other side is none.
+func transport(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op != "remote error"
 }
 
 // Patience is the stall timeout: how long there may be no octet.

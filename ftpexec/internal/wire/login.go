@@ -3,6 +3,8 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"net"
+	"slices"
 	"strings"
 )
 
@@ -12,7 +14,7 @@ func (c *Control) connect() error {
 	if err != nil {
 		return err
 	}
-	c.trace(EventNote, "connected to "+conn.RemoteAddr().String())
+	c.trace(EventNote, c.connected(conn))
 	if c.cfg.ImplicitTLS {
 		if conn, err = c.handshake(conn); err != nil {
 			return err
@@ -25,6 +27,13 @@ func (c *Control) connect() error {
 		return err
 	}
 	return c.authTLS()
+}
+
+func (c *Control) connected(conn net.Conn) string {
+	if c.cfg.Proxied {
+		return "connected to " + c.cfg.Address + " through the proxy at " + conn.RemoteAddr().String()
+	}
+	return "connected to " + conn.RemoteAddr().String()
 }
 
 // maxDelays bounds how often a server may say "ready in nnn minutes" (RFC 959 section 5.4).
@@ -74,7 +83,10 @@ func (c *Control) authTLS() error {
 	if err != nil {
 		return err
 	}
-	if !r.ok() {
+	switch {
+	case r.first() == 5 && c.cfg.TryTLS:
+		return c.goOnInClear(r)
+	case !r.ok():
 		return fmt.Errorf("%w: %w", ErrTLSUnavailable, &ReplyError{r})
 	}
 	if c.br.Buffered() > 0 {
@@ -85,6 +97,18 @@ func (c *Control) authTLS() error {
 		return err
 	}
 	return c.adopt(secure)
+}
+
+// goOnInClear takes back what was planned for TLS, which was only to be tried: r has refused it.
+func (c *Control) goOnInClear(r Reply) error {
+	c.trace(EventNote, "no TLS to be had ("+oneLine(r.String())+"): going on in clear")
+	c.cfg.ExplicitTLS, c.cfg.TLSConfig = false, nil
+	for i, flight := range c.script {
+		c.script[i] = slices.DeleteFunc(slices.Clone(flight), func(line string) bool {
+			return line == "PBSZ 0" || line == "PROT P"
+		})
+	}
+	return nil
 }
 
 // exchange sends a command of our own and waits for its reply. Nothing else is out.

@@ -79,7 +79,7 @@ func (c *Control) dialData(address string) (net.Conn, error) {
 	}
 	open := c.accept
 	if c.listener == nil {
-		host, _, err := net.SplitHostPort(c.conn.RemoteAddr().String())
+		host, err := c.server()
 		if err != nil {
 			return nil, err
 		}
@@ -95,6 +95,16 @@ func (c *Control) dialData(address string) (net.Conn, error) {
 	c.data = openData(c.ctx, &c.cfg, open, c.dataFailed)
 	c.data.fatal = c.Abandon
 	return c.data, nil
+}
+
+// server is the host to dial for data: the address that the control connection has found, or, where only a
+// proxy knows that, the name that it was given.
+func (c *Control) server() (string, error) {
+	if c.cfg.Proxied {
+		return c.cfg.Host, nil
+	}
+	host, _, err := net.SplitHostPort(c.conn.RemoteAddr().String())
+	return host, err
 }
 
 // dataErrGrace is how long a reply may still come once the data connection has failed: a server that refuses

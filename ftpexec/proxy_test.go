@@ -1,0 +1,94 @@
+package ftpexec_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/proxy"
+	"example.com/ftpfetch/proxy/proxytest"
+	"example.com/ftpfetch/testserver"
+)
+
+type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// through has c go through p for every host.
+func through(t *testing.T, c *ftpexec.Client, p *proxytest.Proxy) {
+	t.Helper()
+	via, err := proxy.Parse(p.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Proxy = func(string) dialFunc { return via.Dialer(nil) }
+	c.Dial = func(context.Context, string, string) (net.Conn, error) {
+		t.Error("dialled past the proxy")
+		return nil, errors.New("no")
+	}
+}
+
+// TestProxy: both connections go to the URL's host by the name that only the proxy can resolve.
+func TestProxy(t *testing.T) {
+	proxies := map[string]func(testing.TB, *proxytest.Options) *proxytest.Proxy{"socks5": proxytest.NewSOCKS5, "http": proxytest.NewHTTP}
+	for name, start := range proxies {
+		for _, mode := range []testserver.TLSMode{testserver.TLSOff, testserver.TLSRequired} {
+			for _, noEPSV := range []bool{false, true} {
+				t.Run(name, func(t *testing.T) {
+					s := testserver.New(t, &testserver.Options{Tree: tree, TLS: mode, TLSRequireReuse: true})
+					p := start(t, &proxytest.Options{Hosts: map[string]string{"localhost": s.Host()}})
+					c := &ftpexec.Client{NoEPSV: noEPSV, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+					through(t, c, p)
+					u := parse(t, strings.Replace(s.URL("/a/f"), s.Host(), "localhost", 1))
+					if got, err := read(t.Context(), c, u); err != nil || got != "contents" {
+						t.Errorf("got %q, %v", got, err)
+					}
+					targets := p.Targets()
+					if len(targets) != 2 || targets[0] != u.Address() || !strings.HasPrefix(targets[1], "localhost:") {
+						t.Errorf("the proxy was asked for %q, want localhost twice", targets)
+					}
+					if got, want := slices.Contains(s.Commands(), "PASV"), noEPSV; got != want {
+						t.Errorf("PASV was sent: %v, want %v", got, want)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestProxyRefusesData: what a proxy says about the data connection is told.
+func TestProxyRefusesData(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: tree})
+	c := &ftpexec.Client{}
+	c.Proxy = func(address string) dialFunc {
+		return func(ctx context.Context, network, to string) (net.Conn, error) {
+			if to != address {
+				return nil, &proxy.Error{Proxy: "http://p:80", Reason: "not this port", Err: proxy.ErrRefused}
+			}
+			return new(net.Dialer).DialContext(ctx, network, to)
+		}
+	}
+	_, err := read(t.Context(), c, parse(t, s.URL("/a/f")))
+	if !errors.Is(err, proxy.ErrRefused) || !errors.Is(err, ftpexec.ErrConnect) || !strings.Contains(err.Error(), "not this port") {
+		t.Errorf("got %v, want the proxy's own error", err)
+	}
+}
+
+// TestProxyForSomeHosts: nil means no proxy.
+func TestProxyForSomeHosts(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: tree})
+	asked := ""
+	c := &ftpexec.Client{Proxy: func(address string) dialFunc {
+		asked = address
+		return nil
+	}}
+	if got, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if asked != s.Addr() {
+		t.Errorf("asked for %q, want %q", asked, s.Addr())
+	}
+}

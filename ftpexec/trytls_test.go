@@ -1,0 +1,134 @@
+package ftpexec_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+// TestTryTLS: TLS where there is some; where AUTH is refused, the same connection in clear.
+func TestTryTLS(t *testing.T) {
+	for _, sequential := range []bool{false, true} {
+		for _, mode := range []testserver.TLSMode{testserver.TLSOff, testserver.TLSOffered, testserver.TLSRequired} {
+			s := testserver.New(t, &testserver.Options{Tree: tree, TLS: mode, Users: map[string]string{"me": "secret"}})
+			c := &ftpexec.Client{TryTLS: true, NoPipelining: sequential, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+			session := c.Session()
+			u := parse(t, strings.Replace(s.URL("/a/f"), "ftpes://", "ftp://", 1))
+			u.User, u.Password = some("me"), some("secret")
+			for range 2 {
+				if got, err := read(t.Context(), session, u); err != nil || got != "contents" {
+					t.Errorf("mode %v: got %q, %v", mode, got, err)
+				}
+			}
+			session.Close()
+			commands := s.Commands()
+			if got, want := slices.Contains(commands, "PROT P"), mode != testserver.TLSOff; got != want || commands[0] != "AUTH TLS" {
+				t.Errorf("mode %v: the server received %q", mode, commands)
+			}
+			if s.Connections() != 1 {
+				t.Errorf("mode %v: %d connections, want 1", mode, s.Connections())
+			}
+		}
+	}
+}
+
+// TestTryTLSAnswers: every refusal that real servers give to AUTH; anything else than a refusal is no
+// licence to go on in clear.
+func TestTryTLSAnswers(t *testing.T) {
+	for _, refusal := range []string{
+		"500 AUTH not understood", "502 AUTH command not implemented.", "504 no", "534 no",
+		"530 Please login with USER and PASS.", "500-This\r\n500 scheme is not implemented",
+	} {
+		s := testserver.NewScript(t, testserver.Honest("contents").With("AUTH", testserver.Reply(refusal)))
+		var notes []string
+		c := &ftpexec.Client{TryTLS: true, Trace: func(e ftpexec.Event) {
+			if e.Kind == ftpexec.EventNote {
+				notes = append(notes, e.Text)
+			}
+		}}
+		if got, err := read(t.Context(), c, parse(t, s.URL("/f"))); err != nil || got != "contents" {
+			t.Errorf("%s: got %q, %v", refusal, got, err)
+		}
+		if !slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, "in clear") }) {
+			t.Errorf("%s: the notes %q do not say that it goes on in clear", refusal, notes)
+		}
+	}
+}
+
+func TestTryTLSFailures(t *testing.T) {
+	tests := []struct {
+		name string
+		auth []testserver.Action
+		want error
+	}{
+		{"handshake breaks", []testserver.Action{testserver.Reply("234 go on"), testserver.CloseConn()}, ftpexec.ErrTLSHandshake},
+		{"no TLS behind 234", []testserver.Action{testserver.Reply("234 go on"), testserver.Reply("220 hello")}, nil},
+		{"certificate", []testserver.Action{testserver.Reply("234 go on"), testserver.StartTLS()}, ftpexec.ErrCertificate},
+		{"injection", []testserver.Action{testserver.Reply("234 go on\r\n530 in clear, please")}, ftpexec.ErrProtocol},
+		{"for the moment", []testserver.Action{testserver.Reply("431 later")}, ftpexec.ErrTLSUnavailable},
+		{"intermediate", []testserver.Action{testserver.Reply("331 user?")}, ftpexec.ErrTLSUnavailable},
+		{"closed", []testserver.Action{testserver.CloseConn()}, ftpexec.ErrLost},
+		{"PROT", []testserver.Action{testserver.Reply("234 go on"), testserver.StartTLS()}, ftpexec.ErrTLSUnavailable},
+	}
+	for _, tt := range tests {
+		script := testserver.Honest("contents").With("AUTH", tt.auth...)
+		if tt.name == "PROT" {
+			script = script.With("PROT", testserver.Reply("536 no"))
+		}
+		s := testserver.NewScript(t, script)
+		c := &ftpexec.Client{TryTLS: true}
+		if tt.name == "PROT" {
+			c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}
+		}
+		u := parse(t, s.URL("/f"))
+		u.User, u.Password = some("me"), some("secret")
+		_, err := read(t.Context(), c, u)
+		if err == nil || tt.want != nil && !errors.Is(err, tt.want) {
+			t.Errorf("%s: got %v, want %v", tt.name, err, tt.want)
+		}
+		if slices.ContainsFunc(s.Commands(), func(l string) bool { return strings.HasPrefix(l, "PASS") }) {
+			t.Errorf("%s: the password was sent: %q", tt.name, s.Commands())
+		}
+	}
+}
+
+// TestTLSNames: the certificate must be for the URL's host, an address too.
+func TestTLSNames(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: tree, TLS: testserver.TLSRequired})
+	tests := []struct {
+		host string
+		want error
+	}{
+		{"127.0.0.1", nil}, {"localhost", nil}, {"localhost.", nil}, {"127.0.0.2", ftpexec.ErrCertificate}, {"ftp.example.org", ftpexec.ErrCertificate},
+	}
+	for _, tt := range tests {
+		c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs(), ServerName: "localhost"}, Dial: to(s.Addr())}
+		u := parse(t, s.URL("/a/f"))
+		u.Host = tt.host
+		if _, err := read(t.Context(), c, u); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
+			t.Errorf("%s: got %v, want %v", tt.host, err, tt.want)
+		}
+	}
+}
+
+// to dials the host of addr, whatever host is asked for.
+func to(addr string) dialFunc {
+	host, _, _ := net.SplitHostPort(addr)
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		return new(net.Dialer).DialContext(ctx, network, net.JoinHostPort(host, port))
+	}
+}
+
+func some(s string) urlparse.Text { return urlparse.Some(s) }

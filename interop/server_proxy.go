@@ -1,0 +1,178 @@
+//go:build interop
+
+package interop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// ProxyKind names one of the proxies.
+type ProxyKind string
+
+// The proxies: SOCKS5 (RFC 1928), and HTTP with CONNECT.
+const (
+	Microsocks ProxyKind = "microsocks"
+	Tinyproxy  ProxyKind = "tinyproxy"
+)
+
+// ProxyHost is a name for 127.0.0.1 that only the proxies know.
+const ProxyHost = "ftp.interop.test"
+
+// The login that both proxies ask for; tinyproxy takes no space or colon.
+const (
+	proxyUser     = "proxyuser"
+	proxyPassword = "proxy-secret"
+)
+
+// proxyFlavours say how each is configured and what scheme leads to it.
+var proxyFlavours = map[ProxyKind]struct {
+	scheme    string
+	configure func(*site) ([]string, error)
+}{
+	Microsocks: {"socks5", microsocksArgs},
+	Tinyproxy:  {"http", tinyproxyArgs},
+}
+
+// ProxyServer is a running proxy.
+type ProxyServer struct {
+	Addr string // "127.0.0.1:port"
+
+	scheme string
+	dir    string
+	procs  *group
+}
+
+// URL returns the proxy's URL with the login in it.
+func (p *ProxyServer) URL() string {
+	u := url.URL{Scheme: p.scheme, User: url.UserPassword(proxyUser, proxyPassword), Host: p.Addr}
+	return u.String()
+}
+
+// NewProxy starts a proxy on a free port and returns when it takes
+// connections. It ends with the test, and its log is shown where that failed.
+func NewProxy(tb testing.TB, kind ProxyKind) *ProxyServer {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), startTimeout)
+	defer cancel()
+	var errs []error
+	for range portAttempts {
+		p, err := startProxy(ctx, kind)
+		if err == nil {
+			tb.Cleanup(func() { p.end(tb) })
+			return p
+		}
+		errs = append(errs, err)
+	}
+	tb.Fatalf("interop: %s does not start: %v", kind, errors.Join(errs...))
+	return nil
+}
+
+func (p *ProxyServer) end(tb testing.TB) {
+	if tb.Failed() {
+		tb.Logf("log of the proxy:\n%s", p.log())
+	}
+	if err := p.close(); err != nil {
+		tb.Error(err)
+	}
+}
+
+func (p *ProxyServer) close() error {
+	var err error
+	if p.procs != nil {
+		err = p.procs.close()
+	}
+	return errors.Join(err, os.RemoveAll(p.dir))
+}
+
+func (p *ProxyServer) log() string {
+	text, err := os.ReadFile(filepath.Join(p.dir, "log"))
+	return fmt.Sprint(string(text), err)
+}
+
+func startProxy(ctx context.Context, kind ProxyKind) (p *ProxyServer, err error) {
+	st, err := newSite(nil, Options{})
+	if err != nil {
+		return nil, err
+	}
+	f := proxyFlavours[kind]
+	p = &ProxyServer{Addr: st.addr(), scheme: f.scheme, dir: st.dir}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, errors.New(p.log()), p.close())
+		}
+	}()
+	argv, err := f.configure(st)
+	if err != nil {
+		return nil, err
+	}
+	env, err := st.hosts()
+	if err != nil {
+		return nil, err
+	}
+	if p.procs, err = newGroup(filepath.Join(st.dir, "log")); err != nil {
+		return nil, err
+	}
+	if err := p.procs.start(program{argv: argv, env: env}, nil); err != nil {
+		return nil, err
+	}
+	return p, p.awaitPort(ctx)
+}
+
+// hosts shows a proxy a host that nobody else knows.
+func (st *site) hosts() ([]string, error) {
+	wrapper, err := installed("usr/lib/*-linux-gnu/libnss_wrapper.so")
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := st.write("hosts", st.host+" "+ProxyHost+"\n")
+	if err != nil {
+		return nil, err
+	}
+	return environment("LD_PRELOAD="+wrapper, "NSS_WRAPPER_HOSTS="+hosts)
+}
+
+func microsocksArgs(st *site) ([]string, error) {
+	binary, err := installed("usr/bin/microsocks")
+	return []string{binary, "-i", st.host, "-p", strconv.Itoa(st.port), "-u", proxyUser, "-P", proxyPassword}, err
+}
+
+func tinyproxyArgs(st *site) ([]string, error) {
+	binary, err := installed("usr/bin/tinyproxy")
+	if err != nil {
+		return nil, err
+	}
+	// Without a ConnectPort every port may be connected to.
+	conf, err := st.write("tinyproxy.conf", lines(
+		fmt.Sprintf("Port %d", st.port), "Listen "+st.host, "Timeout 60", "MaxClients 50",
+		fmt.Sprintf("BasicAuth %s %s", proxyUser, proxyPassword), "LogLevel Info",
+	))
+	return []string{binary, "-d", "-c", conf}, err
+}
+
+// awaitPort dials until the proxy accepts, ctx ends or the proxy exits.
+func (p *ProxyServer) awaitPort(ctx context.Context) error {
+	tick := time.NewTicker(readyInterval)
+	defer tick.Stop()
+	for {
+		c, err := new(net.Dialer).DialContext(ctx, "tcp", p.Addr)
+		if err == nil {
+			return c.Close()
+		}
+		select {
+		case <-tick.C:
+		case <-p.procs.exited:
+			return errors.New("the proxy ended before it listened")
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		}
+	}
+}
