@@ -263,3 +263,31 @@ func noAnswer(ctx context.Context, _, _ string) (net.Conn, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
+
+// TLS on the data connection starts with the RETR, not with the reply to it: that would cost a round trip.
+func TestDataTLSDoesNotWaitForTheReply(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("RETR",
+		testserver.SendData("contents"), // handshakes first
+		testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("226 y")))
+	u := parse(t, strings.Replace(s.URL("/a/f"), "ftp:", "ftpes:", 1))
+	c := within(ample)
+	c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}
+	if got, err := read(t.Context(), c, u); err != nil || got != "contents" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// A server may take its time before the 150: TLS is not bounded by the time for connecting.
+func TestDataTLSWaitsForASlowReply(t *testing.T) {
+	patient := make(chan struct{})
+	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", testserver.AcceptData(),
+		testserver.Call(func() { <-patient }), testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("226 y")))
+	c := within(ample)
+	c.ConnectTimeout = 2 * time.Second
+	c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}
+	time.AfterFunc(2*c.ConnectTimeout, func() { close(patient) })
+	u := parse(t, strings.Replace(s.URL("/a/f"), "ftp:", "ftpes:", 1))
+	if got, err := read(t.Context(), c, u); err != nil || got != "contents" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}

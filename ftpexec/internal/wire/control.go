@@ -53,6 +53,7 @@ type Control struct {
 	ended     *Reply // the final reply of the last transfer, once it has come
 	broken    error  // why the connection cannot go on
 	secrets   []string
+	dataTLS   *tls.Config // for data connections; nil in clear
 
 	listener net.Listener // active mode: where the server connects to next
 
@@ -329,10 +330,19 @@ func (c *Control) write(lines []string) error {
 		return err
 	}
 	_, err := c.conn.Write(b.Bytes())
+	if err == nil && c.data != nil && slices.ContainsFunc(lines, transfers) {
+		c.data.begun()
+	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("%w: command not taken for %v", ErrTimeout, c.cfg.ReplyTimeout)
 	}
 	return err
+}
+
+// transfers reports a command that moves data.
+func transfers(line string) bool {
+	verb, _, _ := strings.Cut(line, " ")
+	return slices.Contains([]string{"RETR", "NLST", "LIST", "MLSD"}, verb)
 }
 
 // handshake puts TLS on conn. The configuration is the session's own: one session cache a control
@@ -345,8 +355,19 @@ func (c *Control) handshake(conn net.Conn) (net.Conn, error) {
 		conn.Close()
 		return nil, fmt.Errorf("%w: %w", ErrTLSHandshake, err)
 	}
-	c.trace(EventNote, "TLS "+tls.VersionName(secure.ConnectionState().Version)+" established")
+	c.trace(EventNote, tls.VersionName(secure.ConnectionState().Version)+" established")
+	c.dataTLS = dataTLS(c.cfg.TLSConfig, secure.ConnectionState())
 	return secure, nil
+}
+
+// dataTLS is the configuration for data connections. In TLS 1.3 they offer the key exchange that the server
+// has agreed to already: to another one it might answer with a HelloRetryRequest, which is a round trip.
+func dataTLS(config *tls.Config, control tls.ConnectionState) *tls.Config {
+	config = config.Clone()
+	if control.Version == tls.VersionTLS13 && control.CurveID != 0 {
+		config.CurvePreferences = []tls.CurveID{control.CurveID}
+	}
+	return config
 }
 
 // known reports whether line was sent already, in this operation.

@@ -12,54 +12,85 @@ import (
 )
 
 // Data is a data connection that is being opened while its owner goes on: the RETR is under way during the
-// TCP handshake. The first Read waits for it; TLS starts with the first Read too, which is after the
-// server's 150 (servers that start TLS only then would lock up otherwise).
+// TCP handshake. TLS starts as soon as the RETR has left, and no earlier: there are servers that start it only
+// then, and lock up otherwise. The first Read waits for it all.
 //
 // Data belongs to one goroutine; Close may come from any.
 type Data struct {
 	net.Conn // nil until ready; its addresses are not asked for by the library
 	cancel   context.CancelFunc
-	ready    chan struct{} // closed when Conn and err are set
+	asked    chan struct{} // closed when the command of the transfer has left
+	ready    chan struct{} // closed when Conn, raw and err are set
 	err      error
+	raw      net.Conn // under TLS: what Conn stands on
 
 	stall time.Duration
-	secs  *tls.Config // nil: in clear
 
 	finished bool // the final reply has come already: there is nothing to wait long for
 	listing  bool // of a listing, of which left octets may come
 	left     int64
 	ended    bool        // the server has closed it
 	fatal    func(error) // called where reading fails: the session is over
-
-	raw net.Conn // under TLS: what Conn stands on
 }
 
 // graceAfterFinal bounds the wait for data when the server has said already that it sent all.
 const graceAfterFinal = 5 * time.Second
 
-// openData starts open in the background. failed is called, from another goroutine, where it fails.
-func openData(ctx context.Context, cfg *Config, open func(context.Context) (net.Conn, error), failed func(error)) *Data {
-	ctx, cancel := context.WithTimeout(ctx, cfg.ConnectTimeout)
-	d := &Data{cancel: cancel, ready: make(chan struct{}), stall: cfg.StallTimeout, secs: cfg.TLSConfig}
+// dataOpening is how a data connection comes about.
+type dataOpening struct {
+	open    func(context.Context) (net.Conn, error)
+	connect time.Duration // bounds open
+	stall   time.Duration
+	tls     *tls.Config     // nil: in clear
+	failed  func(error)     // called, from another goroutine, where open fails
+	fatal   func(err error) // see Data
+}
+
+// openData begins to open a data connection. ctx covers all of its life.
+func openData(ctx context.Context, o dataOpening) *Data {
+	ctx, cancel := context.WithCancel(ctx)
+	d := &Data{cancel: cancel, asked: make(chan struct{}), ready: make(chan struct{}), stall: o.stall, fatal: o.fatal}
 	go func() {
-		defer cancel()
-		conn, err := open(ctx)
-		if err != nil {
-			d.err = &DataDialError{err}
-			failed(d.err)
-		} else {
-			d.secure(conn)
+		defer close(d.ready)
+		opening, stop := context.WithTimeout(ctx, o.connect)
+		d.raw, d.err = o.open(opening)
+		stop()
+		if d.err != nil {
+			d.err = &DataDialError{d.err}
+			o.failed(d.err)
+			return
 		}
-		close(d.ready)
+		d.Conn = d.raw
+		if o.tls != nil {
+			d.err = d.secure(ctx, o.tls)
+		}
 	}()
 	return d
 }
 
-// secure sets the connection to read from. The handshake comes with the first Read.
-func (d *Data) secure(conn net.Conn) {
-	d.raw, d.Conn = conn, conn
-	if d.secs != nil {
-		d.Conn = tls.Client(conn, d.secs)
+// secure puts TLS on the connection. What bounds it is the wait of a Read: a server may take long before its
+// 150, and starts TLS only then.
+func (d *Data) secure(ctx context.Context, config *tls.Config) error {
+	select {
+	case <-d.asked:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	conn := tls.Client(d.raw, config)
+	d.Conn = conn
+	err := conn.HandshakeContext(ctx)
+	if err != nil && ctx.Err() == nil && !transport(err) {
+		return fmt.Errorf("%w: %w", ErrTLSHandshake, err)
+	}
+	return err
+}
+
+// begun tells that the command of the transfer has left.
+func (d *Data) begun() {
+	select {
+	case <-d.asked:
+	default:
+		close(d.asked)
 	}
 }
 
@@ -104,7 +135,7 @@ func (d *Data) failed(err error) error {
 	return err
 }
 
-// TCP returns the connection under d where octets may be taken from it as they are: opened, in clear, plain
+// TCP returns the connection under d where octets may be taken from it as they are: open, in clear, plain
 // TCP; else nil. The caller calls [Data.Extend] before every read.
 func (d *Data) TCP() *net.TCPConn {
 	if d.wait() != nil {
@@ -120,21 +151,12 @@ func (d *Data) Extend() error { return d.ExtendBy(d.Patience()) }
 // ExtendBy gives the next octet t.
 func (d *Data) ExtendBy(t time.Duration) error { return d.Conn.SetReadDeadline(time.Now().Add(t)) }
 
-// Reason gives a read error its meaning: [ErrTimeout] for a deadline, [ErrTLSHandshake] for a failed handshake.
+// Reason gives a read error its meaning: [ErrTimeout] for a deadline.
 func (d *Data) Reason(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("%w: no data for %v", ErrTimeout, d.Patience())
 	}
-	if d.handshaking() && !transport(err) {
-		return fmt.Errorf("%w: %w", ErrTLSHandshake, err)
-	}
 	return err
-}
-
-// handshaking reports TLS that is not established yet.
-func (d *Data) handshaking() bool {
-	secure, ok := d.Conn.(*tls.Conn)
-	return ok && !secure.ConnectionState().HandshakeComplete
 }
 
 // transport reports an error of the connection under TLS; an alert of the other side is none.
@@ -151,8 +173,15 @@ func (d *Data) Patience() time.Duration {
 	return d.stall
 }
 
+// wait returns when octets may be read.
 func (d *Data) wait() error {
-	<-d.ready
+	patience := time.NewTimer(d.Patience())
+	defer patience.Stop()
+	select {
+	case <-d.ready:
+	case <-patience.C:
+		return os.ErrDeadlineExceeded
+	}
 	if d.err != nil {
 		return d.err
 	}
@@ -163,7 +192,7 @@ func (d *Data) wait() error {
 func (d *Data) Close() error {
 	d.cancel()
 	<-d.ready
-	if d.err != nil {
+	if d.raw == nil {
 		return nil
 	}
 	return d.raw.Close()

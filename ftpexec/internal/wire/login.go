@@ -102,7 +102,7 @@ func (c *Control) authTLS() error {
 // goOnInClear takes back what was planned for TLS, which was only to be tried: r has refused it.
 func (c *Control) goOnInClear(r Reply) error {
 	c.trace(EventNote, "no TLS to be had ("+oneLine(r.String())+"): going on in clear")
-	c.cfg.ExplicitTLS, c.cfg.TLSConfig = false, nil
+	c.cfg.ExplicitTLS = false
 	for i, flight := range c.script {
 		c.script[i] = slices.DeleteFunc(slices.Clone(flight), func(line string) bool {
 			return line == "PBSZ 0" || line == "PROT P"

@@ -92,8 +92,9 @@ func (c *Control) dialData(address string) (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 	c.dataErr = nil
-	c.data = openData(c.ctx, &c.cfg, open, c.dataFailed)
-	c.data.fatal = c.Abandon
+	c.data = openData(c.ctx, dataOpening{
+		open: open, connect: c.cfg.ConnectTimeout, stall: c.cfg.StallTimeout, tls: c.dataTLS, failed: c.dataFailed, fatal: c.Abandon,
+	})
 	return c.data, nil
 }
 
