@@ -7,87 +7,105 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"time"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/urlparse"
+	"golang.org/x/time/rate"
 )
 
-// progressInterval is the time between two calls of Options.Progress.
-const progressInterval = 100 * time.Millisecond
+// bufferSize is how much is copied in one step where octets do not go straight
+// from the socket to the file.
+const bufferSize = 256 << 10
 
-// To retrieves the file that u names and writes it to w, as far as it comes:
-// after an error w may hold a part. It does not close w. o may be nil; of it
-// only Progress counts.
-func To(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, w io.Writer, o *Options) (Result, error) {
-	if _, ok := w.(*os.File); !ok {
-		w = &writer{w: w}
-	}
-	done, err := fetch(ctx, c, u, w, o.orDefault().Progress)
-	return Result{Size: done.size, ModTime: done.modTime}, inFile(err, "")
+// way is where the octets of a response go.
+type way struct {
+	to    io.Writer
+	path  string        // of to, for errors
+	tee   io.Writer     // gets what to got; nil: nothing
+	limit *rate.Limiter // nil: no bound
+	most  int64         // octets to take; -1: to the end, which the server confirms
 }
 
-// fetched is what a transfer brought.
-type fetched struct {
-	size    int64 // octets written
-	modTime time.Time
+// pump copies from body. In the simple case, to a file in clear, nothing of
+// ours stands in between: see [ftpexec.Response].Body.
+func (w way) pump(ctx context.Context, body io.Reader) (int64, error) {
+	if file, ok := w.to.(*os.File); ok && spliceable(file) && w.tee == nil && w.limit == nil && w.most < 0 {
+		n, err := io.Copy(file, body)
+		return n, inFile(err, w.path)
+	}
+	out := &writer{ctx: ctx, way: w}
+	if w.most < 0 && w.limit == nil {
+		_, err := io.Copy(out, body)
+		return out.n, err
+	}
+	if w.most >= 0 {
+		body = io.LimitReader(body, w.most)
+	}
+	_, err := io.CopyBuffer(onlyWriter{out}, onlyReader{body}, make([]byte, w.step()))
+	if err == nil && w.most >= 0 && out.n < w.most {
+		err = io.ErrUnexpectedEOF // a Body says why itself; this cannot be
+	}
+	return out.n, err
 }
 
-// fetch copies what u names to w. An [*os.File] is handed on as it is, so that
-// the data can go straight to it.
-func fetch(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, w io.Writer, progress func(done, total int64)) (fetched, error) {
-	resp, err := c.OpenURL(ctx, u)
-	if err != nil {
-		return fetched{}, err
-	}
-	defer resp.Body.Close()
-	stop := report(resp, progress)
-	n, err := io.Copy(w, resp.Body)
-	stop()
-	if err == nil && resp.Size >= 0 && n != resp.Size {
-		err = fmt.Errorf("%w: %d of %d octets", ftpexec.ErrTruncated, n, resp.Size)
-	}
-	return fetched{size: n, modTime: resp.ModTime}, err
+// spliceable reports whether data can go straight into f: devices, terminals
+// too, refuse that only once octets are on their way, which are lost then.
+func spliceable(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && (info.Mode().IsRegular() || info.Mode()&fs.ModeNamedPipe != 0)
 }
 
-// report calls progress now and then, until the returned function is called. It
-// reads a counter: nothing stands in the way of the data.
-func report(resp *ftpexec.Response, progress func(done, total int64)) (stop func()) {
-	if progress == nil {
-		return func() {}
+// step is the buffer's size: under a limit about a tenth of a second, so that
+// the data flows evenly.
+func (w way) step() int64 {
+	n := int64(bufferSize)
+	if w.limit == nil || w.limit.Limit() == rate.Inf {
+		return n
 	}
-	quit, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		ticker := time.NewTicker(progressInterval)
-		defer ticker.Stop()
-		for {
-			progress(resp.Received(), resp.Size)
-			select {
-			case <-ticker.C:
-			case <-quit:
-				progress(resp.Received(), resp.Size)
-				return
-			}
-		}
-	}()
-	return func() { close(quit); <-ended }
+	return min(n, max(512, int64(w.limit.Limit()/10)))
 }
 
-// writer counts octets and marks the errors of writing as local ones.
+type onlyWriter struct{ io.Writer }
+
+type onlyReader struct{ io.Reader }
+
+// writer writes to a way, marks its errors as local ones, and keeps the limit.
 type writer struct {
-	w    io.Writer
-	path string
-	n    int64
+	ctx context.Context // an io.Writer's method takes none
+	way
+	n int64
 }
 
 func (w *writer) Write(p []byte) (int, error) {
-	n, err := w.w.Write(p)
+	if err := w.wait(len(p)); err != nil {
+		return 0, err
+	}
+	n, err := w.to.Write(p)
 	w.n += int64(n)
+	if w.tee != nil {
+		_, _ = w.tee.Write(p[:n]) // a hash never fails
+	}
 	if err != nil {
 		err = failure(w.path, "cannot be written", err)
 	}
 	return n, err
+}
+
+// wait holds n octets back as long as the limit wants.
+func (w *writer) wait(n int) error {
+	if w.limit == nil || w.limit.Limit() == rate.Inf {
+		return nil
+	}
+	for n > 0 {
+		some := min(n, max(1, w.limit.Burst()))
+		if err := w.limit.WaitN(w.ctx, some); err != nil {
+			if w.ctx.Err() != nil {
+				return context.Cause(w.ctx)
+			}
+			return fmt.Errorf("%w: %w", context.DeadlineExceeded, err) // it would end before
+		}
+		n -= some
+	}
+	return nil
 }
 
 // inFile marks the errors of writing to a file, which come from the operating

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 
-	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -19,16 +18,37 @@ import (
 // or FIFO is written to directly.
 //
 // Errors from the server are those of [ftpexec.Client.OpenURL] and of reading
-// the Body; local ones are [*Error].
-func File(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, path string, o *Options) (Result, error) {
-	var done fetched
-	r, err := save(path, o.orDefault(), func(f *os.File) (int64, error) {
-		var err error
-		done, err = fetch(ctx, c, u, f, o.orDefault().Progress)
-		return done.size, inFile(err, path)
-	})
-	r.ModTime = done.modTime
-	return r, err
+// the Body; local ones are [*Error]; see also [ErrResume] and what follows it.
+// After an error what was retrieved is kept in NAME.part, if the next call can
+// go on from it. After [ErrDigest] it is NAME.bad.
+func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Options) (Result, error) {
+	opts := o.orDefault(src)
+	existing := opts.Existing
+	if opts.Newer || opts.Continue {
+		existing = Overwrite // decided once the server has told its file's size and time
+	}
+	t, err := inspect(path, existing)
+	switch {
+	case err != nil:
+		return Result{}, err
+	case t.skip:
+		return skipped(path), nil
+	case t.stream:
+		return saveStream(path, func(f *os.File) (int64, error) {
+			r, err := To(ctx, src, u, f, o)
+			return r.Size, inPath(err, path)
+		})
+	}
+	return newRetrieval(src, u, t, opts).file(ctx)
+}
+
+// inPath names path in a local error that names none.
+func inPath(err error, path string) error {
+	var local *Error
+	if errors.As(err, &local) && local.Path == "" {
+		local.Path = path
+	}
+	return err
 }
 
 // Save writes what fill produces to path, as safely as [File] does: it is for
@@ -36,29 +56,28 @@ func File(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, path string, 
 // good until fill returns; where fill returns an error nothing is left behind.
 // Of o only Existing counts.
 func Save(path string, o *Options, fill func(w io.Writer) error) (Result, error) {
-	return save(path, o.orDefault(), func(f *os.File) (int64, error) {
-		w := &writer{w: f, path: path}
+	existing := Refuse
+	if o != nil {
+		existing = o.Existing
+	}
+	t, err := inspect(path, existing)
+	write := func(f *os.File) (int64, error) {
+		w := &writer{ctx: context.Background(), way: way{to: f, path: path}}
 		err := fill(w)
 		return w.n, err
-	})
-}
-
-// save finds out what path is and has it filled. fill returns the number of
-// octets that it wrote.
-func save(path string, o Options, fill func(*os.File) (int64, error)) (Result, error) {
-	t, err := inspect(path, o.Existing)
+	}
 	switch {
 	case err != nil:
 		return Result{}, err
 	case t.skip:
 		return skipped(path), nil
 	case t.stream:
-		return saveStream(path, fill)
+		return saveStream(path, write)
 	}
-	return savePart(t, o.Existing, fill)
+	return savePart(t, existing, write)
 }
 
-// savePart goes by way of NAME.part.
+// savePart goes by way of NAME.part, without a journal.
 func savePart(t target, existing Existing, fill func(*os.File) (int64, error)) (Result, error) {
 	p, err := createPart(t, existing)
 	if err != nil {

@@ -8,8 +8,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -73,7 +75,7 @@ func TestFile(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "f")
 			r, err := download.File(t.Context(), new(ftpexec.Client), parse(t, s.URL(tt.path)), path, &download.Options{Existing: existing})
-			want := download.Result{Path: path, Size: int64(len(tt.want)), ModTime: modified}
+			want := download.Result{Path: path, Size: int64(len(tt.want)), ModTime: modified, Text: strings.HasSuffix(tt.path, "=a")}
 			if err != nil || r != want {
 				t.Errorf("%s: got %+v, %v, want %+v", tt.path, r, err, want)
 			}
@@ -114,51 +116,109 @@ func TestFileStopsBeforeConnecting(t *testing.T) {
 	wantOnly(t, dir, "there", "mine")
 }
 
-// TestFileFaults has the server fail in many ways: a file never appears.
+// atOnce is a Wait that does not.
+func atOnce(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+
+// TestFileFaults has the server fail in many ways and never recover: a file
+// never appears, what came stays, and the next run brings the rest.
 func TestFileFaults(t *testing.T) {
 	tests := []struct {
 		what  string
 		verb  string
 		fault testserver.Fault
 		want  error
+		tries int  // transfers asked for
+		kept  bool // a part
 	}{
-		{"refused", "RETR", testserver.Fault{Reply: "550 No such file"}, ftpexec.ErrRefused},
-		{"no login", "USER", testserver.Fault{Reply: "530 No"}, ftpexec.ErrLogin},
-		{"data ends early", "RETR", testserver.Fault{Data: testserver.Closed, Octets: 100_000}, ftpexec.ErrTruncated},
-		{"data ends at once", "RETR", testserver.Fault{Data: testserver.Closed}, ftpexec.ErrTruncated},
-		{"426 after all octets", "RETR", testserver.Fault{Final: "426 Something broke"}, ftpexec.ErrTruncated},
-		{"size too large", "SIZE", testserver.Fault{Final: "213 99999999"}, ftpexec.ErrTruncated},
-		{"size too small", "SIZE", testserver.Fault{Final: "213 1000"}, ftpexec.ErrTruncated},
+		{"refused", "RETR", testserver.Fault{Reply: "550 No such file"}, ftpexec.ErrRefused, 1, false},
+		{"busy", "RETR", testserver.Fault{Reply: "450 Try later"}, ftpexec.ErrRefused, 4, false},
+		{"no login", "USER", testserver.Fault{Reply: "530 No"}, ftpexec.ErrLogin, 0, false},
+		{"data ends early", "RETR", testserver.Fault{Data: testserver.Closed, Octets: 700_000}, nil, 5, false},
+		{"data ends at once", "RETR", testserver.Fault{Data: testserver.Closed}, ftpexec.ErrTruncated, 4, false},
+		{"426 after all octets", "RETR", testserver.Fault{Final: "426 Something broke"}, ftpexec.ErrTruncated, 4, true},
+		{"size too large", "SIZE", testserver.Fault{Final: "213 99999999"}, ftpexec.ErrTruncated, 4, true},
+		{"size too small", "SIZE", testserver.Fault{Final: "213 1000"}, ftpexec.ErrTruncated, 4, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.what, func(t *testing.T) {
+			var honest atomic.Bool
 			s := newServer(t, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
-				if p.Verb == tt.verb {
+				if p.Verb == tt.verb && !honest.Load() {
 					return tt.fault
 				}
 				return testserver.Fault{}
 			}})
 			dir := t.TempDir()
-			_, err := download.File(t.Context(), new(ftpexec.Client), parse(t, s.URL("/big")), filepath.Join(dir, "f"), nil)
+			path := filepath.Join(dir, "f")
+			o := &download.Options{Retries: 3, Wait: atOnce}
+			_, err := download.File(t.Context(), new(ftpexec.Client), parse(t, s.URL("/big")), path, o)
 			if !errors.Is(err, tt.want) || errors.Is(err, download.ErrLocal) {
 				t.Errorf("got %v, want %v", err, tt.want)
 			}
-			wantOnly(t, dir, "", "")
+			if got := received(s, "RETR"); got != tt.tries {
+				t.Errorf("%d transfers, want %d", got, tt.tries)
+			}
+			switch {
+			case tt.want == nil:
+				wantOnly(t, dir, "f", big)
+				return
+			case tt.kept:
+				wantExist(t, dir, "f.part", "f.part.json")
+			default:
+				wantOnly(t, dir, "", "")
+			}
+			honest.Store(true)
+			if _, err := download.File(t.Context(), new(ftpexec.Client), parse(t, s.URL("/big")), path, o); err != nil {
+				t.Error(err)
+			}
+			wantOnly(t, dir, "f", big)
 		})
 	}
 }
 
-// TestFileCanceled ends the context while data flows.
+// received counts the commands of a verb.
+func received(s *testserver.Server, verb string) (n int) {
+	for _, c := range s.Commands() {
+		if got, _, _ := strings.Cut(c, " "); got == verb {
+			n++
+		}
+	}
+	return n
+}
+
+// wantExist checks that dir holds exactly these names.
+func wantExist(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	slices.Sort(names)
+	if !slices.Equal(got, names) {
+		t.Errorf("the directory holds %q, want %q", got, names)
+	}
+}
+
+// TestFileCanceled ends the context while data flows: what came stays, and the
+// next run goes on from it.
 func TestFileCanceled(t *testing.T) {
 	s := newServer(t, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
-		if p.Verb == "RETR" {
+		if p.Transfer == 1 {
 			return testserver.Fault{Data: testserver.Stalled, Octets: 100_000}
 		}
 		return testserver.Fault{}
 	}})
 	ctx, cancel := context.WithCancel(t.Context())
 	dir := t.TempDir()
-	o := &download.Options{Progress: func(int64, int64) { cancel() }} // the first call comes when data may
+	o := &download.Options{Progress: func(done, _ int64) {
+		if done == 100_000 {
+			cancel()
+		}
+	}}
 	start := time.Now()
 	_, err := download.File(ctx, new(ftpexec.Client), parse(t, s.URL("/big")), filepath.Join(dir, "f"), o)
 	if !errors.Is(err, context.Canceled) {
@@ -167,7 +227,12 @@ func TestFileCanceled(t *testing.T) {
 	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("it took %v to stop", took)
 	}
-	wantOnly(t, dir, "", "")
+	wantExist(t, dir, "f.part", "f.part.json")
+	r, err := download.File(t.Context(), new(ftpexec.Client), parse(t, s.URL("/big")), filepath.Join(dir, "f"), nil)
+	if err != nil || r.Resumed != 100_000 || !slices.Contains(s.Commands(), "REST 100000") {
+		t.Errorf("second run: %+v, %v, want one resumed at 100000", r, err)
+	}
+	wantOnly(t, dir, "f", big)
 }
 
 func TestProgress(t *testing.T) {

@@ -7,6 +7,9 @@ import (
 	"os"
 )
 
+// noFollow has no counterpart here.
+const noFollow = 0
+
 // lock has nothing to do on Windows, which does not remove a file that a
 // program has open. Systems without advisory locks go without.
 func lock(*os.File) error { return nil }
@@ -18,5 +21,8 @@ func removeUnlessHeld(path string, _ fs.FileInfo) error {
 	}
 	return nil
 }
+
+// isOurs cannot be told here.
+func isOurs(fs.FileInfo) bool { return true }
 
 func isInvalid(error) bool { return false }

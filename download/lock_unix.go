@@ -9,6 +9,9 @@ import (
 	"syscall"
 )
 
+// noFollow opens no symbolic link, and does not wait for a FIFO's other end.
+const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+
 // lock takes f for this run. It fails only where another run has it: a file
 // system without locks is no reason not to write.
 func lock(f *os.File) error {
@@ -22,7 +25,7 @@ func lock(f *os.File) error {
 // removeUnlessHeld removes the left-over at path, which was seen as info,
 // unless a run has it locked.
 func removeUnlessHeld(path string, info fs.FileInfo) error {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
 	if err != nil {
 		return failure(path, "cannot be opened", err)
 	}
@@ -32,12 +35,19 @@ func removeUnlessHeld(path string, info fs.FileInfo) error {
 		return &Error{Path: path, Reason: "changed while it was looked at", Err: ErrLocal}
 	}
 	if lock(f) != nil {
-		return &Error{Path: path, Reason: "is being written by another run", Err: ErrLocal}
+		return busy(path)
 	}
 	if err := os.Remove(path); err != nil {
 		return failure(path, "cannot be removed", err)
 	}
 	return nil
+}
+
+// isOurs reports whether a file belongs to this user: in a directory that all
+// may write to, somebody else may have put it there.
+func isOurs(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || int(stat.Uid) == os.Geteuid()
 }
 
 // isInvalid reports the answer of file systems that cannot flush a directory.

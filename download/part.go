@@ -51,8 +51,26 @@ func createPart(t target, existing Existing) (*part, error) {
 
 // create opens a new file with the mode that umask leaves of 0666.
 func (p *part) create() (err error) {
-	p.f, err = os.OpenFile(p.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	p.f, err = os.OpenFile(p.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	return err
+}
+
+// handle opens the part once more, with an offset of its own.
+func (p *part) handle() (*os.File, error) {
+	f, err := openRegular(p.path, os.O_WRONLY)
+	if err != nil {
+		return nil, failure(p.path, "cannot be opened", err)
+	}
+	info, err := f.Stat()
+	if err != nil || !os.SameFile(info, p.info) {
+		f.Close()
+		return nil, replaced(p.path)
+	}
+	return f, nil
+}
+
+func replaced(path string) error {
+	return &Error{Path: path, Reason: "was replaced while it was written", Err: ErrLocal}
 }
 
 // secure locks the new part. Where it is to replace a file, it gets that
@@ -62,7 +80,7 @@ func (p *part) secure(replaced fs.FileInfo) (err error) {
 		return failure(p.path, "cannot be looked at", err)
 	}
 	if err := lock(p.f); err != nil {
-		return &Error{Path: p.path, Reason: "is being written by another run", Err: ErrLocal}
+		return busy(p.path)
 	}
 	if replaced != nil && replaced.Mode().IsRegular() {
 		if err := p.f.Chmod(replaced.Mode().Perm()); err != nil {
@@ -70,6 +88,10 @@ func (p *part) secure(replaced fs.FileInfo) (err error) {
 		}
 	}
 	return nil
+}
+
+func busy(path string) error {
+	return &Error{Path: path, Reason: "is being written by another run", Err: ErrLocal}
 }
 
 // removeLeftover clears the way for a new part; see createPart for the rule.
@@ -106,7 +128,7 @@ func (p *part) commit(n int64) error {
 		return err
 	}
 	_ = p.f.Close() // everything reached the disk in flush
-	return syncDir(filepath.Dir(p.target))
+	return syncDir(dirOf(p.target))
 }
 
 // flush checks that the file holds what was written and brings it to the disk.
@@ -129,7 +151,7 @@ func (p *part) flush(n int64) error {
 // there meanwhile, unless overwriting was asked for.
 func (p *part) place() error {
 	if !p.ours() {
-		return &Error{Path: p.path, Reason: "was replaced while it was written", Err: ErrLocal}
+		return replaced(p.path)
 	}
 	if p.existing == Overwrite {
 		return p.rename()
@@ -172,6 +194,47 @@ func (p *part) ours() bool {
 	return err == nil && os.SameFile(info, p.info)
 }
 
+// extend makes the part at least size octets long, so that it can be written in
+// any order. What is not written takes no room on most file systems.
+func (p *part) extend(size int64) error {
+	info, err := p.f.Stat()
+	if err == nil && info.Size() < size {
+		err = p.f.Truncate(size)
+	}
+	if err != nil {
+		return failure(p.path, "cannot be extended", err)
+	}
+	return nil
+}
+
+// close leaves the part as it is.
+func (p *part) close() { _ = p.f.Close() }
+
+// keepAs renames the part to name, or to name.2 and so on where that is taken.
+func (p *part) keepAs(name string) (string, error) {
+	if !p.ours() {
+		return "", replaced(p.path)
+	}
+	if runtime.GOOS == "windows" {
+		p.close()
+	}
+	for i := 1; i < 1000; i++ {
+		to := name
+		if i > 1 {
+			to = fmt.Sprintf("%s.%d", name, i)
+		}
+		if _, err := os.Lstat(to); err == nil {
+			continue
+		}
+		if err := os.Rename(p.path, to); err != nil {
+			return "", failure(p.path, "cannot be renamed", err)
+		}
+		p.placed = true
+		return to, nil
+	}
+	return "", &Error{Path: name, Reason: "exists too often", Err: ErrLocal}
+}
+
 // discard removes a part that did not become a file. After commit it does
 // nothing.
 func (p *part) discard() {
@@ -183,6 +246,8 @@ func (p *part) discard() {
 	}
 	_ = p.f.Close()
 }
+
+func dirOf(path string) string { return filepath.Dir(path) }
 
 // syncDir brings a new directory entry to the disk. Windows has no such call.
 func syncDir(dir string) error {

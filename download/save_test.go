@@ -43,7 +43,7 @@ func wantFiles(t *testing.T, dir string, want map[string]string) {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		text, known := want[name]
 		if err != nil || !known || string(got) != text {
-			t.Errorf("%s holds %q (%v), want %q (known %v)", name, got, err, text, known)
+			t.Errorf("%s holds %.40q (%d octets, %v), want %.40q (%d octets, known %v)", name, got, len(got), err, text, len(text), known)
 		}
 	}
 	for name := range want {

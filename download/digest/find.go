@@ -1,0 +1,230 @@
+package digest
+
+import (
+	"bufio"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// The limits of what [Find] reads, in octets: lists come from servers.
+const (
+	MaxLine = 16 << 10
+	MaxList = 64 << 20
+)
+
+var (
+	// ErrNotListed is a list that has no digest for the file.
+	ErrNotListed = errors.New("no digest is listed for the file")
+	// ErrAmbiguous is a list that has two different digests for the file.
+	ErrAmbiguous = errors.New("different digests are listed for the file")
+	// ErrTooLarge is a list beyond MaxLine or MaxList.
+	ErrTooLarge = errors.New("too large for a list of digests")
+)
+
+// Find reads a list of digests and returns the one for the file name. A line
+// has one of the forms
+//
+//	hex  name         md5sum(1) and its kin; also with one space or a tab
+//	hex *name         the same, in binary mode
+//	SHA256 (name) = hex   BSD, and sha256sum --tag
+//	SHA256(name)= hex     openssl dgst
+//	hex               alone, or with the name "-", where the list has no other line
+//
+// In the first three a backslash at the begin of the line says that \\, \n and
+// \r in the name are escapes. A name may begin with "./"; otherwise it must be
+// name octet for octet, so that an entry for another directory never counts.
+// All other lines are passed over.
+//
+// Only digests of the algorithm a count. Where a is "" the line tells by its
+// algorithm's name, or by its length where that is one of MD5, SHA1 and SHA256,
+// and the strongest algorithm that the list has for the file wins.
+//
+// Errors are [ErrNotListed], [ErrAmbiguous], [ErrTooLarge] and those of r.
+func Find(r io.Reader, name string, a Algorithm) (Sum, error) {
+	return find(r, name, a, MaxList)
+}
+
+// find is Find for a list of at most so many octets.
+func find(r io.Reader, name string, a Algorithm, most int64) (Sum, error) {
+	s := search{name: name, algorithm: a, found: map[Algorithm]Sum{}}
+	in := &io.LimitedReader{R: r, N: most + 1}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, MaxLine)
+	for lines.Scan() {
+		s.line(lines.Text())
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return Sum{}, fmt.Errorf("%w: a line has more than %d octets", ErrTooLarge, MaxLine)
+	case err != nil:
+		return Sum{}, err
+	case in.N == 0:
+		return Sum{}, fmt.Errorf("%w: more than %d octets", ErrTooLarge, most)
+	}
+	return s.result()
+}
+
+// search is the state of Find.
+type search struct {
+	name      string
+	algorithm Algorithm // wanted; "" for any
+	found     map[Algorithm]Sum
+	ambiguous bool
+	nameless  Sum // a digest without a name
+	lines     int // that are not empty
+}
+
+func (s *search) line(text string) {
+	if s.lines == 0 {
+		text = strings.TrimPrefix(text, "\ufeff")
+	}
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	s.lines++
+	e, ok := parseLine(text)
+	if !ok {
+		return
+	}
+	sum, ok := s.sum(e)
+	switch {
+	case !ok:
+	case e.name == "" || e.name == "-" && e.tag == "":
+		s.nameless = sum
+	case strings.TrimPrefix(e.name, "./") == s.name:
+		s.add(sum)
+	}
+}
+
+// sum is the digest of a line, where its algorithm is wanted.
+func (s *search) sum(e entry) (Sum, bool) {
+	a := s.algorithm
+	if e.tag != "" {
+		a = algorithm(e.tag)
+	} else if a == "" {
+		a = byLength(len(e.digits))
+	}
+	if a.Size() == 0 || s.algorithm != "" && a != s.algorithm || 2*a.Size() != len(e.digits) {
+		return Sum{}, false
+	}
+	digest, err := hex.DecodeString(e.digits)
+	return Sum{a, digest}, err == nil
+}
+
+// byLength guesses the algorithm of a digest. 128 digits are SHA512 or BLAKE2b,
+// and eight may be a date: a wrong guess would make a good file look damaged.
+func byLength(digits int) Algorithm {
+	for _, a := range []Algorithm{SHA256, SHA1, MD5} {
+		if 2*a.Size() == digits {
+			return a
+		}
+	}
+	return ""
+}
+
+func (s *search) add(sum Sum) {
+	if old, ok := s.found[sum.Algorithm]; ok && !old.Equal(sum) {
+		s.ambiguous = true
+	}
+	s.found[sum.Algorithm] = sum
+}
+
+func (s *search) result() (Sum, error) {
+	if s.ambiguous {
+		return Sum{}, ErrAmbiguous
+	}
+	for _, a := range Algorithms() {
+		if sum, ok := s.found[a]; ok {
+			return sum, nil
+		}
+	}
+	if s.lines == 1 && s.nameless.Algorithm != "" {
+		return s.nameless, nil
+	}
+	return Sum{}, ErrNotListed
+}
+
+// entry is a line of a list.
+type entry struct {
+	tag    string // the algorithm as written; "" where the line does not say
+	digits string
+	name   string // "" where the line is a digest alone
+}
+
+// parseLine reads a line in any of the forms.
+func parseLine(text string) (entry, bool) {
+	text, escaped := strings.CutPrefix(text, `\`)
+	e, ok := parseTagged(text)
+	if !ok {
+		e, ok = parsePlain(text)
+	}
+	if ok && escaped {
+		e.name, ok = unescape(e.name)
+	}
+	return e, ok
+}
+
+// parseTagged reads "SHA256 (name) = hex" and "SHA256(name)= hex". The name may
+// hold parentheses itself.
+func parseTagged(text string) (entry, bool) {
+	tag, rest, ok := strings.Cut(text, "(")
+	end := strings.LastIndex(rest, ")")
+	if !ok || end < 1 {
+		return entry{}, false
+	}
+	name, digits := rest[:end], strings.TrimLeft(rest[end+1:], " ")
+	digits, ok = strings.CutPrefix(digits, "=")
+	digits, tag = strings.TrimSpace(digits), strings.TrimSuffix(tag, " ")
+	if !ok || tag == "" || digits == "" || notHex(digits) >= 0 {
+		return entry{}, false
+	}
+	return entry{tag, digits, name}, true
+}
+
+// parsePlain reads "hex  name", "hex *name", "hex name" and "hex".
+func parsePlain(text string) (entry, bool) {
+	end := notHex(text)
+	if end < 0 {
+		return entry{digits: text}, true
+	}
+	digits, rest := text[:end], text[end:]
+	if digits == "" || rest[0] != ' ' && rest[0] != '\t' {
+		return entry{}, false
+	}
+	if strings.TrimSpace(rest) == "" {
+		return entry{digits: digits}, true
+	}
+	name := rest[1:]
+	if rest[0] == ' ' && (name[0] == ' ' || name[0] == '*') {
+		name = name[1:]
+	}
+	return entry{digits: digits, name: name}, name != ""
+}
+
+// unescape reads the escapes of coreutils' names.
+func unescape(name string) (string, bool) {
+	var b strings.Builder
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if c == '\\' {
+			if i++; i == len(name) {
+				return "", false
+			}
+			switch name[i] {
+			case '\\':
+				c = '\\'
+			case 'n':
+				c = '\n'
+			case 'r':
+				c = '\r'
+			default:
+				return "", false
+			}
+		}
+		b.WriteByte(c)
+	}
+	return b.String(), true
+}

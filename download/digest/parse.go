@@ -1,0 +1,96 @@
+package digest
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Parse reads a digest as a person writes it: ALGO:HEX, both in any case, the
+// algorithm with or without a hyphen (sha-256). The error is one line that says
+// what to write instead; a digest without its algorithm is refused even where
+// its length leaves no doubt.
+func Parse(s string) (Sum, error) {
+	name, digits, ok := strings.Cut(strings.TrimSpace(s), ":")
+	if !ok {
+		return Sum{}, withoutAlgorithm(name)
+	}
+	a := algorithm(name)
+	if a == "" {
+		return Sum{}, fmt.Errorf("unknown digest algorithm %q: write %s", shorten(name), alternatives(Algorithms()))
+	}
+	return parseDigits(a, digits)
+}
+
+// withoutAlgorithm says what to write for a text without a colon.
+func withoutAlgorithm(s string) error {
+	switch fits := ofLength(len(s)); {
+	case s == "":
+		return errors.New("no digest given: write ALGO:HEX, for example sha256: and 64 hexadecimal digits")
+	case notHex(s) >= 0 || len(fits) == 0:
+		return fmt.Errorf("%q has no algorithm: write ALGO:HEX, where ALGO is %s", shorten(s), alternatives(Algorithms()))
+	case len(fits) == 1:
+		return fmt.Errorf("the digest has no algorithm: write %s:%s", fits[0], s)
+	default:
+		return fmt.Errorf("the digest has no algorithm: write %s in front of the digits", alternatives(fits, ":"))
+	}
+}
+
+func parseDigits(a Algorithm, digits string) (Sum, error) {
+	if i := notHex(digits); i >= 0 {
+		return Sum{}, fmt.Errorf("%s: %q at character %d is no hexadecimal digit", a, []rune(digits[i:])[0], i+1)
+	}
+	if got, want := len(digits), 2*a.Size(); got != want {
+		return Sum{}, fmt.Errorf("%s has %d hexadecimal digits, not %d%s", a, want, got, instead(got))
+	}
+	digest, err := hex.DecodeString(digits)
+	return Sum{a, digest}, err
+}
+
+// instead says which algorithm has digests of so many digits.
+func instead(digits int) string {
+	if fits := ofLength(digits); len(fits) > 0 {
+		return ": for this digest write " + alternatives(fits, ":")
+	}
+	return ""
+}
+
+// ofLength returns the algorithms whose digests have so many digits.
+func ofLength(digits int) (fits []Algorithm) {
+	for _, a := range Algorithms() {
+		if 2*a.Size() == digits {
+			fits = append(fits, a)
+		}
+	}
+	return fits
+}
+
+// notHex is the index of the first octet that is no hexadecimal digit, or -1.
+func notHex(s string) int {
+	return strings.IndexFunc(s, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'f') && (r < 'A' || r > 'F')
+	})
+}
+
+// alternatives lists names as "a, b or c", each with an ending.
+func alternatives(list []Algorithm, ending ...string) string {
+	names := make([]string, len(list))
+	for i, a := range list {
+		names[i] = string(a) + strings.Join(ending, "")
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// shorten keeps an error to one line.
+func shorten(s string) string {
+	const most = 40
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
+}

@@ -1,0 +1,48 @@
+package digest
+
+import "io"
+
+// Sidecar is a file on the server that may hold the digest of another one in
+// the same directory.
+type Sidecar struct {
+	File      string    // its name, in the directory of the file to verify
+	Algorithm Algorithm // of its digests; "" where its lines tell
+	Whole     bool      // it lists the whole directory: one retrieval serves many files
+}
+
+// Find reads the digest of the file name from the contents of the sidecar; see
+// the function [Find].
+func (s Sidecar) Find(r io.Reader, name string) (Sum, error) {
+	return Find(r, name, s.Algorithm)
+}
+
+// Sidecars returns what to look for beside the file name, the best first: the
+// stronger algorithm before the weaker one, and of two with the same algorithm
+// the file's own (NAME.sha256) before the directory's (SHA256SUMS), because it
+// is the smaller. md5checksums.txt is what NCBI keeps, md5sums.txt others; the
+// lines of CHECKSUMS name their algorithm. The file itself is left out.
+//
+// Most of them will not exist. A caller that has the directory's listing saves
+// the round trips.
+func Sidecars(name string) []Sidecar {
+	all := []Sidecar{
+		{File: name + ".sha512", Algorithm: SHA512},
+		{File: "SHA512SUMS", Algorithm: SHA512, Whole: true},
+		{File: name + ".sha256", Algorithm: SHA256},
+		{File: "SHA256SUMS", Algorithm: SHA256, Whole: true},
+		{File: "CHECKSUMS", Whole: true},
+		{File: name + ".sha1", Algorithm: SHA1},
+		{File: "SHA1SUMS", Algorithm: SHA1, Whole: true},
+		{File: name + ".md5", Algorithm: MD5},
+		{File: "MD5SUMS", Algorithm: MD5, Whole: true},
+		{File: "md5checksums.txt", Algorithm: MD5, Whole: true},
+		{File: "md5sums.txt", Algorithm: MD5, Whole: true},
+	}
+	other := all[:0]
+	for _, s := range all {
+		if s.File != name {
+			other = append(other, s)
+		}
+	}
+	return other
+}

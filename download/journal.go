@@ -1,0 +1,163 @@
+package download
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"example.com/ftpfetch/urlparse"
+)
+
+// journalSuffix is of the file beside NAME.part that says what it holds.
+const (
+	journalSuffix  = ".part.json"
+	journalVersion = 1
+	maxJournal     = 1 << 20 // octets; ours are far smaller
+)
+
+// state is what is known of a partial file: where it comes from, and which of
+// its octets are on the disk.
+type state struct {
+	url     string    // without password
+	size    int64     // octets of the whole file; -1 unknown
+	modTime time.Time // the server's; zero when unknown
+	done    spans
+}
+
+// record is the journal file. Its form is described in docs/download.md.
+type record struct {
+	Version  int        `json:"version"`
+	URL      string     `json:"url"`
+	Size     int64      `json:"size"`
+	Modified *time.Time `json:"modified,omitempty"`
+	Done     [][2]int64 `json:"done"`
+}
+
+// journalURL is how a journal names u: exactly, but with no password.
+func journalURL(u *urlparse.URL) string {
+	v := *u
+	v.Password = urlparse.Text{}
+	return v.String()
+}
+
+// encode returns the journal file for s.
+func (s state) encode() ([]byte, error) {
+	r := record{Version: journalVersion, URL: s.url, Size: s.size, Done: make([][2]int64, 0, len(s.done))}
+	if !s.modTime.IsZero() {
+		utc := s.modTime.UTC()
+		r.Modified = &utc
+	}
+	for _, x := range s.done {
+		r.Done = append(r.Done, [2]int64{x.start, x.end})
+	}
+	b, err := json.Marshal(r)
+	return append(b, '\n'), err
+}
+
+var errJournal = errors.New("its journal is damaged")
+
+// parseJournal reads a journal file, which may hold anything. What it returns
+// is sound: ranges in order, inside the file.
+func parseJournal(data []byte) (state, error) {
+	var r record
+	d := json.NewDecoder(bytes.NewReader(data))
+	if err := d.Decode(&r); err != nil {
+		return state{}, errJournal
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return state{}, errJournal
+	}
+	if r.Version != journalVersion {
+		return state{}, fmt.Errorf("its journal has version %d, not %d", r.Version, journalVersion)
+	}
+	s := state{url: r.URL, size: r.Size}
+	for _, x := range r.Done {
+		s.done = append(s.done, span{x[0], x[1]})
+	}
+	if r.Modified != nil {
+		s.modTime = r.Modified.UTC()
+	}
+	if s.size < -1 || s.url == "" || !s.done.sound(s.size) {
+		return state{}, errJournal
+	}
+	return s, nil
+}
+
+// readJournal reads the journal at path; an error that is fs.ErrNotExist means
+// that there is none.
+func readJournal(path string) (state, error) {
+	f, err := openRegular(path, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return state{}, err
+	}
+	if err != nil {
+		return state{}, fmt.Errorf("its journal cannot be read: %w", cause(err))
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxJournal+1))
+	if err != nil || len(data) > maxJournal {
+		return state{}, errJournal
+	}
+	return parseJournal(data)
+}
+
+// writeJournal replaces the journal at path by one for s, whole or not at all.
+// With sync it is on the disk when writeJournal returns.
+func writeJournal(path string, s state, sync bool) error {
+	data, err := s.encode()
+	if err != nil {
+		return err
+	}
+	fresh := path + "~"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil && sync {
+		err = f.Sync()
+	}
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Rename(fresh, path)
+	}
+	if err != nil {
+		_ = os.Remove(fresh)
+	}
+	return err
+}
+
+// openRegular opens a file that is there, and only a regular one, never
+// through a symbolic link.
+func openRegular(path string, flag int) (*os.File, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("is no regular file")}
+	}
+	f, err := os.OpenFile(path, flag|noFollow, 0)
+	if err != nil {
+		return nil, err
+	}
+	now, err := f.Stat()
+	if err == nil && !os.SameFile(now, info) {
+		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("changed while it was looked at")}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}

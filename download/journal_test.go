@@ -1,0 +1,141 @@
+package download
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/urlparse"
+)
+
+var stateSeeds = []state{
+	{url: "ftp://h/f", size: 100, modTime: time.Date(2020, 2, 29, 12, 30, 45, 0, time.UTC), done: spans{{0, 10}, {20, 100}}},
+	{url: "ftp://h/f", size: -1},
+	{url: "ftp://u@h/%FF%0A", size: 0},
+}
+
+// badJournals are refused.
+var badJournals = map[string]string{
+	"empty":            "",
+	"no JSON":          "hello",
+	"cut":              `{"version":1,"url":"ftp://h/f","size":10,"done":[[0,`,
+	"more behind it":   `{"version":1,"url":"ftp://h/f","size":10,"done":[]} x`,
+	"old version":      `{"version":0,"url":"ftp://h/f","size":10,"done":[]}`,
+	"later version":    `{"version":2,"url":"ftp://h/f","size":10,"done":[]}`,
+	"no version":       `{"url":"ftp://h/f","size":10,"done":[]}`,
+	"no URL":           `{"version":1,"size":10,"done":[]}`,
+	"negative":         `{"version":1,"url":"ftp://h/f","size":10,"done":[[-5,5]]}`,
+	"backwards":        `{"version":1,"url":"ftp://h/f","size":10,"done":[[5,3]]}`,
+	"empty range":      `{"version":1,"url":"ftp://h/f","size":10,"done":[[5,5]]}`,
+	"beyond the file":  `{"version":1,"url":"ftp://h/f","size":10,"done":[[0,11]]}`,
+	"overlapping":      `{"version":1,"url":"ftp://h/f","size":10,"done":[[0,5],[4,8]]}`,
+	"touching":         `{"version":1,"url":"ftp://h/f","size":10,"done":[[0,5],[5,8]]}`,
+	"out of order":     `{"version":1,"url":"ftp://h/f","size":10,"done":[[6,8],[0,5]]}`,
+	"no size":          `{"version":1,"url":"ftp://h/f","size":-1,"done":[[0,5]]}`,
+	"size below -1":    `{"version":1,"url":"ftp://h/f","size":-2,"done":[]}`,
+	"too great":        `{"version":1,"url":"ftp://h/f","size":1e30,"done":[]}`,
+	"fraction":         `{"version":1,"url":"ftp://h/f","size":10,"done":[[0.5,1]]}`,
+	"no time":          `{"version":1,"url":"ftp://h/f","size":10,"modified":"yesterday","done":[]}`,
+	"a list":           `[1]`,
+	"three in a range": `{"version":1,"url":"ftp://h/f","size":10,"done":[{"a":1}]}`,
+}
+
+func TestJournalBad(t *testing.T) {
+	for what, text := range badJournals {
+		if s, err := parseJournal([]byte(text)); err == nil {
+			t.Errorf("%s: got %+v, want an error", what, s)
+		}
+	}
+}
+
+func TestJournalRoundTrip(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.part.json")
+	if _, err := readJournal(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	for _, want := range stateSeeds {
+		if err := writeJournal(path, want, true); err != nil {
+			t.Fatal(err)
+		}
+		got, err := readJournal(path)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, %v, want %+v", got, err, want)
+		}
+	}
+	wantNames(t, filepath.Dir(path), "f.part.json")
+}
+
+func TestJournalTooLarge(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.part.json")
+	text := `{"version":1,"url":"ftp://h/f","size":10,"done":[]}` + strings.Repeat(" ", maxJournal)
+	mustWrite(t, path, text)
+	if _, err := readJournal(path); err == nil {
+		t.Error("no error")
+	}
+}
+
+// TestJournalSecret holds that no journal has a password.
+func TestJournalSecret(t *testing.T) {
+	u, err := urlparse.Parse("ftp://me:secret@h/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := journalURL(u); got != "ftp://me@h/f" {
+		t.Errorf("got %s", got)
+	}
+	if !u.Password.Set {
+		t.Error("the URL itself was changed")
+	}
+}
+
+// FuzzJournal holds that whatever is read is sound and means the same when it
+// is written again.
+func FuzzJournal(f *testing.F) {
+	for _, s := range stateSeeds {
+		b, err := s.encode()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	for _, text := range badJournals {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := parseJournal(data)
+		if err != nil {
+			return
+		}
+		if s.size < -1 || !s.done.sound(max(s.size, 0)) || s.done.octets() > max(s.size, 0) {
+			t.Fatalf("%q: unsound: %+v", data, s)
+		}
+		b, err := s.encode()
+		if err != nil {
+			return // a year that JSON does not write
+		}
+		if again, err := parseJournal(b); err != nil || again.url != strings.ToValidUTF8(s.url, "\ufffd") || !reflect.DeepEqual(again.done, s.done) {
+			t.Fatalf("%q: %+v, then %+v, %v", data, s, again, err)
+		}
+	})
+}
+
+// wantNames checks that dir holds exactly these names.
+func wantNames(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the directory holds %q, want %q", got, want)
+	}
+}

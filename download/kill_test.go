@@ -1,0 +1,207 @@
+package download
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
+)
+
+var (
+	killCount = flag.Int("kill.count", 30, "kills of TestKill")
+	killSeed  = flag.Uint64("kill.seed", 1, "seed of TestKill")
+	killSize  = flag.Int("kill.size", 12<<20, "octets of TestKill's file")
+)
+
+// killChild is the environment variable that makes the test binary a
+// downloader; it holds a killOrder.
+const killChild = "FTPFETCH_TEST_DOWNLOAD"
+
+// killOrder is what the downloader is to do.
+type killOrder struct {
+	URL, Path string
+	Segments  int
+	After     int64 // octets of data received, at which it kills itself; 0: never
+	Straight  bool  // nothing stands between socket and file: it is killed from outside
+}
+
+// beKilled is the downloader. Its journal is written as often as can be.
+func beKilled() int {
+	var order killOrder
+	if err := json.Unmarshal([]byte(os.Getenv(killChild)), &order); err != nil {
+		panic(err)
+	}
+	u, err := urlparse.Parse(order.URL)
+	if err != nil {
+		panic(err)
+	}
+	c := new(ftpexec.Client)
+	if !order.Straight {
+		c.Dial = (&deadline{left: order.After}).dial
+	}
+	_, err = File(context.Background(), c, u, order.Path, &Options{Segments: order.Segments, checkpoint: time.Millisecond})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// deadline kills the process when so many octets have come over all
+// connections.
+type deadline struct {
+	left int64
+	seen atomic.Int64
+}
+
+func (d *deadline) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	return &deadlineConn{conn, d}, err
+}
+
+type deadlineConn struct {
+	net.Conn
+	d *deadline
+}
+
+func (c *deadlineConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if seen := c.d.seen.Add(int64(n)); c.d.left > 0 && seen >= c.d.left {
+		self, _ := os.FindProcess(os.Getpid())
+		_ = self.Kill()
+		select {} // nothing is done with these octets
+	}
+	return n, err
+}
+
+// TestKill kills a downloader at random points, counted in octets, again and
+// again, over one connection and several. After each kill the journal claims
+// only what is there; at the end the file is right.
+func TestKill(t *testing.T) {
+	rng := rand.New(rand.NewPCG(*killSeed, 0))
+	text := noise(*killSize, *killSeed)
+	want := sha256.Sum256([]byte(text))
+	kills, files, kept := 0, 0, int64(0)
+	for kills < *killCount {
+		k := newKit(t, map[string]string{"/f": text})
+		killed := true
+		for killed && kills < *killCount {
+			if killed = k.runAndKill(rng); killed {
+				kills++
+				killed = !k.exists("f")
+				kept += k.checkLeft(text)
+			}
+		}
+		k.finishAfterKills(rng)
+		files++
+		if got := sha256.Sum256([]byte(read(t, k.path("f")))); got != want {
+			t.Fatalf("seed %d: after %d kills the file is wrong", *killSeed, kills)
+		}
+		wantNames(t, k.dir, "f")
+	}
+	t.Logf("seed %d: %d kills, %d files of %d octets right, %d octets kept over kills", *killSeed, kills, files, len(text), kept)
+}
+
+// runAndKill reports whether the downloader was killed before its end.
+func (k *kit) runAndKill(rng *rand.Rand) bool {
+	order := killOrder{
+		URL: k.URL("/f"), Path: k.path("f"), Segments: []int{1, 4}[rng.IntN(2)],
+		After: 1 + rng.Int64N(int64(*killSize)/3), Straight: rng.IntN(2) == 0,
+	}
+	cmd := k.command(order)
+	k.ResetCommands()
+	if err := cmd.Start(); err != nil {
+		k.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for order.Straight {
+		if k.Stats().DataOut >= order.After {
+			_ = cmd.Process.Kill()
+			break
+		}
+		select {
+		case err := <-ended:
+			ended <- err
+			order.Straight = false
+		default:
+		}
+	}
+	err := <-ended
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		k.Fatal("the downloader failed")
+	}
+	return err != nil
+}
+
+func (k *kit) command(order killOrder) *exec.Cmd {
+	self, err := os.Executable()
+	if err != nil {
+		k.Fatal(err)
+	}
+	b, err := json.Marshal(order)
+	if err != nil {
+		k.Fatal(err)
+	}
+	cmd := exec.CommandContext(k.Context(), self)
+	cmd.Env = append(os.Environ(), killChild+"="+string(b), "GORACE=atexit_sleep_ms=0")
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// finishAfterKills lets the downloader do what is left, if anything is.
+func (k *kit) finishAfterKills(rng *rand.Rand) {
+	if k.exists("f") {
+		// Killed after the file had its name, at the latest moment: what is
+		// left beside it is of no account.
+		_ = os.Remove(k.path("f.part"))
+		_ = os.Remove(k.path("f.part.json"))
+		return
+	}
+	cmd := k.command(killOrder{URL: k.URL("/f"), Path: k.path("f"), Segments: 1 + 3*rng.IntN(2)})
+	if err := cmd.Run(); err != nil {
+		k.Fatal(err)
+	}
+}
+
+// checkLeft compares what the journal claims with the part, and returns the
+// octets claimed.
+func (k *kit) checkLeft(text string) int64 {
+	k.Helper()
+	if k.exists("f") {
+		if read(k.T, k.path("f")) != text {
+			k.Fatal("a killed run left a wrong file under the final name")
+		}
+		return int64(len(text))
+	}
+	s, err := readJournal(k.path("f.part.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		if info, err := os.Stat(k.path("f.part")); err == nil && info.Size() > 0 {
+			k.Errorf("a part of %d octets without a journal", info.Size())
+		}
+		return 0
+	}
+	if err != nil {
+		k.Fatal(err)
+	}
+	checkClaims(k.T, k.path("f.part"), s, text)
+	if extra, _ := filepath.Glob(k.path("*.bad")); len(extra) > 0 {
+		k.Errorf("there is %v", extra)
+	}
+	return s.done.octets()
+}

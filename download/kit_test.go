@@ -1,0 +1,202 @@
+package download
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+var kitTime = time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
+
+// kit is a server with files, a directory to save in, and what was told.
+type kit struct {
+	*testing.T
+	*testserver.Server
+	dir string
+	c   *ftpexec.Client
+
+	mu     sync.Mutex
+	events []Event
+	waits  []time.Duration
+	fault  func(testserver.FaultPoint) testserver.Fault
+}
+
+func newKit(t *testing.T, tree map[string]string) *kit {
+	t.Helper()
+	k := &kit{T: t, dir: t.TempDir(), c: &ftpexec.Client{StallTimeout: 5 * time.Second}}
+	k.Server = testserver.New(t, &testserver.Options{Tree: tree, ModTime: kitTime, Fault: func(p testserver.FaultPoint) testserver.Fault {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.fault == nil {
+			return testserver.Fault{}
+		}
+		return k.fault(p)
+	}})
+	return k
+}
+
+// faulty sets what goes wrong from now on.
+func (k *kit) faulty(f func(testserver.FaultPoint) testserver.Fault) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.fault = f
+}
+
+// cut has the nth transfer's data end after octets.
+func cut(n int, octets int64) func(testserver.FaultPoint) testserver.Fault {
+	return func(p testserver.FaultPoint) testserver.Fault {
+		if p.Transfer == n {
+			return testserver.Fault{Data: testserver.Closed, Octets: octets}
+		}
+		return testserver.Fault{}
+	}
+}
+
+// replies has every command of a verb answered so.
+func replies(verb, reply string) func(testserver.FaultPoint) testserver.Fault {
+	return func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == verb {
+			return testserver.Fault{Reply: reply}
+		}
+		return testserver.Fault{}
+	}
+}
+
+func (k *kit) url(path string) *urlparse.URL { return urlOf(k.T, k.URL(path)) }
+
+func urlOf(t testing.TB, s string) *urlparse.URL {
+	t.Helper()
+	u, err := urlparse.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func (k *kit) path(name string) string { return filepath.Join(k.dir, name) }
+
+// get retrieves path as f. Nothing waits.
+func (k *kit) get(path string, o Options) (Result, error) {
+	k.Helper()
+	k.mu.Lock()
+	k.events, k.waits = nil, nil
+	k.mu.Unlock()
+	o.Wait = func(ctx context.Context, d time.Duration) error {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.waits = append(k.waits, d)
+		return ctx.Err()
+	}
+	o.Notify = func(e Event) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.events = append(k.events, e)
+	}
+	return File(k.Context(), k.c, k.url(path), k.path("f"), &o)
+}
+
+// told reports whether an event of the kind has text in it.
+func (k *kit) told(kind EventKind, text string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.ContainsFunc(k.events, func(e Event) bool { return e.Kind == kind && strings.Contains(e.Text, text) })
+}
+
+// rests returns the offsets that were asked for since the last call.
+func (k *kit) rests() []string {
+	var out []string
+	for _, c := range k.Commands() {
+		if offset, ok := strings.CutPrefix(c, "REST "); ok {
+			out = append(out, offset)
+		}
+	}
+	k.ResetCommands()
+	return out
+}
+
+// want checks the files in the directory.
+func (k *kit) want(files map[string]string) {
+	k.Helper()
+	wantFiles(k.T, k.dir, files)
+}
+
+// leaves has a run stopped after octets of path, as a kill would.
+func (k *kit) leaves(path string, octets int64) {
+	k.Helper()
+	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == "RETR" {
+			return testserver.Fault{Data: testserver.Closed, Octets: octets}
+		}
+		return testserver.Fault{}
+	})
+	if _, err := k.get(path, Options{Retries: -1}); err == nil {
+		k.Fatal("the transfer was not cut")
+	}
+	k.faulty(nil)
+	k.ResetCommands()
+	wantNames(k.T, k.dir, "f.part", "f.part.json")
+}
+
+// change replaces a file on the server.
+func (k *kit) change(path, text string, modTime time.Time) {
+	k.Helper()
+	f, err := k.FS().Create(path)
+	if err != nil {
+		k.Fatal(err)
+	}
+	if _, err := f.WriteString(text); err != nil {
+		k.Fatal(err)
+	}
+	f.Close()
+	if err := k.FS().Chtimes(path, modTime, modTime); err != nil {
+		k.Fatal(err)
+	}
+}
+
+// noise is n octets that are everywhere different.
+func noise(n int, seed uint64) string {
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(seed >> 16)}).Read(b)
+	return string(b)
+}
+
+func (k *kit) write(name, text string) {
+	k.Helper()
+	mustWrite(k.T, k.path(name), text)
+}
+
+// journal is a journal of ours for path on the server.
+func (k *kit) journal(path string, size int64, modTime time.Time, done string) string {
+	modified := ""
+	if !modTime.IsZero() {
+		modified = fmt.Sprintf(`"modified":%q,`, modTime.Format(time.RFC3339))
+	}
+	return fmt.Sprintf(`{"version":1,"url":%q,"size":%d,%s"done":%s}`, k.URL(path), size, modified, done)
+}
+
+func (k *kit) exists(name string) bool {
+	_, err := os.Lstat(k.path(name))
+	return err == nil
+}
+
+type ctxt = context.Context
+
+func read(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

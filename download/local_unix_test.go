@@ -1,0 +1,132 @@
+//go:build unix
+
+package download
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestFilePlaces has what can stand at the end of a path, for a file.
+func TestFilePlaces(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("file", "")
+	link := k.path("link")
+	if err := os.Symlink(k.dir, link); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		path string
+		err  error
+	}{
+		{"", ErrName}, {k.dir, ErrName}, {k.dir + "/", ErrName}, {link, ErrName}, {k.path("new") + "/", ErrName},
+		{k.path("none/f"), os.ErrNotExist}, {k.path("file/f"), syscall.ENOTDIR},
+		{k.path(strings.Repeat("n", 256)), syscall.ENAMETOOLONG},
+		{"/dev/full", syscall.ENOSPC},
+	}
+	for _, tt := range tests {
+		_, err := File(t.Context(), k.c, k.url("/f"), tt.path, &Options{Existing: Overwrite})
+		if !errors.Is(err, tt.err) || !errors.Is(err, ErrLocal) {
+			t.Errorf("%.80q: got %v, want %v", tt.path, err, tt.err)
+		}
+	}
+	if r, err := File(t.Context(), k.c, k.url("/f"), os.DevNull, nil); err != nil || r.Size != int64(len(body)) {
+		t.Errorf("%s: %+v, %v", os.DevNull, r, err)
+	}
+	wantNames(t, k.dir, "file", "link")
+}
+
+// TestFileToFIFO is written as it comes, also over a failure.
+func TestFileToFIFO(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	if err := syscall.Mkfifo(k.path("f"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k.faulty(cut(1, 100_000))
+	got := make(chan string)
+	go func() { b, _ := os.ReadFile(k.path("f")); got <- string(b) }()
+	if _, err := k.get("/f", Options{}); err != nil {
+		t.Error(err)
+	}
+	if <-got != body {
+		t.Error("the reader got something else")
+	}
+}
+
+// TestFileFullDisk fills a file system of its own: what fits stays and is gone
+// on with when there is room.
+func TestFileFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	if err := mountSmall(dir, "256k"); err != nil {
+		t.Log("no small file system here: ", err)
+		return
+	}
+	defer unmount(t, dir)
+	k := newKit(t, map[string]string{"/f": noise(3<<20, 5)})
+	k.dir = dir
+	filler := filepath.Join(dir, "filler")
+	mustWrite(t, filler, strings.Repeat("x", 100_000))
+	for _, segments := range []int{1, 2} {
+		_, err := k.get("/f", Options{Segments: segments})
+		if !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, ErrLocal) || len(k.waits) > 0 {
+			t.Errorf("got %v, want ENOSPC at once", err)
+		}
+		if k.exists("f") {
+			t.Error("a file is there")
+		}
+	}
+}
+
+// TestFileMode follows umask, and a file that is replaced.
+func TestFileMode(t *testing.T) {
+	old := syscall.Umask(0o027)
+	defer syscall.Umask(old)
+	k := newKit(t, map[string]string{"/f": body})
+	for _, want := range []os.FileMode{0o640, 0o600} {
+		if _, err := k.get("/f", Options{Existing: Overwrite}); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(k.path("f"))
+		if err != nil || info.Mode() != want {
+			t.Errorf("mode %v, %v, want %v", info.Mode(), err, want)
+		}
+		if err := os.Chmod(k.path("f"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestFileJournalMode keeps the journal to its owner: a URL may be private.
+func TestFileJournalMode(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.leaves("/f", 1000)
+	info, err := os.Stat(k.path("f.part.json"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+// TestFilePartOfOthers trusts no octets that another user left in a directory
+// that both may write to.
+func TestFilePartOfOthers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		return
+	}
+	for _, name := range []string{"f.part", "f.part.json"} {
+		k := newKit(t, map[string]string{"/f": body})
+		k.leaves("/f", 1000)
+		if err := os.Chown(k.path(name), 65534, 65534); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range []Options{{}, {Continue: true}, {Existing: Overwrite}} {
+			if _, err := k.get("/f", o); !errors.Is(err, ErrPart) {
+				t.Errorf("%s: got %v, want ErrPart", name, err)
+			}
+		}
+		wantNames(t, k.dir, "f.part", "f.part.json")
+	}
+}

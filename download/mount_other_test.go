@@ -1,0 +1,12 @@
+//go:build unix && !linux
+
+package download
+
+import (
+	"errors"
+	"testing"
+)
+
+func mountSmall(string, string) error { return errors.ErrUnsupported }
+
+func unmount(*testing.T, string) {}

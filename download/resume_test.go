@@ -1,0 +1,344 @@
+package download
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+var body = noise(300_000, 1)
+
+func TestResume(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.leaves("/f", 100_000)
+	r, err := k.get("/f", Options{})
+	if err != nil || r.Resumed != 100_000 || r.Size != 300_000 || !k.told(Resumed, "100000") {
+		t.Errorf("got %+v, %v, events %v", r, err, k.events)
+	}
+	if got := k.rests(); !slices.Equal(got, []string{"100000"}) {
+		t.Errorf("REST %q", got)
+	}
+	k.want(map[string]string{"f": body})
+}
+
+// TestResumeOfAnother has something disagree between two runs: everything is
+// fetched again, and that is said.
+func TestResumeOfAnother(t *testing.T) {
+	other := noise(300_000, 2)
+	tests := []struct {
+		what string
+		do   func(*kit)
+		path string
+		o    Options
+		told string
+		want string
+	}{
+		{"time", func(k *kit) { k.change("/f", other, kitTime.Add(time.Second)) }, "/f", Options{}, "modified", other},
+		{"size", func(k *kit) { k.change("/f", body+"x", kitTime) }, "/f", Options{}, "now has 300001 octets, not 300000", body + "x"},
+		{"shorter than what is there", func(k *kit) { k.change("/f", "x", kitTime) }, "/f", Options{}, "now has 1 octets", "x"},
+		{"URL", func(*kit) {}, "/g", Options{}, "another URL", "gg"},
+		{"not wanted", func(*kit) {}, "/f", Options{NoResume: true}, "as asked for", body},
+		{"type", func(*kit) {}, "/f;type=a", Options{}, "", ""},
+		{"part cut", func(k *kit) { k.truncate("f.part", 99_999) }, "/f", Options{}, "it has 99999 octets, its journal says 100000", body},
+		{"part gone", func(k *kit) { k.remove("f.part") }, "/f", Options{}, "", body},
+		{"no REST", func(k *kit) { k.faulty(replies("REST", "502 What?")) }, "/f", Options{}, "cannot begin in the middle", body},
+		{"no time", func(k *kit) { k.faulty(replies("MDTM", "502 What?")) }, "/f", Options{}, "does not always tell the file's time", body},
+	}
+	for _, tt := range tests {
+		t.Run(tt.what, func(t *testing.T) {
+			k := newKit(t, map[string]string{"/f": body, "/g": "gg"})
+			k.leaves("/f", 100_000)
+			tt.do(k)
+			r, err := k.get(tt.path, tt.o)
+			if err != nil || r.Resumed != 0 || tt.told != "" && !k.told(Restarted, tt.told) {
+				t.Errorf("got %+v, %v, events %v", r, err, k.events)
+			}
+			if tt.want != "" {
+				k.want(map[string]string{"f": tt.want})
+			}
+		})
+	}
+}
+
+func (k *kit) truncate(name string, n int64) {
+	if err := os.Truncate(k.path(name), n); err != nil {
+		k.Fatal(err)
+	}
+}
+
+func (k *kit) remove(name string) {
+	if err := os.Remove(k.path(name)); err != nil {
+		k.Fatal(err)
+	}
+}
+
+// TestResumeHostileJournal has a journal that says anything beside a part that
+// holds anything: the file comes out right.
+func TestResumeHostileJournal(t *testing.T) {
+	for what, text := range badJournals {
+		k := newKit(t, map[string]string{"/f": body})
+		k.write("f.part", strings.Repeat("z", 400_000))
+		k.write("f.part.json", strings.ReplaceAll(text, "ftp://h/f", k.URL("/f")))
+		if _, err := k.get("/f", Options{}); err != nil || !k.told(Restarted, "its journal") {
+			t.Errorf("%s: %v, events %v", what, err, k.events)
+		}
+		k.want(map[string]string{"f": body})
+	}
+}
+
+// TestResumeJournalInTheWay has no file where the journal would be.
+func TestResumeJournalInTheWay(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	if err := os.Mkdir(k.path("f.part.json"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	k.write("f.part.json/x", "")
+	if _, err := k.get("/f", Options{}); !errors.Is(err, ErrLocal) {
+		t.Errorf("got %v, want ErrLocal", err)
+	}
+	wantNames(t, k.dir, "f.part.json")
+}
+
+// TestResumeLongName has no room for a journal: then a part is not kept.
+func TestResumeLongName(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	name := strings.Repeat("n", 250)
+	_, err := File(t.Context(), k.c, k.url("/f"), k.path(name), nil)
+	if err != nil {
+		t.Error(err)
+	}
+	wantNames(t, k.dir, name)
+	k.faulty(replies("RETR", "550 no"))
+	_, err = File(t.Context(), k.c, k.url("/f"), k.path(name), &Options{Existing: Overwrite})
+	if !errors.Is(err, ftpexec.ErrRefused) {
+		t.Error(err)
+	}
+	wantNames(t, k.dir, name)
+}
+
+// TestResumeLocked has two runs on one target.
+func TestResumeLocked(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.leaves("/f", 100_000)
+	var second error
+	o := Options{Progress: func(int64, int64) {
+		if second == nil {
+			_, second = File(t.Context(), k.c, k.url("/f"), k.path("f"), &Options{Existing: Overwrite})
+		}
+	}}
+	if _, err := k.get("/f", o); err != nil {
+		t.Error(err)
+	}
+	if !errors.Is(second, ErrLocal) || !strings.Contains(second.Error(), "another run") {
+		t.Errorf("second run: %v", second)
+	}
+	k.want(map[string]string{"f": body})
+}
+
+// TestResumeHoles has a part with gaps, as several connections leave it.
+func TestResumeHoles(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f.part", body[:1000]+strings.Repeat("z", 9000)+body[10_000:20_000]+strings.Repeat("z", 280_000))
+	k.write("f.part.json", k.journal("/f", 300_000, kitTime, "[[0,1000],[10000,20000]]"))
+	r, err := k.get("/f", Options{})
+	if err != nil || r.Resumed != 11_000 {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	if got := k.rests(); !slices.Equal(got, []string{"1000", "20000"}) {
+		t.Errorf("REST %q", got)
+	}
+	k.want(map[string]string{"f": body})
+}
+
+// TestResumeComplete has all octets there and the end not confirmed.
+func TestResumeComplete(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f.part", body)
+	k.write("f.part.json", k.journal("/f", 300_000, kitTime, "[[0,300000]]"))
+	if _, err := k.get("/f", Options{}); err != nil {
+		t.Error(err)
+	}
+	if got := k.rests(); !slices.Equal(got, []string{"299999"}) {
+		t.Errorf("REST %q", got)
+	}
+	k.want(map[string]string{"f": body})
+}
+
+// TestResumeLinked has a run killed between the two steps that give the file
+// its name.
+func TestResumeLinked(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f", "precious")
+	k.write("f.part.json", k.journal("/f", 300_000, kitTime, "[[0,5]]"))
+	if err := os.Link(k.path("f"), k.path("f.part")); err != nil {
+		t.Fatal(err)
+	}
+	k.faulty(replies("RETR", "550 no"))
+	if _, err := k.get("/f", Options{Existing: Overwrite}); !errors.Is(err, ftpexec.ErrRefused) {
+		t.Error(err)
+	}
+	k.want(map[string]string{"f": "precious"})
+}
+
+// TestFileTime has the server's time become the file's.
+func TestFileTime(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	r, err := k.get("/f", Options{})
+	if err != nil || !r.ModTime.Equal(kitTime) {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	info, err := os.Stat(k.path("f"))
+	if err != nil || !info.ModTime().Equal(kitTime) {
+		t.Errorf("the file has %v, %v, want %v", info.ModTime(), err, kitTime)
+	}
+}
+
+func TestSize(t *testing.T) {
+	right, wrong := int64(300_000), int64(299_999)
+	k := newKit(t, map[string]string{"/f": body})
+	for _, o := range []Options{{Size: &wrong}, {Size: &wrong, Segments: 2}} {
+		if _, err := k.get("/f", o); !errors.Is(err, ErrSize) {
+			t.Errorf("got %v, want ErrSize", err)
+		}
+		wantNames(t, k.dir)
+	}
+	if _, err := To(t.Context(), k.c, k.url("/f"), io.Discard, &Options{Size: &wrong}); !errors.Is(err, ErrSize) {
+		t.Errorf("To: got %v, want ErrSize", err)
+	}
+	k.faulty(replies("SIZE", "502 What?"))
+	if _, err := k.get("/f", Options{Size: &wrong}); !errors.Is(err, ErrSize) {
+		t.Errorf("without SIZE: got %v, want ErrSize", err)
+	}
+	wantNames(t, k.dir)
+	if _, err := k.get("/f", Options{Size: &right}); err != nil {
+		t.Errorf("without SIZE: %v", err)
+	}
+	k.want(map[string]string{"f": body})
+}
+
+func TestNewer(t *testing.T) {
+	tests := []struct {
+		what   string
+		local  string // "" none
+		time   time.Time
+		fault  func(testserver.FaultPoint) testserver.Fault
+		path   string
+		skip   bool
+		noted  string
+		asking int // commands MDTM
+	}{
+		{"none", "", kitTime, nil, "/f", false, "", 1},
+		{"same", body, kitTime, nil, "/f", true, "", 1},
+		{"newer here", body, kitTime.Add(time.Hour), nil, "/f", true, "", 1},
+		{"older here", body, kitTime.Add(-time.Second), nil, "/f", false, "", 2},
+		{"other size", body[1:], kitTime.Add(time.Hour), nil, "/f", false, "", 2},
+		{"other size in ASCII type", "x", kitTime.Add(time.Hour), nil, "/f;type=a", true, "", 1},
+		{"no time", body, kitTime.Add(time.Hour), replies("MDTM", "502 What?"), "/f", false, "does not tell the file's time", 2},
+		{"no size", body[1:], kitTime, replies("SIZE", "502 What?"), "/f", true, "", 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.what, func(t *testing.T) {
+			k := newKit(t, map[string]string{"/f": body})
+			if tt.local != "" {
+				k.write("f", tt.local)
+				if err := os.Chtimes(k.path("f"), tt.time, tt.time); err != nil {
+					t.Fatal(err)
+				}
+			}
+			k.faulty(tt.fault)
+			r, err := k.get(tt.path, Options{Newer: true})
+			if err != nil || r.Skipped != tt.skip || tt.noted != "" && !k.told(Noted, tt.noted) {
+				t.Errorf("got %+v, %v, events %v", r, err, k.events)
+			}
+			if tt.skip {
+				k.want(map[string]string{"f": tt.local})
+			} else {
+				k.want(map[string]string{"f": body})
+			}
+		})
+	}
+}
+
+func TestContinue(t *testing.T) {
+	half := body[:150_000]
+	tests := []struct {
+		what   string
+		before map[string]string
+		fault  func(testserver.FaultPoint) testserver.Fault
+		err    error
+		after  map[string]string
+		rests  []string
+	}{
+		{"nothing", nil, nil, nil, map[string]string{"f": body}, nil},
+		{"half", map[string]string{"f": half}, nil, nil, map[string]string{"f": body}, []string{"150000"}},
+		{"all", map[string]string{"f": body}, nil, nil, map[string]string{"f": body}, nil},
+		{"empty", map[string]string{"f": ""}, nil, nil, map[string]string{"f": body}, nil},
+		{"too much", map[string]string{"f": body + "x"}, nil, ErrResume, map[string]string{"f": body + "x"}, nil},
+		{"a part", map[string]string{"f.part": half}, nil, nil, map[string]string{"f": body}, []string{"150000"}},
+		{"a part, too much", map[string]string{"f.part": body + "x"}, nil, ErrResume, nil, nil},
+		{"both", map[string]string{"f": half, "f.part": half}, nil, ErrPart, map[string]string{"f": half, "f.part": half}, nil},
+		{"no REST", map[string]string{"f": half}, replies("REST", "502 What?"), ErrResume, map[string]string{"f": half}, nil},
+		{"a part, no REST", map[string]string{"f.part": half}, replies("REST", "502 What?"), ErrResume, nil, nil},
+		{"no size", map[string]string{"f": half}, replies("SIZE", "502 What?"), ErrResume, map[string]string{"f": half}, nil},
+		{"no time", map[string]string{"f": half}, replies("MDTM", "502 What?"), nil, map[string]string{"f": body}, []string{"150000"}},
+		{"refused", map[string]string{"f": half}, replies("RETR", "550 No"), ftpexec.ErrRefused, map[string]string{"f": half}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.what, func(t *testing.T) {
+			k := newKit(t, map[string]string{"/f": body})
+			for name, text := range tt.before {
+				k.write(name, text)
+			}
+			k.faulty(tt.fault)
+			_, err := k.get("/f", Options{Continue: true})
+			if !errors.Is(err, tt.err) {
+				t.Errorf("got %v, want %v", err, tt.err)
+			}
+			if tt.after != nil {
+				k.want(tt.after)
+			} else if got, err := os.ReadFile(k.path("f.part")); err != nil || string(got) != tt.before["f.part"] {
+				t.Errorf("the part was lost: %d octets, %v", len(got), err)
+			}
+			if tt.rests != nil && !slices.Equal(k.rests(), tt.rests) {
+				t.Errorf("it did not go on from %s", tt.rests)
+			}
+		})
+	}
+}
+
+// TestContinueCut has what -c began go on without it.
+func TestContinueCut(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f", body[:50_000])
+	k.faulty(cut(1, 100_000))
+	if _, err := k.get("/f", Options{Continue: true, Retries: -1}); !errors.Is(err, ftpexec.ErrTruncated) {
+		t.Error(err)
+	}
+	wantNames(t, k.dir, "f.part", "f.part.json")
+	k.faulty(nil)
+	if r, err := k.get("/f", Options{}); err != nil || r.Resumed != 150_000 {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	k.want(map[string]string{"f": body})
+}
+
+// TestContinueLink refuses what is no file of its own.
+func TestContinueLink(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	elsewhere := filepath.Join(t.TempDir(), "aim")
+	mustWrite(t, elsewhere, "aim")
+	if err := os.Symlink(elsewhere, k.path("f")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, ErrResume) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,99 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"github.com/cenkalti/backoff/v5"
+)
+
+// DefaultRetries is how often a transfer is tried again in a row without
+// progress, where Options.Retries is 0.
+const DefaultRetries = 5
+
+// retrier decides whether and when to try again.
+type retrier struct {
+	o       *Options
+	pause   *backoff.ExponentialBackOff
+	failed  int  // tries in a row without progress
+	reached bool // the server has been spoken to
+}
+
+func newRetrier(o *Options) *retrier {
+	return &retrier{o: o, pause: newPause()}
+}
+
+// newPause doubles from about 1 s to about 60 s; each one varies by half, so
+// that many clients do not come back at the same moment.
+func newPause() *backoff.ExponentialBackOff {
+	b := backoff.NewExponentialBackOff()
+	b.InitialInterval, b.Multiplier, b.MaxInterval = time.Second, 2, time.Minute
+	b.Reset()
+	return b
+}
+
+// again waits and returns nil where what failed with err is worth another try;
+// else it returns err. Progress begins the count anew.
+func (r *retrier) again(ctx context.Context, err error, progress bool) error {
+	if progress {
+		r.failed = 0
+		r.pause.Reset()
+	}
+	if !r.temporary(err) || r.failed >= r.o.Retries {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // what would have passed is not why it ends
+	}
+	r.failed++
+	d := r.pause.NextBackOff()
+	r.o.notify(Event{Kind: Retrying, Err: err, Try: r.failed, Tries: r.o.Retries, Wait: d})
+	if werr := r.o.Wait(ctx, d); werr != nil {
+		return werr
+	}
+	return nil
+}
+
+// final is an error that is not to be tried again, whatever it is.
+type final struct{ error }
+
+func (e *final) Unwrap() error { return e.error }
+
+// temporary reports whether err may be gone the next time. A server that was
+// never reached is rather a wrong address.
+func (r *retrier) temporary(err error) bool {
+	var e *ftpexec.Error
+	var last *final
+	if errors.As(err, &last) || !errors.As(err, &e) || !e.Temporary() {
+		return false
+	}
+	return r.reached || e.Op != "connect" || e.Reply != nil
+}
+
+// do calls f until it succeeds or fails for good.
+func (r *retrier) do(ctx context.Context, f func() error) error {
+	for {
+		err := f()
+		if err == nil {
+			r.reached = true
+			return nil
+		}
+		if err := r.again(ctx, err, false); err != nil {
+			return err
+		}
+	}
+}
+
+// sleep is the default of Options.Wait.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

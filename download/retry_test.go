@@ -1,0 +1,244 @@
+package download
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+func TestRetry(t *testing.T) {
+	always := func(f testserver.Fault, verb string) func(testserver.FaultPoint) testserver.Fault {
+		return func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == verb {
+				return f
+			}
+			return testserver.Fault{}
+		}
+	}
+	tests := []struct {
+		what  string
+		fault func(testserver.FaultPoint) testserver.Fault
+		waits int
+		err   error
+		rests []string
+	}{
+		{"cut once", cut(1, 100_000), 1, nil, []string{"100000"}},
+		{"cut each 100000", always(testserver.Fault{Data: testserver.Closed, Octets: 100_000}, "RETR"), 2, nil, []string{"100000", "200000"}},
+		{"reset", always(testserver.Fault{Data: testserver.Reset}, "RETR"), 5, ftpexec.ErrTruncated, nil},
+		{"421", replies("RETR", "421 Going down"), 5, ftpexec.ErrLost, nil},
+		{"450", replies("RETR", "450 Busy"), 5, ftpexec.ErrNotFound, nil},
+		{"too many users", replies("PASS", "530 Sorry, too many users"), 5, ftpexec.ErrLogin, nil},
+		{"wrong password", replies("PASS", "530 Login incorrect"), 0, ftpexec.ErrLogin, nil},
+		{"absent", replies("RETR", "550 No such file"), 0, ftpexec.ErrRefused, nil},
+		{"no directory", replies("CWD", "550 No"), 0, ftpexec.ErrDirectory, nil},
+		{"421 to REST", func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == "REST" && p.Conn == 2 {
+				return testserver.Fault{Reply: "421 Not now", After: testserver.Closed}
+			}
+			return cut(1, 100_000)(p)
+		}, 2, nil, []string{"100000", "100000"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.what, func(t *testing.T) {
+			k := newKit(t, map[string]string{"/d/f": body})
+			k.faulty(tt.fault)
+			_, err := k.get("/d/f", Options{})
+			if tt.err == nil && err != nil || tt.err != nil && err == nil || len(k.waits) != tt.waits {
+				t.Errorf("got %v after waits of %v, want %v after %d", err, k.waits, tt.err, tt.waits)
+			}
+			if got := k.rests(); !slices.Equal(got, tt.rests) {
+				t.Errorf("REST %q, want %q", got, tt.rests)
+			}
+			if err == nil {
+				k.want(map[string]string{"f": body})
+			}
+		})
+	}
+}
+
+// TestRetryWaits holds how long is waited.
+func TestRetryWaits(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.faulty(replies("RETR", "450 Busy"))
+	if _, err := k.get("/f", Options{Retries: 8}); err == nil {
+		t.Error("no error")
+	}
+	if len(k.waits) != 8 || len(k.events) != 8 {
+		t.Fatalf("waits %v, events %v", k.waits, k.events)
+	}
+	for i, got := range k.waits {
+		mean := min(time.Second<<i, time.Minute)
+		if got < mean/2 || got > mean*3/2 {
+			t.Errorf("wait %d is %v, want about %v", i, got, mean)
+		}
+		if e := k.events[i]; e.Kind != Retrying || e.Try != i+1 || e.Tries != 8 || e.Wait != got || e.Err == nil {
+			t.Errorf("event %d is %+v", i, e)
+		}
+	}
+}
+
+// TestRetryNever asks a port where nobody listens, and a cancelled context.
+func TestRetryNever(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := urlparse.Parse("ftp://" + l.Addr().String() + "/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	k := newKit(t, map[string]string{"/f": body})
+	o := &Options{Wait: func(context.Context, time.Duration) error { t.Error("it waits"); return nil }}
+	if _, err := File(t.Context(), k.c, u, k.path("f"), o); !errors.Is(err, ftpexec.ErrConnect) {
+		t.Errorf("nobody listens: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := File(ctx, k.c, k.url("/f"), k.path("f"), o); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+	wantNames(t, k.dir)
+}
+
+// TestRetryWithoutREST begins anew, says so, and ends.
+func TestRetryWithoutREST(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	without := replies("REST", "502 What?")
+	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		if p.Transfer == 1 {
+			return testserver.Fault{Data: testserver.Closed, Octets: 1000}
+		}
+		return without(p)
+	})
+	if _, err := k.get("/f", Options{}); err != nil || !k.told(Restarted, "cannot begin in the middle") {
+		t.Errorf("got %v, events %v", err, k.events)
+	}
+	k.want(map[string]string{"f": body})
+
+	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == "RETR" {
+			return testserver.Fault{Data: testserver.Closed, Octets: 1000}
+		}
+		return without(p)
+	})
+	if _, err := k.get("/f", Options{Existing: Overwrite}); !errors.Is(err, ftpexec.ErrTruncated) || len(k.waits) != 5 {
+		t.Errorf("always cut: %v, waits %v", err, k.waits)
+	}
+}
+
+// TestRetryOfChangedFile has the file change between two tries, and between
+// the answer about its time and its data.
+func TestRetryOfChangedFile(t *testing.T) {
+	other := noise(300_000, 2)
+	for _, verb := range []string{"USER", "RETR"} {
+		k := newKit(t, map[string]string{"/f": body})
+		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+			if p.Transfer == 1 {
+				return testserver.Fault{Data: testserver.Closed, Octets: 1000}
+			}
+			if p.Verb == verb && p.Conn == 2 {
+				k.change("/f", other, kitTime.Add(time.Minute))
+			}
+			return testserver.Fault{}
+		})
+		if _, err := k.get("/f", Options{}); err != nil || !k.told(Restarted, "has been modified") {
+			t.Errorf("%s: %v, events %v", verb, err, k.events)
+		}
+		k.want(map[string]string{"f": other})
+	}
+}
+
+// TestRetryOfChangingFile has another size at each try.
+func TestRetryOfChangingFile(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	n := 0
+	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		switch p.Verb {
+		case "MDTM":
+			n++
+			return testserver.Fault{Reply: "213 " + kitTime.Add(time.Duration(n)*time.Second).Format("20060102150405")}
+		case "RETR":
+			return testserver.Fault{Data: testserver.Closed, Octets: 1000}
+		}
+		return testserver.Fault{}
+	})
+	if _, err := k.get("/f", Options{}); !errors.Is(err, ErrChanged) {
+		t.Errorf("got %v, want ErrChanged", err)
+	}
+}
+
+// TestToRetries has a stream go on where it was cut.
+func TestToRetries(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.faulty(cut(1, 100_000))
+	var got bytes.Buffer
+	o := &Options{Wait: func(context.Context, time.Duration) error { return nil }}
+	r, err := To(t.Context(), k.c, k.url("/f"), &got, o)
+	if err != nil || got.String() != body || r.Size != 300_000 {
+		t.Errorf("%d octets, %+v, %v", got.Len(), r, err)
+	}
+	if rests := k.rests(); !slices.Equal(rests, []string{"100000"}) {
+		t.Errorf("REST %q", rests)
+	}
+}
+
+// TestToCannotRetry has what is written already be of another file, or the
+// server not go on: nothing is written twice.
+func TestToCannotRetry(t *testing.T) {
+	tests := []struct {
+		what, path string
+		fault      func(testserver.FaultPoint) testserver.Fault
+		err        error
+	}{
+		{"no REST", "/f", replies("REST", "502 What?"), ftpexec.ErrNoRestart},
+		{"another time", "/f", func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == "MDTM" && p.Conn == 2 {
+				return testserver.Fault{Reply: "213 20220101000000"}
+			}
+			return testserver.Fault{}
+		}, ErrChanged},
+		{"no size", "/f", replies("SIZE", "502 What?"), ftpexec.ErrTruncated},
+		{"text", "/f;type=a", func(testserver.FaultPoint) testserver.Fault { return testserver.Fault{} }, ftpexec.ErrTruncated},
+	}
+	for _, tt := range tests {
+		k := newKit(t, map[string]string{"/f": body})
+		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+			if p.Transfer == 1 {
+				return testserver.Fault{Data: testserver.Closed, Octets: 1000, Final: "426 Broken"}
+			}
+			return tt.fault(p)
+		})
+		var got bytes.Buffer
+		o := &Options{Wait: func(context.Context, time.Duration) error { return nil }}
+		if _, err := To(t.Context(), k.c, k.url(tt.path), &got, o); !errors.Is(err, tt.err) || got.Len() > 1000 {
+			t.Errorf("%s: %d octets, %v, want %v", tt.what, got.Len(), err, tt.err)
+		}
+	}
+}
+
+// TestRetryForgetsREST has a RETR refused behind a REST, which the server then
+// keeps for the next one on the connection.
+func TestRetryForgetsREST(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body, "/g": large})
+	k.leaves("/f", 100_000)
+	session := k.c.Session()
+	defer session.Close()
+	k.faulty(replies("RETR", "450 Busy"))
+	_, err := File(t.Context(), session, k.url("/f"), k.path("f"), &Options{Retries: -1})
+	if !errors.Is(err, ftpexec.ErrRefused) && !errors.Is(err, ftpexec.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	k.faulty(nil)
+	if _, err := File(t.Context(), session, k.url("/g"), k.path("g"), &Options{Retries: -1}); err != nil || read(t, k.path("g")) != large {
+		t.Errorf("the next file: %v", err)
+	}
+}

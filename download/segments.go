@@ -1,0 +1,165 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"example.com/ftpfetch/ftpexec"
+)
+
+// errDiffers is a connection on which the file is another one.
+var errDiffers = errors.New("another file")
+
+// fleet is several connections that bring one file.
+type fleet struct {
+	r      *retrieval
+	cancel context.CancelCauseFunc
+
+	mu     sync.Mutex
+	pieces spans // not taken yet
+	errs   []error
+	useful int // connections that brought something
+}
+
+// parallel brings what is missing over several connections. resp is the first
+// one's, at the first octet that is missing.
+func (r *retrieval) parallel(ctx context.Context, cancel context.CancelCauseFunc, resp *ftpexec.Response) error {
+	s := r.ledger.snapshot()
+	if err := r.ledger.part.extend(s.size); err != nil {
+		return err
+	}
+	f := &fleet{r: r, cancel: cancel, pieces: s.done.missing(s.size).split(r.segments, minSegment)}
+	first, _ := f.take()
+	var group sync.WaitGroup
+	for range min(r.segments-1, len(f.pieces)) {
+		group.Go(func() { f.ended(f.work(ctx, r.o.Parallel, nil, span{})) })
+	}
+	main := f.work(ctx, r.src, resp, first)
+	f.ended(main)
+	group.Wait()
+	return f.outcome(main)
+}
+
+// outcome is the error of all connections together.
+func (f *fleet) outcome(main error) error {
+	for _, err := range f.errs {
+		var local *Error
+		switch {
+		case errors.Is(err, errDiffers):
+			f.r.segments = 1
+			return f.r.mismatch(err)
+		case errors.Is(err, errNoRestart), errors.As(err, &local):
+			return err
+		}
+	}
+	if f.useful < f.r.segments && len(f.errs) > 0 {
+		f.r.segments = max(1, f.useful)
+		f.r.o.note(fmt.Sprintf("going on with %d connections at most", f.r.segments))
+	}
+	if main == nil && len(f.errs) > 0 {
+		return errAnew // fewer connections bring what is left
+	}
+	return main
+}
+
+// mismatch begins anew where two connections disagree.
+func (r *retrieval) mismatch(err error) error {
+	if err := r.another(err.Error()); err != nil {
+		return err
+	}
+	return errAnew
+}
+
+// ended counts one connection's end. What makes all others pointless ends
+// them.
+func (f *fleet) ended(err error) {
+	if err == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.errs = append(f.errs, err)
+	var local *Error
+	if errors.Is(err, errDiffers) || errors.Is(err, errNoRestart) || errors.As(err, &local) {
+		f.cancel(err)
+	}
+}
+
+func (f *fleet) take() (span, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.pieces) == 0 {
+		return span{}, false
+	}
+	x := f.pieces[0]
+	f.pieces = f.pieces[1:]
+	return x, true
+}
+
+func (f *fleet) put(x span) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pieces = append(f.pieces, x)
+}
+
+// work brings one piece after the other over one connection at a time. After a
+// failure it goes on as long as each try brings something.
+func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, piece span) error {
+	pause, useful := newPause(), false
+	for {
+		if resp == nil {
+			var ok bool
+			if piece, ok = f.take(); !ok {
+				return nil
+			}
+		}
+		rest, err := f.piece(ctx, src, resp, piece)
+		resp = nil
+		progress := rest.len() < piece.len()
+		if progress && !useful {
+			useful = true
+			f.mu.Lock()
+			f.useful++
+			f.mu.Unlock()
+		}
+		if err == nil {
+			continue
+		}
+		f.put(rest)
+		if !progress || ctx.Err() != nil || !f.r.retry.temporary(err) {
+			return err
+		}
+		if err := f.r.o.Wait(ctx, pause.NextBackOff()); err != nil {
+			return err
+		}
+		pause.Reset()
+	}
+}
+
+// piece brings one piece and returns what is left of it.
+func (f *fleet) piece(ctx context.Context, src Source, resp *ftpexec.Response, x span) (span, error) {
+	if resp == nil {
+		var err error
+		if resp, err = f.open(ctx, src, x.start); err != nil {
+			return x, err
+		}
+	}
+	defer resp.Body.Close()
+	n, err := f.r.fetch(ctx, resp, x, false)
+	return span{x.start + n, x.end}, err
+}
+
+// open asks for the file from offset on, and makes sure that it is the same.
+func (f *fleet) open(ctx context.Context, src Source, offset int64) (*ftpexec.Response, error) {
+	resp, err := f.r.open(ctx, src, offset)
+	if err != nil {
+		return nil, err
+	}
+	if why := f.r.differs(f.r.ledger.snapshot(), resp); why != "" {
+		resp.Body.Close()
+		return nil, fmt.Errorf("%w: %s", errDiffers, why)
+	}
+	return resp, nil
+}

@@ -1,0 +1,170 @@
+package download
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+var large = noise(8<<20, 4)
+
+func TestSegments(t *testing.T) {
+	tests := []struct {
+		what  string
+		n     int
+		fault func(testserver.FaultPoint) testserver.Fault
+		conns int // at least
+		told  string
+	}{
+		{"two", 2, nil, 2, ""},
+		{"eight", 8, nil, 8, ""},
+		{"more than there are pieces", 20, nil, 8, ""},
+		{"one allowed", 4, func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == "" && p.Conn >= 2 && p.Conn <= 4 {
+				return testserver.Fault{Reply: "421 Too many connections", After: testserver.Closed}
+			}
+			return testserver.Fault{}
+		}, 5, ""},
+		{"too many users", 4, func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == "PASS" && (p.Conn == 3 || p.Conn == 4) {
+				return testserver.Fault{Reply: "530 Too many users"}
+			}
+			return testserver.Fault{}
+		}, 3, ""},
+		{"no REST", 4, replies("REST", "502 What?"), 2, "cannot begin in the middle"},
+		{"cut", 4, func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == "RETR" {
+				return testserver.Fault{Data: testserver.Reset, Octets: 500_000}
+			}
+			return testserver.Fault{}
+		}, 4, ""},
+		{"another time on one", 4, func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == "MDTM" && p.Conn == 3 {
+				return testserver.Fault{Reply: "213 20000101000000"}
+			}
+			return testserver.Fault{}
+		}, 4, "modified"},
+		{"another size on one", 4, func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == "SIZE" && p.Conn == 3 {
+				return testserver.Fault{Final: "213 9000000"}
+			}
+			return testserver.Fault{}
+		}, 4, "now has 9000000 octets"},
+		{"no size", 4, replies("SIZE", "502 What?"), 1, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.what, func(t *testing.T) {
+			k := newKit(t, map[string]string{"/f": large})
+			k.faulty(tt.fault)
+			r, err := k.get("/f", Options{Segments: tt.n})
+			if err != nil || r.Size != int64(len(large)) {
+				t.Errorf("got %+v, %v, events %v", r, err, k.events)
+			}
+			if got := k.Connections(); got < tt.conns {
+				t.Errorf("%d connections, want %d", got, tt.conns)
+			}
+			if tt.told != "" && !k.told(Restarted, tt.told) {
+				t.Errorf("events %v, want %q", k.events, tt.told)
+			}
+			k.want(map[string]string{"f": large})
+		})
+	}
+}
+
+// TestSegmentsSmall uses one connection for what is not worth more.
+func TestSegmentsSmall(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	if _, err := k.get("/f", Options{Segments: 4}); err != nil || k.Connections() != 1 {
+		t.Errorf("%v, %d connections", err, k.Connections())
+	}
+	if _, err := k.get("/f;type=a", Options{Segments: 4, Existing: Overwrite}); err != nil || k.Connections() != 2 {
+		t.Errorf("%v, %d connections", err, k.Connections())
+	}
+}
+
+// TestSegmentsLyingSize never calls a file good that is not.
+func TestSegmentsLyingSize(t *testing.T) {
+	for _, size := range []string{"3000000", "9000000"} {
+		k := newKit(t, map[string]string{"/f": large})
+		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == "SIZE" {
+				return testserver.Fault{Final: "213 " + size}
+			}
+			return testserver.Fault{}
+		})
+		if _, err := k.get("/f", Options{Segments: 3}); !errors.Is(err, ftpexec.ErrTruncated) || k.exists("f") {
+			t.Errorf("%s: got %v", size, err)
+		}
+		k.faulty(nil)
+		if _, err := k.get("/f", Options{Segments: 3}); err != nil {
+			t.Errorf("%s: %v", size, err)
+		}
+		k.want(map[string]string{"f": large})
+	}
+}
+
+// TestSegmentsResume goes on with ranges, over several connections and one.
+func TestSegmentsResume(t *testing.T) {
+	for _, segments := range []int{1, 3} {
+		k := newKit(t, map[string]string{"/f": large})
+		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == "RETR" {
+				return testserver.Fault{Data: testserver.Closed, Octets: 500_000}
+			}
+			return testserver.Fault{}
+		})
+		failed := k.c.Session()
+		_, err := File(t.Context(), failed, k.url("/f"), k.path("f"), &Options{
+			Segments: 3, Parallel: k.c, Retries: -1,
+			Wait: func(ctx ctxt, _ time.Duration) error { return errors.New("enough") },
+		})
+		failed.Close()
+		if err == nil {
+			t.Fatal("no error")
+		}
+		wantNames(t, k.dir, "f.part", "f.part.json")
+		k.faulty(nil)
+		if r, err := k.get("/f", Options{Segments: segments}); err != nil || r.Resumed != 1_500_000 {
+			t.Errorf("got %+v, %v", r, err)
+		}
+		k.want(map[string]string{"f": large})
+	}
+}
+
+// TestSegmentsFullDisk ends all connections when the disk is full: the journal
+// claims what is there.
+func TestSegmentsJournal(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": large})
+	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == "RETR" {
+			return testserver.Fault{Data: testserver.Closed, Octets: 300_000}
+		}
+		return testserver.Fault{}
+	})
+	_, err := k.get("/f", Options{Segments: 2, Retries: -1})
+	_ = err
+	if k.exists("f") {
+		k.want(map[string]string{"f": large})
+		return
+	}
+	s, err := readJournal(k.path("f.part.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkClaims(t, k.path("f.part"), s, large)
+}
+
+// checkClaims compares what a journal says is there with the file.
+func checkClaims(t *testing.T, part string, s state, text string) {
+	t.Helper()
+	got := read(t, part)
+	for _, x := range s.done {
+		if !strings.HasPrefix(text[x.start:], got[x.start:x.end]) {
+			t.Errorf("octets %d to %d are not the file's", x.start, x.end)
+		}
+	}
+}

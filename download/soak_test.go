@@ -1,0 +1,264 @@
+package download
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+	"github.com/spf13/afero"
+)
+
+var (
+	soakFiles = flag.Int("soak.files", 60, "files of TestSoak")
+	soakSeed  = flag.Uint64("soak.seed", 1, "seed of TestSoak")
+)
+
+// soakRuns is how often a file is tried before the server becomes honest.
+const soakRuns = 3
+
+// TestSoak retrieves files from a server that fails at random in every way:
+// each run ends with the right octets under the final name, or with an error
+// and nothing under it. Once the server is honest the next run succeeds.
+func TestSoak(t *testing.T) {
+	total := map[string]int{}
+	done, failed, resumed := 0, 0, 0
+	for i := range *soakFiles {
+		s := newSoak(t, *soakSeed, uint64(i))
+		for run := 0; !s.finished; run++ {
+			if run > soakRuns {
+				t.Fatalf("seed %d file %d: still failing on an honest server: %v", *soakSeed, i, s.last)
+			}
+			if run == soakRuns {
+				s.honest()
+			}
+			s.run(t, fmt.Sprintf("seed %d file %d run %d", *soakSeed, i, run))
+		}
+		for what, n := range s.faults {
+			total[what] += n
+		}
+		done, failed, resumed = done+1, failed+s.failed, resumed+s.resumed
+		s.close(t)
+	}
+	sum := 0
+	for _, n := range total {
+		sum += n
+	}
+	t.Logf("seed %d: %d files right after %d faults (%v), %d runs ended with an error, %d went on from an earlier one",
+		*soakSeed, done, sum, total, failed, resumed)
+}
+
+// soak is one file on a server of its own.
+type soak struct {
+	dir    string
+	server *testserver.Server
+	rng    *rand.Rand // of the runs
+
+	finished        bool
+	failed, resumed int
+	last            error
+
+	mu       sync.Mutex // of what follows: the server's side
+	faultRNG *rand.Rand
+	budget   int
+	faults   map[string]int
+	blind    map[int]bool // connections on which SIZE was refused
+	versions map[[32]byte]bool
+	current  string
+	version  int
+	timeless bool // MDTM was refused: another file of the same size could not be told
+	log      []string
+}
+
+func newSoak(t *testing.T, seed, file uint64) *soak {
+	t.Helper()
+	s := &soak{
+		dir: t.TempDir(), rng: rand.New(rand.NewPCG(seed, 2*file)), faultRNG: rand.New(rand.NewPCG(seed, 2*file+1)),
+		faults: map[string]int{}, blind: map[int]bool{}, versions: map[[32]byte]bool{},
+	}
+	s.budget = s.rng.IntN(25)
+	size := 1000 + s.rng.IntN(300_000)
+	if s.rng.IntN(2) == 0 {
+		size = 2<<20 + s.rng.IntN(4<<20)
+	}
+	server, err := testserver.Start(&testserver.Options{Fault: s.fault})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.server = server
+	s.replace(size)
+	return s
+}
+
+func (s *soak) close(t *testing.T) {
+	t.Helper()
+	if err := s.server.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := os.RemoveAll(s.dir); err != nil {
+		t.Error(err)
+	}
+}
+
+// replace puts a new version of the file on the server, at once, with a time
+// of its own.
+func (s *soak) replace(size int) {
+	s.version++
+	s.current = noise(size, uint64(s.version)<<8|uint64(s.budget&0xff))
+	s.versions[sha256.Sum256([]byte(s.current))] = true
+	when := kitTime.Add(time.Duration(s.version) * time.Minute)
+	fsys := s.server.FS()
+	err := errors.Join(afero.WriteFile(fsys, "/new", []byte(s.current), 0o644), fsys.Chtimes("/new", when, when), fsys.Rename("/new", "/f"))
+	if err != nil {
+		panic(err)
+	}
+}
+
+func (s *soak) honest() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.budget = 0
+}
+
+// fault decides what goes wrong with a command.
+func (s *soak) fault(p testserver.FaultPoint) testserver.Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	odds := map[string]float64{"RETR": 0.7, "REST": 0.2}[p.Verb]
+	if odds == 0 {
+		odds = 0.07 // a transfer asks many questions before its data
+	}
+	if s.budget == 0 || s.faultRNG.Float64() >= odds {
+		return testserver.Fault{}
+	}
+	kind, f := s.choose(p)
+	if kind != "" {
+		s.log = append(s.log, fmt.Sprintf("%+v: %s %+v", p, kind, f))
+		s.budget--
+		s.faults[kind]++
+	}
+	return f
+}
+
+// choose picks a fault that fits the command; "" is none.
+func (s *soak) choose(p testserver.FaultPoint) (string, testserver.Fault) {
+	pick := func(n int) int { return s.faultRNG.IntN(n) }
+	switch p.Verb {
+	case "":
+		return "421 greeting", testserver.Fault{Reply: "421 Too many connections", After: testserver.Closed}
+	case "PASS":
+		if pick(2) == 0 {
+			size := len(s.current)
+			if pick(2) == 0 || s.timeless {
+				size = len(s.current)/2 + pick(3<<20)
+			}
+			s.replace(size)
+			return "changed file", testserver.Fault{}
+		}
+		return "530 too many users", testserver.Fault{Reply: "530 Sorry, too many users"}
+	case "TYPE", "EPSV":
+		return "control reset", testserver.Fault{Before: []testserver.Ending{testserver.Closed, testserver.Reset}[pick(2)]}
+	case "SIZE":
+		if pick(2) == 0 {
+			s.blind[p.Conn] = true
+			return "SIZE refused", testserver.Fault{Reply: "550 No"}
+		}
+		return "wrong SIZE", testserver.Fault{Final: fmt.Sprintf("213 %d", max(0, len(s.current)+[]int{-1, 1, -5000, 5000, 1 << 20}[pick(5)]))}
+	case "MDTM":
+		s.timeless = true
+		return "MDTM refused", testserver.Fault{Reply: "550 No"}
+	case "REST":
+		return "REST refused", testserver.Fault{Reply: []string{"502 No", "421 Not now", "450 Busy"}[pick(3)]}
+	case "RETR":
+		return s.chooseData(p, pick)
+	}
+	return "", testserver.Fault{}
+}
+
+// chooseData picks a fault of a transfer. That a server both refuses SIZE and
+// lies about the end is the one thing that no client can find out.
+func (s *soak) chooseData(p testserver.FaultPoint, pick func(int) int) (string, testserver.Fault) {
+	octets := int64(pick(len(s.current) + 1))
+	truth := []string{"", "426 Broken", "451 Broken"}[pick(3)]
+	if s.blind[p.Conn] && truth == "" {
+		truth = "426 Broken"
+	}
+	switch pick(8) {
+	case 0, 1, 2:
+		kind := "cut, truthful"
+		if truth == "" {
+			kind = "cut, lying 226"
+		}
+		return kind, testserver.Fault{Data: testserver.Closed, Octets: octets, Final: truth}
+	case 3, 4:
+		return "data reset", testserver.Fault{Data: testserver.Reset, Octets: octets, Final: truth}
+	case 5:
+		return "stall", testserver.Fault{Data: testserver.Stalled, Octets: octets}
+	case 6:
+		return "no final reply", testserver.Fault{After: testserver.Reset}
+	}
+	return "4yz", testserver.Fault{Reply: []string{"450 Busy", "425 No data connection", "421 Going down"}[pick(3)]}
+}
+
+// run is one run, with options at random, and its judgement.
+func (s *soak) run(t *testing.T, what string) {
+	t.Helper()
+	c := &ftpexec.Client{StallTimeout: 100 * time.Millisecond, ReplyTimeout: 2 * time.Second, ConnectTimeout: 2 * time.Second}
+	o := &Options{
+		Retries: 1 + s.rng.IntN(6), Segments: []int{1, 1, 3, 5}[s.rng.IntN(4)], Parallel: c,
+		Wait:       func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+		checkpoint: time.Duration(1+s.rng.IntN(20)) * time.Millisecond,
+	}
+	var src Source = c
+	if s.rng.IntN(2) == 0 {
+		session := c.Session()
+		defer session.Close()
+		src = session
+	}
+	s.mu.Lock()
+	if honest := s.budget == 0; honest && s.rng.IntN(2) == 0 {
+		d := sha256.Sum256([]byte(s.current))
+		o.Sum = digest.Sum{Algorithm: digest.SHA256, Digest: d[:]}
+	}
+	s.mu.Unlock()
+	path := filepath.Join(s.dir, "f")
+	r, err := File(t.Context(), src, urlOf(t, s.server.URL("/f")), path, o)
+	s.judge(t, what, path, r, err)
+}
+
+func (s *soak) judge(t *testing.T, what, path string, r Result, err error) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	data, rerr := os.ReadFile(path)
+	if err != nil {
+		s.failed++
+		s.last = err
+		if !errors.Is(rerr, fs.ErrNotExist) {
+			t.Errorf("%s: %v, but a file is there", what, err)
+		}
+		if errors.Is(err, ErrLocal) || errors.Is(err, ErrDigest) {
+			t.Errorf("%s: %v", what, err)
+		}
+		return
+	}
+	s.finished = true
+	if r.Resumed > 0 {
+		s.resumed++
+	}
+	if rerr != nil || !s.versions[sha256.Sum256(data)] {
+		t.Errorf("%s: %+v, but the file is wrong: %d octets, %v\n%q", what, r, len(data), rerr, s.log)
+	}
+	wantNames(t, s.dir, "f")
+}

@@ -1,0 +1,110 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
+)
+
+// To retrieves the file that u names and writes it to w, as far as it comes:
+// after an error w may hold a part. It does not close w. o may be nil; what it
+// says of files does not count. A failure that may pass is tried again from
+// the octet where it stopped, where the server can do that. A digest is
+// compared at the end, when w has everything.
+func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Options) (Result, error) {
+	opts := o.orDefault(src)
+	s := &streaming{src: src, u: u, o: opts, retry: newRetrier(opts), size: -1}
+	if _, ok := w.(*os.File); !ok {
+		w = onlyWriter{w}
+	}
+	s.w = w
+	var err error
+	if s.check, err = expected(ctx, src, u, opts, s.retry); err != nil {
+		return Result{}, err
+	}
+	err = s.run(ctx)
+	r := Result{Size: s.n, ModTime: s.modTime, Text: u.Type == urlparse.TypeASCII}
+	if err == nil && s.check != nil {
+		err, r.Verified = s.check.compare(), s.check.from
+	}
+	return r, err
+}
+
+// streaming is a transfer that can only go on, never begin anew.
+type streaming struct {
+	src   Source
+	u     *urlparse.URL
+	o     *Options
+	retry *retrier
+	check *check
+	w     io.Writer
+
+	n       int64 // octets written
+	size    int64
+	modTime time.Time
+	live    atomic.Pointer[ftpexec.Response]
+}
+
+func (s *streaming) run(ctx context.Context) error {
+	stop := func() {}
+	defer func() { stop() }()
+	first := true
+	for {
+		before := s.n
+		resp, err := openFrom(ctx, s.src, s.u, s.n)
+		if err == nil {
+			s.retry.reached = true
+			s.live.Store(resp)
+			if first {
+				stop, first = s.o.report(s.count), false
+			}
+			err = s.copy(ctx, resp)
+		}
+		if err == nil {
+			return nil
+		}
+		if s.n > 0 && (s.u.Type == urlparse.TypeASCII || s.size < 0) {
+			return err // it cannot be gone on with
+		}
+		if err := s.retry.again(ctx, err, s.n > before); err != nil {
+			return err
+		}
+	}
+}
+
+// count is for Options.Progress: octets as they came on the wire.
+func (s *streaming) count() (done, total int64) {
+	resp := s.live.Load()
+	return resp.Offset + resp.Received(), resp.Size
+}
+
+func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
+	defer resp.Body.Close()
+	if want := s.o.Size; want != nil && resp.Size >= 0 && resp.Size != *want {
+		return &refusal{ErrSize, fmt.Sprintf("the server's file has %d octets, not %d as expected", resp.Size, *want)}
+	}
+	if s.n > 0 && (resp.Size != s.size || !resp.ModTime.Equal(s.modTime)) {
+		return &refusal{ErrChanged, "the file has changed on the server, and a part of it is written already"}
+	}
+	s.size, s.modTime = resp.Size, resp.ModTime
+	w := way{to: s.w, limit: s.o.Limit, most: -1}
+	if s.check != nil {
+		w.tee = s.check
+	}
+	n, err := w.pump(ctx, resp.Body)
+	s.n += n
+	if err == nil && s.size >= 0 && s.n != s.size {
+		err = fmt.Errorf("%w: %d of %d octets", ftpexec.ErrTruncated, s.n, s.size)
+	}
+	if errors.Is(err, ftpexec.ErrTruncated) && s.size >= 0 && s.n >= s.size {
+		return &final{err} // all or too much is written: nothing to try again
+	}
+	return err
+}

@@ -1,0 +1,178 @@
+package download
+
+import (
+	"bytes"
+	"crypto/md5"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"testing"
+
+	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/testserver"
+)
+
+func sha256Of(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s))) }
+
+func sum(t *testing.T, s string) digest.Sum {
+	t.Helper()
+	d, err := digest.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestSum computes a digest in every way that octets come.
+func TestSum(t *testing.T) {
+	large := noise(5<<20, 3)
+	tests := []struct {
+		what, path, text string
+		prepare          func(*kit)
+		segments         int
+	}{
+		{"at once", "/f", body, func(*kit) {}, 1},
+		{"empty", "/empty", "", func(*kit) {}, 1},
+		{"retried", "/f", body, func(k *kit) { k.faulty(cut(1, 1234)) }, 1},
+		{"resumed", "/f", body, func(k *kit) { k.leaves("/f", 100_000) }, 1},
+		{"begun anew", "/f", body, func(k *kit) { k.leaves("/f", 100_000); k.faulty(replies("REST", "502 What?")) }, 1},
+		{"holes", "/f", body, func(k *kit) {
+			k.write("f.part", body[:1000]+noise(9000, 9)+body[10_000:20_000])
+			k.write("f.part.json", k.journal("/f", 300_000, kitTime, "[[0,1000],[10000,20000]]"))
+		}, 1},
+		{"segments", "/large", large, func(*kit) {}, 3},
+	}
+	for _, tt := range tests {
+		for _, right := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/%v", tt.what, right), func(t *testing.T) {
+				k := newKit(t, map[string]string{"/f": body, "/empty": "", "/large": large})
+				tt.prepare(k)
+				want := sum(t, "sha256:"+sha256Of(tt.text))
+				if !right {
+					want = sum(t, "sha256:"+sha256Of(tt.text+"x"))
+				}
+				r, err := k.get(tt.path, Options{Sum: want, Segments: tt.segments})
+				if right {
+					if err != nil || r.Verified != "sha256 given" {
+						t.Errorf("got %+v, %v", r, err)
+					}
+					k.want(map[string]string{"f": tt.text})
+					return
+				}
+				if !errors.Is(err, ErrDigest) || errors.Is(err, ErrLocal) {
+					t.Errorf("got %v, want ErrDigest", err)
+				}
+				k.want(map[string]string{"f.bad": tt.text})
+			})
+		}
+	}
+}
+
+// TestSumBadKept does not replace earlier evidence, nor a good file.
+func TestSumBadKept(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f", "good")
+	k.write("f.bad", "earlier")
+	_, err := k.get("/f", Options{Existing: Overwrite, Sum: sum(t, "sha256:"+sha256Of("x"))})
+	if !errors.Is(err, ErrDigest) {
+		t.Errorf("got %v", err)
+	}
+	k.want(map[string]string{"f": "good", "f.bad": "earlier", "f.bad.2": body})
+}
+
+// TestSumOfHead has octets of an earlier run be wrong on the disk.
+func TestSumOfHead(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.leaves("/f", 100_000)
+	k.write("f.part", noise(100_000, 7))
+	_, err := k.get("/f", Options{Sum: sum(t, "sha256:"+sha256Of(body))})
+	if !errors.Is(err, ErrDigest) || k.exists("f") || k.exists("f.part.json") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestVerify(t *testing.T) {
+	md5Of := fmt.Sprintf("%x", md5.Sum([]byte(body)))
+	tests := []struct {
+		what  string
+		tree  map[string]string
+		fault func(testserver.FaultPoint) testserver.Fault
+		err   error
+		from  string
+	}{
+		{"own list", map[string]string{"/d/f.sha256": sha256Of(body) + "  f\n"}, nil, nil, "sha256 in f.sha256"},
+		{"the directory's", map[string]string{"/d/SHA256SUMS": "00  x\n" + sha256Of(body) + "  f\n"}, nil, nil, "sha256 in SHA256SUMS"},
+		{"weaker", map[string]string{"/d/MD5SUMS": md5Of + "  f\n"}, nil, nil, "md5 in MD5SUMS"},
+		{"not listed in the first", map[string]string{"/d/SHA256SUMS": sha256Of("x") + "  x\n", "/d/MD5SUMS": md5Of + "  f\n"}, nil, nil, "md5 in MD5SUMS"},
+		{"wrong", map[string]string{"/d/SHA256SUMS": sha256Of("x") + "  f\n"}, nil, ErrDigest, ""},
+		{"no listing", map[string]string{"/d/MD5SUMS": md5Of + "  f\n"}, replies("NLST", "550 No"), nil, "md5 in MD5SUMS"},
+		{"none", nil, replies("FEAT", "211-\r\n SIZE\r\n211 End"), ErrUnverified, ""},
+		{"ambiguous", map[string]string{"/d/MD5SUMS": md5Of + "  f\n" + fmt.Sprintf("%x", md5.Sum(nil)) + "  f\n"}, nil, digest.ErrAmbiguous, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.what, func(t *testing.T) {
+			tree := map[string]string{"/d/f": body}
+			for name, text := range tt.tree {
+				tree[name] = text
+			}
+			k := newKit(t, tree)
+			k.faulty(tt.fault)
+			r, err := k.get("/d/f", Options{Verify: true})
+			if !errors.Is(err, tt.err) || r.Verified != tt.from {
+				t.Errorf("got %+v, %v, want %q, %v", r, err, tt.from, tt.err)
+			}
+			if k.exists("f") != (tt.err == nil) {
+				t.Errorf("the file is there: %v", k.exists("f"))
+			}
+		})
+	}
+}
+
+// TestVerifyByServer has the server compute a digest.
+func TestVerifyByServer(t *testing.T) {
+	for text, want := range map[string]error{"contents": nil, "others": ErrDigest} {
+		s := testserver.NewScript(t, testserver.Honest("contents").
+			With("FEAT", testserver.Reply("211-Features\r\n XSHA256\r\n211 End")).
+			With("XSHA256", testserver.Reply("250 "+sha256Of(text))).
+			With("NLST", testserver.Reply("550 No")).
+			With("^SIZE (.*[Ss5].*)$", testserver.Reply("550 No")).
+			With("^RETR [^x]", testserver.Reply("550 No")))
+		k := newKit(t, nil)
+		k.Server = nil
+		u := urlOf(t, s.URL("/x"))
+		r, err := File(t.Context(), k.c, u, k.path("x"), &Options{Verify: true})
+		if !errors.Is(err, want) || want == nil && r.Verified != "sha256 from the server" {
+			t.Errorf("%s: got %+v, %v, want %v", text, r, err, want)
+		}
+	}
+}
+
+// TestToVerifies compares what was written to a stream.
+func TestToVerifies(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	var got bytes.Buffer
+	r, err := To(t.Context(), k.c, k.url("/f"), &got, &Options{Sum: sum(t, "sha256:"+sha256Of(body))})
+	if err != nil || r.Verified == "" || got.String() != body {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	if _, err = To(t.Context(), k.c, k.url("/f"), &got, &Options{Sum: sum(t, "crc32:00000000")}); !errors.Is(err, ErrDigest) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestVerifyOfLeftTarget verifies a file that is there already, and leaves it.
+func TestVerifyOfLeftTarget(t *testing.T) {
+	wrong := noise(300_000, 8)
+	for text, want := range map[string]error{body: nil, wrong: ErrDigest} {
+		for _, o := range []Options{{Continue: true}, {Newer: true}} {
+			k := newKit(t, map[string]string{"/f": body})
+			k.write("f", text)
+			o.Sum = sum(t, "sha256:"+sha256Of(body))
+			r, err := k.get("/f", o)
+			if !errors.Is(err, want) || want == nil && (!r.Skipped || r.Verified == "") {
+				t.Errorf("got %+v, %v, want %v", r, err, want)
+			}
+			k.want(map[string]string{"f": text})
+		}
+	}
+}
