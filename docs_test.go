@@ -11,43 +11,59 @@ import (
 	"testing"
 )
 
-// testName is how docs/rfc1738.md names a test: the directory of its package,
+// testName is how a document names a test: the directory of its package,
 // with "ftpfetch" for the top level, and the function.
 var testName = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz|Example)[A-Za-z0-9_]*)`")
 
-// TestDocsNameExistingTests holds that every clause in docs/rfc1738.md has a
-// test, that all the tests named there exist, and that no section is left out.
+// documents are those whose tables name, in the last column, what tests a row.
+var documents = []string{"docs/rfc1738.md", "SECURITY.md"}
+
+// TestDocsNameExistingTests holds that every row in them has a test, and that
+// all the tests named there exist.
 func TestDocsNameExistingTests(t *testing.T) {
-	text, err := os.ReadFile("docs/rfc1738.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	known := map[string]map[string]bool{}
+	for _, document := range documents {
+		for row, cells := range tableRows(read(t, document)) {
+			names := testName.FindAllStringSubmatch(cells[len(cells)-2], -1)
+			if len(names) == 0 {
+				t.Errorf("%s: no test is named for: %s", document, row)
+			}
+			for _, name := range names {
+				dir := name[1]
+				if dir == "ftpfetch" {
+					dir = "."
+				}
+				if known[dir] == nil {
+					known[dir] = testFuncs(t, dir)
+				}
+				if !known[dir][name[2]] {
+					t.Errorf("%s: %s.%s does not exist; it is named for: %s", document, name[1], name[2], row)
+				}
+			}
+		}
+	}
+}
+
+// TestDocsNameEverySection holds that docs/rfc1738.md leaves no section out.
+func TestDocsNameEverySection(t *testing.T) {
 	sections := map[string]bool{}
-	for row, cells := range tableRows(string(text)) {
+	for _, cells := range tableRows(read(t, "docs/rfc1738.md")) {
 		sections[strings.TrimSpace(cells[1])] = true
-		names := testName.FindAllStringSubmatch(cells[len(cells)-2], -1)
-		if len(names) == 0 {
-			t.Errorf("no test is named for: %s", row)
-		}
-		for _, name := range names {
-			dir := name[1]
-			if dir == "ftpfetch" {
-				dir = "."
-			}
-			if known[dir] == nil {
-				known[dir] = testFuncs(t, dir)
-			}
-			if !known[dir][name[2]] {
-				t.Errorf("%s.%s does not exist; it is named for: %s", name[1], name[2], row)
-			}
-		}
 	}
 	for _, want := range []string{"2.1", "2.2", "3.1", "3.2", "3.2.1", "3.2.2", "3.2.3", "3.2.4", "3.2.5", "5", "6", "Appendix"} {
 		if !sections[want] {
 			t.Errorf("section %s has no row", want)
 		}
 	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // tableRows gives the rows of all tables, without their heads, with their cells.

@@ -9,9 +9,11 @@ import (
 	"os"
 	"time"
 
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
 	"golang.org/x/term"
+	"golang.org/x/time/rate"
 )
 
 // IO is the standard streams of a run. A stream counts as a terminal where it
@@ -30,16 +32,15 @@ func Standard() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr} }
 func Run(ctx context.Context, args []string, stdio IO) int {
 	o, err := parseArgs(args)
 	p := newPrinter(o, stdio)
-	switch {
-	case err != nil:
+	if err != nil {
 		p.complain(err)
 		return exitUsage
-	case o.help:
-		return finish(p, p.text(helpText()))
-	case o.version:
-		return finish(p, p.text(versionText()))
 	}
-	return newRun(o, p).all(ctx)
+	if text, ok := o.document(); ok {
+		return finish(p, p.text(text))
+	}
+	o.warn(p)
+	return newRun(o, p, stdio.In).all(ctx)
 }
 
 // finish ends a run that concerned no URL.
@@ -54,7 +55,7 @@ func newPrinter(o *options, stdio IO) *printer {
 	return &printer{
 		out: stdio.Out, outTerminal: isTerminal(stdio.Out),
 		err: stdio.Err, errTerminal: isTerminal(stdio.Err),
-		verbose: o.verbose, quiet: o.quiet,
+		verbose: o.verbose, quiet: o.quiet, progress: o.progress,
 		now: time.Now,
 	}
 }
@@ -74,27 +75,34 @@ type run struct {
 	*options
 	print  *printer
 	ask    *prompter
+	netrc  *netrcFile
 	client *ftpexec.Client
 	parser urlparse.Parser
 	saved  map[string]bool // paths written by this run
+	source download.Source // the client, or a session of it
+
+	limiter *rate.Limiter // of all transfers; nil: none
 }
 
-func newRun(o *options, p *printer) *run {
+func newRun(o *options, p *printer, in io.Reader) *run {
 	ask := &prompter{
 		forbidden: o.noPrompt, account: o.account, open: openConsole,
 		known: make(map[login]string),
 	}
+	logins := newCredentials(o, in, ask)
 	return &run{
-		options: o, print: p, ask: ask, client: newClient(o, p, ask),
+		options: o, print: p, ask: ask, netrc: logins.netrc, client: newClient(o, p, logins),
 		parser: urlparse.Parser{AllowPort: o.allowPort},
 		saved:  make(map[string]bool),
+
+		limiter: o.newLimiter(),
 	}
 }
 
 // newClient configures the client that all URLs of the run share.
-func newClient(o *options, p *printer, ask *prompter) *ftpexec.Client {
+func newClient(o *options, p *printer, logins *credentials) *ftpexec.Client {
 	c := &ftpexec.Client{
-		Credentials:    ask,
+		Credentials:    logins,
 		Email:          o.email,
 		ConnectTimeout: o.connectTimeout,
 		ReplyTimeout:   o.timeout,
@@ -104,6 +112,9 @@ func newClient(o *options, p *printer, ask *prompter) *ftpexec.Client {
 		Active:         o.active,
 		Network:        o.network(),
 		LocalAddr:      o.local,
+		TLSConfig:      o.tlsConfig,
+		TryTLS:         o.tls == tlsTry,
+		Proxy:          o.dialProxy,
 	}
 	if o.verbose {
 		c.Trace = p.event

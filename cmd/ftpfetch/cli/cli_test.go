@@ -165,7 +165,7 @@ func TestBar(t *testing.T) {
 	}{
 		{[]string{s.URL("/big")}, []string{"big", "1.0 MiB / 1.0 MiB", "100 %", "iB/s"}},
 		{[]string{s.URL("/empty")}, []string{"empty"}},
-		{[]string{s.URL("/t.txt;type=a")}, []string{"t.txt", "5.0 b"}},
+		{[]string{s.URL("/t.txt;type=a")}, []string{"t.txt", "5 B"}},
 		{[]string{s.URL("/none")}, []string{"ftpfetch: "}},
 	}
 	for _, tt := range tests {

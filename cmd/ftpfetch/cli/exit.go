@@ -7,6 +7,8 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/netrc"
+	"example.com/ftpfetch/proxy"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -27,6 +29,14 @@ var exits = []struct {
 }{
 	{urlparse.ErrScheme, 1},
 	{download.ErrLocal, 23},
+	{download.ErrDigest, 100},
+	{download.ErrUnverified, 100},
+	{download.ErrResume, 36},
+	{download.ErrSize, 18},
+	{download.ErrChanged, 18},
+	{netrc.ErrUnusable, 26},
+	{proxy.ErrResolve, 5},
+	{proxy.ErrRefused, 97},
 	{ftpexec.ErrResolve, 6},
 	{ftpexec.ErrNoCredentials, 67},
 	{ftpexec.ErrLogin, 67},

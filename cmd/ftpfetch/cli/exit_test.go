@@ -44,6 +44,11 @@ func TestExitCode(t *testing.T) {
 		{&download.Error{Err: download.ErrExists}, 23},
 		{&download.Error{Err: download.ErrName}, 23},
 		{&download.Error{Err: syscall.ENOSPC}, 23},
+		{download.ErrSize, 18},
+		{download.ErrChanged, 18},
+		{download.ErrResume, 36},
+		{download.ErrDigest, 100},
+		{download.ErrUnverified, 100},
 		{wrapped(ftpexec.ErrTimeout), 28},
 		{context.DeadlineExceeded, 28},
 		{&tooLong{time.Second}, 28},
@@ -87,7 +92,7 @@ func TestDescribe(t *testing.T) {
 		Op: "login", URL: "ftp://me:***@h/x", Hint: "library's hint",
 		Err: fmt.Errorf("%w: no terminal", ftpexec.ErrNoCredentials),
 	}
-	want := "login: " + ftpexec.ErrNoCredentials.Error() + ": no terminal (-u NAME:PASSWORD gives a password, --account NAME an account)"
+	want := "login: " + ftpexec.ErrNoCredentials.Error() + ": no terminal (--password-stdin or a netrc file gives a password, --account NAME an account)"
 	if got := describe(err); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

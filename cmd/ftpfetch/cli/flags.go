@@ -29,7 +29,13 @@ type options struct {
 	bind                             string
 	local                            netip.Addr // of bind
 	connectTimeout, timeout, maxTime time.Duration
-	version, help                    bool
+	help                             bool
+	transferOptions
+	fileOptions
+	documents
+	loginOptions
+	tlsOptions
+	proxyOptions
 }
 
 // group is flags that stand together in the help text.
@@ -45,6 +51,7 @@ func (o *options) groups() []group {
 	out.StringVarP(&o.dir, "dir", "d", "", "save in the directory `DIR`")
 	out.BoolVar(&o.overwrite, "overwrite", false, "replace a file that exists")
 	out.BoolVar(&o.noClobber, "no-clobber", false, "skip a file that exists; that is no failure")
+	o.existingFlags(out)
 
 	list := newGroup("Listing")
 	list.BoolVar(&o.json, "json", false, "one JSON object a line: name and url")
@@ -54,9 +61,12 @@ func (o *options) groups() []group {
 	login.StringVar(&o.email, "email", "", "send `ADDR` as the anonymous password")
 	login.StringVar(&o.account, "account", "", "answer a server that asks for an account with `NAME`")
 	login.BoolVar(&o.noPrompt, "no-prompt", false, "never ask for a password")
+	o.loginFlags(login)
 
 	transfer := newGroup("Transfer")
 	transfer.StringVar(&o.typecode, "type", "", "transfer type where the URL has no ;type=: `a|i|d|guess`")
+	o.fileFlags(transfer)
+	o.rateFlags(transfer)
 
 	conn := newGroup("Connection")
 	conn.BoolVarP(&o.ipv4, "ipv4", "4", false, "use IPv4 only")
@@ -67,6 +77,8 @@ func (o *options) groups() []group {
 	conn.Var((*duration)(&o.connectTimeout), "connect-timeout", "give up connecting after `TIME` (3s, 2m, or seconds)")
 	conn.Var((*duration)(&o.timeout), "timeout", "give up after `TIME` without a reply or an octet of data")
 	conn.Var((*duration)(&o.maxTime), "max-time", "give up on a URL after `TIME` in all")
+	o.tlsFlags(conn)
+	o.proxyFlags(conn)
 	conn.BoolVar(&o.noPipelining, "no-pipelining", false, "wait for every reply before the next command")
 	conn.BoolVar(&o.allowPort, "allow-port", false, "allow ports of other well-known protocols")
 
@@ -74,7 +86,8 @@ func (o *options) groups() []group {
 	info.BoolVar(&o.dryRun, "dry-run", false, "print the FTP commands that the URL means, and send nothing")
 	info.BoolVarP(&o.verbose, "verbose", "v", false, "show the dialogue: > sent, >> sent along with it, < received")
 	info.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress; errors are shown")
-	info.BoolVar(&o.version, "version", false, "print the version")
+	o.progressFlags(info)
+	o.documentFlags(info)
 	info.BoolVarP(&o.help, "help", "h", false, "print this help")
 	return []group{out, list, login, transfer, conn, info}
 }
@@ -107,10 +120,16 @@ func parseArgs(args []string) (*options, error) {
 		return o, explain(err, all.FlagSet)
 	}
 	o.urls, o.userSet = all.Args(), all.Changed("user")
-	if o.help || o.version {
+	if _, ok := o.document(); ok {
 		return o, nil
 	}
-	return o, o.check(all.Changed)
+	if err := o.check(all.Changed); err != nil {
+		return o, err
+	}
+	if err := o.checkFile(o); err != nil {
+		return o, err
+	}
+	return o, o.checkSecurity(all.Changed)
 }
 
 // check refuses combinations that contradict each other.

@@ -5,6 +5,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/netrc"
 )
 
 // hints says what to write instead, for errors where that is known; the first
@@ -15,8 +16,11 @@ var hints = []struct {
 }{
 	{download.ErrExists, "--overwrite replaces it, --no-clobber skips it"},
 	{download.ErrName, "-o FILE names another"},
-	{download.ErrPart, "remove it, or --overwrite replaces it"},
-	{ftpexec.ErrNoCredentials, "-u NAME:PASSWORD gives a password, --account NAME an account"},
+	{download.ErrPart, "remove it, or -c goes on from it, or --overwrite replaces it"},
+	{download.ErrResume, "--overwrite begins anew"},
+	{download.ErrUnverified, "--checksum ALGO:HEX gives a digest"},
+	{netrc.ErrUnusable, "--no-netrc does without"},
+	{ftpexec.ErrNoCredentials, "--password-stdin or a netrc file gives a password, --account NAME an account"},
 }
 
 func hint(err error) string {

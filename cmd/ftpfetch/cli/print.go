@@ -37,7 +37,10 @@ type printer struct {
 	out, err                 io.Writer
 	outTerminal, errTerminal bool
 	verbose, quiet           bool
+	progress                 progressMode
 	now                      func() time.Time
+	bars                     barStack
+	failing                  failures
 
 	mu     sync.Mutex // one line of standard error at a time
 	flight int        // of the command printed last; 0: something else was
@@ -47,7 +50,7 @@ type printer struct {
 func (p *printer) line(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, _ = fmt.Fprintf(p.err, format+"\n", args...)
+	p.bars.write(p.err, fmt.Sprintf(format+"\n", args...))
 }
 
 // text writes what was asked for.
@@ -69,10 +72,23 @@ func (p *printer) complain(err error) {
 	p.line("ftpfetch: %s; try ftpfetch --help", oneLine(err.Error()))
 }
 
+// warning tells of a danger that the user has asked for.
+func (p *printer) warning(text string) {
+	if p.progress == progressJSON {
+		p.emit(event{Event: "note", Text: "warning: " + text})
+		return
+	}
+	p.line("ftpfetch: warning: %s", text)
+}
+
 // failed reports why a URL could not be retrieved. subject is the URL without
 // password; that a reader went away is not reported.
 func (p *printer) failed(subject string, err error) {
 	if outputClosed(err) {
+		return
+	}
+	if p.progress == progressJSON {
+		p.emitFailure(subject, err)
 		return
 	}
 	what := oneLine(describe(err))
@@ -124,15 +140,6 @@ func mark(kind ftpexec.EventKind, sameFlight bool) string {
 		return ">>"
 	}
 	return ">"
-}
-
-// transferring tells how far a long transfer is; total is -1 where unknown.
-func (p *printer) transferring(name string, done, total int64) {
-	if total <= 0 {
-		p.line("%s: %d octets so far", escape(name), done)
-		return
-	}
-	p.line("%s: %d of %d octets (%d%%)", escape(name), done, total, done*100/total)
 }
 
 // transferred tells that a transfer is complete.

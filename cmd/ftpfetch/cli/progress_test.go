@@ -2,16 +2,50 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
 )
 
-// TestLineMeter moves a clock by hand.
+// stand is a printer with a clock that is moved by hand.
+type stand struct {
+	*printer
+	out   bytes.Buffer
+	clock time.Time
+}
+
+func newStand(mode progressMode) *stand {
+	s := &stand{clock: time.Unix(0, 0)}
+	s.printer = &printer{err: &s.out, progress: mode, now: func() time.Time { return s.clock }}
+	return s
+}
+
+// after moves the clock.
+func (s *stand) after(d time.Duration) { s.clock = s.clock.Add(d) }
+
+// compare compares what was printed, and forgets it.
+func (s *stand) compare(t *testing.T, want string) {
+	t.Helper()
+	if got := s.out.String(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	s.out.Reset()
+}
+
+var lost = &ftpexec.Error{Op: "RETR x", URL: "ftp://u:***@h/x", Err: ftpexec.ErrLost}
+
 func TestLineMeter(t *testing.T) {
-	var out bytes.Buffer
-	clock := time.Unix(0, 0)
-	p := &printer{err: &out, now: func() time.Time { return clock }}
-	m := p.newMeter("a\x1bfile", false)
+	s := newStand(progressPlain)
+	m := s.newMeter(transfer{name: "a\x1bfile"}, false)
 	for _, step := range []struct {
 		after       time.Duration
 		done, total int64
@@ -19,23 +53,198 @@ func TestLineMeter(t *testing.T) {
 		{0, 0, 1000}, {9 * time.Second, 90, 1000}, {time.Second, 100, 1000}, {time.Second, 110, 1000},
 		{9 * time.Second, 200, 1000}, {10 * time.Second, 300, -1},
 	} {
-		clock = clock.Add(step.after)
+		s.after(step.after)
 		m.update(step.done, step.total)
 	}
-	clock = clock.Add(1250 * time.Millisecond)
-	m.end(1000, true)
-	want := `a\x1bfile: 100 of 1000 octets (10%)
-a\x1bfile: 200 of 1000 octets (20%)
-a\x1bfile: 300 octets so far
+	m.event(download.Event{Kind: download.Retrying, Err: lost, Try: 2, Tries: 5, Wait: 1500 * time.Millisecond})
+	m.event(download.Event{Kind: download.Restarted, Text: "begins\nanew\x1b"})
+	s.after(1250 * time.Millisecond)
+	m.end(download.Result{Size: 1000}, nil)
+	s.compare(t, `a\x1bfile: 100 of 1000 octets (10%), 10 B/s, 1:30 left
+a\x1bfile: 200 of 1000 octets (20%), 10 B/s, 1:20 left
+a\x1bfile: 300 octets so far, 10 B/s
+a\x1bfile: RETR x: connection lost; trying again in 1.5 s (2 of 5)
+a\x1bfile: begins / anew\x1b
 a\x1bfile: 1000 octets in 31.2 s
-`
-	if out.String() != want {
-		t.Errorf("got\n%swant\n%s", out.String(), want)
+`)
+	m.end(download.Result{Size: 500}, errors.New("failed"))
+	s.compare(t, "")
+	m.end(download.Result{Skipped: true}, nil)
+	s.compare(t, `a\x1bfile: exists already, left as it is`+"\n")
+}
+
+// TestMode chooses how transfers are shown.
+func TestMode(t *testing.T) {
+	tests := []struct {
+		set                                  progressMode
+		quiet, verbose, terminal, toTerminal bool
+		want                                 progressMode
+	}{
+		{want: progressPlain},
+		{terminal: true, want: progressBar},
+		{terminal: true, verbose: true, want: progressPlain},
+		{terminal: true, toTerminal: true, want: progressNone},
+		{terminal: true, quiet: true, want: progressNone},
+		{set: progressBar, want: progressBar},
+		{set: progressBar, verbose: true, want: progressBar},
+		{set: progressBar, toTerminal: true, want: progressBar},
+		{set: progressPlain, terminal: true, want: progressPlain},
+		{set: progressJSON, terminal: true, want: progressJSON},
+		{set: progressJSON, quiet: true, want: progressNone},
+		{set: progressNone, terminal: true, want: progressNone},
 	}
-	out.Reset()
-	m.end(500, false)
-	if out.Len() > 0 {
-		t.Errorf("a failed transfer is reported as %q", out.String())
+	for _, tt := range tests {
+		p := &printer{progress: tt.set, quiet: tt.quiet, verbose: tt.verbose, errTerminal: tt.terminal}
+		if got := p.mode(tt.toTerminal); got != tt.want {
+			t.Errorf("%+v: got %q", tt, got)
+		}
+	}
+}
+
+func TestProgressValue(t *testing.T) {
+	for in, want := range map[string]progressMode{
+		"auto": progressAuto, "bar": progressBar, "plain": progressPlain, "json": progressJSON, "none": progressNone,
+	} {
+		m := progressMode("other")
+		if err := m.Set(in); err != nil || m != want {
+			t.Errorf("%q: got %q, %v", in, m, err)
+		}
+	}
+	for _, in := range []string{"", "JSON", "yes"} {
+		if err := new(progressMode).Set(in); err == nil {
+			t.Errorf("%q is taken", in)
+		}
+	}
+}
+
+// TestNoMeter says nothing but that a file was left alone, and with -q nothing.
+func TestNoMeter(t *testing.T) {
+	s := newStand(progressNone)
+	m := s.newMeter(transfer{name: "f"}, false)
+	m.update(1, 2)
+	m.event(download.Event{Kind: download.Retrying, Err: lost})
+	m.end(download.Result{Size: 2}, nil)
+	s.compare(t, "")
+	m.end(download.Result{Skipped: true}, nil)
+	s.compare(t, "f: exists already, left as it is\n")
+	s.quiet = true
+	m.end(download.Result{Skipped: true}, nil)
+	s.compare(t, "")
+}
+
+// TestJSONMeter goes the whole way of a file, with a retry.
+func TestJSONMeter(t *testing.T) {
+	s := newStand(progressJSON)
+	u, err := urlparse.Parse("ftp://u:secret@h/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := s.newMeter(newTransfer(u, "d/x\x1b\xff"), false)
+	m.event(download.Event{Kind: download.Resumed, Offset: 100, Text: "goes on from octet 100"})
+	s.after(time.Second)
+	m.update(100, 1000)
+	s.after(900 * time.Millisecond)
+	m.update(290, 1000) // too soon
+	s.after(100 * time.Millisecond)
+	m.update(300, 1000)
+	m.event(download.Event{Kind: download.Retrying, Err: lost, Try: 1, Tries: 5, Wait: 1500 * time.Millisecond})
+	s.after(1500 * time.Millisecond)
+	m.update(400, 1000)
+	s.after(500 * time.Millisecond)
+	m.update(1000, 1000)
+	m.end(download.Result{Size: 1000, Resumed: 100, Verified: "md5 in x.md5"}, nil)
+	const head, of = `","version":1,"time":"1970-01-01T00:00:`, `"url":"ftp://u:***@h/x","path":"d/x\u001b\ufffd"`
+	s.compare(t, strings.NewReplacer("<", `{"event":"`, "@", head, "#", `Z",`+of).Replace(
+		`<note@00.000#,"text":"goes on from octet 100"}
+<start@01.000#,"size":1000,"offset":100,"attempt":1}
+<progress@02.000#,"size":1000,"offset":100,"received":300,"rate":211,"attempt":1}
+<retry@02.000#,"size":1000,"offset":100,"received":300,"attempt":2,"delay":1.5,"error":"RETR x: connection lost","code":56}
+<progress@03.500#,"size":1000,"offset":100,"received":400,"rate":120,"attempt":2}
+<done@04.000#,"size":1000,"offset":100,"received":1000,"rate":300,"attempt":2,"seconds":4,"verified":"md5 in x.md5"}
+`))
+}
+
+// TestJSONEnds is the ends without a way.
+func TestJSONEnds(t *testing.T) {
+	s := newStand(progressJSON)
+	of := transfer{url: "ftp://h/x", path: "x", name: "x"}
+	const head = `","version":1,"time":"1970-01-01T00:00:00.000Z","url":"ftp://h/x"`
+	s.newMeter(of, false).end(download.Result{Size: 5, Skipped: true}, nil)
+	s.compare(t, `{"event":"done`+head+`,"path":"x","size":5,"skipped":true}`+"\n")
+
+	s.newMeter(of, false).end(download.Result{}, nil) // an empty file, or one in no time
+	s.compare(t, `{"event":"start`+head+`,"path":"x","size":0,"offset":0,"attempt":1}
+{"event":"done`+head+`,"path":"x","size":0,"offset":0,"received":0,"rate":0,"attempt":1,"seconds":0}
+`)
+	m := s.newMeter(of, false)
+	m.update(3, -1)
+	s.out.Reset()
+	m.update(4, -1)
+	m.end(download.Result{}, context.Canceled)
+	s.compare(t, "")
+	s.failed("ftp://h/x", &SignalError{os.Interrupt})
+	s.compare(t, `{"event":"error`+head+`,"path":"x","offset":3,"received":4,"attempt":1,"error":"interrupted","code":130}`+"\n")
+	s.failed("ftp://h/x", lost) // nothing is left from before
+	s.compare(t, `{"event":"error`+head+`,"error":"RETR x: connection lost","code":56}`+"\n")
+	_, err := urlparse.Parse("ftp://u:secret@h/a b")
+	s.failed("", err)
+	if got := s.out.String(); !strings.Contains(got, `"url":"ftp://u:***@h/a b"`) || !strings.Contains(got, `"code":3}`) {
+		t.Errorf("malformed: %s", got)
+	}
+}
+
+// TestBarMeter shows a failure above the bar, and the bar as far as it came.
+func TestBarMeter(t *testing.T) {
+	s := newStand(progressBar)
+	m := s.newMeter(transfer{name: "d/name"}, false)
+	m.update(0, 4096)
+	s.after(time.Second)
+	m.update(1024, 4096)
+	m.event(download.Event{Kind: download.Retrying, Err: lost, Try: 1, Tries: 5, Wait: time.Second})
+	m.end(download.Result{}, lost)
+	got := s.out.String()
+	for _, want := range []string{
+		"d/name: RETR x: connection lost; trying again in 1.0 s (1 of 5)\n", "\rname 1.0 KiB / 4.0 KiB ", " 25 %", " 1.0 KiB/s", "  try 2",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
+	s.out.Reset()
+	s.line("next")
+	s.compare(t, "next\n")
+}
+
+// TestBarsTogether has several bars, and lines, at the same time.
+func TestBarsTogether(t *testing.T) {
+	s := newStand(progressBar)
+	var files sync.WaitGroup
+	for i := range int64(5) {
+		files.Go(func() {
+			m := s.newMeter(transfer{name: fmt.Sprint("file", i)}, false)
+			for n := range 100 + i {
+				m.update(n, 100+i)
+			}
+			s.line("line %d", i)
+			m.end(download.Result{Size: 100 + i}, nil)
+		})
+	}
+	files.Wait()
+	got := s.out.String()
+	for i := range 5 {
+		if want := fmt.Sprint("line ", i, "\n"); strings.Count(got, want) != 1 {
+			t.Errorf("%d times %q", strings.Count(got, want), want)
+		}
+		if want := fmt.Sprintf("\rfile%d 10%d B / 10%d B ", i, i, i); !strings.Contains(got, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+}
+
+// TestMillis rounds: no event has nine digits of a second.
+func TestMillis(t *testing.T) {
+	if got := millis(1343736168); got != 1.344 {
+		t.Errorf("got %v", got)
 	}
 }
 

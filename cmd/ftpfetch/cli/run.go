@@ -18,6 +18,7 @@ import (
 // An interruption and a closed standard output end the run; the former decides
 // the exit code, whatever failed before.
 func (r *run) all(ctx context.Context) int {
+	defer r.openSource()()
 	code := exitOK
 	for _, raw := range r.urls {
 		if ctx.Err() != nil {
@@ -37,6 +38,18 @@ func (r *run) all(ctx context.Context) int {
 	return code
 }
 
+// openSource chooses where files come from: a session, which keeps its
+// connection from one URL to the next, where more than one thing is asked for.
+func (r *run) openSource() (done func()) {
+	r.source = r.client
+	if len(r.urls) == 1 && !r.newer && !r.continued && !r.verify {
+		return func() {}
+	}
+	session := r.client.Session()
+	r.source = session
+	return func() { _ = session.Close() }
+}
+
 // one retrieves one URL and reports why it could not.
 func (r *run) one(ctx context.Context, raw string) error {
 	u, err := r.parse(raw)
@@ -51,6 +64,9 @@ func (r *run) one(ctx context.Context, raw string) error {
 	}
 	if errors.Is(err, ftpexec.ErrLogin) {
 		r.ask.forget()
+		if session, ok := r.source.(*ftpexec.Session); ok {
+			_ = session.Close() // the next URL logs in on a connection of its own
+		}
 	}
 	return err
 }
@@ -84,7 +100,14 @@ func (r *run) parse(raw string) (*urlparse.URL, error) {
 		return nil, err
 	}
 	r.addLogin(u)
+	if err := r.addNetrc(u); err != nil {
+		return nil, err
+	}
 	r.addType(u)
+	r.protect(u)
+	if err := r.checkActive(u); err != nil {
+		return nil, err
+	}
 	return u, u.Check()
 }
 
@@ -135,9 +158,9 @@ func (r *run) plan(u *urlparse.URL) error {
 
 // copyOut sends a file to standard output.
 func (r *run) copyOut(ctx context.Context, u *urlparse.URL) error {
-	m := r.print.newMeter(u.Name, r.print.outTerminal)
-	done, err := download.To(ctx, r.client, u, r.print.out, &download.Options{Progress: m.update})
-	m.end(done.Size, err == nil)
+	m := r.print.newMeter(newTransfer(u, "-"), r.print.outTerminal)
+	done, err := download.To(ctx, r.source, u, r.print.out, r.downloadOptions(m))
+	m.end(done, err)
 	return err
 }
 
@@ -147,22 +170,31 @@ func (r *run) save(ctx context.Context, u *urlparse.URL) error {
 	if err != nil {
 		return err
 	}
-	m := r.print.newMeter(path, false)
-	done, err := download.File(ctx, r.client, u, path, &download.Options{Existing: r.existing(), Progress: m.update})
+	m := r.print.newMeter(newTransfer(u, path), false)
+	done, err := download.File(ctx, r.source, u, path, r.downloadOptions(m))
 	return r.saveDone(m, path, done, err)
 }
 
 // saveDone says how saving under path ended.
 func (r *run) saveDone(m meter, path string, done download.Result, err error) error {
-	m.end(done.Size, err == nil && !done.Skipped)
-	switch {
-	case err != nil:
-	case done.Skipped:
-		r.print.skipped(path)
-	default:
+	m.end(done, err)
+	if err == nil && !done.Skipped {
 		r.saved[path] = true
 	}
 	return err
+}
+
+// downloadOptions is what the flags say of every transfer; m shows this one.
+func (r *run) downloadOptions(m meter) *download.Options {
+	o := &download.Options{
+		Existing: r.existing(),
+		Parallel: r.client,
+		Limit:    r.limiter,
+		Progress: m.update,
+		Notify:   m.event,
+	}
+	r.fileOptions.apply(o)
+	return o
 }
 
 // path is where u is to be saved. Two URLs of one run never share a path: the
@@ -204,7 +236,7 @@ func (r *run) list(ctx context.Context, u *urlparse.URL) error {
 	if err != nil {
 		return err
 	}
-	m := r.print.newMeter(path, false)
+	m := r.print.newMeter(newTransfer(u, path), false)
 	done, err := download.Save(path, &download.Options{Existing: r.existing()}, func(w io.Writer) error {
 		return r.names(ctx, u, w, false)
 	})
@@ -214,7 +246,7 @@ func (r *run) list(ctx context.Context, u *urlparse.URL) error {
 // names writes the names of a directory to w, as they arrive.
 func (r *run) names(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
 	l := &lister{w: bufio.NewWriter(w), json: r.json, terminal: terminal}
-	for e, err := range r.client.ListURL(ctx, u) {
+	for e, err := range r.source.ListURL(ctx, u) {
 		if err == nil {
 			err = l.entry(e)
 		}

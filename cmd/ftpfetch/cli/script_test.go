@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,8 +35,8 @@ func runCommand() {
 // TestScript runs one script for each behaviour of the command. Beside the
 // commands of testscript there are
 //
-//	server [flags] DIR       serve $WORK/DIR, set $FTP (ftp://host:port), $ADDR;
-//	                         the flags are in serverOptions
+//	server [flags] DIR       serve $WORK/DIR, set $FTP (ftp://host:port), $ADDR,
+//	                         write ca.pem; the flags are in serverOptions
 //	received [LINE...]       the server received exactly these commands
 //	! received PATTERN...    it received none that matches
 //	exits N PROGRAM [ARG...] like exec, with this exit code
@@ -83,6 +84,7 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Defer(func() { ts.Check(s.Close()) })
 	*serverOf(ts) = s
+	ts.Check(os.WriteFile(ts.MkAbs("ca.pem"), s.RootPEM(), 0o666))
 	ts.Setenv("FTP", s.URL(""))
 	ts.Setenv("ADDR", s.Addr())
 }
@@ -99,6 +101,13 @@ func serverOptions(o *testserver.Options, args []string) (dir string, err error)
 		o.NoPassword = append(o.NoPassword, s)
 		return nil
 	})
+	fs.Func("tls", "offered, required or implicit", func(s string) error {
+		modes := map[string]testserver.TLSMode{
+			"offered": testserver.TLSOffered, "required": testserver.TLSRequired, "implicit": testserver.TLSImplicit,
+		}
+		o.TLS = modes[s]
+		return nil
+	})
 	fs.BoolVar(&o.NoAnonymous, "noanonymous", false, "")
 	fs.Func("reply", "VERB=REPLY: the answer to a command, in place of the server's", func(s string) error {
 		verb, reply, _ := strings.Cut(s, "=")
@@ -107,6 +116,9 @@ func serverOptions(o *testserver.Options, args []string) (dir string, err error)
 	fs.Func("stall", "VERB: a command that is never answered", func(verb string) error {
 		return addFault(o, verb, testserver.Fault{Before: testserver.Stalled})
 	})
+	fs.Func("cut", "N:OCTETS: the data of the Nth transfer end after so many octets; N 0: of each", func(s string) error {
+		return addCut(o, s)
+	})
 	if err := fs.Parse(args); err != nil {
 		return "", err
 	}
@@ -114,6 +126,26 @@ func serverOptions(o *testserver.Options, args []string) (dir string, err error)
 		return "", errors.New("one DIR is needed")
 	}
 	return fs.Arg(0), nil
+}
+
+// addCut has the data of a transfer end early.
+func addCut(o *testserver.Options, s string) error {
+	var n int
+	var octets int64
+	if _, err := fmt.Sscanf(s, "%d:%d", &n, &octets); err != nil {
+		return err
+	}
+	before := o.Fault
+	o.Fault = func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == "RETR" && (n == 0 || p.Transfer == n) {
+			return testserver.Fault{Data: testserver.Closed, Octets: octets, Final: "426 Broken"}
+		}
+		if before != nil {
+			return before(p)
+		}
+		return testserver.Fault{}
+	}
+	return nil
 }
 
 // addFault has one verb answered by a fault.

@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// shell is the value of --completion.
+type shell string
+
+// Set reads the flag's value.
+func (s *shell) Set(v string) error {
+	if completions[shell(v)] == nil {
+		return errors.New("write bash, zsh or fish")
+	}
+	*s = shell(v)
+	return nil
+}
+
+// String returns what Set takes.
+func (s *shell) String() string { return string(*s) }
+
+// Type is the kind of value that pflag names in its errors.
+func (s *shell) Type() string { return "shell" }
+
+// completions makes the script that completes flags, by shell.
+var completions = map[shell]func([]completable) string{
+	"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion,
+}
+
+// completion is what --completion prints.
+func (s shell) completion() string {
+	var flags []completable
+	for _, g := range new(options).groups() {
+		g.VisitAll(func(f *pflag.Flag) { flags = append(flags, newCompletable(f)) })
+	}
+	return completions[s](flags)
+}
+
+// completable is what a shell knows of a flag. Its value is one of choices, a
+// file, a directory, or anything, where value has its name.
+type completable struct {
+	long, short, usage, value string
+	choices                   []string
+}
+
+func newCompletable(f *pflag.Flag) completable {
+	c := completable{long: "--" + f.Name}
+	if f.Shorthand != "" {
+		c.short = "-" + f.Shorthand
+	}
+	c.value, c.usage = pflag.UnquoteUsage(f)
+	if strings.Contains(c.value, "|") {
+		c.choices = strings.Split(c.value, "|")
+	}
+	return c
+}
+
+// names is the flag's spellings, with sep between them.
+func (c completable) names(sep string) string {
+	if c.short == "" {
+		return c.long
+	}
+	return c.short + sep + c.long
+}
+
+// bashCompletion works from bash 3.2 on. Where it has nothing to say, -o
+// default completes file names.
+func bashCompletion(flags []completable) string {
+	var all []string
+	var values strings.Builder
+	for _, c := range flags {
+		all = append(all, c.names(" "))
+		if c.value != "" {
+			fmt.Fprintf(&values, "\t%s) %s ;;\n", c.names("|"), bashValue(c))
+		}
+	}
+	return fmt.Sprintf(`# Completion of ftpfetch for bash: ftpfetch --completion bash
+_ftpfetch() {
+	local IFS=$' \t\n' cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
+	COMPREPLY=()
+	if [[ $cur == = ]]; then
+		cur=
+	elif [[ $prev == = && $COMP_CWORD -gt 1 ]]; then
+		prev=${COMP_WORDS[COMP_CWORD-2]}
+	fi
+	case $prev in
+%s	esac
+	if [[ $cur == -* ]]; then
+		COMPREPLY=($(compgen -W '%s' -- "$cur"))
+	fi
+}
+complete -o default -F _ftpfetch ftpfetch
+`, values.String(), strings.Join(all, " "))
+}
+
+func bashValue(c completable) string {
+	switch {
+	case c.choices != nil:
+		return `COMPREPLY=($(compgen -W '` + strings.Join(c.choices, " ") + `' -- "$cur")); return`
+	case c.value == "DIR":
+		return `IFS=$'\n'; COMPREPLY=($(compgen -d -- "$cur")); return`
+	}
+	return "return"
+}
+
+func zshCompletion(flags []completable) string {
+	var b strings.Builder
+	b.WriteString("#compdef ftpfetch\n# Completion of ftpfetch for zsh: ftpfetch --completion zsh\n_arguments -s -S \\\n")
+	for _, c := range flags {
+		usage := strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "'", `'\''`).Replace(c.usage)
+		long, short := c.long, c.short
+		if c.value != "" {
+			long, short = long+"=", short+"+"
+		}
+		spelling := long
+		if c.short != "" {
+			spelling = fmt.Sprintf("'(%s)'{%s,%s}", c.names(" "), short, long)
+		}
+		fmt.Fprintf(&b, "\t%s'[%s]%s' \\\n", spelling, usage, zshValue(c))
+	}
+	b.WriteString("\t'*:URL:_urls'\n")
+	return b.String()
+}
+
+func zshValue(c completable) string {
+	value := strings.ReplaceAll(c.value, ":", `\:`)
+	switch {
+	case c.choices != nil:
+		return ":" + value + ":(" + strings.Join(c.choices, " ") + ")"
+	case c.value == "DIR":
+		return ":" + value + ":_directories"
+	case c.value == "FILE":
+		return ":" + value + ":_files"
+	case c.value != "":
+		return ":" + value + ": "
+	}
+	return ""
+}
+
+func fishCompletion(flags []completable) string {
+	var b strings.Builder
+	b.WriteString("# Completion of ftpfetch for fish: ftpfetch --completion fish\ncomplete -c ftpfetch -f\n")
+	quote := strings.NewReplacer(`\`, `\\`, "'", `\'`)
+	for _, c := range flags {
+		b.WriteString("complete -c ftpfetch")
+		if c.short != "" {
+			b.WriteString(" -s " + c.short[1:])
+		}
+		fmt.Fprintf(&b, " -l %s%s -d '%s'\n", c.long[2:], fishValue(c), quote.Replace(c.usage))
+	}
+	return b.String()
+}
+
+func fishValue(c completable) string {
+	switch {
+	case c.choices != nil:
+		return " -x -a '" + strings.Join(c.choices, " ") + "'"
+	case c.value == "DIR":
+		return " -x -a '(__fish_complete_directories)'"
+	case c.value == "FILE":
+		return " -r -F"
+	case c.value != "":
+		return " -x"
+	}
+	return ""
+}

@@ -1,0 +1,28 @@
+package cli
+
+// documents is the flags that have a text printed, in place of a run.
+type documents struct {
+	version, man bool
+	completion   shell
+}
+
+func (d *documents) documentFlags(fs group) {
+	fs.Var(&d.completion, "completion", "print the completion script for `bash|zsh|fish`")
+	fs.BoolVar(&d.man, "man", false, "print the man page: ftpfetch --man | man -l -")
+	fs.BoolVar(&d.version, "version", false, "print the version")
+}
+
+// document returns the text that was asked for in place of a run.
+func (o *options) document() (text string, ok bool) {
+	switch {
+	case o.help:
+		return helpText(), true
+	case o.version:
+		return versionText(), true
+	case o.man:
+		return manPage(), true
+	case o.completion != "":
+		return o.completion.completion(), true
+	}
+	return "", false
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io/fs"
+	"os"
+
+	"example.com/ftpfetch/urlparse"
+)
+
+// tlsOptions is the values of flags that concern TLS.
+type tlsOptions struct {
+	tls                 tlsMode
+	caCert              string
+	clientCert, certKey string
+	insecure            bool
+	tlsConfig           *tls.Config // of the flags above; nil: the library's own
+}
+
+// tlsMode is the value of --tls. It speaks for ftp URLs alone: ftps and ftpes
+// URLs say by themselves what they want, and a flag never makes it less.
+type tlsMode string
+
+const (
+	tlsOff      tlsMode = "" // also written off
+	tlsTry      tlsMode = "try"
+	tlsExplicit tlsMode = "explicit"
+	tlsImplicit tlsMode = "implicit"
+)
+
+// Set reads the flag's value.
+func (m *tlsMode) Set(s string) error {
+	switch v := tlsMode(s); v {
+	case "off":
+		*m = tlsOff
+	case tlsTry, tlsExplicit, tlsImplicit:
+		*m = v
+	default:
+		return errors.New("write off, try, explicit or implicit")
+	}
+	return nil
+}
+
+// String returns what Set takes; "" where the flag has not been given.
+func (m *tlsMode) String() string { return string(*m) }
+
+// Type is the kind of value that pflag names in its errors.
+func (m *tlsMode) Type() string { return "mode" }
+
+// tlsFlags declares the flags of TLS.
+func (o *tlsOptions) tlsFlags(fs group) {
+	fs.Var(&o.tls, "tls", "TLS for ftp:// URLs: `off|try|explicit|implicit`; try goes on in clear where it is refused")
+	fs.StringVar(&o.caCert, "cacert", "", "trust the authorities in the PEM `FILE` and no others")
+	fs.StringVar(&o.clientCert, "cert", "", "show the server the certificate in the PEM `FILE`")
+	fs.StringVar(&o.certKey, "key", "", "the private key of --cert, if not in its file: PEM `FILE`")
+	fs.BoolVar(&o.insecure, "insecure", false, "accept any certificate: anyone may be the server")
+}
+
+// checkTLS reads the files of the flags.
+func (o *tlsOptions) checkTLS() (err error) {
+	if o.certKey != "" && o.clientCert == "" {
+		return usage("--key goes with a certificate: write --cert FILE too")
+	}
+	if o.caCert == "" && o.clientCert == "" && !o.insecure {
+		return nil
+	}
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.insecure}
+	if o.caCert != "" {
+		if cfg.RootCAs, err = readAuthorities(o.caCert); err != nil {
+			return err
+		}
+	}
+	if o.clientCert != "" {
+		cert, err := tls.LoadX509KeyPair(o.clientCert, either(o.certKey, o.clientCert))
+		if err != nil {
+			return usage("--cert %s: %s", o.clientCert, withoutPath(err))
+		}
+		cfg.Certificates = []tls.Certificate{cert}
+	}
+	o.tlsConfig = cfg
+	return nil
+}
+
+func readAuthorities(path string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, usage("--cacert %s: %s", path, withoutPath(err))
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, usage("--cacert %s: there is no certificate in PEM form in it", path)
+	}
+	return pool, nil
+}
+
+// withoutPath is the text of an error of the file system, of which the path is
+// told already, or of another one.
+func withoutPath(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
+}
+
+func either(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// protect applies --tls to a URL that leaves it open.
+func (o *tlsOptions) protect(u *urlparse.URL) {
+	if u.Scheme != urlparse.FTP {
+		return
+	}
+	switch o.tls {
+	case tlsExplicit:
+		u.Scheme = urlparse.FTPES
+	case tlsImplicit:
+		u.Scheme = urlparse.FTPS
+	}
+}

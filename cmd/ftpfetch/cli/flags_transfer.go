@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"golang.org/x/time/rate"
+)
+
+// transferOptions is the values of flags that concern all transfers alike.
+type transferOptions struct {
+	limitRate size // octets a second; 0: no limit
+	progress  progressMode
+}
+
+// rateFlags declares the flags of how fast transfers go.
+func (o *transferOptions) rateFlags(fs group) {
+	fs.Var(&o.limitRate, "limit-rate", "take at most `RATE` octets a second in all (500K, 2M, 1G are binary)")
+}
+
+// progressFlags declares the flags of how transfers are shown.
+func (o *transferOptions) progressFlags(fs group) {
+	fs.Var(&o.progress, "progress", "show transfers as `auto|bar|plain|json|none`; auto: bar on a terminal, else plain")
+}
+
+// leastBurst is what package download takes at once under the lowest rates.
+const leastBurst = 512
+
+// newLimiter is the limit that all connections of a run share; nil: none. Its
+// burst is an eighth of a second's octets, so that a transfer after a pause
+// does not shoot ahead.
+func (o *transferOptions) newLimiter() *rate.Limiter {
+	if o.limitRate == 0 {
+		return nil
+	}
+	burst := min(max(o.limitRate/8, leastBurst), math.MaxInt32)
+	return rate.NewLimiter(rate.Limit(o.limitRate), int(burst))
+}
+
+// size is a flag's number of octets: plain, or with K, M or G, which are
+// binary. 0 is none given.
+type size int64
+
+// Set reads 500K, 1.5m, 4096.
+func (z *size) Set(s string) error {
+	digits, unit := s, 1.0
+	if i := len(s) - 1; i >= 0 {
+		if power := strings.IndexByte("KMG", s[i]&^0x20); power >= 0 {
+			digits, unit = s[:i], math.Pow(1024, float64(power+1))
+		}
+	}
+	n, err := strconv.ParseFloat(digits, 64)
+	n = math.Floor(n * unit)
+	if err != nil || strings.Trim(digits, "0123456789.") != "" {
+		return errors.New("write octets such as 500K, 1.5M, 2G or 4096 (K, M and G are binary)")
+	}
+	if n < 1 || n > 1<<53 {
+		return errors.New("write at least 1 and at most 8388608G octets; without the flag there is no limit")
+	}
+	*z = size(n)
+	return nil
+}
+
+// String returns what Set takes, in the largest unit that is exact.
+func (z *size) String() string {
+	n, unit := int64(*z), ""
+	for _, u := range []string{"K", "M", "G"} {
+		if n == 0 || n%1024 != 0 {
+			break
+		}
+		n, unit = n/1024, u
+	}
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10) + unit
+}
+
+// Type is the kind of value that pflag names in its errors.
+func (z *size) Type() string { return "size" }

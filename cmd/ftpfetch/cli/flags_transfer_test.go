@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+func TestSize(t *testing.T) {
+	tests := []struct {
+		in   string
+		want size // 0: refused
+		text string
+	}{
+		{"1", 1, "1"},
+		{"4096", 4096, "4K"},
+		{"500K", 500 << 10, "500K"},
+		{"500k", 500 << 10, "500K"},
+		{"1.5M", 3 << 19, "1536K"},
+		{"2g", 2 << 30, "2G"},
+		{".5K", 512, "512"},
+		{"1.9", 1, "1"},
+		{"8388608G", 1 << 53, "8388608G"},
+		{"", 0, ""}, {"K", 0, ""}, {"0", 0, ""}, {"0K", 0, ""}, {"0.1", 0, ""}, {"-1", 0, ""}, {"+1", 0, ""},
+		{"1T", 0, ""}, {"1KiB", 0, ""}, {"1 K", 0, ""}, {"1KK", 0, ""}, {"1e3", 0, ""}, {"0x10", 0, ""}, {"1_000", 0, ""},
+		{"inf", 0, ""}, {"NaN", 0, ""}, {"9000000G", 0, ""}, {"1.2.3", 0, ""}, {"1\v", 0, ""},
+	}
+	for _, tt := range tests {
+		var z size
+		if err := z.Set(tt.in); (err == nil) != (tt.want != 0) || z != tt.want || z.String() != tt.text {
+			t.Errorf("%q: got %d %q, %v, want %d %q", tt.in, z, z.String(), err, tt.want, tt.text)
+		}
+	}
+}
+
+func TestLimiter(t *testing.T) {
+	tests := []struct {
+		flag  size
+		limit rate.Limit
+		burst int
+	}{
+		{1, 1, 512}, {8 << 10, 8 << 10, 1 << 10}, {1 << 30, 1 << 30, 1 << 27}, {1 << 53, 1 << 53, math.MaxInt32},
+	}
+	for _, tt := range tests {
+		l := (&transferOptions{limitRate: tt.flag}).newLimiter()
+		if l.Limit() != tt.limit || l.Burst() != tt.burst {
+			t.Errorf("%d: got %v, %d, want %v, %d", tt.flag, l.Limit(), l.Burst(), tt.limit, tt.burst)
+		}
+	}
+	if l := new(transferOptions).newLimiter(); l != nil {
+		t.Errorf("without the flag there is a limit of %v", l.Limit())
+	}
+}
+
+func TestSpeed(t *testing.T) {
+	const second = time.Second
+	type step struct {
+		after time.Duration
+		done  int64
+	}
+	tests := []struct {
+		name  string
+		start int64
+		steps []step
+		want  float64
+	}{
+		{"nothing yet", 0, nil, 0},
+		{"too short for a sample", 0, []step{{second / 10, 100}}, 0},
+		{"steps of half a second", 0, []step{{second / 4, 0}, {second / 4, 500}, {second / 4, 500}, {second / 4, 1000}}, 1000},
+		{"what was there does not count", 1e6, []step{{second, 1e6 + 1000}}, 1000},
+		{"a stall shows", 0, []step{{second, 1000}, {5 * second, 1000}}, 1000.0 / 6},
+		{"a short one does not", 0, []step{{second, 1000}, {second, 1000}}, 1000},
+		{"beginning anew", 0, []step{{second, 1000}, {second, 0}, {second, 200}}, 200},
+		{"a slow begin is soon forgotten", 0, []step{{second, 100}, {second, 1100}, {second, 2100}}, 700},
+		{"smoothed", 0, []step{{5 * second, 5000}, {5 * second, 15000}}, 2000 - 1000/math.E},
+	}
+	for _, tt := range tests {
+		var s speed
+		now := time.Unix(0, 0)
+		s.begin(tt.start, now)
+		for _, step := range tt.steps {
+			now = now.Add(step.after)
+			s.update(step.done, now)
+		}
+		if math.Abs(s.rate-tt.want) > 0.5 {
+			t.Errorf("%s: got %.1f, want %.1f", tt.name, s.rate, tt.want)
+		}
+	}
+}
+
+func TestTimeLeft(t *testing.T) {
+	tests := []struct {
+		rate        float64
+		done, total int64
+		want        time.Duration
+	}{
+		{100, 0, 1000, 10 * time.Second},
+		{100, 1000, 1000, 0},
+		{0, 0, 1000, -1},
+		{100, 0, -1, -1},
+		{100, 10, 5, -1},
+		{1e-9, 0, 1 << 40, -1},
+	}
+	for _, tt := range tests {
+		s := speed{rate: tt.rate}
+		if got := s.left(tt.done, tt.total); got != tt.want {
+			t.Errorf("%d of %d at %g: got %v, want %v", tt.done, tt.total, tt.rate, got, tt.want)
+		}
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for _, tt := range []struct {
+		got, want string
+	}{
+		{clockTime(0), "0:00"}, {clockTime(1), "0:01"}, {clockTime(61 * time.Second), "1:01"},
+		{clockTime(59*time.Minute + 59*time.Second), "59:59"}, {clockTime(25*time.Hour + time.Second), "25:00:01"},
+		{binary(0), "0 B"}, {binary(1023), "1023 B"}, {binary(1023.96), "1.0 KiB"}, {binary(1536), "1.5 KiB"},
+		{binary(1 << 20), "1.0 MiB"}, {binary(1<<30 - 1), "1.0 GiB"}, {binary(5 << 40), "5.0 TiB"}, {binary(1 << 60), "1048576.0 TiB"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got %s, want %s", tt.got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"io"
+	"strconv"
+	"sync"
+
+	"example.com/ftpfetch/download"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+)
+
+// barStack is the bars that stand on the terminal at present. Lines that are
+// written to it meanwhile stand above them.
+type barStack struct {
+	mu       sync.Mutex
+	progress *mpb.Progress // nil: no bar
+	bars     int
+}
+
+// add puts a new bar below the others.
+func (s *barStack) add(out io.Writer, filler mpb.BarFillerBuilder, options ...mpb.BarOption) *mpb.Bar {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.progress == nil {
+		s.progress = mpb.New(mpb.WithOutput(out), mpb.WithAutoRefresh(), mpb.PopCompletedMode())
+	}
+	s.bars++
+	// A total of 0, set afterwards: reaching it is not yet success.
+	return s.progress.New(0, filler, options...)
+}
+
+// remove is called for every bar once it is complete or aborted. It returns
+// when the terminal shows that, where no other bar goes on.
+func (s *barStack) remove() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bars--; s.bars == 0 {
+		s.progress.Wait()
+		s.progress = nil
+	}
+}
+
+// write writes a line above the bars, or to out where there is none.
+func (s *barStack) write(out io.Writer, line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.progress != nil {
+		if _, err := io.WriteString(s.progress, "\r"+line); err == nil {
+			return
+		}
+	}
+	_, _ = io.WriteString(out, line)
+}
+
+// barMeter draws a bar, from the first octet on: before that a password may be
+// asked for on the same terminal.
+type barMeter struct {
+	print       *printer
+	name, label string
+
+	drawn sync.Once
+	bar   *mpb.Bar // since drawn
+
+	mu          sync.Mutex
+	done, total int64
+	retries     int
+	speed       speed
+	ended       bool
+}
+
+func (m *barMeter) update(done, total int64) {
+	m.mu.Lock()
+	m.done, m.total = done, total
+	m.speed.update(done, m.print.now())
+	m.mu.Unlock()
+	m.drawn.Do(func() { m.draw(total) })
+	m.bar.SetTotal(max(total, 0), false)
+	m.bar.SetCurrent(done)
+}
+
+// draw lays the line out: name, octets, bar, percentage, rate, time left;
+// without a bar where the total is unknown. The texts come from the meter's own
+// counters; its lock is not held here, for they take it.
+func (m *barMeter) draw(total int64) {
+	var filler mpb.BarFillerBuilder = mpb.BarStyle()
+	if total <= 0 {
+		filler = mpb.NopStyle()
+	}
+	// The echo of Ctrl-C moves the cursor: each time the line starts at its begin.
+	name := decor.Name("\r" + m.label + " ")
+	m.bar = m.print.bars.add(m.print.err, filler,
+		mpb.PrependDecorators(name, m.show((*barMeter).amount)),
+		mpb.AppendDecorators(m.show((*barMeter).pace)))
+}
+
+// show is a decorator that calls text under the meter's lock.
+func (m *barMeter) show(text func(*barMeter) string) decor.Decorator {
+	return decor.Any(func(decor.Statistics) string {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return text(m)
+	})
+}
+
+// amount is "1.0 MiB / 2.0 MiB ".
+func (m *barMeter) amount() string {
+	if m.total <= 0 {
+		return binary(float64(m.done)) + " "
+	}
+	return binary(float64(m.done)) + " / " + binary(float64(m.total)) + " "
+}
+
+// pace is " 50 %  1.0 MiB/s  0:01  try 2". At the end the rate is the average.
+func (m *barMeter) pace() string {
+	text := ""
+	if m.total > 0 {
+		text = pad(strconv.FormatInt(percent(m.done, m.total), 10), 4) + " %"
+	}
+	rate := m.speed.rate
+	if m.ended {
+		rate = m.speed.average(m.done, m.print.now())
+	}
+	text += pad(binary(rate), 12) + "/s"
+	if left := m.speed.left(m.done, m.total); left >= 0 && !m.ended {
+		text += pad(clockTime(left), 8)
+	}
+	if m.retries > 0 {
+		text += "  try " + strconv.Itoa(m.retries+1)
+	}
+	return text
+}
+
+func (m *barMeter) event(e download.Event) {
+	if e.Kind == download.Retrying {
+		m.mu.Lock()
+		m.retries++
+		m.mu.Unlock()
+	}
+	m.print.happened(m.name, e)
+}
+
+// end leaves the bar standing as far as it came.
+func (m *barMeter) end(done download.Result, err error) {
+	if err == nil && done.Skipped {
+		m.print.skipped(m.name)
+	}
+	m.mu.Lock()
+	m.ended = true
+	if err == nil {
+		m.done = done.Size
+		if m.total > 0 {
+			m.total = done.Size
+		}
+	}
+	m.mu.Unlock()
+	switch {
+	case m.bar == nil:
+		return
+	case err == nil:
+		m.bar.SetCurrent(done.Size)
+		m.bar.SetTotal(done.Size, true)
+	default:
+		m.bar.Abort(false)
+	}
+	m.print.bars.remove()
+}
+
+// pad puts spaces in front of s up to n characters.
+func pad(s string, n int) string {
+	for len(s) < n {
+		s = " " + s
+	}
+	return s
+}
+
+// shorten cuts s to at most n characters.
+func shorten(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-3]) + "..."
+	}
+	return s
+}

@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/urlparse"
+)
+
+// The schema of these events is documented in docs/progress.md, and what it
+// says of them binds: a change that breaks a reader raises eventVersion.
+const (
+	eventVersion  = 1
+	eventInterval = time.Second // between two events "progress" of one file
+)
+
+// event is one line of --progress json. What is absent is not known, or does
+// not belong to this event.
+type event struct {
+	Event    string   `json:"event"`
+	Version  int      `json:"version"`
+	Time     string   `json:"time"`
+	URL      string   `json:"url,omitempty"`
+	Path     string   `json:"path,omitempty"`
+	Size     *int64   `json:"size,omitempty"`
+	Offset   *int64   `json:"offset,omitempty"`
+	Received *int64   `json:"received,omitempty"`
+	Rate     *int64   `json:"rate,omitempty"`
+	Attempt  int      `json:"attempt,omitempty"`
+	Delay    *float64 `json:"delay,omitempty"`
+	Seconds  *float64 `json:"seconds,omitempty"`
+	Skipped  bool     `json:"skipped,omitempty"`
+	Verified string   `json:"verified,omitempty"`
+	Text     string   `json:"text,omitempty"`
+	Error    string   `json:"error,omitempty"`
+	Code     int      `json:"code,omitempty"`
+}
+
+// emit writes one event as one line to standard error.
+func (p *printer) emit(e event) {
+	e.Version = eventVersion
+	e.Time = p.now().UTC().Format("2006-01-02T15:04:05.000Z")
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(e) // its fields cannot fail
+	p.line("%s", strings.TrimSuffix(string(escapeJSON(b.Bytes())), "\n"))
+}
+
+// emitFailure reports err as an event, with what its meter knew.
+func (p *printer) emitFailure(subject string, err error) {
+	var malformed *urlparse.Error
+	if subject == "" && errors.As(err, &malformed) {
+		subject = malformed.Input
+	}
+	e := p.failing.take(subject)
+	e.Event, e.URL, e.Error, e.Code = "error", subject, oneLine(describe(err)), exitCode(err)
+	p.emit(e)
+}
+
+// failures holds what is known of transfers that failed, until it is said why:
+// only the run knows whether that was a signal or a limit of its own.
+type failures struct {
+	mu    sync.Mutex
+	byURL map[string]event
+}
+
+func (f *failures) put(url string, e event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.byURL == nil {
+		f.byURL = make(map[string]event)
+	}
+	f.byURL[url] = e
+}
+
+func (f *failures) take(url string) event {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e := f.byURL[url]
+	delete(f.byURL, url)
+	return e
+}
+
+// jsonMeter writes events.
+type jsonMeter struct {
+	print *printer
+	transfer
+	made time.Time
+
+	mu          sync.Mutex
+	started     bool
+	attempt     int
+	offset      int64
+	done, total int64 // total -1: not known
+	last        time.Time
+	speed       speed
+}
+
+func newJSONMeter(p *printer, t transfer) *jsonMeter {
+	return &jsonMeter{print: p, transfer: t, made: p.now(), attempt: 1, total: -1}
+}
+
+// start writes "start", once.
+func (m *jsonMeter) start(offset, total int64) {
+	if m.started {
+		return
+	}
+	m.last = m.print.now()
+	m.started, m.offset, m.done, m.total = true, offset, offset, total
+	m.speed.begin(offset, m.last)
+	e := m.state("start")
+	e.Received = nil
+	m.print.emit(e)
+}
+
+// state is an event with what is known at present.
+func (m *jsonMeter) state(kind string) event {
+	e := event{Event: kind, URL: m.url, Path: m.path}
+	if m.started {
+		done, offset := m.done, m.offset
+		e.Attempt, e.Received, e.Offset = m.attempt, &done, &offset
+	}
+	if m.total >= 0 {
+		total := m.total
+		e.Size = &total
+	}
+	return e
+}
+
+func (m *jsonMeter) update(done, total int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.start(done, total)
+	now := m.print.now()
+	m.done, m.total, m.offset = done, total, min(m.offset, done)
+	m.speed.update(done, now)
+	if now.Sub(m.last) < eventInterval {
+		return
+	}
+	m.last = now
+	e := m.state("progress")
+	rate := int64(m.speed.rate)
+	e.Rate = &rate
+	m.print.emit(e)
+}
+
+func (m *jsonMeter) event(e download.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e.Kind != download.Retrying {
+		m.print.emit(event{Event: "note", URL: m.url, Path: m.path, Text: oneLine(e.Text)})
+		return
+	}
+	m.attempt++
+	out := m.state("retry")
+	wait := millis(e.Wait)
+	out.Attempt, out.Delay = m.attempt, &wait
+	out.Error, out.Code = oneLine(describe(e.Err)), exitCode(e.Err)
+	m.print.emit(out)
+}
+
+func (m *jsonMeter) end(done download.Result, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case err != nil:
+		m.print.failing.put(m.url, m.state(""))
+		return
+	case done.Skipped:
+		m.total = done.Size
+	default:
+		m.start(done.Resumed, done.Size)
+		m.done, m.total = done.Size, done.Size
+	}
+	e := m.state("done")
+	e.Skipped, e.Verified = done.Skipped, done.Verified
+	if !done.Skipped {
+		m.finish(&e)
+	}
+	m.print.emit(e)
+}
+
+// finish adds the time that it took and the average rate.
+func (m *jsonMeter) finish(e *event) {
+	now := m.print.now()
+	took := millis(now.Sub(m.made))
+	rate := int64(m.speed.average(m.done, now))
+	e.Seconds, e.Rate = &took, &rate
+}
+
+// millis is d in seconds, rounded to milliseconds.
+func millis(d time.Duration) float64 { return float64(d.Round(time.Millisecond).Milliseconds()) / 1000 }

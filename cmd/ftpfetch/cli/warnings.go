@@ -1,0 +1,42 @@
+package cli
+
+import "example.com/ftpfetch/urlparse"
+
+// warn says, once a run, what the command line does to the user's safety. That
+// a certificate is not checked is said even with -q.
+func (o *options) warn(p *printer) {
+	if o.dryRun {
+		return // nothing is sent
+	}
+	if o.insecure {
+		p.warning("--insecure: certificates are not checked, anyone may be the server")
+	}
+	if where := o.passwordShown(); where != "" && !o.quiet {
+		p.warning("other users can see the password " + where + " in the list of processes; " + insteadOfShowing[where])
+	}
+}
+
+// insteadOfShowing says what to write instead, for each place of a password.
+var insteadOfShowing = map[string]string{
+	"of -u":      "leave it out to be asked, or use --password-stdin or a netrc file",
+	"of a URL":   "leave it out to be asked, or use --password-stdin or a netrc file",
+	"of --proxy": "put the URL into the variable ALL_PROXY instead",
+}
+
+// passwordShown returns where the command line holds a password, or "". What
+// goes with an anonymous login, or is empty, is none.
+func (o *options) passwordShown() string {
+	if user, password := o.login(); password.Value != "" && !anonymous(user.Value) {
+		return "of -u"
+	}
+	for _, raw := range o.urls {
+		u, err := urlparse.Parser{AllowPort: true}.Parse(raw)
+		if err == nil && u.Password.Value != "" && !anonymous(u.User.Value) {
+			return "of a URL"
+		}
+	}
+	if o.named != nil && o.named.HasPassword() {
+		return "of --proxy"
+	}
+	return ""
+}
