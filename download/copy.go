@@ -28,7 +28,7 @@ type way struct {
 // pump copies from body. In the simple case, to a file in clear, nothing of
 // ours stands in between: see [ftpexec.Response].Body.
 func (w way) pump(ctx context.Context, body io.Reader) (int64, error) {
-	if file, ok := w.to.(*os.File); ok && spliceable(file) && w.tee == nil && w.limit == nil && w.most < 0 {
+	if file, ok := w.to.(*os.File); ok && w.tee == nil && w.limit == nil && w.most < 0 {
 		n, err := io.Copy(file, body)
 		return n, inFile(err, w.path)
 	}
@@ -45,13 +45,6 @@ func (w way) pump(ctx context.Context, body io.Reader) (int64, error) {
 		err = io.ErrUnexpectedEOF // a Body says why itself; this cannot be
 	}
 	return out.n, err
-}
-
-// spliceable reports whether data can go straight into f: devices, terminals
-// too, refuse that only once octets are on their way, which are lost then.
-func spliceable(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && (info.Mode().IsRegular() || info.Mode()&fs.ModeNamedPipe != 0)
 }
 
 // step is the buffer's size: under a limit about a tenth of a second, so that

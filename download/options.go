@@ -11,7 +11,7 @@ import (
 // checkpointInterval that between two journals.
 const (
 	progressInterval   = 100 * time.Millisecond
-	checkpointInterval = 2 * time.Second
+	checkpointInterval = time.Second
 )
 
 // orDefault gives a nil Options and fields left zero their meaning, on a copy.

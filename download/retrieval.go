@@ -202,20 +202,9 @@ func (r *retrieval) next() (gap span, complete bool) {
 	return span{s.size - 1, s.size}, false
 }
 
-// openFrom asks src for u from offset on. Where that fails behind a REST, the
-// server may apply it to whatever is retrieved next: a session does not go on
-// with that connection.
-func openFrom(ctx context.Context, src Source, u *urlparse.URL, offset int64) (*ftpexec.Response, error) {
-	resp, err := src.OpenFrom(ctx, u, offset)
-	if session, ok := src.(*ftpexec.Session); ok && err != nil && offset > 0 && !errors.Is(err, ftpexec.ErrNoRestart) {
-		_ = session.Close()
-	}
-	return resp, err
-}
-
 // open asks src for the file from offset on.
 func (r *retrieval) open(ctx context.Context, src Source, offset int64) (*ftpexec.Response, error) {
-	resp, err := openFrom(ctx, src, r.u, offset)
+	resp, err := src.OpenFrom(ctx, r.u, offset)
 	var e *ftpexec.Error
 	switch {
 	case err == nil:

@@ -58,7 +58,7 @@ func (s *streaming) run(ctx context.Context) error {
 	first := true
 	for {
 		before := s.n
-		resp, err := openFrom(ctx, s.src, s.u, s.n)
+		resp, err := s.src.OpenFrom(ctx, s.u, s.n)
 		if err == nil {
 			s.retry.reached = true
 			s.live.Store(resp)

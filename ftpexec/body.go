@@ -111,16 +111,24 @@ const (
 // buffers are for WriteTo where octets cannot go straight.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 256<<10); return &b }}
 
-// WriteTo writes the rest of the body to w. Into an *os.File, in clear, octets go straight from the
+// WriteTo writes the rest of the body to w. Into an *os.File that is a file or a pipe, in clear, octets go straight from the
 // socket (splice(2) on Linux). An error of w comes back as it is.
 func (b *body) WriteTo(w io.Writer) (int64, error) {
-	file, isFile := w.(*os.File)
-	if tcp := b.wire.TCP(); isFile && tcp != nil && b.err == nil {
-		return b.straight(file, tcp)
+	if file, ok := w.(*os.File); ok && spliceable(file) && b.err == nil {
+		if tcp := b.wire.TCP(); tcp != nil {
+			return b.straight(file, tcp)
+		}
 	}
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
 	return io.CopyBuffer(onlyWriter{w}, onlyReader{b}, *buf)
+}
+
+// spliceable reports whether octets can go straight into f. Devices, terminals too, refuse that only when
+// some are on their way, which are lost then.
+func spliceable(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0)
 }
 
 type onlyWriter struct{ io.Writer }

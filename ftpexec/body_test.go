@@ -153,3 +153,21 @@ func TestASCIIFinalReply(t *testing.T) {
 		t.Errorf("SIZE was asked: %q", s.Commands())
 	}
 }
+
+// A device that refuses a splice loses nothing.
+func TestWriteToADevice(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/big": big}})
+	r, err := (&ftpexec.Client{}).OpenURL(t.Context(), parse(t, s.URL("/big")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	if n, err := io.Copy(null, r.Body); err != nil || n != int64(len(big)) {
+		t.Errorf("copied %d octets, %v, want %d", n, err, len(big))
+	}
+}

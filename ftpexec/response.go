@@ -37,6 +37,8 @@ func (s *Session) retrieve(ctx context.Context, end func()) (*Response, error) {
 	op := s.plan.final()
 	data, err := s.conn.RetrFrom(op.Arg, uint64(s.goal.offset))
 	if err != nil {
+		// A server may keep the offset of a REST for the next RETR, where this one was refused.
+		s.spent = s.goal.offset > 0 && s.control.Last().Verb == op.Verb
 		return nil, s.transferFailure(ctx, op, err)
 	}
 	opening := s.control.Last().Reply

@@ -38,6 +38,7 @@ type Session struct {
 	home    string        // the directory after the login, by PWD; "" unknown
 	dirs    []string      // CWDs sent since the login, all of them done
 	lost    bool          // dirs is not where the server is
+	spent   bool          // not for another URL: not logged in, or an offset of REST may be pending
 	typ     string        // of the last TYPE; "" none
 }
 
@@ -143,6 +144,7 @@ func (s *Session) attempt(ctx context.Context, transfer func(end func()) error) 
 		s.Close()
 		s.control = wire.New(s.client.config(s.plan, s.url, h))
 		s.login, s.utf8, s.home, s.dirs, s.lost, s.typ = s.url, s.plan.needsUTF8(), "", nil, false, ""
+		s.spent = true
 	}
 	way := s.way()
 	end := s.control.Begin(ctx, s.flights(fresh, way, h), h.sequential)
@@ -162,6 +164,7 @@ func (s *Session) enter(ctx context.Context, fresh bool, way []string) error {
 		if err := s.logIn(ctx); err != nil {
 			return err
 		}
+		s.spent = false
 	}
 	for _, dir := range way {
 		if err := s.conn.ChangeDir(dir); err != nil {
@@ -196,7 +199,7 @@ func (s *Session) logIn(ctx context.Context) error {
 
 // reusable reports whether the connection kept is the one that the plan wants.
 func (s *Session) reusable() bool {
-	if s.control == nil || s.control.Err() != nil || s.login == nil {
+	if s.control == nil || s.control.Err() != nil || s.spent {
 		return false
 	}
 	a, b := s.login, s.url

@@ -203,3 +203,36 @@ func TestAnswersBehindARefusalAreForgotten(t *testing.T) {
 		t.Errorf("%d connections, want 1", s.Connections())
 	}
 }
+
+// A login that was refused is not taken for one by the next URL.
+func TestSessionAfterARefusedLogin(t *testing.T) {
+	s := sessionServer(t)
+	session := (&ftpexec.Client{}).Session()
+	defer session.Close()
+	for _, step := range []struct {
+		userinfo string
+		want     error
+	}{{"user:wrong", ftpexec.ErrLogin}, {"user:wrong", ftpexec.ErrLogin}, {"user:pass", nil}} {
+		got, err := read(t.Context(), session, parse(t, s.URLAs(step.userinfo, "/a/f")))
+		if !errors.Is(err, step.want) || err == nil && got != "home" {
+			t.Errorf("%s: got %q, %v, want %v", step.userinfo, got, err, step.want)
+		}
+	}
+	if s.Connections() != 3 {
+		t.Errorf("%d connections, want 3", s.Connections())
+	}
+}
+
+// A server may keep the offset of a REST whose RETR it refused: the next file comes over a new connection.
+func TestSessionAfterARefusalBehindREST(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("REST", testserver.Reply("350 go on")),
+		testserver.OnConn(1, testserver.On("RETR", testserver.Reply("450 busy"))))
+	session := (&ftpexec.Client{}).Session()
+	defer session.Close()
+	if _, err := session.OpenFrom(t.Context(), parse(t, s.URL("/a/f")), 3); !errors.Is(err, ftpexec.ErrRefused) {
+		t.Fatalf("error %v, want ErrRefused", err)
+	}
+	if got, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil || got != "contents" || s.Connections() != 2 {
+		t.Errorf("got %q, %v on %d connections, want 2", got, err, s.Connections())
+	}
+}

@@ -64,9 +64,6 @@ func (r *run) one(ctx context.Context, raw string) error {
 	}
 	if errors.Is(err, ftpexec.ErrLogin) {
 		r.ask.forget()
-		if session, ok := r.source.(*ftpexec.Session); ok {
-			_ = session.Close() // the next URL logs in on a connection of its own
-		}
 	}
 	return err
 }
