@@ -36,7 +36,7 @@ var exitMeanings = []struct {
 	{67, "login refused, or no password"},
 	{78, "no such file"},
 	{97, "proxy opens no connection"},
-	{100, "digest mismatch"},
+	{100, "digest mismatch, or none found"},
 	{129, "ended by SIGHUP"},
 	{130, "interrupted (SIGINT)"},
 	{141, "standard output was closed"},
