@@ -1,6 +1,7 @@
 package ftpexec
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,13 +13,17 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/urlparse"
 )
 
 // body is a Response's Body in image type, and what stands under it in ASCII type.
 type body struct {
 	ctx  context.Context // of Open; an io.Reader's methods take none
 	s    *Session
-	end  func() // of the run
+	ctl  *wire.Control // of the session while the body is open
+	url  *urlparse.URL
+	op   Command // RETR
+	end  func()  // of the run
 	data io.ReadCloser
 	wire *wire.Data
 	size int64 // octets expected, from the offset on; -1 unknown
@@ -53,12 +58,14 @@ func (b *body) advance(n int, err error) error {
 // complete is reached when the data ends: success is a final reply 2yz and the announced size.
 func (b *body) complete() {
 	err := b.data.Close() // reads the final reply
-	final, got := publicReply(b.s.control.Final()), b.n.Load()
+	final, got := publicReply(b.ctl.Final()), b.n.Load()
 	switch {
 	case final == nil:
-		e := b.s.failure(b.ctx, b.op(), err)
-		b.fail(e.Err)
-		final = e.Reply
+		err = cmp.Or(b.ctl.Err(), err)
+		b.fail(meaning(err))
+		if reply := (*wire.ReplyError)(nil); errors.As(err, &reply) {
+			final = publicReply(&reply.Reply)
+		}
 	case b.size >= 0 && got < b.size:
 		b.fail(fmt.Errorf("%w: %d of %d octets", ErrTruncated, got, b.size))
 	case final.Code/100 != 2:
@@ -76,16 +83,17 @@ func (b *body) fail(err error) {
 	if b.ctx.Err() != nil {
 		err = context.Cause(b.ctx)
 	}
-	b.err = &Error{Op: b.op().shown(), URL: b.s.url.Redacted(), Err: err}
-	b.s.control.Abandon(err)
+	b.err = &Error{Op: b.op.shown(), URL: b.url.Redacted(), Err: err}
+	b.ctl.Abandon(err)
 	b.release()
 }
-
-func (b *body) op() Command { return b.s.plan.final() }
 
 // release gives the session back.
 func (b *body) release() {
 	b.end()
+	if b.s.control != b.ctl {
+		return // closed meanwhile
+	}
 	b.s.busy = false
 	if b.s.once {
 		b.s.Close()

@@ -33,6 +33,8 @@ var (
 	ErrLost           = errors.New("connection lost")
 	ErrNoRestart      = errors.New("server cannot begin in the middle of the file") // REST
 	ErrNoHash         = errors.New("server offers no such digest")                  // HASH, XSHA256, ...
+	ErrIsDirectory    = errors.New("URL names a directory, not a file")
+	ErrNotDirectory   = errors.New("URL names a file, not a directory")
 	ErrBusy           = errors.New("session is busy: close the Body of the last Response first")
 )
 

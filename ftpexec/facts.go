@@ -19,6 +19,9 @@ type Info struct {
 // without a data connection. A server that knows neither command, and one that has no such file, tell
 // nothing: that is no error.
 func (s *Session) Stat(ctx context.Context, u *urlparse.URL) (*Info, error) {
+	if u.IsDir() {
+		return nil, isDirectory(u)
+	}
 	info := &Info{Size: -1}
 	err := s.run(ctx, u, goal{factsOnly: true}, func(end func()) error {
 		defer end()
@@ -62,6 +65,9 @@ var hashCommands = map[string]hashCommand{
 // or "crc32". The error is [ErrNoHash] where the server's FEAT offers no command for it, or its answer holds
 // no digest. A server reads the whole file before it answers: see [Client].ReplyTimeout.
 func (s *Session) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (digest []byte, err error) {
+	if u.IsDir() {
+		return nil, isDirectory(u)
+	}
 	err = s.run(ctx, u, goal{factsOnly: true}, func(end func()) error {
 		defer end()
 		digest, err = s.hash(ctx, algorithm)

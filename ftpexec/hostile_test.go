@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -215,10 +218,14 @@ func TestCancelAtEachStage(t *testing.T) {
 			defer cancel()
 			var struck time.Time
 			s := testserver.NewScript(t, testserver.Honest("contents"), tt.step(func() { struck = time.Now(); cancel() }))
-			_, err := do(ctx, &ftpexec.Client{}, parse(t, s.URL("/a/f")))
+			var conns closings
+			_, err := do(ctx, &ftpexec.Client{Dial: conns.dial}, parse(t, s.URL("/a/f")))
 			returned := time.Now()
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("error %v, want context.Canceled", err)
+			}
+			if open := conns.open.Load(); open != 0 {
+				t.Errorf("%d of %d connections are still open", open, conns.dialled.Load())
 			}
 			s.Close() // ends the Call, and so orders struck before here
 			if took := returned.Sub(struck); took > 100*time.Millisecond {
@@ -226,4 +233,27 @@ func TestCancelAtEachStage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// closings dials, and counts the connections that are open.
+type closings struct{ dialled, open atomic.Int32 }
+
+func (c *closings) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	c.dialled.Add(1)
+	c.open.Add(1)
+	return &counted{Conn: conn, closed: sync.OnceFunc(func() { c.open.Add(-1) })}, nil
+}
+
+type counted struct {
+	net.Conn
+	closed func()
+}
+
+func (c *counted) Close() error {
+	c.closed()
+	return c.Conn.Close()
 }

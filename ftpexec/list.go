@@ -43,6 +43,10 @@ func (c *Client) ListURL(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, 
 // ListURL lists the directory that u names; see [Client.List].
 func (s *Session) ListURL(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
+		if !u.IsDir() {
+			yield(Entry{}, &Error{Op: "list", URL: u.Redacted(), Err: ErrNotDirectory, Hint: `end the URL in "/" or ";type=d"`})
+			return
+		}
 		var names []string
 		err := s.run(ctx, u, goal{}, func(end func()) (err error) {
 			defer end()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"unicode/utf8"
 
@@ -47,10 +48,10 @@ func (s *Session) Close() error {
 	if s.control == nil {
 		return nil
 	}
-	control, conn := s.control, s.conn
+	control, conn, busy := s.control, s.conn, s.busy
 	s.control, s.conn, s.busy = nil, nil, false
-	if conn == nil || control.Err() != nil {
-		control.Close()
+	if conn == nil || busy || control.Err() != nil {
+		control.Abandon(net.ErrClosed)
 		return nil
 	}
 	conn.Quit() // the goodbye may fail; the connection is closed in any case
@@ -67,6 +68,9 @@ func (s *Session) OpenURL(ctx context.Context, u *urlparse.URL) (*Response, erro
 // the file can be retrieved from its beginning. Whether it is still the same file is for the caller to see,
 // by the Response's Size and ModTime, before Body is read.
 func (s *Session) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*Response, error) {
+	if u.IsDir() {
+		return nil, isDirectory(u)
+	}
 	if offset < 0 || offset > 0 && u.Type == urlparse.TypeASCII {
 		return nil, &Error{Op: fmt.Sprintf("REST %d", offset), URL: u.Redacted(), Err: ErrNoRestart}
 	}
@@ -76,6 +80,11 @@ func (s *Session) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (
 		return err
 	})
 	return r, err
+}
+
+// isDirectory is the error for a URL that names no file where one is wanted.
+func isDirectory(u *urlparse.URL) *Error {
+	return &Error{Op: "open", URL: u.Redacted(), Err: ErrIsDirectory, Hint: "List retrieves it"}
 }
 
 // goal is what a run is for, beyond its plan.

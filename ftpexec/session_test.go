@@ -236,3 +236,43 @@ func TestSessionAfterARefusalBehindREST(t *testing.T) {
 		t.Errorf("got %q, %v on %d connections, want 2", got, err, s.Connections())
 	}
 }
+
+// Closing a session ends a body that is open.
+func TestCloseWhileABodyIsOpen(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/big": big}})
+	session := (&ftpexec.Client{}).Session()
+	r, err := session.OpenURL(t.Context(), parse(t, s.URL("/big")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	session.Close()
+	if got, err := io.ReadAll(r.Body); !errors.Is(err, ftpexec.ErrLost) {
+		t.Errorf("got %d octets and %v, want ErrLost", len(got), err)
+	}
+	r.Body.Close()
+	if got, err := read(t.Context(), session, parse(t, s.URL("/big"))); err != nil || got != big {
+		t.Errorf("afterwards: %d octets, %v", len(got), err)
+	}
+	session.Close()
+}
+
+// Files are opened, directories listed; the other way round is refused before anything is sent.
+func TestFilesAndDirectories(t *testing.T) {
+	s := sessionServer(t)
+	c := &ftpexec.Client{}
+	dir, file := parse(t, s.URL("/a/")), parse(t, s.URL("/a/f"))
+	_, open := c.OpenURL(t.Context(), dir)
+	_, stat := c.Stat(t.Context(), dir)
+	_, hash := c.Hash(t.Context(), dir, "md5")
+	for _, err := range []error{open, stat, hash} {
+		if !errors.Is(err, ftpexec.ErrIsDirectory) {
+			t.Errorf("error %v, want ErrIsDirectory", err)
+		}
+	}
+	if _, err := list(t.Context(), c, file); !errors.Is(err, ftpexec.ErrNotDirectory) {
+		t.Errorf("error %v, want ErrNotDirectory", err)
+	}
+	if s.Connections() != 0 {
+		t.Errorf("%d connections, want none", s.Connections())
+	}
+}
