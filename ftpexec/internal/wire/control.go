@@ -81,6 +81,7 @@ func New(cfg Config) *Control {
 func (c *Control) Begin(ctx context.Context, flights [][]string, sequential bool) (end func()) {
 	c.ctx, c.script, c.sequential = ctx, flights, sequential || c.oneByOne
 	c.answers, c.last, c.ended, c.stale = nil, Last{}, nil, len(c.ahead)
+	c.forgetData()
 	stop := context.AfterFunc(ctx, func() { c.Close() })
 	return func() { stop() }
 }
@@ -232,13 +233,14 @@ func (c *Control) Close() error {
 	c.closed = true
 	conn, data := c.conn, c.data
 	c.mu.Unlock()
+	var err error
+	if conn != nil {
+		err = conn.Close()
+	}
 	if data != nil {
 		data.Close()
 	}
-	if conn == nil {
-		return nil
-	}
-	return conn.Close()
+	return err
 }
 
 // adopt takes conn as the control connection, unless Close came first.

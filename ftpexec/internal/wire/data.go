@@ -57,7 +57,9 @@ func openData(ctx context.Context, o dataOpening) *Data {
 		stop()
 		if d.err != nil {
 			d.err = &DataDialError{d.err}
-			o.failed(d.err)
+			if ctx.Err() == nil { // else it is not wanted any more
+				o.failed(d.err)
+			}
 			return
 		}
 		d.Conn = d.raw

@@ -89,6 +89,9 @@ func (c *Control) dialData(address string) (net.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
+		if c.listener != nil {
+			c.listener.Close()
+		}
 		return nil, net.ErrClosed
 	}
 	c.dataErr = nil
@@ -118,6 +121,13 @@ func (c *Control) dataFailed(err error) {
 	defer c.mu.Unlock()
 	c.dataErr = err
 	c.conn.SetReadDeadline(time.Now().Add(dataErrGrace))
+}
+
+// forgetData makes an earlier transfer's failure no affair of the commands to come.
+func (c *Control) forgetData() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dataErr = nil
 }
 
 // setReadDeadline bounds the next read, more tightly where the data connection has failed.
