@@ -20,6 +20,9 @@ var mayImport = map[string]struct{ rooms, not []string }{
 	"ftpexec":               {rooms: []string{"urlparse", "ftpexec/internal/wire"}, not: []string{"github.com/spf13/pflag"}},
 	"ftpexec/internal/wire": {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 	"download":              {rooms: []string{"urlparse", "ftpexec", "download/digest"}, not: []string{"github.com/spf13/pflag"}},
+	"download/digest":       {},
+	"netrc":                 {},
+	"proxy":                 {},
 	"testserver":            {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 }
 
