@@ -187,6 +187,7 @@ func (c *Client) config(p *Plan, u *urlparse.URL, h habits) wire.Config {
 		MaxListing:     or(c.MaxListing, DefaultMaxListing),
 		NoEPSV:         h.noEPSV,
 		UTF8:           p.needsUTF8(),
+		Anonymous:      p.find("PASS").Password == PasswordAnonymous,
 		Password:       c.password(p, u),
 		Account:        c.account(u),
 	}

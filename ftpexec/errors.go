@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
@@ -28,7 +29,7 @@ var (
 	ErrCertificate    = errors.New("certificate not trusted")
 	ErrTLSUnavailable = errors.New("server does not offer TLS")
 	ErrLogin          = errors.New("login refused")
-	ErrNotFound       = errors.New("no such file or directory")
+	ErrNotFound       = errors.New("not found")
 	ErrNoCredentials  = errors.New("server asks for a password or account, and none is given")
 	ErrLost           = errors.New("connection lost")
 	ErrNoRestart      = errors.New("server cannot begin in the middle of the file") // REST
@@ -150,13 +151,21 @@ func withCause(sentinel, err error) error {
 	case errors.As(err, &reply):
 		return sentinel
 	case errors.As(err, &op):
-		return fmt.Errorf("%w: %s", sentinel, op.Err)
+		return fmt.Errorf("%w: %s", sentinel, plain(op.Err))
 	case errors.Is(err, wire.ErrTimeout):
 		return fmt.Errorf("%w: %s", sentinel, afterColon(err.Error()))
 	case errors.As(err, &data):
 		return fmt.Errorf("%w: %w", sentinel, data.Err)
 	}
 	return sentinel
+}
+
+// plain leaves out the name of a system call, which says nothing to a person.
+func plain(err error) error {
+	if call := (*os.SyscallError)(nil); errors.As(err, &call) {
+		return call.Err
+	}
+	return err
 }
 
 func afterColon(s string) string { return s[strings.LastIndex(s, ": ")+1:][1:] }
@@ -173,6 +182,7 @@ func (s *Session) failure(ctx context.Context, op Command, err error) *Error {
 	case below == nil:
 		if verb := s.control.Last().Verb; verb == "EPSV" || verb == "PASV" || verb == "REST" {
 			op = Command{Verb: verb}
+			e.Op = verb
 		}
 		e.Hint, e.Err = refusal(op, e.Reply, err)
 	case errors.As(below, &reply):

@@ -78,10 +78,14 @@ func (s *Session) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (
 
 func (s *Session) hash(ctx context.Context, algorithm string) ([]byte, error) {
 	how := hashCommands[algorithm]
-	features, err := s.ask(ctx, Command{Verb: "FEAT"})
-	if err != nil {
-		return nil, err
+	if s.features == nil {
+		r, err := s.ask(ctx, Command{Verb: "FEAT"})
+		if err != nil {
+			return nil, err
+		}
+		s.features = &r
 	}
+	features := *s.features
 	var ask []Command
 	name := s.plan.final().Arg
 	for _, verb := range how.verbs {

@@ -32,15 +32,16 @@ type Session struct {
 	goal goal
 
 	// The connection; nil control: none.
-	control *wire.Control
-	conn    *ftp.ServerConn
-	login   *urlparse.URL // the URL that the connection was made for
-	utf8    bool          // FEAT was asked at login
-	home    string        // the directory after the login, by PWD; "" unknown
-	dirs    []string      // CWDs sent since the login, all of them done
-	lost    bool          // dirs is not where the server is
-	spent   bool          // not for another URL: not logged in, or an offset of REST may be pending
-	typ     string        // of the last TYPE; "" none
+	control  *wire.Control
+	conn     *ftp.ServerConn
+	login    *urlparse.URL // the URL that the connection was made for
+	utf8     bool          // FEAT was asked at login
+	features *Reply        // to FEAT, once it was asked for its own sake
+	home     string        // the directory after the login, by PWD; "" unknown
+	dirs     []string      // CWDs sent since the login, all of them done
+	lost     bool          // dirs is not where the server is
+	spent    bool          // not for another URL: not logged in, or an offset of REST may be pending
+	typ      string        // of the last TYPE; "" none
 }
 
 // Close ends the connection with QUIT. A Body still open fails.
@@ -153,7 +154,7 @@ func (s *Session) attempt(ctx context.Context, transfer func(end func()) error) 
 		s.Close()
 		s.control = wire.New(s.client.config(s.plan, s.url, h))
 		s.login, s.utf8, s.home, s.dirs, s.lost, s.typ = s.url, s.plan.needsUTF8(), "", nil, false, ""
-		s.spent = true
+		s.features, s.spent = nil, true
 	}
 	way := s.way()
 	end := s.control.Begin(ctx, s.flights(fresh, way, h), h.sequential)
@@ -198,7 +199,9 @@ func (s *Session) logIn(ctx context.Context) error {
 	}
 	s.conn = conn
 	if err := conn.Login(s.plan.find("USER").Arg, wire.Placeholder); err != nil {
-		return s.failure(ctx, Command{Verb: "login"}, err)
+		e := s.failure(ctx, Command{Verb: "login"}, err)
+		e.Op = or(s.control.Last().Verb, e.Op)
+		return e
 	}
 	if !s.once {
 		s.home, _ = conn.CurrentDir() // without it the next URL may need a new connection

@@ -15,7 +15,7 @@
 //		if got != "hello" {
 //			t.Errorf("got %q", got)
 //		}
-//		want := []string{"USER me", "PASS secret", "CWD pub", "TYPE I", "EPSV", "RETR motd", "QUIT"}
+//		want := []string{"USER me", "PASS secret", "CWD pub", "TYPE I", "SIZE motd", "MDTM motd", "EPSV", "RETR motd", "QUIT"}
 //		if got := srv.Commands(); !slices.Equal(got, want) {
 //			t.Errorf("the client sent %q, want %q", got, want)
 //		}

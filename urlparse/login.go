@@ -83,7 +83,7 @@ func (p Parser) port(text part) (int, *fault) {
 	}
 	if name, taken := otherPorts[int(n)]; taken && !p.AllowPort {
 		return 0, text.fault(0, "port "+strconv.Itoa(int(n))+" belongs to another protocol ("+name+")",
-			"allow it with --allow-port (Parser.AllowPort) if an FTP server is there")
+			"--allow-port allows it, if an FTP server is there")
 	}
 	return int(n), nil
 }

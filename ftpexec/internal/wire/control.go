@@ -326,7 +326,7 @@ func (c *Control) write(lines []string) error {
 	}
 	c.flight++
 	for _, line := range lines {
-		c.trace(EventCommand, shown(line))
+		c.trace(EventCommand, c.shown(line))
 	}
 	if err := c.conn.SetWriteDeadline(time.Now().Add(c.cfg.ReplyTimeout)); err != nil {
 		return err

@@ -155,7 +155,9 @@ func (c *Control) keep(secret string) error {
 	if strings.ContainsAny(secret, "\r\n\x00") {
 		return errors.New("password or account holds CR, LF or NUL, which FTP cannot send")
 	}
-	c.secrets = append(c.secrets, secret)
+	if !c.cfg.Anonymous {
+		c.secrets = append(c.secrets, secret)
+	}
 	return nil
 }
 

@@ -11,9 +11,13 @@ const stars = "********"
 // chance, and hiding them would tell them.
 const minSecret = 3
 
-// shown returns a command as it may be shown.
-func shown(line string) string {
-	if verb, _, _ := strings.Cut(line, " "); verb == "PASS" || verb == "ACCT" {
+// shown returns a command as it may be shown. The anonymous password is no secret; it reads as in a plan.
+func (c *Control) shown(line string) string {
+	verb, _, _ := strings.Cut(line, " ")
+	switch {
+	case verb == "PASS" && c.cfg.Anonymous:
+		return "PASS <anonymous>"
+	case verb == "PASS", verb == "ACCT":
 		return verb + " " + stars
 	}
 	return line

@@ -1,0 +1,109 @@
+package ftpexec_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"slices"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+func exampleServer() *testserver.Server {
+	s, err := testserver.Start(&testserver.Options{Tree: map[string]string{"/pub/motd": "hello\n", "/pub/news": "none\n"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return s
+}
+
+func ExampleClient_Open() {
+	s := exampleServer()
+	defer s.Close()
+
+	var c ftpexec.Client
+	r, err := c.OpenURL(context.Background(), local(s, "/pub/motd")) // Open takes the URL as text
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Body.Close()
+	if _, err := io.Copy(os.Stdout, r.Body); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(r.Size, "octets")
+	// Output:
+	// hello
+	// 6 octets
+}
+
+func ExampleClient_List() {
+	s := exampleServer()
+	defer s.Close()
+
+	var c ftpexec.Client
+	var names []string
+	for entry, err := range c.ListURL(context.Background(), local(s, "/pub/")) { // List takes the URL as text
+		if err != nil {
+			log.Fatal(err)
+		}
+		names = append(names, entry.Name)
+	}
+	slices.Sort(names)
+	fmt.Println(names)
+	// Output: [motd news]
+}
+
+func ExampleClient_Session() {
+	s := exampleServer()
+	defer s.Close()
+
+	session := new(ftpexec.Client).Session()
+	defer session.Close()
+	for _, path := range []string{"/pub/motd", "/pub/news"} {
+		r, err := session.OpenURL(context.Background(), local(s, path))
+		if err != nil {
+			log.Fatal(err)
+		}
+		if _, err := io.Copy(os.Stdout, r.Body); err != nil {
+			log.Fatal(err)
+		}
+		r.Body.Close()
+	}
+	fmt.Println(s.Connections(), "connection")
+	// Output:
+	// hello
+	// none
+	// 1 connection
+}
+
+func ExampleNewPlan() {
+	u, err := urlparse.Parse("ftp://myname@host.dom/%2Fetc/motd")
+	if err != nil {
+		log.Fatal(err)
+	}
+	plan, err := ftpexec.NewPlan(u)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(plan)
+	// Output:
+	// CONNECT host.dom:21
+	// USER myname
+	// PASS <prompt>
+	// CWD /etc
+	// TYPE I
+	// RETR motd
+}
+
+// local is the URL of a path on s, whose port may be one that Parse refuses.
+func local(s *testserver.Server, path string) *urlparse.URL {
+	u, err := urlparse.Parser{AllowPort: true}.Parse(s.URL(path))
+	if err != nil {
+		log.Fatal(err)
+	}
+	return u
+}
