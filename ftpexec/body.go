@@ -68,6 +68,10 @@ func (b *body) complete() {
 		}
 	case b.size >= 0 && got < b.size:
 		b.fail(fmt.Errorf("%w: %d of %d octets", ErrTruncated, got, b.size))
+	case final.Code/100 == 5 && got == 0: // refused, although 150 came first
+		hint, err := transferRefusal(b.op, final)
+		b.fail(err)
+		b.err.(*Error).Hint = hint
 	case final.Code/100 != 2:
 		b.fail(ErrTruncated)
 	default:

@@ -43,7 +43,8 @@ type Client struct {
 	ReplyTimeout   time.Duration // for each reply; 0 means DefaultReplyTimeout
 	StallTimeout   time.Duration // the longest time without an octet of data; 0 means DefaultStallTimeout
 
-	// MaxListing bounds the octets of a listing, which is held in memory; 0 means DefaultMaxListing.
+	// MaxListing bounds a listing, which is held in memory: its octets, and 32 more for each line. 0 means
+	// DefaultMaxListing.
 	MaxListing int64
 
 	// NoPipelining sends one command at a time.
@@ -163,7 +164,8 @@ func (c *Client) learn(u *urlparse.URL, h habits) {
 	if c.hosts == nil {
 		c.hosts = map[string]habits{}
 	}
-	c.hosts[u.Address()] = h
+	known := c.hosts[u.Address()]
+	c.hosts[u.Address()] = habits{known.sequential || h.sequential, known.noEPSV || h.noEPSV}
 }
 
 func (c *Client) note(text string) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
@@ -99,6 +100,7 @@ func publicReply(r *wire.Reply) *Reply {
 var meanings = []struct{ below, meaning error }{
 	{wire.ErrTLSHandshake, ErrTLSHandshake},
 	{wire.ErrTLSUnavailable, ErrTLSUnavailable},
+	{wire.ErrSecret, fmt.Errorf("%w: %w", ErrLogin, wire.ErrSecret)},
 	{wire.ErrPassive, ErrPassive},
 	{wire.ErrListing, fmt.Errorf("%w: listing too long, or a line of it", ErrProtocol)},
 	{wire.ErrActive, ErrActive},
@@ -117,8 +119,11 @@ func meaning(err error) error {
 		op     *net.OpError
 		cert   *tls.CertificateVerificationError
 		reply  *wire.ReplyError
+		secret *wire.SecretError
 	)
 	switch {
+	case errors.As(err, &secret) && !errors.Is(err, wire.ErrSecret):
+		return secret.Err
 	case errors.As(err, &cert):
 		return fmt.Errorf("%w: %w", ErrCertificate, cert.Err)
 	case errors.As(err, &dns) && !dns.IsTimeout:
@@ -162,7 +167,7 @@ func withCause(sentinel, err error) error {
 
 // plain leaves out the name of a system call, which says nothing to a person.
 func plain(err error) error {
-	if call := (*os.SyscallError)(nil); errors.As(err, &call) {
+	if call, ok := err.(*os.SyscallError); ok {
 		return call.Err
 	}
 	return err
@@ -173,7 +178,7 @@ func afterColon(s string) string { return s[strings.LastIndex(s, ": ")+1:][1:] }
 // failure is the error of one run: what the context says first, then what ended the connection, then what
 // the server's reply to op means.
 func (s *Session) failure(ctx context.Context, op Command, err error) *Error {
-	e := &Error{Op: op.shown(), URL: s.url.Redacted(), Reply: publicReply(s.control.Last().Reply)}
+	e := &Error{Op: op.shown(), URL: s.url.Redacted(), Reply: s.replyTo(op)}
 	var reply *wire.ReplyError
 	below := s.control.Err()
 	switch {
@@ -194,6 +199,19 @@ func (s *Session) failure(ctx context.Context, op Command, err error) *Error {
 		e.Hint = "write ftp://user:password@host/ or give it another way"
 	}
 	return e
+}
+
+// setUps are the commands that belong to another one.
+var setUps = map[string][]string{"login": {"USER", "PASS"}, "RETR": {"EPSV", "PASV", "REST"}, "NLST": {"EPSV", "PASV"}}
+
+// replyTo returns the server's reply to op or to what belongs to it; nil where the last reply was to another
+// command.
+func (s *Session) replyTo(op Command) *Reply {
+	last := s.control.Last()
+	if last.Verb != op.Verb && !slices.Contains(setUps[op.Verb], last.Verb) {
+		return nil
+	}
+	return publicReply(last.Reply)
 }
 
 // refusal is what a negative reply to op means.

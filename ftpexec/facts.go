@@ -1,8 +1,11 @@
 package ftpexec
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,7 +80,10 @@ func (s *Session) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (
 }
 
 func (s *Session) hash(ctx context.Context, algorithm string) ([]byte, error) {
-	how := hashCommands[algorithm]
+	how, ok := hashCommands[algorithm]
+	if !ok {
+		return nil, &Error{Op: "HASH", URL: s.url.Redacted(), Err: fmt.Errorf("%w: %q is none that servers compute", ErrNoHash, algorithm)}
+	}
 	if s.features == nil {
 		r, err := s.ask(ctx, Command{Verb: "FEAT"})
 		if err != nil {
@@ -103,7 +109,7 @@ func (s *Session) hash(ctx context.Context, algorithm string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if d := digestIn(r, how.octets); d != nil {
+		if d := digestIn(r, how.octets, name); d != nil {
 			return d, nil
 		}
 	}
@@ -116,7 +122,7 @@ func (s *Session) ask(ctx context.Context, op Command) (Reply, error) {
 	if err != nil {
 		return Reply{}, s.failure(ctx, op, err)
 	}
-	return *publicReply(&r), nil
+	return Reply{r.Code, r.Raw()}, nil // to be read, not shown
 }
 
 // offered reports whether FEAT lists verb, with param among its parameters (RFC 2389 section 3.2).
@@ -136,15 +142,21 @@ func offered(features Reply, verb, param string) bool {
 	return false
 }
 
-// digestIn finds the one word of a positive reply that is a digest of that many octets.
-func digestIn(r Reply, octets int) []byte {
+// digestIn finds the one word of a positive reply that is a digest of that many octets. The file's name, which
+// some servers repeat, is none.
+func digestIn(r Reply, octets int, name string) (digest []byte) {
 	if r.Code/100 != 2 {
 		return nil
 	}
 	for _, word := range strings.Fields(r.Text) {
-		if d, err := hex.DecodeString(word); err == nil && len(d) == octets {
-			return d
+		d, err := hex.DecodeString(word)
+		switch {
+		case err != nil || len(d) != octets || slices.Contains(strings.Fields(name), word):
+		case digest != nil && !bytes.Equal(d, digest):
+			return nil
+		default:
+			digest = d
 		}
 	}
-	return nil
+	return digest
 }

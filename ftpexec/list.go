@@ -65,7 +65,7 @@ func (s *Session) ListURL(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry,
 }
 
 func entry(dir *urlparse.URL, name string) Entry {
-	base := name[strings.LastIndexByte(name, '/')+1:]
+	base := base(name)
 	return Entry{Name: name, Base: base, URL: dir.Child(base, urlparse.TypeNone)}
 }
 
@@ -75,6 +75,9 @@ func (s *Session) names(ctx context.Context) ([]string, error) {
 	names, err := s.conn.NameList(op.Arg)
 	last, final := s.control.Last(), publicReply(s.control.Final())
 	switch {
+	case err != nil && final != nil && final.Code/100 == 5 && len(names) == 0: // refused, although 150 came first
+		_, err = transferRefusal(op, final)
+		return nil, s.listingError(final, err)
 	case err != nil && final != nil && final.Code/100 != 2:
 		return nil, s.listingError(final, ErrTruncated)
 	case err != nil && s.control.Err() == nil && last.Verb == op.Verb && emptyListing(op, publicReply(last.Reply)):
@@ -97,8 +100,13 @@ func (s *Session) listingError(r *Reply, err error) *Error {
 
 // noEntry reports lines that name no entry: the directory itself and its parent, which some servers list.
 func noEntry(name string) bool {
-	base := name[strings.LastIndexByte(name, '/')+1:]
-	return base == "" || base == "." || base == ".."
+	return slices.Contains([]string{"", ".", ".."}, base(name))
+}
+
+// base is the last component of a path; a "/" at its end, which marks a directory, belongs to none.
+func base(name string) string {
+	name = strings.TrimSuffix(name, "/")
+	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
 // mustExist tells an empty directory from none: there are servers (vsftpd) that answer NLST with the same
@@ -108,7 +116,7 @@ func (s *Session) mustExist(ctx context.Context, dir string) error {
 	if err := s.conn.ChangeDir(dir); err != nil {
 		e := s.failure(ctx, withArg("CWD", dir), err)
 		if s.control.Err() == nil {
-			e.Err = ErrNotFound
+			e.Hint, e.Err = transferRefusal(Command{Verb: "NLST"}, e.Reply)
 		}
 		return e
 	}
@@ -122,6 +130,9 @@ func emptyListing(op Command, r *Reply) bool {
 		return false
 	}
 	text := strings.ToLower(r.Text)
+	if op.HasArg { // which the server may repeat
+		text = strings.ReplaceAll(text, strings.ToLower(op.Arg), "")
+	}
 	return strings.Contains(text, "no files") || strings.Contains(text, "empty") ||
 		(!op.HasArg && strings.Contains(text, "no such file"))
 }

@@ -50,7 +50,7 @@ func (s *Session) retrieve(ctx context.Context, end func()) (*Response, error) {
 	for _, fact := range s.plan.Facts {
 		switch fact.Verb {
 		case "SIZE":
-			if r.Size = s.size(fact.Arg, opening.Text); r.Size >= 0 {
+			if r.Size = s.size(fact.Arg, opening.Raw()); r.Size >= 0 {
 				b.size = max(0, r.Size-r.Offset)
 			}
 		case "MDTM":
@@ -84,8 +84,8 @@ func (s *Session) size(name, opening string) int64 {
 	if n, err := s.conn.FileSize(name); err == nil {
 		return n
 	}
-	if m := announced.FindStringSubmatch(opening); m != nil && s.goal.offset == 0 {
-		n, _ := strconv.ParseInt(m[1], 10, 64)
+	if m := announced.FindAllStringSubmatch(opening, -1); m != nil && s.goal.offset == 0 {
+		n, _ := strconv.ParseInt(m[len(m)-1][1], 10, 64)
 		return n
 	}
 	return -1

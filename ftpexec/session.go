@@ -107,6 +107,9 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 	if s.busy {
 		return &Error{Op: "open", URL: u.Redacted(), Err: ErrBusy}
 	}
+	if s.client.Active && s.client.Proxy != nil && s.client.Proxy(u.Address()) != nil {
+		return &Error{Op: "open", URL: u.Redacted(), Err: fmt.Errorf("%w: a proxy takes no connections", ErrActive)}
+	}
 	s.url, s.plan, s.goal = u, plan, g
 	for try := 1; ; try++ {
 		reused := s.reusable()
@@ -130,15 +133,15 @@ func (s *Session) avoidable(reused bool) bool {
 	h := s.client.habits(s.url)
 	err := s.control.Err()
 	switch {
+	case reused && !errors.Is(err, wire.ErrDataDial) && !errors.Is(err, wire.ErrListing):
+		s.client.note("the connection kept from the last URL is gone: once more, on a new one")
+		return true
 	case errors.Is(err, wire.ErrLost) && !h.sequential:
 		h.sequential = true
 		s.client.note("replies to commands sent ahead were lost: once more, one command at a time")
-	case errors.Is(err, wire.ErrDataDial) && !h.noEPSV && !s.client.Active && s.control.IPv4():
+	case errors.Is(err, wire.ErrDataDial) && !h.noEPSV && !s.client.Active && s.control.PASVMayHelp():
 		h.noEPSV = true
 		s.client.note("the EPSV port cannot be reached: once more, with PASV")
-	case reused && !errors.Is(err, wire.ErrDataDial):
-		s.client.note("the connection kept from the last URL is gone: once more, on a new one")
-		return true
 	default:
 		return false
 	}
@@ -176,10 +179,15 @@ func (s *Session) enter(ctx context.Context, fresh bool, way []string) error {
 		}
 		s.spent = false
 	}
-	for _, dir := range way {
+	back := !s.onTheWay() // way begins with the directory after the login
+	for i, dir := range way {
 		if err := s.conn.ChangeDir(dir); err != nil {
-			s.lost = true
-			return s.failure(ctx, withArg("CWD", dir), err)
+			s.lost, s.typ = true, "" // a TYPE may have gone ahead behind it
+			e := s.failure(ctx, withArg("CWD", dir), err)
+			if back && i == 0 {
+				s.control.Abandon(e) // no way back: the plan is done on a new connection
+			}
+			return e
 		}
 	}
 	s.dirs, s.lost = s.plan.dirs(), false
@@ -216,7 +224,7 @@ func (s *Session) reusable() bool {
 	}
 	a, b := s.login, s.url
 	return a.Scheme == b.Scheme && a.Address() == b.Address() && a.User == b.User && a.Password == b.Password &&
-		(s.utf8 || !s.plan.needsUTF8()) && (s.onTheWay() || s.home != "")
+		(s.utf8 == s.plan.needsUTF8() || s.utf8 && s.plan.ascii()) && (s.onTheWay() || s.home != "")
 }
 
 // onTheWay reports whether the plan's CWDs begin with those that were sent.
@@ -231,6 +239,13 @@ func (s *Session) way() []string {
 		return s.plan.dirs()[len(s.dirs):]
 	}
 	return append([]string{s.home}, s.plan.dirs()...)
+}
+
+// ascii reports whether no name holds an octet beyond ASCII.
+func (p *Plan) ascii() bool {
+	return !slices.ContainsFunc(p.Commands, func(c Command) bool {
+		return slices.ContainsFunc([]byte(c.Arg), func(b byte) bool { return b >= 0x80 })
+	})
 }
 
 // needsUTF8 reports whether a name is UTF-8 beyond ASCII: then the server is asked whether it wants to be

@@ -25,7 +25,7 @@ func (t *text) Close() error { return t.from.Close() }
 
 // Read converts what is there; it blocks only where nothing is.
 func (t *text) Read(p []byte) (n int, err error) {
-	for n < len(p) && (n == 0 || t.src.Buffered() > 0 || t.havePend) {
+	for n < len(p) && (n == 0 || t.ready()) {
 		c, err := t.next()
 		if err != nil {
 			return n, err
@@ -34,6 +34,15 @@ func (t *text) Read(p []byte) (n int, err error) {
 		n++
 	}
 	return n, nil
+}
+
+// ready reports whether next returns at once: what follows a CR decides what that is.
+func (t *text) ready() bool {
+	if n := t.src.Buffered(); n != 1 || t.havePend {
+		return n > 0 || t.havePend
+	}
+	c, _ := t.src.Peek(1)
+	return c[0] != '\r'
 }
 
 // next returns the next octet of the local text.

@@ -41,7 +41,7 @@ func (p *Proxy) tunnel(ctx context.Context, conn net.Conn, address string) (net.
 	if p.scheme == "https" {
 		secure := tls.Client(conn, p.tlsConfig())
 		if err := secure.HandshakeContext(ctx); err != nil {
-			return nil, p.refused("TLS handshake failed: " + err.Error())
+			return nil, p.refused(handshakeFailure(err))
 		}
 		conn = secure
 	}
@@ -62,6 +62,14 @@ func (p *Proxy) tunnel(ctx context.Context, conn net.Conn, address string) (net.
 		return nil, p.refused(fmt.Sprintf("it refuses to connect to %s (HTTP status %d)", address, status))
 	}
 	return conn, nil
+}
+
+// handshakeFailure says what failed without the names that the proxy's certificate holds.
+func handshakeFailure(err error) string {
+	if cert := (*tls.CertificateVerificationError)(nil); errors.As(err, &cert) {
+		return "TLS handshake failed: its certificate is not trusted, or for another host"
+	}
+	return "TLS handshake failed: " + innermost(err)
 }
 
 func (p *Proxy) tlsConfig() *tls.Config {

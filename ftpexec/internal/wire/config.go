@@ -32,7 +32,7 @@ type Config struct {
 	ReplyTimeout   time.Duration // for every reply, the final one too
 	StallTimeout   time.Duration // for data: the longest time without one octet
 
-	MaxListing int64 // octets of a listing, at most
+	MaxListing int64 // octets of a listing, at most, where each line costs lineCost more
 
 	NoEPSV bool // PASV at once
 	UTF8   bool // FEAT goes out after the login, and OPTS UTF8 ON where it is offered
@@ -84,6 +84,8 @@ var (
 	ErrPassive = errors.New("no usable port in the reply")
 	// ErrActive: the server takes neither EPRT nor PORT.
 	ErrActive = errors.New("server refuses active mode")
+	// ErrSecret: a password or account holds CR, LF or NUL, which FTP cannot send.
+	ErrSecret = errors.New("password or account holds CR, LF or NUL, which FTP cannot send")
 	// ErrTLSUnavailable: the server does not offer the TLS that was asked for.
 	ErrTLSUnavailable = errors.New("server does not offer TLS")
 	// ErrTLSHandshake: TLS was agreed on but could not be established.

@@ -55,6 +55,7 @@ type Control struct {
 	secrets   []string
 	dataTLS   *tls.Config // for data connections; nil in clear
 
+	passive  bool         // PASV was used
 	listener net.Listener // active mode: where the server connects to next
 
 	mu      sync.Mutex // guards the following, and the setting of conn, against Close and the data connection
@@ -177,7 +178,7 @@ func (c *Control) command(line string) error {
 		return c.answer("200 image type is asked for when it is needed")
 	case verb == "EPSV" && c.cfg.Listen != nil:
 		return c.active()
-	case verb == "EPSV" && c.cfg.NoEPSV:
+	case verb == "EPSV" && c.cfg.NoEPSV && c.IPv4():
 		return c.answer("502 not used on this host")
 	case verb == "PASV" && c.cfg.Listen != nil:
 		return c.answer("502 active mode was asked for")
@@ -186,6 +187,7 @@ func (c *Control) command(line string) error {
 	case verb == "QUIT":
 		return c.write([]string{line})
 	}
+	c.passive = c.passive || verb == "PASV"
 	c.loginType = verb == "FEAT"
 	return c.ask(line)
 }
@@ -279,6 +281,9 @@ func (c *Control) IPv4() bool {
 	return c.conn != nil && tcpAddr(c.conn.RemoteAddr()).IP.To4() != nil
 }
 
+// PASVMayHelp reports whether a data port that cannot be reached was one of EPSV, where PASV could have been used.
+func (c *Control) PASVMayHelp() bool { return c.IPv4() && !c.passive }
+
 func tcpAddr(a net.Addr) *net.TCPAddr {
 	if t, ok := a.(*net.TCPAddr); ok {
 		return t
@@ -344,7 +349,7 @@ func (c *Control) write(lines []string) error {
 // transfers reports a command that moves data.
 func transfers(line string) bool {
 	verb, _, _ := strings.Cut(line, " ")
-	return slices.Contains([]string{"RETR", "NLST", "LIST", "MLSD"}, verb)
+	return verb == "RETR" || verb == "NLST"
 }
 
 // handshake puts TLS on conn. The configuration is the session's own: one session cache a control
@@ -355,6 +360,9 @@ func (c *Control) handshake(conn net.Conn) (net.Conn, error) {
 	secure := tls.Client(conn, c.cfg.TLSConfig)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		conn.Close()
+		if ctx.Err() != nil && c.ctx.Err() == nil {
+			return nil, fmt.Errorf("%w: no TLS handshake for %v", ErrTimeout, c.cfg.ConnectTimeout)
+		}
 		return nil, fmt.Errorf("%w: %w", ErrTLSHandshake, err)
 	}
 	c.trace(EventNote, tls.VersionName(secure.ConnectionState().Version)+" established")

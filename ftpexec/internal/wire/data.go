@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -29,12 +30,16 @@ type Data struct {
 	finished bool // the final reply has come already: there is nothing to wait long for
 	listing  bool // of a listing, of which left octets may come
 	left     int64
+	some     bool        // octets have come
 	ended    bool        // the server has closed it
 	fatal    func(error) // called where reading fails: the session is over
 }
 
 // graceAfterFinal bounds the wait for data when the server has said already that it sent all.
 const graceAfterFinal = 5 * time.Second
+
+// lineCost is what one name takes in memory beyond its octets.
+const lineCost = 32
 
 // dataOpening is how a data connection comes about.
 type dataOpening struct {
@@ -110,8 +115,9 @@ func (d *Data) Read(p []byte) (int, error) {
 		return 0, d.failed(err)
 	}
 	n, err := d.Conn.Read(p)
+	d.some = d.some || n > 0
 	if d.listing {
-		if d.left -= int64(n); d.left < 0 {
+		if d.left -= int64(n + lineCost*bytes.Count(p[:n], []byte("\n"))); d.left < 0 {
 			return 0, d.failed(ErrListing)
 		}
 	}
@@ -129,7 +135,7 @@ func (d *Data) Read(p []byte) (int, error) {
 // listing is complete, there is just no more of it: it may not have opened a connection for no names.
 func (d *Data) failed(err error) error {
 	err = d.Reason(err)
-	if d.finished && d.listing && !errors.Is(err, ErrListing) && !errors.Is(err, ErrTLSHandshake) {
+	if d.finished && d.listing && !d.some && !errors.Is(err, ErrListing) && !errors.Is(err, ErrTLSHandshake) {
 		d.ended = true
 		return io.EOF
 	}

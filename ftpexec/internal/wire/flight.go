@@ -72,6 +72,9 @@ func needed(flight []string) []string {
 
 // send sends lines as one flight, or one after the other.
 func (c *Control) send(lines []string) error {
+	if c.br.Buffered() > 0 {
+		return syntaxError("", "a reply that nothing was asked for")
+	}
 	if !c.sequential {
 		c.ahead, c.batch = append(c.ahead, lines...), len(lines)
 		return c.lost(c.write(lines))
@@ -132,16 +135,12 @@ func (c *Control) receive() error {
 func (c *Control) interpret(line string, r Reply) (err error) {
 	verb, _, _ := strings.Cut(line, " ")
 	text := ""
-	switch verb {
-	case "USER", "PASS":
-		if r.Code == 332 {
-			r, err = c.account()
-		}
-	case "PROT":
-		if !r.ok() {
-			return fmt.Errorf("%w for data connections: %w", ErrTLSUnavailable, &ReplyError{r})
-		}
-	case "RETR", "NLST", "LIST", "MLSD":
+	switch {
+	case (verb == "USER" || verb == "PASS") && r.Code == 332:
+		r, err = c.account()
+	case verb == "PROT" && !r.ok():
+		return fmt.Errorf("%w for data connections: %w", ErrTLSUnavailable, &ReplyError{r})
+	case transfers(line):
 		text, err = c.begun(verb, r)
 	}
 	if err == nil && text == "" {
@@ -156,7 +155,7 @@ func (c *Control) interpret(line string, r Reply) (err error) {
 
 // patience is the bound for the next reply.
 func (c *Control) patience() time.Duration {
-	if c.batch > 1 && len(c.ahead) < c.batch {
+	if c.batch > 1 && len(c.ahead) < c.batch && (len(c.ahead) == 0 || !transfers(c.ahead[0])) {
 		return min(c.cfg.ReplyTimeout, aheadTimeout)
 	}
 	return c.cfg.ReplyTimeout
@@ -167,8 +166,9 @@ func (c *Control) patience() time.Duration {
 // does not answer.
 func (c *Control) lost(err error) error {
 	var syntax *SyntaxError
+	var secret *SecretError
 	switch {
-	case err == nil || c.batch < 2 || errors.Is(err, ErrDataDial):
+	case err == nil || c.batch < 2 || errors.Is(err, ErrDataDial) || errors.As(err, &secret):
 	case errors.Is(err, ErrTimeout) && len(c.ahead) < c.batch, errors.As(err, &syntax), disconnected(err):
 		return fmt.Errorf("%w: %w", ErrLost, err)
 	}

@@ -3,6 +3,7 @@ package wire
 import (
 	"reflect"
 	"testing"
+	"time"
 )
 
 func TestTake(t *testing.T) {
@@ -36,5 +37,26 @@ func TestTake(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A transfer may take its time to begin; another reply of a flight that stays out is lost.
+func TestPatience(t *testing.T) {
+	tests := []struct {
+		ahead []string
+		batch int
+		want  time.Duration
+	}{
+		{[]string{"SIZE f", "MDTM f"}, 2, time.Minute}, // none has come yet
+		{[]string{"MDTM f", "RETR f"}, 3, aheadTimeout},
+		{[]string{"RETR f"}, 3, time.Minute},
+		{[]string{"NLST"}, 3, time.Minute},
+		{[]string{"CWD a"}, 1, time.Minute},
+	}
+	for _, tt := range tests {
+		c := &Control{cfg: Config{ReplyTimeout: time.Minute}, ahead: tt.ahead, batch: tt.batch}
+		if got := c.patience(); got != tt.want {
+			t.Errorf("%q of %d: %v, want %v", tt.ahead, tt.batch, got, tt.want)
+		}
 	}
 }

@@ -113,6 +113,9 @@ func (c *Control) goOnInClear(r Reply) error {
 
 // exchange sends a command of our own and waits for its reply. Nothing else is out.
 func (c *Control) exchange(line string) (Reply, error) {
+	if c.br.Buffered() > 0 {
+		return Reply{}, syntaxError("", "a reply that nothing was asked for")
+	}
 	if err := c.write([]string{line}); err != nil {
 		return Reply{}, err
 	}
@@ -127,13 +130,14 @@ func (c *Control) account() (Reply, error) {
 			return Reply{}, err
 		}
 	}
+	c.script = slices.Insert(c.script, 0, c.ahead) // what is asked only later (SIZE, MDTM) must go out again too
 	c.ahead, c.stale = nil, 0
 	account, err := c.cfg.Account(c.ctx)
-	if err != nil {
-		return Reply{}, err
+	if err == nil {
+		err = c.keep(account)
 	}
-	if err := c.keep(account); err != nil {
-		return Reply{}, err
+	if err != nil {
+		return Reply{}, &SecretError{err}
 	}
 	return c.exchange("ACCT " + account)
 }
@@ -144,19 +148,32 @@ func (c *Control) secret(line string) (string, error) {
 		return line, nil
 	}
 	password, err := c.cfg.Password(c.ctx)
-	if err != nil {
-		return "", err
+	if err == nil {
+		err = c.keep(password)
 	}
-	return "PASS " + password, c.keep(password)
+	if err != nil {
+		return "", &SecretError{err}
+	}
+	return "PASS " + password, nil
 }
+
+// SecretError is why there is no password or account to send: the error of who was asked, or [ErrSecret]. The
+// connection has nothing to do with it.
+type SecretError struct{ Err error }
+
+func (e *SecretError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *SecretError) Unwrap() error { return e.Err }
 
 // keep remembers a secret that no text may show, and refuses one that would end its command.
 func (c *Control) keep(secret string) error {
 	if strings.ContainsAny(secret, "\r\n\x00") {
-		return errors.New("password or account holds CR, LF or NUL, which FTP cannot send")
+		return ErrSecret
 	}
 	if !c.cfg.Anonymous {
 		c.secrets = append(c.secrets, secret)
+		slices.SortFunc(c.secrets, func(a, b string) int { return len(b) - len(a) })
 	}
 	return nil
 }

@@ -15,9 +15,9 @@ func normalise(verb string, r Reply) (string, error) {
 		return decide(r, 230, 331)
 	case "PASS":
 		return decide(r, 230, 0)
-	case "TYPE", "NOOP":
+	case "TYPE":
 		return decide(r, 200, 0)
-	case "CWD", "CDUP":
+	case "CWD":
 		return decide(r, 250, 0)
 	case "REST":
 		return restart(r)
@@ -32,7 +32,7 @@ func normalise(verb string, r Reply) (string, error) {
 	case "PASV":
 		return passive(r)
 	case "FEAT":
-		return features(r.ok() && hasLine(r.Text, "UTF8")), nil
+		return features(r.ok() && hasLine(r.raw, "UTF8")), nil
 	case "OPTS":
 		return opts(r), nil
 	}
@@ -74,7 +74,7 @@ func value(r Reply, parse func(string) (string, bool)) (string, error) {
 	if r.first() == 1 || r.first() == 3 {
 		return "", syntaxError(r.String(), "wrong kind of reply")
 	}
-	if v, ok := parse(strings.TrimSpace(r.last())); r.ok() && ok {
+	if v, ok := parse(strings.TrimSpace(r.rawLast())); r.ok() && ok {
 		return "213 " + v, nil
 	}
 	return "550 " + oneLine(r.last()), nil
@@ -98,7 +98,7 @@ func pwdValue(r Reply) (string, error) {
 	if !r.ok() {
 		return fmt.Sprintf("550 %s", oneLine(r.last())), nil
 	}
-	dir, ok := quoted(r.Text)
+	dir, ok := quoted(r.raw)
 	if !ok {
 		return "550 no directory in quotes", nil
 	}
@@ -126,7 +126,7 @@ func quoted(s string) (string, bool) {
 
 // extended answers EPSV. Whatever is no usable port makes the library try PASV.
 func extended(r Reply) string {
-	if p, ok := extendedPort(r.last()); ok && r.ok() {
+	if p, ok := extendedPort(r.rawLast()); ok && r.ok() {
 		return fmt.Sprintf("229 (|||%d|)", p)
 	}
 	return "500 " + oneLine(r.last())
@@ -137,7 +137,7 @@ func passive(r Reply) (string, error) {
 	if !r.ok() {
 		return oneLine(r.String()), nil
 	}
-	p, ok := passivePort(r.Text)
+	p, ok := passivePort(r.raw)
 	if !ok {
 		return "", fmt.Errorf("%w to PASV: %w", ErrPassive, &ReplyError{r})
 	}

@@ -17,8 +17,14 @@ const (
 // Reply is one reply of the server (RFC 959 section 4.2).
 type Reply struct {
 	Code int    // 100 to 599
-	Text string // the text of its lines without the codes of the first and last, joined by LF; octets as sent
+	Text string // the text of its lines without the codes of the first and last, joined by LF; secrets masked
+	raw  string // Text as sent: what is read from it must not depend on a secret
 }
+
+// Raw returns Text as sent.
+func (r Reply) Raw() string { return r.raw }
+
+func (r Reply) rawLast() string { return r.raw[strings.LastIndexByte(r.raw, '\n')+1:] }
 
 // first returns the digit that decides (RFC 1123 section 4.1.2.11).
 func (r Reply) first() int { return r.Code / 100 }
@@ -36,7 +42,7 @@ func (r Reply) code() string { return fmt.Sprintf("%03d", r.Code) }
 
 // SyntaxError is a reply that RFC 959 section 4.2 does not allow.
 type SyntaxError struct {
-	Line   string // the octets that came, cut after 80
+	Line   string // the octets that came, of which Error shows 80
 	Reason string
 }
 
@@ -44,19 +50,20 @@ func (e *SyntaxError) Error() string {
 	if e.Line == "" {
 		return "reply makes no sense: " + e.Reason
 	}
-	return fmt.Sprintf("reply makes no sense: %s: %q", e.Reason, e.Line)
+	return fmt.Sprintf("reply makes no sense: %s: %q", e.Reason, e.Line[:min(len(e.Line), 80)])
 }
 
-func syntaxError(line, reason string) error {
-	if len(line) > 80 {
-		line = line[:80]
-	}
-	return &SyntaxError{Line: line, Reason: reason}
-}
+func syntaxError(line, reason string) error { return &SyntaxError{Line: line, Reason: reason} }
 
 // readReply reads one reply of one or many lines. A line may end in LF alone, as some servers send it.
 // Of a reply with many lines the codes at the start of the first and the last are taken off.
 func readReply(r *bufio.Reader) (Reply, error) {
+	reply, err := readText(r)
+	reply.raw = reply.Text
+	return reply, err
+}
+
+func readText(r *bufio.Reader) (Reply, error) {
 	line, err := readLine(r, maxReply)
 	if err != nil {
 		return Reply{}, err

@@ -25,7 +25,7 @@ func (c *Control) shown(line string) string {
 
 // mask hides a secret that a server repeats.
 func (c *Control) mask(text string) string {
-	for _, s := range c.secrets {
+	for _, s := range c.secrets { // the longest first: one may hold another
 		if len(s) >= minSecret {
 			text = strings.ReplaceAll(text, s, stars)
 		}

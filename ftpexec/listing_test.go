@@ -1,0 +1,140 @@
+package ftpexec_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+func TestAbsentDirectoryNamedEmpty(t *testing.T) {
+	for _, r := range []string{"550 /emptybox: No such file or directory", "550 emptybox: Permission denied"} {
+		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply(r)))
+		got, err := list(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/emptybox;type=d")))
+		if err == nil {
+			t.Errorf("%s: listing %q and no error", r, got)
+		}
+	}
+}
+
+func TestListingMemory(t *testing.T) {
+	lines := strings.Repeat("\n", 1<<16)
+	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply("150 x"),
+		testserver.EndlessData(func(int) string { return lines })))
+	c := within(ample)
+	c.MaxListing = 4 << 20
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	_, err := list(t.Context(), c, parse(t, s.URL("/a/")))
+	runtime.ReadMemStats(&after)
+	grown := int64(after.Sys) - int64(before.Sys)
+	if !errors.Is(err, ftpexec.ErrProtocol) {
+		t.Errorf("error %v, want ErrProtocol", err)
+	}
+	if grown > 8*c.MaxListing {
+		t.Errorf("the process grew by %d octets for a MaxListing of %d", grown, c.MaxListing)
+	}
+}
+
+func TestListingResetBehindEarly226(t *testing.T) {
+	came := newArrivals()
+	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply("226 x"),
+		testserver.SendData("a\r\nb\r\nc"), testserver.Call(came.wait), testserver.ResetData()))
+	c := within(ample)
+	c.Dial = came.dial
+	got, err := list(t.Context(), c, parse(t, s.URL("/a/")))
+	if err == nil {
+		t.Errorf("got %q and no error", got)
+	}
+}
+
+func TestListingCancelledBehindEarly226(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	came := newArrivals()
+	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply("226 x"),
+		testserver.SendData("a\r\nb\r\nc"), testserver.Call(func() { came.wait(); cancel() }), testserver.StallData()))
+	c := within(ample)
+	c.Dial = came.dial
+	got, err := list(ctx, c, parse(t, s.URL("/a/")))
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %q and error %v, want Canceled", got, err)
+	}
+}
+
+func TestRefusedBehind150(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("550 No such directory")))
+	_, err := list(t.Context(), within(ample), parse(t, s.URL("/a;type=d")))
+	if !errors.Is(err, ftpexec.ErrNotFound) {
+		t.Errorf("error %v, want ErrNotFound", err)
+	}
+}
+
+func TestMustExistDenied(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("226 x")),
+		testserver.On("CWD", testserver.Reply("550 Permission denied")))
+	_, err := list(t.Context(), within(ample), parse(t, s.URL("/a;type=d")))
+	if errors.Is(err, ftpexec.ErrNotFound) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestNamesWithSlash(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Transfer("a\r\nsub/\r\n")...))
+	got, err := list(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/a/")))
+	if len(got) != 2 {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestListingTooLongTwice(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("x"), testserver.On("NLST", testserver.Reply("150 x"),
+		testserver.EndlessData(func(i int) string { return "name\r\n" })))
+	c := within(ample)
+	c.MaxListing = 1 << 16
+	session := c.Session()
+	defer session.Close()
+	read(t.Context(), session, parse(t, s.URL("/a/f")))
+	for range session.ListURL(t.Context(), parse(t, s.URL("/a/"))) {
+	}
+	if n := count(s.Commands(), "NLST"); n != 1 {
+		t.Errorf("NLST sent %d times", n)
+	}
+}
+
+type arrivals struct {
+	dialled int
+	once    sync.Once
+	some    chan struct{}
+}
+
+func newArrivals() *arrivals { return &arrivals{some: make(chan struct{})} }
+
+func (a *arrivals) wait() { <-a.some }
+
+func (a *arrivals) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if a.dialled++; err != nil || a.dialled == 1 {
+		return conn, err
+	}
+	return &watched{conn, a}, nil
+}
+
+type watched struct {
+	net.Conn
+	a *arrivals
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.Conn.Read(p)
+	if n > 0 {
+		w.a.once.Do(func() { close(w.a.some) })
+	}
+	return n, err
+}

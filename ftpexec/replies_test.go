@@ -1,0 +1,144 @@
+package ftpexec_test
+
+import (
+	"encoding/hex"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+func TestSecretInReplies(t *testing.T) {
+	t.Run("SIZE: truncated file called good", func(t *testing.T) {
+		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply("213 12345")),
+			testserver.On("RETR", testserver.Transfer("cut")...))
+		got, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URLAs("u:123", "/a/f")))
+		if !errors.Is(err, ftpexec.ErrTruncated) {
+			t.Errorf("got %q, %v; want ErrTruncated (3 of 12345 octets)", got, err)
+		}
+	})
+	t.Run("PASV", func(t *testing.T) {
+		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("500 no")))
+		got, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URLAs("u:127", "/a/f")))
+		if err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+	t.Run("MDTM", func(t *testing.T) {
+		s := testserver.NewScript(t, testserver.Honest("contents"))
+		info, err := (&ftpexec.Client{}).Stat(t.Context(), parse(t, s.URLAs("u:2020", "/a/f")))
+		if err != nil || info.ModTime.IsZero() {
+			t.Errorf("got %v, %v", info, err)
+		}
+	})
+	t.Run("PWD", func(t *testing.T) {
+		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("PWD", testserver.Reply(`257 "/home/demo"`)),
+			testserver.On("^CWD .*[*]", testserver.Reply("550 no such directory")))
+		session := (&ftpexec.Client{}).Session()
+		defer session.Close()
+		for _, p := range []string{"/a/f", "/b/f"} {
+			if got, err := read(t.Context(), session, parse(t, s.URLAs("demo:demo", p))); err != nil {
+				t.Errorf("%s: got %q, %v; commands %q", p, got, err, s.Commands())
+			}
+		}
+	})
+}
+
+func TestSizeAfterAccount(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("PASS", testserver.Reply("332 account")),
+		testserver.On("RETR", testserver.Transfer("cont")...))
+	c := &ftpexec.Client{Credentials: fixed("word")}
+	got, err := read(t.Context(), c, parse(t, s.URLAs("u", "/a/f")))
+	if !errors.Is(err, ftpexec.ErrTruncated) {
+		t.Errorf("got %q, %v, want ErrTruncated; commands %q", got, err, s.Commands())
+	}
+}
+
+func TestAnnouncedByName(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("SIZE", testserver.Reply("500 x")),
+		testserver.On("RETR", testserver.Reply("150 Opening BINARY mode data connection for f (3 bytes) (8 bytes)."),
+			testserver.SendData("con"), testserver.CloseData(), testserver.Reply("226 x")))
+	got, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/a/f%20(3%20bytes)")))
+	if !errors.Is(err, ftpexec.ErrTruncated) {
+		t.Errorf("got %q, %v, want ErrTruncated", got, err)
+	}
+}
+
+func TestDigestIsNotTheName(t *testing.T) {
+	name, digest := strings.Repeat("ab", 16), strings.Repeat("cd", 16)
+	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("FEAT", testserver.Reply("211-x\r\n MD5\r\n211 End")),
+		testserver.On("MD5", testserver.Reply("251 "+name+" "+digest)))
+	got, err := (&ftpexec.Client{}).Hash(t.Context(), parse(t, s.URL("/"+name)), "md5")
+	if hex.EncodeToString(got) != digest {
+		t.Errorf("got %x, %v, want %s", got, err, digest)
+	}
+}
+
+func TestPasswordCutInSyntaxError(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest(""),
+		testserver.On("PASS", testserver.Reply(strings.Repeat("x", 70)+"verysecretword")))
+	c := &ftpexec.Client{NoPipelining: true}
+	_, err := read(t.Context(), c, parse(t, s.URLAs("u:verysecretword", "/a/f")))
+	if err == nil || strings.Contains(err.Error(), "verysecret") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestTextDoesNotHoldBack(t *testing.T) {
+	release := make(chan struct{})
+	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("line\r"),
+		testserver.Call(func() { <-release }), testserver.SendData("\nmore"), testserver.CloseData(), testserver.Reply("226 x")))
+	r, err := within(ample).OpenURL(t.Context(), parse(t, s.URL("/a/f;type=a")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	first := make(chan int)
+	go func() {
+		b := make([]byte, 100)
+		n, _ := r.Body.Read(b)
+		first <- n
+		io.Copy(io.Discard, r.Body)
+		close(first)
+	}()
+	select {
+	case <-first:
+	case <-time.After(time.Second):
+		t.Error("Read waits although 4 octets are there")
+		close(release)
+		<-first
+		<-first
+		return
+	}
+	close(release)
+	<-first
+}
+
+func TestStrayReply(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1,
+		testserver.On("RETR", testserver.Reply("550 no\r\n226 aborted"))))
+	session := (&ftpexec.Client{}).Session()
+	defer session.Close()
+	read(t.Context(), session, parse(t, s.URL("/a/missing")))
+	for _, p := range []string{"/a/g", "/a/h"} {
+		info, err := session.Stat(t.Context(), parse(t, s.URL(p)))
+		if err != nil || info.Size != 8 {
+			t.Errorf("%s: %+v, %v, want size 8", p, info, err)
+		}
+	}
+}
+
+func TestStrayReplyHidesARefusal(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1,
+		testserver.On("RETR", testserver.Reply("550 no\r\n226 aborted"))), testserver.On("CWD missing", testserver.Reply("550 no")))
+	session := (&ftpexec.Client{}).Session()
+	defer session.Close()
+	read(t.Context(), session, parse(t, s.URL("/a/x")))
+	if _, err := session.Stat(t.Context(), parse(t, s.URL("/missing/f"))); !errors.Is(err, ftpexec.ErrDirectory) {
+		t.Errorf("got %v, want ErrDirectory", err)
+	}
+}

@@ -1,0 +1,167 @@
+package ftpexec_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+func TestTypeBehindARefusedCWD(t *testing.T) {
+	for _, second := range []string{"/missing/", "/missing/g;type=a"} {
+		s := testserver.NewScript(t, testserver.Honest("contents"),
+			testserver.On("CWD missing", testserver.Reply("550 no")))
+		session := (&ftpexec.Client{}).Session()
+		defer session.Close()
+		if _, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil {
+			t.Fatal(err)
+		}
+		u := parse(t, s.URL(second))
+		if u.IsDir() {
+			for range session.ListURL(t.Context(), u) {
+			}
+		} else if _, err := read(t.Context(), session, u); !errors.Is(err, ftpexec.ErrDirectory) {
+			t.Fatal(err)
+		}
+		if _, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil {
+			t.Fatal(err)
+		}
+		typ := ""
+		for _, l := range s.CommandsFor(s.Connections()) {
+			if strings.HasPrefix(l, "TYPE ") {
+				typ = l
+			}
+		}
+		if typ != "TYPE I" {
+			t.Errorf("%s: the last file came in %q: %q", second, typ, s.Commands())
+		}
+	}
+}
+
+func TestNoWayHome(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("PWD", testserver.Reply(`257 "/home/u"`)),
+		testserver.On("CWD /home/u", testserver.Reply("550 no")))
+	session := (&ftpexec.Client{}).Session()
+	defer session.Close()
+	for _, p := range []string{"/a/f", "/b/f", "/c/f"} {
+		if got, err := read(t.Context(), session, parse(t, s.URL(p))); err != nil {
+			t.Errorf("%s: got %q, %v", p, got, err)
+		}
+	}
+	if s.Connections() != 3 {
+		t.Errorf("%d connections, want 3", s.Connections())
+	}
+}
+
+func TestIdleHangUpIsNoHabit(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.On("CWD /", testserver.CloseConn())))
+	var d diary
+	c := &ftpexec.Client{Trace: d.add}
+	session := c.Session()
+	defer session.Close()
+	for _, p := range []string{"/a/f", "/b/f"} {
+		if _, err := read(t.Context(), session, parse(t, s.URL(p))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if strings.Contains(d.text(), "one command at a time") {
+		t.Errorf("a kept connection that was closed made the host sequential for good:\n%s", d.text())
+	}
+}
+
+func TestPASVUnreachable(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("500 no")),
+		testserver.On("PASV", testserver.Reply("227 (127,0,0,1,0,1)")))
+	_, err := read(t.Context(), within(ample), parse(t, s.URLAs("u:word", "/a/f")))
+	if !errors.Is(err, ftpexec.ErrConnect) {
+		t.Errorf("error %v", err)
+	}
+	if n := count(s.Commands(), "PASS word"); n != 1 {
+		t.Errorf("the password was sent %d times", n)
+	}
+}
+
+func TestNoEPSVOnIPv6(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "contents"}, Network: "tcp6"})
+	if got, err := read(t.Context(), &ftpexec.Client{NoEPSV: true}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestUTF8StaysOn(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("contents"))
+	session := (&ftpexec.Client{}).Session()
+	defer session.Close()
+	for _, p := range []string{"/a/%C3%A9", "/a/%E9"} {
+		if _, err := read(t.Context(), session, parse(t, s.URL(p))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.CommandsFor(1); slices.Contains(got, "OPTS UTF8 ON") && slices.Contains(got, "RETR \xe9") {
+		t.Errorf("RETR \\xe9 went out under OPTS UTF8 ON, which a new connection would not have: %q", got)
+	}
+}
+
+func TestSilentHandshake(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, err = read(t.Context(), within(time.Second), parse(t, "ftps://"+l.Addr().String()+"/a/f"))
+	var e *ftpexec.Error
+	if !errors.Is(err, ftpexec.ErrTimeout) || !errors.As(err, &e) || !e.Temporary() {
+		t.Errorf("error %v, want ErrTimeout and temporary", err)
+	}
+}
+
+func TestNoEPSVLearnedOnIPv4(t *testing.T) {
+	six := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "contents"}, Network: "tcp6"})
+	four := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("229 (|||1|)")))
+	first := true
+	c := within(ample)
+	c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, port, _ := net.SplitHostPort(address)
+		if host == "localhost" {
+			address = six.Addr()
+			if first {
+				address = four.Addr()
+			}
+		} else {
+			address = net.JoinHostPort(host, port)
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	u := parse(t, "ftp://localhost:2121/a/f")
+	if _, err := read(t.Context(), c, u); err != nil {
+		t.Fatal(err)
+	}
+	first = false
+	if got, err := read(t.Context(), c, u); err != nil {
+		t.Errorf("over IPv6: %q, %v", got, err)
+	}
+}
+
+type vault struct{ asked int }
+
+func (v *vault) Password(context.Context, string, string) (string, error) {
+	v.asked++
+	return "", &net.OpError{Op: "read", Net: "unix", Err: errors.New("vault is closed")}
+}
+
+func (v *vault) Account(context.Context, string, string) (string, error) { return "", nil }
+
+func TestCredentialsError(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("contents"))
+	v := &vault{}
+	_, err := read(t.Context(), &ftpexec.Client{Credentials: v}, parse(t, s.URLAs("u", "/a/f")))
+	if errors.Is(err, ftpexec.ErrLost) || v.asked != 1 {
+		t.Errorf("asked %d times, %v", v.asked, err)
+	}
+}
