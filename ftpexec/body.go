@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,17 +20,19 @@ import (
 
 // body is a Response's Body in image type, and what stands under it in ASCII type.
 type body struct {
-	ctx  context.Context // of Open; an io.Reader's methods take none
-	s    *Session
-	ctl  *wire.Control // of the session while the body is open
-	url  *urlparse.URL
-	op   Command // RETR
-	end  func()  // of the run
-	data io.ReadCloser
-	wire *wire.Data
-	size int64 // octets expected, from the offset on; -1 unknown
-	n    atomic.Int64
-	err  error // how it ended: io.EOF or an *Error; nil while it goes on
+	ctx    context.Context // of Open; an io.Reader's methods take none
+	s      *Session
+	ctl    *wire.Control // of the session while the body is open
+	url    *urlparse.URL
+	op     Command // RETR
+	end    func()  // of the run
+	data   io.ReadCloser
+	wire   *wire.Data
+	size   int64 // octets expected, from the offset on; -1 unknown
+	text   bool  // ASCII type: the octets are not those of the server's file
+	offset int64
+	n      atomic.Int64
+	err    error // how it ended: io.EOF or an *Error; nil while it goes on
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -75,11 +79,48 @@ func (b *body) complete() {
 	case final.Code/100 != 2:
 		b.fail(ErrTruncated)
 	default:
+		if size := b.listed(); size >= 0 && size != got {
+			b.fail(fmt.Errorf("%w: %d of %d octets", ErrTruncated, got, size))
+			return
+		}
 		b.release()
 		b.err = io.EOF
 		return
 	}
 	b.err.(*Error).Reply = final
+}
+
+// listed asks for the size by MLST (RFC 3659 section 7) where nothing else has told it: then the server's word is
+// all that says that the file is whole. It returns what is expected from the offset on, or -1.
+func (b *body) listed() int64 {
+	if b.size >= 0 || b.text {
+		return -1
+	}
+	r, err := b.ctl.Ask("MLST " + b.op.Arg)
+	if err != nil || r.Code/100 != 2 {
+		return -1
+	}
+	size := sizeFact(r.Raw())
+	if size < 0 {
+		return -1
+	}
+	return max(0, size-b.offset)
+}
+
+// sizeFact reads the size from a reply to MLST, which has the facts on a line of its own between its first and
+// its last: " Type=file;Size=1234;Modify=20260102030405; name".
+func sizeFact(text string) int64 {
+	lines := strings.Split(text, "\n")
+	for _, line := range lines[min(1, len(lines)):max(1, len(lines)-1)] {
+		facts, _, _ := strings.Cut(strings.TrimLeft(line, " "), " ")
+		for fact := range strings.SplitSeq(facts, ";") {
+			name, value, _ := strings.Cut(fact, "=")
+			if n, err := strconv.ParseInt(value, 10, 64); err == nil && strings.EqualFold(name, "size") {
+				return n
+			}
+		}
+	}
+	return -1
 }
 
 // fail ends the transfer and the connection, which may be full of data that nobody wants.

@@ -154,6 +154,34 @@ func TestASCIIFinalReply(t *testing.T) {
 	}
 }
 
+// Where neither SIZE nor the 150 tells the size, MLST is asked at the end; what it does not tell harms nothing.
+func TestSizeByMLST(t *testing.T) {
+	tests := []struct {
+		name, mlst string
+		want       error
+	}{
+		{"tells more", "250-Listing\r\n Type=file;Size=12;Modify=20260102030405; f\r\n250 End", ftpexec.ErrTruncated},
+		{"tells the same", "250-Listing\r\n modify=20260102030405;size=8; f\r\n250 End", nil},
+		{"is in the name", "250-Listing size=12;\r\n Type=file; x;size=12;y\r\n250 End;size=12;", nil},
+		{"is on one line", "250 Size=12; f", nil},
+		{"is not known", "500 what", nil},
+		{"ends the connection", "421 what", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply("500 what")),
+				testserver.On("RETR", testserver.Transfer("contents")...), testserver.On("MLST", testserver.Reply(tt.mlst)))
+			got, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/f")))
+			if !errors.Is(err, tt.want) || tt.want == nil && got != "contents" {
+				t.Errorf("got %q, %v, want %v", got, err, tt.want)
+			}
+			if n := count(s.Commands(), "MLST f"); n != 1 {
+				t.Errorf("MLST sent %d times: %q", n, s.Commands())
+			}
+		})
+	}
+}
+
 // A device that refuses a splice loses nothing.
 func TestWriteToADevice(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/big": big}})

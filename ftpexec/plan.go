@@ -46,7 +46,11 @@ type Command struct {
 // it holds no connection and no password.
 //
 // Run on a server, the commands travel with the data-connection set-up (EPSV, or PASV, or EPRT and PORT)
-// before the RETR or NLST, with the questions of Facts, and with a closing QUIT. See [Plan.Wire].
+// before the RETR or NLST, with the questions of Facts, and with a closing QUIT; see [Plan.Wire]. Only where
+// it is needed, more goes out: FEAT behind the login, and OPTS UTF8 ON where FEAT offers it, for names that are
+// UTF-8 beyond ASCII; CWD behind an NLST with an argument that lists nothing, for some servers list nothing of a
+// directory that does not exist; MLST at the end, where neither SIZE nor the reply to RETR has told the size of
+// a file in image type; PWD and the ways back of a [Session].
 type Plan struct {
 	Host     string    // the URL's host, IPv6 without brackets
 	Port     int       // 1 to 65535

@@ -45,7 +45,8 @@ func (s *Session) retrieve(ctx context.Context, end func()) (*Response, error) {
 	if err := s.control.Data().Wait(); err != nil {
 		return nil, s.failure(ctx, op, err)
 	}
-	b := &body{ctx: ctx, s: s, ctl: s.control, url: s.url, op: op, end: end, data: data, wire: s.control.Data(), size: -1}
+	b := &body{ctx: ctx, s: s, ctl: s.control, url: s.url, op: op, end: end, data: data, wire: s.control.Data(), size: -1,
+		text: s.plan.find("TYPE").Arg == "A", offset: s.goal.offset}
 	r := &Response{Body: b, Offset: s.goal.offset, Size: -1, URL: s.url, Plan: s.plan, received: &b.n}
 	for _, fact := range s.plan.Facts {
 		switch fact.Verb {
@@ -57,7 +58,7 @@ func (s *Session) retrieve(ctx context.Context, end func()) (*Response, error) {
 			r.ModTime, _ = s.conn.GetTime(fact.Arg)
 		}
 	}
-	if s.plan.find("TYPE").Arg == "A" {
+	if b.text {
 		r.Body = newText(b)
 	}
 	s.busy = true
