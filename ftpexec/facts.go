@@ -25,28 +25,33 @@ func (s *Session) Stat(ctx context.Context, u *urlparse.URL) (*Info, error) {
 	if u.IsDir() {
 		return nil, isDirectory(u)
 	}
-	info := &Info{Size: -1}
+	var info Info
 	err := s.run(ctx, u, goal{factsOnly: true}, func(end func()) error {
 		defer end()
-		for _, fact := range s.plan.Facts {
-			switch fact.Verb {
-			case "SIZE":
-				if n, err := s.conn.FileSize(fact.Arg); err == nil {
-					info.Size = n
-				}
-			case "MDTM":
-				info.ModTime, _ = s.conn.GetTime(fact.Arg)
-			}
-			if s.control.Err() != nil {
-				return s.failure(ctx, fact, s.control.Err())
-			}
+		info = s.facts("")
+		if err := s.control.Err(); err != nil {
+			return s.failure(ctx, s.plan.Facts[0], err)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return info, nil
+	return &info, nil
+}
+
+// facts is what the server has told of the plan's file; opening is its reply to RETR, or "".
+func (s *Session) facts(opening string) Info {
+	info := Info{Size: -1}
+	for _, fact := range s.plan.Facts {
+		switch fact.Verb {
+		case "SIZE":
+			info.Size = s.size(fact.Arg, opening)
+		case "MDTM":
+			info.ModTime, _ = s.conn.GetTime(fact.Arg)
+		}
+	}
+	return info
 }
 
 // hashCommand is a command that answers with a digest, where FEAT lists it.

@@ -48,15 +48,10 @@ func (s *Session) retrieve(ctx context.Context, end func()) (*Response, error) {
 	b := &body{ctx: ctx, s: s, ctl: s.control, url: s.url, op: op, end: end, data: data, wire: s.control.Data(), size: -1,
 		text: s.plan.find("TYPE").Arg == "A", offset: s.goal.offset}
 	r := &Response{Body: b, Offset: s.goal.offset, Size: -1, URL: s.url, Plan: s.plan, received: &b.n}
-	for _, fact := range s.plan.Facts {
-		switch fact.Verb {
-		case "SIZE":
-			if r.Size = s.size(fact.Arg, opening.Raw()); r.Size >= 0 {
-				b.size = max(0, r.Size-r.Offset)
-			}
-		case "MDTM":
-			r.ModTime, _ = s.conn.GetTime(fact.Arg)
-		}
+	facts := s.facts(opening.Raw())
+	r.Size, r.ModTime = facts.Size, facts.ModTime
+	if r.Size >= 0 {
+		b.size = max(0, r.Size-r.Offset)
 	}
 	if b.text {
 		r.Body = newText(b)
