@@ -3,10 +3,10 @@ package download
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"golang.org/x/time/rate"
@@ -83,18 +83,28 @@ func (w *writer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// wait holds n octets back as long as the limit wants.
+// errBurst is a limiter by which nothing passes.
+var errBurst = errors.New("the limit lets nothing pass")
+
+// wait holds n octets back as long as the limit wants. It ends with the
+// context, or at once where that would have ended before.
 func (w *writer) wait(n int) error {
 	if w.limit == nil || w.limit.Limit() == rate.Inf {
 		return nil
 	}
 	for n > 0 {
-		some := min(n, max(1, w.limit.Burst()))
-		if err := w.limit.WaitN(w.ctx, some); err != nil {
-			if w.ctx.Err() != nil {
-				return context.Cause(w.ctx)
-			}
-			return fmt.Errorf("%w: %w", context.DeadlineExceeded, err) // it would end before
+		some := min(n, w.limit.Burst())
+		turn := w.limit.ReserveN(time.Now(), some)
+		if some < 1 || !turn.OK() {
+			return errBurst
+		}
+		err := context.DeadlineExceeded
+		if end, ok := w.ctx.Deadline(); w.ctx.Err() != nil || !ok || turn.Delay() <= time.Until(end) {
+			err = sleep(w.ctx, turn.Delay())
+		}
+		if err != nil {
+			turn.Cancel()
+			return err
 		}
 		n -= some
 	}

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"os"
 	"time"
 
 	"example.com/ftpfetch/download/digest"
@@ -61,7 +62,8 @@ type Options struct {
 	Newer bool
 	// Continue takes the target, or a NAME.part without a journal, for the
 	// begin of the file and retrieves the rest. Nothing but its length is
-	// checked: see Sum.
+	// checked: see Sum. What it took is given up only with Overwrite or
+	// NoResume, in later calls as well; else the error is [ErrResume].
 	Continue bool
 	// NoResume begins anew where a NAME.part with a journal is left.
 	NoResume bool
@@ -103,7 +105,8 @@ type Options struct {
 	// not overlap.
 	Notify func(Event)
 
-	checkpoint time.Duration // between two journals; 0 means checkpointInterval
+	checkpoint time.Duration        // between two journals; 0 means checkpointInterval
+	fsync      func(*os.File) error // brings the part to the disk; nil means its Sync
 }
 
 // EventKind says what an [Event] tells.
@@ -127,13 +130,26 @@ type Event struct {
 	Wait   time.Duration
 }
 
-// Result describes a finished download.
+// Reason says why a target was left alone.
+type Reason int
+
+const (
+	_              Reason = iota
+	ReasonExists          // it exists: [Skip]
+	ReasonNotNewer        // the server's file is not newer: Options.Newer
+	ReasonComplete        // it has as many octets as the server's file: Options.Continue
+)
+
+// Result describes a finished download. With an error only Path and Kept may
+// be set.
 type Result struct {
 	Path     string    // as given; "" for [To]
 	Size     int64     // octets of the file
 	ModTime  time.Time // the server's, UTC; zero when unknown
-	Skipped  bool      // the target was left alone: it existed, was new enough or complete
+	Skipped  bool      // the target was left alone
+	Reason   Reason    // why it was left alone; 0 unless Skipped
 	Resumed  int64     // octets that earlier runs had brought
+	Kept     int64     // with an error: octets in NAME.part from which the next call goes on
 	Verified string    // what the file's digest was compared with, such as "sha256 in SHA256SUMS"; "" nothing
 	Text     bool      // in ASCII type: no size could be compared
 }
@@ -146,10 +162,14 @@ var (
 	// ErrPart is a NAME.part that was left behind and holds something that is
 	// not known to come from here; an *Error. See Overwrite and Continue.
 	ErrPart = errors.New("partial file exists")
+	// ErrForeign is a NAME.part or its journal that belongs to another user, or
+	// something under the journal's name that is none: it is neither gone on
+	// with nor replaced. An *Error.
+	ErrForeign = errors.New("somebody else's file in the way")
 	// ErrName is a last segment that cannot be a local file name; an *Error.
 	ErrName = errors.New("no usable local file name")
 
-	ErrResume     = errors.New("cannot resume")                     // what Continue asks for
+	ErrResume     = errors.New("cannot resume")                     // what Continue asks for, or took
 	ErrSize       = errors.New("not the expected size")             // Options.Size
 	ErrChanged    = errors.New("the file changes while it is read") // on the server
 	ErrDigest     = errors.New("digest mismatch")

@@ -21,20 +21,21 @@ type refusal struct {
 func (e *refusal) Error() string { return e.text }
 func (e *refusal) Unwrap() error { return e.err }
 
+// rightSize compares what the server tells with what the caller expects.
+func (r *retrieval) rightSize(resp *ftpexec.Response) error {
+	if want := r.o.Size; want != nil && resp.Size >= 0 && resp.Size != *want {
+		return &refusal{ErrSize, fmt.Sprintf("the server's file has %d octets, not %d as expected", resp.Size, *want)}
+	}
+	return nil
+}
+
 // accept compares what the server tells of its file with what is known, before
 // any octet is taken. It returns gap with its end. Where the file is another
 // one everything begins anew: errAnew, unless nothing was there yet.
 func (r *retrieval) accept(resp *ftpexec.Response, gap span) (span, error) {
-	if want := r.o.Size; want != nil && resp.Size >= 0 && resp.Size != *want {
-		return gap, &refusal{ErrSize, fmt.Sprintf("the server's file has %d octets, not %d as expected", resp.Size, *want)}
-	}
 	s := r.ledger.snapshot()
 	why := r.differs(s, resp)
-	switch {
-	case why == "":
-	case r.adopted: // somebody else's octets are not thrown away
-		return gap, &refusal{ErrResume, r.t.path + ": " + why}
-	default:
+	if why != "" {
 		if err := r.another(why); err != nil {
 			return gap, err
 		}
@@ -49,7 +50,7 @@ func (r *retrieval) accept(resp *ftpexec.Response, gap span) (span, error) {
 		r.o.notify(Event{Kind: Resumed, Offset: r.resumed, Text: fmt.Sprintf("going on from %d octets", r.resumed)})
 	}
 	fresh := s.size < 0 || why != ""
-	r.inherited, r.adopted = false, false
+	r.inherited, r.untouched = false, false
 	r.ledger.know(resp.Size, resp.ModTime)
 	if gap.end < 0 {
 		gap.end = resp.Size
@@ -130,8 +131,8 @@ func (r *retrieval) fetch(ctx context.Context, resp *ftpexec.Response, x span, w
 		w.most = x.len()
 	}
 	if r.check != nil && whole {
-		if err := r.check.reach(r.ledger.part.f, x.start); err != nil {
-			return 0, failure(w.path, "cannot be read", err)
+		if err := r.check.reach(ctx, r.ledger.part.f, x.start, w.path); err != nil {
+			return 0, err
 		}
 		w.tee = r.check
 	}

@@ -32,9 +32,9 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 	case err != nil:
 		return Result{}, err
 	case t.skip:
-		return skipped(path), nil
+		return skipped(path, ReasonExists), nil
 	case t.stream:
-		return saveStream(path, func(f *os.File) (int64, error) {
+		return saveStream(ctx, path, func(f *os.File) (int64, error) {
 			r, err := To(ctx, src, u, f, o)
 			return r.Size, inPath(err, path)
 		})
@@ -54,15 +54,16 @@ func inPath(err error, path string) error {
 // Save writes what fill produces to path, as safely as [File] does: it is for
 // other things than a single file's octets, such as a listing. The writer is
 // good until fill returns; where fill returns an error nothing is left behind.
-// Of o only Existing counts.
-func Save(path string, o *Options, fill func(w io.Writer) error) (Result, error) {
+// Of o only Existing counts. With ctx only waiting for a FIFO's reader ends:
+// fill is to see to the rest.
+func Save(ctx context.Context, path string, o *Options, fill func(w io.Writer) error) (Result, error) {
 	existing := Refuse
 	if o != nil {
 		existing = o.Existing
 	}
 	t, err := inspect(path, existing)
 	write := func(f *os.File) (int64, error) {
-		w := &writer{ctx: context.Background(), way: way{to: f, path: path}}
+		w := &writer{ctx: ctx, way: way{to: f, path: path}}
 		err := fill(w)
 		return w.n, err
 	}
@@ -70,9 +71,9 @@ func Save(path string, o *Options, fill func(w io.Writer) error) (Result, error)
 	case err != nil:
 		return Result{}, err
 	case t.skip:
-		return skipped(path), nil
+		return skipped(path, ReasonExists), nil
 	case t.stream:
-		return saveStream(path, write)
+		return saveStream(ctx, path, write)
 	}
 	return savePart(t, existing, write)
 }
@@ -84,33 +85,19 @@ func savePart(t target, existing Existing, fill func(*os.File) (int64, error)) (
 		return Result{}, err
 	}
 	defer p.discard()
+	if checkJournal(t.path+journalSuffix) == nil {
+		removeJournal(t.path + journalSuffix) // of the part that p replaced: it says nothing of this one
+	}
 	n, err := fill(p.f)
 	if err != nil {
 		return Result{}, err
 	}
 	err = p.commit(n)
 	if existing == Skip && errors.Is(err, ErrExists) {
-		return skipped(t.path), nil
+		return skipped(t.path, ReasonExists), nil
 	}
 	if err != nil {
 		return Result{}, err
 	}
 	return Result{Path: t.path, Size: n}, nil
-}
-
-// saveStream writes to a device or FIFO, where there is nothing to protect and
-// nothing to rename.
-func saveStream(path string, fill func(*os.File) (int64, error)) (Result, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return Result{}, failure(path, "cannot be opened", err)
-	}
-	n, err := fill(f)
-	if closing := f.Close(); err == nil && closing != nil {
-		err = failure(path, "cannot be closed", closing)
-	}
-	if err != nil {
-		return Result{}, err
-	}
-	return Result{Path: path, Size: n}, nil
 }

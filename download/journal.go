@@ -8,6 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
+	"strconv"
+	"syscall"
 	"time"
 
 	"example.com/ftpfetch/urlparse"
@@ -26,7 +29,9 @@ type state struct {
 	url     string    // without password
 	size    int64     // octets of the whole file; -1 unknown
 	modTime time.Time // the server's; zero when unknown
+	adopted int64     // octets at the begin that are no work of ours: Continue
 	done    spans
+	tails   []uint32 // one checksum for each of done: see tailsOf
 }
 
 // record is the journal file. Its form is described in docs/download.md.
@@ -35,7 +40,9 @@ type record struct {
 	URL      string     `json:"url"`
 	Size     int64      `json:"size"`
 	Modified *time.Time `json:"modified,omitempty"`
+	Adopted  int64      `json:"adopted,omitempty"`
 	Done     [][2]int64 `json:"done"`
+	Tails    []string   `json:"tails,omitempty"`
 }
 
 // journalURL is how a journal names u: exactly, but with no password.
@@ -47,13 +54,16 @@ func journalURL(u *urlparse.URL) string {
 
 // encode returns the journal file for s.
 func (s state) encode() ([]byte, error) {
-	r := record{Version: journalVersion, URL: s.url, Size: s.size, Done: make([][2]int64, 0, len(s.done))}
+	r := record{Version: journalVersion, URL: s.url, Size: s.size, Adopted: s.adopted, Done: make([][2]int64, 0, len(s.done))}
 	if !s.modTime.IsZero() {
 		utc := s.modTime.UTC()
 		r.Modified = &utc
 	}
 	for _, x := range s.done {
 		r.Done = append(r.Done, [2]int64{x.start, x.end})
+	}
+	for _, sum := range s.tails {
+		r.Tails = append(r.Tails, fmt.Sprintf("%08x", sum))
 	}
 	b, err := json.Marshal(r)
 	return append(b, '\n'), err
@@ -62,7 +72,7 @@ func (s state) encode() ([]byte, error) {
 var errJournal = errors.New("its journal is damaged")
 
 // parseJournal reads a journal file, which may hold anything. What it returns
-// is sound: ranges in order, inside the file.
+// is sound: ranges in order, inside the file, each with its checksum.
 func parseJournal(data []byte) (state, error) {
 	var r record
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -75,32 +85,45 @@ func parseJournal(data []byte) (state, error) {
 	if r.Version != journalVersion {
 		return state{}, fmt.Errorf("its journal has version %d, not %d", r.Version, journalVersion)
 	}
-	s := state{url: r.URL, size: r.Size}
+	s := state{url: r.URL, size: r.Size, adopted: r.Adopted}
 	for _, x := range r.Done {
 		s.done = append(s.done, span{x[0], x[1]})
+	}
+	for _, text := range r.Tails {
+		sum, err := strconv.ParseUint(text, 16, 32)
+		if err != nil {
+			return state{}, errJournal
+		}
+		s.tails = append(s.tails, uint32(sum))
 	}
 	if r.Modified != nil {
 		s.modTime = r.Modified.UTC()
 	}
-	if s.size < -1 || s.url == "" || !s.done.sound(s.size) {
+	if !s.sound() {
 		return state{}, errJournal
 	}
 	return s, nil
+}
+
+// sound reports whether s can be: see parseJournal.
+func (s state) sound() bool {
+	return s.size >= -1 && s.url != "" && s.done.sound(s.size) &&
+		len(s.tails) == len(s.done) && s.adopted >= 0 && s.adopted <= s.done.head()
 }
 
 // readJournal reads the journal at path; an error that is fs.ErrNotExist means
 // that there is none.
 func readJournal(path string) (state, error) {
 	f, err := openRegular(path, os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
-		return state{}, err
-	}
 	if err != nil {
-		return state{}, fmt.Errorf("its journal cannot be read: %w", cause(err))
+		return state{}, err
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxJournal+1))
-	if err != nil || len(data) > maxJournal {
+	if err != nil {
+		return state{}, err
+	}
+	if len(data) > maxJournal {
 		return state{}, errJournal
 	}
 	return parseJournal(data)
@@ -135,6 +158,47 @@ func writeJournal(path string, s state, sync bool) error {
 		_ = os.Remove(fresh)
 	}
 	return err
+}
+
+// removeJournal removes the journal at path, and one that was being written.
+func removeJournal(path string) {
+	_ = os.Remove(path)
+	_ = os.Remove(path + "~")
+}
+
+// journalHead is how every journal begins, of whatever version.
+var journalHead = regexp.MustCompile(`^\{"version":\d+,"url":"`)
+
+// checkJournal refuses what stands under the names of a journal and is none:
+// another program's file, or one that was retrieved under such a name.
+func checkJournal(path string) error {
+	for _, name := range []string{path, path + "~"} {
+		if err := checkHead(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkHead(path string) error {
+	f, err := openRegular(path, os.O_RDONLY)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENAMETOOLONG):
+		return nil
+	case err != nil:
+		return failure(path, "cannot be read", err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 64))
+	switch {
+	case err != nil:
+		return failure(path, "cannot be read", err)
+	case len(bytes.Trim(b, "\x00")) == 0: // what a power failure left of one
+		return nil
+	case journalHead.Match(b):
+		return nil
+	}
+	return &Error{Path: path, Reason: "is in the way and is no journal of an unfinished download", Err: ErrForeign}
 }
 
 // openRegular opens a file that is there, and only a regular one, never

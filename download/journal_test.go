@@ -14,7 +14,7 @@ import (
 )
 
 var stateSeeds = []state{
-	{url: "ftp://h/f", size: 100, modTime: time.Date(2020, 2, 29, 12, 30, 45, 0, time.UTC), done: spans{{0, 10}, {20, 100}}},
+	{url: "ftp://h/f", size: 100, modTime: time.Date(2020, 2, 29, 12, 30, 45, 0, time.UTC), done: spans{{0, 10}, {20, 100}}, tails: []uint32{0, 1<<32 - 1}, adopted: 10},
 	{url: "ftp://h/f", size: -1},
 	{url: "ftp://u@h/%FF%0A", size: 0},
 }
@@ -29,20 +29,26 @@ var badJournals = map[string]string{
 	"later version":    `{"version":2,"url":"ftp://h/f","size":10,"done":[]}`,
 	"no version":       `{"url":"ftp://h/f","size":10,"done":[]}`,
 	"no URL":           `{"version":1,"size":10,"done":[]}`,
-	"negative":         `{"version":1,"url":"ftp://h/f","size":10,"done":[[-5,5]]}`,
-	"backwards":        `{"version":1,"url":"ftp://h/f","size":10,"done":[[5,3]]}`,
-	"empty range":      `{"version":1,"url":"ftp://h/f","size":10,"done":[[5,5]]}`,
-	"beyond the file":  `{"version":1,"url":"ftp://h/f","size":10,"done":[[0,11]]}`,
-	"overlapping":      `{"version":1,"url":"ftp://h/f","size":10,"done":[[0,5],[4,8]]}`,
-	"touching":         `{"version":1,"url":"ftp://h/f","size":10,"done":[[0,5],[5,8]]}`,
-	"out of order":     `{"version":1,"url":"ftp://h/f","size":10,"done":[[6,8],[0,5]]}`,
-	"no size":          `{"version":1,"url":"ftp://h/f","size":-1,"done":[[0,5]]}`,
+	"negative":         `{"version":1,"url":"ftp://h/f","size":10,"done":[[-5,5]],"tails":["00000000"]}`,
+	"backwards":        `{"version":1,"url":"ftp://h/f","size":10,"done":[[5,3]],"tails":["00000000"]}`,
+	"empty range":      `{"version":1,"url":"ftp://h/f","size":10,"done":[[5,5]],"tails":["00000000"]}`,
+	"beyond the file":  `{"version":1,"url":"ftp://h/f","size":10,"done":[[0,11]],"tails":["00000000"]}`,
+	"overlapping":      `{"version":1,"url":"ftp://h/f","size":10,"done":[[0,5],[4,8]],"tails":["00000000","00000000"]}`,
+	"touching":         `{"version":1,"url":"ftp://h/f","size":10,"done":[[0,5],[5,8]],"tails":["00000000","00000000"]}`,
+	"out of order":     `{"version":1,"url":"ftp://h/f","size":10,"done":[[6,8],[0,5]],"tails":["00000000","00000000"]}`,
+	"no size":          `{"version":1,"url":"ftp://h/f","size":-1,"done":[[0,5]],"tails":["00000000"]}`,
 	"size below -1":    `{"version":1,"url":"ftp://h/f","size":-2,"done":[]}`,
 	"too great":        `{"version":1,"url":"ftp://h/f","size":1e30,"done":[]}`,
-	"fraction":         `{"version":1,"url":"ftp://h/f","size":10,"done":[[0.5,1]]}`,
+	"fraction":         `{"version":1,"url":"ftp://h/f","size":10,"done":[[0.5,1]],"tails":["00000000"]}`,
 	"no time":          `{"version":1,"url":"ftp://h/f","size":10,"modified":"yesterday","done":[]}`,
 	"a list":           `[1]`,
-	"three in a range": `{"version":1,"url":"ftp://h/f","size":10,"done":[{"a":1}]}`,
+	"no tails":         `{"version":1,"url":"ftp://h/f","size":10,"done":[[0,5]]}`,
+	"tails left over":  `{"version":1,"url":"ftp://h/f","size":10,"done":[],"tails":["00000000"]}`,
+	"tail no number":   `{"version":1,"url":"ftp://h/f","size":10,"done":[[0,5]],"tails":["what"]}`,
+	"adopted too much": `{"version":1,"url":"ftp://h/f","size":10,"adopted":6,"done":[[0,5]],"tails":["00000000"]}`,
+	"adopted in a gap": `{"version":1,"url":"ftp://h/f","size":10,"adopted":1,"done":[[1,5]],"tails":["00000000"]}`,
+	"adopted below 0":  `{"version":1,"url":"ftp://h/f","size":10,"adopted":-1,"done":[[0,5]],"tails":["00000000"]}`,
+	"three in a range": `{"version":1,"url":"ftp://h/f","size":10,"done":[{"a":1}],"tails":["00000000"]}`,
 }
 
 func TestJournalBad(t *testing.T) {
@@ -118,7 +124,7 @@ func FuzzJournal(f *testing.F) {
 		if err != nil {
 			return // a year that JSON does not write
 		}
-		if again, err := parseJournal(b); err != nil || again.url != strings.ToValidUTF8(s.url, "\ufffd") || !reflect.DeepEqual(again.done, s.done) {
+		if again, err := parseJournal(b); err != nil || again.url != strings.ToValidUTF8(s.url, "\ufffd") || again.adopted != s.adopted || !reflect.DeepEqual(again.done, s.done) {
 			t.Fatalf("%q: %+v, then %+v, %v", data, s, again, err)
 		}
 	})

@@ -2,7 +2,6 @@ package download
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -176,13 +175,19 @@ func (k *kit) write(name, text string) {
 	mustWrite(k.T, k.path(name), text)
 }
 
-// journal is a journal of ours for path on the server.
-func (k *kit) journal(path string, size int64, modTime time.Time, done string) string {
-	modified := ""
-	if !modTime.IsZero() {
-		modified = fmt.Sprintf(`"modified":%q,`, modTime.Format(time.RFC3339))
+// journal is a journal of ours for path on the server, of what f.part holds now.
+func (k *kit) journal(path string, size int64, modTime time.Time, done ...span) string {
+	k.Helper()
+	s := state{url: k.URL(path), size: size, modTime: modTime, done: done}
+	var err error
+	if s.tails, err = tailsOf(strings.NewReader(read(k.T, k.path("f.part"))), s.done); err != nil {
+		k.Fatal(err)
 	}
-	return fmt.Sprintf(`{"version":1,"url":%q,"size":%d,%s"done":%s}`, k.URL(path), size, modified, done)
+	b, err := s.encode()
+	if err != nil {
+		k.Fatal(err)
+	}
+	return string(b)
 }
 
 func (k *kit) exists(name string) bool {

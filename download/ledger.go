@@ -19,6 +19,7 @@ type ledger struct {
 
 	mu      sync.Mutex
 	state   state
+	begun   bool // the journal is of this transfer: it may be written anew
 	streams []*stream
 	high    int64 // the most octets that were there at once
 	failed  error // of bringing octets to the disk: the part cannot be trusted
@@ -94,6 +95,7 @@ func (l *ledger) snapshot() state {
 	if s.size >= 0 {
 		s.done = s.done.upTo(s.size)
 	}
+	s.adopted = min(s.adopted, s.done.head())
 	return s
 }
 
@@ -107,10 +109,12 @@ func (l *ledger) progressed() bool {
 	return more
 }
 
-// know sets what the server told of the file.
+// know sets what the server told of the file. From here on the journal may be
+// written anew.
 func (l *ledger) know(size int64, modTime time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.begun = true
 	l.state.size = size
 	if !modTime.IsZero() {
 		l.state.modTime = modTime
@@ -131,8 +135,8 @@ func (l *ledger) reset() error {
 	defer l.writing.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.state.done, l.state.size, l.state.modTime = nil, -1, time.Time{}
-	l.removeJournal()
+	l.state.done, l.state.size, l.state.modTime, l.state.adopted = nil, -1, time.Time{}, 0
+	removeJournal(l.path)
 	if err := syncDir(dirOf(l.part.path)); err != nil {
 		return err
 	}
@@ -142,17 +146,12 @@ func (l *ledger) reset() error {
 	return nil
 }
 
-func (l *ledger) removeJournal() {
-	_ = os.Remove(l.path)
-	_ = os.Remove(l.path + "~")
-}
-
 // begin writes a first journal, which says whose the part is. It claims
 // nothing new, and need not be on the disk.
 func (l *ledger) begin() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	err := writeJournal(l.path, l.snapshot(), false)
+	err := l.write(l.snapshot(), false)
 	if errors.Is(err, syscall.ENAMETOOLONG) {
 		l.off = true
 		return nil
@@ -163,23 +162,51 @@ func (l *ledger) begin() error {
 	return nil
 }
 
+// write writes a journal for s, whose octets must be in the part.
+func (l *ledger) write(s state, sync bool) (err error) {
+	if s.tails, err = tailsOf(l.part.f, s.done); err != nil {
+		return err
+	}
+	return writeJournal(l.path, s, sync)
+}
+
 // checkpoint brings what was written to the disk, and only then says so in the
 // journal. That the journal cannot be written costs no more than octets to be
 // fetched again; that octets do not reach the disk is final.
 func (l *ledger) checkpoint() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
+	if !l.mayWrite() {
+		return nil
+	}
 	s := l.snapshot()
-	if err := l.part.f.Sync(); err != nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.failed = failure(l.part.path, "cannot be brought to the disk", err)
-		return l.failed
+	if err := l.part.sync(); err != nil {
+		l.fail(err)
+		return err
 	}
 	if !l.off {
-		_ = writeJournal(l.path, s, true)
+		_ = l.write(s, true)
 	}
 	return nil
+}
+
+// mayWrite reports whether the journal on the disk is this transfer's. Until a
+// response is there it may be one that is to be given up, but not before.
+func (l *ledger) mayWrite() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.begun
+}
+
+// fail makes err the part's health: octets may be missing on the disk although
+// they can be read. The system tells of that once, so that a later flush would
+// succeed.
+func (l *ledger) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed == nil {
+		l.failed = err
+	}
 }
 
 // health returns why the part cannot be trusted, or nil.

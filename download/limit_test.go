@@ -39,7 +39,11 @@ func TestLimitEnds(t *testing.T) {
 	ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	o = &Options{Limit: rate.NewLimiter(0.001, 1)}
-	if _, err := To(ctx, k.c, k.url("/f"), io.Discard, o); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := To(ctx, k.c, k.url("/f"), io.Discard, o); err != context.DeadlineExceeded {
 		t.Errorf("beyond its deadline: got %v", err)
+	}
+	o = &Options{Limit: rate.NewLimiter(1, 0)}
+	if _, err := To(t.Context(), k.c, k.url("/f"), io.Discard, o); !errors.Is(err, errBurst) {
+		t.Errorf("no burst: got %v", err)
 	}
 }

@@ -123,8 +123,8 @@ func TestFilePartOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, o := range []Options{{}, {Continue: true}, {Existing: Overwrite}} {
-			if _, err := k.get("/f", o); !errors.Is(err, ErrPart) {
-				t.Errorf("%s: got %v, want ErrPart", name, err)
+			if _, err := k.get("/f", o); !errors.Is(err, ErrForeign) {
+				t.Errorf("%s: got %v, want ErrForeign", name, err)
 			}
 		}
 		wantNames(t, k.dir, "f.part", "f.part.json")

@@ -52,3 +52,11 @@ func isOurs(info fs.FileInfo) bool {
 
 // isInvalid reports the answer of file systems that cannot flush a directory.
 func isInvalid(err error) bool { return errors.Is(err, syscall.EINVAL) }
+
+// links is how many names a file has.
+func links(info fs.FileInfo) uint64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(stat.Nlink)
+	}
+	return 1
+}

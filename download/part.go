@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 )
 
@@ -21,6 +20,8 @@ type part struct {
 	path     string      // of the part
 	target   string      // the final name
 	existing Existing
+	mode     fs.FileMode // to get in the end; 0: as it is
+	fsync    func(*os.File) error
 	placed   bool // the final name stands for the file now
 }
 
@@ -31,7 +32,7 @@ type part struct {
 // overwrite. Otherwise it may be another program's, or the head of a transfer
 // that somebody wants to keep, and is refused with [ErrPart].
 func createPart(t target, existing Existing) (*part, error) {
-	p := &part{path: t.path + partSuffix, target: t.path, existing: existing}
+	p := &part{path: t.path + partSuffix, target: t.path, existing: existing, fsync: (*os.File).Sync}
 	err := p.create()
 	if errors.Is(err, fs.ErrExist) {
 		if err := removeLeftover(p.path, existing); err != nil {
@@ -83,7 +84,8 @@ func (p *part) secure(replaced fs.FileInfo) (err error) {
 		return busy(p.path)
 	}
 	if replaced != nil && replaced.Mode().IsRegular() {
-		if err := p.f.Chmod(replaced.Mode().Perm()); err != nil {
+		p.mode = replaced.Mode().Perm()
+		if err := p.f.Chmod(p.mode | 0o600); err != nil { // it is opened again, by each connection and later runs
 			return failure(p.path, "cannot take the permissions of "+p.target, err)
 		}
 	}
@@ -117,6 +119,11 @@ func (p *part) commit(n int64) error {
 	if err := p.flush(n); err != nil {
 		return err
 	}
+	return p.publish()
+}
+
+// publish gives the file, which must have been flushed, its final name.
+func (p *part) publish() error {
 	// Windows neither renames nor removes an open file. Elsewhere the file
 	// stays open, and so locked, until it has its name.
 	if runtime.GOOS == "windows" {
@@ -127,8 +134,30 @@ func (p *part) commit(n int64) error {
 	if err := p.place(); err != nil {
 		return err
 	}
+	if err := p.restrict(); err != nil {
+		return err
+	}
 	_ = p.f.Close() // everything reached the disk in flush
 	return syncDir(dirOf(p.target))
+}
+
+// restrict takes back the rights that the part had to have, where the file that
+// was replaced did not have them. Only then is a part never one that cannot be
+// gone on with.
+func (p *part) restrict() error {
+	if p.mode == 0 || p.mode == p.mode|0o600 {
+		return nil
+	}
+	err := error(nil)
+	if runtime.GOOS == "windows" {
+		err = os.Chmod(p.target, p.mode)
+	} else {
+		err = p.f.Chmod(p.mode)
+	}
+	if err != nil {
+		return failure(p.target, "cannot take the permissions of the file that it replaced", err)
+	}
+	return nil
 }
 
 // flush checks that the file holds what was written and brings it to the disk.
@@ -141,7 +170,12 @@ func (p *part) flush(n int64) error {
 		reason := fmt.Sprintf("holds %d octets, but %d were written", info.Size(), n)
 		return &Error{Path: p.path, Reason: reason, Err: ErrLocal}
 	}
-	if err := p.f.Sync(); err != nil {
+	return p.sync()
+}
+
+// sync brings the part to the disk.
+func (p *part) sync() error {
+	if err := p.fsync(p.f); err != nil {
 		return failure(p.path, "cannot be brought to the disk", err)
 	}
 	return nil
@@ -156,28 +190,11 @@ func (p *part) place() error {
 	if p.existing == Overwrite {
 		return p.rename()
 	}
-	// A hard link is the one portable call that fails where the name exists.
-	err := os.Link(p.path, p.target)
-	switch {
-	case err == nil:
+	err := moveToFree(p.path, p.target)
+	if err == nil || isPlaced(err) {
 		p.placed = true
-		if err := os.Remove(p.path); err != nil {
-			return failure(p.path, "cannot be removed", err)
-		}
-		return nil
-	case errors.Is(err, fs.ErrExist):
-		return exists(p.target)
 	}
-	return p.renameToFree()
-}
-
-// renameToFree is for file systems without hard links (FAT): it looks again
-// and renames, which leaves a gap of an instant.
-func (p *part) renameToFree() error {
-	if _, err := os.Lstat(p.target); err == nil {
-		return exists(p.target)
-	}
-	return p.rename()
+	return err
 }
 
 func (p *part) rename() error {
@@ -185,6 +202,18 @@ func (p *part) rename() error {
 		return failure(p.target, "cannot be put in place", err)
 	}
 	p.placed = true
+	return nil
+}
+
+// cut takes off what stands behind size octets: never more than was announced counts.
+func (p *part) cut(size int64) error {
+	info, err := p.f.Stat()
+	if err == nil && info.Size() > size {
+		err = p.f.Truncate(size)
+	}
+	if err != nil {
+		return failure(p.path, "cannot be shortened", err)
+	}
 	return nil
 }
 
@@ -223,14 +252,12 @@ func (p *part) keepAs(name string) (string, error) {
 		if i > 1 {
 			to = fmt.Sprintf("%s.%d", name, i)
 		}
-		if _, err := os.Lstat(to); err == nil {
+		err := moveToFree(p.path, to)
+		if errors.Is(err, ErrExists) {
 			continue
 		}
-		if err := os.Rename(p.path, to); err != nil {
-			return "", failure(p.path, "cannot be renamed", err)
-		}
-		p.placed = true
-		return to, nil
+		p.placed = err == nil || isPlaced(err)
+		return to, err
 	}
 	return "", &Error{Path: name, Reason: "exists too often", Err: ErrLocal}
 }
@@ -245,25 +272,4 @@ func (p *part) discard() {
 		_ = os.Remove(p.path)
 	}
 	_ = p.f.Close()
-}
-
-func dirOf(path string) string { return filepath.Dir(path) }
-
-// syncDir brings a new directory entry to the disk. Windows has no such call.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if errors.Is(err, fs.ErrPermission) {
-		return nil // a directory that may be written but not read
-	}
-	if err != nil {
-		return failure(dir, "cannot be opened", err)
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !isInvalid(err) {
-		return failure(dir, "cannot be brought to the disk", err)
-	}
-	return nil
 }

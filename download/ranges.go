@@ -26,6 +26,14 @@ func (s spans) end() int64 {
 	return s[len(s)-1].end
 }
 
+// head returns how many octets from the very first one s covers in one piece.
+func (s spans) head() int64 {
+	if len(s) == 0 || s[0].start > 0 {
+		return 0
+	}
+	return s[0].end
+}
+
 // add returns s with x, as a new value.
 func (s spans) add(x span) spans {
 	if x.len() <= 0 {

@@ -22,13 +22,15 @@ type retrieval struct {
 	u      *urlparse.URL
 	t      target
 	o      *Options
-	retry  *retrier // its reached is set before other goroutines begin
+	retry  *retrier
 	ledger *ledger
 	check  *check // the digest to come out; nil: none
 
-	inherited bool  // what is there comes from an earlier run, and nothing shows yet that it is the same file
-	adopted   bool  // the part is no work of ours: Continue
-	borrowed  int64 // octets of the target that became the part; 0: it did not
+	inherited bool   // what is there comes from an earlier run, and nothing shows yet that it is the same file
+	untouched bool   // nothing of ours is in the part yet: Continue
+	stale     string // why the part that is there is to be given up; "" it is not
+	moved     bool   // the target became the part
+	borrowed  int64  // octets of the target that became the part; 0: it did not
 	resumed   int64
 	confirmed atomic.Bool  // the server has confirmed the end of the file
 	responses atomic.Int64 // how many brought something of the file, in this run and earlier ones
@@ -49,18 +51,22 @@ func newRetrieval(src Source, u *urlparse.URL, t target, o *Options) *retrieval 
 func (r *retrieval) text() bool { return r.u.Type == urlparse.TypeASCII }
 
 // file is [File] for a target that is a regular file or not there.
-func (r *retrieval) file(ctx context.Context) (Result, error) {
-	skip, err := r.decide(ctx)
+func (r *retrieval) file(ctx context.Context) (result Result, err error) {
+	reason, err := r.decide(ctx)
 	if err != nil {
 		return Result{}, err
 	}
-	if skip {
-		return r.leaveTarget(ctx)
+	if reason != 0 {
+		return r.leaveTarget(ctx, reason)
 	}
 	if err := r.takePart(); err != nil {
-		return Result{}, err
+		return Result{}, r.unadopt(err)
 	}
-	defer r.leave()
+	defer func() {
+		if kept := r.leave(); err != nil {
+			result = Result{Path: r.t.path, Kept: kept}
+		}
+	}()
 	err = r.expect(ctx)
 	if err == nil {
 		err = r.transfer(ctx)
@@ -68,7 +74,7 @@ func (r *retrieval) file(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, r.giveBack(err)
 	}
-	return r.finish()
+	return r.finish(ctx)
 }
 
 // transfer tries until every octet is there and the server has confirmed it.
@@ -118,29 +124,45 @@ var errAnew = errors.New("try anew")
 func (r *retrieval) try(ctx context.Context, opened func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if err := r.prepare(); err != nil {
-		return err
-	}
-	for {
-		gap, complete := r.next()
-		if complete {
+	why, err := r.forgo()
+	for err == nil {
+		var complete bool
+		if complete, err = r.step(ctx, cancel, why, opened); complete {
 			return r.same(ctx)
 		}
-		resp, err := r.open(ctx, r.src, gap.start)
-		if err != nil {
-			return err
-		}
-		r.retry.reached = true
-		gap, err = r.accept(resp, gap)
-		if err == nil {
-			opened()
-			err = r.bring(ctx, cancel, resp, gap)
-		}
-		resp.Body.Close()
-		if err != nil {
-			return err
+		why = ""
+	}
+	return err
+}
+
+// step fetches the first gap. With why all is one, once the server has opened
+// the transfer that makes good for what is given up.
+func (r *retrieval) step(ctx context.Context, cancel context.CancelCauseFunc, why string, opened func()) (complete bool, err error) {
+	gap := span{0, -1}
+	if why == "" {
+		if gap, complete = r.next(); complete {
+			return true, nil
 		}
 	}
+	resp, err := r.open(ctx, r.src, gap.start)
+	if err != nil {
+		return false, err
+	}
+	defer resp.Body.Close()
+	r.retry.reached.Store(true)
+	if err := r.rightSize(resp); err != nil {
+		return false, err
+	}
+	if why != "" {
+		if err := r.anew(why); err != nil {
+			return false, err
+		}
+	}
+	if gap, err = r.accept(resp, gap); err != nil {
+		return false, err
+	}
+	opened()
+	return false, r.bring(ctx, cancel, resp, gap)
 }
 
 // bring fetches gap, over several connections where that is asked for and worth it.
@@ -152,32 +174,38 @@ func (r *retrieval) bring(ctx context.Context, cancel context.CancelCauseFunc, r
 	return err
 }
 
-// prepare begins anew where a try has left something that cannot be gone on
-// with.
-func (r *retrieval) prepare() error {
+// forgo says why what is there cannot be gone on with, or "".
+func (r *retrieval) forgo() (why string, err error) {
 	s := r.ledger.snapshot()
-	if len(s.done) == 0 || s.size >= 0 && !r.noRestart && !r.text() {
-		return nil
-	}
-	if r.adopted && r.inherited {
-		return nil // open and accept decide
-	}
-	why := "the server does not tell the file's size"
 	switch {
+	case r.stale != "":
+		return r.stale, nil
+	case len(s.done) == 0:
+		return "", nil
 	case r.text():
 		why = "a text transfer (;type=a) cannot be resumed"
 	case r.noRestart:
 		why = "the server cannot begin in the middle of a file"
+	case s.size >= 0, r.untouched:
+		return "", nil // open and accept decide
+	default:
+		why = "the server does not tell the file's size"
 	}
-	return r.anew(why)
+	return why, r.mayForget(s.adopted, why)
 }
 
 // anew gives up what is there, and says so.
 func (r *retrieval) anew(why string) error {
+	if err := r.mayForget(r.ledger.snapshot().adopted, why); err != nil {
+		return err
+	}
 	r.o.notify(Event{Kind: Restarted, Text: why + ": beginning anew"})
+	if r.check != nil {
+		r.check.reset()
+	}
 	r.confirmed.Store(false)
 	r.responses.Store(0)
-	r.inherited, r.adopted, r.borrowed, r.resumed = false, false, 0, 0
+	r.inherited, r.untouched, r.moved, r.stale, r.borrowed, r.resumed = false, false, false, "", 0, 0
 	return r.ledger.reset()
 }
 
@@ -211,11 +239,8 @@ func (r *retrieval) open(ctx context.Context, src Source, offset int64) (*ftpexe
 		return resp, nil
 	case offset == 0 || !errors.Is(err, ftpexec.ErrNoRestart):
 		return nil, err
-	case errors.As(err, &e) && e.Reply != nil && e.Reply.Code == 421:
-		return nil, err // not about REST
-	}
-	if r.adopted {
-		return nil, &refusal{ErrResume, r.t.path + ": the server cannot begin in the middle of a file"}
+	case errors.As(err, &e) && e.Reply != nil && e.Reply.Code/100 == 4:
+		return nil, err // it may pass, and says nothing of what the server can
 	}
 	return nil, errNoRestart
 }

@@ -3,6 +3,8 @@ package download
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
@@ -13,12 +15,14 @@ import (
 // progress, where Options.Retries is 0.
 const DefaultRetries = 5
 
-// retrier decides whether and when to try again.
+// retrier decides whether and when to try again. It is safe for concurrent use.
 type retrier struct {
 	o       *Options
-	pause   *backoff.ExponentialBackOff
-	failed  int  // tries in a row without progress
-	reached bool // the server has been spoken to
+	reached atomic.Bool // the server has been spoken to
+
+	mu     sync.Mutex
+	pause  *backoff.ExponentialBackOff
+	failed int // tries in a row without progress
 }
 
 func newRetrier(o *Options) *retrier {
@@ -37,23 +41,31 @@ func newPause() *backoff.ExponentialBackOff {
 // again waits and returns nil where what failed with err is worth another try;
 // else it returns err. Progress begins the count anew.
 func (r *retrier) again(ctx context.Context, err error, progress bool) error {
-	if progress {
-		r.failed = 0
-		r.pause.Reset()
-	}
-	if !r.temporary(err) || r.failed >= r.o.Retries {
+	try, d := r.count(err, progress)
+	if try == 0 {
 		return err
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // what would have passed is not why it ends
 	}
-	r.failed++
-	d := r.pause.NextBackOff()
-	r.o.notify(Event{Kind: Retrying, Err: err, Try: r.failed, Tries: r.o.Retries, Wait: d})
-	if werr := r.o.Wait(ctx, d); werr != nil {
-		return werr
+	r.o.notify(Event{Kind: Retrying, Err: err, Try: try, Tries: r.o.Retries, Wait: d})
+	return r.o.Wait(ctx, d)
+}
+
+// count counts a try that failed. It returns the number of the next one and how
+// long to wait; 0 where there is none.
+func (r *retrier) count(err error, progress bool) (try int, wait time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if progress {
+		r.failed = 0
+		r.pause.Reset()
 	}
-	return nil
+	if !r.temporary(err) || r.failed >= r.o.Retries {
+		return 0, 0
+	}
+	r.failed++
+	return r.failed, r.pause.NextBackOff()
 }
 
 // final is an error that is not to be tried again, whatever it is.
@@ -69,7 +81,7 @@ func (r *retrier) temporary(err error) bool {
 	if errors.As(err, &last) || !errors.As(err, &e) || !e.Temporary() {
 		return false
 	}
-	return r.reached || e.Op != "connect" || e.Reply != nil
+	return r.reached.Load() || e.Op != "connect" || e.Reply != nil
 }
 
 // do calls f until it succeeds or fails for good.
@@ -77,7 +89,7 @@ func (r *retrier) do(ctx context.Context, f func() error) error {
 	for {
 		err := f()
 		if err == nil {
-			r.reached = true
+			r.reached.Store(true)
 			return nil
 		}
 		if err := r.again(ctx, err, false); err != nil {
@@ -88,6 +100,9 @@ func (r *retrier) do(ctx context.Context, f func() error) error {
 
 // sleep is the default of Options.Wait.
 func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 && ctx.Err() == nil {
+		return nil
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -47,3 +47,41 @@ func TestSaveReadOnlyDirectory(t *testing.T) {
 	})
 	wantFiles(t, dir, nil)
 }
+
+// TestFileReadOnlyTarget replaces a file that may not be written to by its own
+// user, which is no reason not to: its directory may.
+func TestFileReadOnlyTarget(t *testing.T) {
+	for _, o := range []Options{{Existing: Overwrite}, {Newer: true}} {
+		k := newKit(t, map[string]string{"/f": body})
+		k.write("f", "old")
+		if err := errors.Join(os.Chmod(k.path("f"), 0o444), os.Chmod(k.dir, 0o777), os.Chmod(filepath.Dir(k.dir), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		k.faulty(cut(1, 1000))
+		withoutRoot(t, func() {
+			if _, err := k.get("/f", o); err != nil {
+				t.Error(err)
+			}
+		})
+		info, err := os.Stat(k.path("f"))
+		if err != nil || info.Mode() != 0o444 {
+			t.Errorf("mode %v, %v", info.Mode(), err)
+		}
+		k.want(map[string]string{"f": body})
+	}
+}
+
+// TestJournalUnreadable throws nothing away for a journal that may not be read.
+func TestJournalUnreadable(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.leaves("/f", 100_000)
+	if err := errors.Join(os.Chmod(k.path("f.part.json"), 0), os.Chmod(k.dir, 0o777), os.Chmod(filepath.Dir(k.dir), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	withoutRoot(t, func() {
+		if _, err := k.get("/f", Options{}); !errors.Is(err, os.ErrPermission) || !errors.Is(err, ErrLocal) {
+			t.Errorf("got %v, want a permission error", err)
+		}
+	})
+	wantNames(t, k.dir, "f.part", "f.part.json")
+}

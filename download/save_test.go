@@ -1,6 +1,7 @@
 package download
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -14,7 +15,7 @@ import (
 
 // saveText saves text under path.
 func saveText(path, text string, existing Existing) (Result, error) {
-	return Save(path, &Options{Existing: existing}, func(w io.Writer) error {
+	return Save(context.Background(), path, &Options{Existing: existing}, func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	})
@@ -108,7 +109,7 @@ func TestSaveRace(t *testing.T) {
 	for _, tt := range tests {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "f")
-		r, err := Save(path, &Options{Existing: tt.existing}, func(w io.Writer) error {
+		r, err := Save(t.Context(), path, &Options{Existing: tt.existing}, func(w io.Writer) error {
 			mustWrite(t, path, "theirs")
 			_, err := io.WriteString(w, "ours")
 			return err
@@ -123,21 +124,18 @@ func TestSaveRace(t *testing.T) {
 // TestSaveRaceWithoutLinks is the same on a file system without hard links.
 func TestSaveRaceWithoutLinks(t *testing.T) {
 	dir := t.TempDir()
-	p, err := createPart(target{path: filepath.Join(dir, "f")}, Refuse)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mustWrite(t, p.target, "theirs")
-	if err := p.renameToFree(); !errors.Is(err, ErrExists) {
+	from, to := filepath.Join(dir, "f.part"), filepath.Join(dir, "f")
+	mustWrite(t, from, "")
+	mustWrite(t, to, "theirs")
+	if err := renameToFree(from, to); !errors.Is(err, ErrExists) {
 		t.Errorf("got %v, want ErrExists", err)
 	}
-	if err := os.Remove(p.target); err != nil {
+	if err := os.Remove(to); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.renameToFree(); err != nil {
+	if err := renameToFree(from, to); err != nil {
 		t.Error(err)
 	}
-	p.discard()
 	wantFiles(t, dir, map[string]string{"f": ""})
 }
 
@@ -145,7 +143,7 @@ func TestSaveFailure(t *testing.T) {
 	cause := errors.New("no more")
 	for _, existing := range []Existing{Refuse, Overwrite, Skip} {
 		dir := t.TempDir()
-		_, err := Save(filepath.Join(dir, "f"), &Options{Existing: existing}, func(w io.Writer) error {
+		_, err := Save(t.Context(), filepath.Join(dir, "f"), &Options{Existing: existing}, func(w io.Writer) error {
 			_, _ = io.WriteString(w, "half")
 			return cause
 		})
@@ -161,7 +159,7 @@ func TestSaveFailure(t *testing.T) {
 func TestSaveTwice(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
-	_, err := Save(path, &Options{Existing: Overwrite}, func(w io.Writer) error {
+	_, err := Save(t.Context(), path, &Options{Existing: Overwrite}, func(w io.Writer) error {
 		_, second := saveText(path, "second", Overwrite)
 		if !errors.Is(second, ErrLocal) {
 			t.Errorf("second run: %v, want ErrLocal", second)
@@ -182,7 +180,7 @@ func TestSaveReplacedPart(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
-	_, err := Save(path, nil, func(io.Writer) error {
+	_, err := Save(t.Context(), path, nil, func(io.Writer) error {
 		if err := os.Remove(path + partSuffix); err != nil {
 			return err
 		}
@@ -198,7 +196,7 @@ func TestSaveReplacedPart(t *testing.T) {
 func TestSaveShort(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
-	_, err := Save(path, nil, func(w io.Writer) error {
+	_, err := Save(t.Context(), path, nil, func(w io.Writer) error {
 		_, err := io.WriteString(w, "whole")
 		return errors.Join(err, os.Truncate(path+partSuffix, 2))
 	})
@@ -221,8 +219,8 @@ func TestSavePlaces(t *testing.T) {
 		{dir, ErrName, "is a directory"},
 		{filepath.Join(dir, "..") + "/..", ErrName, "is a directory"},
 		{dir + "/new/", ErrName, "names a directory"},
-		{dir + "/none/f", fs.ErrNotExist, "cannot be created"},
-		{dir + "/file/f", ErrLocal, "cannot be looked at"},
+		{dir + "/none/f", fs.ErrNotExist, "/none: no such directory (create it first)"},
+		{dir + "/file/f", ErrLocal, "/file: not a directory"},
 		{dir + "/" + long, ErrLocal, "file name too long"},
 	}
 	for _, tt := range tests {

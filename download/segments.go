@@ -20,7 +20,8 @@ type fleet struct {
 	mu     sync.Mutex
 	pieces spans // not taken yet
 	errs   []error
-	useful int // connections that brought something
+	broken error // of a connection that brought something and may not be tried again
+	useful int   // connections that brought something
 }
 
 // parallel brings what is missing over several connections. resp is the first
@@ -53,6 +54,9 @@ func (f *fleet) outcome(main error) error {
 		case errors.Is(err, errNoRestart), errors.As(err, &local):
 			return err
 		}
+	}
+	if main == nil && len(f.pieces) > 0 && f.broken != nil {
+		return f.broken
 	}
 	if f.useful < f.r.segments && len(f.errs) > 0 {
 		f.r.segments = max(1, f.useful)
@@ -107,7 +111,7 @@ func (f *fleet) put(x span) {
 // work brings one piece after the other over one connection at a time. After a
 // failure it goes on as long as each try brings something.
 func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, piece span) error {
-	pause, useful := newPause(), false
+	useful := false
 	for {
 		if resp == nil {
 			var ok bool
@@ -120,22 +124,34 @@ func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, pi
 		progress := rest.len() < piece.len()
 		if progress && !useful {
 			useful = true
-			f.mu.Lock()
-			f.useful++
-			f.mu.Unlock()
+			f.worked()
 		}
 		if err == nil {
 			continue
 		}
 		f.put(rest)
-		if !progress || ctx.Err() != nil || !f.r.retry.temporary(err) {
+		if !progress {
 			return err
 		}
-		if err := f.r.o.Wait(ctx, pause.NextBackOff()); err != nil {
-			return err
+		if err := f.r.retry.again(ctx, err, true); err != nil {
+			return f.breaks(err)
 		}
-		pause.Reset()
 	}
+}
+
+// worked counts a connection that brought something.
+func (f *fleet) worked() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.useful++
+}
+
+// breaks keeps the error of a connection that had brought something.
+func (f *fleet) breaks(err error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.broken = err
+	return err
 }
 
 // piece brings one piece and returns what is left of it.

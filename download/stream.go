@@ -32,7 +32,9 @@ func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Option
 	err = s.run(ctx)
 	r := Result{Size: s.n, ModTime: s.modTime, Text: u.Type == urlparse.TypeASCII}
 	if err == nil && s.check != nil {
-		err, r.Verified = s.check.compare(), s.check.from
+		if err = s.check.compare(); err == nil {
+			r.Verified = s.check.from
+		}
 	}
 	return r, err
 }
@@ -60,7 +62,7 @@ func (s *streaming) run(ctx context.Context) error {
 		before := s.n
 		resp, err := s.src.OpenFrom(ctx, s.u, s.n)
 		if err == nil {
-			s.retry.reached = true
+			s.retry.reached.Store(true)
 			s.live.Store(resp)
 			if first {
 				stop, first = s.o.report(s.count), false

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"syscall"
 )
 
 // target is where a download goes, as it was found before anything is sent to
@@ -21,22 +22,36 @@ func inspect(path string, existing Existing) (target, error) {
 	if path == "" {
 		return t, &Error{Reason: "no file name given", Err: ErrName}
 	}
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return t, absent(path)
-	case err != nil:
-		return t, failure(path, "cannot be looked at", err)
+	if standard(path) != nil {
+		t.stream = true
+		return t, nil
 	}
-	t.info = info
-	return t, t.judge(existing)
+	info, lerr := os.Lstat(path)
+	if lerr == nil {
+		t.info = info
+		return t, t.judge(existing)
+	}
+	if os.IsPathSeparator(path[len(path)-1]) {
+		return t, &Error{Path: path, Reason: "names a directory, not a file", Err: ErrName}
+	}
+	if err := checkDir(dirOf(path)); err != nil || errors.Is(lerr, fs.ErrNotExist) {
+		return t, err
+	}
+	return t, failure(path, "cannot be looked at", lerr)
 }
 
-// absent accepts a path on which nothing stands, unless it is spelled as a
-// directory.
-func absent(path string) error {
-	if os.IsPathSeparator(path[len(path)-1]) {
-		return &Error{Path: path, Reason: "names a directory, not a file", Err: ErrName}
+// checkDir says what is wrong with the directory that a file is to be in.
+func checkDir(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &Error{Path: dir, Reason: "no such directory (create it first)", Err: err}
+	case errors.Is(err, syscall.ENOTDIR):
+		return &Error{Path: dir, Reason: "not a directory", Err: err}
+	case err != nil:
+		return failure(dir, "cannot be looked at", err)
+	case !info.IsDir():
+		return &Error{Path: dir, Reason: "not a directory", Err: syscall.ENOTDIR}
 	}
 	return nil
 }
@@ -56,6 +71,8 @@ func (t *target) judge(existing Existing) error {
 		return nil
 	case mode&(fs.ModeDevice|fs.ModeSocket|fs.ModeIrregular) != 0:
 		return &Error{Path: t.path, Reason: "is no regular file", Err: ErrName}
+	case isDescriptor(t.path):
+		return &Error{Path: t.path, Reason: "is an open file, not the name of one", Err: ErrName}
 	}
 	switch existing {
 	case Overwrite:
@@ -72,8 +89,8 @@ func exists(path string) error {
 }
 
 // skipped is the result where a target was left alone.
-func skipped(path string) Result {
-	r := Result{Path: path, Skipped: true}
+func skipped(path string, why Reason) Result {
+	r := Result{Path: path, Skipped: true, Reason: why}
 	if info, err := os.Stat(path); err == nil {
 		r.Size = info.Size()
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"testing"
 
 	"example.com/ftpfetch/download/digest"
@@ -38,7 +39,7 @@ func TestSum(t *testing.T) {
 		{"begun anew", "/f", body, func(k *kit) { k.leaves("/f", 100_000); k.faulty(replies("REST", "502 What?")) }, 1},
 		{"holes", "/f", body, func(k *kit) {
 			k.write("f.part", body[:1000]+noise(9000, 9)+body[10_000:20_000])
-			k.write("f.part.json", k.journal("/f", 300_000, kitTime, "[[0,1000],[10000,20000]]"))
+			k.write("f.part.json", k.journal("/f", 300_000, kitTime, span{0, 1000}, span{10000, 20000}))
 		}, 1},
 		{"segments", "/large", large, func(*kit) {}, 3},
 	}
@@ -84,7 +85,7 @@ func TestSumBadKept(t *testing.T) {
 func TestSumOfHead(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
-	k.write("f.part", noise(100_000, 7))
+	k.write("f.part", noise(30_000, 7)+body[30_000:100_000])
 	_, err := k.get("/f", Options{Sum: sum(t, "sha256:"+sha256Of(body))})
 	if !errors.Is(err, ErrDigest) || k.exists("f") || k.exists("f.part.json") {
 		t.Errorf("got %v", err)
@@ -155,8 +156,8 @@ func TestToVerifies(t *testing.T) {
 	if err != nil || r.Verified == "" || got.String() != body {
 		t.Errorf("got %+v, %v", r, err)
 	}
-	if _, err = To(t.Context(), k.c, k.url("/f"), &got, &Options{Sum: sum(t, "crc32:00000000")}); !errors.Is(err, ErrDigest) {
-		t.Errorf("got %v", err)
+	if r, err = To(t.Context(), k.c, k.url("/f"), &got, &Options{Sum: sum(t, "crc32:00000000")}); !errors.Is(err, ErrDigest) || r.Verified != "" {
+		t.Errorf("got %+v, %v", r, err)
 	}
 }
 
@@ -175,4 +176,15 @@ func TestVerifyOfLeftTarget(t *testing.T) {
 			k.want(map[string]string{"f": text})
 		}
 	}
+}
+
+// countHash tells of each write.
+type countHash struct {
+	hash.Hash
+	wrote func()
+}
+
+func (h countHash) Write(p []byte) (int, error) {
+	h.wrote()
+	return h.Hash.Write(p)
 }

@@ -49,7 +49,11 @@ func Find(r io.Reader, name string, a Algorithm) (Sum, error) {
 
 // find is Find for a list of at most so many octets.
 func find(r io.Reader, name string, a Algorithm, most int64) (Sum, error) {
-	s := search{name: name, algorithm: a, found: map[Algorithm]Sum{}}
+	return (&search{name: name, algorithm: a}).read(r, most)
+}
+
+func (s *search) read(r io.Reader, most int64) (Sum, error) {
+	s.found = map[Algorithm]Sum{}
 	in := &io.LimitedReader{R: r, N: most + 1}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, MaxLine)
@@ -71,6 +75,7 @@ func find(r io.Reader, name string, a Algorithm, most int64) (Sum, error) {
 type search struct {
 	name      string
 	algorithm Algorithm // wanted; "" for any
+	named     bool      // a digest without a name does not count
 	found     map[Algorithm]Sum
 	ambiguous bool
 	nameless  Sum // a digest without a name
@@ -141,7 +146,7 @@ func (s *search) result() (Sum, error) {
 			return sum, nil
 		}
 	}
-	if s.lines == 1 && s.nameless.Algorithm != "" {
+	if s.lines == 1 && !s.named && s.nameless.Algorithm != "" {
 		return s.nameless, nil
 	}
 	return Sum{}, ErrNotListed
@@ -178,8 +183,8 @@ func parseTagged(text string) (entry, bool) {
 	name, digits := rest[:end], strings.TrimLeft(rest[end+1:], " ")
 	digits, ok = strings.CutPrefix(digits, "=")
 	digits, tag = strings.TrimSpace(digits), strings.TrimSuffix(tag, " ")
-	if !ok || tag == "" || digits == "" || notHex(digits) >= 0 {
-		return entry{}, false
+	if !ok || algorithm(tag) == "" || digits == "" || notHex(digits) >= 0 {
+		return entry{}, false // a name of the plain form may look like the end of this one
 	}
 	return entry{tag, digits, name}, true
 }

@@ -171,6 +171,31 @@ func TestSidecarFind(t *testing.T) {
 	}
 }
 
+// TestFindTagInName has a name of the plain form look like the end of the other.
+func TestFindTagInName(t *testing.T) {
+	for _, name := range []string{"notes (v2)=beef", "notes (v2) = beef", "SHA256 (x) = ab"} {
+		if got, err := Find(strings.NewReader(abc[MD5]+"  "+name+"\n"), name, MD5); err != nil || got.Hex() != abc[MD5] {
+			t.Errorf("%s: got %s, %v", name, got, err)
+		}
+	}
+}
+
+// TestSidecarNameless takes a digest without a name for the file's only in the
+// file's own list.
+func TestSidecarNameless(t *testing.T) {
+	for _, s := range Sidecars("f") {
+		if s.Algorithm == "" {
+			continue
+		}
+		for _, name := range []string{"", "  -"} {
+			_, err := s.Find(strings.NewReader(abc[s.Algorithm]+name+"\n"), "f")
+			if want := s.Whole; errors.Is(err, ErrNotListed) != want {
+				t.Errorf("%s with the name %q: %v, want refused %v", s.File, name, err, want)
+			}
+		}
+	}
+}
+
 func FuzzFind(f *testing.F) {
 	h := abc[SHA256]
 	for _, list := range []string{

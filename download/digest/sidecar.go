@@ -11,9 +11,11 @@ type Sidecar struct {
 }
 
 // Find reads the digest of the file name from the contents of the sidecar; see
-// the function [Find].
+// the function [Find]. Where it lists the whole directory a digest without a
+// name is nobody's.
 func (s Sidecar) Find(r io.Reader, name string) (Sum, error) {
-	return Find(r, name, s.Algorithm)
+	in := search{name: name, algorithm: s.Algorithm, named: s.Whole}
+	return in.read(r, MaxList)
 }
 
 // Sidecars returns what to look for beside the file name, the best first: the

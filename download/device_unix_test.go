@@ -1,0 +1,134 @@
+//go:build unix
+
+package download
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"syscall"
+	"testing"
+)
+
+// TestFIFOEnds has the context end while a FIFO has no reader, and while its
+// reader does not read.
+func TestFIFOEnds(t *testing.T) {
+	cause := errors.New("enough")
+	for _, reading := range []bool{false, true} {
+		k := newKit(t, map[string]string{"/f": large})
+		fifo := k.path("fifo")
+		if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if reading {
+			f, err := os.OpenFile(fifo, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+		}
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 4*readerInterval, cause)
+		defer cancel()
+		ends := func(err error) bool { return errors.Is(err, cause) || errors.Is(err, context.DeadlineExceeded) }
+		if _, err := File(ctx, k.c, k.url("/f"), fifo, nil); !ends(err) {
+			t.Errorf("a reader %v: got %v", reading, err)
+		}
+		if _, err := Save(ctx, fifo, nil, func(io.Writer) error { return ctx.Err() }); !ends(err) {
+			t.Errorf("a reader %v: Save: got %v", reading, err)
+		}
+	}
+}
+
+// TestStandardOutput writes to it where it stands, and never replaces its name.
+func TestStandardOutput(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	f, err := os.OpenFile(k.path("out"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("before "); err != nil {
+		t.Fatal(err)
+	}
+	stdout := os.Stdout
+	os.Stdout = f
+	_, err = File(t.Context(), k.c, k.url("/f"), "/dev/stdout", &Options{Existing: Overwrite})
+	os.Stdout = stdout
+	if err != nil {
+		t.Error(err)
+	}
+	k.want(map[string]string{"out": "before " + body})
+}
+
+// TestMissingDirectory names what is missing.
+func TestMissingDirectory(t *testing.T) {
+	k := newKit(t, nil)
+	k.write("file", "")
+	for path, want := range map[string]string{
+		k.path("none/f"):   k.path("none") + ": no such directory (create it first)",
+		k.path("none/d/f"): k.path("none/d") + ": no such directory (create it first)",
+		k.path("file/f"):   k.path("file") + ": not a directory",
+		k.path("file/d/f"): k.path("file/d") + ": not a directory",
+	} {
+		_, err := File(t.Context(), k.c, k.url("/f"), path, nil)
+		if err == nil || err.Error() != want || !errors.Is(err, ErrLocal) {
+			t.Errorf("%s: got %v, want %s", path, err, want)
+		}
+	}
+}
+
+// TestContinueGivesBack has a target renamed before something in the way is
+// found: it gets its name back.
+func TestContinueGivesBack(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f", body[:1000])
+	f, err := os.Open(k.path("f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := lock(f); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, ErrLocal) {
+		t.Errorf("locked: got %v, want ErrLocal", err)
+	}
+	k.want(map[string]string{"f": body[:1000]})
+	if os.Geteuid() != 0 {
+		return
+	}
+	if err := os.Chown(k.path("f"), 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, ErrResume) {
+		t.Errorf("another user's: got %v, want ErrResume", err)
+	}
+	k.want(map[string]string{"f": body[:1000]})
+}
+
+// TestDigestEnds has the context end while a digest of what is on the disk is
+// computed, which takes seconds.
+func TestDigestEnds(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	f, err := os.Create(k.path("large"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(1 << 40); err != nil {
+		t.Fatal(err)
+	}
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	seen := 0
+	c := newCheck(sum(t, "crc32:00000000"), "")
+	c.h = countHash{c.h, func() {
+		if seen++; seen == 3 {
+			cancel(cause)
+		}
+	}}
+	if err := c.reach(ctx, f, 1<<40, "large"); !errors.Is(err, cause) || seen > 4 {
+		t.Errorf("got %v after %d writes", err, seen)
+	}
+}

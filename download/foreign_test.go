@@ -1,0 +1,257 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/testserver"
+)
+
+// TestForeignFiles has files of other programs stand where ours would be: none
+// is changed.
+func TestForeignFiles(t *testing.T) {
+	theirs := "another program's octets"
+	pair := map[string]string{"f.part": theirs, "f.part.json": `{"another":"program"}`}
+	tests := []struct {
+		what   string
+		before map[string]string
+		o      Options
+		err    error
+	}{
+		{"a data file under the journal's name", map[string]string{"f.part.json": theirs}, Options{}, ErrForeign},
+		{"JSON with a version", map[string]string{"f.part.json": `{"version":1,"entries":[]}`}, Options{}, ErrForeign},
+		{"a backup of it", map[string]string{"f.part.json~": theirs}, Options{}, ErrForeign},
+		{"a pair", pair, Options{}, ErrForeign},
+		{"a pair, overwriting", pair, Options{Existing: Overwrite}, ErrForeign},
+		{"a pair, continuing", pair, Options{Continue: true}, ErrForeign},
+		{"a journal's name, continuing", map[string]string{"f": body[:1000], "f.part.json": theirs}, Options{Continue: true}, ErrForeign},
+		{"a part, with Newer", map[string]string{"f.part": theirs}, Options{Newer: true}, ErrPart},
+		{"a part and an old file, with Newer", map[string]string{"f": "old", "f.part": theirs}, Options{Newer: true}, ErrPart},
+	}
+	for _, tt := range tests {
+		t.Run(tt.what, func(t *testing.T) {
+			k := newKit(t, map[string]string{"/f": body})
+			for name, text := range tt.before {
+				k.write(name, text)
+			}
+			if _, err := k.get("/f", tt.o); !errors.Is(err, tt.err) {
+				t.Errorf("got %v, want %v", err, tt.err)
+			}
+			k.want(tt.before)
+		})
+	}
+}
+
+// TestForeignPartBesideJournal has the part replaced by another program's, of
+// enough octets: the journal does not count for it.
+func TestForeignPartBesideJournal(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.leaves("/f", 100_000)
+	k.remove("f.part")
+	k.write("f.part", noise(150_000, 9))
+	r, err := k.get("/f", Options{})
+	if err != nil || r.Resumed != 0 || !k.told(Restarted, "does not hold what its journal was written for") {
+		t.Errorf("got %+v, %v, events %v", r, err, k.events)
+	}
+	k.want(map[string]string{"f": body})
+}
+
+// TestSaveEndsJournal has a listing replace the part of a file: the journal
+// must not count for it, should the run be killed.
+func TestSaveEndsJournal(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.leaves("/f", 100_000)
+	_, err := Save(t.Context(), k.path("f"), &Options{Existing: Overwrite}, func(w io.Writer) error {
+		if k.exists("f.part.json") {
+			t.Error("the journal is there")
+		}
+		_, err := io.WriteString(w, "listing")
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	k.want(map[string]string{"f": "listing"})
+}
+
+// TestNewerAppeared has a file appear that was missing: Newer compared nothing.
+func TestNewerAppeared(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	o := Options{Newer: true, Progress: func(int64, int64) { k.write("f", "mine") }}
+	if _, err := k.get("/f", o); !errors.Is(err, ErrExists) {
+		t.Errorf("got %v, want ErrExists", err)
+	}
+	if got := read(t, k.path("f")); got != "mine" {
+		t.Errorf("the file has %d octets", len(got))
+	}
+}
+
+// TestLinkedPart has a run killed between the two steps that give a file its
+// name, and the file moved away since: it is not written to.
+func TestLinkedPart(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("archived", body)
+	if err := os.Link(k.path("archived"), k.path("f.part")); err != nil {
+		t.Fatal(err)
+	}
+	k.write("f.part.json", k.journal("/f", 300_000, kitTime, span{0, 300_000}))
+	k.change("/f", "new", kitTime.Add(time.Hour))
+	if _, err := k.get("/f", Options{}); err != nil || !k.told(Restarted, "other names") {
+		t.Errorf("got %v, events %v", err, k.events)
+	}
+	k.want(map[string]string{"f": "new", "archived": body})
+}
+
+// TestContinueLinked refuses a file with a second name, as snapshots give it.
+func TestContinueLinked(t *testing.T) {
+	for _, name := range []string{"f", "f.part"} {
+		k := newKit(t, map[string]string{"/f": body})
+		k.write(name, body[:1000])
+		if err := os.Link(k.path(name), k.path("snapshot")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, ErrResume) {
+			t.Errorf("%s: got %v, want ErrResume", name, err)
+		}
+		k.want(map[string]string{name: body[:1000], "snapshot": body[:1000]})
+	}
+}
+
+// TestContinueEmpty gives an empty file back where the run brings nothing.
+func TestContinueEmpty(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f", "")
+	k.faulty(replies("RETR", "550 no"))
+	if _, err := k.get("/f", Options{Continue: true}); err == nil {
+		t.Error("no error")
+	}
+	k.want(map[string]string{"f": ""})
+}
+
+// TestAdoptedKept has octets that Continue took, and a later run that cannot go
+// on from them: they are given up only where that is asked for.
+func TestAdoptedKept(t *testing.T) {
+	tests := []struct {
+		what string
+		do   func(*kit)
+		path string
+	}{
+		{"no REST", func(k *kit) { k.faulty(replies("REST", "502 no")) }, "/f"},
+		{"another time", func(k *kit) { k.change("/f", body, kitTime.Add(time.Hour)) }, "/f"},
+		{"another size", func(k *kit) { k.change("/f", body+"x", kitTime) }, "/f"},
+		{"another URL", func(*kit) {}, "/g"},
+		{"ASCII type", func(*kit) {}, "/f;type=a"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.what, func(t *testing.T) {
+			k := newKit(t, map[string]string{"/f": body, "/g": "gg"})
+			k.write("f", body[:50_000])
+			k.faulty(cut(1, 1))
+			r, err := k.get("/f", Options{Continue: true, Retries: -1})
+			if err == nil || r.Kept != 50_001 {
+				t.Errorf("cut: %+v, %v", r, err)
+			}
+			k.faulty(nil)
+			tt.do(k)
+			for _, o := range []Options{{Continue: true}, {}, {Segments: 2}} {
+				if _, err := k.get(tt.path, o); !errors.Is(err, ErrResume) {
+					t.Errorf("%+v: got %v, want ErrResume", o, err)
+				}
+				if got := read(t, k.path("f.part")); !strings.HasPrefix(got, body[:50_001]) {
+					t.Errorf("%+v: the part lost octets", o)
+				}
+			}
+			if _, err := k.get(tt.path, Options{Existing: Overwrite}); err != nil || !k.exists("f") {
+				t.Errorf("overwriting: %v", err)
+			}
+		})
+	}
+}
+
+// TestGivenUpLate has what is there given up only once the transfer is open
+// that makes good for it.
+func TestGivenUpLate(t *testing.T) {
+	tests := []struct {
+		what string
+		path string
+		o    Options
+		rest string // the reply to REST
+	}{
+		{"no REST", "/f", Options{}, "502 no"},
+		{"not wanted", "/f", Options{NoResume: true}, ""},
+		{"another URL", "/g", Options{}, ""},
+	}
+	for _, tt := range tests {
+		k := newKit(t, map[string]string{"/f": body, "/g": "gg"})
+		k.leaves("/f", 100_000)
+		journal := read(t, k.path("f.part.json"))
+		rest, retr := replies("REST", tt.rest), replies("RETR", "550 no")
+		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+			if f := rest(p); f.Reply != "" {
+				return f
+			}
+			return retr(p)
+		})
+		tt.o.checkpoint = time.Millisecond
+		if _, err := k.get(tt.path, tt.o); err == nil {
+			t.Errorf("%s: no error", tt.what)
+		}
+		k.want(map[string]string{"f.part": body[:100_000], "f.part.json": journal})
+		k.faulty(nil)
+		if r, err := k.get("/f", Options{}); err != nil || r.Resumed != 100_000 {
+			t.Errorf("%s: then %+v, %v", tt.what, r, err)
+		}
+	}
+}
+
+// TestPartTooLong has a part longer than the file.
+func TestPartTooLong(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f.part", body[:100_000]+strings.Repeat("z", 250_000))
+	k.write("f.part.json", k.journal("/f", 300_000, kitTime, span{0, 100_000}))
+	if r, err := k.get("/f", Options{}); err != nil || r.Resumed != 100_000 {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	k.want(map[string]string{"f": body})
+}
+
+// TestRESTBusy has the server refuse REST for a moment, which says nothing of
+// what it can.
+func TestRESTBusy(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.leaves("/f", 100_000)
+	n := 0
+	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == "REST" {
+			n++
+			if n == 1 {
+				return testserver.Fault{Reply: "450 Busy"}
+			}
+		}
+		return testserver.Fault{}
+	})
+	if r, err := k.get("/f", Options{}); err != nil || r.Resumed != 100_000 {
+		t.Errorf("got %+v, %v, events %v", r, err, k.events)
+	}
+}
+
+// TestSumOfLaterVersion has a digest see octets of an earlier version pass
+// before several connections bring the later one.
+func TestSumOfLaterVersion(t *testing.T) {
+	fresh := noise(3<<20, 2)
+	k := newKit(t, map[string]string{"/f": noise(1<<20, 1)})
+	k.faulty(cut(1, 300_000))
+	o := &Options{Segments: 2, Sum: sum(t, "sha256:"+sha256Of(fresh)), Wait: func(context.Context, time.Duration) error {
+		k.change("/f", fresh, kitTime.Add(time.Hour))
+		return nil
+	}}
+	if _, err := File(t.Context(), k.c, k.url("/f"), k.path("f"), o); err != nil {
+		t.Error(err)
+	}
+	k.want(map[string]string{"f": fresh})
+}

@@ -1,0 +1,158 @@
+package download
+
+import (
+	"errors"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/testserver"
+)
+
+// TestSyncFails has the disk lose octets when the whole file is flushed. The
+// system tells of that once; the journal must not claim them, although a later
+// flush succeeds.
+func TestSyncFails(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.leaves("/f", 100_000)
+	failed := false
+	o := Options{checkpoint: time.Hour, fsync: func(f *os.File) error {
+		if failed {
+			return f.Sync()
+		}
+		failed = true
+		return &os.PathError{Op: "sync", Path: f.Name(), Err: syscall.EIO}
+	}}
+	r, err := k.get("/f", o)
+	if !errors.Is(err, syscall.EIO) || !errors.Is(err, ErrLocal) || r.Kept != 0 {
+		t.Errorf("got %+v, %v, want EIO", r, err)
+	}
+	s, err := readJournal(k.path("f.part.json"))
+	if err != nil || s.done.octets() != 100_000 {
+		t.Errorf("the journal claims %v, %v", s.done, err)
+	}
+	if r, err := k.get("/f", Options{}); err != nil || r.Resumed != 100_000 {
+		t.Errorf("then: %+v, %v", r, err)
+	}
+	k.want(map[string]string{"f": body})
+}
+
+// TestSyncFailsAtEnd has a checkpoint fail that is under way while the last
+// octets come.
+func TestSyncFailsAtEnd(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	var all atomic.Bool
+	var calls atomic.Int64
+	begun, ended := make(chan struct{}), make(chan struct{})
+	o := Options{checkpoint: time.Millisecond, fsync: func(f *os.File) error {
+		if calls.Add(1) > 1 {
+			return f.Sync()
+		}
+		close(begun)
+		<-ended
+		return syscall.EIO
+	}}
+	o.Progress = func(done, total int64) {
+		if done == total && all.CompareAndSwap(false, true) { // behind the last look at the health
+			<-begun
+			close(ended)
+		}
+	}
+	if _, err := k.get("/f", o); !errors.Is(err, syscall.EIO) || k.exists("f") {
+		t.Errorf("got %v, want EIO", err)
+	}
+}
+
+// TestKept tells how many octets a failed run has left to go on from.
+func TestKept(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.faulty(cut(1, 100_000))
+	if r, err := k.get("/f", Options{Retries: -1}); err == nil || r.Kept != 100_000 || r.Path != k.path("f") {
+		t.Errorf("cut: %+v, %v", r, err)
+	}
+	k.faulty(replies("RETR", "550 no"))
+	if r, err := k.get("/f", Options{}); err == nil || r.Kept != 100_000 {
+		t.Errorf("refused: %+v, %v", r, err)
+	}
+	if r, err := k.get("/f", Options{NoResume: true}); err == nil || r.Kept != 0 {
+		t.Errorf("not resumed: %+v, %v", r, err)
+	}
+	if r, err := k.get("/f;type=a", Options{}); err == nil || r.Kept != 0 {
+		t.Errorf("as text: %+v, %v", r, err)
+	}
+}
+
+// TestReason says why a target was left alone.
+func TestReason(t *testing.T) {
+	for want, o := range map[Reason]Options{
+		ReasonExists: {Existing: Skip}, ReasonNotNewer: {Newer: true}, ReasonComplete: {Continue: true},
+	} {
+		k := newKit(t, map[string]string{"/f": body})
+		k.write("f", body)
+		r, err := k.get("/f", o)
+		if err != nil || !r.Skipped || r.Reason != want || r.Size != int64(len(body)) {
+			t.Errorf("got %+v, %v, want reason %v", r, err, want)
+		}
+	}
+}
+
+// TestSegmentsRetries holds that Retries counts for several connections as
+// well, and that a try is told.
+func TestSegmentsRetries(t *testing.T) {
+	text := noise(4<<20, 3)
+	for _, retries := range []int{-1, 1} {
+		k := newKit(t, map[string]string{"/f": text})
+		k.faulty(cut(2, 300_000))
+		_, err := k.get("/f", Options{Segments: 2, Retries: retries})
+		told := 0
+		for _, e := range k.events {
+			if e.Kind == Retrying {
+				told++
+			}
+		}
+		if retries < 0 && told > 0 || told != len(k.waits) || retries > 0 && (err != nil || told != 1) {
+			t.Errorf("%d retries: got %v, waits %v, events %v", retries, err, k.waits, k.events)
+		}
+		if err == nil {
+			k.want(map[string]string{"f": text})
+		}
+	}
+}
+
+// TestVerifyWithEmptyListing has a directory that may be entered but not read,
+// of which some servers list nothing.
+func TestVerifyWithEmptyListing(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body, "/f.sha256": sha256Of(body) + "  f\n"})
+	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == "NLST" {
+			return testserver.Fault{Data: testserver.Closed}
+		}
+		return testserver.Fault{}
+	})
+	if r, err := k.get("/f", Options{Verify: true}); err != nil || r.Verified != "sha256 in f.sha256" {
+		t.Errorf("got %+v, %v", r, err)
+	}
+}
+
+// TestCheckpointTooEarly has a checkpoint come while it is not known yet
+// whether what is there will be given up: the old journal stays.
+func TestCheckpointTooEarly(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.leaves("/f", 100_000)
+	before := read(t, k.path("f.part.json"))
+	to, err := inspect(k.path("f"), Refuse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRetrieval(k.c, k.url("/f"), to, (&Options{NoResume: true}).orDefault(k.c))
+	if err := r.takePart(); err != nil {
+		t.Fatal(err)
+	}
+	defer r.leave()
+	if err := r.ledger.checkpoint(); err != nil {
+		t.Error(err)
+	}
+	k.want(map[string]string{"f.part": body[:100_000], "f.part.json": before})
+}
