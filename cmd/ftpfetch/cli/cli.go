@@ -79,6 +79,7 @@ type run struct {
 	client *ftpexec.Client
 	parser urlparse.Parser
 	saved  map[string]bool // paths written by this run
+	left   leftover        // of the URL at hand
 	source download.Source // the client, or a session of it
 
 	limiter *rate.Limiter // of all transfers; nil: none
@@ -95,7 +96,7 @@ func newRun(o *options, p *printer, in io.Reader) *run {
 		parser: urlparse.Parser{AllowPort: o.allowPort},
 		saved:  make(map[string]bool),
 
-		limiter: o.newLimiter(),
+		limiter: o.newLimiter(time.Now()),
 	}
 }
 

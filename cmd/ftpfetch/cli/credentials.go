@@ -81,7 +81,7 @@ func (s *stdinPassword) get(ctx context.Context) (string, error) {
 		s.read = make(chan struct{})
 		go func() {
 			defer close(s.read)
-			s.line, s.err = readLine(s.in)
+			s.line, s.err = s.readLine()
 		}()
 	})
 	select {
@@ -95,23 +95,38 @@ func (s *stdinPassword) get(ctx context.Context) (string, error) {
 // maxPassword is the most octets of a line that is taken for a password.
 const maxPassword = 4096
 
+// readLine reads the password.
+func (s *stdinPassword) readLine() (string, error) {
+	line, err := readLine(s.in)
+	switch {
+	case errors.Is(err, io.EOF):
+		return "", missing("standard input has no line")
+	case errors.Is(err, errTooLong):
+		return "", missing("the line on standard input is too long for a password")
+	case err != nil:
+		return "", missing("standard input cannot be read: " + err.Error())
+	}
+	return line, nil
+}
+
+var errTooLong = errors.New("the line is too long for a password")
+
 // readLine reads a line octet by octet: what comes behind it is left to others.
+// io.EOF means that there is not even an empty one.
 func readLine(in io.Reader) (string, error) {
 	var line []byte
 	one := make([]byte, 1)
 	for len(line) <= maxPassword {
 		_, err := io.ReadFull(in, one)
 		switch {
-		case errors.Is(err, io.EOF) && len(line) == 0:
-			return "", missing("standard input has no line")
-		case err != nil && !errors.Is(err, io.EOF):
-			return "", missing("standard input cannot be read: " + err.Error())
+		case err != nil && (len(line) == 0 || !errors.Is(err, io.EOF)):
+			return "", err
 		case err != nil, one[0] == '\n':
 			return strings.TrimSuffix(string(line), "\r"), nil
 		}
 		line = append(line, one[0])
 	}
-	return "", missing("the line on standard input is too long for a password")
+	return "", errTooLong
 }
 
 // netrcFile is the user's netrc file, which is read when it is needed.

@@ -49,7 +49,7 @@ func TestReadLine(t *testing.T) {
 	}
 	for _, tt := range tests {
 		in := strings.NewReader(tt.in)
-		got, err := readLine(in)
+		got, err := (&stdinPassword{in: in}).readLine()
 		rest, _ := io.ReadAll(in)
 		if got != tt.want || (err == nil) != tt.ok || string(rest) != tt.rest {
 			t.Errorf("%.20q: got %q, %v, rest %q, want %q, rest %q", tt.in, got, err, rest, tt.want, tt.rest)

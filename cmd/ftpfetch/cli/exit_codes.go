@@ -17,43 +17,37 @@ var exitMeanings = []struct {
 	{3, "malformed URL"},
 	{5, "proxy not resolved"},
 	{6, "host not resolved"},
-	{7, "no connection"},
-	{8, "a reply that makes no sense"},
-	{9, "access denied (CWD refused)"},
+	{7, "no connection to the host or proxy"},
+	{8, "a reply that makes no sense, or a failure not listed here"},
+	{9, "access denied, or no such directory (CWD refused)"},
 	{13, "unusable answer to EPSV or PASV"},
 	{17, "TYPE refused"},
 	{18, "transfer incomplete"},
-	{19, "refused for another cause"},
-	{23, "local write error, or file exists"},
+	{19, "refused for another cause than absence"},
+	{23, "local file error, or the file exists"},
 	{26, "netrc file cannot be used"},
-	{28, "timed out"},
+	{28, "timed out: --connect-timeout, --timeout or --max-time"},
 	{30, "active mode refused"},
 	{35, "TLS handshake failed"},
-	{36, "cannot resume"},
+	{36, "cannot resume as -c asks for"},
 	{56, "connection lost"},
 	{60, "certificate not trusted"},
-	{64, "TLS wanted and not to be had"},
+	{64, "TLS required but not offered"},
 	{67, "login refused, or no password"},
 	{78, "no such file"},
-	{97, "proxy opens no connection"},
-	{100, "digest mismatch, or none found"},
+	{97, "the proxy refuses to connect to the host"},
+	{100, "digest mismatch, or none found to verify against"},
 	{129, "ended by SIGHUP"},
 	{130, "interrupted (SIGINT)"},
-	{141, "standard output was closed"},
+	{141, "standard output was closed by its reader"},
 	{143, "ended by SIGTERM"},
 }
 
-// exitColumns sets the exit codes in two columns, to be read downwards.
-func exitColumns() string {
+// exitLines sets the exit codes one a line.
+func exitLines() string {
 	var b strings.Builder
-	half := (len(exitMeanings) + 1) / 2
-	for i, left := range exitMeanings[:half] {
-		line := fmt.Sprintf("  %3d  %-33s", left.code, left.text)
-		if i+half < len(exitMeanings) {
-			right := exitMeanings[i+half]
-			line += fmt.Sprintf("  %3d  %s", right.code, right.text)
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	for _, e := range exitMeanings {
+		fmt.Fprintf(&b, "  %3d  %s\n", e.code, e.text)
 	}
 	return b.String()
 }

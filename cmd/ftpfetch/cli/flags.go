@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
 	"github.com/spf13/pflag"
 )
@@ -74,6 +75,7 @@ func (o *options) groups() []group {
 	conn.BoolVar(&o.active, "active", false, "active mode: the server opens data connections")
 	conn.BoolVar(&o.noEPSV, "no-epsv", false, "use PASV, not EPSV")
 	conn.StringVar(&o.bind, "bind", "", "connect from the local IP address `ADDR`")
+	o.connectTimeout, o.timeout = ftpexec.DefaultConnectTimeout, ftpexec.DefaultReplyTimeout
 	conn.Var((*duration)(&o.connectTimeout), "connect-timeout", "give up connecting after `TIME` (3s, 2m, or seconds)")
 	conn.Var((*duration)(&o.timeout), "timeout", "give up after `TIME` without a reply or an octet of data")
 	conn.Var((*duration)(&o.maxTime), "max-time", "give up on a URL after `TIME` in all")
@@ -115,6 +117,9 @@ func parseArgs(args []string) (*options, error) {
 	all.Usage = func() {}
 	for _, g := range o.groups() {
 		all.AddFlagSet(g.FlagSet)
+	}
+	if err := checkDashes(args, all.FlagSet); err != nil {
+		return o, err
 	}
 	if err := all.Parse(args); err != nil {
 		return o, explain(err, all.FlagSet)
@@ -202,64 +207,10 @@ func (o *options) login() (user, password urlparse.Text) {
 	return urlparse.Some(name), urlparse.Text{Value: pass, Set: ok}
 }
 
-// explain turns an error of pflag into one line that helps. An unknown flag is
-// named by its letter alone: what follows it may be a password.
-func explain(err error, all *pflag.FlagSet) error {
-	var unknown *pflag.NotExistError
-	var missing *pflag.ValueRequiredError
-	switch {
-	case errors.As(err, &unknown):
-		name := unknown.GetSpecifiedName()
-		dashes := "--"
-		if unknown.GetSpecifiedShortnames() != "" {
-			dashes = "-"
-		}
-		return usage("unknown flag %s%s%s", dashes, name, instead(name, all))
-	case errors.As(err, &missing):
-		value, _ := pflag.UnquoteUsage(missing.GetFlag())
-		name := missing.GetFlag().Name
-		return usage("--%s needs a value: write --%s %s", name, name, value)
-	}
-	return &usageError{err.Error()}
-}
-
-// instead says what to write for a flag of another program or a misspelt one.
-func instead(name string, all *pflag.FlagSet) string {
-	if name == "O" || name == "remote-name" {
-		return ": leave it out, a file is saved under its own name"
-	}
-	best := ""
-	all.VisitAll(func(f *pflag.Flag) {
-		if len(name) > 2 && distance(name, f.Name) <= len(name)/3 {
-			best = ": perhaps --" + f.Name
-		}
-	})
-	return best
-}
-
-// distance is the number of letters to change, add or drop between a and b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
-}
-
 // duration is a flag's time: 3s, 2m, or plain seconds.
 type duration time.Duration
 
+// Set reads the flag's value.
 func (d *duration) Set(s string) error {
 	t, err := time.ParseDuration(s)
 	if seconds, perr := strconv.ParseFloat(s, 64); perr == nil && math.Abs(seconds) < 1e9 {
@@ -272,11 +223,17 @@ func (d *duration) Set(s string) error {
 	return nil
 }
 
+// String returns what Set takes; "" for none.
 func (d *duration) String() string {
-	if *d == 0 {
+	t := time.Duration(*d)
+	switch {
+	case t == 0:
 		return ""
+	case t%time.Second == 0:
+		return strconv.FormatInt(int64(t/time.Second), 10) + "s"
 	}
-	return time.Duration(*d).String()
+	return t.String()
 }
 
+// Type is the kind of value that pflag names in its errors.
 func (d *duration) Type() string { return "time" }

@@ -16,14 +16,14 @@ type fileOptions struct {
 // existingFlags declares the flags of what stands on the disk already.
 func (o *fileOptions) existingFlags(fs group) {
 	fs.BoolVarP(&o.newer, "newer", "N", false, "replace a file only by a newer one or one of another size")
-	fs.BoolVarP(&o.continued, "continue", "c", false, "go on from a partial FILE that something else left")
+	fs.BoolVarP(&o.continued, "continue", "c", false, "resume a partial FILE that something else left")
 	fs.BoolVar(&o.noResume, "no-resume", false, "begin anew, whatever FILE.part holds")
 }
 
 // fileFlags declares the flags of how the octets come.
 func (o *fileOptions) fileFlags(fs group) {
 	fs.IntVar(&o.retries, "retries", download.DefaultRetries, "try `N` times again without progress, after a failure that may pass")
-	fs.IntVarP(&o.segments, "segments", "s", 1, "bring a file over `N` connections at once")
+	fs.IntVarP(&o.segments, "segments", "s", 1, "bring a file over `N` connections at once, at most 64")
 	fs.Var(&o.checksum, "checksum", "fail unless the file has this digest, as `ALGO:HEX` (sha512, blake2b, sha256, sha1, md5, crc32)")
 	fs.BoolVar(&o.verify, "verify", false, "fail unless the file has the digest in a list beside it, or the server's")
 }
@@ -45,9 +45,9 @@ func (o *fileOptions) checkFile(all *options) error {
 	case all.output == "-" && (o.newer || o.continued):
 		return usage("-o - and -N or -c contradict each other: standard output has no file to compare with")
 	case o.retries < 0:
-		return usage("--retries %d: write a number from 0", o.retries)
+		return usage("--retries %d: %s", o.retries, plainValues["retries"])
 	case o.segments < 1 || o.segments > maxSegments:
-		return usage("-s %d: write a number of connections from 1 to %d", o.segments, maxSegments)
+		return usage("--segments %d: %s", o.segments, plainValues["segments"])
 	case o.checksum.Algorithm != "" && len(all.urls) > 1:
 		return usage("--checksum is of one file, and there are %d URLs: use --verify or several runs", len(all.urls))
 	}

@@ -21,7 +21,7 @@ type proxyOptions struct {
 
 // proxyFlags declares the flags of proxies.
 func (o *proxyOptions) proxyFlags(fs group) {
-	fs.StringVar(&o.proxy, "proxy", "", "go through the proxy `URL`, socks5:// or http://, for all hosts; \"none\" heeds no variable")
+	fs.StringVar(&o.proxy, "proxy", "", "go through the proxy `URL`, socks5:// or http:// (if it has no scheme), for all hosts; \"none\" ignores the proxy variables")
 }
 
 // checkProxy reads --proxy or, where it is not given, the environment. The

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/time/rate"
 )
@@ -30,13 +31,16 @@ const leastBurst = 512
 
 // newLimiter is the limit that all connections of a run share; nil: none. Its
 // burst is an eighth of a second's octets, so that a transfer after a pause
-// does not shoot ahead.
-func (o *transferOptions) newLimiter() *rate.Limiter {
+// does not shoot ahead. It begins empty: at no time has a run taken more than
+// the rate times its age.
+func (o *transferOptions) newLimiter(now time.Time) *rate.Limiter {
 	if o.limitRate == 0 {
 		return nil
 	}
 	burst := min(max(o.limitRate/8, leastBurst), math.MaxInt32)
-	return rate.NewLimiter(rate.Limit(o.limitRate), int(burst))
+	l := rate.NewLimiter(rate.Limit(o.limitRate), int(burst))
+	l.AllowN(now, int(burst))
+	return l
 }
 
 // size is a flag's number of octets: plain, or with K, M or G, which are
@@ -52,6 +56,9 @@ func (z *size) Set(s string) error {
 		}
 	}
 	n, err := strconv.ParseFloat(digits, 64)
+	if err == nil && unit == 1 && strings.Contains(digits, ".") {
+		return errors.New("write whole octets such as 4096, or a unit: 1.5K, 1.5M or 1.5G")
+	}
 	n = math.Floor(n * unit)
 	if err != nil || strings.Trim(digits, "0123456789.") != "" {
 		return errors.New("write octets such as 500K, 1.5M, 2G or 4096 (K, M and G are binary)")

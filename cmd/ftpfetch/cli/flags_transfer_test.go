@@ -21,7 +21,7 @@ func TestSize(t *testing.T) {
 		{"1.5M", 3 << 19, "1536K"},
 		{"2g", 2 << 30, "2G"},
 		{".5K", 512, "512"},
-		{"1.9", 1, "1"},
+		{"1.9", 0, ""}, {"1.5", 0, ""}, {"1.0", 0, ""},
 		{"8388608G", 1 << 53, "8388608G"},
 		{"", 0, ""}, {"K", 0, ""}, {"0", 0, ""}, {"0K", 0, ""}, {"0.1", 0, ""}, {"-1", 0, ""}, {"+1", 0, ""},
 		{"1T", 0, ""}, {"1KiB", 0, ""}, {"1 K", 0, ""}, {"1KK", 0, ""}, {"1e3", 0, ""}, {"0x10", 0, ""}, {"1_000", 0, ""},
@@ -44,13 +44,35 @@ func TestLimiter(t *testing.T) {
 		{1, 1, 512}, {8 << 10, 8 << 10, 1 << 10}, {1 << 30, 1 << 30, 1 << 27}, {1 << 53, 1 << 53, math.MaxInt32},
 	}
 	for _, tt := range tests {
-		l := (&transferOptions{limitRate: tt.flag}).newLimiter()
+		l := (&transferOptions{limitRate: tt.flag}).newLimiter(time.Now())
 		if l.Limit() != tt.limit || l.Burst() != tt.burst {
 			t.Errorf("%d: got %v, %d, want %v, %d", tt.flag, l.Limit(), l.Burst(), tt.limit, tt.burst)
 		}
 	}
-	if l := new(transferOptions).newLimiter(); l != nil {
+	if l := new(transferOptions).newLimiter(time.Now()); l != nil {
 		t.Errorf("without the flag there is a limit of %v", l.Limit())
+	}
+}
+
+// TestLimiterBeginsEmpty takes whatever is given in every millisecond of the
+// first second: never more than the rate times the time.
+func TestLimiterBeginsEmpty(t *testing.T) {
+	for _, limit := range []size{4 << 10, 500 << 10, 1 << 20, 1 << 30} {
+		begin := time.Unix(1e9, 0)
+		l := (&transferOptions{limitRate: limit}).newLimiter(begin)
+		taken := 0
+		for ms := range 1001 {
+			now := begin.Add(time.Duration(ms) * time.Millisecond)
+			if n := int(l.TokensAt(now)); n > 0 && l.AllowN(now, n) {
+				taken += n
+			}
+			if most := float64(limit)*float64(ms)/1000 + 1; float64(taken) > most {
+				t.Fatalf("%d: %d octets after %d ms, at most %.0f", limit, taken, ms, most)
+			}
+		}
+		if taken < int(limit)*9/10 {
+			t.Errorf("%d: only %d octets in a second", limit, taken)
+		}
 	}
 }
 

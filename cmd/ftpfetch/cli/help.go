@@ -16,6 +16,8 @@ a directory, whose listing goes to standard output. ftp, ftps (implicit TLS) and
 ftpes (explicit TLS) URLs are understood. Flags stand before or behind URLs.
 `
 	severalURLs = "With several URLs all are tried, and the code is that of the first failure."
+	// environment is one line of the help text; the man page says more.
+	environment = "ftp_proxy, all_proxy, no_proxy (or in capitals) and NETRC are read; see ftpfetch --man."
 	examples    = `
   ftpfetch ftp://ftp.example.org/pub/README
   ftpfetch -d /tmp ftp://ftp.example.org/pub/a.zip ftp://ftp.example.org/pub/b.zip
@@ -32,7 +34,7 @@ func helpText() string {
 	for _, g := range new(options).groups() {
 		b.WriteString("\n" + g.title + ":\n" + g.FlagUsagesWrapped(80))
 	}
-	b.WriteString("\nExit codes:\n" + exitColumns() + severalURLs + "\n\nExamples:" + examples)
+	b.WriteString("\nExit codes:\n" + exitLines() + severalURLs + "\n\nEnvironment:\n" + environment + "\n\nExamples:" + examples)
 	return b.String()
 }
 

@@ -16,10 +16,13 @@ var hints = []struct {
 }{
 	{download.ErrExists, "--overwrite replaces it, --no-clobber skips it"},
 	{download.ErrName, "-o FILE names another"},
-	{download.ErrPart, "remove it, or -c goes on from it, or --overwrite replaces it"},
+	{download.ErrForeign, "remove it, or choose another place with -o or -d"},
+	{download.ErrPart, "remove it, or -c resumes it, or --overwrite replaces it"},
 	{download.ErrResume, "--overwrite begins anew"},
 	{download.ErrUnverified, "--checksum ALGO:HEX gives a digest"},
 	{netrc.ErrUnusable, "--no-netrc does without"},
+	{ftpexec.ErrCertificate, "--cacert FILE trusts the authority in FILE"},
+	{ftpexec.ErrTLSHandshake, "--tls explicit or --tls implicit may be what the server speaks"},
 	{ftpexec.ErrNoCredentials, "--password-stdin or a netrc file gives a password, --account NAME an account"},
 }
 

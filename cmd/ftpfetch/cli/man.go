@@ -17,8 +17,9 @@ func manPage() string {
 	section(&b, "DESCRIPTION", paragraphs(description+manDescription))
 	section(&b, "OPTIONS", manFlags())
 	section(&b, "EXIT STATUS", manExits())
+	section(&b, "ENVIRONMENT", definitions(manEnvironment))
 	section(&b, "EVENTS", paragraphs(manEvents))
-	section(&b, "FILES", manFiles)
+	section(&b, "FILES", definitions(manFiles))
 	section(&b, "EXAMPLES", manExamples())
 	section(&b, "STANDARDS", paragraphs(manStandards))
 	section(&b, "SEE ALSO", ".BR curl (1),\n.BR lftp (1),\n.BR netrc (5),\n.BR sha256sum (1)\n")
@@ -47,15 +48,35 @@ size, offset, received, rate, attempt, delay, seconds, skipped, verified, text,
 error and code. Passwords do not.
 `
 
-const manFiles = `.TP
-.IB NAME .part
+// manEnvironment and manFiles are blocks of a term and, in the lines behind it,
+// its meaning.
+const manEnvironment = `
+ftp_proxy, FTP_PROXY, all_proxy, ALL_PROXY
+the URL of the proxy to go through where --proxy is not given; the first that is
+set counts. One without a scheme is http://, as it is with --proxy. Connections
+to loopback addresses and localhost go past a proxy that a variable names.
+
+no_proxy, NO_PROXY
+hosts, domains and address ranges, with commas between them, that are connected
+to directly; "*" is all. They do not count where --proxy names the proxy.
+
+NETRC
+the netrc file to read in place of ~/.netrc
+`
+
+const manFiles = `
+~/.netrc
+logins for servers that ask for a password; one with a password is used only where
+no other user can read it. See --netrc, --netrc-file and --no-netrc.
+
+NAME.part
 a file that is not complete yet
-.TP
-.IB NAME .part.json
+
+NAME.part.json
 what is known of it: the URL without its password, the file's size and time on
-the server, and what has arrived
-.TP
-.IB NAME .bad
+the server, and what has arrived; with it the next run resumes NAME.part
+
+NAME.bad
 a file whose digest did not agree
 `
 
@@ -74,7 +95,7 @@ func manFlags() string {
 	for _, g := range new(options).groups() {
 		b.WriteString(".SS " + roff(g.title) + "\n")
 		g.VisitAll(func(f *pflag.Flag) {
-			b.WriteString(".TP\n" + manFlag(f) + "\n" + manUsage(f.Usage) + "\n")
+			b.WriteString(".TP\n" + manFlag(f) + "\n" + manUsage(f.Usage) + manDefault(f) + "\n")
 		})
 	}
 	return b.String()
@@ -90,6 +111,15 @@ func manFlag(f *pflag.Flag) string {
 		text += ` \fI` + roff(value) + `\fR`
 	}
 	return text
+}
+
+// manDefault is what counts where a flag is not given, as --help shows it.
+func manDefault(f *pflag.Flag) string {
+	switch f.DefValue {
+	case "", "0", "false":
+		return ""
+	}
+	return " (default " + roff(f.DefValue) + ")"
 }
 
 // manUsage sets the value's name, which stands in backquotes, in italics.
@@ -128,6 +158,17 @@ func paragraphs(text string) string {
 		for line := range strings.Lines(p) {
 			b.WriteString(roff(strings.TrimSpace(line)) + "\n")
 		}
+	}
+	return b.String()
+}
+
+// definitions sets blocks that are divided by empty lines: the first line of
+// each is its term.
+func definitions(text string) string {
+	var b strings.Builder
+	for _, block := range strings.Split(strings.TrimSpace(text), "\n\n") {
+		term, meaning, _ := strings.Cut(block, "\n")
+		b.WriteString(".TP\n\\fB" + roff(term) + "\\fR\n" + paragraphs(meaning))
 	}
 	return b.String()
 }

@@ -80,7 +80,7 @@ func TestRoff(t *testing.T) {
 	}
 }
 
-func TestExitColumns(t *testing.T) {
+func TestExitLines(t *testing.T) {
 	last := -1
 	for _, e := range exitMeanings {
 		if e.code <= last {
@@ -88,7 +88,7 @@ func TestExitColumns(t *testing.T) {
 		}
 		last = e.code
 	}
-	for line := range strings.Lines(exitColumns()) {
+	for line := range strings.Lines(exitLines()) {
 		if len(line) > 80 {
 			t.Errorf("longer than 79 characters: %s", line)
 		}

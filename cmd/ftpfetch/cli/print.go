@@ -104,6 +104,7 @@ func (p *printer) failed(subject string, err error) {
 func describe(err error) string {
 	var server *ftpexec.Error
 	what, instead := err.Error(), hint(err)
+	var kept *keptError
 	if errors.As(err, &server) {
 		e := *server
 		if instead != "" {
@@ -113,6 +114,9 @@ func describe(err error) string {
 	}
 	if instead != "" {
 		what += " (" + instead + ")"
+	}
+	if errors.As(err, &kept) {
+		what += "; " + kept.kept()
 	}
 	return what
 }
@@ -143,15 +147,34 @@ func mark(kind ftpexec.EventKind, sameFlight bool) string {
 }
 
 // transferred tells that a transfer is complete.
-func (p *printer) transferred(name string, size int64, took time.Duration) {
-	p.line("%s: %d octets in %.1f s", escape(name), size, took.Seconds())
+func (p *printer) transferred(name string, done download.Result, took time.Duration) {
+	p.line("%s: %s in %.1f s%s", escape(name), octets(done.Size), took.Seconds(), verified(done))
 }
 
 // skipped tells that a file was left alone.
-func (p *printer) skipped(name string) {
+func (p *printer) skipped(name string, done download.Result) {
 	if !p.quiet {
-		p.line("%s: exists already, left as it is", escape(name))
+		p.line("%s: %s, left as it is%s", escape(name), whyLeft(done.Reason), verified(done))
 	}
+}
+
+// whyLeft is why a file that exists was left alone.
+func whyLeft(r download.Reason) string {
+	switch r {
+	case download.ReasonNotNewer:
+		return "not newer on the server"
+	case download.ReasonComplete:
+		return "complete already"
+	}
+	return "exists already"
+}
+
+// verified says what the file's digest was compared with.
+func verified(done download.Result) string {
+	if done.Verified == "" {
+		return ""
+	}
+	return " (verified: " + oneLine(done.Verified) + ")"
 }
 
 // lister prints the entries of a directory, one a line.

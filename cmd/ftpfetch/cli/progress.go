@@ -98,7 +98,7 @@ func (noMeter) event(download.Event) {}
 
 func (m noMeter) end(done download.Result, err error) {
 	if err == nil && done.Skipped {
-		m.print.skipped(m.name)
+		m.print.skipped(m.name, done)
 	}
 }
 

@@ -143,7 +143,7 @@ func (m *barMeter) event(e download.Event) {
 // end leaves the bar standing as far as it came.
 func (m *barMeter) end(done download.Result, err error) {
 	if err == nil && done.Skipped {
-		m.print.skipped(m.name)
+		m.print.skipped(m.name, done)
 	}
 	m.mu.Lock()
 	m.ended = true
@@ -164,6 +164,9 @@ func (m *barMeter) end(done download.Result, err error) {
 		m.bar.Abort(false)
 	}
 	m.print.bars.remove()
+	if err == nil && done.Verified != "" {
+		m.print.line("%s: verified: %s", escape(m.name), oneLine(done.Verified))
+	}
 }
 
 // pad puts spaces in front of s up to n characters.

@@ -176,6 +176,8 @@ func (m *jsonMeter) end(done download.Result, err error) {
 		m.total = done.Size
 	default:
 		m.start(done.Resumed, done.Size)
+		m.offset = min(m.offset, done.Resumed)
+		m.speed.first = min(m.speed.first, m.offset)
 		m.done, m.total = done.Size, done.Size
 	}
 	e := m.state("done")

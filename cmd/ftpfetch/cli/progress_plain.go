@@ -41,7 +41,7 @@ func (m *lineMeter) update(done, total int64) {
 // progressText tells how far a transfer is: octets, percentage, rate, and the
 // time left where that is known.
 func progressText(done, total int64, s *speed) string {
-	text := fmt.Sprintf("%d octets so far", done)
+	text := octets(done) + " so far"
 	if total > 0 {
 		text = fmt.Sprintf("%d of %d octets (%d%%)", done, total, percent(done, total))
 	}
@@ -61,8 +61,8 @@ func (m *lineMeter) end(done download.Result, err error) {
 	switch {
 	case err != nil:
 	case done.Skipped:
-		m.print.skipped(m.name)
+		m.print.skipped(m.name, done)
 	default:
-		m.print.transferred(m.name, done.Size, m.print.now().Sub(m.start))
+		m.print.transferred(m.name, done, m.print.now().Sub(m.start))
 	}
 }

@@ -67,10 +67,18 @@ a\x1bfile: RETR x: connection lost; trying again in 1.5 s (2 of 5)
 a\x1bfile: begins / anew\x1b
 a\x1bfile: 1000 octets in 31.2 s
 `)
+	m.end(download.Result{Size: 1, Verified: "md5 from\x1b"}, nil)
+	s.compare(t, `a\x1bfile: 1 octet in 31.2 s (verified: md5 from\x1b)`+"\n")
 	m.end(download.Result{Size: 500}, errors.New("failed"))
 	s.compare(t, "")
-	m.end(download.Result{Skipped: true}, nil)
-	s.compare(t, `a\x1bfile: exists already, left as it is`+"\n")
+	for reason, want := range map[download.Reason]string{
+		download.ReasonExists:   "exists already",
+		download.ReasonNotNewer: "not newer on the server",
+		download.ReasonComplete: "complete already",
+	} {
+		m.end(download.Result{Skipped: true, Reason: reason}, nil)
+		s.compare(t, `a\x1bfile: `+want+", left as it is\n")
+	}
 }
 
 // TestMode chooses how transfers are shown.
@@ -238,6 +246,20 @@ func TestBarsTogether(t *testing.T) {
 		if want := fmt.Sprintf("\rfile%d 10%d B / 10%d B ", i, i, i); !strings.Contains(got, want) {
 			t.Errorf("no %q", want)
 		}
+	}
+}
+
+// TestJSONOffsetAnew has a transfer begin anew between two updates: its offset
+// falls all the same.
+func TestJSONOffsetAnew(t *testing.T) {
+	s := newStand(progressJSON)
+	m := s.newMeter(transfer{url: "ftp://h/x", path: "x", name: "x"}, false)
+	m.update(100, 1000)
+	m.event(download.Event{Kind: download.Restarted, Text: "beginning anew"})
+	m.update(1000, 1000)
+	m.end(download.Result{Size: 1000}, nil)
+	if got := s.out.String(); !strings.Contains(got, `"size":1000,"offset":0,"received":1000`) {
+		t.Error(got)
 	}
 }
 

@@ -2,8 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"example.com/ftpfetch/ftpexec"
@@ -68,10 +71,13 @@ func (p *prompter) ask(ctx context.Context, l login) (string, error) {
 		return "", missing("there is no terminal to ask on")
 	}
 	s, err := c.readSecret(ctx, fmt.Sprintf("%s for %s at %s: ", l.what, escape(l.user), escape(l.host)))
-	if err != nil && ctx.Err() == nil {
-		return "", missing("the terminal fails: " + err.Error())
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return s, err
+	case errors.Is(err, io.EOF):
+		return "", missing("no " + strings.ToLower(l.what) + " was typed")
 	}
-	return s, err
+	return "", missing("the terminal fails: " + err.Error())
 }
 
 // missing is the error where the server asked and nobody answered.
@@ -120,14 +126,14 @@ func (c *console) readSecret(ctx context.Context, prompt string) (string, error)
 	fmt.Fprint(c.out, prompt)
 	read := make(chan secret, 1)
 	go func() {
-		line, err := term.ReadPassword(fd)
+		line, err := readHidden(c.in)
 		read <- secret{line, err}
 	}()
 	select {
 	case s := <-read:
 		fmt.Fprintln(c.out) // the one that was typed was not shown
 		c.close()
-		return string(s.line), s.err
+		return s.line, s.err
 	case <-ctx.Done():
 		_ = term.Restore(fd, before)
 		fmt.Fprintln(c.out)
@@ -137,6 +143,6 @@ func (c *console) readSecret(ctx context.Context, prompt string) (string, error)
 
 // secret is a line read without echo.
 type secret struct {
-	line []byte
+	line string
 	err  error
 }

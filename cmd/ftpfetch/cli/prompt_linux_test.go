@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
@@ -108,6 +109,39 @@ func TestPromptRemembers(t *testing.T) {
 	p.forget()
 	if _, err := p.Password(t.Context(), "a", "me"); err != nil || opened != 3 {
 		t.Errorf("after forget: %v, asked %d times", err, opened)
+	}
+}
+
+// TestPromptEnd: Ctrl-D is no password, Enter alone is an empty one.
+func TestPromptEnd(t *testing.T) {
+	for _, tt := range []struct {
+		typed, want string
+		err         error
+		text        string
+	}{
+		{typed: "\n"},
+		{typed: "secret\n", want: "secret"},
+		{typed: "sec\x04ret\x04\x04", want: "secret"},
+		{typed: "\x04", err: ftpexec.ErrNoCredentials, text: "no password was typed"},
+	} {
+		keyboard, c := openTerminal(t)
+		before := state(t, c)
+		tty, err := os.Open(c.in.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := keyboard.WriteString(tt.typed); err != nil {
+			t.Fatal(err)
+		}
+		p := &prompter{open: func() (*console, error) { return c, nil }, known: map[login]string{}}
+		got, err := p.Password(t.Context(), "h", "me")
+		if got != tt.want || !errors.Is(err, tt.err) || err != nil && !strings.HasSuffix(err.Error(), ": "+tt.text) {
+			t.Errorf("%q: got %q, %v, want %q, %v", tt.typed, got, err, tt.want, tt.err)
+		}
+		if !reflect.DeepEqual(state(t, &console{tty, tty}), before) {
+			t.Errorf("%q: the terminal stays without echo", tt.typed)
+		}
+		tty.Close()
 	}
 }
 

@@ -59,8 +59,9 @@ func (r *run) one(ctx context.Context, raw string) error {
 	}
 	ctx, cancel := r.limit(ctx)
 	defer cancel()
-	if err = reason(ctx, r.retrieve(ctx, u)); err != nil {
-		r.print.failed(u.Redacted(), err)
+	r.left = leftover{}
+	if err = r.reason(ctx, r.retrieve(ctx, u)); err != nil {
+		r.print.failed(u.Redacted(), r.withKept(err))
 	}
 	if errors.Is(err, ftpexec.ErrLogin) {
 		r.ask.forget()
@@ -82,10 +83,17 @@ type tooLong struct{ limit time.Duration }
 func (e *tooLong) Error() string        { return fmt.Sprintf("not done within --max-time %v", e.limit) }
 func (e *tooLong) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// reason replaces the error of a context that ended by what ended it.
-func reason(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+// reason replaces the error of a context that ended by what ended it. The limit
+// of --limit-rate gives up before --max-time is over, where it knows that the
+// next octets would come too late.
+func (r *run) reason(ctx context.Context, err error) error {
+	var server *ftpexec.Error
+	switch {
+	case err == nil:
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return context.Cause(ctx)
+	case r.maxTime != 0 && errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &server):
+		return &tooLong{r.maxTime}
 	}
 	return err
 }
@@ -168,7 +176,13 @@ func (r *run) save(ctx context.Context, u *urlparse.URL) error {
 		return err
 	}
 	m := r.print.newMeter(newTransfer(u, path), false)
-	done, err := download.File(ctx, r.source, u, path, r.downloadOptions(m))
+	o := r.downloadOptions(m)
+	o.Progress = func(done, total int64) {
+		r.left.octets = done
+		m.update(done, total)
+	}
+	done, err := download.File(ctx, r.source, u, path, o)
+	r.left.path = path
 	return r.saveDone(m, path, done, err)
 }
 
@@ -226,6 +240,9 @@ func (r *run) existing() download.Existing {
 
 // list prints a directory, to standard output or to the file that -o names.
 func (r *run) list(ctx context.Context, u *urlparse.URL) error {
+	if r.verify || r.checksum.Algorithm != "" {
+		return usage("--checksum and --verify are of files, and the URL names a directory")
+	}
 	if r.output == "" || r.output == "-" {
 		return r.names(ctx, u, output{r.print.out}, r.print.outTerminal)
 	}
@@ -234,7 +251,7 @@ func (r *run) list(ctx context.Context, u *urlparse.URL) error {
 		return err
 	}
 	m := r.print.newMeter(newTransfer(u, path), false)
-	done, err := download.Save(path, &download.Options{Existing: r.existing()}, func(w io.Writer) error {
+	done, err := download.Save(ctx, path, &download.Options{Existing: r.existing()}, func(w io.Writer) error {
 		return r.names(ctx, u, w, false)
 	})
 	return r.saveDone(m, path, done, err)

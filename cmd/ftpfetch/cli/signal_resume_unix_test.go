@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -41,6 +42,9 @@ func TestSignalsKeepPart(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantExit(t, cmd, want, stderr)
+			if !keptLine.Match(stderr.Bytes()) {
+				t.Errorf("%v: %q does not say what was kept", signal, stderr)
+			}
 			if took := time.Since(sent); took > time.Second {
 				t.Errorf("%v: it took %v to end", signal, took)
 			}
@@ -59,6 +63,8 @@ func TestSignalsKeepPart(t *testing.T) {
 		}
 	}
 }
+
+var keptLine = regexp.MustCompile(`(?m)/f: (interrupted|ended by signal: terminated); \d{6,7} octets kept, the same command resumes$`)
 
 // waitForData waits until that many octets of the part are written.
 func waitForData(t *testing.T, dir string, octets int64) {

@@ -8,12 +8,23 @@ func (o *options) warn(p *printer) {
 	if o.dryRun {
 		return // nothing is sent
 	}
-	if o.insecure {
+	if o.insecure && o.usesTLS() {
 		p.warning("--insecure: certificates are not checked, anyone may be the server")
 	}
 	if where := o.passwordShown(); where != "" && !o.quiet {
 		p.warning("other users can see the password " + where + " in the list of processes; " + insteadOfShowing[where])
 	}
+}
+
+// usesTLS reports whether a URL of the run may be retrieved over TLS.
+func (o *options) usesTLS() bool {
+	for _, raw := range o.urls {
+		u, err := urlparse.Parser{AllowPort: true}.Parse(raw)
+		if err == nil && (u.Scheme != urlparse.FTP || o.tls != tlsOff) {
+			return true
+		}
+	}
+	return false
 }
 
 // insteadOfShowing says what to write instead, for each place of a password.

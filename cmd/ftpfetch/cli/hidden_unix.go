@@ -1,0 +1,29 @@
+//go:build unix
+
+package cli
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// readHidden reads a line from the terminal without echo; io.EOF means that the
+// end was typed in its place (Ctrl-D). That is why it is not x/term's function:
+// that one takes no end.
+func readHidden(terminal *os.File) (string, error) {
+	fd := int(terminal.Fd())
+	before, err := unix.IoctlGetTermios(fd, getTermios)
+	if err != nil {
+		return "", err
+	}
+	hidden := *before
+	hidden.Lflag &^= unix.ECHO
+	hidden.Lflag |= unix.ICANON | unix.ISIG
+	hidden.Iflag |= unix.ICRNL
+	if err := unix.IoctlSetTermios(fd, setTermios, &hidden); err != nil {
+		return "", err
+	}
+	defer func() { _ = unix.IoctlSetTermios(fd, setTermios, before) }()
+	return readLine(terminal)
+}
