@@ -137,6 +137,8 @@ func (v *verifier) sidecar(ctx context.Context) (*check, error) {
 			return nil, err
 		case errors.Is(err, digest.ErrNotListed), errors.As(err, &refused) && refused.Reply != nil && refused.Reply.Code/100 == 5:
 			continue
+		case errors.Is(err, digest.ErrTooLarge), errors.Is(err, digest.ErrAmbiguous):
+			return nil, &refusal{ErrUnverified, side.File + ": " + err.Error()}
 		}
 		return nil, fmt.Errorf("%s: %w", side.File, err)
 	}
