@@ -127,26 +127,29 @@ func lookup(kind Kind) (flavour, error) {
 }
 
 // startOnce fails where the port was taken by somebody else in the meantime.
-func startOnce(ctx context.Context, f flavour, tree *Tree, o Options) (s *Server, err error) {
+func startOnce(ctx context.Context, f flavour, tree *Tree, o Options) (*Server, error) {
 	st, err := newSite(tree, o)
 	if err != nil {
 		return nil, err
 	}
-	s = &Server{Kind: f.kind, Addr: st.addr(), RootCAs: st.roots, flavour: f, dir: st.dir}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%w\n%s", err, s.log())
-			err = errors.Join(err, s.Close())
-		}
-	}()
-	p, err := f.configure(st)
+	s := &Server{Kind: f.kind, Addr: st.addr(), RootCAs: st.roots, flavour: f, dir: st.dir}
+	if err := s.begin(ctx, st); err != nil {
+		err = fmt.Errorf("%w\n%s", err, s.log())
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// begin configures and runs the server, and waits for its greeting.
+func (s *Server) begin(ctx context.Context, st *site) error {
+	p, err := s.flavour.configure(st)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := s.run(p); err != nil {
-		return nil, err
+		return err
 	}
-	return s, s.awaitGreeting(ctx)
+	return s.awaitGreeting(ctx)
 }
 
 func (s *Server) run(p program) (err error) {
