@@ -23,7 +23,7 @@ var mayImport = map[string]struct{ rooms, not []string }{
 	"download/digest":       {},
 	"netrc":                 {},
 	"proxy":                 {},
-	"testserver":            {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
+	"testserver":            {rooms: []string{"internal/throwaway"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 }
 
 // cmd -> download -> ftpexec -> urlparse, and ftpexec -> wire; never the other way.

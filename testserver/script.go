@@ -37,7 +37,7 @@ func StartScript(steps ...Step) (*Script, error) {
 	if err != nil {
 		return nil, fmt.Errorf("testserver: %w", err)
 	}
-	config, _, err := id.configs(&Options{})
+	config, _, err := tlsConfigs(id, &Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func StartScript(steps ...Step) (*Script, error) {
 	if err != nil {
 		return nil, fmt.Errorf("testserver: %w", err)
 	}
-	s := &Script{steps: steps, listener: l, roots: id.roots, config: config, scenes: map[*scene]struct{}{}}
+	s := &Script{steps: steps, listener: l, roots: id.Roots, config: config, scenes: map[*scene]struct{}{}}
 	s.address = address{tcp: l.Addr().(*net.TCPAddr), scheme: "ftp"}
 	s.running.Go(s.serve)
 	return s, nil

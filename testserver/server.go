@@ -115,8 +115,8 @@ func (s *Server) prepare() error {
 	if err != nil {
 		return err
 	}
-	s.roots, s.rootPEM = id.roots, id.rootPEM()
-	s.controlTLS, s.dataTLS, err = id.configs(&s.opts)
+	s.roots, s.rootPEM = id.Roots, id.RootPEM()
+	s.controlTLS, s.dataTLS, err = tlsConfigs(id, &s.opts)
 	return err
 }
 

@@ -1,83 +1,27 @@
 package testserver
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"errors"
 	"fmt"
-	"math/big"
-	"net"
-	"time"
+
+	"example.com/ftpfetch/internal/throwaway"
 )
 
-// identity is a throwaway authority with one server certificate under it.
-type identity struct {
-	roots *x509.CertPool
-	leaf  tls.Certificate
-}
-
-func newIdentity() (*identity, error) {
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	ca := certTemplate(1, "testserver CA")
-	ca.IsCA, ca.BasicConstraintsValid, ca.KeyUsage = true, true, x509.KeyUsageCertSign
-	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, caKey.Public(), caKey)
-	if err != nil {
-		return nil, err
-	}
-	if ca, err = x509.ParseCertificate(caDER); err != nil {
-		return nil, err
-	}
-	leaf, err := newLeaf(ca, caKey)
-	if err != nil {
-		return nil, err
-	}
-	id := &identity{roots: x509.NewCertPool(), leaf: leaf}
-	id.roots.AddCert(ca)
-	return id, nil
-}
-
-func newLeaf(ca *x509.Certificate, caKey *ecdsa.PrivateKey) (tls.Certificate, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	t := certTemplate(2, "localhost")
-	t.DNSNames = []string{"localhost"}
-	t.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
-	t.KeyUsage = x509.KeyUsageDigitalSignature
-	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	der, err := x509.CreateCertificate(rand.Reader, t, ca, key.Public(), caKey)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	return tls.Certificate{Certificate: [][]byte{der, ca.Raw}, PrivateKey: key}, nil
-}
-
-func certTemplate(serial int64, name string) *x509.Certificate {
-	now := time.Now()
-	return &x509.Certificate{
-		SerialNumber: big.NewInt(serial),
-		Subject:      pkix.Name{CommonName: name},
-		NotBefore:    now.Add(-time.Hour),
-		NotAfter:     now.Add(24 * time.Hour),
-	}
+// newIdentity is for every address that a server of this package listens on.
+func newIdentity() (*throwaway.Identity, error) {
+	return throwaway.New("127.0.0.1", "::1", "localhost")
 }
 
 var errNoReuse = errors.New("testserver: data connection does not resume a TLS session")
 
-// configs returns the configurations for control and for data connections.
+// tlsConfigs returns the configurations for control and for data connections.
 // They share the key of the session tickets, so that a data connection can
 // resume the control connection's session.
-func (id *identity) configs(o *Options) (control, data *tls.Config, err error) {
+func tlsConfigs(id *throwaway.Identity, o *Options) (control, data *tls.Config, err error) {
 	control = &tls.Config{
-		Certificates:           []tls.Certificate{id.leaf},
+		Certificates:           []tls.Certificate{id.Server},
 		MaxVersion:             o.TLSMaxVersion,
 		SessionTicketsDisabled: o.TLSNoTickets,
 	}
@@ -97,3 +41,8 @@ func (id *identity) configs(o *Options) (control, data *tls.Config, err error) {
 	}
 	return control, data, nil
 }
+
+// RootPEM returns the certificate of the authority of [Server.RootCAs] as a PEM
+// file holds it, for programs that are told of authorities that way; nil with
+// TLSOff.
+func (s *Server) RootPEM() []byte { return s.rootPEM }

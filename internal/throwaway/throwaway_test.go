@@ -1,0 +1,34 @@
+package throwaway
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"testing"
+)
+
+func TestNew(t *testing.T) {
+	id, err := New("127.0.0.1", "::1", "localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := id.ServerPEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(text, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(id.RootPEM()) {
+		t.Fatal("RootPEM holds no certificate")
+	}
+	for host, good := range map[string]bool{"127.0.0.1": true, "::1": true, "localhost": true, "example.com": false} {
+		for name, pool := range map[string]*x509.CertPool{"Roots": id.Roots, "RootPEM": roots} {
+			_, err := pair.Leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: pool})
+			if (err == nil) != good {
+				t.Errorf("%s by %s: %v, want good %v", host, name, err, good)
+			}
+		}
+	}
+}
