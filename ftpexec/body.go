@@ -96,7 +96,7 @@ func (b *body) listed() int64 {
 	if b.size >= 0 || b.text {
 		return -1
 	}
-	r, err := b.ctl.Ask("MLST " + b.op.Arg)
+	r, err := b.ctl.Probe("MLST " + b.op.Arg)
 	if err != nil || r.Code/100 != 2 {
 		return -1
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
@@ -157,9 +158,10 @@ func TestASCIIFinalReply(t *testing.T) {
 // Where neither SIZE nor the 150 tells the size, MLST is asked at the end; what it does not tell harms nothing.
 func TestSizeByMLST(t *testing.T) {
 	tests := []struct {
-		name, mlst string
+		name, mlst string // "": no answer
 		want       error
 	}{
+		{"does not answer", "", nil},
 		{"tells more", "250-Listing\r\n Type=file;Size=12;Modify=20260102030405; f\r\n250 End", ftpexec.ErrTruncated},
 		{"tells the same", "250-Listing\r\n modify=20260102030405;size=8; f\r\n250 End", nil},
 		{"is in the name", "250-Listing size=12;\r\n Type=file; x;size=12;y\r\n250 End;size=12;", nil},
@@ -170,8 +172,8 @@ func TestSizeByMLST(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply("500 what")),
-				testserver.On("RETR", testserver.Transfer("contents")...), testserver.On("MLST", testserver.Reply(tt.mlst)))
-			got, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/f")))
+				testserver.On("RETR", testserver.Transfer("contents")...), testserver.On("MLST", answer(tt.mlst)))
+			got, err := read(t.Context(), within(2*time.Second), parse(t, s.URL("/f")))
 			if !errors.Is(err, tt.want) || tt.want == nil && got != "contents" {
 				t.Errorf("got %q, %v, want %v", got, err, tt.want)
 			}
@@ -180,6 +182,13 @@ func TestSizeByMLST(t *testing.T) {
 			}
 		})
 	}
+}
+
+func answer(reply string) testserver.Action {
+	if reply == "" {
+		return testserver.Silence()
+	}
+	return testserver.Reply(reply)
 }
 
 // A device that refuses a splice loses nothing.

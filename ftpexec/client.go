@@ -36,7 +36,8 @@ type Client struct {
 	Credentials Credentials
 	// Email is the password of an anonymous login; "" means DefaultEmail.
 	Email string
-	// Trace is called for every step of the dialogue, in order, from one goroutine for each session.
+	// Trace is called for every step of the dialogue, in order for each session; for sessions that run at the
+	// same time the calls are concurrent.
 	Trace func(Event)
 
 	ConnectTimeout time.Duration // for each TCP connection and TLS handshake; 0 means DefaultConnectTimeout

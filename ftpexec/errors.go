@@ -111,7 +111,7 @@ var meanings = []struct{ below, meaning error }{
 	{net.ErrClosed, ErrLost},
 }
 
-// meaning gives an error of the connections its sentinel. cause is nil where err says no more than that.
+// meaning gives an error of the connections its sentinel, with what more there is to say of the cause.
 func meaning(err error) error {
 	var (
 		syntax *wire.SyntaxError
@@ -152,13 +152,14 @@ func withCause(sentinel, err error) error {
 	var op *net.OpError
 	var reply *wire.ReplyError
 	var data *wire.DataDialError
+	var late *wire.TimeoutError
 	switch {
 	case errors.As(err, &reply):
 		return sentinel
 	case errors.As(err, &op):
 		return fmt.Errorf("%w: %s", sentinel, plain(op.Err))
-	case errors.Is(err, wire.ErrTimeout):
-		return fmt.Errorf("%w: %s", sentinel, afterColon(err.Error()))
+	case errors.As(err, &late):
+		return fmt.Errorf("%w: %s", sentinel, late.What)
 	case errors.As(err, &data):
 		return fmt.Errorf("%w: %w", sentinel, data.Err)
 	}
@@ -172,8 +173,6 @@ func plain(err error) error {
 	}
 	return err
 }
-
-func afterColon(s string) string { return s[strings.LastIndex(s, ": ")+1:][1:] }
 
 // failure is the error of one run: what the context says first, then what ended the connection, then what
 // the server's reply to op means.

@@ -11,6 +11,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"time"
 )
@@ -42,6 +43,18 @@ type Config struct {
 	Password func(ctx context.Context) (string, error) // asked after 331, or when PASS travels ahead
 	Account  func(ctx context.Context) (string, error) // asked after 332
 	Trace    func(Event)                               // nil: no trace
+}
+
+// TimeoutError is an [ErrTimeout] that says what did not come.
+type TimeoutError struct{ What string }
+
+func (e *TimeoutError) Error() string { return ErrTimeout.Error() + ": " + e.What }
+
+// Is makes e an [ErrTimeout].
+func (e *TimeoutError) Is(target error) bool { return target == ErrTimeout }
+
+func timedOut(what string, limit time.Duration) error {
+	return &TimeoutError{fmt.Sprintf("%s for %v", what, limit)}
 }
 
 // DataDialError is an [ErrDataDial] with its cause.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -148,7 +147,14 @@ func (c *Control) Read(p []byte) (int, error) {
 }
 
 // Ask sends a command that the library does not know, and returns its reply.
-func (c *Control) Ask(line string) (Reply, error) {
+func (c *Control) Ask(line string) (Reply, error) { return c.askWithin(line, c.cfg.ReplyTimeout) }
+
+// Probe is [Control.Ask] where the answer only informs: it is not waited for so long.
+func (c *Control) Probe(line string) (Reply, error) {
+	return c.askWithin(line, min(c.cfg.ReplyTimeout, aheadTimeout))
+}
+
+func (c *Control) askWithin(line string, limit time.Duration) (Reply, error) {
 	if c.broken != nil {
 		return Reply{}, c.broken
 	}
@@ -156,7 +162,7 @@ func (c *Control) Ask(line string) (Reply, error) {
 	if err != nil {
 		return Reply{}, c.fail(err)
 	}
-	r, err := c.exchange(line)
+	r, err := c.exchangeWithin(line, limit)
 	if err != nil {
 		return r, c.fail(err)
 	}
@@ -341,7 +347,7 @@ func (c *Control) write(lines []string) error {
 		c.data.begun()
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("%w: command not taken for %v", ErrTimeout, c.cfg.ReplyTimeout)
+		return timedOut("command not taken", c.cfg.ReplyTimeout)
 	}
 	return err
 }
@@ -350,34 +356,6 @@ func (c *Control) write(lines []string) error {
 func transfers(line string) bool {
 	verb, _, _ := strings.Cut(line, " ")
 	return verb == "RETR" || verb == "NLST"
-}
-
-// handshake puts TLS on conn. The configuration is the session's own: one session cache a control
-// connection, shared with its data connections, which servers want to see resume its session.
-func (c *Control) handshake(conn net.Conn) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(c.ctx, c.cfg.ConnectTimeout)
-	defer cancel()
-	secure := tls.Client(conn, c.cfg.TLSConfig)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		conn.Close()
-		if ctx.Err() != nil && c.ctx.Err() == nil {
-			return nil, fmt.Errorf("%w: no TLS handshake for %v", ErrTimeout, c.cfg.ConnectTimeout)
-		}
-		return nil, fmt.Errorf("%w: %w", ErrTLSHandshake, err)
-	}
-	c.trace(EventNote, tls.VersionName(secure.ConnectionState().Version)+" established")
-	c.dataTLS = dataTLS(c.cfg.TLSConfig, secure.ConnectionState())
-	return secure, nil
-}
-
-// dataTLS is the configuration for data connections. In TLS 1.3 they offer the key exchange that the server
-// has agreed to already: to another one it might answer with a HelloRetryRequest, which is a round trip.
-func dataTLS(config *tls.Config, control tls.ConnectionState) *tls.Config {
-	config = config.Clone()
-	if control.Version == tls.VersionTLS13 && control.CurveID != 0 {
-		config.CurvePreferences = []tls.CurveID{control.CurveID}
-	}
-	return config
 }
 
 // known reports whether line was sent already, in this operation.

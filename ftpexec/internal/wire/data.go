@@ -162,7 +162,7 @@ func (d *Data) ExtendBy(t time.Duration) error { return d.Conn.SetReadDeadline(t
 // Reason gives a read error its meaning: [ErrTimeout] for a deadline.
 func (d *Data) Reason(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("%w: no data for %v", ErrTimeout, d.Patience())
+		return timedOut("no data", d.Patience())
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 )
 
 // connect opens the control connection up to the greeting, and protects it.
@@ -76,50 +77,19 @@ func (c *Control) knownServer(greeting string) {
 	}
 }
 
-// authTLS is RFC 4217 section 4. Nothing is ever sent behind AUTH, and nothing may have come behind its reply:
-// it would be read as if it had come under TLS.
-func (c *Control) authTLS() error {
-	r, err := c.exchange("AUTH TLS")
-	if err != nil {
-		return err
-	}
-	switch {
-	case r.first() == 5 && c.cfg.TryTLS:
-		return c.goOnInClear(r)
-	case !r.ok():
-		return fmt.Errorf("%w: %w", ErrTLSUnavailable, &ReplyError{r})
-	}
-	if c.br.Buffered() > 0 {
-		return syntaxError("", "octets between the reply to AUTH and TLS")
-	}
-	secure, err := c.handshake(c.conn)
-	if err != nil {
-		return err
-	}
-	return c.adopt(secure)
-}
-
-// goOnInClear takes back what was planned for TLS, which was only to be tried: r has refused it.
-func (c *Control) goOnInClear(r Reply) error {
-	c.trace(EventNote, "no TLS to be had ("+oneLine(r.String())+"): going on in clear")
-	c.cfg.ExplicitTLS = false
-	for i, flight := range c.script {
-		c.script[i] = slices.DeleteFunc(slices.Clone(flight), func(line string) bool {
-			return line == "PBSZ 0" || line == "PROT P"
-		})
-	}
-	return nil
-}
-
 // exchange sends a command of our own and waits for its reply. Nothing else is out.
 func (c *Control) exchange(line string) (Reply, error) {
+	return c.exchangeWithin(line, c.cfg.ReplyTimeout)
+}
+
+func (c *Control) exchangeWithin(line string, limit time.Duration) (Reply, error) {
 	if c.br.Buffered() > 0 {
 		return Reply{}, syntaxError("", "a reply that nothing was asked for")
 	}
 	if err := c.write([]string{line}); err != nil {
 		return Reply{}, err
 	}
-	return c.read(c.cfg.ReplyTimeout)
+	return c.read(limit)
 }
 
 // account answers 332 with ACCT (RFC 959 section 4.1.1) and returns the reply to it. What was sent ahead

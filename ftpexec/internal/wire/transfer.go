@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"time"
 )
@@ -42,7 +41,7 @@ func (c *Control) finish() error {
 	if r.ok() {
 		return c.answer("226 " + oneLine(r.last()))
 	}
-	c.broken = &ReplyError{r}
+	c.fail(&ReplyError{r})
 	return c.answer(oneLine(r.String()))
 }
 
@@ -65,7 +64,7 @@ func (c *Control) dial(address string) (net.Conn, error) {
 	defer cancel()
 	conn, err := c.cfg.Dial(ctx, "tcp", address)
 	if err != nil && ctx.Err() != nil && c.ctx.Err() == nil {
-		return nil, fmt.Errorf("%w: no connection for %v", ErrTimeout, c.cfg.ConnectTimeout)
+		return nil, timedOut("no connection", c.cfg.ConnectTimeout)
 	}
 	return conn, err
 }
@@ -147,5 +146,5 @@ func (c *Control) timeout(limit time.Duration) error {
 	if c.dataErr != nil {
 		return c.dataErr
 	}
-	return fmt.Errorf("%w: no reply for %v", ErrTimeout, limit)
+	return timedOut("no reply", limit)
 }
