@@ -98,33 +98,36 @@ func (p *ProxyServer) log() string {
 	return fmt.Sprint(string(text), err)
 }
 
-func startProxy(ctx context.Context, kind ProxyKind) (p *ProxyServer, err error) {
+func startProxy(ctx context.Context, kind ProxyKind) (*ProxyServer, error) {
 	st, err := newSite(nil, Options{})
 	if err != nil {
 		return nil, err
 	}
 	f := proxyFlavours[kind]
-	p = &ProxyServer{Addr: st.addr(), scheme: f.scheme, dir: st.dir}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, errors.New(p.log()), p.close())
-		}
-	}()
+	p := &ProxyServer{Addr: st.addr(), scheme: f.scheme, dir: st.dir}
 	argv, err := f.configure(st)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = p.begin(ctx, st, argv)
 	}
+	if err != nil {
+		return nil, errors.Join(err, errors.New(p.log()), p.close())
+	}
+	return p, nil
+}
+
+// begin runs the proxy, and waits until it takes connections.
+func (p *ProxyServer) begin(ctx context.Context, st *site, argv []string) error {
 	env, err := st.hosts()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if p.procs, err = newGroup(filepath.Join(st.dir, "log")); err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.procs.start(program{argv: argv, env: env}, nil); err != nil {
-		return nil, err
+		return err
 	}
-	return p, p.awaitPort(ctx)
+	return p.awaitPort(ctx)
 }
 
 // hosts shows a proxy a host that nobody else knows.
