@@ -20,7 +20,7 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"os"
+	"slices"
 	"time"
 
 	"example.com/ftpfetch/download/digest"
@@ -105,8 +105,7 @@ type Options struct {
 	// not overlap.
 	Notify func(Event)
 
-	checkpoint time.Duration        // between two journals; 0 means checkpointInterval
-	fsync      func(*os.File) error // brings the part to the disk; nil means its Sync
+	checkpoint time.Duration // between two journals; 0 means checkpointInterval
 }
 
 // EventKind says what an [Event] tells.
@@ -176,9 +175,10 @@ var (
 	ErrUnverified = errors.New("nothing to verify the file with") // Options.Verify
 )
 
-// Error is a failure on the local side.
+// Error is why a file could not be brought, where the cause is not the
+// transfer itself ([ftpexec.Error]).
 type Error struct {
-	Path   string // the file or directory in question; may be ""
+	Path   string // the file or directory in question; "" where it is the server's file
 	Reason string // text, one line apart from what a name may hold
 	Err    error  // the cause: one of the sentinels or a system error
 }
@@ -194,5 +194,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is makes every Error an [ErrLocal].
-func (e *Error) Is(target error) bool { return target == ErrLocal }
+// notLocal are the causes that the local side has no part in.
+var notLocal = []error{ErrResume, ErrSize, ErrChanged, ErrDigest, ErrUnverified}
+
+// Is reports whether target is [ErrLocal] and the failure is on the local side.
+func (e *Error) Is(target error) bool { return target == ErrLocal && !slices.Contains(notLocal, e.Err) }

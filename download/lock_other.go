@@ -14,18 +14,13 @@ const noFollow = 0
 // program has open. Systems without advisory locks go without.
 func lock(*os.File) error { return nil }
 
-// removeUnlessHeld removes the left-over at path.
-func removeUnlessHeld(path string, _ fs.FileInfo) error {
-	if err := os.Remove(path); err != nil {
-		return failure(path, "cannot be removed", err)
-	}
-	return nil
-}
-
 // isOurs cannot be told here.
 func isOurs(fs.FileInfo) bool { return true }
 
 func isInvalid(error) bool { return false }
+
+// inodeOf cannot be told here.
+func inodeOf(fs.FileInfo) string { return "" }
 
 // links cannot be told here.
 func links(fs.FileInfo) uint64 { return 1 }

@@ -49,6 +49,11 @@ func (o *Options) notify(e Event) {
 	}
 }
 
+// restarted tells that what path holds is given up.
+func (o *Options) restarted(path, why string) {
+	o.notify(Event{Kind: Restarted, Text: path + ": " + why + ": beginning anew"})
+}
+
 func (o *Options) note(text string) { o.notify(Event{Kind: Noted, Text: text}) }
 
 // report calls Progress with what count returns now and then, until the

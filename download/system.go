@@ -11,15 +11,13 @@ import (
 // errHalfMoved is a file that has its new name, and the old one as well.
 var errHalfMoved = errors.New("cannot be removed")
 
-func isPlaced(err error) bool { return errors.Is(err, errHalfMoved) }
-
 // moveToFree renames a file to a name that is free. A hard link is the one
 // portable call that fails where the name exists: ErrExists.
 func moveToFree(from, to string) error {
-	err := os.Link(from, to)
+	err := link(from, to)
 	switch {
 	case err == nil:
-		if err := os.Remove(from); err != nil {
+		if err := remove(from); err != nil {
 			return &Error{Path: from, Reason: "cannot be removed: " + cause(err).Error(), Err: errors.Join(errHalfMoved, err)}
 		}
 		return nil
@@ -32,10 +30,10 @@ func moveToFree(from, to string) error {
 // renameToFree is for file systems without hard links (FAT): it looks and
 // renames, which leaves a gap of an instant.
 func renameToFree(from, to string) error {
-	if _, err := os.Lstat(to); err == nil {
+	if _, err := lstat(to); err == nil {
 		return exists(to)
 	}
-	if err := os.Rename(from, to); err != nil {
+	if err := rename(from, to); err != nil {
 		return failure(to, "cannot be put in place", err)
 	}
 	return nil
@@ -48,7 +46,7 @@ func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	d, err := os.Open(dir)
+	d, err := openFile(dir, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil // a directory that may be written but not read
 	}
@@ -56,7 +54,7 @@ func syncDir(dir string) error {
 		return failure(dir, "cannot be opened", err)
 	}
 	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !isInvalid(err) {
+	if err := fsync(d); err != nil && !errors.Is(err, errors.ErrUnsupported) && !isInvalid(err) {
 		return failure(dir, "cannot be brought to the disk", err)
 	}
 	return nil
