@@ -49,14 +49,14 @@ func (j *job) find(ctx context.Context, t target, c choice) (f *found, err error
 	return f, nil
 }
 
-// giveUp releases a part that this run did not begin to write.
+// giveUp releases a part that this run did not begin to write. An empty one
+// goes. The journal stays: it may be about the target, of a run that is about to
+// end.
 func (f *found) giveUp() {
-	if n, err := f.part.size(); err == nil && n == 0 {
-		if _, err := lstat(f.part.journal); errors.Is(err, fs.ErrNotExist) {
-			f.part.discard()
-		}
+	defer f.part.close()
+	if n, err := f.part.size(); err == nil && n == 0 && f.part.ours() && f.part.removable() == nil {
+		_ = remove(f.part.part)
 	}
-	f.part.close()
 }
 
 // unchanged makes sure that the target is still what was found before the part was
@@ -72,8 +72,9 @@ func (f *found) unchanged(t target) error {
 	return nil
 }
 
-// mayClaim refuses a part that another user put there: in a directory that all
-// may write to, it may hold anything.
+// mayClaim refuses, without taking the lock, what another program left, and a
+// part that another user put there: in a directory that all may write to, it may
+// hold anything.
 func (j *job) mayClaim(t target) error {
 	info, err := lstat(t.part)
 	if err != nil || !info.Mode().IsRegular() {
@@ -81,6 +82,12 @@ func (j *job) mayClaim(t target) error {
 	}
 	journal, err := lstat(t.journal)
 	switch {
+	case err != nil && info.Size() > 0 && !j.o.Continue && j.o.Existing != Overwrite:
+		// The journal of a run outlives its part: this one never had any.
+		if again, err := lstat(t.part); err == nil && os.SameFile(again, info) {
+			return inTheWay(t.part)
+		}
+		return nil
 	case isOurs(info) && (err != nil || isOurs(journal)):
 		return nil
 	case err != nil && j.o.Existing == Overwrite:
@@ -88,8 +95,6 @@ func (j *job) mayClaim(t target) error {
 			return failure(t.part, "cannot be removed", err)
 		}
 		return nil
-	case err != nil && !j.o.Continue:
-		return inTheWay(t.part)
 	}
 	return &Error{Path: t.part, Reason: "is in the way, and it or its journal belongs to another user", Err: ErrForeign}
 }

@@ -85,6 +85,26 @@ func (k *kit) checkTogether(text string, errs []error) {
 	}
 }
 
+// TestTargetAppears has the target appear while the part is claimed, beside the
+// journal of the run that named it: nothing of the later run stays.
+func TestTargetAppears(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f.part", body)
+	journal := k.journal("/f", 300_000, kitTime, span{0, 300_000})
+	k.remove("f.part")
+	k.write("f.part.json", journal)
+	onCall(t, func(call, path string) error {
+		if call == "open" && path == k.path("f.part") && !k.exists("f") {
+			k.write("f", body)
+		}
+		return nil
+	})
+	if _, err := k.get("/f", Options{}); !errors.Is(err, ErrExists) {
+		t.Errorf("got %v, want ErrExists", err)
+	}
+	k.want(map[string]string{"f": body, "f.part.json": journal})
+}
+
 // TestSecondRun has one run start at every call on the disk of another: it is
 // refused or does its work, and the file is whole.
 func TestSecondRun(t *testing.T) {
