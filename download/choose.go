@@ -8,20 +8,7 @@ import (
 	"os"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/urlparse"
 )
-
-// job is what a download is about.
-type job struct {
-	src   Source
-	u     *urlparse.URL
-	url   string // of u, as journals name it
-	o     *Options
-	retry *retrier
-}
-
-// text reports a transfer in ASCII type: no size, no offset.
-func (j *job) text() bool { return j.u != nil && j.u.Type == urlparse.TypeASCII }
 
 // choice is what is to be done about a target that exists.
 type choice struct {
@@ -69,8 +56,8 @@ func (t *target) tidy(ctx context.Context) (whole bool, err error) {
 		return false, err
 	}
 	defer f.Close()
-	if lock(f) != nil {
-		return false, busy(t.path)
+	if err := lock(f); err != nil {
+		return false, err
 	}
 	s, err := readJournal(t.journal)
 	if err != nil || !s.about(t.info) {
@@ -109,11 +96,6 @@ func (t target) open(flag int) (*os.File, error) {
 	return f, nil
 }
 
-// about reports whether s is the journal of the file that info describes.
-func (s state) about(info fs.FileInfo) bool {
-	return info != nil && s.inode != "" && s.inode == inodeOf(info)
-}
-
 // ask asks the server for its file's size and time, and the system for the
 // target's.
 func (j *job) ask(ctx context.Context, t target) (info *ftpexec.Info, local fs.FileInfo, err error) {
@@ -145,14 +127,6 @@ func (j *job) current(ctx context.Context, t target) (bool, error) {
 		return false, nil
 	}
 	return !info.ModTime.After(local.ModTime()), nil
-}
-
-// lent is a target that becomes the part once the server has opened the
-// transfer of the rest. It is locked.
-type lent struct {
-	f     *os.File
-	info  fs.FileInfo
-	state state // what its journal will say
 }
 
 // lend looks whether the rest of the target can be fetched, and whether there
@@ -206,8 +180,8 @@ func lendTarget(ctx context.Context, t target, local fs.FileInfo, s state) (*len
 // hold locks the target and reads it. The error is errMoved where another run
 // changed it before it was locked.
 func (l *lent) hold(ctx context.Context, path string) error {
-	if lock(l.f) != nil {
-		return busy(path)
+	if err := lock(l.f); err != nil {
+		return err
 	}
 	now, err := fstat(l.f)
 	switch {
@@ -217,11 +191,4 @@ func (l *lent) hold(ctx context.Context, path string) error {
 		return errMoved
 	}
 	return failure(path, "cannot be read", l.state.has(diskReader{ctx, l.f}, l.info.Size()))
-}
-
-// has makes the first n bytes of f what s claims.
-func (s *state) has(f diskReader, n int64) error {
-	s.done = spans{}.add(span{0, n})
-	s.sums = blockSums{block: blockFor(max(s.size, n))}
-	return s.sums.cover(f, s.done)
 }

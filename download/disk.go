@@ -5,9 +5,11 @@ package download
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 	"time"
 )
 
@@ -102,6 +104,14 @@ func fsync(f *os.File) error {
 	return f.Sync()
 }
 
+// lock takes f for this run. It fails only where another run has it.
+func lock(f *os.File) error {
+	if faulty("flock", f.Name()) == nil && held(f) {
+		return busy(f.Name())
+	}
+	return nil
+}
+
 // closing closes f. An error of close may be one of an earlier write.
 func closing(f *os.File) error {
 	err := faulty("close", f.Name())
@@ -116,11 +126,6 @@ type diskReader struct {
 	ctx context.Context // an io.Reader's method takes none
 	f   *os.File
 }
-
-// ended is the end of a diskReader's context.
-type ended struct{ cause error }
-
-func (e *ended) Error() string { return e.cause.Error() }
 
 func (r diskReader) ready() error {
 	if r.ctx.Err() != nil {
@@ -157,4 +162,79 @@ func (w diskWriter) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return w.f.Write(p)
+}
+
+// openRegular opens a file that is there, and only a regular one, never
+// through a symbolic link.
+func openRegular(path string, flag int) (*os.File, error) {
+	info, err := lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errNotRegular}
+	}
+	f, err := openFile(path, flag|noFollow, 0)
+	if err != nil {
+		return nil, err
+	}
+	now, err := fstat(f)
+	if err == nil && !os.SameFile(now, info) {
+		err = &fs.PathError{Op: "open", Path: path, Err: errMoved}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// errHalfMoved is a file that has its new name, and the old one as well.
+var errHalfMoved = errors.New("cannot be removed")
+
+// moveToFree renames a file to a name that is free. A hard link is the one
+// portable call that fails where the name exists: ErrExists.
+func moveToFree(from, to string) error {
+	err := link(from, to)
+	switch {
+	case err == nil:
+		if err := remove(from); err != nil {
+			return &Error{Path: from, Reason: "cannot be removed: " + cause(err).Error(), Err: errors.Join(errHalfMoved, err)}
+		}
+		return nil
+	case errors.Is(err, fs.ErrExist):
+		return exists(to)
+	}
+	return renameToFree(from, to)
+}
+
+// renameToFree is for file systems without hard links (FAT): it looks and
+// renames, which leaves a gap of an instant.
+func renameToFree(from, to string) error {
+	if _, err := lstat(to); err == nil {
+		return exists(to)
+	}
+	if err := rename(from, to); err != nil {
+		return failure(to, "cannot be put in place", err)
+	}
+	return nil
+}
+
+// syncDir brings a new directory entry to the disk. Windows has no such call.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := openFile(dir, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // a directory that may be written but not read
+	}
+	if err != nil {
+		return failure(dir, "cannot be opened", err)
+	}
+	defer d.Close()
+	if err := fsync(d); err != nil && !errors.Is(err, errors.ErrUnsupported) && !isInvalid(err) {
+		return failure(dir, "cannot be brought to the disk", err)
+	}
+	return nil
 }

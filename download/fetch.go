@@ -9,9 +9,6 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// errNoRestart is a server without REST, found out on the way.
-var errNoRestart = fmt.Errorf("%w: no restart", errAnew)
-
 // rightSize compares what the server tells with what the caller expects.
 func (t *transfer) rightSize(resp *ftpexec.Response) error {
 	if want := t.o.Size; want != nil && resp.Size >= 0 && resp.Size != *want {

@@ -41,11 +41,6 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 	return Result{}, busy(path)
 }
 
-func newJob(src Source, u *urlparse.URL, o *Options) *job {
-	opts := o.orDefault(src)
-	return &job{src: src, u: u, url: journalURL(u), o: opts, retry: newRetrier(opts)}
-}
-
 // file is [File] for a target that is a regular file or not there. The error is
 // errMoved where another run changed the target meanwhile.
 func (j *job) file(ctx context.Context, to target) (result Result, err error) {

@@ -139,10 +139,6 @@ func (j *job) read(ctx context.Context, f *found) error {
 	return j.inherit(ctx, f, s, err)
 }
 
-func inTheWay(path string) error {
-	return &Error{Path: path, Reason: "is in the way: it holds something that this program did not write", Err: ErrPart}
-}
-
 // foreign decides about a part that another program left.
 func (j *job) foreign(ctx context.Context, f *found) error {
 	switch {

@@ -255,32 +255,17 @@ func checkHead(path string) error {
 	return &Error{Path: path, Reason: "is in the way and is no journal of an unfinished download", Err: ErrForeign}
 }
 
-// openRegular opens a file that is there, and only a regular one, never
-// through a symbolic link.
-func openRegular(path string, flag int) (*os.File, error) {
-	info, err := lstat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: errNotRegular}
-	}
-	f, err := openFile(path, flag|noFollow, 0)
-	if err != nil {
-		return nil, err
-	}
-	now, err := fstat(f)
-	if err == nil && !os.SameFile(now, info) {
-		err = &fs.PathError{Op: "open", Path: path, Err: errMoved}
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+// has makes the first n bytes of f what s claims.
+func (s *state) has(f diskReader, n int64) error {
+	s.done = spans{}.add(span{0, n})
+	s.sums = blockSums{block: blockFor(max(s.size, n))}
+	return s.sums.cover(f, s.done)
 }
 
-var (
-	errNotRegular = errors.New("is no regular file")
-	errMoved      = errors.New("changed while it was looked at")
-)
+// about reports whether s is the journal of the file that info describes.
+func (s state) about(info fs.FileInfo) bool {
+	return info != nil && s.inode != "" && s.inode == inodeOf(info)
+}
+
+// noURL stands in the journal of a part that is no server's file.
+const noURL = "-"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -25,8 +26,8 @@ type ledger struct {
 	sums    blockSums
 }
 
-func newLedger(f *found) *ledger {
-	return &ledger{part: f.part, state: f.state, sums: f.state.sums, high: f.state.done.octets()}
+func newLedger(p *part, s state) *ledger {
+	return &ledger{part: p, state: s, sums: s.sums, high: s.done.octets()}
 }
 
 // stream is one connection's way into the part. The offset of its own file
@@ -142,7 +143,7 @@ func (l *ledger) reset() error {
 	if err := l.part.write(l.state, false); err != nil {
 		return err
 	}
-	if err := syncDir(dirOf(l.part.part)); err != nil {
+	if err := syncDir(filepath.Dir(l.part.part)); err != nil {
 		return err
 	}
 	return l.part.empty()
@@ -231,23 +232,4 @@ func (l *ledger) health() error {
 // keep makes a checkpoint now and then until the returned function is called.
 func (l *ledger) keep(interval time.Duration) (stop func()) {
 	return every(interval, func() { _ = l.checkpoint() })
-}
-
-// every calls f now and then from one goroutine until stop is called.
-func every(interval time.Duration, f func()) (stop func()) {
-	quit, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		ticker := time.NewTicker(interval)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				f()
-			case <-quit:
-				return
-			}
-		}
-	}()
-	return func() { close(quit); <-ended }
 }

@@ -27,7 +27,7 @@ type names struct {
 // namesOf returns the names that belong to target.
 func namesOf(target string) names {
 	dir, base := filepath.Split(target)
-	stem := dir + stemOf(base, nameMax(dirOf(target)))
+	stem := dir + stemOf(base, nameMax(filepath.Dir(target)))
 	return names{
 		path: target,
 		part: stem + partSuffix, journal: stem + journalSuffix, fresh: stem + freshSuffix,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 )
 
@@ -90,9 +91,7 @@ func hold(n names, f *os.File) (*part, error) {
 	var err error
 	if p.info, err = fstat(f); err != nil {
 		err = failure(n.part, "cannot be looked at", err)
-	} else if lock(f) != nil {
-		err = busy(n.part)
-	} else if !p.ours() {
+	} else if err = lock(f); err == nil && !p.ours() {
 		err = errMoved
 	}
 	if err != nil {
@@ -100,10 +99,6 @@ func hold(n names, f *os.File) (*part, error) {
 		return nil, err
 	}
 	return p, nil
-}
-
-func busy(path string) error {
-	return &Error{Path: path, Reason: "is being written by another run", Err: ErrLocal}
 }
 
 // like gives the part the permissions of the file that it is to replace: what
@@ -159,10 +154,6 @@ func (p *part) handle() (*os.File, error) {
 		return nil, replaced(p.part)
 	}
 	return f, nil
-}
-
-func replaced(path string) error {
-	return &Error{Path: path, Reason: "was replaced while it was written", Err: ErrLocal}
 }
 
 // ours reports whether the part's name still stands for the file written.
@@ -241,7 +232,7 @@ func (p *part) publish(overwrite bool) error {
 	}
 	err := removeJournal(p.names)
 	p.close()
-	if serr := syncDir(dirOf(p.path)); serr != nil {
+	if serr := syncDir(filepath.Dir(p.path)); serr != nil {
 		return serr
 	}
 	if err != nil {
@@ -326,6 +317,14 @@ func (p *part) discard() {
 
 // close leaves the part as it is.
 func (p *part) close() { _ = p.f.Close() }
+
+// lent is a target that becomes the part once the server has opened the
+// transfer of the rest. It is locked.
+type lent struct {
+	f     *os.File
+	info  fs.FileInfo
+	state state // what its journal will say
+}
 
 // adopt makes the target the part, whose place an empty one has held so far.
 // The journal comes first: without it the part would not be known for what it

@@ -39,9 +39,6 @@ func Save(ctx context.Context, path string, o *Options, fill func(w io.Writer) e
 	return Result{}, busy(path)
 }
 
-// noURL stands in the journal of a part that is no server's file.
-const noURL = "-"
-
 // save goes by way of NAME.part, whose journal claims nothing until it is whole.
 func (j *job) save(ctx context.Context, t target, fill func(*os.File) (int64, error)) (Result, error) {
 	c, err := j.choose(ctx, t)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -32,7 +33,7 @@ func inspect(path string) (target, error) {
 	if os.IsPathSeparator(path[len(path)-1]) {
 		return t, &Error{Path: path, Reason: "names a directory, not a file", Err: ErrName}
 	}
-	if derr := checkDir(dirOf(path)); derr != nil || errors.Is(err, fs.ErrNotExist) {
+	if derr := checkDir(filepath.Dir(path)); derr != nil || errors.Is(err, fs.ErrNotExist) {
 		return t, derr
 	}
 	return t, failure(path, "cannot be looked at", err)
@@ -74,10 +75,6 @@ func (t *target) judge() error {
 	return nil
 }
 
-func exists(path string) error {
-	return &Error{Path: path, Reason: "exists already", Err: ErrExists}
-}
-
 // skipped is the result where a target was left alone.
 func skipped(path string, why Reason) Result {
 	r := Result{Path: path, Skipped: true, Reason: why}
@@ -85,31 +82,4 @@ func skipped(path string, why Reason) Result {
 		r.Size = info.Size()
 	}
 	return r
-}
-
-// failure makes an [Error] of a system error, without the path and operation
-// that the system's own text repeats. No error stays none, and the end of a
-// context is no failure of the disk.
-func failure(path, what string, err error) error {
-	var end *ended
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &end):
-		return end.cause
-	}
-	return &Error{Path: path, Reason: what + ": " + cause(err).Error(), Err: err}
-}
-
-// cause returns the system's word inside err.
-func cause(err error) error {
-	var path *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &path):
-		return path.Err
-	case errors.As(err, &link):
-		return link.Err
-	}
-	return err
 }

@@ -3,6 +3,7 @@ package download
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"sync/atomic"
 
@@ -38,45 +39,13 @@ type transfer struct {
 
 func newTransfer(j *job, f *found) *transfer {
 	t := &transfer{
-		job: j, ledger: newLedger(f),
+		job: j, ledger: newLedger(f.part, f.state),
 		lent: f.lent, since: f.since, theirs: f.theirs, stale: f.stale, inherited: len(f.state.done) > 0, segments: 1,
 	}
 	if j.o.Parallel != nil && j.o.Segments > 1 {
 		t.segments = j.o.Segments
 	}
 	return t
-}
-
-// run tries until every byte is there and the server has confirmed it.
-func (t *transfer) run(ctx context.Context) error {
-	end := t.ledger.keep(t.o.checkpoint)
-	defer end()
-	stop := func() {}
-	defer func() { stop() }()
-	first := true
-	for {
-		err := t.try(ctx, func() {
-			if first {
-				stop, first = t.o.report(t.count), false
-			}
-		})
-		if failed := t.ledger.health(); failed != nil {
-			return failed
-		}
-		if err == nil {
-			return nil
-		}
-		progress := t.ledger.progressed()
-		if errors.Is(err, errNoRestart) {
-			t.noRestart, t.segments = true, 1
-		}
-		if errors.Is(err, errAnew) {
-			continue
-		}
-		if err := t.retry.again(ctx, err, progress); err != nil {
-			return err
-		}
-	}
 }
 
 // count is for Options.Progress.
@@ -89,60 +58,8 @@ func (t *transfer) count() (done, total int64) {
 // different one.
 var errAnew = errors.New("try again with what is known now")
 
-// try goes over the gaps in the part, in order. opened is called when data is
-// about to flow.
-func (t *transfer) try(ctx context.Context, opened func()) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	why, err := t.forgo()
-	for err == nil {
-		var complete bool
-		if complete, err = t.step(ctx, cancel, why, opened); complete {
-			return t.same(ctx)
-		}
-		why = ""
-	}
-	return err
-}
-
-// step fetches the first gap. With why the whole file is one, once the server
-// has opened the transfer that replaces what is given up.
-func (t *transfer) step(ctx context.Context, cancel context.CancelCauseFunc, why string, opened func()) (complete bool, err error) {
-	gap := span{0, -1}
-	if why == "" {
-		if gap, complete = t.next(); complete {
-			return true, nil
-		}
-	}
-	resp, err := t.open(ctx, t.src, gap.start)
-	if err != nil {
-		return false, err
-	}
-	defer resp.Body.Close()
-	t.retry.reached.Store(true)
-	if err := t.rightSize(resp); err != nil {
-		return false, err
-	}
-	if why != "" {
-		if err := t.anew(why); err != nil {
-			return false, err
-		}
-	}
-	if gap, err = t.accept(resp, gap); err != nil {
-		return false, err
-	}
-	opened()
-	return false, t.bring(ctx, cancel, resp, gap)
-}
-
-// bring fetches gap, over several connections where that is asked for and worth it.
-func (t *transfer) bring(ctx context.Context, cancel context.CancelCauseFunc, resp *ftpexec.Response, gap span) error {
-	if t.segments > 1 && !t.noRestart && !t.text() && resp.Size >= 2*minSegment {
-		return t.parallel(ctx, cancel, resp)
-	}
-	_, err := t.fetch(ctx, resp, gap, true)
-	return err
-}
+// errNoRestart is a server without REST, found out on the way.
+var errNoRestart = fmt.Errorf("%w: no restart", errAnew)
 
 // forgo says why what is there cannot be gone on with, or "".
 func (t *transfer) forgo() (why string, err error) {

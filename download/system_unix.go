@@ -13,17 +13,11 @@ import (
 // noFollow opens no symbolic link, and does not wait for a FIFO's other end.
 const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// lock takes f for this run. It fails only where another run has it: a file
+// held locks f, and reports whether another run has it locked already. A file
 // system without locks is no reason not to write.
-func lock(f *os.File) error {
-	if err := faulty("flock", f.Name()); err != nil {
-		return nil
-	}
+func held(f *os.File) bool {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return err
-	}
-	return nil
+	return errors.Is(err, syscall.EWOULDBLOCK)
 }
 
 // isOurs reports whether a file belongs to this user: in a directory that all

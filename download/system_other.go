@@ -10,9 +10,9 @@ import (
 // noFollow has no counterpart here.
 const noFollow = 0
 
-// lock has nothing to do on Windows, which does not remove a file that a
-// program has open. Systems without advisory locks go without.
-func lock(*os.File) error { return nil }
+// held has nothing to do on Windows, which does not remove a file that a program
+// has open. Systems without advisory locks go without.
+func held(*os.File) bool { return false }
 
 // isOurs cannot be told here.
 func isOurs(fs.FileInfo) bool { return true }
