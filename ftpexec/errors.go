@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 )
@@ -180,6 +181,9 @@ func (s *Session) failure(ctx context.Context, op Command, err error) *Error {
 	e := &Error{Op: op.shown(), URL: s.url.Redacted(), Reply: s.replyTo(op)}
 	var reply *wire.ReplyError
 	below := s.control.Err()
+	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
+		<-ctx.Done() // a dialer keeps the deadline itself, and may be an instant ahead of ctx
+	}
 	switch {
 	case ctx.Err() != nil:
 		e.Reply, e.Err = nil, context.Cause(ctx)
