@@ -129,6 +129,8 @@ func newClient(o *options, p *printer, logins *credentials) *ftpexec.Client {
 		ConnectTimeout: o.connectTimeout,
 		ReplyTimeout:   o.timeout,
 		StallTimeout:   o.timeout,
+		LeastRate:      int64(o.speedLimit),
+		LeastTime:      o.speedTime,
 		NoPipelining:   o.noPipelining,
 		NoEPSV:         o.noEPSV,
 		Active:         o.active,
