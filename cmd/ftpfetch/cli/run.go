@@ -172,10 +172,12 @@ func (r *run) plan(ctx context.Context, u *urlparse.URL) error {
 // copyOut sends a file to standard output.
 func (r *run) copyOut(ctx context.Context, u *urlparse.URL) error {
 	m := r.print.newMeter(newTransfer(u, "-"), r.print.out.terminal)
-	done, err := r.stream(ctx, r.print.out, m, func(o *download.Options) (download.Result, error) {
-		return download.To(ctx, r.source, u, r.print.out.w, o)
+	w, done := unblocked(r.print.out.w)
+	defer done()
+	result, err := r.stream(ctx, r.print.out, m, func(o *download.Options) (download.Result, error) {
+		return download.To(ctx, r.source, u, w, o)
 	})
-	m.end(done, err)
+	m.end(result, err)
 	return err
 }
 
