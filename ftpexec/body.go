@@ -191,8 +191,8 @@ const (
 // buffers are for WriteTo where octets cannot go straight.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 256<<10); return &b }}
 
-// WriteTo writes the rest of the body to w. Into an *os.File that is a file or a pipe, in clear, octets go straight from the
-// socket (splice(2) on Linux). An error of w comes back as it is.
+// WriteTo writes the rest of the body to w. Into an *os.File that is a file or a pipe in non-blocking mode, in clear, octets go
+// straight from the socket (splice(2) on Linux). An error of w comes back as it is.
 func (b *body) WriteTo(w io.Writer) (int64, error) {
 	if file, ok := w.(*os.File); ok && spliceable(file) && !b.over.Load() {
 		if tcp := b.wire.TCP(); tcp != nil {
@@ -208,7 +208,7 @@ func (b *body) WriteTo(w io.Writer) (int64, error) {
 // some are on their way, which are lost then.
 func spliceable(f *os.File) bool {
 	info, err := f.Stat()
-	return err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0)
+	return err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0 && !spins(f))
 }
 
 type onlyWriter struct{ io.Writer }

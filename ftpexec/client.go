@@ -24,6 +24,7 @@ const (
 	DefaultConnectTimeout = 30 * time.Second
 	DefaultReplyTimeout   = 60 * time.Second
 	DefaultStallTimeout   = 60 * time.Second
+	DefaultLeastTime      = 30 * time.Second
 	DefaultEmail          = "ftpfetch@example.com"
 	DefaultMaxListing     = 256 << 20
 )
@@ -43,6 +44,12 @@ type Client struct {
 	ConnectTimeout time.Duration // for each TCP connection and TLS handshake; 0 means DefaultConnectTimeout
 	ReplyTimeout   time.Duration // for each reply; 0 means DefaultReplyTimeout
 	StallTimeout   time.Duration // the longest time without an octet of data; 0 means DefaultStallTimeout
+
+	// LeastRate is the least that a server has to send on each data connection, in octets a second; 0 is no bound.
+	// Fewer in any LeastTime are [ErrTimeout]. Time in which the caller does not read does not count. Octets then
+	// go through a buffer, not straight into a file.
+	LeastRate int64
+	LeastTime time.Duration // 0 means DefaultLeastTime
 
 	// MaxListing bounds a listing, which is held in memory: its octets, and 32 more for each line. 0 means
 	// DefaultMaxListing.
@@ -189,6 +196,8 @@ func (c *Client) config(p *Plan, u *urlparse.URL, h habits) wire.Config {
 		ConnectTimeout: or(c.ConnectTimeout, DefaultConnectTimeout),
 		ReplyTimeout:   or(c.ReplyTimeout, DefaultReplyTimeout),
 		StallTimeout:   or(c.StallTimeout, DefaultStallTimeout),
+		LeastRate:      c.LeastRate,
+		LeastTime:      or(c.LeastTime, DefaultLeastTime),
 		MaxListing:     or(c.MaxListing, DefaultMaxListing),
 		NoEPSV:         h.noEPSV,
 		UTF8:           p.needsUTF8(),

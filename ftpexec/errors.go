@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -227,6 +228,9 @@ func (s *Session) failure(ctx context.Context, op Command, err error) *Error {
 	var reply *wire.ReplyError
 	var unexpected *wire.UnexpectedError
 	below := s.control.Err()
+	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
+		<-ctx.Done() // a dialer keeps the deadline itself, and may be an instant ahead of ctx
+	}
 	if verb := s.control.Last().Verb; slices.Contains(setUps[op.Verb], verb) && op.Verb != "login" {
 		op = Command{Verb: verb}
 	}

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"time"
@@ -27,34 +28,53 @@ type IO struct {
 func Standard() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr} }
 
 // Run runs the command with args, without the program's name, and returns its
-// exit code. It returns soon after ctx ends; where the cause of that is a
-// [*SignalError] the exit code says which signal.
+// exit code. It returns within a second after ctx ends, whatever waits then: a
+// read or a write that cannot be called off is left behind. Where the cause of
+// the end is a [*SignalError] the exit code says which signal.
 func Run(ctx context.Context, args []string, stdio IO) int {
+	code := execute(ctx, args, stdio)
+	if ctx.Err() != nil {
+		return exitCode(context.Cause(ctx))
+	}
+	return code
+}
+
+func execute(ctx context.Context, args []string, stdio IO) int {
 	o, err := parseArgs(args)
-	p := newPrinter(o, stdio)
+	first, cancel := o.limit(ctx)
+	defer cancel()
+	p := newPrinter(first, o, stdio)
 	if err != nil {
-		p.complain(err)
-		return exitUsage
+		return finish(p, err)
 	}
 	if text, ok := o.document(); ok {
-		return finish(p, p.text(text))
+		return finish(p, p.text(first, text))
+	}
+	if o.tlsConfig, err = await(first, o.readTLS); err != nil {
+		return finish(p, err)
 	}
 	o.warn(p)
+	defer p.within(ctx)()
 	return newRun(o, p, stdio.In).all(ctx)
 }
 
-// finish ends a run that concerned no URL.
+// finish ends a run before its first URL.
 func finish(p *printer, err error) int {
-	if err != nil {
+	var bad *usageError
+	switch {
+	case errors.As(err, &bad):
+		p.complain(err)
+	case err != nil:
 		p.failed("", err)
 	}
 	return exitCode(err)
 }
 
-func newPrinter(o *options, stdio IO) *printer {
+func newPrinter(ctx context.Context, o *options, stdio IO) *printer {
 	return &printer{
-		out: stdio.Out, outTerminal: isTerminal(stdio.Out),
-		err: stdio.Err, errTerminal: isTerminal(stdio.Err),
+		ctx: ctx, patience: o.timeout,
+		out:     &stream{w: stdio.Out, terminal: isTerminal(stdio.Out)},
+		err:     &stream{w: stdio.Err, terminal: isTerminal(stdio.Err)},
 		verbose: o.verbose, quiet: o.quiet, progress: o.progress,
 		now: time.Now,
 	}
@@ -81,6 +101,7 @@ type run struct {
 	saved  map[string]bool // paths written by this run
 	left   leftover        // of the URL at hand
 	source download.Source // the client, or a session of it
+	behind bool            // a transfer was left behind, in a stream that is blocked
 
 	limiter *rate.Limiter // of all transfers; nil: none
 }
@@ -108,6 +129,8 @@ func newClient(o *options, p *printer, logins *credentials) *ftpexec.Client {
 		ConnectTimeout: o.connectTimeout,
 		ReplyTimeout:   o.timeout,
 		StallTimeout:   o.timeout,
+		LeastRate:      int64(o.speedLimit),
+		LeastTime:      o.speedTime,
 		NoPipelining:   o.noPipelining,
 		NoEPSV:         o.noEPSV,
 		Active:         o.active,

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/netrc"
@@ -37,7 +36,7 @@ func (c *credentials) Password(ctx context.Context, host, user string) (string, 
 	if c.stdin.isFor(host, user) {
 		return c.stdin.get(ctx)
 	}
-	password, ok, err := c.netrc.secret(host, user, func(e netrc.Entry) netrc.Secret { return e.Password })
+	password, ok, err := c.netrc.secret(ctx, host, user, func(e netrc.Entry) netrc.Secret { return e.Password })
 	if ok || err != nil {
 		return password, err
 	}
@@ -47,7 +46,7 @@ func (c *credentials) Password(ctx context.Context, host, user string) (string, 
 // Account implements [ftpexec.Credentials].
 func (c *credentials) Account(ctx context.Context, host, user string) (string, error) {
 	if c.ask.account == "" {
-		account, ok, err := c.netrc.secret(host, user, func(e netrc.Entry) netrc.Secret { return e.Account })
+		account, ok, err := c.netrc.secret(ctx, host, user, func(e netrc.Entry) netrc.Secret { return e.Account })
 		if ok || err != nil {
 			return account, err
 		}
@@ -60,36 +59,19 @@ func (c *credentials) Account(ctx context.Context, host, user string) (string, e
 type stdinPassword struct {
 	owner login // its host is "" for all hosts
 	in    io.Reader
-
-	once sync.Once
-	read chan struct{} // closed when line and err are set
-	line string
-	err  error
+	line  lazy[string]
 }
 
 func (s *stdinPassword) isFor(host, user string) bool {
 	return s != nil && user == s.owner.user && (s.owner.host == "" || host == s.owner.host)
 }
 
-// get returns the password. When ctx ends first the read is left to end with
-// the process: it cannot be called off everywhere.
+// get returns the password.
 func (s *stdinPassword) get(ctx context.Context) (string, error) {
 	if isTerminal(s.in) {
 		return "", missing("standard input is a terminal: leave out --password-stdin to be asked")
 	}
-	s.once.Do(func() {
-		s.read = make(chan struct{})
-		go func() {
-			defer close(s.read)
-			s.line, s.err = s.readLine()
-		}()
-	})
-	select {
-	case <-s.read:
-		return s.line, s.err
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	}
+	return s.line.get(ctx, s.readLine)
 }
 
 // maxPassword is the most octets of a line that is taken for a password.
@@ -134,30 +116,25 @@ type netrcFile struct {
 	path  string // "" where it is to be found
 	named bool   // by --netrc-file: then it must be there
 	off   bool   // --no-netrc
-
-	once sync.Once
-	file *netrc.File // nil: none
-	err  error
+	file  lazy[*netrc.File]
 }
 
+// load returns the file, or nil where there is none.
 func (n *netrcFile) load() (*netrc.File, error) {
-	n.once.Do(func() {
-		paths := []string{n.path}
-		if !n.named {
-			paths = netrcPaths(os.Getenv, runtime.GOOS)
+	paths := []string{n.path}
+	switch {
+	case n.off:
+		return nil, nil
+	case !n.named:
+		paths = netrcPaths(os.Getenv, runtime.GOOS)
+	}
+	for _, path := range paths {
+		file, err := netrc.Load(path)
+		if n.named || !errors.Is(err, os.ErrNotExist) {
+			return file, err
 		}
-		if n.off {
-			return
-		}
-		for _, path := range paths {
-			n.file, n.err = netrc.Load(path)
-			if n.named || !errors.Is(n.err, os.ErrNotExist) {
-				return
-			}
-			n.err = nil
-		}
-	})
-	return n.file, n.err
+	}
+	return nil, nil
 }
 
 // netrcPaths are where the file is looked for: where the variable NETRC says,
@@ -182,8 +159,8 @@ func netrcPaths(getenv func(string) string, goos string) []string {
 // secret returns one of the secrets that the file has for user on host. A file
 // that others may read has none to give, as with ssh; but what goes with an
 // anonymous login is none.
-func (n *netrcFile) secret(host, user string, of func(netrc.Entry) netrc.Secret) (text string, ok bool, err error) {
-	file, err := n.load()
+func (n *netrcFile) secret(ctx context.Context, host, user string, of func(netrc.Entry) netrc.Secret) (text string, ok bool, err error) {
+	file, err := n.file.get(ctx, n.load)
 	if file == nil || err != nil {
 		return "", false, err
 	}
@@ -201,8 +178,8 @@ func (n *netrcFile) secret(host, user string, of func(netrc.Entry) netrc.Secret)
 }
 
 // user returns whom the file says to log in as on host, where it names host.
-func (n *netrcFile) user(host string) (user string, ok bool, err error) {
-	file, err := n.load()
+func (n *netrcFile) user(ctx context.Context, host string) (user string, ok bool, err error) {
+	file, err := n.file.get(ctx, n.load)
 	if file == nil || err != nil {
 		return "", false, err
 	}
@@ -212,11 +189,11 @@ func (n *netrcFile) user(host string) (user string, ok bool, err error) {
 
 // addNetrc has --netrc name the user where the URL and -u name none. The
 // password follows when the server asks for it.
-func (r *run) addNetrc(u *urlparse.URL) error {
+func (r *run) addNetrc(ctx context.Context, u *urlparse.URL) error {
 	if u.User.Set || !r.useNetrc {
 		return nil
 	}
-	user, ok, err := r.netrc.user(u.Host)
+	user, ok, err := r.netrc.user(ctx, u.Host)
 	if ok {
 		u.User = urlparse.Some(user)
 	}

@@ -26,7 +26,7 @@ var exitMeanings = []struct {
 	{19, "refused for another cause than absence"},
 	{23, "local file error, or the file exists"},
 	{26, "netrc file cannot be used"},
-	{28, "timed out: --connect-timeout, --timeout or --max-time"},
+	{28, "timed out: --connect-timeout, --timeout, --max-time or --speed-limit"},
 	{30, "active mode refused"},
 	{35, "TLS handshake failed"},
 	{36, "cannot resume as -c asks for"},

@@ -134,6 +134,9 @@ func parseArgs(args []string) (*options, error) {
 	if err := o.checkFile(o); err != nil {
 		return o, err
 	}
+	if err := o.checkRates(all.Changed); err != nil {
+		return o, err
+	}
 	return o, o.checkSecurity(all.Changed)
 }
 

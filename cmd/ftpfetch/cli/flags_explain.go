@@ -101,6 +101,7 @@ var elsewhere = map[string]string{
 	"socks5":               "--proxy socks5://HOST:PORT",
 	"noproxy":              "--proxy none, or set NO_PROXY",
 	"no-proxy":             "--proxy none",
+	"lowest-speed-limit":   "--speed-limit RATE",
 }
 
 // instead says what to write for a flag of another program or a misspelt one.

@@ -25,8 +25,8 @@ func (o *options) checkSecurity(given func(flag string) bool) error {
 	if err := o.checkLogin(given); err != nil {
 		return err
 	}
-	if err := o.checkTLS(); err != nil {
-		return err
+	if o.certKey != "" && o.clientCert == "" {
+		return usage("--key goes with a certificate: write --cert FILE too")
 	}
 	return o.checkProxy(given("proxy"))
 }

@@ -58,29 +58,25 @@ func (o *tlsOptions) tlsFlags(fs group) {
 	fs.BoolVar(&o.insecure, "insecure", false, "accept any certificate: anyone may be the server")
 }
 
-// checkTLS reads the files of the flags.
-func (o *tlsOptions) checkTLS() (err error) {
-	if o.certKey != "" && o.clientCert == "" {
-		return usage("--key goes with a certificate: write --cert FILE too")
-	}
+// readTLS reads the files of the flags.
+func (o *tlsOptions) readTLS() (cfg *tls.Config, err error) {
 	if o.caCert == "" && o.clientCert == "" && !o.insecure {
-		return nil
+		return nil, nil
 	}
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.insecure}
+	cfg = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.insecure}
 	if o.caCert != "" {
 		if cfg.RootCAs, err = readAuthorities(o.caCert); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if o.clientCert != "" {
 		cert, err := tls.LoadX509KeyPair(o.clientCert, either(o.certKey, o.clientCert))
 		if err != nil {
-			return usage("--cert %s: %s", o.clientCert, withoutPath(err))
+			return nil, usage("--cert %s: %s", o.clientCert, withoutPath(err))
 		}
 		cfg.Certificates = []tls.Certificate{cert}
 	}
-	o.tlsConfig = cfg
-	return nil
+	return cfg, nil
 }
 
 func readAuthorities(path string) (*x509.CertPool, error) {

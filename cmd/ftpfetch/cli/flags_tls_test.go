@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"math/big"
@@ -58,7 +59,11 @@ func TestClientCertificate(t *testing.T) {
 	}
 	for _, tt := range tests {
 		o, err := parseArgs(append(tt.args, "ftp://h/f"))
-		if (err == nil) != tt.ok || tt.ok && len(o.tlsConfig.Certificates) != 1 {
+		var config *tls.Config
+		if err == nil {
+			config, err = o.readTLS()
+		}
+		if (err == nil) != tt.ok || tt.ok && len(config.Certificates) != 1 {
 			t.Errorf("%q: got %v, want accepted %v", tt.args, err, tt.ok)
 		}
 	}

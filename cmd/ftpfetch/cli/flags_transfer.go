@@ -7,18 +7,35 @@ import (
 	"strings"
 	"time"
 
+	"example.com/ftpfetch/ftpexec"
 	"golang.org/x/time/rate"
 )
 
 // transferOptions is the values of flags that concern all transfers alike.
 type transferOptions struct {
-	limitRate size // octets a second; 0: no limit
-	progress  progressMode
+	limitRate  size // octets a second; 0: no limit
+	speedLimit size // octets a second that a server has to send; 0: any
+	speedTime  time.Duration
+	progress   progressMode
 }
 
 // rateFlags declares the flags of how fast transfers go.
 func (o *transferOptions) rateFlags(fs group) {
 	fs.Var(&o.limitRate, "limit-rate", "take at most `RATE` octets a second in all (500K, 2M, 1G are binary)")
+	fs.VarP(&o.speedLimit, "speed-limit", "Y", "give up where a connection brings fewer than `RATE` octets a second for --speed-time")
+	o.speedTime = ftpexec.DefaultLeastTime
+	fs.VarP((*duration)(&o.speedTime), "speed-time", "y", "the `TIME` of --speed-limit, whose RATE is 1 where only this flag is given")
+}
+
+// checkRates refuses rates that contradict each other.
+func (o *transferOptions) checkRates(given func(flag string) bool) error {
+	if given("speed-time") && o.speedLimit == 0 {
+		o.speedLimit = 1
+	}
+	if o.limitRate != 0 && o.limitRate < o.speedLimit {
+		return usage("--limit-rate %s is less than --speed-limit %s: a server could never be fast enough; raise the one or lower the other", &o.limitRate, &o.speedLimit)
+	}
+	return nil
 }
 
 // progressFlags declares the flags of how transfers are shown.

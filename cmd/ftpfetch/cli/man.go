@@ -33,7 +33,8 @@ reached the disk. Until then it is NAME.part, and a later run goes on from there
 where the server still has the same file.
 
 What is asked for goes to standard output; progress and errors go to standard
-error. No password is shown in either.
+error. No password is shown in either. A message waits for its reader no longer
+than --timeout; signals and --max-time end a run also where no output is read.
 
 Each segment of the URL's path but the last is one CWD command, with its
 %-escapes decoded: ftp://host/pub/x is relative to the directory that the login

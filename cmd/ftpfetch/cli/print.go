@@ -13,11 +13,15 @@ package cli
 //  4. Names on standard output are octets as they came, unless it is a
 //     terminal: there they pass through escape as well.
 //  5. URLs are shown with their password as "***"; passwords are not shown.
-//  6. That standard error cannot be written is nothing that could be told.
+//  6. A message waits for its reader until the run's context ends, or the reader
+//     has taken nothing for the patience of the printer; then it is dropped. Data
+//     waits until the context ends, and what is lost is an error.
+//  7. An error of writing to standard error has no place to be reported.
 
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,29 +37,63 @@ import (
 
 // printer holds where and how to print. It is safe for concurrent use.
 type printer struct {
-	out, err                 io.Writer
-	outTerminal, errTerminal bool
-	verbose, quiet           bool
-	progress                 progressMode
-	now                      func() time.Time
-	bars                     barStack
-	failing                  failures
+	out, err       *stream
+	verbose, quiet bool
+	progress       progressMode
+	now            func() time.Time
+	patience       time.Duration // for a message to be taken by its reader
+	bars           barStack
+	failing        failures
 
-	mu     sync.Mutex // one line of standard error at a time
-	flight int        // of the command printed last; 0: something else was
+	mu     sync.Mutex
+	ctx    context.Context // what a message may wait for its reader in: of the run, or of the URL at hand
+	flight int             // of the command printed last; 0: something else was
+}
+
+// within has messages wait no longer than ctx, until restore is called.
+func (p *printer) within(ctx context.Context) (restore func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.ctx
+	p.ctx = ctx
+	return func() { p.within(before) }
+}
+
+// tell calls f, which writes a message to standard error and may return what
+// that gave, and returns it; or the zero value where f does not end in time.
+func tell[T any](p *printer, f func() T) T {
+	p.mu.Lock()
+	ctx, cancel := context.WithTimeout(p.ctx, p.patience)
+	p.mu.Unlock()
+	defer cancel()
+	v, _ := during(ctx, p.err, func() (T, error) { return f(), nil })
+	return v
 }
 
 // line writes one line to standard error.
 func (p *printer) line(format string, args ...any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.bars.write(p.err, fmt.Sprintf(format+"\n", args...))
+	text := fmt.Sprintf(format+"\n", args...)
+	tell(p, func() error { return p.bars.write(p.err.w, text) })
 }
 
 // text writes what was asked for.
-func (p *printer) text(s string) error {
-	_, err := io.WriteString(p.out, s)
-	return outputError(err)
+func (p *printer) text(ctx context.Context, s string) error {
+	_, err := io.WriteString(output{ctx, p.out}, s)
+	return err
+}
+
+// output is standard output during ctx, with its errors marked.
+type output struct {
+	ctx context.Context // an io.Writer's method takes none
+	*stream
+}
+
+func (o output) Write(b []byte) (int, error) {
+	n, err := during(o.ctx, o.stream, func() (int, error) {
+		n, err := o.w.Write(b)
+		return n, outputError(err)
+	})
+	return n, err
 }
 
 // outputError marks the errors of writing to standard output as local ones.

@@ -81,7 +81,7 @@ func (p *printer) mode(toTerminal bool) progressMode {
 		return p.progress
 	case toTerminal:
 		return progressNone
-	case p.errTerminal && !p.verbose:
+	case p.err.terminal && !p.verbose:
 		return progressBar
 	}
 	return progressPlain

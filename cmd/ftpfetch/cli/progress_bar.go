@@ -11,7 +11,8 @@ import (
 )
 
 // barStack is the bars that stand on the terminal at present. Lines that are
-// written to it meanwhile stand above them.
+// written to it meanwhile stand above them. Its methods wait for the terminal:
+// they are called in tell alone.
 type barStack struct {
 	mu       sync.Mutex
 	progress *mpb.Progress // nil: no bar
@@ -32,25 +33,27 @@ func (s *barStack) add(out io.Writer, filler mpb.BarFillerBuilder, options ...mp
 
 // remove is called for every bar once it is complete or aborted. It returns
 // when the terminal shows that, where no other bar goes on.
-func (s *barStack) remove() {
+func (s *barStack) remove() (none struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bars--; s.bars == 0 {
 		s.progress.Wait()
 		s.progress = nil
 	}
+	return none
 }
 
 // write writes a line above the bars, or to out where there is none.
-func (s *barStack) write(out io.Writer, line string) {
+func (s *barStack) write(out io.Writer, line string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.progress != nil {
 		if _, err := io.WriteString(s.progress, "\r"+line); err == nil {
-			return
+			return nil
 		}
 	}
-	_, _ = io.WriteString(out, line)
+	_, err := io.WriteString(out, line)
+	return err
 }
 
 // barMeter draws a bar, from the first octet on: before that a password may be
@@ -60,7 +63,7 @@ type barMeter struct {
 	name, label string
 
 	drawn sync.Once
-	bar   *mpb.Bar // since drawn
+	bar   *mpb.Bar // since drawn; nil: the terminal is blocked
 
 	mu          sync.Mutex
 	done, total int64
@@ -75,8 +78,10 @@ func (m *barMeter) update(done, total int64) {
 	m.speed.update(done, m.print.now())
 	m.mu.Unlock()
 	m.drawn.Do(func() { m.draw(total) })
-	m.bar.SetTotal(max(total, 0), false)
-	m.bar.SetCurrent(done)
+	if m.bar != nil {
+		m.bar.SetTotal(max(total, 0), false)
+		m.bar.SetCurrent(done)
+	}
 }
 
 // draw lays the line out: name, octets, bar, percentage, rate, time left;
@@ -89,9 +94,11 @@ func (m *barMeter) draw(total int64) {
 	}
 	// The echo of Ctrl-C moves the cursor: each time the line starts at its begin.
 	name := decor.Name("\r" + m.label + " ")
-	m.bar = m.print.bars.add(m.print.err, filler,
-		mpb.PrependDecorators(name, m.show((*barMeter).amount)),
-		mpb.AppendDecorators(m.show((*barMeter).pace)))
+	m.bar = tell(m.print, func() *mpb.Bar {
+		return m.print.bars.add(m.print.err.w, filler,
+			mpb.PrependDecorators(name, m.show((*barMeter).amount)),
+			mpb.AppendDecorators(m.show((*barMeter).pace)))
+	})
 }
 
 // show is a decorator that calls text under the meter's lock.
@@ -163,7 +170,7 @@ func (m *barMeter) end(done download.Result, err error) {
 	default:
 		m.bar.Abort(false)
 	}
-	m.print.bars.remove()
+	tell(m.print, m.print.bars.remove)
 	if err == nil && done.Verified != "" {
 		m.print.line("%s: verified: %s", escape(m.name), oneLine(done.Verified))
 	}

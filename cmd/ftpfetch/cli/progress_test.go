@@ -25,7 +25,10 @@ type stand struct {
 
 func newStand(mode progressMode) *stand {
 	s := &stand{clock: time.Unix(0, 0)}
-	s.printer = &printer{err: &s.out, progress: mode, now: func() time.Time { return s.clock }}
+	s.printer = &printer{
+		ctx: context.Background(), patience: time.Minute,
+		err: &stream{w: &s.out}, progress: mode, now: func() time.Time { return s.clock },
+	}
 	return s
 }
 
@@ -102,7 +105,7 @@ func TestMode(t *testing.T) {
 		{set: progressNone, terminal: true, want: progressNone},
 	}
 	for _, tt := range tests {
-		p := &printer{progress: tt.set, quiet: tt.quiet, verbose: tt.verbose, errTerminal: tt.terminal}
+		p := &printer{progress: tt.set, quiet: tt.quiet, verbose: tt.verbose, err: &stream{terminal: tt.terminal}}
 		if got := p.mode(tt.toTerminal); got != tt.want {
 			t.Errorf("%+v: got %q", tt, got)
 		}

@@ -133,26 +133,20 @@ func (c *console) readSecret(ctx context.Context, prompt string) (string, error)
 		c.close()
 		return "", err
 	}
-	fmt.Fprint(c.out, prompt)
-	read := make(chan secret, 1)
-	go func() {
+	line, err := await(ctx, func() (string, error) {
+		fmt.Fprint(c.out, prompt)
+		if ctx.Err() != nil { // a stopped terminal goes on too late
+			return "", context.Cause(ctx)
+		}
 		line, err := readHidden(c.in)
-		read <- secret{line, err}
-	}()
-	select {
-	case s := <-read:
 		fmt.Fprintln(c.out) // the one that was typed was not shown
+		return line, err
+	})
+	if ctx.Err() == nil {
 		c.close()
-		return s.line, s.err
-	case <-ctx.Done():
-		_ = term.Restore(fd, before)
-		fmt.Fprintln(c.out)
-		return "", context.Cause(ctx)
+		return line, err
 	}
-}
-
-// secret is a line read without echo.
-type secret struct {
-	line string
-	err  error
+	_ = term.Restore(fd, before)
+	_, _ = during(ctx, &stream{}, func() (int, error) { return fmt.Fprintln(c.out) })
+	return line, err
 }

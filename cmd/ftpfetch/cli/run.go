@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"example.com/ftpfetch/download"
@@ -15,50 +17,56 @@ import (
 )
 
 // all tries every URL in order and returns the exit code of the first failure.
-// An interruption and a closed standard output end the run; the former decides
-// the exit code, whatever failed before.
+// An interruption ends the run, and so does a standard output that is closed or
+// blocked.
 func (r *run) all(ctx context.Context) int {
-	defer r.openSource()()
+	defer r.openSource(ctx)()
 	code := exitOK
 	for _, raw := range r.urls {
-		if ctx.Err() != nil {
-			return exitCode(context.Cause(ctx))
-		}
 		err := r.one(ctx, raw)
-		if errors.Is(err, context.Canceled) {
-			return exitCode(err)
-		}
 		if code == exitOK {
 			code = exitCode(err)
 		}
-		if outputClosed(err) {
+		if ctx.Err() != nil || outputClosed(err) || r.behind || r.print.out.blocked() {
 			break
 		}
 	}
 	return code
 }
 
+// goodbye bounds the end of a session, which nothing depends on.
+const goodbye = time.Second
+
 // openSource chooses where files come from: a session, which keeps its
 // connection from one URL to the next, where more than one thing is asked for.
-func (r *run) openSource() (done func()) {
+func (r *run) openSource(ctx context.Context) (done func()) {
 	r.source = r.client
 	if len(r.urls) == 1 && !r.newer && !r.continued && !r.verify {
 		return func() {}
 	}
 	session := r.client.Session()
 	r.source = session
-	return func() { _ = session.Close() }
+	return func() {
+		if r.behind {
+			return // the session is still in use
+		}
+		ctx, cancel := context.WithTimeout(ctx, goodbye)
+		defer cancel()
+		defer r.print.within(ctx)()
+		_, _ = await(ctx, func() (any, error) { return nil, session.Close() })
+	}
 }
 
 // one retrieves one URL and reports why it could not.
 func (r *run) one(ctx context.Context, raw string) error {
-	u, err := r.parse(raw)
+	ctx, cancel := r.limit(ctx)
+	defer cancel()
+	defer r.print.within(ctx)()
+	u, err := r.parse(ctx, raw)
 	if err != nil {
 		r.print.failed("", err) // the error shows the URL itself
 		return err
 	}
-	ctx, cancel := r.limit(ctx)
-	defer cancel()
 	r.left = leftover{}
 	if err = r.reason(ctx, r.retrieve(ctx, u)); err != nil {
 		r.print.failed(u.Redacted(), r.withKept(err))
@@ -70,11 +78,11 @@ func (r *run) one(ctx context.Context, raw string) error {
 }
 
 // limit applies --max-time.
-func (r *run) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	if r.maxTime == 0 {
+func (o *options) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if o.maxTime == 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, r.maxTime, &tooLong{r.maxTime})
+	return context.WithTimeoutCause(ctx, o.maxTime, &tooLong{o.maxTime})
 }
 
 // tooLong is the end of --max-time.
@@ -99,13 +107,13 @@ func (r *run) reason(ctx context.Context, err error) error {
 }
 
 // parse reads a URL and adds what the flags say for URLs that leave it open.
-func (r *run) parse(raw string) (*urlparse.URL, error) {
+func (r *run) parse(ctx context.Context, raw string) (*urlparse.URL, error) {
 	u, err := r.parser.Parse(raw)
 	if err != nil {
 		return nil, err
 	}
 	r.addLogin(u)
-	if err := r.addNetrc(u); err != nil {
+	if err := r.addNetrc(ctx, u); err != nil {
 		return nil, err
 	}
 	r.addType(u)
@@ -144,7 +152,7 @@ func (r *run) addType(u *urlparse.URL) {
 func (r *run) retrieve(ctx context.Context, u *urlparse.URL) error {
 	switch {
 	case r.dryRun:
-		return r.plan(u)
+		return r.plan(ctx, u)
 	case u.IsDir():
 		return r.list(ctx, u)
 	case r.output == "-":
@@ -153,41 +161,74 @@ func (r *run) retrieve(ctx context.Context, u *urlparse.URL) error {
 	return r.save(ctx, u)
 }
 
-func (r *run) plan(u *urlparse.URL) error {
+func (r *run) plan(ctx context.Context, u *urlparse.URL) error {
 	plan, err := ftpexec.NewPlan(u)
 	if err != nil {
 		return err
 	}
-	return r.print.text(plan.String())
+	return r.print.text(ctx, plan.String())
 }
 
 // copyOut sends a file to standard output.
 func (r *run) copyOut(ctx context.Context, u *urlparse.URL) error {
-	m := r.print.newMeter(newTransfer(u, "-"), r.print.outTerminal)
-	done, err := download.To(ctx, r.source, u, r.print.out, r.downloadOptions(m))
-	m.end(done, err)
+	m := r.print.newMeter(newTransfer(u, "-"), r.print.out.terminal)
+	w, done := unblocked(r.print.out.w)
+	defer done()
+	result, err := r.stream(ctx, r.print.out, m, func(o *download.Options) (download.Result, error) {
+		return download.To(ctx, r.source, u, w, o)
+	})
+	m.end(result, err)
 	return err
+}
+
+// stream has f write to s, where nothing has to be cleaned up after it. m shows
+// it as long as it is waited for.
+func (r *run) stream(ctx context.Context, s *stream, m meter, f func(*download.Options) (download.Result, error)) (download.Result, error) {
+	var left atomic.Bool
+	defer left.Store(true)
+	o := r.downloadOptions(m)
+	progress, notify := o.Progress, o.Notify
+	o.Progress = func(done, total int64) {
+		if !left.Load() {
+			progress(done, total)
+		}
+	}
+	o.Notify = func(e download.Event) {
+		if !left.Load() {
+			notify(e)
+		}
+	}
+	done, err := during(ctx, s, func() (download.Result, error) { return f(o) })
+	r.behind = s.blocked()
+	return done, err
 }
 
 // save brings a file to the disk.
 func (r *run) save(ctx context.Context, u *urlparse.URL) error {
+	return r.toFile(ctx, u, func(path string, o *download.Options) (download.Result, error) {
+		return download.File(ctx, r.source, u, path, o)
+	})
+}
+
+// toFile has write make the file that u is to become, and shows how.
+func (r *run) toFile(ctx context.Context, u *urlparse.URL, write func(path string, o *download.Options) (download.Result, error)) error {
 	path, err := r.path(u)
 	if err != nil {
 		return err
 	}
 	m := r.print.newMeter(newTransfer(u, path), false)
-	o := r.downloadOptions(m)
-	o.Progress = func(done, total int64) {
-		r.left.octets = done
-		m.update(done, total)
+	var done download.Result
+	if info, serr := os.Stat(path); serr == nil && !info.Mode().IsRegular() {
+		done, err = r.stream(ctx, &stream{}, m, func(o *download.Options) (download.Result, error) { return write(path, o) })
+	} else {
+		o := r.downloadOptions(m)
+		o.Progress = func(done, total int64) {
+			r.left.octets = done
+			m.update(done, total)
+		}
+		done, err = write(path, o)
+		r.left.path = path
 	}
-	done, err := download.File(ctx, r.source, u, path, o)
-	r.left.path = path
-	return r.saveDone(m, path, done, err)
-}
-
-// saveDone says how saving under path ended.
-func (r *run) saveDone(m meter, path string, done download.Result, err error) error {
 	m.end(done, err)
 	if err == nil && !done.Skipped {
 		r.saved[path] = true
@@ -244,17 +285,13 @@ func (r *run) list(ctx context.Context, u *urlparse.URL) error {
 		return usage("--checksum and --verify are of files, and the URL names a directory")
 	}
 	if r.output == "" || r.output == "-" {
-		return r.names(ctx, u, output{r.print.out}, r.print.outTerminal)
+		return r.names(ctx, u, output{ctx, r.print.out}, r.print.out.terminal)
 	}
-	path, err := r.path(u)
-	if err != nil {
-		return err
-	}
-	m := r.print.newMeter(newTransfer(u, path), false)
-	done, err := download.Save(ctx, path, &download.Options{Existing: r.existing()}, func(w io.Writer) error {
-		return r.names(ctx, u, w, false)
+	return r.toFile(ctx, u, func(path string, o *download.Options) (download.Result, error) {
+		return download.Save(ctx, path, &download.Options{Existing: o.Existing}, func(w io.Writer) error {
+			return r.names(ctx, u, w, false)
+		})
 	})
-	return r.saveDone(m, path, done, err)
 }
 
 // names writes the names of a directory to w, as they arrive.
@@ -269,12 +306,4 @@ func (r *run) names(ctx context.Context, u *urlparse.URL, w io.Writer, terminal 
 		}
 	}
 	return l.w.Flush()
-}
-
-// output is standard output with its errors marked.
-type output struct{ w io.Writer }
-
-func (o output) Write(b []byte) (int, error) {
-	n, err := o.w.Write(b)
-	return n, outputError(err)
 }

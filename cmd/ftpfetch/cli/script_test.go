@@ -117,7 +117,10 @@ func serverOptions(o *testserver.Options, args []string) (dir string, err error)
 		return addFault(o, verb, testserver.Fault{Before: testserver.Stalled})
 	})
 	fs.Func("cut", "N:OCTETS: the data of the Nth transfer end after so many octets; N 0: of each", func(s string) error {
-		return addCut(o, s)
+		return addCut(o, s, testserver.Fault{Data: testserver.Closed, Final: "426 Broken"})
+	})
+	fs.Func("hold", "N:OCTETS: the data of the Nth transfer stop after so many octets; N 0: of each", func(s string) error {
+		return addCut(o, s, testserver.Fault{Data: testserver.Stalled})
 	})
 	if err := fs.Parse(args); err != nil {
 		return "", err
@@ -128,17 +131,16 @@ func serverOptions(o *testserver.Options, args []string) (dir string, err error)
 	return fs.Arg(0), nil
 }
 
-// addCut has the data of a transfer end early.
-func addCut(o *testserver.Options, s string) error {
+// addCut has the data of a transfer end early, as f says.
+func addCut(o *testserver.Options, s string, f testserver.Fault) error {
 	var n int
-	var octets int64
-	if _, err := fmt.Sscanf(s, "%d:%d", &n, &octets); err != nil {
+	if _, err := fmt.Sscanf(s, "%d:%d", &n, &f.Octets); err != nil {
 		return err
 	}
 	before := o.Fault
 	o.Fault = func(p testserver.FaultPoint) testserver.Fault {
 		if p.Verb == "RETR" && (n == 0 || p.Transfer == n) {
-			return testserver.Fault{Data: testserver.Closed, Octets: octets, Final: "426 Broken"}
+			return f
 		}
 		if before != nil {
 			return before(p)

@@ -32,6 +32,8 @@ type Config struct {
 	ConnectTimeout time.Duration // for a TCP connection
 	ReplyTimeout   time.Duration // for every reply, the final one too
 	StallTimeout   time.Duration // for data: the longest time without one octet
+	LeastRate      int64         // of data, octets a second in each LeastTime; 0: any
+	LeastTime      time.Duration
 
 	MaxListing int64 // octets of a listing, at most, where each line costs lineCost more
 

@@ -25,7 +25,9 @@ type Data struct {
 	err      error
 	raw      net.Conn // under TLS: what Conn stands on
 
-	stall time.Duration
+	stall   time.Duration
+	pace    pace
+	waiting time.Time // since when the next octet is waited for
 
 	finished bool // the final reply has come already: there is nothing to wait long for
 	listing  bool // of a listing, of which left octets may come
@@ -46,6 +48,7 @@ type dataOpening struct {
 	open    func(context.Context) (net.Conn, error)
 	connect time.Duration // bounds open
 	stall   time.Duration
+	pace    pace
 	tls     *tls.Config     // nil: in clear
 	failed  func(error)     // called, from another goroutine, where open fails
 	fatal   func(err error) // see Data
@@ -54,7 +57,7 @@ type dataOpening struct {
 // openData begins to open a data connection. ctx covers all of its life.
 func openData(ctx context.Context, o dataOpening) *Data {
 	ctx, cancel := context.WithCancel(ctx)
-	d := &Data{cancel: cancel, asked: make(chan struct{}), ready: make(chan struct{}), stall: o.stall, fatal: o.fatal}
+	d := &Data{cancel: cancel, asked: make(chan struct{}), ready: make(chan struct{}), stall: o.stall, pace: o.pace, fatal: o.fatal}
 	go func() {
 		defer close(d.ready)
 		opening, stop := context.WithTimeout(ctx, o.connect)
@@ -109,7 +112,8 @@ func (d *Data) Wait() error {
 	return nil
 }
 
-// Read reads octets as the server sent them. It fails with [ErrTimeout] where none came for the stall timeout.
+// Read reads octets as the server sent them. It fails with [ErrTimeout] where none came for the stall timeout, or
+// fewer than the least rate wants.
 func (d *Data) Read(p []byte) (int, error) {
 	if err := d.wait(); err != nil {
 		return 0, d.failed(err)
@@ -121,10 +125,12 @@ func (d *Data) Read(p []byte) (int, error) {
 			return 0, d.failed(ErrListing)
 		}
 	}
-	switch {
+	switch slow := d.pace.count(n, time.Since(d.waiting)); {
 	case errors.Is(err, io.EOF):
 		d.ended = true
 		return n, err
+	case slow != nil:
+		return n, d.failed(slow)
 	case err != nil:
 		return n, d.failed(err)
 	}
@@ -144,17 +150,21 @@ func (d *Data) failed(err error) error {
 }
 
 // TCP returns the connection under d where octets may be taken from it as they are: open, in clear, plain
-// TCP; else nil. The caller calls [Data.Extend] before every read.
+// TCP; else nil. The caller calls [Data.ExtendBy] before every read. Where a least rate is to be kept it is nil:
+// a splice does not tell the time that it waits for the server from that for the file.
 func (d *Data) TCP() *net.TCPConn {
-	if d.wait() != nil {
+	if d.pace.rate > 0 || d.wait() != nil {
 		return nil
 	}
 	tcp, _ := d.Conn.(*net.TCPConn)
 	return tcp
 }
 
-// Extend gives the next octet the whole stall timeout.
-func (d *Data) Extend() error { return d.ExtendBy(d.Patience()) }
+// extend gives the next octet the whole stall timeout, or what is left to keep the least rate.
+func (d *Data) extend() error {
+	d.waiting = time.Now()
+	return d.ExtendBy(min(d.Patience(), d.pace.left()))
+}
 
 // ExtendBy gives the next octet t.
 func (d *Data) ExtendBy(t time.Duration) error { return d.Conn.SetReadDeadline(time.Now().Add(t)) }
@@ -193,7 +203,7 @@ func (d *Data) wait() error {
 	if d.err != nil {
 		return d.err
 	}
-	return d.Extend()
+	return d.extend()
 }
 
 // Close ends the connection, opened or not.

@@ -100,7 +100,7 @@ func (c *Control) dialData(address string) (net.Conn, error) {
 	}
 	c.dataErr = nil
 	c.data = openData(c.ctx, dataOpening{
-		open: open, connect: c.cfg.ConnectTimeout, stall: c.cfg.StallTimeout, tls: c.dataTLS, failed: c.dataFailed, fatal: c.Abandon,
+		open: open, connect: c.cfg.ConnectTimeout, stall: c.cfg.StallTimeout, pace: pace{rate: c.cfg.LeastRate, over: c.cfg.LeastTime}, tls: c.dataTLS, failed: c.dataFailed, fatal: c.Abandon,
 	})
 	return c.data, nil
 }

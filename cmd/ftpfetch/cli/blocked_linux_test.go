@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"example.com/ftpfetch/testserver"
+	"golang.org/x/sys/unix"
+)
+
+// openStopped opens a terminal that was stopped with Ctrl-S.
+func openStopped(t *testing.T) *console {
+	t.Helper()
+	_, c := openTerminal(t)
+	if err := unix.IoctlSetInt(int(c.out.Fd()), unix.TCXONC, unix.TCOOFF); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestPromptOnStoppedTerminal: a prompt that cannot be shown ends with its context.
+func TestPromptOnStoppedTerminal(t *testing.T) {
+	c := openStopped(t)
+	before := state(t, c)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := &SignalError{syscall.SIGTERM}
+	cancel(cause)
+	p := &prompter{open: func() (*console, error) { return c, nil }, known: map[login]string{}}
+	if _, err := p.Password(ctx, "h", "me"); !errors.Is(err, cause) {
+		t.Errorf("got %v, want %v", err, cause)
+	}
+	if after := state(t, c); *after != *before {
+		t.Error("the terminal stays without echo")
+	}
+}
+
+// TestStoppedTerminal: a run ends although the terminal is stopped that shows
+// its bar, its dialogue or its data.
+func TestStoppedTerminal(t *testing.T) {
+	for _, args := range [][]string{{"--progress", "bar"}, {"-v"}, {"--progress", "plain"}, {"-o", "-"}} {
+		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, Fault: func(p testserver.FaultPoint) testserver.Fault {
+			if p.Transfer == 1 {
+				return testserver.Fault{Data: testserver.Stalled, Octets: 3}
+			}
+			return testserver.Fault{}
+		}})
+		c := openStopped(t)
+		stdio := IO{Out: c.out, Err: c.out}
+		if args[0] != "-o" {
+			stdio.Out = io.Discard
+			args = append(args, "-o", filepath.Join(t.TempDir(), "f"))
+		}
+		if code := Run(t.Context(), append(args, "--max-time", "100ms", s.URL("/f")), stdio); code != 28 {
+			t.Errorf("%q: exit %d, want 28", args, code)
+		}
+	}
+}
