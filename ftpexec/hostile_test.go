@@ -59,8 +59,6 @@ var hostile = []struct {
 	{"226 of many lines", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("226-a\r\nb\r\n226 c")), errNone, false},
 	{"restart mark", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("110 MARK 1 = 1\r\n226 x")), errNone, false},
 	{"226 in place of 150", testserver.On("RETR", testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("226 x")), errNone, false},
-	{"226 before the data", testserver.On("RETR", testserver.Reply("226 x"), testserver.SendData("contents"), testserver.CloseData()), errNone, false},
-	{"226 with 150 before the data", testserver.On("RETR", testserver.Reply("150 x\r\n226 x"), testserver.SendData("contents"), testserver.CloseData()), errNone, false},
 	{"550 No files found", testserver.On("NLST", testserver.Reply("550 No files found.")), errNone, true},
 	{"450 No such file of an empty directory", testserver.On("NLST", testserver.Reply("450 No such file or directory")), errNone, true},
 	{"550 Permission denied to NLST", testserver.On("NLST", testserver.Reply("550 Permission denied")), ftpexec.ErrRefused, true},
@@ -125,34 +123,51 @@ func pathOf(listing bool) string {
 	return "/a/f"
 }
 
-// silent is what a server may leave out, and how long the client waits for it: no longer than for one reply or one
-// octet.
-var silent = []struct {
+// waits is what a server may be slow with or leave out, and how long the client waits for it: no longer than for one
+// reply or one octet.
+var waits = []struct {
 	name string
 	step testserver.Step
 	want error // errNone: it must work
 	list bool
 	took time.Duration
 }{
-	{"greeting", testserver.Greet(testserver.Silence()), ftpexec.ErrTimeout, false, replyLimit},
-	{"USER", testserver.On("USER", testserver.Silence()), ftpexec.ErrTimeout, false, replyLimit},
-	{"EPSV", testserver.On("EPSV", testserver.Silence()), ftpexec.ErrTimeout, false, replyLimit},
-	{"RETR", testserver.On("RETR", testserver.Silence()), ftpexec.ErrTimeout, false, replyLimit},
-	{"data", testserver.On("RETR", testserver.Reply("150 x"), testserver.StallData()), ftpexec.ErrTimeout, false, stallLimit},
-	{"after some data", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.StallData()), ftpexec.ErrTimeout, false, stallLimit},
-	{"final reply", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Silence()), ftpexec.ErrTimeout, false, replyLimit},
-	{"listing", testserver.On("NLST", testserver.Reply("150 x"), testserver.StallData()), ftpexec.ErrTimeout, true, stallLimit},
-	{"226 and no data connection for a listing", testserver.On("NLST", testserver.Reply("226 nothing")), errNone, true, 5 * time.Second},
+	{"no greeting", testserver.Greet(testserver.Silence()), ftpexec.ErrTimeout, false, replyLimit},
+	{"silent at USER", testserver.On("USER", testserver.Silence()), ftpexec.ErrTimeout, false, replyLimit},
+	{"silent at EPSV", testserver.On("EPSV", testserver.Silence()), ftpexec.ErrTimeout, false, replyLimit},
+	{"silent at RETR", testserver.On("RETR", testserver.Silence()), ftpexec.ErrTimeout, false, replyLimit},
+	{"no data", testserver.On("RETR", testserver.Reply("150 x"), testserver.StallData()), ftpexec.ErrTimeout, false, stallLimit},
+	{"some data and no more", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.StallData()), ftpexec.ErrTimeout, false, stallLimit},
+	{"no final reply", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Silence()), ftpexec.ErrTimeout, false, replyLimit},
+	{"no data of a listing", testserver.On("NLST", testserver.Reply("150 x"), testserver.StallData()), ftpexec.ErrTimeout, true, stallLimit},
+
+	{"slow 226", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(),
+		after(replyLimit-1), testserver.Reply("226 x")), errNone, false, replyLimit - 1},
+	{"slow data", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), after(stallLimit-1), testserver.SendData("ten"),
+		after(stallLimit-1), testserver.SendData("ts"), testserver.CloseData(), testserver.Reply("226 x")), errNone, false, 2 * (stallLimit - 1)},
+
+	// A server that says that it has sent all need not be waited for so long.
+	{"226 before the data", testserver.On("RETR", testserver.Reply("226 x"), testserver.SendData("contents"), testserver.CloseData()), errNone, false, 0},
+	{"226 with 150 before the data", testserver.On("RETR", testserver.Reply("150 x\r\n226 x"), testserver.SendData("contents"), testserver.CloseData()), errNone, false, 0},
+	{"226 before slow data", testserver.On("RETR", testserver.Reply("226 x"), after(finalGrace-1), testserver.SendData("contents"), testserver.CloseData()), errNone, false, finalGrace - 1},
+	{"226 and no data", testserver.On("RETR", testserver.Reply("226 x"), testserver.StallData()), ftpexec.ErrTimeout, false, finalGrace},
+	{"226 and no data connection for a listing", testserver.On("NLST", testserver.Reply("226 nothing")), errNone, true, finalGrace},
+}
+
+// after is a server that takes its time.
+func after(d time.Duration) testserver.Action {
+	return testserver.Call(func() { <-time.After(d) })
 }
 
 const (
 	replyLimit = 20 * time.Second
 	stallLimit = 70 * time.Second
+	finalGrace = 5 * time.Second // for data behind the final reply
 )
 
-// A server that says nothing is waited for as long as the client was told to, wherever it falls silent.
-func TestSilentServers(t *testing.T) {
-	for _, tt := range silent {
+// A server is waited for as long as the client was told to, wherever it falls silent, and no longer.
+func TestWaits(t *testing.T) {
+	for _, tt := range waits {
 		for _, sequential := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
 				inMemory(t, func(t *testing.T, network *testserver.Network) {
