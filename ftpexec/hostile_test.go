@@ -146,6 +146,12 @@ var waits = []struct {
 	{"slow data", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), after(stallLimit-1), testserver.SendData("ten"),
 		after(stallLimit-1), testserver.SendData("ts"), testserver.CloseData(), testserver.Reply("226 x")), errNone, false, 2 * (stallLimit - 1)},
 
+	// One whose data port is out of reach has a second to say why.
+	{"data port refuses, silent at RETR", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.Reply("227 (127,0,0,1,0,1)")).
+		With("RETR", testserver.Silence()), ftpexec.ErrConnect, false, time.Second},
+	{"data port refuses, slow refusal", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.Reply("227 (127,0,0,1,0,1)")).
+		With("RETR", after(time.Second-1), testserver.Reply("550 Permission denied")), ftpexec.ErrRefused, false, time.Second - 1},
+
 	// A server that says that it has sent all need not be waited for so long.
 	{"226 before the data", testserver.On("RETR", testserver.Reply("226 x"), testserver.SendData("contents"), testserver.CloseData()), errNone, false, 0},
 	{"226 with 150 before the data", testserver.On("RETR", testserver.Reply("150 x\r\n226 x"), testserver.SendData("contents"), testserver.CloseData()), errNone, false, 0},
