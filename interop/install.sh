@@ -40,7 +40,7 @@ refresh() {
 install_packages() {
 	refresh
 	as_root env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -q -y --no-install-recommends "$@" </dev/null
+		apt-get -o DPkg::Lock::Timeout=600 install -q -y --no-install-recommends "$@" </dev/null
 }
 
 unpack() {
@@ -65,6 +65,11 @@ unlinked() {
 		LD_LIBRARY_PATH=$libs ldd "$root/$program" | sed -n "s|\(.*\) => not found|$program:\1|p"
 	done
 }
+
+# One at a time: two clones may run their tests on one machine.
+mkdir -p "$dir"
+exec 9>"$dir/lock"
+flock 9
 
 if [ "$(cat "$stamp" 2>/dev/null)" != "$(wanted)" ]; then unpack; fi
 if ! [ -x /usr/bin/python3 ]; then install_packages python3; fi
