@@ -219,13 +219,10 @@ func TestFileCanceled(t *testing.T) {
 			cancel()
 		}
 	}}
-	start := time.Now()
-	_, err := download.File(ctx, new(ftpexec.Client), parse(t, s.URL("/big")), filepath.Join(dir, "f"), o)
+	patient := &ftpexec.Client{StallTimeout: time.Hour, ReplyTimeout: time.Hour} // only ctx can end it
+	_, err := download.File(ctx, patient, parse(t, s.URL("/big")), filepath.Join(dir, "f"), o)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
-	}
-	if took := time.Since(start); took > 10*time.Second {
-		t.Errorf("it took %v to stop", took)
 	}
 	wantExist(t, dir, "f.part", "f.part.json")
 	r, err := download.File(t.Context(), new(ftpexec.Client), parse(t, s.URL("/big")), filepath.Join(dir, "f"), nil)

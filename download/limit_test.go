@@ -4,28 +4,59 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
 )
 
-// TestLimit holds a rate over all connections; its burst is smaller than what
-// comes at once.
+// TestLimit holds a rate over all transfers that share it, to the millisecond.
+// The burst is smaller than what comes at once.
 func TestLimit(t *testing.T) {
-	text := noise(2<<20, 6)
-	for _, segments := range []int{1, 2} {
-		k := newKit(t, map[string]string{"/f": text})
-		start := time.Now()
-		limit := rate.NewLimiter(8<<20, 1000)
-		if _, err := k.get("/f", Options{Limit: limit, Segments: segments}); err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(start); took < 240*time.Millisecond || took > 5*time.Second {
-			t.Errorf("%d connections: 2 MiB at 8 MiB a second took %v", segments, took)
-		}
-		k.want(map[string]string{"f": text})
+	const bytes, rateOf, burst = 2 << 20, 8 << 20, 1000
+	for transfers := range 3 {
+		synctest.Test(t, func(t *testing.T) {
+			network := testserver.NewNetwork()
+			srv := network.NewScript(t, testserver.Honest(strings.Repeat("x", bytes)))
+			c := &ftpexec.Client{Dial: network.Dial}
+			limit := rate.NewLimiter(rateOf, burst)
+			begun := time.Now()
+			var group sync.WaitGroup
+			for range transfers {
+				group.Go(func() {
+					if _, err := To(t.Context(), c, urlOf(t, srv.URL("/f")), io.Discard, &Options{Limit: limit}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			group.Wait()
+			want := max(0, time.Second*time.Duration(transfers*bytes-burst)/rateOf)
+			if took := time.Since(begun); took.Round(time.Millisecond) != want.Round(time.Millisecond) {
+				t.Errorf("%d transfers took %v, want %v", transfers, took, want)
+			}
+		})
 	}
+}
+
+// TestSleep waits as long as it is to, and no longer than its context.
+func TestSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun, enough := time.Now(), errors.New("enough")
+		if err := sleep(t.Context(), time.Minute); err != nil || time.Since(begun) != time.Minute {
+			t.Errorf("got %v after %v", err, time.Since(begun))
+		}
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, enough)
+		defer cancel()
+		if err := sleep(ctx, time.Hour); err != enough || time.Since(begun) != time.Minute+time.Second {
+			t.Errorf("got %v after %v", err, time.Since(begun))
+		}
+	})
 }
 
 // TestLimitEnds does not sit out a limit when its context ends.

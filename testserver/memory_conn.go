@@ -67,7 +67,9 @@ func (c *memoryConn) Write(p []byte) (n int, err error) {
 		room := min(len(p)-n, bufferSize-len(c.peer.received))
 		c.peer.received = append(c.peer.received, p[n:n+room]...)
 		n += room
-		c.network.changed.Broadcast()
+		if room > 0 { // else two writers that wait would wake each other for ever
+			c.network.changed.Broadcast()
+		}
 		if n == len(p) {
 			return n, nil
 		}

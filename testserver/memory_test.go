@@ -116,3 +116,30 @@ func TestMemoryDial(t *testing.T) {
 		t.Errorf("context ended: %v, want Canceled", err)
 	}
 }
+
+// TestMemoryWritersWait has two writers wait for readers: neither wakes the
+// other, so that the bubble's clock goes on.
+func TestMemoryWritersWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := NewNetwork()
+		l, err := n.Listen()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		for range 2 {
+			near, err := n.Dial(t.Context(), "tcp", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			far, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() { _, _ = near.Write(make([]byte, 2*bufferSize)) }()
+			defer near.Close()
+			defer far.Close()
+		}
+		<-time.After(time.Hour) // comes only when every goroutine waits
+	})
+}
