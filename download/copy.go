@@ -8,8 +8,9 @@ import (
 	"os"
 	"time"
 
-	"example.com/ftpfetch/ftpexec"
 	"golang.org/x/time/rate"
+
+	"example.com/ftpfetch/ftpexec"
 )
 
 // bufferSize is how much is copied in one step where octets do not go straight

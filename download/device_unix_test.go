@@ -128,7 +128,7 @@ func TestDigestEnds(t *testing.T) {
 			cancel(cause)
 		}
 	}}
-	if err := c.reach(ctx, f, 1<<40, "large"); !errors.Is(err, cause) || seen > 4 {
+	if err := c.reach(ctx, f, 1<<40); !errors.Is(err, cause) || seen > 4 {
 		t.Errorf("got %v after %d writes", err, seen)
 	}
 }

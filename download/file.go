@@ -3,7 +3,6 @@ package download
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 
 	"example.com/ftpfetch/urlparse"
@@ -12,92 +11,96 @@ import (
 // File retrieves the file that u names and saves it under path, whole or not
 // at all. o may be nil.
 //
-// What stands in the way locally is found before the server is contacted: an
-// existing target ([ErrExists]), a directory that is missing or may not be
-// written ([ErrLocal]), a name that cannot be ([ErrName]). A character device
-// or FIFO is written to directly.
+// What stands in the way locally is found before the server is asked for the
+// file: an existing target ([ErrExists]), a directory that is missing or may
+// not be written ([ErrLocal]), a name that cannot be ([ErrName]). A character
+// device or FIFO is written to directly.
 //
 // Errors from the server are those of [ftpexec.Client.OpenURL] and of reading
-// the Body; local ones are [*Error]; see also [ErrResume] and what follows it.
-// After an error what was retrieved is kept in NAME.part, if the next call can
-// go on from it. After [ErrDigest] it is NAME.bad.
+// the Body; the others are [*Error]. After an error what came is kept in
+// NAME.part, if the next call can go on from it. After [ErrDigest] it is
+// NAME.bad.
 func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Options) (Result, error) {
-	opts := o.orDefault(src)
-	existing := opts.Existing
-	if opts.Newer || opts.Continue {
-		existing = Overwrite // decided once the server has told its file's size and time
+	j := newJob(src, u, o)
+	for range claimTries {
+		t, err := inspect(path)
+		switch {
+		case err != nil:
+			return Result{}, err
+		case t.stream:
+			return saveStream(ctx, path, func(f *os.File) (int64, error) {
+				r, err := To(ctx, src, u, f, o)
+				return r.Size, inPath(err, path)
+			})
+		}
+		result, err := j.file(ctx, t)
+		if !errors.Is(err, errMoved) {
+			return result, err
+		}
 	}
-	t, err := inspect(path, existing)
+	return Result{}, busy(path)
+}
+
+// file is [File] for a target that is a regular file or not there. The error is
+// errMoved where another run changed the target meanwhile.
+func (j *job) file(ctx context.Context, to target) (result Result, err error) {
+	c, err := j.choose(ctx, to)
 	switch {
 	case err != nil:
 		return Result{}, err
-	case t.skip:
-		return skipped(path, ReasonExists), nil
-	case t.stream:
-		return saveStream(ctx, path, func(f *os.File) (int64, error) {
-			r, err := To(ctx, src, u, f, o)
-			return r.Size, inPath(err, path)
-		})
+	case c.leave == ReasonExists:
+		return skipped(to.path, c.leave), nil
+	case c.leave != 0:
+		return j.leaveTarget(ctx, to, c.leave)
 	}
-	return newRetrieval(src, u, t, opts).file(ctx)
+	f, err := j.find(ctx, to, c)
+	if err != nil {
+		return Result{}, err
+	}
+	t := newTransfer(j, f)
+	defer func() {
+		if kept := t.leave(); err != nil {
+			result = Result{Path: to.path, Kept: kept}
+		}
+	}()
+	if t.check, err = j.expected(ctx); err != nil {
+		return Result{}, err
+	}
+	if err := t.run(ctx); err != nil {
+		return Result{}, err
+	}
+	return t.finish(ctx, c.overwrite)
+}
+
+// leaveTarget is the end where the target is as good as the server's file. It
+// is verified all the same where that is asked for, and stays whatever comes
+// out.
+func (j *job) leaveTarget(ctx context.Context, to target, reason Reason) (Result, error) {
+	result := skipped(to.path, reason)
+	c, err := j.expected(ctx)
+	if err != nil || c == nil {
+		return result, err
+	}
+	f, err := openFile(to.path, os.O_RDONLY, 0)
+	if err != nil {
+		return Result{}, failure(to.path, "cannot be opened", err)
+	}
+	defer f.Close()
+	if err := c.reach(ctx, f, result.Size); err != nil {
+		return Result{}, err
+	}
+	if err := c.compare(); err != nil {
+		return Result{}, err
+	}
+	result.Verified = c.from
+	return result, nil
 }
 
 // inPath names path in a local error that names none.
 func inPath(err error, path string) error {
-	var local *Error
-	if errors.As(err, &local) && local.Path == "" {
-		local.Path = path
+	var e *Error
+	if errors.As(err, &e) && errors.Is(err, ErrLocal) && e.Path == "" {
+		e.Path = path
 	}
 	return err
-}
-
-// Save writes what fill produces to path, as safely as [File] does: it is for
-// other things than a single file's octets, such as a listing. The writer is
-// good until fill returns; where fill returns an error nothing is left behind.
-// Of o only Existing counts. With ctx only waiting for a FIFO's reader ends:
-// fill is to see to the rest.
-func Save(ctx context.Context, path string, o *Options, fill func(w io.Writer) error) (Result, error) {
-	existing := Refuse
-	if o != nil {
-		existing = o.Existing
-	}
-	t, err := inspect(path, existing)
-	write := func(f *os.File) (int64, error) {
-		w := &writer{ctx: ctx, way: way{to: f, path: path}}
-		err := fill(w)
-		return w.n, err
-	}
-	switch {
-	case err != nil:
-		return Result{}, err
-	case t.skip:
-		return skipped(path, ReasonExists), nil
-	case t.stream:
-		return saveStream(ctx, path, write)
-	}
-	return savePart(t, existing, write)
-}
-
-// savePart goes by way of NAME.part, without a journal.
-func savePart(t target, existing Existing, fill func(*os.File) (int64, error)) (Result, error) {
-	p, err := createPart(t, existing)
-	if err != nil {
-		return Result{}, err
-	}
-	defer p.discard()
-	if checkJournal(t.path+journalSuffix) == nil {
-		removeJournal(t.path + journalSuffix) // of the part that p replaced: it says nothing of this one
-	}
-	n, err := fill(p.f)
-	if err != nil {
-		return Result{}, err
-	}
-	err = p.commit(n)
-	if existing == Skip && errors.Is(err, ErrExists) {
-		return skipped(t.path, ReasonExists), nil
-	}
-	if err != nil {
-		return Result{}, err
-	}
-	return Result{Path: t.path, Size: n}, nil
 }

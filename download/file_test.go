@@ -102,7 +102,7 @@ func TestFileStopsBeforeConnecting(t *testing.T) {
 		{dir, download.Overwrite, download.ErrName},
 		{filepath.Join(dir, "none", "f"), download.Overwrite, os.ErrNotExist},
 		{filepath.Join(there, "f"), download.Refuse, download.ErrLocal},
-		{filepath.Join(dir, strings.Repeat("n", 252)), download.Refuse, download.ErrLocal},
+		{filepath.Join(dir, strings.Repeat("n", 256)), download.Refuse, download.ErrLocal},
 	}
 	for _, tt := range tests {
 		_, err := download.File(t.Context(), new(ftpexec.Client), parse(t, s.URL("/big")), tt.path, &download.Options{Existing: tt.existing})

@@ -4,35 +4,30 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"time"
 )
 
-// finish verifies the whole part and gives it its name.
-func (r *retrieval) finish(ctx context.Context) (Result, error) {
-	l := r.ledger
+// finish checks the whole part and gives it its name.
+func (t *transfer) finish(ctx context.Context, overwrite bool) (Result, error) {
+	l := t.ledger
 	s := l.snapshot()
 	size := s.done.octets()
-	result := Result{Path: r.t.path, Size: size, ModTime: s.modTime, Resumed: r.resumed, Text: r.text()}
-	if want := r.o.Size; want != nil && size != *want && !r.text() {
-		return Result{}, &refusal{ErrSize, fmt.Sprintf("%d octets came, not %d as expected", size, *want)}
+	result := Result{Path: l.part.path, Size: size, ModTime: s.modTime, Resumed: t.resumed, Text: t.text()}
+	if want := t.o.Size; want != nil && size != *want && !t.text() {
+		return Result{}, &Error{Reason: fmt.Sprintf("%d octets came, not %d as expected", size, *want), Err: ErrSize}
 	}
-	if r.check != nil {
-		if err := r.verify(ctx, size); err != nil {
+	if t.check != nil {
+		if err := t.verify(ctx, size); err != nil {
 			return Result{}, err
 		}
-		result.Verified = r.check.from
+		result.Verified = t.check.from
 	}
-	err := r.settle(size, s.modTime)
+	err := t.settle(size, s)
 	if err == nil {
-		err = l.part.publish()
+		err = l.part.publish(overwrite)
 	}
-	if l.part.placed {
-		removeJournal(l.path)
-	}
-	if r.o.Existing == Skip && errors.Is(err, ErrExists) {
+	if t.o.Existing == Skip && errors.Is(err, ErrExists) {
 		l.disown(0) // the part is not needed
-		return skipped(r.t.path, ReasonExists), nil
+		return skipped(l.part.path, ReasonExists), nil
 	}
 	if err != nil {
 		return Result{}, err
@@ -41,43 +36,41 @@ func (r *retrieval) finish(ctx context.Context) (Result, error) {
 }
 
 // settle brings the whole part to the disk, with its size and time.
-func (r *retrieval) settle(size int64, modTime time.Time) error {
-	l := r.ledger
+func (t *transfer) settle(size int64, s state) error {
+	l := t.ledger
 	if err := l.health(); err != nil { // of the checkpoint that was under way at the end
 		return err
 	}
-	if err := l.part.cut(size); err != nil {
+	if err := l.part.resize(size, false); err != nil {
 		return err
 	}
-	if !modTime.IsZero() && l.part.ours() {
-		if err := os.Chtimes(l.part.path, time.Time{}, modTime); err != nil {
-			r.o.note(l.part.path + ": cannot take the server's time: " + cause(err).Error())
+	if !s.modTime.IsZero() && l.part.ours() {
+		if err := chtimes(l.part.part, s.modTime); err != nil {
+			t.o.note(l.part.part + ": cannot take the server's time: " + cause(err).Error())
 		}
 	}
-	err := l.part.flush(size)
-	if err != nil {
+	if err := l.part.flush(size); err != nil {
 		l.fail(err)
+		return err
 	}
-	return err
+	l.complete(size)
+	return nil
 }
 
 // verify compares the part's digest. One that differs is kept as NAME.bad: it
 // is evidence, and nothing to go on from.
-func (r *retrieval) verify(ctx context.Context, size int64) error {
-	l := r.ledger
-	if err := r.check.reach(ctx, l.part.f, size, l.part.path); err != nil {
+func (t *transfer) verify(ctx context.Context, size int64) error {
+	p := t.ledger.part
+	if err := t.check.reach(ctx, p.f, size); err != nil {
 		return err
 	}
-	err := r.check.compare()
+	err := t.check.compare()
 	if err == nil {
 		return nil
 	}
-	bad, kept := l.part.keepAs(r.t.path + ".bad")
-	if l.part.placed {
-		removeJournal(l.path)
-	}
+	bad, kept := p.keepBad()
 	if kept != nil {
-		return &refusal{ErrDigest, err.Error() + "; " + kept.Error()}
+		return &Error{Reason: err.Error() + "; " + kept.Error(), Err: ErrDigest}
 	}
-	return &refusal{ErrDigest, err.Error() + "; kept as " + bad}
+	return &Error{Reason: err.Error() + "; kept as " + bad, Err: ErrDigest}
 }

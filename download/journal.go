@@ -2,47 +2,50 @@ package download
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
 	"regexp"
-	"strconv"
-	"syscall"
 	"time"
 
 	"example.com/ftpfetch/urlparse"
 )
 
-// journalSuffix is of the file beside NAME.part that says what it holds.
 const (
-	journalSuffix  = ".part.json"
-	journalVersion = 1
-	maxJournal     = 1 << 20 // octets; ours are far smaller
+	journalVersion = 2
+	maxJournal     = 16 << 20 // bytes; a journal of a part in very many pieces
 )
 
-// state is what is known of a partial file: where it comes from, and which of
-// its octets are on the disk.
+// state is what is known of a part: where its bytes come from, and which of
+// them are on the disk.
 type state struct {
-	url     string    // without password
-	size    int64     // octets of the whole file; -1 unknown
-	modTime time.Time // the server's; zero when unknown
-	adopted int64     // octets at the begin that are no work of ours: Continue
-	done    spans
-	tails   []uint32 // one checksum for each of done: see tailsOf
+	url      string    // without password; "" for what is no file of a server
+	size     int64     // bytes of the whole file; -1 unknown
+	modTime  time.Time // the server's; zero when unknown
+	adopted  int64     // bytes at the start that another program brought: Continue
+	inode    string    // which file the journal is about: see inodeOf
+	complete bool      // nothing is missing but the name
+	done     spans
+	sums     blockSums // of done
 }
 
-// record is the journal file. Its form is described in docs/download.md.
+// record is the journal file. docs/download.md describes it.
 type record struct {
 	Version  int        `json:"version"`
 	URL      string     `json:"url"`
 	Size     int64      `json:"size"`
 	Modified *time.Time `json:"modified,omitempty"`
 	Adopted  int64      `json:"adopted,omitempty"`
+	Inode    string     `json:"inode,omitempty"`
+	Complete bool       `json:"complete,omitempty"`
+	Block    int64      `json:"block,omitempty"`
 	Done     [][2]int64 `json:"done"`
-	Tails    []string   `json:"tails,omitempty"`
+	Sums     []string   `json:"sums,omitempty"`
 }
 
 // journalURL is how a journal names u: exactly, but with no password.
@@ -52,27 +55,51 @@ func journalURL(u *urlparse.URL) string {
 	return v.String()
 }
 
-// encode returns the journal file for s.
+// encode returns the journal file for s, which claims what s.sums cover.
 func (s state) encode() ([]byte, error) {
-	r := record{Version: journalVersion, URL: s.url, Size: s.size, Adopted: s.adopted, Done: make([][2]int64, 0, len(s.done))}
+	r := record{
+		Version: journalVersion, URL: s.url, Size: s.size, Adopted: s.adopted, Inode: s.inode, Complete: s.complete,
+		Done: make([][2]int64, 0, len(s.sums.extents)),
+	}
 	if !s.modTime.IsZero() {
 		utc := s.modTime.UTC()
 		r.Modified = &utc
 	}
-	for _, x := range s.done {
-		r.Done = append(r.Done, [2]int64{x.start, x.end})
-	}
-	for _, sum := range s.tails {
-		r.Tails = append(r.Tails, fmt.Sprintf("%08x", sum))
+	for _, e := range s.sums.extents {
+		r.Block = s.sums.block
+		r.Done = append(r.Done, [2]int64{e.start, e.end})
+		r.Sums = append(r.Sums, hexSums(e.sums))
 	}
 	b, err := json.Marshal(r)
 	return append(b, '\n'), err
 }
 
+// hexSums writes each checksum as eight hexadecimal digits.
+func hexSums(sums []uint32) string {
+	b := make([]byte, 0, crc32.Size*len(sums))
+	for _, sum := range sums {
+		b = append(b, byte(sum>>24), byte(sum>>16), byte(sum>>8), byte(sum))
+	}
+	return hex.EncodeToString(b)
+}
+
+// parseSums reads what hexSums wrote.
+func parseSums(text string) ([]uint32, error) {
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b)%crc32.Size != 0 {
+		return nil, errJournal
+	}
+	sums := make([]uint32, 0, len(b)/crc32.Size)
+	for ; len(b) > 0; b = b[crc32.Size:] {
+		sums = append(sums, uint32(b[0])<<24|uint32(b[1])<<16|uint32(b[2])<<8|uint32(b[3]))
+	}
+	return sums, nil
+}
+
 var errJournal = errors.New("its journal is damaged")
 
 // parseJournal reads a journal file, which may hold anything. What it returns
-// is sound: ranges in order, inside the file, each with its checksum.
+// is sound: extents in order, inside the file, with a checksum for each block.
 func parseJournal(data []byte) (state, error) {
 	var r record
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -85,30 +112,47 @@ func parseJournal(data []byte) (state, error) {
 	if r.Version != journalVersion {
 		return state{}, fmt.Errorf("its journal has version %d, not %d", r.Version, journalVersion)
 	}
-	s := state{url: r.URL, size: r.Size, adopted: r.Adopted}
-	for _, x := range r.Done {
-		s.done = append(s.done, span{x[0], x[1]})
-	}
-	for _, text := range r.Tails {
-		sum, err := strconv.ParseUint(text, 16, 32)
-		if err != nil {
-			return state{}, errJournal
-		}
-		s.tails = append(s.tails, uint32(sum))
-	}
+	s := state{url: r.URL, size: r.Size, adopted: r.Adopted, inode: r.Inode, complete: r.Complete}
 	if r.Modified != nil {
 		s.modTime = r.Modified.UTC()
 	}
+	var err error
+	if s.sums, err = r.extents(); err != nil {
+		return state{}, err
+	}
+	s.done = s.sums.spans()
 	if !s.sound() {
 		return state{}, errJournal
 	}
 	return s, nil
 }
 
-// sound reports whether s can be: see parseJournal.
+// extents returns the claims of r.
+func (r record) extents() (blockSums, error) {
+	sums := blockSums{block: r.Block}
+	if len(r.Done) != len(r.Sums) || len(r.Done) > 0 && r.Block <= 0 {
+		return sums, errJournal
+	}
+	at := int64(0)
+	for i, x := range r.Done {
+		e := extent{span: span{x[0], x[1]}}
+		if e.start < at || e.end <= e.start {
+			return sums, errJournal
+		}
+		at = e.end
+		var err error
+		if e.sums, err = parseSums(r.Sums[i]); err != nil || int64(len(e.sums)) != (e.len()-1)/r.Block+1 {
+			return sums, errJournal
+		}
+		sums.extents = append(sums.extents, e)
+	}
+	return sums, nil
+}
+
+// sound reports whether s can be; see parseJournal.
 func (s state) sound() bool {
-	return s.size >= -1 && s.url != "" && s.done.sound(s.size) &&
-		len(s.tails) == len(s.done) && s.adopted >= 0 && s.adopted <= s.done.head()
+	return s.size >= -1 && s.url != "" && s.done.end() <= max(s.size, 0) &&
+		s.adopted >= 0 && s.adopted <= s.done.head() && (!s.complete || s.done.octets() == s.size)
 }
 
 // readJournal reads the journal at path; an error that is fs.ErrNotExist means
@@ -119,7 +163,7 @@ func readJournal(path string) (state, error) {
 		return state{}, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxJournal+1))
+	data, err := readAll(f, maxJournal)
 	if err != nil {
 		return state{}, err
 	}
@@ -129,51 +173,59 @@ func readJournal(path string) (state, error) {
 	return parseJournal(data)
 }
 
-// writeJournal replaces the journal at path by one for s, whole or not at all.
+// writeJournal replaces the journal of n by one for s, whole or not at all.
 // With sync it is on the disk when writeJournal returns.
-func writeJournal(path string, s state, sync bool) error {
+func writeJournal(n names, s state, sync bool) error {
 	data, err := s.encode()
 	if err != nil {
 		return err
 	}
-	fresh := path + "~"
-	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := removeIfThere(n.fresh); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := openFile(n.fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	_, err = diskWriter{f}.Write(data)
 	if err == nil && sync {
-		err = f.Sync()
+		err = fsync(f)
 	}
-	if closing := f.Close(); err == nil {
-		err = closing
+	if cerr := closing(f); err == nil {
+		err = cerr
 	}
 	if err == nil {
-		err = os.Rename(fresh, path)
+		err = rename(n.fresh, n.journal)
 	}
 	if err != nil {
-		_ = os.Remove(fresh)
+		_ = remove(n.fresh)
 	}
 	return err
 }
 
-// removeJournal removes the journal at path, and one that was being written.
-func removeJournal(path string) {
-	_ = os.Remove(path)
-	_ = os.Remove(path + "~")
+// removeJournal removes the journal of n, and one that was being written.
+func removeJournal(n names) error {
+	return errors.Join(removeIfThere(n.fresh), removeIfThere(n.journal))
 }
 
-// journalHead is how every journal begins, of whatever version.
-var journalHead = regexp.MustCompile(`^\{"version":\d+,"url":"`)
+// removeIfThere removes the file at path, if there is one.
+func removeIfThere(path string) error {
+	if err := remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// journalHead is how every journal begins, whatever its version.
+const journalHead = `{"version":`
+
+var journalStart = regexp.MustCompile(`^\{"version":\d+,"url":"`)
 
 // checkJournal refuses what stands under the names of a journal and is none:
 // another program's file, or one that was retrieved under such a name.
-func checkJournal(path string) error {
-	for _, name := range []string{path, path + "~"} {
-		if err := checkHead(name); err != nil {
+func checkJournal(n names) error {
+	for _, path := range []string{n.journal, n.fresh} {
+		if err := checkHead(path); err != nil {
 			return err
 		}
 	}
@@ -183,45 +235,37 @@ func checkJournal(path string) error {
 func checkHead(path string) error {
 	f, err := openRegular(path, os.O_RDONLY)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENAMETOOLONG):
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return failure(path, "cannot be read", err)
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, 64))
+	b, err := readAll(f, 63)
 	switch {
 	case err != nil:
 		return failure(path, "cannot be read", err)
 	case len(bytes.Trim(b, "\x00")) == 0: // what a power failure left of one
 		return nil
-	case journalHead.Match(b):
+	case len(b) < 64 && bytes.HasPrefix([]byte(journalHead), b): // what a full disk left of one
+		return nil
+	case journalStart.Match(b):
 		return nil
 	}
 	return &Error{Path: path, Reason: "is in the way and is no journal of an unfinished download", Err: ErrForeign}
 }
 
-// openRegular opens a file that is there, and only a regular one, never
-// through a symbolic link.
-func openRegular(path string, flag int) (*os.File, error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("is no regular file")}
-	}
-	f, err := os.OpenFile(path, flag|noFollow, 0)
-	if err != nil {
-		return nil, err
-	}
-	now, err := f.Stat()
-	if err == nil && !os.SameFile(now, info) {
-		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("changed while it was looked at")}
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+// has makes the first n bytes of f what s claims.
+func (s *state) has(f diskReader, n int64) error {
+	s.done = spans{}.add(span{0, n})
+	s.sums = blockSums{block: blockFor(max(s.size, n))}
+	return s.sums.cover(f, s.done)
 }
+
+// about reports whether s is the journal of the file that info describes.
+func (s state) about(info fs.FileInfo) bool {
+	return info != nil && s.inode != "" && s.inode == inodeOf(info)
+}
+
+// noURL stands in the journal of a part that is no server's file.
+const noURL = "-"

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,41 +15,47 @@ import (
 )
 
 var stateSeeds = []state{
-	{url: "ftp://h/f", size: 100, modTime: time.Date(2020, 2, 29, 12, 30, 45, 0, time.UTC), done: spans{{0, 10}, {20, 100}}, tails: []uint32{0, 1<<32 - 1}, adopted: 10},
+	{url: "ftp://h/f", size: 100, modTime: time.Date(2020, 2, 29, 12, 30, 45, 0, time.UTC), done: spans{{0, 10}, {20, 100}}, adopted: 10, inode: "12",
+		sums: blockSums{50, []extent{{span{0, 10}, []uint32{0}}, {span{20, 60}, []uint32{1<<32 - 1}}, {span{60, 100}, []uint32{5}}}}},
 	{url: "ftp://h/f", size: -1},
-	{url: "ftp://u@h/%FF%0A", size: 0},
+	{url: "ftp://u@h/%FF%0A", size: 0, complete: true},
 }
 
 // badJournals are refused.
 var badJournals = map[string]string{
 	"empty":            "",
 	"no JSON":          "hello",
-	"cut":              `{"version":1,"url":"ftp://h/f","size":10,"done":[[0,`,
-	"more behind it":   `{"version":1,"url":"ftp://h/f","size":10,"done":[]} x`,
-	"old version":      `{"version":0,"url":"ftp://h/f","size":10,"done":[]}`,
-	"later version":    `{"version":2,"url":"ftp://h/f","size":10,"done":[]}`,
+	"cut":              `{"version":2,"url":"ftp://h/f","size":10,"done":[[0,`,
+	"more behind it":   `{"version":2,"url":"ftp://h/f","size":10,"done":[]} x`,
+	"old version":      `{"version":1,"url":"ftp://h/f","size":10,"done":[]}`,
+	"later version":    `{"version":3,"url":"ftp://h/f","size":10,"done":[]}`,
 	"no version":       `{"url":"ftp://h/f","size":10,"done":[]}`,
-	"no URL":           `{"version":1,"size":10,"done":[]}`,
-	"negative":         `{"version":1,"url":"ftp://h/f","size":10,"done":[[-5,5]],"tails":["00000000"]}`,
-	"backwards":        `{"version":1,"url":"ftp://h/f","size":10,"done":[[5,3]],"tails":["00000000"]}`,
-	"empty range":      `{"version":1,"url":"ftp://h/f","size":10,"done":[[5,5]],"tails":["00000000"]}`,
-	"beyond the file":  `{"version":1,"url":"ftp://h/f","size":10,"done":[[0,11]],"tails":["00000000"]}`,
-	"overlapping":      `{"version":1,"url":"ftp://h/f","size":10,"done":[[0,5],[4,8]],"tails":["00000000","00000000"]}`,
-	"touching":         `{"version":1,"url":"ftp://h/f","size":10,"done":[[0,5],[5,8]],"tails":["00000000","00000000"]}`,
-	"out of order":     `{"version":1,"url":"ftp://h/f","size":10,"done":[[6,8],[0,5]],"tails":["00000000","00000000"]}`,
-	"no size":          `{"version":1,"url":"ftp://h/f","size":-1,"done":[[0,5]],"tails":["00000000"]}`,
-	"size below -1":    `{"version":1,"url":"ftp://h/f","size":-2,"done":[]}`,
-	"too great":        `{"version":1,"url":"ftp://h/f","size":1e30,"done":[]}`,
-	"fraction":         `{"version":1,"url":"ftp://h/f","size":10,"done":[[0.5,1]],"tails":["00000000"]}`,
-	"no time":          `{"version":1,"url":"ftp://h/f","size":10,"modified":"yesterday","done":[]}`,
+	"no URL":           `{"version":2,"size":10,"done":[]}`,
+	"negative":         `{"version":2,"url":"ftp://h/f","size":10,"done":[[-5,5]],"block":10,"sums":["00000000"]}`,
+	"backwards":        `{"version":2,"url":"ftp://h/f","size":10,"done":[[5,3]],"block":10,"sums":["00000000"]}`,
+	"empty range":      `{"version":2,"url":"ftp://h/f","size":10,"done":[[5,5]],"block":10,"sums":["00000000"]}`,
+	"beyond the file":  `{"version":2,"url":"ftp://h/f","size":10,"done":[[0,11]],"block":10,"sums":["00000000"]}`,
+	"overlapping":      `{"version":2,"url":"ftp://h/f","size":10,"done":[[0,5],[4,8]],"block":10,"sums":["00000000","00000000"]}`,
+	"no block":         `{"version":2,"url":"ftp://h/f","size":10,"done":[[0,5]],"sums":["00000000"]}`,
+	"block below 0":    `{"version":2,"url":"ftp://h/f","size":10,"block":-1,"done":[[0,5]],"sums":["00000000"]}`,
+	"too few sums":     `{"version":2,"url":"ftp://h/f","size":10,"block":4,"done":[[0,5]],"sums":["00000000"]}`,
+	"too many sums":    `{"version":2,"url":"ftp://h/f","size":10,"block":5,"done":[[0,5]],"sums":["0000000000000000"]}`,
+	"half a sum":       `{"version":2,"url":"ftp://h/f","size":10,"block":5,"done":[[0,5]],"sums":["0000"]}`,
+	"not complete":     `{"version":2,"url":"ftp://h/f","size":10,"complete":true,"block":5,"done":[[0,5]],"sums":["00000000"]}`,
+	"out of order":     `{"version":2,"url":"ftp://h/f","size":10,"done":[[6,8],[0,5]],"block":10,"sums":["00000000","00000000"]}`,
+	"no size":          `{"version":2,"url":"ftp://h/f","size":-1,"done":[[0,5]],"block":10,"sums":["00000000"]}`,
+	"size below -1":    `{"version":2,"url":"ftp://h/f","size":-2,"done":[]}`,
+	"too great":        `{"version":2,"url":"ftp://h/f","size":1e30,"done":[]}`,
+	"fraction":         `{"version":2,"url":"ftp://h/f","size":10,"done":[[0.5,1]],"block":10,"sums":["00000000"]}`,
+	"no time":          `{"version":2,"url":"ftp://h/f","size":10,"modified":"yesterday","done":[]}`,
 	"a list":           `[1]`,
-	"no tails":         `{"version":1,"url":"ftp://h/f","size":10,"done":[[0,5]]}`,
-	"tails left over":  `{"version":1,"url":"ftp://h/f","size":10,"done":[],"tails":["00000000"]}`,
-	"tail no number":   `{"version":1,"url":"ftp://h/f","size":10,"done":[[0,5]],"tails":["what"]}`,
-	"adopted too much": `{"version":1,"url":"ftp://h/f","size":10,"adopted":6,"done":[[0,5]],"tails":["00000000"]}`,
-	"adopted in a gap": `{"version":1,"url":"ftp://h/f","size":10,"adopted":1,"done":[[1,5]],"tails":["00000000"]}`,
-	"adopted below 0":  `{"version":1,"url":"ftp://h/f","size":10,"adopted":-1,"done":[[0,5]],"tails":["00000000"]}`,
-	"three in a range": `{"version":1,"url":"ftp://h/f","size":10,"done":[{"a":1}],"tails":["00000000"]}`,
+	"no sums":          `{"version":2,"url":"ftp://h/f","size":10,"done":[[0,5]]}`,
+	"sums left over":   `{"version":2,"url":"ftp://h/f","size":10,"done":[],"block":10,"sums":["00000000"]}`,
+	"sum no number":    `{"version":2,"url":"ftp://h/f","size":10,"done":[[0,5]],"block":10,"sums":["what"]}`,
+	"adopted too much": `{"version":2,"url":"ftp://h/f","size":10,"adopted":6,"done":[[0,5]],"block":10,"sums":["00000000"]}`,
+	"adopted in a gap": `{"version":2,"url":"ftp://h/f","size":10,"adopted":1,"done":[[1,5]],"block":10,"sums":["00000000"]}`,
+	"adopted below 0":  `{"version":2,"url":"ftp://h/f","size":10,"adopted":-1,"done":[[0,5]],"block":10,"sums":["00000000"]}`,
+	"three in a range": `{"version":2,"url":"ftp://h/f","size":10,"done":[{"a":1}],"block":10,"sums":["00000000"]}`,
 }
 
 func TestJournalBad(t *testing.T) {
@@ -60,12 +67,13 @@ func TestJournalBad(t *testing.T) {
 }
 
 func TestJournalRoundTrip(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f.part.json")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f.part.json")
 	if _, err := readJournal(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 	for _, want := range stateSeeds {
-		if err := writeJournal(path, want, true); err != nil {
+		if err := writeJournal(namesOf(filepath.Join(dir, "f")), want, true); err != nil {
 			t.Fatal(err)
 		}
 		got, err := readJournal(path)
@@ -73,12 +81,12 @@ func TestJournalRoundTrip(t *testing.T) {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
 		}
 	}
-	wantNames(t, filepath.Dir(path), "f.part.json")
+	wantNames(t, dir, "f.part.json")
 }
 
 func TestJournalTooLarge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.part.json")
-	text := `{"version":1,"url":"ftp://h/f","size":10,"done":[]}` + strings.Repeat(" ", maxJournal)
+	text := `{"version":2,"url":"ftp://h/f","size":10,"done":[]}` + strings.Repeat(" ", maxJournal)
 	mustWrite(t, path, text)
 	if _, err := readJournal(path); err == nil {
 		t.Error("no error")
@@ -117,31 +125,38 @@ func FuzzJournal(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if s.size < -1 || !s.done.sound(max(s.size, 0)) || s.done.octets() > max(s.size, 0) {
+		if s.size < -1 || !sound(s.done, max(s.size, 0)) || s.done.octets() > max(s.size, 0) {
 			t.Fatalf("%q: unsound: %+v", data, s)
 		}
 		b, err := s.encode()
 		if err != nil {
 			return // a year that JSON does not write
 		}
-		if again, err := parseJournal(b); err != nil || again.url != strings.ToValidUTF8(s.url, "\ufffd") || again.adopted != s.adopted || !reflect.DeepEqual(again.done, s.done) {
+		if again, err := parseJournal(b); err != nil || again.url != strings.ToValidUTF8(s.url, "\ufffd") || again.adopted != s.adopted ||
+			again.complete != s.complete || !reflect.DeepEqual(again.sums.extents, s.sums.extents) {
 			t.Fatalf("%q: %+v, then %+v, %v", data, s, again, err)
 		}
 	})
 }
 
-// wantNames checks that dir holds exactly these names.
-func wantNames(t *testing.T, dir string, want ...string) {
+// namesIn lists a directory.
+func namesIn(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []string
+	var all []string
 	for _, e := range entries {
-		got = append(got, e.Name())
+		all = append(all, e.Name())
 	}
-	if !reflect.DeepEqual(got, want) {
+	return all
+}
+
+// wantNames checks that dir holds exactly these names.
+func wantNames(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	if got := namesIn(t, dir); !slices.Equal(got, want) {
 		t.Errorf("the directory holds %q, want %q", got, want)
 	}
 }

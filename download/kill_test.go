@@ -36,6 +36,7 @@ type killOrder struct {
 	URL, Path string
 	Segments  int
 	After     int64 // octets of data received, at which it kills itself; 0: never
+	Call      int   // of the calls on the disk, at which it kills itself; 0: none
 	Straight  bool  // nothing stands between socket and file: it is killed from outside
 }
 
@@ -48,6 +49,15 @@ func beKilled() int {
 	u, err := urlparse.Parse(order.URL)
 	if err != nil {
 		panic(err)
+	}
+	if order.Call > 0 {
+		var calls atomic.Int64
+		fault = func(string, string) error {
+			if calls.Add(1) == int64(order.Call) {
+				die()
+			}
+			return nil
+		}
 	}
 	c := new(ftpexec.Client)
 	if !order.Straight {
@@ -81,16 +91,22 @@ type deadlineConn struct {
 func (c *deadlineConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if seen := c.d.seen.Add(int64(n)); c.d.left > 0 && seen >= c.d.left {
-		self, _ := os.FindProcess(os.Getpid())
-		_ = self.Kill()
-		select {} // nothing is done with these octets
+		die()
 	}
 	return n, err
 }
 
-// TestKill kills a downloader at random points, counted in octets, again and
-// again, over one connection and several. After each kill the journal claims
-// only what is there; at the end the file is right.
+// die kills the process.
+func die() {
+	self, _ := os.FindProcess(os.Getpid())
+	_ = self.Kill()
+	select {}
+}
+
+// TestKill kills a downloader at random points, counted in bytes or in calls on
+// the disk, again and again, over one connection and several. After each kill
+// the journal claims only what is there; at the end the file is right, and
+// nothing is left beside it.
 func TestKill(t *testing.T) {
 	rng := rand.New(rand.NewPCG(*killSeed, 0))
 	text := noise(*killSize, *killSeed)
@@ -121,6 +137,9 @@ func (k *kit) runAndKill(rng *rand.Rand) bool {
 	order := killOrder{
 		URL: k.URL("/f"), Path: k.path("f"), Segments: []int{1, 4}[rng.IntN(2)],
 		After: 1 + rng.Int64N(int64(*killSize)/3), Straight: rng.IntN(2) == 0,
+	}
+	if rng.IntN(3) == 0 {
+		order.Call, order.After, order.Straight = 1+rng.IntN(60), 0, false
 	}
 	cmd := k.command(order)
 	k.ResetCommands()
@@ -166,11 +185,7 @@ func (k *kit) command(order killOrder) *exec.Cmd {
 
 // finishAfterKills lets the downloader do what is left, if anything is.
 func (k *kit) finishAfterKills(rng *rand.Rand) {
-	if k.exists("f") {
-		// Killed after the file had its name, at the latest moment: what is
-		// left beside it is of no account.
-		_ = os.Remove(k.path("f.part"))
-		_ = os.Remove(k.path("f.part.json"))
+	if k.exists("f") && len(namesIn(k.T, k.dir)) == 1 {
 		return
 	}
 	cmd := k.command(killOrder{URL: k.URL("/f"), Path: k.path("f"), Segments: 1 + 3*rng.IntN(2)})

@@ -178,9 +178,8 @@ func (k *kit) write(name, text string) {
 // journal is a journal of ours for path on the server, of what f.part holds now.
 func (k *kit) journal(path string, size int64, modTime time.Time, done ...span) string {
 	k.Helper()
-	s := state{url: k.URL(path), size: size, modTime: modTime, done: done}
-	var err error
-	if s.tails, err = tailsOf(strings.NewReader(read(k.T, k.path("f.part"))), s.done); err != nil {
+	s := state{url: k.URL(path), size: size, modTime: modTime, done: done, sums: blockSums{block: 64 << 10}}
+	if err := s.sums.cover(strings.NewReader(read(k.T, k.path("f.part"))), s.done); err != nil {
 		k.Fatal(err)
 	}
 	b, err := s.encode()
@@ -188,6 +187,13 @@ func (k *kit) journal(path string, size int64, modTime time.Time, done ...span) 
 		k.Fatal(err)
 	}
 	return string(b)
+}
+
+// onCall has f asked before each call on the local disk until the test ends.
+func onCall(t *testing.T, f func(call, path string) error) {
+	t.Helper()
+	fault = f
+	t.Cleanup(func() { fault = nil })
 }
 
 func (k *kit) exists(name string) bool {

@@ -1,30 +1,33 @@
 package download
 
 import (
-	"errors"
+	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 )
 
-// ledger knows which octets of a part are there and keeps its journal. It is
+// ledger knows which bytes of a part are there and keeps its journal. It is
 // safe for concurrent use.
 type ledger struct {
 	part *part
-	path string // of the journal
-	off  bool   // no journal can be kept: the name is too long
 
 	mu      sync.Mutex
 	state   state
-	begun   bool // the journal is of this transfer: it may be written anew
+	begun   bool // the journal is about this transfer: it may be written again
 	streams []*stream
-	high    int64 // the most octets that were there at once
-	failed  error // of bringing octets to the disk: the part cannot be trusted
+	high    int64 // the most bytes that were there at once
+	failed  error // why bytes did not reach the disk: the part cannot be trusted
 
-	writing sync.Mutex // held while the journal is changed; taken before mu
+	writing sync.Mutex // held while sums and the journal change; taken before mu
+	sums    blockSums
+}
+
+func newLedger(p *part, s state) *ledger {
+	return &ledger{part: p, state: s, sums: s.sums, high: s.done.octets()}
 }
 
 // stream is one connection's way into the part. The offset of its own file
@@ -60,7 +63,7 @@ func (l *ledger) open(x span) (*stream, error) {
 	}
 	if _, err := f.Seek(x.start, io.SeekStart); err != nil {
 		f.Close()
-		return nil, failure(l.part.path, "cannot be written", err)
+		return nil, failure(l.part.part, "cannot be written", err)
 	}
 	s := &stream{f: f, span: x}
 	l.mu.Lock()
@@ -76,7 +79,7 @@ func (l *ledger) close(s *stream) (brought int64, err error) {
 	defer l.mu.Unlock()
 	x, over := s.brought(), s.span.end >= 0 && s.at() > s.span.end
 	l.streams = slices.DeleteFunc(l.streams, func(y *stream) bool { return y == s })
-	err = s.f.Close()
+	err = closing(s.f)
 	if over || err != nil {
 		return 0, err
 	}
@@ -134,48 +137,51 @@ func (l *ledger) reset() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.state.done, l.state.size, l.state.modTime, l.state.adopted = nil, -1, time.Time{}, 0
-	removeJournal(l.path)
-	if err := syncDir(dirOf(l.part.path)); err != nil {
+	l.state = state{url: l.state.url, size: -1}
+	l.mu.Unlock()
+	l.sums = blockSums{}
+	if err := l.part.write(l.state, false); err != nil {
 		return err
 	}
-	if err := l.part.f.Truncate(0); err != nil {
-		return failure(l.part.path, "cannot be emptied", err)
+	if err := syncDir(filepath.Dir(l.part.part)); err != nil {
+		return err
 	}
-	return nil
+	return l.part.empty()
 }
 
-// begin writes a first journal, which says whose the part is. It claims
-// nothing new, and need not be on the disk.
-func (l *ledger) begin() error {
+// begin writes the first journal of this transfer, before its first byte: it
+// says whose the part is. It claims nothing new, and need not be on the disk.
+func (l *ledger) begin() error { return l.write(l.snapshot(), false) }
+
+// write writes a journal for s, whose bytes must be in the part.
+func (l *ledger) write(s state, sync bool) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	err := l.write(l.snapshot(), false)
-	if errors.Is(err, syscall.ENAMETOOLONG) {
-		l.off = true
-		return nil
-	}
-	if err != nil {
-		return failure(l.path, "cannot be written", err)
-	}
-	return nil
-}
-
-// write writes a journal for s, whose octets must be in the part.
-func (l *ledger) write(s state, sync bool) (err error) {
-	if s.tails, err = tailsOf(l.part.f, s.done); err != nil {
+	if err := l.cover(&s); err != nil {
 		return err
 	}
-	return writeJournal(l.path, s, sync)
+	return l.part.write(s, sync)
+}
+
+// cover adds to s the checksums of what is done.
+func (l *ledger) cover(s *state) error {
+	if l.sums.block == 0 {
+		l.sums.block = blockFor(s.size)
+	}
+	if s.size < 0 {
+		s.done = nil // a journal without a size claims nothing
+	}
+	if err := l.sums.cover(diskReader{context.Background(), l.part.f}, s.done); err != nil {
+		return failure(l.part.part, "cannot be read", err)
+	}
+	s.sums = l.sums
+	return nil
 }
 
 // checkpoint brings what was written to the disk, and only then says so in the
-// journal. That the journal cannot be written costs no more than octets to be
-// fetched again; that octets do not reach the disk is final.
+// journal. A journal that cannot be written costs no more than bytes to fetch
+// again; bytes that do not reach the disk end the run.
 func (l *ledger) checkpoint() error {
-	l.writing.Lock()
-	defer l.writing.Unlock()
 	if !l.mayWrite() {
 		return nil
 	}
@@ -184,10 +190,17 @@ func (l *ledger) checkpoint() error {
 		l.fail(err)
 		return err
 	}
-	if !l.off {
-		_ = l.write(s, true)
-	}
+	_ = l.write(s, true)
 	return nil
+}
+
+// complete writes the journal of a part that lacks nothing but its name, so
+// that a run that is killed in between is known to have ended well. A journal
+// that cannot be written costs only that.
+func (l *ledger) complete(size int64) {
+	s := l.snapshot()
+	s.size, s.done, s.complete = size, spans{}.add(span{0, size}), true
+	_ = l.write(s, false)
 }
 
 // mayWrite reports whether the journal on the disk is this transfer's. Until a
@@ -219,23 +232,4 @@ func (l *ledger) health() error {
 // keep makes a checkpoint now and then until the returned function is called.
 func (l *ledger) keep(interval time.Duration) (stop func()) {
 	return every(interval, func() { _ = l.checkpoint() })
-}
-
-// every calls f now and then from one goroutine until stop is called.
-func every(interval time.Duration, f func()) (stop func()) {
-	quit, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		ticker := time.NewTicker(interval)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				f()
-			case <-quit:
-				return
-			}
-		}
-	}()
-	return func() { close(quit); <-ended }
 }

@@ -65,6 +65,18 @@ func (s spans) upTo(n int64) spans {
 	return out
 }
 
+// without returns s less x.
+func (s spans) without(x span) spans {
+	if x.len() <= 0 {
+		return slices.Clone(s)
+	}
+	var out spans
+	for _, y := range s {
+		out = append(out, spans{{y.start, min(y.end, x.start)}, {max(y.start, x.end), y.end}}...)
+	}
+	return slices.DeleteFunc(out, func(y span) bool { return y.len() <= 0 })
+}
+
 // missing returns what s leaves open of a file of size octets.
 func (s spans) missing(size int64) spans {
 	var out spans
@@ -115,17 +127,4 @@ func share(x span, n int, least int64, all bool) spans {
 	}
 	out[count-1].end = x.end
 	return out
-}
-
-// sound reports whether s is what spans promise to be, within a file of size
-// octets.
-func (s spans) sound(size int64) bool {
-	at := int64(-1)
-	for _, x := range s {
-		if x.start <= at || x.start < 0 || x.end <= x.start || x.end > size {
-			return false
-		}
-		at = x.end
-	}
-	return true
 }

@@ -90,7 +90,7 @@ func TestResumeHostileJournal(t *testing.T) {
 		text = strings.ReplaceAll(text, "ftp://h/f", k.URL("/f"))
 		k.write("f.part.json", text)
 		_, err := k.get("/f", Options{})
-		if text != "" && !journalHead.MatchString(text) {
+		if text != "" && !journalStart.MatchString(text) {
 			if !errors.Is(err, ErrForeign) {
 				t.Errorf("%s: got %v, want ErrForeign", what, err)
 			}
@@ -115,23 +115,6 @@ func TestResumeJournalInTheWay(t *testing.T) {
 		t.Errorf("got %v, want ErrLocal", err)
 	}
 	wantNames(t, k.dir, "f.part.json")
-}
-
-// TestResumeLongName has no room for a journal: then a part is not kept.
-func TestResumeLongName(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	name := strings.Repeat("n", 250)
-	_, err := File(t.Context(), k.c, k.url("/f"), k.path(name), nil)
-	if err != nil {
-		t.Error(err)
-	}
-	wantNames(t, k.dir, name)
-	k.faulty(replies("RETR", "550 no"))
-	_, err = File(t.Context(), k.c, k.url("/f"), k.path(name), &Options{Existing: Overwrite})
-	if !errors.Is(err, ftpexec.ErrRefused) {
-		t.Error(err)
-	}
-	wantNames(t, k.dir, name)
 }
 
 // TestResumeLocked has two runs on one target.
@@ -322,6 +305,50 @@ func TestContinue(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestContinueOlder refuses a file, or a part, that is older than the server's:
+// the server's has changed since.
+func TestContinueOlder(t *testing.T) {
+	for _, name := range []string{"f", "f.part"} {
+		for _, n := range []int{1000, 300_000} {
+			k := newKit(t, map[string]string{"/f": body})
+			k.write(name, body[:n])
+			past := kitTime.Add(-time.Second)
+			if err := os.Chtimes(k.path(name), past, past); err != nil {
+				t.Fatal(err)
+			}
+			_, err := k.get("/f", Options{Continue: true})
+			if !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), older) {
+				t.Errorf("%s, %d bytes: got %v", name, n, err)
+			}
+			k.want(map[string]string{name: body[:n]})
+		}
+	}
+}
+
+// TestContinueMovesLate leaves the file under its name until the server has
+// opened the transfer of the rest.
+func TestContinueMovesLate(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f", body[:1000])
+	asked := 0
+	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb != "" {
+			asked++
+			if got, err := os.ReadFile(k.path("f")); err != nil || string(got) != body[:1000] {
+				t.Errorf("at %s: %d bytes, %v", p.Verb, len(got), err)
+			}
+		}
+		if p.Verb == "RETR" {
+			return testserver.Fault{Reply: "550 no"}
+		}
+		return testserver.Fault{}
+	})
+	if _, err := k.get("/f", Options{Continue: true}); err == nil || asked == 0 {
+		t.Errorf("got %v after %d commands", err, asked)
+	}
+	k.want(map[string]string{"f": body[:1000]})
 }
 
 // TestContinueCut has what -c began go on without it.

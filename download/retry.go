@@ -7,13 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"example.com/ftpfetch/ftpexec"
 	"github.com/cenkalti/backoff/v5"
-)
 
-// DefaultRetries is how often a transfer is tried again in a row without
-// progress, where Options.Retries is 0.
-const DefaultRetries = 5
+	"example.com/ftpfetch/ftpexec"
+)
 
 // retrier decides whether and when to try again. It is safe for concurrent use.
 type retrier struct {
@@ -95,20 +92,5 @@ func (r *retrier) do(ctx context.Context, f func() error) error {
 		if err := r.again(ctx, err, false); err != nil {
 			return err
 		}
-	}
-}
-
-// sleep is the default of Options.Wait.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 && ctx.Err() == nil {
-		return nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

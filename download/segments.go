@@ -14,7 +14,7 @@ var errDiffers = errors.New("another file")
 
 // fleet is several connections that bring one file.
 type fleet struct {
-	r      *retrieval
+	t      *transfer
 	cancel context.CancelCauseFunc
 
 	mu     sync.Mutex
@@ -26,18 +26,18 @@ type fleet struct {
 
 // parallel brings what is missing over several connections. resp is the first
 // one's, at the first octet that is missing.
-func (r *retrieval) parallel(ctx context.Context, cancel context.CancelCauseFunc, resp *ftpexec.Response) error {
-	s := r.ledger.snapshot()
-	if err := r.ledger.part.extend(s.size); err != nil {
+func (t *transfer) parallel(ctx context.Context, cancel context.CancelCauseFunc, resp *ftpexec.Response) error {
+	s := t.ledger.snapshot()
+	if err := t.ledger.part.resize(s.size, true); err != nil {
 		return err
 	}
-	f := &fleet{r: r, cancel: cancel, pieces: s.done.missing(s.size).split(r.segments, minSegment)}
+	f := &fleet{t: t, cancel: cancel, pieces: s.done.missing(s.size).split(t.segments, minSegment)}
 	first, _ := f.take()
 	var group sync.WaitGroup
-	for range min(r.segments-1, len(f.pieces)) {
-		group.Go(func() { f.ended(f.work(ctx, r.o.Parallel, nil, span{})) })
+	for range min(t.segments-1, len(f.pieces)) {
+		group.Go(func() { f.ended(f.work(ctx, t.o.Parallel, nil, span{})) })
 	}
-	main := f.work(ctx, r.src, resp, first)
+	main := f.work(ctx, t.src, resp, first)
 	f.ended(main)
 	group.Wait()
 	return f.outcome(main)
@@ -46,21 +46,20 @@ func (r *retrieval) parallel(ctx context.Context, cancel context.CancelCauseFunc
 // outcome is the error of all connections together.
 func (f *fleet) outcome(main error) error {
 	for _, err := range f.errs {
-		var local *Error
 		switch {
 		case errors.Is(err, errDiffers):
-			f.r.segments = 1
-			return f.r.mismatch(err)
-		case errors.Is(err, errNoRestart), errors.As(err, &local):
+			f.t.segments = 1
+			return f.t.mismatch(err)
+		case errors.Is(err, errNoRestart), errors.Is(err, ErrLocal):
 			return err
 		}
 	}
 	if main == nil && len(f.pieces) > 0 && f.broken != nil {
 		return f.broken
 	}
-	if f.useful < f.r.segments && len(f.errs) > 0 {
-		f.r.segments = max(1, f.useful)
-		f.r.o.note(fmt.Sprintf("going on with %d connections at most", f.r.segments))
+	if f.useful < f.t.segments && len(f.errs) > 0 {
+		f.t.segments = max(1, f.useful)
+		f.t.o.note(fmt.Sprintf("going on with %d connections at most", f.t.segments))
 	}
 	if main == nil && len(f.errs) > 0 {
 		return errAnew // fewer connections bring what is left
@@ -69,8 +68,8 @@ func (f *fleet) outcome(main error) error {
 }
 
 // mismatch begins anew where two connections disagree.
-func (r *retrieval) mismatch(err error) error {
-	if err := r.another(err.Error()); err != nil {
+func (t *transfer) mismatch(err error) error {
+	if err := t.another(err.Error()); err != nil {
 		return err
 	}
 	return errAnew
@@ -85,8 +84,7 @@ func (f *fleet) ended(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.errs = append(f.errs, err)
-	var local *Error
-	if errors.Is(err, errDiffers) || errors.Is(err, errNoRestart) || errors.As(err, &local) {
+	if errors.Is(err, errDiffers) || errors.Is(err, errNoRestart) || errors.Is(err, ErrLocal) {
 		f.cancel(err)
 	}
 }
@@ -133,7 +131,7 @@ func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, pi
 		if !progress {
 			return err
 		}
-		if err := f.r.retry.again(ctx, err, true); err != nil {
+		if err := f.t.retry.again(ctx, err, true); err != nil {
 			return f.breaks(err)
 		}
 	}
@@ -163,17 +161,17 @@ func (f *fleet) piece(ctx context.Context, src Source, resp *ftpexec.Response, x
 		}
 	}
 	defer resp.Body.Close()
-	n, err := f.r.fetch(ctx, resp, x, false)
+	n, err := f.t.fetch(ctx, resp, x, false)
 	return span{x.start + n, x.end}, err
 }
 
 // open asks for the file from offset on, and makes sure that it is the same.
 func (f *fleet) open(ctx context.Context, src Source, offset int64) (*ftpexec.Response, error) {
-	resp, err := f.r.open(ctx, src, offset)
+	resp, err := f.t.open(ctx, src, offset)
 	if err != nil {
 		return nil, err
 	}
-	if why := f.r.differs(f.r.ledger.snapshot(), resp); why != "" {
+	if why := f.t.differs(f.t.ledger.snapshot(), resp); why != "" {
 		resp.Body.Close()
 		return nil, fmt.Errorf("%w: %s", errDiffers, why)
 	}

@@ -19,18 +19,17 @@ import (
 // the octet where it stopped, where the server can do that. A digest is
 // compared at the end, when w has everything.
 func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Options) (Result, error) {
-	opts := o.orDefault(src)
-	s := &streaming{src: src, u: u, o: opts, retry: newRetrier(opts), size: -1}
+	s := &streaming{job: newJob(src, u, o), size: -1}
 	if _, ok := w.(*os.File); !ok {
 		w = onlyWriter{w}
 	}
 	s.w = w
 	var err error
-	if s.check, err = expected(ctx, src, u, opts, s.retry); err != nil {
+	if s.check, err = s.expected(ctx); err != nil {
 		return Result{}, err
 	}
 	err = s.run(ctx)
-	r := Result{Size: s.n, ModTime: s.modTime, Text: u.Type == urlparse.TypeASCII}
+	r := Result{Size: s.n, ModTime: s.modTime, Text: s.text()}
 	if err == nil && s.check != nil {
 		if err = s.check.compare(); err == nil {
 			r.Verified = s.check.from
@@ -41,10 +40,7 @@ func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Option
 
 // streaming is a transfer that can only go on, never begin anew.
 type streaming struct {
-	src   Source
-	u     *urlparse.URL
-	o     *Options
-	retry *retrier
+	*job
 	check *check
 	w     io.Writer
 
@@ -72,7 +68,7 @@ func (s *streaming) run(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if s.n > 0 && (s.u.Type == urlparse.TypeASCII || s.size < 0) {
+		if s.n > 0 && (s.text() || s.size < 0) {
 			return err // it cannot be gone on with
 		}
 		if err := s.retry.again(ctx, err, s.n > before); err != nil {
@@ -90,10 +86,10 @@ func (s *streaming) count() (done, total int64) {
 func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
 	defer resp.Body.Close()
 	if want := s.o.Size; want != nil && resp.Size >= 0 && resp.Size != *want {
-		return &refusal{ErrSize, fmt.Sprintf("the server's file has %d octets, not %d as expected", resp.Size, *want)}
+		return &Error{Reason: fmt.Sprintf("the server's file has %d octets, not %d as expected", resp.Size, *want), Err: ErrSize}
 	}
 	if s.n > 0 && (resp.Size != s.size || !resp.ModTime.Equal(s.modTime)) {
-		return &refusal{ErrChanged, "the file has changed on the server, and a part of it is written already"}
+		return &Error{Reason: "the file has changed on the server, and a part of it is written already", Err: ErrChanged}
 	}
 	s.size, s.modTime = resp.Size, resp.ModTime
 	w := way{to: s.w, limit: s.o.Limit, most: -1}

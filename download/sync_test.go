@@ -2,7 +2,6 @@ package download
 
 import (
 	"errors"
-	"os"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -18,14 +17,14 @@ func TestSyncFails(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
 	failed := false
-	o := Options{checkpoint: time.Hour, fsync: func(f *os.File) error {
-		if failed {
-			return f.Sync()
+	onCall(t, func(call, path string) error {
+		if call != "fsync" || path != k.path("f.part") || failed {
+			return nil
 		}
 		failed = true
-		return &os.PathError{Op: "sync", Path: f.Name(), Err: syscall.EIO}
-	}}
-	r, err := k.get("/f", o)
+		return syscall.EIO
+	})
+	r, err := k.get("/f", Options{checkpoint: time.Hour})
 	if !errors.Is(err, syscall.EIO) || !errors.Is(err, ErrLocal) || r.Kept != 0 {
 		t.Errorf("got %+v, %v, want EIO", r, err)
 	}
@@ -46,14 +45,15 @@ func TestSyncFailsAtEnd(t *testing.T) {
 	var all atomic.Bool
 	var calls atomic.Int64
 	begun, ended := make(chan struct{}), make(chan struct{})
-	o := Options{checkpoint: time.Millisecond, fsync: func(f *os.File) error {
-		if calls.Add(1) > 1 {
-			return f.Sync()
+	onCall(t, func(call, path string) error {
+		if call != "fsync" || path != k.path("f.part") || calls.Add(1) > 1 {
+			return nil
 		}
 		close(begun)
 		<-ended
 		return syscall.EIO
-	}}
+	})
+	o := Options{checkpoint: time.Millisecond}
 	o.Progress = func(done, total int64) {
 		if done == total && all.CompareAndSwap(false, true) { // behind the last look at the health
 			<-begun
@@ -142,14 +142,16 @@ func TestCheckpointTooEarly(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
 	before := read(t, k.path("f.part.json"))
-	to, err := inspect(k.path("f"), Refuse)
+	to, err := inspect(k.path("f"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRetrieval(k.c, k.url("/f"), to, (&Options{NoResume: true}).orDefault(k.c))
-	if err := r.takePart(); err != nil {
+	j := newJob(k.c, k.url("/f"), &Options{NoResume: true})
+	found, err := j.find(t.Context(), to, choice{})
+	if err != nil {
 		t.Fatal(err)
 	}
+	r := newTransfer(j, found)
 	defer r.leave()
 	if err := r.ledger.checkpoint(); err != nil {
 		t.Error(err)

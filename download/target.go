@@ -4,45 +4,44 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
 // target is where a download goes, as it was found before anything is sent to
 // the server.
 type target struct {
-	path   string
+	names
 	info   fs.FileInfo // what stands there, links not followed; nil: nothing
-	stream bool        // a character device or FIFO: written straight, nothing to protect
-	skip   bool        // stands already and is to be left alone
+	stream bool        // a character device or FIFO: written to directly, nothing to protect
 }
 
-// inspect looks at path and applies the rules for what stands there.
-func inspect(path string, existing Existing) (target, error) {
-	t := target{path: path}
+// inspect looks at path and refuses what no download can replace.
+func inspect(path string) (target, error) {
 	if path == "" {
-		return t, &Error{Reason: "no file name given", Err: ErrName}
+		return target{}, &Error{Reason: "no file name given", Err: ErrName}
 	}
+	t := target{names: namesOf(path)}
 	if standard(path) != nil {
 		t.stream = true
 		return t, nil
 	}
-	info, lerr := os.Lstat(path)
-	if lerr == nil {
-		t.info = info
-		return t, t.judge(existing)
+	var err error
+	if t.info, err = lstat(path); err == nil {
+		return t, t.judge()
 	}
 	if os.IsPathSeparator(path[len(path)-1]) {
 		return t, &Error{Path: path, Reason: "names a directory, not a file", Err: ErrName}
 	}
-	if err := checkDir(dirOf(path)); err != nil || errors.Is(lerr, fs.ErrNotExist) {
-		return t, err
+	if derr := checkDir(filepath.Dir(path)); derr != nil || errors.Is(err, fs.ErrNotExist) {
+		return t, derr
 	}
-	return t, failure(path, "cannot be looked at", lerr)
+	return t, failure(path, "cannot be looked at", err)
 }
 
 // checkDir says what is wrong with the directory that a file is to be in.
 func checkDir(dir string) error {
-	info, err := os.Stat(dir)
+	info, err := stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &Error{Path: dir, Reason: "no such directory (create it first)", Err: err}
@@ -56,11 +55,11 @@ func checkDir(dir string) error {
 	return nil
 }
 
-// judge decides on a path on which something stands. Links are followed to see
-// what would be written to; a dangling one is a file like any other.
-func (t *target) judge(existing Existing) error {
+// judge decides on what stands at the target. Links are followed to see what
+// would be written to; a dangling one is a file like any other.
+func (t *target) judge() error {
 	mode := t.info.Mode()
-	if followed, err := os.Stat(t.path); err == nil {
+	if followed, err := stat(t.path); err == nil {
 		mode = followed.Mode()
 	}
 	switch {
@@ -68,51 +67,19 @@ func (t *target) judge(existing Existing) error {
 		return &Error{Path: t.path, Reason: "is a directory", Err: ErrName}
 	case mode&(fs.ModeCharDevice|fs.ModeNamedPipe) != 0:
 		t.stream = true
-		return nil
 	case mode&(fs.ModeDevice|fs.ModeSocket|fs.ModeIrregular) != 0:
 		return &Error{Path: t.path, Reason: "is no regular file", Err: ErrName}
 	case isDescriptor(t.path):
 		return &Error{Path: t.path, Reason: "is an open file, not the name of one", Err: ErrName}
 	}
-	switch existing {
-	case Overwrite:
-		return nil
-	case Skip:
-		t.skip = true
-		return nil
-	}
-	return exists(t.path)
-}
-
-func exists(path string) error {
-	return &Error{Path: path, Reason: "exists already", Err: ErrExists}
+	return nil
 }
 
 // skipped is the result where a target was left alone.
 func skipped(path string, why Reason) Result {
 	r := Result{Path: path, Skipped: true, Reason: why}
-	if info, err := os.Stat(path); err == nil {
+	if info, err := stat(path); err == nil {
 		r.Size = info.Size()
 	}
 	return r
-}
-
-// failure makes an Error of a system error, without the path and operation
-// that the system's own text repeats.
-func failure(path, what string, err error) *Error {
-	reason := what + ": " + cause(err).Error()
-	return &Error{Path: path, Reason: reason, Err: err}
-}
-
-// cause returns the system's word inside err.
-func cause(err error) error {
-	var path *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &path):
-		return path.Err
-	case errors.As(err, &link):
-		return link.Err
-	}
-	return err
 }

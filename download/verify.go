@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"os"
 	"slices"
 
 	"example.com/ftpfetch/download/digest"
@@ -37,14 +38,14 @@ func (c *check) reset() {
 	c.at = 0
 }
 
-// reach brings the digest to the first n octets of the file at path: what it
-// has not seen pass comes from f. It ends with ctx.
-func (c *check) reach(ctx context.Context, f io.ReaderAt, n int64, path string) error {
+// reach brings the digest to the first n bytes of f: what it has not seen pass
+// is read. It ends with ctx.
+func (c *check) reach(ctx context.Context, f *os.File, n int64) error {
 	if c.at > n {
 		c.reset()
 	}
-	in := &reader{ctx, io.NewSectionReader(f, c.at, n-c.at)}
-	_, err := io.CopyBuffer(onlyWriter{c}, in, make([]byte, bufferSize))
+	in := io.NewSectionReader(diskReader{ctx, f}, c.at, n-c.at)
+	_, err := io.CopyBuffer(onlyWriter{c}, onlyReader{in}, make([]byte, bufferSize))
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -52,22 +53,9 @@ func (c *check) reach(ctx context.Context, f io.ReaderAt, n int64, path string) 
 		err = fmt.Errorf("%w after %d octets", io.ErrUnexpectedEOF, c.at)
 	}
 	if err != nil {
-		return failure(path, "cannot be read", err)
+		return failure(f.Name(), "cannot be read", err)
 	}
 	return nil
-}
-
-// reader reads until its context ends.
-type reader struct {
-	ctx context.Context // an io.Reader's method takes none
-	r   io.Reader
-}
-
-func (r *reader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
 }
 
 // compare returns what differs, or nil.
@@ -76,57 +64,42 @@ func (c *check) compare() error {
 	if got.Equal(c.want) {
 		return nil
 	}
-	return &refusal{ErrDigest, fmt.Sprintf("%s is %s, not %s (%s)", got.Algorithm, got.Hex(), c.want.Hex(), c.from)}
-}
-
-// expect finds the digest that the file must have, where one is asked for.
-func (r *retrieval) expect(ctx context.Context) error {
-	var err error
-	r.check, err = expected(ctx, r.src, r.u, r.o, r.retry)
-	return err
+	return &Error{Reason: fmt.Sprintf("%s is %s, not %s (%s)", got.Algorithm, got.Hex(), c.want.Hex(), c.from), Err: ErrDigest}
 }
 
 // expected is Options.Sum, or with Options.Verify what the server offers: a
 // list beside the file, then a digest that it computes. It is looked for
 // before the file itself, so that the digest is computed while octets pass.
-func expected(ctx context.Context, src Source, u *urlparse.URL, o *Options, retry *retrier) (*check, error) {
-	if o.Sum.Algorithm != "" {
-		return newCheck(o.Sum, string(o.Sum.Algorithm)+" given"), nil
+func (j *job) expected(ctx context.Context) (*check, error) {
+	if j.o.Sum.Algorithm != "" {
+		return newCheck(j.o.Sum, string(j.o.Sum.Algorithm)+" given"), nil
 	}
-	if !o.Verify {
+	if !j.o.Verify {
 		return nil, nil
 	}
-	if u.Type == urlparse.TypeASCII {
-		return nil, &refusal{ErrUnverified, "a text transfer (;type=a) changes octets and cannot be verified"}
+	if j.u.Type == urlparse.TypeASCII {
+		return nil, &Error{Reason: "a text transfer (;type=a) changes octets and cannot be verified", Err: ErrUnverified}
 	}
-	v := &verifier{src: src, u: u, retry: retry}
-	c, err := v.sidecar(ctx)
+	c, err := j.sidecar(ctx)
 	if c == nil && err == nil {
-		c, err = v.server(ctx)
+		c, err = j.server(ctx)
 	}
 	if c == nil && err == nil {
-		err = &refusal{ErrUnverified, "there is no list of digests beside the file, and the server computes none"}
+		err = &Error{Reason: "there is no list of digests beside the file, and the server computes none", Err: ErrUnverified}
 	}
 	return c, err
 }
 
-// verifier looks on the server for a digest of u.
-type verifier struct {
-	src   Source
-	u     *urlparse.URL
-	retry *retrier
-}
-
 // sidecar looks into the lists beside the file, the best first.
-func (v *verifier) sidecar(ctx context.Context) (*check, error) {
-	there := v.listing(ctx)
-	for _, side := range digest.Sidecars(v.u.Name) {
+func (j *job) sidecar(ctx context.Context) (*check, error) {
+	there := j.listing(ctx)
+	for _, side := range digest.Sidecars(j.u.Name) {
 		if there != nil && !slices.Contains(there, side.File) {
 			continue
 		}
 		var sum digest.Sum
-		err := v.retry.do(ctx, func() (err error) {
-			sum, err = v.read(ctx, side)
+		err := j.retry.do(ctx, func() (err error) {
+			sum, err = j.readList(ctx, side)
 			return err
 		})
 		var refused *ftpexec.Error
@@ -138,7 +111,7 @@ func (v *verifier) sidecar(ctx context.Context) (*check, error) {
 		case errors.Is(err, digest.ErrNotListed), errors.As(err, &refused) && refused.Reply != nil && refused.Reply.Code/100 == 5:
 			continue
 		case errors.Is(err, digest.ErrTooLarge), errors.Is(err, digest.ErrAmbiguous):
-			return nil, &refusal{ErrUnverified, side.File + ": " + err.Error()}
+			return nil, &Error{Reason: side.File + ": " + err.Error(), Err: ErrUnverified}
 		}
 		return nil, fmt.Errorf("%s: %w", side.File, err)
 	}
@@ -147,27 +120,27 @@ func (v *verifier) sidecar(ctx context.Context) (*check, error) {
 
 // listing returns the names in the file's directory; nil where that cannot be
 // had, which is no reason not to try.
-func (v *verifier) listing(ctx context.Context) []string {
-	dir := *v.u
+func (j *job) listing(ctx context.Context) []string {
+	dir := *j.u
 	dir.Name, dir.Type = "", urlparse.TypeNone
 	names := []string{}
-	for e, err := range v.src.ListURL(ctx, &dir) {
+	for e, err := range j.src.ListURL(ctx, &dir) {
 		if err != nil {
 			return nil
 		}
 		names = append(names, e.Base)
 	}
-	if !slices.Contains(names, v.u.Name) {
+	if !slices.Contains(names, j.u.Name) {
 		return nil // vsftpd lists nothing of a directory that it may not read
 	}
 	return names
 }
 
 // read retrieves a list and finds the file in it.
-func (v *verifier) read(ctx context.Context, side digest.Sidecar) (digest.Sum, error) {
-	u := *v.u
+func (j *job) readList(ctx context.Context, side digest.Sidecar) (digest.Sum, error) {
+	u := *j.u
 	u.Name, u.Type = side.File, urlparse.TypeImage
-	resp, err := v.src.OpenFrom(ctx, &u, 0)
+	resp, err := j.src.OpenFrom(ctx, &u, 0)
 	if err != nil {
 		return digest.Sum{}, err
 	}
@@ -177,18 +150,18 @@ func (v *verifier) read(ctx context.Context, side digest.Sidecar) (digest.Sum, e
 	if err != nil {
 		return digest.Sum{}, err
 	}
-	return side.Find(bytes.NewReader(text), v.u.Name)
+	return side.Find(bytes.NewReader(text), j.u.Name)
 }
 
 // server asks the server to compute a digest.
-func (v *verifier) server(ctx context.Context) (*check, error) {
+func (j *job) server(ctx context.Context) (*check, error) {
 	for _, a := range digest.Algorithms() {
 		if a == digest.BLAKE2b {
 			continue // no command has it
 		}
 		var d []byte
-		err := v.retry.do(ctx, func() (err error) {
-			d, err = v.src.Hash(ctx, v.u, string(a))
+		err := j.retry.do(ctx, func() (err error) {
+			d, err = j.src.Hash(ctx, j.u, string(a))
 			return err
 		})
 		switch {

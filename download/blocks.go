@@ -1,0 +1,159 @@
+package download
+
+import (
+	"errors"
+	"hash/crc32"
+	"io"
+	"slices"
+)
+
+// A part is checked in blocks: each has a CRC-32C (Castagnoli), so that damage
+// costs the blocks that it is in and nothing else.
+const (
+	minBlock  = 4 << 20 // bytes of a block
+	maxBlocks = 4 << 10 // of a file, roughly: larger files have larger blocks
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// blockFor returns the length of a block in a file of size bytes.
+func blockFor(size int64) int64 {
+	block := int64(minBlock)
+	for size/block > maxBlocks {
+		block *= 2
+	}
+	return block
+}
+
+// extent is a range that is there, with the checksum of each block in it. The
+// first block begins where the extent does; the last one may be shorter.
+type extent struct {
+	span
+	sums []uint32
+}
+
+// blockSums are the checksums of a part. Extents are in order; they may touch.
+type blockSums struct {
+	block   int64
+	extents []extent
+}
+
+// spans returns what s has checksums of.
+func (s *blockSums) spans() spans {
+	var out spans
+	for _, e := range s.extents {
+		if n := len(out); n > 0 && out[n-1].end == e.start {
+			out[n-1].end = e.end
+		} else {
+			out = append(out, e.span)
+		}
+	}
+	return out
+}
+
+// cover makes s the checksums of exactly done: it reads from part what it has
+// no checksum of, and forgets what is not done.
+func (s *blockSums) cover(part io.ReaderAt, done spans) error {
+	kept := s.within(done)
+	var all []extent
+	for _, x := range done {
+		at := x.start
+		for len(kept) > 0 && kept[0].start < x.end {
+			var err error
+			if all, err = s.read(part, all, span{at, kept[0].start}); err != nil {
+				return err
+			}
+			at = kept[0].end
+			all, kept = append(all, kept[0]), kept[1:]
+		}
+		var err error
+		if all, err = s.read(part, all, span{at, x.end}); err != nil {
+			return err
+		}
+	}
+	s.extents = all
+	return nil
+}
+
+// within returns what of s lies in done, by whole blocks.
+func (s *blockSums) within(done spans) []extent {
+	var out []extent
+	for _, e := range s.extents {
+		for _, x := range done {
+			if y := s.cut(e, x); y.len() > 0 {
+				out = append(out, y)
+			}
+		}
+	}
+	return out
+}
+
+// cut returns the blocks of e that lie in x.
+func (s *blockSums) cut(e extent, x span) extent {
+	from, to := max(x.start, e.start)-e.start, min(x.end, e.end)-e.start
+	first, last := (from+s.block-1)/s.block, to/s.block
+	if to == e.len() {
+		last = int64(len(e.sums))
+	}
+	if last <= first {
+		return extent{}
+	}
+	return extent{span{e.start + first*s.block, min(e.end, e.start+last*s.block)}, slices.Clone(e.sums[first:last])}
+}
+
+// read adds x to all: to the last extent, where x begins at its end.
+func (s *blockSums) read(part io.ReaderAt, all []extent, x span) ([]extent, error) {
+	if x.len() <= 0 {
+		return all, nil
+	}
+	if n := len(all); n == 0 || all[n-1].end != x.start {
+		all = append(all, extent{span: span{x.start, x.start}})
+	}
+	e := &all[len(all)-1]
+	buf := make([]byte, min(x.len(), bufferSize))
+	for e.end < x.end {
+		within := e.len() % s.block
+		b := buf[:min(int64(len(buf)), x.end-e.end, s.block-within)]
+		if err := readFull(part, b, e.end); err != nil {
+			return nil, err
+		}
+		if within == 0 {
+			e.sums = append(e.sums, 0)
+		}
+		last := &e.sums[len(e.sums)-1]
+		*last = crc32.Update(*last, castagnoli, b)
+		e.end += int64(len(b))
+	}
+	return all, nil
+}
+
+// damaged reads what s has checksums of and returns the blocks of part that
+// hold something else, and how many blocks there are.
+func (s *blockSums) damaged(part io.ReaderAt) (bad []span, blocks int, err error) {
+	for _, e := range s.extents {
+		var now []extent
+		if now, err = s.read(part, nil, e.span); err != nil {
+			return nil, 0, err
+		}
+		for i, sum := range now[0].sums {
+			if sum != e.sums[i] {
+				start := e.start + int64(i)*s.block
+				bad = append(bad, span{start, min(e.end, start+s.block)})
+			}
+		}
+		blocks += len(e.sums)
+	}
+	return bad, blocks, nil
+}
+
+// readFull fills b from offset on. A file that ends before that is an error.
+func readFull(r io.ReaderAt, b []byte, offset int64) error {
+	n, err := r.ReadAt(b, offset)
+	if n == len(b) {
+		return nil
+	}
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,183 @@
+package download
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/testserver"
+)
+
+// TestBlockSums has ranges come and go at random: the sums are always of
+// exactly what is done, and find every byte that changed.
+func TestBlockSums(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	text := []byte(noise(1000, 3))
+	for range 300 {
+		s := blockSums{block: 1 + rng.Int64N(60)}
+		var done spans
+		for range 1 + rng.IntN(12) {
+			from := rng.Int64N(1000)
+			x := span{from, min(1000, from+1+rng.Int64N(300))}
+			if done = done.add(x); rng.IntN(4) == 0 {
+				done = done.without(span{x.start, x.start + rng.Int64N(100)})
+			}
+			if err := s.cover(strings.NewReader(string(text)), done); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.spans(); !slices.Equal(got, done) {
+				t.Fatalf("sums of %v, want %v", got, done)
+			}
+			if bad, _, err := s.damaged(strings.NewReader(string(text))); err != nil || len(bad) > 0 {
+				t.Fatalf("%v of sound bytes are damaged (%v)", bad, err)
+			}
+		}
+		if len(done) == 0 {
+			continue
+		}
+		x := done[rng.IntN(len(done))]
+		at := x.start + rng.Int64N(x.len())
+		text[at] ^= 1 << rng.IntN(8)
+		bad, _, err := s.damaged(strings.NewReader(string(text)))
+		if err != nil || len(bad) != 1 || at < bad[0].start || at >= bad[0].end || bad[0].len() > s.block {
+			t.Fatalf("byte %d changed: damaged are %v, %v", at, bad, err)
+		}
+	}
+}
+
+// TestBlockFor keeps the number of blocks within bounds.
+func TestBlockFor(t *testing.T) {
+	for size, want := range map[int64]int64{-1: minBlock, 0: minBlock, 16 << 30: minBlock, 1 << 40: 256 << 20} {
+		if got := blockFor(size); got != want || size/got > maxBlocks {
+			t.Errorf("a file of %d bytes has blocks of %d, want %d", size, got, want)
+		}
+	}
+}
+
+// TestDamagedPart changes a part of three blocks and a rest at every place that
+// tells: each end of each block. Only the blocks that it is in are fetched again.
+func TestDamagedPart(t *testing.T) {
+	const block = 64 << 10
+	for _, segments := range []int{1, 3} {
+		for i := range 4 {
+			end := min(i*block+block, 200_000)
+			for _, at := range []int{i * block, (i*block + end) / 2, end - 1} {
+				k := newKit(t, map[string]string{"/f": body})
+				k.write("f.part", body[:200_000])
+				k.write("f.part.json", k.journal("/f", 300_000, kitTime, span{0, 200_000}))
+				k.flip("f.part", at)
+				r, err := k.get("/f", Options{Segments: segments})
+				if err != nil || r.Resumed != int64(200_000-(end-i*block)) || !k.told(Noted, "1 of 4 blocks do not hold what was written") {
+					t.Errorf("byte %d: got %+v, %v, events %v", at, r, err, k.events)
+				}
+				if got := k.rests(); i > 0 && (len(got) == 0 || got[0] != fmt.Sprint(i*block)) {
+					t.Errorf("byte %d: REST %q", at, got)
+				}
+				k.want(map[string]string{"f": body})
+			}
+		}
+	}
+}
+
+// flip changes one bit of a file in the test's directory.
+func (k *kit) flip(name string, at int) {
+	k.Helper()
+	text := []byte(read(k.T, k.path(name)))
+	text[at] ^= 0x10
+	f, err := os.OpenFile(k.path(name), os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteAt(text[at:at+1], int64(at))
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		k.Fatal(err)
+	}
+}
+
+// TestDamagedWhileAway has a run of each kind be cut, what it left changed in
+// the middle, and the file come out right.
+func TestDamagedWhileAway(t *testing.T) {
+	for _, segments := range []int{1, 4} {
+		k := newKit(t, map[string]string{"/f": large})
+		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == "RETR" {
+				return testserver.Fault{Data: testserver.Closed, Octets: 1_500_000}
+			}
+			return testserver.Fault{}
+		})
+		if _, err := k.get("/f", Options{Segments: segments, Retries: -1}); err == nil {
+			t.Fatal("no error")
+		}
+		s, err := readJournal(k.path("f.part.json"))
+		if err != nil || len(s.done) == 0 {
+			t.Fatalf("the journal claims %v, %v", s.done, err)
+		}
+		k.flip("f.part", int(s.done[0].start+s.done[0].len()/2))
+		k.faulty(nil)
+		if _, err := k.get("/f", Options{Segments: segments}); err != nil {
+			t.Errorf("%d segments: %v", segments, err)
+		}
+		k.want(map[string]string{"f": large})
+	}
+}
+
+// TestDamagedAdopted does not replace bytes that -c took and that changed since,
+// unless that is asked for.
+func TestDamagedAdopted(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f.part", body[:200_000])
+	text := k.journal("/f", 300_000, kitTime, span{0, 200_000})
+	k.write("f.part.json", strings.Replace(text, `"size":300000,`, `"size":300000,"adopted":1000,`, 1))
+	k.flip("f.part", 5)
+	changed := read(t, k.path("f.part"))
+	for _, o := range []Options{{}, {Continue: true}} {
+		if _, err := k.get("/f", o); !errors.Is(err, ErrResume) {
+			t.Errorf("got %v, want ErrResume", err)
+		}
+		if got := read(t, k.path("f.part")); got != changed {
+			t.Error("the part changed")
+		}
+	}
+	if _, err := k.get("/f", Options{Existing: Overwrite}); err != nil {
+		t.Error(err)
+	}
+	k.want(map[string]string{"f": body})
+}
+
+// TestSums are written as eight digits each.
+func TestSums(t *testing.T) {
+	sums := []uint32{0, 1, 1<<32 - 1, 0xdeadbeef}
+	text := hexSums(sums)
+	got, err := parseSums(text)
+	if text != "0000000000000001ffffffffdeadbeef" || err != nil || !reflect.DeepEqual(got, sums) {
+		t.Errorf("%q is %v, %v", text, got, err)
+	}
+}
+
+// BenchmarkVerify reads a part and compares its checksums.
+func BenchmarkVerify(b *testing.B) {
+	f, err := os.Create(b.TempDir() + "/part")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	const size = 256 << 20
+	if err := f.Truncate(size); err != nil {
+		b.Fatal(err)
+	}
+	var s state
+	if err := s.has(diskReader{b.Context(), f}, size); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(size)
+	for b.Loop() {
+		if bad, _, err := s.sums.damaged(diskReader{b.Context(), f}); err != nil || len(bad) > 0 {
+			b.Fatal(bad, err)
+		}
+	}
+}

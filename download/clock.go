@@ -1,0 +1,40 @@
+package download
+
+import (
+	"context"
+	"time"
+)
+
+// every calls f now and then from one goroutine until stop is called.
+func every(interval time.Duration, f func()) (stop func()) {
+	quit, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				f()
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return func() { close(quit); <-ended }
+}
+
+// sleep is the default of Options.Wait.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 && ctx.Err() == nil {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,240 @@
+package download
+
+// Every call that this package makes on the local disk is here, under the name
+// of its system call, so that a test can have each of them fail.
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"time"
+)
+
+// fault, where a test sets it, is asked before each call; what it returns is
+// the call's error.
+var fault func(call, path string) error
+
+func faulty(call, path string) error {
+	if fault == nil {
+		return nil
+	}
+	if err := fault(call, path); err != nil {
+		return &fs.PathError{Op: call, Path: path, Err: err}
+	}
+	return nil
+}
+
+func lstat(path string) (fs.FileInfo, error) {
+	if err := faulty("lstat", path); err != nil {
+		return nil, err
+	}
+	return os.Lstat(path)
+}
+
+func stat(path string) (fs.FileInfo, error) {
+	if err := faulty("stat", path); err != nil {
+		return nil, err
+	}
+	return os.Stat(path)
+}
+
+func openFile(path string, flag int, mode fs.FileMode) (*os.File, error) {
+	if err := faulty("open", path); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, flag, mode)
+}
+
+func rename(from, to string) error {
+	if err := faulty("rename", from); err != nil {
+		return err
+	}
+	return os.Rename(from, to)
+}
+
+func link(from, to string) error {
+	if err := faulty("link", from); err != nil {
+		return err
+	}
+	return os.Link(from, to)
+}
+
+func remove(path string) error {
+	if err := faulty("unlink", path); err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
+
+func chmod(path string, mode fs.FileMode) error {
+	if err := faulty("chmod", path); err != nil {
+		return err
+	}
+	return os.Chmod(path, mode)
+}
+
+func chtimes(path string, modTime time.Time) error {
+	if err := faulty("utimes", path); err != nil {
+		return err
+	}
+	return os.Chtimes(path, time.Time{}, modTime)
+}
+
+func fstat(f *os.File) (fs.FileInfo, error) {
+	if err := faulty("fstat", f.Name()); err != nil {
+		return nil, err
+	}
+	return f.Stat()
+}
+
+func truncate(f *os.File, size int64) error {
+	if err := faulty("truncate", f.Name()); err != nil {
+		return err
+	}
+	return f.Truncate(size)
+}
+
+func fsync(f *os.File) error {
+	if err := faulty("fsync", f.Name()); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// lock takes f for this run. It fails only where another run has it.
+func lock(f *os.File) error {
+	if faulty("flock", f.Name()) == nil && held(f) {
+		return busy(f.Name())
+	}
+	return nil
+}
+
+// closing closes f. An error of close may be one of an earlier write.
+func closing(f *os.File) error {
+	err := faulty("close", f.Name())
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// diskReader reads a file until its context ends.
+type diskReader struct {
+	ctx context.Context // an io.Reader's method takes none
+	f   *os.File
+}
+
+func (r diskReader) ready() error {
+	if r.ctx.Err() != nil {
+		return &ended{context.Cause(r.ctx)}
+	}
+	return faulty("read", r.f.Name())
+}
+
+func (r diskReader) Read(p []byte) (int, error) {
+	if err := r.ready(); err != nil {
+		return 0, err
+	}
+	return r.f.Read(p)
+}
+
+func (r diskReader) ReadAt(p []byte, offset int64) (int, error) {
+	if err := r.ready(); err != nil {
+		return 0, err
+	}
+	return r.f.ReadAt(p, offset)
+}
+
+// readAll reads a file that has at most so many bytes; of a longer one it reads
+// one byte more.
+func readAll(f *os.File, most int64) ([]byte, error) {
+	return io.ReadAll(io.LimitReader(diskReader{context.Background(), f}, most+1))
+}
+
+// diskWriter writes to a file.
+type diskWriter struct{ f *os.File }
+
+func (w diskWriter) Write(p []byte) (int, error) {
+	if err := faulty("write", w.f.Name()); err != nil {
+		return 0, err
+	}
+	return w.f.Write(p)
+}
+
+// openRegular opens a file that is there, and only a regular one, never
+// through a symbolic link.
+func openRegular(path string, flag int) (*os.File, error) {
+	info, err := lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errNotRegular}
+	}
+	f, err := openFile(path, flag|noFollow, 0)
+	if err != nil {
+		return nil, err
+	}
+	now, err := fstat(f)
+	if err == nil && !os.SameFile(now, info) {
+		err = &fs.PathError{Op: "open", Path: path, Err: errMoved}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// errHalfMoved is a file that has its new name, and the old one as well.
+var errHalfMoved = errors.New("cannot be removed")
+
+// moveToFree renames a file to a name that is free. A hard link is the one
+// portable call that fails where the name exists: ErrExists.
+func moveToFree(from, to string) error {
+	err := link(from, to)
+	switch {
+	case err == nil:
+		if err := remove(from); err != nil {
+			return &Error{Path: from, Reason: "cannot be removed: " + cause(err).Error(), Err: errors.Join(errHalfMoved, err)}
+		}
+		return nil
+	case errors.Is(err, fs.ErrExist):
+		return exists(to)
+	}
+	return renameToFree(from, to)
+}
+
+// renameToFree is for file systems without hard links (FAT): it looks and
+// renames, which leaves a gap of an instant.
+func renameToFree(from, to string) error {
+	if _, err := lstat(to); err == nil {
+		return exists(to)
+	}
+	if err := rename(from, to); err != nil {
+		return failure(to, "cannot be put in place", err)
+	}
+	return nil
+}
+
+// syncDir brings a new directory entry to the disk. Windows has no such call.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := openFile(dir, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // a directory that may be written but not read
+	}
+	if err != nil {
+		return failure(dir, "cannot be opened", err)
+	}
+	defer d.Close()
+	if err := fsync(d); err != nil && !errors.Is(err, errors.ErrUnsupported) && !isInvalid(err) {
+		return failure(dir, "cannot be brought to the disk", err)
+	}
+	return nil
+}

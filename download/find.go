@@ -1,0 +1,252 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// found is what a run found beside its target and goes on from.
+type found struct {
+	part   *part
+	state  state
+	stale  string      // why what the part holds is to be given up; "" it is not
+	lent   *lent       // the target is to become the part: Continue
+	theirs bool        // nothing of this package's is in the part yet: Continue
+	since  fs.FileInfo // of a part that another program left; nil: none
+}
+
+// find takes the part of t, or makes an empty one.
+func (j *job) find(ctx context.Context, t target, c choice) (f *found, err error) {
+	defer func() {
+		if err != nil && c.lent != nil {
+			c.lent.f.Close()
+		}
+	}()
+	if err := checkJournal(t.names); err != nil {
+		return nil, err
+	}
+	if err := j.mayClaim(t); err != nil {
+		return nil, err
+	}
+	p, err := claim(t.names)
+	if err != nil {
+		return nil, err
+	}
+	f = &found{part: p, lent: c.lent, state: state{url: j.url, size: -1}}
+	if err = f.unchanged(t); err == nil {
+		err = j.read(ctx, f)
+	}
+	if err == nil && c.overwrite {
+		err = f.part.like(t.info)
+	}
+	if err != nil {
+		f.giveUp()
+		return nil, err
+	}
+	return f, nil
+}
+
+// giveUp releases a part that this run did not begin to write. An empty one
+// goes. The journal stays: it may be about the target, of a run that is about to
+// end.
+func (f *found) giveUp() {
+	defer f.part.close()
+	if n, err := f.part.size(); err == nil && n == 0 && f.part.ours() && f.part.removable() == nil {
+		_ = remove(f.part.part)
+	}
+}
+
+// unchanged makes sure that the target is still what was found before the part was
+// locked: another run may have ended meanwhile.
+func (f *found) unchanged(t target) error {
+	now, err := lstat(t.path)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return failure(t.path, "cannot be looked at", err)
+	case (err == nil) != (t.info != nil), err == nil && !os.SameFile(now, t.info):
+		return errMoved
+	}
+	return nil
+}
+
+// mayClaim refuses, without taking the lock, what another program left, and a
+// part that another user put there: in a directory that all may write to, it may
+// hold anything.
+func (j *job) mayClaim(t target) error {
+	info, err := lstat(t.part)
+	if err != nil || !info.Mode().IsRegular() {
+		return j.missed(t, err)
+	}
+	journal, err := lstat(t.journal)
+	switch {
+	case err != nil && info.Size() > 0 && !j.o.Continue && j.o.Existing != Overwrite:
+		// The journal of a run outlives its part: this one never had any.
+		if again, err := lstat(t.part); err == nil && os.SameFile(again, info) {
+			return inTheWay(t.part)
+		}
+		return nil
+	case isOurs(info) && (err != nil || isOurs(journal)):
+		return nil
+	case err != nil && j.o.Existing == Overwrite:
+		if err := remove(t.part); err != nil {
+			return failure(t.part, "cannot be removed", err)
+		}
+		return nil
+	}
+	return &Error{Path: t.part, Reason: "is in the way, and it or its journal belongs to another user", Err: ErrForeign}
+}
+
+// missed tells that bytes were there and are gone.
+func (j *job) missed(t target, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if s, err := readJournal(t.journal); err == nil && len(s.done) > 0 && !s.about(t.info) {
+		j.o.restarted(t.part, "is gone, only its journal is left")
+	}
+	return nil
+}
+
+// read finds out what the part holds.
+func (j *job) read(ctx context.Context, f *found) error {
+	has, err := f.part.size()
+	if err != nil {
+		return err
+	}
+	if f.lent != nil {
+		if has > 0 {
+			return inTheWay(f.part.part)
+		}
+		f.state, f.theirs = f.lent.state, true
+		return nil
+	}
+	s, err := readJournal(f.part.journal)
+	missing := errors.Is(err, fs.ErrNotExist)
+	var system *fs.PathError
+	switch {
+	case missing && has == 0:
+		return nil // made just now, or left by a run that brought nothing
+	case missing, err == nil && len(s.done) == 0 && s.inode != inodeOf(f.part.info) && has > 0:
+		return j.foreign(ctx, f)
+	case errors.As(err, &system):
+		return failure(f.part.journal, "cannot be read", err)
+	case links(f.part.info) > 1:
+		return j.linked(f)
+	}
+	return j.inherit(ctx, f, s, err)
+}
+
+// foreign decides about a part that another program left.
+func (j *job) foreign(ctx context.Context, f *found) error {
+	switch {
+	case j.o.Existing == Overwrite:
+		fresh, err := f.part.renew()
+		if err == nil {
+			f.part = fresh
+		}
+		return err
+	case !j.o.Continue:
+		return inTheWay(f.part.part)
+	case links(f.part.info) > 1:
+		return &Error{Path: f.part.part, Reason: "has other names, which would be written to as well", Err: ErrResume}
+	}
+	f.theirs, f.since = true, f.part.info
+	f.state.adopted = f.part.info.Size()
+	return failure(f.part.part, "cannot be read", f.state.has(diskReader{ctx, f.part.f}, f.state.adopted))
+}
+
+// linked leaves alone a part that has other names: a copy that somebody made.
+func (j *job) linked(f *found) error {
+	j.o.restarted(f.part.part, "it has other names, which are left alone")
+	fresh, err := f.part.renew()
+	if err == nil {
+		f.part = fresh
+	}
+	return err
+}
+
+// inherit takes over what the journal says, s or its error jerr, or finds why
+// it cannot be.
+func (j *job) inherit(ctx context.Context, f *found, s state, jerr error) error {
+	if s.url == noURL { // nothing goes on from such a part
+		s.done = nil
+	}
+	why, err := j.useless(ctx, f.part, &s, jerr)
+	switch {
+	case err != nil:
+		return err
+	case why != "":
+		f.stale = f.part.part + ": " + why
+		return j.mayForget(f.part.path, s.adopted, f.stale)
+	case len(s.done) == 0:
+		return f.part.empty() // it had brought nothing that its journal says
+	}
+	f.state = s
+	if s.inode != inodeOf(f.part.info) { // the pair was copied here
+		if err := f.part.write(s, false); err != nil {
+			return err
+		}
+	}
+	j.retry.reached.Store(true) // its bytes came from there: the address is right
+	return nil
+}
+
+// useless says why a part cannot be gone on with, or "". It takes damaged
+// blocks out of s.
+func (j *job) useless(ctx context.Context, p *part, s *state, jerr error) (why string, err error) {
+	has, err := p.size()
+	switch {
+	case err != nil:
+		return "", err
+	case jerr != nil:
+		return jerr.Error(), nil
+	case len(s.done) == 0:
+		return "", nil
+	case j.o.NoResume:
+		return "not resumed, as asked for", nil
+	case s.url != j.url:
+		return "it is of another URL", nil
+	case s.done.end() > has:
+		return fmt.Sprintf("it has %d octets, its journal says %d", has, s.done.end()), nil
+	case j.text():
+		return "a text transfer (;type=a) cannot be resumed", nil
+	}
+	return j.repair(ctx, p, s)
+}
+
+// repair reads the part once and takes out of s the blocks that do not hold
+// what was written.
+func (j *job) repair(ctx context.Context, p *part, s *state) (why string, err error) {
+	bad, blocks, err := s.sums.damaged(diskReader{ctx, p.f})
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case err != nil:
+		return "cannot be read: " + cause(err).Error(), nil
+	case len(bad) == 0:
+		return "", nil
+	}
+	for _, x := range bad {
+		s.done = s.done.without(x)
+	}
+	if len(s.done) == 0 {
+		return "it does not hold what its journal was written for", nil
+	}
+	j.o.note(fmt.Sprintf("%s: %d of %d blocks do not hold what was written: fetching them again", p.part, len(bad), blocks))
+	if bad[0].start < s.adopted {
+		return "", j.mayForget(p.path, s.adopted, p.part+": the file that -c took has changed since")
+	}
+	return "", nil
+}
+
+// mayForget refuses to give up bytes that another program brought, unless that
+// was asked for.
+func (j *job) mayForget(path string, adopted int64, why string) error {
+	if adopted == 0 || j.o.Existing == Overwrite || j.o.NoResume {
+		return nil
+	}
+	return &Error{Path: path, Reason: why, Err: ErrResume}
+}

@@ -1,0 +1,322 @@
+package download
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+// matrixEvery 1 has every call on the disk go wrong; more is a sample.
+var matrixEvery = flag.Int("matrix.every", 12, "every how manieth call on the disk TestMatrix has go wrong")
+
+// scene is a command on a disk in some state.
+type scene struct {
+	what   string
+	before func(*kit)
+	server func(testserver.FaultPoint) testserver.Fault // of every run
+	path   string                                       // on the server; "" is /f
+	name   string                                       // on the disk; "" is f
+	o      Options
+	save   bool // Save, not File
+	err    error
+	want   map[string]string // all files at the end; nil is the file alone
+	twice  error             // of the same command once more
+	kept   string            // what a killed run may leave in f.part with its journal, although it failed
+}
+
+var threeMiB = noise(3<<20, 5)
+
+func scenes(t *testing.T) []scene {
+	bad := sum(t, "sha256:"+sha256Of("another"))
+	half := body[:150_000]
+	old := func(k *kit) {
+		k.write("f", "old")
+		past := kitTime.Add(-time.Hour)
+		if err := os.Chtimes(k.path("f"), past, past); err != nil {
+			k.Fatal(err)
+		}
+	}
+	left := func(k *kit) { k.leaves("/f", 100_000) }
+	damaged := func(k *kit) {
+		k.write("f.part", body)
+		k.write("f.part.json", k.journal("/f", 300_000, kitTime, span{0, 300_000}))
+		k.write("f.part", body[:100_000]+"damage"+body[100_006:])
+	}
+	long := strings.Repeat("n", 255)
+	return []scene{
+		{what: "new", twice: ErrExists},
+		{what: "new, often in the journal", o: Options{checkpoint: time.Microsecond}, twice: ErrExists},
+		{what: "empty", path: "/empty", want: map[string]string{"f": ""}, twice: ErrExists},
+		{what: "segments", path: "/large", o: Options{Segments: 3}, want: map[string]string{"f": threeMiB}, twice: ErrExists},
+		{what: "resumed", before: left, twice: ErrExists},
+		{what: "resumed, of another", before: func(k *kit) { k.leaves("/g", 1) }, twice: ErrExists},
+		{what: "not resumed", before: left, o: Options{NoResume: true}, twice: ErrExists},
+		{what: "no REST", before: left, server: replies("REST", "502 no"), twice: ErrExists},
+		{what: "damaged part", before: damaged, twice: ErrExists},
+		{what: "overwrite", before: old, o: Options{Existing: Overwrite}},
+		{what: "overwrite a read-only file", before: func(k *kit) { old(k); k.chmod("f", 0o444) }, o: Options{Existing: Overwrite}},
+		{what: "overwrite another program's part", before: func(k *kit) { k.write("f.part", "theirs") }, o: Options{Existing: Overwrite}},
+		{what: "skip", o: Options{Existing: Skip}},
+		{what: "newer", before: old, o: Options{Newer: true}},
+		{what: "newer, none there", o: Options{Newer: true}},
+		{what: "continue", before: func(k *kit) { k.write("f", half) }, o: Options{Continue: true}},
+		{what: "continue over segments", before: func(k *kit) { k.write("f", threeMiB[:100]) }, path: "/large",
+			o: Options{Continue: true, Segments: 2}, want: map[string]string{"f": threeMiB}},
+		{what: "continue an empty file", before: func(k *kit) { k.write("f", "") }, o: Options{Continue: true}},
+		{what: "continue another program's part", before: func(k *kit) { k.write("f.part", half) }, o: Options{Continue: true}},
+		{what: "continue, refused", before: func(k *kit) { k.write("f", half) }, server: replies("RETR", "550 no"),
+			o: Options{Continue: true}, err: ftpexec.ErrRefused, want: map[string]string{"f": half}, twice: ftpexec.ErrRefused},
+		{what: "continue another program's part, cut at once", before: func(k *kit) { k.write("f.part", half) },
+			server: always("RETR", testserver.Fault{Data: testserver.Closed}), o: Options{Continue: true, Retries: -1},
+			err: ftpexec.ErrTruncated, want: map[string]string{"f.part": half}, twice: ftpexec.ErrTruncated, kept: half},
+		{what: "continue, cut at once", before: func(k *kit) { k.write("f", half) },
+			server: always("RETR", testserver.Fault{Data: testserver.Closed}), o: Options{Continue: true, Retries: -1},
+			err: ftpexec.ErrTruncated, want: map[string]string{"f": half}, twice: ftpexec.ErrTruncated, kept: half},
+		{what: "refused", server: replies("RETR", "550 no"), err: ftpexec.ErrRefused, want: map[string]string{}, twice: ftpexec.ErrRefused},
+		{what: "text", path: "/f.txt;type=a", want: map[string]string{"f": "one\ntwo\n"}, twice: ErrExists},
+		{what: "no size", server: replies("SIZE", "502 no"), twice: ErrExists},
+		{what: "digest", o: Options{Sum: sum(t, "sha256:"+sha256Of(body))}, twice: ErrExists},
+		{what: "wrong digest", o: Options{Sum: bad}, err: ErrDigest, want: nil, twice: ErrDigest},
+		{what: "long name", name: long, want: map[string]string{long: body}, twice: ErrExists},
+		{what: "long name, wrong digest", name: long, o: Options{Sum: bad}, err: ErrDigest, twice: ErrDigest},
+		{what: "listing", save: true, want: map[string]string{"f": "listing"}, twice: ErrExists},
+		{what: "listing, overwrite", save: true, before: old, o: Options{Existing: Overwrite}, want: map[string]string{"f": "listing"}},
+	}
+}
+
+// always has each command of a verb go wrong in the same way.
+func always(verb string, f testserver.Fault) func(testserver.FaultPoint) testserver.Fault {
+	return func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == verb {
+			return f
+		}
+		return testserver.Fault{}
+	}
+}
+
+func (k *kit) chmod(name string, mode os.FileMode) {
+	if err := os.Chmod(k.path(name), mode); err != nil {
+		k.Fatal(err)
+	}
+}
+
+// run does what s says.
+func (s *scene) run(ctx context.Context, k *kit) error {
+	path := k.path("f")
+	if s.name != "" {
+		path = k.path(s.name)
+	}
+	k.faulty(s.server)
+	defer k.faulty(nil)
+	if s.save {
+		_, err := Save(ctx, path, &s.o, func(w io.Writer) error {
+			_, err := io.WriteString(w, "listing")
+			return err
+		})
+		return err
+	}
+	o := s.o
+	o.Wait = atOnce
+	if o.checkpoint == 0 {
+		o.checkpoint = time.Hour
+	}
+	from := s.path
+	if from == "" {
+		from = "/f"
+	}
+	_, err := File(ctx, k.c, k.url(from), path, &o)
+	return err
+}
+
+func atOnce(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+
+// begin makes a directory as s finds it.
+func (s *scene) begin(k *kit) {
+	k.dir = k.TempDir()
+	if s.before != nil {
+		s.before(k)
+	}
+}
+
+// check compares the files with what s wants.
+func (s *scene) check(k *kit) {
+	k.Helper()
+	switch {
+	case s.err == ErrDigest: // each run that came to its end keeps its evidence
+		k.onlyBad()
+	case s.kept != "" && k.exists("f.part.json"):
+		k.want(map[string]string{"f.part": s.kept, "f.part.json": read(k.T, k.path("f.part.json"))})
+	case s.want != nil:
+		k.want(s.want)
+	default:
+		k.want(map[string]string{"f": body})
+	}
+}
+
+// onlyBad checks that there are files with a wrong digest and nothing else.
+func (k *kit) onlyBad() {
+	k.Helper()
+	all := namesIn(k.T, k.dir)
+	if len(all) == 0 || slices.ContainsFunc(all, func(name string) bool {
+		return !strings.Contains(name, ".bad") || read(k.T, k.path(name)) != body
+	}) {
+		k.Errorf("the directory holds %q", all)
+	}
+}
+
+// calls counts the calls on the disk of one run of s.
+func (s *scene) calls(k *kit) int {
+	s.begin(k)
+	c := counter{at: -1}
+	fault = c.call
+	err := s.run(k.Context(), k)
+	fault = nil
+	if !errors.Is(err, s.err) {
+		k.Fatalf("%s: got %v, want %v", s.what, err, s.err)
+	}
+	s.check(k)
+	return c.n
+}
+
+// counter fails calls on the disk.
+type counter struct {
+	mu    sync.Mutex
+	n     int
+	at    int // the first that fails; -1 none
+	more  bool
+	same  bool // and every later one of the same name
+	err   error
+	named string
+	died  func()
+}
+
+func (c *counter) call(call, path string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+	switch {
+	case c.n == c.at:
+		c.named = call
+		if c.died != nil {
+			c.died()
+		}
+		return c.err
+	case c.at > 0 && c.n > c.at && (c.more || c.same && call == c.named):
+		return c.err
+	}
+	return nil
+}
+
+var errDead = errors.New("the process is dead")
+
+// TestMatrix has each call on the disk be the last of a run that is killed, or
+// fail; then the same command once more ends well, and leaves nothing behind.
+func TestMatrix(t *testing.T) {
+	kinds := []*counter{
+		{err: errDead, more: true},
+		{err: syscall.EIO}, {err: syscall.ENOSPC}, {err: syscall.EACCES},
+		{err: syscall.EIO, same: true}, {err: syscall.ENOSPC, same: true}, {err: syscall.EACCES, same: true},
+	}
+	tree := map[string]string{"/f": body, "/g": body, "/empty": "", "/large": threeMiB, "/f.txt": "one\ntwo\n"}
+	counts := map[string]int{}
+	t.Cleanup(func() { fault = nil })
+	for i, s := range scenes(t) {
+		t.Run(s.what, func(t *testing.T) {
+			k := newKit(t, tree)
+			calls := s.calls(k)
+			for at := 1 + i%*matrixEvery; at <= calls+1; at += *matrixEvery {
+				for _, kind := range kinds {
+					s.fails(k, &counter{at: at, err: kind.err, more: kind.more, same: kind.same})
+					counts[kind.err.Error()]++
+				}
+			}
+		})
+	}
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%s: %d runs", what, counts[what])
+	}
+}
+
+// fails runs s with one call gone wrong, and once more.
+func (s *scene) fails(k *kit, c *counter) {
+	k.Helper()
+	s.begin(k)
+	ctx, cancel := context.WithCancel(k.Context())
+	defer cancel()
+	if c.more {
+		c.died = cancel
+	}
+	fault = c.call
+	err := s.run(ctx, k)
+	fault = nil
+	what := fmt.Sprintf("%v at call %d (%s, more %v)", c.err, c.at, c.named, c.same)
+	s.checkTarget(k, what)
+	switch {
+	case c.more, err == nil, errors.Is(err, ErrLocal), s.err != nil && errors.Is(err, s.err):
+	default:
+		k.Errorf("%s: got %v, which is no local error", what, err)
+	}
+	done := s.finished(k)
+	again := s.run(k.Context(), k)
+	done = done || c.same && s.finished(k) // more than one call failed: an error was told, and the file is whole
+	if !errors.Is(again, s.err) && !(done && errors.Is(again, s.twice)) {
+		k.Errorf("%s: %v; the same command then: %v; there is %q", what, err, again, namesIn(k.T, k.dir))
+		return
+	}
+	s.check(k)
+	if k.Failed() {
+		k.Fatalf("%s: %v, then %v", what, err, again)
+	}
+}
+
+// finished reports whether the file is there, and nothing else.
+func (s *scene) finished(k *kit) bool {
+	want := s.want
+	if want == nil {
+		want = map[string]string{"f": body}
+	}
+	all := namesIn(k.T, k.dir)
+	return s.err == nil && slices.Equal(all, slices.Sorted(maps.Keys(want))) && read(k.T, k.path(all[0])) == want[all[0]]
+}
+
+// checkTarget makes sure that what stands under the final name is whole, or was
+// there before.
+func (s *scene) checkTarget(k *kit, what string) {
+	k.Helper()
+	name := s.name
+	if name == "" {
+		name = "f"
+	}
+	got, err := os.ReadFile(k.path(name))
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	want := []byte(body)
+	if s.want != nil {
+		want = []byte(s.want[name])
+	}
+	first := k.dir
+	k.dir = k.TempDir()
+	if s.before != nil {
+		s.before(k)
+	}
+	before, _ := os.ReadFile(k.path(name))
+	k.dir = first
+	if err != nil || !bytes.Equal(got, want) && !bytes.Equal(got, before) {
+		k.Errorf("%s: %s holds %d bytes that are wrong (%v)", what, name, len(got), err)
+	}
+}

@@ -1,0 +1,13 @@
+package download
+
+import "syscall"
+
+// nameMax returns how many bytes a name in dir may have. No file system takes
+// more than 255, whatever it says: some count UTF-16 units.
+func nameMax(dir string) int {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil || s.Namelen <= 0 {
+		return 255
+	}
+	return int(min(s.Namelen, 255))
+}

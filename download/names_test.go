@@ -1,0 +1,71 @@
+package download
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"example.com/ftpfetch/testserver"
+)
+
+// TestNamesOfEveryLength downloads in part, resumes and cleans up under names
+// of every length that the system takes, and keeps a file with a wrong digest.
+func TestNamesOfEveryLength(t *testing.T) {
+	text := noise(2000, 1)
+	k := newKit(t, map[string]string{"/f": text})
+	wrong := Options{Sum: sum(t, "crc32:00000000")}
+	for n := 1; n <= 255; n++ {
+		k.dir = t.TempDir()
+		name := strings.Repeat("n", n)
+		get := func(o Options) (Result, error) {
+			return File(t.Context(), k.c, k.url("/f"), k.path(name), &o)
+		}
+		k.faulty(always("RETR", testserver.Fault{Data: testserver.Closed, Octets: 1000}))
+		if r, err := get(Options{Retries: -1}); err == nil || r.Kept != 1000 {
+			t.Fatalf("%d bytes: cut: got %+v, %v", n, r, err)
+		}
+		k.faulty(nil)
+		if r, err := get(Options{}); err != nil || r.Resumed != 1000 {
+			t.Fatalf("%d bytes: got %+v, %v", n, r, err)
+		}
+		k.want(map[string]string{name: text})
+		k.remove(name)
+		for range 2 {
+			if _, err := get(wrong); !errors.Is(err, ErrDigest) {
+				t.Fatalf("%d bytes: got %v, want ErrDigest", n, err)
+			}
+		}
+		if all := namesIn(t, k.dir); len(all) != 2 || !strings.HasSuffix(all[0], ".bad") || !strings.HasSuffix(all[1], ".bad.2") {
+			t.Fatalf("%d bytes: there is %q", n, all)
+		}
+	}
+}
+
+func TestStemOf(t *testing.T) {
+	for n := 1; n <= 255; n++ {
+		for _, letter := range []string{"n", "ü", "語", "\xff"} {
+			base := strings.Repeat(letter, n/len(letter)+1)[:n/len(letter)*len(letter)]
+			stem := stemOf(base, 255)
+			switch {
+			case len(base)+len(freshSuffix) <= 255 && stem != base:
+				t.Errorf("%d bytes: shortened to %d", len(base), len(stem))
+			case len(stem)+len(freshSuffix) > 255, len(stem+badSuffix+".999") > 255:
+				t.Errorf("%d bytes: the names have %d", len(base), len(stem+freshSuffix))
+			case utf8.ValidString(base) != utf8.ValidString(stem):
+				t.Errorf("%q is no text", stem)
+			}
+		}
+	}
+	a, b := stemOf(strings.Repeat("n", 254)+"a", 255), stemOf(strings.Repeat("n", 254)+"b", 255)
+	if a == b {
+		t.Errorf("two names have the part %q", a)
+	}
+	if got := namesOf(filepath.Join("d", "f")); fmt.Sprint(got) != fmt.Sprint(names{
+		filepath.Join("d", "f"), filepath.Join("d", "f.part"), filepath.Join("d", "f.part.json"), filepath.Join("d", "f.part.json~"), filepath.Join("d", "f.bad"),
+	}) {
+		t.Errorf("got %v", got)
+	}
+}

@@ -1,0 +1,95 @@
+package download
+
+import (
+	"context"
+	"errors"
+
+	"example.com/ftpfetch/ftpexec"
+)
+
+// run tries until every byte is there and the server has confirmed it.
+func (t *transfer) run(ctx context.Context) error {
+	end := t.ledger.keep(t.o.checkpoint)
+	defer end()
+	stop := func() {}
+	defer func() { stop() }()
+	first := true
+	for {
+		err := t.try(ctx, func() {
+			if first {
+				stop, first = t.o.report(t.count), false
+			}
+		})
+		if failed := t.ledger.health(); failed != nil {
+			return failed
+		}
+		if err == nil {
+			return nil
+		}
+		progress := t.ledger.progressed()
+		if errors.Is(err, errNoRestart) {
+			t.noRestart, t.segments = true, 1
+		}
+		if errors.Is(err, errAnew) {
+			continue
+		}
+		if err := t.retry.again(ctx, err, progress); err != nil {
+			return err
+		}
+	}
+}
+
+// try goes over the gaps in the part, in order. opened is called when data is
+// about to flow.
+func (t *transfer) try(ctx context.Context, opened func()) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	why, err := t.forgo()
+	for err == nil {
+		var complete bool
+		if complete, err = t.step(ctx, cancel, why, opened); complete {
+			return t.same(ctx)
+		}
+		why = ""
+	}
+	return err
+}
+
+// step fetches the first gap. With why the whole file is one, once the server
+// has opened the transfer that replaces what is given up.
+func (t *transfer) step(ctx context.Context, cancel context.CancelCauseFunc, why string, opened func()) (complete bool, err error) {
+	gap := span{0, -1}
+	if why == "" {
+		if gap, complete = t.next(); complete {
+			return true, nil
+		}
+	}
+	resp, err := t.open(ctx, t.src, gap.start)
+	if err != nil {
+		return false, err
+	}
+	defer resp.Body.Close()
+	t.retry.reached.Store(true)
+	if err := t.rightSize(resp); err != nil {
+		return false, err
+	}
+	if why != "" {
+		if err := t.anew(why); err != nil {
+			return false, err
+		}
+	}
+	if gap, err = t.accept(resp, gap); err != nil {
+		return false, err
+	}
+	opened()
+	return false, t.bring(ctx, cancel, resp, gap)
+}
+
+// bring fetches gap, over several connections where that is asked for and worth it.
+func (t *transfer) bring(ctx context.Context, cancel context.CancelCauseFunc, resp *ftpexec.Response, gap span) error {
+	if t.segments > 1 && !t.noRestart && !t.text() && resp.Size >= 2*minSegment {
+		return t.parallel(ctx, cancel, resp)
+	}
+	_, err := t.fetch(ctx, resp, gap, true)
+	return err
+}

@@ -1,0 +1,95 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+)
+
+// Save writes what fill produces to path, as safely as [File] does: it is for
+// other things than a single file's bytes, such as a listing. The writer is
+// good until fill returns; where fill returns an error nothing is left behind.
+// Of o only Existing counts. ctx ends only the wait for a FIFO's reader: fill
+// sees to the rest.
+func Save(ctx context.Context, path string, o *Options, fill func(w io.Writer) error) (Result, error) {
+	existing := Refuse
+	if o != nil {
+		existing = o.Existing
+	}
+	write := func(f *os.File) (int64, error) {
+		w := &writer{ctx: ctx, way: way{to: f, path: path}}
+		err := fill(w)
+		return w.n, err
+	}
+	j := &job{o: (&Options{Existing: existing}).orDefault(nil), url: noURL}
+	for range claimTries {
+		t, err := inspect(path)
+		switch {
+		case err != nil:
+			return Result{}, err
+		case t.stream:
+			return saveStream(ctx, path, write)
+		}
+		result, err := j.save(ctx, t, write)
+		if !errors.Is(err, errMoved) {
+			return result, err
+		}
+	}
+	return Result{}, busy(path)
+}
+
+// save goes by way of NAME.part, whose journal claims nothing until it is whole.
+func (j *job) save(ctx context.Context, t target, fill func(*os.File) (int64, error)) (Result, error) {
+	c, err := j.choose(ctx, t)
+	switch {
+	case err != nil:
+		return Result{}, err
+	case c.leave != 0:
+		return skipped(t.path, c.leave), nil
+	}
+	f, err := j.find(ctx, t, c)
+	if err != nil {
+		return Result{}, err
+	}
+	p := f.part
+	if f.stale != "" && !c.overwrite {
+		p.close()
+		return Result{}, inTheWay(p.part)
+	}
+	defer p.discard()
+	n, err := p.fill(ctx, fill)
+	if err == nil {
+		err = p.publish(c.overwrite)
+	}
+	switch {
+	case j.o.Existing == Skip && errors.Is(err, ErrExists):
+		return skipped(t.path, ReasonExists), nil
+	case err != nil:
+		return Result{}, err
+	}
+	return Result{Path: t.path, Size: n}, nil
+}
+
+// fill writes what fill produces and brings it to the disk.
+func (p *part) fill(ctx context.Context, fill func(*os.File) (int64, error)) (int64, error) {
+	s := state{url: noURL, size: -1}
+	if err := p.write(s, false); err != nil {
+		return 0, err
+	}
+	if err := p.empty(); err != nil {
+		return 0, err
+	}
+	n, err := fill(p.f)
+	if err != nil {
+		return 0, err
+	}
+	if err := p.flush(n); err != nil {
+		return 0, err
+	}
+	s.size, s.complete = n, true
+	if s.has(diskReader{ctx, p.f}, n) == nil {
+		_ = p.write(s, false) // see ledger.complete
+	}
+	return n, nil
+}

@@ -1,0 +1,144 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var togetherRounds = flag.Int("together.rounds", 25, "rounds of TestTogether")
+
+// TestTogether has runs of all kinds at once on one name, from several states:
+// one whole file comes out, no run fails but by a clear refusal, and nothing is
+// left over.
+func TestTogether(t *testing.T) {
+	kinds := []Options{
+		{}, {Segments: 4}, {Continue: true}, {Newer: true}, {Existing: Overwrite}, {Existing: Skip}, {NoResume: true}, {Sum: sum(t, "sha256:"+sha256Of(threeMiB))},
+	}
+	k := newKit(t, map[string]string{"/f": threeMiB})
+	states := map[string]func(){
+		"nothing": func() {},
+		"half":    func() { k.write("f", threeMiB[:1<<20]) },
+		"all":     func() { k.write("f", threeMiB) },
+		"a part": func() {
+			k.write("f.part", threeMiB[:1<<20])
+			k.write("f.part.json", k.journal("/f", 3<<20, kitTime, span{0, 1 << 20}))
+		},
+		"a naked part": func() { k.write("f.part", threeMiB[:1<<20]) },
+	}
+	runs, done, refused := 0, 0, 0
+	for round := range *togetherRounds {
+		for what, before := range states {
+			k.dir = t.TempDir()
+			before()
+			errs := k.together(kinds, round)
+			for i, err := range errs {
+				runs++
+				if err == nil {
+					done++
+				} else if refused++; !clear(err) {
+					t.Errorf("%s: %+v: got %v", what, kinds[i], err)
+				}
+			}
+			k.checkTogether(threeMiB, errs)
+		}
+	}
+	t.Logf("%d runs: %d done, %d refused", runs, done, refused)
+}
+
+// together has a run of each kind begin at the same moment.
+func (k *kit) together(kinds []Options, round int) []error {
+	errs := make([]error, len(kinds))
+	start := make(chan struct{})
+	var group sync.WaitGroup
+	for i := range kinds {
+		o := kinds[(i+round)%len(kinds)]
+		o.Wait, o.checkpoint = atOnce, time.Millisecond
+		group.Go(func() {
+			<-start
+			_, errs[(i+round)%len(kinds)] = File(k.Context(), k.c, k.url("/f"), k.path("f"), &o)
+		})
+	}
+	close(start)
+	group.Wait()
+	return errs
+}
+
+// clear reports the refusals that say what is in the way.
+func clear(err error) bool {
+	return errors.Is(err, ErrExists) || errors.Is(err, ErrPart) || errors.Is(err, ErrResume) ||
+		errors.Is(err, ErrLocal) && strings.Contains(err.Error(), "is being written by another run")
+}
+
+// checkTogether wants one whole file, or what was there before where no run
+// could do anything with it.
+func (k *kit) checkTogether(text string, errs []error) {
+	k.Helper()
+	all := namesIn(k.T, k.dir)
+	if !slices.Equal(all, []string{"f"}) || read(k.T, k.path("f")) != text {
+		k.Errorf("there is %q, errors %v", all, errs)
+	}
+}
+
+// TestTargetAppears has the target appear while the part is claimed, beside the
+// journal of the run that named it: nothing of the later run stays.
+func TestTargetAppears(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f.part", body)
+	journal := k.journal("/f", 300_000, kitTime, span{0, 300_000})
+	k.remove("f.part")
+	k.write("f.part.json", journal)
+	onCall(t, func(call, path string) error {
+		if call == "open" && path == k.path("f.part") && !k.exists("f") {
+			k.write("f", body)
+		}
+		return nil
+	})
+	if _, err := k.get("/f", Options{}); !errors.Is(err, ErrExists) {
+		t.Errorf("got %v, want ErrExists", err)
+	}
+	k.want(map[string]string{"f": body, "f.part.json": journal})
+}
+
+// TestSecondRun has one run start at every call on the disk of another: it is
+// refused or does its work, and the file is whole.
+func TestSecondRun(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	t.Cleanup(func() { fault = nil })
+	for _, first := range []Options{{}, {Continue: true}, {Newer: true}, {Existing: Overwrite}} {
+		for _, second := range []Options{{}, {Continue: true}, {Newer: true}, {Existing: Overwrite}, {Existing: Skip}} {
+			for at := 1; ; at += *matrixEvery {
+				k.dir = t.TempDir()
+				if first.Continue || first.Newer {
+					k.write("f", body[:1000])
+				}
+				n, calls := 0, sync.Mutex{}
+				var serr error
+				fault = func(string, string) error {
+					calls.Lock()
+					n++
+					now := n == at
+					calls.Unlock()
+					if now {
+						_, serr = File(context.Background(), k.c, k.url("/f"), k.path("f"), &second)
+					}
+					return nil
+				}
+				_, err := File(t.Context(), k.c, k.url("/f"), k.path("f"), &first)
+				fault = nil
+				if err != nil && !clear(err) || serr != nil && !clear(serr) {
+					t.Errorf("%+v, then at call %d %+v: got %v and %v", first, at, second, err, serr)
+				}
+				k.checkTogether(body, []error{err, serr})
+				if n < at {
+					break
+				}
+			}
+		}
+	}
+}

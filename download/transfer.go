@@ -1,0 +1,176 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync/atomic"
+
+	"example.com/ftpfetch/ftpexec"
+)
+
+// minSegment is the least that is worth a connection of its own, in bytes.
+const minSegment = 1 << 20
+
+// maxRestarts is how often a transfer begins again because the server's file is
+// another one, before it counts as one that cannot be read.
+const maxRestarts = 3
+
+// transfer brings what is missing of a file into its part.
+type transfer struct {
+	*job
+	ledger *ledger
+	check  *check // the digest to come out; nil: none
+
+	lent      *lent        // the target is to become the part; nil: it is not, or it did
+	borrowed  *lent        // the target that became the part; nil: it did not
+	since     fs.FileInfo  // of a part that another program left; nil: none
+	inherited bool         // what is there comes from an earlier run, and nothing shows yet that it is the same file
+	theirs    bool         // nothing of this run is in the part yet, which another program left
+	stale     string       // why the part that is there is to be given up; "" it is not
+	resumed   int64        // bytes that earlier runs brought
+	confirmed atomic.Bool  // the server has confirmed the end of the file
+	responses atomic.Int64 // how many brought something of the file, in this run and earlier ones
+	noRestart bool         // the server cannot begin in the middle
+	restarts  int          // for another file on the server
+	segments  int          // connections to use
+}
+
+func newTransfer(j *job, f *found) *transfer {
+	t := &transfer{
+		job: j, ledger: newLedger(f.part, f.state),
+		lent: f.lent, since: f.since, theirs: f.theirs, stale: f.stale, inherited: len(f.state.done) > 0, segments: 1,
+	}
+	if j.o.Parallel != nil && j.o.Segments > 1 {
+		t.segments = j.o.Segments
+	}
+	return t
+}
+
+// count is for Options.Progress.
+func (t *transfer) count() (done, total int64) {
+	s := t.ledger.snapshot()
+	return s.done.octets(), s.size
+}
+
+// errAnew asks for another try at once: something was learned that makes it a
+// different one.
+var errAnew = errors.New("try again with what is known now")
+
+// errNoRestart is a server without REST, found out on the way.
+var errNoRestart = fmt.Errorf("%w: no restart", errAnew)
+
+// forgo says why what is there cannot be gone on with, or "".
+func (t *transfer) forgo() (why string, err error) {
+	s := t.ledger.snapshot()
+	switch {
+	case t.stale != "":
+		return t.stale, nil
+	case len(s.done) == 0:
+		return "", nil
+	case t.text():
+		why = "a text transfer (;type=a) cannot be resumed"
+	case t.noRestart:
+		why = "the server cannot begin in the middle of a file"
+	case s.size >= 0, t.theirs:
+		return "", nil // open and accept decide
+	default:
+		why = "the server does not tell the file's size"
+	}
+	return why, t.mayForget(t.ledger.part.path, s.adopted, why)
+}
+
+// anew gives up what is there, and says so.
+func (t *transfer) anew(why string) error {
+	if err := t.mayForget(t.ledger.part.path, t.ledger.snapshot().adopted, why); err != nil {
+		return err
+	}
+	if err := t.take(); err != nil {
+		return err
+	}
+	t.o.notify(Event{Kind: Restarted, Text: why + ": beginning anew"})
+	if t.check != nil {
+		t.check.reset()
+	}
+	t.confirmed.Store(false)
+	t.responses.Store(0)
+	t.inherited, t.theirs, t.borrowed, t.since, t.stale, t.resumed = false, false, nil, nil, "", 0
+	return t.ledger.reset()
+}
+
+// take makes the target the part, where Continue has lent it.
+func (t *transfer) take() error {
+	if t.lent == nil {
+		return nil
+	}
+	if err := t.ledger.part.adopt(t.lent); err != nil {
+		return err
+	}
+	t.lent, t.borrowed = nil, t.lent
+	return nil
+}
+
+// next returns the first gap; its end is -1 where the size is unknown. A file
+// whose bytes are all there but whose end was never confirmed lacks its last
+// one.
+func (t *transfer) next() (gap span, complete bool) {
+	s := t.ledger.snapshot()
+	if s.size < 0 {
+		return span{s.done.end(), -1}, t.confirmed.Load()
+	}
+	missing := s.done.missing(s.size)
+	switch {
+	case len(missing) > 0:
+		return missing[0], false
+	case t.confirmed.Load():
+		return span{}, true
+	case s.size == 0:
+		return span{}, false
+	}
+	t.ledger.disown(s.size - 1)
+	return span{s.size - 1, s.size}, false
+}
+
+// open asks src for the file from offset on.
+func (t *transfer) open(ctx context.Context, src Source, offset int64) (*ftpexec.Response, error) {
+	resp, err := src.OpenFrom(ctx, t.u, offset)
+	var e *ftpexec.Error
+	switch {
+	case err == nil:
+		return resp, nil
+	case offset == 0 || !errors.Is(err, ftpexec.ErrNoRestart):
+		return nil, err
+	case errors.As(err, &e) && e.Reply != nil && e.Reply.Code/100 == 4:
+		return nil, err // it may pass, and says nothing of what the server can
+	}
+	return nil, errNoRestart
+}
+
+// leave ends a run that did not name its file: what can be gone on with stays,
+// and what belongs to another program is as it was. It returns how many bytes
+// the next run goes on from.
+func (t *transfer) leave() (kept int64) {
+	l := t.ledger
+	s := l.snapshot()
+	switch {
+	case l.part.placed, t.stale != "", t.theirs && t.since != nil:
+		l.part.close() // nothing of this run is in it
+	case t.since != nil && s.done.octets() == s.adopted && l.part.resize(s.adopted, false) == nil:
+		_ = removeJournal(l.part.names)
+		l.part.close()
+	case t.borrowed != nil && s.done.octets() == s.adopted:
+		l.part.putBack(t.borrowed)
+	case !t.theirs && s.size >= 0 && len(s.done) > 0 && !t.text():
+		if l.health() == nil && l.checkpoint() == nil {
+			kept = s.done.octets()
+		}
+		l.part.close()
+	default:
+		l.part.discard()
+	}
+	if t.lent != nil {
+		t.lent.f.Close()
+	}
+	return kept
+}
