@@ -127,18 +127,21 @@ func (s *blockSums) read(part io.ReaderAt, all []extent, x span) ([]extent, erro
 	return all, nil
 }
 
-// damaged reads what s has checksums of and returns the blocks of part that
-// hold something else, and how many blocks there are.
+// damaged reads what s has checksums of and returns the blocks that hold
+// something else or cannot be read, and how many blocks there are. The error is
+// the end of part's context.
 func (s *blockSums) damaged(part io.ReaderAt) (bad []span, blocks int, err error) {
 	for _, e := range s.extents {
-		var now []extent
-		if now, err = s.read(part, nil, e.span); err != nil {
-			return nil, 0, err
-		}
-		for i, sum := range now[0].sums {
-			if sum != e.sums[i] {
-				start := e.start + int64(i)*s.block
-				bad = append(bad, span{start, min(e.end, start+s.block)})
+		for i, want := range e.sums {
+			start := e.start + int64(i)*s.block
+			x := span{start, min(e.end, start+s.block)}
+			now, err := s.read(part, nil, x)
+			var end *ended
+			switch {
+			case errors.As(err, &end):
+				return nil, 0, err
+			case err != nil, now[0].sums[0] != want:
+				bad = append(bad, x)
 			}
 		}
 		blocks += len(e.sums)

@@ -156,6 +156,7 @@ func (j *job) lend(ctx context.Context, t target) (choice, error) {
 	case local.Size() == info.Size:
 		return choice{leave: ReasonComplete}, nil
 	}
+	j.o.reading(t.path, local.Size())
 	l, err := lendTarget(ctx, t, local, state{url: j.url, size: info.Size, modTime: info.ModTime, adopted: local.Size()})
 	return choice{lent: l}, err
 }

@@ -155,6 +155,7 @@ func (j *job) foreign(ctx context.Context, f *found) error {
 	}
 	f.theirs, f.since = true, f.part.info
 	f.state.adopted = f.part.info.Size()
+	j.o.reading(f.part.part, f.state.adopted)
 	return failure(f.part.part, "cannot be read", f.state.has(diskReader{ctx, f.part.f}, f.state.adopted))
 }
 
@@ -220,14 +221,10 @@ func (j *job) useless(ctx context.Context, p *part, s *state, jerr error) (why s
 // repair reads the part once and takes out of s the blocks that do not hold
 // what was written.
 func (j *job) repair(ctx context.Context, p *part, s *state) (why string, err error) {
+	j.o.reading(p.part, s.done.octets())
 	bad, blocks, err := s.sums.damaged(diskReader{ctx, p.f})
-	switch {
-	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
-	case err != nil:
-		return "cannot be read: " + cause(err).Error(), nil
-	case len(bad) == 0:
-		return "", nil
+	if err != nil || len(bad) == 0 {
+		return "", failure(p.part, "cannot be read", err)
 	}
 	for _, x := range bad {
 		s.done = s.done.without(x)

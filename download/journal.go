@@ -49,11 +49,7 @@ type record struct {
 }
 
 // journalURL is how a journal names u: exactly, but with no password.
-func journalURL(u *urlparse.URL) string {
-	v := *u
-	v.Password = urlparse.Text{}
-	return v.String()
-}
+func journalURL(u *urlparse.URL) string { return u.WithoutPassword().String() }
 
 // encode returns the journal file for s, which claims what s.sums cover.
 func (s state) encode() ([]byte, error) {

@@ -151,37 +151,18 @@ func (l *ledger) reset() error {
 
 // begin writes the first journal of this transfer, before its first byte: it
 // says whose the part is. It claims nothing new, and need not be on the disk.
-func (l *ledger) begin() error { return l.write(l.snapshot(), false) }
-
-// write writes a journal for s, whose bytes must be in the part.
-func (l *ledger) write(s state, sync bool) error {
+func (l *ledger) begin() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	if err := l.cover(&s); err != nil {
-		return err
-	}
-	return l.part.write(s, sync)
-}
-
-// cover adds to s the checksums of what is done.
-func (l *ledger) cover(s *state) error {
-	if l.sums.block == 0 {
-		l.sums.block = blockFor(s.size)
-	}
-	if s.size < 0 {
-		s.done = nil // a journal without a size claims nothing
-	}
-	if err := l.sums.cover(diskReader{context.Background(), l.part.f}, s.done); err != nil {
-		return failure(l.part.part, "cannot be read", err)
-	}
-	s.sums = l.sums
-	return nil
+	return l.write(l.snapshot(), false)
 }
 
 // checkpoint brings what was written to the disk, and only then says so in the
 // journal. A journal that cannot be written costs no more than bytes to fetch
 // again; bytes that do not reach the disk end the run.
 func (l *ledger) checkpoint() error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
 	if !l.mayWrite() {
 		return nil
 	}
@@ -198,9 +179,27 @@ func (l *ledger) checkpoint() error {
 // that a run that is killed in between is known to have ended well. A journal
 // that cannot be written costs only that.
 func (l *ledger) complete(size int64) {
+	l.writing.Lock()
+	defer l.writing.Unlock()
 	s := l.snapshot()
 	s.size, s.done, s.complete = size, spans{}.add(span{0, size}), true
 	_ = l.write(s, false)
+}
+
+// write writes a journal for s, whose bytes must be in the part. The caller
+// holds writing: between the snapshot and the journal nothing may be given up.
+func (l *ledger) write(s state, sync bool) error {
+	if s.size < 0 {
+		s.done = nil // a journal without a size claims nothing
+	}
+	if l.sums.block == 0 {
+		l.sums.block = blockFor(s.size)
+	}
+	if err := l.sums.cover(diskReader{context.Background(), l.part.f}, s.done); err != nil {
+		return failure(l.part.part, "cannot be read", err)
+	}
+	s.sums = l.sums
+	return l.part.write(s, sync)
 }
 
 // mayWrite reports whether the journal on the disk is this transfer's. Until a

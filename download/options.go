@@ -2,6 +2,7 @@ package download
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -154,6 +155,17 @@ func (o *Options) restarted(path, why string) {
 }
 
 func (o *Options) note(text string) { o.notify(Event{Kind: Noted, Text: text}) }
+
+// muchToRead is what takes seconds to read, in bytes.
+const muchToRead = 1 << 30
+
+// reading tells that n bytes of the file at path are read before the server is
+// asked, where that takes a while.
+func (o *Options) reading(path string, n int64) {
+	if n >= muchToRead {
+		o.note(fmt.Sprintf("%s: reading %d octets to check them", path, n))
+	}
+}
 
 // report calls Progress with what count returns now and then, until the
 // returned function is called. It reads counters: nothing stands in the way of

@@ -14,10 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/afero"
+
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
-	"github.com/spf13/afero"
 )
 
 var (

@@ -25,28 +25,44 @@ type body struct {
 	ctl    *wire.Control // of the session while the body is open
 	url    *urlparse.URL
 	op     Command // RETR
-	end    func()  // of the run
+	leave  func()  // ends the run
 	data   io.ReadCloser
 	wire   *wire.Data
 	size   int64 // octets expected, from the offset on; -1 unknown
 	text   bool  // ASCII type: the octets are not those of the server's file
 	offset int64
 	n      atomic.Int64
-	err    error // how it ended: io.EOF or an *Error; nil while it goes on
+
+	over atomic.Bool // err is set
+	mu   sync.Mutex  // guards err against Close
+	err  error       // how it ended: io.EOF or an *Error; nil while it goes on
 }
 
 func (b *body) Read(p []byte) (int, error) {
-	if b.err != nil || len(p) == 0 {
-		return 0, b.err
+	if err := b.ended(); err != nil || len(p) == 0 {
+		return 0, err
 	}
 	n, err := b.data.Read(p)
 	return n, b.advance(n, err)
 }
 
+// ended returns how the body ended; nil while it goes on.
+func (b *body) ended() error {
+	if !b.over.Load() {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
 // advance counts n octets and judges the end, or that there are too many.
 func (b *body) advance(n int, err error) error {
 	got := b.n.Add(int64(n))
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	switch {
+	case b.err != nil: // closed meanwhile
 	case b.size >= 0 && got > b.size:
 		b.fail(fmt.Errorf("%w: more than the %d octets announced", ErrTruncated, b.size))
 	case err == io.EOF:
@@ -83,11 +99,23 @@ func (b *body) complete() {
 			b.fail(fmt.Errorf("%w: %d of %d octets", ErrTruncated, got, size))
 			return
 		}
+		if err := b.ctl.Ended(); err != nil { // while MLST was asked
+			b.fail(meaning(err))
+			return
+		}
 		b.release()
-		b.err = io.EOF
+		b.end(io.EOF)
 		return
 	}
-	b.err.(*Error).Reply = final
+	e := b.err.(*Error)
+	e.Reply = final
+	e.readLimits(b.op, b.ctl.Secure())
+}
+
+// end ends the body.
+func (b *body) end(err error) {
+	b.err = err
+	b.over.Store(true)
 }
 
 // listed asks for the size by MLST (RFC 3659 section 7) where nothing else has told it: then the server's word is
@@ -128,25 +156,24 @@ func (b *body) fail(err error) {
 	if b.ctx.Err() != nil {
 		err = context.Cause(b.ctx)
 	}
-	b.err = &Error{Op: b.op.shown(), URL: b.url.Redacted(), Err: err}
+	b.end(&Error{Op: b.op.shown(), URL: b.url.Redacted(), Err: err})
 	b.ctl.Abandon(err)
 	b.release()
 }
 
 // release gives the session back.
 func (b *body) release() {
-	b.end()
-	if b.s.control != b.ctl {
-		return // closed meanwhile
-	}
-	b.s.busy = false
-	if b.s.once {
-		b.s.Close()
-	}
+	b.leave()
+	b.s.release(b.ctl)
 }
 
-// Close ends the transfer. After a complete one it does nothing.
+// Close ends the transfer, from any goroutine. After a complete one it does nothing.
 func (b *body) Close() error {
+	if !b.over.Load() {
+		b.ctl.Abandon(errClosed) // whoever reads, and has the lock, returns
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.err == nil {
 		b.fail(errClosed)
 	}
@@ -167,7 +194,7 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 256<<10); return &b 
 // WriteTo writes the rest of the body to w. Into an *os.File that is a file or a pipe in non-blocking mode, in clear, octets go
 // straight from the socket (splice(2) on Linux). An error of w comes back as it is.
 func (b *body) WriteTo(w io.Writer) (int64, error) {
-	if file, ok := w.(*os.File); ok && spliceable(file) && b.err == nil {
+	if file, ok := w.(*os.File); ok && spliceable(file) && !b.over.Load() {
 		if tcp := b.wire.TCP(); tcp != nil {
 			return b.straight(file, tcp)
 		}
@@ -192,9 +219,9 @@ type onlyReader struct{ io.Reader }
 // timeout, however many steps that took.
 func (b *body) straight(file *os.File, tcp *net.TCPConn) (written int64, err error) {
 	progress := time.Now()
-	for b.err == nil {
+	for !b.over.Load() {
 		if err := b.wire.ExtendBy(min(slice, b.wire.Patience())); err != nil {
-			b.fail(meaning(err))
+			b.advance(0, err)
 			break
 		}
 		n, err := file.ReadFrom(&io.LimitedReader{R: tcp, N: chunk})
@@ -216,10 +243,10 @@ func (b *body) straight(file *os.File, tcp *net.TCPConn) (written int64, err err
 		}
 		b.advance(int(n), b.wire.Reason(err))
 	}
-	if b.err == io.EOF {
-		return written, nil
+	if err := b.ended(); err != io.EOF {
+		return written, err
 	}
-	return written, b.err
+	return written, nil
 }
 
 // socketError returns an error of the socket as one, and nil for an error of the file: a splice reports both

@@ -78,6 +78,8 @@ type Client struct {
 	// connections are dialled there under the URL's host too. Its errors are kept in an [Error]'s chain.
 	Proxy func(address string) func(ctx context.Context, network, address string) (net.Conn, error)
 
+	secrets wire.Secrets // sent on any connection
+
 	mu    sync.Mutex
 	hosts map[string]habits
 }
@@ -200,6 +202,7 @@ func (c *Client) config(p *Plan, u *urlparse.URL, h habits) wire.Config {
 		NoEPSV:         h.noEPSV,
 		UTF8:           p.needsUTF8(),
 		Anonymous:      p.find("PASS").Password == PasswordAnonymous,
+		Secrets:        &c.secrets,
 		Password:       c.password(p, u),
 		Account:        c.account(u),
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 )
@@ -33,6 +35,8 @@ var (
 	ErrLogin          = errors.New("login refused")
 	ErrNotFound       = errors.New("not found")
 	ErrNoCredentials  = errors.New("server asks for a password or account, and none is given")
+	ErrTooMany        = errors.New("too many connections for the server") // beside the error of what it refused
+	ErrTLSRequired    = errors.New("server requires TLS")                 // beside the error of what it refused
 	ErrLost           = errors.New("connection lost")
 	ErrNoRestart      = errors.New("server cannot begin in the middle of the file") // REST
 	ErrNoHash         = errors.New("server offers no such digest")                  // HASH, XSHA256, ...
@@ -45,6 +49,38 @@ var (
 type Reply struct {
 	Code int    // 100 to 599
 	Text string // its lines without the codes, joined by LF; octets as sent, secrets masked
+
+	raw string // Text before masking: no decision depends on a secret
+}
+
+// says returns the text in lower case, without name where it stands as a word: a server may repeat it.
+func (r *Reply) says(name string) string {
+	text, name := strings.ToLower(r.raw), strings.ToLower(name)
+	if name == "" {
+		return text
+	}
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, name)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		if endsInLetter(b.String()) || beginsWithLetter(after) {
+			b.WriteString(name)
+		}
+		text = after
+	}
+}
+
+func endsInLetter(s string) bool {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return unicode.IsLetter(r) || unicode.IsDigit(r)
+}
+
+func beginsWithLetter(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
 // Error is a failure to retrieve what a URL names.
@@ -60,7 +96,7 @@ type Error struct {
 func (e *Error) Error() string {
 	s := e.URL + ": " + printable(e.Op) + ": " + printable(e.Err.Error())
 	if e.Reply != nil {
-		s += fmt.Sprintf(": server says %03d %s", e.Reply.Code, printable(lastLine(e.Reply.Text)))
+		s += fmt.Sprintf(": server says %03d %s", e.Reply.Code, printable(cut(lastLine(e.Reply.Text))))
 	}
 	if e.Hint != "" {
 		s += " (" + e.Hint + ")"
@@ -71,16 +107,26 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Temporary reports whether the same request may succeed later: replies 4yz, "too many users", timeouts,
-// connections lost or refused, incomplete transfers.
+// maxShown is how much of a reply's line an error shows, in octets.
+const maxShown = 300
+
+func cut(s string) string {
+	if len(s) > maxShown {
+		return strings.ToValidUTF8(s[:maxShown], "") + "..."
+	}
+	return s
+}
+
+// Temporary reports whether the same request may succeed later: replies 4yz, [ErrTooMany], timeouts, connections
+// lost or refused, incomplete transfers; never [ErrTLSRequired].
 func (e *Error) Temporary() bool {
+	if errors.Is(e.Err, ErrTLSRequired) {
+		return false
+	}
 	if e.Reply != nil && e.Reply.Code/100 == 4 {
 		return true
 	}
-	if e.Reply != nil && e.Reply.Code == 530 && strings.Contains(strings.ToLower(e.Reply.Text), "too many") {
-		return true
-	}
-	for _, t := range []error{ErrTimeout, ErrLost, ErrTruncated} {
+	for _, t := range []error{ErrTooMany, ErrTimeout, ErrLost, ErrTruncated} {
 		if errors.Is(e.Err, t) {
 			return true
 		}
@@ -94,7 +140,7 @@ func publicReply(r *wire.Reply) *Reply {
 	if r == nil {
 		return nil
 	}
-	return &Reply{r.Code, r.Text}
+	return &Reply{r.Code, r.Text, r.Raw()}
 }
 
 // meanings is the one table from what the layer below reports to what callers see, first match first.
@@ -180,18 +226,26 @@ func plain(err error) error {
 func (s *Session) failure(ctx context.Context, op Command, err error) *Error {
 	e := &Error{Op: op.shown(), URL: s.url.Redacted(), Reply: s.replyTo(op)}
 	var reply *wire.ReplyError
+	var unexpected *wire.UnexpectedError
 	below := s.control.Err()
 	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
 		<-ctx.Done() // a dialer keeps the deadline itself, and may be an instant ahead of ctx
 	}
+	if verb := s.control.Last().Verb; slices.Contains(setUps[op.Verb], verb) && op.Verb != "login" {
+		op = Command{Verb: verb}
+	}
 	switch {
 	case ctx.Err() != nil:
 		e.Reply, e.Err = nil, context.Cause(ctx)
-	case below == nil:
-		if verb := s.control.Last().Verb; verb == "EPSV" || verb == "PASV" || verb == "REST" {
-			op = Command{Verb: verb}
-			e.Op = verb
+	case errors.As(below, &unexpected):
+		if op.Verb != unexpected.Verb {
+			op = Command{Verb: unexpected.Verb}
 		}
+		e.Op, e.Reply = op.shown(), publicReply(&unexpected.Reply)
+		_, e.Err = refusal(op, e.Reply, nil)
+		e.Err = and(e.Err, ErrProtocol)
+	case below == nil:
+		e.Op = op.shown()
 		e.Hint, e.Err = refusal(op, e.Reply, err)
 	case errors.As(below, &reply):
 		e.Reply, e.Err = publicReply(&reply.Reply), meaning(below)
@@ -201,7 +255,16 @@ func (s *Session) failure(ctx context.Context, op Command, err error) *Error {
 	if errors.Is(e.Err, ErrNoCredentials) {
 		e.Hint = "write ftp://user:password@host/ or give it another way"
 	}
+	e.readLimits(op, s.control.Secure())
 	return e
+}
+
+// and joins what failed with why.
+func and(what, why error) error {
+	if what == nil {
+		return why
+	}
+	return fmt.Errorf("%w: %w", what, why)
 }
 
 // setUps are the commands that belong to another one.
@@ -220,8 +283,12 @@ func (s *Session) replyTo(op Command) *Reply {
 // refusal is what a negative reply to op means.
 func refusal(op Command, r *Reply, err error) (hint string, meaning error) {
 	switch op.Verb {
-	case "login":
+	case "login", "USER", "PASS", "ACCT":
 		return "", ErrLogin
+	case "AUTH", "PBSZ", "PROT":
+		return "", ErrTLSUnavailable
+	case "EPRT", "PORT":
+		return "", ErrActive
 	case "CWD":
 		if op.Arg == "" {
 			return "an empty segment sends CWD with a null argument; %2F names the root", ErrDirectory
@@ -234,7 +301,7 @@ func refusal(op Command, r *Reply, err error) (hint string, meaning error) {
 	case "EPSV", "PASV":
 		return "", ErrPassive
 	}
-	if r == nil {
+	if r == nil || op.Verb != "RETR" && op.Verb != "NLST" {
 		return "", err
 	}
 	return transferRefusal(op, r)
@@ -243,10 +310,8 @@ func refusal(op Command, r *Reply, err error) (hint string, meaning error) {
 // transferRefusal reads the reply to RETR or NLST. 550 and 450 mean absence unless the text speaks of rights
 // (RFC 959 section 4.2: "file not found, no access").
 func transferRefusal(op Command, r *Reply) (hint string, meaning error) {
-	text := strings.ToLower(r.Text)
+	text := r.says(op.Arg)
 	switch {
-	case r.Code/100 == 3:
-		return "", ErrProtocol
 	case r.Code != 550 && r.Code != 450, strings.Contains(text, "denied"), strings.Contains(text, "permission"):
 		return "", ErrRefused
 	case op.Verb == "RETR":
@@ -260,5 +325,5 @@ func (c Command) shown() string {
 	if c.Password != PasswordNone {
 		return c.Verb
 	}
-	return c.Line()
+	return wire.HideSlip(c.Line())
 }

@@ -127,7 +127,7 @@ func (s *Session) ask(ctx context.Context, op Command) (Reply, error) {
 	if err != nil {
 		return Reply{}, s.failure(ctx, op, err)
 	}
-	return Reply{r.Code, r.Raw()}, nil // to be read, not shown
+	return Reply{Code: r.Code, Text: r.Raw()}, nil // to be read, not shown
 }
 
 // offered reports whether FEAT lists verb, with param among its parameters (RFC 2389 section 3.2).

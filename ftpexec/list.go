@@ -84,7 +84,7 @@ func (s *Session) names(ctx context.Context) ([]string, error) {
 		return nil, nil
 	case err != nil:
 		return nil, s.failure(ctx, op, err)
-	case final != nil && strings.Contains(final.Text, "failed to open directory"): // vsftpd's 226
+	case final != nil && strings.Contains(final.says(op.Arg), "failed to open directory"): // vsftpd's 226
 		return nil, s.listingError(final, ErrNotFound)
 	}
 	names = slices.DeleteFunc(names, noEntry)
@@ -95,7 +95,10 @@ func (s *Session) names(ctx context.Context) ([]string, error) {
 }
 
 func (s *Session) listingError(r *Reply, err error) *Error {
-	return &Error{Op: s.plan.final().shown(), URL: s.url.Redacted(), Reply: r, Err: err}
+	op := s.plan.final()
+	e := &Error{Op: op.shown(), URL: s.url.Redacted(), Reply: r, Err: err}
+	e.readLimits(op, s.control.Secure())
+	return e
 }
 
 // noEntry reports lines that name no entry: the directory itself and its parent, which some servers list.
@@ -116,7 +119,8 @@ func (s *Session) mustExist(ctx context.Context, dir string) error {
 	if err := s.conn.ChangeDir(dir); err != nil {
 		e := s.failure(ctx, withArg("CWD", dir), err)
 		if s.control.Err() == nil {
-			e.Hint, e.Err = transferRefusal(Command{Verb: "NLST"}, e.Reply)
+			e.Hint, e.Err = transferRefusal(withArg("NLST", dir), e.Reply)
+			e.readLimits(withArg("NLST", dir), s.control.Secure())
 		}
 		return e
 	}
@@ -129,10 +133,7 @@ func emptyListing(op Command, r *Reply) bool {
 	if r == nil || (r.Code != 450 && r.Code != 550) {
 		return false
 	}
-	text := strings.ToLower(r.Text)
-	if op.HasArg { // which the server may repeat
-		text = strings.ReplaceAll(text, strings.ToLower(op.Arg), "")
-	}
+	text := r.says(op.Arg)
 	return strings.Contains(text, "no files") || strings.Contains(text, "empty") ||
 		(!op.HasArg && strings.Contains(text, "no such file"))
 }

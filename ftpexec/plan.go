@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -146,7 +147,8 @@ func (c Command) Line() string {
 }
 
 // String returns the command as --dry-run prints it: octets outside 0x20-0x7e as \xNN, a backslash as \\,
-// and for PASS where the password comes from in place of the password.
+// and for PASS where the password comes from in place of the password. What follows a colon in the argument of
+// USER is hidden: it is the password of a URL whose colon was encoded.
 func (c Command) String() string {
 	switch c.Password {
 	case PasswordAnonymous:
@@ -156,7 +158,7 @@ func (c Command) String() string {
 	case PasswordAsked:
 		return "PASS <prompt>"
 	}
-	return escape(c.Line())
+	return escape(wire.HideSlip(c.Line()))
 }
 
 // String returns the plan in the --dry-run format, one command a line, every line ended by LF.

@@ -45,7 +45,7 @@ func (s *Session) retrieve(ctx context.Context, end func()) (*Response, error) {
 	if err := s.control.Data().Wait(); err != nil {
 		return nil, s.failure(ctx, op, err)
 	}
-	b := &body{ctx: ctx, s: s, ctl: s.control, url: s.url, op: op, end: end, data: data, wire: s.control.Data(), size: -1,
+	b := &body{ctx: ctx, s: s, ctl: s.control, url: s.url, op: op, leave: end, data: data, wire: s.control.Data(), size: -1,
 		text: s.plan.find("TYPE").Arg == "A", offset: s.goal.offset}
 	r := &Response{Body: b, Offset: s.goal.offset, Size: -1, URL: s.url, Plan: s.plan, received: &b.n}
 	facts := s.facts(opening.Raw())
@@ -56,7 +56,7 @@ func (s *Session) retrieve(ctx context.Context, end func()) (*Response, error) {
 	if b.text {
 		r.Body = newText(b)
 	}
-	s.busy = true
+	s.hold()
 	return r, nil
 }
 

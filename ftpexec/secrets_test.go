@@ -2,6 +2,7 @@ package ftpexec_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -48,5 +49,125 @@ func TestSecretsHoldNoSecondCommand(t *testing.T) {
 				t.Errorf("%s with %q: the server received %q", what, end, got)
 			}
 		}
+	}
+}
+
+// same is a Credentials that gives one word for all.
+type same string
+
+func (s same) Password(context.Context, string, string) (string, error) { return string(s), nil }
+func (s same) Account(context.Context, string, string) (string, error)  { return string(s), nil }
+
+// repeating are the stages at which a server may repeat what another connection has told it, in a reply that goes on
+// and in one that refuses.
+var repeating = []struct {
+	name, well, ill string
+	list            bool
+}{
+	{"greeting", "220", "421", false}, {"USER", "331", "530", false}, {"PASS", "230", "530", false}, {"PWD", "257", "500", false},
+	{"CWD", "250", "550", false}, {"TYPE", "200", "504", false}, {"SIZE", "213", "550", false}, {"MDTM", "213", "550", false},
+	{"EPSV", "500", "421", false}, {"RETR", "150", "550", false}, {"226", "226", "451", false}, {"NLST", "150", "550", true},
+}
+
+func repeat(stage, reply string) testserver.Step {
+	switch stage {
+	case "greeting":
+		return testserver.Greet(testserver.Reply(reply))
+	case "226":
+		return testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply(reply))
+	case "RETR", "NLST":
+		if strings.HasPrefix(reply, "1") {
+			return testserver.On(stage, testserver.Reply(reply), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("226 x"))
+		}
+	}
+	return testserver.On(stage, testserver.Reply(reply))
+}
+
+// A secret is masked on every later connection of the Client, whoever repeats it: in traces, errors and replies.
+func TestSecretsOnLaterConnections(t *testing.T) {
+	const word = "hiddenword"
+	logins := []struct {
+		name, userinfo string
+		first          testserver.Step
+	}{
+		{"password", "u:" + word, testserver.Honest("contents")},
+		{"encoded colon", "u%3A" + word, testserver.Honest("contents")},
+		{"asked for", "u", testserver.Honest("contents")},
+		{"account", "u:other", testserver.Honest("contents").With("PASS", testserver.Reply("332 account"))},
+		{"anonymous account", "anonymous", testserver.Honest("contents").With("PASS", testserver.Reply("332 account"))},
+		{"refused password", "u:" + word, testserver.Honest("contents").With("PASS", testserver.Reply("530 no"))},
+		{"malformed reply", "u:" + word, testserver.Honest("contents").With("PASS", testserver.Reply("hello "+word))},
+	}
+	for _, login := range logins {
+		for _, stage := range repeating {
+			for _, code := range []string{stage.well, stage.ill, "314", "?"} {
+				var d diary
+				c := within(ample)
+				c.Trace, c.Credentials = d.add, same(word)
+				s := testserver.NewScript(t, login.first)
+				_, err := read(t.Context(), c, parse(t, s.URLAs(login.userinfo, "/a/f")))
+				wantHidden(t, login.name+" itself", word, err, &d)
+				later := testserver.NewScript(t, testserver.Honest("contents"), repeat(stage.name, code+" for "+word+"\r\n"))
+				path := "/a/f"
+				if stage.list {
+					path = "/a/"
+				}
+				_, err = do(t.Context(), c, parse(t, later.URL(path)))
+				wantHidden(t, login.name+", then "+stage.name+" "+code, word, err, &d)
+				s.Close()
+				later.Close()
+			}
+		}
+	}
+}
+
+// The same for the next connection of one session, to the same server.
+func TestSecretsOnTheNextConnection(t *testing.T) {
+	const word = "hiddenword"
+	for _, stage := range repeating {
+		var d diary
+		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.OnNth(2, "EPSV", testserver.ResetConn())),
+			testserver.OnConn(2, repeat(stage.name, stage.well+" for "+word)))
+		session := (&ftpexec.Client{Trace: d.add}).Session()
+		for range 2 {
+			_, err := read(t.Context(), session, parse(t, s.URLAs("u:"+word, "/a/f")))
+			wantHidden(t, stage.name, word, err, &d)
+		}
+		session.Close()
+		s.Close()
+	}
+}
+
+func wantHidden(t *testing.T, what, word string, err error, d *diary) {
+	t.Helper()
+	if text := d.text(); strings.Contains(text, word) {
+		t.Errorf("%s: the trace shows it:\n%s", what, text)
+	}
+	if err != nil && strings.Contains(err.Error(), word) {
+		t.Errorf("%s: the error shows it: %v", what, err)
+	}
+	var e *ftpexec.Error
+	if errors.As(err, &e) && e.Reply != nil && strings.Contains(e.Reply.Text, word) {
+		t.Errorf("%s: the reply shows it: %q", what, e.Reply.Text)
+	}
+}
+
+// A colon that was encoded in a URL by a slip makes the password a part of the user name: it is sent so, and not shown.
+func TestEncodedColon(t *testing.T) {
+	var d diary
+	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", testserver.Reply("550 no")))
+	u := parse(t, s.URLAs("user%3Ahiddenword", "/f"))
+	c := &ftpexec.Client{Trace: d.add, Credentials: fixed("other")}
+	_, err := read(t.Context(), c, u)
+	wantHidden(t, "trace", "hiddenword", err, &d)
+	if err == nil || !strings.Contains(err.Error(), "user%3A***@") || !strings.Contains(d.text(), "USER user:********\n") {
+		t.Errorf("got %v and the trace\n%s", err, d.text())
+	}
+	if !slices.Contains(s.Commands(), "USER user:hiddenword") {
+		t.Errorf("commands %q", s.Commands())
+	}
+	plan, err := ftpexec.NewPlan(u)
+	if err != nil || strings.Contains(plan.String(), "hidden") || !strings.Contains(plan.String(), "USER user:********\n") {
+		t.Errorf("plan\n%s, %v", plan, err)
 	}
 }

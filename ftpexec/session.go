@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/jlaffaye/ftp"
@@ -20,11 +21,17 @@ import (
 // directory that PWD named after the login; where that fails it dials again.
 //
 // A Session belongs to one goroutine, and one Response at a time: its Body is read to the end or closed
-// before the next URL. The zero value is not for use; see [Client.Session].
+// before the next URL. Close alone may be called from any goroutine. The zero value is not for use; see
+// [Client.Session].
 type Session struct {
 	client *Client
 	once   bool // for one URL only: nothing is asked for the sake of a second
-	busy   bool // a Body is open
+
+	// Against Close. Whoever runs changes control and conn under mu, and reads them without.
+	mu      sync.Mutex
+	running bool
+	cut     bool // Close was called meanwhile
+	busy    bool // a Body is open
 
 	// The run under way.
 	url  *urlparse.URL
@@ -44,19 +51,87 @@ type Session struct {
 	typ      string        // of the last TYPE; "" none
 }
 
-// Close ends the connection with QUIT. A Body still open fails.
+// Close ends the connection with QUIT. What is under way on another goroutine, and a Body still open, fail with
+// [ErrLost].
 func (s *Session) Close() error {
-	if s.control == nil {
-		return nil
+	s.mu.Lock()
+	running, control := s.running, s.control
+	s.cut = running
+	s.mu.Unlock()
+	switch {
+	case !running:
+		s.hangUp()
+	case control != nil:
+		control.Abandon(net.ErrClosed)
 	}
+	return nil
+}
+
+// hangUp leaves the connection.
+func (s *Session) hangUp() {
+	s.mu.Lock()
 	control, conn, busy := s.control, s.conn, s.busy
 	s.control, s.conn, s.busy = nil, nil, false
-	if conn == nil || busy || control.Err() != nil {
+	s.mu.Unlock()
+	switch {
+	case control == nil:
+	case conn == nil || busy || control.Err() != nil:
 		control.Abandon(net.ErrClosed)
-		return nil
+	default:
+		conn.Quit() // the goodbye may fail; the connection is closed in any case
 	}
-	conn.Quit() // the goodbye may fail; the connection is closed in any case
-	return nil
+}
+
+// begin reserves the session for a run; it fails while another one, or a Body, has it.
+func (s *Session) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.busy || s.running {
+		return false
+	}
+	s.running, s.cut = true, false
+	return true
+}
+
+// interrupted reports whether Close was called during the run.
+func (s *Session) interrupted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cut
+}
+
+func (s *Session) finished() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running = false
+}
+
+// connected gives a run its connection, which is of no use where Close came first.
+func (s *Session) connected(control *wire.Control) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.control, s.conn = control, nil
+	if s.cut {
+		control.Abandon(net.ErrClosed)
+	}
+}
+
+// hold reserves the session for a Body.
+func (s *Session) hold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy = true
+}
+
+// release ends what hold began, unless Close has taken control away meanwhile.
+func (s *Session) release(control *wire.Control) {
+	s.mu.Lock()
+	mine := s.control == control
+	s.busy = s.busy && !mine
+	s.mu.Unlock()
+	if mine && s.once {
+		s.hangUp()
+	}
 }
 
 // OpenURL retrieves the file that u names; see [Client.Open].
@@ -104,9 +179,10 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 	if err != nil {
 		return err
 	}
-	if s.busy {
+	if !s.begin() {
 		return &Error{Op: "open", URL: u.Redacted(), Err: ErrBusy}
 	}
+	defer s.finished()
 	if s.client.Active && s.client.Proxy != nil && s.client.Proxy(u.Address()) != nil {
 		return &Error{Op: "open", URL: u.Redacted(), Err: fmt.Errorf("%w: a proxy takes no connections", ErrActive)}
 	}
@@ -120,8 +196,8 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 		if s.control.Err() == nil {
 			return err
 		}
-		again := try < maxTries && ctx.Err() == nil && s.avoidable(reused)
-		s.Close()
+		again := try < maxTries && ctx.Err() == nil && !s.interrupted() && s.avoidable(reused)
+		s.hangUp()
 		if !again {
 			return err
 		}
@@ -133,6 +209,8 @@ func (s *Session) avoidable(reused bool) bool {
 	h := s.client.habits(s.url)
 	err := s.control.Err()
 	switch {
+	case errors.As(err, new(*wire.UnexpectedError)):
+		return false
 	case reused && !errors.Is(err, wire.ErrDataDial) && !errors.Is(err, wire.ErrListing):
 		s.client.note("the connection kept from the last URL is gone: once more, on a new one")
 		return true
@@ -154,8 +232,8 @@ func (s *Session) attempt(ctx context.Context, transfer func(end func()) error) 
 	h := s.client.habits(s.url)
 	fresh := !s.reusable()
 	if fresh {
-		s.Close()
-		s.control = wire.New(s.client.config(s.plan, s.url, h))
+		s.hangUp()
+		s.connected(wire.New(s.client.config(s.plan, s.url, h)))
 		s.login, s.utf8, s.home, s.dirs, s.lost, s.typ = s.url, s.plan.needsUTF8(), "", nil, false, ""
 		s.features, s.spent = nil, true
 	}
@@ -184,6 +262,9 @@ func (s *Session) enter(ctx context.Context, fresh bool, way []string) error {
 		if err := s.conn.ChangeDir(dir); err != nil {
 			s.lost, s.typ = true, "" // a TYPE may have gone ahead behind it
 			e := s.failure(ctx, withArg("CWD", dir), err)
+			if e.Hint == "" && e.Err == ErrDirectory {
+				e.Hint = inOneStep(s.url, len(s.url.Dirs)-len(way)+i, e.Reply)
+			}
 			if back && i == 0 {
 				s.control.Abandon(e) // no way back: the plan is done on a new connection
 			}
@@ -205,7 +286,9 @@ func (s *Session) logIn(ctx context.Context) error {
 	if err != nil {
 		return s.failure(ctx, Command{Verb: "connect"}, err)
 	}
+	s.mu.Lock()
 	s.conn = conn
+	s.mu.Unlock()
 	if err := conn.Login(s.plan.find("USER").Arg, wire.Placeholder); err != nil {
 		e := s.failure(ctx, Command{Verb: "login"}, err)
 		e.Op = or(s.control.Last().Verb, e.Op)

@@ -40,7 +40,7 @@ func (u *URL) structure() *fault {
 	case !u.Password.Set && u.Password.Value != "":
 		return login.fault(0, "a password without Password.Set", "write Some(password)")
 	}
-	before := len(u.loginPrefix(encode(u.Password.Value)))
+	before := len(u.loginPrefix(encode(u.User.Value), encode(u.Password.Value)))
 	_, f := host(part{bracket(u.Host), before})
 	return f
 }

@@ -4,20 +4,33 @@ import "strings"
 
 // redact masks what may be a password in a text that may be no URL. It knows
 // no grammar, because the text may follow none: the password is all between
-// the first ":" behind the scheme and the last "@" of the whole text. That
+// the first ":" behind the scheme, encoded or not, and the last "@" of the whole text. That
 // hides parts of some paths, and is meant to: a password with a "/", "@" or
 // "#" in it must not come out by its own fault.
 func redact(text string) string {
 	start := loginStart(text)
 	login := text[start:]
-	colon, end := strings.IndexByte(login, ':'), lastAt(login)
+	secret, end := behindColon(login), lastAt(login)
 	if end < 0 {
-		colon, end = portSpan(login)
+		secret, end = portSpan(login)
 	}
-	if colon < 0 || end <= colon {
+	if secret < 0 || end < secret {
 		return text
 	}
-	return text[:start+colon+1] + mask + login[end:]
+	return text[:start+secret] + mask + login[end:]
+}
+
+// behindColon finds what follows the first ":" of s, as it is or encoded; -1
+// where there is none.
+func behindColon(s string) int {
+	plain, encoded := strings.IndexByte(s, ':'), strings.Index(strings.ToUpper(s), "%3A")
+	switch {
+	case encoded >= 0 && (plain < 0 || encoded < plain):
+		return encoded + len("%3A")
+	case plain >= 0:
+		return plain + 1
+	}
+	return -1
 }
 
 // lastAt finds the end of what may be a login. An encoded "@" counts only
@@ -29,9 +42,9 @@ func lastAt(s string) int {
 	return strings.LastIndex(s, "%40")
 }
 
-// portSpan finds the ":" and the end of a port that is not a number: with the
+// portSpan finds where a port that is not a number begins and ends: with the
 // "@" forgotten, a password looks like that.
-func portSpan(login string) (colon, end int) {
+func portSpan(login string) (begin, end int) {
 	if drivePath(login) {
 		return -1, -1
 	}
@@ -40,11 +53,11 @@ func portSpan(login string) (colon, end int) {
 		skip = strings.IndexByte(login, ']') + 1
 	}
 	end = skip + len(upTo(login[skip:], "/"))
-	colon = strings.IndexByte(login[skip:end], ':')
-	if colon < 0 || allDigits(login[skip+colon+1:end]) {
+	begin = behindColon(login[skip:end])
+	if begin < 0 || allDigits(login[skip+begin:end]) {
 		return -1, -1
 	}
-	return skip + colon, end
+	return skip + begin, end
 }
 
 // loginStart skips the Appendix's wrapper and a scheme of these: a word that is
@@ -68,11 +81,11 @@ func loginStart(text string) int {
 func maskPassword(text string) string {
 	start := strings.Index(text, "//") + 2
 	login := upTo(text[start:], "/")
-	colon, at := strings.IndexByte(login, ':'), strings.LastIndexByte(login, '@')
-	if colon < 0 || at < colon {
+	secret, at := behindColon(login), strings.LastIndexByte(login, '@')
+	if secret < 0 || at < secret {
 		return text
 	}
-	return text[:start+colon+1] + mask + text[start+at:]
+	return text[:start+secret] + mask + text[start+at:]
 }
 
 func upTo(s, sep string) string {

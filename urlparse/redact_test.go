@@ -23,6 +23,8 @@ func TestNoPasswordInErrors(t *testing.T) {
 		"URL:ftp://u:S3KRET@h/#", "URL: ftp://u:S3KRET@h/", "< URL:ftp://u:S3KRET@h/", " ftp://u:S3KRET@h/", `"ftp://u:S3KRET@h/"`,
 		"FTP://u:S3\r\nKRET@h/", "ftp://u:S3%0aKRET@h/", "ftp://[u:S3KRET@h/", "ftp://u:S3KRET@[::1/", "ftp://u@d:S3KRET@h/",
 		"ftp://u:é~S3KRET@h/", "ftp://:S3KRET@h:/", "ftp://u:S3KRET@h;type=d", "ftp://u:S3KRET@h/;type=a", "ftp://u:S3KRET@h/f;type=z",
+		"ftp://u%3AS3KRET@h/ ", "ftp://u%3aS3KRET@h:99999/", "ftp://u%3AS3KRET", "ftp://u%3AS3KRET/f", "ftp://u%3AS3KRET%40h/f#", "ftp://u%3AS3:KRET@h /",
+		"<URL:ftp://u%3AS3KRET@h/", "ftp://u%3AS3/KRET@h/f#", "http://u%3AS3KRET@h/", "ftp://u%3AS3%0aKRET@h/", "u%3AS3KRET@h",
 		"ftp://u:S3@KR:/ET@h/", "ftp://u:S3@KR;ET/S3@h/", "ftp://u:S3@KR?ET/@h", "ftp://u:S3@%4BR/ET@h", "ftp://u:@KR:/ET@h/",
 	} {
 		_, err := Parse(in)
@@ -52,7 +54,10 @@ func TestRedactKeepsTheRest(t *testing.T) {
 		{"ftp://u:p@h/f", "ftp://u:***@h/f"},
 		{"ftp://u@h/f", "ftp://u@h/f"},
 		{"ftp://u:@h/f", "ftp://u:***@h/f"},
+		{"ftp://u%3Ap@h/f", "ftp://u%3A***@h/f"},
+		{"ftp://u%3ap:q@h/f", "ftp://u%3a***@h/f"},
 		{"ftp://h:21/f#", "ftp://h:21/f#"},
+		{"ftp://h/a%3Ab#", "ftp://h/a%3Ab#"},
 		{"ftp://h/a:b#", "ftp://h/a:b#"},
 		{"ftp://[::1]:21/#", "ftp://[::1]:21/#"},
 		{"ftp://[::1]:x/#", "ftp://[::1]:***/#"},
@@ -73,12 +78,47 @@ func TestSection6Redacted(t *testing.T) {
 		{"ftp://u:@h/f", "ftp://u:***@h/f"},
 		{"ftp://:secret@h/f", "ftp://:***@h/f"},
 		{"ftp://u@h/f;type=a", "ftp://u@h/f;type=a"},
+		{"ftp://u%3Asecret@h/f", "ftp://u%3A***@h/f"},
+		{"ftp://u%3A@h/f", "ftp://u%3A@h/f"},
+		{"ftp://%3Asecret@h/f", "ftp://%3A***@h/f"},
+		{"ftp://u%3Asecret:more@h/f", "ftp://u%3A***:***@h/f"},
+		{"ftp://u%3As%3At@h/f", "ftp://u%3A***@h/f"},
 		{"ftp://h/a:b@c", "ftp://h/a%3Ab%40c"},
 	}
 	for _, c := range cases {
 		u := mustParse(t, c.in)
 		if got := u.Redacted(); got != c.want {
 			t.Errorf("%s: Redacted %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+// What may be written down names the file and holds no password.
+func TestWithoutPassword(t *testing.T) {
+	cases := []struct{ in, want string }{
+		{"ftp://h/a%2Fb/f;type=a", "ftp://h/a%2Fb/f;type=a"},
+		{"ftp://u:secret@h:2121/f", "ftp://u@h:2121/f"},
+		{"ftp://u%3Asecret@h/f", "ftp://u@h/f"},
+		{"ftp://u%3Asecret:more@h/f", "ftp://u@h/f"},
+		{"ftp://@h/f", "ftp://@h/f"},
+	}
+	for _, c := range cases {
+		u := mustParse(t, c.in)
+		if got := u.WithoutPassword().String(); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.in, got, c.want)
+		}
+		if u.String() != c.in {
+			t.Errorf("%s was changed: %q", c.in, u.String())
+		}
+	}
+}
+
+func TestPath(t *testing.T) {
+	for in, want := range map[string]string{
+		"ftp://h": "/", "ftp://u:p@h:2121/a/b%2Fc/f;type=i": "/a/b%2Fc/f;type=i", "ftp://h/a/": "/a/", "ftp://h//%7Ef": "//%7Ef",
+	} {
+		if got := mustParse(t, in).Path(); got != want {
+			t.Errorf("%s: got %q, want %q", in, got, want)
 		}
 	}
 }

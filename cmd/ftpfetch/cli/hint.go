@@ -21,6 +21,7 @@ var hints = []struct {
 	{download.ErrResume, "--overwrite begins anew"},
 	{download.ErrUnverified, "--checksum ALGO:HEX gives a digest"},
 	{netrc.ErrUnusable, "--no-netrc does without"},
+	{ftpexec.ErrTLSRequired, "--tls explicit asks for it"},
 	{ftpexec.ErrCertificate, "--cacert FILE trusts the authority in FILE"},
 	{ftpexec.ErrTLSHandshake, "--tls explicit or --tls implicit may be what the server speaks"},
 	{ftpexec.ErrNoCredentials, "--password-stdin or a netrc file gives a password, --account NAME an account"},

@@ -33,7 +33,6 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/urlparse"
 )
 
 // printer holds where and how to print. It is safe for concurrent use.
@@ -169,7 +168,7 @@ func (p *printer) event(e ftpexec.Event) {
 		p.flight = e.Flight
 	}
 	p.mu.Unlock()
-	p.line("%s %s", mark(e.Kind, same), escape(e.Text))
+	p.line("%s %s", mark(e.Kind, same), oneLine(e.Text))
 }
 
 func mark(kind ftpexec.EventKind, sameFlight bool) string {
@@ -242,8 +241,6 @@ func (l *lister) entry(e ftpexec.Entry) error {
 // text, octets that are not UTF-8 become U+FFFD; the URL names the entry
 // exactly. A password is left out of it: it would be read by others.
 func jsonEntry(e ftpexec.Entry) []byte {
-	u := *e.URL
-	u.Password = urlparse.Text{}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -251,7 +248,7 @@ func jsonEntry(e ftpexec.Entry) []byte {
 	_ = enc.Encode(struct {
 		Name string `json:"name"`
 		URL  string `json:"url"`
-	}{e.Name, u.String()})
+	}{e.Name, e.URL.WithoutPassword().String()})
 	return escapeJSON(b.Bytes())
 }
 

@@ -70,7 +70,7 @@ func (p *prompter) ask(ctx context.Context, l login) (string, error) {
 	if err != nil {
 		return "", missing("there is no terminal to ask on")
 	}
-	s, err := c.readSecret(ctx, fmt.Sprintf("%s for %s at %s: ", l.what, escape(l.user), escape(l.host)))
+	s, err := c.readSecret(ctx, fmt.Sprintf("%s for %s at %s: ", l.what, escape(hideSlip(l.user)), escape(l.host)))
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return s, err
@@ -78,6 +78,16 @@ func (p *prompter) ask(ctx context.Context, l login) (string, error) {
 		return "", missing("no " + strings.ToLower(l.what) + " was typed")
 	}
 	return "", missing("the terminal fails: " + err.Error())
+}
+
+// hideSlip hides what follows a colon in a user name: it may be a password,
+// with the colon of its URL encoded.
+func hideSlip(user string) string {
+	name, slip, _ := strings.Cut(user, ":")
+	if slip == "" {
+		return user
+	}
+	return name + ":***"
 }
 
 // missing is the error where the server asked and nobody answered.

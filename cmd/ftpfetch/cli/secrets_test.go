@@ -63,6 +63,7 @@ func places(t *testing.T, host string) []place {
 	wrong := proxytest.NewHTTP(t, &proxytest.Options{User: "me", Password: "another"})
 	return []place{
 		{name: "URL", login: "me:" + encoded + "@"},
+		{name: "URL, the colon encoded", login: "me%3A" + encoded + "@"},
 		{name: "-u", args: []string{"-u", "me:" + secret}},
 		{name: "stdin", args: []string{"--password-stdin", "-u", "me"}, in: secret + "\n"},
 		{name: "netrc", login: "me@", env: map[string]string{"NETRC": home}},

@@ -42,7 +42,7 @@ func (o *options) passwordShown() string {
 	}
 	for _, raw := range o.urls {
 		u, err := urlparse.Parser{AllowPort: true}.Parse(raw)
-		if err == nil && u.Password.Value != "" && !anonymous(u.User.Value) {
+		if err == nil && (u.Password.Value != "" || hideSlip(u.User.Value) != u.User.Value) && !anonymous(u.User.Value) {
 			return "of a URL"
 		}
 	}

@@ -40,7 +40,8 @@ type Config struct {
 	NoEPSV bool // PASV at once
 	UTF8   bool // FEAT goes out after the login, and OPTS UTF8 ON where it is offered
 
-	Anonymous bool // what Password gives is no secret
+	Anonymous bool     // what Password gives is no secret
+	Secrets   *Secrets // those that a client has used on any connection; nil: this connection has its own
 
 	Password func(ctx context.Context) (string, error) // asked after 331, or when PASS travels ahead
 	Account  func(ctx context.Context) (string, error) // asked after 332

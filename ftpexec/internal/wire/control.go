@@ -45,13 +45,11 @@ type Control struct {
 	batch      int        // commands in the last write; 0 once all are answered
 	flight     int        // writes so far
 
-	loginType bool   // the next TYPE I is the library's Login's own
-	transfer  string // RETR, NLST, ...: its final reply is due; "" for none
-	final     *Reply // the final reply, where it came in place of the preliminary one
-	last      Last   // the command asked last, and its reply
-	ended     *Reply // the final reply of the last transfer, once it has come
-	broken    error  // why the connection cannot go on
-	secrets   []string
+	loginType bool        // the next TYPE I is the library's Login's own
+	transfer  string      // RETR, NLST, ...: its final reply is due; "" for none
+	final     *Reply      // the final reply, where it came in place of the preliminary one
+	last      Last        // the command asked last, and its reply
+	ended     *Reply      // the final reply of the last transfer, once it has come
 	dataTLS   *tls.Config // for data connections; nil in clear
 
 	passive  bool         // PASV was used
@@ -60,6 +58,7 @@ type Control struct {
 	mu      sync.Mutex // guards the following, and the setting of conn, against Close and the data connection
 	data    *Data
 	dataErr error // why data could not be opened
+	broken  error // why the connection cannot go on
 	closed  bool
 }
 
@@ -72,6 +71,9 @@ type answer struct {
 
 // New returns a control connection that is dialled when the library calls its DialFunc.
 func New(cfg Config) *Control {
+	if cfg.Secrets == nil {
+		cfg.Secrets = new(Secrets)
+	}
 	return &Control{cfg: cfg, ctx: context.Background()}
 }
 
@@ -98,14 +100,39 @@ func (c *Control) Last() Last { return c.last }
 // Final returns the final reply of the last transfer; nil until it has come.
 func (c *Control) Final() *Reply { return c.ended }
 
-// Abandon closes the connection; every further use of it fails with err, or with what failed before.
+// Abandon closes the connection; every further use of it fails with err, or with what failed before. It may be
+// called from any goroutine.
 func (c *Control) Abandon(err error) {
 	c.fail(err)
 	c.Close()
 }
 
 // Err returns why the connection cannot be used any more; nil while it can.
-func (c *Control) Err() error { return c.broken }
+func (c *Control) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.broken
+}
+
+// Ended returns what ended the operation before its own end: the cause of its context, or [net.ErrClosed] after
+// Close; nil where neither has happened. An end of data is believed only where Ended, called after that end and
+// after the final reply, returns nil. Closing the control connection makes a server end its data in an orderly
+// way, which looks like the end of the file. The context is the one that Begin was given: its end precedes what
+// it causes, whereas contexts derived from it end in any order.
+func (c *Control) Ended() error {
+	if c.ctx.Err() != nil {
+		return context.Cause(c.ctx)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return net.ErrClosed
+	}
+	return nil
+}
+
+// Secure reports whether the control connection is under TLS.
+func (c *Control) Secure() bool { return c.dataTLS != nil }
 
 // Data returns the data connection opened last, or nil.
 func (c *Control) Data() *Data { return c.data }
@@ -155,10 +182,10 @@ func (c *Control) Probe(line string) (Reply, error) {
 }
 
 func (c *Control) askWithin(line string, limit time.Duration) (Reply, error) {
-	if c.broken != nil {
-		return Reply{}, c.broken
+	err := c.Err()
+	if err == nil {
+		err = c.settle()
 	}
-	err := c.settle()
 	if err != nil {
 		return Reply{}, c.fail(err)
 	}
@@ -171,8 +198,8 @@ func (c *Control) askWithin(line string, limit time.Duration) (Reply, error) {
 
 // command answers by itself what the library asks on its own account, and asks the server the rest.
 func (c *Control) command(line string) error {
-	if c.broken != nil {
-		return c.broken
+	if err := c.Err(); err != nil {
+		return err
 	}
 	verb, _, _ := strings.Cut(line, " ")
 	switch {
@@ -207,11 +234,12 @@ func (c *Control) answer(text string) error {
 
 // await reads from the server until the library has what it waits for.
 func (c *Control) await() error {
+	if err := c.Err(); err != nil {
+		return err
+	}
 	line := c.asked
 	c.asked = ""
 	switch {
-	case c.broken != nil:
-		return c.broken
 	case line != "":
 		verb, _, _ := strings.Cut(line, " ")
 		c.last = Last{Verb: verb}
@@ -229,6 +257,8 @@ func (c *Control) await() error {
 
 // fail keeps the first error: nothing that comes after it can be trusted.
 func (c *Control) fail(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.broken == nil {
 		c.broken = err
 	}
@@ -259,7 +289,7 @@ func (c *Control) adopt(conn net.Conn) error {
 		conn.Close()
 		return net.ErrClosed
 	}
-	c.conn, c.br = conn, bufio.NewReaderSize(conn, maxLine)
+	c.conn, c.br = conn, bufio.NewReader(conn)
 	return nil
 }
 

@@ -136,6 +136,8 @@ func (c *Control) interpret(line string, r Reply) (err error) {
 	verb, _, _ := strings.Cut(line, " ")
 	text := ""
 	switch {
+	case r.first() == 1 && !transfers(line):
+		err = &UnexpectedError{verb, r}
 	case (verb == "USER" || verb == "PASS") && r.Code == 332:
 		r, err = c.account()
 	case verb == "PROT" && !r.ok():

@@ -89,7 +89,12 @@ func (c *Control) exchangeWithin(line string, limit time.Duration) (Reply, error
 	if err := c.write([]string{line}); err != nil {
 		return Reply{}, err
 	}
-	return c.read(limit)
+	r, err := c.read(limit)
+	if err == nil && r.first() == 1 {
+		verb, _, _ := strings.Cut(line, " ")
+		err = &UnexpectedError{verb, r}
+	}
+	return r, err
 }
 
 // account answers 332 with ACCT (RFC 959 section 4.1.1) and returns the reply to it. What was sent ahead
@@ -112,13 +117,22 @@ func (c *Control) account() (Reply, error) {
 	return c.exchange("ACCT " + account)
 }
 
-// secret returns line with the password in place of the placeholder.
+// secret returns line with the password in place of the placeholder. What follows a colon in the argument of USER
+// may be a password too, by a slip.
 func (c *Control) secret(line string) (string, error) {
+	if name, ok := strings.CutPrefix(line, "USER "); ok {
+		_, slip, _ := strings.Cut(name, ":")
+		return line, c.keep(slip)
+	}
 	if line != "PASS "+Placeholder {
 		return line, nil
 	}
 	password, err := c.cfg.Password(c.ctx)
-	if err == nil {
+	switch {
+	case err != nil:
+	case c.cfg.Anonymous:
+		err = sendable(password)
+	default:
 		err = c.keep(password)
 	}
 	if err != nil {
@@ -138,12 +152,13 @@ func (e *SecretError) Unwrap() error { return e.Err }
 
 // keep remembers a secret that no text may show, and refuses one that would end its command.
 func (c *Control) keep(secret string) error {
+	c.cfg.Secrets.add(secret)
+	return sendable(secret)
+}
+
+func sendable(secret string) error {
 	if strings.ContainsAny(secret, "\r\n\x00") {
 		return ErrSecret
-	}
-	if !c.cfg.Anonymous {
-		c.secrets = append(c.secrets, secret)
-		slices.SortFunc(c.secrets, func(a, b string) int { return len(b) - len(a) })
 	}
 	return nil
 }

@@ -12,21 +12,21 @@ import (
 func normalise(verb string, r Reply) (string, error) {
 	switch verb {
 	case "USER":
-		return decide(r, 230, 331)
+		return decide(verb, r, 230, 331)
 	case "PASS":
-		return decide(r, 230, 0)
+		return decide(verb, r, 230, 0)
 	case "TYPE":
-		return decide(r, 200, 0)
+		return decide(verb, r, 200, 0)
 	case "CWD":
-		return decide(r, 250, 0)
+		return decide(verb, r, 250, 0)
 	case "REST":
-		return restart(r)
+		return restart(r), nil
 	case "SIZE":
-		return value(r, sizeValue)
+		return value(r, sizeValue), nil
 	case "MDTM":
-		return value(r, timeValue)
+		return value(r, timeValue), nil
 	case "PWD":
-		return pwdValue(r)
+		return pwdValue(r), nil
 	case "EPSV":
 		return extended(r), nil
 	case "PASV":
@@ -39,45 +39,47 @@ func normalise(verb string, r Reply) (string, error) {
 	return fmt.Sprintf("%03d %s", r.Code, oneLine(r.last())), nil
 }
 
-// decide answers with the code that the library knows for a 2yz or 3yz; 0 where this makes no sense. A
-// preliminary 1yz never answers these commands.
-func decide(r Reply, done, intermediate int) (string, error) {
+// UnexpectedError is a reply whose first digit makes no sense for its command: neither success nor refusal. After a
+// 1yz another reply may or may not follow, so that the connection is of no use any more.
+type UnexpectedError struct {
+	Verb  string
+	Reply Reply
+}
+
+func (e *UnexpectedError) Error() string {
+	return "wrong kind of reply to " + e.Verb + ": " + e.Reply.String()
+}
+
+// decide answers with the code that the library knows for a 2yz or 3yz; 0 where this makes no sense.
+func decide(verb string, r Reply, done, intermediate int) (string, error) {
 	code := r.Code
 	switch r.first() {
 	case 2:
 		code = done
 	case 3:
 		code = intermediate
-	case 1:
-		code = 0
 	}
 	if code == 0 {
-		return "", syntaxError(r.String(), "wrong kind of reply")
+		return "", &UnexpectedError{verb, r}
 	}
 	return fmt.Sprintf("%03d %s", code, oneLine(r.last())), nil
 }
 
 // restart answers REST (RFC 3659 section 5.3). Anything but a 3yz means that the file would come whole.
-func restart(r Reply) (string, error) {
-	switch r.first() {
-	case 1:
-		return "", syntaxError(r.String(), "wrong kind of reply")
-	case 3:
-		return "350 " + oneLine(r.last()), nil
+func restart(r Reply) string {
+	if r.first() == 3 {
+		return "350 " + oneLine(r.last())
 	}
-	return "502 " + oneLine(r.last()), nil
+	return "502 " + oneLine(r.last())
 }
 
 // value answers with a 213 whose text is just the value, or with a 550 where there is none to be read:
 // SIZE and MDTM only inform.
-func value(r Reply, parse func(string) (string, bool)) (string, error) {
-	if r.first() == 1 || r.first() == 3 {
-		return "", syntaxError(r.String(), "wrong kind of reply")
-	}
+func value(r Reply, parse func(string) (string, bool)) string {
 	if v, ok := parse(strings.TrimSpace(r.rawLast())); r.ok() && ok {
-		return "213 " + v, nil
+		return "213 " + v
 	}
-	return "550 " + oneLine(r.last()), nil
+	return "550 " + oneLine(r.last())
 }
 
 // sizeValue is RFC 3659 section 4: a number of octets.
@@ -94,15 +96,15 @@ func timeValue(s string) (string, bool) {
 
 // pwdValue is RFC 959 appendix II: the directory in quotes, a quote in it doubled. The library takes what
 // stands between the first quote and the last.
-func pwdValue(r Reply) (string, error) {
+func pwdValue(r Reply) string {
 	if !r.ok() {
-		return fmt.Sprintf("550 %s", oneLine(r.last())), nil
+		return "550 " + oneLine(r.last())
 	}
 	dir, ok := quoted(r.raw)
 	if !ok {
-		return "550 no directory in quotes", nil
+		return "550 no directory in quotes"
 	}
-	return `257 "` + dir + `"`, nil
+	return `257 "` + dir + `"`
 }
 
 // quoted returns the text between the first quote of s and its partner, with doubled quotes made single.

@@ -19,6 +19,7 @@ func TestNormalise(t *testing.T) {
 		{"PASV", "227 Entering Passive Mode (10,0,0,1,1,2).", "227 (0,0,0,0,1,2)"}, {"PASV", "227 Entering 127,0,0,1,200,7", "227 (0,0,0,0,200,7)"},
 		{"PASV", "200 =1,2,3,4,5,6", "227 (0,0,0,0,5,6)"}, {"PASV", "227 on 3 ports: 1, 2, 3, 4, 5, 6", "227 (0,0,0,0,5,6)"}, {"PASV", "502 x", "502 x"},
 		{"OPTS", "200 x", "200 x"}, {"OPTS", "202 x", "200 x"}, {"OPTS", "500 x", "501 x"},
+		{"SIZE", "350 x", "550 x"}, {"MDTM", "331 x", "550 x"},
 		{"REST", "350 x", "350 x"}, {"REST", "300 x", "350 x"}, {"REST", "200 x", "502 x"}, {"REST", "501 x", "502 x"},
 		{"RETR", "550 x", "550 x"},
 	}
@@ -37,7 +38,7 @@ func TestNormalise(t *testing.T) {
 
 func TestNormaliseRefuses(t *testing.T) {
 	tests := []struct{ verb, in string }{
-		{"USER", "150 x"}, {"PASS", "331 x"}, {"CWD", "331 x"}, {"CWD", "150 x"}, {"TYPE", "350 x"}, {"SIZE", "150 x"}, {"MDTM", "331 x"},
+		{"PASS", "331 x"}, {"CWD", "331 x"}, {"TYPE", "350 x"},
 		{"PASV", "227 )("}, {"PASV", "227 x"}, {"PASV", "227 (1,2,3,4,5)"}, {"PASV", "227 (1,2,3,4,256,1)"}, {"PASV", "227 (1,2,3,4,0,0)"},
 	}
 	for _, tt := range tests {

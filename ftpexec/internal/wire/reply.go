@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -10,8 +9,8 @@ import (
 // Bounds on what a server may say, so that none can fill the memory. Greetings of a few kilobytes are
 // common; no honest reply comes near these.
 const (
-	maxLine  = 8 << 10  // octets of one reply line
-	maxReply = 64 << 10 // octets of one reply, all lines together
+	maxLine  = 64 << 10  // octets of one reply line, its end not counted
+	maxReply = 256 << 10 // octets of one reply, all lines together
 )
 
 // Reply is one reply of the server (RFC 959 section 4.2).
@@ -117,16 +116,22 @@ func cutCode(line string) string {
 
 // readLine reads up to LF and takes off the LF and the CRs before it.
 func readLine(r *bufio.Reader, left int) (string, error) {
-	line, err := r.ReadSlice('\n')
-	switch {
-	case errors.Is(err, bufio.ErrBufferFull):
-		return "", syntaxError(string(line), "line too long")
-	case err != nil:
-		return "", err
-	case len(line) > left:
-		return "", syntaxError("", "reply too long")
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		text := strings.TrimRight(string(line), "\r\n")
+		switch {
+		case len(text) > maxLine:
+			return "", syntaxError(text, "line too long")
+		case len(line) > left:
+			return "", syntaxError("", "reply too long")
+		case err != nil && err != bufio.ErrBufferFull:
+			return "", err
+		case err == nil:
+			return text, nil
+		}
 	}
-	return strings.TrimRight(string(line), "\r\n"), nil
 }
 
 func digits(s string) bool {

@@ -5,12 +5,6 @@ import (
 	"strings"
 )
 
-const stars = "********"
-
-// minSecret is the length from which a secret is searched for in what the server says. Shorter ones occur by
-// chance, and hiding them would tell them.
-const minSecret = 3
-
 // shown returns a command as it may be shown. The anonymous password is no secret; it reads as in a plan.
 func (c *Control) shown(line string) string {
 	verb, _, _ := strings.Cut(line, " ")
@@ -20,18 +14,20 @@ func (c *Control) shown(line string) string {
 	case verb == "PASS", verb == "ACCT":
 		return verb + " " + stars
 	}
-	return line
+	return HideSlip(line)
+}
+
+// HideSlip hides what follows a colon in a USER command: a password, where the colon of a URL was encoded.
+func HideSlip(line string) string {
+	name, slip, found := strings.Cut(line, ":")
+	if !found || slip == "" || !strings.HasPrefix(name, "USER ") {
+		return line
+	}
+	return name + ":" + stars
 }
 
 // mask hides a secret that a server repeats.
-func (c *Control) mask(text string) string {
-	for _, s := range c.secrets { // the longest first: one may hold another
-		if len(s) >= minSecret {
-			text = strings.ReplaceAll(text, s, stars)
-		}
-	}
-	return text
-}
+func (c *Control) mask(text string) string { return c.cfg.Secrets.mask(text) }
 
 // masked does the same for an error that quotes the server.
 func (c *Control) masked(err error) error {

@@ -17,6 +17,8 @@ func (c *Control) begun(verb string, r Reply) (string, error) {
 			c.data.finished = true
 		}
 	case 1:
+	case 3:
+		return "", &UnexpectedError{verb, r}
 	default:
 		return "", nil
 	}
@@ -28,12 +30,15 @@ func (c *Control) begun(verb string, r Reply) (string, error) {
 }
 
 // finish gives the library the final reply of a transfer, as 226 where it is any 2yz. After another one the
-// connection is not used again: servers say more than one thing then (426, 226).
+// connection is not used again: servers say more than one thing then (426, 226). Every end of data passes here.
 func (c *Control) finish() error {
 	if c.data != nil && c.data.listing && !c.data.ended {
 		return ErrListing // the library has given up on a line that is too long
 	}
 	r, err := c.finalReply()
+	if err == nil {
+		err = c.Ended()
+	}
 	if err != nil {
 		return err
 	}

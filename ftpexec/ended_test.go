@@ -1,0 +1,142 @@
+package ftpexec_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+// ends is how often each of the following interrupts a transfer, atOnce how many run side by side: what is looked
+// for depends on the order in which goroutines run.
+const (
+	ends   = 600
+	atOnce = 32
+)
+
+// An interruption closes the control connection. A server ends its data then in an orderly way, which looks like the
+// end of the file where the final reply came early and no size is known. No such end is believed.
+func TestInterruptedIsNotTheEnd(t *testing.T) {
+	unsized := testserver.Honest("").With("SIZE", testserver.Reply("500 what")).With("MLST", testserver.Reply("500 what"))
+	ways := []struct {
+		name, path string
+		retrieve   func(t *testing.T, r *ftpexec.Response) error
+	}{
+		{"read", "/a/f", func(_ *testing.T, r *ftpexec.Response) error {
+			_, err := io.ReadAll(r.Body)
+			return err
+		}},
+		{"straight", "/a/f", func(t *testing.T, r *ftpexec.Response) error {
+			f, err := os.Create(filepath.Join(t.TempDir(), "f"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			_, err = io.Copy(f, r.Body)
+			return err
+		}},
+		{"text", "/a/f;type=a", func(_ *testing.T, r *ftpexec.Response) error {
+			_, err := io.ReadAll(r.Body)
+			return err
+		}},
+		{"listing", "/a/", nil},
+	}
+	enders := []struct {
+		name string
+		want error
+		end  func(cancel context.CancelFunc, s *ftpexec.Session)
+	}{
+		{"cancelled", errStop, func(cancel context.CancelFunc, _ *ftpexec.Session) { cancel() }},
+		{"closed", ftpexec.ErrLost, func(_ context.CancelFunc, s *ftpexec.Session) { s.Close() }},
+	}
+	for _, way := range ways {
+		for _, ender := range enders {
+			t.Run(way.name+" "+ender.name, func(t *testing.T) {
+				end := make(chan func(), atOnce)
+				early := []testserver.Action{testserver.Reply("226 x"), testserver.SendData("a\r\nb\r\nc"),
+					testserver.Call(func() { (<-end)() }), testserver.StallData()}
+				s := testserver.NewScript(t, unsized, testserver.On("RETR", early...), testserver.On("NLST", early...))
+				var believed atomic.Int32
+				sideBySide(func() {
+					ctx, cancel := context.WithCancelCause(t.Context())
+					defer cancel(nil)
+					came := newArrivals()
+					var c ftpexec.Client
+					if way.retrieve == nil { // a file has come so far when it is opened
+						c.Dial = came.dial
+					}
+					session := c.Session()
+					defer session.Close()
+					end <- func() { came.wait(); ender.end(func() { cancel(errStop) }, session) }
+					if err := interrupted(ctx, t, session, s.URL(way.path), came, way.retrieve); !errors.Is(err, ender.want) {
+						believed.Add(1)
+						t.Logf("got %v, want %v", err, ender.want)
+					}
+				})
+				if n := believed.Load(); n > 0 {
+					t.Errorf("%d of %d interruptions were not reported", n, ends)
+				}
+			})
+		}
+	}
+}
+
+// sideBySide calls f often enough.
+func sideBySide(f func()) {
+	var running sync.WaitGroup
+	for range atOnce {
+		running.Go(func() {
+			for range ends / atOnce {
+				f()
+			}
+		})
+	}
+	running.Wait()
+}
+
+var errStop = errors.New("stop")
+
+func interrupted(ctx context.Context, t *testing.T, s *ftpexec.Session, url string, came *arrivals, retrieve func(*testing.T, *ftpexec.Response) error) error {
+	if retrieve == nil {
+		for _, err := range s.ListURL(ctx, parse(t, url)) {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	r, err := s.OpenURL(ctx, parse(t, url))
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	close(came.some)
+	return retrieve(t, r)
+}
+
+// Body.Close ends a Read on another goroutine, which is not taken for the end either.
+func TestCloseBodyElsewhere(t *testing.T) {
+	came := newArrivals()
+	s := testserver.NewScript(t, testserver.Honest("").With("SIZE", testserver.Reply("500 what")),
+		testserver.On("RETR", testserver.Reply("226 x"), testserver.SendData("con"), testserver.StallData()))
+	r, err := (&ftpexec.Client{Dial: came.dial}).OpenURL(t.Context(), parse(t, s.URL("/a/f")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		came.wait()
+		r.Body.Close()
+	}()
+	if got, err := io.ReadAll(r.Body); err == nil || errors.Is(err, net.ErrClosed) {
+		t.Errorf("got %q, %v, want an error that says what happened", got, err)
+	}
+	r.Body.Close()
+}

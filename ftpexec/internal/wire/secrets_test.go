@@ -1,0 +1,51 @@
+package wire
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestSecrets(t *testing.T) {
+	var s Secrets
+	for _, secret := range []string{"ab", "pass", "password", "", "pass"} {
+		s.add(secret)
+	}
+	tests := []struct{ in, want string }{
+		{"", ""}, {"ab and pass", "ab and " + stars}, {"the password", "the " + stars}, {"passpass", stars + stars}, {"no", "no"},
+	}
+	for _, tt := range tests {
+		if got := s.mask(tt.in); got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.in, got, tt.want)
+		}
+	}
+}
+
+// The one used longest ago is forgotten first.
+func TestSecretsAreBounded(t *testing.T) {
+	var s Secrets
+	for i := range maxSecrets + 1 {
+		s.add(fmt.Sprintf("<%d>", i))
+		s.add("<first>")
+	}
+	if len(s.used) != maxSecrets {
+		t.Errorf("%d secrets are kept, want %d", len(s.used), maxSecrets)
+	}
+	if got := s.mask("<0> <first>"); !strings.HasPrefix(got, "<0>") || strings.Contains(got, "first") {
+		t.Errorf("got %q", got)
+	}
+	if got, last := s.mask(fmt.Sprintf("<%d>", maxSecrets)), stars; got != last {
+		t.Errorf("the latest is shown: %q", got)
+	}
+}
+
+func TestHideSlip(t *testing.T) {
+	for in, want := range map[string]string{
+		"USER u": "USER u", "USER u:": "USER u:", "USER u:word": "USER u:" + stars, "USER :word": "USER :" + stars, "USER u:w:x": "USER u:" + stars,
+		"CWD a:b": "CWD a:b", "USER": "USER", "USERS a:b": "USERS a:b",
+	} {
+		if got := HideSlip(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package ftpexec_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+// stages are where a server may say that there are too many, or that it wants TLS; want is what the error is besides.
+var stages = []struct {
+	name string
+	step func(reply string) testserver.Step
+	want error
+}{
+	{"greeting", func(r string) testserver.Step {
+		return testserver.Greet(testserver.Reply(r), testserver.CloseConn())
+	}, ftpexec.ErrConnect},
+	{"USER", func(r string) testserver.Step { return testserver.On("USER", testserver.Reply(r)) }, ftpexec.ErrLogin},
+	{"PASS", func(r string) testserver.Step { return testserver.On("PASS", testserver.Reply(r)) }, ftpexec.ErrLogin},
+	{"CWD", func(r string) testserver.Step { return testserver.On("CWD", testserver.Reply(r)) }, ftpexec.ErrDirectory},
+	{"PASV", func(r string) testserver.Step {
+		return testserver.On("EPSV", testserver.Reply("500 what")).With("PASV", testserver.Reply(r))
+	}, ftpexec.ErrPassive},
+	{"RETR", func(r string) testserver.Step { return testserver.On("RETR", testserver.Reply(r)) }, ftpexec.ErrRefused},
+	{"NLST", func(r string) testserver.Step { return testserver.On("NLST", testserver.Reply(r)) }, ftpexec.ErrRefused},
+	{"after 150", func(r string) testserver.Step {
+		return testserver.On("RETR", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply(r))
+	}, ftpexec.ErrRefused},
+}
+
+func pathFor(stage string) string {
+	if stage == "NLST" {
+		return "/a/"
+	}
+	return "/a/f"
+}
+
+func TestTooMany(t *testing.T) {
+	for _, stage := range stages {
+		for _, reply := range ftpexec.TooManyReplies {
+			s := testserver.NewScript(t, testserver.Honest("contents"), stage.step(reply))
+			_, err := do(t.Context(), within(ample), parse(t, s.URLAs("u:password", pathFor(stage.name))))
+			var e *ftpexec.Error
+			switch {
+			case stage.name == "CWD" && !strings.HasPrefix(reply, "421"): // is about a directory
+				if errors.Is(err, ftpexec.ErrTooMany) || !errors.Is(err, ftpexec.ErrDirectory) {
+					t.Errorf("%s to CWD: %v, want ErrDirectory alone", reply, err)
+				}
+			case !errors.Is(err, ftpexec.ErrTooMany) || !errors.As(err, &e) || !e.Temporary():
+				t.Errorf("%s at %s: %v, want ErrTooMany, temporary", reply, stage.name, err)
+			case !isAny(err, errors.Join(stage.want, ftpexec.ErrLost, ftpexec.ErrNotFound, ftpexec.ErrTruncated)):
+				t.Errorf("%s at %s: %v, want %v besides", reply, stage.name, err, stage.want)
+			}
+			s.Close()
+		}
+	}
+}
+
+func TestTLSRequired(t *testing.T) {
+	for _, stage := range stages {
+		for _, reply := range ftpexec.TLSRequiredReplies {
+			s := testserver.NewScript(t, testserver.Honest("contents"), stage.step(reply))
+			_, err := do(t.Context(), within(ample), parse(t, s.URLAs("u:password", pathFor(stage.name))))
+			var e *ftpexec.Error
+			if !errors.Is(err, ftpexec.ErrTLSRequired) || !errors.As(err, &e) || e.Temporary() {
+				t.Errorf("%s at %s: %v, want ErrTLSRequired, for good", reply, stage.name, err)
+				continue
+			}
+			if !isAny(err, errors.Join(stage.want, ftpexec.ErrNotFound, ftpexec.ErrTruncated)) || !strings.Contains(e.Hint, "ftpes://") {
+				t.Errorf("%s at %s: %v, want %v and the hint ftpes://", reply, stage.name, err, stage.want)
+			}
+			if n := s.Connections(); n != 1 {
+				t.Errorf("%s at %s: %d connections, want 1", reply, stage.name, n)
+			}
+			s.Close()
+		}
+	}
+}
+
+// A server that wants TLS is given it by the hint, and under TLS the same words mean nothing.
+func TestTLSRequiredHint(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, TLS: testserver.TLSRequired})
+	c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+	u := parse(t, s.URL("/f"))
+	u.Scheme = "ftp"
+	_, err := read(t.Context(), c, u)
+	if !errors.Is(err, ftpexec.ErrTLSRequired) {
+		t.Fatalf("in clear: %v, want ErrTLSRequired", err)
+	}
+	u.Scheme = "ftpes"
+	if got, err := read(t.Context(), c, u); err != nil || got != "contents" {
+		t.Errorf("with ftpes: %q, %v", got, err)
+	}
+	script := testserver.NewScript(t, testserver.Honest(""), testserver.On("RETR", testserver.Reply("550 TLS required")))
+	u = parse(t, script.URL("/f"))
+	u.Scheme = "ftpes"
+	_, err = read(t.Context(), &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: script.RootCAs()}}, u)
+	if err == nil || errors.Is(err, ftpexec.ErrTLSRequired) {
+		t.Errorf("under TLS: %v, want another error", err)
+	}
+}
+
+// The name of a file says nothing about the server.
+func TestNamesAreNoWordings(t *testing.T) {
+	for _, name := range []string{"too many users", "TLS required"} {
+		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("SIZE", testserver.Reply("550 no")),
+			testserver.On("RETR", testserver.Reply("550 "+name+": No such file")))
+		_, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/"+strings.ReplaceAll(name, " ", "%20"))))
+		if !errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrTooMany) || errors.Is(err, ftpexec.ErrTLSRequired) {
+			t.Errorf("%s: %v, want ErrNotFound alone", name, err)
+		}
+	}
+}
+
+// No decision depends on a secret: a password may be the very word that decides.
+func TestDecisionsSeeTheReplyUnmasked(t *testing.T) {
+	tests := []struct {
+		password, reply string
+		want            error
+	}{
+		{"denied", "550 Access denied", ftpexec.ErrRefused},
+		{"users", "450 too many users", ftpexec.ErrTooMany},
+		{"encrypted", "522 Data connections must be encrypted", ftpexec.ErrTLSRequired},
+	}
+	for _, tt := range tests {
+		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("SIZE", testserver.Reply("550 no")), testserver.On("RETR", testserver.Reply(tt.reply)))
+		_, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URLAs("u:"+tt.password, "/f")))
+		if !errors.Is(err, tt.want) || strings.Contains(err.Error(), tt.password+"(") || strings.HasSuffix(err.Error(), tt.password) {
+			t.Errorf("%s: %v, want %v", tt.reply, err, tt.want)
+		}
+	}
+}
+
+// A directory may be open although the one around it is not: the hint is the URL that leads there.
+func TestOneStepHint(t *testing.T) {
+	tests := []struct {
+		path, refused, reply string
+		hint                 string // the path in it; "" for none
+	}{
+		{"/a/b/f", "^CWD a$", "550 Permission denied", "/a%2Fb/f"},
+		{"/a/b/f", "^CWD a$", "550 Failed to change directory.", "/a%2Fb/f"},
+		{"/a/b/c/f", "^CWD a$", "550 no", "/a%2Fb%2Fc/f"},
+		{"/x/a/b/f", "^CWD a$", "553 no", "/x/a%2Fb/f"},
+		{"/%2Fa/b/f", "^CWD /a$", "550 no", "/%2Fa%2Fb/f"},
+		{"/a%20b/c/f;type=a", "^CWD a b$", "550 no", "/a%20b%2Fc/f;type=a"},
+		{"/a/b/", "^CWD a$", "550 no", "/a%2Fb/"},
+		{"/a/b;type=d", "^CWD a$", "550 no", ""},
+		{"/a/b/f", "^CWD b$", "550 no", ""},
+		{"/a/f", "^CWD a$", "550 no", ""},
+		{"/a/b/f", "^CWD a$", "550 a: No such file or directory", ""},
+		{"/a/b/f", "^CWD a$", "450 busy", ""},
+		{"/a/b/f", "^CWD a$", "530 who are you", ""},
+		{"/a//f", "^CWD a$", "550 no", ""},
+		{"/a/%2Fb/f", "^CWD a$", "550 no", ""},
+	}
+	for _, tt := range tests {
+		for _, sequential := range []bool{false, true} {
+			s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On(tt.refused, testserver.Reply(tt.reply)))
+			c := &ftpexec.Client{NoPipelining: sequential}
+			_, err := do(t.Context(), c, parse(t, s.URL(tt.path)))
+			var e *ftpexec.Error
+			if !errors.As(err, &e) || !errors.Is(err, ftpexec.ErrDirectory) {
+				t.Errorf("%s: %v, want ErrDirectory", tt.path, err)
+				continue
+			}
+			_, rest, _ := strings.Cut(e.Hint, "write ")
+			path, _, _ := strings.Cut(rest, " ")
+			if path != tt.hint {
+				t.Errorf("%s, %s: hint %q, want %q", tt.path, tt.reply, e.Hint, tt.hint)
+			}
+			if path == "" {
+				continue
+			}
+			if _, err := do(t.Context(), c, parse(t, s.URL(path))); err != nil {
+				t.Errorf("%s: the hint %q fails: %v", tt.path, path, err)
+			}
+		}
+	}
+}
+
+// On a kept connection the directories that were entered before count.
+func TestOneStepHintOnTheWay(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("^CWD a$", testserver.Reply("550 no")))
+	session := (&ftpexec.Client{}).Session()
+	defer session.Close()
+	for _, path := range []string{"/x/f", "/x/a/b/f", "/y/a/b/f"} {
+		_, err := read(context.Background(), session, parse(t, s.URL(path)))
+		want := strings.Replace(path, "a/b", "a%2Fb", 1)
+		if path != "/x/f" && (err == nil || !strings.Contains(err.Error(), "write "+want+" ")) {
+			t.Errorf("%s: %v, want the hint %s", path, err, want)
+		}
+	}
+}
