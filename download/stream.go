@@ -19,6 +19,9 @@ import (
 // the octet where it stopped, where the server can do that. A digest is
 // compared at the end, when w has everything.
 func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Options) (Result, error) {
+	if err := o.Check(); err != nil {
+		return Result{}, err
+	}
 	s := &streaming{job: newJob(src, u, o), size: -1}
 	if _, ok := w.(*os.File); !ok {
 		w = onlyWriter{w}

@@ -8,6 +8,7 @@
 package ftpexec
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
@@ -193,12 +194,12 @@ func (c *Client) config(p *Plan, u *urlparse.URL, h habits) wire.Config {
 		ImplicitTLS:    p.TLS == TLSImplicit,
 		ExplicitTLS:    p.TLS == TLSExplicit || c.tries(p),
 		TryTLS:         c.tries(p),
-		ConnectTimeout: or(c.ConnectTimeout, DefaultConnectTimeout),
-		ReplyTimeout:   or(c.ReplyTimeout, DefaultReplyTimeout),
-		StallTimeout:   or(c.StallTimeout, DefaultStallTimeout),
+		ConnectTimeout: cmp.Or(c.ConnectTimeout, DefaultConnectTimeout),
+		ReplyTimeout:   cmp.Or(c.ReplyTimeout, DefaultReplyTimeout),
+		StallTimeout:   cmp.Or(c.StallTimeout, DefaultStallTimeout),
 		LeastRate:      c.LeastRate,
-		LeastTime:      or(c.LeastTime, DefaultLeastTime),
-		MaxListing:     or(c.MaxListing, DefaultMaxListing),
+		LeastTime:      cmp.Or(c.LeastTime, DefaultLeastTime),
+		MaxListing:     cmp.Or(c.MaxListing, DefaultMaxListing),
 		NoEPSV:         h.noEPSV,
 		UTF8:           p.needsUTF8(),
 		Anonymous:      p.find("PASS").Password == PasswordAnonymous,
@@ -231,7 +232,7 @@ func (c *Client) password(p *Plan, u *urlparse.URL) func(context.Context) (strin
 	return func(ctx context.Context) (string, error) {
 		switch p.find("PASS").Password {
 		case PasswordAnonymous:
-			return or(c.Email, DefaultEmail), nil
+			return cmp.Or(c.Email, DefaultEmail), nil
 		case PasswordGiven:
 			return u.Password.Value, nil
 		}
@@ -272,7 +273,7 @@ func (c *Client) dial(d func(ctx context.Context, network, address string) (net.
 		}
 		d = dialer.DialContext
 	}
-	network := or(c.Network, "tcp")
+	network := cmp.Or(c.Network, "tcp")
 	return func(ctx context.Context, _, address string) (net.Conn, error) {
 		return d(ctx, network, address)
 	}
@@ -282,13 +283,4 @@ func (c *Client) dial(d func(ctx context.Context, network, address string) (net.
 func listen(ctx context.Context, local net.IP) (net.Listener, error) {
 	var lc net.ListenConfig
 	return lc.Listen(ctx, "tcp", net.JoinHostPort(local.String(), "0"))
-}
-
-// or returns v, or def where v is zero.
-func or[T comparable](v, def T) T {
-	var zero T
-	if v == zero {
-		return def
-	}
-	return v
 }

@@ -57,7 +57,7 @@ func TestElsewhere(t *testing.T) {
 
 func TestDashesEnd(t *testing.T) {
 	o, err := parseArgs([]string{"--dry-run", "--", "-nc"})
-	if err != nil || len(o.urls) != 1 || o.urls[0] != "-nc" {
-		t.Errorf("got %v, %v", o.urls, err)
+	if err != nil || len(o.targets) != 1 || o.targets[0].err == nil {
+		t.Errorf("got %v, %v", o.targets, err)
 	}
 }

@@ -1,19 +1,6 @@
 package cli
 
-import (
-	"errors"
-	"fmt"
-	"os"
-
-	"example.com/ftpfetch/download"
-)
-
-// leftover is what the transfer at hand has brought, for the case that it comes
-// to nothing.
-type leftover struct {
-	path   string // the file that was to be; "" where nothing is saved
-	octets int64
-}
+import "fmt"
 
 // keptError is a failure after which the next run can go on.
 type keptError struct {
@@ -29,17 +16,12 @@ func (e *keptError) kept() string {
 }
 
 // withKept adds to err what was kept of the file, where the same command would
-// go on from it: the journal beside NAME.part is there only then.
+// go on from it.
 func (r *run) withKept(err error) error {
-	if r.left.path == "" || r.left.octets == 0 || r.noResume || errors.Is(err, download.ErrResume) {
+	if r.kept == 0 || r.file.NoResume {
 		return err
 	}
-	for _, suffix := range []string{".part", ".part.json"} {
-		if _, serr := os.Lstat(r.left.path + suffix); serr != nil {
-			return err
-		}
-	}
-	return &keptError{err, r.left.octets}
+	return &keptError{err, r.kept}
 }
 
 // octets counts them in words.

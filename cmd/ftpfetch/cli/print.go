@@ -37,13 +37,12 @@ import (
 
 // printer holds where and how to print. It is safe for concurrent use.
 type printer struct {
-	out, err       *stream
-	verbose, quiet bool
-	progress       progressMode
-	now            func() time.Time
-	patience       time.Duration // for a message to be taken by its reader
-	bars           barStack
-	failing        failures
+	display
+	out, err *stream
+	now      func() time.Time
+	patience time.Duration // for a message to be taken by its reader
+	bars     barStack
+	failing  failures
 
 	mu     sync.Mutex
 	ctx    context.Context // what a message may wait for its reader in: of the run, or of the URL at hand

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"path/filepath"
 
 	"example.com/ftpfetch/download"
@@ -18,25 +17,6 @@ const (
 	progressJSON  progressMode = "json"
 	progressNone  progressMode = "none"
 )
-
-// Set reads the flag's value.
-func (m *progressMode) Set(s string) error {
-	switch v := progressMode(s); v {
-	case "auto":
-		*m = progressAuto
-	case progressBar, progressPlain, progressJSON, progressNone:
-		*m = v
-	default:
-		return errors.New("write auto, bar, plain, json or none")
-	}
-	return nil
-}
-
-// String returns what Set takes; "" where the flag has not been given.
-func (m *progressMode) String() string { return string(*m) }
-
-// Type is the kind of value that pflag names in its errors.
-func (m *progressMode) Type() string { return "mode" }
 
 // meter shows how one transfer comes on. It is safe for concurrent use, except
 // that end comes last.

@@ -44,12 +44,12 @@ func TestLimiter(t *testing.T) {
 		{1, 1, 512}, {8 << 10, 8 << 10, 1 << 10}, {1 << 30, 1 << 30, 1 << 27}, {1 << 53, 1 << 53, math.MaxInt32},
 	}
 	for _, tt := range tests {
-		l := (&transferOptions{limitRate: tt.flag}).newLimiter(time.Now())
+		l := newLimiter(tt.flag, time.Now())
 		if l.Limit() != tt.limit || l.Burst() != tt.burst {
 			t.Errorf("%d: got %v, %d, want %v, %d", tt.flag, l.Limit(), l.Burst(), tt.limit, tt.burst)
 		}
 	}
-	if l := new(transferOptions).newLimiter(time.Now()); l != nil {
+	if l := newLimiter(0, time.Now()); l != nil {
 		t.Errorf("without the flag there is a limit of %v", l.Limit())
 	}
 }
@@ -59,7 +59,7 @@ func TestLimiter(t *testing.T) {
 func TestLimiterBeginsEmpty(t *testing.T) {
 	for _, limit := range []size{4 << 10, 500 << 10, 1 << 20, 1 << 30} {
 		begin := time.Unix(1e9, 0)
-		l := (&transferOptions{limitRate: limit}).newLimiter(begin)
+		l := newLimiter(limit, begin)
 		taken := 0
 		for ms := range 1001 {
 			now := begin.Add(time.Duration(ms) * time.Millisecond)
