@@ -103,20 +103,20 @@ type Credentials interface {
 }
 
 // EventKind says what an [Event] tells.
-type EventKind int
+type EventKind = wire.EventKind
 
 const (
-	EventNote    EventKind = iota // what the client does or decides: connected, TLS, falling back
-	EventCommand                  // a command, as sent
-	EventReply                    // one line of a reply, as received
+	EventNote    = wire.EventNote    // what the client does or decides: connected, TLS, falling back
+	EventCommand = wire.EventCommand // a command, as sent
+	EventReply   = wire.EventReply   // one line of a reply, as received
 )
 
-// Event is one step of the dialogue with a server, for [Client].Trace.
-type Event struct {
-	Kind   EventKind
-	Text   string // octets without CR LF, secrets masked; not escaped for a terminal
-	Flight int    // for a command: the number of the write that carried it, from 1 on each connection
-}
+// Event is one step of the dialogue with a server, for [Client].Trace:
+//
+//	Kind   EventKind
+//	Text   string // octets without CR LF, secrets masked; not escaped for a terminal
+//	Flight int    // for a command: the number of the write that carried it, from 1 on each connection
+type Event = wire.Event
 
 // Open retrieves the file that rawURL names. ctx covers the reading of Body too. The caller closes Body. The
 // error is a *[urlparse.Error] or an *[Error].
@@ -206,6 +206,7 @@ func (c *Client) config(p *Plan, u *urlparse.URL, h habits) wire.Config {
 		Secrets:        &c.secrets,
 		Password:       c.password(p, u),
 		Account:        c.account(u),
+		Trace:          c.Trace,
 	}
 	if c.Proxy != nil {
 		if dial := c.Proxy(u.Address()); dial != nil {
@@ -217,9 +218,6 @@ func (c *Client) config(p *Plan, u *urlparse.URL, h habits) wire.Config {
 	}
 	if c.Active {
 		cfg.Listen = listen
-	}
-	if trace := c.Trace; trace != nil {
-		cfg.Trace = func(e wire.Event) { trace(Event{EventKind(e.Kind), e.Text, e.Flight}) }
 	}
 	return cfg
 }

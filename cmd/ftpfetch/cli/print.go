@@ -29,10 +29,10 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf16"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/printable"
 )
 
 // printer holds where and how to print. It is safe for concurrent use.
@@ -129,7 +129,7 @@ func (p *printer) failed(subject string, err error) {
 	}
 	what := oneLine(describe(err))
 	if subject != "" {
-		what = escape(subject) + ": " + what
+		what = printable.Line(subject) + ": " + what
 	}
 	p.line("ftpfetch: %s", what)
 }
@@ -184,13 +184,13 @@ func mark(kind ftpexec.EventKind, sameFlight bool) string {
 
 // transferred tells that a transfer is complete.
 func (p *printer) transferred(name string, done download.Result, took time.Duration) {
-	p.line("%s: %s in %.1f s%s", escape(name), octets(done.Size), took.Seconds(), verified(done))
+	p.line("%s: %s in %.1f s%s", printable.Line(name), octets(done.Size), took.Seconds(), verified(done))
 }
 
 // skipped tells that a file was left alone.
 func (p *printer) skipped(name string, done download.Result) {
 	if !p.quiet {
-		p.line("%s: %s, left as it is%s", escape(name), whyLeft(done.Reason), verified(done))
+		p.line("%s: %s, left as it is%s", printable.Line(name), whyLeft(done.Reason), verified(done))
 	}
 }
 
@@ -226,7 +226,7 @@ func (l *lister) entry(e ftpexec.Entry) error {
 	case l.json:
 		_, err = l.w.Write(jsonEntry(e))
 	case l.terminal:
-		_, err = l.w.WriteString(escape(e.Name) + "\n")
+		_, err = l.w.WriteString(printable.Line(e.Name) + "\n")
 	default:
 		_, err = l.w.WriteString(e.Name + "\n")
 	}
@@ -248,23 +248,5 @@ func jsonEntry(e ftpexec.Entry) []byte {
 		Name string `json:"name"`
 		URL  string `json:"url"`
 	}{e.Name, e.URL.WithoutPassword().String()})
-	return escapeJSON(b.Bytes())
-}
-
-// escapeJSON writes the characters that steer a terminal as JSON escapes, which
-// changes nothing for a program that reads it.
-func escapeJSON(line []byte) []byte {
-	var b bytes.Buffer
-	for _, r := range string(line) {
-		switch {
-		case r == '\n' || !steers(r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.Bytes()
+	return printable.JSON(b.Bytes())
 }

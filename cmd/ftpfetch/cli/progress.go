@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -45,7 +46,7 @@ func (p *printer) newMeter(t transfer, toTerminal bool) meter {
 	case progressJSON:
 		return newJSONMeter(p, t)
 	case progressBar:
-		return &barMeter{print: p, name: t.name, label: shorten(escape(filepath.Base(t.name)), 30)}
+		return &barMeter{print: p, name: t.name, label: shorten(printable.Line(filepath.Base(t.name)), 30)}
 	case progressPlain:
 		return newLineMeter(p, t.name)
 	}
@@ -85,9 +86,9 @@ func (m noMeter) end(done download.Result, err error) {
 // happened prints an event as a line for people.
 func (p *printer) happened(name string, e download.Event) {
 	if e.Kind != download.Retrying {
-		p.line("%s: %s", escape(name), oneLine(e.Text))
+		p.line("%s: %s", printable.Line(name), oneLine(e.Text))
 		return
 	}
 	p.line("%s: %s; trying again in %.1f s (%d of %d)",
-		escape(name), oneLine(describe(e.Err)), e.Wait.Seconds(), e.Try, e.Tries)
+		printable.Line(name), oneLine(describe(e.Err)), e.Wait.Seconds(), e.Try, e.Tries)
 }

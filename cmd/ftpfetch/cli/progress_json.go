@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -49,7 +50,7 @@ func (p *printer) emit(e event) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(e) // its fields cannot fail
-	p.line("%s", strings.TrimSuffix(string(escapeJSON(b.Bytes())), "\n"))
+	p.line("%s", strings.TrimSuffix(string(printable.JSON(b.Bytes())), "\n"))
 }
 
 // emitFailure reports err as an event, with what its meter knew.
