@@ -13,21 +13,21 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// bufferSize is how much is copied in one step where octets do not go straight
-// from the socket to the file.
+// bufferSize is how much is copied at a time where bytes do not go straight from
+// the socket to the file.
 const bufferSize = 256 << 10
 
-// way is where the octets of a response go.
+// way says where the bytes of a response go.
 type way struct {
 	to    io.Writer
 	path  string        // of to, for errors
-	tee   io.Writer     // gets what to got; nil: nothing
-	limit *rate.Limiter // nil: no bound
-	most  int64         // octets to take; -1: to the end, which the server confirms
+	tee   io.Writer     // gets a copy; nil: no copy
+	limit *rate.Limiter // nil: no limit
+	most  int64         // bytes to take; -1: up to the end, which the server confirms
 }
 
-// pump copies from body. In the simple case, to a file in clear, nothing of
-// ours stands in between: see [ftpexec.Response].Body.
+// pump copies from body. In the simple case, an unencrypted transfer into a file,
+// bytes go straight there: see [ftpexec.Response].Body.
 func (w way) pump(ctx context.Context, body io.Reader) (int64, error) {
 	if file, ok := w.to.(*os.File); ok && w.tee == nil && w.limit == nil && w.most < 0 {
 		n, err := io.Copy(file, body)
@@ -43,13 +43,13 @@ func (w way) pump(ctx context.Context, body io.Reader) (int64, error) {
 	}
 	_, err := io.CopyBuffer(onlyWriter{out}, onlyReader{body}, make([]byte, w.step()))
 	if err == nil && w.most >= 0 && out.n < w.most {
-		err = io.ErrUnexpectedEOF // a Body says why itself; this cannot be
+		err = io.ErrUnexpectedEOF // a Body gives a better reason, so this does not happen
 	}
 	return out.n, err
 }
 
-// step is the buffer's size: under a limit about a tenth of a second, so that
-// the data flows evenly.
+// step returns the buffer's size: about a tenth of a second's worth under a limit,
+// so that data flows evenly.
 func (w way) step() int64 {
 	n := int64(bufferSize)
 	if w.limit == nil || w.limit.Limit() == rate.Inf {
@@ -62,7 +62,7 @@ type onlyWriter struct{ io.Writer }
 
 type onlyReader struct{ io.Reader }
 
-// writer writes to a way, marks its errors as local ones, and keeps the limit.
+// writer writes to a way, marks its errors as local, and keeps to the limit.
 type writer struct {
 	ctx context.Context // an io.Writer's method takes none
 	way
@@ -84,11 +84,11 @@ func (w *writer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// errBurst is a limiter by which nothing passes.
+// errBurst means that the limiter lets no byte pass.
 var errBurst = errors.New("the limit lets nothing pass")
 
-// wait holds n octets back as long as the limit wants. It ends with the
-// context, or at once where that would have ended before.
+// wait holds back n bytes as long as the limit demands. It ends with the context,
+// or at once if the context would end first.
 func (w *writer) wait(n int) error {
 	if w.limit == nil || w.limit.Limit() == rate.Inf {
 		return nil
@@ -112,8 +112,8 @@ func (w *writer) wait(n int) error {
 	return nil
 }
 
-// inFile marks the errors of writing to a file, which come from the operating
-// system as they are where the data went straight to it.
+// inFile marks the errors of writing to a file as local. Where data went straight
+// to the file they come from the operating system unmarked.
 func inFile(err error, path string) error {
 	var server *ftpexec.Error
 	var local *Error

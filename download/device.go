@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// standard is the open file that path names, where the system has such names:
-// opening it anew would begin at its first octet again.
+// standard returns the open file that path names, on systems with such names.
+// Opening the name again would start at the file's first byte.
 func standard(path string) *os.File {
 	switch filepath.Clean(path) {
 	case "/dev/stdout":
@@ -20,15 +20,15 @@ func standard(path string) *os.File {
 	return nil
 }
 
-// isDescriptor reports the names of this process's open files, under which
-// nothing can be replaced.
+// isDescriptor reports whether path names one of this process's open files. Such a
+// name cannot be given to another file.
 func isDescriptor(path string) bool {
 	dir := filepath.Dir(path)
 	return dir == "/dev/fd" || dir == "/proc/self/fd"
 }
 
-// saveStream writes to a device or FIFO, where there is nothing to protect and
-// nothing to rename. Waiting for a FIFO's reader ends with ctx.
+// saveStream writes to a device or FIFO: there is no file to protect or to rename.
+// The wait for a FIFO's reader ends with ctx.
 func saveStream(ctx context.Context, path string, fill func(*os.File) (int64, error)) (Result, error) {
 	f, done := standard(path), func() error { return nil }
 	if f == nil {
@@ -52,7 +52,7 @@ func saveStream(ctx context.Context, path string, fill func(*os.File) (int64, er
 	return Result{Path: path, Size: n}, nil
 }
 
-// readerInterval is how often it is looked whether a FIFO has a reader.
+// readerInterval is the time between two checks whether a FIFO has a reader.
 const readerInterval = 20 * time.Millisecond
 
 // openStream opens a device, or a FIFO once it has a reader.

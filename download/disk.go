@@ -27,6 +27,14 @@ func faulty(call, path string) error {
 	return nil
 }
 
+// do makes a call that returns nothing but an error.
+func do(call, path string, f func() error) error {
+	if err := faulty(call, path); err != nil {
+		return err
+	}
+	return f()
+}
+
 func lstat(path string) (fs.FileInfo, error) {
 	if err := faulty("lstat", path); err != nil {
 		return nil, err
@@ -49,38 +57,23 @@ func openFile(path string, flag int, mode fs.FileMode) (*os.File, error) {
 }
 
 func rename(from, to string) error {
-	if err := faulty("rename", from); err != nil {
-		return err
-	}
-	return os.Rename(from, to)
+	return do("rename", from, func() error { return os.Rename(from, to) })
 }
 
 func link(from, to string) error {
-	if err := faulty("link", from); err != nil {
-		return err
-	}
-	return os.Link(from, to)
+	return do("link", from, func() error { return os.Link(from, to) })
 }
 
 func remove(path string) error {
-	if err := faulty("unlink", path); err != nil {
-		return err
-	}
-	return os.Remove(path)
+	return do("unlink", path, func() error { return os.Remove(path) })
 }
 
 func chmod(path string, mode fs.FileMode) error {
-	if err := faulty("chmod", path); err != nil {
-		return err
-	}
-	return os.Chmod(path, mode)
+	return do("chmod", path, func() error { return os.Chmod(path, mode) })
 }
 
 func chtimes(path string, modTime time.Time) error {
-	if err := faulty("utimes", path); err != nil {
-		return err
-	}
-	return os.Chtimes(path, time.Time{}, modTime)
+	return do("utimes", path, func() error { return os.Chtimes(path, time.Time{}, modTime) })
 }
 
 func fstat(f *os.File) (fs.FileInfo, error) {
@@ -91,17 +84,11 @@ func fstat(f *os.File) (fs.FileInfo, error) {
 }
 
 func truncate(f *os.File, size int64) error {
-	if err := faulty("truncate", f.Name()); err != nil {
-		return err
-	}
-	return f.Truncate(size)
+	return do("truncate", f.Name(), func() error { return f.Truncate(size) })
 }
 
 func fsync(f *os.File) error {
-	if err := faulty("fsync", f.Name()); err != nil {
-		return err
-	}
-	return f.Sync()
+	return do("fsync", f.Name(), func() error { return f.Sync() })
 }
 
 // lock takes f for this run. It fails only where another run has it.

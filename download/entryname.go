@@ -5,26 +5,24 @@ import (
 	"strings"
 )
 
-// EntryNames gives the entries of one directory listing, which are text from a
-// server, their names in one local directory. A name is what it is on the
-// server or it is refused: nothing is cut, replaced or numbered. The zero value
-// is for a directory into which nothing was saved yet; it belongs to one
-// goroutine.
+// EntryNames maps the entries of one directory listing, which are text from a
+// server, to names in one local directory. It keeps each name as it is on the
+// server or refuses it: it never cuts, replaces or numbers a name. The zero value
+// is for a directory into which nothing was saved yet. One goroutine uses it.
 //
-// It guards against names, not against what is in the directory: files are
-// created there exclusively, and a caller that goes down a tree opens
-// directories through an [os.Root], which follows no link out of it.
+// It guards against names, not against what the directory holds: the caller
+// creates files exclusively, and opens directories through an [os.Root], which
+// follows no link out of the tree.
 type EntryNames struct {
 	taken map[string]bool // by their key
 	goos  string          // "" is the system's own
 }
 
-// Local returns the local name of an entry, by the last component of its line
-// in the listing (octets). [ErrName] tells that the entry cannot be saved: as
-// with [LocalName] its name would leave the directory or mean something else
-// on this system; it is that of a journal of this package, which a later run
-// would believe; or an earlier entry has it, on systems that take upper and
-// lower case for the same in that spelling too.
+// Local returns the local name of an entry, given the last component of its line
+// in the listing. The error is [ErrName] if the name would leave the directory or
+// mean something else on this system (see [LocalName]), if it is the name of a
+// journal, which a later run would trust, or if an earlier entry has the same name,
+// regardless of case on systems that ignore it.
 func (n *EntryNames) Local(base string) (string, error) {
 	goos := n.goos
 	if goos == "" {
@@ -48,8 +46,8 @@ func (n *EntryNames) Local(base string) (string, error) {
 	return name, nil
 }
 
-// entryKey is the same for names that lead to the same file. The file systems
-// of Windows and macOS do not tell case apart, as a rule.
+// entryKey returns the same key for names of the same file. The file systems of
+// Windows and macOS usually ignore case.
 func entryKey(name, goos string) string {
 	if goos == "windows" || goos == "darwin" || goos == "ios" {
 		return strings.ToLower(strings.ToUpper(name))

@@ -7,33 +7,33 @@ import (
 	"slices"
 )
 
-// The causes that callers tell apart. Those of an [*Error] are [ErrLocal] too,
-// in the sense of errors.Is.
+// The causes that callers tell apart, with errors.Is. An [*Error] is [ErrLocal]
+// too, unless its cause is ErrResume or one of those after it.
 var (
 	ErrLocal  = errors.New("local file error")
-	ErrExists = errors.New("file exists") // an *Error
-	// ErrPart is a NAME.part that was left behind and holds something that is
-	// not known to come from here; an *Error. See Overwrite and Continue.
+	ErrExists = errors.New("file exists")
+	// ErrPart means that NAME.part holds something that this package did not
+	// write. See Overwrite and Continue.
 	ErrPart = errors.New("partial file exists")
-	// ErrForeign is a NAME.part or its journal that belongs to another user, or
-	// something under the journal's name that is none: it is neither gone on
-	// with nor replaced. An *Error.
+	// ErrForeign means that NAME.part or its journal belongs to another user, or
+	// that the file under the journal's name is not a journal. It is neither
+	// resumed nor replaced.
 	ErrForeign = errors.New("somebody else's file in the way")
-	// ErrName is a last segment that cannot be a local file name; an *Error.
+	// ErrName means that the URL's last segment cannot be a local file name.
 	ErrName = errors.New("no usable local file name")
 
-	ErrResume     = errors.New("cannot resume")                     // what Continue asks for, or took
+	ErrResume     = errors.New("cannot resume")                     // as Continue asks for
 	ErrSize       = errors.New("not the expected size")             // Options.Size
 	ErrChanged    = errors.New("the file changes while it is read") // on the server
 	ErrDigest     = errors.New("digest mismatch")
 	ErrUnverified = errors.New("nothing to verify the file with") // Options.Verify
 )
 
-// Error is why a file could not be brought, where the cause is not the
-// transfer itself ([ftpexec.Error]).
+// Error says why a download failed, if the cause is not the transfer itself: that
+// is an [ftpexec.Error].
 type Error struct {
-	Path   string // the file or directory in question; "" where it is the server's file
-	Reason string // text, one line apart from what a name may hold
+	Path   string // the local file or directory; "" if the server's file is at fault
+	Reason string // one line, but for what a file name may hold
 	Err    error  // the cause: one of the sentinels or a system error
 }
 
@@ -48,15 +48,15 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// notLocal are the causes that the local side has no part in.
+// notLocal are the causes that are not on the local side.
 var notLocal = []error{ErrResume, ErrSize, ErrChanged, ErrDigest, ErrUnverified}
 
 // Is reports whether target is [ErrLocal] and the failure is on the local side.
 func (e *Error) Is(target error) bool { return target == ErrLocal && !slices.Contains(notLocal, e.Err) }
 
-// failure makes an [Error] of a system error, without the path and operation
-// that the system's own text repeats. No error stays none, and the end of a
-// context is no failure of the disk.
+// failure makes an [Error] of a system error, without the path and operation in
+// the system's own text. It returns nil for nil, and the cause itself for the end
+// of a context.
 func failure(path, what string, err error) error {
 	var end *ended
 	switch {
@@ -68,7 +68,7 @@ func failure(path, what string, err error) error {
 	return &Error{Path: path, Reason: what + ": " + cause(err).Error(), Err: err}
 }
 
-// cause returns the system's word inside err.
+// cause returns the system's own error inside err.
 func cause(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError

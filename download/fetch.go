@@ -17,9 +17,9 @@ func (t *transfer) rightSize(resp *ftpexec.Response) error {
 	return nil
 }
 
-// accept compares what the server tells of its file with what is known, before
-// any octet is taken. It returns gap with its end. Where the file is another
-// one everything begins anew: errAnew, unless nothing was there yet.
+// accept compares what the server tells about its file with what is known, before
+// any byte is taken. It returns gap with its end. If the file is a different one,
+// the transfer restarts: errAgain, unless nothing was there yet.
 func (t *transfer) accept(resp *ftpexec.Response, gap span) (span, error) {
 	s := t.ledger.snapshot()
 	why := t.differs(s, resp)
@@ -28,7 +28,7 @@ func (t *transfer) accept(resp *ftpexec.Response, gap span) (span, error) {
 			return gap, err
 		}
 		if len(s.done) > 0 {
-			return gap, errAnew
+			return gap, errAgain
 		}
 		gap = span{0, -1}
 	}
@@ -64,17 +64,17 @@ func (t *transfer) mayTakeOver(resp *ftpexec.Response) error {
 	return nil
 }
 
-// another begins anew because the server's file is not the one begun with.
+// another restarts the transfer because the server's file is no longer the same.
 func (t *transfer) another(why string) error {
 	if t.restarts++; t.restarts > maxRestarts {
 		return &Error{Reason: "the file changes on the server while it is read: " + why, Err: ErrChanged}
 	}
-	return t.anew(why)
+	return t.restart(why)
 }
 
-// differs says why resp is not the file that s has octets of, or "". Within a
-// run a server that never tells the time is believed by the size; over runs
-// that takes Continue.
+// differs says why resp is not the file that s has bytes of, or "". Within a run
+// the size alone decides for a server that never tells the time; from one run to
+// the next that takes Continue.
 func (t *transfer) differs(s state, resp *ftpexec.Response) string {
 	known, had := !resp.ModTime.IsZero(), !s.modTime.IsZero()
 	switch {
@@ -98,8 +98,8 @@ func (t *transfer) differs(s state, resp *ftpexec.Response) string {
 	return ""
 }
 
-// same makes sure that a file that came in several pieces was the same one all
-// the time: between the answer about its time and the data it may be replaced.
+// same makes sure that a file that came in several pieces did not change: it may
+// be replaced between the reply to MDTM and the data.
 func (t *transfer) same(ctx context.Context) error {
 	if t.responses.Load() < 2 {
 		return nil
@@ -115,7 +115,7 @@ func (t *transfer) same(ctx context.Context) error {
 	if err := t.another("the server's file has been modified"); err != nil {
 		return err
 	}
-	return errAnew
+	return errAgain
 }
 
 func number(n int64) string {
@@ -125,9 +125,9 @@ func number(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// fetch writes one span of the file and returns how many of its octets count;
-// whole says that they may pass by the digest on their way. The span that ends
-// the file is read until the server confirms the end.
+// fetch writes one span of the file and returns how many of its bytes count. With
+// whole the bytes pass through the digest too. The last span of the file is read
+// until the server confirms the end.
 func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x span, whole bool) (int64, error) {
 	w := way{path: t.ledger.part.part, limit: t.o.Limit, most: -1}
 	if tail := x.end == resp.Size; !tail {
@@ -156,7 +156,7 @@ func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x span, wh
 	return n, bodyError(err)
 }
 
-// bodyError makes sure that a copy that failed is not taken for one that ended.
+// bodyError keeps a copy that was cut short from counting as one that ended.
 func bodyError(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return ftpexec.ErrTruncated

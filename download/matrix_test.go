@@ -21,7 +21,7 @@ import (
 )
 
 // matrixEvery 1 has every call on the disk go wrong; more is a sample.
-var matrixEvery = flag.Int("matrix.every", 12, "every how manieth call on the disk TestMatrix has go wrong")
+var matrixEvery = flag.Int("matrix.every", 20, "every how manieth call on the disk TestMatrix has go wrong")
 
 // scene is a command on a disk in some state.
 type scene struct {

@@ -7,9 +7,9 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// LocalName returns the name under which the file that u names is saved: the
-// decoded octets of its last segment, unchanged. Names that would leave the
-// directory or that the system cannot hold are refused with [ErrName].
+// LocalName returns the name under which the file that u names is saved: its last
+// segment, decoded and otherwise unchanged. It refuses names that would leave the
+// directory, or that the system cannot hold, with [ErrName].
 func LocalName(u *urlparse.URL) (string, error) {
 	return localName(u.Name, runtime.GOOS)
 }
@@ -21,7 +21,7 @@ func localName(name, goos string) (string, error) {
 	return name, nil
 }
 
-// unusable says why name is no local file name, or "".
+// unusable says why name cannot be a local file name, or "".
 func unusable(name, goos string) string {
 	switch {
 	case name == "":
@@ -38,8 +38,8 @@ func unusable(name, goos string) string {
 	return ""
 }
 
-// unusableOnWindows knows the names that Windows takes for devices, streams or
-// other directories, or silently changes.
+// unusableOnWindows says why Windows would take name for a device, a stream or
+// another directory, or would silently change it, or "".
 func unusableOnWindows(name string) string {
 	for _, r := range name {
 		if r < 0x20 || strings.ContainsRune(`<>:"\|?*`, r) {
@@ -71,7 +71,8 @@ func reservedOnWindows(name string) bool {
 	return false
 }
 
-// isDeviceDigit knows that Windows takes superscript digits here too.
+// isDeviceDigit reports whether s ends a device's name. Windows takes superscript
+// digits too.
 func isDeviceDigit(s string) bool {
 	switch s {
 	case "1", "2", "3", "4", "5", "6", "7", "8", "9", "0", "¹", "²", "³":

@@ -15,7 +15,7 @@ import (
 // retrier decides whether and when to try again. It is safe for concurrent use.
 type retrier struct {
 	o       *Options
-	reached atomic.Bool // the server has been spoken to
+	reached atomic.Bool // the server has answered
 
 	mu     sync.Mutex
 	pause  *backoff.ExponentialBackOff
@@ -26,8 +26,8 @@ func newRetrier(o *Options) *retrier {
 	return &retrier{o: o, pause: newPause()}
 }
 
-// newPause doubles from about 1 s to about 60 s; each one varies by half, so
-// that many clients do not come back at the same moment.
+// newPause returns pauses that double from about 1 s to about 60 s. Each varies by
+// half, so that many clients do not come back at the same moment.
 func newPause() *backoff.ExponentialBackOff {
 	b := backoff.NewExponentialBackOff()
 	b.InitialInterval, b.Multiplier, b.MaxInterval = time.Second, 2, time.Minute
@@ -35,22 +35,22 @@ func newPause() *backoff.ExponentialBackOff {
 	return b
 }
 
-// again waits and returns nil where what failed with err is worth another try;
-// else it returns err. Progress begins the count anew.
+// again waits and returns nil if err is worth another try; else it returns err.
+// Progress resets the count.
 func (r *retrier) again(ctx context.Context, err error, progress bool) error {
 	try, d := r.count(err, progress)
 	if try == 0 {
 		return err
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx) // what would have passed is not why it ends
+		return context.Cause(ctx) // the end of ctx is the reason, not err
 	}
 	r.o.notify(Event{Kind: Retrying, Err: err, Try: try, Tries: *r.o.Retries, Wait: d})
 	return r.o.Wait(ctx, d)
 }
 
-// count counts a try that failed. It returns the number of the next one and how
-// long to wait; 0 where there is none.
+// count counts a failed try. It returns the number of the next try and how long to
+// wait for it, or 0 if there is no next try.
 func (r *retrier) count(err error, progress bool) (try int, wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,13 +65,13 @@ func (r *retrier) count(err error, progress bool) (try int, wait time.Duration) 
 	return r.failed, r.pause.NextBackOff()
 }
 
-// final is an error that is not to be tried again, whatever it is.
+// final marks an error that must not be retried.
 type final struct{ error }
 
 func (e *final) Unwrap() error { return e.error }
 
-// temporary reports whether err may be gone the next time. A server that was
-// never reached is rather a wrong address.
+// temporary reports whether a retry may succeed after err. A server that was never
+// reached is more likely a wrong address.
 func (r *retrier) temporary(err error) bool {
 	var e *ftpexec.Error
 	var last *final

@@ -30,7 +30,7 @@ func (t *transfer) run(ctx context.Context) error {
 		if errors.Is(err, errNoRestart) {
 			t.noRestart, t.segments = true, 1
 		}
-		if errors.Is(err, errAnew) {
+		if errors.Is(err, errAgain) {
 			continue
 		}
 		if err := t.retry.again(ctx, err, progress); err != nil {
@@ -55,8 +55,8 @@ func (t *transfer) try(ctx context.Context, opened func()) error {
 	return err
 }
 
-// step fetches the first gap. With why the whole file is one, once the server
-// has opened the transfer that replaces what is given up.
+// step fetches the first gap. If why is not "", what is there is given up once the
+// server has opened the transfer, and the whole file is the gap.
 func (t *transfer) step(ctx context.Context, cancel context.CancelCauseFunc, why string, opened func()) (complete bool, err error) {
 	gap := span{0, -1}
 	if why == "" {
@@ -74,7 +74,7 @@ func (t *transfer) step(ctx context.Context, cancel context.CancelCauseFunc, why
 		return false, err
 	}
 	if why != "" {
-		if err := t.anew(why); err != nil {
+		if err := t.restart(why); err != nil {
 			return false, err
 		}
 	}

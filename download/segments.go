@@ -9,23 +9,23 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// errDiffers is a connection on which the file is another one.
+// errDiffers means that the file differs from one connection to another.
 var errDiffers = errors.New("another file")
 
-// fleet is several connections that bring one file.
+// fleet fetches one file over several connections.
 type fleet struct {
 	t      *transfer
 	cancel context.CancelCauseFunc
 
 	mu     sync.Mutex
-	pieces spans // not taken yet
+	pieces spans // that no connection has taken yet
 	errs   []error
-	broken error // of a connection that brought something and may not be tried again
+	broken error // of a connection that had brought something and may not be retried
 	useful int   // connections that brought something
 }
 
-// parallel brings what is missing over several connections. resp is the first
-// one's, at the first octet that is missing.
+// parallel fetches what is missing over several connections. resp belongs to the
+// first one and starts at the first missing byte.
 func (t *transfer) parallel(ctx context.Context, cancel context.CancelCauseFunc, resp *ftpexec.Response) error {
 	s := t.ledger.snapshot()
 	if err := t.ledger.part.resize(s.size, true); err != nil {
@@ -43,7 +43,7 @@ func (t *transfer) parallel(ctx context.Context, cancel context.CancelCauseFunc,
 	return f.outcome(main)
 }
 
-// outcome is the error of all connections together.
+// outcome returns the error of all connections together.
 func (f *fleet) outcome(main error) error {
 	for _, err := range f.errs {
 		switch {
@@ -62,21 +62,21 @@ func (f *fleet) outcome(main error) error {
 		f.t.o.note(fmt.Sprintf("going on with %d connections at most", f.t.segments))
 	}
 	if main == nil && len(f.errs) > 0 {
-		return errAnew // fewer connections bring what is left
+		return errAgain // fewer connections fetch the rest
 	}
 	return main
 }
 
-// mismatch begins anew where two connections disagree.
+// mismatch restarts the transfer because two connections disagree.
 func (t *transfer) mismatch(err error) error {
 	if err := t.another(err.Error()); err != nil {
 		return err
 	}
-	return errAnew
+	return errAgain
 }
 
-// ended counts one connection's end. What makes all others pointless ends
-// them.
+// ended records how one connection ended. An error that makes the others
+// pointless ends them too.
 func (f *fleet) ended(err error) {
 	if err == nil {
 		return
@@ -106,8 +106,8 @@ func (f *fleet) put(x span) {
 	f.pieces = append(f.pieces, x)
 }
 
-// work brings one piece after the other over one connection at a time. After a
-// failure it goes on as long as each try brings something.
+// work fetches one piece after another, over one connection at a time. After a
+// failure it continues as long as each try brings something.
 func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, piece span) error {
 	useful := false
 	for {
@@ -144,7 +144,7 @@ func (f *fleet) worked() {
 	f.useful++
 }
 
-// breaks keeps the error of a connection that had brought something.
+// breaks records the error of a connection that had brought something.
 func (f *fleet) breaks(err error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -152,7 +152,7 @@ func (f *fleet) breaks(err error) error {
 	return err
 }
 
-// piece brings one piece and returns what is left of it.
+// piece fetches one piece and returns what is left of it.
 func (f *fleet) piece(ctx context.Context, src Source, resp *ftpexec.Response, x span) (span, error) {
 	if resp == nil {
 		var err error
@@ -165,7 +165,7 @@ func (f *fleet) piece(ctx context.Context, src Source, resp *ftpexec.Response, x
 	return span{x.start + n, x.end}, err
 }
 
-// open asks for the file from offset on, and makes sure that it is the same.
+// open asks for the file from offset on and makes sure that it is the same file.
 func (f *fleet) open(ctx context.Context, src Source, offset int64) (*ftpexec.Response, error) {
 	resp, err := f.t.open(ctx, src, offset)
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// To retrieves the file that u names and writes it to w, as far as it comes:
-// after an error w may hold a part. It does not close w. o may be nil; what it
-// says of files does not count. A failure that may pass is tried again from
-// the octet where it stopped, where the server can do that. A digest is
-// compared at the end, when w has everything.
+// To retrieves the file that u names and writes it to w as it arrives: after an
+// error w may hold the start of the file. It does not close w. o may be nil; its
+// fields about local files do not apply. To retries a failure that may pass from
+// the byte where it stopped, if the server can restart there. It compares a digest
+// at the end, when w has everything.
 func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Options) (Result, error) {
 	if err := o.Check(); err != nil {
 		return Result{}, err
@@ -41,13 +41,13 @@ func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Option
 	return r, err
 }
 
-// streaming is a transfer that can only go on, never begin anew.
+// streaming is a transfer that can resume but not restart.
 type streaming struct {
 	*job
 	check *check
 	w     io.Writer
 
-	n       int64 // octets written
+	n       int64 // bytes written
 	size    int64
 	modTime time.Time
 	live    atomic.Pointer[ftpexec.Response]
@@ -72,7 +72,7 @@ func (s *streaming) run(ctx context.Context) error {
 			return nil
 		}
 		if s.n > 0 && (s.text() || s.size < 0) {
-			return err // it cannot be gone on with
+			return err // it cannot be resumed
 		}
 		if err := s.retry.again(ctx, err, s.n > before); err != nil {
 			return err
@@ -80,7 +80,7 @@ func (s *streaming) run(ctx context.Context) error {
 	}
 }
 
-// count is for Options.Progress: octets as they came on the wire.
+// count serves Options.Progress: it counts bytes as they came on the wire.
 func (s *streaming) count() (done, total int64) {
 	resp := s.live.Load()
 	return resp.Offset + resp.Received(), resp.Size
@@ -105,7 +105,7 @@ func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
 		err = fmt.Errorf("%w: %d of %d octets", ftpexec.ErrTruncated, s.n, s.size)
 	}
 	if errors.Is(err, ftpexec.ErrTruncated) && s.size >= 0 && s.n >= s.size {
-		return &final{err} // all or too much is written: nothing to try again
+		return &final{err} // everything or too much is written: a retry has nothing to do
 	}
 	return err
 }

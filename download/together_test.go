@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-var togetherRounds = flag.Int("together.rounds", 25, "rounds of TestTogether")
+var togetherRounds = flag.Int("together.rounds", 12, "rounds of TestTogether")
 
 // TestTogether has runs of all kinds at once on one name, from several states:
 // one whole file comes out, no run fails but by a clear refusal, and nothing is

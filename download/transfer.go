@@ -13,11 +13,11 @@ import (
 // minSegment is the least that is worth a connection of its own, in bytes.
 const minSegment = 1 << 20
 
-// maxRestarts is how often a transfer begins again because the server's file is
-// another one, before it counts as one that cannot be read.
+// maxRestarts is how often a transfer restarts because the server's file has
+// changed. Then the file counts as one that cannot be read.
 const maxRestarts = 3
 
-// transfer brings what is missing of a file into its part.
+// transfer fetches what is missing of a file into its part.
 type transfer struct {
 	*job
 	ledger *ledger
@@ -54,12 +54,12 @@ func (t *transfer) count() (done, total int64) {
 	return s.done.octets(), s.size
 }
 
-// errAnew asks for another try at once: something was learned that makes it a
+// errAgain asks for another try at once: something was learned that makes it a
 // different one.
-var errAnew = errors.New("try again with what is known now")
+var errAgain = errors.New("try again with what is known now")
 
-// errNoRestart is a server without REST, found out on the way.
-var errNoRestart = fmt.Errorf("%w: no restart", errAnew)
+// errNoRestart means that the server turned out to have no REST.
+var errNoRestart = fmt.Errorf("%w: no restart", errAgain)
 
 // forgo says why what is there cannot be gone on with, or "".
 func (t *transfer) forgo() (why string, err error) {
@@ -81,8 +81,8 @@ func (t *transfer) forgo() (why string, err error) {
 	return why, t.mayForget(t.ledger.part.path, s.adopted, why)
 }
 
-// anew gives up what is there, and says so.
-func (t *transfer) anew(why string) error {
+// restart gives up what is there, and says so.
+func (t *transfer) restart(why string) error {
 	if err := t.mayForget(t.ledger.part.path, t.ledger.snapshot().adopted, why); err != nil {
 		return err
 	}
@@ -111,9 +111,8 @@ func (t *transfer) take() error {
 	return nil
 }
 
-// next returns the first gap; its end is -1 where the size is unknown. A file
-// whose bytes are all there but whose end was never confirmed lacks its last
-// one.
+// next returns the first gap; its end is -1 if the size is unknown. If all bytes
+// are there but the server never confirmed the end, the last byte is the gap.
 func (t *transfer) next() (gap span, complete bool) {
 	s := t.ledger.snapshot()
 	if s.size < 0 {

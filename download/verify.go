@@ -15,12 +15,12 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// check computes a digest while octets pass and compares it at the end.
+// check computes a digest while bytes pass and compares it at the end.
 type check struct {
 	want digest.Sum
 	from string // what Result.Verified says
 	h    hash.Hash
-	at   int64 // octets that h has seen
+	at   int64 // bytes that h has seen
 }
 
 func newCheck(want digest.Sum, from string) *check {
@@ -38,8 +38,8 @@ func (c *check) reset() {
 	c.at = 0
 }
 
-// reach brings the digest to the first n bytes of f: what it has not seen pass
-// is read. It ends with ctx.
+// reach makes the digest cover the first n bytes of f: it reads those that have
+// not passed. It ends with ctx.
 func (c *check) reach(ctx context.Context, f *os.File, n int64) error {
 	if c.at > n {
 		c.reset()
@@ -58,7 +58,7 @@ func (c *check) reach(ctx context.Context, f *os.File, n int64) error {
 	return nil
 }
 
-// compare returns what differs, or nil.
+// compare returns an error if the digest is not the wanted one.
 func (c *check) compare() error {
 	got := digest.Sum{Algorithm: c.want.Algorithm, Digest: c.h.Sum(nil)}
 	if got.Equal(c.want) {
@@ -67,9 +67,10 @@ func (c *check) compare() error {
 	return &Error{Reason: fmt.Sprintf("%s is %s, not %s (%s)", got.Algorithm, got.Hex(), c.want.Hex(), c.from), Err: ErrDigest}
 }
 
-// expected is Options.Sum, or with Options.Verify what the server offers: a
-// list beside the file, then a digest that it computes. It is looked for
-// before the file itself, so that the digest is computed while octets pass.
+// expected returns the digest that the file must have: Options.Sum, or with
+// Options.Verify what the server offers, a list beside the file or else a digest
+// that it computes. It comes before the file, so that the digest can be computed
+// while bytes pass. nil means that no digest was asked for.
 func (j *job) expected(ctx context.Context) (*check, error) {
 	if j.o.Sum.Algorithm != "" {
 		return newCheck(j.o.Sum, string(j.o.Sum.Algorithm)+" given"), nil
@@ -90,7 +91,7 @@ func (j *job) expected(ctx context.Context) (*check, error) {
 	return c, err
 }
 
-// sidecar looks into the lists beside the file, the best first.
+// sidecar looks in the lists beside the file, strongest algorithm first.
 func (j *job) sidecar(ctx context.Context) (*check, error) {
 	there := j.listing(ctx)
 	for _, side := range digest.Sidecars(j.u.Name) {
@@ -118,8 +119,8 @@ func (j *job) sidecar(ctx context.Context) (*check, error) {
 	return nil, nil
 }
 
-// listing returns the names in the file's directory; nil where that cannot be
-// had, which is no reason not to try.
+// listing returns the names in the file's directory, or nil if the server does
+// not list it: then the lists are asked for by name.
 func (j *job) listing(ctx context.Context) []string {
 	dir := *j.u
 	dir.Name, dir.Type = "", urlparse.TypeNone
@@ -145,7 +146,7 @@ func (j *job) readList(ctx context.Context, side digest.Sidecar) (digest.Sum, er
 		return digest.Sum{}, err
 	}
 	defer resp.Body.Close()
-	// Read to its end first: of a list cut short no line counts.
+	// A list that was cut short does not count, so read it to its end first.
 	text, err := io.ReadAll(io.LimitReader(resp.Body, digest.MaxList+1))
 	if err != nil {
 		return digest.Sum{}, err
@@ -157,7 +158,7 @@ func (j *job) readList(ctx context.Context, side digest.Sidecar) (digest.Sum, er
 func (j *job) server(ctx context.Context) (*check, error) {
 	for _, a := range digest.Algorithms() {
 		if a == digest.BLAKE2b {
-			continue // no command has it
+			continue // no FTP command computes it
 		}
 		var d []byte
 		err := j.retry.do(ctx, func() (err error) {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
@@ -171,15 +170,17 @@ func TestSizeByMLST(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply("500 what")),
-				testserver.On("RETR", testserver.Transfer("contents")...), testserver.On("MLST", answer(tt.mlst)))
-			got, err := read(t.Context(), within(2*time.Second), parse(t, s.URL("/f")))
-			if !errors.Is(err, tt.want) || tt.want == nil && got != "contents" {
-				t.Errorf("got %q, %v, want %v", got, err, tt.want)
-			}
-			if n := count(s.Commands(), "MLST f"); n != 1 {
-				t.Errorf("MLST sent %d times: %q", n, s.Commands())
-			}
+			inMemory(t, func(t *testing.T, network *testserver.Network) {
+				s := network.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply("500 what")),
+					testserver.On("RETR", testserver.Transfer("contents")...), testserver.On("MLST", answer(tt.mlst)))
+				got, err := read(t.Context(), &ftpexec.Client{Dial: network.Dial}, parse(t, s.URL("/f")))
+				if !errors.Is(err, tt.want) || tt.want == nil && got != "contents" {
+					t.Errorf("got %q, %v, want %v", got, err, tt.want)
+				}
+				if n := count(s.Commands(), "MLST f"); n != 1 {
+					t.Errorf("MLST sent %d times: %q", n, s.Commands())
+				}
+			})
 		})
 	}
 }

@@ -215,42 +215,48 @@ func TestPASVAddressIsNotTrusted(t *testing.T) {
 
 // An EPSV port out of reach: PASV on a new connection, and from then on at once.
 func TestUnreachableEPSVIsRemembered(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("229 (|||1|)")))
-	c := &ftpexec.Client{ConnectTimeout: 5 * time.Second}
-	for range 2 {
-		if got, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
-			t.Fatalf("got %q, %v", got, err)
+	inMemory(t, func(t *testing.T, network *testserver.Network) {
+		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("229 (|||1|)")))
+		c := &ftpexec.Client{Dial: network.Dial}
+		for range 2 {
+			if got, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
+				t.Fatalf("got %q, %v", got, err)
+			}
 		}
-	}
-	if n := count(s.Commands(), "EPSV"); n != 1 || s.Connections() != 3 {
-		t.Errorf("EPSV sent %d times on %d connections, want once on 3", n, s.Connections())
-	}
+		if n := count(s.Commands(), "EPSV"); n != 1 || s.Connections() != 3 {
+			t.Errorf("EPSV sent %d times on %d connections, want once on 3", n, s.Connections())
+		}
+	})
 }
 
 func TestConnectErrors(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := l.Addr().String()
-	l.Close()
 	tests := []struct {
 		name string
-		c    *ftpexec.Client
-		url  string
+		dial dialFunc // nil: that of a network that nobody listens on
 		want error
+		took time.Duration
 	}{
-		{"refused", &ftpexec.Client{}, "ftp://" + closed + "/f", ftpexec.ErrConnect},
-		{"no such host", &ftpexec.Client{Dial: noSuchHost}, "ftp://nosuch.invalid/f", ftpexec.ErrResolve},
-		{"no answer", &ftpexec.Client{Dial: noAnswer, ConnectTimeout: time.Millisecond}, "ftp://h/f", ftpexec.ErrTimeout},
+		{"refused", nil, ftpexec.ErrConnect, 0},
+		{"no such host", noSuchHost, ftpexec.ErrResolve, 0},
+		{"no answer", noAnswer, ftpexec.ErrTimeout, ftpexec.DefaultConnectTimeout},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := read(t.Context(), tt.c, parse(t, tt.url))
-			var e *ftpexec.Error
-			if !errors.As(err, &e) || !errors.Is(err, tt.want) || e.Op != "connect" {
-				t.Errorf("error %v, want %v", err, tt.want)
-			}
+			inMemory(t, func(t *testing.T, network *testserver.Network) {
+				c := &ftpexec.Client{Dial: tt.dial}
+				if tt.dial == nil {
+					c.Dial = network.Dial
+				}
+				begun := time.Now()
+				_, err := read(t.Context(), c, parse(t, "ftp://nosuch.invalid/f"))
+				var e *ftpexec.Error
+				if !errors.As(err, &e) || !errors.Is(err, tt.want) || e.Op != "connect" {
+					t.Errorf("error %v, want %v", err, tt.want)
+				}
+				if took := time.Since(begun); took != tt.took {
+					t.Errorf("gave up after %v, want %v", took, tt.took)
+				}
+			})
 		})
 	}
 }
@@ -279,15 +285,17 @@ func TestDataTLSDoesNotWaitForTheReply(t *testing.T) {
 
 // A server may take its time before the 150: TLS is not bounded by the time for connecting.
 func TestDataTLSWaitsForASlowReply(t *testing.T) {
-	patient := make(chan struct{})
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", testserver.AcceptData(),
-		testserver.Call(func() { <-patient }), testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("226 y")))
-	c := within(ample)
-	c.ConnectTimeout = 2 * time.Second
-	c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}
-	time.AfterFunc(2*c.ConnectTimeout, func() { close(patient) })
-	u := parse(t, strings.Replace(s.URL("/a/f"), "ftp:", "ftpes:", 1))
-	if got, err := read(t.Context(), c, u); err != nil || got != "contents" {
-		t.Errorf("got %q, %v", got, err)
-	}
+	inMemory(t, func(t *testing.T, network *testserver.Network) {
+		c := within(ample)
+		c.ConnectTimeout = ample / 10
+		c.Dial = network.Dial
+		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", testserver.AcceptData(),
+			testserver.Call(func() { <-time.After(2 * c.ConnectTimeout) }),
+			testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("226 y")))
+		c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}
+		u := parse(t, strings.Replace(s.URL("/a/f"), "ftp:", "ftpes:", 1))
+		if got, err := read(t.Context(), c, u); err != nil || got != "contents" {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
 }

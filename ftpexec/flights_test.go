@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
@@ -165,22 +164,23 @@ func TestAnomalies(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, tt.step))
-			c := &ftpexec.Client{ReplyTimeout: 2 * time.Second}
-			for range 2 {
-				if got, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
-					t.Fatalf("got %q, %v", got, err)
+			inMemory(t, func(t *testing.T, network *testserver.Network) {
+				s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, tt.step))
+				c := &ftpexec.Client{Dial: network.Dial}
+				for range 2 {
+					if got, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
+						t.Fatalf("got %q, %v", got, err)
+					}
 				}
-			}
-			if n := s.Connections(); n != 3 {
-				t.Errorf("%d connections, want 3: the first lost, its second try, and the second file's", n)
-			}
-			for _, f := range s.FlightLog() {
-				if f.Conn > 1 && len(f.Commands) > 1 {
-					t.Errorf("sent ahead on connection %d: %v", f.Conn, f)
+				if n := s.Connections(); n != 3 {
+					t.Errorf("%d connections, want 3: the first lost, its second try, and the second file's", n)
 				}
-			}
+				for _, f := range s.FlightLog() {
+					if f.Conn > 1 && len(f.Commands) > 1 {
+						t.Errorf("sent ahead on connection %d: %v", f.Conn, f)
+					}
+				}
+			})
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -23,24 +22,53 @@ func TestAbsentDirectoryNamedEmpty(t *testing.T) {
 	}
 }
 
-func TestListingMemory(t *testing.T) {
-	lines := strings.Repeat("\n", 1<<16)
-	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply("150 x"),
-		testserver.EndlessData(func(int) string { return lines })))
-	c := within(ample)
-	c.MaxListing = 4 << 20
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	_, err := list(t.Context(), c, parse(t, s.URL("/a/")))
-	runtime.ReadMemStats(&after)
-	grown := int64(after.Sys) - int64(before.Sys)
-	if !errors.Is(err, ftpexec.ErrProtocol) {
-		t.Errorf("error %v, want ErrProtocol", err)
+// An endless listing is given up with the read that passes MaxListing, where each line counts 32 octets more.
+func TestListingIsBounded(t *testing.T) {
+	const perLine = 32
+	for _, line := range []string{"\n", strings.Repeat("n", 1000) + "\r\n"} {
+		inMemory(t, func(t *testing.T, network *testserver.Network) {
+			s := network.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply("150 x"),
+				testserver.EndlessData(func(int) string { return line })))
+			intake := &intake{dial: network.Dial, after: 1}
+			c := &ftpexec.Client{Dial: intake.connect, MaxListing: 1 << 20}
+			_, err := list(t.Context(), c, parse(t, s.URL("/a/")))
+			if !errors.Is(err, ftpexec.ErrProtocol) {
+				t.Errorf("error %v, want ErrProtocol", err)
+			}
+			cost := func(octets int64) int64 { return octets + perLine*(octets/int64(len(line))) }
+			if before := intake.octets - intake.last; cost(before) > c.MaxListing || cost(intake.octets) <= c.MaxListing {
+				t.Errorf("%.5q...: took %d octets, and %d before, for a MaxListing of %d", line, intake.octets, before, c.MaxListing)
+			}
+		})
 	}
-	if grown > 8*c.MaxListing {
-		t.Errorf("the process grew by %d octets for a MaxListing of %d", grown, c.MaxListing)
+}
+
+// intake dials, and counts what is read from the connections after the first ones.
+type intake struct {
+	dial         dialFunc
+	after        int
+	octets, last int64 // of all reads, and of the last one
+}
+
+func (i *intake) connect(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := i.dial(ctx, network, address)
+	if i.after--; err != nil || i.after >= 0 {
+		return conn, err
 	}
+	return &metered{conn, i}, nil
+}
+
+type metered struct {
+	net.Conn
+	*intake
+}
+
+func (m *metered) Read(p []byte) (int, error) {
+	n, err := m.Conn.Read(p)
+	if n > 0 {
+		m.octets, m.last = m.octets+int64(n), int64(n)
+	}
+	return n, err
 }
 
 func TestListingResetBehindEarly226(t *testing.T) {

@@ -7,10 +7,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -35,6 +38,21 @@ func read(ctx context.Context, s opener, u *urlparse.URL) (string, error) {
 	contents, err := io.ReadAll(r.Body)
 	return string(contents), err
 }
+
+// inMemory runs test in a bubble of testing/synctest, with a network of its own: what waits there costs no time, and
+// the load of the machine decides nothing.
+func inMemory(t *testing.T, test func(t *testing.T, network *testserver.Network)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, testserver.NewNetwork()) })
+}
+
+// within bounds every wait by d.
+func within(d time.Duration) *ftpexec.Client {
+	return &ftpexec.Client{ConnectTimeout: d, ReplyTimeout: d, StallTimeout: d}
+}
+
+// ample tells a test that hangs from a busy machine.
+const ample = 30 * time.Second
 
 // opener is a Client or a Session.
 type opener interface {

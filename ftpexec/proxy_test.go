@@ -61,20 +61,22 @@ func TestProxy(t *testing.T) {
 
 // TestProxyRefusesData: what a proxy says about the data connection is told.
 func TestProxyRefusesData(t *testing.T) {
-	s := testserver.New(t, &testserver.Options{Tree: tree})
-	c := &ftpexec.Client{}
-	c.Proxy = func(address string) dialFunc {
-		return func(ctx context.Context, network, to string) (net.Conn, error) {
-			if to != address {
-				return nil, &proxy.Error{Proxy: "http://p:80", Reason: "not this port", Err: proxy.ErrRefused}
+	inMemory(t, func(t *testing.T, network *testserver.Network) {
+		s := network.NewScript(t, testserver.Honest("contents"))
+		c := &ftpexec.Client{}
+		c.Proxy = func(address string) dialFunc {
+			return func(ctx context.Context, name, to string) (net.Conn, error) {
+				if to != address {
+					return nil, &proxy.Error{Proxy: "http://p:80", Reason: "not this port", Err: proxy.ErrRefused}
+				}
+				return network.Dial(ctx, name, to)
 			}
-			return new(net.Dialer).DialContext(ctx, network, to)
 		}
-	}
-	_, err := read(t.Context(), c, parse(t, s.URL("/a/f")))
-	if !errors.Is(err, proxy.ErrRefused) || !errors.Is(err, ftpexec.ErrConnect) || !strings.Contains(err.Error(), "not this port") {
-		t.Errorf("got %v, want the proxy's own error", err)
-	}
+		_, err := read(t.Context(), c, parse(t, s.URL("/a/f")))
+		if !errors.Is(err, proxy.ErrRefused) || !errors.Is(err, ftpexec.ErrConnect) || !strings.Contains(err.Error(), "not this port") {
+			t.Errorf("got %v, want the proxy's own error", err)
+		}
+	})
 }
 
 // TestProxyForSomeHosts: nil means no proxy.

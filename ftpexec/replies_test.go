@@ -3,10 +3,9 @@ package ftpexec_test
 import (
 	"encoding/hex"
 	"errors"
-	"io"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
@@ -88,34 +87,30 @@ func TestPasswordCutInSyntaxError(t *testing.T) {
 	}
 }
 
+// What came before half a line end is given to the reader while the other half is still to come.
 func TestTextDoesNotHoldBack(t *testing.T) {
-	release := make(chan struct{})
-	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("line\r"),
-		testserver.Call(func() { <-release }), testserver.SendData("\nmore"), testserver.CloseData(), testserver.Reply("226 x")))
-	r, err := within(ample).OpenURL(t.Context(), parse(t, s.URL("/a/f;type=a")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Body.Close()
-	first := make(chan int)
-	go func() {
-		b := make([]byte, 100)
-		n, _ := r.Body.Read(b)
-		first <- n
-		io.Copy(io.Discard, r.Body)
-		close(first)
-	}()
-	select {
-	case <-first:
-	case <-time.After(time.Second):
-		t.Error("Read waits although 4 octets are there")
+	inMemory(t, func(t *testing.T, network *testserver.Network) {
+		release := make(chan struct{})
+		s := network.NewScript(t, testserver.Honest(""), testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("line\r"),
+			testserver.Call(func() { <-release }), testserver.SendData("\nmore"), testserver.CloseData(), testserver.Reply("226 x")))
+		r, err := (&ftpexec.Client{Dial: network.Dial}).OpenURL(t.Context(), parse(t, s.URL("/a/f;type=a")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		var got []byte
+		go func() {
+			b := make([]byte, 100)
+			n, _ := r.Body.Read(b)
+			got = b[:n]
+		}()
+		synctest.Wait()
+		if string(got) != "line" {
+			t.Errorf("got %q while the server waits, want %q", got, "line")
+		}
 		close(release)
-		<-first
-		<-first
-		return
-	}
-	close(release)
-	<-first
+		synctest.Wait()
+	})
 }
 
 func TestStrayReply(t *testing.T) {

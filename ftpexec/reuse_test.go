@@ -76,15 +76,17 @@ func TestIdleHangUpIsNoHabit(t *testing.T) {
 }
 
 func TestPASVUnreachable(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("500 no")),
-		testserver.On("PASV", testserver.Reply("227 (127,0,0,1,0,1)")))
-	_, err := read(t.Context(), within(ample), parse(t, s.URLAs("u:word", "/a/f")))
-	if !errors.Is(err, ftpexec.ErrConnect) {
-		t.Errorf("error %v", err)
-	}
-	if n := count(s.Commands(), "PASS word"); n != 1 {
-		t.Errorf("the password was sent %d times", n)
-	}
+	inMemory(t, func(t *testing.T, network *testserver.Network) {
+		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("500 no")),
+			testserver.On("PASV", testserver.Reply("227 (127,0,0,1,0,1)")))
+		_, err := read(t.Context(), &ftpexec.Client{Dial: network.Dial}, parse(t, s.URLAs("u:word", "/a/f")))
+		if !errors.Is(err, ftpexec.ErrConnect) {
+			t.Errorf("error %v", err)
+		}
+		if n := count(s.Commands(), "PASS word"); n != 1 {
+			t.Errorf("the password was sent %d times", n)
+		}
+	})
 }
 
 func TestNoEPSVOnIPv6(t *testing.T) {
@@ -109,16 +111,22 @@ func TestUTF8StaysOn(t *testing.T) {
 }
 
 func TestSilentHandshake(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, err = read(t.Context(), within(time.Second), parse(t, "ftps://"+l.Addr().String()+"/a/f"))
-	var e *ftpexec.Error
-	if !errors.Is(err, ftpexec.ErrTimeout) || !errors.As(err, &e) || !e.Temporary() {
-		t.Errorf("error %v, want ErrTimeout and temporary", err)
-	}
+	inMemory(t, func(t *testing.T, network *testserver.Network) {
+		l, err := network.Listen()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		begun := time.Now()
+		_, err = read(t.Context(), &ftpexec.Client{Dial: network.Dial}, parse(t, "ftps://"+l.Addr().String()+"/a/f"))
+		var e *ftpexec.Error
+		if !errors.Is(err, ftpexec.ErrTimeout) || !errors.As(err, &e) || !e.Temporary() {
+			t.Errorf("error %v, want ErrTimeout and temporary", err)
+		}
+		if took := time.Since(begun); took != ftpexec.DefaultConnectTimeout {
+			t.Errorf("gave up after %v, want %v", took, ftpexec.DefaultConnectTimeout)
+		}
+	})
 }
 
 func TestNoEPSVLearnedOnIPv4(t *testing.T) {

@@ -4,8 +4,8 @@
 # Their packages conflict with each other and would start services, so they are
 # not installed: they are downloaded and unpacked side by side into
 # $FTPFETCH_INTEROP_DIR (default: ftpfetch-interop in the user's cache
-# directory). Only what is then still missing from the system (python3, a
-# library) is installed, which needs root. Running it again is quick.
+# directory). Only what is then still missing from the system (python3,
+# strace, a library) is installed, which needs root. Running it again is quick.
 set -euo pipefail
 
 dir=${FTPFETCH_INTEROP_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ftpfetch-interop}
@@ -40,7 +40,7 @@ refresh() {
 install_packages() {
 	refresh
 	as_root env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -q -y --no-install-recommends "$@" </dev/null
+		apt-get -o DPkg::Lock::Timeout=600 install -q -y --no-install-recommends "$@" </dev/null
 }
 
 unpack() {
@@ -66,8 +66,14 @@ unlinked() {
 	done
 }
 
+# One at a time: two clones may run their tests on one machine.
+mkdir -p "$dir"
+exec 9>"$dir/lock"
+flock 9
+
 if [ "$(cat "$stamp" 2>/dev/null)" != "$(wanted)" ]; then unpack; fi
 if ! [ -x /usr/bin/python3 ]; then install_packages python3; fi
+if ! command -v strace >/dev/null; then install_packages strace; fi
 if [ -n "$(unlinked)" ]; then install_packages "${system[@]}"; fi
 if [ -n "$(unlinked)" ]; then
 	echo "interop/install.sh: these libraries are still missing:" >&2

@@ -18,13 +18,12 @@ type group struct {
 	leash  *exec.Cmd
 	pull   io.Closer     // closing it pulls the leash
 	log    *os.File      // standard output and error of every process
-	exited chan struct{} // closed when the first process has ended
+	exited chan struct{} // closed when the process that listens has ended
 
 	mu   sync.Mutex // held while the group grows or closes
 	pids []int
 	done bool
 	wait sync.WaitGroup // the processes not reaped yet
-	once sync.Once      // for exited
 }
 
 func newGroup(logPath string) (*group, error) {
@@ -45,7 +44,8 @@ func newGroup(logPath string) (*group, error) {
 }
 
 // start runs p in the group, with socket as its standard input and output
-// where it is not nil. The caller keeps socket and closes it.
+// where it is not nil; else p is the one program of the group, and listens. The
+// caller keeps socket and closes it.
 func (g *group) start(p program, socket *os.File) error {
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
 	cmd.Env, cmd.Dir = p.env, "/"
@@ -63,13 +63,13 @@ func (g *group) start(p program, socket *os.File) error {
 		return err
 	}
 	g.pids = append(g.pids, cmd.Process.Pid)
-	g.wait.Go(func() { g.reap(cmd) })
+	g.wait.Go(func() {
+		cmd.Wait() // the servers are killed: their status says nothing
+		if socket == nil {
+			close(g.exited)
+		}
+	})
 	return nil
-}
-
-func (g *group) reap(cmd *exec.Cmd) {
-	cmd.Wait() // the servers are killed: their status says nothing
-	g.once.Do(func() { close(g.exited) })
 }
 
 // close kills the group and what its servers put into groups of their own, and

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 )
 
 // ProxyKind names one of the proxies.
@@ -163,19 +162,11 @@ func tinyproxyArgs(st *site) ([]string, error) {
 
 // awaitPort dials until the proxy accepts, ctx ends or the proxy exits.
 func (p *ProxyServer) awaitPort(ctx context.Context) error {
-	tick := time.NewTicker(readyInterval)
-	defer tick.Stop()
-	for {
+	return p.procs.await(ctx, func(ctx context.Context) error {
 		c, err := new(net.Dialer).DialContext(ctx, "tcp", p.Addr)
-		if err == nil {
-			return c.Close()
+		if err != nil {
+			return err
 		}
-		select {
-		case <-tick.C:
-		case <-p.procs.exited:
-			return errors.New("the proxy ended before it listened")
-		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), err)
-		}
-	}
+		return c.Close()
+	})
 }

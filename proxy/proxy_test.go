@@ -11,12 +11,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"example.com/ftpfetch/proxy"
 	"example.com/ftpfetch/proxy/proxytest"
+	"example.com/ftpfetch/testserver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -257,29 +259,27 @@ func TestHostileProxy(t *testing.T) {
 	}
 }
 
-// The context ends the wait for a proxy that says nothing.
+// The context ends the wait for a proxy that says nothing, at its moment.
 func TestContext(t *testing.T) {
 	for _, url := range []string{"http://h", "https://h", "socks5://h"} {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		_, err := parse(t, nil, url).Dialer(answering(t, silent))(ctx, "tcp", "ftp.test:21")
-		cancel()
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%s: got %v, want %v", url, err, context.DeadlineExceeded)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			_, err := parse(t, nil, url).Dialer(answering(t, silent))(ctx, "tcp", "ftp.test:21")
+			if took := time.Since(begun); !errors.Is(err, context.DeadlineExceeded) || took != time.Hour {
+				t.Errorf("%s: got %v after %v, want %v after an hour", url, err, took, context.DeadlineExceeded)
+			}
+		})
 	}
 }
 
 func TestUnreachable(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
-	for _, scheme := range []string{"http://", "socks5://"} {
-		_, err := parse(t, nil, scheme+addr).Dialer(nil)(t.Context(), "tcp", "ftp.test:21")
+	empty := testserver.NewNetwork()
+	for _, url := range []string{"http://h:80", "socks5://h:1080"} {
+		_, err := parse(t, nil, url).Dialer(empty.Dial)(t.Context(), "tcp", "ftp.test:21")
 		var op *net.OpError
-		if !errors.As(err, &op) || op.Op != "dial" || !strings.Contains(err.Error(), "proxy "+scheme+addr) {
+		if !errors.As(err, &op) || op.Op != "dial" || !strings.Contains(err.Error(), "proxy "+url) {
 			t.Errorf("got %v, want a dial error that names the proxy", err)
 		}
 	}

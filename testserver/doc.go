@@ -15,6 +15,9 @@
 //		if got != "hello" {
 //			t.Errorf("got %q", got)
 //		}
+//		if err := srv.WaitCommand(t.Context(), "QUIT"); err != nil { // the client does not wait for its reply
+//			t.Fatal(err)
+//		}
 //		want := []string{"USER me", "PASS secret", "CWD pub", "TYPE I", "SIZE motd", "MDTM motd", "EPSV", "RETR motd", "QUIT"}
 //		if got := srv.Commands(); !slices.Equal(got, want) {
 //			t.Errorf("the client sent %q, want %q", got, want)
@@ -44,6 +47,10 @@
 //		testserver.Honest("contents").With("RETR", testserver.Reply("426 Broken\r\n226 Fine")),
 //		testserver.OnConn(2, testserver.Greet(testserver.ResetConn())),
 //	)
+//
+// [Network] takes the sockets away: a Script on it and its client meet in
+// memory, and in a bubble of testing/synctest every wait of either costs no
+// time and ends at its exact moment.
 //
 // # Flights and round trips
 //

@@ -16,6 +16,7 @@ type Script struct {
 	address
 
 	steps    []Step
+	listen   func() (net.Listener, error) // for control and for data connections
 	listener net.Listener
 	roots    *x509.CertPool
 	config   *tls.Config
@@ -33,6 +34,12 @@ type Script struct {
 // nothing and answers commands by 502; begin with [Honest] in most cases. The
 // caller closes it.
 func StartScript(steps ...Step) (*Script, error) {
+	return startScript(listenLoopback, steps)
+}
+
+func listenLoopback() (net.Listener, error) { return listen("tcp4") }
+
+func startScript(listen func() (net.Listener, error), steps []Step) (*Script, error) {
 	id, err := newIdentity()
 	if err != nil {
 		return nil, fmt.Errorf("testserver: %w", err)
@@ -41,11 +48,11 @@ func StartScript(steps ...Step) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := listen("tcp4")
+	l, err := listen()
 	if err != nil {
 		return nil, fmt.Errorf("testserver: %w", err)
 	}
-	s := &Script{steps: steps, listener: l, roots: id.Roots, config: config, scenes: map[*scene]struct{}{}}
+	s := &Script{steps: steps, listen: listen, listener: l, roots: id.Roots, config: config, scenes: map[*scene]struct{}{}}
 	s.address = address{tcp: l.Addr().(*net.TCPAddr), scheme: "ftp"}
 	s.running.Go(s.serve)
 	return s, nil
@@ -55,7 +62,12 @@ func StartScript(steps ...Step) (*Script, error) {
 // over, and tb fails where the start or the end fails.
 func NewScript(tb testing.TB, steps ...Step) *Script {
 	tb.Helper()
-	s, err := StartScript(steps...)
+	return scriptFor(tb, listenLoopback, steps)
+}
+
+func scriptFor(tb testing.TB, listen func() (net.Listener, error), steps []Step) *Script {
+	tb.Helper()
+	s, err := startScript(listen, steps)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -122,7 +134,7 @@ func (s *Script) register(raw net.Conn) (sc *scene, closed bool) {
 	defer s.state.Unlock()
 	s.conns++
 	w := newWire(raw, &s.recorder, s.conns, false)
-	sc = newScene(w, newDialogue(s.conns, s.steps), s.config)
+	sc = newScene(w, newDialogue(s.conns, s.steps), s.config, s.listen)
 	s.scenes[sc] = struct{}{}
 	return sc, s.closed
 }

@@ -11,8 +11,9 @@ type scene struct {
 	*control
 	play    *dialogue
 	config  *tls.Config
-	line    string // the command in hand
-	private bool   // PROT P was given
+	open    func() (net.Listener, error) // for data connections
+	line    string                       // the command in hand
+	private bool                         // PROT P was given
 
 	// Guarded by control.mu.
 	listener net.Listener
@@ -20,8 +21,8 @@ type scene struct {
 	below    *wire // data's TCP connection
 }
 
-func newScene(w *wire, play *dialogue, config *tls.Config) *scene {
-	sc := &scene{control: newControl(w), play: play, config: config}
+func newScene(w *wire, play *dialogue, config *tls.Config, open func() (net.Listener, error)) *scene {
+	sc := &scene{control: newControl(w), play: play, config: config, open: open}
 	sc.onEnd = sc.dropData
 	return sc
 }
@@ -62,7 +63,7 @@ func (sc *scene) act(actions []Action) error {
 // listen opens a new listener for data, in place of an older one.
 func (sc *scene) listen() (*net.TCPAddr, error) {
 	sc.dropData()
-	l, err := listen("tcp4")
+	l, err := sc.open()
 	if err != nil {
 		return nil, err
 	}

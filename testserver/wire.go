@@ -103,9 +103,15 @@ func (w *wire) sent(n int) {
 	}
 }
 
+// tcp is what TCP connections have beyond net.Conn, those of a Network too.
+type tcp interface {
+	SetLinger(sec int) error
+	CloseWrite() error
+}
+
 // reset closes the connection with RST instead of FIN.
 func (w *wire) reset() {
-	if c, ok := w.Conn.(*net.TCPConn); ok {
+	if c, ok := w.Conn.(tcp); ok {
 		_ = c.SetLinger(0)
 	}
 	_ = w.Close()
@@ -113,7 +119,7 @@ func (w *wire) reset() {
 
 // closeWrite sends FIN and leaves the connection open for reading.
 func (w *wire) closeWrite() {
-	if c, ok := w.Conn.(*net.TCPConn); ok {
+	if c, ok := w.Conn.(tcp); ok {
 		_ = c.CloseWrite()
 	}
 }

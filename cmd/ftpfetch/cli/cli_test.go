@@ -5,9 +5,13 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"example.com/ftpfetch/cmd/ftpfetch/cli"
 	"example.com/ftpfetch/testserver"
@@ -235,5 +239,38 @@ func TestInterruptEndsRun(t *testing.T) {
 	code := cli.Run(ctx, []string{"-d", t.TempDir(), s.URL("/none/x"), s.URL("/f"), s.URL("/g")}, cli.IO{Out: io.Discard, Err: &stderr})
 	if code != 130 || !strings.HasSuffix(stderr.String(), "/f: interrupted\n") {
 		t.Errorf("exit %d, %q", code, stderr.String())
+	}
+}
+
+// TestMaxTimeKeeps: what came before --max-time is kept, and the next run goes
+// on from it. A busy machine may need more than the first time to come that far.
+func TestMaxTimeKeeps(t *testing.T) {
+	contents := strings.Repeat("0123456789abcdef", 1<<16)
+	var came atomic.Bool
+	s := testserver.New(t, &testserver.Options{
+		Tree: map[string]string{"/f": contents},
+		Fault: func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == "RETR" && !came.Load() {
+				return testserver.Fault{Data: testserver.Stalled, Octets: 300_000}
+			}
+			return testserver.Fault{}
+		},
+	})
+	dir := t.TempDir()
+	kept := regexp.MustCompile(`/f: not done within --max-time [0-9a-z]+; [1-9][0-9]+ octets kept, the same command resumes\n$`)
+	late := regexp.MustCompile(`/f: not done within --max-time [0-9a-z]+\n$`)
+	for limit := 250 * time.Millisecond; !came.Load(); limit *= 2 {
+		code, _, err := run(t, "--max-time", limit.String(), "-d", dir, s.URL("/f"))
+		came.Store(kept.MatchString(err))
+		if code != 28 || !came.Load() && !late.MatchString(err) {
+			t.Fatalf("exit %d, %s", code, err)
+		}
+	}
+	code, _, err := run(t, "-d", dir, s.URL("/f"))
+	if code != 0 || !strings.Contains(err, "going on from ") {
+		t.Errorf("exit %d, %s", code, err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, "f")); err != nil || string(got) != contents {
+		t.Errorf("%d octets, %v", len(got), err)
 	}
 }

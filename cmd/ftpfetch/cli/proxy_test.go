@@ -101,15 +101,26 @@ func TestNoProxy(t *testing.T) {
 	}
 }
 
-func TestProxyFailures(t *testing.T) {
-	noProxies(t)
-	refusing := proxytest.NewHTTP(t, &proxytest.Options{Refuse: true})
+// refusingAddr returns an address that nobody listens on as long as the test runs: the near end of a connection.
+func refusingAddr(t *testing.T) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone := l.Addr().String()
-	l.Close()
+	t.Cleanup(func() { l.Close() })
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn.LocalAddr().String()
+}
+
+func TestProxyFailures(t *testing.T) {
+	noProxies(t)
+	refusing := proxytest.NewHTTP(t, &proxytest.Options{Refuse: true})
+	gone := refusingAddr(t)
 	tests := []struct {
 		name string
 		env  string // ALL_PROXY

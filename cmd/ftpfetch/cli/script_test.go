@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/ftpfetch/cmd/ftpfetch/cli"
 	"example.com/ftpfetch/testserver"
@@ -23,6 +24,9 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"ftpfetch": runCommand})
 }
+
+// ample tells a command that hangs from a busy machine.
+const ample = time.Minute
 
 // runCommand is main, so that scripts run the command as a process of its own.
 func runCommand() {
@@ -37,7 +41,8 @@ func runCommand() {
 //
 //	server [flags] DIR       serve $WORK/DIR, set $FTP (ftp://host:port), $ADDR,
 //	                         write ca.pem; the flags are in serverOptions
-//	received [LINE...]       the server received exactly these commands
+//	received [LINE...]       the server received exactly these commands; the last
+//	                         one is waited for
 //	! received PATTERN...    it received none that matches
 //	exits N PROGRAM [ARG...] like exec, with this exit code
 func TestScript(t *testing.T) {
@@ -166,7 +171,11 @@ func addFault(o *testserver.Options, verb string, f testserver.Fault) error {
 }
 
 func compareReceived(ts *testscript.TestScript, neg bool, args []string) {
-	got := (*serverOf(ts)).Commands()
+	s := *serverOf(ts)
+	if !neg && len(args) > 0 {
+		waitReceived(ts, s, args[len(args)-1])
+	}
+	got := s.Commands()
 	if !neg {
 		if !slices.Equal(got, args) {
 			ts.Fatalf("the server received\n%q\nwant\n%q", got, args)
@@ -177,6 +186,16 @@ func compareReceived(ts *testscript.TestScript, neg bool, args []string) {
 		if i := slices.IndexFunc(got, regexp.MustCompile(pattern).MatchString); i >= 0 {
 			ts.Fatalf("the server received %q, which matches %s", got[i], pattern)
 		}
+	}
+}
+
+// waitReceived waits for a command that the client does not wait for, such as
+// QUIT. What does not come is what the caller then sees.
+func waitReceived(ts *testscript.TestScript, s *testserver.Server, line string) {
+	ctx, cancel := context.WithTimeout(context.Background(), ample)
+	defer cancel()
+	if err := s.WaitCommand(ctx, line); err != nil {
+		ts.Logf("%v", err)
 	}
 }
 

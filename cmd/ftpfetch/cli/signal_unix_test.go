@@ -3,9 +3,6 @@
 package cli_test
 
 import (
-	"bytes"
-	"errors"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -29,19 +26,14 @@ func TestSignals(t *testing.T) {
 			},
 		})
 		dir := t.TempDir()
-		var stderr bytes.Buffer
-		cmd := exec.CommandContext(t.Context(), "ftpfetch", s.URL("/f"))
-		cmd.Dir, cmd.Stderr = dir, &stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		cmd, stderr := command(t, dir, s.URL("/f"))
 		<-reached
 		if err := cmd.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
-		var exit *exec.ExitError
-		if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != want || strings.Count(stderr.String(), "\n") != 1 {
-			t.Errorf("%v: %v, %q, want exit %d and one line", signal, err, stderr.String(), want)
+		wantExit(t, cmd, want, stderr)
+		if strings.Count(stderr.String(), "\n") != 1 {
+			t.Errorf("%v: %q, want one line", signal, stderr)
 		}
 		if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
 			t.Errorf("%v: left behind: %v", signal, left)

@@ -1,0 +1,207 @@
+//go:build interop && linux
+
+package interop
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/testserver"
+)
+
+// callsEvery 1 injects at every call; more is a sample.
+var callsEvery = flag.Int("calls.every", 40, "every how manieth system call TestSystemCalls injects at")
+
+// fileCalls are the system calls by which the command works on files.
+var fileCalls = []string{
+	"openat", "newfstatat", "fstat", "flock", "read", "pread64", "write", "lseek", "splice", "fsync",
+	"ftruncate", "close", "linkat", "renameat", "unlinkat", "fchmodat", "utimensat",
+}
+
+// injections are a kill before the call's return, and errors of it.
+var injections = []string{"signal=SIGKILL", "error=EIO", "error=ENOSPC", "error=EACCES"}
+
+// maxCalls bounds how often one thread makes one call.
+const maxCalls = 60
+
+// TestSystemCalls runs the command itself under strace, which kills it at each
+// system call on its files, or has the call fail. The same command then ends
+// well and leaves nothing behind.
+func TestSystemCalls(t *testing.T) {
+	whole := bytes.Repeat([]byte("0123456789abcdef"), 200_000)
+	s := testserver.New(t, &testserver.Options{
+		Tree: map[string]string{"/f": string(whole)}, ModTime: time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC),
+	})
+	c := &callTest{T: t, binary: build(t), url: s.URL("/f"), whole: whole}
+	c.scenes = map[string]callScene{
+		"new":       {},
+		"segments":  {flags: []string{"-s", "3"}},
+		"continue":  {flags: []string{"-c"}, before: func() { c.write("f", whole[:1_000_000]) }},
+		"newer":     {flags: []string{"-N"}, before: func() { c.write("f", []byte("old")) }},
+		"overwrite": {flags: []string{"--overwrite"}, before: func() { c.write("f", []byte("old")) }},
+		"resume":    {before: c.leave},
+	}
+	runs, step := 0, 0
+	for _, name := range slices.Sorted(maps.Keys(c.scenes)) {
+		for _, call := range fileCalls {
+			for _, injection := range injections {
+				for n := 1; n < maxCalls; n++ {
+					if step++; step%*callsEvery != 0 {
+						continue
+					}
+					if !c.inject(c.scenes[name], fmt.Sprintf("%s:%s:when=%d", call, injection, n)) {
+						break
+					}
+					runs++
+				}
+			}
+		}
+	}
+	t.Logf("%d runs with a call gone wrong", runs)
+	if runs == 0 {
+		t.Error("strace injected nothing")
+	}
+}
+
+// callTest is what the runs share; dir is one run's.
+type callTest struct {
+	*testing.T
+	binary, url, dir string
+	whole            []byte
+	scenes           map[string]callScene
+}
+
+// callScene is a command on a directory in some state.
+type callScene struct {
+	flags  []string
+	before func()
+}
+
+// build makes the command.
+func build(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "ftpfetch")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "example.com/ftpfetch/cmd/ftpfetch").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return binary
+}
+
+func (c *callTest) path(name string) string { return filepath.Join(c.dir, name) }
+
+// write makes a file that is older than the server's, where that matters.
+func (c *callTest) write(name string, text []byte) {
+	if err := os.WriteFile(c.path(name), text, 0o644); err != nil {
+		c.Fatal(err)
+	}
+	if len(text) > 3 {
+		return
+	}
+	if err := os.Chtimes(c.path(name), time.Time{}, time.Unix(1000, 0)); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// leave has a run be stopped once it has a journal that claims something.
+func (c *callTest) leave() {
+	cmd := c.command(nil, []string{"--limit-rate", "2M"})
+	if err := cmd.Start(); err != nil {
+		c.Fatal(err)
+	}
+	for {
+		text, _ := os.ReadFile(c.path("f.part.json"))
+		if bytes.Contains(text, []byte(`"done":[[`)) || c.exists("f") {
+			break
+		}
+	}
+	_ = cmd.Process.Signal(os.Interrupt)
+	_ = cmd.Wait()
+}
+
+func (c *callTest) exists(name string) bool {
+	_, err := os.Lstat(c.path(name))
+	return err == nil
+}
+
+// command is the command with flags, behind what leads it.
+func (c *callTest) command(lead, flags []string) *exec.Cmd {
+	words := append(append(slices.Clone(lead), c.binary, "-q", "-o", c.path("f")), flags...)
+	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
+	c.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, words[0], append(words[1:], c.url)...)
+	cmd.Stderr = new(bytes.Buffer)
+	return cmd
+}
+
+// inject runs the command with one injection, and once more. It reports whether
+// the injection took place.
+func (c *callTest) inject(s callScene, injection string) bool {
+	c.dir = c.TempDir()
+	if s.before != nil {
+		s.before()
+	}
+	before, _ := os.ReadFile(c.path("f"))
+	log := filepath.Join(c.TempDir(), "strace")
+	lead := []string{"strace", "-f", "-qq", "-o", log, "-e", "inject=" + injection}
+	for _, name := range []string{"", "f", "f.part", "f.part.json", "f.part.json~"} {
+		lead = append(lead, "-P", c.path(name))
+	}
+	first := c.run(c.command(lead, s.flags))
+	if text, err := os.ReadFile(log); err != nil || !bytes.Contains(text, []byte("INJECTED")) && first.code != -1 {
+		return false
+	}
+	if got, err := os.ReadFile(c.path("f")); err == nil && !bytes.Equal(got, c.whole) && !bytes.Equal(got, before) {
+		c.Errorf("%s: f holds %d bytes that are wrong", injection, len(got))
+	}
+	done := c.finished()
+	again := c.run(c.command(nil, s.flags))
+	if !c.finished() || again.code != 0 && !(done && again.code == 23) {
+		c.Errorf("%v with %s: %+v; the same command then: %+v; there is %q", s.flags, injection, first, again, c.names())
+	}
+	return true
+}
+
+// ending is how a command ended; code is -1 where a signal ended it.
+type ending struct {
+	code int
+	said string
+}
+
+func (c *callTest) run(cmd *exec.Cmd) ending {
+	c.Helper()
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		c.Fatal(err)
+	}
+	return ending{cmd.ProcessState.ExitCode(), strings.TrimSpace(fmt.Sprint(cmd.Stderr))}
+}
+
+// finished reports whether the file is there whole, and nothing else.
+func (c *callTest) finished() bool {
+	got, err := os.ReadFile(c.path("f"))
+	return err == nil && bytes.Equal(got, c.whole) && slices.Equal(c.names(), []string{"f"})
+}
+
+func (c *callTest) names() []string {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		c.Fatal(err)
+	}
+	var all []string
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return all
+}

@@ -1,0 +1,118 @@
+package testserver
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/nettest"
+)
+
+// connectInMemory returns the two ends of a connection.
+func connectInMemory(t *testing.T) (near, far net.Conn) {
+	t.Helper()
+	network := NewNetwork()
+	l, err := network.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	near, err = network.Dial(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, err = l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close(); near.Close(); far.Close() })
+	return near, far
+}
+
+// A connection in memory does what the standard library's own ones must do.
+func TestMemoryConn(t *testing.T) {
+	nettest.TestConn(t, func() (near, far net.Conn, stop func(), err error) {
+		near, far = connectInMemory(t)
+		return near, far, func() { near.Close(); far.Close() }, nil
+	})
+}
+
+// How a connection ends is told as TCP tells it.
+func TestMemoryConnEnds(t *testing.T) {
+	tests := []struct {
+		name        string
+		end         func(far *memoryConn)
+		read, write error // of the other end
+	}{
+		{"closed", func(far *memoryConn) { io.ReadFull(far, make([]byte, 4)); far.Close() }, io.EOF, syscall.EPIPE},
+		{"closed with octets unread", func(far *memoryConn) { far.Close() }, syscall.ECONNRESET, syscall.ECONNRESET},
+		{"reset", func(far *memoryConn) { io.ReadFull(far, make([]byte, 4)); far.SetLinger(0); far.Close() }, syscall.ECONNRESET, syscall.ECONNRESET},
+		{"sends no more", func(far *memoryConn) { far.CloseWrite() }, io.EOF, nil},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			near, far := connectInMemory(t)
+			if _, err := io.WriteString(near, "NOOP"); err != nil {
+				t.Fatal(err)
+			}
+			tt.end(far.(*memoryConn))
+			if _, err := near.Read(make([]byte, 1)); !errors.Is(err, tt.read) {
+				t.Errorf("%s: read: %v, want %v", tt.name, err, tt.read)
+			}
+			if _, err := near.Write([]byte{0}); !errors.Is(err, tt.write) {
+				t.Errorf("%s: write: %v, want %v", tt.name, err, tt.write)
+			}
+		})
+	}
+}
+
+// In a bubble a deadline strikes at its moment, for a Write whose octets nobody takes too.
+func TestMemoryDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, _ := connectInMemory(t)
+		for name, wait := range map[string]func() error{
+			"read":  func() error { _, err := near.Read(make([]byte, 1)); return err },
+			"write": func() error { _, err := io.WriteString(near, strings.Repeat("x", 2*bufferSize)); return err },
+		} {
+			begun := time.Now()
+			near.SetDeadline(begun.Add(time.Hour))
+			if err := wait(); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begun) != time.Hour {
+				t.Errorf("%s: %v after %v, want a timeout after an hour", name, err, time.Since(begun))
+			}
+		}
+	})
+}
+
+func TestMemoryDial(t *testing.T) {
+	network := NewNetwork()
+	l, err := network.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting, err := network.Dial(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer waiting.Close()
+	l.Close()
+	if _, err := waiting.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("not accepted: %v, want ECONNRESET", err)
+	}
+	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Accept behind Close: %v, want ErrClosed", err)
+	}
+	if _, err := network.Dial(t.Context(), "tcp", l.Addr().String()); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("nobody listens: %v, want ECONNREFUSED", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := network.Dial(ended, "tcp", l.Addr().String()); !errors.Is(err, context.Canceled) {
+		t.Errorf("context ended: %v, want Canceled", err)
+	}
+}
