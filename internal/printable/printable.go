@@ -4,6 +4,7 @@ package printable
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode"
@@ -49,11 +50,15 @@ func steers(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// JSON writes the characters that steer a terminal in a line of JSON as JSON escapes,
-// which changes nothing for a program that reads it.
-func JSON(line []byte) []byte {
-	var b bytes.Buffer
-	for _, r := range string(line) {
+// JSON returns v, which must not fail to be encoded, as a line of JSON. What
+// steers a terminal is escaped in it, which changes nothing for a program that
+// reads it.
+func JSON(v any) []byte {
+	var line, b bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v)
+	for _, r := range line.String() {
 		switch {
 		case r == '\n' || !steers(r):
 			b.WriteRune(r)

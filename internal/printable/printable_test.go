@@ -43,8 +43,8 @@ func TestOctets(t *testing.T) {
 
 // TestJSON: what steers a terminal is escaped, and the line end stays.
 func TestJSON(t *testing.T) {
-	in := "{\"a\":\"x\u009b\u202e\U000e0041\u200c\"}\n"
-	if got, want := string(JSON([]byte(in))), `{"a":"x\u009b\u202e\udb40\udc41`+"\u200c\"}\n"; got != want {
+	in := map[string]string{"a": "<x\u009b\u202e\U000e0041\u200c"}
+	if got, want := string(JSON(in)), `{"a":"<x\u009b\u202e\udb40\udc41`+"\u200c\"}\n"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

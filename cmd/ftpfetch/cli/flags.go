@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ type options struct {
 	typecode           string
 	allowPort          bool
 	maxTime            time.Duration
-	limitRate          size // bytes a second; 0: no limit
+	limitRate          int64 // bytes a second; 0: no limit
 	display
 	documents
 	loginOptions
@@ -57,8 +58,8 @@ func (o *options) outputFlags() group {
 	fs := newGroup("Output")
 	fs.StringVarP(&o.output, "output", "o", "", "save as `FILE`; \"-\" is standard output")
 	fs.StringVarP(&o.dir, "dir", "d", "", "save in the directory `DIR`")
-	setter(fs, "overwrite", "", &o.file.Existing, download.Overwrite, "replace a file that exists")
-	setter(fs, "no-clobber", "", &o.file.Existing, download.Skip, "skip a file that exists; that is no failure")
+	choice(fs, &o.file.Existing, download.Overwrite, "overwrite", "", "replace a file that exists")
+	choice(fs, &o.file.Existing, download.Skip, "no-clobber", "", "skip a file that exists; that is no failure")
 	fs.BoolVarP(&o.file.Newer, "newer", "N", false, "replace a file only by a newer one or one of another size")
 	fs.BoolVarP(&o.file.Continue, "continue", "c", false, "resume a partial FILE that something else left")
 	fs.BoolVar(&o.file.NoResume, "no-resume", false, "begin anew, whatever FILE.part holds")
@@ -73,30 +74,34 @@ func (o *options) listingFlags() group {
 
 func (o *options) transferFlags() group {
 	fs := newGroup("Transfer")
-	oneOf(fs, &o.typecode, "type", "", "transfer type where the URL has no ;type=: `a|i|d|guess`")
+	word(fs, &o.typecode, "", "type", "transfer type where the URL has no ;type=: `a|i|d|guess`")
 	o.file.Retries, o.file.Segments = new(download.DefaultRetries), 1
-	fs.Var(&whole{o.file.Retries, 0, 0}, "retries", "try `N` times again without progress, after a failure that may pass")
-	fs.VarP(&whole{&o.file.Segments, 1, download.MaxSegments}, "segments", "s", "bring a file over `N` connections at once, at most 64")
-	fs.Var((*checksum)(&o.file.Sum), "checksum", "fail unless the file has this digest, as `ALGO:HEX` (sha512, blake2b, sha256, sha1, md5, crc32)")
+	into(fs, o.file.Retries, "retries", "", "try `N` times again without progress, after a failure that may pass", whole(0, 0), strconv.Itoa)
+	into(fs, &o.file.Segments, "segments", "s", "bring a file over `N` connections at once, at most 64",
+		whole(1, download.MaxSegments), strconv.Itoa)
+	into(fs, &o.file.Sum, "checksum", "", "fail unless the file has this digest, as `ALGO:HEX` (sha512, blake2b, sha256, sha1, md5, crc32)",
+		digest.Parse, digest.Sum.String)
 	fs.BoolVar(&o.file.Verify, "verify", false, "fail unless the file has the digest in a list beside it, or the server's")
-	fs.Var(&o.limitRate, "limit-rate", "take at most `RATE` octets a second in all (500K, 2M, 1G are binary)")
-	fs.VarP((*size)(&o.client.LeastRate), "speed-limit", "Y", "give up where a connection brings fewer than `RATE` octets a second for --speed-time")
+	into(fs, &o.limitRate, "limit-rate", "", "take at most `RATE` octets a second in all (500K, 2M, 1G are binary)", readSize, showSize)
+	into(fs, &o.client.LeastRate, "speed-limit", "Y", "give up where a connection brings fewer than `RATE` octets a second for --speed-time",
+		readSize, showSize)
 	o.client.LeastTime = ftpexec.DefaultLeastTime
-	fs.VarP((*duration)(&o.client.LeastTime), "speed-time", "y", "the `TIME` of --speed-limit, whose RATE is 1 where only this flag is given")
+	into(fs, &o.client.LeastTime, "speed-time", "y", "the `TIME` of --speed-limit, whose RATE is 1 where only this flag is given",
+		readTime, showTime)
 	return fs
 }
 
 func (o *options) connectionFlags() group {
 	fs := newGroup("Connection")
-	setter(fs, "ipv4", "4", &o.client.Network, "tcp4", "use IPv4 only")
-	setter(fs, "ipv6", "6", &o.client.Network, "tcp6", "use IPv6 only")
+	choice(fs, &o.client.Network, "tcp4", "ipv4", "4", "use IPv4 only")
+	choice(fs, &o.client.Network, "tcp6", "ipv6", "6", "use IPv6 only")
 	fs.BoolVar(&o.client.Active, "active", false, "active mode: the server opens data connections")
 	fs.BoolVar(&o.client.NoEPSV, "no-epsv", false, "use PASV, not EPSV")
-	fs.Var((*address)(&o.client.LocalAddr), "bind", "connect from the local IP address `ADDR`")
+	into(fs, &o.client.LocalAddr, "bind", "", "connect from the local IP address `ADDR`", readAddress, showAddress)
 	o.client.ConnectTimeout, o.client.ReplyTimeout = ftpexec.DefaultConnectTimeout, ftpexec.DefaultReplyTimeout
-	fs.Var((*duration)(&o.client.ConnectTimeout), "connect-timeout", "give up connecting after `TIME` (3s, 2m, or seconds)")
-	fs.Var((*duration)(&o.client.ReplyTimeout), "timeout", "give up after `TIME` without a reply or an octet of data")
-	fs.Var((*duration)(&o.maxTime), "max-time", "give up on a URL after `TIME` in all")
+	into(fs, &o.client.ConnectTimeout, "connect-timeout", "", "give up connecting after `TIME` (3s, 2m, or seconds)", readTime, showTime)
+	into(fs, &o.client.ReplyTimeout, "timeout", "", "give up after `TIME` without a reply or an octet of data", readTime, showTime)
+	into(fs, &o.maxTime, "max-time", "", "give up on a URL after `TIME` in all", readTime, showTime)
 	o.tlsFlags(fs)
 	o.proxyFlags(fs)
 	fs.BoolVar(&o.client.NoPipelining, "no-pipelining", false, "wait for every reply before the next command")
@@ -109,7 +114,7 @@ func (o *options) informationFlags() group {
 	fs.BoolVar(&o.dryRun, "dry-run", false, "print the FTP commands that the URL means, and send nothing")
 	fs.BoolVarP(&o.verbose, "verbose", "v", false, "show the dialogue: > sent, >> sent along with it, < received")
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress; errors are shown")
-	oneOf(fs, &o.progress, "progress", "auto", "show transfers as `auto|bar|plain|json|none`; auto: bar on a terminal, else plain")
+	word(fs, &o.progress, "auto", "progress", "show transfers as `auto|bar|plain|json|none`; auto: bar on a terminal, else plain")
 	o.documentFlags(fs)
 	fs.BoolVarP(&o.help, "help", "h", false, "print this help")
 	return fs
@@ -217,8 +222,9 @@ func (o *options) checkValues() error {
 			return usage("%s: the value holds a line end or NUL", flag)
 		}
 	}
-	if least := size(o.client.LeastRate); o.limitRate != 0 && o.limitRate < least {
-		return usage("--limit-rate %s is less than --speed-limit %s: a server could never be fast enough; raise the one or lower the other", &o.limitRate, &least)
+	if least := o.client.LeastRate; o.limitRate != 0 && o.limitRate < least {
+		return usage("--limit-rate %s is less than --speed-limit %s: a server could never be fast enough; raise the one or lower the other",
+			showSize(o.limitRate), showSize(least))
 	}
 	return nil
 }
@@ -252,19 +258,3 @@ func (o *options) login() (user, password urlparse.Text) {
 	name, pass, ok := strings.Cut(o.user, ":")
 	return urlparse.Some(name), urlparse.Text{Value: pass, Set: ok}
 }
-
-// checksum is a flag's digest.
-type checksum digest.Sum
-
-// Set reads ALGO:HEX.
-func (c *checksum) Set(s string) error {
-	sum, err := digest.Parse(s)
-	*c = checksum(sum)
-	return err
-}
-
-// String returns what Set takes.
-func (c *checksum) String() string { return digest.Sum(*c).String() }
-
-// Type is the kind of value that pflag names in its errors.
-func (c *checksum) Type() string { return "digest" }

@@ -32,7 +32,7 @@ const (
 
 // tlsFlags declares the flags of TLS.
 func (o *tlsOptions) tlsFlags(fs group) {
-	oneOf(fs, &o.tls, "tls", "off", "TLS for ftp:// URLs: `off|try|explicit|implicit`; try goes on in clear where it is refused")
+	word(fs, &o.tls, "off", "tls", "TLS for ftp:// URLs: `off|try|explicit|implicit`; try goes on in clear where it is refused")
 	fs.StringVar(&o.caCert, "cacert", "", "trust the authorities in the PEM `FILE` and no others")
 	fs.StringVar(&o.clientCert, "cert", "", "show the server the certificate in the PEM `FILE`")
 	fs.StringVar(&o.certKey, "key", "", "the private key of --cert, if not in its file: PEM `FILE`")

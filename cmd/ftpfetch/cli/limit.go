@@ -14,7 +14,7 @@ const leastBurst = 512
 // burst is an eighth of a second's octets, so that a transfer after a pause
 // does not shoot ahead. It begins empty: at no time has a run taken more than
 // the rate times its age.
-func newLimiter(limit size, now time.Time) *rate.Limiter {
+func newLimiter(limit int64, now time.Time) *rate.Limiter {
 	if limit == 0 {
 		return nil
 	}

@@ -20,9 +20,7 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -240,13 +238,8 @@ func (l *lister) entry(e ftpexec.Entry) error {
 // text, octets that are not UTF-8 become U+FFFD; the URL names the entry
 // exactly. A password is left out of it: it would be read by others.
 func jsonEntry(e ftpexec.Entry) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	// Strings alone cannot fail.
-	_ = enc.Encode(struct {
+	return printable.JSON(struct {
 		Name string `json:"name"`
 		URL  string `json:"url"`
 	}{e.Name, e.URL.WithoutPassword().String()})
-	return printable.JSON(b.Bytes())
 }

@@ -2,9 +2,7 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"strings"
 	"sync"
 	"time"
 
@@ -46,11 +44,7 @@ type event struct {
 func (p *printer) emit(e event) {
 	e.Version = eventVersion
 	e.Time = p.now().UTC().Format("2006-01-02T15:04:05.000Z")
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(e) // its fields cannot fail
-	p.line("%s", strings.TrimSuffix(string(printable.JSON(b.Bytes())), "\n"))
+	p.line("%s", bytes.TrimSuffix(printable.JSON(e), []byte("\n")))
 }
 
 // emitFailure reports err as an event, with what its meter knew.
