@@ -62,7 +62,7 @@ func finish(p *printer, err error) int {
 	case errors.As(err, &bad):
 		p.complain(err)
 	case err != nil:
-		p.failed("", err)
+		p.failed("", err, "")
 	}
 	return exitCode(err)
 }

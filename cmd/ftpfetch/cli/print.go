@@ -26,6 +26,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/ftpfetch/download"
@@ -40,7 +41,7 @@ type printer struct {
 	now      func() time.Time
 	patience time.Duration // for a message to be taken by its reader
 	bars     barStack
-	failing  failures
+	failing  atomic.Pointer[event] // what is known of a transfer that failed, until the run says why; nil: none did
 
 	mu     sync.Mutex
 	ctx    context.Context // what a message may wait for its reader in: of the run, or of the URL at hand
@@ -116,16 +117,17 @@ func (p *printer) warning(text string) {
 }
 
 // failed reports why a URL could not be retrieved. subject is the URL without
-// password; that a reader went away is not reported.
-func (p *printer) failed(subject string, err error) {
-	if outputClosed(err) {
+// password, and rest what follows the reason. A reader that went away is not
+// reported.
+func (p *printer) failed(subject string, err error, rest string) {
+	what := oneLine(describe(err) + rest)
+	switch {
+	case outputClosed(err):
+		return
+	case p.progress == progressJSON:
+		p.emitFailure(subject, err, what)
 		return
 	}
-	if p.progress == progressJSON {
-		p.emitFailure(subject, err)
-		return
-	}
-	what := oneLine(describe(err))
 	if subject != "" {
 		what = printable.Line(subject) + ": " + what
 	}
@@ -138,7 +140,6 @@ func (p *printer) failed(subject string, err error) {
 func describe(err error) string {
 	var server *ftpexec.Error
 	what, instead := err.Error(), hint(err)
-	var kept *keptError
 	if errors.As(err, &server) {
 		e := *server
 		if instead != "" {
@@ -148,9 +149,6 @@ func describe(err error) string {
 	}
 	if instead != "" {
 		what += " (" + instead + ")"
-	}
-	if errors.As(err, &kept) {
-		what += "; " + kept.kept()
 	}
 	return what
 }
@@ -178,6 +176,14 @@ func mark(kind ftpexec.EventKind, sameFlight bool) string {
 		return ">>"
 	}
 	return ">"
+}
+
+// octets counts them in words.
+func octets(n int64) string {
+	if n == 1 {
+		return "1 octet"
+	}
+	return fmt.Sprintf("%d octets", n)
 }
 
 // transferred tells that a transfer is complete.

@@ -192,12 +192,12 @@ func TestJSONEnds(t *testing.T) {
 	m.update(4, -1)
 	m.end(download.Result{}, context.Canceled)
 	s.compare(t, "")
-	s.failed("ftp://h/x", &SignalError{os.Interrupt})
+	s.failed("ftp://h/x", &SignalError{os.Interrupt}, "")
 	s.compare(t, `{"event":"error`+head+`,"path":"x","offset":3,"received":4,"attempt":1,"error":"interrupted","code":130}`+"\n")
-	s.failed("ftp://h/x", lost) // nothing is left from before
+	s.failed("ftp://h/x", lost, "") // nothing is left from before
 	s.compare(t, `{"event":"error`+head+`,"error":"RETR x: connection lost","code":56}`+"\n")
 	_, err := urlparse.Parse("ftp://u:secret@h/a b")
-	s.failed("", err)
+	s.failed("", err, "")
 	if got := s.out.String(); !strings.Contains(got, `"url":"ftp://u:***@h/a b"`) || !strings.Contains(got, `"code":3}`) {
 		t.Errorf("malformed: %s", got)
 	}

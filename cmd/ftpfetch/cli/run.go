@@ -27,7 +27,7 @@ func (r *run) all(ctx context.Context) int {
 		if code == exitOK {
 			code = exitCode(err)
 		}
-		if ctx.Err() != nil || outputClosed(err) || r.behind || r.print.out.blocked() {
+		if ctx.Err() != nil || outputClosed(err) || r.behind || r.print.out.busy.Load() {
 			break
 		}
 	}
@@ -64,17 +64,25 @@ func (r *run) one(ctx context.Context, t target) error {
 	defer r.print.within(ctx)()
 	u, err := r.complete(ctx, t)
 	if err != nil {
-		r.print.failed("", err) // the error shows the URL itself
+		r.print.failed("", err, "") // the error shows the URL itself
 		return err
 	}
 	r.kept = 0
 	if err = r.reason(ctx, r.retrieve(ctx, u)); err != nil {
-		r.print.failed(u.Redacted(), r.withKept(err))
+		r.print.failed(u.Redacted(), err, r.keptNote())
 	}
 	if errors.Is(err, ftpexec.ErrLogin) {
 		r.ask.forget()
 	}
 	return err
+}
+
+// keptNote says what the same command will find.
+func (r *run) keptNote() string {
+	if r.kept == 0 || r.file.NoResume {
+		return ""
+	}
+	return "; " + octets(r.kept) + " kept, the same command resumes"
 }
 
 // limit applies --max-time.
@@ -199,7 +207,7 @@ func (r *run) stream(ctx context.Context, s *stream, m meter, f func(*download.O
 		}
 	}
 	done, err := during(ctx, s, func() (download.Result, error) { return f(o) })
-	r.behind = s.blocked()
+	r.behind = s.busy.Load()
 	return done, err
 }
 
