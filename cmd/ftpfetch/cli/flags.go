@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -245,7 +246,7 @@ func inFlags(err error) error {
 	e := *bad
 	e.Fields = nil
 	for _, field := range bad.Fields {
-		e.Fields = append(e.Fields, flagOf[field])
+		e.Fields = append(e.Fields, cmp.Or(flagOf[field], field))
 	}
 	return &usageError{e.Error()}
 }

@@ -50,18 +50,17 @@ func choice[T any](fs group, to *T, chosen T, name, short, usage string) {
 }
 
 // word declares a flag whose value is one of the words that stand in usage, in
-// backquotes. unset, if not "", is the one that means what no flag does; it
-// reads as "".
+// backquotes. unset means what no flag does, and reads as "".
 func word[T ~string](fs group, to *T, unset, name, usage string) {
 	text, _ := pflag.UnquoteUsage(&pflag.Flag{Usage: usage})
 	words := strings.Split(text, "|")
 	last := len(words) - 1
 	read := func(s string) (T, error) {
 		switch {
-		case !slices.Contains(words, s):
-			return "", fmt.Errorf("write %s or %s", strings.Join(words[:last], ", "), words[last])
 		case s == unset:
 			return "", nil
+		case !slices.Contains(words, s):
+			return "", fmt.Errorf("write %s or %s", strings.Join(words[:last], ", "), words[last])
 		}
 		return T(s), nil
 	}
