@@ -16,8 +16,9 @@ const module = "example.com/ftpfetch/"
 
 // mayImport says which rooms of this repository a room's code may import, and which other modules not.
 var mayImport = map[string]struct{ rooms, not []string }{
-	"urlparse":              {},
-	"ftpexec":               {rooms: []string{"urlparse", "ftpexec/internal/wire"}, not: []string{"github.com/spf13/pflag"}},
+	"urlparse":              {rooms: []string{"internal/printable"}},
+	"internal/printable":    {},
+	"ftpexec":               {rooms: []string{"urlparse", "ftpexec/internal/wire", "internal/printable"}, not: []string{"github.com/spf13/pflag"}},
 	"ftpexec/internal/wire": {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 	"download":              {rooms: []string{"urlparse", "ftpexec", "download/digest"}, not: []string{"github.com/spf13/pflag"}},
 	"download/digest":       {},

@@ -21,6 +21,9 @@ import (
 // NAME.part, if the next call can go on from it. After [ErrDigest] it is
 // NAME.bad.
 func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Options) (Result, error) {
+	if err := o.Check(); err != nil {
+		return Result{}, err
+	}
 	j := newJob(src, u, o)
 	for range claimTries {
 		t, err := inspect(path)

@@ -150,7 +150,7 @@ func TestFileFaults(t *testing.T) {
 			}})
 			dir := t.TempDir()
 			path := filepath.Join(dir, "f")
-			o := &download.Options{Retries: 3, Wait: atOnce}
+			o := &download.Options{Retries: new(3), Wait: atOnce}
 			_, err := download.File(t.Context(), new(ftpexec.Client), parse(t, s.URL("/big")), path, o)
 			if !errors.Is(err, tt.want) || errors.Is(err, download.ErrLocal) {
 				t.Errorf("got %v, want %v", err, tt.want)

@@ -152,7 +152,7 @@ func TestAdoptedKept(t *testing.T) {
 			k := newKit(t, map[string]string{"/f": body, "/g": "gg"})
 			k.write("f", body[:50_000])
 			k.faulty(cut(1, 1))
-			r, err := k.get("/f", Options{Continue: true, Retries: -1})
+			r, err := k.get("/f", Options{Continue: true, Retries: new(0)})
 			if err == nil || r.Kept != 50_001 {
 				t.Errorf("cut: %+v, %v", r, err)
 			}

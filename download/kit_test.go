@@ -139,7 +139,7 @@ func (k *kit) leaves(path string, octets int64) {
 		}
 		return testserver.Fault{}
 	})
-	if _, err := k.get(path, Options{Retries: -1}); err == nil {
+	if _, err := k.get(path, Options{Retries: new(0)}); err == nil {
 		k.Fatal("the transfer was not cut")
 	}
 	k.faulty(nil)

@@ -20,8 +20,12 @@ const (
 )
 
 // DefaultRetries is how often a transfer is tried again in a row without
-// progress, where Options.Retries is 0.
-const DefaultRetries = 5
+// progress, where Options.Retries is nil. MaxSegments is the most connections
+// for one file.
+const (
+	DefaultRetries = 5
+	MaxSegments    = 64
+)
 
 // Existing says what happens where the target already exists.
 type Existing int
@@ -54,14 +58,14 @@ type Options struct {
 	NoResume bool
 
 	// Retries is how often a failure that may pass is tried again in a row
-	// without progress; 0 means DefaultRetries, less than 0 never.
-	Retries int
+	// without progress; nil means DefaultRetries.
+	Retries *int
 	// Wait waits before another try; nil uses a timer. It returns an error to
 	// give up. Several connections may call it at the same time.
 	Wait func(ctx context.Context, d time.Duration) error
 
-	// Segments is how many connections bring one file at the same time; less
-	// than 2 is one. More than one needs Parallel.
+	// Segments is how many connections bring one file at the same time, at
+	// most MaxSegments; less than 2 is one. More than one needs Parallel.
 	Segments int
 	// Parallel is the source for further connections, safe for concurrent use:
 	// an *ftpexec.Client. nil means the first source where that is one.
@@ -114,6 +118,30 @@ type Event struct {
 	Wait   time.Duration
 }
 
+// Check returns an *[ftpexec.OptionError] where the options contradict each
+// other. [File], [To] and [Save] begin with it.
+func (o *Options) Check() error {
+	switch {
+	case o == nil:
+		return nil
+	case o.Newer && o.Continue:
+		return ftpexec.Contradiction("Newer", "Continue")
+	case o.Newer && o.Existing == Skip:
+		return ftpexec.Contradiction("Newer", "Existing: Skip")
+	case o.Continue && o.Existing == Skip:
+		return ftpexec.Contradiction("Continue", "Existing: Skip")
+	case o.Continue && o.Existing == Overwrite:
+		return ftpexec.Contradiction("Continue", "Existing: Overwrite")
+	case o.Continue && o.NoResume:
+		return ftpexec.Contradiction("Continue", "NoResume")
+	case o.Retries != nil && *o.Retries < 0:
+		return &ftpexec.OptionError{Fields: []string{"Retries"}, Reason: "is less than 0: write a whole number from 0"}
+	case o.Segments < 0 || o.Segments > MaxSegments:
+		return &ftpexec.OptionError{Fields: []string{"Segments"}, Reason: fmt.Sprintf("is not from 0 to %d", MaxSegments)}
+	}
+	return nil
+}
+
 // orDefault gives a nil Options and fields left zero their meaning, on a copy.
 // src is the first source.
 func (o *Options) orDefault(src Source) *Options {
@@ -121,11 +149,8 @@ func (o *Options) orDefault(src Source) *Options {
 	if o != nil {
 		c = *o
 	}
-	switch {
-	case c.Retries == 0:
-		c.Retries = DefaultRetries
-	case c.Retries < 0:
-		c.Retries = 0
+	if c.Retries == nil {
+		c.Retries = new(DefaultRetries)
 	}
 	if c.Wait == nil {
 		c.Wait = sleep

@@ -45,7 +45,7 @@ func (r *retrier) again(ctx context.Context, err error, progress bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // the end of ctx is the reason, not err
 	}
-	r.o.notify(Event{Kind: Retrying, Err: err, Try: try, Tries: r.o.Retries, Wait: d})
+	r.o.notify(Event{Kind: Retrying, Err: err, Try: try, Tries: *r.o.Retries, Wait: d})
 	return r.o.Wait(ctx, d)
 }
 
@@ -58,7 +58,7 @@ func (r *retrier) count(err error, progress bool) (try int, wait time.Duration) 
 		r.failed = 0
 		r.pause.Reset()
 	}
-	if !r.temporary(err) || r.failed >= r.o.Retries {
+	if !r.temporary(err) || r.failed >= *r.o.Retries {
 		return 0, 0
 	}
 	r.failed++

@@ -68,7 +68,7 @@ func TestRetry(t *testing.T) {
 func TestRetryWaits(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.faulty(replies("RETR", "450 Busy"))
-	if _, err := k.get("/f", Options{Retries: 8}); err == nil {
+	if _, err := k.get("/f", Options{Retries: new(8)}); err == nil {
 		t.Error("no error")
 	}
 	if len(k.waits) != 8 || len(k.events) != 8 {
@@ -233,12 +233,12 @@ func TestRetryForgetsREST(t *testing.T) {
 	session := k.c.Session()
 	defer session.Close()
 	k.faulty(replies("RETR", "450 Busy"))
-	_, err := File(t.Context(), session, k.url("/f"), k.path("f"), &Options{Retries: -1})
+	_, err := File(t.Context(), session, k.url("/f"), k.path("f"), &Options{Retries: new(0)})
 	if !errors.Is(err, ftpexec.ErrRefused) && !errors.Is(err, ftpexec.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 	k.faulty(nil)
-	if _, err := File(t.Context(), session, k.url("/g"), k.path("g"), &Options{Retries: -1}); err != nil || read(t, k.path("g")) != large {
+	if _, err := File(t.Context(), session, k.url("/g"), k.path("g"), &Options{Retries: new(0)}); err != nil || read(t, k.path("g")) != large {
 		t.Errorf("the next file: %v", err)
 	}
 }

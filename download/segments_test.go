@@ -119,7 +119,7 @@ func TestSegmentsResume(t *testing.T) {
 		})
 		failed := k.c.Session()
 		_, err := File(t.Context(), failed, k.url("/f"), k.path("f"), &Options{
-			Segments: 3, Parallel: k.c, Retries: -1,
+			Segments: 3, Parallel: k.c, Retries: new(0),
 			Wait: func(ctx ctxt, _ time.Duration) error { return errors.New("enough") },
 		})
 		failed.Close()
@@ -145,7 +145,7 @@ func TestSegmentsJournal(t *testing.T) {
 		}
 		return testserver.Fault{}
 	})
-	_, err := k.get("/f", Options{Segments: 2, Retries: -1})
+	_, err := k.get("/f", Options{Segments: 2, Retries: new(0)})
 	_ = err
 	if k.exists("f") {
 		k.want(map[string]string{"f": large})

@@ -69,7 +69,7 @@ func TestSyncFailsAtEnd(t *testing.T) {
 func TestKept(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.faulty(cut(1, 100_000))
-	if r, err := k.get("/f", Options{Retries: -1}); err == nil || r.Kept != 100_000 || r.Path != k.path("f") {
+	if r, err := k.get("/f", Options{Retries: new(0)}); err == nil || r.Kept != 100_000 || r.Path != k.path("f") {
 		t.Errorf("cut: %+v, %v", r, err)
 	}
 	k.faulty(replies("RETR", "550 no"))
@@ -102,17 +102,17 @@ func TestReason(t *testing.T) {
 // well, and that a try is told.
 func TestSegmentsRetries(t *testing.T) {
 	text := noise(4<<20, 3)
-	for _, retries := range []int{-1, 1} {
+	for _, retries := range []int{0, 1} {
 		k := newKit(t, map[string]string{"/f": text})
 		k.faulty(cut(2, 300_000))
-		_, err := k.get("/f", Options{Segments: 2, Retries: retries})
+		_, err := k.get("/f", Options{Segments: 2, Retries: &retries})
 		told := 0
 		for _, e := range k.events {
 			if e.Kind == Retrying {
 				told++
 			}
 		}
-		if retries < 0 && told > 0 || told != len(k.waits) || retries > 0 && (err != nil || told != 1) {
+		if retries == 0 && told > 0 || told != len(k.waits) || retries > 0 && (err != nil || told != 1) {
 			t.Errorf("%d retries: got %v, waits %v, events %v", retries, err, k.waits, k.events)
 		}
 		if err == nil {

@@ -201,7 +201,7 @@ func (b *body) WriteTo(w io.Writer) (int64, error) {
 	}
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
-	return io.CopyBuffer(onlyWriter{w}, onlyReader{b}, *buf)
+	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, *buf)
 }
 
 // spliceable reports whether octets can go straight into f. Devices, terminals too, refuse that only when
@@ -210,10 +210,6 @@ func spliceable(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0 && !spins(f))
 }
-
-type onlyWriter struct{ io.Writer }
-
-type onlyReader struct{ io.Reader }
 
 // straight copies step by step without a buffer of ours. It has stalled when no octet came for the stall
 // timeout, however many steps that took.

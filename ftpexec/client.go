@@ -8,6 +8,7 @@
 package ftpexec
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
@@ -102,20 +103,20 @@ type Credentials interface {
 }
 
 // EventKind says what an [Event] tells.
-type EventKind int
+type EventKind = wire.EventKind
 
 const (
-	EventNote    EventKind = iota // what the client does or decides: connected, TLS, falling back
-	EventCommand                  // a command, as sent
-	EventReply                    // one line of a reply, as received
+	EventNote    = wire.EventNote    // what the client does or decides: connected, TLS, falling back
+	EventCommand = wire.EventCommand // a command, as sent
+	EventReply   = wire.EventReply   // one line of a reply, as received
 )
 
-// Event is one step of the dialogue with a server, for [Client].Trace.
-type Event struct {
-	Kind   EventKind
-	Text   string // octets without CR LF, secrets masked; not escaped for a terminal
-	Flight int    // for a command: the number of the write that carried it, from 1 on each connection
-}
+// Event is one step of the dialogue with a server, for [Client].Trace:
+//
+//	Kind   EventKind
+//	Text   string // octets without CR LF, secrets masked; not escaped for a terminal
+//	Flight int    // for a command: the number of the write that carried it, from 1 on each connection
+type Event = wire.Event
 
 // Open retrieves the file that rawURL names. ctx covers the reading of Body too. The caller closes Body. The
 // error is a *[urlparse.Error] or an *[Error].
@@ -193,18 +194,19 @@ func (c *Client) config(p *Plan, u *urlparse.URL, h habits) wire.Config {
 		ImplicitTLS:    p.TLS == TLSImplicit,
 		ExplicitTLS:    p.TLS == TLSExplicit || c.tries(p),
 		TryTLS:         c.tries(p),
-		ConnectTimeout: or(c.ConnectTimeout, DefaultConnectTimeout),
-		ReplyTimeout:   or(c.ReplyTimeout, DefaultReplyTimeout),
-		StallTimeout:   or(c.StallTimeout, DefaultStallTimeout),
+		ConnectTimeout: cmp.Or(c.ConnectTimeout, DefaultConnectTimeout),
+		ReplyTimeout:   cmp.Or(c.ReplyTimeout, DefaultReplyTimeout),
+		StallTimeout:   cmp.Or(c.StallTimeout, DefaultStallTimeout),
 		LeastRate:      c.LeastRate,
-		LeastTime:      or(c.LeastTime, DefaultLeastTime),
-		MaxListing:     or(c.MaxListing, DefaultMaxListing),
+		LeastTime:      cmp.Or(c.LeastTime, DefaultLeastTime),
+		MaxListing:     cmp.Or(c.MaxListing, DefaultMaxListing),
 		NoEPSV:         h.noEPSV,
 		UTF8:           p.needsUTF8(),
 		Anonymous:      p.find("PASS").Password == PasswordAnonymous,
 		Secrets:        &c.secrets,
 		Password:       c.password(p, u),
 		Account:        c.account(u),
+		Trace:          c.Trace,
 	}
 	if c.Proxy != nil {
 		if dial := c.Proxy(u.Address()); dial != nil {
@@ -217,9 +219,6 @@ func (c *Client) config(p *Plan, u *urlparse.URL, h habits) wire.Config {
 	if c.Active {
 		cfg.Listen = listen
 	}
-	if trace := c.Trace; trace != nil {
-		cfg.Trace = func(e wire.Event) { trace(Event{EventKind(e.Kind), e.Text, e.Flight}) }
-	}
 	return cfg
 }
 
@@ -231,7 +230,7 @@ func (c *Client) password(p *Plan, u *urlparse.URL) func(context.Context) (strin
 	return func(ctx context.Context) (string, error) {
 		switch p.find("PASS").Password {
 		case PasswordAnonymous:
-			return or(c.Email, DefaultEmail), nil
+			return cmp.Or(c.Email, DefaultEmail), nil
 		case PasswordGiven:
 			return u.Password.Value, nil
 		}
@@ -272,7 +271,7 @@ func (c *Client) dial(d func(ctx context.Context, network, address string) (net.
 		}
 		d = dialer.DialContext
 	}
-	network := or(c.Network, "tcp")
+	network := cmp.Or(c.Network, "tcp")
 	return func(ctx context.Context, _, address string) (net.Conn, error) {
 		return d(ctx, network, address)
 	}
@@ -282,13 +281,4 @@ func (c *Client) dial(d func(ctx context.Context, network, address string) (net.
 func listen(ctx context.Context, local net.IP) (net.Listener, error) {
 	var lc net.ListenConfig
 	return lc.Listen(ctx, "tcp", net.JoinHostPort(local.String(), "0"))
-}
-
-// or returns v, or def where v is zero.
-func or[T comparable](v, def T) T {
-	var zero T
-	if v == zero {
-		return def
-	}
-	return v
 }

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/internal/printable"
 )
 
 // What callers branch on, with errors.Is. Context errors stay context errors.
@@ -94,9 +95,9 @@ type Error struct {
 
 // Error returns one line that is safe to print on a terminal.
 func (e *Error) Error() string {
-	s := e.URL + ": " + printable(e.Op) + ": " + printable(e.Err.Error())
+	s := e.URL + ": " + printable.Line(e.Op) + ": " + printable.Line(e.Err.Error())
 	if e.Reply != nil {
-		s += fmt.Sprintf(": server says %03d %s", e.Reply.Code, printable(cut(lastLine(e.Reply.Text))))
+		s += fmt.Sprintf(": server says %03d %s", e.Reply.Code, printable.Line(cut(lastLine(e.Reply.Text))))
 	}
 	if e.Hint != "" {
 		s += " (" + e.Hint + ")"

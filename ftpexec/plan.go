@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -158,7 +159,7 @@ func (c Command) String() string {
 	case PasswordAsked:
 		return "PASS <prompt>"
 	}
-	return escape(wire.HideSlip(c.Line()))
+	return printable.Octets(wire.HideSlip(c.Line()))
 }
 
 // String returns the plan in the --dry-run format, one command a line, every line ended by LF.

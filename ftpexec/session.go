@@ -1,6 +1,7 @@
 package ftpexec
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -179,6 +180,9 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 	if err != nil {
 		return err
 	}
+	if err := s.client.Check(); err != nil {
+		return &Error{Op: "open", URL: u.Redacted(), Err: err}
+	}
 	if !s.begin() {
 		return &Error{Op: "open", URL: u.Redacted(), Err: ErrBusy}
 	}
@@ -291,7 +295,7 @@ func (s *Session) logIn(ctx context.Context) error {
 	s.mu.Unlock()
 	if err := conn.Login(s.plan.find("USER").Arg, wire.Placeholder); err != nil {
 		e := s.failure(ctx, Command{Verb: "login"}, err)
-		e.Op = or(s.control.Last().Verb, e.Op)
+		e.Op = cmp.Or(s.control.Last().Verb, e.Op)
 		return e
 	}
 	if !s.once {

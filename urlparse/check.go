@@ -1,6 +1,6 @@
 package urlparse
 
-import "errors"
+import "strconv"
 
 // Check gives the refusals of [Parse] for a value made by hand: a CR, LF or NUL
 // in a part, an empty name with a typecode of a file, a host that is none, and
@@ -13,21 +13,18 @@ func (u *URL) Check() error { return Parser{AllowPort: true}.Check(u) }
 
 // Check is as [URL.Check], with the ports that p refuses.
 func (p Parser) Check(u *URL) error {
-	text := u.String()
-	if f := u.structure(); f != nil {
-		return &Error{Input: u.Redacted(), Column: f.at + 1, Reason: f.reason, Hint: f.hint, kind: f.kind}
+	f := u.checkLogin()
+	if f == nil {
+		f = p.checkRest(u)
 	}
-	_, err := p.Parse(text)
-	var refusal *Error
-	if errors.As(err, &refusal) {
-		refusal.Input = u.Redacted() // here nobody has to guess where the password is
+	if f == nil {
+		return nil
 	}
-	return err
+	return &Error{Input: u.Redacted(), Column: f.at + 1, Reason: f.reason, Hint: f.hint, kind: f.kind}
 }
 
-// structure refuses what String cannot print so that Parse finds it again. The
-// rest is the parser's to refuse.
-func (u *URL) structure() *fault {
+// checkLogin looks at all that stands before the host.
+func (u *URL) checkLogin() *fault {
 	scheme := part{s: string(u.Scheme)}
 	login := part{at: len(scheme.s) + len("://")}
 	switch {
@@ -40,7 +37,57 @@ func (u *URL) structure() *fault {
 	case !u.Password.Set && u.Password.Value != "":
 		return login.fault(0, "a password without Password.Set", "write Some(password)")
 	}
-	before := len(u.loginPrefix(encode(u.User.Value), encode(u.Password.Value)))
-	_, f := host(part{bracket(u.Host), before})
+	at, f := checkOctets(u.User.Value, login.at)
+	if f == nil {
+		_, f = checkOctets(u.Password.Value, at+len(":"))
+	}
 	return f
+}
+
+// checkRest looks at the host and what follows it.
+func (p Parser) checkRest(u *URL) (f *fault) {
+	at := len(u.loginPrefix(encode(u.User.Value), encode(u.Password.Value)))
+	if _, f = host(part{bracket(u.Host), at}); f != nil {
+		return f
+	}
+	at += len(bracket(canonicalHost(u.Host)))
+	if u.Port != 0 {
+		port := strconv.Itoa(u.Port)
+		if _, f = p.port(part{port, at + len(":")}); f != nil {
+			return f
+		}
+		at += len(":") + len(port)
+	}
+	for _, segment := range append(u.Dirs[:len(u.Dirs):len(u.Dirs)], u.Name) {
+		if at, f = checkOctets(segment, at+len("/")); f != nil {
+			return f
+		}
+	}
+	if u.Type == TypeNone {
+		return nil
+	}
+	return checkType(u, at)
+}
+
+// checkType looks at the typecode, which begins with ";type=" at at.
+func checkType(u *URL, at int) *fault {
+	if _, f := ftptype(part{u.Type.String(), at + len(";type=")}); f != nil {
+		return f
+	}
+	if u.Name == "" && u.Type != TypeDir {
+		return noFile(u.Type, at)
+	}
+	return nil
+}
+
+// checkOctets refuses what no FTP command can carry. It returns where the
+// encoded octets end that begin at at.
+func checkOctets(octets string, at int) (end int, f *fault) {
+	for i := range len(octets) {
+		if name := forbidden(octets[i]); name != "" {
+			return at, part{at: at}.fault(0, name+" cannot be part of an FTP command, encoded or not", "")
+		}
+		at += len(encode(octets[i : i+1]))
+	}
+	return at, nil
 }

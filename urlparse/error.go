@@ -3,9 +3,9 @@ package urlparse
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"unicode/utf8"
+
+	"example.com/ftpfetch/internal/printable"
 )
 
 // ErrScheme is what errors.Is finds in the refusal of a URL whose scheme is
@@ -25,9 +25,9 @@ type Error struct {
 const maxShown = 200
 
 // Error gives one line with the text, the column, the reason and the hint.
-// Whatever is not printable in the text is shown as a Go escape.
+// What a terminal would act on is escaped.
 func (e *Error) Error() string {
-	s := fmt.Sprintf("%s: column %d: %s", shown(e.Input), e.Column, printable(e.Reason))
+	s := fmt.Sprintf("%s: column %d: %s", shown(e.Input), e.Column, printable.Line(e.Reason))
 	if e.Hint != "" {
 		s += "; " + shown(e.Hint)
 	}
@@ -50,23 +50,7 @@ func shown(s string) string {
 		}
 		s, end = s[:cut], "..."
 	}
-	return printable(s) + end
-}
-
-// printable escapes control characters, line breaks and octets that are no
-// UTF-8; quotes and backslashes stay as they were written.
-func printable(s string) string {
-	var b strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
-		char := s[:n]
-		if !strconv.IsPrint(r) || r == utf8.RuneError && n == 1 {
-			char = strings.Trim(strconv.QuoteToASCII(char), `"`)
-		}
-		b.WriteString(char)
-		s = s[n:]
-	}
-	return b.String()
+	return printable.Line(s) + end
 }
 
 // fault is a refusal inside the parser: at is an offset in the unwrapped text.

@@ -49,7 +49,7 @@ func checkRefusal(t *testing.T, in string, err error) {
 	}
 }
 
-func checkOctets(t *testing.T, in string, u *URL) {
+func checkParts(t *testing.T, in string, u *URL) {
 	parts := append([]string{u.User.Value, u.Password.Value, u.Host, u.Name}, u.Dirs...)
 	for _, p := range parts {
 		if strings.ContainsAny(p, "\r\n\x00") {
@@ -83,7 +83,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		checkRoundTrip(t, u)
-		checkOctets(t, in, u)
+		checkParts(t, in, u)
 		checkPrinted(t, in, u)
 		checkRoundTrip(t, u.Child("x/y", TypeDir))
 	})
@@ -104,7 +104,7 @@ func FuzzCheck(f *testing.F) {
 		}
 		checkRoundTrip(t, u)
 		checkPrinted(t, u.String(), u)
-		checkOctets(t, u.String(), u)
+		checkParts(t, u.String(), u)
 	})
 }
 
@@ -127,7 +127,7 @@ func FuzzFind(f *testing.F) {
 				continue
 			}
 			checkRoundTrip(t, found.URL)
-			checkOctets(t, text, found.URL)
+			checkParts(t, text, found.URL)
 			if p := found.URL.Password; p.Set && !strings.Contains(found.Text, ":"+mask+"@") {
 				t.Errorf("%q: Text %q", text, found.Text)
 			}

@@ -12,9 +12,14 @@ func urlpath(u *URL, text part) (f *fault) {
 		return f
 	}
 	if u.Name == "" && u.Type != TypeDir {
-		return segments.fault(len(segments.s), "no file is named before ;type="+u.Type.String(), "write ;type=d to list the directory")
+		return noFile(u.Type, segments.at+len(segments.s))
 	}
 	return nil
+}
+
+// noFile refuses a typecode of a file, whose name would end at at.
+func noFile(t Typecode, at int) *fault {
+	return part{at: at}.fault(0, "no file is named before ;type="+t.String(), "write ;type=d to list the directory")
 }
 
 // splitType cuts off a final ";type=...", in any case of letters. A ";" before

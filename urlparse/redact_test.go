@@ -146,7 +146,7 @@ func TestErrorMessage(t *testing.T) {
 	cases := []struct{ in, want string }{
 		{"ftp://h/a#b", `ftp://h/a#b: column 10: "#" cannot stand unencoded in a path; write %23`},
 		{"ftp://h/é\x1b[1m", `ftp://h/é\x1b[1m: column 11: the character U+001B cannot stand unencoded in a path; write %1B`},
-		{"ftp://h/a\n\"b", `ftp://h/a\n"b: column 10: a line feed (LF) cannot be part of an FTP command`},
+		{"ftp://h/a\n\"b", `ftp://h/a\x0a"b: column 10: a line feed (LF) cannot be part of an FTP command`},
 		{"ftp://h/\u202e \xff", `ftp://h/\u202e \xff: column 12: a space cannot stand unencoded in a path; write %20`},
 		{"", `"": column 1: the URL is empty; write ftp://host/path`},
 	}

@@ -11,10 +11,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/urlparse"
 	"golang.org/x/term"
-	"golang.org/x/time/rate"
 )
 
 // IO is the standard streams of a run. A stream counts as a terminal where it
@@ -50,7 +47,7 @@ func execute(ctx context.Context, args []string, stdio IO) int {
 	if text, ok := o.document(); ok {
 		return finish(p, p.text(first, text))
 	}
-	if o.tlsConfig, err = await(first, o.readTLS); err != nil {
+	if o.client.TLSConfig, err = await(first, o.readTLS); err != nil {
 		return finish(p, err)
 	}
 	o.warn(p)
@@ -65,18 +62,16 @@ func finish(p *printer, err error) int {
 	case errors.As(err, &bad):
 		p.complain(err)
 	case err != nil:
-		p.failed("", err)
+		p.failed("", err, "")
 	}
 	return exitCode(err)
 }
 
 func newPrinter(ctx context.Context, o *options, stdio IO) *printer {
 	return &printer{
-		ctx: ctx, patience: o.timeout,
-		out:     &stream{w: stdio.Out, terminal: isTerminal(stdio.Out)},
-		err:     &stream{w: stdio.Err, terminal: isTerminal(stdio.Err)},
-		verbose: o.verbose, quiet: o.quiet, progress: o.progress,
-		now: time.Now,
+		display: o.display, now: time.Now, ctx: ctx, patience: o.client.ReplyTimeout,
+		out: &stream{w: stdio.Out, terminal: isTerminal(stdio.Out)},
+		err: &stream{w: stdio.Err, terminal: isTerminal(stdio.Err)},
 	}
 }
 
@@ -96,14 +91,10 @@ type run struct {
 	print  *printer
 	ask    *prompter
 	netrc  *netrcFile
-	client *ftpexec.Client
-	parser urlparse.Parser
 	saved  map[string]bool // paths written by this run
-	left   leftover        // of the URL at hand
+	kept   int64           // bytes of the URL at hand that the next run can go on from
 	source download.Source // the client, or a session of it
 	behind bool            // a transfer was left behind, in a stream that is blocked
-
-	limiter *rate.Limiter // of all transfers; nil: none
 }
 
 func newRun(o *options, p *printer, in io.Reader) *run {
@@ -112,36 +103,10 @@ func newRun(o *options, p *printer, in io.Reader) *run {
 		known: make(map[login]string),
 	}
 	logins := newCredentials(o, in, ask)
-	return &run{
-		options: o, print: p, ask: ask, netrc: logins.netrc, client: newClient(o, p, logins),
-		parser: urlparse.Parser{AllowPort: o.allowPort},
-		saved:  make(map[string]bool),
-
-		limiter: o.newLimiter(time.Now()),
-	}
-}
-
-// newClient configures the client that all URLs of the run share.
-func newClient(o *options, p *printer, logins *credentials) *ftpexec.Client {
-	c := &ftpexec.Client{
-		Credentials:    logins,
-		Email:          o.email,
-		ConnectTimeout: o.connectTimeout,
-		ReplyTimeout:   o.timeout,
-		StallTimeout:   o.timeout,
-		LeastRate:      int64(o.speedLimit),
-		LeastTime:      o.speedTime,
-		NoPipelining:   o.noPipelining,
-		NoEPSV:         o.noEPSV,
-		Active:         o.active,
-		Network:        o.network(),
-		LocalAddr:      o.local,
-		TLSConfig:      o.tlsConfig,
-		TryTLS:         o.tls == tlsTry,
-		Proxy:          o.dialProxy,
-	}
+	o.client.Credentials, o.client.Proxy = logins, o.dialProxy
 	if o.verbose {
-		c.Trace = p.event
+		o.client.Trace = p.event
 	}
-	return c
+	o.file.Parallel, o.file.Limit = &o.client, newLimiter(o.limitRate, time.Now())
+	return &run{options: o, print: p, ask: ask, netrc: logins.netrc, saved: make(map[string]bool)}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -10,21 +9,6 @@ import (
 
 // shell is the value of --completion.
 type shell string
-
-// Set reads the flag's value.
-func (s *shell) Set(v string) error {
-	if completions[shell(v)] == nil {
-		return errors.New("write bash, zsh or fish")
-	}
-	*s = shell(v)
-	return nil
-}
-
-// String returns what Set takes.
-func (s *shell) String() string { return string(*s) }
-
-// Type is the kind of value that pflag names in its errors.
-func (s *shell) Type() string { return "shell" }
 
 // completions makes the script that completes flags, by shell.
 var completions = map[shell]func([]completable) string{

@@ -7,7 +7,7 @@ type documents struct {
 }
 
 func (d *documents) documentFlags(fs group) {
-	fs.Var(&d.completion, "completion", "print the completion script for `bash|zsh|fish`")
+	word(fs, &d.completion, "", "completion", "print the completion script for `bash|zsh|fish`")
 	fs.BoolVar(&d.man, "man", false, "print the man page: ftpfetch --man | man -l -")
 	fs.BoolVar(&d.version, "version", false, "print the version")
 }

@@ -8,34 +8,6 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-func TestEscape(t *testing.T) {
-	tests := []struct{ in, want string }{
-		{"", ""},
-		{"plain name.txt", "plain name.txt"},
-		{`back\slash`, `back\slash`},
-		{"naïve – 日本", "naïve – 日本"},
-		{"\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e"}, // a zero-width non-joiner, as Persian is written
-		{"a\nb\tc\r", `a\x0ab\x09c\x0d`},
-		{"\x1b[31mred\x7f", `\x1b[31mred\x7f`},
-		{"caf\xe9", `caf\xe9`},
-		{"\xff\xfe", `\xff\xfe`},
-		{"c1 \u009b31m", `c1 \u009b31m`},
-		{"cod\u202eexe.txt", `cod\u202eexe.txt`},
-		{"\u2066x\u2069\u200f\ufeff", `\u2066x\u2069\u200f\ufeff`},
-		{"line\u2028end", `line\u2028end`},
-		{"tag\U000e0041", `tag\U000e0041`},
-		{"\ufffd stays", "\ufffd stays"},
-	}
-	for _, tt := range tests {
-		if got := escape(tt.in); got != tt.want {
-			t.Errorf("escape(%q) = %s, want %s", tt.in, got, tt.want)
-		}
-		if once := escape(tt.in); escape(once) != once {
-			t.Errorf("escape(%q) leaves something to escape: %q", tt.in, once)
-		}
-	}
-}
-
 func TestOneLine(t *testing.T) {
 	if got, want := oneLine("one\r\ntwo\nthree\n"), "one / two / three"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -1,42 +1,47 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"math"
-	"net/netip"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
 	"github.com/spf13/pflag"
 )
 
-// options is a parsed command line.
+// options is a parsed command line. What a flag says of retrieving stands in
+// the fields of client and file themselves.
 type options struct {
-	urls []string
+	client ftpexec.Client
+	file   download.Options
 
-	output, dir                      string
-	overwrite, noClobber             bool
-	dryRun, verbose, quiet, json     bool
-	user, email, account             string
-	userSet, noPrompt                bool
-	typecode                         string
-	ipv4, ipv6, active, noEPSV       bool
-	allowPort, noPipelining          bool
-	bind                             string
-	local                            netip.Addr // of bind
-	connectTimeout, timeout, maxTime time.Duration
-	help                             bool
-	transferOptions
-	fileOptions
+	targets            []target
+	output, dir        string
+	dryRun, json, help bool
+	user, account      string
+	userSet, noPrompt  bool
+	typecode           string
+	allowPort          bool
+	maxTime            time.Duration
+	limitRate          int64 // bytes a second; 0: no limit
+	display
 	documents
 	loginOptions
 	tlsOptions
 	proxyOptions
+}
+
+// display is the flags of what is shown.
+type display struct {
+	verbose, quiet bool
+	progress       progressMode
 }
 
 // group is flags that stand together in the help text.
@@ -47,51 +52,73 @@ type group struct {
 
 // groups declares every flag.
 func (o *options) groups() []group {
-	out := newGroup("Output")
-	out.StringVarP(&o.output, "output", "o", "", "save as `FILE`; \"-\" is standard output")
-	out.StringVarP(&o.dir, "dir", "d", "", "save in the directory `DIR`")
-	out.BoolVar(&o.overwrite, "overwrite", false, "replace a file that exists")
-	out.BoolVar(&o.noClobber, "no-clobber", false, "skip a file that exists; that is no failure")
-	o.existingFlags(out)
+	return []group{o.outputFlags(), o.listingFlags(), o.loginFlags(), o.transferFlags(), o.connectionFlags(), o.informationFlags()}
+}
 
-	list := newGroup("Listing")
-	list.BoolVar(&o.json, "json", false, "one JSON object a line: name and url")
+func (o *options) outputFlags() group {
+	fs := newGroup("Output")
+	fs.StringVarP(&o.output, "output", "o", "", "save as `FILE`; \"-\" is standard output")
+	fs.StringVarP(&o.dir, "dir", "d", "", "save in the directory `DIR`")
+	choice(fs, &o.file.Existing, download.Overwrite, "overwrite", "", "replace a file that exists")
+	choice(fs, &o.file.Existing, download.Skip, "no-clobber", "", "skip a file that exists; that is no failure")
+	fs.BoolVarP(&o.file.Newer, "newer", "N", false, "replace a file only by a newer one or one of another size")
+	fs.BoolVarP(&o.file.Continue, "continue", "c", false, "resume a partial FILE that something else left")
+	fs.BoolVar(&o.file.NoResume, "no-resume", false, "begin anew, whatever FILE.part holds")
+	return fs
+}
 
-	login := newGroup("Login")
-	login.StringVarP(&o.user, "user", "u", "", "log in as `NAME[:PASSWORD]` where the URL names no user")
-	login.StringVar(&o.email, "email", "", "send `ADDR` as the anonymous password")
-	login.StringVar(&o.account, "account", "", "answer a server that asks for an account with `NAME`")
-	login.BoolVar(&o.noPrompt, "no-prompt", false, "never ask for a password")
-	o.loginFlags(login)
+func (o *options) listingFlags() group {
+	fs := newGroup("Listing")
+	fs.BoolVar(&o.json, "json", false, "one JSON object a line: name and url")
+	return fs
+}
 
-	transfer := newGroup("Transfer")
-	transfer.StringVar(&o.typecode, "type", "", "transfer type where the URL has no ;type=: `a|i|d|guess`")
-	o.fileFlags(transfer)
-	o.rateFlags(transfer)
+func (o *options) transferFlags() group {
+	fs := newGroup("Transfer")
+	word(fs, &o.typecode, "", "type", "transfer type where the URL has no ;type=: `a|i|d|guess`")
+	o.file.Retries, o.file.Segments = new(download.DefaultRetries), 1
+	into(fs, o.file.Retries, "retries", "", "try `N` times again without progress, after a failure that may pass", whole(0, 0), strconv.Itoa)
+	into(fs, &o.file.Segments, "segments", "s", "bring a file over `N` connections at once, at most 64",
+		whole(1, download.MaxSegments), strconv.Itoa)
+	into(fs, &o.file.Sum, "checksum", "", "fail unless the file has this digest, as `ALGO:HEX` (sha512, blake2b, sha256, sha1, md5, crc32)",
+		digest.Parse, digest.Sum.String)
+	fs.BoolVar(&o.file.Verify, "verify", false, "fail unless the file has the digest in a list beside it, or the server's")
+	into(fs, &o.limitRate, "limit-rate", "", "take at most `RATE` octets a second in all (500K, 2M, 1G are binary)", readSize, showSize)
+	into(fs, &o.client.LeastRate, "speed-limit", "Y", "give up where a connection brings fewer than `RATE` octets a second for --speed-time",
+		readSize, showSize)
+	o.client.LeastTime = ftpexec.DefaultLeastTime
+	into(fs, &o.client.LeastTime, "speed-time", "y", "the `TIME` of --speed-limit, whose RATE is 1 where only this flag is given",
+		readTime, showTime)
+	return fs
+}
 
-	conn := newGroup("Connection")
-	conn.BoolVarP(&o.ipv4, "ipv4", "4", false, "use IPv4 only")
-	conn.BoolVarP(&o.ipv6, "ipv6", "6", false, "use IPv6 only")
-	conn.BoolVar(&o.active, "active", false, "active mode: the server opens data connections")
-	conn.BoolVar(&o.noEPSV, "no-epsv", false, "use PASV, not EPSV")
-	conn.StringVar(&o.bind, "bind", "", "connect from the local IP address `ADDR`")
-	o.connectTimeout, o.timeout = ftpexec.DefaultConnectTimeout, ftpexec.DefaultReplyTimeout
-	conn.Var((*duration)(&o.connectTimeout), "connect-timeout", "give up connecting after `TIME` (3s, 2m, or seconds)")
-	conn.Var((*duration)(&o.timeout), "timeout", "give up after `TIME` without a reply or an octet of data")
-	conn.Var((*duration)(&o.maxTime), "max-time", "give up on a URL after `TIME` in all")
-	o.tlsFlags(conn)
-	o.proxyFlags(conn)
-	conn.BoolVar(&o.noPipelining, "no-pipelining", false, "wait for every reply before the next command")
-	conn.BoolVar(&o.allowPort, "allow-port", false, "allow ports of other well-known protocols")
+func (o *options) connectionFlags() group {
+	fs := newGroup("Connection")
+	choice(fs, &o.client.Network, "tcp4", "ipv4", "4", "use IPv4 only")
+	choice(fs, &o.client.Network, "tcp6", "ipv6", "6", "use IPv6 only")
+	fs.BoolVar(&o.client.Active, "active", false, "active mode: the server opens data connections")
+	fs.BoolVar(&o.client.NoEPSV, "no-epsv", false, "use PASV, not EPSV")
+	into(fs, &o.client.LocalAddr, "bind", "", "connect from the local IP address `ADDR`", readAddress, showAddress)
+	o.client.ConnectTimeout, o.client.ReplyTimeout = ftpexec.DefaultConnectTimeout, ftpexec.DefaultReplyTimeout
+	into(fs, &o.client.ConnectTimeout, "connect-timeout", "", "give up connecting after `TIME` (3s, 2m, or seconds)", readTime, showTime)
+	into(fs, &o.client.ReplyTimeout, "timeout", "", "give up after `TIME` without a reply or an octet of data", readTime, showTime)
+	into(fs, &o.maxTime, "max-time", "", "give up on a URL after `TIME` in all", readTime, showTime)
+	o.tlsFlags(fs)
+	o.proxyFlags(fs)
+	fs.BoolVar(&o.client.NoPipelining, "no-pipelining", false, "wait for every reply before the next command")
+	fs.BoolVar(&o.allowPort, "allow-port", false, "allow ports of other well-known protocols")
+	return fs
+}
 
-	info := newGroup("Information")
-	info.BoolVar(&o.dryRun, "dry-run", false, "print the FTP commands that the URL means, and send nothing")
-	info.BoolVarP(&o.verbose, "verbose", "v", false, "show the dialogue: > sent, >> sent along with it, < received")
-	info.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress; errors are shown")
-	o.progressFlags(info)
-	o.documentFlags(info)
-	info.BoolVarP(&o.help, "help", "h", false, "print this help")
-	return []group{out, list, login, transfer, conn, info}
+func (o *options) informationFlags() group {
+	fs := newGroup("Information")
+	fs.BoolVar(&o.dryRun, "dry-run", false, "print the FTP commands that the URL means, and send nothing")
+	fs.BoolVarP(&o.verbose, "verbose", "v", false, "show the dialogue: > sent, >> sent along with it, < received")
+	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress; errors are shown")
+	word(fs, &o.progress, "auto", "progress", "show transfers as `auto|bar|plain|json|none`; auto: bar on a terminal, else plain")
+	o.documentFlags(fs)
+	fs.BoolVarP(&o.help, "help", "h", false, "print this help")
+	return fs
 }
 
 func newGroup(title string) group {
@@ -124,81 +151,104 @@ func parseArgs(args []string) (*options, error) {
 	if err := all.Parse(args); err != nil {
 		return o, explain(err, all.FlagSet)
 	}
-	o.urls, o.userSet = all.Args(), all.Changed("user")
 	if _, ok := o.document(); ok {
 		return o, nil
 	}
-	if err := o.check(all.Changed); err != nil {
-		return o, err
-	}
-	if err := o.checkFile(o); err != nil {
-		return o, err
-	}
-	if err := o.checkRates(all.Changed); err != nil {
-		return o, err
-	}
-	return o, o.checkSecurity(all.Changed)
+	o.targets, o.userSet = targetsOf(all.Args(), o.allowPort), all.Changed("user")
+	return o, o.check(all.FlagSet)
 }
 
-// check refuses combinations that contradict each other.
-func (o *options) check(changed func(flag string) bool) error {
-	switch {
-	case len(o.urls) == 0:
-		return usage("no URL given: write ftpfetch ftp://host/path/file")
-	case changed("output") && o.output == "":
-		return usage(`-o names no file: write -o FILE, or -o - for standard output`)
-	case changed("dir") && o.dir == "":
-		return usage("-d names no directory: write -d DIR")
-	case o.output != "" && o.output != "-" && len(o.urls) > 1:
-		return usage("-o names one file for %d URLs: write -d DIR to choose the directory", len(o.urls))
-	case o.output == "-" && o.dir != "", filepath.IsAbs(o.output) && o.dir != "":
-		return usage("-o %s and -d contradict each other: leave out -d", o.output)
-	case o.overwrite && o.noClobber:
-		return usage("--overwrite and --no-clobber contradict each other: leave one out")
-	case o.ipv4 && o.ipv6:
-		return usage("-4 and -6 contradict each other: leave one out")
-	}
-	return o.checkValues()
+// target is a URL of the command line.
+type target struct {
+	url *urlparse.URL
+	err error // why the text is none; then url is nil
 }
 
-// checkValues refuses values that no server could be sent.
-func (o *options) checkValues() error {
-	switch o.typecode {
-	case "", "a", "i", "d", "guess":
-	default:
-		return usage("--type %s: write a, i, d or guess", o.typecode)
+func targetsOf(texts []string, allowPort bool) []target {
+	targets := make([]target, len(texts))
+	for i, text := range texts {
+		targets[i].url, targets[i].err = urlparse.Parser{AllowPort: allowPort}.Parse(text)
 	}
-	for flag, value := range map[string]string{"-u": o.user, "--email": o.email, "--account": o.account} {
-		if strings.ContainsAny(value, "\r\n\x00") {
-			return usage("%s: the value holds a line end or NUL", flag)
+	return targets
+}
+
+// check refuses what cannot be meant, and completes what follows from the flags.
+func (o *options) check(all *pflag.FlagSet) error {
+	if all.Changed("speed-time") && o.client.LeastRate == 0 {
+		o.client.LeastRate = 1
+	}
+	o.client.StallTimeout, o.client.TryTLS = o.client.ReplyTimeout, o.tls == tlsTry
+	for _, err := range []error{
+		o.checkOutput(all), o.checkValues(), o.checkLogin(all), o.checkTLS(), o.checkProxy(all.Changed("proxy")),
+		inFlags(o.client.Check()), inFlags(o.file.Check()),
+	} {
+		if err != nil {
+			return err
 		}
-	}
-	return o.checkBind()
-}
-
-// checkBind reads the address of --bind.
-func (o *options) checkBind() (err error) {
-	if o.bind == "" {
-		return nil
-	}
-	if o.local, err = netip.ParseAddr(o.bind); err != nil {
-		return usage("--bind %s: write an IP address of this machine", o.bind)
-	}
-	if o.local.Is4() && o.ipv6 || o.local.Is6() && o.ipv4 {
-		return usage("--bind %s contradicts -4 or -6: leave one out", o.bind)
 	}
 	return nil
 }
 
-// network is the network that connections are opened on.
-func (o *options) network() string {
+// checkOutput refuses flags that contradict each other, or the URLs.
+func (o *options) checkOutput(all *pflag.FlagSet) error {
+	on := func(flag string) bool { return all.Lookup(flag).Value.String() == "true" }
+	urls := len(o.targets)
 	switch {
-	case o.ipv4:
-		return "tcp4"
-	case o.ipv6:
-		return "tcp6"
+	case urls == 0:
+		return usage("no URL given: write ftpfetch ftp://host/path/file")
+	case all.Changed("output") && o.output == "":
+		return usage(`-o names no file: write -o FILE, or -o - for standard output`)
+	case all.Changed("dir") && o.dir == "":
+		return usage("-d names no directory: write -d DIR")
+	case o.output != "" && o.output != "-" && urls > 1:
+		return usage("-o names one file for %d URLs: write -d DIR to choose the directory", urls)
+	case o.output == "-" && o.dir != "", filepath.IsAbs(o.output) && o.dir != "":
+		return usage("-o %s and -d contradict each other: leave out -d", o.output)
+	case o.output == "-" && (o.file.Newer || o.file.Continue):
+		return usage("-o - and -N or -c contradict each other: standard output has no file to compare with")
+	case on("overwrite") && on("no-clobber"):
+		return usage("--overwrite and --no-clobber contradict each other: leave one out")
+	case on("ipv4") && on("ipv6"):
+		return usage("-4 and -6 contradict each other: leave one out")
+	case o.file.Sum.Algorithm != "" && urls > 1:
+		return usage("--checksum is of one file, and there are %d URLs: use --verify or several runs", urls)
 	}
-	return "tcp"
+	return nil
+}
+
+// checkValues refuses values that no server could be sent, or keep.
+func (o *options) checkValues() error {
+	for flag, value := range map[string]string{"-u": o.user, "--email": o.client.Email, "--account": o.account} {
+		if strings.ContainsAny(value, "\r\n\x00") {
+			return usage("%s: the value holds a line end or NUL", flag)
+		}
+	}
+	if least := o.client.LeastRate; o.limitRate != 0 && o.limitRate < least {
+		return usage("--limit-rate %s is less than --speed-limit %s: a server could never be fast enough; raise the one or lower the other",
+			showSize(o.limitRate), showSize(least))
+	}
+	return nil
+}
+
+// flagOf is the flag that sets a field, for errors of the packages that have
+// the field.
+var flagOf = map[string]string{
+	"Newer": "-N", "Continue": "-c", "NoResume": "--no-resume", "Existing: Skip": "--no-clobber", "Existing: Overwrite": "--overwrite",
+	"LocalAddr": "--bind", "Network: tcp4": "-4", "Network: tcp6": "-6",
+}
+
+// inFlags is the usage error for an option that a package refuses.
+func inFlags(err error) error {
+	var bad *ftpexec.OptionError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	e := *bad
+	e.Fields = nil
+	for _, field := range bad.Fields {
+		e.Fields = append(e.Fields, cmp.Or(flagOf[field], field))
+	}
+	return &usageError{e.Error()}
 }
 
 // login splits NAME[:PASSWORD]; the value is octets, nothing is decoded.
@@ -209,34 +259,3 @@ func (o *options) login() (user, password urlparse.Text) {
 	name, pass, ok := strings.Cut(o.user, ":")
 	return urlparse.Some(name), urlparse.Text{Value: pass, Set: ok}
 }
-
-// duration is a flag's time: 3s, 2m, or plain seconds.
-type duration time.Duration
-
-// Set reads the flag's value.
-func (d *duration) Set(s string) error {
-	t, err := time.ParseDuration(s)
-	if seconds, perr := strconv.ParseFloat(s, 64); perr == nil && math.Abs(seconds) < 1e9 {
-		t, err = time.Duration(seconds*float64(time.Second)), nil
-	}
-	if err != nil || t <= 0 {
-		return errors.New("write a time such as 3s, 2m or 90")
-	}
-	*d = duration(t)
-	return nil
-}
-
-// String returns what Set takes; "" for none.
-func (d *duration) String() string {
-	t := time.Duration(*d)
-	switch {
-	case t == 0:
-		return ""
-	case t%time.Second == 0:
-		return strconv.FormatInt(int64(t/time.Second), 10) + "s"
-	}
-	return t.String()
-}
-
-// Type is the kind of value that pflag names in its errors.
-func (d *duration) Type() string { return "time" }

@@ -31,13 +31,6 @@ func explain(err error, all *pflag.FlagSet) error {
 	return &usageError{err.Error()}
 }
 
-// plainValues says what to write for flags whose value the library reads: its
-// words are for programmers. What is not here is true or false.
-var plainValues = map[string]string{
-	"retries":  "write a whole number from 0",
-	"segments": "write a whole number from 1 to 64",
-}
-
 // badValue refuses the value of a flag, in one shape for all. A value that is
 // rather a URL is not shown: a password may be in it.
 func badValue(flag, value string, why error) error {
@@ -49,7 +42,7 @@ func badValue(flag, value string, why error) error {
 	}
 	text := why.Error()
 	if strings.HasPrefix(text, "strconv.") {
-		text = either(plainValues[flag], "write --"+flag+" or --"+flag+"=false")
+		text = "write --" + flag + " or --" + flag + "=false" // the library's words are for programmers
 	}
 	return usage("--%s %s: %s", flag, value, text)
 }

@@ -29,6 +29,13 @@ func TestExplain(t *testing.T) {
 		{[]string{"--retries", "many"}, "--retries many: write a whole number from 0"},
 		{[]string{"--json=x"}, "--json x: write --json or --json=false"},
 		{[]string{"--tls", "yes"}, "--tls yes: write off, try, explicit or implicit"},
+		{[]string{"--bind", "::1", "-4", "ftp://h/f"}, "--bind and -4 contradict each other: leave one out"},
+		{[]string{"-N", "-c", "ftp://h/f"}, "-N and -c contradict each other: leave one out"},
+		{[]string{"-N", "--no-clobber", "ftp://h/f"}, "-N and --no-clobber contradict each other: leave one out"},
+		{[]string{"-c", "--no-clobber", "ftp://h/f"}, "-c and --no-clobber contradict each other: leave one out"},
+		{[]string{"-c", "--overwrite", "ftp://h/f"}, "-c and --overwrite contradict each other: leave one out"},
+		{[]string{"-c", "--no-resume", "ftp://h/f"}, "-c and --no-resume contradict each other: leave one out"},
+		{[]string{"-4", "-6", "ftp://h/f"}, "-4 and -6 contradict each other: leave one out"},
 		{[]string{"--completion", "csh"}, "--completion csh: write bash, zsh or fish"},
 		{[]string{"--nc"}, "unknown flag --nc"},
 		{[]string{"-vnc", "-json"}, "-json has one dash: write --json"},
@@ -57,7 +64,7 @@ func TestElsewhere(t *testing.T) {
 
 func TestDashesEnd(t *testing.T) {
 	o, err := parseArgs([]string{"--dry-run", "--", "-nc"})
-	if err != nil || len(o.urls) != 1 || o.urls[0] != "-nc" {
-		t.Errorf("got %v, %v", o.urls, err)
+	if err != nil || len(o.targets) != 1 || o.targets[0].err == nil {
+		t.Errorf("got %v, %v", o.targets, err)
 	}
 }

@@ -1,8 +1,6 @@
 package cli
 
-import (
-	"example.com/ftpfetch/urlparse"
-)
+import "github.com/spf13/pflag"
 
 // loginOptions is the values of flags that say where logins come from.
 type loginOptions struct {
@@ -12,31 +10,25 @@ type loginOptions struct {
 	netrcFile         string
 }
 
-// loginFlags declares the flags of where logins come from.
-func (o *loginOptions) loginFlags(fs group) {
+func (o *options) loginFlags() group {
+	fs := newGroup("Login")
+	fs.StringVarP(&o.user, "user", "u", "", "log in as `NAME[:PASSWORD]` where the URL names no user")
+	fs.StringVar(&o.client.Email, "email", "", "send `ADDR` as the anonymous password")
+	fs.StringVar(&o.account, "account", "", "answer a server that asks for an account with `NAME`")
+	fs.BoolVar(&o.noPrompt, "no-prompt", false, "never ask for a password")
 	fs.BoolVar(&o.passwordStdin, "password-stdin", false, "read the password, one line, from standard input")
 	fs.BoolVarP(&o.useNetrc, "netrc", "n", false, "take the user from the netrc file too where the URL names none")
 	fs.StringVar(&o.netrcFile, "netrc-file", "", "use `FILE` in place of ~/.netrc, and as with --netrc")
 	fs.BoolVar(&o.noNetrc, "no-netrc", false, "read no netrc file")
-}
-
-// checkSecurity checks the flags of logins, TLS and proxies.
-func (o *options) checkSecurity(given func(flag string) bool) error {
-	if err := o.checkLogin(given); err != nil {
-		return err
-	}
-	if o.certKey != "" && o.clientCert == "" {
-		return usage("--key goes with a certificate: write --cert FILE too")
-	}
-	return o.checkProxy(given("proxy"))
+	return fs
 }
 
 // checkLogin refuses logins that contradict each other.
-func (o *options) checkLogin(given func(flag string) bool) error {
-	switch {
-	case o.noNetrc && (o.useNetrc || given("netrc-file")):
+func (o *options) checkLogin(all *pflag.FlagSet) error {
+	switch named := all.Changed("netrc-file"); {
+	case o.noNetrc && (o.useNetrc || named):
 		return usage("--no-netrc contradicts --netrc and --netrc-file: leave one out")
-	case given("netrc-file") && o.netrcFile == "":
+	case named && o.netrcFile == "":
 		return usage("--netrc-file names no file: write --netrc-file FILE")
 	}
 	o.useNetrc = o.useNetrc || o.netrcFile != ""
@@ -51,16 +43,13 @@ func (o *options) checkLogin(given func(flag string) bool) error {
 // another one.
 func (o *options) checkStdin() error {
 	user, password := o.login()
-	for _, raw := range o.urls {
-		u, err := urlparse.Parser{AllowPort: true}.Parse(raw)
-		if err != nil {
-			continue // it is reported when its turn comes
-		}
-		if u.Password.Set {
+	for _, t := range o.targets {
+		switch {
+		case t.err != nil: // it is reported when its turn comes
+		case t.url.Password.Set:
 			return usage("--password-stdin and a password in the URL contradict each other: leave one out")
-		}
-		if !user.Set && len(o.urls) == 1 {
-			user, o.stdinLogin.host = u.User, u.Host
+		case !user.Set && len(o.targets) == 1:
+			user, o.stdinLogin.host = t.url.User, t.url.Host
 		}
 	}
 	switch {

@@ -41,7 +41,7 @@ func (o *options) checkProxy(given bool) (err error) {
 		return usage("--proxy: %s", proxyReason(err))
 	}
 	o.viaProxy = func(string) *proxy.Proxy { return o.named }
-	if o.active {
+	if o.client.Active {
 		return usage("--active does not work through a proxy: leave out --active or --proxy")
 	}
 	return nil
@@ -60,7 +60,7 @@ func proxyReason(err error) string {
 // checkActive refuses --active for a URL whose host the environment has a
 // proxy for: the server cannot connect to us through it.
 func (o *options) checkActive(u *urlparse.URL) error {
-	if p := o.viaProxy(u.Address()); p != nil && o.active {
+	if p := o.viaProxy(u.Address()); p != nil && o.client.Active {
 		return usage("--active does not work through the proxy %s: leave out --active, or write --proxy none", p)
 	}
 	return nil
@@ -73,8 +73,8 @@ func (o *options) dialProxy(address string) func(ctx context.Context, network, a
 		return nil
 	}
 	d := new(net.Dialer)
-	if o.local.IsValid() {
-		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(o.local, 0))
+	if o.client.LocalAddr.IsValid() {
+		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(o.client.LocalAddr, 0))
 	}
 	return p.Dialer(d.DialContext)
 }

@@ -22,8 +22,7 @@ func TestDuration(t *testing.T) {
 		{"NaN", 0}, {"inf", 0}, {"1e300", 0}, {"1e-12", 0},
 	}
 	for _, tt := range tests {
-		var d time.Duration
-		err := (*duration)(&d).Set(tt.in)
+		d, err := readTime(tt.in)
 		if (err == nil) != (tt.want != 0) || d != tt.want {
 			t.Errorf("%q: got %v, %v, want %v", tt.in, d, err, tt.want)
 		}

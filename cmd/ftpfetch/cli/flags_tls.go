@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -16,7 +17,6 @@ type tlsOptions struct {
 	caCert              string
 	clientCert, certKey string
 	insecure            bool
-	tlsConfig           *tls.Config // of the flags above; nil: the library's own
 }
 
 // tlsMode is the value of --tls. It speaks for ftp URLs alone: ftps and ftpes
@@ -30,35 +30,25 @@ const (
 	tlsImplicit tlsMode = "implicit"
 )
 
-// Set reads the flag's value.
-func (m *tlsMode) Set(s string) error {
-	switch v := tlsMode(s); v {
-	case "off":
-		*m = tlsOff
-	case tlsTry, tlsExplicit, tlsImplicit:
-		*m = v
-	default:
-		return errors.New("write off, try, explicit or implicit")
-	}
-	return nil
-}
-
-// String returns what Set takes; "" where the flag has not been given.
-func (m *tlsMode) String() string { return string(*m) }
-
-// Type is the kind of value that pflag names in its errors.
-func (m *tlsMode) Type() string { return "mode" }
-
 // tlsFlags declares the flags of TLS.
 func (o *tlsOptions) tlsFlags(fs group) {
-	fs.Var(&o.tls, "tls", "TLS for ftp:// URLs: `off|try|explicit|implicit`; try goes on in clear where it is refused")
+	word(fs, &o.tls, "off", "tls", "TLS for ftp:// URLs: `off|try|explicit|implicit`; try goes on in clear where it is refused")
 	fs.StringVar(&o.caCert, "cacert", "", "trust the authorities in the PEM `FILE` and no others")
 	fs.StringVar(&o.clientCert, "cert", "", "show the server the certificate in the PEM `FILE`")
 	fs.StringVar(&o.certKey, "key", "", "the private key of --cert, if not in its file: PEM `FILE`")
 	fs.BoolVar(&o.insecure, "insecure", false, "accept any certificate: anyone may be the server")
 }
 
-// readTLS reads the files of the flags.
+// checkTLS refuses a key without a certificate.
+func (o *tlsOptions) checkTLS() error {
+	if o.certKey != "" && o.clientCert == "" {
+		return usage("--key goes with a certificate: write --cert FILE too")
+	}
+	return nil
+}
+
+// readTLS reads the files of the flags. It returns nil where the library's own
+// configuration will do.
 func (o *tlsOptions) readTLS() (cfg *tls.Config, err error) {
 	if o.caCert == "" && o.clientCert == "" && !o.insecure {
 		return nil, nil
@@ -70,7 +60,7 @@ func (o *tlsOptions) readTLS() (cfg *tls.Config, err error) {
 		}
 	}
 	if o.clientCert != "" {
-		cert, err := tls.LoadX509KeyPair(o.clientCert, either(o.certKey, o.clientCert))
+		cert, err := tls.LoadX509KeyPair(o.clientCert, cmp.Or(o.certKey, o.clientCert))
 		if err != nil {
 			return nil, usage("--cert %s: %s", o.clientCert, withoutPath(err))
 		}
@@ -99,13 +89,6 @@ func withoutPath(err error) string {
 		return path.Err.Error()
 	}
 	return err.Error()
-}
-
-func either(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // protect applies --tls to a URL that leaves it open.

@@ -85,8 +85,8 @@ func TestProtect(t *testing.T) {
 		{"explicit", urlparse.FTPS, urlparse.FTPS},
 	}
 	for _, tt := range tests {
-		var o tlsOptions
-		if err := o.tls.Set(tt.mode); err != nil {
+		o, err := parseArgs([]string{"--tls", tt.mode, "ftp://h/f"})
+		if err != nil {
 			t.Error(err)
 		}
 		u := &urlparse.URL{Scheme: tt.in, Host: "h"}

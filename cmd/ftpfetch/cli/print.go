@@ -20,30 +20,28 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
-	"unicode/utf16"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/printable"
 )
 
 // printer holds where and how to print. It is safe for concurrent use.
 type printer struct {
-	out, err       *stream
-	verbose, quiet bool
-	progress       progressMode
-	now            func() time.Time
-	patience       time.Duration // for a message to be taken by its reader
-	bars           barStack
-	failing        failures
+	display
+	out, err *stream
+	now      func() time.Time
+	patience time.Duration // for a message to be taken by its reader
+	bars     barStack
+	failing  atomic.Pointer[event] // what is known of a transfer that failed, until the run says why; nil: none did
 
 	mu     sync.Mutex
 	ctx    context.Context // what a message may wait for its reader in: of the run, or of the URL at hand
@@ -119,18 +117,19 @@ func (p *printer) warning(text string) {
 }
 
 // failed reports why a URL could not be retrieved. subject is the URL without
-// password; that a reader went away is not reported.
-func (p *printer) failed(subject string, err error) {
-	if outputClosed(err) {
+// password, and rest what follows the reason. A reader that went away is not
+// reported.
+func (p *printer) failed(subject string, err error, rest string) {
+	what := oneLine(describe(err) + rest)
+	switch {
+	case outputClosed(err):
+		return
+	case p.progress == progressJSON:
+		p.emitFailure(subject, err, what)
 		return
 	}
-	if p.progress == progressJSON {
-		p.emitFailure(subject, err)
-		return
-	}
-	what := oneLine(describe(err))
 	if subject != "" {
-		what = escape(subject) + ": " + what
+		what = printable.Line(subject) + ": " + what
 	}
 	p.line("ftpfetch: %s", what)
 }
@@ -141,7 +140,6 @@ func (p *printer) failed(subject string, err error) {
 func describe(err error) string {
 	var server *ftpexec.Error
 	what, instead := err.Error(), hint(err)
-	var kept *keptError
 	if errors.As(err, &server) {
 		e := *server
 		if instead != "" {
@@ -151,9 +149,6 @@ func describe(err error) string {
 	}
 	if instead != "" {
 		what += " (" + instead + ")"
-	}
-	if errors.As(err, &kept) {
-		what += "; " + kept.kept()
 	}
 	return what
 }
@@ -183,15 +178,23 @@ func mark(kind ftpexec.EventKind, sameFlight bool) string {
 	return ">"
 }
 
+// octets counts them in words.
+func octets(n int64) string {
+	if n == 1 {
+		return "1 octet"
+	}
+	return fmt.Sprintf("%d octets", n)
+}
+
 // transferred tells that a transfer is complete.
 func (p *printer) transferred(name string, done download.Result, took time.Duration) {
-	p.line("%s: %s in %.1f s%s", escape(name), octets(done.Size), took.Seconds(), verified(done))
+	p.line("%s: %s in %.1f s%s", printable.Line(name), octets(done.Size), took.Seconds(), verified(done))
 }
 
 // skipped tells that a file was left alone.
 func (p *printer) skipped(name string, done download.Result) {
 	if !p.quiet {
-		p.line("%s: %s, left as it is%s", escape(name), whyLeft(done.Reason), verified(done))
+		p.line("%s: %s, left as it is%s", printable.Line(name), whyLeft(done.Reason), verified(done))
 	}
 }
 
@@ -227,7 +230,7 @@ func (l *lister) entry(e ftpexec.Entry) error {
 	case l.json:
 		_, err = l.w.Write(jsonEntry(e))
 	case l.terminal:
-		_, err = l.w.WriteString(escape(e.Name) + "\n")
+		_, err = l.w.WriteString(printable.Line(e.Name) + "\n")
 	default:
 		_, err = l.w.WriteString(e.Name + "\n")
 	}
@@ -241,31 +244,8 @@ func (l *lister) entry(e ftpexec.Entry) error {
 // text, octets that are not UTF-8 become U+FFFD; the URL names the entry
 // exactly. A password is left out of it: it would be read by others.
 func jsonEntry(e ftpexec.Entry) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	// Strings alone cannot fail.
-	_ = enc.Encode(struct {
+	return printable.JSON(struct {
 		Name string `json:"name"`
 		URL  string `json:"url"`
 	}{e.Name, e.URL.WithoutPassword().String()})
-	return escapeJSON(b.Bytes())
-}
-
-// escapeJSON writes the characters that steer a terminal as JSON escapes, which
-// changes nothing for a program that reads it.
-func escapeJSON(line []byte) []byte {
-	var b bytes.Buffer
-	for _, r := range string(line) {
-		switch {
-		case r == '\n' || !steers(r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.Bytes()
 }

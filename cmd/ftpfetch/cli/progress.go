@@ -1,10 +1,10 @@
 package cli
 
 import (
-	"errors"
 	"path/filepath"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -18,25 +18,6 @@ const (
 	progressJSON  progressMode = "json"
 	progressNone  progressMode = "none"
 )
-
-// Set reads the flag's value.
-func (m *progressMode) Set(s string) error {
-	switch v := progressMode(s); v {
-	case "auto":
-		*m = progressAuto
-	case progressBar, progressPlain, progressJSON, progressNone:
-		*m = v
-	default:
-		return errors.New("write auto, bar, plain, json or none")
-	}
-	return nil
-}
-
-// String returns what Set takes; "" where the flag has not been given.
-func (m *progressMode) String() string { return string(*m) }
-
-// Type is the kind of value that pflag names in its errors.
-func (m *progressMode) Type() string { return "mode" }
 
 // meter shows how one transfer comes on. It is safe for concurrent use, except
 // that end comes last.
@@ -65,7 +46,7 @@ func (p *printer) newMeter(t transfer, toTerminal bool) meter {
 	case progressJSON:
 		return newJSONMeter(p, t)
 	case progressBar:
-		return &barMeter{print: p, name: t.name, label: shorten(escape(filepath.Base(t.name)), 30)}
+		return &barMeter{print: p, name: t.name, label: shorten(printable.Line(filepath.Base(t.name)), 30)}
 	case progressPlain:
 		return newLineMeter(p, t.name)
 	}
@@ -105,9 +86,9 @@ func (m noMeter) end(done download.Result, err error) {
 // happened prints an event as a line for people.
 func (p *printer) happened(name string, e download.Event) {
 	if e.Kind != download.Retrying {
-		p.line("%s: %s", escape(name), oneLine(e.Text))
+		p.line("%s: %s", printable.Line(name), oneLine(e.Text))
 		return
 	}
 	p.line("%s: %s; trying again in %.1f s (%d of %d)",
-		escape(name), oneLine(describe(e.Err)), e.Wait.Seconds(), e.Try, e.Tries)
+		printable.Line(name), oneLine(describe(e.Err)), e.Wait.Seconds(), e.Try, e.Tries)
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/internal/printable"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 )
@@ -172,7 +173,7 @@ func (m *barMeter) end(done download.Result, err error) {
 	}
 	tell(m.print, m.print.bars.remove)
 	if err == nil && done.Verified != "" {
-		m.print.line("%s: verified: %s", escape(m.name), oneLine(done.Verified))
+		m.print.line("%s: verified: %s", printable.Line(m.name), oneLine(done.Verified))
 	}
 }
 

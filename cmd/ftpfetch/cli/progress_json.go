@@ -2,13 +2,12 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"strings"
 	"sync"
 	"time"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -45,46 +44,21 @@ type event struct {
 func (p *printer) emit(e event) {
 	e.Version = eventVersion
 	e.Time = p.now().UTC().Format("2006-01-02T15:04:05.000Z")
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(e) // its fields cannot fail
-	p.line("%s", strings.TrimSuffix(string(escapeJSON(b.Bytes())), "\n"))
+	p.line("%s", bytes.TrimSuffix(printable.JSON(e), []byte("\n")))
 }
 
-// emitFailure reports err as an event, with what its meter knew.
-func (p *printer) emitFailure(subject string, err error) {
+// emitFailure reports err, which what describes, with what its meter knew.
+func (p *printer) emitFailure(subject string, err error, what string) {
 	var malformed *urlparse.Error
 	if subject == "" && errors.As(err, &malformed) {
 		subject = malformed.Input
 	}
-	e := p.failing.take(subject)
-	e.Event, e.URL, e.Error, e.Code = "error", subject, oneLine(describe(err)), exitCode(err)
-	p.emit(e)
-}
-
-// failures holds what is known of transfers that failed, until it is said why:
-// only the run knows whether that was a signal or a limit of its own.
-type failures struct {
-	mu    sync.Mutex
-	byURL map[string]event
-}
-
-func (f *failures) put(url string, e event) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.byURL == nil {
-		f.byURL = make(map[string]event)
+	var e event
+	if known := p.failing.Swap(nil); known != nil && known.URL == subject {
+		e = *known
 	}
-	f.byURL[url] = e
-}
-
-func (f *failures) take(url string) event {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	e := f.byURL[url]
-	delete(f.byURL, url)
-	return e
+	e.Event, e.URL, e.Error, e.Code = "error", subject, what, exitCode(err)
+	p.emit(e)
 }
 
 // jsonMeter writes events.
@@ -170,7 +144,8 @@ func (m *jsonMeter) end(done download.Result, err error) {
 	defer m.mu.Unlock()
 	switch {
 	case err != nil:
-		m.print.failing.put(m.url, m.state(""))
+		known := m.state("")
+		m.print.failing.Store(&known)
 		return
 	case done.Skipped:
 		m.total = done.Size

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/internal/printable"
 )
 
 // lineInterval is the time between two lines about one transfer.
@@ -34,7 +35,7 @@ func (m *lineMeter) update(done, total int64) {
 	m.speed.update(done, now)
 	if now.Sub(m.shown) >= lineInterval {
 		m.shown = now
-		m.print.line("%s: %s", escape(m.name), progressText(done, total, &m.speed))
+		m.print.line("%s: %s", printable.Line(m.name), progressText(done, total, &m.speed))
 	}
 }
 

@@ -27,7 +27,7 @@ func newStand(mode progressMode) *stand {
 	s := &stand{clock: time.Unix(0, 0)}
 	s.printer = &printer{
 		ctx: context.Background(), patience: time.Minute,
-		err: &stream{w: &s.out}, progress: mode, now: func() time.Time { return s.clock },
+		err: &stream{w: &s.out}, display: display{progress: mode}, now: func() time.Time { return s.clock },
 	}
 	return s
 }
@@ -105,7 +105,7 @@ func TestMode(t *testing.T) {
 		{set: progressNone, terminal: true, want: progressNone},
 	}
 	for _, tt := range tests {
-		p := &printer{progress: tt.set, quiet: tt.quiet, verbose: tt.verbose, err: &stream{terminal: tt.terminal}}
+		p := &printer{display: display{progress: tt.set, quiet: tt.quiet, verbose: tt.verbose}, err: &stream{terminal: tt.terminal}}
 		if got := p.mode(tt.toTerminal); got != tt.want {
 			t.Errorf("%+v: got %q", tt, got)
 		}
@@ -116,13 +116,12 @@ func TestProgressValue(t *testing.T) {
 	for in, want := range map[string]progressMode{
 		"auto": progressAuto, "bar": progressBar, "plain": progressPlain, "json": progressJSON, "none": progressNone,
 	} {
-		m := progressMode("other")
-		if err := m.Set(in); err != nil || m != want {
-			t.Errorf("%q: got %q, %v", in, m, err)
+		if o, err := parseArgs([]string{"--progress", in, "ftp://h/f"}); err != nil || o.progress != want {
+			t.Errorf("%q: got %q, %v", in, o.progress, err)
 		}
 	}
 	for _, in := range []string{"", "JSON", "yes"} {
-		if err := new(progressMode).Set(in); err == nil {
+		if _, err := parseArgs([]string{"--progress", in, "ftp://h/f"}); err == nil {
 			t.Errorf("%q is taken", in)
 		}
 	}
@@ -193,12 +192,12 @@ func TestJSONEnds(t *testing.T) {
 	m.update(4, -1)
 	m.end(download.Result{}, context.Canceled)
 	s.compare(t, "")
-	s.failed("ftp://h/x", &SignalError{os.Interrupt})
+	s.failed("ftp://h/x", &SignalError{os.Interrupt}, "")
 	s.compare(t, `{"event":"error`+head+`,"path":"x","offset":3,"received":4,"attempt":1,"error":"interrupted","code":130}`+"\n")
-	s.failed("ftp://h/x", lost) // nothing is left from before
+	s.failed("ftp://h/x", lost, "") // nothing is left from before
 	s.compare(t, `{"event":"error`+head+`,"error":"RETR x: connection lost","code":56}`+"\n")
 	_, err := urlparse.Parse("ftp://u:secret@h/a b")
-	s.failed("", err)
+	s.failed("", err, "")
 	if got := s.out.String(); !strings.Contains(got, `"url":"ftp://u:***@h/a b"`) || !strings.Contains(got, `"code":3}`) {
 		t.Errorf("malformed: %s", got)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/printable"
 	"golang.org/x/term"
 )
 
@@ -70,7 +71,7 @@ func (p *prompter) ask(ctx context.Context, l login) (string, error) {
 	if err != nil {
 		return "", missing("there is no terminal to ask on")
 	}
-	s, err := c.readSecret(ctx, fmt.Sprintf("%s for %s at %s: ", l.what, escape(hideSlip(l.user)), escape(l.host)))
+	s, err := c.readSecret(ctx, fmt.Sprintf("%s for %s at %s: ", l.what, printable.Line(hideSlip(l.user)), printable.Line(l.host)))
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return s, err

@@ -22,12 +22,12 @@ import (
 func (r *run) all(ctx context.Context) int {
 	defer r.openSource(ctx)()
 	code := exitOK
-	for _, raw := range r.urls {
-		err := r.one(ctx, raw)
+	for _, t := range r.targets {
+		err := r.one(ctx, t)
 		if code == exitOK {
 			code = exitCode(err)
 		}
-		if ctx.Err() != nil || outputClosed(err) || r.behind || r.print.out.blocked() {
+		if ctx.Err() != nil || outputClosed(err) || r.behind || r.print.out.busy.Load() {
 			break
 		}
 	}
@@ -40,8 +40,8 @@ const goodbye = time.Second
 // openSource chooses where files come from: a session, which keeps its
 // connection from one URL to the next, where more than one thing is asked for.
 func (r *run) openSource(ctx context.Context) (done func()) {
-	r.source = r.client
-	if len(r.urls) == 1 && !r.newer && !r.continued && !r.verify {
+	r.source = &r.client
+	if len(r.targets) == 1 && !r.file.Newer && !r.file.Continue && !r.file.Verify {
 		return func() {}
 	}
 	session := r.client.Session()
@@ -58,23 +58,31 @@ func (r *run) openSource(ctx context.Context) (done func()) {
 }
 
 // one retrieves one URL and reports why it could not.
-func (r *run) one(ctx context.Context, raw string) error {
+func (r *run) one(ctx context.Context, t target) error {
 	ctx, cancel := r.limit(ctx)
 	defer cancel()
 	defer r.print.within(ctx)()
-	u, err := r.parse(ctx, raw)
+	u, err := r.complete(ctx, t)
 	if err != nil {
-		r.print.failed("", err) // the error shows the URL itself
+		r.print.failed("", err, "") // the error shows the URL itself
 		return err
 	}
-	r.left = leftover{}
+	r.kept = 0
 	if err = r.reason(ctx, r.retrieve(ctx, u)); err != nil {
-		r.print.failed(u.Redacted(), r.withKept(err))
+		r.print.failed(u.Redacted(), err, r.keptNote())
 	}
 	if errors.Is(err, ftpexec.ErrLogin) {
 		r.ask.forget()
 	}
 	return err
+}
+
+// keptNote says what the same command will find.
+func (r *run) keptNote() string {
+	if r.kept == 0 || r.file.NoResume {
+		return ""
+	}
+	return "; " + octets(r.kept) + " kept, the same command resumes"
 }
 
 // limit applies --max-time.
@@ -106,11 +114,11 @@ func (r *run) reason(ctx context.Context, err error) error {
 	return err
 }
 
-// parse reads a URL and adds what the flags say for URLs that leave it open.
-func (r *run) parse(ctx context.Context, raw string) (*urlparse.URL, error) {
-	u, err := r.parser.Parse(raw)
-	if err != nil {
-		return nil, err
+// complete adds to a URL what the flags say for URLs that leave it open.
+func (r *run) complete(ctx context.Context, t target) (*urlparse.URL, error) {
+	u := t.url
+	if t.err != nil {
+		return nil, t.err
 	}
 	r.addLogin(u)
 	if err := r.addNetrc(ctx, u); err != nil {
@@ -199,7 +207,7 @@ func (r *run) stream(ctx context.Context, s *stream, m meter, f func(*download.O
 		}
 	}
 	done, err := during(ctx, s, func() (download.Result, error) { return f(o) })
-	r.behind = s.blocked()
+	r.behind = s.busy.Load()
 	return done, err
 }
 
@@ -221,13 +229,8 @@ func (r *run) toFile(ctx context.Context, u *urlparse.URL, write func(path strin
 	if info, serr := os.Stat(path); serr == nil && !info.Mode().IsRegular() {
 		done, err = r.stream(ctx, &stream{}, m, func(o *download.Options) (download.Result, error) { return write(path, o) })
 	} else {
-		o := r.downloadOptions(m)
-		o.Progress = func(done, total int64) {
-			r.left.octets = done
-			m.update(done, total)
-		}
-		done, err = write(path, o)
-		r.left.path = path
+		done, err = write(path, r.downloadOptions(m))
+		r.kept = done.Kept
 	}
 	m.end(done, err)
 	if err == nil && !done.Skipped {
@@ -238,15 +241,9 @@ func (r *run) toFile(ctx context.Context, u *urlparse.URL, write func(path strin
 
 // downloadOptions is what the flags say of every transfer; m shows this one.
 func (r *run) downloadOptions(m meter) *download.Options {
-	o := &download.Options{
-		Existing: r.existing(),
-		Parallel: r.client,
-		Limit:    r.limiter,
-		Progress: m.update,
-		Notify:   m.event,
-	}
-	r.fileOptions.apply(o)
-	return o
+	o := r.file
+	o.Progress, o.Notify = m.update, m.event
+	return &o
 }
 
 // path is where u is to be saved. Two URLs of one run never share a path: the
@@ -269,19 +266,9 @@ func (r *run) path(u *urlparse.URL) (string, error) {
 	return path, nil
 }
 
-func (r *run) existing() download.Existing {
-	switch {
-	case r.overwrite:
-		return download.Overwrite
-	case r.noClobber:
-		return download.Skip
-	}
-	return download.Refuse
-}
-
 // list prints a directory, to standard output or to the file that -o names.
 func (r *run) list(ctx context.Context, u *urlparse.URL) error {
-	if r.verify || r.checksum.Algorithm != "" {
+	if r.file.Verify || r.file.Sum.Algorithm != "" {
 		return usage("--checksum and --verify are of files, and the URL names a directory")
 	}
 	if r.output == "" || r.output == "-" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -51,7 +52,7 @@ type stream struct {
 	terminal bool
 
 	mu   sync.Mutex
-	left chan struct{} // closed when the write that was left behind returns; nil: none was
+	busy atomic.Bool // a write is under way, or was left behind
 }
 
 // lastWords is how long a stream has once the context has ended, for the
@@ -67,7 +68,7 @@ var errBlocked = errors.New("its reader does not read")
 func during[T any](ctx context.Context, s *stream, f func() (T, error)) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.isBlocked() {
+	if s.busy.Swap(true) {
 		var none T
 		return none, errBlocked
 	}
@@ -76,29 +77,8 @@ func during[T any](ctx context.Context, s *stream, f func() (T, error)) (T, erro
 	defer context.AfterFunc(ctx, func() {
 		time.AfterFunc(lastWords, func() { cancel(context.Cause(ctx)) })
 	})()
-	left := make(chan struct{})
-	s.left = left
 	return await(late, func() (T, error) {
-		defer close(left)
+		defer s.busy.Store(false)
 		return f()
 	})
-}
-
-// blocked reports whether a write was left behind in s.
-func (s *stream) blocked() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.isBlocked()
-}
-
-func (s *stream) isBlocked() bool {
-	if s.left == nil {
-		return false
-	}
-	select {
-	case <-s.left:
-		return false
-	default:
-		return true
-	}
 }

@@ -1,6 +1,10 @@
 package cli
 
-import "example.com/ftpfetch/urlparse"
+import (
+	"slices"
+
+	"example.com/ftpfetch/urlparse"
+)
 
 // warn says, once a run, what the command line does to the user's safety. That
 // a certificate is not checked is said even with -q.
@@ -18,13 +22,9 @@ func (o *options) warn(p *printer) {
 
 // usesTLS reports whether a URL of the run may be retrieved over TLS.
 func (o *options) usesTLS() bool {
-	for _, raw := range o.urls {
-		u, err := urlparse.Parser{AllowPort: true}.Parse(raw)
-		if err == nil && (u.Scheme != urlparse.FTP || o.tls != tlsOff) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.targets, func(t target) bool {
+		return t.err == nil && (t.url.Scheme != urlparse.FTP || o.tls != tlsOff)
+	})
 }
 
 // insteadOfShowing says what to write instead, for each place of a password.
@@ -40,9 +40,8 @@ func (o *options) passwordShown() string {
 	if user, password := o.login(); password.Value != "" && !anonymous(user.Value) {
 		return "of -u"
 	}
-	for _, raw := range o.urls {
-		u, err := urlparse.Parser{AllowPort: true}.Parse(raw)
-		if err == nil && (u.Password.Value != "" || hideSlip(u.User.Value) != u.User.Value) && !anonymous(u.User.Value) {
+	for _, t := range o.targets {
+		if u := t.url; t.err == nil && (u.Password.Value != "" || hideSlip(u.User.Value) != u.User.Value) && !anonymous(u.User.Value) {
 			return "of a URL"
 		}
 	}

@@ -11,7 +11,7 @@ import (
 func TestSize(t *testing.T) {
 	tests := []struct {
 		in   string
-		want size // 0: refused
+		want int64 // 0: refused
 		text string
 	}{
 		{"1", 1, "1"},
@@ -28,28 +28,28 @@ func TestSize(t *testing.T) {
 		{"inf", 0, ""}, {"NaN", 0, ""}, {"9000000G", 0, ""}, {"1.2.3", 0, ""}, {"1\v", 0, ""},
 	}
 	for _, tt := range tests {
-		var z size
-		if err := z.Set(tt.in); (err == nil) != (tt.want != 0) || z != tt.want || z.String() != tt.text {
-			t.Errorf("%q: got %d %q, %v, want %d %q", tt.in, z, z.String(), err, tt.want, tt.text)
+		n, err := readSize(tt.in)
+		if (err == nil) != (tt.want != 0) || n != tt.want || showSize(n) != tt.text {
+			t.Errorf("%q: got %d %q, %v, want %d %q", tt.in, n, showSize(n), err, tt.want, tt.text)
 		}
 	}
 }
 
 func TestLimiter(t *testing.T) {
 	tests := []struct {
-		flag  size
+		flag  int64
 		limit rate.Limit
 		burst int
 	}{
 		{1, 1, 512}, {8 << 10, 8 << 10, 1 << 10}, {1 << 30, 1 << 30, 1 << 27}, {1 << 53, 1 << 53, math.MaxInt32},
 	}
 	for _, tt := range tests {
-		l := (&transferOptions{limitRate: tt.flag}).newLimiter(time.Now())
+		l := newLimiter(tt.flag, time.Now())
 		if l.Limit() != tt.limit || l.Burst() != tt.burst {
 			t.Errorf("%d: got %v, %d, want %v, %d", tt.flag, l.Limit(), l.Burst(), tt.limit, tt.burst)
 		}
 	}
-	if l := new(transferOptions).newLimiter(time.Now()); l != nil {
+	if l := newLimiter(0, time.Now()); l != nil {
 		t.Errorf("without the flag there is a limit of %v", l.Limit())
 	}
 }
@@ -57,9 +57,9 @@ func TestLimiter(t *testing.T) {
 // TestLimiterBeginsEmpty takes whatever is given in every millisecond of the
 // first second: never more than the rate times the time.
 func TestLimiterBeginsEmpty(t *testing.T) {
-	for _, limit := range []size{4 << 10, 500 << 10, 1 << 20, 1 << 30} {
+	for _, limit := range []int64{4 << 10, 500 << 10, 1 << 20, 1 << 30} {
 		begin := time.Unix(1e9, 0)
-		l := (&transferOptions{limitRate: limit}).newLimiter(begin)
+		l := newLimiter(limit, begin)
 		taken := 0
 		for ms := range 1001 {
 			now := begin.Add(time.Duration(ms) * time.Millisecond)

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// value is a flag's value: how it is read into a field, and shown.
+type value struct {
+	set  func(string) error
+	show func() string
+	kind string // "bool": the flag stands without a value
+}
+
+func (v value) Set(s string) error { return v.set(s) }
+func (v value) String() string     { return v.show() }
+func (v value) Type() string       { return v.kind }
+
+// into declares a flag that sets to what read makes of its value.
+func into[T any](fs group, to *T, name, short, usage string, read func(string) (T, error), show func(T) string) {
+	set := func(s string) error {
+		v, err := read(s)
+		if err == nil {
+			*to = v
+		}
+		return err
+	}
+	fs.VarP(value{set, func() string { return show(*to) }, "value"}, name, short, usage)
+}
+
+// choice declares a flag without a value that sets a field, which it shares with
+// other flags, to chosen.
+func choice[T any](fs group, to *T, chosen T, name, short, usage string) {
+	on := false
+	set := func(s string) (err error) {
+		if on, err = strconv.ParseBool(s); on {
+			*to = chosen
+		}
+		return err
+	}
+	fs.VarPF(value{set, func() string { return strconv.FormatBool(on) }, "bool"}, name, short, usage).NoOptDefVal = "true"
+}
+
+// word declares a flag whose value is one of the words that stand in usage, in
+// backquotes. unset means what no flag does, and reads as "".
+func word[T ~string](fs group, to *T, unset, name, usage string) {
+	text, _ := pflag.UnquoteUsage(&pflag.Flag{Usage: usage})
+	words := strings.Split(text, "|")
+	last := len(words) - 1
+	read := func(s string) (T, error) {
+		switch {
+		case s == unset:
+			return "", nil
+		case !slices.Contains(words, s):
+			return "", fmt.Errorf("write %s or %s", strings.Join(words[:last], ", "), words[last])
+		}
+		return T(s), nil
+	}
+	into(fs, to, name, "", usage, read, func(v T) string { return string(v) })
+}
+
+// whole reads a whole number from least to most; most 0 is any.
+func whole(least, most int) func(string) (int, error) {
+	return func(s string) (int, error) {
+		n, err := strconv.Atoi(s)
+		switch {
+		case err == nil && n >= least && (most == 0 || n <= most):
+			return n, nil
+		case most == 0:
+			return 0, fmt.Errorf("write a whole number from %d", least)
+		}
+		return 0, fmt.Errorf("write a whole number from %d to %d", least, most)
+	}
+}
+
+// readAddress reads an IP address; "" is none.
+func readAddress(s string) (a netip.Addr, err error) {
+	if s != "" {
+		a, err = netip.ParseAddr(s)
+	}
+	if err != nil {
+		err = errors.New("write an IP address of this machine")
+	}
+	return a, err
+}
+
+func showAddress(a netip.Addr) string {
+	if !a.IsValid() {
+		return ""
+	}
+	return a.String()
+}
+
+// readTime reads a time: 3s, 2m, or plain seconds.
+func readTime(s string) (time.Duration, error) {
+	t, err := time.ParseDuration(s)
+	if seconds, perr := strconv.ParseFloat(s, 64); perr == nil && math.Abs(seconds) < 1e9 {
+		t, err = time.Duration(seconds*float64(time.Second)), nil
+	}
+	if err != nil || t <= 0 {
+		return 0, errors.New("write a time such as 3s, 2m or 90")
+	}
+	return t, nil
+}
+
+// showTime returns what readTime takes; "" for none.
+func showTime(t time.Duration) string {
+	switch {
+	case t == 0:
+		return ""
+	case t%time.Second == 0:
+		return strconv.FormatInt(int64(t/time.Second), 10) + "s"
+	}
+	return t.String()
+}
+
+// readSize reads a number of octets: plain, or with K, M or G, which are
+// binary: 500K, 1.5m, 4096.
+func readSize(s string) (int64, error) {
+	digits, unit := s, 1.0
+	if i := len(s) - 1; i >= 0 {
+		if power := strings.IndexByte("KMG", s[i]&^0x20); power >= 0 {
+			digits, unit = s[:i], math.Pow(1024, float64(power+1))
+		}
+	}
+	n, err := strconv.ParseFloat(digits, 64)
+	if err == nil && unit == 1 && strings.Contains(digits, ".") {
+		return 0, errors.New("write whole octets such as 4096, or a unit: 1.5K, 1.5M or 1.5G")
+	}
+	n = math.Floor(n * unit)
+	switch {
+	case err != nil || strings.Trim(digits, "0123456789.") != "":
+		return 0, errors.New("write octets such as 500K, 1.5M, 2G or 4096 (K, M and G are binary)")
+	case n < 1 || n > 1<<53:
+		return 0, errors.New("write at least 1 and at most 8388608G octets; without the flag there is no limit")
+	}
+	return int64(n), nil
+}
+
+// showSize returns what readSize takes, in the largest unit that is exact; ""
+// for none.
+func showSize(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	unit := ""
+	for _, u := range []string{"K", "M", "G"} {
+		if n%1024 != 0 {
+			break
+		}
+		n, unit = n/1024, u
+	}
+	return strconv.FormatInt(n, 10) + unit
+}

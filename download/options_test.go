@@ -1,0 +1,42 @@
+package download
+
+import (
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"testing"
+
+	"example.com/ftpfetch/ftpexec"
+)
+
+// TestOptionsCheck: options that contradict each other are refused before
+// anything is asked or touched.
+func TestOptionsCheck(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": "contents"})
+	for _, tt := range []struct {
+		o    Options
+		want []string
+	}{
+		{Options{Newer: true, Continue: true}, []string{"Newer", "Continue"}},
+		{Options{Newer: true, Existing: Skip}, []string{"Newer", "Existing: Skip"}},
+		{Options{Continue: true, Existing: Skip}, []string{"Continue", "Existing: Skip"}},
+		{Options{Continue: true, Existing: Overwrite}, []string{"Continue", "Existing: Overwrite"}},
+		{Options{Continue: true, NoResume: true}, []string{"Continue", "NoResume"}},
+		{Options{Retries: new(-1)}, []string{"Retries"}},
+		{Options{Segments: MaxSegments + 1}, []string{"Segments"}},
+		{Options{Segments: -1}, []string{"Segments"}},
+	} {
+		_, err := k.get("/f", tt.o)
+		var bad *ftpexec.OptionError
+		if !errors.As(err, &bad) || !slices.Equal(bad.Fields, tt.want) {
+			t.Errorf("%+v: error %v, want one of %q", tt.o, err, tt.want)
+		}
+		if _, again := To(t.Context(), k.c, k.url("/f"), io.Discard, &tt.o); again == nil || again.Error() != err.Error() {
+			t.Errorf("To: %+v: error %v, want %v", tt.o, again, err)
+		}
+	}
+	if left, _ := os.ReadDir(k.dir); len(left) > 0 || k.Connections() > 0 {
+		t.Errorf("%d files, %d connections", len(left), k.Connections())
+	}
+}

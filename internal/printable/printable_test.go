@@ -1,0 +1,50 @@
+package printable
+
+import "testing"
+
+func TestLine(t *testing.T) {
+	tests := []struct{ in, want string }{
+		{"", ""},
+		{"plain name.txt", "plain name.txt"},
+		{`back\slash`, `back\slash`},
+		{"naïve – 日本", "naïve – 日本"},
+		{"\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e"}, // a zero-width non-joiner, as Persian is written
+		{"a\nb\tc\r", `a\x0ab\x09c\x0d`},
+		{"\x1b[31mred\x7f", `\x1b[31mred\x7f`},
+		{"caf\xe9", `caf\xe9`},
+		{"\xff\xfe", `\xff\xfe`},
+		{"c1 \u009b31m", `c1 \u009b31m`},
+		{"cod\u202eexe.txt", `cod\u202eexe.txt`},
+		{"\u2066x\u2069\u200f\ufeff", `\u2066x\u2069\u200f\ufeff`},
+		{"line\u2028end", `line\u2028end`},
+		{"tag\U000e0041", `tag\U000e0041`},
+		{"\ufffd stays", "\ufffd stays"},
+	}
+	for _, tt := range tests {
+		if got := Line(tt.in); got != tt.want {
+			t.Errorf("Line(%q) = %s, want %s", tt.in, got, tt.want)
+		}
+		if once := Line(tt.in); Line(once) != once {
+			t.Errorf("Line(%q) leaves something to escape: %q", tt.in, once)
+		}
+	}
+}
+
+// TestOctets: every octet is told.
+func TestOctets(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "CWD a b~": "CWD a b~", `a\b`: `a\\b`, "a\r\n\x00\x7f": `a\x0d\x0a\x00\x7f`, "é\xff": `\xc3\xa9\xff`, "\u202e": `\xe2\x80\xae`,
+	} {
+		if got := Octets(in); got != want {
+			t.Errorf("Octets(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestJSON: what steers a terminal is escaped, and the line end stays.
+func TestJSON(t *testing.T) {
+	in := map[string]string{"a": "<x\u009b\u202e\U000e0041\u200c"}
+	if got, want := string(JSON(in)), `{"a":"<x\u009b\u202e\udb40\udc41`+"\u200c\"}\n"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
