@@ -11,7 +11,7 @@ test:
 	go test ./...
 
 bench-latency: ## round trips beside other clients; Linux, root
-	go run ./bench/latency
+	go run ./internal/bench/latency
 
 bench-exact: ## what clients send for telling URLs
-	go run ./bench/exact
+	go run ./internal/bench/exact

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/proxy"
-	"example.com/ftpfetch/proxy/proxytest"
+	"example.com/ftpfetch/internal/proxy"
+	"example.com/ftpfetch/internal/proxy/proxytest"
 	"example.com/ftpfetch/testserver"
 )
 

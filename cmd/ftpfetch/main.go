@@ -5,7 +5,7 @@ import (
 	"context"
 	"os"
 
-	"example.com/ftpfetch/cmd/ftpfetch/cli"
+	"example.com/ftpfetch/internal/cli"
 )
 
 func main() {

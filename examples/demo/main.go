@@ -18,7 +18,7 @@ import (
 	"strings"
 	"sync"
 
-	"example.com/ftpfetch/cmd/ftpfetch/cli"
+	"example.com/ftpfetch/internal/cli"
 	"example.com/ftpfetch/testserver"
 )
 

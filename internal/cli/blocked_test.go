@@ -1,0 +1,384 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/internal/cli"
+	"example.com/ftpfetch/testserver"
+)
+
+// wall is a stream whose reader takes so many writes and then stops reading,
+// until it is torn down.
+type wall struct {
+	mu      sync.Mutex
+	takes   int
+	reached func()
+	down    chan struct{}
+}
+
+// newWall makes a wall that calls reached where a write comes to a halt.
+func newWall(t *testing.T, takes int, reached func()) *wall {
+	w := &wall{takes: takes, reached: sync.OnceFunc(reached), down: make(chan struct{})}
+	t.Cleanup(func() { close(w.down) })
+	return w
+}
+
+func (w *wall) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	w.takes--
+	halt := w.takes < 0
+	w.mu.Unlock()
+	if halt {
+		w.reached()
+		<-w.down
+	}
+	return len(p), nil
+}
+
+// writes is how many writes w took while nothing stopped it.
+func (w *wall) writes(takes int) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return takes - w.takes
+}
+
+// ends runs the command and returns its exit code; the test fails, and the code
+// is -1, where it does not return at all.
+func ends(t *testing.T, ctx context.Context, args []string, stdio cli.IO) int {
+	t.Helper()
+	code := make(chan int, 1)
+	go func() { code <- cli.Run(ctx, args, stdio) }()
+	select {
+	case c := <-code:
+		return c
+	case <-time.After(time.Minute):
+		stacks := make([]byte, 1<<20)
+		t.Errorf("%q does not end:\n%s", args, stacks[:runtime.Stack(stacks, true)])
+		return -1
+	}
+}
+
+// limit is a --max-time that every stage outlasts.
+const limit = "100ms"
+
+// ending is a way to end a run: call signal once the run stands where it is
+// meant to stand.
+type ending struct {
+	name string
+	args []string
+	code int
+	with os.Signal // nil: the arguments end it
+}
+
+var endings = []ending{
+	{"SIGINT", nil, 130, syscall.SIGINT},
+	{"SIGTERM", nil, 143, syscall.SIGTERM},
+	{"SIGHUP", nil, 129, syscall.SIGHUP},
+	{"max-time", []string{"--max-time", limit}, 28, nil},
+}
+
+// begin returns the context of a run that e ends, and the function that ends it.
+func (e ending) begin(t *testing.T) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	return ctx, func() {
+		if e.with != nil {
+			cancel(&cli.SignalError{Signal: e.with})
+		}
+	}
+}
+
+// stage is a place where a run stands until it is ended.
+type stage struct {
+	name string
+	// set prepares a run that calls reached when it stands there.
+	set func(t *testing.T, reached func()) (args []string, in io.Reader)
+}
+
+// at is a server that says nothing more once it has done actions for the
+// command verb; "" is the greeting.
+func at(path string, args []string, verb string, actions ...testserver.Action) func(*testing.T, func()) ([]string, io.Reader) {
+	return func(t *testing.T, reached func()) ([]string, io.Reader) {
+		actions := slices.Concat(actions, []testserver.Action{testserver.Call(reached), testserver.Silence()})
+		honest := testserver.Honest("contents")
+		if verb == "" {
+			return append(args, testserver.NewScript(t, honest, testserver.Greet(actions...)).URL(path)), nil
+		}
+		return append(args, testserver.NewScript(t, honest.With(verb, actions...)).URL(path)), nil
+	}
+}
+
+// silent is a listener that takes connections and says nothing.
+func silent(t *testing.T, reached func()) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		if conn, err := l.Accept(); err == nil {
+			reached()
+			_, _ = io.Copy(io.Discard, conn)
+			conn.Close()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// endless is an input that never ends.
+type endless struct{ reached func() }
+
+func (e endless) Read([]byte) (int, error) { e.reached(); select {} }
+
+var (
+	opened = testserver.Reply("150 Here it comes.")
+	some   = testserver.SendData("con")
+	stages = []stage{
+		{"greeting", at("/f", nil, "")},
+		{"TLS handshake", at("/f", []string{"--tls", "implicit"}, "")},
+		{"AUTH", at("/f", []string{"--tls", "explicit"}, "AUTH")},
+		{"TLS handshake after AUTH", at("/f", []string{"--tls", "explicit"}, "AUTH", testserver.Reply("234 Proceed."))},
+		{"SOCKS handshake", func(t *testing.T, reached func()) ([]string, io.Reader) {
+			return []string{"--proxy", "socks5://" + silent(t, reached), "ftp://ftp.test/f"}, nil
+		}},
+		{"CONNECT", func(t *testing.T, reached func()) ([]string, io.Reader) {
+			return []string{"--proxy", "http://" + silent(t, reached), "ftp://ftp.test/f"}, nil
+		}},
+		{"TLS handshake of a proxy", func(t *testing.T, reached func()) ([]string, io.Reader) {
+			return []string{"--proxy", "https://" + silent(t, reached), "ftp://ftp.test/f"}, nil
+		}},
+		{"USER", at("/f", nil, "USER")},
+		{"PASS", at("/f", nil, "PASS")},
+		{"CWD", at("/d/f", nil, "CWD")},
+		{"TYPE", at("/f", nil, "TYPE")},
+		{"SIZE", at("/f", nil, "SIZE")},
+		{"MDTM", at("/f", nil, "MDTM")},
+		{"EPSV", at("/f", nil, "EPSV")},
+		{"RETR", at("/f", nil, "RETR")},
+		{"active data connection", func(t *testing.T, reached func()) ([]string, io.Reader) {
+			s := testserver.NewScript(t, testserver.Honest("contents").With("EPRT", testserver.Reply("200 Done.")).
+				With("RETR", opened, testserver.Call(reached), testserver.Silence()))
+			return []string{"--active", s.URL("/f")}, nil
+		}},
+		{"TLS handshake of data", at("/f", []string{"--tls", "explicit", "--insecure"}, "RETR", opened)},
+		{"data", at("/f", nil, "RETR", opened, some)},
+		{"data in ASCII type", at("/f;type=a", nil, "RETR", opened, some)},
+		{"data to standard output", at("/f", []string{"-o", "-"}, "RETR", opened, some)},
+		{"data in two segments", at("/f", []string{"-s", "2"}, "RETR", opened, some)},
+		{"final reply", at("/f", nil, "RETR", opened, testserver.SendData("contents"), testserver.CloseData())},
+		{"NLST", at("/", nil, "NLST")},
+		{"listing", at("/", nil, "NLST", opened, some)},
+		{"list of digests", at("/f", []string{"--verify"}, "NLST", opened)},
+		{"retry pause", func(t *testing.T, reached func()) ([]string, io.Reader) {
+			s := testserver.NewScript(t, testserver.Honest("contents").With("RETR", testserver.Call(reached), testserver.Reply("450 Busy")))
+			return []string{"--retries", "50", s.URL("/f")}, nil
+		}},
+		{"password on standard input", func(t *testing.T, reached func()) ([]string, io.Reader) {
+			s := testserver.NewScript(t, testserver.Honest("contents"))
+			return []string{"-u", "me", "--password-stdin", s.URL("/f")}, endless{reached}
+		}},
+	}
+)
+
+// TestEveryStageEnds has every signal and --max-time end a run wherever it
+// stands, also where the message about it has no reader.
+func TestEveryStageEnds(t *testing.T) {
+	noProxies(t)
+	var all sync.WaitGroup
+	defer all.Wait()
+	for _, at := range stages {
+		for _, e := range endings {
+			for _, blocked := range []bool{false, true} {
+				ctx, end := e.begin(t)
+				args, in := at.set(t, end)
+				if !slices.Contains(args, "-o") {
+					args = append(args, "-d", t.TempDir())
+				}
+				var stderr io.Writer = io.Discard
+				if blocked {
+					stderr = newWall(t, 0, end) // that the certificate is not checked is said first
+				}
+				all.Go(func() {
+					got := ends(t, ctx, slices.Concat(e.args, []string{"-q"}, args), cli.IO{In: in, Out: io.Discard, Err: stderr})
+					if got != e.code {
+						t.Errorf("%s, %s, standard error blocked %v: exit %d, want %d", at.name, e.name, blocked, got, e.code)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestNameResolutionEnds has every ending end a run whose resolver never answers.
+func TestNameResolutionEnds(t *testing.T) {
+	noProxies(t)
+	before := net.DefaultResolver
+	defer func() { net.DefaultResolver = before }()
+	for _, e := range endings {
+		ctx, end := e.begin(t)
+		net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			end()
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}
+		args := append(e.args, "-d", t.TempDir(), "ftp://ftp.test/f")
+		if got := ends(t, ctx, args, cli.IO{Out: io.Discard, Err: io.Discard}); got != e.code {
+			t.Errorf("%s: exit %d, want %d", e.name, got, e.code)
+		}
+	}
+}
+
+// TestBlockedStreams blocks the stream that a run writes to, and has every
+// ending end it.
+func TestBlockedStreams(t *testing.T) {
+	file := strings.Repeat("0123456789abcdef", 1<<16)
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": file}})
+	missing := testserver.NewScript(t, testserver.Honest("").With("RETR", testserver.Reply("450 Busy")))
+	dir, f := s.URL("/d/"), s.URL("/d/f")
+	tests := []struct {
+		stdout bool // it is blocked; else standard error
+		args   []string
+	}{
+		{true, []string{"--help"}},
+		{true, []string{"--man"}},
+		{true, []string{"--version"}},
+		{true, []string{"--completion", "bash"}},
+		{true, []string{"--dry-run", f}},
+		{true, []string{dir}},
+		{true, []string{"--json", dir}},
+		{true, []string{"-o", "-", f}},
+		{true, []string{"-o", "-", f, f}},
+		{true, []string{"-o", "-", "--progress", "json", f}},
+		{true, []string{"-o", "-", "--progress", "bar", f}},
+		{true, []string{"-o", "-", "--limit-rate", "1G", f}},
+		{true, []string{"-o", "-", "--checksum", "crc32:00000000", f}},
+		{true, []string{"-o", "-", f + ";type=a"}},
+		{false, []string{"-v", dir}},
+		{false, []string{"-v", "-o", "-", f}},
+		{false, []string{"--retries", "50", missing.URL("/f")}},
+		{false, []string{"--retries", "50", "--progress", "json", missing.URL("/f")}},
+		{false, []string{"--insecure", "--tls", "try", "--retries", "50", missing.URL("/f")}},
+	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	for _, tt := range tests {
+		for _, e := range endings {
+			ctx, end := e.begin(t)
+			stdio := cli.IO{Out: io.Discard, Err: io.Discard}
+			if tt.stdout {
+				stdio.Out = newWall(t, 0, end)
+			} else {
+				stdio.Err = newWall(t, 0, end)
+			}
+			args := slices.Concat(e.args, tt.args)
+			if !tt.stdout && !slices.Contains(args, "-o") {
+				args = append(args, "-d", t.TempDir())
+			}
+			all.Go(func() {
+				if got := ends(t, ctx, args, stdio); got != e.code {
+					t.Errorf("%q: %s: exit %d, want %d", tt.args, e.name, got, e.code)
+				}
+			})
+		}
+	}
+}
+
+// TestBlockedMessages stops the reader of standard error before each of the
+// messages of a download, in every mode. The run ends, and what it leaves is a
+// whole file, or what the same command makes one of.
+func TestBlockedMessages(t *testing.T) {
+	contents := strings.Repeat("0123456789abcdef", 3<<16)
+	for _, mode := range [][]string{{"-v"}, {"-v", "-s", "2"}, {"--progress", "plain"}, {"--progress", "json"}, {"--progress", "bar"}} {
+		t.Run(strings.Join(mode, " "), func(t *testing.T) {
+			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": contents}, ModTime: time.Unix(1e9, 0), Fault: cutFirst})
+			const most = 1 << 20
+			free := newWall(t, most, func() {})
+			if code := ends(t, t.Context(), slices.Concat(mode, []string{"-d", t.TempDir(), s.URL("/f")}), cli.IO{Out: io.Discard, Err: free}); code != 0 {
+				t.Fatalf("without a blockage: exit %d", code)
+			}
+			var all sync.WaitGroup
+			defer all.Wait()
+			for takes := range free.writes(most) {
+				for i, e := range endings[2:] {
+					if mode[0] == "-v" && takes%2 == i {
+						continue // one ending for each of the many messages
+					}
+					path := filepath.Join(t.TempDir(), "f")
+					ctx, end := e.begin(t)
+					args := slices.Concat(mode, []string{"-o", path, s.URL("/f")})
+					stderr := newWall(t, takes, end)
+					all.Go(func() {
+						code := ends(t, ctx, append(args, e.args...), cli.IO{Out: io.Discard, Err: stderr})
+						wantWhole(t, fmt.Sprintf("%s after %d messages", e.name, takes), path, contents, code, e.code, func() int {
+							return ends(t, t.Context(), args, cli.IO{Out: io.Discard, Err: io.Discard})
+						})
+					})
+				}
+			}
+		})
+	}
+}
+
+// cutFirst cuts the first transfer of a server, for a message about that.
+func cutFirst(p testserver.FaultPoint) testserver.Fault {
+	if p.Transfer == 1 {
+		return testserver.Fault{Data: testserver.Closed, Octets: 1 << 20}
+	}
+	return testserver.Fault{}
+}
+
+// wantWhole fails the test unless path is whole, now or after again. A run that
+// ended with 0 made it so.
+func wantWhole(t *testing.T, what, path, contents string, code, ended int, again func() int) {
+	t.Helper()
+	whole := func() bool {
+		got, err := os.ReadFile(path)
+		return err == nil && string(got) == contents
+	}
+	switch {
+	case code != 0 && code != ended:
+		t.Errorf("%s: exit %d, want %d", what, code, ended)
+	case code == 0 && !whole():
+		t.Errorf("%s: exit 0 without the file", what)
+	case whole():
+	default:
+		if code := again(); code != 0 || !whole() {
+			t.Errorf("%s: the next run: exit %d, file whole %v", what, code, whole())
+		}
+	}
+	if left, _ := filepath.Glob(path + ".*"); len(left) > 0 {
+		t.Errorf("%s: left behind: %q", what, left)
+	}
+}
+
+// TestBlockedMessagesAreDropped: messages without a reader hold a run no longer
+// than --timeout, and its exit code is its own.
+func TestBlockedMessagesAreDropped(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}})
+	var all sync.WaitGroup
+	defer all.Wait()
+	for _, mode := range []string{"plain", "json", "bar"} {
+		for takes := range 3 {
+			path := filepath.Join(t.TempDir(), "f")
+			args := []string{"--timeout", "1s", "--progress", mode, "-v", "-o", path, s.URL("/f")}
+			stderr := newWall(t, takes, func() {})
+			all.Go(func() {
+				code := ends(t, t.Context(), args, cli.IO{Out: io.Discard, Err: stderr})
+				if got, err := os.ReadFile(path); code != 0 || string(got) != "contents" {
+					t.Errorf("--progress %s: exit %d, %q, %v", mode, code, got, err)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,148 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"example.com/ftpfetch/internal/cli"
+	"example.com/ftpfetch/testserver"
+)
+
+// newFIFO makes a FIFO. With reached, that is called when it is opened for
+// reading; it is open for writing then, and nothing is ever written.
+func newFIFO(t *testing.T, reached func()) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if reached == nil {
+		return path
+	}
+	go func() {
+		for t.Context().Err() == nil {
+			f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+			if err == nil {
+				reached()
+				<-t.Context().Done()
+				f.Close()
+				return
+			}
+			runtime.Gosched()
+		}
+	}()
+	return path
+}
+
+// TestFIFOs has every ending end a run that waits for a FIFO in place of a file.
+func TestFIFOs(t *testing.T) {
+	noProxies(t)
+	s := testserver.NewScript(t, testserver.Honest("contents"))
+	var all sync.WaitGroup
+	defer all.Wait()
+	for _, flag := range []string{"--cacert", "--cert", "--netrc-file", "-o"} {
+		for _, e := range endings {
+			ctx, end := e.begin(t)
+			reached := end
+			if flag == "-o" { // it has no reader: the run waits for one before it calls the server
+				reached = nil
+				end()
+			}
+			args := slices.Concat(e.args, []string{flag, newFIFO(t, reached), s.URL("/f")})
+			all.Go(func() {
+				if got := ends(t, ctx, args, cli.IO{Out: io.Discard, Err: io.Discard}); got != e.code {
+					t.Errorf("%s, %s: exit %d, want %d", flag, e.name, got, e.code)
+				}
+			})
+		}
+	}
+}
+
+// fullPipe returns a pipe that takes nothing more.
+func fullPipe(t *testing.T) (w *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close(); w.Close() })
+	fd := int(w.Fd())
+	if err := syscall.SetNonblock(fd, true); err != nil {
+		t.Fatal(err)
+	}
+	for size := 4096; size > 0; {
+		if _, err := syscall.Write(fd, make([]byte, size)); err != nil {
+			size /= 2
+		}
+	}
+	if err := syscall.SetNonblock(fd, false); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// TestProcessWithFullPipe is the command as a process, whose standard output or
+// standard error is a pipe without a reader.
+func TestProcessWithFullPipe(t *testing.T) {
+	contents := strings.Repeat("0123456789abcdef", 1<<16)
+	tests := []struct {
+		stdout bool // it is the full pipe; else standard error
+		args   []string
+	}{
+		{true, []string{"-o", "-"}},
+		{true, []string{"-o", "/dev/stdout"}},
+		{true, []string{"-o", "-", "--limit-rate", "1G"}},
+		{false, []string{"-v"}},
+		{false, []string{"--progress", "json"}},
+		{false, []string{"--progress", "bar"}},
+		{false, nil},
+	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	for _, tt := range tests {
+		for _, e := range endings {
+			reached := make(chan struct{}, 1)
+			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": contents}, Fault: func(p testserver.FaultPoint) testserver.Fault {
+				if p.Transfer == 1 || p.Verb == "" && slices.Contains(tt.args, "-v") {
+					select {
+					case reached <- struct{}{}:
+					default:
+					}
+				}
+				return testserver.Fault{}
+			}})
+			cmd := exec.CommandContext(t.Context(), "ftpfetch", slices.Concat(e.args, tt.args, []string{s.URL("/f")})...)
+			cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+			if tt.stdout {
+				cmd.Stdout = fullPipe(t)
+			} else {
+				cmd.Stderr = fullPipe(t)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			all.Go(func() {
+				if e.with != nil {
+					<-reached
+					_ = cmd.Process.Signal(e.with)
+				}
+				_ = cmd.Wait()
+				got := cmd.ProcessState.ExitCode()
+				_, err := os.Stat(filepath.Join(cmd.Dir, "f"))
+				if done := err == nil && e.with == nil; got != e.code && !(done && got == 0) {
+					t.Errorf("%q, %s: exit %d, want %d", tt.args, e.name, got, e.code)
+				}
+			})
+		}
+	}
+}

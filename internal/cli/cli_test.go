@@ -1,0 +1,276 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/internal/cli"
+	"example.com/ftpfetch/testserver"
+)
+
+// run runs the command in this process, with its output in pipes.
+func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	code = cli.Run(t.Context(), args, cli.IO{In: strings.NewReader(""), Out: &out, Err: &err})
+	return code, out.String(), err.String()
+}
+
+// TestPlans holds --dry-run to the letter for URLs that clients read
+// differently.
+func TestPlans(t *testing.T) {
+	const h, anonymous = "CONNECT h:21\n", "USER anonymous\nPASS <anonymous>\n"
+	tests := []struct{ url, want string }{
+		{"ftp://h", h + anonymous + "TYPE A\nNLST\n"},
+		{"ftp://h/", h + anonymous + "TYPE A\nNLST\n"},
+		{"FTP://H/f", h + anonymous + "TYPE I\nRETR f\n"},
+		{"URL:ftp://h/f", h + anonymous + "TYPE I\nRETR f\n"},
+		{"<URL:ftp://h/f>", h + anonymous + "TYPE I\nRETR f\n"},
+		{"ftp://h/a/b/", h + anonymous + "CWD a\nCWD b\nTYPE A\nNLST\n"},
+		{"ftp://h/a/b;type=d", h + anonymous + "CWD a\nTYPE A\nNLST b\n"},
+		{"ftp://h/a/b/;type=d", h + anonymous + "CWD a\nCWD b\nTYPE A\nNLST\n"},
+		{"ftp://h/f;type=a", h + anonymous + "TYPE A\nRETR f\n"},
+		{"ftp://h/f;TYPE=I", h + anonymous + "TYPE I\nRETR f\n"},
+		{"ftp://myname@h/%2Fetc/motd", h + "USER myname\nPASS <prompt>\nCWD /etc\nTYPE I\nRETR motd\n"},
+		{"ftp://myname@h/etc/motd", h + "USER myname\nPASS <prompt>\nCWD etc\nTYPE I\nRETR motd\n"},
+		{"ftp://myname@h//etc/motd", h + "USER myname\nPASS <prompt>\nCWD \nCWD etc\nTYPE I\nRETR motd\n"},
+		{"ftp://h/%2Fetc%2Fmotd", h + anonymous + "TYPE I\nRETR /etc/motd\n"},
+		{"ftp://@h/f", h + "USER \nPASS <prompt>\nTYPE I\nRETR f\n"},
+		{"ftp://:p@h/f", h + "USER \nPASS ********\nTYPE I\nRETR f\n"},
+		{"ftp://foo:@h/f", h + "USER foo\nPASS ********\nTYPE I\nRETR f\n"},
+		{"ftp://foo%40x:b%3Ar@h/f", h + "USER foo@x\nPASS ********\nTYPE I\nRETR f\n"},
+		{"ftp://h/what?x=1", h + anonymous + "TYPE I\nRETR what?x=1\n"},
+		{"ftp://h/a:b@c&d", h + anonymous + "TYPE I\nRETR a:b@c&d\n"},
+		{"ftp://h/%3B%23%25%20%22%5C", h + anonymous + "TYPE I\nRETR ;#% \"\\\\\n"},
+		{"ftp://h/caf%E9/%FF%01", h + anonymous + "CWD caf\\xe9\nTYPE I\nRETR \\xff\\x01\n"},
+		{"ftp://h/~u/ü", h + anonymous + "CWD ~u\nTYPE I\nRETR \\xc3\\xbc\n"},
+		{"ftp://h/-rf", h + anonymous + "TYPE I\nRETR -rf\n"},
+		{"ftp://h/./../x", h + anonymous + "CWD .\nCWD ..\nTYPE I\nRETR x\n"},
+		{"ftp://a/b@host/f", "CONNECT a:21\n" + anonymous + "CWD b@host\nTYPE I\nRETR f\n"},
+		{"ftp://h:2121/f", "CONNECT h:2121\n" + anonymous + "TYPE I\nRETR f\n"},
+		{"ftp://[::1]/f", "CONNECT [::1]:21\n" + anonymous + "TYPE I\nRETR f\n"},
+		{"ftp://bücher.example/f", "CONNECT xn--bcher-kva.example:21\n" + anonymous + "TYPE I\nRETR f\n"},
+		{"ftps://h/f", "CONNECT h:990 TLS\n" + anonymous + "TYPE I\nRETR f\n"},
+		{"ftpes://h/f", h + "AUTH TLS\nPBSZ 0\nPROT P\n" + anonymous + "TYPE I\nRETR f\n"},
+		{"ftpes://h:990/d/", "CONNECT h:990\nAUTH TLS\nPBSZ 0\nPROT P\n" + anonymous + "CWD d\nTYPE A\nNLST\n"},
+	}
+	for _, tt := range tests {
+		code, out, err := run(t, "--dry-run", tt.url)
+		if code != 0 || out != tt.want || err != "" {
+			t.Errorf("%s: exit %d, standard error %q, plan\n%swant\n%s", tt.url, code, err, out, tt.want)
+		}
+	}
+}
+
+// TestMalformed holds the form of the complaint; urlparse's tests hold the
+// columns and reasons.
+func TestMalformed(t *testing.T) {
+	tests := []struct {
+		url  string
+		code int
+		want string // in the complaint
+	}{
+		{"ftp://h/a b", 3, "%20"},
+		{"ftp://h/a#b", 3, "%23"},
+		{"ftp://h/a;b", 3, "%3B"},
+		{"ftp://h/%zz", 3, "column "},
+		{"ftp://h/a%0d%0aDELE%20x/f", 3, "column "},
+		{"ftp://h/%00", 3, "column "},
+		{"ftp://h/\x1b[2J", 3, "column "},
+		{"ftp://h:/f", 3, "column "},
+		{"ftp://h:0/f", 3, "column "},
+		{"ftp://h:6667/f", 3, "--allow-port"},
+		{"ftp://256.1.1.1/f", 3, "column "},
+		{"ftp://u:s3cr3t:x@h/f", 3, "%3A"},
+		{"ftp://u:s3/cr3t@h/f", 3, "column "},
+		{"ftp://h;type=d", 3, "column "},
+		{"ftp://h/;type=i", 3, "column "},
+		{"ftp://h/x;type=z", 3, "column "},
+		{"<ftp://h/x>", 3, "column "},
+		{"", 3, "column "},
+		{"h/f", 3, "column "},
+		{"http://h/f", 1, "column "},
+		{"sftp://h/f", 1, "column "},
+	}
+	for _, tt := range tests {
+		for _, args := range [][]string{{tt.url}, {"--dry-run", tt.url}, {"-q", "-o", "-", tt.url}} {
+			code, out, err := run(t, args...)
+			if code != tt.code || out != "" || strings.Count(err, "\n") != 1 ||
+				!strings.HasPrefix(err, "ftpfetch: ") || !strings.Contains(err, tt.want) {
+				t.Errorf("%q: exit %d (want %d), output %q, complaint %q (want %q)", args, code, tt.code, out, err, tt.want)
+			}
+			if strings.Contains(err, "s3") || strings.ContainsAny(err, "\x1b\r\x00") {
+				t.Errorf("%q: the complaint shows what it must not: %q", args, err)
+			}
+		}
+	}
+}
+
+// screen is a terminal for the command's output.
+type screen struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (s *screen) IsTerminal() bool { return true }
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.Write(p)
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.String()
+}
+
+func TestListingOctets(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/\x1b[31mcaf\xe9\u202e": ""}})
+	code, out, _ := run(t, s.URL("/d/"))
+	if want := "\x1b[31mcaf\xe9\u202e\n"; code != 0 || out != want {
+		t.Errorf("pipe: exit %d, got %q, want %q", code, out, want)
+	}
+	var tty screen
+	code = cli.Run(t.Context(), []string{s.URL("/d/")}, cli.IO{Out: &tty, Err: io.Discard})
+	if want := `\x1b[31mcaf\xe9\u202e` + "\n"; code != 0 || tty.String() != want {
+		t.Errorf("terminal: exit %d, got %q, want %q", code, tty.String(), want)
+	}
+	code, out, _ = run(t, "--json", s.URL("/d/"))
+	want := `{"name":"\u001b[31mcaf\ufffd\u202e","url":"` + s.URL("/d/%1B%5B31mcaf%E9%E2%80%AE") + `"}` + "\n"
+	if code != 0 || out != want {
+		t.Errorf("json: exit %d, got %s, want %s", code, out, want)
+	}
+}
+
+func TestBar(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{
+		"/big": strings.Repeat("x", 1<<20), "/empty": "", "/t.txt": "text\n",
+	}})
+	dir := t.TempDir()
+	bar := func(args ...string) (int, string) {
+		var tty screen
+		code := cli.Run(t.Context(), append(args, "-d", dir), cli.IO{Out: io.Discard, Err: &tty})
+		return code, tty.String()
+	}
+	tests := []struct {
+		args []string
+		want []string
+	}{
+		{[]string{s.URL("/big")}, []string{"big", "1.0 MiB / 1.0 MiB", "100 %", "iB/s"}},
+		{[]string{s.URL("/empty")}, []string{"empty"}},
+		{[]string{s.URL("/t.txt;type=a")}, []string{"t.txt", "5 B"}},
+		{[]string{s.URL("/none")}, []string{"ftpfetch: "}},
+	}
+	for _, tt := range tests {
+		_, got := bar(tt.args...)
+		for _, want := range tt.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%q: no %q on the screen: %q", tt.args, want, got)
+			}
+		}
+	}
+	if _, got := bar("-q", "--overwrite", s.URL("/big")); got != "" {
+		t.Errorf("-q shows %q", got)
+	}
+	if _, got := bar("-v", "--overwrite", s.URL("/big")); strings.Contains(got, "MiB") || !strings.Contains(got, "> RETR big\n") {
+		t.Errorf("-v shows %q", got)
+	}
+}
+
+// TestDataOnTerminal has nothing else on the terminal.
+func TestDataOnTerminal(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "data\n"}})
+	var tty screen
+	code := cli.Run(t.Context(), []string{"-o", "-", s.URL("/f")}, cli.IO{Out: &tty, Err: &tty})
+	if code != 0 || tty.String() != "data\n" {
+		t.Errorf("exit %d, %q", code, tty.String())
+	}
+}
+
+// TestOutputClosed has a reader that goes away before anything is written.
+func TestOutputClosed(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "data\n"}})
+	for _, args := range [][]string{
+		{"--help"}, {"--version"}, {"--dry-run", "ftp://h/f"}, {s.URL("/")}, {"--json", s.URL("/")}, {"-q", "-o", "-", s.URL("/f")},
+	} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		var stderr bytes.Buffer
+		code := cli.Run(t.Context(), args, cli.IO{Out: w, Err: &stderr})
+		w.Close()
+		if code != 141 || stderr.Len() > 0 {
+			t.Errorf("%q: exit %d, %q, want 141 and silence", args, code, stderr.String())
+		}
+	}
+}
+
+// TestInterruptEndsRun: the URLs behind an interrupted one are not tried.
+func TestInterruptEndsRun(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s := testserver.New(t, &testserver.Options{
+		Tree: map[string]string{"/f": "data", "/g": "data"},
+		OnCommand: func(line string) {
+			if line == "RETR f" {
+				cancel(&cli.SignalError{Signal: os.Interrupt})
+			}
+		},
+		Fault: func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == "RETR" {
+				return testserver.Fault{Before: testserver.Stalled}
+			}
+			return testserver.Fault{}
+		},
+	})
+	var stderr bytes.Buffer
+	code := cli.Run(ctx, []string{"-d", t.TempDir(), s.URL("/none/x"), s.URL("/f"), s.URL("/g")}, cli.IO{Out: io.Discard, Err: &stderr})
+	if code != 130 || !strings.HasSuffix(stderr.String(), "/f: interrupted\n") {
+		t.Errorf("exit %d, %q", code, stderr.String())
+	}
+}
+
+// TestMaxTimeKeeps: what came before --max-time is kept, and the next run goes
+// on from it. A busy machine may need more than the first time to come that far.
+func TestMaxTimeKeeps(t *testing.T) {
+	contents := strings.Repeat("0123456789abcdef", 1<<16)
+	var came atomic.Bool
+	s := testserver.New(t, &testserver.Options{
+		Tree: map[string]string{"/f": contents},
+		Fault: func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == "RETR" && !came.Load() {
+				return testserver.Fault{Data: testserver.Stalled, Octets: 300_000}
+			}
+			return testserver.Fault{}
+		},
+	})
+	dir := t.TempDir()
+	kept := regexp.MustCompile(`/f: not done within --max-time [0-9a-z]+; [1-9][0-9]+ octets kept, the same command resumes\n$`)
+	late := regexp.MustCompile(`/f: not done within --max-time [0-9a-z]+\n$`)
+	for limit := 250 * time.Millisecond; !came.Load(); limit *= 2 {
+		code, _, err := run(t, "--max-time", limit.String(), "-d", dir, s.URL("/f"))
+		came.Store(kept.MatchString(err))
+		if code != 28 || !came.Load() && !late.MatchString(err) {
+			t.Fatalf("exit %d, %s", code, err)
+		}
+	}
+	code, _, err := run(t, "-d", dir, s.URL("/f"))
+	if code != 0 || !strings.Contains(err, "going on from ") {
+		t.Errorf("exit %d, %s", code, err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, "f")); err != nil || string(got) != contents {
+		t.Errorf("%d octets, %v", len(got), err)
+	}
+}

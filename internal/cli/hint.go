@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"errors"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/netrc"
+)
+
+// hints says what to write instead, for errors where that is known; the first
+// that fits counts.
+var hints = []struct {
+	err  error
+	text string
+}{
+	{download.ErrExists, "--overwrite replaces it, --no-clobber skips it"},
+	{download.ErrName, "-o FILE names another"},
+	{download.ErrForeign, "remove it, or choose another place with -o or -d"},
+	{download.ErrPart, "remove it, or -c resumes it, or --overwrite replaces it"},
+	{download.ErrResume, "--overwrite begins anew"},
+	{download.ErrUnverified, "--checksum ALGO:HEX gives a digest"},
+	{netrc.ErrUnusable, "--no-netrc does without"},
+	{ftpexec.ErrTLSRequired, "--tls explicit asks for it"},
+	{ftpexec.ErrCertificate, "--cacert FILE trusts the authority in FILE"},
+	{ftpexec.ErrTLSHandshake, "--tls explicit or --tls implicit may be what the server speaks"},
+	{ftpexec.ErrNoCredentials, "--password-stdin or a netrc file gives a password, --account NAME an account"},
+}
+
+func hint(err error) string {
+	for _, h := range hints {
+		if errors.Is(err, h.err) {
+			return h.text
+		}
+	}
+	return ""
+}

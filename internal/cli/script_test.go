@@ -1,0 +1,237 @@
+package cli_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/internal/cli"
+	"example.com/ftpfetch/testserver"
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/afero"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"ftpfetch": runCommand})
+}
+
+// ample tells a command that hangs from a busy machine.
+const ample = time.Minute
+
+// runCommand is main, so that scripts run the command as a process of its own.
+func runCommand() {
+	ctx, stop := cli.NotifyContext(context.Background())
+	code := cli.Run(ctx, os.Args[1:], cli.Standard())
+	stop()
+	os.Exit(code)
+}
+
+// TestScript runs one script for each behaviour of the command. Beside the
+// commands of testscript there are
+//
+//	server [flags] DIR       serve $WORK/DIR, set $FTP (ftp://host:port), $ADDR,
+//	                         write ca.pem; the flags are in serverOptions
+//	received [LINE...]       the server received exactly these commands; the last
+//	                         one is waited for
+//	! received PATTERN...    it received none that matches
+//	exits N PROGRAM [ARG...] like exec, with this exit code
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Condition:           condition,
+		Setup: func(e *testscript.Env) error {
+			e.Values[serverKey{}] = new(*testserver.Server)
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // every process of a script would wait a second
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"server":   startServer,
+			"received": compareReceived,
+			"exits":    runForCode,
+		},
+	})
+}
+
+func condition(name string) (bool, error) {
+	if name == "root" {
+		return os.Geteuid() == 0, nil
+	}
+	return false, errors.New("unknown condition " + name)
+}
+
+// serverKey is the key of the script's running server.
+type serverKey struct{}
+
+func serverOf(ts *testscript.TestScript) **testserver.Server {
+	return ts.Value(serverKey{}).(**testserver.Server)
+}
+
+func startServer(ts *testscript.TestScript, neg bool, args []string) {
+	var o testserver.Options
+	dir, err := serverOptions(&o, args)
+	if neg || err != nil {
+		ts.Fatalf("usage: server [flags] DIR: %v", err)
+	}
+	o.FS = afero.NewBasePathFs(afero.NewOsFs(), ts.MkAbs(dir))
+	s, err := testserver.Start(&o)
+	ts.Check(err)
+	ts.Defer(func() { ts.Check(s.Close()) })
+	*serverOf(ts) = s
+	ts.Check(os.WriteFile(ts.MkAbs("ca.pem"), s.RootPEM(), 0o666))
+	ts.Setenv("FTP", s.URL(""))
+	ts.Setenv("ADDR", s.Addr())
+}
+
+func serverOptions(o *testserver.Options, args []string) (dir string, err error) {
+	fs := flag.NewFlagSet("server", flag.ContinueOnError)
+	o.Users = map[string]string{}
+	fs.Func("user", "a named user", func(s string) error {
+		name, password, _ := strings.Cut(s, ":")
+		o.Users[name] = password
+		return nil
+	})
+	fs.Func("nopassword", "a user who needs none", func(s string) error {
+		o.NoPassword = append(o.NoPassword, s)
+		return nil
+	})
+	fs.Func("tls", "offered, required or implicit", func(s string) error {
+		modes := map[string]testserver.TLSMode{
+			"offered": testserver.TLSOffered, "required": testserver.TLSRequired, "implicit": testserver.TLSImplicit,
+		}
+		o.TLS = modes[s]
+		return nil
+	})
+	fs.BoolVar(&o.NoAnonymous, "noanonymous", false, "")
+	fs.Func("reply", "VERB=REPLY: the answer to a command, in place of the server's", func(s string) error {
+		verb, reply, _ := strings.Cut(s, "=")
+		return addFault(o, verb, testserver.Fault{Reply: strings.ReplaceAll(reply, `\e`, "\x1b")})
+	})
+	fs.Func("stall", "VERB: a command that is never answered", func(verb string) error {
+		return addFault(o, verb, testserver.Fault{Before: testserver.Stalled})
+	})
+	fs.Func("cut", "N:OCTETS: the data of the Nth transfer end after so many octets; N 0: of each", func(s string) error {
+		return addCut(o, s, testserver.Fault{Data: testserver.Closed, Final: "426 Broken"})
+	})
+	fs.Func("hold", "N:OCTETS: the data of the Nth transfer stop after so many octets; N 0: of each", func(s string) error {
+		return addCut(o, s, testserver.Fault{Data: testserver.Stalled})
+	})
+	if err := fs.Parse(args); err != nil {
+		return "", err
+	}
+	if fs.NArg() != 1 {
+		return "", errors.New("one DIR is needed")
+	}
+	return fs.Arg(0), nil
+}
+
+// addCut has the data of a transfer end early, as f says.
+func addCut(o *testserver.Options, s string, f testserver.Fault) error {
+	var n int
+	if _, err := fmt.Sscanf(s, "%d:%d", &n, &f.Octets); err != nil {
+		return err
+	}
+	before := o.Fault
+	o.Fault = func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == "RETR" && (n == 0 || p.Transfer == n) {
+			return f
+		}
+		if before != nil {
+			return before(p)
+		}
+		return testserver.Fault{}
+	}
+	return nil
+}
+
+// addFault has one verb answered by a fault.
+func addFault(o *testserver.Options, verb string, f testserver.Fault) error {
+	before := o.Fault
+	o.Fault = func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == verb {
+			return f
+		}
+		if before != nil {
+			return before(p)
+		}
+		return testserver.Fault{}
+	}
+	return nil
+}
+
+func compareReceived(ts *testscript.TestScript, neg bool, args []string) {
+	s := *serverOf(ts)
+	if !neg && len(args) > 0 {
+		waitReceived(ts, s, args[len(args)-1])
+	}
+	got := s.Commands()
+	if !neg {
+		if !slices.Equal(got, args) {
+			ts.Fatalf("the server received\n%q\nwant\n%q", got, args)
+		}
+		return
+	}
+	for _, pattern := range args {
+		if i := slices.IndexFunc(got, regexp.MustCompile(pattern).MatchString); i >= 0 {
+			ts.Fatalf("the server received %q, which matches %s", got[i], pattern)
+		}
+	}
+}
+
+// waitReceived waits for a command that the client does not wait for, such as
+// QUIT. What does not come is what the caller then sees.
+func waitReceived(ts *testscript.TestScript, s *testserver.Server, line string) {
+	ctx, cancel := context.WithTimeout(context.Background(), ample)
+	defer cancel()
+	if err := s.WaitCommand(ctx, line); err != nil {
+		ts.Logf("%v", err)
+	}
+}
+
+func runForCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM [ARG...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	code := 0
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		code = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if code != want {
+		ts.Fatalf("exit code %d, want %d", code, want)
+	}
+}
+
+// TestScriptNames keeps every script to be found by its behaviour.
+func TestScriptNames(t *testing.T) {
+	files, err := filepath.Glob("testdata/script/*")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, f := range files {
+		if filepath.Ext(f) != ".txtar" {
+			t.Errorf("%s is not run: scripts end in .txtar", f)
+		}
+		text, err := os.ReadFile(f)
+		if err != nil || !strings.HasPrefix(string(text), "# ") {
+			t.Errorf("%s does not begin with a comment that says its behaviour (%v)", f, err)
+		}
+	}
+}

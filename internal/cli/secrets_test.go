@@ -1,0 +1,171 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/internal/cli"
+	"example.com/ftpfetch/internal/proxy/proxytest"
+	"example.com/ftpfetch/testserver"
+)
+
+// The secret of these tests, and every form in which it could leak.
+const (
+	secret  = "hid/den@p:w%d!"
+	encoded = "hid%2Fden%40p%3Aw%25d!"
+)
+
+var leaks = []string{
+	secret, encoded, strings.ToLower(encoded), url.QueryEscape(secret), url.PathEscape(secret), "den@p", "hid/d", "hid%2",
+	base64.StdEncoding.EncodeToString([]byte("me:" + secret)), "Basic ",
+}
+
+// wantNoLeak fails the test where text shows the secret.
+func wantNoLeak(t *testing.T, what, text string) {
+	t.Helper()
+	for _, leak := range leaks {
+		if strings.Contains(text, leak) {
+			t.Errorf("%s shows %q:\n%s", what, leak, text)
+		}
+	}
+}
+
+// place is where a password comes from: flags, what stands before the host in
+// the URL, standard input, variables, and the password of a proxy.
+type place struct {
+	name, login, in string
+	args            []string
+	env             map[string]string
+}
+
+// places makes the netrc files and proxies of the test.
+func places(t *testing.T, host string) []place {
+	t.Helper()
+	home, open := filepath.Join(t.TempDir(), ".netrc"), filepath.Join(t.TempDir(), "open")
+	for path, mode := range map[string]os.FileMode{home: 0o600, open: 0o644} {
+		if err := os.WriteFile(path, []byte("machine "+host+" login me password \""+secret+"\"\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	broken := filepath.Join(t.TempDir(), "broken")
+	if err := os.WriteFile(broken, []byte("machine h login me password "+secret+" "+secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := &proxytest.Options{User: "me", Password: secret}
+	socks, http := proxytest.NewSOCKS5(t, o), proxytest.NewHTTP(t, o)
+	wrong := proxytest.NewHTTP(t, &proxytest.Options{User: "me", Password: "another"})
+	return []place{
+		{name: "URL", login: "me:" + encoded + "@"},
+		{name: "URL, the colon encoded", login: "me%3A" + encoded + "@"},
+		{name: "-u", args: []string{"-u", "me:" + secret}},
+		{name: "stdin", args: []string{"--password-stdin", "-u", "me"}, in: secret + "\n"},
+		{name: "netrc", login: "me@", env: map[string]string{"NETRC": home}},
+		{name: "--netrc-file", args: []string{"--netrc-file", home}},
+		{name: "open netrc", args: []string{"--netrc-file", open}},
+		{name: "broken netrc", login: "me@", args: []string{"--netrc-file", broken}},
+		{name: "socks5", login: "me:" + encoded + "@", args: []string{"--proxy", socks.URLAs("me:" + encoded)}},
+		{name: "http proxy", login: "me:" + encoded + "@", args: []string{"--proxy", http.URLAs("me:" + encoded)}},
+		{name: "http proxy refuses", login: "me:" + encoded + "@", args: []string{"--proxy", wrong.URLAs("me:" + encoded)}},
+		{name: "malformed proxy", args: []string{"--proxy", "http://me:" + secret + "@:99999"}},
+		{name: "malformed ftp_proxy", env: map[string]string{"ftp_proxy": "gopher://me:" + encoded + "@p"}},
+		{name: "malformed URL", login: "me:" + secret + "@"},
+	}
+}
+
+// TestNoOutputShowsAPassword runs the command with the secret in each place,
+// in each way of showing what it does, with servers that take it, refuse it,
+// repeat it and break off, and looks through all that was written: standard
+// output, standard error and files, journals among them.
+func TestNoOutputShowsAPassword(t *testing.T) {
+	servers := map[string]testserver.Options{
+		"takes it":   {Users: map[string]string{"me": secret}},
+		"refuses it": {Users: map[string]string{"me": "another"}},
+		"repeats it": {Fault: func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == "PASS" {
+				return testserver.Fault{Reply: "530-" + p.Arg + "\r\n530 No " + p.Arg + " for you"}
+			}
+			return testserver.Fault{}
+		}},
+		"breaks off": {Users: map[string]string{"me": secret}, Fault: func(p testserver.FaultPoint) testserver.Fault {
+			if p.Transfer > 0 {
+				return testserver.Fault{Data: testserver.Closed, Octets: 10, Final: "426 broken"}
+			}
+			return testserver.Fault{}
+		}},
+	}
+	for name, o := range servers {
+		t.Run(name, func(t *testing.T) {
+			o.Tree = map[string]string{"/file": strings.Repeat("contents\n", 100)}
+			s := testserver.New(t, &o)
+			journals := 0
+			for _, p := range places(t, s.Host()) {
+				t.Run(p.name, func(t *testing.T) { journals += tryEveryWay(t, s, p) })
+			}
+			if name == "breaks off" && journals == 0 {
+				t.Error("no journal was left to look through")
+			}
+		})
+	}
+}
+
+// ways are what may be asked of the command, each with the URL's path.
+var ways = []struct {
+	path string
+	args []string
+}{
+	{"/file", []string{"-v"}},
+	{"/file", []string{"-v", "--progress", "json", "--retries", "0"}},
+	{"/file", []string{"--progress", "plain", "--retries", "0", "-s", "2"}},
+	{"/file", []string{"--dry-run"}},
+	{"/", []string{"-v", "--json"}},
+	{"/none", []string{"-v", "-o", "-"}},
+}
+
+// tryEveryWay returns how many journals were left.
+func tryEveryWay(t *testing.T, s *testserver.Server, p place) (journals int) {
+	for _, name := range []string{"NETRC", "ftp_proxy", "FTP_PROXY", "all_proxy", "ALL_PROXY"} {
+		t.Setenv(name, p.env[name])
+	}
+	t.Setenv("HOME", t.TempDir())
+	for _, way := range ways {
+		dir := t.TempDir()
+		args := slices.Concat(way.args, []string{"--no-prompt", "--retries", "0"}, p.args,
+			[]string{strings.Replace(s.URL(way.path), "://", "://"+p.login, 1)})
+		if !slices.Contains(args, "-o") {
+			args = append(args, "-d", dir)
+		}
+		var stdout, stderr bytes.Buffer
+		cli.Run(t.Context(), args, cli.IO{In: strings.NewReader(p.in), Out: &stdout, Err: &stderr})
+		wantNoLeak(t, "standard output", stdout.String())
+		wantNoLeak(t, "standard error", stderr.String())
+		files := everything(t, dir)
+		wantNoLeak(t, "the directory", files)
+		journals += strings.Count(files, ".part.json\n")
+	}
+	return journals
+}
+
+// everything returns the names and contents of all files under dir.
+func everything(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all.WriteString(path + "\n" + string(text) + "\n")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}

@@ -1,0 +1,95 @@
+//go:build interop
+
+package interop
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/proxy"
+)
+
+// through has every connection of c go through p; one past it fails the test.
+func through(t *testing.T, c *ftpexec.Client, p *ProxyServer) {
+	t.Helper()
+	via, err := proxy.Parse(p.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dial := via.Dialer(nil)
+	c.Proxy = func(string) func(context.Context, string, string) (net.Conn, error) { return dial }
+	c.Dial = func(_ context.Context, _, address string) (net.Conn, error) {
+		t.Errorf("%s is dialled past the proxy", address)
+		return nil, net.ErrClosed
+	}
+}
+
+// forEachProxy runs test with both proxies, in the servers' own subtests.
+func forEachProxy(t *testing.T, test func(t *testing.T, p *ProxyServer)) {
+	t.Helper()
+	for kind := range proxyFlavours {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			test(t, NewProxy(t, kind))
+		})
+	}
+}
+
+// Files and listings come through both proxies from every server, with EPSV
+// and with PASV, and the proxy resolves the server's name.
+func TestProxy(t *testing.T) {
+	forEachServer(t, func(t *testing.T, s *Server) {
+		_, port, _ := net.SplitHostPort(s.Addr)
+		base := "ftp://" + net.JoinHostPort(ProxyHost, port)
+		forEachProxy(t, func(t *testing.T, p *ProxyServer) {
+			for _, noEPSV := range []bool{false, true} {
+				c := newClient(t)
+				c.NoEPSV = noEPSV
+				through(t, c, p)
+				inSession(testContext(t), t, c, base, sessionPaths())
+				if got, err := list(testContext(t), c, base+"/pub/a/b/"); err != nil || !slices.Contains(got, "c") {
+					t.Errorf("listing: got %q, %v", got, err)
+				}
+			}
+		})
+	})
+}
+
+// Under TLS data connections resume the session through a proxy as well.
+func TestProxyTLS(t *testing.T) {
+	forEachTLSServer(t, func(t *testing.T, s *Server) {
+		forEachProxy(t, func(t *testing.T, p *ProxyServer) {
+			c := newClient(t)
+			c.TLSConfig = &tls.Config{RootCAs: s.RootCAs}
+			through(t, c, p)
+			inSession(testContext(t), t, c, "ftpes://"+s.Addr, sessionPaths())
+		})
+	})
+}
+
+// What the proxies refuse is their error, and their password is not in it.
+func TestProxyRefuses(t *testing.T) {
+	t.Parallel()
+	forEachProxy(t, func(t *testing.T, p *ProxyServer) {
+		wrong, err := proxy.Parse(strings.Replace(p.URL(), proxyUser, "nobody", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		right, err := proxy.Parse(p.URL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, via := range map[string]*proxy.Proxy{"wrong login": wrong, "no such host": right} {
+			_, err := via.Dialer(nil)(testContext(t), "tcp", "none.interop.invalid:21")
+			if !errors.Is(err, proxy.ErrRefused) || strings.Contains(err.Error(), proxyPassword) {
+				t.Errorf("%s: got %v, want ErrRefused without the password", name, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,213 @@
+package netrc_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/internal/netrc"
+)
+
+// flat writes entries down with their secrets, to be compared.
+func flat(f *netrc.File) string {
+	var all []string
+	for _, e := range f.Entries {
+		s := "machine " + e.Machine
+		if e.Default {
+			s = "default"
+		}
+		if e.HasLogin {
+			s += fmt.Sprintf(" l=%q", e.Login)
+		}
+		if p, ok := e.Password.Reveal(); ok {
+			s += fmt.Sprintf(" p=%q", p)
+		}
+		if a, ok := e.Account.Reveal(); ok {
+			s += fmt.Sprintf(" a=%q", a)
+		}
+		all = append(all, s)
+	}
+	return strings.Join(all, "; ")
+}
+
+// good are files and what they say.
+var good = []struct{ name, in, want string }{
+	{"empty", "", ""},
+	{"one line", "machine h login me password pw\n", `machine h l="me" p="pw"`},
+	{"many lines", "machine h\n\tlogin me\r\n\tpassword\n pw\n account acc", `machine h l="me" p="pw" a="acc"`},
+	{"any order", "machine h password pw login me", `machine h l="me" p="pw"`},
+	{"two machines", "machine a login x\nmachine b login y", `machine a l="x"; machine b l="y"`},
+	{"default", "machine a login x default login y password z", `machine a l="x"; default l="y" p="z"`},
+	{"default alone", "default", "default"},
+	{"quotes", `machine h login "a b" password "q\"u\\o\te \x"`, "machine h l=\"a b\" p=\"q\\\"u\\\\o\\te x\""},
+	{"null values", `machine h login "" password ""`, `machine h l="" p=""`},
+	{"quote inside", `machine h password a"b`, `machine h p="a\"b"`},
+	{"bare backslash and comma", `machine h password a\n,b`, `machine h p="a\\n,b"`},
+	{"comments", "# first\nmachine h # rest login no\n  # more\nlogin me", `machine h l="me"`},
+	{"password with a hash", "machine h password #1 login a#b", `machine h l="a#b" p="#1"`},
+	{"keywords as values", "machine machine login password password login", `machine machine l="password" p="login"`},
+	{"macro", "machine h login me\nmacdef init\ncd /pub\nmachine no\n\npassword pw", `machine h l="me" p="pw"`},
+	{"macro with CR", "macdef m\r\nquit\r\n\r\nmachine h", "machine h"},
+	{"macro to the end", "machine h\nmacdef m\nlogin x", "machine h"},
+	{"octets", "machine h password \xff\xe9", `machine h p="\xff\xe9"`},
+}
+
+func TestParse(t *testing.T) {
+	for _, tt := range good {
+		f, err := netrc.Parse(strings.NewReader(tt.in))
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		} else if got := flat(f); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// bad are files that are refused; the secret in them is always "hidden".
+var bad = []struct {
+	name, in string
+	line     int
+	reason   string
+}{
+	{"value with a space", "machine h\nlogin me\npassword my hidden", 3, "in quotes"},
+	{"unknown word", "machine h\nhidden", 2, "netrc files do not have"},
+	{"open quote", "machine h\npassword \"hidden\nlogin x", 2, "not closed"},
+	{"open quote at the end", `machine h password "hidden`, 1, "not closed"},
+	{"open escape", `machine h password "hidden\`, 1, "not closed"},
+	{"text behind a quote", `machine h password "hid"den`, 1, "behind a closing quote"},
+	{"no value", "machine h\nlogin me password", 2, "password has no value"},
+	{"no machine name", "machine\n", 1, "machine has no value"},
+	{"password first", "\npassword hidden", 2, "before the first machine"},
+	{"two passwords", "machine h password a\npassword hidden", 2, "a second password"},
+	{"two logins", "machine h login a login hidden", 1, "a second login"},
+	{"machine behind default", "default login a\nmachine h password hidden", 2, "put default last"},
+	{"two defaults", "default\ndefault", 2, "put default last"},
+	{"macro without a name", "macdef", 1, "no value"},
+	{"capitals", "MACHINE hidden", 1, "do not have"},
+	{"NUL", "\x00", 1, "do not have"},
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, tt := range bad {
+		_, err := netrc.Parse(strings.NewReader(tt.in))
+		var e *netrc.Error
+		switch {
+		case !errors.As(err, &e):
+			t.Errorf("%s: got %v, want an Error", tt.name, err)
+		case e.Line != tt.line || !strings.Contains(e.Reason, tt.reason):
+			t.Errorf("%s: got %v, want line %d: %s", tt.name, err, tt.line, tt.reason)
+		case strings.Contains(err.Error(), "hid"):
+			t.Errorf("%s: %v shows a secret", tt.name, err)
+		}
+	}
+}
+
+func TestParseBounds(t *testing.T) {
+	_, err := netrc.Parse(strings.NewReader(strings.Repeat(" ", netrc.MaxSize+1)))
+	if err == nil || !strings.Contains(err.Error(), "too long") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSecretIsNotPrinted(t *testing.T) {
+	f, err := netrc.Parse(strings.NewReader("machine h login me password hidden account hidden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+		if s := fmt.Sprintf(format, f.Entries); strings.Contains(s, "hidden") {
+			t.Errorf("%s shows a secret: %s", format, s)
+		}
+	}
+}
+
+func TestLookup(t *testing.T) {
+	f, err := netrc.Parse(strings.NewReader(`
+		machine ftp.example.org login one password 1
+		machine FTP.example.org login two password 2
+		machine any.example.org password 3
+		machine dot.example.org. login me password 4
+		default login me password 5`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct{ host, user, want string }{
+		{"ftp.example.org", "one", "1"},
+		{"ftp.example.org", "two", "2"},
+		{"ftp.example.org.", "one", "1"},
+		{"Ftp.Example.Org", "one", "1"},
+		{"ftp.example.org", "ONE", ""},
+		{"ftp.example.org", "", ""},
+		{"any.example.org", "whoever", "3"},
+		{"dot.example.org", "me", "4"},
+		{"elsewhere", "me", "5"},
+		{"elsewhere", "you", ""},
+		{"example.org", "one", ""},
+		{"", "one", ""},
+	}
+	for _, tt := range tests {
+		e, ok := f.Lookup(tt.host, tt.user)
+		if got, _ := e.Password.Reveal(); got != tt.want || ok != (tt.want != "") {
+			t.Errorf("%s@%s: got %q, %v, want %q", tt.user, tt.host, got, ok, tt.want)
+		}
+	}
+}
+
+func TestMachine(t *testing.T) {
+	f, err := netrc.Parse(strings.NewReader("machine a password x machine A login me machine a login you default login me"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, ok := f.Machine("a"); !ok || e.Login != "me" {
+		t.Errorf("got %v, %v, want me", e, ok)
+	}
+	if e, ok := f.Machine("b"); ok {
+		t.Errorf("got %v for another host, want none", e)
+	}
+}
+
+func TestLoad(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "netrc")
+	if err := os.WriteFile(path, []byte("machine h\noops"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := netrc.Load(path); err == nil || !strings.HasPrefix(err.Error(), path+": line 2: ") {
+		t.Errorf("got %v, want the path and the line", err)
+	}
+	if _, err := netrc.Load(filepath.Join(filepath.Dir(path), "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want %v", err, os.ErrNotExist)
+	}
+	if _, err := netrc.Load(filepath.Dir(path)); err == nil {
+		t.Error("a directory was read")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, tt := range good {
+		f.Add(tt.in)
+	}
+	for _, tt := range bad {
+		f.Add(tt.in)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		file, err := netrc.Parse(strings.NewReader(in))
+		if err != nil {
+			var e *netrc.Error
+			if !errors.As(err, &e) || e.Line < 1 || e.Line > strings.Count(in, "\n")+1 {
+				t.Errorf("%q: got %v, want a line of the file", in, err)
+			}
+			return
+		}
+		for i, e := range file.Entries {
+			if e.Default && i != len(file.Entries)-1 {
+				t.Errorf("%q: default is not the last entry", in)
+			}
+			if got, ok := file.Lookup(e.Machine, e.Login); !ok || got.Line > e.Line {
+				t.Errorf("%q: the entry of line %d is not found", in, e.Line)
+			}
+		}
+	})
+}

@@ -1,0 +1,346 @@
+package proxy_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"example.com/ftpfetch/internal/proxy"
+	"example.com/ftpfetch/internal/proxy/proxytest"
+	"example.com/ftpfetch/testserver"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestParse(t *testing.T) {
+	tests := []struct {
+		in, want string // want "": refused
+	}{
+		{"socks5://h", "socks5://h:1080"},
+		{"SOCKS5H://h:99", "socks5h://h:99"},
+		{"http://h", "http://h:80"},
+		{"http://h/", "http://h:80"},
+		{"https://h", "https://h:443"},
+		{"h:3128", "http://h:3128"},
+		{"h", "http://h:80"},
+		{"socks5://[::1]:1", "socks5://[::1]:1"},
+		{"socks5://hidden:hidden@h", "socks5://h:1080"},
+		{"http://hidden@h", "http://h:80"},
+		{"http://a:h%2Fi%40dden@h", "http://h:80"},
+		{"socks4://hidden:hidden@h", ""},
+		{"ftp://hidden:hidden@h", ""},
+		{"http://", ""},
+		{"http://hidden:hidden@", ""},
+		{"http://hidden:hid/den@h", ""},
+		{"http://hidden:%zz@h", ""},
+		{"http://hidden:hidden@h:0", ""},
+		{"http://hidden:hidden@h:65536", ""},
+		{"http://hidden:hidden@h/path", ""},
+		{"http://hidden:hidden@h?q", ""},
+		{"http://hid%3Aden:hidden@h", ""},
+		{"socks5://:hidden@h", ""},
+		{"socks5://a:hidden" + strings.Repeat("x", 250) + "@h", ""},
+		{"http://h\r\nhidden", ""},
+	}
+	for _, tt := range tests {
+		p, err := proxy.Parse(tt.in)
+		switch {
+		case (err == nil) != (tt.want != ""):
+			t.Errorf("%q: got %v", tt.in, err)
+		case err != nil && (!errors.Is(err, proxy.ErrURL) || strings.Contains(err.Error(), "hid")):
+			t.Errorf("%q: got %v, want ErrURL without a secret", tt.in, err)
+		case err == nil && p.String() != tt.want:
+			t.Errorf("%q: got %v, want %v", tt.in, p, tt.want)
+		}
+		if s := fmt.Sprintf("%v %+v %#v", p, p, p); err == nil && strings.Contains(s, "hidden") {
+			t.Errorf("%q: printed with its secret: %s", tt.in, s)
+		}
+	}
+}
+
+// speaker is a server that speaks first, as FTP servers do, and then repeats what it hears.
+func speaker(t *testing.T) (port string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, "220 hello\r\n")
+			_, _ = io.Copy(conn, conn)
+			conn.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		l.Close()
+		<-done
+	})
+	_, port, _ = net.SplitHostPort(l.Addr().String())
+	return port
+}
+
+// converse sends over conn and returns all that comes back.
+func converse(t *testing.T, conn net.Conn) string {
+	t.Helper()
+	if _, err := io.WriteString(conn, "echo"); err != nil {
+		t.Error(err)
+	}
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+	got, err := io.ReadAll(conn)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(got)
+}
+
+// kinds starts each kind of proxy and returns its URL with login in it.
+var kinds = []struct {
+	name string
+	new  func(testing.TB, *proxytest.Options) *proxytest.Proxy
+	tls  bool
+}{
+	{"socks5", proxytest.NewSOCKS5, false},
+	{"http", proxytest.NewHTTP, false},
+	{"https", proxytest.NewHTTP, true},
+}
+
+// parse makes p a proxy of the tested package.
+func parse(t *testing.T, p *proxytest.Proxy, url string) *proxy.Proxy {
+	t.Helper()
+	got, err := proxy.Parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p != nil && p.Server != nil && p.Server.Certificate() != nil {
+		roots := x509.NewCertPool()
+		roots.AddCert(p.Server.Certificate())
+		got.TLSConfig = &tls.Config{RootCAs: roots}
+	}
+	return got
+}
+
+func TestDial(t *testing.T) {
+	for _, kind := range kinds {
+		t.Run(kind.name, func(t *testing.T) {
+			port := speaker(t)
+			p := kind.new(t, &proxytest.Options{
+				TLS: kind.tls, User: "me", Password: "p:w", Hosts: map[string]string{"ftp.test": "127.0.0.1"},
+			})
+			dial := parse(t, p, p.URLAs("me:p%3Aw")).Dialer(nil)
+			for _, host := range []string{"ftp.test", "127.0.0.1"} {
+				conn, err := dial(t.Context(), "tcp4", net.JoinHostPort(host, port))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, want := converse(t, conn), "220 hello\r\necho"; got != want {
+					t.Errorf("%s: got %q, want %q", host, got, want)
+				}
+				if _, plain := conn.(*net.TCPConn); plain == kind.tls {
+					t.Errorf("%s: the connection is a %T", host, conn)
+				}
+				conn.Close()
+			}
+			if got, want := p.Targets(), []string{"ftp.test:" + port, "127.0.0.1:" + port}; !slices.Equal(got, want) {
+				t.Errorf("the proxy was asked for %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// What the server behind the proxy says at once is not lost with the proxy's answer.
+func TestNothingIsReadTooFar(t *testing.T) {
+	p := proxytest.NewHTTP(t, &proxytest.Options{Greeting: "early "})
+	conn, err := parse(t, p, p.URL()).Dialer(nil)(t.Context(), "tcp", "127.0.0.1:"+speaker(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if got := converse(t, conn); got != "early 220 hello\r\necho" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, kind := range kinds {
+		tests := []struct {
+			name, login string
+			o           proxytest.Options
+		}{
+			{"wrong password", "me:hidden@", proxytest.Options{User: "me", Password: "other"}},
+			{"no password", "", proxytest.Options{User: "me", Password: "other"}},
+			{"not allowed", "me:hidden@", proxytest.Options{Refuse: true}},
+		}
+		for _, tt := range tests {
+			t.Run(kind.name+" "+tt.name, func(t *testing.T) {
+				tt.o.TLS = kind.tls
+				p := kind.new(t, &tt.o)
+				client := parse(t, p, strings.Replace(p.URL(), "://", "://"+tt.login, 1))
+				_, err := client.Dialer(nil)(t.Context(), "tcp", "ftp.test:21")
+				if !errors.Is(err, proxy.ErrRefused) || !strings.Contains(err.Error(), p.URL()) {
+					t.Errorf("got %v, want ErrRefused of %s", err, p.URL())
+				}
+				if strings.Contains(err.Error(), "hidden") || strings.Contains(err.Error(), "Basic") {
+					t.Errorf("%v shows the password", err)
+				}
+			})
+		}
+	}
+}
+
+// The certificate of an https proxy is checked.
+func TestUntrusted(t *testing.T) {
+	p := proxytest.NewHTTP(t, &proxytest.Options{TLS: true})
+	_, err := parse(t, nil, p.URL()).Dialer(nil)(t.Context(), "tcp", "ftp.test:21")
+	if !errors.Is(err, proxy.ErrRefused) || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("got %v, want a certificate refused", err)
+	}
+}
+
+// silent begins an answer that has no end.
+const silent = "\x05"
+
+// answering is a proxy that answers whoever comes with text and goes; with silent, it stays.
+func answering(t *testing.T, text string) proxy.DialFunc {
+	return func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		t.Cleanup(func() { far.Close() })
+		go func() { _, _ = io.Copy(io.Discard, far) }()
+		go func() {
+			_, _ = io.WriteString(far, text)
+			if text != silent {
+				far.Close()
+			}
+		}()
+		return near, nil
+	}
+}
+
+func TestHostileProxy(t *testing.T) {
+	tests := []struct{ url, answer, want string }{
+		{"http://h", "220 ftp server\r\n\r\n", "no HTTP"},
+		{"http://h", "HTTP/1.1 2000 OK\r\n\r\n", "no HTTP"},
+		{"http://h", "HTTP/1.1 -20 OK\r\n\r\n", "no HTTP"},
+		{"http://h", "HTTP/2\n\n", "no HTTP"},
+		{"http://h", "\n\n", "no HTTP"},
+		{"http://h", "HTTP/1.1 200 OK\r\n", "no answer: EOF"},
+		{"http://h", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<16), "too long"},
+		{"http://h", strings.Repeat("HTTP/1.1 100 \x1b[2J\n\n", 100), "delays"},
+		{"http://h", "HTTP/1.1 302 \x1b[2J\n\n", "HTTP status 302"},
+		{"socks5://h", "220 ftp server\r\n", "unexpected protocol version"},
+		{"socks5://h", "\x05\x00\x05\x05\x00\x01", "connection refused"},
+		{"socks5://h", "\x05\xff", "no acceptable authentication methods"},
+		{"socks5://h", "\x05\x00\x05", "EOF"},
+	}
+	for _, tt := range tests {
+		_, err := parse(t, nil, tt.url).Dialer(answering(t, tt.answer))(t.Context(), "tcp", "ftp.test:21")
+		if !errors.Is(err, proxy.ErrRefused) || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("%s %.40q: got %v, want %s", tt.url, tt.answer, err, tt.want)
+		}
+	}
+}
+
+// The context ends the wait for a proxy that says nothing, at its moment.
+func TestContext(t *testing.T) {
+	for _, url := range []string{"http://h", "https://h", "socks5://h"} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			_, err := parse(t, nil, url).Dialer(answering(t, silent))(ctx, "tcp", "ftp.test:21")
+			if took := time.Since(begun); !errors.Is(err, context.DeadlineExceeded) || took != time.Hour {
+				t.Errorf("%s: got %v after %v, want %v after an hour", url, err, took, context.DeadlineExceeded)
+			}
+		})
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	empty := testserver.NewNetwork()
+	for _, url := range []string{"http://h:80", "socks5://h:1080"} {
+		_, err := parse(t, nil, url).Dialer(empty.Dial)(t.Context(), "tcp", "ftp.test:21")
+		var op *net.OpError
+		if !errors.As(err, &op) || op.Op != "dial" || !strings.Contains(err.Error(), "proxy "+url) {
+			t.Errorf("got %v, want a dial error that names the proxy", err)
+		}
+	}
+}
+
+func TestNotResolved(t *testing.T) {
+	none := func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}}
+	}
+	for _, url := range []string{"http://h", "socks5://h"} {
+		_, err := parse(t, nil, url).Dialer(none)(t.Context(), "tcp", "ftp.test:21")
+		var dns *net.DNSError
+		if !errors.Is(err, proxy.ErrResolve) || errors.As(err, &dns) {
+			t.Errorf("%s: got %v, want ErrResolve, and nothing that is taken for the host's", url, err)
+		}
+	}
+}
+
+func TestFromEnvironment(t *testing.T) {
+	tests := []struct {
+		env     map[string]string
+		address string
+		want    string
+	}{
+		{nil, "h:21", ""},
+		{map[string]string{"ALL_PROXY": "socks5://all"}, "h:21", "socks5://all:1080"},
+		{map[string]string{"ALL_PROXY": "socks5://all", "ftp_proxy": "f:1"}, "h:21", "http://f:1"},
+		{map[string]string{"FTP_PROXY": "F:1", "ftp_proxy": "f:1"}, "h:21", "http://f:1"},
+		{map[string]string{"FTP_PROXY": "F:1", "all_proxy": "a:1"}, "h:21", "http://F:1"},
+		{map[string]string{"http_proxy": "h:1", "https_proxy": "h:1"}, "h:21", ""},
+		{map[string]string{"ALL_PROXY": "a:1", "NO_PROXY": "example.org"}, "ftp.example.org:21", ""},
+		{map[string]string{"ALL_PROXY": "a:1", "NO_PROXY": "example.org"}, "example.com:21", "http://a:1"},
+		{map[string]string{"ALL_PROXY": "a:1", "NO_PROXY": "example.org:990"}, "example.org:21", "http://a:1"},
+		{map[string]string{"ALL_PROXY": "a:1", "NO_PROXY": "example.org:990"}, "example.org:990", ""},
+		{map[string]string{"ALL_PROXY": "a:1", "no_proxy": "*"}, "example.org:21", ""},
+		{map[string]string{"ALL_PROXY": "a:1", "no_proxy": "10.0.0.0/8"}, "10.1.2.3:21", ""},
+		{map[string]string{"ALL_PROXY": "a:1", "no_proxy": "2001:db8::/32"}, "[2001:db8::1]:21", ""},
+		{map[string]string{"ALL_PROXY": "a:1"}, "localhost:21", ""},
+		{map[string]string{"ALL_PROXY": "a:1"}, "127.0.0.1:2121", ""},
+	}
+	for _, tt := range tests {
+		choose, err := proxy.FromEnvironment(func(name string) string { return tt.env[name] })
+		if err != nil {
+			t.Errorf("%v: %v", tt.env, err)
+			continue
+		}
+		got := ""
+		if p := choose(tt.address); p != nil {
+			got = p.String()
+		}
+		if got != tt.want {
+			t.Errorf("%v: %s goes through %q, want %q", tt.env, tt.address, got, tt.want)
+		}
+	}
+}
+
+func TestFromEnvironmentRefuses(t *testing.T) {
+	_, err := proxy.FromEnvironment(func(name string) string {
+		return map[string]string{"FTP_PROXY": "gopher://me:hidden@h"}[name]
+	})
+	if !errors.Is(err, proxy.ErrURL) || !strings.Contains(err.Error(), "FTP_PROXY") || strings.Contains(err.Error(), "hidden") {
+		t.Errorf("got %v, want the variable's name", err)
+	}
+}

@@ -1,0 +1,91 @@
+package rules_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "example.com/ftpfetch/"
+
+// root is the top of the repository.
+const root = "../.."
+
+// mayImport says which rooms of this repository a room's code may import, and which other modules not.
+var mayImport = map[string]struct{ rooms, not []string }{
+	"urlparse":              {rooms: []string{"internal/printable"}},
+	"internal/printable":    {},
+	"ftpexec":               {rooms: []string{"urlparse", "ftpexec/internal/wire", "internal/printable"}, not: []string{"github.com/spf13/pflag"}},
+	"ftpexec/internal/wire": {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
+	"download":              {rooms: []string{"urlparse", "ftpexec", "download/digest"}, not: []string{"github.com/spf13/pflag"}},
+	"download/digest":       {},
+	"internal/netrc":        {},
+	"internal/proxy":        {},
+	"testserver":            {rooms: []string{"internal/throwaway"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
+}
+
+// cmd -> download -> ftpexec -> urlparse, and ftpexec -> wire; never the other way.
+func TestImportsRunOneWay(t *testing.T) {
+	t.Chdir(root)
+	for room, may := range mayImport {
+		files, err := filepath.Glob(filepath.Join(filepath.FromSlash(room), "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Errorf("no files in %s (%v)", room, err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			for _, path := range imports(t, file) {
+				if own, ok := strings.CutPrefix(path, module); ok && !slices.Contains(may.rooms, own) || slices.Contains(may.not, path) {
+					t.Errorf("%s imports %s", file, path)
+				}
+			}
+		}
+	}
+}
+
+func imports(t *testing.T, file string) (paths []string) {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range f.Imports {
+		path, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// The rules of the tests: no sleeps, nothing skipped.
+func TestTestsNeitherSleepNorSkip(t *testing.T) {
+	t.Chdir(root)
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") || filepath.Base(path) == "imports_test.go" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, word := range []string{"time.Sleep(", "t.Skip(", "t.Skipf(", "t.SkipNow("} {
+			if strings.Contains(string(text), word) {
+				t.Errorf("%s: %s", path, word)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
