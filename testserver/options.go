@@ -20,7 +20,10 @@ const (
 // Options configures the embedded server. The zero value, and a nil *Options,
 // give an anonymous server in clear over an empty tree on 127.0.0.1.
 type Options struct {
-	// FS is the tree that is served; nil means a new, empty afero.MemMapFs.
+	// FS is the tree that is served; nil means a new, empty afero.MemMapFs. It is
+	// an afero.Fs and not an fs.FS because the server's driver wants one, and so
+	// that a test can change files while the server runs. afero.FromIOFS serves
+	// an fs.FS.
 	FS afero.Fs
 	// Tree is added to FS: path -> contents. A path that ends in "/" makes a
 	// directory. Paths are octets, not text; missing directories are made.

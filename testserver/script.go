@@ -24,7 +24,7 @@ type Script struct {
 	running sync.WaitGroup // everything that Close waits for
 
 	state  sync.Mutex
-	scenes map[*scene]struct{}
+	scenes map[*Conn]struct{}
 	conns  int
 	closed bool
 }
@@ -52,7 +52,7 @@ func startScript(listen func() (net.Listener, error), steps []Step) (*Script, er
 	if err != nil {
 		return nil, fmt.Errorf("testserver: %w", err)
 	}
-	s := &Script{steps: steps, listen: listen, listener: l, roots: id.Roots, config: config, scenes: map[*scene]struct{}{}}
+	s := &Script{steps: steps, listen: listen, listener: l, roots: id.Roots, config: config, scenes: map[*Conn]struct{}{}}
 	s.address = address{tcp: l.Addr().(*net.TCPAddr), scheme: "ftp"}
 	s.running.Go(s.serve)
 	return s, nil
@@ -90,7 +90,7 @@ func (s *Script) Close() error {
 	_ = s.listener.Close()
 	s.state.Lock()
 	s.closed = true
-	var scenes []*scene
+	var scenes []*Conn
 	for sc := range s.scenes {
 		scenes = append(scenes, sc)
 	}
@@ -129,17 +129,17 @@ func (s *Script) admit(raw net.Conn) {
 	}
 }
 
-func (s *Script) register(raw net.Conn) (sc *scene, closed bool) {
+func (s *Script) register(raw net.Conn) (sc *Conn, closed bool) {
 	s.state.Lock()
 	defer s.state.Unlock()
 	s.conns++
 	w := newWire(raw, &s.recorder, s.conns, false)
-	sc = newScene(w, newDialogue(s.conns, s.steps), s.config, s.listen)
+	sc = newConn(w, newDialogue(s.conns, s.steps), s.config, s.listen)
 	s.scenes[sc] = struct{}{}
 	return sc, s.closed
 }
 
-func (s *Script) forget(sc *scene) {
+func (s *Script) forget(sc *Conn) {
 	s.state.Lock()
 	defer s.state.Unlock()
 	delete(s.scenes, sc)

@@ -23,7 +23,7 @@ func Honest(contents string) Step {
 		On("PROT", Protect(), Reply("200 Done.")),
 		On("QUIT", Reply("221 Goodbye."), CloseConn()),
 	})
-	return func(d *dialogue) {
+	return func(d *Dialogue) {
 		for _, step := range steps {
 			step(d)
 		}

@@ -6,10 +6,11 @@ import (
 	"net"
 )
 
-// scene is one connection of a Script.
-type scene struct {
+// Conn is one connection of a [Script], for an [Action]. Its methods are for the
+// goroutine that runs the Action.
+type Conn struct {
 	*control
-	play    *dialogue
+	play    *Dialogue
 	config  *tls.Config
 	open    func() (net.Listener, error) // for data connections
 	line    string                       // the command in hand
@@ -21,8 +22,27 @@ type scene struct {
 	below    *wire // data's TCP connection
 }
 
-func newScene(w *wire, play *dialogue, config *tls.Config, open func() (net.Listener, error)) *scene {
-	sc := &scene{control: newControl(w), play: play, config: config, open: open}
+// Line returns the command in hand, octet for octet, without CRLF; "" for the
+// greeting.
+func (sc *Conn) Line() string { return sc.line }
+
+// Write sends b on the control connection, with one write.
+func (sc *Conn) Write(b []byte) (int, error) {
+	if err := sc.send(b); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// Data waits for the data connection and returns it; nil if none is open. The
+// Script closes it.
+func (sc *Conn) Data() net.Conn {
+	data, _ := sc.accept()
+	return data
+}
+
+func newConn(w *wire, play *Dialogue, config *tls.Config, open func() (net.Listener, error)) *Conn {
+	sc := &Conn{control: newControl(w), play: play, config: config, open: open}
 	sc.onEnd = sc.dropData
 	return sc
 }
@@ -31,7 +51,7 @@ func newScene(w *wire, play *dialogue, config *tls.Config, open func() (net.List
 var errOver = errors.New("the connection is over")
 
 // perform plays the dialogue until the connection is over.
-func (sc *scene) perform() {
+func (sc *Conn) perform() {
 	if sc.act(sc.play.greeting) != nil {
 		return
 	}
@@ -51,7 +71,7 @@ func (sc *scene) perform() {
 	}
 }
 
-func (sc *scene) act(actions []Action) error {
+func (sc *Conn) act(actions []Action) error {
 	for _, act := range actions {
 		if err := act(sc); err != nil {
 			return err
@@ -61,7 +81,7 @@ func (sc *scene) act(actions []Action) error {
 }
 
 // listen opens a new listener for data, in place of an older one.
-func (sc *scene) listen() (*net.TCPAddr, error) {
+func (sc *Conn) listen() (*net.TCPAddr, error) {
 	sc.dropData()
 	l, err := sc.open()
 	if err != nil {
@@ -78,7 +98,7 @@ func (sc *scene) listen() (*net.TCPAddr, error) {
 
 // accept waits for the data connection, and returns it with the TCP connection
 // below; nil when there is and will be none.
-func (sc *scene) accept() (net.Conn, *wire) {
+func (sc *Conn) accept() (net.Conn, *wire) {
 	sc.mu.Lock()
 	l, data, below := sc.listener, sc.data, sc.below
 	sc.mu.Unlock()
@@ -92,7 +112,7 @@ func (sc *scene) accept() (net.Conn, *wire) {
 	return sc.hold(newWire(raw, sc.wire.rec, 0, true))
 }
 
-func (sc *scene) hold(w *wire) (net.Conn, *wire) {
+func (sc *Conn) hold(w *wire) (net.Conn, *wire) {
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
 	sc.below, sc.data = w, w
@@ -106,7 +126,7 @@ func (sc *scene) hold(w *wire) (net.Conn, *wire) {
 }
 
 // dropData closes what belongs to the data connection at once.
-func (sc *scene) dropData() {
+func (sc *Conn) dropData() {
 	sc.mu.Lock()
 	l, w := sc.listener, sc.below
 	sc.listener, sc.data, sc.below = nil, nil, nil

@@ -5,11 +5,18 @@ import (
 	"strings"
 )
 
-// Step is a part of a scripted dialogue: a rule, or several.
-type Step func(*dialogue)
+// Step is a part of a scripted dialogue: a rule, or several. A Step of your own
+// calls others:
+//
+//	func(d *testserver.Dialogue) {
+//		if d.Number()%2 == 0 {
+//			testserver.On("RETR", testserver.Reply("450 Busy"))(d)
+//		}
+//	}
+type Step func(*Dialogue)
 
-// dialogue is what one connection plays.
-type dialogue struct {
+// Dialogue is what one connection plays: a [Step] adds to it.
+type Dialogue struct {
 	conn     int
 	greeting []Action
 	implicit bool
@@ -24,8 +31,11 @@ type rule struct {
 	actions []Action
 }
 
-func newDialogue(conn int, steps []Step) *dialogue {
-	d := &dialogue{conn: conn}
+// Number returns the number of the connection, from 1.
+func (d *Dialogue) Number() int { return d.conn }
+
+func newDialogue(conn int, steps []Step) *Dialogue {
+	d := &Dialogue{conn: conn}
 	for _, step := range steps {
 		step(d)
 	}
@@ -35,13 +45,13 @@ func newDialogue(conn int, steps []Step) *dialogue {
 // Greet sets what happens when a client has connected. Without actions the
 // server says nothing.
 func Greet(actions ...Action) Step {
-	return func(d *dialogue) { d.greeting = actions }
+	return func(d *Dialogue) { d.greeting = actions }
 }
 
 // ImplicitTLS has the connection begin with a TLS handshake, before the
 // greeting.
 func ImplicitTLS() Step {
-	return func(d *dialogue) { d.implicit = true }
+	return func(d *Dialogue) { d.implicit = true }
 }
 
 // On sets what happens upon a command. match is
@@ -57,14 +67,14 @@ func On(match string, actions ...Action) Step { return OnNth(0, match, actions..
 // OnNth is On for the nth command of a connection that matches, counted from 1.
 func OnNth(n int, match string, actions ...Action) Step {
 	matches := matcher(match)
-	return func(d *dialogue) {
+	return func(d *Dialogue) {
 		d.rules = append(d.rules, &rule{match: matches, nth: n, actions: actions})
 	}
 }
 
 // OnConn limits steps to the nth connection, counted from 1.
 func OnConn(n int, steps ...Step) Step {
-	return func(d *dialogue) {
+	return func(d *Dialogue) {
 		if d.conn != n {
 			return
 		}
@@ -77,7 +87,7 @@ func OnConn(n int, steps ...Step) Step {
 // With is s with On(match, actions...) behind it: it overrides what s does
 // about these commands.
 func (s Step) With(match string, actions ...Action) Step {
-	return func(d *dialogue) {
+	return func(d *Dialogue) {
 		s(d)
 		On(match, actions...)(d)
 	}
@@ -100,7 +110,7 @@ func matcher(match string) func(string) bool {
 }
 
 // actionsFor returns what to do about line, by the last rule that matches.
-func (d *dialogue) actionsFor(line string) []Action {
+func (d *Dialogue) actionsFor(line string) []Action {
 	var last *rule
 	for _, r := range d.rules {
 		if !r.match(line) {

@@ -3,6 +3,7 @@ package testserver
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -60,7 +61,7 @@ func TestScriptedReplies(t *testing.T) {
 		step Step
 		say  []string // command or "", start of the reply or "end", ...
 	}{
-		{"nothing", func(*dialogue) {}, []string{"NOOP", "502"}},
+		{"nothing", func(*Dialogue) {}, []string{"NOOP", "502"}},
 		{"331 for 220", Honest("").With("NOOP", Reply("331 x")), []string{"", "220", "NOOP", "331 x\r\n"}},
 		{"two replies", Honest("").With("retr", Reply("426 x\r\n226 y\r\n")), []string{"", "220", "RETR f", "426", "", "226 y"}},
 		{"exact octets", Honest("").With("CWD", ReplyBytes([]byte("\x00\xff\n250 x\r\n"))), []string{"", "220", "CWD a", "\x00\xff\n", "", "250"}},
@@ -254,5 +255,37 @@ func TestScriptCountsFlights(t *testing.T) {
 	c.do("NOOP", "200")
 	if got := s.FlightLog(); s.Flights() != 2 || got[0].String() != "#1 USER me | PASS x | CWD a" {
 		t.Errorf("got %v", got)
+	}
+}
+
+// TestOwnActions has an Action and a Step that this package does not have.
+func TestOwnActions(t *testing.T) {
+	echo := func(c *Conn) error {
+		if _, err := fmt.Fprintf(c, "150 %s\r\n", c.Line()); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(c.Data(), c.Line()); err != nil {
+			return err
+		}
+		return nil
+	}
+	s := NewScript(t, Honest(""), func(d *Dialogue) {
+		if d.Number() == 1 {
+			On("RETR", echo, CloseData(), Reply("226 Done"))(d)
+		}
+	})
+	for _, want := range []string{"RETR f", ""} {
+		conn, err := ftp.Dial(s.Addr(), ftp.DialWithTimeout(limit))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := conn.Retr("f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(r); string(got) != want {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+		_ = errors.Join(r.Close(), conn.Quit())
 	}
 }
