@@ -150,7 +150,7 @@ func (j *job) lend(ctx context.Context, t target) (choice, error) {
 	case info.Size < 0:
 		return refuse("cannot be continued: the server does not tell the file's size")
 	case local.Size() > info.Size:
-		return refuse("has %d octets, but the server's file only %d", local.Size(), info.Size)
+		return refuse("has %d bytes, but the server's file only %d", local.Size(), info.Size)
 	case info.ModTime.After(local.ModTime()):
 		return refuse("%s", older)
 	case local.Size() == info.Size:

@@ -1,13 +1,13 @@
 // Package download brings what an ftp URL names to the local disk, or to any
 // writer, so that a file is there whole or not at all.
 //
-// The two calls to use are [File] and, where the octets go elsewhere, [To]:
+// The two calls to use are [File] and, where the bytes go elsewhere, [To]:
 //
 //	var c ftpexec.Client
 //	u, err := urlparse.Parse("ftp://ftp.example.org/pub/x")
 //	r, err := download.File(ctx, &c, u, "x", nil)
 //
-// A file appears under its final name only after every octet arrived, the
+// A file appears under its final name only after every byte arrived, the
 // server confirmed the end of the transfer (RFC 959 section 5.4), a digest that
 // was asked for agreed, and the data reached the disk. Until then it is
 // NAME.part in the same directory, with a journal NAME.part.json beside it. A
@@ -41,19 +41,19 @@ const (
 	_              Reason = iota
 	ReasonExists          // it exists: [Skip]
 	ReasonNotNewer        // the server's file is not newer: Options.Newer
-	ReasonComplete        // it has as many octets as the server's file: Options.Continue
+	ReasonComplete        // it has as many bytes as the server's file: Options.Continue
 )
 
 // Result describes a finished download. With an error only Path and Kept may
 // be set.
 type Result struct {
 	Path     string    // as given; "" for [To]
-	Size     int64     // octets of the file
+	Size     int64     // bytes of the file
 	ModTime  time.Time // the server's, UTC; zero when unknown
 	Skipped  bool      // the target was left alone
 	Reason   Reason    // why it was left alone; 0 unless Skipped
-	Resumed  int64     // octets that earlier runs had brought
-	Kept     int64     // with an error: octets in NAME.part from which the next call goes on
+	Resumed  int64     // bytes that earlier runs had brought
+	Kept     int64     // with an error: bytes in NAME.part from which the next call goes on
 	Verified string    // what the file's digest was compared with, such as "sha256 in SHA256SUMS"; "" nothing
 	Text     bool      // in ASCII type: no size could be compared
 }

@@ -12,7 +12,7 @@ import (
 // rightSize compares what the server tells with what the caller expects.
 func (t *transfer) rightSize(resp *ftpexec.Response) error {
 	if want := t.o.Size; want != nil && resp.Size >= 0 && resp.Size != *want {
-		return &Error{Reason: fmt.Sprintf("the server's file has %d octets, not %d as expected", resp.Size, *want), Err: ErrSize}
+		return &Error{Reason: fmt.Sprintf("the server's file has %d bytes, not %d as expected", resp.Size, *want), Err: ErrSize}
 	}
 	return nil
 }
@@ -41,7 +41,7 @@ func (t *transfer) accept(resp *ftpexec.Response, gap span) (span, error) {
 	if t.inherited {
 		t.resumed = s.done.octets()
 		t.responses.Add(1)
-		t.o.notify(Event{Kind: Resumed, Offset: t.resumed, Text: fmt.Sprintf("going on from %d octets", t.resumed)})
+		t.o.notify(Event{Kind: Resumed, Offset: t.resumed, Text: fmt.Sprintf("going on from %d bytes", t.resumed)})
 	}
 	fresh := s.size < 0 || why != ""
 	t.inherited, t.theirs = false, false
@@ -83,11 +83,11 @@ func (t *transfer) differs(s state, resp *ftpexec.Response) string {
 	case s.size < 0 && resp.Size < 0:
 		return "the server does not tell the file's size"
 	case s.size < 0 && s.done.end() > resp.Size:
-		return fmt.Sprintf("%d octets are there, but the server's file has only %d", s.done.end(), resp.Size)
+		return fmt.Sprintf("%d bytes are there, but the server's file has only %d", s.done.end(), resp.Size)
 	case s.size < 0:
 		return ""
 	case s.size != resp.Size:
-		return fmt.Sprintf("the server's file now has %s octets, not %d", number(resp.Size), s.size)
+		return fmt.Sprintf("the server's file now has %s bytes, not %d", number(resp.Size), s.size)
 	case known && had && !s.modTime.Equal(resp.ModTime):
 		return "the server's file has been modified"
 	case known && had, len(s.done) == 0, t.inherited && t.o.Continue:

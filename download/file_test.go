@@ -61,7 +61,7 @@ func wantOnly(t *testing.T, dir, name, contents string) {
 	}
 	got, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil || string(got) != contents {
-		t.Errorf("%s: %d octets, %v, want %d", name, len(got), err, len(contents))
+		t.Errorf("%s: %d bytes, %v, want %d", name, len(got), err, len(contents))
 	}
 }
 
@@ -135,7 +135,7 @@ func TestFileFaults(t *testing.T) {
 		{"no login", "USER", testserver.Fault{Reply: "530 No"}, ftpexec.ErrLogin, 0, false},
 		{"data ends early", "RETR", testserver.Fault{Data: testserver.Closed, Octets: 700_000}, nil, 5, false},
 		{"data ends at once", "RETR", testserver.Fault{Data: testserver.Closed}, ftpexec.ErrTruncated, 4, false},
-		{"426 after all octets", "RETR", testserver.Fault{Final: "426 Something broke"}, ftpexec.ErrTruncated, 4, true},
+		{"426 after all bytes", "RETR", testserver.Fault{Final: "426 Something broke"}, ftpexec.ErrTruncated, 4, true},
 		{"size too large", "SIZE", testserver.Fault{Final: "213 99999999"}, ftpexec.ErrTruncated, 4, true},
 		{"size too small", "SIZE", testserver.Fault{Final: "213 1000"}, ftpexec.ErrTruncated, 4, false},
 	}
@@ -265,11 +265,11 @@ func TestTo(t *testing.T) {
 	var got bytes.Buffer
 	r, err := download.To(t.Context(), new(ftpexec.Client), parse(t, s.URL("/big")), &got, nil)
 	if err != nil || got.String() != big || r.Size != int64(len(big)) || !r.ModTime.Equal(modified) {
-		t.Errorf("%d octets, %+v, %v", got.Len(), r, err)
+		t.Errorf("%d bytes, %+v, %v", got.Len(), r, err)
 	}
 }
 
-// brokenWriter fails after some octets.
+// brokenWriter fails after some bytes.
 type brokenWriter struct{ left int }
 
 func (w *brokenWriter) Write(p []byte) (int, error) {
@@ -281,7 +281,7 @@ func (w *brokenWriter) Write(p []byte) (int, error) {
 }
 
 // TestToBroken tells the writer's errors from the server's, whichever way the
-// octets take.
+// bytes take.
 func TestToBroken(t *testing.T) {
 	s := newServer(t, testserver.Options{})
 	r, pipe, err := os.Pipe()
@@ -321,6 +321,6 @@ func ExampleFile() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(r.Size, "octets")
-	// Output: 8 octets
+	fmt.Println(r.Size, "bytes")
+	// Output: 8 bytes
 }

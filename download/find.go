@@ -211,7 +211,7 @@ func (j *job) useless(ctx context.Context, p *part, s *state, jerr error) (why s
 	case s.url != j.url:
 		return "it is of another URL", nil
 	case s.done.end() > has:
-		return fmt.Sprintf("it has %d octets, its journal says %d", has, s.done.end()), nil
+		return fmt.Sprintf("it has %d bytes, its journal says %d", has, s.done.end()), nil
 	case j.text():
 		return "a text transfer (;type=a) cannot be resumed", nil
 	}

@@ -13,7 +13,7 @@ func (t *transfer) finish(ctx context.Context, overwrite bool) (Result, error) {
 	size := s.done.octets()
 	result := Result{Path: l.part.path, Size: size, ModTime: s.modTime, Resumed: t.resumed, Text: t.text()}
 	if want := t.o.Size; want != nil && size != *want && !t.text() {
-		return Result{}, &Error{Reason: fmt.Sprintf("%d octets came, not %d as expected", size, *want), Err: ErrSize}
+		return Result{}, &Error{Reason: fmt.Sprintf("%d bytes came, not %d as expected", size, *want), Err: ErrSize}
 	}
 	if t.check != nil {
 		if err := t.verify(ctx, size); err != nil {

@@ -15,7 +15,7 @@ import (
 // TestForeignFiles has files of other programs stand where ours would be: none
 // is changed.
 func TestForeignFiles(t *testing.T) {
-	theirs := "another program's octets"
+	theirs := "another program's bytes"
 	pair := map[string]string{"f.part": theirs, "f.part.json": `{"another":"program"}`}
 	tests := []struct {
 		what   string
@@ -48,7 +48,7 @@ func TestForeignFiles(t *testing.T) {
 }
 
 // TestForeignPartBesideJournal has the part replaced by another program's, of
-// enough octets: the journal does not count for it.
+// enough bytes: the journal does not count for it.
 func TestForeignPartBesideJournal(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
@@ -87,7 +87,7 @@ func TestNewerAppeared(t *testing.T) {
 		t.Errorf("got %v, want ErrExists", err)
 	}
 	if got := read(t, k.path("f")); got != "mine" {
-		t.Errorf("the file has %d octets", len(got))
+		t.Errorf("the file has %d bytes", len(got))
 	}
 }
 
@@ -133,7 +133,7 @@ func TestContinueEmpty(t *testing.T) {
 	k.want(map[string]string{"f": ""})
 }
 
-// TestAdoptedKept has octets that Continue took, and a later run that cannot go
+// TestAdoptedKept has bytes that Continue took, and a later run that cannot go
 // on from them: they are given up only where that is asked for.
 func TestAdoptedKept(t *testing.T) {
 	tests := []struct {
@@ -163,7 +163,7 @@ func TestAdoptedKept(t *testing.T) {
 					t.Errorf("%+v: got %v, want ErrResume", o, err)
 				}
 				if got := read(t, k.path("f.part")); !strings.HasPrefix(got, body[:50_001]) {
-					t.Errorf("%+v: the part lost octets", o)
+					t.Errorf("%+v: the part lost bytes", o)
 				}
 			}
 			if _, err := k.get(tt.path, Options{Existing: Overwrite}); err != nil || !k.exists("f") {
@@ -240,7 +240,7 @@ func TestRESTBusy(t *testing.T) {
 	}
 }
 
-// TestSumOfLaterVersion has a digest see octets of an earlier version pass
+// TestSumOfLaterVersion has a digest see bytes of an earlier version pass
 // before several connections bring the later one.
 func TestSumOfLaterVersion(t *testing.T) {
 	fresh := noise(3<<20, 2)

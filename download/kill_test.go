@@ -24,7 +24,7 @@ import (
 var (
 	killCount = flag.Int("kill.count", 30, "kills of TestKill")
 	killSeed  = flag.Uint64("kill.seed", 1, "seed of TestKill")
-	killSize  = flag.Int("kill.size", 12<<20, "octets of TestKill's file")
+	killSize  = flag.Int("kill.size", 12<<20, "bytes of TestKill's file")
 )
 
 // killChild is the environment variable that makes the test binary a
@@ -35,7 +35,7 @@ const killChild = "FTPFETCH_TEST_DOWNLOAD"
 type killOrder struct {
 	URL, Path string
 	Segments  int
-	After     int64 // octets of data received, at which it kills itself; 0: never
+	After     int64 // bytes of data received, at which it kills itself; 0: never
 	Call      int   // of the calls on the disk, at which it kills itself; 0: none
 	Straight  bool  // nothing stands between socket and file: it is killed from outside
 }
@@ -71,7 +71,7 @@ func beKilled() int {
 	return 0
 }
 
-// deadline kills the process when so many octets have come over all
+// deadline kills the process when so many bytes have come over all
 // connections.
 type deadline struct {
 	left int64
@@ -129,7 +129,7 @@ func TestKill(t *testing.T) {
 		}
 		wantNames(t, k.dir, "f")
 	}
-	t.Logf("seed %d: %d kills, %d files of %d octets right, %d octets kept over kills", *killSeed, kills, files, len(text), kept)
+	t.Logf("seed %d: %d kills, %d files of %d bytes right, %d bytes kept over kills", *killSeed, kills, files, len(text), kept)
 }
 
 // runAndKill reports whether the downloader was killed before its end.
@@ -195,7 +195,7 @@ func (k *kit) finishAfterKills(rng *rand.Rand) {
 }
 
 // checkLeft compares what the journal claims with the part, and returns the
-// octets claimed.
+// bytes claimed.
 func (k *kit) checkLeft(text string) int64 {
 	k.Helper()
 	if k.exists("f") {
@@ -207,7 +207,7 @@ func (k *kit) checkLeft(text string) int64 {
 	s, err := readJournal(k.path("f.part.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		if info, err := os.Stat(k.path("f.part")); err == nil && info.Size() > 0 {
-			k.Errorf("a part of %d octets without a journal", info.Size())
+			k.Errorf("a part of %d bytes without a journal", info.Size())
 		}
 		return 0
 	}

@@ -52,7 +52,7 @@ func (k *kit) faulty(f func(testserver.FaultPoint) testserver.Fault) {
 	k.fault = f
 }
 
-// cut has the nth transfer's data end after octets.
+// cut has the nth transfer's data end after bytes.
 func cut(n int, octets int64) func(testserver.FaultPoint) testserver.Fault {
 	return func(p testserver.FaultPoint) testserver.Fault {
 		if p.Transfer == n {
@@ -130,7 +130,7 @@ func (k *kit) want(files map[string]string) {
 	wantFiles(k.T, k.dir, files)
 }
 
-// leaves has a run stopped after octets of path, as a kill would.
+// leaves has a run stopped after bytes of path, as a kill would.
 func (k *kit) leaves(path string, octets int64) {
 	k.Helper()
 	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
@@ -163,7 +163,7 @@ func (k *kit) change(path, text string, modTime time.Time) {
 	}
 }
 
-// noise is n octets that are everywhere different.
+// noise is n bytes that are everywhere different.
 func noise(n int, seed uint64) string {
 	b := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(seed >> 16)}).Read(b)

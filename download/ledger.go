@@ -31,13 +31,13 @@ func newLedger(p *part, s state) *ledger {
 }
 
 // stream is one connection's way into the part. The offset of its own file
-// handle says how far it came, whichever way the octets take.
+// handle says how far it came, whichever way the bytes take.
 type stream struct {
 	f    *os.File
 	span span // what it is to bring; end -1: to the end of the file
 }
 
-// at is the first octet that is not written yet.
+// at is the first byte that is not written yet.
 func (s *stream) at() int64 {
 	n, err := s.f.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -102,7 +102,7 @@ func (l *ledger) snapshot() state {
 	return s
 }
 
-// progressed reports whether more octets are there than ever before.
+// progressed reports whether more bytes are there than ever before.
 func (l *ledger) progressed() bool {
 	n := l.snapshot().done.octets()
 	l.mu.Lock()
@@ -124,7 +124,7 @@ func (l *ledger) know(size int64, modTime time.Time) {
 	}
 }
 
-// disown takes the octets from n on out of what is done, so that they are
+// disown takes the bytes from n on out of what is done, so that they are
 // fetched once more.
 func (l *ledger) disown(n int64) {
 	l.mu.Lock()
@@ -210,7 +210,7 @@ func (l *ledger) mayWrite() bool {
 	return l.begun
 }
 
-// fail makes err the part's health: octets may be missing on the disk although
+// fail makes err the part's health: bytes may be missing on the disk although
 // they can be read. The system tells of that once, so that a later flush would
 // succeed.
 func (l *ledger) fail(err error) {

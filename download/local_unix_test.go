@@ -110,7 +110,7 @@ func TestFileJournalMode(t *testing.T) {
 	}
 }
 
-// TestFilePartOfOthers trusts no octets that another user left in a directory
+// TestFilePartOfOthers trusts no bytes that another user left in a directory
 // that both may write to.
 func TestFilePartOfOthers(t *testing.T) {
 	if os.Geteuid() != 0 {

@@ -31,7 +31,7 @@ func unusable(name, goos string) string {
 	case strings.ContainsRune(name, '/'):
 		return `holds a "/" and would be saved in another directory`
 	case strings.ContainsRune(name, 0):
-		return "holds a NUL octet"
+		return "holds a NUL byte"
 	case goos == "windows":
 		return unusableOnWindows(name)
 	}

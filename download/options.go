@@ -71,7 +71,7 @@ type Options struct {
 	// an *ftpexec.Client. nil means the first source where that is one.
 	Parallel Source
 
-	// Size is the size that the file must have, in octets, where it is known
+	// Size is the size that the file must have, in bytes, where it is known
 	// from elsewhere. It does not count in ASCII type.
 	Size *int64
 	// Sum is the digest that the file must have; the zero value is none.
@@ -81,12 +81,12 @@ type Options struct {
 	// [ErrUnverified]. Where Sum is set that one counts alone.
 	Verify bool
 
-	// Limit bounds the octets a second over all that share it; nil: no bound.
+	// Limit bounds the bytes a second over all that share it; nil: no bound.
 	Limit *rate.Limiter
 
 	// Progress, if set, is called now and then from one goroutine while data
 	// flows and once at its end, never after the function it was given to has
-	// returned. done counts octets that were there before, too; it falls where
+	// returned. done counts bytes that were there before, too; it falls where
 	// a transfer begins anew. total is -1 where the server did not tell the
 	// size.
 	Progress func(done, total int64)
@@ -102,7 +102,7 @@ type EventKind int
 
 const (
 	Noted     EventKind = iota // something worth a line
-	Resumed                    // a partial file is gone on with, from Offset octets
+	Resumed                    // a partial file is gone on with, from Offset bytes
 	Restarted                  // what was there is given up; the transfer begins anew
 	Retrying                   // a try failed with Err and the next one follows after Wait
 )
@@ -111,7 +111,7 @@ const (
 type Event struct {
 	Kind   EventKind
 	Text   string // one line for a person, but for what names in it hold; "" for Retrying
-	Offset int64  // Resumed: octets that are there already
+	Offset int64  // Resumed: bytes that are there already
 	Err    error  // Retrying
 	Try    int    // Retrying: the tries so far without progress
 	Tries  int    // Retrying: how many of them there may be
@@ -188,7 +188,7 @@ const muchToRead = 1 << 30
 // asked, where that takes a while.
 func (o *Options) reading(path string, n int64) {
 	if n >= muchToRead {
-		o.note(fmt.Sprintf("%s: reading %d octets to check them", path, n))
+		o.note(fmt.Sprintf("%s: reading %d bytes to check them", path, n))
 	}
 }
 

@@ -208,7 +208,7 @@ func (p *part) flush(n int64) error {
 		return err
 	}
 	if has != n {
-		return &Error{Path: p.part, Reason: fmt.Sprintf("holds %d octets, but %d were written", has, n), Err: ErrLocal}
+		return &Error{Path: p.part, Reason: fmt.Sprintf("holds %d bytes, but %d were written", has, n), Err: ErrLocal}
 	}
 	return p.sync()
 }

@@ -2,7 +2,7 @@ package download
 
 import "slices"
 
-// span is the octets from start up to, not including, end.
+// span is the bytes from start up to, not including, end.
 type span struct{ start, end int64 }
 
 func (s span) len() int64 { return s.end - s.start }
@@ -10,7 +10,7 @@ func (s span) len() int64 { return s.end - s.start }
 // spans are ordered, apart from one another, and none is empty.
 type spans []span
 
-// octets returns how many octets the spans cover.
+// bytes returns how many bytes the spans cover.
 func (s spans) octets() (n int64) {
 	for _, x := range s {
 		n += x.len()
@@ -18,7 +18,7 @@ func (s spans) octets() (n int64) {
 	return n
 }
 
-// end returns the first octet behind all spans.
+// end returns the first byte behind all spans.
 func (s spans) end() int64 {
 	if len(s) == 0 {
 		return 0
@@ -26,7 +26,7 @@ func (s spans) end() int64 {
 	return s[len(s)-1].end
 }
 
-// head returns how many octets from the very first one s covers in one piece.
+// head returns how many bytes from the very first one s covers in one piece.
 func (s spans) head() int64 {
 	if len(s) == 0 || s[0].start > 0 {
 		return 0
@@ -77,7 +77,7 @@ func (s spans) without(x span) spans {
 	return slices.DeleteFunc(out, func(y span) bool { return y.len() <= 0 })
 }
 
-// missing returns what s leaves open of a file of size octets.
+// missing returns what s leaves open of a file of size bytes.
 func (s spans) missing(size int64) spans {
 	var out spans
 	at := int64(0)

@@ -9,7 +9,7 @@ import (
 func TestSpans(t *testing.T) {
 	tests := []struct {
 		add           []span
-		done, missing spans // of 10 octets
+		done, missing spans // of 10 bytes
 	}{
 		{nil, nil, spans{{0, 10}}},
 		{[]span{{0, 0}}, nil, spans{{0, 10}}},
@@ -31,7 +31,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestSpansAtRandom compares with a set of octets.
+// TestSpansAtRandom compares with a set of bytes.
 func TestSpansAtRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
@@ -55,7 +55,7 @@ func TestSpansAtRandom(t *testing.T) {
 			}
 		}
 		if !sound(s, 50) || s.octets() != count || s.missing(50).octets() != 50-count || !sound(s.missing(50), 50) {
-			t.Fatalf("%v: %d octets, want %d", s, s.octets(), count)
+			t.Fatalf("%v: %d bytes, want %d", s, s.octets(), count)
 		}
 	}
 }

@@ -42,12 +42,12 @@ func TestResumeOfAnother(t *testing.T) {
 		want string
 	}{
 		{"time", func(k *kit) { k.change("/f", other, kitTime.Add(time.Second)) }, "/f", Options{}, "modified", other},
-		{"size", func(k *kit) { k.change("/f", body+"x", kitTime) }, "/f", Options{}, "now has 300001 octets, not 300000", body + "x"},
-		{"shorter than what is there", func(k *kit) { k.change("/f", "x", kitTime) }, "/f", Options{}, "now has 1 octets", "x"},
+		{"size", func(k *kit) { k.change("/f", body+"x", kitTime) }, "/f", Options{}, "now has 300001 bytes, not 300000", body + "x"},
+		{"shorter than what is there", func(k *kit) { k.change("/f", "x", kitTime) }, "/f", Options{}, "now has 1 bytes", "x"},
 		{"URL", func(*kit) {}, "/g", Options{}, "another URL", "gg"},
 		{"not wanted", func(*kit) {}, "/f", Options{NoResume: true}, "as asked for", body},
 		{"type", func(*kit) {}, "/f;type=a", Options{}, "", ""},
-		{"part cut", func(k *kit) { k.truncate("f.part", 99_999) }, "/f", Options{}, "it has 99999 octets, its journal says 100000", body},
+		{"part cut", func(k *kit) { k.truncate("f.part", 99_999) }, "/f", Options{}, "it has 99999 bytes, its journal says 100000", body},
 		{"part gone", func(k *kit) { k.remove("f.part") }, "/f", Options{}, "is gone, only its journal is left", body},
 		{"no REST", func(k *kit) { k.faulty(replies("REST", "502 What?")) }, "/f", Options{}, "cannot begin in the middle", body},
 		{"no time", func(k *kit) { k.faulty(replies("MDTM", "502 What?")) }, "/f", Options{}, "does not always tell the file's time", body},
@@ -151,7 +151,7 @@ func TestResumeHoles(t *testing.T) {
 	k.want(map[string]string{"f": body})
 }
 
-// TestResumeComplete has all octets there and the end not confirmed.
+// TestResumeComplete has all bytes there and the end not confirmed.
 func TestResumeComplete(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f.part", body)
@@ -298,7 +298,7 @@ func TestContinue(t *testing.T) {
 			if tt.after != nil {
 				k.want(tt.after)
 			} else if got, err := os.ReadFile(k.path("f.part")); err != nil || string(got) != tt.before["f.part"] {
-				t.Errorf("the part was lost: %d octets, %v", len(got), err)
+				t.Errorf("the part was lost: %d bytes, %v", len(got), err)
 			}
 			if tt.rests != nil && !slices.Equal(k.rests(), tt.rests) {
 				t.Errorf("it did not go on from %s", tt.rests)

@@ -184,7 +184,7 @@ func TestToRetries(t *testing.T) {
 	o := &Options{Wait: func(context.Context, time.Duration) error { return nil }}
 	r, err := To(t.Context(), k.c, k.url("/f"), &got, o)
 	if err != nil || got.String() != body || r.Size != 300_000 {
-		t.Errorf("%d octets, %+v, %v", got.Len(), r, err)
+		t.Errorf("%d bytes, %+v, %v", got.Len(), r, err)
 	}
 	if rests := k.rests(); !slices.Equal(rests, []string{"100000"}) {
 		t.Errorf("REST %q", rests)
@@ -220,7 +220,7 @@ func TestToCannotRetry(t *testing.T) {
 		var got bytes.Buffer
 		o := &Options{Wait: func(context.Context, time.Duration) error { return nil }}
 		if _, err := To(t.Context(), k.c, k.url(tt.path), &got, o); !errors.Is(err, tt.err) || got.Len() > 1000 {
-			t.Errorf("%s: %d octets, %v, want %v", tt.what, got.Len(), err, tt.err)
+			t.Errorf("%s: %d bytes, %v, want %v", tt.what, got.Len(), err, tt.err)
 		}
 	}
 }

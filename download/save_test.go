@@ -44,7 +44,7 @@ func wantFiles(t *testing.T, dir string, want map[string]string) {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		text, known := want[name]
 		if err != nil || !known || string(got) != text {
-			t.Errorf("%s holds %.40q (%d octets, %v), want %.40q (%d octets, known %v)", name, got, len(got), err, text, len(text), known)
+			t.Errorf("%s holds %.40q (%d bytes, %v), want %.40q (%d bytes, known %v)", name, got, len(got), err, text, len(text), known)
 		}
 	}
 	for name := range want {
@@ -86,7 +86,7 @@ func TestSaveRules(t *testing.T) {
 				t.Errorf("error %v, want %v", err, tt.err)
 			}
 			if r.Skipped != tt.skipped || err == nil && r.Size != 3 {
-				t.Errorf("result %+v, want skipped %v and 3 octets", r, tt.skipped)
+				t.Errorf("result %+v, want skipped %v and 3 bytes", r, tt.skipped)
 			}
 			wantFiles(t, dir, tt.want)
 		})
@@ -192,7 +192,7 @@ func TestSaveReplacedPart(t *testing.T) {
 	wantFiles(t, dir, map[string]string{"f.part": "theirs"})
 }
 
-// TestSaveShort has octets vanish between writing and committing.
+// TestSaveShort has bytes vanish between writing and committing.
 func TestSaveShort(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
@@ -200,7 +200,7 @@ func TestSaveShort(t *testing.T) {
 		_, err := io.WriteString(w, "whole")
 		return errors.Join(err, os.Truncate(path+partSuffix, 2))
 	})
-	if !errors.Is(err, ErrLocal) || !strings.Contains(err.Error(), "holds 2 octets, but 5 were written") {
+	if !errors.Is(err, ErrLocal) || !strings.Contains(err.Error(), "holds 2 bytes, but 5 were written") {
 		t.Errorf("got %v", err)
 	}
 	wantFiles(t, dir, nil)

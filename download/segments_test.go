@@ -53,7 +53,7 @@ func TestSegments(t *testing.T) {
 				return testserver.Fault{Final: "213 9000000"}
 			}
 			return testserver.Fault{}
-		}, 4, "now has 9000000 octets"},
+		}, 4, "now has 9000000 bytes"},
 		{"no size", 4, replies("SIZE", "502 What?"), 1, ""},
 	}
 	for _, tt := range tests {
@@ -164,7 +164,7 @@ func checkClaims(t *testing.T, part string, s state, text string) {
 	got := read(t, part)
 	for _, x := range s.done {
 		if !strings.HasPrefix(text[x.start:], got[x.start:x.end]) {
-			t.Errorf("octets %d to %d are not the file's", x.start, x.end)
+			t.Errorf("bytes %d to %d are not the file's", x.start, x.end)
 		}
 	}
 }

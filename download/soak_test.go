@@ -30,7 +30,7 @@ var (
 const soakRuns = 3
 
 // TestSoak retrieves files from a server that fails at random in every way:
-// each run ends with the right octets under the final name, or with an error
+// each run ends with the right bytes under the final name, or with an error
 // and nothing under it. Once the server is honest the next run succeeds.
 func TestSoak(t *testing.T) {
 	total := map[string]int{}
@@ -259,7 +259,7 @@ func (s *soak) judge(t *testing.T, what, path string, r Result, err error) {
 		s.resumed++
 	}
 	if rerr != nil || !s.versions[sha256.Sum256(data)] {
-		t.Errorf("%s: %+v, but the file is wrong: %d octets, %v\n%q", what, r, len(data), rerr, s.log)
+		t.Errorf("%s: %+v, but the file is wrong: %d bytes, %v\n%q", what, r, len(data), rerr, s.log)
 	}
 	wantNames(t, s.dir, "f")
 }

@@ -89,7 +89,7 @@ func (s *streaming) count() (done, total int64) {
 func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
 	defer resp.Body.Close()
 	if want := s.o.Size; want != nil && resp.Size >= 0 && resp.Size != *want {
-		return &Error{Reason: fmt.Sprintf("the server's file has %d octets, not %d as expected", resp.Size, *want), Err: ErrSize}
+		return &Error{Reason: fmt.Sprintf("the server's file has %d bytes, not %d as expected", resp.Size, *want), Err: ErrSize}
 	}
 	if s.n > 0 && (resp.Size != s.size || !resp.ModTime.Equal(s.modTime)) {
 		return &Error{Reason: "the file has changed on the server, and a part of it is written already", Err: ErrChanged}
@@ -102,7 +102,7 @@ func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
 	n, err := w.pump(ctx, resp.Body)
 	s.n += n
 	if err == nil && s.size >= 0 && s.n != s.size {
-		err = fmt.Errorf("%w: %d of %d octets", ftpexec.ErrTruncated, s.n, s.size)
+		err = fmt.Errorf("%w: %d of %d bytes", ftpexec.ErrTruncated, s.n, s.size)
 	}
 	if errors.Is(err, ftpexec.ErrTruncated) && s.size >= 0 && s.n >= s.size {
 		return &final{err} // everything or too much is written: a retry has nothing to do

@@ -10,7 +10,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestSyncFails has the disk lose octets when the whole file is flushed. The
+// TestSyncFails has the disk lose bytes when the whole file is flushed. The
 // system tells of that once; the journal must not claim them, although a later
 // flush succeeds.
 func TestSyncFails(t *testing.T) {
@@ -39,7 +39,7 @@ func TestSyncFails(t *testing.T) {
 }
 
 // TestSyncFailsAtEnd has a checkpoint fail that is under way while the last
-// octets come.
+// bytes come.
 func TestSyncFailsAtEnd(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	var all atomic.Bool
@@ -65,7 +65,7 @@ func TestSyncFailsAtEnd(t *testing.T) {
 	}
 }
 
-// TestKept tells how many octets a failed run has left to go on from.
+// TestKept tells how many bytes a failed run has left to go on from.
 func TestKept(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.faulty(cut(1, 100_000))

@@ -50,7 +50,7 @@ func (c *check) reach(ctx context.Context, f *os.File, n int64) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err == nil && c.at != n:
-		err = fmt.Errorf("%w after %d octets", io.ErrUnexpectedEOF, c.at)
+		err = fmt.Errorf("%w after %d bytes", io.ErrUnexpectedEOF, c.at)
 	}
 	if err != nil {
 		return failure(f.Name(), "cannot be read", err)
@@ -79,7 +79,7 @@ func (j *job) expected(ctx context.Context) (*check, error) {
 		return nil, nil
 	}
 	if j.u.Type == urlparse.TypeASCII {
-		return nil, &Error{Reason: "a text transfer (;type=a) changes octets and cannot be verified", Err: ErrUnverified}
+		return nil, &Error{Reason: "a text transfer (;type=a) changes bytes and cannot be verified", Err: ErrUnverified}
 	}
 	c, err := j.sidecar(ctx)
 	if c == nil && err == nil {

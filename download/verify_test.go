@@ -24,7 +24,7 @@ func sum(t *testing.T, s string) digest.Sum {
 	return d
 }
 
-// TestSum computes a digest in every way that octets come.
+// TestSum computes a digest in every way that bytes come.
 func TestSum(t *testing.T) {
 	large := noise(5<<20, 3)
 	tests := []struct {

@@ -33,7 +33,7 @@ const (
 	SHA256  Algorithm = "sha256"
 	SHA1    Algorithm = "sha1"
 	MD5     Algorithm = "md5"
-	CRC32   Algorithm = "crc32" // IEEE 802.3, most significant octet first
+	CRC32   Algorithm = "crc32" // IEEE 802.3, most significant byte first
 )
 
 // Algorithms returns all algorithms, the strongest first. SHA1, MD5 and CRC32
@@ -42,7 +42,7 @@ func Algorithms() []Algorithm {
 	return []Algorithm{SHA512, BLAKE2b, SHA256, SHA1, MD5, CRC32}
 }
 
-// Size is the length of the algorithm's digest in octets; 0 where there is no
+// Size is the length of the algorithm's digest in bytes; 0 where there is no
 // such algorithm.
 func (a Algorithm) Size() int {
 	switch a {

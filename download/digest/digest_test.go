@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// abc is the digests of the three octets "abc".
+// abc is the digests of the three bytes "abc".
 var abc = map[Algorithm]string{
 	SHA512:  "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f",
 	BLAKE2b: "ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b74b12bb6fdbffa2d17d87c5392aab792dc252d5de4533cc9518d38aa8dbf1925ab92386edd4009923",

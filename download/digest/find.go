@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The limits of what [Find] reads, in octets: lists come from servers.
+// The limits of what [Find] reads, in bytes: lists come from servers.
 const (
 	MaxLine = 16 << 10
 	MaxList = 64 << 20
@@ -35,7 +35,7 @@ var (
 //
 // In the first three a backslash at the begin of the line says that \\, \n and
 // \r in the name are escapes. A name may begin with "./"; otherwise it must be
-// name octet for octet, so that an entry for another directory never counts.
+// name byte for byte, so that an entry for another directory never counts.
 // All other lines are passed over.
 //
 // Only digests of the algorithm a count. Where a is "" the line tells by its
@@ -47,7 +47,7 @@ func Find(r io.Reader, name string, a Algorithm) (Sum, error) {
 	return find(r, name, a, MaxList)
 }
 
-// find is Find for a list of at most so many octets.
+// find is Find for a list of at most so many bytes.
 func find(r io.Reader, name string, a Algorithm, most int64) (Sum, error) {
 	return (&search{name: name, algorithm: a}).read(r, most)
 }
@@ -62,11 +62,11 @@ func (s *search) read(r io.Reader, most int64) (Sum, error) {
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return Sum{}, fmt.Errorf("%w: a line has more than %d octets", ErrTooLarge, MaxLine)
+		return Sum{}, fmt.Errorf("%w: a line has more than %d bytes", ErrTooLarge, MaxLine)
 	case err != nil:
 		return Sum{}, err
 	case in.N == 0:
-		return Sum{}, fmt.Errorf("%w: more than %d octets", ErrTooLarge, most)
+		return Sum{}, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, most)
 	}
 	return s.result()
 }

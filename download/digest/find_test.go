@@ -148,7 +148,7 @@ func TestFindErrors(t *testing.T) {
 	}
 }
 
-// TestFindLimit reads lists of exactly the limit and of one octet more.
+// TestFindLimit reads lists of exactly the limit and of one byte more.
 func TestFindLimit(t *testing.T) {
 	list := abc[SHA256] + "  f\n"
 	if _, err := find(strings.NewReader(list), "f", SHA256, int64(len(list))); err != nil {
@@ -214,7 +214,7 @@ func FuzzFind(f *testing.F) {
 			return
 		}
 		if len(sum.Digest) == 0 || len(sum.Digest) != sum.Algorithm.Size() || wanted != "" && string(sum.Algorithm) != wanted {
-			t.Errorf("%q of %q: got %s, %d octets", wanted, list, sum, len(sum.Digest))
+			t.Errorf("%q of %q: got %s, %d bytes", wanted, list, sum, len(sum.Digest))
 		}
 		if !strings.Contains(strings.ToLower(string(list)), sum.Hex()) {
 			t.Errorf("%s is not in %q", sum, list)

@@ -66,7 +66,7 @@ func ofLength(digits int) (fits []Algorithm) {
 	return fits
 }
 
-// notHex is the index of the first octet that is no hexadecimal digit, or -1.
+// notHex is the index of the first byte that is no hexadecimal digit, or -1.
 func notHex(s string) int {
 	return strings.IndexFunc(s, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'f') && (r < 'A' || r > 'F')

@@ -85,7 +85,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if len(sum.Digest) == 0 || len(sum.Digest) != sum.Algorithm.Size() {
-			t.Errorf("Parse(%q) = %s, %d octets", s, sum, len(sum.Digest))
+			t.Errorf("Parse(%q) = %s, %d bytes", s, sum, len(sum.Digest))
 		}
 		if again, err := Parse(sum.String()); err != nil || !again.Equal(sum) {
 			t.Errorf("Parse(%q) = %s, and that is %s, %v", s, sum, again, err)

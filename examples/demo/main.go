@@ -30,7 +30,7 @@ func tree() map[string]string {
 	return map[string]string{
 		"/pub/docs/readme.txt":   readme,
 		"/pub/docs/why?.txt":     "A question mark is a part of the name.\n",
-		"/pub/images/octets.bin": "\x00\xff\r\n",
+		"/pub/images/bytes.bin": "\x00\xff\r\n",
 	}
 }
 

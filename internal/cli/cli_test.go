@@ -257,7 +257,7 @@ func TestMaxTimeKeeps(t *testing.T) {
 		},
 	})
 	dir := t.TempDir()
-	kept := regexp.MustCompile(`/f: not done within --max-time [0-9a-z]+; [1-9][0-9]+ octets kept, the same command resumes\n$`)
+	kept := regexp.MustCompile(`/f: not done within --max-time [0-9a-z]+; [1-9][0-9]+ bytes kept, the same command resumes\n$`)
 	late := regexp.MustCompile(`/f: not done within --max-time [0-9a-z]+\n$`)
 	for limit := 250 * time.Millisecond; !came.Load(); limit *= 2 {
 		code, _, err := run(t, "--max-time", limit.String(), "-d", dir, s.URL("/f"))
@@ -271,6 +271,6 @@ func TestMaxTimeKeeps(t *testing.T) {
 		t.Errorf("exit %d, %s", code, err)
 	}
 	if got, err := os.ReadFile(filepath.Join(dir, "f")); err != nil || string(got) != contents {
-		t.Errorf("%d octets, %v", len(got), err)
+		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }

@@ -74,7 +74,7 @@ func (s *stdinPassword) get(ctx context.Context) (string, error) {
 	return s.line.get(ctx, s.readLine)
 }
 
-// maxPassword is the most octets of a line that is taken for a password.
+// maxPassword is the most bytes of a line that is taken for a password.
 const maxPassword = 4096
 
 // readLine reads the password.
@@ -93,7 +93,7 @@ func (s *stdinPassword) readLine() (string, error) {
 
 var errTooLong = errors.New("the line is too long for a password")
 
-// readLine reads a line octet by octet: what comes behind it is left to others.
+// readLine reads a line byte by byte: what comes behind it is left to others.
 // io.EOF means that there is not even an empty one.
 func readLine(in io.Reader) (string, error) {
 	var line []byte

@@ -17,7 +17,7 @@ func TestOneLine(t *testing.T) {
 		long[i] = 'x'
 	}
 	if got := oneLine(string(long)); len(got) > 1100 {
-		t.Errorf("%d octets", len(got))
+		t.Errorf("%d bytes", len(got))
 	}
 }
 

@@ -83,8 +83,8 @@ func (o *options) transferFlags() group {
 	into(fs, &o.file.Sum, "checksum", "", "fail unless the file has this digest, as `ALGO:HEX` (sha512, blake2b, sha256, sha1, md5, crc32)",
 		digest.Parse, digest.Sum.String)
 	fs.BoolVar(&o.file.Verify, "verify", false, "fail unless the file has the digest in a list beside it, or the server's")
-	into(fs, &o.limitRate, "limit-rate", "", "take at most `RATE` octets a second in all (500K, 2M, 1G are binary)", readSize, showSize)
-	into(fs, &o.client.LeastRate, "speed-limit", "Y", "give up where a connection brings fewer than `RATE` octets a second for --speed-time",
+	into(fs, &o.limitRate, "limit-rate", "", "take at most `RATE` bytes a second in all (500K, 2M, 1G are binary)", readSize, showSize)
+	into(fs, &o.client.LeastRate, "speed-limit", "Y", "give up where a connection brings fewer than `RATE` bytes a second for --speed-time",
 		readSize, showSize)
 	o.client.LeastTime = ftpexec.DefaultLeastTime
 	into(fs, &o.client.LeastTime, "speed-time", "y", "the `TIME` of --speed-limit, whose RATE is 1 where only this flag is given",
@@ -101,7 +101,7 @@ func (o *options) connectionFlags() group {
 	into(fs, &o.client.LocalAddr, "bind", "", "connect from the local IP address `ADDR`", readAddress, showAddress)
 	o.client.ConnectTimeout, o.client.ReplyTimeout = ftpexec.DefaultConnectTimeout, ftpexec.DefaultReplyTimeout
 	into(fs, &o.client.ConnectTimeout, "connect-timeout", "", "give up connecting after `TIME` (3s, 2m, or seconds)", readTime, showTime)
-	into(fs, &o.client.ReplyTimeout, "timeout", "", "give up after `TIME` without a reply or an octet of data", readTime, showTime)
+	into(fs, &o.client.ReplyTimeout, "timeout", "", "give up after `TIME` without a reply or a byte of data", readTime, showTime)
 	into(fs, &o.maxTime, "max-time", "", "give up on a URL after `TIME` in all", readTime, showTime)
 	o.tlsFlags(fs)
 	o.proxyFlags(fs)
@@ -251,7 +251,7 @@ func inFlags(err error) error {
 	return &usageError{e.Error()}
 }
 
-// login splits NAME[:PASSWORD]; the value is octets, nothing is decoded.
+// login splits NAME[:PASSWORD]; the value is bytes, nothing is decoded.
 func (o *options) login() (user, password urlparse.Text) {
 	if !o.userSet {
 		return urlparse.Text{}, urlparse.Text{}

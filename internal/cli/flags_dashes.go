@@ -68,7 +68,7 @@ func takesNext(arg string, all *pflag.FlagSet) bool {
 	return false
 }
 
-// shorthand is the flag of a letter; pflag's own takes no octet but ASCII.
+// shorthand is the flag of a letter; pflag's own takes no byte but ASCII.
 func shorthand(letter byte, all *pflag.FlagSet) *pflag.Flag {
 	if letter >= 0x80 {
 		return nil

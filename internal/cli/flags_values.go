@@ -122,7 +122,7 @@ func showTime(t time.Duration) string {
 	return t.String()
 }
 
-// readSize reads a number of octets: plain, or with K, M or G, which are
+// readSize reads a number of bytes: plain, or with K, M or G, which are
 // binary: 500K, 1.5m, 4096.
 func readSize(s string) (int64, error) {
 	digits, unit := s, 1.0
@@ -133,14 +133,14 @@ func readSize(s string) (int64, error) {
 	}
 	n, err := strconv.ParseFloat(digits, 64)
 	if err == nil && unit == 1 && strings.Contains(digits, ".") {
-		return 0, errors.New("write whole octets such as 4096, or a unit: 1.5K, 1.5M or 1.5G")
+		return 0, errors.New("write whole bytes such as 4096, or a unit: 1.5K, 1.5M or 1.5G")
 	}
 	n = math.Floor(n * unit)
 	switch {
 	case err != nil || strings.Trim(digits, "0123456789.") != "":
-		return 0, errors.New("write octets such as 500K, 1.5M, 2G or 4096 (K, M and G are binary)")
+		return 0, errors.New("write bytes such as 500K, 1.5M, 2G or 4096 (K, M and G are binary)")
 	case n < 1 || n > 1<<53:
-		return 0, errors.New("write at least 1 and at most 8388608G octets; without the flag there is no limit")
+		return 0, errors.New("write at least 1 and at most 8388608G bytes; without the flag there is no limit")
 	}
 	return int64(n), nil
 }

@@ -67,11 +67,11 @@ func TestLimiterBeginsEmpty(t *testing.T) {
 				taken += n
 			}
 			if most := float64(limit)*float64(ms)/1000 + 1; float64(taken) > most {
-				t.Fatalf("%d: %d octets after %d ms, at most %.0f", limit, taken, ms, most)
+				t.Fatalf("%d: %d bytes after %d ms, at most %.0f", limit, taken, ms, most)
 			}
 		}
 		if taken < int(limit)*9/10 {
-			t.Errorf("%d: only %d octets in a second", limit, taken)
+			t.Errorf("%d: only %d bytes in a second", limit, taken)
 		}
 	}
 }

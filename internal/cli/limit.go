@@ -11,7 +11,7 @@ import (
 const leastBurst = 512
 
 // newLimiter is the limit that all connections of a run share; nil: none. Its
-// burst is an eighth of a second's octets, so that a transfer after a pause
+// burst is an eighth of a second's bytes, so that a transfer after a pause
 // does not shoot ahead. It begins empty: at no time has a run taken more than
 // the rate times its age.
 func newLimiter(limit int64, now time.Time) *rate.Limiter {

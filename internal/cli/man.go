@@ -27,7 +27,7 @@ func manPage() string {
 }
 
 const manDescription = `
-A file appears under its final name only after every octet arrived, the server
+A file appears under its final name only after every byte arrived, the server
 confirmed the end of the transfer, a digest that was given agreed, and the data
 reached the disk. Until then it is NAME.part, and a later run goes on from there
 where the server still has the same file.

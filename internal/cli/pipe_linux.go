@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// unblocked opens the pipe that w is once more, in non-blocking mode: octets can
+// unblocked opens the pipe that w is once more, in non-blocking mode: bytes can
 // go straight into such a one, and closing it ends a write. The mode of w itself
 // is that of other processes too, and stays. What cannot be opened is returned
 // as it is.

@@ -10,7 +10,7 @@ package cli
 //     ">> ", "< ".
 //  3. A line on standard error is one line and does nothing to a terminal:
 //     text from servers, URLs and file names passes through escape.
-//  4. Names on standard output are octets as they came, unless it is a
+//  4. Names on standard output are bytes as they came, unless it is a
 //     terminal: there they pass through escape as well.
 //  5. URLs are shown with their password as "***"; passwords are not shown.
 //  6. A message waits for its reader until the run's context ends, or the reader
@@ -178,12 +178,12 @@ func mark(kind ftpexec.EventKind, sameFlight bool) string {
 	return ">"
 }
 
-// octets counts them in words.
+// bytes counts them in words.
 func octets(n int64) string {
 	if n == 1 {
-		return "1 octet"
+		return "1 byte"
 	}
-	return fmt.Sprintf("%d octets", n)
+	return fmt.Sprintf("%d bytes", n)
 }
 
 // transferred tells that a transfer is complete.
@@ -241,7 +241,7 @@ func (l *lister) entry(e ftpexec.Entry) error {
 }
 
 // jsonEntry is the JSON object of an entry, with its line end. The name is
-// text, octets that are not UTF-8 become U+FFFD; the URL names the entry
+// text, bytes that are not UTF-8 become U+FFFD; the URL names the entry
 // exactly. A password is left out of it: it would be read by others.
 func jsonEntry(e ftpexec.Entry) []byte {
 	return printable.JSON(struct {

@@ -22,7 +22,7 @@ const (
 // meter shows how one transfer comes on. It is safe for concurrent use, except
 // that end comes last.
 type meter interface {
-	update(done, total int64) // octets of the file; total -1 where it is unknown
+	update(done, total int64) // bytes of the file; total -1 where it is unknown
 	event(download.Event)
 	end(download.Result, error)
 }

@@ -57,7 +57,7 @@ func (s *barStack) write(out io.Writer, line string) error {
 	return err
 }
 
-// barMeter draws a bar, from the first octet on: before that a password may be
+// barMeter draws a bar, from the first byte on: before that a password may be
 // asked for on the same terminal.
 type barMeter struct {
 	print       *printer
@@ -85,7 +85,7 @@ func (m *barMeter) update(done, total int64) {
 	}
 }
 
-// draw lays the line out: name, octets, bar, percentage, rate, time left;
+// draw lays the line out: name, bytes, bar, percentage, rate, time left;
 // without a bar where the total is unknown. The texts come from the meter's own
 // counters; its lock is not held here, for they take it.
 func (m *barMeter) draw(total int64) {

@@ -39,12 +39,12 @@ func (m *lineMeter) update(done, total int64) {
 	}
 }
 
-// progressText tells how far a transfer is: octets, percentage, rate, and the
+// progressText tells how far a transfer is: bytes, percentage, rate, and the
 // time left where that is known.
 func progressText(done, total int64, s *speed) string {
 	text := octets(done) + " so far"
 	if total > 0 {
-		text = fmt.Sprintf("%d of %d octets (%d%%)", done, total, percent(done, total))
+		text = fmt.Sprintf("%d of %d bytes (%d%%)", done, total, percent(done, total))
 	}
 	text += ", " + binary(s.rate) + "/s"
 	if left := s.left(done, total); left >= 0 {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// speed measures octets a second. The counter that it is fed from moves in
+// speed measures bytes a second. The counter that it is fed from moves in
 // steps of up to half a second where the data goes straight to the file, so a
 // sample spans from one movement to another.
 type speed struct {
@@ -21,7 +21,7 @@ const (
 	speedStall  = 2 * time.Second        // without movement for so long, that is the sample
 )
 
-// begin starts anew with so many octets that are there already.
+// begin starts anew with so many bytes that are there already.
 func (s *speed) begin(done int64, now time.Time) {
 	*s = speed{first: done, last: done, began: now, at: now}
 }
@@ -43,7 +43,7 @@ func (s *speed) update(done int64, now time.Time) {
 	s.last, s.at = done, now
 }
 
-// average is octets a second since the begin.
+// average is bytes a second since the begin.
 func (s *speed) average(done int64, now time.Time) float64 {
 	return float64(done-s.first) / max(now.Sub(s.began).Seconds(), 0.001)
 }
@@ -67,7 +67,7 @@ func clockTime(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
-// binary shows octets in binary units, as 1.5 MiB.
+// binary shows bytes in binary units, as 1.5 MiB.
 func binary(octets float64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	i := 0

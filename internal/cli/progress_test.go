@@ -63,15 +63,15 @@ func TestLineMeter(t *testing.T) {
 	m.event(download.Event{Kind: download.Restarted, Text: "begins\nanew\x1b"})
 	s.after(1250 * time.Millisecond)
 	m.end(download.Result{Size: 1000}, nil)
-	s.compare(t, `a\x1bfile: 100 of 1000 octets (10%), 10 B/s, 1:30 left
-a\x1bfile: 200 of 1000 octets (20%), 10 B/s, 1:20 left
-a\x1bfile: 300 octets so far, 10 B/s
+	s.compare(t, `a\x1bfile: 100 of 1000 bytes (10%), 10 B/s, 1:30 left
+a\x1bfile: 200 of 1000 bytes (20%), 10 B/s, 1:20 left
+a\x1bfile: 300 bytes so far, 10 B/s
 a\x1bfile: RETR x: connection lost; trying again in 1.5 s (2 of 5)
 a\x1bfile: begins / anew\x1b
-a\x1bfile: 1000 octets in 31.2 s
+a\x1bfile: 1000 bytes in 31.2 s
 `)
 	m.end(download.Result{Size: 1, Verified: "md5 from\x1b"}, nil)
-	s.compare(t, `a\x1bfile: 1 octet in 31.2 s (verified: md5 from\x1b)`+"\n")
+	s.compare(t, `a\x1bfile: 1 byte in 31.2 s (verified: md5 from\x1b)`+"\n")
 	m.end(download.Result{Size: 500}, errors.New("failed"))
 	s.compare(t, "")
 	for reason, want := range map[download.Reason]string{
@@ -150,7 +150,7 @@ func TestJSONMeter(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := s.newMeter(newTransfer(u, "d/x\x1b\xff"), false)
-	m.event(download.Event{Kind: download.Resumed, Offset: 100, Text: "goes on from octet 100"})
+	m.event(download.Event{Kind: download.Resumed, Offset: 100, Text: "goes on from byte 100"})
 	s.after(time.Second)
 	m.update(100, 1000)
 	s.after(900 * time.Millisecond)
@@ -165,7 +165,7 @@ func TestJSONMeter(t *testing.T) {
 	m.end(download.Result{Size: 1000, Resumed: 100, Verified: "md5 in x.md5"}, nil)
 	const head, of = `","version":1,"time":"1970-01-01T00:00:`, `"url":"ftp://u:***@h/x","path":"d/x\u001b\ufffd"`
 	s.compare(t, strings.NewReplacer("<", `{"event":"`, "@", head, "#", `Z",`+of).Replace(
-		`<note@00.000#,"text":"goes on from octet 100"}
+		`<note@00.000#,"text":"goes on from byte 100"}
 <start@01.000#,"size":1000,"offset":100,"attempt":1}
 <progress@02.000#,"size":1000,"offset":100,"received":300,"rate":211,"attempt":1}
 <retry@02.000#,"size":1000,"offset":100,"received":300,"attempt":2,"delay":1.5,"error":"RETR x: connection lost","code":56}

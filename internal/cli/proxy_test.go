@@ -157,7 +157,7 @@ func TestProxyDownload(t *testing.T) {
 		code, _, err := run(t, "-q", "-d", dir, "--proxy", p.URLAs("me:proxypw"), strings.Replace(s.URL("/file"), s.Host(), "ftp.test", 1))
 		got, rerr := os.ReadFile(filepath.Join(dir, "file"))
 		if code != 0 || rerr != nil || string(got) != want {
-			t.Errorf("exit %d, %v, %d octets, want %d: %s", code, rerr, len(got), len(want), err)
+			t.Errorf("exit %d, %v, %d bytes, want %d: %s", code, rerr, len(got), len(want), err)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (e *tooLong) Is(target error) bool { return target == context.DeadlineExcee
 
 // reason replaces the error of a context that ended by what ended it. The limit
 // of --limit-rate gives up before --max-time is over, where it knows that the
-// next octets would come too late.
+// next bytes would come too late.
 func (r *run) reason(ctx context.Context, err error) error {
 	var server *ftpexec.Error
 	switch {

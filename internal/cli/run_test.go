@@ -10,8 +10,8 @@ func TestKeptNote(t *testing.T) {
 		noResume bool
 		want     string
 	}{
-		{7, false, "; 7 octets kept, the same command resumes"},
-		{1, false, "; 1 octet kept, the same command resumes"},
+		{7, false, "; 7 bytes kept, the same command resumes"},
+		{1, false, "; 1 byte kept, the same command resumes"},
 		{0, false, ""},
 		{7, true, ""},
 	} {

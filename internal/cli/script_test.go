@@ -121,10 +121,10 @@ func serverOptions(o *testserver.Options, args []string) (dir string, err error)
 	fs.Func("stall", "VERB: a command that is never answered", func(verb string) error {
 		return addFault(o, verb, testserver.Fault{Before: testserver.Stalled})
 	})
-	fs.Func("cut", "N:OCTETS: the data of the Nth transfer end after so many octets; N 0: of each", func(s string) error {
+	fs.Func("cut", "N:OCTETS: the data of the Nth transfer end after so many bytes; N 0: of each", func(s string) error {
 		return addCut(o, s, testserver.Fault{Data: testserver.Closed, Final: "426 Broken"})
 	})
-	fs.Func("hold", "N:OCTETS: the data of the Nth transfer stop after so many octets; N 0: of each", func(s string) error {
+	fs.Func("hold", "N:OCTETS: the data of the Nth transfer stop after so many bytes; N 0: of each", func(s string) error {
 		return addCut(o, s, testserver.Fault{Data: testserver.Stalled})
 	})
 	if err := fs.Parse(args); err != nil {

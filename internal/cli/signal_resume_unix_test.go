@@ -54,15 +54,15 @@ func TestSignalsKeepPart(t *testing.T) {
 			}
 			got, err := os.ReadFile(filepath.Join(dir, "f"))
 			if err != nil || string(got) != contents+contents+contents {
-				t.Errorf("%v: %d octets, %v", signal, len(got), err)
+				t.Errorf("%v: %d bytes, %v", signal, len(got), err)
 			}
 		}
 	}
 }
 
-var keptLine = regexp.MustCompile(`(?m)/f: (interrupted|ended by signal: terminated); \d{6,7} octets kept, the same command resumes$`)
+var keptLine = regexp.MustCompile(`(?m)/f: (interrupted|ended by signal: terminated); \d{6,7} bytes kept, the same command resumes$`)
 
-// waitForData waits until that many octets of the part are written.
+// waitForData waits until that many bytes of the part are written.
 func waitForData(t *testing.T, dir string, octets int64) {
 	t.Helper()
 	last := make([]byte, 1)

@@ -54,7 +54,7 @@ func TestStepsAndHints(t *testing.T) {
 		}
 		for line := range strings.Lines(stderr.String()) {
 			if len(line) > 1200 {
-				t.Errorf("%.100s to %q: a line of %d octets is shown", tt.reply, tt.verb, len(line))
+				t.Errorf("%.100s to %q: a line of %d bytes is shown", tt.reply, tt.verb, len(line))
 			}
 		}
 	}

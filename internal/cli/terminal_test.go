@@ -11,7 +11,7 @@ import (
 )
 
 // poison is what no terminal is to be shown: escape sequences, a carriage
-// return in the middle, C1 controls as one octet and as UTF-8, bidirectional
+// return in the middle, C1 controls as one byte and as UTF-8, bidirectional
 // overrides, line separators and tags.
 const poison = "\x1b]0;title\a\x1b[2J\rover\b\x9b31m\u009b31m\u202e\u2066\u2028\U000e0041\x7f"
 

@@ -15,7 +15,7 @@ func (s *Server) serves(name string) bool {
 	return !slices.Contains(s.flavour.refuses, name)
 }
 
-// Every octet of a name can be written in a URL, and reaches the server as it is.
+// Every byte of a name can be written in a URL, and reaches the server as it is.
 func TestOddNames(t *testing.T) {
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
 		for _, name := range oddNames {

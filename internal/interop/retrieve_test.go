@@ -30,7 +30,7 @@ func readAll(r *ftpexec.Response) (string, error) {
 	return b.String(), errors.Join(err, r.Body.Close())
 }
 
-// wantFile checks octets against what the tree has under path.
+// wantFile checks bytes against what the tree has under path.
 func wantFile(t *testing.T, path, got string) {
 	t.Helper()
 	want, ok := tree.Files[path]
@@ -46,7 +46,7 @@ func digest(octets string) string {
 	if len(octets) < 100 {
 		return fmt.Sprintf("%q", octets)
 	}
-	return fmt.Sprintf("%d octets, SHA-256 %x", len(octets), sha256.Sum256([]byte(octets)))
+	return fmt.Sprintf("%d bytes, SHA-256 %x", len(octets), sha256.Sum256([]byte(octets)))
 }
 
 func TestRetrieve(t *testing.T) {
@@ -134,7 +134,7 @@ func TestNullSegment(t *testing.T) {
 	})
 }
 
-// Every way to a data connection brings the same octets.
+// Every way to a data connection brings the same bytes.
 func TestDataConnections(t *testing.T) {
 	ways := map[string]func(*ftpexec.Client){
 		"EPSV":   func(*ftpexec.Client) {},

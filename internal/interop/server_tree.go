@@ -13,10 +13,10 @@ import (
 type Tree struct {
 	Public string            // the directory that anonymous users see as their root
 	Home   string            // the directory that the named user logs in to
-	Files  map[string]string // path below Public -> contents, in octets
+	Files  map[string]string // path below Public -> contents, in bytes
 }
 
-// bigSize is the size of pub/big.bin in octets: more than any socket buffers.
+// bigSize is the size of pub/big.bin in bytes: more than any socket buffers.
 const bigSize = 8 << 20
 
 // homeFile is the one file below Home, and homeText its contents.
@@ -75,7 +75,7 @@ func publicFiles() map[string]string {
 	return files
 }
 
-// pseudoRandom returns n octets that are the same in every run.
+// pseudoRandom returns n bytes that are the same in every run.
 func pseudoRandom(n int) string {
 	octets := make([]byte, n)
 	rand.NewChaCha8([32]byte{}).Read(octets) // never fails

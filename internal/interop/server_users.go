@@ -62,7 +62,7 @@ func (s *Server) UserURL(password, path string) string {
 	return "ftp://" + UserName + ":" + Escape(password) + "@" + s.Addr + path
 }
 
-// Escape percent-encodes every octet that RFC 1738, section 2.2 does not call
+// Escape percent-encodes every byte that RFC 1738, section 2.2 does not call
 // safe in any place.
 func Escape(octets string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."

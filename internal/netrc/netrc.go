@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// MaxSize is the most octets that a file may have.
+// MaxSize is the most bytes that a file may have.
 const MaxSize = 1 << 20
 
 // File is a netrc file. It is not changed once made, and so safe for concurrent use.
@@ -31,7 +31,7 @@ type File struct {
 type Entry struct {
 	Machine  string // as written; "" for the default entry
 	Default  bool
-	Login    string // octets
+	Login    string // bytes
 	HasLogin bool   // false: the entry is for every user of the machine
 	Password Secret
 	Account  Secret
@@ -44,7 +44,7 @@ type Secret struct {
 	set  bool
 }
 
-// Reveal returns the text, octets, and whether there is one; it may be present and empty.
+// Reveal returns the text, bytes, and whether there is one; it may be present and empty.
 func (s Secret) Reveal() (string, bool) { return s.text, s.set }
 
 // String hides the text.

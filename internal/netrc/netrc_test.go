@@ -52,7 +52,7 @@ var good = []struct{ name, in, want string }{
 	{"macro", "machine h login me\nmacdef init\ncd /pub\nmachine no\n\npassword pw", `machine h l="me" p="pw"`},
 	{"macro with CR", "macdef m\r\nquit\r\n\r\nmachine h", "machine h"},
 	{"macro to the end", "machine h\nmacdef m\nlogin x", "machine h"},
-	{"octets", "machine h password \xff\xe9", `machine h p="\xff\xe9"`},
+	{"bytes", "machine h password \xff\xe9", `machine h p="\xff\xe9"`},
 }
 
 func TestParse(t *testing.T) {

@@ -166,7 +166,7 @@ func (p *parser) rest() string {
 	return line
 }
 
-// bare returns the octets up to white space.
+// bare returns the bytes up to white space.
 func (p *parser) bare() string {
 	end := 0
 	for end < len(p.text) && !isSpace(p.text[end]) {

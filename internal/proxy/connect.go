@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// maxHeader is the most octets that a proxy's answer may have before the connection begins.
+// maxHeader is the most bytes that a proxy's answer may have before the connection begins.
 const maxHeader = 16 << 10
 
 // maxInterim is how many 1xx answers may come before the one that counts.
@@ -110,7 +110,7 @@ func finalStatus(r io.Reader) (int, error) {
 	return 0, fmt.Errorf("%w but delays", errAnswer)
 }
 
-// readHeader reads up to the empty line, octet by octet: what comes behind it belongs to the connection.
+// readHeader reads up to the empty line, byte by byte: what comes behind it belongs to the connection.
 func readHeader(r io.Reader) (string, error) {
 	var b strings.Builder
 	one := make([]byte, 1)

@@ -19,7 +19,7 @@ func FuzzFinalStatus(f *testing.F) {
 		}
 		read := len(answer) - r.Len()
 		if read > maxInterim*maxHeader {
-			t.Errorf("%d octets were read", read)
+			t.Errorf("%d bytes were read", read)
 		}
 		if err == nil && !strings.HasSuffix(answer[:read], "\n") {
 			t.Errorf("%q: read up to the middle of a line", answer)

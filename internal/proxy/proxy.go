@@ -54,7 +54,7 @@ func (e *Error) Unwrap() error { return e.Err }
 type Proxy struct {
 	scheme         string
 	host, port     string
-	user, password string // octets
+	user, password string // bytes
 	login          bool   // user and password are given
 
 	// TLSConfig is for https proxies; nil means the system's certificate authorities.
@@ -74,7 +74,7 @@ func Parse(text string) (*Proxy, error) {
 	u, err := url.Parse(text)
 	if err != nil {
 		// err quotes the text, which may hold a password.
-		return nil, malformed("write socks5://host:port or http://host:port, and octets such as / : @ in a password as %2F %3A %40")
+		return nil, malformed("write socks5://host:port or http://host:port, and bytes such as / : @ in a password as %2F %3A %40")
 	}
 	port, known := defaultPorts[strings.ToLower(u.Scheme)]
 	switch {
@@ -109,7 +109,7 @@ func (p *Proxy) check() error {
 	switch {
 	case !p.login:
 	case p.socks() && (p.user == "" || len(p.user) > 255 || len(p.password) > 255):
-		return malformed("SOCKS5 takes a user of 1 to 255 octets and a password of at most 255")
+		return malformed("SOCKS5 takes a user of 1 to 255 bytes and a password of at most 255")
 	case !p.socks() && strings.Contains(p.user, ":"):
 		return malformed("HTTP takes no user with a colon")
 	}

@@ -37,7 +37,7 @@ func jobs(t *tree, anonymousOnly bool) []*job {
 		{2, "The same with user name and password, in clear", formFile, true, deep},
 		{3, "The same over explicit TLS 1.3", formTLS, !anonymousOnly, deep},
 		{4, fmt.Sprintf("The names in a directory of %d files, anonymous", len(t.many)), formList, false, nil},
-		{5, fmt.Sprintf("%d files of %d octets from one directory, one invocation, anonymous", len(t.many), fileSize), formMany, false, nil},
+		{5, fmt.Sprintf("%d files of %d bytes from one directory, one invocation, anonymous", len(t.many), fileSize), formMany, false, nil},
 	}
 	for _, name := range t.many {
 		all[4].paths = append(all[4].paths, path.Join(manyDir, name))

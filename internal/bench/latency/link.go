@@ -18,7 +18,7 @@ type link struct {
 	oneWay         time.Duration
 	client, server io.ReadWriteCloser // each Read and Write is one packet
 
-	lastData atomic.Int64 // when the client last got octets of a data connection, Unix nanoseconds; 0: never
+	lastData atomic.Int64 // when the client last got bytes of a data connection, Unix nanoseconds; 0: never
 	controls atomic.Int64 // control connections begun
 }
 
@@ -91,7 +91,7 @@ func (l *link) seenByServer(octets []byte) {
 	}
 }
 
-// seenByClient notes when octets of a data connection arrive.
+// seenByClient notes when bytes of a data connection arrive.
 func (l *link) seenByClient(octets []byte) {
 	if s, ok := parseSegment(octets); ok && s.payload > 0 && !isControl(s.from) {
 		l.lastData.Store(time.Now().UnixNano())

@@ -41,7 +41,7 @@ func TestLinkDelaysInOrder(t *testing.T) {
 			buf := make([]byte, mtu)
 			n, err := way.to.Read(buf)
 			if err != nil || n != 1 || buf[0] != i {
-				t.Fatalf("%s: got %d octets %v, %v; want packet %d", way.name, n, buf[:n], err, i)
+				t.Fatalf("%s: got %d bytes %v, %v; want packet %d", way.name, n, buf[:n], err, i)
 			}
 		}
 		if took := time.Since(start); took < oneWay {
@@ -77,7 +77,7 @@ func TestLinkNotes(t *testing.T) {
 	}
 	l.seenByClient(tcpPacket(50000, 40001, ackFlag, "x"))
 	if l.lastData.Load() == 0 {
-		t.Error("octets of a data connection were not noted")
+		t.Error("bytes of a data connection were not noted")
 	}
 	l.reset()
 	if l.lastData.Load() != 0 || l.controls.Load() != 0 {
@@ -100,7 +100,7 @@ func TestParseSegment(t *testing.T) {
 		ok   bool
 	}{
 		{"SYN with payload", whole, segment{from: 1, to: 2, payload: 3, opens: true}, true},
-		{"with octets behind the packet", append(whole[:len(whole):len(whole)], 0, 0), segment{from: 1, to: 2, payload: 3, opens: true}, true},
+		{"with bytes behind the packet", append(whole[:len(whole):len(whole)], 0, 0), segment{from: 1, to: 2, payload: 3, opens: true}, true},
 		{"empty", nil, segment{}, false},
 		{"cut off", whole[:39], segment{}, false},
 		{"UDP", udp, segment{}, false},

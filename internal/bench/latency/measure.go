@@ -17,7 +17,7 @@ import (
 // sample is one run of one command.
 type sample struct {
 	exit     time.Duration // from its start to its exit
-	last     time.Duration // from its start to the last octet of a data connection
+	last     time.Duration // from its start to the last byte of a data connection
 	controls int64         // control connections
 }
 

@@ -55,9 +55,9 @@ the machine can only add to a time: where least and median differ much, the leas
 - Link: two network namespaces, joined by pairs of TUN devices; a program carries the packets and delivers each {{.OneWay}}
   after it was sent, in order, TCP handshakes included. A TCP handshake, measured (ms: least | median | greatest):
   {{.Far}}; without delay: {{.Near}}. Congestion control {{.Congestion}}.
-- Server: {{.Server}}, served files of {{.FileSize}} octets, each compared with the original after every run.{{if .TLS}} TLS as it logged it: {{.TLS}}.{{end}}
+- Server: {{.Server}}, served files of {{.FileSize}} bytes, each compared with the original after every run.{{if .TLS}} TLS as it logged it: {{.TLS}}.{{end}}
 - Machine: {{.OS}}/{{.Arch}}, {{.CPUs}} processors.
-- "To the last octet" ends when the last octet of a data connection reached the client, "to exit" when the command was over.
+- "To the last byte" ends when the last byte of a data connection reached the client, "to exit" when the command was over.
   Whatever takes longer over the delayed link counts, a client's own timers too; what takes the same over both, such as
   most delayed acknowledgements, does not: it shows in the last column.
 {{- if .AnonymousOnly}}
@@ -101,7 +101,7 @@ func (r *report) tables() []string {
 // columns are those behind the client's name; perFile is there only where many
 // files are fetched.
 const (
-	columns = "to exit: least | median | greatest |%s to the last octet: median | control connections | ms | ms without delay |"
+	columns = "to exit: least | median | greatest |%s to the last byte: median | control connections | ms | ms without delay |"
 	perFile = " median a file |"
 )
 

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// fileSize of every served file, octets: small enough for the first TCP window,
+// fileSize of every served file, bytes: small enough for the first TCP window,
 // so that throughput plays no part.
 const fileSize = 4096
 
@@ -23,7 +23,7 @@ const (
 	manyDir  = "many"
 )
 
-// tree is what the server serves: path -> octets.
+// tree is what the server serves: path -> bytes.
 type tree struct {
 	files map[string][]byte
 	many  []string // names in manyDir, sorted

@@ -22,7 +22,7 @@ type Options struct {
 	Hosts          map[string]string // names that it resolves: to addresses
 	TLS            bool              // an https proxy; not for SOCKS5
 	Refuse         bool              // every connection is refused
-	Greeting       string            // sent to the client in one piece with the HTTP answer, before the server's own octets
+	Greeting       string            // sent to the client in one piece with the HTTP answer, before the server's own bytes
 }
 
 // Proxy is a running proxy.

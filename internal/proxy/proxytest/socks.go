@@ -28,7 +28,7 @@ func (p *Proxy) socks(conn net.Conn, r *bufio.Reader) {
 	p.relay(r, conn, server)
 }
 
-// counted skips octets and reads a field that its length stands before.
+// counted skips bytes and reads a field that its length stands before.
 func counted(r *bufio.Reader, skip int) ([]byte, error) {
 	if _, err := r.Discard(skip); err != nil {
 		return nil, err
