@@ -20,7 +20,7 @@ type choice struct {
 // choose decides about the target, and asks the server where Newer or Continue
 // make that depend on the server's file.
 func (j *job) choose(ctx context.Context, t target) (choice, error) {
-	whole, err := t.tidy(ctx)
+	whole, err := j.tidy(ctx, &t)
 	switch {
 	case err != nil:
 		return choice{}, err
@@ -45,30 +45,27 @@ func (j *job) choose(ctx context.Context, t target) (choice, error) {
 }
 
 // tidy ends what an earlier run left that was stopped between naming the target
-// and removing the journal. It reports whether the target is that run's file,
-// whole and unchanged.
-func (t *target) tidy(ctx context.Context) (whole bool, err error) {
-	if s, err := readJournal(t.journal); err != nil || !s.about(t.info) {
+// and removing the journal. It reports whether the target is what this run is
+// to bring, whole and unchanged.
+func (j *job) tidy(ctx context.Context, t *target) (whole bool, err error) {
+	if !t.named() {
 		return false, nil
 	}
 	f, err := t.open(os.O_RDONLY)
-	if err != nil {
-		return false, err
+	if errors.Is(err, fs.ErrPermission) { // then it cannot be compared
+		f, err = t.open(os.O_WRONLY)
 	}
-	defer f.Close()
-	if err := lock(f); err != nil {
-		return false, err
-	}
-	s, err := readJournal(t.journal)
-	if err != nil || !s.about(t.info) {
-		return false, errMoved // the run has ended meanwhile
-	}
-	if s.complete {
-		bad, _, err := s.sums.damaged(diskReader{ctx, f})
-		if err != nil {
-			return false, failure(t.path, "cannot be read", err)
+	if err == nil {
+		defer f.Close()
+		if err = lock(f); err == nil && !t.named() {
+			err = errMoved // the run has ended meanwhile
 		}
-		whole = len(bad) == 0 && s.size == t.info.Size()
+		if err == nil {
+			whole, err = j.brought(ctx, t, f)
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
+		return false, err
 	}
 	if info, err := lstat(t.part); err == nil && os.SameFile(info, t.info) {
 		if err := remove(t.part); err != nil {
@@ -78,11 +75,41 @@ func (t *target) tidy(ctx context.Context) (whole bool, err error) {
 	if err := removeJournal(t.names); err != nil {
 		return false, failure(t.journal, "cannot be removed", err)
 	}
-	if t.info, err = lstat(t.path); err != nil {
-		return false, failure(t.path, "cannot be looked at", err)
-	}
-	return whole, nil
+	t.info, err = lstat(t.path)
+	return whole, failure(t.path, "cannot be looked at", err)
 }
+
+// named reports whether the journal is this user's, and about the target.
+func (t target) named() bool {
+	info, err := lstat(t.journal)
+	if err != nil || !isOurs(info) || t.info == nil || !isOurs(t.info) {
+		return false
+	}
+	s, err := readJournal(t.journal)
+	return err == nil && s.about(t.info)
+}
+
+// brought reports whether f, the target, is what its journal says, and whether
+// the server's file is still the same.
+func (j *job) brought(ctx context.Context, t *target, f *os.File) (bool, error) {
+	s, err := readJournal(t.journal)
+	if err != nil || !s.complete || s.url != j.url || s.size != t.info.Size() || j.replaces() {
+		return false, nil
+	}
+	bad, _, err := s.sums.damaged(diskReader{ctx, f})
+	if err != nil || len(bad) > 0 || j.src == nil {
+		return err == nil && len(bad) == 0, failure(t.path, "cannot be read", err)
+	}
+	info, _, err := j.ask(ctx, *t)
+	if err != nil {
+		return false, err
+	}
+	same := (info.Size < 0 || j.text() || info.Size == s.size) && info.ModTime.Equal(s.modTime)
+	return same, nil
+}
+
+// replaces reports whether a flag says what happens to a target that exists.
+func (j *job) replaces() bool { return j.o.Newer || j.o.Continue || j.o.Existing != Refuse }
 
 // open opens the target. The error is errMoved where it is another file now.
 func (t target) open(flag int) (*os.File, error) {

@@ -34,7 +34,7 @@ func TestFIFOEnds(t *testing.T) {
 		if _, err := File(ctx, k.c, k.url("/f"), fifo, nil); !ends(err) {
 			t.Errorf("a reader %v: got %v", reading, err)
 		}
-		if _, err := Save(ctx, fifo, nil, func(io.Writer) error { return ctx.Err() }); !ends(err) {
+		if _, err := Save(ctx, "a listing", fifo, nil, func(io.Writer) error { return ctx.Err() }); !ends(err) {
 			t.Errorf("a reader %v: Save: got %v", reading, err)
 		}
 	}

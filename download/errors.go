@@ -94,7 +94,11 @@ func replaced(path string) error {
 }
 
 func inTheWay(path string) error {
-	return &Error{Path: path, Reason: "is in the way: it holds something that this program did not write", Err: ErrPart}
+	return &Error{Path: path, Reason: "is in the way: nothing shows that this program wrote it", Err: ErrPart}
+}
+
+func unfinished(path string) error {
+	return &Error{Path: path, Reason: "is in the way: it holds an unfinished download", Err: ErrPart}
 }
 
 var (

@@ -1,10 +1,12 @@
 package download
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"example.com/ftpfetch/ftpexec"
 )
@@ -22,13 +24,13 @@ func (t *transfer) rightSize(resp *ftpexec.Response) error {
 // the transfer restarts: errAgain, unless nothing was there yet.
 func (t *transfer) accept(resp *ftpexec.Response, gap span) (span, error) {
 	s := t.ledger.snapshot()
+	if err := t.told(s, resp.Size, resp.ModTime); err != nil {
+		return gap, err
+	}
 	why := t.differs(s, resp)
 	if why != "" {
 		if err := t.another(why); err != nil {
 			return gap, err
-		}
-		if len(s.done) > 0 {
-			return gap, errAgain
 		}
 		gap = span{0, -1}
 	}
@@ -64,12 +66,35 @@ func (t *transfer) mayTakeOver(resp *ftpexec.Response) error {
 	return nil
 }
 
-// another restarts the transfer because the server's file is no longer the same.
+// told returns an error that may pass if the server does not tell what it told
+// before: it may be busy. The second time it is believed.
+func (t *transfer) told(s state, size int64, modTime time.Time) error {
+	if len(s.done) == 0 || !silent(s, size, modTime) || t.untold.Swap(true) {
+		return nil
+	}
+	return &passing{errSilent}
+}
+
+// silent reports whether something is missing that s has.
+func silent(s state, size int64, modTime time.Time) bool {
+	return size < 0 && s.size >= 0 || modTime.IsZero() && !s.modTime.IsZero()
+}
+
+var errSilent = &Error{Reason: "the server no longer tells the file's size and time, so nothing shows that it is the same file", Err: ErrChanged}
+
+// another restarts the transfer because the server's file is no longer the same:
+// at once where nothing is there, else with errAgain, once the server has opened
+// the file from its first byte.
 func (t *transfer) another(why string) error {
 	if t.restarts++; t.restarts > maxRestarts {
 		return &Error{Reason: "the file changes on the server while it is read: " + why, Err: ErrChanged}
 	}
-	return t.restart(why)
+	s := t.ledger.snapshot()
+	if len(s.done) == 0 {
+		return t.restart(why)
+	}
+	t.stale = why
+	return cmp.Or(t.mayForget(t.ledger.part.path, s.adopted, why), errAgain)
 }
 
 // differs says why resp is not the file that s has bytes of, or "". Within a run
@@ -112,10 +137,13 @@ func (t *transfer) same(ctx context.Context) error {
 	if info.Size == s.size && info.ModTime.Equal(s.modTime) {
 		return nil
 	}
-	if err := t.another("the server's file has been modified"); err != nil {
+	if err := t.told(s, info.Size, info.ModTime); err != nil {
 		return err
 	}
-	return errAgain
+	if silent(s, info.Size, info.ModTime) {
+		return errSilent
+	}
+	return t.another("the server's file has been modified")
 }
 
 func number(n int64) string {

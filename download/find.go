@@ -76,11 +76,15 @@ func (f *found) unchanged(t target) error {
 // part that another user put there: in a directory that all may write to, it may
 // hold anything.
 func (j *job) mayClaim(t target) error {
+	journal, jerr := lstat(t.journal)
 	info, err := lstat(t.part)
-	if err != nil || !info.Mode().IsRegular() {
+	switch {
+	case jerr == nil && !isOurs(journal):
+		return &Error{Path: t.journal, Reason: "is in the way, and belongs to another user", Err: ErrForeign}
+	case err != nil || !info.Mode().IsRegular():
 		return j.missed(t, err)
 	}
-	journal, err := lstat(t.journal)
+	err = jerr
 	switch {
 	case err != nil && info.Size() > 0 && !j.o.Continue && j.o.Existing != Overwrite:
 		// The journal of a run outlives its part: this one never had any.
@@ -88,7 +92,7 @@ func (j *job) mayClaim(t target) error {
 			return inTheWay(t.part)
 		}
 		return nil
-	case isOurs(info) && (err != nil || isOurs(journal)):
+	case isOurs(info):
 		return nil
 	case err != nil && j.o.Existing == Overwrite:
 		if err := remove(t.part); err != nil {
@@ -96,7 +100,7 @@ func (j *job) mayClaim(t target) error {
 		}
 		return nil
 	}
-	return &Error{Path: t.part, Reason: "is in the way, and it or its journal belongs to another user", Err: ErrForeign}
+	return &Error{Path: t.part, Reason: "is in the way, and belongs to another user", Err: ErrForeign}
 }
 
 // missed tells that bytes were there and are gone.
@@ -116,20 +120,22 @@ func (j *job) read(ctx context.Context, f *found) error {
 	if err != nil {
 		return err
 	}
-	if f.lent != nil {
-		if has > 0 {
-			return inTheWay(f.part.part)
-		}
-		f.state, f.theirs = f.lent.state, true
-		return nil
-	}
 	s, err := readJournal(f.part.journal)
 	missing := errors.Is(err, fs.ErrNotExist)
 	var system *fs.PathError
 	switch {
+	case has == 0 && links(f.part.info) > 1:
+		return f.renew()
+	case f.lent != nil && has > 0 && err == nil && s.about(f.part.info):
+		return unfinished(f.part.part)
+	case f.lent != nil && has > 0:
+		return inTheWay(f.part.part)
+	case f.lent != nil:
+		f.state, f.theirs = f.lent.state, true
+		return nil
 	case missing && has == 0:
 		return nil // made just now, or left by a run that brought nothing
-	case missing, err == nil && len(s.done) == 0 && s.inode != inodeOf(f.part.info) && has > 0:
+	case missing, err == nil && has > 0 && !s.about(f.part.info) && s.inode != "" && !s.agrees(diskReader{ctx, f.part.f}):
 		return j.foreign(ctx, f)
 	case errors.As(err, &system):
 		return failure(f.part.journal, "cannot be read", err)
@@ -143,11 +149,7 @@ func (j *job) read(ctx context.Context, f *found) error {
 func (j *job) foreign(ctx context.Context, f *found) error {
 	switch {
 	case j.o.Existing == Overwrite:
-		fresh, err := f.part.renew()
-		if err == nil {
-			f.part = fresh
-		}
-		return err
+		return f.renew()
 	case !j.o.Continue:
 		return inTheWay(f.part.part)
 	case links(f.part.info) > 1:
@@ -162,6 +164,11 @@ func (j *job) foreign(ctx context.Context, f *found) error {
 // linked leaves alone a part that has other names: a copy that somebody made.
 func (j *job) linked(f *found) error {
 	j.o.restarted(f.part.part, "it has other names, which are left alone")
+	return f.renew()
+}
+
+// renew has an empty part take the place of the one found.
+func (f *found) renew() error {
 	fresh, err := f.part.renew()
 	if err == nil {
 		f.part = fresh
@@ -172,7 +179,7 @@ func (j *job) linked(f *found) error {
 // inherit takes over what the journal says, s or its error jerr, or finds why
 // it cannot be.
 func (j *job) inherit(ctx context.Context, f *found, s state, jerr error) error {
-	if s.url == noURL { // nothing goes on from such a part
+	if j.src == nil && s.url == j.url { // what Save wrote is written again
 		s.done = nil
 	}
 	why, err := j.useless(ctx, f.part, &s, jerr)
@@ -181,6 +188,9 @@ func (j *job) inherit(ctx context.Context, f *found, s state, jerr error) error 
 		return err
 	case why != "":
 		f.stale = f.part.part + ": " + why
+		if f.part.info.Size() == 0 { // nothing is given up
+			return nil
+		}
 		return j.mayForget(f.part.path, s.adopted, f.stale)
 	case len(s.done) == 0:
 		return f.part.empty() // it had brought nothing that its journal says
@@ -208,6 +218,8 @@ func (j *job) useless(ctx context.Context, p *part, s *state, jerr error) (why s
 		return "", nil
 	case j.o.NoResume:
 		return "not resumed, as asked for", nil
+	case s.adopted > 0 && j.o.Existing == Overwrite:
+		return "it begins with what another program left", nil
 	case s.url != j.url:
 		return "it is of another URL", nil
 	case s.done.end() > has:

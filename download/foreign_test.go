@@ -48,17 +48,22 @@ func TestForeignFiles(t *testing.T) {
 }
 
 // TestForeignPartBesideJournal has the part replaced by another program's, of
-// enough bytes: the journal does not count for it.
+// any length: the journal does not count for it, whatever the flags.
 func TestForeignPartBesideJournal(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.leaves("/f", 100_000)
-	k.remove("f.part")
-	k.write("f.part", noise(150_000, 9))
-	r, err := k.get("/f", Options{})
-	if err != nil || r.Resumed != 0 || !k.told(Restarted, "does not hold what its journal was written for") {
-		t.Errorf("got %+v, %v, events %v", r, err, k.events)
+	for _, theirs := range []string{"short", noise(150_000, 9)} {
+		for _, o := range []Options{{}, {NoResume: true}, {Newer: true}, {Existing: Skip}, {Segments: 2}} {
+			k := newKit(t, map[string]string{"/f": body, "/g": "gg"})
+			k.leaves("/f", 100_000)
+			k.remove("f.part")
+			k.write("keeps the inode number from being used again", "")
+			k.write("f.part", theirs)
+			for _, path := range []string{"/f", "/g", "/f;type=a"} {
+				if _, err := k.get(path, o); !errors.Is(err, ErrPart) || read(t, k.path("f.part")) != theirs {
+					t.Errorf("%s, %+v: got %v", path, o, err)
+				}
+			}
+		}
 	}
-	k.want(map[string]string{"f": body})
 }
 
 // TestSaveEndsJournal has a listing replace the part of a file: the journal
@@ -66,7 +71,7 @@ func TestForeignPartBesideJournal(t *testing.T) {
 func TestSaveEndsJournal(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
-	_, err := Save(t.Context(), k.path("f"), &Options{Existing: Overwrite}, func(w io.Writer) error {
+	_, err := Save(t.Context(), "a listing", k.path("f"), &Options{Existing: Overwrite}, func(w io.Writer) error {
 		if s, err := readJournal(k.path("f.part.json")); err != nil || len(s.done) > 0 {
 			t.Errorf("the journal claims %v, %v", s.done, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"strings"
 	"time"
 
 	"example.com/ftpfetch/urlparse"
@@ -212,10 +213,13 @@ func removeIfThere(path string) error {
 	return nil
 }
 
-// journalHead is how every journal begins, whatever its version.
-const journalHead = `{"version":`
+// journalHead is how every journal begins, but for its version.
+const journalHead = `{"version":N,"url":"`
 
-var journalStart = regexp.MustCompile(`^\{"version":\d+,"url":"`)
+var version = regexp.MustCompile(`^\{"version":\d+`)
+
+// journalStart returns the start of a journal with N in place of its version.
+func journalStart(text string) string { return version.ReplaceAllString(text, `{"version":N`) }
 
 // checkJournal refuses what stands under the names of a journal and is none:
 // another program's file, or one that was retrieved under such a name.
@@ -243,12 +247,19 @@ func checkHead(path string) error {
 		return failure(path, "cannot be read", err)
 	case len(bytes.Trim(b, "\x00")) == 0: // what a power failure left of one
 		return nil
-	case len(b) < 64 && bytes.HasPrefix([]byte(journalHead), b): // what a full disk left of one
+	case strings.HasPrefix(journalStart(string(b)), journalHead):
 		return nil
-	case journalStart.Match(b):
+	case strings.HasPrefix(journalHead, journalStart(string(b))): // what a full disk left of one
 		return nil
 	}
 	return &Error{Path: path, Reason: "is in the way and is no journal of an unfinished download", Err: ErrForeign}
+}
+
+// agrees reports whether part holds any block that s has a checksum of: then it
+// is a copy of the part that s was written for.
+func (s state) agrees(part io.ReaderAt) bool {
+	bad, blocks, err := s.sums.damaged(part)
+	return err == nil && len(bad) < blocks
 }
 
 // has makes the first n bytes of f what s claims.
@@ -262,6 +273,3 @@ func (s *state) has(f diskReader, n int64) error {
 func (s state) about(info fs.FileInfo) bool {
 	return info != nil && s.inode != "" && s.inode == inodeOf(info)
 }
-
-// noURL stands in the journal of a part that is no server's file.
-const noURL = "-"

@@ -2,11 +2,13 @@ package download
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -17,7 +19,8 @@ type ledger struct {
 
 	mu      sync.Mutex
 	state   state
-	begun   bool // the journal is about this transfer: it may be written again
+	claimed int64 // bytes that the journal on the disk claims
+	begun   bool  // the journal is about this transfer: it may be written again
 	streams []*stream
 	high    int64 // the most bytes that were there at once
 	failed  error // why bytes did not reach the disk: the part cannot be trusted
@@ -27,7 +30,7 @@ type ledger struct {
 }
 
 func newLedger(p *part, s state) *ledger {
-	return &ledger{part: p, state: s, sums: s.sums, high: s.done.octets()}
+	return &ledger{part: p, state: s, sums: s.sums, high: s.done.octets(), claimed: s.done.octets()}
 }
 
 // stream is one connection's way into the part. The offset of its own file
@@ -159,7 +162,7 @@ func (l *ledger) begin() error {
 
 // checkpoint brings what was written to the disk, and only then says so in the
 // journal. A journal that cannot be written costs no more than bytes to fetch
-// again; bytes that do not reach the disk end the run.
+// again; bytes that do not reach the disk end the run: see health.
 func (l *ledger) checkpoint() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -171,8 +174,27 @@ func (l *ledger) checkpoint() error {
 		l.fail(err)
 		return err
 	}
-	_ = l.write(s, true)
-	return nil
+	return l.write(s, true)
+}
+
+// room is what a full disk gives back for the last journal, in bytes.
+const room = 64 << 10
+
+// keep brings what was written to the disk and into the journal, at the end of a
+// run. Where the disk is full the last bytes make room for the journal. It
+// returns how many bytes the journal claims.
+func (l *ledger) keep() int64 {
+	err := l.checkpoint()
+	if errors.Is(err, syscall.ENOSPC) && l.health() == nil {
+		s := l.snapshot()
+		l.disown(max(0, s.done.end()-room))
+		if l.part.resize(l.snapshot().done.end(), false) == nil {
+			_ = l.checkpoint()
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.claimed
 }
 
 // complete writes the journal of a part that lacks nothing but its name, so
@@ -199,7 +221,13 @@ func (l *ledger) write(s state, sync bool) error {
 		return failure(l.part.part, "cannot be read", err)
 	}
 	s.sums = l.sums
-	return l.part.write(s, sync)
+	if err := l.part.write(s, sync); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.claimed = s.done.octets()
+	return nil
 }
 
 // mayWrite reports whether the journal on the disk is this transfer's. Until a
@@ -228,7 +256,8 @@ func (l *ledger) health() error {
 	return l.failed
 }
 
-// keep makes a checkpoint now and then until the returned function is called.
-func (l *ledger) keep(interval time.Duration) (stop func()) {
+// checkpoints makes a checkpoint now and then until the returned function is
+// called.
+func (l *ledger) checkpoints(interval time.Duration) (stop func()) {
 	return every(interval, func() { _ = l.checkpoint() })
 }

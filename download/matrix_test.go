@@ -123,7 +123,7 @@ func (s *scene) run(ctx context.Context, k *kit) error {
 	k.faulty(s.server)
 	defer k.faulty(nil)
 	if s.save {
-		_, err := Save(ctx, path, &s.o, func(w io.Writer) error {
+		_, err := Save(ctx, "a listing", path, &s.o, func(w io.Writer) error {
 			_, err := io.WriteString(w, "listing")
 			return err
 		})

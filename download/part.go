@@ -20,9 +20,9 @@ import (
 type part struct {
 	names
 	f      *os.File
-	info   fs.FileInfo // of f, to recognise it by
-	mode   fs.FileMode // what the target gets; 0: as it is
-	placed bool        // the file has another name now
+	info   fs.FileInfo  // of f, to recognise it by
+	mode   *fs.FileMode // what the target gets; nil: as it is
+	placed bool         // the file has another name now
 }
 
 // claimTries bounds how often a part vanishes while it is opened.
@@ -107,8 +107,9 @@ func (p *part) like(replaced fs.FileInfo) error {
 	if replaced == nil || !replaced.Mode().IsRegular() {
 		return nil
 	}
-	p.mode = replaced.Mode().Perm()
-	if err := chmod(p.part, p.mode|0o600); err != nil { // it is opened again, by each connection and by later runs
+	mode := replaced.Mode().Perm()
+	p.mode = &mode
+	if err := chmod(p.part, mode|0o600); err != nil { // it is opened again, by each connection and by later runs
 		return failure(p.part, "cannot take the permissions of "+p.path, err)
 	}
 	return nil
@@ -244,10 +245,10 @@ func (p *part) publish(overwrite bool) error {
 // restrict takes back the rights that the part had to have, where the file that
 // it replaces does not have them.
 func (p *part) restrict() error {
-	if p.mode == 0 || p.mode == p.mode|0o600 {
+	if p.mode == nil || *p.mode == *p.mode|0o600 {
 		return nil
 	}
-	if err := chmod(p.part, p.mode); err != nil {
+	if err := chmod(p.part, *p.mode); err != nil {
 		return failure(p.part, "cannot take the permissions of "+p.path, err)
 	}
 	return nil

@@ -70,11 +70,20 @@ type final struct{ error }
 
 func (e *final) Unwrap() error { return e.error }
 
+// passing marks an error that may be gone at the next try.
+type passing struct{ error }
+
+func (e *passing) Unwrap() error { return e.error }
+
 // temporary reports whether a retry may succeed after err. A server that was never
 // reached is more likely a wrong address.
 func (r *retrier) temporary(err error) bool {
 	var e *ftpexec.Error
 	var last *final
+	var first *passing
+	if errors.As(err, &first) {
+		return true
+	}
 	if errors.As(err, &last) || !errors.As(err, &e) || !e.Temporary() {
 		return false
 	}

@@ -9,7 +9,7 @@ import (
 
 // run tries until every byte is there and the server has confirmed it.
 func (t *transfer) run(ctx context.Context) error {
-	end := t.ledger.keep(t.o.checkpoint)
+	end := t.ledger.checkpoints(t.o.checkpoint)
 	defer end()
 	stop := func() {}
 	defer func() { stop() }()

@@ -8,11 +8,12 @@ import (
 )
 
 // Save writes what fill produces to path, as safely as [File] does: it is for
-// other things than a single file's bytes, such as a listing. The writer is
-// good until fill returns; where fill returns an error nothing is left behind.
-// Of o only Existing counts. ctx ends only the wait for a FIFO's reader: fill
-// sees to the rest.
-func Save(ctx context.Context, path string, o *Options, fill func(w io.Writer) error) (Result, error) {
+// other things than a single file's bytes, such as a listing. source names what
+// they are, such as a URL without its password. The writer is valid until fill
+// returns; if fill returns an error, Save leaves nothing behind. Of o only
+// Existing counts. ctx ends only the wait for a FIFO's reader: fill sees to the
+// rest.
+func Save(ctx context.Context, source, path string, o *Options, fill func(w io.Writer) error) (Result, error) {
 	existing := Refuse
 	if o != nil {
 		existing = o.Existing
@@ -22,7 +23,7 @@ func Save(ctx context.Context, path string, o *Options, fill func(w io.Writer) e
 		err := fill(w)
 		return w.n, err
 	}
-	j := &job{o: (&Options{Existing: existing}).orDefault(nil), url: noURL}
+	j := &job{o: (&Options{Existing: existing}).orDefault(nil), url: source}
 	for range claimTries {
 		t, err := inspect(path)
 		switch {
@@ -55,10 +56,10 @@ func (j *job) save(ctx context.Context, t target, fill func(*os.File) (int64, er
 	p := f.part
 	if f.stale != "" && !c.overwrite {
 		p.close()
-		return Result{}, inTheWay(p.part)
+		return Result{}, unfinished(p.part)
 	}
 	defer p.discard()
-	n, err := p.fill(ctx, fill)
+	n, err := p.fill(ctx, j.url, fill)
 	if err == nil {
 		err = p.publish(c.overwrite)
 	}
@@ -72,8 +73,8 @@ func (j *job) save(ctx context.Context, t target, fill func(*os.File) (int64, er
 }
 
 // fill writes what fill produces and brings it to the disk.
-func (p *part) fill(ctx context.Context, fill func(*os.File) (int64, error)) (int64, error) {
-	s := state{url: noURL, size: -1}
+func (p *part) fill(ctx context.Context, source string, fill func(*os.File) (int64, error)) (int64, error) {
+	s := state{url: source, size: -1}
 	if err := p.write(s, false); err != nil {
 		return 0, err
 	}

@@ -49,7 +49,7 @@ func (f *fleet) outcome(main error) error {
 		switch {
 		case errors.Is(err, errDiffers):
 			f.t.segments = 1
-			return f.t.mismatch(err)
+			return f.t.another(err.Error())
 		case errors.Is(err, errNoRestart), errors.Is(err, ErrLocal):
 			return err
 		}
@@ -65,14 +65,6 @@ func (f *fleet) outcome(main error) error {
 		return errAgain // fewer connections fetch the rest
 	}
 	return main
-}
-
-// mismatch restarts the transfer because two connections disagree.
-func (t *transfer) mismatch(err error) error {
-	if err := t.another(err.Error()); err != nil {
-		return err
-	}
-	return errAgain
 }
 
 // ended records how one connection ended. An error that makes the others
@@ -171,7 +163,12 @@ func (f *fleet) open(ctx context.Context, src Source, offset int64) (*ftpexec.Re
 	if err != nil {
 		return nil, err
 	}
-	if why := f.t.differs(f.t.ledger.snapshot(), resp); why != "" {
+	s := f.t.ledger.snapshot()
+	if err := f.t.told(s, resp.Size, resp.ModTime); err != nil {
+		resp.Body.Close()
+		return nil, err
+	}
+	if why := f.t.differs(s, resp); why != "" {
 		resp.Body.Close()
 		return nil, fmt.Errorf("%w: %s", errDiffers, why)
 	}

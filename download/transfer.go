@@ -33,6 +33,7 @@ type transfer struct {
 	confirmed atomic.Bool  // the server has confirmed the end of the file
 	responses atomic.Int64 // how many brought something of the file, in this run and earlier ones
 	noRestart bool         // the server cannot begin in the middle
+	untold    atomic.Bool  // the server has not told something that it told before
 	restarts  int          // for another file on the server
 	segments  int          // connections to use
 }
@@ -161,8 +162,8 @@ func (t *transfer) leave() (kept int64) {
 	case t.borrowed != nil && s.done.octets() == s.adopted:
 		l.part.putBack(t.borrowed)
 	case !t.theirs && s.size >= 0 && len(s.done) > 0 && !t.text():
-		if l.health() == nil && l.checkpoint() == nil {
-			kept = s.done.octets()
+		if l.health() == nil {
+			kept = l.keep()
 		}
 		l.part.close()
 	default:

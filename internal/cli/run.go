@@ -275,7 +275,7 @@ func (r *run) list(ctx context.Context, u *urlparse.URL) error {
 		return r.names(ctx, u, output{ctx, r.print.out}, r.print.out.terminal)
 	}
 	return r.toFile(ctx, u, func(path string, o *download.Options) (download.Result, error) {
-		return download.Save(ctx, path, &download.Options{Existing: o.Existing}, func(w io.Writer) error {
+		return download.Save(ctx, u.WithoutPassword().String(), path, &download.Options{Existing: o.Existing}, func(w io.Writer) error {
 			return r.names(ctx, u, w, false)
 		})
 	})
