@@ -17,11 +17,11 @@ func (a *address) Host() string { return a.tcp.IP.String() }
 // Port returns the port of control connections.
 func (a *address) Port() int { return a.tcp.Port }
 
-// URL returns "scheme://host:port" + path, which is taken as it is. The scheme
+// URL returns "scheme://host:port" + path, without encoding path. The scheme
 // is ftpes with TLSRequired, ftps with TLSImplicit, else ftp.
 func (a *address) URL(path string) string { return a.scheme + "://" + a.Addr() + path }
 
-// URLAs is URL with userinfo ("user" or "user:password", as it stands in a URL).
+// URLAs is like URL, with userinfo: "user" or "user:password", already encoded.
 func (a *address) URLAs(userinfo, path string) string {
 	return a.scheme + "://" + userinfo + "@" + a.Addr() + path
 }

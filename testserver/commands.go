@@ -2,13 +2,13 @@ package testserver
 
 import "slices"
 
-// maxLine is a length of commands that the library still takes: it leaves
-// without a reply upon longer ones.
+// maxLine is the longest command that the library gets. It hangs up without a
+// reply if a line is too long for it.
 const maxLine = 4000
 
 // handle does everything that comes before the library: the hook, the fault
-// and the commands that the library cannot do. It reports whether the command
-// is now the library's.
+// and the commands that the library does not support. It reports whether the
+// library must handle the command.
 func (f *front) handle(line string) bool {
 	verb, arg := splitCommand(line)
 	if verb == "AUTH" {
@@ -36,8 +36,9 @@ func (f *front) handle(line string) bool {
 	return f.deliver(ex)
 }
 
-// deliver makes ex the library's. The lock tells WrapPassiveListener, which
-// is not told by the library, whose listener it gets.
+// deliver leaves ex to the library. The library does not tell
+// WrapPassiveListener whose listener it passes, so the lock lets only one
+// connection at a time open one.
 func (f *front) deliver(ex *exchange) bool {
 	if ex.verb == "EPSV" || ex.verb == "PASV" {
 		f.srv.passive.Lock()
@@ -50,8 +51,8 @@ func (f *front) deliver(ex *exchange) bool {
 	return true
 }
 
-// ownReply answers what the library does not do, or not as servers do; "" is
-// for the library.
+// ownReply returns the reply to a command that the library does not support,
+// or does not answer as servers do. It returns "" for all other commands.
 func (f *front) ownReply(ex *exchange, line, arg string) string {
 	if len(line) > maxLine {
 		return "500 Line too long."
@@ -80,7 +81,7 @@ func isTransfer(verb string) bool {
 	return slices.Contains([]string{"RETR", "NLST", "LIST", "MLSD", "STOR", "APPE"}, verb)
 }
 
-// auth has TLS started behind its reply (RFC 4217 section 4).
+// auth answers AUTH, and starts TLS after its reply (RFC 4217 section 4).
 func (f *front) auth(ex *exchange, mechanism string) string {
 	mechanism, _ = splitCommand(mechanism)
 	switch {
@@ -95,7 +96,7 @@ func (f *front) auth(ex *exchange, mechanism string) string {
 	return "234 Proceed with the TLS handshake."
 }
 
-// protect keeps PBSZ and PROT behind AUTH (RFC 4217 section 9).
+// protect refuses PBSZ and PROT before AUTH (RFC 4217 section 9).
 func (f *front) protect(verb, arg string) string {
 	if !f.overTLS() {
 		return "503 AUTH TLS comes first."
@@ -106,8 +107,8 @@ func (f *front) protect(verb, arg string) string {
 	return ""
 }
 
-// user logs users without a password in: the library, which has no such
-// users in clear, is given a PASS of ours, and its 331 goes nowhere.
+// user logs in users without a password. The library has such users only
+// under TLS, so the front drops its 331 and injects a PASS.
 func (f *front) user(ex *exchange, name string) string {
 	if f.srv.opts.TLS == TLSRequired && !f.overTLS() {
 		return "530 Use AUTH TLS first."

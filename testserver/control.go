@@ -12,13 +12,13 @@ import (
 )
 
 // lingerTime is how long a closing control connection is drained: closing it
-// with unread octets would make the kernel send RST, and the client could
-// lose the last reply.
+// with unread bytes would make the kernel send RST, and the client could lose
+// the last reply.
 const lingerTime = 2 * time.Second
 
 // control is the server's side of a control connection. A goroutine (run)
 // reads eagerly, so that commands are recorded when they arrive and a client
-// that sends ahead is never blocked; whoever answers takes lines with next.
+// that sends ahead is never blocked; the goroutine that answers calls next.
 type control struct {
 	wire  *wire
 	onEnd func() // called once when nothing more can arrive
@@ -28,7 +28,7 @@ type control struct {
 	queue  []string   // received, not yet handled
 	stream net.Conn   // wire, or TLS on it
 	lines  *bufio.Reader
-	paused bool // run waits behind AUTH until resume
+	paused bool // run waits after AUTH until resume
 	ended  bool // run is done
 	dead   bool // aborted: do not even handle what is queued
 
@@ -68,7 +68,7 @@ func (c *control) finish() {
 }
 
 // readLines returns every whole line that has arrived, at least one. It
-// stops behind AUTH: what follows is TLS or must not be there.
+// stops after AUTH: what follows is TLS or must not be there.
 func (c *control) readLines() ([]string, error) {
 	var lines []string
 	for len(lines) == 0 || c.wholeLine() {
@@ -90,8 +90,8 @@ func (c *control) wholeLine() bool {
 	return bytes.IndexByte(b, '\n') >= 0
 }
 
-// push queues lines and, behind AUTH, waits for resume. It reports whether
-// to read on.
+// push queues lines and, after AUTH, waits for resume. It reports whether to
+// keep reading.
 func (c *control) push(lines []string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,7 +115,7 @@ func splitCommand(line string) (verb, arg string) {
 	return strings.ToUpper(verb), arg
 }
 
-// next waits for a line; false when there will be none.
+// next waits for a line. It returns false if none will come.
 func (c *control) next() (string, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,7 +134,7 @@ func (c *control) pop() string {
 	return line
 }
 
-// resume lets run go on behind AUTH.
+// resume lets run continue after AUTH.
 func (c *control) resume() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,9 +142,9 @@ func (c *control) resume() {
 	c.cond.Broadcast()
 }
 
-// startTLS puts TLS on the connection. Octets that arrived already belong to
-// the handshake; commands in clear among them make it fail, as they must.
-// It is for the greeting and for the time when run is paused.
+// startTLS starts TLS on the connection. Bytes that have already arrived
+// belong to the handshake; plaintext commands among them make it fail, as they
+// must. Call startTLS only before run starts or while it is paused.
 func (c *control) startTLS(config *tls.Config) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,7 +154,7 @@ func (c *control) startTLS(config *tls.Config) {
 	c.lines = bufio.NewReaderSize(c.stream, bufferSize)
 }
 
-// prefixed is a Conn whose first octets were read by somebody else.
+// prefixed is a Conn whose first bytes have already been read.
 type prefixed struct {
 	net.Conn
 	io.Reader
@@ -170,14 +170,14 @@ func (c *control) overTLS() bool {
 	return ok
 }
 
-// pending reports whether anything arrived behind the line taken last.
+// pending reports whether anything arrived after the line taken last.
 func (c *control) pending() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.queue) > 0 || c.paused && c.lines.Buffered() > 0
 }
 
-// discard loses the lines that arrived and were not taken.
+// discard drops the lines that have arrived and were not taken.
 func (c *control) discard() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -195,8 +195,8 @@ func (c *control) send(b []byte) error {
 	return err
 }
 
-// hangUp sends FIN, and TLS's close_notify before it, and has run drain what
-// the client still sends.
+// hangUp sends FIN, under TLS after close_notify, and lets run drain what the
+// client still sends.
 func (c *control) hangUp() {
 	c.mu.Lock()
 	stream := c.stream

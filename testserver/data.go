@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// dataListener is a passive listener of the library whose connections are
-// counted, known to their control connection, and subject to faults.
+// dataListener wraps a passive listener of the library. Its connections are
+// counted, tied to their control connection, and subject to faults.
 type dataListener struct {
 	net.Listener
 	front *front
 }
 
-// Accept is called by the library when a transfer begins.
+// Accept waits for the client. The library calls it when a transfer begins.
 func (l *dataListener) Accept() (net.Conn, error) {
 	raw, err := l.Listener.Accept()
 	if err != nil {
@@ -37,7 +37,7 @@ func (l *dataListener) Close() error {
 	return l.Listener.Close()
 }
 
-// hold keeps c for closeData; false when the client is gone already.
+// hold keeps c for closeData. It returns false if the client is already gone.
 func (f *front) hold(c net.Conn) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,7 +45,7 @@ func (f *front) hold(c net.Conn) bool {
 	return !f.ended
 }
 
-// wrap makes l, the library's listener for this connection, a dataListener.
+// wrap returns a dataListener on l, the library's listener for this connection.
 func (f *front) wrap(l net.Listener) net.Listener {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,8 +57,8 @@ func (f *front) wrap(l net.Listener) net.Listener {
 	return d
 }
 
-// closeData closes everything that belongs to data connections. The library
-// would wait for a client that is gone.
+// closeData closes the data connections and their listeners, because the
+// library would wait for a client that is gone.
 func (f *front) closeData() {
 	f.mu.Lock()
 	var closers []io.Closer
@@ -74,19 +74,19 @@ func (f *front) closeData() {
 	}
 }
 
-// dataConn is a passive data connection that ends early where a fault says.
+// dataConn is a passive data connection that ends early if a fault says so.
 type dataConn struct {
 	*wire
 	front  *front
 	ending Ending
-	room   int64 // octets left before ending
+	room   int64 // bytes left before ending
 
 	cut  bool
 	once sync.Once
 }
 
-// Write sends what the fault leaves. Where the connection was cut the rest
-// vanishes without an error, so that the server sends a lying 226.
+// Write sends what the fault allows. After a cut the rest vanishes without an
+// error, so the server sends a lying 226.
 func (c *dataConn) Write(p []byte) (int, error) {
 	switch {
 	case c.cut:
@@ -107,7 +107,7 @@ func (c *dataConn) strike(n int) (int, error) {
 	case Reset:
 		c.wire.reset()
 	case Stalled:
-		// Until the client or the server ends the connection.
+		// Wait until the client or the server ends the connection.
 		_, _ = io.Copy(io.Discard, c.wire.Conn)
 		return 0, net.ErrClosed
 	default:

@@ -1,10 +1,10 @@
-// Package testserver has two FTP servers for tests of FTP clients. Both listen
-// on a free loopback port, record what they receive octet for octet, and leave
-// no goroutine behind when they are closed.
+// Package testserver provides two FTP servers for testing FTP clients. Both
+// listen on a free loopback port, record exactly what they receive, and leave
+// no goroutine running once they are closed.
 //
 // [Server] is an honest one, github.com/fclairamb/ftpserverlib over an
-// afero.Fs: anonymous and named users, users without a password, start
-// directories, explicit and implicit TLS with a throwaway authority, IPv6.
+// afero.Fs. It has anonymous and named users, users without a password, start
+// directories, explicit and implicit TLS with a throwaway authority, and IPv6.
 //
 //	func TestDownload(t *testing.T) {
 //		srv := testserver.New(t, &testserver.Options{
@@ -24,9 +24,9 @@
 //		}
 //	}
 //
-// It serves names octet for octet; no name can hold "/". "CWD /etc" is an
-// absolute path, "CWD " with a null argument succeeds and changes nothing,
-// "-l" is a name. Options.Fault makes it fail in chosen places:
+// It serves names byte for byte; no name can contain "/". "CWD /etc" takes an
+// absolute path, "CWD " with a null argument succeeds and changes nothing, and
+// "-l" is a name. Options.Fault makes it fail at chosen points:
 //
 //	Fault: func(p testserver.FaultPoint) testserver.Fault {
 //		switch {
@@ -40,40 +40,41 @@
 //		return testserver.Fault{}
 //	},
 //
-// [Script] is for what no honest server sends. It plays a dialogue from a
-// table, mostly [Honest] with something wrong in one place:
+// [Script] sends what no honest server would. It plays a dialogue from a
+// table, usually [Honest] with one thing wrong:
 //
 //	srv := testserver.NewScript(t,
 //		testserver.Honest("contents").With("RETR", testserver.Reply("426 Broken\r\n226 Fine")),
 //		testserver.OnConn(2, testserver.Greet(testserver.ResetConn())),
 //	)
 //
-// [Network] takes the sockets away: a Script on it and its client meet in
-// memory, and in a bubble of testing/synctest every wait of either costs no
-// time and ends at its exact moment.
+// [Network] connects a Script and its client in memory, without sockets. In a
+// testing/synctest bubble their waits take no real time and end at the exact
+// moment.
 //
 // # Flights and round trips
 //
-// A flight is all that arrives from the client between two sends of the
-// server, on a control connection, counted below TLS. Octets that had arrived
-// when the server sends start no new flight. Commands that a client writes one
-// by one without waiting may still be split by a reply that the server sends
-// in between; a client that means one flight writes it at once.
+// A flight is everything that arrives from the client on a control connection
+// between two sends of the server, counted below TLS. Bytes that have already
+// arrived when the server sends do not start a new flight. If a client writes
+// commands one by one without waiting, a reply that the server sends in
+// between may still split them; a client that means one flight writes it at
+// once.
 //
-// A download in clear on a new connection takes, to its last octet,
+// An unencrypted download on a new connection takes, to its last byte,
 //
 //	1 (TCP) + 1 (greeting) + Flights + 1 (data connection)
 //
-// round trips where the client connects for data while its RETR is under way,
-// and Flights is read before QUIT is sent. The flights of a TLS handshake on
-// the control connection are among Flights. On a protected data connection
-// the last term is DataFlights of [Stats]: 2 for a TLS 1.3 handshake. Without
-// a greeting to wait for, the next file on the same connection takes
-// Flights + 1, Flights counted from ResetCommands.
+// round trips, if the client opens the data connection while its RETR is under
+// way and Flights is read before QUIT is sent. Flights includes those of a TLS
+// handshake on the control connection. On a protected data connection the last
+// term is DataFlights of [Stats]: 2 for a TLS 1.3 handshake. The next file on
+// the same connection has no greeting to wait for and takes Flights + 1, with
+// Flights counted from ResetCommands.
 //
 // # Limits
 //
-// Passive ports of [Server] are opened by the library on all interfaces; it
-// takes only connections from the control connection's address. Active data
-// connections work but are neither counted nor subject to faults.
+// The library opens the passive ports of [Server] on all interfaces, and
+// accepts only connections from the control connection's address. Active data
+// connections work, but they are not counted and faults do not affect them.
 package testserver

@@ -18,8 +18,8 @@ var (
 	errIsDir = errors.New("is a directory")
 )
 
-// driver is what ftpserverlib asks. Its methods are not the Server's, whose
-// API they are no part of.
+// driver implements ftpserverlib's interfaces. It is a type of its own so that
+// its methods are not part of Server's API.
 type driver struct{ *Server }
 
 func (d driver) GetSettings() (*ftpserver.Settings, error) {
@@ -27,7 +27,7 @@ func (d driver) GetSettings() (*ftpserver.Settings, error) {
 		Listener:                d.accept,
 		Banner:                  "testserver",
 		ActiveTransferPortNon20: true,
-		// "-l" is a file name: RFC 959 knows no options in LIST or NLST.
+		// "-l" is a file name: RFC 959 has no options for LIST or NLST.
 		DisableLISTArgs: true,
 		EnableHASH:      true,
 	}
@@ -46,7 +46,7 @@ func (d driver) ClientDisconnected(cc ftpserver.ClientContext) {
 	d.front(cc).libraryGone()
 }
 
-// AuthUser is asked only for logins that front has accepted.
+// AuthUser only gets logins that front has accepted.
 func (d driver) AuthUser(cc ftpserver.ClientContext, user, pass string) (ftpserver.ClientDriver, error) {
 	if !d.accepts(user, pass) {
 		return nil, errLogin
@@ -57,7 +57,7 @@ func (d driver) AuthUser(cc ftpserver.ClientContext, user, pass string) (ftpserv
 	return tree{d.fs}, nil
 }
 
-// tree is the file system as the library gets it.
+// tree is the file system as the library sees it.
 type tree struct{ afero.Fs }
 
 // OpenFile refuses directories: afero opens them, and RETR of one would
@@ -69,7 +69,8 @@ func (t tree) OpenFile(name string, flag int, perm fs.FileMode) (afero.File, err
 	return t.Fs.OpenFile(name, flag, perm)
 }
 
-// GetTLSConfig is for data connections: front does TLS on control connections.
+// GetTLSConfig returns the configuration for data connections; front does TLS
+// on control connections.
 func (d driver) GetTLSConfig() (*tls.Config, error) {
 	if d.dataTLS == nil {
 		return nil, errNoTLS

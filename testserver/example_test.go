@@ -10,7 +10,7 @@ import (
 	"github.com/jlaffaye/ftp"
 )
 
-// fetch stands for the client under test.
+// fetch stands in for the client under test.
 func fetch(addr, name string) (string, error) {
 	c, err := ftp.Dial(addr)
 	if err != nil {

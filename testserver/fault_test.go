@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// listenLocal listens for active data; nobody accepts.
+// listenLocal listens for active data and never accepts.
 func listenLocal(c *client) *net.TCPAddr {
 	c.t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -21,7 +21,7 @@ func listenLocal(c *client) *net.TCPAddr {
 	return l.Addr().(*net.TCPAddr)
 }
 
-// upon gives fault to every command with this verb.
+// upon returns a hook that gives fault to every command with this verb.
 func upon(verb string, fault Fault) func(FaultPoint) Fault {
 	return func(p FaultPoint) Fault {
 		if p.Verb == verb {
@@ -84,7 +84,7 @@ func TestFaultResetsAtGreeting(t *testing.T) {
 	}
 }
 
-// A stalled connection records commands and says nothing, until Close.
+// A stalled connection records commands and sends nothing until Close.
 func TestFaultStallsControl(t *testing.T) {
 	for _, fault := range []Fault{{Before: Stalled}, {After: Stalled}} {
 		s := New(t, &Options{Fault: upon("CWD", fault)})
@@ -105,14 +105,14 @@ func TestFaultsOfData(t *testing.T) {
 	tests := []struct {
 		name  string
 		fault Fault
-		want  int // octets
+		want  int // bytes
 		final string
 	}{
 		{"none", Fault{}, len(contents), "226"},
 		{"cut with a lying reply", Fault{Data: Closed, Octets: 1234}, 1234, "226"},
 		{"cut at once", Fault{Data: Closed}, 0, "226"},
 		{"cut with a true reply", Fault{Data: Closed, Octets: 50000, Final: "426 Broken"}, 50000, "426 Broken"},
-		{"cut behind the end", Fault{Data: Closed, Octets: int64(len(contents)) + 1}, len(contents), "226"},
+		{"cut after the end", Fault{Data: Closed, Octets: int64(len(contents)) + 1}, len(contents), "226"},
 		{"whole with a false reply", Fault{Final: "451 Broken"}, len(contents), "451"},
 	}
 	for _, tt := range tests {
@@ -131,7 +131,7 @@ func TestFaultsOfData(t *testing.T) {
 			c.retrieves("RETR f", contents)
 			got, final, err := c.transfer("RETR f")
 			if got != contents[:tt.want] || err != nil || !strings.HasPrefix(final, tt.final) {
-				t.Errorf("%d octets, %v, %q, want %d, %q", len(got), err, final, tt.want, tt.final)
+				t.Errorf("%d bytes, %v, %q, want %d, %q", len(got), err, final, tt.want, tt.final)
 			}
 			c.retrieves("RETR f", contents)
 		})
@@ -171,7 +171,7 @@ func TestFaultCutsDataUnderTLS(t *testing.T) {
 	c := secure(t, s.Addr(), clientTLS(s.RootCAs()))
 	got, final, err := c.transfer("RETR f")
 	if len(got) == 0 || len(got) >= 50000 || !strings.HasPrefix(final, "226") {
-		t.Errorf("%d octets, %v, %q", len(got), err, final)
+		t.Errorf("%d bytes, %v, %q", len(got), err, final)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestFaultPoints(t *testing.T) {
 	}
 }
 
-// A fault at AUTH that replaces the reply leaves the connection in clear.
+// A fault at AUTH that replaces the reply leaves the connection unencrypted.
 func TestFaultAtAuth(t *testing.T) {
 	s := New(t, &Options{TLS: TLSOffered, Fault: upon("AUTH", Fault{Final: "431 No"})})
 	c := dial(t, s.Addr())

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// front is the control connection that ftpserverlib gets. It stands between
+// front is the control connection that ftpserverlib sees. It stands between
 // the client and the library: it speaks TLS, hands the library one command at
-// a time, and lets its replies through one reply at a time. So commands can
-// be answered, and replies replaced, without the library knowing.
+// a time, and passes its replies on one at a time. This way it can answer
+// commands and replace replies without the library knowing.
 type front struct {
 	*control
 	srv *Server
@@ -20,16 +20,16 @@ type front struct {
 	rest []byte // what the library has not yet read of a command; owned by Read
 
 	// Guarded by control.mu.
-	inject    *exchange   // a PASS of our own for the library
+	inject    *exchange   // a PASS for the library that the client did not send
 	exchanges []*exchange // handed to the library, final reply not yet seen
-	stalled   bool        // nothing is sent any more
+	stalled   bool        // nothing more is sent
 	gone      bool        // the library is done with the connection
-	done      bool        // ended was told
+	done      bool        // Server.running knows that this connection is over
 	listeners map[net.Listener]struct{}
 	conns     map[net.Conn]struct{}
 
 	writing sync.Mutex
-	partial []byte // a reply that is not complete; guarded by writing
+	partial []byte // an incomplete reply; guarded by writing
 
 	// Owned by Read's goroutine.
 	name    string // USER's argument
@@ -41,7 +41,7 @@ type front struct {
 type exchange struct {
 	verb    string
 	fault   Fault
-	hidden  bool // the 331 to the USER of a user without password
+	hidden  bool // a USER without a password: its 331 is dropped
 	passive bool // holds Server.passive
 
 	startTLS bool // AUTH: the handshake follows the reply
@@ -62,7 +62,7 @@ func newFront(s *Server, w *wire) *front {
 	return f
 }
 
-// greet is called before the library sends the greeting.
+// greet applies the greeting's fault, before the library sends the greeting.
 func (f *front) greet() {
 	fault := f.srv.fault(FaultPoint{Conn: f.wire.num})
 	if fault.Reply != "" {
@@ -74,7 +74,7 @@ func (f *front) greet() {
 	f.end(fault.Before)
 }
 
-// Read hands out one command line at most.
+// Read returns at most one command line.
 func (f *front) Read(p []byte) (int, error) {
 	if len(f.rest) == 0 {
 		line, ok := f.nextForLibrary()
@@ -92,11 +92,11 @@ func (f *front) Read(p []byte) (int, error) {
 // nextForLibrary handles commands until one is for the library.
 func (f *front) nextForLibrary() (string, bool) {
 	for {
-		line, ours, ok := f.take()
+		line, injected, ok := f.take()
 		if !ok {
 			return "", false
 		}
-		if ours {
+		if injected {
 			return line, true
 		}
 		if f.handle(line) {
@@ -105,9 +105,9 @@ func (f *front) nextForLibrary() (string, bool) {
 	}
 }
 
-// take waits for its turn: one command at a time, but ABOR may overtake the
-// transfer that it is about.
-func (f *front) take() (line string, ours, ok bool) {
+// take waits for the next command. Commands run one at a time, but ABOR may
+// overtake the transfer that it aborts.
+func (f *front) take() (line string, injected, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for {
@@ -129,13 +129,14 @@ func (f *front) take() (line string, ours, ok bool) {
 	}
 }
 
-// isAbort also knows ABOR behind the Telnet signals of RFC 959 section 4.1.3.
+// isAbort reports whether line is ABOR, also after the Telnet signals of RFC
+// 959 section 4.1.3.
 func isAbort(line string) bool {
 	verb, _ := splitCommand(line)
 	return strings.HasSuffix(verb, "ABOR")
 }
 
-// Write takes the library's replies.
+// Write receives the library's replies.
 func (f *front) Write(p []byte) (int, error) {
 	f.writing.Lock()
 	defer f.writing.Unlock()
@@ -150,8 +151,8 @@ func (f *front) Write(p []byte) (int, error) {
 	}
 }
 
-// replyLen returns the length of the reply at the start of b, all its lines
-// (RFC 959 section 4.2), or 0 where it is not complete.
+// replyLen returns the length of the reply at the start of b, with all its
+// lines (RFC 959 section 4.2), or 0 if it is incomplete.
 func replyLen(b []byte) int {
 	n := bytes.IndexByte(b, '\n') + 1
 	if n < 5 || b[3] != '-' {
@@ -170,7 +171,7 @@ func replyLen(b []byte) int {
 	return start + 1 + end
 }
 
-// replied lets a reply of the library pass.
+// replied passes on a reply of the library, unless it is hidden.
 func (f *front) replied(reply string) {
 	ex := f.current()
 	switch {
@@ -199,8 +200,8 @@ func (f *front) current() *exchange {
 	return f.exchanges[0]
 }
 
-// settle ends the exchange under way. The library may leave a transfer that
-// was aborted without a reply, so ABOR's own ends all of them.
+// settle ends the exchange under way. The library may not reply to an aborted
+// transfer, so ABOR's own reply ends all exchanges.
 func (f *front) settle(all bool) {
 	f.mu.Lock()
 	f.exchanges = f.exchanges[1:]
@@ -225,8 +226,8 @@ func (f *front) answer(ex *exchange, reply string) {
 
 func withCRLF(s string) string { return strings.TrimSuffix(s, "\r\n") + "\r\n" }
 
-// say sends unless the connection is stalled. That the client is gone shows
-// in Read.
+// say sends reply unless the connection is stalled. It ignores errors: Read
+// notices that the client is gone.
 func (f *front) say(reply string) {
 	f.mu.Lock()
 	stalled := f.stalled
@@ -265,9 +266,8 @@ func (f *front) libraryGone() {
 	f.maybeDone()
 }
 
-// maybeDone tells the server when neither the library's command loop nor a
-// transfer of it is left, and has it forget the connection when the reader is
-// done too.
+// maybeDone tells the server once the library's command loop and its transfers
+// are over, and has it forget the connection once the reader is done too.
 func (f *front) maybeDone() {
 	f.mu.Lock()
 	first := f.gone && len(f.exchanges) == 0 && !f.done
@@ -282,8 +282,8 @@ func (f *front) maybeDone() {
 	}
 }
 
-// Close is what the library calls behind its last reply. It does nothing to
-// a connection that a fault has ended or stalled already.
+// Close hangs up; the library calls it after its last reply. It does nothing
+// to a connection that a fault has already ended or stalled.
 func (f *front) Close() error {
 	f.mu.Lock()
 	stalled := f.stalled
@@ -297,7 +297,7 @@ func (f *front) Close() error {
 func (f *front) LocalAddr() net.Addr  { return f.wire.LocalAddr() }
 func (f *front) RemoteAddr() net.Addr { return f.wire.RemoteAddr() }
 
-// The library's idle timeout is not wanted in tests.
+// Tests do not want the library's idle timeout.
 func (f *front) SetDeadline(time.Time) error      { return nil }
 func (f *front) SetReadDeadline(time.Time) error  { return nil }
 func (f *front) SetWriteDeadline(time.Time) error { return nil }

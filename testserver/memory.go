@@ -11,37 +11,37 @@ import (
 	"testing"
 )
 
-// Network is a network in memory, for tests of what a client does in time. A
-// client whose connections come from [Network.Dial] reaches what listens on
-// it, and no socket is opened. In a bubble of testing/synctest the clock goes
-// on only when everybody waits: a timeout of a minute costs no time, strikes at
-// its exact moment, and no load of the machine changes that.
+// Network is a network in memory, for testing a client's timing. A client that
+// dials with [Network.Dial] reaches the network's listeners without opening a
+// socket. In a testing/synctest bubble the clock advances only when every
+// goroutine waits: a timeout of a minute takes no real time and expires at its
+// exact moment, however busy the machine is.
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		network := testserver.NewNetwork()
 //		srv := network.NewScript(t, testserver.Greet(testserver.Silence()))
-//		begun := time.Now()
+//		start := time.Now()
 //		_, err := download(t, srv.URL("/f"), network.Dial)
-//		// time.Since(begun) is the client's timeout, to the nanosecond.
+//		// time.Since(start) is the client's timeout, to the nanosecond.
 //	})
 //
-// Connections behave as those of TCP on the loopback interface do, with a
+// Connections behave like TCP connections on the loopback interface, with a
 // buffer of 64 KiB each way. All methods may be used concurrently.
 type Network struct {
 	mu        sync.Mutex
 	changed   *sync.Cond // any change of the network, its listeners and connections
 	listeners map[int]*memoryListener
-	ports     int // the last one that was given out
+	ports     int // the last port given out
 }
 
-// NewNetwork returns a network that nobody listens on.
+// NewNetwork returns a network without listeners.
 func NewNetwork() *Network {
 	n := &Network{listeners: map[int]*memoryListener{}, ports: 1023}
 	n.changed = sync.NewCond(&n.mu)
 	return n
 }
 
-// NewScript is [NewScript] for a server on n.
+// NewScript is like the function [NewScript], for a server on n.
 func (n *Network) NewScript(tb testing.TB, steps ...Step) *Script {
 	tb.Helper()
 	return scriptFor(tb, n.Listen, steps)
@@ -56,14 +56,14 @@ func (n *Network) Listen() (net.Listener, error) {
 	return l, nil
 }
 
-// newAddr returns an address that no other end has had.
+// newAddr returns an address that was never used before.
 func (n *Network) newAddr() *net.TCPAddr {
 	n.ports++
 	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: n.ports}
 }
 
-// Dial connects to who listens on address's port, whatever its host. It has the
-// form of [net.Dialer.DialContext].
+// Dial connects to the listener on address's port, whatever the host. It has
+// the signature of [net.Dialer.DialContext].
 func (n *Network) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
@@ -117,7 +117,7 @@ func (l *memoryListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// Close resets what was not accepted.
+// Close resets the connections that were not accepted.
 func (l *memoryListener) Close() error {
 	l.network.mu.Lock()
 	defer l.network.mu.Unlock()

@@ -15,17 +15,17 @@ type memoryConn struct {
 	peer          *memoryConn
 
 	// Guarded by network.mu.
-	received    []byte // and not read yet
+	received    []byte // and not yet read
 	ended       bool   // the peer sends no more (FIN)
 	broken      bool   // the peer has reset the connection (RST)
 	closed      bool
-	resets      bool // Close sends RST in place of FIN
+	resets      bool // Close sends RST instead of FIN
 	read, write deadline
 }
 
 var _ net.Conn = (*memoryConn)(nil)
 
-// Read waits for an octet, the end, or the deadline.
+// Read waits for a byte, the end, or the deadline.
 func (c *memoryConn) Read(p []byte) (int, error) {
 	c.network.mu.Lock()
 	defer c.network.mu.Unlock()
@@ -67,7 +67,7 @@ func (c *memoryConn) Write(p []byte) (n int, err error) {
 		room := min(len(p)-n, bufferSize-len(c.peer.received))
 		c.peer.received = append(c.peer.received, p[n:n+room]...)
 		n += room
-		if room > 0 { // else two writers that wait would wake each other for ever
+		if room > 0 { // or two waiting writers would wake each other forever
 			c.network.changed.Broadcast()
 		}
 		if n == len(p) {
@@ -77,8 +77,7 @@ func (c *memoryConn) Write(p []byte) (n int, err error) {
 	}
 }
 
-// Close resets the connection where octets were received and not read, as TCP
-// does.
+// Close resets the connection if received bytes were not read, as TCP does.
 func (c *memoryConn) Close() error {
 	c.network.mu.Lock()
 	defer c.network.mu.Unlock()
@@ -89,7 +88,7 @@ func (c *memoryConn) Close() error {
 	return nil
 }
 
-// close is Close under the lock.
+// close is Close with the lock held.
 func (c *memoryConn) close(reset bool) {
 	c.closed, c.peer.ended = true, true
 	c.peer.broken = c.peer.broken || reset
@@ -107,7 +106,7 @@ func (c *memoryConn) CloseWrite() error {
 	return nil
 }
 
-// SetLinger has Close reset the connection where sec is 0.
+// SetLinger makes Close reset the connection if sec is 0.
 func (c *memoryConn) SetLinger(sec int) error {
 	c.network.mu.Lock()
 	defer c.network.mu.Unlock()

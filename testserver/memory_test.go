@@ -35,7 +35,7 @@ func connectInMemory(t *testing.T) (near, far net.Conn) {
 	return near, far
 }
 
-// A connection in memory does what the standard library's own ones must do.
+// A connection in memory passes the standard library's test of connections.
 func TestMemoryConn(t *testing.T) {
 	nettest.TestConn(t, func() (near, far net.Conn, stop func(), err error) {
 		near, far = connectInMemory(t)
@@ -43,7 +43,7 @@ func TestMemoryConn(t *testing.T) {
 	})
 }
 
-// How a connection ends is told as TCP tells it.
+// A connection in memory ends with the errors of TCP.
 func TestMemoryConnEnds(t *testing.T) {
 	tests := []struct {
 		name        string
@@ -51,7 +51,7 @@ func TestMemoryConnEnds(t *testing.T) {
 		read, write error // of the other end
 	}{
 		{"closed", func(far *memoryConn) { io.ReadFull(far, make([]byte, 4)); far.Close() }, io.EOF, syscall.EPIPE},
-		{"closed with octets unread", func(far *memoryConn) { far.Close() }, syscall.ECONNRESET, syscall.ECONNRESET},
+		{"closed with unread bytes", func(far *memoryConn) { far.Close() }, syscall.ECONNRESET, syscall.ECONNRESET},
 		{"reset", func(far *memoryConn) { io.ReadFull(far, make([]byte, 4)); far.SetLinger(0); far.Close() }, syscall.ECONNRESET, syscall.ECONNRESET},
 		{"sends no more", func(far *memoryConn) { far.CloseWrite() }, io.EOF, nil},
 	}
@@ -72,7 +72,7 @@ func TestMemoryConnEnds(t *testing.T) {
 	}
 }
 
-// In a bubble a deadline strikes at its moment, for a Write whose octets nobody takes too.
+// In a bubble a deadline expires at its exact moment, also for a Write that fills the buffer.
 func TestMemoryDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, _ := connectInMemory(t)
@@ -80,10 +80,10 @@ func TestMemoryDeadlines(t *testing.T) {
 			"read":  func() error { _, err := near.Read(make([]byte, 1)); return err },
 			"write": func() error { _, err := io.WriteString(near, strings.Repeat("x", 2*bufferSize)); return err },
 		} {
-			begun := time.Now()
-			near.SetDeadline(begun.Add(time.Hour))
-			if err := wait(); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begun) != time.Hour {
-				t.Errorf("%s: %v after %v, want a timeout after an hour", name, err, time.Since(begun))
+			start := time.Now()
+			near.SetDeadline(start.Add(time.Hour))
+			if err := wait(); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != time.Hour {
+				t.Errorf("%s: %v after %v, want a timeout after an hour", name, err, time.Since(start))
 			}
 		}
 	})
@@ -105,10 +105,10 @@ func TestMemoryDial(t *testing.T) {
 		t.Errorf("not accepted: %v, want ECONNRESET", err)
 	}
 	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("Accept behind Close: %v, want ErrClosed", err)
+		t.Errorf("Accept after Close: %v, want ErrClosed", err)
 	}
 	if _, err := network.Dial(t.Context(), "tcp", l.Addr().String()); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("nobody listens: %v, want ECONNREFUSED", err)
+		t.Errorf("no listener: %v, want ECONNREFUSED", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -117,8 +117,8 @@ func TestMemoryDial(t *testing.T) {
 	}
 }
 
-// TestMemoryWritersWait has two writers wait for readers: neither wakes the
-// other, so that the bubble's clock goes on.
+// TestMemoryWritersWait: two writers that wait for readers do not wake each
+// other, so the bubble's clock advances.
 func TestMemoryWritersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewNetwork()
@@ -140,6 +140,6 @@ func TestMemoryWritersWait(t *testing.T) {
 			defer near.Close()
 			defer far.Close()
 		}
-		<-time.After(time.Hour) // comes only when every goroutine waits
+		<-time.After(time.Hour) // fires only when every goroutine waits
 	})
 }

@@ -11,34 +11,34 @@ type TLSMode int
 
 // The TLS modes of [Options].
 const (
-	TLSOff      TLSMode = iota // AUTH is answered by 502
-	TLSOffered                 // AUTH TLS is taken; without it everything works in clear
+	TLSOff      TLSMode = iota // AUTH gets 502
+	TLSOffered                 // AUTH TLS is accepted, but everything works without it
 	TLSRequired                // USER before AUTH TLS gets 530, a transfer without PROT P gets 521
-	TLSImplicit                // TLS from the first octet on, on both connections
+	TLSImplicit                // TLS from the first byte, on both connections
 )
 
 // Options configures the embedded server. The zero value, and a nil *Options,
-// give an anonymous server in clear over an empty tree on 127.0.0.1.
+// mean an anonymous server without TLS, with an empty tree, on 127.0.0.1.
 type Options struct {
-	// FS is the tree that is served; nil means a new, empty afero.MemMapFs. It is
-	// an afero.Fs and not an fs.FS because the server's driver wants one, and so
-	// that a test can change files while the server runs. afero.FromIOFS serves
-	// an fs.FS.
+	// FS is the served tree; nil means a new, empty afero.MemMapFs. It is an
+	// afero.Fs rather than an fs.FS because the server's driver needs one, and so
+	// that a test can change files while the server runs. Use afero.FromIOFS to
+	// serve an fs.FS.
 	FS afero.Fs
 	// Tree is added to FS: path -> contents. A path that ends in "/" makes a
-	// directory. Paths are octets, not text; missing directories are made.
+	// directory. Paths are bytes, not text; missing directories are created.
 	Tree map[string]string
 	// ModTime is the modification time of all files in Tree; zero means now.
 	ModTime time.Time
 
 	// Users holds name -> password. The anonymous users ("anonymous" and
-	// "ftp", any password) are accepted unless NoAnonymous.
+	// "ftp", any password) are accepted unless NoAnonymous is set.
 	Users       map[string]string
 	NoAnonymous bool
-	// NoPassword lists users who are logged in by 230 to USER.
+	// NoPassword lists users whose USER gets 230.
 	NoPassword []string
-	// Home gives a user's working directory after login, default "/". The
-	// directory is made where it is missing.
+	// Home holds name -> working directory after login, default "/". Missing
+	// directories are created.
 	Home map[string]string
 
 	// Greeting is the text of the 220 reply; lines are separated by "\n".
@@ -47,21 +47,22 @@ type Options struct {
 	Network string
 
 	TLS TLSMode
-	// TLSMaxVersion is the highest version spoken, such as tls.VersionTLS12;
-	// zero is the highest that crypto/tls knows.
+	// TLSMaxVersion is the highest version that the server accepts, such as
+	// tls.VersionTLS12; zero means the highest that crypto/tls supports.
 	TLSMaxVersion uint16
-	// TLSNoTickets gives out no session tickets: no session can be resumed.
+	// TLSNoTickets disables session tickets: no session can be resumed.
 	TLSNoTickets bool
 	// TLSRequireReuse refuses data connections that do not resume a TLS
 	// session, as vsftpd's require_ssl_reuse does.
 	TLSRequireReuse bool
 
 	// OnCommand, when set, is called with every command line, passwords
-	// included, right before the server handles it and after it was recorded.
-	// It may block: the connection waits for it. Calls for different control
+	// included, after the line was recorded and right before the server handles
+	// it. It may block: the connection waits for it. Calls for different control
 	// connections are concurrent.
 	OnCommand func(line string)
-	// Fault, when set, is asked before every command, after OnCommand, what
-	// is to go wrong. Calls for different connections are concurrent.
+	// Fault, when set, decides what goes wrong with the greeting and with each
+	// command. The server calls it after OnCommand and before handling the
+	// command. Calls for different connections are concurrent.
 	Fault func(FaultPoint) Fault
 }

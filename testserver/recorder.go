@@ -9,33 +9,33 @@ import (
 	"sync"
 )
 
-// ErrClosed is what WaitCommand returns when the server was closed first.
+// ErrClosed is returned by WaitCommand if the server is closed first.
 var ErrClosed = errors.New("testserver: server closed")
 
 // Flight is everything that arrived on one control connection between two
-// sends of the server: what a client may send without a round trip.
+// sends of the server: what a client sent without waiting for a round trip.
 type Flight struct {
 	Conn     int      // number of the control connection, from 1
 	Commands []string // the lines that ended in this flight; none for a part of a TLS handshake
-	Octets   int64    // as received, under TLS those of its records
+	Octets   int64    // bytes received, under TLS those of its records
 }
 
 // String shows the flight on one line, for the messages of failing tests.
 func (f Flight) String() string {
 	if len(f.Commands) == 0 {
-		return fmt.Sprintf("#%d (%d octets)", f.Conn, f.Octets)
+		return fmt.Sprintf("#%d (%d bytes)", f.Conn, f.Octets)
 	}
 	return fmt.Sprintf("#%d %s", f.Conn, strings.Join(f.Commands, " | "))
 }
 
-// Stats counts what passed since the start or the last ResetCommands.
-// Octets are those on the wire, under TLS those of its records. Active data
-// connections (PORT, EPRT) are not seen by the embedded server's counters.
+// Stats holds the counts since the start or the last ResetCommands. ControlIn
+// to DataOut count bytes on the wire, under TLS those of its records. The
+// embedded server does not count active data connections (PORT, EPRT).
 type Stats struct {
 	Connections     int // control connections accepted
 	DataConnections int // data connections accepted
 	Flights         int // flights on control connections
-	DataFlights     int // the same on data connections: 0 for a download in clear
+	DataFlights     int // flights on data connections: 0 for an unencrypted download
 	ControlIn       int64
 	ControlOut      int64
 	DataIn          int64
@@ -52,19 +52,19 @@ type recorder struct {
 	mu       sync.Mutex
 	commands []received
 	flights  []*Flight
-	epoch    int // grows with every reset, so that a flight under way starts anew
+	epoch    int // grows with every reset, which ends the flights under way
 	stats    Stats
 	changed  chan struct{} // closed and replaced when a command arrives
 	closed   bool
 }
 
-// Commands returns the lines received on all control connections in order of
-// receipt, octet for octet, without CRLF. Passwords are in them as they came.
+// Commands returns the lines received on all control connections, in order of
+// arrival, byte for byte, without CRLF. They include passwords.
 func (r *recorder) Commands() []string {
 	return r.filter(func(received) bool { return true })
 }
 
-// CommandsFor is Commands for the control connection conn, counted from 1.
+// CommandsFor is like Commands, for control connection conn, counted from 1.
 func (r *recorder) CommandsFor(conn int) []string {
 	return r.filter(func(c received) bool { return c.conn == conn })
 }
@@ -82,7 +82,7 @@ func (r *recorder) filter(keep func(received) bool) []string {
 }
 
 // ResetCommands forgets everything recorded so far: commands, flights and
-// counts. The numbers of control connections and of transfers go on.
+// counts. The numbering of control connections and transfers continues.
 func (r *recorder) ResetCommands() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,8 +91,8 @@ func (r *recorder) ResetCommands() {
 }
 
 // WaitCommand returns nil as soon as a command that starts with prefix has
-// been received, also where that was before the call. Otherwise it returns
-// ctx's error or ErrClosed. The command may not have been handled yet.
+// been received, even if that was before the call. Otherwise it returns ctx's
+// error or ErrClosed. The server may not have handled the command yet.
 func (r *recorder) WaitCommand(ctx context.Context, prefix string) error {
 	for {
 		found, closed, changed := r.look(prefix)
@@ -123,10 +123,10 @@ func (r *recorder) look(prefix string) (found, closed bool, changed <-chan struc
 }
 
 // Flights returns the number of flights on all control connections; see the
-// package comment for what that says about round trips.
+// package comment for what they say about round trips.
 func (r *recorder) Flights() int { return r.Stats().Flights }
 
-// FlightLog returns the flights in order of receipt.
+// FlightLog returns the flights in order of arrival.
 func (r *recorder) FlightLog() []Flight {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -30,9 +30,9 @@ type Script struct {
 }
 
 // StartScript starts a scripted server on 127.0.0.1. The steps apply in order:
-// of two that match, the later one plays. Without any the server accepts, says
-// nothing and answers commands by 502; begin with [Honest] in most cases. The
-// caller closes it.
+// if two match a command, the later one plays. Without steps the server accepts
+// connections, sends no greeting and answers every command with 502; most
+// scripts begin with [Honest]. The caller must close the server.
 func StartScript(steps ...Step) (*Script, error) {
 	return startScript(listenLoopback, steps)
 }
@@ -58,8 +58,8 @@ func startScript(listen func() (net.Listener, error), steps []Step) (*Script, er
 	return s, nil
 }
 
-// NewScript is StartScript for a test: the server is closed when tb's test is
-// over, and tb fails where the start or the end fails.
+// NewScript is StartScript for a test: it closes the server when the test ends,
+// and fails tb if the server does not start or close.
 func NewScript(tb testing.TB, steps ...Step) *Script {
 	tb.Helper()
 	return scriptFor(tb, listenLoopback, steps)
@@ -80,12 +80,12 @@ func scriptFor(tb testing.TB, listen func() (net.Listener, error), steps []Step)
 }
 
 // RootCAs returns a pool with the authority of the server's certificate, which
-// is for 127.0.0.1, ::1 and localhost.
+// is valid for 127.0.0.1, ::1 and localhost.
 func (s *Script) RootCAs() *x509.CertPool { return s.roots }
 
 // Close stops the server, closes every connection and waits for the server's
-// goroutines. It is an error when they do not end, because a function given to
-// Call does not return.
+// goroutines. It returns an error if they do not end, because a function given
+// to Call does not return.
 func (s *Script) Close() error {
 	_ = s.listener.Close()
 	s.state.Lock()

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Action is something that a Script does. Actions run in the order given, each
-// when the one before is done. Data actions (SendData and so on) wait for the
-// client to connect to the port that OpenData opened; where none is open they
-// do nothing. When the client goes away, or the Script is closed, every action
-// ends. An error ends the connection.
+// Action is something that a Script does. Actions run one after the other, in
+// the order given. Data actions (SendData and so on) wait for the client to
+// connect to the port that OpenData opened; if none is open they do nothing.
+// Every action ends when the client goes away or the Script is closed. An error
+// ends the connection.
 //
-// An Action of your own uses the methods of [Conn]:
+// Write your own with the methods of [Conn]:
 //
 //	func(c *testserver.Conn) error {
 //		_, err := fmt.Fprintf(c, "550 %s, really?\r\n", c.Line())
@@ -20,16 +20,17 @@ import (
 //	}
 type Action func(*Conn) error
 
-// Reply sends text, octet for octet, with CRLF behind it unless it ends in
-// CRLF already. It may hold several lines and several replies.
+// Reply sends text, byte for byte, and CRLF unless text already ends in it.
+// text may hold several lines and several replies.
 func Reply(text string) Action { return ReplyBytes([]byte(withCRLF(text))) }
 
-// ReplyBytes sends exactly b, with one write.
+// ReplyBytes sends exactly b, in one write.
 func ReplyBytes(b []byte) Action {
 	return func(sc *Conn) error { return sc.send(b) }
 }
 
-// Trickle is Reply with one write, and so mostly one segment, for each octet.
+// Trickle is like Reply, with one write, and so usually one TCP segment, for
+// each byte.
 func Trickle(text string) Action {
 	return func(sc *Conn) error {
 		for _, b := range []byte(withCRLF(text)) {
@@ -41,7 +42,7 @@ func Trickle(text string) Action {
 	}
 }
 
-// Endless sends text(0), text(1) and so on, octet for octet, until the client
+// Endless sends text(0), text(1) and so on, byte for byte, until the client
 // goes away.
 func Endless(text func(i int) string) Action {
 	return func(sc *Conn) error {
@@ -53,8 +54,8 @@ func Endless(text func(i int) string) Action {
 	}
 }
 
-// Silence says nothing, and nothing more, until the client goes away.
-// Commands are recorded still.
+// Silence sends nothing more until the client goes away. Commands are still
+// recorded.
 func Silence() Action {
 	return func(sc *Conn) error {
 		sc.waitEnd()
@@ -70,8 +71,8 @@ func CloseConn() Action {
 	}
 }
 
-// ResetConn resets the control connection (RST). What was sent before and not
-// yet read by the client may be lost.
+// ResetConn resets the control connection (RST). The client may lose what it
+// has not read yet.
 func ResetConn() Action {
 	return func(sc *Conn) error {
 		sc.reset()
@@ -79,7 +80,7 @@ func ResetConn() Action {
 	}
 }
 
-// DiscardInput loses the commands that arrived behind this one, as servers do
+// DiscardInput drops the commands that arrived after this one, as servers do
 // that flush their input at login. They stay in Commands.
 func DiscardInput() Action {
 	return func(sc *Conn) error {
@@ -88,8 +89,8 @@ func DiscardInput() Action {
 	}
 }
 
-// CloseIfMore closes the control connection when anything has arrived behind
-// this command, as some servers do upon AUTH.
+// CloseIfMore closes the control connection if anything has arrived after this
+// command, as some servers do on AUTH.
 func CloseIfMore() Action {
 	return func(sc *Conn) error {
 		if !sc.pending() {
@@ -99,7 +100,7 @@ func CloseIfMore() Action {
 	}
 }
 
-// Call calls f, which may block; Close of the Script waits for it.
+// Call calls f, which may block; the Script's Close waits for it.
 func Call(f func()) Action {
 	return func(*Conn) error {
 		f()
@@ -107,7 +108,7 @@ func Call(f func()) Action {
 	}
 }
 
-// StartTLS expects a TLS handshake from here on. It works for AUTH only.
+// StartTLS expects a TLS handshake next. It works only as an answer to AUTH.
 func StartTLS() Action {
 	return func(sc *Conn) error {
 		sc.startTLS(sc.config)
@@ -115,8 +116,8 @@ func StartTLS() Action {
 	}
 }
 
-// Protect does what PROT says: with P, data connections opened later begin
-// with a TLS handshake when the first octet is sent on them.
+// Protect does what PROT says: after PROT P, data connections opened later
+// begin with a TLS handshake when the first byte is sent on them.
 func Protect() Action {
 	return func(sc *Conn) error {
 		_, arg := splitCommand(sc.line)
@@ -125,8 +126,8 @@ func Protect() Action {
 	}
 }
 
-// OpenData opens a port for the data connection and answers as PASV or EPSV,
-// whichever the command is, demands.
+// OpenData opens a port for the data connection and sends the reply to PASV or
+// EPSV, whichever the command is.
 func OpenData() Action {
 	return func(sc *Conn) error {
 		if verb, _ := splitCommand(sc.line); verb == "PASV" {
@@ -137,7 +138,7 @@ func OpenData() Action {
 }
 
 // OpenDataAs opens a port for the data connection and sends reply, in which
-// {port} stands for the port, {hi} and {lo} for its two octets.
+// {port} stands for the port, {hi} and {lo} for its two bytes.
 func OpenDataAs(reply string) Action {
 	return func(sc *Conn) error {
 		addr, err := sc.listen()
@@ -161,7 +162,7 @@ func AcceptData() Action {
 	}
 }
 
-// SendData sends contents, octet for octet, and leaves the connection open.
+// SendData sends contents, byte for byte, and leaves the connection open.
 func SendData(contents string) Action {
 	return func(sc *Conn) error {
 		if c, _ := sc.accept(); c != nil {
@@ -207,8 +208,8 @@ func CutData() Action {
 	}
 }
 
-// ResetData resets the data connection (RST). What was sent before and not yet
-// read by the client may be lost.
+// ResetData resets the data connection (RST). The client may lose what it has
+// not read yet.
 func ResetData() Action {
 	return func(sc *Conn) error {
 		if _, below := sc.accept(); below != nil {

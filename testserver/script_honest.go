@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// Honest is a dialogue without fault: every login and every directory is
-// accepted, every file holds contents, NLST lists "a" and "b". SIZE and MDTM
-// (2020-01-02 03:04:05 UTC), EPSV, PASV and AUTH TLS work; REST, active mode
-// and ASCII conversion do not. Override what is to go wrong:
+// Honest is a dialogue without faults. It accepts every login and every
+// directory, every file holds contents, and NLST lists "a" and "b". SIZE and
+// MDTM (2020-01-02 03:04:05 UTC), EPSV, PASV and AUTH TLS work; REST, active
+// mode and ASCII conversion do not. Override what should go wrong:
 //
 //	testserver.Honest("contents").With("RETR", testserver.Reply("550 No"))
 func Honest(contents string) Step {
@@ -30,7 +30,7 @@ func Honest(contents string) Step {
 	}
 }
 
-// honestReplies are the commands that one reply does for.
+// honestReplies returns the steps for commands that get a single reply.
 func honestReplies() []Step {
 	return []Step{
 		On("USER", Reply("331 Password, please.")),
@@ -52,7 +52,8 @@ func honestReplies() []Step {
 	}
 }
 
-// Transfer is what an honest server does for RETR or NLST: 150, contents, 226.
+// Transfer returns what an honest server does for RETR or NLST: 150, contents,
+// 226.
 func Transfer(contents string) []Action {
 	return []Action{
 		Reply("150 Here it comes."),

@@ -6,14 +6,14 @@ import (
 	"net"
 )
 
-// Conn is one connection of a [Script], for an [Action]. Its methods are for the
-// goroutine that runs the Action.
+// Conn is one connection of a [Script], for an [Action]. Only the goroutine that
+// runs the Action may call its methods.
 type Conn struct {
 	*control
 	play    *Dialogue
 	config  *tls.Config
 	open    func() (net.Listener, error) // for data connections
-	line    string                       // the command in hand
+	line    string                       // the command being answered
 	private bool                         // PROT P was given
 
 	// Guarded by control.mu.
@@ -22,11 +22,11 @@ type Conn struct {
 	below    *wire // data's TCP connection
 }
 
-// Line returns the command in hand, octet for octet, without CRLF; "" for the
-// greeting.
+// Line returns the command being answered, byte for byte, without CRLF; "" for
+// the greeting.
 func (sc *Conn) Line() string { return sc.line }
 
-// Write sends b on the control connection, with one write.
+// Write sends b on the control connection, in one write.
 func (sc *Conn) Write(b []byte) (int, error) {
 	if err := sc.send(b); err != nil {
 		return 0, err
@@ -34,8 +34,8 @@ func (sc *Conn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Data waits for the data connection and returns it; nil if none is open. The
-// Script closes it.
+// Data waits for the data connection and returns it; nil if no port is open.
+// The Script closes it.
 func (sc *Conn) Data() net.Conn {
 	data, _ := sc.accept()
 	return data
@@ -47,7 +47,7 @@ func newConn(w *wire, play *Dialogue, config *tls.Config, open func() (net.Liste
 	return sc
 }
 
-// errOver ends a scene.
+// errOver ends the dialogue.
 var errOver = errors.New("the connection is over")
 
 // perform plays the dialogue until the connection is over.
@@ -80,7 +80,7 @@ func (sc *Conn) act(actions []Action) error {
 	return nil
 }
 
-// listen opens a new listener for data, in place of an older one.
+// listen opens a listener for data and closes the one before it.
 func (sc *Conn) listen() (*net.TCPAddr, error) {
 	sc.dropData()
 	l, err := sc.open()
@@ -97,7 +97,7 @@ func (sc *Conn) listen() (*net.TCPAddr, error) {
 }
 
 // accept waits for the data connection, and returns it with the TCP connection
-// below; nil when there is and will be none.
+// below it; nil if there is none and none will come.
 func (sc *Conn) accept() (net.Conn, *wire) {
 	sc.mu.Lock()
 	l, data, below := sc.listener, sc.data, sc.below
@@ -125,7 +125,7 @@ func (sc *Conn) hold(w *wire) (net.Conn, *wire) {
 	return sc.data, w
 }
 
-// dropData closes what belongs to the data connection at once.
+// dropData closes the data connection and its listener at once.
 func (sc *Conn) dropData() {
 	sc.mu.Lock()
 	l, w := sc.listener, sc.below

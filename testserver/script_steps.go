@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Step is a part of a scripted dialogue: a rule, or several. A Step of your own
-// calls others:
+// Step is a part of a scripted dialogue: one rule or several. Write your own by
+// calling others:
 //
 //	func(d *testserver.Dialogue) {
 //		if d.Number()%2 == 0 {
@@ -15,7 +15,7 @@ import (
 //	}
 type Step func(*Dialogue)
 
-// Dialogue is what one connection plays: a [Step] adds to it.
+// Dialogue is what the server plays on one connection. A [Step] adds to it.
 type Dialogue struct {
 	conn     int
 	greeting []Action
@@ -42,29 +42,30 @@ func newDialogue(conn int, steps []Step) *Dialogue {
 	return d
 }
 
-// Greet sets what happens when a client has connected. Without actions the
-// server says nothing.
+// Greet sets what happens when a client connects. Without actions the server
+// sends nothing.
 func Greet(actions ...Action) Step {
 	return func(d *Dialogue) { d.greeting = actions }
 }
 
-// ImplicitTLS has the connection begin with a TLS handshake, before the
+// ImplicitTLS makes the connection begin with a TLS handshake, before the
 // greeting.
 func ImplicitTLS() Step {
 	return func(d *Dialogue) { d.implicit = true }
 }
 
-// On sets what happens upon a command. match is
+// On sets what happens on a command. match is
 //
 //	"RETR"        a verb, in any case
-//	"CWD pub"     with a space in it: a prefix of the line, octet for octet
+//	"CWD pub"     with a space in it: a prefix of the line, byte for byte
 //	"^CWD pub$"   with a leading ^: a regular expression for the line
 //	"*"           every command
 //
-// A regular expression that does not compile panics. Without actions the command is not answered, and the dialogue goes on.
+// On panics if the regular expression does not compile. Without actions the
+// command gets no answer, and the dialogue continues.
 func On(match string, actions ...Action) Step { return OnNth(0, match, actions...) }
 
-// OnNth is On for the nth command of a connection that matches, counted from 1.
+// OnNth is like On, for the nth matching command of a connection, counted from 1.
 func OnNth(n int, match string, actions ...Action) Step {
 	matches := matcher(match)
 	return func(d *Dialogue) {
@@ -84,8 +85,8 @@ func OnConn(n int, steps ...Step) Step {
 	}
 }
 
-// With is s with On(match, actions...) behind it: it overrides what s does
-// about these commands.
+// With returns s followed by On(match, actions...), which overrides what s does
+// on these commands.
 func (s Step) With(match string, actions ...Action) Step {
 	return func(d *Dialogue) {
 		s(d)
@@ -109,7 +110,7 @@ func matcher(match string) func(string) bool {
 	}
 }
 
-// actionsFor returns what to do about line, by the last rule that matches.
+// actionsFor returns the actions of the last rule that matches line.
 func (d *Dialogue) actionsFor(line string) []Action {
 	var last *rule
 	for _, r := range d.rules {

@@ -54,7 +54,7 @@ func TestHonestScript(t *testing.T) {
 	}
 }
 
-// TestScriptedReplies has one hostile case a line.
+// TestScriptedReplies has one hostile case per line.
 func TestScriptedReplies(t *testing.T) {
 	tests := []struct {
 		name string
@@ -64,8 +64,8 @@ func TestScriptedReplies(t *testing.T) {
 		{"nothing", func(*Dialogue) {}, []string{"NOOP", "502"}},
 		{"331 for 220", Honest("").With("NOOP", Reply("331 x")), []string{"", "220", "NOOP", "331 x\r\n"}},
 		{"two replies", Honest("").With("retr", Reply("426 x\r\n226 y\r\n")), []string{"", "220", "RETR f", "426", "", "226 y"}},
-		{"exact octets", Honest("").With("CWD", ReplyBytes([]byte("\x00\xff\n250 x\r\n"))), []string{"", "220", "CWD a", "\x00\xff\n", "", "250"}},
-		{"octet by octet", Honest("").With("CWD", Trickle("250-a\r\n250 b")), []string{"", "220", "CWD a", "250-a\r\n250 b\r\n"}},
+		{"exact bytes", Honest("").With("CWD", ReplyBytes([]byte("\x00\xff\n250 x\r\n"))), []string{"", "220", "CWD a", "\x00\xff\n", "", "250"}},
+		{"byte by byte", Honest("").With("CWD", Trickle("250-a\r\n250 b")), []string{"", "220", "CWD a", "250-a\r\n250 b\r\n"}},
 		{"prefix", Honest("").With("CWD b", Reply("550 x")), []string{"", "220", "CWD a", "250", "CWD bc", "550"}},
 		{"expression", Honest("").With("^CWD b$", Reply("550 x")), []string{"", "220", "CWD bc", "250", "CWD b", "550"}},
 		{"every command", Honest("").With("*", Reply("421 x"), CloseConn()), []string{"", "220", "USER x", "421", "", "end"}},
@@ -74,7 +74,7 @@ func TestScriptedReplies(t *testing.T) {
 		{"discarded", Honest("").With("PASS", DiscardInput(), Reply("230 x")), []string{"", "220", "PASS x\r\nCWD a\r\nTYPE I", "230", "NOOP", "200"}},
 		{"closed on more", Honest("").With("AUTH", CloseIfMore(), Reply("234 x"), StartTLS()), []string{"", "220", "AUTH TLS\r\nUSER x", "end"}},
 		{"closed on half a line more", Honest("").With("AUTH", CloseIfMore(), Reply("234 x"), StartTLS()), []string{"", "220", "AUTH TLS\r\n\x16\x03", "end"}},
-		{"more behind other commands", Honest("").With("NOOP", CloseIfMore(), Reply("200 x")), []string{"", "220", "NOOP", "200", "NOOP\r\nCWD a", "end"}},
+		{"more after other commands", Honest("").With("NOOP", CloseIfMore(), Reply("200 x")), []string{"", "220", "NOOP", "200", "NOOP\r\nCWD a", "end"}},
 		{"fake port", Honest("").With("EPSV", Reply("229 (|||99999|)")), []string{"", "220", "EPSV", "229 (|||99999|)"}},
 	}
 	for _, tt := range tests {
@@ -158,7 +158,7 @@ func TestScriptWithoutDataPort(t *testing.T) {
 	c.do("NLST", "226")
 }
 
-// Whatever a script does ends when the client goes away and when it is closed.
+// Every action ends when the client goes away and when the script is closed.
 func TestScriptEnds(t *testing.T) {
 	many := func(int) string { return strings.Repeat("x", 1000) }
 	tests := []struct {
@@ -170,7 +170,7 @@ func TestScriptEnds(t *testing.T) {
 		{"endless data", []Action{EndlessData(many)}},
 		{"big data", []Action{SendData(strings.Repeat("x", 16<<20))}},
 		{"stalled data", []Action{SendData("x"), StallData()}},
-		{"data waited for", []Action{OpenData(), AcceptData()}},
+		{"awaited data", []Action{OpenData(), AcceptData()}},
 	}
 	for _, tt := range tests {
 		for _, clientEnds := range []bool{false, true} {
@@ -229,7 +229,7 @@ func TestScriptedTLS(t *testing.T) {
 		t.Error(err)
 	}
 	if n, _ := data.Read(make([]byte, 1)); n != 0 {
-		t.Error("data behind the cut")
+		t.Error("data after the cut")
 	}
 	c.want("226")
 	c.do("QUIT", "221")
@@ -258,7 +258,7 @@ func TestScriptCountsFlights(t *testing.T) {
 	}
 }
 
-// TestOwnActions has an Action and a Step that this package does not have.
+// TestOwnActions uses an Action and a Step that this package does not provide.
 func TestOwnActions(t *testing.T) {
 	echo := func(c *Conn) error {
 		if _, err := fmt.Fprintf(c, "150 %s\r\n", c.Line()); err != nil {

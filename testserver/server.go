@@ -46,7 +46,7 @@ type Server struct {
 	closed    bool
 }
 
-// Start starts a server. The caller closes it.
+// Start starts a server. The caller must close it.
 func Start(o *Options) (*Server, error) {
 	if o == nil {
 		o = &Options{}
@@ -67,8 +67,8 @@ func Start(o *Options) (*Server, error) {
 	return s, nil
 }
 
-// New starts a server that is closed when tb's test is over, and fails tb
-// where the start or the end fails.
+// New is Start for a test: it closes the server when the test ends, and fails
+// tb if the server does not start or close.
 func New(tb testing.TB, o *Options) *Server {
 	tb.Helper()
 	s, err := Start(o)
@@ -97,7 +97,7 @@ func (m TLSMode) scheme() string {
 	return [...]string{TLSOff: "ftp", TLSOffered: "ftp", TLSRequired: "ftpes", TLSImplicit: "ftps"}[m]
 }
 
-// prepare makes the tree and the certificates.
+// prepare creates the tree and the certificates.
 func (s *Server) prepare() error {
 	if s.fs == nil {
 		s.fs = afero.NewMemMapFs()
@@ -161,15 +161,15 @@ func (s *Server) serve() error {
 	return nil
 }
 
-// FS returns the tree that is served, for changes while the server runs.
+// FS returns the served tree. The caller may change it while the server runs.
 func (s *Server) FS() afero.Fs { return s.fs }
 
 // RootCAs returns a pool with the authority of the server's certificate, which
-// is for 127.0.0.1, ::1 and localhost; nil with TLSOff.
+// is valid for 127.0.0.1, ::1 and localhost; nil with TLSOff.
 func (s *Server) RootCAs() *x509.CertPool { return s.roots }
 
 // Close stops the server, closes every connection and waits for the server's
-// goroutines. It is an error when they do not end, because a hook in Options
+// goroutines. It returns an error if they do not end, because a hook in Options
 // does not return.
 func (s *Server) Close() error {
 	s.state.Lock()
@@ -207,8 +207,8 @@ type acceptor struct {
 	srv *Server
 }
 
-// Accept is called by one goroutine; the library numbers clients in the same
-// order, from 1.
+// Accept waits for a client. The library calls it from one goroutine, and
+// numbers clients in the same order, from 1.
 func (a *acceptor) Accept() (net.Conn, error) {
 	raw, err := a.Listener.Accept()
 	if err != nil {
@@ -246,14 +246,14 @@ func (s *Server) front(cc ftpserver.ClientContext) *front {
 	return s.fronts[int(cc.ID())]
 }
 
-// forget is called when nothing of a connection is left.
+// forget drops a connection of which nothing is left.
 func (s *Server) forget(conn int) {
 	s.state.Lock()
 	defer s.state.Unlock()
 	delete(s.fronts, conn)
 }
 
-// faultFor numbers transfers and asks the caller what is to go wrong.
+// faultFor numbers transfers and asks Options.Fault what should go wrong.
 func (s *Server) faultFor(conn int, verb, arg string) Fault {
 	p := FaultPoint{Conn: conn, Verb: verb, Arg: arg}
 	if isTransfer(verb) {

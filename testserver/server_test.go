@@ -14,13 +14,13 @@ import (
 	"github.com/jlaffaye/ftp"
 )
 
-// oddNames are names that clients and servers like to spoil.
+// oddNames are names that clients and servers tend to garble.
 var oddNames = []string{
 	" leading", "trailing ", "  both  ", "-l", "-la x", "-", "a b", `quo"te`, `back\slash`,
 	"semi;type=i", "que?stion", "hash#", "per%20cent", "br[ack]et*", "\xe9\xff latin", "é", "\x01\x7f", "~", "...", "CON",
 }
 
-func TestNamesAreServedOctetForOctet(t *testing.T) {
+func TestNamesAreServedByteForByte(t *testing.T) {
 	tree := map[string]string{}
 	for i, name := range oddNames {
 		tree["/d/"+name+"/f"] = fmt.Sprint("in ", i)
@@ -125,8 +125,8 @@ func TestPipelinedCommandsAreAnsweredInOrder(t *testing.T) {
 	c.ends()
 }
 
-// A server that closes with unread input resets the connection, and the
-// client could lose what it was told.
+// A server that closes with unread input resets the connection, and the client
+// could lose the last reply.
 func TestQuitAmidPipelineLosesNoReply(t *testing.T) {
 	s := New(t, nil)
 	c := anonymous(t, s.Addr())

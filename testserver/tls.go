@@ -9,7 +9,8 @@ import (
 	"example.com/ftpfetch/internal/throwaway"
 )
 
-// newIdentity is for every address that a server of this package listens on.
+// newIdentity returns an identity for the addresses that this package's servers
+// listen on.
 func newIdentity() (*throwaway.Identity, error) {
 	return throwaway.New("127.0.0.1", "::1", "localhost")
 }
@@ -42,7 +43,6 @@ func tlsConfigs(id *throwaway.Identity, o *Options) (control, data *tls.Config, 
 	return control, data, nil
 }
 
-// RootPEM returns the certificate of the authority of [Server.RootCAs] as a PEM
-// file holds it, for programs that are told of authorities that way; nil with
-// TLSOff.
+// RootPEM returns the authority of [Server.RootCAs] in PEM form, for programs
+// that read it from a file; nil with TLSOff.
 func (s *Server) RootPEM() []byte { return s.rootPEM }

@@ -106,8 +106,8 @@ func TestTLSImplicit(t *testing.T) {
 	}
 }
 
-// Commands in clear behind AUTH must not be taken for protected ones.
-func TestClearCommandBehindAuth(t *testing.T) {
+// The server must not take plaintext commands after AUTH for protected ones.
+func TestClearCommandAfterAuth(t *testing.T) {
 	s := New(t, &Options{TLS: TLSOffered})
 	c := dial(t, s.Addr())
 	c.send("AUTH TLS\r\nUSER anonymous\r\nPASS x\r\n")

@@ -4,23 +4,23 @@ import (
 	"net"
 )
 
-// bufferSize is what one read takes from the socket: more than a loopback
-// segment, so that what a client wrote at once arrives at once.
+// bufferSize bounds one read from the socket. It is more than a loopback
+// segment, so that what a client writes at once arrives at once.
 const bufferSize = 64 << 10
 
-// wire is an accepted TCP connection, below TLS, that counts octets and
+// wire is an accepted TCP connection, below TLS, that counts bytes and
 // flights. Read and Write may each be used by one goroutine at a time.
 type wire struct {
-	net.Conn // not *net.TCPConn, whose ReadFrom would pass the counters by
+	net.Conn // not *net.TCPConn, whose ReadFrom would bypass the counters
 	rec      *recorder
 	num      int  // number of the control connection; 0 on data connections
 	data     bool // a data connection
 
-	buf, unread []byte // what was received and not yet read; owned by Read
+	buf, unread []byte // received and not yet read; owned by Read
 
 	// Guarded by rec.mu.
-	flight *Flight // that of the last octets received
-	open   bool    // nothing was sent since
+	flight *Flight // of the bytes received last
+	open   bool    // nothing was sent since then
 	epoch  int     // rec.epoch when the flight began
 }
 
@@ -55,8 +55,8 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// received counts n octets, in a new flight where something was sent since
-// the last.
+// received counts n bytes, in a new flight if something was sent since the
+// last one.
 func (w *wire) received(n int) {
 	w.rec.mu.Lock()
 	defer w.rec.mu.Unlock()
@@ -81,8 +81,8 @@ func (w *wire) begin() {
 	w.rec.flights = append(w.rec.flights, w.flight)
 }
 
-// Write ends the flight, and counts, before it sends: the answer to what it
-// sends may arrive before the system call is back.
+// Write ends the flight, and counts, before it sends: the answer may arrive
+// before the system call returns.
 func (w *wire) Write(p []byte) (int, error) {
 	w.sent(len(p))
 	n, err := w.Conn.Write(p)
@@ -103,7 +103,7 @@ func (w *wire) sent(n int) {
 	}
 }
 
-// tcp is what TCP connections have beyond net.Conn, those of a Network too.
+// tcp is what TCP connections, and those of a Network, have beyond net.Conn.
 type tcp interface {
 	SetLinger(sec int) error
 	CloseWrite() error
