@@ -2,16 +2,16 @@ package urlparse
 
 import "strconv"
 
-// Check gives the refusals of [Parse] for a value made by hand: a CR, LF or NUL
-// in a part, an empty name with a typecode of a file, a host that is none, and
-// so on. A checked URL survives String and Parse. The refusal is an [*Error]
-// whose Input is u.Redacted() and whose Column counts in u.String().
+// Check returns the error that [Parse] would return for a value made by hand: a
+// CR, LF or NUL in a part, a typecode of a file without a name, an invalid host,
+// and so on. A URL that passes survives String and Parse. The error is an
+// [*Error] whose Input is u.Redacted() and whose Column counts in u.String().
 //
-// Ports of other protocols pass, because a Parser with AllowPort lets them
-// pass; use [Parser.Check] where the port comes from outside.
+// Check accepts the ports of other protocols, as a Parser with AllowPort does;
+// use [Parser.Check] if the port comes from outside.
 func (u *URL) Check() error { return Parser{AllowPort: true}.Check(u) }
 
-// Check is as [URL.Check], with the ports that p refuses.
+// Check is like [URL.Check], and also refuses the ports that p refuses.
 func (p Parser) Check(u *URL) error {
 	f := u.checkLogin()
 	if f == nil {
@@ -23,7 +23,7 @@ func (p Parser) Check(u *URL) error {
 	return &Error{Input: u.Redacted(), Column: f.at + 1, Reason: f.reason, Hint: f.hint, kind: f.kind}
 }
 
-// checkLogin looks at all that stands before the host.
+// checkLogin checks everything before the host.
 func (u *URL) checkLogin() *fault {
 	scheme := part{s: string(u.Scheme)}
 	login := part{at: len(scheme.s) + len("://")}
@@ -44,7 +44,7 @@ func (u *URL) checkLogin() *fault {
 	return f
 }
 
-// checkRest looks at the host and what follows it.
+// checkRest checks the host and everything after it.
 func (p Parser) checkRest(u *URL) (f *fault) {
 	at := len(u.loginPrefix(encode(u.User.Value), encode(u.Password.Value)))
 	if _, f = host(part{bracket(u.Host), at}); f != nil {
@@ -69,7 +69,7 @@ func (p Parser) checkRest(u *URL) (f *fault) {
 	return checkType(u, at)
 }
 
-// checkType looks at the typecode, which begins with ";type=" at at.
+// checkType checks the typecode, whose ";type=" begins at at.
 func checkType(u *URL, at int) *fault {
 	if _, f := ftptype(part{u.Type.String(), at + len(";type=")}); f != nil {
 		return f
@@ -80,8 +80,8 @@ func checkType(u *URL, at int) *fault {
 	return nil
 }
 
-// checkOctets refuses what no FTP command can carry. It returns where the
-// encoded octets end that begin at at.
+// checkOctets refuses what no FTP command can carry. The encoded octets begin
+// at at; checkOctets returns where they end.
 func checkOctets(octets string, at int) (end int, f *fault) {
 	for i := range len(octets) {
 		if name := forbidden(octets[i]); name != "" {

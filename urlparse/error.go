@@ -8,24 +8,24 @@ import (
 	"example.com/ftpfetch/internal/printable"
 )
 
-// ErrScheme is what errors.Is finds in the refusal of a URL whose scheme is
+// ErrScheme is the error that errors.Is finds if the scheme of a refused URL is
 // none of ftp, ftps and ftpes.
 var ErrScheme = errors.New("unsupported scheme")
 
-// Error is a refused URL. It holds no password in any field.
+// Error says why a URL was refused. No field holds a password.
 type Error struct {
-	Input  string // the text as given, with all that may be a password as "***"
-	Column int    // where the fault is: 1-based octet in the text as given, before the masking
+	Input  string // the text as given, with "***" for all that may be a password
+	Column int    // where the fault is: 1-based octet in the text as given, before masking
 	Reason string
-	Hint   string // what to write instead, "write ..."; "" where there is no such spelling
+	Hint   string // what to write instead, "write ..."; "" if no spelling would work
 	kind   error  // ErrScheme or nil
 }
 
 // maxShown bounds the octets of Input in a message.
 const maxShown = 200
 
-// Error gives one line with the text, the column, the reason and the hint.
-// What a terminal would act on is escaped.
+// Error returns one line with the text, the column, the reason and the hint. It
+// escapes what a terminal would act on.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("%s: column %d: %s", shown(e.Input), e.Column, printable.Line(e.Reason))
 	if e.Hint != "" {
@@ -34,10 +34,10 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap gives ErrScheme where the scheme is the fault.
+// Unwrap returns ErrScheme if the scheme is the fault.
 func (e *Error) Unwrap() error { return e.kind }
 
-// shown makes one printable, bounded line of a text.
+// shown returns s as one printable, bounded line.
 func shown(s string) string {
 	if s == "" {
 		return `""`

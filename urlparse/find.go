@@ -9,13 +9,13 @@ import (
 )
 
 // maxFound bounds the octets of one URL in free text, wrapper and white space
-// included, and with it the memory that Find takes.
+// included, and so the memory that Find uses.
 const maxFound = 64 << 10
 
-// Found is what Find came upon.
+// Found is what Find has found.
 type Found struct {
-	URL  *URL   // nil where the text is malformed
-	Text string // the URL's text without wrapper and white space, the password masked
+	URL  *URL   // nil if the text is malformed
+	Text string // the URL's text without wrapper and white space, with the password masked
 	Line int    // 1-based line of the text where the wrapper or URL begins
 }
 
@@ -24,26 +24,28 @@ func Find(r io.Reader) iter.Seq2[Found, error] { return Parser{}.Find(r) }
 
 // Find finds FTP URLs in free text, in order, while it reads r.
 //
-// Wrapped URLs, "<URL:ftp://host/path>" (RFC 1738, Appendix; any case of
-// letters), may run over several lines: white space in the wrapper is removed,
-// a hyphen before a line break stays. A wrapper without ">" ends before the
-// next "<".
+// Wrapped URLs, "<URL:ftp://host/path>" (RFC 1738, Appendix; in any letter
+// case), may span several lines: Find removes white space in the wrapper and
+// keeps a hyphen before a line break. A wrapper without ">" ends before the next
+// "<".
 //
 // Bare URLs, "ftp://host/path" with or without "URL:" before it, start at the
-// beginning of the text or behind white space, a quote (" ' `), an angle
-// bracket, "(", "[", "{" or a character that is not ASCII. They end before white space, '"', a
-// backquote or an angle bracket. Three kinds are told apart. A URL alone on its
-// line is taken whole. Behind "<" or a quote it must be closed by the same, and
-// is taken whole; white space in it is an error, since the rest of it would be
-// lost. All others are cut before a typographic quote, and lose punctuation
-// at the end: . , ; : ! ? ' and a closing bracket that was not opened in them;
-// what is then only a scheme is passed over.
+// beginning of the text or after white space, a quote (" ' `), an angle bracket,
+// "(", "[", "{" or a character that is not ASCII. They end before white space,
+// '"', a backquote or an angle bracket. There are three kinds:
 //
-// A malformed URL yields a Found with Text and Line and an [*Error], whose
-// column counts in the text from the wrapper's "<" or the URL on, and the search
-// goes on. So does a URL of more than 64 KiB. Wrapped URLs of other schemes are
-// passed over. An error of r comes last, as it is. A list of one URL a line,
-// in which spaces are to be refused, is better parsed line by line.
+//   - A URL alone on its line is taken whole.
+//   - A URL after "<" or a quote is taken whole, and must end before ">" or the
+//     same quote. White space in it is an error, since the rest would be lost.
+//   - Any other URL ends before a typographic quote, and loses punctuation at
+//     its end: . , ; : ! ? ' and a closing bracket that was not opened in it.
+//     If only a scheme is left, Find skips it.
+//
+// A malformed URL, or one of more than 64 KiB, yields a Found with Text and Line
+// and an [*Error], whose column counts from the wrapper's "<" or the start of
+// the URL. The search then continues. Find skips wrapped URLs of other schemes.
+// An error of r comes last, unchanged. To refuse spaces in a list of one URL per
+// line, parse it line by line instead.
 func (p Parser) Find(r io.Reader) iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
 		f := &finder{parser: p, r: bufio.NewReader(&sticky{r: r}), line: 1, lineBlank: true, prev: ' '}
@@ -70,7 +72,7 @@ type finder struct {
 	prev      byte
 }
 
-// next looks for the next URL. The error is io.EOF at the end of the text.
+// next returns the next URL. The error is io.EOF at the end of the text.
 func (f *finder) next() (Found, error) {
 	for {
 		var found Found
@@ -96,7 +98,7 @@ func (f *finder) boundary() bool {
 	return f.prev >= 0x80 || strings.IndexByte(space+"\"'`<>([{", f.prev) >= 0
 }
 
-// ahead reports whether the text goes on with word, in any case of letters.
+// ahead reports whether the text continues with word, in any letter case.
 func (f *finder) ahead(word string) bool {
 	first, err := f.r.Peek(1)
 	if err != nil || first[0]|0x20 != word[0]|0x20 {
@@ -122,9 +124,9 @@ func (f *finder) read() (byte, error) {
 	return c, nil
 }
 
-// until collects what stands before the first octet of stop, and leaves that
-// to be read; stop is 0 at the end of the text. Of a longer text than maxFound
-// the rest is left too, and stop is its first octet.
+// until reads up to the first octet that is in stops, returns that as stop, and
+// leaves it to be read; stop is 0 at the end of the text. If the text is longer
+// than maxFound, until leaves the rest too, and stop is 0.
 func (f *finder) until(stops string) (text string, stop byte, err error) {
 	var b strings.Builder
 	for b.Len() <= maxFound {

@@ -10,7 +10,7 @@ import (
 	"testing/iotest"
 )
 
-// findAll gives a line "LINE URL" or "LINE error COLUMN TEXT" for each hit.
+// findAll returns a line "LINE URL" or "LINE error COLUMN TEXT" for each hit.
 func findAll(r io.Reader) (lines []string, last error) {
 	for found, err := range Find(r) {
 		var e *Error
@@ -26,7 +26,7 @@ func findAll(r io.Reader) (lines []string, last error) {
 	return lines, last
 }
 
-// TestAppendixFind holds the wrapper in free text.
+// TestAppendixFind tests the wrapper in free text.
 func TestAppendixFind(t *testing.T) {
 	testFind(t, []findCase{
 		{"the Appendix's example",
@@ -50,7 +50,7 @@ func TestAppendixFind(t *testing.T) {
 	})
 }
 
-// TestFindBare holds URLs without wrapper.
+// TestFindBare tests URLs without a wrapper.
 func TestFindBare(t *testing.T) {
 	testFind(t, []findCase{
 		{"alone on lines", "ftp://h/a\n  ftps://h/b  \r\n\nftpes://h/c", []string{"1 ftp://h/a", "2 ftps://h/b", "4 ftpes://h/c"}},
@@ -102,8 +102,8 @@ func TestFindTextIsRedacted(t *testing.T) {
 	}
 }
 
-// TestFindBoundsMemory gives URLs without end: each is one error, and the
-// search goes on behind it.
+// TestFindBoundsMemory reads URLs without end: each is one error, and the
+// search continues after it.
 func TestFindBoundsMemory(t *testing.T) {
 	endless := strings.Repeat("a", 3*maxFound)
 	cases := []struct{ in, want string }{

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// wrapped takes "<URL:" up to its ">". It finds nothing where the scheme is
-// another's.
+// wrapped reads a URL from "<URL:" to ">". It finds nothing if the scheme is
+// another one.
 func (f *finder) wrapped() (Found, error) {
 	found := Found{Line: f.line}
 	if _, err := f.read(); err != nil {
@@ -32,7 +32,7 @@ func (f *finder) wrapped() (Found, error) {
 	return f.parse(found, raw)
 }
 
-// bare takes a URL without wrapper.
+// bare reads a URL without a wrapper.
 func (f *finder) bare() (Found, error) {
 	found := Found{Line: f.line}
 	closer, first := closerOf(f.prev), f.lineBlank
@@ -71,7 +71,7 @@ func tooLong(raw string) *Error {
 	return source{raw: raw}.error(f)
 }
 
-// skipToken passes over what is left of a token that is too long.
+// skipToken skips the rest of a token that is too long, and returns its refusal.
 func (f *finder) skipToken(text string) error {
 	for rest := text; len(rest) > maxFound; {
 		var err error
@@ -82,7 +82,7 @@ func (f *finder) skipToken(text string) error {
 	return tooLong(text)
 }
 
-// restBlank passes over white space and reports whether the line ends there.
+// restBlank skips white space and reports whether the line ends there.
 func (f *finder) restBlank() bool {
 	for {
 		next, err := f.r.Peek(1)
@@ -98,7 +98,7 @@ func (f *finder) restBlank() bool {
 	}
 }
 
-// closerOf gives what must close a URL that c stands before; "" is anything.
+// closerOf returns what must follow a URL that comes after c; "" means anything.
 func closerOf(c byte) string {
 	switch c {
 	case '<':
@@ -109,7 +109,7 @@ func closerOf(c byte) string {
 	return ""
 }
 
-// trimProse takes off what belongs to the sentence, not to the URL in it.
+// trimProse cuts off what belongs to the sentence, not to the URL in it.
 func trimProse(s string) string {
 	if i := strings.IndexFunc(s, func(r rune) bool { return unicode.In(r, unicode.Pi, unicode.Pf) }); i >= 0 {
 		s = s[:i]

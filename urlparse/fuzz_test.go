@@ -12,7 +12,7 @@ import (
 var strict = func() *regexp.Regexp {
 	const (
 		uchar = `([a-zA-Z0-9$\-_.+!*'(),]|%[0-9A-F]{2})`
-		label = `[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?` // "_" is ours
+		label = `[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?` // "_" is an extension
 		host  = `((` + label + `\.)*` + label + `\.?|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+|\[[0-9a-f:.]+\])`
 	)
 	return regexp.MustCompile(`^(ftp|ftps|ftpes)://(` + uchar + `*(:` + uchar + `*)?@)?` + host + `(:[1-9][0-9]*)?(/` + uchar + `*)+(;type=[aid])?$`)
@@ -45,7 +45,7 @@ func checkRefusal(t *testing.T, in string, err error) {
 		t.Errorf("Parse(%q): %q is in %s", in, password, text)
 	}
 	if strings.ContainsAny(e.Error(), "\r\n\x00\x1b") {
-		t.Errorf("Parse(%q): the message %q is no printable line", in, e.Error())
+		t.Errorf("Parse(%q): the message %q is not a printable line", in, e.Error())
 	}
 }
 
@@ -60,11 +60,11 @@ func checkParts(t *testing.T, in string, u *URL) {
 
 func checkPrinted(t *testing.T, in string, u *URL) {
 	if !strict.MatchString(u.String()) {
-		t.Errorf("Parse(%q): printed as %q, which is not of the grammar", in, u.String())
+		t.Errorf("Parse(%q): printed as %q, which the grammar does not allow", in, u.String())
 	}
 	name, _, slip := strings.Cut(u.User.Value, ":")
 	prefix := string(u.Scheme) + "://" + encode(name) + ":" + mask + "@"
-	if slip { // all behind the encoded colon is masked as one
+	if slip { // everything after the encoded colon is masked as one
 		prefix = string(u.Scheme) + "://" + encode(name) + "%3A" + mask + "@"
 	}
 	if got := redact(u.String()); u.Password.Set && !strings.HasPrefix(got, prefix) {
@@ -89,7 +89,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzCheck makes values by hand: what Check takes, String and Parse keep.
+// FuzzCheck makes values by hand: what Check accepts survives String and Parse.
 func FuzzCheck(f *testing.F) {
 	f.Add("ftp", true, "u", true, "p", "h", 21, "a", "f", byte('d'))
 	f.Add("ftps", true, "", false, "", "::1", 0, "", "", byte(0))

@@ -2,7 +2,7 @@ package urlparse
 
 import "strings"
 
-// textSuffixes are those of files that are lines of text everywhere.
+// textSuffixes are suffixes of files that are lines of text on every system.
 var textSuffixes = map[string]bool{
 	"asc": true, "bat": true, "c": true, "cc": true, "cfg": true, "conf": true, "cpp": true,
 	"css": true, "csv": true, "diff": true, "go": true, "h": true, "hpp": true, "htm": true,
@@ -12,9 +12,9 @@ var textSuffixes = map[string]bool{
 }
 
 // GuessType guesses the typecode of a file from the suffix of its name, as RFC
-// 1738 section 3.2.3 lets a client do where a URL has none: TypeASCII for text,
-// TypeImage for all else. name is decoded octets; the case of the suffix does
-// not matter. A wrong TypeImage changes no octet, a wrong TypeASCII may.
+// 1738 section 3.2.3 allows if the URL has none: TypeASCII for text, TypeImage
+// for everything else. name is decoded octets; the case of the suffix does not
+// matter. A wrong TypeImage changes no octet, a wrong TypeASCII may.
 func GuessType(name string) Typecode {
 	dot := strings.LastIndexByte(name, '.')
 	if dot > 0 && textSuffixes[strings.ToLower(name[dot+1:])] {

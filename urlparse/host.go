@@ -19,7 +19,7 @@ const (
 // host = hostname | hostnumber
 //
 // RFC 1738 sections 3.1 and 5. The top label tells them apart: it never starts
-// with a digit. Extensions: an IPv6 address in brackets, a name in UTF-8. It
+// with a digit. Extensions: an IPv6 address in brackets, a name in UTF-8. host
 // returns the form that URL.Host has.
 func host(text part) (string, *fault) {
 	switch {
@@ -39,13 +39,14 @@ func host(text part) (string, *fault) {
 	return hostname(text)
 }
 
-// labelOctet: alphadigit | "-"; "_" is an extension.
+// labelOctet = alphadigit | "-"; "_" is an extension.
 func labelOctet(c byte) bool { return alpha(c) || digit(c) || c == '-' || c == '_' }
 
-// topStart is where the last label begins, a trailing dot left out.
+// topStart returns where the last label begins. It ignores a trailing dot.
 func topStart(s string) int { return strings.LastIndexByte(strings.TrimSuffix(s, "."), '.') + 1 }
 
-// hostOctet refuses what cannot be in a host, and guesses what was meant.
+// hostOctet refuses octet i, which cannot be in a host, and guesses what was
+// meant.
 func hostOctet(text part, i int) *fault {
 	octet, rest := text.s[i], text.s[i:]
 	if name := forbidden(octet); name != "" {
@@ -64,7 +65,7 @@ func hostOctet(text part, i int) *fault {
 	return text.fault(i, visible(rest[:1])+" cannot stand in a host", hint)
 }
 
-// decodedHint spells a host without its escapes, if that makes it one.
+// decodedHint proposes the host without its escapes, if that is a valid host.
 func decodedHint(text part) string {
 	plain, f := segmentOctets.decode(text)
 	if f == nil && !strings.Contains(plain, "%") {
@@ -111,8 +112,8 @@ func domainlabel(text part) *fault {
 
 // hostnumber = digits "." digits "." digits "." digits
 //
-// Each group is a decimal number up to 255, also with leading zeros: they make
-// no octal number here, and are left out of the result.
+// Each group is a decimal number up to 255. Leading zeros do not make it octal,
+// and the result omits them.
 func hostnumber(text part) (string, *fault) {
 	groups := strings.Split(text.s, ".")
 	if len(groups) != 4 || !allDigits(strings.Join(groups, "")) {
@@ -130,8 +131,8 @@ func hostnumber(text part) (string, *fault) {
 	return strings.Join(groups, "."), nil
 }
 
-// notNumber refuses a host whose top label starts with a digit and that is no
-// IPv4 address of four groups.
+// notNumber refuses a host whose top label starts with a digit and that is not
+// an IPv4 address of four groups.
 func notNumber(text part) *fault {
 	hint := ""
 	if trimmed := strings.TrimSuffix(text.s, "."); trimmed != text.s {
@@ -141,18 +142,18 @@ func notNumber(text part) *fault {
 	} else if allDigits(strings.ReplaceAll(text.s, ".", "")) {
 		hint = "write all four groups, as in 127.0.0.1"
 	}
-	return text.fault(topStart(text.s), "the last label of a host name starts with no digit, and an IPv4 address has four groups of digits", hint)
+	return text.fault(topStart(text.s), "the last label of a host name does not start with a digit, and an IPv4 address has four groups of digits", hint)
 }
 
 // ipv6 reads an address in brackets, an extension (RFC 3986 section 3.2.2). A
-// zone means something on one machine only and is refused.
+// zone has a meaning on one machine only, so it is refused.
 func ipv6(text part) (string, *fault) {
 	if !strings.HasSuffix(text.s, "]") {
-		return "", text.fault(len(text.s), `"]" is missing behind the IPv6 address`, "")
+		return "", text.fault(len(text.s), `"]" is missing after the IPv6 address`, "")
 	}
 	addr, err := netip.ParseAddr(text.s[1 : len(text.s)-1])
 	if err != nil || !addr.Is6() {
-		return "", text.fault(1, "no IPv6 address is between the brackets", "")
+		return "", text.fault(1, "there is no IPv6 address between the brackets", "")
 	}
 	if addr.Zone() != "" {
 		return "", text.fault(strings.IndexByte(text.s, '%'), "an IPv6 address in a URL takes no zone", "write ["+addr.WithZone("").String()+"]")
@@ -160,16 +161,16 @@ func ipv6(text part) (string, *fault) {
 	return addr.String(), nil
 }
 
-// bareIPv6 recognises an address that lacks its brackets.
+// bareIPv6 refuses an IPv6 address that lacks its brackets.
 func bareIPv6(text part) *fault {
 	addr, err := netip.ParseAddr(text.s)
 	if err != nil || !addr.Is6() || addr.Zone() != "" {
 		return nil
 	}
-	return text.fault(0, "an IPv6 address stands in brackets", "write ["+addr.String()+"]")
+	return text.fault(0, "an IPv6 address must be in brackets", "write ["+addr.String()+"]")
 }
 
-// idnProfile maps as for a look-up (UTS 46); hostname judges the result.
+// idnProfile maps as for a lookup (UTS 46); hostname checks the result.
 var idnProfile = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.CheckJoiners(true),
 	idna.StrictDomainName(false), idna.Transitional(false))
 
@@ -182,16 +183,17 @@ func idnHost(text part) (string, *fault) {
 	}
 	ascii, err := idnProfile.ToASCII(text.s)
 	if err != nil {
-		return "", text.fault(0, "the host is no internationalized domain name", "")
+		return "", text.fault(0, "the host is not a valid internationalized domain name", "")
 	}
 	name, f := host(part{s: ascii, at: text.at})
 	if f != nil {
-		f.at = text.at // columns of the A-labels are none of the text
+		f.at = text.at // a column in the A-labels is not one in the text
 	}
 	return name, f
 }
 
-// canonicalHost is the host as the parser would give it; what is no host stays.
+// canonicalHost returns the host as the parser would; it leaves what is not a
+// host alone.
 func canonicalHost(name string) string {
 	if h, f := host(part{s: bracket(name)}); f == nil {
 		return h

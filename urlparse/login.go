@@ -23,7 +23,7 @@ func (p Parser) login(u *URL, text part) *fault {
 	return f
 }
 
-// loginHint is for a port that is no number where no login is before the host.
+// loginHint is for a port that is not a number, if there is no login.
 const loginHint = "write ftp://user:password@host/ if this is a password"
 
 // userinfo reads user [ ":" password ]. Empty is not absent: section 3.1.
@@ -37,7 +37,7 @@ func userinfo(u *URL, text part) (f *fault) {
 	return f
 }
 
-// user = *[ uchar | ";" | "?" | "&" | "=" ]; the password is the same.
+// user = *[ uchar | ";" | "?" | "&" | "=" ]; a password has the same grammar.
 func user(text part) (string, *fault) { return userOctets.decode(text) }
 
 // hostport = host [ ":" port ]
@@ -62,7 +62,7 @@ func (p Parser) hostport(u *URL, text part) (f *fault) {
 	return f
 }
 
-// hostEnd gives the length of the host in front of the ":" and the port.
+// hostEnd returns the length of the host before the ":" and the port.
 func hostEnd(s string) int {
 	if strings.HasPrefix(s, "[") {
 		return len(upTo(s, "]")) + min(1, strings.Count(s, "]"))
@@ -70,7 +70,7 @@ func hostEnd(s string) int {
 	return len(upTo(s, ":"))
 }
 
-// port = digits, RFC 1738 section 5; 1 to 65535, leading zeros are decimal.
+// port = digits, RFC 1738 section 5; 1 to 65535, decimal even with leading zeros.
 func (p Parser) port(text part) (int, *fault) {
 	for i, c := range []byte(text.s) {
 		if !digit(c) {

@@ -7,18 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// part is a piece of the text, and where it begins in the whole: what is split
-// off keeps its place, so that an error can name the column.
+// part is a piece of the text, and where it begins in the whole. Smaller parts
+// know their place too, so that an error can name the column.
 type part struct {
 	s  string
 	at int // octets before it
 }
 
-// from returns the part from its octet i on, to the part's octets before i.
+// from returns the part from octet i on, and to returns the part before octet i.
 func (p part) from(i int) part { return part{p.s[i:], p.at + i} }
 func (p part) to(i int) part   { return part{p.s[:i], p.at} }
 
-// fault makes the refusal of octet i of the part.
+// fault returns the refusal of octet i of the part.
 func (p part) fault(i int, reason, hint string) *fault {
 	return &fault{at: p.at + i, reason: reason, hint: hint}
 }
@@ -47,18 +47,18 @@ func hex(c byte) int {
 // component is a production of the form *[ uchar | one of also ].
 type component struct {
 	name string
-	also string // stand unencoded beside uchar
+	also string // may be unencoded, besides uchar
 	utf8 bool   // UTF-8 letters too: an extension
 }
 
 var (
 	userOctets     = component{name: "a user name", also: ";?&="}
 	passwordOctets = component{name: "a password", also: ";?&="}
-	// "~" is not of RFC 1738, but it is unreserved since RFC 2396.
+	// "~" is unsafe in RFC 1738, but unreserved since RFC 2396.
 	segmentOctets = component{name: "a path", also: "?:@&=~", utf8: true}
 )
 
-// decode reads a part octet by octet and gives the octets that it stands for.
+// decode reads a part octet by octet and returns the octets that it stands for.
 func (c component) decode(p part) (string, *fault) {
 	var b strings.Builder
 	for i := 0; i < len(p.s); {
@@ -72,8 +72,8 @@ func (c component) decode(p part) (string, *fault) {
 	return b.String(), nil
 }
 
-// uchar reads what stands at i: unreserved | escape, or what the component
-// takes besides. It returns the octets meant and how many the text spends.
+// uchar reads what is at i: unreserved | escape, or what else the component
+// allows. It returns the decoded octets and how many octets of text it read.
 func (c component) uchar(p part, i int) (string, int, *fault) {
 	ch := p.s[i]
 	switch {
@@ -99,8 +99,8 @@ func (c component) refuse(p part, i, n int) *fault {
 	return p.fault(i, visible(octets)+" cannot stand unencoded in "+c.name, "write "+encode(octets))
 }
 
-// escape = "%" hex hex, RFC 1738 section 2.2. An octet that would end the FTP
-// command that carries it is refused here, section 6.
+// escape = "%" hex hex, RFC 1738 section 2.2. It refuses octets that would end
+// the FTP command that carries them, section 6.
 func escape(p part, i int) (byte, *fault) {
 	if len(p.s) < i+3 || hex(p.s[i+1]) < 0 || hex(p.s[i+2]) < 0 {
 		return 0, p.fault(i, `"%" is not followed by two hexadecimal digits`, "write %25")
@@ -112,7 +112,8 @@ func escape(p part, i int) (byte, *fault) {
 	return octet, nil
 }
 
-// forbidden names the octets that no part may hold, raw or decoded.
+// forbidden returns the name of an octet that no part may hold, raw or decoded,
+// and "" for all others.
 func forbidden(octet byte) string {
 	switch octet {
 	case '\r':
@@ -125,7 +126,7 @@ func forbidden(octet byte) string {
 	return ""
 }
 
-// encode spells octets so that they may stand anywhere in a URL.
+// encode returns octets in a form that is allowed anywhere in a URL.
 func encode(octets string) string {
 	var b strings.Builder
 	for _, c := range []byte(octets) {
@@ -138,7 +139,7 @@ func encode(octets string) string {
 	return b.String()
 }
 
-// visible names one character in a message.
+// visible names one character for a message.
 func visible(octets string) string {
 	r, n := utf8.DecodeRuneInString(octets)
 	switch {

@@ -4,9 +4,9 @@ import "strings"
 
 // Parser parses with options. The zero value is what [Parse] uses.
 type Parser struct {
-	// AllowPort takes ports of other well-known protocols (25, 6667, ...),
-	// which are refused otherwise: a URL could make an FTP client talk to such
-	// a server, RFC 1738 section 6.
+	// AllowPort accepts the ports of other well-known protocols (25, 6667, ...).
+	// Without it they are refused, because a URL could make an FTP client talk
+	// to such a server: RFC 1738 section 6.
 	AllowPort bool
 }
 
@@ -15,7 +15,7 @@ func Parse(s string) (*URL, error) { return Parser{}.Parse(s) }
 
 // Parse reads one URL. It may be preceded by "URL:" or wrapped in "<URL:" and
 // ">", in which case white space inside the wrapper is removed (RFC 1738,
-// Appendix). A refusal is an [*Error].
+// Appendix). The error is an [*Error].
 func (p Parser) Parse(s string) (*URL, error) {
 	src, f := unwrap(s)
 	if f != nil {
@@ -30,8 +30,8 @@ func (p Parser) Parse(s string) (*URL, error) {
 
 // ftpurl = "ftp://" login [ "/" fpath [ ";type=" ftptype ]]
 //
-// RFC 1738 section 5; the parts of section 3.1. The "/" behind the login is
-// not part of the path. With no path at all, the path is empty.
+// RFC 1738 section 5; the parts of section 3.1. The "/" after the login is not
+// part of the path. If it is missing, the path is empty.
 func (p Parser) ftpurl(text part) (*URL, *fault) {
 	u := new(URL)
 	var schemepart part
@@ -50,8 +50,8 @@ func (p Parser) ftpurl(text part) (*URL, *fault) {
 	return u, urlpath(u, path)
 }
 
-// slashInLogin judges a login that is refused and has an "@" somewhere behind
-// its end: the "/" that ended it may be part of a password.
+// slashInLogin adapts f, the refusal of a login, if an "@" follows somewhere
+// after the login: the "/" that ended it may be part of a password.
 func slashInLogin(schemepart part, slash int, f *fault) *fault {
 	switch {
 	case !strings.Contains(schemepart.s[slash:], "@"):
@@ -61,7 +61,7 @@ func slashInLogin(schemepart part, slash int, f *fault) *fault {
 			`write %2F for a "/" and %40 for a "@" there`)
 	}
 	if !strings.HasPrefix(f.hint, "write %") {
-		f.hint = "" // it may quote what is no host but a piece of the password
+		f.hint = "" // it may quote a piece of the password as the host
 	}
 	return f
 }

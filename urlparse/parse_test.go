@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// parseCase is a URL that is taken. An empty canon means that in is canonical.
+// parseCase is a valid URL. An empty canon means that in is canonical.
 type parseCase struct {
 	in    string
 	want  URL
 	canon string
 }
 
-// testParse holds a table: the parts, the canonical text, and the round trip.
+// testParse runs a table: the parts, the canonical text, and the round trip.
 func testParse(t *testing.T, cases []parseCase) {
 	t.Helper()
 	for _, c := range cases {
@@ -39,7 +39,7 @@ func testParse(t *testing.T, cases []parseCase) {
 	}
 }
 
-// checkRoundTrip holds what String and Check promise of every URL.
+// checkRoundTrip checks what String and Check promise for every URL.
 func checkRoundTrip(t *testing.T, u *URL) {
 	t.Helper()
 	again, err := Parser{AllowPort: true}.Parse(u.String())
@@ -290,7 +290,7 @@ func mustParse(t testing.TB, s string) *URL {
 	return u
 }
 
-// fields shows a URL with all that Format hides; the tests have no secrets.
+// fields shows a URL with what Format hides; the tests have no secrets.
 func fields(u *URL) string {
 	type bare URL // without the methods
 	return fmt.Sprintf("%+v", bare(*u))

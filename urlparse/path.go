@@ -17,13 +17,13 @@ func urlpath(u *URL, text part) (f *fault) {
 	return nil
 }
 
-// noFile refuses a typecode of a file, whose name would end at at.
+// noFile refuses a typecode of a file if there is no name; it would end at at.
 func noFile(t Typecode, at int) *fault {
 	return part{at: at}.fault(0, "no file is named before ;type="+t.String(), "write ;type=d to list the directory")
 }
 
-// splitType cuts off a final ";type=...", in any case of letters. A ";" before
-// it, or one that begins something else, stays for fsegment to refuse.
+// splitType cuts off a final ";type=...", in any letter case. It leaves any
+// other ";" for fsegment to refuse.
 func splitType(text part) (segments, code part, found bool) {
 	const key = ";type="
 	semicolon := strings.LastIndexByte(text.s, ';')
@@ -68,5 +68,5 @@ func ftptype(text part) (Typecode, *fault) {
 			return t, nil
 		}
 	}
-	return 0, text.fault(0, "the typecode behind ;type= is a, i or d", "write ;type=a, ;type=i or ;type=d")
+	return 0, text.fault(0, "the typecode after ;type= is a, i or d", "write ;type=a, ;type=i or ;type=d")
 }

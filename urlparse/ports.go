@@ -1,9 +1,9 @@
 package urlparse
 
-// otherPorts are the ports on which browsers speak no protocol but the port's
-// own (the list of bad ports of the WHATWG Fetch standard), without those of
-// FTP: 20, 21, 989 and 990. RFC 1738 section 6 warns of URLs that make a client
-// send commands to such a server.
+// otherPorts are the ports that browsers refuse for any protocol but the port's
+// own (the bad ports of the WHATWG Fetch standard), without those of FTP: 20,
+// 21, 989 and 990. RFC 1738 section 6 warns of URLs that make a client send
+// commands to such a server.
 var otherPorts = map[int]string{
 	1: "tcpmux", 7: "echo", 9: "discard", 11: "systat", 13: "daytime", 15: "netstat", 17: "qotd",
 	19: "chargen", 22: "ssh", 23: "telnet", 25: "smtp", 37: "time", 42: "name", 43: "nicname",

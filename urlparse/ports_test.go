@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// badPorts is the list of the WHATWG Fetch standard, written down once more,
-// without 0, which is no port, and without those of FTP: 20, 21, 989, 990.
+// badPorts is a second copy of the list of the WHATWG Fetch standard, without 0,
+// which is not a port, and without those of FTP: 20, 21, 989, 990.
 var badPorts = []int{
 	1, 7, 9, 11, 13, 15, 17, 19, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111,
 	113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
@@ -16,8 +16,8 @@ var badPorts = []int{
 	6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 }
 
-// TestSection6EveryPort: a URL leads to no server of another protocol, unless the
-// user says so; any other port is FTP's to use.
+// TestSection6EveryPort: a URL cannot lead to a server of another protocol unless
+// the user allows it; every other port is accepted.
 func TestSection6EveryPort(t *testing.T) {
 	for port := 1; port <= 65535; port++ {
 		text := fmt.Sprintf("ftp://h:%d/f", port)

@@ -8,21 +8,22 @@ import (
 	"strings"
 )
 
-// mask stands where a password would.
+// mask replaces a password.
 const mask = "***"
 
-// String returns the URL in its canonical spelling, with the password: parsing
-// it gives u again. Every octet that RFC 1738 does not list as a uchar is
-// percent-encoded with upper-case digits, also "~" and the reserved characters
-// that a segment could hold as they are, so that no other program can take a
-// "?" for a query. The path is printed even if empty: "ftp://h" is "ftp://h/".
+// String returns the URL in its canonical spelling, with the password. Parsing
+// it returns u again. String percent-encodes every octet that RFC 1738 does not
+// list as a uchar, with upper-case digits. It also encodes "~" and the reserved
+// characters that a segment could hold unencoded, so that no other program can
+// take a "?" for a query. It prints the path even if it is empty: "ftp://h"
+// becomes "ftp://h/".
 //
 // The fmt verbs print [URL.Redacted] instead.
 func (u *URL) String() string { return u.spell(encode(u.User.Value), encode(u.Password.Value)) }
 
-// Redacted returns the URL as String does, but for the password, which is
-// "***"; an absent one stays absent. What follows a colon in the user name is
-// "***" too: it is a password where somebody has encoded the colon before it.
+// Redacted returns the URL like String, with "***" for the password; an absent
+// one stays absent. What follows a colon in the user name becomes "***" too: it
+// is a password if the colon before it was encoded by mistake.
 func (u *URL) Redacted() string {
 	user := encode(u.User.Value)
 	if name, slip, _ := strings.Cut(u.User.Value, ":"); slip != "" {
@@ -32,8 +33,8 @@ func (u *URL) Redacted() string {
 }
 
 // WithoutPassword returns a copy of u without its password, and without what
-// follows a colon in its user name, which may be one ([URL.Redacted]). Its
-// String is what may be written down to name the file.
+// follows a colon in its user name, which may be one ([URL.Redacted]). Use its
+// String to name the file where others can read it.
 func (u *URL) WithoutPassword() *URL {
 	v := *u
 	v.Password = Text{}
@@ -41,7 +42,7 @@ func (u *URL) WithoutPassword() *URL {
 	return &v
 }
 
-// Path returns the part of String that begins with the "/" behind the host.
+// Path returns the part of String from the "/" after the host on.
 func (u *URL) Path() string {
 	var b strings.Builder
 	for _, dir := range u.Dirs {
@@ -55,7 +56,7 @@ func (u *URL) Path() string {
 }
 
 // Format prints the URL without its password, whatever the verb, so that a URL
-// in a message or a log tells no secret. Call String for the whole of it.
+// in a message or a log shows no secret. Call String for the whole URL.
 func (u URL) Format(f fmt.State, verb rune) {
 	text := u.Redacted()
 	if verb == 'q' {
@@ -64,10 +65,10 @@ func (u URL) Format(f fmt.State, verb rune) {
 	io.WriteString(f, text)
 }
 
-// LogValue is the URL without its password, for log/slog.
+// LogValue returns the URL without its password, for log/slog.
 func (u URL) LogValue() slog.Value { return slog.StringValue(u.Redacted()) }
 
-// spell prints u with this encoded login.
+// spell returns u with the given, encoded login.
 func (u *URL) spell(user, password string) string {
 	s := u.loginPrefix(user, password) + bracket(canonicalHost(u.Host))
 	if u.Port != 0 {
@@ -76,7 +77,7 @@ func (u *URL) spell(user, password string) string {
 	return s + u.Path()
 }
 
-// loginPrefix prints all that stands before the host.
+// loginPrefix returns everything before the host.
 func (u *URL) loginPrefix(user, password string) string {
 	s := string(u.Scheme) + "://"
 	if u.User.Set || u.Password.Set {

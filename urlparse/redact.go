@@ -2,15 +2,15 @@ package urlparse
 
 import "strings"
 
-// redact masks what may be a password in a text that may be no URL. It knows
-// no grammar, because the text may follow none: the password is all between
-// the first ":" behind the scheme, encoded or not, and the last "@" of the whole text. That
-// hides parts of some paths, and is meant to: a password with a "/", "@" or
-// "#" in it must not come out by its own fault.
+// redact masks what may be a password in a text that may not be a URL. It uses
+// no grammar, because the text may follow none: the password is everything
+// between the first ":" after the scheme, encoded or not, and the last "@" of
+// the whole text. That hides parts of some paths, on purpose: a password with
+// "/", "@" or "#" in it must not show because of its own error.
 func redact(text string) string {
 	start := loginStart(text)
 	login := text[start:]
-	secret, end := behindColon(login), lastAt(login)
+	secret, end := afterColon(login), lastAt(login)
 	if end < 0 {
 		secret, end = portSpan(login)
 	}
@@ -20,9 +20,9 @@ func redact(text string) string {
 	return text[:start+secret] + mask + login[end:]
 }
 
-// behindColon finds what follows the first ":" of s, as it is or encoded; -1
-// where there is none.
-func behindColon(s string) int {
+// afterColon returns where the text after the first ":" of s begins. The ":" may
+// be encoded. It returns -1 if there is none.
+func afterColon(s string) int {
 	plain, encoded := strings.IndexByte(s, ':'), strings.Index(strings.ToUpper(s), "%3A")
 	switch {
 	case encoded >= 0 && (plain < 0 || encoded < plain):
@@ -33,8 +33,8 @@ func behindColon(s string) int {
 	return -1
 }
 
-// lastAt finds the end of what may be a login. An encoded "@" counts only
-// where there is no other: somebody encoded one too many.
+// lastAt returns the end of what may be a login, or -1. An encoded "@" counts
+// only if there is no other: the user encoded one too many.
 func lastAt(s string) int {
 	if i := strings.LastIndexByte(s, '@'); i >= 0 {
 		return i
@@ -42,8 +42,8 @@ func lastAt(s string) int {
 	return strings.LastIndex(s, "%40")
 }
 
-// portSpan finds where a port that is not a number begins and ends: with the
-// "@" forgotten, a password looks like that.
+// portSpan returns where a port that is not a number begins and ends, or -1: a
+// password looks like that if the "@" was forgotten.
 func portSpan(login string) (begin, end int) {
 	if drivePath(login) {
 		return -1, -1
@@ -53,15 +53,15 @@ func portSpan(login string) (begin, end int) {
 		skip = strings.IndexByte(login, ']') + 1
 	}
 	end = skip + len(upTo(login[skip:], "/"))
-	begin = behindColon(login[skip:end])
+	begin = afterColon(login[skip:end])
 	if begin < 0 || allDigits(login[skip+begin:end]) {
 		return -1, -1
 	}
 	return skip + begin, end
 }
 
-// loginStart skips the Appendix's wrapper and a scheme of these: a word that is
-// no scheme could be a user name with its password behind the ":".
+// loginStart skips the Appendix's wrapper and a known scheme. Any other word
+// before a ":" could be a user name, with its password after the ":".
 func loginStart(text string) int {
 	s := strings.TrimLeft(text, "<\"'` \t\r\n")
 	if hasPrefixFold(s, "URL:") {
@@ -76,12 +76,12 @@ func loginStart(text string) int {
 	return len(text) - len(strings.TrimLeft(s, `/\`))
 }
 
-// maskPassword masks the password of a text that the parser has taken: here
-// the grammar tells exactly where it is.
+// maskPassword masks the password of a text that the parser has accepted: here
+// the grammar says exactly where it is.
 func maskPassword(text string) string {
 	start := strings.Index(text, "//") + 2
 	login := upTo(text[start:], "/")
-	secret, at := behindColon(login), strings.LastIndexByte(login, '@')
+	secret, at := afterColon(login), strings.LastIndexByte(login, '@')
 	if secret < 0 || at < secret {
 		return text
 	}

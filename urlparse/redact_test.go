@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestNoPasswordInErrors gives texts that are no URLs: "S3", "KR" and "ET" are
-// pieces of the password and must be nowhere in the refusal.
+// TestNoPasswordInErrors parses texts that are not URLs: "S3", "KR" and "ET" are
+// pieces of the password and must be nowhere in the error.
 func TestNoPasswordInErrors(t *testing.T) {
 	for _, in := range []string{
 		"ftp://u:S3#KRET@h/", "ftp://u:S3@KRET@host/f", "ftp://u:S3KRET@ho st/", "ftp://u:S3KRET@h:99999/",
@@ -93,7 +93,7 @@ func TestSection6Redacted(t *testing.T) {
 	}
 }
 
-// What may be written down names the file and holds no password.
+// A URL without its password still names the file.
 func TestWithoutPassword(t *testing.T) {
 	cases := []struct{ in, want string }{
 		{"ftp://h/a%2Fb/f;type=a", "ftp://h/a%2Fb/f;type=a"},
@@ -123,7 +123,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestSection6Printing holds that no common way into a log shows a password.
+// TestSection6Printing checks that no common way into a log shows a password.
 func TestSection6Printing(t *testing.T) {
 	u := mustParse(t, "ftp://u:secret@h/f")
 	var log bytes.Buffer

@@ -182,7 +182,7 @@ func TestSection3_1PortRefusals(t *testing.T) {
 
 func TestExtensionHostRefusals(t *testing.T) {
 	testRefusals(t, []refusal{
-		{"ftp://::1/", 7, "stands in brackets", "write [::1]"},
+		{"ftp://::1/", 7, "must be in brackets", "write [::1]"},
 		{"ftp://[::1/", 11, `"]" is missing`, ""},
 		{"ftp://[::1]x/", 12, `only ":" and a port`, ""},
 		{"ftp://[]/", 8, "no IPv6 address", ""},
@@ -190,7 +190,7 @@ func TestExtensionHostRefusals(t *testing.T) {
 		{"ftp://[v1.x]/", 8, "no IPv6 address", ""},
 		{"ftp://[fe80::1%25eth0]/", 15, "no zone", "write [fe80::1]"},
 		{"ftp://h\xff/", 8, "not in UTF-8", ""},
-		{"ftp://é.xn--a/", 7, "no internationalized domain name", ""},
+		{"ftp://é.xn--a/", 7, "not a valid internationalized domain name", ""},
 		{"ftp://a℀b.org/", 7, `"/" cannot stand in a host`, ""},
 		{"ftp://é..org/", 7, "label of the host name is empty", ""},
 	})
@@ -204,11 +204,11 @@ func TestSection3_2_2Refusals(t *testing.T) {
 		{"ftp://h/a;type=a;type=d", 10, `";"`, "write %3B"},
 		{"ftp://h/a;type", 10, `";"`, "write %3B"},
 		{"ftp://h/a;", 10, `";"`, "write %3B"},
-		{"ftp://h/a;type=", 16, "typecode behind ;type=", "write ;type=a"},
-		{"ftp://h/a;type=x", 16, "typecode behind ;type=", ";type=d"},
-		{"ftp://h/a;type=ascii", 16, "typecode behind ;type=", ";type=i"},
-		{"ftp://h/a;type=%61", 16, "typecode behind ;type=", "write ;type=a"},
-		{"ftp://h/a;type=\x01", 16, "typecode behind ;type=", "write ;type=a"},
+		{"ftp://h/a;type=", 16, "typecode after ;type=", "write ;type=a"},
+		{"ftp://h/a;type=x", 16, "typecode after ;type=", ";type=d"},
+		{"ftp://h/a;type=ascii", 16, "typecode after ;type=", ";type=i"},
+		{"ftp://h/a;type=%61", 16, "typecode after ;type=", "write ;type=a"},
+		{"ftp://h/a;type=\x01", 16, "typecode after ;type=", "write ;type=a"},
 		{"ftp://h/;type=a", 9, "no file is named", "write ;type=d"},
 		{"ftp://h/a/;type=i", 11, "no file is named", "write ;type=d"},
 	})
@@ -234,9 +234,9 @@ func TestSection6ControlCharacters(t *testing.T) {
 
 func TestAppendixRefusals(t *testing.T) {
 	testRefusals(t, []refusal{
-		{"<ftp://h/f>", 1, `"<" begins no URL`, "write <URL:ftp://h/f>"},
-		{"<ftp://u:secret@h/f>", 1, `"<" begins no URL`, "write <URL:ftp://u:***@h/f>"},
-		{"<http://h/f>", 1, `"<" begins no URL`, "write <URL:ftp://host/path>"},
+		{"<ftp://h/f>", 1, `"<" does not begin a URL`, "write <URL:ftp://h/f>"},
+		{"<ftp://u:secret@h/f>", 1, `"<" does not begin a URL`, "write <URL:ftp://u:***@h/f>"},
+		{"<http://h/f>", 1, `"<" does not begin a URL`, "write <URL:ftp://host/path>"},
 		{"<URL:ftp://h/f", 15, `no ">"`, "write >"},
 		{"<URL:ftp://h/f> ", 16, "text follows", ""},
 		{"<URL:ftp://h/a#b>", 15, `"#"`, "write %23"},

@@ -4,12 +4,12 @@ import (
 	"strings"
 )
 
-// generalHint shows the form of a URL where nothing better can be said.
+// generalHint shows the form of a URL if there is no better hint.
 const generalHint = "write ftp://host/path"
 
 // scheme = 1*[ lowalpha | digit | "+" | "-" | "." ], then ":" and "//": RFC 1738
-// sections 2.1 and 3.1. Upper case is as good as lower case. It returns the
-// scheme and the scheme-specific part behind the "//".
+// sections 2.1 and 3.1. Letter case does not matter. scheme returns the scheme
+// and the scheme-specific part after the "//".
 func scheme(text part) (Scheme, part, *fault) {
 	if drivePath(text.s) {
 		return "", text, text.fault(0, "this is a path with a drive letter, not a URL", generalHint)
@@ -25,7 +25,7 @@ func scheme(text part) (Scheme, part, *fault) {
 		return "", text, f
 	}
 	if !strings.HasPrefix(rest, "//") {
-		return "", text, text.fault(len(name)+1, `"//" is missing behind the scheme`, schemeHint(string(s), rest))
+		return "", text, text.fault(len(name)+1, `"//" is missing after the scheme`, schemeHint(string(s), rest))
 	}
 	return s, text.from(len(name) + len("://")), nil
 }
@@ -44,8 +44,8 @@ func drivePath(s string) bool {
 	return len(s) > 2 && alpha(s[0]) && s[1] == ':' && (s[2] == '\\' || s[2] == '/') && !strings.HasPrefix(s[1:], "://")
 }
 
-// hostBeforeColon reports whether what stands before the first ":" looks like
-// a host or a user name, not like the scheme that it could be by the grammar.
+// hostBeforeColon reports whether name, before the first ":", looks like a host
+// or a user name, although the grammar would allow it as a scheme.
 func hostBeforeColon(name, rest string) bool {
 	switch {
 	case strings.HasPrefix(rest, "//"), strings.EqualFold(name, "mailto"):
@@ -61,7 +61,7 @@ func schemeWord(name string) bool {
 	return s == FTP || s == FTPS || s == FTPES
 }
 
-// missingScheme is the refusal of a text without a scheme.
+// missingScheme returns the refusal of a text without a scheme.
 func missingScheme(text part) *fault {
 	reason := "the scheme is missing"
 	if strings.HasPrefix(text.s, "/") && !strings.HasPrefix(text.s, "//") || strings.HasPrefix(text.s, ".") {
@@ -77,7 +77,7 @@ func missingScheme(text part) *fault {
 	return text.fault(0, reason, schemeHint(name, rest))
 }
 
-// schemeHint puts the scheme before rest, if that makes a URL.
+// schemeHint proposes rest with the scheme before it, if that is a URL.
 func schemeHint(name, rest string) string {
 	proposal := name + "://" + strings.TrimLeft(rest, `/\`)
 	if _, err := Parse(proposal); err != nil {

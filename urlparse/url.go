@@ -1,23 +1,23 @@
 // Package urlparse turns the text of an FTP URL into a value and back, as RFC
 // 1738 defines it.
 //
-// Call [Parse] for one URL, and [Find] for URLs that stand in free text. The
-// grammar is that of RFC 1738 section 5:
+// Call [Parse] for one URL, and [Find] for URLs in free text. The grammar is that
+// of RFC 1738 section 5:
 //
 //	ftpurl = "ftp://" login [ "/" fpath [ ";type=" ftptype ]]
 //
-// The text is split first; each part is decoded last, and once, so that "%2F"
-// is an octet of a name and never a separator. There is no query and no
-// fragment: "?" is part of a name, an unencoded "#" is refused. Whatever is
-// refused comes back as an [*Error] with the column, the reason and, where
-// there is one, the spelling that would work. No error shows a password.
+// Parse splits the text first and decodes each part last, and once, so "%2F" is
+// an octet of a name and never a separator. There is no query and no fragment:
+// "?" is part of a name, and an unencoded "#" is refused. The error for a
+// refused URL is an [*Error] with the column, the reason and, if there is one,
+// the spelling that would work. No error shows a password.
 //
 // Extensions: the schemes ftps and ftpes, IPv6 literals in brackets,
 // internationalized host names, underscores in host names, one trailing dot
-// behind a host name, and "~" and UTF-8 letters standing unencoded in a path.
+// after a host name, and unencoded "~" and UTF-8 letters in a path.
 //
-// The package opens no connection and no file. Values may be read from several
-// goroutines at once.
+// The package opens no connections and no files. Several goroutines may read a
+// value at once.
 package urlparse
 
 import (
@@ -26,15 +26,15 @@ import (
 	"strings"
 )
 
-// Text is an optional component of a URL: absent, or present with these decoded
-// octets, of which there may be none. RFC 1738 section 3.1 tells an empty user
-// name or password from an absent one.
+// Text is an optional component of a URL: absent, or present and possibly empty.
+// RFC 1738 section 3.1 distinguishes an empty user name or password from an
+// absent one.
 type Text struct {
 	Value string // decoded octets
 	Set   bool   // false: absent, and Value is ""
 }
 
-// Some returns a present Text of these octets.
+// Some returns a present Text with the decoded octets s.
 func Some(s string) Text { return Text{Value: s, Set: true} }
 
 // Typecode is the ftptype of a URL, RFC 1738 section 3.2.2.
@@ -59,24 +59,24 @@ func (t Typecode) String() string {
 	return "Typecode(" + strconv.Itoa(int(t)) + ")"
 }
 
-// Scheme says how the server is reached.
+// Scheme says how to reach the server.
 type Scheme string
 
-// The schemes. Only ftp is of RFC 1738; the others are extensions.
+// The schemes. RFC 1738 defines only ftp; the others are extensions.
 const (
 	FTP   Scheme = "ftp"   // default port 21
-	FTPS  Scheme = "ftps"  // TLS from the first octet on (implicit), default port 990
-	FTPES Scheme = "ftpes" // TLS asked for by AUTH TLS (explicit, RFC 4217), default port 21
+	FTPS  Scheme = "ftps"  // TLS from the first octet (implicit), default port 990
+	FTPES Scheme = "ftpes" // TLS after AUTH TLS (explicit, RFC 4217), default port 21
 )
 
-// URL is an FTP URL in its parts. The parts are decoded: they are the octets
-// that FTP commands carry. [URL.Check] tells whether a value made by hand is a
-// URL at all. Packages fmt and log/slog print a URL without its password;
-// encoding/json and the like show the fields as they are.
+// URL is an FTP URL, split into its parts. The parts are decoded: they are the
+// octets that FTP commands carry. [URL.Check] checks a value made by hand.
+// Packages fmt and log/slog print a URL without its password; encoding/json and
+// the like show the fields as they are.
 type URL struct {
 	Scheme   Scheme
 	User     Text     // argument of USER; absent: log in as anonymous
-	Password Text     // argument of PASS; only where there is a User
+	Password Text     // argument of PASS; only if there is a User
 	Host     string   // lower-case A-label name (a trailing dot kept), dotted decimal, or IPv6 without brackets
 	Port     int      // 0: the scheme's default
 	Dirs     []string // every segment before the last, one CWD each; "" is a CWD with a null argument
@@ -91,7 +91,7 @@ func (u *URL) IsDir() bool {
 }
 
 // PortOrDefault returns the port to connect to: Port, or the scheme's default
-// where Port is 0 (RFC 1738 section 3.2; 990 for ftps).
+// if Port is 0 (RFC 1738 section 3.2; 990 for ftps).
 func (u *URL) PortOrDefault() int {
 	switch {
 	case u.Port != 0:
@@ -102,14 +102,14 @@ func (u *URL) PortOrDefault() int {
 	return 21
 }
 
-// Address returns "host:port" as net.Dial takes it, an IPv6 host in brackets.
+// Address returns "host:port" for net.Dial, with an IPv6 host in brackets.
 func (u *URL) Address() string {
 	return bracket(canonicalHost(u.Host)) + ":" + strconv.Itoa(u.PortOrDefault())
 }
 
-// Equal reports whether u and v are the same URL, part by part. A port that is
-// given and the same port as a default are equal, and so are two spellings of
-// one host; "ftp://h/a/" and "ftp://h/a;type=d" are not.
+// Equal reports whether u and v are the same URL, part by part. An explicit port
+// equals the same port as a default, and two spellings of one host are equal;
+// "ftp://h/a/" and "ftp://h/a;type=d" are not.
 func (u *URL) Equal(v *URL) bool {
 	if u == nil || v == nil {
 		return u == v
@@ -119,17 +119,17 @@ func (u *URL) Equal(v *URL) bool {
 		u.Name == v.Name && u.Type == v.Type
 }
 
-// Child returns the URL of the entry name of the directory that u names, with
-// the login of u. The directory is u's Dirs, and u's Name where it has one: the
+// Child returns the URL of the entry name in the directory that u names, with
+// the login of u. The directory is u's Dirs, and u's Name if it has one: the
 // children of "ftp://h/a/" and of "ftp://h/a;type=d" are the same.
 //
 // name is decoded octets and becomes one segment, whatever it holds: a "/" in
-// it is printed as %2F and stays within one CWD or RETR argument, so a server's
-// "dir/file" is to be cut before. With t TypeDir the child is a directory in
-// the form with a trailing "/" and no typecode; otherwise it is a file with the
-// typecode t. An empty name gives the directory itself, in the form with a
-// trailing "/" (for TypeDir below a null segment), and with TypeASCII or
-// TypeImage a URL that Check refuses. Child does not check name.
+// it is printed as %2F and stays within one CWD or RETR argument, so split a
+// server's "dir/file" first. If t is TypeDir the child is a directory, with a
+// trailing "/" and no typecode; otherwise it is a file with the typecode t. If
+// name is empty the child is the directory itself, with a trailing "/" (for
+// TypeDir, below a null segment); with TypeASCII or TypeImage it is a URL that
+// Check refuses. Child does not check name.
 func (u *URL) Child(name string, t Typecode) *URL {
 	v := *u
 	v.Dirs = slices.Clone(u.Dirs)
@@ -143,7 +143,7 @@ func (u *URL) Child(name string, t Typecode) *URL {
 	return &v
 }
 
-// bracket writes an IPv6 address as a host of a URL; names stay as they are.
+// bracket puts an IPv6 address in brackets; names stay as they are.
 func bracket(host string) string {
 	if strings.Contains(host, ":") {
 		return "[" + host + "]"

@@ -47,7 +47,7 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// TestChildrenShareNothing holds that two children of one URL have a Dirs each.
+// TestChildrenShareNothing checks that two children of one URL share no Dirs.
 func TestChildrenShareNothing(t *testing.T) {
 	u := mustParse(t, "ftp://h/a/b/c/")
 	u.Dirs = slices.Grow(u.Dirs, 8)

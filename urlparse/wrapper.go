@@ -5,7 +5,7 @@ import "strings"
 // space is the white space that the Appendix ignores inside a wrapper.
 const space = " \t\n\v\f\r"
 
-// source is the text as given, and the URL that was in it.
+// source is the text as given, and the URL in it.
 type source struct {
 	raw     string
 	text    string
@@ -13,8 +13,8 @@ type source struct {
 	offsets []int // or where each of its octets is, and its end
 }
 
-// error turns a refusal into the error for the user, with the column in the
-// text as it was given.
+// error returns the refusal as an error for the user, with the column in the
+// text as given.
 func (src source) error(f *fault) *Error {
 	column := src.base + f.at + 1
 	if src.offsets != nil {
@@ -23,8 +23,8 @@ func (src source) error(f *fault) *Error {
 	return &Error{Input: redact(src.raw), Column: column, Reason: f.reason, Hint: f.hint, kind: f.kind}
 }
 
-// unwrap takes off the prefix "URL:" or the wrapper "<URL:" ">", in any case of
-// letters: RFC 1738, Appendix.
+// unwrap removes the prefix "URL:" or the wrapper "<URL:" ">", in any letter
+// case: RFC 1738, Appendix.
 func unwrap(raw string) (source, *fault) {
 	whole := source{raw: raw, text: raw}
 	switch {
@@ -33,7 +33,7 @@ func unwrap(raw string) (source, *fault) {
 	case hasPrefixFold(raw, "URL:"):
 		return source{raw: raw, text: raw[len("URL:"):], base: len("URL:")}, nil
 	case strings.HasPrefix(raw, "<"):
-		return whole, part{s: raw}.fault(0, `"<" begins no URL`, angleHint(raw))
+		return whole, part{s: raw}.fault(0, `"<" does not begin a URL`, angleHint(raw))
 	case strings.Trim(raw, space) == "":
 		return whole, part{s: raw}.fault(0, "the URL is empty", generalHint)
 	case strings.Trim(raw, space) != raw:
@@ -49,7 +49,7 @@ func unwrapAngle(raw string) (source, *fault) {
 	src := source{raw: raw}
 	end := strings.IndexByte(raw, '>')
 	if end < 0 {
-		return src, part{s: raw}.fault(len(raw), `"<URL:" has no ">" behind the URL`, "write > behind it")
+		return src, part{s: raw}.fault(len(raw), `"<URL:" has no ">" after the URL`, "write > after it")
 	}
 	if end != len(raw)-1 {
 		return src, part{s: raw}.fault(end+1, `text follows the ">" that ends the URL`, "")
@@ -64,7 +64,7 @@ func unwrapAngle(raw string) (source, *fault) {
 	return src, nil
 }
 
-// inner is the text of a URL without the wrapper and the white space in it.
+// inner returns the text of a URL without the wrapper and the white space in it.
 func inner(raw string) string {
 	if !hasPrefixFold(raw, "<URL:") {
 		return raw
