@@ -10,7 +10,7 @@ lint fuzz cross interop:
 test:
 	go test ./...
 
-bench-latency: ## round trips beside other clients; Linux, root
+bench-latency: ## round trips compared with other clients; Linux, root
 	go run ./internal/bench/latency
 
 bench-exact: ## what clients send for telling URLs

@@ -1,4 +1,4 @@
-// Package ftpfetch_test goes the whole way: urlparse -> ftpexec -> a server, and compares what the server
+// Package ftpfetch_test tests the whole way, urlparse -> ftpexec -> a server, and compares what the server
 // received with the plan.
 package ftpfetch_test
 
@@ -20,13 +20,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// names hold what is special in URLs, shells and servers; octets, not text.
+// names hold what is special in URLs, shells and servers. They are bytes, not text.
 var names = []string{
 	"plain.txt", "semi;colon", "quest?ion", "ha#sh", "per%cent", "white space", `dou"ble`, "sin'gle", `back\slash`,
 	"latin-\xe9-one", "utf-\u00fc-8", "-dash", "ti~lde", "a:b", "a@b", "a&b=c", "{br}[ack]", "st*r", "\x01control", " both ", "%2F",
 }
 
-// tree has every name at the root and in a directory of the same name.
+// tree has every name in /odd, and in a directory "dir NAME" there.
 func tree() map[string]string {
 	t := map[string]string{
 		"/etc/motd":                  "welcome\n",
@@ -51,7 +51,7 @@ func start(t *testing.T) *testserver.Server {
 	})
 }
 
-// parse reads a URL on s: "ftp://SERVER/..." with the server's address in place of SERVER.
+// parse parses rawURL with the address of s in place of SERVER.
 func parse(t *testing.T, s *testserver.Server, rawURL string) *urlparse.URL {
 	t.Helper()
 	u, err := urlparse.Parser{AllowPort: true}.Parse(strings.Replace(rawURL, "SERVER", s.Addr(), 1))
@@ -61,7 +61,7 @@ func parse(t *testing.T, s *testserver.Server, rawURL string) *urlparse.URL {
 	return u
 }
 
-// run does what u says: the file's contents, or the names of the listing one a line.
+// run does what u says. It returns the file's contents, or the names in the directory, one per line.
 func run(c *ftpexec.Client, u *urlparse.URL) (string, error) {
 	if !u.IsDir() {
 		r, err := c.OpenURL(context.Background(), u)
@@ -83,7 +83,7 @@ func run(c *ftpexec.Client, u *urlparse.URL) (string, error) {
 	return strings.Join(names, "\n"), nil
 }
 
-// secrets is a Credentials with one password, which counts how often it is asked.
+// secrets is a Credentials with one password. It counts how often it is asked.
 type secrets struct {
 	password string
 	asked    int
@@ -98,8 +98,8 @@ func (s *secrets) Account(context.Context, string, string) (string, error) {
 	return "", ftpexec.ErrNoCredentials
 }
 
-// checkURL runs one URL in flights and one command at a time. The server must have received the plan, octet for
-// octet, and the result must be want.
+// checkURL runs one URL in flights and one command at a time. The server must receive the plan, byte for byte,
+// and the result must be want.
 func checkURL(t *testing.T, rawURL, want string) {
 	t.Helper()
 	for _, sequential := range []bool{false, true} {
@@ -147,7 +147,7 @@ var passwords = map[ftpexec.PasswordKind]string{
 	ftpexec.PasswordAsked:     "secret",
 }
 
-// optionalUTF8 is what a name beyond ASCII adds.
+// optionalUTF8 reports whether line is one that a name beyond ASCII adds.
 func optionalUTF8(line string) bool { return line == "FEAT" || line == "OPTS UTF8 ON" }
 
 func TestSection3_2_Examples(t *testing.T) {
@@ -214,7 +214,7 @@ func TestSection3_2_1_Logins(t *testing.T) {
 		{"ftp://myname:secret@SERVER/etc/motd", "USER myname|PASS secret", 0},
 		{"ftp://myname:s%65cret@SERVER/etc/motd", "USER myname|PASS secret", 0},
 		{"ftp://:null@SERVER/etc/motd", "USER |PASS null", 0},
-		{"ftp://open@SERVER/etc/motd", "USER open", 0}, // 230 to USER: no password leaves, none is asked for
+		{"ftp://open@SERVER/etc/motd", "USER open", 0}, // 230 to USER: no password is sent or asked for
 		{"ftp://open:unused@SERVER/etc/motd", "USER open", 0},
 	}
 	for _, tt := range tests {

@@ -22,14 +22,14 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// readme is the file that is downloaded.
+// readme is the downloaded file.
 const readme = "An ftp URL names a file by the way to it:\none CWD for each segment, then RETR.\n"
 
 // tree is what the server serves.
 func tree() map[string]string {
 	return map[string]string{
-		"/pub/docs/readme.txt":   readme,
-		"/pub/docs/why?.txt":     "A question mark is a part of the name.\n",
+		"/pub/docs/readme.txt":  readme,
+		"/pub/docs/why?.txt":    "A question mark is a part of the name.\n",
 		"/pub/images/bytes.bin": "\x00\xff\r\n",
 	}
 }
@@ -44,8 +44,8 @@ func main() {
 	}
 }
 
-// run serves o, shows all steps on w, and cleans up. The error says which
-// steps did not do what they should.
+// run starts a server with o, shows all steps on w, and cleans up. The error says
+// which steps did not do what they should.
 func run(ctx context.Context, w io.Writer, o *testserver.Options) (err error) {
 	server, err := testserver.Start(o)
 	if err != nil {
@@ -72,7 +72,7 @@ func run(ctx context.Context, w io.Writer, o *testserver.Options) (err error) {
 	return errors.Join(failed...)
 }
 
-// step is one command line and what has to come of it.
+// step is one command line and its expected result.
 type step struct {
 	headline string
 	args     []string
@@ -80,8 +80,8 @@ type step struct {
 	check    func(stdout, stderr string) error
 }
 
-// steps shows the four things to know, on the directory docs (a URL without
-// its last "/") of the server at addr; files go to dir.
+// steps returns the four things to know, shown on the directory docs (a URL
+// without its last "/") of the server at addr; files go to dir.
 func steps(docs, addr, dir string) []step {
 	return []step{{
 		headline: "What a URL means: the plan, with nothing sent",
@@ -100,7 +100,7 @@ func steps(docs, addr, dir string) []step {
 		args:     []string{docs + "/"},
 		check:    namesAre("readme.txt", "why?.txt"),
 	}, {
-		headline: "A URL that cannot be meant: refused, with the spelling that works",
+		headline: "A malformed URL: refused, with the spelling that works",
 		args:     []string{docs + "/read me.txt"},
 		code:     3,
 		check: func(stdout, stderr string) error {
@@ -125,7 +125,7 @@ func (s step) run(ctx context.Context, w io.Writer) error {
 	return s.check(stdout.String(), stderr.String())
 }
 
-// typed is the command line as one would type it in a shell.
+// typed returns the command line as a user would type it in a shell.
 func typed(args []string) string {
 	line := "ftpfetch"
 	for _, a := range args {
@@ -137,10 +137,10 @@ func typed(args []string) string {
 	return line
 }
 
-// indenter sets every line three columns in.
+// indenter indents every line by three columns.
 type indenter struct {
 	w    io.Writer
-	mu   sync.Mutex // both output streams of the command end here
+	mu   sync.Mutex // both output streams of the command write here
 	open bool       // in the middle of a line
 }
 
@@ -168,7 +168,7 @@ func stdoutIs(want string) func(stdout, stderr string) error {
 	}
 }
 
-// namesAre compares a listing in any order: the server's order means nothing.
+// namesAre compares a listing in any order, because the server's means nothing.
 func namesAre(want ...string) func(stdout, stderr string) error {
 	return func(stdout, _ string) error {
 		got := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")

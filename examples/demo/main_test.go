@@ -25,7 +25,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunFails: every step that does something else than it shows is an error.
+// TestRunFails: a step that does not do what it shows is an error.
 func TestRunFails(t *testing.T) {
 	reply := func(verb, text string) func(testserver.FaultPoint) testserver.Fault {
 		return func(p testserver.FaultPoint) testserver.Fault {

@@ -1,5 +1,4 @@
-// Package printable makes text that comes from elsewhere fit for a terminal: it
-// does nothing there but show letters.
+// Package printable makes text from outside safe to print on a terminal.
 package printable
 
 import (
@@ -12,9 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// Line escapes s into one line: control characters and octets that are not
-// UTF-8 become \xNN, and characters that steer the order or the look of others
-// (bidirectional overrides, tags, line separators) become \uNNNN.
+// Line returns s as one line. ASCII control characters and bytes that are not
+// UTF-8 become \xNN. Other control characters, and characters that change the
+// order or look of others (bidirectional overrides, tags, line separators),
+// become \uNNNN or \UNNNNNNNN.
 func Line(s string) string {
 	if !strings.ContainsFunc(s, steers) && utf8.ValidString(s) {
 		return s
@@ -28,7 +28,7 @@ func Line(s string) string {
 	return b.String()
 }
 
-// escapeRune escapes the one character r, which is written as raw.
+// escapeRune returns r, whose encoding is raw, escaped if necessary.
 func escapeRune(raw string, r rune) string {
 	switch {
 	case r == utf8.RuneError && len(raw) == 1, r < utf8.RuneSelf && steers(r):
@@ -41,8 +41,8 @@ func escapeRune(raw string, r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// steers reports whether r does something else on a terminal than show itself.
-// The joiners are spared: languages are written with them.
+// steers reports whether r does more on a terminal than show itself. The joiners
+// are exempt, because some languages need them.
 func steers(r rune) bool {
 	if r == '\u200c' || r == '\u200d' {
 		return false
@@ -50,9 +50,8 @@ func steers(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// JSON returns v, which must not fail to be encoded, as a line of JSON. What
-// steers a terminal is escaped in it, which changes nothing for a program that
-// reads it.
+// JSON returns v, whose encoding must not fail, as a line of JSON. It escapes
+// what steers a terminal; a program that decodes the line gets the same value.
 func JSON(v any) []byte {
 	var line, b bytes.Buffer
 	enc := json.NewEncoder(&line)
@@ -72,8 +71,8 @@ func JSON(v any) []byte {
 	return b.Bytes()
 }
 
-// Octets writes octets outside 0x20-0x7e as \xNN and a backslash as \\, so that
-// the text tells every octet.
+// Octets returns s with bytes outside 0x20-0x7e as \xNN and a backslash as \\,
+// so that the result identifies every byte.
 func Octets(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

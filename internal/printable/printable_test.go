@@ -8,7 +8,7 @@ func TestLine(t *testing.T) {
 		{"plain name.txt", "plain name.txt"},
 		{`back\slash`, `back\slash`},
 		{"naïve – 日本", "naïve – 日本"},
-		{"\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e"}, // a zero-width non-joiner, as Persian is written
+		{"\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e"}, // a zero-width non-joiner, as in Persian
 		{"a\nb\tc\r", `a\x0ab\x09c\x0d`},
 		{"\x1b[31mred\x7f", `\x1b[31mred\x7f`},
 		{"caf\xe9", `caf\xe9`},
@@ -30,7 +30,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestOctets: every octet is told.
+// TestOctets: the result identifies every byte.
 func TestOctets(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", "CWD a b~": "CWD a b~", `a\b`: `a\\b`, "a\r\n\x00\x7f": `a\x0d\x0a\x00\x7f`, "é\xff": `\xc3\xa9\xff`, "\u202e": `\xe2\x80\xae`,
@@ -41,7 +41,7 @@ func TestOctets(t *testing.T) {
 	}
 }
 
-// TestJSON: what steers a terminal is escaped, and the line end stays.
+// TestJSON: JSON escapes what steers a terminal, and keeps the line end.
 func TestJSON(t *testing.T) {
 	in := map[string]string{"a": "<x\u009b\u202e\U000e0041\u200c"}
 	if got, want := string(JSON(in)), `{"a":"<x\u009b\u202e\udb40\udc41`+"\u200c\"}\n"; got != want {

@@ -15,10 +15,10 @@ import (
 // with "ftpfetch" for the top level, and the function.
 var testName = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz|Example)[A-Za-z0-9_]*)`")
 
-// documents are those whose tables name, in the last column, what tests a row.
+// documents are the files whose tables name, in the last column, the tests of a row.
 var documents = []string{"docs/rfc1738.md", "SECURITY.md"}
 
-// TestDocsNameExistingTests holds that every row in them has a test, and that
+// TestDocsNameExistingTests checks that every row in them names a test, and that
 // all the tests named there exist.
 func TestDocsNameExistingTests(t *testing.T) {
 	t.Chdir(root)
@@ -45,7 +45,7 @@ func TestDocsNameExistingTests(t *testing.T) {
 	}
 }
 
-// TestDocsNameEverySection holds that docs/rfc1738.md leaves no section out.
+// TestDocsNameEverySection checks that docs/rfc1738.md leaves no section out.
 func TestDocsNameEverySection(t *testing.T) {
 	t.Chdir(root)
 	sections := map[string]bool{}
@@ -68,7 +68,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// tableRows gives the rows of all tables, without their heads, with their cells.
+// tableRows maps the rows of all tables, without the headers, to their cells.
 func tableRows(text string) map[string][]string {
 	rows := map[string][]string{}
 	body := false
@@ -85,7 +85,7 @@ func tableRows(text string) map[string][]string {
 	return rows
 }
 
-// testFuncs collects the functions of the _test.go files of a directory.
+// testFuncs returns the functions of the _test.go files of a directory.
 func testFuncs(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))

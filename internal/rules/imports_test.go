@@ -17,33 +17,33 @@ const module = "example.com/ftpfetch/"
 // root is the top of the repository.
 const root = "../.."
 
-// mayImport says which rooms of this repository a room's code may import, and which other modules not.
-var mayImport = map[string]struct{ rooms, not []string }{
-	"urlparse":              {rooms: []string{"internal/printable"}},
+// mayImport says which packages of this repository a package's code may import, and which other modules it must not.
+var mayImport = map[string]struct{ own, not []string }{
+	"urlparse":              {own: []string{"internal/printable"}},
 	"internal/printable":    {},
-	"ftpexec":               {rooms: []string{"urlparse", "ftpexec/internal/wire", "internal/printable"}, not: []string{"github.com/spf13/pflag"}},
+	"ftpexec":               {own: []string{"urlparse", "ftpexec/internal/wire", "internal/printable"}, not: []string{"github.com/spf13/pflag"}},
 	"ftpexec/internal/wire": {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
-	"download":              {rooms: []string{"urlparse", "ftpexec", "download/digest"}, not: []string{"github.com/spf13/pflag"}},
+	"download":              {own: []string{"urlparse", "ftpexec", "download/digest"}, not: []string{"github.com/spf13/pflag"}},
 	"download/digest":       {},
 	"internal/netrc":        {},
 	"internal/proxy":        {},
-	"testserver":            {rooms: []string{"internal/throwaway"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
+	"testserver":            {own: []string{"internal/throwaway"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 }
 
 // cmd -> download -> ftpexec -> urlparse, and ftpexec -> wire; never the other way.
 func TestImportsRunOneWay(t *testing.T) {
 	t.Chdir(root)
-	for room, may := range mayImport {
-		files, err := filepath.Glob(filepath.Join(filepath.FromSlash(room), "*.go"))
+	for dir, may := range mayImport {
+		files, err := filepath.Glob(filepath.Join(filepath.FromSlash(dir), "*.go"))
 		if err != nil || len(files) == 0 {
-			t.Errorf("no files in %s (%v)", room, err)
+			t.Errorf("no files in %s (%v)", dir, err)
 		}
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {
 				continue
 			}
 			for _, path := range imports(t, file) {
-				if own, ok := strings.CutPrefix(path, module); ok && !slices.Contains(may.rooms, own) || slices.Contains(may.not, path) {
+				if name, ok := strings.CutPrefix(path, module); ok && !slices.Contains(may.own, name) || slices.Contains(may.not, path) {
 					t.Errorf("%s imports %s", file, path)
 				}
 			}
@@ -67,7 +67,7 @@ func imports(t *testing.T, file string) (paths []string) {
 	return paths
 }
 
-// The rules of the tests: no sleeps, nothing skipped.
+// The rules for tests: no sleeps, nothing skipped.
 func TestTestsNeitherSleepNorSkip(t *testing.T) {
 	t.Chdir(root)
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

@@ -1,4 +1,4 @@
-// Package rules has no code: its tests hold the rules of the repository, which
-// imports are allowed, what tests may not do, and which test stands behind each
-// promise of the documents.
+// Package rules has no code. Its tests enforce the rules of the repository: which
+// imports are allowed, what tests may not do, and that each promise in the
+// documents names a test that exists.
 package rules

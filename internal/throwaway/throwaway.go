@@ -1,5 +1,5 @@
-// Package throwaway makes a certificate authority and a server certificate under it that are good for a day, for
-// servers of tests and measurements.
+// Package throwaway makes a certificate authority and a server certificate that it signs, both valid for a day, for
+// the servers of tests and measurements.
 package throwaway
 
 import (
@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// Identity is a server's certificate with the authority that signed it. The authority's key is dropped at once.
+// Identity is a server's certificate with the authority that signed it. The authority's key is not kept.
 type Identity struct {
 	Roots  *x509.CertPool  // the authority
 	Server tls.Certificate // chain and key
 }
 
-// New returns an identity for hosts, names or IP addresses.
+// New returns an identity for hosts, which are names or IP addresses.
 func New(hosts ...string) (*Identity, error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -79,12 +79,13 @@ func sign(t, ca *x509.Certificate, key, caKey *ecdsa.PrivateKey) (*x509.Certific
 	return x509.ParseCertificate(der)
 }
 
-// RootPEM returns the authority's certificate as a PEM file holds it.
+// RootPEM returns the authority's certificate in PEM form.
 func (id *Identity) RootPEM() []byte {
 	return certificate(id.Server.Certificate[1])
 }
 
-// ServerPEM returns key, certificate and authority as one PEM file holds them. Only the server is to read it.
+// ServerPEM returns the key, the certificate and the authority's certificate as one PEM file. Only the server should
+// be able to read it.
 func (id *Identity) ServerPEM() ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(id.Server.PrivateKey)
 	if err != nil {

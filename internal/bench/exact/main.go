@@ -1,6 +1,6 @@
-// Command exact asks which FTP clients do what a URL says: it gives telling URLs to ftpfetch, curl, wget, lftp
-// and aria2 against a server that records, and compares the commands received with the plan of RFC 1738
-// section 3.2.2. It prints a Markdown table. Clients that are not installed are left out.
+// Command exact finds out which FTP clients do what a URL says. It gives telling URLs to ftpfetch, curl, wget,
+// lftp and aria2, records what a server receives, and compares that with the plan of RFC 1738 section 3.2.2. It
+// prints a Markdown table, without the clients that are not installed.
 //
 //	go run ./internal/bench/exact
 package main
@@ -17,13 +17,13 @@ import (
 	"strings"
 	"time"
 
-	"example.com/ftpfetch/internal/cli"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
 
-// urls are telling; SERVER stands for the server's address. The last must be refused.
+// urls tell clients apart; SERVER stands for the server's address. The last must be refused.
 var urls = []string{
 	"ftp://SERVER/etc/motd",
 	"ftp://SERVER/%2Fetc/motd",
@@ -47,7 +47,7 @@ var tree = map[string]string{
 	"/odd/quest?ion": "q", "/odd/semi;colon": "s", "/odd/per%cent": "p", "/odd/latin-\xe9": "l",
 }
 
-// client is a program, and how it is told to retrieve a URL.
+// client is a program, and its arguments to retrieve a URL.
 type client struct {
 	name string
 	args func(url string) []string
@@ -109,7 +109,7 @@ func report(w io.Writer, dir string) {
 	fmt.Fprintln(w)
 }
 
-// try runs one client on one URL and says what it sent, where that is not what the URL says.
+// try runs one client on one URL. If the client sent something other than the URL says, try returns that.
 func try(c client, url, dir string) string {
 	s, err := testserver.Start(&testserver.Options{
 		Tree: tree, Users: map[string]string{"name": "secret"}, Home: map[string]string{"name": "/home/name"},
@@ -130,7 +130,7 @@ func try(c client, url, dir string) string {
 	return "`" + strings.ReplaceAll(strings.Join(got, ", "), "|", `\|`) + "`"
 }
 
-// run waits for the client, 30 seconds at most. Its output and its verdict do not matter here.
+// run waits for the client, at most 30 seconds. It ignores the client's output and exit code.
 func run(c client, url, dir string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -145,7 +145,7 @@ func run(c client, url, dir string) {
 	_ = cmd.Run()
 }
 
-// planned is what the URL says: the commands from the first CWD on; nothing where it is to be refused.
+// planned returns what the URL says: the commands from the first CWD on, or none if it must be refused.
 func planned(url string) []string {
 	u, err := urlparse.Parser{AllowPort: true}.Parse(url)
 	if err != nil {
@@ -162,8 +162,8 @@ func planned(url string) []string {
 	return said(lines)
 }
 
-// said keeps the commands that decide what is retrieved, and whatever changes the server. The TYPE that holds at
-// the transfer stands before it, wherever it was sent.
+// said keeps the commands that decide what is retrieved, and those that change the server. It puts the TYPE that
+// is in force right before the transfer, wherever it was sent.
 func said(lines []string) []string {
 	var all []string
 	kind := "TYPE A" // RFC 959 section 5.1
@@ -181,7 +181,7 @@ func said(lines []string) []string {
 	return all
 }
 
-// open makes a LIST of a directory an NLST where the URL has no typecode: there the RFC leaves open which.
+// open turns LIST of a directory into NLST if the URL has no typecode, because the RFC leaves the choice open.
 func open(url string, lines []string) []string {
 	n := len(lines) - 1
 	if n >= 0 && lines[n] == "LIST" && strings.HasSuffix(url, "/") {
