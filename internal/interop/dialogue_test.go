@@ -10,7 +10,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// dialogue collects what a client and a server said, for a test that fails.
+// dialogue records what a client and a server said, for a test that fails.
 type dialogue struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -4,8 +4,8 @@
 # Their packages conflict with each other and would start services, so they are
 # not installed: they are downloaded and unpacked side by side into
 # $FTPFETCH_INTEROP_DIR (default: ftpfetch-interop in the user's cache
-# directory). Only what is then still missing from the system (python3,
-# strace, a library) is installed, which needs root. Running it again is quick.
+# directory). The script installs only what the system still lacks (python3,
+# strace, a library), which needs root. Running it again is quick.
 set -euo pipefail
 
 dir=${FTPFETCH_INTEROP_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ftpfetch-interop}
@@ -15,11 +15,11 @@ stamp=$dir/unpacked
 servers=(vsftpd proftpd-core proftpd-mod-crypto pure-ftpd pure-ftpd-common
 	inetutils-ftpd python3-pyftpdlib microsocks tinyproxy-bin)
 # What the servers link against and a bare system lacks, and libnss-wrapper,
-# which shows a server other accounts than the machine's.
+# which shows a server accounts other than the machine's.
 libraries=(libnss-wrapper libhiredis0.14 libmemcached11 libmemcachedutil2
 	libhashkit2 libsasl2-2 libpcre2-posix3 libsodium23 libwrap0 libnsl2 libtirpc3
 	libcap2)
-# Installed, not unpacked, and only where something does not link without them.
+# Installed, not unpacked, and only if something does not link without them.
 system=(libc6 libssl3 libpam0g libpam-modules libpam-runtime libcrypt1 libacl1
 	libstdc++6 libgssapi-krb5-2)
 programs=(usr/sbin/vsftpd usr/sbin/proftpd usr/lib/proftpd/mod_tls.so
@@ -57,7 +57,7 @@ unpack() {
 
 wanted() { printf '%s\n' "${servers[@]}" "${libraries[@]}"; }
 
-# unlinked prints the libraries that the programs ask for and do not find.
+# unlinked prints the libraries that the programs need and do not find.
 unlinked() {
 	local libs program
 	libs=$(echo "$root"/usr/lib/*-linux-gnu):$(echo "$root"/lib/*-linux-gnu)

@@ -82,7 +82,7 @@ func TestListThenRetrieve(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !slices.Contains(want, e.Base) {
-				continue // listed, but beyond the server, and perhaps misspelt
+				continue // listed, but the server cannot serve it, and may misspell it
 			}
 			_, text, err := fetch(testContext(t), c, e.URL.String())
 			if err != nil {

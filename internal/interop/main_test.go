@@ -38,8 +38,8 @@ func runTests(m *testing.M) int {
 	return code
 }
 
-// forEachServer runs a subtest on every server, each started for it alone. All
-// of a run go on at once, as -parallel allows: they mostly wait for servers.
+// forEachServer runs a subtest on every server, and starts a server for each.
+// The subtests run in parallel, because they mostly wait for servers.
 func forEachServer(t *testing.T, test func(t *testing.T, s *Server)) {
 	t.Helper()
 	t.Parallel()
@@ -51,7 +51,7 @@ func forEachServer(t *testing.T, test func(t *testing.T, s *Server)) {
 	}
 }
 
-// forEachTLSServer is forEachServer for those that have explicit TLS.
+// forEachTLSServer is like forEachServer, for the servers with explicit TLS.
 func forEachTLSServer(t *testing.T, test func(t *testing.T, s *Server)) {
 	t.Helper()
 	t.Parallel()
@@ -65,8 +65,8 @@ func forEachTLSServer(t *testing.T, test func(t *testing.T, s *Server)) {
 	}
 }
 
-// forEachClient is forEachServer with a client that sends ahead and with one
-// that does not, at once.
+// forEachClient is like forEachServer, in parallel with a client that sends
+// ahead and with one that does not.
 func forEachClient(t *testing.T, test func(t *testing.T, s *Server, c *ftpexec.Client)) {
 	t.Helper()
 	forEachServer(t, func(t *testing.T, s *Server) { bothWays(t, s, test) })
@@ -84,8 +84,8 @@ func bothWays(t *testing.T, s *Server, test func(t *testing.T, s *Server, c *ftp
 	}
 }
 
-// testTimeout bounds every test. It tells a server that hangs from a busy
-// machine; pure-ftpd takes its time to refuse a password.
+// testTimeout bounds every test. It is long enough to tell a hanging server from
+// a busy machine; pure-ftpd is slow to refuse a password.
 const testTimeout = 5 * time.Minute
 
 func newClient(t *testing.T) *ftpexec.Client {
@@ -107,7 +107,7 @@ func testContext(t *testing.T) context.Context {
 	return ctx
 }
 
-// A row that is lost from the table takes its tests with it in silence.
+// A row lost from the table would silently take its tests with it.
 func TestTableIsWhole(t *testing.T) {
 	for _, kind := range []Kind{Vsftpd, Proftpd, PureFTPd, Pyftpdlib, Inetutils} {
 		if _, err := lookup(kind); err != nil {
@@ -116,7 +116,7 @@ func TestTableIsWhole(t *testing.T) {
 	}
 }
 
-// A start that fails says why, and leaves nothing behind.
+// A failed start says why, and leaves nothing behind.
 func TestStartFails(t *testing.T) {
 	broken := errors.New("no configuration")
 	var dir string

@@ -38,7 +38,7 @@ func retrieveOdd(t *testing.T, s *Server, c *ftpexec.Client, name, path, urlPath
 	_, got, err := fetch(testContext(t), c, s.URL(urlPath))
 	if !s.serves(name) {
 		if !refused(err) {
-			t.Errorf("%q: got %v, want it refused as beyond this server", name, err)
+			t.Errorf("%q: got %v, want a refusal: this server cannot serve it", name, err)
 		}
 		return
 	}
@@ -49,7 +49,7 @@ func retrieveOdd(t *testing.T, s *Server, c *ftpexec.Client, name, path, urlPath
 	wantFile(t, path, got)
 }
 
-// refused reports an error that came with a negative reply to CWD or RETR.
+// refused reports whether err came with a permanent negative reply.
 func refused(err error) bool {
 	var e *ftpexec.Error
 	return errors.As(err, &e) && e.Reply != nil && e.Reply.Code/100 == 5

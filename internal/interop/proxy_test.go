@@ -15,7 +15,7 @@ import (
 	"example.com/ftpfetch/internal/proxy"
 )
 
-// through has every connection of c go through p; one past it fails the test.
+// through makes every connection of c go through p. Any other fails the test.
 func through(t *testing.T, c *ftpexec.Client, p *ProxyServer) {
 	t.Helper()
 	via, err := proxy.Parse(p.URL())
@@ -25,7 +25,7 @@ func through(t *testing.T, c *ftpexec.Client, p *ProxyServer) {
 	dial := via.Dialer(nil)
 	c.Proxy = func(string) func(context.Context, string, string) (net.Conn, error) { return dial }
 	c.Dial = func(_ context.Context, _, address string) (net.Conn, error) {
-		t.Errorf("%s is dialled past the proxy", address)
+		t.Errorf("the client dials %s without the proxy", address)
 		return nil, net.ErrClosed
 	}
 }
@@ -41,7 +41,7 @@ func forEachProxy(t *testing.T, test func(t *testing.T, p *ProxyServer)) {
 	}
 }
 
-// Files and listings come through both proxies from every server, with EPSV
+// Files and listings arrive through both proxies from every server, with EPSV
 // and with PASV, and the proxy resolves the server's name.
 func TestProxy(t *testing.T) {
 	forEachServer(t, func(t *testing.T, s *Server) {
@@ -61,7 +61,7 @@ func TestProxy(t *testing.T) {
 	})
 }
 
-// Under TLS data connections resume the session through a proxy as well.
+// Data connections resume the TLS session through a proxy too.
 func TestProxyTLS(t *testing.T) {
 	forEachTLSServer(t, func(t *testing.T, s *Server) {
 		forEachProxy(t, func(t *testing.T, p *ProxyServer) {
@@ -73,7 +73,7 @@ func TestProxyTLS(t *testing.T) {
 	})
 }
 
-// What the proxies refuse is their error, and their password is not in it.
+// A proxy's refusal is ErrRefused, and does not show the proxy's password.
 func TestProxyRefuses(t *testing.T) {
 	t.Parallel()
 	forEachProxy(t, func(t *testing.T, p *ProxyServer) {

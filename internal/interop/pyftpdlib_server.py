@@ -13,8 +13,8 @@ def main(host, port, public, user, password, home):
     authorizer.add_anonymous(public, perm=READ_ONLY)
     authorizer.add_user(user, password, home, perm=READ_ONLY)
     FTPHandler.authorizer = authorizer
-    # FTPServer has one loop for all sessions, which forgets a connection now and
-    # then: 13 of 360 transfers in active mode, six at a time, stood still.
+    # FTPServer has one loop for all sessions, which sometimes forgets a
+    # connection: 13 of 360 transfers in active mode, six at a time, hung.
     ThreadedFTPServer((host, int(port)), FTPHandler).serve_forever()
 
 

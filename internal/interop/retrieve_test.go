@@ -14,7 +14,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// fetch retrieves a file whole.
+// fetch retrieves a whole file.
 func fetch(ctx context.Context, c *ftpexec.Client, url string) (*ftpexec.Response, string, error) {
 	r, err := c.Open(ctx, url)
 	if err != nil {
@@ -30,7 +30,7 @@ func readAll(r *ftpexec.Response) (string, error) {
 	return b.String(), errors.Join(err, r.Body.Close())
 }
 
-// wantFile checks bytes against what the tree has under path.
+// wantFile compares got with the tree's file path.
 func wantFile(t *testing.T, path, got string) {
 	t.Helper()
 	want, ok := tree.Files[path]
@@ -42,11 +42,11 @@ func wantFile(t *testing.T, path, got string) {
 	}
 }
 
-func digest(octets string) string {
-	if len(octets) < 100 {
-		return fmt.Sprintf("%q", octets)
+func digest(contents string) string {
+	if len(contents) < 100 {
+		return fmt.Sprintf("%q", contents)
 	}
-	return fmt.Sprintf("%d bytes, SHA-256 %x", len(octets), sha256.Sum256([]byte(octets)))
+	return fmt.Sprintf("%d bytes, SHA-256 %x", len(contents), sha256.Sum256([]byte(contents)))
 }
 
 func TestRetrieve(t *testing.T) {
@@ -80,8 +80,8 @@ func TestRetrieveFromRoot(t *testing.T) {
 	})
 }
 
-// vsftpd sends a text as it lies on its disk, the others end its lines in CRLF:
-// what arrives is the same.
+// vsftpd sends a text as it is on its disk, the others end its lines with CRLF;
+// the client gets the same text.
 func TestRetrieveText(t *testing.T) {
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
 		r, got, err := fetch(testContext(t), c, s.URL("/pub/text.txt;type=a"))
@@ -115,8 +115,8 @@ func TestRetrieveRefused(t *testing.T) {
 	})
 }
 
-// An empty segment is a CWD with a null argument, which servers take for the
-// home or refuse.
+// An empty segment is a CWD with a null argument. Some servers change to the
+// home directory then, others refuse it.
 func TestNullSegment(t *testing.T) {
 	goesHome := map[Kind]bool{PureFTPd: true, Pyftpdlib: true}
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
@@ -134,7 +134,7 @@ func TestNullSegment(t *testing.T) {
 	})
 }
 
-// Every way to a data connection brings the same bytes.
+// Every kind of data connection delivers the same bytes.
 func TestDataConnections(t *testing.T) {
 	ways := map[string]func(*ftpexec.Client){
 		"EPSV":   func(*ftpexec.Client) {},

@@ -29,13 +29,13 @@ const (
 type flavour struct {
 	kind      Kind
 	configure func(*site) (program, error)
-	banner    string // what tells its greeting from those of others
+	banner    string // distinguishes its greeting from the others
 	// inetd marks a server that serves one connection on its standard input
 	// and output instead of listening itself.
 	inetd bool
-	// tls: the harness can set up explicit TLS (RFC 4217).
+	// tls says that the harness can set up explicit TLS (RFC 4217).
 	tls bool
-	// refuses are the names of oddNames that the server does not serve.
+	// refuses are the names of oddNames that the server cannot serve.
 	refuses []string
 }
 
@@ -47,10 +47,10 @@ var servers = []flavour{
 	{kind: Inetutils, configure: configureInetutils, banner: "GNU inetutils", inetd: true},
 }
 
-// Options say how a server is set up. The zero value is a server in clear.
+// Options say how to set up a server. The zero value is a server without TLS.
 type Options struct {
-	// TLS makes the server insist on explicit TLS (RFC 4217) for logins and
-	// data. Only for vsftpd, proftpd and pure-ftpd; the first two also insist
+	// TLS makes the server require explicit TLS (RFC 4217) for logins and
+	// data. Only vsftpd, proftpd and pure-ftpd have it; the first two also require
 	// that data connections resume the session of the control connection.
 	TLS bool
 }
@@ -65,15 +65,15 @@ type Server struct {
 	flavour flavour
 	dir     string // configuration, log and scratch files of this server
 	procs   *group
-	inetd   *inetd // nil where the server listens itself
+	inetd   *inetd // nil if the server listens itself
 }
 
 // startTimeout bounds the start of a server, from its first process to its
-// greeting. It tells one that hangs from a busy machine.
+// greeting. It is long enough to tell a hanging server from a busy machine.
 const startTimeout = 2 * time.Minute
 
 // Start runs a server on a free port of 127.0.0.1 and returns when it greets.
-// The caller closes it. ctx bounds the start only.
+// The caller must close it. ctx bounds only the start.
 func Start(ctx context.Context, kind Kind, tree *Tree, o Options) (*Server, error) {
 	f, err := lookup(kind)
 	if err != nil {
@@ -95,8 +95,8 @@ func Start(ctx context.Context, kind Kind, tree *Tree, o Options) (*Server, erro
 	return nil, fmt.Errorf("interop: %s does not start: %w", kind, errors.Join(errs...))
 }
 
-// New is Start for tests: it fails the test where the server does not start,
-// closes it with the test, and shows its log where the test failed.
+// New is Start for tests: it fails the test if the server does not start, closes
+// the server when the test ends, and shows its log if the test failed.
 func New(tb testing.TB, kind Kind, tree *Tree, o Options) *Server {
 	tb.Helper()
 	s, err := Start(tb.Context(), kind, tree, o)
@@ -123,7 +123,7 @@ func lookup(kind Kind) (flavour, error) {
 	return flavour{}, fmt.Errorf("interop: no server %q", kind)
 }
 
-// startOnce fails where the port was taken by somebody else in the meantime.
+// startOnce fails if another program has taken the port in the meantime.
 func startOnce(ctx context.Context, f flavour, tree *Tree, o Options) (*Server, error) {
 	st, err := newSite(tree, o)
 	if err != nil {

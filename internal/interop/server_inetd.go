@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// inetd does what the program of that name does: it listens, and gives every
-// connection to a new process as its standard input and output.
+// inetd does what the program of that name does: it listens, and makes every
+// connection the standard input and output of a new process.
 type inetd struct {
 	listener *net.TCPListener
 	procs    *group
@@ -46,7 +46,7 @@ func (d *inetd) accept() error {
 
 func (d *inetd) serve(conn *net.TCPConn) error {
 	defer conn.Close()
-	// File gives a duplicate, in blocking mode as an inetd's child expects it.
+	// File returns a duplicate, in blocking mode as an inetd's child expects.
 	socket, err := conn.File()
 	if err != nil {
 		return err

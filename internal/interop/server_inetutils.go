@@ -2,9 +2,10 @@
 
 package interop
 
-// configureInetutils: a program for inetd, so the harness accepts connections.
-// Anonymous users are shut into the home of the account ftp, which is ours; the
-// named user is an account too and, as the server knows no better, not shut in.
+// configureInetutils returns a program for inetd: the harness accepts its
+// connections. The server confines anonymous users to the home of the account
+// ftp, which the harness makes up. The named user is an account too, but is not
+// confined, because the server cannot do that.
 func configureInetutils(st *site) (program, error) {
 	accounts, err := st.accounts()
 	if err != nil {

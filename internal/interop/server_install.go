@@ -33,8 +33,8 @@ func installed(file string) (string, error) {
 	return found[0], nil
 }
 
-// environment is all that a server gets to see of ours: where its libraries
-// are, and nothing that would change its answers from one machine to the next.
+// environment returns the whole environment of a server: where its libraries
+// are, and nothing that would make its answers differ between machines.
 func environment(more ...string) ([]string, error) {
 	usr, err := installed("usr/lib/*-linux-gnu")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 )
 
 // group is a process group with a leash: a shell that leads the group, reads a
-// pipe of which this process holds the other end, and kills the whole group at
-// its end. So no server outlives the tests, however they end.
+// pipe whose other end this process holds, and kills the whole group when the
+// pipe closes. So no server outlives the tests, however they end.
 type group struct {
 	leash  *exec.Cmd
 	pull   io.Closer     // closing it pulls the leash
@@ -43,9 +43,9 @@ func newGroup(logPath string) (*group, error) {
 	return g, nil
 }
 
-// start runs p in the group, with socket as its standard input and output
-// where it is not nil; else p is the one program of the group, and listens. The
-// caller keeps socket and closes it.
+// start runs p in the group. If socket is not nil it becomes p's standard input
+// and output; otherwise p is the only program of the group, and listens. The
+// caller must close socket.
 func (g *group) start(p program, socket *os.File) error {
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
 	cmd.Env, cmd.Dir = p.env, "/"
@@ -64,7 +64,7 @@ func (g *group) start(p program, socket *os.File) error {
 	}
 	g.pids = append(g.pids, cmd.Process.Pid)
 	g.wait.Go(func() {
-		cmd.Wait() // the servers are killed: their status says nothing
+		cmd.Wait() // the group kills the servers: their status says nothing
 		if socket == nil {
 			close(g.exited)
 		}
@@ -72,8 +72,8 @@ func (g *group) start(p program, socket *os.File) error {
 	return nil
 }
 
-// close kills the group and what its servers put into groups of their own, and
-// waits for all that is ours to wait for.
+// close kills the group and the processes that its servers put into groups of
+// their own, and waits for the processes that it started.
 func (g *group) close() error {
 	g.mu.Lock()
 	g.done = true

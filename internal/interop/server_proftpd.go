@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// configureProftpd: proftpd brings its own passwd and group files.
+// configureProftpd returns a proftpd with passwd and group files of its own.
 func configureProftpd(st *site) (program, error) {
 	env, err := environment()
 	if err != nil {

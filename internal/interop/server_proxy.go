@@ -32,7 +32,7 @@ const (
 	proxyPassword = "proxy-secret"
 )
 
-// proxyFlavours say how each is configured and what scheme leads to it.
+// proxyFlavours hold each proxy's URL scheme and configuration.
 var proxyFlavours = map[ProxyKind]struct {
 	scheme    string
 	configure func(*site) ([]string, error)
@@ -56,8 +56,9 @@ func (p *ProxyServer) URL() string {
 	return u.String()
 }
 
-// NewProxy starts a proxy on a free port and returns when it takes
-// connections. It ends with the test, and its log is shown where that failed.
+// NewProxy starts a proxy on a free port and returns when it accepts
+// connections. It stops the proxy when the test ends, and shows the proxy's log
+// if the test failed.
 func NewProxy(tb testing.TB, kind ProxyKind) *ProxyServer {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), startTimeout)
@@ -114,7 +115,7 @@ func startProxy(ctx context.Context, kind ProxyKind) (*ProxyServer, error) {
 	return p, nil
 }
 
-// begin runs the proxy, and waits until it takes connections.
+// begin runs the proxy, and waits until it accepts connections.
 func (p *ProxyServer) begin(ctx context.Context, st *site, argv []string) error {
 	env, err := st.hosts()
 	if err != nil {
@@ -129,7 +130,7 @@ func (p *ProxyServer) begin(ctx context.Context, st *site, argv []string) error 
 	return p.awaitPort(ctx)
 }
 
-// hosts shows a proxy a host that nobody else knows.
+// hosts returns an environment in which a proxy knows ProxyHost.
 func (st *site) hosts() ([]string, error) {
 	wrapper, err := installed("usr/lib/*-linux-gnu/libnss_wrapper.so")
 	if err != nil {
@@ -152,7 +153,7 @@ func tinyproxyArgs(st *site) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without a ConnectPort every port may be connected to.
+	// Without a ConnectPort tinyproxy connects to every port.
 	conf, err := st.write("tinyproxy.conf", lines(
 		fmt.Sprintf("Port %d", st.port), "Listen "+st.host, "Timeout 60", "MaxClients 50",
 		fmt.Sprintf("BasicAuth %s %s", proxyUser, proxyPassword), "LogLevel Info",

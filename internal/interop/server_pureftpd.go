@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// configurePureFTPd: the named user is a virtual one, in a puredb; anonymous
-// users need an account named ftp, which is ours.
+// configurePureFTPd returns a pure-ftpd whose named user is a virtual one, in a
+// puredb. Anonymous users need an account named ftp, which the harness makes up.
 func configurePureFTPd(st *site) (program, error) {
 	accounts, err := st.accounts()
 	if err != nil {
@@ -30,8 +30,8 @@ func (st *site) pureFlags(db string) []string {
 	flags := []string{
 		"-4", "-S", fmt.Sprintf("%s,%d", st.host, st.port),
 		"-l", "puredb:" + db,
-		"-A",                            // shut everybody into the home directory
-		"-H",                            // ask no DNS
+		"-A",                            // confine all users to their home directories
+		"-H",                            // do not use DNS
 		"-u", "1", "-g", st.path("pid"), // user ids from 1 up may log in
 	}
 	if st.cert != "" {
@@ -40,7 +40,7 @@ func (st *site) pureFlags(db string) []string {
 	return flags
 }
 
-// pureDB writes the virtual user's line and has it made into a database.
+// pureDB makes a database of the virtual user.
 func (st *site) pureDB(env []string) (db string, err error) {
 	line := fmt.Sprintf("%s:%s:%d:%d::%s/./::::::::::::", UserName, userHash, nobody, nobody, st.tree.Home)
 	users, err := st.write("pureftpd.passwd", lines(line))

@@ -10,8 +10,8 @@ import (
 //go:embed pyftpdlib_server.py
 var pyftpdlibServer string
 
-// configurePyftpdlib runs a program of a few lines on the library. It stays
-// root: the library's users are its own, and so are its roots.
+// configurePyftpdlib returns a program of a few lines that uses the library. It
+// stays root: the library has users and root directories of its own.
 func configurePyftpdlib(st *site) (program, error) {
 	packages, err := installed("usr/lib/python3/dist-packages")
 	if err != nil {

@@ -15,27 +15,27 @@ import (
 	"time"
 )
 
-// portAttempts is how often a server is started before the harness gives up.
-// The servers cannot be handed a listener, so their port is chosen, closed and
-// named to them: somebody else may take it in between.
+// portAttempts is how often the harness tries to start a server. It cannot pass
+// a listener to the servers, so it chooses a port, closes it and tells them its
+// number: another program may take the port in between.
 const portAttempts = 5
 
-// readyInterval is the time between two looks at a server that does not greet
-// yet: there is nothing to wait on but its port.
+// readyInterval is the time between two tries to reach a server that does not
+// greet yet: there is nothing to wait on but its port.
 const readyInterval = 20 * time.Millisecond
 
-// Ports are chosen below those that systems give out by themselves, to clients
-// and for data: Linux begins at 32768. So nobody takes one in between but who
-// asks for it by its number.
+// The harness chooses ports below those that systems assign to clients and data
+// connections: Linux begins at 32768. So only a program that asks for a port by
+// its number can take it in between.
 const (
 	firstPort = 10000
 	lastPort  = 32000
 )
 
-// ports remembers the ports given out, so that none is given out twice.
+// ports remembers the ports given out, so that freePort returns none twice.
 var ports sync.Map
 
-// freePort returns a port that nobody listens on.
+// freePort returns a port without a listener.
 func freePort(host string) (int, error) {
 	for range lastPort - firstPort {
 		port := firstPort + rand.IntN(lastPort-firstPort)
@@ -55,15 +55,15 @@ func (s *Server) awaitGreeting(ctx context.Context) error {
 	return s.procs.await(ctx, func(ctx context.Context) error {
 		line, err := greeting(ctx, s.Addr)
 		if err == nil && !strings.Contains(line, s.flavour.banner) {
-			err = fmt.Errorf("it greets by %q", line)
+			err = fmt.Errorf("another server's greeting: %q", line)
 		}
 		return err
 	})
 }
 
-// await calls look, again and again, until it returns nil; else it returns why
-// there is no more sense in it: ctx has ended, or the first process has, and
-// what look finds is somebody else's.
+// await calls look again and again until it returns nil. It gives up with an
+// error when ctx ends, or when the process that listens does: what look finds
+// then belongs to another program.
 func (g *group) await(ctx context.Context, look func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -89,7 +89,7 @@ func (g *group) await(ctx context.Context, look func(context.Context) error) err
 	}
 }
 
-// greeting returns the first line that comes from addr.
+// greeting returns the first line that addr sends.
 func greeting(ctx context.Context, addr string) (string, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "tcp", addr)

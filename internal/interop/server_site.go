@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// site is everything that the configuration of one server is made from.
+// site is everything that goes into the configuration of one server.
 type site struct {
 	dir   string // the server's own directory
 	tree  *Tree
@@ -45,9 +45,9 @@ func (st *site) addr() string { return fmt.Sprintf("%s:%d", st.host, st.port) }
 
 func (st *site) path(name string) string { return filepath.Join(st.dir, name) }
 
-// write makes a file that only the server's privileged process can read (some
-// servers refuse configuration that others could have changed) and returns its
-// path.
+// write creates a file that only the server's privileged process can read, and
+// returns its path. Some servers refuse a configuration that others could have
+// changed.
 func (st *site) write(name, text string) (string, error) {
 	path := st.path(name)
 	return path, os.WriteFile(path, []byte(text), 0o600)

@@ -4,8 +4,8 @@ package interop
 
 import "example.com/ftpfetch/internal/throwaway"
 
-// writeCertificate makes a certificate for the loopback address and writes it
-// with its key and authority to one PEM file. The pool holds the authority.
+// writeCertificate makes a certificate for the loopback address and writes it,
+// its key and its authority to one PEM file. st.roots then holds the authority.
 func (st *site) writeCertificate() error {
 	id, err := throwaway.New(st.host)
 	if err != nil {

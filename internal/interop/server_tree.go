@@ -29,15 +29,15 @@ const (
 // neither summer time nor a round number in any zone.
 var modTime = time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
 
-// oddNames are the names that a URL or a server could stumble on.
+// oddNames are names that a URL or a server could stumble over.
 var oddNames = []string{
 	"with space", `with "quotes"`, "it's", "semi;colon", "what?", "hash#mark",
 	"100%", "%41", "-dash", "tilde~", backslashName, "star*", "[range]", "plus+and&is=",
 	"at@colon:", "<angle>", "{brace}|^`", ";type=i", "\u00fcn\u00efcode \u2603", latin1Name,
 }
 
-// Names that one of the servers cannot do: latin1Name is no UTF-8, and a
-// backslash may be half an escape.
+// Names that one of the servers cannot serve: latin1Name is not UTF-8, and a
+// backslash may start an escape.
 const (
 	latin1Name    = "caf\xe9"
 	backslashName = `back\slash`
@@ -77,9 +77,9 @@ func publicFiles() map[string]string {
 
 // pseudoRandom returns n bytes that are the same in every run.
 func pseudoRandom(n int) string {
-	octets := make([]byte, n)
-	rand.NewChaCha8([32]byte{}).Read(octets) // never fails
-	return string(octets)
+	b := make([]byte, n)
+	rand.NewChaCha8([32]byte{}).Read(b) // never fails
+	return string(b)
 }
 
 func writeFile(path, text string) error {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The named user. The password has what a URL must encode.
+// The named user. The password holds characters that a URL must encode.
 const (
 	UserName     = "reader"
 	UserPassword = "open sesame:/@%"
@@ -16,11 +16,12 @@ const (
 // userHash is UserPassword as crypt(3) writes it (SHA-512, salt "interop").
 const userHash = "$6$interop$DXUpyq2Spg4PQeOerv.8hYhmTELaTUGwjmbM6ExOmKRDwtlebS4wUaOFkLrtOwOOOOtx50pHQfrQEYuoINQ/4."
 
-// nobody is the user and group that the servers run as after a login: every
-// Debian has it, and it owns nothing.
+// nobody is the user and group that the servers run as after a login. Every
+// Debian has them, and they own nothing.
 const nobody = 65534
 
-// passwd is an /etc/passwd of our own: anonymous logins go to the account ftp.
+// passwd returns an /etc/passwd for the servers. Anonymous logins use the account
+// ftp.
 func (st *site) passwd() string {
 	line := func(name, hash, home string) string {
 		return fmt.Sprintf("%s:%s:%d:%d:%s:%s:/bin/sh", name, hash, nobody, nobody, name, home)
@@ -37,8 +38,9 @@ func (st *site) groups() string {
 	return lines("root:*:0:", fmt.Sprintf("nogroup:*:%d:", nobody))
 }
 
-// accounts shows a server our accounts in place of the machine's, for those
-// that know no other kind: nss_wrapper answers getpwnam(3) and its like.
+// accounts returns an environment in which a server sees the accounts of passwd
+// instead of the machine's: nss_wrapper answers getpwnam(3) and its like. It is
+// for servers that have no other kind of user.
 func (st *site) accounts() ([]string, error) {
 	wrapper, err := installed("usr/lib/*-linux-gnu/libnss_wrapper.so")
 	if err != nil {
@@ -62,12 +64,12 @@ func (s *Server) UserURL(password, path string) string {
 	return "ftp://" + UserName + ":" + Escape(password) + "@" + s.Addr + path
 }
 
-// Escape percent-encodes every byte that RFC 1738, section 2.2 does not call
-// safe in any place.
-func Escape(octets string) string {
+// Escape percent-encodes every byte but those that are safe anywhere in a URL
+// (RFC 1738, section 2.2).
+func Escape(s string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 	var b strings.Builder
-	for _, c := range []byte(octets) {
+	for _, c := range []byte(s) {
 		if strings.IndexByte(plain, c) >= 0 {
 			b.WriteByte(c)
 		} else {

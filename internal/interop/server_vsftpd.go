@@ -4,8 +4,9 @@ package interop
 
 import "fmt"
 
-// configureVsftpd: anonymous users and the named one (a local user in vsftpd's
-// terms, checked by PAM against our accounts), each shut into its directory.
+// configureVsftpd returns a vsftpd that confines anonymous users and the named
+// one to their directories. The named user is a local user in vsftpd's terms: PAM
+// checks it against st.accounts.
 func configureVsftpd(st *site) (program, error) {
 	accounts, err := st.accounts()
 	if err != nil {
@@ -29,11 +30,11 @@ func (st *site) vsftpdConf() string {
 		"listen_address="+st.host, fmt.Sprintf("listen_port=%d", st.port),
 		"anonymous_enable=YES", "ftp_username=ftp",
 		"local_enable=YES", "chroot_local_user=YES",
-		// The service "other" is part of every Debian; one for vsftpd is not.
+		// Every Debian has the service "other", but not one for vsftpd.
 		"pam_service_name=other", "session_support=NO",
 		"secure_chroot_dir="+st.path("."),
 		"xferlog_enable=NO", "max_per_ip=0",
-		// A container may not be allowed to make what these are made of.
+		// A container may not be allowed to set up these sandboxes.
 		"isolate=NO", "isolate_network=NO", "seccomp_sandbox=NO",
 		// A wrong password need not be slow here (PAM still adds two seconds).
 		"delay_failed_login=0",

@@ -11,11 +11,11 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// transfers is how many files one session retrieves in a row: some servers get
-// tired of a TLS session after a few.
+// transfers is how many files one session retrieves in a row: some servers give
+// up on a TLS session after a few.
 const transfers = 8
 
-// inSession retrieves one url-path after the other on one session.
+// inSession retrieves one url-path after another in one session.
 func inSession(ctx context.Context, t *testing.T, c *ftpexec.Client, base string, paths []string) {
 	t.Helper()
 	session := c.Session()
@@ -37,8 +37,8 @@ func inSession(ctx context.Context, t *testing.T, c *ftpexec.Client, base string
 	}
 }
 
-// sessionPaths go down, stay, go up and aside, so that the working directory of
-// one file is in the way of the next.
+// sessionPaths returns paths that go down, stay, go up and aside, so that the
+// working directory of one file is wrong for the next.
 func sessionPaths() []string {
 	paths := []string{
 		"/pub/text.txt", "/pub/none.bin", "/pub/a/b/c/file.txt", "/pub/text.txt",
@@ -55,13 +55,13 @@ func TestSession(t *testing.T) {
 		connections := countConnections(c)
 		inSession(testContext(t), t, c, s.URL(""), sessionPaths())
 		if *connections != 1 {
-			t.Errorf("%d logins for %d files of one server, want 1", *connections, transfers)
+			t.Errorf("%d logins for %d files from one server, want 1", *connections, transfers)
 		}
 	})
 }
 
-// countConnections counts the USER commands that c sends. A session is one
-// goroutine's, and so is the count.
+// countConnections counts the USER commands that c sends. One goroutine must use
+// both the session and the count.
 func countConnections(c *ftpexec.Client) *int {
 	n, trace := new(int), c.Trace
 	c.Trace = func(e ftpexec.Event) {

@@ -20,24 +20,24 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// callsEvery 1 injects at every call; more is a sample.
-var callsEvery = flag.Int("calls.every", 40, "every how manieth system call TestSystemCalls injects at")
+// callsEvery 1 injects at every call; a larger value takes a sample.
+var callsEvery = flag.Int("calls.every", 40, "TestSystemCalls injects at every `n`th system call")
 
-// fileCalls are the system calls by which the command works on files.
+// fileCalls are the system calls with which the command works on files.
 var fileCalls = []string{
 	"openat", "newfstatat", "fstat", "flock", "read", "pread64", "write", "lseek", "splice", "fsync",
 	"ftruncate", "close", "linkat", "renameat", "unlinkat", "fchmodat", "utimensat",
 }
 
-// injections are a kill before the call's return, and errors of it.
+// injections are a kill before the call returns, and errors from the call.
 var injections = []string{"signal=SIGKILL", "error=EIO", "error=ENOSPC", "error=EACCES"}
 
 // maxCalls bounds how often one thread makes one call.
 const maxCalls = 60
 
-// TestSystemCalls runs the command itself under strace, which kills it at each
-// system call on its files, or has the call fail. The same command then ends
-// well and leaves nothing behind.
+// TestSystemCalls runs the command under strace, which kills it at each system
+// call on its files or makes the call fail. The same command must then succeed
+// and leave nothing behind.
 func TestSystemCalls(t *testing.T) {
 	whole := bytes.Repeat([]byte("0123456789abcdef"), 200_000)
 	s := testserver.New(t, &testserver.Options{
@@ -68,13 +68,13 @@ func TestSystemCalls(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d runs with a call gone wrong", runs)
+	t.Logf("%d runs with an injected failure", runs)
 	if runs == 0 {
 		t.Error("strace injected nothing")
 	}
 }
 
-// callTest is what the runs share; dir is one run's.
+// callTest is what the runs share; dir belongs to one run.
 type callTest struct {
 	*testing.T
 	binary, url, dir string
@@ -88,7 +88,7 @@ type callScene struct {
 	before func()
 }
 
-// build makes the command.
+// build compiles the command and returns its path.
 func build(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "ftpfetch")
@@ -100,7 +100,7 @@ func build(t *testing.T) string {
 
 func (c *callTest) path(name string) string { return filepath.Join(c.dir, name) }
 
-// write makes a file that is older than the server's, where that matters.
+// write makes a file. A short one is older than the server's.
 func (c *callTest) write(name string, text []byte) {
 	if err := os.WriteFile(c.path(name), text, 0o644); err != nil {
 		c.Fatal(err)
@@ -113,7 +113,7 @@ func (c *callTest) write(name string, text []byte) {
 	}
 }
 
-// leave has a run be stopped once it has a journal that claims something.
+// leave interrupts a run once its journal claims something.
 func (c *callTest) leave() {
 	cmd := c.command(nil, []string{"--limit-rate", "2M"})
 	if err := cmd.Start(); err != nil {
@@ -134,7 +134,7 @@ func (c *callTest) exists(name string) bool {
 	return err == nil
 }
 
-// command is the command with flags, behind what leads it.
+// command returns the command with flags; lead comes before it.
 func (c *callTest) command(lead, flags []string) *exec.Cmd {
 	words := append(append(slices.Clone(lead), c.binary, "-q", "-o", c.path("f")), flags...)
 	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
@@ -144,8 +144,8 @@ func (c *callTest) command(lead, flags []string) *exec.Cmd {
 	return cmd
 }
 
-// inject runs the command with one injection, and once more. It reports whether
-// the injection took place.
+// inject runs the command with one injection, and then once more without. It
+// reports whether the injection took place.
 func (c *callTest) inject(s callScene, injection string) bool {
 	c.dir = c.TempDir()
 	if s.before != nil {
@@ -162,17 +162,17 @@ func (c *callTest) inject(s callScene, injection string) bool {
 		return false
 	}
 	if got, err := os.ReadFile(c.path("f")); err == nil && !bytes.Equal(got, c.whole) && !bytes.Equal(got, before) {
-		c.Errorf("%s: f holds %d bytes that are wrong", injection, len(got))
+		c.Errorf("%s: f has wrong contents, %d bytes", injection, len(got))
 	}
 	done := c.finished()
 	again := c.run(c.command(nil, s.flags))
 	if !c.finished() || again.code != 0 && !(done && again.code == 23) {
-		c.Errorf("%v with %s: %+v; the same command then: %+v; there is %q", s.flags, injection, first, again, c.names())
+		c.Errorf("%v with %s: %+v; the same command again: %+v; files: %q", s.flags, injection, first, again, c.names())
 	}
 	return true
 }
 
-// ending is how a command ended; code is -1 where a signal ended it.
+// ending is how a command ended; code is -1 if a signal killed it.
 type ending struct {
 	code int
 	said string
@@ -188,7 +188,7 @@ func (c *callTest) run(cmd *exec.Cmd) ending {
 	return ending{cmd.ProcessState.ExitCode(), strings.TrimSpace(fmt.Sprint(cmd.Stderr))}
 }
 
-// finished reports whether the file is there whole, and nothing else.
+// finished reports whether the whole file is there, and nothing else.
 func (c *callTest) finished() bool {
 	got, err := os.ReadFile(c.path("f"))
 	return err == nil && bytes.Equal(got, c.whole) && slices.Equal(c.names(), []string{"f"})

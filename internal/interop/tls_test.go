@@ -12,12 +12,12 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// versions are the TLS versions that a client may be held to.
+// versions are the TLS versions that a test may limit a client to.
 var versions = map[string]uint16{"TLS 1.2": tls.VersionTLS12, "TLS 1.3": tls.VersionTLS13}
 
 // vsftpd and proftpd refuse a data connection that does not resume the control
-// connection's TLS session, and they do so after the 150 reply: the client sees
-// an empty file that ends well, and a bad final reply.
+// connection's TLS session, and they do so after the 150 reply: such a client
+// would see an empty file that ends cleanly, and a negative final reply.
 func TestTLS(t *testing.T) {
 	forEachTLSServer(t, func(t *testing.T, s *Server) {
 		for name, version := range versions {
@@ -32,7 +32,7 @@ func TestTLS(t *testing.T) {
 	})
 }
 
-// listUnderTLS lists directories, by a change into one and by its name.
+// listUnderTLS lists a directory twice: after CWD, and by its name.
 func listUnderTLS(t *testing.T, c *ftpexec.Client, base string) {
 	t.Helper()
 	for _, path := range []string{"/pub/a/b/", "/pub/a/b;type=d"} {
@@ -42,7 +42,7 @@ func listUnderTLS(t *testing.T, c *ftpexec.Client, base string) {
 	}
 }
 
-// Where there is TLS to be had, trying it is the same as asking for it.
+// If a server has TLS, trying it is the same as requiring it.
 func TestTryTLS(t *testing.T) {
 	forEachTLSServer(t, func(t *testing.T, s *Server) {
 		bothWays(t, s, func(t *testing.T, s *Server, c *ftpexec.Client) {
@@ -53,8 +53,8 @@ func TestTryTLS(t *testing.T) {
 	})
 }
 
-// Where there is none, the session goes on in clear on the same connection,
-// in whatever words AUTH is refused.
+// If a server has no TLS, the session continues unencrypted on the same
+// connection, whatever the server's reply to AUTH.
 func TestTryTLSInClear(t *testing.T) {
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
 		c.TryTLS = true
@@ -66,7 +66,7 @@ func TestTryTLSInClear(t *testing.T) {
 		}
 		inSession(testContext(t), t, c, s.URL(""), sessionPaths())
 		if *connections != 1 || !inClear {
-			t.Errorf("%d logins, want 1; told that it is in clear: %v", *connections, inClear)
+			t.Errorf("%d logins, want 1; noted that it is in clear: %v", *connections, inClear)
 		}
 	})
 }
@@ -81,7 +81,7 @@ func TestTLSLogin(t *testing.T) {
 	})
 }
 
-// Without the throwaway authority the certificate is not to be trusted.
+// Without the throwaway authority the client must not trust the certificate.
 func TestTLSUntrusted(t *testing.T) {
 	forEachTLSServer(t, func(t *testing.T, s *Server) {
 		_, _, err := fetch(testContext(t), newClient(t), "ftpes://"+s.Addr+"/pub/text.txt")
@@ -91,7 +91,7 @@ func TestTLSUntrusted(t *testing.T) {
 	})
 }
 
-// Servers in clear have no TLS to offer.
+// A server without TLS cannot serve an ftpes URL.
 func TestTLSUnavailable(t *testing.T) {
 	forEachServer(t, func(t *testing.T, s *Server) {
 		_, _, err := fetch(testContext(t), newClient(t), "ftpes://"+s.Addr+"/pub/text.txt")
