@@ -26,19 +26,20 @@ type bench struct {
 type row struct {
 	client    *client
 	job       *job
-	note      string // why the command is not run; "" where it is
+	note      string // why the command is not run; "" if it is
 	near, far []sample
 	tries     int // passes
 	failures  int // of these, whatever the link
 	err       error
 }
 
-// mostFailures without a success, after which a row's command is given up.
+// mostFailures is after how many failures, without a success, bench gives up a
+// row's command.
 const mostFailures = 3
 
-// run makes a first pass over the near link that only tries every command, and
-// then the measured ones. Every run has every command once over each link, near
-// and far in turn, so that whatever else the machine does falls on all alike.
+// run makes a first pass over the near link, which only tries every command, and
+// then the measured passes. Every pass runs each command once over each link,
+// near and far in turn, so that other work on the machine affects all alike.
 func (b *bench) run(ctx context.Context) (*report, error) {
 	r, err := b.describe(ctx)
 	if err != nil {
@@ -87,7 +88,7 @@ func (b *bench) makeRows(ctx context.Context) {
 	}
 }
 
-// makeRow gives nil where the table needs no row.
+// makeRow returns nil if the table needs no row.
 func makeRow(ctx context.Context, c *client, j *job) *row {
 	program, option := c.installed(ctx)
 	_, can := c.lines[j.form]
@@ -119,7 +120,7 @@ func (b *bench) pass(ctx context.Context, pass int, w *row) error {
 	return ctx.Err()
 }
 
-// both measures the near link and then the far one, and keeps only pairs.
+// both measures the near link and then the far one. It keeps only pairs.
 func (b *bench) both(ctx context.Context, trial bool, w *row) error {
 	near, err := b.measure(ctx, w, b.net.near)
 	if err != nil || trial {
@@ -133,7 +134,7 @@ func (b *bench) both(ctx context.Context, trial bool, w *row) error {
 	return nil
 }
 
-// stillServing tells whether a server has ended meanwhile.
+// stillServing returns an error if a server has ended.
 func (b *bench) stillServing() error {
 	select {
 	case err := <-b.server.exited:
@@ -143,7 +144,7 @@ func (b *bench) stillServing() error {
 	}
 }
 
-// settle lets what a finished command has left on the link arrive.
+// settle waits until what a finished command left on the link has arrived.
 func settle(ctx context.Context, l *link) {
 	timer := time.NewTimer(2*l.oneWay + 5*time.Millisecond)
 	defer timer.Stop()

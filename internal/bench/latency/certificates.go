@@ -11,9 +11,9 @@ import (
 // caFile is the authority's certificate, in the directory that clients run in.
 const caFile = "ca.pem"
 
-// writeCertificates makes an authority for a day and a server certificate for
-// both links, and writes the authority's certificate to ca, the server's
-// certificate and key to server.
+// writeCertificates makes an authority that is valid for a day and a server
+// certificate for both links. It writes the authority's certificate to ca, and
+// the server's certificate and key to server.
 func writeCertificates(ca, server string) error {
 	id, err := throwaway.New(nearServer.Addr().String(), farServer.Addr().String())
 	if err != nil {

@@ -13,14 +13,15 @@ import (
 type client struct {
 	name    string
 	program string // as -clients names it
-	needs   string // the row is left out where the output of "program --help" lacks this
+	needs   string // an option; without it in "program --help" there is no row
 	// lines has a template (see job.words) for every form that the client can do.
 	lines map[form][]string
-	// why the other forms have a row without numbers, where that is worth telling.
+	// cannot says why a form that is not in lines has a row without numbers. If
+	// it is not in cannot either, it has no row.
 	cannot map[form]string
 }
 
-// lftpLines gives lftp's commands after the given settings.
+// lftpLines returns lftp's commands after the given settings.
 func lftpLines(set string) map[form][]string {
 	return map[form][]string{
 		formFile: {"lftp", "-c", set + "get {url}"},
@@ -30,7 +31,7 @@ func lftpLines(set string) map[form][]string {
 	}
 }
 
-// ftpfetchLines gives ftpfetch's commands with the given options.
+// ftpfetchLines returns ftpfetch's commands with the given options.
 func ftpfetchLines(options ...string) map[form][]string {
 	with := func(words ...string) []string {
 		return append(append([]string{"ftpfetch", "-q"}, options...), words...)
@@ -49,8 +50,8 @@ const ours = "ftpfetch"
 const noTLS = "no FTP over TLS"
 
 // clients are measured in this order. Each runs as its manual says for the job,
-// with options that only make it quiet, and next to it, on a row of its own, with
-// the option of its manual that saves round trips, where it has one.
+// with options that only make it quiet. If its manual has an option that saves
+// round trips, the next row is the client with that option.
 var clients = []*client{
 	{name: "ftpfetch", program: ours, lines: ftpfetchLines()},
 	{name: "ftpfetch --no-pipelining", program: ours, needs: "--no-pipelining", lines: ftpfetchLines("--no-pipelining")},
@@ -83,8 +84,8 @@ var clients = []*client{
 	}, cannot: map[form]string{formTLS: noTLS}},
 }
 
-// installed tells whether the program is there, and whether it has the option
-// that the row is about.
+// installed reports whether the program is there, and whether it has the option
+// that the row needs.
 func (c *client) installed(ctx context.Context) (program, option bool) {
 	if _, err := exec.LookPath(c.program); err != nil {
 		return false, false
@@ -96,8 +97,8 @@ func (c *client) installed(ctx context.Context) (program, option bool) {
 	return true, bytes.Contains(help, []byte(c.needs))
 }
 
-// version gives the first line of what the program says to --version, which
-// ncftpget does not know but answers with its version all the same.
+// version returns the first line that the program prints for --version. ncftpget
+// does not have that option, but prints its version anyway.
 func (c *client) version(ctx context.Context) string {
 	out, _ := exec.CommandContext(ctx, c.program, "--version").CombinedOutput()
 	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")

@@ -29,15 +29,15 @@ func (s *server) writeFiles() error {
 }
 
 // writeFile writes a file that every user may read, and its directory.
-func writeFile(path string, octets []byte) error {
+func writeFile(path string, contents []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(path, octets, 0o644)
+	return os.WriteFile(path, contents, 0o644)
 }
 
-// passwd has the users of the servers. In a user namespace with one user they
-// all are that one.
+// passwd returns the users of the servers. In a user namespace with one user they
+// are all that one.
 func (s *server) passwd() string {
 	id := servedUser
 	if s.anonymousOnly {
@@ -66,7 +66,7 @@ func (s *server) config(port int, tls bool) string {
 	}
 	if tls {
 		lines = append(lines, "ssl_enable=YES", "allow_anon_ssl=YES", "ssl_ciphers=HIGH", "debug_ssl=YES",
-			// So that no client can do without it unnoticed.
+			// So that no client can go without it unnoticed.
 			"force_local_logins_ssl=YES", "force_local_data_ssl=YES", "force_anon_logins_ssl=YES", "force_anon_data_ssl=YES",
 			// wget cannot resume a TLS 1.3 session on the data connection.
 			"require_ssl_reuse=NO", "rsa_cert_file="+s.path("server.pem"))

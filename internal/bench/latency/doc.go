@@ -3,23 +3,23 @@
 //
 // It makes a network of its own: two network namespaces joined by two links.
 // Each link is a pair of TUN devices between which this program carries the
-// packets, one link at once and the other one half of -rtt later in each
-// direction. A vsftpd listens behind both. TCP handshakes, acknowledgements
-// and the closing of connections are delayed like everything else, which a
-// relay in user space could not do. Every command runs over both links in
-// turn, and
+// packets. One link delivers them immediately, the other half of -rtt later in
+// each direction. Both lead to a vsftpd. TCP handshakes, acknowledgements and
+// the closing of connections are delayed like everything else, which a relay in
+// user space could not do. Every command runs over both links in turn, and
 //
 //	(time over the delayed link - least time over the immediate link) / rtt
 //
-// is the number of round trips that it waited for, one after the other. What
-// the client spends on starting, on cryptography and on the disk cancels out.
+// is the number of round trips that it waited for, one after the other. The
+// time that the client spends on starting, cryptography and the disk cancels
+// out.
 //
 // Run it as root, from inside the module:
 //
 //	go run ./internal/bench/latency -rtt 50ms -n 5
 //
-// Without root it makes a user namespace, where only anonymous logins can be
-// measured. The report goes to standard output as Markdown, the progress to
-// standard error. Only addresses of 198.18.0.0/15 (RFC 2544, benchmarks) inside
-// the namespaces are used, and the namespaces vanish with the program, however it ends.
+// Without root it makes a user namespace and can measure only anonymous logins.
+// It writes the report to standard output as Markdown, and its progress to
+// standard error. It uses only addresses of 198.18.0.0/15 (RFC 2544, benchmarks)
+// inside the namespaces, which vanish with the program, however it ends.
 package main

@@ -46,7 +46,7 @@ func inside(ctx context.Context, s *settings, stdout, stderr io.Writer) error {
 // calibrationRuns is how many TCP handshakes measure the links themselves.
 const calibrationRuns = 20
 
-// calibrate measures the round trip of the links as TCP handshakes see it.
+// calibrate measures the round trips of the links with TCP handshakes.
 func (n *network) calibrate(ctx context.Context) (near, far spread, err error) {
 	if near, err = handshakes(ctx, n.near); err != nil {
 		return near, far, err

@@ -28,13 +28,13 @@ type job struct {
 	paths  []string
 }
 
-// jobs are the cases. Where only anonymous users can be served, TLS is measured
-// with one, and the case with a password is left out.
+// jobs returns the cases. With anonymousOnly, TLS is measured with an anonymous
+// user, and there is no case with a password.
 func jobs(t *tree, anonymousOnly bool) []*job {
 	deep := []string{deepFile}
 	all := []*job{
 		{1, "One file three directories deep, anonymous", formFile, false, deep},
-		{2, "The same with user name and password, in clear", formFile, true, deep},
+		{2, "The same with user name and password, unencrypted", formFile, true, deep},
 		{3, "The same over explicit TLS 1.3", formTLS, !anonymousOnly, deep},
 		{4, fmt.Sprintf("The names in a directory of %d files, anonymous", len(t.many)), formList, false, nil},
 		{5, fmt.Sprintf("%d files of %d bytes from one directory, one invocation, anonymous", len(t.many), fileSize), formMany, false, nil},
@@ -48,7 +48,7 @@ func jobs(t *tree, anonymousOnly bool) []*job {
 	return all
 }
 
-// url is that of p on host.
+// url returns the URL of p on host.
 func (j *job) url(scheme, host, p string) string {
 	if j.login {
 		host = userName + ":" + userPassword + "@" + host
@@ -59,12 +59,12 @@ func (j *job) url(scheme, host, p string) string {
 	return scheme + "://" + host + "/" + p
 }
 
-// words makes the command line from its template. Inside a word, {url} is the
-// URL to fetch (of a directory, with its final slash), {ftps} and {ftpes} are the
-// same under the schemes that clients have for explicit TLS, {host} is the
+// words returns the command line of a template. Inside a word, {url} is the URL
+// to fetch (for a directory, with its final slash), {ftps} and {ftpes} are the
+// same with the schemes that clients have for explicit TLS, {host} is the
 // address, {dir} the directory of many files, {names} their names and {ca} the
 // authority's certificate. As words of their own, {urls} and {paths} become one
-// word a file.
+// word per file.
 func (j *job) words(template []string, host string) []string {
 	target := manyDir + "/"
 	if len(j.paths) > 0 {

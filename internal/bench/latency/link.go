@@ -11,24 +11,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// link carries packets between a client's and a server's TUN device, each way
-// in order and oneWay later than it got them. It never drops any.
+// link carries packets between a client's and a server's TUN device, in order
+// and oneWay after it received them. It never drops any.
 type link struct {
 	name           string
 	oneWay         time.Duration
 	client, server io.ReadWriteCloser // each Read and Write is one packet
 
 	lastData atomic.Int64 // when the client last got bytes of a data connection, Unix nanoseconds; 0: never
-	controls atomic.Int64 // control connections begun
+	controls atomic.Int64 // control connections opened
 }
 
-// packet is what one Read gave, and when.
+// packet is what one Read returned, and when.
 type packet struct {
-	octets []byte
-	read   time.Time
+	bytes []byte
+	read  time.Time
 }
 
-// mtu is the size of the largest packet; TUN devices start with that of Ethernet.
+// mtu is the size of the largest packet; TUN devices start with Ethernet's.
 const mtu = 1500
 
 // queued is how many packets may be under way in one direction.
@@ -62,14 +62,14 @@ func (l *link) deliver(to io.Writer, queue <-chan packet, seen func([]byte)) {
 	urgent()
 	for p := range queue {
 		waitUntil(p.read.Add(l.oneWay))
-		seen(p.octets)
-		// A refused packet (the interface is down) is a lost one.
-		_, _ = to.Write(p.octets)
+		seen(p.bytes)
+		// If the write fails (the interface is down), the packet is lost.
+		_, _ = to.Write(p.bytes)
 	}
 }
 
 // urgent keeps the goroutine on a thread of its own that wakes up on time, as
-// far as the kernel allows it.
+// far as the kernel allows.
 func urgent() {
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
@@ -84,21 +84,21 @@ func waitUntil(due time.Time) {
 	}
 }
 
-// seenByServer counts the control connections that the client begins.
-func (l *link) seenByServer(octets []byte) {
-	if s, ok := parseSegment(octets); ok && s.opens && isControl(s.to) {
+// seenByServer counts the control connections that the client opens.
+func (l *link) seenByServer(b []byte) {
+	if s, ok := parseSegment(b); ok && s.opens && isControl(s.to) {
 		l.controls.Add(1)
 	}
 }
 
 // seenByClient notes when bytes of a data connection arrive.
-func (l *link) seenByClient(octets []byte) {
-	if s, ok := parseSegment(octets); ok && s.payload > 0 && !isControl(s.from) {
+func (l *link) seenByClient(b []byte) {
+	if s, ok := parseSegment(b); ok && s.payload > 0 && !isControl(s.from) {
 		l.lastData.Store(time.Now().UnixNano())
 	}
 }
 
-// reset forgets what was noted before the next command.
+// reset forgets what was noted, before the next command.
 func (l *link) reset() {
 	l.lastData.Store(0)
 	l.controls.Store(0)

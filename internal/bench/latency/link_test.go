@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// newTestLink makes a link whose devices are pipes, and gives their other ends.
+// newTestLink returns a link whose devices are pipes, and the pipes' other ends.
 func newTestLink(t *testing.T, oneWay time.Duration) (l *link, client, server net.Conn) {
 	t.Helper()
 	client, clientEnd := net.Pipe()
@@ -50,7 +50,7 @@ func TestLinkDelaysInOrder(t *testing.T) {
 	}
 }
 
-// tcpPacket makes an IPv4 packet with one TCP segment.
+// tcpPacket returns an IPv4 packet with one TCP segment.
 func tcpPacket(from, to int, flags byte, payload string) []byte {
 	p := make([]byte, 40, mtu)
 	p[0], p[9] = 0x45, protocolTCP

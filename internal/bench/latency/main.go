@@ -20,7 +20,7 @@ type settings struct {
 	rtt      time.Duration
 	runs     int
 	files    int           // files of the case with many files
-	timeout  time.Duration // of one command, beside what the round trips take
+	timeout  time.Duration // of one command, in addition to its round trips
 	only     string        // clients, comma separated; "" = all
 	cases    string        // numbers, comma separated; "" = all
 	ftpfetch string        // a ready binary; "" = build it
@@ -73,7 +73,7 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 	f.DurationVar(&s.rtt, "rtt", 50*time.Millisecond, "round-trip time of the delayed link")
 	f.IntVar(&s.runs, "n", 5, "runs of every command over each link")
 	f.IntVar(&s.files, "files", 20, "files to fetch in the case with many files")
-	f.DurationVar(&s.timeout, "timeout", 10*time.Second, "time that a command may take beside its round trips")
+	f.DurationVar(&s.timeout, "timeout", 10*time.Second, "time that a command may take in addition to its round trips")
 	f.StringVar(&s.only, "clients", "", "programs to measure, comma separated (default all)")
 	f.StringVar(&s.cases, "cases", "", "numbers of the cases to measure, comma separated (default all)")
 	f.StringVar(&s.ftpfetch, "ftpfetch", "", "binary to measure (default: build cmd/ftpfetch)")
@@ -104,7 +104,7 @@ func (s *settings) check(rest []string) error {
 	return nil
 }
 
-// wanted tells whether list, comma separated, has name or is empty.
+// wanted reports whether list, comma separated, has name or is empty.
 func wanted(list, name string) bool {
 	if list == "" {
 		return true

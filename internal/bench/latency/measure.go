@@ -21,8 +21,8 @@ type sample struct {
 	controls int64         // control connections
 }
 
-// measure runs the row's command over l in a directory of its own and verifies
-// what it got.
+// measure runs the row's command over l in a directory of its own, and verifies
+// what the command retrieved.
 func (b *bench) measure(ctx context.Context, w *row, l *link) (sample, error) {
 	dir, err := b.workDir()
 	if err != nil {
@@ -48,14 +48,14 @@ func (b *bench) measure(ctx context.Context, w *row, l *link) (sample, error) {
 	return s, err
 }
 
-// limit is the time after which a client hangs: none needs that many round trips.
+// limit returns when a client counts as hanging: none needs that many round trips.
 func (b *bench) limit(j *job) time.Duration {
 	const trips, tripsPerFile = 60, 20
 	return b.settings.timeout + time.Duration(trips+tripsPerFile*len(j.paths))*b.settings.rtt
 }
 
-// workDir makes an empty home directory with an empty work directory in it, that
-// has the authority's certificate.
+// workDir makes an empty home directory with a work directory in it, which holds
+// only the authority's certificate.
 func (b *bench) workDir() (string, error) {
 	dir, err := os.MkdirTemp(b.settings.inside, "run-")
 	if err != nil {
@@ -68,8 +68,8 @@ func (b *bench) workDir() (string, error) {
 	return dir, writeFile(filepath.Join(dir, "work", caFile), ca)
 }
 
-// command runs words with nothing of the user's settings: no start-up files, no
-// proxies, no terminal.
+// command runs words without the user's settings: no start-up files, no proxies,
+// no terminal.
 func (b *bench) command(ctx context.Context, home, work string, words []string, limit time.Duration) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

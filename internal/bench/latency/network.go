@@ -17,7 +17,7 @@ import (
 )
 
 // network is two network namespaces, the client's (that of this process) and
-// the server's, with a link without delay and one with delay between them.
+// the server's, joined by a link without delay and one with delay.
 type network struct {
 	near, far  *link
 	congestion string // TCP congestion control in both namespaces
@@ -31,7 +31,7 @@ var (
 	farServer  = netip.MustParsePrefix("198.18.1.2/30")
 )
 
-// host is the server's address on the link.
+// host returns the server's address on the link.
 func (l *link) host() string {
 	if l.name == "near" {
 		return nearServer.Addr().String()
@@ -97,9 +97,9 @@ func (n *network) close() {
 }
 
 // tuneTCP makes the runs alike in the calling thread's network namespace: TCP
-// keeps nothing from one connection for the next and does not pace what it sends
-// (a kernel may allow only some congestion controls here, or only its own
-// default). It returns the congestion control in use.
+// keeps no metrics for the next connection and does not pace what it sends (a
+// kernel may allow only some congestion controls here, or only its own default).
+// It returns the congestion control in use.
 func tuneTCP() (string, error) {
 	if err := bringUp("lo"); err != nil {
 		return "", fmt.Errorf("lo: %w", err)
@@ -117,8 +117,8 @@ func tuneTCP() (string, error) {
 	return strings.TrimSpace(string(used)), err
 }
 
-// privateMounts keeps this process's mounts to itself. /proc is mounted anew
-// for the new process namespace; containers that forbid it have to do without.
+// privateMounts keeps this process's mounts private. It mounts /proc again for
+// the new process namespace, unless a container forbids it.
 func privateMounts() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("private mounts: %w", err)
@@ -127,7 +127,7 @@ func privateMounts() error {
 	return nil
 }
 
-// handshake tells how long a TCP connection to host takes.
+// handshake measures how long a TCP connection to host takes.
 func handshake(ctx context.Context, host string, port int) (time.Duration, error) {
 	start := time.Now()
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp4", net.JoinHostPort(host, strconv.Itoa(port)))

@@ -36,7 +36,7 @@ func outside(ctx context.Context, s *settings, args []string, stdout, stderr io.
 		return err
 	}
 	defer os.RemoveAll(dir)
-	// The server's unprivileged processes look into it.
+	// The server's unprivileged processes read it.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func provideFtpfetch(ctx context.Context, s *settings, dir string) error {
 func build(ctx context.Context, target string) error {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return errors.New("cannot tell the module of this program")
+		return errors.New("the module of this program is unknown")
 	}
 	out, err := exec.CommandContext(ctx, "go", "build", "-o", target, info.Main.Path+"/cmd/ftpfetch").CombinedOutput()
 	if err != nil {
@@ -75,9 +75,9 @@ func build(ctx context.Context, target string) error {
 	return nil
 }
 
-// reexec runs this program again with args in namespaces of its own. It is the
-// first process of its process namespace and dies with this one, so that the
-// kernel ends every server and client with it, whatever happens.
+// reexec runs this program again with args in namespaces of its own. The new
+// process is the first of its process namespace and dies with this one, so that
+// the kernel ends every server and client with it, whatever happens.
 func reexec(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -86,8 +86,8 @@ func reexec(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	// The parent that Pdeathsig watches is the thread, not the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	// All that is measured, servers included, goes before the machine's other
-	// work, where that is allowed. The new process takes it from this thread.
+	// What is measured, servers included, runs before the machine's other work,
+	// if that is allowed. The new process inherits the priority of this thread.
 	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -10)
 	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Stdout, cmd.Stderr = stdout, stderr

@@ -45,7 +45,7 @@ func (s *server) startOne(name string) error {
 	return nil
 }
 
-// version is what vsftpd says of itself, which it does on file descriptor 0.
+// version returns the version that vsftpd prints, on file descriptor 0.
 func (s *server) version(ctx context.Context) (string, error) {
 	out, err := os.Create(s.path("version.out"))
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *server) environment() []string {
 	return append(os.Environ(), "LD_LIBRARY_PATH="+s.libraries)
 }
 
-// awaitReady returns when both servers answer at host.
+// awaitReady waits until both servers answer at host.
 func (s *server) awaitReady(ctx context.Context, host string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -97,7 +97,8 @@ func (s *server) awaitPort(ctx context.Context, host string, port int, again <-c
 	}
 }
 
-// tlsVersion gives the TLS versions and ciphers that the server logged, each once.
+// tlsVersion returns the TLS versions and ciphers that the server logged, each
+// once.
 func (s *server) tlsVersion() string {
 	log, err := os.ReadFile(s.path(fmt.Sprintf("%d.log", tlsPort)))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"text/template"
 )
 
-// report is all that the Markdown tells.
+// report is everything that the Markdown shows.
 type report struct {
 	settings      *settings
 	near, far     spread // milliseconds of a TCP handshake
@@ -23,8 +23,8 @@ type report struct {
 	rows          []*row
 }
 
-// failure is an error where ftpfetch failed, so that a script notices. What goes
-// wrong with another client is in the report.
+// failure returns an error if ftpfetch failed, so that a script notices. The
+// failures of other clients are in the report.
 func (r *report) failure() error {
 	for _, w := range r.rows {
 		if w.client.program == ours && w.failures > 0 {
@@ -34,7 +34,7 @@ func (r *report) failure() error {
 	return nil
 }
 
-// versions gives those of the wanted programs that are installed.
+// versions returns the versions of the wanted programs that are installed.
 func versions(ctx context.Context, only string) []string {
 	var lines []string
 	seen := map[string]bool{}
@@ -50,16 +50,16 @@ func versions(ctx context.Context, only string) []string {
 
 var page = template.Must(template.New("report").Parse(`Round trips that a client waits for, one after the other: (its time over the delayed
 link - its least time over the link without delay) / {{.RTT}}. {{.Runs}} runs over each link, taken in turn. Other work on
-the machine can only add to a time: where least and median differ much, the least is the better estimate.
+the machine can only add to a time: if the least and the median differ much, the least is the better estimate.
 
 - Link: two network namespaces, joined by pairs of TUN devices; a program carries the packets and delivers each {{.OneWay}}
   after it was sent, in order, TCP handshakes included. A TCP handshake, measured (ms: least | median | greatest):
   {{.Far}}; without delay: {{.Near}}. Congestion control {{.Congestion}}.
-- Server: {{.Server}}, served files of {{.FileSize}} bytes, each compared with the original after every run.{{if .TLS}} TLS as it logged it: {{.TLS}}.{{end}}
+- Server: {{.Server}}, served files of {{.FileSize}} bytes, each compared with the original after every run.{{if .TLS}} TLS, as logged: {{.TLS}}.{{end}}
 - Machine: {{.OS}}/{{.Arch}}, {{.CPUs}} processors.
-- "To the last byte" ends when the last byte of a data connection reached the client, "to exit" when the command was over.
-  Whatever takes longer over the delayed link counts, a client's own timers too; what takes the same over both, such as
-  most delayed acknowledgements, does not: it shows in the last column.
+- "To the last byte" ends when the last byte of a data connection reaches the client, "to exit" when the command exits.
+  Everything that takes longer over the delayed link counts, a client's own timers too. What takes the same time over both
+  links, such as most delayed acknowledgements, does not count; it shows in the last column.
 {{- if .AnonymousOnly}}
 - Measured in a user namespace with one user: no case with a named user.
 {{- end}}
@@ -86,7 +86,7 @@ func (r *report) write(w io.Writer) error {
 	})
 }
 
-// tables gives one for each case.
+// tables returns one table for each case.
 func (r *report) tables() []string {
 	var tables []string
 	for i, w := range r.rows {
@@ -98,11 +98,11 @@ func (r *report) tables() []string {
 	return tables
 }
 
-// columns are those behind the client's name; perFile is there only where many
-// files are fetched.
+// columns are those after the client's name; perFile is only in the table of
+// many files.
 const (
 	columns = "to exit: least | median | greatest |%s to the last byte: median | control connections | ms | ms without delay |"
-	perFile = " median a file |"
+	perFile = " median per file |"
 )
 
 func head(j *job) string {
@@ -133,7 +133,7 @@ func (w *row) markdown(r *report) string {
 		w.far[0].controls, milliseconds(w.far, untilExit).median, milliseconds(w.near, untilExit).median)
 }
 
-// excuse tells why the row has no numbers.
+// excuse returns why the row has no numbers.
 func (w *row) excuse() string {
 	if w.note != "" {
 		return w.note
@@ -141,12 +141,12 @@ func (w *row) excuse() string {
 	return fmt.Sprintf("failed %d times: %s", w.failures, cell(w.err))
 }
 
-// cell is err's text fit for a table.
+// cell returns err's text in a form that fits into a table.
 func cell(err error) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(err.Error()), " "), "|", `\|`)
 }
 
-// commands gives the command line of each row.
+// commands returns the command line of each row.
 func (r *report) commands() []string {
 	var lines []string
 	for _, w := range r.rows {
@@ -157,8 +157,8 @@ func (r *report) commands() []string {
 	return lines
 }
 
-// shellLine joins words, quoted where a shell needs it; of a long row of files it
-// shows the first and the last.
+// shellLine joins words, quoted for a shell. If there are many, it shows the first
+// ones and the last.
 func shellLine(words []string) string {
 	var quoted []string
 	for _, w := range words {

@@ -7,7 +7,7 @@ import "encoding/binary"
 // segment is what the link notes of a TCP segment.
 type segment struct {
 	from, to int  // ports
-	payload  int  // bytes behind the headers
+	payload  int  // bytes after the headers
 	opens    bool // SYN without ACK
 }
 

@@ -22,20 +22,21 @@ const (
 	servedUser = 65534 // user and group that vsftpd serves files as
 )
 
-// server is vsftpd, once in clear and once with TLS. Two, because a client that
-// finds TLS on offer may take it unasked, and then measures something else.
+// server is vsftpd, once without TLS and once with it. There are two because a
+// client may use TLS unasked if a server offers it, and would then be measured
+// at another job.
 type server struct {
 	program   string
 	libraries string // LD_LIBRARY_PATH for it; may be ""
 	dir       string // its configuration, tree and logs
-	// anonymousOnly: a user namespace with one user, where vsftpd cannot
-	// become another one to serve a named user.
+	// anonymousOnly is set in a user namespace with one user, where vsftpd
+	// cannot become another one to serve a named user.
 	anonymousOnly bool
 	exited        chan error
 }
 
-// findServer gives the vsftpd to run, and the directories of its libraries.
-// One that interop/install.sh unpacked goes before one of the system.
+// findServer returns the vsftpd to run, and the directories of its libraries. It
+// prefers the one that interop/install.sh unpacked to one of the system.
 func findServer() (program, libraries string, err error) {
 	dir, err := interopDir()
 	if err != nil {
@@ -55,7 +56,7 @@ func findServer() (program, libraries string, err error) {
 			return path, "", nil
 		}
 	}
-	return "", "", fmt.Errorf("no vsftpd in %s nor in PATH: run interop/install.sh first", root)
+	return "", "", fmt.Errorf("no vsftpd in %s or in PATH: run interop/install.sh first", root)
 }
 
 func isFile(path string) bool {
@@ -93,8 +94,8 @@ func prepareServer(dir string, t *tree) (*server, error) {
 
 func (s *server) path(name string) string { return filepath.Join(s.dir, name) }
 
-// singleUser tells whether the user that vsftpd wants to become does not exist
-// in this user namespace.
+// singleUser reports whether the user that vsftpd wants to become is missing from
+// this user namespace.
 func singleUser() (bool, error) {
 	m, err := os.ReadFile("/proc/self/uid_map")
 	if err != nil {
@@ -112,8 +113,8 @@ func singleUser() (bool, error) {
 	return true, nil
 }
 
-// mount replaces, for the calling thread and what it starts, the files that say
-// who may log in: every password of a user in passwd is right.
+// mount replaces the files that say who may log in, for the calling thread and
+// what it starts. Then any password is right for a user in passwd.
 func (s *server) mount() error {
 	for from, to := range map[string]string{"pam.d": "/etc/pam.d", "passwd": "/etc/passwd"} {
 		if err := unix.Mount(s.path(from), to, "", unix.MS_BIND, ""); err != nil {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// spread is the least, the middle and the greatest of some values.
+// spread is the least, the median and the greatest of some values.
 type spread struct{ min, median, max float64 }
 
-// spreadOf wants one value or more.
+// spreadOf needs at least one value.
 func spreadOf(values []float64) spread {
 	v := slices.Sorted(slices.Values(values))
 	middle := v[len(v)/2]
@@ -23,8 +23,9 @@ func spreadOf(values []float64) spread {
 
 func (s spread) String() string { return fmt.Sprintf("%.1f | %.1f | %.1f", s.min, s.median, s.max) }
 
-// roundTrips are those in far beyond the least of near, at rtt each. The least,
-// because other work on the machine can only add to a time.
+// roundTrips returns how many times rtt the samples of far exceed the least of
+// near. It uses the least, because other work on the machine can only add to a
+// time.
 func roundTrips(near, far []sample, rtt time.Duration, of func(sample) time.Duration) spread {
 	var base []float64
 	for _, s := range near {
@@ -41,7 +42,7 @@ func roundTrips(near, far []sample, rtt time.Duration, of func(sample) time.Dura
 func untilExit(s sample) time.Duration { return s.exit }
 func untilLast(s sample) time.Duration { return s.last }
 
-// milliseconds are those of the samples.
+// milliseconds returns the spread of the samples in milliseconds.
 func milliseconds(samples []sample, of func(sample) time.Duration) spread {
 	var v []float64
 	for _, s := range samples {

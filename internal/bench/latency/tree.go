@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// fileSize of every served file, bytes: small enough for the first TCP window,
-// so that throughput plays no part.
+// fileSize is the size of every served file in bytes: small enough for the first
+// TCP window, so that throughput does not matter.
 const fileSize = 4096
 
 const (
@@ -31,7 +31,7 @@ type tree struct {
 
 func newTree(many int) *tree {
 	t := &tree{files: map[string][]byte{}}
-	// Octets that look random but are the same in every run.
+	// The contents look random but are the same in every run.
 	random := rand.NewChaCha8([32]byte{1})
 	t.files[deepFile] = octets(random)
 	for i := range many {
@@ -71,8 +71,8 @@ func (t *tree) verifyFiles(dir string, paths []string) error {
 	return nil
 }
 
-// verifyList compares a list of names with the served directory. wget makes an
-// HTML page of it instead, which must have every name.
+// verifyList compares a list of names with the served directory. wget writes an
+// HTML page instead, which must have every name.
 func (t *tree) verifyList(dir string, stdout []byte) error {
 	page, err := os.ReadFile(filepath.Join(dir, "index.html"))
 	if err == nil {
