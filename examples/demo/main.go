@@ -28,8 +28,8 @@ const readme = "An ftp URL names a file by the way to it:\none CWD for each segm
 // tree is what the server serves.
 func tree() map[string]string {
 	return map[string]string{
-		"/pub/docs/readme.txt":   readme,
-		"/pub/docs/why?.txt":     "A question mark is a part of the name.\n",
+		"/pub/docs/readme.txt":  readme,
+		"/pub/docs/why?.txt":    "A question mark is a part of the name.\n",
 		"/pub/images/bytes.bin": "\x00\xff\r\n",
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"strings"
 	"time"
 
-	"example.com/ftpfetch/internal/cli"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
