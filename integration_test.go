@@ -64,7 +64,7 @@ func parse(t *testing.T, s *testserver.Server, rawURL string) *urlparse.URL {
 // run does what u says. It returns the file's contents, or the names in the directory, one per line.
 func run(c *ftpexec.Client, u *urlparse.URL) (string, error) {
 	if !u.IsDir() {
-		r, err := c.OpenURL(context.Background(), u)
+		r, err := c.Open(context.Background(), u)
 		if err != nil {
 			return "", err
 		}
@@ -73,7 +73,7 @@ func run(c *ftpexec.Client, u *urlparse.URL) (string, error) {
 		return string(contents), err
 	}
 	var names []string
-	for e, err := range c.ListURL(context.Background(), u) {
+	for e, err := range c.List(context.Background(), u) {
 		if err != nil {
 			return "", err
 		}

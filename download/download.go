@@ -31,7 +31,7 @@ type Source interface {
 	OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*ftpexec.Response, error)
 	Stat(ctx context.Context, u *urlparse.URL) (*ftpexec.Info, error)
 	Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error)
-	ListURL(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
+	List(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 }
 
 // Reason says why a target was left alone.

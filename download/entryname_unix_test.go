@@ -29,7 +29,7 @@ func TestHostileListing(t *testing.T) {
 	}
 	var c ftpexec.Client
 	var n EntryNames
-	for e, err := range c.List(t.Context(), s.URL("/")) {
+	for e, err := range c.List(t.Context(), urlOf(t, s.URL("/"))) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -97,6 +97,10 @@ func inTheWay(path string) error {
 	return &Error{Path: path, Reason: "is in the way: nothing shows that this program wrote it", Err: ErrPart}
 }
 
+func othersFile(path string) error {
+	return &Error{Path: path, Reason: "is in the way, and belongs to another user", Err: ErrForeign}
+}
+
 func unfinished(path string) error {
 	return &Error{Path: path, Reason: "is in the way: it holds an unfinished download", Err: ErrPart}
 }

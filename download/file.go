@@ -16,7 +16,7 @@ import (
 // not be written ([ErrLocal]), a name that cannot be ([ErrName]). A character
 // device or FIFO is written to directly.
 //
-// Errors from the server are those of [ftpexec.Client.OpenURL] and of reading
+// Errors from the server are those of [ftpexec.Client.Open] and of reading
 // the Body; the others are [*Error]. After an error what came is kept in
 // NAME.part, if the next call can go on from it. After [ErrDigest] it is
 // NAME.bad.

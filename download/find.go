@@ -73,34 +73,34 @@ func (f *found) unchanged(t target) error {
 }
 
 // mayClaim refuses, without taking the lock, what another program left, and a
-// part that another user put there: in a directory that all may write to, it may
-// hold anything.
+// part or journal that belongs to another user: in a directory that all may write
+// to, it may hold anything.
 func (j *job) mayClaim(t target) error {
 	journal, jerr := lstat(t.journal)
 	info, err := lstat(t.part)
 	switch {
 	case jerr == nil && !isOurs(journal):
-		return &Error{Path: t.journal, Reason: "is in the way, and belongs to another user", Err: ErrForeign}
+		return othersFile(t.journal)
 	case err != nil || !info.Mode().IsRegular():
 		return j.missed(t, err)
-	}
-	err = jerr
-	switch {
-	case err != nil && info.Size() > 0 && !j.o.Continue && j.o.Existing != Overwrite:
-		// The journal of a run outlives its part: this one never had any.
-		if again, err := lstat(t.part); err == nil && os.SameFile(again, info) {
+	case jerr != nil && j.o.Existing == Overwrite && !isOurs(info):
+		return failure(t.part, "cannot be removed", remove(t.part))
+	case jerr != nil && info.Size() > 0 && !j.o.Continue && j.o.Existing != Overwrite:
+		if t.withoutJournal(info) {
 			return inTheWay(t.part)
 		}
-		return nil
-	case isOurs(info):
-		return nil
-	case err != nil && j.o.Existing == Overwrite:
-		if err := remove(t.part); err != nil {
-			return failure(t.part, "cannot be removed", err)
-		}
-		return nil
+	case !isOurs(info):
+		return othersFile(t.part)
 	}
-	return &Error{Path: t.part, Reason: "is in the way, and belongs to another user", Err: ErrForeign}
+	return nil
+}
+
+// withoutJournal reports whether the part that info describes has no journal. That
+// of a run outlives its part, so the part must still be there afterwards.
+func (t target) withoutJournal(info fs.FileInfo) bool {
+	_, err := lstat(t.journal)
+	again, aerr := lstat(t.part)
+	return errors.Is(err, fs.ErrNotExist) && aerr == nil && os.SameFile(again, info)
 }
 
 // missed tells that bytes were there and are gone.
@@ -123,9 +123,12 @@ func (j *job) read(ctx context.Context, f *found) error {
 	s, err := readJournal(f.part.journal)
 	missing := errors.Is(err, fs.ErrNotExist)
 	var system *fs.PathError
+	if has == 0 && links(f.part.info) > 1 {
+		if err := f.renew(); err != nil {
+			return err
+		}
+	}
 	switch {
-	case has == 0 && links(f.part.info) > 1:
-		return f.renew()
 	case f.lent != nil && has > 0 && err == nil && s.about(f.part.info):
 		return unfinished(f.part.part)
 	case f.lent != nil && has > 0:

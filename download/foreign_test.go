@@ -54,9 +54,10 @@ func TestForeignPartBesideJournal(t *testing.T) {
 		for _, o := range []Options{{}, {NoResume: true}, {Newer: true}, {Existing: Skip}, {Segments: 2}} {
 			k := newKit(t, map[string]string{"/f": body, "/g": "gg"})
 			k.leaves("/f", 100_000)
-			k.remove("f.part")
-			k.write("keeps the inode number from being used again", "")
-			k.write("f.part", theirs)
+			k.write("theirs", theirs) // before f.part is gone: its inode number is not used again
+			if err := os.Rename(k.path("theirs"), k.path("f.part")); err != nil {
+				t.Fatal(err)
+			}
 			for _, path := range []string{"/f", "/g", "/f;type=a"} {
 				if _, err := k.get(path, o); !errors.Is(err, ErrPart) || read(t, k.path("f.part")) != theirs {
 					t.Errorf("%s, %+v: got %v", path, o, err)

@@ -87,7 +87,7 @@ func (r *retrier) temporary(err error) bool {
 	if errors.As(err, &last) || !errors.As(err, &e) || !e.Temporary() {
 		return false
 	}
-	return r.reached.Load() || e.Op != "connect" || e.Reply != nil
+	return r.reached.Load() || e.Stage != ftpexec.StageConnect || e.Reply != nil
 }
 
 // do calls f until it succeeds or fails for good.

@@ -125,7 +125,7 @@ func (j *job) listing(ctx context.Context) []string {
 	dir := *j.u
 	dir.Name, dir.Type = "", urlparse.TypeNone
 	names := []string{}
-	for e, err := range j.src.ListURL(ctx, &dir) {
+	for e, err := range j.src.List(ctx, &dir) {
 		if err != nil {
 			return nil
 		}

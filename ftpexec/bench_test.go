@@ -47,7 +47,7 @@ func octetsPerSecond(b *testing.B, url string, target func(*os.File) io.Writer) 
 	defer os.Remove(f.Name())
 	defer f.Close()
 	before := processorTime(b)
-	r, err := (&ftpexec.Client{}).OpenURL(b.Context(), parse(b, url))
+	r, err := (&ftpexec.Client{}).Open(b.Context(), parse(b, url))
 	if err != nil {
 		b.Fatal(err)
 	}

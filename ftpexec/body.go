@@ -1,15 +1,12 @@
 package ftpexec
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,11 +19,11 @@ import (
 type body struct {
 	ctx    context.Context // of Open; an io.Reader's methods take none
 	s      *Session
-	ctl    *wire.Control // of the session while the body is open
+	conn   *wire.Conn // of the session while the body is open
 	url    *urlparse.URL
 	op     Command // RETR
-	leave  func()  // ends the run
-	data   io.ReadCloser
+	stop   func()  // ends the hold of ctx on conn
+	data   io.Reader
 	wire   *wire.Data
 	size   int64 // octets expected, from the offset on; -1 unknown
 	text   bool  // ASCII type: the octets are not those of the server's file
@@ -68,7 +65,7 @@ func (b *body) advance(n int, err error) error {
 	case err == io.EOF:
 		b.complete()
 	case err != nil:
-		b.fail(meaning(err))
+		b.fail(err)
 	default:
 		return nil
 	}
@@ -77,39 +74,48 @@ func (b *body) advance(n int, err error) error {
 
 // complete is reached when the data ends: success is a final reply 2yz and the announced size.
 func (b *body) complete() {
-	err := b.data.Close() // reads the final reply
-	final, got := publicReply(b.ctl.Final()), b.n.Load()
+	b.wire.Close()
+	final, e := finish(b.conn, b.url, b.op, b.n.Load())
+	err := b.short(b.size)
 	switch {
-	case final == nil:
-		err = cmp.Or(b.ctl.Err(), err)
-		b.fail(meaning(err))
-		if reply := (*wire.ReplyError)(nil); errors.As(err, &reply) {
-			final = publicReply(&reply.Reply)
-		}
-	case b.size >= 0 && got < b.size:
-		b.fail(fmt.Errorf("%w: %d of %d octets", ErrTruncated, got, b.size))
-	case final.Code/100 == 5 && got == 0: // refused, although 150 came first
-		hint, err := transferRefusal(b.op, final)
-		b.fail(err)
-		b.err.(*Error).Hint = hint
-	case final.Code/100 != 2:
-		b.fail(ErrTruncated)
-	default:
-		if size := b.listed(); size >= 0 && size != got {
-			b.fail(fmt.Errorf("%w: %d of %d octets", ErrTruncated, got, size))
-			return
-		}
-		if err := b.ctl.Ended(); err != nil { // while MLST was asked
-			b.fail(meaning(err))
-			return
-		}
+	case e != nil && (final == nil || err == nil):
+		err = e
+	case e == nil && err == nil:
+		err = b.confirm()
+	}
+	if err == nil {
 		b.release()
 		b.end(io.EOF)
 		return
 	}
-	e := b.err.(*Error)
-	e.Reply = final
-	e.readLimits(b.op, b.ctl.Secure())
+	b.fail(err)
+	if e := b.err.(*Error); final != nil && e.Reply == nil {
+		e.Reply = final
+		e.readLimits(b.op, b.conn.Secure())
+	}
+}
+
+// short is the error of a body that does not have size octets; -1 is unknown.
+func (b *body) short(size int64) error {
+	if got := b.n.Load(); size >= 0 && got != size {
+		return fmt.Errorf("%w: %d of %d octets", ErrTruncated, got, size)
+	}
+	return nil
+}
+
+// confirm asks for the size by MLST (RFC 3659 section 7) where nothing else has told it: then the server's word is all
+// that says that the file is whole.
+func (b *body) confirm() error {
+	size := int64(-1)
+	if b.size < 0 && !b.text {
+		if r, err := b.conn.Ask("MLST "+b.op.Arg, true); err == nil {
+			size = sizeFact(r)
+		}
+	}
+	if err := b.conn.Ended(); err != nil || size < 0 { // that may have taken its time
+		return err
+	}
+	return b.short(max(0, size-b.offset))
 }
 
 // end ends the body.
@@ -118,59 +124,25 @@ func (b *body) end(err error) {
 	b.over.Store(true)
 }
 
-// listed asks for the size by MLST (RFC 3659 section 7) where nothing else has told it: then the server's word is
-// all that says that the file is whole. It returns what is expected from the offset on, or -1.
-func (b *body) listed() int64 {
-	if b.size >= 0 || b.text {
-		return -1
-	}
-	r, err := b.ctl.Probe("MLST " + b.op.Arg)
-	if err != nil || r.Code/100 != 2 {
-		return -1
-	}
-	size := sizeFact(r.Raw())
-	if size < 0 {
-		return -1
-	}
-	return max(0, size-b.offset)
-}
-
-// sizeFact reads the size from a reply to MLST, which has the facts on a line of its own between its first and
-// its last: " Type=file;Size=1234;Modify=20260102030405; name".
-func sizeFact(text string) int64 {
-	lines := strings.Split(text, "\n")
-	for _, line := range lines[min(1, len(lines)):max(1, len(lines)-1)] {
-		facts, _, _ := strings.Cut(strings.TrimLeft(line, " "), " ")
-		for fact := range strings.SplitSeq(facts, ";") {
-			name, value, _ := strings.Cut(fact, "=")
-			if n, err := strconv.ParseInt(value, 10, 64); err == nil && strings.EqualFold(name, "size") {
-				return n
-			}
-		}
-	}
-	return -1
-}
-
 // fail ends the transfer and the connection, which may be full of data that nobody wants.
 func (b *body) fail(err error) {
-	if b.ctx.Err() != nil {
-		err = context.Cause(b.ctx)
-	}
-	b.end(&Error{Op: b.op.shown(), URL: b.url.Redacted(), Err: err})
-	b.ctl.Abandon(err)
+	b.conn.Abandon(err)
+	b.end(failure(b.url, b.op, b.conn.Secure(), err).unless(b.ctx))
 	b.release()
 }
 
 // release gives the session back.
 func (b *body) release() {
-	b.leave()
-	b.s.release(b.ctl)
+	b.stop()
+	if b.s.end(b.conn, false) && b.s.once {
+		b.s.Close()
+	}
 }
 
 // Close ends the transfer, from any goroutine. After a complete one it does nothing.
 func (b *body) Close() error {
 	if !b.over.Load() {
-		b.ctl.Abandon(errClosed) // whoever reads, and has the lock, returns
+		b.conn.Abandon(errClosed) // whoever reads, and has the lock, returns
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

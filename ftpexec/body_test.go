@@ -21,7 +21,7 @@ func TestWriteTo(t *testing.T) {
 	for path, want := range map[string]string{"/big": big, "/empty": ""} {
 		for name, open := range map[string]func(t *testing.T) (io.Writer, func() string){"buffer": buffer, "file": file} {
 			t.Run(name+path, func(t *testing.T) {
-				r, err := (&ftpexec.Client{}).OpenURL(t.Context(), parse(t, s.URL(path)))
+				r, err := (&ftpexec.Client{}).Open(t.Context(), parse(t, s.URL(path)))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -75,13 +75,14 @@ func TestWriteToDetectsDamage(t *testing.T) {
 				}
 				return testserver.Fault{}
 			}})
-			r, err := (&ftpexec.Client{}).OpenURL(t.Context(), parse(t, s.URL("/big")))
-			if err != nil {
-				t.Fatal(err)
+			var n int64
+			r, err := (&ftpexec.Client{}).Open(t.Context(), parse(t, s.URL("/big")))
+			if err == nil { // a reset may come before the first octet is read
+				defer r.Body.Close()
+				w, _ := file(t)
+				n, err = io.Copy(w, r.Body)
 			}
-			defer r.Body.Close()
-			w, _ := file(t)
-			if n, err := io.Copy(w, r.Body); !errors.Is(err, tt.want) {
+			if !errors.Is(err, tt.want) {
 				t.Errorf("copied %d of %d octets with error %v, want %v", n, len(big), err, tt.want)
 			}
 		})
@@ -102,7 +103,7 @@ func TestWriteToReturnsTheWritersError(t *testing.T) {
 	defer readOnly.Close()
 	full := errors.New("disk full")
 	for _, w := range []io.Writer{readOnly, failing{full}} {
-		r, err := (&ftpexec.Client{}).OpenURL(t.Context(), parse(t, s.URL("/big")))
+		r, err := (&ftpexec.Client{}).Open(t.Context(), parse(t, s.URL("/big")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +196,7 @@ func answer(reply string) testserver.Action {
 // A device that refuses a splice loses nothing.
 func TestWriteToADevice(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/big": big}})
-	r, err := (&ftpexec.Client{}).OpenURL(t.Context(), parse(t, s.URL("/big")))
+	r, err := (&ftpexec.Client{}).Open(t.Context(), parse(t, s.URL("/big")))
 	if err != nil {
 		t.Fatal(err)
 	}

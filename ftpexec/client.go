@@ -2,7 +2,9 @@
 // into an ordered [Plan] of FTP commands, [Client.Open] retrieves a file and [Client.List] a directory.
 //
 //	var c ftpexec.Client
-//	r, err := c.Open(ctx, "ftp://ftp.example.org/pub/file")
+//	r, err := c.Get(ctx, "ftp://ftp.example.org/pub/file")
+//
+// The methods of Client and Session take parsed URLs; Get parses one first.
 //
 // The package touches no files, no flags and no terminal. No text that it returns or traces holds a password.
 package ftpexec
@@ -74,15 +76,20 @@ type Client struct {
 	TryTLS bool
 	// Dial opens TCP connections, data connections too; nil means a net.Dialer with keep-alive.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Proxy chooses, for the address (host:port) of a control connection, what takes the place of Dial; nil
-	// for Dial itself. What it returns goes through a proxy, which resolves the names of hosts: data
-	// connections are dialled there under the URL's host too. Its errors are kept in an [Error]'s chain.
-	Proxy func(address string) func(ctx context.Context, network, address string) (net.Conn, error)
+	// Proxy returns, for the address (host:port) of a control connection, what takes the place of Dial; nil for Dial
+	// itself. What it returns goes through a proxy, which resolves the names of hosts: data connections are dialled
+	// there under the URL's host too. Its errors are kept in an [Error]'s chain.
+	Proxy func(address string) Dialer
 
 	secrets wire.Secrets // sent on any connection
 
 	mu    sync.Mutex
 	hosts map[string]habits
+}
+
+// Dialer opens connections, as a [net.Dialer] does.
+type Dialer interface {
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // habits is what the Client has learned about a host.
@@ -105,31 +112,29 @@ type Credentials interface {
 // EventKind says what an [Event] tells.
 type EventKind = wire.EventKind
 
+// The kinds of events.
 const (
 	EventNote    = wire.EventNote    // what the client does or decides: connected, TLS, falling back
 	EventCommand = wire.EventCommand // a command, as sent
 	EventReply   = wire.EventReply   // one line of a reply, as received
 )
 
-// Event is one step of the dialogue with a server, for [Client].Trace:
-//
-//	Kind   EventKind
-//	Text   string // octets without CR LF, secrets masked; not escaped for a terminal
-//	Flight int    // for a command: the number of the write that carried it, from 1 on each connection
+// Event is one step of the dialogue with a server, for [Client].Trace: Text is octets without CR LF, with secrets
+// masked, and not escaped for a terminal; Flight is, for a command, the number of the write that carried it.
 type Event = wire.Event
 
-// Open retrieves the file that rawURL names. ctx covers the reading of Body too. The caller closes Body. The
-// error is a *[urlparse.Error] or an *[Error].
-func (c *Client) Open(ctx context.Context, rawURL string) (*Response, error) {
+// Get is [Client.Open] for the text of a URL. The error may be a *[urlparse.Error] too.
+func (c *Client) Get(ctx context.Context, rawURL string) (*Response, error) {
 	u, err := urlparse.Parse(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	return c.OpenURL(ctx, u)
+	return c.Open(ctx, u)
 }
 
-// OpenURL is [Client.Open] for a parsed URL.
-func (c *Client) OpenURL(ctx context.Context, u *urlparse.URL) (*Response, error) {
+// Open retrieves the file that u names. ctx covers the reading of Body too. The caller closes Body. The error is an
+// *[Error].
+func (c *Client) Open(ctx context.Context, u *urlparse.URL) (*Response, error) {
 	return c.OpenFrom(ctx, u, 0)
 }
 
@@ -164,9 +169,7 @@ func (c *Client) habits(u *urlparse.URL) habits {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := c.hosts[u.Address()]
-	h.sequential = h.sequential || c.NoPipelining
-	h.noEPSV = h.noEPSV || c.NoEPSV
-	return h
+	return habits{h.sequential || c.NoPipelining, h.noEPSV || c.NoEPSV}
 }
 
 func (c *Client) learn(u *urlparse.URL, h habits) {
@@ -175,80 +178,44 @@ func (c *Client) learn(u *urlparse.URL, h habits) {
 	if c.hosts == nil {
 		c.hosts = map[string]habits{}
 	}
-	known := c.hosts[u.Address()]
-	c.hosts[u.Address()] = habits{known.sequential || h.sequential, known.noEPSV || h.noEPSV}
-}
-
-func (c *Client) note(text string) {
-	if c.Trace != nil {
-		c.Trace(Event{Kind: EventNote, Text: text})
-	}
+	c.hosts[u.Address()] = h
 }
 
 // config is what the layer below needs for one connection to u's server.
-func (c *Client) config(p *Plan, u *urlparse.URL, h habits) wire.Config {
+func (c *Client) config(p *Plan, u *urlparse.URL) wire.Config {
 	cfg := wire.Config{
 		Host:           p.Host,
 		Address:        u.Address(),
 		Dial:           c.dial(c.Dial),
-		ImplicitTLS:    p.TLS == TLSImplicit,
-		ExplicitTLS:    p.TLS == TLSExplicit || c.tries(p),
-		TryTLS:         c.tries(p),
+		ImplicitTLS:    p.Scheme == urlparse.FTPS,
 		ConnectTimeout: cmp.Or(c.ConnectTimeout, DefaultConnectTimeout),
 		ReplyTimeout:   cmp.Or(c.ReplyTimeout, DefaultReplyTimeout),
 		StallTimeout:   cmp.Or(c.StallTimeout, DefaultStallTimeout),
 		LeastRate:      c.LeastRate,
 		LeastTime:      cmp.Or(c.LeastTime, DefaultLeastTime),
 		MaxListing:     cmp.Or(c.MaxListing, DefaultMaxListing),
-		NoEPSV:         h.noEPSV,
-		UTF8:           p.needsUTF8(),
-		Anonymous:      p.find("PASS").Password == PasswordAnonymous,
 		Secrets:        &c.secrets,
-		Password:       c.password(p, u),
-		Account:        c.account(u),
 		Trace:          c.Trace,
 	}
-	if c.Proxy != nil {
-		if dial := c.Proxy(u.Address()); dial != nil {
-			cfg.Dial, cfg.Proxied = c.dial(dial), true
-		}
+	if d := c.proxy(u.Address()); d != nil {
+		cfg.Dial, cfg.Proxied = c.dial(d.DialContext), true
 	}
-	if p.TLS != TLSOff || cfg.TryTLS {
+	if p.Scheme != urlparse.FTP || c.TryTLS {
 		cfg.TLSConfig = c.tlsConfig(p.Host)
-	}
-	if c.Active {
-		cfg.Listen = listen
 	}
 	return cfg
 }
 
+// proxy returns the way to a server that takes the place of Dial, or nil.
+func (c *Client) proxy(address string) Dialer {
+	if c.Proxy == nil {
+		return nil
+	}
+	return c.Proxy(address)
+}
+
 // tries reports whether TLS is asked for that the plan can do without.
-func (c *Client) tries(p *Plan) bool { return c.TryTLS && p.TLS == TLSOff }
-
-// password gives the argument of PASS when it is about to be sent, and not before.
-func (c *Client) password(p *Plan, u *urlparse.URL) func(context.Context) (string, error) {
-	return func(ctx context.Context) (string, error) {
-		switch p.find("PASS").Password {
-		case PasswordAnonymous:
-			return cmp.Or(c.Email, DefaultEmail), nil
-		case PasswordGiven:
-			return u.Password.Value, nil
-		}
-		if c.Credentials == nil {
-			return "", ErrNoCredentials
-		}
-		return c.Credentials.Password(ctx, u.Host, u.User.Value)
-	}
-}
-
-func (c *Client) account(u *urlparse.URL) func(context.Context) (string, error) {
-	return func(ctx context.Context) (string, error) {
-		if c.Credentials == nil {
-			return "", ErrNoCredentials
-		}
-		return c.Credentials.Account(ctx, u.Host, u.User.Value)
-	}
-}
+func (c *Client) tries(p *Plan) bool { return c.TryTLS && p.Scheme == urlparse.FTP }
 
 // tlsConfig makes the session's own configuration. Servers want data connections to resume the control
 // connection's session, and the cache is looked up by ServerName.
@@ -275,10 +242,4 @@ func (c *Client) dial(d func(ctx context.Context, network, address string) (net.
 	return func(ctx context.Context, _, address string) (net.Conn, error) {
 		return d(ctx, network, address)
 	}
-}
-
-// listen opens the port that the server connects to in active mode.
-func listen(ctx context.Context, local net.IP) (net.Listener, error) {
-	var lc net.ListenConfig
-	return lc.Listen(ctx, "tcp", net.JoinHostPort(local.String(), "0"))
 }

@@ -106,14 +106,14 @@ var errStop = errors.New("stop")
 
 func interrupted(ctx context.Context, t *testing.T, s *ftpexec.Session, url string, came *arrivals, retrieve func(*testing.T, *ftpexec.Response) error) error {
 	if retrieve == nil {
-		for _, err := range s.ListURL(ctx, parse(t, url)) {
+		for _, err := range s.List(ctx, parse(t, url)) {
 			if err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	r, err := s.OpenURL(ctx, parse(t, url))
+	r, err := s.Open(ctx, parse(t, url))
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func TestCloseBodyElsewhere(t *testing.T) {
 	came := newArrivals()
 	s := testserver.NewScript(t, testserver.Honest("").With("SIZE", testserver.Reply("500 what")),
 		testserver.On("RETR", testserver.Reply("226 x"), testserver.SendData("con"), testserver.StallData()))
-	r, err := (&ftpexec.Client{Dial: came.dial}).OpenURL(t.Context(), parse(t, s.URL("/a/f")))
+	r, err := (&ftpexec.Client{Dial: came.dial}).Open(t.Context(), parse(t, s.URL("/a/f")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func ExampleClient_Open() {
 	defer s.Close()
 
 	var c ftpexec.Client
-	r, err := c.OpenURL(context.Background(), local(s, "/pub/motd")) // Open takes the URL as text
+	r, err := c.Open(context.Background(), local(s, "/pub/motd")) // Open takes the URL as text
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func ExampleClient_List() {
 
 	var c ftpexec.Client
 	var names []string
-	for entry, err := range c.ListURL(context.Background(), local(s, "/pub/")) { // List takes the URL as text
+	for entry, err := range c.List(context.Background(), local(s, "/pub/")) { // List takes the URL as text
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func ExampleClient_Session() {
 	session := new(ftpexec.Client).Session()
 	defer session.Close()
 	for _, path := range []string{"/pub/motd", "/pub/news"} {
-		r, err := session.OpenURL(context.Background(), local(s, path))
+		r, err := session.Open(context.Background(), local(s, path))
 		if err != nil {
 			log.Fatal(err)
 		}

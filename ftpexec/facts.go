@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -22,36 +25,33 @@ type Info struct {
 // without a data connection. A server that knows neither command, and one that has no such file, tell
 // nothing: that is no error.
 func (s *Session) Stat(ctx context.Context, u *urlparse.URL) (*Info, error) {
-	if u.IsDir() {
-		return nil, isDirectory(u)
-	}
-	var info Info
-	err := s.run(ctx, u, goal{factsOnly: true}, func(end func()) error {
-		defer end()
-		info = s.facts("")
-		if err := s.control.Err(); err != nil {
-			return s.failure(ctx, s.plan.Facts[0], err)
-		}
-		return nil
-	})
+	err := s.run(ctx, u, goal{factsOnly: true}, func(func()) (bool, error) { return false, s.runTo("") })
 	if err != nil {
 		return nil, err
 	}
+	info := s.info
 	return &info, nil
 }
 
-// facts is what the server has told of the plan's file; opening is its reply to RETR, or "".
-func (s *Session) facts(opening string) Info {
-	info := Info{Size: -1}
-	for _, fact := range s.plan.Facts {
-		switch fact.Verb {
-		case "SIZE":
-			info.Size = s.size(fact.Arg, opening)
-		case "MDTM":
-			info.ModTime, _ = s.conn.GetTime(fact.Arg)
-		}
+// learn takes what a reply to SIZE or MDTM tells.
+func (i *Info) learn(verb string, r wire.Reply) {
+	if n, ok := sizeIn(r); ok && verb == "SIZE" {
+		i.Size = n
 	}
-	return info
+	if t, ok := timeIn(r); ok && verb == "MDTM" {
+		i.ModTime = t
+	}
+}
+
+// announced finds the size in the text that opens a transfer, "... file (1234 bytes)", as most servers word it.
+var announced = regexp.MustCompile(`\((\d{1,18}) bytes\)`)
+
+// opened takes the size from r, which opens a transfer from offset on, where SIZE has not told it. With an offset it
+// may speak of the rest of the file.
+func (i *Info) opened(r wire.Reply, offset int64) {
+	if m := announced.FindAllStringSubmatch(r.Raw(), -1); m != nil && i.Size < 0 && offset == 0 {
+		i.Size, _ = strconv.ParseInt(m[len(m)-1][1], 10, 64)
+	}
 }
 
 // hashCommand is a command that answers with a digest, where FEAT lists it.
@@ -73,44 +73,38 @@ var hashCommands = map[string]hashCommand{
 // or "crc32". The error is [ErrNoHash] where the server's FEAT offers no command for it, or its answer holds
 // no digest. A server reads the whole file before it answers: see [Client].ReplyTimeout.
 func (s *Session) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (digest []byte, err error) {
-	if u.IsDir() {
-		return nil, isDirectory(u)
-	}
-	err = s.run(ctx, u, goal{factsOnly: true}, func(end func()) error {
-		defer end()
-		digest, err = s.hash(ctx, algorithm)
-		return err
+	err = s.run(ctx, u, goal{factsOnly: true}, func(func()) (bool, error) {
+		err := s.runTo("")
+		if err == nil {
+			digest, err = s.hash(algorithm)
+		}
+		return false, err
 	})
 	return digest, err
 }
 
-func (s *Session) hash(ctx context.Context, algorithm string) ([]byte, error) {
+func (s *Session) hash(algorithm string) ([]byte, error) {
 	how, ok := hashCommands[algorithm]
 	if !ok {
 		return nil, &Error{Op: "HASH", URL: s.url.Redacted(), Err: fmt.Errorf("%w: %q is none that servers compute", ErrNoHash, algorithm)}
 	}
 	if s.features == nil {
-		r, err := s.ask(ctx, Command{Verb: "FEAT"})
+		r, err := s.ask(Command{Verb: "FEAT"})
 		if err != nil {
 			return nil, err
 		}
-		s.features = &r
+		s.features = r
 	}
-	features := *s.features
-	var ask []Command
 	name := s.plan.final().Arg
-	for _, verb := range how.verbs {
-		if offered(features, verb, "") {
-			ask = []Command{withArg(verb, name)}
-			break
-		}
-	}
-	if offered(features, "HASH", how.hash) {
-		ask = []Command{withArg("OPTS", "HASH "+how.hash), withArg("HASH", name)}
-	}
 	op := withArg("HASH", name)
+	var ask []Command
+	if offered(s.features, "HASH", how.hash) {
+		ask = []Command{withArg("OPTS", "HASH "+how.hash), op}
+	} else if i := slices.IndexFunc(how.verbs, func(verb string) bool { return offered(s.features, verb, "") }); i >= 0 {
+		ask = []Command{withArg(how.verbs[i], name)}
+	}
 	for _, op = range ask {
-		r, err := s.ask(ctx, op)
+		r, err := s.ask(op)
 		if err != nil {
 			return nil, err
 		}
@@ -122,20 +116,20 @@ func (s *Session) hash(ctx context.Context, algorithm string) ([]byte, error) {
 }
 
 // ask sends a command that is in no plan.
-func (s *Session) ask(ctx context.Context, op Command) (Reply, error) {
-	r, err := s.control.Ask(op.Line())
+func (s *Session) ask(op Command) (*Reply, error) {
+	r, err := s.conn.Ask(op.Line(), false)
 	if err != nil {
-		return Reply{}, s.failure(ctx, op, err)
+		return nil, s.failure(op, err)
 	}
-	return Reply{Code: r.Code, Text: r.Raw()}, nil // to be read, not shown
+	return &r, nil
 }
 
 // offered reports whether FEAT lists verb, with param among its parameters (RFC 2389 section 3.2).
-func offered(features Reply, verb, param string) bool {
-	if features.Code/100 != 2 {
+func offered(features *Reply, verb, param string) bool {
+	if features == nil || features.Code/100 != 2 {
 		return false
 	}
-	for line := range strings.SplitSeq(strings.ToUpper(features.Text), "\n") {
+	for line := range strings.SplitSeq(strings.ToUpper(features.Raw()), "\n") {
 		// Some servers put the reply's code before every line, or several features on one.
 		for feature := range strings.SplitSeq(strings.TrimPrefix(strings.TrimSpace(line), "211-"), ";") {
 			words := strings.Fields(strings.ReplaceAll(feature, "*", " "))
@@ -149,11 +143,11 @@ func offered(features Reply, verb, param string) bool {
 
 // digestIn finds the one word of a positive reply that is a digest of that many octets. The file's name, which
 // some servers repeat, is none.
-func digestIn(r Reply, octets int, name string) (digest []byte) {
+func digestIn(r *Reply, octets int, name string) (digest []byte) {
 	if r.Code/100 != 2 {
 		return nil
 	}
-	for _, word := range strings.Fields(r.Text) {
+	for _, word := range strings.Fields(r.Raw()) {
 		d, err := hex.DecodeString(word)
 		switch {
 		case err != nil || len(d) != octets || slices.Contains(strings.Fields(name), word):

@@ -29,7 +29,6 @@ var tooMany = []wording{
 		example{"421 There are too many connections from your internet address.", "vsftpd 3.0.3, max_per_ip"},
 		example{"421 Too many connections (8) from this IP", "pure-ftpd 1.0.50, -C"},
 		example{"421 Too many connections. Service temporarily unavailable.", "pyftpdlib 1.5.7, max_cons"},
-		example{"421 Too many connections from the same IP address.", "pyftpdlib 1.5.7, max_cons_per_ip"},
 		example{"425 Too many connections. Can't open data channel.", "pyftpdlib 1.5.7, at PASV"}),
 	said(`too many (anonymous )?users`,
 		example{"421 Too many users are connected, please try again later.", "FileZilla Server 0.9"},
@@ -48,7 +47,6 @@ var tooMany = []wording{
 	said(`can't accept more than \d+ connection`,
 		example{"421 I can't accept more than 2 connections as the same user", "pure-ftpd 1.0.50, -y"}),
 	said(`maximum (anonymous )?login limit has been reached`,
-		example{"421 Maximum login limit has been reached.", "Apache FtpServer, FtpStatus.properties"},
 		example{"421 Maximum anonymous login limit has been reached.", "Apache FtpServer, FtpStatus.properties"}),
 	said(`no more connections allowed`,
 		example{"421 Refusing connection. No more connections allowed from your IP.", "FileZilla Server 0.9, ControlSocket.cpp"}),
@@ -71,14 +69,12 @@ var tooMany = []wording{
 var tlsRequired = []wording{
 	said(`(ssl|tls) (is )?required`,
 		example{"550 SSL/TLS required on the control channel", "proftpd 1.3.8, mod_tls: TLSRequired"},
-		example{"550 SSL/TLS required on the data channel", "proftpd 1.3.8, mod_tls: TLSRequired data"},
 		example{"421 TLS is required", "ftpserverlib 0.32.3, MandatoryEncryption"},
 		example{"421 unable to open transfer: TLS is required", "ftpserverlib 0.32.3, at RETR"},
 		example{"530 SSL required", "FileZilla Server 0.9, at USER"},
 		example{"530 SSL is required to connect to this account.", "BrickFTP (Files.com)"}),
 	said(`must use encryption`,
-		example{"530 Non-anonymous sessions must use encryption.", "vsftpd 3.0.3, force_local_logins_ssl"},
-		example{"530 Anonymous sessions must use encryption.", "vsftpd 3.0.3, force_anon_logins_ssl"}),
+		example{"530 Non-anonymous sessions must use encryption.", "vsftpd 3.0.3, force_local_logins_ssl"}),
 	said(`data connections must be encrypted`,
 		example{"522 Data connections must be encrypted.", "vsftpd 3.0.3, force_local_data_ssl, at PASV and RETR"}),
 	said(`cleartext sessions (and weak ciphers )?are not accepted`,
@@ -104,26 +100,27 @@ func oneOf(wordings []wording, text string) bool {
 	return slices.ContainsFunc(wordings, func(w wording) bool { return w.pattern.MatchString(text) })
 }
 
-// limited are the commands that a server refuses where there are too many; other commands only by a 421.
-var limited = []string{"connect", "login", "USER", "PASS", "ACCT", "EPSV", "PASV", "REST", "RETR", "NLST"}
-
 // readLimits looks into the text of the reply to op for the two causes that have no code of their own. secure tells
 // that the server was spoken to under TLS.
 func (e *Error) readLimits(op Command, secure bool) {
 	if e.Reply == nil || e.Reply.Code < 400 {
 		return
 	}
-	text := e.Reply.says(op.Arg)
+	text := says(e.Reply, op.Arg)
 	switch {
 	case !secure && oneOf(tlsRequired, text):
 		if e.Err == ErrLost { // the server has hung up, and said why
-			_, e.Err = refusal(op, e.Reply, ErrLost)
+			if _, e.Err = refusal(op, e.Reply); e.Err == nil {
+				e.Err = ErrLost
+			}
 		}
 		e.Err, e.Hint = and(e.Err, ErrTLSRequired), "write ftpes:// in place of ftp://"
-	case (e.Reply.Code == 421 || slices.Contains(limited, op.Verb)) && oneOf(tooMany, text):
+	case (e.Reply.Code == 421 || e.Stage != StageDirectory && op.Verb != "TYPE") && oneOf(tooMany, text):
 		e.Err = and(e.Err, ErrTooMany)
 	}
 }
+
+var absent = regexp.MustCompile(`no such|not found|not exist`)
 
 // inOneStep is the hint for a CWD that was refused with others to follow: the directory inside may be open although
 // the one around it is not. It is u's path with all the directories from the one refused, u.Dirs[i], in one CWD. There
@@ -132,11 +129,9 @@ func inOneStep(u *urlparse.URL, i int, r *Reply) string {
 	if r == nil || r.Code/10 != 55 || i < 0 || len(u.Dirs)-i < 2 {
 		return ""
 	}
-	text, inner := r.says(u.Dirs[i]), u.Dirs[i]
-	for _, absent := range []string{"no such", "not found", "not exist"} {
-		if strings.Contains(text, absent) {
-			return ""
-		}
+	text, inner := says(r, u.Dirs[i]), u.Dirs[i]
+	if absent.MatchString(text) {
+		return ""
 	}
 	for _, dir := range u.Dirs[i+1:] {
 		if dir == "" || strings.HasPrefix(dir, "/") {

@@ -61,7 +61,8 @@ func TestSays(t *testing.T) {
 		{"a/f and f", "f", "a/ and "},
 	}
 	for _, tt := range tests {
-		if got := (&Reply{raw: tt.text}).says(tt.name); got != tt.want {
+		r := reply("550 " + tt.text)
+		if got := says(&r, tt.name); got != tt.want {
 			t.Errorf("%q without %q: got %q, want %q", tt.text, tt.name, got, tt.want)
 		}
 	}

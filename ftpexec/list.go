@@ -2,6 +2,7 @@ package ftpexec
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -16,42 +17,23 @@ type Entry struct {
 	URL  *urlparse.URL // the entry as a file in the directory listed
 }
 
-// List lists the directory that rawURL names: one that ends in "/" or in ;type=d. ctx covers the whole
-// iteration. The iterator yields an error at most once, last; it is a *[urlparse.Error] or an *[Error]. A
-// directory without entries yields nothing.
-func (c *Client) List(ctx context.Context, rawURL string) iter.Seq2[Entry, error] {
-	u, err := urlparse.Parse(rawURL)
-	if err != nil {
-		return func(yield func(Entry, error) bool) { yield(Entry{}, err) }
-	}
-	return c.ListURL(ctx, u)
-}
-
-// ListURL is [Client.List] for a parsed URL.
-func (c *Client) ListURL(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
+// List lists the directory that u names: its URL ends in "/" or in ;type=d. ctx covers the whole iteration. The
+// iterator yields an error at most once, last; it is an *[Error]. A directory without entries yields nothing.
+func (c *Client) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		s := &Session{client: c, once: true}
 		defer s.Close()
-		for e, err := range s.ListURL(ctx, u) {
-			if !yield(e, err) {
-				return
-			}
-		}
+		s.List(ctx, u)(yield)
 	}
 }
 
-// ListURL lists the directory that u names; see [Client.List].
-func (s *Session) ListURL(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
+// List lists the directory that u names; see [Client.List].
+func (s *Session) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		if !u.IsDir() {
-			yield(Entry{}, &Error{Op: "list", URL: u.Redacted(), Err: ErrNotDirectory, Hint: `end the URL in "/" or ";type=d"`})
-			return
-		}
 		var names []string
-		err := s.run(ctx, u, goal{}, func(end func()) (err error) {
-			defer end()
-			names, err = s.names(ctx)
-			return err
+		err := s.run(ctx, u, goal{list: true}, func(func()) (_ bool, err error) {
+			names, err = s.names()
+			return false, err
 		})
 		for _, name := range names {
 			if !yield(entry(u, name), nil) {
@@ -70,40 +52,28 @@ func entry(dir *urlparse.URL, name string) Entry {
 }
 
 // names is the end of a plan: NLST.
-func (s *Session) names(ctx context.Context) ([]string, error) {
+func (s *Session) names() ([]string, error) {
 	op := s.plan.final()
-	names, err := s.conn.NameList(op.Arg)
-	last, final := s.control.Last(), publicReply(s.control.Final())
-	switch {
-	case err != nil && final != nil && final.Code/100 == 5 && len(names) == 0: // refused, although 150 came first
-		_, err = transferRefusal(op, final)
-		return nil, s.listingError(final, err)
-	case err != nil && final != nil && final.Code/100 != 2:
-		return nil, s.listingError(final, ErrTruncated)
-	case err != nil && s.control.Err() == nil && last.Verb == op.Verb && emptyListing(op, publicReply(last.Reply)):
-		return nil, nil
-	case err != nil:
-		return nil, s.failure(ctx, op, err)
-	case final != nil && strings.Contains(final.says(op.Arg), "failed to open directory"): // vsftpd's 226
-		return nil, s.listingError(final, ErrNotFound)
+	names, err := s.library.list(op.Arg, func() error {
+		if _, e := finish(s.conn, s.url, op, s.library.data.Octets()); e != nil {
+			return e
+		}
+		return nil
+	})
+	if errors.Is(err, errNoEntries) {
+		names, err = nil, s.conn.Ended()
+	} else if err == nil && op.HasArg && !slices.ContainsFunc(names, isEntry) {
+		err = s.mustExist(op.Arg)
 	}
-	names = slices.DeleteFunc(names, noEntry)
-	if len(names) == 0 && op.HasArg {
-		return nil, s.mustExist(ctx, op.Arg)
+	if err != nil {
+		return nil, err
 	}
-	return names, nil
+	return slices.DeleteFunc(names, func(name string) bool { return !isEntry(name) }), nil
 }
 
-func (s *Session) listingError(r *Reply, err error) *Error {
-	op := s.plan.final()
-	e := &Error{Op: op.shown(), URL: s.url.Redacted(), Reply: r, Err: err}
-	e.readLimits(op, s.control.Secure())
-	return e
-}
-
-// noEntry reports lines that name no entry: the directory itself and its parent, which some servers list.
-func noEntry(name string) bool {
-	return slices.Contains([]string{"", ".", ".."}, base(name))
+// isEntry reports a line that names an entry: not the directory itself nor its parent, which some servers list.
+func isEntry(name string) bool {
+	return !slices.Contains([]string{"", ".", ".."}, base(name))
 }
 
 // base is the last component of a path; a "/" at its end, which marks a directory, belongs to none.
@@ -114,26 +84,30 @@ func base(name string) string {
 
 // mustExist tells an empty directory from none: there are servers (vsftpd) that answer NLST with the same
 // empty listing for both. The CWD is the one command that is sent beyond the plan, and only then.
-func (s *Session) mustExist(ctx context.Context, dir string) error {
+func (s *Session) mustExist(dir string) error {
 	s.lost = true
-	if err := s.conn.ChangeDir(dir); err != nil {
-		e := s.failure(ctx, withArg("CWD", dir), err)
-		if s.control.Err() == nil {
-			e.Hint, e.Err = transferRefusal(withArg("NLST", dir), e.Reply)
-			e.readLimits(withArg("NLST", dir), s.control.Secure())
-		}
-		return e
+	r, err := s.conn.Ask("CWD "+dir, false)
+	switch {
+	case err != nil:
+		return s.failure(withArg("CWD", dir), err)
+	case r.OK():
+		return s.conn.Ended()
 	}
-	return nil
+	e := s.refused(withArg("CWD", dir), r)
+	if e.Err == ErrDirectory {
+		_, e.Err = transferRefusal(withArg("NLST", dir), e.Reply)
+		e.Hint = ""
+	}
+	return e
 }
 
 // emptyListing reports a 450 or 550 that says that there are no files, of a directory that exists: one that
 // the server has just gone to, or one that it does not say is absent.
 func emptyListing(op Command, r *Reply) bool {
-	if r == nil || (r.Code != 450 && r.Code != 550) {
+	if r.Code != 450 && r.Code != 550 {
 		return false
 	}
-	text := r.says(op.Arg)
+	text := says(r, op.Arg)
 	return strings.Contains(text, "no files") || strings.Contains(text, "empty") ||
 		(!op.HasArg && strings.Contains(text, "no such file"))
 }

@@ -129,7 +129,7 @@ func TestListingTooLongTwice(t *testing.T) {
 	session := c.Session()
 	defer session.Close()
 	read(t.Context(), session, parse(t, s.URL("/a/f")))
-	for range session.ListURL(t.Context(), parse(t, s.URL("/a/"))) {
+	for range session.List(t.Context(), parse(t, s.URL("/a/"))) {
 	}
 	if n := count(s.Commands(), "NLST"); n != 1 {
 		t.Errorf("NLST sent %d times", n)

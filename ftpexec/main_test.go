@@ -30,7 +30,7 @@ func parse(t testing.TB, rawURL string) *urlparse.URL {
 
 // read retrieves a file whole.
 func read(ctx context.Context, s opener, u *urlparse.URL) (string, error) {
-	r, err := s.OpenURL(ctx, u)
+	r, err := s.Open(ctx, u)
 	if err != nil {
 		return "", err
 	}
@@ -56,12 +56,12 @@ const ample = 30 * time.Second
 
 // opener is a Client or a Session.
 type opener interface {
-	OpenURL(context.Context, *urlparse.URL) (*ftpexec.Response, error)
+	Open(context.Context, *urlparse.URL) (*ftpexec.Response, error)
 }
 
 // list returns the names of a directory.
 func list(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (names []string, err error) {
-	for e, err := range c.ListURL(ctx, u) {
+	for e, err := range c.List(ctx, u) {
 		if err != nil {
 			return names, err
 		}

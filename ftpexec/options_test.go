@@ -21,7 +21,7 @@ func TestClientCheck(t *testing.T) {
 		{&ftpexec.Client{Network: "udp"}, []string{"Network"}},
 		{&ftpexec.Client{LeastRate: -1}, []string{"LeastRate"}},
 	} {
-		_, err := tt.c.OpenURL(t.Context(), parse(t, "ftp://h/f"))
+		_, err := tt.c.Open(t.Context(), parse(t, "ftp://h/f"))
 		var bad *ftpexec.OptionError
 		if !errors.As(err, &bad) || !slices.Equal(bad.Fields, tt.want) {
 			t.Errorf("error %v, want one of %q", err, tt.want)

@@ -5,21 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
-)
-
-// TLSMode says how the control connection is protected (RFC 4217).
-type TLSMode int
-
-const (
-	// TLSOff leaves both connections in clear: scheme ftp.
-	TLSOff TLSMode = iota
-	// TLSExplicit protects the connection by AUTH TLS (RFC 4217 section 4): scheme ftpes.
-	TLSExplicit
-	// TLSImplicit speaks TLS from the first octet: scheme ftps.
-	TLSImplicit
 )
 
 // PasswordKind says where the argument of PASS comes from. The password itself is never part of a [Plan].
@@ -54,11 +41,11 @@ type Command struct {
 // directory that does not exist; MLST at the end, where neither SIZE nor the reply to RETR has told the size of
 // a file in image type; PWD and the ways back of a [Session].
 type Plan struct {
-	Host     string    // the URL's host, IPv6 without brackets
-	Port     int       // 1 to 65535
-	TLS      TLSMode   // how the control connection is protected
-	Commands []Command // from USER (or, for ftpes, AUTH TLS) to RETR or NLST
-	Facts    []Command // SIZE and MDTM (RFC 3659) for a file in image type, MDTM in ASCII type; a refusal is no error
+	Host     string          // the URL's host, IPv6 without brackets
+	Port     int             // 1 to 65535
+	Scheme   urlparse.Scheme // how the control connection is protected: ftpes by AUTH TLS (RFC 4217), ftps by TLS from the first octet
+	Commands []Command       // from USER (or, for ftpes, AUTH TLS) to RETR or NLST
+	Facts    []Command       // SIZE and MDTM (RFC 3659) for a file in image type, MDTM in ASCII type; a refusal is no error
 }
 
 // NewPlan turns u into its plan. It is pure. The error is u's own ([urlparse.URL.Check]).
@@ -66,8 +53,8 @@ func NewPlan(u *urlparse.URL) (*Plan, error) {
 	if err := u.Check(); err != nil {
 		return nil, err
 	}
-	p := &Plan{Host: u.Host, Port: u.PortOrDefault(), TLS: tlsMode(u.Scheme)}
-	p.Commands = append(p.Commands, protection(p.TLS)...)
+	p := &Plan{Host: u.Host, Port: u.PortOrDefault(), Scheme: u.Scheme}
+	p.Commands = append(p.Commands, protection(p.Scheme)...)
 	p.Commands = append(p.Commands, login(u)...)
 	for _, dir := range u.Dirs {
 		p.Commands = append(p.Commands, withArg("CWD", dir))
@@ -77,20 +64,10 @@ func NewPlan(u *urlparse.URL) (*Plan, error) {
 	return p, nil
 }
 
-func tlsMode(s urlparse.Scheme) TLSMode {
-	switch s {
-	case urlparse.FTPS:
-		return TLSImplicit
-	case urlparse.FTPES:
-		return TLSExplicit
-	}
-	return TLSOff
-}
-
 // protection is RFC 4217 sections 4 and 9. With implicit TLS the data connection's PBSZ and PROT go out
 // as set-up; the plan shows " TLS" behind CONNECT instead.
-func protection(m TLSMode) []Command {
-	if m != TLSExplicit {
+func protection(s urlparse.Scheme) []Command {
+	if s != urlparse.FTPES {
 		return nil
 	}
 	return []Command{withArg("AUTH", "TLS"), withArg("PBSZ", "0"), withArg("PROT", "P")}
@@ -159,14 +136,34 @@ func (c Command) String() string {
 	case PasswordAsked:
 		return "PASS <prompt>"
 	}
-	return printable.Octets(wire.HideSlip(c.Line()))
+	return printable.Octets(hideSlip(c.Line()))
+}
+
+// traced returns the command for a trace, octets as on the wire but for what is secret.
+func (c Command) traced() string {
+	switch c.Password {
+	case PasswordNone:
+		return hideSlip(c.Line())
+	case PasswordAnonymous:
+		return c.String()
+	}
+	return c.Verb + " ********"
+}
+
+// hideSlip hides what follows a colon in a USER command: a password, where the colon of a URL was encoded.
+func hideSlip(line string) string {
+	name, slip, _ := strings.Cut(line, ":")
+	if slip == "" || !strings.HasPrefix(name, "USER ") {
+		return line
+	}
+	return name + ":********"
 }
 
 // String returns the plan in the --dry-run format, one command a line, every line ended by LF.
 func (p *Plan) String() string {
 	var b strings.Builder
 	b.WriteString("CONNECT " + net.JoinHostPort(p.Host, strconv.Itoa(p.Port)))
-	if p.TLS == TLSImplicit {
+	if p.Scheme == urlparse.FTPS {
 		b.WriteString(" TLS")
 	}
 	b.WriteByte('\n')
@@ -175,19 +172,6 @@ func (p *Plan) String() string {
 		b.WriteByte('\n')
 	}
 	return b.String()
-}
-
-// Wire returns every command that a run of the plan on a new connection sends, in order, where nothing is
-// refused: the plan's commands, Facts behind TYPE, setup (such as "EPSV") before the transfer, and QUIT.
-func (p *Plan) Wire(setup string) []Command {
-	last := len(p.Commands) - 1
-	var all []Command
-	if p.TLS == TLSImplicit {
-		all = append(all, withArg("PBSZ", "0"), withArg("PROT", "P"))
-	}
-	all = append(all, p.Commands[:last]...)
-	all = append(all, p.Facts...)
-	return append(all, Command{Verb: setup}, p.Commands[last], Command{Verb: "QUIT"})
 }
 
 // dirs returns the arguments of the plan's CWD commands, in order.

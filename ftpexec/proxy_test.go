@@ -24,7 +24,7 @@ func through(t *testing.T, c *ftpexec.Client, p *proxytest.Proxy) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Proxy = func(string) dialFunc { return via.Dialer(nil) }
+	c.Proxy = func(string) ftpexec.Dialer { return via.Dialer(nil) }
 	c.Dial = func(context.Context, string, string) (net.Conn, error) {
 		t.Error("dialled past the proxy")
 		return nil, errors.New("no")
@@ -64,13 +64,13 @@ func TestProxyRefusesData(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *testserver.Network) {
 		s := network.NewScript(t, testserver.Honest("contents"))
 		c := &ftpexec.Client{}
-		c.Proxy = func(address string) dialFunc {
-			return func(ctx context.Context, name, to string) (net.Conn, error) {
+		c.Proxy = func(address string) ftpexec.Dialer {
+			return proxy.DialFunc(func(ctx context.Context, name, to string) (net.Conn, error) {
 				if to != address {
 					return nil, &proxy.Error{Proxy: "http://p:80", Reason: "not this port", Err: proxy.ErrRefused}
 				}
 				return network.Dial(ctx, name, to)
-			}
+			})
 		}
 		_, err := read(t.Context(), c, parse(t, s.URL("/a/f")))
 		if !errors.Is(err, proxy.ErrRefused) || !errors.Is(err, ftpexec.ErrConnect) || !strings.Contains(err.Error(), "not this port") {
@@ -83,7 +83,7 @@ func TestProxyRefusesData(t *testing.T) {
 func TestProxyForSomeHosts(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: tree})
 	asked := ""
-	c := &ftpexec.Client{Proxy: func(address string) dialFunc {
+	c := &ftpexec.Client{Proxy: func(address string) ftpexec.Dialer {
 		asked = address
 		return nil
 	}}

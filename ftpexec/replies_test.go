@@ -93,7 +93,7 @@ func TestTextDoesNotHoldBack(t *testing.T) {
 		release := make(chan struct{})
 		s := network.NewScript(t, testserver.Honest(""), testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("line\r"),
 			testserver.Call(func() { <-release }), testserver.SendData("\nmore"), testserver.CloseData(), testserver.Reply("226 x")))
-		r, err := (&ftpexec.Client{Dial: network.Dial}).OpenURL(t.Context(), parse(t, s.URL("/a/f;type=a")))
+		r, err := (&ftpexec.Client{Dial: network.Dial}).Open(t.Context(), parse(t, s.URL("/a/f;type=a")))
 		if err != nil {
 			t.Fatal(err)
 		}

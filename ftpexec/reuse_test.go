@@ -24,7 +24,7 @@ func TestTypeBehindARefusedCWD(t *testing.T) {
 		}
 		u := parse(t, s.URL(second))
 		if u.IsDir() {
-			for range session.ListURL(t.Context(), u) {
+			for range session.List(t.Context(), u) {
 			}
 		} else if _, err := read(t.Context(), session, u); !errors.Is(err, ftpexec.ErrDirectory) {
 			t.Fatal(err)

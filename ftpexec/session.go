@@ -1,16 +1,12 @@
 package ftpexec
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
+	"strings"
 	"sync"
-	"unicode/utf8"
-
-	"github.com/jlaffaye/ftp"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/urlparse"
@@ -28,115 +24,97 @@ type Session struct {
 	client *Client
 	once   bool // for one URL only: nothing is asked for the sake of a second
 
-	// Against Close. Whoever runs changes control and conn under mu, and reads them without.
-	mu      sync.Mutex
-	running bool
-	cut     bool // Close was called meanwhile
-	busy    bool // a Body is open
+	mu    sync.Mutex // guards the following two, against Close
+	open  *wire.Conn // link.conn, unless Close came
+	inUse bool       // by a run, or a Body
 
-	// The run under way.
 	url  *urlparse.URL
 	plan *Plan
 	goal goal
+	info Info // what the server has told of the file
+	program
+	link
+}
 
-	// The connection; nil control: none.
-	control  *wire.Control
-	conn     *ftp.ServerConn
-	login    *urlparse.URL // the URL that the connection was made for
+// link is a connection, and what is known of its other end.
+type link struct {
+	conn     *wire.Conn // nil: none
+	library  *library
+	login    *urlparse.URL // the URL that it was made for
 	utf8     bool          // FEAT was asked at login
-	features *Reply        // to FEAT, once it was asked for its own sake
+	oneByOne bool          // the server is known to lose what is sent ahead
+	features *Reply        // to FEAT, once it was asked
+	admitted bool          // PASS is not needed any more
+	spent    bool          // not for another URL: not logged in, or an offset of REST may be pending
 	home     string        // the directory after the login, by PWD; "" unknown
 	dirs     []string      // CWDs sent since the login, all of them done
 	lost     bool          // dirs is not where the server is
-	spent    bool          // not for another URL: not logged in, or an offset of REST may be pending
 	typ      string        // of the last TYPE; "" none
+	noEPSV   bool          // EPSV was refused here, or its ports are known to be out of reach
+	port     int           // of the data connection to come; 0: not known
+	listens  int           // active mode: the port that the server is being told
 }
 
 // Close ends the connection with QUIT. What is under way on another goroutine, and a Body still open, fail with
 // [ErrLost].
 func (s *Session) Close() error {
 	s.mu.Lock()
-	running, control := s.running, s.control
-	s.cut = running
+	conn, inUse := s.open, s.inUse
+	s.open, s.inUse = nil, false
 	s.mu.Unlock()
 	switch {
-	case !running:
-		s.hangUp()
-	case control != nil:
-		control.Abandon(net.ErrClosed)
+	case conn == nil:
+	case inUse || conn.Err() != nil:
+		conn.Abandon(ErrLost)
+	default:
+		conn.Quit()
 	}
 	return nil
-}
-
-// hangUp leaves the connection.
-func (s *Session) hangUp() {
-	s.mu.Lock()
-	control, conn, busy := s.control, s.conn, s.busy
-	s.control, s.conn, s.busy = nil, nil, false
-	s.mu.Unlock()
-	switch {
-	case control == nil:
-	case conn == nil || busy || control.Err() != nil:
-		control.Abandon(net.ErrClosed)
-	default:
-		conn.Quit() // the goodbye may fail; the connection is closed in any case
-	}
 }
 
 // begin reserves the session for a run; it fails while another one, or a Body, has it.
 func (s *Session) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.busy || s.running {
+	if s.inUse {
 		return false
 	}
-	s.running, s.cut = true, false
+	s.inUse = true
+	if s.open == nil {
+		s.link = link{}
+	}
 	return true
 }
 
-// interrupted reports whether Close was called during the run.
-func (s *Session) interrupted() bool {
+// end ends the use of conn, unless a Body keeps it. It reports whether Close has not come meanwhile.
+func (s *Session) end(conn *wire.Conn, kept bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.cut
-}
-
-func (s *Session) finished() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running = false
-}
-
-// connected gives a run its connection, which is of no use where Close came first.
-func (s *Session) connected(control *wire.Control) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.control, s.conn = control, nil
-	if s.cut {
-		control.Abandon(net.ErrClosed)
+	mine := s.open == conn
+	if mine {
+		s.inUse = kept
 	}
+	return mine
 }
 
-// hold reserves the session for a Body.
-func (s *Session) hold() {
+// dial gives a run a new connection, which is of no use where Close has come.
+func (s *Session) dial(noEPSV bool) {
+	if s.conn != nil && s.conn.Err() == nil {
+		s.conn.Quit()
+	}
+	conn := wire.New(s.client.config(s.plan, s.url))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.busy = true
-}
-
-// release ends what hold began, unless Close has taken control away meanwhile.
-func (s *Session) release(control *wire.Control) {
-	s.mu.Lock()
-	mine := s.control == control
-	s.busy = s.busy && !mine
-	s.mu.Unlock()
-	if mine && s.once {
-		s.hangUp()
+	if s.open != s.conn {
+		conn.Abandon(ErrLost)
+	} else {
+		s.open = conn
 	}
+	s.link = link{conn: conn, login: s.url, utf8: s.plan.needsUTF8(), spent: true, noEPSV: noEPSV}
 }
 
-// OpenURL retrieves the file that u names; see [Client.Open].
-func (s *Session) OpenURL(ctx context.Context, u *urlparse.URL) (*Response, error) {
+// Open retrieves the file that u names; see [Client.Open].
+func (s *Session) Open(ctx context.Context, u *urlparse.URL) (*Response, error) {
 	return s.OpenFrom(ctx, u, 0)
 }
 
@@ -145,85 +123,85 @@ func (s *Session) OpenURL(ctx context.Context, u *urlparse.URL) (*Response, erro
 // the file can be retrieved from its beginning. Whether it is still the same file is for the caller to see,
 // by the Response's Size and ModTime, before Body is read.
 func (s *Session) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*Response, error) {
-	if u.IsDir() {
-		return nil, isDirectory(u)
-	}
 	if offset < 0 || offset > 0 && u.Type == urlparse.TypeASCII {
 		return nil, &Error{Op: fmt.Sprintf("REST %d", offset), URL: u.Redacted(), Err: ErrNoRestart}
 	}
 	var r *Response
-	err := s.run(ctx, u, goal{offset: offset}, func(end func()) (err error) {
-		r, err = s.retrieve(ctx, end)
-		return err
+	err := s.run(ctx, u, goal{offset: offset}, func(stop func()) (kept bool, err error) {
+		r, err = s.retrieve(ctx, stop)
+		return r != nil, err
 	})
 	return r, err
-}
-
-// isDirectory is the error for a URL that names no file where one is wanted.
-func isDirectory(u *urlparse.URL) *Error {
-	return &Error{Op: "open", URL: u.Redacted(), Err: ErrIsDirectory, Hint: "List retrieves it"}
 }
 
 // goal is what a run is for, beyond its plan.
 type goal struct {
 	offset    int64 // of the RETR
 	factsOnly bool  // no transfer
+	list      bool  // of a directory
 }
 
 // maxTries bounds what is learned about a host in one run: that it loses what is sent ahead, that its EPSV
 // ports are out of reach, that a kept connection was stale.
 const maxTries = 4
 
-// run does u's plan with transfer at its end, anew where what went wrong can be avoided.
-func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer func(end func()) error) error {
+// run does u's plan with transfer at its end, anew where what went wrong can be avoided. stop ends the hold of ctx on
+// the connection; run calls it, unless transfer has kept it for a Body.
+func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer func(stop func()) (kept bool, err error)) error {
 	plan, err := NewPlan(u)
 	if err != nil {
 		return err
 	}
+	refuse := func(err error, hint string) error { return &Error{Op: "open", URL: u.Redacted(), Err: err, Hint: hint} }
 	if err := s.client.Check(); err != nil {
-		return &Error{Op: "open", URL: u.Redacted(), Err: err}
+		return refuse(err, "")
 	}
-	if !s.begin() {
-		return &Error{Op: "open", URL: u.Redacted(), Err: ErrBusy}
+	switch {
+	case u.IsDir() && !g.list:
+		return refuse(ErrIsDirectory, "List retrieves it")
+	case g.list && !u.IsDir():
+		return refuse(ErrNotDirectory, `end the URL in "/" or ";type=d"`)
+	case s.client.Active && s.client.proxy(u.Address()) != nil:
+		return refuse(fmt.Errorf("%w: a proxy takes no connections", ErrActive), "")
+	case !s.begin():
+		return refuse(ErrBusy, "")
 	}
-	defer s.finished()
-	if s.client.Active && s.client.Proxy != nil && s.client.Proxy(u.Address()) != nil {
-		return &Error{Op: "open", URL: u.Redacted(), Err: fmt.Errorf("%w: a proxy takes no connections", ErrActive)}
-	}
+	kept := false
+	defer func() { s.end(s.conn, kept) }()
 	s.url, s.plan, s.goal = u, plan, g
 	for try := 1; ; try++ {
 		reused := s.reusable()
-		err := s.attempt(ctx, transfer)
+		kept, err = s.attempt(ctx, !reused, transfer)
 		if err == nil {
 			return nil
 		}
-		if s.control.Err() == nil {
-			return err
+		e := s.failure(s.plan.final(), err).unless(ctx)
+		if s.conn.Err() == nil {
+			return e
 		}
-		again := try < maxTries && ctx.Err() == nil && !s.interrupted() && s.avoidable(reused)
-		s.hangUp()
-		if !again {
-			return err
+		s.conn.Close()
+		if try == maxTries || ctx.Err() != nil || !s.end(s.conn, true) || !s.avoidable(err, reused) {
+			return e
 		}
 	}
 }
 
-// avoidable reports whether another try can avoid what broke the connection, and remembers how.
-func (s *Session) avoidable(reused bool) bool {
+// avoidable reports whether another try can avoid err, which broke the connection, and remembers how.
+func (s *Session) avoidable(err error, reused bool) bool {
 	h := s.client.habits(s.url)
-	err := s.control.Err()
+	dial := errors.As(err, new(*wire.DataDialError))
 	switch {
-	case errors.As(err, new(*wire.UnexpectedError)):
+	case errors.Is(err, errUnexpected):
 		return false
-	case reused && !errors.Is(err, wire.ErrDataDial) && !errors.Is(err, wire.ErrListing):
-		s.client.note("the connection kept from the last URL is gone: once more, on a new one")
+	case reused && !dial && !errors.Is(err, wire.ErrListing):
+		s.conn.Note("the connection kept from the last URL is gone: once more, on a new one")
 		return true
-	case errors.Is(err, wire.ErrLost) && !h.sequential:
+	case errors.As(err, new(*wire.AheadError)) && !h.sequential:
 		h.sequential = true
-		s.client.note("replies to commands sent ahead were lost: once more, one command at a time")
-	case errors.Is(err, wire.ErrDataDial) && !h.noEPSV && !s.client.Active && s.control.PASVMayHelp():
+		s.conn.Note("replies to commands sent ahead were lost: once more, one command at a time")
+	case dial && !s.noEPSV && !s.client.Active && s.conn.IPv4():
 		h.noEPSV = true
-		s.client.note("the EPSV port cannot be reached: once more, with PASV")
+		s.conn.Note("the EPSV port cannot be reached: once more, with PASV")
 	default:
 		return false
 	}
@@ -232,81 +210,49 @@ func (s *Session) avoidable(reused bool) bool {
 }
 
 // attempt does the plan once, on the connection kept or a new one.
-func (s *Session) attempt(ctx context.Context, transfer func(end func()) error) error {
+func (s *Session) attempt(ctx context.Context, fresh bool, transfer func(stop func()) (bool, error)) (kept bool, err error) {
 	h := s.client.habits(s.url)
-	fresh := !s.reusable()
 	if fresh {
-		s.hangUp()
-		s.connected(wire.New(s.client.config(s.plan, s.url, h)))
-		s.login, s.utf8, s.home, s.dirs, s.lost, s.typ = s.url, s.plan.needsUTF8(), "", nil, false, ""
-		s.features, s.spent = nil, true
+		s.dial(h.noEPSV)
 	}
-	way := s.way()
-	end := s.control.Begin(ctx, s.flights(fresh, way, h), h.sequential)
-	err := s.enter(ctx, fresh, way)
-	if err == nil {
-		err = transfer(end)
+	stop := s.conn.Begin(ctx)
+	defer func() {
+		if !kept {
+			stop()
+		}
+	}()
+	if fresh {
+		if err := s.connect(h); err != nil {
+			return false, err
+		}
 	}
-	if err != nil {
-		end()
-	}
-	return err
+	s.info, s.port = Info{Size: -1}, 0
+	s.program = program{ctx: ctx, sequential: h.sequential || s.oneByOne, queue: s.plan.steps(s.course(fresh))}
+	return transfer(stop)
 }
 
-// enter does everything before the transfer: login, directories, type.
-func (s *Session) enter(ctx context.Context, fresh bool, way []string) error {
-	if fresh {
-		if err := s.logIn(ctx); err != nil {
-			return err
-		}
-		s.spent = false
-	}
-	back := !s.onTheWay() // way begins with the directory after the login
-	for i, dir := range way {
-		if err := s.conn.ChangeDir(dir); err != nil {
-			s.lost, s.typ = true, "" // a TYPE may have gone ahead behind it
-			e := s.failure(ctx, withArg("CWD", dir), err)
-			if e.Hint == "" && e.Err == ErrDirectory {
-				e.Hint = inOneStep(s.url, len(s.url.Dirs)-len(way)+i, e.Reply)
-			}
-			if back && i == 0 {
-				s.control.Abandon(e) // no way back: the plan is done on a new connection
-			}
-			return e
-		}
-	}
-	s.dirs, s.lost = s.plan.dirs(), false
-	if t := s.plan.find("TYPE"); t.Arg != s.typ {
-		if err := s.conn.Type(ftp.TransferType(t.Arg)); err != nil {
-			return s.failure(ctx, t, err)
-		}
-		s.typ = t.Arg
-	}
-	return nil
-}
+// oneAtATime names servers, by their greeting, that lose commands sent ahead.
+var oneAtATime = []string{"icrosoft FTP Service", "MadGoat", "MikroTik"}
 
-func (s *Session) logIn(ctx context.Context) error {
-	conn, err := ftp.Dial(s.url.Address(), ftp.DialWithDialFunc(s.control.DialFunc))
+// connect opens the connection, and has jlaffaye/ftp take it for a server.
+func (s *Session) connect(h habits) error {
+	greeting, err := s.conn.Connect()
 	if err != nil {
-		return s.failure(ctx, Command{Verb: "connect"}, err)
+		return s.failure(Command{Verb: "connect"}, err)
 	}
-	s.mu.Lock()
-	s.conn = conn
-	s.mu.Unlock()
-	if err := conn.Login(s.plan.find("USER").Arg, wire.Placeholder); err != nil {
-		e := s.failure(ctx, Command{Verb: "login"}, err)
-		e.Op = cmp.Or(s.control.Last().Verb, e.Op)
-		return e
+	s.oneByOne = slices.ContainsFunc(oneAtATime, func(name string) bool { return strings.Contains(greeting.Raw(), name) })
+	if s.oneByOne && !h.sequential {
+		s.conn.Note("this server takes one command at a time")
 	}
-	if !s.once {
-		s.home, _ = conn.CurrentDir() // without it the next URL may need a new connection
+	if s.library, err = newLibrary(s); err != nil {
+		return s.failure(Command{Verb: "connect"}, err)
 	}
 	return nil
 }
 
 // reusable reports whether the connection kept is the one that the plan wants.
 func (s *Session) reusable() bool {
-	if s.control == nil || s.control.Err() != nil || s.spent {
+	if s.conn == nil || s.conn.Err() != nil || s.spent {
 		return false
 	}
 	a, b := s.login, s.url
@@ -320,25 +266,23 @@ func (s *Session) onTheWay() bool {
 	return !s.lost && len(s.dirs) <= len(want) && slices.Equal(s.dirs, want[:len(s.dirs)])
 }
 
-// way returns the CWD arguments still to be sent.
-func (s *Session) way() []string {
+// course says what the steps of this run depend on.
+func (s *Session) course(fresh bool) course {
+	c := course{goal: s.goal, fresh: fresh, auth: s.client.tries(s.plan), once: s.once, way: s.plan.dirs(), typ: s.typ}
 	if s.onTheWay() {
-		return s.plan.dirs()[len(s.dirs):]
+		c.way = c.way[len(s.dirs):]
+	} else {
+		c.home = s.home
 	}
-	return append([]string{s.home}, s.plan.dirs()...)
-}
-
-// ascii reports whether no name holds an octet beyond ASCII.
-func (p *Plan) ascii() bool {
-	return !slices.ContainsFunc(p.Commands, func(c Command) bool {
-		return slices.ContainsFunc([]byte(c.Arg), func(b byte) bool { return b >= 0x80 })
-	})
-}
-
-// needsUTF8 reports whether a name is UTF-8 beyond ASCII: then the server is asked whether it wants to be
-// told (OPTS UTF8 ON).
-func (p *Plan) needsUTF8() bool {
-	return slices.ContainsFunc(p.Commands, func(c Command) bool {
-		return utf8.ValidString(c.Arg) && slices.ContainsFunc([]byte(c.Arg), func(b byte) bool { return b >= 0x80 })
-	})
+	c.setUp, c.inClear = []string{"EPSV", "PASV"}, s.client.Active || s.plan.Scheme == urlparse.FTP // under TLS nobody can read along
+	if s.client.Active {
+		c.setUp = []string{"EPRT", "PORT"}
+	}
+	switch {
+	case !s.conn.IPv4():
+		c.setUp = c.setUp[:1] // only these know IPv6
+	case s.noEPSV && !s.client.Active:
+		c.setUp = c.setUp[1:]
+	}
+	return c
 }

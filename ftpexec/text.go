@@ -10,11 +10,10 @@ import (
 // 3.1.1.1, the NVT of RFC 854); here they end in the local line end. A bare LF, which servers without
 // conversion send, is a line end too.
 type text struct {
-	src      *bufio.Reader
-	from     io.ReadCloser
-	crlf     bool // the local line end is CR LF
-	pending  byte // LF that did not fit behind its CR
-	havePend bool
+	src  *bufio.Reader
+	from io.ReadCloser
+	crlf bool // the local line end is CR LF
+	lf   bool // is still to come after its CR
 }
 
 func newText(from io.ReadCloser) io.ReadCloser {
@@ -38,8 +37,8 @@ func (t *text) Read(p []byte) (n int, err error) {
 
 // ready reports whether next returns at once: what follows a CR decides what that is.
 func (t *text) ready() bool {
-	if n := t.src.Buffered(); n != 1 || t.havePend {
-		return n > 0 || t.havePend
+	if n := t.src.Buffered(); n != 1 || t.lf {
+		return n > 0 || t.lf
 	}
 	c, _ := t.src.Peek(1)
 	return c[0] != '\r'
@@ -47,9 +46,9 @@ func (t *text) ready() bool {
 
 // next returns the next octet of the local text.
 func (t *text) next() (byte, error) {
-	if t.havePend {
-		t.havePend = false
-		return t.pending, nil
+	if t.lf {
+		t.lf = false
+		return '\n', nil
 	}
 	c, err := t.src.ReadByte()
 	if err != nil || (c != '\r' && c != '\n') {
@@ -58,18 +57,15 @@ func (t *text) next() (byte, error) {
 	if c == '\r' {
 		// What follows a CR decides; at the end of the data it stands for itself, and the error comes next time.
 		follow, err := t.src.Peek(1)
-		switch {
-		case err == nil && follow[0] == '\n':
-			t.src.Discard(1)
-		case err == nil && follow[0] == 0:
-			t.src.Discard(1)
+		if err != nil || follow[0] != '\n' && follow[0] != 0 {
 			return '\r', nil
-		default:
+		}
+		t.src.Discard(1)
+		if follow[0] == 0 {
 			return '\r', nil
 		}
 	}
-	if t.crlf {
-		t.pending, t.havePend = '\n', true
+	if t.lf = t.crlf; t.lf {
 		return '\r', nil
 	}
 	return '\n', nil

@@ -117,7 +117,7 @@ func whole(t *testing.T, c *ftpexec.Client, s *testserver.Script, url string, of
 		u.Scheme = "ftpes"
 	}
 	if u.IsDir() {
-		for _, err := range session.ListURL(t.Context(), u) {
+		for _, err := range session.List(t.Context(), u) {
 			if err != nil {
 				return err
 			}

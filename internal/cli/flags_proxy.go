@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"net"
 	"net/netip"
 	"os"
 
+	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/urlparse"
 )
@@ -67,7 +67,7 @@ func (o *options) checkActive(u *urlparse.URL) error {
 }
 
 // dialProxy is the [ftpexec.Client]'s Proxy.
-func (o *options) dialProxy(address string) func(ctx context.Context, network, address string) (net.Conn, error) {
+func (o *options) dialProxy(address string) ftpexec.Dialer {
 	p := o.viaProxy(address)
 	if p == nil {
 		return nil

@@ -284,7 +284,7 @@ func (r *run) list(ctx context.Context, u *urlparse.URL) error {
 // names writes the names of a directory to w, as they arrive.
 func (r *run) names(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
 	l := &lister{w: bufio.NewWriter(w), json: r.json, terminal: terminal}
-	for e, err := range r.source.ListURL(ctx, u) {
+	for e, err := range r.source.List(ctx, u) {
 		if err == nil {
 			err = l.entry(e)
 		}

@@ -9,12 +9,17 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
 )
 
 // list returns the last components of the names listed, sorted.
 func list(ctx context.Context, c *ftpexec.Client, url string) ([]string, error) {
+	u, err := urlparse.Parse(url)
+	if err != nil {
+		return nil, err
+	}
 	var names []string
-	for e, err := range c.List(ctx, url) {
+	for e, err := range c.List(ctx, u) {
 		if err != nil {
 			return names, err
 		}
@@ -77,7 +82,11 @@ func TestListThenRetrieve(t *testing.T) {
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
 		var got []string
 		want := reachable(s)
-		for e, err := range c.List(testContext(t), s.URL("/pub/odd/")) {
+		u, err := urlparse.Parse(s.URL("/pub/odd/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e, err := range c.List(testContext(t), u) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,7 +16,7 @@ import (
 
 // fetch retrieves a whole file.
 func fetch(ctx context.Context, c *ftpexec.Client, url string) (*ftpexec.Response, string, error) {
-	r, err := c.Open(ctx, url)
+	r, err := c.Get(ctx, url)
 	if err != nil {
 		return nil, "", err
 	}

@@ -20,8 +20,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// callsEvery 1 injects at every call; a larger value takes a sample.
-var callsEvery = flag.Int("calls.every", 40, "TestSystemCalls injects at every `n`th system call")
+// callsEvery 1 injects into all combinations; a larger value takes a sample.
+var callsEvery = flag.Int("calls.every", 40, "TestSystemCalls injects into every `n`th combination of a command, a system call and an injection")
 
 // fileCalls are the system calls with which the command works on files.
 var fileCalls = []string{
@@ -52,14 +52,14 @@ func TestSystemCalls(t *testing.T) {
 		"overwrite": {flags: []string{"--overwrite"}, before: func() { c.write("f", []byte("old")) }},
 		"resume":    {before: c.leave},
 	}
-	runs, step := 0, 0
+	runs, pair := 0, 0
 	for _, name := range slices.Sorted(maps.Keys(c.scenes)) {
 		for _, call := range fileCalls {
 			for _, injection := range injections {
+				if pair++; pair%*callsEvery != 0 {
+					continue
+				}
 				for n := 1; n < maxCalls; n++ {
-					if step++; step%*callsEvery != 0 {
-						continue
-					}
 					if !c.inject(c.scenes[name], fmt.Sprintf("%s:%s:when=%d", call, injection, n)) {
 						break
 					}

@@ -26,7 +26,8 @@ func (p *Proxy) dialHTTP(ctx context.Context, forward DialFunc, network, address
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	tunnel, err := p.tunnel(ctx, conn, address)
-	if !stop() {
+	stop()
+	if ctx.Err() != nil { // asked itself: a child of it may have ended first
 		err = ctx.Err()
 	}
 	if err != nil {

@@ -19,7 +19,12 @@ import (
 )
 
 // DialFunc opens a connection, as [net.Dialer.DialContext] does.
-type DialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
+type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
+// DialContext calls f.
+func (f DialFunc) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return f(ctx, network, address)
+}
 
 // What callers branch on, with errors.Is. A proxy that cannot be reached is a *[net.OpError] whose Op is
 // "dial", as for any other host.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -18,7 +19,8 @@ import (
 //
 // Data belongs to one goroutine; Close may come from any.
 type Data struct {
-	net.Conn // nil until ready; its addresses are not asked for by the library
+	net.Conn // nil until ready
+	control  *Conn
 	cancel   context.CancelFunc
 	asked    chan struct{} // closed when the command of the transfer has left
 	ready    chan struct{} // closed when Conn, raw and err are set
@@ -32,9 +34,8 @@ type Data struct {
 	finished bool // the final reply has come already: there is nothing to wait long for
 	listing  bool // of a listing, of which left octets may come
 	left     int64
-	some     bool        // octets have come
-	ended    bool        // the server has closed it
-	fatal    func(error) // called where reading fails: the session is over
+	octets   int64 // that have come
+	ended    bool  // the server has closed it
 }
 
 // graceAfterFinal bounds the wait for data when the server has said already that it sent all.
@@ -43,36 +44,31 @@ const graceAfterFinal = 5 * time.Second
 // lineCost is what one name takes in memory beyond its octets.
 const lineCost = 32
 
-// dataOpening is how a data connection comes about.
-type dataOpening struct {
-	open    func(context.Context) (net.Conn, error)
-	connect time.Duration // bounds open
-	stall   time.Duration
-	pace    pace
-	tls     *tls.Config     // nil: in clear
-	failed  func(error)     // called, from another goroutine, where open fails
-	fatal   func(err error) // see Data
-}
-
-// openData begins to open a data connection. ctx covers all of its life.
-func openData(ctx context.Context, o dataOpening) *Data {
+// openData begins to open a data connection, by open. ctx covers all of its life.
+func (c *Conn) openData(ctx context.Context, open func(context.Context) (net.Conn, error)) *Data {
 	ctx, cancel := context.WithCancel(ctx)
-	d := &Data{cancel: cancel, asked: make(chan struct{}), ready: make(chan struct{}), stall: o.stall, pace: o.pace, fatal: o.fatal}
+	d := &Data{control: c, cancel: cancel, asked: make(chan struct{}), ready: make(chan struct{}), stall: c.cfg.StallTimeout,
+		pace: pace{rate: c.cfg.LeastRate, over: c.cfg.LeastTime}}
+	secure := c.dataTLS
 	go func() {
 		defer close(d.ready)
-		opening, stop := context.WithTimeout(ctx, o.connect)
-		d.raw, d.err = o.open(opening)
+		opening, stop := context.WithTimeout(ctx, c.cfg.ConnectTimeout)
+		d.raw, d.err = open(opening)
 		stop()
-		if d.err != nil {
-			d.err = &DataDialError{d.err}
-			if ctx.Err() == nil { // else it is not wanted any more
-				o.failed(d.err)
-			}
+		switch {
+		case d.err == nil && secure != nil:
+			d.err = d.secure(ctx, secure)
 			return
+		case d.err == nil:
+			d.Conn = d.raw
+			return
+		case errors.Is(d.err, syscall.ECONNRESET): // it was open, however shortly
+			d.err = fmt.Errorf("%w: %w", ErrLost, plain(d.err))
+		default:
+			d.err = &DataDialError{d.err}
 		}
-		d.Conn = d.raw
-		if o.tls != nil {
-			d.err = d.secure(ctx, o.tls)
+		if ctx.Err() == nil { // else it is not wanted any more
+			c.dataFailed(d.err)
 		}
 	}()
 	return d
@@ -90,7 +86,7 @@ func (d *Data) secure(ctx context.Context, config *tls.Config) error {
 	d.Conn = conn
 	err := conn.HandshakeContext(ctx)
 	if err != nil && ctx.Err() == nil && !transport(err) {
-		return fmt.Errorf("%w: %w", ErrTLSHandshake, err)
+		return handshakeError(err)
 	}
 	return err
 }
@@ -119,7 +115,7 @@ func (d *Data) Read(p []byte) (int, error) {
 		return 0, d.failed(err)
 	}
 	n, err := d.Conn.Read(p)
-	d.some = d.some || n > 0
+	d.octets += int64(n)
 	if d.listing {
 		if d.left -= int64(n + lineCost*bytes.Count(p[:n], []byte("\n"))); d.left < 0 {
 			return 0, d.failed(ErrListing)
@@ -141,12 +137,12 @@ func (d *Data) Read(p []byte) (int, error) {
 // listing is complete, there is just no more of it: it may not have opened a connection for no names.
 func (d *Data) failed(err error) error {
 	err = d.Reason(err)
-	if d.finished && d.listing && !d.some && !errors.Is(err, ErrListing) && !errors.Is(err, ErrTLSHandshake) {
+	if d.finished && d.listing && d.octets == 0 && !errors.Is(err, ErrListing) && !errors.Is(err, ErrTLSHandshake) && !errors.Is(err, ErrCertificate) {
 		d.ended = true
 		return io.EOF
 	}
-	d.fatal(err)
-	return err
+	d.control.Abandon(err)
+	return d.control.Err()
 }
 
 // TCP returns the connection under d where octets may be taken from it as they are: open, in clear, plain
@@ -160,21 +156,15 @@ func (d *Data) TCP() *net.TCPConn {
 	return tcp
 }
 
-// extend gives the next octet the whole stall timeout, or what is left to keep the least rate.
-func (d *Data) extend() error {
-	d.waiting = time.Now()
-	return d.ExtendBy(min(d.Patience(), d.pace.left()))
-}
-
 // ExtendBy gives the next octet t.
 func (d *Data) ExtendBy(t time.Duration) error { return d.Conn.SetReadDeadline(time.Now().Add(t)) }
 
-// Reason gives a read error its meaning: [ErrTimeout] for a deadline.
+// Reason gives a read error its meaning; io.EOF stays.
 func (d *Data) Reason(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return timedOut("no data", d.Patience())
 	}
-	return err
+	return explain(err)
 }
 
 // transport reports an error of the connection under TLS; an alert of the other side is none.
@@ -203,7 +193,8 @@ func (d *Data) wait() error {
 	if d.err != nil {
 		return d.err
 	}
-	return d.extend()
+	d.waiting = time.Now()
+	return d.ExtendBy(min(d.Patience(), d.pace.left()))
 }
 
 // Close ends the connection, opened or not.
@@ -216,5 +207,5 @@ func (d *Data) Close() error {
 	return d.raw.Close()
 }
 
-// Write refuses: nothing is ever sent to the server.
-func (d *Data) Write([]byte) (int, error) { return 0, errors.New("data connection is for reading") }
+// Octets returns how many octets Read has returned.
+func (d *Data) Octets() int64 { return d.octets }

@@ -28,7 +28,7 @@ func (p *pace) count(n int, waited time.Duration) error {
 	case float64(p.octets) >= float64(p.rate)*p.over.Seconds():
 		p.octets, p.waited = 0, 0
 	case p.waited >= p.over:
-		return &TimeoutError{fmt.Sprintf("%d octets in %v, fewer than %d a second", p.octets, p.over, p.rate)}
+		return fmt.Errorf("%w: %d octets in %v, fewer than %d a second", ErrTimeout, p.octets, p.over, p.rate)
 	}
 	return nil
 }

@@ -54,11 +54,8 @@ func TestLeastRate(t *testing.T) {
 						}
 					}
 				})
-				d := openData(t.Context(), dataOpening{
-					open:    func(context.Context) (net.Conn, error) { return here, nil },
-					connect: time.Second, stall: time.Minute, pace: pace{rate: tt.rate, over: 30 * time.Second},
-					fatal: func(error) {},
-				})
+				c := New(Config{ConnectTimeout: time.Second, StallTimeout: time.Minute, LeastRate: tt.rate, LeastTime: 30 * time.Second})
+				d := c.openData(t.Context(), func(context.Context) (net.Conn, error) { return here, nil })
 				defer d.Close()
 				start := time.Now()
 				err := readAll(d, tt.drips, tt.reader)

@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -23,66 +24,64 @@ type Reply struct {
 // Raw returns Text as sent.
 func (r Reply) Raw() string { return r.raw }
 
-func (r Reply) rawLast() string { return r.raw[strings.LastIndexByte(r.raw, '\n')+1:] }
+// LastLine returns the last line of Raw.
+func (r Reply) LastLine() string { return r.raw[strings.LastIndexByte(r.raw, '\n')+1:] }
 
-// first returns the digit that decides (RFC 1123 section 4.1.2.11).
-func (r Reply) first() int { return r.Code / 100 }
+// First returns the digit that decides (RFC 1123 section 4.1.2.11).
+func (r Reply) First() int { return r.Code / 100 }
 
-// ok reports a positive completion, 2yz.
-func (r Reply) ok() bool { return r.first() == 2 }
+// OK reports a positive completion, 2yz.
+func (r Reply) OK() bool { return r.First() == 2 }
 
-// last returns the text of the last line.
-func (r Reply) last() string { return r.Text[strings.LastIndexByte(r.Text, '\n')+1:] }
+// String returns the code and the last line, for an error message. The caller escapes it for a terminal.
+func (r Reply) String() string {
+	return fmt.Sprintf("%03d %s", r.Code, r.Text[strings.LastIndexByte(r.Text, '\n')+1:])
+}
 
-// String returns the reply in one line, for an error message. The caller escapes it for a terminal.
-func (r Reply) String() string { return r.code() + " " + r.last() }
-
-func (r Reply) code() string { return fmt.Sprintf("%03d", r.Code) }
-
-// SyntaxError is a reply that RFC 959 section 4.2 does not allow.
+// SyntaxError is a reply that RFC 959 section 4.2 does not allow: an [ErrProtocol].
 type SyntaxError struct {
 	Line   string // the octets that came, of which Error shows 80
 	Reason string
 }
 
 func (e *SyntaxError) Error() string {
-	if e.Line == "" {
-		return "reply makes no sense: " + e.Reason
+	text := ErrProtocol.Error() + ": " + e.Reason
+	if e.Line != "" {
+		text += fmt.Sprintf(": %q", e.Line[:min(len(e.Line), 80)])
 	}
-	return fmt.Sprintf("reply makes no sense: %s: %q", e.Reason, e.Line[:min(len(e.Line), 80)])
+	return text
 }
 
+// Is makes e an [ErrProtocol].
+func (e *SyntaxError) Is(target error) bool { return target == ErrProtocol }
+
 func syntaxError(line, reason string) error { return &SyntaxError{Line: line, Reason: reason} }
+
+// NewReply returns the reply that a server sends as code and text.
+func NewReply(code int, text string) Reply { return Reply{code, text, text} }
 
 // readReply reads one reply of one or many lines. A line may end in LF alone, as some servers send it.
 // Of a reply with many lines the codes at the start of the first and the last are taken off.
 func readReply(r *bufio.Reader) (Reply, error) {
-	reply, err := readText(r)
-	reply.raw = reply.Text
-	return reply, err
-}
-
-func readText(r *bufio.Reader) (Reply, error) {
 	line, err := readLine(r, maxReply)
 	if err != nil {
 		return Reply{}, err
 	}
 	code, more, err := parseFirst(line)
-	if err != nil || !more {
-		return Reply{Code: code, Text: cutCode(line)}, err
-	}
-	lines, left := []string{cutCode(line)}, maxReply-len(line)
-	for {
-		line, err := readLine(r, left)
-		if err != nil {
-			return Reply{}, err
+	var text strings.Builder
+	text.WriteString(cutCode(line))
+	left := maxReply - len(line)
+	for more && err == nil {
+		if line, err = readLine(r, left); err != nil {
+			break
 		}
 		left -= len(line) + 1
-		if endsReply(line, code) {
-			return Reply{Code: code, Text: strings.Join(append(lines, cutCode(line)), "\n")}, nil
+		if end := strconv.Itoa(code); line == end || strings.HasPrefix(line, end+" ") { // the code alone, as some servers send it
+			line, more = cutCode(line), false
 		}
-		lines = append(lines, line)
+		text.WriteString("\n" + line)
 	}
+	return NewReply(code, text.String()), err
 }
 
 // parseFirst takes the code of a reply's first line, and whether more lines follow.
@@ -90,8 +89,7 @@ func parseFirst(line string) (code int, more bool, err error) {
 	if len(line) < 3 || !digits(line[:3]) {
 		return 0, false, syntaxError(line, "no three digits at its start")
 	}
-	code = int(line[0]-'0')*100 + int(line[1]-'0')*10 + int(line[2]-'0')
-	if code < 100 || code > 599 {
+	if code, _ = strconv.Atoi(line[:3]); code < 100 || code > 599 {
 		return 0, false, syntaxError(line, "code out of range")
 	}
 	if len(line) > 3 && line[3] != ' ' && line[3] != '-' {
@@ -100,19 +98,7 @@ func parseFirst(line string) (code int, more bool, err error) {
 	return code, len(line) > 3 && line[3] == '-', nil
 }
 
-// endsReply reports whether line is the last of a reply with this code: the code and a space, or,
-// as some servers send it, the code alone.
-func endsReply(line string, code int) bool {
-	c := fmt.Sprintf("%03d", code)
-	return line == c || strings.HasPrefix(line, c+" ")
-}
-
-func cutCode(line string) string {
-	if len(line) <= 4 {
-		return ""
-	}
-	return line[4:]
-}
+func cutCode(line string) string { return line[min(4, len(line)):] }
 
 // readLine reads up to LF and takes off the LF and the CRs before it.
 func readLine(r *bufio.Reader, left int) (string, error) {
@@ -134,11 +120,4 @@ func readLine(r *bufio.Reader, left int) (string, error) {
 	}
 }
 
-func digits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
-}
+func digits(s string) bool { return strings.Trim(s, "0123456789") == "" }

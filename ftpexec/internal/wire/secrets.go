@@ -25,7 +25,8 @@ type Secrets struct {
 	hide *strings.Replacer
 }
 
-func (s *Secrets) add(secret string) {
+// Add remembers a secret that is about to be sent.
+func (s *Secrets) Add(secret string) {
 	if len(secret) < minSecret {
 		return
 	}
@@ -47,6 +48,9 @@ func (s *Secrets) add(secret string) {
 
 // mask returns text with stars in place of every secret.
 func (s *Secrets) mask(text string) string {
+	if s == nil {
+		return text
+	}
 	s.mu.Lock()
 	hide := s.hide
 	s.mu.Unlock()

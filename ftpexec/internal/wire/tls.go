@@ -3,49 +3,30 @@ package wire
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
-	"slices"
 )
 
-// authTLS is RFC 4217 section 4. Nothing is ever sent behind AUTH, and nothing may have come behind its reply:
-// it would be read as if it had come under TLS.
-func (c *Control) authTLS() error {
-	r, err := c.exchange("AUTH TLS")
-	if err != nil {
-		return err
-	}
-	switch {
-	case r.first() == 5 && c.cfg.TryTLS:
-		return c.goOnInClear(r)
-	case !r.ok():
-		return fmt.Errorf("%w: %w", ErrTLSUnavailable, &ReplyError{r})
-	}
+// StartTLS protects the control connection, after the server has agreed to that. Nothing may have come after its
+// reply: it would be read as if it had come under TLS.
+func (c *Conn) StartTLS() error {
 	if c.br.Buffered() > 0 {
-		return syntaxError("", "octets between the reply to AUTH and TLS")
+		return c.fail(syntaxError("", "octets between the reply to AUTH and TLS"))
 	}
 	secure, err := c.handshake(c.conn)
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.adopt(secure)
 	}
-	return c.adopt(secure)
+	return c.fail(err)
 }
 
-// goOnInClear takes back what was planned for TLS, which was only to be tried: r has refused it.
-func (c *Control) goOnInClear(r Reply) error {
-	c.trace(EventNote, "no TLS to be had ("+oneLine(r.String())+"): going on in clear")
-	c.cfg.ExplicitTLS = false
-	for i, flight := range c.script {
-		c.script[i] = slices.DeleteFunc(slices.Clone(flight), func(line string) bool {
-			return line == "PBSZ 0" || line == "PROT P"
-		})
-	}
-	return nil
-}
+// Secure reports whether the control connection is under TLS.
+func (c *Conn) Secure() bool { return c.dataTLS != nil }
 
 // handshake puts TLS on conn. The configuration is the session's own: one session cache a control
 // connection, shared with its data connections, which servers want to see resume its session.
-func (c *Control) handshake(conn net.Conn) (net.Conn, error) {
+func (c *Conn) handshake(conn net.Conn) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(c.ctx, c.cfg.ConnectTimeout)
 	defer cancel()
 	secure := tls.Client(conn, c.cfg.TLSConfig)
@@ -54,11 +35,19 @@ func (c *Control) handshake(conn net.Conn) (net.Conn, error) {
 		if ctx.Err() != nil && c.ctx.Err() == nil {
 			return nil, timedOut("no TLS handshake", c.cfg.ConnectTimeout)
 		}
-		return nil, fmt.Errorf("%w: %w", ErrTLSHandshake, err)
+		return nil, handshakeError(err)
 	}
-	c.trace(EventNote, tls.VersionName(secure.ConnectionState().Version)+" established")
+	c.Note(tls.VersionName(secure.ConnectionState().Version) + " established")
 	c.dataTLS = dataTLS(c.cfg.TLSConfig, secure.ConnectionState())
 	return secure, nil
+}
+
+func handshakeError(err error) error {
+	var cert *tls.CertificateVerificationError
+	if errors.As(err, &cert) {
+		return fmt.Errorf("%w: %w", ErrCertificate, cert.Err)
+	}
+	return fmt.Errorf("%w: %w", ErrTLSHandshake, plain(err))
 }
 
 // dataTLS is the configuration for data connections. In TLS 1.3 they offer the key exchange that the server

@@ -1,0 +1,50 @@
+package wire
+
+import (
+	"errors"
+	"net"
+	"testing"
+	"time"
+)
+
+// A data connection that failed shortens the wait for the reply to its transfer, and for no other.
+func TestFailedDataIsForgotten(t *testing.T) {
+	here, there := net.Pipe()
+	defer there.Close()
+	c := New(Config{ReplyTimeout: time.Hour})
+	if err := c.adopt(here); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	failed := errors.New("refused")
+	c.dataFailed(failed)
+	if err := c.late(time.Hour); !errors.Is(err, failed) {
+		t.Errorf("during its transfer: %v, want %v", err, failed)
+	}
+	stop := c.Begin(t.Context())
+	defer stop()
+	if err := c.late(time.Hour); !errors.Is(err, ErrTimeout) || errors.Is(err, failed) {
+		t.Errorf("in the next operation: %v, want ErrTimeout", err)
+	}
+}
+
+// A transfer may take its time to begin; another reply of a flight that stays out is lost.
+func TestPatience(t *testing.T) {
+	size, mdtm, retr := Line{Text: "SIZE f"}, Line{Text: "MDTM f"}, Line{Text: "RETR f", Transfer: true}
+	tests := []struct {
+		out   []Line
+		batch int
+		want  time.Duration
+	}{
+		{[]Line{size, mdtm}, 2, time.Minute}, // none has come yet
+		{[]Line{mdtm, retr}, 3, aheadTimeout},
+		{[]Line{retr}, 3, time.Minute},
+		{[]Line{size}, 1, time.Minute},
+	}
+	for _, tt := range tests {
+		c := &Conn{cfg: Config{ReplyTimeout: time.Minute}, out: tt.out, batch: tt.batch}
+		if got := c.patience(); got != tt.want {
+			t.Errorf("%v of %d: %v, want %v", tt.out, tt.batch, got, tt.want)
+		}
+	}
+}

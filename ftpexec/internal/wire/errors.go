@@ -1,0 +1,98 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// What can go wrong with a connection. Every error of this package is one of these, a context's, or one of a Dial
+// function that knows better.
+var (
+	ErrResolve      = errors.New("host not resolved")
+	ErrConnect      = errors.New("no connection") // nor one for data; or the greeting turns it away
+	ErrLost         = errors.New("connection lost")
+	ErrTimeout      = errors.New("timed out")
+	ErrProtocol     = errors.New("reply makes no sense")
+	ErrTruncated    = errors.New("transfer incomplete")
+	ErrTLSHandshake = errors.New("TLS handshake failed")
+	ErrCertificate  = errors.New("certificate not trusted")
+)
+
+// ErrListing is a listing that is longer than Config.MaxListing, or of which one line is too long for who reads it.
+var ErrListing = fmt.Errorf("%w: listing too long, or a line of it", ErrProtocol)
+
+// ReplyError is a reply that ended the connection, such as 421.
+type ReplyError struct {
+	Reply Reply
+	Err   error // what it means
+}
+
+func (e *ReplyError) Error() string { return e.Err.Error() + ": " + e.Reply.String() }
+
+// Unwrap returns Err.
+func (e *ReplyError) Unwrap() error { return e.Err }
+
+// AheadError is an error that may come of sending commands ahead. One at a time may work.
+type AheadError struct{ error }
+
+// Unwrap returns the error itself.
+func (e *AheadError) Unwrap() error { return e.error }
+
+// DataDialError is an [ErrConnect] of a data connection.
+type DataDialError struct{ Err error }
+
+func (e *DataDialError) Error() string { return ErrConnect.Error() + ": " + plain(e.Err).Error() }
+
+// Is makes e an [ErrConnect].
+func (e *DataDialError) Is(target error) bool { return target == ErrConnect }
+
+// Unwrap returns the cause.
+func (e *DataDialError) Unwrap() error { return e.Err }
+
+func timedOut(what string, limit time.Duration) error {
+	return fmt.Errorf("%w: %s for %v", ErrTimeout, what, limit)
+}
+
+// explain gives an error of the system its meaning.
+func explain(err error) error {
+	var dns *net.DNSError
+	var op *net.OpError
+	isKnown := func(known error) bool { return errors.Is(err, known) }
+	switch {
+	case slices.ContainsFunc([]error{ErrConnect, ErrLost, ErrTimeout, ErrProtocol, ErrTLSHandshake, ErrCertificate}, isKnown):
+		return err
+	case errors.As(err, &dns) && !dns.IsTimeout:
+		return fmt.Errorf("%w: %s", ErrResolve, dns.Err)
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+		return ErrLost
+	case errors.As(err, &op) && op.Op == "dial":
+		return fmt.Errorf("%w: %w", ErrConnect, plain(op))
+	case errors.As(err, &op):
+		return fmt.Errorf("%w: %w", ErrLost, plain(op))
+	}
+	return err
+}
+
+// plain leaves out what says nothing to a person: addresses, and the name of a system call.
+func plain(err error) error {
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		err = op.Err
+	}
+	if call, ok := err.(*os.SyscallError); ok {
+		return call.Err
+	}
+	return err
+}
+
+// disconnected reports that the other side ended the connection.
+func disconnected(err error) bool {
+	var op *net.OpError
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
+		errors.As(err, &op) && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, net.ErrClosed)
+}

@@ -1,0 +1,189 @@
+package ftpexec
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/urlparse"
+)
+
+// judge says what a reply to a step means, and keeps what it tells. It decides by the first digit (RFC 1123 section
+// 4.1.2.11). An error ends the run.
+func (s *Session) judge(st step, r wire.Reply) error {
+	op := st.Command
+	switch op.Verb {
+	case "RETR", "NLST":
+		return s.began(op, r)
+	case "AUTH":
+		return s.secured(op, r)
+	case "USER", "PASS", "ACCT":
+		return s.entered(op, r)
+	case "CWD":
+		return s.moved(st, r)
+	case "EPSV", "PASV", "EPRT", "PORT":
+		return s.ported(op, r)
+	}
+	wrong := r.First() == 1
+	switch op.Verb {
+	case "REST": // RFC 3659 section 5.3. After anything else the file would come whole
+		wrong = r.First() != 3
+	case "TYPE", "PROT":
+		wrong = !r.OK()
+	}
+	if wrong {
+		return s.refused(op, r)
+	}
+	switch op.Verb { // those that inform may be refused: that tells nothing
+	case "TYPE":
+		s.typ = op.Arg
+	case "FEAT":
+		s.features = &r
+	case "PWD":
+		s.home = directoryIn(r)
+	case "SIZE", "MDTM":
+		s.info.learn(op.Verb, r)
+	}
+	return nil
+}
+
+// needless reports a step that turns out not to be needed when it is about to leave.
+func (s *Session) needless(st step) bool {
+	switch st.Verb {
+	case "PBSZ", "PROT":
+		return !s.conn.Secure()
+	case "PASS":
+		return s.admitted
+	case "OPTS":
+		return !offered(s.features, "UTF8", "")
+	case "PASV", "PORT":
+		return s.port != 0
+	}
+	return false
+}
+
+func (s *Session) secured(op Command, r wire.Reply) error {
+	switch {
+	case r.OK():
+		return s.conn.StartTLS()
+	case r.First() == 5 && s.client.tries(s.plan):
+		s.conn.Note("no TLS to be had (" + r.String() + "): going on in clear")
+		return nil
+	}
+	return s.refused(op, r)
+}
+
+// entered is the login: 332 asks for an account (RFC 959 section 4.1.1). A PASS may have been sent along to a server
+// that was content with USER.
+func (s *Session) entered(op Command, r wire.Reply) error {
+	switch {
+	case op.Verb == "PASS" && s.admitted, op.Verb == "USER" && r.First() == 3 && r.Code != 332:
+		return nil
+	case r.Code == 332 && op.Verb != "ACCT":
+		s.admitted = true
+		return s.insert(step{Command: Command{Verb: "ACCT", HasArg: true, Password: PasswordAsked}})
+	case r.OK():
+		s.admitted, s.spent = true, false
+		return nil
+	}
+	return s.refused(op, r)
+}
+
+// moved follows the server. Where there is no way back the plan is done on a new connection.
+func (s *Session) moved(st step, r wire.Reply) error {
+	switch {
+	case r.OK() && st.back:
+		s.dirs, s.lost = nil, false
+		return nil
+	case r.OK():
+		s.dirs = append(s.dirs, st.Arg)
+		return nil
+	}
+	e := s.refused(st.Command, r)
+	if e.Hint == "" && e.Err == ErrDirectory && !st.back {
+		e.Hint = inOneStep(s.url, len(s.dirs), e.Reply)
+	}
+	if st.back {
+		s.conn.Abandon(e)
+	}
+	s.lost, s.typ = true, "" // more may have gone ahead after it
+	return e
+}
+
+// ported is where the data connection leads to. Whatever is no usable answer to EPSV or EPRT (RFC 2428) leads to PASV
+// or PORT (RFC 959), which are for IPv4. The address in a reply is not used.
+func (s *Session) ported(op Command, r wire.Reply) error {
+	switch ok := r.OK(); {
+	case op.Verb == "EPSV" && ok:
+		s.port = extendedPort(r.LastLine())
+	case op.Verb == "PASV" && ok:
+		s.port = passivePort(r.Raw())
+	case ok:
+		s.port = s.listens
+	}
+	last := op.Verb == "PASV" || op.Verb == "PORT" || !s.conn.IPv4()
+	if s.port == 0 && last || r.First() == 1 {
+		return s.refused(op, r)
+	}
+	s.noEPSV = s.noEPSV || op.Verb == "EPSV" && s.port == 0
+	return nil
+}
+
+// announce opens a port for the server to connect to, and returns how EPRT or PORT names it.
+func (s *Session) announce(verb string) (string, error) {
+	here, err := s.conn.Listen()
+	if err != nil {
+		return "", err
+	}
+	s.listens = here.Port
+	four := here.IP.To4()
+	switch {
+	case verb == "PORT":
+		return fmt.Sprintf("%s,%d,%d", strings.ReplaceAll(four.String(), ".", ","), here.Port>>8, here.Port&0xff), nil
+	case four != nil:
+		return fmt.Sprintf("|1|%s|%d|", four, here.Port), nil
+	}
+	return fmt.Sprintf("|2|%s|%d|", here.IP, here.Port), nil
+}
+
+// errNoEntries is a refusal that tells of an empty directory.
+var errNoEntries = errors.New("no entries")
+
+func (s *Session) began(op Command, r wire.Reply) error {
+	switch {
+	case r.First() <= 2:
+		s.conn.Began(r, op.Verb == "NLST")
+		s.info.opened(r, s.goal.offset)
+		return nil
+	case op.Verb == "NLST" && emptyListing(op, &r):
+		return errNoEntries
+	}
+	s.spent = s.goal.offset > 0 // a server may keep the offset of a REST for the next RETR, where this one was refused
+	e := s.refused(op, r)
+	if e.Err == ErrNotFound && op.Verb == "RETR" && s.info.Size >= 0 { // it is there, and refused for another cause
+		e.Err, e.Hint = ErrRefused, ""
+	}
+	return e
+}
+
+// finish judges the final reply of a transfer that has brought so many octets. The reply is nil where none came.
+func finish(conn *wire.Conn, u *urlparse.URL, op Command, octets int64) (*Reply, *Error) {
+	r, err := conn.Finish()
+	if err != nil {
+		return nil, failure(u, op, conn.Secure(), err)
+	}
+	e := &Error{Stage: StageTransfer, Op: op.shown(), URL: u.Redacted(), Reply: &r}
+	switch {
+	case r.First() == 5 && octets == 0: // refused, although 150 came first
+		e.Hint, e.Err = transferRefusal(op, e.Reply)
+	case !r.OK():
+		e.Err = ErrTruncated
+	case op.Verb == "NLST" && strings.Contains(says(&r, op.Arg), "failed to open directory"): // vsftpd's 226
+		e.Err = ErrNotFound
+	default:
+		return &r, nil
+	}
+	e.readLimits(op, conn.Secure())
+	return e.Reply, e
+}

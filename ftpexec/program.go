@@ -1,0 +1,136 @@
+package ftpexec
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"example.com/ftpfetch/ftpexec/internal/wire"
+)
+
+// program is a run on a connection: its steps are sent in flights, and their replies judged in order.
+type program struct {
+	ctx        context.Context // of the run; the library's methods take none
+	sequential bool            // one command a flight
+	queue, out []step          // to be sent; sent and not answered
+}
+
+// runTo runs the program up to the step with this verb; "" for all of it. Where there is none it does nothing.
+func (s *Session) runTo(verb string) error {
+	for verb == "" || s.due(verb) {
+		if len(s.out) == 0 {
+			if st, err := s.leave(); err != nil {
+				return s.failure(st.Command, err)
+			}
+		}
+		if len(s.out) == 0 {
+			return nil
+		}
+		st := s.out[0]
+		r, err := s.conn.Receive()
+		if err == nil {
+			s.out = s.out[1:]
+			err = s.judge(st, r)
+		}
+		if err != nil {
+			return s.failure(st.Command, err)
+		}
+		if st.Verb == verb {
+			return nil
+		}
+	}
+	return nil
+}
+
+// due reports whether a step with this verb is still to be answered.
+func (s *Session) due(verb string) bool {
+	due := func(st step) bool { return st.Verb == verb && !s.needless(st) }
+	return slices.ContainsFunc(s.out, due) || slices.ContainsFunc(s.queue, due)
+}
+
+// leave sends the next flight. An error comes with the step that has no argument, or with the first.
+func (s *Session) leave() (step, error) {
+	var flight []wire.Line
+	for len(s.queue) > 0 && (len(flight) == 0 || !s.sequential && s.queue[0].waits == "") {
+		st := s.queue[0]
+		s.queue = s.queue[1:]
+		if s.needless(st) {
+			continue
+		}
+		line, err := s.line(st)
+		if err != nil {
+			return st, err
+		}
+		s.out, flight = append(s.out, st), append(flight, line)
+	}
+	if len(flight) == 0 {
+		return step{}, nil
+	}
+	return s.out[0], s.conn.Send(flight...)
+}
+
+// line is a step as it travels: passwords, accounts and ports are asked for only now.
+func (s *Session) line(st step) (line wire.Line, err error) {
+	arg := st.Arg
+	switch st.Verb {
+	case "USER":
+		_, slip, _ := strings.Cut(arg, ":")
+		s.client.secrets.Add(slip)
+	case "PASS":
+		arg, err = s.password()
+	case "ACCT":
+		arg, err = s.account()
+	case "EPRT", "PORT":
+		arg, err = s.announce(st.Verb)
+		st.Command = withArg(st.Verb, arg)
+	}
+	line = wire.Line{Text: st.Verb, Shown: st.traced(), Transfer: st.Verb == "RETR" || st.Verb == "NLST"}
+	if st.HasArg {
+		line.Text += " " + arg
+	}
+	return line, err
+}
+
+// insert puts st before what is left. What was sent already was sent too early: its replies are thrown away, and it
+// goes out again.
+func (s *Session) insert(st step) error {
+	for range s.out {
+		if _, err := s.conn.Receive(); err != nil {
+			return err
+		}
+	}
+	s.queue, s.out = slices.Concat([]step{st}, s.out, s.queue), nil
+	if len(s.queue) > 1 {
+		s.queue[1].waits = forLogin
+	}
+	return nil
+}
+
+// password is the argument of PASS.
+func (s *Session) password() (string, error) {
+	switch c := s.client.Credentials; {
+	case !s.url.User.Set:
+		return cmp.Or(s.client.Email, DefaultEmail), nil
+	case s.url.Password.Set:
+		return s.secret(s.url.Password.Value, nil)
+	case c == nil:
+		return "", ErrNoCredentials
+	default:
+		return s.secret(c.Password(s.ctx, s.url.Host, s.url.User.Value))
+	}
+}
+
+// account is the argument of ACCT.
+func (s *Session) account() (string, error) {
+	if s.client.Credentials == nil {
+		return "", ErrNoCredentials
+	}
+	return s.secret(s.client.Credentials.Account(s.ctx, s.url.Host, s.url.User.Value))
+}
+
+// secret returns what is about to be sent, having remembered it: nothing shows it any more.
+func (s *Session) secret(text string, err error) (string, error) {
+	s.client.secrets.Add(text)
+	return text, err
+}

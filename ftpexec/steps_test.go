@@ -1,0 +1,65 @@
+package ftpexec
+
+import (
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/urlparse"
+)
+
+// The list of a run's commands: " | " stands where a command waits.
+func TestSteps(t *testing.T) {
+	dirs := []string{"a", "b"}
+	passive := []string{"EPSV", "PASV"}
+	tests := []struct {
+		name, url string
+		course    course
+		want      string
+	}{
+		{"anonymous", "ftp://h/a/b/f", course{fresh: true, once: true, way: dirs, setUp: passive, inClear: true},
+			"USER anonymous, PASS <anonymous>, CWD a, CWD b, TYPE I, SIZE f, MDTM f | EPSV | PASV | RETR f"},
+		{"password", "ftp://u:p@h/a/b/f", course{fresh: true, way: dirs, setUp: passive, inClear: true},
+			"USER u | PASS ********, PWD, CWD a, CWD b, TYPE I, SIZE f, MDTM f | EPSV | PASV | RETR f"},
+		{"explicit TLS", "ftpes://u:p@h/f", course{fresh: true, once: true, setUp: passive},
+			"AUTH TLS | PBSZ 0, PROT P, USER u | PASS ********, TYPE I, SIZE f, MDTM f, EPSV | PASV | RETR f"},
+		{"implicit TLS", "ftps://h/f", course{fresh: true, once: true, setUp: passive[:1]},
+			"PBSZ 0, PROT P, USER anonymous, PASS <anonymous>, TYPE I, SIZE f, MDTM f, EPSV | RETR f"},
+		{"TLS to be tried", "ftp://h/f", course{fresh: true, auth: true, once: true, setUp: passive[1:], inClear: true},
+			"AUTH TLS | PBSZ 0, PROT P, USER anonymous, PASS <anonymous>, TYPE I, SIZE f, MDTM f | PASV | RETR f"},
+		{"UTF-8", "ftp://h/%C3%BC", course{fresh: true, once: true, setUp: passive[:1], inClear: true},
+			`USER anonymous, PASS <anonymous>, FEAT | OPTS UTF8 ON, TYPE I, SIZE \xc3\xbc, MDTM \xc3\xbc | EPSV | RETR \xc3\xbc`},
+		{"the next file", "ftp://h/a/b/f", course{typ: "I", setUp: passive[:1], inClear: true}, "EPSV | SIZE f, MDTM f, RETR f"},
+		{"another directory", "ftp://h/a/b/f", course{home: "/", way: dirs, typ: "I", setUp: passive[:1], inClear: true},
+			"CWD /, CWD a, CWD b, SIZE f, MDTM f | EPSV | RETR f"},
+		{"the rest", "ftp://h/f", course{goal: goal{offset: 3}, typ: "I", setUp: passive[:1], inClear: true}, "EPSV | SIZE f, MDTM f, REST 3 | RETR f"},
+		{"the rest on a new connection", "ftp://h/f", course{goal: goal{offset: 3}, fresh: true, once: true, setUp: passive[:1], inClear: true},
+			"USER anonymous, PASS <anonymous>, TYPE I, SIZE f, MDTM f | EPSV | REST 3 | RETR f"},
+		{"active mode", "ftp://h/f", course{typ: "I", setUp: []string{"EPRT", "PORT"}, inClear: true}, "EPRT | PORT | SIZE f, MDTM f, RETR f"},
+		{"text", "ftp://h/f;type=a", course{typ: "I", setUp: passive[:1], inClear: true}, "TYPE A, MDTM f | EPSV | RETR f"},
+		{"listing", "ftp://h/a/b/", course{way: dirs, setUp: passive[:1], inClear: true}, "CWD a, CWD b, TYPE A | EPSV | NLST"},
+		{"facts", "ftp://h/a/b/f", course{goal: goal{factsOnly: true}, way: dirs, typ: "I"}, "CWD a, CWD b, SIZE f, MDTM f"},
+	}
+	for _, tt := range tests {
+		u, err := urlparse.Parse(tt.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := NewPlan(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got strings.Builder
+		for i, st := range plan.steps(tt.course) {
+			switch {
+			case i > 0 && st.waits != "":
+				got.WriteString(" | ")
+			case i > 0:
+				got.WriteString(", ")
+			}
+			got.WriteString(st.String())
+		}
+		if got.String() != tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.name, &got, tt.want)
+		}
+	}
+}
