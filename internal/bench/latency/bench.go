@@ -33,8 +33,8 @@ type row struct {
 	err       error
 }
 
-// mostFailures is after how many failures, without a success, bench gives up a
-// row's command.
+// mostFailures is the number of failures, without a success, after which bench
+// gives up a row's command.
 const mostFailures = 3
 
 // run makes a first pass over the near link, which only tries every command, and

@@ -44,8 +44,8 @@ func ftpfetchLines(options ...string) map[form][]string {
 	}
 }
 
-// ours is the program that the others are compared with.
-const ours = "ftpfetch"
+// reference is the program that the others are compared with.
+const reference = "ftpfetch"
 
 const noTLS = "no FTP over TLS"
 
@@ -53,9 +53,9 @@ const noTLS = "no FTP over TLS"
 // with options that only make it quiet. If its manual has an option that saves
 // round trips, the next row is the client with that option.
 var clients = []*client{
-	{name: "ftpfetch", program: ours, lines: ftpfetchLines()},
-	{name: "ftpfetch --no-pipelining", program: ours, needs: "--no-pipelining", lines: ftpfetchLines("--no-pipelining")},
-	{name: "ftpfetch -j 6", program: ours, needs: "--jobs",
+	{name: "ftpfetch", program: reference, lines: ftpfetchLines()},
+	{name: "ftpfetch --no-pipelining", program: reference, needs: "--no-pipelining", lines: ftpfetchLines("--no-pipelining")},
+	{name: "ftpfetch -j 6", program: reference, needs: "--jobs",
 		lines: map[form][]string{formMany: ftpfetchLines("-j", "6")[formMany]}},
 	{name: "curl", program: "curl", lines: map[form][]string{
 		formFile: {"curl", "-sS", "-O", "{url}"},

@@ -27,7 +27,7 @@ type report struct {
 // failures of other clients are in the report.
 func (r *report) failure() error {
 	for _, w := range r.rows {
-		if w.client.program == ours && w.failures > 0 {
+		if w.client.program == reference && w.failures > 0 {
 			return fmt.Errorf("case %d: %s failed: %w", w.job.number, w.client.name, w.err)
 		}
 	}
@@ -70,7 +70,7 @@ the machine can only add to a time: if the least and the median differ much, the
 - {{.}}
 {{- end}}
 
-Command lines, with the address behind the delayed link:
+Command lines, with the server's address on the delayed link:
 
 {{range .Commands}}    {{.}}
 {{end}}`))
