@@ -23,12 +23,17 @@ type Response struct {
 	URL     *urlparse.URL // what was asked for
 	Plan    *Plan         // what was done
 
-	received *atomic.Int64
+	received *atomic.Int64 // nil in a Response that another package made
 }
 
-// Received returns the octets of data received so far, as they came on the wire. It is safe to be called
-// while Body is read.
-func (r *Response) Received() int64 { return r.received.Load() }
+// Received returns how many bytes of data have come so far, counted on the wire. It may be called while another
+// goroutine reads Body. It returns 0 for a Response that this package did not make.
+func (r *Response) Received() int64 {
+	if r.received == nil {
+		return 0
+	}
+	return r.received.Load()
+}
 
 // retrieve is the end of a plan: RETR.
 func (s *Session) retrieve(ctx context.Context, stop func()) (*Response, error) {
