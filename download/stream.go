@@ -22,17 +22,13 @@ func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Option
 	if err := o.Check(); err != nil {
 		return Result{}, err
 	}
-	s := &streaming{job: newJob(src, u, o), size: -1}
-	if _, ok := w.(*os.File); !ok {
-		w = onlyWriter{w}
-	}
-	s.w = w
+	s := &streaming{job: newJob(src, u, o), w: w, size: -1}
 	var err error
 	if s.check, err = s.expected(ctx); err != nil {
 		return Result{}, err
 	}
 	err = s.run(ctx)
-	r := Result{Size: s.n, ModTime: s.modTime, Text: s.text()}
+	r := Result{Size: s.n.Load(), ModTime: s.modTime, Text: s.text()}
 	if err == nil && s.check != nil {
 		if err = s.check.compare(); err == nil {
 			r.Verified = s.check.from
@@ -47,7 +43,7 @@ type streaming struct {
 	check *check
 	w     io.Writer
 
-	n       int64 // bytes written
+	n       atomic.Int64 // bytes written
 	size    int64
 	modTime time.Time
 	live    atomic.Pointer[ftpexec.Response]
@@ -58,8 +54,8 @@ func (s *streaming) run(ctx context.Context) error {
 	defer func() { stop() }()
 	first := true
 	for {
-		before := s.n
-		resp, err := s.src.OpenFrom(ctx, s.u, s.n)
+		before := s.n.Load()
+		resp, err := s.src.OpenFrom(ctx, s.u, before)
 		if err == nil {
 			s.retry.reached.Store(true)
 			s.live.Store(resp)
@@ -71,19 +67,41 @@ func (s *streaming) run(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if s.n > 0 && (s.text() || s.size < 0) {
+		if s.n.Load() > 0 && (s.text() || s.size < 0) {
 			return err // it cannot be resumed
 		}
-		if err := s.retry.again(ctx, err, s.n > before); err != nil {
+		if err := s.retry.again(ctx, err, s.n.Load() > before); err != nil {
 			return err
 		}
 	}
 }
 
-// count serves Options.Progress: it counts bytes as they came on the wire.
+// count serves Options.Progress: it counts bytes as they came on the wire, or
+// as they were written if the Response of another Source does not count them.
 func (s *streaming) count() (done, total int64) {
 	resp := s.live.Load()
-	return resp.Offset + resp.Received(), resp.Size
+	if n := resp.Received(); n > 0 {
+		return resp.Offset + n, resp.Size
+	}
+	return s.n.Load(), resp.Size
+}
+
+// Write writes to w and counts.
+func (s *streaming) Write(p []byte) (int, error) {
+	n, err := s.w.Write(p)
+	s.n.Add(int64(n))
+	return n, err
+}
+
+// target returns where the bytes of body go: straight to a file if body can do
+// that, else through Write.
+func (s *streaming) target(body io.Reader) io.Writer {
+	if file, ok := s.w.(*os.File); ok {
+		if _, straight := body.(io.WriterTo); straight {
+			return file
+		}
+	}
+	return s
 }
 
 func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
@@ -91,20 +109,22 @@ func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
 	if want := s.o.Size; want != nil && resp.Size >= 0 && resp.Size != *want {
 		return &Error{Reason: fmt.Sprintf("the server's file has %d bytes, not %d as expected", resp.Size, *want), Err: ErrSize}
 	}
-	if s.n > 0 && (resp.Size != s.size || !resp.ModTime.Equal(s.modTime)) {
+	before := s.n.Load()
+	if before > 0 && (resp.Size != s.size || !resp.ModTime.Equal(s.modTime)) {
 		return &Error{Reason: "the file has changed on the server, and a part of it is written already", Err: ErrChanged}
 	}
 	s.size, s.modTime = resp.Size, resp.ModTime
-	w := way{to: s.w, limit: s.o.Limit, most: -1}
+	w := way{to: s.target(resp.Body), limit: s.o.Limit, most: -1}
 	if s.check != nil {
 		w.tee = s.check
 	}
 	n, err := w.pump(ctx, resp.Body)
-	s.n += n
-	if err == nil && s.size >= 0 && s.n != s.size {
-		err = fmt.Errorf("%w: %d of %d bytes", ftpexec.ErrTruncated, s.n, s.size)
+	n += before
+	s.n.Store(n)
+	if err == nil && s.size >= 0 && n != s.size {
+		err = fmt.Errorf("%w: %d of %d bytes", ftpexec.ErrTruncated, n, s.size)
 	}
-	if errors.Is(err, ftpexec.ErrTruncated) && s.size >= 0 && s.n >= s.size {
+	if errors.Is(err, ftpexec.ErrTruncated) && s.size >= 0 && n >= s.size {
 		return &final{err} // everything or too much is written: a retry has nothing to do
 	}
 	return err

@@ -22,14 +22,14 @@ import (
 )
 
 // BenchmarkStraight retrieves the same file in turn straight from the socket into a file, and through a buffer.
-// Compare the octets for each second of processor time of this process; the server is another one. The ratio
-// is the median of the pairs, which a busy machine moves least.
+// It compares the bytes per second of processor time of this process; the server is another process. The ratio is
+// the median of the pairs, which load on the machine changes least.
 func BenchmarkStraight(b *testing.B) {
 	url := serverProcess(b)
 	var straight, buffered, ratios []float64
 	for b.Loop() {
-		s := octetsPerSecond(b, url, func(f *os.File) io.Writer { return f })
-		t := octetsPerSecond(b, url, func(f *os.File) io.Writer { return struct{ io.Writer }{f} })
+		s := bytesPerSecond(b, url, func(f *os.File) io.Writer { return f })
+		t := bytesPerSecond(b, url, func(f *os.File) io.Writer { return struct{ io.Writer }{f} })
 		straight, buffered, ratios = append(straight, s), append(buffered, t), append(ratios, s/t)
 	}
 	b.ReportMetric(median(straight)/1e6, "straight-MB/cpu-s")
@@ -39,7 +39,7 @@ func BenchmarkStraight(b *testing.B) {
 
 const benchSize = 256 << 20
 
-func octetsPerSecond(b *testing.B, url string, target func(*os.File) io.Writer) float64 {
+func bytesPerSecond(b *testing.B, url string, target func(*os.File) io.Writer) float64 {
 	f, err := os.Create(filepath.Join(b.TempDir(), "f"))
 	if err != nil {
 		b.Fatal(err)
@@ -70,10 +70,10 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// serveVariable makes the test binary a server of the directory that it names; see TestMain.
+// serveVariable is an environment variable that makes the test binary serve the directory it names; see TestMain.
 const serveVariable = "FTPEXEC_BENCH_SERVE"
 
-// serverProcess starts a server of a file in a process of its own, and returns the file's URL.
+// serverProcess serves a file from another process and returns the file's URL.
 func serverProcess(b *testing.B) string {
 	dir := b.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "f"), nil, 0o666); err != nil {

@@ -15,24 +15,24 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// body is a Response's Body in image type, and what stands under it in ASCII type.
+// body is a Response's Body in image type, and the source of one in ASCII type.
 type body struct {
-	ctx    context.Context // of Open; an io.Reader's methods take none
+	ctx    context.Context // of Open; an io.Reader's methods take no context
 	s      *Session
-	conn   *wire.Conn // of the session while the body is open
+	conn   *wire.Conn // the session's while the body is open
 	url    *urlparse.URL
 	op     Command // RETR
 	stop   func()  // ends the hold of ctx on conn
 	data   io.Reader
 	wire   *wire.Data
-	size   int64 // octets expected, from the offset on; -1 unknown
-	text   bool  // ASCII type: the octets are not those of the server's file
+	size   int64 // bytes expected, from the offset on; -1 if unknown
+	text   bool  // ASCII type: the number of bytes is not that of the server's file
 	offset int64
 	n      atomic.Int64
 
 	over atomic.Bool // err is set
 	mu   sync.Mutex  // guards err against Close
-	err  error       // how it ended: io.EOF or an *Error; nil while it goes on
+	err  error       // how the body ended: io.EOF or an *Error; nil if it has not
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -43,7 +43,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, b.advance(n, err)
 }
 
-// ended returns how the body ended; nil while it goes on.
+// ended returns how the body ended, or nil if it has not.
 func (b *body) ended() error {
 	if !b.over.Load() {
 		return nil
@@ -53,15 +53,15 @@ func (b *body) ended() error {
 	return b.err
 }
 
-// advance counts n octets and judges the end, or that there are too many.
+// advance counts n bytes. It ends the body if err is not nil or too many bytes have come.
 func (b *body) advance(n int, err error) error {
 	got := b.n.Add(int64(n))
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
-	case b.err != nil: // closed meanwhile
+	case b.err != nil: // Close was called
 	case b.size >= 0 && got > b.size:
-		b.fail(fmt.Errorf("%w: more than the %d octets announced", ErrTruncated, b.size))
+		b.fail(fmt.Errorf("%w: more than the %d bytes announced", ErrTruncated, b.size))
 	case err == io.EOF:
 		b.complete()
 	case err != nil:
@@ -72,7 +72,7 @@ func (b *body) advance(n int, err error) error {
 	return b.err
 }
 
-// complete is reached when the data ends: success is a final reply 2yz and the announced size.
+// complete ends the body at the end of the data. It succeeds if the final reply is 2yz and the size is as announced.
 func (b *body) complete() {
 	b.wire.Close()
 	final, e := finish(b.conn, b.url, b.op, b.n.Load())
@@ -95,16 +95,16 @@ func (b *body) complete() {
 	}
 }
 
-// short is the error of a body that does not have size octets; -1 is unknown.
+// short returns an error if the body does not have size bytes. A size of -1 is unknown.
 func (b *body) short(size int64) error {
 	if got := b.n.Load(); size >= 0 && got != size {
-		return fmt.Errorf("%w: %d of %d octets", ErrTruncated, got, size)
+		return fmt.Errorf("%w: %d of %d bytes", ErrTruncated, got, size)
 	}
 	return nil
 }
 
-// confirm asks for the size by MLST (RFC 3659 section 7) where nothing else has told it: then the server's word is all
-// that says that the file is whole.
+// confirm asks for the size with MLST (RFC 3659 section 7) if nothing else has told it. Without a size only the final
+// reply says that the file is complete.
 func (b *body) confirm() error {
 	size := int64(-1)
 	if b.size < 0 && !b.text {
@@ -112,7 +112,7 @@ func (b *body) confirm() error {
 			size = sizeFact(r)
 		}
 	}
-	if err := b.conn.Ended(); err != nil || size < 0 { // that may have taken its time
+	if err := b.conn.Ended(); err != nil || size < 0 { // it may have ended during MLST
 		return err
 	}
 	return b.short(max(0, size-b.offset))
@@ -124,7 +124,7 @@ func (b *body) end(err error) {
 	b.over.Store(true)
 }
 
-// fail ends the transfer and the connection, which may be full of data that nobody wants.
+// fail ends the transfer and closes the connection, on which data may still be coming.
 func (b *body) fail(err error) {
 	b.conn.Abandon(err)
 	b.end(failure(b.url, b.op, b.conn.Secure(), err).unless(b.ctx))
@@ -139,10 +139,10 @@ func (b *body) release() {
 	}
 }
 
-// Close ends the transfer, from any goroutine. After a complete one it does nothing.
+// Close ends the transfer. Any goroutine may call it. After a complete transfer it does nothing.
 func (b *body) Close() error {
 	if !b.over.Load() {
-		b.conn.Abandon(errClosed) // whoever reads, and has the lock, returns
+		b.conn.Abandon(errClosed) // makes a Read that holds the lock return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -154,17 +154,17 @@ func (b *body) Close() error {
 
 var errClosed = errors.New("body closed before its end")
 
-// chunk and slice bound one step of the straight way, so that octets are counted in between.
+// chunk (in bytes) and slice bound one step of straight, which counts between the steps.
 const (
 	chunk = 1 << 20
 	slice = 500 * time.Millisecond
 )
 
-// buffers are for WriteTo where octets cannot go straight.
+// buffers are for a WriteTo that cannot use splice.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 256<<10); return &b }}
 
-// WriteTo writes the rest of the body to w. Into an *os.File that is a file or a pipe in non-blocking mode, in clear, octets go
-// straight from the socket (splice(2) on Linux). An error of w comes back as it is.
+// WriteTo writes the rest of the body to w. Without TLS it copies straight from the socket (splice(2) on Linux) to an
+// *os.File that is a regular file or a pipe in non-blocking mode. It returns an error of w unchanged.
 func (b *body) WriteTo(w io.Writer) (int64, error) {
 	if file, ok := w.(*os.File); ok && spliceable(file) && !b.over.Load() {
 		if tcp := b.wire.TCP(); tcp != nil {
@@ -176,14 +176,14 @@ func (b *body) WriteTo(w io.Writer) (int64, error) {
 	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, *buf)
 }
 
-// spliceable reports whether octets can go straight into f. Devices, terminals too, refuse that only when
-// some are on their way, which are lost then.
+// spliceable reports whether bytes can go straight to f. Devices, terminals among them, refuse that only after
+// bytes have left the socket, which are then lost.
 func spliceable(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0 && !spins(f))
 }
 
-// straight copies step by step without a buffer of ours. It has stalled when no octet came for the stall
+// straight copies in steps, without a buffer in this process. The transfer has stalled if no byte came for the stall
 // timeout, however many steps that took.
 func (b *body) straight(file *os.File, tcp *net.TCPConn) (written int64, err error) {
 	progress := time.Now()
@@ -217,8 +217,8 @@ func (b *body) straight(file *os.File, tcp *net.TCPConn) (written int64, err err
 	return written, nil
 }
 
-// socketError returns an error of the socket as one, and nil for an error of the file: a splice reports both
-// in the same shape.
+// socketError returns err as an error of the socket, or nil if it is one of the file. A splice reports both in the same
+// way.
 func socketError(err error) error {
 	var op *net.OpError
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) || errors.As(err, &op) {

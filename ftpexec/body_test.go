@@ -13,7 +13,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// A file of several chunks of the straight way, and no multiple of any buffer.
+// big is several chunks long, and not a multiple of any buffer's size.
 var big = strings.Repeat("0123456789abcdef", 3<<16) + "end"
 
 func TestWriteTo(t *testing.T) {
@@ -29,7 +29,7 @@ func TestWriteTo(t *testing.T) {
 				w, contents := open(t)
 				n, err := io.Copy(w, r.Body)
 				if err != nil || n != int64(len(want)) || r.Received() != n || contents() != want {
-					t.Errorf("copied %d octets (%d received), %v; want %d", n, r.Received(), err, len(want))
+					t.Errorf("copied %d bytes (%d received), %v; want %d", n, r.Received(), err, len(want))
 				}
 			})
 		}
@@ -51,7 +51,7 @@ func file(t *testing.T) (io.Writer, func() string) {
 	return f, func() string { b, _ := os.ReadFile(name); return string(b) }
 }
 
-// A damaged file is not good on the straight way either.
+// WriteTo to a file also reports a damaged file.
 func TestWriteToDetectsDamage(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -77,19 +77,19 @@ func TestWriteToDetectsDamage(t *testing.T) {
 			}})
 			var n int64
 			r, err := (&ftpexec.Client{}).Open(t.Context(), parse(t, s.URL("/big")))
-			if err == nil { // a reset may come before the first octet is read
+			if err == nil { // a reset may come before the first byte is read
 				defer r.Body.Close()
 				w, _ := file(t)
 				n, err = io.Copy(w, r.Body)
 			}
 			if !errors.Is(err, tt.want) {
-				t.Errorf("copied %d of %d octets with error %v, want %v", n, len(big), err, tt.want)
+				t.Errorf("copied %d of %d bytes with error %v, want %v", n, len(big), err, tt.want)
 			}
 		})
 	}
 }
 
-// An error of the writer comes back as it is, and is not taken for the server's.
+// WriteTo returns an error of the writer unchanged, not as one of the server.
 func TestWriteToReturnsTheWritersError(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/big": big}})
 	name := filepath.Join(t.TempDir(), "f")
@@ -129,7 +129,7 @@ func TestASCII(t *testing.T) {
 		{"CR CR LF", "a\r\r\n", "a\r\n"},
 		{"CR at the end", "a\r", "a\r"},
 		{"long", strings.Repeat("line\r\n", 50000), strings.Repeat("line\n", 50000)},
-		{"octets", "\xe9\x00\xff\r\n", "\xe9\x00\xff\n"},
+		{"bytes", "\xe9\x00\xff\r\n", "\xe9\x00\xff\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestASCII(t *testing.T) {
 	}
 }
 
-// SIZE is not asked in ASCII type: it would count other octets. The final reply still decides.
+// SIZE is not sent in ASCII type, where it counts converted line ends. The final reply still decides.
 func TestASCIIFinalReply(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("x"), testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("on"),
 		testserver.CloseData(), testserver.Reply("426 cut")))
@@ -155,7 +155,7 @@ func TestASCIIFinalReply(t *testing.T) {
 	}
 }
 
-// Where neither SIZE nor the 150 tells the size, MLST is asked at the end; what it does not tell harms nothing.
+// If neither SIZE nor the 150 tells the size, MLST is sent at the end. If it tells nothing, the file still counts.
 func TestSizeByMLST(t *testing.T) {
 	tests := []struct {
 		name, mlst string // "": no answer
@@ -193,7 +193,7 @@ func answer(reply string) testserver.Action {
 	return testserver.Reply(reply)
 }
 
-// A device that refuses a splice loses nothing.
+// A device that refuses a splice loses no bytes.
 func TestWriteToADevice(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/big": big}})
 	r, err := (&ftpexec.Client{}).Open(t.Context(), parse(t, s.URL("/big")))
@@ -207,6 +207,6 @@ func TestWriteToADevice(t *testing.T) {
 	}
 	defer null.Close()
 	if n, err := io.Copy(null, r.Body); err != nil || n != int64(len(big)) {
-		t.Errorf("copied %d octets, %v, want %d", n, err, len(big))
+		t.Errorf("copied %d bytes, %v, want %d", n, err, len(big))
 	}
 }

@@ -1,12 +1,12 @@
-// Package ftpexec runs what an ftp URL means (RFC 1738 section 3.2) on a real server: [NewPlan] turns a URL
-// into an ordered [Plan] of FTP commands, [Client.Open] retrieves a file and [Client.List] a directory.
+// Package ftpexec retrieves what ftp URLs name (RFC 1738 section 3.2) from FTP servers. [NewPlan] turns a URL into
+// an ordered [Plan] of FTP commands, [Client.Open] retrieves a file, and [Client.List] lists a directory.
 //
 //	var c ftpexec.Client
 //	r, err := c.Get(ctx, "ftp://ftp.example.org/pub/file")
 //
-// The methods of Client and Session take parsed URLs; Get parses one first.
+// The methods of Client and Session take parsed URLs, except Get, which parses one first.
 //
-// The package touches no files, no flags and no terminal. No text that it returns or traces holds a password.
+// The package uses no files, flags or terminal. No text that it returns or traces contains a password.
 package ftpexec
 
 import (
@@ -22,7 +22,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Defaults of [Client], for fields left zero.
+// Defaults for the fields of [Client] that are zero. DefaultMaxListing is in bytes.
 const (
 	DefaultConnectTimeout = 30 * time.Second
 	DefaultReplyTimeout   = 60 * time.Second
@@ -32,98 +32,103 @@ const (
 	DefaultMaxListing     = 256 << 20
 )
 
-// Client retrieves what ftp URLs name. The zero value works: anonymous where the URL names no user, passive
-// mode, in clear unless the URL's scheme says otherwise. A Client is safe for concurrent use; its fields are
-// not to be changed, nor the Client copied, after first use.
+// Client retrieves the files and directories that ftp URLs name. The zero value is ready to use: it logs in as
+// anonymous if the URL names no user, uses passive mode, and does not encrypt unless the URL's scheme is ftps or
+// ftpes. A Client is safe for concurrent use. It must not be copied, nor its fields changed, after first use.
 type Client struct {
-	// Credentials is asked when a server asks for what the URL does not give; nil gives nothing.
+	// Credentials supplies a password or account that the server asks for and the URL does not contain. If it is
+	// nil, such a login fails with ErrNoCredentials.
 	Credentials Credentials
-	// Email is the password of an anonymous login; "" means DefaultEmail.
+	// Email is the password for anonymous logins (RFC 1738 section 3.2.1). "" means DefaultEmail.
 	Email string
-	// Trace is called for every step of the dialogue, in order for each session; for sessions that run at the
-	// same time the calls are concurrent.
+	// Trace, if not nil, is called for every step of the dialogue. The calls for one session come in order; those
+	// for different sessions may be concurrent.
 	Trace func(Event)
 
-	ConnectTimeout time.Duration // for each TCP connection and TLS handshake; 0 means DefaultConnectTimeout
-	ReplyTimeout   time.Duration // for each reply; 0 means DefaultReplyTimeout
-	StallTimeout   time.Duration // the longest time without an octet of data; 0 means DefaultStallTimeout
+	ConnectTimeout time.Duration // bounds each TCP connect, and TLS handshakes on control connections; 0 means DefaultConnectTimeout
+	ReplyTimeout   time.Duration // bounds the wait for each reply; 0 means DefaultReplyTimeout
+	StallTimeout   time.Duration // bounds each wait for data, TLS handshakes on data connections included; 0 means DefaultStallTimeout
 
-	// LeastRate is the least that a server has to send on each data connection, in octets a second; 0 is no bound.
-	// Fewer in any LeastTime are [ErrTimeout]. Time in which the caller does not read does not count. Octets then
-	// go through a buffer, not straight into a file.
+	// LeastRate is the lowest rate, in bytes per second, at which a server may send data. If fewer than
+	// LeastRate * LeastTime bytes come within LeastTime, the transfer fails with ErrTimeout. Time in which the caller
+	// does not read does not count. 0 means no limit. With a limit, bytes go to a file through a buffer.
 	LeastRate int64
 	LeastTime time.Duration // 0 means DefaultLeastTime
 
-	// MaxListing bounds a listing, which is held in memory: its octets, and 32 more for each line. 0 means
-	// DefaultMaxListing.
+	// MaxListing bounds the memory that a listing may take, in bytes: those that the server sends, and 32 more for
+	// each line. 0 means DefaultMaxListing.
 	MaxListing int64
 
 	// NoPipelining sends one command at a time.
 	NoPipelining bool
-	// NoEPSV uses PASV at once (IPv4 only).
+	// NoEPSV sends PASV without trying EPSV first. It has no effect over IPv6, which PASV does not support.
 	NoEPSV bool
-	// Active lets the server open data connections (EPRT, PORT).
+	// Active makes the server open data connections to the client (EPRT, PORT).
 	Active bool
-	// Network is "tcp" (also ""), "tcp4" or "tcp6".
+	// Network is "tcp", "tcp4" or "tcp6". "" means "tcp".
 	Network string
-	// LocalAddr is the address that connections go out from; the zero Addr leaves it to the system.
+	// LocalAddr is the local address for connections; Dial and Proxy do not use it. The zero Addr lets the system
+	// choose.
 	LocalAddr netip.Addr
-	// TLSConfig is for ftps and ftpes URLs; nil means the system's certificate authorities and TLS 1.2 or
-	// later. ServerName and ClientSessionCache are set for each session.
+	// TLSConfig configures TLS. nil means TLS 1.2 or later and the system's certificate authorities. ServerName
+	// and ClientSessionCache are set on a copy for each control connection.
 	TLSConfig *tls.Config
-	// TryTLS asks the servers of ftp URLs for TLS (AUTH TLS), and goes on in clear where the answer is a
-	// refusal (5yz). That keeps out who listens, not who can change what the server says: ftpes URLs do.
+	// TryTLS asks the servers of ftp URLs for TLS too (AUTH TLS), and goes on unencrypted if the server refuses (5yz).
+	// It protects against eavesdroppers, but not against attackers who can change the reply: use ftpes URLs for that.
 	TryTLS bool
-	// Dial opens TCP connections, data connections too; nil means a net.Dialer with keep-alive.
+	// Dial opens the TCP connections for control and data. nil means a net.Dialer with its defaults.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Proxy returns, for the address (host:port) of a control connection, what takes the place of Dial; nil for Dial
-	// itself. What it returns goes through a proxy, which resolves the names of hosts: data connections are dialled
-	// there under the URL's host too. Its errors are kept in an [Error]'s chain.
+	// Proxy, if not nil, returns the Dialer to use in place of Dial for the control connection to address
+	// (host:port) and for its data connections, or nil to use Dial. The Dialer goes through a proxy, which resolves
+	// host names: data connections are dialled to the URL's host. Errors of the Dialer are in the chain of the
+	// [Error].
 	Proxy func(address string) Dialer
 
-	secrets wire.Secrets // sent on any connection
+	secrets wire.Secrets // those sent on any connection
 
 	mu    sync.Mutex
 	hosts map[string]habits
 }
 
-// Dialer opens connections, as a [net.Dialer] does.
+// Dialer opens connections. [net.Dialer] implements it.
 type Dialer interface {
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// habits is what the Client has learned about a host.
+// habits are what the Client has learned about a host.
 type habits struct {
-	sequential bool // it loses commands that are sent ahead
+	sequential bool // it loses commands sent ahead of replies
 	noEPSV     bool // its EPSV ports cannot be reached
 }
 
-// Credentials supplies what a server asks for. The methods may block, for a person to type; they return
-// [ErrNoCredentials] where they have nothing.
+// Credentials supplies passwords and accounts. The methods may block, for example to prompt the user. They return
+// [ErrNoCredentials] if they have nothing to supply. The result is sent byte for byte; it must not contain CR, LF or
+// NUL.
 type Credentials interface {
-	// Password returns the password (octets) of user on host. It is called only after the server has
-	// answered 331 to USER.
+	// Password returns the password of user on host. It is called only after the server has replied 331 to USER.
 	Password(ctx context.Context, host, user string) (string, error)
-	// Account returns the account (octets) of user on host. It is called only after the server has
-	// answered 332.
+	// Account returns the account of user on host (ACCT, RFC 959 section 4.1.1). It is called only after the
+	// server has replied 332.
 	Account(ctx context.Context, host, user string) (string, error)
 }
 
-// EventKind says what an [Event] tells.
+// EventKind is the kind of an [Event].
 type EventKind = wire.EventKind
 
 // The kinds of events.
 const (
-	EventNote    = wire.EventNote    // what the client does or decides: connected, TLS, falling back
+	EventNote    = wire.EventNote    // something that the client did or decided, such as connecting or falling back to PASV
 	EventCommand = wire.EventCommand // a command, as sent
 	EventReply   = wire.EventReply   // one line of a reply, as received
 )
 
-// Event is one step of the dialogue with a server, for [Client].Trace: Text is octets without CR LF, with secrets
-// masked, and not escaped for a terminal; Flight is, for a command, the number of the write that carried it.
+// Event is one step of the dialogue with a server, as passed to Client.Trace. Text has no CR LF; secrets in it are
+// masked, but it is not escaped for a terminal. For a command, Flight is the number of the write that carried it,
+// counted from 1 on each connection.
 type Event = wire.Event
 
-// Get is [Client.Open] for the text of a URL. The error may be a *[urlparse.Error] too.
+// Get parses rawURL and retrieves the file that it names; see [Client.Open]. The error is a *[urlparse.Error] if
+// rawURL is not valid.
 func (c *Client) Get(ctx context.Context, rawURL string) (*Response, error) {
 	u, err := urlparse.Parse(rawURL)
 	if err != nil {
@@ -132,13 +137,13 @@ func (c *Client) Get(ctx context.Context, rawURL string) (*Response, error) {
 	return c.Open(ctx, u)
 }
 
-// Open retrieves the file that u names. ctx covers the reading of Body too. The caller closes Body. The error is an
-// *[Error].
+// Open retrieves the file that u names, on a connection of its own. The caller must close the Response's Body. ctx covers
+// reading Body too. The error is an *[Error], or a *[urlparse.Error] if u is not valid.
 func (c *Client) Open(ctx context.Context, u *urlparse.URL) (*Response, error) {
 	return c.OpenFrom(ctx, u, 0)
 }
 
-// OpenFrom retrieves the file from the octet offset on; see [Session.OpenFrom].
+// OpenFrom retrieves the file that u names from the byte at offset on; see [Session.OpenFrom].
 func (c *Client) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*Response, error) {
 	s := &Session{client: c, once: true}
 	r, err := s.OpenFrom(ctx, u, offset)
@@ -148,21 +153,21 @@ func (c *Client) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*
 	return r, err
 }
 
-// Stat asks for the size and time of the file that u names; see [Session.Stat].
+// Stat asks the server for the size and modification time of the file that u names; see [Session.Stat].
 func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (*Info, error) {
 	s := &Session{client: c, once: true}
 	defer s.Close()
 	return s.Stat(ctx, u)
 }
 
-// Hash asks for a digest of the file that u names; see [Session.Hash].
+// Hash asks the server for a digest of the file that u names; see [Session.Hash].
 func (c *Client) Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error) {
 	s := &Session{client: c, once: true}
 	defer s.Close()
 	return s.Hash(ctx, u, algorithm)
 }
 
-// Session returns a session for URLs that follow one another; see [Session]. The caller closes it.
+// Session returns a session that retrieves URLs one after another. The caller must close it.
 func (c *Client) Session() *Session { return &Session{client: c} }
 
 func (c *Client) habits(u *urlparse.URL) habits {
@@ -181,7 +186,7 @@ func (c *Client) learn(u *urlparse.URL, h habits) {
 	c.hosts[u.Address()] = h
 }
 
-// config is what the layer below needs for one connection to u's server.
+// config returns the configuration of one connection to u's server.
 func (c *Client) config(p *Plan, u *urlparse.URL) wire.Config {
 	cfg := wire.Config{
 		Host:           p.Host,
@@ -206,7 +211,7 @@ func (c *Client) config(p *Plan, u *urlparse.URL) wire.Config {
 	return cfg
 }
 
-// proxy returns the way to a server that takes the place of Dial, or nil.
+// proxy returns the Dialer that takes the place of Dial for a server, or nil.
 func (c *Client) proxy(address string) Dialer {
 	if c.Proxy == nil {
 		return nil
@@ -214,11 +219,11 @@ func (c *Client) proxy(address string) Dialer {
 	return c.Proxy(address)
 }
 
-// tries reports whether TLS is asked for that the plan can do without.
+// tries reports whether the client asks for TLS that the plan does not require.
 func (c *Client) tries(p *Plan) bool { return c.TryTLS && p.Scheme == urlparse.FTP }
 
-// tlsConfig makes the session's own configuration. Servers want data connections to resume the control
-// connection's session, and the cache is looked up by ServerName.
+// tlsConfig returns a TLS configuration for one control connection and its data connections. They share a session
+// cache, keyed by ServerName, because servers want data connections to resume the control connection's session.
 func (c *Client) tlsConfig(host string) *tls.Config {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.TLSConfig != nil {
@@ -229,7 +234,7 @@ func (c *Client) tlsConfig(host string) *tls.Config {
 	return cfg
 }
 
-// dial returns the function that opens TCP connections on the network wanted: d, or one from the address wanted.
+// dial returns a function that opens TCP connections on c.Network with d. A nil d means a net.Dialer with c.LocalAddr.
 func (c *Client) dial(d func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
 	if d == nil {
 		dialer := &net.Dialer{}

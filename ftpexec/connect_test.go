@@ -76,7 +76,7 @@ func TestTLSRefusals(t *testing.T) {
 		{"530 to AUTH", testserver.On("AUTH", testserver.Reply("530 log in first")), trusted, ftpexec.ErrTLSUnavailable},
 		{"not trusted", testserver.On("NOOP"), anyone, ftpexec.ErrCertificate},
 		{"no handshake", testserver.On("AUTH", testserver.Reply("234 go on"), testserver.CloseConn()), trusted, ftpexec.ErrTLSHandshake},
-		{"octets before the handshake", testserver.On("AUTH", testserver.Reply("234 go on\r\n230 logged in"), testserver.StartTLS()), trusted, ftpexec.ErrProtocol},
+		{"bytes before the handshake", testserver.On("AUTH", testserver.Reply("234 go on\r\n230 logged in"), testserver.StartTLS()), trusted, ftpexec.ErrProtocol},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestTLSRefusals(t *testing.T) {
 	})
 }
 
-// Under TLS a cut TCP connection can look like an end: the size and the final reply tell.
+// Under TLS a cut TCP connection can look like an end. The size and the final reply tell the difference.
 func TestTLSTruncation(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"),
 		testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.CutData(), testserver.Reply("226 fine")))
@@ -157,7 +157,7 @@ func TestWrongNetwork(t *testing.T) {
 	}
 }
 
-// PORT where EPRT is not known; an error where neither is. PASV is not tried: active mode was asked for.
+// PORT follows a refused EPRT. If both are refused that is an error: PASV is not tried in active mode.
 func TestActiveFallsBackToPORT(t *testing.T) {
 	dial := func(s **testserver.Script) testserver.Action {
 		return testserver.Call(func() {
@@ -194,7 +194,7 @@ func send(address, contents string) {
 	}
 }
 
-// The address in a reply to PASV is not trusted: data comes from where the control connection leads.
+// The address in a reply to PASV is not trusted: data comes from the host of the control connection.
 func TestPASVAddressIsNotTrusted(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"),
 		testserver.On("PASV", testserver.OpenDataAs("227 Entering Passive Mode (203,0,113,7,{hi},{lo})")))
@@ -213,7 +213,7 @@ func TestPASVAddressIsNotTrusted(t *testing.T) {
 	}
 }
 
-// An EPSV port out of reach: PASV on a new connection, and from then on at once.
+// If an EPSV port cannot be reached, PASV follows on a new connection, and from then on is used at once.
 func TestUnreachableEPSVIsRemembered(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *testserver.Network) {
 		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("229 (|||1|)")))
@@ -232,7 +232,7 @@ func TestUnreachableEPSVIsRemembered(t *testing.T) {
 func TestConnectErrors(t *testing.T) {
 	tests := []struct {
 		name string
-		dial dialFunc // nil: that of a network that nobody listens on
+		dial dialFunc // nil means that of a network without listeners
 		want error
 		took time.Duration
 	}{
@@ -247,13 +247,13 @@ func TestConnectErrors(t *testing.T) {
 				if tt.dial == nil {
 					c.Dial = network.Dial
 				}
-				begun := time.Now()
+				start := time.Now()
 				_, err := read(t.Context(), c, parse(t, "ftp://nosuch.invalid/f"))
 				var e *ftpexec.Error
 				if !errors.As(err, &e) || !errors.Is(err, tt.want) || e.Op != "connect" {
 					t.Errorf("error %v, want %v", err, tt.want)
 				}
-				if took := time.Since(begun); took != tt.took {
+				if took := time.Since(start); took != tt.took {
 					t.Errorf("gave up after %v, want %v", took, tt.took)
 				}
 			})
@@ -270,10 +270,10 @@ func noAnswer(ctx context.Context, _, _ string) (net.Conn, error) {
 	return nil, ctx.Err()
 }
 
-// TLS on the data connection starts with the RETR, not with the reply to it: that would cost a round trip.
+// TLS on the data connection starts after RETR, not after the reply to it, which would cost a round trip.
 func TestDataTLSDoesNotWaitForTheReply(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("RETR",
-		testserver.SendData("contents"), // handshakes first
+		testserver.SendData("contents"), // it waits for the handshake first
 		testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("226 y")))
 	u := parse(t, strings.Replace(s.URL("/a/f"), "ftp:", "ftpes:", 1))
 	c := within(ample)
@@ -283,7 +283,7 @@ func TestDataTLSDoesNotWaitForTheReply(t *testing.T) {
 	}
 }
 
-// A server may take its time before the 150: TLS is not bounded by the time for connecting.
+// A server may take long before the 150: ConnectTimeout does not bound TLS on the data connection.
 func TestDataTLSWaitsForASlowReply(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *testserver.Network) {
 		c := within(ample)

@@ -11,7 +11,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestDataConnectionInClear: a server that says yes to PROT P and sends in clear has no data for us.
+// TestDataConnectionInClear checks that no data is taken from a server that accepts PROT P and then sends in clear.
 func TestDataConnectionInClear(t *testing.T) {
 	for _, mode := range []string{"ftpes", "try"} {
 		s := testserver.NewScript(t, testserver.Honest("contents").With("PROT", testserver.Reply("200 yes, yes")))
@@ -31,8 +31,8 @@ func TestDataConnectionInClear(t *testing.T) {
 	}
 }
 
-// TestDataCertificate: the data connection's certificate counts as the control connection's does, even where
-// the server has said already that the listing is complete, and no data at all would be no error.
+// TestDataCertificate checks that the data connection's certificate is verified too, even if the server has already
+// said that the listing is complete, when a missing data connection would not be an error.
 func TestDataCertificate(t *testing.T) {
 	impostor := testserver.New(t, &testserver.Options{TLS: testserver.TLSImplicit})
 	for _, nlst := range []testserver.Action{testserver.Reply("150 here it comes"), testserver.Reply("226 done already")} {

@@ -12,7 +12,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// early is a context whose deadline is over an instant before it ends.
+// early is a context whose deadline passes an instant before it ends.
 type early struct {
 	context.Context
 	deadline time.Time
@@ -20,7 +20,7 @@ type early struct {
 
 func (e early) Deadline() (time.Time, bool) { return e.deadline, true }
 
-// A dialer keeps its context's deadline by itself. Where it is the first to do so, that is the context's end.
+// A dialer watches its context's deadline itself. If it is first to notice, the error is still the context's.
 func TestDeadlineOfADialer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -15,15 +15,15 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// ends is how often each of the following interrupts a transfer, atOnce how many run side by side: what is looked
-// for depends on the order in which goroutines run.
+// ends is how often each test interrupts a transfer, atOnce how many transfers run side by side. The fault that they
+// look for depends on the order in which goroutines run.
 const (
 	ends   = 600
 	atOnce = 32
 )
 
-// An interruption closes the control connection. A server ends its data then in an orderly way, which looks like the
-// end of the file where the final reply came early and no size is known. No such end is believed.
+// An interruption closes the control connection. A server then ends its data in an orderly way, which looks like the
+// end of the file if the final reply came early and no size is known. It must not count as the end.
 func TestInterruptedIsNotTheEnd(t *testing.T) {
 	unsized := testserver.Honest("").With("SIZE", testserver.Reply("500 what")).With("MLST", testserver.Reply("500 what"))
 	ways := []struct {
@@ -70,7 +70,7 @@ func TestInterruptedIsNotTheEnd(t *testing.T) {
 					defer cancel(nil)
 					came := newArrivals()
 					var c ftpexec.Client
-					if way.retrieve == nil { // a file has come so far when it is opened
+					if way.retrieve == nil { // for a file this much has come once it is open
 						c.Dial = came.dial
 					}
 					session := c.Session()
@@ -89,7 +89,7 @@ func TestInterruptedIsNotTheEnd(t *testing.T) {
 	}
 }
 
-// sideBySide calls f often enough.
+// sideBySide calls f ends times, atOnce at the same time.
 func sideBySide(f func()) {
 	var running sync.WaitGroup
 	for range atOnce {
@@ -122,7 +122,7 @@ func interrupted(ctx context.Context, t *testing.T, s *ftpexec.Session, url stri
 	return retrieve(t, r)
 }
 
-// Body.Close ends a Read on another goroutine, which is not taken for the end either.
+// Body.Close ends a Read on another goroutine. That does not count as the end either.
 func TestCloseBodyElsewhere(t *testing.T) {
 	came := newArrivals()
 	s := testserver.NewScript(t, testserver.Honest("").With("SIZE", testserver.Reply("500 what")),

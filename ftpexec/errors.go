@@ -13,47 +13,48 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// What callers branch on, with errors.Is. Context errors stay context errors.
+// The errors that an [Error] wraps, to be tested for with errors.Is. If a context ends a retrieval, the Error wraps the
+// context's cause instead.
 var (
-	ErrResolve        = wire.ErrResolve
-	ErrConnect        = wire.ErrConnect
-	ErrProtocol       = wire.ErrProtocol
-	ErrLost           = wire.ErrLost
-	ErrTimeout        = wire.ErrTimeout
-	ErrTruncated      = wire.ErrTruncated // fewer or more octets than announced, or the server says so
-	ErrTLSHandshake   = wire.ErrTLSHandshake
-	ErrCertificate    = wire.ErrCertificate
-	ErrTLSUnavailable = errors.New("server does not offer TLS")
-	ErrLogin          = errors.New("login refused")
-	ErrNoCredentials  = errors.New("server asks for a password or account, and none is given")
-	ErrDirectory      = errors.New("directory refused")                             // CWD
-	ErrType           = errors.New("type refused")                                  // TYPE
-	ErrPassive        = errors.New("no usable answer to EPSV or PASV")              // and refused ones
-	ErrActive         = errors.New("active mode refused")                           // EPRT and PORT
-	ErrNoRestart      = errors.New("server cannot begin in the middle of the file") // REST
-	ErrRefused        = errors.New("transfer refused")                              // for another cause than absence
-	ErrNotFound       = errors.New("not found")
-	ErrNoHash         = errors.New("server offers no such digest")        // HASH, XSHA256, ...
-	ErrTooMany        = errors.New("too many connections for the server") // beside the error of what it refused
-	ErrTLSRequired    = errors.New("server requires TLS")                 // beside the error of what it refused
-	ErrIsDirectory    = errors.New("URL names a directory, not a file")
-	ErrNotDirectory   = errors.New("URL names a file, not a directory")
+	ErrResolve        = wire.ErrResolve                         // DNS has no address for the host
+	ErrConnect        = wire.ErrConnect                         // a control or data connection could not be opened, or the greeting refuses service
+	ErrProtocol       = wire.ErrProtocol                        // a reply that FTP does not allow there, or a reply or listing that is too long
+	ErrLost           = wire.ErrLost                            // the connection broke, or the server (421) or Close ended it
+	ErrTimeout        = wire.ErrTimeout                         // one of the Client's timeouts passed, or data came too slowly
+	ErrTruncated      = wire.ErrTruncated                       // fewer or more bytes than announced, or the server reports a failure
+	ErrTLSHandshake   = wire.ErrTLSHandshake                    // TLS failed for a reason other than the certificate
+	ErrCertificate    = wire.ErrCertificate                     // the server's certificate cannot be verified
+	ErrTLSUnavailable = errors.New("server does not offer TLS") // AUTH, PBSZ or PROT refused
+	ErrLogin          = errors.New("login refused")             // USER, PASS or ACCT refused
+	ErrNoCredentials  = errors.New("server asks for a password or account, but none was given")
+	ErrDirectory      = errors.New("directory refused")                             // CWD refused
+	ErrType           = errors.New("type refused")                                  // TYPE refused
+	ErrPassive        = errors.New("no usable answer to EPSV or PASV")              // or both refused
+	ErrActive         = errors.New("active mode refused")                           // EPRT and PORT refused, or a proxy in use
+	ErrNoRestart      = errors.New("server cannot begin in the middle of the file") // REST refused, or ASCII type
+	ErrRefused        = errors.New("transfer refused")                              // RETR or NLST refused, but not as ErrNotFound
+	ErrNotFound       = errors.New("not found")                                     // no such file or directory: RETR or NLST refused with 550 or 450
+	ErrNoHash         = errors.New("server does not offer this digest")             // by HASH, XSHA256 and the like
+	ErrTooMany        = errors.New("too many connections for the server")           // joined with the error of the refused step
+	ErrTLSRequired    = errors.New("server requires TLS")                           // joined with the error of the refused step
+	ErrIsDirectory    = errors.New("URL names a directory, not a file")             // from every method but List
+	ErrNotDirectory   = errors.New("URL names a file, not a directory")             // from List
 	ErrBusy           = errors.New("session is busy: close the Body of the last Response first")
 )
 
-// Stage is the part of a run that failed.
+// Stage is the part of a retrieval that failed.
 type Stage int
 
-// The stages of a run.
+// The stages of a retrieval.
 const (
-	StageOther     Stage = iota // nothing was sent, or it only informs
-	StageConnect                // the connection and its protection, up to the login
-	StageLogin                  // USER, PASS, ACCT
+	StageOther     Stage = iota // nothing was sent, or the command is not part of the retrieval proper, such as HASH
+	StageConnect                // connecting, the greeting, and AUTH, PBSZ and PROT
+	StageLogin                  // USER, PASS and ACCT
 	StageDirectory              // CWD
-	StageTransfer               // TYPE, the data connection, RETR or NLST, and the data
+	StageTransfer               // TYPE, REST, the data connection, RETR or NLST, and the data
 )
 
-// verbs are where a command belongs, and what its refusal means; those that are not here only inform.
+// verbs maps a command to its stage and to what its refusal means. Commands that are not in it may be refused.
 var verbs = map[string]struct {
 	stage   Stage
 	refused error
@@ -65,12 +66,12 @@ var verbs = map[string]struct {
 	"RETR": {StageTransfer, ErrRefused}, "NLST": {StageTransfer, ErrRefused},
 }
 
-// Reply is one reply of a server (RFC 959 section 4.2): its Code is 100 to 599, its Text its lines without the codes,
-// joined by LF, octets as sent but for secrets, which are masked.
+// Reply is one reply of a server (RFC 959 section 4.2). Code is 100 to 599. Text holds the lines without the codes of
+// the first and last, joined by LF, as sent except that secrets are masked. It is not escaped for a terminal.
 type Reply = wire.Reply
 
-// says returns the text of r in lower case, as it was before masking: no decision depends on a secret. name is left
-// out where it stands as a word: a server may repeat it.
+// says returns the text of r in lower case, as it was before masking, so that no decision depends on a secret. It
+// leaves out name, which a server may repeat, wherever it stands as a word.
 func says(r *Reply, name string) string {
 	text := strings.ToLower(strings.ToValidUTF8(r.Raw(), "?"))
 	if name == "" {
@@ -80,17 +81,17 @@ func says(r *Reply, name string) string {
 	return regexp.MustCompile(`(^|\PL)`+word+`(\PL|$)`).ReplaceAllString(text, "$1$2")
 }
 
-// Error is a failure to retrieve what a URL names.
+// Error describes a failure to retrieve what a URL names.
 type Error struct {
-	Stage Stage  // where it failed
-	Op    string // what failed: "connect", or a command such as "CWD pub"; octets
-	URL   string // redacted
-	Reply *Reply // the server's reply that decided; nil where there was none
+	Stage Stage  // the part of the retrieval that failed
+	Op    string // the operation that failed: "open", "connect", or a command as sent, such as "CWD pub"; no password
+	URL   string // without its password; see [urlparse.URL.Redacted]
+	Reply *Reply // the reply that decided, or nil if there was none
 	Hint  string // what to write instead, or ""
-	Err   error  // one of the sentinels of this package, or a context's error, with its cause
+	Err   error  // wraps one of the errors of this package, an *[OptionError], an error of Credentials, or a context's cause
 }
 
-// Error returns one line that is safe to print on a terminal.
+// Error returns one line that is safe to print on a terminal. It contains no password.
 func (e *Error) Error() string {
 	s := e.URL + ": " + printable.Line(e.Op) + ": " + printable.Line(e.Err.Error())
 	if e.Reply != nil {
@@ -105,7 +106,7 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// maxShown is how much of a reply's line an error shows, in octets.
+// maxShown is how many bytes of a reply's line an error shows.
 const maxShown = 300
 
 func cut(s string) string {
@@ -115,8 +116,8 @@ func cut(s string) string {
 	return s
 }
 
-// Temporary reports whether the same request may succeed later: replies 4yz, [ErrTooMany], timeouts, connections
-// lost or refused, incomplete transfers; never [ErrTLSRequired].
+// Temporary reports whether the same request may succeed later. It is true for replies 4yz, for [ErrTooMany],
+// [ErrTimeout], [ErrLost] and [ErrTruncated], and for [ErrConnect] without a reply. It is false for [ErrTLSRequired].
 func (e *Error) Temporary() bool {
 	if errors.Is(e.Err, ErrTLSRequired) {
 		return false
@@ -132,13 +133,14 @@ func (e *Error) Temporary() bool {
 	return errors.Is(e.Err, ErrConnect) && e.Reply == nil
 }
 
-// Timeout reports whether e is a reply, a connection or an octet that did not come in time, as [net.Error] wants it.
+// Timeout reports whether e is an [ErrTimeout] or a context's deadline. Together with Temporary it makes e a
+// [net.Error].
 func (e *Error) Timeout() bool {
 	return errors.Is(e.Err, ErrTimeout) || errors.Is(e.Err, context.DeadlineExceeded)
 }
 
-// failure is the error of op where err is why; secure tells that the server was spoken to under TLS. What was judged
-// already stays as it is.
+// failure returns err as an *Error of op. It returns an *Error as it is. secure reports whether the control connection
+// is under TLS.
 func failure(u *urlparse.URL, op Command, secure bool, err error) *Error {
 	if e := (*Error)(nil); errors.As(err, &e) {
 		return e
@@ -151,16 +153,16 @@ func failure(u *urlparse.URL, op Command, secure bool, err error) *Error {
 		e.Err = and(verbs[op.Verb].refused, err)
 	}
 	if errors.Is(err, ErrNoCredentials) {
-		e.Hint = "write ftp://user:password@host/ or give it another way"
+		e.Hint = "write ftp://user:password@host/ or supply it in another way"
 	}
 	e.readLimits(op, secure)
 	return e
 }
 
-// unless gives e the cause of ctx where that has ended: then all else follows from it.
+// unless makes the cause of ctx the reason for e if ctx has ended: then every other error is a consequence.
 func (e *Error) unless(ctx context.Context) *Error {
 	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
-		<-ctx.Done() // a dialer keeps the deadline itself, and may be an instant ahead of ctx
+		<-ctx.Done() // a dialer watches the deadline itself, and may be an instant ahead of ctx
 	}
 	if ctx.Err() != nil {
 		e.Reply, e.Hint, e.Err = nil, "", context.Cause(ctx)
@@ -172,11 +174,11 @@ func (s *Session) failure(op Command, err error) *Error {
 	return failure(s.url, op, s.conn.Secure(), err)
 }
 
-// errUnexpected is a reply whose first digit makes no sense for its command: neither success nor refusal.
+// errUnexpected means a reply whose first digit makes no sense for its command: neither success nor refusal.
 var errUnexpected = fmt.Errorf("%w", ErrProtocol)
 
-// refused is the error of a reply r to op that is no success. After one that makes no sense another may or may not
-// follow, so that the connection is of no use any more.
+// refused returns the error for a reply r to op that is not a success. After a reply that makes no sense another may or
+// may not follow, so the connection cannot be used again.
 func (s *Session) refused(op Command, r wire.Reply) *Error {
 	e := &Error{Stage: verbs[op.Verb].stage, Op: op.shown(), URL: s.url.Redacted(), Reply: &r}
 	e.Hint, e.Err = refusal(op, e.Reply)
@@ -190,7 +192,7 @@ func (s *Session) refused(op Command, r wire.Reply) *Error {
 	return e
 }
 
-// and joins what failed with why.
+// and joins what failed with the reason; what may be nil.
 func and(what, why error) error {
 	if what == nil {
 		return why
@@ -198,7 +200,7 @@ func and(what, why error) error {
 	return fmt.Errorf("%w: %w", what, why)
 }
 
-// refusal is what a reply to op means that is no success; nil where op only informs.
+// refusal returns what a reply to op means that is not a success. The meaning is nil if op may be refused.
 func refusal(op Command, r *Reply) (hint string, meaning error) {
 	switch {
 	case op.Verb == "RETR", op.Verb == "NLST":
@@ -209,8 +211,8 @@ func refusal(op Command, r *Reply) (hint string, meaning error) {
 	return hint, verbs[op.Verb].refused
 }
 
-// transferRefusal reads the reply to RETR or NLST. 550 and 450 mean absence unless the text speaks of rights
-// (RFC 959 section 4.2: "file not found, no access").
+// transferRefusal is refusal for RETR and NLST. 550 and 450 mean "not found" unless the text mentions permissions:
+// RFC 959 section 4.2 gives both meanings to 550 ("file not found, no access").
 func transferRefusal(op Command, r *Reply) (hint string, meaning error) {
 	text := says(r, op.Arg)
 	switch {
@@ -222,7 +224,7 @@ func transferRefusal(op Command, r *Reply) (hint string, meaning error) {
 	return "", ErrNotFound
 }
 
-// shown is the command in an error's Op.
+// shown returns the command for an error's Op, without the arguments that may be secret.
 func (c Command) shown() string {
 	if c.Password != PasswordNone || c.Verb == "USER" {
 		return c.Verb

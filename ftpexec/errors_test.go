@@ -11,7 +11,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// An error says where it happened by a type, and what net.Error asks.
+// An Error tells its Stage.
 func TestErrorStage(t *testing.T) {
 	no := testserver.Reply("530 no")
 	tests := []struct {

@@ -26,7 +26,7 @@ func ExampleClient_Open() {
 	defer s.Close()
 
 	var c ftpexec.Client
-	r, err := c.Open(context.Background(), local(s, "/pub/motd")) // Open takes the URL as text
+	r, err := c.Open(context.Background(), local(s, "/pub/motd"))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -34,10 +34,10 @@ func ExampleClient_Open() {
 	if _, err := io.Copy(os.Stdout, r.Body); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(r.Size, "octets")
+	fmt.Println(r.Size, "bytes")
 	// Output:
 	// hello
-	// 6 octets
+	// 6 bytes
 }
 
 func ExampleClient_List() {
@@ -46,7 +46,7 @@ func ExampleClient_List() {
 
 	var c ftpexec.Client
 	var names []string
-	for entry, err := range c.List(context.Background(), local(s, "/pub/")) { // List takes the URL as text
+	for entry, err := range c.List(context.Background(), local(s, "/pub/")) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func ExampleNewPlan() {
 	// RETR motd
 }
 
-// local is the URL of a path on s, whose port may be one that Parse refuses.
+// local returns the URL of a path on s. Its port may be one that Parse refuses.
 func local(s *testserver.Server, path string) *urlparse.URL {
 	u, err := urlparse.Parser{AllowPort: true}.Parse(s.URL(path))
 	if err != nil {

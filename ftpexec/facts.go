@@ -15,15 +15,15 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Info is what a server tells of a file without sending it.
+// Info is what a server tells about a file without sending it.
 type Info struct {
-	Size    int64     // octets in image type; -1 where the server did not tell
-	ModTime time.Time // UTC; the zero Time where the server did not tell
+	Size    int64     // the size in bytes, in image type; -1 if the server did not tell it
+	ModTime time.Time // the modification time in UTC; zero if the server did not tell it
 }
 
-// Stat asks for the size and time of the file that u names (SIZE and MDTM, RFC 3659 sections 3 and 4),
-// without a data connection. A server that knows neither command, and one that has no such file, tell
-// nothing: that is no error.
+// Stat asks the server for the size and modification time of the file that u names (SIZE and MDTM, RFC 3659 sections 4
+// and 3), without a data connection. If the server refuses a command, because it does not know the command or has no
+// such file, Stat leaves that field unknown and returns no error.
 func (s *Session) Stat(ctx context.Context, u *urlparse.URL) (*Info, error) {
 	err := s.run(ctx, u, goal{factsOnly: true}, func(func()) (bool, error) { return false, s.runTo("") })
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Session) Stat(ctx context.Context, u *urlparse.URL) (*Info, error) {
 	return &info, nil
 }
 
-// learn takes what a reply to SIZE or MDTM tells.
+// learn takes the value from a reply to SIZE or MDTM.
 func (i *Info) learn(verb string, r wire.Reply) {
 	if n, ok := sizeIn(r); ok && verb == "SIZE" {
 		i.Size = n
@@ -43,22 +43,22 @@ func (i *Info) learn(verb string, r wire.Reply) {
 	}
 }
 
-// announced finds the size in the text that opens a transfer, "... file (1234 bytes)", as most servers word it.
+// announced finds the size in the preliminary reply to RETR, which most servers word "... file (1234 bytes)".
 var announced = regexp.MustCompile(`\((\d{1,18}) bytes\)`)
 
-// opened takes the size from r, which opens a transfer from offset on, where SIZE has not told it. With an offset it
-// may speak of the rest of the file.
+// opened takes the size from r, the first reply to RETR, if SIZE has not told it. With an offset the number may be that
+// of the rest of the file, so it does not count.
 func (i *Info) opened(r wire.Reply, offset int64) {
 	if m := announced.FindAllStringSubmatch(r.Raw(), -1); m != nil && i.Size < 0 && offset == 0 {
 		i.Size, _ = strconv.ParseInt(m[len(m)-1][1], 10, 64)
 	}
 }
 
-// hashCommand is a command that answers with a digest, where FEAT lists it.
+// hashCommand says which commands ask for a digest. They count if FEAT lists them.
 type hashCommand struct {
-	octets int      // of the digest
+	length int      // of the digest in bytes
 	hash   string   // the algorithm's name for HASH (draft-bryan-ftpext-hash)
-	verbs  []string // commands of their own, in the order of trying
+	verbs  []string // commands for this algorithm alone, in the order of preference
 }
 
 var hashCommands = map[string]hashCommand{
@@ -69,9 +69,10 @@ var hashCommands = map[string]hashCommand{
 	"crc32":  {4, "CRC32", []string{"XCRC"}},
 }
 
-// Hash asks the server for a digest of the file that u names. algorithm is "sha512", "sha256", "sha1", "md5"
-// or "crc32". The error is [ErrNoHash] where the server's FEAT offers no command for it, or its answer holds
-// no digest. A server reads the whole file before it answers: see [Client].ReplyTimeout.
+// Hash asks the server for a digest of the file that u names, by HASH (draft-bryan-ftpext-hash) or a command such as
+// XSHA256. algorithm is "sha512", "sha256", "sha1", "md5" or "crc32". The digest is in binary. The error is
+// [ErrNoHash] if the server's FEAT offers no command for the algorithm or the reply contains no digest. A server reads
+// the whole file before it replies, so Client.ReplyTimeout must be long enough for that.
 func (s *Session) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (digest []byte, err error) {
 	err = s.run(ctx, u, goal{factsOnly: true}, func(func()) (bool, error) {
 		err := s.runTo("")
@@ -86,7 +87,7 @@ func (s *Session) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (
 func (s *Session) hash(algorithm string) ([]byte, error) {
 	how, ok := hashCommands[algorithm]
 	if !ok {
-		return nil, &Error{Op: "HASH", URL: s.url.Redacted(), Err: fmt.Errorf("%w: %q is none that servers compute", ErrNoHash, algorithm)}
+		return nil, &Error{Op: "HASH", URL: s.url.Redacted(), Err: fmt.Errorf("%w: servers do not compute %q", ErrNoHash, algorithm)}
 	}
 	if s.features == nil {
 		r, err := s.ask(Command{Verb: "FEAT"})
@@ -108,14 +109,14 @@ func (s *Session) hash(algorithm string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if d := digestIn(r, how.octets, name); d != nil {
+		if d := digestIn(r, how.length, name); d != nil {
 			return d, nil
 		}
 	}
 	return nil, &Error{Op: op.shown(), URL: s.url.Redacted(), Err: ErrNoHash}
 }
 
-// ask sends a command that is in no plan.
+// ask sends a command that is not in the plan, and returns its reply.
 func (s *Session) ask(op Command) (*Reply, error) {
 	r, err := s.conn.Ask(op.Line(), false)
 	if err != nil {
@@ -141,16 +142,16 @@ func offered(features *Reply, verb, param string) bool {
 	return false
 }
 
-// digestIn finds the one word of a positive reply that is a digest of that many octets. The file's name, which
-// some servers repeat, is none.
-func digestIn(r *Reply, octets int, name string) (digest []byte) {
+// digestIn returns the only digest of that many bytes in a positive reply, or nil. A word of the file's name, which some
+// servers repeat, does not count.
+func digestIn(r *Reply, length int, name string) (digest []byte) {
 	if r.Code/100 != 2 {
 		return nil
 	}
 	for _, word := range strings.Fields(r.Raw()) {
 		d, err := hex.DecodeString(word)
 		switch {
-		case err != nil || len(d) != octets || slices.Contains(strings.Fields(name), word):
+		case err != nil || len(d) != length || slices.Contains(strings.Fields(name), word):
 		case digest != nil && !bytes.Equal(d, digest):
 			return nil
 		default:

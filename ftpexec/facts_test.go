@@ -32,13 +32,13 @@ func TestOpenFrom(t *testing.T) {
 		cmds := s.Commands()
 		for i, line := range cmds {
 			if strings.HasPrefix(line, "REST") && !strings.HasPrefix(cmds[i+1], "RETR") {
-				t.Errorf("%q behind %q: some servers forget REST then", cmds[i+1], line)
+				t.Errorf("%q after %q: some servers forget REST then", cmds[i+1], line)
 			}
 		}
 	}
 }
 
-// Where REST is refused no RETR goes out, for it would bring the whole file, and the session goes on.
+// After a refused REST no RETR is sent, because it would bring the whole file. The session goes on.
 func TestOpenFromRefused(t *testing.T) {
 	for _, refusal := range []string{"502 what", "501 no", "200 fine", "554 too far"} {
 		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("REST", testserver.Reply(refusal)))
@@ -58,7 +58,7 @@ func TestOpenFromRefused(t *testing.T) {
 	}
 }
 
-// What remains is counted against what remains of the size.
+// The rest of a file is compared with the rest of the size.
 func TestOpenFromDetectsTruncation(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("REST", testserver.Reply("350 go on")),
 		testserver.On("RETR", testserver.Reply("150 x (8 bytes)"), testserver.SendData("tent"), testserver.CloseData(), testserver.Reply("226 fine")))

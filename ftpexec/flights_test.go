@@ -13,10 +13,10 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// roundTrips is what a transfer costs on an otherwise empty line, by what the server saw: the TCP handshake,
-// the greeting, every flight on the control connection, and the way from the data connection's handshake to the
-// first octet of data, which is one round trip in clear and every flight of the handshake under TLS. That the
-// data connection's TCP handshake costs nothing of its own is TestDataConnectionIsOpenedMeanwhile.
+// roundTrips counts the round trips of a transfer by what the server saw: the TCP handshake, the greeting, every flight
+// on the control connection, and those from the data connection's handshake to the first byte of data, which are one in
+// clear and every flight of the handshake under TLS. TestDataConnectionIsOpenedMeanwhile checks that the data
+// connection's TCP handshake costs no round trip of its own.
 func roundTrips(s testserver.Stats) int {
 	return 2*s.Connections + s.Flights + max(s.DataFlights, s.DataConnections)
 }
@@ -38,7 +38,7 @@ func TestRoundTripsOfAFile(t *testing.T) {
 			s := testserver.New(t, &testserver.Options{
 				Tree:  map[string]string{"/a/b/c/file": "contents"},
 				Users: map[string]string{"user": "pass"}, NoPassword: []string{"open"},
-				TLS: tt.tls, TLSNoTickets: true, // tickets would be sends that no round trip waits for
+				TLS: tt.tls, TLSNoTickets: true, // tickets would be sends that cost no round trip
 			})
 			c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 			u := parse(t, s.URLAs(strings.TrimSuffix(tt.userinfo, "@"), "/a/b/c/file"))
@@ -66,7 +66,7 @@ func TestRoundTripsOfAFile(t *testing.T) {
 	}
 }
 
-// The RETR is under way before the data connection is open: its handshake costs no round trip.
+// RETR is sent before the data connection is open, so that the handshake costs no round trip.
 func TestDataConnectionIsOpenedMeanwhile(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}})
 	calls := 0
@@ -121,7 +121,7 @@ func TestBarriers(t *testing.T) {
 	}
 }
 
-// FEAT goes out where a name needs it, and OPTS where FEAT offers it.
+// FEAT is sent if a name needs it, and OPTS if FEAT offers it.
 func TestUTF8(t *testing.T) {
 	tests := []struct {
 		feat, want string
@@ -150,17 +150,17 @@ func TestUTF8(t *testing.T) {
 	}
 }
 
-// Where commands sent ahead get lost, the client dials again, goes one command at a time, and remembers it.
+// If commands sent ahead get lost, the client dials again, sends one command at a time, and remembers that.
 func TestAnomalies(t *testing.T) {
 	tests := []struct {
 		name string
 		step testserver.Step // on the first connection only
 	}{
-		{"input behind PASS is lost", testserver.On("PASS", testserver.DiscardInput(), testserver.Reply("230 in"))},
+		{"input after PASS is lost", testserver.On("PASS", testserver.DiscardInput(), testserver.Reply("230 in"))},
 		{"331 where 220 is due", testserver.Greet(testserver.Reply("331 what"))},
 		{"reset when more comes", testserver.On("USER", testserver.ResetConn())},
 		{"closed when more comes", testserver.On("USER", testserver.CloseIfMore(), testserver.Reply("331 x"))},
-		{"nonsense behind PASS", testserver.On("CWD", testserver.Reply("?"))},
+		{"nonsense after PASS", testserver.On("CWD", testserver.Reply("?"))},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestKnownServersGoOneAtATime(t *testing.T) {
 	}
 }
 
-// Behind a refused CWD nothing is taken for a result, and no RETR goes out.
+// After a refused CWD no reply counts as a result, and no RETR is sent.
 func TestRefusedDirectoryEndsThePlan(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("the wrong file"), testserver.On("CWD a", testserver.Reply("550 no")))
 	_, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/a/b/f")))
@@ -211,7 +211,7 @@ func TestRefusedDirectoryEndsThePlan(t *testing.T) {
 	}
 	for _, line := range s.Commands() {
 		if strings.HasPrefix(line, "RETR") || line == "EPSV" {
-			t.Errorf("sent behind the refused CWD: %q", line)
+			t.Errorf("sent after the refused CWD: %q", line)
 		}
 	}
 }

@@ -24,7 +24,7 @@ var hostile = []struct {
 	want error // errNone: it must work
 	list bool
 }{
-	// Endless talk.
+	// Endless replies.
 	{"endless line", testserver.Greet(testserver.Endless(func(int) string { return "220 xxxxxxxxxxxxxxxx" })), ftpexec.ErrProtocol, false},
 	{"endless reply", testserver.Greet(testserver.Endless(func(i int) string { return "220-more\r\n" })), ftpexec.ErrProtocol, false},
 	{"endless delays", testserver.Greet(testserver.Endless(func(i int) string { return "120 soon\r\n" })), ftpexec.ErrProtocol, false},
@@ -40,7 +40,7 @@ var hostile = []struct {
 	{"227 )(", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.Reply("227 )(")), ftpexec.ErrPassive, false},
 	{"227 without numbers", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.Reply("227 ok")), ftpexec.ErrPassive, false},
 	{"PASV refused", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.Reply("502 no")), ftpexec.ErrPassive, false},
-	{"NUL and other octets", testserver.On("CWD", testserver.Reply("250 \x00\xff\x1b[2J\xe9")), errNone, false},
+	{"NUL and other bytes", testserver.On("CWD", testserver.Reply("250 \x00\xff\x1b[2J\xe9")), errNone, false},
 
 	// RFC 1123 section 4.1.2.11: the first digit decides.
 	{"120 before 220", testserver.Greet(testserver.Reply("120 soon\r\n220 now")), errNone, false},
@@ -65,9 +65,9 @@ var hostile = []struct {
 	{"PASV without parentheses", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.OpenDataAs("227 Entering 10,1,2,3,{hi},{lo}")), errNone, false},
 	{"EPSV with a port out of range", testserver.On("EPSV", testserver.Reply("229 (|||99999|)")), errNone, false},
 	{"EPSV unreachable", testserver.On("EPSV", testserver.Reply("229 (|||1|)")), errNone, false},
-	{"replies an octet at a time", testserver.On("CWD", testserver.Trickle("250 x")), errNone, false},
+	{"replies a byte at a time", testserver.On("CWD", testserver.Trickle("250 x")), errNone, false},
 
-	// A damaged file is never good.
+	// Damaged files.
 	{"data cut, 226", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.CloseData(), testserver.Reply("226 fine")), ftpexec.ErrTruncated, false},
 	{"data cut, no SIZE, size in the 150", testserver.On("RETR", testserver.Reply("150 Opening f (8 bytes)."), testserver.SendData("con"), testserver.CloseData(),
 		testserver.Reply("226 fine")).With("SIZE", testserver.Reply("500 x")), ftpexec.ErrTruncated, false},
@@ -75,7 +75,7 @@ var hostile = []struct {
 	{"all data, 426 and 226", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("426 x\r\n226 y")), ftpexec.ErrTruncated, false},
 	{"all data, 451", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("451 disk")), ftpexec.ErrTruncated, false},
 	{"all data, connection closed", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.CloseConn()), ftpexec.ErrLost, false},
-	{"data reset", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.ResetData(), testserver.Reply("426 x")), errors.Join(ftpexec.ErrLost, ftpexec.ErrConnect), false}, // it may be faster than the connect
+	{"data reset", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.ResetData(), testserver.Reply("426 x")), errors.Join(ftpexec.ErrLost, ftpexec.ErrConnect), false}, // the reset may come before the connect returns
 	{"listing cut by 426", testserver.On("NLST", testserver.Reply("150 x"), testserver.SendData("a\r\n"), testserver.CloseData(), testserver.Reply("426 x")), ftpexec.ErrTruncated, true},
 	{"refused as busy", testserver.On("RETR", testserver.Reply("450 busy")), ftpexec.ErrRefused, false},
 	{"refused for rights", testserver.On("RETR", testserver.Reply("550 Permission denied")), ftpexec.ErrRefused, false},
@@ -98,7 +98,7 @@ var hostile = []struct {
 	{"reset during data", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.CloseData(), testserver.ResetConn()), ftpexec.ErrLost, false},
 }
 
-// No server makes the client panic, hang, leak a goroutine (TestMain) or call a damaged file good.
+// No server makes the client panic, hang, leak a goroutine (see TestMain) or accept a damaged file.
 func TestHostileServers(t *testing.T) {
 	for _, tt := range hostile {
 		for _, sequential := range []bool{false, true} {
@@ -121,8 +121,8 @@ func pathOf(listing bool) string {
 	return "/a/f"
 }
 
-// waits is what a server may be slow with or leave out, and how long the client waits for it: no longer than for one
-// reply or one octet.
+// waits is what a server may send late or not at all, and how long the client waits for it: no longer than for one
+// reply or one byte.
 var waits = []struct {
 	name string
 	step testserver.Step
@@ -144,13 +144,13 @@ var waits = []struct {
 	{"slow data", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), after(stallLimit-1), testserver.SendData("ten"),
 		after(stallLimit-1), testserver.SendData("ts"), testserver.CloseData(), testserver.Reply("226 x")), errNone, false, 2 * (stallLimit - 1)},
 
-	// One whose data port is out of reach has a second to say why.
+	// If the data port cannot be reached, the server has a second to say why.
 	{"data port refuses, silent at RETR", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.Reply("227 (127,0,0,1,0,1)")).
 		With("RETR", testserver.Silence()), ftpexec.ErrConnect, false, time.Second},
 	{"data port refuses, slow refusal", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.Reply("227 (127,0,0,1,0,1)")).
 		With("RETR", after(time.Second-1), testserver.Reply("550 Permission denied")), ftpexec.ErrRefused, false, time.Second - 1},
 
-	// A server that says that it has sent all need not be waited for so long.
+	// The wait is short once the server has said that it sent everything.
 	{"226 before the data", testserver.On("RETR", testserver.Reply("226 x"), testserver.SendData("contents"), testserver.CloseData()), errNone, false, 0},
 	{"226 with 150 before the data", testserver.On("RETR", testserver.Reply("150 x\r\n226 x"), testserver.SendData("contents"), testserver.CloseData()), errNone, false, 0},
 	{"226 before slow data", testserver.On("RETR", testserver.Reply("226 x"), after(finalGrace-1), testserver.SendData("contents"), testserver.CloseData()), errNone, false, finalGrace - 1},
@@ -158,7 +158,7 @@ var waits = []struct {
 	{"226 and no data connection for a listing", testserver.On("NLST", testserver.Reply("226 nothing")), errNone, true, finalGrace},
 }
 
-// after is a server that takes its time.
+// after delays a server's replies.
 func after(d time.Duration) testserver.Action {
 	return testserver.Call(func() { <-time.After(d) })
 }
@@ -166,10 +166,10 @@ func after(d time.Duration) testserver.Action {
 const (
 	replyLimit = 20 * time.Second
 	stallLimit = 70 * time.Second
-	finalGrace = 5 * time.Second // for data behind the final reply
+	finalGrace = 5 * time.Second // for data after the final reply
 )
 
-// A server is waited for as long as the client was told to, wherever it falls silent, and no longer.
+// The client waits as long as its timeouts say, wherever the server falls silent, and no longer.
 func TestWaits(t *testing.T) {
 	for _, tt := range waits {
 		for _, sequential := range []bool{false, true} {
@@ -177,10 +177,10 @@ func TestWaits(t *testing.T) {
 				inMemory(t, func(t *testing.T, network *testserver.Network) {
 					s := network.NewScript(t, testserver.Honest("contents"), tt.step)
 					c := &ftpexec.Client{Dial: network.Dial, ReplyTimeout: replyLimit, StallTimeout: stallLimit, NoPipelining: sequential}
-					begun := time.Now()
+					start := time.Now()
 					got, err := do(t.Context(), c, parse(t, s.URL(pathOf(tt.list))))
 					checkHostile(t, got, err, tt.want, tt.list)
-					if took := time.Since(begun); took != tt.took {
+					if took := time.Since(start); took != tt.took {
 						t.Errorf("gave up after %v, want %v", took, tt.took)
 					}
 				})
@@ -193,7 +193,7 @@ func checkHostile(t *testing.T, got string, err, want error, listing bool) {
 	t.Helper()
 	if want != errNone {
 		if !isAny(err, want) {
-			t.Errorf("got %d octets and error %v, want %v", len(got), err, want)
+			t.Errorf("got %d bytes and error %v, want %v", len(got), err, want)
 		}
 		return
 	}
@@ -202,7 +202,7 @@ func checkHostile(t *testing.T, got string, err, want error, listing bool) {
 	}
 }
 
-// isAny reports whether err is want, or one of the errors that want joins.
+// isAny reports whether err is want or one of the errors that want joins.
 func isAny(err, want error) bool {
 	if joined, ok := want.(interface{ Unwrap() []error }); ok {
 		return slices.ContainsFunc(joined.Unwrap(), func(w error) bool { return errors.Is(err, w) })
@@ -210,7 +210,8 @@ func isAny(err, want error) bool {
 	return errors.Is(err, want)
 }
 
-// Cancelling returns at once wherever it strikes, closes both connections, and leaves no goroutine (TestMain).
+// Wherever a cancellation strikes, the call returns at once, both connections close, and no goroutine is left (see
+// TestMain).
 func TestCancelAtEachStage(t *testing.T) {
 	stages := []struct {
 		name string
@@ -242,7 +243,7 @@ func TestCancelAtEachStage(t *testing.T) {
 			inMemory(t, func(t *testing.T, network *testserver.Network) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				begun := time.Now()
+				start := time.Now()
 				s := network.NewScript(t, testserver.Honest("contents"), tt.step(cancel))
 				conns := closings{network: network}
 				_, err := do(ctx, &ftpexec.Client{Dial: conns.dial}, parse(t, s.URL("/a/f")))
@@ -252,7 +253,7 @@ func TestCancelAtEachStage(t *testing.T) {
 				if open := conns.open.Load(); open != 0 {
 					t.Errorf("%d of %d connections are still open", open, conns.dialled.Load())
 				}
-				if took := time.Since(begun); took != 0 {
+				if took := time.Since(start); took != 0 {
 					t.Errorf("waited for %v", took)
 				}
 			})
@@ -260,7 +261,7 @@ func TestCancelAtEachStage(t *testing.T) {
 	}
 }
 
-// closings dials, and counts the connections that are open.
+// closings dials and counts open connections.
 type closings struct {
 	network       *testserver.Network
 	dialled, open atomic.Int32

@@ -9,8 +9,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// judge says what a reply to a step means, and keeps what it tells. It decides by the first digit (RFC 1123 section
-// 4.1.2.11). An error ends the run.
+// judge decides what a reply to a step means, by its first digit (RFC 1123 section 4.1.2.11), and keeps what it tells.
+// An error ends the run.
 func (s *Session) judge(st step, r wire.Reply) error {
 	op := st.Command
 	switch op.Verb {
@@ -27,7 +27,7 @@ func (s *Session) judge(st step, r wire.Reply) error {
 	}
 	wrong := r.First() == 1
 	switch op.Verb {
-	case "REST": // RFC 3659 section 5.3. After anything else the file would come whole
+	case "REST": // RFC 3659 section 5.3: only 3yz means that RETR starts at the offset
 		wrong = r.First() != 3
 	case "TYPE", "PROT":
 		wrong = !r.OK()
@@ -35,7 +35,7 @@ func (s *Session) judge(st step, r wire.Reply) error {
 	if wrong {
 		return s.refused(op, r)
 	}
-	switch op.Verb { // those that inform may be refused: that tells nothing
+	switch op.Verb { // FEAT, PWD, SIZE and MDTM may be refused: they then tell nothing
 	case "TYPE":
 		s.typ = op.Arg
 	case "FEAT":
@@ -48,7 +48,7 @@ func (s *Session) judge(st step, r wire.Reply) error {
 	return nil
 }
 
-// needless reports a step that turns out not to be needed when it is about to leave.
+// needless reports whether a step that is about to be sent is no longer needed.
 func (s *Session) needless(st step) bool {
 	switch st.Verb {
 	case "PBSZ", "PROT":
@@ -68,14 +68,14 @@ func (s *Session) secured(op Command, r wire.Reply) error {
 	case r.OK():
 		return s.conn.StartTLS()
 	case r.First() == 5 && s.client.tries(s.plan):
-		s.conn.Note("no TLS to be had (" + r.String() + "): going on in clear")
+		s.conn.Note("TLS is not available (" + r.String() + "): going on in clear")
 		return nil
 	}
 	return s.refused(op, r)
 }
 
-// entered is the login: 332 asks for an account (RFC 959 section 4.1.1). A PASS may have been sent along to a server
-// that was content with USER.
+// entered judges the login: 332 asks for an account (RFC 959 section 4.1.1). A PASS that was sent with USER does not
+// count if the server admitted the user without it.
 func (s *Session) entered(op Command, r wire.Reply) error {
 	switch {
 	case op.Verb == "PASS" && s.admitted, op.Verb == "USER" && r.First() == 3 && r.Code != 332:
@@ -90,7 +90,8 @@ func (s *Session) entered(op Command, r wire.Reply) error {
 	return s.refused(op, r)
 }
 
-// moved follows the server. Where there is no way back the plan is done on a new connection.
+// moved records the directory that a CWD leads to. If the way back is refused, the connection is abandoned, and the plan
+// runs on a new one.
 func (s *Session) moved(st step, r wire.Reply) error {
 	switch {
 	case r.OK() && st.back:
@@ -107,12 +108,12 @@ func (s *Session) moved(st step, r wire.Reply) error {
 	if st.back {
 		s.conn.Abandon(e)
 	}
-	s.lost, s.typ = true, "" // more may have gone ahead after it
+	s.lost, s.typ = true, "" // later CWDs may have been sent with it
 	return e
 }
 
-// ported is where the data connection leads to. Whatever is no usable answer to EPSV or EPRT (RFC 2428) leads to PASV
-// or PORT (RFC 959), which are for IPv4. The address in a reply is not used.
+// ported takes the port of the data connection. If the reply to EPSV or EPRT (RFC 2428) is not usable, PASV or PORT (RFC
+// 959) follows, but only over IPv4. The address in a reply is not used.
 func (s *Session) ported(op Command, r wire.Reply) error {
 	switch ok := r.OK(); {
 	case op.Verb == "EPSV" && ok:
@@ -130,7 +131,7 @@ func (s *Session) ported(op Command, r wire.Reply) error {
 	return nil
 }
 
-// announce opens a port for the server to connect to, and returns how EPRT or PORT names it.
+// announce opens a port for the server to connect to, and returns the argument of EPRT or PORT.
 func (s *Session) announce(verb string) (string, error) {
 	here, err := s.conn.Listen()
 	if err != nil {
@@ -147,7 +148,7 @@ func (s *Session) announce(verb string) (string, error) {
 	return fmt.Sprintf("|2|%s|%d|", here.IP, here.Port), nil
 }
 
-// errNoEntries is a refusal that tells of an empty directory.
+// errNoEntries means a refusal that stands for an empty directory.
 var errNoEntries = errors.New("no entries")
 
 func (s *Session) began(op Command, r wire.Reply) error {
@@ -159,23 +160,23 @@ func (s *Session) began(op Command, r wire.Reply) error {
 	case op.Verb == "NLST" && emptyListing(op, &r):
 		return errNoEntries
 	}
-	s.spent = s.goal.offset > 0 // a server may keep the offset of a REST for the next RETR, where this one was refused
+	s.spent = s.goal.offset > 0 // a server may keep the offset of REST for the RETR after the one it refused
 	e := s.refused(op, r)
-	if e.Err == ErrNotFound && op.Verb == "RETR" && s.info.Size >= 0 { // it is there, and refused for another cause
+	if e.Err == ErrNotFound && op.Verb == "RETR" && s.info.Size >= 0 { // SIZE has found it: there is another reason
 		e.Err, e.Hint = ErrRefused, ""
 	}
 	return e
 }
 
-// finish judges the final reply of a transfer that has brought so many octets. The reply is nil where none came.
-func finish(conn *wire.Conn, u *urlparse.URL, op Command, octets int64) (*Reply, *Error) {
+// finish judges the final reply to a transfer of n bytes. The reply is nil if none came.
+func finish(conn *wire.Conn, u *urlparse.URL, op Command, n int64) (*Reply, *Error) {
 	r, err := conn.Finish()
 	if err != nil {
 		return nil, failure(u, op, conn.Secure(), err)
 	}
 	e := &Error{Stage: StageTransfer, Op: op.shown(), URL: u.Redacted(), Reply: &r}
 	switch {
-	case r.First() == 5 && octets == 0: // refused, although 150 came first
+	case r.First() == 5 && n == 0: // refused, although 150 came first
 		e.Hint, e.Err = transferRefusal(op, e.Reply)
 	case !r.OK():
 		e.Err = ErrTruncated

@@ -15,7 +15,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// A server that sends too little is not waited for on any way that data can take.
+// The least rate applies on every way that data can take.
 func TestLeastRate(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents").
 		With("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.StallData()).
@@ -57,7 +57,7 @@ func TestLeastRate(t *testing.T) {
 			err := tt.do(t.Context(), c, parse(t, tt.url))
 			var e *ftpexec.Error
 			if !errors.Is(err, ftpexec.ErrTimeout) || !errors.As(err, &e) || !e.Temporary() ||
-				!strings.Contains(err.Error(), "octets in 50ms, fewer than 1000 a second") {
+				!strings.Contains(err.Error(), "bytes in 50ms, fewer than 1000 per second") {
 				t.Errorf("error %v, want ErrTimeout, temporary", err)
 			}
 		})

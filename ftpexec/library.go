@@ -12,27 +12,27 @@ import (
 	"example.com/ftpfetch/ftpexec/internal/wire"
 )
 
-// A reader may skip this file.
+// You can understand the rest of the package without this file.
 //
-// github.com/jlaffaye/ftp asks for a transfer here: its RetrFrom and NameList. It decides that EPSV is tried before
-// PASV and remembers where it fails, that REST stands between the data connection and RETR, that the final reply is
-// due when a listing's data has ended, and what in a listing is a name.
+// It connects github.com/jlaffaye/ftp, whose RetrFrom and NameList start the transfers. The library decides that EPSV is
+// tried before PASV and remembers if it fails, that REST comes between the data connection and RETR, that the final
+// reply is due when the data of a listing has ended, and which part of a line in a listing is the name.
 //
-// It does not decide how a session is opened, logged in and led to a directory, what travels together, how long is
-// waited, which codes mean success, where data comes from, or what TLS protects: it insists on exact codes, has no
-// deadlines, and panics on some replies. What it writes on its connection stands for the next step of the program,
-// and what it reads there is the code that it knows for the judgement.
+// The program decides everything else: connecting, login, directories, what travels together, timeouts, which codes
+// mean success, where data comes from, and TLS. The library cannot do that here: it insists on exact codes, has no
+// deadlines, and panics on some replies. A command that it writes runs the program up to that step. What it then reads
+// is the code that it expects for the outcome.
 
-// library is the net.Conn that jlaffaye/ftp takes for a server.
+// library is the net.Conn that jlaffaye/ftp uses as the connection to a server.
 type library struct {
-	net.Conn // nil: the rest is not asked for
+	net.Conn // nil; the library calls no other methods
 	s        *Session
 	conn     *ftp.ServerConn
-	in       []byte       // written, not yet a whole line
-	out      bytes.Buffer // to be read
-	err      error        // why the program cannot go on; to be read, for the library would not forget an error of Write
+	in       []byte       // written by the library, not yet a whole line
+	out      bytes.Buffer // to be read by the library
+	err      error        // why the program cannot go on; Read returns it, because the library would keep an error of Write
 
-	data     *wire.Data   // of the transfer under way
+	data     *wire.Data   // of the current transfer
 	finished func() error // receives its final reply
 }
 
@@ -53,14 +53,14 @@ func newLibrary(s *Session) (*library, error) {
 	return l, err
 }
 
-// retrieve asks for a file from offset on. Its end is not asked for here: the library would tell less of it.
+// retrieve starts to retrieve a file at offset. It leaves the end to body, because the library reports less about it.
 func (l *library) retrieve(name string, offset int64) (io.Reader, *wire.Data, error) {
 	l.begin(nil)
 	r, err := l.conn.RetrFrom(name, uint64(offset))
 	return r, l.data, err
 }
 
-// list asks for the names in a directory; finished receives the final reply.
+// list returns the names in a directory. It calls finished to receive the final reply.
 func (l *library) list(name string, finished func() error) ([]string, error) {
 	l.begin(finished)
 	return l.conn.NameList(name)
@@ -71,7 +71,7 @@ func (l *library) begin(finished func() error) {
 	l.out.Reset()
 }
 
-// Write takes commands.
+// Write takes commands from the library.
 func (l *library) Write(p []byte) (int, error) {
 	l.in = append(l.in, p...)
 	for {
@@ -81,14 +81,13 @@ func (l *library) Write(p []byte) (int, error) {
 		}
 		l.in = rest
 		verb, _, _ := strings.Cut(string(line), " ")
-		if l.err == nil { // else nothing more is sent, whatever the library tries
+		if l.err == nil { // after an error nothing more is sent, whatever the library tries
 			l.err = l.answer(verb)
 		}
 	}
 }
 
-// answer runs the program up to the step that the library asks for. In active mode that of EPSV is to tell the server
-// where to connect to.
+// answer runs the program up to the step with this verb. In active mode EPSV stands for EPRT and PORT.
 func (l *library) answer(verb string) error {
 	verbs := []string{verb}
 	if verb == "EPSV" && l.s.client.Active {
@@ -115,7 +114,7 @@ func (l *library) answer(verb string) error {
 	return nil
 }
 
-// Read gives replies; one that nothing was asked for is the final one of a transfer.
+// Read gives replies to the library. If it has sent no command, it expects the final reply of a transfer.
 func (l *library) Read(p []byte) (int, error) {
 	if l.err == nil && l.out.Len() == 0 {
 		l.err = l.finished()
@@ -127,7 +126,7 @@ func (l *library) Read(p []byte) (int, error) {
 	return l.out.Read(p)
 }
 
-// RemoteAddr returns the server's address; the library insists on a *net.TCPAddr.
+// RemoteAddr returns the server's address. The library requires a *net.TCPAddr.
 func (l *library) RemoteAddr() net.Addr { return l.s.conn.RemoteAddr() }
 
 // Close ends the connection.

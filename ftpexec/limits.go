@@ -8,20 +8,20 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// wording is how servers say something for which RFC 959 has no code of its own.
+// wording is a way in which servers say something for which RFC 959 has no code of its own.
 type wording struct {
-	pattern  *regexp.Regexp // in lower case
+	pattern  *regexp.Regexp // of the text in lower case
 	examples []example
 }
 
-// example is a reply that holds a wording, and where that reply comes from.
+// example is a reply that contains a wording, and the source of that reply.
 type example struct{ reply, source string }
 
 func said(pattern string, examples ...example) wording {
 	return wording{regexp.MustCompile(pattern), examples}
 }
 
-// tooMany is how servers refuse a connection, a login or a transfer because there are too many.
+// tooMany are the wordings with which servers refuse a connection, a login or a transfer because there are too many.
 var tooMany = []wording{
 	said(`too many connected users`,
 		example{"421 There are too many connected users, please try later.", "vsftpd 3.0.3, max_clients"}),
@@ -65,7 +65,7 @@ var tooMany = []wording{
 		example{"421 Connection limit reached", "a scanner's list of banners"}),
 }
 
-// tlsRequired is how servers that want TLS turn away who speaks in clear.
+// tlsRequired are the wordings with which servers refuse clients that do not use TLS.
 var tlsRequired = []wording{
 	said(`(ssl|tls) (is )?required`,
 		example{"550 SSL/TLS required on the control channel", "proftpd 1.3.8, mod_tls: TLSRequired"},
@@ -100,8 +100,8 @@ func oneOf(wordings []wording, text string) bool {
 	return slices.ContainsFunc(wordings, func(w wording) bool { return w.pattern.MatchString(text) })
 }
 
-// readLimits looks into the text of the reply to op for the two causes that have no code of their own. secure tells
-// that the server was spoken to under TLS.
+// readLimits looks in the text of the reply to op for the two causes that have no code of their own. secure reports
+// whether the control connection is under TLS.
 func (e *Error) readLimits(op Command, secure bool) {
 	if e.Reply == nil || e.Reply.Code < 400 {
 		return
@@ -109,7 +109,7 @@ func (e *Error) readLimits(op Command, secure bool) {
 	text := says(e.Reply, op.Arg)
 	switch {
 	case !secure && oneOf(tlsRequired, text):
-		if e.Err == ErrLost { // the server has hung up, and said why
+		if e.Err == ErrLost { // the server said why it closed the connection
 			if _, e.Err = refusal(op, e.Reply); e.Err == nil {
 				e.Err = ErrLost
 			}
@@ -122,9 +122,9 @@ func (e *Error) readLimits(op Command, secure bool) {
 
 var absent = regexp.MustCompile(`no such|not found|not exist`)
 
-// inOneStep is the hint for a CWD that was refused with others to follow: the directory inside may be open although
-// the one around it is not. It is u's path with all the directories from the one refused, u.Dirs[i], in one CWD. There
-// is none where the server says that the directory is absent, nor where one CWD would lead elsewhere.
+// inOneStep returns the hint for a refused CWD that is not the last: the inner directory may be accessible although the
+// outer one is not. The hint is u's path with all directories from the refused one, u.Dirs[i], in one CWD. It is "" if
+// the server says that the directory does not exist, or if one CWD would lead elsewhere.
 func inOneStep(u *urlparse.URL, i int, r *Reply) string {
 	if r == nil || r.Code/10 != 55 || i < 0 || len(u.Dirs)-i < 2 {
 		return ""
@@ -141,5 +141,5 @@ func inOneStep(u *urlparse.URL, i int, r *Reply) string {
 	}
 	v := *u
 	v.Dirs = append(slices.Clone(u.Dirs[:i]), inner)
-	return "where only the directory inside is open, write " + v.Path() + " to enter it in one step"
+	return "if only the inner directory is accessible, write " + v.Path() + " to enter it in one step"
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Wordings is the two tables for the tests from outside.
+// wordingsOf returns the replies of a table.
 func wordingsOf(table []wording) (replies []string) {
 	for _, w := range table {
 		for _, e := range w.examples {
@@ -15,13 +15,13 @@ func wordingsOf(table []wording) (replies []string) {
 	return replies
 }
 
-// TooMany and TLSRequired are the replies of the tables, for the tests from outside.
+// The replies of the two tables, for package ftpexec_test.
 var (
 	TooManyReplies     = wordingsOf(tooMany)
 	TLSRequiredReplies = wordingsOf(tlsRequired)
 )
 
-// Every example is read by its own pattern, and belongs to one table only.
+// Every example matches its own pattern and belongs to one table only.
 func TestWordings(t *testing.T) {
 	for _, table := range []struct{ this, other []wording }{{tooMany, tlsRequired}, {tlsRequired, tooMany}} {
 		for _, w := range table.this {
@@ -37,7 +37,7 @@ func TestWordings(t *testing.T) {
 	}
 }
 
-// What servers say in like words of something else.
+// Servers use similar words for other things.
 func TestNoSuchWording(t *testing.T) {
 	for _, text := range []string{
 		"421 Too many authentication failures", "530 Not logged in, too many tries with incorrect password.", "530 Maximum login attempts. Disconnecting.",

@@ -11,7 +11,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// stages are where a server may say that there are too many, or that it wants TLS; want is what the error is besides.
+// stages are where a server may reply that there are too many, or that it requires TLS. want is the other error that the
+// result wraps.
 var stages = []struct {
 	name string
 	step func(reply string) testserver.Step
@@ -47,7 +48,7 @@ func TestTooMany(t *testing.T) {
 			_, err := do(t.Context(), within(ample), parse(t, s.URLAs("u:password", pathFor(stage.name))))
 			var e *ftpexec.Error
 			switch {
-			case stage.name == "CWD" && !strings.HasPrefix(reply, "421"): // is about a directory
+			case stage.name == "CWD" && !strings.HasPrefix(reply, "421"): // these words are about a directory
 				if errors.Is(err, ftpexec.ErrTooMany) || !errors.Is(err, ftpexec.ErrDirectory) {
 					t.Errorf("%s to CWD: %v, want ErrDirectory alone", reply, err)
 				}
@@ -82,7 +83,7 @@ func TestTLSRequired(t *testing.T) {
 	}
 }
 
-// A server that wants TLS is given it by the hint, and under TLS the same words mean nothing.
+// The hint leads to a URL that works on a server that requires TLS. Under TLS the same words mean nothing.
 func TestTLSRequiredHint(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, TLS: testserver.TLSRequired})
 	c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
@@ -117,7 +118,7 @@ func TestNamesAreNoWordings(t *testing.T) {
 	}
 }
 
-// No decision depends on a secret: a password may be the very word that decides.
+// No decision depends on a secret: a password may be the word that decides.
 func TestDecisionsSeeTheReplyUnmasked(t *testing.T) {
 	tests := []struct {
 		password, reply string
@@ -136,11 +137,11 @@ func TestDecisionsSeeTheReplyUnmasked(t *testing.T) {
 	}
 }
 
-// A directory may be open although the one around it is not: the hint is the URL that leads there.
+// An inner directory may be accessible although the outer one is not. The hint names the URL for that.
 func TestOneStepHint(t *testing.T) {
 	tests := []struct {
 		path, refused, reply string
-		hint                 string // the path in it; "" for none
+		hint                 string // the path in the hint; "" means no hint
 	}{
 		{"/a/b/f", "^CWD a$", "550 Permission denied", "/a%2Fb/f"},
 		{"/a/b/f", "^CWD a$", "550 Failed to change directory.", "/a%2Fb/f"},
@@ -183,7 +184,7 @@ func TestOneStepHint(t *testing.T) {
 	}
 }
 
-// On a kept connection the directories that were entered before count.
+// On a kept connection the hint counts from the directories that were entered before.
 func TestOneStepHintOnTheWay(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("^CWD a$", testserver.Reply("550 no")))
 	session := (&ftpexec.Client{}).Session()

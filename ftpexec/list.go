@@ -10,15 +10,17 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Entry is one name of a directory listing (NLST).
+// Entry is one name in a directory listing (NLST, RFC 959 section 4.1.3).
 type Entry struct {
-	Name string        // the line that the server sent, octets: a name, or a path ("dir/name")
+	Name string        // the line as the server sent it: a name, or a path such as "dir/name"
 	Base string        // the last component of Name
-	URL  *urlparse.URL // the entry as a file in the directory listed
+	URL  *urlparse.URL // the URL of the entry, as a file in the listed directory
 }
 
-// List lists the directory that u names: its URL ends in "/" or in ;type=d. ctx covers the whole iteration. The
-// iterator yields an error at most once, last; it is an *[Error]. A directory without entries yields nothing.
+// List returns an iterator over the names in the directory that u names; u must end in "/" or ";type=d". The iteration
+// retrieves the whole listing, on a connection of its own, before it yields the first entry, and yields nothing for an
+// empty directory. If it fails it yields a zero Entry with the error and stops. The error is an *[Error], or a
+// *[urlparse.Error] if u is not valid. ctx covers the whole iteration.
 func (c *Client) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		s := &Session{client: c, once: true}
@@ -27,7 +29,8 @@ func (c *Client) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, err
 	}
 }
 
-// List lists the directory that u names; see [Client.List].
+// List returns an iterator over the names in the directory that u names, on the session's connection; see
+// [Client.List].
 func (s *Session) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		var names []string
@@ -51,11 +54,11 @@ func entry(dir *urlparse.URL, name string) Entry {
 	return Entry{Name: name, Base: base, URL: dir.Child(base, urlparse.TypeNone)}
 }
 
-// names is the end of a plan: NLST.
+// names runs the plan to its end, an NLST, and returns the names.
 func (s *Session) names() ([]string, error) {
 	op := s.plan.final()
 	names, err := s.library.list(op.Arg, func() error {
-		if _, e := finish(s.conn, s.url, op, s.library.data.Octets()); e != nil {
+		if _, e := finish(s.conn, s.url, op, s.library.data.Received()); e != nil {
 			return e
 		}
 		return nil
@@ -71,19 +74,19 @@ func (s *Session) names() ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return !isEntry(name) }), nil
 }
 
-// isEntry reports a line that names an entry: not the directory itself nor its parent, which some servers list.
+// isEntry reports whether a line names an entry, not the directory itself or its parent, which some servers list.
 func isEntry(name string) bool {
 	return !slices.Contains([]string{"", ".", ".."}, base(name))
 }
 
-// base is the last component of a path; a "/" at its end, which marks a directory, belongs to none.
+// base returns the last component of a path, without the "/" at its end that marks a directory.
 func base(name string) string {
 	name = strings.TrimSuffix(name, "/")
 	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
-// mustExist tells an empty directory from none: there are servers (vsftpd) that answer NLST with the same
-// empty listing for both. The CWD is the one command that is sent beyond the plan, and only then.
+// mustExist returns an error if dir does not exist. Some servers (vsftpd) answer NLST with the same empty listing for an
+// empty directory and for one that does not exist. It sends a CWD, which the plan does not contain.
 func (s *Session) mustExist(dir string) error {
 	s.lost = true
 	r, err := s.conn.Ask("CWD "+dir, false)
@@ -101,8 +104,8 @@ func (s *Session) mustExist(dir string) error {
 	return e
 }
 
-// emptyListing reports a 450 or 550 that says that there are no files, of a directory that exists: one that
-// the server has just gone to, or one that it does not say is absent.
+// emptyListing reports whether r is a 450 or 550 that means an existing directory without files. "No such file" means
+// that only without an argument: then the directory is the working directory, which exists.
 func emptyListing(op Command, r *Reply) bool {
 	if r.Code != 450 && r.Code != 550 {
 		return false

@@ -22,7 +22,7 @@ func TestAbsentDirectoryNamedEmpty(t *testing.T) {
 	}
 }
 
-// An endless listing is given up with the read that passes MaxListing, where each line counts 32 octets more.
+// An endless listing ends with the Read that passes MaxListing. Each line counts 32 bytes more.
 func TestListingIsBounded(t *testing.T) {
 	const perLine = 32
 	for _, line := range []string{"\n", strings.Repeat("n", 1000) + "\r\n"} {
@@ -35,19 +35,19 @@ func TestListingIsBounded(t *testing.T) {
 			if !errors.Is(err, ftpexec.ErrProtocol) {
 				t.Errorf("error %v, want ErrProtocol", err)
 			}
-			cost := func(octets int64) int64 { return octets + perLine*(octets/int64(len(line))) }
-			if before := intake.octets - intake.last; cost(before) > c.MaxListing || cost(intake.octets) <= c.MaxListing {
-				t.Errorf("%.5q...: took %d octets, and %d before, for a MaxListing of %d", line, intake.octets, before, c.MaxListing)
+			cost := func(n int64) int64 { return n + perLine*(n/int64(len(line))) }
+			if before := intake.bytes - intake.last; cost(before) > c.MaxListing || cost(intake.bytes) <= c.MaxListing {
+				t.Errorf("%.5q...: took %d bytes, and %d before, for a MaxListing of %d", line, intake.bytes, before, c.MaxListing)
 			}
 		})
 	}
 }
 
-// intake dials, and counts what is read from the connections after the first ones.
+// intake dials and counts what is read from the connections after the first ones.
 type intake struct {
-	dial         dialFunc
-	after        int
-	octets, last int64 // of all reads, and of the last one
+	dial        dialFunc
+	after       int   // how many connections do not count
+	bytes, last int64 // of all Reads, and of the last one
 }
 
 func (i *intake) connect(ctx context.Context, network, address string) (net.Conn, error) {
@@ -66,12 +66,12 @@ type metered struct {
 func (m *metered) Read(p []byte) (int, error) {
 	n, err := m.Conn.Read(p)
 	if n > 0 {
-		m.octets, m.last = m.octets+int64(n), int64(n)
+		m.bytes, m.last = m.bytes+int64(n), int64(n)
 	}
 	return n, err
 }
 
-func TestListingResetBehindEarly226(t *testing.T) {
+func TestListingResetAfterEarly226(t *testing.T) {
 	came := newArrivals()
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply("226 x"),
 		testserver.SendData("a\r\nb\r\nc"), testserver.Call(came.wait), testserver.ResetData()))
@@ -83,7 +83,7 @@ func TestListingResetBehindEarly226(t *testing.T) {
 	}
 }
 
-func TestListingCancelledBehindEarly226(t *testing.T) {
+func TestListingCancelledAfterEarly226(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	came := newArrivals()
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply("226 x"),
@@ -96,7 +96,7 @@ func TestListingCancelledBehindEarly226(t *testing.T) {
 	}
 }
 
-func TestRefusedBehind150(t *testing.T) {
+func TestRefusedAfter150(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("550 No such directory")))
 	_, err := list(t.Context(), within(ample), parse(t, s.URL("/a;type=d")))
 	if !errors.Is(err, ftpexec.ErrNotFound) {

@@ -13,7 +13,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// fixed is a Credentials that gives one secret.
+// fixed is a Credentials that returns one secret.
 type fixed string
 
 func (f fixed) Password(context.Context, string, string) (string, error) { return string(f), nil }
@@ -40,7 +40,7 @@ func TestAccount(t *testing.T) {
 				}
 				cmds := s.Commands()
 				if i := slices.Index(cmds, "ACCT word-account"); i < 0 || !slices.Contains(cmds[i:], "CWD a") {
-					t.Errorf("commands %q: no CWD a behind ACCT", cmds)
+					t.Errorf("commands %q: no CWD a after ACCT", cmds)
 				}
 				if sequential && !strings.HasPrefix(strings.Join(cmds, ","), tt.want) {
 					t.Errorf("commands %q, want %q first", cmds, tt.want)
@@ -57,7 +57,7 @@ func TestAccount(t *testing.T) {
 	})
 }
 
-// asker counts what is asked, and when: seen is what the server has received by then.
+// asker counts the calls. seen is what the server had received by then.
 type asker struct {
 	s    *testserver.Script
 	seen []string
@@ -72,7 +72,7 @@ func (a *asker) Account(context.Context, string, string) (string, error) {
 	return "", ftpexec.ErrNoCredentials
 }
 
-// Nobody is asked, and no password leaves, before the server has answered 331.
+// Before the server has replied 331, Credentials is not asked and no password is sent.
 func TestPasswordIsAskedForLate(t *testing.T) {
 	tests := []struct {
 		name, userinfo string
@@ -99,7 +99,7 @@ func TestPasswordIsAskedForLate(t *testing.T) {
 					t.Errorf("asked %v with %q received, want %v", asked, ask.seen, tt.asked)
 				}
 				if slices.ContainsFunc(s.Commands(), func(l string) bool { return strings.HasPrefix(l, "PASS") }) {
-					t.Errorf("a password left: %q", s.Commands())
+					t.Errorf("a password was sent: %q", s.Commands())
 				}
 			})
 		}

@@ -28,7 +28,7 @@ func parse(t testing.TB, rawURL string) *urlparse.URL {
 	return u
 }
 
-// read retrieves a file whole.
+// read retrieves a whole file.
 func read(ctx context.Context, s opener, u *urlparse.URL) (string, error) {
 	r, err := s.Open(ctx, u)
 	if err != nil {
@@ -39,19 +39,19 @@ func read(ctx context.Context, s opener, u *urlparse.URL) (string, error) {
 	return string(contents), err
 }
 
-// inMemory runs test in a bubble of testing/synctest, with a network of its own: what waits there costs no time, and
-// the load of the machine decides nothing.
+// inMemory runs test in a bubble of testing/synctest with its own network. Waiting costs no time there, and load on the
+// machine changes nothing.
 func inMemory(t *testing.T, test func(t *testing.T, network *testserver.Network)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(t, testserver.NewNetwork()) })
 }
 
-// within bounds every wait by d.
+// within returns a Client whose timeouts are all d.
 func within(d time.Duration) *ftpexec.Client {
 	return &ftpexec.Client{ConnectTimeout: d, ReplyTimeout: d, StallTimeout: d}
 }
 
-// ample tells a test that hangs from a busy machine.
+// ample is long enough for a busy machine: a test that takes longer hangs.
 const ample = 30 * time.Second
 
 // opener is a Client or a Session.
@@ -70,7 +70,7 @@ func list(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (names []stri
 	return names, nil
 }
 
-// do retrieves or lists, as u says; a listing's names are joined by commas.
+// do retrieves or lists what u names. It joins the names of a listing with commas.
 func do(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (string, error) {
 	if u.IsDir() {
 		names, err := list(ctx, c, u)

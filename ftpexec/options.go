@@ -2,29 +2,31 @@ package ftpexec
 
 import "strings"
 
-// OptionError is an option, or several that contradict each other, of a [Client] or of package download.
+// OptionError describes a field of a [Client] or of download.Options that has a bad value, or fields that contradict
+// each other.
 type OptionError struct {
-	Fields []string // their names; "Network: tcp4" is a field with the value that it must not have
-	Reason string   // what to write instead
+	Fields []string // the names of the fields; "Network: tcp4" also tells the value
+	Reason string   // what is wrong with them, and what to write instead
 }
 
-// Error returns one line.
+// Error returns one line, such as "LeastRate is negative: write bytes per second, or 0 for no limit".
 func (e *OptionError) Error() string { return strings.Join(e.Fields, " and ") + " " + e.Reason }
 
-// Contradiction is the error for two fields of which one must go.
+// Contradiction returns the *[OptionError] for two fields that cannot be used together.
 func Contradiction(a, b string) error {
 	return &OptionError{[]string{a, b}, "contradict each other: leave one out"}
 }
 
-// Check returns an *[OptionError] where the fields of c cannot be followed. Every retrieval begins with it.
+// Check returns an *[OptionError] if a field of c has a bad value or two contradict each other. Every retrieval calls
+// Check first.
 func (c *Client) Check() error {
 	switch {
 	case c.LocalAddr.Is4() && c.Network == "tcp6", c.LocalAddr.Is6() && c.Network == "tcp4":
 		return Contradiction("LocalAddr", "Network: "+c.Network)
 	case c.Network != "" && c.Network != "tcp" && c.Network != "tcp4" && c.Network != "tcp6":
-		return &OptionError{[]string{"Network"}, "is none of tcp, tcp4 and tcp6"}
+		return &OptionError{[]string{"Network"}, "is not tcp, tcp4 or tcp6"}
 	case c.LeastRate < 0:
-		return &OptionError{[]string{"LeastRate"}, "is negative: write octets a second, or 0 for any"}
+		return &OptionError{[]string{"LeastRate"}, "is negative: write bytes per second, or 0 for no limit"}
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// Fields that contradict each other are refused before anything is sent.
+// Open refuses bad and contradictory fields before it sends anything.
 func TestClientCheck(t *testing.T) {
 	four, six := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("::1")
 	for _, tt := range []struct {

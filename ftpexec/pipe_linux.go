@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spins reports whether f is in blocking mode. The standard library's splice into such a pipe asks again and again
-// whether it has room, instead of waiting for it.
+// spins reports whether f is in blocking mode. If such a pipe is full, the standard library's splice polls it in a busy
+// loop instead of waiting.
 func spins(f *os.File) bool {
 	flags := 0
 	conn, err := f.SyscallConn()

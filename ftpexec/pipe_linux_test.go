@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A pipe in blocking mode, as shells make them, is no way for a splice.
+// A pipe in blocking mode, as shells make them, is not spliceable.
 func TestSpliceable(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -14,11 +14,11 @@ func TestSpliceable(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	if !spliceable(w) {
-		t.Error("not into a pipe")
+		t.Error("a pipe in non-blocking mode is not spliceable")
 	}
 	w.Fd() // from here on it is in blocking mode
 	if spliceable(w) {
-		t.Error("into a pipe that a splice would spin on")
+		t.Error("a pipe in blocking mode is spliceable")
 	}
 	f, err := os.Create(t.TempDir() + "/f")
 	if err != nil {
@@ -26,6 +26,6 @@ func TestSpliceable(t *testing.T) {
 	}
 	defer f.Close()
 	if f.Fd(); !spliceable(f) {
-		t.Error("not into a file")
+		t.Error("a file is not spliceable")
 	}
 }

@@ -4,5 +4,5 @@ package ftpexec
 
 import "os"
 
-// spins reports pipes that a splice cannot wait for: there is no splice.
+// spins returns false: only Linux has splice.
 func spins(*os.File) bool { return false }

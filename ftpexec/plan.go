@@ -9,46 +9,52 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// PasswordKind says where the argument of PASS comes from. The password itself is never part of a [Plan].
+// PasswordKind says where the argument of PASS comes from. A [Plan] never contains the password itself.
 type PasswordKind int
 
 const (
-	// PasswordNone: the command is no PASS.
+	// PasswordNone means that the command is not PASS.
 	PasswordNone PasswordKind = iota
-	// PasswordAnonymous: the URL names no user; PASS carries an e-mail address (RFC 1738 section 3.2.1).
+	// PasswordAnonymous means that the URL names no user: PASS sends an e-mail address (RFC 1738 section 3.2.1).
 	PasswordAnonymous
-	// PasswordGiven: the URL carries the password (perhaps a null one).
+	// PasswordGiven means that the URL contains the password, which may be empty.
 	PasswordGiven
-	// PasswordAsked: the password is asked for when the server wants it.
+	// PasswordAsked means that Credentials supplies the password when the server asks for it.
 	PasswordAsked
 )
 
 // Command is one FTP command of a [Plan].
 type Command struct {
-	Verb     string       // the command of RFC 959, in capitals
-	Arg      string       // its argument, octets as they go on the wire; "" where HasArg is a null argument
-	HasArg   bool         // false: the bare verb; true with Arg "": the verb, a space and nothing ("CWD ")
-	Password PasswordKind // for PASS: where the argument comes from; Arg stays ""
+	Verb     string       // the command code in upper case, such as "RETR"
+	Arg      string       // the argument, byte for byte as sent
+	HasArg   bool         // if it is set and Arg is "", the command is sent with a null argument: "CWD "
+	Password PasswordKind // for PASS, where the argument comes from; Arg is "" then
 }
 
-// Plan is what a URL means as FTP commands, in the order of RFC 1738 section 3.2.2. A Plan is a value:
-// it holds no connection and no password.
+// Plan is the sequence of FTP commands that a URL means (RFC 1738 section 3.2.2). It is a plain value without a connection
+// or a password.
 //
-// Run on a server, the commands travel with the data-connection set-up (EPSV, or PASV, or EPRT and PORT)
-// before the RETR or NLST, with the questions of Facts, and with a closing QUIT; see [Plan.Wire]. Only where
-// it is needed, more goes out: FEAT behind the login, and OPTS UTF8 ON where FEAT offers it, for names that are
-// UTF-8 beyond ASCII; CWD behind an NLST with an argument that lists nothing, for some servers list nothing of a
-// directory that does not exist; MLST at the end, where neither SIZE nor the reply to RETR has told the size of
-// a file in image type; PWD and the ways back of a [Session].
+// When a plan runs, the client also sends the commands that set up the data connection (EPSV and PASV, or EPRT and PORT)
+// before RETR or NLST, the commands in Facts, and QUIT at the end; see [Plan.Wire]. It sends others only if they are
+// needed:
+//
+//   - AUTH, PBSZ and PROT, for Client.TryTLS; PBSZ and PROT for ftps URLs
+//   - ACCT, if the server replies 332
+//   - FEAT after the login if a name contains UTF-8 beyond ASCII, and OPTS UTF8 ON if FEAT offers it
+//   - REST, for OpenFrom
+//   - CWD after an NLST with an argument that lists nothing, because some servers also list nothing for a directory
+//     that does not exist
+//   - MLST after a file in image type, if neither SIZE nor the reply to RETR has told its size
+//   - PWD after the login of a [Session], and CWD to return to that directory
 type Plan struct {
-	Host     string          // the URL's host, IPv6 without brackets
+	Host     string          // the URL's host; an IPv6 address has no brackets
 	Port     int             // 1 to 65535
-	Scheme   urlparse.Scheme // how the control connection is protected: ftpes by AUTH TLS (RFC 4217), ftps by TLS from the first octet
-	Commands []Command       // from USER (or, for ftpes, AUTH TLS) to RETR or NLST
-	Facts    []Command       // SIZE and MDTM (RFC 3659) for a file in image type, MDTM in ASCII type; a refusal is no error
+	Scheme   urlparse.Scheme // the protection: ftpes is AUTH TLS (RFC 4217), ftps is TLS from the first byte
+	Commands []Command       // from USER, or AUTH for ftpes, to RETR or NLST
+	Facts    []Command       // SIZE and MDTM for a file in image type, MDTM in ASCII type (RFC 3659); the server may refuse them
 }
 
-// NewPlan turns u into its plan. It is pure. The error is u's own ([urlparse.URL.Check]).
+// NewPlan returns the plan for u. It uses no network. The error is that of [urlparse.URL.Check].
 func NewPlan(u *urlparse.URL) (*Plan, error) {
 	if err := u.Check(); err != nil {
 		return nil, err
@@ -64,8 +70,8 @@ func NewPlan(u *urlparse.URL) (*Plan, error) {
 	return p, nil
 }
 
-// protection is RFC 4217 sections 4 and 9. With implicit TLS the data connection's PBSZ and PROT go out
-// as set-up; the plan shows " TLS" behind CONNECT instead.
+// protection returns the commands of RFC 4217 sections 4 and 9. For ftps the plan shows " TLS" after CONNECT instead, and
+// loginSteps adds PBSZ and PROT.
 func protection(s urlparse.Scheme) []Command {
 	if s != urlparse.FTPES {
 		return nil
@@ -73,7 +79,7 @@ func protection(s urlparse.Scheme) []Command {
 	return []Command{withArg("AUTH", "TLS"), withArg("PBSZ", "0"), withArg("PROT", "P")}
 }
 
-// login is RFC 1738 section 3.2.1: no user means anonymous.
+// login returns USER and PASS: no user means anonymous (RFC 1738 section 3.2.1).
 func login(u *urlparse.URL) []Command {
 	pass := withArg("PASS", "")
 	switch {
@@ -88,8 +94,8 @@ func login(u *urlparse.URL) []Command {
 	return []Command{withArg("USER", u.User.Value), pass}
 }
 
-// transfer is the end of RFC 1738 section 3.2.2. TYPE A stands before NLST because RFC 959 wants a
-// listing in ASCII type and leaves it to the user to see to that.
+// transfer returns the last commands of RFC 1738 section 3.2.2. NLST needs TYPE A: RFC 959 section 4.1.3 sends a
+// listing in ASCII type and leaves it to the user to set that.
 func transfer(u *urlparse.URL) []Command {
 	if u.IsDir() {
 		nlst := Command{Verb: "NLST", Arg: u.Name, HasArg: u.Name != ""}
@@ -102,8 +108,8 @@ func transfer(u *urlparse.URL) []Command {
 	return []Command{withArg("TYPE", t), withArg("RETR", u.Name)}
 }
 
-// facts are the questions of RFC 3659 sections 3 and 4. SIZE in ASCII type means other octets than the
-// server's disk holds, and many refuse it: it is asked in image type only.
+// facts returns SIZE and MDTM (RFC 3659 sections 4 and 3). SIZE is for image type only: in ASCII type it counts converted
+// line ends, and many servers refuse it.
 func facts(u *urlparse.URL) []Command {
 	switch {
 	case u.IsDir():
@@ -116,7 +122,7 @@ func facts(u *urlparse.URL) []Command {
 
 func withArg(verb, arg string) Command { return Command{Verb: verb, Arg: arg, HasArg: true} }
 
-// Line returns the command as octets on the wire, without CR LF. The argument of PASS is left out.
+// Line returns the command as sent, byte for byte, without CR LF. For PASS the argument is left out.
 func (c Command) Line() string {
 	if !c.HasArg {
 		return c.Verb
@@ -124,9 +130,9 @@ func (c Command) Line() string {
 	return c.Verb + " " + c.Arg
 }
 
-// String returns the command as --dry-run prints it: octets outside 0x20-0x7e as \xNN, a backslash as \\,
-// and for PASS where the password comes from in place of the password. What follows a colon in the argument of
-// USER is hidden: it is the password of a URL whose colon was encoded.
+// String returns the command as ftpfetch --dry-run prints it. Bytes outside 0x20-0x7e are written as \xNN, a backslash
+// as \\. The argument of PASS is <anonymous>, <prompt> or stars. In the argument of USER stars replace what follows a
+// colon: it may be the password of a URL whose colon was encoded by mistake.
 func (c Command) String() string {
 	switch c.Password {
 	case PasswordAnonymous:
@@ -139,7 +145,7 @@ func (c Command) String() string {
 	return printable.Octets(hideSlip(c.Line()))
 }
 
-// traced returns the command for a trace, octets as on the wire but for what is secret.
+// traced returns the command for a trace: byte for byte as sent, except that secrets are masked.
 func (c Command) traced() string {
 	switch c.Password {
 	case PasswordNone:
@@ -150,7 +156,7 @@ func (c Command) traced() string {
 	return c.Verb + " ********"
 }
 
-// hideSlip hides what follows a colon in a USER command: a password, where the colon of a URL was encoded.
+// hideSlip masks what follows a colon in a USER command: a password, if the colon in a URL was encoded by mistake.
 func hideSlip(line string) string {
 	name, slip, _ := strings.Cut(line, ":")
 	if slip == "" || !strings.HasPrefix(name, "USER ") {
@@ -159,7 +165,8 @@ func hideSlip(line string) string {
 	return name + ":********"
 }
 
-// String returns the plan in the --dry-run format, one command a line, every line ended by LF.
+// String returns the plan as ftpfetch --dry-run prints it: a line CONNECT host:port, followed by " TLS" for ftps, and a
+// line for each command. Every line ends in LF.
 func (p *Plan) String() string {
 	var b strings.Builder
 	b.WriteString("CONNECT " + net.JoinHostPort(p.Host, strconv.Itoa(p.Port)))
@@ -185,7 +192,7 @@ func (p *Plan) dirs() []string {
 	return dirs
 }
 
-// find returns the plan's only command with this verb; the zero Command where there is none.
+// find returns the plan's only command with this verb, or the zero Command.
 func (p *Plan) find(verb string) Command {
 	for _, c := range p.Commands {
 		if c.Verb == verb {

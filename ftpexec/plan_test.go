@@ -9,7 +9,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// plans are the --dry-run outputs, to the letter.
+// plans are URLs with their plans, | in place of LF.
 var plans = []struct{ url, want string }{
 	{"ftp://host.dom/%2Fetc/motd", "CONNECT host.dom:21|USER anonymous|PASS <anonymous>|CWD /etc|TYPE I|RETR motd"},
 	{"ftp://myname@host.dom/%2Fetc/motd", "CONNECT host.dom:21|USER myname|PASS <prompt>|CWD /etc|TYPE I|RETR motd"},
@@ -62,7 +62,7 @@ func TestPlanHoldsNoPassword(t *testing.T) {
 	}
 }
 
-// A URL value made by hand is refused as its text would be.
+// NewPlan refuses a URL value made by hand that Parse would refuse as text.
 func TestPlanRefusesBadValues(t *testing.T) {
 	base := urlparse.URL{Scheme: urlparse.FTP, Host: "h", Name: "f"}
 	tests := map[string]func(u *urlparse.URL){

@@ -9,18 +9,19 @@ import (
 	"example.com/ftpfetch/ftpexec/internal/wire"
 )
 
-// program is a run on a connection: its steps are sent in flights, and their replies judged in order.
+// program is a run on a connection. It sends its steps in flights and judges their replies in order.
 type program struct {
-	ctx        context.Context // of the run; the library's methods take none
+	ctx        context.Context // of the run; the library's methods take no context
 	sequential bool            // one command a flight
-	queue, out []step          // to be sent; sent and not answered
+	queue, out []step          // not yet sent; sent and not answered
 }
 
-// runTo runs the program up to the step with this verb; "" for all of it. Where there is none it does nothing.
+// runTo runs the program up to and including the step with this verb, or to its end if verb is "". It does nothing if no
+// such step is due.
 func (s *Session) runTo(verb string) error {
 	for verb == "" || s.due(verb) {
 		if len(s.out) == 0 {
-			if st, err := s.leave(); err != nil {
+			if st, err := s.send(); err != nil {
 				return s.failure(st.Command, err)
 			}
 		}
@@ -43,14 +44,15 @@ func (s *Session) runTo(verb string) error {
 	return nil
 }
 
-// due reports whether a step with this verb is still to be answered.
+// due reports whether a step with this verb is not yet answered.
 func (s *Session) due(verb string) bool {
 	due := func(st step) bool { return st.Verb == verb && !s.needless(st) }
 	return slices.ContainsFunc(s.out, due) || slices.ContainsFunc(s.queue, due)
 }
 
-// leave sends the next flight. An error comes with the step that has no argument, or with the first.
-func (s *Session) leave() (step, error) {
+// send sends the next flight. With an error it returns the step that failed, which is the first one of the flight if the
+// connection failed.
+func (s *Session) send() (step, error) {
 	var flight []wire.Line
 	for len(s.queue) > 0 && (len(flight) == 0 || !s.sequential && s.queue[0].waits == "") {
 		st := s.queue[0]
@@ -70,7 +72,7 @@ func (s *Session) leave() (step, error) {
 	return s.out[0], s.conn.Send(flight...)
 }
 
-// line is a step as it travels: passwords, accounts and ports are asked for only now.
+// line returns a step as it is sent. Passwords, accounts and ports are not asked for earlier.
 func (s *Session) line(st step) (line wire.Line, err error) {
 	arg := st.Arg
 	switch st.Verb {
@@ -92,8 +94,8 @@ func (s *Session) line(st step) (line wire.Line, err error) {
 	return line, err
 }
 
-// insert puts st before what is left. What was sent already was sent too early: its replies are thrown away, and it
-// goes out again.
+// insert puts st before the other steps. Steps that are sent already were sent too early: insert discards their replies,
+// and they are sent again.
 func (s *Session) insert(st step) error {
 	for range s.out {
 		if _, err := s.conn.Receive(); err != nil {
@@ -107,7 +109,7 @@ func (s *Session) insert(st step) error {
 	return nil
 }
 
-// password is the argument of PASS.
+// password returns the argument of PASS.
 func (s *Session) password() (string, error) {
 	switch c := s.client.Credentials; {
 	case !s.url.User.Set:
@@ -121,7 +123,7 @@ func (s *Session) password() (string, error) {
 	}
 }
 
-// account is the argument of ACCT.
+// account returns the argument of ACCT.
 func (s *Session) account() (string, error) {
 	if s.client.Credentials == nil {
 		return "", ErrNoCredentials
@@ -129,7 +131,7 @@ func (s *Session) account() (string, error) {
 	return s.secret(s.client.Credentials.Account(s.ctx, s.url.Host, s.url.User.Value))
 }
 
-// secret returns what is about to be sent, having remembered it: nothing shows it any more.
+// secret returns text and err. It remembers text, so that nothing shows it from now on.
 func (s *Session) secret(text string, err error) (string, error) {
 	s.client.secrets.Add(text)
 	return text, err

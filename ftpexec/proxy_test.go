@@ -17,7 +17,7 @@ import (
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// through has c go through p for every host.
+// through makes c use p for every host.
 func through(t *testing.T, c *ftpexec.Client, p *proxytest.Proxy) {
 	t.Helper()
 	via, err := proxy.Parse(p.URL())
@@ -31,7 +31,7 @@ func through(t *testing.T, c *ftpexec.Client, p *proxytest.Proxy) {
 	}
 }
 
-// TestProxy: both connections go to the URL's host by the name that only the proxy can resolve.
+// TestProxy checks that the proxy is asked for the URL's host by name, for both connections.
 func TestProxy(t *testing.T) {
 	proxies := map[string]func(testing.TB, *proxytest.Options) *proxytest.Proxy{"socks5": proxytest.NewSOCKS5, "http": proxytest.NewHTTP}
 	for name, start := range proxies {
@@ -59,7 +59,7 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// TestProxyRefusesData: what a proxy says about the data connection is told.
+// TestProxyRefusesData checks that the error tells why a proxy refuses the data connection.
 func TestProxyRefusesData(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *testserver.Network) {
 		s := network.NewScript(t, testserver.Honest("contents"))
@@ -79,7 +79,7 @@ func TestProxyRefusesData(t *testing.T) {
 	})
 }
 
-// TestProxyForSomeHosts: nil means no proxy.
+// TestProxyForSomeHosts checks that a nil Dialer means no proxy.
 func TestProxyForSomeHosts(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: tree})
 	asked := ""

@@ -8,7 +8,7 @@ import (
 	"example.com/ftpfetch/ftpexec/internal/wire"
 )
 
-// What is read from the text of replies, and what is none.
+// The texts of replies that hold a value, and texts that do not.
 func TestReadingReplies(t *testing.T) {
 	size := func(r wire.Reply) any {
 		if n, ok := sizeIn(r); ok {
@@ -68,7 +68,7 @@ func TestHideSlip(t *testing.T) {
 	}
 }
 
-// reply is the reply whose lines are text's.
+// reply returns a reply with the lines of text.
 func reply(text string) wire.Reply {
 	code, _ := strconv.Atoi(text[:3])
 	return wire.NewReply(code, text[4:])

@@ -17,7 +17,7 @@ func TestSecretInReplies(t *testing.T) {
 			testserver.On("RETR", testserver.Transfer("cut")...))
 		got, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URLAs("u:123", "/a/f")))
 		if !errors.Is(err, ftpexec.ErrTruncated) {
-			t.Errorf("got %q, %v; want ErrTruncated (3 of 12345 octets)", got, err)
+			t.Errorf("got %q, %v; want ErrTruncated (3 of 12345 bytes)", got, err)
 		}
 	})
 	t.Run("PASV", func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestPasswordCutInSyntaxError(t *testing.T) {
 	}
 }
 
-// What came before half a line end is given to the reader while the other half is still to come.
+// Read returns what came before half a line end, while the other half has not come.
 func TestTextDoesNotHoldBack(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *testserver.Network) {
 		release := make(chan struct{})

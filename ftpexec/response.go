@@ -9,28 +9,34 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Response is a file on its way.
+// Response is a file that is being retrieved.
 type Response struct {
-	// Body is the file: in image type its octets, in ASCII type its text with the local line end. Read gives
-	// io.EOF only once the server has said that the transfer is complete and, where Size is known, exactly
-	// Size octets have come; anything less is an *[Error]. In image type Body is an io.WriterTo that takes the
-	// straight way into an *os.File. The caller closes Body; closing it early ends the connection.
+	// Body is the file's contents: the bytes as stored in image type, the text with local line ends in ASCII type
+	// (RFC 959 section 3.1.1). Read returns io.EOF only after the server has confirmed that the transfer is complete
+	// and, if Size is known, exactly Size - Offset bytes have come. Otherwise it returns an *[Error]. In image type
+	// Body is also an io.WriterTo, which copies to an *os.File without a buffer if the system can. The caller must
+	// close Body. Closing it early closes the connection.
 	Body io.ReadCloser
 
-	Offset  int64         // of the first octet of Body in the file
-	Size    int64         // octets of the whole file, in image type; -1 where the server did not tell, and always in ASCII type
-	ModTime time.Time     // by MDTM (RFC 3659 section 3), UTC; the zero Time where the server did not tell
-	URL     *urlparse.URL // what was asked for
-	Plan    *Plan         // what was done
+	Offset  int64         // the position in the file of the first byte of Body
+	Size    int64         // the size of the whole file in bytes; -1 if the server did not tell it, and in ASCII type
+	ModTime time.Time     // the modification time (MDTM, RFC 3659 section 3) in UTC; zero if the server did not tell it
+	URL     *urlparse.URL // the URL that was asked for
+	Plan    *Plan         // the plan that was run
 
-	received *atomic.Int64
+	received *atomic.Int64 // nil in a Response that another package made
 }
 
-// Received returns the octets of data received so far, as they came on the wire. It is safe to be called
-// while Body is read.
-func (r *Response) Received() int64 { return r.received.Load() }
+// Received returns how many bytes of data have come so far, counted on the wire. It may be called while another
+// goroutine reads Body. It returns 0 for a Response that this package did not make.
+func (r *Response) Received() int64 {
+	if r.received == nil {
+		return 0
+	}
+	return r.received.Load()
+}
 
-// retrieve is the end of a plan: RETR.
+// retrieve runs the plan to its end, a RETR.
 func (s *Session) retrieve(ctx context.Context, stop func()) (*Response, error) {
 	op := s.plan.final()
 	data, wire, err := s.library.retrieve(op.Arg, s.goal.offset)

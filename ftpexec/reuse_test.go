@@ -13,7 +13,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-func TestTypeBehindARefusedCWD(t *testing.T) {
+func TestTypeAfterARefusedCWD(t *testing.T) {
 	for _, second := range []string{"/missing/", "/missing/g;type=a"} {
 		s := testserver.NewScript(t, testserver.Honest("contents"),
 			testserver.On("CWD missing", testserver.Reply("550 no")))
@@ -117,13 +117,13 @@ func TestSilentHandshake(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		begun := time.Now()
+		start := time.Now()
 		_, err = read(t.Context(), &ftpexec.Client{Dial: network.Dial}, parse(t, "ftps://"+l.Addr().String()+"/a/f"))
 		var e *ftpexec.Error
 		if !errors.Is(err, ftpexec.ErrTimeout) || !errors.As(err, &e) || !e.Temporary() {
 			t.Errorf("error %v, want ErrTimeout and temporary", err)
 		}
-		if took := time.Since(begun); took != ftpexec.DefaultConnectTimeout {
+		if took := time.Since(start); took != ftpexec.DefaultConnectTimeout {
 			t.Errorf("gave up after %v, want %v", took, ftpexec.DefaultConnectTimeout)
 		}
 	})

@@ -11,7 +11,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// lineEnds answers with a second command in its secrets.
+// lineEnds is a Credentials whose secrets contain a second command.
 type lineEnds string
 
 func (s lineEnds) Password(context.Context, string, string) (string, error) {
@@ -22,8 +22,8 @@ func (s lineEnds) Account(context.Context, string, string) (string, error) {
 	return "hidden" + string(s) + "DELE x", nil
 }
 
-// TestSecretsHoldNoSecondCommand: RFC 1738 section 6, for what does not come from a URL: passwords and
-// accounts that are asked for, and the address of an anonymous login.
+// TestSecretsHoldNoSecondCommand checks RFC 1738 section 6 for what does not come from a URL: passwords and accounts from
+// Credentials, and the e-mail address of an anonymous login.
 func TestSecretsHoldNoSecondCommand(t *testing.T) {
 	for _, end := range []string{"\r\n", "\n", "\r", "\x00"} {
 		for what, server := range map[string]testserver.Step{
@@ -52,14 +52,14 @@ func TestSecretsHoldNoSecondCommand(t *testing.T) {
 	}
 }
 
-// same is a Credentials that gives one word for all.
+// same is a Credentials that returns the same word for everything.
 type same string
 
 func (s same) Password(context.Context, string, string) (string, error) { return string(s), nil }
 func (s same) Account(context.Context, string, string) (string, error)  { return string(s), nil }
 
-// repeating are the stages at which a server may repeat what another connection has told it, in a reply that goes on
-// and in one that refuses.
+// repeating are the stages at which a server may repeat a secret from another connection, in a reply that accepts and in
+// one that refuses.
 var repeating = []struct {
 	name, well, ill string
 	list            bool
@@ -83,7 +83,7 @@ func repeat(stage, reply string) testserver.Step {
 	return testserver.On(stage, testserver.Reply(reply))
 }
 
-// A secret is masked on every later connection of the Client, whoever repeats it: in traces, errors and replies.
+// A secret is masked on every later connection of the Client, in traces, errors and replies, whichever server repeats it.
 func TestSecretsOnLaterConnections(t *testing.T) {
 	const word = "hiddenword"
 	logins := []struct {
@@ -121,7 +121,7 @@ func TestSecretsOnLaterConnections(t *testing.T) {
 	}
 }
 
-// The same for the next connection of one session, to the same server.
+// A secret is also masked on the next connection of the same session.
 func TestSecretsOnTheNextConnection(t *testing.T) {
 	const word = "hiddenword"
 	for _, stage := range repeating {
@@ -152,7 +152,7 @@ func wantHidden(t *testing.T, what, word string, err error, d *diary) {
 	}
 }
 
-// A colon that was encoded in a URL by a slip makes the password a part of the user name: it is sent so, and not shown.
+// A colon encoded by mistake makes the password part of the user name. It is sent like that, but not shown.
 func TestEncodedColon(t *testing.T) {
 	var d diary
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", testserver.Reply("550 no")))

@@ -12,51 +12,51 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Session runs URLs one after the other and keeps the control connection from one to the next where that is
-// exactly right (RFC 1738 section 3.2.5): the same host, protection and login, and the working directory
-// known. It goes on from there where the next URL's CWDs begin with those already sent, else from the
-// directory that PWD named after the login; where that fails it dials again.
+// Session retrieves URLs one after another. It keeps the control connection for the next URL if RFC 1738 section 3.2.5
+// allows that: the host, protection and login are the same, and the working directory is known. If the CWDs of
+// the next URL begin with those already sent, it sends the rest. Otherwise it first returns to the directory that PWD
+// named after the login. If that fails, it dials again.
 //
-// A Session belongs to one goroutine, and one Response at a time: its Body is read to the end or closed
-// before the next URL. Close alone may be called from any goroutine. The zero value is not for use; see
-// [Client.Session].
+// A Session may be used by one goroutine at a time; only Close may be called from any goroutine. It serves one Response
+// at a time: until the caller has read its Body to the end or closed it, the other methods fail with [ErrBusy]. Use
+// [Client.Session] to make a Session; the zero value is not valid.
 type Session struct {
 	client *Client
-	once   bool // for one URL only: nothing is asked for the sake of a second
+	once   bool // for one URL only: it sends nothing for the sake of a second one
 
-	mu    sync.Mutex // guards the following two, against Close
-	open  *wire.Conn // link.conn, unless Close came
-	inUse bool       // by a run, or a Body
+	mu    sync.Mutex // guards open and inUse against Close
+	open  *wire.Conn // link.conn, or nil after Close
+	inUse bool       // by a run or a Body
 
 	url  *urlparse.URL
 	plan *Plan
 	goal goal
-	info Info // what the server has told of the file
+	info Info // what the server has told about the file
 	program
 	link
 }
 
-// link is a connection, and what is known of its other end.
+// link is a connection and what is known about its server.
 type link struct {
-	conn     *wire.Conn // nil: none
+	conn     *wire.Conn // nil if there is none
 	library  *library
-	login    *urlparse.URL // the URL that it was made for
-	utf8     bool          // FEAT was asked at login
-	oneByOne bool          // the server is known to lose what is sent ahead
-	features *Reply        // to FEAT, once it was asked
-	admitted bool          // PASS is not needed any more
+	login    *urlparse.URL // the URL that the connection was made for
+	utf8     bool          // FEAT was sent at login
+	oneByOne bool          // the greeting is that of a server that loses commands sent ahead
+	features *Reply        // to FEAT; nil if it was not sent
+	admitted bool          // the login needs no PASS any more
 	spent    bool          // not for another URL: not logged in, or an offset of REST may be pending
-	home     string        // the directory after the login, by PWD; "" unknown
-	dirs     []string      // CWDs sent since the login, all of them done
-	lost     bool          // dirs is not where the server is
-	typ      string        // of the last TYPE; "" none
-	noEPSV   bool          // EPSV was refused here, or its ports are known to be out of reach
-	port     int           // of the data connection to come; 0: not known
-	listens  int           // active mode: the port that the server is being told
+	home     string        // the directory after the login, by PWD; "" if unknown
+	dirs     []string      // CWDs done since the login
+	lost     bool          // the server is not in dirs
+	typ      string        // the argument of the last TYPE; "" if none was sent
+	noEPSV   bool          // EPSV was refused here, or its ports cannot be reached
+	port     int           // of the next data connection; 0 if not known
+	listens  int           // active mode: the port that EPRT or PORT names
 }
 
-// Close ends the connection with QUIT. What is under way on another goroutine, and a Body still open, fail with
-// [ErrLost].
+// Close sends QUIT and closes the connection. A method that is running on another goroutine and an open Body fail with
+// [ErrLost]. Close always returns nil. The Session may be used again; it dials a new connection then.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	conn, inUse := s.open, s.inUse
@@ -72,7 +72,7 @@ func (s *Session) Close() error {
 	return nil
 }
 
-// begin reserves the session for a run; it fails while another one, or a Body, has it.
+// begin reserves the session for a run. It returns false while another run or a Body uses it.
 func (s *Session) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *Session) begin() bool {
 	return true
 }
 
-// end ends the use of conn, unless a Body keeps it. It reports whether Close has not come meanwhile.
+// end ends the use of conn, unless a Body keeps it. It returns false if Close was called meanwhile.
 func (s *Session) end(conn *wire.Conn, kept bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +97,7 @@ func (s *Session) end(conn *wire.Conn, kept bool) bool {
 	return mine
 }
 
-// dial gives a run a new connection, which is of no use where Close has come.
+// dial replaces the connection. If Close was called meanwhile the new one is closed already.
 func (s *Session) dial(noEPSV bool) {
 	if s.conn != nil && s.conn.Err() == nil {
 		s.conn.Quit()
@@ -113,15 +113,15 @@ func (s *Session) dial(noEPSV bool) {
 	s.link = link{conn: conn, login: s.url, utf8: s.plan.needsUTF8(), spent: true, noEPSV: noEPSV}
 }
 
-// Open retrieves the file that u names; see [Client.Open].
+// Open retrieves the file that u names, on the session's connection; see [Client.Open].
 func (s *Session) Open(ctx context.Context, u *urlparse.URL) (*Response, error) {
 	return s.OpenFrom(ctx, u, 0)
 }
 
-// OpenFrom retrieves the file that u names, in image type, from the octet offset on (REST, RFC 3659 section
-// 5). Where that cannot be, in ASCII type or because the server refuses it, the error is [ErrNoRestart] and
-// the file can be retrieved from its beginning. Whether it is still the same file is for the caller to see,
-// by the Response's Size and ModTime, before Body is read.
+// OpenFrom retrieves the file that u names, in image type, from the byte at offset on (REST, RFC 3659 section 5).
+// Offsets count from 0. The error is [ErrNoRestart] if the server refuses REST, if u asks for ASCII type and offset is
+// not 0, or if offset is negative; the file can then still be retrieved with Open. The caller should compare the
+// Response's Size and ModTime with earlier ones before it reads Body, because the file may have changed on the server.
 func (s *Session) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*Response, error) {
 	if offset < 0 || offset > 0 && u.Type == urlparse.TypeASCII {
 		return nil, &Error{Op: fmt.Sprintf("REST %d", offset), URL: u.Redacted(), Err: ErrNoRestart}
@@ -134,19 +134,19 @@ func (s *Session) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (
 	return r, err
 }
 
-// goal is what a run is for, beyond its plan.
+// goal is the purpose of a run, beyond its plan.
 type goal struct {
-	offset    int64 // of the RETR
+	offset    int64 // where RETR starts
 	factsOnly bool  // no transfer
-	list      bool  // of a directory
+	list      bool  // a listing
 }
 
-// maxTries bounds what is learned about a host in one run: that it loses what is sent ahead, that its EPSV
-// ports are out of reach, that a kept connection was stale.
+// maxTries bounds the connections of one run. Each but the last may teach one thing: that the kept connection was stale,
+// that the host loses commands sent ahead, that its EPSV ports cannot be reached.
 const maxTries = 4
 
-// run does u's plan with transfer at its end, anew where what went wrong can be avoided. stop ends the hold of ctx on
-// the connection; run calls it, unless transfer has kept it for a Body.
+// run runs u's plan with transfer at its end. After a failure that can be avoided it tries again. stop ends the hold of
+// ctx on the connection; run calls it unless transfer keeps the connection for a Body.
 func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer func(stop func()) (kept bool, err error)) error {
 	plan, err := NewPlan(u)
 	if err != nil {
@@ -158,11 +158,11 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 	}
 	switch {
 	case u.IsDir() && !g.list:
-		return refuse(ErrIsDirectory, "List retrieves it")
+		return refuse(ErrIsDirectory, "use List for a directory")
 	case g.list && !u.IsDir():
 		return refuse(ErrNotDirectory, `end the URL in "/" or ";type=d"`)
 	case s.client.Active && s.client.proxy(u.Address()) != nil:
-		return refuse(fmt.Errorf("%w: a proxy takes no connections", ErrActive), "")
+		return refuse(fmt.Errorf("%w: a proxy cannot accept connections", ErrActive), "")
 	case !s.begin():
 		return refuse(ErrBusy, "")
 	}
@@ -186,7 +186,7 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 	}
 }
 
-// avoidable reports whether another try can avoid err, which broke the connection, and remembers how.
+// avoidable reports whether another try can avoid err, which ended the connection. It remembers how.
 func (s *Session) avoidable(err error, reused bool) bool {
 	h := s.client.habits(s.url)
 	dial := errors.As(err, new(*wire.DataDialError))
@@ -194,14 +194,14 @@ func (s *Session) avoidable(err error, reused bool) bool {
 	case errors.Is(err, errUnexpected):
 		return false
 	case reused && !dial && !errors.Is(err, wire.ErrListing):
-		s.conn.Note("the connection kept from the last URL is gone: once more, on a new one")
+		s.conn.Note("the connection kept from the last URL is gone: trying again on a new one")
 		return true
 	case errors.As(err, new(*wire.AheadError)) && !h.sequential:
 		h.sequential = true
-		s.conn.Note("replies to commands sent ahead were lost: once more, one command at a time")
+		s.conn.Note("replies to commands sent ahead were lost: trying again, one command at a time")
 	case dial && !s.noEPSV && !s.client.Active && s.conn.IPv4():
 		h.noEPSV = true
-		s.conn.Note("the EPSV port cannot be reached: once more, with PASV")
+		s.conn.Note("the EPSV port cannot be reached: trying again with PASV")
 	default:
 		return false
 	}
@@ -209,7 +209,7 @@ func (s *Session) avoidable(err error, reused bool) bool {
 	return true
 }
 
-// attempt does the plan once, on the connection kept or a new one.
+// attempt runs the plan once, on a fresh connection or the kept one.
 func (s *Session) attempt(ctx context.Context, fresh bool, transfer func(stop func()) (bool, error)) (kept bool, err error) {
 	h := s.client.habits(s.url)
 	if fresh {
@@ -231,10 +231,10 @@ func (s *Session) attempt(ctx context.Context, fresh bool, transfer func(stop fu
 	return transfer(stop)
 }
 
-// oneAtATime names servers, by their greeting, that lose commands sent ahead.
+// oneAtATime are parts of the greetings of servers that lose commands sent ahead.
 var oneAtATime = []string{"icrosoft FTP Service", "MadGoat", "MikroTik"}
 
-// connect opens the connection, and has jlaffaye/ftp take it for a server.
+// connect opens the connection and gives it to jlaffaye/ftp.
 func (s *Session) connect(h habits) error {
 	greeting, err := s.conn.Connect()
 	if err != nil {
@@ -242,7 +242,7 @@ func (s *Session) connect(h habits) error {
 	}
 	s.oneByOne = slices.ContainsFunc(oneAtATime, func(name string) bool { return strings.Contains(greeting.Raw(), name) })
 	if s.oneByOne && !h.sequential {
-		s.conn.Note("this server takes one command at a time")
+		s.conn.Note("this kind of server needs one command at a time")
 	}
 	if s.library, err = newLibrary(s); err != nil {
 		return s.failure(Command{Verb: "connect"}, err)
@@ -250,7 +250,7 @@ func (s *Session) connect(h habits) error {
 	return nil
 }
 
-// reusable reports whether the connection kept is the one that the plan wants.
+// reusable reports whether the plan can run on the kept connection.
 func (s *Session) reusable() bool {
 	if s.conn == nil || s.conn.Err() != nil || s.spent {
 		return false
@@ -266,7 +266,7 @@ func (s *Session) onTheWay() bool {
 	return !s.lost && len(s.dirs) <= len(want) && slices.Equal(s.dirs, want[:len(s.dirs)])
 }
 
-// course says what the steps of this run depend on.
+// course returns what the steps of this run depend on.
 func (s *Session) course(fresh bool) course {
 	c := course{goal: s.goal, fresh: fresh, auth: s.client.tries(s.plan), once: s.once, way: s.plan.dirs(), typ: s.typ}
 	if s.onTheWay() {
@@ -274,13 +274,13 @@ func (s *Session) course(fresh bool) course {
 	} else {
 		c.home = s.home
 	}
-	c.setUp, c.inClear = []string{"EPSV", "PASV"}, s.client.Active || s.plan.Scheme == urlparse.FTP // under TLS nobody can read along
+	c.setUp, c.inClear = []string{"EPSV", "PASV"}, s.client.Active || s.plan.Scheme == urlparse.FTP // under TLS no firewall can read it
 	if s.client.Active {
 		c.setUp = []string{"EPRT", "PORT"}
 	}
 	switch {
 	case !s.conn.IPv4():
-		c.setUp = c.setUp[:1] // only these know IPv6
+		c.setUp = c.setUp[:1] // the others do not support IPv6
 	case s.noEPSV && !s.client.Active:
 		c.setUp = c.setUp[1:]
 	}

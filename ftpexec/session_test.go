@@ -24,7 +24,7 @@ func TestSessionReuse(t *testing.T) {
 		name  string
 		paths []string // "user@/path" for another login
 		want  string   // contents
-		cmds  string   // commands behind the first file's RETR, facts and data set-up left out
+		cmds  string   // commands after the first file's RETR, facts and data set-up left out
 		conns int
 	}{
 		{"same directory", []string{"/a/f", "/a/g"}, "fg", "RETR g", 1},
@@ -100,7 +100,7 @@ func TestRoundTripsOfTheNextFile(t *testing.T) {
 	}
 }
 
-// A file that is missing does not cost the connection, and a directory that is missing not the way back.
+// After a missing file the session keeps the connection, and after a missing directory it finds the way back.
 func TestSessionGoesOnAfterARefusal(t *testing.T) {
 	for _, sequential := range []bool{false, true} {
 		s := sessionServer(t)
@@ -123,7 +123,7 @@ func TestSessionGoesOnAfterARefusal(t *testing.T) {
 	}
 }
 
-// A connection that the server has closed meanwhile is made anew.
+// The session dials again if the server has closed the kept connection.
 func TestSessionAfterTheServerHungUp(t *testing.T) {
 	for _, end := range []testserver.Action{testserver.CloseConn(), testserver.ResetConn(), testserver.Reply("421 too long idle")} {
 		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.OnNth(2, "EPSV", end)))
@@ -182,9 +182,9 @@ func TestSessionLists(t *testing.T) {
 	}
 }
 
-// What was sent ahead behind a refused CWD was answered in another directory: it says nothing on the next file,
-// even of the same name.
-func TestAnswersBehindARefusalAreForgotten(t *testing.T) {
+// What was sent ahead after a refused CWD was answered in another directory. It does not count for the next file, even
+// one of the same name.
+func TestAnswersAfterARefusalAreForgotten(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "short", "/b/f": "much longer"}})
 	session := (&ftpexec.Client{}).Session()
 	defer session.Close()
@@ -204,7 +204,7 @@ func TestAnswersBehindARefusalAreForgotten(t *testing.T) {
 	}
 }
 
-// A login that was refused is not taken for one by the next URL.
+// After a refused login the next URL logs in again.
 func TestSessionAfterARefusedLogin(t *testing.T) {
 	s := sessionServer(t)
 	session := (&ftpexec.Client{}).Session()
@@ -223,8 +223,8 @@ func TestSessionAfterARefusedLogin(t *testing.T) {
 	}
 }
 
-// A server may keep the offset of a REST whose RETR it refused: the next file comes over a new connection.
-func TestSessionAfterARefusalBehindREST(t *testing.T) {
+// A server may keep the offset of a REST whose RETR it refused, so the next file comes over a new connection.
+func TestSessionAfterARefusalFollowingREST(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("REST", testserver.Reply("350 go on")),
 		testserver.OnConn(1, testserver.On("RETR", testserver.Reply("450 busy"))))
 	session := (&ftpexec.Client{}).Session()
@@ -247,16 +247,16 @@ func TestCloseWhileABodyIsOpen(t *testing.T) {
 	}
 	session.Close()
 	if got, err := io.ReadAll(r.Body); !errors.Is(err, ftpexec.ErrLost) {
-		t.Errorf("got %d octets and %v, want ErrLost", len(got), err)
+		t.Errorf("got %d bytes and %v, want ErrLost", len(got), err)
 	}
 	r.Body.Close()
 	if got, err := read(t.Context(), session, parse(t, s.URL("/big"))); err != nil || got != big {
-		t.Errorf("afterwards: %d octets, %v", len(got), err)
+		t.Errorf("afterwards: %d bytes, %v", len(got), err)
 	}
 	session.Close()
 }
 
-// Files are opened, directories listed; the other way round is refused before anything is sent.
+// Open refuses a directory and List refuses a file, before anything is sent.
 func TestFilesAndDirectories(t *testing.T) {
 	s := sessionServer(t)
 	c := &ftpexec.Client{}

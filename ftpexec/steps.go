@@ -12,38 +12,38 @@ import (
 // step is one command of a run.
 type step struct {
 	Command
-	waits string // why it does not leave before every earlier reply is there; "" where it may
-	back  bool   // a CWD that leads back to where the login began
+	waits string // why it is not sent before all earlier replies have come; "" if it may be
+	back  bool   // a CWD that returns to the directory after the login
 }
 
-// Why a step waits. Replies come in the order of commands (RFC 959 section 5.4), so a command that depends on no
-// reply leaves together with the one before it.
+// The reasons why a step waits. Replies come in the order of the commands (RFC 959 section 5.4), so a command that does
+// not depend on a reply is sent together with the one before it.
 const (
-	forTLS         = "nothing is sent after AUTH in clear, or into the handshake"
-	forTheQuestion = "a real password is not handed out before the server asks for it (331)"
-	forFeatures    = "OPTS goes only to servers that offer it"
-	forLogin       = "what was sent before the account was, was sent without being logged in"
-	forFirewalls   = "in clear, firewalls look for the reply to EPSV only at the start of a packet"
-	forRefusal     = "the other way to open the data connection is for where this one is refused"
-	forThePort     = "a transfer needs the port; and a refused CWD must not lead to another directory's file"
-	forTheOffset   = "where REST is refused, RETR would bring the whole file"
+	forTLS         = "what follows AUTH would be sent in clear or into the handshake"
+	forTheQuestion = "a real password is sent only after the server asks for it (331)"
+	forFeatures    = "OPTS is sent only to servers that offer it"
+	forLogin       = "without the account the login is not complete"
+	forFirewalls   = "firewalls look for the reply to EPSV only at the start of a packet"
+	forRefusal     = "the second way to open the data connection is for servers that refuse the first"
+	forThePort     = "a transfer needs the port, and after a refused CWD it would bring a file from another directory"
+	forTheOffset   = "after a refused REST, RETR would bring the whole file"
 )
 
 // course is what the steps of a run depend on, beyond the plan.
 type course struct {
 	goal
 	fresh   bool     // on a new connection
-	auth    bool     // TLS is asked for, although the plan can do without
-	once    bool     // for one URL only: nothing is asked for the sake of a second
-	home    string   // where a way that leads back begins; "" for one that goes on from where the server is
-	way     []string // the CWDs to go from there
+	auth    bool     // send AUTH although the plan does not require TLS
+	once    bool     // for one URL only: send nothing for the sake of a second one
+	home    string   // the directory to return to first; "" to go on from the working directory
+	way     []string // the CWDs from there
 	typ     string   // the type that is set already
-	setUp   []string // EPSV, PASV, EPRT or PORT, the second where the first is refused
-	inClear bool     // the data connection's set-up can be read by firewalls
+	setUp   []string // EPSV and PASV, or EPRT and PORT; the second is for servers that refuse the first
+	inClear bool     // firewalls can read the set-up of the data connection
 }
 
-// steps is the run: RFC 1738 section 3.2.2, with what goes before, between and after. It is the one list of what is
-// sent and what may travel together; [Session.judge] says what the replies mean.
+// steps returns the commands of a run: those of RFC 1738 section 3.2.2 and what is sent before and between them. It is
+// the one list of what is sent and what may travel together; [Session.judge] says what the replies mean.
 func (p *Plan) steps(c course) (list []step) {
 	add := func(commands ...Command) {
 		for _, command := range commands {
@@ -62,7 +62,7 @@ func (p *Plan) steps(c course) (list []step) {
 	if t := p.find("TYPE"); t.Arg != c.typ {
 		add(t)
 	}
-	early := len(list) > 0 || c.factsOnly // SIZE and MDTM inform: they go along with what there is
+	early := len(list) > 0 || c.factsOnly // SIZE and MDTM travel with whatever is sent before the set-up
 	if early {
 		add(p.Facts...)
 	}
@@ -94,7 +94,7 @@ func (p *Plan) steps(c course) (list []step) {
 	return list
 }
 
-// loginSteps are RFC 4217, RFC 1738 section 3.2.1, and what is asked once a login.
+// loginSteps returns the commands of RFC 4217 and RFC 1738 section 3.2.1, and those that are sent once per login.
 func (p *Plan) loginSteps(c course) (list []step) {
 	if p.Scheme == urlparse.FTPES || c.auth {
 		list = append(list, step{Command: withArg("AUTH", "TLS")})
@@ -116,23 +116,23 @@ func (p *Plan) loginSteps(c course) (list []step) {
 	return list
 }
 
-// Wire returns every command that a run of the plan on a new connection sends, in order, where nothing is refused:
-// the plan's commands with what belongs to them, setup (such as "EPSV") before the transfer, and QUIT.
+// Wire returns the commands that a run of the plan sends on a new connection, in order, if the server refuses none of
+// them: the plan's commands, PBSZ and PROT for an ftps URL, Facts, setup (such as "EPSV"), and QUIT. It leaves out
+// FEAT, OPTS and the other commands that depend on the server.
 func (p *Plan) Wire(setup string) []Command {
 	var all []Command
 	for _, st := range p.steps(course{fresh: true, once: true, way: p.dirs(), setUp: []string{setup}}) {
-		if st.Verb != "FEAT" && st.Verb != "OPTS" { // for some names and some servers only
+		if st.Verb != "FEAT" && st.Verb != "OPTS" { // they depend on the names and the server
 			all = append(all, st.Command)
 		}
 	}
 	return append(all, Command{Verb: "QUIT"})
 }
 
-// ascii reports whether no name holds an octet beyond ASCII.
+// ascii reports whether all names are ASCII.
 func (p *Plan) ascii() bool { return !slices.ContainsFunc(p.Commands, beyondASCII) }
 
-// needsUTF8 reports whether a name is UTF-8 beyond ASCII: then the server is asked whether it wants to be told (OPTS
-// UTF8 ON).
+// needsUTF8 reports whether a name is UTF-8 beyond ASCII. Then FEAT tells whether the server wants OPTS UTF8 ON.
 func (p *Plan) needsUTF8() bool {
 	return slices.ContainsFunc(p.Commands, func(c Command) bool { return utf8.ValidString(c.Arg) && beyondASCII(c) })
 }

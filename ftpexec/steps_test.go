@@ -7,7 +7,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// The list of a run's commands: " | " stands where a command waits.
+// The commands of a run. " | " means that the next command waits.
 func TestSteps(t *testing.T) {
 	dirs := []string{"a", "b"}
 	passive := []string{"EPSV", "PASV"}

@@ -1,4 +1,4 @@
-// 127.0.0.2 is an address of this machine on Linux alone.
+// 127.0.0.2 is a local address on Linux only.
 
 package ftpexec_test
 
@@ -12,8 +12,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestStrangerInActiveMode: somebody else connects to the port of active mode before the server does, and
-// what he sends is not taken for the file.
+// TestStrangerInActiveMode checks that data from another host is not taken for the file, if that host connects to the
+// port of active mode before the server does.
 func TestStrangerInActiveMode(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: tree})
 	strangers := 0
@@ -25,7 +25,7 @@ func TestStrangerInActiveMode(t *testing.T) {
 		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
 		conn, err := d.DialContext(t.Context(), "tcp", net.JoinHostPort(fields[2], fields[3]))
 		if err != nil {
-			t.Errorf("no way for the stranger: %v", err)
+			t.Errorf("the stranger cannot connect: %v", err)
 			return
 		}
 		strangers++

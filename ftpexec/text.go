@@ -6,14 +6,13 @@ import (
 	"runtime"
 )
 
-// text is a Body in ASCII type. On the wire lines end in CR LF and a bare CR is CR NUL (RFC 959 section
-// 3.1.1.1, the NVT of RFC 854); here they end in the local line end. A bare LF, which servers without
-// conversion send, is a line end too.
+// text is a Body in ASCII type. It converts line ends from CR LF to the local ones, and CR NUL to CR (RFC 959 section
+// 3.1.1.1, the NVT of RFC 854). A bare LF, which servers without conversion send, counts as a line end too.
 type text struct {
 	src  *bufio.Reader
 	from io.ReadCloser
 	crlf bool // the local line end is CR LF
-	lf   bool // is still to come after its CR
+	lf   bool // a CR was returned, and its LF comes next
 }
 
 func newText(from io.ReadCloser) io.ReadCloser {
@@ -22,7 +21,7 @@ func newText(from io.ReadCloser) io.ReadCloser {
 
 func (t *text) Close() error { return t.from.Close() }
 
-// Read converts what is there; it blocks only where nothing is.
+// Read converts the bytes that have come. It blocks only if there are none.
 func (t *text) Read(p []byte) (n int, err error) {
 	for n < len(p) && (n == 0 || t.ready()) {
 		c, err := t.next()
@@ -35,7 +34,7 @@ func (t *text) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// ready reports whether next returns at once: what follows a CR decides what that is.
+// ready reports whether next returns without blocking. A CR cannot be judged before the byte after it.
 func (t *text) ready() bool {
 	if n := t.src.Buffered(); n != 1 || t.lf {
 		return n > 0 || t.lf
@@ -44,7 +43,7 @@ func (t *text) ready() bool {
 	return c[0] != '\r'
 }
 
-// next returns the next octet of the local text.
+// next returns the next byte of the local text.
 func (t *text) next() (byte, error) {
 	if t.lf {
 		t.lf = false
@@ -55,7 +54,7 @@ func (t *text) next() (byte, error) {
 		return c, err
 	}
 	if c == '\r' {
-		// What follows a CR decides; at the end of the data it stands for itself, and the error comes next time.
+		// The byte after a CR decides. At the end of the data a CR stands for itself, and the next call returns the error.
 		follow, err := t.src.Peek(1)
 		if err != nil || follow[0] != '\n' && follow[0] != 0 {
 			return '\r', nil

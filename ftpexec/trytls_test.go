@@ -14,7 +14,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// TestTryTLS: TLS where there is some; where AUTH is refused, the same connection in clear.
+// TestTryTLS checks that TLS is used if the server has it, and that a refused AUTH leaves the connection in clear.
 func TestTryTLS(t *testing.T) {
 	for _, sequential := range []bool{false, true} {
 		for _, mode := range []testserver.TLSMode{testserver.TLSOff, testserver.TLSOffered, testserver.TLSRequired} {
@@ -40,8 +40,8 @@ func TestTryTLS(t *testing.T) {
 	}
 }
 
-// TestTryTLSAnswers: every refusal that real servers give to AUTH; anything else than a refusal is no
-// licence to go on in clear.
+// TestTryTLSAnswers tries every refusal of AUTH that real servers send. After anything but a refusal the client must not
+// go on in clear.
 func TestTryTLSAnswers(t *testing.T) {
 	for _, refusal := range []string{
 		"500 AUTH not understood", "502 AUTH command not implemented.", "504 no", "534 no",
@@ -70,7 +70,7 @@ func TestTryTLSFailures(t *testing.T) {
 		want error
 	}{
 		{"handshake breaks", []testserver.Action{testserver.Reply("234 go on"), testserver.CloseConn()}, ftpexec.ErrTLSHandshake},
-		{"no TLS behind 234", []testserver.Action{testserver.Reply("234 go on"), testserver.Reply("220 hello")}, nil},
+		{"no TLS after 234", []testserver.Action{testserver.Reply("234 go on"), testserver.Reply("220 hello")}, nil},
 		{"certificate", []testserver.Action{testserver.Reply("234 go on"), testserver.StartTLS()}, ftpexec.ErrCertificate},
 		{"injection", []testserver.Action{testserver.Reply("234 go on\r\n530 in clear, please")}, ftpexec.ErrProtocol},
 		{"for the moment", []testserver.Action{testserver.Reply("431 later")}, ftpexec.ErrTLSUnavailable},
@@ -100,7 +100,7 @@ func TestTryTLSFailures(t *testing.T) {
 	}
 }
 
-// TestTLSNames: the certificate must be for the URL's host, an address too.
+// TestTLSNames checks that the certificate must be for the URL's host, which may be an address.
 func TestTLSNames(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: tree, TLS: testserver.TLSRequired})
 	tests := []struct {
@@ -119,7 +119,7 @@ func TestTLSNames(t *testing.T) {
 	}
 }
 
-// to dials the host of addr, whatever host is asked for.
+// to returns a dial function that always dials the host of addr.
 func to(addr string) dialFunc {
 	host, _, _ := net.SplitHostPort(addr)
 	return func(ctx context.Context, network, address string) (net.Conn, error) {

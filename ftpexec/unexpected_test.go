@@ -12,8 +12,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// anyDigit is what each command's reply leads to, by the first digit of its code: the errors for 1yz to 5yz, nil where
-// it must work. Where a digit makes no sense it is the error of the command's step.
+// anyDigit is the outcome of each command by the first digit of the reply: the errors for 1yz to 5yz, nil for success. A
+// digit that makes no sense must lead to the error of the command's step.
 var anyDigit = []struct {
 	name   string
 	url    string // path, "user:password@" before it, scheme ftpes with "+"
@@ -61,7 +61,7 @@ func on(verb string) func(string) testserver.Step {
 	return func(reply string) testserver.Step { return testserver.On(verb, testserver.Reply(reply)) }
 }
 
-// opens has the reply in place of the 150, closes in place of the 226.
+// opens sends the reply in place of the 150, closes in place of the 226.
 func opens(verb string) func(string) testserver.Step {
 	return func(reply string) testserver.Step {
 		return testserver.On(verb, testserver.Reply(reply), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("226 x"))
@@ -74,7 +74,7 @@ func closes(verb string) func(string) testserver.Step {
 	}
 }
 
-// A code that makes no sense ends its step, on the first connection: it is no reply that was lost.
+// A code that makes no sense ends the run on the first connection. It does not count as a lost reply.
 func TestAnyFirstDigit(t *testing.T) {
 	for _, tt := range anyDigit {
 		for i, want := range tt.want {
@@ -102,7 +102,7 @@ func TestAnyFirstDigit(t *testing.T) {
 	}
 }
 
-// whole retrieves what url names, as a session does that may serve another URL.
+// whole retrieves what url names with a session, as for more than one URL.
 func whole(t *testing.T, c *ftpexec.Client, s *testserver.Script, url string, offset int64) error {
 	session := c.Session()
 	defer session.Close()
@@ -135,7 +135,7 @@ func whole(t *testing.T, c *ftpexec.Client, s *testserver.Script, url string, of
 	return err
 }
 
-// The two ways to name a port in active mode, where a script has no data to give.
+// In active mode a script has no data to send, so only EPRT and PORT are tried.
 func TestAnyFirstDigitInActiveMode(t *testing.T) {
 	for _, code := range []string{"114", "314", "414", "514"} {
 		for _, step := range []testserver.Step{
@@ -152,7 +152,7 @@ func TestAnyFirstDigitInActiveMode(t *testing.T) {
 	}
 }
 
-// A kept connection on which a code made no sense is not used again, and the next URL has a new one.
+// After a code that makes no sense on a kept connection, the next URL gets a new connection.
 func TestUnexpectedOnAKeptConnection(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.On("CWD x", testserver.Reply("150 wait\r\n250 done"))))
 	session := (&ftpexec.Client{}).Session()
@@ -170,10 +170,10 @@ func TestUnexpectedOnAKeptConnection(t *testing.T) {
 	}
 }
 
-// A reply line of 64 KiB is read, and shown cut.
+// A reply line of 64 KiB is read, but shown cut.
 func TestLongReplyLine(t *testing.T) {
-	for _, octets := range []int{4096, 8 << 10, 64<<10 - 1, 64 << 10} {
-		long := strings.Repeat("x", octets-len("250 "))
+	for _, size := range []int{4096, 8 << 10, 64<<10 - 1, 64 << 10} {
+		long := strings.Repeat("x", size-len("250 "))
 		steps := map[string]testserver.Step{
 			"greeting":  testserver.Greet(testserver.Reply("220 " + long)),
 			"PASS":      testserver.On("PASS", testserver.Reply("230 "+long)),
@@ -182,8 +182,8 @@ func TestLongReplyLine(t *testing.T) {
 			"RETR":      testserver.On("RETR", testserver.Reply("150 "+long), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("226 "+long)),
 			"MDTM":      testserver.On("MDTM", testserver.Reply("550 "+long)),
 			"refused":   testserver.On("CWD", testserver.Reply("550 "+long)),
-			"too long":  testserver.On("CWD", testserver.Reply("250 "+long+strings.Repeat("x", 64<<10-octets+1))),
-			"too large": testserver.On("CWD", testserver.Reply("250-x\r\n"+strings.Repeat(long+"\r\n", 256<<10/octets+1)+"250 x")),
+			"too long":  testserver.On("CWD", testserver.Reply("250 "+long+strings.Repeat("x", 64<<10-size+1))),
+			"too large": testserver.On("CWD", testserver.Reply("250-x\r\n"+strings.Repeat(long+"\r\n", 256<<10/size+1)+"250 x")),
 		}
 		for name, step := range steps {
 			s := testserver.NewScript(t, testserver.Honest("contents"), step)
@@ -192,10 +192,10 @@ func TestLongReplyLine(t *testing.T) {
 			got, err := read(t.Context(), c, parse(t, s.URL("/a/f")))
 			want := map[string]error{"refused": ftpexec.ErrDirectory, "too long": ftpexec.ErrProtocol, "too large": ftpexec.ErrProtocol}[name]
 			if !errors.Is(err, want) || err == nil && got != "contents" {
-				t.Errorf("%d octets, %s: got %q, %.100v, want %v", octets, name, got, err, want)
+				t.Errorf("%d bytes, %s: got %q, %.100v, want %v", size, name, got, err, want)
 			}
 			if err != nil && len(err.Error()) > 500 {
-				t.Errorf("%d octets, %s: the error has %d octets", octets, name, len(err.Error()))
+				t.Errorf("%d bytes, %s: the error has %d bytes", size, name, len(err.Error()))
 			}
 			s.Close()
 		}

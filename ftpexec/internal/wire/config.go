@@ -1,9 +1,9 @@
-// Package wire is the connections of one FTP session: the control connection, which sends flights of commands and
+// Package wire provides the connections of an FTP session: the control connection, which sends flights of commands and
 // receives their replies in order, and the data connection of a transfer.
 //
-// It bounds every wait and every reply, puts TLS on both connections, opens data connections without waiting for
-// them, traces it all with secrets masked, and knows no library. Which commands are sent, and what their replies
-// mean, is its caller's affair.
+// It bounds every wait and every reply, protects both connections with TLS, opens data connections without waiting for
+// them, and traces the dialogue with secrets masked. The caller decides which commands are sent and what their replies
+// mean.
 package wire
 
 import (
@@ -13,33 +13,33 @@ import (
 	"time"
 )
 
-// Config says how the connections of one session behave. It is not changed once in use.
+// Config configures a Conn. It must not be changed while in use.
 type Config struct {
-	Host    string // name or address to resolve, and the name that a certificate must bear
+	Host    string // the name or address to resolve, and the name that a certificate must be for
 	Address string // host:port of the control connection
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	Proxied bool // Dial goes through a proxy, whose address the connections bear; Host leads to the server
+	Proxied bool // Dial goes through a proxy: the connections have its address, and Host leads to the server
 
-	ImplicitTLS bool        // TLS from the first octet
-	TLSConfig   *tls.Config // a private copy, with ServerName and a session cache of its own; nil without TLS
+	ImplicitTLS bool        // TLS from the first byte
+	TLSConfig   *tls.Config // a private copy with ServerName and its own session cache; nil without TLS
 
-	ConnectTimeout time.Duration // for a TCP connection
-	ReplyTimeout   time.Duration // for every reply, the final one too
-	StallTimeout   time.Duration // for data: the longest time without one octet
-	LeastRate      int64         // of data, octets a second in each LeastTime; 0: any
+	ConnectTimeout time.Duration // for each TCP connect, and the TLS handshake of the control connection
+	ReplyTimeout   time.Duration // for each reply
+	StallTimeout   time.Duration // the longest time without a byte of data
+	LeastRate      int64         // of data, in bytes per second over each LeastTime; 0 means no limit
 	LeastTime      time.Duration
 
-	MaxListing int64 // octets of a listing, at most, where each line costs lineCost more
+	MaxListing int64 // the most bytes of a listing; each line counts lineCost more
 
-	Secrets *Secrets    // what no text may show
-	Trace   func(Event) // nil: no trace
+	Secrets *Secrets    // to be masked in every text
+	Trace   func(Event) // nil means no trace
 }
 
-// EventKind says what an [Event] tells.
+// EventKind is the kind of an [Event].
 type EventKind int
 
 const (
-	EventNote    EventKind = iota // what the client does or decides: connected, TLS, falling back
+	EventNote    EventKind = iota // something that the client did or decided, such as connecting or falling back to PASV
 	EventCommand                  // a command, as sent
 	EventReply                    // one line of a reply, as received
 )
@@ -47,6 +47,6 @@ const (
 // Event is one step of the dialogue with a server.
 type Event struct {
 	Kind   EventKind
-	Text   string // octets without CR LF, secrets masked; not escaped for a terminal
-	Flight int    // for a command: the number of the write that carried it, from 1 on each connection
+	Text   string // without CR LF; secrets are masked, but it is not escaped for a terminal
+	Flight int    // for a command, the number of the write that carried it, from 1 on each connection
 }

@@ -14,43 +14,43 @@ import (
 	"time"
 )
 
-// Conn is the connections of a session. It belongs to one goroutine; Close, Abandon, Err and Ended may be called
-// from any.
+// Conn is the control connection of a session and its current data connection. One goroutine at a time may use it, but
+// any goroutine may call Close, Abandon, Err and Ended.
 type Conn struct {
 	cfg    Config
-	ctx    context.Context // of the operation under way
+	ctx    context.Context // of the current operation
 	br     *bufio.Reader
-	out    []Line // sent, and not answered
+	out    []Line // sent and not answered
 	batch  int    // commands in the last flight
 	flight int    // flights so far
 
 	dataTLS  *tls.Config  // for data connections; nil in clear
 	listener net.Listener // active mode: where the server connects to next
-	final    *Reply       // of the transfer, where it came in place of the preliminary one
+	final    *Reply       // of the transfer, if it came in place of the preliminary one
 
-	mu      sync.Mutex // guards the following, and the setting of conn, against Close and the data connection
+	mu      sync.Mutex // guards the following against Close and the goroutine that opens the data connection
 	conn    net.Conn
 	data    *Data
 	dataErr error // why data could not be opened
-	broken  error // why the connection cannot go on
+	broken  error // why the connection cannot be used any more
 	closed  bool
 }
 
-// New returns a connection that is not made yet; see [Conn.Connect].
+// New returns a Conn that is not connected yet; see [Conn.Connect].
 func New(cfg Config) *Conn { return &Conn{cfg: cfg, ctx: context.Background()} }
 
-// Begin puts what follows under ctx: its end closes both connections. The caller calls stop when the operation is
-// over.
+// Begin starts an operation under ctx: the end of ctx closes both connections. The caller must call stop at the end of
+// the operation.
 func (c *Conn) Begin(ctx context.Context) (stop func()) {
 	c.ctx = ctx
 	c.mu.Lock()
-	c.dataErr = nil // an earlier transfer's failure is no affair of this one
+	c.dataErr = nil // the failure of an earlier transfer does not concern this one
 	c.mu.Unlock()
 	end := context.AfterFunc(ctx, func() { c.Close() })
 	return func() { end() }
 }
 
-// Connect opens the control connection, up to the greeting, and returns that.
+// Connect opens the control connection and returns the greeting.
 func (c *Conn) Connect() (r Reply, err error) {
 	conn, err := c.dial(c.cfg.Address)
 	if err == nil {
@@ -83,7 +83,7 @@ func (c *Conn) dial(address string) (net.Conn, error) {
 	return conn, err
 }
 
-// adopt takes conn as the control connection, unless Close came first.
+// adopt makes conn the control connection, unless Close was called first.
 func (c *Conn) adopt(conn net.Conn) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +98,7 @@ func (c *Conn) adopt(conn net.Conn) error {
 // maxDelays bounds how often a server may say "ready in nnn minutes" (RFC 959 section 5.4).
 const maxDelays = 8
 
-// greeting waits for the 220, past any 120.
+// greeting waits for the 220 and passes over any 120.
 func (c *Conn) greeting() (Reply, error) {
 	for range maxDelays {
 		r, err := c.read(c.cfg.ReplyTimeout)
@@ -109,7 +109,7 @@ func (c *Conn) greeting() (Reply, error) {
 			return r, closing
 		case err != nil || r.OK():
 			return r, err
-		case r.First() == 3: // seen from servers that mistake their own input; what they answer to a flight cannot be trusted
+		case r.First() == 3: // some servers send it; their replies to a flight cannot be trusted
 			return r, &AheadError{syntaxError(r.String(), "no greeting")}
 		case r.First() != 1:
 			return r, &ReplyError{r, ErrConnect}
@@ -121,13 +121,13 @@ func (c *Conn) greeting() (Reply, error) {
 // Note traces what the client does.
 func (c *Conn) Note(text string) { c.trace(EventNote, text) }
 
-// Abandon closes the connection; every further use of it fails with err, or with what failed before.
+// Abandon closes the connection. Every further use of it fails with err, or with an earlier error.
 func (c *Conn) Abandon(err error) {
 	c.fail(err)
 	c.Close()
 }
 
-// fail keeps the first error, and returns it: nothing that comes after it can be trusted. nil is none.
+// fail keeps the first error and returns it, because nothing after it can be trusted. It returns nil for nil.
 func (c *Conn) fail(err error) error {
 	if err == nil {
 		return nil
@@ -140,18 +140,18 @@ func (c *Conn) fail(err error) error {
 	return c.broken
 }
 
-// Err returns why the connection cannot be used any more; nil while it can.
+// Err returns why the connection cannot be used any more, or nil if it can.
 func (c *Conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.broken
 }
 
-// Ended returns what ended the operation before its own end: the cause of its context, or [ErrLost] after Close; nil
-// where neither has happened. An end of data is believed only where Ended, called after that end and after the final
-// reply, returns nil. Closing the control connection makes a server end its data in an orderly way, which looks like
-// the end of the file. The context is the one that Begin was given: its end precedes what it causes, whereas contexts
-// derived from it end in any order.
+// Ended returns what interrupted the operation: the cause of its context, or [ErrLost] after Close, or nil. The end of
+// data counts as the end of the file only if Ended returns nil after it and after the final reply. If the control
+// connection is closed, a server ends its data in an orderly way, which looks like the end of the file. Ended checks the
+// context that Begin was given, because that ends before anything that its end causes. Contexts derived from it end in
+// any order.
 func (c *Conn) Ended() error {
 	if c.ctx.Err() != nil {
 		return context.Cause(c.ctx)
@@ -164,13 +164,13 @@ func (c *Conn) Ended() error {
 	return nil
 }
 
-// Quit says goodbye, which may fail, and closes the connection.
+// Quit sends QUIT, ignores any error, and closes the connection.
 func (c *Conn) Quit() {
 	c.write([]Line{{Text: "QUIT", Shown: "QUIT"}})
 	c.Close()
 }
 
-// Close ends both connections at once. What waits on them returns.
+// Close closes both connections. Calls that are waiting on them return.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -186,8 +186,8 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// IPv4 reports whether the control connection is over IPv4, as PASV needs. Through a proxy only an IPv6 address as
-// the host tells that it is not.
+// IPv4 reports whether the control connection is over IPv4, which PASV and PORT require. Through a proxy it assumes
+// IPv4 unless the host is an IPv6 address.
 func (c *Conn) IPv4() bool {
 	if c.cfg.Proxied {
 		return !strings.Contains(c.cfg.Host, ":")
@@ -205,7 +205,7 @@ func tcpAddr(a net.Addr) *net.TCPAddr {
 	return &net.TCPAddr{}
 }
 
-// read reads one reply, within limit, and traces it.
+// read reads one reply within limit and traces it. It returns 421 as an error.
 func (c *Conn) read(limit time.Duration) (Reply, error) {
 	if err := c.setReadDeadline(limit); err != nil {
 		return Reply{}, err
@@ -228,7 +228,7 @@ func (c *Conn) read(limit time.Duration) (Reply, error) {
 	return r, nil
 }
 
-// setReadDeadline bounds the next read, more tightly where the data connection has failed.
+// setReadDeadline bounds the next read. The bound is short if the data connection has failed.
 func (c *Conn) setReadDeadline(limit time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -238,7 +238,7 @@ func (c *Conn) setReadDeadline(limit time.Duration) error {
 	return c.conn.SetReadDeadline(time.Now().Add(limit))
 }
 
-// late is the error for a reply that did not come within limit.
+// late returns the error for a reply that did not come within limit.
 func (c *Conn) late(limit time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -248,4 +248,4 @@ func (c *Conn) late(limit time.Duration) error {
 	return timedOut("no reply", limit)
 }
 
-var errStray = fmt.Errorf("%w: a reply that nothing was asked for", ErrProtocol)
+var errStray = fmt.Errorf("%w: a reply without a command", ErrProtocol)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A data connection that failed shortens the wait for the reply to its transfer, and for no other.
+// A failed data connection shortens the wait for the reply to its transfer, but for no other.
 func TestFailedDataIsForgotten(t *testing.T) {
 	here, there := net.Pipe()
 	defer there.Close()
@@ -28,7 +28,7 @@ func TestFailedDataIsForgotten(t *testing.T) {
 	}
 }
 
-// A transfer may take its time to begin; another reply of a flight that stays out is lost.
+// A transfer may take long to start. Another reply of a flight that does not come is lost.
 func TestPatience(t *testing.T) {
 	size, mdtm, retr := Line{Text: "SIZE f"}, Line{Text: "MDTM f"}, Line{Text: "RETR f", Transfer: true}
 	tests := []struct {
@@ -36,7 +36,7 @@ func TestPatience(t *testing.T) {
 		batch int
 		want  time.Duration
 	}{
-		{[]Line{size, mdtm}, 2, time.Minute}, // none has come yet
+		{[]Line{size, mdtm}, 2, time.Minute}, // no reply has come yet
 		{[]Line{mdtm, retr}, 3, aheadTimeout},
 		{[]Line{retr}, 3, time.Minute},
 		{[]Line{size}, 1, time.Minute},

@@ -13,38 +13,38 @@ import (
 	"time"
 )
 
-// Data is a data connection that is being opened while its owner goes on: the RETR is under way during the
-// TCP handshake. TLS starts as soon as the RETR has left, and no earlier: there are servers that start it only
-// then, and lock up otherwise. The first Read waits for it all.
+// Data is a data connection that opens in the background, so that RETR is under way during the TCP handshake. TLS
+// starts when RETR has been sent, not earlier, because some servers start it only then, and otherwise hang. The first
+// Read waits until the connection is open.
 //
-// Data belongs to one goroutine; Close may come from any.
+// One goroutine at a time may use a Data, but any goroutine may call Close.
 type Data struct {
 	net.Conn // nil until ready
 	control  *Conn
 	cancel   context.CancelFunc
-	asked    chan struct{} // closed when the command of the transfer has left
+	asked    chan struct{} // closed when the command of the transfer has been sent
 	ready    chan struct{} // closed when Conn, raw and err are set
 	err      error
-	raw      net.Conn // under TLS: what Conn stands on
+	raw      net.Conn // the TCP connection under Conn
 
 	stall   time.Duration
 	pace    pace
-	waiting time.Time // since when the next octet is waited for
+	waiting time.Time // when the wait for the next byte began
 
-	finished bool // the final reply has come already: there is nothing to wait long for
-	listing  bool // of a listing, of which left octets may come
-	left     int64
-	octets   int64 // that have come
-	ended    bool  // the server has closed it
+	finished bool  // the final reply has come already, so the data should be near
+	listing  bool  // the data is a listing
+	left     int64 // of MaxListing
+	read     int64 // bytes that Read has returned
+	ended    bool  // the server has closed the connection
 }
 
-// graceAfterFinal bounds the wait for data when the server has said already that it sent all.
+// graceAfterFinal bounds the wait for data after the server has said that it sent all of it.
 const graceAfterFinal = 5 * time.Second
 
-// lineCost is what one name takes in memory beyond its octets.
+// lineCost is the memory, in bytes, that a line of a listing takes beyond its text.
 const lineCost = 32
 
-// openData begins to open a data connection, by open. ctx covers all of its life.
+// openData starts to open a data connection with open. The end of ctx closes it.
 func (c *Conn) openData(ctx context.Context, open func(context.Context) (net.Conn, error)) *Data {
 	ctx, cancel := context.WithCancel(ctx)
 	d := &Data{control: c, cancel: cancel, asked: make(chan struct{}), ready: make(chan struct{}), stall: c.cfg.StallTimeout,
@@ -62,20 +62,20 @@ func (c *Conn) openData(ctx context.Context, open func(context.Context) (net.Con
 		case d.err == nil:
 			d.Conn = d.raw
 			return
-		case errors.Is(d.err, syscall.ECONNRESET): // it was open, however shortly
+		case errors.Is(d.err, syscall.ECONNRESET): // it was open for a moment
 			d.err = fmt.Errorf("%w: %w", ErrLost, plain(d.err))
 		default:
 			d.err = &DataDialError{d.err}
 		}
-		if ctx.Err() == nil { // else it is not wanted any more
+		if ctx.Err() == nil { // otherwise the data connection is not wanted any more
 			c.dataFailed(d.err)
 		}
 	}()
 	return d
 }
 
-// secure puts TLS on the connection. What bounds it is the wait of a Read: a server may take long before its
-// 150, and starts TLS only then.
+// secure starts TLS on the connection. Only the timeout of Read bounds it: a server may take long before its 150 and may
+// start TLS only then.
 func (d *Data) secure(ctx context.Context, config *tls.Config) error {
 	select {
 	case <-d.asked:
@@ -91,8 +91,8 @@ func (d *Data) secure(ctx context.Context, config *tls.Config) error {
 	return err
 }
 
-// begun tells that the command of the transfer has left.
-func (d *Data) begun() {
+// commandSent lets TLS start.
+func (d *Data) commandSent() {
 	select {
 	case <-d.asked:
 	default:
@@ -100,7 +100,7 @@ func (d *Data) begun() {
 	}
 }
 
-// Wait returns when the connection is open, or with why it is not.
+// Wait waits until the connection is open. It returns an error if it cannot be opened.
 func (d *Data) Wait() error {
 	if err := d.wait(); err != nil {
 		return d.failed(err)
@@ -108,14 +108,14 @@ func (d *Data) Wait() error {
 	return nil
 }
 
-// Read reads octets as the server sent them. It fails with [ErrTimeout] where none came for the stall timeout, or
-// fewer than the least rate wants.
+// Read reads the bytes that the server sends. It fails with [ErrTimeout] if no byte comes for the stall timeout, or if
+// the server is slower than the least rate.
 func (d *Data) Read(p []byte) (int, error) {
 	if err := d.wait(); err != nil {
 		return 0, d.failed(err)
 	}
 	n, err := d.Conn.Read(p)
-	d.octets += int64(n)
+	d.read += int64(n)
 	if d.listing {
 		if d.left -= int64(n + lineCost*bytes.Count(p[:n], []byte("\n"))); d.left < 0 {
 			return 0, d.failed(ErrListing)
@@ -133,11 +133,11 @@ func (d *Data) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// failed gives a read error its meaning and ends the session. Where the server has said already that the
-// listing is complete, there is just no more of it: it may not have opened a connection for no names.
+// failed explains a read error and abandons the connection. If the server has already said that a listing is complete
+// and no byte has come, failed returns io.EOF: a server may open no connection for an empty listing.
 func (d *Data) failed(err error) error {
 	err = d.Reason(err)
-	if d.finished && d.listing && d.octets == 0 && !errors.Is(err, ErrListing) && !errors.Is(err, ErrTLSHandshake) && !errors.Is(err, ErrCertificate) {
+	if d.finished && d.listing && d.read == 0 && !errors.Is(err, ErrListing) && !errors.Is(err, ErrTLSHandshake) && !errors.Is(err, ErrCertificate) {
 		d.ended = true
 		return io.EOF
 	}
@@ -145,9 +145,9 @@ func (d *Data) failed(err error) error {
 	return d.control.Err()
 }
 
-// TCP returns the connection under d where octets may be taken from it as they are: open, in clear, plain
-// TCP; else nil. The caller calls [Data.ExtendBy] before every read. Where a least rate is to be kept it is nil:
-// a splice does not tell the time that it waits for the server from that for the file.
+// TCP returns the TCP connection of d if the caller may read from it directly, else nil. It may if the connection is
+// open, without TLS, and has no least rate: a splice does not tell how long it waited for the server and how long for the
+// file. The caller must call [Data.ExtendBy] before every read.
 func (d *Data) TCP() *net.TCPConn {
 	if d.pace.rate > 0 || d.wait() != nil {
 		return nil
@@ -156,10 +156,10 @@ func (d *Data) TCP() *net.TCPConn {
 	return tcp
 }
 
-// ExtendBy gives the next octet t.
+// ExtendBy sets the read deadline to t from now.
 func (d *Data) ExtendBy(t time.Duration) error { return d.Conn.SetReadDeadline(time.Now().Add(t)) }
 
-// Reason gives a read error its meaning; io.EOF stays.
+// Reason explains a read error. It returns io.EOF unchanged.
 func (d *Data) Reason(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return timedOut("no data", d.Patience())
@@ -167,13 +167,13 @@ func (d *Data) Reason(err error) error {
 	return explain(err)
 }
 
-// transport reports an error of the connection under TLS; an alert of the other side is none.
+// transport reports whether err is an error of the TCP connection, not of TLS. An alert from the server is one of TLS.
 func transport(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op != "remote error"
 }
 
-// Patience is the stall timeout: how long there may be no octet.
+// Patience returns the stall timeout, or a shorter time if the final reply has come.
 func (d *Data) Patience() time.Duration {
 	if d.finished {
 		return min(d.stall, graceAfterFinal)
@@ -181,7 +181,7 @@ func (d *Data) Patience() time.Duration {
 	return d.stall
 }
 
-// wait returns when octets may be read.
+// wait waits until the connection is open, and sets the deadline for the next read.
 func (d *Data) wait() error {
 	patience := time.NewTimer(d.Patience())
 	defer patience.Stop()
@@ -197,7 +197,7 @@ func (d *Data) wait() error {
 	return d.ExtendBy(min(d.Patience(), d.pace.left()))
 }
 
-// Close ends the connection, opened or not.
+// Close closes the connection, or stops opening it.
 func (d *Data) Close() error {
 	d.cancel()
 	<-d.ready
@@ -207,5 +207,5 @@ func (d *Data) Close() error {
 	return d.raw.Close()
 }
 
-// Octets returns how many octets Read has returned.
-func (d *Data) Octets() int64 { return d.octets }
+// Received returns how many bytes Read has returned.
+func (d *Data) Received() int64 { return d.read }

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// What can go wrong with a connection. Every error of this package is one of these, a context's, or one of a Dial
-// function that knows better.
+// The errors of a connection. Every error of this package wraps one of these, [ErrUnsendable], a context's cause, or an
+// error of the Dial function.
 var (
 	ErrResolve      = errors.New("host not resolved")
-	ErrConnect      = errors.New("no connection") // nor one for data; or the greeting turns it away
+	ErrConnect      = errors.New("no connection") // for control or data; or the greeting refuses service
 	ErrLost         = errors.New("connection lost")
 	ErrTimeout      = errors.New("timed out")
 	ErrProtocol     = errors.New("reply makes no sense")
@@ -24,13 +24,13 @@ var (
 	ErrCertificate  = errors.New("certificate not trusted")
 )
 
-// ErrListing is a listing that is longer than Config.MaxListing, or of which one line is too long for who reads it.
+// ErrListing means a listing that is longer than Config.MaxListing, or that has a line too long for its reader.
 var ErrListing = fmt.Errorf("%w: listing too long, or a line of it", ErrProtocol)
 
-// ReplyError is a reply that ended the connection, such as 421.
+// ReplyError is an error for a reply that ends the connection, such as 421.
 type ReplyError struct {
 	Reply Reply
-	Err   error // what it means
+	Err   error // what the reply means
 }
 
 func (e *ReplyError) Error() string { return e.Err.Error() + ": " + e.Reply.String() }
@@ -38,13 +38,13 @@ func (e *ReplyError) Error() string { return e.Err.Error() + ": " + e.Reply.Stri
 // Unwrap returns Err.
 func (e *ReplyError) Unwrap() error { return e.Err }
 
-// AheadError is an error that may come of sending commands ahead. One at a time may work.
+// AheadError is an error that commands sent ahead may have caused. One command at a time may work.
 type AheadError struct{ error }
 
-// Unwrap returns the error itself.
+// Unwrap returns the underlying error.
 func (e *AheadError) Unwrap() error { return e.error }
 
-// DataDialError is an [ErrConnect] of a data connection.
+// DataDialError is an [ErrConnect] for a data connection.
 type DataDialError struct{ Err error }
 
 func (e *DataDialError) Error() string { return ErrConnect.Error() + ": " + plain(e.Err).Error() }
@@ -59,7 +59,7 @@ func timedOut(what string, limit time.Duration) error {
 	return fmt.Errorf("%w: %s for %v", ErrTimeout, what, limit)
 }
 
-// explain gives an error of the system its meaning.
+// explain wraps an error of the system in one of this package's.
 func explain(err error) error {
 	var dns *net.DNSError
 	var op *net.OpError
@@ -79,7 +79,7 @@ func explain(err error) error {
 	return err
 }
 
-// plain leaves out what says nothing to a person: addresses, and the name of a system call.
+// plain removes addresses and the name of the system call from err, for a message to a person.
 func plain(err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
 		err = op.Err
@@ -90,7 +90,7 @@ func plain(err error) error {
 	return err
 }
 
-// disconnected reports that the other side ended the connection.
+// disconnected reports whether the other side ended the connection.
 func disconnected(err error) bool {
 	var op *net.OpError
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||

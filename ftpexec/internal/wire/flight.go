@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Line is a command as it travels.
+// Line is a command as it is sent.
 type Line struct {
 	Text     string // without CR LF
-	Shown    string // Text for a trace
-	Transfer bool   // it moves data: it may take its time to begin
+	Shown    string // Text as a trace shows it
+	Transfer bool   // it starts a transfer: the reply may take longer
 }
 
-// aheadTimeout bounds the wait for a reply once another one of its flight has come. A server that loses what stands
-// after a command never answers it.
+// aheadTimeout bounds the wait for a reply after another one of its flight has come. A server that loses the commands
+// after the first never replies to them.
 const aheadTimeout = 10 * time.Second
 
-// ErrUnsendable: what is to be sent holds CR, LF or NUL, which would be another command.
-var ErrUnsendable = errors.New("what is to be sent holds CR, LF or NUL, which FTP cannot send")
+// ErrUnsendable means a command with CR, LF or NUL in its argument, which would start another command.
+var ErrUnsendable = errors.New("the argument contains CR, LF or NUL, which FTP cannot send")
 
-// Send sends commands in one write: a flight. Replies that an earlier operation has not waited for are received
-// first, and thrown away.
+// Send sends commands in one write, a flight. It first receives and discards the replies that an earlier operation has
+// left.
 func (c *Conn) Send(flight ...Line) error {
 	for len(c.out) > 0 {
 		if _, err := c.Receive(); err != nil {
@@ -39,7 +39,7 @@ func (c *Conn) Send(flight ...Line) error {
 	c.out, c.batch = flight, len(flight)
 	err := c.write(flight)
 	if err == nil && c.data != nil && slices.ContainsFunc(flight, func(l Line) bool { return l.Transfer }) {
-		c.data.begun()
+		c.data.commandSent()
 	}
 	return c.fail(c.lost(err))
 }
@@ -61,12 +61,12 @@ func (c *Conn) write(flight []Line) error {
 	}
 	_, err := c.conn.Write([]byte(b.String()))
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return timedOut("command not taken", c.cfg.ReplyTimeout)
+		return timedOut("command not accepted", c.cfg.ReplyTimeout)
 	}
 	return err
 }
 
-// Receive returns the reply to the oldest command that has none.
+// Receive returns the reply to the oldest command that has not been answered.
 func (c *Conn) Receive() (Reply, error) {
 	if err := c.Err(); err != nil {
 		return Reply{}, err
@@ -78,8 +78,8 @@ func (c *Conn) Receive() (Reply, error) {
 	return r, c.fail(c.lost(err))
 }
 
-// Ask sends a command and returns its reply, which is never a preliminary one. Where the answer only informs it is not
-// waited for so long.
+// Ask sends a command and returns its reply. A preliminary reply is an error. If informs is set Ask waits less long:
+// the caller can do without the reply.
 func (c *Conn) Ask(line string, informs bool) (Reply, error) {
 	if err := c.Send(Line{Text: line, Shown: line}); err != nil {
 		return Reply{}, err
@@ -96,7 +96,7 @@ func (c *Conn) Ask(line string, informs bool) (Reply, error) {
 	return r, c.fail(err)
 }
 
-// patience is the bound for the next reply.
+// patience returns the timeout for the next reply.
 func (c *Conn) patience() time.Duration {
 	if len(c.out) < c.batch && !c.out[0].Transfer {
 		return min(c.cfg.ReplyTimeout, aheadTimeout)
@@ -104,8 +104,8 @@ func (c *Conn) patience() time.Duration {
 	return c.cfg.ReplyTimeout
 }
 
-// lost marks an error that may come of sending ahead: the connection ends, or replies stop or are none, while a
-// flight of several commands is out. A server that has not answered the first of them just does not answer.
+// lost marks an error that commands sent ahead may have caused: with a flight of several commands, the connection ends, a
+// reply is malformed, or replies stop after the first. If there is no first reply, the server just does not answer.
 func (c *Conn) lost(err error) error {
 	switch {
 	case err == nil || c.batch < 2 || errors.As(err, new(*DataDialError)):

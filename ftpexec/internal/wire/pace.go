@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// pace measures whether a server keeps the least rate: in each stretch of time it has to send so many octets. A
-// stretch is over as soon as they are there. Only the time in which octets are waited for counts, not that in which
-// their receiver is busy.
+// pace checks whether a server keeps the least rate. It must send rate * over bytes in each stretch of that duration. A
+// stretch ends as soon as they have come. Only the time spent waiting for bytes counts, not that in which the receiver is
+// busy.
 type pace struct {
-	rate int64         // octets a second; 0: no least rate
+	rate int64         // bytes per second; 0 means no least rate
 	over time.Duration // the length of a stretch
 
-	octets int64 // of this stretch
+	bytes  int64 // of this stretch
 	waited time.Duration
 }
 
-// count adds n octets that were waited for so long. The error is that they are too few.
+// count adds n bytes, and the time spent waiting for them. It returns an error if the stretch ends with too few.
 func (p *pace) count(n int, waited time.Duration) error {
 	if p.rate <= 0 {
 		return nil
 	}
-	p.octets += int64(n)
+	p.bytes += int64(n)
 	p.waited += waited
 	switch {
-	case float64(p.octets) >= float64(p.rate)*p.over.Seconds():
-		p.octets, p.waited = 0, 0
+	case float64(p.bytes) >= float64(p.rate)*p.over.Seconds():
+		p.bytes, p.waited = 0, 0
 	case p.waited >= p.over:
-		return fmt.Errorf("%w: %d octets in %v, fewer than %d a second", ErrTimeout, p.octets, p.over, p.rate)
+		return fmt.Errorf("%w: %d bytes in %v, fewer than %d per second", ErrTimeout, p.bytes, p.over, p.rate)
 	}
 	return nil
 }
 
-// left is how long this stretch goes on at most.
+// left returns how long this stretch may still last.
 func (p *pace) left() time.Duration {
 	if p.rate <= 0 {
 		return math.MaxInt64

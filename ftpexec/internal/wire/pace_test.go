@@ -11,33 +11,33 @@ import (
 	"time"
 )
 
-// drip is so many octets that a server sends after a pause.
+// drip is a number of bytes that a server sends after a pause.
 type drip struct {
-	after  time.Duration
-	octets int
+	after time.Duration
+	bytes int
 }
 
-// TestLeastRate has a server that sends drips to a reader that pauses after each of its reads.
+// TestLeastRate has a server send drips to a reader that pauses after each Read.
 func TestLeastRate(t *testing.T) {
 	tests := []struct {
 		name   string
 		rate   int64
-		reader time.Duration // its pause
+		reader time.Duration // its pause after each Read
 		drips  []drip
 		want   string        // the error; "" for none
 		at     time.Duration // when the reader has it
 	}{
 		{name: "no least rate", drips: drips(10, 59*time.Second, 1)},
 		{name: "no least rate, nothing comes", drips: []drip{{2 * time.Minute, 1}}, want: "timed out: no data for 1m0s", at: time.Minute},
-		{name: "an octet a minute", rate: 1, drips: drips(10, 59*time.Second, 1), want: "timed out: 0 octets in 30s, fewer than 1 a second", at: 30 * time.Second},
-		{name: "just too slow", rate: 10, drips: drips(100, 1100*time.Millisecond, 10), want: "timed out: 270 octets in 30s, fewer than 10 a second", at: 30 * time.Second},
+		{name: "a byte a minute", rate: 1, drips: drips(10, 59*time.Second, 1), want: "timed out: 0 bytes in 30s, fewer than 1 per second", at: 30 * time.Second},
+		{name: "just too slow", rate: 10, drips: drips(100, 1100*time.Millisecond, 10), want: "timed out: 270 bytes in 30s, fewer than 10 per second", at: 30 * time.Second},
 		{name: "just fast enough", rate: 10, drips: drips(100, 1100*time.Millisecond, 12)},
-		{name: "fast, then nothing", rate: 10, drips: []drip{{time.Second, 4000}, {40 * time.Second, 1}}, want: "timed out: 0 octets in 30s, fewer than 10 a second", at: 31 * time.Second},
+		{name: "fast, then nothing", rate: 10, drips: []drip{{time.Second, 4000}, {40 * time.Second, 1}}, want: "timed out: 0 bytes in 30s, fewer than 10 per second", at: 31 * time.Second},
 		{name: "a pause in between", rate: 10, drips: append(drips(50, time.Second, 20), append([]drip{{15 * time.Second, 1}}, drips(50, time.Second, 40)...)...)},
 		{name: "a slow reader", rate: 10, reader: time.Hour, drips: drips(20, 0, 1)},
 		{name: "a slow reader and a fast server", rate: 10, reader: time.Hour, drips: drips(100, 4*time.Second, 1)},
 		{name: "a slow reader that has to wait all the same", rate: 10, reader: time.Hour, drips: append(drips(1, 4*time.Second, 1), drips(100, time.Hour+4*time.Second, 1)...),
-			want: "timed out: 7 octets in 30s, fewer than 10 a second", at: 7*(time.Hour+4*time.Second) + 2*time.Second},
+			want: "timed out: 7 bytes in 30s, fewer than 10 per second", at: 7*(time.Hour+4*time.Second) + 2*time.Second},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestLeastRate(t *testing.T) {
 					defer there.Close()
 					for _, d := range tt.drips {
 						<-time.After(d.after)
-						if _, err := there.Write(make([]byte, d.octets)); err != nil {
+						if _, err := there.Write(make([]byte, d.bytes)); err != nil {
 							return
 						}
 					}
@@ -70,20 +70,20 @@ func TestLeastRate(t *testing.T) {
 	}
 }
 
-// drips is n times the same.
-func drips(n int, after time.Duration, octets int) []drip {
+// drips returns n equal drips.
+func drips(n int, after time.Duration, bytes int) []drip {
 	all := make([]drip, n)
 	for i := range all {
-		all[i] = drip{after, octets}
+		all[i] = drip{after, bytes}
 	}
 	return all
 }
 
-// readAll reads what the drips bring, with a pause after each read.
+// readAll reads until the end, with a pause after each Read.
 func readAll(r io.Reader, drips []drip, pause time.Duration) error {
 	left := 0
 	for _, d := range drips {
-		left += d.octets
+		left += d.bytes
 	}
 	for left > 0 {
 		n, err := r.Read(make([]byte, 4096))

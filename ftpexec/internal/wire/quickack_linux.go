@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// quickAck asks for an acknowledgement at once. A server that does not set TCP_NODELAY holds back the next
-// reply of a flight until the last one is acknowledged, 40 ms and more later. The kernel forgets the
-// option, so it is set after every read. Where it cannot be set nothing is lost but time.
+// quickAck makes the kernel acknowledge at once what has been read. A server that does not set TCP_NODELAY holds back the
+// next reply of a flight until the last one is acknowledged, which takes 40 ms or more without the option. The kernel
+// forgets the option, so quickAck sets it after every read. If that fails, only time is lost.
 func quickAck(conn net.Conn) {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()

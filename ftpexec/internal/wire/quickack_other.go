@@ -4,5 +4,5 @@ package wire
 
 import "net"
 
-// quickAck is for Linux; elsewhere the system decides.
+// quickAck does nothing: only Linux has TCP_QUICKACK.
 func quickAck(net.Conn) {}

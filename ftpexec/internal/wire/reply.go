@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Bounds on what a server may say, so that none can fill the memory. Greetings of a few kilobytes are
-// common; no honest reply comes near these.
+// Limits on replies, in bytes, so that a server cannot exhaust memory. Greetings of a few kilobytes are common; no honest
+// reply comes near the limits.
 const (
-	maxLine  = 64 << 10  // octets of one reply line, its end not counted
-	maxReply = 256 << 10 // octets of one reply, all lines together
+	maxLine  = 64 << 10  // of one line, without its end
+	maxReply = 256 << 10 // of all lines together
 )
 
 // Reply is one reply of the server (RFC 959 section 4.2).
 type Reply struct {
 	Code int    // 100 to 599
 	Text string // the text of its lines without the codes of the first and last, joined by LF; secrets masked
-	raw  string // Text as sent: what is read from it must not depend on a secret
+	raw  string // Text before masking, because no decision may depend on a secret
 }
 
 // Raw returns Text as sent.
@@ -27,10 +27,10 @@ func (r Reply) Raw() string { return r.raw }
 // LastLine returns the last line of Raw.
 func (r Reply) LastLine() string { return r.raw[strings.LastIndexByte(r.raw, '\n')+1:] }
 
-// First returns the digit that decides (RFC 1123 section 4.1.2.11).
+// First returns the first digit of the code, which decides (RFC 1123 section 4.1.2.11).
 func (r Reply) First() int { return r.Code / 100 }
 
-// OK reports a positive completion, 2yz.
+// OK reports whether r is a positive completion reply, 2yz.
 func (r Reply) OK() bool { return r.First() == 2 }
 
 // String returns the code and the last line, for an error message. The caller escapes it for a terminal.
@@ -38,9 +38,9 @@ func (r Reply) String() string {
 	return fmt.Sprintf("%03d %s", r.Code, r.Text[strings.LastIndexByte(r.Text, '\n')+1:])
 }
 
-// SyntaxError is a reply that RFC 959 section 4.2 does not allow: an [ErrProtocol].
+// SyntaxError describes a reply that RFC 959 section 4.2 does not allow. It is an [ErrProtocol].
 type SyntaxError struct {
-	Line   string // the octets that came, of which Error shows 80
+	Line   string // as it came; Error shows its first 80 bytes
 	Reason string
 }
 
@@ -57,11 +57,11 @@ func (e *SyntaxError) Is(target error) bool { return target == ErrProtocol }
 
 func syntaxError(line, reason string) error { return &SyntaxError{Line: line, Reason: reason} }
 
-// NewReply returns the reply that a server sends as code and text.
+// NewReply returns a reply whose Text is not masked.
 func NewReply(code int, text string) Reply { return Reply{code, text, text} }
 
-// readReply reads one reply of one or many lines. A line may end in LF alone, as some servers send it.
-// Of a reply with many lines the codes at the start of the first and the last are taken off.
+// readReply reads a reply of one or more lines and cuts the code off its first and last line. A line may end in LF alone,
+// as some servers send it.
 func readReply(r *bufio.Reader) (Reply, error) {
 	line, err := readLine(r, maxReply)
 	if err != nil {
@@ -76,7 +76,7 @@ func readReply(r *bufio.Reader) (Reply, error) {
 			break
 		}
 		left -= len(line) + 1
-		if end := strconv.Itoa(code); line == end || strings.HasPrefix(line, end+" ") { // the code alone, as some servers send it
+		if end := strconv.Itoa(code); line == end || strings.HasPrefix(line, end+" ") { // some servers send the code alone
 			line, more = cutCode(line), false
 		}
 		text.WriteString("\n" + line)
@@ -84,23 +84,23 @@ func readReply(r *bufio.Reader) (Reply, error) {
 	return NewReply(code, text.String()), err
 }
 
-// parseFirst takes the code of a reply's first line, and whether more lines follow.
+// parseFirst returns the code of a reply's first line, and whether more lines follow.
 func parseFirst(line string) (code int, more bool, err error) {
 	if len(line) < 3 || !digits(line[:3]) {
-		return 0, false, syntaxError(line, "no three digits at its start")
+		return 0, false, syntaxError(line, "it does not start with three digits")
 	}
 	if code, _ = strconv.Atoi(line[:3]); code < 100 || code > 599 {
 		return 0, false, syntaxError(line, "code out of range")
 	}
 	if len(line) > 3 && line[3] != ' ' && line[3] != '-' {
-		return 0, false, syntaxError(line, "no space or hyphen behind the code")
+		return 0, false, syntaxError(line, "no space or hyphen after the code")
 	}
 	return code, len(line) > 3 && line[3] == '-', nil
 }
 
 func cutCode(line string) string { return line[min(4, len(line)):] }
 
-// readLine reads up to LF and takes off the LF and the CRs before it.
+// readLine reads a line of at most left bytes and cuts off the LF at its end and the CRs before it.
 func readLine(r *bufio.Reader, left int) (string, error) {
 	var line []byte
 	for {

@@ -24,7 +24,7 @@ func TestReadReply(t *testing.T) {
 		{"code on every line", "230-a\r\n230-b\r\n230 c\r\n", Reply{Code: 230, Text: "a\n230-b\nc"}},
 		{"other code inside", "230-a\r\n220 b\r\n230 c\r\n", Reply{Code: 230, Text: "a\n220 b\nc"}},
 		{"ends in the code alone", "230-a\r\n230\r\n", Reply{Code: 230, Text: "a\n"}},
-		{"octets", "250 \xe9\x00\x1b[2J\xff\r\n", Reply{Code: 250, Text: "\xe9\x00\x1b[2J\xff"}},
+		{"bytes", "250 \xe9\x00\x1b[2J\xff\r\n", Reply{Code: 250, Text: "\xe9\x00\x1b[2J\xff"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestReadReplyRefuses(t *testing.T) {
 		{"code 099", "099 x\r\n", "out of range"},
 		{"code 600", "600 x\r\n", "out of range"},
 		{"code 999", "999 x\r\n", "out of range"},
-		{"four digits", "2000 x\r\n", "behind the code"},
+		{"four digits", "2000 x\r\n", "after the code"},
 		{"empty line", "\r\n", "three digits"},
 		{"endless line", "200 " + strings.Repeat("x", maxLine), "line too long"},
 		{"endless reply", "200-\r\n" + strings.Repeat("more\r\n", maxReply), "reply too long"},
@@ -57,7 +57,7 @@ func TestReadReplyRefuses(t *testing.T) {
 				t.Errorf("error %v, want one that says %q", err, tt.reason)
 			}
 			if len(err.Error()) > 500 {
-				t.Errorf("error of %d octets", len(err.Error()))
+				t.Errorf("error of %d bytes", len(err.Error()))
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func FuzzReadReply(f *testing.F) {
 	})
 }
 
-// checkReply holds whatever reply is read to its bounds.
+// checkReply checks that a reply is within its limits.
 func checkReply(t *testing.T, r Reply) {
 	if r.Code < 100 || r.Code > 599 || len(r.Text) > maxReply || strings.Contains(r.String(), "\n") {
 		t.Fatalf("reply out of bounds: %+v", r)

@@ -9,16 +9,16 @@ import (
 const stars = "********"
 
 const (
-	// minSecret is the length from which a secret is searched for in what a server says. Shorter ones occur by
-	// chance, and hiding them would tell them.
+	// minSecret is the length of the shortest secret that is masked. Shorter ones occur by chance in what a server
+	// sends, and masking them would reveal them.
 	minSecret = 3
-	// maxSecrets bounds how many secrets are remembered; the one used longest ago is forgotten first.
+	// maxSecrets bounds how many secrets are remembered. The one used longest ago is forgotten first.
 	maxSecrets = 1024
 )
 
-// Secrets remembers the passwords and accounts that a client has sent. A server, or another one behind the same
-// name or proxy, may repeat them on any later connection, so all connections of a client share one. The zero
-// value is ready, and safe for concurrent use.
+// Secrets remembers the passwords and accounts that a client has sent. A server, or another one with the same name or
+// proxy, may repeat them on any later connection, so all connections of a client share a Secrets. The zero value is
+// ready to use. It is safe for concurrent use.
 type Secrets struct {
 	mu   sync.Mutex
 	used []string // the latest last
@@ -40,7 +40,7 @@ func (s *Secrets) Add(secret string) {
 	s.used = s.used[max(0, len(s.used)-maxSecrets):]
 	longest := slices.SortedStableFunc(slices.Values(s.used), func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
-	for _, secret := range longest { // one may hold another
+	for _, secret := range longest { // one may contain another
 		pairs = append(pairs, secret, stars)
 	}
 	s.hide = strings.NewReplacer(pairs...)

@@ -8,11 +8,11 @@ import (
 	"net"
 )
 
-// StartTLS protects the control connection, after the server has agreed to that. Nothing may have come after its
+// StartTLS starts TLS on the control connection after a positive reply to AUTH. It fails if anything has come after that
 // reply: it would be read as if it had come under TLS.
 func (c *Conn) StartTLS() error {
 	if c.br.Buffered() > 0 {
-		return c.fail(syntaxError("", "octets between the reply to AUTH and TLS"))
+		return c.fail(syntaxError("", "unencrypted bytes after the reply to AUTH"))
 	}
 	secure, err := c.handshake(c.conn)
 	if err == nil {
@@ -24,8 +24,8 @@ func (c *Conn) StartTLS() error {
 // Secure reports whether the control connection is under TLS.
 func (c *Conn) Secure() bool { return c.dataTLS != nil }
 
-// handshake puts TLS on conn. The configuration is the session's own: one session cache a control
-// connection, shared with its data connections, which servers want to see resume its session.
+// handshake starts TLS on conn. The control connection and its data connections share a session cache, because servers
+// want data connections to resume the control connection's session.
 func (c *Conn) handshake(conn net.Conn) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(c.ctx, c.cfg.ConnectTimeout)
 	defer cancel()
@@ -50,8 +50,8 @@ func handshakeError(err error) error {
 	return fmt.Errorf("%w: %w", ErrTLSHandshake, plain(err))
 }
 
-// dataTLS is the configuration for data connections. In TLS 1.3 they offer the key exchange that the server
-// has agreed to already: to another one it might answer with a HelloRetryRequest, which is a round trip.
+// dataTLS returns the configuration for data connections. In TLS 1.3 they offer only the key exchange that the server has
+// already accepted: to another one it might reply with a HelloRetryRequest, which costs a round trip.
 func dataTLS(config *tls.Config, control tls.ConnectionState) *tls.Config {
 	config = config.Clone()
 	if control.Version == tls.VersionTLS13 && control.CurveID != 0 {

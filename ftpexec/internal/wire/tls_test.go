@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Data connections offer the key exchange that the control connection has agreed to: a HelloRetryRequest costs
-// a round trip.
+// Data connections offer the key exchange that the server has already accepted, because a HelloRetryRequest costs a
+// round trip.
 func TestDataTLSOffersTheAgreedKeyExchange(t *testing.T) {
 	tests := []struct {
 		name    string

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// masked hides secrets in an error that quotes the server.
+// masked masks secrets in an error that quotes the server.
 func (c *Conn) masked(err error) error {
 	var syntax *SyntaxError
 	if errors.As(err, &syntax) {
@@ -21,7 +21,7 @@ func (c *Conn) trace(kind EventKind, text string) {
 	}
 }
 
-// traceReply shows a reply line by line, as it was sent.
+// traceReply traces a reply line by line, with the codes that readReply cut off.
 func (c *Conn) traceReply(r Reply) {
 	lines := strings.Split(r.Text, "\n")
 	last := len(lines) - 1

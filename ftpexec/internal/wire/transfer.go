@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// OpenData begins to open the data connection of a transfer, and returns at once: to port, on the host that the
-// control connection leads to, whatever a reply says; or, after Listen, from the server.
+// OpenData starts to open the data connection of a transfer and returns at once. It dials port on the host of the control
+// connection, whatever address a reply contains. After Listen it waits for the server to connect instead.
 func (c *Conn) OpenData(port int) (*Data, error) {
 	l := c.listener
 	open := func(ctx context.Context) (net.Conn, error) { return c.accept(ctx, l) }
 	if l == nil {
-		host := c.cfg.Host // where only a proxy knows the address
+		host := c.cfg.Host // only the proxy knows the address
 		if !c.cfg.Proxied {
 			host, _, _ = net.SplitHostPort(c.conn.RemoteAddr().String())
 		}
@@ -31,7 +31,7 @@ func (c *Conn) OpenData(port int) (*Data, error) {
 	return c.data, nil
 }
 
-// Listen opens a port for the server to connect to, and returns it.
+// Listen opens a port for the server to connect to and returns its address. OpenData or Unlisten closes it.
 func (c *Conn) Listen() (*net.TCPAddr, error) {
 	c.Unlisten()
 	local := tcpAddr(c.conn.LocalAddr()).IP
@@ -43,7 +43,7 @@ func (c *Conn) Listen() (*net.TCPAddr, error) {
 	return &net.TCPAddr{IP: local, Port: tcpAddr(l.Addr()).Port}, nil
 }
 
-// Unlisten closes the port of Listen.
+// Unlisten closes the port that Listen opened.
 func (c *Conn) Unlisten() {
 	if c.listener != nil {
 		c.listener.Close()
@@ -51,7 +51,7 @@ func (c *Conn) Unlisten() {
 	}
 }
 
-// accept waits for the server's connection, and turns away anyone else's.
+// accept waits for a connection from the server's address and closes all others.
 func (c *Conn) accept(ctx context.Context, l net.Listener) (net.Conn, error) {
 	defer l.Close()
 	stop := context.AfterFunc(ctx, func() { l.Close() })
@@ -68,8 +68,8 @@ func (c *Conn) accept(ctx context.Context, l net.Listener) (net.Conn, error) {
 	}
 }
 
-// Began tells that the server has taken the command of a transfer, by r. Some servers leave the preliminary reply
-// out and complete at once, with or without data before that: then r is the final one.
+// Began tells c that the server has accepted the command of a transfer with r. Some servers leave out the preliminary
+// reply; then r is the final one, before or after the data.
 func (c *Conn) Began(r Reply, listing bool) {
 	if r.OK() {
 		c.final, c.data.finished = &r, true
@@ -79,8 +79,8 @@ func (c *Conn) Began(r Reply, listing bool) {
 	}
 }
 
-// Finish returns the final reply of a transfer whose data has ended. After one that is not positive the connection is
-// not used again: servers say more than one thing then (426, 226). Every end of data passes here.
+// Finish returns the final reply of a transfer whose data has ended. After one that is not positive the connection
+// cannot be used again, because servers may send several (426, 226). Every transfer must end with Finish.
 func (c *Conn) Finish() (Reply, error) {
 	if err := c.Err(); err != nil {
 		return Reply{}, err
@@ -98,7 +98,7 @@ func (c *Conn) Finish() (Reply, error) {
 	return r, c.fail(err)
 }
 
-// finalReply passes over preliminary replies, such as restart markers (RFC 959 section 5.4).
+// finalReply reads the final reply and passes over preliminary ones, such as restart markers (RFC 959 section 5.4).
 func (c *Conn) finalReply() (Reply, error) {
 	if c.final != nil {
 		return *c.final, nil
@@ -111,11 +111,11 @@ func (c *Conn) finalReply() (Reply, error) {
 	return Reply{}, syntaxError("", "no final reply but preliminary ones")
 }
 
-// dataErrGrace is how long a reply may still come once the data connection has failed: a server that refuses the
-// transfer closes its data port at the same time.
+// dataErrGrace is how long Conn waits for a reply after the data connection has failed. A server that refuses a transfer
+// may close its data port before its reply arrives.
 const dataErrGrace = time.Second
 
-// dataFailed wakes the control connection: the server would wait for the data connection in vain.
+// dataFailed shortens the wait for a reply, because the server may wait for the data connection in vain.
 func (c *Conn) dataFailed(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
