@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// A part is checked in blocks: each has a CRC-32C (Castagnoli), so that damage
-// costs the blocks that it is in and nothing else.
+// A part is checked in blocks. Each has a CRC-32C (Castagnoli), so that only
+// damaged blocks must be fetched again.
 const (
-	minBlock  = 4 << 20 // bytes of a block
-	maxBlocks = 4 << 10 // of a file, roughly: larger files have larger blocks
+	minBlock  = 4 << 20 // the smallest block size, in bytes
+	maxBlocks = 4 << 10 // roughly the most blocks of a file: larger files have larger blocks
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// blockFor returns the length of a block in a file of size bytes.
+// blockFor returns the block size for a file of size bytes.
 func blockFor(size int64) int64 {
 	block := int64(minBlock)
 	for size/block > maxBlocks {
@@ -25,8 +25,8 @@ func blockFor(size int64) int64 {
 	return block
 }
 
-// extent is a range that is there, with the checksum of each block in it. The
-// first block begins where the extent does; the last one may be shorter.
+// extent is a range that the part has, with the checksum of each block in it.
+// The first block starts where the extent does; the last one may be shorter.
 type extent struct {
 	span
 	sums []uint32
@@ -38,7 +38,7 @@ type blockSums struct {
 	extents []extent
 }
 
-// spans returns what s has checksums of.
+// spans returns the ranges that s has checksums of.
 func (s *blockSums) spans() spans {
 	var out spans
 	for _, e := range s.extents {
@@ -51,8 +51,8 @@ func (s *blockSums) spans() spans {
 	return out
 }
 
-// cover makes s the checksums of exactly done: it reads from part what it has
-// no checksum of, and forgets what is not done.
+// cover makes s cover exactly done. It reads from part the ranges that have no
+// checksum yet and drops the checksums of all others.
 func (s *blockSums) cover(part io.ReaderAt, done spans) error {
 	kept := s.within(done)
 	var all []extent
@@ -75,7 +75,7 @@ func (s *blockSums) cover(part io.ReaderAt, done spans) error {
 	return nil
 }
 
-// within returns what of s lies in done, by whole blocks.
+// within returns the whole blocks of s that lie in done.
 func (s *blockSums) within(done spans) []extent {
 	var out []extent
 	for _, e := range s.extents {
@@ -101,7 +101,8 @@ func (s *blockSums) cut(e extent, x span) extent {
 	return extent{span{e.start + first*s.block, min(e.end, e.start+last*s.block)}, slices.Clone(e.sums[first:last])}
 }
 
-// read adds x to all: to the last extent, where x begins at its end.
+// read adds the checksums of x to all: to the last extent if x starts at its
+// end, or else as a new extent.
 func (s *blockSums) read(part io.ReaderAt, all []extent, x span) ([]extent, error) {
 	if x.len() <= 0 {
 		return all, nil
@@ -127,9 +128,9 @@ func (s *blockSums) read(part io.ReaderAt, all []extent, x span) ([]extent, erro
 	return all, nil
 }
 
-// damaged reads what s has checksums of and returns the blocks that hold
-// something else or cannot be read, and how many blocks there are. The error is
-// the end of part's context.
+// damaged compares part with the checksums. It returns the blocks that differ or
+// cannot be read, and the number of all blocks. It returns an error only if
+// part's context has ended.
 func (s *blockSums) damaged(part io.ReaderAt) (bad []span, blocks int, err error) {
 	for _, e := range s.extents {
 		for i, want := range e.sums {
@@ -149,7 +150,7 @@ func (s *blockSums) damaged(part io.ReaderAt) (bad []span, blocks int, err error
 	return bad, blocks, nil
 }
 
-// readFull fills b from offset on. A file that ends before that is an error.
+// readFull fills b from offset on. It is an error if the file ends before.
 func readFull(r io.ReaderAt, b []byte, offset int64) error {
 	n, err := r.ReadAt(b, offset)
 	if n == len(b) {

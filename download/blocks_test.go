@@ -14,8 +14,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestBlockSums has ranges come and go at random: the sums are always of
-// exactly what is done, and find every byte that changed.
+// TestBlockSums adds and removes ranges at random. The sums always cover exactly
+// what is done, and find every byte that changed.
 func TestBlockSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	text := []byte(noise(1000, 3))
@@ -51,7 +51,7 @@ func TestBlockSums(t *testing.T) {
 	}
 }
 
-// TestBlockFor keeps the number of blocks within bounds.
+// TestBlockFor checks that the number of blocks stays within bounds.
 func TestBlockFor(t *testing.T) {
 	for size, want := range map[int64]int64{-1: minBlock, 0: minBlock, 16 << 30: minBlock, 1 << 40: 256 << 20} {
 		if got := blockFor(size); got != want || size/got > maxBlocks {
@@ -60,8 +60,8 @@ func TestBlockFor(t *testing.T) {
 	}
 }
 
-// TestDamagedPart changes a part of three blocks and a rest at every place that
-// tells: each end of each block. Only the blocks that it is in are fetched again.
+// TestDamagedPart changes a byte at each end of each block of a part. Only the
+// damaged block is fetched again.
 func TestDamagedPart(t *testing.T) {
 	const block = 64 << 10
 	for _, segments := range []int{1, 3} {
@@ -73,7 +73,7 @@ func TestDamagedPart(t *testing.T) {
 				k.write("f.part.json", k.journal("/f", 300_000, kitTime, span{0, 200_000}))
 				k.flip("f.part", at)
 				r, err := k.get("/f", Options{Segments: segments})
-				if err != nil || r.Resumed != int64(200_000-(end-i*block)) || !k.told(Noted, "1 of 4 blocks do not hold what was written") {
+				if err != nil || r.Resumed != int64(200_000-(end-i*block)) || !k.told(Noted, "1 of 4 blocks are damaged") {
 					t.Errorf("byte %d: got %+v, %v, events %v", at, r, err, k.events)
 				}
 				if got := k.rests(); i > 0 && (len(got) == 0 || got[0] != fmt.Sprint(i*block)) {
@@ -85,7 +85,7 @@ func TestDamagedPart(t *testing.T) {
 	}
 }
 
-// TestUnreadableBlock has the disk fail to read one block of a part: that one is
+// TestUnreadableBlock makes one block of a part unreadable. Only that block is
 // fetched again.
 func TestUnreadableBlock(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
@@ -122,8 +122,8 @@ func (k *kit) flip(name string, at int) {
 	}
 }
 
-// TestDamagedWhileAway has a run of each kind be cut, what it left changed in
-// the middle, and the file come out right.
+// TestDamagedWhileAway cuts a run, changes its part in the middle, and checks
+// that the next run completes the right file.
 func TestDamagedWhileAway(t *testing.T) {
 	for _, segments := range []int{1, 4} {
 		k := newKit(t, map[string]string{"/f": large})
@@ -149,8 +149,8 @@ func TestDamagedWhileAway(t *testing.T) {
 	}
 }
 
-// TestDamagedAdopted does not replace bytes that -c took and that changed since,
-// unless that is asked for.
+// TestDamagedAdopted checks that bytes which -c took and which changed since are
+// replaced only on request.
 func TestDamagedAdopted(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f.part", body[:200_000])
@@ -172,7 +172,7 @@ func TestDamagedAdopted(t *testing.T) {
 	k.want(map[string]string{"f": body})
 }
 
-// TestSums are written as eight digits each.
+// TestSums checks that each checksum is written as eight digits.
 func TestSums(t *testing.T) {
 	sums := []uint32{0, 1, 1<<32 - 1, 0xdeadbeef}
 	text := hexSums(sums)

@@ -15,8 +15,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// A cancelled download names no file: not where the server has said early that it sent all, tells no size, and ends
-// the data because the client closes the control connection.
+// A cancelled download must not name its file, even if the server confirms the transfer early, reports no size, and
+// ends the data when the client closes the control connection.
 func TestCancelledNamesNoFile(t *testing.T) {
 	const atOnce, each = 32, 20
 	cancels := make(chan func(), atOnce)
@@ -53,7 +53,7 @@ func cancelled(t *testing.T, u *urlparse.URL, path string, cancels chan<- func()
 	return errors.Is(err, context.Canceled) && errors.Is(absent, os.ErrNotExist)
 }
 
-// opening is a Client that tells when a file is open.
+// opening is a Client that reports when a file is open.
 type opening struct {
 	*ftpexec.Client
 	opened chan<- struct{}

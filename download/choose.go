@@ -10,15 +10,15 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// choice is what is to be done about a target that exists.
+// choice says what to do about the target.
 type choice struct {
-	leave     Reason // why it is left alone; 0: it is not
+	leave     Reason // why to leave it alone; 0 means not to
 	overwrite bool   // it may be replaced
-	lent      *lent  // the rest of it is to be fetched
+	lent      *lent  // not nil: fetch only the rest of it
 }
 
-// choose decides about the target, and asks the server where Newer or Continue
-// make that depend on the server's file.
+// choose decides what to do about the target. It asks the server if Newer or
+// Continue make that depend on the server's file.
 func (j *job) choose(ctx context.Context, t target) (choice, error) {
 	whole, err := j.tidy(ctx, &t)
 	switch {
@@ -44,21 +44,21 @@ func (j *job) choose(ctx context.Context, t target) (choice, error) {
 	return choice{}, exists(t.path)
 }
 
-// tidy ends what an earlier run left that was stopped between naming the target
-// and removing the journal. It reports whether the target is what this run is
-// to bring, whole and unchanged.
+// tidy cleans up after a run that was killed after it named the target but
+// before it removed the journal. It reports whether the target is the file that
+// this run should retrieve, whole and unchanged.
 func (j *job) tidy(ctx context.Context, t *target) (whole bool, err error) {
 	if !t.named() {
 		return false, nil
 	}
 	f, err := t.open(os.O_RDONLY)
-	if errors.Is(err, fs.ErrPermission) { // then it cannot be compared
+	if errors.Is(err, fs.ErrPermission) { // it can be locked, but not compared
 		f, err = t.open(os.O_WRONLY)
 	}
 	if err == nil {
 		defer f.Close()
 		if err = lock(f); err == nil && !t.named() {
-			err = errMoved // the run has ended meanwhile
+			err = errMoved // the other run has ended meanwhile
 		}
 		if err == nil {
 			whole, err = j.brought(ctx, t, f)
@@ -76,10 +76,11 @@ func (j *job) tidy(ctx context.Context, t *target) (whole bool, err error) {
 		return false, failure(t.journal, "cannot be removed", err)
 	}
 	t.info, err = lstat(t.path)
-	return whole, failure(t.path, "cannot be looked at", err)
+	return whole, failure(t.path, "cannot be examined", err)
 }
 
-// named reports whether the journal is this user's, and about the target.
+// named reports whether this user's journal is about the target: a run was
+// stopped after it had given the part its final name.
 func (t target) named() bool {
 	info, err := lstat(t.journal)
 	if err != nil || !isOurs(info) || t.info == nil || !isOurs(t.info) {
@@ -89,8 +90,8 @@ func (t target) named() bool {
 	return err == nil && s.about(t.info)
 }
 
-// brought reports whether f, the target, is what its journal says, and whether
-// the server's file is still the same.
+// brought reports whether f, the target, has what its journal says and the
+// server's file is still the same.
 func (j *job) brought(ctx context.Context, t *target, f *os.File) (bool, error) {
 	s, err := readJournal(t.journal)
 	if err != nil || !s.complete || s.url != j.url || s.size != t.info.Size() || j.replaces() {
@@ -111,7 +112,7 @@ func (j *job) brought(ctx context.Context, t *target, f *os.File) (bool, error) 
 // replaces reports whether a flag says what happens to a target that exists.
 func (j *job) replaces() bool { return j.o.Newer || j.o.Continue || j.o.Existing != Refuse }
 
-// open opens the target. The error is errMoved where it is another file now.
+// open opens the target. The error is errMoved if it is another file now.
 func (t target) open(flag int) (*os.File, error) {
 	f, err := openRegular(t.path, flag)
 	switch {
@@ -131,7 +132,7 @@ func (j *job) ask(ctx context.Context, t target) (info *ftpexec.Info, local fs.F
 	case errors.Is(err, fs.ErrNotExist) && t.info.Mode().IsRegular():
 		return nil, nil, errMoved
 	case err != nil:
-		return nil, nil, failure(t.path, "cannot be looked at", err)
+		return nil, nil, failure(t.path, "cannot be examined", err)
 	}
 	err = j.retry.do(ctx, func() (err error) {
 		info, err = j.src.Stat(ctx, j.u)
@@ -148,7 +149,7 @@ func (j *job) current(ctx context.Context, t target) (bool, error) {
 	case err != nil:
 		return false, err
 	case info.ModTime.IsZero():
-		j.o.note("the server does not tell the file's time: retrieving it")
+		j.o.note("the server does not report the file's time: retrieving it")
 		return false, nil
 	case info.Size >= 0 && !j.text() && info.Size != local.Size():
 		return false, nil
@@ -156,8 +157,8 @@ func (j *job) current(ctx context.Context, t target) (bool, error) {
 	return !info.ModTime.After(local.ModTime()), nil
 }
 
-// lend looks whether the rest of the target can be fetched, and whether there
-// is any. It moves nothing.
+// lend checks whether the rest of the target can be fetched, and whether there
+// is any. It does not move the target.
 func (j *job) lend(ctx context.Context, t target) (choice, error) {
 	refuse := func(format string, args ...any) (choice, error) {
 		return choice{}, &Error{Path: t.path, Reason: fmt.Sprintf(format, args...), Err: ErrResume}
@@ -166,7 +167,7 @@ func (j *job) lend(ctx context.Context, t target) (choice, error) {
 	case j.text() || !t.info.Mode().IsRegular():
 		return refuse("only a regular file in image type can be continued")
 	case links(t.info) > 1:
-		return refuse("has other names, which would be written to as well")
+		return refuse("cannot be continued: it has other names (hard links), which would change too")
 	case !isOurs(t.info):
 		return refuse("cannot be continued: it belongs to another user")
 	}
@@ -175,9 +176,9 @@ func (j *job) lend(ctx context.Context, t target) (choice, error) {
 	case err != nil:
 		return choice{}, err
 	case info.Size < 0:
-		return refuse("cannot be continued: the server does not tell the file's size")
+		return refuse("cannot be continued: the server does not report the file's size")
 	case local.Size() > info.Size:
-		return refuse("has %d bytes, but the server's file only %d", local.Size(), info.Size)
+		return refuse("has %d bytes, but the server's file has only %d", local.Size(), info.Size)
 	case info.ModTime.After(local.ModTime()):
 		return refuse("%s", older)
 	case local.Size() == info.Size:
@@ -190,8 +191,8 @@ func (j *job) lend(ctx context.Context, t target) (choice, error) {
 
 const older = "is older than the server's file, which has changed since"
 
-// lendTarget locks the target and computes its checksums. s is what the server
-// has told.
+// lendTarget locks the target and computes its checksums. s holds what the
+// server has said about its file.
 func lendTarget(ctx context.Context, t target, local fs.FileInfo, s state) (*lent, error) {
 	f, err := t.open(os.O_RDWR)
 	if err != nil {
@@ -205,8 +206,8 @@ func lendTarget(ctx context.Context, t target, local fs.FileInfo, s state) (*len
 	return l, nil
 }
 
-// hold locks the target and reads it. The error is errMoved where another run
-// changed it before it was locked.
+// hold locks the target and reads it. The error is errMoved if another run
+// changed it before hold had the lock.
 func (l *lent) hold(ctx context.Context, path string) error {
 	if err := lock(l.f); err != nil {
 		return err
@@ -214,7 +215,7 @@ func (l *lent) hold(ctx context.Context, path string) error {
 	now, err := fstat(l.f)
 	switch {
 	case err != nil:
-		return failure(path, "cannot be looked at", err)
+		return failure(path, "cannot be examined", err)
 	case !os.SameFile(now, l.info), now.Size() != l.info.Size(), !now.ModTime().Equal(l.info.ModTime()):
 		return errMoved
 	}

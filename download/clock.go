@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// every calls f now and then from one goroutine until stop is called.
+// every calls f at each interval from one goroutine. stop ends that and waits
+// for f to return.
 func every(interval time.Duration, f func()) (stop func()) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -13,17 +13,17 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// bufferSize is how much is copied at a time where bytes do not go straight from
-// the socket to the file.
+// bufferSize is how many bytes are copied at a time if they do not go straight
+// from the socket to the file.
 const bufferSize = 256 << 10
 
 // way says where the bytes of a response go.
 type way struct {
 	to    io.Writer
 	path  string        // of to, for errors
-	tee   io.Writer     // gets a copy; nil: no copy
-	limit *rate.Limiter // nil: no limit
-	most  int64         // bytes to take; -1: up to the end, which the server confirms
+	tee   io.Writer     // gets a copy, unless nil
+	limit *rate.Limiter // nil means no limit
+	most  int64         // bytes to read; -1 means to the end, which the server confirms
 }
 
 // pump copies from body. In the simple case, an unencrypted transfer into a file,
@@ -43,13 +43,13 @@ func (w way) pump(ctx context.Context, body io.Reader) (int64, error) {
 	}
 	_, err := io.CopyBuffer(onlyWriter{out}, onlyReader{body}, make([]byte, w.step()))
 	if err == nil && w.most >= 0 && out.n < w.most {
-		err = io.ErrUnexpectedEOF // a Body gives a better reason, so this does not happen
+		err = io.ErrUnexpectedEOF // unlikely: a Body returns a better error
 	}
 	return out.n, err
 }
 
-// step returns the buffer's size: about a tenth of a second's worth under a limit,
-// so that data flows evenly.
+// step returns the buffer size. Under a limit it is about a tenth of a second's
+// bytes, so that data flows evenly.
 func (w way) step() int64 {
 	n := int64(bufferSize)
 	if w.limit == nil || w.limit.Limit() == rate.Inf {
@@ -64,7 +64,7 @@ type onlyReader struct{ io.Reader }
 
 // writer writes to a way, marks its errors as local, and keeps to the limit.
 type writer struct {
-	ctx context.Context // an io.Writer's method takes none
+	ctx context.Context // Write takes no context
 	way
 	n int64
 }
@@ -84,11 +84,11 @@ func (w *writer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// errBurst means that the limiter lets no byte pass.
-var errBurst = errors.New("the limit lets nothing pass")
+// errBurst means that the limiter lets no byte through.
+var errBurst = errors.New("the rate limit lets nothing through")
 
-// wait holds back n bytes as long as the limit demands. It ends with the context,
-// or at once if the context would end first.
+// wait waits until the limit allows n bytes. It returns when the context ends, or
+// at once if the context's deadline would come first.
 func (w *writer) wait(n int) error {
 	if w.limit == nil || w.limit.Limit() == rate.Inf {
 		return nil
@@ -112,8 +112,8 @@ func (w *writer) wait(n int) error {
 	return nil
 }
 
-// inFile marks the errors of writing to a file as local. Where data went straight
-// to the file they come from the operating system unmarked.
+// inFile marks the errors of writing to a file as local. If the data went
+// straight to the file, the system's errors come unmarked.
 func inFile(err error, path string) error {
 	var server *ftpexec.Error
 	var local *Error

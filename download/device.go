@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// standard returns the open file that path names, on systems with such names.
-// Opening the name again would start at the file's first byte.
+// standard returns the standard stream that path names, or nil. Opening the name
+// again would write from the file's first byte.
 func standard(path string) *os.File {
 	switch filepath.Clean(path) {
 	case "/dev/stdout":
@@ -20,15 +20,15 @@ func standard(path string) *os.File {
 	return nil
 }
 
-// isDescriptor reports whether path names one of this process's open files. Such a
-// name cannot be given to another file.
+// isDescriptor reports whether path names one of this process's open files. No
+// other file can get such a name.
 func isDescriptor(path string) bool {
 	dir := filepath.Dir(path)
 	return dir == "/dev/fd" || dir == "/proc/self/fd"
 }
 
-// saveStream writes to a device or FIFO: there is no file to protect or to rename.
-// The wait for a FIFO's reader ends with ctx.
+// saveStream writes to a device or FIFO: there is no file to protect or rename.
+// The end of ctx ends the wait for a FIFO's reader.
 func saveStream(ctx context.Context, path string, fill func(*os.File) (int64, error)) (Result, error) {
 	f, done := standard(path), func() error { return nil }
 	if f == nil {

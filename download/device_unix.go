@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// openDevice opens a device or FIFO for writing. waits reports a FIFO that has
+// openDevice opens a device or FIFO for writing. waits reports that a FIFO has
 // no reader yet.
 func openDevice(path string) (f *os.File, waits bool, err error) {
 	flag := os.O_WRONLY

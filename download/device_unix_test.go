@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestFIFOEnds has the context end while a FIFO has no reader, and while its
-// reader does not read.
+// TestFIFOEnds ends the context while a FIFO has no reader, and while its reader
+// does not read.
 func TestFIFOEnds(t *testing.T) {
 	cause := errors.New("enough")
 	for _, reading := range []bool{false, true} {
@@ -40,7 +40,8 @@ func TestFIFOEnds(t *testing.T) {
 	}
 }
 
-// TestStandardOutput writes to it where it stands, and never replaces its name.
+// TestStandardOutput checks that /dev/stdout is written to at its current offset
+// and never replaced.
 func TestStandardOutput(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	f, err := os.OpenFile(k.path("out"), os.O_RDWR|os.O_CREATE, 0o600)
@@ -61,7 +62,7 @@ func TestStandardOutput(t *testing.T) {
 	k.want(map[string]string{"out": "before " + body})
 }
 
-// TestMissingDirectory names what is missing.
+// TestMissingDirectory checks that the error names what is missing.
 func TestMissingDirectory(t *testing.T) {
 	k := newKit(t, nil)
 	k.write("file", "")
@@ -78,8 +79,8 @@ func TestMissingDirectory(t *testing.T) {
 	}
 }
 
-// TestContinueGivesBack has a target renamed before something in the way is
-// found: it gets its name back.
+// TestContinueGivesBack checks that a target keeps its name if something is in
+// the way.
 func TestContinueGivesBack(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", body[:1000])
@@ -107,8 +108,8 @@ func TestContinueGivesBack(t *testing.T) {
 	k.want(map[string]string{"f": body[:1000]})
 }
 
-// TestDigestEnds has the context end while a digest of what is on the disk is
-// computed, which takes seconds.
+// TestDigestEnds ends the context while the digest of a file on the disk is
+// computed, which can take seconds.
 func TestDigestEnds(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	f, err := os.Create(k.path("large"))

@@ -1,7 +1,7 @@
 package download
 
-// Every call that this package makes on the local disk is here, under the name
-// of its system call, so that a test can have each of them fail.
+// All of this package's calls to the local disk are in this file, each named
+// after its system call, so that a test can make each of them fail.
 
 import (
 	"context"
@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// fault, where a test sets it, is asked before each call; what it returns is
-// the call's error.
+// fault, if a test sets it, is called before each call and returns its error.
 var fault func(call, path string) error
 
 func faulty(call, path string) error {
@@ -27,7 +26,7 @@ func faulty(call, path string) error {
 	return nil
 }
 
-// do makes a call that returns nothing but an error.
+// do makes a call that returns only an error.
 func do(call, path string, f func() error) error {
 	if err := faulty(call, path); err != nil {
 		return err
@@ -91,7 +90,7 @@ func fsync(f *os.File) error {
 	return do("fsync", f.Name(), func() error { return f.Sync() })
 }
 
-// lock takes f for this run. It fails only where another run has it.
+// lock locks f for this run. It fails only if another run has the lock.
 func lock(f *os.File) error {
 	if faulty("flock", f.Name()) == nil && held(f) {
 		return busy(f.Name())
@@ -99,7 +98,7 @@ func lock(f *os.File) error {
 	return nil
 }
 
-// closing closes f. An error of close may be one of an earlier write.
+// closing closes f. Its error may be that of an earlier write.
 func closing(f *os.File) error {
 	err := faulty("close", f.Name())
 	if cerr := f.Close(); err == nil {
@@ -110,7 +109,7 @@ func closing(f *os.File) error {
 
 // diskReader reads a file until its context ends.
 type diskReader struct {
-	ctx context.Context // an io.Reader's method takes none
+	ctx context.Context // Read takes no context
 	f   *os.File
 }
 
@@ -135,8 +134,7 @@ func (r diskReader) ReadAt(p []byte, offset int64) (int, error) {
 	return r.f.ReadAt(p, offset)
 }
 
-// readAll reads a file that has at most so many bytes; of a longer one it reads
-// one byte more.
+// readAll reads f. If f has more than most bytes, it returns most+1 of them.
 func readAll(f *os.File, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(diskReader{context.Background(), f}, most+1))
 }
@@ -151,8 +149,8 @@ func (w diskWriter) Write(p []byte) (int, error) {
 	return w.f.Write(p)
 }
 
-// openRegular opens a file that is there, and only a regular one, never
-// through a symbolic link.
+// openRegular opens an existing regular file. It does not follow a symbolic
+// link.
 func openRegular(path string, flag int) (*os.File, error) {
 	info, err := lstat(path)
 	if err != nil {
@@ -176,11 +174,11 @@ func openRegular(path string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// errHalfMoved is a file that has its new name, and the old one as well.
+// errHalfMoved means that a file has its new name and still the old one.
 var errHalfMoved = errors.New("cannot be removed")
 
-// moveToFree renames a file to a name that is free. A hard link is the one
-// portable call that fails where the name exists: ErrExists.
+// moveToFree renames a file to a free name. The error is ErrExists if the name is
+// taken: a hard link is the one portable call that can tell.
 func moveToFree(from, to string) error {
 	err := link(from, to)
 	switch {
@@ -195,33 +193,33 @@ func moveToFree(from, to string) error {
 	return renameToFree(from, to)
 }
 
-// renameToFree is for file systems without hard links (FAT): it looks and
-// renames, which leaves a gap of an instant.
+// renameToFree is for file systems without hard links (FAT). It checks, then
+// renames; a file that appears in between is lost.
 func renameToFree(from, to string) error {
 	if _, err := lstat(to); err == nil {
 		return exists(to)
 	}
 	if err := rename(from, to); err != nil {
-		return failure(to, "cannot be put in place", err)
+		return failure(to, "cannot be moved into place", err)
 	}
 	return nil
 }
 
-// syncDir brings a new directory entry to the disk. Windows has no such call.
+// syncDir flushes the directory to disk. Windows has no such call.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
 	d, err := openFile(dir, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil // a directory that may be written but not read
+		return nil // the directory may be written to but not read
 	}
 	if err != nil {
 		return failure(dir, "cannot be opened", err)
 	}
 	defer d.Close()
 	if err := fsync(d); err != nil && !errors.Is(err, errors.ErrUnsupported) && !isInvalid(err) {
-		return failure(dir, "cannot be brought to the disk", err)
+		return failure(dir, "cannot be flushed to disk", err)
 	}
 	return nil
 }

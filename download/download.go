@@ -1,19 +1,19 @@
-// Package download brings what an ftp URL names to the local disk, or to any
-// writer, so that a file is there whole or not at all.
+// Package download saves the file that an ftp URL names, whole or not at all, or
+// copies it to any writer.
 //
-// The two calls to use are [File] and, where the bytes go elsewhere, [To]:
+// The two calls to use are [File] and, for a writer, [To]:
 //
 //	var c ftpexec.Client
 //	u, err := urlparse.Parse("ftp://ftp.example.org/pub/x")
 //	r, err := download.File(ctx, &c, u, "x", nil)
 //
-// A file appears under its final name only after every byte arrived, the
-// server confirmed the end of the transfer (RFC 959 section 5.4), a digest that
-// was asked for agreed, and the data reached the disk. Until then it is
-// NAME.part in the same directory, with a journal NAME.part.json beside it. A
-// failure that may pass is tried again from where it stopped; after any other
-// the two files stay, and the next call goes on from there where the server
-// still has the same file. docs/download.md has the rules.
+// A file gets its final name only after every byte has arrived, the server has
+// confirmed the end of the transfer (RFC 959 section 5.4), the digest, if one was
+// asked for, has matched, and the data is on the disk. Until then it is called
+// NAME.part and has a journal, NAME.part.json, beside it. After a failure that
+// may pass the download resumes from where it stopped. After any other failure
+// the two files stay, and the next call resumes if the server still has the same
+// file. docs/download.md has the rules.
 package download
 
 import (
@@ -26,7 +26,7 @@ import (
 )
 
 // Source is where files come from: an [*ftpexec.Client], or an
-// [*ftpexec.Session] for files that follow one another.
+// [*ftpexec.Session] to retrieve files one after another.
 type Source interface {
 	OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*ftpexec.Response, error)
 	Stat(ctx context.Context, u *urlparse.URL) (*ftpexec.Info, error)
@@ -49,11 +49,11 @@ const (
 type Result struct {
 	Path     string    // as given; "" for [To]
 	Size     int64     // bytes of the file
-	ModTime  time.Time // the server's, UTC; zero when unknown
+	ModTime  time.Time // the server's, UTC; zero if unknown
 	Skipped  bool      // the target was left alone
 	Reason   Reason    // why it was left alone; 0 unless Skipped
-	Resumed  int64     // bytes that earlier runs had brought
-	Kept     int64     // with an error: bytes in NAME.part from which the next call goes on
-	Verified string    // what the file's digest was compared with, such as "sha256 in SHA256SUMS"; "" nothing
-	Text     bool      // in ASCII type: no size could be compared
+	Resumed  int64     // bytes from earlier runs
+	Kept     int64     // after an error: bytes in NAME.part from which the next call resumes
+	Verified string    // what the digest was compared with, such as "sha256 in SHA256SUMS"; "" if nothing
+	Text     bool      // the transfer was in ASCII type: its size was not compared
 }

@@ -7,22 +7,22 @@ import (
 
 // EntryNames maps the entries of one directory listing, which are text from a
 // server, to names in one local directory. It keeps each name as it is on the
-// server or refuses it: it never cuts, replaces or numbers a name. The zero value
-// is for a directory into which nothing was saved yet. One goroutine uses it.
+// server or refuses it: it never shortens, changes or numbers a name. The zero
+// value is ready to use for one directory. It is not safe for concurrent use.
 //
-// It guards against names, not against what the directory holds: the caller
-// creates files exclusively, and opens directories through an [os.Root], which
+// It guards against bad names, not against what the directory holds: the caller
+// must create files exclusively and open directories through an [os.Root], which
 // follows no link out of the tree.
 type EntryNames struct {
-	taken map[string]bool // by their key
-	goos  string          // "" is the system's own
+	taken map[string]bool // by entryKey
+	goos  string          // "" means runtime.GOOS
 }
 
 // Local returns the local name of an entry, given the last component of its line
 // in the listing. The error is [ErrName] if the name would leave the directory or
-// mean something else on this system (see [LocalName]), if it is the name of a
-// journal, which a later run would trust, or if an earlier entry has the same name,
-// regardless of case on systems that ignore it.
+// mean something else on this system (see [LocalName]), if it is that of a
+// journal, which a later run would trust, or if an earlier entry had the same
+// name. Case does not matter on systems that ignore it.
 func (n *EntryNames) Local(base string) (string, error) {
 	goos := n.goos
 	if goos == "" {
@@ -35,7 +35,7 @@ func (n *EntryNames) Local(base string) (string, error) {
 	key := entryKey(name, goos)
 	switch {
 	case strings.HasSuffix(strings.ToLower(name), journalSuffix):
-		return "", &Error{Path: name, Reason: "is named as a journal of an unfinished download", Err: ErrName}
+		return "", &Error{Path: name, Reason: "has the name of a journal of an unfinished download", Err: ErrName}
 	case n.taken[key]:
 		return "", &Error{Path: name, Reason: "has the name of another entry of the listing", Err: ErrName}
 	}

@@ -10,7 +10,7 @@ func TestEntryNames(t *testing.T) {
 	tests := []struct {
 		goos string
 		in   []string
-		want []string // "" where it is refused
+		want []string // "" if the name is refused
 	}{
 		{"linux", []string{"a", "b", "A", "a"}, []string{"a", "b", "A", ""}},
 		{"windows", []string{"a", "b", "A", "É", "é"}, []string{"a", "b", "", "É", ""}},

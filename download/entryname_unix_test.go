@@ -14,9 +14,9 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestHostileListing saves every entry of a hostile listing that is not
-// refused, into a directory where one of the names is a link to the outside.
-// Nothing but that directory changes.
+// TestHostileListing saves every entry of a hostile listing that is not refused
+// into a directory in which one of the names is a link to the outside. Only that
+// directory may change.
 func TestHostileListing(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents").With("NLST", testserver.Transfer(strings.Join(hostile, "\r\n")+"\r\n")...))
 	top := t.TempDir()
@@ -64,7 +64,7 @@ func saveEntry(t *testing.T, c *ftpexec.Client, n *EntryNames, dir string, e ftp
 	}
 }
 
-// TestRootHoldsLinks: what EntryNames leaves to os.Root is done there.
+// TestRootHoldsLinks checks that os.Root guards against what EntryNames does not.
 func TestRootHoldsLinks(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "dir")

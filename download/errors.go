@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// The causes that callers tell apart, with errors.Is. An [*Error] is [ErrLocal]
-// too, unless its cause is ErrResume or one of those after it.
+// Callers tell these causes apart with errors.Is. An [*Error] is also [ErrLocal],
+// unless its cause is ErrResume or one of those after it.
 var (
 	ErrLocal  = errors.New("local file error")
 	ErrExists = errors.New("file exists")
-	// ErrPart means that NAME.part holds something that this package did not
-	// write. See Overwrite and Continue.
+	// ErrPart means that NAME.part is in the way: another program wrote it, or
+	// it holds an unfinished download. See Overwrite and Continue.
 	ErrPart = errors.New("partial file exists")
 	// ErrForeign means that NAME.part or its journal belongs to another user, or
 	// that the file under the journal's name is not a journal. It is neither
 	// resumed nor replaced.
-	ErrForeign = errors.New("somebody else's file in the way")
+	ErrForeign = errors.New("another file is in the way")
 	// ErrName means that the URL's last segment cannot be a local file name.
 	ErrName = errors.New("no usable local file name")
 
@@ -29,11 +29,11 @@ var (
 	ErrUnverified = errors.New("nothing to verify the file with") // Options.Verify
 )
 
-// Error says why a download failed, if the cause is not the transfer itself: that
-// is an [ftpexec.Error].
+// Error says why a download failed, unless the transfer itself failed: then the
+// error is an [ftpexec.Error].
 type Error struct {
 	Path   string // the local file or directory; "" if the server's file is at fault
-	Reason string // one line, but for what a file name may hold
+	Reason string // one line, unless a file name in it has line ends
 	Err    error  // the cause: one of the sentinels or a system error
 }
 
@@ -54,9 +54,9 @@ var notLocal = []error{ErrResume, ErrSize, ErrChanged, ErrDigest, ErrUnverified}
 // Is reports whether target is [ErrLocal] and the failure is on the local side.
 func (e *Error) Is(target error) bool { return target == ErrLocal && !slices.Contains(notLocal, e.Err) }
 
-// failure makes an [Error] of a system error, without the path and operation in
-// the system's own text. It returns nil for nil, and the cause itself for the end
-// of a context.
+// failure wraps a system error in an [Error], without the path and operation in
+// the system's own text. It returns nil for nil. If a context ended it returns
+// the context's cause.
 func failure(path, what string, err error) error {
 	var end *ended
 	switch {
@@ -82,7 +82,7 @@ func cause(err error) error {
 }
 
 func exists(path string) error {
-	return &Error{Path: path, Reason: "exists already", Err: ErrExists}
+	return &Error{Path: path, Reason: "already exists", Err: ErrExists}
 }
 
 func busy(path string) error {
@@ -106,11 +106,11 @@ func unfinished(path string) error {
 }
 
 var (
-	errNotRegular = errors.New("is no regular file")
-	errMoved      = errors.New("changed while it was looked at")
+	errNotRegular = errors.New("is not a regular file")
+	errMoved      = errors.New("changed while it was examined")
 )
 
-// ended is the end of a diskReader's context.
+// ended means that the context of a diskReader has ended.
 type ended struct{ cause error }
 
 func (e *ended) Error() string { return e.cause.Error() }

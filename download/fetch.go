@@ -11,17 +11,18 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// rightSize compares what the server tells with what the caller expects.
+// rightSize compares the server's size with what the caller expects.
 func (t *transfer) rightSize(resp *ftpexec.Response) error {
 	if want := t.o.Size; want != nil && resp.Size >= 0 && resp.Size != *want {
-		return &Error{Reason: fmt.Sprintf("the server's file has %d bytes, not %d as expected", resp.Size, *want), Err: ErrSize}
+		return &Error{Reason: fmt.Sprintf("the server's file has %d bytes, not the expected %d", resp.Size, *want), Err: ErrSize}
 	}
 	return nil
 }
 
-// accept compares what the server tells about its file with what is known, before
-// any byte is taken. It returns gap with its end. If the file is a different one,
-// the transfer restarts: errAgain, unless nothing was there yet.
+// accept compares what the server says about its file with what is known, before
+// any byte is read. It returns gap with its end filled in. If the file is a
+// different one the transfer starts over: with errAgain, unless the part was
+// empty.
 func (t *transfer) accept(resp *ftpexec.Response, gap span) (span, error) {
 	s := t.ledger.snapshot()
 	if err := t.told(s, resp.Size, resp.ModTime); err != nil {
@@ -43,7 +44,7 @@ func (t *transfer) accept(resp *ftpexec.Response, gap span) (span, error) {
 	if t.inherited {
 		t.resumed = s.done.octets()
 		t.responses.Add(1)
-		t.o.notify(Event{Kind: Resumed, Offset: t.resumed, Text: fmt.Sprintf("going on from %d bytes", t.resumed)})
+		t.o.notify(Event{Kind: Resumed, Offset: t.resumed, Text: fmt.Sprintf("resuming from %d bytes", t.resumed)})
 	}
 	fresh := s.size < 0 || why != ""
 	t.inherited, t.theirs = false, false
@@ -66,8 +67,8 @@ func (t *transfer) mayTakeOver(resp *ftpexec.Response) error {
 	return nil
 }
 
-// told returns an error that may pass if the server does not tell what it told
-// before: it may be busy. The second time it is believed.
+// told returns an error that may pass if the server no longer reports what it
+// reported before: it may be busy. The second time told accepts that.
 func (t *transfer) told(s state, size int64, modTime time.Time) error {
 	if len(s.done) == 0 || !silent(s, size, modTime) || t.untold.Swap(true) {
 		return nil
@@ -75,16 +76,16 @@ func (t *transfer) told(s state, size int64, modTime time.Time) error {
 	return &passing{errSilent}
 }
 
-// silent reports whether something is missing that s has.
+// silent reports whether s has a size or time that the server now omits.
 func silent(s state, size int64, modTime time.Time) bool {
 	return size < 0 && s.size >= 0 || modTime.IsZero() && !s.modTime.IsZero()
 }
 
-var errSilent = &Error{Reason: "the server no longer tells the file's size and time, so nothing shows that it is the same file", Err: ErrChanged}
+var errSilent = &Error{Reason: "the server no longer reports the file's size and time, so nothing shows that it is the same file", Err: ErrChanged}
 
-// another restarts the transfer because the server's file is no longer the same:
-// at once where nothing is there, else with errAgain, once the server has opened
-// the file from its first byte.
+// another starts the transfer over because the server's file is no longer the
+// same. If the part is empty it does so at once. Otherwise it returns errAgain,
+// and the part is given up once the server has opened the file from its start.
 func (t *transfer) another(why string) error {
 	if t.restarts++; t.restarts > maxRestarts {
 		return &Error{Reason: "the file changes on the server while it is read: " + why, Err: ErrChanged}
@@ -97,16 +98,16 @@ func (t *transfer) another(why string) error {
 	return cmp.Or(t.mayForget(t.ledger.part.path, s.adopted, why), errAgain)
 }
 
-// differs says why resp is not the file that s has bytes of, or "". Within a run
-// the size alone decides for a server that never tells the time; from one run to
-// the next that takes Continue.
+// differs says why resp is not the file that s has bytes of, or "". If the server
+// never reports a time, the size alone decides within a run; from one run to the
+// next it does so only with Continue.
 func (t *transfer) differs(s state, resp *ftpexec.Response) string {
 	known, had := !resp.ModTime.IsZero(), !s.modTime.IsZero()
 	switch {
 	case s.size < 0 && len(s.done) == 0:
 		return ""
 	case s.size < 0 && resp.Size < 0:
-		return "the server does not tell the file's size"
+		return "the server does not report the file's size"
 	case s.size < 0 && s.done.end() > resp.Size:
 		return fmt.Sprintf("%d bytes are there, but the server's file has only %d", s.done.end(), resp.Size)
 	case s.size < 0:
@@ -118,13 +119,13 @@ func (t *transfer) differs(s state, resp *ftpexec.Response) string {
 	case known && had, len(s.done) == 0, t.inherited && t.o.Continue:
 		return ""
 	case t.inherited, known != had:
-		return "the server does not always tell the file's time, so it may be another file"
+		return "the server does not always report the file's time, so it may be another file"
 	}
 	return ""
 }
 
-// same makes sure that a file that came in several pieces did not change: it may
-// be replaced between the reply to MDTM and the data.
+// same checks that a file that came in several pieces did not change: the server
+// may replace it between its reply to MDTM and the data.
 func (t *transfer) same(ctx context.Context) error {
 	if t.responses.Load() < 2 {
 		return nil
@@ -153,9 +154,9 @@ func number(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// fetch writes one span of the file and returns how many of its bytes count. With
-// whole the bytes pass through the digest too. The last span of the file is read
-// until the server confirms the end.
+// fetch writes one span of the file and returns how many of its bytes count. If
+// whole is true the bytes pass through the digest too. fetch reads the last span
+// of the file until the server confirms the end.
 func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x span, whole bool) (int64, error) {
 	w := way{path: t.ledger.part.part, limit: t.o.Limit, most: -1}
 	if tail := x.end == resp.Size; !tail {
@@ -184,7 +185,7 @@ func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x span, wh
 	return n, bodyError(err)
 }
 
-// bodyError keeps a copy that was cut short from counting as one that ended.
+// bodyError turns the error of a copy that ended early into ErrTruncated.
 func bodyError(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return ftpexec.ErrTruncated

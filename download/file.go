@@ -11,15 +11,15 @@ import (
 // File retrieves the file that u names and saves it under path, whole or not
 // at all. o may be nil.
 //
-// What stands in the way locally is found before the server is asked for the
-// file: an existing target ([ErrExists]), a directory that is missing or may
-// not be written ([ErrLocal]), a name that cannot be ([ErrName]). A character
-// device or FIFO is written to directly.
+// File checks for local obstacles before it asks the server for the file: an
+// existing target ([ErrExists]), a directory that is missing or not writable
+// ([ErrLocal]), an impossible name ([ErrName]). It writes directly to a character
+// device or FIFO.
 //
 // Errors from the server are those of [ftpexec.Client.Open] and of reading
-// the Body; the others are [*Error]. After an error what came is kept in
-// NAME.part, if the next call can go on from it. After [ErrDigest] it is
-// NAME.bad.
+// the Body; the others are [*Error]. After an error NAME.part keeps the bytes
+// that arrived, if the next call can resume from them. After [ErrDigest] they are
+// in NAME.bad.
 func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Options) (Result, error) {
 	if err := o.Check(); err != nil {
 		return Result{}, err
@@ -44,8 +44,8 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 	return Result{}, busy(path)
 }
 
-// file is [File] for a target that is a regular file or not there. The error is
-// errMoved where another run changed the target meanwhile.
+// file is [File] for a target that is a regular file or does not exist. The error
+// is errMoved if another run changed the target meanwhile.
 func (j *job) file(ctx context.Context, to target) (result Result, err error) {
 	c, err := j.choose(ctx, to)
 	switch {
@@ -75,9 +75,8 @@ func (j *job) file(ctx context.Context, to target) (result Result, err error) {
 	return t.finish(ctx, c.overwrite)
 }
 
-// leaveTarget is the end where the target is as good as the server's file. It
-// is verified all the same where that is asked for, and stays whatever comes
-// out.
+// leaveTarget returns the result for a target that is as good as the server's
+// file. It verifies the target if a digest was asked for, but never removes it.
 func (j *job) leaveTarget(ctx context.Context, to target, reason Reason) (Result, error) {
 	result := skipped(to.path, reason)
 	c, err := j.expected(ctx)
@@ -99,7 +98,7 @@ func (j *job) leaveTarget(ctx context.Context, to target, reason Reason) (Result
 	return result, nil
 }
 
-// inPath names path in a local error that names none.
+// inPath adds path to a local error that has none.
 func inPath(err error, path string) error {
 	var e *Error
 	if errors.As(err, &e) && errors.Is(err, ErrLocal) && e.Path == "" {

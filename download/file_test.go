@@ -43,8 +43,8 @@ func parse(t *testing.T, s string) *urlparse.URL {
 	return u
 }
 
-// wantOnly checks that dir holds one file, name, with these contents; or
-// nothing where name is "".
+// wantOnly checks that dir holds only the file name with these contents, or
+// nothing if name is "".
 func wantOnly(t *testing.T, dir, name, contents string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -84,7 +84,8 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestFileStopsBeforeConnecting has something local in the way.
+// TestFileStopsBeforeConnecting checks that a local obstacle ends a run before it
+// connects.
 func TestFileStopsBeforeConnecting(t *testing.T) {
 	s := newServer(t, testserver.Options{})
 	dir := t.TempDir()
@@ -116,11 +117,11 @@ func TestFileStopsBeforeConnecting(t *testing.T) {
 	wantOnly(t, dir, "there", "mine")
 }
 
-// atOnce is a Wait that does not.
+// atOnce is a Wait that does not wait.
 func atOnce(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
-// TestFileFaults has the server fail in many ways and never recover: a file
-// never appears, what came stays, and the next run brings the rest.
+// TestFileFaults makes the server fail in many ways and never recover. No file
+// appears, the bytes that arrived stay, and the next run fetches the rest.
 func TestFileFaults(t *testing.T) {
 	tests := []struct {
 		what  string
@@ -203,8 +204,8 @@ func wantExist(t *testing.T, dir string, names ...string) {
 	}
 }
 
-// TestFileCanceled ends the context while data flows: what came stays, and the
-// next run goes on from it.
+// TestFileCanceled ends the context while data flows. What arrived stays, and the
+// next run resumes from it.
 func TestFileCanceled(t *testing.T) {
 	s := newServer(t, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
 		if p.Transfer == 1 {
@@ -280,8 +281,8 @@ func (w *brokenWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestToBroken tells the writer's errors from the server's, whichever way the
-// bytes take.
+// TestToBroken checks that the writer's errors are told from the server's,
+// whichever way the bytes take.
 func TestToBroken(t *testing.T) {
 	s := newServer(t, testserver.Options{})
 	r, pipe, err := os.Pipe()

@@ -8,17 +8,17 @@ import (
 	"os"
 )
 
-// found is what a run found beside its target and goes on from.
+// found is what a run found beside its target and resumes from.
 type found struct {
 	part   *part
 	state  state
-	stale  string      // why what the part holds is to be given up; "" it is not
-	lent   *lent       // the target is to become the part: Continue
-	theirs bool        // nothing of this package's is in the part yet: Continue
-	since  fs.FileInfo // of a part that another program left; nil: none
+	stale  string      // why to give up what the part holds; "" means not to
+	lent   *lent       // with Continue: the target that will become the part
+	theirs bool        // with Continue: the part has no bytes from this package yet
+	since  fs.FileInfo // of a part that another program left, or nil
 }
 
-// find takes the part of t, or makes an empty one.
+// find claims the part of t, or makes an empty one.
 func (j *job) find(ctx context.Context, t target, c choice) (f *found, err error) {
 	defer func() {
 		if err != nil && c.lent != nil {
@@ -49,9 +49,9 @@ func (j *job) find(ctx context.Context, t target, c choice) (f *found, err error
 	return f, nil
 }
 
-// giveUp releases a part that this run did not begin to write. An empty one
-// goes. The journal stays: it may be about the target, of a run that is about to
-// end.
+// giveUp releases a part that this run has not written to, and removes it if it
+// is empty. The journal stays: it may be about the target and belong to a run
+// that is about to end.
 func (f *found) giveUp() {
 	defer f.part.close()
 	if n, err := f.part.size(); err == nil && n == 0 && f.part.ours() && f.part.removable() == nil {
@@ -59,22 +59,22 @@ func (f *found) giveUp() {
 	}
 }
 
-// unchanged makes sure that the target is still what was found before the part was
+// unchanged checks that the target is still the one found before the part was
 // locked: another run may have ended meanwhile.
 func (f *found) unchanged(t target) error {
 	now, err := lstat(t.path)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return failure(t.path, "cannot be looked at", err)
+		return failure(t.path, "cannot be examined", err)
 	case (err == nil) != (t.info != nil), err == nil && !os.SameFile(now, t.info):
 		return errMoved
 	}
 	return nil
 }
 
-// mayClaim refuses, without taking the lock, what another program left, and a
-// part or journal that belongs to another user: in a directory that all may write
-// to, it may hold anything.
+// mayClaim refuses, without taking the lock, a part that another program left and
+// a part or journal that belongs to another user: in a directory that everyone
+// can write to, it may hold anything.
 func (j *job) mayClaim(t target) error {
 	journal, jerr := lstat(t.journal)
 	info, err := lstat(t.part)
@@ -95,21 +95,22 @@ func (j *job) mayClaim(t target) error {
 	return nil
 }
 
-// withoutJournal reports whether the part that info describes has no journal. That
-// of a run outlives its part, so the part must still be there afterwards.
+// withoutJournal reports whether the part that info describes has no journal. A
+// run removes the journal after the part is renamed, so the part must still be
+// there afterwards.
 func (t target) withoutJournal(info fs.FileInfo) bool {
 	_, err := lstat(t.journal)
 	again, aerr := lstat(t.part)
 	return errors.Is(err, fs.ErrNotExist) && aerr == nil && os.SameFile(again, info)
 }
 
-// missed tells that bytes were there and are gone.
+// missed reports that a part with bytes is gone.
 func (j *job) missed(t target, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if s, err := readJournal(t.journal); err == nil && len(s.done) > 0 && !s.about(t.info) {
-		j.o.restarted(t.part, "is gone, only its journal is left")
+		j.o.restarted(t.part, "it is gone, only its journal is left")
 	}
 	return nil
 }
@@ -137,7 +138,7 @@ func (j *job) read(ctx context.Context, f *found) error {
 		f.state, f.theirs = f.lent.state, true
 		return nil
 	case missing && has == 0:
-		return nil // made just now, or left by a run that brought nothing
+		return nil // it is new, or left by a run that received nothing
 	case missing, err == nil && has > 0 && !s.about(f.part.info) && s.inode != "" && !s.agrees(diskReader{ctx, f.part.f}):
 		return j.foreign(ctx, f)
 	case errors.As(err, &system):
@@ -148,7 +149,7 @@ func (j *job) read(ctx context.Context, f *found) error {
 	return j.inherit(ctx, f, s, err)
 }
 
-// foreign decides about a part that another program left.
+// foreign decides what to do about a part that another program left.
 func (j *job) foreign(ctx context.Context, f *found) error {
 	switch {
 	case j.o.Existing == Overwrite:
@@ -156,7 +157,7 @@ func (j *job) foreign(ctx context.Context, f *found) error {
 	case !j.o.Continue:
 		return inTheWay(f.part.part)
 	case links(f.part.info) > 1:
-		return &Error{Path: f.part.part, Reason: "has other names, which would be written to as well", Err: ErrResume}
+		return &Error{Path: f.part.part, Reason: "cannot be continued: it has other names (hard links), which would change too", Err: ErrResume}
 	}
 	f.theirs, f.since = true, f.part.info
 	f.state.adopted = f.part.info.Size()
@@ -164,13 +165,13 @@ func (j *job) foreign(ctx context.Context, f *found) error {
 	return failure(f.part.part, "cannot be read", f.state.has(diskReader{ctx, f.part.f}, f.state.adopted))
 }
 
-// linked leaves alone a part that has other names: a copy that somebody made.
+// linked gives up a part that has other names (hard links), which keep its bytes.
 func (j *job) linked(f *found) error {
-	j.o.restarted(f.part.part, "it has other names, which are left alone")
+	j.o.restarted(f.part.part, "it has other names (hard links), which are left alone")
 	return f.renew()
 }
 
-// renew has an empty part take the place of the one found.
+// renew replaces the part by an empty one.
 func (f *found) renew() error {
 	fresh, err := f.part.renew()
 	if err == nil {
@@ -179,10 +180,10 @@ func (f *found) renew() error {
 	return err
 }
 
-// inherit takes over what the journal says, s or its error jerr, or finds why
-// it cannot be.
+// inherit resumes from the part if its journal s allows that. jerr is the error
+// of reading the journal.
 func (j *job) inherit(ctx context.Context, f *found, s state, jerr error) error {
-	if j.src == nil && s.url == j.url { // what Save wrote is written again
+	if j.src == nil && s.url == j.url { // Save always writes everything again
 		s.done = nil
 	}
 	why, err := j.useless(ctx, f.part, &s, jerr)
@@ -191,25 +192,25 @@ func (j *job) inherit(ctx context.Context, f *found, s state, jerr error) error 
 		return err
 	case why != "":
 		f.stale = f.part.part + ": " + why
-		if f.part.info.Size() == 0 { // nothing is given up
+		if f.part.info.Size() == 0 { // there is nothing to give up
 			return nil
 		}
 		return j.mayForget(f.part.path, s.adopted, f.stale)
 	case len(s.done) == 0:
-		return f.part.empty() // it had brought nothing that its journal says
+		return f.part.empty() // the journal claims no bytes
 	}
 	f.state = s
-	if s.inode != inodeOf(f.part.info) { // the pair was copied here
+	if s.inode != inodeOf(f.part.info) { // part and journal are copies
 		if err := f.part.write(s, false); err != nil {
 			return err
 		}
 	}
-	j.retry.reached.Store(true) // its bytes came from there: the address is right
+	j.retry.reached.Store(true) // the bytes came from the server, so the address is right
 	return nil
 }
 
-// useless says why a part cannot be gone on with, or "". It takes damaged
-// blocks out of s.
+// useless says why a run cannot resume from the part, or "". It removes damaged
+// blocks from s.
 func (j *job) useless(ctx context.Context, p *part, s *state, jerr error) (why string, err error) {
 	has, err := p.size()
 	switch {
@@ -220,21 +221,21 @@ func (j *job) useless(ctx context.Context, p *part, s *state, jerr error) (why s
 	case len(s.done) == 0:
 		return "", nil
 	case j.o.NoResume:
-		return "not resumed, as asked for", nil
+		return "not resumed, as requested", nil
 	case s.adopted > 0 && j.o.Existing == Overwrite:
-		return "it begins with what another program left", nil
+		return "it starts with bytes that another program left", nil
 	case s.url != j.url:
-		return "it is of another URL", nil
+		return "it belongs to another URL", nil
 	case s.done.end() > has:
-		return fmt.Sprintf("it has %d bytes, its journal says %d", has, s.done.end()), nil
+		return fmt.Sprintf("it has %d bytes, but its journal claims %d", has, s.done.end()), nil
 	case j.text():
 		return "a text transfer (;type=a) cannot be resumed", nil
 	}
 	return j.repair(ctx, p, s)
 }
 
-// repair reads the part once and takes out of s the blocks that do not hold
-// what was written.
+// repair reads the part once and removes from s the blocks that do not match
+// their checksums.
 func (j *job) repair(ctx context.Context, p *part, s *state) (why string, err error) {
 	j.o.reading(p.part, s.done.octets())
 	bad, blocks, err := s.sums.damaged(diskReader{ctx, p.f})
@@ -245,17 +246,17 @@ func (j *job) repair(ctx context.Context, p *part, s *state) (why string, err er
 		s.done = s.done.without(x)
 	}
 	if len(s.done) == 0 {
-		return "it does not hold what its journal was written for", nil
+		return "it does not match its journal", nil
 	}
-	j.o.note(fmt.Sprintf("%s: %d of %d blocks do not hold what was written: fetching them again", p.part, len(bad), blocks))
+	j.o.note(fmt.Sprintf("%s: %d of %d blocks are damaged: fetching them again", p.part, len(bad), blocks))
 	if bad[0].start < s.adopted {
-		return "", j.mayForget(p.path, s.adopted, p.part+": the file that -c took has changed since")
+		return "", j.mayForget(p.path, s.adopted, p.part+": the file that -c continued has changed since")
 	}
 	return "", nil
 }
 
-// mayForget refuses to give up bytes that another program brought, unless that
-// was asked for.
+// mayForget refuses to give up bytes that another program left, unless Overwrite
+// or NoResume allow it.
 func (j *job) mayForget(path string, adopted int64, why string) error {
 	if adopted == 0 || j.o.Existing == Overwrite || j.o.NoResume {
 		return nil

@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// finish checks the whole part and gives it its name.
+// finish checks the complete part and gives it its final name.
 func (t *transfer) finish(ctx context.Context, overwrite bool) (Result, error) {
 	l := t.ledger
 	s := l.snapshot()
 	size := s.done.octets()
 	result := Result{Path: l.part.path, Size: size, ModTime: s.modTime, Resumed: t.resumed, Text: t.text()}
 	if want := t.o.Size; want != nil && size != *want && !t.text() {
-		return Result{}, &Error{Reason: fmt.Sprintf("%d bytes came, not %d as expected", size, *want), Err: ErrSize}
+		return Result{}, &Error{Reason: fmt.Sprintf("%d bytes arrived, not the expected %d", size, *want), Err: ErrSize}
 	}
 	if t.check != nil {
 		if err := t.verify(ctx, size); err != nil {
@@ -26,7 +26,7 @@ func (t *transfer) finish(ctx context.Context, overwrite bool) (Result, error) {
 		err = l.part.publish(overwrite)
 	}
 	if t.o.Existing == Skip && errors.Is(err, ErrExists) {
-		l.disown(0) // the part is not needed
+		l.disown(0) // so that leave discards the part
 		return skipped(l.part.path, ReasonExists), nil
 	}
 	if err != nil {
@@ -35,10 +35,10 @@ func (t *transfer) finish(ctx context.Context, overwrite bool) (Result, error) {
 	return result, nil
 }
 
-// settle brings the whole part to the disk, with its size and time.
+// settle flushes the complete part to disk, with its size and time.
 func (t *transfer) settle(size int64, s state) error {
 	l := t.ledger
-	if err := l.health(); err != nil { // of the checkpoint that was under way at the end
+	if err := l.health(); err != nil { // a checkpoint may have failed at the end
 		return err
 	}
 	if err := l.part.resize(size, false); err != nil {
@@ -46,7 +46,7 @@ func (t *transfer) settle(size int64, s state) error {
 	}
 	if !s.modTime.IsZero() && l.part.ours() {
 		if err := chtimes(l.part.part, s.modTime); err != nil {
-			t.o.note(l.part.part + ": cannot take the server's time: " + cause(err).Error())
+			t.o.note(l.part.part + ": cannot set the server's time: " + cause(err).Error())
 		}
 	}
 	if err := l.part.flush(size); err != nil {
@@ -57,8 +57,8 @@ func (t *transfer) settle(size int64, s state) error {
 	return nil
 }
 
-// verify compares the part's digest. One that differs is kept as NAME.bad: it
-// is evidence, and nothing to go on from.
+// verify compares the part's digest. If it differs, the part becomes NAME.bad,
+// as evidence: no run resumes from it.
 func (t *transfer) verify(ctx context.Context, size int64) error {
 	p := t.ledger.part
 	if err := t.check.reach(ctx, p.f, size); err != nil {

@@ -12,8 +12,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestForeignFiles has files of other programs stand where ours would be: none
-// is changed.
+// TestForeignFiles puts other programs' files under the names of a download's
+// files. None of them may change.
 func TestForeignFiles(t *testing.T) {
 	theirs := "another program's bytes"
 	pair := map[string]string{"f.part": theirs, "f.part.json": `{"another":"program"}`}
@@ -47,8 +47,8 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// TestForeignPartBesideJournal has the part replaced by another program's, of
-// any length: the journal does not count for it, whatever the flags.
+// TestForeignPartBesideJournal replaces the part by another program's file of any
+// length. The journal must not count for it, whatever the flags.
 func TestForeignPartBesideJournal(t *testing.T) {
 	for _, theirs := range []string{"short", noise(150_000, 9)} {
 		for _, o := range []Options{{}, {NoResume: true}, {Newer: true}, {Existing: Skip}, {Segments: 2}} {
@@ -67,8 +67,8 @@ func TestForeignPartBesideJournal(t *testing.T) {
 	}
 }
 
-// TestSaveEndsJournal has a listing replace the part of a file: the journal
-// must not count for it, should the run be killed.
+// TestSaveEndsJournal lets a listing replace the part of a file. If that run is
+// killed, the journal must not count for the listing.
 func TestSaveEndsJournal(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
@@ -85,7 +85,8 @@ func TestSaveEndsJournal(t *testing.T) {
 	k.want(map[string]string{"f": "listing"})
 }
 
-// TestNewerAppeared has a file appear that was missing: Newer compared nothing.
+// TestNewerAppeared lets a missing file appear during the run: Newer has not
+// compared it.
 func TestNewerAppeared(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	o := Options{Newer: true, Progress: func(int64, int64) { k.write("f", "mine") }}
@@ -97,8 +98,8 @@ func TestNewerAppeared(t *testing.T) {
 	}
 }
 
-// TestLinkedPart has a run killed between the two steps that give a file its
-// name, and the file moved away since: it is not written to.
+// TestLinkedPart kills a run between the two steps that give a file its name,
+// and moves the file away. The next run must not write to it.
 func TestLinkedPart(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("archived", body)
@@ -128,7 +129,8 @@ func TestContinueLinked(t *testing.T) {
 	}
 }
 
-// TestContinueEmpty gives an empty file back where the run brings nothing.
+// TestContinueEmpty checks that a run that receives nothing gives an empty file
+// its name back.
 func TestContinueEmpty(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", "")
@@ -139,8 +141,8 @@ func TestContinueEmpty(t *testing.T) {
 	k.want(map[string]string{"f": ""})
 }
 
-// TestAdoptedKept has bytes that Continue took, and a later run that cannot go
-// on from them: they are given up only where that is asked for.
+// TestAdoptedKept checks that a later run that cannot resume from the bytes that
+// Continue took gives them up only on request.
 func TestAdoptedKept(t *testing.T) {
 	tests := []struct {
 		what string
@@ -179,8 +181,8 @@ func TestAdoptedKept(t *testing.T) {
 	}
 }
 
-// TestGivenUpLate has what is there given up only once the transfer is open
-// that makes good for it.
+// TestGivenUpLate checks that a part is given up only once the server has opened
+// the transfer that replaces it.
 func TestGivenUpLate(t *testing.T) {
 	tests := []struct {
 		what string
@@ -215,7 +217,7 @@ func TestGivenUpLate(t *testing.T) {
 	}
 }
 
-// TestPartTooLong has a part longer than the file.
+// TestPartTooLong resumes from a part that is longer than the file.
 func TestPartTooLong(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f.part", body[:100_000]+strings.Repeat("z", 250_000))
@@ -226,8 +228,8 @@ func TestPartTooLong(t *testing.T) {
 	k.want(map[string]string{"f": body})
 }
 
-// TestRESTBusy has the server refuse REST for a moment, which says nothing of
-// what it can.
+// TestRESTBusy makes the server refuse REST once with 4yz: it may still support
+// REST.
 func TestRESTBusy(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
@@ -246,8 +248,8 @@ func TestRESTBusy(t *testing.T) {
 	}
 }
 
-// TestSumOfLaterVersion has a digest see bytes of an earlier version pass
-// before several connections bring the later one.
+// TestSumOfLaterVersion feeds the digest bytes of an earlier version before
+// several connections fetch the later one.
 func TestSumOfLaterVersion(t *testing.T) {
 	fresh := noise(3<<20, 2)
 	k := newKit(t, map[string]string{"/f": noise(1<<20, 1)})

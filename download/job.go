@@ -2,19 +2,20 @@ package download
 
 import "example.com/ftpfetch/urlparse"
 
-// job is what a download is about.
+// job says what to download, and how.
 type job struct {
 	src   Source
 	u     *urlparse.URL
-	url   string // of u, as journals name it
+	url   string // of u, as journals write it
 	o     *Options
 	retry *retrier
 }
 
-// text reports a transfer in ASCII type: no size, no offset.
+// text reports whether the transfer is in ASCII type, which has neither a
+// comparable size nor offsets.
 func (j *job) text() bool { return j.u != nil && j.u.Type == urlparse.TypeASCII }
 
-// newJob gives o its defaults, on a copy.
+// newJob returns a job with a copy of o that has its defaults filled in.
 func newJob(src Source, u *urlparse.URL, o *Options) *job {
 	opts := o.orDefault(src)
 	return &job{src: src, u: u, url: journalURL(u), o: opts, retry: newRetrier(opts)}

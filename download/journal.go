@@ -19,18 +19,18 @@ import (
 
 const (
 	journalVersion = 2
-	maxJournal     = 16 << 20 // bytes; a journal of a part in very many pieces
+	maxJournal     = 16 << 20 // bytes: enough for a part in very many pieces
 )
 
-// state is what is known of a part: where its bytes come from, and which of
-// them are on the disk.
+// state is what is known about a part: where its bytes come from, and which of
+// them it has.
 type state struct {
-	url      string    // without password; "" for what is no file of a server
-	size     int64     // bytes of the whole file; -1 unknown
-	modTime  time.Time // the server's; zero when unknown
-	adopted  int64     // bytes at the start that another program brought: Continue
+	url      string    // without password; the source, for Save
+	size     int64     // bytes of the whole file; -1 if unknown
+	modTime  time.Time // the server's; zero if unknown
+	adopted  int64     // bytes at the start that Continue took from another program
 	inode    string    // which file the journal is about: see inodeOf
-	complete bool      // nothing is missing but the name
+	complete bool      // only the final name is missing
 	done     spans
 	sums     blockSums // of done
 }
@@ -49,10 +49,10 @@ type record struct {
 	Sums     []string   `json:"sums,omitempty"`
 }
 
-// journalURL is how a journal names u: exactly, but with no password.
+// journalURL returns u as a journal writes it: exactly, but without its password.
 func journalURL(u *urlparse.URL) string { return u.WithoutPassword().String() }
 
-// encode returns the journal file for s, which claims what s.sums cover.
+// encode returns the journal for s. It claims the bytes that s.sums cover.
 func (s state) encode() ([]byte, error) {
 	r := record{
 		Version: journalVersion, URL: s.url, Size: s.size, Adopted: s.adopted, Inode: s.inode, Complete: s.complete,
@@ -95,8 +95,8 @@ func parseSums(text string) ([]uint32, error) {
 
 var errJournal = errors.New("its journal is damaged")
 
-// parseJournal reads a journal file, which may hold anything. What it returns
-// is sound: extents in order, inside the file, with a checksum for each block.
+// parseJournal parses a journal, which may hold anything. The state it returns is
+// sound: extents in order, inside the file, with a checksum for each block.
 func parseJournal(data []byte) (state, error) {
 	var r record
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -124,7 +124,7 @@ func parseJournal(data []byte) (state, error) {
 	return s, nil
 }
 
-// extents returns the claims of r.
+// extents returns the ranges that r claims, with their checksums.
 func (r record) extents() (blockSums, error) {
 	sums := blockSums{block: r.Block}
 	if len(r.Done) != len(r.Sums) || len(r.Done) > 0 && r.Block <= 0 {
@@ -146,14 +146,14 @@ func (r record) extents() (blockSums, error) {
 	return sums, nil
 }
 
-// sound reports whether s can be; see parseJournal.
+// sound reports whether s is consistent; see parseJournal.
 func (s state) sound() bool {
 	return s.size >= -1 && s.url != "" && s.done.end() <= max(s.size, 0) &&
 		s.adopted >= 0 && s.adopted <= s.done.head() && (!s.complete || s.done.octets() == s.size)
 }
 
-// readJournal reads the journal at path; an error that is fs.ErrNotExist means
-// that there is none.
+// readJournal reads the journal at path. The error is fs.ErrNotExist if there is
+// none.
 func readJournal(path string) (state, error) {
 	f, err := openRegular(path, os.O_RDONLY)
 	if err != nil {
@@ -170,8 +170,8 @@ func readJournal(path string) (state, error) {
 	return parseJournal(data)
 }
 
-// writeJournal replaces the journal of n by one for s, whole or not at all.
-// With sync it is on the disk when writeJournal returns.
+// writeJournal replaces the journal of n by one for s, whole or not at all. With
+// sync the journal is on the disk when writeJournal returns.
 func writeJournal(n names, s state, sync bool) error {
 	data, err := s.encode()
 	if err != nil {
@@ -200,7 +200,7 @@ func writeJournal(n names, s state, sync bool) error {
 	return err
 }
 
-// removeJournal removes the journal of n, and one that was being written.
+// removeJournal removes the journal of n, and one that was still being written.
 func removeJournal(n names) error {
 	return errors.Join(removeIfThere(n.fresh), removeIfThere(n.journal))
 }
@@ -213,7 +213,7 @@ func removeIfThere(path string) error {
 	return nil
 }
 
-// journalHead is how every journal begins, but for its version.
+// journalHead is the start of every journal, with N in place of its version.
 const journalHead = `{"version":N,"url":"`
 
 var version = regexp.MustCompile(`^\{"version":\d+`)
@@ -221,7 +221,7 @@ var version = regexp.MustCompile(`^\{"version":\d+`)
 // journalStart returns the start of a journal with N in place of its version.
 func journalStart(text string) string { return version.ReplaceAllString(text, `{"version":N`) }
 
-// checkJournal refuses what stands under the names of a journal and is none:
+// checkJournal refuses files under the names of a journal that are not journals:
 // another program's file, or one that was retrieved under such a name.
 func checkJournal(n names) error {
 	for _, path := range []string{n.journal, n.fresh} {
@@ -245,24 +245,24 @@ func checkHead(path string) error {
 	switch {
 	case err != nil:
 		return failure(path, "cannot be read", err)
-	case len(bytes.Trim(b, "\x00")) == 0: // what a power failure left of one
+	case len(bytes.Trim(b, "\x00")) == 0: // what is left after a power failure
 		return nil
 	case strings.HasPrefix(journalStart(string(b)), journalHead):
 		return nil
-	case strings.HasPrefix(journalHead, journalStart(string(b))): // what a full disk left of one
+	case strings.HasPrefix(journalHead, journalStart(string(b))): // what is left after a full disk
 		return nil
 	}
-	return &Error{Path: path, Reason: "is in the way and is no journal of an unfinished download", Err: ErrForeign}
+	return &Error{Path: path, Reason: "is in the way: it is not the journal of an unfinished download", Err: ErrForeign}
 }
 
-// agrees reports whether part holds any block that s has a checksum of: then it
+// agrees reports whether any block of part matches its checksum in s: then part
 // is a copy of the part that s was written for.
 func (s state) agrees(part io.ReaderAt) bool {
 	bad, blocks, err := s.sums.damaged(part)
 	return err == nil && len(bad) < blocks
 }
 
-// has makes the first n bytes of f what s claims.
+// has makes s claim the first n bytes of f.
 func (s *state) has(f diskReader, n int64) error {
 	s.done = spans{}.add(span{0, n})
 	s.sums = blockSums{block: blockFor(max(s.size, n))}

@@ -21,12 +21,12 @@ var stateSeeds = []state{
 	{url: "ftp://u@h/%FF%0A", size: 0, complete: true},
 }
 
-// badJournals are refused.
+// badJournals holds journals that parseJournal refuses.
 var badJournals = map[string]string{
 	"empty":            "",
 	"no JSON":          "hello",
 	"cut":              `{"version":2,"url":"ftp://h/f","size":10,"done":[[0,`,
-	"more behind it":   `{"version":2,"url":"ftp://h/f","size":10,"done":[]} x`,
+	"more after it":    `{"version":2,"url":"ftp://h/f","size":10,"done":[]} x`,
 	"old version":      `{"version":1,"url":"ftp://h/f","size":10,"done":[]}`,
 	"later version":    `{"version":3,"url":"ftp://h/f","size":10,"done":[]}`,
 	"no version":       `{"url":"ftp://h/f","size":10,"done":[]}`,
@@ -93,7 +93,7 @@ func TestJournalTooLarge(t *testing.T) {
 	}
 }
 
-// TestJournalSecret holds that no journal has a password.
+// TestJournalSecret checks that no journal has a password.
 func TestJournalSecret(t *testing.T) {
 	u, err := urlparse.Parse("ftp://me:secret@h/f")
 	if err != nil {
@@ -107,8 +107,8 @@ func TestJournalSecret(t *testing.T) {
 	}
 }
 
-// FuzzJournal holds that whatever is read is sound and means the same when it
-// is written again.
+// FuzzJournal checks that every journal that parses is sound and means the same
+// when it is written again.
 func FuzzJournal(f *testing.F) {
 	for _, s := range stateSeeds {
 		b, err := s.encode()

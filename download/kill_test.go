@@ -27,20 +27,20 @@ var (
 	killSize  = flag.Int("kill.size", 12<<20, "bytes of TestKill's file")
 )
 
-// killChild is the environment variable that makes the test binary a
-// downloader; it holds a killOrder.
+// killChild is the environment variable that makes the test binary a downloader.
+// Its value is a killOrder.
 const killChild = "FTPFETCH_TEST_DOWNLOAD"
 
-// killOrder is what the downloader is to do.
+// killOrder tells the downloader what to do.
 type killOrder struct {
 	URL, Path string
 	Segments  int
-	After     int64 // bytes of data received, at which it kills itself; 0: never
-	Call      int   // of the calls on the disk, at which it kills itself; 0: none
-	Straight  bool  // nothing stands between socket and file: it is killed from outside
+	After     int64 // kill itself after so many bytes of data; 0 means never
+	Call      int   // kill itself at this call on the disk; 0 means never
+	Straight  bool  // copy straight from socket to file, and be killed from outside
 }
 
-// beKilled is the downloader. Its journal is written as often as can be.
+// beKilled is the downloader. It writes its journal as often as possible.
 func beKilled() int {
 	var order killOrder
 	if err := json.Unmarshal([]byte(os.Getenv(killChild)), &order); err != nil {
@@ -71,8 +71,7 @@ func beKilled() int {
 	return 0
 }
 
-// deadline kills the process when so many bytes have come over all
-// connections.
+// deadline kills the process after a number of bytes over all connections.
 type deadline struct {
 	left int64
 	seen atomic.Int64
@@ -104,9 +103,9 @@ func die() {
 }
 
 // TestKill kills a downloader at random points, counted in bytes or in calls on
-// the disk, again and again, over one connection and several. After each kill
-// the journal claims only what is there; at the end the file is right, and
-// nothing is left beside it.
+// the disk, again and again, with one connection and several. After each kill the
+// journal claims only bytes that the part has. At the end the file is right and
+// nothing else is left.
 func TestKill(t *testing.T) {
 	rng := rand.New(rand.NewPCG(*killSeed, 0))
 	text := noise(*killSize, *killSeed)
@@ -132,7 +131,7 @@ func TestKill(t *testing.T) {
 	t.Logf("seed %d: %d kills, %d files of %d bytes right, %d bytes kept over kills", *killSeed, kills, files, len(text), kept)
 }
 
-// runAndKill reports whether the downloader was killed before its end.
+// runAndKill runs the downloader and reports whether it was killed before its end.
 func (k *kit) runAndKill(rng *rand.Rand) bool {
 	order := killOrder{
 		URL: k.URL("/f"), Path: k.path("f"), Segments: []int{1, 4}[rng.IntN(2)],
@@ -183,7 +182,7 @@ func (k *kit) command(order killOrder) *exec.Cmd {
 	return cmd
 }
 
-// finishAfterKills lets the downloader do what is left, if anything is.
+// finishAfterKills lets the downloader finish what is left.
 func (k *kit) finishAfterKills(rng *rand.Rand) {
 	if k.exists("f") && len(namesIn(k.T, k.dir)) == 1 {
 		return

@@ -18,7 +18,7 @@ import (
 
 var kitTime = time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// kit is a server with files, a directory to save in, and what was told.
+// kit is a server with files, a directory to save in, and the events of a run.
 type kit struct {
 	*testing.T
 	*testserver.Server
@@ -45,14 +45,14 @@ func newKit(t *testing.T, tree map[string]string) *kit {
 	return k
 }
 
-// faulty sets what goes wrong from now on.
+// faulty sets the server's faults from now on.
 func (k *kit) faulty(f func(testserver.FaultPoint) testserver.Fault) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.fault = f
 }
 
-// cut has the nth transfer's data end after bytes.
+// cut makes the data of the nth transfer end after a number of bytes.
 func cut(n int, octets int64) func(testserver.FaultPoint) testserver.Fault {
 	return func(p testserver.FaultPoint) testserver.Fault {
 		if p.Transfer == n {
@@ -62,7 +62,7 @@ func cut(n int, octets int64) func(testserver.FaultPoint) testserver.Fault {
 	}
 }
 
-// replies has every command of a verb answered so.
+// replies makes the server give this reply to every command of a verb.
 func replies(verb, reply string) func(testserver.FaultPoint) testserver.Fault {
 	return func(p testserver.FaultPoint) testserver.Fault {
 		if p.Verb == verb {
@@ -85,7 +85,7 @@ func urlOf(t testing.TB, s string) *urlparse.URL {
 
 func (k *kit) path(name string) string { return filepath.Join(k.dir, name) }
 
-// get retrieves path as f. Nothing waits.
+// get retrieves path as f, without waits between retries.
 func (k *kit) get(path string, o Options) (Result, error) {
 	k.Helper()
 	k.mu.Lock()
@@ -105,14 +105,14 @@ func (k *kit) get(path string, o Options) (Result, error) {
 	return File(k.Context(), k.c, k.url(path), k.path("f"), &o)
 }
 
-// told reports whether an event of the kind has text in it.
+// told reports whether there was an event of this kind with this text in it.
 func (k *kit) told(kind EventKind, text string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.ContainsFunc(k.events, func(e Event) bool { return e.Kind == kind && strings.Contains(e.Text, text) })
 }
 
-// rests returns the offsets that were asked for since the last call.
+// rests returns the offsets that the client asked for since the last call.
 func (k *kit) rests() []string {
 	var out []string
 	for _, c := range k.Commands() {
@@ -130,7 +130,7 @@ func (k *kit) want(files map[string]string) {
 	wantFiles(k.T, k.dir, files)
 }
 
-// leaves has a run stopped after bytes of path, as a kill would.
+// leaves stops a run after a number of bytes of path, as a kill would.
 func (k *kit) leaves(path string, octets int64) {
 	k.Helper()
 	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
@@ -163,7 +163,7 @@ func (k *kit) change(path, text string, modTime time.Time) {
 	}
 }
 
-// noise is n bytes that are everywhere different.
+// noise returns n bytes without repetition.
 func noise(n int, seed uint64) string {
 	b := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(seed >> 16)}).Read(b)
@@ -175,7 +175,7 @@ func (k *kit) write(name, text string) {
 	mustWrite(k.T, k.path(name), text)
 }
 
-// journal is a journal of ours for path on the server, of what f.part holds now.
+// journal writes a journal for path on the server, about the current f.part.
 func (k *kit) journal(path string, size int64, modTime time.Time, done ...span) string {
 	k.Helper()
 	s := state{url: k.URL(path), size: size, modTime: modTime, done: done, sums: blockSums{block: 64 << 10}}
@@ -189,7 +189,7 @@ func (k *kit) journal(path string, size int64, modTime time.Time, done ...span) 
 	return string(b)
 }
 
-// onCall has f asked before each call on the local disk until the test ends.
+// onCall makes f the fault of every call on the local disk until the test ends.
 func onCall(t *testing.T, f func(call, path string) error) {
 	t.Helper()
 	fault = f

@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// ledger knows which bytes of a part are there and keeps its journal. It is
-// safe for concurrent use.
+// ledger records which bytes of a part have arrived and writes its journal. It
+// is safe for concurrent use.
 type ledger struct {
 	part *part
 
 	mu      sync.Mutex
 	state   state
 	claimed int64 // bytes that the journal on the disk claims
-	begun   bool  // the journal is about this transfer: it may be written again
+	begun   bool  // the journal is about this transfer and may be written
 	streams []*stream
-	high    int64 // the most bytes that were there at once
+	high    int64 // the most bytes that the part has ever had
 	failed  error // why bytes did not reach the disk: the part cannot be trusted
 
-	writing sync.Mutex // held while sums and the journal change; taken before mu
+	writing sync.Mutex // held while sums and the journal change; lock it before mu
 	sums    blockSums
 }
 
@@ -33,14 +33,14 @@ func newLedger(p *part, s state) *ledger {
 	return &ledger{part: p, state: s, sums: s.sums, high: s.done.octets(), claimed: s.done.octets()}
 }
 
-// stream is one connection's way into the part. The offset of its own file
-// handle says how far it came, whichever way the bytes take.
+// stream writes one connection's bytes into the part. The offset of its own file
+// handle tells how far it is, even if the bytes go straight from the socket.
 type stream struct {
 	f    *os.File
-	span span // what it is to bring; end -1: to the end of the file
+	span span // the bytes to write; an end of -1 means the end of the file
 }
 
-// at is the first byte that is not written yet.
+// at returns the position of the first byte not written yet.
 func (s *stream) at() int64 {
 	n, err := s.f.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *stream) at() int64 {
 	return n
 }
 
-// brought is what s has written of what it is to bring.
+// brought returns the bytes of s.span that s has written.
 func (s *stream) brought() span {
 	at := s.at()
 	if s.span.end >= 0 {
@@ -58,7 +58,7 @@ func (s *stream) brought() span {
 	return span{s.span.start, at}
 }
 
-// open begins to write x.
+// open returns a stream that writes x.
 func (l *ledger) open(x span) (*stream, error) {
 	f, err := l.part.handle()
 	if err != nil {
@@ -75,8 +75,8 @@ func (l *ledger) open(x span) (*stream, error) {
 	return s, nil
 }
 
-// close ends s and counts what it brought. Where more came than the file has,
-// nothing of the stream counts.
+// close ends s and counts its bytes. If it wrote more than its span, none of them
+// count.
 func (l *ledger) close(s *stream) (brought int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,7 +90,7 @@ func (l *ledger) close(s *stream) (brought int64, err error) {
 	return x.len(), nil
 }
 
-// snapshot returns the state with what the streams have written so far.
+// snapshot returns the state, including what the streams have written so far.
 func (l *ledger) snapshot() state {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,7 +105,7 @@ func (l *ledger) snapshot() state {
 	return s
 }
 
-// progressed reports whether more bytes are there than ever before.
+// progressed reports whether the part has more bytes than ever before.
 func (l *ledger) progressed() bool {
 	n := l.snapshot().done.octets()
 	l.mu.Lock()
@@ -115,8 +115,8 @@ func (l *ledger) progressed() bool {
 	return more
 }
 
-// know sets what the server told of the file. From here on the journal may be
-// written anew.
+// know sets what the server said about the file. From now on the journal may be
+// written.
 func (l *ledger) know(size int64, modTime time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,8 +127,7 @@ func (l *ledger) know(size int64, modTime time.Time) {
 	}
 }
 
-// disown takes the bytes from n on out of what is done, so that they are
-// fetched once more.
+// disown drops the bytes from n on, so that they are fetched again.
 func (l *ledger) disown(n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -152,17 +151,18 @@ func (l *ledger) reset() error {
 	return l.part.empty()
 }
 
-// begin writes the first journal of this transfer, before its first byte: it
-// says whose the part is. It claims nothing new, and need not be on the disk.
+// begin writes the first journal of this transfer before its first byte, to mark
+// the part as this package's. The journal claims nothing new, so it need not be
+// flushed.
 func (l *ledger) begin() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	return l.write(l.snapshot(), false)
 }
 
-// checkpoint brings what was written to the disk, and only then says so in the
-// journal. A journal that cannot be written costs no more than bytes to fetch
-// again; bytes that do not reach the disk end the run: see health.
+// checkpoint flushes the part to disk, and only then claims its bytes in the
+// journal. If the journal cannot be written, the next run merely fetches those
+// bytes again. If the bytes do not reach the disk, the run ends: see health.
 func (l *ledger) checkpoint() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -177,12 +177,12 @@ func (l *ledger) checkpoint() error {
 	return l.write(s, true)
 }
 
-// room is what a full disk gives back for the last journal, in bytes.
+// room is how many bytes of the part keep gives up for the journal on a full disk.
 const room = 64 << 10
 
-// keep brings what was written to the disk and into the journal, at the end of a
-// run. Where the disk is full the last bytes make room for the journal. It
-// returns how many bytes the journal claims.
+// keep makes a checkpoint at the end of a run. If the disk is full, it gives up
+// the last bytes of the part to make room for the journal. It returns how many
+// bytes the journal claims.
 func (l *ledger) keep() int64 {
 	err := l.checkpoint()
 	if errors.Is(err, syscall.ENOSPC) && l.health() == nil {
@@ -197,9 +197,9 @@ func (l *ledger) keep() int64 {
 	return l.claimed
 }
 
-// complete writes the journal of a part that lacks nothing but its name, so
-// that a run that is killed in between is known to have ended well. A journal
-// that cannot be written costs only that.
+// complete writes the journal of a part that lacks only its final name. If the
+// run is killed while it names the part, the next run knows that the file is
+// complete. Failing to write the journal has no other cost.
 func (l *ledger) complete(size int64) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -208,8 +208,9 @@ func (l *ledger) complete(size int64) {
 	_ = l.write(s, false)
 }
 
-// write writes a journal for s, whose bytes must be in the part. The caller
-// holds writing: between the snapshot and the journal nothing may be given up.
+// write writes a journal for s, whose bytes must be in the part. The caller must
+// hold writing, so that no bytes are given up between the snapshot and the
+// journal.
 func (l *ledger) write(s state, sync bool) error {
 	if s.size < 0 {
 		s.done = nil // a journal without a size claims nothing
@@ -230,17 +231,18 @@ func (l *ledger) write(s state, sync bool) error {
 	return nil
 }
 
-// mayWrite reports whether the journal on the disk is this transfer's. Until a
-// response is there it may be one that is to be given up, but not before.
+// mayWrite reports whether the journal may be written. Until the server has
+// opened the transfer, the journal on the disk must stay: it may be an earlier
+// one that is about to be given up.
 func (l *ledger) mayWrite() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.begun
 }
 
-// fail makes err the part's health: bytes may be missing on the disk although
-// they can be read. The system tells of that once, so that a later flush would
-// succeed.
+// fail makes err the part's health. Bytes may be missing on the disk although
+// they can still be read, and the system reports that only once: a later flush
+// would succeed.
 func (l *ledger) fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -256,8 +258,7 @@ func (l *ledger) health() error {
 	return l.failed
 }
 
-// checkpoints makes a checkpoint now and then until the returned function is
-// called.
+// checkpoints makes a checkpoint at each interval until stop is called.
 func (l *ledger) checkpoints(interval time.Duration) (stop func()) {
 	return every(interval, func() { _ = l.checkpoint() })
 }

@@ -10,8 +10,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestNamedForAnotherURL has a run killed between naming the target and removing
-// the journal, and then one of another URL: it must not call the file complete.
+// TestNamedForAnotherURL kills a run between naming the target and removing the
+// journal. A run for another URL must not call the file complete.
 func TestNamedForAnotherURL(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body, "/g": "the other file"})
 	k.killedAfterNaming("/f")
@@ -21,8 +21,8 @@ func TestNamedForAnotherURL(t *testing.T) {
 	}
 }
 
-// TestNamedAndChangedSince is the same for a file that has changed on the server
-// since.
+// TestNamedAndChangedSince is the same for a file that has since changed on the
+// server.
 func TestNamedAndChangedSince(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.killedAfterNaming("/f")
@@ -33,7 +33,7 @@ func TestNamedAndChangedSince(t *testing.T) {
 	}
 }
 
-// killedAfterNaming has a run stop before it removes the journal.
+// killedAfterNaming stops a run before it removes the journal.
 func (k *kit) killedAfterNaming(path string) {
 	k.Helper()
 	onCall(k.T, func(call, p string) error {
@@ -49,10 +49,10 @@ func (k *kit) killedAfterNaming(path string) {
 	}
 }
 
-// TestForeignJournalOfTarget has the journal beside a target be another user's.
+// TestForeignJournalOfTarget puts another user's journal beside a target.
 func TestForeignJournalOfTarget(t *testing.T) {
 	if os.Geteuid() != 0 {
-		return // only root makes another user's file
+		return // only root can create another user's file
 	}
 	k := newKit(t, map[string]string{"/f": body})
 	k.killedAfterNaming("/f")
@@ -66,7 +66,8 @@ func TestForeignJournalOfTarget(t *testing.T) {
 	}
 }
 
-// TestKeptOnFullDisk counts as kept only what the journal on the disk claims.
+// TestKeptOnFullDisk checks that Kept counts only what the journal on the disk
+// claims.
 func TestKeptOnFullDisk(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.faulty(cut(1, 100_000))
@@ -84,12 +85,12 @@ func TestKeptOnFullDisk(t *testing.T) {
 	k.faulty(nil)
 	again, aerr := k.get("/f", Options{})
 	if r.Kept != again.Resumed {
-		t.Errorf("%v: kept %d octets; the next run (%v) goes on from %d", err, r.Kept, aerr, again.Resumed)
+		t.Errorf("%v: kept %d bytes; the next run (%v) resumes from %d", err, r.Kept, aerr, again.Resumed)
 	}
 }
 
-// TestSilentServer has the server no longer tell the size at the end: that is no
-// change of the file, and nothing is given up for it.
+// TestSilentServer makes the server no longer report the size at the end. That is
+// not a change of the file, so nothing is given up.
 func TestSilentServer(t *testing.T) {
 	for _, reply := range []string{"450 busy", "550 no"} {
 		k := newKit(t, map[string]string{"/f": body})
@@ -110,13 +111,13 @@ func TestSilentServer(t *testing.T) {
 		})
 		_, err := k.get("/f", Options{})
 		if !k.exists("f") && !k.exists("f.part") {
-			t.Errorf("%s: got %v, and all octets are gone", reply, err)
+			t.Errorf("%s: got %v, and all bytes are gone", reply, err)
 		}
 	}
 }
 
-// TestContinueBesideOwnPart finds a part of an earlier run beside the target, and
-// says whose it is.
+// TestContinueBesideOwnPart checks that the error about an earlier run's part
+// beside the target says whose it is.
 func TestContinueBesideOwnPart(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
@@ -127,7 +128,8 @@ func TestContinueBesideOwnPart(t *testing.T) {
 	}
 }
 
-// TestEmptyLinkedPart writes to no part that has other names, though it is empty.
+// TestEmptyLinkedPart checks that a part with other names is not written to, even
+// if it is empty.
 func TestEmptyLinkedPart(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("theirs", "")
@@ -136,11 +138,12 @@ func TestEmptyLinkedPart(t *testing.T) {
 	}
 	_, err := k.get("/f", Options{})
 	if got := read(t, k.path("theirs")); got != "" {
-		t.Errorf("%v; theirs holds %d octets", err, len(got))
+		t.Errorf("%v; theirs holds %d bytes", err, len(got))
 	}
 }
 
-// TestAdoptedPartGone begins again where nothing is left of what Continue took.
+// TestAdoptedPartGone checks that a run starts over if nothing is left of what
+// Continue took.
 func TestAdoptedPartGone(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
@@ -152,7 +155,7 @@ func TestAdoptedPartGone(t *testing.T) {
 	}
 }
 
-// TestModeZero keeps the mode of the file replaced, even if it is 0.
+// TestModeZero checks that a file keeps the mode of the one it replaces, even 0.
 func TestModeZero(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", "old")
@@ -165,7 +168,8 @@ func TestModeZero(t *testing.T) {
 	}
 }
 
-// TestOverwriteAfterContinue begins again and does not keep what Continue took.
+// TestOverwriteAfterContinue checks that Overwrite starts over and does not keep
+// what Continue took.
 func TestOverwriteAfterContinue(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f.part", strings.Repeat("x", 1000))

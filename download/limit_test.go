@@ -16,8 +16,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestLimit holds a rate over all transfers that share it, to the millisecond.
-// The burst is smaller than what comes at once.
+// TestLimit checks that all transfers that share a limit keep to it, to the
+// millisecond. The burst is smaller than one read.
 func TestLimit(t *testing.T) {
 	const bytes, rateOf, burst = 2 << 20, 8 << 20, 1000
 	for transfers := range 3 {
@@ -44,7 +44,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestSleep waits as long as it is to, and no longer than its context.
+// TestSleep checks that sleep waits as long as it should, but no longer than its
+// context.
 func TestSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun, enough := time.Now(), errors.New("enough")
@@ -59,7 +60,7 @@ func TestSleep(t *testing.T) {
 	})
 }
 
-// TestLimitEnds does not sit out a limit when its context ends.
+// TestLimitEnds checks that the end of the context ends the wait for a limit.
 func TestLimitEnds(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	ctx, cancel := context.WithCancel(t.Context())

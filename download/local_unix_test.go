@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestFilePlaces has what can stand at the end of a path, for a file.
+// TestFilePlaces tries every kind of target that a path can name.
 func TestFilePlaces(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("file", "")
@@ -40,7 +40,8 @@ func TestFilePlaces(t *testing.T) {
 	wantNames(t, k.dir, "file", "link")
 }
 
-// TestFileToFIFO is written as it comes, also over a failure.
+// TestFileToFIFO checks that a FIFO gets the bytes as they arrive, even after a
+// failure and a retry.
 func TestFileToFIFO(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	if err := syscall.Mkfifo(k.path("f"), 0o600); err != nil {
@@ -57,8 +58,8 @@ func TestFileToFIFO(t *testing.T) {
 	}
 }
 
-// TestFileFullDisk fills a file system of its own: what fits stays and is gone
-// on with when there is room.
+// TestFileFullDisk fills a small file system. What fits stays, and the next run
+// resumes when there is room.
 func TestFileFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := mountSmall(dir, "256k"); err != nil {
@@ -81,7 +82,7 @@ func TestFileFullDisk(t *testing.T) {
 	}
 }
 
-// TestFileMode follows umask, and a file that is replaced.
+// TestFileMode checks that the mode follows umask, or the file to replace.
 func TestFileMode(t *testing.T) {
 	old := syscall.Umask(0o027)
 	defer syscall.Umask(old)
@@ -100,7 +101,8 @@ func TestFileMode(t *testing.T) {
 	}
 }
 
-// TestFileJournalMode keeps the journal to its owner: a URL may be private.
+// TestFileJournalMode checks that only the owner can read the journal: a URL may
+// be private.
 func TestFileJournalMode(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 1000)
@@ -110,8 +112,8 @@ func TestFileJournalMode(t *testing.T) {
 	}
 }
 
-// TestFilePartOfOthers trusts no bytes that another user left in a directory
-// that both may write to.
+// TestFilePartOfOthers checks that a run trusts no bytes that another user left
+// in a directory that both can write to.
 func TestFilePartOfOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return

@@ -20,22 +20,22 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// matrixEvery 1 has every call on the disk go wrong; more is a sample.
+// matrixEvery is 1 to make every call on the disk fail, or more for a sample.
 var matrixEvery = flag.Int("matrix.every", 20, "every how manieth call on the disk TestMatrix has go wrong")
 
 // scene is a command on a disk in some state.
 type scene struct {
 	what   string
 	before func(*kit)
-	server func(testserver.FaultPoint) testserver.Fault // of every run
-	path   string                                       // on the server; "" is /f
-	name   string                                       // on the disk; "" is f
+	server func(testserver.FaultPoint) testserver.Fault // for every run
+	path   string                                       // on the server; "" means /f
+	name   string                                       // on the disk; "" means f
 	o      Options
 	save   bool // Save, not File
 	err    error
-	want   map[string]string // all files at the end; nil is the file alone
-	twice  error             // of the same command once more
-	kept   string            // what a killed run may leave in f.part with its journal, although it failed
+	want   map[string]string // all files at the end; nil means only the file
+	twice  error             // of the same command the second time
+	kept   string            // what a killed run may leave in f.part, with a journal, although it failed
 }
 
 var threeMiB = noise(3<<20, 5)
@@ -98,7 +98,7 @@ func scenes(t *testing.T) []scene {
 	}
 }
 
-// always has each command of a verb go wrong in the same way.
+// always makes every command of a verb fail in the same way.
 func always(verb string, f testserver.Fault) func(testserver.FaultPoint) testserver.Fault {
 	return func(p testserver.FaultPoint) testserver.Fault {
 		if p.Verb == verb {
@@ -114,7 +114,7 @@ func (k *kit) chmod(name string, mode os.FileMode) {
 	}
 }
 
-// run does what s says.
+// run runs the command of s.
 func (s *scene) run(ctx context.Context, k *kit) error {
 	path := k.path("f")
 	if s.name != "" {
@@ -144,7 +144,7 @@ func (s *scene) run(ctx context.Context, k *kit) error {
 
 func atOnce(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
-// begin makes a directory as s finds it.
+// begin makes the directory that s starts with.
 func (s *scene) begin(k *kit) {
 	k.dir = k.TempDir()
 	if s.before != nil {
@@ -156,7 +156,7 @@ func (s *scene) begin(k *kit) {
 func (s *scene) check(k *kit) {
 	k.Helper()
 	switch {
-	case s.err == ErrDigest: // each run that came to its end keeps its evidence
+	case s.err == ErrDigest: // each complete run keeps its evidence
 		k.onlyBad()
 	case s.kept != "" && k.exists("f.part.json"):
 		k.want(map[string]string{"f.part": s.kept, "f.part.json": read(k.T, k.path("f.part.json"))})
@@ -196,7 +196,7 @@ func (s *scene) calls(k *kit) int {
 type counter struct {
 	mu    sync.Mutex
 	n     int
-	at    int // the first that fails; -1 none
+	at    int // the first call that fails; -1 means none
 	more  bool
 	same  bool // and every later one of the same name
 	err   error
@@ -223,8 +223,8 @@ func (c *counter) call(call, path string) error {
 
 var errDead = errors.New("the process is dead")
 
-// TestMatrix has each call on the disk be the last of a run that is killed, or
-// fail; then the same command once more ends well, and leaves nothing behind.
+// TestMatrix kills a run at each call on the disk, or makes the call fail. Then
+// the same command must end well and leave nothing behind.
 func TestMatrix(t *testing.T) {
 	kinds := []*counter{
 		{err: errDead, more: true},
@@ -251,7 +251,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// fails runs s with one call gone wrong, and once more.
+// fails runs s with one failing call, then again without.
 func (s *scene) fails(k *kit, c *counter) {
 	k.Helper()
 	s.begin(k)
@@ -268,11 +268,11 @@ func (s *scene) fails(k *kit, c *counter) {
 	switch {
 	case c.more, err == nil, errors.Is(err, ErrLocal), s.err != nil && errors.Is(err, s.err):
 	default:
-		k.Errorf("%s: got %v, which is no local error", what, err)
+		k.Errorf("%s: got %v, which is not a local error", what, err)
 	}
 	done := s.finished(k)
 	again := s.run(k.Context(), k)
-	done = done || c.same && s.finished(k) // more than one call failed: an error was told, and the file is whole
+	done = done || c.same && s.finished(k) // more than one call failed: the run reported an error, but the file is whole
 	if !errors.Is(again, s.err) && !(done && errors.Is(again, s.twice)) {
 		k.Errorf("%s: %v; the same command then: %v; there is %q", what, err, again, namesIn(k.T, k.dir))
 		return
@@ -293,8 +293,8 @@ func (s *scene) finished(k *kit) bool {
 	return s.err == nil && slices.Equal(all, slices.Sorted(maps.Keys(want))) && read(k.T, k.path(all[0])) == want[all[0]]
 }
 
-// checkTarget makes sure that what stands under the final name is whole, or was
-// there before.
+// checkTarget checks that the file under the final name is whole, or was there
+// before.
 func (s *scene) checkTarget(k *kit, what string) {
 	k.Helper()
 	name := s.name

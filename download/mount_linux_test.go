@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// mountSmall mounts a small file system at dir, where the tests may.
+// mountSmall mounts a small file system at dir, if the tests have the rights to.
 func mountSmall(dir, size string) error {
 	return syscall.Mount("none", dir, "tmpfs", 0, "size="+size)
 }

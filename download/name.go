@@ -7,9 +7,9 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// LocalName returns the name under which the file that u names is saved: its last
-// segment, decoded and otherwise unchanged. It refuses names that would leave the
-// directory, or that the system cannot hold, with [ErrName].
+// LocalName returns the name under which to save the file that u names: its last
+// segment, decoded and otherwise unchanged. The error is [ErrName] if the name
+// would leave the directory, or if the system cannot have such a file.
 func LocalName(u *urlparse.URL) (string, error) {
 	return localName(u.Name, runtime.GOOS)
 }

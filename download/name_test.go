@@ -54,7 +54,7 @@ func TestLocalName(t *testing.T) {
 				t.Errorf("localName(%q, %s) = %q", tt.name, goos, got)
 			}
 			if err != nil && (!errors.Is(err, ErrName) || !errors.Is(err, ErrLocal)) {
-				t.Errorf("localName(%q, %s) error %v is no ErrName and ErrLocal", tt.name, goos, err)
+				t.Errorf("localName(%q, %s) error %v is not ErrName and ErrLocal", tt.name, goos, err)
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// The suffixes of what stands beside a target until it is whole.
+// The suffixes of the files beside a target.
 const (
 	partSuffix    = ".part"
 	journalSuffix = ".part.json"
@@ -20,7 +20,7 @@ type names struct {
 	path    string // the target
 	part    string // the bytes so far
 	journal string // what the part holds
-	fresh   string // the next journal, for an instant
+	fresh   string // the next journal, until it replaces the journal
 	bad     string // a file whose digest was wrong
 }
 
@@ -35,8 +35,8 @@ func namesOf(target string) names {
 	}
 }
 
-// stemOf returns what stands before the suffixes: base, or where base with the
-// longest suffix has more than most bytes, the start of base and a hash of it.
+// stemOf returns the name before the suffixes: base, or if base with the longest
+// suffix has more than most bytes, the start of base and a hash of it.
 func stemOf(base string, most int) string {
 	if len(base)+len(freshSuffix) <= most {
 		return base

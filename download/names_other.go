@@ -2,6 +2,6 @@
 
 package download
 
-// nameMax returns how many bytes a name may have: the systems in use count 255
-// bytes or 255 UTF-16 units, which are never more than the bytes.
+// nameMax returns how many bytes a name may have. Systems allow 255 bytes or 255
+// UTF-16 units, and a name never has more UTF-16 units than bytes.
 func nameMax(string) int { return 255 }

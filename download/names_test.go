@@ -11,8 +11,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestNamesOfEveryLength downloads in part, resumes and cleans up under names
-// of every length that the system takes, and keeps a file with a wrong digest.
+// TestNamesOfEveryLength downloads a part, resumes and cleans up under names of
+// every length that the system allows, and keeps a file with a wrong digest.
 func TestNamesOfEveryLength(t *testing.T) {
 	text := noise(2000, 1)
 	k := newKit(t, map[string]string{"/f": text})
@@ -55,7 +55,7 @@ func TestStemOf(t *testing.T) {
 			case len(stem)+len(freshSuffix) > 255, len(stem+badSuffix+".999") > 255:
 				t.Errorf("%d bytes: the names have %d", len(base), len(stem+freshSuffix))
 			case utf8.ValidString(base) != utf8.ValidString(stem):
-				t.Errorf("%q is no text", stem)
+				t.Errorf("%q is not UTF-8", stem)
 			}
 		}
 	}

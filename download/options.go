@@ -12,114 +12,113 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// progressInterval is the time between two calls of Options.Progress,
-// checkpointInterval that between two journals.
+// progressInterval is the time between two calls of Options.Progress, and
+// checkpointInterval the time between two journals.
 const (
 	progressInterval   = 100 * time.Millisecond
 	checkpointInterval = time.Second
 )
 
-// DefaultRetries is how often a transfer is tried again in a row without
-// progress, where Options.Retries is nil. MaxSegments is the most connections
-// for one file.
 const (
+	// DefaultRetries is the number of retries if Options.Retries is nil.
 	DefaultRetries = 5
-	MaxSegments    = 64
+	// MaxSegments is the largest number of connections for one file.
+	MaxSegments = 64
 )
 
-// Existing says what happens where the target already exists.
+// Existing says what to do if the target exists.
 type Existing int
 
 const (
-	// Refuse reports [ErrExists] and touches nothing.
+	// Refuse returns [ErrExists] and touches nothing.
 	Refuse Existing = iota
-	// Overwrite replaces the target, and a NAME.part without a journal, once
-	// the new file is whole. A symbolic link is replaced itself, not what it
-	// points to.
+	// Overwrite replaces the target once the new file is whole, and a NAME.part
+	// without a journal at once. It replaces a symbolic link itself, not the
+	// file that the link points to.
 	Overwrite
 	// Skip leaves the target as it is and reports success.
 	Skip
 )
 
-// Options changes how a file is retrieved. The zero value, and nil, refuse an
-// existing target, go on with a partial file of their own, and try again
+// Options changes how a file is retrieved. The zero value and nil refuse an
+// existing target, resume a partial file of an earlier call, and retry
 // [DefaultRetries] times.
 type Options struct {
 	Existing Existing
-	// Newer retrieves a file only where the target is missing, or the server's
-	// is newer or of another size; then the target is replaced.
+	// Newer retrieves a file only if the target is missing, or if the server's
+	// file is newer or of another size. It then replaces the target.
 	Newer bool
-	// Continue takes the target, or a NAME.part without a journal, for the
-	// begin of the file and retrieves the rest. Nothing but its length is
-	// checked: see Sum. What it took is given up only with Overwrite or
-	// NoResume, in later calls as well; else the error is [ErrResume].
+	// Continue uses the target, or a NAME.part without a journal, as the start
+	// of the file and retrieves the rest. It checks only their length and time:
+	// see Sum. Neither this nor a later call gives up those bytes without
+	// Overwrite or NoResume; the error is then [ErrResume].
 	Continue bool
-	// NoResume begins anew where a NAME.part with a journal is left.
+	// NoResume starts over even if there is a NAME.part with a journal.
 	NoResume bool
 
-	// Retries is how often a failure that may pass is tried again in a row
-	// without progress; nil means DefaultRetries.
+	// Retries is how many times in a row, without progress, a failure that may
+	// pass is retried; nil means DefaultRetries.
 	Retries *int
-	// Wait waits before another try; nil uses a timer. It returns an error to
-	// give up. Several connections may call it at the same time.
+	// Wait waits before a retry; nil means a timer. It returns an error to give
+	// up. Several connections may call it at the same time.
 	Wait func(ctx context.Context, d time.Duration) error
 
-	// Segments is how many connections bring one file at the same time, at
-	// most MaxSegments; less than 2 is one. More than one needs Parallel.
+	// Segments is how many connections fetch one file at the same time, at most
+	// MaxSegments; less than 2 means one. More than one needs Parallel.
 	Segments int
 	// Parallel is the source for further connections, safe for concurrent use:
-	// an *ftpexec.Client. nil means the first source where that is one.
+	// an *ftpexec.Client. nil means the first source if that is one.
 	Parallel Source
 
-	// Size is the size that the file must have, in bytes, where it is known
-	// from elsewhere. It does not count in ASCII type.
+	// Size is the size that the file must have, in bytes; nil means any. It
+	// does not apply in ASCII type.
 	Size *int64
-	// Sum is the digest that the file must have; the zero value is none.
+	// Sum is the digest that the file must have; the zero value means any.
 	Sum digest.Sum
 	// Verify looks on the server for a digest that the file must have: in
-	// lists beside it, then by HASH and its kin. That there is none is
-	// [ErrUnverified]. Where Sum is set that one counts alone.
+	// lists beside it, then by HASH and similar commands. If there is none the
+	// error is [ErrUnverified]. If Sum is set, only Sum counts.
 	Verify bool
 
-	// Limit bounds the bytes a second over all that share it; nil: no bound.
+	// Limit limits the bytes per second of all downloads that share it; nil
+	// means no limit.
 	Limit *rate.Limiter
 
-	// Progress, if set, is called now and then from one goroutine while data
-	// flows and once at its end, never after the function it was given to has
-	// returned. done counts bytes that were there before, too; it falls where
-	// a transfer begins anew. total is -1 where the server did not tell the
-	// size.
+	// Progress, if set, is called regularly from one goroutine while data flows
+	// and once at the end, but never after the function that was given it has
+	// returned. done includes bytes from earlier runs; it falls if a transfer
+	// starts over. total is -1 if the server did not report the size.
 	Progress func(done, total int64)
-	// Notify, if set, is told what else a person may want to know. Calls do
-	// not overlap.
+	// Notify, if set, is called with other events that may interest a person.
+	// Calls do not overlap.
 	Notify func(Event)
 
-	checkpoint time.Duration // between two journals; 0 means checkpointInterval
+	checkpoint time.Duration // time between two journals; 0 means checkpointInterval
 }
 
-// EventKind says what an [Event] tells.
+// EventKind says what an [Event] is about.
 type EventKind int
 
 const (
 	Noted     EventKind = iota // something worth a line
-	Resumed                    // a partial file is gone on with, from Offset bytes
-	Restarted                  // what was there is given up; the transfer begins anew
-	Retrying                   // a try failed with Err and the next one follows after Wait
+	Resumed                    // the transfer resumes a partial file from Offset
+	Restarted                  // the partial file is given up: the transfer starts over
+	Retrying                   // a try failed with Err; the next one follows after Wait
 )
 
-// Event is something that happens on the way, for Options.Notify.
+// Event is something that happens during a download, for Options.Notify.
 type Event struct {
 	Kind   EventKind
-	Text   string // one line for a person, but for what names in it hold; "" for Retrying
-	Offset int64  // Resumed: bytes that are there already
+	Text   string // one line, unless a file name in it has line ends; "" for Retrying
+	Offset int64  // Resumed: bytes that the part has already
 	Err    error  // Retrying
-	Try    int    // Retrying: the tries so far without progress
-	Tries  int    // Retrying: how many of them there may be
+	Try    int    // Retrying: the number of this retry in a row without progress
+	Tries  int    // Retrying: the most retries in a row
 	Wait   time.Duration
 }
 
-// Check returns an *[ftpexec.OptionError] where the options contradict each
-// other. [File], [To] and [Save] begin with it.
+// Check returns an *[ftpexec.OptionError] if the options contradict each other.
+// [File] and [To] call it first.
 func (o *Options) Check() error {
 	switch {
 	case o == nil:
@@ -142,7 +141,7 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// orDefault gives a nil Options and fields left zero their meaning, on a copy.
+// orDefault returns a copy of o, which may be nil, with defaults for zero fields.
 // src is the first source.
 func (o *Options) orDefault(src Source) *Options {
 	var c Options
@@ -174,27 +173,26 @@ func (o *Options) notify(e Event) {
 	}
 }
 
-// restarted tells that what path holds is given up.
+// restarted reports that the part at path is given up.
 func (o *Options) restarted(path, why string) {
-	o.notify(Event{Kind: Restarted, Text: path + ": " + why + ": beginning anew"})
+	o.notify(Event{Kind: Restarted, Text: path + ": " + why + ": starting over"})
 }
 
 func (o *Options) note(text string) { o.notify(Event{Kind: Noted, Text: text}) }
 
-// muchToRead is what takes seconds to read, in bytes.
+// muchToRead is how many bytes take seconds to read.
 const muchToRead = 1 << 30
 
-// reading tells that n bytes of the file at path are read before the server is
-// asked, where that takes a while.
+// reading reports that the run first reads n bytes of the file at path, if that
+// takes a while.
 func (o *Options) reading(path string, n int64) {
 	if n >= muchToRead {
 		o.note(fmt.Sprintf("%s: reading %d bytes to check them", path, n))
 	}
 }
 
-// report calls Progress with what count returns now and then, until the
-// returned function is called. It reads counters: nothing stands in the way of
-// the data.
+// report calls Progress with the result of count at each progressInterval, until
+// stop is called. It only reads counters and does not slow the data down.
 func (o *Options) report(count func() (done, total int64)) (stop func()) {
 	if o.Progress == nil {
 		return func() {}

@@ -10,8 +10,8 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// TestOptionsCheck: options that contradict each other are refused before
-// anything is asked or touched.
+// TestOptionsCheck checks that contradictory options are refused before the
+// server is asked or any file touched.
 func TestOptionsCheck(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": "contents"})
 	for _, tt := range []struct {

@@ -9,26 +9,27 @@ import (
 	"runtime"
 )
 
-// part is NAME.part and its journal: what is written until the file is whole.
+// part is NAME.part and its journal, which a run writes until the file is whole.
 //
-// Whoever holds the lock on NAME.part owns both files. So that a part is known
-// for ours whenever a run is killed, bytes come into it only after the journal
-// says which file it is about, and the journal goes last, except from a part
-// that is empty: an empty part is never missed. The lock is on the file, not on
-// its name: it holds while the part becomes the target, until the journal is
-// gone.
+// The run that holds the lock on NAME.part owns both files. A run can tell its
+// own kind of part from another program's file even if an earlier run was
+// killed: no byte goes into a part before the journal names its inode, and the
+// journal is removed last. The exception is an empty part, which anyone may
+// remove. The lock is on the file, not on its name: it lasts while the part
+// becomes the target, until the journal is gone.
 type part struct {
 	names
 	f      *os.File
-	info   fs.FileInfo  // of f, to recognise it by
-	mode   *fs.FileMode // what the target gets; nil: as it is
+	info   fs.FileInfo  // of f, to recognise it
+	mode   *fs.FileMode // of the target; nil means the part's own
 	placed bool         // the file has another name now
 }
 
-// claimTries bounds how often a part vanishes while it is opened.
+// claimTries limits how often a run tries again if a part vanishes while it opens
+// it.
 const claimTries = 16
 
-// claim opens NAME.part, or makes it where there is none, and locks it.
+// claim opens or creates NAME.part and locks it.
 func claim(n names) (*part, error) {
 	for range claimTries {
 		p, err := open(n)
@@ -42,8 +43,8 @@ func claim(n names) (*part, error) {
 	return nil, busy(n.part)
 }
 
-// open opens and locks a part that is there. The error is errMoved where
-// another run ended it meanwhile.
+// open opens and locks an existing part. The error is errMoved if another run
+// has renamed or removed it meanwhile.
 func open(n names) (*part, error) {
 	f, err := openRegular(n.part, os.O_RDWR)
 	if errors.Is(err, fs.ErrPermission) && giveRights(n) == nil {
@@ -53,15 +54,15 @@ func open(n names) (*part, error) {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errMoved):
 		return nil, err
 	case errors.Is(err, errNotRegular):
-		return nil, &Error{Path: n.part, Reason: "is in the way and is no regular file", Err: ErrLocal}
+		return nil, &Error{Path: n.part, Reason: "is in the way and is not a regular file", Err: ErrLocal}
 	case err != nil:
 		return nil, failure(n.part, "cannot be opened", err)
 	}
 	return hold(n, f)
 }
 
-// giveRights lets this user write to a part that a run was about to name: see
-// part.restrict.
+// giveRights lets this user write to a part again after a run was killed between
+// part.restrict and naming it.
 func giveRights(n names) error {
 	info, err := lstat(n.part)
 	if err != nil || !info.Mode().IsRegular() || !isOurs(info) {
@@ -73,7 +74,7 @@ func giveRights(n names) error {
 	return chmod(n.part, info.Mode().Perm()|0o600)
 }
 
-// create makes an empty part with the mode that umask leaves of 0666.
+// create creates an empty part with mode 0666 less umask.
 func create(n names) (*part, error) {
 	f, err := openFile(n.part, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {
@@ -85,12 +86,12 @@ func create(n names) (*part, error) {
 	return hold(n, f)
 }
 
-// hold locks f, which was opened as the part.
+// hold locks f, the opened part.
 func hold(n names, f *os.File) (*part, error) {
 	p := &part{names: n, f: f}
 	var err error
 	if p.info, err = fstat(f); err != nil {
-		err = failure(n.part, "cannot be looked at", err)
+		err = failure(n.part, "cannot be examined", err)
 	} else if err = lock(f); err == nil && !p.ours() {
 		err = errMoved
 	}
@@ -101,22 +102,22 @@ func hold(n names, f *os.File) (*part, error) {
 	return p, nil
 }
 
-// like gives the part the permissions of the file that it is to replace: what
-// was private does not become public.
+// like gives the part the permissions of the file that it will replace, so that a
+// private file stays private. The owner can write to the part until restrict.
 func (p *part) like(replaced fs.FileInfo) error {
 	if replaced == nil || !replaced.Mode().IsRegular() {
 		return nil
 	}
 	mode := replaced.Mode().Perm()
 	p.mode = &mode
-	if err := chmod(p.part, mode|0o600); err != nil { // it is opened again, by each connection and by later runs
+	if err := chmod(p.part, mode|0o600); err != nil { // each connection and later runs open it again
 		return failure(p.part, "cannot take the permissions of "+p.path, err)
 	}
 	return nil
 }
 
-// renew puts an empty part in the place of what stands there, which keeps its
-// bytes where it has other names.
+// renew replaces the part by a new, empty one. A part that has other names (hard
+// links) keeps its bytes under those.
 func (p *part) renew() (*part, error) {
 	defer p.f.Close()
 	if err := p.removable(); err != nil {
@@ -132,7 +133,7 @@ func (p *part) renew() (*part, error) {
 	return fresh, err
 }
 
-// removable closes the part where the system removes no open file.
+// removable closes the part on systems that cannot rename or remove an open file.
 func (p *part) removable() error {
 	if runtime.GOOS != "windows" {
 		return nil
@@ -143,7 +144,7 @@ func (p *part) removable() error {
 	return nil
 }
 
-// handle opens the part once more, with an offset of its own.
+// handle opens the part again, with an offset of its own.
 func (p *part) handle() (*os.File, error) {
 	f, err := openRegular(p.part, os.O_WRONLY)
 	if err != nil {
@@ -157,7 +158,7 @@ func (p *part) handle() (*os.File, error) {
 	return f, nil
 }
 
-// ours reports whether the part's name still stands for the file written.
+// ours reports whether the part's name still refers to the open file.
 func (p *part) ours() bool {
 	info, err := lstat(p.part)
 	return err == nil && os.SameFile(info, p.info)
@@ -167,13 +168,13 @@ func (p *part) ours() bool {
 func (p *part) size() (int64, error) {
 	info, err := fstat(p.f)
 	if err != nil {
-		return 0, failure(p.part, "cannot be looked at", err)
+		return 0, failure(p.part, "cannot be examined", err)
 	}
 	return info.Size(), nil
 }
 
-// resize makes the part size bytes long, where it is shorter (grow) or longer
-// (not grow). What was not written takes no room on most file systems.
+// resize makes the part size bytes long: with grow only if it is shorter, without
+// grow only if it is longer. On most file systems the new bytes take no space.
 func (p *part) resize(size int64, grow bool) error {
 	has, err := p.size()
 	if err != nil || has == size || grow != (has < size) {
@@ -185,7 +186,7 @@ func (p *part) resize(size int64, grow bool) error {
 	return nil
 }
 
-// empty forgets what the part holds.
+// empty removes all bytes from the part.
 func (p *part) empty() error {
 	if err := truncate(p.f, 0); err != nil {
 		return failure(p.part, "cannot be emptied", err)
@@ -202,7 +203,7 @@ func (p *part) write(s state, sync bool) error {
 	return failure(p.journal, "cannot be written", writeJournal(p.names, s, sync))
 }
 
-// flush checks that the part holds n bytes and brings it to the disk.
+// flush checks that the part has n bytes and flushes it to disk.
 func (p *part) flush(n int64) error {
 	has, err := p.size()
 	if err != nil {
@@ -214,16 +215,16 @@ func (p *part) flush(n int64) error {
 	return p.sync()
 }
 
-// sync brings the part to the disk.
+// sync flushes the part to disk.
 func (p *part) sync() error {
 	if err := fsync(p.f); err != nil {
-		return failure(p.part, "cannot be brought to the disk", err)
+		return failure(p.part, "cannot be flushed to disk", err)
 	}
 	return nil
 }
 
-// publish gives the part, which must have been flushed, its final name: over
-// what stands there only with overwrite. Then the journal goes.
+// publish gives the flushed part its final name, which may exist only with
+// overwrite, and removes the journal.
 func (p *part) publish(overwrite bool) error {
 	if err := p.restrict(); err != nil {
 		return err
@@ -242,8 +243,8 @@ func (p *part) publish(overwrite bool) error {
 	return nil
 }
 
-// restrict takes back the rights that the part had to have, where the file that
-// it replaces does not have them.
+// restrict sets the permissions of the file that the part replaces, if the part
+// needed more until now.
 func (p *part) restrict() error {
 	if p.mode == nil || *p.mode == *p.mode|0o600 {
 		return nil
@@ -254,8 +255,8 @@ func (p *part) restrict() error {
 	return nil
 }
 
-// moveTo gives the part another name. Windows renames no open file; elsewhere
-// the file stays open, and so locked.
+// moveTo renames the part. Except on Windows, which cannot rename an open file,
+// the part stays open and so locked.
 func (p *part) moveTo(to string, overwrite bool) error {
 	if !p.ours() {
 		return replaced(p.part)
@@ -269,14 +270,14 @@ func (p *part) moveTo(to string, overwrite bool) error {
 		return err
 	}
 	if err := rename(p.part, to); err != nil {
-		return failure(to, "cannot be put in place", err)
+		return failure(to, "cannot be moved into place", err)
 	}
 	p.placed = true
 	return nil
 }
 
-// keepBad names the part as one whose digest was wrong: NAME.bad, or NAME.bad.2
-// and so on where that is taken.
+// keepBad renames the part to NAME.bad, or to NAME.bad.2 and so on if that
+// exists, because its digest is wrong.
 func (p *part) keepBad() (string, error) {
 	for i := 1; i < 1000; i++ {
 		to := p.bad
@@ -292,11 +293,12 @@ func (p *part) keepBad() (string, error) {
 		}
 		return to, err
 	}
-	return "", &Error{Path: p.bad, Reason: "exists too often", Err: ErrLocal}
+	return "", &Error{Path: p.bad, Reason: "exists, and so do all names up to .999", Err: ErrLocal}
 }
 
-// discard removes a part that did not become a file, and its journal. It is
-// emptied first: whatever a kill leaves then is nobody's loss.
+// discard removes the part and its journal, unless the part has become a file.
+// It empties the part first, so that a kill leaves nothing that a later run
+// would keep.
 func (p *part) discard() {
 	defer p.close()
 	if p.placed {
@@ -319,21 +321,21 @@ func (p *part) discard() {
 // close leaves the part as it is.
 func (p *part) close() { _ = p.f.Close() }
 
-// lent is a target that becomes the part once the server has opened the
-// transfer of the rest. It is locked.
+// lent is a target, locked, that becomes the part once the server has opened the
+// transfer of the rest.
 type lent struct {
 	f     *os.File
 	info  fs.FileInfo
-	state state // what its journal will say
+	state state // for its journal
 }
 
-// adopt makes the target the part, whose place an empty one has held so far.
-// The journal comes first: without it the part would not be known for what it
-// is, while without the part it is about the target.
+// adopt makes the target the part, in place of an empty one. It writes the
+// journal first: a part without a journal would look like another program's,
+// while a journal without a part is about the target.
 func (p *part) adopt(l *lent) error {
 	now, err := lstat(p.path)
 	if err != nil || !os.SameFile(now, l.info) || now.Size() != l.info.Size() || !now.ModTime().Equal(l.info.ModTime()) {
-		return &Error{Path: p.path, Reason: "changed while it was looked at", Err: ErrLocal}
+		return &Error{Path: p.path, Reason: "changed while it was examined", Err: ErrLocal}
 	}
 	s := l.state
 	s.inode = inodeOf(l.info)
@@ -343,7 +345,7 @@ func (p *part) adopt(l *lent) error {
 	if !p.ours() {
 		return replaced(p.part)
 	}
-	if runtime.GOOS == "windows" { // which renames no open file
+	if runtime.GOOS == "windows" { // it cannot rename an open file
 		p.f.Close()
 		l.f.Close()
 	}

@@ -2,15 +2,15 @@ package download
 
 import "slices"
 
-// span is the bytes from start up to, not including, end.
+// span is the range of bytes [start, end).
 type span struct{ start, end int64 }
 
 func (s span) len() int64 { return s.end - s.start }
 
-// spans are ordered, apart from one another, and none is empty.
+// spans are in order. None is empty, and no two touch or overlap.
 type spans []span
 
-// bytes returns how many bytes the spans cover.
+// octets returns how many bytes the spans cover.
 func (s spans) octets() (n int64) {
 	for _, x := range s {
 		n += x.len()
@@ -18,7 +18,7 @@ func (s spans) octets() (n int64) {
 	return n
 }
 
-// end returns the first byte behind all spans.
+// end returns the end of the last span.
 func (s spans) end() int64 {
 	if len(s) == 0 {
 		return 0
@@ -26,7 +26,7 @@ func (s spans) end() int64 {
 	return s[len(s)-1].end
 }
 
-// head returns how many bytes from the very first one s covers in one piece.
+// head returns how many bytes from the start of the file s covers without a gap.
 func (s spans) head() int64 {
 	if len(s) == 0 || s[0].start > 0 {
 		return 0
@@ -77,7 +77,7 @@ func (s spans) without(x span) spans {
 	return slices.DeleteFunc(out, func(y span) bool { return y.len() <= 0 })
 }
 
-// missing returns what s leaves open of a file of size bytes.
+// missing returns the gaps that s leaves in a file of size bytes.
 func (s spans) missing(size int64) spans {
 	var out spans
 	at := int64(0)
@@ -93,8 +93,8 @@ func (s spans) missing(size int64) spans {
 	return out
 }
 
-// split cuts the longest of s in halves until there are n, or no piece could
-// be cut without one shorter than least.
+// split cuts the longest of s in two until there are n spans, or until a cut
+// would make one shorter than least.
 func (s spans) split(n int, least int64) spans {
 	out := slices.Clone(s)
 	for len(out) > 0 && len(out) < n {
@@ -114,8 +114,8 @@ func (s spans) split(n int, least int64) spans {
 	return out
 }
 
-// share cuts x: where it is all there is, into n equal pieces at once, else
-// in halves.
+// share cuts x: into n equal pieces if x is all there is, otherwise into halves.
+// No piece is shorter than least.
 func share(x span, n int, least int64, all bool) spans {
 	count := int64(2)
 	if all {

@@ -31,7 +31,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestSpansAtRandom compares with a set of bytes.
+// TestSpansAtRandom compares spans with a set of bytes.
 func TestSpansAtRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
@@ -60,7 +60,7 @@ func TestSpansAtRandom(t *testing.T) {
 	}
 }
 
-// sound reports whether s is what spans promise to be, within size bytes.
+// sound reports whether s is what type spans promises, within size bytes.
 func sound(s spans, size int64) bool {
 	at := int64(-1)
 	for _, x := range s {

@@ -29,8 +29,8 @@ func TestResume(t *testing.T) {
 	k.want(map[string]string{"f": body})
 }
 
-// TestResumeOfAnother has something disagree between two runs: everything is
-// fetched again, and that is said.
+// TestResumeOfAnother changes something between two runs. The second must say so
+// and fetch everything again.
 func TestResumeOfAnother(t *testing.T) {
 	other := noise(300_000, 2)
 	tests := []struct {
@@ -45,12 +45,12 @@ func TestResumeOfAnother(t *testing.T) {
 		{"size", func(k *kit) { k.change("/f", body+"x", kitTime) }, "/f", Options{}, "now has 300001 bytes, not 300000", body + "x"},
 		{"shorter than what is there", func(k *kit) { k.change("/f", "x", kitTime) }, "/f", Options{}, "now has 1 bytes", "x"},
 		{"URL", func(*kit) {}, "/g", Options{}, "another URL", "gg"},
-		{"not wanted", func(*kit) {}, "/f", Options{NoResume: true}, "as asked for", body},
+		{"not wanted", func(*kit) {}, "/f", Options{NoResume: true}, "as requested", body},
 		{"type", func(*kit) {}, "/f;type=a", Options{}, "", ""},
-		{"part cut", func(k *kit) { k.truncate("f.part", 99_999) }, "/f", Options{}, "it has 99999 bytes, its journal says 100000", body},
+		{"part cut", func(k *kit) { k.truncate("f.part", 99_999) }, "/f", Options{}, "it has 99999 bytes, but its journal claims 100000", body},
 		{"part gone", func(k *kit) { k.remove("f.part") }, "/f", Options{}, "is gone, only its journal is left", body},
-		{"no REST", func(k *kit) { k.faulty(replies("REST", "502 What?")) }, "/f", Options{}, "cannot begin in the middle", body},
-		{"no time", func(k *kit) { k.faulty(replies("MDTM", "502 What?")) }, "/f", Options{}, "does not always tell the file's time", body},
+		{"no REST", func(k *kit) { k.faulty(replies("REST", "502 What?")) }, "/f", Options{}, "cannot start in the middle", body},
+		{"no time", func(k *kit) { k.faulty(replies("MDTM", "502 What?")) }, "/f", Options{}, "does not always report the file's time", body},
 	}
 	for _, tt := range tests {
 		t.Run(tt.what, func(t *testing.T) {
@@ -80,8 +80,8 @@ func (k *kit) remove(name string) {
 	}
 }
 
-// TestResumeHostileJournal has a journal that says anything beside a part that
-// holds anything: the file comes out right, or what is no journal stays.
+// TestResumeHostileJournal puts any journal beside any part. The file must come
+// out right; a file that is not a journal must stay.
 func TestResumeHostileJournal(t *testing.T) {
 	part := strings.Repeat("z", 400_000)
 	for what, text := range badJournals {
@@ -104,7 +104,7 @@ func TestResumeHostileJournal(t *testing.T) {
 	}
 }
 
-// TestResumeJournalInTheWay has no file where the journal would be.
+// TestResumeJournalInTheWay puts a directory under the name of the journal.
 func TestResumeJournalInTheWay(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	if err := os.Mkdir(k.path("f.part.json"), 0o755); err != nil {
@@ -117,7 +117,7 @@ func TestResumeJournalInTheWay(t *testing.T) {
 	wantNames(t, k.dir, "f.part.json")
 }
 
-// TestResumeLocked has two runs on one target.
+// TestResumeLocked starts a second run on one target.
 func TestResumeLocked(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
@@ -136,7 +136,7 @@ func TestResumeLocked(t *testing.T) {
 	k.want(map[string]string{"f": body})
 }
 
-// TestResumeHoles has a part with gaps, as several connections leave it.
+// TestResumeHoles resumes from a part with gaps, as several connections leave it.
 func TestResumeHoles(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f.part", body[:1000]+strings.Repeat("z", 9000)+body[10_000:20_000]+strings.Repeat("z", 280_000))
@@ -151,7 +151,7 @@ func TestResumeHoles(t *testing.T) {
 	k.want(map[string]string{"f": body})
 }
 
-// TestResumeComplete has all bytes there and the end not confirmed.
+// TestResumeComplete resumes from a part that has all bytes but no confirmed end.
 func TestResumeComplete(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f.part", body)
@@ -165,8 +165,7 @@ func TestResumeComplete(t *testing.T) {
 	k.want(map[string]string{"f": body})
 }
 
-// TestResumeLinked has a run killed between the two steps that give the file
-// its name.
+// TestResumeLinked kills a run between the two steps that give the file its name.
 func TestResumeLinked(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", "precious")
@@ -181,7 +180,7 @@ func TestResumeLinked(t *testing.T) {
 	k.want(map[string]string{"f": "precious"})
 }
 
-// TestFileTime has the server's time become the file's.
+// TestFileTime checks that the file gets the server's time.
 func TestFileTime(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	r, err := k.get("/f", Options{})
@@ -220,13 +219,13 @@ func TestSize(t *testing.T) {
 func TestNewer(t *testing.T) {
 	tests := []struct {
 		what   string
-		local  string // "" none
+		local  string // "" means none
 		time   time.Time
 		fault  func(testserver.FaultPoint) testserver.Fault
 		path   string
 		skip   bool
 		noted  string
-		asking int // commands MDTM
+		asking int // MDTM commands
 	}{
 		{"none", "", kitTime, nil, "/f", false, "", 1},
 		{"same", body, kitTime, nil, "/f", true, "", 1},
@@ -234,7 +233,7 @@ func TestNewer(t *testing.T) {
 		{"older here", body, kitTime.Add(-time.Second), nil, "/f", false, "", 2},
 		{"other size", body[1:], kitTime.Add(time.Hour), nil, "/f", false, "", 2},
 		{"other size in ASCII type", "x", kitTime.Add(time.Hour), nil, "/f;type=a", true, "", 1},
-		{"no time", body, kitTime.Add(time.Hour), replies("MDTM", "502 What?"), "/f", false, "does not tell the file's time", 2},
+		{"no time", body, kitTime.Add(time.Hour), replies("MDTM", "502 What?"), "/f", false, "does not report the file's time", 2},
 		{"no size", body[1:], kitTime, replies("SIZE", "502 What?"), "/f", true, "", 1},
 	}
 	for _, tt := range tests {
@@ -307,8 +306,8 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// TestContinueOlder refuses a file, or a part, that is older than the server's:
-// the server's has changed since.
+// TestContinueOlder checks that Continue refuses a file or part that is older
+// than the server's file, which has changed since.
 func TestContinueOlder(t *testing.T) {
 	for _, name := range []string{"f", "f.part"} {
 		for _, n := range []int{1000, 300_000} {
@@ -327,7 +326,7 @@ func TestContinueOlder(t *testing.T) {
 	}
 }
 
-// TestContinueMovesLate leaves the file under its name until the server has
+// TestContinueMovesLate checks that the file keeps its name until the server has
 // opened the transfer of the rest.
 func TestContinueMovesLate(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
@@ -353,7 +352,7 @@ func TestContinueMovesLate(t *testing.T) {
 	k.want(map[string]string{"f": body[:1000]})
 }
 
-// TestContinueCut has what -c began go on without it.
+// TestContinueCut resumes without Continue what a run with it began.
 func TestContinueCut(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", body[:50_000])
@@ -369,7 +368,7 @@ func TestContinueCut(t *testing.T) {
 	k.want(map[string]string{"f": body})
 }
 
-// TestContinueLink refuses what is no file of its own.
+// TestContinueLink checks that Continue refuses a symbolic link.
 func TestContinueLink(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	elsewhere := filepath.Join(t.TempDir(), "aim")

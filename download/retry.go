@@ -27,7 +27,7 @@ func newRetrier(o *Options) *retrier {
 }
 
 // newPause returns pauses that double from about 1 s to about 60 s. Each varies by
-// half, so that many clients do not come back at the same moment.
+// half, so that many clients do not return at the same moment.
 func newPause() *backoff.ExponentialBackOff {
 	b := backoff.NewExponentialBackOff()
 	b.InitialInterval, b.Multiplier, b.MaxInterval = time.Second, 2, time.Minute
@@ -70,7 +70,7 @@ type final struct{ error }
 
 func (e *final) Unwrap() error { return e.error }
 
-// passing marks an error that may be gone at the next try.
+// passing marks an error that may not recur.
 type passing struct{ error }
 
 func (e *passing) Unwrap() error { return e.error }

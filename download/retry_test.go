@@ -64,7 +64,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestRetryWaits holds how long is waited.
+// TestRetryWaits checks the pauses between tries.
 func TestRetryWaits(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.faulty(replies("RETR", "450 Busy"))
@@ -85,7 +85,8 @@ func TestRetryWaits(t *testing.T) {
 	}
 }
 
-// TestRetryNever asks a port where nobody listens, and a cancelled context.
+// TestRetryNever checks that a refused connection and a cancelled context are not
+// retried.
 func TestRetryNever(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -99,7 +100,7 @@ func TestRetryNever(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	o := &Options{Wait: func(context.Context, time.Duration) error { t.Error("it waits"); return nil }}
 	if _, err := File(t.Context(), k.c, u, k.path("f"), o); !errors.Is(err, ftpexec.ErrConnect) {
-		t.Errorf("nobody listens: %v", err)
+		t.Errorf("connection refused: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -109,7 +110,7 @@ func TestRetryNever(t *testing.T) {
 	wantNames(t, k.dir)
 }
 
-// TestRetryWithoutREST begins anew, says so, and ends.
+// TestRetryWithoutREST checks that a run starts over, says so, and ends.
 func TestRetryWithoutREST(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	without := replies("REST", "502 What?")
@@ -119,7 +120,7 @@ func TestRetryWithoutREST(t *testing.T) {
 		}
 		return without(p)
 	})
-	if _, err := k.get("/f", Options{}); err != nil || !k.told(Restarted, "cannot begin in the middle") {
+	if _, err := k.get("/f", Options{}); err != nil || !k.told(Restarted, "cannot start in the middle") {
 		t.Errorf("got %v, events %v", err, k.events)
 	}
 	k.want(map[string]string{"f": body})
@@ -135,8 +136,8 @@ func TestRetryWithoutREST(t *testing.T) {
 	}
 }
 
-// TestRetryOfChangedFile has the file change between two tries, and between
-// the answer about its time and its data.
+// TestRetryOfChangedFile changes the file between two tries, and between the
+// reply to MDTM and the data.
 func TestRetryOfChangedFile(t *testing.T) {
 	other := noise(300_000, 2)
 	for _, verb := range []string{"USER", "RETR"} {
@@ -157,7 +158,7 @@ func TestRetryOfChangedFile(t *testing.T) {
 	}
 }
 
-// TestRetryOfChangingFile has another size at each try.
+// TestRetryOfChangingFile changes the size at each try.
 func TestRetryOfChangingFile(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	n := 0
@@ -176,7 +177,7 @@ func TestRetryOfChangingFile(t *testing.T) {
 	}
 }
 
-// TestToRetries has a stream go on where it was cut.
+// TestToRetries checks that a stream resumes where it was cut.
 func TestToRetries(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.faulty(cut(1, 100_000))
@@ -191,8 +192,8 @@ func TestToRetries(t *testing.T) {
 	}
 }
 
-// TestToCannotRetry has what is written already be of another file, or the
-// server not go on: nothing is written twice.
+// TestToCannotRetry changes the file after a part of it was written, or takes
+// REST from the server. Nothing may be written twice.
 func TestToCannotRetry(t *testing.T) {
 	tests := []struct {
 		what, path string
@@ -225,8 +226,8 @@ func TestToCannotRetry(t *testing.T) {
 	}
 }
 
-// TestRetryForgetsREST has a RETR refused behind a REST, which the server then
-// keeps for the next one on the connection.
+// TestRetryForgetsREST refuses a RETR after a REST, which the server then applies
+// to the next RETR on the connection.
 func TestRetryForgetsREST(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body, "/g": large})
 	k.leaves("/f", 100_000)

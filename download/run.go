@@ -7,7 +7,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// run tries until every byte is there and the server has confirmed it.
+// run retries until every byte is there and the server has confirmed the end.
 func (t *transfer) run(ctx context.Context) error {
 	end := t.ledger.checkpoints(t.o.checkpoint)
 	defer end()
@@ -39,8 +39,8 @@ func (t *transfer) run(ctx context.Context) error {
 	}
 }
 
-// try goes over the gaps in the part, in order. opened is called when data is
-// about to flow.
+// try fetches the gaps in the part, in order. It calls opened when data is about
+// to flow.
 func (t *transfer) try(ctx context.Context, opened func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -55,8 +55,8 @@ func (t *transfer) try(ctx context.Context, opened func()) error {
 	return err
 }
 
-// step fetches the first gap. If why is not "", what is there is given up once the
-// server has opened the transfer, and the whole file is the gap.
+// step fetches the first gap. If why is not "", the gap is the whole file, and
+// step gives up the part once the server has opened the transfer.
 func (t *transfer) step(ctx context.Context, cancel context.CancelCauseFunc, why string, opened func()) (complete bool, err error) {
 	gap := span{0, -1}
 	if why == "" {
@@ -85,7 +85,7 @@ func (t *transfer) step(ctx context.Context, cancel context.CancelCauseFunc, why
 	return false, t.bring(ctx, cancel, resp, gap)
 }
 
-// bring fetches gap, over several connections where that is asked for and worth it.
+// bring fetches gap, over several connections if that was asked for and worth it.
 func (t *transfer) bring(ctx context.Context, cancel context.CancelCauseFunc, resp *ftpexec.Response, gap span) error {
 	if t.segments > 1 && !t.noRestart && !t.text() && resp.Size >= 2*minSegment {
 		return t.parallel(ctx, cancel, resp)

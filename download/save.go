@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// Save writes what fill produces to path, as safely as [File] does: it is for
-// other things than a single file's bytes, such as a listing. source names what
-// they are, such as a URL without its password. The writer is valid until fill
-// returns; if fill returns an error, Save leaves nothing behind. Of o only
-// Existing counts. ctx ends only the wait for a FIFO's reader: fill sees to the
+// Save writes what fill produces to path, as safely as [File] does. It is for
+// data that is not a single file, such as a listing. source identifies the data,
+// for example by a URL without its password. The writer is valid until fill
+// returns; if fill returns an error, Save leaves nothing behind. Save uses only
+// o.Existing. ctx ends only the wait for a FIFO's reader: fill must handle the
 // rest.
 func Save(ctx context.Context, source, path string, o *Options, fill func(w io.Writer) error) (Result, error) {
 	existing := Refuse
@@ -40,7 +40,7 @@ func Save(ctx context.Context, source, path string, o *Options, fill func(w io.W
 	return Result{}, busy(path)
 }
 
-// save goes by way of NAME.part, whose journal claims nothing until it is whole.
+// save writes to NAME.part, whose journal claims nothing until the part is whole.
 func (j *job) save(ctx context.Context, t target, fill func(*os.File) (int64, error)) (Result, error) {
 	c, err := j.choose(ctx, t)
 	switch {
@@ -72,7 +72,7 @@ func (j *job) save(ctx context.Context, t target, fill func(*os.File) (int64, er
 	return Result{Path: t.path, Size: n}, nil
 }
 
-// fill writes what fill produces and brings it to the disk.
+// fill writes what fill produces and flushes it to disk.
 func (p *part) fill(ctx context.Context, source string, fill func(*os.File) (int64, error)) (int64, error) {
 	s := state{url: source, size: -1}
 	if err := p.write(s, false); err != nil {

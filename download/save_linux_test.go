@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// withoutRoot runs f with the file permissions of an ordinary user, also where
-// the tests run as root: Linux keeps those by thread.
+// withoutRoot runs f with the file permissions of an ordinary user, even if the
+// tests run as root. Linux keeps them per thread.
 func withoutRoot(t *testing.T, f func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -20,7 +20,7 @@ func withoutRoot(t *testing.T, f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // and never unlocked: the thread ends with f
+		runtime.LockOSThread() // without Unlock, so that the thread ends with f
 		if err := syscall.Setfsuid(65534); err != nil {
 			t.Error(err)
 			return
@@ -48,8 +48,8 @@ func TestSaveReadOnlyDirectory(t *testing.T) {
 	wantFiles(t, dir, nil)
 }
 
-// TestFileReadOnlyTarget replaces a file that may not be written to by its own
-// user, which is no reason not to: its directory may.
+// TestFileReadOnlyTarget checks that Overwrite replaces a read-only file: only
+// its directory must be writable.
 func TestFileReadOnlyTarget(t *testing.T) {
 	for _, o := range []Options{{Existing: Overwrite}, {Newer: true}} {
 		k := newKit(t, map[string]string{"/f": body})
@@ -71,7 +71,8 @@ func TestFileReadOnlyTarget(t *testing.T) {
 	}
 }
 
-// TestJournalUnreadable throws nothing away for a journal that may not be read.
+// TestJournalUnreadable checks that an unreadable journal makes a run give
+// nothing up.
 func TestJournalUnreadable(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)

@@ -93,7 +93,7 @@ func TestSaveRules(t *testing.T) {
 	}
 }
 
-// TestSaveRace lets a file appear under the final name while the part is
+// TestSaveRace makes a file appear under the final name while the part is
 // written.
 func TestSaveRace(t *testing.T) {
 	tests := []struct {
@@ -154,8 +154,8 @@ func TestSaveFailure(t *testing.T) {
 	}
 }
 
-// TestSaveTwice writes one target from two runs at once: neither takes the
-// other's part for a left-over.
+// TestSaveTwice writes one target from two runs at once. Neither may treat the
+// other's part as left over.
 func TestSaveTwice(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
@@ -173,7 +173,7 @@ func TestSaveTwice(t *testing.T) {
 	wantFiles(t, dir, map[string]string{"f": "first"})
 }
 
-// TestSaveReplacedPart has another program put a file in the place of the part.
+// TestSaveReplacedPart replaces the part by another program's file.
 func TestSaveReplacedPart(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // an open file cannot be replaced there
@@ -192,7 +192,7 @@ func TestSaveReplacedPart(t *testing.T) {
 	wantFiles(t, dir, map[string]string{"f.part": "theirs"})
 }
 
-// TestSaveShort has bytes vanish between writing and committing.
+// TestSaveShort removes bytes between writing and publishing.
 func TestSaveShort(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")

@@ -18,10 +18,10 @@ type fleet struct {
 	cancel context.CancelCauseFunc
 
 	mu     sync.Mutex
-	pieces spans // that no connection has taken yet
+	pieces spans // not yet taken by a connection
 	errs   []error
-	broken error // of a connection that had brought something and may not be retried
-	useful int   // connections that brought something
+	broken error // of a connection that had brought bytes and may not be retried
+	useful int   // connections that brought bytes
 }
 
 // parallel fetches what is missing over several connections. resp belongs to the
@@ -59,7 +59,7 @@ func (f *fleet) outcome(main error) error {
 	}
 	if f.useful < f.t.segments && len(f.errs) > 0 {
 		f.t.segments = max(1, f.useful)
-		f.t.o.note(fmt.Sprintf("going on with %d connections at most", f.t.segments))
+		f.t.o.note(fmt.Sprintf("continuing with at most %d connections", f.t.segments))
 	}
 	if main == nil && len(f.errs) > 0 {
 		return errAgain // fewer connections fetch the rest
@@ -99,7 +99,7 @@ func (f *fleet) put(x span) {
 }
 
 // work fetches one piece after another, over one connection at a time. After a
-// failure it continues as long as each try brings something.
+// failure it continues as long as each try brings bytes.
 func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, piece span) error {
 	useful := false
 	for {
@@ -129,14 +129,14 @@ func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, pi
 	}
 }
 
-// worked counts a connection that brought something.
+// worked counts a connection that brought bytes.
 func (f *fleet) worked() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.useful++
 }
 
-// breaks records the error of a connection that had brought something.
+// breaks records the error of a connection that had brought bytes.
 func (f *fleet) breaks(err error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,7 +157,7 @@ func (f *fleet) piece(ctx context.Context, src Source, resp *ftpexec.Response, x
 	return span{x.start + n, x.end}, err
 }
 
-// open asks for the file from offset on and makes sure that it is the same file.
+// open asks for the file from offset on and checks that it is the same file.
 func (f *fleet) open(ctx context.Context, src Source, offset int64) (*ftpexec.Response, error) {
 	resp, err := f.t.open(ctx, src, offset)
 	if err != nil {

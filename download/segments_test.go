@@ -75,7 +75,7 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// TestSegmentsSmall uses one connection for what is not worth more.
+// TestSegmentsSmall checks that a small file takes one connection.
 func TestSegmentsSmall(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	if _, err := k.get("/f", Options{Segments: 4}); err != nil || k.Connections() != 1 {
@@ -86,7 +86,7 @@ func TestSegmentsSmall(t *testing.T) {
 	}
 }
 
-// TestSegmentsLyingSize never calls a file good that is not.
+// TestSegmentsLyingSize checks that a wrong size never makes a bad file good.
 func TestSegmentsLyingSize(t *testing.T) {
 	for _, size := range []string{"3000000", "9000000"} {
 		k := newKit(t, map[string]string{"/f": large})
@@ -107,7 +107,7 @@ func TestSegmentsLyingSize(t *testing.T) {
 	}
 }
 
-// TestSegmentsResume goes on with ranges, over several connections and one.
+// TestSegmentsResume resumes from ranges, over several connections and one.
 func TestSegmentsResume(t *testing.T) {
 	for _, segments := range []int{1, 3} {
 		k := newKit(t, map[string]string{"/f": large})
@@ -135,8 +135,8 @@ func TestSegmentsResume(t *testing.T) {
 	}
 }
 
-// TestSegmentsFullDisk ends all connections when the disk is full: the journal
-// claims what is there.
+// TestSegmentsFullDisk checks that a full disk ends all connections and that the
+// journal claims only what the part has.
 func TestSegmentsJournal(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": large})
 	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
@@ -158,7 +158,7 @@ func TestSegmentsJournal(t *testing.T) {
 	checkClaims(t, k.path("f.part"), s, large)
 }
 
-// checkClaims compares what a journal says is there with the file.
+// checkClaims compares the bytes that a journal claims with the file.
 func checkClaims(t *testing.T, part string, s state, text string) {
 	t.Helper()
 	got := read(t, part)

@@ -29,9 +29,9 @@ var (
 // soakRuns is how often a file is tried before the server becomes honest.
 const soakRuns = 3
 
-// TestSoak retrieves files from a server that fails at random in every way:
-// each run ends with the right bytes under the final name, or with an error
-// and nothing under it. Once the server is honest the next run succeeds.
+// TestSoak retrieves files from a server that fails at random in every way. Each
+// run must end with the right bytes under the final name, or with an error and no
+// such file. Once the server is honest, the next run must succeed.
 func TestSoak(t *testing.T) {
 	total := map[string]int{}
 	done, failed, resumed := 0, 0, 0
@@ -64,13 +64,13 @@ func TestSoak(t *testing.T) {
 type soak struct {
 	dir    string
 	server *testserver.Server
-	rng    *rand.Rand // of the runs
+	rng    *rand.Rand // for the runs
 
 	finished        bool
 	failed, resumed int
 	last            error
 
-	mu       sync.Mutex // of what follows: the server's side
+	mu       sync.Mutex // guards the server's side, below
 	faultRNG *rand.Rand
 	budget   int
 	faults   map[string]int
@@ -78,7 +78,7 @@ type soak struct {
 	versions map[[32]byte]bool
 	current  string
 	version  int
-	timeless bool // MDTM was refused: another file of the same size could not be told
+	timeless bool // MDTM was refused, so a client cannot tell another file of the same size
 	log      []string
 }
 
@@ -112,8 +112,7 @@ func (s *soak) close(t *testing.T) {
 	}
 }
 
-// replace puts a new version of the file on the server, at once, with a time
-// of its own.
+// replace puts a new version of the file on the server, with a time of its own.
 func (s *soak) replace(size int) {
 	s.version++
 	s.current = noise(size, uint64(s.version)<<8|uint64(s.budget&0xff))
@@ -152,7 +151,7 @@ func (s *soak) fault(p testserver.FaultPoint) testserver.Fault {
 	return f
 }
 
-// choose picks a fault that fits the command; "" is none.
+// choose picks a fault that fits the command, or "".
 func (s *soak) choose(p testserver.FaultPoint) (string, testserver.Fault) {
 	pick := func(n int) int { return s.faultRNG.IntN(n) }
 	switch p.Verb {
@@ -187,8 +186,8 @@ func (s *soak) choose(p testserver.FaultPoint) (string, testserver.Fault) {
 	return "", testserver.Fault{}
 }
 
-// chooseData picks a fault of a transfer. That a server both refuses SIZE and
-// lies about the end is the one thing that no client can find out.
+// chooseData picks a fault for a transfer. The server never both refuses SIZE and
+// lies about the end: no client can detect that.
 func (s *soak) chooseData(p testserver.FaultPoint, pick func(int) int) (string, testserver.Fault) {
 	octets := int64(pick(len(s.current) + 1))
 	truth := []string{"", "426 Broken", "451 Broken"}[pick(3)]
@@ -212,7 +211,7 @@ func (s *soak) chooseData(p testserver.FaultPoint, pick func(int) int) (string, 
 	return "4yz", testserver.Fault{Reply: []string{"450 Busy", "425 No data connection", "421 Going down"}[pick(3)]}
 }
 
-// run is one run, with options at random, and its judgement.
+// run makes one run with random options and checks its result.
 func (s *soak) run(t *testing.T, what string) {
 	t.Helper()
 	c := &ftpexec.Client{StallTimeout: 100 * time.Millisecond, ReplyTimeout: 2 * time.Second, ConnectTimeout: 2 * time.Second}

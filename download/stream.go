@@ -107,11 +107,11 @@ func (s *streaming) target(body io.Reader) io.Writer {
 func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
 	defer resp.Body.Close()
 	if want := s.o.Size; want != nil && resp.Size >= 0 && resp.Size != *want {
-		return &Error{Reason: fmt.Sprintf("the server's file has %d bytes, not %d as expected", resp.Size, *want), Err: ErrSize}
+		return &Error{Reason: fmt.Sprintf("the server's file has %d bytes, not the expected %d", resp.Size, *want), Err: ErrSize}
 	}
 	before := s.n.Load()
 	if before > 0 && (resp.Size != s.size || !resp.ModTime.Equal(s.modTime)) {
-		return &Error{Reason: "the file has changed on the server, and a part of it is written already", Err: ErrChanged}
+		return &Error{Reason: "the file has changed on the server, and a part of it has already been written", Err: ErrChanged}
 	}
 	s.size, s.modTime = resp.Size, resp.ModTime
 	w := way{to: s.target(resp.Body), limit: s.o.Limit, most: -1}

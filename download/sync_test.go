@@ -10,9 +10,9 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestSyncFails has the disk lose bytes when the whole file is flushed. The
-// system tells of that once; the journal must not claim them, although a later
-// flush succeeds.
+// TestSyncFails makes the disk lose bytes when the whole file is flushed. The
+// system reports that once. The journal must not claim the bytes, although a
+// later flush succeeds.
 func TestSyncFails(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
@@ -38,8 +38,8 @@ func TestSyncFails(t *testing.T) {
 	k.want(map[string]string{"f": body})
 }
 
-// TestSyncFailsAtEnd has a checkpoint fail that is under way while the last
-// bytes come.
+// TestSyncFailsAtEnd makes a checkpoint fail that runs while the last bytes
+// arrive.
 func TestSyncFailsAtEnd(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	var all atomic.Bool
@@ -55,7 +55,7 @@ func TestSyncFailsAtEnd(t *testing.T) {
 	})
 	o := Options{checkpoint: time.Millisecond}
 	o.Progress = func(done, total int64) {
-		if done == total && all.CompareAndSwap(false, true) { // behind the last look at the health
+		if done == total && all.CompareAndSwap(false, true) { // after the last check of the health
 			<-begun
 			close(ended)
 		}
@@ -65,7 +65,7 @@ func TestSyncFailsAtEnd(t *testing.T) {
 	}
 }
 
-// TestKept tells how many bytes a failed run has left to go on from.
+// TestKept checks how many bytes a failed run reports as kept.
 func TestKept(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.faulty(cut(1, 100_000))
@@ -84,7 +84,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestReason says why a target was left alone.
+// TestReason checks the reasons for leaving a target alone.
 func TestReason(t *testing.T) {
 	for want, o := range map[Reason]Options{
 		ReasonExists: {Existing: Skip}, ReasonNotNewer: {Newer: true}, ReasonComplete: {Continue: true},
@@ -98,8 +98,8 @@ func TestReason(t *testing.T) {
 	}
 }
 
-// TestSegmentsRetries holds that Retries counts for several connections as
-// well, and that a try is told.
+// TestSegmentsRetries checks that Retries applies to several connections too, and
+// that each retry is reported.
 func TestSegmentsRetries(t *testing.T) {
 	text := noise(4<<20, 3)
 	for _, retries := range []int{0, 1} {
@@ -121,8 +121,8 @@ func TestSegmentsRetries(t *testing.T) {
 	}
 }
 
-// TestVerifyWithEmptyListing has a directory that may be entered but not read,
-// of which some servers list nothing.
+// TestVerifyWithEmptyListing uses a directory that can be entered but not read:
+// some servers list nothing in it.
 func TestVerifyWithEmptyListing(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body, "/f.sha256": sha256Of(body) + "  f\n"})
 	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
@@ -136,8 +136,8 @@ func TestVerifyWithEmptyListing(t *testing.T) {
 	}
 }
 
-// TestCheckpointTooEarly has a checkpoint come while it is not known yet
-// whether what is there will be given up: the old journal stays.
+// TestCheckpointTooEarly makes a checkpoint before the run knows whether it will
+// give the part up. The old journal must stay.
 func TestCheckpointTooEarly(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)

@@ -10,17 +10,17 @@ import (
 // noFollow has no counterpart here.
 const noFollow = 0
 
-// held has nothing to do on Windows, which does not remove a file that a program
-// has open. Systems without advisory locks go without.
+// held returns false: there is no lock here. Windows does not remove a file that
+// a program has open.
 func held(*os.File) bool { return false }
 
-// isOurs cannot be told here.
+// isOurs returns true: the owner is unknown here.
 func isOurs(fs.FileInfo) bool { return true }
 
 func isInvalid(error) bool { return false }
 
-// inodeOf cannot be told here.
+// inodeOf returns "": files have no such number here.
 func inodeOf(fs.FileInfo) string { return "" }
 
-// links cannot be told here.
+// links returns 1: the number is unknown here.
 func links(fs.FileInfo) uint64 { return 1 }

@@ -10,28 +10,29 @@ import (
 	"syscall"
 )
 
-// noFollow opens no symbolic link, and does not wait for a FIFO's other end.
+// noFollow makes open refuse a symbolic link and not wait for a FIFO's other end.
 const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// held locks f, and reports whether another run has it locked already. A file
-// system without locks is no reason not to write.
+// held locks f and reports whether another run has already locked it. On a file
+// system without locks it returns false.
 func held(f *os.File) bool {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	return errors.Is(err, syscall.EWOULDBLOCK)
 }
 
-// isOurs reports whether a file belongs to this user: in a directory that all
-// may write to, somebody else may have put it there.
+// isOurs reports whether a file belongs to this user. In a directory that
+// everyone can write to, another user may have put it there.
 func isOurs(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return !ok || int(stat.Uid) == os.Geteuid()
 }
 
-// isInvalid reports the answer of file systems that cannot flush a directory.
+// isInvalid reports whether err is the answer of a file system that cannot flush
+// a directory.
 func isInvalid(err error) bool { return errors.Is(err, syscall.EINVAL) }
 
-// inodeOf tells a file from others in its directory, whatever its name. It is
-// "" where the system does not tell.
+// inodeOf returns what tells a file from others on its file system, whatever its
+// name, or "" if the system does not say.
 func inodeOf(info fs.FileInfo) string {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return strconv.FormatUint(stat.Ino, 10)
@@ -39,7 +40,7 @@ func inodeOf(info fs.FileInfo) string {
 	return ""
 }
 
-// links is how many names a file has.
+// links returns how many names (hard links) a file has.
 func links(info fs.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(stat.Nlink)

@@ -8,15 +8,15 @@ import (
 	"syscall"
 )
 
-// target is where a download goes, as it was found before anything is sent to
-// the server.
+// target is where a download goes, as found before anything is sent to the
+// server.
 type target struct {
 	names
-	info   fs.FileInfo // what stands there, links not followed; nil: nothing
-	stream bool        // a character device or FIFO: written to directly, nothing to protect
+	info   fs.FileInfo // of the existing file, not following links; nil if there is none
+	stream bool        // a character device or FIFO, written to directly
 }
 
-// inspect looks at path and refuses what no download can replace.
+// inspect examines path and refuses what no download can replace.
 func inspect(path string) (target, error) {
 	if path == "" {
 		return target{}, &Error{Reason: "no file name given", Err: ErrName}
@@ -36,10 +36,10 @@ func inspect(path string) (target, error) {
 	if derr := checkDir(filepath.Dir(path)); derr != nil || errors.Is(err, fs.ErrNotExist) {
 		return t, derr
 	}
-	return t, failure(path, "cannot be looked at", err)
+	return t, failure(path, "cannot be examined", err)
 }
 
-// checkDir says what is wrong with the directory that a file is to be in.
+// checkDir returns an error if dir is not a directory.
 func checkDir(dir string) error {
 	info, err := stat(dir)
 	switch {
@@ -48,15 +48,15 @@ func checkDir(dir string) error {
 	case errors.Is(err, syscall.ENOTDIR):
 		return &Error{Path: dir, Reason: "not a directory", Err: err}
 	case err != nil:
-		return failure(dir, "cannot be looked at", err)
+		return failure(dir, "cannot be examined", err)
 	case !info.IsDir():
 		return &Error{Path: dir, Reason: "not a directory", Err: syscall.ENOTDIR}
 	}
 	return nil
 }
 
-// judge decides on what stands at the target. Links are followed to see what
-// would be written to; a dangling one is a file like any other.
+// judge decides whether a download can replace the existing target. It follows
+// links to see what would be written to; a dangling link counts as a file.
 func (t *target) judge() error {
 	mode := t.info.Mode()
 	if followed, err := stat(t.path); err == nil {
@@ -68,14 +68,14 @@ func (t *target) judge() error {
 	case mode&(fs.ModeCharDevice|fs.ModeNamedPipe) != 0:
 		t.stream = true
 	case mode&(fs.ModeDevice|fs.ModeSocket|fs.ModeIrregular) != 0:
-		return &Error{Path: t.path, Reason: "is no regular file", Err: ErrName}
+		return &Error{Path: t.path, Reason: "is not a regular file", Err: ErrName}
 	case isDescriptor(t.path):
 		return &Error{Path: t.path, Reason: "is an open file, not the name of one", Err: ErrName}
 	}
 	return nil
 }
 
-// skipped is the result where a target was left alone.
+// skipped returns the result for a target that was left alone.
 func skipped(path string, why Reason) Result {
 	r := Result{Path: path, Skipped: true, Reason: why}
 	if info, err := stat(path); err == nil {

@@ -13,9 +13,9 @@ import (
 
 var togetherRounds = flag.Int("together.rounds", 12, "rounds of TestTogether")
 
-// TestTogether has runs of all kinds at once on one name, from several states:
-// one whole file comes out, no run fails but by a clear refusal, and nothing is
-// left over.
+// TestTogether starts runs of all kinds at once on one name, from several states.
+// One whole file must come out, a run may fail only with a clear refusal, and
+// nothing may be left over.
 func TestTogether(t *testing.T) {
 	kinds := []Options{
 		{}, {Segments: 4}, {Continue: true}, {Newer: true}, {Existing: Overwrite}, {Existing: Skip}, {NoResume: true}, {Sum: sum(t, "sha256:"+sha256Of(threeMiB))},
@@ -51,7 +51,7 @@ func TestTogether(t *testing.T) {
 	t.Logf("%d runs: %d done, %d refused", runs, done, refused)
 }
 
-// together has a run of each kind begin at the same moment.
+// together starts a run of each kind at the same moment.
 func (k *kit) together(kinds []Options, round int) []error {
 	errs := make([]error, len(kinds))
 	start := make(chan struct{})
@@ -69,14 +69,14 @@ func (k *kit) together(kinds []Options, round int) []error {
 	return errs
 }
 
-// clear reports the refusals that say what is in the way.
+// clear reports whether err is a refusal that says what is in the way.
 func clear(err error) bool {
 	return errors.Is(err, ErrExists) || errors.Is(err, ErrPart) || errors.Is(err, ErrResume) ||
 		errors.Is(err, ErrLocal) && strings.Contains(err.Error(), "is being written by another run")
 }
 
-// checkTogether wants one whole file, or what was there before where no run
-// could do anything with it.
+// checkTogether checks that there is one whole file, or the earlier files if no
+// run could use them.
 func (k *kit) checkTogether(text string, errs []error) {
 	k.Helper()
 	all := namesIn(k.T, k.dir)
@@ -85,8 +85,8 @@ func (k *kit) checkTogether(text string, errs []error) {
 	}
 }
 
-// TestTargetAppears has the target appear while the part is claimed, beside the
-// journal of the run that named it: nothing of the later run stays.
+// TestTargetAppears makes the target appear while the part is claimed, beside the
+// journal of the run that named it. Nothing from the later run may stay.
 func TestTargetAppears(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f.part", body)
@@ -105,8 +105,8 @@ func TestTargetAppears(t *testing.T) {
 	k.want(map[string]string{"f": body, "f.part.json": journal})
 }
 
-// TestSecondRun has one run start at every call on the disk of another: it is
-// refused or does its work, and the file is whole.
+// TestSecondRun starts a second run at every call on the disk of a first. It must
+// be refused or succeed, and the file must be whole.
 func TestSecondRun(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	t.Cleanup(func() { fault = nil })

@@ -10,31 +10,31 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// minSegment is the least that is worth a connection of its own, in bytes.
+// minSegment is the fewest bytes that are worth a connection of their own.
 const minSegment = 1 << 20
 
-// maxRestarts is how often a transfer restarts because the server's file has
-// changed. Then the file counts as one that cannot be read.
+// maxRestarts is how often a transfer starts over because the server's file has
+// changed, before it fails with ErrChanged.
 const maxRestarts = 3
 
 // transfer fetches what is missing of a file into its part.
 type transfer struct {
 	*job
 	ledger *ledger
-	check  *check // the digest to come out; nil: none
+	check  *check // the digest to compare; nil if there is none
 
-	lent      *lent        // the target is to become the part; nil: it is not, or it did
-	borrowed  *lent        // the target that became the part; nil: it did not
-	since     fs.FileInfo  // of a part that another program left; nil: none
-	inherited bool         // what is there comes from an earlier run, and nothing shows yet that it is the same file
-	theirs    bool         // nothing of this run is in the part yet, which another program left
-	stale     string       // why the part that is there is to be given up; "" it is not
-	resumed   int64        // bytes that earlier runs brought
+	lent      *lent        // the target that will become the part, or nil
+	borrowed  *lent        // the target that became the part, or nil
+	since     fs.FileInfo  // of a part that another program left, or nil
+	inherited bool         // the part is an earlier run's, and the server has not yet shown that its file is the same
+	theirs    bool         // another program left the part, and it has no bytes from this run yet
+	stale     string       // why to give up the part; "" means not to
+	resumed   int64        // bytes from earlier runs
 	confirmed atomic.Bool  // the server has confirmed the end of the file
-	responses atomic.Int64 // how many brought something of the file, in this run and earlier ones
-	noRestart bool         // the server cannot begin in the middle
-	untold    atomic.Bool  // the server has not told something that it told before
-	restarts  int          // for another file on the server
+	responses atomic.Int64 // how many brought bytes of the file, in this run and earlier ones
+	noRestart bool         // the server cannot start in the middle of a file
+	untold    atomic.Bool  // the server once omitted something that it had reported before
+	restarts  int          // how often the server's file has changed
 	segments  int          // connections to use
 }
 
@@ -49,20 +49,20 @@ func newTransfer(j *job, f *found) *transfer {
 	return t
 }
 
-// count is for Options.Progress.
+// count returns the numbers for Options.Progress.
 func (t *transfer) count() (done, total int64) {
 	s := t.ledger.snapshot()
 	return s.done.octets(), s.size
 }
 
-// errAgain asks for another try at once: something was learned that makes it a
-// different one.
+// errAgain asks for another try at once, which will use what was learned in this
+// one.
 var errAgain = errors.New("try again with what is known now")
 
-// errNoRestart means that the server turned out to have no REST.
+// errNoRestart means that the server turned out not to support REST.
 var errNoRestart = fmt.Errorf("%w: no restart", errAgain)
 
-// forgo says why what is there cannot be gone on with, or "".
+// forgo says why the transfer cannot resume from the part, or "".
 func (t *transfer) forgo() (why string, err error) {
 	s := t.ledger.snapshot()
 	switch {
@@ -73,16 +73,16 @@ func (t *transfer) forgo() (why string, err error) {
 	case t.text():
 		why = "a text transfer (;type=a) cannot be resumed"
 	case t.noRestart:
-		why = "the server cannot begin in the middle of a file"
+		why = "the server cannot start in the middle of a file"
 	case s.size >= 0, t.theirs:
 		return "", nil // open and accept decide
 	default:
-		why = "the server does not tell the file's size"
+		why = "the server does not report the file's size"
 	}
 	return why, t.mayForget(t.ledger.part.path, s.adopted, why)
 }
 
-// restart gives up what is there, and says so.
+// restart gives up what the part holds, and reports it.
 func (t *transfer) restart(why string) error {
 	if err := t.mayForget(t.ledger.part.path, t.ledger.snapshot().adopted, why); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (t *transfer) restart(why string) error {
 	if err := t.take(); err != nil {
 		return err
 	}
-	t.o.notify(Event{Kind: Restarted, Text: why + ": beginning anew"})
+	t.o.notify(Event{Kind: Restarted, Text: why + ": starting over"})
 	if t.check != nil {
 		t.check.reset()
 	}
@@ -100,7 +100,7 @@ func (t *transfer) restart(why string) error {
 	return t.ledger.reset()
 }
 
-// take makes the target the part, where Continue has lent it.
+// take makes the target the part, if Continue has lent it.
 func (t *transfer) take() error {
 	if t.lent == nil {
 		return nil
@@ -142,20 +142,20 @@ func (t *transfer) open(ctx context.Context, src Source, offset int64) (*ftpexec
 	case offset == 0 || !errors.Is(err, ftpexec.ErrNoRestart):
 		return nil, err
 	case errors.As(err, &e) && e.Reply != nil && e.Reply.Code/100 == 4:
-		return nil, err // it may pass, and says nothing of what the server can
+		return nil, err // the server may still support REST
 	}
 	return nil, errNoRestart
 }
 
-// leave ends a run that did not name its file: what can be gone on with stays,
-// and what belongs to another program is as it was. It returns how many bytes
-// the next run goes on from.
+// leave ends the run. Unless the part got its final name, leave keeps what a
+// later run can resume from and restores what belongs to another program. It
+// returns how many bytes the next run resumes from.
 func (t *transfer) leave() (kept int64) {
 	l := t.ledger
 	s := l.snapshot()
 	switch {
 	case l.part.placed, t.stale != "", t.theirs && t.since != nil:
-		l.part.close() // nothing of this run is in it
+		l.part.close() // the part has no bytes from this run, or is the target now
 	case t.since != nil && s.done.octets() == s.adopted && l.part.resize(s.adopted, false) == nil:
 		_ = removeJournal(l.part.names)
 		l.part.close()

@@ -20,7 +20,7 @@ type check struct {
 	want digest.Sum
 	from string // what Result.Verified says
 	h    hash.Hash
-	at   int64 // bytes that h has seen
+	at   int64 // bytes that h has read
 }
 
 func newCheck(want digest.Sum, from string) *check {
@@ -38,8 +38,8 @@ func (c *check) reset() {
 	c.at = 0
 }
 
-// reach makes the digest cover the first n bytes of f: it reads those that have
-// not passed. It ends with ctx.
+// reach makes the digest cover the first n bytes of f. It reads those that have
+// not passed yet, until ctx ends.
 func (c *check) reach(ctx context.Context, f *os.File, n int64) error {
 	if c.at > n {
 		c.reset()
@@ -58,7 +58,7 @@ func (c *check) reach(ctx context.Context, f *os.File, n int64) error {
 	return nil
 }
 
-// compare returns an error if the digest is not the wanted one.
+// compare returns an [ErrDigest] error if the digest is not the wanted one.
 func (c *check) compare() error {
 	got := digest.Sum{Algorithm: c.want.Algorithm, Digest: c.h.Sum(nil)}
 	if got.Equal(c.want) {
@@ -69,8 +69,8 @@ func (c *check) compare() error {
 
 // expected returns the digest that the file must have: Options.Sum, or with
 // Options.Verify what the server offers, a list beside the file or else a digest
-// that it computes. It comes before the file, so that the digest can be computed
-// while bytes pass. nil means that no digest was asked for.
+// that it computes. It is called before the file is retrieved, so that the digest
+// is computed while bytes pass. It returns nil if no digest was asked for.
 func (j *job) expected(ctx context.Context) (*check, error) {
 	if j.o.Sum.Algorithm != "" {
 		return newCheck(j.o.Sum, string(j.o.Sum.Algorithm)+" given"), nil
@@ -137,7 +137,7 @@ func (j *job) listing(ctx context.Context) []string {
 	return names
 }
 
-// read retrieves a list and finds the file in it.
+// readList retrieves a list and finds the file in it.
 func (j *job) readList(ctx context.Context, side digest.Sidecar) (digest.Sum, error) {
 	u := *j.u
 	u.Name, u.Type = side.File, urlparse.TypeImage

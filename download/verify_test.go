@@ -24,7 +24,7 @@ func sum(t *testing.T, s string) digest.Sum {
 	return d
 }
 
-// TestSum computes a digest in every way that bytes come.
+// TestSum computes a digest for every way that bytes arrive.
 func TestSum(t *testing.T) {
 	large := noise(5<<20, 3)
 	tests := []struct {
@@ -69,7 +69,8 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// TestSumBadKept does not replace earlier evidence, nor a good file.
+// TestSumBadKept checks that evidence replaces neither earlier evidence nor a
+// good file.
 func TestSumBadKept(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", "good")
@@ -81,7 +82,7 @@ func TestSumBadKept(t *testing.T) {
 	k.want(map[string]string{"f": "good", "f.bad": "earlier", "f.bad.2": body})
 }
 
-// TestSumOfHead has bytes be wrong that another program left.
+// TestSumOfHead verifies a file whose start, left by another program, is wrong.
 func TestSumOfHead(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", noise(30_000, 7)+body[30_000:100_000])
@@ -128,7 +129,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestVerifyByServer has the server compute a digest.
+// TestVerifyByServer makes the server compute a digest.
 func TestVerifyByServer(t *testing.T) {
 	for text, want := range map[string]error{"contents": nil, "others": ErrDigest} {
 		s := testserver.NewScript(t, testserver.Honest("contents").
@@ -147,7 +148,7 @@ func TestVerifyByServer(t *testing.T) {
 	}
 }
 
-// TestToVerifies compares what was written to a stream.
+// TestToVerifies verifies what was written to a stream.
 func TestToVerifies(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	var got bytes.Buffer
@@ -160,7 +161,7 @@ func TestToVerifies(t *testing.T) {
 	}
 }
 
-// TestVerifyOfLeftTarget verifies a file that is there already, and leaves it.
+// TestVerifyOfLeftTarget verifies an existing file and leaves it alone.
 func TestVerifyOfLeftTarget(t *testing.T) {
 	wrong := noise(300_000, 8)
 	for text, want := range map[string]error{body: nil, wrong: ErrDigest} {
@@ -177,7 +178,7 @@ func TestVerifyOfLeftTarget(t *testing.T) {
 	}
 }
 
-// countHash tells of each write.
+// countHash reports each write.
 type countHash struct {
 	hash.Hash
 	wrote func()

@@ -22,28 +22,28 @@ import (
 	"golang.org/x/crypto/blake2b"
 )
 
-// Algorithm is the name of a digest algorithm, as it is written in front of a
-// digest: one of the constants. "" stands for none, or any.
+// Algorithm is the name of a digest algorithm, as written before a digest: one of
+// the constants. "" means none, or any.
 type Algorithm string
 
 // The algorithms.
 const (
 	SHA512  Algorithm = "sha512"
-	BLAKE2b Algorithm = "blake2b" // the 512 bit digest without a key, as b2sum(1) prints it
+	BLAKE2b Algorithm = "blake2b" // the 512-bit digest without a key, as b2sum(1) prints it
 	SHA256  Algorithm = "sha256"
 	SHA1    Algorithm = "sha1"
 	MD5     Algorithm = "md5"
 	CRC32   Algorithm = "crc32" // IEEE 802.3, most significant byte first
 )
 
-// Algorithms returns all algorithms, the strongest first. SHA1, MD5 and CRC32
-// find damage, but do not stop somebody who wants to deceive.
+// Algorithms returns all algorithms, strongest first. SHA1, MD5 and CRC32 detect
+// damage, but not a deliberate change.
 func Algorithms() []Algorithm {
 	return []Algorithm{SHA512, BLAKE2b, SHA256, SHA1, MD5, CRC32}
 }
 
-// Size is the length of the algorithm's digest in bytes; 0 where there is no
-// such algorithm.
+// Size returns the length of the algorithm's digest in bytes, or 0 if a is not
+// an algorithm.
 func (a Algorithm) Size() int {
 	switch a {
 	case SHA512, BLAKE2b:
@@ -60,10 +60,9 @@ func (a Algorithm) Size() int {
 	return 0
 }
 
-// New returns a hash that computes a's digest. It implements also
-// [encoding.BinaryMarshaler] and [encoding.BinaryUnmarshaler], so that its
-// state can be kept over a restart. New panics where a is none of the
-// algorithms.
+// New returns a hash that computes a's digest. The hash also implements
+// [encoding.BinaryMarshaler] and [encoding.BinaryUnmarshaler], so that its state
+// can be saved. New panics if a is not an algorithm.
 func New(a Algorithm) hash.Hash {
 	switch a {
 	case SHA512:
@@ -71,7 +70,7 @@ func New(a Algorithm) hash.Hash {
 	case BLAKE2b:
 		h, err := blake2b.New512(nil)
 		if err != nil {
-			panic(err) // it refuses keys that are too long, and there is none
+			panic(err) // impossible: it refuses only keys that are too long
 		}
 		return h
 	case SHA256:
@@ -86,8 +85,9 @@ func New(a Algorithm) hash.Hash {
 	panic("digest: unknown algorithm " + string(a))
 }
 
-// algorithm reads an algorithm's name in any of its usual spellings: SHA256,
-// sha-256, SHA2-256 (OpenSSL), BLAKE2b-512; "" where there is no such algorithm.
+// algorithm returns the algorithm with the given name in any of its usual
+// spellings: SHA256, sha-256, SHA2-256 (OpenSSL), BLAKE2b-512. It returns "" if
+// there is none.
 func algorithm(name string) Algorithm {
 	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
 	switch plain {
@@ -110,7 +110,7 @@ type Sum struct {
 	Digest    []byte
 }
 
-// String returns "sha256:hex", which [Parse] takes; "" for the zero value.
+// String returns "sha256:hex", which [Parse] accepts, or "" for the zero value.
 func (s Sum) String() string {
 	if s.Algorithm == "" {
 		return ""
@@ -118,7 +118,7 @@ func (s Sum) String() string {
 	return string(s.Algorithm) + ":" + s.Hex()
 }
 
-// Hex is the digest in lower-case hexadecimal digits.
+// Hex returns the digest in lower-case hexadecimal digits.
 func (s Sum) Hex() string { return hex.EncodeToString(s.Digest) }
 
 // Equal reports whether s and t are the same digest of the same algorithm.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// abc is the digests of the three bytes "abc".
+// abc has the digests of the three bytes "abc".
 var abc = map[Algorithm]string{
 	SHA512:  "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f",
 	BLAKE2b: "ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b74b12bb6fdbffa2d17d87c5392aab792dc252d5de4533cc9518d38aa8dbf1925ab92386edd4009923",
@@ -34,7 +34,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestState goes on with a digest in another hash, as after a restart.
+// TestState continues a digest in another hash, as after a restart.
 func TestState(t *testing.T) {
 	for _, a := range Algorithms() {
 		first, second := New(a), New(a)
@@ -58,7 +58,7 @@ func TestState(t *testing.T) {
 func TestNewUnknown(t *testing.T) {
 	defer func() {
 		if recover() == nil {
-			t.Error("New took an unknown algorithm")
+			t.Error("New accepted an unknown algorithm")
 		}
 	}()
 	New("sha3")
@@ -112,6 +112,6 @@ md5sums.txt md5 whole
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	if got := names(Sidecars("MD5SUMS")); strings.Contains(got, "\nMD5SUMS ") {
-		t.Errorf("a file is to verify itself:\n%s", got)
+		t.Errorf("a file would verify itself:\n%s", got)
 	}
 }

@@ -16,38 +16,38 @@ const (
 )
 
 var (
-	// ErrNotListed is a list that has no digest for the file.
+	// ErrNotListed means that a list has no digest for the file.
 	ErrNotListed = errors.New("no digest is listed for the file")
-	// ErrAmbiguous is a list that has two different digests for the file.
+	// ErrAmbiguous means that a list has two different digests for the file.
 	ErrAmbiguous = errors.New("different digests are listed for the file")
-	// ErrTooLarge is a list beyond MaxLine or MaxList.
+	// ErrTooLarge means that a list exceeds MaxLine or MaxList.
 	ErrTooLarge = errors.New("too large for a list of digests")
 )
 
 // Find reads a list of digests and returns the one for the file name. A line
 // has one of the forms
 //
-//	hex  name         md5sum(1) and its kin; also with one space or a tab
+//	hex  name         md5sum(1) and similar; also with one space or a tab
 //	hex *name         the same, in binary mode
 //	SHA256 (name) = hex   BSD, and sha256sum --tag
 //	SHA256(name)= hex     openssl dgst
-//	hex               alone, or with the name "-", where the list has no other line
+//	hex               alone or with the name "-", if the list has no other line
 //
-// In the first three a backslash at the begin of the line says that \\, \n and
-// \r in the name are escapes. A name may begin with "./"; otherwise it must be
-// name byte for byte, so that an entry for another directory never counts.
-// All other lines are passed over.
+// A backslash at the start of the line says that \\, \n and \r in the name are
+// escapes. The name may start with "./"; the rest must equal name byte for byte,
+// so that an entry for another directory never counts. Find skips all other
+// lines.
 //
-// Only digests of the algorithm a count. Where a is "" the line tells by its
-// algorithm's name, or by its length where that is one of MD5, SHA1 and SHA256,
-// and the strongest algorithm that the list has for the file wins.
+// Only digests of the algorithm a count. If a is "", the line tells the algorithm
+// by name, or by the length of its digest if that is one of MD5, SHA1 and SHA256,
+// and the strongest algorithm in the list for the file wins.
 //
 // Errors are [ErrNotListed], [ErrAmbiguous], [ErrTooLarge] and those of r.
 func Find(r io.Reader, name string, a Algorithm) (Sum, error) {
 	return find(r, name, a, MaxList)
 }
 
-// find is Find for a list of at most so many bytes.
+// find is Find for a list of at most most bytes.
 func find(r io.Reader, name string, a Algorithm, most int64) (Sum, error) {
 	return (&search{name: name, algorithm: a}).read(r, most)
 }
@@ -79,7 +79,7 @@ type search struct {
 	found     map[Algorithm]Sum
 	ambiguous bool
 	nameless  Sum // a digest without a name
-	lines     int // that are not empty
+	lines     int // lines that are not empty
 }
 
 func (s *search) line(text string) {
@@ -104,7 +104,7 @@ func (s *search) line(text string) {
 	}
 }
 
-// sum is the digest of a line, where its algorithm is wanted.
+// sum returns the digest of a line, if its algorithm is wanted.
 func (s *search) sum(e entry) (Sum, bool) {
 	a := s.algorithm
 	if e.tag != "" {
@@ -154,9 +154,9 @@ func (s *search) result() (Sum, error) {
 
 // entry is a line of a list.
 type entry struct {
-	tag    string // the algorithm as written; "" where the line does not say
+	tag    string // the algorithm as written; "" if the line does not say
 	digits string
-	name   string // "" where the line is a digest alone
+	name   string // "" if the line is only a digest
 }
 
 // parseLine reads a line in any of the forms.
@@ -209,7 +209,7 @@ func parsePlain(text string) (entry, bool) {
 	return entry{digits: digits, name: name}, name != ""
 }
 
-// unescape reads the escapes of coreutils' names.
+// unescape decodes the escapes of coreutils in a name.
 func unescape(name string) (string, bool) {
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {

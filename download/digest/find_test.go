@@ -8,7 +8,7 @@ import (
 	"testing/iotest"
 )
 
-// other is a digest that is not the one looked for.
+// other is a digest that no search wants.
 var other = strings.Repeat("0", 64)
 
 func TestFindForms(t *testing.T) {
@@ -57,7 +57,7 @@ func TestFindForms(t *testing.T) {
 	}
 }
 
-// TestFindAlgorithms finds every algorithm by its own list.
+// TestFindAlgorithms finds a digest of every algorithm.
 func TestFindAlgorithms(t *testing.T) {
 	for _, a := range Algorithms() {
 		for _, list := range []string{
@@ -70,7 +70,7 @@ func TestFindAlgorithms(t *testing.T) {
 	}
 }
 
-// TestFindNCBI reads the list that sequence archives keep.
+// TestFindNCBI reads a list in the form that NCBI uses.
 func TestFindNCBI(t *testing.T) {
 	list := abc[MD5] + "  ./GCF_1_genomic.fna.gz\n" + strings.Repeat("1", 32) + "  ./sub/GCF_1_genomic.fna.gz\n"
 	got, err := Find(strings.NewReader(list), "GCF_1_genomic.fna.gz", MD5)
@@ -79,11 +79,11 @@ func TestFindNCBI(t *testing.T) {
 	}
 }
 
-// TestFindAny lets the lines tell the algorithm.
+// TestFindAny checks lines that tell the algorithm.
 func TestFindAny(t *testing.T) {
 	tests := []struct {
 		list string
-		want Algorithm // "": none
+		want Algorithm // "" means none
 	}{
 		{"SHA256 (f) = " + abc[SHA256], SHA256},
 		{"MD5 (f) = " + abc[MD5] + "\nSHA512 (f) = " + abc[SHA512] + "\nSHA1 (f) = " + abc[SHA1], SHA512},
@@ -171,7 +171,8 @@ func TestSidecarFind(t *testing.T) {
 	}
 }
 
-// TestFindTagInName has a name of the plain form look like the end of the other.
+// TestFindTagInName finds a name in the plain form that looks like the end of the
+// tagged form.
 func TestFindTagInName(t *testing.T) {
 	for _, name := range []string{"notes (v2)=beef", "notes (v2) = beef", "SHA256 (x) = ab"} {
 		if got, err := Find(strings.NewReader(abc[MD5]+"  "+name+"\n"), name, MD5); err != nil || got.Hex() != abc[MD5] {
@@ -180,7 +181,7 @@ func TestFindTagInName(t *testing.T) {
 	}
 }
 
-// TestSidecarNameless takes a digest without a name for the file's only in the
+// TestSidecarNameless checks that a digest without a name counts only in the
 // file's own list.
 func TestSidecarNameless(t *testing.T) {
 	for _, s := range Sidecars("f") {

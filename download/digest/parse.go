@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Parse reads a digest as a person writes it: ALGO:HEX, both in any case, the
+// Parse parses a digest as a person writes it: ALGO:HEX, both in any case, the
 // algorithm with or without a hyphen (sha-256). The error is one line that says
-// what to write instead; a digest without its algorithm is refused even where
-// its length leaves no doubt.
+// what to write instead. Parse refuses a digest without its algorithm even if the
+// length leaves no doubt.
 func Parse(s string) (Sum, error) {
 	name, digits, ok := strings.Cut(strings.TrimSpace(s), ":")
 	if !ok {
@@ -39,7 +39,7 @@ func withoutAlgorithm(s string) error {
 
 func parseDigits(a Algorithm, digits string) (Sum, error) {
 	if i := notHex(digits); i >= 0 {
-		return Sum{}, fmt.Errorf("%s: %q at character %d is no hexadecimal digit", a, []rune(digits[i:])[0], i+1)
+		return Sum{}, fmt.Errorf("%s: %q at character %d is not a hexadecimal digit", a, []rune(digits[i:])[0], i+1)
 	}
 	if got, want := len(digits), 2*a.Size(); got != want {
 		return Sum{}, fmt.Errorf("%s has %d hexadecimal digits, not %d%s", a, want, got, instead(got))
@@ -48,7 +48,7 @@ func parseDigits(a Algorithm, digits string) (Sum, error) {
 	return Sum{a, digest}, err
 }
 
-// instead says which algorithm has digests of so many digits.
+// instead says which algorithms have digests of that many digits.
 func instead(digits int) string {
 	if fits := ofLength(digits); len(fits) > 0 {
 		return ": for this digest write " + alternatives(fits, ":")
@@ -56,7 +56,7 @@ func instead(digits int) string {
 	return ""
 }
 
-// ofLength returns the algorithms whose digests have so many digits.
+// ofLength returns the algorithms whose digests have that many digits.
 func ofLength(digits int) (fits []Algorithm) {
 	for _, a := range Algorithms() {
 		if 2*a.Size() == digits {
@@ -66,14 +66,15 @@ func ofLength(digits int) (fits []Algorithm) {
 	return fits
 }
 
-// notHex is the index of the first byte that is no hexadecimal digit, or -1.
+// notHex returns the index of the first byte that is not a hexadecimal digit, or
+// -1.
 func notHex(s string) int {
 	return strings.IndexFunc(s, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'f') && (r < 'A' || r > 'F')
 	})
 }
 
-// alternatives lists names as "a, b or c", each with an ending.
+// alternatives returns the names as "a, b or c", each with the ending.
 func alternatives(list []Algorithm, ending ...string) string {
 	names := make([]string, len(list))
 	for i, a := range list {
@@ -86,7 +87,7 @@ func alternatives(list []Algorithm, ending ...string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// shorten keeps an error to one line.
+// shorten cuts s so that an error fits on one line.
 func shorten(s string) string {
 	const most = 40
 	if len(s) <= most {

@@ -54,10 +54,10 @@ func TestParseErrors(t *testing.T) {
 		{"sha256:" + digits(63), "sha256 has 64 hexadecimal digits, not 63"},
 		{"sha256:" + digits(40), "sha256 has 64 hexadecimal digits, not 40: for this digest write sha1:"},
 		{"sha1:" + digits(128), "sha1 has 40 hexadecimal digits, not 128: for this digest write sha512: or blake2b:"},
-		{"md5:" + digits(31) + "g", "md5: 'g' at character 32 is no hexadecimal digit"},
-		{"md5: " + digits(32), "md5: ' ' at character 1 is no hexadecimal digit"},
-		{"md5:\x1b[31m", `md5: '\x1b' at character 1 is no hexadecimal digit`},
-		{"md5:0x" + digits(32), "md5: 'x' at character 2 is no hexadecimal digit"},
+		{"md5:" + digits(31) + "g", "md5: 'g' at character 32 is not a hexadecimal digit"},
+		{"md5: " + digits(32), "md5: ' ' at character 1 is not a hexadecimal digit"},
+		{"md5:\x1b[31m", `md5: '\x1b' at character 1 is not a hexadecimal digit`},
+		{"md5:0x" + digits(32), "md5: 'x' at character 2 is not a hexadecimal digit"},
 	}
 	for _, tt := range tests {
 		got, err := Parse(tt.in)

@@ -6,23 +6,23 @@ import "io"
 // the same directory.
 type Sidecar struct {
 	File      string    // its name, in the directory of the file to verify
-	Algorithm Algorithm // of its digests; "" where its lines tell
-	Whole     bool      // it lists the whole directory: one retrieval serves many files
+	Algorithm Algorithm // of its digests; "" if its lines tell
+	Whole     bool      // it lists the whole directory, so one retrieval serves many files
 }
 
 // Find reads the digest of the file name from the contents of the sidecar; see
-// the function [Find]. Where it lists the whole directory a digest without a
-// name is nobody's.
+// the function [Find]. If the sidecar lists the whole directory, a digest without
+// a name does not count.
 func (s Sidecar) Find(r io.Reader, name string) (Sum, error) {
 	in := search{name: name, algorithm: s.Algorithm, named: s.Whole}
 	return in.read(r, MaxList)
 }
 
-// Sidecars returns what to look for beside the file name, the best first: the
-// stronger algorithm before the weaker one, and of two with the same algorithm
-// the file's own (NAME.sha256) before the directory's (SHA256SUMS), because it
-// is the smaller. md5checksums.txt is what NCBI keeps, md5sums.txt others; the
-// lines of CHECKSUMS name their algorithm. The file itself is left out.
+// Sidecars returns the sidecars to look for beside the file name, best first:
+// stronger algorithms before weaker ones, and for each algorithm the file's own
+// list (NAME.sha256) before the directory's (SHA256SUMS), which is larger. NCBI
+// uses md5checksums.txt, others md5sums.txt; the lines of CHECKSUMS name their
+// algorithm. Sidecars omits the file itself.
 //
 // Most of them will not exist. A caller that has the directory's listing saves
 // the round trips.

@@ -22,7 +22,7 @@ func openStopped(t *testing.T) *console {
 	return c
 }
 
-// TestPromptOnStoppedTerminal: a prompt that cannot be shown ends with its context.
+// TestPromptOnStoppedTerminal checks that a prompt that cannot be shown ends with its context.
 func TestPromptOnStoppedTerminal(t *testing.T) {
 	c := openStopped(t)
 	before := state(t, c)
@@ -34,12 +34,12 @@ func TestPromptOnStoppedTerminal(t *testing.T) {
 		t.Errorf("got %v, want %v", err, cause)
 	}
 	if after := state(t, c); *after != *before {
-		t.Error("the terminal stays without echo")
+		t.Error("the terminal is left without echo")
 	}
 }
 
-// TestStoppedTerminal: a run ends although the terminal is stopped that shows
-// its bar, its dialogue or its data.
+// TestStoppedTerminal checks that a run ends even if the terminal that shows
+// its bar, its dialogue or its data is stopped.
 func TestStoppedTerminal(t *testing.T) {
 	for _, args := range [][]string{{"--progress", "bar"}, {"-v"}, {"--progress", "plain"}, {"-o", "-"}} {
 		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, Fault: func(p testserver.FaultPoint) testserver.Fault {

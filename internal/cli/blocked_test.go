@@ -19,7 +19,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// wall is a stream whose reader takes so many writes and then stops reading,
+// wall is a stream whose reader takes a number of writes and then stops reading
 // until it is torn down.
 type wall struct {
 	mu      sync.Mutex
@@ -28,7 +28,7 @@ type wall struct {
 	down    chan struct{}
 }
 
-// newWall makes a wall that calls reached where a write comes to a halt.
+// newWall returns a wall that calls reached when a write blocks.
 func newWall(t *testing.T, takes int, reached func()) *wall {
 	w := &wall{takes: takes, reached: sync.OnceFunc(reached), down: make(chan struct{})}
 	t.Cleanup(func() { close(w.down) })
@@ -47,15 +47,15 @@ func (w *wall) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// writes is how many writes w took while nothing stopped it.
+// writes returns how many of takes writes w has taken.
 func (w *wall) writes(takes int) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return takes - w.takes
 }
 
-// ends runs the command and returns its exit code; the test fails, and the code
-// is -1, where it does not return at all.
+// ends runs the command and returns its exit code. If the command does not
+// return, ends fails the test and returns -1.
 func ends(t *testing.T, ctx context.Context, args []string, stdio cli.IO) int {
 	t.Helper()
 	code := make(chan int, 1)
@@ -73,8 +73,7 @@ func ends(t *testing.T, ctx context.Context, args []string, stdio cli.IO) int {
 // limit is a --max-time that every stage outlasts.
 const limit = "100ms"
 
-// ending is a way to end a run: call signal once the run stands where it is
-// meant to stand.
+// ending is a way to end a run that has reached its stage.
 type ending struct {
 	name string
 	args []string
@@ -89,7 +88,7 @@ var endings = []ending{
 	{"max-time", []string{"--max-time", limit}, 28, nil},
 }
 
-// begin returns the context of a run that e ends, and the function that ends it.
+// begin returns the context of a run and the function that ends it as e says.
 func (e ending) begin(t *testing.T) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	return ctx, func() {
@@ -99,15 +98,15 @@ func (e ending) begin(t *testing.T) (context.Context, func()) {
 	}
 }
 
-// stage is a place where a run stands until it is ended.
+// stage is a place where a run waits until it is ended.
 type stage struct {
 	name string
-	// set prepares a run that calls reached when it stands there.
+	// set prepares a run that calls reached when it gets there.
 	set func(t *testing.T, reached func()) (args []string, in io.Reader)
 }
 
-// at is a server that says nothing more once it has done actions for the
-// command verb; "" is the greeting.
+// at sets up a server that falls silent after actions, its answer to verb. An
+// empty verb is the greeting.
 func at(path string, args []string, verb string, actions ...testserver.Action) func(*testing.T, func()) ([]string, io.Reader) {
 	return func(t *testing.T, reached func()) ([]string, io.Reader) {
 		actions := slices.Concat(actions, []testserver.Action{testserver.Call(reached), testserver.Silence()})
@@ -119,7 +118,8 @@ func at(path string, args []string, verb string, actions ...testserver.Action) f
 	}
 }
 
-// silent is a listener that takes connections and says nothing.
+// silent returns the address of a listener that accepts a connection and says
+// nothing.
 func silent(t *testing.T, reached func()) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -191,8 +191,8 @@ var (
 	}
 )
 
-// TestEveryStageEnds has every signal and --max-time end a run wherever it
-// stands, also where the message about it has no reader.
+// TestEveryStageEnds checks that every signal and --max-time end a run at every
+// stage, even if the message about it has no reader.
 func TestEveryStageEnds(t *testing.T) {
 	noProxies(t)
 	var all sync.WaitGroup
@@ -207,7 +207,7 @@ func TestEveryStageEnds(t *testing.T) {
 				}
 				var stderr io.Writer = io.Discard
 				if blocked {
-					stderr = newWall(t, 0, end) // that the certificate is not checked is said first
+					stderr = newWall(t, 0, end) // the warning about an unchecked certificate comes first
 				}
 				all.Go(func() {
 					got := ends(t, ctx, slices.Concat(e.args, []string{"-q"}, args), cli.IO{In: in, Out: io.Discard, Err: stderr})
@@ -220,7 +220,7 @@ func TestEveryStageEnds(t *testing.T) {
 	}
 }
 
-// TestNameResolutionEnds has every ending end a run whose resolver never answers.
+// TestNameResolutionEnds checks that every ending ends a run whose resolver never answers.
 func TestNameResolutionEnds(t *testing.T) {
 	noProxies(t)
 	before := net.DefaultResolver
@@ -239,15 +239,15 @@ func TestNameResolutionEnds(t *testing.T) {
 	}
 }
 
-// TestBlockedStreams blocks the stream that a run writes to, and has every
-// ending end it.
+// TestBlockedStreams checks that every ending ends a run whose output is
+// blocked.
 func TestBlockedStreams(t *testing.T) {
 	file := strings.Repeat("0123456789abcdef", 1<<16)
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": file}})
 	missing := testserver.NewScript(t, testserver.Honest("").With("RETR", testserver.Reply("450 Busy")))
 	dir, f := s.URL("/d/"), s.URL("/d/f")
 	tests := []struct {
-		stdout bool // it is blocked; else standard error
+		stdout bool // standard output is blocked, not standard error
 		args   []string
 	}{
 		{true, []string{"--help"}},
@@ -294,9 +294,9 @@ func TestBlockedStreams(t *testing.T) {
 	}
 }
 
-// TestBlockedMessages stops the reader of standard error before each of the
-// messages of a download, in every mode. The run ends, and what it leaves is a
-// whole file, or what the same command makes one of.
+// TestBlockedMessages stops the reader of standard error before each message of
+// a download, in every mode. The run must end and leave a whole file, or one
+// that the same command completes.
 func TestBlockedMessages(t *testing.T) {
 	contents := strings.Repeat("0123456789abcdef", 3<<16)
 	for _, mode := range [][]string{{"-v"}, {"-v", "-s", "2"}, {"--progress", "plain"}, {"--progress", "json"}, {"--progress", "bar"}} {
@@ -312,7 +312,7 @@ func TestBlockedMessages(t *testing.T) {
 			for takes := range free.writes(most) {
 				for i, e := range endings[2:] {
 					if mode[0] == "-v" && takes%2 == i {
-						continue // one ending for each of the many messages
+						continue // there are many messages: one ending each is enough
 					}
 					path := filepath.Join(t.TempDir(), "f")
 					ctx, end := e.begin(t)
@@ -330,7 +330,7 @@ func TestBlockedMessages(t *testing.T) {
 	}
 }
 
-// cutFirst cuts the first transfer of a server, for a message about that.
+// cutFirst cuts a server's first transfer, so that there is a message about it.
 func cutFirst(p testserver.FaultPoint) testserver.Fault {
 	if p.Transfer == 1 {
 		return testserver.Fault{Data: testserver.Closed, Octets: 1 << 20}
@@ -338,8 +338,8 @@ func cutFirst(p testserver.FaultPoint) testserver.Fault {
 	return testserver.Fault{}
 }
 
-// wantWhole fails the test unless path is whole, now or after again. A run that
-// ended with 0 made it so.
+// wantWhole fails the test unless path is whole, now or after again. If the run
+// ended with 0, path must be whole now.
 func wantWhole(t *testing.T, what, path, contents string, code, ended int, again func() int) {
 	t.Helper()
 	whole := func() bool {
@@ -362,8 +362,8 @@ func wantWhole(t *testing.T, what, path, contents string, code, ended int, again
 	}
 }
 
-// TestBlockedMessagesAreDropped: messages without a reader hold a run no longer
-// than --timeout, and its exit code is its own.
+// TestBlockedMessagesAreDropped checks that messages without a reader delay a
+// run by no more than --timeout and do not change its exit code.
 func TestBlockedMessagesAreDropped(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}})
 	var all sync.WaitGroup

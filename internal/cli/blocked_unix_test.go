@@ -18,8 +18,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// newFIFO makes a FIFO. With reached, that is called when it is opened for
-// reading; it is open for writing then, and nothing is ever written.
+// newFIFO makes a FIFO. If reached is not nil, newFIFO opens the FIFO for
+// writing, never writes, and calls reached once a reader has opened it.
 func newFIFO(t *testing.T, reached func()) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fifo")
@@ -44,7 +44,7 @@ func newFIFO(t *testing.T, reached func()) string {
 	return path
 }
 
-// TestFIFOs has every ending end a run that waits for a FIFO in place of a file.
+// TestFIFOs checks that every ending ends a run that waits for a FIFO.
 func TestFIFOs(t *testing.T) {
 	noProxies(t)
 	s := testserver.NewScript(t, testserver.Honest("contents"))
@@ -54,7 +54,7 @@ func TestFIFOs(t *testing.T) {
 		for _, e := range endings {
 			ctx, end := e.begin(t)
 			reached := end
-			if flag == "-o" { // it has no reader: the run waits for one before it calls the server
+			if flag == "-o" { // the run waits for a reader before it connects
 				reached = nil
 				end()
 			}
@@ -91,12 +91,12 @@ func fullPipe(t *testing.T) (w *os.File) {
 	return w
 }
 
-// TestProcessWithFullPipe is the command as a process, whose standard output or
-// standard error is a pipe without a reader.
+// TestProcessWithFullPipe runs the command as a process whose standard output or
+// standard error is a full pipe without a reader.
 func TestProcessWithFullPipe(t *testing.T) {
 	contents := strings.Repeat("0123456789abcdef", 1<<16)
 	tests := []struct {
-		stdout bool // it is the full pipe; else standard error
+		stdout bool // standard output is the full pipe, not standard error
 		args   []string
 	}{
 		{true, []string{"-o", "-"}},

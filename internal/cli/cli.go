@@ -1,6 +1,6 @@
 // Package cli is the command ftpfetch as a function: [Run] takes its arguments
-// and standard streams and returns its exit code. main and the demonstration
-// call it; a program that wants files calls package download instead.
+// and standard streams and returns its exit code. A program that wants files
+// uses package download instead.
 package cli
 
 import (
@@ -14,8 +14,8 @@ import (
 	"golang.org/x/term"
 )
 
-// IO is the standard streams of a run. A stream counts as a terminal where it
-// is an [*os.File] on one, or has a method IsTerminal() bool that says so.
+// IO holds the standard streams of a run. A stream is a terminal if it is an
+// [*os.File] on one or if its method IsTerminal() bool returns true.
 type IO struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -24,10 +24,10 @@ type IO struct {
 // Standard returns the streams of the process.
 func Standard() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr} }
 
-// Run runs the command with args, without the program's name, and returns its
-// exit code. It returns within a second after ctx ends, whatever waits then: a
-// read or a write that cannot be called off is left behind. Where the cause of
-// the end is a [*SignalError] the exit code says which signal.
+// Run runs the command with args, which exclude the program's name, and returns
+// its exit code. It returns within a second after ctx ends: it abandons a read
+// or write that cannot be cancelled. If the cause is a [*SignalError], the exit
+// code tells the signal.
 func Run(ctx context.Context, args []string, stdio IO) int {
 	code := execute(ctx, args, stdio)
 	if ctx.Err() != nil {
@@ -91,10 +91,10 @@ type run struct {
 	print  *printer
 	ask    *prompter
 	netrc  *netrcFile
-	saved  map[string]bool // paths written by this run
-	kept   int64           // bytes of the URL at hand that the next run can go on from
+	saved  map[string]bool // paths that this run has written
+	kept   int64           // bytes of the current URL's file from which the next run can resume
 	source download.Source // the client, or a session of it
-	behind bool            // a transfer was left behind, in a stream that is blocked
+	behind bool            // a transfer was left behind, blocked in a stream
 }
 
 func newRun(o *options, p *printer, in io.Reader) *run {

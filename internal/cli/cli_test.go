@@ -25,7 +25,7 @@ func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), err.String()
 }
 
-// TestPlans holds --dry-run to the letter for URLs that clients read
+// TestPlans compares the exact output of --dry-run for URLs that clients read
 // differently.
 func TestPlans(t *testing.T) {
 	const h, anonymous = "CONNECT h:21\n", "USER anonymous\nPASS <anonymous>\n"
@@ -71,8 +71,8 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestMalformed holds the form of the complaint; urlparse's tests hold the
-// columns and reasons.
+// TestMalformed checks the form of the error message; urlparse's tests check
+// the columns and reasons.
 func TestMalformed(t *testing.T) {
 	tests := []struct {
 		url  string
@@ -188,7 +188,7 @@ func TestBar(t *testing.T) {
 	}
 }
 
-// TestDataOnTerminal has nothing else on the terminal.
+// TestDataOnTerminal checks that data goes to a terminal alone.
 func TestDataOnTerminal(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "data\n"}})
 	var tty screen
@@ -198,7 +198,7 @@ func TestDataOnTerminal(t *testing.T) {
 	}
 }
 
-// TestOutputClosed has a reader that goes away before anything is written.
+// TestOutputClosed closes standard output before anything is written to it.
 func TestOutputClosed(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "data\n"}})
 	for _, args := range [][]string{
@@ -218,7 +218,8 @@ func TestOutputClosed(t *testing.T) {
 	}
 }
 
-// TestInterruptEndsRun: the URLs behind an interrupted one are not tried.
+// TestInterruptEndsRun checks that the URLs after an interrupted one are not
+// tried.
 func TestInterruptEndsRun(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := testserver.New(t, &testserver.Options{
@@ -242,8 +243,9 @@ func TestInterruptEndsRun(t *testing.T) {
 	}
 }
 
-// TestMaxTimeKeeps: what came before --max-time is kept, and the next run goes
-// on from it. A busy machine may need more than the first time to come that far.
+// TestMaxTimeKeeps checks that a run keeps what arrived before --max-time and
+// that the next run resumes from it. On a busy machine nothing may arrive in
+// the first limit.
 func TestMaxTimeKeeps(t *testing.T) {
 	contents := strings.Repeat("0123456789abcdef", 1<<16)
 	var came atomic.Bool
@@ -257,7 +259,7 @@ func TestMaxTimeKeeps(t *testing.T) {
 		},
 	})
 	dir := t.TempDir()
-	kept := regexp.MustCompile(`/f: not done within --max-time [0-9a-z]+; [1-9][0-9]+ bytes kept, the same command resumes\n$`)
+	kept := regexp.MustCompile(`/f: not done within --max-time [0-9a-z]+; [1-9][0-9]+ bytes kept, run the same command to resume\n$`)
 	late := regexp.MustCompile(`/f: not done within --max-time [0-9a-z]+\n$`)
 	for limit := 250 * time.Millisecond; !came.Load(); limit *= 2 {
 		code, _, err := run(t, "--max-time", limit.String(), "-d", dir, s.URL("/f"))
@@ -267,7 +269,7 @@ func TestMaxTimeKeeps(t *testing.T) {
 		}
 	}
 	code, _, err := run(t, "-d", dir, s.URL("/f"))
-	if code != 0 || !strings.Contains(err, "going on from ") {
+	if code != 0 || !strings.Contains(err, "resuming from ") {
 		t.Errorf("exit %d, %s", code, err)
 	}
 	if got, err := os.ReadFile(filepath.Join(dir, "f")); err != nil || string(got) != contents {

@@ -10,12 +10,12 @@ import (
 // shell is the value of --completion.
 type shell string
 
-// completions makes the script that completes flags, by shell.
+// completions maps each shell to the function that writes its script.
 var completions = map[shell]func([]completable) string{
 	"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion,
 }
 
-// completion is what --completion prints.
+// completion returns what --completion prints.
 func (s shell) completion() string {
 	var flags []completable
 	for _, g := range new(options).groups() {
@@ -24,8 +24,9 @@ func (s shell) completion() string {
 	return completions[s](flags)
 }
 
-// completable is what a shell knows of a flag. Its value is one of choices, a
-// file, a directory, or anything, where value has its name.
+// completable is what a shell knows about a flag. value is the name of the
+// flag's value, "" if it takes none: FILE and DIR are completed as such. If
+// choices is set, the value is one of them.
 type completable struct {
 	long, short, usage, value string
 	choices                   []string
@@ -43,7 +44,7 @@ func newCompletable(f *pflag.Flag) completable {
 	return c
 }
 
-// names is the flag's spellings, with sep between them.
+// names returns the flag's spellings, separated by sep.
 func (c completable) names(sep string) string {
 	if c.short == "" {
 		return c.long
@@ -51,8 +52,8 @@ func (c completable) names(sep string) string {
 	return c.short + sep + c.long
 }
 
-// bashCompletion works from bash 3.2 on. Where it has nothing to say, -o
-// default completes file names.
+// bashCompletion returns a script for bash 3.2 or later. If the script offers
+// nothing, -o default completes file names.
 func bashCompletion(flags []completable) string {
 	var all []string
 	var values strings.Builder

@@ -14,9 +14,9 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// credentials answers a server that asks for what neither the URL nor -u
-// gives. It is the [ftpexec.Credentials] of the command: --password-stdin goes
-// before the netrc file, that before the person at the terminal.
+// credentials is the [ftpexec.Credentials] of the command. It answers a server
+// that asks for a password or account that neither the URL nor -u gives, from
+// --password-stdin, the netrc file or the person at the terminal, in this order.
 type credentials struct {
 	stdin *stdinPassword // nil without --password-stdin
 	netrc *netrcFile
@@ -54,10 +54,10 @@ func (c *credentials) Account(ctx context.Context, host, user string) (string, e
 	return c.ask.Account(ctx, host, user)
 }
 
-// stdinPassword is the password on standard input. It is read when a server
-// asks for it, and once.
+// stdinPassword is the password on standard input. It is read once, when a
+// server first asks for it.
 type stdinPassword struct {
-	owner login // its host is "" for all hosts
+	owner login // an empty host means all hosts
 	in    io.Reader
 	line  lazy[string]
 }
@@ -66,7 +66,7 @@ func (s *stdinPassword) isFor(host, user string) bool {
 	return s != nil && user == s.owner.user && (s.owner.host == "" || host == s.owner.host)
 }
 
-// get returns the password.
+// get returns the password, which it reads on the first call.
 func (s *stdinPassword) get(ctx context.Context) (string, error) {
 	if isTerminal(s.in) {
 		return "", missing("standard input is a terminal: leave out --password-stdin to be asked")
@@ -74,7 +74,7 @@ func (s *stdinPassword) get(ctx context.Context) (string, error) {
 	return s.line.get(ctx, s.readLine)
 }
 
-// maxPassword is the most bytes of a line that is taken for a password.
+// maxPassword is the length of the longest line accepted as a password, in bytes.
 const maxPassword = 4096
 
 // readLine reads the password.
@@ -93,8 +93,8 @@ func (s *stdinPassword) readLine() (string, error) {
 
 var errTooLong = errors.New("the line is too long for a password")
 
-// readLine reads a line byte by byte: what comes behind it is left to others.
-// io.EOF means that there is not even an empty one.
+// readLine reads a line byte by byte, so that what follows stays unread. It
+// returns io.EOF if the input ends before the first byte.
 func readLine(in io.Reader) (string, error) {
 	var line []byte
 	one := make([]byte, 1)
@@ -111,15 +111,15 @@ func readLine(in io.Reader) (string, error) {
 	return "", errTooLong
 }
 
-// netrcFile is the user's netrc file, which is read when it is needed.
+// netrcFile is the user's netrc file, read on first use.
 type netrcFile struct {
-	path  string // "" where it is to be found
-	named bool   // by --netrc-file: then it must be there
+	path  string // "" means the first that exists of netrcPaths
+	named bool   // by --netrc-file: it must exist
 	off   bool   // --no-netrc
 	file  lazy[*netrc.File]
 }
 
-// load returns the file, or nil where there is none.
+// load returns the file, or nil if there is none.
 func (n *netrcFile) load() (*netrc.File, error) {
 	paths := []string{n.path}
 	switch {
@@ -137,8 +137,8 @@ func (n *netrcFile) load() (*netrc.File, error) {
 	return nil, nil
 }
 
-// netrcPaths are where the file is looked for: where the variable NETRC says,
-// else in the home directory.
+// netrcPaths returns the paths to try: that in the variable NETRC, or else those
+// in the home directory.
 func netrcPaths(getenv func(string) string, goos string) []string {
 	if path := getenv("NETRC"); path != "" {
 		return []string{path}
@@ -156,9 +156,9 @@ func netrcPaths(getenv func(string) string, goos string) []string {
 	return []string{filepath.Join(home, ".netrc")}
 }
 
-// secret returns one of the secrets that the file has for user on host. A file
-// that others may read has none to give, as with ssh; but what goes with an
-// anonymous login is none.
+// secret returns one of the secrets that the file has for user on host. Like
+// ssh, it refuses a file that other users can read, unless the login is
+// anonymous: its password is no secret.
 func (n *netrcFile) secret(ctx context.Context, host, user string, of func(netrc.Entry) netrc.Secret) (text string, ok bool, err error) {
 	file, err := n.file.get(ctx, n.load)
 	if file == nil || err != nil {
@@ -177,7 +177,7 @@ func (n *netrcFile) secret(ctx context.Context, host, user string, of func(netrc
 	return text, true, nil
 }
 
-// user returns whom the file says to log in as on host, where it names host.
+// user returns the user whom the file names for host, if it names host.
 func (n *netrcFile) user(ctx context.Context, host string) (user string, ok bool, err error) {
 	file, err := n.file.get(ctx, n.load)
 	if file == nil || err != nil {
@@ -187,8 +187,8 @@ func (n *netrcFile) user(ctx context.Context, host string) (user string, ok bool
 	return e.Login, ok, nil
 }
 
-// addNetrc has --netrc name the user where the URL and -u name none. The
-// password follows when the server asks for it.
+// addNetrc applies --netrc: it adds the user from the netrc file if neither the
+// URL nor -u names one. The password follows when the server asks for it.
 func (r *run) addNetrc(ctx context.Context, u *urlparse.URL) error {
 	if u.User.Set || !r.useNetrc {
 		return nil
@@ -200,7 +200,8 @@ func (r *run) addNetrc(ctx context.Context, u *urlparse.URL) error {
 	return err
 }
 
-// anonymous reports a name of the user whose password is no secret.
+// anonymous reports whether user is a name of the anonymous user, whose password
+// is no secret.
 func anonymous(user string) bool { return user == "anonymous" || user == "ftp" }
 
 var _ ftpexec.Credentials = (*credentials)(nil)

@@ -73,7 +73,7 @@ func TestStdinPassword(t *testing.T) {
 		}
 	}
 	if !s.isFor("h", "me") || s.isFor("h", "you") || s.isFor("other", "me") || (*stdinPassword)(nil).isFor("h", "me") {
-		t.Error("the password is for me at h alone")
+		t.Error("the password must be for me at h only")
 	}
 	s = &stdinPassword{in: typed{strings.NewReader("secret\n")}}
 	if _, err := s.get(t.Context()); !errors.Is(err, ftpexec.ErrNoCredentials) {
@@ -81,7 +81,8 @@ func TestStdinPassword(t *testing.T) {
 	}
 }
 
-// An interruption ends the wait for a line that does not come.
+// TestStdinPasswordInterrupted checks that a cancelled context ends the wait for
+// a line.
 func TestStdinPasswordInterrupted(t *testing.T) {
 	r, w := io.Pipe()
 	defer w.Close()
@@ -92,8 +93,8 @@ func TestStdinPasswordInterrupted(t *testing.T) {
 	}
 }
 
-// TestOrder: standard input, netrc, the person; and an account of the flags
-// before one of the file.
+// TestOrder checks the order of the sources: standard input, netrc, the person;
+// and an account from the flags before one from the file.
 func TestOrder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "netrc")
 	if err := os.WriteFile(path, []byte("machine h login me password fromfile account accfile"), 0o600); err != nil {

@@ -1,6 +1,6 @@
 package cli
 
-// documents is the flags that have a text printed, in place of a run.
+// documents holds the flags that print a text instead of retrieving anything.
 type documents struct {
 	version, man bool
 	completion   shell
@@ -12,7 +12,7 @@ func (d *documents) documentFlags(fs group) {
 	fs.BoolVar(&d.version, "version", false, "print the version")
 }
 
-// document returns the text that was asked for in place of a run.
+// document returns the text that the flags ask for instead of a run.
 func (o *options) document() (text string, ok bool) {
 	switch {
 	case o.help:

@@ -6,8 +6,8 @@ import (
 	"example.com/ftpfetch/internal/printable"
 )
 
-// oneLine shortens and escapes a text that may come from a server, for use
-// inside a line of our own. Line ends become " / ".
+// oneLine shortens and escapes text that may come from a server, for use within
+// a line of output. Line ends become " / ".
 func oneLine(s string) string {
 	const most = 1000
 	s = strings.ReplaceAll(strings.TrimRight(s, "\r\n"), "\r\n", "\n")

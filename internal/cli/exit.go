@@ -12,17 +12,17 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// The exit codes that the command itself speaks of.
+// Exit codes that the code refers to by name.
 const (
 	exitOK     = 0
 	exitUsage  = 2
 	exitURL    = 3
-	exitOther  = 8        // an error that none of the table is
-	exitClosed = 128 + 13 // what a shell shows for a program that SIGPIPE ended
+	exitOther  = 8        // an error that is not in the table
+	exitClosed = 128 + 13 // what a shell reports for a program ended by SIGPIPE
 )
 
-// exits maps errors to exit codes; the first that fits counts. They are curl's
-// where curl has one for the case.
+// exits maps errors to exit codes; the first match counts. The codes are curl's
+// if curl has one for the case.
 var exits = []struct {
 	err  error
 	code int
@@ -84,8 +84,8 @@ func exitCode(err error) int {
 	return exitOther
 }
 
-// outputClosed reports that nobody reads what we write any more, which is no
-// failure to complain of: head(1) does it to cat(1).
+// outputClosed reports whether err means that the reader of standard output has
+// closed it, as head(1) does. The run then ends without a message.
 func outputClosed(err error) bool {
 	if !errors.Is(err, download.ErrLocal) {
 		return false

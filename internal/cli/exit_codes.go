@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// exitMeanings is what the help text and the man page say of exit codes, in
-// order. Every code of the table exits is among them.
+// exitMeanings describes the exit codes for the help text and the man page, in
+// order. It includes every code in exits.
 var exitMeanings = []struct {
 	code int
 	text string
@@ -23,7 +23,7 @@ var exitMeanings = []struct {
 	{13, "unusable answer to EPSV or PASV"},
 	{17, "TYPE refused"},
 	{18, "transfer incomplete"},
-	{19, "refused for another cause than absence"},
+	{19, "refused for a reason other than absence"},
 	{23, "local file error, or the file exists"},
 	{26, "netrc file cannot be used"},
 	{28, "timed out: --connect-timeout, --timeout, --max-time or --speed-limit"},
@@ -43,7 +43,7 @@ var exitMeanings = []struct {
 	{143, "ended by SIGTERM"},
 }
 
-// exitLines sets the exit codes one a line.
+// exitLines lists the exit codes, one per line.
 func exitLines() string {
 	var b strings.Builder
 	for _, e := range exitMeanings {

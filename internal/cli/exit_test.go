@@ -17,7 +17,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// wrapped puts err where the library has it.
+// wrapped wraps err as the library does.
 func wrapped(err error) error {
 	return &ftpexec.Error{Op: "RETR x", URL: "ftp://h/x", Err: fmt.Errorf("%w: more", err)}
 }
@@ -77,7 +77,7 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// TestExitCodesInHelp holds the table and the help text together.
+// TestExitCodesInHelp checks that the help text has every code of the table.
 func TestExitCodesInHelp(t *testing.T) {
 	for _, e := range exits {
 		if !strings.Contains(helpText(), " "+strconv.Itoa(e.code)+"  ") {
@@ -86,7 +86,7 @@ func TestExitCodesInHelp(t *testing.T) {
 	}
 }
 
-// TestDescribe keeps passwords out, and says what to write once.
+// TestDescribe checks that a description hides passwords and has one hint.
 func TestDescribe(t *testing.T) {
 	err := &ftpexec.Error{
 		Op: "login", URL: "ftp://me:***@h/x", Hint: "library's hint",

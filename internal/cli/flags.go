@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// options is a parsed command line. What a flag says of retrieving stands in
-// the fields of client and file themselves.
+// options is a parsed command line. Flags about retrieving set the fields of
+// client and file directly.
 type options struct {
 	client ftpexec.Client
 	file   download.Options
@@ -38,13 +38,13 @@ type options struct {
 	proxyOptions
 }
 
-// display is the flags of what is shown.
+// display holds the flags about what is shown.
 type display struct {
 	verbose, quiet bool
 	progress       progressMode
 }
 
-// group is flags that stand together in the help text.
+// group is a group of flags in the help text.
 type group struct {
 	title string
 	*pflag.FlagSet
@@ -60,34 +60,34 @@ func (o *options) outputFlags() group {
 	fs.StringVarP(&o.output, "output", "o", "", "save as `FILE`; \"-\" is standard output")
 	fs.StringVarP(&o.dir, "dir", "d", "", "save in the directory `DIR`")
 	choice(fs, &o.file.Existing, download.Overwrite, "overwrite", "", "replace a file that exists")
-	choice(fs, &o.file.Existing, download.Skip, "no-clobber", "", "skip a file that exists; that is no failure")
-	fs.BoolVarP(&o.file.Newer, "newer", "N", false, "replace a file only by a newer one or one of another size")
-	fs.BoolVarP(&o.file.Continue, "continue", "c", false, "resume a partial FILE that something else left")
-	fs.BoolVar(&o.file.NoResume, "no-resume", false, "begin anew, whatever FILE.part holds")
+	choice(fs, &o.file.Existing, download.Skip, "no-clobber", "", "skip a file that exists, and count that as success")
+	fs.BoolVarP(&o.file.Newer, "newer", "N", false, "replace a file only if the server's is newer or of another size")
+	fs.BoolVarP(&o.file.Continue, "continue", "c", false, "resume a partial FILE that another program left")
+	fs.BoolVar(&o.file.NoResume, "no-resume", false, "start over, whatever FILE.part holds")
 	return fs
 }
 
 func (o *options) listingFlags() group {
 	fs := newGroup("Listing")
-	fs.BoolVar(&o.json, "json", false, "one JSON object a line: name and url")
+	fs.BoolVar(&o.json, "json", false, "list one JSON object per line: name and url")
 	return fs
 }
 
 func (o *options) transferFlags() group {
 	fs := newGroup("Transfer")
-	word(fs, &o.typecode, "", "type", "transfer type where the URL has no ;type=: `a|i|d|guess`")
+	word(fs, &o.typecode, "", "type", "transfer type if the URL has no ;type=: `a|i|d|guess`")
 	o.file.Retries, o.file.Segments = new(download.DefaultRetries), 1
-	into(fs, o.file.Retries, "retries", "", "try `N` times again without progress, after a failure that may pass", whole(0, 0), strconv.Itoa)
-	into(fs, &o.file.Segments, "segments", "s", "bring a file over `N` connections at once, at most 64",
+	into(fs, o.file.Retries, "retries", "", "retry a failure that may pass, up to `N` times without progress", whole(0, 0), strconv.Itoa)
+	into(fs, &o.file.Segments, "segments", "s", "fetch a file over `N` connections at once, at most 64",
 		whole(1, download.MaxSegments), strconv.Itoa)
 	into(fs, &o.file.Sum, "checksum", "", "fail unless the file has this digest, as `ALGO:HEX` (sha512, blake2b, sha256, sha1, md5, crc32)",
 		digest.Parse, digest.Sum.String)
-	fs.BoolVar(&o.file.Verify, "verify", false, "fail unless the file has the digest in a list beside it, or the server's")
-	into(fs, &o.limitRate, "limit-rate", "", "take at most `RATE` bytes a second in all (500K, 2M, 1G are binary)", readSize, showSize)
-	into(fs, &o.client.LeastRate, "speed-limit", "Y", "give up where a connection brings fewer than `RATE` bytes a second for --speed-time",
+	fs.BoolVar(&o.file.Verify, "verify", false, "fail unless the file has the digest in a list beside it, or that of the server")
+	into(fs, &o.limitRate, "limit-rate", "", "receive at most `RATE` bytes a second in total (500K, 2M, 1G are binary)", readSize, showSize)
+	into(fs, &o.client.LeastRate, "speed-limit", "Y", "give up if a connection brings fewer than `RATE` bytes a second for --speed-time",
 		readSize, showSize)
 	o.client.LeastTime = ftpexec.DefaultLeastTime
-	into(fs, &o.client.LeastTime, "speed-time", "y", "the `TIME` of --speed-limit, whose RATE is 1 where only this flag is given",
+	into(fs, &o.client.LeastTime, "speed-time", "y", "the `TIME` of --speed-limit; on its own it sets a RATE of 1",
 		readTime, showTime)
 	return fs
 }
@@ -102,7 +102,7 @@ func (o *options) connectionFlags() group {
 	o.client.ConnectTimeout, o.client.ReplyTimeout = ftpexec.DefaultConnectTimeout, ftpexec.DefaultReplyTimeout
 	into(fs, &o.client.ConnectTimeout, "connect-timeout", "", "give up connecting after `TIME` (3s, 2m, or seconds)", readTime, showTime)
 	into(fs, &o.client.ReplyTimeout, "timeout", "", "give up after `TIME` without a reply or a byte of data", readTime, showTime)
-	into(fs, &o.maxTime, "max-time", "", "give up on a URL after `TIME` in all", readTime, showTime)
+	into(fs, &o.maxTime, "max-time", "", "give up on a URL after `TIME` in total", readTime, showTime)
 	o.tlsFlags(fs)
 	o.proxyFlags(fs)
 	fs.BoolVar(&o.client.NoPipelining, "no-pipelining", false, "wait for every reply before the next command")
@@ -112,9 +112,9 @@ func (o *options) connectionFlags() group {
 
 func (o *options) informationFlags() group {
 	fs := newGroup("Information")
-	fs.BoolVar(&o.dryRun, "dry-run", false, "print the FTP commands that the URL means, and send nothing")
-	fs.BoolVarP(&o.verbose, "verbose", "v", false, "show the dialogue: > sent, >> sent along with it, < received")
-	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress; errors are shown")
+	fs.BoolVar(&o.dryRun, "dry-run", false, "print the FTP commands for the URL, and send nothing")
+	fs.BoolVarP(&o.verbose, "verbose", "v", false, "show the dialogue: > sent, >> sent in the same flight, < received")
+	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress, only errors and warnings")
 	word(fs, &o.progress, "auto", "progress", "show transfers as `auto|bar|plain|json|none`; auto: bar on a terminal, else plain")
 	o.documentFlags(fs)
 	fs.BoolVarP(&o.help, "help", "h", false, "print this help")
@@ -127,8 +127,8 @@ func newGroup(title string) group {
 	return group{title, fs}
 }
 
-// usageError is a command line that cannot be meant: one line, and what to
-// write instead where that is known.
+// usageError is an error in the command line: one line, with what to write
+// instead if that is known.
 type usageError struct{ text string }
 
 func (e *usageError) Error() string { return e.text }
@@ -137,7 +137,7 @@ func usage(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
 
-// parseArgs reads the command line, without the program's name.
+// parseArgs parses the command line, which excludes the program's name.
 func parseArgs(args []string) (*options, error) {
 	o := new(options)
 	all := newGroup("ftpfetch")
@@ -158,10 +158,10 @@ func parseArgs(args []string) (*options, error) {
 	return o, o.check(all.FlagSet)
 }
 
-// target is a URL of the command line.
+// target is a URL on the command line.
 type target struct {
-	url *urlparse.URL
-	err error // why the text is none; then url is nil
+	url *urlparse.URL // nil if err is set
+	err error         // why the text is not a URL
 }
 
 func targetsOf(texts []string, allowPort bool) []target {
@@ -172,7 +172,7 @@ func targetsOf(texts []string, allowPort bool) []target {
 	return targets
 }
 
-// check refuses what cannot be meant, and completes what follows from the flags.
+// check refuses invalid combinations and sets what follows from the flags.
 func (o *options) check(all *pflag.FlagSet) error {
 	if all.Changed("speed-time") && o.client.LeastRate == 0 {
 		o.client.LeastRate = 1
@@ -211,12 +211,13 @@ func (o *options) checkOutput(all *pflag.FlagSet) error {
 	case on("ipv4") && on("ipv6"):
 		return usage("-4 and -6 contradict each other: leave one out")
 	case o.file.Sum.Algorithm != "" && urls > 1:
-		return usage("--checksum is of one file, and there are %d URLs: use --verify or several runs", urls)
+		return usage("--checksum is for one file, but there are %d URLs: use --verify or several runs", urls)
 	}
 	return nil
 }
 
-// checkValues refuses values that no server could be sent, or keep.
+// checkValues refuses values that cannot be sent, and limits that no server can
+// meet.
 func (o *options) checkValues() error {
 	for flag, value := range map[string]string{"-u": o.user, "--email": o.client.Email, "--account": o.account} {
 		if strings.ContainsAny(value, "\r\n\x00") {
@@ -224,20 +225,19 @@ func (o *options) checkValues() error {
 		}
 	}
 	if least := o.client.LeastRate; o.limitRate != 0 && o.limitRate < least {
-		return usage("--limit-rate %s is less than --speed-limit %s: a server could never be fast enough; raise the one or lower the other",
+		return usage("--limit-rate %s is less than --speed-limit %s: no server could be fast enough; raise the first or lower the second",
 			showSize(o.limitRate), showSize(least))
 	}
 	return nil
 }
 
-// flagOf is the flag that sets a field, for errors of the packages that have
-// the field.
+// flagOf maps the field that an [ftpexec.OptionError] names to its flag.
 var flagOf = map[string]string{
 	"Newer": "-N", "Continue": "-c", "NoResume": "--no-resume", "Existing: Skip": "--no-clobber", "Existing: Overwrite": "--overwrite",
 	"LocalAddr": "--bind", "Network: tcp4": "-4", "Network: tcp6": "-6",
 }
 
-// inFlags is the usage error for an option that a package refuses.
+// inFlags turns an [ftpexec.OptionError] into a usage error that names flags.
 func inFlags(err error) error {
 	var bad *ftpexec.OptionError
 	if !errors.As(err, &bad) {
@@ -251,7 +251,7 @@ func inFlags(err error) error {
 	return &usageError{e.Error()}
 }
 
-// login splits NAME[:PASSWORD]; the value is bytes, nothing is decoded.
+// login splits the value of -u, NAME[:PASSWORD]. Nothing is decoded.
 func (o *options) login() (user, password urlparse.Text) {
 	if !o.userSet {
 		return urlparse.Text{}, urlparse.Text{}

@@ -6,10 +6,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// checkDashes refuses a long flag with a single dash, as other programs write
-// them: it would be read as several letters, and -nc would write into the very
-// file that wget's -nc leaves alone. Arguments that are values of flags are
-// passed over, and so is all behind "--".
+// checkDashes refuses a long flag with a single dash. pflag would read it as
+// several letters: -nc would write into the very file that wget's -nc leaves
+// alone. It skips the values of flags, and everything after "--".
 func checkDashes(args []string, all *pflag.FlagSet) error {
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
 		if err := checkDash(args[i], all); err != nil {
@@ -37,8 +36,8 @@ func checkDash(arg string, all *pflag.FlagSet) error {
 	return nil
 }
 
-// undashed is the flag whose name is name, with or without its inner dashes;
-// "" is none.
+// undashed returns the long flag whose name is name, with or without its inner
+// dashes, or "".
 func undashed(name string, all *pflag.FlagSet) (found string) {
 	all.VisitAll(func(f *pflag.Flag) {
 		if f.Name == name || strings.ReplaceAll(f.Name, "-", "") == name {
@@ -48,8 +47,8 @@ func undashed(name string, all *pflag.FlagSet) (found string) {
 	return found
 }
 
-// takesNext reports whether the argument behind arg is the value of a flag in
-// it, as pflag reads it.
+// takesNext reports whether pflag reads the argument after arg as the value of a
+// flag in arg.
 func takesNext(arg string, all *pflag.FlagSet) bool {
 	if name, ok := strings.CutPrefix(arg, "--"); ok {
 		f := all.Lookup(name)
@@ -68,7 +67,8 @@ func takesNext(arg string, all *pflag.FlagSet) bool {
 	return false
 }
 
-// shorthand is the flag of a letter; pflag's own takes no byte but ASCII.
+// shorthand returns the flag for a letter, or nil. pflag's own lookup panics on
+// a byte that is not ASCII.
 func shorthand(letter byte, all *pflag.FlagSet) *pflag.Flag {
 	if letter >= 0x80 {
 		return nil

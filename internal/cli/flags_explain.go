@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// explain turns an error of pflag into one line that helps. An unknown flag is
-// named by its letter alone: what follows it may be a password.
+// explain turns an error from pflag into one helpful line. It names an unknown
+// short flag by its letter only: a password may follow.
 func explain(err error, all *pflag.FlagSet) error {
 	var unknown *pflag.NotExistError
 	var missing *pflag.ValueRequiredError
@@ -31,8 +31,8 @@ func explain(err error, all *pflag.FlagSet) error {
 	return &usageError{err.Error()}
 }
 
-// badValue refuses the value of a flag, in one shape for all. A value that is
-// rather a URL is not shown: a password may be in it.
+// badValue returns the error for a flag's bad value. It does not show a value
+// that looks like a URL: it may hold a password.
 func badValue(flag, value string, why error) error {
 	if value == "" {
 		value = `""`
@@ -47,8 +47,7 @@ func badValue(flag, value string, why error) error {
 	return usage("--%s %s: %s", flag, value, text)
 }
 
-// elsewhere is flags of other programs by their name, and what they are here:
-// a text that begins with "-" is the flag to write.
+// elsewhere maps flags of other programs to what to write here instead.
 var elsewhere = map[string]string{
 	"C":                    "-c",
 	"k":                    "--insecure",
@@ -97,7 +96,7 @@ var elsewhere = map[string]string{
 	"lowest-speed-limit":   "--speed-limit RATE",
 }
 
-// instead says what to write for a flag of another program or a misspelt one.
+// instead says what to write for another program's flag or a misspelt one.
 func instead(name string, all *pflag.FlagSet) string {
 	if here, ok := elsewhere[name]; ok {
 		return ": write " + here
@@ -111,8 +110,8 @@ func instead(name string, all *pflag.FlagSet) string {
 	return best
 }
 
-// distance is the number of letters to change, add or drop between a and b, or
-// of neighbours to swap.
+// distance returns how many changes turn a into b: letters changed, added or
+// dropped, and neighbours swapped.
 func distance(a, b string) int {
 	var before []int // the row above the one above
 	above := make([]int, len(b)+1)

@@ -2,8 +2,7 @@ package cli
 
 import "testing"
 
-// TestExplain holds what is said of flags that are not there or have a value
-// that cannot be.
+// TestExplain checks the messages about unknown flags and bad values.
 func TestExplain(t *testing.T) {
 	const whole = "write a whole number from 1 to 64"
 	tests := []struct {
@@ -49,7 +48,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestElsewhere holds that no flag of another program hides one of ours.
+// TestElsewhere checks that the table has no flag that ftpfetch has itself.
 func TestElsewhere(t *testing.T) {
 	all := newGroup("all")
 	for _, g := range new(options).groups() {
@@ -57,7 +56,7 @@ func TestElsewhere(t *testing.T) {
 	}
 	for name := range elsewhere {
 		if all.Lookup(name) != nil || len(name) == 1 && all.ShorthandLookup(name) != nil {
-			t.Errorf("%s is a flag of ours", name)
+			t.Errorf("%s is a flag of ftpfetch", name)
 		}
 	}
 }

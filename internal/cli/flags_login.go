@@ -2,24 +2,24 @@ package cli
 
 import "github.com/spf13/pflag"
 
-// loginOptions is the values of flags that say where logins come from.
+// loginOptions holds the flags that say where logins come from.
 type loginOptions struct {
 	passwordStdin     bool
-	stdinLogin        login // whom --password-stdin is for
+	stdinLogin        login // the user and host that --password-stdin is for
 	useNetrc, noNetrc bool
 	netrcFile         string
 }
 
 func (o *options) loginFlags() group {
 	fs := newGroup("Login")
-	fs.StringVarP(&o.user, "user", "u", "", "log in as `NAME[:PASSWORD]` where the URL names no user")
+	fs.StringVarP(&o.user, "user", "u", "", "log in as `NAME[:PASSWORD]` if the URL names no user")
 	fs.StringVar(&o.client.Email, "email", "", "send `ADDR` as the anonymous password")
-	fs.StringVar(&o.account, "account", "", "answer a server that asks for an account with `NAME`")
+	fs.StringVar(&o.account, "account", "", "send the account `NAME` if the server asks for one")
 	fs.BoolVar(&o.noPrompt, "no-prompt", false, "never ask for a password")
 	fs.BoolVar(&o.passwordStdin, "password-stdin", false, "read the password, one line, from standard input")
-	fs.BoolVarP(&o.useNetrc, "netrc", "n", false, "take the user from the netrc file too where the URL names none")
-	fs.StringVar(&o.netrcFile, "netrc-file", "", "use `FILE` in place of ~/.netrc, and as with --netrc")
-	fs.BoolVar(&o.noNetrc, "no-netrc", false, "read no netrc file")
+	fs.BoolVarP(&o.useNetrc, "netrc", "n", false, "also take the user from the netrc file if the URL names none")
+	fs.StringVar(&o.netrcFile, "netrc-file", "", "use `FILE` instead of ~/.netrc; implies --netrc")
+	fs.BoolVar(&o.noNetrc, "no-netrc", false, "ignore the netrc file")
 	return fs
 }
 
@@ -38,9 +38,9 @@ func (o *options) checkLogin(all *pflag.FlagSet) error {
 	return o.checkStdin()
 }
 
-// checkStdin finds whom the password on standard input is for: the user of -u
-// on all hosts, else the user of the one URL on its host. It is never sent to
-// another one.
+// checkStdin finds whose password standard input holds: that of the -u user on
+// all hosts, or else that of the only URL's user on its host. No other login
+// gets it.
 func (o *options) checkStdin() error {
 	user, password := o.login()
 	for _, t := range o.targets {

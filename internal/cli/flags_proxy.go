@@ -11,27 +11,27 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// proxyOptions is the value of --proxy, and what follows from it or from the
-// environment.
+// proxyOptions holds the value of --proxy and the proxies that it or the
+// environment names.
 type proxyOptions struct {
 	proxy    string
-	named    *proxy.Proxy                      // of --proxy; nil: none named
-	viaProxy func(address string) *proxy.Proxy // the proxy for a host:port; nil: none
+	named    *proxy.Proxy                      // from --proxy; nil if it names none
+	viaProxy func(address string) *proxy.Proxy // returns the proxy for a host:port, or nil
 }
 
-// proxyFlags declares the flags of proxies.
+// proxyFlags declares the proxy flag.
 func (o *proxyOptions) proxyFlags(fs group) {
 	fs.StringVar(&o.proxy, "proxy", "", "go through the proxy `URL`, socks5:// or http:// (if it has no scheme), for all hosts; \"none\" ignores the proxy variables")
 }
 
-// checkProxy reads --proxy or, where it is not given, the environment. The
-// flag speaks for all hosts: NO_PROXY belongs to the variables.
+// checkProxy reads --proxy or, if it is not given, the environment. The flag
+// applies to all hosts: NO_PROXY limits only the variables.
 func (o *options) checkProxy(given bool) (err error) {
 	o.viaProxy = func(string) *proxy.Proxy { return nil }
 	switch {
 	case !given:
 		if o.viaProxy, err = proxy.FromEnvironment(os.Getenv); err != nil {
-			return usage("%s (--proxy none does without)", proxyReason(err))
+			return usage("%s (--proxy none ignores it)", proxyReason(err))
 		}
 		return nil
 	case o.proxy == "" || o.proxy == "none":
@@ -47,8 +47,8 @@ func (o *options) checkProxy(given bool) (err error) {
 	return nil
 }
 
-// proxyReason is an error of package proxy without the words that every one
-// of them begins with.
+// proxyReason returns the text of an error from package proxy without its
+// prefix.
 func proxyReason(err error) string {
 	var e *proxy.Error
 	if errors.As(err, &e) {
@@ -57,8 +57,8 @@ func proxyReason(err error) string {
 	return err.Error()
 }
 
-// checkActive refuses --active for a URL whose host the environment has a
-// proxy for: the server cannot connect to us through it.
+// checkActive refuses --active for a URL that goes through a proxy: the server
+// cannot connect back through it.
 func (o *options) checkActive(u *urlparse.URL) error {
 	if p := o.viaProxy(u.Address()); p != nil && o.client.Active {
 		return usage("--active does not work through the proxy %s: leave out --active, or write --proxy none", p)
@@ -66,7 +66,7 @@ func (o *options) checkActive(u *urlparse.URL) error {
 	return nil
 }
 
-// dialProxy is the [ftpexec.Client]'s Proxy.
+// dialProxy is the Proxy function of the [ftpexec.Client].
 func (o *options) dialProxy(address string) ftpexec.Dialer {
 	p := o.viaProxy(address)
 	if p == nil {

@@ -69,7 +69,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestUsageKeepsSecrets: what is refused about -u does not show it.
+// TestUsageKeepsSecrets checks that an error about -u does not show its value.
 func TestUsageKeepsSecrets(t *testing.T) {
 	_, err := parseArgs([]string{"-u", "me:hid\nden", "ftp://h/"})
 	if err == nil || err.Error() != "-u: the value holds a line end or NUL" {

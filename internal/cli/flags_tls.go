@@ -11,7 +11,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// tlsOptions is the values of flags that concern TLS.
+// tlsOptions holds the flags about TLS.
 type tlsOptions struct {
 	tls                 tlsMode
 	caCert              string
@@ -19,8 +19,8 @@ type tlsOptions struct {
 	insecure            bool
 }
 
-// tlsMode is the value of --tls. It speaks for ftp URLs alone: ftps and ftpes
-// URLs say by themselves what they want, and a flag never makes it less.
+// tlsMode is the value of --tls. It applies to ftp URLs only: ftps and ftpes
+// URLs ask for TLS themselves, and no flag takes that away.
 type tlsMode string
 
 const (
@@ -30,25 +30,25 @@ const (
 	tlsImplicit tlsMode = "implicit"
 )
 
-// tlsFlags declares the flags of TLS.
+// tlsFlags declares the flags about TLS.
 func (o *tlsOptions) tlsFlags(fs group) {
-	word(fs, &o.tls, "off", "tls", "TLS for ftp:// URLs: `off|try|explicit|implicit`; try goes on in clear where it is refused")
+	word(fs, &o.tls, "off", "tls", "TLS for ftp:// URLs: `off|try|explicit|implicit`; try continues in clear text if the server has none")
 	fs.StringVar(&o.caCert, "cacert", "", "trust the authorities in the PEM `FILE` and no others")
 	fs.StringVar(&o.clientCert, "cert", "", "show the server the certificate in the PEM `FILE`")
-	fs.StringVar(&o.certKey, "key", "", "the private key of --cert, if not in its file: PEM `FILE`")
+	fs.StringVar(&o.certKey, "key", "", "the private key of --cert, if it is not in the same file: PEM `FILE`")
 	fs.BoolVar(&o.insecure, "insecure", false, "accept any certificate: anyone may be the server")
 }
 
 // checkTLS refuses a key without a certificate.
 func (o *tlsOptions) checkTLS() error {
 	if o.certKey != "" && o.clientCert == "" {
-		return usage("--key goes with a certificate: write --cert FILE too")
+		return usage("--key needs a certificate: write --cert FILE too")
 	}
 	return nil
 }
 
-// readTLS reads the files of the flags. It returns nil where the library's own
-// configuration will do.
+// readTLS reads the files that the flags name. It returns nil if the library's
+// default configuration will do.
 func (o *tlsOptions) readTLS() (cfg *tls.Config, err error) {
 	if o.caCert == "" && o.clientCert == "" && !o.insecure {
 		return nil, nil
@@ -76,13 +76,13 @@ func readAuthorities(path string) (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {
-		return nil, usage("--cacert %s: there is no certificate in PEM form in it", path)
+		return nil, usage("--cacert %s: it holds no certificate in PEM form", path)
 	}
 	return pool, nil
 }
 
-// withoutPath is the text of an error of the file system, of which the path is
-// told already, or of another one.
+// withoutPath returns the text of err without the path, which the caller
+// prints.
 func withoutPath(err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -91,7 +91,7 @@ func withoutPath(err error) string {
 	return err.Error()
 }
 
-// protect applies --tls to a URL that leaves it open.
+// protect applies --tls to a URL that does not ask for TLS itself.
 func (o *tlsOptions) protect(u *urlparse.URL) {
 	if u.Scheme != urlparse.FTP {
 		return

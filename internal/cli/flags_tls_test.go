@@ -15,7 +15,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// writeIdentity writes a certificate, its key, and both in one file.
+// writeIdentity writes a certificate, its key, and a file with both.
 func writeIdentity(t *testing.T) (cert, key, both string) {
 	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

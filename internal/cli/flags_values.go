@@ -13,18 +13,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// value is a flag's value: how it is read into a field, and shown.
+// value implements [pflag.Value] for a field that set reads and show prints.
 type value struct {
 	set  func(string) error
 	show func() string
-	kind string // "bool": the flag stands without a value
+	kind string // "bool" if the flag takes no value
 }
 
 func (v value) Set(s string) error { return v.set(s) }
 func (v value) String() string     { return v.show() }
 func (v value) Type() string       { return v.kind }
 
-// into declares a flag that sets to what read makes of its value.
+// into declares a flag whose value read parses into *to.
 func into[T any](fs group, to *T, name, short, usage string, read func(string) (T, error), show func(T) string) {
 	set := func(s string) error {
 		v, err := read(s)
@@ -36,8 +36,8 @@ func into[T any](fs group, to *T, name, short, usage string, read func(string) (
 	fs.VarP(value{set, func() string { return show(*to) }, "value"}, name, short, usage)
 }
 
-// choice declares a flag without a value that sets a field, which it shares with
-// other flags, to chosen.
+// choice declares a flag without a value that sets *to, which other flags may
+// set too, to chosen.
 func choice[T any](fs group, to *T, chosen T, name, short, usage string) {
 	on := false
 	set := func(s string) (err error) {
@@ -49,8 +49,8 @@ func choice[T any](fs group, to *T, chosen T, name, short, usage string) {
 	fs.VarPF(value{set, func() string { return strconv.FormatBool(on) }, "bool"}, name, short, usage).NoOptDefVal = "true"
 }
 
-// word declares a flag whose value is one of the words that stand in usage, in
-// backquotes. unset means what no flag does, and reads as "".
+// word declares a flag whose value is one of the words between backquotes in
+// usage. unset is the word for the default; it reads as "".
 func word[T ~string](fs group, to *T, unset, name, usage string) {
 	text, _ := pflag.UnquoteUsage(&pflag.Flag{Usage: usage})
 	words := strings.Split(text, "|")
@@ -67,7 +67,8 @@ func word[T ~string](fs group, to *T, unset, name, usage string) {
 	into(fs, to, name, "", usage, read, func(v T) string { return string(v) })
 }
 
-// whole reads a whole number from least to most; most 0 is any.
+// whole returns a function that reads a whole number from least to most. If most
+// is 0 there is no upper limit.
 func whole(least, most int) func(string) (int, error) {
 	return func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
@@ -81,7 +82,7 @@ func whole(least, most int) func(string) (int, error) {
 	}
 }
 
-// readAddress reads an IP address; "" is none.
+// readAddress reads an IP address; "" means none.
 func readAddress(s string) (a netip.Addr, err error) {
 	if s != "" {
 		a, err = netip.ParseAddr(s)
@@ -99,7 +100,7 @@ func showAddress(a netip.Addr) string {
 	return a.String()
 }
 
-// readTime reads a time: 3s, 2m, or plain seconds.
+// readTime reads a positive duration: 3s, 2m, or plain seconds.
 func readTime(s string) (time.Duration, error) {
 	t, err := time.ParseDuration(s)
 	if seconds, perr := strconv.ParseFloat(s, 64); perr == nil && math.Abs(seconds) < 1e9 {
@@ -111,7 +112,7 @@ func readTime(s string) (time.Duration, error) {
 	return t, nil
 }
 
-// showTime returns what readTime takes; "" for none.
+// showTime returns t in a form that readTime accepts; "" for 0.
 func showTime(t time.Duration) string {
 	switch {
 	case t == 0:
@@ -122,8 +123,8 @@ func showTime(t time.Duration) string {
 	return t.String()
 }
 
-// readSize reads a number of bytes: plain, or with K, M or G, which are
-// binary: 500K, 1.5m, 4096.
+// readSize reads a number of bytes, plain or with a binary unit K, M or G: 4096,
+// 500K, 1.5m.
 func readSize(s string) (int64, error) {
 	digits, unit := s, 1.0
 	if i := len(s) - 1; i >= 0 {
@@ -145,8 +146,8 @@ func readSize(s string) (int64, error) {
 	return int64(n), nil
 }
 
-// showSize returns what readSize takes, in the largest unit that is exact; ""
-// for none.
+// showSize returns n in the largest exact unit, in a form that readSize accepts;
+// "" for 0.
 func showSize(n int64) string {
 	if n == 0 {
 		return ""

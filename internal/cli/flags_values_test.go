@@ -54,8 +54,8 @@ func TestLimiter(t *testing.T) {
 	}
 }
 
-// TestLimiterBeginsEmpty takes whatever is given in every millisecond of the
-// first second: never more than the rate times the time.
+// TestLimiterBeginsEmpty takes all available tokens in every millisecond of the
+// first second and never gets more than the rate times the time.
 func TestLimiterBeginsEmpty(t *testing.T) {
 	for _, limit := range []int64{4 << 10, 500 << 10, 1 << 20, 1 << 30} {
 		begin := time.Unix(1e9, 0)
@@ -91,11 +91,11 @@ func TestSpeed(t *testing.T) {
 		{"nothing yet", 0, nil, 0},
 		{"too short for a sample", 0, []step{{second / 10, 100}}, 0},
 		{"steps of half a second", 0, []step{{second / 4, 0}, {second / 4, 500}, {second / 4, 500}, {second / 4, 1000}}, 1000},
-		{"what was there does not count", 1e6, []step{{second, 1e6 + 1000}}, 1000},
+		{"earlier bytes do not count", 1e6, []step{{second, 1e6 + 1000}}, 1000},
 		{"a stall shows", 0, []step{{second, 1000}, {5 * second, 1000}}, 1000.0 / 6},
 		{"a short one does not", 0, []step{{second, 1000}, {second, 1000}}, 1000},
-		{"beginning anew", 0, []step{{second, 1000}, {second, 0}, {second, 200}}, 200},
-		{"a slow begin is soon forgotten", 0, []step{{second, 100}, {second, 1100}, {second, 2100}}, 700},
+		{"starting over", 0, []step{{second, 1000}, {second, 0}, {second, 200}}, 200},
+		{"a slow start is soon forgotten", 0, []step{{second, 100}, {second, 1100}, {second, 2100}}, 700},
 		{"smoothed", 0, []step{{5 * second, 5000}, {5 * second, 15000}}, 2000 - 1000/math.E},
 	}
 	for _, tt := range tests {

@@ -5,19 +5,20 @@ import (
 	"strings"
 )
 
-// The texts that the help text and the man page share. In description an empty
-// line divides paragraphs, in examples each line is a command.
+// The help text and the man page share these texts. In description an empty line
+// separates paragraphs; in examples each line is a command.
 const (
 	summary     = "retrieve what ftp URLs name, exactly as RFC 1738 says"
 	description = `
-A file is saved under the URL's last segment in the current directory and never
-replaces another one unless told to. A URL that ends in "/" or ";type=d" names
-a directory, whose listing goes to standard output. ftp, ftps (implicit TLS) and
-ftpes (explicit TLS) URLs are understood. Flags stand before or behind URLs.
+ftpfetch saves a file in the current directory under the last segment of its
+URL. It replaces an existing file only if told to. A URL that ends in "/" or
+";type=d" names a directory, whose listing goes to standard output. The schemes
+are ftp, ftps (implicit TLS) and ftpes (explicit TLS). Flags may come before or
+after URLs.
 `
-	severalURLs = "With several URLs all are tried, and the code is that of the first failure."
+	severalURLs = "ftpfetch tries all URLs; the code is that of the first failure."
 	// environment is one line of the help text; the man page says more.
-	environment = "ftp_proxy, all_proxy, no_proxy (or in capitals) and NETRC are read; see ftpfetch --man."
+	environment = "ftp_proxy, all_proxy, no_proxy (or in capitals), NETRC: see ftpfetch --man."
 	examples    = `
   ftpfetch ftp://ftp.example.org/pub/README
   ftpfetch -d /tmp ftp://ftp.example.org/pub/a.zip ftp://ftp.example.org/pub/b.zip
@@ -27,7 +28,7 @@ ftpes (explicit TLS) URLs are understood. Flags stand before or behind URLs.
 `
 )
 
-// helpText is what --help prints.
+// helpText returns what --help prints.
 func helpText() string {
 	var b strings.Builder
 	b.WriteString("ftpfetch: " + summary + "\n\nUsage:\n  ftpfetch [flags] URL...\n" + description)
@@ -38,7 +39,7 @@ func helpText() string {
 	return b.String()
 }
 
-// versionText is what --version prints.
+// versionText returns what --version prints.
 func versionText() string {
 	version := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readHidden reads a line from the terminal without echo; io.EOF means that the
-// end was typed in its place (Ctrl-D). That is why it is not x/term's function:
-// that one takes no end.
+// readHidden reads a line from the terminal without echo. It returns io.EOF if
+// the user types Ctrl-D instead, which term.ReadPassword ignores.
 func readHidden(terminal *os.File) (string, error) {
 	fd := int(terminal.Fd())
 	before, err := unix.IoctlGetTermios(fd, getTermios)

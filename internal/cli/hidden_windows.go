@@ -6,8 +6,8 @@ import (
 	"golang.org/x/term"
 )
 
-// readHidden reads a line from the console without echo; io.EOF means that the
-// end was typed in its place (Ctrl-Z).
+// readHidden reads a line from the console without echo. It returns io.EOF if
+// the user types Ctrl-Z instead.
 func readHidden(console *os.File) (string, error) {
 	line, err := term.ReadPassword(int(console.Fd()))
 	return string(line), err

@@ -8,8 +8,8 @@ import (
 	"example.com/ftpfetch/internal/netrc"
 )
 
-// hints says what to write instead, for errors where that is known; the first
-// that fits counts.
+// hints says what to write instead, for the errors that have such a hint; the
+// first match counts.
 var hints = []struct {
 	err  error
 	text string
@@ -18,12 +18,12 @@ var hints = []struct {
 	{download.ErrName, "-o FILE names another"},
 	{download.ErrForeign, "remove it, or choose another place with -o or -d"},
 	{download.ErrPart, "remove it, or -c resumes it, or --overwrite replaces it"},
-	{download.ErrResume, "--overwrite begins anew"},
+	{download.ErrResume, "--overwrite starts over"},
 	{download.ErrUnverified, "--checksum ALGO:HEX gives a digest"},
-	{netrc.ErrUnusable, "--no-netrc does without"},
+	{netrc.ErrUnusable, "--no-netrc ignores it"},
 	{ftpexec.ErrTLSRequired, "--tls explicit asks for it"},
 	{ftpexec.ErrCertificate, "--cacert FILE trusts the authority in FILE"},
-	{ftpexec.ErrTLSHandshake, "--tls explicit or --tls implicit may be what the server speaks"},
+	{ftpexec.ErrTLSHandshake, "the server may expect --tls explicit or --tls implicit"},
 	{ftpexec.ErrNoCredentials, "--password-stdin or a netrc file gives a password, --account NAME an account"},
 }
 

@@ -7,13 +7,14 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// leastBurst is what package download takes at once under the lowest rates.
+// leastBurst is how many bytes package download reads at once at the lowest
+// rates.
 const leastBurst = 512
 
-// newLimiter is the limit that all connections of a run share; nil: none. Its
-// burst is an eighth of a second's bytes, so that a transfer after a pause
-// does not shoot ahead. It begins empty: at no time has a run taken more than
-// the rate times its age.
+// newLimiter returns the limiter that all connections of a run share, or nil if
+// there is no limit. Its burst is the bytes of an eighth of a second, so that a
+// transfer does not shoot ahead after a pause. It starts empty: at no time has a
+// run received more than the rate times its age.
 func newLimiter(limit int64, now time.Time) *rate.Limiter {
 	if limit == 0 {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// manPage is the man page, in the macros of man(7). Flags, exit codes, the
-// description and the examples are those of the help text.
+// manPage returns the man page, in the macros of man(7). It shares flags, exit
+// codes, the description and the examples with the help text.
 func manPage() string {
 	var b strings.Builder
 	b.WriteString(`.\" Made by ftpfetch --man.` + "\n.TH FTPFETCH 1 \"\" ftpfetch \"User Commands\"\n.nh\n.ad l\n")
@@ -27,58 +27,59 @@ func manPage() string {
 }
 
 const manDescription = `
-A file appears under its final name only after every byte arrived, the server
-confirmed the end of the transfer, a digest that was given agreed, and the data
-reached the disk. Until then it is NAME.part, and a later run goes on from there
-where the server still has the same file.
+A file gets its final name only after every byte has arrived, the server has
+confirmed the end of the transfer, the digest, if one was asked for, has matched,
+and the data is on the disk. Until then it is called NAME.part, and a later run
+resumes it if the server still has the same file.
 
-What is asked for goes to standard output; progress and errors go to standard
-error. No password is shown in either. A message waits for its reader no longer
-than --timeout; signals and --max-time end a run also where no output is read.
+Data and listings go to standard output, progress and errors to standard error.
+Neither shows a password. A message waits for its reader no longer than
+--timeout. Signals and --max-time end a run even if its output is not read.
 
-Each segment of the URL's path but the last is one CWD command, with its
-%-escapes decoded: ftp://host/pub/x is relative to the directory that the login
-leads to, and ftp://host/%2Fetc/motd is /etc/motd. See --dry-run.
+Each segment of the URL's path except the last becomes one CWD command, with its
+%-escapes decoded: ftp://host/pub/x is relative to the login directory, and
+ftp://host/%2Fetc/motd is /etc/motd. See --dry-run.
 `
 
 const manEvents = `
---progress json writes one JSON object a line to standard error. Its event is
+--progress json writes one JSON object per line to standard error. Its event is
 start, progress (at most once a second for each file), retry, note, done or
-error; time and version stand in each, and where they are known url, path,
-size, offset, received, rate, attempt, delay, seconds, skipped, verified, text,
-error and code. Passwords do not.
+error. Each has time and version and, if they are known, url, path, size, offset,
+received, rate, attempt, delay, seconds, skipped, verified, text, error and code.
+None has a password.
 `
 
-// manEnvironment and manFiles are blocks of a term and, in the lines behind it,
+// manEnvironment and manFiles are blocks: the first line is a term, the others
 // its meaning.
 const manEnvironment = `
 ftp_proxy, FTP_PROXY, all_proxy, ALL_PROXY
-the URL of the proxy to go through where --proxy is not given; the first that is
-set counts. One without a scheme is http://, as it is with --proxy. Connections
-to loopback addresses and localhost go past a proxy that a variable names.
+the URL of the proxy to use if --proxy is not given; the first that is set counts.
+Without a scheme it means http://, as with --proxy. Connections to loopback
+addresses and localhost do not use a proxy from a variable.
 
 no_proxy, NO_PROXY
-hosts, domains and address ranges, with commas between them, that are connected
-to directly; "*" is all. They do not count where --proxy names the proxy.
+a comma-separated list of hosts, domains and address ranges to connect to
+directly; "*" means all. It does not apply to a proxy that --proxy names.
 
 NETRC
-the netrc file to read in place of ~/.netrc
+the netrc file to read instead of ~/.netrc
 `
 
 const manFiles = `
 ~/.netrc
-logins for servers that ask for a password; one with a password is used only where
-no other user can read it. See --netrc, --netrc-file and --no-netrc.
+logins for servers that ask for a password. ftpfetch takes passwords from it only
+if no other user can read it. See --netrc, --netrc-file and --no-netrc.
 
 NAME.part
-a file that is not complete yet
+an incomplete file
 
 NAME.part.json
-what is known of it: the URL without its password, the file's size and time on
-the server, and what has arrived; with it the next run resumes NAME.part
+the journal of NAME.part: the URL without its password, the file's size and time
+on the server, and the bytes that have arrived. The next run needs it to resume
+NAME.part.
 
 NAME.bad
-a file whose digest did not agree
+a file whose digest did not match
 `
 
 const manStandards = `
@@ -90,7 +91,7 @@ func section(b *strings.Builder, title, body string) {
 	b.WriteString(".SH " + title + "\n" + body)
 }
 
-// manFlags is every flag under its group's title.
+// manFlags lists every flag under its group's title.
 func manFlags() string {
 	var b strings.Builder
 	for _, g := range new(options).groups() {
@@ -102,7 +103,7 @@ func manFlags() string {
 	return b.String()
 }
 
-// manFlag is a flag as it is written: -o, --output FILE.
+// manFlag returns the spelling of a flag: -o, --output FILE.
 func manFlag(f *pflag.Flag) string {
 	text := `\fB` + roff("--"+f.Name) + `\fR`
 	if f.Shorthand != "" {
@@ -114,7 +115,7 @@ func manFlag(f *pflag.Flag) string {
 	return text
 }
 
-// manDefault is what counts where a flag is not given, as --help shows it.
+// manDefault returns the default value of a flag as --help shows it.
 func manDefault(f *pflag.Flag) string {
 	switch f.DefValue {
 	case "", "0", "false":
@@ -123,7 +124,7 @@ func manDefault(f *pflag.Flag) string {
 	return " (default " + roff(f.DefValue) + ")"
 }
 
-// manUsage sets the value's name, which stands in backquotes, in italics.
+// manUsage sets the name of the value, between backquotes in usage, in italics.
 func manUsage(usage string) string {
 	before, rest, ok := strings.Cut(usage, "`")
 	value, after, closed := strings.Cut(rest, "`")
@@ -149,7 +150,7 @@ func manExamples() string {
 	return strings.TrimPrefix(b.String(), ".PP\n")
 }
 
-// paragraphs sets text whose paragraphs are divided by empty lines.
+// paragraphs sets text whose paragraphs are separated by empty lines.
 func paragraphs(text string) string {
 	var b strings.Builder
 	for i, p := range strings.Split(strings.TrimSpace(text), "\n\n") {
@@ -163,7 +164,7 @@ func paragraphs(text string) string {
 	return b.String()
 }
 
-// definitions sets blocks that are divided by empty lines: the first line of
+// definitions sets blocks that are separated by empty lines. The first line of
 // each is its term.
 func definitions(text string) string {
 	var b strings.Builder
@@ -176,7 +177,7 @@ func definitions(text string) string {
 
 var roffEscapes = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`, `"`, `\(dq`)
 
-// roff writes a line of text so that roff shows it as it is.
+// roff escapes a line of text for roff.
 func roff(s string) string {
 	s = roffEscapes.Replace(s)
 	if strings.HasPrefix(s, ".") {

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write docs/ftpfetch.1")
 
 const manFile = "../../docs/ftpfetch.1"
 
-// TestManFile holds the committed man page to what --man prints.
+// TestManFile checks that the committed man page is what --man prints.
 func TestManFile(t *testing.T) {
 	if *update {
 		if err := os.WriteFile(manFile, []byte(manPage()), 0o666); err != nil {
@@ -29,7 +29,7 @@ func TestManFile(t *testing.T) {
 	}
 }
 
-// TestManIsComplete finds every flag and every exit code.
+// TestManIsComplete finds every flag and every exit code in the man page.
 func TestManIsComplete(t *testing.T) {
 	page := manPage()
 	eachFlag(func(f *pflag.Flag) {
@@ -44,7 +44,7 @@ func TestManIsComplete(t *testing.T) {
 	}
 	for i, line := range strings.Split(page, "\n") {
 		if strings.HasPrefix(line, "'") || strings.HasPrefix(line, ".") && !strings.Contains(manMacros, " "+firstWord(line)+" ") {
-			t.Errorf("line %d is taken for a request: %q", i+1, line)
+			t.Errorf("roff reads line %d as a request: %q", i+1, line)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func TestExitLines(t *testing.T) {
 	last := -1
 	for _, e := range exitMeanings {
 		if e.code <= last {
-			t.Errorf("exit code %d stands after %d", e.code, last)
+			t.Errorf("exit code %d comes after %d", e.code, last)
 		}
 		last = e.code
 	}
@@ -112,7 +112,7 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
-// TestBashCompletion has bash complete words: the last one of each.
+// TestBashCompletion makes bash complete the last of some words.
 func TestBashCompletion(t *testing.T) {
 	script := shell("bash").completion() + `
 try() { COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _ftpfetch; echo "${COMPREPLY[*]}"; }

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// unblocked opens the pipe that w is once more, in non-blocking mode: bytes can
-// go straight into such a one, and closing it ends a write. The mode of w itself
-// is that of other processes too, and stays. What cannot be opened is returned
-// as it is.
+// unblocked reopens the pipe w in non-blocking mode. Bytes can go straight from
+// a socket into such a pipe, and closing it ends a write. The mode of w itself
+// does not change: other processes share it. If w is not a pipe or cannot be
+// reopened, unblocked returns w.
 func unblocked(w io.Writer) (_ io.Writer, done func()) {
 	f, ok := w.(*os.File)
 	if !ok {

@@ -4,5 +4,5 @@ package cli
 
 import "io"
 
-// unblocked is of use where there is splice(2).
+// unblocked returns w: only Linux has splice(2).
 func unblocked(w io.Writer) (_ io.Writer, done func()) { return w, func() {} }

@@ -1,22 +1,23 @@
 package cli
 
-// All printing is in this file (the progress bar draws itself, progress.go).
-// Its rules:
+// This file prints everything except the progress bar (progress_bar.go) and the
+// password prompt (prompt.go). Its rules:
 //
-//  1. Standard output gets what was asked for and nothing else: data, names,
-//     plans, help.
-//  2. All else goes to standard error. There a line is complete or not there;
-//     complaints begin with "ftpfetch: ", the dialogue with "* ", "> " or
-//     ">> ", "< ".
-//  3. A line on standard error is one line and does nothing to a terminal:
-//     text from servers, URLs and file names passes through escape.
-//  4. Names on standard output are bytes as they came, unless it is a
-//     terminal: there they pass through escape as well.
-//  5. URLs are shown with their password as "***"; passwords are not shown.
-//  6. A message waits for its reader until the run's context ends, or the reader
-//     has taken nothing for the patience of the printer; then it is dropped. Data
-//     waits until the context ends, and what is lost is an error.
-//  7. An error of writing to standard error has no place to be reported.
+//  1. Standard output gets the data, names, plans or help that the user asked
+//     for, and nothing else.
+//  2. Everything else goes to standard error, in whole lines. Errors and
+//     warnings start with "ftpfetch: ", lines of the dialogue with "* ", "> ",
+//     ">> " or "< ".
+//  3. Text from servers, URLs and file names is escaped before it goes to
+//     standard error, so that it stays on one line and does nothing to a
+//     terminal.
+//  4. Names go to standard output byte for byte, unless it is a terminal: then
+//     they are escaped too.
+//  5. A URL shows its password as "***". No other text shows a password.
+//  6. A message is dropped if its reader does not take it before the printer's
+//     patience runs out or the run's context ends. Data waits until the context
+//     ends; losing it is an error.
+//  7. Errors from writing to standard error are ignored.
 
 import (
 	"bufio"
@@ -34,21 +35,21 @@ import (
 	"example.com/ftpfetch/internal/printable"
 )
 
-// printer holds where and how to print. It is safe for concurrent use.
+// printer knows where and how to print. It is safe for concurrent use.
 type printer struct {
 	display
 	out, err *stream
 	now      func() time.Time
-	patience time.Duration // for a message to be taken by its reader
+	patience time.Duration // how long a message waits for its reader
 	bars     barStack
-	failing  atomic.Pointer[event] // what is known of a transfer that failed, until the run says why; nil: none did
+	failing  atomic.Pointer[event] // the last state of a transfer that failed, until failed reports it; nil: none
 
 	mu     sync.Mutex
-	ctx    context.Context // what a message may wait for its reader in: of the run, or of the URL at hand
-	flight int             // of the command printed last; 0: something else was
+	ctx    context.Context // ends every wait for a message's reader: the context of the run or of the current URL
+	flight int             // of the command printed last; 0 if something else was printed last
 }
 
-// within has messages wait no longer than ctx, until restore is called.
+// within makes messages wait no longer than ctx, until restore is called.
 func (p *printer) within(ctx context.Context) (restore func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,8 +58,8 @@ func (p *printer) within(ctx context.Context) (restore func()) {
 	return func() { p.within(before) }
 }
 
-// tell calls f, which writes a message to standard error and may return what
-// that gave, and returns it; or the zero value where f does not end in time.
+// tell calls f, which writes a message to standard error, and returns its
+// result, or the zero value if f does not return in time.
 func tell[T any](p *printer, f func() T) T {
 	p.mu.Lock()
 	ctx, cancel := context.WithTimeout(p.ctx, p.patience)
@@ -74,15 +75,15 @@ func (p *printer) line(format string, args ...any) {
 	tell(p, func() error { return p.bars.write(p.err.w, text) })
 }
 
-// text writes what was asked for.
+// text writes s to standard output.
 func (p *printer) text(ctx context.Context, s string) error {
 	_, err := io.WriteString(output{ctx, p.out}, s)
 	return err
 }
 
-// output is standard output during ctx, with its errors marked.
+// output writes to standard output until ctx ends and marks its errors.
 type output struct {
-	ctx context.Context // an io.Writer's method takes none
+	ctx context.Context // Write takes no context
 	*stream
 }
 
@@ -94,7 +95,7 @@ func (o output) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// outputError marks the errors of writing to standard output as local ones.
+// outputError marks an error of writing to standard output as a local one.
 func outputError(err error) error {
 	if err == nil {
 		return nil
@@ -102,12 +103,12 @@ func outputError(err error) error {
 	return &download.Error{Path: "standard output", Reason: "cannot be written: " + err.Error(), Err: err}
 }
 
-// complain reports why the command line cannot be followed.
+// complain reports what is wrong with the command line.
 func (p *printer) complain(err error) {
 	p.line("ftpfetch: %s; try ftpfetch --help", oneLine(err.Error()))
 }
 
-// warning tells of a danger that the user has asked for.
+// warning reports a danger in what the user asked for.
 func (p *printer) warning(text string) {
 	if p.progress == progressJSON {
 		p.emit(event{Event: "note", Text: "warning: " + text})
@@ -117,7 +118,7 @@ func (p *printer) warning(text string) {
 }
 
 // failed reports why a URL could not be retrieved. subject is the URL without
-// password, and rest what follows the reason. A reader that went away is not
+// its password; rest follows the reason. A closed standard output is not
 // reported.
 func (p *printer) failed(subject string, err error, rest string) {
 	what := oneLine(describe(err) + rest)
@@ -134,9 +135,8 @@ func (p *printer) failed(subject string, err error, rest string) {
 	p.line("ftpfetch: %s", what)
 }
 
-// describe is the error's text without the URL, which stands before it, and
-// with what to write instead. What is known of flags goes before what the
-// library knows.
+// describe returns the text of err without the URL, which the caller prints,
+// and with a hint. A hint about flags replaces the library's own.
 func describe(err error) string {
 	var server *ftpexec.Error
 	what, instead := err.Error(), hint(err)
@@ -153,8 +153,8 @@ func describe(err error) string {
 	return what
 }
 
-// event shows the dialogue with the server as curl -v does. A command that
-// travels with the one before, without waiting for a reply, has ">>".
+// event shows the dialogue with the server as curl -v does. It marks a command
+// that travels in the same flight as the one before with ">>".
 func (p *printer) event(e ftpexec.Event) {
 	p.mu.Lock()
 	same := e.Kind == ftpexec.EventCommand && e.Flight != 0 && e.Flight == p.flight
@@ -178,7 +178,7 @@ func mark(kind ftpexec.EventKind, sameFlight bool) string {
 	return ">"
 }
 
-// bytes counts them in words.
+// octets returns "1 byte" or "n bytes".
 func octets(n int64) string {
 	if n == 1 {
 		return "1 byte"
@@ -186,27 +186,27 @@ func octets(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// transferred tells that a transfer is complete.
+// transferred reports a complete transfer.
 func (p *printer) transferred(name string, done download.Result, took time.Duration) {
 	p.line("%s: %s in %.1f s%s", printable.Line(name), octets(done.Size), took.Seconds(), verified(done))
 }
 
-// skipped tells that a file was left alone.
+// skipped reports a file that was left alone.
 func (p *printer) skipped(name string, done download.Result) {
 	if !p.quiet {
-		p.line("%s: %s, left as it is%s", printable.Line(name), whyLeft(done.Reason), verified(done))
+		p.line("%s: %s, left alone%s", printable.Line(name), whyLeft(done.Reason), verified(done))
 	}
 }
 
-// whyLeft is why a file that exists was left alone.
+// whyLeft says why an existing file was left alone.
 func whyLeft(r download.Reason) string {
 	switch r {
 	case download.ReasonNotNewer:
 		return "not newer on the server"
 	case download.ReasonComplete:
-		return "complete already"
+		return "already complete"
 	}
-	return "exists already"
+	return "already exists"
 }
 
 // verified says what the file's digest was compared with.
@@ -221,7 +221,7 @@ func verified(done download.Result) string {
 type lister struct {
 	w        *bufio.Writer
 	json     bool
-	terminal bool // escape, and write every line at once
+	terminal bool // escape names and flush every line
 }
 
 func (l *lister) entry(e ftpexec.Entry) error {
@@ -240,9 +240,9 @@ func (l *lister) entry(e ftpexec.Entry) error {
 	return err
 }
 
-// jsonEntry is the JSON object of an entry, with its line end. The name is
-// text, bytes that are not UTF-8 become U+FFFD; the URL names the entry
-// exactly. A password is left out of it: it would be read by others.
+// jsonEntry returns the JSON object for an entry, with its line end. In the
+// name, bytes that are not UTF-8 become U+FFFD; the URL names the entry
+// exactly, without a password.
 func jsonEntry(e ftpexec.Entry) []byte {
 	return printable.JSON(struct {
 		Name string `json:"name"`

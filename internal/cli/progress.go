@@ -19,16 +19,16 @@ const (
 	progressNone  progressMode = "none"
 )
 
-// meter shows how one transfer comes on. It is safe for concurrent use, except
-// that end comes last.
+// meter shows the progress of one transfer. It is safe for concurrent use,
+// except that end comes last.
 type meter interface {
-	update(done, total int64) // bytes of the file; total -1 where it is unknown
+	update(done, total int64) // bytes of the file; total is -1 if it is unknown
 	event(download.Event)
 	end(download.Result, error)
 }
 
-// transfer is what is on its way: the URL without its password, and the path
-// of the file, or "-" for standard output.
+// transfer says what a meter shows: the URL with its password hidden, the path
+// of the file or "-" for standard output, and the name for people.
 type transfer struct{ url, path, name string }
 
 func newTransfer(u *urlparse.URL, path string) transfer {
@@ -39,8 +39,8 @@ func newTransfer(u *urlparse.URL, path string) transfer {
 	return t
 }
 
-// newMeter chooses the meter for a transfer. toTerminal says that the data
-// itself goes to the terminal, where a meter would garble it.
+// newMeter returns the meter for a transfer. toTerminal says that the data goes
+// to the terminal, where a meter would garble it.
 func (p *printer) newMeter(t transfer, toTerminal bool) meter {
 	switch mode := p.mode(toTerminal); mode {
 	case progressJSON:
@@ -53,7 +53,7 @@ func (p *printer) newMeter(t transfer, toTerminal bool) meter {
 	return noMeter{print: p, name: t.name}
 }
 
-// mode resolves auto, and what -q says.
+// mode applies -q and resolves auto.
 func (p *printer) mode(toTerminal bool) progressMode {
 	switch {
 	case p.quiet:
@@ -68,7 +68,7 @@ func (p *printer) mode(toTerminal bool) progressMode {
 	return progressPlain
 }
 
-// noMeter shows that a file was left alone, and nothing else.
+// noMeter reports only that a file was left alone.
 type noMeter struct {
 	print *printer
 	name  string

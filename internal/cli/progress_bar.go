@@ -11,16 +11,15 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// barStack is the bars that stand on the terminal at present. Lines that are
-// written to it meanwhile stand above them. Its methods wait for the terminal:
-// they are called in tell alone.
+// barStack holds the bars on the terminal. Lines written meanwhile appear above
+// them. The methods may block on the terminal: call them only in tell.
 type barStack struct {
 	mu       sync.Mutex
-	progress *mpb.Progress // nil: no bar
+	progress *mpb.Progress // nil: no bars
 	bars     int
 }
 
-// add puts a new bar below the others.
+// add adds a bar below the others.
 func (s *barStack) add(out io.Writer, filler mpb.BarFillerBuilder, options ...mpb.BarOption) *mpb.Bar {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,12 +27,12 @@ func (s *barStack) add(out io.Writer, filler mpb.BarFillerBuilder, options ...mp
 		s.progress = mpb.New(mpb.WithOutput(out), mpb.WithAutoRefresh(), mpb.PopCompletedMode())
 	}
 	s.bars++
-	// A total of 0, set afterwards: reaching it is not yet success.
+	// The total is 0 at first and set later: reaching it is not yet success.
 	return s.progress.New(0, filler, options...)
 }
 
-// remove is called for every bar once it is complete or aborted. It returns
-// when the terminal shows that, where no other bar goes on.
+// remove removes a bar that is complete or aborted. For the last one it waits
+// until the terminal shows that.
 func (s *barStack) remove() (none struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +43,7 @@ func (s *barStack) remove() (none struct{}) {
 	return none
 }
 
-// write writes a line above the bars, or to out where there is none.
+// write writes a line above the bars, or to out if there are none.
 func (s *barStack) write(out io.Writer, line string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,14 +56,14 @@ func (s *barStack) write(out io.Writer, line string) error {
 	return err
 }
 
-// barMeter draws a bar, from the first byte on: before that a password may be
-// asked for on the same terminal.
+// barMeter draws a bar from the first byte on: before that the same terminal may
+// show a password prompt.
 type barMeter struct {
 	print       *printer
 	name, label string
 
 	drawn sync.Once
-	bar   *mpb.Bar // since drawn; nil: the terminal is blocked
+	bar   *mpb.Bar // set by drawn; nil if the terminal is blocked
 
 	mu          sync.Mutex
 	done, total int64
@@ -85,15 +84,15 @@ func (m *barMeter) update(done, total int64) {
 	}
 }
 
-// draw lays the line out: name, bytes, bar, percentage, rate, time left;
-// without a bar where the total is unknown. The texts come from the meter's own
-// counters; its lock is not held here, for they take it.
+// draw adds the line: name, bytes, bar, percentage, rate, time left. If the
+// total is unknown there is no bar. The decorators lock m.mu, so draw must be
+// called without it.
 func (m *barMeter) draw(total int64) {
 	var filler mpb.BarFillerBuilder = mpb.BarStyle()
 	if total <= 0 {
 		filler = mpb.NopStyle()
 	}
-	// The echo of Ctrl-C moves the cursor: each time the line starts at its begin.
+	// The echo of Ctrl-C moves the cursor, so each redraw returns to column 1.
 	name := decor.Name("\r" + m.label + " ")
 	m.bar = tell(m.print, func() *mpb.Bar {
 		return m.print.bars.add(m.print.err.w, filler,
@@ -102,7 +101,7 @@ func (m *barMeter) draw(total int64) {
 	})
 }
 
-// show is a decorator that calls text under the meter's lock.
+// show returns a decorator that calls text under the meter's lock.
 func (m *barMeter) show(text func(*barMeter) string) decor.Decorator {
 	return decor.Any(func(decor.Statistics) string {
 		m.mu.Lock()
@@ -111,7 +110,7 @@ func (m *barMeter) show(text func(*barMeter) string) decor.Decorator {
 	})
 }
 
-// amount is "1.0 MiB / 2.0 MiB ".
+// amount returns, for example, "1.0 MiB / 2.0 MiB ".
 func (m *barMeter) amount() string {
 	if m.total <= 0 {
 		return binary(float64(m.done)) + " "
@@ -119,7 +118,8 @@ func (m *barMeter) amount() string {
 	return binary(float64(m.done)) + " / " + binary(float64(m.total)) + " "
 }
 
-// pace is " 50 %  1.0 MiB/s  0:01  try 2". At the end the rate is the average.
+// pace returns, for example, " 50 %  1.0 MiB/s  0:01  try 2". At the end the
+// rate is the average.
 func (m *barMeter) pace() string {
 	text := ""
 	if m.total > 0 {
@@ -148,7 +148,7 @@ func (m *barMeter) event(e download.Event) {
 	m.print.happened(m.name, e)
 }
 
-// end leaves the bar standing as far as it came.
+// end leaves the bar on the terminal in its last state.
 func (m *barMeter) end(done download.Result, err error) {
 	if err == nil && done.Skipped {
 		m.print.skipped(m.name, done)
@@ -177,7 +177,7 @@ func (m *barMeter) end(done download.Result, err error) {
 	}
 }
 
-// pad puts spaces in front of s up to n characters.
+// pad returns s with spaces before it, n characters or more.
 func pad(s string, n int) string {
 	for len(s) < n {
 		s = " " + s
@@ -185,7 +185,7 @@ func pad(s string, n int) string {
 	return s
 }
 
-// shorten cuts s to at most n characters.
+// shorten returns s cut to at most n characters.
 func shorten(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-3]) + "..."

@@ -11,15 +11,15 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// The schema of these events is documented in docs/progress.md, and what it
-// says of them binds: a change that breaks a reader raises eventVersion.
+// docs/progress.md documents these events. A change that breaks a reader must
+// raise eventVersion.
 const (
 	eventVersion  = 1
-	eventInterval = time.Second // between two events "progress" of one file
+	eventInterval = time.Second // the least time between two "progress" events of a file
 )
 
-// event is one line of --progress json. What is absent is not known, or does
-// not belong to this event.
+// event is one line of --progress json. A field is absent if its value is
+// unknown or does not apply.
 type event struct {
 	Event    string   `json:"event"`
 	Version  int      `json:"version"`
@@ -47,7 +47,7 @@ func (p *printer) emit(e event) {
 	p.line("%s", bytes.TrimSuffix(printable.JSON(e), []byte("\n")))
 }
 
-// emitFailure reports err, which what describes, with what its meter knew.
+// emitFailure reports err, described by what, with the last state of its meter.
 func (p *printer) emitFailure(subject string, err error, what string) {
 	var malformed *urlparse.Error
 	if subject == "" && errors.As(err, &malformed) {
@@ -71,7 +71,7 @@ type jsonMeter struct {
 	started     bool
 	attempt     int
 	offset      int64
-	done, total int64 // total -1: not known
+	done, total int64 // total is -1 if it is unknown
 	last        time.Time
 	speed       speed
 }
@@ -80,7 +80,7 @@ func newJSONMeter(p *printer, t transfer) *jsonMeter {
 	return &jsonMeter{print: p, transfer: t, made: p.now(), attempt: 1, total: -1}
 }
 
-// start writes "start", once.
+// start writes the "start" event, once.
 func (m *jsonMeter) start(offset, total int64) {
 	if m.started {
 		return
@@ -93,7 +93,7 @@ func (m *jsonMeter) start(offset, total int64) {
 	m.print.emit(e)
 }
 
-// state is an event with what is known at present.
+// state returns an event with the current state of the transfer.
 func (m *jsonMeter) state(kind string) event {
 	e := event{Event: kind, URL: m.url, Path: m.path}
 	if m.started {
@@ -163,7 +163,7 @@ func (m *jsonMeter) end(done download.Result, err error) {
 	m.print.emit(e)
 }
 
-// finish adds the time that it took and the average rate.
+// finish adds the elapsed time and the average rate.
 func (m *jsonMeter) finish(e *event) {
 	now := m.print.now()
 	took := millis(now.Sub(m.made))
@@ -171,5 +171,5 @@ func (m *jsonMeter) finish(e *event) {
 	e.Seconds, e.Rate = &took, &rate
 }
 
-// millis is d in seconds, rounded to milliseconds.
+// millis returns d in seconds, rounded to milliseconds.
 func millis(d time.Duration) float64 { return float64(d.Round(time.Millisecond).Milliseconds()) / 1000 }

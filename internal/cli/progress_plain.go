@@ -9,10 +9,10 @@ import (
 	"example.com/ftpfetch/internal/printable"
 )
 
-// lineInterval is the time between two lines about one transfer.
+// lineInterval is the least time between two lines about one transfer.
 const lineInterval = 10 * time.Second
 
-// lineMeter prints plain lines: one in a while, and one at the end.
+// lineMeter prints plain lines: one every lineInterval and one at the end.
 type lineMeter struct {
 	print *printer
 	name  string
@@ -39,8 +39,8 @@ func (m *lineMeter) update(done, total int64) {
 	}
 }
 
-// progressText tells how far a transfer is: bytes, percentage, rate, and the
-// time left where that is known.
+// progressText describes how far a transfer is: bytes, percentage, rate and, if
+// known, the time left.
 func progressText(done, total int64, s *speed) string {
 	text := octets(done) + " so far"
 	if total > 0 {
@@ -53,7 +53,7 @@ func progressText(done, total int64, s *speed) string {
 	return text
 }
 
-// percent rounds down: 100 is all.
+// percent rounds down, so that 100 means all.
 func percent(done, total int64) int64 { return int64(float64(done) / float64(total) * 100) }
 
 func (m *lineMeter) event(e download.Event) { m.print.happened(m.name, e) }

@@ -16,7 +16,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// stand is a printer with a clock that is moved by hand.
+// stand is a printer with a clock that the test moves.
 type stand struct {
 	*printer
 	out   bytes.Buffer
@@ -35,7 +35,7 @@ func newStand(mode progressMode) *stand {
 // after moves the clock.
 func (s *stand) after(d time.Duration) { s.clock = s.clock.Add(d) }
 
-// compare compares what was printed, and forgets it.
+// compare compares what was printed since the last call.
 func (s *stand) compare(t *testing.T, want string) {
 	t.Helper()
 	if got := s.out.String(); got != want {
@@ -75,16 +75,16 @@ a\x1bfile: 1000 bytes in 31.2 s
 	m.end(download.Result{Size: 500}, errors.New("failed"))
 	s.compare(t, "")
 	for reason, want := range map[download.Reason]string{
-		download.ReasonExists:   "exists already",
+		download.ReasonExists:   "already exists",
 		download.ReasonNotNewer: "not newer on the server",
-		download.ReasonComplete: "complete already",
+		download.ReasonComplete: "already complete",
 	} {
 		m.end(download.Result{Skipped: true, Reason: reason}, nil)
-		s.compare(t, `a\x1bfile: `+want+", left as it is\n")
+		s.compare(t, `a\x1bfile: `+want+", left alone\n")
 	}
 }
 
-// TestMode chooses how transfers are shown.
+// TestMode checks how transfers are shown.
 func TestMode(t *testing.T) {
 	tests := []struct {
 		set                                  progressMode
@@ -122,12 +122,12 @@ func TestProgressValue(t *testing.T) {
 	}
 	for _, in := range []string{"", "JSON", "yes"} {
 		if _, err := parseArgs([]string{"--progress", in, "ftp://h/f"}); err == nil {
-			t.Errorf("%q is taken", in)
+			t.Errorf("%q is accepted", in)
 		}
 	}
 }
 
-// TestNoMeter says nothing but that a file was left alone, and with -q nothing.
+// TestNoMeter reports only a file that was left alone, and not even that with -q.
 func TestNoMeter(t *testing.T) {
 	s := newStand(progressNone)
 	m := s.newMeter(transfer{name: "f"}, false)
@@ -136,13 +136,13 @@ func TestNoMeter(t *testing.T) {
 	m.end(download.Result{Size: 2}, nil)
 	s.compare(t, "")
 	m.end(download.Result{Skipped: true}, nil)
-	s.compare(t, "f: exists already, left as it is\n")
+	s.compare(t, "f: already exists, left alone\n")
 	s.quiet = true
 	m.end(download.Result{Skipped: true}, nil)
 	s.compare(t, "")
 }
 
-// TestJSONMeter goes the whole way of a file, with a retry.
+// TestJSONMeter follows a file from start to end, with a retry.
 func TestJSONMeter(t *testing.T) {
 	s := newStand(progressJSON)
 	u, err := urlparse.Parse("ftp://u:secret@h/x")
@@ -150,7 +150,7 @@ func TestJSONMeter(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := s.newMeter(newTransfer(u, "d/x\x1b\xff"), false)
-	m.event(download.Event{Kind: download.Resumed, Offset: 100, Text: "goes on from byte 100"})
+	m.event(download.Event{Kind: download.Resumed, Offset: 100, Text: "resuming from byte 100"})
 	s.after(time.Second)
 	m.update(100, 1000)
 	s.after(900 * time.Millisecond)
@@ -165,7 +165,7 @@ func TestJSONMeter(t *testing.T) {
 	m.end(download.Result{Size: 1000, Resumed: 100, Verified: "md5 in x.md5"}, nil)
 	const head, of = `","version":1,"time":"1970-01-01T00:00:`, `"url":"ftp://u:***@h/x","path":"d/x\u001b\ufffd"`
 	s.compare(t, strings.NewReplacer("<", `{"event":"`, "@", head, "#", `Z",`+of).Replace(
-		`<note@00.000#,"text":"goes on from byte 100"}
+		`<note@00.000#,"text":"resuming from byte 100"}
 <start@01.000#,"size":1000,"offset":100,"attempt":1}
 <progress@02.000#,"size":1000,"offset":100,"received":300,"rate":211,"attempt":1}
 <retry@02.000#,"size":1000,"offset":100,"received":300,"attempt":2,"delay":1.5,"error":"RETR x: connection lost","code":56}
@@ -174,7 +174,7 @@ func TestJSONMeter(t *testing.T) {
 `))
 }
 
-// TestJSONEnds is the ends without a way.
+// TestJSONEnds checks transfers that end without progress events.
 func TestJSONEnds(t *testing.T) {
 	s := newStand(progressJSON)
 	of := transfer{url: "ftp://h/x", path: "x", name: "x"}
@@ -182,7 +182,7 @@ func TestJSONEnds(t *testing.T) {
 	s.newMeter(of, false).end(download.Result{Size: 5, Skipped: true}, nil)
 	s.compare(t, `{"event":"done`+head+`,"path":"x","size":5,"skipped":true}`+"\n")
 
-	s.newMeter(of, false).end(download.Result{}, nil) // an empty file, or one in no time
+	s.newMeter(of, false).end(download.Result{}, nil) // an empty file, or one that took no time
 	s.compare(t, `{"event":"start`+head+`,"path":"x","size":0,"offset":0,"attempt":1}
 {"event":"done`+head+`,"path":"x","size":0,"offset":0,"received":0,"rate":0,"attempt":1,"seconds":0}
 `)
@@ -194,7 +194,7 @@ func TestJSONEnds(t *testing.T) {
 	s.compare(t, "")
 	s.failed("ftp://h/x", &SignalError{os.Interrupt}, "")
 	s.compare(t, `{"event":"error`+head+`,"path":"x","offset":3,"received":4,"attempt":1,"error":"interrupted","code":130}`+"\n")
-	s.failed("ftp://h/x", lost, "") // nothing is left from before
+	s.failed("ftp://h/x", lost, "") // the earlier state is gone
 	s.compare(t, `{"event":"error`+head+`,"error":"RETR x: connection lost","code":56}`+"\n")
 	_, err := urlparse.Parse("ftp://u:secret@h/a b")
 	s.failed("", err, "")
@@ -203,7 +203,8 @@ func TestJSONEnds(t *testing.T) {
 	}
 }
 
-// TestBarMeter shows a failure above the bar, and the bar as far as it came.
+// TestBarMeter checks that a failure appears above the bar and that the bar
+// keeps its last state.
 func TestBarMeter(t *testing.T) {
 	s := newStand(progressBar)
 	m := s.newMeter(transfer{name: "d/name"}, false)
@@ -225,7 +226,7 @@ func TestBarMeter(t *testing.T) {
 	s.compare(t, "next\n")
 }
 
-// TestBarsTogether has several bars, and lines, at the same time.
+// TestBarsTogether shows several bars and lines at the same time.
 func TestBarsTogether(t *testing.T) {
 	s := newStand(progressBar)
 	var files sync.WaitGroup
@@ -251,13 +252,13 @@ func TestBarsTogether(t *testing.T) {
 	}
 }
 
-// TestJSONOffsetAnew has a transfer begin anew between two updates: its offset
-// falls all the same.
-func TestJSONOffsetAnew(t *testing.T) {
+// TestJSONOffsetFalls checks that the offset falls even if a transfer starts
+// over between two updates.
+func TestJSONOffsetFalls(t *testing.T) {
 	s := newStand(progressJSON)
 	m := s.newMeter(transfer{url: "ftp://h/x", path: "x", name: "x"}, false)
 	m.update(100, 1000)
-	m.event(download.Event{Kind: download.Restarted, Text: "beginning anew"})
+	m.event(download.Event{Kind: download.Restarted, Text: "starting over"})
 	m.update(1000, 1000)
 	m.end(download.Result{Size: 1000}, nil)
 	if got := s.out.String(); !strings.Contains(got, `"size":1000,"offset":0,"received":1000`) {
@@ -265,7 +266,7 @@ func TestJSONOffsetAnew(t *testing.T) {
 	}
 }
 
-// TestMillis rounds: no event has nine digits of a second.
+// TestMillis checks that no event has nine digits of a second.
 func TestMillis(t *testing.T) {
 	if got := millis(1343736168); got != 1.344 {
 		t.Errorf("got %v", got)

@@ -14,9 +14,8 @@ import (
 	"golang.org/x/term"
 )
 
-// prompter asks the person at the terminal for what the server wants to know.
-// It is the [ftpexec.Credentials] of the command: called late, only when a
-// server asked. What it learns serves the other URLs of the run too.
+// prompter asks the person at the terminal for a password or account when a
+// server asks for it. It keeps the answers for the other URLs of the run.
 type prompter struct {
 	forbidden bool   // --no-prompt
 	account   string // --account
@@ -26,7 +25,7 @@ type prompter struct {
 	known map[login]string
 }
 
-// login is what an answer belongs to.
+// login says which secret an answer is.
 type login struct{ what, host, user string }
 
 // Password implements [ftpexec.Credentials].
@@ -42,7 +41,7 @@ func (p *prompter) Account(ctx context.Context, host, user string) (string, erro
 	return p.answer(ctx, login{"Account", host, user})
 }
 
-// answer returns what was answered before, or asks.
+// answer returns the earlier answer, or asks.
 func (p *prompter) answer(ctx context.Context, l login) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +55,7 @@ func (p *prompter) answer(ctx context.Context, l login) (string, error) {
 	return s, err
 }
 
-// forget drops what was answered, after a login that was refused.
+// forget drops all answers, after a refused login.
 func (p *prompter) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,7 +64,7 @@ func (p *prompter) forget() {
 
 func (p *prompter) ask(ctx context.Context, l login) (string, error) {
 	if p.forbidden {
-		return "", missing("--no-prompt forbids to ask")
+		return "", missing("--no-prompt forbids asking")
 	}
 	c, err := p.open()
 	if err != nil {
@@ -78,11 +77,11 @@ func (p *prompter) ask(ctx context.Context, l login) (string, error) {
 	case errors.Is(err, io.EOF):
 		return "", missing("no " + strings.ToLower(l.what) + " was typed")
 	}
-	return "", missing("the terminal fails: " + err.Error())
+	return "", missing("the terminal failed: " + err.Error())
 }
 
-// hideSlip hides what follows a colon in a user name: it may be a password,
-// with the colon of its URL encoded.
+// hideSlip hides what follows a colon in a user name: it may be a password whose
+// colon was encoded in the URL by mistake.
 func hideSlip(user string) string {
 	name, slip, _ := strings.Cut(user, ":")
 	if slip == "" {
@@ -91,7 +90,8 @@ func hideSlip(user string) string {
 	return name + ":***"
 }
 
-// missing is the error where the server asked and nobody answered.
+// missing returns the error for a secret that the server wants and ftpfetch does
+// not have.
 func missing(why string) error {
 	return fmt.Errorf("%w: %s", ftpexec.ErrNoCredentials, why)
 }
@@ -100,7 +100,7 @@ func missing(why string) error {
 // input and output are.
 type console struct{ in, out *os.File }
 
-// openConsole finds it by the names that the system has for it.
+// openConsole opens the console by its names on this system.
 func openConsole() (*console, error) {
 	in, err := os.OpenFile(consoleIn, os.O_RDWR, 0)
 	if err != nil {
@@ -124,9 +124,9 @@ func (c *console) close() {
 	}
 }
 
-// readSecret reads a line without echo. When ctx ends first the terminal gets
-// its echo back and the read is left to end with the process: a read of a
-// terminal cannot be called off everywhere.
+// readSecret shows prompt, reads a line without echo and closes the console. If
+// ctx ends first, it turns the echo back on and leaves the read to end with the
+// process: not every system can cancel a read of a terminal.
 func (c *console) readSecret(ctx context.Context, prompt string) (string, error) {
 	fd := int(c.in.Fd())
 	before, err := term.GetState(fd)
@@ -136,11 +136,11 @@ func (c *console) readSecret(ctx context.Context, prompt string) (string, error)
 	}
 	line, err := await(ctx, func() (string, error) {
 		fmt.Fprint(c.out, prompt)
-		if ctx.Err() != nil { // a stopped terminal goes on too late
+		if ctx.Err() != nil { // a stopped terminal has resumed too late
 			return "", context.Cause(ctx)
 		}
 		line, err := readHidden(c.in)
-		fmt.Fprintln(c.out) // the one that was typed was not shown
+		fmt.Fprintln(c.out) // the terminal did not echo the line end
 		return line, err
 	})
 	if ctx.Err() == nil {

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/term"
 )
 
-// openTerminal opens a pseudo-terminal: what is written to keyboard is typed,
-// and what it reads was shown.
+// openTerminal opens a pseudo-terminal. Writing to keyboard types; reading from
+// it returns what the terminal shows.
 func openTerminal(t *testing.T) (keyboard *os.File, c *console) {
 	t.Helper()
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -40,7 +40,7 @@ func openTerminal(t *testing.T) (keyboard *os.File, c *console) {
 	return keyboard, &console{tty, tty}
 }
 
-// shown reads from the terminal until it shows want.
+// shown reads from keyboard until the terminal has shown want.
 func shown(t *testing.T, keyboard io.Reader, want string) {
 	t.Helper()
 	var got bytes.Buffer
@@ -53,7 +53,7 @@ func shown(t *testing.T, keyboard io.Reader, want string) {
 	}
 }
 
-// state is the terminal's mode now.
+// state returns the terminal's current mode.
 func state(t *testing.T, c *console) *term.State {
 	t.Helper()
 	s, err := term.GetState(int(c.in.Fd()))
@@ -83,7 +83,7 @@ func TestPromptCanceled(t *testing.T) {
 		t.Errorf("got %v, want %v", err, cause)
 	}
 	if !reflect.DeepEqual(state(t, c), before) {
-		t.Error("the terminal stays without echo")
+		t.Error("the terminal is left without echo")
 	}
 }
 
@@ -112,7 +112,7 @@ func TestPromptRemembers(t *testing.T) {
 	}
 }
 
-// TestPromptEnd: Ctrl-D is no password, Enter alone is an empty one.
+// TestPromptEnd checks that Ctrl-D gives no password and Enter an empty one.
 func TestPromptEnd(t *testing.T) {
 	for _, tt := range []struct {
 		typed, want string
@@ -139,7 +139,7 @@ func TestPromptEnd(t *testing.T) {
 			t.Errorf("%q: got %q, %v, want %q, %v", tt.typed, got, err, tt.want, tt.err)
 		}
 		if !reflect.DeepEqual(state(t, &console{tty, tty}), before) {
-			t.Errorf("%q: the terminal stays without echo", tt.typed)
+			t.Errorf("%q: the terminal is left without echo", tt.typed)
 		}
 		tty.Close()
 	}

@@ -11,7 +11,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// noProxies takes away what the environment of the tests says of proxies.
+// noProxies clears the proxy variables.
 func noProxies(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"ftp_proxy", "FTP_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"} {
@@ -19,15 +19,15 @@ func noProxies(t *testing.T) {
 	}
 }
 
-// newProxies starts both kinds, which alone know the host ftp.test.
+// newProxies starts a SOCKS5 and an HTTP proxy. Only they know the host ftp.test.
 func newProxies(t *testing.T) []*proxytest.Proxy {
 	t.Helper()
 	o := &proxytest.Options{User: "me", Password: "proxypw", Hosts: map[string]string{"ftp.test": "127.0.0.1"}}
 	return []*proxytest.Proxy{proxytest.NewSOCKS5(t, o), proxytest.NewHTTP(t, o)}
 }
 
-// TestProxy: --proxy and the variables lead both connections of a download and
-// of a listing through the proxy, names and all.
+// TestProxy checks that both connections of a download and of a listing go
+// through the proxy from --proxy or a variable, by the name of the host.
 func TestProxy(t *testing.T) {
 	noProxies(t)
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/file": "contents"}})
@@ -74,7 +74,7 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// TestNoProxy: what goes past a proxy that would refuse everything.
+// TestNoProxy checks what does not use the proxy, which would refuse everything.
 func TestNoProxy(t *testing.T) {
 	noProxies(t)
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/file": "contents"}})
@@ -101,7 +101,8 @@ func TestNoProxy(t *testing.T) {
 	}
 }
 
-// refusingAddr returns an address that nobody listens on as long as the test runs: the near end of a connection.
+// refusingAddr returns an address that refuses connections as long as the test
+// runs: the local end of a connection.
 func refusingAddr(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -131,8 +132,8 @@ func TestProxyFailures(t *testing.T) {
 		{"refuses", "", []string{"--proxy", refusing.URL()}, 97, "proxy " + refusing.URL() + ": it refuses to connect to ftp.test:21 (HTTP status 403)"},
 		{"unreachable", "", []string{"--retries", "0", "--proxy", "socks5://" + gone}, 7, "proxy socks5://" + gone},
 		{"not resolved", "", []string{"--proxy", "socks5://no..where"}, 5, "proxy socks5://no..where:1080: not resolved"},
-		{"malformed", "", []string{"--proxy", "socks4://h"}, 2, "--proxy: its scheme is none of"},
-		{"malformed variable", "socks4://h", nil, 2, "the variable ALL_PROXY: its scheme is none of"},
+		{"malformed", "", []string{"--proxy", "socks4://h"}, 2, "--proxy: its scheme must be "},
+		{"malformed variable", "socks4://h", nil, 2, "the variable ALL_PROXY: its scheme must be "},
 		{"active", "", []string{"--active", "--proxy", "socks5://h"}, 2, "--active does not work through a proxy"},
 		{"active and variable", "socks5://h", []string{"--active"}, 2, "--active does not work through the proxy socks5://h:1080"},
 	}
@@ -147,7 +148,7 @@ func TestProxyFailures(t *testing.T) {
 	}
 }
 
-// TestProxyDownload: a file saved through a proxy is whole.
+// TestProxyDownload checks that a file saved through a proxy is whole.
 func TestProxyDownload(t *testing.T) {
 	noProxies(t)
 	want := strings.Repeat("0123456789abcdef", 1<<16)

@@ -17,8 +17,7 @@ import (
 )
 
 // all tries every URL in order and returns the exit code of the first failure.
-// An interruption ends the run, and so does a standard output that is closed or
-// blocked.
+// The end of ctx ends the run, and so does a closed or blocked standard output.
 func (r *run) all(ctx context.Context) int {
 	defer r.openSource(ctx)()
 	code := exitOK
@@ -34,11 +33,11 @@ func (r *run) all(ctx context.Context) int {
 	return code
 }
 
-// goodbye bounds the end of a session, which nothing depends on.
+// goodbye limits the time for closing a session; nothing depends on its success.
 const goodbye = time.Second
 
-// openSource chooses where files come from: a session, which keeps its
-// connection from one URL to the next, where more than one thing is asked for.
+// openSource chooses where files come from. If the run asks for more than one
+// thing, that is a session, which keeps its connection from one URL to the next.
 func (r *run) openSource(ctx context.Context) (done func()) {
 	r.source = &r.client
 	if len(r.targets) == 1 && !r.file.Newer && !r.file.Continue && !r.file.Verify {
@@ -77,12 +76,12 @@ func (r *run) one(ctx context.Context, t target) error {
 	return err
 }
 
-// keptNote says what the same command will find.
+// keptNote says how many bytes were kept, if the same command would use them.
 func (r *run) keptNote() string {
 	if r.kept == 0 || r.file.NoResume {
 		return ""
 	}
-	return "; " + octets(r.kept) + " kept, the same command resumes"
+	return "; " + octets(r.kept) + " kept, run the same command to resume"
 }
 
 // limit applies --max-time.
@@ -93,15 +92,15 @@ func (o *options) limit(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeoutCause(ctx, o.maxTime, &tooLong{o.maxTime})
 }
 
-// tooLong is the end of --max-time.
+// tooLong is the error when --max-time has passed.
 type tooLong struct{ limit time.Duration }
 
 func (e *tooLong) Error() string        { return fmt.Sprintf("not done within --max-time %v", e.limit) }
 func (e *tooLong) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// reason replaces the error of a context that ended by what ended it. The limit
-// of --limit-rate gives up before --max-time is over, where it knows that the
-// next bytes would come too late.
+// reason replaces the error of an ended context by its cause. The limiter of
+// --limit-rate gives up before --max-time has passed if it knows that the next
+// bytes would come too late.
 func (r *run) reason(ctx context.Context, err error) error {
 	var server *ftpexec.Error
 	switch {
@@ -114,7 +113,7 @@ func (r *run) reason(ctx context.Context, err error) error {
 	return err
 }
 
-// complete adds to a URL what the flags say for URLs that leave it open.
+// complete adds to a URL what it leaves open and the flags give.
 func (r *run) complete(ctx context.Context, t target) (*urlparse.URL, error) {
 	u := t.url
 	if t.err != nil {
@@ -132,8 +131,8 @@ func (r *run) complete(ctx context.Context, t target) (*urlparse.URL, error) {
 	return u, u.Check()
 }
 
-// addLogin applies -u: a user where the URL names none, a password where it
-// names the same user without one.
+// addLogin applies -u. It sets the user and password if the URL names no user,
+// and the password if the URL names the same user without one.
 func (r *run) addLogin(u *urlparse.URL) {
 	user, password := r.login()
 	if !u.User.Set {
@@ -143,8 +142,8 @@ func (r *run) addLogin(u *urlparse.URL) {
 	}
 }
 
-// addType applies --type where the URL has no typecode. A URL that names no
-// file stays a directory.
+// addType applies --type if the URL has no typecode. A URL that names no file
+// stays a directory.
 func (r *run) addType(u *urlparse.URL) {
 	if u.Type != urlparse.TypeNone || u.Name == "" {
 		return
@@ -189,8 +188,8 @@ func (r *run) copyOut(ctx context.Context, u *urlparse.URL) error {
 	return err
 }
 
-// stream has f write to s, where nothing has to be cleaned up after it. m shows
-// it as long as it is waited for.
+// stream lets f write to s, which needs no cleanup. m shows the transfer until
+// stream returns, even if f is left behind.
 func (r *run) stream(ctx context.Context, s *stream, m meter, f func(*download.Options) (download.Result, error)) (download.Result, error) {
 	var left atomic.Bool
 	defer left.Store(true)
@@ -211,14 +210,14 @@ func (r *run) stream(ctx context.Context, s *stream, m meter, f func(*download.O
 	return done, err
 }
 
-// save brings a file to the disk.
+// save saves a file.
 func (r *run) save(ctx context.Context, u *urlparse.URL) error {
 	return r.toFile(ctx, u, func(path string, o *download.Options) (download.Result, error) {
 		return download.File(ctx, r.source, u, path, o)
 	})
 }
 
-// toFile has write make the file that u is to become, and shows how.
+// toFile lets write save u under its path, and shows the progress.
 func (r *run) toFile(ctx context.Context, u *urlparse.URL, write func(path string, o *download.Options) (download.Result, error)) error {
 	path, err := r.path(u)
 	if err != nil {
@@ -239,15 +238,15 @@ func (r *run) toFile(ctx context.Context, u *urlparse.URL, write func(path strin
 	return err
 }
 
-// downloadOptions is what the flags say of every transfer; m shows this one.
+// downloadOptions returns the options from the flags, with m as the meter.
 func (r *run) downloadOptions(m meter) *download.Options {
 	o := r.file
 	o.Progress, o.Notify = m.update, m.event
 	return &o
 }
 
-// path is where u is to be saved. Two URLs of one run never share a path: the
-// second would replace what the first one brought.
+// path returns where to save u. Two URLs of a run never share a path: the second
+// would replace the first one's file.
 func (r *run) path(u *urlparse.URL) (string, error) {
 	name := r.output
 	if name == "" {
@@ -269,7 +268,7 @@ func (r *run) path(u *urlparse.URL) (string, error) {
 // list prints a directory, to standard output or to the file that -o names.
 func (r *run) list(ctx context.Context, u *urlparse.URL) error {
 	if r.file.Verify || r.file.Sum.Algorithm != "" {
-		return usage("--checksum and --verify are of files, and the URL names a directory")
+		return usage("--checksum and --verify are for files, but the URL names a directory")
 	}
 	if r.output == "" || r.output == "-" {
 		return r.names(ctx, u, output{ctx, r.print.out}, r.print.out.terminal)

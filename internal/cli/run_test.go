@@ -2,16 +2,15 @@ package cli
 
 import "testing"
 
-// TestKeptNote says that something was kept only where the same command would
-// go on from it.
+// TestKeptNote checks that a note appears only if the same command would resume.
 func TestKeptNote(t *testing.T) {
 	for _, tt := range []struct {
 		kept     int64
 		noResume bool
 		want     string
 	}{
-		{7, false, "; 7 bytes kept, the same command resumes"},
-		{1, false, "; 1 byte kept, the same command resumes"},
+		{7, false, "; 7 bytes kept, run the same command to resume"},
+		{1, false, "; 1 byte kept, run the same command to resume"},
 		{0, false, ""},
 		{7, true, ""},
 	} {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"ftpfetch": runCommand})
 }
 
-// ample tells a command that hangs from a busy machine.
+// ample is more time than a command needs, even on a busy machine.
 const ample = time.Minute
 
 // runCommand is main, so that scripts run the command as a process of its own.
@@ -136,7 +136,7 @@ func serverOptions(o *testserver.Options, args []string) (dir string, err error)
 	return fs.Arg(0), nil
 }
 
-// addCut has the data of a transfer end early, as f says.
+// addCut makes the data of a transfer end early.
 func addCut(o *testserver.Options, s string, f testserver.Fault) error {
 	var n int
 	if _, err := fmt.Sscanf(s, "%d:%d", &n, &f.Octets); err != nil {
@@ -155,7 +155,7 @@ func addCut(o *testserver.Options, s string, f testserver.Fault) error {
 	return nil
 }
 
-// addFault has one verb answered by a fault.
+// addFault makes the server answer one verb with a fault.
 func addFault(o *testserver.Options, verb string, f testserver.Fault) error {
 	before := o.Fault
 	o.Fault = func(p testserver.FaultPoint) testserver.Fault {
@@ -189,8 +189,8 @@ func compareReceived(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// waitReceived waits for a command that the client does not wait for, such as
-// QUIT. What does not come is what the caller then sees.
+// waitReceived waits for a command whose reply the client may not await, such as
+// QUIT. If the command does not come, the caller sees that.
 func waitReceived(ts *testscript.TestScript, s *testserver.Server, line string) {
 	ctx, cancel := context.WithTimeout(context.Background(), ample)
 	defer cancel()
@@ -219,7 +219,7 @@ func runForCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// TestScriptNames keeps every script to be found by its behaviour.
+// TestScriptNames checks that every script is run and says what it tests.
 func TestScriptNames(t *testing.T) {
 	files, err := filepath.Glob("testdata/script/*")
 	if err != nil || len(files) == 0 {

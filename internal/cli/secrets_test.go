@@ -27,7 +27,7 @@ var leaks = []string{
 	base64.StdEncoding.EncodeToString([]byte("me:" + secret)), "Basic ",
 }
 
-// wantNoLeak fails the test where text shows the secret.
+// wantNoLeak fails the test if text shows the secret.
 func wantNoLeak(t *testing.T, what, text string) {
 	t.Helper()
 	for _, leak := range leaks {
@@ -37,8 +37,8 @@ func wantNoLeak(t *testing.T, what, text string) {
 	}
 }
 
-// place is where a password comes from: flags, what stands before the host in
-// the URL, standard input, variables, and the password of a proxy.
+// place is a source of a password: flags, the login in the URL, standard input,
+// variables, or the URL of a proxy.
 type place struct {
 	name, login, in string
 	args            []string
@@ -79,10 +79,10 @@ func places(t *testing.T, host string) []place {
 	}
 }
 
-// TestNoOutputShowsAPassword runs the command with the secret in each place,
-// in each way of showing what it does, with servers that take it, refuse it,
-// repeat it and break off, and looks through all that was written: standard
-// output, standard error and files, journals among them.
+// TestNoOutputShowsAPassword runs the command with the secret in each place and
+// in each output mode, with servers that accept it, refuse it, repeat it or break
+// off. It searches all that was written: standard output, standard error and
+// files, including journals.
 func TestNoOutputShowsAPassword(t *testing.T) {
 	servers := map[string]testserver.Options{
 		"takes it":   {Users: map[string]string{"me": secret}},
@@ -109,13 +109,13 @@ func TestNoOutputShowsAPassword(t *testing.T) {
 				t.Run(p.name, func(t *testing.T) { journals += tryEveryWay(t, s, p) })
 			}
 			if name == "breaks off" && journals == 0 {
-				t.Error("no journal was left to look through")
+				t.Error("no journal was left to search")
 			}
 		})
 	}
 }
 
-// ways are what may be asked of the command, each with the URL's path.
+// ways are the uses of the command, each with the URL's path.
 var ways = []struct {
 	path string
 	args []string

@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// SignalError is the cause of a context that a signal ended. It is a
-// [context.Canceled] in the sense of errors.Is.
+// SignalError is the cause of a context that a signal ended. For errors.Is it
+// matches [context.Canceled].
 type SignalError struct{ Signal os.Signal }
 
-// Error says what happened in one word.
+// Error returns "interrupted" or names the signal.
 func (e *SignalError) Error() string {
 	if e.Signal == os.Interrupt {
 		return "interrupted"
@@ -22,7 +22,7 @@ func (e *SignalError) Error() string {
 // Is reports whether target is context.Canceled.
 func (e *SignalError) Is(target error) bool { return target == context.Canceled }
 
-// code is what a shell shows for a process that the signal ended.
+// code returns what a shell reports for a process that the signal ended.
 func (e *SignalError) code() int {
 	if s, ok := e.Signal.(syscall.Signal); ok {
 		return 128 + int(s)
@@ -30,12 +30,12 @@ func (e *SignalError) code() int {
 	return 130
 }
 
-// NotifyContext returns a context that the first of SIGINT, SIGTERM and SIGHUP
-// ends, with a [*SignalError] as its cause. A second one ends the process at
-// once. Signals that the process was started to ignore (nohup) stay ignored.
+// NotifyContext returns a context that the first SIGINT, SIGTERM or SIGHUP ends,
+// with a [*SignalError] as its cause. A second one ends the process at once.
+// Signals that the process ignored from the start (nohup) stay ignored.
 //
-// SIGPIPE is ignored from here on, so that a closed standard output is an error
-// like any other and no partial file is left behind.
+// NotifyContext makes the process ignore SIGPIPE, so that a closed standard
+// output is an error like any other and leaves no partial file.
 func NotifyContext(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signal.Ignore(syscall.SIGPIPE)

@@ -18,8 +18,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestSignalsKeepPart sends a signal while data flows: what came stays, nothing
-// but the signal ends the command, and the next run goes on.
+// TestSignalsKeepPart sends a signal while data flows. The command ends, keeps
+// what has arrived, and the next run resumes.
 func TestSignalsKeepPart(t *testing.T) {
 	const came = 300_000
 	contents := strings.Repeat("0123456789abcdef", 1<<16)
@@ -49,7 +49,7 @@ func TestSignalsKeepPart(t *testing.T) {
 			}
 			cmd, stderr = command(t, dir, s.URL("/f"))
 			wantExit(t, cmd, 0, stderr)
-			if !strings.Contains(stderr.String(), "going on from ") {
+			if !strings.Contains(stderr.String(), "resuming from ") {
 				t.Errorf("%v: second run says %q", signal, stderr)
 			}
 			got, err := os.ReadFile(filepath.Join(dir, "f"))
@@ -60,9 +60,9 @@ func TestSignalsKeepPart(t *testing.T) {
 	}
 }
 
-var keptLine = regexp.MustCompile(`(?m)/f: (interrupted|ended by signal: terminated); \d{6,7} bytes kept, the same command resumes$`)
+var keptLine = regexp.MustCompile(`(?m)/f: (interrupted|ended by signal: terminated); \d{6,7} bytes kept, run the same command to resume$`)
 
-// waitForData waits until that many bytes of the part are written.
+// waitForData waits until the part has that many bytes.
 func waitForData(t *testing.T, dir string, octets int64) {
 	t.Helper()
 	last := make([]byte, 1)
@@ -75,8 +75,8 @@ func waitForData(t *testing.T, dir string, octets int64) {
 	}
 }
 
-// TestSignalWhileWaiting sends a signal while the command waits to try again:
-// it does not.
+// TestSignalWhileWaiting sends a signal while the command waits to retry: it
+// must not retry.
 func TestSignalWhileWaiting(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{
 		Tree: map[string]string{"/f": "data"},
@@ -98,8 +98,8 @@ func TestSignalWhileWaiting(t *testing.T) {
 	}
 }
 
-// command starts ftpfetch in dir. A run that hangs is killed, and that is no
-// exit code that a test wants.
+// command starts ftpfetch in dir. A run that hangs is killed, which no test
+// accepts as an exit code.
 func command(t *testing.T, dir string, args ...string) (*exec.Cmd, *transcript) {
 	t.Helper()
 	stderr := newTranscript()
@@ -142,7 +142,7 @@ func (w *transcript) String() string {
 	return w.text.String()
 }
 
-// await returns once text was written, or never will be.
+// await returns once text has been written or end has been called.
 func (w *transcript) await(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

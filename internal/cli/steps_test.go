@@ -9,8 +9,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestStepsAndHints gives, for what a server may say, the exit code of the step
-// that it ends and the words that help.
+// TestStepsAndHints checks the exit code and the hint for replies that end a
+// step.
 func TestStepsAndHints(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	long := strings.Repeat("x", 60<<10)
@@ -28,11 +28,11 @@ func TestStepsAndHints(t *testing.T) {
 		{"/a/", "NLST", "314 x", 19, "NLST: transfer refused: reply makes no sense"},
 		{"/a/f", "EPSV", "114 x", 13, "EPSV: no usable answer"},
 
-		// Too many keeps the code of its step.
+		// Too many connections keep the code of their step.
 		{"/a/f", "", "421 Too many connections (8) from this IP", 7, "no connection: too many connections for the server"},
 		{"/a/f", "PASS", "530 Sorry, the maximum number of clients (3) for this user are already connected.", 67, "login refused: too many connections for the server"},
 
-		// So does TLS that a server wants, with the flag for it.
+		// So does a server that requires TLS; the hint names the flag.
 		{"/a/f", "USER", "530 Non-anonymous sessions must use encryption.", 67, "(--tls explicit asks for it)\n"},
 		{"/a/f", "USER", "421 TLS is required", 67, "(--tls explicit asks for it)\n"},
 		{"/a/f", "RETR", "522 Data connections must be encrypted.", 19, "(--tls explicit asks for it)\n"},

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// lazy is a value that is read once, when it is first asked for. The reading
-// may block where nothing can call it off: a FIFO without a writer, a terminal.
+// lazy is a value that is read once, on first use. The read may block where
+// nothing can cancel it: on a FIFO without a writer, or a terminal.
 type lazy[T any] struct {
 	once  sync.Once
 	ready chan struct{} // closed when value and err are set
@@ -18,8 +18,8 @@ type lazy[T any] struct {
 	err   error
 }
 
-// get returns what read returns. Where ctx ends first it returns the cause, and
-// read goes on.
+// get returns the result of read, which only the first call runs. If ctx ends
+// first, get returns its cause, and read goes on.
 func (l *lazy[T]) get(ctx context.Context, read func() (T, error)) (T, error) {
 	l.once.Do(func() {
 		l.ready = make(chan struct{})
@@ -37,16 +37,16 @@ func (l *lazy[T]) get(ctx context.Context, read func() (T, error)) (T, error) {
 	}
 }
 
-// await calls f and returns what it returns. Where ctx ends first it returns
-// the cause, and leaves f to end with the process.
+// await calls f and returns its result. If ctx ends first, await returns its
+// cause and leaves f behind.
 func await[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	return new(lazy[T]).get(ctx, f)
 }
 
-// stream is standard output or standard error. A write waits as long as the
-// reader does not read or the terminal is stopped. It cannot be called off
-// without changing how other processes see the same pipe or terminal, so the
-// run leaves it behind when its context ends.
+// stream is standard output or standard error. A write blocks while the reader
+// does not read or the terminal is stopped. Cancelling it would change the pipe
+// or terminal for other processes too, so the run leaves the write behind when
+// its context ends.
 type stream struct {
 	w        io.Writer
 	terminal bool
@@ -55,16 +55,16 @@ type stream struct {
 	busy atomic.Bool // a write is under way, or was left behind
 }
 
-// lastWords is how long a stream has once the context has ended, for the
-// message that says so.
+// lastWords is how long a write may take after the context has ended, so that
+// the message about the end still gets out.
 const lastWords = 200 * time.Millisecond
 
-// errBlocked is a stream in which an earlier write still waits.
+// errBlocked means that an earlier write to the stream still blocks.
 var errBlocked = errors.New("its reader does not read")
 
-// during calls f, which writes to s, and returns what it returns. Where ctx
-// ends, and f does not soon after, it returns the cause and leaves f behind;
-// until f returns s is blocked.
+// during calls f, which writes to s, and returns its result. If f does not
+// return within lastWords after ctx ends, during returns the cause and leaves f
+// behind; s stays blocked until f returns.
 func during[T any](ctx context.Context, s *stream, f func() (T, error)) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -4,8 +4,8 @@ package cli
 
 import "syscall"
 
-// The names of the terminal that the process belongs to.
+// The device names of the terminal that the process belongs to.
 const consoleIn, consoleOut = "/dev/tty", "/dev/tty"
 
-// pipeClosed is what writing to a pipe without a reader gives.
+// pipeClosed lists the errors of writing to a pipe without a reader.
 var pipeClosed = []error{syscall.EPIPE}

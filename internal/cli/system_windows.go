@@ -2,9 +2,9 @@ package cli
 
 import "syscall"
 
-// The names of the console that the process belongs to.
+// The device names of the console that the process belongs to.
 const consoleIn, consoleOut = "CONIN$", "CONOUT$"
 
-// pipeClosed is what writing to a pipe without a reader gives; ERROR_NO_DATA
-// is for one that is being closed.
+// pipeClosed lists the errors of writing to a pipe without a reader. The last is
+// ERROR_NO_DATA: the pipe is being closed.
 var pipeClosed = []error{syscall.EPIPE, syscall.ERROR_BROKEN_PIPE, syscall.Errno(232)}

@@ -6,8 +6,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// warn says, once a run, what the command line does to the user's safety. That
-// a certificate is not checked is said even with -q.
+// warn prints warnings about an unsafe command line, once per run. Not even -q
+// hides the warning that certificates are not checked.
 func (o *options) warn(p *printer) {
 	if o.dryRun {
 		return // nothing is sent
@@ -27,15 +27,15 @@ func (o *options) usesTLS() bool {
 	})
 }
 
-// insteadOfShowing says what to write instead, for each place of a password.
+// insteadOfShowing maps each place of a password to what to write instead.
 var insteadOfShowing = map[string]string{
 	"of -u":      "leave it out to be asked, or use --password-stdin or a netrc file",
 	"of a URL":   "leave it out to be asked, or use --password-stdin or a netrc file",
 	"of --proxy": "put the URL into the variable ALL_PROXY instead",
 }
 
-// passwordShown returns where the command line holds a password, or "". What
-// goes with an anonymous login, or is empty, is none.
+// passwordShown returns where the command line shows a password, or "". An empty
+// password does not count, nor does that of an anonymous login.
 func (o *options) passwordShown() string {
 	if user, password := o.login(); password.Value != "" && !anonymous(user.Value) {
 		return "of -u"

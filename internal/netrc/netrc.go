@@ -1,4 +1,4 @@
-// Package netrc reads netrc files: the logins that FTP clients keep for a user, one entry a machine.
+// Package netrc reads netrc files, in which FTP clients keep a user's logins, one entry per machine.
 //
 //	f, err := netrc.Load(path)
 //	e, ok := f.Lookup("ftp.example.org", "me")
@@ -16,14 +16,14 @@ import (
 	"strings"
 )
 
-// MaxSize is the most bytes that a file may have.
+// MaxSize is the largest size of a file, in bytes.
 const MaxSize = 1 << 20
 
-// File is a netrc file. It is not changed once made, and so safe for concurrent use.
+// File is a netrc file. No method changes it, so it is safe for concurrent use.
 type File struct {
-	Entries []Entry // in the order of the file; a default entry is the last
+	Entries []Entry // in the order of the file; a default entry comes last
 
-	path string      // "" where it came from a reader
+	path string      // "" if it came from a reader
 	mode os.FileMode // of the file at path
 }
 
@@ -32,19 +32,19 @@ type Entry struct {
 	Machine  string // as written; "" for the default entry
 	Default  bool
 	Login    string // bytes
-	HasLogin bool   // false: the entry is for every user of the machine
+	HasLogin bool   // if false, the entry is for every user of the machine
 	Password Secret
 	Account  Secret
-	Line     int // where the entry begins, from 1
+	Line     int // the entry's first line, from 1
 }
 
-// Secret is text that is not printed: its String is "***" or, where it is absent, "".
+// Secret is text that does not print: its String is "***" or, if it is absent, "".
 type Secret struct {
 	text string
 	set  bool
 }
 
-// Reveal returns the text, bytes, and whether there is one; it may be present and empty.
+// Reveal returns the text, as bytes, and whether it is present. It may be present and empty.
 func (s Secret) Reveal() (string, bool) { return s.text, s.set }
 
 // String hides the text.
@@ -58,13 +58,13 @@ func (s Secret) String() string {
 // GoString hides the text from %#v.
 func (s Secret) GoString() string { return fmt.Sprintf("netrc.Secret(%q)", s.String()) }
 
-// ErrUnusable is every error of this package, for errors.Is.
+// ErrUnusable matches every error of this package with errors.Is.
 var ErrUnusable = errors.New("netrc file cannot be used")
 
-// Error is a file that cannot be used.
+// Error says why a file cannot be used.
 type Error struct {
-	Path   string // "" where the text came from a reader
-	Line   int    // from 1; 0 where the whole file is meant
+	Path   string // "" if the text came from a reader
+	Line   int    // from 1; 0 for the whole file
 	Reason string // never quotes the file: it may quote a password
 	Err    error  // the system's error, or nil
 }
@@ -81,13 +81,13 @@ func (e *Error) Error() string {
 	return s + ": " + e.Reason
 }
 
-// Is makes every Error an [ErrUnusable].
+// Is reports whether target is [ErrUnusable].
 func (e *Error) Is(target error) bool { return target == ErrUnusable }
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Load reads the file at path. The error is an *[Error]; errors.Is tells [os.ErrNotExist].
+// Load reads the file at path. The error is an *[Error], which wraps [os.ErrNotExist] if there is no file.
 func Load(path string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -121,8 +121,8 @@ func unreadable(path string, err error) error {
 // Parse reads a netrc file from r. The error is an *[Error].
 func Parse(r io.Reader) (*File, error) { return parse(r, "") }
 
-// Lookup returns the first entry for user on host: one whose machine is host, else the default one, and whose
-// login is user, or that has none. Hosts are compared without regard to case and to a dot at the end.
+// Lookup returns the first entry for user on host: its machine is host, or it is the default entry, and its
+// login is user, or it has none. The comparison of hosts ignores case and a trailing dot.
 func (f *File) Lookup(host, user string) (Entry, bool) {
 	for _, e := range f.Entries {
 		if (e.Default || sameHost(e.Machine, host)) && (!e.HasLogin || e.Login == user) {
@@ -132,8 +132,7 @@ func (f *File) Lookup(host, user string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Machine returns the first entry that names host and a login: who to log in as there. The default entry
-// names no host.
+// Machine returns the first entry that names host and a login. The default entry names no host.
 func (f *File) Machine(host string) (Entry, bool) {
 	for _, e := range f.Entries {
 		if !e.Default && e.HasLogin && sameHost(e.Machine, host) {
@@ -147,12 +146,12 @@ func sameHost(a, b string) bool {
 	return strings.EqualFold(strings.TrimSuffix(a, "."), strings.TrimSuffix(b, "."))
 }
 
-// Private returns an *[Error] where others than the owner may read or change the file, with the command that
-// mends it: such a file keeps no secret. It is for the caller to ask, before a secret is used. Where the
-// system has no such permissions, or the file came from a reader, it returns nil.
+// Private returns an *[Error] if anyone but the owner can read, change or execute the file. Its text names the
+// command that fixes that. Callers should call Private before they use a secret. It returns nil if the system
+// has no such permissions or the file came from a reader.
 func (f *File) Private() error {
 	if f.path == "" || !hasPermissions || f.mode.Perm()&0o077 == 0 {
 		return nil
 	}
-	return &Error{Path: f.path, Reason: "holds a password and is open to other users: type chmod 600 " + f.path}
+	return &Error{Path: f.path, Reason: "holds a password and is open to other users: run chmod 600 " + f.path}
 }

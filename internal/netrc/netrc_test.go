@@ -11,7 +11,7 @@ import (
 	"example.com/ftpfetch/internal/netrc"
 )
 
-// flat writes entries down with their secrets, to be compared.
+// flat returns the entries and their secrets as text for comparison.
 func flat(f *netrc.File) string {
 	var all []string
 	for _, e := range f.Entries {
@@ -33,7 +33,7 @@ func flat(f *netrc.File) string {
 	return strings.Join(all, "; ")
 }
 
-// good are files and what they say.
+// good has valid files and their entries.
 var good = []struct{ name, in, want string }{
 	{"empty", "", ""},
 	{"one line", "machine h login me password pw\n", `machine h l="me" p="pw"`},
@@ -66,28 +66,28 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// bad are files that are refused; the secret in them is always "hidden".
+// bad has files that Parse refuses. The secret in them is always "hidden".
 var bad = []struct {
 	name, in string
 	line     int
 	reason   string
 }{
-	{"value with a space", "machine h\nlogin me\npassword my hidden", 3, "in quotes"},
-	{"unknown word", "machine h\nhidden", 2, "netrc files do not have"},
+	{"value with a space", "machine h\nlogin me\npassword my hidden", 3, "put quotes around"},
+	{"unknown word", "machine h\nhidden", 2, "not a netrc keyword"},
 	{"open quote", "machine h\npassword \"hidden\nlogin x", 2, "not closed"},
 	{"open quote at the end", `machine h password "hidden`, 1, "not closed"},
 	{"open escape", `machine h password "hidden\`, 1, "not closed"},
-	{"text behind a quote", `machine h password "hid"den`, 1, "behind a closing quote"},
+	{"text after a quote", `machine h password "hid"den`, 1, "after a closing quote"},
 	{"no value", "machine h\nlogin me password", 2, "password has no value"},
 	{"no machine name", "machine\n", 1, "machine has no value"},
 	{"password first", "\npassword hidden", 2, "before the first machine"},
 	{"two passwords", "machine h password a\npassword hidden", 2, "a second password"},
 	{"two logins", "machine h login a login hidden", 1, "a second login"},
-	{"machine behind default", "default login a\nmachine h password hidden", 2, "put default last"},
+	{"machine after default", "default login a\nmachine h password hidden", 2, "put default last"},
 	{"two defaults", "default\ndefault", 2, "put default last"},
 	{"macro without a name", "macdef", 1, "no value"},
-	{"capitals", "MACHINE hidden", 1, "do not have"},
-	{"NUL", "\x00", 1, "do not have"},
+	{"capitals", "MACHINE hidden", 1, "not a netrc keyword"},
+	{"NUL", "\x00", 1, "not a netrc keyword"},
 }
 
 func TestParseRefuses(t *testing.T) {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// parser takes a file apart.
+// parser parses a file.
 type parser struct {
 	path string
-	text string // what is left
-	line int    // of text's beginning, from 1
+	text string // the unread rest
+	line int    // of the start of text, from 1
 
 	file  File
-	entry *Entry // the entry that words belong to; nil before the first
+	entry *Entry // the current entry; nil before the first
 }
 
 func parse(r io.Reader, path string) (*File, error) {
@@ -40,7 +40,7 @@ func (p *parser) fail(line int, reason string) error {
 	return &Error{Path: p.path, Line: line, Reason: reason}
 }
 
-// keyword returns the next word where one of the file's own words is due; a "#" there begins a comment.
+// keyword returns the next word where a keyword must be. A "#" there starts a comment.
 func (p *parser) keyword() (string, bool) {
 	for {
 		p.space()
@@ -72,13 +72,13 @@ func (p *parser) statement(word string) error {
 	case "login", "password", "account":
 		return p.assign(word, line)
 	}
-	return p.fail(line, "a word that netrc files do not have; a value with a space in it is put in quotes")
+	return p.fail(line, "not a netrc keyword; put quotes around a value that contains a space")
 }
 
-// begin starts an entry. Behind the default one none would ever be used.
+// begin starts an entry. An entry after the default entry would never be used.
 func (p *parser) begin(e Entry) error {
 	if p.entry != nil && p.entry.Default {
-		return p.fail(e.Line, "an entry behind the default one is never used: put default last")
+		return p.fail(e.Line, "an entry after the default entry is never used: put default last")
 	}
 	p.file.Entries = append(p.file.Entries, e)
 	p.entry = &p.file.Entries[len(p.file.Entries)-1]
@@ -88,7 +88,7 @@ func (p *parser) begin(e Entry) error {
 // assign sets one value of the entry.
 func (p *parser) assign(word string, line int) error {
 	if p.entry == nil {
-		return p.fail(line, word+" stands before the first machine")
+		return p.fail(line, word+" comes before the first machine")
 	}
 	value, err := p.value(word)
 	if err != nil {
@@ -112,7 +112,7 @@ func (p *parser) assign(word string, line int) error {
 	return nil
 }
 
-// macro passes over a macro definition: its name, and all lines up to an empty one.
+// macro skips a macro definition: its name, and all lines up to an empty one.
 func (p *parser) macro() error {
 	if _, err := p.value("macdef"); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (p *parser) macro() error {
 	return nil
 }
 
-// value reads the value of word: up to white space, or in quotes. A "#" is part of it.
+// value reads the value of word, up to white space or in quotes. A "#" is part of it.
 func (p *parser) value(word string) (string, error) {
 	line := p.line
 	p.space()
@@ -144,7 +144,7 @@ func (p *parser) value(word string) (string, error) {
 	return value, nil
 }
 
-// isSpace is white space between words.
+// isSpace reports whether c is white space between words.
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
 func (p *parser) space() {
@@ -156,7 +156,7 @@ func (p *parser) space() {
 	}
 }
 
-// rest returns the rest of the line and passes over its end.
+// rest returns the rest of the line and skips its end.
 func (p *parser) rest() string {
 	line, rest, ended := strings.Cut(p.text, "\n")
 	if ended {
@@ -178,19 +178,19 @@ func (p *parser) bare() string {
 }
 
 var (
-	errOpen   = errors.New("a quote that is not closed on its line")
-	errBehind = errors.New("no space behind a closing quote")
+	errOpen  = errors.New("a quote that is not closed on its line")
+	errAfter = errors.New("no space after a closing quote")
 )
 
-// quoted reads "...". A backslash takes away the meaning of what follows it, but n, r and t stand for the
-// line end, the carriage return and the tab, as curl has it.
+// quoted reads "...". As in curl, a backslash makes the next byte literal, except that \n, \r and \t stand for
+// line feed, carriage return and tab.
 func (p *parser) quoted() (string, error) {
 	var b strings.Builder
 	for i := 1; i < len(p.text) && p.text[i] != '\n'; i++ {
 		switch c := p.text[i]; {
 		case c == '"':
 			if p.text = p.text[i+1:]; p.text != "" && !isSpace(p.text[0]) {
-				return "", errBehind
+				return "", errAfter
 			}
 			return b.String(), nil
 		case c != '\\':

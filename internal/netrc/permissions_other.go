@@ -2,5 +2,5 @@
 
 package netrc
 
-// hasPermissions: the mode of a file does not tell who may read it.
+// hasPermissions says that the mode of a file does not tell who may read it.
 const hasPermissions = false

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// maxHeader is the most bytes that a proxy's answer may have before the connection begins.
+// maxHeader is the largest header of a proxy's answer, in bytes.
 const maxHeader = 16 << 10
 
-// maxInterim is how many 1xx answers may come before the one that counts.
+// maxInterim is the largest number of answers up to the final one, which is not 1xx.
 const maxInterim = 8
 
 // dialHTTP asks an HTTP proxy for a connection.
@@ -27,7 +27,7 @@ func (p *Proxy) dialHTTP(ctx context.Context, forward DialFunc, network, address
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	tunnel, err := p.tunnel(ctx, conn, address)
 	stop()
-	if ctx.Err() != nil { // asked itself: a child of it may have ended first
+	if ctx.Err() != nil { // check ctx itself: a context derived from it may have ended first
 		err = ctx.Err()
 	}
 	if err != nil {
@@ -47,7 +47,7 @@ func (p *Proxy) tunnel(ctx context.Context, conn net.Conn, address string) (net.
 		conn = secure
 	}
 	if _, err := io.WriteString(conn, p.request(address)); err != nil {
-		return nil, p.refused("request not taken: " + innermost(err))
+		return nil, p.refused("cannot send the request: " + innermost(err))
 	}
 	status, err := finalStatus(conn)
 	switch {
@@ -65,7 +65,7 @@ func (p *Proxy) tunnel(ctx context.Context, conn net.Conn, address string) (net.
 	return conn, nil
 }
 
-// handshakeFailure says what failed without the names that the proxy's certificate holds.
+// handshakeFailure says what failed, without the names in the proxy's certificate.
 func handshakeFailure(err error) string {
 	if cert := (*tls.CertificateVerificationError)(nil); errors.As(err, &cert) {
 		return "TLS handshake failed: its certificate is not trusted, or for another host"
@@ -82,7 +82,7 @@ func (p *Proxy) tlsConfig() *tls.Config {
 	return cfg
 }
 
-// request is RFC 9110 section 9.3.6, with the Basic authentication of RFC 7617.
+// request returns a CONNECT request (RFC 9110 section 9.3.6) with Basic authentication (RFC 7617).
 func (p *Proxy) request(address string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n", address, address)
@@ -94,10 +94,10 @@ func (p *Proxy) request(address string) string {
 	return b.String()
 }
 
-var errAnswer = errors.New("its answer is no HTTP")
+var errAnswer = errors.New("its answer is not HTTP")
 
-// finalStatus reads answers up to the first that is not interim, and nothing behind it: the server behind the
-// proxy may have spoken already.
+// finalStatus reads answers up to the first that is not interim. It reads nothing after it: the server beyond
+// the proxy may have spoken already.
 func finalStatus(r io.Reader) (int, error) {
 	for range maxInterim {
 		header, err := readHeader(r)
@@ -108,10 +108,10 @@ func finalStatus(r io.Reader) (int, error) {
 			return status, err
 		}
 	}
-	return 0, fmt.Errorf("%w but delays", errAnswer)
+	return 0, fmt.Errorf("%w: too many 1xx answers", errAnswer)
 }
 
-// readHeader reads up to the empty line, byte by byte: what comes behind it belongs to the connection.
+// readHeader reads up to the empty line, byte by byte: what follows belongs to the connection.
 func readHeader(r io.Reader) (string, error) {
 	var b strings.Builder
 	one := make([]byte, 1)
@@ -131,7 +131,7 @@ func headerEnds(s string) bool {
 	return strings.HasSuffix(s, "\n\r\n") || strings.HasSuffix(s, "\n\n")
 }
 
-// parseStatus reads "HTTP/1.1 200 text" (RFC 9112 section 4). The text is never shown.
+// parseStatus returns the code of "HTTP/1.1 200 text" (RFC 9112 section 4). The text is never shown.
 func parseStatus(header string) (int, error) {
 	line, _, _ := strings.Cut(header, "\n")
 	version, rest, _ := strings.Cut(strings.TrimRight(line, "\r"), " ")

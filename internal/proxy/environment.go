@@ -6,17 +6,17 @@ import (
 	"golang.org/x/net/http/httpproxy"
 )
 
-// The variables that name a proxy for FTP, the first that is not empty counts, and those that name the hosts
-// to be dialled without it.
+// The variables that name a proxy for FTP, and those that name the hosts to dial directly. In each list the
+// first variable that is not empty counts.
 var (
 	proxyVariables = []string{"ftp_proxy", "FTP_PROXY", "all_proxy", "ALL_PROXY"}
 	hostVariables  = []string{"no_proxy", "NO_PROXY"}
 )
 
-// FromEnvironment returns the function that chooses the proxy for an address ("host:port"), nil for none, as
-// the environment says: ftp_proxy, FTP_PROXY, all_proxy or ALL_PROXY names it, no_proxy or NO_PROXY the hosts
-// that are dialled directly, in the form that net/http knows. Loopback addresses and "localhost" are always
-// dialled directly. The error, *[Error], names the variable.
+// FromEnvironment returns a function that returns the proxy for an address ("host:port"), or nil to dial it
+// directly. The variables ftp_proxy, FTP_PROXY, all_proxy or ALL_PROXY name the proxy; no_proxy or NO_PROXY
+// list the hosts to dial directly, in the form that net/http knows. Loopback addresses and "localhost" are
+// always dialled directly. The error is an *[Error] that names the variable.
 func FromEnvironment(getenv func(string) string) (choose func(address string) *Proxy, err error) {
 	name, text := firstSet(getenv, proxyVariables)
 	if text == "" {

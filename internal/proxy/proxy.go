@@ -1,11 +1,11 @@
-// Package proxy opens TCP connections through a proxy: SOCKS5 (RFC 1928, RFC 1929), or HTTP by CONNECT
-// (RFC 9110 section 9.3.6).
+// Package proxy opens TCP connections through a proxy: SOCKS5 (RFC 1928, RFC 1929) or HTTP CONNECT (RFC 9110
+// section 9.3.6).
 //
 //	p, err := proxy.Parse("socks5://127.0.0.1:1080")
 //	conn, err := p.Dialer(nil)(ctx, "tcp", "ftp.example.org:21")
 //
-// The proxy resolves the names of the hosts that are dialled; nothing asks for them here. No error and no
-// String of this package holds the proxy's password, nor any text that the proxy sent.
+// The proxy resolves the names of hosts; this package looks up only the name of the proxy. No error and no
+// String of this package holds the proxy's password, or any text that the proxy sent.
 package proxy
 
 import (
@@ -26,20 +26,20 @@ func (f DialFunc) DialContext(ctx context.Context, network, address string) (net
 	return f(ctx, network, address)
 }
 
-// What callers branch on, with errors.Is. A proxy that cannot be reached is a *[net.OpError] whose Op is
-// "dial", as for any other host.
+// Callers compare errors with these by errors.Is. If the proxy cannot be reached, the error is a
+// *[net.OpError] whose Op is "dial", as for any other host.
 var (
-	// ErrURL: text that names no proxy.
+	// ErrURL means that the text is not the URL of a proxy.
 	ErrURL = errors.New("malformed proxy URL")
-	// ErrResolve: the proxy's own name has no address.
+	// ErrResolve means that the proxy's own name has no address.
 	ErrResolve = errors.New("proxy not resolved")
-	// ErrRefused: the proxy did not open the connection.
-	ErrRefused = errors.New("proxy opens no connection")
+	// ErrRefused means that the proxy did not open the connection.
+	ErrRefused = errors.New("proxy refused the connection")
 )
 
-// Error is a failure of the proxy, not of the host behind it.
+// Error is a failure of the proxy, not of the host to dial.
 type Error struct {
-	Proxy  string // as [Proxy.String] shows it; "" where it could not be read
+	Proxy  string // as [Proxy.String] shows it; "" if its URL is malformed
 	Reason string
 	Err    error // one of the sentinels of this package
 }
@@ -55,23 +55,23 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Proxy is a proxy server. It is safe for concurrent use; TLSConfig is not changed after first use.
+// Proxy is a proxy server. It is safe for concurrent use; TLSConfig must not change after first use.
 type Proxy struct {
 	scheme         string
 	host, port     string
 	user, password string // bytes
-	login          bool   // user and password are given
+	login          bool   // the URL has a user
 
-	// TLSConfig is for https proxies; nil means the system's certificate authorities.
+	// TLSConfig is for https proxies; nil means to trust the system's certificate authorities.
 	TLSConfig *tls.Config
 }
 
-// defaultPorts are those of proxies whose URL has none.
+// defaultPorts has the schemes and the port of each if the URL has none.
 var defaultPorts = map[string]string{"socks5": "1080", "socks5h": "1080", "http": "80", "https": "443"}
 
-// Parse reads the URL of a proxy: socks5://, socks5h:// (the same), http:// or https://, with
-// user:password@ before the host and :port behind it where they are needed. Without a scheme it is http, as
-// in the variables that other programs read.
+// Parse parses the URL of a proxy: socks5://, socks5h:// (the same), http:// or https://, with an optional
+// user:password@ before the host and an optional :port after it. Without a scheme it means http, as in the
+// variables that other programs read.
 func Parse(text string) (*Proxy, error) {
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
@@ -84,11 +84,11 @@ func Parse(text string) (*Proxy, error) {
 	port, known := defaultPorts[strings.ToLower(u.Scheme)]
 	switch {
 	case !known:
-		return nil, malformed("its scheme is none of socks5, socks5h, http, https")
+		return nil, malformed("its scheme must be socks5, socks5h, http or https")
 	case u.Hostname() == "":
 		return nil, malformed("it names no host")
 	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
-		return nil, malformed("text stands behind the host and port")
+		return nil, malformed("nothing may follow the host and port")
 	}
 	p := &Proxy{scheme: strings.ToLower(u.Scheme), host: u.Hostname(), port: port, login: u.User != nil}
 	if u.Port() != "" {
@@ -109,7 +109,7 @@ func malformed(reason string) error { return &Error{Reason: reason, Err: ErrURL}
 // check refuses what the protocols cannot carry.
 func (p *Proxy) check() error {
 	if n, err := net.LookupPort("tcp", p.port); err != nil || n == 0 {
-		return malformed("its port is none of 1 to 65535")
+		return malformed("its port must be from 1 to 65535")
 	}
 	switch {
 	case !p.login:
@@ -134,8 +134,8 @@ func (p *Proxy) GoString() string { return "proxy.Proxy(" + p.String() + ")" }
 
 func (p *Proxy) address() string { return net.JoinHostPort(p.host, p.port) }
 
-// Dialer returns the function that opens connections through p. forward opens the connections to p itself,
-// on the network that the returned function is called with; nil means a net.Dialer.
+// Dialer returns a function that opens connections through p. It calls forward to connect to p itself, on the
+// network that it is called with; a nil forward means a [net.Dialer].
 func (p *Proxy) Dialer(forward DialFunc) DialFunc {
 	if forward == nil {
 		forward = new(net.Dialer).DialContext

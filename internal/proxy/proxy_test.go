@@ -124,7 +124,7 @@ var kinds = []struct {
 	{"https", proxytest.NewHTTP, true},
 }
 
-// parse makes p a proxy of the tested package.
+// parse returns p as a proxy of the tested package.
 func parse(t *testing.T, p *proxytest.Proxy, url string) *proxy.Proxy {
 	t.Helper()
 	got, err := proxy.Parse(url)
@@ -167,7 +167,7 @@ func TestDial(t *testing.T) {
 	}
 }
 
-// What the server behind the proxy says at once is not lost with the proxy's answer.
+// TestNothingIsReadTooFar checks that early bytes from the server are not lost with the proxy's answer.
 func TestNothingIsReadTooFar(t *testing.T) {
 	p := proxytest.NewHTTP(t, &proxytest.Options{Greeting: "early "})
 	conn, err := parse(t, p, p.URL()).Dialer(nil)(t.Context(), "tcp", "127.0.0.1:"+speaker(t))
@@ -207,7 +207,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The certificate of an https proxy is checked.
+// TestUntrusted checks that an https proxy needs a trusted certificate.
 func TestUntrusted(t *testing.T) {
 	p := proxytest.NewHTTP(t, &proxytest.Options{TLS: true})
 	_, err := parse(t, nil, p.URL()).Dialer(nil)(t.Context(), "tcp", "ftp.test:21")
@@ -216,10 +216,10 @@ func TestUntrusted(t *testing.T) {
 	}
 }
 
-// silent begins an answer that has no end.
+// silent starts an answer that never ends.
 const silent = "\x05"
 
-// answering is a proxy that answers whoever comes with text and goes; with silent, it stays.
+// answering is a proxy that sends text to every client and hangs up; if text is silent, it stays.
 func answering(t *testing.T, text string) proxy.DialFunc {
 	return func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
@@ -237,14 +237,14 @@ func answering(t *testing.T, text string) proxy.DialFunc {
 
 func TestHostileProxy(t *testing.T) {
 	tests := []struct{ url, answer, want string }{
-		{"http://h", "220 ftp server\r\n\r\n", "no HTTP"},
-		{"http://h", "HTTP/1.1 2000 OK\r\n\r\n", "no HTTP"},
-		{"http://h", "HTTP/1.1 -20 OK\r\n\r\n", "no HTTP"},
-		{"http://h", "HTTP/2\n\n", "no HTTP"},
-		{"http://h", "\n\n", "no HTTP"},
+		{"http://h", "220 ftp server\r\n\r\n", "not HTTP"},
+		{"http://h", "HTTP/1.1 2000 OK\r\n\r\n", "not HTTP"},
+		{"http://h", "HTTP/1.1 -20 OK\r\n\r\n", "not HTTP"},
+		{"http://h", "HTTP/2\n\n", "not HTTP"},
+		{"http://h", "\n\n", "not HTTP"},
 		{"http://h", "HTTP/1.1 200 OK\r\n", "no answer: EOF"},
 		{"http://h", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<16), "too long"},
-		{"http://h", strings.Repeat("HTTP/1.1 100 \x1b[2J\n\n", 100), "delays"},
+		{"http://h", strings.Repeat("HTTP/1.1 100 \x1b[2J\n\n", 100), "too many 1xx answers"},
 		{"http://h", "HTTP/1.1 302 \x1b[2J\n\n", "HTTP status 302"},
 		{"socks5://h", "220 ftp server\r\n", "unexpected protocol version"},
 		{"socks5://h", "\x05\x00\x05\x05\x00\x01", "connection refused"},
@@ -259,7 +259,7 @@ func TestHostileProxy(t *testing.T) {
 	}
 }
 
-// The context ends the wait for a proxy that says nothing, at its moment.
+// TestContext checks that the deadline ends the wait for a silent proxy on time.
 func TestContext(t *testing.T) {
 	for _, url := range []string{"http://h", "https://h", "socks5://h"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -293,7 +293,7 @@ func TestNotResolved(t *testing.T) {
 		_, err := parse(t, nil, url).Dialer(none)(t.Context(), "tcp", "ftp.test:21")
 		var dns *net.DNSError
 		if !errors.Is(err, proxy.ErrResolve) || errors.As(err, &dns) {
-			t.Errorf("%s: got %v, want ErrResolve, and nothing that is taken for the host's", url, err)
+			t.Errorf("%s: got %v, want ErrResolve, and no DNS error, which would be the host's", url, err)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/proxy"
 )
 
-// forwardOnce connects to the proxy for the SOCKS client and remembers how that went.
+// forwardOnce connects to the proxy for the SOCKS client and keeps the result.
 type forwardOnce struct {
 	dial func(ctx context.Context) (net.Conn, error)
 	conn net.Conn
@@ -25,7 +25,7 @@ func (f *forwardOnce) DialContext(ctx context.Context, _, _ string) (net.Conn, e
 	return f.conn, f.err
 }
 
-// dialSOCKS asks a SOCKS5 proxy for a connection. Names go to the proxy as they are.
+// dialSOCKS asks a SOCKS5 proxy for a connection. The proxy resolves the name of the host.
 func (p *Proxy) dialSOCKS(ctx context.Context, forward DialFunc, network, address string) (net.Conn, error) {
 	f := &forwardOnce{dial: func(ctx context.Context) (net.Conn, error) { return p.reach(ctx, forward, network) }}
 	var auth *proxy.Auth
@@ -42,17 +42,17 @@ func (p *Proxy) dialSOCKS(ctx context.Context, forward DialFunc, network, addres
 		return nil, f.err
 	case ctx.Err() != nil && err != nil:
 		return nil, ctx.Err()
-	case errors.Is(err, os.ErrDeadlineExceeded): // ctx set it, and is about to end
+	case errors.Is(err, os.ErrDeadlineExceeded): // the deadline is that of ctx, which is about to end
 		return nil, context.DeadlineExceeded
 	case err != nil:
 		return nil, p.refused(innermost(err))
 	}
-	// The client has read nothing beyond the proxy's reply, so its wrapper is not needed: a plain TCP
-	// connection can be copied from faster.
+	// The client has read nothing beyond the proxy's reply, so its wrapper is not needed: copying from a
+	// plain TCP connection is faster.
 	return f.conn, nil
 }
 
-// innermost is the text of the SOCKS client's error without the addresses, which are told elsewhere.
+// innermost returns the text of the innermost error, without the addresses that [net.OpError] adds.
 func innermost(err error) string {
 	var op *net.OpError
 	for errors.As(err, &op) {

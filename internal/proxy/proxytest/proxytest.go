@@ -1,5 +1,5 @@
-// Package proxytest has proxies for tests: a SOCKS5 one and an HTTP one for CONNECT, on loopback. They record
-// the addresses that they were asked for, and leave no goroutine behind when the test ends.
+// Package proxytest has proxies for tests, SOCKS5 and HTTP CONNECT, on loopback. They record the addresses that
+// clients ask for, and leave no goroutine behind when the test ends.
 package proxytest
 
 import (
@@ -16,13 +16,13 @@ import (
 	"testing"
 )
 
-// Options say what a proxy does. The zero value connects everyone to everywhere.
+// Options say what a proxy does. The zero value connects every client to every address.
 type Options struct {
-	User, Password string            // asked for where User is not ""
-	Hosts          map[string]string // names that it resolves: to addresses
-	TLS            bool              // an https proxy; not for SOCKS5
-	Refuse         bool              // every connection is refused
-	Greeting       string            // sent to the client in one piece with the HTTP answer, before the server's own bytes
+	User, Password string            // required of clients if User is not ""
+	Hosts          map[string]string // addresses of the names that it resolves itself
+	TLS            bool              // serve https; not for SOCKS5
+	Refuse         bool              // refuse every connection
+	Greeting       string            // sent together with the HTTP answer, before the server's own bytes
 }
 
 // Proxy is a running proxy.
@@ -49,7 +49,7 @@ func (p *Proxy) URLAs(login string) string { return p.scheme + "://" + login + "
 // Addr returns the proxy's address, host:port.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Targets returns the addresses that were asked for, in order, as the client wrote them.
+// Targets returns the addresses that clients asked for, in order and as they wrote them.
 func (p *Proxy) Targets() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,7 +61,7 @@ func NewHTTP(tb testing.TB, o *Options) *Proxy {
 	tb.Helper()
 	p := newProxy("http", o)
 	p.Server = httptest.NewUnstartedServer(http.HandlerFunc(p.connect))
-	p.Server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that hang up are what is tested
+	p.Server.Config.ErrorLog = log.New(io.Discard, "", 0) // tests make clients hang up
 	p.listener = p.Server.Listener
 	if p.o.TLS {
 		p.scheme = "https"
@@ -112,7 +112,7 @@ func (p *Proxy) close() {
 	}
 }
 
-// keep has conn closed with the proxy.
+// keep makes close close conn too.
 func (p *Proxy) keep(conn net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,7 +141,7 @@ func (p *Proxy) dial(address string) (net.Conn, error) {
 	return conn, err
 }
 
-// relay copies both ways and hands on the end of each.
+// relay copies in both directions and passes on the end of each.
 func (p *Proxy) relay(client io.Reader, conn, server net.Conn) {
 	done := make(chan struct{})
 	go func() {
@@ -163,7 +163,7 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "CONNECT only", http.StatusMethodNotAllowed)
 		return
 	case p.o.User != "" && r.Header.Get("Proxy-Authorization") != want:
-		// A proxy that repeats what it was sent: no text of it is to be shown.
+		// Repeat the secret: a client must not show any text of a proxy.
 		http.Error(w, r.Header.Get("Proxy-Authorization"), http.StatusProxyAuthRequired)
 		return
 	}

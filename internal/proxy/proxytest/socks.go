@@ -28,7 +28,7 @@ func (p *Proxy) socks(conn net.Conn, r *bufio.Reader) {
 	p.relay(r, conn, server)
 }
 
-// counted skips bytes and reads a field that its length stands before.
+// counted skips bytes, then reads a length and a field of that length.
 func counted(r *bufio.Reader, skip int) ([]byte, error) {
 	if _, err := r.Discard(skip); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func counted(r *bufio.Reader, skip int) ([]byte, error) {
 	return b, err
 }
 
-// admit asks for the user and password (RFC 1929) where there is one.
+// admit asks for the user and password (RFC 1929) if the proxy requires them.
 func (p *Proxy) admit(conn net.Conn, r *bufio.Reader, methods []byte) bool {
 	if p.o.User == "" {
 		_, err := conn.Write([]byte{5, 0})
