@@ -53,21 +53,21 @@ func (s *blockSums) spans() spans {
 
 // cover makes s cover exactly done. It reads from part the ranges that have no
 // checksum yet and drops the checksums of all others.
-func (s *blockSums) cover(part io.ReaderAt, done spans) error {
+func (s *blockSums) cover(r io.ReaderAt, done spans) error {
 	kept := s.within(done)
 	var all []extent
 	for _, x := range done {
 		at := x.start
 		for len(kept) > 0 && kept[0].start < x.end {
 			var err error
-			if all, err = s.read(part, all, span{at, kept[0].start}); err != nil {
+			if all, err = s.read(r, all, span{at, kept[0].start}); err != nil {
 				return err
 			}
 			at = kept[0].end
 			all, kept = append(all, kept[0]), kept[1:]
 		}
 		var err error
-		if all, err = s.read(part, all, span{at, x.end}); err != nil {
+		if all, err = s.read(r, all, span{at, x.end}); err != nil {
 			return err
 		}
 	}
@@ -103,7 +103,7 @@ func (s *blockSums) cut(e extent, x span) extent {
 
 // read adds the checksums of x to all: to the last extent if x starts at its
 // end, or else as a new extent.
-func (s *blockSums) read(part io.ReaderAt, all []extent, x span) ([]extent, error) {
+func (s *blockSums) read(r io.ReaderAt, all []extent, x span) ([]extent, error) {
 	if x.len() <= 0 {
 		return all, nil
 	}
@@ -115,7 +115,7 @@ func (s *blockSums) read(part io.ReaderAt, all []extent, x span) ([]extent, erro
 	for e.end < x.end {
 		within := e.len() % s.block
 		b := buf[:min(int64(len(buf)), x.end-e.end, s.block-within)]
-		if err := readFull(part, b, e.end); err != nil {
+		if err := readFull(r, b, e.end); err != nil {
 			return nil, err
 		}
 		if within == 0 {
@@ -131,12 +131,12 @@ func (s *blockSums) read(part io.ReaderAt, all []extent, x span) ([]extent, erro
 // damaged compares part with the checksums. It returns the blocks that differ or
 // cannot be read, and the number of all blocks. It returns an error only if
 // part's context has ended.
-func (s *blockSums) damaged(part io.ReaderAt) (bad []span, blocks int, err error) {
+func (s *blockSums) damaged(r io.ReaderAt) (bad []span, blocks int, err error) {
 	for _, e := range s.extents {
 		for i, want := range e.sums {
 			start := e.start + int64(i)*s.block
 			x := span{start, min(e.end, start+s.block)}
-			now, err := s.read(part, nil, x)
+			now, err := s.read(r, nil, x)
 			var end *ended
 			switch {
 			case errors.As(err, &end):

@@ -12,7 +12,7 @@ import (
 
 // choice says what to do about the target.
 type choice struct {
-	leave     Reason // why to leave it alone; 0 means not to
+	skip      Reason // why to leave it alone; 0 means not to
 	overwrite bool   // it may be replaced
 	lent      *lent  // not nil: fetch only the rest of it
 }
@@ -29,7 +29,7 @@ func (j *job) choose(ctx context.Context, t target) (choice, error) {
 	case j.o.Newer:
 		current, err := j.current(ctx, t)
 		if current {
-			return choice{leave: ReasonNotNewer}, err
+			return choice{skip: ReasonNotNewer}, err
 		}
 		return choice{overwrite: true}, err
 	case j.o.Continue:
@@ -37,9 +37,9 @@ func (j *job) choose(ctx context.Context, t target) (choice, error) {
 	case j.o.Existing == Overwrite:
 		return choice{overwrite: true}, nil
 	case j.o.Existing == Skip:
-		return choice{leave: ReasonExists}, nil
+		return choice{skip: ReasonExists}, nil
 	case whole:
-		return choice{leave: ReasonComplete}, nil
+		return choice{skip: ReasonComplete}, nil
 	}
 	return choice{}, exists(t.path)
 }
@@ -67,9 +67,9 @@ func (j *job) tidy(ctx context.Context, t *target) (whole bool, err error) {
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return false, err
 	}
-	if info, err := lstat(t.part); err == nil && os.SameFile(info, t.info) {
-		if err := remove(t.part); err != nil {
-			return false, failure(t.part, "cannot be removed", err)
+	if info, err := lstat(t.partial); err == nil && os.SameFile(info, t.info) {
+		if err := remove(t.partial); err != nil {
+			return false, failure(t.partial, "cannot be removed", err)
 		}
 	}
 	if err := removeJournal(t.names); err != nil {
@@ -182,7 +182,7 @@ func (j *job) lend(ctx context.Context, t target) (choice, error) {
 	case info.ModTime.After(local.ModTime()):
 		return refuse("%s", older)
 	case local.Size() == info.Size:
-		return choice{leave: ReasonComplete}, nil
+		return choice{skip: ReasonComplete}, nil
 	}
 	j.o.reading(t.path, local.Size())
 	l, err := lendTarget(ctx, t, local, state{url: j.url, size: info.Size, modTime: info.ModTime, adopted: local.Size()})

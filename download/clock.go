@@ -8,9 +8,9 @@ import (
 // every calls f at each interval from one goroutine. stop ends that and waits
 // for f to return.
 func every(interval time.Duration, f func()) (stop func()) {
-	quit, ended := make(chan struct{}), make(chan struct{})
+	quit, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(stopped)
 		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
 		for {
@@ -22,7 +22,7 @@ func every(interval time.Duration, f func()) (stop func()) {
 			}
 		}
 	}()
-	return func() { close(quit); <-ended }
+	return func() { close(quit); <-stopped }
 }
 
 // sleep is the default of Options.Wait.

@@ -17,8 +17,8 @@ import (
 // from the socket to the file.
 const bufferSize = 256 << 10
 
-// way says where the bytes of a response go.
-type way struct {
+// sink says where the bytes of a response go.
+type sink struct {
 	to    io.Writer
 	path  string        // of to, for errors
 	tee   io.Writer     // gets a copy, unless nil
@@ -28,12 +28,12 @@ type way struct {
 
 // pump copies from body. In the simple case, an unencrypted transfer into a file,
 // bytes go straight there: see [ftpexec.Response].Body.
-func (w way) pump(ctx context.Context, body io.Reader) (int64, error) {
+func (w sink) pump(ctx context.Context, body io.Reader) (int64, error) {
 	if file, ok := w.to.(*os.File); ok && w.tee == nil && w.limit == nil && w.most < 0 {
 		n, err := io.Copy(file, body)
 		return n, inFile(err, w.path)
 	}
-	out := &writer{ctx: ctx, way: w}
+	out := &writer{ctx: ctx, sink: w}
 	if w.most < 0 && w.limit == nil {
 		_, err := io.Copy(out, body)
 		return out.n, err
@@ -50,7 +50,7 @@ func (w way) pump(ctx context.Context, body io.Reader) (int64, error) {
 
 // step returns the buffer size. Under a limit it is about a tenth of a second's
 // bytes, so that data flows evenly.
-func (w way) step() int64 {
+func (w sink) step() int64 {
 	n := int64(bufferSize)
 	if w.limit == nil || w.limit.Limit() == rate.Inf {
 		return n
@@ -62,10 +62,10 @@ type onlyWriter struct{ io.Writer }
 
 type onlyReader struct{ io.Reader }
 
-// writer writes to a way, marks its errors as local, and keeps to the limit.
+// writer writes to a sink, marks its errors as local, and keeps to the limit.
 type writer struct {
 	ctx context.Context // Write takes no context
-	way
+	sink
 	n int64
 }
 

@@ -82,8 +82,8 @@ func fstat(f *os.File) (fs.FileInfo, error) {
 	return f.Stat()
 }
 
-func truncate(f *os.File, size int64) error {
-	return do("truncate", f.Name(), func() error { return f.Truncate(size) })
+func truncate(f *os.File, n int64) error {
+	return do("truncate", f.Name(), func() error { return f.Truncate(n) })
 }
 
 func fsync(f *os.File) error {

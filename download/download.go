@@ -19,7 +19,6 @@ package download
 import (
 	"context"
 	"iter"
-	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
@@ -32,28 +31,4 @@ type Source interface {
 	Stat(ctx context.Context, u *urlparse.URL) (*ftpexec.Info, error)
 	Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error)
 	List(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
-}
-
-// Reason says why a target was left alone.
-type Reason int
-
-const (
-	_              Reason = iota
-	ReasonExists          // it exists: [Skip]
-	ReasonNotNewer        // the server's file is not newer: Options.Newer
-	ReasonComplete        // it has as many bytes as the server's file: Options.Continue
-)
-
-// Result describes a finished download. With an error only Path and Kept may
-// be set.
-type Result struct {
-	Path     string    // as given; "" for [To]
-	Size     int64     // bytes of the file
-	ModTime  time.Time // the server's, UTC; zero if unknown
-	Skipped  bool      // the target was left alone
-	Reason   Reason    // why it was left alone; 0 unless Skipped
-	Resumed  int64     // bytes from earlier runs
-	Kept     int64     // after an error: bytes in NAME.part from which the next call resumes
-	Verified string    // what the digest was compared with, such as "sha256 in SHA256SUMS"; "" if nothing
-	Text     bool      // the transfer was in ASCII type: its size was not compared
 }

@@ -51,8 +51,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // notLocal are the causes that are not on the local side.
 var notLocal = []error{ErrResume, ErrSize, ErrChanged, ErrDigest, ErrUnverified}
 
-// Is reports whether target is [ErrLocal] and the failure is on the local side.
-func (e *Error) Is(target error) bool { return target == ErrLocal && !slices.Contains(notLocal, e.Err) }
+// Is reports whether err is [ErrLocal] and the failure is on the local side.
+func (e *Error) Is(err error) bool { return err == ErrLocal && !slices.Contains(notLocal, e.Err) }
 
 // failure wraps a system error in an [Error], without the path and operation in
 // the system's own text. It returns nil for nil. If a context ended it returns
@@ -70,13 +70,13 @@ func failure(path, what string, err error) error {
 
 // cause returns the system's own error inside err.
 func cause(err error) error {
-	var path *fs.PathError
-	var link *os.LinkError
+	var naming *fs.PathError
+	var linking *os.LinkError
 	switch {
-	case errors.As(err, &path):
-		return path.Err
-	case errors.As(err, &link):
-		return link.Err
+	case errors.As(err, &naming):
+		return naming.Err
+	case errors.As(err, &linking):
+		return linking.Err
 	}
 	return err
 }

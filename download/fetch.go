@@ -38,7 +38,7 @@ func (t *transfer) accept(resp *ftpexec.Response, gap span) (span, error) {
 	if err := t.mayTakeOver(resp); err != nil {
 		return gap, err
 	}
-	if err := t.take(); err != nil {
+	if err := t.adoptLent(); err != nil {
 		return gap, err
 	}
 	if t.inherited {
@@ -62,7 +62,7 @@ func (t *transfer) accept(resp *ftpexec.Response, gap span) (span, error) {
 // was last changed.
 func (t *transfer) mayTakeOver(resp *ftpexec.Response) error {
 	if t.theirs && t.since != nil && resp.ModTime.After(t.since.ModTime()) {
-		return &Error{Path: t.ledger.part.part, Reason: older, Err: ErrResume}
+		return &Error{Path: t.ledger.part.partial, Reason: older, Err: ErrResume}
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (t *transfer) differs(s state, resp *ftpexec.Response) string {
 	case s.size < 0:
 		return ""
 	case s.size != resp.Size:
-		return fmt.Sprintf("the server's file now has %s bytes, not %d", number(resp.Size), s.size)
+		return fmt.Sprintf("the server's file now has %s bytes, not %d", countOf(resp.Size), s.size)
 	case known && had && !s.modTime.Equal(resp.ModTime):
 		return "the server's file has been modified"
 	case known && had, len(s.done) == 0, t.inherited && t.o.Continue:
@@ -147,7 +147,7 @@ func (t *transfer) same(ctx context.Context) error {
 	return t.another("the server's file has been modified")
 }
 
-func number(n int64) string {
+func countOf(n int64) string {
 	if n < 0 {
 		return "an unknown number of"
 	}
@@ -158,7 +158,7 @@ func number(n int64) string {
 // whole is true the bytes pass through the digest too. fetch reads the last span
 // of the file until the server confirms the end.
 func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x span, whole bool) (int64, error) {
-	w := way{path: t.ledger.part.part, limit: t.o.Limit, most: -1}
+	w := sink{path: t.ledger.part.partial, limit: t.o.Limit, most: -1}
 	if tail := x.end == resp.Size; !tail {
 		w.most = x.len()
 	}

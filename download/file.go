@@ -51,10 +51,10 @@ func (j *job) file(ctx context.Context, to target) (result Result, err error) {
 	switch {
 	case err != nil:
 		return Result{}, err
-	case c.leave == ReasonExists:
-		return skipped(to.path, c.leave), nil
-	case c.leave != 0:
-		return j.leaveTarget(ctx, to, c.leave)
+	case c.skip == ReasonExists:
+		return skipped(to.path, c.skip), nil
+	case c.skip != 0:
+		return j.leaveTarget(ctx, to, c.skip)
 	}
 	f, err := j.find(ctx, to, c)
 	if err != nil {

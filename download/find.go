@@ -55,7 +55,7 @@ func (j *job) find(ctx context.Context, t target, c choice) (f *found, err error
 func (f *found) giveUp() {
 	defer f.part.close()
 	if n, err := f.part.size(); err == nil && n == 0 && f.part.ours() && f.part.removable() == nil {
-		_ = remove(f.part.part)
+		_ = remove(f.part.partial)
 	}
 }
 
@@ -77,20 +77,20 @@ func (f *found) unchanged(t target) error {
 // can write to, it may hold anything.
 func (j *job) mayClaim(t target) error {
 	journal, jerr := lstat(t.journal)
-	info, err := lstat(t.part)
+	info, err := lstat(t.partial)
 	switch {
 	case jerr == nil && !isOurs(journal):
 		return othersFile(t.journal)
 	case err != nil || !info.Mode().IsRegular():
 		return j.missed(t, err)
 	case jerr != nil && j.o.Existing == Overwrite && !isOurs(info):
-		return failure(t.part, "cannot be removed", remove(t.part))
+		return failure(t.partial, "cannot be removed", remove(t.partial))
 	case jerr != nil && info.Size() > 0 && !j.o.Continue && j.o.Existing != Overwrite:
 		if t.withoutJournal(info) {
-			return inTheWay(t.part)
+			return inTheWay(t.partial)
 		}
 	case !isOurs(info):
-		return othersFile(t.part)
+		return othersFile(t.partial)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (j *job) mayClaim(t target) error {
 // there afterwards.
 func (t target) withoutJournal(info fs.FileInfo) bool {
 	_, err := lstat(t.journal)
-	again, aerr := lstat(t.part)
+	again, aerr := lstat(t.partial)
 	return errors.Is(err, fs.ErrNotExist) && aerr == nil && os.SameFile(again, info)
 }
 
@@ -110,7 +110,7 @@ func (j *job) missed(t target, err error) error {
 		return nil
 	}
 	if s, err := readJournal(t.journal); err == nil && len(s.done) > 0 && !s.about(t.info) {
-		j.o.restarted(t.part, "it is gone, only its journal is left")
+		j.o.restarted(t.partial, "it is gone, only its journal is left")
 	}
 	return nil
 }
@@ -131,9 +131,9 @@ func (j *job) read(ctx context.Context, f *found) error {
 	}
 	switch {
 	case f.lent != nil && has > 0 && err == nil && s.about(f.part.info):
-		return unfinished(f.part.part)
+		return unfinished(f.part.partial)
 	case f.lent != nil && has > 0:
-		return inTheWay(f.part.part)
+		return inTheWay(f.part.partial)
 	case f.lent != nil:
 		f.state, f.theirs = f.lent.state, true
 		return nil
@@ -155,19 +155,19 @@ func (j *job) foreign(ctx context.Context, f *found) error {
 	case j.o.Existing == Overwrite:
 		return f.renew()
 	case !j.o.Continue:
-		return inTheWay(f.part.part)
+		return inTheWay(f.part.partial)
 	case links(f.part.info) > 1:
-		return &Error{Path: f.part.part, Reason: "cannot be continued: it has other names (hard links), which would change too", Err: ErrResume}
+		return &Error{Path: f.part.partial, Reason: "cannot be continued: it has other names (hard links), which would change too", Err: ErrResume}
 	}
 	f.theirs, f.since = true, f.part.info
 	f.state.adopted = f.part.info.Size()
-	j.o.reading(f.part.part, f.state.adopted)
-	return failure(f.part.part, "cannot be read", f.state.has(diskReader{ctx, f.part.f}, f.state.adopted))
+	j.o.reading(f.part.partial, f.state.adopted)
+	return failure(f.part.partial, "cannot be read", f.state.has(diskReader{ctx, f.part.f}, f.state.adopted))
 }
 
 // linked gives up a part that has other names (hard links), which keep its bytes.
 func (j *job) linked(f *found) error {
-	j.o.restarted(f.part.part, "it has other names (hard links), which are left alone")
+	j.o.restarted(f.part.partial, "it has other names (hard links), which are left alone")
 	return f.renew()
 }
 
@@ -191,7 +191,7 @@ func (j *job) inherit(ctx context.Context, f *found, s state, jerr error) error 
 	case err != nil:
 		return err
 	case why != "":
-		f.stale = f.part.part + ": " + why
+		f.stale = f.part.partial + ": " + why
 		if f.part.info.Size() == 0 { // there is nothing to give up
 			return nil
 		}
@@ -229,7 +229,7 @@ func (j *job) useless(ctx context.Context, p *part, s *state, jerr error) (why s
 	case s.done.end() > has:
 		return fmt.Sprintf("it has %d bytes, but its journal claims %d", has, s.done.end()), nil
 	case j.text():
-		return "a text transfer (;type=a) cannot be resumed", nil
+		return cannotResumeText, nil
 	}
 	return j.repair(ctx, p, s)
 }
@@ -237,10 +237,10 @@ func (j *job) useless(ctx context.Context, p *part, s *state, jerr error) (why s
 // repair reads the part once and removes from s the blocks that do not match
 // their checksums.
 func (j *job) repair(ctx context.Context, p *part, s *state) (why string, err error) {
-	j.o.reading(p.part, s.done.octets())
+	j.o.reading(p.partial, s.done.octets())
 	bad, blocks, err := s.sums.damaged(diskReader{ctx, p.f})
 	if err != nil || len(bad) == 0 {
-		return "", failure(p.part, "cannot be read", err)
+		return "", failure(p.partial, "cannot be read", err)
 	}
 	for _, x := range bad {
 		s.done = s.done.without(x)
@@ -248,9 +248,9 @@ func (j *job) repair(ctx context.Context, p *part, s *state) (why string, err er
 	if len(s.done) == 0 {
 		return "it does not match its journal", nil
 	}
-	j.o.note(fmt.Sprintf("%s: %d of %d blocks are damaged: fetching them again", p.part, len(bad), blocks))
+	j.o.note(fmt.Sprintf("%s: %d of %d blocks are damaged: fetching them again", p.partial, len(bad), blocks))
 	if bad[0].start < s.adopted {
-		return "", j.mayForget(p.path, s.adopted, p.part+": the file that -c continued has changed since")
+		return "", j.mayForget(p.path, s.adopted, p.partial+": the file that -c continued has changed since")
 	}
 	return "", nil
 }

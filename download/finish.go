@@ -45,8 +45,8 @@ func (t *transfer) settle(size int64, s state) error {
 		return err
 	}
 	if !s.modTime.IsZero() && l.part.ours() {
-		if err := chtimes(l.part.part, s.modTime); err != nil {
-			t.o.note(l.part.part + ": cannot set the server's time: " + cause(err).Error())
+		if err := chtimes(l.part.partial, s.modTime); err != nil {
+			t.o.note(l.part.partial + ": cannot set the server's time: " + cause(err).Error())
 		}
 	}
 	if err := l.part.flush(size); err != nil {

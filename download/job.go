@@ -20,3 +20,6 @@ func newJob(src Source, u *urlparse.URL, o *Options) *job {
 	opts := o.orDefault(src)
 	return &job{src: src, u: u, url: journalURL(u), o: opts, retry: newRetrier(opts)}
 }
+
+// cannotResumeText says why a file in ASCII type starts over.
+const cannotResumeText = "a file in ASCII type (;type=a) cannot be resumed"

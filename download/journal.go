@@ -257,8 +257,8 @@ func checkHead(path string) error {
 
 // agrees reports whether any block of part matches its checksum in s: then part
 // is a copy of the part that s was written for.
-func (s state) agrees(part io.ReaderAt) bool {
-	bad, blocks, err := s.sums.damaged(part)
+func (s state) agrees(r io.ReaderAt) bool {
+	bad, blocks, err := s.sums.damaged(r)
 	return err == nil && len(bad) < blocks
 }
 

@@ -66,7 +66,7 @@ func (l *ledger) open(x span) (*stream, error) {
 	}
 	if _, err := f.Seek(x.start, io.SeekStart); err != nil {
 		f.Close()
-		return nil, failure(l.part.part, "cannot be written", err)
+		return nil, failure(l.part.partial, "cannot be written", err)
 	}
 	s := &stream{f: f, span: x}
 	l.mu.Lock()
@@ -145,7 +145,7 @@ func (l *ledger) reset() error {
 	if err := l.part.write(l.state, false); err != nil {
 		return err
 	}
-	if err := syncDir(filepath.Dir(l.part.part)); err != nil {
+	if err := syncDir(filepath.Dir(l.part.partial)); err != nil {
 		return err
 	}
 	return l.part.empty()
@@ -219,7 +219,7 @@ func (l *ledger) write(s state, sync bool) error {
 		l.sums.block = blockFor(s.size)
 	}
 	if err := l.sums.cover(diskReader{context.Background(), l.part.f}, s.done); err != nil {
-		return failure(l.part.part, "cannot be read", err)
+		return failure(l.part.partial, "cannot be read", err)
 	}
 	s.sums = l.sums
 	if err := l.part.write(s, sync); err != nil {

@@ -143,6 +143,30 @@ func (o *Options) Check() error {
 
 // orDefault returns a copy of o, which may be nil, with defaults for zero fields.
 // src is the first source.
+// Reason says why a target was left alone.
+type Reason int
+
+const (
+	_              Reason = iota
+	ReasonExists          // it exists: [Skip]
+	ReasonNotNewer        // the server's file is not newer: Options.Newer
+	ReasonComplete        // it has as many bytes as the server's file: Options.Continue
+)
+
+// Result describes a finished download. With an error only Path and Kept may
+// be set.
+type Result struct {
+	Path     string    // as given; "" for [To]
+	Size     int64     // bytes of the file
+	ModTime  time.Time // the server's, UTC; zero if unknown
+	Skipped  bool      // the target was left alone
+	Reason   Reason    // why it was left alone; 0 unless Skipped
+	Resumed  int64     // bytes from earlier runs
+	Kept     int64     // after an error: bytes in NAME.part from which the next call resumes
+	Verified string    // what the digest was compared with, such as "sha256 in SHA256SUMS"; "" if nothing
+	Text     bool      // the transfer was in ASCII type: its size was not compared
+}
+
 func (o *Options) orDefault(src Source) *Options {
 	var c Options
 	if o != nil {

@@ -32,31 +32,31 @@ const claimTries = 16
 // claim opens or creates NAME.part and locks it.
 func claim(n names) (*part, error) {
 	for range claimTries {
-		p, err := open(n)
+		p, err := openPart(n)
 		if errors.Is(err, fs.ErrNotExist) {
-			p, err = create(n)
+			p, err = createPart(n)
 		}
 		if !errors.Is(err, errMoved) {
 			return p, err
 		}
 	}
-	return nil, busy(n.part)
+	return nil, busy(n.partial)
 }
 
-// open opens and locks an existing part. The error is errMoved if another run
+// openPart opens and locks an existing part. The error is errMoved if another run
 // has renamed or removed it meanwhile.
-func open(n names) (*part, error) {
-	f, err := openRegular(n.part, os.O_RDWR)
+func openPart(n names) (*part, error) {
+	f, err := openRegular(n.partial, os.O_RDWR)
 	if errors.Is(err, fs.ErrPermission) && giveRights(n) == nil {
-		f, err = openRegular(n.part, os.O_RDWR)
+		f, err = openRegular(n.partial, os.O_RDWR)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errMoved):
 		return nil, err
 	case errors.Is(err, errNotRegular):
-		return nil, &Error{Path: n.part, Reason: "is in the way and is not a regular file", Err: ErrLocal}
+		return nil, &Error{Path: n.partial, Reason: "is in the way and is not a regular file", Err: ErrLocal}
 	case err != nil:
-		return nil, failure(n.part, "cannot be opened", err)
+		return nil, failure(n.partial, "cannot be opened", err)
 	}
 	return hold(n, f)
 }
@@ -64,24 +64,24 @@ func open(n names) (*part, error) {
 // giveRights lets this user write to a part again after a run was killed between
 // part.restrict and naming it.
 func giveRights(n names) error {
-	info, err := lstat(n.part)
+	info, err := lstat(n.partial)
 	if err != nil || !info.Mode().IsRegular() || !isOurs(info) {
 		return fs.ErrPermission
 	}
 	if s, err := readJournal(n.journal); err != nil || s.inode == "" || s.inode != inodeOf(info) {
 		return fs.ErrPermission
 	}
-	return chmod(n.part, info.Mode().Perm()|0o600)
+	return chmod(n.partial, info.Mode().Perm()|0o600)
 }
 
 // create creates an empty part with mode 0666 less umask.
-func create(n names) (*part, error) {
-	f, err := openFile(n.part, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+func createPart(n names) (*part, error) {
+	f, err := openFile(n.partial, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, errMoved
 	}
 	if err != nil {
-		return nil, failure(n.part, "cannot be created", err)
+		return nil, failure(n.partial, "cannot be created", err)
 	}
 	return hold(n, f)
 }
@@ -91,7 +91,7 @@ func hold(n names, f *os.File) (*part, error) {
 	p := &part{names: n, f: f}
 	var err error
 	if p.info, err = fstat(f); err != nil {
-		err = failure(n.part, "cannot be examined", err)
+		err = failure(n.partial, "cannot be examined", err)
 	} else if err = lock(f); err == nil && !p.ours() {
 		err = errMoved
 	}
@@ -110,8 +110,8 @@ func (p *part) like(replaced fs.FileInfo) error {
 	}
 	mode := replaced.Mode().Perm()
 	p.mode = &mode
-	if err := chmod(p.part, mode|0o600); err != nil { // each connection and later runs open it again
-		return failure(p.part, "cannot take the permissions of "+p.path, err)
+	if err := chmod(p.partial, mode|0o600); err != nil { // each connection and later runs open it again
+		return failure(p.partial, "cannot take the permissions of "+p.path, err)
 	}
 	return nil
 }
@@ -123,12 +123,12 @@ func (p *part) renew() (*part, error) {
 	if err := p.removable(); err != nil {
 		return nil, err
 	}
-	if err := remove(p.part); err != nil {
-		return nil, failure(p.part, "cannot be removed", err)
+	if err := remove(p.partial); err != nil {
+		return nil, failure(p.partial, "cannot be removed", err)
 	}
-	fresh, err := create(p.names)
+	fresh, err := createPart(p.names)
 	if errors.Is(err, errMoved) {
-		err = busy(p.part)
+		err = busy(p.partial)
 	}
 	return fresh, err
 }
@@ -139,28 +139,28 @@ func (p *part) removable() error {
 		return nil
 	}
 	if err := p.f.Close(); err != nil {
-		return failure(p.part, "cannot be closed", err)
+		return failure(p.partial, "cannot be closed", err)
 	}
 	return nil
 }
 
 // handle opens the part again, with an offset of its own.
 func (p *part) handle() (*os.File, error) {
-	f, err := openRegular(p.part, os.O_WRONLY)
+	f, err := openRegular(p.partial, os.O_WRONLY)
 	if err != nil {
-		return nil, failure(p.part, "cannot be opened", err)
+		return nil, failure(p.partial, "cannot be opened", err)
 	}
 	info, err := fstat(f)
 	if err != nil || !os.SameFile(info, p.info) {
 		f.Close()
-		return nil, replaced(p.part)
+		return nil, replaced(p.partial)
 	}
 	return f, nil
 }
 
 // ours reports whether the part's name still refers to the open file.
 func (p *part) ours() bool {
-	info, err := lstat(p.part)
+	info, err := lstat(p.partial)
 	return err == nil && os.SameFile(info, p.info)
 }
 
@@ -168,7 +168,7 @@ func (p *part) ours() bool {
 func (p *part) size() (int64, error) {
 	info, err := fstat(p.f)
 	if err != nil {
-		return 0, failure(p.part, "cannot be examined", err)
+		return 0, failure(p.partial, "cannot be examined", err)
 	}
 	return info.Size(), nil
 }
@@ -181,7 +181,7 @@ func (p *part) resize(size int64, grow bool) error {
 		return err
 	}
 	if err := truncate(p.f, size); err != nil {
-		return failure(p.part, "cannot be resized", err)
+		return failure(p.partial, "cannot be resized", err)
 	}
 	return nil
 }
@@ -189,7 +189,7 @@ func (p *part) resize(size int64, grow bool) error {
 // empty removes all bytes from the part.
 func (p *part) empty() error {
 	if err := truncate(p.f, 0); err != nil {
-		return failure(p.part, "cannot be emptied", err)
+		return failure(p.partial, "cannot be emptied", err)
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (p *part) empty() error {
 // write replaces the journal.
 func (p *part) write(s state, sync bool) error {
 	if !p.ours() {
-		return replaced(p.part)
+		return replaced(p.partial)
 	}
 	s.inode = inodeOf(p.info)
 	return failure(p.journal, "cannot be written", writeJournal(p.names, s, sync))
@@ -210,7 +210,7 @@ func (p *part) flush(n int64) error {
 		return err
 	}
 	if has != n {
-		return &Error{Path: p.part, Reason: fmt.Sprintf("holds %d bytes, but %d were written", has, n), Err: ErrLocal}
+		return &Error{Path: p.partial, Reason: fmt.Sprintf("holds %d bytes, but %d were written", has, n), Err: ErrLocal}
 	}
 	return p.sync()
 }
@@ -218,7 +218,7 @@ func (p *part) flush(n int64) error {
 // sync flushes the part to disk.
 func (p *part) sync() error {
 	if err := fsync(p.f); err != nil {
-		return failure(p.part, "cannot be flushed to disk", err)
+		return failure(p.partial, "cannot be flushed to disk", err)
 	}
 	return nil
 }
@@ -249,8 +249,8 @@ func (p *part) restrict() error {
 	if p.mode == nil || *p.mode == *p.mode|0o600 {
 		return nil
 	}
-	if err := chmod(p.part, *p.mode); err != nil {
-		return failure(p.part, "cannot take the permissions of "+p.path, err)
+	if err := chmod(p.partial, *p.mode); err != nil {
+		return failure(p.partial, "cannot take the permissions of "+p.path, err)
 	}
 	return nil
 }
@@ -259,17 +259,17 @@ func (p *part) restrict() error {
 // the part stays open and so locked.
 func (p *part) moveTo(to string, overwrite bool) error {
 	if !p.ours() {
-		return replaced(p.part)
+		return replaced(p.partial)
 	}
 	if err := p.removable(); err != nil {
 		return err
 	}
 	if !overwrite {
-		err := moveToFree(p.part, to)
+		err := moveToFree(p.partial, to)
 		p.placed = err == nil || errors.Is(err, errHalfMoved)
 		return err
 	}
-	if err := rename(p.part, to); err != nil {
+	if err := rename(p.partial, to); err != nil {
 		return failure(to, "cannot be moved into place", err)
 	}
 	p.placed = true
@@ -314,7 +314,7 @@ func (p *part) discard() {
 		return
 	}
 	if p.removable() == nil {
-		_ = remove(p.part)
+		_ = remove(p.partial)
 	}
 }
 
@@ -343,19 +343,19 @@ func (p *part) adopt(l *lent) error {
 		return failure(p.journal, "cannot be written", err)
 	}
 	if !p.ours() {
-		return replaced(p.part)
+		return replaced(p.partial)
 	}
 	if runtime.GOOS == "windows" { // it cannot rename an open file
 		p.f.Close()
 		l.f.Close()
 	}
-	if err := rename(p.path, p.part); err != nil {
+	if err := rename(p.path, p.partial); err != nil {
 		_ = removeJournal(p.names)
 		return failure(p.path, "cannot be renamed", err)
 	}
 	if runtime.GOOS == "windows" {
-		if l.f, err = openRegular(p.part, os.O_RDWR); err != nil {
-			return failure(p.part, "cannot be opened", err)
+		if l.f, err = openRegular(p.partial, os.O_RDWR); err != nil {
+			return failure(p.partial, "cannot be opened", err)
 		}
 	}
 	p.f.Close()
@@ -370,7 +370,7 @@ func (p *part) putBack(l *lent) {
 		return
 	}
 	if now, err := fstat(p.f); err == nil && !now.ModTime().Equal(l.info.ModTime()) {
-		_ = chtimes(p.part, l.info.ModTime())
+		_ = chtimes(p.partial, l.info.ModTime())
 	}
 	if p.moveTo(p.path, false) == nil {
 		_ = removeJournal(p.names)

@@ -64,7 +64,7 @@ func (t *transfer) step(ctx context.Context, cancel context.CancelCauseFunc, why
 			return true, nil
 		}
 	}
-	resp, err := t.open(ctx, t.src, gap.start)
+	resp, err := t.request(ctx, t.src, gap.start)
 	if err != nil {
 		return false, err
 	}

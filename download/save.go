@@ -19,7 +19,7 @@ func Save(ctx context.Context, source, path string, o *Options, fill func(w io.W
 		existing = o.Existing
 	}
 	write := func(f *os.File) (int64, error) {
-		w := &writer{ctx: ctx, way: way{to: f, path: path}}
+		w := &writer{ctx: ctx, sink: sink{to: f, path: path}}
 		err := fill(w)
 		return w.n, err
 	}
@@ -46,8 +46,8 @@ func (j *job) save(ctx context.Context, t target, fill func(*os.File) (int64, er
 	switch {
 	case err != nil:
 		return Result{}, err
-	case c.leave != 0:
-		return skipped(t.path, c.leave), nil
+	case c.skip != 0:
+		return skipped(t.path, c.skip), nil
 	}
 	f, err := j.find(ctx, t, c)
 	if err != nil {
@@ -56,7 +56,7 @@ func (j *job) save(ctx context.Context, t target, fill func(*os.File) (int64, er
 	p := f.part
 	if f.stale != "" && !c.overwrite {
 		p.close()
-		return Result{}, unfinished(p.part)
+		return Result{}, unfinished(p.partial)
 	}
 	defer p.discard()
 	n, err := p.fill(ctx, j.url, fill)

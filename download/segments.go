@@ -159,7 +159,7 @@ func (f *fleet) piece(ctx context.Context, src Source, resp *ftpexec.Response, x
 
 // open asks for the file from offset on and checks that it is the same file.
 func (f *fleet) open(ctx context.Context, src Source, offset int64) (*ftpexec.Response, error) {
-	resp, err := f.t.open(ctx, src, offset)
+	resp, err := f.t.request(ctx, src, offset)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Option
 // streaming is a transfer that can resume but not restart.
 type streaming struct {
 	*job
-	check *check
+	check *digestCheck
 	w     io.Writer
 
 	n       atomic.Int64 // bytes written
@@ -114,7 +114,7 @@ func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
 		return &Error{Reason: "the file has changed on the server, and a part of it has already been written", Err: ErrChanged}
 	}
 	s.size, s.modTime = resp.Size, resp.ModTime
-	w := way{to: s.target(resp.Body), limit: s.o.Limit, most: -1}
+	w := sink{to: s.target(resp.Body), limit: s.o.Limit, most: -1}
 	if s.check != nil {
 		w.tee = s.check
 	}

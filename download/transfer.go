@@ -21,7 +21,7 @@ const maxRestarts = 3
 type transfer struct {
 	*job
 	ledger *ledger
-	check  *check // the digest to compare; nil if there is none
+	check  *digestCheck // the digest to compare; nil if there is none
 
 	lent      *lent        // the target that will become the part, or nil
 	borrowed  *lent        // the target that became the part, or nil
@@ -71,7 +71,7 @@ func (t *transfer) forgo() (why string, err error) {
 	case len(s.done) == 0:
 		return "", nil
 	case t.text():
-		why = "a text transfer (;type=a) cannot be resumed"
+		why = cannotResumeText
 	case t.noRestart:
 		why = "the server cannot start in the middle of a file"
 	case s.size >= 0, t.theirs:
@@ -87,7 +87,7 @@ func (t *transfer) restart(why string) error {
 	if err := t.mayForget(t.ledger.part.path, t.ledger.snapshot().adopted, why); err != nil {
 		return err
 	}
-	if err := t.take(); err != nil {
+	if err := t.adoptLent(); err != nil {
 		return err
 	}
 	t.o.notify(Event{Kind: Restarted, Text: why + ": starting over"})
@@ -100,8 +100,8 @@ func (t *transfer) restart(why string) error {
 	return t.ledger.reset()
 }
 
-// take makes the target the part, if Continue has lent it.
-func (t *transfer) take() error {
+// adoptLent makes the target the part, if Continue has lent it.
+func (t *transfer) adoptLent() error {
 	if t.lent == nil {
 		return nil
 	}
@@ -132,8 +132,8 @@ func (t *transfer) next() (gap span, complete bool) {
 	return span{s.size - 1, s.size}, false
 }
 
-// open asks src for the file from offset on.
-func (t *transfer) open(ctx context.Context, src Source, offset int64) (*ftpexec.Response, error) {
+// request asks src for the file from offset on.
+func (t *transfer) request(ctx context.Context, src Source, offset int64) (*ftpexec.Response, error) {
 	resp, err := src.OpenFrom(ctx, t.u, offset)
 	var e *ftpexec.Error
 	switch {

@@ -15,32 +15,32 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// check computes a digest while bytes pass and compares it at the end.
-type check struct {
+// digestCheck computes a digest while bytes pass and compares it at the end.
+type digestCheck struct {
 	want digest.Sum
 	from string // what Result.Verified says
 	h    hash.Hash
 	at   int64 // bytes that h has read
 }
 
-func newCheck(want digest.Sum, from string) *check {
-	return &check{want: want, from: from, h: digest.New(want.Algorithm)}
+func newCheck(want digest.Sum, from string) *digestCheck {
+	return &digestCheck{want: want, from: from, h: digest.New(want.Algorithm)}
 }
 
-func (c *check) Write(p []byte) (int, error) {
+func (c *digestCheck) Write(p []byte) (int, error) {
 	n, err := c.h.Write(p)
 	c.at += int64(n)
 	return n, err
 }
 
-func (c *check) reset() {
+func (c *digestCheck) reset() {
 	c.h.Reset()
 	c.at = 0
 }
 
 // reach makes the digest cover the first n bytes of f. It reads those that have
 // not passed yet, until ctx ends.
-func (c *check) reach(ctx context.Context, f *os.File, n int64) error {
+func (c *digestCheck) reach(ctx context.Context, f *os.File, n int64) error {
 	if c.at > n {
 		c.reset()
 	}
@@ -59,7 +59,7 @@ func (c *check) reach(ctx context.Context, f *os.File, n int64) error {
 }
 
 // compare returns an [ErrDigest] error if the digest is not the wanted one.
-func (c *check) compare() error {
+func (c *digestCheck) compare() error {
 	got := digest.Sum{Algorithm: c.want.Algorithm, Digest: c.h.Sum(nil)}
 	if got.Equal(c.want) {
 		return nil
@@ -71,7 +71,7 @@ func (c *check) compare() error {
 // Options.Verify what the server offers, a list beside the file or else a digest
 // that it computes. It is called before the file is retrieved, so that the digest
 // is computed while bytes pass. It returns nil if no digest was asked for.
-func (j *job) expected(ctx context.Context) (*check, error) {
+func (j *job) expected(ctx context.Context) (*digestCheck, error) {
 	if j.o.Sum.Algorithm != "" {
 		return newCheck(j.o.Sum, string(j.o.Sum.Algorithm)+" given"), nil
 	}
@@ -79,7 +79,7 @@ func (j *job) expected(ctx context.Context) (*check, error) {
 		return nil, nil
 	}
 	if j.u.Type == urlparse.TypeASCII {
-		return nil, &Error{Reason: "a text transfer (;type=a) changes bytes and cannot be verified", Err: ErrUnverified}
+		return nil, &Error{Reason: "ASCII type (;type=a) changes bytes, so the file cannot be verified", Err: ErrUnverified}
 	}
 	c, err := j.sidecar(ctx)
 	if c == nil && err == nil {
@@ -92,7 +92,7 @@ func (j *job) expected(ctx context.Context) (*check, error) {
 }
 
 // sidecar looks in the lists beside the file, strongest algorithm first.
-func (j *job) sidecar(ctx context.Context) (*check, error) {
+func (j *job) sidecar(ctx context.Context) (*digestCheck, error) {
 	there := j.listing(ctx)
 	for _, side := range digest.Sidecars(j.u.Name) {
 		if there != nil && !slices.Contains(there, side.File) {
@@ -155,7 +155,7 @@ func (j *job) readList(ctx context.Context, side digest.Sidecar) (digest.Sum, er
 }
 
 // server asks the server to compute a digest.
-func (j *job) server(ctx context.Context) (*check, error) {
+func (j *job) server(ctx context.Context) (*digestCheck, error) {
 	for _, a := range digest.Algorithms() {
 		if a == digest.BLAKE2b {
 			continue // no FTP command computes it
