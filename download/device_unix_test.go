@@ -5,6 +5,7 @@ package download
 import (
 	"context"
 	"errors"
+	"hash"
 	"io"
 	"os"
 	"syscall"
@@ -132,4 +133,15 @@ func TestDigestEnds(t *testing.T) {
 	if err := c.reach(ctx, f, 1<<40); !errors.Is(err, cause) || seen > 4 {
 		t.Errorf("got %v after %d writes", err, seen)
 	}
+}
+
+// countHash reports each write.
+type countHash struct {
+	hash.Hash
+	wrote func()
+}
+
+func (h countHash) Write(p []byte) (int, error) {
+	h.wrote()
+	return h.Hash.Write(p)
 }

@@ -38,14 +38,23 @@ func lstat(path string) (fs.FileInfo, error) {
 	if err := faulty("lstat", path); err != nil {
 		return nil, err
 	}
-	return os.Lstat(path)
+	return known(os.Lstat(path))
 }
 
 func stat(path string) (fs.FileInfo, error) {
 	if err := faulty("stat", path); err != nil {
 		return nil, err
 	}
-	return os.Stat(path)
+	return known(os.Stat(path))
+}
+
+// known makes info know which file it is about. Windows would look that up later,
+// under a name that may stand for another file by then.
+func known(info fs.FileInfo, err error) (fs.FileInfo, error) {
+	if err == nil {
+		os.SameFile(info, info)
+	}
+	return info, err
 }
 
 func openFile(path string, flag int, mode fs.FileMode) (*os.File, error) {

@@ -11,14 +11,6 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// rightSize compares the server's size with what the caller expects.
-func (t *transfer) rightSize(resp *ftpexec.Response) error {
-	if want := t.o.Size; want != nil && resp.Size >= 0 && resp.Size != *want {
-		return &Error{Reason: fmt.Sprintf("the server's file has %d bytes, not the expected %d", resp.Size, *want), Err: ErrSize}
-	}
-	return nil
-}
-
 // accept compares what the server says about its file with what is known, before
 // any byte is read. It returns gap with its end filled in. If the file is a
 // different one the transfer starts over: with errAgain, unless the part was

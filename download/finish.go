@@ -3,7 +3,6 @@ package download
 import (
 	"context"
 	"errors"
-	"fmt"
 )
 
 // finish checks the complete part and gives it its final name.
@@ -12,8 +11,8 @@ func (t *transfer) finish(ctx context.Context, overwrite bool) (Result, error) {
 	s := l.snapshot()
 	size := s.done.octets()
 	result := Result{Path: l.part.path, Size: size, ModTime: s.modTime, Resumed: t.resumed, Text: t.text()}
-	if want := t.o.Size; want != nil && size != *want && !t.text() {
-		return Result{}, &Error{Reason: fmt.Sprintf("%d bytes arrived, not the expected %d", size, *want), Err: ErrSize}
+	if err := t.arrived(size); err != nil {
+		return Result{}, err
 	}
 	if t.check != nil {
 		if err := t.verify(ctx, size); err != nil {

@@ -1,6 +1,11 @@
 package download
 
-import "example.com/ftpfetch/urlparse"
+import (
+	"fmt"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
+)
 
 // job says what to download, and how.
 type job struct {
@@ -23,3 +28,19 @@ func newJob(src Source, u *urlparse.URL, o *Options) *job {
 
 // cannotResumeText says why a file in ASCII type starts over.
 const cannotResumeText = "a file in ASCII type (;type=a) cannot be resumed"
+
+// rightSize compares the size that the server tells with Options.Size.
+func (j *job) rightSize(resp *ftpexec.Response) error {
+	if want := j.o.Size; want != nil && resp.Size >= 0 && resp.Size != *want {
+		return &Error{Reason: fmt.Sprintf("the server's file has %d bytes, not the expected %d", resp.Size, *want), Err: ErrSize}
+	}
+	return nil
+}
+
+// arrived compares how many bytes arrived with Options.Size.
+func (j *job) arrived(n int64) error {
+	if want := j.o.Size; want != nil && n != *want && !j.text() {
+		return &Error{Reason: fmt.Sprintf("%d bytes arrived, not the expected %d", n, *want), Err: ErrSize}
+	}
+	return nil
+}

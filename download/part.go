@@ -138,7 +138,7 @@ func (p *part) removable() error {
 	if runtime.GOOS != "windows" {
 		return nil
 	}
-	if err := p.f.Close(); err != nil {
+	if err := p.f.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
 		return failure(p.partial, "cannot be closed", err)
 	}
 	return nil
@@ -310,7 +310,7 @@ func (p *part) discard() {
 		}
 		return
 	}
-	if truncate(p.f, 0) != nil || removeJournal(p.names) != nil {
+	if err := truncate(p.f, 0); err != nil && !errors.Is(err, fs.ErrClosed) || removeJournal(p.names) != nil {
 		return
 	}
 	if p.removable() == nil {

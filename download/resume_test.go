@@ -205,6 +205,15 @@ func TestSize(t *testing.T) {
 	if _, err := To(t.Context(), k.c, k.url("/f"), io.Discard, &Options{Size: &wrong}); !errors.Is(err, ErrSize) {
 		t.Errorf("To: got %v, want ErrSize", err)
 	}
+	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == "SIZE" || p.Verb == "MLST" {
+			return testserver.Fault{Reply: "502 What?"}
+		}
+		return testserver.Fault{}
+	})
+	if _, err := To(t.Context(), k.c, k.url("/f"), io.Discard, &Options{Size: &wrong}); !errors.Is(err, ErrSize) {
+		t.Errorf("To, without SIZE: got %v, want ErrSize", err)
+	}
 	k.faulty(replies("SIZE", "502 What?"))
 	if _, err := k.get("/f", Options{Size: &wrong}); !errors.Is(err, ErrSize) {
 		t.Errorf("without SIZE: got %v, want ErrSize", err)

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
-	"example.com/ftpfetch/urlparse"
 )
 
 func TestRetry(t *testing.T) {
@@ -88,18 +88,12 @@ func TestRetryWaits(t *testing.T) {
 // TestRetryNever checks that a refused connection and a cancelled context are not
 // retried.
 func TestRetryNever(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	u, err := urlparse.Parse("ftp://" + l.Addr().String() + "/f")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
+	refused := &ftpexec.Client{Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	}}
 	k := newKit(t, map[string]string{"/f": body})
 	o := &Options{Wait: func(context.Context, time.Duration) error { t.Error("it waits"); return nil }}
-	if _, err := File(t.Context(), k.c, u, k.path("f"), o); !errors.Is(err, ftpexec.ErrConnect) {
+	if _, err := File(t.Context(), refused, k.url("/f"), k.path("f"), o); !errors.Is(err, ftpexec.ErrConnect) {
 		t.Errorf("connection refused: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -119,7 +119,9 @@ func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, pi
 		if err == nil {
 			continue
 		}
-		f.put(rest)
+		if rest.len() > 0 { // else only the confirmation is missing, which next asks for
+			f.put(rest)
+		}
 		if !progress {
 			return err
 		}

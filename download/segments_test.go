@@ -2,6 +2,7 @@ package download
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -166,5 +167,33 @@ func checkClaims(t *testing.T, part string, s state, text string) {
 		if !strings.HasPrefix(text[x.start:], got[x.start:x.end]) {
 			t.Errorf("bytes %d to %d are not the file's", x.start, x.end)
 		}
+	}
+}
+
+// TestSegmentsUnconfirmedEnd has the last piece arrive whole and its end not be
+// confirmed: its last byte is fetched again, and nothing after the file's end.
+func TestSegmentsUnconfirmedEnd(t *testing.T) {
+	for _, verb := range []string{"REST", "RETR"} {
+		k := newKit(t, map[string]string{"/f": large})
+		end := strconv.Itoa(len(large))
+		rest, cut := map[int]string{}, false
+		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == "REST" {
+				rest[p.Conn] = p.Arg
+			}
+			switch {
+			case p.Verb == verb && rest[p.Conn] == end:
+				t.Errorf("%s at the file's end", verb)
+				return testserver.Fault{Reply: "554 Restart offset reaches the end of the file"}
+			case p.Verb == "RETR" && rest[p.Conn] == strconv.Itoa(len(large)/4*3) && !cut:
+				cut = true
+				return testserver.Fault{Final: "426 cut after the last byte"}
+			}
+			return testserver.Fault{}
+		})
+		if _, err := k.get("/f", Options{Segments: 4}); err != nil || k.told(Restarted, "") {
+			t.Errorf("%s: got %v, events %v", verb, err, k.events)
+		}
+		k.want(map[string]string{"f": large})
 	}
 }

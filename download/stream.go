@@ -27,7 +27,9 @@ func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Option
 	if s.check, err = s.expected(ctx); err != nil {
 		return Result{}, err
 	}
-	err = s.run(ctx)
+	if err = s.run(ctx); err == nil {
+		err = s.arrived(s.n.Load())
+	}
 	r := Result{Size: s.n.Load(), ModTime: s.modTime, Text: s.text()}
 	if err == nil && s.check != nil {
 		if err = s.check.compare(); err == nil {
@@ -106,8 +108,8 @@ func (s *streaming) target(body io.Reader) io.Writer {
 
 func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
 	defer resp.Body.Close()
-	if want := s.o.Size; want != nil && resp.Size >= 0 && resp.Size != *want {
-		return &Error{Reason: fmt.Sprintf("the server's file has %d bytes, not the expected %d", resp.Size, *want), Err: ErrSize}
+	if err := s.rightSize(resp); err != nil {
+		return err
 	}
 	before := s.n.Load()
 	if before > 0 && (resp.Size != s.size || !resp.ModTime.Equal(s.modTime)) {

@@ -2,17 +2,10 @@
 
 package download
 
-import (
-	"io/fs"
-	"os"
-)
+import "io/fs"
 
 // noFollow has no counterpart here.
 const noFollow = 0
-
-// held returns false: there is no lock here. Windows does not remove a file that
-// a program has open.
-func held(*os.File) bool { return false }
 
 // isOurs returns true: the owner is unknown here.
 func isOurs(fs.FileInfo) bool { return true }

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"testing"
 
 	"example.com/ftpfetch/download/digest"
@@ -176,15 +175,4 @@ func TestVerifyOfLeftTarget(t *testing.T) {
 			k.want(map[string]string{"f": text})
 		}
 	}
-}
-
-// countHash reports each write.
-type countHash struct {
-	hash.Hash
-	wrote func()
-}
-
-func (h countHash) Write(p []byte) (int, error) {
-	h.wrote()
-	return h.Hash.Write(p)
 }

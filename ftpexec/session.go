@@ -105,7 +105,7 @@ func (s *Session) dial(noEPSV bool) {
 	conn := wire.New(s.client.config(s.plan, s.url))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open != s.conn {
+	if !s.inUse {
 		conn.Abandon(ErrLost)
 	} else {
 		s.open = conn
@@ -196,7 +196,7 @@ func (s *Session) avoidable(err error, reused bool) bool {
 	case reused && !dial && !errors.Is(err, wire.ErrListing):
 		s.conn.Note("the connection kept from the last URL is gone: trying again on a new one")
 		return true
-	case errors.As(err, new(*wire.AheadError)) && !h.sequential:
+	case errors.As(err, new(*wire.AheadError)) && !s.sequential: // of this attempt: another session may have learned it meanwhile
 		h.sequential = true
 		s.conn.Note("replies to commands sent ahead were lost: trying again, one command at a time")
 	case dial && !s.noEPSV && !s.client.Active && s.conn.IPv4():
@@ -215,10 +215,12 @@ func (s *Session) attempt(ctx context.Context, fresh bool, transfer func(stop fu
 	if fresh {
 		s.dial(h.noEPSV)
 	}
+	s.program = program{ctx: ctx, sequential: h.sequential}
 	stop := s.conn.Begin(ctx)
 	defer func() {
 		if !kept {
 			stop()
+			s.conn.Unlisten()
 		}
 	}()
 	if fresh {
@@ -227,7 +229,7 @@ func (s *Session) attempt(ctx context.Context, fresh bool, transfer func(stop fu
 		}
 	}
 	s.info, s.port = Info{Size: -1}, 0
-	s.program = program{ctx: ctx, sequential: h.sequential || s.oneByOne, queue: s.plan.steps(s.course(fresh))}
+	s.sequential, s.queue = s.sequential || s.oneByOne, s.plan.steps(s.course(fresh))
 	return transfer(stop)
 }
 

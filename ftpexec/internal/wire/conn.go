@@ -34,6 +34,8 @@ type Conn struct {
 	dataErr error // why data could not be opened
 	broken  error // why the connection cannot be used any more
 	closed  bool
+
+	stopConnect context.CancelFunc // ends the dial or the TLS handshake
 }
 
 // New returns a Conn that is not connected yet; see [Conn.Connect].
@@ -74,13 +76,30 @@ func (c *Conn) Connect() (r Reply, err error) {
 
 // dial opens a TCP connection within the connect timeout.
 func (c *Conn) dial(address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(c.ctx, c.cfg.ConnectTimeout)
+	ctx, cancel := c.connecting()
 	defer cancel()
 	conn, err := c.cfg.Dial(ctx, "tcp", address)
-	if err != nil && ctx.Err() != nil && c.ctx.Err() == nil {
+	if err == nil {
+		return conn, nil
+	}
+	if ended := c.Ended(); ended != nil {
+		return nil, ended
+	}
+	if ctx.Err() != nil {
 		return nil, timedOut("no connection", c.cfg.ConnectTimeout)
 	}
-	return conn, err
+	return nil, err
+}
+
+// connecting returns a context for a step of the connection's set-up. Close ends it.
+func (c *Conn) connecting() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(c.ctx, c.cfg.ConnectTimeout)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopConnect = cancel; c.closed {
+		cancel()
+	}
+	return ctx, cancel
 }
 
 // adopt makes conn the control connection, unless Close was called first.
@@ -174,9 +193,12 @@ func (c *Conn) Quit() {
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	c.closed = true
-	conn, data := c.conn, c.data
+	conn, data, stopConnect := c.conn, c.data, c.stopConnect
 	c.mu.Unlock()
 	var err error
+	if stopConnect != nil {
+		stopConnect()
+	}
 	if conn != nil {
 		err = conn.Close()
 	}

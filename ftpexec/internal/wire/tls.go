@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -27,12 +26,16 @@ func (c *Conn) Secure() bool { return c.dataTLS != nil }
 // handshake starts TLS on conn. The control connection and its data connections share a session cache, because servers
 // want data connections to resume the control connection's session.
 func (c *Conn) handshake(conn net.Conn) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(c.ctx, c.cfg.ConnectTimeout)
+	ctx, cancel := c.connecting()
 	defer cancel()
 	secure := tls.Client(conn, c.cfg.TLSConfig)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		conn.Close()
-		if ctx.Err() != nil && c.ctx.Err() == nil {
+		ended := c.Ended()
+		switch {
+		case ended != nil:
+			return nil, ended
+		case ctx.Err() != nil:
 			return nil, timedOut("no TLS handshake", c.cfg.ConnectTimeout)
 		}
 		return nil, handshakeError(err)

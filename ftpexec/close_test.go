@@ -1,0 +1,123 @@
+package ftpexec_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+// TestCloseEndsDial closes a session while it dials, and while it waits for an
+// implicit TLS handshake.
+func TestCloseEndsDial(t *testing.T) {
+	for _, url := range []string{"ftp://127.0.0.1/a", "ftps://127.0.0.1/a"} {
+		inMemory(t, func(t *testing.T, network *testserver.Network) {
+			silent := network.NewScript(t, testserver.Greet(testserver.Silence()))
+			c := &ftpexec.Client{Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				if url[:4] == "ftps" {
+					return network.Dial(ctx, "tcp", silent.Addr())
+				}
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}}
+			session := c.Session()
+			begun := time.Now()
+			go func() { synctest.Wait(); session.Close() }()
+			_, err := session.Open(t.Context(), parse(t, url))
+			if !errors.Is(err, ftpexec.ErrLost) || time.Since(begun) != 0 {
+				t.Errorf("%s: got %v after %v, want ErrLost at once", url, err, time.Since(begun))
+			}
+		})
+	}
+}
+
+// TestCloseBeforeDial closes a session between the start of a run and its dial, and
+// once more while it dials.
+func TestCloseBeforeDial(t *testing.T) {
+	s := sessionServer(t)
+	var session *ftpexec.Session
+	calls := 0
+	c := &ftpexec.Client{
+		Proxy: func(string) ftpexec.Dialer {
+			if calls++; calls == 1 {
+				closed := make(chan struct{})
+				go func() { session.Close(); close(closed) }()
+				<-closed
+			}
+			return nil
+		},
+		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			session.Close()
+			return new(net.Dialer).DialContext(ctx, network, address)
+		},
+	}
+	session = c.Session()
+	if got, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); !errors.Is(err, ftpexec.ErrLost) {
+		t.Errorf("got %q, %v, want ErrLost", got, err)
+	}
+	session.Close()
+}
+
+// TestTwoLearnAtOnce has two connections of a client lose what was sent ahead: both
+// try again, although only one of them is the first to learn it.
+func TestTwoLearnAtOnce(t *testing.T) {
+	inMemory(t, func(t *testing.T, network *testserver.Network) {
+		loses := testserver.On("USER", testserver.CloseIfMore(), testserver.Reply("331 Password, please."))
+		s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, loses), testserver.OnConn(2, loses))
+		var both sync.WaitGroup
+		both.Add(2)
+		var mu sync.Mutex
+		dials := 0
+		c := &ftpexec.Client{Dial: func(ctx context.Context, kind, address string) (net.Conn, error) {
+			mu.Lock()
+			dials++
+			first := dials <= 2
+			mu.Unlock()
+			if first {
+				both.Done()
+				both.Wait()
+			}
+			return network.Dial(ctx, kind, address)
+		}}
+		var group sync.WaitGroup
+		for range 2 {
+			group.Go(func() {
+				if got, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
+					t.Errorf("got %q, %v", got, err)
+				}
+			})
+		}
+		group.Wait()
+	})
+}
+
+// TestRefusedActiveModeClosesItsPort checks that nothing listens any more on a port
+// that the server refused to connect to.
+func TestRefusedActiveModeClosesItsPort(t *testing.T) {
+	for _, reply := range []string{"500 What?", "421 Gone", "120 Later"} {
+		s := testserver.NewScript(t, testserver.Honest("contents"),
+			testserver.On("EPRT", testserver.Reply(reply)), testserver.On("PORT", testserver.Reply(reply)))
+		session := (&ftpexec.Client{Active: true}).Session()
+		if _, err := session.Open(t.Context(), parse(t, s.URL("/a/f"))); err == nil {
+			t.Errorf("%s: no error", reply)
+		}
+		session.Close()
+		for _, line := range s.Commands() {
+			fields := strings.Split(line, "|")
+			if !strings.HasPrefix(line, "EPRT") || len(fields) != 5 {
+				continue
+			}
+			if conn, err := net.Dial("tcp", net.JoinHostPort(fields[2], fields[3])); err == nil {
+				conn.Close()
+				t.Errorf("%s: port %s is open", reply, fields[3])
+			}
+		}
+	}
+}
