@@ -12,9 +12,12 @@ import (
 var (
 	ErrLocal  = errors.New("local file error")
 	ErrExists = errors.New("file exists")
-	// ErrPart means that NAME.part is in the way: another program wrote it, or
-	// it holds an unfinished download. See Overwrite and Continue.
+	// ErrPart means that NAME.part is in the way and that nothing shows that this
+	// package wrote it. See Overwrite and Continue.
 	ErrPart = errors.New("partial file exists")
+	// ErrUnfinished means that NAME.part is in the way and holds an unfinished
+	// download of this package. See Overwrite.
+	ErrUnfinished = errors.New("unfinished download exists")
 	// ErrForeign means that NAME.part or its journal belongs to another user, or
 	// that the file under the journal's name is not a journal. It is neither
 	// resumed nor replaced.
@@ -102,7 +105,7 @@ func othersFile(path string) error {
 }
 
 func unfinished(path string) error {
-	return &Error{Path: path, Reason: "is in the way: it holds an unfinished download", Err: ErrPart}
+	return &Error{Path: path, Reason: "is in the way: it holds an unfinished download", Err: ErrUnfinished}
 }
 
 var (

@@ -139,7 +139,7 @@ func (l *ledger) reset() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.mu.Lock()
-	l.state = state{url: l.state.url, size: -1}
+	l.state, l.claimed = state{url: l.state.url, size: -1}, 0
 	l.mu.Unlock()
 	l.sums = blockSums{}
 	if err := l.part.write(l.state, false); err != nil {

@@ -74,7 +74,7 @@ func giveRights(n names) error {
 	return chmod(n.partial, info.Mode().Perm()|0o600)
 }
 
-// create creates an empty part with mode 0666 less umask.
+// createPart creates an empty part with mode 0666 less umask.
 func createPart(n names) (*part, error) {
 	f, err := openFile(n.partial, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {

@@ -75,7 +75,7 @@ func (t *transfer) forgo() (why string, err error) {
 	case t.noRestart:
 		why = "the server cannot start in the middle of a file"
 	case s.size >= 0, t.theirs:
-		return "", nil // open and accept decide
+		return "", nil // request and accept decide
 	default:
 		why = "the server does not report the file's size"
 	}

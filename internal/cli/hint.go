@@ -18,6 +18,7 @@ var hints = []struct {
 	{download.ErrName, "-o FILE names another"},
 	{download.ErrForeign, "remove it, or choose another place with -o or -d"},
 	{download.ErrPart, "remove it, or -c resumes it, or --overwrite replaces it"},
+	{download.ErrUnfinished, "remove it, or --overwrite goes ahead"},
 	{download.ErrResume, "--overwrite starts over"},
 	{download.ErrUnverified, "--checksum ALGO:HEX gives a digest"},
 	{netrc.ErrUnusable, "--no-netrc ignores it"},
