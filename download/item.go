@@ -1,0 +1,16 @@
+package download
+
+import (
+	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/urlparse"
+)
+
+// Item is one file of many: where it comes from, where it goes, and what is
+// known about it in advance.
+type Item struct {
+	URLs []*urlparse.URL // places of the same file, in the order to try them; at least one
+	Path string          // where to save it, below the output directory, with "/" between its components
+	Size *int64          // in bytes; nil means unknown
+	Sum  digest.Sum      // the zero value means unknown
+	Line int             // the line of the list that names it, from 1; 0 if no list does
+}
