@@ -26,6 +26,7 @@ var mayImport = map[string]struct{ own, not []string }{
 	"download":              {own: []string{"urlparse", "ftpexec", "download/digest"}, not: []string{"github.com/spf13/pflag"}},
 	"download/digest":       {},
 	"internal/netrc":        {},
+	"internal/schedule":     {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 	"internal/proxy":        {},
 	"testserver":            {own: []string{"internal/throwaway"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 }

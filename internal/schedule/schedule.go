@@ -1,0 +1,297 @@
+// Package schedule runs many jobs at once, each on a server, and finds out how
+// many connections each server and the network bear.
+//
+// A job holds one token of its server for as long as it runs, which stands for
+// one connection. No job ever waits while it holds a token, so that no order of
+// events can lock the run up: a job that the server has no room for gives its
+// token back and returns to the queue.
+package schedule
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"sync"
+	"time"
+)
+
+// Options limits a run.
+type Options struct {
+	Jobs    int // tokens in use at once, of all hosts together; 0 means that [Search] finds the number
+	PerHost int // tokens in use at once for each host; 0 means no limit
+	// Patience is how many times in a row a host may refuse every connection
+	// before the run gives it up.
+	Patience int
+	// Received returns how many bytes have come in so far. It is needed only if
+	// Jobs is 0.
+	Received func() int64
+	// Full, if not nil, is called when a host has refused a connection, with the
+	// number that it is believed to bear. It must not call the scheduler.
+	Full func(host string, ceiling int)
+}
+
+// Job is one thing to do on a host.
+type Job[T any] struct {
+	Host  string
+	Value T
+	// Finds means that the job may add others. Such jobs run first while few
+	// others are queued for the host, because they show how much there is to do.
+	Finds bool
+}
+
+// Verdict says how a job ended.
+type Verdict struct {
+	kind verdict
+	host string
+	err  error
+}
+
+type verdict int
+
+const (
+	done verdict = iota
+	untouched
+	full
+	unreachable
+	elsewhere
+)
+
+// Done means that the job is over and that the server has answered, with or
+// without success.
+func Done() Verdict { return Verdict{} }
+
+// Untouched means that the job is over, and that it did not need the server.
+func Untouched() Verdict { return Verdict{kind: untouched} }
+
+// Full means that the server has too many connections, as err says. The job
+// returns to the front of its queue.
+func Full(err error) Verdict { return Verdict{kind: full, err: err} }
+
+// Unreachable means that the job is over because there was no connection to the
+// host. After a few of these without a success, the run gives the host up.
+func Unreachable(err error) Verdict { return Verdict{kind: unreachable, err: err} }
+
+// Elsewhere means that the job must run again, on another host.
+func Elsewhere(host string) Verdict { return Verdict{kind: elsewhere, host: host} }
+
+// Turn is one run of a job.
+type Turn[T any] struct {
+	Job[T]
+	// GivenUp is why the run has given up the host: the job must not connect to
+	// it. It is nil for all other jobs.
+	GivenUp error
+
+	s      *scheduler[T]
+	h      *host[T]
+	tokens int
+}
+
+// Run runs the jobs of source, and those that they add, until there are no more
+// or ctx ends; then it waits for those that are running. It reads source only a
+// bounded number of jobs ahead.
+func Run[T any](ctx context.Context, o Options, source iter.Seq[Job[T]], do func(context.Context, *Turn[T]) Verdict) {
+	s := &scheduler[T]{Options: o, ctx: ctx, do: do, hosts: make(map[string]*host[T])}
+	s.room.L = &s.mu
+	defer context.AfterFunc(ctx, s.wake)()
+	defer s.search()()
+	s.feeding = true
+	for job := range source {
+		if !s.feed(job) {
+			break
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.feeding = false
+	for s.running > 0 || s.queued > 0 && ctx.Err() == nil {
+		s.room.Wait()
+	}
+	s.timer.stop()
+}
+
+// window bounds the jobs that are read from the source in advance.
+const window = 4096
+
+// scheduler holds the state of a run. Every change of it ends in start.
+type scheduler[T any] struct {
+	Options
+	ctx context.Context
+	do  func(context.Context, *Turn[T]) Verdict
+
+	mu      sync.Mutex
+	room    sync.Cond // room in the queue, or the end
+	hosts   map[string]*host[T]
+	ring    []*host[T] // those with queued jobs; the first one is next
+	feeding bool       // the source may have more
+	queued  int
+	running int
+	tokens  int // in use
+	files   int // jobs that ended well
+	limit   int // of tokens: what the search says; 0 if Jobs says it
+	timer   alarm
+}
+
+// wake lets Run look at the state again.
+func (s *scheduler[T]) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.room.Broadcast()
+}
+
+// feed queues a job of the source. It returns false if the run is over.
+func (s *scheduler[T]) feed(job Job[T]) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.queued >= window && s.ctx.Err() == nil {
+		s.room.Wait()
+	}
+	if s.ctx.Err() != nil {
+		return false
+	}
+	s.push(job, false)
+	s.start()
+	return true
+}
+
+// host returns the state of a host.
+func (s *scheduler[T]) host(name string) *host[T] {
+	h := s.hosts[name]
+	if h == nil {
+		h = &host[T]{name: name}
+		s.hosts[name] = h
+	}
+	return h
+}
+
+// push queues a job, as the last or the first of its host.
+func (s *scheduler[T]) push(job Job[T], front bool) {
+	h := s.host(job.Host)
+	if h.jobs.empty() && h.finders.empty() {
+		s.ring = append(s.ring, h)
+	}
+	q := &h.jobs
+	if job.Finds {
+		q = &h.finders
+	}
+	q.push(job, front)
+	s.queued++
+}
+
+// start starts every job that may run now.
+func (s *scheduler[T]) start() {
+	if s.ctx.Err() != nil {
+		return
+	}
+	for passed := 0; passed < len(s.ring); {
+		h := s.ring[0]
+		s.ring = s.ring[1:]
+		if !s.mayStart(h) {
+			s.ring = append(s.ring, h)
+			passed++
+			continue
+		}
+		passed = 0
+		s.launch(h)
+		if !h.jobs.empty() || !h.finders.empty() {
+			s.ring = append(s.ring, h)
+		}
+	}
+	s.setAlarm()
+}
+
+// most returns how many tokens may be in use.
+func (s *scheduler[T]) most() int { return cmp.Or(s.Jobs, s.limit, 1) }
+
+// mayStart reports whether the next job of h may start.
+func (s *scheduler[T]) mayStart(h *host[T]) bool {
+	now := time.Now()
+	return h.givenUp != nil || s.tokens < s.most() && !now.Before(h.pause) && h.room(s.PerHost, now) > 0
+}
+
+// launch starts the next job of h.
+func (s *scheduler[T]) launch(h *host[T]) {
+	t := &Turn[T]{Job: h.take(), GivenUp: h.givenUp, s: s, h: h}
+	s.queued--
+	s.running++
+	if t.GivenUp == nil {
+		t.take(1)
+	}
+	s.room.Broadcast()
+	go func() { s.ended(t, s.do(s.ctx, t)) }()
+}
+
+// ended takes back a job's tokens and judges how it ended.
+func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch v.kind {
+	case done:
+		s.files++
+		t.h.served()
+	case full:
+		s.refused(t.h, v.err)
+		s.push(t.Job, true)
+	case unreachable:
+		t.h.unreached(v.err)
+	case elsewhere:
+		t.Host = v.host
+		s.push(t.Job, true)
+	}
+	t.take(-t.tokens)
+	s.running--
+	s.start()
+	s.room.Broadcast()
+}
+
+// refused records that h has refused one of the connections in use.
+func (s *scheduler[T]) refused(h *host[T], err error) {
+	if ceiling := h.full(err, s.Patience); s.Full != nil {
+		s.Full(h.name, ceiling)
+	}
+}
+
+func (t *Turn[T]) take(n int) {
+	t.tokens += n
+	t.h.tokens += n
+	t.s.tokens += n
+}
+
+// Add queues a job that t has found.
+func (t *Turn[T]) Add(job Job[T]) {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	t.s.push(job, false)
+	t.s.start()
+}
+
+// Follows reports whether another job of the same host is queued.
+func (t *Turn[T]) Follows() bool {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	return !t.h.jobs.empty() && t.s.ctx.Err() == nil
+}
+
+// Spare takes up to n more tokens of the host that no queued job needs, and
+// returns how many it took. t keeps them until it ends.
+func (t *Turn[T]) Spare(n int) int {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	if t.s.queued > 0 || t.s.feeding || t.GivenUp != nil {
+		return 0
+	}
+	n = max(0, min(n, t.s.most()-t.s.tokens, t.h.room(t.s.PerHost, time.Now())))
+	t.take(n)
+	return n
+}
+
+// Refused records that the host refused a connection for one of the tokens that
+// Spare gave, and gives that token back.
+func (t *Turn[T]) Refused(err error) {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	t.s.refused(t.h, err)
+	if t.tokens > 1 {
+		t.take(-1)
+	}
+	t.s.start()
+}

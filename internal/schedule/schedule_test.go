@@ -1,0 +1,379 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+var errTooMany = errors.New("421 too many")
+
+// world is a simulation of servers that bear a number of connections each.
+type world struct {
+	o     Options
+	bears map[string]int // 0: the server refuses every connection
+
+	mu    sync.Mutex
+	open  map[string]int // connections
+	most  map[string]int // the most that were open at once, per host
+	total int
+	over  int // the most that were open at once, of all hosts
+	ended map[string]int
+	gone  map[string]int // jobs of hosts that were given up
+	full  int            // refusals
+}
+
+func newWorld(o Options, bears map[string]int) *world {
+	return &world{o: o, bears: bears, open: map[string]int{}, most: map[string]int{}, ended: map[string]int{}, gone: map[string]int{}}
+}
+
+// task is a job of the simulation.
+type task struct {
+	name  string
+	takes time.Duration
+	finds []task
+	moves string // the host where it must run after the first one
+	spare int
+}
+
+// do simulates a job: it connects, waits and closes the connection.
+func (w *world) do(ctx context.Context, t *Turn[task]) Verdict {
+	if t.GivenUp != nil {
+		w.note(w.gone, t.Value.name)
+		return Untouched()
+	}
+	if !w.connect(t.Host) {
+		return Full(errTooMany)
+	}
+	defer w.close(t.Host)
+	spare := t.Spare(t.Value.spare)
+	for range spare {
+		if !w.connect(t.Host) {
+			t.Refused(errTooMany)
+			continue
+		}
+		defer w.close(t.Host)
+	}
+	wait(ctx, t.Value.takes)
+	for _, found := range t.Value.finds {
+		t.Add(Job[task]{Host: t.Host, Value: found, Finds: len(found.finds) > 0})
+	}
+	if t.Value.moves != "" && t.Value.moves != t.Host {
+		return Elsewhere(t.Value.moves)
+	}
+	w.note(w.ended, t.Value.name)
+	return Done()
+}
+
+func (w *world) note(in map[string]int, name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	in[name]++
+}
+
+func (w *world) connect(host string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.open[host] >= w.bears[host] {
+		w.full++
+		return false
+	}
+	w.open[host]++
+	w.total++
+	w.most[host], w.over = max(w.most[host], w.open[host]), max(w.over, w.total)
+	return true
+}
+
+func (w *world) close(host string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open[host]--
+	w.total--
+}
+
+func (w *world) run(ctx context.Context, jobs []Job[task]) {
+	Run(ctx, w.o, slices.Values(jobs), w.do)
+}
+
+// names returns the names of all tasks, also of those that others find.
+func names(tasks []task) (all []string) {
+	for _, t := range tasks {
+		all = append(append(all, t.name), names(t.finds)...)
+	}
+	return all
+}
+
+// TestEveryJobEndsOnce runs random jobs on random servers, and checks that the
+// run ends, that every job ends once, and that no limit was exceeded.
+func TestEveryJobEndsOnce(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		hosts := []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(r, "hosts")]
+		bears := map[string]int{}
+		for _, h := range hosts {
+			bears[h] = rapid.IntRange(1, 6).Draw(r, "bears "+h)
+		}
+		o := Options{Jobs: rapid.IntRange(0, 8).Draw(r, "jobs"), PerHost: rapid.IntRange(0, 4).Draw(r, "per host"), Patience: 20}
+		o.Received = func() int64 { return 0 }
+		count := 0
+		var draw func(depth int) task
+		draw = func(depth int) task {
+			count++
+			x := task{name: fmt.Sprint(count), takes: time.Duration(rapid.IntRange(0, 40_000).Draw(r, "ms")) * time.Millisecond}
+			x.spare = rapid.IntRange(0, 3).Draw(r, "spare")
+			if rapid.Bool().Draw(r, "moves") {
+				x.moves = rapid.SampledFrom(hosts).Draw(r, "to")
+			}
+			for range rapid.IntRange(0, depth).Draw(r, "finds") {
+				x.moves = "" // else it would find them twice
+				x.finds = append(x.finds, draw(depth-1))
+			}
+			return x
+		}
+		var jobs []Job[task]
+		var tasks []task
+		for range rapid.IntRange(0, 30).Draw(r, "n") {
+			x := draw(2)
+			tasks = append(tasks, x)
+			jobs = append(jobs, Job[task]{Host: rapid.SampledFrom(hosts).Draw(r, "host"), Value: x, Finds: len(x.finds) > 0})
+		}
+		w := newWorld(o, bears)
+		synctest.Test(t, func(t *testing.T) { w.run(t.Context(), jobs) })
+		for _, name := range names(tasks) {
+			if w.ended[name] != 1 {
+				r.Errorf("job %s ended %d times", name, w.ended[name])
+			}
+		}
+		if len(w.gone) > 0 {
+			r.Errorf("given up: %v", w.gone)
+		}
+		if o.Jobs > 0 && w.over > o.Jobs {
+			r.Errorf("%d connections at once, -j %d", w.over, o.Jobs)
+		}
+		for h, n := range w.most {
+			if o.PerHost > 0 && n > o.PerHost {
+				r.Errorf("%d connections at once to %s, at most %d are allowed", n, h, o.PerHost)
+			}
+		}
+	})
+}
+
+// many returns n jobs on a host that take the same time.
+func many(host string, n int, takes time.Duration) (jobs []Job[task]) {
+	for i := range n {
+		jobs = append(jobs, Job[task]{Host: host, Value: task{name: fmt.Sprint(host, i), takes: takes}})
+	}
+	return jobs
+}
+
+// TestCeiling checks that a server that bears three connections refuses few, and
+// that it is used fully.
+func TestCeiling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(Options{Jobs: 8, Patience: 5}, map[string]int{"h": 3})
+		start := time.Now()
+		w.run(t.Context(), many("h", 300, time.Second))
+		if len(w.ended) != 300 {
+			t.Errorf("%d of 300 jobs ended", len(w.ended))
+		}
+		if took := time.Since(start); took > 105*time.Second {
+			t.Errorf("%v, with 3 connections it takes 100 s", took)
+		}
+		// Five at the start; later one each time that more are tried: after 30 s, and
+		// then after a doubled time.
+		if w.full < 5 || w.full > 8 {
+			t.Errorf("the server refused %d connections", w.full)
+		}
+	})
+}
+
+// TestCeilingRises checks that more connections are tried again, when the server
+// bears more.
+func TestCeilingRises(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(Options{Jobs: 4, Patience: 5}, map[string]int{"h": 1})
+		time.AfterFunc(10*time.Second, func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.bears["h"] = 4
+		})
+		w.run(t.Context(), many("h", 600, time.Second))
+		if w.most["h"] != 4 {
+			t.Errorf("%d connections at once at most, want 4", w.most["h"])
+		}
+	})
+}
+
+// TestGivenUp checks that a server that always refuses is given up after
+// Patience, that pauses grow meanwhile, and that other servers' jobs go on.
+func TestGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(Options{Jobs: 4, PerHost: 2, Patience: 5}, map[string]int{"no": 0, "yes": 2})
+		start := time.Now()
+		w.run(t.Context(), append(many("no", 50, time.Second), many("yes", 10, time.Second)...))
+		if len(w.gone) != 50 || len(w.ended) != 10 {
+			t.Errorf("given up %d, ended %d; want 50 and 10", len(w.gone), len(w.ended))
+		}
+		if took := time.Since(start); took != 31*time.Second { // 1+2+4+8+16
+			t.Errorf("given up after %v, want 31s", took)
+		}
+	})
+}
+
+// TestUnreachable checks that a server that cannot be reached is given up after a
+// few jobs.
+func TestUnreachable(t *testing.T) {
+	for _, good := range []bool{false, true} {
+		var tried, given int
+		var mu sync.Mutex
+		Run(t.Context(), Options{Jobs: 1}, slices.Values(many("h", 20, 0)), func(_ context.Context, turn *Turn[task]) Verdict {
+			mu.Lock()
+			defer mu.Unlock()
+			if turn.GivenUp != nil {
+				given++
+				return Untouched()
+			}
+			tried++
+			if good && tried%mostMissed == 0 { // a success in between
+				return Done()
+			}
+			return Unreachable(errors.New("no route"))
+		})
+		want := mostMissed
+		if good {
+			want = 20
+		}
+		if tried != want || tried+given != 20 {
+			t.Errorf("with successes %v: %d tried, %d given up; want %d tried", good, tried, given, want)
+		}
+	}
+}
+
+// TestFair checks that a host with few jobs does not wait for one with many.
+func TestFair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(Options{Jobs: 2}, map[string]int{"many": 9, "few": 9})
+		jobs := append(many("many", 1000, time.Second), many("few", 5, time.Second)...)
+		var order []string
+		Run(t.Context(), w.o, slices.Values(jobs), func(ctx context.Context, turn *Turn[task]) Verdict {
+			v := w.do(ctx, turn)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			order = append(order, turn.Host)
+			return v
+		})
+		if last := 1 + slices.Index(order, "few"); last == 0 || slices.Index(order[:20], "few") < 0 {
+			t.Errorf("the first job of the small host ended as number %d", last)
+		}
+		if n := len(order) - 1 - slices.Index(reversed(order), "few"); n > 20 {
+			t.Errorf("the last of five jobs of the small host ended as number %d", n)
+		}
+	})
+}
+
+func reversed(s []string) []string {
+	s = slices.Clone(s)
+	slices.Reverse(s)
+	return s
+}
+
+// TestCancelled checks that nothing starts after the end of the context, and that
+// Run waits for what runs.
+func TestCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+		defer cancel()
+		w := newWorld(Options{Jobs: 4}, map[string]int{"h": 9})
+		endless := func(yield func(Job[task]) bool) {
+			for i := 0; yield(Job[task]{Host: "h", Value: task{name: fmt.Sprint(i), takes: time.Second}}); i++ {
+			}
+		}
+		Run(ctx, w.o, endless, w.do)
+		if w.total != 0 || len(w.ended) != 12 {
+			t.Errorf("%d jobs run after the end, %d ended, want 12", w.total, len(w.ended))
+		}
+	})
+}
+
+// TestAhead checks that only a bounded number of jobs is read in advance.
+func TestAhead(t *testing.T) {
+	read, behind := 0, 0
+	source := func(yield func(Job[task]) bool) {
+		for range 3 * window {
+			read++
+			if !yield(Job[task]{Host: "h"}) {
+				return
+			}
+		}
+	}
+	Run(t.Context(), Options{Jobs: 1}, source, func(context.Context, *Turn[task]) Verdict { behind++; return Done() })
+	if read != 3*window || behind != read {
+		t.Errorf("%d read, %d done", read, behind)
+	}
+}
+
+// TestFinders checks that jobs that find others come first, but not while many
+// are queued.
+func TestFinders(t *testing.T) {
+	var order []string
+	finder := func(name string, n int) Job[task] {
+		return Job[task]{Host: "h", Finds: true, Value: task{name: name, finds: make([]task, n)}}
+	}
+	jobs := []Job[task]{finder("first", 3), {Host: "h", Value: task{name: "file"}}, finder("second", manyJobs), finder("third", 1)}
+	gate := make(chan struct{})
+	source := func(yield func(Job[task]) bool) {
+		yield(Job[task]{Host: "h", Value: task{name: "gate"}})
+		for _, j := range jobs {
+			yield(j)
+		}
+		close(gate)
+	}
+	Run(t.Context(), Options{Jobs: 1}, source, func(_ context.Context, turn *Turn[task]) Verdict {
+		if turn.Value.name == "gate" {
+			<-gate
+			return Done()
+		}
+		for range turn.Value.finds {
+			turn.Add(Job[task]{Host: "h"})
+		}
+		if turn.Value.name != "" {
+			order = append(order, turn.Value.name)
+		}
+		return Done()
+	})
+	if want := []string{"first", "second", "file", "third"}; !slices.Equal(order, want) {
+		t.Errorf("order %v, want %v", order, want)
+	}
+}
+
+// TestQueue checks a queue against a slice.
+func TestQueue(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		var q queue[int]
+		var model []int
+		for i := range rapid.IntRange(0, 500).Draw(r, "n") {
+			switch {
+			case len(model) > 0 && rapid.Bool().Draw(r, "pop"):
+				if got := q.pop().Value; got != model[0] {
+					r.Fatalf("got %d, want %d", got, model[0])
+				}
+				model = model[1:]
+			case rapid.Bool().Draw(r, "front"):
+				q.push(Job[int]{Value: i}, true)
+				model = slices.Insert(model, 0, i)
+			default:
+				q.push(Job[int]{Value: i}, false)
+				model = append(model, i)
+			}
+			if q.len() != len(model) {
+				r.Fatalf("%d queued, want %d", q.len(), len(model))
+			}
+		}
+	})
+}

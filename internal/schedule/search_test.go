@@ -1,0 +1,105 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// link is a simulated network: what n connections bring together, in bytes per
+// second.
+type link func(n int) float64
+
+// TestSearchConverges runs jobs over simulated links, on a simulated clock, with
+// the number of tokens left to the search.
+func TestSearchConverges(t *testing.T) {
+	const mb = 1 << 20
+	tests := []struct {
+		name     string
+		link     link
+		size     float64 // of a file, in bytes; each takes a quarter of a second more
+		from, to int     // where the search must settle
+	}{
+		{"each connection is limited by its window", func(n int) float64 { return min(float64(n), 10) * mb }, 10 * mb, 9, 12},
+		{"one connection fills the link", func(int) float64 { return 20 * mb }, 40 * mb, 1, 2},
+		{"small files", func(n int) float64 { return 100 * mb }, 4096, 24, most},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				used := simulate(t, tt.link, tt.size)
+				var sum int
+				for _, n := range used[len(used)/2:] {
+					sum += n
+				}
+				mean := float64(sum) / float64(len(used)-len(used)/2)
+				if mean < float64(tt.from)-0.5 || mean > float64(tt.to)+0.5 {
+					t.Errorf("the search used %.1f connections on average, want %d to %d; all: %v", mean, tt.from, tt.to, used)
+				}
+			})
+		})
+	}
+}
+
+// simulate returns how many connections were in use, second by second.
+func simulate(t *testing.T, l link, size float64) (used []int) {
+	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Minute)
+	defer cancel()
+	var now atomic.Int64
+	var received atomic.Int64
+	go func() {
+		for ctx.Err() == nil {
+			wait(ctx, time.Second)
+			used = append(used, int(now.Load()))
+		}
+	}()
+	endless := func(yield func(Job[int]) bool) {
+		for yield(Job[int]{Host: "h"}) {
+		}
+	}
+	Run(ctx, Options{Received: received.Load}, endless, func(ctx context.Context, _ *Turn[int]) Verdict {
+		now.Add(1)
+		defer now.Add(-1)
+		wait(ctx, 250*time.Millisecond)
+		const tick = 50 * time.Millisecond
+		for left := size; left > 0 && ctx.Err() == nil; {
+			wait(ctx, tick)
+			n := int(now.Load())
+			got := math.Min(left, l(n)/float64(n)*tick.Seconds())
+			left -= got
+			received.Add(int64(got))
+		}
+		return Done()
+	})
+	synctest.Wait()
+	return used
+}
+
+// TestSearchSettles feeds the search with utilities directly, and checks that it
+// ends within ten percent of the best.
+func TestSearchSettles(t *testing.T) {
+	for knee := 1; knee <= most; knee++ {
+		t.Run(fmt.Sprint(knee), func(t *testing.T) {
+			reward := func(n int) float64 { return math.Min(float64(n), float64(knee)) }
+			utility := func(n int) float64 { return reward(n) / math.Pow(price, float64(n)) }
+			var s Search
+			for range 40 {
+				s.Observe(reward(s.Connections()))
+				if n := s.Connections(); n < 1 || n > most {
+					t.Fatalf("%d connections", n)
+				}
+			}
+			best := 0.0
+			for n := 1; n <= most; n++ {
+				best = math.Max(best, utility(n))
+			}
+			if got := utility(s.base); got < 0.9*best {
+				t.Errorf("settled at %d with %.3f, the best is %.3f", s.base, got, best)
+			}
+		})
+	}
+}
