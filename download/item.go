@@ -1,6 +1,8 @@
 package download
 
 import (
+	"time"
+
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/urlparse"
 )
@@ -12,5 +14,8 @@ type Item struct {
 	Path string          // where to save it, below the output directory, with "/" between its components
 	Size *int64          // in bytes; nil means unknown
 	Sum  digest.Sum      // the zero value means unknown
-	Line int             // the line of the list that names it, from 1; 0 if no list does
+	// ModTime is when the file was last modified on its server, to the second; zero
+	// means unknown. It decides about [Options.Newer], without asking the server.
+	ModTime time.Time
+	Line    int // the line of the list that names it, from 1; 0 if no list does
 }

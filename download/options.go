@@ -63,6 +63,10 @@ type Options struct {
 	// up. Several connections may call it at the same time.
 	Wait func(ctx context.Context, d time.Duration) error
 
+	// ReturnTooMany returns [ftpexec.ErrTooMany] at once, for a caller that has
+	// other things to do until it tries again.
+	ReturnTooMany bool
+
 	// Segments is how many connections fetch one file at the same time, at most
 	// MaxSegments; less than 2 means one. More than one needs Parallel.
 	Segments int

@@ -42,7 +42,7 @@ type Job[T any] struct {
 // Verdict says how a job ended.
 type Verdict struct {
 	kind verdict
-	host string
+	next string
 	err  error
 }
 
@@ -53,7 +53,6 @@ const (
 	untouched
 	full
 	unreachable
-	elsewhere
 )
 
 // Done means that the job is over and that the server has answered, with or
@@ -71,8 +70,8 @@ func Full(err error) Verdict { return Verdict{kind: full, err: err} }
 // host. After a few of these without a success, the run gives the host up.
 func Unreachable(err error) Verdict { return Verdict{kind: unreachable, err: err} }
 
-// Elsewhere means that the job must run again, on another host.
-func Elsewhere(host string) Verdict { return Verdict{kind: elsewhere, host: host} }
+// Then means that the job is not over after all: it must run again, on host.
+func (v Verdict) Then(host string) Verdict { v.next = host; return v }
 
 // Turn is one run of a job.
 type Turn[T any] struct {
@@ -230,11 +229,12 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 		t.h.served()
 	case full:
 		s.refused(t.h, v.err)
-		s.push(t.Job, true)
+		v.next = t.Host
 	case unreachable:
 		t.h.unreached(v.err)
-	case elsewhere:
-		t.Host = v.host
+	}
+	if v.next != "" {
+		t.Host = v.next
 		s.push(t.Job, true)
 	}
 	t.take(-t.tokens)

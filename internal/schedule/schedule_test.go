@@ -66,7 +66,7 @@ func (w *world) do(ctx context.Context, t *Turn[task]) Verdict {
 		t.Add(Job[task]{Host: t.Host, Value: found, Finds: len(found.finds) > 0})
 	}
 	if t.Value.moves != "" && t.Value.moves != t.Host {
-		return Elsewhere(t.Value.moves)
+		return Done().Then(t.Value.moves)
 	}
 	w.note(w.ended, t.Value.name)
 	return Done()

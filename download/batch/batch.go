@@ -1,0 +1,239 @@
+// Package batch downloads many files: those of a list, of a manifest or of a
+// directory tree. It fetches several at once, within what each server bears,
+// verifies every one, and remembers the verified ones in a ledger, so that the
+// next run fetches only the rest.
+//
+// The call to use is [Run].
+package batch
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/schedule"
+	"example.com/ftpfetch/urlparse"
+)
+
+// Options changes how files are retrieved.
+type Options struct {
+	// Jobs is how many connections are used at once; 0 means that Run finds the
+	// number by trying. PerHost is how many of them may be to one server; 0 means
+	// no limit. A server that refuses a connection because it has too many gets
+	// fewer.
+	Jobs, PerHost int
+	// Segments is how many connections fetch one file, if fewer files than
+	// connections are left.
+	Segments int
+	// Root is the directory under which all paths are. Nothing outside it is
+	// touched.
+	Root *os.Root
+	// Ledger, if not nil, remembers the verified files.
+	Ledger *Ledger
+	// Each applies to every file. Its fields Root, Size, Sum, Progress, Notify,
+	// Commit, More, Segments and Parallel are not used: Run sets them.
+	Each download.Options
+
+	// Watch, if not nil, is called when a file is about to be retrieved, and
+	// returns what watches it; both may be nil. Calls may be concurrent.
+	Watch func(Task) (progress func(done, total int64), notify func(download.Event))
+	// Report, if not nil, is called with the outcome of every file, and of every
+	// directory that could not be listed whole. Calls do not overlap.
+	Report func(Outcome)
+	// Totals, if not nil, is called regularly with how far the run is, and at the
+	// end.
+	Totals func(Totals)
+	// Note, if not nil, is called with what may interest a person about a server.
+	Note func(text string)
+}
+
+// Task is something to retrieve: a file, or if Tree is not nil the directory
+// URLs[0] with what is in it, which is saved under Path.
+type Task struct {
+	download.Item
+	Tree *Tree
+}
+
+// Outcome is how a task ended.
+type Outcome struct {
+	Task
+	URL    *urlparse.URL   // that of the last try
+	Result download.Result // if Err is nil
+	Err    error           // why it failed
+	Link   string          // where a symbolic link leads to that was not followed; "" otherwise
+}
+
+// Totals is how far a run is.
+type Totals struct {
+	Files     int64 // found so far
+	Size      int64 // of those whose size is known, in bytes
+	Unsized   int64 // files of unknown size
+	Complete  int64 // files, those included that were complete before
+	Before    int64 // files that were complete before
+	Failed    int64 // files, and directories that could not be listed whole
+	Links     int64 // symbolic links that were not followed
+	Listing   int64 // directories that are not listed yet
+	Received  int64 // bytes that this run has received
+	Done      int64 // bytes of complete files and those of the others so far
+	Abandoned int64 // files that were found and neither completed nor failed, because the run was ended
+}
+
+// Whole reports whether everything that was asked for is there.
+func (t Totals) Whole() bool { return t.Failed == 0 && t.Abandoned == 0 && t.Listing == 0 }
+
+// Run retrieves all tasks. It returns when they have ended, or soon after ctx has.
+// The outcomes tell what failed.
+func Run(ctx context.Context, c *ftpexec.Client, tasks iter.Seq[Task], o Options) Totals {
+	b := &run{Options: o, client: c}
+	end := b.watch()
+	limits := schedule.Options{
+		Jobs: o.Jobs, PerHost: o.PerHost, Patience: patience(o.Each.Retries), Received: b.received.Load, Full: b.full,
+	}
+	schedule.Run(ctx, limits, b.jobs(tasks), b.do)
+	end()
+	return b.totals(ctx.Err() != nil)
+}
+
+// patience is how often in a row a server may refuse every connection: it is
+// worth more than a failure of one file, because it stops all of them.
+func patience(retries *int) int {
+	if retries == nil {
+		return 4 * download.DefaultRetries
+	}
+	return 4 * *retries
+}
+
+// run is the state of a Run.
+type run struct {
+	Options
+	client *ftpexec.Client
+
+	reporting sync.Mutex
+
+	files, size, unsized, complete, before, failed, links, listing, received, done atomic.Int64
+}
+
+// job is a task on its way.
+type job struct {
+	Task
+	at     int    // the URL to try, of Item.URLs
+	dir    *place // where a directory is; nil for a file
+	listed int64  // the size that a listing tells; -1 if none does
+}
+
+// size returns the size of a file as far as it is known in advance, or -1.
+func (j *job) size() int64 {
+	if j.Size != nil {
+		return *j.Size
+	}
+	return j.listed
+}
+
+func (j *job) url() *urlparse.URL { return j.URLs[j.at] }
+
+// jobs counts the tasks and turns them into jobs.
+func (b *run) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[job]] {
+	return func(yield func(schedule.Job[job]) bool) {
+		for t := range tasks {
+			j := job{Task: t, listed: -1}
+			if t.Tree != nil {
+				j.dir = top(t.URLs[0])
+				j.URLs = []*urlparse.URL{j.dir.root}
+			}
+			if !yield(b.found(j)) {
+				return
+			}
+		}
+	}
+}
+
+// found counts a job that is about to be queued.
+func (b *run) found(j job) schedule.Job[job] {
+	switch {
+	case j.dir != nil:
+		b.listing.Add(1)
+	case j.size() >= 0:
+		b.files.Add(1)
+		b.size.Add(j.size())
+	default:
+		b.files.Add(1)
+		b.unsized.Add(1)
+	}
+	return schedule.Job[job]{Host: j.url().Address(), Value: j, Finds: j.dir != nil}
+}
+
+func (b *run) do(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict {
+	if t.Value.dir != nil {
+		return b.list(ctx, t)
+	}
+	return b.file(ctx, t)
+}
+
+// full notes that a server refused a connection.
+func (b *run) full(host string, ceiling int) {
+	if b.Note != nil {
+		b.Note(fmt.Sprintf("%s has too many connections: going on with %d", host, ceiling))
+	}
+}
+
+// report counts and reports an outcome.
+func (b *run) report(o Outcome) {
+	switch {
+	case o.Link != "":
+		b.links.Add(1)
+	case o.Err != nil:
+		b.failed.Add(1)
+	case o.Result.Skipped:
+		b.before.Add(1)
+		b.complete.Add(1)
+	default:
+		b.complete.Add(1)
+	}
+	if b.Report != nil {
+		b.reporting.Lock()
+		defer b.reporting.Unlock()
+		b.Report(o)
+	}
+}
+
+func (b *run) totals(ended bool) Totals {
+	t := Totals{
+		Files: b.files.Load(), Size: b.size.Load(), Unsized: b.unsized.Load(), Complete: b.complete.Load(), Before: b.before.Load(),
+		Failed: b.failed.Load(), Links: b.links.Load(), Listing: b.listing.Load(), Received: b.received.Load(), Done: b.done.Load(),
+	}
+	if ended {
+		t.Abandoned = max(0, t.Files-t.Complete-t.Failed)
+	}
+	return t
+}
+
+// totalsInterval is the time between two calls of Options.Totals.
+const totalsInterval = 200 * time.Millisecond
+
+// watch calls Totals regularly, until end is called.
+func (b *run) watch() (end func()) {
+	if b.Totals == nil {
+		return func() {}
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(totalsInterval)
+		defer tick.Stop()
+		for {
+			b.Totals(b.totals(false))
+			select {
+			case <-tick.C:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return func() { close(stop); <-stopped; b.Totals(b.totals(false)) }
+}

@@ -1,0 +1,188 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/schedule"
+	"example.com/ftpfetch/urlparse"
+)
+
+// file retrieves a file, unless it is there already.
+func (b *run) file(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict {
+	j := &t.Value
+	result, there, err := b.there(ctx, j)
+	if there || err != nil {
+		return b.end(ctx, j, result, err, schedule.Untouched())
+	}
+	if t.GivenUp != nil {
+		return b.next(ctx, j, t.GivenUp, schedule.Untouched())
+	}
+	result, err = b.retrieve(ctx, t)
+	switch {
+	case err == nil:
+		return b.end(ctx, j, result, nil, schedule.Done())
+	case errors.Is(err, ftpexec.ErrTooMany):
+		return schedule.Full(err)
+	case unreachable(err):
+		return b.next(ctx, j, err, schedule.Unreachable(err))
+	}
+	return b.next(ctx, j, err, schedule.Done())
+}
+
+// unreachable reports whether err means that there was no connection to the
+// server.
+func unreachable(err error) bool {
+	var e *ftpexec.Error
+	return errors.As(err, &e) && e.Stage == ftpexec.StageConnect && e.Reply == nil
+}
+
+// next turns to the file's next URL after err. Without one the file has failed.
+func (b *run) next(ctx context.Context, j *job, err error, v schedule.Verdict) schedule.Verdict {
+	if errors.Is(err, download.ErrLocal) || j.at+1 == len(j.URLs) {
+		return b.end(ctx, j, download.Result{}, err, v)
+	}
+	if b.Note != nil {
+		b.Note(err.Error() + "; trying " + j.URLs[j.at+1].Redacted())
+	}
+	j.at++
+	return v.Then(j.url().Address())
+}
+
+// end reports how a file ended. If the run was interrupted it is neither complete
+// nor has it failed.
+func (b *run) end(ctx context.Context, j *job, result download.Result, err error, v schedule.Verdict) schedule.Verdict {
+	if err == nil || ctx.Err() == nil {
+		b.report(Outcome{Task: j.Task, URL: j.url(), Result: result, Err: err})
+	}
+	return v
+}
+
+// retrieve retrieves a file.
+func (b *run) retrieve(ctx context.Context, t *schedule.Turn[job]) (download.Result, error) {
+	item := t.Value.Item
+	o := b.Each
+	o.Root, o.Size, o.Sum, o.More, o.ReturnTooMany = b.Root, item.Size, item.Sum, t.Follows, true
+	o.Segments, o.Parallel = 1, &extra{b.client, t}
+	if n := b.Segments - 1; n > 0 {
+		o.Segments += t.Spare(n)
+	}
+	u := t.Value.url()
+	if b.Ledger != nil {
+		o.Commit = func(r download.Result) error { return b.Ledger.add(recordOf(item, u, r)) }
+	}
+	var watching func(done, total int64)
+	if b.Watch != nil {
+		watching, o.Notify = b.Watch(t.Value.Task)
+	}
+	m := &meter{run: b, sized: t.Value.size() >= 0, watch: watching}
+	o.Progress = m.update
+	result, err := download.File(ctx, b.client, u, item.Path, &o)
+	m.end(result, err)
+	return result, err
+}
+
+// meter counts the bytes of one file. download.File calls update from one
+// goroutine.
+type meter struct {
+	*run
+	sized   bool // the size counts in Totals
+	started bool
+	last    int64
+	watch   func(done, total int64)
+}
+
+func (m *meter) update(done, total int64) {
+	m.done.Add(done - m.last)
+	if m.started {
+		m.received.Add(max(0, done-m.last))
+	}
+	m.started, m.last = true, done
+	m.know(total)
+	if m.watch != nil {
+		m.watch(done, total)
+	}
+}
+
+// know counts the file's size when the server has told it.
+func (m *meter) know(size int64) {
+	if !m.sized && size >= 0 {
+		m.sized = true
+		m.unsized.Add(-1)
+		m.size.Add(size)
+	}
+}
+
+// end replaces what was counted by the size of the whole file. What a failed try
+// brought does not count: the next one counts it again.
+func (m *meter) end(r download.Result, err error) {
+	if err != nil {
+		m.done.Add(-m.last)
+		return
+	}
+	m.know(r.Size)
+	m.done.Add(r.Size - m.last)
+}
+
+// extra opens the further connections of a file in segments.
+type extra struct {
+	*ftpexec.Client
+	turn *schedule.Turn[job]
+}
+
+// OpenFrom gives back the token of a connection that the server refuses.
+func (e *extra) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*ftpexec.Response, error) {
+	r, err := e.Client.OpenFrom(ctx, u, offset)
+	if errors.Is(err, ftpexec.ErrTooMany) {
+		e.turn.Refused(err)
+	}
+	return r, err
+}
+
+// there reports whether the file is there and needs no server: because the ledger
+// has it, because its digest is right, or because it is as new as the server's.
+func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) {
+	item := j.Item
+	info, err := b.Root.Lstat(item.Path)
+	if err != nil || !info.Mode().IsRegular() || b.Each.Existing == download.Overwrite {
+		return download.Result{}, false, nil // download.File says what is wrong
+	}
+	result := download.Result{
+		Path: item.Path, Size: info.Size(), ModTime: info.ModTime(), Skipped: true, Reason: download.ReasonComplete,
+	}
+	if b.Ledger != nil {
+		if r, ok := b.Ledger.find(item, info); ok {
+			result.Verified = r.Verified
+			return result, true, nil
+		}
+	}
+	switch {
+	case item.Size != nil && *item.Size != info.Size():
+		return download.Result{}, false, nil
+	case item.Sum.Algorithm != "":
+		return b.verify(ctx, item, result)
+	case b.Each.Newer && j.size() == info.Size() && !item.ModTime.IsZero() && !item.ModTime.After(info.ModTime().Add(slack)):
+		result.Reason = download.ReasonNotNewer
+		return result, true, nil
+	}
+	return download.Result{}, false, nil
+}
+
+// slack is how much of a second some file systems lose.
+const slack = time.Second - 1
+
+// verify compares the digest of a file that is there.
+func (b *run) verify(ctx context.Context, item download.Item, result download.Result) (download.Result, bool, error) {
+	sum, err := download.Sum(ctx, b.Root, item.Path, item.Sum.Algorithm)
+	if err != nil || !sum.Equal(item.Sum) {
+		return download.Result{}, false, err
+	}
+	result.Sum, result.Verified = sum, string(sum.Algorithm)
+	if b.Ledger != nil {
+		err = b.Ledger.add(recordOf(item, item.URLs[0], result))
+	}
+	return result, err == nil, err
+}

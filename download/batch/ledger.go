@@ -1,0 +1,223 @@
+package batch
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"hash/maphash"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/urlparse"
+)
+
+// LedgerName is the name of a ledger in the output directory. A shard's ledger
+// has the shard's number added to it.
+const LedgerName = ".ftpfetch-ledger"
+
+// record is what a ledger says about a file: that these bytes were verified. It
+// is one line of JSON.
+type record struct {
+	Path     string    `json:"path"`               // below the output directory
+	Raw      []byte    `json:"raw,omitempty"`      // the path's bytes, if it is not UTF-8
+	URL      string    `json:"url"`                // without its password
+	Size     int64     `json:"size"`               // in bytes
+	Modified time.Time `json:"modified,omitzero"`  // of the local file
+	Sum      string    `json:"sum,omitempty"`      // "sha256:hex"
+	Verified string    `json:"verified,omitempty"` // what the digest was compared with
+}
+
+func recordOf(item download.Item, u *urlparse.URL, r download.Result) record {
+	out := record{
+		Path: item.Path, URL: u.WithoutPassword().String(), Size: r.Size, Modified: r.ModTime, Sum: r.Sum.String(), Verified: r.Verified,
+	}
+	if !utf8.ValidString(item.Path) {
+		out.Raw = []byte(item.Path)
+	}
+	return out
+}
+
+// path returns the path as it was given.
+func (r record) path() string {
+	if r.Raw != nil {
+		return string(r.Raw)
+	}
+	return r.Path
+}
+
+// about reports whether r is about the file that item names and info describes.
+func (r record) about(item download.Item, info fs.FileInfo) bool {
+	if r.path() != item.Path || r.Size != info.Size() || !r.Modified.IsZero() && r.Modified.Sub(info.ModTime()).Abs() >= slack {
+		return false
+	}
+	if item.Sum.Algorithm != "" {
+		return r.Sum == item.Sum.String()
+	}
+	return slices.ContainsFunc(item.URLs, func(u *urlparse.URL) bool { return u.WithoutPassword().String() == r.URL }) &&
+		(item.Size == nil || *item.Size == r.Size) && (item.ModTime.IsZero() || !item.ModTime.After(r.Modified))
+}
+
+// Ledger remembers the verified files of an output directory. The record of a
+// file is on the disk before the file has its name, so that a run that is killed
+// leaves no file without a record. A record counts only while the file has the
+// size and time that the record names. Records are only added; the last one of a
+// path counts.
+//
+// Several runs may add to the ledgers of one directory at the same time, each to
+// its own or all to the same; every run reads all of them when it starts. A
+// Ledger is safe for concurrent use.
+type Ledger struct {
+	own *os.File
+
+	mu    sync.Mutex
+	seed  maphash.Seed
+	files []*os.File // all ledgers, to read
+	index map[uint64]position
+}
+
+// position is where a record is. Records are read when they are needed, so that
+// a ledger of a million files takes little memory.
+type position struct {
+	offset int64
+	file   int32
+	length int32
+}
+
+// OpenLedger opens the ledger called name under root, and all others there. The
+// caller must close it.
+func OpenLedger(root *os.Root, name string) (l *Ledger, err error) {
+	l = &Ledger{seed: maphash.MakeSeed(), index: make(map[uint64]position)}
+	defer func() {
+		if err != nil {
+			l.Close()
+			err = &download.Error{Path: name, Reason: "the ledger cannot be used: " + err.Error(), Err: err}
+		}
+	}()
+	names, err := fs.Glob(root.FS(), LedgerName+"*")
+	if err != nil {
+		return l, err
+	}
+	for _, n := range names {
+		if err := l.load(root, n); err != nil {
+			return l, err
+		}
+	}
+	if err := regular(root, name); err != nil {
+		return l, err
+	}
+	if l.own, err = root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666); err != nil {
+		return l, err
+	}
+	return l, endLine(l.own)
+}
+
+// regular returns an error if there is something under name that is not a regular
+// file.
+func regular(root *os.Root, name string) error {
+	info, err := root.Lstat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		return errors.New("it is not a regular file")
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// endLine ends a line that a killed run left unfinished.
+func endLine(f *os.File) error {
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil || end == 0 {
+		return err
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, end-1); err != nil || last[0] == '\n' {
+		return err
+	}
+	_, err = f.Write([]byte("\n"))
+	return err
+}
+
+// load reads a ledger. Lines that are not records, such as an unfinished last
+// one, do not count.
+func (l *Ledger) load(root *os.Root, name string) error {
+	if err := regular(root, name); err != nil {
+		return err
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	l.files = append(l.files, f)
+	in := bufio.NewReaderSize(f, 256<<10)
+	var at int64
+	for {
+		line, err := in.ReadSlice('\n')
+		var r record
+		if err == nil && json.Unmarshal(line, &r) == nil {
+			l.index[l.key(r.path())] = position{at, int32(len(l.files) - 1), int32(len(line))}
+		}
+		at += int64(len(line))
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return err
+		}
+	}
+}
+
+func (l *Ledger) key(path string) uint64 { return maphash.String(l.seed, path) }
+
+// find returns the record of a file that is there.
+func (l *Ledger) find(item download.Item, info fs.FileInfo) (record, bool) {
+	l.mu.Lock()
+	p, ok := l.index[l.key(item.Path)]
+	l.mu.Unlock()
+	if !ok {
+		return record{}, false
+	}
+	line := make([]byte, p.length)
+	var r record
+	if _, err := l.files[p.file].ReadAt(line, p.offset); err != nil || json.Unmarshal(line, &r) != nil {
+		return record{}, false
+	}
+	return r, r.about(item, info)
+}
+
+// add adds a record and waits until it is on the disk.
+func (l *Ledger) add(r record) error {
+	line := printable.JSON(r)
+	_, err := l.own.Write(line)
+	if err == nil {
+		err = l.own.Sync()
+	}
+	if err != nil {
+		return &download.Error{Path: l.own.Name(), Reason: "the ledger cannot be written: " + err.Error(), Err: err}
+	}
+	return nil
+}
+
+// Close closes the ledger.
+func (l *Ledger) Close() error {
+	var errs []error
+	for _, f := range l.files {
+		errs = append(errs, f.Close())
+	}
+	if l.own != nil {
+		errs = append(errs, l.own.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// isLedger reports whether an entry of a tree's top directory has a ledger's
+// name.
+func isLedger(name string) bool { return strings.HasPrefix(strings.ToLower(name), LedgerName) }

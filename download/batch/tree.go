@@ -1,0 +1,308 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/schedule"
+	"example.com/ftpfetch/urlparse"
+)
+
+// Tree says what is wanted of a directory tree. Patterns are those of a shell,
+// with "**" for any number of directories. One without "/" is compared with the
+// name, one with "/" with the path below the tree's directory.
+type Tree struct {
+	Depth  int      // how many levels of directories to list; 0 means all of them
+	Accept []string // patterns of the files that are wanted; empty means all
+	Reject []string // patterns of files and directories that are not wanted
+	// FollowLinks retrieves what symbolic links lead to, if that is inside the
+	// tree. Otherwise they are only reported.
+	FollowLinks bool
+}
+
+// Check returns an *[ftpexec.OptionError] if a pattern is malformed.
+func (t *Tree) Check() error {
+	for field, patterns := range map[string][]string{"Accept": t.Accept, "Reject": t.Reject} {
+		for _, p := range patterns {
+			if !doublestar.ValidatePattern(p) {
+				return &ftpexec.OptionError{Fields: []string{field}, Reason: "has the malformed pattern " + p + `: write "\[" for a bracket itself`}
+			}
+		}
+	}
+	if t.Depth < 0 {
+		return &ftpexec.OptionError{Fields: []string{"Depth"}, Reason: "is negative: write 1 for the directory alone, 0 for all levels"}
+	}
+	return nil
+}
+
+// wants reports whether an entry with this path below the tree's directory is
+// wanted.
+func (t *Tree) wants(below string, dir bool) bool {
+	if matches(t.Reject, below) {
+		return false
+	}
+	return dir || len(t.Accept) == 0 || matches(t.Accept, below)
+}
+
+func matches(patterns []string, below string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		name := below
+		if !strings.Contains(p, "/") {
+			name = path.Base(below)
+		}
+		ok, _ := doublestar.Match(strings.TrimPrefix(p, "/"), name)
+		return ok
+	})
+}
+
+// place is where a directory of a tree is.
+type place struct {
+	root  *urlparse.URL // of the tree
+	below string        // the path below the tree's directory; "" for that directory
+	depth int           // levels above it
+	real  string        // below, with the links followed
+	chain []string      // the real paths of the directories above it
+	links int           // links followed on the way
+	guess bool          // it may be a file: the listing did not tell
+}
+
+// mostLinks bounds the links on the way to a directory. A chain of links that the
+// server resolves itself could otherwise lead in a circle that shows no name twice.
+const mostLinks = 8
+
+// top returns the place of a tree's own directory.
+func top(u *urlparse.URL) *place { return &place{root: directory(u)} }
+
+// directory returns the URL of the directory that u names, as a file or by
+// ";type=d", with a CWD for it.
+func directory(u *urlparse.URL) *urlparse.URL {
+	v := *u
+	if v.Type = urlparse.TypeNone; v.Name != "" {
+		v.Dirs, v.Name = append(slices.Clone(v.Dirs), v.Name), ""
+	}
+	return &v
+}
+
+// asFile returns the job for an entry that turned out to be no directory.
+func (j *job) asFile() job {
+	v, last := *j.url(), len(j.url().Dirs)-1
+	v.Dirs, v.Name = v.Dirs[:last:last], v.Dirs[last]
+	file := job{Task: j.Task, listed: -1}
+	file.URLs = []*urlparse.URL{&v}
+	return file
+}
+
+// list lists a directory and queues what is in it.
+func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict {
+	j := &t.Value
+	if t.GivenUp != nil {
+		return b.unlisted(ctx, j, t.GivenUp, schedule.Untouched())
+	}
+	entries, odd, err := b.entries(ctx, j.url())
+	switch {
+	case errors.Is(err, ftpexec.ErrTooMany):
+		return schedule.Full(err)
+	case err != nil && j.dir.guess && (errors.Is(err, ftpexec.ErrDirectory) || errors.Is(err, ftpexec.ErrNotFound)):
+		if file := j.asFile(); j.Tree.wants(j.dir.below, false) {
+			t.Add(b.found(file))
+		}
+		b.listing.Add(-1)
+		return schedule.Done()
+	case unreachable(err):
+		return b.unlisted(ctx, j, err, schedule.Unreachable(err))
+	case err == nil && j.Tree.Depth > 0 && j.dir.depth >= j.Tree.Depth: // only now it shows that it is a directory
+		b.listing.Add(-1)
+		return schedule.Done()
+	case err == nil:
+		err = b.create(j)
+	}
+	if err != nil {
+		return b.unlisted(ctx, j, err, schedule.Done())
+	}
+	for _, err := range odd {
+		b.report(Outcome{Task: j.Task, URL: j.url(), Err: err})
+	}
+	b.sharpen(ctx, j, entries)
+	for _, next := range b.within(j, entries) {
+		t.Add(b.found(next))
+	}
+	b.listing.Add(-1)
+	return schedule.Done()
+}
+
+// unlisted reports a directory that could not be listed.
+func (b *run) unlisted(ctx context.Context, j *job, err error, v schedule.Verdict) schedule.Verdict {
+	if ctx.Err() == nil {
+		b.listing.Add(-1)
+	}
+	return b.end(ctx, j, download.Result{}, err, v)
+}
+
+// create creates the local directory, which may stay empty. If only some files
+// are wanted, those create the directories that they need.
+func (b *run) create(j *job) error {
+	if len(j.Tree.Accept) > 0 && j.Path != "" {
+		return nil
+	}
+	if err := b.Root.MkdirAll(cmp.Or(j.Path, "."), 0o777); err != nil {
+		return &download.Error{Path: j.Path, Reason: "cannot be created: " + err.Error(), Err: err}
+	}
+	return nil
+}
+
+// entries lists a directory. It returns the errors of single lines in odd. It
+// tries again as a download does.
+func (b *run) entries(ctx context.Context, u *urlparse.URL) (entries []ftpexec.Entry, odd []error, err error) {
+	err = b.again(ctx, func() error {
+		entries, odd = nil, nil
+		for e, err := range b.client.ReadDir(ctx, u) {
+			switch {
+			case errors.Is(err, ftpexec.ErrLine):
+				odd = append(odd, err)
+			case err != nil:
+				return err
+			default:
+				entries = append(entries, e)
+			}
+		}
+		return nil
+	})
+	return entries, odd, err
+}
+
+// again calls f until it succeeds, as a download does.
+func (b *run) again(ctx context.Context, f func() error) error {
+	o := b.Each
+	o.ReturnTooMany = true
+	return download.Retry(ctx, &o, f)
+}
+
+// sharpen asks the server for the times of the entries that Options.Each.Newer
+// needs, if the listing has told them only roughly. An error leaves them rough:
+// then the files are asked for one by one.
+func (b *run) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
+	var rough []int
+	var urls []*urlparse.URL
+	for i, e := range entries {
+		if b.Each.Newer && e.Mode.IsRegular() && exactTime(e).IsZero() && b.sameSize(path.Join(j.Path, e.Base), e.Size) {
+			rough, urls = append(rough, i), append(urls, e.URL)
+		}
+	}
+	n := 0
+	for info, err := range b.client.StatAll(ctx, urls) {
+		if n >= len(rough) {
+			return
+		}
+		e := &entries[rough[n]]
+		if n++; err == nil && info.Size == e.Size && !info.ModTime.IsZero() {
+			e.ModTime, e.Precision, e.Rough = info.ModTime, time.Second, false
+		}
+	}
+}
+
+// sameSize reports whether there is a local file of that size.
+func (b *run) sameSize(name string, size int64) bool {
+	info, err := b.Root.Lstat(name)
+	return err == nil && info.Mode().IsRegular() && info.Size() == size
+}
+
+// exactTime returns the modification time of an entry if it is exact, or the zero
+// time.
+func exactTime(e ftpexec.Entry) time.Time {
+	if e.Rough || e.Precision > time.Second {
+		return time.Time{}
+	}
+	return e.ModTime
+}
+
+// within returns the jobs for the entries of a directory, and reports those that
+// are not retrieved.
+func (b *run) within(j *job, entries []ftpexec.Entry) (jobs []job) {
+	var names download.EntryNames
+	for _, e := range entries {
+		below := path.Join(j.dir.below, e.Base)
+		kind := e.Mode.Type()
+		if !j.Tree.wants(below, kind != 0) {
+			continue
+		}
+		next := job{Task: Task{Item: download.Item{URLs: []*urlparse.URL{e.URL}}, Tree: j.Tree}}
+		name, err := names.Local(e.Base)
+		if err == nil && j.Path == "" && isLedger(name) {
+			err = &download.Error{Path: name, Reason: "has the name of a ledger", Err: download.ErrName}
+		}
+		if err != nil {
+			b.report(Outcome{Task: next.Task, URL: e.URL, Err: err})
+			continue
+		}
+		next.Path = path.Join(j.Path, name)
+		if kind == 0 {
+			next.ModTime, next.listed = exactTime(e), e.Size
+			jobs = append(jobs, next)
+		} else if b.descend(j, &next, e) {
+			jobs = append(jobs, next)
+		}
+	}
+	return jobs
+}
+
+// descend fills in the job for an entry that is not a file. It returns false if
+// the entry is not retrieved.
+func (b *run) descend(parent, next *job, e ftpexec.Entry) bool {
+	d, kind := parent.dir, e.Mode.Type()
+	next.dir = &place{
+		root: d.root, below: path.Join(d.below, e.Base), depth: d.depth + 1, real: path.Join(d.real, e.Base),
+		chain: append(slices.Clone(d.chain), d.real), links: d.links, guess: kind != fs.ModeDir,
+	}
+	next.URLs[0] = directory(e.URL)
+	switch {
+	case kind == fs.ModeSymlink:
+		if !parent.Tree.FollowLinks || !next.dir.follow(d, e.Target) {
+			b.report(Outcome{Task: next.Task, URL: e.URL, Link: e.Target})
+			return false
+		}
+		next.URLs[0] = next.dir.url()
+	case kind != fs.ModeDir && kind != fs.ModeIrregular: // a device or socket
+		b.report(Outcome{Task: next.Task, URL: e.URL, Link: kind.String()})
+		return false
+	case kind == fs.ModeDir && parent.Tree.Depth > 0 && next.dir.depth >= parent.Tree.Depth:
+		return false
+	}
+	return true
+}
+
+// follow makes p, an entry of the directory in, the place to which it links. It
+// returns false if that is outside the tree or would lead in a circle.
+func (p *place) follow(in *place, target string) bool {
+	if strings.HasPrefix(target, "/") {
+		root := "/" + strings.Trim(strings.Join(p.root.Dirs, "/"), "/")
+		inside, ok := strings.CutPrefix(path.Clean(target)+"/", strings.TrimSuffix(root, "/")+"/")
+		if !ok || len(p.root.Dirs) == 0 || !strings.HasPrefix(p.root.Dirs[0], "/") {
+			return false
+		}
+		p.real = strings.TrimSuffix(inside, "/")
+	} else {
+		p.real = path.Join(in.real, target)
+	}
+	if p.real == "." {
+		p.real = ""
+	}
+	p.links++
+	return target != "" && p.real != ".." && !strings.HasPrefix(p.real, "../") && !slices.Contains(p.chain, p.real) && p.links <= mostLinks
+}
+
+// url returns the URL of the place with the links followed.
+func (p *place) url() *urlparse.URL {
+	v := *p.root
+	v.Dirs = append(slices.Clone(v.Dirs), strings.Split(p.real, "/")...)
+	return &v
+}

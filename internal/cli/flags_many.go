@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"os"
+	"strconv"
+
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/schedule"
+	"github.com/spf13/pflag"
+)
+
+// manyOptions holds the flags about many files.
+type manyOptions struct {
+	recursive, glob, divide bool
+	input, manifest, report string
+	tree                    batch.Tree
+	list                    manifest.Options
+	jobs, perHost           int // 0 jobs: found by trying
+	together                bool // -j was given
+}
+
+// The defaults of -j and --per-host.
+const (
+	defaultJobs    = 4
+	defaultPerHost = 2
+)
+
+func (o *options) selectionFlags() group {
+	fs := newGroup("Selection")
+	fs.StringVarP(&o.input, "input", "i", "", "also fetch the URLs in `FILE`, one per line or as <URL:...> in text; \"-\" is standard input")
+	fs.StringVar(&o.manifest, "manifest", "", "also fetch the files in the table `FILE` (TSV, CSV, NDJSON, an ENA or NCBI report), and verify them")
+	word(fs, &o.list.Format, "auto", "format", "the form of the list: `auto|list|text|tsv|csv|ndjson|json|ncbi|sums`")
+	fs.StringArrayVar(&o.list.Columns, "columns", nil, "of an ENA report, fetch only the files of the columns `NAME`_ftp (may be repeated)")
+	fs.StringArrayVar(&o.list.Suffixes, "suffix", nil, "of an NCBI summary, fetch the files that end in `TEXT` (may be repeated)")
+	fs.BoolVar(&o.list.KeepDirs, "keep-dirs", false, "save the files of a list under the directories of their URLs")
+	into(fs, &o.list.Shard, "shard", "", "fetch only share `I/N` of a list, from 1/N to N/N; auto takes I (and N, or auto/N) from Slurm, Kubernetes or AWS Batch",
+		func(s string) (manifest.Shard, error) { return manifest.ParseShard(s, os.Getenv) }, showShard)
+	fs.BoolVarP(&o.recursive, "recursive", "r", false, "fetch the directories that URLs name, with everything in them")
+	into(fs, &o.tree.Depth, "depth", "", "with -r, list only `N` levels of directories", whole(1, 0), showCount)
+	fs.StringArrayVar(&o.tree.Accept, "accept", nil, "with -r, fetch only files that match `GLOB` (may be repeated)")
+	fs.StringArrayVar(&o.tree.Reject, "reject", nil, "with -r, leave out files and directories that match `GLOB` (may be repeated)")
+	fs.BoolVar(&o.tree.FollowLinks, "follow-links", false, "with -r, fetch what symbolic links lead to inside the tree")
+	fs.BoolVar(&o.glob, "glob", false, "take *, ?, [a-z] and {a,b} in the last segment of a URL as a pattern of names")
+	o.jobs = defaultJobs
+	into(fs, &o.jobs, "jobs", "j", "use `N` connections at once (auto: find the number) for lists and trees, and for several URLs if given",
+		readJobs, showJobs)
+	into(fs, &o.perHost, "per-host", "", "use at most `N` connections to one server (default 2, with -j auto no limit)", whole(1, schedule.MostTokens), showCount)
+	fs.BoolVar(&o.divide, "per-host-shared", false, "divide --per-host among the shards")
+	fs.StringVar(&o.report, "report", "", "write what happened to each file to `FILE`, one JSON object per line, or a table if it ends in .tsv")
+	return fs
+}
+
+func readJobs(s string) (int, error) {
+	if s == "auto" {
+		return 0, nil
+	}
+	n, err := whole(1, schedule.MostTokens)(s)
+	if err != nil {
+		return 0, usage("%w, or auto", err)
+	}
+	return n, nil
+}
+
+func showJobs(n int) string {
+	if n == 0 {
+		return "auto"
+	}
+	return strconv.Itoa(n)
+}
+
+// showCount returns n, or "" for 0, which means no limit.
+func showCount(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+func showShard(s manifest.Shard) string {
+	if s.Count == 0 {
+		return ""
+	}
+	return s.String()
+}
+
+// many reports whether the run may fetch several files at once.
+func (o *options) many() bool {
+	return o.input != "" || o.manifest != "" || o.recursive || o.glob || o.together && len(o.targets) > 1
+}
+
+// checkMany refuses flags that do not fit together, and sets what follows from
+// them.
+func (o *options) checkMany(all *pflag.FlagSet) error {
+	o.list.Parser.AllowPort = o.allowPort
+	o.together = all.Changed("jobs")
+	switch {
+	case all.Changed("input") && o.input == "", all.Changed("manifest") && o.manifest == "":
+		return usage(`-i and --manifest need a file: write -i FILE, or -i - for standard input`)
+	case o.input == "-" && o.manifest == "-":
+		return usage("-i - and --manifest - contradict each other: there is one standard input")
+	case o.passwordStdin && (o.input == "-" || o.manifest == "-"):
+		return usage("--password-stdin and a list on standard input contradict each other: put one of them into a file")
+	case o.many() && o.output != "":
+		return usage("-o names one file: write -d DIR to choose the directory")
+	case o.many() && o.file.Sum.Algorithm != "":
+		return usage("--checksum is for one file: give digests in a --manifest, or use --verify")
+	case o.list.Shard.Count > 0 && o.input == "" && o.manifest == "":
+		return usage("--shard divides a list: write -i FILE or --manifest FILE too")
+	case o.divide && o.list.Shard.Count == 0:
+		return usage("--per-host-shared is for --shard: write --shard I/N too")
+	case o.report != "" && !o.many():
+		return usage("--report is for lists and trees: write -i, --manifest, -r or -j too")
+	case (len(o.list.Columns) > 0 || len(o.list.Suffixes) > 0) && o.manifest == "":
+		return usage("--columns and --suffix are for --manifest FILE")
+	}
+	for _, flag := range []string{"depth", "accept", "reject", "follow-links"} {
+		if all.Changed(flag) && !o.recursive {
+			return usage("--%s is for -r: write -r too", flag)
+		}
+	}
+	if o.perHost == 0 && o.jobs != 0 {
+		o.perHost = defaultPerHost
+	}
+	if o.divide {
+		o.perHost = max(1, o.perHost/o.list.Shard.Count)
+	}
+	return inFlags(o.tree.Check())
+}

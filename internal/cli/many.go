@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
+)
+
+// batch retrieves lists and trees, and several URLs at once. It returns the exit
+// code of the first failure.
+func (r *run) batch(ctx context.Context) int {
+	ctx, cancel := r.limit(ctx)
+	defer cancel()
+	defer r.print.within(ctx)()
+	m := &many{run: r, ctx: ctx}
+	if code := m.gather(); code != exitOK {
+		return code
+	}
+	defer m.forget()
+	if r.dryRun {
+		return m.plans()
+	}
+	if err := m.open(); err != nil {
+		r.print.failed("", err, "")
+		return exitCode(err)
+	}
+	defer m.close()
+	r.client.MaxIdle = max(r.jobs, defaultJobs)
+	defer r.client.CloseIdleConnections()
+	m.retrieve()
+	return m.code
+}
+
+// many is a run of many files.
+type many struct {
+	*run
+	ctx    context.Context
+	lists  []*list
+	root   *os.Root
+	ledger *batch.Ledger
+	rows   *batch.Report
+	shown  overview
+
+	mu     sync.Mutex
+	meters map[string]meter // of the files that are on their way, by path
+	code   int              // the exit code
+}
+
+// fails makes err the first failure, if there was none.
+func (m *many) fails(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.code == exitOK {
+		m.code = exitCode(err)
+	}
+}
+
+// open opens the output directory, its ledger and the report.
+func (m *many) open() (err error) {
+	dir := m.outputDir()
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return &download.Error{Path: dir, Reason: "cannot be created: " + err.Error(), Err: err}
+	}
+	if m.root, err = os.OpenRoot(dir); err != nil {
+		return &download.Error{Path: dir, Reason: "cannot be opened: " + err.Error(), Err: err}
+	}
+	name := batch.LedgerName
+	if shard := m.list.Shard; shard.Count > 0 {
+		name += "-" + shardName(shard)
+	}
+	if m.ledger, err = batch.OpenLedger(m.root, name); err != nil {
+		return err
+	}
+	if m.report == "" {
+		return nil
+	}
+	if m.rows, err = batch.CreateReport(m.report, m.reportHead()); err != nil {
+		return &download.Error{Path: m.report, Reason: "cannot be written: " + err.Error(), Err: err}
+	}
+	return nil
+}
+
+// close closes what open has opened.
+func (m *many) close() {
+	if m.rows != nil {
+		if err := m.rows.Close(); err != nil {
+			err = &download.Error{Path: m.report, Reason: "cannot be written: " + err.Error(), Err: err}
+			m.print.failed("", err, "")
+			m.fails(err)
+		}
+	}
+	m.ledger.Close()
+	m.root.Close()
+}
+
+// retrieve fetches everything.
+func (m *many) retrieve() {
+	m.meters = make(map[string]meter)
+	m.shown = m.print.newOverview(m.known())
+	totals := batch.Run(m.ctx, &m.client, m.tasks(), batch.Options{
+		Jobs: m.jobs, PerHost: m.perHost, Segments: m.file.Segments, Root: m.root, Ledger: m.ledger, Each: m.file,
+		Watch: m.watch, Report: m.ended, Totals: m.shown.update, Note: m.note,
+	})
+	m.shown.end(totals, m.ctx.Err() == nil)
+	switch {
+	case m.ctx.Err() != nil:
+		err := m.reason(m.ctx, context.Cause(m.ctx))
+		m.print.failed("", err, "")
+		m.code = exitCode(err)
+	case !totals.Whole() && m.code == exitOK:
+		m.code = exitOther
+	}
+}
+
+// note shows what happens to a server's connections.
+func (m *many) note(text string) {
+	if m.verbose {
+		m.print.line("* %s", oneLine(text))
+	}
+}
+
+// watch returns what shows the progress of one file.
+func (m *many) watch(t batch.Task) (func(done, total int64), func(download.Event)) {
+	x := m.print.newPart(newTransfer(t.URLs[0], t.Path))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.meters[t.Path] = x
+	return x.update, x.event
+}
+
+// ended shows how a task ended.
+func (m *many) ended(o batch.Outcome) {
+	m.mu.Lock()
+	x := m.meters[o.Path]
+	delete(m.meters, o.Path)
+	m.mu.Unlock()
+	if x != nil {
+		x.end(o.Result, o.Err)
+	}
+	if errors.Is(o.Err, ftpexec.ErrLogin) {
+		m.ask.forget()
+	}
+	switch {
+	case o.Err != nil:
+		m.print.failed(o.URL.Redacted(), o.Err, "")
+		m.fails(o.Err)
+	case o.Link != "" && !m.quiet:
+		m.print.linked(o)
+	}
+	if m.rows != nil {
+		if err := m.rows.Write(o.Line, o.Path, m.reportRow(o)); err != nil {
+			m.fails(&download.Error{Path: m.report, Reason: "cannot be written: " + err.Error(), Err: err})
+		}
+	}
+}
+
+// plans prints what would be sent for each file.
+func (m *many) plans() int {
+	for t := range m.tasks() {
+		if err := m.plan(m.ctx, t.URLs[0]); err != nil {
+			m.print.failed(t.URLs[0].Redacted(), err, "")
+			m.fails(err)
+		}
+		if m.ctx.Err() != nil {
+			break
+		}
+	}
+	return m.code
+}
+
+// outputDir returns the directory under which everything is saved: that of -d,
+// that of the only tree, or the current one.
+func (m *many) outputDir() string {
+	if m.dir != "" {
+		return m.dir
+	}
+	return "."
+}
+
+// tasks yields what to retrieve: the URLs of the command line, then those of the
+// lists.
+func (m *many) tasks() iter.Seq[batch.Task] {
+	return func(yield func(batch.Task) bool) {
+		for _, t := range m.named() {
+			if !yield(t) {
+				return
+			}
+		}
+		for _, l := range m.lists {
+			for item, err := range l.items() {
+				if err == nil {
+					err = m.completeAll(item.URLs)
+				}
+				if err != nil {
+					m.print.failed(l.name, err, "")
+					m.fails(err)
+					continue
+				}
+				if !yield(batch.Task{Item: item}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// completeAll adds to URLs what they leave open and the flags give.
+func (m *many) completeAll(urls []*urlparse.URL) error {
+	for _, u := range urls {
+		if _, err := m.complete(m.ctx, target{url: u}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var _ = filepath.Join
