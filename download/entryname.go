@@ -1,9 +1,6 @@
 package download
 
-import (
-	"runtime"
-	"strings"
-)
+import "runtime"
 
 // EntryNames maps the entries of one directory listing, which are text from a
 // server, to names in one local directory. It keeps each name as it is on the
@@ -14,7 +11,7 @@ import (
 // must create files exclusively and open directories through an [os.Root], which
 // follows no link out of the tree.
 type EntryNames struct {
-	taken map[string]bool // by entryKey
+	taken map[string]bool // by pathKey
 	goos  string          // "" means runtime.GOOS
 }
 
@@ -28,15 +25,12 @@ func (n *EntryNames) Local(base string) (string, error) {
 	if goos == "" {
 		goos = runtime.GOOS
 	}
-	name, err := localName(base, goos)
+	name, err := localEntry(base, goos)
 	if err != nil {
 		return "", err
 	}
-	key := entryKey(name, goos)
-	switch {
-	case strings.HasSuffix(strings.ToLower(name), journalSuffix):
-		return "", &Error{Path: name, Reason: "has the name of a journal of an unfinished download", Err: ErrName}
-	case n.taken[key]:
+	key := pathKey(name, goos)
+	if n.taken[key] {
 		return "", &Error{Path: name, Reason: "has the name of another entry of the listing", Err: ErrName}
 	}
 	if n.taken == nil {
@@ -44,13 +38,4 @@ func (n *EntryNames) Local(base string) (string, error) {
 	}
 	n.taken[key] = true
 	return name, nil
-}
-
-// entryKey returns the same key for names of the same file. The file systems of
-// Windows and macOS usually ignore case.
-func entryKey(name, goos string) string {
-	if goos == "windows" || goos == "darwin" || goos == "ios" {
-		return strings.ToLower(strings.ToUpper(name))
-	}
-	return name
 }

@@ -14,6 +14,42 @@ func LocalName(u *urlparse.URL) (string, error) {
 	return localName(u.Name, runtime.GOOS)
 }
 
+// LocalPath joins the components of a relative path with "/". Each must be usable
+// as [LocalName] says, and none may have the name of a journal, which a later run
+// would trust. So the path stays below the output directory as long as no
+// symbolic link leads out of it. The error is [ErrName].
+func LocalPath(components ...string) (string, error) {
+	return localPath(components, runtime.GOOS)
+}
+
+func localPath(components []string, goos string) (string, error) {
+	for _, name := range components {
+		if _, err := localEntry(name, goos); err != nil {
+			return "", err
+		}
+	}
+	return strings.Join(components, "/"), nil
+}
+
+// localEntry is localName for what is not named alone: a journal is refused.
+func localEntry(name, goos string) (string, error) {
+	if strings.HasSuffix(strings.ToLower(name), journalSuffix) {
+		return "", &Error{Path: name, Reason: "has the name of a journal of an unfinished download", Err: ErrName}
+	}
+	return localName(name, goos)
+}
+
+// PathKey returns the same key for paths of the same file. The file systems of
+// Windows and macOS usually ignore case.
+func PathKey(path string) string { return pathKey(path, runtime.GOOS) }
+
+func pathKey(path, goos string) string {
+	if goos == "windows" || goos == "darwin" || goos == "ios" {
+		return strings.ToLower(strings.ToUpper(path))
+	}
+	return path
+}
+
 func localName(name, goos string) (string, error) {
 	if reason := unusable(name, goos); reason != "" {
 		return "", &Error{Path: name, Reason: reason, Err: ErrName}

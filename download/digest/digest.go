@@ -85,10 +85,9 @@ func New(a Algorithm) hash.Hash {
 	panic("digest: unknown algorithm " + string(a))
 }
 
-// algorithm returns the algorithm with the given name in any of its usual
-// spellings: SHA256, sha-256, SHA2-256 (OpenSSL), BLAKE2b-512. It returns "" if
-// there is none.
-func algorithm(name string) Algorithm {
+// Named returns the algorithm with the given name in any of its usual spellings:
+// SHA256, sha-256, SHA2-256 (OpenSSL), BLAKE2b-512. It returns "" if there is none.
+func Named(name string) Algorithm {
 	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
 	switch plain {
 	case "sha2256":

@@ -108,7 +108,7 @@ func (s *search) line(text string) {
 func (s *search) sum(e entry) (Sum, bool) {
 	a := s.algorithm
 	if e.tag != "" {
-		a = algorithm(e.tag)
+		a = Named(e.tag)
 	} else if a == "" {
 		a = byLength(len(e.digits))
 	}
@@ -152,6 +152,19 @@ func (s *search) result() (Sum, error) {
 	return Sum{}, ErrNotListed
 }
 
+// ParseLine reads one line of a list of digests, in any of the forms of [Find].
+// The name is "" if the line has only a digest. The last result is false if the
+// line has no digest, or if neither the line nor the digest's length tells the
+// algorithm.
+func ParseLine(text string) (name string, sum Sum, ok bool) {
+	e, ok := parseLine(text)
+	if !ok {
+		return "", Sum{}, false
+	}
+	sum, ok = (&search{}).sum(e)
+	return e.name, sum, ok
+}
+
 // entry is a line of a list.
 type entry struct {
 	tag    string // the algorithm as written; "" if the line does not say
@@ -183,7 +196,7 @@ func parseTagged(text string) (entry, bool) {
 	name, digits := rest[:end], strings.TrimLeft(rest[end+1:], " ")
 	digits, ok = strings.CutPrefix(digits, "=")
 	digits, tag = strings.TrimSpace(digits), strings.TrimSuffix(tag, " ")
-	if !ok || algorithm(tag) == "" || digits == "" || notHex(digits) >= 0 {
+	if !ok || Named(tag) == "" || digits == "" || notHex(digits) >= 0 {
 		return entry{}, false // a name of the plain form may look like the end of this one
 	}
 	return entry{tag, digits, name}, true

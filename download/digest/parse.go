@@ -16,11 +16,14 @@ func Parse(s string) (Sum, error) {
 	if !ok {
 		return Sum{}, withoutAlgorithm(name)
 	}
-	a := algorithm(name)
+	a := Named(name)
 	if a == "" {
 		return Sum{}, fmt.Errorf("unknown digest algorithm %q: write %s", shorten(name), alternatives(Algorithms()))
 	}
-	return parseDigits(a, digits)
+	if len(digits) != 2*a.Size() && notHex(digits) < 0 {
+		return Sum{}, fmt.Errorf("%s%s", wrongLength(a, digits), instead(len(digits)))
+	}
+	return ParseHex(a, digits)
 }
 
 // withoutAlgorithm says what to write for a text without a colon.
@@ -37,15 +40,24 @@ func withoutAlgorithm(s string) error {
 	}
 }
 
-func parseDigits(a Algorithm, digits string) (Sum, error) {
+// ParseHex is like [Parse] for a digest whose algorithm is known from elsewhere,
+// such as the name of a column. It panics if a is not an algorithm.
+func ParseHex(a Algorithm, digits string) (Sum, error) {
+	if a.Size() == 0 {
+		panic("digest: unknown algorithm " + string(a))
+	}
 	if i := notHex(digits); i >= 0 {
 		return Sum{}, fmt.Errorf("%s: %q at character %d is not a hexadecimal digit", a, []rune(digits[i:])[0], i+1)
 	}
-	if got, want := len(digits), 2*a.Size(); got != want {
-		return Sum{}, fmt.Errorf("%s has %d hexadecimal digits, not %d%s", a, want, got, instead(got))
+	if len(digits) != 2*a.Size() {
+		return Sum{}, errors.New(wrongLength(a, digits))
 	}
 	digest, err := hex.DecodeString(digits)
 	return Sum{a, digest}, err
+}
+
+func wrongLength(a Algorithm, digits string) string {
+	return fmt.Sprintf("%s has %d hexadecimal digits, not %d", a, 2*a.Size(), len(digits))
 }
 
 // instead says which algorithms have digests of that many digits.

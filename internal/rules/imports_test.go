@@ -25,6 +25,7 @@ var mayImport = map[string]struct{ own, not []string }{
 	"ftpexec/internal/wire": {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 	"download":              {own: []string{"urlparse", "ftpexec", "download/digest"}, not: []string{"github.com/spf13/pflag"}},
 	"download/digest":       {},
+	"download/manifest":     {own: []string{"urlparse", "download", "download/digest", "internal/printable"}, not: []string{"github.com/spf13/pflag", "net", "os"}},
 	"internal/netrc":        {},
 	"internal/schedule":     {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 	"internal/proxy":        {},

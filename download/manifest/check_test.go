@@ -1,0 +1,228 @@
+package manifest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/download"
+)
+
+// opener returns what Check opens.
+func opener(text string) func() (io.ReadCloser, error) {
+	return func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
+}
+
+func TestCheck(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		o          Options
+		want       Summary
+		errs       []string
+		once       string // what Summary.Read yields; "" means what Read yields
+	}{
+		{name: "sizes", text: "url\tsize\nftp://h/a\t1\nftp://h/b\t2\n", want: Summary{Items: 2, Bytes: 3}},
+		{name: "a size unknown", text: "url\tsize\nftp://h/a\t1\nftp://h/b\t\n", want: Summary{Items: 2, Bytes: -1}},
+		{name: "sizes that overflow", text: fmt.Sprintf("url\tsize\nftp://h/a\t%d\nftp://h/b\t1\n", math.MaxInt64), want: Summary{Items: 2, Bytes: -1}},
+		{name: "nothing", text: "# x\n", want: Summary{}},
+		{name: "empty lines of a report", text: "run\tfastq_ftp\nA\t\nB\th/b\n", want: Summary{Items: 1, Bytes: -1, Empty: 1}},
+		{name: "empty lines of a summary", text: "#ftp_path\nna\nftp://h/b\n", want: Summary{Items: 1, Bytes: -1, Empty: 1}},
+		{name: "bad lines", text: "ftp://h/a\nx\nftp://h/b\ny\n", want: Summary{Items: 2, Bytes: -1}, errs: []string{
+			"line 2: x: column 1: the scheme is missing; write ftp://x", "line 4: y: column 1: the scheme is missing; write ftp://y"}},
+		{name: "a path twice", text: "ftp://h/a/x\nbad\nftp://h/b/x\nftp://i/x\n", want: Summary{Items: 3, Bytes: -1}, errs: []string{
+			"line 2: bad: column 1: the scheme is missing; write ftp://bad",
+			"line 3: the path x is that of line 1, which has another URL, size or digest: write another path",
+			"line 4: the path x is that of line 1, which has another URL, size or digest: write another path"}},
+		{name: "a path twice on one line", text: "x_ftp\nh/a/x;h/b/x\n", want: Summary{Items: 2, Bytes: -1}, errs: []string{
+			"line 2: the path x is that of line 2, which has another URL, size or digest: write another path"}},
+		{name: "directories tell equal names apart", text: "ftp://h/a/x\nftp://h/b/x\n", o: Options{KeepDirs: true}, want: Summary{Items: 2, Bytes: -1}},
+		{name: "the same file twice", text: "url\tsize\nftp://h/a\t1\nftp://h/b\t2\nFTP://H/%61\t1\n", want: Summary{Items: 2, Bytes: 3, Repeats: 1},
+			once: "2 a ftp://h/a 1\n3 b ftp://h/b 2\n"},
+		{name: "the same URL with two digests", text: "url\tmd5\nftp://h/a\t" + md5a + "\nftp://h/a\t" + md5b + "\n", want: Summary{Items: 2, Bytes: -1}, errs: []string{
+			"line 3: the path a is that of line 2, which has another URL, size or digest: write another path"}},
+		{name: "the same URL with two passwords", text: "ftp://u:p@h/a\nftp://u:q@h/a\n", want: Summary{Items: 2, Bytes: -1}, errs: []string{
+			"line 2: the path a is that of line 1, which has another URL, size or digest: write another path"}},
+		{name: "a file and a directory", text: "url\tpath\nftp://h/a\tx/y\nftp://h/b\tx/y/z/w\nftp://h/c\tx\nftp://h/d\tx/v\n", want: Summary{Items: 4, Bytes: -1}, errs: []string{
+			"line 3: the path x/y/z/w needs a directory where line 2 has a file: write another path",
+			"line 4: the path x is a directory of the path of line 2: write another path"}},
+		{name: "names with the same beginning", text: "url\tpath\nftp://h/a\tx\nftp://h/b\txy/z\nftp://h/c\txy-z\n", want: Summary{Items: 3, Bytes: -1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, errs := Check(opener(tt.text), tt.o)
+			if strings.Join(messages(errs), "\n") != strings.Join(tt.errs, "\n") {
+				t.Errorf("got errors\n%s\nwant\n%s", strings.Join(messages(errs), "\n"), strings.Join(tt.errs, "\n"))
+			}
+			if tt.once != "" {
+				once := ""
+				for item, err := range got.Read(strings.NewReader(tt.text), tt.o) {
+					if err != nil {
+						t.Error(err)
+					}
+					once += showItem(item) + "\n"
+				}
+				if once != tt.once {
+					t.Errorf("Read: got\n%swant\n%s", once, tt.once)
+				}
+			}
+			got.repeats = nil
+			if !reflect.DeepEqual(got, tt.want) {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+func messages(errs []error) (list []string) {
+	for _, err := range errs {
+		list = append(list, err.Error())
+	}
+	return list
+}
+
+// TestCheckShard checks that a share is counted alone, but that the whole list is
+// examined.
+func TestCheckShard(t *testing.T) {
+	text := "bad\n"
+	for i := range 50 {
+		text += fmt.Sprintf("ftp://h/%d\n", i)
+	}
+	text += "ftp://h/0\nftp://i/1\n"
+	items := 0
+	for i := range 4 {
+		o := Options{Shard: Shard{i + 1, 4}}
+		s, errs := Check(opener(text), o)
+		items += s.Items
+		if len(errs) != 2 || s.Repeats != 1 {
+			t.Errorf("share %d: errors %v, %d repeats", i+1, errs, s.Repeats)
+		}
+		n := 0
+		for _, err := range s.Read(strings.NewReader(text), o) {
+			if err == nil {
+				n++
+			}
+		}
+		if n != s.Items {
+			t.Errorf("share %d: %d read, %d counted", i+1, n, s.Items)
+		}
+	}
+	if items != 51 {
+		t.Errorf("%d items, want 51", items)
+	}
+}
+
+func TestCheckBoundsErrors(t *testing.T) {
+	_, errs := Check(opener(strings.Repeat("bad\n", MaxErrors+7)+"ftp://h/x\nftp://i/x\n"), Options{})
+	if len(errs) != MaxErrors+1 || errs[MaxErrors].Error() != "and 8 more bad lines" {
+		t.Errorf("%d errors, the last is %v", len(errs), errs[len(errs)-1])
+	}
+}
+
+// TestCheckCannotRead checks both readings.
+func TestCheckCannotRead(t *testing.T) {
+	broken := errors.New("broken")
+	for want := range 2 {
+		n := 0
+		s, errs := Check(func() (io.ReadCloser, error) {
+			if n++; n > want {
+				return nil, broken
+			}
+			return opener("ftp://h/x\nftp://i/x\n")()
+		}, Options{})
+		if len(errs) != 1 || !errors.Is(errs[0], broken) {
+			t.Errorf("got %+v, %v", s, errs)
+		}
+	}
+}
+
+// generated returns a table of n lines, made while it is read.
+func generated(n int, line func(i int) string) io.ReadCloser {
+	r, w := io.Pipe()
+	go func() {
+		b := bufio.NewWriter(w)
+		fmt.Fprintln(b, "url\tpath\tsize\tmd5")
+		for i := range n {
+			fmt.Fprintln(b, line(i))
+		}
+		w.CloseWithError(b.Flush())
+	}()
+	return r
+}
+
+func manyLine(i int) string {
+	return fmt.Sprintf("ftp://ftp.example.org/vol1/fastq/SRR%03d/SRR%07d/SRR%07d_1.fastq.gz\tSRR%07d/reads_1.fastq.gz\t%d\t%s", i/1000, i, i, i, i, md5a)
+}
+
+// TestMemoryIsFlat reads many lines and checks that little of them stays.
+func TestMemoryIsFlat(t *testing.T) {
+	const n = 200000
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	peak, items := uint64(0), 0
+	for _, err := range Read(generated(n, manyLine), Options{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if items++; items%(n/4) == 0 {
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			peak = max(peak, after.HeapAlloc)
+		}
+	}
+	if items != n {
+		t.Errorf("%d items, want %d", items, n)
+	}
+	if grown := int64(peak) - int64(before.HeapAlloc); grown > 2<<20 {
+		t.Errorf("the live heap grew by %d bytes while reading", grown)
+	}
+}
+
+// TestCheckNeedsLittleMemory checks many lines, half of which repeat the others,
+// and measures the live heap in the second reading.
+func TestCheckNeedsLittleMemory(t *testing.T) {
+	const n = 200000
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	opened, peak := 0, uint64(0)
+	open := func() (io.ReadCloser, error) {
+		opened++
+		return generated(n, func(i int) string {
+			if opened == 2 && i%(n/8) == 0 {
+				runtime.GC()
+				runtime.ReadMemStats(&after)
+				peak = max(peak, after.HeapAlloc)
+			}
+			return manyLine(i % (n / 2))
+		}), nil
+	}
+	s, errs := Check(open, Options{})
+	if len(errs) != 0 || s.Items != n/2 || s.Repeats != n/2 || opened != 2 {
+		t.Errorf("got %d items, %d repeats, errors %v, opened %d times", s.Items, s.Repeats, errs, opened)
+	}
+	if grown := int64(peak) - int64(before.HeapAlloc); grown > 60*n {
+		t.Errorf("the live heap grew by %d bytes, %d a line", grown, grown/n)
+	}
+}
+
+// TestSuspicionIsNoConflict makes suspects of paths that differ, as equal hashes
+// would.
+func TestSuspicionIsNoConflict(t *testing.T) {
+	var c claims
+	for _, path := range []string{"a", "a", "b/c", "b/c", "b"} {
+		c.add(path)
+	}
+	found := newConflicts(c.suspects())
+	for i, path := range []string{"a", "b/c"} {
+		item := download.Item{Path: path, Line: i + 1}
+		if err := found.add(item); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}

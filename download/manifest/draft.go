@@ -1,0 +1,144 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/urlparse"
+)
+
+// draft is an item in the making.
+type draft struct {
+	line int
+	urls []*urlparse.URL
+	path string // as given; "" means the default
+	size *int64
+	sum  digest.Sum
+}
+
+var (
+	errDirectory = errors.New("names a directory: write the URL of a file")
+	errSize      = errors.New("is not a number of bytes: write digits only, such as 1048576")
+)
+
+// finish yields the item, or the error that came up on the way to it.
+func (r *reader) finish(d *draft, err error) {
+	var item download.Item
+	if err == nil {
+		item, err = r.item(d)
+	}
+	if err != nil {
+		r.fail(d.line, err)
+		return
+	}
+	r.emit(item)
+}
+
+func (r *reader) item(d *draft) (download.Item, error) {
+	if len(d.urls) == 0 {
+		return download.Item{}, errNoURL
+	}
+	path, err := r.localPath(d)
+	return download.Item{URLs: d.urls, Path: path, Size: d.size, Sum: d.sum, Line: d.line}, err
+}
+
+// localPath returns the path of the item: the given one or the default.
+func (r *reader) localPath(d *draft) (string, error) {
+	if d.path != "" {
+		path, err := givenPath(d.path)
+		return path, inField("path", err)
+	}
+	components := []string{d.urls[0].Name}
+	if r.KeepDirs {
+		components = append(slices.Clone(d.urls[0].Dirs), d.urls[0].Name)
+	}
+	path, err := download.LocalPath(components...)
+	switch {
+	case slices.Contains(components, ""):
+		err = errors.New("has a component without a name")
+	case err != nil:
+		err = errors.New(reason(err))
+	default:
+		return path, nil
+	}
+	return "", fmt.Errorf("%s: cannot be saved under its own name, which %w: give it a path", d.urls[0].Redacted(), err)
+}
+
+// givenPath checks a path from outside.
+func givenPath(path string) (string, error) {
+	components := strings.Split(path, "/")
+	switch {
+	case strings.HasPrefix(path, "/"):
+		return "", errors.New("is absolute: write it relative to the output directory")
+	case slices.Contains(components, ""):
+		return "", errors.New("has an empty component: write a name before and after each /")
+	case slices.Contains(components, "."), slices.Contains(components, ".."):
+		return "", errors.New(`has "." or ".." as a component: write it without them, relative to the output directory`)
+	}
+	path, err := download.LocalPath(components...)
+	if err != nil {
+		err = errors.New(reason(err) + ": write another name")
+	}
+	return path, err
+}
+
+// reason returns why download refuses a name, without the name.
+func reason(err error) string {
+	var refusal *download.Error
+	if errors.As(err, &refusal) {
+		return refusal.Reason
+	}
+	return err.Error()
+}
+
+// addURL adds a place of the file.
+func (d *draft) addURL(u *urlparse.URL) error {
+	if u.IsDir() {
+		return inField(u.Redacted(), errDirectory)
+	}
+	d.urls = append(d.urls, u)
+	return nil
+}
+
+// setSize reads a number of bytes; "" means unknown.
+func (d *draft) setSize(text string) error {
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return errSize
+	}
+	size := int64(n)
+	d.size = &size
+	return nil
+}
+
+// addSum adds a digest; "" means unknown. The strongest counts.
+func (d *draft) addSum(a digest.Algorithm, text string) error {
+	if text == "" {
+		return nil
+	}
+	sum, err := digest.ParseHex(a, text)
+	if err == nil {
+		d.keepStrongest(sum)
+	}
+	return err
+}
+
+func (d *draft) keepStrongest(sum digest.Sum) {
+	rank := func(s digest.Sum) int {
+		if i := slices.Index(digest.Algorithms(), s.Algorithm); i >= 0 {
+			return i
+		}
+		return len(digest.Algorithms())
+	}
+	if rank(sum) < rank(d.sum) {
+		d.sum = sum
+	}
+}

@@ -1,0 +1,156 @@
+package manifest
+
+import (
+	"errors"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/urlparse"
+)
+
+// password finds what is certainly a password: between the colon and the "@" of
+// the login of a URL, and long enough to tell.
+var password = regexp.MustCompile(`(?i)ftp(?:s|es)?://[a-z0-9]+:([A-Za-z0-9#]{8,})@`)
+
+// secrets returns the passwords in a text that are nowhere else in it.
+func secrets(text string) (list []string) {
+	for _, m := range password.FindAllStringSubmatch(text, -1) {
+		if strings.Count(text, m[1]) == strings.Count(text, ":"+m[1]+"@") {
+			list = append(list, m[1])
+		}
+	}
+	return list
+}
+
+// checkReading reads a text and checks what Read promises of every one.
+func checkReading(t *testing.T, text string, o Options) {
+	hidden, last := secrets(text), 0
+	for item, err := range Read(strings.NewReader(text), o) {
+		if err != nil {
+			checkFault(t, text, err, hidden)
+			continue
+		}
+		if item.Line < last || item.Line > strings.Count(text, "\n")+1 {
+			t.Errorf("%q: line %d after %d", text, item.Line, last)
+		}
+		last = item.Line
+		if len(item.URLs) == 0 || !filepath.IsLocal(filepath.FromSlash(item.Path)) || strings.HasSuffix(item.Path, "/") {
+			t.Errorf("%q: %s", text, showItem(item))
+		}
+		for _, u := range item.URLs {
+			if err := u.Check(); err != nil || u.IsDir() {
+				t.Errorf("%q: %s: %v", text, u, err)
+			}
+		}
+		if item.Size != nil && *item.Size < 0 || len(item.Sum.Digest) != item.Sum.Algorithm.Size() {
+			t.Errorf("%q: %s", text, showItem(item))
+		}
+	}
+}
+
+func checkFault(t *testing.T, text string, err error, hidden []string) {
+	var fault *LineError
+	if !errors.As(err, &fault) || fault.Line < 1 || fault.Line > strings.Count(text, "\n")+1 {
+		t.Errorf("%q: %v", text, err)
+	}
+	if strings.ContainsAny(err.Error(), "\r\n\x00\x1b") {
+		t.Errorf("%q: the message %q is not a printable line", text, err)
+	}
+	for _, secret := range hidden {
+		if strings.Contains(err.Error(), secret) {
+			t.Errorf("%q: %q is in %v", text, secret, err)
+		}
+	}
+}
+
+// fuzz fuzzes one form.
+func fuzz(f *testing.F, o Options, seeds ...string) {
+	for _, seed := range seeds {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		checkReading(t, text, o)
+	})
+}
+
+const secret = "ftp://joe:hunter2hunter2@h/d/f"
+
+func FuzzAuto(f *testing.F) {
+	fuzz(f, Options{}, "", "ftp://h/a\n# x\r\n\n"+secret+"#x", "<URL:"+secret+"\n>", "url\tpath\n"+secret+"\tx", "url,size\n"+secret+",1", "{\"url\":\""+secret+"\"}", "[{}]",
+		"#ftp_path\n"+secret, md5a+"  a", "x_ftp\tx_md5\nh/a;h/b\t;", "\xff\xfe", "\x1f\x8b", "\ufeffurl\n")
+}
+
+func FuzzList(f *testing.F) {
+	fuzz(f, Options{Format: List, KeepDirs: true}, secret, secret+" x\n\n#\nURL:ftp://h//a/../b\n", "<URL:"+secret+">\n", "http://joe:hunter2hunter2@h/")
+}
+
+func FuzzText(f *testing.F) {
+	fuzz(f, Options{Format: Text}, "<URL:"+secret+"\n#>", "see "+secret+", or <"+secret+" x>")
+}
+
+func FuzzTSV(f *testing.F) {
+	fuzz(f, Options{Format: TSV}, "url\tpath\tsize\tmd5\tsha256\tchecksum\turls\n"+secret+"\ta/b\t1\t"+md5a+"\t\tmd5:"+md5a+"\t"+secret+" "+secret+"\n",
+		"size\turl\tmd5\n"+secret+"\t1\t2\n", "url\tpath\nftp://h/x\t"+secret+"\n", "url\tchecksum\tsize\nftp://h/x\t"+secret+"\t"+secret+"\n"+secret)
+}
+
+func FuzzCSV(f *testing.F) {
+	fuzz(f, Options{Format: CSV}, "url,path\n"+secret+",\"a\nb\"\n", "\"url\",\"x\"\"y\"\n\""+secret+",\n"+secret+",\"\n", secret+",\"x\n")
+}
+
+func FuzzENA(f *testing.F) {
+	fuzz(f, Options{Format: TSV, KeepDirs: true}, "fastq_ftp\tfastq_md5\tfastq_bytes\nh/a#;h/b%\t"+md5a+";\t1;\n\t\t\n", "x_ftp\n"+secret+"#;joe:hunter2hunter2@h/a b\n")
+}
+
+func FuzzJSON(f *testing.F) {
+	fuzz(f, Options{Format: JSON}, `[{"url":"`+secret+`#"},`+"\n"+`{"urls":["ftp://h/a"],"size":1,"path":null}]`, "[1,[],{}]", "["+secret, `[{"fastq_ftp":"h/a","fastq_md5":""}`)
+}
+
+func FuzzNDJSON(f *testing.F) {
+	fuzz(f, Options{Format: NDJSON}, `{"url":"`+secret+`#"}`+"\n"+`{"path":"`+secret+`","url":"ftp://h/a"}`+"\n#\n"+secret, `{"size":"`+secret+`","url":"ftp://h/a"}`)
+}
+
+func FuzzNCBI(f *testing.F) {
+	fuzz(f, Options{Format: NCBI, Suffixes: []string{"_x", "/../y"}}, "##\n#a\tftp_path\nx\tna\nx\thttps://ftp.ncbi.nlm.nih.gov/a/b\n"+secret, "#ftp_path\n"+secret+"#\nhttps://joe:hunter2hunter2@h/\n")
+}
+
+func FuzzSums(f *testing.F) {
+	base := &urlparse.URL{Scheme: urlparse.FTP, Host: "h", User: urlparse.Some("joe"), Password: urlparse.Some("hunter2hunter2"), Dirs: []string{"d"}}
+	fuzz(f, Options{Format: Sums, Base: base}, md5a+"  ./a/b\n"+md5a+" *../c\nMD5 (x) = "+md5a+"\n\\"+md5a+"  a\\nb\n", secret)
+}
+
+// FuzzCheck checks that Check finds all that is in the way: what it lets pass has
+// paths that can all exist together.
+func FuzzCheck(f *testing.F) {
+	for _, seed := range []string{"ftp://h/a\nftp://h/a\n", "url\tpath\nftp://h/a\tx\nftp://h/b\tx/y\nftp://h/b\tx/y\n", "bad\n"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, errs := Check(opener(text), Options{})
+		items, paths := 0, map[string]bool{}
+		for item, err := range s.Read(strings.NewReader(text), Options{}) {
+			if err != nil {
+				if len(errs) == 0 {
+					t.Errorf("%q: not found: %v", text, err)
+				}
+				continue
+			}
+			items++
+			if len(errs) == 0 && paths[item.Path] {
+				t.Errorf("%q: %s twice", text, item.Path)
+			}
+			paths[item.Path] = true
+		}
+		for path := range paths {
+			for dir := range dirsAbove(path) {
+				if len(errs) == 0 && paths[dir] {
+					t.Errorf("%q: %s is a file and above %s", text, dir, path)
+				}
+			}
+		}
+		if items != s.Items {
+			t.Errorf("%q: %d items read, %d counted", text, items, s.Items)
+		}
+	})
+}

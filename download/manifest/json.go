@@ -1,0 +1,182 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+var (
+	errNotObject = errors.New(`is not a JSON object: write {"url": "ftp://host/path"}`)
+	errNotArray  = errors.New("the list is not a JSON array: write [ before the first object")
+)
+
+// readNDJSON reads an object from each line.
+func (r *reader) readNDJSON() {
+	for r.next() {
+		if !comment(r.in.text) {
+			r.object(r.in.n, []byte(r.in.text))
+		}
+	}
+}
+
+// readJSON reads the objects of an array. After a fault in the syntax nothing can
+// be understood.
+func (r *reader) readJSON() {
+	in := &placer{r: r.in.r, line: 1}
+	values := json.NewDecoder(in)
+	token, err := values.Token()
+	if err == nil && token != json.Delim('[') {
+		err = errNotArray
+	}
+	for err == nil && values.More() && !r.done {
+		var value json.RawMessage
+		if err = values.Decode(&value); err == nil {
+			r.object(in.lineAt(values.InputOffset()-int64(len(value))), value)
+		}
+	}
+	if err == nil && !r.done {
+		_, err = values.Token() // the "]"
+	}
+	if err != nil && in.err == nil {
+		r.fail(in.lineAt(values.InputOffset()), syntax(err))
+	}
+	r.in.err = in.err
+}
+
+// syntax says what is wrong with JSON, without the text.
+func syntax(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the JSON ends too early: download the list again")
+	}
+	for _, known := range []error{errTooLong, errNotArray} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	return errors.New("is not JSON: write each object as {\"url\": \"ftp://host/path\"}, with a comma between two")
+}
+
+// object reads an object as a row of a table. An array of strings stands for
+// several columns of the same name.
+func (r *reader) object(line int, text []byte) {
+	names, cells, err := members(text)
+	var t *table
+	if err == nil {
+		t, err = r.newTable(names)
+	}
+	if errors.Is(err, errNoHeader) {
+		err = errNoURL
+	}
+	if err != nil {
+		r.fail(line, err)
+		return
+	}
+	r.row(t, line, cells, nil)
+}
+
+// members returns the names and values of an object that could mean something.
+func members(text []byte) (names, cells []string, err error) {
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.UseNumber()
+	if token, err := in.Token(); err != nil || token != json.Delim('{') {
+		return nil, nil, errNotObject
+	}
+	for in.More() {
+		token, err := in.Token()
+		name, ok := token.(string)
+		var value any
+		if err != nil || !ok || in.Decode(&value) != nil {
+			return nil, nil, errNotObject
+		}
+		name = strings.ToLower(name)
+		if columnOf(name).kind == otherColumn && !reportColumn(name) {
+			continue
+		}
+		if slices.Contains(names, name) {
+			return nil, nil, fmt.Errorf("%s is there twice: leave one out", name)
+		}
+		values, ok := texts(value)
+		if !ok {
+			return nil, nil, fmt.Errorf("%s is neither a string nor a number: write it as a string", name)
+		}
+		for _, v := range values {
+			names, cells = append(names, name), append(cells, v)
+		}
+	}
+	if _, err := in.Token(); err != nil {
+		return nil, nil, errNotObject
+	}
+	if _, err := in.Token(); !errors.Is(err, io.EOF) {
+		return nil, nil, errors.New("text follows the JSON object: write one object on each line")
+	}
+	return names, cells, nil
+}
+
+// reportColumn reports whether a name could be that of a column of a file report.
+func reportColumn(name string) bool {
+	return strings.HasSuffix(name, reportSuffix) || strings.HasSuffix(name, "_md5") || strings.HasSuffix(name, "_bytes")
+}
+
+// texts returns the values of a member: one, or those of an array.
+func texts(value any) (list []string, ok bool) {
+	switch v := value.(type) {
+	case nil:
+		return []string{""}, true
+	case string:
+		return []string{v}, true
+	case json.Number:
+		return []string{v.String()}, true
+	case []any:
+		for _, one := range v {
+			s, ok := one.(string)
+			if !ok {
+				return nil, false
+			}
+			list = append(list, s)
+		}
+		return list, true
+	}
+	return nil, false
+}
+
+// placer tells in which line an offset of what is read through it is, and bounds
+// what is read for one value.
+type placer struct {
+	r    io.Reader
+	read int64   // bytes so far
+	line int     // at the offset asked for last,
+	from int64   // which this is
+	ends []int64 // offsets of the line ends after it
+	err  error   // of r
+}
+
+func (p *placer) Read(b []byte) (int, error) {
+	if p.read-p.from > 2*maxLine {
+		return 0, errTooLong
+	}
+	n, err := p.r.Read(b)
+	for i, c := range b[:n] {
+		if c == '\n' {
+			p.ends = append(p.ends, p.read+int64(i))
+		}
+	}
+	p.read += int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		p.err = err
+	}
+	return n, err
+}
+
+// lineAt returns the line of an offset, which must not go back.
+func (p *placer) lineAt(offset int64) int {
+	passed, _ := slices.BinarySearch(p.ends, offset)
+	p.line += passed
+	p.ends = slices.Delete(p.ends, 0, passed)
+	p.from = offset
+	return p.line
+}

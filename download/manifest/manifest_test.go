@@ -1,0 +1,317 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/urlparse"
+)
+
+const (
+	md5a      = "0e29c053bcd31072c8bed9eddece1cec"
+	md5b      = "5d848b65379c195fe158a5d7324b4a18"
+	sha256abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+)
+
+// show returns what reading yields, a line for each item or error.
+func show(text string, o Options) string {
+	var b strings.Builder
+	for item, err := range Read(strings.NewReader(text), o) {
+		if err != nil {
+			fmt.Fprintln(&b, err)
+			continue
+		}
+		fmt.Fprintln(&b, showItem(item))
+	}
+	return b.String()
+}
+
+func showItem(item download.Item) string {
+	s := fmt.Sprint(item.Line, " ", item.Path)
+	for _, u := range item.URLs {
+		s += " " + u.Redacted()
+	}
+	if item.Size != nil {
+		s += fmt.Sprint(" ", *item.Size)
+	}
+	if item.Sum.Algorithm != "" {
+		s += " " + item.Sum.String()
+	}
+	return s
+}
+
+func mustParse(t testing.TB, text string) *urlparse.URL {
+	t.Helper()
+	u, err := urlparse.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// TestRead reads every form, told by its beginning.
+func TestRead(t *testing.T) {
+	base := mustParse(t, "ftp://h/genomes/x/")
+	for _, tt := range []struct {
+		name string
+		o    Options
+		text string
+		want string
+	}{
+		{"list", Options{}, "ftp://h/a\nftps://h/b", "1 a ftp://h/a\n2 b ftps://h/b\n"},
+		{"list with all that does not count", Options{}, "\ufeff# my files\r\n\r\n  FTP://h/a \t\r\n \t\n#ftp://h/no\nURL:ftp://u:secret@h/b;type=a\n",
+			"3 a ftp://h/a\n6 b ftp://u:***@h/b;type=a\n"},
+		{"list with encoded octets", Options{}, "ftp://h/d/a%23b%20c\n", "1 a#b c ftp://h/d/a%23b%20c\n"},
+		{"list with directories kept", Options{KeepDirs: true}, "ftp://h/d/e/f\n", "1 d/e/f ftp://h/d/e/f\n"},
+		{"text", Options{}, "See <URL:ftp://h/pub/rfc-\n   index.txt>, <ftp://h/x#\n", "1 rfc-index.txt ftp://h/pub/rfc-index.txt\n" +
+			"line 2: ftp://h/x#: column 11: the URL is not closed by >; write <URL:ftp://h/x#>\n"},
+		{"text, several on a line", Options{}, "<ftp://h/a> and <URL:ftp://h/b>, also ftp://h/c.", "1 a ftp://h/a\n1 b ftp://h/b\n1 c ftp://h/c\n"},
+		{"text, by name", Options{Format: Text}, "I found it under ftp://h/a, too.\n", "1 a ftp://h/a\n"},
+
+		{"tsv", Options{}, "Path\tnote\tURL\tsize\tSHA-256\tmd5\nd/e\tx y\tftp://h/f\t12\t" + sha256abc + "\t" + md5a + "\n",
+			"2 d/e ftp://h/f 12 sha256:" + sha256abc + "\n"},
+		{"tsv, empty cells and comments", Options{}, "# made by hand\n#url\tsize\tmd5sum\n\n#x\nftp://h/f\t\t" + md5a + "\nftp://h/g\t0\t\n",
+			"5 f ftp://h/f md5:" + md5a + "\n6 g ftp://h/g 0\n"},
+		{"tsv of R, in quotes", Options{}, "\"url\"\t\"path\"\n\"ftp://h/f\"\t\"a \"\"b\"\"\"\n", "2 a \"b\" ftp://h/f\n"},
+		{"tsv, first header cell empty", Options{}, "\turl\n1\tftp://h/f\n", "2 f ftp://h/f\n"},
+		{"tsv, alternatives", Options{}, "url\turl\turls\nftp://h/f\tftp://i/f\tftp://j/f ftp://k/f;type=i\n\t\tftp://l/g\n",
+			"2 f ftp://h/f ftp://i/f ftp://j/f ftp://k/f;type=i\n3 g ftp://l/g\n"},
+		{"tsv, one column", Options{}, "url\nftp://h/f\n", "2 f ftp://h/f\n"},
+		{"csv", Options{}, "size,url,checksum\n7,ftp://h/f,SHA256:" + sha256abc + "\n", "2 f ftp://h/f 7 sha256:" + sha256abc + "\n"},
+		{"csv, quoted", Options{}, "\"title, long\",url,path\r\n\"a\r\nb, \"\"c\"\"\",ftp://h/f,\"x,y\"\r\nd,\"ftp://h/g\",\r\n",
+			"2 x,y ftp://h/f\n4 g ftp://h/g\n"},
+		{"ndjson", Options{}, `{"url":"ftp://h/f","size":12,"md5":"` + md5a + `","extra":{"a":[1]}}` + "\n\n" +
+			`{"URL":["ftp://h/g","ftp://i/g"],"path":"x/ y","size":"3","sha1":null}` + "\n" + `{"urls":"ftp://h/i ftp://j/i"}`,
+			"1 f ftp://h/f 12 md5:" + md5a + "\n3 x/ y ftp://h/g ftp://i/g 3\n4 i ftp://h/i ftp://j/i\n"},
+		{"json", Options{}, "[\n{\"url\":\"ftp://h/f\"},\n  {\n \"url\": \"ftp://h/g\" } ]\n", "2 f ftp://h/f\n3 g ftp://h/g\n"},
+		{"json, empty", Options{}, "[]", ""},
+
+		{"ENA report", Options{}, "run_accession\tfastq_ftp\tfastq_md5\tfastq_bytes\n" +
+			"ERR2223563\tftp.sra.ebi.ac.uk/vol1/fastq/ERR222/003/ERR2223563/ERR2223563_1.fastq.gz;ftp.sra.ebi.ac.uk/vol1/fastq/ERR222/003/ERR2223563/ERR2223563_2.fastq.gz\t" +
+			md5a + ";" + md5b + "\t1170312089;1246298835",
+			"2 ERR2223563_1.fastq.gz ftp://ftp.sra.ebi.ac.uk/vol1/fastq/ERR222/003/ERR2223563/ERR2223563_1.fastq.gz 1170312089 md5:" + md5a + "\n" +
+				"2 ERR2223563_2.fastq.gz ftp://ftp.sra.ebi.ac.uk/vol1/fastq/ERR222/003/ERR2223563/ERR2223563_2.fastq.gz 1246298835 md5:" + md5b + "\n"},
+		{"ENA report with several sets", Options{}, "fastq_ftp\tsubmitted_ftp\tsra_md5\tsra_ftp\tsubmitted_bytes\nh/a;\th/7568_4#9 %23.bam\t" + md5a + "\th/s\t5\n\t\t\t\t\n\t\t\th/t\t\n",
+			"2 a ftp://h/a\n2 7568_4#9 %23.bam ftp://h/7568_4%239%20%2523.bam 5\n2 s ftp://h/s md5:" + md5a + "\n4 t ftp://h/t\n"},
+		{"ENA report, one set chosen", Options{Columns: []string{"SRA", "fastq_ftp"}}, "fastq_ftp\tsubmitted_ftp\tsra_ftp\nh/a\th/b\tftp://h/c\n", "2 c ftp://h/c\n2 a ftp://h/a\n"},
+		{"ENA report as JSON", Options{Columns: []string{"sra"}}, `[{"run_accession":"SRR16298157","fastq_ftp":"ftp.sra.ebi.ac.uk/vol1/fastq/SRR162/057/SRR16298157/SRR16298157_1.fastq.gz",` +
+			`"fastq_bytes":"43409","sra_ftp":"ftp.sra.ebi.ac.uk/vol1/srr/SRR162/057/SRR16298157","sra_bytes":"157435","sra_md5":"baa98dd72f2a966be8f76569e46c03d9"},` + "\n" + `{"run_accession":"x","sra_ftp":""}]`,
+			"1 SRR16298157 ftp://ftp.sra.ebi.ac.uk/vol1/srr/SRR162/057/SRR16298157 157435 md5:baa98dd72f2a966be8f76569e46c03d9\n"},
+
+		{"NCBI summary", Options{}, "##  See ftp://ftp.ncbi.nlm.nih.gov/genomes/README_assembly_summary.txt for a description of the columns in this file.\n" +
+			"#assembly_accession\ttaxid\tftp_path\tgroup\n" +
+			"GCF_000005845.2\t511145\thttps://ftp.ncbi.nlm.nih.gov/genomes/all/GCF/000/005/845/GCF_000005845.2_ASM584v2\tbacteria\n" +
+			"GCA_000000001.1\t1\tna\tx\n",
+			"3 GCF_000005845.2_ASM584v2_genomic.fna.gz ftp://ftp.ncbi.nlm.nih.gov/genomes/all/GCF/000/005/845/GCF_000005845.2_ASM584v2/GCF_000005845.2_ASM584v2_genomic.fna.gz\n"},
+		{"NCBI summary, older", Options{Suffixes: []string{"_a", "_b"}}, "#   See README\n# assembly_accession\tftp_path\nGCA_1\tftp://ftp.ncbi.nlm.nih.gov/all/GCA_1_x/\n",
+			"3 GCA_1_x_a ftp://ftp.ncbi.nlm.nih.gov/all/GCA_1_x/GCA_1_x_a\n3 GCA_1_x_b ftp://ftp.ncbi.nlm.nih.gov/all/GCA_1_x/GCA_1_x_b\n"},
+		{"NCBI digests", Options{Base: base}, "c13d459b5caa702ff7e1f26fe44b8ad7  ./GCF_000005845.2_ASM584v2_genomic.fna.gz\n2238238dd39e11329547d26ab138be41  ./sub dir/a#b\n",
+			"1 GCF_000005845.2_ASM584v2_genomic.fna.gz ftp://h/genomes/x/GCF_000005845.2_ASM584v2_genomic.fna.gz md5:c13d459b5caa702ff7e1f26fe44b8ad7\n" +
+				"2 sub dir/a#b ftp://h/genomes/x/sub%20dir/a%23b md5:2238238dd39e11329547d26ab138be41\n"},
+		{"BSD digests", Options{Base: base, Format: Sums}, "# x\nSHA256 (a) = " + sha256abc + "\n", "2 a ftp://h/genomes/x/a sha256:" + sha256abc + "\n"},
+		{"nothing", Options{}, "", ""},
+		{"a header alone", Options{}, "url\tpath\n", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := show(tt.text, tt.o); got != tt.want {
+				t.Errorf("got\n%swant\n%s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestBadLines checks that each bad line has its message, and that the good line
+// after it is read.
+func TestBadLines(t *testing.T) {
+	base := mustParse(t, "ftp://h/")
+	long := strings.Repeat("x", maxLine+1)
+	for _, tt := range []struct {
+		name string
+		o    Options
+		head string
+		bad  string
+		good string
+		want string // after "line N: "
+	}{
+		{"a space", Options{}, "", "ftp://h/a b", "ftp://h/g", "ftp://h/a b: column 10: a space cannot stand unencoded in a path; write %20"},
+		{"a hash", Options{}, "", "ftp://h/a#b", "ftp://h/g", `ftp://h/a#b: column 10: "#" cannot stand unencoded in a path; write %23`},
+		{"a password", Options{}, "ftp://h/x\n", "ftp://u:se#cret@h/a", "ftp://h/g", `ftp://u:***@h/a: column 11: "#" cannot stand unencoded in a password; write %23`},
+		{"no scheme", Options{}, "", "ftp.example.org/a", "ftp://h/g", "ftp.example.org/a: column 1: the scheme is missing; write ftp://ftp.example.org/a"},
+		{"another scheme", Options{}, "", "http://h/a", "ftp://h/g", "http://h/a: column 1: the scheme http is none of ftp, ftps and ftpes"},
+		{"a port", Options{}, "", "ftp://h:25/a", "ftp://h/g", "ftp://h:25/a: column 9: port 25 belongs to another protocol (smtp); --allow-port allows it, if an FTP server is there"},
+		{"a directory", Options{}, "", "ftp://h/a/", "ftp://h/g", "ftp://h/a/: names a directory: write the URL of a file"},
+		{"a directory by type", Options{}, "", "ftp://u:secret@h/a;type=d", "ftp://h/g", "ftp://u:***@h/a;type=d: names a directory: write the URL of a file"},
+		{"a name that leaves", Options{}, "", "ftp://u:secret@h/a/%2Fetc", "ftp://h/g",
+			`ftp://u:***@h/a/%2Fetc: cannot be saved under its own name, which holds a "/" and would be saved in another directory: give it a path`},
+		{"dots as a name", Options{}, "", "ftp://h/..", "ftp://h/g", "ftp://h/..: cannot be saved under its own name, which is a directory, not a file name: give it a path"},
+		{"a null segment kept", Options{KeepDirs: true}, "", "ftp://h//a", "ftp://h/g", "ftp://h//a: cannot be saved under its own name, which has a component without a name: give it a path"},
+		{"a line too long", Options{}, "", "ftp://h/" + long, "ftp://h/g", "the line is longer than 1048576 bytes"},
+
+		{"too few cells", Options{}, "url\tmd5\n", "ftp://h/a", "ftp://h/g\t", "the line has 1 cells, but the header has 2: write one cell for each column"},
+		{"too many cells", Options{}, "url\tmd5\n", "1\tftp://h/a\t", "ftp://h/g\t", "the line has 3 cells, but the header has 2: write one cell for each column"},
+		{"no URL", Options{}, "url\tmd5\n", "\t" + md5a, "ftp://h/g\t", "the line has no URL: write one, such as ftp://host/path, in the column url"},
+		{"a bad URL", Options{}, "url\tmd5\n", "h/u:secret@x\t", "ftp://h/g\t", "url: h/u:***@x: column 1: the scheme is missing; write ftp://h/u:***@x"},
+		{"a bad alternative", Options{}, "url\turls\n", "ftp://h/a\tftp://h/a ftp://h/", "ftp://h/g\t", "urls: ftp://h/: names a directory: write the URL of a file"},
+		{"a size in units", Options{}, "url\tsize\n", "ftp://h/a\t1.2G", "ftp://h/g\t1", "size: is not a number of bytes: write digits only, such as 1048576"},
+		{"a negative size", Options{}, "url\tsize\n", "ftp://h/a\t-1", "ftp://h/g\t1", "size: is not a number of bytes: write digits only, such as 1048576"},
+		{"a huge size", Options{}, "url\tsize\n", "ftp://h/a\t9223372036854775808", "ftp://h/g\t1", "size: is not a number of bytes: write digits only, such as 1048576"},
+		{"a short digest", Options{}, "url\tmd5\tsha1\n", "ftp://h/a\t\tabc", "ftp://h/g\t\t", "sha1: sha1 has 40 hexadecimal digits, not 3"},
+		{"a weaker digest is bad", Options{}, "url\tmd5\tsha256\n", "ftp://h/a\tx\t" + sha256abc, "ftp://h/g\t\t", "md5: md5: 'x' at character 1 is not a hexadecimal digit"},
+		{"a checksum without algorithm", Options{}, "url\tchecksum\n", "ftp://h/a\t" + md5a, "ftp://h/g\t",
+			"checksum: is not a digest: write ALGO:HEX, such as md5: and 32 hexadecimal digits"},
+		{"an absolute path", Options{}, "url\tpath\n", "ftp://h/a\t/etc/passwd", "ftp://h/g\t", "path: is absolute: write it relative to the output directory"},
+		{"a path that leaves", Options{}, "url\tpath\n", "ftp://h/a\tx/../../y", "ftp://h/g\t",
+			`path: has "." or ".." as a component: write it without them, relative to the output directory`},
+		{"a path of a directory", Options{}, "url\tpath\n", "ftp://h/a\tx/", "ftp://h/g\t", "path: has an empty component: write a name before and after each /"},
+		{"a path with a null", Options{}, "url\tpath\n", "ftp://h/a\tx\x00y", "ftp://h/g\t", "path: holds a NUL byte: write another name"},
+		{"the path of a journal", Options{}, "url\tpath\n", "ftp://h/a\tx.part.json", "ftp://h/g\t", "path: has the name of a journal of an unfinished download: write another name"},
+
+		{"an open quote", Options{}, "url,path\n", "ftp://h/a,\"x", "ftp://h/g,", `column 13: a quotation mark is not closed, or text follows it: write "" for one in a cell`},
+		{"a bare quote", Options{}, "url,path\n", `ftp://h/a,x"y"`, "ftp://h/g,", `column 12: a quotation mark in a cell that does not begin with one: write "" for it, and " around the cell`},
+		{"text after a quote", Options{}, "url,path\n", `ftp://h/a,"x"y`, "ftp://h/g,", `column 13: a quotation mark is not closed, or text follows it: write "" for one in a cell`},
+
+		{"not JSON", Options{Format: NDJSON}, "", `{"url":`, `{"url":"ftp://h/g"}`, `is not a JSON object: write {"url": "ftp://host/path"}`},
+		{"not an object", Options{Format: NDJSON}, "", `"ftp://h/a"`, `{"url":"ftp://h/g"}`, `is not a JSON object: write {"url": "ftp://host/path"}`},
+		{"two objects", Options{Format: NDJSON}, "", `{"url":"ftp://h/a"} {}`, `{"url":"ftp://h/g"}`, "text follows the JSON object: write one object on each line"},
+		{"an object without URL", Options{Format: NDJSON}, "", `{"path":"a"}`, `{"url":"ftp://h/g"}`, "the line has no URL: write one, such as ftp://host/path, in the column url"},
+		{"an empty array", Options{Format: NDJSON}, "", `{"url":[]}`, `{"url":"ftp://h/g"}`, "the line has no URL: write one, such as ftp://host/path, in the column url"},
+		{"a key twice", Options{Format: NDJSON}, "", `{"url":"ftp://h/a","URL":"ftp://h/b"}`, `{"url":"ftp://h/g"}`, "url is there twice: leave one out"},
+		{"two paths", Options{Format: NDJSON}, "", `{"url":"ftp://h/a","path":["a","b"]}`, `{"url":"ftp://h/g"}`, "the column path is there twice: leave one out"},
+		{"a path that is no string", Options{Format: NDJSON}, "", `{"url":"ftp://h/a","path":true}`, `{"url":"ftp://h/g"}`, "path is neither a string nor a number: write it as a string"},
+		{"a size that is no integer", Options{Format: NDJSON}, "", `{"url":"ftp://h/a","size":1e3}`, `{"url":"ftp://h/g"}`, "size: is not a number of bytes: write digits only, such as 1048576"},
+
+		{"unequal lists", Options{}, "x_ftp\tx_md5\n", "h/a;h/b\t" + md5a, "h/g\t", "x_md5 has 1 elements, but x_ftp has 2: download the report again"},
+		{"unequal sizes", Options{}, "x_ftp\tx_bytes\n", "h/a\t1;2", "h/g\t", "x_bytes has 2 elements, but x_ftp has 1: download the report again"},
+		{"a digest without URL", Options{}, "x_ftp\tx_md5\n", "\t" + md5a, "h/g\t", "x_md5 has 1 elements, but x_ftp has 0: download the report again"},
+		{"an empty element", Options{}, "x_ftp\tx_md5\n", "h/a;;h/b\t", "h/g\t", "x_ftp: an element is empty: download the report again"},
+		{"a bad host", Options{}, "x_ftp\n", "h o/a", "h/g", "x_ftp: ftp://h o/: column 8: a space cannot stand in a host"},
+		{"a host alone", Options{}, "x_ftp\n", "h", "h/g", "x_ftp: ftp://h/: names a directory: write the URL of a file"},
+		{"a report's bad digest", Options{}, "x_ftp\tx_md5\n", "h/a\tabc", "h/g\t", "x_md5: md5 has 32 hexadecimal digits, not 3"},
+
+		{"NCBI by HTTPS elsewhere", Options{}, "#ftp_path\n", "https://h/GCA_1", "ftp://h/g", "ftp_path: https://h/GCA_1: column 1: the scheme https is none of ftp, ftps and ftpes"},
+		{"NCBI, a host alone", Options{}, "#ftp_path\n", "ftp://h", "ftp://h/g", "ftp_path: ftp://h/: is not the directory of an assembly: download the file again"},
+		{"NCBI, cut off", Options{}, "#a\tftp_path\n", "x", "\tftp://h/g", "the line ends before the column ftp_path: download the file again"},
+		{"not a digest", Options{Base: base, Format: Sums}, "", "g", md5a + "  g", "is not a digest and a name: write the digest, two spaces and the name"},
+		{"a digest without name", Options{Base: base, Format: Sums}, "", md5a, md5a + "  g", "is not a digest and a name: write the digest, two spaces and the name"},
+		{"a listed name that leaves", Options{Base: base, Format: Sums}, "", md5a + "  ./../x", md5a + "  g",
+			`the name: has "." or ".." as a component: write it without them, relative to the output directory`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := show(tt.head+tt.bad+"\n"+tt.good+"\n", tt.o)
+			n := strings.Count(tt.head, "\n") + 1
+			want := fmt.Sprintf("line %d: %s\n", n, tt.want)
+			errors, items := "", 0
+			for line := range strings.Lines(got) {
+				if strings.HasPrefix(line, "line ") {
+					errors += line
+				} else if strings.HasPrefix(line, fmt.Sprint(n+1, " ")) {
+					items++
+				}
+			}
+			if errors != want || items != 1 {
+				t.Errorf("got\n%swant\n%s and an item of line %d", got, want, n+1)
+			}
+		})
+	}
+}
+
+// TestFatal checks what ends the reading, because no later line can be understood.
+func TestFatal(t *testing.T) {
+	for _, tt := range []struct {
+		o          Options
+		text, want string
+	}{
+		{Options{Format: TSV}, "ftp://u:secret@h/a\t1\nftp://h/b\t2\n", "line 1: the first line names no column url: write a header such as url, path, size, sha256\n"},
+		{Options{Columns: []string{"bam"}}, "fastq_ftp\nh/a\n", "line 1: the report has no column bam_ftp: ask for it, or choose one of those that are there\n"},
+		{Options{Format: TSV}, "url\tsize\tSIZE\nx\t1\t2\n", "line 1: the column size is there twice: leave one out\n"},
+		{Options{Format: NCBI}, "##x\nGCA_1\tna\n", "line 2: no header with the column ftp_path is above this line: download the whole assembly_summary.txt\n"},
+		{Options{}, md5a + "  a\n", "line 1: a list of digests names files without their directory: give its URL as the base\n"},
+		{Options{}, "\xff\xfeu\x00", "line 1: the list is in UTF-16: save it as UTF-8\n"},
+		{Options{}, "\x1f\x8b\x08", "line 1: the list is compressed: decompress it with gunzip\n"},
+		{Options{Format: "xml"}, "x", `line 1: there is no form of list "xml": write one of ["list" "text" "tsv" "csv" "ndjson" "json" "ncbi" "sums"]` + "\n"},
+		{Options{}, "[\n{\"url\":\"ftp://h/a\"}\n{\"url\":\"ftp://h/b\"}]", "2 a ftp://h/a\nline 3: is not JSON: write each object as {\"url\": \"ftp://host/path\"}, with a comma between two\n"},
+		{Options{}, "[\n{\"url\":\"ftp://h/a\"},", "2 a ftp://h/a\nline 2: the JSON ends too early: download the list again\n"},
+		{Options{Format: JSON}, `{"url":"ftp://h/a"}`, "line 1: the list is not a JSON array: write [ before the first object\n"},
+		{Options{}, "[\n\"" + strings.Repeat("x", 3*maxLine), "line 2: the line is longer than 1048576 bytes\n"},
+	} {
+		if got := show(tt.text, tt.o); got != tt.want {
+			t.Errorf("%.40q: got\n%swant\n%s", tt.text, got, tt.want)
+		}
+	}
+}
+
+// TestReadError checks that an error of the reader comes last and unchanged, in
+// every form, and that half a line is not taken for a whole one.
+func TestReadError(t *testing.T) {
+	want := errors.New("the disk is on fire")
+	for _, format := range Formats() {
+		start := map[Format]string{JSON: `["`, TSV: "url\n", CSV: "url\n", NCBI: "#ftp_path\n"}[format]
+		r := io.MultiReader(strings.NewReader(start+"ftp://h/ha"), iotest.ErrReader(want))
+		var got []error
+		for item, err := range Read(r, Options{Format: format, Base: mustParse(t, "ftp://h/")}) {
+			if err == nil {
+				t.Errorf("%s: got %s", format, showItem(item))
+			}
+			got = append(got, err)
+		}
+		if len(got) == 0 || got[len(got)-1] != want {
+			t.Errorf("%s: got %v", format, got)
+		}
+	}
+}
+
+// TestStop checks that nothing is read after the caller has stopped.
+func TestStop(t *testing.T) {
+	texts := []string{"ftp://h/a\nftp://h/b\n", "<ftp://h/a> <ftp://h/b>", "url\nftp://h/a\nftp://h/b\n", "x_ftp\ty_ftp\nh/a;h/b\th/c\n",
+		"{\"url\":\"ftp://h/a\"}\n{}\n", "[{\"url\":\"ftp://h/a\"},1]", "#ftp_path\nftp://h/a\nna\nx\n", "bad\nbad\n"}
+	for _, text := range texts {
+		n := 0
+		for range Read(strings.NewReader(text), Options{}) {
+			n++
+			break
+		}
+		if n != 1 {
+			t.Errorf("%q: %d", text, n)
+		}
+	}
+}
+
+func TestAllowPort(t *testing.T) {
+	o := Options{Parser: urlparse.Parser{AllowPort: true}}
+	if got, want := show("ftp://h:25/a\n", o), "1 a ftp://h:25/a\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestGuess(t *testing.T) {
+	for text, want := range map[string]Format{
+		"":                            List,
+		"ftp://h/a":                   List,
+		"nonsense":                    List,
+		"ftp://h/a\n<URL:ftp://h/b>":  List,
+		"x < y <ftp://h/a>":           Text,
+		"url":                         TSV,
+		"a\tfastq_ftp":                TSV,
+		"_ftp":                        List,
+		"a,URL":                       CSV,
+		"#ftp_path":                   NCBI,
+		" {":                          NDJSON,
+		"[":                           JSON,
+		"# x\n" + md5a + "  a":        Sums,
+		"SHA256 (a) = " + sha256abc:   Sums,
+		strings.Repeat("#x\n", 1<<16): List,
+	} {
+		if got := guess(text); got != want {
+			t.Errorf("guess(%.30q) = %q, want %q", text, got, want)
+		}
+	}
+	if slices.Contains(Formats(), Auto) {
+		t.Error("Auto is one of Formats")
+	}
+}
