@@ -10,7 +10,7 @@ func (t *transfer) finish(ctx context.Context, overwrite bool) (Result, error) {
 	l := t.ledger
 	s := l.snapshot()
 	size := s.done.octets()
-	result := Result{Path: l.part.path, Size: size, ModTime: s.modTime, Resumed: t.resumed, Text: t.text()}
+	result := Result{Path: l.part.given, Size: size, ModTime: s.modTime, Resumed: t.resumed, Text: t.text()}
 	if err := t.arrived(size); err != nil {
 		return Result{}, err
 	}
@@ -26,7 +26,7 @@ func (t *transfer) finish(ctx context.Context, overwrite bool) (Result, error) {
 	}
 	if t.o.Existing == Skip && errors.Is(err, ErrExists) {
 		l.disown(0) // so that leave discards the part
-		return skipped(l.part.path, ReasonExists), nil
+		return l.part.skipped(ReasonExists), nil
 	}
 	if err != nil {
 		return Result{}, err
@@ -44,7 +44,7 @@ func (t *transfer) settle(size int64, s state) error {
 		return err
 	}
 	if !s.modTime.IsZero() && l.part.ours() {
-		if err := chtimes(l.part.partial, s.modTime); err != nil {
+		if err := l.part.chtimes(l.part.partial, s.modTime); err != nil {
 			t.o.note(l.part.partial + ": cannot set the server's time: " + cause(err).Error())
 		}
 	}

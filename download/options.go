@@ -3,6 +3,7 @@ package download
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -55,6 +56,13 @@ type Options struct {
 	Continue bool
 	// NoResume starts over even if there is a NAME.part with a journal.
 	NoResume bool
+
+	// Root, if not nil, is the directory that the download must not leave: the
+	// path is relative to it, and no symbolic link leads out of it. Missing
+	// directories below Root are made, with mode 0777 less umask; a run that
+	// fails removes those that it made and that are empty. A device or FIFO is
+	// refused. The caller closes Root.
+	Root *os.Root
 
 	// Retries is how many times in a row, without progress, a failure that may
 	// pass is retried; nil means DefaultRetries.
@@ -141,8 +149,6 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// orDefault returns a copy of o, which may be nil, with defaults for zero fields.
-// src is the first source.
 // Reason says why a target was left alone.
 type Reason int
 
@@ -156,7 +162,7 @@ const (
 // Result describes a finished download. With an error only Path and Kept may
 // be set.
 type Result struct {
-	Path     string    // as given; "" for [To]
+	Path     string    // as given, so relative to Options.Root; "" for [To]
 	Size     int64     // bytes of the file
 	ModTime  time.Time // the server's, UTC; zero if unknown
 	Skipped  bool      // the target was left alone
@@ -167,6 +173,8 @@ type Result struct {
 	Text     bool      // the transfer was in ASCII type: its size was not compared
 }
 
+// orDefault returns a copy of o, which may be nil, with defaults for zero fields.
+// src is the first source.
 func (o *Options) orDefault(src Source) *Options {
 	var c Options
 	if o != nil {
