@@ -105,10 +105,9 @@ func (j *job) leaveTarget(ctx context.Context, to target, reason Reason) (Result
 	if err := c.reach(ctx, f, result.Size); err != nil {
 		return Result{}, err
 	}
-	if err := c.compare(); err != nil {
+	if err := c.compare(&result); err != nil {
 		return Result{}, err
 	}
-	result.Verified = c.from
 	return result, nil
 }
 

@@ -26,6 +26,8 @@ type kit struct {
 	top string // of the root that dir is below; "" means no root
 	c   *ftpexec.Client
 
+	commits []Result // what Commit was called with
+
 	mu     sync.Mutex
 	events []Event
 	waits  []time.Duration

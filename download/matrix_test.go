@@ -124,7 +124,7 @@ func (s *scene) run(ctx context.Context, k *kit) error {
 	k.faulty(s.server)
 	defer k.faulty(nil)
 	o := s.o
-	o.Root = root
+	o.Root, o.Commit = root, k.commit
 	if s.save {
 		_, err := Save(ctx, "a listing", path, &o, func(w io.Writer) error {
 			_, err := io.WriteString(w, "listing")
@@ -140,11 +140,21 @@ func (s *scene) run(ctx context.Context, k *kit) error {
 	return err
 }
 
+// commit is the Commit of every run.
+func (k *kit) commit(r Result) error {
+	k.commits = append(k.commits, r)
+	return nil
+}
+
+// new reports whether s gives the target new bytes, for which Commit is called.
+func (s *scene) new() bool { return s.err == nil && !s.save }
+
 func atOnce(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
 // begin makes the directory that s starts with. Below a root it is missing if s
 // starts with nothing.
 func (s *scene) begin(k *kit) {
+	k.commits = nil
 	if k.top == "" {
 		k.dir = k.TempDir()
 	} else {
@@ -193,6 +203,9 @@ func (s *scene) calls(k *kit) int {
 	fault = nil
 	if !errors.Is(err, s.err) {
 		k.Fatalf("%s: got %v, want %v", s.what, err, s.err)
+	}
+	if got := len(k.commits); s.new() && got != 1 || !s.new() && got > 0 {
+		k.Errorf("%s: Commit was called %d times", s.what, got)
 	}
 	s.check(k)
 	return c.n
@@ -290,6 +303,9 @@ func (s *scene) fails(k *kit, c *counter) {
 		return
 	}
 	s.check(k)
+	if s.new() && len(k.commits) == 0 {
+		k.Errorf("%s: Commit was not called, in neither run", what)
+	}
 	if k.Failed() {
 		k.Fatalf("%s: %v, then %v", what, err, again)
 	}
@@ -305,8 +321,8 @@ func (s *scene) finished(k *kit) bool {
 	return s.err == nil && slices.Equal(all, slices.Sorted(maps.Keys(want))) && read(k.T, k.path(all[0])) == want[all[0]]
 }
 
-// checkTarget checks that the file under the final name is whole, or was there
-// before.
+// checkTarget checks that the file under the final name is whole and that Commit
+// was called for it, or that it was there before.
 func (s *scene) checkTarget(k *kit, what string) {
 	k.Helper()
 	name := cmp.Or(s.name, "f")
@@ -325,6 +341,9 @@ func (s *scene) checkTarget(k *kit, what string) {
 	}
 	before, _ := os.ReadFile(k.path(name))
 	k.dir = first
+	if bytes.Equal(got, want) && !bytes.Equal(got, before) && len(k.commits) == 0 && !s.save {
+		k.Errorf("%s: %s is there, but Commit was not called", what, name)
+	}
 	if err != nil || !bytes.Equal(got, want) && !bytes.Equal(got, before) {
 		k.Errorf("%s: %s holds %d bytes that are wrong (%v)", what, name, len(got), err)
 	}
