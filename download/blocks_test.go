@@ -136,7 +136,7 @@ func TestDamagedWhileAway(t *testing.T) {
 		if _, err := k.get("/f", Options{Segments: segments, Retries: new(0)}); err == nil {
 			t.Fatal("no error")
 		}
-		s, err := readJournal(k.path("f.part.json"))
+		s, err := plain.readJournal(k.path("f.part.json"))
 		if err != nil || len(s.done) == 0 {
 			t.Fatalf("the journal claims %v, %v", s.done, err)
 		}

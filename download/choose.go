@@ -67,33 +67,33 @@ func (j *job) tidy(ctx context.Context, t *target) (whole bool, err error) {
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return false, err
 	}
-	if info, err := lstat(t.partial); err == nil && os.SameFile(info, t.info) {
-		if err := remove(t.partial); err != nil {
+	if info, err := t.lstat(t.partial); err == nil && os.SameFile(info, t.info) {
+		if err := t.remove(t.partial); err != nil {
 			return false, failure(t.partial, "cannot be removed", err)
 		}
 	}
-	if err := removeJournal(t.names); err != nil {
+	if err := t.removeJournal(); err != nil {
 		return false, failure(t.journal, "cannot be removed", err)
 	}
-	t.info, err = lstat(t.path)
+	t.info, err = t.lstat(t.path)
 	return whole, failure(t.path, "cannot be examined", err)
 }
 
 // named reports whether this user's journal is about the target: a run was
 // stopped after it had given the part its final name.
 func (t target) named() bool {
-	info, err := lstat(t.journal)
+	info, err := t.lstat(t.journal)
 	if err != nil || !isOurs(info) || t.info == nil || !isOurs(t.info) {
 		return false
 	}
-	s, err := readJournal(t.journal)
+	s, err := t.readJournal(t.journal)
 	return err == nil && s.about(t.info)
 }
 
 // brought reports whether f, the target, has what its journal says and the
 // server's file is still the same.
 func (j *job) brought(ctx context.Context, t *target, f *os.File) (bool, error) {
-	s, err := readJournal(t.journal)
+	s, err := t.readJournal(t.journal)
 	if err != nil || !s.complete || s.url != j.url || s.size != t.info.Size() || j.replaces() {
 		return false, nil
 	}
@@ -114,7 +114,7 @@ func (j *job) replaces() bool { return j.o.Newer || j.o.Continue || j.o.Existing
 
 // open opens the target. The error is errMoved if it is another file now.
 func (t target) open(flag int) (*os.File, error) {
-	f, err := openRegular(t.path, flag)
+	f, err := t.openRegular(t.path, flag)
 	switch {
 	case errors.Is(err, errMoved), errors.Is(err, fs.ErrNotExist):
 		return nil, errMoved
@@ -127,7 +127,7 @@ func (t target) open(flag int) (*os.File, error) {
 // ask asks the server for its file's size and time, and the system for the
 // target's.
 func (j *job) ask(ctx context.Context, t target) (info *ftpexec.Info, local fs.FileInfo, err error) {
-	local, err = stat(t.path)
+	local, err = t.stat(t.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && t.info.Mode().IsRegular():
 		return nil, nil, errMoved

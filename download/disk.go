@@ -1,7 +1,7 @@
 package download
 
-// All of this package's calls to the local disk are in this file, each named
-// after its system call, so that a test can make each of them fail.
+// All of this package's calls to the local disk are in this file and in root.go,
+// each named after its system call, so that a test can make each of them fail.
 
 import (
 	"context"
@@ -34,18 +34,18 @@ func do(call, path string, f func() error) error {
 	return f()
 }
 
-func lstat(path string) (fs.FileInfo, error) {
+func (d *disk) lstat(path string) (fs.FileInfo, error) {
 	if err := faulty("lstat", path); err != nil {
 		return nil, err
 	}
-	return known(os.Lstat(path))
+	return known(d.files.Lstat(d.inside(path)))
 }
 
-func stat(path string) (fs.FileInfo, error) {
+func (d *disk) stat(path string) (fs.FileInfo, error) {
 	if err := faulty("stat", path); err != nil {
 		return nil, err
 	}
-	return known(os.Stat(path))
+	return known(d.files.Stat(d.inside(path)))
 }
 
 // known makes info know which file it is about. Windows would look that up later,
@@ -57,31 +57,35 @@ func known(info fs.FileInfo, err error) (fs.FileInfo, error) {
 	return info, err
 }
 
-func openFile(path string, flag int, mode fs.FileMode) (*os.File, error) {
+func (d *disk) openFile(path string, flag int, mode fs.FileMode) (*os.File, error) {
 	if err := faulty("open", path); err != nil {
 		return nil, err
 	}
-	return os.OpenFile(path, flag, mode)
+	return d.files.OpenFile(d.inside(path), flag, mode)
 }
 
-func rename(from, to string) error {
-	return do("rename", from, func() error { return os.Rename(from, to) })
+func (d *disk) mkdir(path string) error {
+	return do("mkdir", path, func() error { return d.files.Mkdir(d.inside(path), 0o777) })
 }
 
-func link(from, to string) error {
-	return do("link", from, func() error { return os.Link(from, to) })
+func (d *disk) rename(from, to string) error {
+	return do("rename", from, func() error { return d.files.Rename(d.inside(from), d.inside(to)) })
 }
 
-func remove(path string) error {
-	return do("unlink", path, func() error { return os.Remove(path) })
+func (d *disk) link(from, to string) error {
+	return do("link", from, func() error { return d.files.Link(d.inside(from), d.inside(to)) })
 }
 
-func chmod(path string, mode fs.FileMode) error {
-	return do("chmod", path, func() error { return os.Chmod(path, mode) })
+func (d *disk) remove(path string) error {
+	return do("unlink", path, func() error { return d.files.Remove(d.inside(path)) })
 }
 
-func chtimes(path string, modTime time.Time) error {
-	return do("utimes", path, func() error { return os.Chtimes(path, time.Time{}, modTime) })
+func (d *disk) chmod(path string, mode fs.FileMode) error {
+	return do("chmod", path, func() error { return d.files.Chmod(d.inside(path), mode) })
+}
+
+func (d *disk) chtimes(path string, modTime time.Time) error {
+	return do("utimes", path, func() error { return d.files.Chtimes(d.inside(path), time.Time{}, modTime) })
 }
 
 func fstat(f *os.File) (fs.FileInfo, error) {
@@ -159,16 +163,17 @@ func (w diskWriter) Write(p []byte) (int, error) {
 }
 
 // openRegular opens an existing regular file. It does not follow a symbolic
-// link.
-func openRegular(path string, flag int) (*os.File, error) {
-	info, err := lstat(path)
+// link: an [os.Root] would, but only to a file inside, which is not the one that
+// lstat saw.
+func (d *disk) openRegular(path string, flag int) (*os.File, error) {
+	info, err := d.lstat(path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: errNotRegular}
 	}
-	f, err := openFile(path, flag|noFollow, 0)
+	f, err := d.openFile(path, flag|noFollow, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -188,46 +193,46 @@ var errHalfMoved = errors.New("cannot be removed")
 
 // moveToFree renames a file to a free name. The error is ErrExists if the name is
 // taken: a hard link is the one portable call that can tell.
-func moveToFree(from, to string) error {
-	err := link(from, to)
+func (d *disk) moveToFree(from, to string) error {
+	err := d.link(from, to)
 	switch {
 	case err == nil:
-		if err := remove(from); err != nil {
+		if err := d.remove(from); err != nil {
 			return &Error{Path: from, Reason: "cannot be removed: " + cause(err).Error(), Err: errors.Join(errHalfMoved, err)}
 		}
 		return nil
 	case errors.Is(err, fs.ErrExist):
 		return exists(to)
 	}
-	return renameToFree(from, to)
+	return d.renameToFree(from, to)
 }
 
 // renameToFree is for file systems without hard links (FAT). It checks, then
 // renames; a file that appears in between is lost.
-func renameToFree(from, to string) error {
-	if _, err := lstat(to); err == nil {
+func (d *disk) renameToFree(from, to string) error {
+	if _, err := d.lstat(to); err == nil {
 		return exists(to)
 	}
-	if err := rename(from, to); err != nil {
+	if err := d.rename(from, to); err != nil {
 		return failure(to, "cannot be moved into place", err)
 	}
 	return nil
 }
 
 // syncDir flushes the directory to disk. Windows has no such call.
-func syncDir(dir string) error {
+func (d *disk) syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	d, err := openFile(dir, os.O_RDONLY, 0)
+	f, err := d.openFile(dir, os.O_RDONLY|noWait, 0)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil // the directory may be written to but not read
 	}
 	if err != nil {
 		return failure(dir, "cannot be opened", err)
 	}
-	defer d.Close()
-	if err := fsync(d); err != nil && !errors.Is(err, errors.ErrUnsupported) && !isInvalid(err) {
+	defer f.Close()
+	if err := fsync(f); err != nil && !errors.Is(err, errors.ErrUnsupported) && !isInvalid(err) {
 		return failure(dir, "cannot be flushed to disk", err)
 	}
 	return nil

@@ -88,6 +88,14 @@ func exists(path string) error {
 	return &Error{Path: path, Reason: "already exists", Err: ErrExists}
 }
 
+func noDirectory(dir string, err error) error {
+	return &Error{Path: dir, Reason: "no such directory (create it first)", Err: err}
+}
+
+func namesDirectory(path string) error {
+	return &Error{Path: path, Reason: "names a directory, not a file", Err: ErrName}
+}
+
 func busy(path string) error {
 	return &Error{Path: path, Reason: "is being written by another run", Err: ErrLocal}
 }

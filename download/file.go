@@ -14,7 +14,8 @@ import (
 // File checks for local obstacles before it asks the server for the file: an
 // existing target ([ErrExists]), a directory that is missing or not writable
 // ([ErrLocal]), an impossible name ([ErrName]). It writes directly to a character
-// device or FIFO.
+// device or FIFO. With Options.Root path is relative to that directory, and
+// missing directories are made.
 //
 // Errors from the server are those of [ftpexec.Client.Open] and of reading
 // the Body; the others are [*Error]. After an error NAME.part keeps the bytes
@@ -25,18 +26,31 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 		return Result{}, err
 	}
 	j := newJob(src, u, o)
+	stream := func(f *os.File) (int64, error) {
+		r, err := To(ctx, src, u, f, o)
+		return r.Size, inPath(err, path)
+	}
+	return j.to(ctx, path, stream, j.file)
+}
+
+// to writes to path: with stream if it is a device or FIFO, or else with file,
+// again if another run changed the target meanwhile.
+func (j *job) to(ctx context.Context, path string, stream func(*os.File) (int64, error), file func(context.Context, target) (Result, error)) (r Result, err error) {
+	d := newDisk(j.o.Root)
+	defer func() {
+		if err != nil {
+			d.unmake()
+		}
+	}()
 	for range claimTries {
-		t, err := inspect(path)
+		t, err := d.inspect(path)
 		switch {
 		case err != nil:
 			return Result{}, err
 		case t.stream:
-			return saveStream(ctx, path, func(f *os.File) (int64, error) {
-				r, err := To(ctx, src, u, f, o)
-				return r.Size, inPath(err, path)
-			})
+			return saveStream(ctx, path, stream)
 		}
-		result, err := j.file(ctx, t)
+		result, err := file(ctx, t)
 		if !errors.Is(err, errMoved) {
 			return result, err
 		}
@@ -52,7 +66,7 @@ func (j *job) file(ctx context.Context, to target) (result Result, err error) {
 	case err != nil:
 		return Result{}, err
 	case c.skip == ReasonExists:
-		return skipped(to.path, c.skip), nil
+		return to.skipped(c.skip), nil
 	case c.skip != 0:
 		return j.leaveTarget(ctx, to, c.skip)
 	}
@@ -63,7 +77,7 @@ func (j *job) file(ctx context.Context, to target) (result Result, err error) {
 	t := newTransfer(j, f)
 	defer func() {
 		if kept := t.leave(); err != nil {
-			result = Result{Path: to.path, Kept: kept}
+			result = Result{Path: to.given, Kept: kept}
 		}
 	}()
 	if t.check, err = j.expected(ctx); err != nil {
@@ -78,12 +92,12 @@ func (j *job) file(ctx context.Context, to target) (result Result, err error) {
 // leaveTarget returns the result for a target that is as good as the server's
 // file. It verifies the target if a digest was asked for, but never removes it.
 func (j *job) leaveTarget(ctx context.Context, to target, reason Reason) (Result, error) {
-	result := skipped(to.path, reason)
+	result := to.skipped(reason)
 	c, err := j.expected(ctx)
 	if err != nil || c == nil {
 		return result, err
 	}
-	f, err := openFile(to.path, os.O_RDONLY, 0)
+	f, err := to.openFile(to.path, os.O_RDONLY, 0)
 	if err != nil {
 		return Result{}, failure(to.path, "cannot be opened", err)
 	}
@@ -91,10 +105,9 @@ func (j *job) leaveTarget(ctx context.Context, to target, reason Reason) (Result
 	if err := c.reach(ctx, f, result.Size); err != nil {
 		return Result{}, err
 	}
-	if err := c.compare(); err != nil {
+	if err := c.compare(&result); err != nil {
 		return Result{}, err
 	}
-	result.Verified = c.from
 	return result, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -76,7 +77,7 @@ func TestFile(t *testing.T) {
 			path := filepath.Join(dir, "f")
 			r, err := download.File(t.Context(), new(ftpexec.Client), parse(t, s.URL(tt.path)), path, &download.Options{Existing: existing})
 			want := download.Result{Path: path, Size: int64(len(tt.want)), ModTime: modified, Text: strings.HasSuffix(tt.path, "=a")}
-			if err != nil || r != want {
+			if err != nil || !reflect.DeepEqual(r, want) {
 				t.Errorf("%s: got %+v, %v, want %+v", tt.path, r, err, want)
 			}
 			wantOnly(t, dir, "f", tt.want)

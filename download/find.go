@@ -25,7 +25,7 @@ func (j *job) find(ctx context.Context, t target, c choice) (f *found, err error
 			c.lent.f.Close()
 		}
 	}()
-	if err := checkJournal(t.names); err != nil {
+	if err := t.checkJournal(); err != nil {
 		return nil, err
 	}
 	if err := j.mayClaim(t); err != nil {
@@ -55,14 +55,14 @@ func (j *job) find(ctx context.Context, t target, c choice) (f *found, err error
 func (f *found) giveUp() {
 	defer f.part.close()
 	if n, err := f.part.size(); err == nil && n == 0 && f.part.ours() && f.part.removable() == nil {
-		_ = remove(f.part.partial)
+		_ = f.part.remove(f.part.partial)
 	}
 }
 
 // unchanged checks that the target is still the one found before the part was
 // locked: another run may have ended meanwhile.
 func (f *found) unchanged(t target) error {
-	now, err := lstat(t.path)
+	now, err := t.lstat(t.path)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return failure(t.path, "cannot be examined", err)
@@ -76,15 +76,15 @@ func (f *found) unchanged(t target) error {
 // a part or journal that belongs to another user: in a directory that everyone
 // can write to, it may hold anything.
 func (j *job) mayClaim(t target) error {
-	journal, jerr := lstat(t.journal)
-	info, err := lstat(t.partial)
+	journal, jerr := t.lstat(t.journal)
+	info, err := t.lstat(t.partial)
 	switch {
 	case jerr == nil && !isOurs(journal):
 		return othersFile(t.journal)
 	case err != nil || !info.Mode().IsRegular():
 		return j.missed(t, err)
 	case jerr != nil && j.o.Existing == Overwrite && !isOurs(info):
-		return failure(t.partial, "cannot be removed", remove(t.partial))
+		return failure(t.partial, "cannot be removed", t.remove(t.partial))
 	case jerr != nil && info.Size() > 0 && !j.o.Continue && j.o.Existing != Overwrite:
 		if t.withoutJournal(info) {
 			return inTheWay(t.partial)
@@ -99,8 +99,8 @@ func (j *job) mayClaim(t target) error {
 // run removes the journal after the part is renamed, so the part must still be
 // there afterwards.
 func (t target) withoutJournal(info fs.FileInfo) bool {
-	_, err := lstat(t.journal)
-	again, aerr := lstat(t.partial)
+	_, err := t.lstat(t.journal)
+	again, aerr := t.lstat(t.partial)
 	return errors.Is(err, fs.ErrNotExist) && aerr == nil && os.SameFile(again, info)
 }
 
@@ -109,7 +109,7 @@ func (j *job) missed(t target, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if s, err := readJournal(t.journal); err == nil && len(s.done) > 0 && !s.about(t.info) {
+	if s, err := t.readJournal(t.journal); err == nil && len(s.done) > 0 && !s.about(t.info) {
 		j.o.restarted(t.partial, "it is gone, only its journal is left")
 	}
 	return nil
@@ -121,7 +121,7 @@ func (j *job) read(ctx context.Context, f *found) error {
 	if err != nil {
 		return err
 	}
-	s, err := readJournal(f.part.journal)
+	s, err := f.part.readJournal(f.part.journal)
 	missing := errors.Is(err, fs.ErrNotExist)
 	var system *fs.PathError
 	if has == 0 && links(f.part.info) > 1 {

@@ -10,23 +10,25 @@ func (t *transfer) finish(ctx context.Context, overwrite bool) (Result, error) {
 	l := t.ledger
 	s := l.snapshot()
 	size := s.done.octets()
-	result := Result{Path: l.part.path, Size: size, ModTime: s.modTime, Resumed: t.resumed, Text: t.text()}
+	result := Result{Path: l.part.given, Size: size, ModTime: s.modTime, Resumed: t.resumed, Text: t.text()}
 	if err := t.arrived(size); err != nil {
 		return Result{}, err
 	}
 	if t.check != nil {
-		if err := t.verify(ctx, size); err != nil {
+		if err := t.verify(ctx, size, &result); err != nil {
 			return Result{}, err
 		}
-		result.Verified = t.check.from
 	}
-	err := t.settle(size, s)
-	if err == nil {
-		err = l.part.publish(overwrite)
+	if err := t.settle(size, s); err != nil {
+		return Result{}, err
 	}
+	if err := t.o.commit(result); err != nil {
+		return Result{}, err
+	}
+	err := l.part.publish(overwrite)
 	if t.o.Existing == Skip && errors.Is(err, ErrExists) {
 		l.disown(0) // so that leave discards the part
-		return skipped(l.part.path, ReasonExists), nil
+		return l.part.skipped(ReasonExists), nil
 	}
 	if err != nil {
 		return Result{}, err
@@ -44,7 +46,7 @@ func (t *transfer) settle(size int64, s state) error {
 		return err
 	}
 	if !s.modTime.IsZero() && l.part.ours() {
-		if err := chtimes(l.part.partial, s.modTime); err != nil {
+		if err := l.part.chtimes(l.part.partial, s.modTime); err != nil {
 			t.o.note(l.part.partial + ": cannot set the server's time: " + cause(err).Error())
 		}
 	}
@@ -56,14 +58,14 @@ func (t *transfer) settle(size int64, s state) error {
 	return nil
 }
 
-// verify compares the part's digest. If it differs, the part becomes NAME.bad,
+// verify compares the part's digest and writes it to r. If it differs, the part becomes NAME.bad,
 // as evidence: no run resumes from it.
-func (t *transfer) verify(ctx context.Context, size int64) error {
+func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
 	p := t.ledger.part
 	if err := t.check.reach(ctx, p.f, size); err != nil {
 		return err
 	}
-	err := t.check.compare()
+	err := t.check.compare(r)
 	if err == nil {
 		return nil
 	}

@@ -73,7 +73,7 @@ func TestSaveEndsJournal(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
 	_, err := Save(t.Context(), "a listing", k.path("f"), &Options{Existing: Overwrite}, func(w io.Writer) error {
-		if s, err := readJournal(k.path("f.part.json")); err != nil || len(s.done) > 0 {
+		if s, err := plain.readJournal(k.path("f.part.json")); err != nil || len(s.done) > 0 {
 			t.Errorf("the journal claims %v, %v", s.done, err)
 		}
 		_, err := io.WriteString(w, "listing")

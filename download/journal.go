@@ -154,8 +154,8 @@ func (s state) sound() bool {
 
 // readJournal reads the journal at path. The error is fs.ErrNotExist if there is
 // none.
-func readJournal(path string) (state, error) {
-	f, err := openRegular(path, os.O_RDONLY)
+func (d *disk) readJournal(path string) (state, error) {
+	f, err := d.openRegular(path, os.O_RDONLY)
 	if err != nil {
 		return state{}, err
 	}
@@ -170,17 +170,17 @@ func readJournal(path string) (state, error) {
 	return parseJournal(data)
 }
 
-// writeJournal replaces the journal of n by one for s, whole or not at all. With
+// writeJournal replaces the journal by one for s, whole or not at all. With
 // sync the journal is on the disk when writeJournal returns.
-func writeJournal(n names, s state, sync bool) error {
+func (n names) writeJournal(s state, sync bool) error {
 	data, err := s.encode()
 	if err != nil {
 		return err
 	}
-	if err := removeIfThere(n.fresh); err != nil {
+	if err := n.removeIfThere(n.fresh); err != nil {
 		return err
 	}
-	f, err := openFile(n.fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := n.openFile(n.fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -192,22 +192,22 @@ func writeJournal(n names, s state, sync bool) error {
 		err = cerr
 	}
 	if err == nil {
-		err = rename(n.fresh, n.journal)
+		err = n.rename(n.fresh, n.journal)
 	}
 	if err != nil {
-		_ = remove(n.fresh)
+		_ = n.remove(n.fresh)
 	}
 	return err
 }
 
-// removeJournal removes the journal of n, and one that was still being written.
-func removeJournal(n names) error {
-	return errors.Join(removeIfThere(n.fresh), removeIfThere(n.journal))
+// removeJournal removes the journal, and one that was still being written.
+func (n names) removeJournal() error {
+	return errors.Join(n.removeIfThere(n.fresh), n.removeIfThere(n.journal))
 }
 
 // removeIfThere removes the file at path, if there is one.
-func removeIfThere(path string) error {
-	if err := remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+func (d *disk) removeIfThere(path string) error {
+	if err := d.remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -223,17 +223,17 @@ func journalStart(text string) string { return version.ReplaceAllString(text, `{
 
 // checkJournal refuses files under the names of a journal that are not journals:
 // another program's file, or one that was retrieved under such a name.
-func checkJournal(n names) error {
+func (n names) checkJournal() error {
 	for _, path := range []string{n.journal, n.fresh} {
-		if err := checkHead(path); err != nil {
+		if err := n.checkHead(path); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func checkHead(path string) error {
-	f, err := openRegular(path, os.O_RDONLY)
+func (d *disk) checkHead(path string) error {
+	f, err := d.openRegular(path, os.O_RDONLY)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil

@@ -203,7 +203,7 @@ func (k *kit) checkLeft(text string) int64 {
 		}
 		return int64(len(text))
 	}
-	s, err := readJournal(k.path("f.part.json"))
+	s, err := plain.readJournal(k.path("f.part.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		if info, err := os.Stat(k.path("f.part")); err == nil && info.Size() > 0 {
 			k.Errorf("a part of %d bytes without a journal", info.Size())

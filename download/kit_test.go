@@ -23,7 +23,10 @@ type kit struct {
 	*testing.T
 	*testserver.Server
 	dir string
+	top string // of the root that dir is below; "" means no root
 	c   *ftpexec.Client
+
+	commits []Result // what Commit was called with
 
 	mu     sync.Mutex
 	events []Event
@@ -81,6 +84,26 @@ func urlOf(t testing.TB, s string) *urlparse.URL {
 		t.Fatal(err)
 	}
 	return u
+}
+
+// below makes dir a directory below a new root, which is empty.
+func (k *kit) below() {
+	k.top = k.TempDir()
+	k.dir = filepath.Join(k.top, "d", "e")
+}
+
+// target returns what names f to a download: its path, and the root if there is
+// one, which the caller closes.
+func (k *kit) target(f string) (path string, root *os.Root) {
+	k.Helper()
+	if k.top == "" {
+		return k.path(f), nil
+	}
+	root, err := os.OpenRoot(k.top)
+	if err != nil {
+		k.Fatal(err)
+	}
+	return filepath.Join("d", "e", f), root
 }
 
 func (k *kit) path(name string) string { return filepath.Join(k.dir, name) }
@@ -211,3 +234,8 @@ func read(t testing.TB, path string) string {
 	}
 	return string(b)
 }
+
+// plain is the disk without a root.
+var plain = newDisk(nil)
+
+func namesAt(path string) names { return plain.namesOf(path, path) }

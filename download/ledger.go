@@ -145,7 +145,7 @@ func (l *ledger) reset() error {
 	if err := l.part.write(l.state, false); err != nil {
 		return err
 	}
-	if err := syncDir(filepath.Dir(l.part.partial)); err != nil {
+	if err := l.part.syncDir(filepath.Dir(l.part.partial)); err != nil {
 		return err
 	}
 	return l.part.empty()

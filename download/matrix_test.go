@@ -2,6 +2,7 @@ package download
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -116,38 +117,53 @@ func (k *kit) chmod(name string, mode os.FileMode) {
 
 // run runs the command of s.
 func (s *scene) run(ctx context.Context, k *kit) error {
-	path := k.path("f")
-	if s.name != "" {
-		path = k.path(s.name)
+	path, root := k.target(cmp.Or(s.name, "f"))
+	if root != nil {
+		defer root.Close()
 	}
 	k.faulty(s.server)
 	defer k.faulty(nil)
+	o := s.o
+	o.Root, o.Commit = root, k.commit
 	if s.save {
-		_, err := Save(ctx, "a listing", path, &s.o, func(w io.Writer) error {
+		_, err := Save(ctx, "a listing", path, &o, func(w io.Writer) error {
 			_, err := io.WriteString(w, "listing")
 			return err
 		})
 		return err
 	}
-	o := s.o
 	o.Wait = atOnce
 	if o.checkpoint == 0 {
 		o.checkpoint = time.Hour
 	}
-	from := s.path
-	if from == "" {
-		from = "/f"
-	}
-	_, err := File(ctx, k.c, k.url(from), path, &o)
+	_, err := File(ctx, k.c, k.url(cmp.Or(s.path, "/f")), path, &o)
 	return err
 }
 
+// commit is the Commit of every run.
+func (k *kit) commit(r Result) error {
+	k.commits = append(k.commits, r)
+	return nil
+}
+
+// new reports whether s gives the target new bytes, for which Commit is called.
+func (s *scene) new() bool { return s.err == nil && !s.save }
+
 func atOnce(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
-// begin makes the directory that s starts with.
+// begin makes the directory that s starts with. Below a root it is missing if s
+// starts with nothing.
 func (s *scene) begin(k *kit) {
-	k.dir = k.TempDir()
+	k.commits = nil
+	if k.top == "" {
+		k.dir = k.TempDir()
+	} else {
+		k.below()
+	}
 	if s.before != nil {
+		if err := os.MkdirAll(k.dir, 0o777); err != nil {
+			k.Fatal(err)
+		}
 		s.before(k)
 	}
 }
@@ -188,6 +204,9 @@ func (s *scene) calls(k *kit) int {
 	if !errors.Is(err, s.err) {
 		k.Fatalf("%s: got %v, want %v", s.what, err, s.err)
 	}
+	if got := len(k.commits); s.new() && got != 1 || !s.new() && got > 0 {
+		k.Errorf("%s: Commit was called %d times", s.what, got)
+	}
 	s.check(k)
 	return c.n
 }
@@ -221,22 +240,28 @@ func (c *counter) call(call, path string) error {
 	return nil
 }
 
+var matrixTree = map[string]string{"/f": body, "/g": body, "/empty": "", "/large": threeMiB, "/f.txt": "one\ntwo\n"}
+
 var errDead = errors.New("the process is dead")
 
 // TestMatrix kills a run at each call on the disk, or makes the call fail. Then
-// the same command must end well and leave nothing behind.
+// the same command must end well and leave nothing behind. Each scene is run
+// twice: with any path, and below a root.
 func TestMatrix(t *testing.T) {
 	kinds := []*counter{
 		{err: errDead, more: true},
 		{err: syscall.EIO}, {err: syscall.ENOSPC}, {err: syscall.EACCES},
 		{err: syscall.EIO, same: true}, {err: syscall.ENOSPC, same: true}, {err: syscall.EACCES, same: true},
 	}
-	tree := map[string]string{"/f": body, "/g": body, "/empty": "", "/large": threeMiB, "/f.txt": "one\ntwo\n"}
 	counts := map[string]int{}
 	t.Cleanup(func() { fault = nil })
-	for i, s := range scenes(t) {
+	all := scenes(t)
+	for i, s := range slices.Concat(all, all) {
 		t.Run(s.what, func(t *testing.T) {
-			k := newKit(t, tree)
+			k := newKit(t, matrixTree)
+			if i >= len(all) {
+				k.below()
+			}
 			calls := s.calls(k)
 			for at := 1 + i%*matrixEvery; at <= calls+1; at += *matrixEvery {
 				for _, kind := range kinds {
@@ -278,6 +303,9 @@ func (s *scene) fails(k *kit, c *counter) {
 		return
 	}
 	s.check(k)
+	if s.new() && len(k.commits) == 0 {
+		k.Errorf("%s: Commit was not called, in neither run", what)
+	}
 	if k.Failed() {
 		k.Fatalf("%s: %v, then %v", what, err, again)
 	}
@@ -293,14 +321,11 @@ func (s *scene) finished(k *kit) bool {
 	return s.err == nil && slices.Equal(all, slices.Sorted(maps.Keys(want))) && read(k.T, k.path(all[0])) == want[all[0]]
 }
 
-// checkTarget checks that the file under the final name is whole, or was there
-// before.
+// checkTarget checks that the file under the final name is whole and that Commit
+// was called for it, or that it was there before.
 func (s *scene) checkTarget(k *kit, what string) {
 	k.Helper()
-	name := s.name
-	if name == "" {
-		name = "f"
-	}
+	name := cmp.Or(s.name, "f")
 	got, err := os.ReadFile(k.path(name))
 	if errors.Is(err, os.ErrNotExist) {
 		return
@@ -316,6 +341,9 @@ func (s *scene) checkTarget(k *kit, what string) {
 	}
 	before, _ := os.ReadFile(k.path(name))
 	k.dir = first
+	if bytes.Equal(got, want) && !bytes.Equal(got, before) && len(k.commits) == 0 && !s.save {
+		k.Errorf("%s: %s is there, but Commit was not called", what, name)
+	}
 	if err != nil || !bytes.Equal(got, want) && !bytes.Equal(got, before) {
 		k.Errorf("%s: %s holds %d bytes that are wrong (%v)", what, name, len(got), err)
 	}

@@ -15,8 +15,10 @@ const (
 	badSuffix     = ".bad"
 )
 
-// names are the paths of one download.
+// names are the paths of one download, on its disk.
 type names struct {
+	*disk
+	given   string // the target as the caller names it
 	path    string // the target
 	partial string // the bytes so far
 	journal string // what the part holds
@@ -24,12 +26,13 @@ type names struct {
 	bad     string // a file whose digest was wrong
 }
 
-// namesOf returns the names that belong to the target at path.
-func namesOf(path string) names {
+// namesOf returns the names that belong to the target at path, which messages
+// show, and which the caller calls given.
+func (d *disk) namesOf(given, path string) names {
 	dir, name := filepath.Split(path)
-	stem := dir + stemOf(name, nameMax(filepath.Dir(path)))
+	stem := dir + stemOf(name, d.nameMax(filepath.Dir(path)))
 	return names{
-		path:    path,
+		disk: d, given: given, path: path,
 		partial: stem + partSuffix, journal: stem + journalSuffix, fresh: stem + freshSuffix,
 		bad: stem + badSuffix,
 	}

@@ -2,7 +2,6 @@ package download
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -63,9 +62,9 @@ func TestStemOf(t *testing.T) {
 	if a == b {
 		t.Errorf("two names have the part %q", a)
 	}
-	if got := namesOf(filepath.Join("d", "f")); fmt.Sprint(got) != fmt.Sprint(names{
-		filepath.Join("d", "f"), filepath.Join("d", "f.part"), filepath.Join("d", "f.part.json"), filepath.Join("d", "f.part.json~"), filepath.Join("d", "f.bad"),
-	}) {
-		t.Errorf("got %v", got)
+	d := func(name string) string { return filepath.Join("d", name) }
+	want := names{disk: plain, given: "f", path: d("f"), partial: d("f.part"), journal: d("f.part.json"), fresh: d("f.part.json~"), bad: d("f.bad")}
+	if got := plain.namesOf("f", d("f")); got != want {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -3,6 +3,7 @@ package download
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -56,6 +57,13 @@ type Options struct {
 	// NoResume starts over even if there is a NAME.part with a journal.
 	NoResume bool
 
+	// Root, if not nil, is the directory that the download must not leave: the
+	// path is relative to it, and no symbolic link leads out of it. Missing
+	// directories below Root are made, with mode 0777 less umask; a run that
+	// fails removes those that it made and that are empty. A device or FIFO is
+	// refused. The caller closes Root.
+	Root *os.Root
+
 	// Retries is how many times in a row, without progress, a failure that may
 	// pass is retried; nil means DefaultRetries.
 	Retries *int
@@ -96,6 +104,18 @@ type Options struct {
 	// Notify, if set, is called with other events that may interest a person.
 	// Calls do not overlap.
 	Notify func(Event)
+
+	// Commit, if set, is called when a file is complete, verified and flushed to
+	// the disk, just before it gets its name. The Result is the one that [File]
+	// is about to return. The caller may record the file there: a file that File
+	// has named is always one that Commit was called for. The opposite does not
+	// hold: if the process is killed, or the name cannot be given, the record
+	// speaks of a file that does not exist yet, or of an earlier one; the next
+	// run calls Commit again. An error of Commit fails the download as it is.
+	// The part stays as after any failure, so that the next run resumes.
+	// Commit is not called for a target that is left alone, nor by [To] and
+	// [Save], nor for a device or FIFO.
+	Commit func(Result) error
 
 	checkpoint time.Duration // time between two journals; 0 means checkpointInterval
 }
@@ -145,8 +165,6 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// orDefault returns a copy of o, which may be nil, with defaults for zero fields.
-// src is the first source.
 // Reason says why a target was left alone.
 type Reason int
 
@@ -160,17 +178,20 @@ const (
 // Result describes a finished download. With an error only Path and Kept may
 // be set.
 type Result struct {
-	Path     string    // as given; "" for [To]
-	Size     int64     // bytes of the file
-	ModTime  time.Time // the server's, UTC; zero if unknown
-	Skipped  bool      // the target was left alone
-	Reason   Reason    // why it was left alone; 0 unless Skipped
-	Resumed  int64     // bytes from earlier runs
-	Kept     int64     // after an error: bytes in NAME.part from which the next call resumes
-	Verified string    // what the digest was compared with, such as "sha256 in SHA256SUMS"; "" if nothing
-	Text     bool      // the transfer was in ASCII type: its size was not compared
+	Path     string     // as given, so relative to Options.Root; "" for [To]
+	Size     int64      // bytes of the file
+	ModTime  time.Time  // the server's, UTC; zero if unknown
+	Skipped  bool       // the target was left alone
+	Reason   Reason     // why it was left alone; 0 unless Skipped
+	Resumed  int64      // bytes from earlier runs
+	Kept     int64      // after an error: bytes in NAME.part from which the next call resumes
+	Verified string     // what the digest was compared with, such as "sha256 in SHA256SUMS"; "" if nothing
+	Sum      digest.Sum // the digest of the file's bytes; the zero value if none was computed
+	Text     bool       // the transfer was in ASCII type: its size was not compared
 }
 
+// orDefault returns a copy of o, which may be nil, with defaults for zero fields.
+// src is the first source.
 func (o *Options) orDefault(src Source) *Options {
 	var c Options
 	if o != nil {
@@ -199,6 +220,13 @@ func (o *Options) notify(e Event) {
 	if o.Notify != nil {
 		o.Notify(e)
 	}
+}
+
+func (o *Options) commit(r Result) error {
+	if o.Commit == nil {
+		return nil
+	}
+	return o.Commit(r)
 }
 
 // restarted reports that the part at path is given up.

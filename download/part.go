@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,9 +33,9 @@ const claimTries = 16
 // claim opens or creates NAME.part and locks it.
 func claim(n names) (*part, error) {
 	for range claimTries {
-		p, err := openPart(n)
-		if errors.Is(err, fs.ErrNotExist) {
-			p, err = createPart(n)
+		p, err := createPart(n)
+		if errors.Is(err, errMoved) {
+			p, err = openPart(n)
 		}
 		if !errors.Is(err, errMoved) {
 			return p, err
@@ -46,13 +47,13 @@ func claim(n names) (*part, error) {
 // openPart opens and locks an existing part. The error is errMoved if another run
 // has renamed or removed it meanwhile.
 func openPart(n names) (*part, error) {
-	f, err := openRegular(n.partial, os.O_RDWR)
+	f, err := n.openRegular(n.partial, os.O_RDWR)
 	if errors.Is(err, fs.ErrPermission) && giveRights(n) == nil {
-		f, err = openRegular(n.partial, os.O_RDWR)
+		f, err = n.openRegular(n.partial, os.O_RDWR)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errMoved):
-		return nil, err
+		return nil, errMoved
 	case errors.Is(err, errNotRegular):
 		return nil, &Error{Path: n.partial, Reason: "is in the way and is not a regular file", Err: ErrLocal}
 	case err != nil:
@@ -64,23 +65,26 @@ func openPart(n names) (*part, error) {
 // giveRights lets this user write to a part again after a run was killed between
 // part.restrict and naming it.
 func giveRights(n names) error {
-	info, err := lstat(n.partial)
+	info, err := n.lstat(n.partial)
 	if err != nil || !info.Mode().IsRegular() || !isOurs(info) {
 		return fs.ErrPermission
 	}
-	if s, err := readJournal(n.journal); err != nil || s.inode == "" || s.inode != inodeOf(info) {
+	if s, err := n.readJournal(n.journal); err != nil || s.inode == "" || s.inode != inodeOf(info) {
 		return fs.ErrPermission
 	}
-	return chmod(n.partial, info.Mode().Perm()|0o600)
+	return n.chmod(n.partial, info.Mode().Perm()|0o600)
 }
 
-// createPart creates an empty part with mode 0666 less umask.
+// createPart creates an empty part with mode 0666 less umask. The error is errMoved
+// if there is a part, or if its directory was missing and has been made.
 func createPart(n names) (*part, error) {
-	f, err := openFile(n.partial, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-	if errors.Is(err, fs.ErrExist) {
+	f, err := n.openFile(n.partial, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	switch {
+	case errors.Is(err, fs.ErrExist):
 		return nil, errMoved
-	}
-	if err != nil {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, cmp.Or(n.makeDir(filepath.Dir(n.partial)), errMoved)
+	case err != nil:
 		return nil, failure(n.partial, "cannot be created", err)
 	}
 	return hold(n, f)
@@ -110,7 +114,7 @@ func (p *part) like(replaced fs.FileInfo) error {
 	}
 	mode := replaced.Mode().Perm()
 	p.mode = &mode
-	if err := chmod(p.partial, mode|0o600); err != nil { // each connection and later runs open it again
+	if err := p.chmod(p.partial, mode|0o600); err != nil { // each connection and later runs open it again
 		return failure(p.partial, "cannot take the permissions of "+p.path, err)
 	}
 	return nil
@@ -123,7 +127,7 @@ func (p *part) renew() (*part, error) {
 	if err := p.removable(); err != nil {
 		return nil, err
 	}
-	if err := remove(p.partial); err != nil {
+	if err := p.remove(p.partial); err != nil {
 		return nil, failure(p.partial, "cannot be removed", err)
 	}
 	fresh, err := createPart(p.names)
@@ -146,7 +150,7 @@ func (p *part) removable() error {
 
 // handle opens the part again, with an offset of its own.
 func (p *part) handle() (*os.File, error) {
-	f, err := openRegular(p.partial, os.O_WRONLY)
+	f, err := p.openRegular(p.partial, os.O_WRONLY)
 	if err != nil {
 		return nil, failure(p.partial, "cannot be opened", err)
 	}
@@ -160,7 +164,7 @@ func (p *part) handle() (*os.File, error) {
 
 // ours reports whether the part's name still refers to the open file.
 func (p *part) ours() bool {
-	info, err := lstat(p.partial)
+	info, err := p.lstat(p.partial)
 	return err == nil && os.SameFile(info, p.info)
 }
 
@@ -200,7 +204,7 @@ func (p *part) write(s state, sync bool) error {
 		return replaced(p.partial)
 	}
 	s.inode = inodeOf(p.info)
-	return failure(p.journal, "cannot be written", writeJournal(p.names, s, sync))
+	return failure(p.journal, "cannot be written", p.writeJournal(s, sync))
 }
 
 // flush checks that the part has n bytes and flushes it to disk.
@@ -232,9 +236,9 @@ func (p *part) publish(overwrite bool) error {
 	if err := p.moveTo(p.path, overwrite); err != nil {
 		return err
 	}
-	err := removeJournal(p.names)
+	err := p.removeJournal()
 	p.close()
-	if serr := syncDir(filepath.Dir(p.path)); serr != nil {
+	if serr := p.syncDir(filepath.Dir(p.path)); serr != nil {
 		return serr
 	}
 	if err != nil {
@@ -249,7 +253,7 @@ func (p *part) restrict() error {
 	if p.mode == nil || *p.mode == *p.mode|0o600 {
 		return nil
 	}
-	if err := chmod(p.partial, *p.mode); err != nil {
+	if err := p.chmod(p.partial, *p.mode); err != nil {
 		return failure(p.partial, "cannot take the permissions of "+p.path, err)
 	}
 	return nil
@@ -265,11 +269,11 @@ func (p *part) moveTo(to string, overwrite bool) error {
 		return err
 	}
 	if !overwrite {
-		err := moveToFree(p.partial, to)
+		err := p.moveToFree(p.partial, to)
 		p.placed = err == nil || errors.Is(err, errHalfMoved)
 		return err
 	}
-	if err := rename(p.partial, to); err != nil {
+	if err := p.rename(p.partial, to); err != nil {
 		return failure(to, "cannot be moved into place", err)
 	}
 	p.placed = true
@@ -289,7 +293,7 @@ func (p *part) keepBad() (string, error) {
 			continue
 		}
 		if err == nil {
-			_ = removeJournal(p.names)
+			_ = p.removeJournal()
 		}
 		return to, err
 	}
@@ -305,16 +309,16 @@ func (p *part) discard() {
 		return
 	}
 	if !p.ours() {
-		if s, err := readJournal(p.journal); err == nil && s.about(p.info) {
-			_ = removeJournal(p.names)
+		if s, err := p.readJournal(p.journal); err == nil && s.about(p.info) {
+			_ = p.removeJournal()
 		}
 		return
 	}
-	if err := truncate(p.f, 0); err != nil && !errors.Is(err, fs.ErrClosed) || removeJournal(p.names) != nil {
+	if err := truncate(p.f, 0); err != nil && !errors.Is(err, fs.ErrClosed) || p.removeJournal() != nil {
 		return
 	}
 	if p.removable() == nil {
-		_ = remove(p.partial)
+		_ = p.remove(p.partial)
 	}
 }
 
@@ -333,13 +337,13 @@ type lent struct {
 // journal first: a part without a journal would look like another program's,
 // while a journal without a part is about the target.
 func (p *part) adopt(l *lent) error {
-	now, err := lstat(p.path)
+	now, err := p.lstat(p.path)
 	if err != nil || !os.SameFile(now, l.info) || now.Size() != l.info.Size() || !now.ModTime().Equal(l.info.ModTime()) {
 		return &Error{Path: p.path, Reason: "changed while it was examined", Err: ErrLocal}
 	}
 	s := l.state
 	s.inode = inodeOf(l.info)
-	if err := writeJournal(p.names, s, true); err != nil {
+	if err := p.writeJournal(s, true); err != nil {
 		return failure(p.journal, "cannot be written", err)
 	}
 	if !p.ours() {
@@ -349,12 +353,12 @@ func (p *part) adopt(l *lent) error {
 		p.f.Close()
 		l.f.Close()
 	}
-	if err := rename(p.path, p.partial); err != nil {
-		_ = removeJournal(p.names)
+	if err := p.rename(p.path, p.partial); err != nil {
+		_ = p.removeJournal()
 		return failure(p.path, "cannot be renamed", err)
 	}
 	if runtime.GOOS == "windows" {
-		if l.f, err = openRegular(p.partial, os.O_RDWR); err != nil {
+		if l.f, err = p.openRegular(p.partial, os.O_RDWR); err != nil {
 			return failure(p.partial, "cannot be opened", err)
 		}
 	}
@@ -370,9 +374,9 @@ func (p *part) putBack(l *lent) {
 		return
 	}
 	if now, err := fstat(p.f); err == nil && !now.ModTime().Equal(l.info.ModTime()) {
-		_ = chtimes(p.partial, l.info.ModTime())
+		_ = p.chtimes(p.partial, l.info.ModTime())
 	}
 	if p.moveTo(p.path, false) == nil {
-		_ = removeJournal(p.names)
+		_ = p.removeJournal()
 	}
 }

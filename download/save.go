@@ -11,33 +11,20 @@ import (
 // data that is not a single file, such as a listing. source identifies the data,
 // for example by a URL without its password. The writer is valid until fill
 // returns; if fill returns an error, Save leaves nothing behind. Save uses only
-// o.Existing. ctx ends only the wait for a FIFO's reader: fill must handle the
+// o.Existing and o.Root. ctx ends only the wait for a FIFO's reader: fill must handle the
 // rest.
 func Save(ctx context.Context, source, path string, o *Options, fill func(w io.Writer) error) (Result, error) {
-	existing := Refuse
+	used := new(Options)
 	if o != nil {
-		existing = o.Existing
+		used.Existing, used.Root = o.Existing, o.Root
 	}
 	write := func(f *os.File) (int64, error) {
 		w := &writer{ctx: ctx, sink: sink{to: f, path: path}}
 		err := fill(w)
 		return w.n, err
 	}
-	j := &job{o: (&Options{Existing: existing}).orDefault(nil), url: source}
-	for range claimTries {
-		t, err := inspect(path)
-		switch {
-		case err != nil:
-			return Result{}, err
-		case t.stream:
-			return saveStream(ctx, path, write)
-		}
-		result, err := j.save(ctx, t, write)
-		if !errors.Is(err, errMoved) {
-			return result, err
-		}
-	}
-	return Result{}, busy(path)
+	j := &job{o: used.orDefault(nil), url: source}
+	return j.to(ctx, path, write, func(ctx context.Context, t target) (Result, error) { return j.save(ctx, t, write) })
 }
 
 // save writes to NAME.part, whose journal claims nothing until the part is whole.
@@ -47,7 +34,7 @@ func (j *job) save(ctx context.Context, t target, fill func(*os.File) (int64, er
 	case err != nil:
 		return Result{}, err
 	case c.skip != 0:
-		return skipped(t.path, c.skip), nil
+		return t.skipped(c.skip), nil
 	}
 	f, err := j.find(ctx, t, c)
 	if err != nil {
@@ -65,11 +52,11 @@ func (j *job) save(ctx context.Context, t target, fill func(*os.File) (int64, er
 	}
 	switch {
 	case j.o.Existing == Skip && errors.Is(err, ErrExists):
-		return skipped(t.path, ReasonExists), nil
+		return t.skipped(ReasonExists), nil
 	case err != nil:
 		return Result{}, err
 	}
-	return Result{Path: t.path, Size: n}, nil
+	return Result{Path: t.given, Size: n}, nil
 }
 
 // fill writes what fill produces and flushes it to disk.

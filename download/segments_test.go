@@ -152,7 +152,7 @@ func TestSegmentsJournal(t *testing.T) {
 		k.want(map[string]string{"f": large})
 		return
 	}
-	s, err := readJournal(k.path("f.part.json"))
+	s, err := plain.readJournal(k.path("f.part.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

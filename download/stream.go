@@ -32,9 +32,7 @@ func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Option
 	}
 	r := Result{Size: s.n.Load(), ModTime: s.modTime, Text: s.text()}
 	if err == nil && s.check != nil {
-		if err = s.check.compare(); err == nil {
-			r.Verified = s.check.from
-		}
+		err = s.check.compare(&r)
 	}
 	return r, err
 }

@@ -28,7 +28,7 @@ func TestSyncFails(t *testing.T) {
 	if !errors.Is(err, syscall.EIO) || !errors.Is(err, ErrLocal) || r.Kept != 0 {
 		t.Errorf("got %+v, %v, want EIO", r, err)
 	}
-	s, err := readJournal(k.path("f.part.json"))
+	s, err := plain.readJournal(k.path("f.part.json"))
 	if err != nil || s.done.octets() != 100_000 {
 		t.Errorf("the journal claims %v, %v", s.done, err)
 	}
@@ -142,7 +142,7 @@ func TestCheckpointTooEarly(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
 	before := read(t, k.path("f.part.json"))
-	to, err := inspect(k.path("f"))
+	to, err := plain.inspect(k.path("f"))
 	if err != nil {
 		t.Fatal(err)
 	}

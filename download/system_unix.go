@@ -13,6 +13,9 @@ import (
 // noFollow makes open refuse a symbolic link and not wait for a FIFO's other end.
 const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
+// noWait makes open not wait for a FIFO's other end.
+const noWait = syscall.O_NONBLOCK
+
 // held locks f and reports whether another run has already locked it. On a file
 // system without locks it returns false.
 func held(f *os.File) bool {

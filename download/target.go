@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -16,35 +17,36 @@ type target struct {
 	stream bool        // a character device or FIFO, written to directly
 }
 
-// inspect examines path and refuses what no download can replace.
-func inspect(path string) (target, error) {
-	if path == "" {
-		return target{}, &Error{Reason: "no file name given", Err: ErrName}
+// inspect examines the target that the caller calls given. It refuses what no
+// download can replace.
+func (d *disk) inspect(given string) (target, error) {
+	path, err := d.locate(given)
+	if err != nil {
+		return target{}, err
 	}
-	t := target{names: namesOf(path)}
-	if standard(path) != nil {
+	t := target{names: d.namesOf(given, path)}
+	if d.root == nil && standard(path) != nil {
 		t.stream = true
 		return t, nil
 	}
-	var err error
-	if t.info, err = lstat(path); err == nil {
+	t.info, err = d.lstat(path)
+	switch {
+	case err == nil:
 		return t, t.judge()
+	case os.IsPathSeparator(path[len(path)-1]):
+		return t, namesDirectory(path)
+	case errors.Is(err, fs.ErrNotExist):
+		return t, nil // createPart finds out if the directory is missing too
 	}
-	if os.IsPathSeparator(path[len(path)-1]) {
-		return t, &Error{Path: path, Reason: "names a directory, not a file", Err: ErrName}
-	}
-	if derr := checkDir(filepath.Dir(path)); derr != nil || errors.Is(err, fs.ErrNotExist) {
-		return t, derr
-	}
-	return t, failure(path, "cannot be examined", err)
+	return t, cmp.Or(d.checkDir(filepath.Dir(path)), failure(path, "cannot be examined", err))
 }
 
 // checkDir returns an error if dir is not a directory.
-func checkDir(dir string) error {
-	info, err := stat(dir)
+func (d *disk) checkDir(dir string) error {
+	info, err := d.stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &Error{Path: dir, Reason: "no such directory (create it first)", Err: err}
+		return noDirectory(dir, err)
 	case errors.Is(err, syscall.ENOTDIR):
 		return &Error{Path: dir, Reason: "not a directory", Err: err}
 	case err != nil:
@@ -59,15 +61,15 @@ func checkDir(dir string) error {
 // links to see what would be written to; a dangling link counts as a file.
 func (t *target) judge() error {
 	mode := t.info.Mode()
-	if followed, err := stat(t.path); err == nil {
+	if followed, err := t.stat(t.path); err == nil {
 		mode = followed.Mode()
 	}
 	switch {
 	case mode.IsDir():
 		return &Error{Path: t.path, Reason: "is a directory", Err: ErrName}
-	case mode&(fs.ModeCharDevice|fs.ModeNamedPipe) != 0:
+	case mode&(fs.ModeCharDevice|fs.ModeNamedPipe) != 0 && t.root == nil:
 		t.stream = true
-	case mode&(fs.ModeDevice|fs.ModeSocket|fs.ModeIrregular) != 0:
+	case mode&(fs.ModeDevice|fs.ModeNamedPipe|fs.ModeSocket|fs.ModeIrregular) != 0:
 		return &Error{Path: t.path, Reason: "is not a regular file", Err: ErrName}
 	case isDescriptor(t.path):
 		return &Error{Path: t.path, Reason: "is an open file, not the name of one", Err: ErrName}
@@ -76,9 +78,9 @@ func (t *target) judge() error {
 }
 
 // skipped returns the result for a target that was left alone.
-func skipped(path string, why Reason) Result {
-	r := Result{Path: path, Skipped: true, Reason: why}
-	if info, err := stat(path); err == nil {
+func (n names) skipped(why Reason) Result {
+	r := Result{Path: n.given, Skipped: true, Reason: why}
+	if info, err := n.stat(n.path); err == nil {
 		r.Size = info.Size()
 	}
 	return r

@@ -157,7 +157,7 @@ func (t *transfer) leave() (kept int64) {
 	case l.part.placed, t.stale != "", t.theirs && t.since != nil:
 		l.part.close() // the part has no bytes from this run, or is the target now
 	case t.since != nil && s.done.octets() == s.adopted && l.part.resize(s.adopted, false) == nil:
-		_ = removeJournal(l.part.names)
+		_ = l.part.removeJournal()
 		l.part.close()
 	case t.borrowed != nil && s.done.octets() == s.adopted:
 		l.part.putBack(t.borrowed)

@@ -58,10 +58,12 @@ func (c *digestCheck) reach(ctx context.Context, f *os.File, n int64) error {
 	return nil
 }
 
-// compare returns an [ErrDigest] error if the digest is not the wanted one.
-func (c *digestCheck) compare() error {
+// compare writes to r what the digest is and what it was compared with. The error
+// is [ErrDigest] if it is not the wanted one.
+func (c *digestCheck) compare(r *Result) error {
 	got := digest.Sum{Algorithm: c.want.Algorithm, Digest: c.h.Sum(nil)}
 	if got.Equal(c.want) {
+		r.Verified, r.Sum = c.from, got
 		return nil
 	}
 	return &Error{Reason: fmt.Sprintf("%s is %s, not %s (%s)", got.Algorithm, got.Hex(), c.want.Hex(), c.from), Err: ErrDigest}

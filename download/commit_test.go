@@ -1,0 +1,92 @@
+package download
+
+import (
+	"errors"
+	"io"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestCommit checks what Commit is told, and when: the part is whole, and the
+// target does not have its bytes yet. TestMatrix checks that no run ends with a
+// target that Commit was not called for.
+func TestCommit(t *testing.T) {
+	digest := sum(t, "sha256:"+sha256Of(body))
+	for what, tt := range map[string]struct {
+		before func(*kit)
+		path   string
+		o      Options
+	}{
+		"new":       {path: "/f"},
+		"empty":     {path: "/empty"},
+		"text":      {path: "/f.txt;type=a"},
+		"resumed":   {before: func(k *kit) { k.leaves("/f", 100_000) }, path: "/f"},
+		"overwrite": {before: func(k *kit) { k.write("f", "old") }, path: "/f", o: Options{Existing: Overwrite}},
+		"segments":  {path: "/large", o: Options{Segments: 3}},
+		"digest":    {path: "/f", o: Options{Sum: digest}},
+		"complete part of a killed run": {before: func(k *kit) {
+			k.write("f.part", body)
+			k.write("f.part.json", strings.Replace(k.journal("/f", 300_000, kitTime, span{0, 300_000}), `"block"`, `"complete":true,"block"`, 1))
+		}, path: "/f", o: Options{Sum: digest}},
+	} {
+		k := newKit(t, matrixTree)
+		if tt.before != nil {
+			tt.before(k)
+		}
+		tt.o.Commit = func(r Result) error {
+			if info, err := os.Stat(k.path("f.part")); err != nil || info.Size() != r.Size || k.exists("f") && read(t, k.path("f")) != "old" {
+				t.Errorf("%s: Commit comes too early or too late: %v", what, err)
+			}
+			return k.commit(r)
+		}
+		r, err := k.get(tt.path, tt.o)
+		if err != nil || len(k.commits) != 1 || !reflect.DeepEqual(k.commits[0], r) {
+			t.Errorf("%s: got %+v, %v, Commit was told %+v", what, r, err, k.commits)
+		}
+		if r.Sum.Equal(digest) != (tt.o.Sum.Algorithm != "") {
+			t.Errorf("%s: the digest is %v", what, r.Sum)
+		}
+	}
+}
+
+// TestCommitFails checks that an error of Commit is the run's, and that the next
+// run resumes.
+func TestCommitFails(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	full := errors.New("the list of files is full")
+	r, err := k.get("/f", Options{Commit: func(Result) error { return full }})
+	if err != full || r.Kept != int64(len(body)) {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	wantNames(t, k.dir, "f.part", "f.part.json")
+	k.ResetCommands()
+	if r, err := k.get("/f", Options{Commit: k.commit}); err != nil || r.Resumed < int64(len(body))-1 || len(k.commits) != 1 {
+		t.Errorf("then: %+v, %v, commits %v", r, err, k.commits)
+	}
+	k.want(map[string]string{"f": body})
+}
+
+// TestNoCommit checks that Commit is not called if File gives no file its name.
+func TestNoCommit(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f", body)
+	for _, o := range []Options{
+		{Existing: Skip}, {Newer: true}, {Continue: true}, {Continue: true, Sum: sum(t, "sha256:"+sha256Of(body))},
+		{Existing: Overwrite, Sum: sum(t, "crc32:00000000")}, {},
+	} {
+		o.Commit = k.commit
+		r, err := k.get("/f", o)
+		if (err == nil) != r.Skipped || (r.Verified != "") != (r.Sum.Algorithm != "") || r.Verified != "" && !r.Sum.Equal(o.Sum) {
+			t.Errorf("%+v: got %+v, %v", o, r, err)
+		}
+	}
+	o := &Options{Commit: k.commit, Existing: Overwrite}
+	_, err := To(t.Context(), k.c, k.url("/f"), io.Discard, o)
+	_, serr := Save(t.Context(), "a listing", k.path("l"), o, func(io.Writer) error { return nil })
+	_, derr := File(t.Context(), k.c, k.url("/f"), os.DevNull, o)
+	if err := errors.Join(err, serr, derr); err != nil || len(k.commits) > 0 {
+		t.Errorf("got %v, commits %+v", err, k.commits)
+	}
+}

@@ -1,0 +1,331 @@
+package download
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"example.com/ftpfetch/testserver"
+)
+
+// TestNeverOutside makes something in a run's way a link to the outside of its
+// root, at each call on the disk in turn. Nothing outside may change.
+func TestNeverOutside(t *testing.T) {
+	t.Cleanup(func() { fault = nil })
+	runs := 0
+	for i, s := range scenes(t) {
+		k := newKit(t, matrixTree)
+		k.below()
+		calls := s.calls(k)
+		for at := 1 + i%*matrixEvery; at <= calls; at += *matrixEvery {
+			for _, swap := range swaps {
+				runs++
+				s.begin(k)
+				outside := newOutside(t)
+				once := sync.Once{}
+				c := counter{at: at, died: func() { once.Do(func() { swap.do(k, outside.dir) }) }}
+				fault = c.call
+				err := s.run(t.Context(), k)
+				fault = nil
+				if now := outside.list(); !slices.Equal(now, outside.was) {
+					t.Fatalf("%s, call %d (%s), %s: %v; outside there is %q, want %q", s.what, at, c.named, swap, err, now, outside.was)
+				}
+			}
+		}
+	}
+	t.Logf("%d runs", runs)
+}
+
+// swap replaces a name below the root by a link to a name outside.
+type swap struct {
+	name, aim string
+	relative  bool
+}
+
+var swaps = []swap{
+	{"d", ".", false}, {"d", ".", true}, {"d/e", "e", false}, {"d/e", "e", true},
+	{"d/e/f", "f", false}, {"d/e/f.part", "f.part", false}, {"d/e/f.part.json", "f.part.json", false},
+	{"d/e/f.part.json~", "f.part.json~", false}, {"d/e/f.bad", "f.bad", false},
+	{"d/e/f", "new", false}, {"d/e/f.part", "new", false}, {"d/e/f.part.json", "new", false}, {"d/e/f.part.json~", "new", false},
+}
+
+func (s swap) String() string {
+	return fmt.Sprintf("%s -> %s (relative %v)", s.name, s.aim, s.relative)
+}
+
+// do makes the swap. What had the name stays below the root.
+func (s swap) do(k *kit, outside string) {
+	name, aim := filepath.Join(k.top, s.name), filepath.Join(outside, s.aim)
+	if s.relative {
+		var err error
+		if aim, err = filepath.Rel(filepath.Dir(name), aim); err != nil {
+			k.Error(err)
+		}
+	}
+	if err := os.Rename(name, filepath.Join(k.top, "moved")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		k.Error(err)
+	}
+	if err := os.Symlink(aim, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		k.Error(err)
+	}
+}
+
+// outside is a directory that no run may change.
+type outside struct {
+	*testing.T
+	dir string
+	was []string
+}
+
+func newOutside(t *testing.T) *outside {
+	o := &outside{T: t, dir: t.TempDir()}
+	for _, dir := range []string{o.dir, filepath.Join(o.dir, "e")} {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"f", "f.part", "f.part.json", "f.part.json~", "f.bad"} {
+			mustWrite(t, filepath.Join(dir, name), "theirs")
+		}
+	}
+	o.was = o.list()
+	return o
+}
+
+// list describes all that there is.
+func (o *outside) list() (all []string) {
+	err := filepath.WalkDir(o.dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		text := ""
+		if info.Mode().IsRegular() {
+			text = read(o.T, path)
+		}
+		all = append(all, fmt.Sprint(path, " ", info.Mode(), " ", info.ModTime(), " ", text))
+		return nil
+	})
+	if err != nil {
+		o.Error(err)
+	}
+	return all
+}
+
+// TestRootPaths checks which paths below a root are refused, before anything is
+// sent, and how messages show them.
+func TestRootPaths(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.top = k.dir
+	outside := t.TempDir()
+	mustWrite(t, filepath.Join(outside, "aim"), "theirs")
+	for _, name := range []string{"dir", "out"} {
+		k.write(name+".txt", "")
+	}
+	if err := errors.Join(
+		os.Mkdir(k.path("dir"), 0o777), os.Symlink(outside, k.path("out")), os.Symlink("nowhere", k.path("dangling")),
+		os.Symlink(filepath.Join(outside, "aim"), k.path("link")), os.Symlink("/dev/null", k.path("null")),
+	); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(k.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	before := namesIn(t, k.dir)
+	for path, want := range map[string]string{
+		"":                 "no file name given",
+		k.path("f"):        k.path("f") + ": leads out of " + k.dir + `: write a path relative to it, without ".."`,
+		"../f":             "../f: leads out of " + k.dir + `: write a path relative to it, without ".."`,
+		"dir/../../f":      "dir/../../f: leads out of " + k.dir + `: write a path relative to it, without ".."`,
+		"dir/":             "dir/: names a directory, not a file",
+		"none/":            "none/: names a directory, not a file",
+		".":                k.dir + ": is a directory",
+		"dir":              k.path("dir") + ": is a directory",
+		"dir.txt/f":        k.path("dir.txt") + ": not a directory",
+		"dir.txt/d/f":      k.path("dir.txt/d") + ": not a directory",
+		"out/f":            k.path("out") + ": cannot be examined: path escapes from parent",
+		"out/d/f":          k.path("out/d") + ": cannot be examined: path escapes from parent",
+		"dangling/f":       k.path("dangling") + ": no such directory (create it first)",
+		"dir.txt":          k.path("dir.txt") + ": already exists",
+		"link":             k.path("link") + ": already exists",
+		"null":             k.path("null") + ": already exists", // a link out of the root, so it is not known to be a device
+		"dir/../dir.txt":   k.path("dir.txt") + ": already exists",
+		"none/../dangling": k.path("dangling") + ": already exists",
+	} {
+		_, err := File(t.Context(), k.c, k.url("/f"), path, &Options{Root: root})
+		_, serr := Save(t.Context(), "a listing", path, &Options{Root: root}, func(io.Writer) error { return nil })
+		if err == nil || err.Error() != want || !errors.Is(err, ErrLocal) || serr == nil || serr.Error() != want {
+			t.Errorf("%s: got %v and %v, want %s", path, err, serr, want)
+		}
+		if strings.Contains(want, "leads out") && !errors.Is(err, ErrName) {
+			t.Errorf("%s: got %v, want ErrName", path, err)
+		}
+	}
+	if sent := k.Commands(); len(sent) > 0 {
+		t.Errorf("sent %q", sent)
+	}
+	wantNames(t, k.dir, before...)
+	wantFiles(t, outside, map[string]string{"aim": "theirs"})
+}
+
+// TestRootLinks replaces links below a root, and follows them only inside.
+func TestRootLinks(t *testing.T) {
+	for _, o := range []Options{{Existing: Overwrite}, {Existing: Skip}, {Newer: true}, {Continue: true}} {
+		k := newKit(t, map[string]string{"/f": body})
+		k.below()
+		outside := newOutside(t)
+		if err := errors.Join(os.MkdirAll(k.dir, 0o777), os.Symlink(filepath.Join(outside.dir, "f"), k.path("f"))); err != nil {
+			t.Fatal(err)
+		}
+		path, root := k.target("f")
+		defer root.Close()
+		o.Root = root
+		r, err := File(t.Context(), k.c, k.url("/f"), path, &o)
+		if o.Existing == Overwrite && (err != nil || r.Path != path || read(t, k.path("f")) != body) {
+			t.Errorf("%+v: got %+v, %v", o, r, err)
+		}
+		if o.Existing == Skip && (err != nil || !r.Skipped || r.Size != 0) {
+			t.Errorf("%+v: got %+v, %v", o, r, err)
+		}
+		if (o.Newer || o.Continue) && err == nil {
+			t.Errorf("%+v: got %+v, want an error", o, r)
+		}
+		if now := outside.list(); !slices.Equal(now, outside.was) {
+			t.Errorf("%+v: outside there is %q", o, now)
+		}
+	}
+}
+
+// TestRootMakesDirectories checks that missing directories are made, and that a
+// run that fails removes those that it made.
+func TestRootMakesDirectories(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.top = k.dir
+	root, err := os.OpenRoot(k.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	get := func(path string, o Options) error {
+		o.Root = root
+		r, err := File(t.Context(), k.c, k.url("/f"), path, &o)
+		if err == nil && (r.Path != path || read(t, k.path(path)) != body) {
+			t.Errorf("%s: got %+v", path, r)
+		}
+		return err
+	}
+	k.faulty(replies("RETR", "550 no"))
+	if err := get("a/b/c/f", Options{}); err == nil {
+		t.Error("no error")
+	}
+	wantNames(t, k.dir)
+	k.faulty(always("RETR", testserver.Fault{Data: testserver.Closed, Octets: 1000}))
+	if err := get("kept/f", Options{Retries: new(0)}); err == nil {
+		t.Error("no error")
+	}
+	wantNames(t, k.path("kept"), "f.part", "f.part.json")
+	k.faulty(nil)
+	for _, path := range []string{"a/b/c/f", "a/b/d/f", "f", "kept/f"} {
+		if err := get(path, Options{}); err != nil {
+			t.Error(err)
+		}
+	}
+	k.faulty(replies("RETR", "550 no"))
+	if err := get("a/b/e/f", Options{}); err == nil {
+		t.Error("no error")
+	}
+	wantNames(t, k.path("a/b"), "c", "d")
+	if _, err := Save(t.Context(), "a listing", "l/f", &Options{Root: root}, func(io.Writer) error { return io.ErrClosedPipe }); err == nil {
+		t.Error("no error")
+	}
+	wantNames(t, k.dir, "a", "f", "kept")
+}
+
+// TestRootSyncsDirectories checks that a new directory's name is on the disk too.
+func TestRootSyncsDirectories(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.below()
+	var synced []string
+	onCall(t, func(call, path string) error {
+		if call == "fsync" {
+			synced = append(synced, filepath.Clean(path))
+		}
+		return nil
+	})
+	path, root := k.target("f")
+	defer root.Close()
+	if _, err := File(t.Context(), k.c, k.url("/f"), path, &Options{Root: root}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{k.top, k.path(".."), k.path("f.part"), k.dir}
+	if !slices.Equal(synced, want) {
+		t.Errorf("synced %q, want %q", synced, want)
+	}
+}
+
+// TestInside checks that a root gets the path that the caller gave, however it was
+// opened.
+func TestInside(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{".", "..", "/", "../..", "d", "d/", "./d", "../" + filepath.Base(mustGetwd(t)), mustGetwd(t)} {
+		if err := os.MkdirAll(name, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		root, err := os.OpenRoot(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer root.Close()
+		d := newDisk(root)
+		for _, path := range []string{"f", "d/f", "d/e/f", "..f"} {
+			shown, err := d.locate(path)
+			if got := d.inside(shown); err != nil || got != path || filepath.Dir(path) != d.inside(filepath.Dir(shown)) {
+				t.Errorf("root %s: %s is shown as %s and opened as %s, %v", name, path, shown, got, err)
+			}
+		}
+	}
+}
+
+func mustGetwd(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestRootTogether starts runs at once that all have to make the same directories.
+func TestRootTogether(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	for range *togetherRounds {
+		k.below()
+		var group sync.WaitGroup
+		for i := range 8 {
+			path, root := k.target(fmt.Sprint(i))
+			group.Go(func() {
+				defer root.Close()
+				name := "/f"
+				if i%2 == 1 {
+					name = "/none"
+				}
+				if _, err := File(t.Context(), k.c, k.url(name), path, &Options{Root: root}); (err != nil) != (i%2 == 1) {
+					t.Errorf("%s: got %v", path, err)
+				}
+			})
+		}
+		group.Wait()
+		k.want(map[string]string{"0": body, "2": body, "4": body, "6": body})
+	}
+}
