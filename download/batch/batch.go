@@ -21,6 +21,9 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
+// MaxJobs is the largest number of connections that makes sense for Options.Jobs.
+const MaxJobs = 64
+
 // Options changes how files are retrieved.
 type Options struct {
 	// Jobs is how many connections are used at once; 0 means that Run finds the

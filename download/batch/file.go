@@ -176,7 +176,7 @@ const slack = time.Second - 1
 
 // verify compares the digest of a file that is there.
 func (b *run) verify(ctx context.Context, item download.Item, result download.Result) (download.Result, bool, error) {
-	sum, err := download.Sum(ctx, b.Root, item.Path, item.Sum.Algorithm)
+	sum, err := download.SumOf(ctx, b.Root, item.Path, item.Sum.Algorithm)
 	if err != nil || !sum.Equal(item.Sum) {
 		return download.Result{}, false, err
 	}

@@ -89,6 +89,7 @@ func isTerminal(stream any) bool {
 type run struct {
 	*options
 	print  *printer
+	in     io.Reader // standard input
 	ask    *prompter
 	netrc  *netrcFile
 	saved  map[string]bool // paths that this run has written
@@ -108,5 +109,5 @@ func newRun(o *options, p *printer, in io.Reader) *run {
 		o.client.Trace = p.event
 	}
 	o.file.Parallel, o.file.Limit = &o.client, newLimiter(o.limitRate, time.Now())
-	return &run{options: o, print: p, ask: ask, netrc: logins.netrc, saved: make(map[string]bool)}
+	return &run{options: o, print: p, in: in, ask: ask, netrc: logins.netrc, saved: make(map[string]bool)}
 }

@@ -33,6 +33,7 @@ type options struct {
 	limitRate          int64 // bytes a second; 0: no limit
 	display
 	documents
+	manyOptions
 	loginOptions
 	tlsOptions
 	proxyOptions
@@ -52,7 +53,7 @@ type group struct {
 
 // groups declares every flag.
 func (o *options) groups() []group {
-	return []group{o.outputFlags(), o.listingFlags(), o.loginFlags(), o.transferFlags(), o.connectionFlags(), o.informationFlags()}
+	return []group{o.outputFlags(), o.listingFlags(), o.selectionFlags(), o.loginFlags(), o.transferFlags(), o.connectionFlags(), o.informationFlags()}
 }
 
 func (o *options) outputFlags() group {
@@ -154,20 +155,27 @@ func parseArgs(args []string) (*options, error) {
 	if _, ok := o.document(); ok {
 		return o, nil
 	}
-	o.targets, o.userSet = targetsOf(all.Args(), o.allowPort), all.Changed("user")
+	o.targets, o.userSet = o.targetsOf(all.Args()), all.Changed("user")
 	return o, o.check(all.FlagSet)
 }
 
 // target is a URL on the command line.
 type target struct {
-	url *urlparse.URL // nil if err is set
-	err error         // why the text is not a URL
+	url     *urlparse.URL // nil if err is set
+	pattern string        // of names in the directory url, for --glob; "" if there is none
+	err     error         // why the text is not a URL
 }
 
-func targetsOf(texts []string, allowPort bool) []target {
+func (o *options) targetsOf(texts []string) []target {
 	targets := make([]target, len(texts))
 	for i, text := range texts {
-		targets[i].url, targets[i].err = urlparse.Parser{AllowPort: allowPort}.Parse(text)
+		t := &targets[i]
+		if o.glob {
+			text, t.pattern, t.err = patternIn(text)
+		}
+		if t.err == nil {
+			t.url, t.err = urlparse.Parser{AllowPort: o.allowPort}.Parse(text)
+		}
 	}
 	return targets
 }
@@ -179,7 +187,7 @@ func (o *options) check(all *pflag.FlagSet) error {
 	}
 	o.client.StallTimeout, o.client.TryTLS = o.client.ReplyTimeout, o.tls == tlsTry
 	for _, err := range []error{
-		o.checkOutput(all), o.checkValues(), o.checkLogin(all), o.checkTLS(), o.checkProxy(all.Changed("proxy")),
+		o.checkMany(all), o.checkOutput(all), o.checkValues(), o.checkLogin(all), o.checkTLS(), o.checkProxy(all.Changed("proxy")),
 		inFlags(o.client.Check()), inFlags(o.file.Check()),
 	} {
 		if err != nil {
@@ -194,7 +202,7 @@ func (o *options) checkOutput(all *pflag.FlagSet) error {
 	on := func(flag string) bool { return all.Lookup(flag).Value.String() == "true" }
 	urls := len(o.targets)
 	switch {
-	case urls == 0:
+	case urls == 0 && o.input == "" && o.manifest == "":
 		return usage("no URL given: write ftpfetch ftp://host/path/file")
 	case all.Changed("output") && o.output == "":
 		return usage(`-o names no file: write -o FILE, or -o - for standard output`)

@@ -1,12 +1,13 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"strconv"
+	"strings"
 
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
-	"example.com/ftpfetch/internal/schedule"
 	"github.com/spf13/pflag"
 )
 
@@ -15,7 +16,8 @@ type manyOptions struct {
 	recursive, glob, divide bool
 	input, manifest, report string
 	tree                    batch.Tree
-	list                    manifest.Options
+	reading                 manifest.Options
+	base                    string
 	jobs, perHost           int // 0 jobs: found by trying
 	together                bool // -j was given
 }
@@ -30,11 +32,12 @@ func (o *options) selectionFlags() group {
 	fs := newGroup("Selection")
 	fs.StringVarP(&o.input, "input", "i", "", "also fetch the URLs in `FILE`, one per line or as <URL:...> in text; \"-\" is standard input")
 	fs.StringVar(&o.manifest, "manifest", "", "also fetch the files in the table `FILE` (TSV, CSV, NDJSON, an ENA or NCBI report), and verify them")
-	word(fs, &o.list.Format, "auto", "format", "the form of the list: `auto|list|text|tsv|csv|ndjson|json|ncbi|sums`")
-	fs.StringArrayVar(&o.list.Columns, "columns", nil, "of an ENA report, fetch only the files of the columns `NAME`_ftp (may be repeated)")
-	fs.StringArrayVar(&o.list.Suffixes, "suffix", nil, "of an NCBI summary, fetch the files that end in `TEXT` (may be repeated)")
-	fs.BoolVar(&o.list.KeepDirs, "keep-dirs", false, "save the files of a list under the directories of their URLs")
-	into(fs, &o.list.Shard, "shard", "", "fetch only share `I/N` of a list, from 1/N to N/N; auto takes I (and N, or auto/N) from Slurm, Kubernetes or AWS Batch",
+	word(fs, &o.reading.Format, "auto", "format", "the form of the list: `auto|list|text|tsv|csv|ndjson|json|ncbi|sums`")
+	fs.StringArrayVar(&o.reading.Columns, "columns", nil, "of an ENA report, fetch only the files of the columns `NAME`_ftp (may be repeated)")
+	fs.StringArrayVar(&o.reading.Suffixes, "suffix", nil, "of an NCBI summary, fetch the files that end in `TEXT` (may be repeated)")
+	fs.StringVar(&o.base, "base", "", "of a list of digests such as md5checksums.txt, fetch the files from the directory `URL`")
+	fs.BoolVar(&o.reading.KeepDirs, "keep-dirs", false, "save the files of a list under the directories of their URLs")
+	into(fs, &o.reading.Shard, "shard", "", "fetch only share `I/N` of a list, from 1/N to N/N; auto takes I (and N, or auto/N) from Slurm, Kubernetes or AWS Batch",
 		func(s string) (manifest.Shard, error) { return manifest.ParseShard(s, os.Getenv) }, showShard)
 	fs.BoolVarP(&o.recursive, "recursive", "r", false, "fetch the directories that URLs name, with everything in them")
 	into(fs, &o.tree.Depth, "depth", "", "with -r, list only `N` levels of directories", whole(1, 0), showCount)
@@ -45,7 +48,7 @@ func (o *options) selectionFlags() group {
 	o.jobs = defaultJobs
 	into(fs, &o.jobs, "jobs", "j", "use `N` connections at once (auto: find the number) for lists and trees, and for several URLs if given",
 		readJobs, showJobs)
-	into(fs, &o.perHost, "per-host", "", "use at most `N` connections to one server (default 2, with -j auto no limit)", whole(1, schedule.MostTokens), showCount)
+	into(fs, &o.perHost, "per-host", "", "use at most `N` connections to one server (default 2, with -j auto no limit)", whole(1, batch.MaxJobs), showCount)
 	fs.BoolVar(&o.divide, "per-host-shared", false, "divide --per-host among the shards")
 	fs.StringVar(&o.report, "report", "", "write what happened to each file to `FILE`, one JSON object per line, or a table if it ends in .tsv")
 	return fs
@@ -55,9 +58,9 @@ func readJobs(s string) (int, error) {
 	if s == "auto" {
 		return 0, nil
 	}
-	n, err := whole(1, schedule.MostTokens)(s)
+	n, err := whole(1, batch.MaxJobs)(s)
 	if err != nil {
-		return 0, usage("%w, or auto", err)
+		return 0, fmt.Errorf("%w, or auto", err)
 	}
 	return n, nil
 }
@@ -92,8 +95,15 @@ func (o *options) many() bool {
 // checkMany refuses flags that do not fit together, and sets what follows from
 // them.
 func (o *options) checkMany(all *pflag.FlagSet) error {
-	o.list.Parser.AllowPort = o.allowPort
+	o.reading.Parser.AllowPort = o.allowPort
 	o.together = all.Changed("jobs")
+	if o.base != "" {
+		base, err := o.reading.Parser.Parse(strings.TrimSuffix(o.base, "/") + "/")
+		if err != nil {
+			return err
+		}
+		o.reading.Base = base
+	}
 	switch {
 	case all.Changed("input") && o.input == "", all.Changed("manifest") && o.manifest == "":
 		return usage(`-i and --manifest need a file: write -i FILE, or -i - for standard input`)
@@ -105,13 +115,13 @@ func (o *options) checkMany(all *pflag.FlagSet) error {
 		return usage("-o names one file: write -d DIR to choose the directory")
 	case o.many() && o.file.Sum.Algorithm != "":
 		return usage("--checksum is for one file: give digests in a --manifest, or use --verify")
-	case o.list.Shard.Count > 0 && o.input == "" && o.manifest == "":
+	case o.reading.Shard.Count > 0 && o.input == "" && o.manifest == "":
 		return usage("--shard divides a list: write -i FILE or --manifest FILE too")
-	case o.divide && o.list.Shard.Count == 0:
+	case o.divide && o.reading.Shard.Count == 0:
 		return usage("--per-host-shared is for --shard: write --shard I/N too")
 	case o.report != "" && !o.many():
 		return usage("--report is for lists and trees: write -i, --manifest, -r or -j too")
-	case (len(o.list.Columns) > 0 || len(o.list.Suffixes) > 0) && o.manifest == "":
+	case (len(o.reading.Columns) > 0 || len(o.reading.Suffixes) > 0) && o.manifest == "":
 		return usage("--columns and --suffix are for --manifest FILE")
 	}
 	for _, flag := range []string{"depth", "accept", "reject", "follow-links"} {
@@ -123,7 +133,7 @@ func (o *options) checkMany(all *pflag.FlagSet) error {
 		o.perHost = defaultPerHost
 	}
 	if o.divide {
-		o.perHost = max(1, o.perHost/o.list.Shard.Count)
+		o.perHost = max(1, o.perHost/o.reading.Shard.Count)
 	}
 	return inFlags(o.tree.Check())
 }

@@ -3,9 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"example.com/ftpfetch/download"
@@ -47,11 +47,12 @@ type many struct {
 	root   *os.Root
 	ledger *batch.Ledger
 	rows   *batch.Report
-	shown  overview
+	shown  *overview
 
 	mu     sync.Mutex
 	meters map[string]meter // of the files that are on their way, by path
 	code   int              // the exit code
+	lost   int              // URLs that were not even tried
 }
 
 // fails makes err the first failure, if there was none.
@@ -73,8 +74,8 @@ func (m *many) open() (err error) {
 		return &download.Error{Path: dir, Reason: "cannot be opened: " + err.Error(), Err: err}
 	}
 	name := batch.LedgerName
-	if shard := m.list.Shard; shard.Count > 0 {
-		name += "-" + shardName(shard)
+	if shard := m.reading.Shard; shard.Count > 0 {
+		name += fmt.Sprintf("-%d-of-%d", shard.Index, shard.Count)
 	}
 	if m.ledger, err = batch.OpenLedger(m.root, name); err != nil {
 		return err
@@ -82,7 +83,7 @@ func (m *many) open() (err error) {
 	if m.report == "" {
 		return nil
 	}
-	if m.rows, err = batch.CreateReport(m.report, m.reportHead()); err != nil {
+	if m.rows, err = batch.CreateReport(m.report, reportHead(m.report)); err != nil {
 		return &download.Error{Path: m.report, Reason: "cannot be written: " + err.Error(), Err: err}
 	}
 	return nil
@@ -109,7 +110,7 @@ func (m *many) retrieve() {
 		Jobs: m.jobs, PerHost: m.perHost, Segments: m.file.Segments, Root: m.root, Ledger: m.ledger, Each: m.file,
 		Watch: m.watch, Report: m.ended, Totals: m.shown.update, Note: m.note,
 	})
-	m.shown.end(totals, m.ctx.Err() == nil)
+	m.shown.end(totals)
 	switch {
 	case m.ctx.Err() != nil:
 		err := m.reason(m.ctx, context.Cause(m.ctx))
@@ -156,7 +157,7 @@ func (m *many) ended(o batch.Outcome) {
 		m.print.linked(o)
 	}
 	if m.rows != nil {
-		if err := m.rows.Write(o.Line, o.Path, m.reportRow(o)); err != nil {
+		if err := m.rows.Write(o.Line, o.Path, reportRow(m.report, o)); err != nil {
 			m.fails(&download.Error{Path: m.report, Reason: "cannot be written: " + err.Error(), Err: err})
 		}
 	}
@@ -221,5 +222,3 @@ func (m *many) completeAll(urls []*urlparse.URL) error {
 	}
 	return nil
 }
-
-var _ = filepath.Join

@@ -61,6 +61,7 @@ func (s *barStack) write(out io.Writer, line string) error {
 type barMeter struct {
 	print       *printer
 	name, label string
+	passing     bool // the bar goes when the file is complete
 
 	drawn sync.Once
 	bar   *mpb.Bar // set by drawn; nil if the terminal is blocked
@@ -97,7 +98,7 @@ func (m *barMeter) draw(total int64) {
 	m.bar = tell(m.print, func() *mpb.Bar {
 		return m.print.bars.add(m.print.err.w, filler,
 			mpb.PrependDecorators(name, m.show((*barMeter).amount)),
-			mpb.AppendDecorators(m.show((*barMeter).pace)))
+			mpb.AppendDecorators(m.show((*barMeter).pace)), mpb.BarOptOn(mpb.BarRemoveOnComplete(), func() bool { return m.passing }))
 	})
 }
 
@@ -169,7 +170,7 @@ func (m *barMeter) end(done download.Result, err error) {
 		m.bar.SetCurrent(done.Size)
 		m.bar.SetTotal(done.Size, true)
 	default:
-		m.bar.Abort(false)
+		m.bar.Abort(m.passing)
 	}
 	tell(m.print, m.print.bars.remove)
 	if err == nil && done.Verified != "" {

@@ -38,6 +38,9 @@ type event struct {
 	Text     string   `json:"text,omitempty"`
 	Error    string   `json:"error,omitempty"`
 	Code     int      `json:"code,omitempty"`
+	Files    *int64   `json:"files,omitempty"`
+	Complete *int64   `json:"complete,omitempty"`
+	Failed   *int64   `json:"failed,omitempty"`
 }
 
 // emit writes one event as one line to standard error.

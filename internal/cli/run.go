@@ -19,6 +19,9 @@ import (
 // all tries every URL in order and returns the exit code of the first failure.
 // The end of ctx ends the run, and so does a closed or blocked standard output.
 func (r *run) all(ctx context.Context) int {
+	if r.many() {
+		return r.batch(ctx)
+	}
 	defer r.openSource(ctx)()
 	code := exitOK
 	for _, t := range r.targets {

@@ -1,0 +1,29 @@
+package download
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"example.com/ftpfetch/download/digest"
+)
+
+// SumOf returns the digest of the regular file at path below root. Reading ends
+// with ctx.
+func SumOf(ctx context.Context, root *os.Root, path string, a digest.Algorithm) (digest.Sum, error) {
+	d := newDisk(root)
+	shown, err := d.locate(path)
+	if err != nil {
+		return digest.Sum{}, err
+	}
+	f, err := d.openRegular(shown, os.O_RDONLY)
+	if err != nil {
+		return digest.Sum{}, failure(shown, "cannot be opened", err)
+	}
+	defer f.Close()
+	h := digest.New(a)
+	if _, err := io.Copy(h, diskReader{ctx, f}); err != nil {
+		return digest.Sum{}, failure(shown, "cannot be read", err)
+	}
+	return digest.Sum{Algorithm: a, Digest: h.Sum(nil)}, nil
+}

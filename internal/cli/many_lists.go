@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
+)
+
+// list is a list of files: that of -i or that of --manifest.
+type list struct {
+	name    string // for messages
+	path    string // of a regular file
+	temp    bool   // the run made the file, and removes it
+	options manifest.Options
+	summary manifest.Summary
+}
+
+func (l *list) open() (io.ReadCloser, error) { return os.Open(l.path) }
+
+// items yields what the list names.
+func (l *list) items() iter.Seq2[download.Item, error] {
+	return func(yield func(download.Item, error) bool) {
+		f, err := l.open()
+		if err != nil {
+			yield(download.Item{}, err)
+			return
+		}
+		defer f.Close()
+		l.summary.Read(f, l.options)(yield)
+	}
+}
+
+// gather reads all lists and reports everything that is wrong with them. It
+// returns the exit code of the first fault.
+func (m *many) gather() int {
+	for _, t := range m.targets {
+		if t.err != nil {
+			m.print.failed("", t.err, "")
+			m.fails(t.err)
+		}
+	}
+	for _, name := range []string{m.input, m.manifest} {
+		if name != "" {
+			m.check(name, m.reading)
+		}
+	}
+	if m.code != exitOK {
+		m.forget()
+	}
+	return m.code
+}
+
+// check reads a list to its end.
+func (m *many) check(name string, o manifest.Options) {
+	l := &list{name: name, path: name, options: o}
+	if err := l.spool(m.ctx, m.in); err != nil {
+		err = &download.Error{Path: name, Reason: "cannot be read: " + err.Error(), Err: err}
+		m.print.failed("", err, "")
+		m.fails(err)
+		return
+	}
+	m.lists = append(m.lists, l)
+	var errs []error
+	l.summary, errs = manifest.Check(l.open, o)
+	for _, err := range errs {
+		m.print.failed(name, err, "")
+		m.fails(err)
+	}
+	if len(errs) == 0 && l.summary.Items == 0 && o.Shard.Count == 0 {
+		m.print.warning(name + " names no file")
+	}
+}
+
+// spool makes sure that the list can be read twice: it copies standard input and
+// pipes to a file.
+func (l *list) spool(ctx context.Context, in io.Reader) error {
+	if l.name != "-" {
+		info, err := os.Stat(l.path)
+		if err != nil || info.Mode().IsRegular() {
+			return err
+		}
+		f, err := os.Open(l.path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	}
+	temp, err := os.CreateTemp("", "ftpfetch-list-")
+	if err != nil {
+		return err
+	}
+	defer temp.Close()
+	l.path, l.temp = temp.Name(), true
+	_, err = await(ctx, func() (int64, error) { return io.Copy(temp, in) })
+	if err != nil {
+		os.Remove(l.path)
+	}
+	return err
+}
+
+// forget removes the copies that spool made.
+func (m *many) forget() {
+	for _, l := range m.lists {
+		if l.temp {
+			os.Remove(l.path)
+		}
+	}
+}
+
+// known returns how many files there are and their bytes, as far as that is known
+// in advance; -1 means unknown.
+func (m *many) known() (files, bytes int64) {
+	for _, l := range m.lists {
+		files += int64(l.summary.Items)
+		if l.summary.Bytes < 0 || bytes < 0 {
+			bytes = -1
+		} else {
+			bytes += l.summary.Bytes
+		}
+	}
+	for _, t := range m.targets {
+		if bytes = -1; m.isTree(t) {
+			return -1, -1
+		}
+		files++
+	}
+	return files, bytes
+}
+
+func (m *many) isTree(t target) bool { return t.pattern != "" || m.recursive && t.url.IsDir() }
+
+// named returns the tasks of the command line's URLs, and reports those that
+// cannot be retrieved.
+func (m *many) named() (tasks []batch.Task) {
+	taken := make(map[string]bool)
+	for _, t := range m.targets {
+		u, err := m.complete(m.ctx, t)
+		var task batch.Task
+		if err == nil {
+			task, err = m.task(t, u)
+		}
+		if err == nil && taken[task.Path] {
+			err = &download.Error{Path: task.Path, Reason: "is also the place of an earlier URL of this run", Err: download.ErrLocal}
+		}
+		if err != nil {
+			m.lost++
+			m.print.failed(t.url.Redacted(), err, "")
+			m.fails(err)
+			continue
+		}
+		taken[task.Path] = !(m.recursive && task.Path == "") && task.Tree == nil
+		tasks = append(tasks, task)
+	}
+	return tasks
+}
+
+// task returns what a URL of the command line asks for.
+func (m *many) task(t target, u *urlparse.URL) (batch.Task, error) {
+	task := batch.Task{Item: download.Item{URLs: []*urlparse.URL{u}}}
+	var err error
+	switch {
+	case t.pattern != "":
+		tree := m.tree
+		tree.Accept = append(slices.Clone(tree.Accept), t.pattern)
+		if !m.recursive {
+			tree.Depth = 1
+		}
+		task.Tree = &tree
+	case m.recursive && u.IsDir():
+		task.Tree = &m.tree
+		if m.dir == "" || len(m.targets) > 1 {
+			task.Path, err = treeName(u)
+		}
+	case u.IsDir():
+		err = &ftpexec.Error{Op: "open", URL: u.Redacted(), Err: ftpexec.ErrIsDirectory, Hint: "-r fetches what is in it"}
+	default:
+		task.Path, err = download.LocalName(u)
+	}
+	return task, err
+}
+
+// treeName returns the name under which to save a tree: that of the directory, or
+// of the host for the login directory.
+func treeName(u *urlparse.URL) (string, error) {
+	name := u.Name
+	for i := len(u.Dirs) - 1; i >= 0 && name == ""; i-- {
+		name = path.Base("/" + strings.TrimSuffix(u.Dirs[i], "/"))
+		if name == "/" {
+			name = ""
+		}
+	}
+	if name == "" {
+		name = u.Host
+	}
+	v := *u
+	v.Name = name
+	return download.LocalName(&v)
+}
+
+// patternIn splits a URL whose last segment is a pattern: text is the URL of the
+// directory, and pattern the segment, decoded. The pattern is "" if there is none.
+func patternIn(text string) (dir, pattern string, err error) {
+	slash := strings.LastIndexByte(text, '/')
+	if slash < 0 || !strings.ContainsAny(text[slash:], "*?[{") || !strings.Contains(text[:slash+1], "://") || strings.HasSuffix(text[:slash+1], "://") {
+		return text, "", nil
+	}
+	last, _, _ := strings.Cut(text[slash+1:], ";type=")
+	pattern, err = decodePattern(last)
+	return text[:slash+1], pattern, err
+}
+
+// decodePattern decodes %XX in a pattern. What was encoded stands for itself.
+func decodePattern(s string) (string, error) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '%' {
+			b.WriteByte(s[i])
+			continue
+		}
+		var c byte
+		if len(s) < i+3 {
+			return "", usage(`the pattern %s ends within %%XX: write %%25 for a "%%" itself`, s)
+		}
+		if _, err := fmt.Sscanf(s[i+1:i+3], "%02x", &c); err != nil {
+			return "", usage(`the pattern %s has a "%%" that is not followed by two hexadecimal digits: write %%25 for a "%%" itself`, s)
+		}
+		if strings.IndexByte(`*?[]{}\!-^,`, c) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(c)
+		i += 2
+	}
+	return b.String(), nil
+}
