@@ -205,7 +205,7 @@ func (b *run) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
 		}
 		e := &entries[rough[n]]
 		if n++; err == nil && info.Size == e.Size && !info.ModTime.IsZero() {
-			e.ModTime, e.Precision, e.Rough = info.ModTime, time.Second, false
+			e.ModTime, e.Precision, e.Local = info.ModTime, time.Second, false
 		}
 	}
 }
@@ -219,7 +219,7 @@ func (b *run) sameSize(name string, size int64) bool {
 // exactTime returns the modification time of an entry if it is exact, or the zero
 // time.
 func exactTime(e ftpexec.Entry) time.Time {
-	if e.Rough || e.Precision > time.Second {
+	if e.Local || e.Precision > time.Second {
 		return time.Time{}
 	}
 	return e.ModTime
