@@ -71,9 +71,9 @@ type Options struct {
 	// up. Several connections may call it at the same time.
 	Wait func(ctx context.Context, d time.Duration) error
 
-	// ReturnTooMany returns [ftpexec.ErrTooMany] at once, for a caller that has
-	// other things to do until it tries again.
-	ReturnTooMany bool
+	// ReturnCrowded returns an error that is [ftpexec.Error.Crowded] at once, for a
+	// caller that has other things to do until it tries again.
+	ReturnCrowded bool
 
 	// Segments is how many connections fetch one file at the same time, at most
 	// MaxSegments; less than 2 means one. More than one needs Parallel.

@@ -84,10 +84,7 @@ func (r *retrier) temporary(err error) bool {
 	if errors.As(err, &first) {
 		return true
 	}
-	if r.o.ReturnTooMany && errors.Is(err, ftpexec.ErrTooMany) {
-		return false
-	}
-	if errors.As(err, &last) || !errors.As(err, &e) || !e.Temporary() {
+	if errors.As(err, &last) || !errors.As(err, &e) || !e.Temporary() || r.o.ReturnCrowded && e.Crowded() {
 		return false
 	}
 	return r.reached.Load() || e.Stage != ftpexec.StageConnect || e.Reply != nil
@@ -109,7 +106,7 @@ func (r *retrier) do(ctx context.Context, f func() error) error {
 
 // Retry calls f until it succeeds or fails for good, with the pauses and the
 // number of retries of a download. Of o, which may be nil, it uses Retries, Wait,
-// Notify and ReturnTooMany.
+// Notify and ReturnCrowded.
 func Retry(ctx context.Context, o *Options, f func() error) error {
 	return newRetrier(o.orDefault(nil)).do(ctx, f)
 }

@@ -133,6 +133,13 @@ func (e *Error) Temporary() bool {
 	return errors.Is(e.Err, ErrConnect) && e.Reply == nil
 }
 
+// Crowded reports whether the server may accept the connection once it has fewer: it said so ([ErrTooMany]), or it
+// refused service with 421 before the login was complete.
+func (e *Error) Crowded() bool {
+	early := e.Stage == StageConnect || e.Stage == StageLogin
+	return errors.Is(e.Err, ErrTooMany) || early && e.Reply != nil && e.Reply.Code == 421 && !errors.Is(e.Err, ErrTLSRequired)
+}
+
 // Timeout reports whether e is an [ErrTimeout] or a context's deadline. Together with Temporary it makes e a
 // [net.Error].
 func (e *Error) Timeout() bool {

@@ -6,6 +6,7 @@ type FaultPoint struct {
 	Conn     int    // number of the control connection, from 1
 	Verb     string // in upper case; "" is the greeting, before any command
 	Arg      string // everything after the verb's space
+	Open     int    // control connections that are open now, this one included
 	Transfer int    // for RETR, NLST, LIST, MLSD, STOR, APPE: number of the transfer on this server, from 1; else 0
 }
 

@@ -269,5 +269,8 @@ func (s *Server) fault(p FaultPoint) Fault {
 	if s.opts.Fault == nil {
 		return Fault{}
 	}
+	s.state.Lock()
+	p.Open = len(s.fronts)
+	s.state.Unlock()
 	return s.opts.Fault(p)
 }

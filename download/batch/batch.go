@@ -69,7 +69,9 @@ type Outcome struct {
 	URL    *urlparse.URL   // that of the last try
 	Result download.Result // if Err is nil
 	Err    error           // why it failed
-	Link   string          // where a symbolic link leads to that was not followed; "" otherwise
+	// GivenUp says that the file was not tried, because its server has failed before.
+	GivenUp bool
+	Link    string // where a symbolic link leads to that was not followed; "" otherwise
 }
 
 // Totals is how far a run is.
@@ -125,9 +127,10 @@ type run struct {
 // job is a task on its way.
 type job struct {
 	Task
-	at     int    // the URL to try, of Item.URLs
-	dir    *place // where a directory is; nil for a file
-	listed int64  // the size that a listing tells; -1 if none does
+	at      int    // the URL to try, of Item.URLs
+	dir     *place // where a directory is; nil for a file
+	givenUp bool   // the server of the last try has been given up
+	listed  int64  // the size that a listing tells; -1 if none does
 }
 
 // size returns the size of a file as far as it is known in advance, or -1.

@@ -19,25 +19,35 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 		return b.end(ctx, j, result, err, schedule.Untouched())
 	}
 	if t.GivenUp != nil {
+		j.givenUp = true
 		return b.next(ctx, j, t.GivenUp, schedule.Untouched())
 	}
+	j.givenUp = false
 	result, err = b.retrieve(ctx, t)
 	switch {
 	case err == nil:
 		return b.end(ctx, j, result, nil, schedule.Done())
-	case errors.Is(err, ftpexec.ErrTooMany):
+	case crowded(err):
 		return schedule.Full(err)
-	case unreachable(err):
-		return b.next(ctx, j, err, schedule.Unreachable(err))
 	}
-	return b.next(ctx, j, err, schedule.Done())
+	return b.next(ctx, j, err, verdict(err))
 }
 
-// unreachable reports whether err means that there was no connection to the
-// server.
-func unreachable(err error) bool {
+// crowded reports whether the server may accept the connection once there are
+// fewer.
+func crowded(err error) bool {
 	var e *ftpexec.Error
-	return errors.As(err, &e) && e.Stage == ftpexec.StageConnect && e.Reply == nil
+	return errors.As(err, &e) && e.Crowded()
+}
+
+// verdict returns what err says about the server. If there is no login on it,
+// every other file would fail too.
+func verdict(err error) schedule.Verdict {
+	var e *ftpexec.Error
+	if errors.As(err, &e) && (e.Stage == ftpexec.StageConnect || e.Stage == ftpexec.StageLogin) {
+		return schedule.Unusable(err)
+	}
+	return schedule.Done()
 }
 
 // next turns to the file's next URL after err. Without one the file has failed.
@@ -56,7 +66,7 @@ func (b *run) next(ctx context.Context, j *job, err error, v schedule.Verdict) s
 // nor has it failed.
 func (b *run) end(ctx context.Context, j *job, result download.Result, err error, v schedule.Verdict) schedule.Verdict {
 	if err == nil || ctx.Err() == nil {
-		b.report(Outcome{Task: j.Task, URL: j.url(), Result: result, Err: err})
+		b.report(Outcome{Task: j.Task, URL: j.url(), Result: result, Err: err, GivenUp: j.givenUp})
 	}
 	return v
 }
@@ -65,7 +75,7 @@ func (b *run) end(ctx context.Context, j *job, result download.Result, err error
 func (b *run) retrieve(ctx context.Context, t *schedule.Turn[job]) (download.Result, error) {
 	item := t.Value.Item
 	o := b.Each
-	o.Root, o.Size, o.Sum, o.More, o.ReturnTooMany = b.Root, item.Size, item.Sum, t.Follows, true
+	o.Root, o.Size, o.Sum, o.More, o.ReturnCrowded = b.Root, item.Size, item.Sum, t.Follows, true
 	o.Segments, o.Parallel = 1, &extra{b.client, t}
 	if n := b.Segments - 1; n > 0 {
 		o.Segments += t.Spare(n)

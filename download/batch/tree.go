@@ -106,11 +106,12 @@ func (j *job) asFile() job {
 func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict {
 	j := &t.Value
 	if t.GivenUp != nil {
+		j.givenUp = true
 		return b.unlisted(ctx, j, t.GivenUp, schedule.Untouched())
 	}
 	entries, odd, err := b.entries(ctx, j.url())
 	switch {
-	case errors.Is(err, ftpexec.ErrTooMany):
+	case crowded(err):
 		return schedule.Full(err)
 	case err != nil && j.dir.guess && (errors.Is(err, ftpexec.ErrDirectory) || errors.Is(err, ftpexec.ErrNotFound)):
 		if file := j.asFile(); j.Tree.wants(j.dir.below, false) {
@@ -118,8 +119,6 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 		}
 		b.listing.Add(-1)
 		return schedule.Done()
-	case unreachable(err):
-		return b.unlisted(ctx, j, err, schedule.Unreachable(err))
 	case err == nil && j.Tree.Depth > 0 && j.dir.depth >= j.Tree.Depth: // only now it shows that it is a directory
 		b.listing.Add(-1)
 		return schedule.Done()
@@ -127,7 +126,7 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 		err = b.create(j)
 	}
 	if err != nil {
-		return b.unlisted(ctx, j, err, schedule.Done())
+		return b.unlisted(ctx, j, err, verdict(err))
 	}
 	for _, err := range odd {
 		b.report(Outcome{Task: j.Task, URL: j.url(), Err: err})
@@ -183,7 +182,7 @@ func (b *run) entries(ctx context.Context, u *urlparse.URL) (entries []ftpexec.E
 // again calls f until it succeeds, as a download does.
 func (b *run) again(ctx context.Context, f func() error) error {
 	o := b.Each
-	o.ReturnTooMany = true
+	o.ReturnCrowded = true
 	return download.Retry(ctx, &o, f)
 }
 

@@ -18,7 +18,7 @@ type manyOptions struct {
 	tree                    batch.Tree
 	reading                 manifest.Options
 	base                    string
-	jobs, perHost           int // 0 jobs: found by trying
+	jobs, perHost           int  // 0 jobs: found by trying
 	together                bool // -j was given
 }
 

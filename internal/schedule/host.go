@@ -17,7 +17,7 @@ type host[T any] struct {
 	patient time.Duration // from one probe to the next
 	pause   time.Time     // start no job before
 	alone   int           // how often in a row it refused the only connection
-	missed  int           // how often in a row it could not be reached
+	unused  int           // how often in a row it could not be reached
 	givenUp error         // why no job may connect to it any more
 }
 
@@ -63,7 +63,7 @@ func (h *host[T]) full(err error, patience int) int {
 		h.patient = min(2*h.patient, lastProbe)
 	}
 	h.probing, h.probe = false, now.Add(h.patient)
-	h.missed = 0
+	h.unused = 0
 	if h.ceiling == 0 || h.ceiling >= h.tokens {
 		h.ceiling = max(1, h.tokens-1)
 	}
@@ -77,15 +77,15 @@ func (h *host[T]) full(err error, patience int) int {
 	return h.ceiling
 }
 
-// unreached records that the server could not be reached.
-func (h *host[T]) unreached(err error) {
-	if h.missed++; h.missed >= mostMissed {
+// failed records that the server could not be reached.
+func (h *host[T]) failed(err error) {
+	if h.unused++; h.unused >= mostMissed {
 		h.givenUp = err
 	}
 }
 
 // served records that the server has served a job.
-func (h *host[T]) served() { h.alone, h.missed = 0, 0 }
+func (h *host[T]) served() { h.alone, h.unused = 0, 0 }
 
 // take removes the next job from the queues.
 func (h *host[T]) take() Job[T] {

@@ -52,7 +52,7 @@ const (
 	done verdict = iota
 	untouched
 	full
-	unreachable
+	unusable
 )
 
 // Done means that the job is over and that the server has answered, with or
@@ -66,9 +66,9 @@ func Untouched() Verdict { return Verdict{kind: untouched} }
 // returns to the front of its queue.
 func Full(err error) Verdict { return Verdict{kind: full, err: err} }
 
-// Unreachable means that the job is over because there was no connection to the
+// Unusable means that the job is over because there was no way into the
 // host. After a few of these without a success, the run gives the host up.
-func Unreachable(err error) Verdict { return Verdict{kind: unreachable, err: err} }
+func Unusable(err error) Verdict { return Verdict{kind: unusable, err: err} }
 
 // Then means that the job is not over after all: it must run again, on host.
 func (v Verdict) Then(host string) Verdict { v.next = host; return v }
@@ -230,8 +230,8 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 	case full:
 		s.refused(t.h, v.err)
 		v.next = t.Host
-	case unreachable:
-		t.h.unreached(v.err)
+	case unusable:
+		t.h.failed(v.err)
 	}
 	if v.next != "" {
 		t.Host = v.next

@@ -226,9 +226,9 @@ func TestGivenUp(t *testing.T) {
 	})
 }
 
-// TestUnreachable checks that a server that cannot be reached is given up after a
+// TestUnusable checks that a server that cannot be reached is given up after a
 // few jobs.
-func TestUnreachable(t *testing.T) {
+func TestUnusable(t *testing.T) {
 	for _, good := range []bool{false, true} {
 		var tried, given int
 		var mu sync.Mutex
@@ -243,7 +243,7 @@ func TestUnreachable(t *testing.T) {
 			if good && tried%mostMissed == 0 { // a success in between
 				return Done()
 			}
-			return Unreachable(errors.New("no route"))
+			return Unusable(errors.New("no route"))
 		})
 		want := mostMissed
 		if good {
