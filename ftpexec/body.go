@@ -134,8 +134,8 @@ func (b *body) fail(err error) {
 // release gives the session back.
 func (b *body) release() {
 	b.stop()
-	if b.s.end(b.conn, false) && b.s.once {
-		b.s.Close()
+	if b.s.end(b.conn, false) {
+		b.s.client.put(b.s)
 	}
 }
 

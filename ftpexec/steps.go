@@ -35,8 +35,7 @@ type course struct {
 	fresh   bool     // on a new connection
 	auth    bool     // send AUTH although the plan does not require TLS
 	once    bool     // for one URL only: send nothing for the sake of a second one
-	home    string   // the directory to return to first; "" to go on from the working directory
-	way     []string // the CWDs from there
+	place            // the working directory
 	typ     string   // the type that is set already
 	setUp   []string // EPSV and PASV, or EPRT and PORT; the second is for servers that refuse the first
 	inClear bool     // firewalls can read the set-up of the data connection
@@ -53,12 +52,7 @@ func (p *Plan) steps(c course) (list []step) {
 	if c.fresh {
 		list = p.loginSteps(c)
 	}
-	if c.home != "" {
-		list = append(list, step{Command: withArg("CWD", c.home), back: true})
-	}
-	for _, dir := range c.way {
-		add(withArg("CWD", dir))
-	}
+	list = append(list, c.way(p.dirs())...)
 	if t := p.find("TYPE"); t.Arg != c.typ {
 		add(t)
 	}
@@ -94,6 +88,31 @@ func (p *Plan) steps(c course) (list []step) {
 	return list
 }
 
+// place is a working directory, as far as it is known. The zero place is the directory after the login.
+type place struct {
+	home string   // the directory after the login, by PWD; "" if unknown
+	dirs []string // CWDs done since the login
+	lost bool     // the server is not in dirs
+}
+
+// onTheWay reports whether the CWDs that lead to a directory begin with those that were sent.
+func (at place) onTheWay(dirs []string) bool {
+	return !at.lost && len(at.dirs) <= len(dirs) && slices.Equal(at.dirs, dirs[:len(at.dirs)])
+}
+
+// way returns the steps from at to the directory that dirs lead to from home (RFC 1738 section 3.2.5).
+func (at place) way(dirs []string) (list []step) {
+	if at.onTheWay(dirs) {
+		dirs = dirs[len(at.dirs):]
+	} else {
+		list = append(list, step{Command: withArg("CWD", at.home), back: true})
+	}
+	for _, dir := range dirs {
+		list = append(list, step{Command: withArg("CWD", dir)})
+	}
+	return list
+}
+
 // loginSteps returns the commands of RFC 4217 and RFC 1738 section 3.2.1, and those that are sent once per login.
 func (p *Plan) loginSteps(c course) (list []step) {
 	if p.Scheme == urlparse.FTPES || c.auth {
@@ -121,7 +140,7 @@ func (p *Plan) loginSteps(c course) (list []step) {
 // FEAT, OPTS and the other commands that depend on the server.
 func (p *Plan) Wire(setup string) []Command {
 	var all []Command
-	for _, st := range p.steps(course{fresh: true, once: true, way: p.dirs(), setUp: []string{setup}}) {
+	for _, st := range p.steps(course{fresh: true, once: true, setUp: []string{setup}}) {
 		if st.Verb != "FEAT" && st.Verb != "OPTS" { // they depend on the names and the server
 			all = append(all, st.Command)
 		}
