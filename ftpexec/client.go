@@ -109,6 +109,7 @@ type Dialer interface {
 type habits struct {
 	sequential bool // it loses commands sent ahead of replies
 	noEPSV     bool // its EPSV ports cannot be reached
+	late       bool // it accepts EPSV or PASV only after the final reply of a transfer
 }
 
 // Credentials supplies passwords and accounts. The methods may block, for example to prompt the user. They return
@@ -184,16 +185,18 @@ func (c *Client) habits(u *urlparse.URL) habits {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := c.hosts[u.Address()]
-	return habits{h.sequential || c.NoPipelining, h.noEPSV || c.NoEPSV}
+	return habits{h.sequential || c.NoPipelining, h.noEPSV || c.NoEPSV, h.late}
 }
 
+// learn adds h to what is known about u's server.
 func (c *Client) learn(u *urlparse.URL, h habits) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.hosts == nil {
 		c.hosts = map[string]habits{}
 	}
-	c.hosts[u.Address()] = h
+	old := c.hosts[u.Address()]
+	c.hosts[u.Address()] = habits{old.sequential || h.sequential, old.noEPSV || h.noEPSV, old.late || h.late}
 }
 
 // config returns the configuration of one connection to u's server.

@@ -51,6 +51,7 @@ type link struct {
 	place                  // the working directory
 	typ      string        // the argument of the last TYPE; "" if none was sent
 	noEPSV   bool          // EPSV was refused here, or its ports cannot be reached
+	ahead    string        // the EPSV or PASV that was sent at the end of the last transfer and is not answered; "" if none
 	port     int           // of the next data connection; 0 if not known
 	listens  int           // active mode: the port that EPRT or PORT names
 }
@@ -191,9 +192,12 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 
 // avoidable reports whether another try can avoid err, which ended the connection. It remembers how.
 func (s *Session) avoidable(err error, reused bool) bool {
-	h := s.client.habits(s.url)
+	var h habits
 	dial := errors.As(err, new(*wire.DataDialError))
 	switch {
+	case s.ahead != "", dial && s.early:
+		h.late = true
+		s.conn.Note("no data connection could be set up before the end of the last transfer: trying again on a new connection")
 	case errors.Is(err, errUnexpected):
 		return false
 	case reused && !dial && !errors.Is(err, wire.ErrListing):
@@ -233,6 +237,9 @@ func (s *Session) attempt(ctx context.Context, fresh bool, transfer func(stop fu
 	}
 	s.info, s.port = Info{Size: -1}, 0
 	s.sequential, s.queue = s.sequential || s.oneByOne, s.plan.steps(s.course(fresh))
+	if s.ahead != "" {
+		s.out, s.queue = s.queue[:1:1], s.queue[1:]
+	}
 	return transfer(stop)
 }
 
@@ -270,16 +277,31 @@ func (l *link) usable() bool { return l.conn != nil && l.conn.Err() == nil && !l
 
 // course returns what the steps of this run depend on.
 func (s *Session) course(fresh bool) course {
-	c := course{goal: s.goal, fresh: fresh, auth: s.client.tries(s.plan), once: s.once, place: s.place, typ: s.typ}
-	c.setUp, c.inClear = []string{"EPSV", "PASV"}, s.client.Active || s.plan.Scheme == urlparse.FTP // under TLS no firewall can read it
+	c := course{goal: s.goal, fresh: fresh, auth: s.client.tries(s.plan), once: s.once, place: s.place, typ: s.typ, ahead: s.ahead, setUp: s.setUp()}
+	c.inClear = s.client.Active || s.plan.Scheme == urlparse.FTP // under TLS no firewall can read it
+	return c
+}
+
+// setUp returns the commands that set up a data connection. The second is for servers that refuse the first.
+func (s *Session) setUp() []string {
+	verbs := []string{"EPSV", "PASV"}
 	if s.client.Active {
-		c.setUp = []string{"EPRT", "PORT"}
+		verbs = []string{"EPRT", "PORT"}
 	}
 	switch {
 	case !s.conn.IPv4():
-		c.setUp = c.setUp[:1] // the others do not support IPv6
+		return verbs[:1] // the others do not support IPv6
 	case s.noEPSV && !s.client.Active:
-		c.setUp = c.setUp[1:]
+		return verbs[1:]
 	}
-	return c
+	return verbs
+}
+
+// sentAhead records the EPSV or PASV that was sent at the end of a transfer on conn.
+func (s *Session) sentAhead(conn *wire.Conn, verb string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == conn { // otherwise Close was called, and another run may have begun
+		s.ahead = verb
+	}
 }

@@ -14,6 +14,7 @@ type step struct {
 	Command
 	waits string // why it is not sent before all earlier replies have come; "" if it may be
 	back  bool   // a CWD that returns to the directory after the login
+	ahead bool   // it was sent at the end of the last transfer
 }
 
 // The reasons why a step waits. Replies come in the order of the commands (RFC 959 section 5.4), so a command that does
@@ -36,6 +37,7 @@ type course struct {
 	auth    bool     // send AUTH although the plan does not require TLS
 	once    bool     // for one URL only: send nothing for the sake of a second one
 	place            // the working directory
+	ahead   string   // the EPSV or PASV that is sent already; if the server refuses it, it is sent again
 	typ     string   // the type that is set already
 	setUp   []string // EPSV and PASV, or EPRT and PORT; the second is for servers that refuse the first
 	inClear bool     // firewalls can read the set-up of the data connection
@@ -49,14 +51,18 @@ func (p *Plan) steps(c course) (list []step) {
 			list = append(list, step{Command: command})
 		}
 	}
-	if c.fresh {
+	switch {
+	case c.fresh:
 		list = p.loginSteps(c)
+	case c.ahead != "":
+		list = []step{{Command: Command{Verb: c.ahead}, ahead: true}}
 	}
 	list = append(list, c.way(p.dirs())...)
 	if t := p.find("TYPE"); t.Arg != c.typ {
 		add(t)
 	}
-	early := len(list) > 0 || c.factsOnly // SIZE and MDTM travel with whatever is sent before the set-up
+	toSend := func(st step) bool { return !st.ahead }
+	early := c.factsOnly || slices.ContainsFunc(list, toSend) // SIZE and MDTM travel with whatever is sent before the set-up
 	if early {
 		add(p.Facts...)
 	}
