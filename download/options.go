@@ -92,6 +92,11 @@ type Options struct {
 	// error is [ErrUnverified]. If Sum is set, only Sum counts.
 	Verify bool
 
+	// More, if set, reports whether the caller will at once retrieve another
+	// file from the same source, which saves a round trip there; see
+	// [ftpexec.Response.Follows].
+	More func() bool
+
 	// Limit limits the bytes per second of all downloads that share it; nil
 	// means no limit.
 	Limit *rate.Limiter

@@ -59,6 +59,7 @@ func (s *streaming) run(ctx context.Context) error {
 		if err == nil {
 			s.retry.reached.Store(true)
 			s.live.Store(resp)
+			resp.Follows(s.o.More)
 			if first {
 				stop, first = s.o.report(s.count), false
 			}

@@ -138,6 +138,7 @@ func (t *transfer) request(ctx context.Context, src Source, offset int64) (*ftpe
 	var e *ftpexec.Error
 	switch {
 	case err == nil:
+		resp.Follows(t.o.More)
 		return resp, nil
 	case offset == 0 || !errors.Is(err, ftpexec.ErrNoRestart):
 		return nil, err

@@ -23,6 +23,8 @@ type body struct {
 	url    *urlparse.URL
 	op     Command // RETR
 	stop   func()  // ends the hold of ctx on conn
+	setUp  string  // what sets up the next data connection; "" if it cannot be sent ahead
+	more   func() bool
 	data   io.Reader
 	wire   *wire.Data
 	size   int64 // bytes expected, from the offset on; -1 if unknown
@@ -75,6 +77,7 @@ func (b *body) advance(n int, err error) error {
 // complete ends the body at the end of the data. It succeeds if the final reply is 2yz and the size is as announced.
 func (b *body) complete() {
 	b.wire.Close()
+	ahead := b.sendAhead()
 	final, e := finish(b.conn, b.url, b.op, b.n.Load())
 	err := b.short(b.size)
 	switch {
@@ -83,16 +86,31 @@ func (b *body) complete() {
 	case e == nil && err == nil:
 		err = b.confirm()
 	}
+	if ahead {
+		b.s.sentAhead(b.conn, b.setUp)
+	}
 	if err == nil {
 		b.release()
 		b.end(io.EOF)
 		return
+	}
+	if ahead { // which may be why
+		b.s.client.learn(b.url, habits{late: true})
 	}
 	b.fail(err)
 	if e := b.err.(*Error); final != nil && e.Reply == nil {
 		e.Reply = final
 		e.readLimits(b.op, b.conn.Secure())
 	}
+}
+
+// sendAhead sends the set-up of the next transfer if the data is whole and another transfer follows.
+func (b *body) sendAhead() bool {
+	if b.more == nil || b.setUp == "" || b.size < 0 || b.n.Load() != b.size || b.s.client.habits(b.url).late || !b.more() {
+		return false
+	}
+	b.conn.Ahead(wire.Line{Text: b.setUp, Shown: b.setUp})
+	return true
 }
 
 // short returns an error if the body does not have size bytes. A size of -1 is unknown.
@@ -134,8 +152,8 @@ func (b *body) fail(err error) {
 // release gives the session back.
 func (b *body) release() {
 	b.stop()
-	if b.s.end(b.conn, false) && b.s.once {
-		b.s.Close()
+	if b.s.end(b.conn, false) {
+		b.s.client.put(b.s)
 	}
 }
 

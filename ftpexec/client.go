@@ -28,6 +28,7 @@ const (
 	DefaultReplyTimeout   = 60 * time.Second
 	DefaultStallTimeout   = 60 * time.Second
 	DefaultLeastTime      = 30 * time.Second
+	DefaultIdleTimeout    = 60 * time.Second
 	DefaultEmail          = "ftpfetch@example.com"
 	DefaultMaxListing     = 256 << 20
 )
@@ -59,6 +60,14 @@ type Client struct {
 	// each line. 0 means DefaultMaxListing.
 	MaxListing int64
 
+	// MaxIdle is how many connections without work the Client keeps for each server, for the next call of Open, List
+	// and its other methods. RFC 1738 section 3.2.5 decides which URLs a connection can serve; see [Session]. The
+	// connections to a server are never more than MaxIdle, or those in use if they are more: MaxIdle should be the
+	// number of files that are retrieved at the same time. 0 means that every call connects for itself.
+	MaxIdle int
+	// IdleTimeout is how long a connection is kept without work. 0 means DefaultIdleTimeout. See CloseIdleConnections.
+	IdleTimeout time.Duration
+
 	// NoPipelining sends one command at a time.
 	NoPipelining bool
 	// NoEPSV sends PASV without trying EPSV first. It has no effect over IPv6, which PASV does not support.
@@ -85,6 +94,7 @@ type Client struct {
 	Proxy func(address string) Dialer
 
 	secrets wire.Secrets // those sent on any connection
+	pool    pool
 
 	mu    sync.Mutex
 	hosts map[string]habits
@@ -99,6 +109,7 @@ type Dialer interface {
 type habits struct {
 	sequential bool // it loses commands sent ahead of replies
 	noEPSV     bool // its EPSV ports cannot be reached
+	late       bool // it accepts EPSV or PASV only after the final reply of a transfer
 }
 
 // Credentials supplies passwords and accounts. The methods may block, for example to prompt the user. They return
@@ -137,7 +148,7 @@ func (c *Client) Get(ctx context.Context, rawURL string) (*Response, error) {
 	return c.Open(ctx, u)
 }
 
-// Open retrieves the file that u names, on a connection of its own. The caller must close the Response's Body. ctx covers
+// Open retrieves the file that u names, on a connection that nothing else uses (see MaxIdle). The caller must close the Response's Body. ctx covers
 // reading Body too. The error is an *[Error], or a *[urlparse.Error] if u is not valid.
 func (c *Client) Open(ctx context.Context, u *urlparse.URL) (*Response, error) {
 	return c.OpenFrom(ctx, u, 0)
@@ -145,25 +156,25 @@ func (c *Client) Open(ctx context.Context, u *urlparse.URL) (*Response, error) {
 
 // OpenFrom retrieves the file that u names from the byte at offset on; see [Session.OpenFrom].
 func (c *Client) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*Response, error) {
-	s := &Session{client: c, once: true}
+	s := c.take(u)
 	r, err := s.OpenFrom(ctx, u, offset)
 	if err != nil {
-		s.Close()
+		c.put(s)
 	}
 	return r, err
 }
 
 // Stat asks the server for the size and modification time of the file that u names; see [Session.Stat].
 func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (*Info, error) {
-	s := &Session{client: c, once: true}
-	defer s.Close()
+	s := c.take(u)
+	defer c.put(s)
 	return s.Stat(ctx, u)
 }
 
 // Hash asks the server for a digest of the file that u names; see [Session.Hash].
 func (c *Client) Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error) {
-	s := &Session{client: c, once: true}
-	defer s.Close()
+	s := c.take(u)
+	defer c.put(s)
 	return s.Hash(ctx, u, algorithm)
 }
 
@@ -174,16 +185,18 @@ func (c *Client) habits(u *urlparse.URL) habits {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := c.hosts[u.Address()]
-	return habits{h.sequential || c.NoPipelining, h.noEPSV || c.NoEPSV}
+	return habits{h.sequential || c.NoPipelining, h.noEPSV || c.NoEPSV, h.late}
 }
 
+// learn adds h to what is known about u's server.
 func (c *Client) learn(u *urlparse.URL, h habits) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.hosts == nil {
 		c.hosts = map[string]habits{}
 	}
-	c.hosts[u.Address()] = h
+	old := c.hosts[u.Address()]
+	c.hosts[u.Address()] = habits{old.sequential || h.sequential, old.noEPSV || h.noEPSV, old.late || h.late}
 }
 
 // config returns the configuration of one connection to u's server.

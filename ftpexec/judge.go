@@ -23,7 +23,7 @@ func (s *Session) judge(st step, r wire.Reply) error {
 	case "CWD":
 		return s.moved(st, r)
 	case "EPSV", "PASV", "EPRT", "PORT":
-		return s.ported(op, r)
+		return s.ported(st, r)
 	}
 	wrong := r.First() == 1
 	switch op.Verb {
@@ -57,7 +57,7 @@ func (s *Session) needless(st step) bool {
 		return s.admitted
 	case "OPTS":
 		return !offered(s.features, "UTF8", "")
-	case "PASV", "PORT":
+	case "EPSV", "PASV", "PORT":
 		return s.port != 0
 	}
 	return false
@@ -114,7 +114,8 @@ func (s *Session) moved(st step, r wire.Reply) error {
 
 // ported takes the port of the data connection. If the reply to EPSV or EPRT (RFC 2428) is not usable, PASV or PORT (RFC
 // 959) follows, but only over IPv4. The address in a reply is not used.
-func (s *Session) ported(op Command, r wire.Reply) error {
+func (s *Session) ported(st step, r wire.Reply) error {
+	op := st.Command
 	switch ok := r.OK(); {
 	case op.Verb == "EPSV" && ok:
 		s.port = extendedPort(r.LastLine())
@@ -122,6 +123,13 @@ func (s *Session) ported(op Command, r wire.Reply) error {
 		s.port = passivePort(r.Raw())
 	case ok:
 		s.port = s.listens
+	}
+	if st.ahead && r.First() != 1 {
+		s.ahead, s.early = "", s.port != 0
+		if !s.early { // it follows again at its usual place
+			s.client.learn(s.url, habits{late: true})
+		}
+		return nil
 	}
 	last := op.Verb == "PASV" || op.Verb == "PORT" || !s.conn.IPv4()
 	if s.port == 0 && last || r.First() == 1 {

@@ -18,28 +18,38 @@ type Entry struct {
 }
 
 // List returns an iterator over the names in the directory that u names; u must end in "/" or ";type=d". The iteration
-// retrieves the whole listing, on a connection of its own, before it yields the first entry, and yields nothing for an
+// retrieves the whole listing, and gives its connection back (see MaxIdle), before it yields the first entry, and yields nothing for an
 // empty directory. If it fails it yields a zero Entry with the error and stops. The error is an *[Error], or a
 // *[urlparse.Error] if u is not valid. ctx covers the whole iteration.
 func (c *Client) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		s := &Session{client: c, once: true}
-		defer s.Close()
-		s.List(ctx, u)(yield)
-	}
+	return entries(u, func() ([]string, error) {
+		s := c.take(u)
+		defer c.put(s)
+		return s.list(ctx, u)
+	})
 }
 
 // List returns an iterator over the names in the directory that u names, on the session's connection; see
 // [Client.List].
 func (s *Session) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
+	return entries(u, func() ([]string, error) { return s.list(ctx, u) })
+}
+
+// list returns the names in the directory that u names.
+func (s *Session) list(ctx context.Context, u *urlparse.URL) (names []string, err error) {
+	err = s.run(ctx, u, goal{list: true}, func(func()) (_ bool, err error) {
+		names, err = s.names()
+		return false, err
+	})
+	return names, err
+}
+
+// entries returns an iterator over the entries with the names in dir.
+func entries(dir *urlparse.URL, list func() (names []string, err error)) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		var names []string
-		err := s.run(ctx, u, goal{list: true}, func(func()) (_ bool, err error) {
-			names, err = s.names()
-			return false, err
-		})
+		names, err := list()
 		for _, name := range names {
-			if !yield(entry(u, name), nil) {
+			if !yield(entry(dir, name), nil) {
 				return
 			}
 		}

@@ -20,6 +20,8 @@ func TestClientCheck(t *testing.T) {
 		{&ftpexec.Client{LocalAddr: six, Network: "tcp4"}, []string{"LocalAddr", "Network: tcp4"}},
 		{&ftpexec.Client{Network: "udp"}, []string{"Network"}},
 		{&ftpexec.Client{LeastRate: -1}, []string{"LeastRate"}},
+		{&ftpexec.Client{MaxIdle: -1}, []string{"MaxIdle"}},
+		{&ftpexec.Client{IdleTimeout: -1}, []string{"IdleTimeout"}},
 	} {
 		_, err := tt.c.Open(t.Context(), parse(t, "ftp://h/f"))
 		var bad *ftpexec.OptionError

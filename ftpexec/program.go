@@ -14,10 +14,11 @@ type program struct {
 	ctx        context.Context // of the run; the library's methods take no context
 	sequential bool            // one command a flight
 	queue, out []step          // not yet sent; sent and not answered
+	early      bool            // the port was asked for at the end of the last transfer
 }
 
-// runTo runs the program up to and including the step with this verb, or to its end if verb is "". It does nothing if no
-// such step is due.
+// runTo runs the program up to and including the last step with this verb that is due, or to its end if verb is "". It
+// does nothing if no such step is due.
 func (s *Session) runTo(verb string) error {
 	for verb == "" || s.due(verb) {
 		if len(s.out) == 0 {
@@ -36,9 +37,6 @@ func (s *Session) runTo(verb string) error {
 		}
 		if err != nil {
 			return s.failure(st.Command, err)
-		}
-		if st.Verb == verb {
-			return nil
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package ftpexec
 import (
 	"context"
 	"io"
-	"sync/atomic"
 	"time"
 
 	"example.com/ftpfetch/urlparse"
@@ -24,31 +23,48 @@ type Response struct {
 	URL     *urlparse.URL // the URL that was asked for
 	Plan    *Plan         // the plan that was run
 
-	received *atomic.Int64 // nil in a Response that another package made
+	body *body // nil in a Response that another package made
 }
 
 // Received returns how many bytes of data have come so far, counted on the wire. It may be called while another
 // goroutine reads Body. It returns 0 for a Response that this package did not make.
 func (r *Response) Received() int64 {
-	if r.received == nil {
+	if r.body == nil {
 		return 0
 	}
-	return r.received.Load()
+	return r.body.n.Load()
+}
+
+// Follows saves a round trip if another file is retrieved after this one on the same connection: by the same [Session],
+// or by a Client with MaxIdle. When all bytes of the Body have come, and more returns true, the client sends the EPSV (or
+// PASV) of the next transfer at once, instead of after the server's final reply. It does so only in passive mode, with
+// commands sent ahead allowed, and if the size was known. A server that refuses it is asked again at the usual place,
+// and never ahead any more.
+//
+// Follows must be called before Body is read. more is called at most once, by Read or WriteTo of Body; it should be
+// quick and must not use Body. If it returns true and no transfer follows, no harm is done.
+func (r *Response) Follows(more func() bool) {
+	if r.body != nil {
+		r.body.more = more
+	}
 }
 
 // retrieve runs the plan to its end, a RETR.
 func (s *Session) retrieve(ctx context.Context, stop func()) (*Response, error) {
 	op := s.plan.final()
-	data, wire, err := s.library.retrieve(op.Arg, s.goal.offset)
+	data, conn, err := s.library.retrieve(op.Arg, s.goal.offset)
 	if err == nil {
-		err = wire.Wait()
+		err = conn.Wait()
 	}
 	if err != nil {
 		return nil, err
 	}
-	b := &body{ctx: ctx, s: s, conn: s.conn, url: s.url, op: op, stop: stop, data: data, wire: wire, size: -1,
+	b := &body{ctx: ctx, s: s, conn: s.conn, url: s.url, op: op, stop: stop, data: data, wire: conn, size: -1,
 		text: s.plan.find("TYPE").Arg == "A", offset: s.goal.offset}
-	r := &Response{Body: b, Offset: s.goal.offset, Size: s.info.Size, ModTime: s.info.ModTime, URL: s.url, Plan: s.plan, received: &b.n}
+	r := &Response{Body: b, Offset: s.goal.offset, Size: s.info.Size, ModTime: s.info.ModTime, URL: s.url, Plan: s.plan, body: b}
+	if !s.sequential && !s.once && !s.client.Active {
+		b.setUp = s.setUp()[0]
+	}
 	if b.text {
 		r.Body, r.Size = newText(b), -1
 	} else if r.Size >= 0 {

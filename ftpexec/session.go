@@ -21,8 +21,10 @@ import (
 // at a time: until the caller has read its Body to the end or closed it, the other methods fail with [ErrBusy]. Use
 // [Client.Session] to make a Session; the zero value is not valid.
 type Session struct {
-	client *Client
-	once   bool // for one URL only: it sends nothing for the sake of a second one
+	client  *Client
+	once    bool   // for one URL only: it sends nothing for the sake of a second one
+	lent    bool   // by the Client's pool, which takes it back
+	address string // of the server, if lent
 
 	mu    sync.Mutex // guards open and inUse against Close
 	open  *wire.Conn // link.conn, or nil after Close
@@ -46,11 +48,10 @@ type link struct {
 	features *Reply        // to FEAT; nil if it was not sent
 	admitted bool          // the login needs no PASS any more
 	spent    bool          // not for another URL: not logged in, or an offset of REST may be pending
-	home     string        // the directory after the login, by PWD; "" if unknown
-	dirs     []string      // CWDs done since the login
-	lost     bool          // the server is not in dirs
+	place                  // the working directory
 	typ      string        // the argument of the last TYPE; "" if none was sent
 	noEPSV   bool          // EPSV was refused here, or its ports cannot be reached
+	ahead    string        // the EPSV or PASV that was sent at the end of the last transfer and is not answered; "" if none
 	port     int           // of the next data connection; 0 if not known
 	listens  int           // active mode: the port that EPRT or PORT names
 }
@@ -101,6 +102,9 @@ func (s *Session) end(conn *wire.Conn, kept bool) bool {
 func (s *Session) dial(noEPSV bool) {
 	if s.conn != nil && s.conn.Err() == nil {
 		s.conn.Quit()
+	}
+	if s.lent {
+		s.client.makeRoom(s.address)
 	}
 	conn := wire.New(s.client.config(s.plan, s.url))
 	s.mu.Lock()
@@ -170,7 +174,7 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 	defer func() { s.end(s.conn, kept) }()
 	s.url, s.plan, s.goal = u, plan, g
 	for try := 1; ; try++ {
-		reused := s.reusable()
+		reused := s.serves(s.url, s.plan)
 		kept, err = s.attempt(ctx, !reused, transfer)
 		if err == nil {
 			return nil
@@ -188,9 +192,12 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 
 // avoidable reports whether another try can avoid err, which ended the connection. It remembers how.
 func (s *Session) avoidable(err error, reused bool) bool {
-	h := s.client.habits(s.url)
+	var h habits
 	dial := errors.As(err, new(*wire.DataDialError))
 	switch {
+	case s.ahead != "", dial && s.early:
+		h.late = true
+		s.conn.Note("no data connection could be set up before the end of the last transfer: trying again on a new connection")
 	case errors.Is(err, errUnexpected):
 		return false
 	case reused && !dial && !errors.Is(err, wire.ErrListing):
@@ -230,6 +237,9 @@ func (s *Session) attempt(ctx context.Context, fresh bool, transfer func(stop fu
 	}
 	s.info, s.port = Info{Size: -1}, 0
 	s.sequential, s.queue = s.sequential || s.oneByOne, s.plan.steps(s.course(fresh))
+	if s.ahead != "" {
+		s.out, s.queue = s.queue[:1:1], s.queue[1:]
+	}
 	return transfer(stop)
 }
 
@@ -252,39 +262,46 @@ func (s *Session) connect(h habits) error {
 	return nil
 }
 
-// reusable reports whether the plan can run on the kept connection.
-func (s *Session) reusable() bool {
-	if s.conn == nil || s.conn.Err() != nil || s.spent {
+// serves reports whether u's plan can run on the connection.
+func (l *link) serves(u *urlparse.URL, p *Plan) bool {
+	if !l.usable() {
 		return false
 	}
-	a, b := s.login, s.url
-	return a.Scheme == b.Scheme && a.Address() == b.Address() && a.User == b.User && a.Password == b.Password &&
-		(s.utf8 == s.plan.needsUTF8() || s.utf8 && s.plan.ascii()) && (s.onTheWay() || s.home != "")
+	a := l.login
+	return a.Scheme == u.Scheme && a.Address() == u.Address() && a.User == u.User && a.Password == u.Password &&
+		(l.utf8 == p.needsUTF8() || l.utf8 && p.ascii()) && (l.onTheWay(u.Dirs) || l.home != "")
 }
 
-// onTheWay reports whether the plan's CWDs begin with those that were sent.
-func (s *Session) onTheWay() bool {
-	want := s.plan.dirs()
-	return !s.lost && len(s.dirs) <= len(want) && slices.Equal(s.dirs, want[:len(s.dirs)])
-}
+// usable reports whether the connection may serve another URL.
+func (l *link) usable() bool { return l.conn != nil && l.conn.Err() == nil && !l.spent }
 
 // course returns what the steps of this run depend on.
 func (s *Session) course(fresh bool) course {
-	c := course{goal: s.goal, fresh: fresh, auth: s.client.tries(s.plan), once: s.once, way: s.plan.dirs(), typ: s.typ}
-	if s.onTheWay() {
-		c.way = c.way[len(s.dirs):]
-	} else {
-		c.home = s.home
-	}
-	c.setUp, c.inClear = []string{"EPSV", "PASV"}, s.client.Active || s.plan.Scheme == urlparse.FTP // under TLS no firewall can read it
+	c := course{goal: s.goal, fresh: fresh, auth: s.client.tries(s.plan), once: s.once, place: s.place, typ: s.typ, ahead: s.ahead, setUp: s.setUp()}
+	c.inClear = s.client.Active || s.plan.Scheme == urlparse.FTP // under TLS no firewall can read it
+	return c
+}
+
+// setUp returns the commands that set up a data connection. The second is for servers that refuse the first.
+func (s *Session) setUp() []string {
+	verbs := []string{"EPSV", "PASV"}
 	if s.client.Active {
-		c.setUp = []string{"EPRT", "PORT"}
+		verbs = []string{"EPRT", "PORT"}
 	}
 	switch {
 	case !s.conn.IPv4():
-		c.setUp = c.setUp[:1] // the others do not support IPv6
+		return verbs[:1] // the others do not support IPv6
 	case s.noEPSV && !s.client.Active:
-		c.setUp = c.setUp[1:]
+		return verbs[1:]
 	}
-	return c
+	return verbs
+}
+
+// sentAhead records the EPSV or PASV that was sent at the end of a transfer on conn.
+func (s *Session) sentAhead(conn *wire.Conn, verb string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == conn { // otherwise Close was called, and another run may have begun
+		s.ahead = verb
+	}
 }

@@ -14,6 +14,7 @@ type step struct {
 	Command
 	waits string // why it is not sent before all earlier replies have come; "" if it may be
 	back  bool   // a CWD that returns to the directory after the login
+	ahead bool   // it was sent at the end of the last transfer
 }
 
 // The reasons why a step waits. Replies come in the order of the commands (RFC 959 section 5.4), so a command that does
@@ -35,8 +36,8 @@ type course struct {
 	fresh   bool     // on a new connection
 	auth    bool     // send AUTH although the plan does not require TLS
 	once    bool     // for one URL only: send nothing for the sake of a second one
-	home    string   // the directory to return to first; "" to go on from the working directory
-	way     []string // the CWDs from there
+	place            // the working directory
+	ahead   string   // the EPSV or PASV that is sent already; if the server refuses it, it is sent again
 	typ     string   // the type that is set already
 	setUp   []string // EPSV and PASV, or EPRT and PORT; the second is for servers that refuse the first
 	inClear bool     // firewalls can read the set-up of the data connection
@@ -50,19 +51,18 @@ func (p *Plan) steps(c course) (list []step) {
 			list = append(list, step{Command: command})
 		}
 	}
-	if c.fresh {
+	switch {
+	case c.fresh:
 		list = p.loginSteps(c)
+	case c.ahead != "":
+		list = []step{{Command: Command{Verb: c.ahead}, ahead: true}}
 	}
-	if c.home != "" {
-		list = append(list, step{Command: withArg("CWD", c.home), back: true})
-	}
-	for _, dir := range c.way {
-		add(withArg("CWD", dir))
-	}
+	list = append(list, c.way(p.dirs())...)
 	if t := p.find("TYPE"); t.Arg != c.typ {
 		add(t)
 	}
-	early := len(list) > 0 || c.factsOnly // SIZE and MDTM travel with whatever is sent before the set-up
+	toSend := func(st step) bool { return !st.ahead }
+	early := c.factsOnly || slices.ContainsFunc(list, toSend) // SIZE and MDTM travel with whatever is sent before the set-up
 	if early {
 		add(p.Facts...)
 	}
@@ -94,6 +94,31 @@ func (p *Plan) steps(c course) (list []step) {
 	return list
 }
 
+// place is a working directory, as far as it is known. The zero place is the directory after the login.
+type place struct {
+	home string   // the directory after the login, by PWD; "" if unknown
+	dirs []string // CWDs done since the login
+	lost bool     // the server is not in dirs
+}
+
+// onTheWay reports whether the CWDs that lead to a directory begin with those that were sent.
+func (at place) onTheWay(dirs []string) bool {
+	return !at.lost && len(at.dirs) <= len(dirs) && slices.Equal(at.dirs, dirs[:len(at.dirs)])
+}
+
+// way returns the steps from at to the directory that dirs lead to from home (RFC 1738 section 3.2.5).
+func (at place) way(dirs []string) (list []step) {
+	if at.onTheWay(dirs) {
+		dirs = dirs[len(at.dirs):]
+	} else {
+		list = append(list, step{Command: withArg("CWD", at.home), back: true})
+	}
+	for _, dir := range dirs {
+		list = append(list, step{Command: withArg("CWD", dir)})
+	}
+	return list
+}
+
 // loginSteps returns the commands of RFC 4217 and RFC 1738 section 3.2.1, and those that are sent once per login.
 func (p *Plan) loginSteps(c course) (list []step) {
 	if p.Scheme == urlparse.FTPES || c.auth {
@@ -121,7 +146,7 @@ func (p *Plan) loginSteps(c course) (list []step) {
 // FEAT, OPTS and the other commands that depend on the server.
 func (p *Plan) Wire(setup string) []Command {
 	var all []Command
-	for _, st := range p.steps(course{fresh: true, once: true, way: p.dirs(), setUp: []string{setup}}) {
+	for _, st := range p.steps(course{fresh: true, once: true, setUp: []string{setup}}) {
 		if st.Verb != "FEAT" && st.Verb != "OPTS" { // they depend on the names and the server
 			all = append(all, st.Command)
 		}

@@ -16,9 +16,9 @@ func TestSteps(t *testing.T) {
 		course    course
 		want      string
 	}{
-		{"anonymous", "ftp://h/a/b/f", course{fresh: true, once: true, way: dirs, setUp: passive, inClear: true},
+		{"anonymous", "ftp://h/a/b/f", course{fresh: true, once: true, setUp: passive, inClear: true},
 			"USER anonymous, PASS <anonymous>, CWD a, CWD b, TYPE I, SIZE f, MDTM f | EPSV | PASV | RETR f"},
-		{"password", "ftp://u:p@h/a/b/f", course{fresh: true, way: dirs, setUp: passive, inClear: true},
+		{"password", "ftp://u:p@h/a/b/f", course{fresh: true, setUp: passive, inClear: true},
 			"USER u | PASS ********, PWD, CWD a, CWD b, TYPE I, SIZE f, MDTM f | EPSV | PASV | RETR f"},
 		{"explicit TLS", "ftpes://u:p@h/f", course{fresh: true, once: true, setUp: passive},
 			"AUTH TLS | PBSZ 0, PROT P, USER u | PASS ********, TYPE I, SIZE f, MDTM f, EPSV | PASV | RETR f"},
@@ -28,16 +28,20 @@ func TestSteps(t *testing.T) {
 			"AUTH TLS | PBSZ 0, PROT P, USER anonymous, PASS <anonymous>, TYPE I, SIZE f, MDTM f | PASV | RETR f"},
 		{"UTF-8", "ftp://h/%C3%BC", course{fresh: true, once: true, setUp: passive[:1], inClear: true},
 			`USER anonymous, PASS <anonymous>, FEAT | OPTS UTF8 ON, TYPE I, SIZE \xc3\xbc, MDTM \xc3\xbc | EPSV | RETR \xc3\xbc`},
-		{"the next file", "ftp://h/a/b/f", course{typ: "I", setUp: passive[:1], inClear: true}, "EPSV | SIZE f, MDTM f, RETR f"},
-		{"another directory", "ftp://h/a/b/f", course{home: "/", way: dirs, typ: "I", setUp: passive[:1], inClear: true},
+		{"the next file", "ftp://h/a/b/f", course{place: place{dirs: dirs}, typ: "I", setUp: passive[:1], inClear: true}, "EPSV | SIZE f, MDTM f, RETR f"},
+		{"the next file, its port asked for", "ftp://h/a/b/f", course{ahead: "EPSV", place: place{dirs: dirs}, typ: "I", setUp: passive, inClear: true},
+			"EPSV | EPSV | PASV | SIZE f, MDTM f, RETR f"},
+		{"another directory, the port asked for", "ftp://h/a/b/f", course{ahead: "PASV", place: place{dirs: dirs[:1]}, typ: "I", setUp: passive[1:]},
+			"PASV, CWD b, SIZE f, MDTM f, PASV | RETR f"},
+		{"another directory", "ftp://h/a/b/f", course{place: place{home: "/", lost: true}, typ: "I", setUp: passive[:1], inClear: true},
 			"CWD /, CWD a, CWD b, SIZE f, MDTM f | EPSV | RETR f"},
 		{"the rest", "ftp://h/f", course{goal: goal{offset: 3}, typ: "I", setUp: passive[:1], inClear: true}, "EPSV | SIZE f, MDTM f, REST 3 | RETR f"},
 		{"the rest on a new connection", "ftp://h/f", course{goal: goal{offset: 3}, fresh: true, once: true, setUp: passive[:1], inClear: true},
 			"USER anonymous, PASS <anonymous>, TYPE I, SIZE f, MDTM f | EPSV | REST 3 | RETR f"},
 		{"active mode", "ftp://h/f", course{typ: "I", setUp: []string{"EPRT", "PORT"}, inClear: true}, "EPRT | PORT | SIZE f, MDTM f, RETR f"},
 		{"text", "ftp://h/f;type=a", course{typ: "I", setUp: passive[:1], inClear: true}, "TYPE A, MDTM f | EPSV | RETR f"},
-		{"listing", "ftp://h/a/b/", course{way: dirs, setUp: passive[:1], inClear: true}, "CWD a, CWD b, TYPE A | EPSV | NLST"},
-		{"facts", "ftp://h/a/b/f", course{goal: goal{factsOnly: true}, way: dirs, typ: "I"}, "CWD a, CWD b, SIZE f, MDTM f"},
+		{"listing", "ftp://h/a/b/", course{setUp: passive[:1], inClear: true}, "CWD a, CWD b, TYPE A | EPSV | NLST"},
+		{"facts", "ftp://h/a/b/f", course{goal: goal{factsOnly: true}, typ: "I"}, "CWD a, CWD b, SIZE f, MDTM f"},
 	}
 	for _, tt := range tests {
 		u, err := urlparse.Parse(tt.url)

@@ -27,6 +27,7 @@ type Conn struct {
 	dataTLS  *tls.Config  // for data connections; nil in clear
 	listener net.Listener // active mode: where the server connects to next
 	final    *Reply       // of the transfer, if it came in place of the preliminary one
+	early    *Reply       // to the command that Ahead sent, if it came before the final one
 
 	mu      sync.Mutex // guards the following against Close and the goroutine that opens the data connection
 	conn    net.Conn

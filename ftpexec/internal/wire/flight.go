@@ -71,7 +71,13 @@ func (c *Conn) Receive() (Reply, error) {
 	if err := c.Err(); err != nil {
 		return Reply{}, err
 	}
-	r, err := c.read(c.patience())
+	var r Reply
+	var err error
+	if c.early != nil {
+		r, c.early = *c.early, nil
+	} else {
+		r, err = c.read(c.patience())
+	}
 	if err == nil {
 		c.out = c.out[1:]
 	}

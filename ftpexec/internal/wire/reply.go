@@ -33,6 +33,9 @@ func (r Reply) First() int { return r.Code / 100 }
 // OK reports whether r is a positive completion reply, 2yz.
 func (r Reply) OK() bool { return r.First() == 2 }
 
+// opens reports whether r is the reply to PASV or EPSV, which no other command gets.
+func (r Reply) opens() bool { return r.Code == 227 || r.Code == 229 }
+
 // String returns the code and the last line, for an error message. The caller escapes it for a terminal.
 func (r Reply) String() string {
 	return fmt.Sprintf("%03d %s", r.Code, r.Text[strings.LastIndexByte(r.Text, '\n')+1:])

@@ -98,13 +98,39 @@ func (c *Conn) Finish() (Reply, error) {
 	return r, c.fail(err)
 }
 
-// finalReply reads the final reply and passes over preliminary ones, such as restart markers (RFC 959 section 5.4).
+// Ahead sends the EPSV or PASV of the next transfer after the data of this one has ended, before Finish. The next Receive
+// returns its reply. An error of Ahead shows in Finish or Receive.
+func (c *Conn) Ahead(line Line) {
+	c.out, c.batch = []Line{line}, 2 // RETR was the first of the flight: Receive waits as for commands sent ahead
+	_ = c.write(c.out)
+}
+
+// finalReply returns the final reply of the transfer. Some servers answer the command that Ahead sent before it: with a
+// port, or with a refusal, which looks like the end of a failed transfer until the final reply follows.
 func (c *Conn) finalReply() (Reply, error) {
 	if c.final != nil {
 		return *c.final, nil
 	}
+	first, err := c.readFinal(c.cfg.ReplyTimeout)
+	if err != nil || len(c.out) == 0 || first.OK() && !first.opens() {
+		return first, err
+	}
+	limit := c.cfg.ReplyTimeout
+	if !first.opens() {
+		limit = min(limit, aheadTimeout)
+	}
+	final, err := c.readFinal(limit)
+	if !first.opens() && (err != nil || !final.OK() || final.opens()) {
+		return first, nil
+	}
+	c.early = &first
+	return final, err
+}
+
+// readFinal reads a reply and passes over preliminary ones, such as restart markers (RFC 959 section 5.4).
+func (c *Conn) readFinal(limit time.Duration) (Reply, error) {
 	for range maxDelays {
-		if r, err := c.read(c.cfg.ReplyTimeout); err != nil || r.First() != 1 {
+		if r, err := c.read(limit); err != nil || r.First() != 1 {
 			return r, err
 		}
 	}

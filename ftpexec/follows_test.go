@@ -1,0 +1,273 @@
+package ftpexec_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+// follow retrieves a whole file and says whether more follow.
+func follow(ctx context.Context, t *testing.T, from opener, rawURL string, more int) (string, error) {
+	t.Helper()
+	r, err := from.Open(ctx, parse(t, rawURL))
+	if err != nil {
+		return "", err
+	}
+	defer r.Body.Close()
+	r.Follows(func() bool { return more > 0 })
+	contents, err := io.ReadAll(r.Body)
+	return string(contents), err
+}
+
+// patient sends the final reply only when EPSV has come.
+func patient(t *testing.T, s **testserver.Script) testserver.Step {
+	wait := func() {
+		if err := (*s).WaitCommand(t.Context(), "EPSV"); err != nil {
+			t.Error(err)
+		}
+	}
+	return testserver.On("RETR", testserver.Reply("150 x"), testserver.Call(func() { (*s).ResetCommands() }),
+		testserver.SendData("contents"), testserver.CloseData(), testserver.Call(wait), testserver.Reply("226 y"))
+}
+
+// The next file's EPSV is sent at the end of the data, before the final reply. Then the next file takes one flight more.
+func TestFollows(t *testing.T) {
+	inMemory(t, func(t *testing.T, network *testserver.Network) {
+		for _, next := range []struct{ path, want string }{
+			{"/a/g", "EPSV | SIZE g,MDTM g,RETR g"},
+			{"/a/b/g", "EPSV | CWD b,SIZE g,MDTM g | RETR g"},
+			{"/c/g", "EPSV | CWD /,CWD c,SIZE g,MDTM g | RETR g"},
+			{"/a/g;type=a", "EPSV | TYPE A,MDTM g | RETR g"},
+			{"/a/missing/", "EPSV | CWD missing,TYPE A | NLST"},
+		} {
+			var s *testserver.Script
+			s = network.NewScript(t, testserver.Honest("contents"), patient(t, &s), testserver.On("RETR g", testserver.Transfer("contents")...))
+			c := &ftpexec.Client{Dial: network.Dial, MaxIdle: 1}
+			defer c.CloseIdleConnections()
+			if got, err := follow(t.Context(), t, c, s.URL("/a/f"), 1); err != nil || got != "contents" {
+				t.Fatalf("got %q, %v", got, err)
+			}
+			if _, err := do(t.Context(), c, parse(t, s.URL(next.path))); err != nil {
+				t.Errorf("%s: %v", next.path, err)
+			}
+			var flights []string
+			for _, f := range s.FlightLog() {
+				flights = append(flights, strings.Join(f.Commands, ","))
+			}
+			if got := strings.Join(flights, " | "); got != next.want {
+				t.Errorf("%s: sent %s, want %s", next.path, got, next.want)
+			}
+		}
+	})
+}
+
+// Nothing is sent ahead if it could not be used, or might do harm.
+func TestFollowsSendsNothing(t *testing.T) {
+	tests := []struct {
+		name string
+		c    *ftpexec.Client
+		path string
+		more func() bool
+		step testserver.Step
+	}{
+		{"nothing follows", &ftpexec.Client{MaxIdle: 1}, "/f", func() bool { return false }, testserver.On("X")},
+		{"not told", &ftpexec.Client{MaxIdle: 1}, "/f", nil, testserver.On("X")},
+		{"one command at a time", &ftpexec.Client{MaxIdle: 1, NoPipelining: true}, "/f", always, testserver.On("X")},
+		{"a kind of server that needs that", &ftpexec.Client{MaxIdle: 1}, "/f", always, testserver.Greet(testserver.Reply("220 MikroTik"))},
+		{"no connection is kept", &ftpexec.Client{}, "/f", always, testserver.On("X")},
+		{"unknown size", &ftpexec.Client{MaxIdle: 1}, "/f", always, testserver.On("SIZE", testserver.Reply("550 no"))},
+		{"text", &ftpexec.Client{MaxIdle: 1}, "/f;type=a", always, testserver.On("X")},
+		{"truncated", &ftpexec.Client{MaxIdle: 1}, "/f", always, testserver.On("SIZE", testserver.Reply("213 9"))},
+	}
+	for _, tt := range tests {
+		inMemory(t, func(t *testing.T, network *testserver.Network) {
+			s := network.NewScript(t, testserver.Honest("contents"), tt.step)
+			tt.c.Dial = network.Dial
+			r, err := tt.c.Open(t.Context(), parse(t, s.URL(tt.path)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Follows(tt.more)
+			_, err = io.ReadAll(r.Body)
+			if tt.name == "truncated" != (err != nil) {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+			tt.c.CloseIdleConnections()
+			r.Body.Close()
+			if n := count(s.Commands(), "EPSV"); n != 1 {
+				t.Errorf("%s: %d EPSVs: %q", tt.name, n, s.Commands())
+			}
+		})
+	}
+}
+
+func always() bool { return true }
+
+// Whatever a server makes of an early EPSV, the files come whole, and PASV is not sent because of it. A server that does
+// not take it well gets it only once.
+func TestFollowsOnOddServers(t *testing.T) {
+	transfer := func(end ...testserver.Action) testserver.Step {
+		return testserver.OnNth(1, "RETR", append([]testserver.Action{testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData()}, end...)...)
+	}
+	early := func(answer ...testserver.Action) testserver.Step { return testserver.OnNth(2, "EPSV", answer...) }
+	steps := func(all ...testserver.Step) testserver.Step {
+		return func(d *testserver.Dialogue) {
+			for _, step := range all {
+				step(d)
+			}
+		}
+	}
+	reply := testserver.Reply
+	tests := []struct {
+		name  string
+		first testserver.Step // on the first connection
+		conns int
+		sets  int // EPSVs for four files; 0 if it depends on chance how many the server sees
+	}{
+		{"accepts it", steps(), 1, 4},
+		{"425", early(reply("425 busy")), 1, 5},
+		{"503", early(reply("503 not now")), 1, 5},
+		{"500", early(reply("500 what")), 1, 5},
+		{"no port in the reply", early(reply("229 ()")), 1, 5},
+		{"refuses it before the final reply", steps(transfer(reply("425 busy\r\n226 done")), early()), 1, 5},
+		{"says 450 before the final reply", steps(transfer(reply("450 busy"), reply("226 done")), early()), 1, 5},
+		{"accepts it before the final reply", steps(transfer(testserver.OpenDataAs("229 (|||{port}|)"), reply("226 done")), early()), 1, 4},
+		{"a preliminary reply", early(reply("150 what")), 2, 5},
+		{"no reply", early(), 2, 5},
+		{"hangs up instead", early(testserver.CloseConn()), 2, 5},
+		{"hangs up after 226", transfer(reply("226 done"), testserver.CloseConn()), 2, 0},
+		{"421 instead", early(reply("421 that is too much")), 2, 5},
+		{"a port that cannot be reached", early(reply("229 (|||1|)")), 2, 5},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			inMemory(t, func(t *testing.T, network *testserver.Network) {
+				s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, tt.first))
+				session := (&ftpexec.Client{Dial: network.Dial}).Session()
+				defer session.Close()
+				for more := 3; more >= 0; more-- {
+					if got, err := follow(t.Context(), t, session, s.URL("/a/f"), more); err != nil || got != "contents" {
+						t.Fatalf("got %q, %v", got, err)
+					}
+				}
+				sets := count(s.Commands(), "EPSV")
+				if s.Connections() != tt.conns || tt.sets > 0 && sets != tt.sets || slices.Contains(s.Commands(), "PASV") {
+					t.Errorf("%d connections, %d times EPSV, want %d, %d: %q", s.Connections(), sets, tt.conns, tt.sets, s.Commands())
+				}
+			})
+		})
+	}
+}
+
+// A final reply that is not positive is that of the transfer, even if EPSV is refused or accepted after it.
+func TestFollowsAfterAFailure(t *testing.T) {
+	for _, end := range []string{"451 disk error", "426 aborted\r\n229 (|||1234|)", "425 no\r\n503 no", "500 no\r\n421 bye"} {
+		inMemory(t, func(t *testing.T, network *testserver.Network) {
+			s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.On("RETR", testserver.Reply("150 x"),
+				testserver.SendData("contents"), testserver.CloseData(), testserver.Reply(end)), testserver.OnNth(2, "EPSV")))
+			session := (&ftpexec.Client{Dial: network.Dial}).Session()
+			defer session.Close()
+			if _, err := follow(t.Context(), t, session, s.URL("/a/f"), 1); !errors.Is(err, ftpexec.ErrTruncated) {
+				t.Errorf("%q: %v, want ErrTruncated", end, err)
+			}
+			if got, err := follow(t.Context(), t, session, s.URL("/a/f"), 1); err != nil || got != "contents" || s.Connections() != 2 {
+				t.Errorf("%q: then %q, %v on %d connections", end, got, err, s.Connections())
+			}
+		})
+	}
+}
+
+// Between the files anything may happen: the end of a context, other calls, a pause, Close.
+func TestFollowsBetween(t *testing.T) {
+	between := map[string]func(ctx context.Context, session *ftpexec.Session, url string) error{
+		"cancelled run": func(ctx context.Context, session *ftpexec.Session, url string) error {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			if _, err := session.Open(ctx, mustParse(url)); !errors.Is(err, context.Canceled) {
+				return errors.New("not cancelled")
+			}
+			return nil
+		},
+		"facts": func(ctx context.Context, session *ftpexec.Session, url string) error {
+			info, err := session.Stat(ctx, mustParse(url))
+			if err == nil && info.Size != 8 {
+				err = errors.New("wrong size")
+			}
+			return err
+		},
+		"refusal": func(ctx context.Context, session *ftpexec.Session, url string) error {
+			if _, err := session.Stat(ctx, mustParse(strings.TrimSuffix(url, "f")+"missing/f")); !errors.Is(err, ftpexec.ErrDirectory) {
+				return errors.New("not refused")
+			}
+			return nil
+		},
+		"pause": func(context.Context, *ftpexec.Session, string) error { <-time.After(time.Hour); return nil },
+		"Close": func(_ context.Context, session *ftpexec.Session, _ string) error { return session.Close() },
+	}
+	for name, do := range between {
+		inMemory(t, func(t *testing.T, network *testserver.Network) {
+			s := network.NewScript(t, testserver.Honest("contents"), testserver.On("^CWD missing", testserver.Reply("550 no")))
+			session := (&ftpexec.Client{Dial: network.Dial}).Session()
+			defer session.Close()
+			for range 2 {
+				if got, err := follow(t.Context(), t, session, s.URL("/a/f"), 1); err != nil || got != "contents" {
+					t.Errorf("%s: got %q, %v", name, got, err)
+				}
+				if err := do(t.Context(), session, s.URL("/a/f")); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+}
+
+// The context of a file ends after the file: the connection and its early EPSV stay.
+func TestFollowsAfterTheContext(t *testing.T) {
+	s := sessionServer(t)
+	session := (&ftpexec.Client{}).Session()
+	defer session.Close()
+	for i, path := range []string{"/a/f", "/a/g", "/a/b/h"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := follow(ctx, t, session, s.URL(path), 2-i)
+		if cancel(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.Connections() != 1 || count(s.Commands(), "EPSV") != 3 {
+		t.Errorf("commands %q on %d connections", s.Commands(), s.Connections())
+	}
+}
+
+func TestFollowsUnderTLS(t *testing.T) {
+	for _, noEPSV := range []bool{false, true} {
+		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "contents"}, TLS: testserver.TLSRequired})
+		session := (&ftpexec.Client{NoEPSV: noEPSV, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}).Session()
+		defer session.Close()
+		for more := 2; more >= 0; more-- {
+			if got, err := follow(t.Context(), t, session, s.URL("/a/f"), more); err != nil || got != "contents" {
+				t.Fatalf("got %q, %v", got, err)
+			}
+		}
+		verb := map[bool]string{false: "EPSV", true: "PASV"}[noEPSV]
+		if s.Connections() != 1 || count(s.Commands(), verb) != 3 {
+			t.Errorf("commands %q on %d connections, want %s three times on one", s.Commands(), s.Connections(), verb)
+		}
+	}
+}
+
+func mustParse(rawURL string) *urlparse.URL {
+	u, err := urlparse.Parser{AllowPort: true}.Parse(rawURL)
+	if err != nil {
+		panic(err)
+	}
+	return u
+}

@@ -1,0 +1,149 @@
+package ftpexec
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"example.com/ftpfetch/urlparse"
+)
+
+// pool holds the sessions of a Client's own methods. A session is in use by one caller, or idle.
+type pool struct {
+	mu      sync.Mutex
+	servers map[string]*server // by address
+}
+
+// server is what a pool knows about a server. The connections to it are never more than Client.MaxIdle, or those in use
+// if they are more.
+type server struct {
+	busy int     // sessions in use
+	idle []*idle // the one that has been idle longest comes first
+}
+
+// idle is a session without work, until end closes it.
+type idle struct {
+	*Session
+	end *time.Timer
+}
+
+// CloseIdleConnections closes the connections that the Client keeps for further URLs (see MaxIdle). It does not touch
+// those in use. The Client may be used further.
+func (c *Client) CloseIdleConnections() {
+	c.pool.mu.Lock()
+	var all []*idle
+	for address, host := range c.pool.servers {
+		all, host.idle = append(all, host.idle...), nil
+		c.pool.forget(address)
+	}
+	c.pool.mu.Unlock()
+	for _, i := range all {
+		i.end.Stop()
+		i.Close()
+	}
+}
+
+// take returns a session for u that nobody else uses: the idle one from which the fewest CWDs lead to u's directory, or
+// a new one. The caller must put it back.
+func (c *Client) take(u *urlparse.URL) *Session {
+	if c.MaxIdle <= 0 {
+		return &Session{client: c, lent: true, once: true}
+	}
+	plan, err := NewPlan(u)
+	c.pool.mu.Lock()
+	defer c.pool.mu.Unlock()
+	host := c.pool.server(u.Address())
+	host.busy++
+	var best *idle
+	for _, i := range host.idle {
+		if err == nil && i.serves(u, plan) && (best == nil || len(i.way(u.Dirs)) <= len(best.way(u.Dirs))) {
+			best = i
+		}
+	}
+	if best == nil {
+		return &Session{client: c, lent: true, address: u.Address()}
+	}
+	host.remove(best)
+	return best.Session
+}
+
+// put takes back a session of take. It keeps the connection if it can serve another URL and there is room.
+func (c *Client) put(s *Session) {
+	if s.lent && !c.keep(s) {
+		s.Close()
+	}
+}
+
+func (c *Client) keep(s *Session) bool {
+	if c.MaxIdle <= 0 {
+		return false
+	}
+	c.pool.mu.Lock()
+	defer c.pool.mu.Unlock()
+	host := c.pool.server(s.address)
+	host.busy--
+	if !s.usable() || s.lost && s.home == "" || len(host.idle)+host.busy >= c.MaxIdle {
+		c.pool.forget(s.address)
+		return false
+	}
+	i := &idle{Session: s}
+	i.end = time.AfterFunc(cmp.Or(c.IdleTimeout, DefaultIdleTimeout), func() { c.expire(i) })
+	host.idle = append(host.idle, i)
+	return true
+}
+
+// expire closes i, unless it is in use again.
+func (c *Client) expire(i *idle) {
+	c.pool.mu.Lock()
+	mine := c.pool.server(i.address).remove(i)
+	c.pool.forget(i.address)
+	c.pool.mu.Unlock()
+	if mine {
+		i.Close()
+	}
+}
+
+// makeRoom closes idle connections so that a session in use may open one.
+func (c *Client) makeRoom(address string) {
+	c.pool.mu.Lock()
+	host := c.pool.server(address)
+	var old []*idle
+	for len(host.idle) > 0 && len(host.idle)+host.busy > c.MaxIdle {
+		old = append(old, host.idle[0])
+		host.remove(host.idle[0])
+	}
+	c.pool.mu.Unlock()
+	for _, i := range old {
+		i.Close()
+	}
+}
+
+// server returns the server at address. The caller holds mu.
+func (p *pool) server(address string) *server {
+	if p.servers == nil {
+		p.servers = map[string]*server{}
+	}
+	if p.servers[address] == nil {
+		p.servers[address] = &server{}
+	}
+	return p.servers[address]
+}
+
+// forget drops the server at address if there are no sessions. The caller holds mu.
+func (p *pool) forget(address string) {
+	if host := p.servers[address]; host != nil && host.busy == 0 && len(host.idle) == 0 {
+		delete(p.servers, address)
+	}
+}
+
+// remove takes i out of the idle ones. It returns false if i is not among them.
+func (host *server) remove(i *idle) bool {
+	at := slices.Index(host.idle, i)
+	if at < 0 {
+		return false
+	}
+	i.end.Stop()
+	host.idle = slices.Delete(host.idle, at, at+1)
+	return true
+}

@@ -1,0 +1,89 @@
+//go:build interop
+
+package interop
+
+import (
+	"context"
+	"crypto/tls"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
+)
+
+// followed retrieves paths on one connection, and tells before the end of each
+// that another one follows. It returns the commands after the first transfer.
+func followed(ctx context.Context, t *testing.T, c *ftpexec.Client, base string, paths []string) []string {
+	t.Helper()
+	var sent []string
+	trace := c.Trace
+	c.Trace = func(e ftpexec.Event) {
+		if e.Kind == ftpexec.EventCommand {
+			sent = append(sent, e.Text)
+		}
+		trace(e)
+	}
+	session := c.Session()
+	defer session.Close()
+	for i, path := range paths {
+		u, err := urlparse.Parse(base + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := session.Open(ctx, u)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		r.Follows(func() bool { return i < len(paths)-1 })
+		got, err := readAll(r)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		wantFile(t, strings.Trim(path, "/"), got)
+	}
+	return sent
+}
+
+// wantFollowed checks that the files came over one connection, and that a
+// refused early EPSV was not repeated and not replaced by PASV.
+func wantFollowed(t *testing.T, sent []string, files int) {
+	t.Helper()
+	count := func(verb string) (n int) {
+		for _, line := range sent {
+			if strings.HasPrefix(line, verb) {
+				n++
+			}
+		}
+		return n
+	}
+	if n := count("EPSV"); count("USER") != 1 || count("PASV") != 0 || n != files && n != files+1 {
+		t.Errorf("%d logins, %d PASVs, %d EPSVs for %d files: %q", count("USER"), count("PASV"), n, files, sent)
+	}
+	accepted := count("EPSV") == files
+	t.Logf("EPSV before the final reply: accepted %v", accepted)
+	if epsv := slices.Index(sent, "EPSV"); accepted && sent[epsv+2] != "EPSV" {
+		t.Errorf("EPSV was not sent ahead: %q", sent)
+	}
+}
+
+// The next file's EPSV is sent before the final reply of the one before it,
+// whatever the server makes of it.
+func TestFollows(t *testing.T) {
+	forEachServer(t, func(t *testing.T, s *Server) {
+		wantFollowed(t, followed(testContext(t), t, newClient(t), s.URL(""), sessionPaths()), transfers)
+	})
+}
+
+func TestFollowsUnderTLS(t *testing.T) {
+	forEachTLSServer(t, func(t *testing.T, s *Server) {
+		for name, version := range versions {
+			t.Run(name, func(t *testing.T) {
+				c := newClient(t)
+				c.TLSConfig = &tls.Config{RootCAs: s.RootCAs, MinVersion: version, MaxVersion: version}
+				wantFollowed(t, followed(testContext(t), t, c, "ftpes://"+s.Addr, sessionPaths()), transfers)
+			})
+		}
+	})
+}
