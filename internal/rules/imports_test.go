@@ -19,15 +19,16 @@ const root = "../.."
 
 // mayImport says which packages of this repository a package's code may import, and which other modules it must not.
 var mayImport = map[string]struct{ own, not []string }{
-	"urlparse":              {own: []string{"internal/printable"}},
-	"internal/printable":    {},
-	"ftpexec":               {own: []string{"urlparse", "ftpexec/internal/wire", "internal/printable"}, not: []string{"github.com/spf13/pflag"}},
-	"ftpexec/internal/wire": {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
-	"download":              {own: []string{"urlparse", "ftpexec", "download/digest"}, not: []string{"github.com/spf13/pflag"}},
-	"download/digest":       {},
-	"internal/netrc":        {},
-	"internal/proxy":        {},
-	"testserver":            {own: []string{"internal/throwaway"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
+	"urlparse":                 {own: []string{"internal/printable"}},
+	"internal/printable":       {},
+	"ftpexec":                  {own: []string{"urlparse", "ftpexec/internal/listing", "ftpexec/internal/wire", "internal/printable"}, not: []string{"github.com/spf13/pflag"}},
+	"ftpexec/internal/listing": {},
+	"ftpexec/internal/wire":    {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
+	"download":                 {own: []string{"urlparse", "ftpexec", "download/digest"}, not: []string{"github.com/spf13/pflag"}},
+	"download/digest":          {},
+	"internal/netrc":           {},
+	"internal/proxy":           {},
+	"testserver":               {own: []string{"internal/throwaway"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 }
 
 // cmd -> download -> ftpexec -> urlparse, and ftpexec -> wire; never the other way.
