@@ -99,6 +99,8 @@ type Dialer interface {
 type habits struct {
 	sequential bool // it loses commands sent ahead of replies
 	noEPSV     bool // its EPSV ports cannot be reached
+	way        int  // the first of ways to list a directory that it may give
+	listed     bool // that way has listed something
 }
 
 // Credentials supplies passwords and accounts. The methods may block, for example to prompt the user. They return
@@ -174,7 +176,7 @@ func (c *Client) habits(u *urlparse.URL) habits {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := c.hosts[u.Address()]
-	return habits{h.sequential || c.NoPipelining, h.noEPSV || c.NoEPSV}
+	return habits{h.sequential || c.NoPipelining, h.noEPSV || c.NoEPSV, h.way, h.listed}
 }
 
 func (c *Client) learn(u *urlparse.URL, h habits) {

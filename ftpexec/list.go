@@ -1,31 +1,31 @@
 package ftpexec
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"iter"
 	"slices"
 	"strings"
 
+	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/urlparse"
 )
-
-// Entry is one name in a directory listing (NLST, RFC 959 section 4.1.3).
-type Entry struct {
-	Name string        // the line as the server sent it: a name, or a path such as "dir/name"
-	Base string        // the last component of Name
-	URL  *urlparse.URL // the URL of the entry, as a file in the listed directory
-}
 
 // List returns an iterator over the names in the directory that u names; u must end in "/" or ";type=d". The iteration
 // retrieves the whole listing, on a connection of its own, before it yields the first entry, and yields nothing for an
 // empty directory. If it fails it yields a zero Entry with the error and stops. The error is an *[Error], or a
 // *[urlparse.Error] if u is not valid. ctx covers the whole iteration.
 func (c *Client) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
+	return c.once(func(s *Session) iter.Seq2[Entry, error] { return s.List(ctx, u) })
+}
+
+// once returns the iterator of a Session of its own.
+func (c *Client) once(list func(*Session) iter.Seq2[Entry, error]) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		s := &Session{client: c, once: true}
 		defer s.Close()
-		s.List(ctx, u)(yield)
+		list(s)(yield)
 	}
 }
 
@@ -39,7 +39,7 @@ func (s *Session) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, er
 			return false, err
 		})
 		for _, name := range names {
-			if !yield(entry(u, name), nil) {
+			if !yield(nameOnly(u, name), nil) {
 				return
 			}
 		}
@@ -49,20 +49,10 @@ func (s *Session) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, er
 	}
 }
 
-func entry(dir *urlparse.URL, name string) Entry {
-	base := base(name)
-	return Entry{Name: name, Base: base, URL: dir.Child(base, urlparse.TypeNone)}
-}
-
 // names runs the plan to its end, an NLST, and returns the names.
 func (s *Session) names() ([]string, error) {
 	op := s.plan.final()
-	names, err := s.library.list(op.Arg, func() error {
-		if _, e := finish(s.conn, s.url, op, s.library.data.Received()); e != nil {
-			return e
-		}
-		return nil
-	})
+	names, err := s.lines()
 	if errors.Is(err, errNoEntries) {
 		names, err = nil, s.conn.Ended()
 	} else if err == nil && op.HasArg && !slices.ContainsFunc(names, isEntry) {
@@ -72,6 +62,23 @@ func (s *Session) names() ([]string, error) {
 		return nil, err
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return !isEntry(name) }), nil
+}
+
+// lines runs the plan to its end, a listing, and returns its lines. The error is errNoEntries if the server refuses it
+// because the directory is empty.
+func (s *Session) lines() ([]string, error) {
+	op := s.plan.final()
+	lines, err := s.library.list(op.Arg, func() error {
+		if _, e := finish(s.conn, s.url, op, s.library.data.Received()); e != nil {
+			return e
+		}
+		return nil
+	})
+	if errors.Is(err, bufio.ErrTooLong) {
+		s.conn.Abandon(wire.ErrListing)
+		err = errors.Join(s.conn.Err(), err)
+	}
+	return lines, err
 }
 
 // isEntry reports whether a line names an entry, not the directory itself or its parent, which some servers list.

@@ -139,6 +139,8 @@ type goal struct {
 	offset    int64 // where RETR starts
 	factsOnly bool  // no transfer
 	list      bool  // a listing
+	entries   bool  // of whole entries
+	way       int   // the one of ways that lists them
 }
 
 // maxTries bounds the connections of one run. Each but the last may teach one thing: that the kept connection was stale,
@@ -169,6 +171,9 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 	kept := false
 	defer func() { s.end(s.conn, kept) }()
 	s.url, s.plan, s.goal = u, plan, g
+	if g.entries {
+		s.listBy(s.client.habits(u).way)
+	}
 	for try := 1; ; try++ {
 		reused := s.reusable()
 		kept, err = s.attempt(ctx, !reused, transfer)
@@ -193,6 +198,8 @@ func (s *Session) avoidable(err error, reused bool) bool {
 	switch {
 	case errors.Is(err, errUnexpected):
 		return false
+	case errors.Is(err, errNextWay):
+		return true
 	case reused && !dial && !errors.Is(err, wire.ErrListing):
 		s.conn.Note("the connection kept from the last URL is gone: trying again on a new one")
 		return true

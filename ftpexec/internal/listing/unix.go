@@ -8,7 +8,7 @@ import (
 )
 
 // mode matches the first column of ls -l, with the mark of an ACL or an extended attribute.
-var mode = regexp.MustCompile(`^([-bcdlpsD])([-r][-w][-xsS][-r][-w][-xsSlL][-r][-w][-xtT])[.+@]?`)
+var mode = regexp.MustCompile(`^([-bcdlpsDL])([-r][-w][-xsS][-r][-w][-xsSlL][-r][-w][-xtT])[.+@]?`)
 
 // oddMode matches what other systems put there: Connect:Enterprise and the rights of NetWare.
 var oddMode = regexp.MustCompile(`^([-d])(?:(?:[A-Z]*-[-A-Z]*[A-Z]{3} )|( ?\[[-A-Za-z]*\] ))`)
@@ -65,7 +65,9 @@ func (item *Item) setSize(n int64) {
 }
 
 var kinds = map[byte]fs.FileMode{'-': 0, 'd': fs.ModeDir, 'l': fs.ModeSymlink, 'b': fs.ModeDevice, 'c': fs.ModeDevice | fs.ModeCharDevice,
-	'p': fs.ModeNamedPipe, 's': fs.ModeSocket, 'D': fs.ModeIrregular}
+	'p': fs.ModeNamedPipe, 's': fs.ModeSocket, 'D': fs.ModeIrregular,
+	'L': fs.ModeSymlink, // servers in Go
+}
 
 // letters returns the permissions that nine letters stand for.
 func letters(text string) (perm fs.FileMode) {
