@@ -110,6 +110,8 @@ type habits struct {
 	sequential bool // it loses commands sent ahead of replies
 	noEPSV     bool // its EPSV ports cannot be reached
 	late       bool // it accepts EPSV or PASV only after the final reply of a transfer
+	how        int  // the first of ways to list a directory that it may give
+	listed     bool // that way has listed something
 }
 
 // Credentials supplies passwords and accounts. The methods may block, for example to prompt the user. They return
@@ -185,18 +187,20 @@ func (c *Client) habits(u *urlparse.URL) habits {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := c.hosts[u.Address()]
-	return habits{h.sequential || c.NoPipelining, h.noEPSV || c.NoEPSV, h.late}
+	h.sequential, h.noEPSV = h.sequential || c.NoPipelining, h.noEPSV || c.NoEPSV
+	return h
 }
 
-// learn adds h to what is known about u's server.
-func (c *Client) learn(u *urlparse.URL, h habits) {
+// learn adds what change tells about u's server.
+func (c *Client) learn(u *urlparse.URL, change func(*habits)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.hosts == nil {
 		c.hosts = map[string]habits{}
 	}
-	old := c.hosts[u.Address()]
-	c.hosts[u.Address()] = habits{old.sequential || h.sequential, old.noEPSV || h.noEPSV, old.late || h.late}
+	h := c.hosts[u.Address()]
+	change(&h)
+	c.hosts[u.Address()] = h
 }
 
 // config returns the configuration of one connection to u's server.

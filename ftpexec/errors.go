@@ -32,13 +32,14 @@ var (
 	ErrPassive        = errors.New("no usable answer to EPSV or PASV")              // or both refused
 	ErrActive         = errors.New("active mode refused")                           // EPRT and PORT refused, or a proxy in use
 	ErrNoRestart      = errors.New("server cannot begin in the middle of the file") // REST refused, or ASCII type
-	ErrRefused        = errors.New("transfer refused")                              // RETR or NLST refused, but not as ErrNotFound
+	ErrRefused        = errors.New("transfer refused")                              // RETR or a listing refused, but not as ErrNotFound
 	ErrNotFound       = errors.New("not found")                                     // no such file or directory: RETR or NLST refused with 550 or 450
 	ErrNoHash         = errors.New("server does not offer this digest")             // by HASH, XSHA256 and the like
 	ErrTooMany        = errors.New("too many connections for the server")           // joined with the error of the refused step
 	ErrTLSRequired    = errors.New("server requires TLS")                           // joined with the error of the refused step
-	ErrIsDirectory    = errors.New("URL names a directory, not a file")             // from every method but List
-	ErrNotDirectory   = errors.New("URL names a file, not a directory")             // from List
+	ErrIsDirectory    = errors.New("URL names a directory, not a file")             // from every method but List and ReadDir
+	ErrNotDirectory   = errors.New("URL names a file, not a directory")             // from List and ReadDir
+	ErrLine           = errors.New("line of the listing not understood")            // from ReadDir, which goes on
 	ErrBusy           = errors.New("session is busy: close the Body of the last Response first")
 )
 
@@ -51,7 +52,7 @@ const (
 	StageConnect                // connecting, the greeting, and AUTH, PBSZ and PROT
 	StageLogin                  // USER, PASS and ACCT
 	StageDirectory              // CWD
-	StageTransfer               // TYPE, REST, the data connection, RETR or NLST, and the data
+	StageTransfer               // TYPE, REST, the data connection, RETR or a listing, and the data
 )
 
 // verbs maps a command to its stage and to what its refusal means. Commands that are not in it may be refused.
@@ -64,6 +65,7 @@ var verbs = map[string]struct {
 	"CWD": {StageDirectory, ErrDirectory}, "TYPE": {StageTransfer, ErrType}, "REST": {StageTransfer, ErrNoRestart},
 	"EPSV": {StageTransfer, ErrPassive}, "PASV": {StageTransfer, ErrPassive}, "EPRT": {StageTransfer, ErrActive}, "PORT": {StageTransfer, ErrActive},
 	"RETR": {StageTransfer, ErrRefused}, "NLST": {StageTransfer, ErrRefused},
+	"MLSD": {StageTransfer, ErrRefused}, "LIST": {StageTransfer, ErrRefused},
 }
 
 // Reply is one reply of a server (RFC 959 section 4.2). Code is 100 to 599. Text holds the lines without the codes of
@@ -210,7 +212,7 @@ func and(what, why error) error {
 // refusal returns what a reply to op means that is not a success. The meaning is nil if op may be refused.
 func refusal(op Command, r *Reply) (hint string, meaning error) {
 	switch {
-	case op.Verb == "RETR", op.Verb == "NLST":
+	case op.Verb == "RETR", op.Verb == "NLST": // MLSD and LIST name no file: the working directory exists
 		return transferRefusal(op, r)
 	case op.Verb == "CWD" && op.Arg == "":
 		hint = "an empty segment sends CWD with a null argument; %2F names the root"

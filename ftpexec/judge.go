@@ -3,6 +3,7 @@ package ftpexec
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
@@ -13,9 +14,10 @@ import (
 // An error ends the run.
 func (s *Session) judge(st step, r wire.Reply) error {
 	op := st.Command
-	switch op.Verb {
-	case "RETR", "NLST":
+	if op.transfers() {
 		return s.began(op, r)
+	}
+	switch op.Verb {
 	case "AUTH":
 		return s.secured(op, r)
 	case "USER", "PASS", "ACCT":
@@ -127,7 +129,7 @@ func (s *Session) ported(st step, r wire.Reply) error {
 	if st.ahead && r.First() != 1 {
 		s.ahead, s.early = "", s.port != 0
 		if !s.early { // it follows again at its usual place
-			s.client.learn(s.url, habits{late: true})
+			s.client.learn(s.url, func(h *habits) { h.late = true })
 		}
 		return nil
 	}
@@ -162,10 +164,10 @@ var errNoEntries = errors.New("no entries")
 func (s *Session) began(op Command, r wire.Reply) error {
 	switch {
 	case r.First() <= 2:
-		s.conn.Began(r, op.Verb == "NLST")
+		s.conn.Began(r, op.lists())
 		s.info.opened(r, s.goal.offset)
 		return nil
-	case op.Verb == "NLST" && emptyListing(op, &r):
+	case op.lists() && emptyListing(op, &r):
 		return errNoEntries
 	}
 	s.spent = s.goal.offset > 0 // a server may keep the offset of REST for the RETR after the one it refused
@@ -185,14 +187,45 @@ func finish(conn *wire.Conn, u *urlparse.URL, op Command, n int64) (*Reply, *Err
 	e := &Error{Stage: StageTransfer, Op: op.shown(), URL: u.Redacted(), Reply: &r}
 	switch {
 	case r.First() == 5 && n == 0: // refused, although 150 came first
-		e.Hint, e.Err = transferRefusal(op, e.Reply)
+		e.Hint, e.Err = refusal(op, e.Reply)
 	case !r.OK():
 		e.Err = ErrTruncated
-	case op.Verb == "NLST" && strings.Contains(says(&r, op.Arg), "failed to open directory"): // vsftpd's 226
+	case op.Verb == "NLST" && failedToOpen(op, &r):
 		e.Err = ErrNotFound
+	case op.lists() && failedToOpen(op, &r):
+		e.Err = ErrRefused
 	default:
 		return &r, nil
 	}
 	e.readLimits(op, conn.Secure())
 	return e.Reply, e
+}
+
+// failedToOpen reports whether r is vsftpd's 226 "Transfer done (but failed to open directory)."
+func failedToOpen(op Command, r *Reply) bool {
+	return strings.Contains(says(r, op.Arg), "failed to open directory")
+}
+
+// unlisted reports whether err is a refusal of the listing op that leaves the next way to list: of MLSD if the server does
+// not know it, of LIST -a if it may take "-a" for a name (450 too), of LIST for any reason.
+func unlisted(op Command, err error) bool {
+	e := (*Error)(nil)
+	if !errors.As(err, &e) || e.Reply == nil || e.Op != op.shown() || errors.Is(e.Err, ErrTooMany) || errors.Is(e.Err, ErrTLSRequired) || errors.Is(e.Err, ErrTruncated) {
+		return false
+	}
+	switch code := e.Reply.Code; op.Line() {
+	case "MLSD":
+		return unknownCommand(e)
+	case "LIST -a":
+		return code/100 == 5 || code == 450
+	case "LIST", "NLST":
+		return code/100 == 5
+	}
+	return false
+}
+
+// unknownCommand reports whether err is a refusal because the server does not know the command.
+func unknownCommand(err error) bool {
+	e := (*Error)(nil)
+	return errors.As(err, &e) && e.Reply != nil && slices.Contains([]int{500, 501, 502, 504}, e.Reply.Code)
 }

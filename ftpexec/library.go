@@ -60,7 +60,7 @@ func (l *library) retrieve(name string, offset int64) (io.Reader, *wire.Data, er
 	return r, l.data, err
 }
 
-// list returns the names in a directory. It calls finished to receive the final reply.
+// list returns the lines of a listing. It calls finished to receive the final reply.
 func (l *library) list(name string, finished func() error) ([]string, error) {
 	l.begin(finished)
 	return l.conn.NameList(name)
@@ -87,11 +87,15 @@ func (l *library) Write(p []byte) (int, error) {
 	}
 }
 
-// answer runs the program up to the step with this verb. In active mode EPSV stands for EPRT and PORT.
+// answer runs the program up to the step with this verb. In active mode EPSV stands for EPRT and PORT. NLST stands for
+// whichever command lists the directory, because NameList returns the lines and List loses those that it cannot read.
 func (l *library) answer(verb string) error {
 	verbs := []string{verb}
-	if verb == "EPSV" && l.s.client.Active {
+	switch {
+	case verb == "EPSV" && l.s.client.Active:
 		verbs = []string{"EPRT", "PORT"}
+	case verb == "NLST":
+		verbs = []string{l.s.plan.final().Verb}
 	}
 	for _, v := range verbs {
 		if err := l.s.runTo(v); err != nil {

@@ -1,28 +1,23 @@
 package ftpexec
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"iter"
 	"slices"
 	"strings"
 
+	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/urlparse"
 )
 
-// Entry is one name in a directory listing (NLST, RFC 959 section 4.1.3).
-type Entry struct {
-	Name string        // the line as the server sent it: a name, or a path such as "dir/name"
-	Base string        // the last component of Name
-	URL  *urlparse.URL // the URL of the entry, as a file in the listed directory
-}
-
 // List returns an iterator over the names in the directory that u names; u must end in "/" or ";type=d". The iteration
-// retrieves the whole listing, and gives its connection back (see MaxIdle), before it yields the first entry, and yields nothing for an
-// empty directory. If it fails it yields a zero Entry with the error and stops. The error is an *[Error], or a
-// *[urlparse.Error] if u is not valid. ctx covers the whole iteration.
+// retrieves the whole listing, and gives its connection back (see MaxIdle), before it yields the first entry, and yields
+// nothing for an empty directory. If it fails it yields a zero Entry with the error and stops. The error is an *[Error],
+// or a *[urlparse.Error] if u is not valid. ctx covers the whole iteration.
 func (c *Client) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
-	return entries(u, func() ([]string, error) {
+	return byName(u, func() ([]string, error) {
 		s := c.take(u)
 		defer c.put(s)
 		return s.list(ctx, u)
@@ -32,7 +27,7 @@ func (c *Client) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, err
 // List returns an iterator over the names in the directory that u names, on the session's connection; see
 // [Client.List].
 func (s *Session) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
-	return entries(u, func() ([]string, error) { return s.list(ctx, u) })
+	return byName(u, func() ([]string, error) { return s.list(ctx, u) })
 }
 
 // list returns the names in the directory that u names.
@@ -44,12 +39,12 @@ func (s *Session) list(ctx context.Context, u *urlparse.URL) (names []string, er
 	return names, err
 }
 
-// entries returns an iterator over the entries with the names in dir.
-func entries(dir *urlparse.URL, list func() (names []string, err error)) iter.Seq2[Entry, error] {
+// byName returns an iterator over the entries with the names in dir.
+func byName(dir *urlparse.URL, list func() (names []string, err error)) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		names, err := list()
 		for _, name := range names {
-			if !yield(entry(dir, name), nil) {
+			if !yield(nameOnly(dir, name), nil) {
 				return
 			}
 		}
@@ -59,20 +54,10 @@ func entries(dir *urlparse.URL, list func() (names []string, err error)) iter.Se
 	}
 }
 
-func entry(dir *urlparse.URL, name string) Entry {
-	base := base(name)
-	return Entry{Name: name, Base: base, URL: dir.Child(base, urlparse.TypeNone)}
-}
-
 // names runs the plan to its end, an NLST, and returns the names.
 func (s *Session) names() ([]string, error) {
 	op := s.plan.final()
-	names, err := s.library.list(op.Arg, func() error {
-		if _, e := finish(s.conn, s.url, op, s.library.data.Received()); e != nil {
-			return e
-		}
-		return nil
-	})
+	names, err := s.lines()
 	if errors.Is(err, errNoEntries) {
 		names, err = nil, s.conn.Ended()
 	} else if err == nil && op.HasArg && !slices.ContainsFunc(names, isEntry) {
@@ -82,6 +67,23 @@ func (s *Session) names() ([]string, error) {
 		return nil, err
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return !isEntry(name) }), nil
+}
+
+// lines runs the plan to its end, a listing, and returns its lines. The error is errNoEntries if the server refuses it
+// because the directory is empty.
+func (s *Session) lines() ([]string, error) {
+	op := s.plan.final()
+	lines, err := s.library.list(op.Arg, func() error {
+		if _, e := finish(s.conn, s.url, op, s.library.data.Received()); e != nil {
+			return e
+		}
+		return nil
+	})
+	if errors.Is(err, bufio.ErrTooLong) {
+		s.conn.Abandon(wire.ErrListing)
+		err = errors.Join(s.conn.Err(), err)
+	}
+	return lines, err
 }
 
 // isEntry reports whether a line names an entry, not the directory itself or its parent, which some servers list.

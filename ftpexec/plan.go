@@ -2,6 +2,7 @@ package ftpexec
 
 import (
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,6 +43,7 @@ type Command struct {
 //   - ACCT, if the server replies 332
 //   - FEAT after the login if a name contains UTF-8 beyond ASCII, and OPTS UTF8 ON if FEAT offers it
 //   - REST, for OpenFrom
+//   - MLSD, LIST -a or LIST in place of NLST, for ReadDir, which enters the directory that NLST names with CWD
 //   - CWD after an NLST with an argument that lists nothing, because some servers also list nothing for a directory
 //     that does not exist
 //   - MLST after a file in image type, if neither SIZE nor the reply to RETR has told its size
@@ -181,6 +183,24 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
+// listing returns the plan with op at its end, in place of a listing. It enters the directory that an NLST names, because
+// servers read an argument of LIST as they like.
+func (p *Plan) listing(op Command) *Plan {
+	q, last := *p, len(p.Commands)-1
+	q.Commands = slices.Clone(p.Commands)
+	if final := p.final(); final.Verb == "NLST" && final.HasArg {
+		q.Commands = slices.Insert(q.Commands, last-1, withArg("CWD", final.Arg)) // before TYPE
+	}
+	q.Commands[len(q.Commands)-1] = op
+	return &q
+}
+
+// lists reports whether the command lists a directory.
+func (c Command) lists() bool { return c.Verb == "NLST" || c.Verb == "LIST" || c.Verb == "MLSD" }
+
+// transfers reports whether the command starts a transfer.
+func (c Command) transfers() bool { return c.Verb == "RETR" || c.lists() }
+
 // dirs returns the arguments of the plan's CWD commands, in order.
 func (p *Plan) dirs() []string {
 	var dirs []string
@@ -202,5 +222,5 @@ func (p *Plan) find(verb string) Command {
 	return Command{}
 }
 
-// final returns the RETR or NLST that ends the plan.
+// final returns the RETR or the listing that ends the plan.
 func (p *Plan) final() Command { return p.Commands[len(p.Commands)-1] }

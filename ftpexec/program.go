@@ -85,7 +85,7 @@ func (s *Session) line(st step) (line wire.Line, err error) {
 		arg, err = s.announce(st.Verb)
 		st.Command = withArg(st.Verb, arg)
 	}
-	line = wire.Line{Text: st.Verb, Shown: st.traced(), Transfer: st.Verb == "RETR" || st.Verb == "NLST"}
+	line = wire.Line{Text: st.Verb, Shown: st.traced(), Transfer: st.transfers()}
 	if st.HasArg {
 		line.Text += " " + arg
 	}

@@ -143,6 +143,8 @@ type goal struct {
 	offset    int64 // where RETR starts
 	factsOnly bool  // no transfer
 	list      bool  // a listing
+	entries   bool  // of whole entries
+	how       int   // the one of ways that lists them
 }
 
 // maxTries bounds the connections of one run. Each but the last may teach one thing: that the kept connection was stale,
@@ -173,6 +175,9 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 	kept := false
 	defer func() { s.end(s.conn, kept) }()
 	s.url, s.plan, s.goal = u, plan, g
+	if g.entries {
+		s.listBy(s.client.habits(u).how)
+	}
 	for try := 1; ; try++ {
 		reused := s.serves(s.url, s.plan)
 		kept, err = s.attempt(ctx, !reused, transfer)
@@ -192,27 +197,29 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 
 // avoidable reports whether another try can avoid err, which ended the connection. It remembers how.
 func (s *Session) avoidable(err error, reused bool) bool {
-	var h habits
+	var learned func(*habits)
 	dial := errors.As(err, new(*wire.DataDialError))
 	switch {
 	case s.ahead != "", dial && s.early:
-		h.late = true
+		learned = func(h *habits) { h.late = true }
 		s.conn.Note("no data connection could be set up before the end of the last transfer: trying again on a new connection")
 	case errors.Is(err, errUnexpected):
 		return false
+	case errors.Is(err, errNextWay):
+		return true
 	case reused && !dial && !errors.Is(err, wire.ErrListing):
 		s.conn.Note("the connection kept from the last URL is gone: trying again on a new one")
 		return true
 	case errors.As(err, new(*wire.AheadError)) && !s.sequential: // of this attempt: another session may have learned it meanwhile
-		h.sequential = true
+		learned = func(h *habits) { h.sequential = true }
 		s.conn.Note("replies to commands sent ahead were lost: trying again, one command at a time")
 	case dial && !s.noEPSV && !s.client.Active && s.conn.IPv4():
-		h.noEPSV = true
+		learned = func(h *habits) { h.noEPSV = true }
 		s.conn.Note("the EPSV port cannot be reached: trying again with PASV")
 	default:
 		return false
 	}
-	s.client.learn(s.url, h)
+	s.client.learn(s.url, learned)
 	return true
 }
 

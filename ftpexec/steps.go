@@ -43,6 +43,11 @@ type course struct {
 	inClear bool     // firewalls can read the set-up of the data connection
 }
 
+// ways are the commands that list a directory, the one that tells most first (RFC 3659 section 7, RFC 959 section 4.1.3).
+// Without "-a", which is in no RFC, vsftpd and others leave out the names that begin with a dot. The next way is for
+// servers that do not give the one before; see [unlisted].
+var ways = []Command{{Verb: "MLSD"}, withArg("LIST", "-a"), {Verb: "LIST"}, {Verb: "NLST"}}
+
 // steps returns the commands of a run: those of RFC 1738 section 3.2.2 and what is sent before and between them. It is
 // the one list of what is sent and what may travel together; [Session.judge] says what the replies mean.
 func (p *Plan) steps(c course) (list []step) {

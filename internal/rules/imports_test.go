@@ -19,17 +19,19 @@ const root = "../.."
 
 // mayImport says which packages of this repository a package's code may import, and which other modules it must not.
 var mayImport = map[string]struct{ own, not []string }{
-	"urlparse":              {own: []string{"internal/printable"}},
-	"internal/printable":    {},
-	"ftpexec":               {own: []string{"urlparse", "ftpexec/internal/wire", "internal/printable"}, not: []string{"github.com/spf13/pflag"}},
-	"ftpexec/internal/wire": {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
-	"download":              {own: []string{"urlparse", "ftpexec", "download/digest"}, not: []string{"github.com/spf13/pflag"}},
-	"download/digest":       {},
-	"download/manifest":     {own: []string{"urlparse", "download", "download/digest", "internal/printable"}, not: []string{"github.com/spf13/pflag", "net", "os"}},
-	"internal/netrc":        {},
-	"internal/schedule":     {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
-	"internal/proxy":        {},
-	"testserver":            {own: []string{"internal/throwaway"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
+	"urlparse":                 {own: []string{"internal/printable"}},
+	"internal/printable":       {},
+	"ftpexec":                  {own: []string{"urlparse", "ftpexec/internal/listing", "ftpexec/internal/wire", "internal/printable"}, not: []string{"github.com/spf13/pflag"}},
+	"ftpexec/internal/listing": {},
+	"ftpexec/internal/wire":    {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
+	"download":                 {own: []string{"urlparse", "ftpexec", "download/digest"}, not: []string{"github.com/spf13/pflag"}},
+	"download/digest":          {},
+	"download/manifest":        {own: []string{"urlparse", "download", "download/digest", "internal/printable"}, not: []string{"github.com/spf13/pflag", "net", "os"}},
+	"download/batch":           {own: []string{"urlparse", "ftpexec", "download", "internal/printable", "internal/schedule"}, not: []string{"github.com/spf13/pflag"}},
+	"internal/netrc":           {},
+	"internal/schedule":        {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
+	"internal/proxy":           {},
+	"testserver":               {own: []string{"internal/throwaway"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 }
 
 // cmd -> download -> ftpexec -> urlparse, and ftpexec -> wire; never the other way.

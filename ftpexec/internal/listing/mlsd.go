@@ -1,0 +1,138 @@
+package listing
+
+import (
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// MLSD reads a line of MLSD, "fact=value;fact=value; name" (RFC 3659 section 7.2). Names of facts, and the values of
+// type, are case-insensitive. Exactly one space separates the facts from the name, which may contain anything.
+func MLSD(line string) (Item, error) {
+	facts, name, ok := cutFacts(line)
+	if !ok {
+		return Item{}, ErrUnknown
+	}
+	item := Item{Name: name, Size: -1, Mode: fs.ModeIrregular}
+	for _, fact := range strings.Split(facts, ";") {
+		key, value, found := strings.Cut(fact, "=")
+		switch {
+		case !found && fact != "":
+			return Item{}, ErrUnknown
+		case found && !item.learn(strings.ToLower(key), value):
+			return Item{}, ErrNoEntry
+		}
+	}
+	return entry(item)
+}
+
+// cutFacts splits a line behind "; ", or at its first space if the server leaves out the last semicolon. A line that
+// begins with a space has no facts.
+func cutFacts(line string) (facts, name string, ok bool) {
+	if name, ok = strings.CutPrefix(line, " "); ok {
+		return "", name, true
+	}
+	if facts, name, ok = strings.Cut(line, "; "); ok {
+		return facts, name, true
+	}
+	return strings.Cut(line, " ")
+}
+
+// learn takes a fact (RFC 3659 section 7.5; UNIX.mode is in common use). It returns false if the line is about the
+// directory itself or its parent.
+func (item *Item) learn(key, value string) bool {
+	switch key {
+	case "type":
+		kind := strings.ToLower(value)
+		if kind == "cdir" || kind == "pdir" {
+			return false
+		}
+		item.Mode = item.Mode&^fs.ModeType | typeOf(kind)
+		if item.Mode&fs.ModeSymlink != 0 {
+			_, item.Target, _ = strings.Cut(value, ":")
+		}
+	case "size":
+		item.Size = size(value)
+	case "modify":
+		item.Time, item.Precision = timeVal(value)
+		item.UTC = item.Precision > 0
+	case "unique":
+		item.Unique = value
+	case "perm":
+		item.Access = value
+	case "unix.mode":
+		if bits, err := strconv.ParseUint(value, 8, 12); err == nil {
+			item.Mode, item.HasPerm = item.Mode&fs.ModeType|permissions(bits), true
+		}
+	}
+	return true
+}
+
+// typeOf returns the type bits for a value of the fact type, in lower case. RFC 3659 section 7.5.1 leaves the types of
+// systems to them; its examples and erratum 1500 show those for Unix.
+func typeOf(kind string) fs.FileMode {
+	switch kind {
+	case "file":
+		return 0
+	case "dir":
+		return fs.ModeDir
+	}
+	for prefix, mode := range map[string]fs.FileMode{
+		"os.unix=slink": fs.ModeSymlink, "os.unix=symlink": fs.ModeSymlink,
+		"os.unix=chr": fs.ModeDevice | fs.ModeCharDevice, "os.unix=blk": fs.ModeDevice,
+		"os.unix=fifo": fs.ModeNamedPipe, "os.unix=pipe": fs.ModeNamedPipe, "os.unix=sock": fs.ModeSocket,
+	} {
+		if strings.HasPrefix(kind, prefix) {
+			return mode
+		}
+	}
+	return fs.ModeIrregular
+}
+
+// permissions returns the twelve bits of a Unix mode as a FileMode.
+func permissions(bits uint64) fs.FileMode {
+	mode := fs.FileMode(bits & 0o777)
+	for bit, special := range map[uint64]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
+		if bits&bit != 0 {
+			mode |= special
+		}
+	}
+	return mode
+}
+
+// size returns a size in bytes, or -1 if it is not a number.
+func size(text string) int64 {
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return -1
+	}
+	return int64(n)
+}
+
+// timeVal reads YYYYMMDDHHMMSS[.fraction] in UTC (RFC 3659 section 2.3).
+func timeVal(text string) (time.Time, time.Duration) {
+	whole, fraction, found := strings.Cut(text, ".")
+	t, err := time.Parse("20060102150405", whole)
+	if err != nil || t.IsZero() {
+		return time.Time{}, 0
+	}
+	if !found {
+		return t, time.Second
+	}
+	d, unit := parts(fraction)
+	return t.Add(d), unit
+}
+
+// parts returns the decimals of a second, and the unit of the last one.
+func parts(decimals string) (d, unit time.Duration) {
+	unit = time.Second
+	for _, c := range []byte(decimals) {
+		if c < '0' || c > '9' || unit == 1 {
+			break
+		}
+		unit /= 10
+		d += time.Duration(c-'0') * unit
+	}
+	return d, unit
+}

@@ -1,0 +1,350 @@
+package ftpexec_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+// readDir returns the entries of a directory as text, "d name" or "- name 12", and those that are errors.
+func readDir(ctx context.Context, s dirReader, u *urlparse.URL) (entries []string, lines []error, err error) {
+	for e, err := range s.ReadDir(ctx, u) {
+		switch {
+		case errors.Is(err, ftpexec.ErrLine):
+			lines = append(lines, err)
+		case err != nil:
+			return entries, lines, err
+		case e.Size >= 0:
+			entries = append(entries, fmt.Sprintf("%.1s %s %d", e.Mode.Type(), e.Name, e.Size))
+		default:
+			entries = append(entries, fmt.Sprintf("%.1s %s", e.Mode.Type(), e.Name))
+		}
+	}
+	return entries, lines, nil
+}
+
+type dirReader interface {
+	ReadDir(context.Context, *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
+}
+
+// listings returns the commands among those received that list a directory.
+func listings(commands []string) []string {
+	return slices.DeleteFunc(slices.Clone(commands), func(line string) bool {
+		verb, _, _ := strings.Cut(line, " ")
+		return !slices.Contains([]string{"MLSD", "LIST", "NLST"}, verb)
+	})
+}
+
+// line is a line of LIST about the file name, of 7 bytes.
+func line(name string) string {
+	return "-rw-r--r--    1 0        0               7 Jan 02  2003 " + name + "\r\n"
+}
+
+// own is what LIST -a tells about the directory itself.
+const own = "drwxr-xr-x    2 0        0            4096 Jan 02  2003 .\r\ndrwxr-xr-x    2 0        0            4096 Jan 02  2003 ..\r\n"
+
+// The ways to list a directory, from the one that tells most on. The second directory needs no detour.
+func TestReadDirWays(t *testing.T) {
+	const ab, unread = "- a 7,- b 7", "a\r\nb\r\n"
+	mlsd, all, plain := "MLSD", "^LIST -a$", "^LIST$"
+	gone := func(match string, code int) testserver.Step {
+		return testserver.On(match, testserver.Reply(fmt.Sprint(code, " No.")))
+	}
+	gives := func(match, data string) testserver.Step { return testserver.On(match, testserver.Transfer(data)...) }
+	type test struct {
+		name          string
+		steps         []testserver.Step
+		want          string
+		first, second string // the commands
+	}
+	tests := []test{
+		{"MLSD", []testserver.Step{gives(mlsd, "type=cdir; .\r\ntype=file;size=7; a\r\ntype=dir; b\r\n")}, "- a 7,d b", "MLSD", "MLSD"},
+		{"MLSD of an empty directory", []testserver.Step{gives(mlsd, "")}, "", "MLSD", "MLSD"},
+		{"MLSD that makes no sense", []testserver.Step{gives(mlsd, "a\r\nb\r\n"), gives(all, own+line("a")+line("b"))}, ab, "MLSD,LIST -a", "LIST -a"},
+		{"LIST -a of an empty directory", []testserver.Step{gives(all, own), gone(plain, 550)}, "", "MLSD,LIST -a", "LIST -a"},
+		{"LIST -a empty", []testserver.Step{gives(all, ""), gives(plain, line("a")+line("b"))}, ab, "MLSD,LIST -a,LIST", "LIST"},
+		{"LIST -a lists a file of that name", []testserver.Step{gives(all, line("-a")), gives(plain, line("-a")+line("b"))}, "- -a 7,- b 7", "MLSD,LIST -a,LIST", "LIST"},
+		{"LIST -a makes no sense", []testserver.Step{gives(all, unread), gives(plain, line("a")+line("b"))}, ab, "MLSD,LIST -a,LIST", "LIST"},
+		{"both empty", []testserver.Step{gives(all, ""), gives(plain, "")}, "", "MLSD,LIST -a,LIST", "LIST -a,LIST"},
+		{"only a sum", []testserver.Step{gives(all, "total 0\r\n")}, "", "MLSD,LIST -a", "LIST -a"},
+		{"no LIST makes sense", []testserver.Step{gives(all, unread), gives(plain, unread)}, "? a,? b", "MLSD,LIST -a,LIST,NLST", "LIST -a,LIST,NLST"},
+		{"no files, by a 450", []testserver.Step{gone(all, 450), testserver.On(plain, testserver.Reply("450 No files found"))}, "", "MLSD,LIST -a,LIST", "LIST -a,LIST"},
+		{"no files, by a 550", []testserver.Step{testserver.On(mlsd, testserver.Reply("550 No such file or directory"))}, "", "MLSD", "MLSD"},
+		{"226 before 150", []testserver.Step{testserver.On(mlsd, testserver.Reply("226 Done."))}, "", "MLSD", "MLSD"},
+	}
+	for _, code := range []int{500, 501, 502, 504} {
+		tests = append(tests, test{fmt.Sprintf("MLSD %d", code), []testserver.Step{gone(mlsd, code), gives(all, own+line("a")+line("b"))}, ab, "MLSD,LIST -a", "LIST -a"},
+			test{fmt.Sprintf("LIST %d", code), []testserver.Step{gone(all, code), gone(plain, code)}, "? a,? b", "MLSD,LIST -a,LIST,NLST", "NLST"})
+	}
+	for _, code := range []int{450, 500, 501, 502, 503, 504, 530, 550, 551, 552, 553} {
+		tests = append(tests, test{fmt.Sprintf("LIST -a %d", code), []testserver.Step{gone(all, code), gives(plain, line("a")+line("b"))}, ab, "MLSD,LIST -a,LIST", "LIST"},
+			test{fmt.Sprintf("LIST -a %d, empty", code), []testserver.Step{gone(all, code), gives(plain, "")}, "", "MLSD,LIST -a,LIST", "LIST -a,LIST"})
+	}
+	for _, code := range []int{503, 530, 550, 551, 552, 553} {
+		tests = append(tests, test{fmt.Sprintf("LIST %d", code), []testserver.Step{gone(all, code), gone(plain, code)}, "? a,? b", "MLSD,LIST -a,LIST,NLST", "LIST -a,LIST,NLST"})
+	}
+	for _, test := range tests {
+		for _, sequential := range []bool{false, true} {
+			inMemory(t, func(t *testing.T, network *testserver.Network) {
+				s := network.NewScript(t, append([]testserver.Step{testserver.Honest("")}, test.steps...)...)
+				c := &ftpexec.Client{Dial: network.Dial, NoPipelining: sequential}
+				for i, want := range []string{test.first, test.second} {
+					got, lines, err := readDir(t.Context(), c, parse(t, s.URL("/d/")))
+					if err != nil || len(lines) > 0 || strings.Join(got, ",") != test.want {
+						t.Errorf("%s: got %q, %v, %v, want %q", test.name, got, lines, err, test.want)
+					}
+					if sent := strings.Join(listings(s.CommandsFor(i+1)), ","); sent != want { // on one connection for each directory
+						t.Errorf("%s: sent %s, want %s", test.name, sent, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// After LIST -a has listed something on a host, an empty LIST -a is an empty directory.
+func TestReadDirTrustsWhatWorked(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("").With("LIST", testserver.Transfer("")...), testserver.OnConn(1, testserver.On("LIST", testserver.Transfer(line("a"))...)))
+	c := &ftpexec.Client{}
+	for range 2 {
+		if _, _, err := readDir(t.Context(), c, parse(t, s.URL("/d/"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := listings(s.Commands()), []string{"MLSD", "LIST -a", "LIST -a"}; !slices.Equal(got, want) {
+		t.Errorf("sent %q, want %q", got, want)
+	}
+}
+
+// Every other refusal is an error, and no entry comes with it.
+func TestReadDirRefused(t *testing.T) {
+	refusals := map[string][]string{
+		"MLSD":    {"425", "426", "450", "451", "452", "503", "522", "530", "532", "533", "534", "550", "551", "552", "553"},
+		"LIST -a": {"425", "426", "451", "452", "530 too many users", "522 TLS required"},
+		"LIST":    {"425", "426", "450", "451", "452"},
+		"NLST":    {"425", "426", "450", "451", "452", "500", "502", "530", "550"},
+		"CWD":     {"421", "450", "500", "550"},
+		"TYPE":    {"504"},
+		"PASV":    {"425", "530"},
+	}
+	for command, codes := range refusals {
+		for _, code := range codes {
+			for _, when := range []string{"at once", "after 150", "after data"} {
+				transfer := slices.Contains([]string{"MLSD", "LIST -a", "LIST", "NLST"}, command)
+				actions := []testserver.Action{testserver.Reply(code + " No.")}
+				switch {
+				case when != "at once" && !transfer:
+					continue
+				case when == "after 150":
+					actions = slices.Concat([]testserver.Action{testserver.Reply("150 x"), testserver.CloseData()}, actions)
+				case when == "after data":
+					actions = slices.Concat([]testserver.Action{testserver.Reply("150 x"), testserver.SendData("type=file; a\r\n" + line("a")), testserver.CloseData()}, actions)
+				}
+				match := "^" + command + "( d)?$"
+				if command == "TYPE" {
+					match = command
+				}
+				inMemory(t, func(t *testing.T, network *testserver.Network) {
+					steps := []testserver.Step{testserver.Honest(""), testserver.On(match, actions...)}
+					if command == "PASV" {
+						steps = append(steps, testserver.On("EPSV", testserver.Reply("500 No.")))
+					}
+					s := network.NewScript(t, steps...)
+					got, lines, err := readDir(t.Context(), &ftpexec.Client{Dial: network.Dial}, parse(t, s.URL("/d/")))
+					if e := (*ftpexec.Error)(nil); !errors.As(err, &e) || len(got) > 0 || len(lines) > 0 {
+						t.Errorf("%s, %s %s: got %q, %v, %v, want an *Error and nothing else", command, code, when, got, lines, err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// A server that refuses a listing after its 150 loses the connection, but not the listing.
+func TestReadDirRefusedAfter150(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("502 No.")),
+		testserver.On("^LIST -a$", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("550 -a: No such file")),
+		testserver.On("^LIST$", testserver.Transfer(line("a"))...))
+	got, _, err := readDir(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/d/")))
+	if err != nil || !slices.Equal(got, []string{"- a 7"}) {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// What all ways refuse is an error that says why LIST was refused, even if NLST then lists nothing. An unreadable
+// directory is not an empty one.
+func TestReadDirDenied(t *testing.T) {
+	for name, steps := range map[string][]testserver.Step{
+		"550":                {testserver.On("LIST", testserver.Reply("550 Permission denied")), testserver.On("NLST", testserver.Reply("550 x"))},
+		"550, an empty NLST": {testserver.On("LIST", testserver.Reply("550 Permission denied")), testserver.On("NLST", testserver.Transfer("")...)},
+		"vsftpd":             {testserver.On("LIST", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("226 Transfer done (but failed to open directory)."))},
+	} {
+		s := testserver.NewScript(t, append([]testserver.Step{testserver.Honest("")}, steps...)...)
+		got, lines, err := readDir(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/d/")))
+		if !errors.Is(err, ftpexec.ErrRefused) || len(got) > 0 || len(lines) > 0 {
+			t.Errorf("%s: got %q, %v, %v, want ErrRefused", name, got, lines, err)
+		}
+	}
+}
+
+// Lines without a readable entry are errors that show them. The others are listed.
+func TestReadDirLines(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer(
+		"type=file; good\r\n\r\nno facts\r\ntype=file; a/b\r\ntype=file; ../../etc/passwd\r\ntype=file; /abs\r\ntype=dir; ..\r\ntype=dir; .\r\n"+
+			"type=cdir; name of the directory\r\ntype=file; a\rb\r\ntype=file; nul\x00\r\ntype=file; \x1b[2J\r\ntype=dir; sub/\r\ntype=file; ...\r\ntype=file; \\\r\n")...))
+	got, lines, err := readDir(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/d/")))
+	if want := []string{"- good", "- \x1b[2J", "d sub/", "- ...", `- \`}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	var shown []string
+	for _, err := range lines {
+		_, line, _ := strings.Cut(err.Error(), ftpexec.ErrLine.Error()+": ")
+		shown = append(shown, line)
+	}
+	if want := []string{"no facts", "a/b", "../../etc/passwd", "/abs", `a\x0db`, `nul\x00`}; !slices.Equal(shown, want) {
+		t.Errorf("lines %q, want %q", shown, want)
+	}
+}
+
+// An entry's URL leads to it: in CWDs to a directory, with RETR to a file.
+func TestReadDirURLs(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer("type=dir; s p/\r\ntype=file; caf\xe9\r\ntype=OS.unix=symlink; l\r\n odd\r\n")...))
+	for path, dirs := range map[string][]string{"/d/": {"d"}, "/d;type=d": {"d"}, "/d/%2Fe;type=d": {"d", "/e"}, "/": nil} {
+		var got []string
+		s.ResetCommands()
+		for e, err := range (&ftpexec.Client{}).ReadDir(t.Context(), parse(t, s.URL(path))) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, strings.Join(append(e.URL.Dirs, e.URL.Name), "|"))
+		}
+		var want []string
+		for _, name := range []string{"s p|", "caf\xe9", "l", "odd"} {
+			want = append(want, strings.Join(append(slices.Clone(dirs), name), "|"))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", path, got, want)
+		}
+		for _, dir := range dirs {
+			if count(s.Commands(), "CWD "+dir) != 1 {
+				t.Errorf("%s: sent %q, without CWD %s", path, s.Commands(), dir)
+			}
+		}
+	}
+}
+
+// The embedded server: MLSD, then LIST, and files of the same session between them.
+func TestReadDirEmbedded(t *testing.T) {
+	when := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
+	files := map[string]string{"d/file": "contents", "d/ lead": "x", "d/-x": "", "d/sub/": "", "d/s;e mi": "12", "d/ünï": "1", "empty/": ""}
+	for _, fault := range []string{"", "502 No."} {
+		for _, active := range []bool{false, true} {
+			s := testserver.New(t, &testserver.Options{Tree: files, ModTime: when, Fault: func(p testserver.FaultPoint) testserver.Fault {
+				if p.Verb == "MLSD" {
+					return testserver.Fault{Reply: fault}
+				}
+				return testserver.Fault{}
+			}})
+			session := (&ftpexec.Client{Active: active}).Session()
+			for range 2 {
+				got, lines, err := readDir(t.Context(), session, parse(t, s.URL("/d/")))
+				slices.Sort(got)
+				if want := []string{"-  lead 1", "- -x 0", "- file 8", "- s;e mi 2", "- ünï 1", "d sub"}; err != nil || len(lines) > 0 || !slices.Equal(got, want) {
+					t.Errorf("%q: got %q, %v, %v, want %q", fault, got, lines, err, want)
+				}
+				if text, err := read(t.Context(), session, parse(t, s.URL("/d/file"))); text != "contents" || err != nil {
+					t.Errorf("%q: got %q, %v", fault, text, err)
+				}
+				if got, lines, err := readDir(t.Context(), session, parse(t, s.URL("/empty/"))); len(got) > 0 || len(lines) > 0 || err != nil {
+					t.Errorf("%q: empty: got %q, %v, %v", fault, got, lines, err)
+				}
+			}
+			for e, err := range session.ReadDir(t.Context(), parse(t, s.URL("/d/"))) {
+				if want := when.Truncate(e.Precision); err != nil || e.Mode.IsRegular() && (!e.ModTime.Equal(want) || e.Local != (fault != "") || e.HasPerm != (fault != "")) {
+					t.Errorf("%q: %+v, %v, want the time %v", fault, e, err, want)
+				}
+			}
+			session.Close()
+			if s.Connections() != 1 {
+				t.Errorf("%q: %d connections, want 1", fault, s.Connections())
+			}
+		}
+	}
+}
+
+// On a kept connection a directory costs a flight for its CWD and EPSV each, and one for MLSD.
+func TestReadDirFlights(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer("type=file; a\r\n")...))
+	session := (&ftpexec.Client{}).Session()
+	defer session.Close()
+	for i, want := range []int{3, 3, 2} { // the first: USER to TYPE, EPSV, MLSD; the last: the directory is the working directory
+		before := s.Flights()
+		if _, _, err := readDir(t.Context(), session, parse(t, s.URL([]string{"/a/", "/a/b/", "/a/b/"}[i]))); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Flights() - before; got != want {
+			t.Errorf("directory %d: %d flights, want %d", i+1, got, want)
+		}
+	}
+}
+
+func TestReadDirLarge(t *testing.T) {
+	const n = 100_000
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "type=file;size=%d; %d\r\n", i, i)
+	}
+	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer(b.String())...))
+	i := 0
+	for e, err := range (&ftpexec.Client{}).ReadDir(t.Context(), parse(t, s.URL("/d/"))) {
+		if err != nil || e.Name != fmt.Sprint(i) || e.Size != int64(i) {
+			t.Fatalf("entry %d: %+v, %v", i, e, err)
+		}
+		i++
+	}
+	if i != n {
+		t.Errorf("%d entries, want %d", i, n)
+	}
+}
+
+// A line too long for its reader is an error, wherever it stands: the listing would end there without a word.
+func TestListingLineTooLong(t *testing.T) {
+	long := strings.Repeat("n", 64<<10)
+	for _, data := range []string{long, "type=file; a\r\n" + long, "type=file; " + long + "\r\ntype=file; b\r\n"} {
+		s := testserver.NewScript(t, testserver.Honest("").With("MLSD", testserver.Transfer(data)...).With("NLST", testserver.Transfer(data)...))
+		if got, lines, err := readDir(t.Context(), within(ample), parse(t, s.URL("/d/"))); !errors.Is(err, ftpexec.ErrProtocol) || len(got)+len(lines) > 0 {
+			t.Errorf("ReadDir: got %d entries, %v, %v, want ErrProtocol", len(got), lines, err)
+		}
+		if got, err := list(t.Context(), within(ample), parse(t, s.URL("/d/"))); !errors.Is(err, ftpexec.ErrProtocol) || len(got) > 0 {
+			t.Errorf("List: got %d names, %v, want ErrProtocol", len(got), err)
+		}
+	}
+}
+
+func TestReadDirNotADirectory(t *testing.T) {
+	for _, err := range (&ftpexec.Client{}).ReadDir(t.Context(), parse(t, "ftp://example.invalid/file")) {
+		if !errors.Is(err, ftpexec.ErrNotDirectory) {
+			t.Errorf("error %v, want ErrNotDirectory", err)
+		}
+	}
+}
+
+// A name of NLST has no known type and size.
+func TestListTellsNoType(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest(""))
+	for e, err := range (&ftpexec.Client{}).List(t.Context(), parse(t, s.URL("/d/"))) {
+		if err != nil || e.Mode != fs.ModeIrregular || e.Size != -1 || e.Precision != 0 {
+			t.Errorf("%+v, %v", e, err)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+//go:build interop
+
+package interop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
+)
+
+// planted are the entries of the directory that TestReadDir lists: name -> what
+// describe says about it.
+var planted = map[string]string{
+	"dir": "dir", ".hidden dir": "dir", "-d": "dir", "dir with  spaces ": "dir",
+	"link": "link to plain", "dangling": "link to no where", "dirlink": "link to dir", "arrow -> link": "link to plain",
+}
+
+func init() {
+	for i, name := range []string{"none", "plain", ".hidden", " lead", "  two", "trail ", "in  ner", "-x", "-a", "semi;colon; x",
+		"a -> b", "Jan  2 15:04 x", "type=file; n", "tab\there", "bell\a", "\u00fcn\u00efcode \u2603", latin1Name, backslashName,
+		`"quoted"`, "100%", "*", "total 5"} {
+		planted[name] = fmt.Sprintf("file of %d", i)
+	}
+}
+
+// told is what a server's listing tells in place of planted. An entry with ""
+// is not in it.
+var told = map[Kind]map[string]string{
+	// MLSD says type=OS.unix=symlink without the target.
+	Proftpd: {"link": "link to ", "dirlink": "link to ", "arrow -> link": "link to ", "dangling": ""},
+	// Names with control characters are left out.
+	PureFTPd: {"tab\there": "", "bell\a": ""},
+	// MLSD follows links, and names are UTF-8.
+	Pyftpdlib: {"link": "file of 1", "dirlink": "dir", "arrow -> link": "file of 1", "dangling": "", latin1Name: "", "caf?": "file of 16"},
+}
+
+// wanted returns what the server lists.
+func (s *Server) wanted() map[string]string {
+	want := maps.Clone(planted)
+	maps.Copy(want, told[s.Kind])
+	maps.DeleteFunc(want, func(_, what string) bool { return what == "" })
+	return want
+}
+
+// plantEntries returns a tree with the entries in /entries, and directories with
+// a single file or none that may be read.
+func plantEntries(t *testing.T) *Tree {
+	t.Helper()
+	dir, err := publicTempDir("ftpfetch-interop-entries-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	tree, err := NewTree(dir)
+	below := func(path string) string { return filepath.Join(tree.Public, path) }
+	if err == nil {
+		err = errors.Join(writeFile(below("dash/-a"), "x"), writeFile(below("hidden/.only"), "x"), makePublicDir(below("denied")),
+			os.Chmod(below("denied"), 0o711), makePublicDir(below("entries")))
+	}
+	for name, what := range planted {
+		if err == nil {
+			err = makeEntry(below("entries")+"/"+name, what)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// makeEntry makes the entry that describe describes as what.
+func makeEntry(path, what string) error {
+	if target, ok := strings.CutPrefix(what, "link to "); ok {
+		return os.Symlink(target, path)
+	}
+	if what == "dir" {
+		return makePublicDir(path)
+	}
+	size, err := strconv.Atoi(strings.TrimPrefix(what, "file of "))
+	return errors.Join(err, writeFile(path, strings.Repeat("x", size)))
+}
+
+// describe says what an entry is.
+func describe(e ftpexec.Entry) string {
+	switch e.Mode.Type() {
+	case 0:
+		return fmt.Sprintf("file of %d", e.Size)
+	case fs.ModeDir:
+		return "dir"
+	case fs.ModeSymlink:
+		return "link to " + e.Target
+	}
+	return e.Mode.Type().String()
+}
+
+// readDir returns the entries by their names, and the lines that are not
+// understood.
+func readDir(ctx context.Context, c *ftpexec.Client, url string) (map[string]ftpexec.Entry, []error, error) {
+	u, err := urlparse.Parse(url)
+	if err != nil {
+		return nil, nil, err
+	}
+	entries, lines := map[string]ftpexec.Entry{}, []error(nil)
+	for e, err := range c.ReadDir(ctx, u) {
+		switch {
+		case errors.Is(err, ftpexec.ErrLine):
+			lines = append(lines, err)
+		case err != nil:
+			return entries, lines, err
+		default:
+			if _, twice := entries[e.Base]; twice {
+				return entries, lines, fmt.Errorf("%q twice", e.Base)
+			}
+			entries[e.Base] = e
+		}
+	}
+	return entries, lines, nil
+}
+
+func TestReadDir(t *testing.T) {
+	t.Parallel()
+	tree := plantEntries(t)
+	for _, f := range servers {
+		t.Run(string(f.kind), func(t *testing.T) {
+			t.Parallel()
+			bothWays(t, New(t, f.kind, tree, Options{}), testReadDir)
+		})
+	}
+}
+
+func testReadDir(t *testing.T, s *Server, c *ftpexec.Client) {
+	tests := []struct {
+		path string
+		want map[string]string
+	}{
+		{"/entries/", s.wanted()},
+		{"/entries;type=d", s.wanted()},
+		{"/dash/", map[string]string{"-a": "file of 1"}},
+		{"/hidden/", map[string]string{".only": "file of 1"}},
+		{"/pub/empty/", map[string]string{}},
+		{"/pub/a/b/", map[string]string{"c": "dir"}},
+	}
+	for _, test := range tests {
+		entries, lines, err := readDir(testContext(t), c, s.URL(test.path))
+		if err != nil || len(lines) > 0 {
+			t.Errorf("%s: %v, lines not understood: %v", test.path, err, lines)
+		}
+		got := map[string]string{}
+		for name, e := range entries {
+			got[name] = describe(e)
+			if _, dir := entries["plain"]; dir && e.Mode.IsRegular() {
+				checkTime(t, e)
+			}
+		}
+		for name := range maps.Keys(merge(got, test.want)) {
+			if got[name] != test.want[name] {
+				t.Errorf("%s: %q is %q, want %q", test.path, name, got[name], test.want[name])
+			}
+		}
+	}
+	for _, path := range []string{"/denied/", "/absent/", "/absent;type=d", "/pub/text.txt/"} {
+		entries, lines, err := readDir(testContext(t), c, s.URL(path))
+		if root := path == "/denied/" && s.Kind == Pyftpdlib; !root && err == nil && len(lines) == 0 { // it may read everything
+			t.Errorf("%s: got %v and no error", path, entries)
+		}
+	}
+}
+
+func merge(a, b map[string]string) map[string]string {
+	both := maps.Clone(a)
+	maps.Copy(both, b)
+	return both
+}
+
+// checkTime compares an entry's time with that of every file. The server's zone
+// may be any.
+func checkTime(t *testing.T, e ftpexec.Entry) {
+	t.Helper()
+	tolerance := time.Duration(0)
+	if e.Local {
+		tolerance = 14 * time.Hour
+	}
+	if early := modTime.Sub(e.ModTime); early < -tolerance || early >= e.Precision+tolerance {
+		t.Errorf("%q: got %v, want %v within %v", e.Name, e.ModTime, modTime, e.Precision)
+	}
+}
