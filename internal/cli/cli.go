@@ -7,10 +7,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"os"
 	"time"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
 	"golang.org/x/term"
 )
 
@@ -94,8 +97,14 @@ type run struct {
 	netrc  *netrcFile
 	saved  map[string]bool // paths that this run has written
 	kept   int64           // bytes of the current URL's file from which the next run can resume
-	source download.Source // the client, or a session of it
+	source source          // the client, or a session of it
 	behind bool            // a transfer was left behind, blocked in a stream
+}
+
+// source is where files and listings come from.
+type source interface {
+	download.Source
+	ReadDir(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 }
 
 func newRun(o *options, p *printer, in io.Reader) *run {

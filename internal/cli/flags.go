@@ -25,6 +25,7 @@ type options struct {
 	targets            []target
 	output, dir        string
 	dryRun, json, help bool
+	long, info         bool
 	user, account      string
 	userSet, noPrompt  bool
 	typecode           string
@@ -70,7 +71,8 @@ func (o *options) outputFlags() group {
 
 func (o *options) listingFlags() group {
 	fs := newGroup("Listing")
-	fs.BoolVar(&o.json, "json", false, "list one JSON object per line: name and url")
+	fs.BoolVarP(&o.long, "long", "l", false, "list types, sizes, times and links too (MLSD, or LIST)")
+	fs.BoolVar(&o.json, "json", false, "list one JSON object per line")
 	return fs
 }
 
@@ -113,6 +115,7 @@ func (o *options) connectionFlags() group {
 
 func (o *options) informationFlags() group {
 	fs := newGroup("Information")
+	fs.BoolVarP(&o.info, "info", "I", false, "print the size, time and URL of each file, and fetch nothing")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "print the FTP commands for the URL, and send nothing")
 	fs.BoolVarP(&o.verbose, "verbose", "v", false, "show the dialogue: > sent, >> sent in the same flight, < received")
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress, only errors and warnings")

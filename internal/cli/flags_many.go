@@ -111,6 +111,10 @@ func (o *options) checkMany(all *pflag.FlagSet) error {
 		return usage("-i - and --manifest - contradict each other: there is one standard input")
 	case o.passwordStdin && (o.input == "-" || o.manifest == "-"):
 		return usage("--password-stdin and a list on standard input contradict each other: put one of them into a file")
+	case o.info && (o.output != "" || o.dryRun || o.recursive || o.glob):
+		return usage("-I prints what servers tell about files: leave out -o, -r, --glob and --dry-run")
+	case o.long && o.many():
+		return usage("-l lists directories: write their URLs, and leave out the flags about many files")
 	case o.many() && o.output != "":
 		return usage("-o names one file: write -d DIR to choose the directory")
 	case o.many() && o.file.Sum.Algorithm != "":
@@ -119,7 +123,7 @@ func (o *options) checkMany(all *pflag.FlagSet) error {
 		return usage("--shard divides a list: write -i FILE or --manifest FILE too")
 	case o.divide && o.reading.Shard.Count == 0:
 		return usage("--per-host-shared is for --shard: write --shard I/N too")
-	case o.report != "" && !o.many():
+	case o.report != "" && (!o.many() || o.info || o.dryRun):
 		return usage("--report is for lists and trees: write -i, --manifest, -r or -j too")
 	case (len(o.reading.Columns) > 0 || len(o.reading.Suffixes) > 0) && o.manifest == "":
 		return usage("--columns and --suffix are for --manifest FILE")

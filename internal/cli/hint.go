@@ -22,6 +22,7 @@ var hints = []struct {
 	{download.ErrResume, "--overwrite starts over"},
 	{download.ErrUnverified, "--checksum ALGO:HEX gives a digest"},
 	{netrc.ErrUnusable, "--no-netrc ignores it"},
+	{ftpexec.ErrIsDirectory, "-l lists it, -r fetches what is in it"},
 	{ftpexec.ErrTLSRequired, "--tls explicit asks for it"},
 	{ftpexec.ErrCertificate, "--cacert FILE trusts the authority in FILE"},
 	{ftpexec.ErrTLSHandshake, "the server may expect --tls explicit or --tls implicit"},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,8 +26,11 @@ func (r *run) batch(ctx context.Context) int {
 		return code
 	}
 	defer m.forget()
-	if r.dryRun {
+	switch {
+	case r.dryRun:
 		return m.plans()
+	case r.info:
+		return cmp.Or(r.infos(ctx, m.urls()), m.code)
 	}
 	if err := m.open(); err != nil {
 		r.print.failed("", err, "")
@@ -51,6 +55,7 @@ type many struct {
 
 	mu     sync.Mutex
 	meters map[string]meter // of the files that are on their way, by path
+	gone   map[string]bool  // addresses of the servers that were given up
 	code   int              // the exit code
 	lost   int              // URLs that were not even tried
 }
@@ -150,6 +155,10 @@ func (m *many) ended(o batch.Outcome) {
 		m.ask.forget()
 	}
 	switch {
+	case o.GivenUp && m.givenUp(o.URL.Address()):
+		m.print.failed(o.URL.Redacted(), o.Err, "; the other files of this server are not tried")
+		m.fails(o.Err)
+	case o.GivenUp:
 	case o.Err != nil:
 		m.print.failed(o.URL.Redacted(), o.Err, "")
 		m.fails(o.Err)
@@ -161,6 +170,18 @@ func (m *many) ended(o batch.Outcome) {
 			m.fails(&download.Error{Path: m.report, Reason: "cannot be written: " + err.Error(), Err: err})
 		}
 	}
+}
+
+// givenUp returns true when a server has just been given up: then its next files
+// fail for the same reason, which is not worth a line for each.
+func (m *many) givenUp(address string) (first bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.gone == nil {
+		m.gone = make(map[string]bool)
+	}
+	first, m.gone[address] = !m.gone[address], true
+	return first
 }
 
 // plans prints what would be sent for each file.
@@ -175,6 +196,25 @@ func (m *many) plans() int {
 		}
 	}
 	return m.code
+}
+
+// urls yields the first URL of each file.
+func (m *many) urls() iter.Seq[*urlparse.URL] {
+	return func(yield func(*urlparse.URL) bool) {
+		for _, t := range m.targets {
+			if u, err := m.complete(m.ctx, t); err != nil {
+				m.print.failed(t.url.Redacted(), err, "")
+				m.fails(err)
+			} else if !yield(u) {
+				return
+			}
+		}
+		for t := range m.listed() {
+			if !yield(t.URLs[0]) {
+				return
+			}
+		}
+	}
 }
 
 // outputDir returns the directory under which everything is saved: that of -d,
@@ -195,6 +235,13 @@ func (m *many) tasks() iter.Seq[batch.Task] {
 				return
 			}
 		}
+		m.listed()(yield)
+	}
+}
+
+// listed yields the files of the lists.
+func (m *many) listed() iter.Seq[batch.Task] {
+	return func(yield func(batch.Task) bool) {
 		for _, l := range m.lists {
 			for item, err := range l.items() {
 				if err == nil {
@@ -203,9 +250,7 @@ func (m *many) tasks() iter.Seq[batch.Task] {
 				if err != nil {
 					m.print.failed(l.name, err, "")
 					m.fails(err)
-					continue
-				}
-				if !yield(batch.Task{Item: item}) {
+				} else if !yield(batch.Task{Item: item}) {
 					return
 				}
 			}

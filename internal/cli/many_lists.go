@@ -64,6 +64,9 @@ func (m *many) gather() int {
 // check reads a list to its end.
 func (m *many) check(name string, o manifest.Options) {
 	l := &list{name: name, path: name, options: o}
+	if name == "-" {
+		l.name = "standard input"
+	}
 	if err := l.spool(m.ctx, m.in); err != nil {
 		err = &download.Error{Path: name, Reason: "cannot be read: " + err.Error(), Err: err}
 		m.print.failed("", err, "")
@@ -74,18 +77,18 @@ func (m *many) check(name string, o manifest.Options) {
 	var errs []error
 	l.summary, errs = manifest.Check(l.open, o)
 	for _, err := range errs {
-		m.print.failed(name, err, "")
+		m.print.failed(l.name, err, "")
 		m.fails(err)
 	}
 	if len(errs) == 0 && l.summary.Items == 0 && o.Shard.Count == 0 {
-		m.print.warning(name + " names no file")
+		m.print.warning(l.name + " names no file")
 	}
 }
 
 // spool makes sure that the list can be read twice: it copies standard input and
 // pipes to a file.
 func (l *list) spool(ctx context.Context, in io.Reader) error {
-	if l.name != "-" {
+	if l.path != "-" {
 		info, err := os.Stat(l.path)
 		if err != nil || info.Mode().IsRegular() {
 			return err

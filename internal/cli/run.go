@@ -19,7 +19,7 @@ import (
 // all tries every URL in order and returns the exit code of the first failure.
 // The end of ctx ends the run, and so does a closed or blocked standard output.
 func (r *run) all(ctx context.Context) int {
-	if r.many() {
+	if r.many() || r.info {
 		return r.batch(ctx)
 	}
 	defer r.openSource(ctx)()
@@ -273,12 +273,16 @@ func (r *run) list(ctx context.Context, u *urlparse.URL) error {
 	if r.file.Verify || r.file.Sum.Algorithm != "" {
 		return usage("--checksum and --verify are for files, but the URL names a directory")
 	}
+	names := r.names
+	if r.long {
+		names = r.entries
+	}
 	if r.output == "" || r.output == "-" {
-		return r.names(ctx, u, output{ctx, r.print.out}, r.print.out.terminal)
+		return names(ctx, u, output{ctx, r.print.out}, r.print.out.terminal)
 	}
 	return r.toFile(ctx, u, func(path string, o *download.Options) (download.Result, error) {
 		return download.Save(ctx, u.WithoutPassword().String(), path, &download.Options{Existing: o.Existing}, func(w io.Writer) error {
-			return r.names(ctx, u, w, false)
+			return names(ctx, u, w, false)
 		})
 	})
 }

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/urlparse"
+)
+
+// asking is a run of -I, which prints what servers tell about files.
+type asking struct {
+	*run
+	ctx  context.Context
+	code int // the exit code of the first failure
+}
+
+// infos prints the sizes and times of the files that urls name, in their order,
+// and returns the exit code.
+func (r *run) infos(ctx context.Context, urls iter.Seq[*urlparse.URL]) int {
+	ctx, cancel := r.limit(ctx)
+	defer cancel()
+	defer r.print.within(ctx)()
+	r.client.MaxIdle = 1
+	defer r.client.CloseIdleConnections()
+	a := &asking{run: r, ctx: ctx}
+	const most = 512 // files to ask about at once, to keep the memory flat
+	var some []*urlparse.URL
+	for u := range urls {
+		if len(some) == most || len(some) > 0 && !sameLogin(some[0], u) {
+			a.about(some)
+			some = nil
+		}
+		if some = append(some, u); ctx.Err() != nil {
+			break
+		}
+	}
+	a.about(some)
+	return a.code
+}
+
+// sameLogin reports whether one connection can tell about the files of a and b.
+func sameLogin(a, b *urlparse.URL) bool {
+	return a.Scheme == b.Scheme && a.Address() == b.Address() && a.User == b.User && a.Password == b.Password
+}
+
+// about prints what the server tells about files with the same login.
+func (a *asking) about(urls []*urlparse.URL) {
+	for len(urls) > 0 {
+		err := download.Retry(a.ctx, &a.file, func() error {
+			n, err := a.ask(urls)
+			urls = urls[n:]
+			return err
+		})
+		if err == nil {
+			return
+		}
+		a.fails(urls[0], err)
+		urls = urls[1:]
+		var e *ftpexec.Error
+		noLogin := errors.As(err, &e) && (e.Stage == ftpexec.StageConnect || e.Stage == ftpexec.StageLogin)
+		if noLogin && len(urls) > 0 {
+			a.print.line("ftpfetch: %s: %d more files of this server are not asked about", printable.Line(urls[0].Host), len(urls))
+		}
+		if noLogin || a.ctx.Err() != nil || outputClosed(err) {
+			return
+		}
+	}
+}
+
+// ofOne are the errors that concern one file alone.
+var ofOne = []error{ftpexec.ErrNotFound, ftpexec.ErrRefused, ftpexec.ErrDirectory, ftpexec.ErrIsDirectory}
+
+// ask asks about files. It returns how many it has dealt with, and the error that
+// kept it from the next.
+func (a *asking) ask(urls []*urlparse.URL) (n int, err error) {
+	for info, err := range a.client.StatAll(a.ctx, urls) {
+		switch {
+		case err == nil:
+			if err := a.print.text(a.ctx, infoLine(urls[n], info, a.json)); err != nil {
+				return n, err
+			}
+		case !slices.ContainsFunc(ofOne, func(x error) bool { return errors.Is(err, x) }):
+			return n, err
+		default:
+			a.fails(urls[n], err)
+		}
+		n++
+	}
+	return n, nil
+}
+
+func (a *asking) fails(u *urlparse.URL, err error) {
+	err = a.reason(a.ctx, err)
+	a.code = cmp.Or(a.code, exitCode(err))
+	a.print.failed(u.Redacted(), err, "")
+}
+
+// infoLine returns the line about a file: size, time, URL.
+func infoLine(u *urlparse.URL, info ftpexec.Info, json bool) string {
+	text := "-"
+	if !info.ModTime.IsZero() {
+		text = info.ModTime.UTC().Format(time.RFC3339)
+	}
+	shown := u.WithoutPassword().String()
+	if !json {
+		return fmt.Sprintf("%s\t%s\t%s\n", count(info.Size), text, shown)
+	}
+	row := struct {
+		URL  string `json:"url"`
+		Size *int64 `json:"size,omitempty"`
+		Time string `json:"time,omitempty"`
+	}{URL: shown}
+	if info.Size >= 0 {
+		row.Size = &info.Size
+	}
+	if text != "-" {
+		row.Time = text
+	}
+	return string(printable.JSON(row))
+}
