@@ -1,8 +1,6 @@
 package manifest
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
@@ -35,8 +33,7 @@ func (s Shard) Has(item download.Item) bool {
 	if u.Port = 0; u.PortOrDefault() != port {
 		u.Port = port
 	}
-	sum := sha256.Sum256([]byte(u.String()))
-	return binary.BigEndian.Uint64(sum[:])%uint64(s.Count) == uint64(s.Index-1)
+	return sha64(u.String())%uint64(s.Count) == uint64(s.Index-1)
 }
 
 const shardForm = "write I/N, such as 3/10 for the third of ten shares"
