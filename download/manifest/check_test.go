@@ -187,7 +187,7 @@ func TestMemoryIsFlat(t *testing.T) {
 // TestCheckNeedsLittleMemory checks many lines, half of which repeat the others,
 // and measures the live heap in the second reading.
 func TestCheckNeedsLittleMemory(t *testing.T) {
-	const n = 200000
+	const n = 80000
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
