@@ -70,3 +70,45 @@ func TestLocalNameOfURL(t *testing.T) {
 		t.Errorf("no name: got %v", err)
 	}
 }
+
+func TestLocalPath(t *testing.T) {
+	for _, tt := range []struct {
+		components string
+		unix, win  bool
+	}{
+		{"a", true, true},
+		{"a b/c/d.tar.gz", true, true},
+		{"a/con/b", true, false},
+		{"a./b", true, false},
+		{"c:/b", true, false},
+		{`a\b/c`, true, false},
+		{"a/..", false, false},
+		{"./a", false, false},
+		{"a//b", false, false},
+		{"/a", false, false},
+		{"a/x.part.json", false, false},
+		{"x.PART.json/a", false, false},
+		{"a\x00/b", false, false},
+	} {
+		for goos, want := range map[string]bool{"linux": tt.unix, "windows": tt.win} {
+			got, err := localPath(strings.Split(tt.components, "/"), goos)
+			if (err == nil) != want || err == nil && got != tt.components || err != nil && !errors.Is(err, ErrName) {
+				t.Errorf("%q on %s: got %q, %v", tt.components, goos, got, err)
+			}
+		}
+	}
+	if _, err := LocalPath("a/b"); !errors.Is(err, ErrName) {
+		t.Errorf("a component with a slash: %v", err)
+	}
+}
+
+func TestPathKey(t *testing.T) {
+	for goos, want := range map[string]bool{"linux": false, "windows": true, "darwin": true} {
+		if got := pathKey("A/\u00c9.Gz", goos) == pathKey("a/\u00e9.gz", goos); got != want {
+			t.Errorf("%s: the same file %v, want %v", goos, got, want)
+		}
+	}
+	if PathKey("a") == PathKey("b") {
+		t.Error("PathKey does not tell files apart")
+	}
+}

@@ -68,8 +68,8 @@ func loginStart(text string) int {
 		s = strings.TrimLeft(s[len("URL:"):], " \t\r\n")
 	}
 	for _, scheme := range []string{"ftp:", "ftps:", "ftpes:", "http:", "https:", "sftp:", "file:", "gopher:"} {
-		if hasPrefixFold(s, scheme) {
-			s = s[len(scheme):]
+		if rest := s[min(len(s), len(scheme)):]; hasPrefixFold(s, scheme) && !userBefore(rest) {
+			s = rest
 			break
 		}
 	}
@@ -86,6 +86,12 @@ func maskPassword(text string) string {
 		return text
 	}
 	return text[:start+secret] + mask + text[start+at:]
+}
+
+// userBefore reports whether the word before rest, which looks like a scheme, may
+// be a user name: anonymous servers take "ftp" for one.
+func userBefore(rest string) bool {
+	return !strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, `\`) && lastAt(rest) >= 0
 }
 
 func upTo(s, sep string) string {

@@ -25,7 +25,7 @@ func scheme(text part) (Scheme, part, *fault) {
 		return "", text, f
 	}
 	if !strings.HasPrefix(rest, "//") {
-		return "", text, text.fault(len(name)+1, `"//" is missing after the scheme`, schemeHint(string(s), rest))
+		return "", text, text.fault(len(name)+1, `"//" is missing after the scheme`, slashesHint(s, rest))
 	}
 	return s, text.from(len(name) + len("://")), nil
 }
@@ -75,6 +75,15 @@ func missingScheme(text part) *fault {
 		}
 	}
 	return text.fault(0, reason, schemeHint(name, rest))
+}
+
+// slashesHint is schemeHint for a text that begins with s and ":". If that may be
+// a user name, rest begins with a password.
+func slashesHint(s Scheme, rest string) string {
+	if userBefore(rest) {
+		return generalHint
+	}
+	return schemeHint(string(s), rest)
 }
 
 // schemeHint proposes rest with the scheme before it, if that is a URL.

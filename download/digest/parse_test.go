@@ -92,3 +92,48 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestParseHex(t *testing.T) {
+	for _, tt := range []struct {
+		a        Algorithm
+		in, want string
+	}{
+		{MD5, "900150983CD24fb0d6963f7d28e17f72", "md5:900150983cd24fb0d6963f7d28e17f72"},
+		{MD5, "900150983CD24fb0d6963f7d28e17f7", "md5 has 32 hexadecimal digits, not 31"},
+		{SHA1, "900150983CD24fb0d6963f7d28e17f72", "sha1 has 40 hexadecimal digits, not 32"},
+		{CRC32, "0x123456", "crc32: 'x' at character 2 is not a hexadecimal digit"},
+		{CRC32, "", "crc32 has 8 hexadecimal digits, not 0"},
+	} {
+		sum, err := ParseHex(tt.a, tt.in)
+		got := sum.String()
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("ParseHex(%s, %q): got %q, want %q", tt.a, tt.in, got, tt.want)
+		}
+	}
+}
+
+func TestParseLine(t *testing.T) {
+	const sum = "900150983cd24fb0d6963f7d28e17f72"
+	for _, tt := range []struct {
+		in, name, want string
+		ok             bool
+	}{
+		{sum + "  ./a b", "./a b", "md5:" + sum, true},
+		{sum + " *a", "a", "md5:" + sum, true},
+		{"MD5 (a) = " + sum, "a", "md5:" + sum, true},
+		{"\\" + sum + `  a\nb`, "a\nb", "md5:" + sum, true},
+		{sum, "", "md5:" + sum, true},
+		{sum[1:] + "  a", "a", "", false},
+		{"SHA1 (a) = " + sum, "a", "", false},
+		{"", "", "", false},
+		{"ftp://h/a", "", "", false},
+	} {
+		name, got, ok := ParseLine(tt.in)
+		if ok != tt.ok || ok && name != tt.name || got.String() != tt.want {
+			t.Errorf("ParseLine(%q): got %q, %s, %v", tt.in, name, got, ok)
+		}
+	}
+}

@@ -22,7 +22,7 @@ type Summary struct {
 	Empty   int   // lines of a report that name no file
 	Repeats int   // items of all shards that name a file again, with all the same facts
 
-	repeats []int // their places among all items, from 0, in order
+	repeats []int32 // their places among all items, from 0, in order
 }
 
 // Check reads a whole list and returns what it holds and all that is wrong with
@@ -56,7 +56,7 @@ func (s Summary) Read(source io.Reader, o Options) iter.Seq2[download.Item, erro
 				return yield(item, err)
 			}
 			place++
-			if len(repeats) > 0 && repeats[0] == place {
+			if len(repeats) > 0 && int(repeats[0]) == place {
 				repeats = repeats[1:]
 				return true
 			}
@@ -123,16 +123,15 @@ func (c *checker) first() {
 
 // second finds the items that are in each other's way.
 func (c *checker) second() {
-	suspects := c.claims.suspects()
-	if suspects.none() {
+	found := newConflicts(&c.claims)
+	if len(found.hashes) == 0 {
 		return
 	}
-	found := newConflicts(suspects)
 	c.each(func(place int, item download.Item) {
 		err := found.add(item)
 		switch {
 		case errors.Is(err, errRepeat):
-			c.summary.repeats = append(c.summary.repeats, place)
+			c.summary.repeats = append(c.summary.repeats, int32(place))
 			if c.options.Shard.Has(item) {
 				c.summary.count(item, -1)
 			}

@@ -8,6 +8,7 @@ import (
 	"hash/maphash"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"example.com/ftpfetch/download"
@@ -56,69 +57,61 @@ func dirsAbove(path string) iter.Seq[string] {
 	}
 }
 
-// suspects are the hashes of paths that may be in another's way, sorted.
-type suspects struct {
-	seed  maphash.Seed
-	files []uint64 // of more than one file
-	dirs  []uint64 // of a file and of a directory
-}
-
-// suspects ends the collection, and gives the memory back.
-func (c *claims) suspects() suspects {
-	s := suspects{seed: c.seed}
+// suspects ends the collection and returns, in order, the hashes of the paths that
+// more than one file has, and of those of a file and of a directory.
+func (c *claims) suspects() []uint64 {
 	slices.Sort(c.files)
 	slices.Sort(c.dirs)
+	list := c.files[:0]
 	for i, hash := range c.files {
-		if i > 0 && hash == c.files[i-1] && (i == 1 || hash != c.files[i-2]) {
-			s.files = append(s.files, hash)
-		}
-		if _, ok := slices.BinarySearch(c.dirs, hash); ok {
-			s.dirs = append(s.dirs, hash)
+		_, dir := slices.BinarySearch(c.dirs, hash)
+		if dir || i+1 < len(c.files) && hash == c.files[i+1] {
+			list = append(list, hash)
 		}
 	}
+	list = slices.Clone(slices.Compact(list))
 	c.files, c.dirs = nil, nil
-	return s
+	return list
 }
 
-func (s suspects) none() bool { return len(s.files)+len(s.dirs) == 0 }
-
-func (s suspects) file(key string) bool {
-	_, twice := slices.BinarySearch(s.files, maphash.String(s.seed, key))
-	return twice || s.dir(key)
-}
-
-func (s suspects) dir(key string) bool {
-	if len(s.dirs) == 0 {
-		return false
-	}
-	_, ok := slices.BinarySearch(s.dirs, maphash.String(s.seed, key))
-	return ok
-}
-
-// fingerprint stands for a path or an item: two with the same fingerprint are the same, as
-// surely as two files with the same SHA-256 are.
-type fingerprint [16]byte
-
-func fingerprintOf(text string) fingerprint {
-	sum := sha256.Sum256([]byte(text))
-	return fingerprint(sum[:16])
-}
-
-// conflicts are the suspects that have been seen.
+// conflicts are the claims of the suspects, the first of each path.
 type conflicts struct {
-	suspects
-	files map[fingerprint]claim
-	dirs  map[fingerprint]int32 // the line of the first file below it
+	seed   maphash.Seed
+	hashes []uint64
+	claims []claim // of the paths with these hashes
+	others map[string]*claim
 }
 
-// claim is the first item that claims a path.
+// claim is the first item that claims a path. Its path and all its facts are
+// known by parts of their SHA-256, so that it needs little memory.
 type claim struct {
-	line int32
-	item [8]byte // the beginning of its fingerprint
+	path, item uint64
+	line       int32 // 0: nothing claims the path yet
+	dir        bool  // the path is that of a directory
 }
 
-func newConflicts(s suspects) *conflicts {
-	return &conflicts{s, map[fingerprint]claim{}, map[fingerprint]int32{}}
+func newConflicts(c *claims) *conflicts {
+	hashes := c.suspects()
+	return &conflicts{c.seed, hashes, make([]claim, len(hashes)), map[string]*claim{}}
+}
+
+// of returns the claim to the path with that key, or nil if it is no suspect.
+func (c *conflicts) of(key string) *claim {
+	i, ok := slices.BinarySearch(c.hashes, maphash.String(c.seed, key))
+	if !ok {
+		return nil
+	}
+	first, path := &c.claims[i], sha64(key)
+	switch {
+	case first.line == 0:
+		first.path = path
+		return first
+	case first.path == path:
+		return first
+	case c.others[key] == nil: // as rare as two paths with the same hash
+		c.others[key] = &claim{path: path}
+	}
+	return c.others[key]
 }
 
 // errRepeat means that an item names a file again.
@@ -126,46 +119,46 @@ var errRepeat = errors.New("names the same file again")
 
 // add returns an error if the item is in the way of an earlier one.
 func (c *conflicts) add(item download.Item) error {
-	key := download.PathKey(item.Path)
+	key, line := download.PathKey(item.Path), int32(item.Line)
 	for dir := range dirsAbove(key) {
-		if !c.dir(dir) {
-			continue
-		}
-		if file, ok := c.files[fingerprintOf(dir)]; ok {
-			return fmt.Errorf("the path %s needs a directory where line %d has a file: write another path", item.Path, file.line)
-		}
-		if _, ok := c.dirs[fingerprintOf(dir)]; !ok {
-			c.dirs[fingerprintOf(dir)] = int32(item.Line)
+		switch first := c.of(dir); {
+		case first == nil:
+		case first.line == 0:
+			first.line, first.dir = line, true
+		case !first.dir:
+			return fmt.Errorf("the path %s needs a directory where line %d has a file: write another path", item.Path, first.line)
 		}
 	}
-	if !c.file(key) {
-		return nil
-	}
-	mark := fingerprintOf(key)
-	if line, ok := c.dirs[mark]; ok {
-		return fmt.Errorf("the path %s is a directory of the path of line %d: write another path", item.Path, line)
-	}
-	first, ok := c.files[mark]
+	first, same := c.of(key), identity(item)
 	switch {
-	case !ok:
-		c.files[mark] = claim{int32(item.Line), identity(item)}
+	case first == nil:
 		return nil
-	case first.item == identity(item):
+	case first.line == 0:
+		first.line, first.item = line, same
+		return nil
+	case first.dir:
+		return fmt.Errorf("the path %s is a directory of the path of line %d: write another path", item.Path, first.line)
+	case first.item == same:
 		return errRepeat
 	}
 	return fmt.Errorf("the path %s is that of line %d, which has another URL, size or digest: write another path", item.Path, first.line)
 }
 
 // identity stands for everything about an item except its line.
-func identity(item download.Item) [8]byte {
+func identity(item download.Item) uint64 {
 	var b strings.Builder
 	for _, u := range item.URLs {
 		b.WriteString(u.String() + "\n")
 	}
 	b.WriteString(item.Path + "\n" + item.Sum.String())
 	if item.Size != nil {
-		_ = binary.Write(&b, binary.BigEndian, *item.Size)
+		b.WriteString("\n" + strconv.FormatInt(*item.Size, 10))
 	}
-	sum := fingerprintOf(b.String())
-	return [8]byte(sum[:8])
+	return sha64(b.String())
+}
+
+// sha64 returns the beginning of the SHA-256 of a text.
+func sha64(text string) uint64 {
+	sum := sha256.Sum256([]byte(text))
+	return binary.BigEndian.Uint64(sum[:])
 }

@@ -87,13 +87,10 @@ func members(text []byte) (names, cells []string, err error) {
 		return nil, nil, errNotObject
 	}
 	for in.More() {
-		token, err := in.Token()
-		name, ok := token.(string)
-		var value any
-		if err != nil || !ok || in.Decode(&value) != nil {
-			return nil, nil, errNotObject
+		name, value, err := member(in)
+		if err != nil {
+			return nil, nil, err
 		}
-		name = strings.ToLower(name)
 		if columnOf(name).kind == otherColumn && !reportColumn(name) {
 			continue
 		}
@@ -115,6 +112,16 @@ func members(text []byte) (names, cells []string, err error) {
 		return nil, nil, errors.New("text follows the JSON object: write one object on each line")
 	}
 	return names, cells, nil
+}
+
+// member reads a name, which it returns in lower case, and its value.
+func member(in *json.Decoder) (name string, value any, err error) {
+	token, err := in.Token()
+	name, ok := token.(string)
+	if err != nil || !ok || in.Decode(&value) != nil {
+		return "", nil, errNotObject
+	}
+	return strings.ToLower(name), value, nil
 }
 
 // reportColumn reports whether a name could be that of a column of a file report.

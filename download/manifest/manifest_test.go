@@ -305,7 +305,7 @@ func TestGuess(t *testing.T) {
 		"[":                           JSON,
 		"# x\n" + md5a + "  a":        Sums,
 		"SHA256 (a) = " + sha256abc:   Sums,
-		strings.Repeat("#x\n", 1<<16): List,
+		strings.Repeat("#x\n", 1<<10): List,
 	} {
 		if got := guess(text); got != want {
 			t.Errorf("guess(%.30q) = %q, want %q", text, got, want)

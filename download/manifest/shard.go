@@ -1,14 +1,13 @@
 package manifest
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/urlparse"
 )
 
 // Shard is one of Count equal shares of the items. Index counts from 1. The zero
@@ -30,13 +29,17 @@ func (s Shard) Has(item download.Item) bool {
 	if s.Count <= 1 {
 		return true
 	}
-	u := item.URLs[0].WithoutPassword()
+	return shardHash(item.URLs[0])%uint64(s.Count) == uint64(s.Index-1)
+}
+
+// shardHash is the same for all spellings of a URL.
+func shardHash(u *urlparse.URL) uint64 {
+	u = u.WithoutPassword()
 	port := u.PortOrDefault()
 	if u.Port = 0; u.PortOrDefault() != port {
 		u.Port = port
 	}
-	sum := sha256.Sum256([]byte(u.String()))
-	return binary.BigEndian.Uint64(sum[:])%uint64(s.Count) == uint64(s.Index-1)
+	return sha64(u.String())
 }
 
 const shardForm = "write I/N, such as 3/10 for the third of ten shares"
