@@ -91,14 +91,16 @@ func isTerminal(stream any) bool {
 // run is one run of the command.
 type run struct {
 	*options
-	print  *printer
-	in     io.Reader // standard input
-	ask    *prompter
-	netrc  *netrcFile
-	saved  map[string]bool // paths that this run has written
-	kept   int64           // bytes of the current URL's file from which the next run can resume
-	source source          // the client, or a session of it
-	behind bool            // a transfer was left behind, blocked in a stream
+	print   *printer
+	in      io.Reader // standard input
+	ask     *prompter
+	netrc   *netrcFile
+	saved   map[string]bool // paths that this run has written
+	kept    int64           // bytes of the current URL's file from which the next run can resume
+	current *urlparse.URL   // being retrieved
+	next    []target        // after it
+	source  source          // the client, or a session of it
+	behind  bool            // a transfer was left behind, blocked in a stream
 }
 
 // source is where files and listings come from.

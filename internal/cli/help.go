@@ -12,9 +12,10 @@ const (
 	description = `
 ftpfetch saves a file in the current directory under the last segment of its
 URL. It replaces an existing file only if told to. A URL that ends in "/" or
-";type=d" names a directory, whose listing goes to standard output. The schemes
-are ftp, ftps (implicit TLS) and ftpes (explicit TLS). Flags may come before or
-after URLs.
+";type=d" names a directory, whose listing goes to standard output. Lists of URLs,
+manifests and directory trees are fetched over several connections; the same
+command fetches what is missing later. The schemes are ftp, ftps (implicit TLS)
+and ftpes (explicit TLS). Flags may come before or after URLs.
 `
 	severalURLs = "ftpfetch tries all URLs; the code is that of the first failure."
 	// environment is one line of the help text; the man page says more.
@@ -24,6 +25,8 @@ after URLs.
   ftpfetch -d /tmp ftp://ftp.example.org/pub/a.zip ftp://ftp.example.org/pub/b.zip
   ftpfetch -o - ftp://ftp.example.org/pub/data.gz | gzip -d
   ftpfetch 'ftp://ftp.example.org/pub;type=d'
+  ftpfetch --manifest report.tsv -d data --report done.tsv
+  ftpfetch -r -N -d mirror ftp://ftp.example.org/pub/
   ftpfetch --dry-run 'ftp://host.dom/%2Fetc/motd'
 `
 )

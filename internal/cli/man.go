@@ -16,6 +16,7 @@ func manPage() string {
 	section(&b, "SYNOPSIS", ".B ftpfetch\n[\\fIflags\\fR]\n.IR URL ...\n")
 	section(&b, "DESCRIPTION", paragraphs(description+manDescription))
 	section(&b, "OPTIONS", manFlags())
+	section(&b, "MANY FILES", paragraphs(manMany))
 	section(&b, "EXIT STATUS", manExits())
 	section(&b, "ENVIRONMENT", definitions(manEnvironment))
 	section(&b, "EVENTS", paragraphs(manEvents))
@@ -41,11 +42,25 @@ Each segment of the URL's path except the last becomes one CWD command, with its
 ftp://host/%2Fetc/motd is /etc/motd. See --dry-run.
 `
 
+// manMany describes lists and trees.
+const manMany = `
+-i, --manifest, -r and --glob fetch many files. Each is verified as a single one
+is. The last line on standard error says "N of M complete"; the exit code is 0
+only if nothing is missing. The same command again fetches only the rest.
+
+A server that says that it has too many connections gets fewer, and the file waits
+for its turn. -j auto finds the number of connections by trying.
+
+--report FILE has line, url, path, status (complete, before, failed or link),
+size, sum, verified, error and code for each file.
+`
+
 const manEvents = `
 --progress json writes one JSON object per line to standard error. Its event is
 start, progress (at most once a second for each file), retry, note, done or
-error. Each has time and version and, if they are known, url, path, size, offset,
-received, rate, attempt, delay, seconds, skipped, verified, text, error and code.
+error, and for many files total (at most once a second) and end. Each has time and version and, if they are known, url, path, size, offset,
+received, rate, attempt, delay, seconds, skipped, verified, text, error, code,
+files, complete and failed.
 None has a password.
 `
 
@@ -80,6 +95,10 @@ NAME.part.
 
 NAME.bad
 a file whose digest did not match
+
+.ftpfetch-ledger
+in the output directory of lists and trees: the verified files, which the next run
+skips. A shard's ledger is .ftpfetch-ledger-I-of-N.
 `
 
 const manStandards = `

@@ -24,7 +24,8 @@ func (r *run) all(ctx context.Context) int {
 	}
 	defer r.openSource(ctx)()
 	code := exitOK
-	for _, t := range r.targets {
+	for i, t := range r.targets {
+		r.next = r.targets[i+1:]
 		err := r.one(ctx, t)
 		if code == exitOK {
 			code = exitCode(err)
@@ -69,7 +70,7 @@ func (r *run) one(ctx context.Context, t target) error {
 		r.print.failed("", err, "") // the error shows the URL itself
 		return err
 	}
-	r.kept = 0
+	r.kept, r.current = 0, u
 	if err = r.reason(ctx, r.retrieve(ctx, u)); err != nil {
 		r.print.failed(u.Redacted(), err, r.keptNote())
 	}
@@ -244,8 +245,17 @@ func (r *run) toFile(ctx context.Context, u *urlparse.URL, write func(path strin
 // downloadOptions returns the options from the flags, with m as the meter.
 func (r *run) downloadOptions(m meter) *download.Options {
 	o := r.file
-	o.Progress, o.Notify = m.update, m.event
+	o.Progress, o.Notify, o.More = m.update, m.event, r.more
 	return &o
+}
+
+// more reports whether the next URL is probably a file on the same server.
+func (r *run) more() bool {
+	if len(r.next) == 0 || r.next[0].err != nil || r.current == nil {
+		return false
+	}
+	u := r.next[0].url
+	return u.Scheme == r.current.Scheme && u.Address() == r.current.Address() && !u.IsDir()
 }
 
 // path returns where to save u. Two URLs of a run never share a path: the second
