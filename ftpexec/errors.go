@@ -27,21 +27,25 @@ var (
 	ErrTLSUnavailable = errors.New("server does not offer TLS") // AUTH, PBSZ or PROT refused
 	ErrLogin          = errors.New("login refused")             // USER, PASS or ACCT refused
 	ErrNoCredentials  = errors.New("server asks for a password or account, but none was given")
-	ErrDirectory      = errors.New("directory refused")                             // CWD refused
-	ErrType           = errors.New("type refused")                                  // TYPE refused
-	ErrPassive        = errors.New("no usable answer to EPSV or PASV")              // or both refused
-	ErrActive         = errors.New("active mode refused")                           // EPRT and PORT refused, or a proxy in use
-	ErrNoRestart      = errors.New("server cannot begin in the middle of the file") // REST refused, or ASCII type
-	ErrRefused        = errors.New("transfer refused")                              // RETR or a listing refused, but not as ErrNotFound
-	ErrNotFound       = errors.New("not found")                                     // no such file or directory: RETR or NLST refused with 550 or 450
-	ErrNoHash         = errors.New("server does not offer this digest")             // by HASH, XSHA256 and the like
-	ErrTooMany        = errors.New("too many connections for the server")           // joined with the error of the refused step
-	ErrTLSRequired    = errors.New("server requires TLS")                           // joined with the error of the refused step
-	ErrIsDirectory    = errors.New("URL names a directory, not a file")             // from every method but List and ReadDir
-	ErrNotDirectory   = errors.New("URL names a file, not a directory")             // from List and ReadDir
-	ErrLine           = errors.New("line of the listing not understood")            // from ReadDir, which goes on
+	ErrDirectory      = errors.New("directory refused")                                    // CWD refused
+	ErrType           = errors.New("type refused")                                         // TYPE refused
+	ErrPassive        = errors.New("no usable answer to EPSV or PASV")                     // or both refused
+	ErrActive         = errors.New("active mode refused")                                  // EPRT and PORT refused, or a proxy in use
+	ErrNoRestart      = errors.New("server cannot begin in the middle of the file")        // REST refused, or ASCII type
+	ErrRefused        = errors.New("transfer refused")                                     // RETR or a listing refused, but not as ErrNotFound
+	ErrNotFound       = errors.New("not found")                                            // no such file or directory: RETR or NLST refused with 550 or 450
+	ErrNoHash         = errors.New("server does not offer this digest")                    // by HASH, XSHA256 and the like
+	ErrTooMany        = errors.New("too many connections for the server")                  // joined with the error of the refused step
+	ErrTLSRequired    = errors.New("server requires TLS")                                  // joined with the error of the refused step
+	ErrIsDirectory    = errors.New("URL names a directory, not a file")                    // from every method but List and ReadDir
+	ErrNotDirectory   = errors.New("URL names a file, not a directory")                    // from List and ReadDir
+	ErrLine           = errors.New("line of the listing not understood")                   // from ReadDir, which goes on
+	ErrOtherServer    = errors.New("URL names another server or login than the first one") // from StatAll
 	ErrBusy           = errors.New("session is busy: close the Body of the last Response first")
 )
+
+// errIsDirectory is the error for a URL of a directory where one of a file is needed.
+var errIsDirectory = &Error{Op: "open", Err: ErrIsDirectory, Hint: "use List for a directory"}
 
 // Stage is the part of a retrieval that failed.
 type Stage int

@@ -45,7 +45,11 @@ func (s *Session) judge(st step, r wire.Reply) error {
 	case "PWD":
 		s.home = directoryIn(r)
 	case "SIZE", "MDTM":
-		s.info.learn(op.Verb, r)
+		if s.goal.batch != nil {
+			s.tell(st, r)
+		} else {
+			s.info.learn(op.Verb, r)
+		}
 	}
 	return nil
 }
@@ -61,6 +65,8 @@ func (s *Session) needless(st step) bool {
 		return !offered(s.features, "UTF8", "")
 	case "EPSV", "PASV", "PORT":
 		return s.port != 0
+	case "CWD", "SIZE", "MDTM":
+		return s.goal.batch != nil && s.goal.batch[st.file].gone != nil && !st.back
 	}
 	return false
 }
@@ -103,14 +109,23 @@ func (s *Session) moved(st step, r wire.Reply) error {
 		s.dirs = append(s.dirs, st.Arg)
 		return nil
 	}
-	e := s.refused(st.Command, r)
+	e, u := s.refused(st.Command, r), s.url
+	if s.goal.batch != nil {
+		u = s.goal.batch[st.file].url
+		e.URL = u.Redacted()
+	}
 	if e.Hint == "" && e.Err == ErrDirectory && !st.back {
-		e.Hint = inOneStep(s.url, len(s.dirs), e.Reply)
+		e.Hint = inOneStep(u, len(s.dirs), e.Reply)
 	}
 	if st.back {
 		s.conn.Abandon(e)
 	}
-	s.lost, s.typ = true, "" // later CWDs may have been sent with it
+	s.lost = true
+	if s.goal.batch != nil && s.conn.Err() == nil {
+		s.lose(st, e)
+		return nil
+	}
+	s.typ = "" // what was sent with it is not judged
 	return e
 }
 

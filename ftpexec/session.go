@@ -140,11 +140,12 @@ func (s *Session) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (
 
 // goal is the purpose of a run, beyond its plan.
 type goal struct {
-	offset    int64 // where RETR starts
-	factsOnly bool  // no transfer
-	list      bool  // a listing
-	entries   bool  // of whole entries
-	how       int   // the one of ways that lists them
+	offset    int64       // where RETR starts
+	factsOnly bool        // no transfer
+	list      bool        // a listing
+	entries   bool        // of whole entries
+	how       int         // the one of ways that lists them
+	batch     []*question // facts about many files, and nothing else
 }
 
 // maxTries bounds the connections of one run. Each but the last may teach one thing: that the kept connection was stale,
@@ -164,7 +165,7 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 	}
 	switch {
 	case u.IsDir() && !g.list:
-		return refuse(ErrIsDirectory, "use List for a directory")
+		return about(u, errIsDirectory)
 	case g.list && !u.IsDir():
 		return refuse(ErrNotDirectory, `end the URL in "/" or ";type=d"`)
 	case s.client.Active && s.client.proxy(u.Address()) != nil:
@@ -242,7 +243,10 @@ func (s *Session) attempt(ctx context.Context, fresh bool, transfer func(stop fu
 			return false, err
 		}
 	}
-	s.info, s.port = Info{Size: -1}, 0
+	s.info, s.port = unknown, 0
+	for _, q := range s.goal.batch {
+		*q = question{Plan: q.Plan, url: q.url, info: unknown}
+	}
 	s.sequential, s.queue = s.sequential || s.oneByOne, s.plan.steps(s.course(fresh))
 	if s.ahead != "" {
 		s.out, s.queue = s.queue[:1:1], s.queue[1:]
@@ -274,9 +278,12 @@ func (l *link) serves(u *urlparse.URL, p *Plan) bool {
 	if !l.usable() {
 		return false
 	}
-	a := l.login
-	return a.Scheme == u.Scheme && a.Address() == u.Address() && a.User == u.User && a.Password == u.Password &&
-		(l.utf8 == p.needsUTF8() || l.utf8 && p.ascii()) && (l.onTheWay(u.Dirs) || l.home != "")
+	return sameLogin(l.login, u) && (l.utf8 == p.needsUTF8() || l.utf8 && p.ascii()) && l.reaches(u.Dirs)
+}
+
+// sameLogin reports whether one connection may serve a and b.
+func sameLogin(a, b *urlparse.URL) bool {
+	return a.Scheme == b.Scheme && a.Address() == b.Address() && a.User == b.User && a.Password == b.Password
 }
 
 // usable reports whether the connection may serve another URL.

@@ -14,6 +14,7 @@ type step struct {
 	Command
 	waits string // why it is not sent before all earlier replies have come; "" if it may be
 	back  bool   // a CWD that returns to the directory after the login
+	file  int    // of a batch: which file it is for
 	ahead bool   // it was sent at the end of the last transfer
 }
 
@@ -62,6 +63,9 @@ func (p *Plan) steps(c course) (list []step) {
 	case c.ahead != "":
 		list = []step{{Command: Command{Verb: c.ahead}, ahead: true}}
 	}
+	if c.batch != nil {
+		return append(list, c.questions()...)
+	}
 	list = append(list, c.way(p.dirs())...)
 	if t := p.find("TYPE"); t.Arg != c.typ {
 		add(t)
@@ -99,6 +103,41 @@ func (p *Plan) steps(c course) (list []step) {
 	return list
 }
 
+// Bounds of a batch, so that it fits into the buffers of every server. A client that fills them, and does not read replies
+// meanwhile, waits for ever.
+const (
+	maxBatch       = 64      // commands
+	maxBatchOctets = 4 << 10 // with their line ends
+)
+
+// questions returns the steps that ask about the first files of a batch: as many as travel together and can be reached.
+func (c course) questions() (list []step) {
+	octets := 0
+	for i, q := range c.batch {
+		if !c.reaches(q.dirs()) {
+			break
+		}
+		next := c.way(q.dirs())
+		if q.Facts[0].Verb == "SIZE" && c.typ != "I" {
+			next = append(next, step{Command: withArg("TYPE", "I")})
+			c.typ = "I"
+		}
+		for _, fact := range q.Facts {
+			next = append(next, step{Command: fact})
+		}
+		for j := range next {
+			next[j].file = i
+			octets += len(next[j].Line()) + 2
+		}
+		if i > 0 && (len(list)+len(next) > maxBatch || octets > maxBatchOctets) {
+			break
+		}
+		list = append(list, next...)
+		c.dirs, c.lost = q.dirs(), false
+	}
+	return list
+}
+
 // place is a working directory, as far as it is known. The zero place is the directory after the login.
 type place struct {
 	home string   // the directory after the login, by PWD; "" if unknown
@@ -110,6 +149,9 @@ type place struct {
 func (at place) onTheWay(dirs []string) bool {
 	return !at.lost && len(at.dirs) <= len(dirs) && slices.Equal(at.dirs, dirs[:len(at.dirs)])
 }
+
+// reaches reports whether way knows a way to the directory.
+func (at place) reaches(dirs []string) bool { return at.onTheWay(dirs) || at.home != "" }
 
 // way returns the steps from at to the directory that dirs lead to from home (RFC 1738 section 3.2.5).
 func (at place) way(dirs []string) (list []step) {

@@ -7,6 +7,21 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
+func questions(paths ...string) (batch []*question) {
+	for _, path := range paths {
+		u, err := urlparse.Parse("ftp://h/" + path)
+		if err != nil {
+			panic(err)
+		}
+		one, err := newBatch(u, []*urlparse.URL{u}, nil)
+		if err != nil {
+			panic(err)
+		}
+		batch = append(batch, one...)
+	}
+	return batch
+}
+
 // The commands of a run. " | " means that the next command waits.
 func TestSteps(t *testing.T) {
 	dirs := []string{"a", "b"}
@@ -41,6 +56,10 @@ func TestSteps(t *testing.T) {
 		{"active mode", "ftp://h/f", course{typ: "I", setUp: []string{"EPRT", "PORT"}, inClear: true}, "EPRT | PORT | SIZE f, MDTM f, RETR f"},
 		{"text", "ftp://h/f;type=a", course{typ: "I", setUp: passive[:1], inClear: true}, "TYPE A, MDTM f | EPSV | RETR f"},
 		{"listing", "ftp://h/a/b/", course{setUp: passive[:1], inClear: true}, "CWD a, CWD b, TYPE A | EPSV | NLST"},
+		{"facts about many", "ftp://h/a/f", course{goal: goal{batch: questions("a/f", "a/g", "a/b/f", "c/f;type=a", "c/g")}, place: place{home: "/x", lost: true}, typ: "A"},
+			"CWD /x, CWD a, TYPE I, SIZE f, MDTM f, SIZE g, MDTM g, CWD b, SIZE f, MDTM f, CWD /x, CWD c, MDTM f, SIZE g, MDTM g"},
+		{"facts about those on the way", "ftp://h/a/f", course{goal: goal{batch: questions("a/f", "c/f")}, fresh: true},
+			"USER anonymous, PASS <anonymous>, PWD, CWD a, TYPE I, SIZE f, MDTM f"},
 		{"facts", "ftp://h/a/b/f", course{goal: goal{factsOnly: true}, typ: "I"}, "CWD a, CWD b, SIZE f, MDTM f"},
 	}
 	for _, tt := range tests {
