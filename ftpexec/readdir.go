@@ -43,7 +43,7 @@ func (s *Session) ReadDir(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry,
 			yield(Entry{}, err)
 			return
 		}
-		l.entries(u)(yield)
+		l.entries(u, s.client.secrets.Mask)(yield)
 	}
 }
 
@@ -165,8 +165,8 @@ func (l listed) items() iter.Seq2[listing.Item, error] {
 	}
 }
 
-// entries yields the entries of the directory dir, and the lines that are not understood as errors.
-func (l listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
+// entries yields the entries of the directory dir, and the lines that are not understood as errors. mask hides secrets.
+func (l listed) entries(dir *urlparse.URL, mask func(string) string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for item, err := range l.items() {
 			var e Entry
@@ -179,7 +179,7 @@ func (l listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
 				e = entryOf(dir, item)
 			}
 			if err != nil || strings.ContainsAny(e.Base, "/\r\n\x00") {
-				bad := &Error{Stage: StageTransfer, Op: l.op.shown(), URL: dir.Redacted(), Err: fmt.Errorf("%w: %s", ErrLine, cut(item.Name))}
+				bad := &Error{Stage: StageTransfer, Op: l.op.shown(), URL: dir.Redacted(), Err: fmt.Errorf("%w: %s", ErrLine, cut(mask(item.Name)))}
 				if !yield(Entry{}, bad) {
 					return
 				}

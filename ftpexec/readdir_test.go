@@ -216,6 +216,18 @@ func TestReadDirLines(t *testing.T) {
 	}
 }
 
+// An error about a line shows no password, although the server sent it.
+func TestReadDirLineHidesSecrets(t *testing.T) {
+	const secret = "open sesame"
+	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer("type=file; a\r\npassword "+secret+"\r\n")...))
+	u := parse(t, s.URL("/d/"))
+	u.User, u.Password = urlparse.Some("me"), urlparse.Some(secret)
+	_, lines, err := readDir(t.Context(), &ftpexec.Client{}, u)
+	if err != nil || len(lines) != 1 || strings.Contains(lines[0].Error(), secret) || !strings.Contains(lines[0].Error(), "password ****") {
+		t.Errorf("got %v, %v", lines, err)
+	}
+}
+
 // An entry's URL leads to it: in CWDs to a directory, with RETR to a file.
 func TestReadDirURLs(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer("type=dir; s p/\r\ntype=file; caf\xe9\r\ntype=OS.unix=symlink; l\r\n odd\r\n")...))
