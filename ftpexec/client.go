@@ -1,5 +1,6 @@
 // Package ftpexec retrieves what ftp URLs name (RFC 1738 section 3.2) from FTP servers. [NewPlan] turns a URL into
-// an ordered [Plan] of FTP commands, [Client.Open] retrieves a file, and [Client.List] lists a directory.
+// an ordered [Plan] of FTP commands, [Client.Open] retrieves a file, and [Client.ReadDir] lists a directory; [Client.List]
+// lists only names.
 //
 //	var c ftpexec.Client
 //	r, err := c.Get(ctx, "ftp://ftp.example.org/pub/file")

@@ -2,6 +2,7 @@ package ftpexec_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -55,6 +56,24 @@ func ExampleClient_List() {
 	slices.Sort(names)
 	fmt.Println(names)
 	// Output: [motd news]
+}
+
+func ExampleClient_ReadDir() {
+	s := exampleServer()
+	defer s.Close()
+
+	var c ftpexec.Client
+	for e, err := range c.ReadDir(context.Background(), local(s, "/pub/")) {
+		switch {
+		case errors.Is(err, ftpexec.ErrLine): // an entry that the server describes in a way of its own
+			log.Print(err)
+		case err != nil: // the listing failed
+			log.Fatal(err)
+		case e.Base == "motd":
+			fmt.Println(e.Base, e.Mode.IsRegular(), e.Size, e.Precision)
+		}
+	}
+	// Output: motd true 6 1s
 }
 
 func ExampleClient_Session() {

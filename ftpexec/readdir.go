@@ -46,6 +46,7 @@ func (s *Session) readDir(ctx context.Context, u *urlparse.URL) (l listed, err e
 		l, err = s.entries()
 		return false, err
 	})
+	l.mask = s.client.secrets.Mask
 	return l, err
 }
 
@@ -65,7 +66,8 @@ func inDir(dir *urlparse.URL, list func() (listed, error)) iter.Seq2[Entry, erro
 type listed struct {
 	op    Command // one of ways
 	lines []string
-	now   time.Time // the time of the listing
+	now   time.Time           // the time of the listing
+	mask  func(string) string // hides secrets
 }
 
 // errNextWay means that the connection broke with the refusal of a listing, and the next way is to be tried on a new one.
@@ -191,7 +193,7 @@ func (l listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
 				e = entryOf(dir, item)
 			}
 			if err != nil || strings.ContainsAny(e.Base, "/\r\n\x00") {
-				bad := &Error{Stage: StageTransfer, Op: l.op.shown(), URL: dir.Redacted(), Err: fmt.Errorf("%w: %s", ErrLine, cut(item.Name))}
+				bad := &Error{Stage: StageTransfer, Op: l.op.shown(), URL: dir.Redacted(), Err: fmt.Errorf("%w: %s", ErrLine, cut(l.mask(item.Name)))}
 				if !yield(Entry{}, bad) {
 					return
 				}

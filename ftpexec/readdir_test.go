@@ -181,6 +181,28 @@ func TestReadDirRefusedAfter150(t *testing.T) {
 	}
 }
 
+// A listing that breaks off is not a refusal, although its final reply has the code of one.
+func TestReadDirBrokenOff(t *testing.T) {
+	for _, command := range []string{"MLSD", "LIST -a", "LIST"} {
+		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("^"+command+"$", testserver.Reply("150 x"),
+			testserver.SendData("type=file; a\r\n"+line("a")), testserver.CloseData(), testserver.Reply("502 No.")))
+		got, lines, err := readDir(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/d/")))
+		if !errors.Is(err, ftpexec.ErrTruncated) || len(got)+len(lines) > 0 {
+			t.Errorf("%s: got %q, %v, %v, want ErrTruncated", command, got, lines, err)
+		}
+	}
+}
+
+// Every listing has a data port of its own.
+func TestReadDirPorts(t *testing.T) {
+	for verb, c := range map[string]*ftpexec.Client{"EPSV": {}, "PASV": {NoEPSV: true}} {
+		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("LIST", testserver.Transfer(line("a"))...))
+		if _, _, err := readDir(t.Context(), c, parse(t, s.URL("/d/"))); err != nil || count(s.Commands(), verb) != 2 {
+			t.Errorf("sent %q, %v, want %s twice", s.Commands(), err, verb)
+		}
+	}
+}
+
 // What all ways refuse is an error that says why LIST was refused, even if NLST then lists nothing. An unreadable
 // directory is not an empty one.
 func TestReadDirDenied(t *testing.T) {
@@ -213,6 +235,18 @@ func TestReadDirLines(t *testing.T) {
 	}
 	if want := []string{"no facts", "a/b", "../../etc/passwd", "/abs", `a\x0db`, `nul\x00`}; !slices.Equal(shown, want) {
 		t.Errorf("lines %q, want %q", shown, want)
+	}
+}
+
+// An error about a line shows no password, although the server sent it.
+func TestReadDirLineHidesSecrets(t *testing.T) {
+	const secret = "open sesame"
+	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer("type=file; a\r\npassword "+secret+"\r\n")...))
+	u := parse(t, s.URL("/d/"))
+	u.User, u.Password = urlparse.Some("me"), urlparse.Some(secret)
+	_, lines, err := readDir(t.Context(), &ftpexec.Client{}, u)
+	if err != nil || len(lines) != 1 || strings.Contains(lines[0].Error(), secret) || !strings.Contains(lines[0].Error(), "password ****") {
+		t.Errorf("got %v, %v", lines, err)
 	}
 }
 

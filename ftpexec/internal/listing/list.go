@@ -17,13 +17,13 @@ var headings = regexp.MustCompile(`^\s*$|^(?i:total|insgesamt|totale|totaal|ит
 
 // LIST reads a line of LIST in whichever format it has. A time without a year is the last such time before now.
 func LIST(line string, now time.Time) (Item, error) {
-	if headings.MatchString(line) {
-		return Item{}, ErrNoEntry
-	}
 	for _, format := range formats {
 		if item, ok := format(line, now); ok {
 			return entry(item)
 		}
+	}
+	if headings.MatchString(line) {
+		return Item{}, ErrNoEntry
 	}
 	return Item{}, ErrUnknown
 }

@@ -251,6 +251,18 @@ func TestLines(t *testing.T) {
 	}
 }
 
+func BenchmarkMLSD(b *testing.B) {
+	for b.Loop() {
+		MLSD("modify=20260102030405;perm=adfr;size=12;type=file;unique=FE00U20A;UNIX.group=0;UNIX.mode=0644;UNIX.owner=0; name")
+	}
+}
+
+func BenchmarkLIST(b *testing.B) {
+	for b.Loop() {
+		LIST("-rw-r--r--    1 0        0               7 Jan 02  2003 name", now)
+	}
+}
+
 func FuzzMLSD(f *testing.F) {
 	for _, test := range mlsdLines {
 		f.Add(test.line)

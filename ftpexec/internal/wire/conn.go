@@ -243,7 +243,7 @@ func (c *Conn) read(limit time.Duration) (Reply, error) {
 	case err != nil:
 		return r, c.masked(err)
 	}
-	r.Text = c.cfg.Secrets.mask(r.Text)
+	r.Text = c.cfg.Secrets.Mask(r.Text)
 	c.traceReply(r)
 	if r.Code == 421 {
 		return r, &ReplyError{r, ErrLost}

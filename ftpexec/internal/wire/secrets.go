@@ -46,8 +46,8 @@ func (s *Secrets) Add(secret string) {
 	s.hide = strings.NewReplacer(pairs...)
 }
 
-// mask returns text with stars in place of every secret.
-func (s *Secrets) mask(text string) string {
+// Mask returns text with stars in place of every secret.
+func (s *Secrets) Mask(text string) string {
 	if s == nil {
 		return text
 	}

@@ -15,7 +15,7 @@ func TestSecrets(t *testing.T) {
 		{"", ""}, {"ab and pass", "ab and " + stars}, {"the password", "the " + stars}, {"passpass", stars + stars}, {"no", "no"},
 	}
 	for _, tt := range tests {
-		if got := s.mask(tt.in); got != tt.want {
+		if got := s.Mask(tt.in); got != tt.want {
 			t.Errorf("%q: got %q, want %q", tt.in, got, tt.want)
 		}
 	}
@@ -31,10 +31,10 @@ func TestSecretsAreBounded(t *testing.T) {
 	if len(s.used) != maxSecrets {
 		t.Errorf("%d secrets are kept, want %d", len(s.used), maxSecrets)
 	}
-	if got := s.mask("<0> <first>"); !strings.HasPrefix(got, "<0>") || strings.Contains(got, "first") {
+	if got := s.Mask("<0> <first>"); !strings.HasPrefix(got, "<0>") || strings.Contains(got, "first") {
 		t.Errorf("got %q", got)
 	}
-	if got, last := s.mask(fmt.Sprintf("<%d>", maxSecrets)), stars; got != last {
+	if got, last := s.Mask(fmt.Sprintf("<%d>", maxSecrets)), stars; got != last {
 		t.Errorf("the latest is shown: %q", got)
 	}
 }

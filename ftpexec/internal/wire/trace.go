@@ -10,7 +10,7 @@ import (
 func (c *Conn) masked(err error) error {
 	var syntax *SyntaxError
 	if errors.As(err, &syntax) {
-		syntax.Line = c.cfg.Secrets.mask(syntax.Line)
+		syntax.Line = c.cfg.Secrets.Mask(syntax.Line)
 	}
 	return err
 }
