@@ -82,8 +82,10 @@ func (j *job) tidy(ctx context.Context, t *target) (whole bool, err error) {
 // named reports whether this user's journal is about the target: a run was
 // stopped after it had given the part its final name.
 func (t target) named() bool {
-	info, err := t.lstat(t.journal)
-	if err != nil || !isOurs(info) || t.info == nil || !isOurs(t.info) {
+	if t.info == nil || !isOurs(t.info) {
+		return false
+	}
+	if info, err := t.lstat(t.journal); err != nil || !isOurs(info) {
 		return false
 	}
 	s, err := t.readJournal(t.journal)

@@ -25,9 +25,6 @@ func (j *job) find(ctx context.Context, t target, c choice) (f *found, err error
 			c.lent.f.Close()
 		}
 	}()
-	if err := t.checkJournal(); err != nil {
-		return nil, err
-	}
 	if err := j.mayClaim(t); err != nil {
 		return nil, err
 	}
@@ -72,17 +69,21 @@ func (f *found) unchanged(t target) error {
 	return nil
 }
 
-// mayClaim refuses, without taking the lock, a part that another program left and
-// a part or journal that belongs to another user: in a directory that everyone
-// can write to, it may hold anything.
+// mayClaim refuses, without taking the lock, a journal that is none, a part that
+// another program left, and a part or journal that belongs to another user: in a
+// directory that everyone can write to, it may hold anything.
 func (j *job) mayClaim(t target) error {
 	journal, jerr := t.lstat(t.journal)
+	if err := t.checkJournals(jerr); err != nil {
+		return err
+	}
 	info, err := t.lstat(t.partial)
 	switch {
 	case jerr == nil && !isOurs(journal):
 		return othersFile(t.journal)
-	case err != nil || !info.Mode().IsRegular():
-		return j.missed(t, err)
+	case jerr == nil && errors.Is(err, fs.ErrNotExist):
+		j.missed(t)
+	case err != nil || !info.Mode().IsRegular(): // claim finds out
 	case jerr != nil && j.o.Existing == Overwrite && !isOurs(info):
 		return failure(t.partial, "cannot be removed", t.remove(t.partial))
 	case jerr != nil && info.Size() > 0 && !j.o.Continue && j.o.Existing != Overwrite:
@@ -105,22 +106,15 @@ func (t target) withoutJournal(info fs.FileInfo) bool {
 }
 
 // missed reports that a part with bytes is gone.
-func (j *job) missed(t target, err error) error {
-	if !errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+func (j *job) missed(t target) {
 	if s, err := t.readJournal(t.journal); err == nil && len(s.done) > 0 && !s.about(t.info) {
 		j.o.restarted(t.partial, "it is gone, only its journal is left")
 	}
-	return nil
 }
 
 // read finds out what the part holds.
 func (j *job) read(ctx context.Context, f *found) error {
-	has, err := f.part.size()
-	if err != nil {
-		return err
-	}
+	has := f.part.info.Size()
 	s, err := f.part.readJournal(f.part.journal)
 	missing := errors.Is(err, fs.ErrNotExist)
 	var system *fs.PathError
@@ -212,10 +206,8 @@ func (j *job) inherit(ctx context.Context, f *found, s state, jerr error) error 
 // useless says why a run cannot resume from the part, or "". It removes damaged
 // blocks from s.
 func (j *job) useless(ctx context.Context, p *part, s *state, jerr error) (why string, err error) {
-	has, err := p.size()
+	has := p.info.Size()
 	switch {
-	case err != nil:
-		return "", err
 	case jerr != nil:
 		return jerr.Error(), nil
 	case len(s.done) == 0:

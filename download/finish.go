@@ -42,7 +42,7 @@ func (t *transfer) settle(size int64, s state) error {
 	if err := l.health(); err != nil { // a checkpoint may have failed at the end
 		return err
 	}
-	if err := l.part.resize(size, false); err != nil {
+	if err := l.part.fit(size); err != nil {
 		return err
 	}
 	if !s.modTime.IsZero() && l.part.ours() {
@@ -50,7 +50,7 @@ func (t *transfer) settle(size int64, s state) error {
 			t.o.note(l.part.partial + ": cannot set the server's time: " + cause(err).Error())
 		}
 	}
-	if err := l.part.flush(size); err != nil {
+	if err := l.part.sync(); err != nil {
 		l.fail(err)
 		return err
 	}

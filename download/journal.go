@@ -177,10 +177,7 @@ func (n names) writeJournal(s state, sync bool) error {
 	if err != nil {
 		return err
 	}
-	if err := n.removeIfThere(n.fresh); err != nil {
-		return err
-	}
-	f, err := n.openFile(n.fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := n.createFresh()
 	if err != nil {
 		return err
 	}
@@ -198,6 +195,19 @@ func (n names) writeJournal(s state, sync bool) error {
 		_ = n.remove(n.fresh)
 	}
 	return err
+}
+
+// createFresh opens the next journal. It removes one that a killed run left.
+func (n names) createFresh() (*os.File, error) {
+	const flag = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	f, err := n.openFile(n.fresh, flag, 0o600)
+	if !errors.Is(err, fs.ErrExist) {
+		return f, err
+	}
+	if err := n.removeIfThere(n.fresh); err != nil {
+		return nil, err
+	}
+	return n.openFile(n.fresh, flag, 0o600)
 }
 
 // removeJournal removes the journal, and one that was still being written.
@@ -221,15 +231,16 @@ var version = regexp.MustCompile(`^\{"version":\d+`)
 // journalStart returns the start of a journal with N in place of its version.
 func journalStart(text string) string { return version.ReplaceAllString(text, `{"version":N`) }
 
-// checkJournal refuses files under the names of a journal that are not journals:
-// another program's file, or one that was retrieved under such a name.
-func (n names) checkJournal() error {
-	for _, path := range []string{n.journal, n.fresh} {
-		if err := n.checkHead(path); err != nil {
+// checkJournals refuses files under the names of a journal that are not journals:
+// another program's file, or one that was retrieved under such a name. there says
+// whether the journal is missing.
+func (n names) checkJournals(there error) error {
+	if !errors.Is(there, fs.ErrNotExist) {
+		if err := n.checkHead(n.journal); err != nil {
 			return err
 		}
 	}
-	return nil
+	return n.checkHead(n.fresh)
 }
 
 func (d *disk) checkHead(path string) error {

@@ -36,8 +36,8 @@ func newLedger(p *part, s state) *ledger {
 // stream writes one connection's bytes into the part. The offset of its own file
 // handle tells how far it is, even if the bytes go straight from the socket.
 type stream struct {
-	f    *os.File
-	span span // the bytes to write; an end of -1 means the end of the file
+	f    *os.File // the part's own, or one of its own while that is in use
+	span span     // the bytes to write; an end of -1 means the end of the file
 }
 
 // at returns the position of the first byte not written yet.
@@ -58,21 +58,36 @@ func (s *stream) brought() span {
 	return span{s.span.start, at}
 }
 
-// open returns a stream that writes x.
+// open returns a stream that writes x. The first of several at a time uses the
+// part's own file.
 func (l *ledger) open(x span) (*stream, error) {
-	f, err := l.part.handle()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f, err := l.part.f, error(nil)
+	switch {
+	case slices.ContainsFunc(l.streams, func(y *stream) bool { return y.f == f }):
+		f, err = l.part.handle()
+	case !l.part.ours():
+		err = replaced(l.part.partial)
+	}
 	if err != nil {
 		return nil, err
 	}
+	s := &stream{f: f, span: x}
 	if _, err := f.Seek(x.start, io.SeekStart); err != nil {
-		f.Close()
+		_ = l.end(s)
 		return nil, failure(l.part.partial, "cannot be written", err)
 	}
-	s := &stream{f: f, span: x}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.streams = append(l.streams, s)
 	return s, nil
+}
+
+// end closes the file of s, unless it is the part's own.
+func (l *ledger) end(s *stream) error {
+	if s.f == l.part.f {
+		return nil
+	}
+	return closing(s.f)
 }
 
 // close ends s and counts its bytes. If it wrote more than its span, none of them
@@ -82,7 +97,7 @@ func (l *ledger) close(s *stream) (brought int64, err error) {
 	defer l.mu.Unlock()
 	x, over := s.brought(), s.span.end >= 0 && s.at() > s.span.end
 	l.streams = slices.DeleteFunc(l.streams, func(y *stream) bool { return y == s })
-	err = closing(s.f)
+	err = l.end(s)
 	if over || err != nil {
 		return 0, err
 	}

@@ -21,7 +21,7 @@ import (
 type part struct {
 	names
 	f      *os.File
-	info   fs.FileInfo  // of f, to recognise it
+	info   fs.FileInfo  // of f when it was locked, to recognise it
 	mode   *fs.FileMode // of the target; nil means the part's own
 	placed bool         // the file has another name now
 }
@@ -78,14 +78,15 @@ func giveRights(n names) error {
 // createPart creates an empty part with mode 0666 less umask. The error is errMoved
 // if there is a part, or if its directory was missing and has been made.
 func createPart(n names) (*part, error) {
+	dir := filepath.Dir(n.partial)
 	f, err := n.openFile(n.partial, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return nil, errMoved
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, cmp.Or(n.makeDir(filepath.Dir(n.partial)), errMoved)
+	case errors.Is(err, fs.ErrNotExist) && n.root != nil:
+		return nil, cmp.Or(n.makeDir(dir), errMoved)
 	case err != nil:
-		return nil, failure(n.partial, "cannot be created", err)
+		return nil, cmp.Or(n.checkDir(dir), failure(n.partial, "cannot be created", err))
 	}
 	return hold(n, f)
 }
@@ -93,11 +94,13 @@ func createPart(n names) (*part, error) {
 // hold locks f, the opened part.
 func hold(n names, f *os.File) (*part, error) {
 	p := &part{names: n, f: f}
-	var err error
-	if p.info, err = fstat(f); err != nil {
-		err = failure(n.partial, "cannot be examined", err)
-	} else if err = lock(f); err == nil && !p.ours() {
-		err = errMoved
+	err := lock(f)
+	if err == nil {
+		if p.info, err = fstat(f); err != nil {
+			err = failure(n.partial, "cannot be examined", err)
+		} else if !p.ours() {
+			err = errMoved
+		}
 	}
 	if err != nil {
 		f.Close()
@@ -177,6 +180,21 @@ func (p *part) size() (int64, error) {
 	return info.Size(), nil
 }
 
+// fit cuts off what the part has beyond its first n bytes. It is an error if the
+// part has fewer.
+func (p *part) fit(n int64) error {
+	has, err := p.size()
+	switch {
+	case err != nil:
+		return err
+	case has < n:
+		return &Error{Path: p.partial, Reason: fmt.Sprintf("holds %d bytes, but %d were written", has, n), Err: ErrLocal}
+	case has == n:
+		return nil
+	}
+	return failure(p.partial, "cannot be resized", truncate(p.f, n))
+}
+
 // resize makes the part size bytes long: with grow only if it is shorter, without
 // grow only if it is longer. On most file systems the new bytes take no space.
 func (p *part) resize(size int64, grow bool) error {
@@ -205,18 +223,6 @@ func (p *part) write(s state, sync bool) error {
 	}
 	s.inode = inodeOf(p.info)
 	return failure(p.journal, "cannot be written", p.writeJournal(s, sync))
-}
-
-// flush checks that the part has n bytes and flushes it to disk.
-func (p *part) flush(n int64) error {
-	has, err := p.size()
-	if err != nil {
-		return err
-	}
-	if has != n {
-		return &Error{Path: p.partial, Reason: fmt.Sprintf("holds %d bytes, but %d were written", has, n), Err: ErrLocal}
-	}
-	return p.sync()
 }
 
 // sync flushes the part to disk.

@@ -84,10 +84,10 @@ func (d *disk) inside(path string) string {
 }
 
 // makeDir makes dir, which was missing, and what is missing between it and the
-// root. It makes nothing without a root. The error is errMoved if another run has
+// root, which there must be. The error is errMoved if another run has
 // removed a directory meanwhile.
 func (d *disk) makeDir(dir string) error {
-	if d.root == nil || d.inside(dir) == "." {
+	if d.inside(dir) == "." { // the root itself has been removed
 		return cmp.Or(d.checkDir(dir), failure(dir, "cannot be written to", syscall.ENOENT))
 	}
 	parent := filepath.Dir(dir)

@@ -72,7 +72,10 @@ func (p *part) fill(ctx context.Context, source string, fill func(*os.File) (int
 	if err != nil {
 		return 0, err
 	}
-	if err := p.flush(n); err != nil {
+	if err := p.fit(n); err != nil {
+		return 0, err
+	}
+	if err := p.sync(); err != nil {
 		return 0, err
 	}
 	s.size, s.complete = n, true

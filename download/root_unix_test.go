@@ -1,3 +1,5 @@
+//go:build unix
+
 package download
 
 import (
@@ -10,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"example.com/ftpfetch/testserver"
@@ -179,6 +182,27 @@ func TestRootPaths(t *testing.T) {
 	wantFiles(t, outside, map[string]string{"aim": "theirs"})
 }
 
+// TestRootDevices checks that no run below a root writes to a device or FIFO.
+func TestRootDevices(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	if err := syscall.Mkfifo(k.path("fifo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{k.path("fifo"), os.DevNull} {
+		root, err := os.OpenRoot(filepath.Dir(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer root.Close()
+		for _, existing := range []Existing{Refuse, Overwrite, Skip} {
+			_, err := File(t.Context(), k.c, k.url("/f"), filepath.Base(path), &Options{Root: root, Existing: existing})
+			if !errors.Is(err, ErrName) || err.Error() != path+": is not a regular file" || len(k.Commands()) > 0 {
+				t.Errorf("%s: got %v, want ErrName", path, err)
+			}
+		}
+	}
+}
+
 // TestRootLinks replaces links below a root, and follows them only inside.
 func TestRootLinks(t *testing.T) {
 	for _, o := range []Options{{Existing: Overwrite}, {Existing: Skip}, {Newer: true}, {Continue: true}} {
@@ -327,5 +351,20 @@ func TestRootTogether(t *testing.T) {
 		}
 		group.Wait()
 		k.want(map[string]string{"0": body, "2": body, "4": body, "6": body})
+	}
+}
+
+// TestRootRemoved removes the root itself before the run.
+func TestRootRemoved(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.below()
+	path, root := k.target("f")
+	defer root.Close()
+	if err := os.Remove(k.top); err != nil {
+		t.Fatal(err)
+	}
+	_, err := File(t.Context(), k.c, k.url("/f"), path, &Options{Root: root})
+	if !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, ErrLocal) || len(k.Commands()) > 0 {
+		t.Errorf("got %v", err)
 	}
 }
