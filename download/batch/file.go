@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"time"
 
 	"example.com/ftpfetch/download"
@@ -16,6 +17,7 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 	j := &t.Value
 	result, there, err := b.there(ctx, j)
 	if there || err != nil {
+		(&meter{run: b, sized: j.size() >= 0}).end(result, err)
 		return b.end(ctx, j, result, err, schedule.Untouched())
 	}
 	if t.GivenUp != nil {
@@ -66,7 +68,7 @@ func (b *run) next(ctx context.Context, j *job, err error, v schedule.Verdict) s
 // nor has it failed.
 func (b *run) end(ctx context.Context, j *job, result download.Result, err error, v schedule.Verdict) schedule.Verdict {
 	if err == nil || ctx.Err() == nil {
-		b.report(Outcome{Task: j.Task, URL: j.url(), Result: result, Err: err, GivenUp: j.givenUp})
+		b.report(Outcome{Task: j.Task, URL: j.url(), Result: result, Err: err, GivenUp: j.givenUp, Dir: j.dir != nil})
 	}
 	return v
 }
@@ -156,12 +158,18 @@ func (e *extra) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*f
 // has it, because its digest is right, or because it is as new as the server's.
 func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) {
 	item := j.Item
+	if err := reserved(item.Path); err != nil {
+		return download.Result{}, false, err
+	}
 	info, err := b.Root.Lstat(item.Path)
 	if err != nil || !info.Mode().IsRegular() || b.Each.Existing == download.Overwrite {
 		return download.Result{}, false, nil // download.File says what is wrong
 	}
 	result := download.Result{
 		Path: item.Path, Size: info.Size(), ModTime: info.ModTime(), Skipped: true, Reason: download.ReasonComplete,
+	}
+	if b.Each.Newer && changed(j, info) {
+		return download.Result{}, false, nil
 	}
 	if b.Ledger != nil {
 		if r, ok := b.Ledger.find(item, info); ok {
@@ -174,11 +182,18 @@ func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) 
 		return download.Result{}, false, nil
 	case item.Sum.Algorithm != "":
 		return b.verify(ctx, item, result)
-	case b.Each.Newer && j.size() == info.Size() && !item.ModTime.IsZero() && !item.ModTime.After(info.ModTime().Add(slack)):
+	case b.Each.Newer && !item.ModTime.After(info.ModTime().Add(slack)):
 		result.Reason = download.ReasonNotNewer
 		return result, true, nil
 	}
 	return download.Result{}, false, nil
+}
+
+// changed reports whether the server's file may differ from the local one, as far
+// as the list or the listing tells: then the server must be asked.
+func changed(j *job, info fs.FileInfo) bool {
+	known := j.Sum.Algorithm != "" || j.size() >= 0 && !j.ModTime.IsZero()
+	return !known || j.size() >= 0 && j.size() != info.Size()
 }
 
 // slack is how much of a second some file systems lose.

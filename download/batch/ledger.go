@@ -218,6 +218,11 @@ func (l *Ledger) Close() error {
 	return errors.Join(errs...)
 }
 
-// isLedger reports whether an entry of a tree's top directory has a ledger's
-// name.
-func isLedger(name string) bool { return strings.HasPrefix(strings.ToLower(name), LedgerName) }
+// reserved returns an error if a path below the output directory is that of a
+// ledger: what is saved there would pass for one.
+func reserved(path string) error {
+	if strings.HasPrefix(strings.ToLower(path), LedgerName) {
+		return &download.Error{Path: path, Reason: "has the name of a ledger", Err: download.ErrName}
+	}
+	return nil
+}

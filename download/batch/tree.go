@@ -105,9 +105,12 @@ func (j *job) asFile() job {
 // list lists a directory and queues what is in it.
 func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict {
 	j := &t.Value
+	if err := reserved(j.Path); err != nil {
+		return b.notListed(ctx, j, err, schedule.Untouched())
+	}
 	if t.GivenUp != nil {
 		j.givenUp = true
-		return b.unlisted(ctx, j, t.GivenUp, schedule.Untouched())
+		return b.notListed(ctx, j, t.GivenUp, schedule.Untouched())
 	}
 	entries, odd, err := b.entries(ctx, j.url())
 	switch {
@@ -126,11 +129,12 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 		err = b.create(j)
 	}
 	if err != nil {
-		return b.unlisted(ctx, j, err, verdict(err))
+		return b.notListed(ctx, j, err, verdict(err))
 	}
 	for _, err := range odd {
-		b.report(Outcome{Task: j.Task, URL: j.url(), Err: err})
+		b.report(Outcome{Task: j.Task, URL: j.url(), Err: err, Dir: true})
 	}
+	b.unlisted.Add(int64(min(1, len(odd))))
 	b.sharpen(ctx, j, entries)
 	for _, next := range b.within(j, entries) {
 		t.Add(b.found(next))
@@ -139,10 +143,12 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 	return schedule.Done()
 }
 
-// unlisted reports a directory that could not be listed.
-func (b *run) unlisted(ctx context.Context, j *job, err error, v schedule.Verdict) schedule.Verdict {
+// notListed reports a directory that could not be listed, unless the run was
+// interrupted.
+func (b *run) notListed(ctx context.Context, j *job, err error, v schedule.Verdict) schedule.Verdict {
 	if ctx.Err() == nil {
 		b.listing.Add(-1)
+		b.unlisted.Add(1)
 	}
 	return b.end(ctx, j, download.Result{}, err, v)
 }
@@ -235,16 +241,10 @@ func (b *run) within(j *job, entries []ftpexec.Entry) (jobs []job) {
 			continue
 		}
 		next := job{Task: Task{Item: download.Item{URLs: []*urlparse.URL{e.URL}}, Tree: j.Tree}}
-		name, err := names.Local(e.Base)
-		if err == nil && j.Path == "" && isLedger(name) {
-			err = &download.Error{Path: name, Reason: "has the name of a ledger", Err: download.ErrName}
-		}
-		if err != nil {
-			b.report(Outcome{Task: next.Task, URL: e.URL, Err: err})
-			continue
-		}
-		next.Path = path.Join(j.Path, name)
-		if kind == 0 {
+		next.Path = path.Join(j.Path, e.Base)
+		if _, err := names.Local(e.Base); err != nil {
+			b.refuse(next, e, err)
+		} else if kind == 0 {
 			next.ModTime, next.listed = exactTime(e), e.Size
 			jobs = append(jobs, next)
 		} else if b.descend(j, &next, e) {
@@ -252,6 +252,17 @@ func (b *run) within(j *job, entries []ftpexec.Entry) (jobs []job) {
 		}
 	}
 	return jobs
+}
+
+// refuse reports an entry that has no local name.
+func (b *run) refuse(j job, e ftpexec.Entry, err error) {
+	dir := e.Mode.IsDir()
+	if dir {
+		b.unlisted.Add(1)
+	} else {
+		b.files.Add(1)
+	}
+	b.report(Outcome{Task: j.Task, URL: e.URL, Err: err, Dir: dir})
 }
 
 // descend fills in the job for an entry that is not a file. It returns false if
