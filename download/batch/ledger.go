@@ -93,30 +93,45 @@ type position struct {
 
 // OpenLedger opens the ledger called name under root, and all others there. The
 // caller must close it.
-func OpenLedger(root *os.Root, name string) (l *Ledger, err error) {
-	l = &Ledger{seed: maphash.MakeSeed(), index: make(map[uint64]position)}
-	defer func() {
-		if err != nil {
-			l.Close()
-			err = &download.Error{Path: name, Reason: "the ledger cannot be used: " + err.Error(), Err: err}
-		}
-	}()
+func OpenLedger(root *os.Root, name string) (*Ledger, error) {
+	l := &Ledger{seed: maphash.MakeSeed(), index: make(map[uint64]position)}
 	names, err := fs.Glob(root.FS(), LedgerName+"*")
-	if err != nil {
-		return l, err
-	}
 	for _, n := range names {
-		if err := l.load(root, n); err != nil {
-			return l, err
+		if err == nil {
+			err = ledgerError(n, "used", l.load(root, n))
 		}
 	}
+	if err == nil {
+		err = ledgerError(name, "used", l.create(root, name))
+	}
+	if err != nil {
+		l.Close()
+	}
+	return l, err
+}
+
+// create opens the ledger to which the run adds.
+func (l *Ledger) create(root *os.Root, name string) (err error) {
 	if err := regular(root, name); err != nil {
-		return l, err
+		return err
 	}
 	if l.own, err = root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666); err != nil {
-		return l, err
+		return err
 	}
-	return l, endLine(l.own)
+	return endLine(l.own)
+}
+
+// ledgerError says that a ledger cannot be used or written, if err is not nil.
+func ledgerError(path, use string, err error) error {
+	if err == nil {
+		return nil
+	}
+	cause := err
+	var e *fs.PathError
+	if errors.As(err, &e) { // it names the path too
+		cause = e.Err
+	}
+	return &download.Error{Path: path, Reason: "the ledger cannot be " + use + ": " + cause.Error(), Err: cause}
 }
 
 // regular returns an error if there is something under name that is not a regular
@@ -200,10 +215,7 @@ func (l *Ledger) add(r record) error {
 	if err == nil {
 		err = l.own.Sync()
 	}
-	if err != nil {
-		return &download.Error{Path: l.own.Name(), Reason: "the ledger cannot be written: " + err.Error(), Err: err}
-	}
-	return nil
+	return ledgerError(l.own.Name(), "written", err)
 }
 
 // Close closes the ledger.
