@@ -1,8 +1,8 @@
 package batch
 
 import (
-	"bytes"
 	"bufio"
+	"bytes"
 	"cmp"
 	"io"
 	"os"
