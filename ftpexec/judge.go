@@ -43,11 +43,7 @@ func (s *Session) judge(st step, r wire.Reply) error {
 	case "PWD":
 		s.home = directoryIn(r)
 	case "SIZE", "MDTM":
-		if s.goal.batch != nil {
-			s.tell(st, r)
-		} else {
-			s.info.learn(op.Verb, r)
-		}
+		s.tell(st, r)
 	}
 	return nil
 }
