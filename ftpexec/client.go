@@ -112,6 +112,10 @@ type habits struct {
 	late       bool // it accepts EPSV or PASV only after the final reply of a transfer
 }
 
+func isSequential(h *habits) { h.sequential = true }
+func hasNoEPSV(h *habits)    { h.noEPSV = true }
+func isLate(h *habits)       { h.late = true }
+
 // Credentials supplies passwords and accounts. The methods may block, for example to prompt the user. They return
 // [ErrNoCredentials] if they have nothing to supply. The result is sent byte for byte; it must not contain CR, LF or
 // NUL.
@@ -188,15 +192,16 @@ func (c *Client) habits(u *urlparse.URL) habits {
 	return habits{h.sequential || c.NoPipelining, h.noEPSV || c.NoEPSV, h.late}
 }
 
-// learn adds h to what is known about u's server.
-func (c *Client) learn(u *urlparse.URL, h habits) {
+// learn changes what is known about u's server.
+func (c *Client) learn(u *urlparse.URL, change func(*habits)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.hosts == nil {
 		c.hosts = map[string]habits{}
 	}
-	old := c.hosts[u.Address()]
-	c.hosts[u.Address()] = habits{old.sequential || h.sequential, old.noEPSV || h.noEPSV, old.late || h.late}
+	h := c.hosts[u.Address()]
+	change(&h)
+	c.hosts[u.Address()] = h
 }
 
 // config returns the configuration of one connection to u's server.

@@ -138,7 +138,7 @@ func (s *Session) ported(st step, r wire.Reply) error {
 	if st.ahead && r.First() != 1 {
 		s.ahead, s.early = "", s.port != 0
 		if !s.early { // it follows again at its usual place
-			s.client.learn(s.url, habits{late: true})
+			s.client.learn(s.url, isLate)
 		}
 		return nil
 	}
