@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -23,6 +24,7 @@ import (
 // name, one with "/" with the path below the tree's directory.
 type Tree struct {
 	Depth  int      // how many levels of directories to list; 0 means all of them
+	Names  string   // a pattern of the names that are wanted in the tree's own directory; "" means all
 	Accept []string // patterns of the files that are wanted; empty means all
 	Reject []string // patterns of files and directories that are not wanted
 	// FollowLinks retrieves what symbolic links lead to, if that is inside the
@@ -32,10 +34,14 @@ type Tree struct {
 
 // Check returns an *[ftpexec.OptionError] if a pattern is malformed.
 func (t *Tree) Check() error {
-	for field, patterns := range map[string][]string{"Accept": t.Accept, "Reject": t.Reject} {
-		for _, p := range patterns {
+	for _, of := range []struct {
+		field    string
+		patterns []string
+	}{{"Accept", t.Accept}, {"Reject", t.Reject}, {"Names", []string{t.Names}}} {
+		for _, p := range of.patterns {
 			if !doublestar.ValidatePattern(p) {
-				return &ftpexec.OptionError{Fields: []string{field}, Reason: "has the malformed pattern " + p + `: write "\[" for a bracket itself`}
+				return &ftpexec.OptionError{Fields: []string{of.field}, Reason: "has the malformed pattern " + p +
+					`: close the bracket or brace, or write "\" before it if it stands for itself`}
 			}
 		}
 	}
@@ -48,7 +54,7 @@ func (t *Tree) Check() error {
 // wants reports whether an entry with this path below the tree's directory is
 // wanted.
 func (t *Tree) wants(below string, dir bool) bool {
-	if matches(t.Reject, below) {
+	if matches(t.Reject, below) || t.Names != "" && !strings.Contains(below, "/") && !matches([]string{t.Names}, below) {
 		return false
 	}
 	return dir || len(t.Accept) == 0 || matches(t.Accept, below)
@@ -75,6 +81,9 @@ type place struct {
 	links int           // links followed on the way
 	guess bool          // it may be a file: the listing did not tell
 }
+
+// ErrNoMatch means that nothing in a directory matches Tree.Names.
+var ErrNoMatch = errors.New("nothing matches the pattern")
 
 // mostLinks bounds the links on the way to a directory. A chain of links that the
 // server resolves itself could otherwise lead in a circle that shows no name twice.
@@ -133,16 +142,27 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 	if err != nil {
 		return b.notListed(ctx, j, err, verdict(err))
 	}
-	for _, err := range odd {
-		b.report(Outcome{Task: j.Task, URL: j.url(), Err: err, Dir: true})
-	}
-	b.unlisted.Add(int64(min(1, len(odd))))
+	b.complain(j, entries, odd)
 	b.sharpen(ctx, j, entries)
 	for _, next := range b.within(j, entries) {
 		t.Add(b.found(next))
 	}
 	b.listing.Add(-1)
 	return schedule.Done()
+}
+
+// complain reports what is wrong with a listing: lines that cannot be read, and a
+// pattern that nothing matches, which is as bad as a file that does not exist.
+func (b *run) complain(j *job, entries []ftpexec.Entry, odd []error) {
+	for _, err := range odd {
+		b.report(Outcome{Task: j.Task, URL: j.url(), Err: err, Dir: true})
+	}
+	b.unlisted.Add(int64(min(1, len(odd))))
+	match := func(e ftpexec.Entry) bool { return matches([]string{j.Tree.Names}, e.Base) }
+	if j.Tree.Names != "" && j.dir.depth == 0 && !slices.ContainsFunc(entries, match) {
+		b.files.Add(1)
+		b.report(Outcome{Task: j.Task, URL: j.url(), Err: fmt.Errorf("%w %s", ErrNoMatch, j.Tree.Names)})
+	}
 }
 
 // notListed reports a directory that could not be listed, unless the run was
@@ -239,7 +259,8 @@ func (b *run) within(j *job, entries []ftpexec.Entry) (jobs []job) {
 	for _, e := range entries {
 		below := path.Join(j.dir.below, e.Base)
 		kind := e.Mode.Type()
-		if !j.Tree.wants(below, kind != 0) {
+		deeper := j.Tree.Depth == 0 || j.dir.depth+1 < j.Tree.Depth
+		if !j.Tree.wants(below, kind == fs.ModeDir || kind != 0 && deeper) {
 			continue
 		}
 		next := job{Task: Task{Item: download.Item{URLs: []*urlparse.URL{e.URL}}, Tree: j.Tree}}

@@ -67,6 +67,7 @@ func TestTreeCheck(t *testing.T) {
 	for field, tree := range map[string]Tree{
 		"Accept": {Accept: []string{"*", "[a"}},
 		"Reject": {Reject: []string{"{a"}},
+		"Names":  {Names: "[a"},
 		"Depth":  {Depth: -1},
 	} {
 		err := tree.Check()

@@ -65,6 +65,9 @@ func TestTree(t *testing.T) {
 		{"accept nothing", "/pub/", batch.Tree{Accept: []string{"*.zip"}}, "", ""},
 		{"reject a directory", "/pub/", batch.Tree{Reject: []string{"old", "é*"}}, "a.gz a.txt sub/b.gz", "empty sub"},
 		{"both", "/pub/", batch.Tree{Accept: []string{"**/*.gz"}, Reject: []string{"sub/*.gz"}}, "a.gz sub/old/c.gz", "sub sub/old"},
+		{"names", "/pub/", batch.Tree{Names: "*.gz", Depth: 1}, "a.gz", ""},
+		{"names of directories", "/pub/", batch.Tree{Names: "s*"}, "sub/b.gz sub/old/c.gz", "sub sub/old"},
+		{"names and accept", "/pub/", batch.Tree{Names: "{s,a}*", Accept: []string{"*.txt", "c*"}}, "a.txt sub/old/c.gz", "sub sub/old"},
 		{"empty", "/pub/empty/", batch.Tree{}, "", ""},
 	}
 	for _, tt := range tests {
@@ -168,6 +171,17 @@ func TestTreeTop(t *testing.T) {
 	if got.Whole() || got.Unlisted != 1 || !errors.Is(s.outcomes[0].Err, ftpexec.ErrDirectory) {
 		t.Errorf("%+v, %q", got, s.failures())
 	}
+}
+
+// TestTreeNoMatch checks that a pattern that matches nothing is a failure.
+func TestTreeNoMatch(t *testing.T) {
+	s := newStand(t, map[string]string{"/d/f": "f", "/d/g/x": "x"}, testserver.Options{})
+	got := s.run(t.Context(), treeOf(t, s.srv.URL("/d/"), batch.Tree{Names: "x*"}))
+	s.settled(got)
+	if got.Whole() || got.Failed != 1 || !errors.Is(s.outcomes[0].Err, batch.ErrNoMatch) {
+		t.Errorf("%+v, %q", got, s.failures())
+	}
+	s.compare(nil)
 }
 
 // TestTreeTooMany checks that a directory whose listing is refused for too many

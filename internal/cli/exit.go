@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/netrc"
 	"example.com/ftpfetch/internal/proxy"
@@ -52,6 +53,7 @@ var exits = []struct {
 	{ftpexec.ErrType, 17},
 	{ftpexec.ErrTruncated, 18},
 	{ftpexec.ErrNotFound, 78},
+	{batch.ErrNoMatch, 78},
 	{ftpexec.ErrRefused, 19},
 	{ftpexec.ErrProtocol, 8},
 	{ftpexec.ErrLost, 56},

@@ -34,7 +34,7 @@ var exitMeanings = []struct {
 	{60, "certificate not trusted"},
 	{64, "TLS required but not offered"},
 	{67, "login refused, or no password"},
-	{78, "no such file"},
+	{78, "no such file, or none that matches"},
 	{97, "the proxy refuses to connect to the host"},
 	{100, "digest mismatch, or none found to verify against"},
 	{129, "ended by SIGHUP"},
