@@ -185,7 +185,7 @@ func (o *overview) last() string {
 	if o.totals.Links > 0 {
 		text += fmt.Sprintf(", %d links not followed", o.totals.Links)
 	}
-	return text + fmt.Sprintf("; received %s in %.1f s", octets(o.totals.Received), o.print.now().Sub(o.began).Seconds())
+	return text + fmt.Sprintf("; received %s in %.1f s", bytesOf(o.totals.Received), o.print.now().Sub(o.began).Seconds())
 }
 
 // event returns the state as an event of --progress json.
