@@ -18,6 +18,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/spf13/afero"
 
 	"example.com/ftpfetch/testserver"
 )
@@ -26,7 +29,7 @@ import (
 type recipe struct {
 	script string // for bash, in an empty directory; $recipes and $base are set
 	files  string // where the files must be, with a verb for their names
-	quiet  bool   // success must print nothing
+	mirror bool   // success prints nothing, and what has changed is fetched again
 }
 
 var recipeTests = map[string]recipe{
@@ -34,8 +37,8 @@ var recipeTests = map[string]recipe{
 	"slurm":       {script: slurmArray, files: "data/%s"},
 	"Makefile":    {script: `make -j 4 -f $recipes/Makefile BASE=$base GENOME=run FILES="run/1.gz run/2.gz run/3.gz"`, files: "run/%s"},
 	"parallel.sh": {script: `printf "$base/run/%s\n" 1.gz 2.gz 3.gz >urls.txt && $recipes/parallel.sh urls.txt`, files: "data/%s"},
-	"crontab":     {script: nightly + `$recipes/crontab | ` + here, files: "mirror/tree/run/%s", quiet: true},
-	"service":     {script: started + `$recipes/ftpfetch-mirror.service | ` + here, files: "tree/run/%s", quiet: true},
+	"crontab":     {script: nightly + `$recipes/crontab | ` + here, files: "mirror/tree/run/%s", mirror: true},
+	"service":     {script: started + `$recipes/ftpfetch-mirror.service | ` + here, files: "tree/run/%s", mirror: true},
 }
 
 // slurmArray runs the job as Slurm would run an array of eight.
@@ -71,12 +74,19 @@ func TestRecipes(t *testing.T) {
 			s.broken.Store(false)
 			s.ResetCommands()
 			out, err := s.run(t, r.script)
-			if err != nil || r.quiet && out != "" {
+			if err != nil || r.mirror && out != "" {
 				t.Fatalf("again: %v\n%s", err, out)
 			}
 			s.check(t, r.files, "1.gz", "2.gz", "3.gz")
 			if got, want := s.fetched(), []string{"RETR 2.gz"}; !slices.Equal(got, want) {
 				t.Errorf("again: got %q, want %q", got, want)
+			}
+			if r.mirror {
+				s.change(t, "3.gz")
+				if out, err := s.run(t, r.script); err != nil || out != "" {
+					t.Fatalf("after a change: %v\n%s", err, out)
+				}
+				s.check(t, r.files, "1.gz", "2.gz", "3.gz")
 			}
 		})
 	}
@@ -118,6 +128,19 @@ func newRecipeSite(t *testing.T, binary string) *recipeSite {
 	s.env = append(os.Environ(), "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"), "HOME="+s.dir, "recipes="+recipes,
 		"base=ftp://"+s.Addr(), "list="+list, "ENA_PORTAL="+s.portal(t))
 	return s
+}
+
+// change makes a file newer and longer.
+func (s *recipeSite) change(t *testing.T, name string) {
+	t.Helper()
+	s.files[name] += gzipped(t, "more")
+	if err := afero.WriteFile(s.FS(), "/run/"+name, []byte(s.files[name]), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	later := time.Now().Add(time.Hour)
+	if err := s.FS().Chtimes("/run/"+name, later, later); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // report returns what ENA's portal would say about the files.
