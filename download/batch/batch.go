@@ -43,6 +43,8 @@ type Options struct {
 	// Commit, More, Segments and Parallel are not used: Run sets them.
 	Each download.Options
 
+	// Bound, if not nil, bounds the time for one try of a file or directory.
+	Bound func(context.Context) (context.Context, context.CancelFunc)
 	// Watch, if not nil, is called when a file is about to be retrieved, and
 	// returns what watches it; both may be nil. Calls may be concurrent.
 	Watch func(Task) (progress func(done, total int64), notify func(download.Event))
@@ -98,7 +100,7 @@ func Run(ctx context.Context, c *ftpexec.Client, tasks iter.Seq[Task], o Options
 	b := &run{Options: o, client: c}
 	end := b.watch()
 	limits := schedule.Options{
-		Jobs: o.Jobs, PerHost: o.PerHost, Patience: patience(o.Each.Retries), Received: b.received.Load, Full: b.full,
+		Jobs: o.Jobs, PerHost: o.PerHost, Patience: patience(o.Each.Retries), Received: b.received.Load, Full: b.ceiling,
 	}
 	schedule.Run(ctx, limits, b.jobs(tasks), b.do)
 	end()
@@ -181,10 +183,10 @@ func (b *run) do(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict {
 	return b.file(ctx, t)
 }
 
-// full notes that a server refused a connection.
-func (b *run) full(host string, ceiling int) {
+// ceiling notes that a server refused a connection.
+func (b *run) ceiling(host string, most int) {
 	if b.Note != nil {
-		b.Note(fmt.Sprintf("%s has too many connections: going on with %d", host, ceiling))
+		b.Note(fmt.Sprintf("%s has too many connections: going on with %d", host, most))
 	}
 }
 

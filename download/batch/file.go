@@ -28,9 +28,16 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 	case err == nil:
 		return b.end(ctx, j, result, nil, schedule.Done())
 	case crowded(err):
-		return schedule.Full(err)
+		return b.full(err)
 	}
 	return b.next(ctx, j, err, verdict(err))
+}
+
+// full returns the verdict on a server that has too many connections. Those
+// without work are closed: they may be for another login.
+func (b *run) full(err error) schedule.Verdict {
+	b.client.CloseIdleConnections()
+	return schedule.Full(err)
 }
 
 // crowded reports whether the server may accept the connection once there are
@@ -90,9 +97,19 @@ func (b *run) retrieve(ctx context.Context, t *schedule.Turn[job]) (download.Res
 	}
 	m := &meter{run: b, sized: t.Value.size() >= 0, watch: watching}
 	o.Progress = m.update
+	ctx, cancel := b.bound(ctx)
+	defer cancel()
 	result, err := download.File(ctx, b.client, u, item.Path, &o)
 	m.end(result, err)
 	return result, err
+}
+
+// bound applies Options.Bound.
+func (b *run) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if b.Bound == nil {
+		return context.WithCancel(ctx)
+	}
+	return b.Bound(ctx)
 }
 
 // meter counts the bytes of one file. download.File calls update from one

@@ -109,10 +109,12 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 		j.givenUp = true
 		return b.unlisted(ctx, j, t.GivenUp, schedule.Untouched())
 	}
-	entries, odd, err := b.entries(ctx, j.url())
+	bounded, cancel := b.bound(ctx)
+	defer cancel()
+	entries, odd, err := b.entries(bounded, j.url())
 	switch {
 	case crowded(err):
-		return schedule.Full(err)
+		return b.full(err)
 	case err != nil && j.dir.guess && (errors.Is(err, ftpexec.ErrDirectory) || errors.Is(err, ftpexec.ErrNotFound)):
 		if file := j.asFile(); j.Tree.wants(j.dir.below, false) {
 			t.Add(b.found(file))

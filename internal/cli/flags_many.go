@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,7 +33,8 @@ func (o *options) selectionFlags() group {
 	fs := newGroup("Selection")
 	fs.StringVarP(&o.input, "input", "i", "", "also fetch the URLs in `FILE`, one per line or as <URL:...> in text; \"-\" is standard input")
 	fs.StringVar(&o.manifest, "manifest", "", "also fetch the files in the table `FILE` (TSV, CSV, NDJSON, an ENA or NCBI report), and verify them")
-	word(fs, &o.reading.Format, "auto", "format", "the form of the list: `auto|list|text|tsv|csv|ndjson|json|ncbi|sums`")
+	into(fs, &o.reading.Format, "format", "", "the `FORM` of the list: list, text, tsv, csv, ndjson, json, ncbi or sums (default: told by its beginning)",
+		readFormat, func(f manifest.Format) string { return string(f) })
 	fs.StringArrayVar(&o.reading.Columns, "columns", nil, "of an ENA report, fetch only the files of the columns `NAME`_ftp (may be repeated)")
 	fs.StringArrayVar(&o.reading.Suffixes, "suffix", nil, "of an NCBI summary, fetch the files that end in `TEXT` (may be repeated)")
 	fs.StringVar(&o.base, "base", "", "of a list of digests such as md5checksums.txt, fetch the files from the directory `URL`")
@@ -52,6 +54,13 @@ func (o *options) selectionFlags() group {
 	fs.BoolVar(&o.divide, "per-host-shared", false, "divide --per-host among the shards")
 	fs.StringVar(&o.report, "report", "", "write what happened to each file to `FILE`, one JSON object per line, or a table if it ends in .tsv")
 	return fs
+}
+
+func readFormat(s string) (manifest.Format, error) {
+	if f := manifest.Format(s); slices.Contains(manifest.Formats(), f) {
+		return f, nil
+	}
+	return "", fmt.Errorf("write one of %v", manifest.Formats())
 }
 
 func readJobs(s string) (int, error) {

@@ -18,8 +18,6 @@ import (
 // batch retrieves lists and trees, and several URLs at once. It returns the exit
 // code of the first failure.
 func (r *run) batch(ctx context.Context) int {
-	ctx, cancel := r.limit(ctx)
-	defer cancel()
 	defer r.print.within(ctx)()
 	m := &many{run: r, ctx: ctx}
 	if code := m.gather(); code != exitOK {
@@ -37,7 +35,7 @@ func (r *run) batch(ctx context.Context) int {
 		return exitCode(err)
 	}
 	defer m.close()
-	r.client.MaxIdle = max(r.jobs, defaultJobs)
+	r.client.MaxIdle = cmp.Or(r.perHost, r.jobs, batch.MaxJobs)
 	defer r.client.CloseIdleConnections()
 	m.retrieve()
 	return m.code
@@ -112,7 +110,7 @@ func (m *many) retrieve() {
 	m.meters = make(map[string]meter)
 	m.shown = m.print.newOverview(m.known())
 	totals := batch.Run(m.ctx, &m.client, m.tasks(), batch.Options{
-		Jobs: m.jobs, PerHost: m.perHost, Segments: m.file.Segments, Root: m.root, Ledger: m.ledger, Each: m.file,
+		Jobs: m.jobs, PerHost: m.perHost, Segments: m.file.Segments, Root: m.root, Ledger: m.ledger, Each: m.file, Bound: m.limit,
 		Watch: m.watch, Report: m.ended, Totals: m.shown.update, Note: m.note,
 	})
 	m.shown.end(totals)
@@ -154,11 +152,12 @@ func (m *many) ended(o batch.Outcome) {
 	if errors.Is(o.Err, ftpexec.ErrLogin) {
 		m.ask.forget()
 	}
+	o.Err = m.reason(m.ctx, o.Err)
 	switch {
-	case o.GivenUp && m.givenUp(o.URL.Address()):
+	case o.GivenUp && m.progress != progressJSON && m.givenUp(o.URL.Address()):
 		m.print.failed(o.URL.Redacted(), o.Err, "; the other files of this server are not tried")
 		m.fails(o.Err)
-	case o.GivenUp:
+	case o.GivenUp && m.progress != progressJSON:
 	case o.Err != nil:
 		m.print.failed(o.URL.Redacted(), o.Err, "")
 		m.fails(o.Err)
