@@ -77,10 +77,14 @@ func (r record) about(item download.Item, info fs.FileInfo) bool {
 type Ledger struct {
 	own *os.File
 
-	mu    sync.Mutex
-	seed  maphash.Seed
-	files []*os.File // all ledgers, to read
-	index map[uint64]position
+	flushing sync.Mutex // held while own is flushed; lock it before mu
+	flushed  int        // records of this run on the disk
+
+	mu      sync.Mutex
+	written int // records of this run
+	seed    maphash.Seed
+	files   []*os.File // all ledgers, to read
+	index   map[uint64]position
 }
 
 // position is where a record is. Records are read when they are needed, so that
@@ -208,14 +212,35 @@ func (l *Ledger) find(item download.Item, info fs.FileInfo) (record, bool) {
 	return r, r.about(item, info)
 }
 
-// add adds a record and waits until it is on the disk.
+// add adds a record and waits until it is on the disk. Records that are added at
+// the same time share the flush.
 func (l *Ledger) add(r record) error {
-	line := printable.JSON(r)
-	_, err := l.own.Write(line)
+	l.mu.Lock()
+	_, err := l.own.Write(printable.JSON(r))
+	l.written++
+	mine := l.written
+	l.mu.Unlock()
 	if err == nil {
-		err = l.own.Sync()
+		err = l.flush(mine)
 	}
 	return ledgerError(l.own.Name(), "written", err)
+}
+
+// flush waits until the first n records are on the disk.
+func (l *Ledger) flush(n int) error {
+	l.flushing.Lock()
+	defer l.flushing.Unlock()
+	if l.flushed >= n {
+		return nil
+	}
+	l.mu.Lock()
+	all := l.written
+	l.mu.Unlock()
+	if err := l.own.Sync(); err != nil {
+		return err
+	}
+	l.flushed = all
+	return nil
 }
 
 // Close closes the ledger.

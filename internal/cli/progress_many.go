@@ -185,7 +185,7 @@ func (o *overview) last() string {
 	if n := o.totals.Links; n > 0 {
 		text += ", " + counted(n, "link", "links") + " not followed"
 	}
-	return text + fmt.Sprintf("; received %s in %.1f s", octets(o.totals.Received), o.print.now().Sub(o.began).Seconds())
+	return text + fmt.Sprintf("; received %s in %.1f s", bytesOf(o.totals.Received), o.print.now().Sub(o.began).Seconds())
 }
 
 // counted returns, for example, "1 link" or "2 links".
