@@ -3,7 +3,6 @@ package batch
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"time"
 
 	"example.com/ftpfetch/download"
@@ -185,7 +184,7 @@ func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) 
 	result := download.Result{
 		Path: item.Path, Size: info.Size(), ModTime: info.ModTime(), Skipped: true, Reason: download.ReasonComplete,
 	}
-	if b.Each.Newer && changed(j, info) {
+	if j.size() >= 0 && j.size() != info.Size() || b.Each.Newer && !j.dated() {
 		return download.Result{}, false, nil
 	}
 	if b.Ledger != nil {
@@ -195,8 +194,6 @@ func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) 
 		}
 	}
 	switch {
-	case item.Size != nil && *item.Size != info.Size():
-		return download.Result{}, false, nil
 	case item.Sum.Algorithm != "":
 		return b.verify(ctx, item, result)
 	case b.Each.Newer && !item.ModTime.After(info.ModTime().Add(slack)):
@@ -206,12 +203,9 @@ func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) 
 	return download.Result{}, false, nil
 }
 
-// changed reports whether the server's file may differ from the local one, as far
-// as the list or the listing tells: then the server must be asked.
-func changed(j *job, info fs.FileInfo) bool {
-	known := j.Sum.Algorithm != "" || j.size() >= 0 && !j.ModTime.IsZero()
-	return !known || j.size() >= 0 && j.size() != info.Size()
-}
+// dated reports whether the list or the listing tells enough to know whether the
+// server's file is newer. Otherwise the server must be asked.
+func (j *job) dated() bool { return j.Sum.Algorithm != "" || j.size() >= 0 && !j.ModTime.IsZero() }
 
 // slack is how much of a second some file systems lose.
 const slack = time.Second - 1

@@ -7,6 +7,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/netrc"
 	"example.com/ftpfetch/internal/proxy"
@@ -65,6 +66,7 @@ func exitCode(err error) int {
 	var bad *usageError
 	var signal *SignalError
 	var malformed *urlparse.Error
+	var line *manifest.LineError
 	switch {
 	case err == nil:
 		return exitOK
@@ -72,6 +74,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &signal):
 		return signal.code()
+	case errors.As(err, &line):
+		return exitURL
 	case outputClosed(err):
 		return exitClosed
 	}

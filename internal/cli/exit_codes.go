@@ -14,7 +14,7 @@ var exitMeanings = []struct {
 	{0, "done"},
 	{1, "unsupported scheme"},
 	{2, "bad usage"},
-	{3, "malformed URL"},
+	{3, "malformed URL, or line of a list"},
 	{5, "proxy not resolved"},
 	{6, "host not resolved"},
 	{7, "no connection to the host or proxy"},

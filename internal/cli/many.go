@@ -56,7 +56,7 @@ type many struct {
 	meters map[string]meter // of the files that are on their way, by path
 	gone   map[string]bool  // addresses of the servers that were given up
 	code   int              // the exit code
-	lost   int              // URLs that were not even tried
+	lost   int64            // URLs that were not even tried
 }
 
 // fails makes err the first failure, if there was none.
@@ -114,6 +114,7 @@ func (m *many) retrieve() {
 		Jobs: m.jobs, PerHost: m.perHost, Segments: m.file.Segments, Root: m.root, Ledger: m.ledger, Each: m.file, Bound: m.limit,
 		Watch: m.watch, Report: m.ended, Totals: m.shown.update, Note: m.note,
 	})
+	totals.Files, totals.Failed = totals.Files+m.lost, totals.Failed+m.lost
 	m.shown.end(totals)
 	switch {
 	case m.ctx.Err() != nil:
@@ -258,6 +259,7 @@ func (m *many) listed() iter.Seq[batch.Task] {
 					err = m.completeAll(item.URLs)
 				}
 				if err != nil {
+					m.lost++
 					m.print.failed(l.name, err, "")
 					m.fails(err)
 				} else if !yield(batch.Task{Item: item}) {
