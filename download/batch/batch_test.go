@@ -36,7 +36,6 @@ type stand struct {
 	dir     string
 	options batch.Options
 
-	mu       sync.Mutex
 	outcomes []batch.Outcome
 }
 
