@@ -111,7 +111,7 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 	}
 	entries, odd, err := b.entries(ctx, j.url())
 	switch {
-	case crowded(err):
+	case crowded(t, err):
 		return schedule.Full(err)
 	case err != nil && j.dir.guess && (errors.Is(err, ftpexec.ErrDirectory) || errors.Is(err, ftpexec.ErrNotFound)):
 		if file := j.asFile(); j.Tree.wants(j.dir.below, false) {

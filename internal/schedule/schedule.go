@@ -271,6 +271,15 @@ func (t *Turn[T]) Follows() bool {
 	return !t.h.jobs.empty() && t.s.ctx.Err() == nil
 }
 
+// MayBeFull reports whether the host may have refused a connection without a word
+// because of others: it has served a job, other connections to it are in use, or
+// were in use a moment ago.
+func (t *Turn[T]) MayBeFull() bool {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	return t.h.known || t.h.tokens > t.tokens || t.h.ceiling > 0 && t.h.alone < mostMissed
+}
+
 // Spare takes up to n more tokens of the host that no queued job needs, and
 // returns how many it took. t keeps them until it ends.
 func (t *Turn[T]) Spare(n int) int {
