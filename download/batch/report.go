@@ -16,19 +16,21 @@ type Report struct {
 	path string
 	head string // the first line, or ""
 
-	mu   sync.Mutex
-	f    *os.File
-	w    *bufio.Writer
-	rows []row
-	at   int64
-	err  error
+	mu    sync.Mutex
+	f     *os.File
+	w     *bufio.Writer
+	rows  []row
+	names []string // of the rows that belong to no line
+	at    int64
+	err   error
 }
 
-// row is where a row of the report is, and where it belongs.
+// row is where a row of the report is, and where it belongs. It is small, because
+// there may be a million.
 type row struct {
-	line         int
-	name         string // orders rows with the same line
-	offset, size int64
+	line   int32 // from 1; or below 0: the place of its name in names, from -1 on
+	size   int32
+	offset int64
 }
 
 // CreateReport creates the report, or empties it. head is its first line, without
@@ -52,10 +54,11 @@ func CreateReport(path, head string) (*Report, error) {
 func (r *Report) Write(line int, name string, text []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if line != 0 {
-		name = ""
+	if line == 0 {
+		r.names = append(r.names, name)
+		line = -len(r.names)
 	}
-	r.rows = append(r.rows, row{line, name, r.at, int64(len(text))})
+	r.rows = append(r.rows, row{int32(line), int32(len(text)), r.at})
 	r.at += int64(len(text))
 	if _, err := r.w.Write(text); r.err == nil {
 		r.err = err
@@ -75,11 +78,10 @@ func (r *Report) Close() error {
 	if r.err == nil {
 		r.err = r.w.Flush()
 	}
-	order := func(a, b row) int { return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.name, b.name)) }
-	if r.err != nil || slices.IsSortedFunc(r.rows, order) {
+	if r.err != nil || slices.IsSortedFunc(r.rows, r.order) {
 		return r.err
 	}
-	slices.SortStableFunc(r.rows, order)
+	slices.SortFunc(r.rows, r.order)
 	fresh, err := os.Create(r.path + "~")
 	if err != nil {
 		return err
@@ -97,14 +99,28 @@ func (r *Report) Close() error {
 	return err
 }
 
+// order compares the places where two rows belong. Rows that belong to no line come
+// first, in the order of their names; rows of the same line keep their order.
+func (r *Report) order(a, b row) int {
+	if a.line < 0 && b.line < 0 {
+		return cmp.Or(cmp.Compare(r.names[-a.line-1], r.names[-b.line-1]), cmp.Compare(a.offset, b.offset))
+	}
+	return cmp.Or(cmp.Compare(max(a.line, 0), max(b.line, 0)), cmp.Compare(a.offset, b.offset))
+}
+
 // copy writes the rows to w in their order.
 func (r *Report) copy(to io.Writer) error {
 	w := bufio.NewWriter(to)
 	if _, err := w.WriteString(r.head); err != nil {
 		return err
 	}
+	var text []byte
 	for _, x := range r.rows {
-		if _, err := io.Copy(w, io.NewSectionReader(r.f, x.offset, x.size)); err != nil {
+		text = slices.Grow(text[:0], int(x.size))[:x.size]
+		if _, err := r.f.ReadAt(text, x.offset); err != nil {
+			return err
+		}
+		if _, err := w.Write(text); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"runtime/debug"
 	"sync"
 
 	"example.com/ftpfetch/download"
@@ -18,6 +19,7 @@ import (
 // batch retrieves lists and trees, and several URLs at once. It returns the exit
 // code of the first failure.
 func (r *run) batch(ctx context.Context) int {
+	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
 	ctx, cancel := r.limit(ctx)
 	defer cancel()
 	defer r.print.within(ctx)()
@@ -42,6 +44,10 @@ func (r *run) batch(ctx context.Context) int {
 	m.retrieve()
 	return m.code
 }
+
+// collectAt is the GOGC of a run of many files: its heap is a fixed list of a few
+// bytes a file and little else, which is worth being collected early.
+const collectAt = 50
 
 // many is a run of many files.
 type many struct {

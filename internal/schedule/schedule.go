@@ -198,13 +198,20 @@ func (s *scheduler[T]) start() {
 	s.setAlarm()
 }
 
+// mostUntouched bounds the jobs of hosts that were given up, which need no token
+// and are soon over, but may be many.
+const mostUntouched = 64
+
 // most returns how many tokens may be in use.
 func (s *scheduler[T]) most() int { return cmp.Or(s.Jobs, s.limit, 1) }
 
 // mayStart reports whether the next job of h may start.
 func (s *scheduler[T]) mayStart(h *host[T]) bool {
+	if h.givenUp != nil {
+		return s.running < s.most()+mostUntouched
+	}
 	now := time.Now()
-	return h.givenUp != nil || s.tokens < s.most() && !now.Before(h.pause) && h.room(s.PerHost, now) > 0
+	return s.tokens < s.most() && !now.Before(h.pause) && h.room(s.PerHost, now) > 0
 }
 
 // launch starts the next job of h.
