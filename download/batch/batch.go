@@ -43,6 +43,8 @@ type Options struct {
 	// Commit, More, Segments and Parallel are not used: Run sets them.
 	Each download.Options
 
+	// Bound, if not nil, bounds the time for one try of a file or directory.
+	Bound func(context.Context) (context.Context, context.CancelFunc)
 	// Watch, if not nil, is called when a file is about to be retrieved, and
 	// returns what watches it; both may be nil. Calls may be concurrent.
 	Watch func(Task) (progress func(done, total int64), notify func(download.Event))
@@ -71,6 +73,7 @@ type Outcome struct {
 	Err    error           // why it failed
 	// GivenUp says that the file was not tried, because its server has failed before.
 	GivenUp bool
+	Dir     bool   // Err is about a directory, which was not listed whole
 	Link    string // where a symbolic link leads to that was not followed; "" otherwise
 }
 
@@ -81,16 +84,17 @@ type Totals struct {
 	Unsized   int64 // files of unknown size
 	Complete  int64 // files, those included that were complete before
 	Before    int64 // files that were complete before
-	Failed    int64 // files, and directories that could not be listed whole
+	Failed    int64 // files
 	Links     int64 // symbolic links that were not followed
 	Listing   int64 // directories that are not listed yet
+	Unlisted  int64 // directories that could not be listed whole
 	Received  int64 // bytes that this run has received
 	Done      int64 // bytes of complete files and those of the others so far
 	Abandoned int64 // files that were found and neither completed nor failed, because the run was ended
 }
 
 // Whole reports whether everything that was asked for is there.
-func (t Totals) Whole() bool { return t.Failed == 0 && t.Abandoned == 0 && t.Listing == 0 }
+func (t Totals) Whole() bool { return t.Failed+t.Abandoned+t.Listing+t.Unlisted == 0 }
 
 // Run retrieves all tasks. It returns when they have ended, or soon after ctx has.
 // The outcomes tell what failed.
@@ -98,7 +102,7 @@ func Run(ctx context.Context, c *ftpexec.Client, tasks iter.Seq[Task], o Options
 	b := &run{Options: o, client: c}
 	end := b.watch()
 	limits := schedule.Options{
-		Jobs: o.Jobs, PerHost: o.PerHost, Patience: patience(o.Each.Retries), Received: b.received.Load, Full: b.full,
+		Jobs: o.Jobs, PerHost: o.PerHost, Patience: patience(o.Each.Retries), Received: b.received.Load, Full: b.ceiling,
 	}
 	schedule.Run(ctx, limits, b.jobs(tasks), b.do)
 	end()
@@ -121,7 +125,7 @@ type run struct {
 
 	reporting sync.Mutex
 
-	files, size, unsized, complete, before, failed, links, listing, received, done atomic.Int64
+	files, size, unsized, complete, before, failed, links, listing, unlisted, received, done atomic.Int64
 }
 
 // job is a task on its way.
@@ -181,10 +185,10 @@ func (b *run) do(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict {
 	return b.file(ctx, t)
 }
 
-// full notes that a server refused a connection.
-func (b *run) full(host string, ceiling int) {
+// ceiling notes that a server refused a connection.
+func (b *run) ceiling(host string, most int) {
 	if b.Note != nil {
-		b.Note(fmt.Sprintf("%s has too many connections: going on with %d", host, ceiling))
+		b.Note(fmt.Sprintf("%s has too many connections: going on with %d", host, most))
 	}
 }
 
@@ -193,6 +197,7 @@ func (b *run) report(o Outcome) {
 	switch {
 	case o.Link != "":
 		b.links.Add(1)
+	case o.Err != nil && o.Dir: // list counts the directory
 	case o.Err != nil:
 		b.failed.Add(1)
 	case o.Result.Skipped:
@@ -211,7 +216,8 @@ func (b *run) report(o Outcome) {
 func (b *run) totals(ended bool) Totals {
 	t := Totals{
 		Files: b.files.Load(), Size: b.size.Load(), Unsized: b.unsized.Load(), Complete: b.complete.Load(), Before: b.before.Load(),
-		Failed: b.failed.Load(), Links: b.links.Load(), Listing: b.listing.Load(), Received: b.received.Load(), Done: b.done.Load(),
+		Failed: b.failed.Load(), Links: b.links.Load(), Listing: b.listing.Load(), Unlisted: b.unlisted.Load(),
+		Received: b.received.Load(), Done: b.done.Load(),
 	}
 	if ended {
 		t.Abandoned = max(0, t.Files-t.Complete-t.Failed)

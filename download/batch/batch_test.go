@@ -46,7 +46,14 @@ type stand struct {
 // newStand starts a server with files.
 func newStand(t *testing.T, tree map[string]string, o testserver.Options) *stand {
 	o.Tree, o.ModTime = tree, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	s := &stand{T: t, srv: testserver.New(t, &o), dir: t.TempDir()}
+	s := newClientStand(t)
+	s.srv = testserver.New(t, &o)
+	return s
+}
+
+// newClientStand returns a stand without a server.
+func newClientStand(t *testing.T) *stand {
+	s := &stand{T: t, dir: t.TempDir()}
 	s.options = batch.Options{Jobs: 4, PerHost: 4, Each: download.Options{Retries: new(3), Wait: atOnce}}
 	s.client.MaxIdle = 8
 	return s
@@ -81,7 +88,7 @@ func (s *stand) run(ctx context.Context, tasks ...batch.Task) batch.Totals {
 	return batch.Run(ctx, &s.client, slices.Values(tasks), o)
 }
 
-// errors returns the outcomes that are no success.
+// failures returns the outcomes that are no success.
 func (s *stand) failures() (all []string) {
 	for _, o := range s.outcomes {
 		if o.Err != nil {

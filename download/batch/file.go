@@ -16,6 +16,7 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 	j := &t.Value
 	result, there, err := b.there(ctx, j)
 	if there || err != nil {
+		(&meter{run: b, sized: j.size() >= 0}).end(result, err)
 		return b.end(ctx, j, result, err, schedule.Untouched())
 	}
 	if t.GivenUp != nil {
@@ -28,9 +29,16 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 	case err == nil:
 		return b.end(ctx, j, result, nil, schedule.Done())
 	case crowded(t, err):
-		return schedule.Full(err)
+		return b.full(err)
 	}
 	return b.next(ctx, j, err, verdict(err))
+}
+
+// full returns the verdict on a server that has too many connections. Those
+// without work are closed: they may be for another login.
+func (b *run) full(err error) schedule.Verdict {
+	b.client.CloseIdleConnections()
+	return schedule.Full(err)
 }
 
 // crowded reports whether the server may accept the connection once there are
@@ -70,7 +78,7 @@ func (b *run) next(ctx context.Context, j *job, err error, v schedule.Verdict) s
 // nor has it failed.
 func (b *run) end(ctx context.Context, j *job, result download.Result, err error, v schedule.Verdict) schedule.Verdict {
 	if err == nil || ctx.Err() == nil {
-		b.report(Outcome{Task: j.Task, URL: j.url(), Result: result, Err: err, GivenUp: j.givenUp})
+		b.report(Outcome{Task: j.Task, URL: j.url(), Result: result, Err: err, GivenUp: j.givenUp, Dir: j.dir != nil})
 	}
 	return v
 }
@@ -94,9 +102,19 @@ func (b *run) retrieve(ctx context.Context, t *schedule.Turn[job]) (download.Res
 	}
 	m := &meter{run: b, sized: t.Value.size() >= 0, watch: watching}
 	o.Progress = m.update
+	ctx, cancel := b.bound(ctx)
+	defer cancel()
 	result, err := download.File(ctx, b.client, u, item.Path, &o)
 	m.end(result, err)
 	return result, err
+}
+
+// bound applies Options.Bound.
+func (b *run) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if b.Bound == nil {
+		return context.WithCancel(ctx)
+	}
+	return b.Bound(ctx)
 }
 
 // meter counts the bytes of one file. download.File calls update from one
@@ -160,12 +178,18 @@ func (e *extra) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*f
 // has it, because its digest is right, or because it is as new as the server's.
 func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) {
 	item := j.Item
+	if err := reserved(item.Path); err != nil {
+		return download.Result{}, false, err
+	}
 	info, err := b.Root.Lstat(item.Path)
 	if err != nil || !info.Mode().IsRegular() || b.Each.Existing == download.Overwrite {
 		return download.Result{}, false, nil // download.File says what is wrong
 	}
 	result := download.Result{
 		Path: item.Path, Size: info.Size(), ModTime: info.ModTime(), Skipped: true, Reason: download.ReasonComplete,
+	}
+	if j.size() >= 0 && j.size() != info.Size() || b.Each.Newer && !j.dated() {
+		return download.Result{}, false, nil
 	}
 	if b.Ledger != nil {
 		if r, ok := b.Ledger.find(item, info); ok {
@@ -174,16 +198,18 @@ func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) 
 		}
 	}
 	switch {
-	case item.Size != nil && *item.Size != info.Size():
-		return download.Result{}, false, nil
 	case item.Sum.Algorithm != "":
 		return b.verify(ctx, item, result)
-	case b.Each.Newer && j.size() == info.Size() && !item.ModTime.IsZero() && !item.ModTime.After(info.ModTime().Add(slack)):
+	case b.Each.Newer && !item.ModTime.After(info.ModTime().Add(slack)):
 		result.Reason = download.ReasonNotNewer
 		return result, true, nil
 	}
 	return download.Result{}, false, nil
 }
+
+// dated reports whether the list or the listing tells enough to know whether the
+// server's file is newer. Otherwise the server must be asked.
+func (j *job) dated() bool { return j.Sum.Algorithm != "" || j.size() >= 0 && !j.ModTime.IsZero() }
 
 // slack is how much of a second some file systems lose.
 const slack = time.Second - 1

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -77,6 +78,12 @@ func (r record) about(item download.Item, info fs.FileInfo) bool {
 type Ledger struct {
 	own *os.File
 
+	flushing sync.Mutex // held while own is flushed; lock it before mu
+	flushed  int        // records of this run on the disk
+
+	mu      sync.Mutex
+	written int // records of this run
+
 	seed  maphash.Seed
 	files []*os.File // all ledgers, to read
 	index []position // of the records at the start, ordered by hash
@@ -96,31 +103,46 @@ const maxRecord = 256 << 10
 
 // OpenLedger opens the ledger called name under root, and all others there. The
 // caller must close it.
-func OpenLedger(root *os.Root, name string) (l *Ledger, err error) {
-	l = &Ledger{seed: maphash.MakeSeed()}
-	defer func() {
-		if err != nil {
-			l.Close()
-			err = &download.Error{Path: name, Reason: "the ledger cannot be used: " + err.Error(), Err: err}
-		}
-	}()
+func OpenLedger(root *os.Root, name string) (*Ledger, error) {
+	l := &Ledger{seed: maphash.MakeSeed()}
 	names, err := fs.Glob(root.FS(), LedgerName+"*")
-	if err != nil {
-		return l, err
-	}
 	for _, n := range names {
-		if err := l.load(root, n); err != nil {
-			return l, err
+		if err == nil {
+			err = ledgerError(n, "used", l.load(root, n))
 		}
 	}
 	l.sort()
+	if err == nil {
+		err = ledgerError(name, "used", l.create(root, name))
+	}
+	if err != nil {
+		l.Close()
+	}
+	return l, err
+}
+
+// create opens the ledger to which the run adds.
+func (l *Ledger) create(root *os.Root, name string) (err error) {
 	if err := regular(root, name); err != nil {
-		return l, err
+		return err
 	}
 	if l.own, err = root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666); err != nil {
-		return l, err
+		return err
 	}
-	return l, endLine(l.own)
+	return endLine(l.own)
+}
+
+// ledgerError says that a ledger cannot be used or written, if err is not nil.
+func ledgerError(path, use string, err error) error {
+	if err == nil {
+		return nil
+	}
+	cause := err
+	var e *fs.PathError
+	if errors.As(err, &e) { // it names the path too
+		cause = e.Err
+	}
+	return &download.Error{Path: path, Reason: "the ledger cannot be " + use + ": " + cause.Error(), Err: cause}
 }
 
 // regular returns an error if there is something under name that is not a regular
@@ -203,16 +225,34 @@ func (l *Ledger) find(item download.Item, info fs.FileInfo) (record, bool) {
 	return r, r.about(item, info)
 }
 
-// add adds a record and waits until it is on the disk.
+// add adds a record and waits until it is on the disk. Records that are added at
+// the same time share the flush.
 func (l *Ledger) add(r record) error {
-	line := printable.JSON(r)
-	_, err := l.own.Write(line)
+	l.mu.Lock()
+	_, err := l.own.Write(printable.JSON(r))
+	l.written++
+	mine := l.written
+	l.mu.Unlock()
 	if err == nil {
-		err = l.own.Sync()
+		err = l.flush(mine)
 	}
-	if err != nil {
-		return &download.Error{Path: l.own.Name(), Reason: "the ledger cannot be written: " + err.Error(), Err: err}
+	return ledgerError(l.own.Name(), "written", err)
+}
+
+// flush waits until the first n records are on the disk.
+func (l *Ledger) flush(n int) error {
+	l.flushing.Lock()
+	defer l.flushing.Unlock()
+	if l.flushed >= n {
+		return nil
 	}
+	l.mu.Lock()
+	all := l.written
+	l.mu.Unlock()
+	if err := l.own.Sync(); err != nil {
+		return err
+	}
+	l.flushed = all
 	return nil
 }
 
@@ -228,6 +268,11 @@ func (l *Ledger) Close() error {
 	return errors.Join(errs...)
 }
 
-// isLedger reports whether an entry of a tree's top directory has a ledger's
-// name.
-func isLedger(name string) bool { return strings.HasPrefix(strings.ToLower(name), LedgerName) }
+// reserved returns an error if a path below the output directory is that of a
+// ledger: what is saved there would pass for one.
+func reserved(path string) error {
+	if strings.HasPrefix(strings.ToLower(path), LedgerName) {
+		return &download.Error{Path: path, Reason: "has the name of a ledger", Err: download.ErrName}
+	}
+	return nil
+}

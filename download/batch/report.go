@@ -2,16 +2,19 @@ package batch
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 )
 
 // Report is a file with a row for every outcome. While the run lasts the rows
 // come in the order in which the files end. Close puts them in the order of the
-// list. A Report is safe for concurrent use.
+// list, unless the report goes to a pipe or a device. A Report is safe for
+// concurrent use.
 type Report struct {
 	path string
 	head string // the first line, or ""
@@ -28,7 +31,7 @@ type Report struct {
 // row is where a row of the report is, and where it belongs. It is small, because
 // there may be a million.
 type row struct {
-	line   int32 // from 1; or below 0: the place of its name in names, from -1 on
+	line   int32 // from 1; or below 0: -1-line is the place of its name in names
 	size   int32
 	offset int64
 }
@@ -75,37 +78,52 @@ func (r *Report) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	defer r.f.Close()
-	if r.err == nil {
-		r.err = r.w.Flush()
+	info, err := r.f.Stat()
+	if r.err != nil || err != nil || !info.Mode().IsRegular() || slices.IsSortedFunc(r.rows, r.order) {
+		return cmp.Or(r.err, err)
 	}
-	if r.err != nil || slices.IsSortedFunc(r.rows, r.order) {
-		return r.err
+	slices.SortStableFunc(r.rows, r.order)
+	return r.replace(info.Mode())
+}
+
+// order compares the places of two rows. Those of one line, which are few, are
+// compared by their text.
+func (r *Report) order(a, b row) int {
+	if a.line < 0 && b.line < 0 {
+		return cmp.Compare(r.names[-1-a.line], r.names[-1-b.line])
 	}
-	slices.SortFunc(r.rows, r.order)
-	fresh, err := os.Create(r.path + "~")
+	if a.line != b.line {
+		return cmp.Compare(a.line, b.line)
+	}
+	return bytes.Compare(r.text(a), r.text(b))
+}
+
+func (r *Report) text(x row) []byte {
+	text := make([]byte, x.size)
+	_, _ = r.f.ReadAt(text, x.offset) // copy meets the same error
+	return text
+}
+
+// replace replaces the report by one with its rows in their order. Whenever it is
+// interrupted, one of the two is there.
+func (r *Report) replace(mode os.FileMode) error {
+	path, err := filepath.EvalSymlinks(r.path)
 	if err != nil {
 		return err
 	}
-	err = r.copy(fresh)
-	if cerr := fresh.Close(); err == nil {
-		err = cerr
+	fresh, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-")
+	if err != nil {
+		return err
 	}
+	err = cmp.Or(r.copy(fresh), fresh.Chmod(mode), fresh.Close(), r.f.Close())
 	if err == nil {
-		err = os.Rename(fresh.Name(), r.path)
+		err = os.Rename(fresh.Name(), path)
 	}
 	if err != nil {
+		fresh.Close()
 		os.Remove(fresh.Name())
 	}
 	return err
-}
-
-// order compares the places where two rows belong. Rows that belong to no line come
-// first, in the order of their names; rows of the same line keep their order.
-func (r *Report) order(a, b row) int {
-	if a.line < 0 && b.line < 0 {
-		return cmp.Or(cmp.Compare(r.names[-a.line-1], r.names[-b.line-1]), cmp.Compare(a.offset, b.offset))
-	}
-	return cmp.Or(cmp.Compare(max(a.line, 0), max(b.line, 0)), cmp.Compare(a.offset, b.offset))
 }
 
 // copy writes the rows to w in their order.

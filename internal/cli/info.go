@@ -25,9 +25,6 @@ type asking struct {
 // infos prints the sizes and times of the files that urls name, in their order,
 // and returns the exit code.
 func (r *run) infos(ctx context.Context, urls iter.Seq[*urlparse.URL]) int {
-	ctx, cancel := r.limit(ctx)
-	defer cancel()
-	defer r.print.within(ctx)()
 	r.client.MaxIdle = 1
 	defer r.client.CloseIdleConnections()
 	a := &asking{run: r, ctx: ctx}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"runtime/debug"
@@ -20,8 +21,6 @@ import (
 // code of the first failure.
 func (r *run) batch(ctx context.Context) int {
 	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
-	ctx, cancel := r.limit(ctx)
-	defer cancel()
 	defer r.print.within(ctx)()
 	m := &many{run: r, ctx: ctx}
 	if code := m.gather(); code != exitOK {
@@ -39,7 +38,7 @@ func (r *run) batch(ctx context.Context) int {
 		return exitCode(err)
 	}
 	defer m.close()
-	r.client.MaxIdle = max(r.jobs, defaultJobs)
+	r.client.MaxIdle = cmp.Or(r.perHost, r.jobs, batch.MaxJobs)
 	defer r.client.CloseIdleConnections()
 	m.retrieve()
 	return m.code
@@ -63,7 +62,7 @@ type many struct {
 	meters map[string]meter // of the files that are on their way, by path
 	gone   map[string]bool  // addresses of the servers that were given up
 	code   int              // the exit code
-	lost   int              // URLs that were not even tried
+	lost   int64            // URLs that were not even tried
 }
 
 // fails makes err the first failure, if there was none.
@@ -79,10 +78,10 @@ func (m *many) fails(err error) {
 func (m *many) open() (err error) {
 	dir := m.outputDir()
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return &download.Error{Path: dir, Reason: "cannot be created: " + err.Error(), Err: err}
+		return systemError(dir, "cannot be created", err)
 	}
 	if m.root, err = os.OpenRoot(dir); err != nil {
-		return &download.Error{Path: dir, Reason: "cannot be opened: " + err.Error(), Err: err}
+		return systemError(dir, "cannot be opened", err)
 	}
 	name := batch.LedgerName
 	if shard := m.reading.Shard; shard.Count > 0 {
@@ -95,7 +94,7 @@ func (m *many) open() (err error) {
 		return nil
 	}
 	if m.rows, err = batch.CreateReport(m.report, reportHead(m.report)); err != nil {
-		return &download.Error{Path: m.report, Reason: "cannot be written: " + err.Error(), Err: err}
+		return systemError(m.report, "cannot be written", err)
 	}
 	return nil
 }
@@ -104,7 +103,7 @@ func (m *many) open() (err error) {
 func (m *many) close() {
 	if m.rows != nil {
 		if err := m.rows.Close(); err != nil {
-			err = &download.Error{Path: m.report, Reason: "cannot be written: " + err.Error(), Err: err}
+			err = systemError(m.report, "cannot be written", err)
 			m.print.failed("", err, "")
 			m.fails(err)
 		}
@@ -118,9 +117,10 @@ func (m *many) retrieve() {
 	m.meters = make(map[string]meter)
 	m.shown = m.print.newOverview(m.known())
 	totals := batch.Run(m.ctx, &m.client, m.tasks(), batch.Options{
-		Jobs: m.jobs, PerHost: m.perHost, Segments: m.file.Segments, Root: m.root, Ledger: m.ledger, Each: m.file,
+		Jobs: m.jobs, PerHost: m.perHost, Segments: m.file.Segments, Root: m.root, Ledger: m.ledger, Each: m.file, Bound: m.limit,
 		Watch: m.watch, Report: m.ended, Totals: m.shown.update, Note: m.note,
 	})
+	totals.Files, totals.Failed = totals.Files+m.lost, totals.Failed+m.lost
 	m.shown.end(totals)
 	switch {
 	case m.ctx.Err() != nil:
@@ -160,11 +160,12 @@ func (m *many) ended(o batch.Outcome) {
 	if errors.Is(o.Err, ftpexec.ErrLogin) {
 		m.ask.forget()
 	}
+	o.Err = m.reason(m.ctx, o.Err)
 	switch {
-	case o.GivenUp && m.givenUp(o.URL.Address()):
+	case o.GivenUp && m.progress != progressJSON && m.givenUp(o.URL.Address()):
 		m.print.failed(o.URL.Redacted(), o.Err, "; the other files of this server are not tried")
 		m.fails(o.Err)
-	case o.GivenUp:
+	case o.GivenUp && m.progress != progressJSON:
 	case o.Err != nil:
 		m.print.failed(o.URL.Redacted(), o.Err, "")
 		m.fails(o.Err)
@@ -173,7 +174,7 @@ func (m *many) ended(o batch.Outcome) {
 	}
 	if m.rows != nil {
 		if err := m.rows.Write(o.Line, o.Path, reportRow(m.report, o)); err != nil {
-			m.fails(&download.Error{Path: m.report, Reason: "cannot be written: " + err.Error(), Err: err})
+			m.fails(systemError(m.report, "cannot be written", err))
 		}
 	}
 }
@@ -223,6 +224,16 @@ func (m *many) urls() iter.Seq[*urlparse.URL] {
 	}
 }
 
+// systemError returns the error about a local file, without the path in the
+// system's own text.
+func systemError(path, what string, err error) error {
+	var named *fs.PathError
+	if errors.As(err, &named) {
+		err = named.Err
+	}
+	return &download.Error{Path: path, Reason: what + ": " + err.Error(), Err: err}
+}
+
 // outputDir returns the directory under which everything is saved: that of -d,
 // that of the only tree, or the current one.
 func (m *many) outputDir() string {
@@ -254,6 +265,7 @@ func (m *many) listed() iter.Seq[batch.Task] {
 					err = m.completeAll(item.URLs)
 				}
 				if err != nil {
+					m.lost++
 					m.print.failed(l.name, err, "")
 					m.fails(err)
 				} else if !yield(batch.Task{Item: item}) {

@@ -7,8 +7,8 @@ import (
 	"iter"
 	"os"
 	"path"
-	"slices"
 	"strings"
+	"syscall"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
@@ -68,7 +68,7 @@ func (m *many) check(name string, o manifest.Options) {
 		l.name = "standard input"
 	}
 	if err := l.spool(m.ctx, m.in); err != nil {
-		err = &download.Error{Path: name, Reason: "cannot be read: " + err.Error(), Err: err}
+		err = systemError(name, "cannot be read", err)
 		m.print.failed("", err, "")
 		m.fails(err)
 		return
@@ -90,8 +90,11 @@ func (m *many) check(name string, o manifest.Options) {
 func (l *list) spool(ctx context.Context, in io.Reader) error {
 	if l.path != "-" {
 		info, err := os.Stat(l.path)
-		if err != nil || info.Mode().IsRegular() {
+		switch {
+		case err != nil || info.Mode().IsRegular():
 			return err
+		case info.IsDir():
+			return syscall.EISDIR
 		}
 		f, err := os.Open(l.path)
 		if err != nil {
@@ -176,7 +179,7 @@ func (m *many) task(t target, u *urlparse.URL) (batch.Task, error) {
 	switch {
 	case t.pattern != "":
 		tree := m.tree
-		tree.Accept = append(slices.Clone(tree.Accept), t.pattern)
+		tree.Names = t.pattern
 		if !m.recursive {
 			tree.Depth = 1
 		}

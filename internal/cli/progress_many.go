@@ -179,13 +179,21 @@ func (o *overview) last() string {
 	if o.totals.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", o.totals.Failed)
 	}
-	if o.totals.Listing > 0 {
-		text += fmt.Sprintf(", %d directories not listed", o.totals.Listing)
+	if n := o.totals.Unlisted + o.totals.Listing; n > 0 {
+		text += ", " + counted(n, "directory", "directories") + " not listed whole"
 	}
-	if o.totals.Links > 0 {
-		text += fmt.Sprintf(", %d links not followed", o.totals.Links)
+	if n := o.totals.Links; n > 0 {
+		text += ", " + counted(n, "link", "links") + " not followed"
 	}
-	return text + fmt.Sprintf("; received %s in %.1f s", octets(o.totals.Received), o.print.now().Sub(o.began).Seconds())
+	return text + fmt.Sprintf("; received %s in %.1f s", bytesOf(o.totals.Received), o.print.now().Sub(o.began).Seconds())
+}
+
+// counted returns, for example, "1 link" or "2 links".
+func counted(n int64, one, more string) string {
+	if n == 1 {
+		more = one
+	}
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 // event returns the state as an event of --progress json.

@@ -85,7 +85,7 @@ func (r *run) keptNote() string {
 	if r.kept == 0 || r.file.NoResume {
 		return ""
 	}
-	return "; " + octets(r.kept) + " kept, run the same command to resume"
+	return "; " + bytesOf(r.kept) + " kept, run the same command to resume"
 }
 
 // limit applies --max-time.
