@@ -130,7 +130,7 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 	defer cancel()
 	entries, odd, err := b.entries(bounded, j.url())
 	switch {
-	case crowded(err):
+	case crowded(t, err):
 		return b.full(err)
 	case err != nil && j.dir.guess && (errors.Is(err, ftpexec.ErrDirectory) || errors.Is(err, ftpexec.ErrNotFound)):
 		if file := j.asFile(); j.Tree.wants(j.dir.below, false) {

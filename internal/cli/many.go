@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"runtime/debug"
 	"sync"
 
 	"example.com/ftpfetch/download"
@@ -19,6 +20,7 @@ import (
 // batch retrieves lists and trees, and several URLs at once. It returns the exit
 // code of the first failure.
 func (r *run) batch(ctx context.Context) int {
+	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
 	defer r.print.within(ctx)()
 	m := &many{run: r, ctx: ctx}
 	if code := m.gather(); code != exitOK {
@@ -41,6 +43,10 @@ func (r *run) batch(ctx context.Context) int {
 	m.retrieve()
 	return m.code
 }
+
+// collectAt is the GOGC of a run of many files: its heap is a fixed list of a few
+// bytes a file and little else, which is worth being collected early.
+const collectAt = 50
 
 // many is a run of many files.
 type many struct {
