@@ -306,6 +306,7 @@ func TestTreeGivenUp(t *testing.T) {
 	var shut atomic.Bool
 	s := newStand(t, files, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
 		switch {
+		case shut.Load() && p.Verb == "": // the greeting
 		case shut.Load() && p.Verb == "USER":
 			return testserver.Fault{Reply: "530 Not today."}
 		case shut.Load(), p.Transfer == 10:
