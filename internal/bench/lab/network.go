@@ -119,11 +119,16 @@ func tuneTCP() (string, error) {
 	return strings.TrimSpace(string(used)), err
 }
 
-// LimitSendBuffer sets the greatest size in bytes of the send buffers of new TCP
-// connections in the calling thread's network namespace. It limits the window of
-// a connection, whatever its receiver asks for.
-func LimitSendBuffer(size int) error {
-	return os.WriteFile(sysctl+"tcp_wmem", fmt.Appendf(nil, "4096 %d %d", min(size, 16<<10), size), 0)
+// LimitReceiveBuffer sets the size in bytes of the receive buffers of the client's
+// new TCP connections; restore undoes that. A client that asks for a size of its
+// own (SO_RCVBUF) gets that.
+func LimitReceiveBuffer(size int) (restore func() error, err error) {
+	before, err := os.ReadFile(sysctl + "tcp_rmem")
+	if err != nil {
+		return nil, err
+	}
+	set := func(value string) error { return os.WriteFile(sysctl+"tcp_rmem", []byte(value), 0) }
+	return func() error { return set(string(before)) }, set(fmt.Sprintf("4096 %d %d", size, size))
 }
 
 // Handshake measures how long a TCP connection to host takes.
