@@ -222,7 +222,7 @@ func (b *run) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
 	var urls []*urlparse.URL
 	for i, e := range entries {
 		if b.Each.Newer && e.Mode.IsRegular() && exactTime(e).IsZero() && b.sameSize(path.Join(j.Path, e.Base), e.Size) {
-			rough, urls = append(rough, i), append(urls, e.URL)
+			rough, urls = append(rough, i), append(urls, entryURL(e))
 		}
 	}
 	n := 0
@@ -263,7 +263,7 @@ func (b *run) within(j *job, entries []ftpexec.Entry) (jobs []job) {
 		if !j.Tree.wants(below, kind == fs.ModeDir || kind != 0 && deeper) {
 			continue
 		}
-		next := job{Task: Task{Item: download.Item{URLs: []*urlparse.URL{e.URL}}, Tree: j.Tree}}
+		next := job{Task: Task{Item: download.Item{URLs: []*urlparse.URL{entryURL(e)}}, Tree: j.Tree}}
 		next.Path = path.Join(j.Path, e.Base)
 		if _, err := names.Local(e.Base); err != nil {
 			b.refuse(next, e, err)
@@ -296,7 +296,7 @@ func (b *run) descend(parent, next *job, e ftpexec.Entry) bool {
 		root: d.root, below: path.Join(d.below, e.Base), depth: d.depth + 1, real: path.Join(d.real, e.Base),
 		chain: append(slices.Clone(d.chain), d.real), links: d.links, guess: kind != fs.ModeDir,
 	}
-	next.URLs[0] = directory(e.URL)
+	next.URLs[0] = directory(next.URLs[0])
 	switch {
 	case kind == fs.ModeSymlink:
 		if !parent.Tree.FollowLinks || !next.dir.follow(d, e.Target) {
@@ -336,6 +336,29 @@ func (p *place) follow(in *place, target string) bool {
 // url returns the URL of the place with the links followed.
 func (p *place) url() *urlparse.URL {
 	v := *p.root
-	v.Dirs = append(slices.Clone(v.Dirs), strings.Split(p.real, "/")...)
+	v.Dirs = slices.Clone(v.Dirs)
+	for _, name := range strings.Split(p.real, "/") {
+		v.Dirs = append(v.Dirs, literal(name))
+	}
 	return &v
+}
+
+// entryURL returns the URL of an entry, with its name as servers take it.
+func entryURL(e ftpexec.Entry) *urlparse.URL {
+	v := *e.URL
+	if last := len(v.Dirs) - 1; v.Name != "" {
+		v.Name = literal(v.Name)
+	} else if last >= 0 {
+		v.Dirs = append(slices.Clone(v.Dirs[:last]), literal(v.Dirs[last]))
+	}
+	return &v
+}
+
+// literal returns the segment of a URL for a name from a listing. Servers take a
+// "~" at its beginning for a home directory, which a tree must not lead to.
+func literal(name string) string {
+	if strings.HasPrefix(name, "~") {
+		return "./" + name
+	}
+	return name
 }
