@@ -121,15 +121,17 @@ func (m *many) retrieve() {
 		Watch: m.watch, Report: m.ended, Totals: m.shown.update, Note: m.note,
 	})
 	totals.Files, totals.Failed = totals.Files+m.lost, totals.Failed+m.lost
-	m.shown.end(totals)
-	switch {
-	case m.ctx.Err() != nil:
+	for _, x := range m.meters { // of the files that were interrupted
+		x.end(download.Result{}, context.Canceled)
+	}
+	if m.ctx.Err() != nil {
 		err := m.reason(m.ctx, context.Cause(m.ctx))
-		m.print.failed("", err, "")
+		m.print.failed("", err, "; the same command fetches the rest")
 		m.code = exitCode(err)
-	case !totals.Whole() && m.code == exitOK:
+	} else if !totals.Whole() && m.code == exitOK {
 		m.code = exitOther
 	}
+	m.shown.end(totals)
 }
 
 // note shows what happens to a server's connections.

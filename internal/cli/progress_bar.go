@@ -2,13 +2,17 @@ package cli
 
 import (
 	"io"
+	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/internal/printable"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/term"
 )
 
 // barStack holds the bars on the terminal. Lines written meanwhile appear above
@@ -16,17 +20,32 @@ import (
 type barStack struct {
 	mu       sync.Mutex
 	progress *mpb.Progress // nil: no bars
-	bars     int
+	bars     atomic.Int32
 }
+
+// full reports whether the terminal out has no room for another line. It does not
+// block.
+func (s *barStack) full(out io.Writer) bool {
+	f, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	_, height, err := term.GetSize(int(f.Fd()))
+	return err == nil && int(s.bars.Load()) >= height-2 // one is for the cursor, one for what was there before
+}
+
+// refresh is the time from one drawing of the bars to the next. A bar goes after two
+// of them, and must have gone within lastWords when the run is interrupted.
+const refresh = 75 * time.Millisecond
 
 // add adds a bar below the others.
 func (s *barStack) add(out io.Writer, filler mpb.BarFillerBuilder, options ...mpb.BarOption) *mpb.Bar {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.progress == nil {
-		s.progress = mpb.New(mpb.WithOutput(out), mpb.WithAutoRefresh(), mpb.PopCompletedMode())
+		s.progress = mpb.New(mpb.WithOutput(out), mpb.WithAutoRefresh(), mpb.PopCompletedMode(), mpb.WithRefreshRate(refresh))
 	}
-	s.bars++
+	s.bars.Add(1)
 	// The total is 0 at first and set later: reaching it is not yet success.
 	return s.progress.New(0, filler, options...)
 }
@@ -36,7 +55,7 @@ func (s *barStack) add(out io.Writer, filler mpb.BarFillerBuilder, options ...mp
 func (s *barStack) remove() (none struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.bars--; s.bars == 0 {
+	if s.bars.Add(-1) == 0 {
 		s.progress.Wait()
 		s.progress = nil
 	}
@@ -61,7 +80,7 @@ func (s *barStack) write(out io.Writer, line string) error {
 type barMeter struct {
 	print       *printer
 	name, label string
-	passing     bool // the bar goes when the file is complete
+	one         bool // of many files: one line of text, which goes when the file has ended
 
 	drawn sync.Once
 	bar   *mpb.Bar // set by drawn; nil if the terminal is blocked
@@ -76,9 +95,13 @@ type barMeter struct {
 func (m *barMeter) update(done, total int64) {
 	m.mu.Lock()
 	m.done, m.total = done, total
-	m.speed.update(done, m.print.now())
+	now := m.print.now()
+	m.speed.update(done, now)
+	soon := m.one && now.Sub(m.speed.began) < lineDelay
 	m.mu.Unlock()
-	m.drawn.Do(func() { m.draw(total) })
+	if !m.one || !soon && !m.print.bars.full(m.print.err.w) {
+		m.drawn.Do(func() { m.draw(total) })
+	}
 	if m.bar != nil {
 		m.bar.SetTotal(max(total, 0), false)
 		m.bar.SetCurrent(done)
@@ -89,6 +112,10 @@ func (m *barMeter) update(done, total int64) {
 // total is unknown there is no bar. The decorators lock m.mu, so draw must be
 // called without it.
 func (m *barMeter) draw(total int64) {
+	if m.one {
+		m.drawLine()
+		return
+	}
 	var filler mpb.BarFillerBuilder = mpb.BarStyle()
 	if total <= 0 {
 		filler = mpb.NopStyle()
@@ -97,8 +124,7 @@ func (m *barMeter) draw(total int64) {
 	name := decor.Name("\r" + m.label + " ")
 	m.bar = tell(m.print, func() *mpb.Bar {
 		return m.print.bars.add(m.print.err.w, filler,
-			mpb.PrependDecorators(name, m.show((*barMeter).amount)),
-			mpb.AppendDecorators(m.show((*barMeter).pace)), mpb.BarOptOn(mpb.BarRemoveOnComplete(), func() bool { return m.passing }))
+			mpb.PrependDecorators(name, m.show((*barMeter).amount)), mpb.AppendDecorators(m.show((*barMeter).pace)))
 	})
 }
 
@@ -170,7 +196,7 @@ func (m *barMeter) end(done download.Result, err error) {
 		m.bar.SetCurrent(done.Size)
 		m.bar.SetTotal(done.Size, true)
 	default:
-		m.bar.Abort(m.passing)
+		m.bar.Abort(m.one)
 	}
 	tell(m.print, m.print.bars.remove)
 	if err == nil && done.Verified != "" {
