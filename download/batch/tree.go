@@ -256,6 +256,7 @@ func exactTime(e ftpexec.Entry) time.Time {
 // are not retrieved.
 func (b *run) within(j *job, entries []ftpexec.Entry) (jobs []job) {
 	var names download.EntryNames
+	beside := besides(entries)
 	for _, e := range entries {
 		below := path.Join(j.dir.below, e.Base)
 		kind := e.Mode.Type()
@@ -268,13 +269,31 @@ func (b *run) within(j *job, entries []ftpexec.Entry) (jobs []job) {
 		if _, err := names.Local(e.Base); err != nil {
 			b.refuse(next, e, err)
 		} else if kind == 0 {
-			next.ModTime, next.listed = exactTime(e), e.Size
+			next.ModTime, next.listed, next.clash = exactTime(e), e.Size, beside[e.Base]
 			jobs = append(jobs, next)
 		} else if b.descend(j, &next, e) {
 			jobs = append(jobs, next)
 		}
 	}
 	return jobs
+}
+
+// besides returns the names of which there is an entry that is called like a file
+// that download.File keeps beside a target.
+func besides(entries []ftpexec.Entry) map[string]bool {
+	var of map[string]bool
+	for _, e := range entries {
+		for _, suffix := range []string{".part", ".bad"} {
+			for rest := e.Base; strings.Contains(rest, suffix); {
+				rest = rest[:strings.LastIndex(rest, suffix)]
+				if of == nil {
+					of = make(map[string]bool)
+				}
+				of[rest] = true
+			}
+		}
+	}
+	return of
 }
 
 // refuse reports an entry that has no local name.
@@ -300,7 +319,7 @@ func (b *run) descend(parent, next *job, e ftpexec.Entry) bool {
 	switch {
 	case kind == fs.ModeSymlink:
 		if !parent.Tree.FollowLinks || !next.dir.follow(d, e.Target) {
-			b.report(Outcome{Task: next.Task, URL: e.URL, Link: e.Target})
+			b.report(Outcome{Task: next.Task, URL: e.URL, Link: cmp.Or(e.Target, "a place that the server does not tell")})
 			return false
 		}
 		next.URLs[0] = next.dir.url()
