@@ -39,7 +39,6 @@ type stand struct {
 	dir     string
 	options batch.Options
 
-	mu       sync.Mutex
 	outcomes []batch.Outcome
 }
 

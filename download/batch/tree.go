@@ -30,6 +30,8 @@ type Tree struct {
 	// FollowLinks retrieves what symbolic links lead to, if that is inside the
 	// tree. Otherwise they are only reported.
 	FollowLinks bool
+	// Type, if not nil, returns the type with which to retrieve a file of this name.
+	Type func(name string) urlparse.Typecode
 }
 
 // Check returns an *[ftpexec.OptionError] if a pattern is malformed.
@@ -106,6 +108,9 @@ func directory(u *urlparse.URL) *urlparse.URL {
 func (j *job) asFile() job {
 	v, last := *j.url(), len(j.url().Dirs)-1
 	v.Dirs, v.Name = v.Dirs[:last:last], v.Dirs[last]
+	if j.Tree.Type != nil {
+		v.Type = j.Tree.Type(v.Name)
+	}
 	file := job{Task: j.Task, listed: -1}
 	file.URLs = []*urlparse.URL{&v}
 	return file
@@ -269,13 +274,25 @@ func (b *run) within(j *job, entries []ftpexec.Entry) (jobs []job) {
 		if _, err := names.Local(e.Base); err != nil {
 			b.refuse(next, e, err)
 		} else if kind == 0 {
-			next.ModTime, next.listed, next.clash = exactTime(e), e.Size, beside[e.Base]
+			next.fill(e)
+			next.clash = beside[e.Base]
 			jobs = append(jobs, next)
 		} else if b.descend(j, &next, e) {
 			jobs = append(jobs, next)
 		}
 	}
 	return jobs
+}
+
+// fill fills in the job for a file.
+func (j *job) fill(e ftpexec.Entry) {
+	j.ModTime, j.listed = exactTime(e), e.Size
+	if j.Tree.Type != nil {
+		j.URLs[0].Type = j.Tree.Type(e.Base)
+	}
+	if j.URLs[0].Type == urlparse.TypeASCII {
+		j.listed = -1 // the line ends count otherwise there
+	}
 }
 
 // besides returns the names of which there is an entry that is called like a file

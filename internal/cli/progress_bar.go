@@ -2,6 +2,7 @@ package cli
 
 import (
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"sync"
@@ -23,29 +24,33 @@ type barStack struct {
 	bars     atomic.Int32
 }
 
-// full reports whether the terminal out has no room for another line. It does not
-// block.
-func (s *barStack) full(out io.Writer) bool {
-	f, ok := out.(*os.File)
-	if !ok {
-		return false
+// take takes a line for a bar that is going to be added, if out is no terminal or
+// has room. It does not block.
+func (s *barStack) take(out io.Writer) bool {
+	most := math.MaxInt32
+	if f, ok := out.(*os.File); ok {
+		if _, height, err := term.GetSize(int(f.Fd())); err == nil {
+			most = max(1, height-2) // one is for the cursor, one for what was there before
+		}
 	}
-	_, height, err := term.GetSize(int(f.Fd()))
-	return err == nil && int(s.bars.Load()) >= height-2 // one is for the cursor, one for what was there before
+	if int(s.bars.Add(1)) <= most {
+		return true
+	}
+	s.bars.Add(-1)
+	return false
 }
 
 // refresh is the time from one drawing of the bars to the next. A bar goes after two
 // of them, and must have gone within lastWords when the run is interrupted.
 const refresh = 75 * time.Millisecond
 
-// add adds a bar below the others.
+// add adds a bar below the others. Its line has been taken.
 func (s *barStack) add(out io.Writer, filler mpb.BarFillerBuilder, options ...mpb.BarOption) *mpb.Bar {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.progress == nil {
 		s.progress = mpb.New(mpb.WithOutput(out), mpb.WithAutoRefresh(), mpb.PopCompletedMode(), mpb.WithRefreshRate(refresh))
 	}
-	s.bars.Add(1)
 	// The total is 0 at first and set later: reaching it is not yet success.
 	return s.progress.New(0, filler, options...)
 }
@@ -86,6 +91,7 @@ type barMeter struct {
 	bar   *mpb.Bar // set by drawn; nil if the terminal is blocked
 
 	mu          sync.Mutex
+	placed      bool // it has a line
 	done, total int64
 	retries     int
 	speed       speed
@@ -97,9 +103,12 @@ func (m *barMeter) update(done, total int64) {
 	m.done, m.total = done, total
 	now := m.print.now()
 	m.speed.update(done, now)
-	soon := m.one && now.Sub(m.speed.began) < lineDelay
+	if soon := m.one && now.Sub(m.speed.began) < lineDelay; !m.placed && !soon {
+		m.placed = m.print.bars.take(m.print.err.w)
+	}
+	placed := m.placed
 	m.mu.Unlock()
-	if !m.one || !soon && !m.print.bars.full(m.print.err.w) {
+	if placed {
 		m.drawn.Do(func() { m.draw(total) })
 	}
 	if m.bar != nil {

@@ -54,6 +54,7 @@ type overview struct {
 	print        *printer
 	files, bytes int64 // in all; -1 while they are not known
 	bar          *mpb.Bar
+	placed       bool // it has a line, unless the terminal is blocked
 
 	mu       sync.Mutex
 	totals   batch.Totals
@@ -145,9 +146,10 @@ func (o *overview) parts() []string {
 
 // draw adds the last line of the terminal, on the first call.
 func (o *overview) draw() {
-	if o.bar != nil {
+	if o.placed || !o.print.bars.take(o.print.err.w) {
 		return
 	}
+	o.placed = true
 	o.bar = o.print.passingLine(math.MaxInt32, func(width int) string {
 		o.mu.Lock()
 		defer o.mu.Unlock()
