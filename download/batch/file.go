@@ -87,7 +87,7 @@ func (b *run) end(ctx context.Context, j *job, result download.Result, err error
 func (b *run) retrieve(ctx context.Context, t *schedule.Turn[job]) (download.Result, error) {
 	item := t.Value.Item
 	o := b.Each
-	o.Root, o.Size, o.Sum, o.More, o.ReturnCrowded = b.Root, item.Size, item.Sum, t.Follows, true
+	o.Root, o.Size, o.Sum, o.More, o.ReturnCrowded, o.Arrived = b.Root, item.Size, item.Sum, t.Follows, true, t.Release
 	o.HashNames = t.Value.clash
 	o.Segments, o.Parallel = 1, &extra{b.client, t}
 	if n := b.Segments - 1; n > 0 {
