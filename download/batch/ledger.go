@@ -98,7 +98,7 @@ func OpenLedger(root *os.Root, name string) (l *Ledger, err error) {
 	defer func() {
 		if err != nil {
 			l.Close()
-			err = &download.Error{Path: name, Reason: "the ledger cannot be used: " + err.Error(), Err: err}
+			err = download.LocalError(name, "the ledger cannot be used", err)
 		}
 	}()
 	names, err := fs.Glob(root.FS(), LedgerName+"*")
@@ -201,7 +201,7 @@ func (l *Ledger) add(r record) error {
 		err = l.own.Sync()
 	}
 	if err != nil {
-		return &download.Error{Path: l.own.Name(), Reason: "the ledger cannot be written: " + err.Error(), Err: err}
+		return download.LocalError(l.own.Name(), "the ledger cannot be written", err)
 	}
 	return nil
 }

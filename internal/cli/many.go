@@ -71,10 +71,10 @@ func (m *many) fails(err error) {
 func (m *many) open() (err error) {
 	dir := m.outputDir()
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return &download.Error{Path: dir, Reason: "cannot be created: " + err.Error(), Err: err}
+		return download.LocalError(dir, "cannot be created", err)
 	}
 	if m.root, err = os.OpenRoot(dir); err != nil {
-		return &download.Error{Path: dir, Reason: "cannot be opened: " + err.Error(), Err: err}
+		return download.LocalError(dir, "cannot be opened", err)
 	}
 	name := batch.LedgerName
 	if shard := m.reading.Shard; shard.Count > 0 {
@@ -87,7 +87,7 @@ func (m *many) open() (err error) {
 		return nil
 	}
 	if m.rows, err = batch.CreateReport(m.report, reportHead(m.report)); err != nil {
-		return &download.Error{Path: m.report, Reason: "cannot be written: " + err.Error(), Err: err}
+		return download.LocalError(m.report, "cannot be written", err)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (m *many) open() (err error) {
 func (m *many) close() {
 	if m.rows != nil {
 		if err := m.rows.Close(); err != nil {
-			err = &download.Error{Path: m.report, Reason: "cannot be written: " + err.Error(), Err: err}
+			err = download.LocalError(m.report, "cannot be written", err)
 			m.print.failed("", err, "")
 			m.fails(err)
 		}
@@ -166,7 +166,7 @@ func (m *many) ended(o batch.Outcome) {
 	}
 	if m.rows != nil {
 		if err := m.rows.Write(o.Line, o.Path, reportRow(m.report, o)); err != nil {
-			m.fails(&download.Error{Path: m.report, Reason: "cannot be written: " + err.Error(), Err: err})
+			m.fails(download.LocalError(m.report, "cannot be written", err))
 		}
 	}
 }

@@ -188,6 +188,9 @@ func (r *run) copyOut(ctx context.Context, u *urlparse.URL) error {
 	result, err := r.stream(ctx, r.print.out, m, func(o *download.Options) (download.Result, error) {
 		return download.To(ctx, r.source, u, w, o)
 	})
+	if local := (*download.Error)(nil); errors.As(err, &local) && errors.Is(err, download.ErrLocal) {
+		local.Path = "standard output"
+	}
 	m.end(result, err)
 	return err
 }
