@@ -3,6 +3,7 @@ package ftpexec_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net"
 	"testing"
 	"time"
@@ -64,6 +65,41 @@ func TestErrorIsANetError(t *testing.T) {
 		var e net.Error
 		if !errors.As(err, &e) || e.Timeout() != tt.want {
 			t.Errorf("%s: %v, want a net.Error with Timeout() %v", name, err, tt.want)
+		}
+	}
+}
+
+// A refusal says in its text alone whether something is missing or access to it is denied.
+func TestErrorMeans(t *testing.T) {
+	tests := []struct {
+		path, step, reply string
+		is                error
+		missing, denied   bool
+	}{
+		{"/a/f", "CWD", "550 a: No such file or directory", ftpexec.ErrDirectory, true, false},
+		{"/a/f", "CWD", "550 The system cannot find the file specified. ", ftpexec.ErrDirectory, true, false},
+		{"/a/f", "CWD", "550 Access is denied. ", ftpexec.ErrDirectory, false, true},
+		{"/a/f", "CWD", "550 a: Permission denied", ftpexec.ErrDirectory, false, true},
+		{"/a/f", "CWD", "550 Failed to change directory.", ftpexec.ErrDirectory, false, false},
+		{"/denied/f", "CWD", "550 denied: No such directory", ftpexec.ErrDirectory, true, false},
+		{"/a/f", "RETR", "550 f: No such file", ftpexec.ErrNotFound, true, false},
+		{"/a/f", "RETR", "550 Failed to open file.", ftpexec.ErrNotFound, true, false},
+		{"/a/f", "RETR", "550 f: Permission denied", ftpexec.ErrRefused, false, true},
+		{"/a/f", "RETR", "550 f: Operation not permitted", ftpexec.ErrRefused, false, true},
+		{"/a/f", "RETR", "553 f: Permission denied", ftpexec.ErrRefused, false, true},
+		{"/a/f", "RETR", "451 f: Input/output error", ftpexec.ErrRefused, false, false},
+		{"/a/", "NLST", "550 Permission denied", ftpexec.ErrRefused, false, true},
+		{"/a/", "NLST", "550 No", ftpexec.ErrNotFound, true, false},
+		{"/a/f", "USER", "530 Permission denied.", ftpexec.ErrLogin, false, false},
+		{"/a/f", "PASS", "530 Permission denied, no such user", ftpexec.ErrLogin, false, false},
+		{"/a/f", "RETR", "421 Permission denied", ftpexec.ErrLost, false, false},
+	}
+	for _, tt := range tests {
+		s := testserver.NewScript(t, testserver.Honest("").With("SIZE", testserver.Reply("500 what")), testserver.On(tt.step, testserver.Reply(tt.reply)))
+		_, err := do(t.Context(), &ftpexec.Client{NoPipelining: true}, parse(t, s.URL(tt.path)))
+		missing, denied := errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission)
+		if !errors.Is(err, tt.is) || missing != tt.missing || denied != tt.denied {
+			t.Errorf("%v: missing %v, denied %v; want %v, %v, %v", err, missing, denied, tt.is, tt.missing, tt.denied)
 		}
 	}
 }
