@@ -67,6 +67,10 @@ type Options struct {
 	// Retries is how many times in a row, without progress, a failure that may
 	// pass is retried; nil means DefaultRetries.
 	Retries *int
+	// RetryConnect retries too if the server was never reached: it refuses the
+	// connection, or does not answer, or no route leads to it. Without it that is
+	// taken for a wrong address. A host without an address in DNS is not retried.
+	RetryConnect bool
 	// Wait waits before a retry; nil means a timer. It returns an error to give
 	// up. Several connections may call it at the same time.
 	Wait func(ctx context.Context, d time.Duration) error
