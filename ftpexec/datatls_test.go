@@ -21,7 +21,7 @@ import (
 func TestDataConnectionInClear(t *testing.T) {
 	for _, mode := range []string{"ftpes", "try"} {
 		s := testserver.NewScript(t, testserver.Honest("contents").With("PROT", testserver.Reply("200 yes, yes")))
-		c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, TryTLS: mode == "try"}
+		c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, TryTLS: mode == "try"}
 		u := parse(t, s.URL("/f"))
 		if mode == "ftpes" {
 			u.Scheme = "ftpes"
@@ -43,7 +43,7 @@ func TestDataCertificate(t *testing.T) {
 	impostor := testserver.New(t, &testserver.Options{TLS: testserver.TLSImplicit})
 	for _, nlst := range []testserver.Action{testserver.Reply("150 here it comes"), testserver.Reply("226 done already")} {
 		s := testserver.NewScript(t, testserver.Honest("contents").With("NLST", nlst))
-		c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+		c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 		c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			if address != s.Addr() {
 				address = impostor.Addr()
@@ -136,7 +136,7 @@ func TestDataHandshakeCutAfterTheEnd(t *testing.T) {
 func cutData(t *testing.T, config *tls.Config, control string, u *urlparse.URL, n int, end error) (err error, whole bool) {
 	t.Helper()
 	var data *cutConn
-	c := &ftpexec.Client{TLSConfig: config, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+	c := &ftpexec.Client{MaxIdle: -1, TLSConfig: config, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, address)
 		if err == nil && address != control {
 			data = &cutConn{Conn: conn, left: n, err: end}

@@ -34,13 +34,13 @@ func TestErrorStage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := testserver.NewScript(t, testserver.Honest("contents"), tt.step)
-		_, err := do(t.Context(), &ftpexec.Client{NoPipelining: true}, parse(t, s.URL(tt.path)))
+		_, err := do(t.Context(), &ftpexec.Client{MaxIdle: -1, NoPipelining: true}, parse(t, s.URL(tt.path)))
 		var e *ftpexec.Error
 		if !errors.As(err, &e) || e.Stage != tt.want {
 			t.Errorf("%v: stage %d, want %d", err, e.Stage, tt.want)
 		}
 	}
-	refused := &ftpexec.Client{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no") }}
+	refused := &ftpexec.Client{MaxIdle: -1, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no") }}
 	var e *ftpexec.Error
 	if _, err := refused.Get(t.Context(), "ftp://h/f"); !errors.As(err, &e) || e.Stage != ftpexec.StageConnect {
 		t.Errorf("no connection: %v", err)
@@ -57,9 +57,9 @@ func TestErrorIsANetError(t *testing.T) {
 		path string
 		want bool
 	}{
-		"reply":    {t.Context(), &ftpexec.Client{ReplyTimeout: time.Second}, "/a/f", true},
-		"deadline": {ctx, &ftpexec.Client{}, "/a/f", true},
-		"refusal":  {t.Context(), &ftpexec.Client{}, "/", false},
+		"reply":    {t.Context(), &ftpexec.Client{MaxIdle: -1, ReplyTimeout: time.Second}, "/a/f", true},
+		"deadline": {ctx, &ftpexec.Client{MaxIdle: -1}, "/a/f", true},
+		"refusal":  {t.Context(), &ftpexec.Client{MaxIdle: -1}, "/", false},
 	} {
 		_, err := tt.c.Open(tt.ctx, parse(t, s.URL(tt.path)))
 		var e net.Error
@@ -96,7 +96,7 @@ func TestErrorMeans(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := testserver.NewScript(t, testserver.Honest("").With("SIZE", testserver.Reply("500 what")), testserver.On(tt.step, testserver.Reply(tt.reply)))
-		_, err := do(t.Context(), &ftpexec.Client{NoPipelining: true}, parse(t, s.URL(tt.path)))
+		_, err := do(t.Context(), &ftpexec.Client{MaxIdle: -1, NoPipelining: true}, parse(t, s.URL(tt.path)))
 		missing, denied := errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission)
 		if !errors.Is(err, tt.is) || missing != tt.missing || denied != tt.denied {
 			t.Errorf("%v: missing %v, denied %v; want %v, %v, %v", err, missing, denied, tt.is, tt.missing, tt.denied)

@@ -18,7 +18,7 @@ import (
 func TestOpenFrom(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "0123456789"}})
 	for _, sequential := range []bool{false, true} {
-		session := (&ftpexec.Client{NoPipelining: sequential}).Session()
+		session := (&ftpexec.Client{MaxIdle: -1, NoPipelining: sequential}).Session()
 		defer session.Close()
 		for _, offset := range []int64{0, 3, 9, 10} {
 			r, err := session.OpenFrom(t.Context(), parse(t, s.URL("/a/f")), offset)
@@ -53,7 +53,7 @@ func TestOpenFromRefused(t *testing.T) {
 			t.Errorf("%s: from the beginning: got %q, %v on %d connections", refusal, got, err, s.Connections())
 		}
 	}
-	_, err := (&ftpexec.Client{}).OpenFrom(t.Context(), parse(t, "ftp://h/f;type=a"), 3)
+	_, err := (&ftpexec.Client{MaxIdle: -1}).OpenFrom(t.Context(), parse(t, "ftp://h/f;type=a"), 3)
 	if !errors.Is(err, ftpexec.ErrNoRestart) {
 		t.Errorf("in ASCII type: error %v, want ErrNoRestart", err)
 	}
@@ -63,7 +63,7 @@ func TestOpenFromRefused(t *testing.T) {
 func TestOpenFromDetectsTruncation(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("REST", testserver.Reply("350 go on")),
 		testserver.On("RETR", testserver.Reply("150 x (8 bytes)"), testserver.SendData("tent"), testserver.CloseData(), testserver.Reply("226 fine")))
-	r, err := (&ftpexec.Client{}).OpenFrom(t.Context(), parse(t, s.URL("/f")), 3)
+	r, err := (&ftpexec.Client{MaxIdle: -1}).OpenFrom(t.Context(), parse(t, s.URL("/f")), 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestStatRefused(t *testing.T) {
 	for _, tt := range tests {
 		for _, sequential := range []bool{false, true} {
 			s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply(tt.size)), testserver.On("MDTM", testserver.Reply(tt.mdtm)))
-			got, err := (&ftpexec.Client{NoPipelining: sequential}).Stat(t.Context(), parse(t, s.URL(tt.path)))
+			got, err := (&ftpexec.Client{MaxIdle: -1, NoPipelining: sequential}).Stat(t.Context(), parse(t, s.URL(tt.path)))
 			switch {
 			case tt.err != nil:
 				if !errors.Is(err, tt.err) || !errors.Is(err, tt.means) || got != nil {

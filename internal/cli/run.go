@@ -42,8 +42,9 @@ const goodbye = time.Second
 
 // openSource chooses where files come from. If the run asks for more than one
 // thing, that is a session, which keeps its connection from one URL to the next.
+// For one thing the client keeps none, and sends nothing for the sake of a second.
 func (r *run) openSource(ctx context.Context) (done func()) {
-	r.source = &r.client
+	r.source, r.client.MaxIdle = &r.client, -1
 	if len(r.targets) == 1 && !r.file.Newer && !r.file.Continue && !r.file.Verify {
 		return func() {}
 	}
