@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
 )
@@ -103,7 +101,7 @@ type Options struct {
 
 	// Limit limits the bytes per second of all downloads that share it; nil
 	// means no limit.
-	Limit *rate.Limiter
+	Limit *Limiter
 
 	// Progress, if set, is called regularly from one goroutine while data flows
 	// and once at the end, but never after the function that was given it has
