@@ -95,7 +95,7 @@ func (b *body) complete() {
 		return
 	}
 	if ahead { // which may be why
-		b.s.client.learn(b.url, func(h *habits) { h.late = true })
+		b.s.client.learn(b.url, isLate)
 	}
 	b.fail(err)
 	if e := b.err.(*Error); final != nil && e.Reply == nil {

@@ -117,6 +117,10 @@ type habits struct {
 	listed     bool // that way has listed something
 }
 
+func isSequential(h *habits) { h.sequential = true }
+func hasNoEPSV(h *habits)    { h.noEPSV = true }
+func isLate(h *habits)       { h.late = true }
+
 // Credentials supplies passwords and accounts. The methods may block, for example to prompt the user. They return
 // [ErrNoCredentials] if they have nothing to supply. The result is sent byte for byte; it must not contain CR, LF or
 // NUL.
@@ -195,7 +199,7 @@ func (c *Client) habits(u *urlparse.URL) habits {
 	return h
 }
 
-// learn adds what change tells about u's server.
+// learn changes what is known about u's server.
 func (c *Client) learn(u *urlparse.URL, change func(*habits)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

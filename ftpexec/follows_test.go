@@ -170,7 +170,7 @@ func TestFollowsOnOddServers(t *testing.T) {
 
 // A final reply that is not positive is that of the transfer, even if EPSV is refused or accepted after it.
 func TestFollowsAfterAFailure(t *testing.T) {
-	for _, end := range []string{"451 disk error", "426 aborted\r\n229 (|||1234|)", "425 no\r\n503 no", "500 no\r\n421 bye"} {
+	for _, end := range []string{"451 disk error", "426 aborted\r\n229 (|||1234|)", "425 no\r\n503 no", "426 aborted\r\n226 closed", "551 no\r\n226 closed", "500 no\r\n421 bye"} {
 		inMemory(t, func(t *testing.T, network *testserver.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.On("RETR", testserver.Reply("150 x"),
 				testserver.SendData("contents"), testserver.CloseData(), testserver.Reply(end)), testserver.OnNth(2, "EPSV")))

@@ -45,11 +45,7 @@ func (s *Session) judge(st step, r wire.Reply) error {
 	case "PWD":
 		s.home = directoryIn(r)
 	case "SIZE", "MDTM":
-		if s.goal.batch != nil {
-			s.tell(st, r)
-		} else {
-			s.info.learn(op.Verb, r)
-		}
+		s.tell(st, r)
 	}
 	return nil
 }
@@ -144,7 +140,7 @@ func (s *Session) ported(st step, r wire.Reply) error {
 	if st.ahead && r.First() != 1 {
 		s.ahead, s.early = "", s.port != 0
 		if !s.early { // it follows again at its usual place
-			s.client.learn(s.url, func(h *habits) { h.late = true })
+			s.client.learn(s.url, isLate)
 		}
 		return nil
 	}

@@ -211,7 +211,7 @@ func TestPoolAfterTheServerHungUp(t *testing.T) {
 // call is one thing that a goroutine does with the Client.
 type call struct {
 	login, path string
-	how         string // "read", "close early", "stat", "give up"
+	how         string // "read", "follow", "close early", "stat", "give up"
 }
 
 func (call call) run(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) error {
@@ -229,6 +229,8 @@ func (call call) run(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) er
 	switch call.how {
 	case "close early":
 		return nil
+	case "follow":
+		r.Follows(func() bool { return true })
 	case "give up":
 		cancel()
 		return nil
@@ -247,7 +249,7 @@ func TestPoolModel(t *testing.T) {
 		return call{
 			rapid.SampledFrom([]string{"u:p", "v:p"}).Draw(t, "login"),
 			rapid.SampledFrom([]string{"/f", "/a/f", "/a/b/f", "/c/f"}).Draw(t, "path"),
-			rapid.SampledFrom([]string{"read", "read", "stat", "close early", "give up"}).Draw(t, "how"),
+			rapid.SampledFrom([]string{"read", "follow", "stat", "close early", "give up"}).Draw(t, "how"),
 		}
 	})
 	rapid.Check(t, func(rt *rapid.T) {

@@ -198,11 +198,11 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 
 // avoidable reports whether another try can avoid err, which ended the connection. It remembers how.
 func (s *Session) avoidable(err error, reused bool) bool {
-	var learned func(*habits)
+	var lesson func(*habits)
 	dial := errors.As(err, new(*wire.DataDialError))
 	switch {
 	case s.ahead != "", dial && s.early:
-		learned = func(h *habits) { h.late = true }
+		lesson = isLate
 		s.conn.Note("no data connection could be set up before the end of the last transfer: trying again on a new connection")
 	case errors.Is(err, errUnexpected):
 		return false
@@ -212,15 +212,15 @@ func (s *Session) avoidable(err error, reused bool) bool {
 		s.conn.Note("the connection kept from the last URL is gone: trying again on a new one")
 		return true
 	case errors.As(err, new(*wire.AheadError)) && !s.sequential: // of this attempt: another session may have learned it meanwhile
-		learned = func(h *habits) { h.sequential = true }
+		lesson = isSequential
 		s.conn.Note("replies to commands sent ahead were lost: trying again, one command at a time")
 	case dial && !s.noEPSV && !s.client.Active && s.conn.IPv4():
-		learned = func(h *habits) { h.noEPSV = true }
+		lesson = hasNoEPSV
 		s.conn.Note("the EPSV port cannot be reached: trying again with PASV")
 	default:
 		return false
 	}
-	s.client.learn(s.url, learned)
+	s.client.learn(s.url, lesson)
 	return true
 }
 

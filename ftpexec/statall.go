@@ -117,6 +117,10 @@ func (q *question) answer() (Info, error) {
 
 // tell records a reply to SIZE or MDTM.
 func (s *Session) tell(st step, r wire.Reply) {
+	if s.goal.batch == nil {
+		s.info.learn(st.Verb, r)
+		return
+	}
 	q := s.goal.batch[st.file]
 	q.told++
 	q.info.learn(st.Verb, r)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"runtime/debug"
 	"sync"
 
 	"example.com/ftpfetch/download"
@@ -18,6 +19,7 @@ import (
 // batch retrieves lists and trees, and several URLs at once. It returns the exit
 // code of the first failure.
 func (r *run) batch(ctx context.Context) int {
+	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
 	defer r.print.within(ctx)()
 	m := &many{run: r, ctx: ctx}
 	if code := m.gather(); code != exitOK {
@@ -41,6 +43,10 @@ func (r *run) batch(ctx context.Context) int {
 	return m.code
 }
 
+// collectAt is the GOGC of a run of many files: its heap is a fixed list of a few
+// bytes a file and little else, which is worth being collected early.
+const collectAt = 50
+
 // many is a run of many files.
 type many struct {
 	*run
@@ -55,7 +61,7 @@ type many struct {
 	meters map[string]meter // of the files that are on their way, by path
 	gone   map[string]bool  // addresses of the servers that were given up
 	code   int              // the exit code
-	lost   int              // URLs that were not even tried
+	lost   int64            // URLs that were not even tried
 }
 
 // fails makes err the first failure, if there was none.
@@ -113,15 +119,18 @@ func (m *many) retrieve() {
 		Jobs: m.jobs, PerHost: m.perHost, Segments: m.file.Segments, Root: m.root, Ledger: m.ledger, Each: m.file, Bound: m.limit,
 		Watch: m.watch, Report: m.ended, Totals: m.shown.update, Note: m.note,
 	})
-	m.shown.end(totals)
-	switch {
-	case m.ctx.Err() != nil:
+	totals.Files, totals.Failed = totals.Files+m.lost, totals.Failed+m.lost
+	for _, x := range m.meters { // of the files that were interrupted
+		x.end(download.Result{}, context.Canceled)
+	}
+	if m.ctx.Err() != nil {
 		err := m.reason(m.ctx, context.Cause(m.ctx))
-		m.print.failed("", err, "")
+		m.print.failed("", err, "; the same command fetches the rest")
 		m.code = exitCode(err)
-	case !totals.Whole() && m.code == exitOK:
+	} else if !totals.Whole() && m.code == exitOK {
 		m.code = exitOther
 	}
+	m.shown.end(totals)
 }
 
 // note shows what happens to a server's connections.
@@ -247,6 +256,7 @@ func (m *many) listed() iter.Seq[batch.Task] {
 					err = m.completeAll(item.URLs)
 				}
 				if err != nil {
+					m.lost++
 					m.print.failed(l.name, err, "")
 					m.fails(err)
 				} else if !yield(batch.Task{Item: item}) {

@@ -176,8 +176,8 @@ func mark(kind ftpexec.EventKind, sameFlight bool) string {
 	return ">"
 }
 
-// octets returns "1 byte" or "n bytes".
-func octets(n int64) string {
+// bytesOf returns "1 byte" or "n bytes".
+func bytesOf(n int64) string {
 	if n == 1 {
 		return "1 byte"
 	}
@@ -186,7 +186,7 @@ func octets(n int64) string {
 
 // transferred reports a complete transfer.
 func (p *printer) transferred(name string, done download.Result, took time.Duration) {
-	p.line("%s: %s in %.1f s%s", printable.Line(name), octets(done.Size), took.Seconds(), verified(done))
+	p.line("%s: %s in %.1f s%s", printable.Line(name), bytesOf(done.Size), took.Seconds(), verified(done))
 }
 
 // skipped reports a file that was left alone.

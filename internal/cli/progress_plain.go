@@ -42,7 +42,7 @@ func (m *lineMeter) update(done, total int64) {
 // progressText describes how far a transfer is: bytes, percentage, rate and, if
 // known, the time left.
 func progressText(done, total int64, s *speed) string {
-	text := octets(done) + " so far"
+	text := bytesOf(done) + " so far"
 	if total > 0 {
 		text = fmt.Sprintf("%d of %d bytes (%d%%)", done, total, percent(done, total))
 	}

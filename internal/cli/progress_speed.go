@@ -68,14 +68,14 @@ func clockTime(d time.Duration) string {
 }
 
 // binary formats a number of bytes in binary units, as 1.5 MiB.
-func binary(octets float64) string {
+func binary(n float64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	i := 0
-	for ; octets >= 1023.95 && i < len(units)-1; i++ {
-		octets /= 1024
+	for ; n >= 1023.95 && i < len(units)-1; i++ {
+		n /= 1024
 	}
 	if i == 0 {
-		return fmt.Sprintf("%.0f %s", octets, units[i])
+		return fmt.Sprintf("%.0f %s", n, units[i])
 	}
-	return fmt.Sprintf("%.1f %s", octets, units[i])
+	return fmt.Sprintf("%.1f %s", n, units[i])
 }

@@ -5,7 +5,7 @@
 # not installed: they are downloaded and unpacked side by side into
 # $FTPFETCH_INTEROP_DIR (default: ftpfetch-interop in the user's cache
 # directory). The script installs only what the system still lacks (python3,
-# strace, a library), which needs root. Running it again is quick.
+# a tool, a library), which needs root. Running it again is quick.
 set -euo pipefail
 
 dir=${FTPFETCH_INTEROP_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ftpfetch-interop}
@@ -73,7 +73,9 @@ flock 9
 
 if [ "$(cat "$stamp" 2>/dev/null)" != "$(wanted)" ]; then unpack; fi
 if ! [ -x /usr/bin/python3 ]; then install_packages python3; fi
-if ! command -v strace >/dev/null; then install_packages strace; fi
+for tool in strace curl make parallel; do
+	if ! command -v "$tool" >/dev/null; then install_packages "$tool"; fi
+done
 if [ -n "$(unlinked)" ]; then install_packages "${system[@]}"; fi
 if [ -n "$(unlinked)" ]; then
 	echo "interop/install.sh: these libraries are still missing:" >&2

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -105,14 +106,18 @@ func (c *Conn) Ahead(line Line) {
 	_ = c.write(c.out)
 }
 
+// refusals are the codes with which a server may refuse EPSV or PASV because a transfer is not over. It reports the
+// failure of a transfer whose data has come with others: 426, 451, 551 and so on.
+var refusals = []int{425, 450, 500, 501, 502, 503, 504, 522, 530}
+
 // finalReply returns the final reply of the transfer. Some servers answer the command that Ahead sent before it: with a
-// port, or with a refusal, which looks like the end of a failed transfer until the final reply follows.
+// port, or with a refusal, which counts as one if a positive final reply follows.
 func (c *Conn) finalReply() (Reply, error) {
 	if c.final != nil {
 		return *c.final, nil
 	}
 	first, err := c.readFinal(c.cfg.ReplyTimeout)
-	if err != nil || len(c.out) == 0 || first.OK() && !first.opens() {
+	if err != nil || len(c.out) == 0 || !first.opens() && !slices.Contains(refusals, first.Code) {
 		return first, err
 	}
 	limit := c.cfg.ReplyTimeout

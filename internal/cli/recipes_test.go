@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// recipes is where the recipes are; recipes.md beside it explains them.
+const recipes = "../../docs/recipes"
+
+// recipeCommand is a call of the command in a shell, a Makefile, a unit, a YAML
+// list or an indented example: up to an operator of the shell, a comment or the
+// end of the line. A line may go on after "\" and, in YAML, after ",".
+var recipeCommand = regexp.MustCompile(`\bftpfetch[ ,]((?:,\n|\\\n|[^\n\\|&;<>#` + "`" + `])*)`)
+
+// recipeSum is a digest that a recipe fills in.
+var recipeSum = regexp.MustCompile(`md5:\$?\{[\w.]+\}`)
+
+// recipeFlag is a flag in the prose of recipes.md.
+var recipeFlag = regexp.MustCompile("`(--?[a-zA-Z][a-z-]*)[^`]*`")
+
+// TestRecipes checks that the command accepts its flags and their values as the
+// recipes write them, and that recipes.md links every file.
+func TestRecipes(t *testing.T) {
+	about := readRecipe(t, recipes+".md")
+	tests := []struct{ name, env string }{
+		{"Dockerfile", ""}, {"Makefile", ""}, {"Snakefile", ""}, {"crontab", ""}, {"ena.sh", ""},
+		{"ftpfetch-mirror.service", ""}, {"job.yaml", "JOB_COMPLETION_INDEX=7"}, {"main.nf", ""}, {"parallel.sh", ""},
+		{"slurm.sbatch", "SLURM_ARRAY_TASK_ID=8 SLURM_ARRAY_TASK_COUNT=8 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_MAX=8"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for pair := range strings.FieldsSeq(tt.env) {
+				name, value, _ := strings.Cut(pair, "=")
+				t.Setenv(name, value)
+			}
+			checkRecipe(t, readRecipe(t, filepath.Join(recipes, tt.name)))
+		})
+	}
+	t.Run("recipes.md", func(t *testing.T) {
+		t.Setenv("JOB_COMPLETION_INDEX", "0")
+		checkRecipe(t, about)
+	})
+	files, err := os.ReadDir(recipes)
+	if err != nil || len(files) != len(tests)+1 { // the timer has no command
+		t.Errorf("got %d files (%v), want the %d with commands and the timer", len(files), err, len(tests))
+	}
+	for _, f := range files {
+		if !strings.Contains(about, "(recipes/"+f.Name()+")") {
+			t.Errorf("recipes.md does not link %s", f.Name())
+		}
+	}
+}
+
+// checkRecipe parses the command lines in a recipe.
+func checkRecipe(t *testing.T, text string) {
+	found := 0
+	for _, match := range recipeCommand.FindAllStringSubmatch(text, -1) {
+		line := recipeSum.ReplaceAllString(strings.ReplaceAll(match[1], "\\\n", " "), "md5:"+strings.Repeat("0", 32))
+		args := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n,[]'\"", r) })
+		if len(args) == 0 || !strings.HasPrefix(args[0], "-") {
+			continue // a name, not a call
+		}
+		found++
+		if _, err := parseArgs(args); err != nil {
+			t.Errorf("ftpfetch %s: %v", strings.Join(args, " "), err)
+		}
+	}
+	if found == 0 {
+		t.Error("there is no command in it")
+	}
+}
+
+// TestRecipesSpeakOfFlags checks that the flags in the prose of recipes.md exist.
+func TestRecipesSpeakOfFlags(t *testing.T) {
+	all := newGroup("ftpfetch")
+	for _, g := range new(options).groups() {
+		all.AddFlagSet(g.FlagSet)
+	}
+	found := recipeFlag.FindAllStringSubmatch(readRecipe(t, recipes+".md"), -1)
+	if len(found) == 0 {
+		t.Error("recipes.md speaks of no flag")
+	}
+	for _, match := range found {
+		long, ok := strings.CutPrefix(match[1], "--")
+		if ok && all.Lookup(long) == nil || !ok && (len(long) != 2 || all.ShorthandLookup(long[1:]) == nil) {
+			t.Errorf("there is no flag %s", match[1])
+		}
+	}
+}
+
+func readRecipe(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
