@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
 )
@@ -67,6 +65,10 @@ type Options struct {
 	// Retries is how many times in a row, without progress, a failure that may
 	// pass is retried; nil means DefaultRetries.
 	Retries *int
+	// RetryConnect retries too if the server was never reached: it refuses the
+	// connection, or does not answer, or no route leads to it. Without it that is
+	// taken for a wrong address. A host without an address in DNS is not retried.
+	RetryConnect bool
 	// Wait waits before a retry; nil means a timer. It returns an error to give
 	// up. Several connections may call it at the same time.
 	Wait func(ctx context.Context, d time.Duration) error
@@ -103,7 +105,7 @@ type Options struct {
 
 	// Limit limits the bytes per second of all downloads that share it; nil
 	// means no limit.
-	Limit *rate.Limiter
+	Limit *Limiter
 
 	// Progress, if set, is called regularly from one goroutine while data flows
 	// and once at the end, but never after the function that was given it has

@@ -108,12 +108,12 @@ func OpenLedger(root *os.Root, name string) (*Ledger, error) {
 	names, err := fs.Glob(root.FS(), LedgerName+"*")
 	for _, n := range names {
 		if err == nil {
-			err = ledgerError(n, "used", l.load(root, n))
+			err = download.LocalError(n, "the ledger cannot be used", l.load(root, n))
 		}
 	}
 	l.sort()
 	if err == nil {
-		err = ledgerError(name, "used", l.create(root, name))
+		err = download.LocalError(name, "the ledger cannot be used", l.create(root, name))
 	}
 	if err != nil {
 		l.Close()
@@ -130,19 +130,6 @@ func (l *Ledger) create(root *os.Root, name string) (err error) {
 		return err
 	}
 	return endLine(l.own)
-}
-
-// ledgerError says that a ledger cannot be used or written, if err is not nil.
-func ledgerError(path, use string, err error) error {
-	if err == nil {
-		return nil
-	}
-	cause := err
-	var e *fs.PathError
-	if errors.As(err, &e) { // it names the path too
-		cause = e.Err
-	}
-	return &download.Error{Path: path, Reason: "the ledger cannot be " + use + ": " + cause.Error(), Err: cause}
 }
 
 // regular returns an error if there is something under name that is not a regular
@@ -236,7 +223,7 @@ func (l *Ledger) add(r record) error {
 	if err == nil {
 		err = l.flush(mine)
 	}
-	return ledgerError(l.own.Name(), "written", err)
+	return download.LocalError(l.own.Name(), "the ledger cannot be written", err)
 }
 
 // flush waits until the first n records are on the disk.

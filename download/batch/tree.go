@@ -187,7 +187,7 @@ func (b *run) create(j *job) error {
 		return nil
 	}
 	if err := b.Root.MkdirAll(cmp.Or(j.Path, "."), 0o777); err != nil {
-		return &download.Error{Path: j.Path, Reason: "cannot be created: " + err.Error(), Err: err}
+		return download.LocalError(j.Path, "cannot be created", err)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/term"
 
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -110,6 +111,6 @@ func newRun(o *options, p *printer, in io.Reader) *run {
 	if o.verbose {
 		o.client.Trace = p.event
 	}
-	o.file.Parallel, o.file.Limit = &o.client, newLimiter(o.limitRate, time.Now())
+	o.file.Parallel, o.file.Limit = &o.client, download.NewLimiter(o.limitRate)
 	return &run{options: o, print: p, in: in, ask: ask, netrc: logins.netrc, saved: make(map[string]bool)}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"os"
 	"runtime/debug"
@@ -78,10 +77,10 @@ func (m *many) fails(err error) {
 func (m *many) open() (err error) {
 	dir := m.outputDir()
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return systemError(dir, "cannot be created", err)
+		return download.LocalError(dir, "cannot be created", err)
 	}
 	if m.root, err = os.OpenRoot(dir); err != nil {
-		return systemError(dir, "cannot be opened", err)
+		return download.LocalError(dir, "cannot be opened", err)
 	}
 	name := batch.LedgerName
 	if shard := m.reading.Shard; shard.Count > 0 {
@@ -94,7 +93,7 @@ func (m *many) open() (err error) {
 		return nil
 	}
 	if m.rows, err = batch.CreateReport(m.report, reportHead(m.report)); err != nil {
-		return systemError(m.report, "cannot be written", err)
+		return download.LocalError(m.report, "cannot be written", err)
 	}
 	return nil
 }
@@ -103,7 +102,7 @@ func (m *many) open() (err error) {
 func (m *many) close() {
 	if m.rows != nil {
 		if err := m.rows.Close(); err != nil {
-			err = systemError(m.report, "cannot be written", err)
+			err = download.LocalError(m.report, "cannot be written", err)
 			m.print.failed("", err, "")
 			m.fails(err)
 		}
@@ -176,7 +175,7 @@ func (m *many) ended(o batch.Outcome) {
 	}
 	if m.rows != nil {
 		if err := m.rows.Write(o.Line, o.Path, reportRow(m.report, o)); err != nil {
-			m.fails(systemError(m.report, "cannot be written", err))
+			m.fails(download.LocalError(m.report, "cannot be written", err))
 		}
 	}
 }
@@ -224,16 +223,6 @@ func (m *many) urls() iter.Seq[*urlparse.URL] {
 			}
 		}
 	}
-}
-
-// systemError returns the error about a local file, without the path in the
-// system's own text.
-func systemError(path, what string, err error) error {
-	var named *fs.PathError
-	if errors.As(err, &named) {
-		err = named.Err
-	}
-	return &download.Error{Path: path, Reason: what + ": " + err.Error(), Err: err}
 }
 
 // outputDir returns the directory under which everything is saved: that of -d,

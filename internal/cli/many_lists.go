@@ -68,7 +68,7 @@ func (m *many) check(name string, o manifest.Options) {
 		l.name = "standard input"
 	}
 	if err := l.spool(m.ctx, m.in); err != nil {
-		err = systemError(name, "cannot be read", err)
+		err = download.LocalError(name, "cannot be read", err)
 		m.print.failed("", err, "")
 		m.fails(err)
 		return

@@ -41,9 +41,11 @@ func (r *run) all(ctx context.Context) int {
 const goodbye = time.Second
 
 // keepConnections lets the client keep its connections, if the run asks for more
-// than one thing.
+// than one thing. For one thing it keeps none, and sends nothing for the sake of a
+// second.
 func (r *run) keepConnections(ctx context.Context) (done func()) {
 	if len(r.targets) == 1 && !r.file.Newer && !r.file.Continue && !r.file.Verify && r.file.Segments == 1 {
+		r.client.MaxIdle = -1
 		return func() {}
 	}
 	r.client.MaxIdle = r.file.Segments
@@ -183,6 +185,9 @@ func (r *run) copyOut(ctx context.Context, u *urlparse.URL) error {
 	result, err := r.stream(ctx, r.print.out, m, func(o *download.Options) (download.Result, error) {
 		return download.To(ctx, &r.client, u, w, o)
 	})
+	if local := (*download.Error)(nil); errors.As(err, &local) && errors.Is(err, download.ErrLocal) {
+		local.Path = "standard output"
+	}
 	m.end(result, err)
 	return err
 }
