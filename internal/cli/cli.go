@@ -119,6 +119,7 @@ func newRun(o *options, p *printer, in io.Reader) *run {
 	if o.verbose {
 		o.client.Trace = p.event
 	}
-	o.file.Parallel, o.file.Limit = &o.client, newLimiter(o.limitRate, time.Now())
+	o.gateway = o.newGateway(p)
+	o.file.Parallel, o.file.Limit = o.over(&o.client), newLimiter(o.limitRate, time.Now())
 	return &run{options: o, print: p, in: in, ask: ask, netrc: logins.netrc, saved: make(map[string]bool)}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,13 +44,14 @@ const goodbye = time.Second
 // openSource chooses where files come from. If the run asks for more than one
 // thing, that is a session, which keeps its connection from one URL to the next.
 func (r *run) openSource(ctx context.Context) (done func()) {
-	r.source = &r.client
+	r.source = r.over(&r.client)
 	if len(r.targets) == 1 && !r.file.Newer && !r.file.Continue && !r.file.Verify {
-		return func() {}
+		return r.gateway.CloseIdleConnections
 	}
 	session := r.client.Session()
-	r.source = session
+	r.source = r.over(session)
 	return func() {
+		r.gateway.CloseIdleConnections()
 		if r.behind {
 			return // the session is still in use
 		}
@@ -129,7 +131,7 @@ func (r *run) complete(ctx context.Context, t target) (*urlparse.URL, error) {
 	}
 	r.addType(u)
 	r.protect(u)
-	if err := r.checkActive(u); err != nil {
+	if err := cmp.Or(r.checkActive(u), r.checkGet(u)); err != nil {
 		return nil, err
 	}
 	return u, u.Check()
