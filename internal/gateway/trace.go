@@ -20,8 +20,8 @@ func (g *gate) traceRequest(r *http.Request) {
 	g.trace(ftpexec.EventCommand, flight, r.Method+" "+r.URL.Opaque)
 	for _, name := range shown {
 		value := r.Header.Get(name)
-		if scheme, _, ok := strings.Cut(value, " "); ok {
-			value = scheme + " ********"
+		if value != "" && name != "Range" {
+			value = "********"
 		}
 		if value != "" {
 			g.trace(ftpexec.EventCommand, flight, name+": "+value)
