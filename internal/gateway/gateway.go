@@ -179,18 +179,25 @@ type both struct{ connect, get error }
 func (b *both) Error() string   { return b.connect.Error() + "; " + b.get.Error() }
 func (b *both) Unwrap() []error { return []error{b.connect, b.get} }
 
-// explain adds the refusal of CONNECT to an answer that shows that the proxy fetches no files itself.
+// explain adds the refusal of CONNECT to an answer that may mean that the proxy fetches no files itself. If it means
+// nothing else, the refusal is the cause. Otherwise it is as if the server had not been reached: tinyproxy, which knows
+// no FTP, answers with 500 or 503, or not at all.
 func (g *gate) explain(err error) error {
 	var e *ftpexec.Error
 	var answer *proxy.Error
 	refusal := g.refused()
-	if refusal == nil || !errors.As(err, &e) || !errors.As(err, &answer) || answer.Status != http.StatusForbidden && !errors.Is(err, proxy.ErrRefused) {
+	if refusal == nil || !errors.As(err, &e) || !errors.As(err, &answer) {
 		return err
 	}
-	connect := *refusal
-	connect.Reason += "; " + answer.Reason
-	v := *e
-	v.Stage, v.Op, v.Err = ftpexec.StageConnect, "connect", &connect
+	told, v := *answer, *e
+	switch {
+	case answer.Status == http.StatusForbidden, errors.Is(err, proxy.ErrRefused):
+		told.Err = proxy.ErrRefused
+	case answer.Status != 0 && answer.Status/100 != 5:
+		return err
+	}
+	told.Reason = refusal.Reason + "; " + answer.Reason
+	v.Stage, v.Op, v.Err = ftpexec.StageConnect, "connect", &told
 	return &v
 }
 

@@ -223,8 +223,11 @@ func TestStatuses(t *testing.T) {
 			})
 			k.gateway.Always = always
 			want, stage := tt.want, tt.stage
-			if !always && tt.refused {
+			switch {
+			case !always && tt.refused:
 				want, stage = proxy.ErrRefused, ftpexec.StageConnect
+			case !always && tt.status >= 500: // as if the server had not been reached
+				stage = ftpexec.StageConnect
 			}
 			_, _, err := k.read(t, "ftp://h/f", 0)
 			var e *ftpexec.Error

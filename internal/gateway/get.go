@@ -36,7 +36,7 @@ func (g *gate) ends(a *answer, u *urlparse.URL) error {
 		return nil
 	}
 	err := &proxy.Error{
-		Proxy: g.proxy.String(), Err: ftpexec.ErrProtocol,
+		Proxy: g.proxy.String(), Status: http.StatusOK, Err: ftpexec.ErrProtocol,
 		Reason: "it tells neither the length of the file nor its end, so nothing would show that the file is complete",
 	}
 	return g.failure(context.Background(), u, ftpexec.StageTransfer, err)

@@ -278,12 +278,16 @@ func TestStall(t *testing.T) {
 	}
 }
 
+// TestNoHeader checks that the wait for an answer ends, and that the error tells of a refused CONNECT too.
 func TestNoHeader(t *testing.T) {
-	k := newKit(t, proxytest.Options{}, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	k.gateway.Always = true
-	k.gateway.Client.ReplyTimeout = 50 * time.Millisecond
-	if _, _, err := k.read(t, "ftp://h/f", 0); !errors.Is(err, ftpexec.ErrTimeout) {
-		t.Errorf("got %v, want ErrTimeout", err)
+	for _, always := range []bool{true, false} {
+		k := newKit(t, proxytest.Options{}, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		k.gateway.Always = always
+		k.gateway.Client.ReplyTimeout = time.Second
+		_, _, err := k.read(t, "ftp://h/f", 0)
+		if !errors.Is(err, ftpexec.ErrTimeout) || strings.Contains(err.Error(), "refuses to connect") == always {
+			t.Errorf("always %v: got %v, want ErrTimeout", always, err)
+		}
 	}
 }
 

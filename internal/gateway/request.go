@@ -112,7 +112,7 @@ func (g *gate) judge(a *answer, u *urlparse.URL, want []int) error {
 		case !page(a):
 			return nil
 		default:
-			return g.refusal404(u)
+			return g.notTheFile(u)
 		}
 	}
 	if a.StatusCode == http.StatusProxyAuthRequired {
@@ -123,8 +123,11 @@ func (g *gate) judge(a *answer, u *urlparse.URL, want []int) error {
 	return g.failure(context.Background(), u, stage, err)
 }
 
-func (g *gate) refusal404(u *urlparse.URL) error {
-	err := &proxy.Error{Proxy: g.proxy.String(), Reason: "it sends a page of its own, not the file: the URL may name a directory", Err: ftpexec.ErrNotFound}
+func (g *gate) notTheFile(u *urlparse.URL) error {
+	err := &proxy.Error{
+		Proxy: g.proxy.String(), Status: http.StatusOK, Err: ftpexec.ErrNotFound,
+		Reason: "it sends a page of its own, not the file: the URL may name a directory",
+	}
 	return g.failure(context.Background(), u, ftpexec.StageTransfer, err)
 }
 
