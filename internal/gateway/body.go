@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/pace"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -23,6 +24,7 @@ type body struct {
 	data   io.ReadCloser
 	size   int64 // bytes that must come; -1: up to the end that the proxy marks
 	stall  time.Duration
+	pace   pace.Pace
 	n      int64
 
 	mu  sync.Mutex
@@ -33,6 +35,7 @@ func (g *gate) newBody(ctx context.Context, cancel context.CancelCauseFunc, u *u
 	return &body{
 		ctx: ctx, cancel: cancel, gate: g, url: u, data: r.Body, size: r.ContentLength,
 		stall: cmp.Or(g.Client.StallTimeout, ftpexec.DefaultStallTimeout),
+		pace:  pace.Pace{Rate: g.Client.LeastRate, Over: cmp.Or(g.Client.LeastTime, ftpexec.DefaultLeastTime)},
 	}
 }
 
@@ -41,19 +44,22 @@ func (b *body) Read(p []byte) (int, error) {
 	if err := b.ended(nil); err != nil || len(p) == 0 {
 		return 0, err
 	}
-	slow := fmt.Errorf("%w: no data for %v", ftpexec.ErrTimeout, b.stall)
-	timer := time.AfterFunc(b.stall, func() { b.cancel(slow) })
+	begun, limit := time.Now(), min(b.stall, b.pace.Left())
+	timer := time.AfterFunc(limit, func() { b.cancel(nil) })
 	n, err := b.data.Read(p)
 	inTime := timer.Stop()
 	b.n += int64(n)
+	slow := b.pace.Count(n, time.Since(begun))
 	switch {
-	case err == nil:
+	case err == nil && slow == nil && inTime:
 		return n, nil
+	case slow != nil && err != io.EOF:
+		err = fmt.Errorf("%w: %w", ftpexec.ErrTimeout, slow)
 	case err == io.EOF && (b.size < 0 || b.n == b.size):
 	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
 		err = b.short()
 	case !inTime:
-		err = slow
+		err = fmt.Errorf("%w: no data for %v", ftpexec.ErrTimeout, limit)
 	default:
 		err = fmt.Errorf("%w: after %d bytes", ftpexec.ErrLost, b.n)
 	}

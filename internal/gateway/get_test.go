@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/proxy/proxytest"
@@ -266,29 +265,6 @@ func stalling(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte("cont"))
 	w.(http.Flusher).Flush()
 	<-r.Context().Done()
-}
-
-func TestStall(t *testing.T) {
-	k := newKit(t, proxytest.Options{}, stalling)
-	k.gateway.Client.StallTimeout = 50 * time.Millisecond
-	text, _, err := k.read(t, "ftp://h/f", 0)
-	var e *ftpexec.Error
-	if !errors.Is(err, ftpexec.ErrTimeout) || !errors.As(err, &e) || !e.Temporary() || text != "cont" {
-		t.Errorf("got %q, %v, want ErrTimeout after half", text, err)
-	}
-}
-
-// TestNoHeader checks that the wait for an answer ends, and that the error tells of a refused CONNECT too.
-func TestNoHeader(t *testing.T) {
-	for _, always := range []bool{true, false} {
-		k := newKit(t, proxytest.Options{}, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-		k.gateway.Always = always
-		k.gateway.Client.ReplyTimeout = time.Second
-		_, _, err := k.read(t, "ftp://h/f", 0)
-		if !errors.Is(err, ftpexec.ErrTimeout) || strings.Contains(err.Error(), "refuses to connect") == always {
-			t.Errorf("always %v: got %v, want ErrTimeout", always, err)
-		}
-	}
 }
 
 // TestUnreachable checks that a proxy that is not there is no answer of the server.
