@@ -81,6 +81,7 @@ type Outcome struct {
 	Err    error           // why it failed
 	// GivenUp says that the file was not tried, because its server has failed before.
 	GivenUp bool
+	Dir     bool   // Err is about a directory, which was not listed whole
 	Link    string // where a symbolic link leads to that was not followed; "" otherwise
 }
 
@@ -91,16 +92,17 @@ type Totals struct {
 	Unsized   int64 // files of unknown size
 	Complete  int64 // files, those included that were complete before
 	Before    int64 // files that were complete before
-	Failed    int64 // files, and directories that could not be listed whole
+	Failed    int64 // files
 	Links     int64 // symbolic links that were not followed
 	Listing   int64 // directories that are not listed yet
+	Unlisted  int64 // directories that could not be listed whole
 	Received  int64 // bytes that this run has received
 	Done      int64 // bytes of complete files and those of the others so far
 	Abandoned int64 // files that were found and neither completed nor failed, because the run was ended
 }
 
 // Whole reports whether everything that was asked for is there.
-func (t Totals) Whole() bool { return t.Failed == 0 && t.Abandoned == 0 && t.Listing == 0 }
+func (t Totals) Whole() bool { return t.Failed+t.Abandoned+t.Listing+t.Unlisted == 0 }
 
 // Run retrieves all tasks. It returns when they have ended, or soon after ctx has.
 // The outcomes tell what failed.
@@ -131,7 +133,7 @@ type run struct {
 
 	reporting sync.Mutex
 
-	files, size, unsized, complete, before, failed, links, listing, received, done atomic.Int64
+	files, size, unsized, complete, before, failed, links, listing, unlisted, received, done atomic.Int64
 }
 
 // job is a task on its way.
@@ -203,6 +205,7 @@ func (b *run) report(o Outcome) {
 	switch {
 	case o.Link != "":
 		b.links.Add(1)
+	case o.Err != nil && o.Dir: // list counts the directory
 	case o.Err != nil:
 		b.failed.Add(1)
 	case o.Result.Skipped:
@@ -221,7 +224,8 @@ func (b *run) report(o Outcome) {
 func (b *run) totals(ended bool) Totals {
 	t := Totals{
 		Files: b.files.Load(), Size: b.size.Load(), Unsized: b.unsized.Load(), Complete: b.complete.Load(), Before: b.before.Load(),
-		Failed: b.failed.Load(), Links: b.links.Load(), Listing: b.listing.Load(), Received: b.received.Load(), Done: b.done.Load(),
+		Failed: b.failed.Load(), Links: b.links.Load(), Listing: b.listing.Load(), Unlisted: b.unlisted.Load(),
+		Received: b.received.Load(), Done: b.done.Load(),
 	}
 	if ended {
 		t.Abandoned = max(0, t.Files-t.Complete-t.Failed)

@@ -16,6 +16,7 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 	j := &t.Value
 	result, there, err := b.there(ctx, j)
 	if there || err != nil {
+		(&meter{run: b, sized: j.size() >= 0}).end(result, err)
 		return b.end(ctx, j, result, err, schedule.Untouched())
 	}
 	if t.GivenUp != nil {
@@ -27,7 +28,7 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 	switch {
 	case err == nil:
 		return b.end(ctx, j, result, nil, schedule.Done())
-	case crowded(err):
+	case crowded(t, err):
 		return b.full(err)
 	}
 	return b.next(ctx, j, err, verdict(err))
@@ -41,10 +42,14 @@ func (b *run) full(err error) schedule.Verdict {
 }
 
 // crowded reports whether the server may accept the connection once there are
-// fewer.
-func crowded(err error) bool {
+// fewer. Not every server says so: some refuse the connection, or close it without
+// a greeting.
+func crowded(t *schedule.Turn[job], err error) bool {
 	var e *ftpexec.Error
-	return errors.As(err, &e) && e.Crowded()
+	if !errors.As(err, &e) {
+		return false
+	}
+	return e.Crowded() || e.Stage == ftpexec.StageConnect && e.Temporary() && t.MayBeFull()
 }
 
 // verdict returns what err says about the server. If there is no login on it,
@@ -73,7 +78,7 @@ func (b *run) next(ctx context.Context, j *job, err error, v schedule.Verdict) s
 // nor has it failed.
 func (b *run) end(ctx context.Context, j *job, result download.Result, err error, v schedule.Verdict) schedule.Verdict {
 	if err == nil || ctx.Err() == nil {
-		b.report(Outcome{Task: j.Task, URL: j.url(), Result: result, Err: err, GivenUp: j.givenUp})
+		b.report(Outcome{Task: j.Task, URL: j.url(), Result: result, Err: err, GivenUp: j.givenUp, Dir: j.dir != nil})
 	}
 	return v
 }
@@ -173,12 +178,18 @@ func (e *extra) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*f
 // has it, because its digest is right, or because it is as new as the server's.
 func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) {
 	item := j.Item
+	if err := reserved(item.Path); err != nil {
+		return download.Result{}, false, err
+	}
 	info, err := b.Root.Lstat(item.Path)
 	if err != nil || !info.Mode().IsRegular() || b.Each.Existing == download.Overwrite {
 		return download.Result{}, false, nil // download.File says what is wrong
 	}
 	result := download.Result{
 		Path: item.Path, Size: info.Size(), ModTime: info.ModTime(), Skipped: true, Reason: download.ReasonComplete,
+	}
+	if j.size() >= 0 && j.size() != info.Size() || b.Each.Newer && !j.dated() {
+		return download.Result{}, false, nil
 	}
 	if b.Ledger != nil {
 		if r, ok := b.Ledger.find(item, info); ok {
@@ -187,16 +198,18 @@ func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) 
 		}
 	}
 	switch {
-	case item.Size != nil && *item.Size != info.Size():
-		return download.Result{}, false, nil
 	case item.Sum.Algorithm != "":
 		return b.verify(ctx, item, result)
-	case b.Each.Newer && j.size() == info.Size() && !item.ModTime.IsZero() && !item.ModTime.After(info.ModTime().Add(slack)):
+	case b.Each.Newer && !item.ModTime.After(info.ModTime().Add(slack)):
 		result.Reason = download.ReasonNotNewer
 		return result, true, nil
 	}
 	return download.Result{}, false, nil
 }
+
+// dated reports whether the list or the listing tells enough to know whether the
+// server's file is newer. Otherwise the server must be asked.
+func (j *job) dated() bool { return j.Sum.Algorithm != "" || j.size() >= 0 && !j.ModTime.IsZero() }
 
 // slack is how much of a second some file systems lose.
 const slack = time.Second - 1
@@ -207,7 +220,7 @@ func (b *run) verify(ctx context.Context, item download.Item, result download.Re
 	if err != nil || !sum.Equal(item.Sum) {
 		return download.Result{}, false, err
 	}
-	result.Sum, result.Verified = sum, string(sum.Algorithm)
+	result.Sum, result.Verified = sum, string(sum.Algorithm)+" given"
 	if b.Ledger != nil {
 		err = b.Ledger.add(recordOf(item, item.URLs[0], result))
 	}

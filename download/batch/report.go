@@ -2,33 +2,38 @@ package batch
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 )
 
 // Report is a file with a row for every outcome. While the run lasts the rows
 // come in the order in which the files end. Close puts them in the order of the
-// list. A Report is safe for concurrent use.
+// list, unless the report goes to a pipe or a device. A Report is safe for
+// concurrent use.
 type Report struct {
 	path string
 	head string // the first line, or ""
 
-	mu   sync.Mutex
-	f    *os.File
-	w    *bufio.Writer
-	rows []row
-	at   int64
-	err  error
+	mu    sync.Mutex
+	f     *os.File
+	w     *bufio.Writer
+	rows  []row
+	names []string // of the rows that belong to no line
+	at    int64
+	err   error
 }
 
-// row is where a row of the report is, and where it belongs.
+// row is where a row of the report is, and where it belongs. It is small, because
+// there may be a million.
 type row struct {
-	line         int
-	name         string // orders rows with the same line
-	offset, size int64
+	line   int32 // from 1; or below 0: -1-line is the place of its name in names
+	size   int32
+	offset int64
 }
 
 // CreateReport creates the report, or empties it. head is its first line, without
@@ -52,10 +57,11 @@ func CreateReport(path, head string) (*Report, error) {
 func (r *Report) Write(line int, name string, text []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if line != 0 {
-		name = ""
+	if line == 0 {
+		r.names = append(r.names, name)
+		line = -len(r.names)
 	}
-	r.rows = append(r.rows, row{line, name, r.at, int64(len(text))})
+	r.rows = append(r.rows, row{int32(line), int32(len(text)), r.at})
 	r.at += int64(len(text))
 	if _, err := r.w.Write(text); r.err == nil {
 		r.err = err
@@ -72,26 +78,49 @@ func (r *Report) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	defer r.f.Close()
-	if r.err == nil {
-		r.err = r.w.Flush()
+	info, err := r.f.Stat()
+	if r.err != nil || err != nil || !info.Mode().IsRegular() || slices.IsSortedFunc(r.rows, r.order) {
+		return cmp.Or(r.err, err)
 	}
-	order := func(a, b row) int { return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.name, b.name)) }
-	if r.err != nil || slices.IsSortedFunc(r.rows, order) {
-		return r.err
+	slices.SortStableFunc(r.rows, r.order)
+	return r.replace(info.Mode())
+}
+
+// order compares the places of two rows. Those of one line, which are few, are
+// compared by their text.
+func (r *Report) order(a, b row) int {
+	if a.line < 0 && b.line < 0 {
+		return cmp.Compare(r.names[-1-a.line], r.names[-1-b.line])
 	}
-	slices.SortStableFunc(r.rows, order)
-	fresh, err := os.Create(r.path + "~")
+	if a.line != b.line {
+		return cmp.Compare(a.line, b.line)
+	}
+	return bytes.Compare(r.text(a), r.text(b))
+}
+
+func (r *Report) text(x row) []byte {
+	text := make([]byte, x.size)
+	_, _ = r.f.ReadAt(text, x.offset) // copy meets the same error
+	return text
+}
+
+// replace replaces the report by one with its rows in their order. Whenever it is
+// interrupted, one of the two is there.
+func (r *Report) replace(mode os.FileMode) error {
+	path, err := filepath.EvalSymlinks(r.path)
 	if err != nil {
 		return err
 	}
-	err = r.copy(fresh)
-	if cerr := fresh.Close(); err == nil {
-		err = cerr
+	fresh, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-")
+	if err != nil {
+		return err
 	}
+	err = cmp.Or(r.copy(fresh), fresh.Chmod(mode), fresh.Close(), r.f.Close())
 	if err == nil {
-		err = os.Rename(fresh.Name(), r.path)
+		err = os.Rename(fresh.Name(), path)
 	}
 	if err != nil {
+		fresh.Close()
 		os.Remove(fresh.Name())
 	}
 	return err
@@ -103,8 +132,13 @@ func (r *Report) copy(to io.Writer) error {
 	if _, err := w.WriteString(r.head); err != nil {
 		return err
 	}
+	var text []byte
 	for _, x := range r.rows {
-		if _, err := io.Copy(w, io.NewSectionReader(r.f, x.offset, x.size)); err != nil {
+		text = slices.Grow(text[:0], int(x.size))[:x.size]
+		if _, err := r.f.ReadAt(text, x.offset); err != nil {
+			return err
+		}
+		if _, err := w.Write(text); err != nil {
 			return err
 		}
 	}

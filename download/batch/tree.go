@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -23,19 +24,26 @@ import (
 // name, one with "/" with the path below the tree's directory.
 type Tree struct {
 	Depth  int      // how many levels of directories to list; 0 means all of them
+	Names  string   // a pattern of the names that are wanted in the tree's own directory; "" means all
 	Accept []string // patterns of the files that are wanted; empty means all
 	Reject []string // patterns of files and directories that are not wanted
 	// FollowLinks retrieves what symbolic links lead to, if that is inside the
 	// tree. Otherwise they are only reported.
 	FollowLinks bool
+	// Type, if not nil, returns the type with which to retrieve a file of this name.
+	Type func(name string) urlparse.Typecode
 }
 
 // Check returns an *[ftpexec.OptionError] if a pattern is malformed.
 func (t *Tree) Check() error {
-	for field, patterns := range map[string][]string{"Accept": t.Accept, "Reject": t.Reject} {
-		for _, p := range patterns {
+	for _, of := range []struct {
+		field    string
+		patterns []string
+	}{{"Accept", t.Accept}, {"Reject", t.Reject}, {"Names", []string{t.Names}}} {
+		for _, p := range of.patterns {
 			if !doublestar.ValidatePattern(p) {
-				return &ftpexec.OptionError{Fields: []string{field}, Reason: "has the malformed pattern " + p + `: write "\[" for a bracket itself`}
+				return &ftpexec.OptionError{Fields: []string{of.field}, Reason: "has the malformed pattern " + p +
+					`: close the bracket or brace, or write "\" before it if it stands for itself`}
 			}
 		}
 	}
@@ -48,7 +56,7 @@ func (t *Tree) Check() error {
 // wants reports whether an entry with this path below the tree's directory is
 // wanted.
 func (t *Tree) wants(below string, dir bool) bool {
-	if matches(t.Reject, below) {
+	if matches(t.Reject, below) || t.Names != "" && !strings.Contains(below, "/") && !matches([]string{t.Names}, below) {
 		return false
 	}
 	return dir || len(t.Accept) == 0 || matches(t.Accept, below)
@@ -76,6 +84,9 @@ type place struct {
 	guess bool          // it may be a file: the listing did not tell
 }
 
+// ErrNoMatch means that nothing in a directory matches Tree.Names.
+var ErrNoMatch = errors.New("nothing matches the pattern")
+
 // mostLinks bounds the links on the way to a directory. A chain of links that the
 // server resolves itself could otherwise lead in a circle that shows no name twice.
 const mostLinks = 8
@@ -97,6 +108,9 @@ func directory(u *urlparse.URL) *urlparse.URL {
 func (j *job) asFile() job {
 	v, last := *j.url(), len(j.url().Dirs)-1
 	v.Dirs, v.Name = v.Dirs[:last:last], v.Dirs[last]
+	if j.Tree.Type != nil {
+		v.Type = j.Tree.Type(v.Name)
+	}
 	file := job{Task: j.Task, listed: -1}
 	file.URLs = []*urlparse.URL{&v}
 	return file
@@ -105,15 +119,18 @@ func (j *job) asFile() job {
 // list lists a directory and queues what is in it.
 func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict {
 	j := &t.Value
+	if err := reserved(j.Path); err != nil {
+		return b.notListed(ctx, j, err, schedule.Untouched())
+	}
 	if t.GivenUp != nil {
 		j.givenUp = true
-		return b.unlisted(ctx, j, t.GivenUp, schedule.Untouched())
+		return b.notListed(ctx, j, t.GivenUp, schedule.Untouched())
 	}
 	bounded, cancel := b.bound(ctx)
 	defer cancel()
 	entries, odd, err := b.entries(bounded, j.url())
 	switch {
-	case crowded(err):
+	case crowded(t, err):
 		return b.full(err)
 	case err != nil && j.dir.guess && (errors.Is(err, ftpexec.ErrDirectory) || errors.Is(err, ftpexec.ErrNotFound)):
 		if file := j.asFile(); j.Tree.wants(j.dir.below, false) {
@@ -128,11 +145,9 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 		err = b.create(j)
 	}
 	if err != nil {
-		return b.unlisted(ctx, j, err, verdict(err))
+		return b.notListed(ctx, j, err, verdict(err))
 	}
-	for _, err := range odd {
-		b.report(Outcome{Task: j.Task, URL: j.url(), Err: err})
-	}
+	b.complain(j, entries, odd)
 	b.sharpen(ctx, j, entries)
 	for _, next := range b.within(j, entries) {
 		t.Add(b.found(next))
@@ -141,10 +156,26 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 	return schedule.Done()
 }
 
-// unlisted reports a directory that could not be listed.
-func (b *run) unlisted(ctx context.Context, j *job, err error, v schedule.Verdict) schedule.Verdict {
+// complain reports what is wrong with a listing: lines that cannot be read, and a
+// pattern that nothing matches, which is as bad as a file that does not exist.
+func (b *run) complain(j *job, entries []ftpexec.Entry, odd []error) {
+	for _, err := range odd {
+		b.report(Outcome{Task: j.Task, URL: j.url(), Err: err, Dir: true})
+	}
+	b.unlisted.Add(int64(min(1, len(odd))))
+	match := func(e ftpexec.Entry) bool { return matches([]string{j.Tree.Names}, e.Base) }
+	if j.Tree.Names != "" && j.dir.depth == 0 && !slices.ContainsFunc(entries, match) {
+		b.files.Add(1)
+		b.report(Outcome{Task: j.Task, URL: j.url(), Err: fmt.Errorf("%w %s", ErrNoMatch, j.Tree.Names)})
+	}
+}
+
+// notListed reports a directory that could not be listed, unless the run was
+// interrupted.
+func (b *run) notListed(ctx context.Context, j *job, err error, v schedule.Verdict) schedule.Verdict {
 	if ctx.Err() == nil {
 		b.listing.Add(-1)
+		b.unlisted.Add(1)
 	}
 	return b.end(ctx, j, download.Result{}, err, v)
 }
@@ -233,27 +264,38 @@ func (b *run) within(j *job, entries []ftpexec.Entry) (jobs []job) {
 	for _, e := range entries {
 		below := path.Join(j.dir.below, e.Base)
 		kind := e.Mode.Type()
-		if !j.Tree.wants(below, kind != 0) {
+		deeper := j.Tree.Depth == 0 || j.dir.depth+1 < j.Tree.Depth
+		if !j.Tree.wants(below, kind == fs.ModeDir || kind != 0 && deeper) {
 			continue
 		}
 		next := job{Task: Task{Item: download.Item{URLs: []*urlparse.URL{e.URL}}, Tree: j.Tree}}
-		name, err := names.Local(e.Base)
-		if err == nil && j.Path == "" && isLedger(name) {
-			err = &download.Error{Path: name, Reason: "has the name of a ledger", Err: download.ErrName}
-		}
-		if err != nil {
-			b.report(Outcome{Task: next.Task, URL: e.URL, Err: err})
-			continue
-		}
-		next.Path = path.Join(j.Path, name)
-		if kind == 0 {
-			next.ModTime, next.listed = exactTime(e), e.Size
+		next.Path = path.Join(j.Path, e.Base)
+		if _, err := names.Local(e.Base); err != nil {
+			b.refuse(next, e, err)
+		} else if kind == 0 {
+			if next.ModTime, next.listed = exactTime(e), e.Size; j.Tree.Type != nil {
+				e.URL.Type = j.Tree.Type(e.Base)
+			}
+			if e.URL.Type == urlparse.TypeASCII {
+				next.listed = -1 // the line ends count otherwise there
+			}
 			jobs = append(jobs, next)
 		} else if b.descend(j, &next, e) {
 			jobs = append(jobs, next)
 		}
 	}
 	return jobs
+}
+
+// refuse reports an entry that has no local name.
+func (b *run) refuse(j job, e ftpexec.Entry, err error) {
+	dir := e.Mode.IsDir()
+	if dir {
+		b.unlisted.Add(1)
+	} else {
+		b.files.Add(1)
+	}
+	b.report(Outcome{Task: j.Task, URL: e.URL, Err: err, Dir: dir})
 }
 
 // descend fills in the job for an entry that is not a file. It returns false if

@@ -126,7 +126,7 @@ func (c *conflicts) add(item download.Item) error {
 		case first.line == 0:
 			first.line, first.dir = line, true
 		case !first.dir:
-			return fmt.Errorf("the path %s needs a directory where line %d has a file: write another path", item.Path, first.line)
+			return fmt.Errorf("the path %s needs a directory where line %d has a file: %w", item.Path, first.line, ErrPath)
 		}
 	}
 	first, same := c.of(key), identity(item)
@@ -137,11 +137,11 @@ func (c *conflicts) add(item download.Item) error {
 		first.line, first.item = line, same
 		return nil
 	case first.dir:
-		return fmt.Errorf("the path %s is a directory of the path of line %d: write another path", item.Path, first.line)
+		return fmt.Errorf("the path %s is a directory of the path of line %d: %w", item.Path, first.line, ErrPath)
 	case first.item == same:
 		return errRepeat
 	}
-	return fmt.Errorf("the path %s is that of line %d, which has another URL, size or digest: write another path", item.Path, first.line)
+	return fmt.Errorf("the path %s is that of line %d, which has another URL, size or digest: %w", item.Path, first.line, ErrPath)
 }
 
 // identity stands for everything about an item except its line.

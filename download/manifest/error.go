@@ -23,6 +23,12 @@ func (e *LineError) Error() string {
 // Unwrap returns Err.
 func (e *LineError) Unwrap() error { return e.Err }
 
+// Callers tell these causes apart with errors.Is.
+var (
+	ErrPath = errors.New("write another path")       // two items need the same place
+	ErrBase = errors.New("give its URL as the base") // Options.Base
+)
+
 var (
 	errTooLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
 	errNoURL   = errors.New("the line has no URL: write one, such as ftp://host/path, in the column url")

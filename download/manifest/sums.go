@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"example.com/ftpfetch/download/digest"
@@ -11,7 +12,7 @@ import (
 // readSums reads a list of digests of files below Base.
 func (r *reader) readSums() {
 	if r.Base == nil {
-		r.fail(1, errors.New("a list of digests names files without their directory: give its URL as the base"))
+		r.fail(1, fmt.Errorf("a list of digests names files without their directory: %w", ErrBase))
 		return
 	}
 	for r.next() {

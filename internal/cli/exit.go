@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/netrc"
 	"example.com/ftpfetch/internal/proxy"
@@ -52,6 +54,7 @@ var exits = []struct {
 	{ftpexec.ErrType, 17},
 	{ftpexec.ErrTruncated, 18},
 	{ftpexec.ErrNotFound, 78},
+	{batch.ErrNoMatch, 78},
 	{ftpexec.ErrRefused, 19},
 	{ftpexec.ErrProtocol, 8},
 	{ftpexec.ErrLost, 56},
@@ -63,6 +66,7 @@ func exitCode(err error) int {
 	var bad *usageError
 	var signal *SignalError
 	var malformed *urlparse.Error
+	var line *manifest.LineError
 	switch {
 	case err == nil:
 		return exitOK
@@ -70,6 +74,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &signal):
 		return signal.code()
+	case errors.As(err, &line):
+		return exitURL
 	case outputClosed(err):
 		return exitClosed
 	}

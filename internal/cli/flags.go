@@ -246,7 +246,7 @@ func (o *options) checkValues() error {
 // flagOf maps the field that an [ftpexec.OptionError] names to its flag.
 var flagOf = map[string]string{
 	"Newer": "-N", "Continue": "-c", "NoResume": "--no-resume", "Existing: Skip": "--no-clobber", "Existing: Overwrite": "--overwrite",
-	"LocalAddr": "--bind", "Network: tcp4": "-4", "Network: tcp6": "-6",
+	"LocalAddr": "--bind", "Accept": "--accept", "Reject": "--reject", "Depth": "--depth", "Names": "--glob", "Network: tcp4": "-4", "Network: tcp6": "-6",
 }
 
 // inFlags turns an [ftpexec.OptionError] into a usage error that names flags.

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -43,9 +45,9 @@ func (o *options) selectionFlags() group {
 		func(s string) (manifest.Shard, error) { return manifest.ParseShard(s, os.Getenv) }, showShard)
 	fs.BoolVarP(&o.recursive, "recursive", "r", false, "fetch the directories that URLs name, with everything in them")
 	into(fs, &o.tree.Depth, "depth", "", "with -r, list only `N` levels of directories", whole(1, 0), showCount)
-	fs.StringArrayVar(&o.tree.Accept, "accept", nil, "with -r, fetch only files that match `GLOB` (may be repeated)")
-	fs.StringArrayVar(&o.tree.Reject, "reject", nil, "with -r, leave out files and directories that match `GLOB` (may be repeated)")
-	fs.BoolVar(&o.tree.FollowLinks, "follow-links", false, "with -r, fetch what symbolic links lead to inside the tree")
+	fs.StringArrayVar(&o.tree.Accept, "accept", nil, "with -r or --glob, fetch only files that match `GLOB` (may be repeated)")
+	fs.StringArrayVar(&o.tree.Reject, "reject", nil, "with -r or --glob, leave out files and directories that match `GLOB` (may be repeated)")
+	fs.BoolVar(&o.tree.FollowLinks, "follow-links", false, "with -r or --glob, fetch what symbolic links lead to inside the directory")
 	fs.BoolVar(&o.glob, "glob", false, "take *, ?, [a-z] and {a,b} in the last segment of a URL as a pattern of names")
 	o.jobs = defaultJobs
 	into(fs, &o.jobs, "jobs", "j", "use `N` connections at once (auto: find the number) for lists and trees, and for several URLs if given",
@@ -60,7 +62,7 @@ func readFormat(s string) (manifest.Format, error) {
 	if f := manifest.Format(s); slices.Contains(manifest.Formats(), f) {
 		return f, nil
 	}
-	return "", fmt.Errorf("write one of %v", manifest.Formats())
+	return "", errors.New("write list, text, tsv, csv, ndjson, json, ncbi or sums")
 }
 
 func readJobs(s string) (int, error) {
@@ -109,38 +111,12 @@ func (o *options) checkMany(all *pflag.FlagSet) error {
 	if o.base != "" {
 		base, err := o.reading.Parser.Parse(strings.TrimSuffix(o.base, "/") + "/")
 		if err != nil {
-			return err
+			return fmt.Errorf("--base: %w", err)
 		}
 		o.reading.Base = base
 	}
-	switch {
-	case all.Changed("input") && o.input == "", all.Changed("manifest") && o.manifest == "":
-		return usage(`-i and --manifest need a file: write -i FILE, or -i - for standard input`)
-	case o.input == "-" && o.manifest == "-":
-		return usage("-i - and --manifest - contradict each other: there is one standard input")
-	case o.passwordStdin && (o.input == "-" || o.manifest == "-"):
-		return usage("--password-stdin and a list on standard input contradict each other: put one of them into a file")
-	case o.info && (o.output != "" || o.dryRun || o.recursive || o.glob):
-		return usage("-I prints what servers tell about files: leave out -o, -r, --glob and --dry-run")
-	case o.long && o.many():
-		return usage("-l lists directories: write their URLs, and leave out the flags about many files")
-	case o.many() && o.output != "":
-		return usage("-o names one file: write -d DIR to choose the directory")
-	case o.many() && o.file.Sum.Algorithm != "":
-		return usage("--checksum is for one file: give digests in a --manifest, or use --verify")
-	case o.reading.Shard.Count > 0 && o.input == "" && o.manifest == "":
-		return usage("--shard divides a list: write -i FILE or --manifest FILE too")
-	case o.divide && o.reading.Shard.Count == 0:
-		return usage("--per-host-shared is for --shard: write --shard I/N too")
-	case o.report != "" && (!o.many() || o.info || o.dryRun):
-		return usage("--report is for lists and trees: write -i, --manifest, -r or -j too")
-	case (len(o.reading.Columns) > 0 || len(o.reading.Suffixes) > 0) && o.manifest == "":
-		return usage("--columns and --suffix are for --manifest FILE")
-	}
-	for _, flag := range []string{"depth", "accept", "reject", "follow-links"} {
-		if all.Changed(flag) && !o.recursive {
-			return usage("--%s is for -r: write -r too", flag)
-		}
+	if err := cmp.Or(o.checkLists(all), o.checkPurpose(all), o.checkPatterns(all)); err != nil {
+		return err
 	}
 	if o.perHost == 0 && o.jobs != 0 {
 		o.perHost = defaultPerHost
@@ -148,5 +124,74 @@ func (o *options) checkMany(all *pflag.FlagSet) error {
 	if o.divide {
 		o.perHost = max(1, o.perHost/o.reading.Shard.Count)
 	}
-	return inFlags(o.tree.Check())
+	return nil
+}
+
+// checkLists refuses flags about lists that contradict each other, or where there
+// is no list.
+func (o *options) checkLists(all *pflag.FlagSet) error {
+	lists := o.input != "" || o.manifest != ""
+	switch {
+	case all.Changed("input") && o.input == "":
+		return usage("-i names no file: write -i FILE, or -i - for standard input")
+	case all.Changed("manifest") && o.manifest == "":
+		return usage("--manifest names no file: write --manifest FILE, or --manifest - for standard input")
+	case o.input == "-" && o.manifest == "-":
+		return usage("-i - and --manifest - contradict each other: there is one standard input")
+	case o.passwordStdin && (o.input == "-" || o.manifest == "-"):
+		return usage("--password-stdin and a list on standard input contradict each other: put one of them into a file")
+	case o.reading.Shard.Count > 0 && !lists:
+		return usage("--shard divides a list: write -i FILE or --manifest FILE too")
+	case o.divide && o.reading.Shard.Count == 0:
+		return usage("--per-host-shared is for --shard: write --shard I/N too")
+	case (len(o.reading.Columns) > 0 || len(o.reading.Suffixes) > 0) && o.manifest == "":
+		return usage("--columns and --suffix are for a table: write --manifest FILE too")
+	}
+	for _, flag := range []string{"format", "base", "keep-dirs"} {
+		if all.Changed(flag) && !lists {
+			return usage("--%s is for a list: write -i FILE or --manifest FILE too", flag)
+		}
+	}
+	return nil
+}
+
+// checkPurpose refuses flags that ask for different things to be done.
+func (o *options) checkPurpose(all *pflag.FlagSet) error {
+	switch {
+	case o.info && (o.output != "" || o.dryRun || o.recursive || o.glob):
+		return usage("-I prints what servers tell about files: leave out -o, -r, --glob and --dry-run")
+	case o.long && o.many():
+		return usage("-l lists directories: write their URLs, and leave out -i, --manifest, -r, --glob and -j")
+	case o.many() && o.output != "":
+		return usage("-o names one file: write -d DIR to choose the directory")
+	case o.many() && o.file.Sum.Algorithm != "":
+		return usage("--checksum is for one file: give digests in a --manifest, or use --verify")
+	case all.Changed("report") && o.report == "":
+		return usage("--report names no file: write --report FILE")
+	case o.report != "" && (o.info || o.dryRun):
+		return usage("-I and --dry-run fetch nothing: leave out --report")
+	case o.report != "" && !o.many():
+		return usage("--report is for many files: write -i, --manifest, -r, --glob or -j too")
+	}
+	return nil
+}
+
+// checkPatterns refuses flags about trees where there is none, and malformed
+// patterns.
+func (o *options) checkPatterns(all *pflag.FlagSet) error {
+	for _, flag := range []string{"accept", "reject", "follow-links"} {
+		if all.Changed(flag) && !o.recursive && !o.glob {
+			return usage("--%s is for directories: write -r or --glob too", flag)
+		}
+	}
+	if all.Changed("depth") && !o.recursive {
+		return usage("--depth is for trees: write -r too")
+	}
+	err := o.tree.Check()
+	for _, t := range o.targets {
+		if err == nil && t.err == nil {
+			err = (&batch.Tree{Names: t.pattern}).Check()
+		}
+	}
+	return inFlags(err)
 }

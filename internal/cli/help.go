@@ -12,9 +12,9 @@ const (
 	description = `
 ftpfetch saves a file in the current directory under the last segment of its
 URL. It replaces an existing file only if told to. A URL that ends in "/" or
-";type=d" names a directory, whose listing goes to standard output. Lists of URLs,
-manifests and directory trees are fetched over several connections; the same
-command fetches what is missing later. The schemes are ftp, ftps (implicit TLS)
+";type=d" names a directory, whose listing goes to standard output. Lists,
+manifests and trees are fetched over several connections; the same command
+fetches what is missing later. The schemes are ftp, ftps (implicit TLS)
 and ftpes (explicit TLS). Flags may come before or after URLs.
 `
 	severalURLs = "ftpfetch tries all URLs; the code is that of the first failure."

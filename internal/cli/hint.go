@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/gateway"
 	"example.com/ftpfetch/internal/netrc"
@@ -16,12 +17,14 @@ var hints = []struct {
 	text string
 }{
 	{download.ErrExists, "--overwrite replaces it, --no-clobber skips it"},
-	{download.ErrName, "-o FILE names another"},
+	{download.ErrName, "-o FILE saves it under another"},
 	{download.ErrForeign, "remove it, or choose another place with -o or -d"},
 	{download.ErrPart, "remove it, or -c resumes it, or --overwrite replaces it"},
 	{download.ErrUnfinished, "remove it, or --overwrite goes ahead"},
 	{download.ErrResume, "--overwrite starts over"},
-	{download.ErrUnverified, "--checksum ALGO:HEX gives a digest"},
+	{download.ErrUnverified, "--checksum ALGO:HEX gives the digest of one file"},
+	{manifest.ErrPath, "--keep-dirs saves each file under the directories of its URL"},
+	{manifest.ErrBase, "--base URL"},
 	{netrc.ErrUnusable, "--no-netrc ignores it"},
 	{ftpexec.ErrIsDirectory, "-l lists it, -r fetches what is in it"},
 	{ftpexec.ErrTLSRequired, "--tls explicit asks for it"},

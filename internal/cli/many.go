@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
+	"runtime/debug"
 	"sync"
 
 	"example.com/ftpfetch/download"
@@ -18,6 +20,7 @@ import (
 // batch retrieves lists and trees, and several URLs at once. It returns the exit
 // code of the first failure.
 func (r *run) batch(ctx context.Context) int {
+	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
 	defer r.print.within(ctx)()
 	m := &many{run: r, ctx: ctx}
 	if code := m.gather(); code != exitOK {
@@ -42,6 +45,10 @@ func (r *run) batch(ctx context.Context) int {
 	return m.code
 }
 
+// collectAt is the GOGC of a run of many files: its heap is a fixed list of a few
+// bytes a file and little else, which is worth being collected early.
+const collectAt = 50
+
 // many is a run of many files.
 type many struct {
 	*run
@@ -56,7 +63,7 @@ type many struct {
 	meters map[string]meter // of the files that are on their way, by path
 	gone   map[string]bool  // addresses of the servers that were given up
 	code   int              // the exit code
-	lost   int              // URLs that were not even tried
+	lost   int64            // URLs that were not even tried
 }
 
 // fails makes err the first failure, if there was none.
@@ -72,10 +79,10 @@ func (m *many) fails(err error) {
 func (m *many) open() (err error) {
 	dir := m.outputDir()
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return &download.Error{Path: dir, Reason: "cannot be created: " + err.Error(), Err: err}
+		return systemError(dir, "cannot be created", err)
 	}
 	if m.root, err = os.OpenRoot(dir); err != nil {
-		return &download.Error{Path: dir, Reason: "cannot be opened: " + err.Error(), Err: err}
+		return systemError(dir, "cannot be opened", err)
 	}
 	name := batch.LedgerName
 	if shard := m.reading.Shard; shard.Count > 0 {
@@ -88,7 +95,7 @@ func (m *many) open() (err error) {
 		return nil
 	}
 	if m.rows, err = batch.CreateReport(m.report, reportHead(m.report)); err != nil {
-		return &download.Error{Path: m.report, Reason: "cannot be written: " + err.Error(), Err: err}
+		return systemError(m.report, "cannot be written", err)
 	}
 	return nil
 }
@@ -97,7 +104,7 @@ func (m *many) open() (err error) {
 func (m *many) close() {
 	if m.rows != nil {
 		if err := m.rows.Close(); err != nil {
-			err = &download.Error{Path: m.report, Reason: "cannot be written: " + err.Error(), Err: err}
+			err = systemError(m.report, "cannot be written", err)
 			m.print.failed("", err, "")
 			m.fails(err)
 		}
@@ -114,15 +121,18 @@ func (m *many) retrieve() {
 		Jobs: m.jobs, PerHost: m.perHost, Segments: m.file.Segments, Root: m.root, Ledger: m.ledger, Each: m.file, Bound: m.limit,
 		Watch: m.watch, Report: m.ended, Totals: m.shown.update, Note: m.note,
 	})
-	m.shown.end(totals)
-	switch {
-	case m.ctx.Err() != nil:
+	totals.Files, totals.Failed = totals.Files+m.lost, totals.Failed+m.lost
+	for _, x := range m.meters { // of the files that were interrupted
+		x.end(download.Result{}, context.Canceled)
+	}
+	if m.ctx.Err() != nil {
 		err := m.reason(m.ctx, context.Cause(m.ctx))
-		m.print.failed("", err, "")
+		m.print.failed("", err, "; the same command fetches the rest")
 		m.code = exitCode(err)
-	case !totals.Whole() && m.code == exitOK:
+	} else if !totals.Whole() && m.code == exitOK {
 		m.code = exitOther
 	}
+	m.shown.end(totals)
 }
 
 // note shows what happens to a server's connections.
@@ -167,7 +177,7 @@ func (m *many) ended(o batch.Outcome) {
 	}
 	if m.rows != nil {
 		if err := m.rows.Write(o.Line, o.Path, reportRow(m.report, o)); err != nil {
-			m.fails(&download.Error{Path: m.report, Reason: "cannot be written: " + err.Error(), Err: err})
+			m.fails(systemError(m.report, "cannot be written", err))
 		}
 	}
 }
@@ -217,6 +227,16 @@ func (m *many) urls() iter.Seq[*urlparse.URL] {
 	}
 }
 
+// systemError returns the error about a local file, without the path in the
+// system's own text.
+func systemError(path, what string, err error) error {
+	var named *fs.PathError
+	if errors.As(err, &named) {
+		err = named.Err
+	}
+	return &download.Error{Path: path, Reason: what + ": " + err.Error(), Err: err}
+}
+
 // outputDir returns the directory under which everything is saved: that of -d,
 // that of the only tree, or the current one.
 func (m *many) outputDir() string {
@@ -248,6 +268,7 @@ func (m *many) listed() iter.Seq[batch.Task] {
 					err = m.completeAll(item.URLs)
 				}
 				if err != nil {
+					m.lost++
 					m.print.failed(l.name, err, "")
 					m.fails(err)
 				} else if !yield(batch.Task{Item: item}) {

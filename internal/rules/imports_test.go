@@ -33,6 +33,7 @@ var mayImport = map[string]struct{ own, not []string }{
 	"internal/proxy":           {},
 	"internal/pace":            {},
 	"internal/gateway":         {own: []string{"urlparse", "ftpexec", "internal/pace", "internal/proxy"}, not: []string{"github.com/spf13/pflag"}},
+	"internal/bench/lab":       {},
 	"testserver":               {own: []string{"internal/throwaway"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 }
 

@@ -198,13 +198,20 @@ func (s *scheduler[T]) start() {
 	s.setAlarm()
 }
 
+// mostUntouched bounds the jobs of hosts that were given up, which need no token
+// and are soon over, but may be many.
+const mostUntouched = 64
+
 // most returns how many tokens may be in use.
 func (s *scheduler[T]) most() int { return cmp.Or(s.Jobs, s.limit, 1) }
 
 // mayStart reports whether the next job of h may start.
 func (s *scheduler[T]) mayStart(h *host[T]) bool {
+	if h.givenUp != nil {
+		return s.running < s.most()+mostUntouched
+	}
 	now := time.Now()
-	return h.givenUp != nil || s.tokens < s.most() && !now.Before(h.pause) && h.room(s.PerHost, now) > 0
+	return s.tokens < s.most() && !now.Before(h.pause) && h.room(s.PerHost, now) > 0
 }
 
 // launch starts the next job of h.
@@ -269,6 +276,15 @@ func (t *Turn[T]) Follows() bool {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
 	return !t.h.jobs.empty() && t.s.ctx.Err() == nil
+}
+
+// MayBeFull reports whether the host may have refused a connection without a word
+// because of others: it has served a job, other connections to it are in use, or
+// were in use a moment ago.
+func (t *Turn[T]) MayBeFull() bool {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	return t.h.known || t.h.tokens > t.tokens || t.h.ceiling > 0 && t.h.alone < mostMissed
 }
 
 // Spare takes up to n more tokens of the host that no queued job needs, and

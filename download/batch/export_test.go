@@ -1,0 +1,4 @@
+package batch
+
+// MostLinks is mostLinks, for tests.
+const MostLinks = mostLinks

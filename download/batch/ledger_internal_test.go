@@ -1,0 +1,311 @@
+package batch
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/urlparse"
+)
+
+var modified = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// file is an fs.FileInfo.
+type file struct {
+	fs.FileInfo
+	size int64
+	time time.Time
+}
+
+func (f file) Size() int64        { return f.size }
+func (f file) ModTime() time.Time { return f.time }
+
+func urls(t *testing.T, texts ...string) (all []*urlparse.URL) {
+	t.Helper()
+	for _, text := range texts {
+		u, err := urlparse.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, u)
+	}
+	return all
+}
+
+func sum(t *testing.T, text string) digest.Sum {
+	t.Helper()
+	s, err := digest.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestAbout checks of which files a record speaks.
+func TestAbout(t *testing.T) {
+	const md5, other = "md5:d41d8cd98f00b204e9800998ecf8427e", "md5:00000000000000000000000000000000"
+	const crc = "crc32:00000000"
+	is := file{size: 5, time: modified}
+	plain := download.Item{URLs: urls(t, "ftp://h/f"), Path: "f"}
+	rec := recordOf(plain, plain.URLs[0], download.Result{Size: 5, ModTime: modified})
+	with := func(change func(*download.Item)) download.Item { i := plain; change(&i); return i }
+	summed := recordOf(plain, plain.URLs[0], download.Result{Size: 5, ModTime: modified, Sum: sum(t, md5)})
+	tests := []struct {
+		name string
+		r    record
+		item download.Item
+		info file
+		want bool
+	}{
+		{"the same", rec, plain, is, true},
+		{"another path", rec, with(func(i *download.Item) { i.Path = "g" }), is, false},
+		{"another size on the disk", rec, plain, file{size: 6, time: modified}, false},
+		{"another time on the disk", rec, plain, file{size: 5, time: modified.Add(time.Second)}, false},
+		{"an earlier time on the disk", rec, plain, file{size: 5, time: modified.Add(-time.Second)}, false},
+		{"a time without fractions", recordOf(plain, plain.URLs[0], download.Result{Size: 5, ModTime: modified.Add(999 * time.Millisecond)}), plain, is, true},
+		{"the size of the list", rec, with(func(i *download.Item) { i.Size = new(int64(5)) }), is, true},
+		{"another size in the list", rec, with(func(i *download.Item) { i.Size = new(int64(6)) }), is, false},
+		{"another URL", rec, with(func(i *download.Item) { i.URLs = urls(t, "ftp://h/g") }), is, false},
+		{"one of the URLs", rec, with(func(i *download.Item) { i.URLs = urls(t, "ftp://i/f", "ftp://h/f") }), is, true},
+		{"a password", rec, with(func(i *download.Item) { i.URLs = urls(t, "ftp://u:p@h/f") }), is, false},
+		{"as new in the list", rec, with(func(i *download.Item) { i.ModTime = modified }), is, true},
+		{"newer in the list", rec, with(func(i *download.Item) { i.ModTime = modified.Add(time.Second) }), is, false},
+		{"older in the list", rec, with(func(i *download.Item) { i.ModTime = modified.Add(-time.Hour) }), is, true},
+		{"the digest", summed, with(func(i *download.Item) { i.Sum = sum(t, md5) }), is, true},
+		{"the digest and another URL", summed, with(func(i *download.Item) { i.Sum, i.URLs = sum(t, md5), urls(t, "ftp://x/y") }), is, true},
+		{"another digest", summed, with(func(i *download.Item) { i.Sum = sum(t, other) }), is, false},
+		{"another algorithm", summed, with(func(i *download.Item) { i.Sum = sum(t, crc) }), is, false},
+		{"no digest in the ledger", rec, with(func(i *download.Item) { i.Sum = sum(t, md5) }), is, false},
+		{"the digest, another size on the disk", summed, with(func(i *download.Item) { i.Sum = sum(t, md5) }), file{size: 6, time: modified}, false},
+	}
+	for _, tt := range tests {
+		if got := tt.r.about(tt.item, tt.info); got != tt.want {
+			t.Errorf("%s: got %v", tt.name, got)
+		}
+	}
+	login := recordOf(plain, urls(t, "ftp://me:secret@h/f")[0], download.Result{Size: 5, ModTime: modified})
+	for pass, want := range map[string]bool{"me:secret": true, "me:changed": true, "me": true, "you:secret": false} {
+		if got := login.about(with(func(i *download.Item) { i.URLs = urls(t, "ftp://"+pass+"@h/f") }), is); got != want {
+			t.Errorf("login %s: got %v", pass, got)
+		}
+	}
+}
+
+// room is a directory with ledgers.
+type room struct {
+	*testing.T
+	dir  string
+	root *os.Root
+}
+
+func newRoom(t *testing.T) *room {
+	t.Helper()
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return &room{t, dir, root}
+}
+
+func (r *room) open(name string) *Ledger {
+	r.Helper()
+	l, err := OpenLedger(r.root, name)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { l.Close() })
+	return l
+}
+
+func (r *room) item(path string) download.Item {
+	return download.Item{URLs: urls(r.T, "ftp://me:secret@h/f"), Path: path}
+}
+
+func (r *room) add(l *Ledger, path string, size int64) {
+	r.Helper()
+	item := r.item(path)
+	if err := l.add(recordOf(item, item.URLs[0], download.Result{Size: size, ModTime: modified})); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// has checks whether the ledger speaks for a file of this size.
+func (r *room) has(l *Ledger, path string, size int64, want bool) {
+	r.Helper()
+	if _, got := l.find(r.item(path), file{size: size, time: modified}); got != want {
+		r.Errorf("%q with %d bytes: %v, want %v", path, size, got, want)
+	}
+}
+
+func (r *room) text(name string) string {
+	r.Helper()
+	text, err := os.ReadFile(filepath.Join(r.dir, name))
+	if err != nil {
+		r.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestLedger checks that the next run finds what one has added, the last record of
+// each path, in the ledgers of all shards, and that no password is on the disk.
+func TestLedger(t *testing.T) {
+	r := newRoom(t)
+	odd := []string{"a", "d/b c", "é", "\xe9\xff", "\xe9\xfe", "new\nline", `q"\`}
+	l := r.open(LedgerName)
+	for _, path := range odd {
+		r.add(l, path, 1)
+		r.has(l, path, 1, false) // this run has fetched it already
+	}
+	r.add(l, "a", 2)
+	r.add(r.open(LedgerName+"-1-of-2"), "shard", 3)
+	next := r.open(LedgerName + "-2-of-2")
+	for _, path := range odd[1:] {
+		r.has(next, path, 1, true)
+	}
+	r.has(next, "a", 1, false)
+	r.has(next, "a", 2, true)
+	r.has(next, "shard", 3, true)
+	r.has(next, "other", 3, false)
+	if text := r.text(LedgerName); strings.Contains(text, "secret") || strings.Count(text, "\n") != len(odd)+1 {
+		t.Errorf("the ledger holds %q", text)
+	}
+}
+
+// TestLedgerForeignLines checks that lines that are not records count for nothing,
+// and harm none of the others.
+func TestLedgerForeignLines(t *testing.T) {
+	r := newRoom(t)
+	r.add(r.open(LedgerName), "a", 1)
+	line := r.text(LedgerName)
+	for _, foreign := range []string{
+		"\n", "\n\n", "text\n", "{}\n", "[]\n", "null\n", "{\"path\":1}\n", "{\"path\":\"a\",\"size\":\"x\"}\n",
+		"\x00\xff\n", strings.Repeat("x", 1<<20) + "\n", "{\"path\":\"" + strings.Repeat("x", 1<<20) + "\"}\n", "{\"future\":[1],\"path\":\"z\"}\n",
+	} {
+		for _, text := range []string{foreign + line, line + foreign} {
+			if err := os.WriteFile(filepath.Join(r.dir, LedgerName), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			l := r.open(LedgerName)
+			r.has(l, "a", 1, true)
+			r.has(l, "", 0, false)
+			r.add(l, "b", 2)
+			r.has(r.open(LedgerName), "b", 2, true)
+		}
+	}
+}
+
+// TestLedgerTorn cuts the ledger at every byte, as a crash may, and checks that
+// what was whole counts and that the next record is not spoiled.
+func TestLedgerTorn(t *testing.T) {
+	r := newRoom(t)
+	l := r.open(LedgerName)
+	r.add(l, "a", 1)
+	first := len(r.text(LedgerName))
+	r.add(l, "b", 2)
+	whole := r.text(LedgerName)
+	for n := range len(whole) + 1 {
+		if err := os.WriteFile(filepath.Join(r.dir, LedgerName), []byte(whole[:n]), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		l := r.open(LedgerName)
+		r.has(l, "a", 1, n >= first)
+		r.has(l, "b", 2, n == len(whole))
+		r.add(l, "c", 3)
+		l = r.open(LedgerName)
+		r.has(l, "a", 1, n >= first-1) // the line end is there now
+		r.has(l, "c", 3, true)
+		if t.Failed() {
+			t.Fatalf("cut after %d of %d bytes", n, len(whole))
+		}
+	}
+}
+
+// TestLedgerTogether lets two runs add to one ledger at the same time.
+func TestLedgerTogether(t *testing.T) {
+	r := newRoom(t)
+	var adding sync.WaitGroup
+	const n = 20
+	for run := range 2 {
+		l := r.open(LedgerName)
+		for worker := range 2 {
+			adding.Go(func() {
+				for i := range n {
+					item := r.item(fmt.Sprint(run, worker, i, strings.Repeat("x", 100*i)))
+					if err := l.add(recordOf(item, item.URLs[0], download.Result{Size: 1, ModTime: modified})); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	adding.Wait()
+	l := r.open(LedgerName)
+	for run := range 2 {
+		for worker := range 2 {
+			for i := range n {
+				r.has(l, fmt.Sprint(run, worker, i, strings.Repeat("x", 100*i)), 1, true)
+			}
+		}
+	}
+}
+
+// TestLedgerRefused checks that nothing but a regular file is taken for a ledger,
+// and that the error names it.
+func TestLedgerRefused(t *testing.T) {
+	for name, place := range map[string]func(file string) error{
+		"directory": func(file string) error { return os.Mkdir(file, 0o777) },
+		"link":      func(file string) error { return os.Symlink("target", file) },
+		"dangling":  func(file string) error { return os.Symlink("nothing", file) },
+	} {
+		for _, at := range []string{LedgerName, LedgerName + "-1-of-2"} {
+			r := newRoom(t)
+			if err := os.WriteFile(filepath.Join(r.dir, "target"), nil, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if err := place(filepath.Join(r.dir, at)); err != nil {
+				t.Fatal(err)
+			}
+			_, err := OpenLedger(r.root, LedgerName)
+			if !errors.Is(err, download.ErrLocal) || !strings.Contains(err.Error(), at+": ") || !strings.Contains(err.Error(), "not a regular file") {
+				t.Errorf("%s as %s: %v", name, at, err)
+			}
+			if text := r.text("target"); text != "" {
+				t.Errorf("%s: written through the link: %q", name, text)
+			}
+		}
+	}
+}
+
+// TestLedgerUnwritable checks a ledger that cannot be opened, and one that cannot
+// be written any more.
+func TestLedgerUnwritable(t *testing.T) {
+	r := newRoom(t)
+	l := r.open(LedgerName)
+	if err := l.own.Close(); err != nil {
+		t.Fatal(err)
+	}
+	item := r.item("a")
+	err := l.add(recordOf(item, item.URLs[0], download.Result{}))
+	if !errors.Is(err, download.ErrLocal) || !strings.Contains(err.Error(), LedgerName+": the ledger cannot be written: ") || strings.Count(err.Error(), LedgerName) != 1 {
+		t.Errorf("got %v", err)
+	}
+	if os.Geteuid() == 0 {
+		return // root may write everything
+	}
+	if err := os.Chmod(filepath.Join(r.dir, LedgerName), 0o444); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenLedger(r.root, LedgerName); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("got %v, want ErrPermission", err)
+	}
+}

@@ -1,0 +1,125 @@
+package batch
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
+)
+
+func TestWants(t *testing.T) {
+	tests := []struct {
+		accept, reject string // separated by spaces
+		below          string // a directory if it ends in "/"
+		want           bool
+	}{
+		{"", "", "a.gz", true},
+		{"", "", "d/", true},
+		{"*.gz", "", "a.gz", true},
+		{"*.gz", "", "d/a.gz", true},
+		{"*.gz", "", "a.GZ", false}, // names on servers have case
+		{"*.gz", "", "a.gz.md5", false},
+		{"*.gz", "", "d/", true}, // there may be one in it
+		{"*.gz *.md5", "", "a.md5", true},
+		{"a?c", "", "abc", true},
+		{"[a-c]x", "", "bx", true},
+		{"[a-c]x", "", "dx", false},
+		{"{a,b}.txt", "", "b.txt", true},
+		{`\*`, "", "*", true},
+		{`\*`, "", "x", false},
+		{"d/*.gz", "", "d/a.gz", true},
+		{"d/*.gz", "", "a.gz", false},
+		{"d/*.gz", "", "d/e/a.gz", false},
+		{"d/*.gz", "", "x/d/a.gz", false},
+		{"/*.gz", "", "a.gz", true}, // only at the top
+		{"/*.gz", "", "d/a.gz", false},
+		{"**/x/*", "", "x/a", true},
+		{"**/x/*", "", "d/e/x/a", true},
+		{"d/**", "", "d/e/f", true},
+		{"d/**", "", "e/f", false},
+		{"**", "", "e/f", true},
+		{"", "*.tmp", "a.tmp", false},
+		{"", "*.tmp", "a.gz", true},
+		{"", "old", "old/", false}, // with everything in it
+		{"", "old", "d/old/", false},
+		{"", "/old", "d/old/", true},
+		{"", "d/**", "d/e", false},
+		{"*.gz", "a*", "a.gz", false}, // rejecting is stronger
+		{"*.gz", "a*", "b.gz", true},
+		{"é*", "", "éa", true},
+		{"?", "", "é", true},
+	}
+	for _, tt := range tests {
+		tree := Tree{Accept: strings.Fields(tt.accept), Reject: strings.Fields(tt.reject)}
+		if err := tree.Check(); err != nil {
+			t.Errorf("%+v: %v", tt, err)
+		}
+		below, dir := strings.CutSuffix(tt.below, "/")
+		if got := tree.wants(below, dir); got != tt.want {
+			t.Errorf("accept %q, reject %q: %s is wanted: %v", tt.accept, tt.reject, tt.below, got)
+		}
+	}
+}
+
+func TestTreeCheck(t *testing.T) {
+	for field, tree := range map[string]Tree{
+		"Accept": {Accept: []string{"*", "[a"}},
+		"Reject": {Reject: []string{"{a"}},
+		"Names":  {Names: "[a"},
+		"Depth":  {Depth: -1},
+	} {
+		err := tree.Check()
+		var bad *ftpexec.OptionError
+		if !errors.As(err, &bad) || len(bad.Fields) != 1 || bad.Fields[0] != field || !strings.Contains(err.Error(), "write ") {
+			t.Errorf("%+v: %v", tree, err)
+		}
+	}
+}
+
+// TestFollow checks where links lead, from the directory d of a tree.
+func TestFollow(t *testing.T) {
+	tests := []struct {
+		root, target string
+		want         string // "-": not followed
+	}{
+		{"pub/", "f", "d/f"},
+		{"pub/", "e/f", "d/e/f"},
+		{"pub/", "../f", "f"},
+		{"pub/", "./../d/f/", "d/f"},
+		{"pub/", "../../f", "-"},
+		{"pub/", "../../pub/f", "-"}, // it leads out and in again: the server's directories are not known
+		{"pub/", "..", "-"},          // in a circle
+		{"pub/", ".", "-"},
+		{"pub/", "", "-"},
+		{"pub/", "/pub/f", "-"}, // the login directory is not known
+		{"%2Fpub/", "/pub/f", "f"},
+		{"%2Fpub/", "/pub/./x/../f", "f"},
+		{"%2Fpub/", "/pub", "-"},
+		{"%2Fpub/", "/public/f", "-"},
+		{"%2Fpub/", "/f", "-"},
+		{"%2Fpub/", "/pub/../f", "-"},
+		{"%2Fpub/a/", "/pub/a/f", "f"},
+		{"%2Fpub/a/", "/pub/f", "-"},
+		{"%2F/", "/x/y", "x/y"},
+		{"%2F/", "/", "-"},
+		{"%2F/", "../../f", "-"},
+	}
+	for _, tt := range tests {
+		u, err := urlparse.Parse("ftp://h/" + tt.root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		top := top(u)
+		in := &place{root: top.root, below: "d", real: "d", depth: 1, chain: []string{""}}
+		p := &place{root: top.root, below: "d/l", real: "d/l", depth: 2, chain: []string{"", "d"}}
+		got := "-"
+		if p.follow(in, tt.target) {
+			got = p.real
+		}
+		if got != tt.want {
+			t.Errorf("in %s, a link to %q leads to %q, want %q", tt.root, tt.target, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,376 @@
+package batch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+// treeOf returns the task of a tree that is saved at the top.
+func treeOf(t *testing.T, url string, tree batch.Tree) batch.Task {
+	return batch.Task{Item: download.Item{URLs: []*urlparse.URL{parse(t, url)}}, Tree: &tree}
+}
+
+// scripted returns a stand whose server is a shelf.
+func scripted(t *testing.T, s shelf, steps ...testserver.Step) (*stand, *testserver.Script) {
+	return newClientStand(t), s.start(t, steps...)
+}
+
+// settled checks that totals of a run that was not interrupted add up.
+func (s *stand) settled(got batch.Totals) {
+	s.Helper()
+	if got.Files != got.Complete+got.Failed || got.Listing != 0 || got.Abandoned != 0 || got.Complete < got.Before {
+		s.Errorf("the totals do not add up: %+v", got)
+	}
+	if got.Failed == 0 && (got.Done != got.Size || got.Unsized != 0) {
+		s.Errorf("the bytes do not add up: %+v", got)
+	}
+	if bad := len(s.failures()); int64(bad) != got.Failed+got.Unlisted {
+		s.Errorf("%d failures are reported, the totals are %+v", bad, got)
+	}
+}
+
+func TestTree(t *testing.T) {
+	files := map[string]string{
+		"/top": "not wanted", "/pub/a.gz": "1", "/pub/a.txt": "22", "/pub/sub/b.gz": "333", "/pub/sub/old/c.gz": "4444", "/pub/é ;type=d": "x",
+	}
+	tests := []struct {
+		name, url string
+		tree      batch.Tree
+		want      string // without pub/
+		dirs      string
+	}{
+		{"all", "/pub/", batch.Tree{}, "a.gz a.txt sub/b.gz sub/old/c.gz é_;type=d", "empty sub sub/old"},
+		{"without the slash", "/pub", batch.Tree{}, "a.gz a.txt sub/b.gz sub/old/c.gz é_;type=d", "empty sub sub/old"},
+		{"depth 1", "/pub/", batch.Tree{Depth: 1}, "a.gz a.txt é_;type=d", ""},
+		{"depth 2", "/pub/", batch.Tree{Depth: 2}, "a.gz a.txt sub/b.gz é_;type=d", "empty sub"},
+		{"accept", "/pub/", batch.Tree{Accept: []string{"*.gz"}}, "a.gz sub/b.gz sub/old/c.gz", "sub sub/old"},
+		{"accept nothing", "/pub/", batch.Tree{Accept: []string{"*.zip"}}, "", ""},
+		{"reject a directory", "/pub/", batch.Tree{Reject: []string{"old", "é*"}}, "a.gz a.txt sub/b.gz", "empty sub"},
+		{"both", "/pub/", batch.Tree{Accept: []string{"**/*.gz"}, Reject: []string{"sub/*.gz"}}, "a.gz sub/old/c.gz", "sub sub/old"},
+		{"names", "/pub/", batch.Tree{Names: "*.gz", Depth: 1}, "a.gz", ""},
+		{"names of directories", "/pub/", batch.Tree{Names: "s*"}, "sub/b.gz sub/old/c.gz", "sub sub/old"},
+		{"names and accept", "/pub/", batch.Tree{Names: "{s,a}*", Accept: []string{"*.txt", "c*"}}, "a.txt sub/old/c.gz", "sub sub/old"},
+		{"empty", "/pub/empty/", batch.Tree{}, "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tree := maps.Clone(files)
+			tree["/pub/empty/"] = ""
+			s := newStand(t, tree, testserver.Options{})
+			for run := range 2 {
+				got := s.run(t.Context(), treeOf(t, s.srv.URL(tt.url), tt.tree))
+				if !got.Whole() || run == 1 && (got.Before != got.Files || got.Received != 0) {
+					t.Errorf("run %d: %+v, %q", run, got, s.failures())
+				}
+				s.settled(got)
+			}
+			want := map[string]string{}
+			for _, name := range strings.Fields(tt.want) {
+				name = strings.ReplaceAll(name, "_", " ")
+				want[name] = files["/pub/"+name]
+			}
+			s.compare(want)
+			if got := strings.Join(s.dirs(), " "); got != tt.dirs {
+				t.Errorf("directories %q, want %q", got, tt.dirs)
+			}
+		})
+	}
+}
+
+// dirs returns the directories below the output directory.
+func (s *stand) dirs() (names []string) {
+	s.Helper()
+	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+		if name, _ := filepath.Rel(s.dir, path); err == nil && d.IsDir() && name != "." {
+			names = append(names, filepath.ToSlash(name))
+		}
+		return err
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return names
+}
+
+// TestTreeErrors checks that a directory that cannot be listed whole is reported,
+// that the run is no success then, and that everything else is there.
+func TestTreeErrors(t *testing.T) {
+	whole := shelf{
+		verb: "MLSD",
+		listings: map[string]string{
+			"/":    lines("type=dir; sub", "type=dir; good", "type=file;size=1; f"),
+			"/sub": lines("type=file;size=1; lost"), "/good": lines("type=file;size=1; g"),
+		},
+		files: map[string]string{"/f": "f", "/sub/lost": "l", "/good/g": "g"},
+	}
+	tests := []struct {
+		name   string
+		change func(*shelf)
+		path   string // of the outcome
+		is     error
+		text   string
+		lost   bool // whether sub/lost is there all the same
+	}{
+		{"550 on the listing", func(s *shelf) { s.refuse = map[string]string{"/sub": "550 Permission denied."} }, "sub", ftpexec.ErrRefused, "550", false},
+		{"550 on CWD", func(s *shelf) { delete(s.listings, "/sub") }, "sub", ftpexec.ErrDirectory, "550", false},
+		{"426 again and again", func(s *shelf) { s.refuse = map[string]string{"/sub": "426 Broken."} }, "sub", ftpexec.ErrRefused, "426", false},
+		{"a line without sense", func(s *shelf) { s.listings["/sub"] += "what is this\r\n" }, "sub", ftpexec.ErrLine, "what is this", true},
+		{"a name with a slash", func(s *shelf) { s.listings["/sub"] += "type=file; ../../evil\r\n" }, "sub", ftpexec.ErrLine, "evil", true},
+		{"a journal's name", func(s *shelf) { s.listings["/sub"] += "type=file; x.part.json\r\n" }, "sub/x.part.json", download.ErrName, "", true},
+		{"two entries with a name", func(s *shelf) { s.listings["/sub"] += "type=dir; lost\r\n" }, "sub/lost", download.ErrName, "another entry", true},
+		{"a ledger's name", func(s *shelf) { s.listings["/"] += "type=file; .ftpfetch-ledger\r\n" }, ".ftpfetch-ledger", download.ErrName, "ledger", true},
+		{"a shard's ledger", func(s *shelf) { s.listings["/"] += "type=dir; .ftpfetch-LEDGER-1-of-2\r\n" }, ".ftpfetch-LEDGER-1-of-2", download.ErrName, "ledger", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			x := whole
+			x.listings = maps.Clone(whole.listings)
+			tt.change(&x)
+			s, srv := scripted(t, x)
+			got := s.run(t.Context(), treeOf(t, srv.URL("/"), batch.Tree{}))
+			s.settled(got)
+			if got.Whole() || len(s.failures()) != 1 {
+				t.Fatalf("%+v, %q", got, s.failures())
+			}
+			o := s.outcomes[slices.IndexFunc(s.outcomes, func(o batch.Outcome) bool { return o.Err != nil })]
+			if !errors.Is(o.Err, tt.is) || !strings.Contains(o.Err.Error(), tt.text) || o.Path != tt.path {
+				t.Errorf("%q: %v; want %q: %v with %q", o.Path, o.Err, tt.path, tt.is, tt.text)
+			}
+			want := map[string]string{"f": "f", "good/g": "g"}
+			if tt.lost {
+				want["sub/lost"] = "l"
+			}
+			s.compare(want)
+		})
+	}
+}
+
+// TestTreeTop checks the errors of the tree's own directory.
+func TestTreeTop(t *testing.T) {
+	s, srv := scripted(t, shelf{verb: "MLSD", listings: map[string]string{"/": ""}})
+	got := s.run(t.Context(), treeOf(t, srv.URL("/missing/"), batch.Tree{}))
+	s.settled(got)
+	if got.Whole() || got.Unlisted != 1 || !errors.Is(s.outcomes[0].Err, ftpexec.ErrDirectory) {
+		t.Errorf("%+v, %q", got, s.failures())
+	}
+}
+
+// TestTreeNoMatch checks that a pattern that matches nothing is a failure.
+func TestTreeNoMatch(t *testing.T) {
+	s := newStand(t, map[string]string{"/d/f": "f", "/d/g/x": "x"}, testserver.Options{})
+	got := s.run(t.Context(), treeOf(t, s.srv.URL("/d/"), batch.Tree{Names: "x*"}))
+	s.settled(got)
+	if got.Whole() || got.Failed != 1 || !errors.Is(s.outcomes[0].Err, batch.ErrNoMatch) {
+		t.Errorf("%+v, %q", got, s.failures())
+	}
+	s.compare(nil)
+}
+
+// TestTreeTooMany checks that a directory whose listing is refused for too many
+// connections is listed later.
+func TestTreeTooMany(t *testing.T) {
+	files := map[string]string{}
+	for i := range 12 {
+		for j := range 3 {
+			files[fmt.Sprintf("/d%02d/e/f%d", i, j)] = fmt.Sprint(i, j)
+		}
+	}
+	refused := 0
+	var mu sync.Mutex
+	s := newStand(t, files, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if slices.Contains([]string{"USER", "EPSV", "MLSD"}, p.Verb) && p.Open > 2 {
+			refused++
+			return testserver.Fault{Reply: "421 Too many connections (2) from this IP", After: testserver.Closed}
+		}
+		return testserver.Fault{}
+	}})
+	s.options.Jobs, s.options.PerHost = 8, 8
+	got := s.run(t.Context(), treeOf(t, s.srv.URL("/"), batch.Tree{}))
+	s.settled(got)
+	if !got.Whole() || got.Complete != 36 || refused == 0 {
+		t.Errorf("%+v, %q, %d refused", got, s.failures(), refused)
+	}
+	s.compare(below(files))
+}
+
+// TestTreeNewer checks that -N compares exact times without asking, asks for rough
+// ones, and believes no ledger about a file that has changed.
+func TestTreeNewer(t *testing.T) {
+	const exact, rough = "type=file;size=3;modify=20260102030405; f", "-rw-r--r-- 1 0 0 3 Jan 02 2026 f"
+	const grown = "-rw-r--r-- 1 0 0 5 Jan 02 2026 f"
+	old, same := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	tests := []struct {
+		name, verb, line, text string
+		local                  time.Time // of the local file, which has three bytes
+		want                   string
+		mdtm                   bool // whether it is asked for
+	}{
+		{"exact and older", "MLSD", exact, "new", old, "new", true},
+		{"exact and as new", "MLSD", exact, "new", same, "old", false},
+		{"rough and older", "LIST", rough, "new", old, "new", true},
+		{"rough and as new", "LIST", rough, "new", same, "old", true},
+		{"of another size", "LIST", grown, "newer", same, "newer", true},
+		{"only names", "NLST", "f", "new", old, "new", true},
+		{"only names, as new", "NLST", "f", "new", same, "old", true},
+	}
+	for _, tt := range tests {
+		for _, ledger := range []bool{false, true} {
+			t.Run(fmt.Sprint(tt.name, ", ledger: ", ledger), func(t *testing.T) {
+				s, srv := scripted(t, shelf{verb: tt.verb, listings: map[string]string{"/": lines(tt.line)}, files: map[string]string{"/f": tt.text}})
+				s.write("f", "old", tt.local)
+				if ledger {
+					s.write(batch.LedgerName, fmt.Sprintf(`{"path":"f","url":%q,"size":3,"modified":%q}`+"\n", srv.URL("/f"), tt.local.Format(time.RFC3339)), same)
+				}
+				s.options.Each.Newer = true
+				got := s.run(t.Context(), treeOf(t, srv.URL("/"), batch.Tree{}))
+				s.settled(got)
+				s.compare(map[string]string{"f": tt.want})
+				if asked := slices.Contains(srv.Commands(), "MDTM f"); asked != tt.mdtm {
+					t.Errorf("MDTM is asked for: %v, want %v; %q", asked, tt.mdtm, srv.Commands())
+				}
+			})
+		}
+	}
+}
+
+// write writes a file into the output directory.
+func (s *stand) write(name, text string, modified time.Time) {
+	s.Helper()
+	file := filepath.Join(s.dir, name)
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		s.Fatal(err)
+	}
+	if err := os.Chtimes(file, modified, modified); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// TestTreeCancelled checks a run that ends while directories are listed: the
+// totals say so, and the next run completes it.
+func TestTreeCancelled(t *testing.T) {
+	files := map[string]string{}
+	for i := range 20 {
+		files[fmt.Sprintf("/d%02d/f", i)] = fmt.Sprint(i)
+	}
+	for _, verb := range []string{"MLSD", "RETR"} {
+		t.Run(verb, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			s := newStand(t, files, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
+				if p.Verb == verb && p.Transfer > 5 {
+					cancel()
+				}
+				return testserver.Fault{}
+			}})
+			tree := treeOf(t, s.srv.URL("/"), batch.Tree{})
+			got := s.run(ctx, tree)
+			if got.Whole() || got.Failed != 0 || got.Unlisted != 0 || got.Files != got.Complete+got.Abandoned {
+				t.Errorf("%+v, %q", got, s.failures())
+			}
+			got = s.run(t.Context(), tree)
+			s.settled(got)
+			if !got.Whole() || got.Complete != 20 {
+				t.Errorf("%+v, %q", got, s.failures())
+			}
+			s.compare(below(files))
+		})
+	}
+}
+
+// TestTreeGivenUp checks that a server that turns every login away in the midst of
+// a tree is given up, and that all that was found counts as failed.
+func TestTreeGivenUp(t *testing.T) {
+	files := map[string]string{}
+	for i := range 40 {
+		files[fmt.Sprintf("/d%02d/f", i)] = fmt.Sprint(i)
+	}
+	var shut atomic.Bool
+	s := newStand(t, files, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
+		switch {
+		case shut.Load() && p.Verb == "": // the greeting
+		case shut.Load() && p.Verb == "USER":
+			return testserver.Fault{Reply: "530 Not today."}
+		case shut.Load(), p.Transfer == 10:
+			shut.Store(true)
+			return testserver.Fault{Before: testserver.Closed}
+		}
+		return testserver.Fault{}
+	}})
+	got := s.run(t.Context(), treeOf(t, s.srv.URL("/"), batch.Tree{}))
+	s.settled(got)
+	given := 0
+	for _, o := range s.outcomes {
+		if o.GivenUp {
+			given++
+		}
+	}
+	if got.Whole() || given == 0 || s.srv.Connections() > 20 {
+		t.Errorf("%+v, %d given up, %d connections", got, given, s.srv.Connections())
+	}
+}
+
+// TestTreeInTheWay checks local files and links in the place of directories.
+func TestTreeInTheWay(t *testing.T) {
+	for _, what := range []string{"file", "link out", "dangling link"} {
+		t.Run(what, func(t *testing.T) {
+			s := newStand(t, map[string]string{"/d/f": "f", "/g": "g"}, testserver.Options{})
+			place, outside := filepath.Join(s.dir, "d"), t.TempDir()
+			var err error
+			switch what {
+			case "file":
+				err = os.WriteFile(place, nil, 0o644)
+			case "link out":
+				err = os.Symlink(outside, place)
+			default:
+				err = os.Symlink("nothing", place)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := s.run(t.Context(), treeOf(t, s.srv.URL("/"), batch.Tree{}))
+			s.settled(got)
+			if got.Whole() || got.Complete != 1 || !errors.Is(s.outcomes[len(s.outcomes)-1].Err, download.ErrLocal) && !errors.Is(s.outcomes[0].Err, download.ErrLocal) {
+				t.Errorf("%+v, %q", got, s.failures())
+			}
+			if inside, err := os.ReadDir(outside); err != nil || len(inside) > 0 {
+				t.Errorf("outside the tree there is %v, %v", inside, err)
+			}
+		})
+	}
+}
+
+// TestTreeType checks that files are retrieved with the type that is asked for, and
+// that a second run has nothing to do although their sizes differ from the listing's.
+func TestTreeType(t *testing.T) {
+	for _, verb := range []string{"MLSD", "NLST"} {
+		listing := map[string]string{"MLSD": "type=file;size=9; a.txt", "NLST": "a.txt"}[verb]
+		s, srv := scripted(t, shelf{verb: verb, listings: map[string]string{"/": lines(listing)}, files: map[string]string{"/a.txt": "a\r\nb\r\n"}})
+		for range 2 {
+			got := s.run(t.Context(), treeOf(t, srv.URL("/"), batch.Tree{Type: urlparse.GuessType}))
+			s.settled(got)
+		}
+		s.compare(map[string]string{"a.txt": "a\nb\n"})
+		if sent := srv.Commands(); !slices.Contains(sent, "TYPE A") || len(s.failures()) > 0 {
+			t.Errorf("%q, sent %q", s.failures(), sent)
+		}
+	}
+}
