@@ -109,7 +109,7 @@ func (g *gate) judge(a *answer, u *urlparse.URL, want []int) error {
 	for _, status := range want {
 		switch {
 		case a.StatusCode != status:
-		case !page(a):
+		case status/100 != 2, !page(a):
 			return nil
 		default:
 			return g.notTheFile(u)
@@ -118,7 +118,7 @@ func (g *gate) judge(a *answer, u *urlparse.URL, want []int) error {
 	if a.StatusCode == http.StatusProxyAuthRequired {
 		return g.failure(context.Background(), u, ftpexec.StageConnect, g.proxy.LoginRefused())
 	}
-	stage, meaning, reason := means(a.StatusCode)
+	stage, reason, meaning := means(a.StatusCode)
 	err := &proxy.Error{Proxy: g.proxy.String(), Reason: fmt.Sprintf("%s (HTTP status %d)", reason, a.StatusCode), Status: a.StatusCode, Err: meaning}
 	return g.failure(context.Background(), u, stage, err)
 }
@@ -143,26 +143,26 @@ func page(a *answer) bool {
 }
 
 // means returns what a status means that is not a success.
-func means(status int) (ftpexec.Stage, error, string) {
+func means(status int) (stage ftpexec.Stage, reason string, meaning error) {
 	switch status {
 	case http.StatusUnauthorized:
-		return ftpexec.StageLogin, ftpexec.ErrLogin, "the server refuses the login"
+		return ftpexec.StageLogin, "the server refuses the login", ftpexec.ErrLogin
 	case http.StatusForbidden:
-		return ftpexec.StageTransfer, ftpexec.ErrRefused, "it refuses to fetch the file, or the server does"
+		return ftpexec.StageTransfer, "it refuses to fetch the file, or the server does", ftpexec.ErrRefused
 	case http.StatusNotFound, http.StatusGone:
-		return ftpexec.StageTransfer, ftpexec.ErrNotFound, "not found"
+		return ftpexec.StageTransfer, "not found", ftpexec.ErrNotFound
 	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
-		return ftpexec.StageTransfer, ftpexec.ErrTimeout, "the server does not answer in time"
+		return ftpexec.StageTransfer, "the server does not answer in time", ftpexec.ErrTimeout
 	case http.StatusTooManyRequests:
-		return ftpexec.StageTransfer, ftpexec.ErrTooMany, "it has too many requests"
+		return ftpexec.StageTransfer, "it has too many requests", ftpexec.ErrTooMany
 	case http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotImplemented:
-		return ftpexec.StageConnect, proxy.ErrRefused, "it does not fetch ftp URLs itself"
+		return ftpexec.StageConnect, "it does not fetch ftp URLs itself", proxy.ErrRefused
 	}
 	switch status / 100 {
 	case 3:
-		return ftpexec.StageTransfer, ftpexec.ErrRefused, "it names another address, which is not followed"
+		return ftpexec.StageTransfer, "it names another address, which is not followed", ftpexec.ErrRefused
 	case 5:
-		return ftpexec.StageTransfer, ftpexec.ErrConnect, "it cannot fetch the file now"
+		return ftpexec.StageTransfer, "it cannot fetch the file now", ftpexec.ErrConnect
 	}
-	return ftpexec.StageTransfer, ftpexec.ErrProtocol, "its answer makes no sense"
+	return ftpexec.StageTransfer, "its answer makes no sense", ftpexec.ErrProtocol
 }
