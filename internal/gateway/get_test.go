@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"strings"
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/gateway"
+	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/internal/proxy/proxytest"
 	"example.com/ftpfetch/urlparse"
 )
@@ -327,5 +330,29 @@ func TestCloseInRead(t *testing.T) {
 	r.Body.Close()
 	if err := <-done; err == nil {
 		t.Error("a Read of a closed body succeeds")
+	}
+}
+
+// failing is an FTP whose StatAll ends with a failure before the last file.
+type failing struct{ gateway.FTP }
+
+func (failing) StatAll(context.Context, []*urlparse.URL) iter.Seq2[ftpexec.Info, error] {
+	return func(yield func(ftpexec.Info, error) bool) { yield(ftpexec.Info{Size: -1}, ftpexec.ErrLost) }
+}
+
+// TestStatAllByFTP checks that a failure that is no refusal of CONNECT ends StatAll, with a proxy and without one.
+func TestStatAllByFTP(t *testing.T) {
+	k := newKit(t, proxytest.Options{}, serving("contents"))
+	direct := &gateway.Gateway{Client: k.gateway.Client, Proxy: func(string) *proxy.Proxy { return nil }}
+	for _, g := range []*gateway.Gateway{k.gateway, direct} {
+		n := 0
+		for _, err := range g.Over(failing{}).StatAll(t.Context(), []*urlparse.URL{urlOf(t, "ftp://h/f"), urlOf(t, "ftp://h/g")}) {
+			if n++; !errors.Is(err, ftpexec.ErrLost) {
+				t.Errorf("got %v, want ErrLost", err)
+			}
+		}
+		if n != 1 || len(k.asked()) > 0 {
+			t.Errorf("%d answers, and requests %q, want one answer", n, k.asked())
+		}
 	}
 }
