@@ -37,6 +37,7 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 // again if another run changed the target meanwhile.
 func (j *job) to(ctx context.Context, path string, stream func(*os.File) (int64, error), file func(context.Context, target) (Result, error)) (r Result, err error) {
 	d := newDisk(j.o.Root)
+	d.hashed = j.o.HashNames
 	defer func() {
 		if err != nil {
 			d.unmake()

@@ -71,6 +71,10 @@ type Options struct {
 	// up. Several connections may call it at the same time.
 	Wait func(ctx context.Context, d time.Duration) error
 
+	// HashNames adds a hash to the names of the files beside the target, such as
+	// NAME.part, for a directory that shall hold a file of such a name.
+	HashNames bool
+
 	// ReturnCrowded returns an error that is [ftpexec.Error.Crowded] at once, for a
 	// caller that has other things to do until it tries again.
 	ReturnCrowded bool

@@ -88,6 +88,7 @@ func (b *run) retrieve(ctx context.Context, t *schedule.Turn[job]) (download.Res
 	item := t.Value.Item
 	o := b.Each
 	o.Root, o.Size, o.Sum, o.More, o.ReturnCrowded = b.Root, item.Size, item.Sum, t.Follows, true
+	o.HashNames = t.Value.clash
 	o.Segments, o.Parallel = 1, &extra{b.src, t}
 	if n := b.Segments - 1; n > 0 {
 		o.Segments += t.Spare(n)

@@ -227,7 +227,7 @@ func (b *run) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
 	var urls []*urlparse.URL
 	for i, e := range entries {
 		if b.Each.Newer && e.Mode.IsRegular() && exactTime(e).IsZero() && b.sameSize(path.Join(j.Path, e.Base), e.Size) {
-			rough, urls = append(rough, i), append(urls, e.URL)
+			rough, urls = append(rough, i), append(urls, entryURL(e))
 		}
 	}
 	n := 0
@@ -261,6 +261,7 @@ func exactTime(e ftpexec.Entry) time.Time {
 // are not retrieved.
 func (b *run) within(j *job, entries []ftpexec.Entry) (jobs []job) {
 	var names download.EntryNames
+	beside := besides(entries)
 	for _, e := range entries {
 		below := path.Join(j.dir.below, e.Base)
 		kind := e.Mode.Type()
@@ -268,23 +269,48 @@ func (b *run) within(j *job, entries []ftpexec.Entry) (jobs []job) {
 		if !j.Tree.wants(below, kind == fs.ModeDir || kind != 0 && deeper) {
 			continue
 		}
-		next := job{Task: Task{Item: download.Item{URLs: []*urlparse.URL{e.URL}}, Tree: j.Tree}}
+		next := job{Task: Task{Item: download.Item{URLs: []*urlparse.URL{entryURL(e)}}, Tree: j.Tree}}
 		next.Path = path.Join(j.Path, e.Base)
 		if _, err := names.Local(e.Base); err != nil {
 			b.refuse(next, e, err)
 		} else if kind == 0 {
-			if next.ModTime, next.listed = exactTime(e), e.Size; j.Tree.Type != nil {
-				e.URL.Type = j.Tree.Type(e.Base)
-			}
-			if e.URL.Type == urlparse.TypeASCII {
-				next.listed = -1 // the line ends count otherwise there
-			}
+			next.fill(e)
+			next.clash = beside[e.Base]
 			jobs = append(jobs, next)
 		} else if b.descend(j, &next, e) {
 			jobs = append(jobs, next)
 		}
 	}
 	return jobs
+}
+
+// fill fills in the job for a file.
+func (j *job) fill(e ftpexec.Entry) {
+	j.ModTime, j.listed = exactTime(e), e.Size
+	if j.Tree.Type != nil {
+		j.URLs[0].Type = j.Tree.Type(e.Base)
+	}
+	if j.URLs[0].Type == urlparse.TypeASCII {
+		j.listed = -1 // the line ends count otherwise there
+	}
+}
+
+// besides returns the names of which there is an entry that is called like a file
+// that download.File keeps beside a target.
+func besides(entries []ftpexec.Entry) map[string]bool {
+	var of map[string]bool
+	for _, e := range entries {
+		for _, suffix := range []string{".part", ".bad"} {
+			for rest := e.Base; strings.Contains(rest, suffix); {
+				rest = rest[:strings.LastIndex(rest, suffix)]
+				if of == nil {
+					of = make(map[string]bool)
+				}
+				of[rest] = true
+			}
+		}
+	}
+	return of
 }
 
 // refuse reports an entry that has no local name.
@@ -306,11 +332,11 @@ func (b *run) descend(parent, next *job, e ftpexec.Entry) bool {
 		root: d.root, below: path.Join(d.below, e.Base), depth: d.depth + 1, real: path.Join(d.real, e.Base),
 		chain: append(slices.Clone(d.chain), d.real), links: d.links, guess: kind != fs.ModeDir,
 	}
-	next.URLs[0] = directory(e.URL)
+	next.URLs[0] = directory(next.URLs[0])
 	switch {
 	case kind == fs.ModeSymlink:
 		if !parent.Tree.FollowLinks || !next.dir.follow(d, e.Target) {
-			b.report(Outcome{Task: next.Task, URL: e.URL, Link: e.Target})
+			b.report(Outcome{Task: next.Task, URL: e.URL, Link: cmp.Or(e.Target, "a place that the server does not tell")})
 			return false
 		}
 		next.URLs[0] = next.dir.url()
@@ -346,6 +372,29 @@ func (p *place) follow(in *place, target string) bool {
 // url returns the URL of the place with the links followed.
 func (p *place) url() *urlparse.URL {
 	v := *p.root
-	v.Dirs = append(slices.Clone(v.Dirs), strings.Split(p.real, "/")...)
+	v.Dirs = slices.Clone(v.Dirs)
+	for _, name := range strings.Split(p.real, "/") {
+		v.Dirs = append(v.Dirs, literal(name))
+	}
 	return &v
+}
+
+// entryURL returns the URL of an entry, with its name as servers take it.
+func entryURL(e ftpexec.Entry) *urlparse.URL {
+	v := *e.URL
+	if last := len(v.Dirs) - 1; v.Name != "" {
+		v.Name = literal(v.Name)
+	} else if last >= 0 {
+		v.Dirs = append(slices.Clone(v.Dirs[:last]), literal(v.Dirs[last]))
+	}
+	return &v
+}
+
+// literal returns the segment of a URL for a name from a listing. Servers take a
+// "~" at its beginning for a home directory, which a tree must not lead to.
+func literal(name string) string {
+	if strings.HasPrefix(name, "~") {
+		return "./" + name
+	}
+	return name
 }

@@ -19,7 +19,6 @@ type proxyOptions struct {
 	named    *proxy.Proxy                      // from --proxy; nil if it names none
 	viaProxy func(address string) *proxy.Proxy // returns the proxy for a host:port, or nil
 	proxyGet bool
-	gateway  *gateway.Gateway
 }
 
 // proxyFlags declares the proxy flag.
@@ -82,18 +81,17 @@ func (o *options) checkGet(u *urlparse.URL) error {
 	return nil
 }
 
-// newGateway returns what lets proxies fetch files themselves.
-func (o *options) newGateway(p *printer) *gateway.Gateway {
-	return &gateway.Gateway{
+// newSource returns where files and listings come from: the client, and proxies
+// that fetch files themselves.
+func (o *options) newSource(p *printer) *gateway.Source {
+	g := &gateway.Gateway{
 		Client: &o.client, Proxy: o.viaProxy, Always: o.proxyGet, Dial: o.dialer().DialContext,
 		Notice: func(via *proxy.Proxy) {
 			p.warning("the proxy " + via.String() + " fetches the file itself: nothing shows that it asks the server for exactly this path; --checksum shows whether the file is right")
 		},
 	}
+	return g.Over(&o.client)
 }
-
-// over lets proxies fetch files that ftp cannot reach.
-func (o *options) over(ftp gateway.FTP) *gateway.Source { return o.gateway.Over(ftp) }
 
 // proxyReason returns the text of an error from package proxy without its
 // prefix.

@@ -9,11 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/internal/printable"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/internal/printable"
 )
 
 // barStack holds the bars on the terminal. Lines written meanwhile appear above

@@ -8,11 +8,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mattn/go-runewidth"
+	"github.com/vbauerster/mpb/v8"
+
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/printable"
-	"github.com/mattn/go-runewidth"
-	"github.com/vbauerster/mpb/v8"
 )
 
 // newPart returns the meter for one of many files. Only a bar and JSON show each

@@ -23,7 +23,7 @@ func (r *run) all(ctx context.Context) int {
 	if r.many() || r.info {
 		return r.batch(ctx)
 	}
-	defer r.openSource(ctx)()
+	defer r.keepConnections(ctx)()
 	code := exitOK
 	for i, t := range r.targets {
 		r.next = r.targets[i+1:]
@@ -38,27 +38,21 @@ func (r *run) all(ctx context.Context) int {
 	return code
 }
 
-// goodbye limits the time for closing a session; nothing depends on its success.
+// goodbye limits the time for closing connections; nothing depends on its success.
 const goodbye = time.Second
 
-// openSource chooses where files come from. If the run asks for more than one
-// thing, that is a session, which keeps its connection from one URL to the next.
-func (r *run) openSource(ctx context.Context) (done func()) {
-	r.source = r.over(&r.client)
-	if len(r.targets) == 1 && !r.file.Newer && !r.file.Continue && !r.file.Verify {
-		return r.gateway.CloseIdleConnections
+// keepConnections lets the client keep its connections, if the run asks for more
+// than one thing.
+func (r *run) keepConnections(ctx context.Context) (done func()) {
+	if len(r.targets) == 1 && !r.file.Newer && !r.file.Continue && !r.file.Verify && r.file.Segments == 1 {
+		return r.source.CloseIdleConnections
 	}
-	session := r.client.Session()
-	r.source = r.over(session)
+	r.client.MaxIdle = r.file.Segments
 	return func() {
-		r.gateway.CloseIdleConnections()
-		if r.behind {
-			return // the session is still in use
-		}
 		ctx, cancel := context.WithTimeout(ctx, goodbye)
 		defer cancel()
 		defer r.print.within(ctx)()
-		_, _ = await(ctx, func() (any, error) { return nil, session.Close() })
+		_, _ = await(ctx, func() (any, error) { r.source.CloseIdleConnections(); return nil, nil })
 	}
 }
 

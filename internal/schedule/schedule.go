@@ -279,12 +279,13 @@ func (t *Turn[T]) Follows() bool {
 }
 
 // MayBeFull reports whether the host may have refused a connection without a word
-// because of others: it has served a job, other connections to it are in use, or
-// were in use a moment ago.
+// because it has too many: others to it are in use; or it is known to accept
+// connections, and has refused the only one just a few times.
 func (t *Turn[T]) MayBeFull() bool {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
-	return t.h.known || t.h.tokens > t.tokens || t.h.ceiling > 0 && t.h.alone < mostMissed
+	h := t.h
+	return h.tokens > t.tokens || (h.known || h.ceiling > 0) && h.alone < min(mostMissed, t.s.Patience)
 }
 
 // Spare takes up to n more tokens of the host that no queued job needs, and
