@@ -87,6 +87,9 @@ func (j *job) file(ctx context.Context, to target) (result Result, err error) {
 	if err := t.run(ctx); err != nil {
 		return Result{}, err
 	}
+	if j.o.Arrived != nil {
+		j.o.Arrived()
+	}
 	return t.finish(ctx, c.overwrite)
 }
 

@@ -116,6 +116,10 @@ type Options struct {
 	// Calls do not overlap.
 	Notify func(Event)
 
+	// Arrived, if set, is called when all bytes of a file have come and the server
+	// has confirmed them. What follows, from the digest to the name, does not need
+	// the source any more.
+	Arrived func()
 	// Commit, if set, is called when a file is complete, verified and flushed to
 	// the disk, just before it gets its name. The Result is the one that [File]
 	// is about to return. The caller may record the file there: a file that File

@@ -197,7 +197,7 @@ func (b *run) create(j *job) error {
 func (b *run) entries(ctx context.Context, u *urlparse.URL) (entries []ftpexec.Entry, odd []error, err error) {
 	err = b.again(ctx, func() error {
 		entries, odd = nil, nil
-		for e, err := range b.client.ReadDir(ctx, u) {
+		for e, err := range b.src.ReadDir(ctx, u) {
 			switch {
 			case errors.Is(err, ftpexec.ErrLine):
 				odd = append(odd, err)
@@ -231,7 +231,7 @@ func (b *run) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
 		}
 	}
 	n := 0
-	for info, err := range b.client.StatAll(ctx, urls) {
+	for info, err := range b.src.StatAll(ctx, urls) {
 		if n >= len(rough) {
 			return
 		}
@@ -293,24 +293,6 @@ func (j *job) fill(e ftpexec.Entry) {
 	if j.URLs[0].Type == urlparse.TypeASCII {
 		j.listed = -1 // the line ends count otherwise there
 	}
-}
-
-// besides returns the names of which there is an entry that is called like a file
-// that download.File keeps beside a target.
-func besides(entries []ftpexec.Entry) map[string]bool {
-	var of map[string]bool
-	for _, e := range entries {
-		for _, suffix := range []string{".part", ".bad"} {
-			for rest := e.Base; strings.Contains(rest, suffix); {
-				rest = rest[:strings.LastIndex(rest, suffix)]
-				if of == nil {
-					of = make(map[string]bool)
-				}
-				of[rest] = true
-			}
-		}
-	}
-	return of
 }
 
 // refuse reports an entry that has no local name.
@@ -377,24 +359,4 @@ func (p *place) url() *urlparse.URL {
 		v.Dirs = append(v.Dirs, literal(name))
 	}
 	return &v
-}
-
-// entryURL returns the URL of an entry, with its name as servers take it.
-func entryURL(e ftpexec.Entry) *urlparse.URL {
-	v := *e.URL
-	if last := len(v.Dirs) - 1; v.Name != "" {
-		v.Name = literal(v.Name)
-	} else if last >= 0 {
-		v.Dirs = append(slices.Clone(v.Dirs[:last]), literal(v.Dirs[last]))
-	}
-	return &v
-}
-
-// literal returns the segment of a URL for a name from a listing. Servers take a
-// "~" at its beginning for a home directory, which a tree must not lead to.
-func literal(name string) string {
-	if strings.HasPrefix(name, "~") {
-		return "./" + name
-	}
-	return name
 }

@@ -6,6 +6,7 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/gateway"
 	"example.com/ftpfetch/internal/netrc"
 )
 
@@ -29,6 +30,7 @@ var hints = []struct {
 	{ftpexec.ErrTLSRequired, "--tls explicit asks for it"},
 	{ftpexec.ErrCertificate, "--cacert FILE trusts the authority in FILE"},
 	{ftpexec.ErrTLSHandshake, "the server may expect --tls explicit or --tls implicit"},
+	{gateway.ErrWithheld, "--proxy-get gives it these, unencrypted unless the proxy's URL is https://"},
 	{ftpexec.ErrNoCredentials, "--password-stdin or a netrc file gives a password, --account NAME an account"},
 }
 

@@ -198,17 +198,17 @@ func (s *scheduler[T]) start() {
 	s.setAlarm()
 }
 
-// mostUntouched bounds the jobs of hosts that were given up, which need no token
-// and are soon over, but may be many.
-const mostUntouched = 64
+// mostWithout bounds the jobs that need no token: those of hosts that were given up,
+// and those that have given their tokens back.
+const mostWithout = 16
 
 // most returns how many tokens may be in use.
 func (s *scheduler[T]) most() int { return cmp.Or(s.Jobs, s.limit, 1) }
 
 // mayStart reports whether the next job of h may start.
 func (s *scheduler[T]) mayStart(h *host[T]) bool {
-	if h.givenUp != nil {
-		return s.running < s.most()+mostUntouched
+	if s.running >= s.most()+mostWithout || h.givenUp != nil {
+		return s.running < s.most()+mostWithout
 	}
 	now := time.Now()
 	return s.tokens < s.most() && !now.Before(h.pause) && h.room(s.PerHost, now) > 0
@@ -276,6 +276,15 @@ func (t *Turn[T]) Follows() bool {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
 	return !t.h.jobs.empty() && t.s.ctx.Err() == nil
+}
+
+// Release gives back the tokens of t, whose job needs the host no more. The job may
+// go on with other work until it ends.
+func (t *Turn[T]) Release() {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	t.take(-t.tokens)
+	t.s.start()
 }
 
 // MayBeFull reports whether the host may have refused a connection without a word
