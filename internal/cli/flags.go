@@ -60,7 +60,7 @@ func (o *options) groups() []group {
 func (o *options) outputFlags() group {
 	fs := newGroup("Output")
 	fs.StringVarP(&o.output, "output", "o", "", "save as `FILE`; \"-\" is standard output")
-	fs.StringVarP(&o.dir, "dir", "d", "", "save in the directory `DIR`")
+	fs.StringVarP(&o.dir, "dir", "d", "", "save in the directory `DIR`, which is made if it is missing")
 	choice(fs, &o.file.Existing, download.Overwrite, "overwrite", "", "replace a file that exists")
 	choice(fs, &o.file.Existing, download.Skip, "no-clobber", "", "skip a file that exists, and count that as success")
 	fs.BoolVarP(&o.file.Newer, "newer", "N", false, "replace a file only if the server's is newer or of another size")

@@ -29,7 +29,6 @@ func TestExplain(t *testing.T) {
 		{[]string{"--json=x"}, "--json x: write --json or --json=false"},
 		{[]string{"--tls", "yes"}, "--tls yes: write off, try, explicit or implicit"},
 		{[]string{"--bind", "::1", "-4", "ftp://h/f"}, "--bind and -4 contradict each other: leave one out"},
-		{[]string{"-N", "-c", "ftp://h/f"}, "-N and -c contradict each other: leave one out"},
 		{[]string{"-N", "--no-clobber", "ftp://h/f"}, "-N and --no-clobber contradict each other: leave one out"},
 		{[]string{"-c", "--no-clobber", "ftp://h/f"}, "-c and --no-clobber contradict each other: leave one out"},
 		{[]string{"-c", "--overwrite", "ftp://h/f"}, "-c and --overwrite contradict each other: leave one out"},

@@ -22,6 +22,16 @@ func (r *run) all(ctx context.Context) int {
 	if r.many() || r.info {
 		return r.batch(ctx)
 	}
+	unmake, err := r.makeDir()
+	if err != nil {
+		r.print.failed("", err, "")
+		return exitCode(err)
+	}
+	defer func() {
+		if unmake() {
+			r.print.made(r.dir)
+		}
+	}()
 	defer r.openSource(ctx)()
 	code := exitOK
 	for i, t := range r.targets {
@@ -271,6 +281,11 @@ func (r *run) path(u *urlparse.URL) (string, error) {
 	path := name
 	if r.dir != "" {
 		path = filepath.Join(r.dir, name)
+	}
+	if r.output != "" {
+		if err := r.checkFile(path); err != nil {
+			return "", err
+		}
 	}
 	if r.saved[path] {
 		return "", &download.Error{Path: path, Reason: "was written for an earlier URL of this run", Err: download.ErrLocal}
