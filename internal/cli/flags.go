@@ -158,6 +158,11 @@ func parseArgs(args []string) (*options, error) {
 	if _, ok := o.document(); ok {
 		return o, nil
 	}
+	if args := all.Args(); len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		if found := abroad(args[0]); found != nil {
+			return o, usage("%s is %s: %s", args[0], owners(found), answers(found))
+		}
+	}
 	o.targets, o.userSet = o.targetsOf(all.Args()), all.Changed("user")
 	return o, o.check(all.FlagSet)
 }
@@ -178,6 +183,7 @@ func (o *options) targetsOf(texts []string) []target {
 		}
 		if t.err == nil {
 			t.url, t.err = urlparse.Parser{AllowPort: o.allowPort}.Parse(text)
+			t.err = o.hintURL(text, t.err)
 		}
 	}
 	return targets

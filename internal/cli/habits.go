@@ -164,6 +164,9 @@ func (p program) bundle(letters string) (flags []foreign, read string, ok bool) 
 		rest := letters[len(read):]
 		n := min(2, len(rest)) // -nd is one flag of wget
 		f, ok := p.lookup("-" + rest[:n])
+		if read != "" && rest[0] <= '9' { // a number is a value, not -4
+			return nil, "", false
+		}
 		if !ok && n == 2 {
 			n = 1
 			f, ok = p.lookup("-" + rest[:n])
@@ -244,6 +247,7 @@ var forms = map[string]*regexp.Regexp{
 	"RANGE": regexp.MustCompile(`^[0-9]*-?[0-9]+(,[0-9-]+)*$|^[0-9]+-$`),
 	"TIME":  regexp.MustCompile(`^[0-9]`),
 	"LIST":  regexp.MustCompile(`^/|\*|,`),
+	"URL":   regexp.MustCompile(`[:.]`),
 	"GLOB":  regexp.MustCompile(`\*`),
 	"FILE":  regexp.MustCompile(`^(-|log|[^/]*\.log)$`),
 }

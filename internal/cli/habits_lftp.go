@@ -3,6 +3,12 @@ package cli
 // lftpHabits are the flags of lftp 4.9 and of its commands get, mget, pget and
 // mirror. Where they differ, the row says whose it is.
 var lftpHabits = []habit{
+	// Commands
+	{"get, get1", needless, "a URL is fetched"},
+	{"mget", "--glob", "and the pattern in the URL"},
+	{"pget", "-s 4", "or another number of connections"},
+	{"mirror", "-r", "and end the URL in /"},
+
 	// get, mget and pget
 	{"-o FILE", "-o FILE", ""},
 	{"-O DIR, --target-directory=DIR", "-d DIR", ""},

@@ -48,7 +48,7 @@ func TestHabitsAreComplete(t *testing.T) {
 		seen := make(map[string]bool)
 		for _, h := range p.habits {
 			for _, s := range h.spellings() {
-				if seen[s.name] || !strings.HasPrefix(s.name, "-") || s.value != strings.ToUpper(s.value) && s.name != "--checksum" {
+				if seen[s.name] || !strings.HasPrefix(s.name, "-") && strings.Contains(s.name, "-") || s.value != strings.ToUpper(s.value) && s.name != "--checksum" {
 					t.Errorf("%s: %q stands twice, or is malformed", p.name, s)
 				}
 				seen[s.name] = true
@@ -123,7 +123,7 @@ var effects = map[string]string{
 	"-y TIME": "client.LeastTime=7s", "--speed-limit RATE": "client.LeastRate=9216", "-j N": "jobs=3", "-j auto": "jobs=0", "--no-epsv": "client.NoEPSV=true",
 	"--account NAME": "account=me", "-n": "useNetrc=true", "--netrc-file FILE": "netrcFile=f", "--proxy URL": "proxy=http://h:1",
 	"--proxy socks5://ADDR": "proxy=socks5://h:1", "--checksum sha256:HEX": "file.Sum=sha256:" + strings.Repeat("0", 64),
-	"--checksum ALGO:HEX": "file.Sum=md5:" + strings.Repeat("0", 32), "--verify": "file.Verify=true", "--overwrite": "file.Existing=1", "-s N": "file.Segments=3",
+	"--checksum ALGO:HEX": "file.Sum=md5:" + strings.Repeat("0", 32), "--verify": "file.Verify=true", "--overwrite": "file.Existing=1", "-s N": "file.Segments=3", "-s 4": "file.Segments=4",
 	"-r --no-clobber": "recursive=true file.Existing=2", "--depth 1": "tree.Depth=1", "--glob": "glob=true", "--dry-run": "dryRun=true", "-o -": "output=-",
 }
 

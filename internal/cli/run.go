@@ -81,7 +81,7 @@ func (r *run) one(ctx context.Context, t target) error {
 		return err
 	}
 	r.kept, r.current = 0, u
-	if err = r.reason(ctx, r.retrieve(ctx, u)); err != nil {
+	if err = r.hintFailure(ctx, u, r.reason(ctx, r.retrieve(ctx, u))); err != nil {
 		r.print.failed(u.Redacted(), err, r.keptNote())
 	}
 	if errors.Is(err, ftpexec.ErrLogin) {
@@ -305,11 +305,15 @@ func (r *run) list(ctx context.Context, u *urlparse.URL) error {
 	if r.output == "" || r.output == "-" {
 		return names(ctx, u, output{ctx, r.print.out}, r.print.out.terminal)
 	}
-	return r.toFile(ctx, u, func(path string, o *download.Options) (download.Result, error) {
+	err := r.toFile(ctx, u, func(path string, o *download.Options) (download.Result, error) {
 		return download.Save(ctx, u.WithoutPassword().String(), path, &download.Options{Existing: o.Existing}, func(w io.Writer) error {
 			return names(ctx, u, w, false)
 		})
 	})
+	if errors.Is(err, download.ErrPart) { // -c resumes files only
+		err = &hinted{err, "remove it, or --overwrite replaces it"}
+	}
+	return err
 }
 
 // names writes the names of a directory to w, as they arrive.
