@@ -2,7 +2,6 @@ package urlparse
 
 import (
 	"cmp"
-	"net/netip"
 	"slices"
 	"strings"
 )
@@ -110,22 +109,17 @@ func hostHint(name, rest string) string {
 	return "write ftp://" + name + "/ and the path if " + name + " is a host"
 }
 
-// addressHint proposes an IPv6 address that lacks its brackets, with and without
-// its last group as a port.
+// addressHint proposes an IPv6 address that lacks its brackets.
 func addressHint(text string) string {
 	address, path, _ := strings.Cut(text, "/")
-	whole, err := netip.ParseAddr(address)
-	if err != nil || !whole.Is6() || whole.Zone() != "" {
+	forms := bracketed(address)
+	for i, form := range forms {
+		forms[i] = strings.TrimPrefix(schemeHint("ftp", form+"/"+path), "write ")
+	}
+	if forms == nil {
 		return ""
 	}
-	with := schemeHint("ftp", "["+whole.String()+"]/"+path)
-	colon := strings.LastIndexByte(address, ':')
-	if inner, err := netip.ParseAddr(address[:colon]); err == nil {
-		if port := schemeHint("ftp", "["+inner.String()+"]"+address[colon:]+"/"+path); port != generalHint {
-			return port + " or " + strings.TrimPrefix(with, "write ")
-		}
-	}
-	return with
+	return "write " + strings.Join(forms, " or ")
 }
 
 // copyHint proposes a URL for host:path or user@host:path, as scp reads them. A

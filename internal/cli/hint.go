@@ -25,7 +25,7 @@ var hints = []struct {
 	{download.ErrName, "-o FILE saves it under another"},
 	{download.ErrForeign, "remove it, or choose another place with -o or -d"},
 	{download.ErrPart, "remove it, or -c resumes it, or --overwrite replaces it"},
-	{download.ErrUnfinished, "remove it, or --overwrite goes ahead"},
+	{download.ErrUnfinished, "remove it, or --overwrite, without -c, goes ahead"},
 	{download.ErrResume, "--overwrite, without -c, starts over"},
 	{download.ErrUnverified, "--checksum ALGO:HEX gives the digest of one file"},
 	{manifest.ErrPath, "--keep-dirs saves each file under the directories of its URL"},
@@ -113,6 +113,8 @@ func (r *run) hintFailure(ctx context.Context, u *urlparse.URL, err error) error
 		if _, ok, nerr := r.netrc.user(ctx, u.Host); ok && nerr == nil {
 			return &hinted{err, "-n takes the login for " + u.Host + " from the netrc file"}
 		}
+	case errors.Is(err, download.ErrPart) && r.file.Continue:
+		return &hinted{err, "remove it, or --overwrite, without -c, replaces it"}
 	case errors.Is(err, ftpexec.ErrNotFound) && strings.ContainsAny(u.Name, "*?") && !r.glob:
 		return &hinted{err, "--glob takes it as a pattern of names"}
 	}
