@@ -106,7 +106,7 @@ func checkURL(t *testing.T, rawURL, want string) {
 		t.Run(fmt.Sprintf("sequential=%v", sequential), func(t *testing.T) {
 			s := start(t)
 			u := parse(t, s, rawURL)
-			c := &ftpexec.Client{NoPipelining: sequential, Credentials: &secrets{password: "secret"}}
+			c := &ftpexec.Client{MaxIdle: -1, NoPipelining: sequential, Credentials: &secrets{password: "secret"}}
 			got, err := run(c, u)
 			if err != nil {
 				t.Fatal(err)
@@ -221,7 +221,7 @@ func TestSection3_2_1_Logins(t *testing.T) {
 		t.Run(tt.url, func(t *testing.T) {
 			s := start(t)
 			ask := &secrets{password: "secret"}
-			if _, err := run(&ftpexec.Client{Credentials: ask}, parse(t, s, tt.url)); err != nil {
+			if _, err := run(&ftpexec.Client{MaxIdle: -1, Credentials: ask}, parse(t, s, tt.url)); err != nil {
 				t.Fatal(err)
 			}
 			want := strings.Split(tt.login, "|")
@@ -255,7 +255,7 @@ func TestRefusals(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.url, func(t *testing.T) {
 			s := start(t)
-			got, err := run(&ftpexec.Client{}, parse(t, s, tt.url))
+			got, err := run(&ftpexec.Client{MaxIdle: -1}, parse(t, s, tt.url))
 			if !errors.Is(err, tt.want) {
 				t.Errorf("got %q and error %v, want %v", got, err, tt.want)
 			}

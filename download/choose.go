@@ -133,7 +133,7 @@ func (j *job) ask(ctx context.Context, t target) (info *ftpexec.Info, local fs.F
 		return nil, nil, failure(t.path, "cannot be examined", err)
 	}
 	err = j.retry.do(ctx, func() (err error) {
-		info, err = j.src.Stat(ctx, j.u)
+		info, err = j.stat(ctx)
 		return err
 	})
 	return info, local, err

@@ -8,8 +8,6 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"example.com/ftpfetch/ftpexec"
 )
 
@@ -20,10 +18,10 @@ const bufferSize = 256 << 10
 // sink says where the bytes of a response go.
 type sink struct {
 	to    io.Writer
-	path  string        // of to, for errors
-	tee   io.Writer     // gets a copy, unless nil
-	limit *rate.Limiter // nil means no limit
-	most  int64         // bytes to read; -1 means to the end, which the server confirms
+	path  string    // of to, for errors
+	tee   io.Writer // gets a copy, unless nil
+	limit *Limiter  // nil means no limit
+	most  int64     // bytes to read; -1 means to the end, which the server confirms
 }
 
 // pump copies from body. In the simple case, an unencrypted transfer into a file,
@@ -51,11 +49,10 @@ func (w sink) pump(ctx context.Context, body io.Reader) (int64, error) {
 // step returns the buffer size. Under a limit it is about a tenth of a second's
 // bytes, so that data flows evenly.
 func (w sink) step() int64 {
-	n := int64(bufferSize)
-	if w.limit == nil || w.limit.Limit() == rate.Inf {
-		return n
+	if w.limit == nil {
+		return bufferSize
 	}
-	return min(n, max(512, int64(w.limit.Limit()/10)))
+	return min(bufferSize, max(leastBurst, int64(w.limit.tokens.Limit()/10)))
 }
 
 type onlyWriter struct{ io.Writer }
@@ -84,21 +81,12 @@ func (w *writer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// errBurst means that the limiter lets no byte through.
-var errBurst = errors.New("the rate limit lets nothing through")
-
 // wait waits until the limit allows n bytes. It returns when the context ends, or
 // at once if the context's deadline would come first.
 func (w *writer) wait(n int) error {
-	if w.limit == nil || w.limit.Limit() == rate.Inf {
-		return nil
-	}
-	for n > 0 {
-		some := min(n, w.limit.Burst())
-		turn := w.limit.ReserveN(time.Now(), some)
-		if some < 1 || !turn.OK() {
-			return errBurst
-		}
+	for w.limit != nil && n > 0 {
+		some := min(n, w.limit.tokens.Burst())
+		turn := w.limit.tokens.ReserveN(time.Now(), some)
 		err := context.DeadlineExceeded
 		if end, ok := w.ctx.Deadline(); w.ctx.Err() != nil || !ok || turn.Delay() <= time.Until(end) {
 			err = sleep(w.ctx, turn.Delay())

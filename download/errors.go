@@ -57,25 +57,34 @@ var notLocal = []error{ErrResume, ErrSize, ErrChanged, ErrDigest, ErrUnverified}
 // Is reports whether err is [ErrLocal] and the failure is on the local side.
 func (e *Error) Is(err error) bool { return err == ErrLocal && !slices.Contains(notLocal, e.Err) }
 
-// failure wraps a system error in an [Error], without the path and operation in
-// the system's own text. It returns nil for nil. If a context ended it returns
-// the context's cause.
-func failure(path, what string, err error) error {
-	var end *ended
-	switch {
-	case err == nil:
+// LocalError wraps a system error in an [Error] about path: its Reason is what,
+// such as "cannot be written", and why, without the path and the operation in the
+// system's own text. It returns nil for nil.
+func LocalError(path, what string, err error) error {
+	if err == nil {
 		return nil
-	case errors.As(err, &end):
-		return end.cause
 	}
 	return &Error{Path: path, Reason: what + ": " + cause(err).Error(), Err: err}
 }
 
-// cause returns the system's own error inside err.
+// failure is LocalError, except that it returns the cause of a context that
+// ended.
+func failure(path, what string, err error) error {
+	if end := (*ended)(nil); errors.As(err, &end) {
+		return end.cause
+	}
+	return LocalError(path, what, err)
+}
+
+// cause returns the system's own error inside err, without the name of a system
+// call: a full disk is no failure of splice(2).
 func cause(err error) error {
 	var naming *fs.PathError
 	var linking *os.LinkError
+	var call *os.SyscallError
 	switch {
+	case errors.As(err, &call):
+		return call.Err
 	case errors.As(err, &naming):
 		return naming.Err
 	case errors.As(err, &linking):

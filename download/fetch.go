@@ -122,7 +122,7 @@ func (t *transfer) same(ctx context.Context) error {
 	if t.responses.Load() < 2 {
 		return nil
 	}
-	info, err := t.src.Stat(ctx, t.u)
+	info, err := t.stat(ctx)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x span, wh
 
 // bodyError turns the error of a copy that ended early into ErrTruncated.
 func bodyError(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.ErrUnexpectedEOF) && !errors.As(err, new(*ftpexec.Error)) {
 		return ftpexec.ErrTruncated
 	}
 	return err

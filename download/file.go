@@ -37,6 +37,7 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 // again if another run changed the target meanwhile.
 func (j *job) to(ctx context.Context, path string, stream func(*os.File) (int64, error), file func(context.Context, target) (Result, error)) (r Result, err error) {
 	d := newDisk(j.o.Root)
+	d.hashed = j.o.HashNames
 	defer func() {
 		if err != nil {
 			d.unmake()
@@ -85,6 +86,9 @@ func (j *job) file(ctx context.Context, to target) (result Result, err error) {
 	}
 	if err := t.run(ctx); err != nil {
 		return Result{}, err
+	}
+	if j.o.Arrived != nil {
+		j.o.Arrived()
 	}
 	return t.finish(ctx, c.overwrite)
 }

@@ -1,6 +1,8 @@
 package download
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"example.com/ftpfetch/ftpexec"
@@ -43,4 +45,15 @@ func (j *job) arrived(n int64) error {
 		return &Error{Reason: fmt.Sprintf("%d bytes arrived, not the expected %d", n, *want), Err: ErrSize}
 	}
 	return nil
+}
+
+// stat asks the server for its file's size and time. If the server refuses to tell
+// anything nothing is known: only RETR shows whether there is a file.
+func (j *job) stat(ctx context.Context) (*ftpexec.Info, error) {
+	info, err := j.src.Stat(ctx, j.u)
+	var e *ftpexec.Error
+	if errors.As(err, &e) && e.Stage == ftpexec.StageTransfer && e.Reply != nil && e.Reply.Code == 550 {
+		return &ftpexec.Info{Size: -1}, nil
+	}
+	return info, err
 }

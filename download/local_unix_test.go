@@ -5,7 +5,6 @@ package download
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -55,30 +54,6 @@ func TestFileToFIFO(t *testing.T) {
 	}
 	if <-got != body {
 		t.Error("the reader got something else")
-	}
-}
-
-// TestFileFullDisk fills a small file system. What fits stays, and the next run
-// resumes when there is room.
-func TestFileFullDisk(t *testing.T) {
-	dir := t.TempDir()
-	if err := mountSmall(dir, "256k"); err != nil {
-		t.Log("no small file system here: ", err)
-		return
-	}
-	defer unmount(t, dir)
-	k := newKit(t, map[string]string{"/f": noise(3<<20, 5)})
-	k.dir = dir
-	filler := filepath.Join(dir, "filler")
-	mustWrite(t, filler, strings.Repeat("x", 100_000))
-	for _, segments := range []int{1, 2} {
-		_, err := k.get("/f", Options{Segments: segments})
-		if !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, ErrLocal) || len(k.waits) > 0 {
-			t.Errorf("got %v, want ENOSPC at once", err)
-		}
-		if k.exists("f") {
-			t.Error("a file is there")
-		}
 	}
 }
 

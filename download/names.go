@@ -30,7 +30,11 @@ type names struct {
 // show, and which the caller calls given.
 func (d *disk) namesOf(given, path string) names {
 	dir, name := filepath.Split(path)
-	stem := dir + stemOf(name, d.nameMax(filepath.Dir(path)))
+	most := d.nameMax(filepath.Dir(path))
+	stem := dir + stemOf(name, most)
+	if d.hashed {
+		stem = dir + hashedStem(name, most)
+	}
 	return names{
 		disk: d, given: given, path: path,
 		partial: stem + partSuffix, journal: stem + journalSuffix, fresh: stem + freshSuffix,
@@ -44,6 +48,11 @@ func stemOf(name string, most int) string {
 	if len(name)+len(freshSuffix) <= most {
 		return name
 	}
+	return hashedStem(name, most)
+}
+
+// hashedStem returns the start of name and a hash of it.
+func hashedStem(name string, most int) string {
 	sum := sha256.Sum256([]byte(name))
 	hash := "~" + hex.EncodeToString(sum[:8])
 	head := name[:min(len(name), max(0, most-len(freshSuffix)-len(hash)))]

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
 )
@@ -68,9 +66,17 @@ type Options struct {
 	// Retries is how many times in a row, without progress, a failure that may
 	// pass is retried; nil means DefaultRetries.
 	Retries *int
+	// RetryConnect retries too if the server was never reached: it refuses the
+	// connection, or does not answer, or no route leads to it. Without it that is
+	// taken for a wrong address. A host without an address in DNS is not retried.
+	RetryConnect bool
 	// Wait waits before a retry; nil means a timer. It returns an error to give
 	// up. Several connections may call it at the same time.
 	Wait func(ctx context.Context, d time.Duration) error
+
+	// HashNames adds a hash to the names of the files beside the target, such as
+	// NAME.part, for a directory that shall hold a file of such a name.
+	HashNames bool
 
 	// ReturnCrowded returns an error that is [ftpexec.Error.Crowded] at once, for a
 	// caller that has other things to do until it tries again.
@@ -100,7 +106,7 @@ type Options struct {
 
 	// Limit limits the bytes per second of all downloads that share it; nil
 	// means no limit.
-	Limit *rate.Limiter
+	Limit *Limiter
 
 	// Progress, if set, is called regularly from one goroutine while data flows
 	// and once at the end, but never after the function that was given it has
@@ -111,6 +117,10 @@ type Options struct {
 	// Calls do not overlap.
 	Notify func(Event)
 
+	// Arrived, if set, is called when all bytes of a file have come and the server
+	// has confirmed them. What follows, from the digest to the name, does not need
+	// the source any more.
+	Arrived func()
 	// Commit, if set, is called when a file is complete, verified and flushed to
 	// the disk, just before it gets its name. The Result is the one that [File]
 	// is about to return. The caller may record the file there: a file that File

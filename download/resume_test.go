@@ -225,6 +225,14 @@ func TestSize(t *testing.T) {
 	k.want(map[string]string{"f": body})
 }
 
+// noFacts is a server that refuses SIZE and MDTM as if there were no file.
+func noFacts(p testserver.FaultPoint) testserver.Fault {
+	if p.Verb == "SIZE" || p.Verb == "MDTM" {
+		return testserver.Fault{Reply: "550 Permission denied."} // vsftpd, cmds_denied
+	}
+	return testserver.Fault{}
+}
+
 func TestNewer(t *testing.T) {
 	tests := []struct {
 		what   string
@@ -244,6 +252,8 @@ func TestNewer(t *testing.T) {
 		{"other size in ASCII type", "x", kitTime.Add(time.Hour), nil, "/f;type=a", true, "", 1},
 		{"no time", body, kitTime.Add(time.Hour), replies("MDTM", "502 What?"), "/f", false, "does not report the file's time", 2},
 		{"no size", body[1:], kitTime, replies("SIZE", "502 What?"), "/f", true, "", 1},
+		{"size refused", body[1:], kitTime, replies("SIZE", "550 No"), "/f", true, "", 1},
+		{"both refused", body, kitTime.Add(time.Hour), noFacts, "/f", false, "does not report the file's time", 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.what, func(t *testing.T) {
@@ -326,6 +336,7 @@ func TestContinue(t *testing.T) {
 		{"a part, no REST", map[string]string{"f.part": half}, replies("REST", "502 What?"), ErrResume, nil, nil},
 		{"no size", map[string]string{"f": half}, replies("SIZE", "502 What?"), ErrResume, map[string]string{"f": half}, nil},
 		{"no time", map[string]string{"f": half}, replies("MDTM", "502 What?"), nil, map[string]string{"f": body}, []string{"150000"}},
+		{"size and time refused", map[string]string{"f": half}, noFacts, ErrResume, map[string]string{"f": half}, nil},
 		{"refused", map[string]string{"f": half}, replies("RETR", "550 No"), ftpexec.ErrRefused, map[string]string{"f": half}, nil},
 	}
 	for _, tt := range tests {

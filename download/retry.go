@@ -76,7 +76,7 @@ type passing struct{ error }
 func (e *passing) Unwrap() error { return e.error }
 
 // temporary reports whether a retry may succeed after err. A server that was never
-// reached is more likely a wrong address.
+// reached is more likely a wrong address; see Options.RetryConnect.
 func (r *retrier) temporary(err error) bool {
 	var e *ftpexec.Error
 	var last *final
@@ -87,7 +87,7 @@ func (r *retrier) temporary(err error) bool {
 	if errors.As(err, &last) || !errors.As(err, &e) || !e.Temporary() || r.o.ReturnCrowded && e.Crowded() {
 		return false
 	}
-	return r.reached.Load() || e.Stage != ftpexec.StageConnect || e.Reply != nil
+	return r.reached.Load() || r.o.RetryConnect || e.Stage != ftpexec.StageConnect || e.Reply != nil
 }
 
 // do calls f until it succeeds or fails for good.
@@ -105,8 +105,8 @@ func (r *retrier) do(ctx context.Context, f func() error) error {
 }
 
 // Retry calls f until it succeeds or fails for good, with the pauses and the
-// number of retries of a download. Of o, which may be nil, it uses Retries, Wait,
-// Notify and ReturnCrowded.
+// number of retries of a download. Of o, which may be nil, it uses Retries,
+// RetryConnect, Wait, Notify and ReturnCrowded.
 func Retry(ctx context.Context, o *Options, f func() error) error {
 	return newRetrier(o.orDefault(nil)).do(ctx, f)
 }

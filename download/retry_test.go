@@ -64,6 +64,42 @@ func TestRetry(t *testing.T) {
 	}
 }
 
+// TestRetryConnect lets a server be out of reach until the second retry.
+func TestRetryConnect(t *testing.T) {
+	noHost := &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}
+	for _, tt := range []struct {
+		err          error
+		connect, may bool // RetryConnect, and whether the run goes on
+	}{
+		{syscall.ECONNREFUSED, false, false}, {syscall.ECONNREFUSED, true, true},
+		{syscall.EHOSTUNREACH, false, false}, {syscall.EHOSTUNREACH, true, true},
+		{syscall.ENETUNREACH, false, false}, {syscall.ENETUNREACH, true, true},
+		{syscall.ETIMEDOUT, false, false}, {syscall.ETIMEDOUT, true, true},
+		{noHost, false, false}, {noHost, true, false},
+	} {
+		k := newKit(t, map[string]string{"/f": body})
+		dials := 0
+		k.c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			if dials++; dials <= 2 {
+				return nil, &net.OpError{Op: "dial", Net: network, Err: tt.err}
+			}
+			return new(net.Dialer).DialContext(ctx, network, address)
+		}
+		_, err := k.get("/f", Options{RetryConnect: tt.connect})
+		want := 0
+		if tt.may {
+			want = 2
+		}
+		if (err == nil) != tt.may || err != nil && !errors.Is(err, tt.err) || len(k.waits) != want {
+			t.Errorf("%v, RetryConnect %v: %v after %d retries, want %d", tt.err, tt.connect, err, len(k.waits), want)
+		}
+		dials = 0
+		if _, err := k.get("/f", Options{RetryConnect: tt.connect, Retries: new(0), Existing: Overwrite}); !errors.Is(err, tt.err) || len(k.waits) > 0 {
+			t.Errorf("%v without retries: %v after %d", tt.err, err, len(k.waits))
+		}
+	}
+}
+
 // TestRetryWaits checks the pauses between tries.
 func TestRetryWaits(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})

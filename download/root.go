@@ -14,9 +14,10 @@ import (
 // disk is where this package's files are: below Options.Root, or anywhere. Paths
 // are as messages show them: below a root they start with the root's name.
 type disk struct {
-	files files
-	root  *os.Root // nil means anywhere
-	made  []string // the directories that this run made, in order
+	files  files
+	root   *os.Root // nil means anywhere
+	hashed bool     // Options.HashNames
+	made   []string // the directories that this run made, in order
 }
 
 // files are the calls on names.

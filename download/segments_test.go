@@ -82,7 +82,7 @@ func TestSegmentsSmall(t *testing.T) {
 	if _, err := k.get("/f", Options{Segments: 4}); err != nil || k.Connections() != 1 {
 		t.Errorf("%v, %d connections", err, k.Connections())
 	}
-	if _, err := k.get("/f;type=a", Options{Segments: 4, Existing: Overwrite}); err != nil || k.Connections() != 2 {
+	if _, err := k.get("/f;type=a", Options{Segments: 4, Existing: Overwrite}); err != nil || k.Connections() != 1 {
 		t.Errorf("%v, %d connections", err, k.Connections())
 	}
 }

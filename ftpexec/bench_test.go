@@ -124,3 +124,26 @@ func init() {
 		os.Exit(0)
 	}
 }
+
+// BenchmarkManyFiles retrieves 200 files of 1 MiB with Client.Open, one after another, on a connection for each and on
+// those that the Client keeps by default. The ratio is the median of the pairs.
+func BenchmarkManyFiles(b *testing.B) {
+	s := testserver.New(b, &testserver.Options{Tree: map[string]string{"/f": strings.Repeat("x", 1<<20)}})
+	var ratios []float64
+	for b.Loop() {
+		ratios = append(ratios, float64(manyFiles(b, s.URL("/f"), -1))/float64(manyFiles(b, s.URL("/f"), 0)))
+	}
+	b.ReportMetric(median(ratios), "times-as-long-without-pool")
+}
+
+func manyFiles(b *testing.B, url string, idle int) time.Duration {
+	c := &ftpexec.Client{MaxIdle: idle}
+	defer c.CloseIdleConnections()
+	start := time.Now()
+	for range 200 {
+		if text, err := read(b.Context(), c, parse(b, url)); err != nil || len(text) != 1<<20 {
+			b.Fatal(len(text), err)
+		}
+	}
+	return time.Since(start)
+}

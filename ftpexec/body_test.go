@@ -21,7 +21,7 @@ func TestWriteTo(t *testing.T) {
 	for path, want := range map[string]string{"/big": big, "/empty": ""} {
 		for name, open := range map[string]func(t *testing.T) (io.Writer, func() string){"buffer": buffer, "file": file} {
 			t.Run(name+path, func(t *testing.T) {
-				r, err := (&ftpexec.Client{}).Open(t.Context(), parse(t, s.URL(path)))
+				r, err := (&ftpexec.Client{MaxIdle: -1}).Open(t.Context(), parse(t, s.URL(path)))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -76,7 +76,7 @@ func TestWriteToDetectsDamage(t *testing.T) {
 				return testserver.Fault{}
 			}})
 			var n int64
-			r, err := (&ftpexec.Client{}).Open(t.Context(), parse(t, s.URL("/big")))
+			r, err := (&ftpexec.Client{MaxIdle: -1}).Open(t.Context(), parse(t, s.URL("/big")))
 			if err == nil { // a reset may come before the first byte is read
 				defer r.Body.Close()
 				w, _ := file(t)
@@ -103,7 +103,7 @@ func TestWriteToReturnsTheWritersError(t *testing.T) {
 	defer readOnly.Close()
 	full := errors.New("disk full")
 	for _, w := range []io.Writer{readOnly, failing{full}} {
-		r, err := (&ftpexec.Client{}).Open(t.Context(), parse(t, s.URL("/big")))
+		r, err := (&ftpexec.Client{MaxIdle: -1}).Open(t.Context(), parse(t, s.URL("/big")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestASCII(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := testserver.NewScript(t, testserver.Honest(tt.wire))
-			got, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/f;type=a")))
+			got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/f;type=a")))
 			if want := localText(tt.want); err != nil || got != want {
 				t.Errorf("got %.40q..., %v, want %.40q", got, err, want)
 			}
@@ -146,7 +146,7 @@ func TestASCII(t *testing.T) {
 func TestASCIIFinalReply(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("x"), testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("on"),
 		testserver.CloseData(), testserver.Reply("426 cut")))
-	_, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/f;type=a")))
+	_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/f;type=a")))
 	if !errors.Is(err, ftpexec.ErrTruncated) {
 		t.Errorf("error %v, want ErrTruncated", err)
 	}
@@ -174,7 +174,7 @@ func TestSizeByMLST(t *testing.T) {
 			inMemory(t, func(t *testing.T, network *testserver.Network) {
 				s := network.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply("500 what")),
 					testserver.On("RETR", testserver.Transfer("contents")...), testserver.On("MLST", answer(tt.mlst)))
-				got, err := read(t.Context(), &ftpexec.Client{Dial: network.Dial}, parse(t, s.URL("/f")))
+				got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}, parse(t, s.URL("/f")))
 				if !errors.Is(err, tt.want) || tt.want == nil && got != "contents" {
 					t.Errorf("got %q, %v, want %v", got, err, tt.want)
 				}
@@ -196,7 +196,7 @@ func answer(reply string) testserver.Action {
 // A device that refuses a splice loses no bytes.
 func TestWriteToADevice(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/big": big}})
-	r, err := (&ftpexec.Client{}).Open(t.Context(), parse(t, s.URL("/big")))
+	r, err := (&ftpexec.Client{MaxIdle: -1}).Open(t.Context(), parse(t, s.URL("/big")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,7 @@ const (
 	DefaultReplyTimeout   = 60 * time.Second
 	DefaultStallTimeout   = 60 * time.Second
 	DefaultLeastTime      = 30 * time.Second
+	DefaultMaxIdle        = 2
 	DefaultIdleTimeout    = 60 * time.Second
 	DefaultEmail          = "ftpfetch@example.com"
 	DefaultMaxListing     = 256 << 20
@@ -62,9 +63,10 @@ type Client struct {
 	MaxListing int64
 
 	// MaxIdle is how many connections without work the Client keeps for each server, for the next call of Open, List
-	// and its other methods. RFC 1738 section 3.2.5 decides which URLs a connection can serve; see [Session]. The
-	// connections to a server are never more than MaxIdle, or those in use if they are more: MaxIdle should be the
-	// number of files that are retrieved at the same time. 0 means that every call connects for itself.
+	// and its other methods. 0 means DefaultMaxIdle; with a negative number every call connects for itself. RFC 1738
+	// section 3.2.5 decides which URLs a connection can serve; see [Session]. The connections to a server are never more
+	// than MaxIdle, or those in use if they are more: MaxIdle should be the number of files that are retrieved at the same
+	// time. A program that is done with a server calls CloseIdleConnections.
 	MaxIdle int
 	// IdleTimeout is how long a connection is kept without work. 0 means DefaultIdleTimeout. See CloseIdleConnections.
 	IdleTimeout time.Duration
@@ -155,8 +157,9 @@ func (c *Client) Get(ctx context.Context, rawURL string) (*Response, error) {
 	return c.Open(ctx, u)
 }
 
-// Open retrieves the file that u names, on a connection that nothing else uses (see MaxIdle). The caller must close the Response's Body. ctx covers
-// reading Body too. The error is an *[Error], or a *[urlparse.Error] if u is not valid.
+// Open retrieves the file that u names, on a connection that nothing else uses meanwhile (see MaxIdle). The caller must
+// close the Response's Body. ctx covers reading Body too. The error is an *[Error], or a *[urlparse.Error] if u is not
+// valid.
 func (c *Client) Open(ctx context.Context, u *urlparse.URL) (*Response, error) {
 	return c.OpenFrom(ctx, u, 0)
 }

@@ -20,7 +20,7 @@ func TestCloseEndsDial(t *testing.T) {
 	for _, url := range []string{"ftp://127.0.0.1/a", "ftps://127.0.0.1/a"} {
 		inMemory(t, func(t *testing.T, network *testserver.Network) {
 			silent := network.NewScript(t, testserver.Greet(testserver.Silence()))
-			c := &ftpexec.Client{Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			c := &ftpexec.Client{MaxIdle: -1, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				if url[:4] == "ftps" {
 					return network.Dial(ctx, "tcp", silent.Addr())
 				}
@@ -75,7 +75,7 @@ func TestTwoLearnAtOnce(t *testing.T) {
 		both.Add(2)
 		var mu sync.Mutex
 		dials := 0
-		c := &ftpexec.Client{Dial: func(ctx context.Context, kind, address string) (net.Conn, error) {
+		c := &ftpexec.Client{MaxIdle: -1, Dial: func(ctx context.Context, kind, address string) (net.Conn, error) {
 			mu.Lock()
 			dials++
 			first := dials <= 2
@@ -104,7 +104,7 @@ func TestRefusedActiveModeClosesItsPort(t *testing.T) {
 	for _, reply := range []string{"500 What?", "421 Gone", "120 Later"} {
 		s := testserver.NewScript(t, testserver.Honest("contents"),
 			testserver.On("EPRT", testserver.Reply(reply)), testserver.On("PORT", testserver.Reply(reply)))
-		session := (&ftpexec.Client{Active: true}).Session()
+		session := (&ftpexec.Client{MaxIdle: -1, Active: true}).Session()
 		if _, err := session.Open(t.Context(), parse(t, s.URL("/a/f"))); err == nil {
 			t.Errorf("%s: no error", reply)
 		}

@@ -33,7 +33,7 @@ func TestTLS(t *testing.T) {
 		for _, sequential := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
 				s := testserver.New(t, &testserver.Options{Tree: tree, TLS: tt.mode, TLSMaxVersion: tt.version, TLSRequireReuse: true})
-				c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, NoPipelining: sequential}
+				c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, NoPipelining: sequential}
 				session := c.Session()
 				defer session.Close()
 				for range 8 {
@@ -81,7 +81,7 @@ func TestTLSRefusals(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := testserver.NewScript(t, testserver.Honest("contents"), tt.step)
-			c := &ftpexec.Client{TLSConfig: tt.config(s)}
+			c := &ftpexec.Client{MaxIdle: -1, TLSConfig: tt.config(s)}
 			u := parse(t, strings.Replace(s.URLAs("user:secret", "/a/f"), "ftp:", "ftpes:", 1))
 			if _, err := read(t.Context(), c, u); !errors.Is(err, tt.want) {
 				t.Errorf("error %v, want %v", err, tt.want)
@@ -94,7 +94,7 @@ func TestTLSRefusals(t *testing.T) {
 	t.Run("data in clear", func(t *testing.T) {
 		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("PROT", testserver.Reply("536 no")))
 		u := parse(t, strings.Replace(s.URL("/a/f"), "ftp:", "ftpes:", 1))
-		_, err := read(t.Context(), &ftpexec.Client{TLSConfig: trusted(s)}, u)
+		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, TLSConfig: trusted(s)}, u)
 		if !errors.Is(err, ftpexec.ErrTLSUnavailable) || s.DataConnections() != 0 {
 			t.Errorf("error %v, %d data connections", err, s.DataConnections())
 		}
@@ -106,7 +106,7 @@ func TestTLSTruncation(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"),
 		testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.CutData(), testserver.Reply("226 fine")))
 	u := parse(t, strings.Replace(s.URL("/a/f"), "ftp:", "ftpes:", 1))
-	got, err := read(t.Context(), &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}, u)
+	got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}, u)
 	if !errors.Is(err, ftpexec.ErrTruncated) && !errors.Is(err, ftpexec.ErrLost) {
 		t.Errorf("got %q, %v, want an error", got, err)
 	}
@@ -118,13 +118,13 @@ func TestDataConnectionModes(t *testing.T) {
 		c             *ftpexec.Client
 		setup         string // verbs of the data connection
 	}{
-		{"EPSV", "tcp4", &ftpexec.Client{}, "EPSV"},
-		{"PASV", "tcp4", &ftpexec.Client{NoEPSV: true}, "PASV"},
-		{"active", "tcp4", &ftpexec.Client{Active: true}, "EPRT"},
-		{"IPv6", "tcp6", &ftpexec.Client{}, "EPSV"},
-		{"IPv6 by -6", "tcp6", &ftpexec.Client{Network: "tcp6"}, "EPSV"},
-		{"IPv6 active", "tcp6", &ftpexec.Client{Active: true}, "EPRT"},
-		{"IPv4 by -4 from an address", "tcp4", &ftpexec.Client{Network: "tcp4", LocalAddr: netip.MustParseAddr("127.0.0.1")}, "EPSV"},
+		{"EPSV", "tcp4", &ftpexec.Client{MaxIdle: -1}, "EPSV"},
+		{"PASV", "tcp4", &ftpexec.Client{MaxIdle: -1, NoEPSV: true}, "PASV"},
+		{"active", "tcp4", &ftpexec.Client{MaxIdle: -1, Active: true}, "EPRT"},
+		{"IPv6", "tcp6", &ftpexec.Client{MaxIdle: -1}, "EPSV"},
+		{"IPv6 by -6", "tcp6", &ftpexec.Client{MaxIdle: -1, Network: "tcp6"}, "EPSV"},
+		{"IPv6 active", "tcp6", &ftpexec.Client{MaxIdle: -1, Active: true}, "EPRT"},
+		{"IPv4 by -4 from an address", "tcp4", &ftpexec.Client{MaxIdle: -1, Network: "tcp4", LocalAddr: netip.MustParseAddr("127.0.0.1")}, "EPSV"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestDataConnectionModes(t *testing.T) {
 
 func TestWrongNetwork(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: tree})
-	_, err := read(t.Context(), &ftpexec.Client{Network: "tcp6"}, parse(t, s.URL("/a/f")))
+	_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Network: "tcp6"}, parse(t, s.URL("/a/f")))
 	if !errors.Is(err, ftpexec.ErrConnect) && !errors.Is(err, ftpexec.ErrResolve) {
 		t.Errorf("error %v, want ErrConnect", err)
 	}
@@ -168,12 +168,12 @@ func TestActiveFallsBackToPORT(t *testing.T) {
 	var s *testserver.Script
 	s = testserver.NewScript(t, testserver.Honest("contents"), testserver.On("EPRT", testserver.Reply("500 what")),
 		testserver.On("PORT", testserver.Reply("200 ok")), testserver.On("RETR", testserver.Reply("150 x"), dial(&s), testserver.Reply("226 y")))
-	if got, err := read(t.Context(), &ftpexec.Client{Active: true}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
+	if got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Active: true}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
 		t.Errorf("got %q, %v", got, err)
 	}
 	refuses := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("EPRT", testserver.Reply("500 what")),
 		testserver.On("PORT", testserver.Reply("500 what")))
-	_, err := read(t.Context(), &ftpexec.Client{Active: true}, parse(t, refuses.URL("/a/f")))
+	_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Active: true}, parse(t, refuses.URL("/a/f")))
 	if !errors.Is(err, ftpexec.ErrActive) || slices.Contains(refuses.Commands(), "PASV") {
 		t.Errorf("error %v, want ErrActive; commands %q", err, refuses.Commands())
 	}
@@ -199,7 +199,7 @@ func TestPASVAddressIsNotTrusted(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"),
 		testserver.On("PASV", testserver.OpenDataAs("227 Entering Passive Mode (203,0,113,7,{hi},{lo})")))
 	var dialled []string
-	c := &ftpexec.Client{NoEPSV: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+	c := &ftpexec.Client{MaxIdle: -1, NoEPSV: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 		dialled = append(dialled, address)
 		return (&net.Dialer{}).DialContext(ctx, network, address)
 	}}
@@ -217,7 +217,7 @@ func TestPASVAddressIsNotTrusted(t *testing.T) {
 func TestUnreachableEPSVIsRemembered(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *testserver.Network) {
 		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("229 (|||1|)")))
-		c := &ftpexec.Client{Dial: network.Dial}
+		c := &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}
 		for range 2 {
 			if got, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
 				t.Fatalf("got %q, %v", got, err)
@@ -243,7 +243,7 @@ func TestConnectErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			inMemory(t, func(t *testing.T, network *testserver.Network) {
-				c := &ftpexec.Client{Dial: tt.dial}
+				c := &ftpexec.Client{MaxIdle: -1, Dial: tt.dial}
 				if tt.dial == nil {
 					c.Dial = network.Dial
 				}

@@ -3,25 +3,31 @@ package ftpexec_test
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
+	"io"
 	"net"
+	"os"
+	"syscall"
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
 )
 
 // TestDataConnectionInClear checks that no data is taken from a server that accepts PROT P and then sends in clear.
 func TestDataConnectionInClear(t *testing.T) {
 	for _, mode := range []string{"ftpes", "try"} {
 		s := testserver.NewScript(t, testserver.Honest("contents").With("PROT", testserver.Reply("200 yes, yes")))
-		c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, TryTLS: mode == "try"}
+		c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, TryTLS: mode == "try"}
 		u := parse(t, s.URL("/f"))
 		if mode == "ftpes" {
 			u.Scheme = "ftpes"
 		}
 		got, err := read(t.Context(), c, u)
-		if !errors.Is(err, ftpexec.ErrTLSHandshake) || got != "" {
+		if !errors.Is(err, ftpexec.ErrTLSHandshake) || !errors.As(err, new(tls.RecordHeaderError)) || got != "" {
 			t.Errorf("%s: got %q, %v, want %v", mode, got, err, ftpexec.ErrTLSHandshake)
 		}
 		_, err = list(t.Context(), c, parse(t, u.String()[:len(u.String())-1]))
@@ -37,7 +43,7 @@ func TestDataCertificate(t *testing.T) {
 	impostor := testserver.New(t, &testserver.Options{TLS: testserver.TLSImplicit})
 	for _, nlst := range []testserver.Action{testserver.Reply("150 here it comes"), testserver.Reply("226 done already")} {
 		s := testserver.NewScript(t, testserver.Honest("contents").With("NLST", nlst))
-		c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+		c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 		c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			if address != s.Addr() {
 				address = impostor.Addr()
@@ -53,9 +59,92 @@ func TestDataCertificate(t *testing.T) {
 			} else {
 				_, err = read(t.Context(), c, u)
 			}
-			if !errors.Is(err, ftpexec.ErrCertificate) {
+			if !errors.Is(err, ftpexec.ErrCertificate) || !errors.As(err, new(x509.UnknownAuthorityError)) {
 				t.Errorf("%s: got %v, want %v", path, err, ftpexec.ErrCertificate)
 			}
 		}
 	}
+}
+
+// cutConn ends after a number of bytes from the server, without or with a reset.
+type cutConn struct {
+	net.Conn
+	left int
+	err  error // io.EOF or ECONNRESET
+	cut  bool
+}
+
+func (c *cutConn) Read(p []byte) (int, error) {
+	if c.left == 0 {
+		c.cut = true
+		if c.err == io.EOF {
+			return 0, io.EOF
+		}
+		return 0, &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", c.err)}
+	}
+	n, err := c.Conn.Read(p[:min(len(p), c.left)])
+	c.left -= n
+	return n, err
+}
+
+// A data connection that ends within its TLS handshake, after any number of bytes, is lost, as at any other time: a server
+// that refuses TLS says so with an alert.
+func TestDataHandshakeCut(t *testing.T) {
+	tests := []struct {
+		version uint16
+		resumed bool
+		end     error
+		path    string
+	}{
+		{tls.VersionTLS12, false, io.EOF, "/f"},
+		{tls.VersionTLS12, true, io.EOF, "/f"},
+		{tls.VersionTLS12, true, syscall.ECONNRESET, "/"},
+		{tls.VersionTLS13, true, io.EOF, "/"},
+		{tls.VersionTLS13, true, syscall.ECONNRESET, "/f"},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprintf("%s/resumed %v/%v/%s", tls.VersionName(tt.version), tt.resumed, tt.end, tt.path), func(t *testing.T) {
+			t.Parallel()
+			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, TLS: testserver.TLSRequired, TLSMaxVersion: tt.version, TLSNoTickets: !tt.resumed})
+			for n := 0; ; n++ {
+				err, whole := cutData(t, &tls.Config{RootCAs: s.RootCAs()}, s.Addr(), parse(t, s.URL(tt.path)), n, tt.end)
+				var e *ftpexec.Error
+				switch {
+				case err == nil && (whole || n > 100): // the rest is the end of TLS, which says nothing
+					return
+				case !errors.As(err, &e) || e.Reply == nil && (!e.Temporary() || !errors.Is(err, ftpexec.ErrLost) && !errors.Is(err, ftpexec.ErrTruncated)):
+					t.Fatalf("cut after %d bytes: %v, want an error that may pass", n, err)
+				}
+			}
+		})
+	}
+}
+
+// A listing is not empty because the handshake was cut, even if the server has already said that it is complete.
+func TestDataHandshakeCutAfterTheEnd(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("NLST", testserver.Reply("226 done already")))
+	u := parse(t, s.URL("/"))
+	u.Scheme = "ftpes"
+	for _, end := range []error{io.EOF, syscall.ECONNRESET} {
+		if err, _ := cutData(t, &tls.Config{RootCAs: s.RootCAs()}, s.Addr(), u, 0, end); !errors.Is(err, ftpexec.ErrLost) {
+			t.Errorf("got %v, want ErrLost", err)
+		}
+	}
+}
+
+// cutData retrieves u with data connections that end after n bytes. It also returns whether they came whole.
+func cutData(t *testing.T, config *tls.Config, control string, u *urlparse.URL, n int, end error) (err error, whole bool) {
+	t.Helper()
+	var data *cutConn
+	c := &ftpexec.Client{MaxIdle: -1, TLSConfig: config, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err == nil && address != control {
+			data = &cutConn{Conn: conn, left: n, err: end}
+			conn = data
+		}
+		return conn, err
+	}}
+	_, err = do(t.Context(), c, u)
+	c.CloseIdleConnections()
+	return err, data != nil && !data.cut
 }

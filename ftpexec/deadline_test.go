@@ -25,7 +25,7 @@ func TestDeadlineOfADialer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Microsecond, func() { cancel(context.DeadlineExceeded) })
-		c := &ftpexec.Client{Dial: func(context.Context, string, string) (net.Conn, error) {
+		c := &ftpexec.Client{MaxIdle: -1, Dial: func(context.Context, string, string) (net.Conn, error) {
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
 		}}
 		_, err := c.Open(early{ctx, time.Now()}, parse(t, "ftp://h/f"))

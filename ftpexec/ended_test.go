@@ -127,7 +127,7 @@ func TestCloseBodyElsewhere(t *testing.T) {
 	came := newArrivals()
 	s := testserver.NewScript(t, testserver.Honest("").With("SIZE", testserver.Reply("500 what")),
 		testserver.On("RETR", testserver.Reply("226 x"), testserver.SendData("con"), testserver.StallData()))
-	r, err := (&ftpexec.Client{Dial: came.dial}).Open(t.Context(), parse(t, s.URL("/a/f")))
+	r, err := (&ftpexec.Client{MaxIdle: -1, Dial: came.dial}).Open(t.Context(), parse(t, s.URL("/a/f")))
 	if err != nil {
 		t.Fatal(err)
 	}

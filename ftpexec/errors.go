@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"regexp"
 	"strings"
 	"time"
@@ -13,8 +15,9 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// The errors that an [Error] wraps, to be tested for with errors.Is. If a context ends a retrieval, the Error wraps the
-// context's cause instead.
+// The errors that an [Error] wraps, to be tested for with errors.Is. An Error for a connection also wraps the cause: an
+// error of package net, of crypto/tls, or of the system, such as syscall.ECONNREFUSED. If a context ends a retrieval, the
+// Error wraps the context's cause instead.
 var (
 	ErrResolve        = wire.ErrResolve                         // DNS has no address for the host
 	ErrConnect        = wire.ErrConnect                         // a control or data connection could not be opened, or the greeting refuses service
@@ -33,7 +36,7 @@ var (
 	ErrActive         = errors.New("active mode refused")                                  // EPRT and PORT refused, or a proxy in use
 	ErrNoRestart      = errors.New("server cannot begin in the middle of the file")        // REST refused, or ASCII type
 	ErrRefused        = errors.New("transfer refused")                                     // RETR or a listing refused, but not as ErrNotFound
-	ErrNotFound       = errors.New("not found")                                            // no such file or directory: RETR or NLST refused with 550 or 450
+	ErrNotFound       = fmt.Errorf("not found%.0w", fs.ErrNotExist)                        // no such file or directory: RETR, NLST, or SIZE and MDTM refused with 550 or 450
 	ErrNoHash         = errors.New("server does not offer this digest")                    // by HASH, XSHA256 and the like
 	ErrTooMany        = errors.New("too many connections for the server")                  // joined with the error of the refused step
 	ErrTLSRequired    = errors.New("server requires TLS")                                  // joined with the error of the refused step
@@ -95,6 +98,8 @@ type Error struct {
 	Reply *Reply // the reply that decided, or nil if there was none
 	Hint  string // what to write instead, or ""
 	Err   error  // wraps one of the errors of this package, an *[OptionError], an error of Credentials, or a context's cause
+
+	means error // fs.ErrNotExist or fs.ErrPermission, if the text of Reply says so; else nil
 }
 
 // Error returns one line that is safe to print on a terminal. It contains no password.
@@ -111,6 +116,10 @@ func (e *Error) Error() string {
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Is makes a refusal after the login an [fs.ErrPermission] if the reply says that access is denied, and a refused CWD an
+// [fs.ErrNotExist] if the reply says that there is no such directory. RFC 959 has only 550 for both.
+func (e *Error) Is(target error) bool { return e.means != nil && target == e.means }
 
 // maxShown is how many bytes of a reply's line an error shows.
 const maxShown = 300
@@ -146,10 +155,11 @@ func (e *Error) Crowded() bool {
 	return errors.Is(e.Err, ErrTooMany) || early && e.Reply != nil && e.Reply.Code == 421 && !errors.Is(e.Err, ErrTLSRequired)
 }
 
-// Timeout reports whether e is an [ErrTimeout] or a context's deadline. Together with Temporary it makes e a
-// [net.Error].
+// Timeout reports whether e is an [ErrTimeout], a context's deadline, or a timeout of the system. Together with Temporary
+// it makes e a [net.Error].
 func (e *Error) Timeout() bool {
-	return errors.Is(e.Err, ErrTimeout) || errors.Is(e.Err, context.DeadlineExceeded)
+	var cause net.Error
+	return errors.Is(e.Err, ErrTimeout) || errors.Is(e.Err, context.DeadlineExceeded) || errors.As(e.Err, &cause) && cause.Timeout()
 }
 
 // failure returns err as an *Error of op. It returns an *Error as it is. secure reports whether the control connection
@@ -178,7 +188,7 @@ func (e *Error) unless(ctx context.Context) *Error {
 		<-ctx.Done() // a dialer watches the deadline itself, and may be an instant ahead of ctx
 	}
 	if ctx.Err() != nil {
-		e.Reply, e.Hint, e.Err = nil, "", context.Cause(ctx)
+		e.Reply, e.Hint, e.Err, e.means = nil, "", context.Cause(ctx), nil
 	}
 	return e
 }
@@ -229,7 +239,7 @@ func refusal(op Command, r *Reply) (hint string, meaning error) {
 func transferRefusal(op Command, r *Reply) (hint string, meaning error) {
 	text := says(r, op.Arg)
 	switch {
-	case r.Code != 550 && r.Code != 450, strings.Contains(text, "denied"), strings.Contains(text, "permission"):
+	case r.Code != 550 && r.Code != 450, denied.MatchString(text):
 		return "", ErrRefused
 	case op.Verb == "RETR":
 		return `if it is a directory, end the URL in "/"`, ErrNotFound

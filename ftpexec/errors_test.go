@@ -3,6 +3,7 @@ package ftpexec_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net"
 	"testing"
 	"time"
@@ -33,13 +34,13 @@ func TestErrorStage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := testserver.NewScript(t, testserver.Honest("contents"), tt.step)
-		_, err := do(t.Context(), &ftpexec.Client{NoPipelining: true}, parse(t, s.URL(tt.path)))
+		_, err := do(t.Context(), &ftpexec.Client{MaxIdle: -1, NoPipelining: true}, parse(t, s.URL(tt.path)))
 		var e *ftpexec.Error
 		if !errors.As(err, &e) || e.Stage != tt.want {
 			t.Errorf("%v: stage %d, want %d", err, e.Stage, tt.want)
 		}
 	}
-	refused := &ftpexec.Client{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no") }}
+	refused := &ftpexec.Client{MaxIdle: -1, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no") }}
 	var e *ftpexec.Error
 	if _, err := refused.Get(t.Context(), "ftp://h/f"); !errors.As(err, &e) || e.Stage != ftpexec.StageConnect {
 		t.Errorf("no connection: %v", err)
@@ -56,14 +57,49 @@ func TestErrorIsANetError(t *testing.T) {
 		path string
 		want bool
 	}{
-		"reply":    {t.Context(), &ftpexec.Client{ReplyTimeout: time.Second}, "/a/f", true},
-		"deadline": {ctx, &ftpexec.Client{}, "/a/f", true},
-		"refusal":  {t.Context(), &ftpexec.Client{}, "/", false},
+		"reply":    {t.Context(), &ftpexec.Client{MaxIdle: -1, ReplyTimeout: time.Second}, "/a/f", true},
+		"deadline": {ctx, &ftpexec.Client{MaxIdle: -1}, "/a/f", true},
+		"refusal":  {t.Context(), &ftpexec.Client{MaxIdle: -1}, "/", false},
 	} {
 		_, err := tt.c.Open(tt.ctx, parse(t, s.URL(tt.path)))
 		var e net.Error
 		if !errors.As(err, &e) || e.Timeout() != tt.want {
 			t.Errorf("%s: %v, want a net.Error with Timeout() %v", name, err, tt.want)
+		}
+	}
+}
+
+// A refusal says in its text alone whether something is missing or access to it is denied.
+func TestErrorMeans(t *testing.T) {
+	tests := []struct {
+		path, step, reply string
+		is                error
+		missing, denied   bool
+	}{
+		{"/a/f", "CWD", "550 a: No such file or directory", ftpexec.ErrDirectory, true, false},
+		{"/a/f", "CWD", "550 The system cannot find the file specified. ", ftpexec.ErrDirectory, true, false},
+		{"/a/f", "CWD", "550 Access is denied. ", ftpexec.ErrDirectory, false, true},
+		{"/a/f", "CWD", "550 a: Permission denied", ftpexec.ErrDirectory, false, true},
+		{"/a/f", "CWD", "550 Failed to change directory.", ftpexec.ErrDirectory, false, false},
+		{"/denied/f", "CWD", "550 denied: No such directory", ftpexec.ErrDirectory, true, false},
+		{"/a/f", "RETR", "550 f: No such file", ftpexec.ErrNotFound, true, false},
+		{"/a/f", "RETR", "550 Failed to open file.", ftpexec.ErrNotFound, true, false},
+		{"/a/f", "RETR", "550 f: Permission denied", ftpexec.ErrRefused, false, true},
+		{"/a/f", "RETR", "550 f: Operation not permitted", ftpexec.ErrRefused, false, true},
+		{"/a/f", "RETR", "553 f: Permission denied", ftpexec.ErrRefused, false, true},
+		{"/a/f", "RETR", "451 f: Input/output error", ftpexec.ErrRefused, false, false},
+		{"/a/", "NLST", "550 Permission denied", ftpexec.ErrRefused, false, true},
+		{"/a/", "NLST", "550 No", ftpexec.ErrNotFound, true, false},
+		{"/a/f", "USER", "530 Permission denied.", ftpexec.ErrLogin, false, false},
+		{"/a/f", "PASS", "530 Permission denied, no such user", ftpexec.ErrLogin, false, false},
+		{"/a/f", "RETR", "421 Permission denied", ftpexec.ErrLost, false, false},
+	}
+	for _, tt := range tests {
+		s := testserver.NewScript(t, testserver.Honest("").With("SIZE", testserver.Reply("500 what")), testserver.On(tt.step, testserver.Reply(tt.reply)))
+		_, err := do(t.Context(), &ftpexec.Client{MaxIdle: -1, NoPipelining: true}, parse(t, s.URL(tt.path)))
+		missing, denied := errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission)
+		if !errors.Is(err, tt.is) || missing != tt.missing || denied != tt.denied {
+			t.Errorf("%v: missing %v, denied %v; want %v, %v, %v", err, missing, denied, tt.is, tt.missing, tt.denied)
 		}
 	}
 }

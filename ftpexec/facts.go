@@ -22,14 +22,16 @@ type Info struct {
 }
 
 // Stat asks the server for the size and modification time of the file that u names (SIZE and MDTM, RFC 3659 sections 4
-// and 3), without a data connection. If the server refuses a command, because it does not know the command or has no
-// such file, Stat leaves that field unknown and returns no error.
+// and 3), without a data connection. The error is [ErrNotFound] if the server refuses both with 550, or [ErrRefused] if its
+// reply mentions permissions; u may also name a directory. A field that the server does not tell, because it does not know
+// the command or for a reason of its own, is unknown. Some servers refuse both for a file that they send.
 func (s *Session) Stat(ctx context.Context, u *urlparse.URL) (*Info, error) {
-	err := s.run(ctx, u, goal{factsOnly: true}, func(func()) (bool, error) { return false, s.runTo("") })
+	info, err := unknown, error(nil)
+	for info, err = range s.StatAll(ctx, []*urlparse.URL{u}) {
+	}
 	if err != nil {
 		return nil, err
 	}
-	info := s.info
 	return &info, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ import (
 func TestOpenFrom(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "0123456789"}})
 	for _, sequential := range []bool{false, true} {
-		session := (&ftpexec.Client{NoPipelining: sequential}).Session()
+		session := (&ftpexec.Client{MaxIdle: -1, NoPipelining: sequential}).Session()
 		defer session.Close()
 		for _, offset := range []int64{0, 3, 9, 10} {
 			r, err := session.OpenFrom(t.Context(), parse(t, s.URL("/a/f")), offset)
@@ -52,7 +53,7 @@ func TestOpenFromRefused(t *testing.T) {
 			t.Errorf("%s: from the beginning: got %q, %v on %d connections", refusal, got, err, s.Connections())
 		}
 	}
-	_, err := (&ftpexec.Client{}).OpenFrom(t.Context(), parse(t, "ftp://h/f;type=a"), 3)
+	_, err := (&ftpexec.Client{MaxIdle: -1}).OpenFrom(t.Context(), parse(t, "ftp://h/f;type=a"), 3)
 	if !errors.Is(err, ftpexec.ErrNoRestart) {
 		t.Errorf("in ASCII type: error %v, want ErrNoRestart", err)
 	}
@@ -62,7 +63,7 @@ func TestOpenFromRefused(t *testing.T) {
 func TestOpenFromDetectsTruncation(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("REST", testserver.Reply("350 go on")),
 		testserver.On("RETR", testserver.Reply("150 x (8 bytes)"), testserver.SendData("tent"), testserver.CloseData(), testserver.Reply("226 fine")))
-	r, err := (&ftpexec.Client{}).OpenFrom(t.Context(), parse(t, s.URL("/f")), 3)
+	r, err := (&ftpexec.Client{MaxIdle: -1}).OpenFrom(t.Context(), parse(t, s.URL("/f")), 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,14 +78,53 @@ func TestStat(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "0123456789"}, ModTime: when})
 	session := (&ftpexec.Client{}).Session()
 	defer session.Close()
-	for path, want := range map[string]ftpexec.Info{"/a/f": {Size: 10, ModTime: when}, "/a/missing": {Size: -1}} {
-		got, err := session.Stat(t.Context(), parse(t, s.URL(path)))
-		if err != nil || *got != want {
-			t.Errorf("%s: got %+v, %v, want %+v", path, got, err, want)
-		}
+	want := ftpexec.Info{Size: 10, ModTime: when}
+	if got, err := session.Stat(t.Context(), parse(t, s.URL("/a/f"))); err != nil || *got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	if got, err := session.Stat(t.Context(), parse(t, s.URL("/a/missing"))); !errors.Is(err, ftpexec.ErrNotFound) || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("missing: got %+v, %v, want ErrNotFound", got, err)
 	}
 	if s.DataConnections() != 0 || s.Connections() != 1 || slices.Contains(s.Commands(), "EPSV") {
 		t.Errorf("commands %q on %d connections", s.Commands(), s.Connections())
+	}
+}
+
+// A file is missing only if the server says so to all that Stat asks.
+func TestStatRefused(t *testing.T) {
+	when := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+	tests := []struct {
+		path, size, mdtm string
+		want             ftpexec.Info
+		err              error // and what it means for package fs:
+		means            error
+	}{
+		{"/f", "550 f: No such file", "550 f: No such file", ftpexec.Info{}, ftpexec.ErrNotFound, fs.ErrNotExist},
+		{"/f", "550 Could not get file size.", "550 Could not get file modification time.", ftpexec.Info{}, ftpexec.ErrNotFound, fs.ErrNotExist},
+		{"/f", "550 f: Permission denied", "550 f: Permission denied", ftpexec.Info{}, ftpexec.ErrRefused, fs.ErrPermission},
+		{"/f", "550 SIZE not allowed in ASCII mode", "213 20260203040506", ftpexec.Info{Size: -1, ModTime: when}, nil, nil},
+		{"/f", "213 8", "550 no", ftpexec.Info{Size: 8}, nil, nil},
+		{"/f", "550 no", "502 what", ftpexec.Info{Size: -1}, nil, nil},
+		{"/f", "500 what", "550 no", ftpexec.Info{Size: -1}, nil, nil},
+		{"/f", "500 what", "502 what", ftpexec.Info{Size: -1}, nil, nil},
+		{"/f", "450 busy", "450 busy", ftpexec.Info{Size: -1}, nil, nil},
+		{"/f;type=a", "500 what", "550 f: No such file", ftpexec.Info{}, ftpexec.ErrNotFound, fs.ErrNotExist},
+		{"/f;type=a", "550 no", "213 20260203040506", ftpexec.Info{Size: -1, ModTime: when}, nil, nil},
+	}
+	for _, tt := range tests {
+		for _, sequential := range []bool{false, true} {
+			s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply(tt.size)), testserver.On("MDTM", testserver.Reply(tt.mdtm)))
+			got, err := (&ftpexec.Client{MaxIdle: -1, NoPipelining: sequential}).Stat(t.Context(), parse(t, s.URL(tt.path)))
+			switch {
+			case tt.err != nil:
+				if !errors.Is(err, tt.err) || !errors.Is(err, tt.means) || got != nil {
+					t.Errorf("%s, %q, %q: got %+v, %v, want %v", tt.path, tt.size, tt.mdtm, got, err, tt.err)
+				}
+			case err != nil || *got != tt.want:
+				t.Errorf("%s, %q, %q: got %+v, %v, want %+v", tt.path, tt.size, tt.mdtm, got, err, tt.want)
+			}
+			s.Close()
+		}
 	}
 }
 

@@ -40,7 +40,7 @@ func TestRoundTripsOfAFile(t *testing.T) {
 				Users: map[string]string{"user": "pass"}, NoPassword: []string{"open"},
 				TLS: tt.tls, TLSNoTickets: true, // tickets would be sends that cost no round trip
 			})
-			c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+			c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 			u := parse(t, s.URLAs(strings.TrimSuffix(tt.userinfo, "@"), "/a/b/c/file"))
 			if tt.userinfo == "" {
 				u = parse(t, s.URL("/a/b/c/file"))
@@ -70,7 +70,7 @@ func TestRoundTripsOfAFile(t *testing.T) {
 func TestDataConnectionIsOpenedMeanwhile(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}})
 	calls := 0
-	c := &ftpexec.Client{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+	c := &ftpexec.Client{MaxIdle: -1, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 		if calls++; calls > 1 {
 			if err := s.WaitCommand(ctx, "RETR"); err != nil {
 				return nil, err
@@ -104,7 +104,7 @@ func TestBarriers(t *testing.T) {
 			if tt.userinfo != "" {
 				url = s.URLAs(tt.userinfo, tt.path)
 			}
-			if _, err := do(t.Context(), &ftpexec.Client{}, parse(t, url)); err != nil && tt.name != "refused directory" {
+			if _, err := do(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, url)); err != nil && tt.name != "refused directory" {
 				t.Fatal(err)
 			}
 			if err := s.WaitCommand(t.Context(), "QUIT"); err != nil {
@@ -134,7 +134,7 @@ func TestUTF8(t *testing.T) {
 		for _, sequential := range []bool{false, true} {
 			s := testserver.NewScript(t, testserver.Honest("x"), testserver.On("FEAT", testserver.Reply(tt.feat)),
 				testserver.On("OPTS", testserver.Reply("501 never mind")))
-			c := &ftpexec.Client{NoPipelining: sequential}
+			c := &ftpexec.Client{MaxIdle: -1, NoPipelining: sequential}
 			if _, err := read(t.Context(), c, parse(t, s.URL("/%C3%BC/f"))); err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +166,7 @@ func TestAnomalies(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			inMemory(t, func(t *testing.T, network *testserver.Network) {
 				s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, tt.step))
-				c := &ftpexec.Client{Dial: network.Dial}
+				c := &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}
 				for range 2 {
 					if got, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
 						t.Fatalf("got %q, %v", got, err)
@@ -188,7 +188,7 @@ func TestAnomalies(t *testing.T) {
 func TestKnownServersGoOneAtATime(t *testing.T) {
 	for _, greeting := range []string{"220 Microsoft FTP Service", "220 x MadGoat y", "220 MikroTik FTP server"} {
 		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.Greet(testserver.Reply(greeting)))
-		if _, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/a/f"))); err != nil {
+		if _, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/a/f"))); err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range s.FlightLog() {
@@ -205,7 +205,7 @@ func TestKnownServersGoOneAtATime(t *testing.T) {
 // After a refused CWD no reply counts as a result, and no RETR is sent.
 func TestRefusedDirectoryEndsThePlan(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("the wrong file"), testserver.On("CWD a", testserver.Reply("550 no")))
-	_, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/a/b/f")))
+	_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/a/b/f")))
 	if !errors.Is(err, ftpexec.ErrDirectory) {
 		t.Errorf("error %v, want ErrDirectory", err)
 	}

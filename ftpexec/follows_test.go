@@ -83,7 +83,7 @@ func TestFollowsSendsNothing(t *testing.T) {
 		{"not told", &ftpexec.Client{MaxIdle: 1}, "/f", nil, testserver.On("X")},
 		{"one command at a time", &ftpexec.Client{MaxIdle: 1, NoPipelining: true}, "/f", always, testserver.On("X")},
 		{"a kind of server that needs that", &ftpexec.Client{MaxIdle: 1}, "/f", always, testserver.Greet(testserver.Reply("220 MikroTik"))},
-		{"no connection is kept", &ftpexec.Client{}, "/f", always, testserver.On("X")},
+		{"no connection is kept", &ftpexec.Client{MaxIdle: -1}, "/f", always, testserver.On("X")},
 		{"unknown size", &ftpexec.Client{MaxIdle: 1}, "/f", always, testserver.On("SIZE", testserver.Reply("550 no"))},
 		{"text", &ftpexec.Client{MaxIdle: 1}, "/f;type=a", always, testserver.On("X")},
 		{"truncated", &ftpexec.Client{MaxIdle: 1}, "/f", always, testserver.On("SIZE", testserver.Reply("213 9"))},

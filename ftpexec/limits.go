@@ -1,6 +1,7 @@
 package ftpexec
 
 import (
+	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
@@ -103,8 +104,8 @@ func oneOf(wordings []wording, text string) bool {
 	return slices.ContainsFunc(wordings, func(w wording) bool { return w.pattern.MatchString(text) })
 }
 
-// readLimits looks in the text of the reply to op for the two causes that have no code of their own. secure reports
-// whether the control connection is under TLS.
+// readLimits looks in the text of the reply to op for the causes that have no code of their own. secure reports whether
+// the control connection is under TLS.
 func (e *Error) readLimits(op Command, secure bool) {
 	if e.Reply == nil || e.Reply.Code < 400 {
 		return
@@ -122,10 +123,18 @@ func (e *Error) readLimits(op Command, secure bool) {
 		e.Hint = "if the server asks for TLS, write ftpes:// in place of ftp://"
 	case (e.Reply.Code == 421 || e.Stage != StageDirectory && op.Verb != "TYPE") && oneOf(tooMany, text):
 		e.Err = and(e.Err, ErrTooMany)
+	case e.Reply.Code == 421 || e.Stage != StageDirectory && e.Stage != StageTransfer:
+	case denied.MatchString(text):
+		e.means = fs.ErrPermission
+	case e.Stage == StageDirectory && absent.MatchString(text):
+		e.means = fs.ErrNotExist
 	}
 }
 
-var absent = regexp.MustCompile(`no such|not found|not exist`)
+var (
+	absent = regexp.MustCompile(`no such|not found|not exist|cannot find`)
+	denied = regexp.MustCompile(`denied|permission|not permitted`)
+)
 
 // inOneStep returns the hint for a refused CWD that is not the last: the inner directory may be accessible although the
 // outer one is not. The hint is u's path with all directories from the refused one, u.Dirs[i], in one CWD. It is "" if

@@ -86,7 +86,7 @@ func TestTLSRequired(t *testing.T) {
 // The hint leads to a URL that works on a server that requires TLS. Under TLS the same words mean nothing.
 func TestTLSRequiredHint(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, TLS: testserver.TLSRequired})
-	c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+	c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 	u := parse(t, s.URL("/f"))
 	u.Scheme = "ftp"
 	_, err := read(t.Context(), c, u)
@@ -100,7 +100,7 @@ func TestTLSRequiredHint(t *testing.T) {
 	script := testserver.NewScript(t, testserver.Honest(""), testserver.On("RETR", testserver.Reply("550 TLS required")))
 	u = parse(t, script.URL("/f"))
 	u.Scheme = "ftpes"
-	_, err = read(t.Context(), &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: script.RootCAs()}}, u)
+	_, err = read(t.Context(), &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: script.RootCAs()}}, u)
 	if err == nil || errors.Is(err, ftpexec.ErrTLSRequired) {
 		t.Errorf("under TLS: %v, want another error", err)
 	}
@@ -111,7 +111,7 @@ func TestNamesAreNoWordings(t *testing.T) {
 	for _, name := range []string{"too many users", "TLS required"} {
 		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("SIZE", testserver.Reply("550 no")),
 			testserver.On("RETR", testserver.Reply("550 "+name+": No such file")))
-		_, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/"+strings.ReplaceAll(name, " ", "%20"))))
+		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/"+strings.ReplaceAll(name, " ", "%20"))))
 		if !errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrTooMany) || errors.Is(err, ftpexec.ErrTLSRequired) {
 			t.Errorf("%s: %v, want ErrNotFound alone", name, err)
 		}
@@ -130,7 +130,7 @@ func TestDecisionsSeeTheReplyUnmasked(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("SIZE", testserver.Reply("550 no")), testserver.On("RETR", testserver.Reply(tt.reply)))
-		_, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URLAs("u:"+tt.password, "/f")))
+		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URLAs("u:"+tt.password, "/f")))
 		if !errors.Is(err, tt.want) || strings.Contains(err.Error(), tt.password+"(") || strings.HasSuffix(err.Error(), tt.password) {
 			t.Errorf("%s: %v, want %v", tt.reply, err, tt.want)
 		}
@@ -162,7 +162,7 @@ func TestOneStepHint(t *testing.T) {
 	for _, tt := range tests {
 		for _, sequential := range []bool{false, true} {
 			s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On(tt.refused, testserver.Reply(tt.reply)))
-			c := &ftpexec.Client{NoPipelining: sequential}
+			c := &ftpexec.Client{MaxIdle: -1, NoPipelining: sequential}
 			_, err := do(t.Context(), c, parse(t, s.URL(tt.path)))
 			var e *ftpexec.Error
 			if !errors.As(err, &e) || !errors.Is(err, ftpexec.ErrDirectory) {

@@ -15,7 +15,7 @@ import (
 func TestAbsentDirectoryNamedEmpty(t *testing.T) {
 	for _, r := range []string{"550 /emptybox: No such file or directory", "550 emptybox: Permission denied"} {
 		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply(r)))
-		got, err := list(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/emptybox;type=d")))
+		got, err := list(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/emptybox;type=d")))
 		if err == nil {
 			t.Errorf("%s: listing %q and no error", r, got)
 		}
@@ -30,7 +30,7 @@ func TestListingIsBounded(t *testing.T) {
 			s := network.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply("150 x"),
 				testserver.EndlessData(func(int) string { return line })))
 			intake := &intake{dial: network.Dial, after: 1}
-			c := &ftpexec.Client{Dial: intake.connect, MaxListing: 1 << 20}
+			c := &ftpexec.Client{MaxIdle: -1, Dial: intake.connect, MaxListing: 1 << 20}
 			_, err := list(t.Context(), c, parse(t, s.URL("/a/")))
 			if !errors.Is(err, ftpexec.ErrProtocol) {
 				t.Errorf("error %v, want ErrProtocol", err)
@@ -115,7 +115,7 @@ func TestMustExistDenied(t *testing.T) {
 
 func TestNamesWithSlash(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Transfer("a\r\nsub/\r\n")...))
-	got, err := list(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/a/")))
+	got, err := list(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/a/")))
 	if len(got) != 2 {
 		t.Errorf("got %q, %v", got, err)
 	}

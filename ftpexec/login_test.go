@@ -34,7 +34,7 @@ func TestAccount(t *testing.T) {
 		for _, sequential := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
 				s := testserver.NewScript(t, testserver.Honest("contents"), tt.step, testserver.On("ACCT", testserver.Reply("230 in")))
-				c := &ftpexec.Client{Credentials: fixed("word"), NoPipelining: sequential}
+				c := &ftpexec.Client{MaxIdle: -1, Credentials: fixed("word"), NoPipelining: sequential}
 				if got, err := read(t.Context(), c, parse(t, s.URLAs("u", "/a/f"))); err != nil || got != "contents" {
 					t.Fatalf("got %q, %v", got, err)
 				}
@@ -50,7 +50,7 @@ func TestAccount(t *testing.T) {
 	}
 	t.Run("none to give", func(t *testing.T) {
 		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("PASS", testserver.Reply("332 account")))
-		_, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URLAs("u:p", "/a/f")))
+		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URLAs("u:p", "/a/f")))
 		if !errors.Is(err, ftpexec.ErrNoCredentials) {
 			t.Errorf("error %v, want ErrNoCredentials", err)
 		}
@@ -91,7 +91,7 @@ func TestPasswordIsAskedForLate(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
 				s := testserver.NewScript(t, testserver.Honest("contents"), tt.step)
 				ask := &asker{s: s}
-				_, err := read(t.Context(), &ftpexec.Client{Credentials: ask, NoPipelining: sequential}, parse(t, s.URLAs(tt.userinfo, "/f")))
+				_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Credentials: ask, NoPipelining: sequential}, parse(t, s.URLAs(tt.userinfo, "/f")))
 				if !errors.Is(err, tt.want) {
 					t.Errorf("error %v, want %v", err, tt.want)
 				}
@@ -126,7 +126,7 @@ func TestPasswordIsNeverShown(t *testing.T) {
 				s := testserver.NewScript(t, testserver.Honest("contents"), step)
 				var d diary
 				u := parse(t, s.URLAs("user:"+encoded, "/a/f"))
-				c := &ftpexec.Client{Trace: d.add, NoPipelining: sequential}
+				c := &ftpexec.Client{MaxIdle: -1, Trace: d.add, NoPipelining: sequential}
 				_, err := read(t.Context(), c, u)
 				session := c.Session()
 				_, err2 := read(t.Context(), session, u)

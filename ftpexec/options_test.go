@@ -20,7 +20,6 @@ func TestClientCheck(t *testing.T) {
 		{&ftpexec.Client{LocalAddr: six, Network: "tcp4"}, []string{"LocalAddr", "Network: tcp4"}},
 		{&ftpexec.Client{Network: "udp"}, []string{"Network"}},
 		{&ftpexec.Client{LeastRate: -1}, []string{"LeastRate"}},
-		{&ftpexec.Client{MaxIdle: -1}, []string{"MaxIdle"}},
 		{&ftpexec.Client{IdleTimeout: -1}, []string{"IdleTimeout"}},
 	} {
 		_, err := tt.c.Open(t.Context(), parse(t, "ftp://h/f"))
@@ -29,7 +28,7 @@ func TestClientCheck(t *testing.T) {
 			t.Errorf("error %v, want one of %q", err, tt.want)
 		}
 	}
-	for _, c := range []*ftpexec.Client{{}, {LocalAddr: four, Network: "tcp4"}, {LocalAddr: six}, {Network: "tcp"}} {
+	for _, c := range []*ftpexec.Client{{}, {LocalAddr: four, Network: "tcp4"}, {LocalAddr: six}, {Network: "tcp"}, {MaxIdle: -1}} {
 		if err := c.Check(); err != nil {
 			t.Error(err)
 		}

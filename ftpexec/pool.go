@@ -15,7 +15,10 @@ type pool struct {
 	servers map[string]*server // by address
 }
 
-// server is what a pool knows about a server. The connections to it are never more than Client.MaxIdle, or those in use
+// maxIdle returns what MaxIdle means.
+func (c *Client) maxIdle() int { return max(0, cmp.Or(c.MaxIdle, DefaultMaxIdle)) }
+
+// server is what a pool knows about a server. The connections to it are never more than Client.maxIdle, or those in use
 // if they are more.
 type server struct {
 	busy int     // sessions in use
@@ -47,7 +50,7 @@ func (c *Client) CloseIdleConnections() {
 // take returns a session for u that nobody else uses: the idle one from which the fewest CWDs lead to u's directory, or
 // a new one. The caller must put it back.
 func (c *Client) take(u *urlparse.URL) *Session {
-	if c.MaxIdle <= 0 {
+	if c.maxIdle() == 0 {
 		return &Session{client: c, lent: true, once: true}
 	}
 	plan, err := NewPlan(u)
@@ -76,14 +79,14 @@ func (c *Client) put(s *Session) {
 }
 
 func (c *Client) keep(s *Session) bool {
-	if c.MaxIdle <= 0 {
+	if c.maxIdle() == 0 {
 		return false
 	}
 	c.pool.mu.Lock()
 	defer c.pool.mu.Unlock()
 	host := c.pool.server(s.address)
 	host.busy--
-	if !s.usable() || s.lost && s.home == "" || len(host.idle)+host.busy >= c.MaxIdle {
+	if !s.usable() || s.lost && s.home == "" || len(host.idle)+host.busy >= c.maxIdle() {
 		c.pool.forget(s.address)
 		return false
 	}
@@ -109,7 +112,7 @@ func (c *Client) makeRoom(address string) {
 	c.pool.mu.Lock()
 	host := c.pool.server(address)
 	var old []*idle
-	for len(host.idle) > 0 && len(host.idle)+host.busy > c.MaxIdle {
+	for len(host.idle) > 0 && len(host.idle)+host.busy > c.maxIdle() {
 		old = append(old, host.idle[0])
 		host.remove(host.idle[0])
 	}

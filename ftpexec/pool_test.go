@@ -1,6 +1,7 @@
 package ftpexec_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -78,7 +79,7 @@ func (c *counter) Close() error {
 
 // pooled returns a Client that keeps up to n connections to s, and the exchange that it dials with.
 func pooled(n int, s interface{ Addr() string }, dial func(context.Context, string, string) (net.Conn, error)) (*ftpexec.Client, *exchange) {
-	x := &exchange{dial: dial, address: s.Addr(), max: n}
+	x := &exchange{dial: dial, address: s.Addr(), max: max(0, cmp.Or(n, ftpexec.DefaultMaxIdle))}
 	return &ftpexec.Client{MaxIdle: n, Dial: x.Dial, Credentials: fixed("pass")}, x
 }
 
@@ -90,7 +91,8 @@ func TestPool(t *testing.T) {
 		dials int
 		open  int // in the end
 	}{
-		{"none", 0, []string{"/a/f", "/a/g"}, 2, 0},
+		{"none", -1, []string{"/a/f", "/a/g"}, 2, 0},
+		{"by default", 0, []string{"/a/f", "/a/g", "user@/a/f", "user:pass@/a/f", "/a/f"}, 4, 2},
 		{"files", 1, []string{"/a/f", "/a/g", "/c/i"}, 1, 1},
 		{"everything", 2, []string{"/a/f", "/a/", "?/a/g", "/a/missing", "/missing/f", "/k"}, 1, 1},
 		{"logins", 1, []string{"/a/f", "user@/a/f", "/a/f"}, 3, 1},
@@ -251,7 +253,7 @@ func TestPoolModel(t *testing.T) {
 		}
 	})
 	rapid.Check(t, func(rt *rapid.T) {
-		idle := rapid.IntRange(0, 4).Draw(rt, "MaxIdle")
+		idle := rapid.IntRange(-1, 4).Draw(rt, "MaxIdle")
 		hangUp := rapid.IntRange(2, 6).Draw(rt, "the server hangs up at this EPSV")
 		users := rapid.SliceOfN(rapid.SliceOfN(one, 0, 6), 1, 6).Draw(rt, "users")
 		var wrong []string
@@ -272,7 +274,7 @@ func TestPoolModel(t *testing.T) {
 				})
 			}
 			all.Wait()
-			if _, open := x.now(); open > idle {
+			if _, open := x.now(); open > x.max {
 				x.fault(fmt.Errorf("%d idle connections", open))
 			}
 			<-time.After(ftpexec.DefaultIdleTimeout)

@@ -40,7 +40,7 @@ func TestProxy(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					s := testserver.New(t, &testserver.Options{Tree: tree, TLS: mode, TLSRequireReuse: true})
 					p := start(t, &proxytest.Options{Hosts: map[string]string{"localhost": s.Host()}})
-					c := &ftpexec.Client{NoEPSV: noEPSV, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+					c := &ftpexec.Client{MaxIdle: -1, NoEPSV: noEPSV, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 					through(t, c, p)
 					u := parse(t, strings.Replace(s.URL("/a/f"), s.Host(), "localhost", 1))
 					if got, err := read(t.Context(), c, u); err != nil || got != "contents" {
@@ -63,7 +63,7 @@ func TestProxy(t *testing.T) {
 func TestProxyRefusesData(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *testserver.Network) {
 		s := network.NewScript(t, testserver.Honest("contents"))
-		c := &ftpexec.Client{}
+		c := &ftpexec.Client{MaxIdle: -1}
 		c.Proxy = func(address string) ftpexec.Dialer {
 			return proxy.DialFunc(func(ctx context.Context, name, to string) (net.Conn, error) {
 				if to != address {
@@ -83,7 +83,7 @@ func TestProxyRefusesData(t *testing.T) {
 func TestProxyForSomeHosts(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: tree})
 	asked := ""
-	c := &ftpexec.Client{Proxy: func(address string) ftpexec.Dialer {
+	c := &ftpexec.Client{MaxIdle: -1, Proxy: func(address string) ftpexec.Dialer {
 		asked = address
 		return nil
 	}}

@@ -97,7 +97,7 @@ func TestReadDirWays(t *testing.T) {
 		for _, sequential := range []bool{false, true} {
 			inMemory(t, func(t *testing.T, network *testserver.Network) {
 				s := network.NewScript(t, append([]testserver.Step{testserver.Honest("")}, test.steps...)...)
-				c := &ftpexec.Client{Dial: network.Dial, NoPipelining: sequential}
+				c := &ftpexec.Client{MaxIdle: -1, Dial: network.Dial, NoPipelining: sequential}
 				for i, want := range []string{test.first, test.second} {
 					got, lines, err := readDir(t.Context(), c, parse(t, s.URL("/d/")))
 					if err != nil || len(lines) > 0 || strings.Join(got, ",") != test.want {
@@ -115,7 +115,7 @@ func TestReadDirWays(t *testing.T) {
 // After LIST -a has listed something on a host, an empty LIST -a is an empty directory.
 func TestReadDirTrustsWhatWorked(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("").With("LIST", testserver.Transfer("")...), testserver.OnConn(1, testserver.On("LIST", testserver.Transfer(line("a"))...)))
-	c := &ftpexec.Client{}
+	c := &ftpexec.Client{MaxIdle: -1}
 	for range 2 {
 		if _, _, err := readDir(t.Context(), c, parse(t, s.URL("/d/"))); err != nil {
 			t.Fatal(err)
@@ -160,7 +160,7 @@ func TestReadDirRefused(t *testing.T) {
 						steps = append(steps, testserver.On("EPSV", testserver.Reply("500 No.")))
 					}
 					s := network.NewScript(t, steps...)
-					got, lines, err := readDir(t.Context(), &ftpexec.Client{Dial: network.Dial}, parse(t, s.URL("/d/")))
+					got, lines, err := readDir(t.Context(), &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}, parse(t, s.URL("/d/")))
 					if e := (*ftpexec.Error)(nil); !errors.As(err, &e) || len(got) > 0 || len(lines) > 0 {
 						t.Errorf("%s, %s %s: got %q, %v, %v, want an *Error and nothing else", command, code, when, got, lines, err)
 					}
@@ -175,7 +175,7 @@ func TestReadDirRefusedAfter150(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("502 No.")),
 		testserver.On("^LIST -a$", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("550 -a: No such file")),
 		testserver.On("^LIST$", testserver.Transfer(line("a"))...))
-	got, _, err := readDir(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/d/")))
+	got, _, err := readDir(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
 	if err != nil || !slices.Equal(got, []string{"- a 7"}) {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -186,7 +186,7 @@ func TestReadDirBrokenOff(t *testing.T) {
 	for _, command := range []string{"MLSD", "LIST -a", "LIST"} {
 		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("^"+command+"$", testserver.Reply("150 x"),
 			testserver.SendData("type=file; a\r\n"+line("a")), testserver.CloseData(), testserver.Reply("502 No.")))
-		got, lines, err := readDir(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/d/")))
+		got, lines, err := readDir(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
 		if !errors.Is(err, ftpexec.ErrTruncated) || len(got)+len(lines) > 0 {
 			t.Errorf("%s: got %q, %v, %v, want ErrTruncated", command, got, lines, err)
 		}
@@ -212,7 +212,7 @@ func TestReadDirDenied(t *testing.T) {
 		"vsftpd":             {testserver.On("LIST", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("226 Transfer done (but failed to open directory)."))},
 	} {
 		s := testserver.NewScript(t, append([]testserver.Step{testserver.Honest("")}, steps...)...)
-		got, lines, err := readDir(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/d/")))
+		got, lines, err := readDir(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
 		if !errors.Is(err, ftpexec.ErrRefused) || len(got) > 0 || len(lines) > 0 {
 			t.Errorf("%s: got %q, %v, %v, want ErrRefused", name, got, lines, err)
 		}
@@ -224,7 +224,7 @@ func TestReadDirLines(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer(
 		"type=file; good\r\n\r\nno facts\r\ntype=file; a/b\r\ntype=file; ../../etc/passwd\r\ntype=file; /abs\r\ntype=dir; ..\r\ntype=dir; .\r\n"+
 			"type=cdir; name of the directory\r\ntype=file; a\rb\r\ntype=file; nul\x00\r\ntype=file; \x1b[2J\r\ntype=dir; sub/\r\ntype=file; ...\r\ntype=file; \\\r\n")...))
-	got, lines, err := readDir(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/d/")))
+	got, lines, err := readDir(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
 	if want := []string{"- good", "- \x1b[2J", "d sub/", "- ...", `- \`}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
@@ -244,7 +244,7 @@ func TestReadDirLineHidesSecrets(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer("type=file; a\r\npassword "+secret+"\r\n")...))
 	u := parse(t, s.URL("/d/"))
 	u.User, u.Password = urlparse.Some("me"), urlparse.Some(secret)
-	_, lines, err := readDir(t.Context(), &ftpexec.Client{}, u)
+	_, lines, err := readDir(t.Context(), &ftpexec.Client{MaxIdle: -1}, u)
 	if err != nil || len(lines) != 1 || strings.Contains(lines[0].Error(), secret) || !strings.Contains(lines[0].Error(), "password ****") {
 		t.Errorf("got %v, %v", lines, err)
 	}
@@ -256,7 +256,7 @@ func TestReadDirURLs(t *testing.T) {
 	for path, dirs := range map[string][]string{"/d/": {"d"}, "/d;type=d": {"d"}, "/d/%2Fe;type=d": {"d", "/e"}, "/": nil} {
 		var got []string
 		s.ResetCommands()
-		for e, err := range (&ftpexec.Client{}).ReadDir(t.Context(), parse(t, s.URL(path))) {
+		for e, err := range (&ftpexec.Client{MaxIdle: -1}).ReadDir(t.Context(), parse(t, s.URL(path))) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -289,7 +289,7 @@ func TestReadDirEmbedded(t *testing.T) {
 				}
 				return testserver.Fault{}
 			}})
-			session := (&ftpexec.Client{Active: active}).Session()
+			session := (&ftpexec.Client{MaxIdle: -1, Active: active}).Session()
 			for range 2 {
 				got, lines, err := readDir(t.Context(), session, parse(t, s.URL("/d/")))
 				slices.Sort(got)
@@ -340,7 +340,7 @@ func TestReadDirLarge(t *testing.T) {
 	}
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer(b.String())...))
 	i := 0
-	for e, err := range (&ftpexec.Client{}).ReadDir(t.Context(), parse(t, s.URL("/d/"))) {
+	for e, err := range (&ftpexec.Client{MaxIdle: -1}).ReadDir(t.Context(), parse(t, s.URL("/d/"))) {
 		if err != nil || e.Name != fmt.Sprint(i) || e.Size != int64(i) {
 			t.Fatalf("entry %d: %+v, %v", i, e, err)
 		}
@@ -366,7 +366,7 @@ func TestListingLineTooLong(t *testing.T) {
 }
 
 func TestReadDirNotADirectory(t *testing.T) {
-	for _, err := range (&ftpexec.Client{}).ReadDir(t.Context(), parse(t, "ftp://example.invalid/file")) {
+	for _, err := range (&ftpexec.Client{MaxIdle: -1}).ReadDir(t.Context(), parse(t, "ftp://example.invalid/file")) {
 		if !errors.Is(err, ftpexec.ErrNotDirectory) {
 			t.Errorf("error %v, want ErrNotDirectory", err)
 		}
@@ -376,7 +376,7 @@ func TestReadDirNotADirectory(t *testing.T) {
 // A name of NLST has no known type and size.
 func TestListTellsNoType(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest(""))
-	for e, err := range (&ftpexec.Client{}).List(t.Context(), parse(t, s.URL("/d/"))) {
+	for e, err := range (&ftpexec.Client{MaxIdle: -1}).List(t.Context(), parse(t, s.URL("/d/"))) {
 		if err != nil || e.Mode != fs.ModeIrregular || e.Size != -1 || e.Precision != 0 {
 			t.Errorf("%+v, %v", e, err)
 		}

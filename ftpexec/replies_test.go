@@ -15,21 +15,21 @@ func TestSecretInReplies(t *testing.T) {
 	t.Run("SIZE: truncated file called good", func(t *testing.T) {
 		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply("213 12345")),
 			testserver.On("RETR", testserver.Transfer("cut")...))
-		got, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URLAs("u:123", "/a/f")))
+		got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URLAs("u:123", "/a/f")))
 		if !errors.Is(err, ftpexec.ErrTruncated) {
 			t.Errorf("got %q, %v; want ErrTruncated (3 of 12345 bytes)", got, err)
 		}
 	})
 	t.Run("PASV", func(t *testing.T) {
 		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("500 no")))
-		got, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URLAs("u:127", "/a/f")))
+		got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URLAs("u:127", "/a/f")))
 		if err != nil {
 			t.Errorf("got %q, %v", got, err)
 		}
 	})
 	t.Run("MDTM", func(t *testing.T) {
 		s := testserver.NewScript(t, testserver.Honest("contents"))
-		info, err := (&ftpexec.Client{}).Stat(t.Context(), parse(t, s.URLAs("u:2020", "/a/f")))
+		info, err := (&ftpexec.Client{MaxIdle: -1}).Stat(t.Context(), parse(t, s.URLAs("u:2020", "/a/f")))
 		if err != nil || info.ModTime.IsZero() {
 			t.Errorf("got %v, %v", info, err)
 		}
@@ -50,7 +50,7 @@ func TestSecretInReplies(t *testing.T) {
 func TestSizeAfterAccount(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("PASS", testserver.Reply("332 account")),
 		testserver.On("RETR", testserver.Transfer("cont")...))
-	c := &ftpexec.Client{Credentials: fixed("word")}
+	c := &ftpexec.Client{MaxIdle: -1, Credentials: fixed("word")}
 	got, err := read(t.Context(), c, parse(t, s.URLAs("u", "/a/f")))
 	if !errors.Is(err, ftpexec.ErrTruncated) {
 		t.Errorf("got %q, %v, want ErrTruncated; commands %q", got, err, s.Commands())
@@ -61,7 +61,7 @@ func TestAnnouncedByName(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("SIZE", testserver.Reply("500 x")),
 		testserver.On("RETR", testserver.Reply("150 Opening BINARY mode data connection for f (3 bytes) (8 bytes)."),
 			testserver.SendData("con"), testserver.CloseData(), testserver.Reply("226 x")))
-	got, err := read(t.Context(), &ftpexec.Client{}, parse(t, s.URL("/a/f%20(3%20bytes)")))
+	got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/a/f%20(3%20bytes)")))
 	if !errors.Is(err, ftpexec.ErrTruncated) {
 		t.Errorf("got %q, %v, want ErrTruncated", got, err)
 	}
@@ -71,7 +71,7 @@ func TestDigestIsNotTheName(t *testing.T) {
 	name, digest := strings.Repeat("ab", 16), strings.Repeat("cd", 16)
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("FEAT", testserver.Reply("211-x\r\n MD5\r\n211 End")),
 		testserver.On("MD5", testserver.Reply("251 "+name+" "+digest)))
-	got, err := (&ftpexec.Client{}).Hash(t.Context(), parse(t, s.URL("/"+name)), "md5")
+	got, err := (&ftpexec.Client{MaxIdle: -1}).Hash(t.Context(), parse(t, s.URL("/"+name)), "md5")
 	if hex.EncodeToString(got) != digest {
 		t.Errorf("got %x, %v, want %s", got, err, digest)
 	}
@@ -80,7 +80,7 @@ func TestDigestIsNotTheName(t *testing.T) {
 func TestPasswordCutInSyntaxError(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest(""),
 		testserver.On("PASS", testserver.Reply(strings.Repeat("x", 70)+"verysecretword")))
-	c := &ftpexec.Client{NoPipelining: true}
+	c := &ftpexec.Client{MaxIdle: -1, NoPipelining: true}
 	_, err := read(t.Context(), c, parse(t, s.URLAs("u:verysecretword", "/a/f")))
 	if err == nil || strings.Contains(err.Error(), "verysecret") {
 		t.Errorf("error %v", err)
@@ -93,7 +93,7 @@ func TestTextDoesNotHoldBack(t *testing.T) {
 		release := make(chan struct{})
 		s := network.NewScript(t, testserver.Honest(""), testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("line\r"),
 			testserver.Call(func() { <-release }), testserver.SendData("\nmore"), testserver.CloseData(), testserver.Reply("226 x")))
-		r, err := (&ftpexec.Client{Dial: network.Dial}).Open(t.Context(), parse(t, s.URL("/a/f;type=a")))
+		r, err := (&ftpexec.Client{MaxIdle: -1, Dial: network.Dial}).Open(t.Context(), parse(t, s.URL("/a/f;type=a")))
 		if err != nil {
 			t.Fatal(err)
 		}

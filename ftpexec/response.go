@@ -36,7 +36,7 @@ func (r *Response) Received() int64 {
 }
 
 // Follows saves a round trip if another file is retrieved after this one on the same connection: by the same [Session],
-// or by a Client with MaxIdle. When all bytes of the Body have come, and more returns true, the client sends the EPSV (or
+// or by a Client. When all bytes of the Body have come, and more returns true, the client sends the EPSV (or
 // PASV) of the next transfer at once, instead of after the server's final reply. It does so only in passive mode, with
 // commands sent ahead allowed, and if the size was known. A server that refuses it is asked again at the usual place,
 // and never ahead any more.

@@ -62,7 +62,7 @@ func TestNoWayHome(t *testing.T) {
 func TestIdleHangUpIsNoHabit(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.On("CWD /", testserver.CloseConn())))
 	var d diary
-	c := &ftpexec.Client{Trace: d.add}
+	c := &ftpexec.Client{MaxIdle: -1, Trace: d.add}
 	session := c.Session()
 	defer session.Close()
 	for _, p := range []string{"/a/f", "/b/f"} {
@@ -79,7 +79,7 @@ func TestPASVUnreachable(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *testserver.Network) {
 		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("500 no")),
 			testserver.On("PASV", testserver.Reply("227 (127,0,0,1,0,1)")))
-		_, err := read(t.Context(), &ftpexec.Client{Dial: network.Dial}, parse(t, s.URLAs("u:word", "/a/f")))
+		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}, parse(t, s.URLAs("u:word", "/a/f")))
 		if !errors.Is(err, ftpexec.ErrConnect) {
 			t.Errorf("error %v", err)
 		}
@@ -91,7 +91,7 @@ func TestPASVUnreachable(t *testing.T) {
 
 func TestNoEPSVOnIPv6(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "contents"}, Network: "tcp6"})
-	if got, err := read(t.Context(), &ftpexec.Client{NoEPSV: true}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
+	if got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, NoEPSV: true}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
@@ -118,7 +118,7 @@ func TestSilentHandshake(t *testing.T) {
 		}
 		defer l.Close()
 		start := time.Now()
-		_, err = read(t.Context(), &ftpexec.Client{Dial: network.Dial}, parse(t, "ftps://"+l.Addr().String()+"/a/f"))
+		_, err = read(t.Context(), &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}, parse(t, "ftps://"+l.Addr().String()+"/a/f"))
 		var e *ftpexec.Error
 		if !errors.Is(err, ftpexec.ErrTimeout) || !errors.As(err, &e) || !e.Temporary() {
 			t.Errorf("error %v, want ErrTimeout and temporary", err)
@@ -168,7 +168,7 @@ func (v *vault) Account(context.Context, string, string) (string, error) { retur
 func TestCredentialsError(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"))
 	v := &vault{}
-	_, err := read(t.Context(), &ftpexec.Client{Credentials: v}, parse(t, s.URLAs("u", "/a/f")))
+	_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Credentials: v}, parse(t, s.URLAs("u", "/a/f")))
 	if errors.Is(err, ftpexec.ErrLost) || v.asked != 1 {
 		t.Errorf("asked %d times, %v", v.asked, err)
 	}

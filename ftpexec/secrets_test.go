@@ -33,7 +33,7 @@ func TestSecretsHoldNoSecondCommand(t *testing.T) {
 			"email":                      testserver.Honest("x"),
 		} {
 			s := testserver.NewScript(t, server)
-			c := &ftpexec.Client{Credentials: lineEnds(end), Email: "hidden" + end + "DELE x"}
+			c := &ftpexec.Client{MaxIdle: -1, Credentials: lineEnds(end), Email: "hidden" + end + "DELE x"}
 			u := parse(t, s.URL("/f"))
 			if what != "email" {
 				u.User = some("me")
@@ -128,7 +128,7 @@ func TestSecretsOnTheNextConnection(t *testing.T) {
 		var d diary
 		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.OnNth(2, "EPSV", testserver.ResetConn())),
 			testserver.OnConn(2, repeat(stage.name, stage.well+" for "+word)))
-		session := (&ftpexec.Client{Trace: d.add}).Session()
+		session := (&ftpexec.Client{MaxIdle: -1, Trace: d.add}).Session()
 		for range 2 {
 			_, err := read(t.Context(), session, parse(t, s.URLAs("u:"+word, "/a/f")))
 			wantHidden(t, stage.name, word, err, &d)
@@ -157,7 +157,7 @@ func TestEncodedColon(t *testing.T) {
 	var d diary
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", testserver.Reply("550 no")))
 	u := parse(t, s.URLAs("user%3Ahiddenword", "/f"))
-	c := &ftpexec.Client{Trace: d.add, Credentials: fixed("other")}
+	c := &ftpexec.Client{MaxIdle: -1, Trace: d.add, Credentials: fixed("other")}
 	_, err := read(t.Context(), c, u)
 	wantHidden(t, "trace", "hiddenword", err, &d)
 	if err == nil || !strings.Contains(err.Error(), "user%3A***@") || !strings.Contains(d.text(), "USER user:********\n") {

@@ -39,7 +39,7 @@ func TestSessionReuse(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := sessionServer(t)
-			session := (&ftpexec.Client{Credentials: fixed("pass")}).Session()
+			session := (&ftpexec.Client{MaxIdle: -1, Credentials: fixed("pass")}).Session()
 			defer session.Close()
 			var got strings.Builder
 			for i, path := range tt.paths {
@@ -104,7 +104,7 @@ func TestRoundTripsOfTheNextFile(t *testing.T) {
 func TestSessionGoesOnAfterARefusal(t *testing.T) {
 	for _, sequential := range []bool{false, true} {
 		s := sessionServer(t)
-		session := (&ftpexec.Client{NoPipelining: sequential}).Session()
+		session := (&ftpexec.Client{MaxIdle: -1, NoPipelining: sequential}).Session()
 		defer session.Close()
 		for _, step := range []struct {
 			path, want string
@@ -259,7 +259,7 @@ func TestCloseWhileABodyIsOpen(t *testing.T) {
 // Open refuses a directory and List refuses a file, before anything is sent.
 func TestFilesAndDirectories(t *testing.T) {
 	s := sessionServer(t)
-	c := &ftpexec.Client{}
+	c := &ftpexec.Client{MaxIdle: -1}
 	dir, file := parse(t, s.URL("/a/")), parse(t, s.URL("/a/f"))
 	_, open := c.Open(t.Context(), dir)
 	_, stat := c.Stat(t.Context(), dir)

@@ -63,7 +63,7 @@ func TestStatAllInFlights(t *testing.T) {
 			paths, want = append(paths, path), append(want, told{int64(i), true, nil})
 		}
 		s := testserver.New(t, &testserver.Options{Tree: tree})
-		if diff := compare(collect((&ftpexec.Client{}).StatAll(t.Context(), parseAll(t, s, paths...))), want); diff != "" {
+		if diff := compare(collect((&ftpexec.Client{MaxIdle: -1}).StatAll(t.Context(), parseAll(t, s, paths...))), want); diff != "" {
 			t.Error(diff)
 		}
 		if err := s.WaitCommand(t.Context(), "QUIT"); err != nil {
@@ -95,7 +95,7 @@ func TestStatAllMixed(t *testing.T) {
 	}
 	urls := parseAll(t, s, paths...)
 	urls = append(urls, parse(t, other.URL("/f")), parse(t, s.URLAs("user:pass", "/a/f")), parse(t, s.URL("/a/b/h")))
-	for _, c := range []*ftpexec.Client{{}, {NoPipelining: true}, {MaxIdle: 1}} {
+	for _, c := range []*ftpexec.Client{{MaxIdle: -1}, {MaxIdle: -1, NoPipelining: true}, {MaxIdle: 1}, {}} {
 		got := collect(c.StatAll(t.Context(), urls))
 		if diff := compare(got, want); diff != "" {
 			t.Errorf("one at a time %v: %s", c.NoPipelining, diff)
@@ -108,7 +108,7 @@ func TestStatAllMixed(t *testing.T) {
 		}
 		c.CloseIdleConnections()
 	}
-	if s.Connections() != 3 || other.Connections() != 0 {
+	if s.Connections() != 4 || other.Connections() != 0 {
 		t.Errorf("%d connections, want one for each Client; %d to the other server", s.Connections(), other.Connections())
 	}
 }
@@ -130,7 +130,7 @@ func TestStatAllRefusals(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE f", reply(tt.size)), testserver.On("MDTM f", reply(tt.mdtm)))
-		got := collect((&ftpexec.Client{}).StatAll(t.Context(), parseAll(t, s, "/a/f", "/a/g")))
+		got := collect((&ftpexec.Client{MaxIdle: -1}).StatAll(t.Context(), parseAll(t, s, "/a/f", "/a/g")))
 		if diff := compare(got, []told{tt.want, {8, true, nil}}); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
@@ -222,7 +222,7 @@ func TestStatAllWithoutPWD(t *testing.T) {
 			return map[string]testserver.Fault{"PWD": {Reply: "500 what"}}[p.Verb]
 		},
 	})
-	got := collect((&ftpexec.Client{}).StatAll(t.Context(), parseAll(t, s, "/a/f", "/a/b/f", "/missing/f", "/c/f", "/a/f")))
+	got := collect((&ftpexec.Client{MaxIdle: -1}).StatAll(t.Context(), parseAll(t, s, "/a/f", "/a/b/f", "/missing/f", "/c/f", "/a/f")))
 	want := []told{{1, true, nil}, {2, true, nil}, {-1, false, ftpexec.ErrDirectory}, {3, true, nil}, {1, true, nil}}
 	if diff := compare(got, want); diff != "" || s.Connections() != 4 {
 		t.Errorf("%s; %d connections, want 4", diff, s.Connections())
@@ -237,7 +237,7 @@ func TestStatAllInAMissingDirectory(t *testing.T) {
 		for i := range 200 {
 			paths = append(paths, fmt.Sprintf("/nowhere/b/%d", i))
 		}
-		for _, one := range collect((&ftpexec.Client{NoPipelining: sequential}).StatAll(t.Context(), parseAll(t, s, paths...))) {
+		for _, one := range collect((&ftpexec.Client{MaxIdle: -1, NoPipelining: sequential}).StatAll(t.Context(), parseAll(t, s, paths...))) {
 			if !errors.Is(one.err, ftpexec.ErrDirectory) {
 				t.Errorf("got %+v", one)
 			}
@@ -254,7 +254,7 @@ func TestStatAllInAMissingDirectory(t *testing.T) {
 // A name that is not UTF-8 is asked about on a connection without OPTS UTF8 ON, as it would be alone.
 func TestStatAllUTF8(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"))
-	got := collect((&ftpexec.Client{}).StatAll(t.Context(), parseAll(t, s, "/a/f", "/a/%C3%A9", "/a/g", "/a/%E9", "/a/f")))
+	got := collect((&ftpexec.Client{MaxIdle: -1}).StatAll(t.Context(), parseAll(t, s, "/a/f", "/a/%C3%A9", "/a/g", "/a/%E9", "/a/f")))
 	if diff := compare(got, slices.Repeat([]told{{8, true, nil}}, 5)); diff != "" {
 		t.Error(diff)
 	}
@@ -269,7 +269,7 @@ func TestStatAllUTF8(t *testing.T) {
 // The caller may stop, and nothing stays open.
 func TestStatAllStops(t *testing.T) {
 	s := sessionServer(t)
-	c, x := pooled(0, s, new(net.Dialer).DialContext)
+	c, x := pooled(-1, s, new(net.Dialer).DialContext)
 	for range c.StatAll(t.Context(), nil) {
 		t.Error("an answer to no question")
 	}
@@ -291,7 +291,7 @@ func TestStatAllModel(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: tree, ModTime: time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)})
 	dirs := []string{"/", "/a/", "/a/b/", "/a/b/c/", "/d/", "/no/", "/a/no/", "/a/no/b/", "/no/b/"}
 	rapid.Check(t, func(rt *rapid.T) {
-		c := &ftpexec.Client{NoPipelining: rapid.Bool().Draw(rt, "one at a time")}
+		c := &ftpexec.Client{MaxIdle: -1, NoPipelining: rapid.Bool().Draw(rt, "one at a time")}
 		var paths []string
 		var want []told
 		for range rapid.IntRange(1, 60).Draw(rt, "files") {

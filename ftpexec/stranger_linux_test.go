@@ -17,7 +17,7 @@ import (
 func TestStrangerInActiveMode(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: tree})
 	strangers := 0
-	c := &ftpexec.Client{Active: true, Trace: func(e ftpexec.Event) {
+	c := &ftpexec.Client{MaxIdle: -1, Active: true, Trace: func(e ftpexec.Event) {
 		if e.Kind != ftpexec.EventCommand || !strings.HasPrefix(e.Text, "EPRT ") {
 			return
 		}

@@ -19,7 +19,7 @@ func TestTryTLS(t *testing.T) {
 	for _, sequential := range []bool{false, true} {
 		for _, mode := range []testserver.TLSMode{testserver.TLSOff, testserver.TLSOffered, testserver.TLSRequired} {
 			s := testserver.New(t, &testserver.Options{Tree: tree, TLS: mode, Users: map[string]string{"me": "secret"}})
-			c := &ftpexec.Client{TryTLS: true, NoPipelining: sequential, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+			c := &ftpexec.Client{MaxIdle: -1, TryTLS: true, NoPipelining: sequential, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 			session := c.Session()
 			u := parse(t, strings.Replace(s.URL("/a/f"), "ftpes://", "ftp://", 1))
 			u.User, u.Password = some("me"), some("secret")
@@ -49,7 +49,7 @@ func TestTryTLSAnswers(t *testing.T) {
 	} {
 		s := testserver.NewScript(t, testserver.Honest("contents").With("AUTH", testserver.Reply(refusal)))
 		var notes []string
-		c := &ftpexec.Client{TryTLS: true, Trace: func(e ftpexec.Event) {
+		c := &ftpexec.Client{MaxIdle: -1, TryTLS: true, Trace: func(e ftpexec.Event) {
 			if e.Kind == ftpexec.EventNote {
 				notes = append(notes, e.Text)
 			}
@@ -84,7 +84,7 @@ func TestTryTLSFailures(t *testing.T) {
 			script = script.With("PROT", testserver.Reply("536 no"))
 		}
 		s := testserver.NewScript(t, script)
-		c := &ftpexec.Client{TryTLS: true}
+		c := &ftpexec.Client{MaxIdle: -1, TryTLS: true}
 		if tt.name == "PROT" {
 			c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}
 		}
@@ -110,7 +110,7 @@ func TestTLSNames(t *testing.T) {
 		{"127.0.0.1", nil}, {"localhost", nil}, {"localhost.", nil}, {"127.0.0.2", ftpexec.ErrCertificate}, {"ftp.example.org", ftpexec.ErrCertificate},
 	}
 	for _, tt := range tests {
-		c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs(), ServerName: "localhost"}, Dial: to(s.Addr())}
+		c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs(), ServerName: "localhost"}, Dial: to(s.Addr())}
 		u := parse(t, s.URL("/a/f"))
 		u.Host = tt.host
 		if _, err := read(t.Context(), c, u); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {

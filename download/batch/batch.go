@@ -40,7 +40,7 @@ type Options struct {
 	// Ledger, if not nil, remembers the verified files.
 	Ledger *Ledger
 	// Each applies to every file. Its fields Root, Size, Sum, Progress, Notify,
-	// Commit, More, Segments and Parallel are not used: Run sets them.
+	// Commit, More, HashNames, Segments and Parallel are not used: Run sets them.
 	Each download.Options
 
 	// Bound, if not nil, bounds the time for one try of a file or directory.
@@ -135,6 +135,7 @@ type job struct {
 	dir     *place // where a directory is; nil for a file
 	givenUp bool   // the server of the last try has been given up
 	listed  int64  // the size that a listing tells; -1 if none does
+	clash   bool   // its directory has entries with the names that download.File would use beside it
 }
 
 // size returns the size of a file as far as it is known in advance, or -1.

@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -36,7 +39,6 @@ type stand struct {
 	dir     string
 	options batch.Options
 
-	mu       sync.Mutex
 	outcomes []batch.Outcome
 }
 
@@ -259,6 +261,46 @@ func TestTooMany(t *testing.T) {
 				s.compare(below(files))
 			})
 		}
+	}
+}
+
+// TestTooManyUnsaid checks that no file is lost on a server that allows few
+// connections and closes the others without a word, or refuses them.
+func TestTooManyUnsaid(t *testing.T) {
+	for name, ending := range map[string]testserver.Ending{"closed": testserver.Closed, "reset": testserver.Reset} {
+		t.Run(name, func(t *testing.T) {
+			files := randomFiles(60)
+			s := newStand(t, files, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
+				if p.Verb == "" && p.Open > 2 {
+					return testserver.Fault{Before: ending}
+				}
+				return testserver.Fault{}
+			}})
+			s.options.Jobs, s.options.PerHost = 8, 8
+			if got := s.run(t.Context(), s.tasks(files)...); !got.Whole() || got.Complete != 60 {
+				t.Errorf("%+v, %q", got, s.failures())
+			}
+			s.compare(below(files))
+		})
+	}
+}
+
+// TestUnreachable checks that a server that does not exist is not tried for every
+// file.
+func TestUnreachable(t *testing.T) {
+	files := randomFiles(50)
+	s := newStand(t, files, testserver.Options{})
+	tasks := s.tasks(files)
+	if err := s.srv.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var dials atomic.Int64
+	s.client.Dial = func(context.Context, string, string) (net.Conn, error) {
+		dials.Add(1)
+		return nil, syscall.ECONNREFUSED
+	}
+	if got := s.run(t.Context(), tasks...); got.Failed != 50 || dials.Load() > 12 {
+		t.Errorf("%+v after %d attempts to connect", got, dials.Load())
 	}
 }
 

@@ -28,7 +28,7 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 	switch {
 	case err == nil:
 		return b.end(ctx, j, result, nil, schedule.Done())
-	case crowded(err):
+	case crowded(t, err):
 		return b.full(err)
 	}
 	return b.next(ctx, j, err, verdict(err))
@@ -42,10 +42,14 @@ func (b *run) full(err error) schedule.Verdict {
 }
 
 // crowded reports whether the server may accept the connection once there are
-// fewer.
-func crowded(err error) bool {
+// fewer. Not every server says so: some refuse the connection, or close it without
+// a greeting.
+func crowded(t *schedule.Turn[job], err error) bool {
 	var e *ftpexec.Error
-	return errors.As(err, &e) && e.Crowded()
+	if !errors.As(err, &e) {
+		return false
+	}
+	return e.Crowded() || e.Stage == ftpexec.StageConnect && e.Temporary() && t.MayBeFull()
 }
 
 // verdict returns what err says about the server. If there is no login on it,
@@ -83,7 +87,8 @@ func (b *run) end(ctx context.Context, j *job, result download.Result, err error
 func (b *run) retrieve(ctx context.Context, t *schedule.Turn[job]) (download.Result, error) {
 	item := t.Value.Item
 	o := b.Each
-	o.Root, o.Size, o.Sum, o.More, o.ReturnCrowded = b.Root, item.Size, item.Sum, t.Follows, true
+	o.Root, o.Size, o.Sum, o.More, o.ReturnCrowded, o.Arrived = b.Root, item.Size, item.Sum, t.Follows, true, t.Release
+	o.HashNames = t.Value.clash
 	o.Segments, o.Parallel = 1, &extra{b.client, t}
 	if n := b.Segments - 1; n > 0 {
 		o.Segments += t.Spare(n)
@@ -216,7 +221,7 @@ func (b *run) verify(ctx context.Context, item download.Item, result download.Re
 	if err != nil || !sum.Equal(item.Sum) {
 		return download.Result{}, false, err
 	}
-	result.Sum, result.Verified = sum, string(sum.Algorithm)
+	result.Sum, result.Verified = sum, string(sum.Algorithm)+" given"
 	if b.Ledger != nil {
 		err = b.Ledger.add(recordOf(item, item.URLs[0], result))
 	}

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"hash/maphash"
@@ -82,31 +83,37 @@ type Ledger struct {
 
 	mu      sync.Mutex
 	written int // records of this run
-	seed    maphash.Seed
-	files   []*os.File // all ledgers, to read
-	index   map[uint64]position
+
+	seed  maphash.Seed
+	files []*os.File // all ledgers, to read
+	index []position // of the records at the start, ordered by hash
 }
 
-// position is where a record is. Records are read when they are needed, so that
-// a ledger of a million files takes little memory.
+// position is where the last record of a path is. Records are read when they are
+// needed, so that a ledger of a million files takes little memory.
 type position struct {
-	offset int64
-	file   int32
-	length int32
+	hash uint64 // of the path
+	at   uint64 // the file, and in the lower offsetBits the offset in it
 }
+
+const offsetBits = 48
+
+// maxRecord bounds the bytes of a record.
+const maxRecord = 256 << 10
 
 // OpenLedger opens the ledger called name under root, and all others there. The
 // caller must close it.
 func OpenLedger(root *os.Root, name string) (*Ledger, error) {
-	l := &Ledger{seed: maphash.MakeSeed(), index: make(map[uint64]position)}
+	l := &Ledger{seed: maphash.MakeSeed()}
 	names, err := fs.Glob(root.FS(), LedgerName+"*")
 	for _, n := range names {
 		if err == nil {
-			err = ledgerError(n, "used", l.load(root, n))
+			err = download.LocalError(n, "the ledger cannot be used", l.load(root, n))
 		}
 	}
+	l.sort()
 	if err == nil {
-		err = ledgerError(name, "used", l.create(root, name))
+		err = download.LocalError(name, "the ledger cannot be used", l.create(root, name))
 	}
 	if err != nil {
 		l.Close()
@@ -123,19 +130,6 @@ func (l *Ledger) create(root *os.Root, name string) (err error) {
 		return err
 	}
 	return endLine(l.own)
-}
-
-// ledgerError says that a ledger cannot be used or written, if err is not nil.
-func ledgerError(path, use string, err error) error {
-	if err == nil {
-		return nil
-	}
-	cause := err
-	var e *fs.PathError
-	if errors.As(err, &e) { // it names the path too
-		cause = e.Err
-	}
-	return &download.Error{Path: path, Reason: "the ledger cannot be " + use + ": " + cause.Error(), Err: cause}
 }
 
 // regular returns an error if there is something under name that is not a regular
@@ -176,13 +170,13 @@ func (l *Ledger) load(root *os.Root, name string) error {
 		return err
 	}
 	l.files = append(l.files, f)
-	in := bufio.NewReaderSize(f, 256<<10)
+	in := bufio.NewReaderSize(f, maxRecord)
 	var at int64
 	for {
 		line, err := in.ReadSlice('\n')
 		var r record
 		if err == nil && json.Unmarshal(line, &r) == nil {
-			l.index[l.key(r.path())] = position{at, int32(len(l.files) - 1), int32(len(line))}
+			l.index = append(l.index, position{l.key(r.path()), uint64(len(l.files)-1)<<offsetBits | uint64(at)})
 		}
 		at += int64(len(line))
 		switch {
@@ -196,17 +190,23 @@ func (l *Ledger) load(root *os.Root, name string) error {
 
 func (l *Ledger) key(path string) uint64 { return maphash.String(l.seed, path) }
 
+// sort makes the index one of the last record of each path.
+func (l *Ledger) sort() {
+	slices.SortFunc(l.index, func(a, b position) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(b.at, a.at)) })
+	l.index = slices.CompactFunc(l.index, func(a, b position) bool { return a.hash == b.hash })
+}
+
 // find returns the record of a file that is there.
 func (l *Ledger) find(item download.Item, info fs.FileInfo) (record, bool) {
-	l.mu.Lock()
-	p, ok := l.index[l.key(item.Path)]
-	l.mu.Unlock()
+	i, ok := slices.BinarySearchFunc(l.index, l.key(item.Path), func(p position, hash uint64) int { return cmp.Compare(p.hash, hash) })
 	if !ok {
 		return record{}, false
 	}
-	line := make([]byte, p.length)
+	at := l.index[i].at
+	in := io.NewSectionReader(l.files[at>>offsetBits], int64(at&(1<<offsetBits-1)), maxRecord)
+	line, err := bufio.NewReaderSize(in, 1<<10).ReadBytes('\n')
 	var r record
-	if _, err := l.files[p.file].ReadAt(line, p.offset); err != nil || json.Unmarshal(line, &r) != nil {
+	if err != nil || json.Unmarshal(line, &r) != nil {
 		return record{}, false
 	}
 	return r, r.about(item, info)
@@ -223,7 +223,7 @@ func (l *Ledger) add(r record) error {
 	if err == nil {
 		err = l.flush(mine)
 	}
-	return ledgerError(l.own.Name(), "written", err)
+	return download.LocalError(l.own.Name(), "the ledger cannot be written", err)
 }
 
 // flush waits until the first n records are on the disk.

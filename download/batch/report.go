@@ -19,19 +19,21 @@ type Report struct {
 	path string
 	head string // the first line, or ""
 
-	mu   sync.Mutex
-	f    *os.File
-	w    *bufio.Writer
-	rows []row
-	at   int64
-	err  error
+	mu    sync.Mutex
+	f     *os.File
+	w     *bufio.Writer
+	rows  []row
+	names []string // of the rows that belong to no line
+	at    int64
+	err   error
 }
 
-// row is where a row of the report is, and where it belongs.
+// row is where a row of the report is, and where it belongs. It is small, because
+// there may be a million.
 type row struct {
-	line         int
-	name         string // orders rows with the same line
-	offset, size int64
+	line   int32 // from 1; or below 0: -1-line is the place of its name in names
+	size   int32
+	offset int64
 }
 
 // CreateReport creates the report, or empties it. head is its first line, without
@@ -55,10 +57,11 @@ func CreateReport(path, head string) (*Report, error) {
 func (r *Report) Write(line int, name string, text []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if line != 0 {
-		name = ""
+	if line == 0 {
+		r.names = append(r.names, name)
+		line = -len(r.names)
 	}
-	r.rows = append(r.rows, row{line, name, r.at, int64(len(text))})
+	r.rows = append(r.rows, row{int32(line), int32(len(text)), r.at})
 	r.at += int64(len(text))
 	if _, err := r.w.Write(text); r.err == nil {
 		r.err = err
@@ -86,8 +89,11 @@ func (r *Report) Close() error {
 // order compares the places of two rows. Those of one line, which are few, are
 // compared by their text.
 func (r *Report) order(a, b row) int {
-	if a.line != b.line || a.line == 0 {
-		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.name, b.name))
+	if a.line < 0 && b.line < 0 {
+		return cmp.Compare(r.names[-1-a.line], r.names[-1-b.line])
+	}
+	if a.line != b.line {
+		return cmp.Compare(a.line, b.line)
 	}
 	return bytes.Compare(r.text(a), r.text(b))
 }
@@ -126,8 +132,13 @@ func (r *Report) copy(to io.Writer) error {
 	if _, err := w.WriteString(r.head); err != nil {
 		return err
 	}
+	var text []byte
 	for _, x := range r.rows {
-		if _, err := io.Copy(w, io.NewSectionReader(r.f, x.offset, x.size)); err != nil {
+		text = slices.Grow(text[:0], int(x.size))[:x.size]
+		if _, err := r.f.ReadAt(text, x.offset); err != nil {
+			return err
+		}
+		if _, err := w.Write(text); err != nil {
 			return err
 		}
 	}

@@ -30,6 +30,8 @@ type Tree struct {
 	// FollowLinks retrieves what symbolic links lead to, if that is inside the
 	// tree. Otherwise they are only reported.
 	FollowLinks bool
+	// Type, if not nil, returns the type with which to retrieve a file of this name.
+	Type func(name string) urlparse.Typecode
 }
 
 // Check returns an *[ftpexec.OptionError] if a pattern is malformed.
@@ -106,6 +108,9 @@ func directory(u *urlparse.URL) *urlparse.URL {
 func (j *job) asFile() job {
 	v, last := *j.url(), len(j.url().Dirs)-1
 	v.Dirs, v.Name = v.Dirs[:last:last], v.Dirs[last]
+	if j.Tree.Type != nil {
+		v.Type = j.Tree.Type(v.Name)
+	}
 	file := job{Task: j.Task, listed: -1}
 	file.URLs = []*urlparse.URL{&v}
 	return file
@@ -125,7 +130,7 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 	defer cancel()
 	entries, odd, err := b.entries(bounded, j.url())
 	switch {
-	case crowded(err):
+	case crowded(t, err):
 		return b.full(err)
 	case err != nil && j.dir.guess && (errors.Is(err, ftpexec.ErrDirectory) || errors.Is(err, ftpexec.ErrNotFound)):
 		if file := j.asFile(); j.Tree.wants(j.dir.below, false) {
@@ -182,7 +187,7 @@ func (b *run) create(j *job) error {
 		return nil
 	}
 	if err := b.Root.MkdirAll(cmp.Or(j.Path, "."), 0o777); err != nil {
-		return &download.Error{Path: j.Path, Reason: "cannot be created: " + err.Error(), Err: err}
+		return download.LocalError(j.Path, "cannot be created", err)
 	}
 	return nil
 }
@@ -222,7 +227,7 @@ func (b *run) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
 	var urls []*urlparse.URL
 	for i, e := range entries {
 		if b.Each.Newer && e.Mode.IsRegular() && exactTime(e).IsZero() && b.sameSize(path.Join(j.Path, e.Base), e.Size) {
-			rough, urls = append(rough, i), append(urls, e.URL)
+			rough, urls = append(rough, i), append(urls, entryURL(e))
 		}
 	}
 	n := 0
@@ -256,6 +261,7 @@ func exactTime(e ftpexec.Entry) time.Time {
 // are not retrieved.
 func (b *run) within(j *job, entries []ftpexec.Entry) (jobs []job) {
 	var names download.EntryNames
+	beside := besides(entries)
 	for _, e := range entries {
 		below := path.Join(j.dir.below, e.Base)
 		kind := e.Mode.Type()
@@ -263,18 +269,30 @@ func (b *run) within(j *job, entries []ftpexec.Entry) (jobs []job) {
 		if !j.Tree.wants(below, kind == fs.ModeDir || kind != 0 && deeper) {
 			continue
 		}
-		next := job{Task: Task{Item: download.Item{URLs: []*urlparse.URL{e.URL}}, Tree: j.Tree}}
+		next := job{Task: Task{Item: download.Item{URLs: []*urlparse.URL{entryURL(e)}}, Tree: j.Tree}}
 		next.Path = path.Join(j.Path, e.Base)
 		if _, err := names.Local(e.Base); err != nil {
 			b.refuse(next, e, err)
 		} else if kind == 0 {
-			next.ModTime, next.listed = exactTime(e), e.Size
+			next.fill(e)
+			next.clash = beside[e.Base]
 			jobs = append(jobs, next)
 		} else if b.descend(j, &next, e) {
 			jobs = append(jobs, next)
 		}
 	}
 	return jobs
+}
+
+// fill fills in the job for a file.
+func (j *job) fill(e ftpexec.Entry) {
+	j.ModTime, j.listed = exactTime(e), e.Size
+	if j.Tree.Type != nil {
+		j.URLs[0].Type = j.Tree.Type(e.Base)
+	}
+	if j.URLs[0].Type == urlparse.TypeASCII {
+		j.listed = -1 // the line ends count otherwise there
+	}
 }
 
 // refuse reports an entry that has no local name.
@@ -296,11 +314,11 @@ func (b *run) descend(parent, next *job, e ftpexec.Entry) bool {
 		root: d.root, below: path.Join(d.below, e.Base), depth: d.depth + 1, real: path.Join(d.real, e.Base),
 		chain: append(slices.Clone(d.chain), d.real), links: d.links, guess: kind != fs.ModeDir,
 	}
-	next.URLs[0] = directory(e.URL)
+	next.URLs[0] = directory(next.URLs[0])
 	switch {
 	case kind == fs.ModeSymlink:
 		if !parent.Tree.FollowLinks || !next.dir.follow(d, e.Target) {
-			b.report(Outcome{Task: next.Task, URL: e.URL, Link: e.Target})
+			b.report(Outcome{Task: next.Task, URL: e.URL, Link: cmp.Or(e.Target, "a place that the server does not tell")})
 			return false
 		}
 		next.URLs[0] = next.dir.url()
@@ -336,6 +354,9 @@ func (p *place) follow(in *place, target string) bool {
 // url returns the URL of the place with the links followed.
 func (p *place) url() *urlparse.URL {
 	v := *p.root
-	v.Dirs = append(slices.Clone(v.Dirs), strings.Split(p.real, "/")...)
+	v.Dirs = slices.Clone(v.Dirs)
+	for _, name := range strings.Split(p.real, "/") {
+		v.Dirs = append(v.Dirs, literal(name))
+	}
 	return &v
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -213,107 +212,6 @@ func TestTreeTooMany(t *testing.T) {
 	s.compare(below(files))
 }
 
-// TestTreeLinks checks which links are followed.
-func TestTreeLinks(t *testing.T) {
-	link := func(name, target string) string {
-		return "lrwxrwxrwx 1 0 0 3 Jan 02 2003 " + name + " -> " + target
-	}
-	dir := func(name string) string { return "drwxr-xr-x 1 0 0 3 Jan 02 2003 " + name }
-	file := func(name string) string { return "-rw-r--r-- 1 0 0 1 Jan 02 2003 " + name }
-	x := shelf{
-		verb: "LIST",
-		listings: map[string]string{
-			"/pub":   lines(dir("a"), dir("b"), link("toB", "b"), link("toFile", "a/f"), link("out", "/etc/passwd"), link("up", "../secret")),
-			"/pub/a": lines(file("f"), link("circle", ".."), link("self", "."), link("b", "../b"), link("abs", "/pub/b")),
-			"/pub/b": lines(file("g"), link("a", "../a"), link("gone", "nothing")),
-			"/":      lines(file("secret")),
-		},
-		files: map[string]string{"/pub/a/f": "f", "/pub/b/g": "g", "/secret": "s", "/etc/passwd": "p"},
-	}
-	tests := []struct {
-		name, url string
-		tree      batch.Tree
-		want      map[string]string
-		links     int64
-		failed    int // dangling links
-	}{
-		{"reported", "pub/", batch.Tree{}, map[string]string{"a/f": "f", "b/g": "g"}, 10, 0},
-		{"followed", "pub/", batch.Tree{FollowLinks: true}, map[string]string{
-			"a/f": "f", "b/g": "g", "toB/g": "g", "toFile": "f", "toB/a/f": "f", "a/b/g": "g", "b/a/f": "f",
-		}, 14, 3},
-		{"from the root", "%2Fpub/", batch.Tree{FollowLinks: true}, map[string]string{
-			"a/f": "f", "b/g": "g", "toB/g": "g", "toFile": "f", "toB/a/f": "f", "a/b/g": "g", "b/a/f": "f", "a/abs/g": "g",
-		}, 14, 4},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s, srv := scripted(t, x)
-			got := s.run(t.Context(), treeOf(t, srv.URL("/")+tt.url, tt.tree))
-			s.settled(got)
-			s.compare(tt.want)
-			if got.Links != tt.links || len(s.failures()) != tt.failed {
-				t.Errorf("%+v, %q, want %d links and %d failures", got, s.failures(), tt.links, tt.failed)
-			}
-			for _, o := range s.outcomes {
-				if strings.Contains(o.URL.String(), "secret") || strings.Contains(o.URL.String(), "passwd") {
-					t.Errorf("%v is outside the tree", o.URL)
-				}
-			}
-		})
-	}
-}
-
-// TestTreeEndlessLinks checks that a circle that the names do not show ends: the
-// server resolves the links on the way itself.
-func TestTreeEndlessLinks(t *testing.T) {
-	x := shelf{verb: "LIST", files: map[string]string{}, listings: map[string]string{}}
-	for i := range 2 * batch.MostLinks {
-		dir := "/" + strings.Repeat("x/", i)
-		x.listings[path.Clean(dir)] = lines("lrwxrwxrwx 1 0 0 3 Jan 02 2003 l -> x", "-rw-r--r-- 1 0 0 1 Jan 02 2003 f")
-		x.files[dir+"f"] = "f"
-	}
-	s, srv := scripted(t, x)
-	got := s.run(t.Context(), treeOf(t, srv.URL("/"), batch.Tree{FollowLinks: true}))
-	s.settled(got)
-	if got.Complete != batch.MostLinks+1 || got.Links != 1 {
-		t.Errorf("%+v, %q, want %d files", got, s.failures(), batch.MostLinks+1)
-	}
-}
-
-// TestTreeNLST checks a server that lists only names: each is tried as a directory,
-// then as a file.
-func TestTreeNLST(t *testing.T) {
-	x := shelf{
-		verb: "NLST",
-		listings: map[string]string{
-			"/": lines("a", "sub", "./b", "..", "empty"), "/sub": lines("/sub/c", "sub/deep"), "/sub/deep": lines("d.gz"), "/empty": "",
-		},
-		files: map[string]string{"/a": "a", "/b": "b", "/sub/c": "c", "/sub/deep/d.gz": "d"},
-	}
-	tests := []struct {
-		name string
-		tree batch.Tree
-		want map[string]string
-	}{
-		{"all", batch.Tree{}, map[string]string{"a": "a", "b": "b", "sub/c": "c", "sub/deep/d.gz": "d"}},
-		{"depth 1", batch.Tree{Depth: 1}, map[string]string{"a": "a", "b": "b"}},
-		{"depth 2", batch.Tree{Depth: 2}, map[string]string{"a": "a", "b": "b", "sub/c": "c"}},
-		{"accept", batch.Tree{Accept: []string{"*.gz"}}, map[string]string{"sub/deep/d.gz": "d"}},
-		{"reject", batch.Tree{Reject: []string{"deep", "a"}}, map[string]string{"b": "b", "sub/c": "c"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s, srv := scripted(t, x)
-			got := s.run(t.Context(), treeOf(t, srv.URL("/"), tt.tree))
-			s.settled(got)
-			if !got.Whole() {
-				t.Errorf("%+v, %q", got, s.failures())
-			}
-			s.compare(tt.want)
-		})
-	}
-}
-
 // TestTreeNewer checks that -N compares exact times without asking, asks for rough
 // ones, and believes no ledger about a file that has changed.
 func TestTreeNewer(t *testing.T) {
@@ -408,6 +306,7 @@ func TestTreeGivenUp(t *testing.T) {
 	var shut atomic.Bool
 	s := newStand(t, files, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
 		switch {
+		case shut.Load() && p.Verb == "": // the greeting
 		case shut.Load() && p.Verb == "USER":
 			return testserver.Fault{Reply: "530 Not today."}
 		case shut.Load(), p.Transfer == 10:
@@ -456,5 +355,22 @@ func TestTreeInTheWay(t *testing.T) {
 				t.Errorf("outside the tree there is %v, %v", inside, err)
 			}
 		})
+	}
+}
+
+// TestTreeType checks that files are retrieved with the type that is asked for, and
+// that a second run has nothing to do although their sizes differ from the listing's.
+func TestTreeType(t *testing.T) {
+	for _, verb := range []string{"MLSD", "NLST"} {
+		listing := map[string]string{"MLSD": "type=file;size=9; a.txt", "NLST": "a.txt"}[verb]
+		s, srv := scripted(t, shelf{verb: verb, listings: map[string]string{"/": lines(listing)}, files: map[string]string{"/a.txt": "a\r\nb\r\n"}})
+		for range 2 {
+			got := s.run(t.Context(), treeOf(t, srv.URL("/"), batch.Tree{Type: urlparse.GuessType}))
+			s.settled(got)
+		}
+		s.compare(map[string]string{"a.txt": "a\nb\n"})
+		if sent := srv.Commands(); !slices.Contains(sent, "TYPE A") || len(s.failures()) > 0 {
+			t.Errorf("%q, sent %q", s.failures(), sent)
+		}
 	}
 }

@@ -8,8 +8,9 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/ftpfetch/testserver"
 	"golang.org/x/sys/unix"
+
+	"example.com/ftpfetch/testserver"
 )
 
 // openStopped opens a terminal that was stopped with Ctrl-S.

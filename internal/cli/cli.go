@@ -7,14 +7,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"iter"
 	"os"
 	"time"
 
-	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/urlparse"
 	"golang.org/x/term"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/urlparse"
 )
 
 // IO holds the standard streams of a run. A stream is a terminal if it is an
@@ -99,14 +98,7 @@ type run struct {
 	kept    int64           // bytes of the current URL's file from which the next run can resume
 	current *urlparse.URL   // being retrieved
 	next    []target        // after it
-	source  source          // the client, or a session of it
 	behind  bool            // a transfer was left behind, blocked in a stream
-}
-
-// source is where files and listings come from.
-type source interface {
-	download.Source
-	ReadDir(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 }
 
 func newRun(o *options, p *printer, in io.Reader) *run {
@@ -119,6 +111,6 @@ func newRun(o *options, p *printer, in io.Reader) *run {
 	if o.verbose {
 		o.client.Trace = p.event
 	}
-	o.file.Parallel, o.file.Limit = &o.client, newLimiter(o.limitRate, time.Now())
+	o.file.Parallel, o.file.Limit = &o.client, download.NewLimiter(o.limitRate)
 	return &run{options: o, print: p, in: in, ask: ask, netrc: logins.netrc, saved: make(map[string]bool)}
 }

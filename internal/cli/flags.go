@@ -9,11 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
-	"github.com/spf13/pflag"
 )
 
 // options is a parsed command line. Flags about retrieving set the fields of
@@ -81,6 +82,7 @@ func (o *options) transferFlags() group {
 	word(fs, &o.typecode, "", "type", "transfer type if the URL has no ;type=: `a|i|d|guess`")
 	o.file.Retries, o.file.Segments = new(download.DefaultRetries), 1
 	into(fs, o.file.Retries, "retries", "", "retry a failure that may pass, up to `N` times without progress", whole(0, 0), strconv.Itoa)
+	fs.BoolVar(&o.file.RetryConnect, "retry-connrefused", false, "retry too if the server cannot be reached: it may be restarting")
 	into(fs, &o.file.Segments, "segments", "s", "fetch a file over `N` connections at once, at most 64",
 		whole(1, download.MaxSegments), strconv.Itoa)
 	into(fs, &o.file.Sum, "checksum", "", "fail unless the file has this digest, as `ALGO:HEX` (sha512, blake2b, sha256, sha1, md5, crc32)",

@@ -9,9 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
-	"github.com/spf13/pflag"
 )
 
 // manyOptions holds the flags about many files.

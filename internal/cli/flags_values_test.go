@@ -4,8 +4,6 @@ import (
 	"math"
 	"testing"
 	"time"
-
-	"golang.org/x/time/rate"
 )
 
 func TestSize(t *testing.T) {
@@ -31,47 +29,6 @@ func TestSize(t *testing.T) {
 		n, err := readSize(tt.in)
 		if (err == nil) != (tt.want != 0) || n != tt.want || showSize(n) != tt.text {
 			t.Errorf("%q: got %d %q, %v, want %d %q", tt.in, n, showSize(n), err, tt.want, tt.text)
-		}
-	}
-}
-
-func TestLimiter(t *testing.T) {
-	tests := []struct {
-		flag  int64
-		limit rate.Limit
-		burst int
-	}{
-		{1, 1, 512}, {8 << 10, 8 << 10, 1 << 10}, {1 << 30, 1 << 30, 1 << 27}, {1 << 53, 1 << 53, math.MaxInt32},
-	}
-	for _, tt := range tests {
-		l := newLimiter(tt.flag, time.Now())
-		if l.Limit() != tt.limit || l.Burst() != tt.burst {
-			t.Errorf("%d: got %v, %d, want %v, %d", tt.flag, l.Limit(), l.Burst(), tt.limit, tt.burst)
-		}
-	}
-	if l := newLimiter(0, time.Now()); l != nil {
-		t.Errorf("without the flag there is a limit of %v", l.Limit())
-	}
-}
-
-// TestLimiterBeginsEmpty takes all available tokens in every millisecond of the
-// first second and never gets more than the rate times the time.
-func TestLimiterBeginsEmpty(t *testing.T) {
-	for _, limit := range []int64{4 << 10, 500 << 10, 1 << 20, 1 << 30} {
-		begin := time.Unix(1e9, 0)
-		l := newLimiter(limit, begin)
-		taken := 0
-		for ms := range 1001 {
-			now := begin.Add(time.Duration(ms) * time.Millisecond)
-			if n := int(l.TokensAt(now)); n > 0 && l.AllowN(now, n) {
-				taken += n
-			}
-			if most := float64(limit)*float64(ms)/1000 + 1; float64(taken) > most {
-				t.Fatalf("%d: %d bytes after %d ms, at most %.0f", limit, taken, ms, most)
-			}
-		}
-		if taken < int(limit)*9/10 {
-			t.Errorf("%d: only %d bytes in a second", limit, taken)
 		}
 	}
 }

@@ -43,7 +43,8 @@ var curlHabits = []habit{
 
 	// Tries and times
 	{"--retry=N", "--retries N", ""},
-	{"--retry-connrefused, --retry-all-errors", lacking, "failures that may pass are retried; repeat the command for others: it resumes"},
+	{"--retry-connrefused", "--retry-connrefused", ""},
+	{"--retry-all-errors", lacking, "failures that may pass are retried; repeat the command for others: it resumes"},
 	{"--retry-delay=TIME, --retry-max-time=TIME", lacking, "a retry waits longer each time; --max-time limits the whole"},
 	{"-m TIME, --max-time=TIME", "--max-time TIME", ""},
 	{"--connect-timeout=TIME", "--connect-timeout TIME", ""},

@@ -114,7 +114,7 @@ var effects = map[string]string{
 	"--accept GLOB": "tree.Accept=[*.gz]", "--reject GLOB": "tree.Reject=[*.gz]", "--follow-links": "tree.FollowLinks=true",
 	"-q": "quiet=true", "--progress plain": "progress=plain", "--progress bar": "progress=bar", "--progress json": "progress=json",
 	"--progress none": "progress=none", "-v": "verbose=true", "-I": "info=true", "--version": "version=true", "--help": "help=true", "--man": "man=true",
-	"--retries N": "file.Retries=3", "--timeout TIME": "client.ReplyTimeout=7s", "--connect-timeout TIME": "client.ConnectTimeout=7s",
+	"--retries N": "file.Retries=3", "--retry-connrefused": "file.RetryConnect=true", "--timeout TIME": "client.ReplyTimeout=7s", "--connect-timeout TIME": "client.ConnectTimeout=7s",
 	"--limit-rate RATE": "limitRate=9216", "-4": "client.Network=tcp4", "-6": "client.Network=tcp6", "--bind ADDR": "client.LocalAddr=127.0.0.1",
 	"--proxy none": "proxy=none", "--active": "client.Active=true", "--user NAME": "user=me", "-u NAME": "user=me",
 	"--password-stdin": "passwordStdin=true", "--no-netrc": "noNetrc=true", "--tls implicit": "tls=implicit", "--tls try": "tls=try",

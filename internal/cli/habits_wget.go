@@ -49,7 +49,7 @@ var wgetHabits = []habit{
 
 	// Tries and times
 	{"-t N, --tries=N", "--retries N", "which does not count the first try; a large N instead of 0 for no end"},
-	{"--retry-connrefused", lacking, "repeat the command: it resumes"},
+	{"--retry-connrefused", "--retry-connrefused", ""},
 	{"-T TIME, --timeout=TIME", "--timeout TIME", "--connect-timeout TIME limits connecting"},
 	{"--read-timeout=TIME", "--timeout TIME", ""},
 	{"--connect-timeout=TIME", "--connect-timeout TIME", ""},

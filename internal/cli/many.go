@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"os"
+	"runtime/debug"
 	"sync"
 
 	"example.com/ftpfetch/download"
@@ -19,6 +19,7 @@ import (
 // batch retrieves lists and trees, and several URLs at once. It returns the exit
 // code of the first failure.
 func (r *run) batch(ctx context.Context) int {
+	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
 	defer r.print.within(ctx)()
 	m := &many{run: r, ctx: ctx}
 	if code := m.gather(); code != exitOK {
@@ -41,6 +42,10 @@ func (r *run) batch(ctx context.Context) int {
 	m.retrieve()
 	return m.code
 }
+
+// collectAt is the GOGC of a run of many files: its heap is a fixed list of a few
+// bytes a file and little else, which is worth being collected early.
+const collectAt = 50
 
 // many is a run of many files.
 type many struct {
@@ -72,10 +77,10 @@ func (m *many) fails(err error) {
 func (m *many) open() (err error) {
 	dir := m.outputDir()
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return systemError(dir, "cannot be created", err)
+		return download.LocalError(dir, "cannot be created", err)
 	}
 	if m.root, err = os.OpenRoot(dir); err != nil {
-		return systemError(dir, "cannot be opened", err)
+		return download.LocalError(dir, "cannot be opened", err)
 	}
 	name := batch.LedgerName
 	if shard := m.reading.Shard; shard.Count > 0 {
@@ -88,7 +93,7 @@ func (m *many) open() (err error) {
 		return nil
 	}
 	if m.rows, err = batch.CreateReport(m.report, reportHead(m.report)); err != nil {
-		return systemError(m.report, "cannot be written", err)
+		return download.LocalError(m.report, "cannot be written", err)
 	}
 	return nil
 }
@@ -97,7 +102,7 @@ func (m *many) open() (err error) {
 func (m *many) close() {
 	if m.rows != nil {
 		if err := m.rows.Close(); err != nil {
-			err = systemError(m.report, "cannot be written", err)
+			err = download.LocalError(m.report, "cannot be written", err)
 			m.print.failed("", err, "")
 			m.fails(err)
 		}
@@ -115,15 +120,17 @@ func (m *many) retrieve() {
 		Watch: m.watch, Report: m.ended, Totals: m.shown.update, Note: m.note,
 	})
 	totals.Files, totals.Failed = totals.Files+m.lost, totals.Failed+m.lost
-	m.shown.end(totals)
-	switch {
-	case m.ctx.Err() != nil:
+	for _, x := range m.meters { // of the files that were interrupted
+		x.end(download.Result{}, context.Canceled)
+	}
+	if m.ctx.Err() != nil {
 		err := m.reason(m.ctx, context.Cause(m.ctx))
-		m.print.failed("", err, "")
+		m.print.failed("", err, "; the same command fetches the rest")
 		m.code = exitCode(err)
-	case !totals.Whole() && m.code == exitOK:
+	} else if !totals.Whole() && m.code == exitOK {
 		m.code = exitOther
 	}
+	m.shown.end(totals)
 }
 
 // note shows what happens to a server's connections.
@@ -168,7 +175,7 @@ func (m *many) ended(o batch.Outcome) {
 	}
 	if m.rows != nil {
 		if err := m.rows.Write(o.Line, o.Path, reportRow(m.report, o)); err != nil {
-			m.fails(systemError(m.report, "cannot be written", err))
+			m.fails(download.LocalError(m.report, "cannot be written", err))
 		}
 	}
 }
@@ -216,16 +223,6 @@ func (m *many) urls() iter.Seq[*urlparse.URL] {
 			}
 		}
 	}
-}
-
-// systemError returns the error about a local file, without the path in the
-// system's own text.
-func systemError(path, what string, err error) error {
-	var named *fs.PathError
-	if errors.As(err, &named) {
-		err = named.Err
-	}
-	return &download.Error{Path: path, Reason: what + ": " + err.Error(), Err: err}
 }
 
 // outputDir returns the directory under which everything is saved: that of -d,

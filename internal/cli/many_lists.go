@@ -68,7 +68,7 @@ func (m *many) check(name string, o manifest.Options) {
 		l.name = "standard input"
 	}
 	if err := l.spool(m.ctx, m.in); err != nil {
-		err = systemError(name, "cannot be read", err)
+		err = download.LocalError(name, "cannot be read", err)
 		m.print.failed("", err, "")
 		m.fails(err)
 		return
@@ -178,14 +178,14 @@ func (m *many) task(t target, u *urlparse.URL) (batch.Task, error) {
 	var err error
 	switch {
 	case t.pattern != "":
-		tree := m.tree
+		tree := *m.ofTree()
 		tree.Names = t.pattern
 		if !m.recursive {
 			tree.Depth = 1
 		}
 		task.Tree = &tree
 	case m.recursive && u.IsDir():
-		task.Tree = &m.tree
+		task.Tree = m.ofTree()
 		if m.dir == "" || len(m.targets) > 1 {
 			task.Path, err = treeName(u)
 		}
@@ -195,6 +195,19 @@ func (m *many) task(t target, u *urlparse.URL) (batch.Task, error) {
 		task.Path, err = download.LocalName(u)
 	}
 	return task, err
+}
+
+// ofTree returns what is wanted of a tree.
+func (m *many) ofTree() *batch.Tree {
+	tree := m.tree
+	if m.typecode != "" && m.typecode != "d" {
+		tree.Type = func(name string) urlparse.Typecode {
+			u := &urlparse.URL{Name: name}
+			m.addType(u)
+			return u.Type
+		}
+	}
+	return &tree
 }
 
 // treeName returns the name under which to save a tree: that of the directory, or
@@ -222,8 +235,10 @@ func patternIn(text string) (dir, pattern string, err error) {
 	if slash < 0 || !strings.ContainsAny(text[slash:], "*?[{") || !strings.Contains(text[:slash+1], "://") || strings.HasSuffix(text[:slash+1], "://") {
 		return text, "", nil
 	}
-	last, _, _ := strings.Cut(text[slash+1:], ";type=")
-	pattern, err = decodePattern(last)
+	if strings.Contains(text[slash:], ";type=") {
+		return text, "", usage("a pattern has no ;type=: write --type a, i or guess")
+	}
+	pattern, err = decodePattern(text[slash+1:])
 	return text[:slash+1], pattern, err
 }
 

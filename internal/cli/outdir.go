@@ -24,7 +24,7 @@ func (r *run) makeDir() (unmake func() (stays bool), err error) {
 		made = append(made, dir)
 	}
 	if err := os.MkdirAll(r.dir, 0o777); err != nil {
-		return nil, systemError(r.dir, "cannot be created", err)
+		return nil, download.LocalError(r.dir, "cannot be created", err)
 	}
 	return func() bool {
 		for _, dir := range made {

@@ -95,12 +95,10 @@ func (o output) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// outputError marks an error of writing to standard output as a local one.
+// outputError marks an error of writing to standard output as a local one. It
+// returns nil for nil.
 func outputError(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &download.Error{Path: "standard output", Reason: "cannot be written: " + err.Error(), Err: err}
+	return download.LocalError("standard output", "cannot be written", err)
 }
 
 // complain reports what is wrong with the command line.

@@ -2,13 +2,19 @@ package cli
 
 import (
 	"io"
+	"math"
+	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/term"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/internal/printable"
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
 )
 
 // barStack holds the bars on the terminal. Lines written meanwhile appear above
@@ -16,17 +22,36 @@ import (
 type barStack struct {
 	mu       sync.Mutex
 	progress *mpb.Progress // nil: no bars
-	bars     int
+	bars     atomic.Int32
 }
 
-// add adds a bar below the others.
+// take takes a line for a bar that is going to be added, if out is no terminal or
+// has room. It does not block.
+func (s *barStack) take(out io.Writer) bool {
+	most := math.MaxInt32
+	if f, ok := out.(*os.File); ok {
+		if _, height, err := term.GetSize(int(f.Fd())); err == nil {
+			most = max(1, height-2) // one is for the cursor, one for what was there before
+		}
+	}
+	if int(s.bars.Add(1)) <= most {
+		return true
+	}
+	s.bars.Add(-1)
+	return false
+}
+
+// refresh is the time from one drawing of the bars to the next. A bar goes after two
+// of them, and must have gone within lastWords when the run is interrupted.
+const refresh = 75 * time.Millisecond
+
+// add adds a bar below the others. Its line has been taken.
 func (s *barStack) add(out io.Writer, filler mpb.BarFillerBuilder, options ...mpb.BarOption) *mpb.Bar {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.progress == nil {
-		s.progress = mpb.New(mpb.WithOutput(out), mpb.WithAutoRefresh(), mpb.PopCompletedMode())
+		s.progress = mpb.New(mpb.WithOutput(out), mpb.WithAutoRefresh(), mpb.PopCompletedMode(), mpb.WithRefreshRate(refresh))
 	}
-	s.bars++
 	// The total is 0 at first and set later: reaching it is not yet success.
 	return s.progress.New(0, filler, options...)
 }
@@ -36,7 +61,7 @@ func (s *barStack) add(out io.Writer, filler mpb.BarFillerBuilder, options ...mp
 func (s *barStack) remove() (none struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.bars--; s.bars == 0 {
+	if s.bars.Add(-1) == 0 {
 		s.progress.Wait()
 		s.progress = nil
 	}
@@ -61,12 +86,13 @@ func (s *barStack) write(out io.Writer, line string) error {
 type barMeter struct {
 	print       *printer
 	name, label string
-	passing     bool // the bar goes when the file is complete
+	one         bool // of many files: one line of text, which goes when the file has ended
 
 	drawn sync.Once
 	bar   *mpb.Bar // set by drawn; nil if the terminal is blocked
 
 	mu          sync.Mutex
+	placed      bool // it has a line
 	done, total int64
 	retries     int
 	speed       speed
@@ -76,9 +102,16 @@ type barMeter struct {
 func (m *barMeter) update(done, total int64) {
 	m.mu.Lock()
 	m.done, m.total = done, total
-	m.speed.update(done, m.print.now())
+	now := m.print.now()
+	m.speed.update(done, now)
+	if soon := m.one && now.Sub(m.speed.began) < lineDelay; !m.placed && !soon {
+		m.placed = m.print.bars.take(m.print.err.w)
+	}
+	placed := m.placed
 	m.mu.Unlock()
-	m.drawn.Do(func() { m.draw(total) })
+	if placed {
+		m.drawn.Do(func() { m.draw(total) })
+	}
 	if m.bar != nil {
 		m.bar.SetTotal(max(total, 0), false)
 		m.bar.SetCurrent(done)
@@ -89,6 +122,10 @@ func (m *barMeter) update(done, total int64) {
 // total is unknown there is no bar. The decorators lock m.mu, so draw must be
 // called without it.
 func (m *barMeter) draw(total int64) {
+	if m.one {
+		m.drawLine()
+		return
+	}
 	var filler mpb.BarFillerBuilder = mpb.BarStyle()
 	if total <= 0 {
 		filler = mpb.NopStyle()
@@ -97,8 +134,7 @@ func (m *barMeter) draw(total int64) {
 	name := decor.Name("\r" + m.label + " ")
 	m.bar = tell(m.print, func() *mpb.Bar {
 		return m.print.bars.add(m.print.err.w, filler,
-			mpb.PrependDecorators(name, m.show((*barMeter).amount)),
-			mpb.AppendDecorators(m.show((*barMeter).pace)), mpb.BarOptOn(mpb.BarRemoveOnComplete(), func() bool { return m.passing }))
+			mpb.PrependDecorators(name, m.show((*barMeter).amount)), mpb.AppendDecorators(m.show((*barMeter).pace)))
 	})
 }
 
@@ -170,7 +206,7 @@ func (m *barMeter) end(done download.Result, err error) {
 		m.bar.SetCurrent(done.Size)
 		m.bar.SetTotal(done.Size, true)
 	default:
-		m.bar.Abort(m.passing)
+		m.bar.Abort(m.one)
 	}
 	tell(m.print, m.print.bars.remove)
 	if err == nil && done.Verified != "" {

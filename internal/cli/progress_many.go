@@ -2,15 +2,18 @@ package cli
 
 import (
 	"fmt"
+	"math"
+	"path"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/mattn/go-runewidth"
+	"github.com/vbauerster/mpb/v8"
+
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/printable"
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
 )
 
 // newPart returns the meter for one of many files. Only a bar and JSON show each
@@ -20,7 +23,7 @@ func (p *printer) newPart(t transfer) meter {
 	case progressJSON:
 		return newJSONMeter(p, t)
 	case progressBar:
-		return &barMeter{print: p, name: t.name, label: shorten(printable.Line(t.name), 30), passing: true}
+		return &barMeter{print: p, name: t.name, label: printable.Line(path.Base(t.path)), one: true}
 	case progressPlain:
 		return retryMeter{print: p, name: t.name}
 	}
@@ -52,6 +55,7 @@ type overview struct {
 	print        *printer
 	files, bytes int64 // in all; -1 while they are not known
 	bar          *mpb.Bar
+	placed       bool // it has a line, unless the terminal is blocked
 
 	mu       sync.Mutex
 	totals   batch.Totals
@@ -109,39 +113,48 @@ func (o *overview) of() (files, bytes int64) {
 	return files, bytes
 }
 
-// text returns, for example, "3 of 8 files, 1.2 GiB of 3.0 GiB, 1.0 MiB/s, 0:40 left, 1 failed".
-func (o *overview) text() string {
+// text returns, for example, "3 of 8 files, 1 failed, 0:40 left, 1.0 MiB/s, 1.2 GiB of 3.0 GiB".
+func (o *overview) text() string { return strings.Join(o.parts(), ", ") }
+
+// line returns as much of text as fits into width, the most important first.
+func (o *overview) line(width int) string {
+	parts := o.parts()
+	for len(parts) > 1 && runewidth.StringWidth(strings.Join(parts, ", ")) > width {
+		parts = parts[:len(parts)-1]
+	}
+	return strings.Join(parts, ", ")
+}
+
+// parts returns the parts of text.
+func (o *overview) parts() []string {
 	files, bytes := o.of()
 	parts := []string{fmt.Sprintf("%d of %d files", o.totals.Complete, files)}
 	if o.totals.Listing > 0 {
-		parts[0] = fmt.Sprintf("%d of %d files or more", o.totals.Complete, files)
+		parts[0] += " or more"
+	}
+	if n := o.totals.Failed + o.totals.Unlisted; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed", n))
+	}
+	if left := o.speed.left(o.totals.Done, bytes); bytes >= 0 && left >= 0 && !o.ended {
+		parts = append(parts, clockTime(left)+" left")
 	}
 	amount := binary(float64(o.totals.Done))
 	if bytes >= 0 {
 		amount += " of " + binary(float64(bytes))
 	}
-	parts = append(parts, amount, binary(o.speed.rate)+"/s")
-	if left := o.speed.left(o.totals.Done, bytes); bytes >= 0 && left >= 0 && !o.ended {
-		parts = append(parts, clockTime(left)+" left")
-	}
-	if o.totals.Failed > 0 {
-		parts = append(parts, fmt.Sprintf("%d failed", o.totals.Failed))
-	}
-	return strings.Join(parts, ", ")
+	return append(parts, binary(o.speed.rate)+"/s", amount)
 }
 
 // draw adds the last line of the terminal, on the first call.
 func (o *overview) draw() {
-	if o.bar != nil {
+	if o.placed || !o.print.bars.take(o.print.err.w) {
 		return
 	}
-	o.bar = tell(o.print, func() *mpb.Bar {
-		show := decor.Any(func(decor.Statistics) string {
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			return "\r" + o.text()
-		})
-		return o.print.bars.add(o.print.err.w, mpb.NopStyle(), mpb.PrependDecorators(show), mpb.BarPriority(1<<20), mpb.BarRemoveOnComplete())
+	o.placed = true
+	o.bar = o.print.passingLine(math.MaxInt32, func(width int) string {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return o.line(width)
 	})
 }
 
@@ -201,7 +214,8 @@ func (o *overview) event(kind string) event {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	files, bytes := o.of()
-	e := event{Event: kind, Files: &files, Complete: &o.totals.Complete, Failed: &o.totals.Failed, Received: &o.totals.Received}
+	complete, received, failed := o.totals.Complete, o.totals.Received, o.totals.Failed+o.totals.Unlisted
+	e := event{Event: kind, Files: &files, Complete: &complete, Failed: &failed, Received: &received}
 	if bytes >= 0 {
 		e.Size = &bytes
 	}

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/term"
+
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/printable"
-	"golang.org/x/term"
 )
 
 // prompter asks the person at the terminal for a password or account when a

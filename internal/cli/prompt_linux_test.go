@@ -12,9 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/ftpfetch/ftpexec"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
+
+	"example.com/ftpfetch/ftpexec"
 )
 
 // openTerminal opens a pseudo-terminal. Writing to keyboard types; reading from

@@ -32,7 +32,7 @@ func (r *run) all(ctx context.Context) int {
 			r.print.made(r.dir)
 		}
 	}()
-	defer r.openSource(ctx)()
+	defer r.keepConnections(ctx)()
 	code := exitOK
 	for i, t := range r.targets {
 		r.next = r.targets[i+1:]
@@ -47,26 +47,23 @@ func (r *run) all(ctx context.Context) int {
 	return code
 }
 
-// goodbye limits the time for closing a session; nothing depends on its success.
+// goodbye limits the time for closing connections; nothing depends on its success.
 const goodbye = time.Second
 
-// openSource chooses where files come from. If the run asks for more than one
-// thing, that is a session, which keeps its connection from one URL to the next.
-func (r *run) openSource(ctx context.Context) (done func()) {
-	r.source = &r.client
-	if len(r.targets) == 1 && !r.file.Newer && !r.file.Continue && !r.file.Verify {
+// keepConnections lets the client keep its connections, if the run asks for more
+// than one thing. For one thing it keeps none, and sends nothing for the sake of a
+// second.
+func (r *run) keepConnections(ctx context.Context) (done func()) {
+	if len(r.targets) == 1 && !r.file.Newer && !r.file.Continue && !r.file.Verify && r.file.Segments == 1 {
+		r.client.MaxIdle = -1
 		return func() {}
 	}
-	session := r.client.Session()
-	r.source = session
+	r.client.MaxIdle = r.file.Segments
 	return func() {
-		if r.behind {
-			return // the session is still in use
-		}
 		ctx, cancel := context.WithTimeout(ctx, goodbye)
 		defer cancel()
 		defer r.print.within(ctx)()
-		_, _ = await(ctx, func() (any, error) { return nil, session.Close() })
+		_, _ = await(ctx, func() (any, error) { r.client.CloseIdleConnections(); return nil, nil })
 	}
 }
 
@@ -196,8 +193,11 @@ func (r *run) copyOut(ctx context.Context, u *urlparse.URL) error {
 	w, done := unblocked(r.print.out.w)
 	defer done()
 	result, err := r.stream(ctx, r.print.out, m, func(o *download.Options) (download.Result, error) {
-		return download.To(ctx, r.source, u, w, o)
+		return download.To(ctx, &r.client, u, w, o)
 	})
+	if local := (*download.Error)(nil); errors.As(err, &local) && errors.Is(err, download.ErrLocal) {
+		local.Path = "standard output"
+	}
 	m.end(result, err)
 	return err
 }
@@ -227,7 +227,7 @@ func (r *run) stream(ctx context.Context, s *stream, m meter, f func(*download.O
 // save saves a file.
 func (r *run) save(ctx context.Context, u *urlparse.URL) error {
 	return r.toFile(ctx, u, func(path string, o *download.Options) (download.Result, error) {
-		return download.File(ctx, r.source, u, path, o)
+		return download.File(ctx, &r.client, u, path, o)
 	})
 }
 
@@ -319,7 +319,7 @@ func (r *run) list(ctx context.Context, u *urlparse.URL) error {
 // names writes the names of a directory to w, as they arrive.
 func (r *run) names(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
 	l := &lister{w: bufio.NewWriter(w), json: r.json, terminal: terminal}
-	for e, err := range r.source.List(ctx, u) {
+	for e, err := range r.client.List(ctx, u) {
 		if err == nil {
 			err = l.entry(e)
 		}

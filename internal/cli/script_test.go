@@ -15,10 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ftpfetch/internal/cli"
-	"example.com/ftpfetch/testserver"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/afero"
+
+	"example.com/ftpfetch/internal/cli"
+	"example.com/ftpfetch/testserver"
 )
 
 func TestMain(m *testing.M) {

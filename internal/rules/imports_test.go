@@ -31,6 +31,7 @@ var mayImport = map[string]struct{ own, not []string }{
 	"internal/netrc":           {},
 	"internal/schedule":        {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 	"internal/proxy":           {},
+	"internal/bench/lab":       {},
 	"testserver":               {own: []string{"internal/throwaway"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 }
 

@@ -9,7 +9,8 @@ import (
 type host[T any] struct {
 	name          string
 	jobs, finders queue[T]
-	tokens        int // in use
+	tokens        int  // in use
+	known         bool // it has served a job
 
 	ceiling int           // connections that it bears; 0 means unknown
 	probe   time.Time     // when to try one more than the ceiling
@@ -85,7 +86,7 @@ func (h *host[T]) failed(err error) {
 }
 
 // served records that the server has served a job.
-func (h *host[T]) served() { h.alone, h.unused = 0, 0 }
+func (h *host[T]) served() { h.known, h.alone, h.unused = true, 0, 0 }
 
 // take removes the next job from the queues.
 func (h *host[T]) take() Job[T] {

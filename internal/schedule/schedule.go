@@ -198,13 +198,20 @@ func (s *scheduler[T]) start() {
 	s.setAlarm()
 }
 
+// mostWithout bounds the jobs that need no token: those of hosts that were given up,
+// and those that have given their tokens back.
+const mostWithout = 16
+
 // most returns how many tokens may be in use.
 func (s *scheduler[T]) most() int { return cmp.Or(s.Jobs, s.limit, 1) }
 
 // mayStart reports whether the next job of h may start.
 func (s *scheduler[T]) mayStart(h *host[T]) bool {
+	if s.running >= s.most()+mostWithout || h.givenUp != nil {
+		return s.running < s.most()+mostWithout
+	}
 	now := time.Now()
-	return h.givenUp != nil || s.tokens < s.most() && !now.Before(h.pause) && h.room(s.PerHost, now) > 0
+	return s.tokens < s.most() && !now.Before(h.pause) && h.room(s.PerHost, now) > 0
 }
 
 // launch starts the next job of h.
@@ -269,6 +276,25 @@ func (t *Turn[T]) Follows() bool {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
 	return !t.h.jobs.empty() && t.s.ctx.Err() == nil
+}
+
+// Release gives back the tokens of t, whose job needs the host no more. The job may
+// go on with other work until it ends.
+func (t *Turn[T]) Release() {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	t.take(-t.tokens)
+	t.s.start()
+}
+
+// MayBeFull reports whether the host may have refused a connection without a word
+// because it has too many: others to it are in use; or it is known to accept
+// connections, and has refused the only one just a few times.
+func (t *Turn[T]) MayBeFull() bool {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	h := t.h
+	return h.tokens > t.tokens || (h.known || h.ceiling > 0) && h.alone < min(mostMissed, t.s.Patience)
 }
 
 // Spare takes up to n more tokens of the host that no queued job needs, and

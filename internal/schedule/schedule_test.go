@@ -377,3 +377,34 @@ func TestQueue(t *testing.T) {
 		}
 	})
 }
+
+// TestRelease checks that a job that has given its token back leaves room for the
+// next, and that not too many go on without one.
+func TestRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		late, most := 0, 0
+		gate := make(chan struct{})
+		go Run(t.Context(), Options{Jobs: 1}, slices.Values(many("h", 100, 0)), func(_ context.Context, turn *Turn[task]) Verdict {
+			turn.Release()
+			mu.Lock()
+			late++
+			most = max(most, late)
+			mu.Unlock()
+			<-gate
+			mu.Lock()
+			late--
+			mu.Unlock()
+			return Done()
+		})
+		synctest.Wait()
+		if most != 1+mostWithout {
+			t.Errorf("%d jobs at once, want %d", most, 1+mostWithout)
+		}
+		close(gate)
+		synctest.Wait()
+		if late != 0 {
+			t.Errorf("%d jobs did not end", late)
+		}
+	})
+}

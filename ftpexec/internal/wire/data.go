@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -63,7 +62,7 @@ func (c *Conn) openData(ctx context.Context, open func(context.Context) (net.Con
 			d.Conn = d.raw
 			return
 		case errors.Is(d.err, syscall.ECONNRESET): // it was open for a moment
-			d.err = fmt.Errorf("%w: %w", ErrLost, plain(d.err))
+			d.err = because(ErrLost, d.err)
 		default:
 			d.err = &DataDialError{d.err}
 		}
@@ -85,10 +84,10 @@ func (d *Data) secure(ctx context.Context, config *tls.Config) error {
 	conn := tls.Client(d.raw, config)
 	d.Conn = conn
 	err := conn.HandshakeContext(ctx)
-	if err != nil && ctx.Err() == nil && !transport(err) {
-		return handshakeError(err)
+	if err == nil || ctx.Err() != nil {
+		return err
 	}
-	return err
+	return dataHandshakeError(err)
 }
 
 // commandSent lets TLS start.
@@ -137,7 +136,7 @@ func (d *Data) Read(p []byte) (int, error) {
 // and no byte has come, failed returns io.EOF: a server may open no connection for an empty listing.
 func (d *Data) failed(err error) error {
 	err = d.Reason(err)
-	if d.finished && d.listing && d.read == 0 && !errors.Is(err, ErrListing) && !errors.Is(err, ErrTLSHandshake) && !errors.Is(err, ErrCertificate) {
+	if d.finished && d.listing && d.read == 0 && !isOneOf(err, ErrListing, errCutShort, ErrTLSHandshake, ErrCertificate) {
 		d.ended = true
 		return io.EOF
 	}
@@ -165,12 +164,6 @@ func (d *Data) Reason(err error) error {
 		return timedOut("no data", d.Patience())
 	}
 	return explain(err)
-}
-
-// transport reports whether err is an error of the TCP connection, not of TLS. An alert from the server is one of TLS.
-func transport(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op != "remote error"
 }
 
 // Patience returns the stall timeout, or a shorter time if the final reply has come.
@@ -204,7 +197,10 @@ func (d *Data) Close() error {
 	if d.raw == nil {
 		return nil
 	}
-	return d.raw.Close()
+	if err := d.raw.Close(); !errors.Is(err, net.ErrClosed) { // as the end of a handshake does
+		return err
+	}
+	return nil
 }
 
 // Received returns how many bytes Read has returned.

@@ -59,24 +59,32 @@ func timedOut(what string, limit time.Duration) error {
 	return fmt.Errorf("%w: %s for %v", ErrTimeout, what, limit)
 }
 
+// because returns an error that is both what and why, and that shows why without its addresses.
+func because(what, why error) error { return fmt.Errorf("%w: %v%.0w", what, plain(why), why) }
+
 // explain wraps an error of the system in one of this package's.
 func explain(err error) error {
 	var dns *net.DNSError
 	var op *net.OpError
-	isKnown := func(known error) bool { return errors.Is(err, known) }
 	switch {
-	case slices.ContainsFunc([]error{ErrConnect, ErrLost, ErrTimeout, ErrProtocol, ErrTLSHandshake, ErrCertificate}, isKnown):
+	case isOneOf(err, ErrConnect, ErrLost, ErrTimeout, ErrProtocol, ErrTLSHandshake, ErrCertificate):
 		return err
 	case errors.As(err, &dns) && !dns.IsTimeout:
-		return fmt.Errorf("%w: %s", ErrResolve, dns.Err)
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+		return fmt.Errorf("%w: %s%.0w", ErrResolve, dns.Err, err)
+	case errors.Is(err, net.ErrClosed): // by this package
 		return ErrLost
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%w%.0w", ErrLost, err)
 	case errors.As(err, &op) && op.Op == "dial":
-		return fmt.Errorf("%w: %w", ErrConnect, plain(op))
+		return because(ErrConnect, err)
 	case errors.As(err, &op):
-		return fmt.Errorf("%w: %w", ErrLost, plain(op))
+		return because(ErrLost, withAlert(err))
 	}
 	return err
+}
+
+func isOneOf(err error, known ...error) bool {
+	return slices.ContainsFunc(known, func(k error) bool { return errors.Is(err, k) })
 }
 
 // plain removes addresses and the name of the system call from err, for a message to a person.

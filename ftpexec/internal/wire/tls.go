@@ -4,7 +4,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"reflect"
 )
 
 // StartTLS starts TLS on the control connection after a positive reply to AUTH. It fails if anything has come after that
@@ -48,9 +50,38 @@ func (c *Conn) handshake(conn net.Conn) (net.Conn, error) {
 func handshakeError(err error) error {
 	var cert *tls.CertificateVerificationError
 	if errors.As(err, &cert) {
-		return fmt.Errorf("%w: %w", ErrCertificate, cert.Err)
+		return fmt.Errorf("%w: %v%.0w", ErrCertificate, cert.Err, err)
 	}
-	return fmt.Errorf("%w: %w", ErrTLSHandshake, plain(err))
+	return because(ErrTLSHandshake, withAlert(err))
+}
+
+// withAlert adds a [tls.AlertError] to an error for an alert, in which crypto/tls has a type that it does not export.
+func withAlert(err error) error {
+	if op := (*net.OpError)(nil); errors.As(err, &op) && ofTLS(op) {
+		if alert := reflect.ValueOf(op.Err); alert.Kind() == reflect.Uint8 {
+			return fmt.Errorf("%w%.0w", err, tls.AlertError(alert.Uint()))
+		}
+	}
+	return err
+}
+
+// ofTLS reports whether an error is one of TLS, such as an alert, not of the TCP connection.
+func ofTLS(op *net.OpError) bool { return op.Op == "remote error" || op.Op == "local error" }
+
+// errCutShort means that TLS could not be established on a data connection because the connection ended.
+var errCutShort = fmt.Errorf("%w in the TLS handshake", ErrLost)
+
+// dataHandshakeError returns the error for a handshake on a data connection that failed with err. A server refuses TLS
+// with an alert: the mere end of the connection may be an accident.
+func dataHandshakeError(err error) error {
+	var op *net.OpError
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%w%.0w", errCutShort, err)
+	case errors.As(err, &op) && !ofTLS(op):
+		return because(errCutShort, err)
+	}
+	return handshakeError(err)
 }
 
 // dataTLS returns the configuration for data connections. In TLS 1.3 they offer only the key exchange that the server has

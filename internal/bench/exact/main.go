@@ -1,5 +1,5 @@
 // Command exact finds out which FTP clients do what a URL says. It gives telling URLs to ftpfetch, curl, wget,
-// lftp and aria2, records what a server receives, and compares that with the plan of RFC 1738 section 3.2.2. It
+// lftp, aria2 and tnftp, records what a server receives, and compares that with the plan of RFC 1738 section 3.2.2. It
 // prints a Markdown table, without the clients that are not installed.
 //
 //	go run ./internal/bench/exact
@@ -67,6 +67,7 @@ var clients = []client{
 	{"aria2c", func(u string) []string {
 		return []string{"-q", "-m", "1", "-t", "10", "--allow-overwrite=true", "-o", "out", u}
 	}},
+	{"tnftp", func(u string) []string { return []string{"-V", "-g", "-q", "10", "-o", "out", u} }},
 }
 
 func main() {

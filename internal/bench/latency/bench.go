@@ -9,13 +9,15 @@ import (
 	"io"
 	"strconv"
 	"time"
+
+	"example.com/ftpfetch/internal/bench/lab"
 )
 
 // bench measures every job with every client.
 type bench struct {
 	settings *settings
 	net      *network
-	server   *server
+	server   *servers
 	tree     *tree
 	progress io.Writer
 
@@ -55,7 +57,7 @@ func (b *bench) run(ctx context.Context) (*report, error) {
 			}
 		}
 	}
-	if err := b.stillServing(); err != nil {
+	if err := b.server.Failed(); err != nil {
 		return nil, err
 	}
 	r.rows, r.tls = b.rows, b.server.tlsVersion()
@@ -63,25 +65,29 @@ func (b *bench) run(ctx context.Context) (*report, error) {
 }
 
 func (b *bench) describe(ctx context.Context) (*report, error) {
-	near, far, err := b.net.calibrate(ctx)
+	near, err := b.net.near.Calibrate(ctx)
 	if err != nil {
 		return nil, err
 	}
-	server, err := b.server.version(ctx)
+	far, err := b.net.far.Calibrate(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &report{settings: b.settings, near: near, far: far, congestion: b.net.congestion,
-		server: server, anonymousOnly: b.server.anonymousOnly, versions: versions(ctx, b.settings.only)}, nil
+	server, err := b.server.VsftpdVersion(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &report{settings: b.settings, near: near, far: far, congestion: b.net.Congestion,
+		server: server, anonymousOnly: b.server.AnonymousOnly, versions: versions(ctx, b.settings.only)}, nil
 }
 
 func (b *bench) makeRows(ctx context.Context) {
-	for _, j := range jobs(b.tree, b.server.anonymousOnly) {
-		if !wanted(b.settings.cases, strconv.Itoa(j.number)) {
+	for _, j := range jobs(b.tree, b.server.AnonymousOnly) {
+		if !lab.Wanted(b.settings.cases, strconv.Itoa(j.number)) {
 			continue
 		}
 		for _, c := range clients {
-			if w := makeRow(ctx, c, j); w != nil && wanted(b.settings.only, c.program) {
+			if w := makeRow(ctx, c, j); w != nil && lab.Wanted(b.settings.only, c.program) {
 				b.rows = append(b.rows, w)
 			}
 		}
@@ -134,19 +140,9 @@ func (b *bench) both(ctx context.Context, trial bool, w *row) error {
 	return nil
 }
 
-// stillServing returns an error if a server has ended.
-func (b *bench) stillServing() error {
-	select {
-	case err := <-b.server.exited:
-		return err
-	default:
-		return nil
-	}
-}
-
 // settle waits until what a finished command left on the link has arrived.
-func settle(ctx context.Context, l *link) {
-	timer := time.NewTimer(2*l.oneWay + 5*time.Millisecond)
+func settle(ctx context.Context, l *lab.Link) {
+	timer := time.NewTimer(2*l.OneWay + 5*time.Millisecond)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

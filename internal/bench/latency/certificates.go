@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 
+	"example.com/ftpfetch/internal/bench/lab"
 	"example.com/ftpfetch/internal/throwaway"
 )
 
@@ -15,7 +16,7 @@ const caFile = "ca.pem"
 // certificate for both links. It writes the authority's certificate to ca, and
 // the server's certificate and key to server.
 func writeCertificates(ca, server string) error {
-	id, err := throwaway.New(nearServer.Addr().String(), farServer.Addr().String())
+	id, err := throwaway.New(nearServer, farServer)
 	if err != nil {
 		return err
 	}
@@ -23,7 +24,7 @@ func writeCertificates(ca, server string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(ca, id.RootPEM()); err != nil {
+	if err := lab.WriteFile(ca, id.RootPEM()); err != nil {
 		return err
 	}
 	return os.WriteFile(server, pem, 0o600)

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"os/exec"
-	"strings"
 )
 
 // client is a program under one set of options: a row of the tables.
@@ -95,12 +94,4 @@ func (c *client) installed(ctx context.Context) (program, option bool) {
 	}
 	help, _ := exec.CommandContext(ctx, c.program, "--help").CombinedOutput()
 	return true, bytes.Contains(help, []byte(c.needs))
-}
-
-// version returns the first line that the program prints for --version. ncftpget
-// does not have that option, but prints its version anyway.
-func (c *client) version(ctx context.Context) string {
-	out, _ := exec.CommandContext(ctx, c.program, "--version").CombinedOutput()
-	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	return strings.TrimSpace(line)
 }

@@ -4,23 +4,19 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+
+	"example.com/ftpfetch/internal/bench/lab"
 )
 
 // inside runs in the new namespaces: it makes the network, starts the servers,
 // measures and writes the report.
 func inside(ctx context.Context, s *settings, stdout, stderr io.Writer) error {
-	if err := privateMounts(); err != nil {
-		return err
-	}
-	if err := os.Setenv("PATH", filepath.Join(s.inside, "bin")+":"+os.Getenv("PATH")); err != nil {
+	if err := lab.Enter(s.inside); err != nil {
 		return err
 	}
 	t := newTree(s.files)
-	srv, err := prepareServer(s.inside, t)
+	srv, err := prepareServers(s.inside, t)
 	if err != nil {
 		return err
 	}
@@ -28,8 +24,8 @@ func inside(ctx context.Context, s *settings, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer n.close()
-	if err := srv.awaitReady(ctx, n.near.host()); err != nil {
+	defer n.Close()
+	if err := srv.AwaitReady(ctx, n.near.Host(), srv.clear, srv.tls); err != nil {
 		return err
 	}
 	b := &bench{settings: s, net: n, server: srv, tree: t, progress: stderr}
@@ -41,28 +37,4 @@ func inside(ctx context.Context, s *settings, stdout, stderr io.Writer) error {
 		return err
 	}
 	return r.failure()
-}
-
-// calibrationRuns is how many TCP handshakes measure the links themselves.
-const calibrationRuns = 20
-
-// calibrate measures the round trips of the links with TCP handshakes.
-func (n *network) calibrate(ctx context.Context) (near, far spread, err error) {
-	if near, err = handshakes(ctx, n.near); err != nil {
-		return near, far, err
-	}
-	far, err = handshakes(ctx, n.far)
-	return near, far, err
-}
-
-func handshakes(ctx context.Context, l *link) (spread, error) {
-	var got []float64
-	for range calibrationRuns {
-		took, err := handshake(ctx, l.host(), clearPort)
-		if err != nil {
-			return spread{}, fmt.Errorf("measuring the %s link: %w", l.name, err)
-		}
-		got = append(got, float64(took.Microseconds())/1000)
-	}
-	return spreadOf(got), nil
 }

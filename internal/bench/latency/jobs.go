@@ -7,6 +7,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"example.com/ftpfetch/internal/bench/lab"
 )
 
 // form is the shape of a command line that a job asks for.
@@ -51,7 +53,7 @@ func jobs(t *tree, anonymousOnly bool) []*job {
 // url returns the URL of p on host.
 func (j *job) url(scheme, host, p string) string {
 	if j.login {
-		host = userName + ":" + userPassword + "@" + host
+		host = lab.UserName + ":" + lab.UserPassword + "@" + host
 	}
 	if j.form == formTLS {
 		host += ":" + strconv.Itoa(tlsPort)

@@ -10,9 +10,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
+
+	"example.com/ftpfetch/internal/bench/lab"
 )
 
 // settings are the values of the flags.
@@ -42,28 +43,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return 2
 	}
+	p := lab.Program{Name: "latency", Ftpfetch: s.ftpfetch, Stdout: stdout, Stderr: stderr}
 	if s.inside == "" {
-		err = outside(ctx, s, args, stdout, stderr)
+		err = p.Outside(ctx, args)
 	} else {
 		err = inside(ctx, s, stdout, stderr)
 	}
-	return exitCode(ctx, err, s, stderr)
-}
-
-// exitCode reports err once: the process inside has already said what was wrong.
-func exitCode(ctx context.Context, err error, s *settings, stderr io.Writer) int {
-	var child *childError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &child):
-		return child.code
-	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "latency: interrupted")
-		return 130
-	}
-	fmt.Fprintln(stderr, "latency:", err)
-	return 1
+	return p.ExitCode(ctx, err)
 }
 
 func parse(args []string, stderr io.Writer) (*settings, error) {
@@ -102,17 +88,4 @@ func (s *settings) check(rest []string) error {
 		return errors.New("-timeout must be above zero")
 	}
 	return nil
-}
-
-// wanted reports whether list, comma separated, has name or is empty.
-func wanted(list, name string) bool {
-	if list == "" {
-		return true
-	}
-	for item := range strings.SplitSeq(list, ",") {
-		if strings.TrimSpace(item) == name {
-			return true
-		}
-	}
-	return false
 }

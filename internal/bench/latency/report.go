@@ -9,12 +9,14 @@ import (
 	"runtime"
 	"strings"
 	"text/template"
+
+	"example.com/ftpfetch/internal/bench/lab"
 )
 
 // report is everything that the Markdown shows.
 type report struct {
 	settings      *settings
-	near, far     spread // milliseconds of a TCP handshake
+	near, far     lab.Spread // milliseconds of a TCP handshake
 	congestion    string
 	server        string
 	tls           string
@@ -39,11 +41,11 @@ func versions(ctx context.Context, only string) []string {
 	var lines []string
 	seen := map[string]bool{}
 	for _, c := range clients {
-		if program, _ := c.installed(ctx); !program || seen[c.program] || !wanted(only, c.program) {
+		if program, _ := c.installed(ctx); !program || seen[c.program] || !lab.Wanted(only, c.program) {
 			continue
 		}
 		seen[c.program] = true
-		lines = append(lines, c.version(ctx))
+		lines = append(lines, lab.ProgramVersion(ctx, c.program))
 	}
 	return lines
 }
@@ -123,14 +125,14 @@ func (w *row) markdown(r *report) string {
 	last := roundTrips(w.near, w.far, r.settings.rtt, untilLast)
 	each := ""
 	if w.job.form == formMany {
-		each = fmt.Sprintf(" %.2f |", exit.median/float64(len(w.job.paths)))
+		each = fmt.Sprintf(" %.2f |", exit.Median/float64(len(w.job.paths)))
 	}
 	name := w.client.name
 	if w.failures > 0 {
-		name += fmt.Sprintf(" (%d of %d runs failed: %s)", w.failures, w.tries, cell(w.err))
+		name += fmt.Sprintf(" (%d of %d runs failed: %s)", w.failures, w.tries, lab.Cell(w.err))
 	}
-	return fmt.Sprintf("| %s | %s |%s %.1f | %d | %.0f | %.0f |\n", name, exit, each, last.median,
-		w.far[0].controls, milliseconds(w.far, untilExit).median, milliseconds(w.near, untilExit).median)
+	return fmt.Sprintf("| %s | %s |%s %.1f | %d | %.0f | %.0f |\n", name, exit, each, last.Median,
+		w.far[0].controls, milliseconds(w.far, untilExit).Median, milliseconds(w.near, untilExit).Median)
 }
 
 // excuse returns why the row has no numbers.
@@ -138,12 +140,7 @@ func (w *row) excuse() string {
 	if w.note != "" {
 		return w.note
 	}
-	return fmt.Sprintf("failed %d times: %s", w.failures, cell(w.err))
-}
-
-// cell returns err's text in a form that fits into a table.
-func cell(err error) string {
-	return strings.ReplaceAll(strings.Join(strings.Fields(err.Error()), " "), "|", `\|`)
+	return fmt.Sprintf("failed %d times: %s", w.failures, lab.Cell(w.err))
 }
 
 // commands returns the command line of each row.
@@ -151,25 +148,8 @@ func (r *report) commands() []string {
 	var lines []string
 	for _, w := range r.rows {
 		if template, can := w.client.lines[w.job.form]; can {
-			lines = append(lines, fmt.Sprintf("%d. %s", w.job.number, shellLine(w.job.words(template, farServer.Addr().String()))))
+			lines = append(lines, fmt.Sprintf("%d. %s", w.job.number, lab.ShellLine(w.job.words(template, farServer))))
 		}
 	}
 	return lines
-}
-
-// shellLine joins words, quoted for a shell. If there are many, it shows the first
-// ones and the last.
-func shellLine(words []string) string {
-	var quoted []string
-	for _, w := range words {
-		if strings.ContainsAny(w, " ;'&") {
-			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-		quoted = append(quoted, w)
-	}
-	const most = 8
-	if len(quoted) > most {
-		quoted = append(append(quoted[:most-2:most-2], "..."), quoted[len(quoted)-1])
-	}
-	return strings.Join(quoted, " ")
 }

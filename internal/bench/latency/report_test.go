@@ -8,22 +8,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-)
 
-func TestSpreadOf(t *testing.T) {
-	for _, c := range []struct {
-		in   []float64
-		want spread
-	}{
-		{[]float64{2}, spread{2, 2, 2}},
-		{[]float64{3, 1, 2}, spread{1, 2, 3}},
-		{[]float64{4, 1, 3, 2}, spread{1, 2.5, 4}},
-	} {
-		if got := spreadOf(c.in); got != c.want {
-			t.Errorf("spreadOf(%v) = %v, want %v", c.in, got, c.want)
-		}
-	}
-}
+	"example.com/ftpfetch/internal/bench/lab"
+)
 
 func ms(values ...int) []sample {
 	var s []sample
@@ -36,7 +23,7 @@ func ms(values ...int) []sample {
 
 func TestRoundTrips(t *testing.T) {
 	got := roundTrips(ms(20, 10, 90), ms(310, 360, 260), 50*time.Millisecond, untilExit)
-	if want := (spread{5, 6, 7}); got != want {
+	if want := (lab.Spread{Min: 5, Median: 6, Max: 7}); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
@@ -85,7 +72,7 @@ func TestJobWords(t *testing.T) {
 		{all[4], []string{"get", "{host}", "{paths}"}, "get h many/f001 many/f002"},
 		{all[4], []string{"get", "open {dir}; get {names}"}, "get 'open many; get f001 f002'"},
 	} {
-		if got := shellLine(c.job.words(c.template, "h")); got != c.want {
+		if got := lab.ShellLine(c.job.words(c.template, "h")); got != c.want {
 			t.Errorf("case %d: got %s, want %s", c.job.number, got, c.want)
 		}
 	}
@@ -110,13 +97,13 @@ func TestVerifyFetched(t *testing.T) {
 	if err := tr.verifyFiles(dir, []string{deepFile}); err == nil {
 		t.Error("a missing file was taken for fetched")
 	}
-	if err := writeFile(dir+"/file", tr.files[deepFile][:fileSize-1]); err != nil {
+	if err := lab.WriteFile(dir+"/file", tr.files[deepFile][:fileSize-1]); err != nil {
 		t.Fatal(err)
 	}
 	if err := tr.verifyFiles(dir, []string{deepFile}); err == nil {
 		t.Error("a short file was taken for the whole")
 	}
-	if err := writeFile(dir+"/file", tr.files[deepFile]); err != nil {
+	if err := lab.WriteFile(dir+"/file", tr.files[deepFile]); err != nil {
 		t.Fatal(err)
 	}
 	if err := tr.verifyFiles(dir, []string{deepFile}); err != nil {
@@ -140,7 +127,7 @@ func TestVerifyListed(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		if c.page != "" {
-			if err := writeFile(dir+"/index.html", []byte(c.page)); err != nil {
+			if err := lab.WriteFile(dir+"/index.html", []byte(c.page)); err != nil {
 				t.Fatal(err)
 			}
 		}

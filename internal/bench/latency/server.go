@@ -4,122 +4,66 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
-	"os/exec"
-	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"example.com/ftpfetch/internal/bench/lab"
 )
 
 const (
 	clearPort = 21   // of the vsftpd without TLS
 	tlsPort   = 2021 // of the vsftpd with explicit TLS
-
-	userName     = "reader"
-	userPassword = "correct-horse"
-
-	servedUser = 65534 // user and group that vsftpd serves files as
 )
 
-// server is vsftpd, once without TLS and once with it. There are two because a
+// servers are vsftpd, once without TLS and once with it. There are two because a
 // client may use TLS unasked if a server offers it, and would then be measured
 // at another job.
-type server struct {
-	program   string
-	libraries string // LD_LIBRARY_PATH for it; may be ""
-	dir       string // its configuration, tree and logs
-	// anonymousOnly is set in a user namespace with one user, where vsftpd
-	// cannot become another one to serve a named user.
-	anonymousOnly bool
-	exited        chan error
+type servers struct {
+	*lab.Site
+	clear, tls *lab.Server
 }
 
-// findServer returns the vsftpd to run, and the directories of its libraries. It
-// prefers the one that interop/install.sh unpacked to one of the system.
-func findServer() (program, libraries string, err error) {
-	dir, err := interopDir()
-	if err != nil {
-		return "", "", err
-	}
-	root := filepath.Join(dir, "root")
-	if path := filepath.Join(root, "usr/sbin/vsftpd"); isFile(path) {
-		usr, err := filepath.Glob(filepath.Join(root, "usr/lib/*-linux-gnu*"))
-		if err != nil {
-			return "", "", err
-		}
-		lib, err := filepath.Glob(filepath.Join(root, "lib/*-linux-gnu*"))
-		return path, strings.Join(append(usr, lib...), ":"), err
-	}
-	for _, name := range []string{"vsftpd", "/usr/sbin/vsftpd"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, "", nil
-		}
-	}
-	return "", "", fmt.Errorf("no vsftpd in %s or in PATH: run interop/install.sh first", root)
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
-// interopDir is where interop/install.sh puts servers.
-func interopDir() (string, error) {
-	if dir := os.Getenv("FTPFETCH_INTEROP_DIR"); dir != "" {
-		return filepath.Abs(dir)
-	}
-	cache, err := os.UserCacheDir()
-	return filepath.Join(cache, "ftpfetch-interop"), err
-}
-
-// prepareServer writes everything that the servers read.
-func prepareServer(dir string, t *tree) (*server, error) {
-	program, libraries, err := findServer()
+// prepareServers writes everything that the servers read.
+func prepareServers(dir string, t *tree) (*servers, error) {
+	site, err := lab.NewSite(dir)
 	if err != nil {
 		return nil, err
 	}
-	s := &server{program: program, libraries: libraries, dir: dir, exited: make(chan error, 2)}
-	if s.anonymousOnly, err = singleUser(); err != nil {
+	if err := t.write(site.Tree("")); err != nil {
 		return nil, err
 	}
-	if err := t.write(s.path("tree")); err != nil {
+	if err := writeCertificates(site.Path(caFile), site.Path("server.pem")); err != nil {
 		return nil, err
 	}
-	if err := writeCertificates(s.path(caFile), s.path("server.pem")); err != nil {
+	s := &servers{Site: site}
+	if s.clear, err = site.Vsftpd(clearPort); err != nil {
 		return nil, err
 	}
-	return s, s.writeFiles()
+	s.tls, err = site.Vsftpd(tlsPort,
+		"ssl_enable=YES", "allow_anon_ssl=YES", "ssl_ciphers=HIGH", "debug_ssl=YES",
+		// So that no client can go without it unnoticed.
+		"force_local_logins_ssl=YES", "force_local_data_ssl=YES", "force_anon_logins_ssl=YES", "force_anon_data_ssl=YES",
+		// wget cannot resume a TLS 1.3 session on the data connection.
+		"require_ssl_reuse=NO", "rsa_cert_file="+site.Path("server.pem"))
+	return s, err
 }
 
-func (s *server) path(name string) string { return filepath.Join(s.dir, name) }
+// start starts both in the namespaces of the calling thread.
+func (s *servers) start() error { return s.Serve(s.clear, s.tls) }
 
-// singleUser reports whether the user that vsftpd wants to become is missing from
-// this user namespace.
-func singleUser() (bool, error) {
-	m, err := os.ReadFile("/proc/self/uid_map")
+// tlsVersion returns the TLS versions and ciphers that the server logged, each
+// once.
+func (s *servers) tlsVersion() string {
+	log, err := os.ReadFile(s.tls.LogFile())
 	if err != nil {
-		return false, err
+		return ""
 	}
-	var first, outer, size int
-	for line := range strings.Lines(string(m)) {
-		if _, err := fmt.Sscan(line, &first, &outer, &size); err != nil {
-			return false, err
-		}
-		if first <= servedUser && servedUser < first+size {
-			return false, nil
-		}
+	found := map[string]bool{}
+	for _, m := range regexp.MustCompile(`SSL version: ([^,"]+), SSL cipher: ([^,"]+)`).FindAllSubmatch(log, -1) {
+		found[fmt.Sprintf("%s %s", m[1], m[2])] = true
 	}
-	return true, nil
-}
-
-// mount replaces the files that say who may log in, for the calling thread and
-// what it starts. Then any password is right for a user in passwd.
-func (s *server) mount() error {
-	for from, to := range map[string]string{"pam.d": "/etc/pam.d", "passwd": "/etc/passwd"} {
-		if err := unix.Mount(s.path(from), to, "", unix.MS_BIND, ""); err != nil {
-			return fmt.Errorf("%s: %w", to, err)
-		}
-	}
-	return nil
+	return strings.Join(slices.Sorted(maps.Keys(found)), ", ")
 }

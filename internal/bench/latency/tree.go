@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"example.com/ftpfetch/internal/bench/lab"
 )
 
 // fileSize is the size of every served file in bytes: small enough for the first
@@ -50,7 +52,7 @@ func octets(random *rand.ChaCha8) []byte {
 
 func (t *tree) write(dir string) error {
 	for name, b := range t.files {
-		if err := writeFile(filepath.Join(dir, filepath.FromSlash(name)), b); err != nil {
+		if err := lab.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), b); err != nil {
 			return err
 		}
 	}

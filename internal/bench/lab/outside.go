@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package lab
 
 import (
 	"bytes"
@@ -19,19 +19,44 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Program is a benchmark.
+type Program struct {
+	Name           string
+	Ftpfetch       string // the binary to measure; "": build cmd/ftpfetch
+	Stdout, Stderr io.Writer
+}
+
 // childError is the exit code of the process inside the namespaces, which has
 // reported its error itself.
 type childError struct{ code int }
 
 func (e *childError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// outside prepares what needs the machine's own network and files (the build
-// of ftpfetch) and then starts this program again inside new namespaces.
-func outside(ctx context.Context, s *settings, args []string, stdout, stderr io.Writer) error {
-	if _, _, err := findServer(); err != nil {
+// ExitCode returns the benchmark's exit code. It reports err, unless the process
+// inside has said what was wrong.
+func (p Program) ExitCode(ctx context.Context, err error) int {
+	var child *childError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &child):
+		return child.code
+	case ctx.Err() != nil:
+		fmt.Fprintln(p.Stderr, p.Name+": interrupted")
+		return 130
+	}
+	fmt.Fprintln(p.Stderr, p.Name+":", err)
+	return 1
+}
+
+// Outside prepares what needs the machine's own network and files (the build of
+// ftpfetch) and then starts this program again inside new namespaces, with args
+// behind "-inside DIR", a new directory.
+func (p Program) Outside(ctx context.Context, args []string) error {
+	if _, _, err := findServer(vsftpdFile); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "ftpfetch-latency-")
+	dir, err := os.MkdirTemp("", "ftpfetch-"+p.Name+"-")
 	if err != nil {
 		return err
 	}
@@ -40,21 +65,30 @@ func outside(ctx context.Context, s *settings, args []string, stdout, stderr io.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
-	if err := provideFtpfetch(ctx, s, dir); err != nil {
-		fmt.Fprintf(stderr, "latency: ftpfetch will be missing: %v\n", err)
+	if err := p.provideFtpfetch(ctx, dir); err != nil {
+		fmt.Fprintf(p.Stderr, "%s: ftpfetch will be missing: %v\n", p.Name, err)
 	}
-	return reexec(ctx, append([]string{"-inside", dir}, args...), stdout, stderr)
+	return p.reexec(ctx, append([]string{"-inside", dir}, args...))
+}
+
+// Enter makes the process inside the namespaces ready: its mounts are its own,
+// and it finds ftpfetch in dir.
+func Enter(dir string) error {
+	if err := privateMounts(); err != nil {
+		return err
+	}
+	return os.Setenv("PATH", filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
 }
 
 // provideFtpfetch puts the ftpfetch binary to be measured into dir/bin.
-func provideFtpfetch(ctx context.Context, s *settings, dir string) error {
+func (p Program) provideFtpfetch(ctx context.Context, dir string) error {
 	bin := filepath.Join(dir, "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		return err
 	}
 	target := filepath.Join(bin, "ftpfetch")
-	if s.ftpfetch != "" {
-		path, err := filepath.Abs(s.ftpfetch)
+	if p.Ftpfetch != "" {
+		path, err := filepath.Abs(p.Ftpfetch)
 		if err != nil {
 			return err
 		}
@@ -78,7 +112,7 @@ func build(ctx context.Context, target string) error {
 // reexec runs this program again with args in namespaces of its own. The new
 // process is the first of its process namespace and dies with this one, so that
 // the kernel ends every server and client with it, whatever happens.
-func reexec(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func (p Program) reexec(ctx context.Context, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -90,7 +124,7 @@ func reexec(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	// if that is allowed. The new process inherits the priority of this thread.
 	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -10)
 	cmd := exec.CommandContext(ctx, self, args...)
-	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.Stdout, cmd.Stderr = p.Stdout, p.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second
 	cmd.SysProcAttr = attributes()
@@ -116,4 +150,14 @@ func attributes() *syscall.SysProcAttr {
 		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
 	}
 	return a
+}
+
+// privateMounts keeps this process's mounts private. It mounts /proc again for
+// the new process namespace, unless a container forbids it.
+func privateMounts() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("private mounts: %w", err)
+	}
+	_ = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	return nil
 }

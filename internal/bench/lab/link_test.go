@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package lab
 
 import (
 	"encoding/binary"
@@ -9,12 +9,15 @@ import (
 	"time"
 )
 
+// The servers' ports.
+const clearPort, tlsPort = 21, 2021
+
 // newTestLink returns a link whose devices are pipes, and the pipes' other ends.
-func newTestLink(t *testing.T, oneWay time.Duration) (l *link, client, server net.Conn) {
+func newTestLink(t *testing.T, oneWay time.Duration) (l *Link, client, server net.Conn) {
 	t.Helper()
 	client, clientEnd := net.Pipe()
 	server, serverEnd := net.Pipe()
-	l = &link{oneWay: oneWay, client: clientEnd, server: serverEnd}
+	l = &Link{OneWay: oneWay, client: clientEnd, server: serverEnd}
 	l.start()
 	t.Cleanup(func() {
 		l.close()
@@ -50,6 +53,26 @@ func TestLinkDelaysInOrder(t *testing.T) {
 	}
 }
 
+func TestLinkKeepsItsRate(t *testing.T) {
+	const packets, size, rate = 5, 100, 10_000 // 10 ms a packet
+	l, client, server := newTestLink(t, 0)
+	l.Rate = rate
+	start := time.Now()
+	for range packets {
+		if _, err := client.Write(make([]byte, size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range packets {
+		if _, err := server.Read(make([]byte, mtu)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took, want := time.Since(start), time.Duration(packets*size)*time.Second/rate; took < want {
+		t.Errorf("%d bytes took %v, want %v or more", packets*size, took, want)
+	}
+}
+
 // tcpPacket returns an IPv4 packet with one TCP segment.
 func tcpPacket(from, to int, flags byte, payload string) []byte {
 	p := make([]byte, 40, mtu)
@@ -62,12 +85,12 @@ func tcpPacket(from, to int, flags byte, payload string) []byte {
 }
 
 func TestLinkNotes(t *testing.T) {
-	var l link
+	l := Link{Control: []int{clearPort, tlsPort}}
 	l.seenByServer(tcpPacket(40000, clearPort, synFlag, ""))
 	l.seenByServer(tcpPacket(40000, clearPort, ackFlag, ""))
 	l.seenByServer(tcpPacket(40001, 50000, synFlag, ""))
 	l.seenByServer(tcpPacket(40002, tlsPort, synFlag, ""))
-	if got := l.controls.Load(); got != 2 {
+	if got := l.Controls(); got != 2 {
 		t.Errorf("got %d control connections, want 2", got)
 	}
 	l.seenByClient(tcpPacket(clearPort, 40000, ackFlag, "220 ready\r\n"))
@@ -79,9 +102,9 @@ func TestLinkNotes(t *testing.T) {
 	if l.lastData.Load() == 0 {
 		t.Error("bytes of a data connection were not noted")
 	}
-	l.reset()
+	l.Reset()
 	if l.lastData.Load() != 0 || l.controls.Load() != 0 {
-		t.Error("reset left something behind")
+		t.Error("Reset left something behind")
 	}
 }
 

@@ -1,0 +1,148 @@
+package batch_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/testserver"
+)
+
+// sweep fetches a few files with three connections again and again, and calls
+// fault for one command after the other, greetings included, until a run ends
+// before that command. check looks at the run and the next one, which nothing
+// disturbs.
+func sweep(t *testing.T, fault func(s *sweeper) testserver.Fault, check func(s *sweeper, first, second tally)) {
+	files := randomFiles(6)
+	s := &sweeper{}
+	s.stand = newStand(t, files, testserver.Options{Fault: func(testserver.FaultPoint) testserver.Fault {
+		if s.left.Add(-1) == 0 {
+			return fault(s)
+		}
+		return testserver.Fault{}
+	}})
+	s.options.Jobs, s.options.PerHost = 3, 3
+	tasks := s.tasks(files)
+	most := int64(3 * len(files)) // at least what the run must send
+	for n := int64(1); !t.Failed(); n++ {
+		s.dir = t.TempDir()
+		s.left.Store(n)
+		first := s.count(func(ctx context.Context) { s.totals = s.run(ctx, tasks...) })
+		if s.left.Load() > 0 {
+			if n < most {
+				t.Errorf("the run sent %d commands, want %d or more", n, most)
+			}
+			return
+		}
+		failures := s.failures()
+		s.left.Store(0)
+		second := s.count(func(context.Context) { s.totals = s.run(t.Context(), tasks...) })
+		check(s, first, second)
+		s.compare(below(files))
+		if t.Failed() {
+			t.Errorf("at command %d: first run %+v, %q; second run %+v, %q", n, first, failures, second, s.failures())
+		}
+	}
+}
+
+type totals = batch.Totals
+
+type sweeper struct {
+	*stand
+	left   atomic.Int64 // commands to the fault
+	cancel context.CancelFunc
+	totals totals
+}
+
+// tally is what a run did.
+type tally struct {
+	totals
+	there int            // files under their final names after it
+	times map[string]int // how often it asked for each file
+}
+
+// count runs f and returns what it did.
+func (s *sweeper) count(f func(context.Context)) tally {
+	s.Helper()
+	ctx, cancel := context.WithCancel(s.Context())
+	defer cancel()
+	s.cancel = cancel
+	s.srv.ResetCommands()
+	f(ctx)
+	t := tally{totals: s.totals, times: map[string]int{}}
+	for _, line := range s.srv.Commands() {
+		if name, ok := strings.CutPrefix(line, "RETR "); ok {
+			t.times[name]++
+		}
+	}
+	found, err := filepath.Glob(filepath.Join(s.dir, "d*", "f???"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	t.there = len(found)
+	return t
+}
+
+// again checks that the second run fetched what the first did not, and only that.
+func again(s *sweeper, first, second tally) {
+	s.Helper()
+	if !second.Whole() || second.Before != int64(first.there) || second.Complete != 6 {
+		s.Errorf("the second run found %d files of %d that are there, and completed %d", second.Before, first.there, second.Complete)
+	}
+	if len(second.times) != 6-first.there {
+		s.Errorf("the second run asked for %v", second.times)
+	}
+}
+
+// TestFaultAtEveryCommand lets each command of a run fail in each way that may
+// pass. The run must not lose a file.
+func TestFaultAtEveryCommand(t *testing.T) {
+	for name, fault := range map[string]testserver.Fault{
+		"421":          {Reply: "421 Service not available, closing control connection.", After: testserver.Closed},
+		"too many":     {Reply: "421 Too many connections (3) from this IP", After: testserver.Closed},
+		"450":          {Reply: "450 Try again."},
+		"closed":       {Before: testserver.Closed},
+		"reset":        {Before: testserver.Reset},
+		"closed after": {After: testserver.Closed},
+		"reset after":  {After: testserver.Reset},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sweep(t, func(*sweeper) testserver.Fault { return fault }, func(s *sweeper, first, second tally) {
+				if !first.Whole() || first.there != 6 {
+					t.Errorf("%d files are there", first.there)
+				}
+				again(s, first, second)
+			})
+		})
+	}
+}
+
+// TestRefusalAtEveryCommand lets each command of a run be refused for good, and
+// checks that the run does not claim to be whole if a file is missing.
+func TestRefusalAtEveryCommand(t *testing.T) {
+	for _, reply := range []string{"500 Unknown command.", "530 Not logged in.", "550 No such file or directory."} {
+		t.Run(reply[:3], func(t *testing.T) {
+			t.Parallel()
+			sweep(t, func(*sweeper) testserver.Fault { return testserver.Fault{Reply: reply} }, func(s *sweeper, first, second tally) {
+				if first.Whole() != (first.there == 6) || first.Complete != int64(first.there) || first.Complete+first.Failed != 6 {
+					t.Errorf("%d files are there", first.there)
+				}
+				again(s, first, second)
+			})
+		})
+	}
+}
+
+// TestCancelledAnywhere cancels a run at each command.
+func TestCancelledAnywhere(t *testing.T) {
+	sweep(t, func(s *sweeper) testserver.Fault { s.cancel(); return testserver.Fault{} }, func(s *sweeper, first, second tally) {
+		if first.Whole() && first.there != 6 || first.Failed != 0 || first.Complete != int64(first.there) || first.Complete+first.Abandoned > 6 {
+			t.Errorf("%d files are there", first.there)
+		}
+		again(s, first, second)
+	})
+}

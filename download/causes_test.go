@@ -1,0 +1,415 @@
+package download
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+// uses are the ways to use a server that has /d/f. Every error must have the same
+// causes in all of them.
+var uses = []struct {
+	name string
+	data bool // it opens a data connection
+	run  func(ctx context.Context, t *testing.T, c *ftpexec.Client, file, dir *urlparse.URL) error
+}{
+	{"Open", true, func(ctx context.Context, _ *testing.T, c *ftpexec.Client, file, _ *urlparse.URL) error {
+		r, err := c.Open(ctx, file)
+		if err != nil {
+			return err
+		}
+		defer r.Body.Close()
+		_, err = io.Copy(io.Discard, r.Body)
+		return err
+	}},
+	{"List", true, func(ctx context.Context, _ *testing.T, c *ftpexec.Client, _, dir *urlparse.URL) (err error) {
+		for _, err = range c.List(ctx, dir) {
+		}
+		return err
+	}},
+	{"ReadDir", true, func(ctx context.Context, _ *testing.T, c *ftpexec.Client, _, dir *urlparse.URL) (err error) {
+		for _, err = range c.ReadDir(ctx, dir) {
+		}
+		return err
+	}},
+	{"Stat", false, func(ctx context.Context, _ *testing.T, c *ftpexec.Client, file, _ *urlparse.URL) error {
+		_, err := c.Stat(ctx, file)
+		return err
+	}},
+	{"File", true, func(ctx context.Context, t *testing.T, c *ftpexec.Client, file, _ *urlparse.URL) error {
+		_, err := File(ctx, c, file, filepath.Join(t.TempDir(), "f"), &Options{Retries: new(0)})
+		return err
+	}},
+}
+
+// expectation is what a caller can tell from an error.
+type expectation struct {
+	is                 []error
+	as                 []any // pointers for errors.As
+	temporary, timeout bool
+	once               string // is in the text once
+}
+
+func (x expectation) check(err error) error {
+	var e *ftpexec.Error
+	var n net.Error
+	switch {
+	case !errors.As(err, &e) || !errors.As(err, &n):
+		return fmt.Errorf("%v is no *ftpexec.Error", err)
+	case e.Temporary() != x.temporary || n.Timeout() != x.timeout:
+		return fmt.Errorf("%v: temporary %v, timeout %v, want %v, %v", err, e.Temporary(), n.Timeout(), x.temporary, x.timeout)
+	case strings.Count(err.Error(), x.once) != 1 && x.once != "":
+		return fmt.Errorf("%v: want %q once", err, x.once)
+	case strings.Contains(err.Error(), "tcp "):
+		return fmt.Errorf("%v: an address in the text", err)
+	}
+	for _, target := range x.is {
+		if !errors.Is(err, target) {
+			return fmt.Errorf("%v is not %v", err, target)
+		}
+	}
+	for _, target := range x.as {
+		if !errors.As(err, target) {
+			return fmt.Errorf("%v is no %T", err, target)
+		}
+	}
+	return nil
+}
+
+// trouble makes the nth call of a kind fail, on control or data connections.
+type trouble struct {
+	control string // the address of the server
+	data    bool
+	call    string // "dial", "read" or "write"
+	n       int
+	err     error
+	struck  atomic.Bool
+}
+
+func (x *trouble) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	mine := (address != x.control) == x.data
+	if mine && x.call == "dial" {
+		x.struck.Store(true)
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{}, Err: x.err}
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err == nil && mine {
+		conn = &troubled{Conn: conn, trouble: x}
+	}
+	return conn, err
+}
+
+type troubled struct {
+	net.Conn
+	*trouble
+	reads, writes int
+}
+
+func (c *troubled) Read(p []byte) (int, error) {
+	if c.reads++; c.call == "read" && c.reads >= c.n {
+		return 0, c.fail("read")
+	}
+	return c.Conn.Read(p)
+}
+
+func (c *troubled) Write(p []byte) (int, error) {
+	if c.writes++; c.call == "write" && c.writes >= c.n {
+		return 0, c.fail("write")
+	}
+	return c.Conn.Write(p)
+}
+
+func (c *troubled) fail(call string) error {
+	c.struck.Store(true)
+	c.Conn.Close()
+	if c.err == io.EOF {
+		return io.EOF
+	}
+	return &net.OpError{Op: call, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError(call, c.err)}
+}
+
+// TestCausesOfConnections lets every read and write of both connections fail, and
+// every dial, with and without TLS.
+func TestCausesOfConnections(t *testing.T) {
+	for _, mode := range []testserver.TLSMode{testserver.TLSOff, testserver.TLSRequired} {
+		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": "contents"}, TLS: mode})
+		for _, use := range uses {
+			for _, data := range []bool{false, true} {
+				for _, call := range []string{"dial", "read", "write"} {
+					if data && !use.data {
+						continue
+					}
+					t.Run(fmt.Sprintf("%s/TLS %d/data %v/%s", use.name, mode, data, call), func(t *testing.T) {
+						t.Parallel()
+						var running sync.WaitGroup // some wait a second for a reply
+						defer running.Wait()
+						for _, errno := range []syscall.Errno{syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ECONNRESET, syscall.ETIMEDOUT} {
+							x := &trouble{control: s.Addr(), data: data, call: call, err: errno}
+							running.Go(func() {
+								eachCall(t, x, func(c *ftpexec.Client) error {
+									c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}
+									return use.run(t.Context(), t, c, urlOf(t, s.URL("/d/f")), urlOf(t, s.URL("/d/")))
+								})
+							})
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// eachCall runs use with trouble at each call, until it comes later than the last.
+func eachCall(t *testing.T, x *trouble, use func(*ftpexec.Client) error) {
+	t.Helper()
+	errno := x.err.(syscall.Errno)
+	for x.n = 1; ; x.n++ {
+		x.struck.Store(false)
+		c := &ftpexec.Client{Dial: x.dial, NoEPSV: true}
+		err := use(c)
+		c.CloseIdleConnections()
+		switch {
+		case !x.struck.Load() && err != nil:
+			t.Errorf("%v, without trouble", err)
+			return
+		case !x.struck.Load():
+			return
+		case err == nil: // QUIT, the alert at the end of TLS, and a question after a whole file may fail
+			continue
+		}
+		handshake := errors.Is(err, ftpexec.ErrTLSHandshake) && !x.data
+		want := expectation{is: []error{errno}, as: []any{new(*net.OpError)}, temporary: !handshake, timeout: errno.Timeout(), once: errno.Error()}
+		if bad := want.check(err); bad != nil {
+			t.Errorf("%s %d: %v", x.call, x.n, bad)
+		}
+		if kind := map[string]error{"dial": ftpexec.ErrConnect}[x.call]; !handshake && !errors.Is(err, ftpexec.ErrLost) && !(kind != nil && errors.Is(err, kind)) {
+			t.Errorf("%s %d: %v is of the wrong kind", x.call, x.n, err)
+		}
+		if x.call == "dial" {
+			return
+		}
+	}
+}
+
+// TestCutHandshakeIsRetried checks that a run goes on if a data connection ends
+// within its TLS handshake, and gives up if an alert or a certificate ends it.
+func TestCutHandshakeIsRetried(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, TLS: testserver.TLSRequired})
+	for _, end := range []error{io.EOF, syscall.ECONNRESET} {
+		x := &trouble{control: s.Addr(), data: true, call: "read", n: 1, err: end}
+		c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, Dial: x.dial}
+		waits := 0
+		wait := func(context.Context, time.Duration) error { waits++; x.n = 1 << 30; return nil }
+		path := filepath.Join(t.TempDir(), "f")
+		if _, err := File(t.Context(), c, urlOf(t, s.URL("/f")), path, &Options{Wait: wait}); err != nil || waits != 1 || read(t, path) != "contents" {
+			t.Errorf("%v: %v after %d retries, want success after 1", end, err, waits)
+		}
+		c.CloseIdleConnections()
+	}
+	s = testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, TLS: testserver.TLSRequired, TLSMaxVersion: tls.VersionTLS12, TLSNoTickets: true, TLSRequireReuse: true})
+	c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+	wait := func(context.Context, time.Duration) error { t.Error("an alert is retried"); return nil }
+	if _, err := File(t.Context(), c, urlOf(t, s.URL("/f")), filepath.Join(t.TempDir(), "f"), &Options{Wait: wait}); !errors.Is(err, ftpexec.ErrTLSHandshake) {
+		t.Errorf("got %v, want ErrTLSHandshake", err)
+	}
+}
+
+// TestCausesOfAnEnd closes the control connection at each reply.
+func TestCausesOfAnEnd(t *testing.T) {
+	for _, use := range uses {
+		for _, verb := range []string{"", "USER", "PASS", "CWD", "TYPE", "SIZE", "MDTM", "EPSV", "RETR", "NLST", "MLSD"} {
+			step := testserver.On(verb, testserver.CloseConn())
+			if verb == "" {
+				step = testserver.Greet(testserver.CloseConn())
+			}
+			s := testserver.NewScript(t, testserver.Honest("contents"), step)
+			err := use.run(t.Context(), t, new(ftpexec.Client), urlOf(t, s.URL("/d/f")), urlOf(t, s.URL("/d/")))
+			if err == nil && !sentTo(s, verb) {
+				continue
+			}
+			want := expectation{is: []error{ftpexec.ErrLost}, temporary: true, once: "connection lost"}
+			if bad := want.check(err); bad != nil {
+				t.Errorf("%s, %s: %v", use.name, verb, bad)
+			}
+		}
+	}
+}
+
+func sentTo(s *testserver.Script, verb string) bool {
+	for _, line := range s.Commands() {
+		if strings.HasPrefix(line, verb) {
+			return true
+		}
+	}
+	return verb == ""
+}
+
+func TestCausesOfResolving(t *testing.T) {
+	tests := []struct {
+		err  *net.DNSError
+		want expectation
+	}{
+		{&net.DNSError{Err: "no such host", Name: "nosuch.invalid", IsNotFound: true},
+			expectation{is: []error{ftpexec.ErrResolve}, as: []any{new(*net.DNSError), new(*net.OpError)}, once: "host not resolved: no such host"}},
+		{&net.DNSError{Err: "i/o timeout", Name: "nosuch.invalid", IsTimeout: true},
+			expectation{is: []error{ftpexec.ErrConnect}, as: []any{new(*net.DNSError), new(*net.OpError)}, temporary: true, timeout: true, once: "i/o timeout"}},
+	}
+	for _, tt := range tests {
+		for _, use := range uses {
+			x := &trouble{control: "nosuch.invalid:21", call: "dial", err: tt.err}
+			err := use.run(t.Context(), t, &ftpexec.Client{Dial: x.dial}, urlOf(t, "ftp://nosuch.invalid/d/f"), urlOf(t, "ftp://nosuch.invalid/d/"))
+			if bad := tt.want.check(err); bad != nil {
+				t.Errorf("%s: %v", use.name, bad)
+			}
+		}
+	}
+}
+
+func TestCausesOfTLS(t *testing.T) {
+	later := func() time.Time { return time.Now().Add(48 * time.Hour) }
+	tests := []struct {
+		name    string
+		options testserver.Options
+		scheme  string
+		config  *tls.Config
+		trusted bool
+		want    expectation
+		data    bool // the data connection alone
+	}{
+		{"unknown authority", testserver.Options{TLS: testserver.TLSRequired}, "", &tls.Config{}, false,
+			expectation{is: []error{ftpexec.ErrCertificate}, as: []any{new(*tls.CertificateVerificationError), new(x509.UnknownAuthorityError)}, once: "x509: "}, false},
+		{"wrong name", testserver.Options{TLS: testserver.TLSImplicit}, "other", &tls.Config{}, true,
+			expectation{is: []error{ftpexec.ErrCertificate}, as: []any{new(*tls.CertificateVerificationError), new(x509.HostnameError)}, once: "x509: "}, false},
+		{"expired", testserver.Options{TLS: testserver.TLSRequired}, "", &tls.Config{Time: later}, true,
+			expectation{is: []error{ftpexec.ErrCertificate}, as: []any{new(*tls.CertificateVerificationError), new(x509.CertificateInvalidError)}, once: "x509: "}, false},
+		{"alert", testserver.Options{TLS: testserver.TLSRequired, TLSMaxVersion: tls.VersionTLS12}, "", &tls.Config{MinVersion: tls.VersionTLS13}, true,
+			expectation{is: []error{ftpexec.ErrTLSHandshake, tls.AlertError(70)}, as: []any{new(*net.OpError), new(tls.AlertError)}, once: "protocol version not supported"}, false},
+		{"not TLS", testserver.Options{}, "ftps", &tls.Config{}, true,
+			expectation{is: []error{ftpexec.ErrTLSHandshake}, as: []any{new(tls.RecordHeaderError)}, once: "first record does not look like"}, false},
+		{"alert on the data connection", testserver.Options{TLS: testserver.TLSRequired, TLSMaxVersion: tls.VersionTLS12, TLSNoTickets: true, TLSRequireReuse: true}, "", &tls.Config{}, true,
+			expectation{is: []error{ftpexec.ErrTLSHandshake}, as: []any{new(*net.OpError), new(tls.AlertError)}, once: "bad certificate"}, true},
+	}
+	for _, tt := range tests {
+		tt.options.Tree = map[string]string{"/d/f": "contents"}
+		s := testserver.New(t, &tt.options)
+		for _, use := range uses {
+			if tt.data && !use.data {
+				continue
+			}
+			config := tt.config.Clone()
+			if tt.trusted {
+				config.RootCAs = s.RootCAs()
+			}
+			c := &ftpexec.Client{TLSConfig: config, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, network, strings.Replace(address, "other.invalid", "127.0.0.1", 1))
+			}}
+			file, dir := urlOf(t, s.URL("/d/f")), urlOf(t, s.URL("/d/"))
+			switch tt.scheme {
+			case "ftps":
+				file.Scheme, dir.Scheme = urlparse.FTPS, urlparse.FTPS
+			case "other":
+				file.Host, dir.Host = "other.invalid", "other.invalid"
+			}
+			if bad := tt.want.check(use.run(t.Context(), t, c, file, dir)); bad != nil {
+				t.Errorf("%s, %s: %v", tt.name, use.name, bad)
+			}
+		}
+	}
+}
+
+// TestCausesOfTimeouts lets the server be silent at each stage. The timeouts of
+// the Client and the end of a context are both timeouts, but only the first is
+// ErrTimeout.
+func TestCausesOfTimeouts(t *testing.T) {
+	reason := errors.New("enough")
+	ends := []struct {
+		name  string
+		after func() (context.Context, context.CancelFunc)
+		want  expectation
+	}{
+		{"client", func() (context.Context, context.CancelFunc) { return context.WithCancel(context.Background()) },
+			expectation{is: []error{ftpexec.ErrTimeout}, temporary: true, timeout: true, once: "timed out"}},
+		{"deadline", func() (context.Context, context.CancelFunc) {
+			return context.WithTimeout(context.Background(), time.Second)
+		},
+			expectation{is: []error{context.DeadlineExceeded}, timeout: true, once: "deadline exceeded"}},
+		{"cause", func() (context.Context, context.CancelFunc) {
+			return context.WithTimeoutCause(context.Background(), time.Second, reason)
+		}, expectation{is: []error{reason}, once: "enough"}},
+	}
+	silent := testserver.Silence()
+	for _, use := range uses {
+		for _, verb := range []string{"dial", "", "USER", "PASS", "CWD", "TYPE", "MDTM", "EPSV", "RETR", "NLST", "MLSD", "data"} {
+			for _, end := range ends {
+				synctest.Test(t, func(t *testing.T) {
+					network := testserver.NewNetwork()
+					step := testserver.On(verb, silent)
+					c := &ftpexec.Client{Dial: network.Dial}
+					switch verb {
+					case "":
+						step = testserver.Greet(silent)
+					case "dial":
+						c.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+							<-ctx.Done()
+							return nil, &net.OpError{Op: "dial", Net: network, Err: ctx.Err()}
+						}
+					case "data":
+						stall := []testserver.Action{testserver.Reply("150 x"), testserver.SendData("a"), testserver.StallData()}
+						step = testserver.On("RETR", stall...).With("NLST", stall...).With("MLSD", stall...)
+					}
+					s := network.NewScript(t, testserver.Honest("contents"), step)
+					ctx, cancel := end.after()
+					defer cancel()
+					err := use.run(ctx, t, c, urlOf(t, s.URL("/d/f")), urlOf(t, s.URL("/d/")))
+					c.CloseIdleConnections()
+					if err == nil && (verb == "data" && !use.data || !sentTo(s, verb)) {
+						return
+					}
+					if bad := end.want.check(err); bad != nil {
+						t.Errorf("%s, %s, %s: %v", use.name, verb, end.name, bad)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestCauseOfAReset sends a real reset, which a splice reports in its own way.
+func TestCauseOfAReset(t *testing.T) {
+	for _, text := range []string{"contents", noise(1<<20, 3)} {
+		k := newKit(t, map[string]string{"/f": text})
+		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+			return testserver.Fault{Data: testserver.Reset, Octets: int64(len(text) / 2)}
+		})
+		_, err := k.get("/f", Options{Retries: new(0)})
+		if !errors.Is(err, syscall.ECONNRESET) || !errors.As(err, new(*net.OpError)) || !errors.As(err, new(*ftpexec.Error)) {
+			t.Errorf("got %v, want ECONNRESET", err)
+		}
+	}
+}
+
+func TestCauseOfABadURL(t *testing.T) {
+	for _, use := range uses {
+		err := use.run(t.Context(), t, new(ftpexec.Client), &urlparse.URL{Scheme: "ftp", Host: "h", Name: "a\nb"}, &urlparse.URL{Scheme: "ftp", Host: "h", Dirs: []string{"a\nb"}})
+		if !errors.As(err, new(*urlparse.Error)) {
+			t.Errorf("%s: %v is no *urlparse.Error", use.name, err)
+		}
+	}
+}

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+func main() {
+	fmt.Fprintln(os.Stderr, "many: needs Linux (network namespaces and TUN devices)")
+	os.Exit(1)
+}

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"example.com/ftpfetch/testserver"
+)
+
+// screen is what a terminal shows: as much of one as the progress needs.
+type screen struct {
+	width int
+
+	mu      sync.Mutex
+	changed sync.Cond
+	rows    []string // those that have scrolled away too
+	row     int
+	column  int
+	escape  string
+	over    bool
+}
+
+func newScreen(width int) *screen {
+	s := &screen{width: width, rows: []string{""}}
+	s.changed.L = &s.mu
+	return s
+}
+
+// read shows what comes from r.
+func (s *screen) read(r io.Reader) {
+	buf := make([]byte, 4096)
+	for {
+		n, err := r.Read(buf)
+		s.mu.Lock()
+		for _, c := range buf[:n] { // all names are ASCII
+			s.show(c)
+		}
+		s.over = err != nil
+		s.changed.Broadcast()
+		s.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (s *screen) show(c byte) {
+	switch {
+	case c == 0x1b:
+		s.escape = "\x1b"
+	case s.escape != "":
+		if s.escape += string(c); c >= 'A' && c <= 'z' && c != '[' {
+			s.control(s.escape)
+			s.escape = ""
+		}
+	case c == '\r':
+		s.column = 0
+	case c == '\n':
+		s.down()
+	default:
+		if s.column == s.width {
+			s.column = 0
+			s.down()
+		}
+		row := s.rows[s.row] + strings.Repeat(" ", max(0, s.column-len(s.rows[s.row])))
+		s.rows[s.row] = row[:s.column] + string(c) + row[min(len(row), s.column+1):]
+		s.column++
+	}
+}
+
+func (s *screen) down() {
+	if s.row++; s.row == len(s.rows) {
+		s.rows = append(s.rows, "")
+	}
+}
+
+// control moves the cursor up, or clears the screen below it.
+func (s *screen) control(sequence string) {
+	var n int
+	if _, err := fmt.Sscanf(sequence, "\x1b[%dA", &n); err == nil {
+		s.row = max(0, s.row-n)
+	} else if sequence == "\x1b[J" {
+		s.rows = append(s.rows[:s.row], s.rows[s.row][:min(s.column, len(s.rows[s.row]))])
+	}
+}
+
+// wait waits until the screen shows what enough wants, and returns that.
+func (s *screen) wait(enough func(text string) bool) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !s.over && !enough(strings.Join(s.rows, "\n")) {
+		s.changed.Wait()
+	}
+	return strings.Join(s.rows, "\n")
+}
+
+// terminal runs the command with a terminal of this size as standard error.
+func terminal(t *testing.T, ctx context.Context, width, height int, args ...string) (*screen, <-chan int) {
+	t.Helper()
+	keyboard, c := openTerminal(t)
+	if err := unix.IoctlSetWinsize(int(keyboard.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(height), Col: uint16(width)}); err != nil {
+		t.Fatal(err)
+	}
+	s, code := newScreen(width), make(chan int, 1)
+	go s.read(keyboard)
+	go func() {
+		code <- Run(ctx, args, IO{In: strings.NewReader(""), Out: io.Discard, Err: c.out})
+		c.in.Close()
+	}()
+	return s, code
+}
+
+// files returns n files of the same size.
+func files(n, size int) map[string]string {
+	tree := map[string]string{}
+	for i := range n {
+		tree[fmt.Sprintf("/d/file-%02d.gz", i)] = strings.Repeat("x", size)
+	}
+	return tree
+}
+
+// TestManyOnTerminal checks a run of many files on terminals of several sizes: a
+// line for each running file and one for all, and after an interruption neither of
+// them, but what is missing.
+func TestManyOnTerminal(t *testing.T) {
+	for _, tt := range []struct{ width, height, jobs, lines int }{{40, 24, 3, 3}, {80, 24, 4, 4}, {200, 50, 2, 2}, {80, 8, 10, 5}} {
+		t.Run(fmt.Sprintf("%dx%d", tt.width, tt.height), func(t *testing.T) {
+			t.Parallel()
+			srv := testserver.New(t, &testserver.Options{Tree: files(20, 1<<20)})
+			ctx, cancel := context.WithCancelCause(t.Context())
+			jobs := fmt.Sprint(tt.jobs)
+			s, code := terminal(t, ctx, tt.width, tt.height, "-r", "-d", t.TempDir(), "-j", jobs, "--per-host", jobs, "--limit-rate", "1M", srv.URL("/d/"))
+			running := regexp.MustCompile(`(?m)^file-\d\d.gz .*B/s.*\n`)
+			text := s.wait(func(text string) bool {
+				return len(running.FindAllString(text, -1)) == tt.lines && strings.Contains(text, " of 20 files")
+			})
+			if left := running.ReplaceAllString(text, ""); !regexp.MustCompile(`^\d+ of 20 files(, [^,\n]+){1,3}\n$`).MatchString(left) {
+				t.Errorf("beside the lines of the files there is %q", left)
+			}
+			cancel(&SignalError{os.Interrupt})
+			if got := <-code; got != 130 {
+				t.Errorf("exit code %d", got)
+			}
+			text = s.wait(func(text string) bool { return strings.Contains(text, " s\n") })
+			want := `^ftpfetch: interrupted; the same command fetches the rest\n\d+ of 20 complete( \(.*\))?; received \d+ bytes in [0-9.]+ s\n$`
+			if !regexp.MustCompile(want).MatchString(text) && tt.width > 60 {
+				t.Errorf("in the end the terminal shows\n%s", text)
+			}
+			if running.MatchString(text) || strings.Contains(text, " of 20 files") {
+				t.Errorf("left behind:\n%s", text)
+			}
+		})
+	}
+}
+
+// TestManyEndsOnTerminal checks that complete files leave no line, and failures one
+// above the others.
+func TestManyEndsOnTerminal(t *testing.T) {
+	srv := testserver.New(t, &testserver.Options{Tree: files(6, 200<<10), Fault: func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == "RETR" && p.Arg == "file-03.gz" {
+			return testserver.Fault{Reply: "550 No."}
+		}
+		return testserver.Fault{}
+	}})
+	s, code := terminal(t, t.Context(), 200, 24, "-r", "-d", t.TempDir(), "-j", "2", "--limit-rate", "1M", srv.URL("/d/"))
+	if got := <-code; got != 78 && got != 19 {
+		t.Errorf("exit code %d", got)
+	}
+	text := s.wait(func(text string) bool { return strings.Contains(text, " s\n") })
+	want := `^ftpfetch: ftp://\S+/file-03.gz: RETR .*\n5 of 6 complete, 1 failed; received 1024000 bytes in [0-9.]+ s\n$`
+	if !regexp.MustCompile(want).MatchString(text) {
+		t.Errorf("in the end the terminal shows\n%s", text)
+	}
+}

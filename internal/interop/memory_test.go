@@ -1,0 +1,135 @@
+//go:build interop
+
+package interop
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/testserver"
+)
+
+var (
+	memoryLines = flag.Int("memory.lines", 1_000_000, "lines of the long manifests of TestMemory")
+	memoryFiles = flag.Int("memory.files", 20_000, "lines of the manifests of TestMemory whose files a server is asked for")
+)
+
+// mostMemory bounds the peak of the command's resident memory, in KiB.
+const mostMemory = 100 << 10
+
+// TestMemory checks that the command's memory stays bounded over long manifests,
+// whatever happens to the files.
+func TestMemory(t *testing.T) {
+	binary := build(t)
+	tests := []struct {
+		name  string
+		lines int
+		code  int
+		last  string // how the last line begins, with the number of lines for %[1]d
+		plant func(m *longManifest)
+	}{
+		{"complete before", *memoryLines, 0, "%[1]d of %[1]d complete (%[1]d of them before); ", (*longManifest).leaveFiles},
+		{"no server", *memoryLines, 7, "0 of %[1]d complete, %[1]d failed; ", func(m *longManifest) { m.host = "127.0.0.1" }},
+		{"refused", *memoryFiles, 9, "0 of %[1]d complete, %[1]d failed; ", func(m *longManifest) { m.serve(nil) }},
+		{"fetched", *memoryFiles, 0, "%[1]d of %[1]d complete; ", func(m *longManifest) {
+			files := make(map[string]string)
+			for i := range m.lines {
+				files["/"+m.file(i)] = "x"
+			}
+			m.serve(files)
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			m := &longManifest{T: t, lines: test.lines, dir: t.TempDir()}
+			test.plant(m)
+			m.write("manifest.tsv", "url\tpath\tsize\tmd5\n", func(i int) string {
+				return fmt.Sprintf("ftp://%s/%s\t%s\t1\t%s\n", m.host, m.file(i), m.file(i), md5OfX)
+			})
+			cmd := exec.CommandContext(testContext(t), binary, "-d", "out", "--manifest", "manifest.tsv", "--report", "report.json")
+			var messages strings.Builder
+			cmd.Dir, cmd.Stderr = m.dir, &messages
+			_ = cmd.Run() // the exit code tells
+			last := messages.String()[strings.LastIndexByte(strings.TrimSuffix(messages.String(), "\n"), '\n')+1:]
+			if code := cmd.ProcessState.ExitCode(); code != test.code || !strings.HasPrefix(last, fmt.Sprintf(test.last, test.lines)) {
+				t.Errorf("exit %d with the last line %q, want %d and %q", code, last, test.code, fmt.Sprintf(test.last, test.lines))
+			}
+			peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
+			t.Logf("%d lines, %d KiB", test.lines, peak)
+			if peak > mostMemory {
+				t.Errorf("the command used %d KiB for %d lines, want at most %d", peak, test.lines, mostMemory)
+			}
+		})
+	}
+}
+
+// longManifest is a manifest of files that all hold an "x".
+type longManifest struct {
+	*testing.T
+	lines     int
+	dir, host string
+}
+
+const md5OfX = "9dd4e461268c8034f5c8564e155c67a6"
+
+func (m *longManifest) file(i int) string {
+	return fmt.Sprintf("vol1/fastq/ERR%04d/ERR%07d_1.fastq.gz", i/1000, i)
+}
+
+// write writes a file with a line for each line of the manifest.
+func (m *longManifest) write(name, head string, line func(int) string) {
+	m.Helper()
+	f, err := os.Create(filepath.Join(m.dir, name))
+	if err != nil {
+		m.Fatal(err)
+	}
+	defer f.Close()
+	w := bufio.NewWriter(f)
+	_, err = w.WriteString(head)
+	for i := 0; i < m.lines && err == nil; i++ {
+		_, err = w.WriteString(line(i))
+	}
+	if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		m.Fatal(err)
+	}
+}
+
+// serve starts a server with files.
+func (m *longManifest) serve(files map[string]string) {
+	m.host = testserver.New(m, &testserver.Options{Tree: files}).Addr()
+}
+
+// leaveFiles leaves the output directory that a complete run leaves. The files of
+// a directory are links to one.
+func (m *longManifest) leaveFiles() {
+	m.host = "127.0.0.1"
+	out := filepath.Join(m.dir, "out")
+	first := ""
+	for i := range m.lines {
+		path := filepath.Join(out, m.file(i))
+		var err error
+		if i%1000 == 0 {
+			first, err = path, writeFile(path, "x")
+		} else {
+			err = os.Link(first, path)
+		}
+		if err != nil {
+			m.Fatal(err)
+		}
+	}
+	m.write("out/.ftpfetch-ledger", "", func(i int) string {
+		return fmt.Sprintf(`{"path":"%s","url":"ftp://%s/%[1]s","size":1,"modified":"%[3]s","sum":"md5:%[4]s","verified":"md5 given"}`+"\n",
+			m.file(i), m.host, modTime.Format(time.RFC3339), md5OfX)
+	})
+}

@@ -1,0 +1,372 @@
+//go:build interop
+
+package interop
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// hostileNames are names that a shell, a listing, a local file system or the
+// command's own files could stumble over.
+var hostileNames = []string{
+	" lead", "  two", "trail ", "in  ner", "-rf", "--help", "-", "*", "?", "[", "[a-z]*", "{a,b}", `"`, `""`, `a"b`, "'", "`id`", "$(id)",
+	"\\", backslashName, "\u00fcn\u00efcode \u2603", "e\u0301", "\u202ertl", latin1Name, "\xff\xfe", "\xc3", "tab\there", "esc\x1b[31m", "bell\a", "\x7f",
+	"...", "....", ".. ", "..a", ".hidden", "~", "~root", "#", "%", "%2F", "%00", "&", ";", "a;type=d", "=", "a=b;c", "size=5; x", "a -> b",
+	"Jan  1 00:00 x", "total 5", "drwxr-xr-x", "f", "f.part", "f.bad", "f.bad.2", "f.part.json~x", "ftpfetch-ledger", "CON", "nul.txt", "a:b", "a|b", "<>",
+	"x.", "@", "@eaDir", "file.TMP", ".part", ".bad", strings.Repeat("n", 255), strings.Repeat("n", 250) + ".part", strings.Repeat("\u2603", 85),
+}
+
+// unserved reports whether a server leaves a name out of its listings, or cannot
+// retrieve it.
+func unserved(kind Kind, name string) bool {
+	control := strings.ContainsFunc(name, func(r rune) bool { return r < 0x20 || r == 0x7f })
+	switch kind {
+	case PureFTPd: // anonymous users may not read names with a dot at the beginning
+		return control || strings.Contains(name, "\\") || name[0] == '.'
+	case Proftpd:
+		return name == "\xff\xfe"
+	}
+	return false
+}
+
+// mirror is a tree on a server and a copy of it.
+type mirror struct {
+	*testing.T
+	server         *Server
+	source, binary string
+	dir            string            // the copy is in dir/out
+	files          map[string]string // below source -> text
+	dirs           map[string]bool   // below source
+}
+
+func newMirror(t *testing.T, kind Kind, binary string) *mirror {
+	dir, err := publicTempDir("ftpfetch-interop-mirror-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	m := &mirror{
+		T: t, binary: binary, dir: t.TempDir(), source: filepath.Join(dir, "public"),
+		files: map[string]string{}, dirs: map[string]bool{},
+	}
+	if err := makePublicDir(m.source); err != nil {
+		t.Fatal(err)
+	}
+	m.server = New(t, kind, &Tree{Public: m.source, Home: m.source}, Options{})
+	return m
+}
+
+// plant makes a file, with the directories above it.
+func (m *mirror) plant(path, text string) {
+	m.Helper()
+	if err := writeFile(m.source+"/"+path, text); err != nil {
+		m.Fatal(err)
+	}
+	m.files[path] = text
+	if dir := filepath.Dir(path); !m.dirs[dir] && dir != "." {
+		m.plantDir(dir)
+	}
+}
+
+func (m *mirror) plantDir(path string) {
+	m.Helper()
+	if err := makePublicDir(m.source + "/" + path); err != nil {
+		m.Fatal(err)
+	}
+	for dir := path; dir != "."; dir = filepath.Dir(dir) {
+		m.dirs[dir] = true
+	}
+}
+
+func (m *mirror) link(target, path string) {
+	m.Helper()
+	if err := os.Symlink(target, m.source+"/"+path); err != nil {
+		m.Fatal(err)
+	}
+}
+
+// run runs the command on the tree.
+func (m *mirror) run(flags ...string) (code int, stderr string) {
+	m.Helper()
+	cmd := exec.CommandContext(testContext(m.T), m.binary, append([]string{"-r", "-d", "out", m.server.URL("/")}, flags...)...)
+	var text strings.Builder
+	cmd.Dir, cmd.Stderr = m.dir, &text
+	_ = cmd.Run() // the exit code tells
+	return cmd.ProcessState.ExitCode(), text.String()
+}
+
+// wants runs the command and compares the exit code and the last line.
+func (m *mirror) wants(code int, last string, flags ...string) (stderr string) {
+	m.Helper()
+	got, stderr := m.run(flags...)
+	if end := lastLine(stderr); got != code || !strings.HasPrefix(end, last) {
+		m.Errorf("%q: exit %d, %q, want %d and %q\n%s", flags, got, end, code, last, start(stderr))
+	}
+	return stderr
+}
+
+// start returns the first bytes of a long text.
+func start(text string) string { return text[:min(len(text), 2000)] }
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	return lines[len(lines)-1]
+}
+
+// same compares the copy with files and dirs, byte for byte.
+func (m *mirror) same(files map[string]string, dirs map[string]bool) {
+	m.Helper()
+	gotFiles, gotDirs := map[string]string{}, map[string]bool{}
+	out := filepath.Join(m.dir, "out")
+	err := filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
+		below, _ := filepath.Rel(out, path)
+		if err != nil || below == "." || below == ".ftpfetch-ledger" {
+			return err
+		}
+		if d.IsDir() {
+			gotDirs[below] = true
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		gotFiles[below] = string(text)
+		return err
+	})
+	if err != nil {
+		m.Fatal(err)
+	}
+	for path := range maps.Keys(merge(gotFiles, files)) {
+		got, ok := gotFiles[path]
+		want, wanted := files[path]
+		if ok != wanted || got != want {
+			m.Errorf("%q: there %v, wanted %v, %s, want %s", path, ok, wanted, digest(got), digest(want))
+		}
+	}
+	for path := range dirs {
+		if !gotDirs[path] {
+			m.Errorf("the directory %q is missing", path)
+		}
+	}
+	for path := range gotDirs {
+		if !dirs[path] {
+			m.Errorf("the directory %q should not be there", path)
+		}
+	}
+}
+
+// mirrored are the servers of these tests.
+var mirrored = []Kind{Vsftpd, Proftpd, PureFTPd}
+
+func forEachMirror(t *testing.T, test func(m *mirror)) {
+	t.Helper()
+	binary := build(t)
+	for _, kind := range mirrored {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			test(newMirror(t, kind, binary))
+		})
+	}
+}
+
+// TestMirror mirrors a tree of 5,000 entries with hostile names. A second run
+// fetches nothing; with -N a third one fetches what has changed.
+func TestMirror(t *testing.T) {
+	forEachMirror(t, func(m *mirror) {
+		for i, name := range hostileNames {
+			if unserved(m.server.Kind, name) {
+				continue
+			}
+			m.plant("names/"+name, strings.Repeat("x", i))
+			m.plant("dirs/"+name+"/"+name, "inside "+name)
+			m.plantDir("empty/" + name)
+		}
+		deep := strings.Repeat("deep/", 50)
+		m.plant(deep+"file", "fifty levels down")
+		for i := 0; len(m.files)+len(m.dirs) < 5000; i++ {
+			m.plant(fmt.Sprintf("many/%d/%d", i%50, i), fmt.Sprint(i))
+		}
+		n := len(m.files)
+		m.wants(0, fmt.Sprintf("%d of %d complete; received ", n, n))
+		m.same(m.files, m.dirs)
+		m.wants(0, fmt.Sprintf("%d of %d complete (%d of them before); received 0 bytes", n, n, n))
+		m.wants(0, fmt.Sprintf("%d of %d complete (%d of them before); received 0 bytes", n, n, n), "-N")
+		if err := os.Remove(filepath.Join(m.dir, "out/.ftpfetch-ledger")); err != nil {
+			m.Fatal(err)
+		}
+		m.wants(0, fmt.Sprintf("%d of %d complete (%d of them before); received 0 bytes", n, n, n), "-N")
+		m.plant(deep+"file", "changed")
+		if err := os.Chtimes(m.source+"/"+deep+"file", time.Time{}, modTime.Add(time.Hour)); err != nil {
+			m.Fatal(err)
+		}
+		m.wants(0, fmt.Sprintf("%d of %d complete (%d of them before); received 7 bytes", n, n, n-1), "-N")
+		m.same(m.files, m.dirs)
+	})
+}
+
+// TestMirrorChanged changes files on the server after a mirror, in size, in time or
+// in both. With -N the copy follows, also when the ledger has the file.
+func TestMirrorChanged(t *testing.T) {
+	forEachMirror(t, func(m *mirror) {
+		for _, name := range []string{"same", "time", "size", "both"} {
+			m.plant(name, "old")
+		}
+		m.wants(0, "4 of 4 complete; received 12 bytes")
+		for name, text := range map[string]string{"time": "new", "size": "newer", "both": "newest"} {
+			m.plant(name, text)
+			if name == "size" {
+				continue
+			}
+			if err := os.Chtimes(filepath.Join(m.source, name), time.Time{}, modTime.Add(time.Hour)); err != nil {
+				m.Fatal(err)
+			}
+		}
+		before := 1
+		if m.server.Kind == Vsftpd { // its listing does not tell the exact time
+			before = 2
+		}
+		m.wants(23, fmt.Sprintf("%[1]d of 4 complete (%[1]d of them before), %[2]d failed; received 0 bytes", before, 4-before))
+		m.same(map[string]string{"same": "old", "time": "old", "size": "old", "both": "old"}, m.dirs)
+		m.wants(0, "4 of 4 complete (1 of them before); received 14 bytes", "-N")
+		m.same(m.files, m.dirs)
+	})
+}
+
+// TestMirrorImpossible checks that what cannot be listed or saved is reported and
+// makes the run fail, and that everything else is there.
+func TestMirrorImpossible(t *testing.T) {
+	for _, name := range []string{"a\nb", "a\rb", "g.part.json", ".ftpfetch-ledger", ".ftpfetch-ledger-1-of-2"} {
+		t.Run(fmt.Sprintf("%q", name), func(t *testing.T) {
+			forEachMirror(t, func(m *mirror) {
+				m.plant("plain", "text")
+				files, dirs := maps.Clone(m.files), maps.Clone(m.dirs)
+				m.plant(name, "bad")
+				if m.server.Kind == PureFTPd && strings.ContainsAny(name, "\r\n") {
+					return // its listings leave such names out
+				}
+				code, stderr := m.run()
+				if code == 0 || !strings.Contains(stderr, "ftpfetch: "+m.server.URL("/")) {
+					m.Errorf("exit %d, %q", code, stderr)
+				}
+				m.same(files, dirs)
+			})
+		})
+	}
+}
+
+// TestMirrorDenied checks that a directory that may not be listed makes the run
+// fail, and that what is beside it is there.
+func TestMirrorDenied(t *testing.T) {
+	forEachMirror(t, func(m *mirror) {
+		m.plant("a/file", "a")
+		m.plant("z/file", "z")
+		files, dirs := maps.Clone(m.files), maps.Clone(m.dirs)
+		m.plant("denied/file", "secret")
+		if err := os.Chmod(m.source+"/denied", 0); err != nil {
+			m.Fatal(err)
+		}
+		if code, stderr := m.run(); code == 0 || !strings.Contains(stderr, "/denied") {
+			m.Errorf("exit %d, %q", code, stderr)
+		}
+		m.same(files, dirs)
+	})
+}
+
+// TestMirrorLinks checks that symbolic links are reported, and followed only within
+// the tree.
+func TestMirrorLinks(t *testing.T) {
+	forEachMirror(t, func(m *mirror) {
+		m.plant("dir/file", "text")
+		m.plantDir("links")
+		for name, target := range map[string]string{
+			"to-file": "../dir/file", "to-dir": "../dir", "dangling": "nowhere", "itself": "itself", "out": "../../secret", "up": "..", "here": ".",
+		} {
+			m.link(target, "links/"+name)
+		}
+		if err := writeFile(filepath.Join(filepath.Dir(m.source), "secret"), "outside"); err != nil {
+			m.Fatal(err)
+		}
+		links := 7
+		if m.server.Kind == Proftpd {
+			links = 4 // its MLSD leaves out links that lead to nothing
+		}
+		m.wants(0, fmt.Sprintf("1 of 1 complete, %d links not followed; ", links))
+		m.same(m.files, m.dirs)
+		if m.server.Kind == Proftpd { // its MLSD does not tell where links lead to
+			m.wants(0, "1 of 1 complete (1 of them before), 4 links not followed; ", "--follow-links")
+			return
+		}
+		m.wants(78, "3 of 5 complete (1 of them before), 2 failed, 3 links not followed; ", "--follow-links")
+		m.files["links/to-file"], m.files["links/to-dir/file"], m.dirs["links/to-dir"] = "text", "text", true
+		m.same(m.files, m.dirs)
+	})
+}
+
+// TestMirrorSelection checks --accept, --reject and --depth.
+func TestMirrorSelection(t *testing.T) {
+	forEachMirror(t, func(m *mirror) {
+		for _, path := range []string{"a.gz", "b.txt", "x/c.gz", "x/d.txt", "x/y/e.gz", "tmp/f.gz"} {
+			m.plant(path, path)
+		}
+		m.plantDir("none")
+		tests := []struct {
+			flags []string
+			want  []string
+		}{
+			{[]string{"--accept", "*.gz"}, []string{"a.gz", "x/c.gz", "x/y/e.gz", "tmp/f.gz"}},
+			{[]string{"--accept", "x/**"}, []string{"x/c.gz", "x/d.txt", "x/y/e.gz"}},
+			{[]string{"--accept", "*.gz", "--reject", "tmp"}, []string{"a.gz", "x/c.gz", "x/y/e.gz"}},
+			{[]string{"--accept", "*", "--depth", "1"}, []string{"a.gz", "b.txt"}},
+			{[]string{"--accept", "*", "--depth", "2"}, []string{"a.gz", "b.txt", "x/c.gz", "x/d.txt", "tmp/f.gz"}},
+		}
+		for _, test := range tests {
+			if err := os.RemoveAll(filepath.Join(m.dir, "out")); err != nil {
+				m.Fatal(err)
+			}
+			n := len(test.want)
+			m.wants(0, fmt.Sprintf("%d of %d complete; ", n, n), test.flags...)
+			files, dirs := map[string]string{}, map[string]bool{}
+			for _, path := range test.want {
+				files[path] = path
+				for dir := filepath.Dir(path); dir != "."; dir = filepath.Dir(dir) {
+					dirs[dir] = true
+				}
+			}
+			m.same(files, dirs)
+		}
+	})
+}
+
+// TestMirrorStaysInside checks that a local symbolic link leads nothing out of the
+// output directory.
+func TestMirrorStaysInside(t *testing.T) {
+	forEachMirror(t, func(m *mirror) {
+		m.plant("dir/file", "new")
+		m.plant("plain", "new")
+		outside := filepath.Join(m.dir, "outside")
+		for _, err := range []error{
+			writeFile(filepath.Join(outside, "file"), "old"), makePublicDir(filepath.Join(m.dir, "out")),
+			os.Symlink("../outside", filepath.Join(m.dir, "out/dir")), os.Symlink("../outside/file", filepath.Join(m.dir, "out/plain")),
+		} {
+			if err != nil {
+				m.Fatal(err)
+			}
+		}
+		for _, flags := range [][]string{nil, {"-N"}, {"--overwrite"}} {
+			if code, stderr := m.run(flags...); code == 0 {
+				m.Errorf("%q: exit 0, %q", flags, stderr)
+			}
+		}
+		entries, err := os.ReadDir(outside)
+		text, rerr := os.ReadFile(filepath.Join(outside, "file"))
+		if err != nil || rerr != nil || len(entries) != 1 || string(text) != "old" {
+			m.Errorf("outside there is %v, %q (%v, %v)", entries, text, err, rerr)
+		}
+	})
+}

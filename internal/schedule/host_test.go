@@ -1,0 +1,175 @@
+package schedule
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// hostModel says what a host may do: it knows the ceiling that the last refusal
+// told, and when one more connection may be tried.
+type hostModel struct {
+	*rapid.T
+	h       host[int]
+	perHost int
+	known   int       // the ceiling; 0: unknown
+	at      time.Time // of the last refusal or probe
+	alone   int       // refusals of the only connection in a row
+}
+
+const patience = 3
+
+// start takes a token, or n of them, if the host has room.
+func (m *hostModel) start(n int) {
+	room := m.h.room(m.perHost, time.Now())
+	if m.perHost > 0 && m.known >= m.perHost {
+		m.known = 0
+	}
+	if n = min(n, room); n <= 0 {
+		if m.h.tokens == 0 {
+			m.Fatalf("an idle host has no room: %+v", m.h)
+		}
+		return
+	}
+	if m.known > 0 && m.h.tokens+n > m.known {
+		if n > 1 || m.h.tokens+n != m.known+1 || time.Since(m.at) < firstProbe {
+			m.Fatalf("%d tokens and %d more, the ceiling is %d, told %v ago", m.h.tokens, n, m.known, time.Since(m.at))
+		}
+		m.known, m.at = m.known+1, time.Now()
+	}
+	if m.h.tokens += n; m.perHost > 0 && m.h.tokens > m.perHost {
+		m.Fatalf("%d tokens, at most %d are allowed", m.h.tokens, m.perHost)
+	}
+}
+
+// refuse makes the server refuse one of the connections.
+func (m *hostModel) refuse() {
+	if m.h.tokens == 0 {
+		return
+	}
+	live := m.h.tokens - 1
+	got := m.h.full(errTooMany, patience)
+	if want := max(1, live); got > want && (m.known == 0 || got > m.known) || got < 1 {
+		m.Fatalf("with %d connections left the ceiling is %d; before it was %d", live, got, m.known)
+	}
+	m.known, m.at = got, time.Now()
+	if m.h.tokens--; live == 0 {
+		m.alone++
+		if pause := m.h.pause.Sub(m.at); pause < time.Second || pause > longestPause {
+			m.Fatalf("a pause of %v", pause)
+		}
+	}
+	if (m.h.givenUp != nil) != (m.alone > patience) {
+		m.Fatalf("given up: %v after %d refusals of the only connection", m.h.givenUp, m.alone)
+	}
+}
+
+// TestHostModel lets connections start, end and be refused in random order: never are there
+// more than the ceiling known at that time, except for one that tries whether there
+// may be more, a while after the last refusal.
+func TestHostModel(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		perHost := rapid.IntRange(0, 6).Draw(r, "per host")
+		steps := rapid.SliceOf(rapid.SampledFrom([]string{"start", "start", "spare", "end", "refuse", "wait", "long"})).Draw(r, "steps")
+		waits := rapid.SliceOfN(rapid.IntRange(1, 40), len(steps), len(steps)).Draw(r, "seconds")
+		synctest.Test(t, func(*testing.T) {
+			m := &hostModel{T: r, perHost: perHost}
+			for i, step := range steps {
+				switch {
+				case m.h.givenUp != nil:
+					return
+				case step == "start":
+					m.start(1)
+				case step == "spare" && m.h.tokens > 0:
+					m.start(waits[i]%4 + 1)
+				case step == "end" && m.h.tokens > 0:
+					m.h.served()
+					m.h.tokens--
+					m.alone = 0
+				case step == "refuse":
+					m.refuse()
+				case step == "wait":
+					wait(context.Background(), time.Duration(waits[i])*time.Second)
+				case step == "long":
+					wait(context.Background(), 2*lastProbe)
+				}
+			}
+		})
+	})
+}
+
+// TestAlarmStops checks that no timer is left when a run has ended, or was
+// interrupted in a pause.
+func TestAlarmStops(t *testing.T) {
+	for name, limit := range map[string]time.Duration{"ended": math.MaxInt64, "interrupted": 1500 * time.Millisecond} {
+		for jobs := range 3 { // 0 means that the search runs too
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), limit)
+				defer cancel()
+				w := newWorld(Options{Jobs: jobs, Patience: 2, Received: func() int64 { return 0 }}, map[string]int{"no": 0, "yes": 1})
+				var s *scheduler[task]
+				Run(ctx, w.o, slices.Values(append(many("no", 3, 0), many("yes", 3, time.Second)...)), func(ctx context.Context, turn *Turn[task]) Verdict {
+					w.mu.Lock()
+					s = turn.s
+					w.mu.Unlock()
+					return w.do(ctx, turn)
+				})
+				if s.timer.timer == nil {
+					t.Errorf("%s, -j %d: there was no alarm", name, jobs)
+				} else if s.timer.timer.Stop() {
+					t.Errorf("%s, -j %d: the alarm is still set", name, jobs)
+				}
+				if s.running != 0 || s.tokens != 0 {
+					t.Errorf("%s, -j %d: %d jobs run, %d tokens are in use", name, jobs, s.running, s.tokens)
+				}
+			})
+		}
+	}
+}
+
+// TestSpareModel checks that Spare takes only what no queued job needs, and that a
+// token goes back when its connection was refused.
+func TestSpareModel(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		o := Options{Jobs: rapid.IntRange(1, 6).Draw(r, "jobs"), PerHost: rapid.IntRange(0, 6).Draw(r, "per host")}
+		n, wanted := rapid.IntRange(1, 5).Draw(r, "n"), rapid.IntRange(0, 8).Draw(r, "wanted")
+		refused := rapid.IntRange(0, 8).Draw(r, "refused")
+		synctest.Test(t, func(t *testing.T) {
+			Run(t.Context(), o, slices.Values(many("h", n, 0)), func(ctx context.Context, turn *Turn[task]) Verdict {
+				wait(ctx, time.Second) // all jobs that may run do
+				s := turn.s
+				s.mu.Lock()
+				queued := s.queued
+				s.mu.Unlock()
+				got := turn.Spare(wanted)
+				if queued > 0 && got > 0 {
+					s.mu.Lock()
+					if s.queued > 0 {
+						r.Errorf("%d spare tokens, but %d jobs are queued", got, s.queued)
+					}
+					s.mu.Unlock()
+				}
+				for range min(refused, got) {
+					turn.Refused(errTooMany)
+				}
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				if want := 1 + got - min(refused, got); turn.tokens != want {
+					r.Errorf("the job holds %d tokens, want %d", turn.tokens, want)
+				}
+				if s.tokens > o.Jobs || o.PerHost > 0 && s.tokens > o.PerHost {
+					r.Errorf("%d tokens with %+v", s.tokens, o)
+				}
+				return Done()
+			})
+		})
+	})
+}
