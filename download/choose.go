@@ -27,13 +27,9 @@ func (j *job) choose(ctx context.Context, t target) (choice, error) {
 	case t.info == nil:
 		return choice{overwrite: j.o.Existing == Overwrite}, nil
 	case j.o.Newer:
-		current, err := j.current(ctx, t)
-		if current {
-			return choice{skip: ReasonNotNewer}, err
-		}
-		return choice{overwrite: true}, err
+		return j.newer(ctx, t)
 	case j.o.Continue:
-		return j.lend(ctx, t)
+		return j.lend(ctx, t, nil, nil)
 	case j.o.Existing == Overwrite:
 		return choice{overwrite: true}, nil
 	case j.o.Existing == Skip:
@@ -143,25 +139,30 @@ func (j *job) ask(ctx context.Context, t target) (info *ftpexec.Info, local fs.F
 	return info, local, err
 }
 
-// current reports whether the target is as good as the server's file: no
-// older, and in image type of the same size.
-func (j *job) current(ctx context.Context, t target) (bool, error) {
+// newer decides whether to retrieve the file because it is newer than the target
+// or of another size. A target that is only shorter is continued if Continue
+// asks for that.
+func (j *job) newer(ctx context.Context, t target) (choice, error) {
 	info, local, err := j.ask(ctx, t)
+	if err != nil {
+		return choice{}, err
+	}
+	fresh, comparable := info.ModTime.After(local.ModTime()), info.Size >= 0 && !j.text()
 	switch {
-	case err != nil:
-		return false, err
 	case info.ModTime.IsZero():
 		j.o.note("the server does not report the file's time: retrieving it")
-		return false, nil
-	case info.Size >= 0 && !j.text() && info.Size != local.Size():
-		return false, nil
+	case !fresh && comparable && j.o.Continue && info.Size > local.Size():
+		return j.lend(ctx, t, info, local)
+	case !fresh && (!comparable || info.Size == local.Size()):
+		return choice{skip: ReasonNotNewer}, nil
 	}
-	return !info.ModTime.After(local.ModTime()), nil
+	return choice{overwrite: true}, nil
 }
 
 // lend checks whether the rest of the target can be fetched, and whether there
-// is any. It does not move the target.
-func (j *job) lend(ctx context.Context, t target) (choice, error) {
+// is any. It does not move the target. info and local are what ask has returned,
+// or nil.
+func (j *job) lend(ctx context.Context, t target, info *ftpexec.Info, local fs.FileInfo) (_ choice, err error) {
 	refuse := func(format string, args ...any) (choice, error) {
 		return choice{}, &Error{Path: t.path, Reason: fmt.Sprintf(format, args...), Err: ErrResume}
 	}
@@ -173,10 +174,12 @@ func (j *job) lend(ctx context.Context, t target) (choice, error) {
 	case !isOurs(t.info):
 		return refuse("cannot be continued: it belongs to another user")
 	}
-	info, local, err := j.ask(ctx, t)
+	if info == nil {
+		if info, local, err = j.ask(ctx, t); err != nil {
+			return choice{}, err
+		}
+	}
 	switch {
-	case err != nil:
-		return choice{}, err
 	case info.Size < 0:
 		return refuse("cannot be continued: the server does not report the file's size")
 	case local.Size() > info.Size:

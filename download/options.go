@@ -45,7 +45,8 @@ const (
 type Options struct {
 	Existing Existing
 	// Newer retrieves a file only if the target is missing, or if the server's
-	// file is newer or of another size. It then replaces the target.
+	// file is newer or of another size. It then replaces the target. With
+	// Continue, a target that is no older and shorter is continued instead.
 	Newer bool
 	// Continue uses the target, or a NAME.part without a journal, as the start
 	// of the file and retrieves the rest. It checks only their length and time:
@@ -162,8 +163,6 @@ func (o *Options) Check() error {
 	switch {
 	case o == nil:
 		return nil
-	case o.Newer && o.Continue:
-		return ftpexec.Contradiction("Newer", "Continue")
 	case o.Newer && o.Existing == Skip:
 		return ftpexec.Contradiction("Newer", "Existing: Skip")
 	case o.Continue && o.Existing == Skip:

@@ -18,7 +18,6 @@ func TestOptionsCheck(t *testing.T) {
 		o    Options
 		want []string
 	}{
-		{Options{Newer: true, Continue: true}, []string{"Newer", "Continue"}},
 		{Options{Newer: true, Existing: Skip}, []string{"Newer", "Existing: Skip"}},
 		{Options{Continue: true, Existing: Skip}, []string{"Continue", "Existing: Skip"}},
 		{Options{Continue: true, Existing: Overwrite}, []string{"Continue", "Existing: Overwrite"}},

@@ -278,6 +278,42 @@ func TestNewer(t *testing.T) {
 	}
 }
 
+// TestNewerContinue runs with both: only a target that is shorter and no older is
+// continued.
+func TestNewerContinue(t *testing.T) {
+	half, other := body[:150_000], strings.Repeat("x", 150_000)
+	tests := []struct {
+		what, local string
+		time        time.Time
+		path        string
+		want        string // what the target holds in the end
+		rests       []string
+	}{
+		{"same", body, kitTime, "/f", body, nil},
+		{"half", half, kitTime.Add(time.Hour), "/f", body, []string{"150000"}},
+		{"half, older", other, kitTime.Add(-time.Second), "/f", body, nil},
+		{"too much", body + "x", kitTime.Add(time.Hour), "/f", body, nil},
+		{"in ASCII type", half, kitTime.Add(time.Hour), "/f;type=a", half, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.what, func(t *testing.T) {
+			k := newKit(t, map[string]string{"/f": body})
+			k.write("f", tt.local)
+			if err := os.Chtimes(k.path("f"), tt.time, tt.time); err != nil {
+				t.Fatal(err)
+			}
+			r, err := k.get(tt.path, Options{Newer: true, Continue: true})
+			if err != nil || r.Skipped != (tt.local == tt.want) {
+				t.Errorf("got %+v, %v", r, err)
+			}
+			k.want(map[string]string{"f": tt.want})
+			if got := k.rests(); !slices.Equal(got, tt.rests) {
+				t.Errorf("the run resumed at %q, want %q", got, tt.rests)
+			}
+		})
+	}
+}
+
 func TestContinue(t *testing.T) {
 	half := body[:150_000]
 	tests := []struct {

@@ -97,6 +97,9 @@ var tlsRequired = []wording{
 		example{"534 Secure data connection required.", "Serv-U 6"}),
 }
 
+// encryption is what a server that refuses a login may want, if none of tlsRequired says so.
+var encryption = regexp.MustCompile(`\b(ssl|tls|ftps|ftpes|encrypt|secure)`)
+
 func oneOf(wordings []wording, text string) bool {
 	return slices.ContainsFunc(wordings, func(w wording) bool { return w.pattern.MatchString(text) })
 }
@@ -116,6 +119,8 @@ func (e *Error) readLimits(op Command, secure bool) {
 			}
 		}
 		e.Err, e.Hint = and(e.Err, ErrTLSRequired), "write ftpes:// in place of ftp://"
+	case !secure && e.Stage <= StageLogin && e.Stage != StageOther && encryption.MatchString(text), !secure && e.Reply.Code == 534:
+		e.Hint = "if the server asks for TLS, write ftpes:// in place of ftp://"
 	case (e.Reply.Code == 421 || e.Stage != StageDirectory && op.Verb != "TYPE") && oneOf(tooMany, text):
 		e.Err = and(e.Err, ErrTooMany)
 	case e.Reply.Code == 421 || e.Stage != StageDirectory && e.Stage != StageTransfer:

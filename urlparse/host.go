@@ -55,14 +55,18 @@ func hostOctet(text part, i int) *fault {
 	if octet == '%' {
 		return text.fault(i, "a host takes no percent escapes", decodedHint(text))
 	}
-	hint := ""
-	switch {
-	case octet == ';' || octet == '?':
-		hint = `write "/" before the path, as in /` + rest
-	case octet == '\\':
-		hint = `write "/" in its place`
+	return text.fault(i, visible(rest[:1])+" cannot stand in a host", delimiterHint(rest))
+}
+
+// delimiterHint is for rest, which follows a host or port without "/", or "".
+func delimiterHint(rest string) string {
+	switch rest[0] {
+	case ';', '?':
+		return `write "/" before the path, as in /` + rest
+	case '\\':
+		return `write "/" in its place`
 	}
-	return text.fault(i, visible(rest[:1])+" cannot stand in a host", hint)
+	return ""
 }
 
 // decodedHint proposes the host without its escapes, if that is a valid host.
@@ -163,11 +167,29 @@ func ipv6(text part) (string, *fault) {
 
 // bareIPv6 refuses an IPv6 address that lacks its brackets.
 func bareIPv6(text part) *fault {
-	addr, err := netip.ParseAddr(text.s)
-	if err != nil || !addr.Is6() || addr.Zone() != "" {
+	forms := bracketed(text.s)
+	if forms == nil {
 		return nil
 	}
-	return text.fault(0, "an IPv6 address must be in brackets", "write ["+addr.String()+"]")
+	return text.fault(0, "an IPv6 address must be in brackets", "write "+strings.Join(forms, " or "))
+}
+
+// bracketed returns what s, an IPv6 address without its brackets, may have been
+// meant to be: an address and a port, or the whole an address.
+func bracketed(s string) (forms []string) {
+	colon := strings.LastIndexByte(s, ':')
+	if colon < 0 {
+		return nil
+	}
+	if addr, err := netip.ParseAddr(s[:colon]); err == nil && addr.Is6() && addr.Zone() == "" {
+		if _, f := (Parser{}).port(part{s: s[colon+1:]}); f == nil {
+			forms = append(forms, "["+addr.String()+"]"+s[colon:])
+		}
+	}
+	if addr, err := netip.ParseAddr(s); err == nil && addr.Is6() && addr.Zone() == "" {
+		forms = append(forms, "["+addr.String()+"]")
+	}
+	return forms
 }
 
 // idnProfile maps as for a lookup (UTS 46); hostname checks the result.

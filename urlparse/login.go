@@ -1,6 +1,7 @@
 package urlparse
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -74,7 +75,7 @@ func hostEnd(s string) int {
 func (p Parser) port(text part) (int, *fault) {
 	for i, c := range []byte(text.s) {
 		if !digit(c) {
-			return 0, text.fault(i, "a port is a decimal number", loginHint)
+			return 0, text.fault(i, "a port is a decimal number", cmp.Or(delimiterHint(text.s[i:]), loginHint))
 		}
 	}
 	n, err := strconv.ParseUint(text.s, 10, 16)

@@ -1,6 +1,8 @@
 package urlparse
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 )
 
@@ -20,7 +22,7 @@ func scheme(text part) (Scheme, part, *fault) {
 	}
 	s := Scheme(strings.ToLower(name))
 	if s != FTP && s != FTPS && s != FTPES {
-		f := text.fault(0, "the scheme "+string(s)+" is none of ftp, ftps and ftpes", "")
+		f := text.fault(0, "the scheme "+string(s)+" is none of ftp, ftps and ftpes", hostHint(name, rest))
 		f.kind = ErrScheme
 		return "", text, f
 	}
@@ -53,7 +55,7 @@ func hostBeforeColon(name, rest string) bool {
 	case hasPrefixFold(name, "ftp") && schemeWord(name):
 		return false
 	}
-	return rest == "" || strings.Contains(name, ".") || digit(rest[0]) || strings.Contains(rest, "@")
+	return rest == "" || addressHint(name+":"+rest) != "" || strings.Contains(name, ".") || digit(rest[0]) || strings.Contains(rest, "@")
 }
 
 func schemeWord(name string) bool {
@@ -67,6 +69,9 @@ func missingScheme(text part) *fault {
 	if strings.HasPrefix(text.s, "/") && !strings.HasPrefix(text.s, "//") || strings.HasPrefix(text.s, ".") {
 		return text.fault(0, reason+": this is a path, not a URL", generalHint)
 	}
+	if f := quoted(text); f != nil {
+		return f
+	}
 	name, rest := "ftp", text.s
 	for _, s := range []Scheme{FTPES, FTPS, FTP} {
 		if hasPrefixFold(rest, string(s)+"//") {
@@ -74,7 +79,68 @@ func missingScheme(text part) *fault {
 			break
 		}
 	}
-	return text.fault(0, reason, schemeHint(name, rest))
+	hint := schemeHint(name, rest)
+	if hint == generalHint {
+		hint = cmp.Or(addressHint(rest), copyHint(rest), hint)
+	}
+	return text.fault(0, reason, hint)
+}
+
+// quoted refuses a URL in quotation marks that a shell did not remove.
+func quoted(text part) *fault {
+	inner := strings.Trim(text.s, `"'`+"`\u201c\u201d\u2018\u2019\u00ab\u00bb")
+	if inner == text.s {
+		return nil
+	}
+	if _, err := Parse(inner); err != nil {
+		return nil
+	}
+	return text.fault(0, "the URL is in quotation marks", "write "+redact(inner))
+}
+
+// otherSchemes are never taken for a host.
+var otherSchemes = []string{"http", "https", "sftp", "scp", "file", "mailto", "news", "data", "s3"}
+
+// hostHint is for an unknown scheme without "//" after it, which may be a host.
+func hostHint(name, rest string) string {
+	if _, f := host(part{s: name}); f != nil || strings.HasPrefix(rest, "//") || slices.Contains(otherSchemes, strings.ToLower(name)) {
+		return ""
+	}
+	return "write ftp://" + name + "/ and the path if " + name + " is a host"
+}
+
+// addressHint proposes an IPv6 address that lacks its brackets.
+func addressHint(text string) string {
+	address, path, _ := strings.Cut(text, "/")
+	forms := bracketed(address)
+	for i, form := range forms {
+		forms[i] = strings.TrimPrefix(schemeHint("ftp", form+"/"+path), "write ")
+	}
+	if forms == nil {
+		return ""
+	}
+	return "write " + strings.Join(forms, " or ")
+}
+
+// copyHint proposes a URL for host:path or user@host:path, as scp reads them. A
+// path that begins with "/" is absolute there.
+func copyHint(text string) string {
+	login, path, found := strings.Cut(text, ":")
+	if !found || path == "" || strings.Contains(path, "@") || digit(path[0]) {
+		return ""
+	}
+	slash := "/"
+	if absolute, ok := strings.CutPrefix(path, "/"); ok {
+		slash, path = "/%2F", absolute
+	}
+	hint := schemeHint("ftp", login+slash+path)
+	switch {
+	case hint == generalHint:
+		return ""
+	case redact(text) != text: // it does not show what may be a password
+		return `write ftp:// before it, and "` + slash + `" in place of "` + text[len(login):len(text)-len(path)] + `"`
+	}
+	return hint
 }
 
 // slashesHint is schemeHint for a text that begins with s and ":". If that may be

@@ -61,7 +61,7 @@ func (o *options) groups() []group {
 func (o *options) outputFlags() group {
 	fs := newGroup("Output")
 	fs.StringVarP(&o.output, "output", "o", "", "save as `FILE`; \"-\" is standard output")
-	fs.StringVarP(&o.dir, "dir", "d", "", "save in the directory `DIR`")
+	fs.StringVarP(&o.dir, "dir", "d", "", "save in the directory `DIR`, which is made if it is missing")
 	choice(fs, &o.file.Existing, download.Overwrite, "overwrite", "", "replace a file that exists")
 	choice(fs, &o.file.Existing, download.Skip, "no-clobber", "", "skip a file that exists, and count that as success")
 	fs.BoolVarP(&o.file.Newer, "newer", "N", false, "replace a file only if the server's is newer or of another size")
@@ -160,6 +160,11 @@ func parseArgs(args []string) (*options, error) {
 	if _, ok := o.document(); ok {
 		return o, nil
 	}
+	if args := all.Args(); len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		if found := abroad(args[0]); found != nil {
+			return o, usage("%s is %s: %s", args[0], owners(found), answers(found))
+		}
+	}
 	o.targets, o.userSet = o.targetsOf(all.Args()), all.Changed("user")
 	return o, o.check(all.FlagSet)
 }
@@ -180,6 +185,7 @@ func (o *options) targetsOf(texts []string) []target {
 		}
 		if t.err == nil {
 			t.url, t.err = urlparse.Parser{AllowPort: o.allowPort}.Parse(text)
+			t.err = o.hintURL(text, t.err)
 		}
 	}
 	return targets

@@ -20,13 +20,13 @@ func explain(err error, all *pflag.FlagSet) error {
 		if unknown.GetSpecifiedShortnames() != "" {
 			dashes = "-"
 		}
-		return usage("unknown flag %s%s%s", dashes, name, instead(name, all))
+		return usage("unknown flag %s%s%s", dashes, name, instead(dashes, name, all))
 	case errors.As(err, &missing):
 		value, _ := pflag.UnquoteUsage(missing.GetFlag())
 		name := missing.GetFlag().Name
-		return usage("--%s needs a value: write --%s %s", name, name, value)
+		return usage("--%s needs a value: write --%s %s%s", name, name, value, otherwise(missing.GetFlag(), anyFlag))
 	case errors.As(err, &invalid):
-		return badValue(invalid.GetFlag().Name, invalid.GetValue(), invalid.Unwrap())
+		return usage("%s%s", badValue(invalid.GetFlag().Name, invalid.GetValue(), invalid.Unwrap()), otherwise(invalid.GetFlag(), anyFlag))
 	}
 	return &usageError{err.Error()}
 }
@@ -47,75 +47,43 @@ func badValue(flag, value string, why error) error {
 	return usage("--%s %s: %s", flag, value, text)
 }
 
-// elsewhere maps flags of other programs to what to write here instead.
-var elsewhere = map[string]string{
-	"C":                         "-c",
-	"k":                         "--insecure",
-	"P":                         "-d DIR",
-	"x":                         "--proxy URL",
-	"m":                         "--max-time TIME",
-	"t":                         "--retries N",
-	"T":                         "--timeout TIME",
-	"O":                         "nothing, a file is saved under its own name, or -o FILE",
-	"remote-name":               "nothing, a file is saved under its own name",
-	"remote-name-all":           "nothing, each file is saved under its own name",
-	"remote-time":               "nothing, a file gets the server's time",
-	"list-only":                 "the URL of the directory with ;type=d at its end",
-	"mirror":                    "-r -N",
-	"level":                     "--depth N",
-	"parallel":                  "-j N",
-	"parallel-max":              "-j N",
-	"max-concurrent-downloads":  "-j N",
-	"max-connection-per-server": "-s N, or --per-host N",
-	"input-file":                "-i FILE",
-	"head":                      "-I",
-	"spider":                    "-I",
-	"silent":                    "-q",
-	"output-document":           "-o FILE",
-	"output-dir":                "-d DIR",
-	"directory-prefix":          "-d DIR",
-	"continue-at":               "-c",
-	"retry":                     "--retries N",
-	"tries":                     "--retries N",
-	"ssl":                       "--tls try",
-	"ssl-reqd":                  "--tls explicit",
-	"ftp-ssl":                   "--tls try",
-	"ftp-port":                  "--active",
-	"ftp-pasv":                  "nothing, passive mode is used unless --active is given",
-	"disable-epsv":              "--no-epsv",
-	"use-ascii":                 "--type a",
-	"interface":                 "--bind ADDR",
-	"bind-address":              "--bind ADDR",
-	"timestamping":              "--newer",
-	"ca-certificate":            "--cacert FILE",
-	"no-check-certificate":      "--insecure",
-	"ftp-user":                  "--user NAME",
-	"ftp-password":              "--password-stdin",
-	"password":                  "--password-stdin",
-	"no-passive-ftp":            "--active",
-	"proxy-user":                "the name and the password in the proxy's URL",
-	"socks5":                    "--proxy socks5://HOST:PORT",
-	"noproxy":                   "--proxy none, or set NO_PROXY",
-	"no-proxy":                  "--proxy none",
-	"lowest-speed-limit":        "--speed-limit RATE",
+// instead says what to write for another program's flag or a misspelt one. name
+// has no dashes.
+func instead(dashes, name string, all *pflag.FlagSet) string {
+	if found := abroad(dashes + name); found != nil {
+		return ": " + answers(found)
+	}
+	if best := closest(name, all); best != "" {
+		return ": perhaps --" + best
+	}
+	return ""
 }
 
-// instead says what to write for another program's flag or a misspelt one.
-func instead(name string, all *pflag.FlagSet) string {
-	if here, ok := elsewhere[name]; ok {
-		return ": write " + here
+// closest returns the long flag that name is most likely a misspelling of, or "".
+// One letter in four may be missing, too many or out of place. A letter changed
+// counts as two, because it makes another word: --retort is not --report.
+func closest(name string, all *pflag.FlagSet) (best string) {
+	least := max(1, len(name)/4)
+	if len(name) < 3 {
+		return ""
 	}
-	best := ""
+	var begin []string
 	all.VisitAll(func(f *pflag.Flag) {
-		if len(name) > 2 && distance(name, f.Name) <= len(name)/3 {
-			best = ": perhaps --" + f.Name
+		if len(name) > 3 && strings.HasPrefix(f.Name, name) {
+			begin = append(begin, f.Name)
+		}
+		if d := distance(name, f.Name); d < least || d == least && best == "" {
+			best, least = f.Name, d
 		}
 	})
+	if best == "" && len(begin) == 1 {
+		return begin[0]
+	}
 	return best
 }
 
-// distance returns how many changes turn a into b: letters changed, added or
-// dropped, and neighbours swapped.
+// distance returns how many changes turn a into b: letters added or dropped,
+// neighbours swapped, and letters changed, which count as two.
 func distance(a, b string) int {
 	var before []int // the row above the one above
 	above := make([]int, len(b)+1)
@@ -126,7 +94,7 @@ func distance(a, b string) int {
 		row := make([]int, len(b)+1)
 		row[0] = i + 1
 		for j := range len(b) {
-			row[j+1] = 1 + min(above[j], row[j], above[j+1])
+			row[j+1] = 1 + min(row[j], above[j+1])
 			if a[i] == b[j] {
 				row[j+1] = above[j]
 			}

@@ -140,7 +140,7 @@ func (o *options) checkLists(all *pflag.FlagSet) error {
 	case o.input == "-" && o.manifest == "-":
 		return usage("-i - and --manifest - contradict each other: there is one standard input")
 	case o.passwordStdin && (o.input == "-" || o.manifest == "-"):
-		return usage("--password-stdin and a list on standard input contradict each other: put one of them into a file")
+		return usage("--password-stdin and a list on standard input contradict each other: write -i FILE or --manifest FILE")
 	case o.reading.Shard.Count > 0 && !lists:
 		return usage("--shard divides a list: write -i FILE or --manifest FILE too")
 	case o.divide && o.reading.Shard.Count == 0:

@@ -34,7 +34,7 @@ func TestDistance(t *testing.T) {
 		a, b string
 		want int
 	}{
-		{"", "", 0}, {"type", "type", 0}, {"typ", "type", 1}, {"tpye", "type", 1}, {"ab", "ba", 1}, {"vrebsoe", "verbose", 2}, {"", "abc", 3}, {"kitten", "sitting", 3},
+		{"", "", 0}, {"type", "type", 0}, {"typ", "type", 1}, {"tpye", "type", 1}, {"ab", "ba", 1}, {"vrebsoe", "verbose", 2}, {"", "abc", 3}, {"kitten", "sitting", 5}, {"retort", "report", 2},
 	}
 	for _, tt := range tests {
 		if got := distance(tt.a, tt.b); got != tt.want {

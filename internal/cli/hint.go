@@ -1,13 +1,19 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"os"
+	"regexp"
+	"strings"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/gateway"
 	"example.com/ftpfetch/internal/netrc"
+	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/urlparse"
 )
 
 // hints says what to write instead, for the errors that have such a hint; the
@@ -20,25 +26,99 @@ var hints = []struct {
 	{download.ErrName, "-o FILE saves it under another"},
 	{download.ErrForeign, "remove it, or choose another place with -o or -d"},
 	{download.ErrPart, "remove it, or -c resumes it, or --overwrite replaces it"},
-	{download.ErrUnfinished, "remove it, or --overwrite goes ahead"},
-	{download.ErrResume, "--overwrite starts over"},
+	{download.ErrUnfinished, "remove it, or --overwrite, without -c, goes ahead"},
+	{download.ErrResume, "--overwrite, without -c, starts over"},
 	{download.ErrUnverified, "--checksum ALGO:HEX gives the digest of one file"},
 	{manifest.ErrPath, "--keep-dirs saves each file under the directories of its URL"},
 	{manifest.ErrBase, "--base URL"},
-	{netrc.ErrUnusable, "--no-netrc ignores it"},
-	{ftpexec.ErrIsDirectory, "-l lists it, -r fetches what is in it"},
-	{ftpexec.ErrTLSRequired, "--tls explicit asks for it"},
+	{netrc.ErrUnusable, "--no-netrc, without -n and --netrc-file, ignores it"},
+	{ftpexec.ErrIsDirectory, "-r fetches what is in it"},
+	{ftpexec.ErrTLSRequired, "--tls explicit asks for it, and so does ftpes:// in place of ftp://"},
 	{ftpexec.ErrCertificate, "--cacert FILE trusts the authority in FILE"},
-	{ftpexec.ErrTLSHandshake, "the server may expect --tls explicit or --tls implicit"},
 	{gateway.ErrWithheld, "--proxy-get gives it these, unencrypted unless the proxy's URL is https://"},
+	{ftpexec.ErrTLSHandshake, "the server may expect ftpes:// in place of ftps://, or --tls explicit in place of --tls implicit"},
 	{ftpexec.ErrNoCredentials, "--password-stdin or a netrc file gives a password, --account NAME an account"},
 }
 
+// hinted is an error with what to write instead in this situation. It goes before
+// the hints of the table.
+type hinted struct {
+	error
+	hint string
+}
+
+func (e *hinted) Unwrap() error { return e.error }
+
 func hint(err error) string {
+	var h *hinted
+	if errors.As(err, &h) {
+		return h.hint
+	}
 	for _, h := range hints {
 		if errors.Is(err, h.err) {
 			return h.text
 		}
 	}
 	return ""
+}
+
+// hintURL adds to the refusal of a URL what the text may have been meant to be: a
+// list, or a pattern of names.
+func (o *options) hintURL(text string, err error) error {
+	var bad *urlparse.Error
+	if err == nil || !errors.As(err, &bad) {
+		return err
+	}
+	list, marked := strings.CutPrefix(text, "@")
+	info, serr := os.Stat(list)
+	switch isFile := serr == nil && info.Mode().IsRegular(); {
+	case (marked || isFile) && !strings.Contains(text, "://"):
+		plain := *bad
+		plain.Hint = ""
+		return &hinted{&plain, "-i " + printable.Line(list) + " fetches the URLs in that file"}
+	case !o.glob:
+		return hintPattern(text, err)
+	}
+	return err
+}
+
+// numbers matches a range of numbers, as curl reads it.
+var numbers = regexp.MustCompile(`\[([0-9]*[0-9]{2}-[0-9]+|[0-9]+-[0-9]{2,})\]`)
+
+// hintPattern adds a hint to err if the last segment of text is a pattern of
+// names.
+func hintPattern(text string, err error) error {
+	dir, pattern, bad := patternIn(text)
+	if bad != nil || pattern == "" {
+		return err
+	}
+	_, bad = urlparse.Parse(dir)
+	switch {
+	case numbers.MatchString(text):
+		return &hinted{err, "for a range of numbers, write {1..20} without quotes: the shell makes a URL of each"}
+	case bad == nil:
+		return &hinted{err, "--glob takes it as a pattern of names"}
+	}
+	return err
+}
+
+// hintFailure adds to the failure of a URL what the user may have expected: that
+// the netrc file is used, or that the name is a pattern.
+func (r *run) hintFailure(ctx context.Context, u *urlparse.URL, err error) error {
+	name, _ := r.login()
+	refused := errors.Is(err, ftpexec.ErrLogin) || errors.Is(err, ftpexec.ErrNoCredentials)
+	switch {
+	case err == nil:
+	case refused && u.User == name && strings.Contains(r.user, ",") && !strings.Contains(r.user, ":"):
+		return &hinted{err, "-u takes NAME:PASSWORD, with a colon"}
+	case refused && !u.User.Set && !r.useNetrc:
+		if _, ok, nerr := r.netrc.user(ctx, u.Host); ok && nerr == nil {
+			return &hinted{err, "-n takes the login for " + u.Host + " from the netrc file"}
+		}
+	case errors.Is(err, download.ErrPart) && r.file.Continue:
+		return &hinted{err, "remove it, or --overwrite, without -c, replaces it"}
+	case errors.Is(err, ftpexec.ErrNotFound) && strings.ContainsAny(u.Name, "*?") && !r.glob:
+		return &hinted{err, "--glob takes it as a pattern of names"}
+	}
+	return err
 }

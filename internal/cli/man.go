@@ -40,6 +40,10 @@ Neither shows a password. A message waits for its reader no longer than
 Each segment of the URL's path except the last becomes one CWD command, with its
 %-escapes decoded: ftp://host/pub/x is relative to the login directory, and
 ftp://host/%2Fetc/motd is /etc/motd. See --dry-run.
+
+A flag of wget, curl, aria2 or lftp that ftpfetch does not have, or that means
+something else here, ends the run with a line that says what to write.
+docs/coming-from.md in the source lists them all.
 `
 
 // manMany describes lists and trees.

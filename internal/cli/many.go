@@ -161,7 +161,7 @@ func (m *many) ended(o batch.Outcome) {
 	if errors.Is(o.Err, ftpexec.ErrLogin) {
 		m.ask.forget()
 	}
-	o.Err = m.reason(m.ctx, o.Err)
+	o.Err = m.hintFailure(m.ctx, o.URL, m.reason(m.ctx, o.Err))
 	switch {
 	case o.GivenUp && m.progress != progressJSON && m.givenUp(o.URL.Address()):
 		m.print.failed(o.URL.Redacted(), o.Err, "; the other files of this server are not tried")

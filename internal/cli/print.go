@@ -196,6 +196,16 @@ func (p *printer) skipped(name string, done download.Result) {
 	}
 }
 
+// made reports that the run made a directory.
+func (p *printer) made(dir string) {
+	switch {
+	case p.progress == progressJSON:
+		p.emit(event{Event: "note", Path: dir, Text: "directory made"})
+	case !p.quiet:
+		p.line("%s: directory made", printable.Line(dir))
+	}
+}
+
 // whyLeft says why an existing file was left alone.
 func whyLeft(r download.Reason) string {
 	switch r {

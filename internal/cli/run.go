@@ -23,6 +23,16 @@ func (r *run) all(ctx context.Context) int {
 	if r.many() || r.info {
 		return r.batch(ctx)
 	}
+	unmake, err := r.makeDir()
+	if err != nil {
+		r.print.failed("", err, "")
+		return exitCode(err)
+	}
+	defer func() {
+		if unmake() {
+			r.print.made(r.dir)
+		}
+	}()
 	defer r.keepConnections(ctx)()
 	code := exitOK
 	for i, t := range r.targets {
@@ -69,7 +79,7 @@ func (r *run) one(ctx context.Context, t target) error {
 		return err
 	}
 	r.kept, r.current = 0, u
-	if err = r.reason(ctx, r.retrieve(ctx, u)); err != nil {
+	if err = r.hintFailure(ctx, u, r.reason(ctx, r.retrieve(ctx, u))); err != nil {
 		r.print.failed(u.Redacted(), err, r.keptNote())
 	}
 	if errors.Is(err, ftpexec.ErrLogin) {
@@ -273,6 +283,11 @@ func (r *run) path(u *urlparse.URL) (string, error) {
 	if r.dir != "" {
 		path = filepath.Join(r.dir, name)
 	}
+	if r.output != "" {
+		if err := r.checkFile(path); err != nil {
+			return "", err
+		}
+	}
 	if r.saved[path] {
 		return "", &download.Error{Path: path, Reason: "was written for an earlier URL of this run", Err: download.ErrLocal}
 	}
@@ -291,11 +306,15 @@ func (r *run) list(ctx context.Context, u *urlparse.URL) error {
 	if r.output == "" || r.output == "-" {
 		return names(ctx, u, output{ctx, r.print.out}, r.print.out.terminal)
 	}
-	return r.toFile(ctx, u, func(path string, o *download.Options) (download.Result, error) {
+	err := r.toFile(ctx, u, func(path string, o *download.Options) (download.Result, error) {
 		return download.Save(ctx, u.WithoutPassword().String(), path, &download.Options{Existing: o.Existing}, func(w io.Writer) error {
 			return names(ctx, u, w, false)
 		})
 	})
+	if errors.Is(err, download.ErrPart) { // -c resumes files only
+		err = &hinted{err, "remove it, or --overwrite replaces it"}
+	}
+	return err
 }
 
 // names writes the names of a directory to w, as they arrive.

@@ -33,9 +33,14 @@ func TestStepsAndHints(t *testing.T) {
 		{"/a/f", "PASS", "530 Sorry, the maximum number of clients (3) for this user are already connected.", 67, "login refused: too many connections for the server"},
 
 		// So does a server that requires TLS; the hint names the flag.
-		{"/a/f", "USER", "530 Non-anonymous sessions must use encryption.", 67, "(--tls explicit asks for it)\n"},
-		{"/a/f", "USER", "421 TLS is required", 67, "(--tls explicit asks for it)\n"},
-		{"/a/f", "RETR", "522 Data connections must be encrypted.", 19, "(--tls explicit asks for it)\n"},
+		{"/a/f", "USER", "530 Non-anonymous sessions must use encryption.", 67, "(--tls explicit asks for it, and so does ftpes:// in place of ftp://)\n"},
+		{"/a/f", "USER", "421 TLS is required", 67, "(--tls explicit asks for it, and so does ftpes:// in place of ftp://)\n"},
+		{"/a/f", "RETR", "522 Data connections must be encrypted.", 19, "(--tls explicit asks for it, and so does ftpes:// in place of ftp://)\n"},
+
+		// A login refused in other words gets a hint only.
+		{"/a/f", "USER", "530 Please come back over a secure channel.", 67, "(if the server asks for TLS, write ftpes:// in place of ftp://)\n"},
+		{"/a/f", "PASS", "550 Encryption is mandatory here.", 67, "(if the server asks for TLS, write ftpes:// in place of ftp://)\n"},
+		{"/a/f", "RETR", "534 Denied for policy reasons.", 19, "(if the server asks for TLS, write ftpes:// in place of ftp://)\n"},
 
 		{"/a/b/f", "CWD", "550 Permission denied", 9, "write /a%2Fb/f "},
 		{"/a/f", "CWD", "550 " + long, 9, "xxx...\n"},
