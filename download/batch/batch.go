@@ -35,7 +35,7 @@ type Options struct {
 	// connections are left.
 	Segments int
 	// Root is the directory under which all paths are. Nothing outside it is
-	// touched.
+	// touched. It must not be nil. The caller closes it.
 	Root *os.Root
 	// Ledger, if not nil, remembers the verified files.
 	Ledger *Ledger
@@ -55,7 +55,8 @@ type Options struct {
 	// end.
 	Totals func(Totals)
 	// Note, if not nil, is called with what may interest a person about a server.
-	Note func(text string)
+	// waits says that nothing comes from that server until it has room.
+	Note func(text string, waits bool)
 }
 
 // Task is something to retrieve: a file, or if Tree is not nil the directory
@@ -97,7 +98,13 @@ type Totals struct {
 func (t Totals) Whole() bool { return t.Failed+t.Abandoned+t.Listing+t.Unlisted == 0 }
 
 // Run retrieves all tasks. It returns when they have ended, or soon after ctx has.
-// The outcomes tell what failed.
+// What failed is told by the calls of Options.Report. Run reads tasks while it
+// works, only some thousands ahead, so there may be any number of them. Two tasks
+// must not have the same Path: manifest.Check makes sure of that for a list.
+//
+// c should have a MaxIdle of PerHost, or else Jobs, or else MaxJobs: with 0 every
+// file logs in anew. Run leaves the idle connections to the caller; see
+// [ftpexec.Client.CloseIdleConnections].
 func Run(ctx context.Context, c *ftpexec.Client, tasks iter.Seq[Task], o Options) Totals {
 	b := &run{Options: o, client: c}
 	end := b.watch()
@@ -188,8 +195,12 @@ func (b *run) do(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict {
 
 // ceiling notes that a server refused a connection.
 func (b *run) ceiling(host string, most int) {
-	if b.Note != nil {
-		b.Note(fmt.Sprintf("%s has too many connections: going on with %d", host, most))
+	switch {
+	case b.Note == nil:
+	case most == 0:
+		b.Note(host+" refuses the only connection: waiting until it has room", true)
+	default:
+		b.Note(fmt.Sprintf("%s has too many connections: going on with %d", host, most), false)
 	}
 }
 

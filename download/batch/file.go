@@ -68,7 +68,7 @@ func (b *run) next(ctx context.Context, j *job, err error, v schedule.Verdict) s
 		return b.end(ctx, j, download.Result{}, err, v)
 	}
 	if b.Note != nil {
-		b.Note(err.Error() + "; trying " + j.URLs[j.at+1].Redacted())
+		b.Note(err.Error()+"; trying "+j.URLs[j.at+1].Redacted(), false)
 	}
 	j.at++
 	return v.Then(j.url().Address())
@@ -194,7 +194,7 @@ func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) 
 	}
 	if b.Ledger != nil {
 		if r, ok := b.Ledger.find(item, info); ok {
-			result.Verified = r.Verified
+			result.Sum, result.Verified = r.sum(), r.Verified
 			return result, true, nil
 		}
 	}

@@ -134,10 +134,17 @@ func (m *many) retrieve() {
 	m.shown.end(totals)
 }
 
-// note shows what happens to a server's connections.
-func (m *many) note(text string) {
-	if m.verbose {
+// note shows what happens to a server's connections. A run that waits for room
+// says so without -v: it would look like one that hangs.
+func (m *many) note(text string, waits bool) {
+	switch {
+	case !m.verbose && (m.quiet || !waits):
+	case m.progress == progressJSON:
+		m.print.emit(event{Event: "note", Text: text})
+	case m.verbose:
 		m.print.line("* %s", oneLine(text))
+	default:
+		m.print.line("%s", oneLine(text))
 	}
 }
 
@@ -236,8 +243,7 @@ func systemError(path, what string, err error) error {
 	return &download.Error{Path: path, Reason: what + ": " + err.Error(), Err: err}
 }
 
-// outputDir returns the directory under which everything is saved: that of -d,
-// that of the only tree, or the current one.
+// outputDir returns the directory under which everything is saved.
 func (m *many) outputDir() string {
 	if m.dir != "" {
 		return m.dir
