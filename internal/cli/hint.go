@@ -2,6 +2,8 @@ package cli
 
 import (
 	"errors"
+	"path"
+	"strings"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/manifest"
@@ -33,6 +35,10 @@ var hints = []struct {
 }
 
 func hint(err error) string {
+	var e *ftpexec.Error
+	if errors.As(err, &e) && errors.Is(err, ftpexec.ErrNotFound) && strings.Contains(path.Base(e.URL), "*") {
+		return "if it is a pattern of names, write --glob" // other clients need no flag for that
+	}
 	for _, h := range hints {
 		if errors.Is(err, h.err) {
 			return h.text
