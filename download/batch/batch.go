@@ -43,8 +43,13 @@ type Options struct {
 	// connections are left.
 	Segments int
 	// Root is the directory under which all paths are. Nothing outside it is
-	// touched.
+	// touched. It must not be nil. The caller closes it.
 	Root *os.Root
+	// Mixed says that the tasks come from more than one list or tree, so that two of
+	// them may lead to the same path. Then Run retrieves only one of two files with
+	// the same path: a second with another URL fails, one with the same does not
+	// count. It takes some forty bytes of memory a file.
+	Mixed bool
 	// Ledger, if not nil, remembers the verified files.
 	Ledger *Ledger
 	// Each applies to every file. Its fields Root, Size, Sum, Progress, Notify,
@@ -63,7 +68,8 @@ type Options struct {
 	// end.
 	Totals func(Totals)
 	// Note, if not nil, is called with what may interest a person about a server.
-	Note func(text string)
+	// waits says that nothing comes from that server until it has room.
+	Note func(text string, waits bool)
 }
 
 // Task is something to retrieve: a file, or if Tree is not nil the directory
@@ -105,7 +111,14 @@ type Totals struct {
 func (t Totals) Whole() bool { return t.Failed+t.Abandoned+t.Listing+t.Unlisted == 0 }
 
 // Run retrieves all tasks. It returns when they have ended, or soon after ctx has.
-// The outcomes tell what failed.
+// What failed is told by the calls of Options.Report. Run reads tasks while it
+// works, only some thousands ahead, so there may be any number of them. Two tasks
+// must not have the same Path, unless Options.Mixed is set: manifest.Check makes
+// sure of that for a list.
+//
+// A [*ftpexec.Client] should have a MaxIdle of PerHost, or else Jobs, or else
+// MaxJobs: with fewer, files log in anew. Run leaves the idle connections to the
+// caller; see [ftpexec.Client.CloseIdleConnections].
 func Run(ctx context.Context, src Source, tasks iter.Seq[Task], o Options) Totals {
 	b := &run{Options: o, src: src}
 	end := b.watch()
@@ -132,6 +145,7 @@ type run struct {
 	src Source
 
 	reporting sync.Mutex
+	claims    claims
 
 	files, size, unsized, complete, before, failed, links, listing, unlisted, received, done atomic.Int64
 }
@@ -143,6 +157,8 @@ type job struct {
 	dir     *place // where a directory is; nil for a file
 	givenUp bool   // the server of the last try has been given up
 	listed  int64  // the size that a listing tells; -1 if none does
+	claimed bool   // the path is this job's
+	link    string // the target of the symbolic link that led here; "" if none did
 	clash   bool   // its directory has entries with the names that download.File would use beside it
 }
 
@@ -196,8 +212,12 @@ func (b *run) do(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict {
 
 // ceiling notes that a server refused a connection.
 func (b *run) ceiling(host string, most int) {
-	if b.Note != nil {
-		b.Note(fmt.Sprintf("%s has too many connections: going on with %d", host, most))
+	switch {
+	case b.Note == nil:
+	case most == 0:
+		b.Note(host+" refuses the only connection: waiting until it has room", true)
+	default:
+		b.Note(fmt.Sprintf("%s has too many connections: going on with %d", host, most), false)
 	}
 }
 

@@ -3,6 +3,9 @@ package batch
 import (
 	"context"
 	"errors"
+	"fmt"
+	"hash/maphash"
+	"sync"
 	"time"
 
 	"example.com/ftpfetch/download"
@@ -14,6 +17,12 @@ import (
 // file retrieves a file, unless it is there already.
 func (b *run) file(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict {
 	j := &t.Value
+	if repeats, err := b.claims.claim(b.Mixed, j); err != nil {
+		return b.end(ctx, j, download.Result{}, err, schedule.Untouched())
+	} else if repeats {
+		b.forget(j)
+		return schedule.Untouched()
+	}
 	result, there, err := b.there(ctx, j)
 	if there || err != nil {
 		(&meter{run: b, sized: j.size() >= 0}).end(result, err)
@@ -30,9 +39,55 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 		return b.end(ctx, j, result, nil, schedule.Done())
 	case crowded(t, err):
 		return b.full(err)
+	case j.link != "" && errors.Is(err, ftpexec.ErrNotFound):
+		b.forget(j)
+		b.report(Outcome{Task: j.Task, URL: j.url(), Link: j.link})
+		return schedule.Done()
 	}
 	return b.next(ctx, j, err, verdict(err))
 }
+
+// forget takes back what found has counted for a file.
+func (b *run) forget(j *job) {
+	b.files.Add(-1)
+	if j.size() >= 0 {
+		b.size.Add(-j.size())
+	} else {
+		b.unsized.Add(-1)
+	}
+}
+
+// claims are the paths of the files that a run retrieves, as hashes.
+type claims struct {
+	mu    sync.Mutex
+	seed  maphash.Seed
+	owner map[uint64]uint64 // path -> first URL
+}
+
+// claim makes the path that of j. It reports whether an earlier job retrieves the
+// same file to the same path. The error is that it retrieves another one.
+func (c *claims) claim(mixed bool, j *job) (repeats bool, err error) {
+	if !mixed || j.claimed {
+		return false, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.owner == nil {
+		c.seed, c.owner = maphash.MakeSeed(), make(map[uint64]uint64)
+	}
+	path, source := maphash.String(c.seed, download.PathKey(j.Path)), maphash.String(c.seed, j.URLs[0].String())
+	if owner, ok := c.owner[path]; ok {
+		if owner == source {
+			return true, nil
+		}
+		return false, &download.Error{Path: j.Path, Reason: "is also the place of another file of this run", Err: ErrClash}
+	}
+	c.owner[path], j.claimed = source, true
+	return false, nil
+}
+
+// ErrClash means that two files of a run have the same path. It is a local error.
+var ErrClash = errors.New("two files with the same path")
 
 // full returns the verdict on a server that has too many connections. Those
 // without work are closed: they may be for another login.
@@ -68,7 +123,7 @@ func (b *run) next(ctx context.Context, j *job, err error, v schedule.Verdict) s
 		return b.end(ctx, j, download.Result{}, err, v)
 	}
 	if b.Note != nil {
-		b.Note(err.Error() + "; trying " + j.URLs[j.at+1].Redacted())
+		b.Note(err.Error()+"; trying "+j.URLs[j.at+1].Redacted(), false)
 	}
 	j.at++
 	return v.Then(j.url().Address())
@@ -194,7 +249,7 @@ func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) 
 	}
 	if b.Ledger != nil {
 		if r, ok := b.Ledger.find(item, info); ok {
-			result.Verified = r.Verified
+			result.Sum, result.Verified = r.sum(), r.Verified
 			return result, true, nil
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
@@ -44,6 +45,15 @@ func recordOf(item download.Item, u *urlparse.URL, r download.Result) record {
 		out.Raw = []byte(item.Path)
 	}
 	return out
+}
+
+// sum returns the digest of the file, or the zero value if none is known.
+func (r record) sum() digest.Sum {
+	sum, err := digest.Parse(r.Sum)
+	if err != nil {
+		return digest.Sum{}
+	}
+	return sum
 }
 
 // path returns the path as it was given.

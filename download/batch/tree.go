@@ -111,7 +111,7 @@ func (j *job) asFile() job {
 	if j.Tree.Type != nil {
 		v.Type = j.Tree.Type(v.Name)
 	}
-	file := job{Task: j.Task, listed: -1}
+	file := job{Task: j.Task, listed: -1, link: j.link}
 	file.URLs = []*urlparse.URL{&v}
 	return file
 }
@@ -266,7 +266,8 @@ func (b *run) within(j *job, entries []ftpexec.Entry) (jobs []job) {
 		below := path.Join(j.dir.below, e.Base)
 		kind := e.Mode.Type()
 		deeper := j.Tree.Depth == 0 || j.dir.depth+1 < j.Tree.Depth
-		if !j.Tree.wants(below, kind == fs.ModeDir || kind != 0 && deeper) {
+		link := kind == fs.ModeSymlink && !j.Tree.FollowLinks
+		if !j.Tree.wants(below, kind == fs.ModeDir || kind != 0 && deeper && !link) {
 			continue
 		}
 		next := job{Task: Task{Item: download.Item{URLs: []*urlparse.URL{entryURL(e)}}, Tree: j.Tree}}
@@ -321,7 +322,7 @@ func (b *run) descend(parent, next *job, e ftpexec.Entry) bool {
 			b.report(Outcome{Task: next.Task, URL: e.URL, Link: cmp.Or(e.Target, "a place that the server does not tell")})
 			return false
 		}
-		next.URLs[0] = next.dir.url()
+		next.URLs[0], next.link = next.dir.url(), e.Target
 	case kind != fs.ModeDir && kind != fs.ModeIrregular: // a device or socket
 		b.report(Outcome{Task: next.Task, URL: e.URL, Link: kind.String()})
 		return false

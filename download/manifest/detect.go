@@ -37,7 +37,8 @@ func detect(in *bufio.Reader, want Format) (Format, error) {
 }
 
 // guess tells the form of a list from its beginning. What looks like nothing else
-// is a list of URLs, so that the error names the URL.
+// is a table if it has a tab, or else a list of URLs, so that the error names the
+// header or the URL.
 func guess(start string) Format {
 	first, format := "", Auto
 	for line := range strings.Lines(start) {
@@ -61,6 +62,8 @@ func guess(start string) Format {
 		return Sums
 	case wrapped(start):
 		return Text
+	case strings.Contains(first, "\t") && !strings.Contains(first, "://"): // its error asks for the columns
+		return TSV
 	}
 	return List
 }

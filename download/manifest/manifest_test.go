@@ -227,7 +227,8 @@ func TestFatal(t *testing.T) {
 		o          Options
 		text, want string
 	}{
-		{Options{Format: TSV}, "ftp://u:secret@h/a\t1\nftp://h/b\t2\n", "line 1: the first line names no column url: write a header such as url, path, size, sha256\n"},
+		{Options{Format: TSV}, "ftp://u:secret@h/a\t1\nftp://h/b\t2\n", "line 1: the first line names no column url, and none that ends in _ftp: write a header such as url, path, size, sha256\n"},
+		{Options{}, "run_accession\tfastq_aspera\nE1\tfasp.h:/a\n", "line 1: the first line names no column url, and none that ends in _ftp: write a header such as url, path, size, sha256\n"},
 		{Options{Columns: []string{"bam"}}, "fastq_ftp\nh/a\n", "line 1: the report has no column bam_ftp: ask for it, or choose one of those that are there\n"},
 		{Options{Format: TSV}, "url\tsize\tSIZE\nx\t1\t2\n", "line 1: the column size is there twice: leave one out\n"},
 		{Options{Format: NCBI}, "##x\nGCA_1\tna\n", "line 2: no header with the column ftp_path is above this line: download the whole assembly_summary.txt\n"},

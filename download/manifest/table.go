@@ -107,7 +107,7 @@ func (r *reader) newTable(names []string) (*table, error) {
 	return t, err
 }
 
-var errNoHeader = errors.New("the first line names no column url: write a header such as url, path, size, sha256")
+var errNoHeader = errors.New("the first line names no column url, and none that ends in _ftp: write a header such as url, path, size, sha256")
 
 // readTable reads a table with a header.
 func (r *reader) readTable(format Format) {

@@ -34,9 +34,11 @@ const (
 
 func (o *options) selectionFlags() group {
 	fs := newGroup("Selection")
-	fs.StringVarP(&o.input, "input", "i", "", "also fetch the URLs in `FILE`, one per line or as <URL:...> in text; \"-\" is standard input")
-	fs.StringVar(&o.manifest, "manifest", "", "also fetch the files in the table `FILE` (TSV, CSV, NDJSON, an ENA or NCBI report), and verify them")
-	into(fs, &o.reading.Format, "format", "", "the `FORM` of the list: list, text, tsv, csv, ndjson, json, ncbi or sums (default: told by its beginning)",
+	into(fs, &o.input, "input", "i", "also fetch the URLs in `FILE`, one per line or as <URL:...> in text; \"-\" is standard input",
+		once(), verbatim)
+	into(fs, &o.manifest, "manifest", "", "also fetch the files in the table `FILE` (TSV, CSV, NDJSON, an ENA or NCBI report), and verify them",
+		once(), verbatim)
+	into(fs, &o.reading.Format, "format", "", "the `FORM` of the list: list, text, tsv, csv, ndjson, json, ncbi or sums (default: recognized by its beginning)",
 		readFormat, func(f manifest.Format) string { return string(f) })
 	fs.StringArrayVar(&o.reading.Columns, "columns", nil, "of an ENA report, fetch only the files of the columns `NAME`_ftp (may be repeated)")
 	fs.StringArrayVar(&o.reading.Suffixes, "suffix", nil, "of an NCBI summary, fetch the files that end in `TEXT` (may be repeated)")
@@ -58,6 +60,21 @@ func (o *options) selectionFlags() group {
 	fs.StringVar(&o.report, "report", "", "write what happened to each file to `FILE`, one JSON object per line, or a table if it ends in .tsv")
 	return fs
 }
+
+// once returns what reads the name of a list. The second of two lists would
+// silently replace the first.
+func once() func(string) (string, error) {
+	given := false
+	return func(s string) (string, error) {
+		if given {
+			return "", errors.New("is a second list: join them into one")
+		}
+		given = true
+		return s, nil
+	}
+}
+
+func verbatim(s string) string { return s }
 
 func readFormat(s string) (manifest.Format, error) {
 	if f := manifest.Format(s); slices.Contains(manifest.Formats(), f) {
@@ -161,6 +178,8 @@ func (o *options) checkPurpose(all *pflag.FlagSet) error {
 	switch {
 	case o.info && (o.output != "" || o.dryRun || o.recursive || o.glob):
 		return usage("-I prints what servers tell about files: leave out -o, -r, --glob and --dry-run")
+	case o.json && o.many() && !o.info:
+		return usage("--json is for -I and for listings: write -I too, or --report FILE for what happened to each file")
 	case o.long && o.many():
 		return usage("-l lists directories: write their URLs, and leave out -i, --manifest, -r, --glob and -j")
 	case o.many() && o.output != "":

@@ -105,7 +105,7 @@ func jsonLong(e ftpexec.Entry) []byte {
 		Type      string `json:"type"`
 		Size      *int64 `json:"size,omitempty"`
 		Time      string `json:"time,omitempty"`      // RFC 3339, as if the zone were UTC
-		Precision string `json:"precision,omitempty"` // of time, in seconds, or "day"
+		Precision string `json:"precision,omitempty"` // of time: day, minute, second or fraction
 		Local     bool   `json:"local,omitempty"`     // the zone is not known
 		Mode      string `json:"mode,omitempty"`      // permissions in octal digits
 		Target    string `json:"target,omitempty"`

@@ -62,9 +62,9 @@ size, sum, verified, error and code for each file.
 const manEvents = `
 --progress json writes one JSON object per line to standard error. Its event is
 start, progress (at most once a second for each file), retry, note, done or
-error, and for many files total (at most once a second) and end. Each has time and version and, if they are known, url, path, size, offset,
-received, rate, attempt, delay, seconds, skipped, verified, text, error, code,
-files, complete and failed.
+error, and for many files total (at most once a second) and end. Each has time and
+version and, if they are known, url, path, size, offset, received, rate, attempt,
+delay, seconds, skipped, verified, text, error, code, files, complete and failed.
 None has a password.
 `
 
@@ -143,7 +143,7 @@ func manFlag(f *pflag.Flag) string {
 // manDefault returns the default value of a flag as --help shows it.
 func manDefault(f *pflag.Flag) string {
 	switch f.DefValue {
-	case "", "0", "false":
+	case "", "0", "false", "[]":
 		return ""
 	}
 	return " (default " + roff(f.DefValue) + ")"

@@ -117,7 +117,7 @@ func (m *many) retrieve() {
 	m.shown = m.print.newOverview(m.known())
 	totals := batch.Run(m.ctx, m.source, m.tasks(), batch.Options{
 		Jobs: m.jobs, PerHost: m.perHost, Segments: m.file.Segments, Root: m.root, Ledger: m.ledger, Each: m.file, Bound: m.limit,
-		Watch: m.watch, Report: m.ended, Totals: m.shown.update, Note: m.note,
+		Watch: m.watch, Report: m.ended, Totals: m.shown.update, Note: m.note, Mixed: len(m.lists)+len(m.targets) > 1,
 	})
 	totals.Files, totals.Failed = totals.Files+m.lost, totals.Failed+m.lost
 	for _, x := range m.meters { // of the files that were interrupted
@@ -133,10 +133,17 @@ func (m *many) retrieve() {
 	m.shown.end(totals)
 }
 
-// note shows what happens to a server's connections.
-func (m *many) note(text string) {
-	if m.verbose {
+// note shows what happens to a server's connections. A run that waits for room
+// says so without -v: it would look like one that hangs.
+func (m *many) note(text string, waits bool) {
+	switch {
+	case !m.verbose && (m.quiet || !waits):
+	case m.progress == progressJSON:
+		m.print.emit(event{Event: "note", Text: text})
+	case m.verbose:
 		m.print.line("* %s", oneLine(text))
+	default:
+		m.print.line("%s", oneLine(text))
 	}
 }
 
@@ -225,8 +232,7 @@ func (m *many) urls() iter.Seq[*urlparse.URL] {
 	}
 }
 
-// outputDir returns the directory under which everything is saved: that of -d,
-// that of the only tree, or the current one.
+// outputDir returns the directory under which everything is saved.
 func (m *many) outputDir() string {
 	if m.dir != "" {
 		return m.dir

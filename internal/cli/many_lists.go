@@ -228,18 +228,25 @@ func treeName(u *urlparse.URL) (string, error) {
 	return download.LocalName(&v)
 }
 
-// patternIn splits a URL whose last segment is a pattern: text is the URL of the
+// wild are the characters that make a segment a pattern.
+const wild = "*?[{"
+
+// patternIn splits a URL whose last segment is a pattern: dir is the URL of the
 // directory, and pattern the segment, decoded. The pattern is "" if there is none.
 func patternIn(text string) (dir, pattern string, err error) {
-	slash := strings.LastIndexByte(text, '/')
-	if slash < 0 || !strings.ContainsAny(text[slash:], "*?[{") || !strings.Contains(text[:slash+1], "://") || strings.HasSuffix(text[:slash+1], "://") {
+	_, rest, _ := strings.Cut(text, "://")
+	_, rest, _ = strings.Cut(rest, "/")
+	dirs, name := path.Split(rest)
+	switch {
+	case strings.ContainsAny(dirs, wild):
+		return text, "", usage("a pattern works only in the last segment, not in %s: write %%2A for a \"*\" itself, and %%3F, %%5B and %%7B for ?, [ and {", dirs)
+	case !strings.ContainsAny(name, wild):
 		return text, "", nil
-	}
-	if strings.Contains(text[slash:], ";type=") {
+	case strings.Contains(name, ";type="):
 		return text, "", usage("a pattern has no ;type=: write --type a, i or guess")
 	}
-	pattern, err = decodePattern(text[slash+1:])
-	return text[:slash+1], pattern, err
+	pattern, err = decodePattern(name)
+	return strings.TrimSuffix(text, name), pattern, err
 }
 
 // decodePattern decodes %XX in a pattern. What was encoded stands for itself.

@@ -8,7 +8,7 @@ import (
 	"example.com/ftpfetch/internal/printable"
 )
 
-// reported is a row of --report. docs/manifests.md documents it.
+// reported is a row of --report. docs/many.md documents it.
 type reported struct {
 	Line     int    `json:"line,omitempty"`
 	URL      string `json:"url"`

@@ -104,7 +104,7 @@ func (o *overview) update(t batch.Totals) {
 // of returns how many files and bytes there are, as far as that is known.
 func (o *overview) of() (files, bytes int64) {
 	files, bytes = o.files, o.bytes
-	if files < 0 {
+	if files < 0 || o.ended && o.totals.Abandoned == 0 { // some may have been named twice
 		files = o.totals.Files
 	}
 	if bytes < 0 && o.totals.Unsized == 0 && o.totals.Listing == 0 && files == o.totals.Files {

@@ -172,7 +172,7 @@ func (r *run) retrieve(ctx context.Context, u *urlparse.URL) error {
 	switch {
 	case r.dryRun:
 		return r.plan(ctx, u)
-	case u.IsDir():
+	case u.IsDir(), r.long: // what is no directory is an error of the listing
 		return r.list(ctx, u)
 	case r.output == "-":
 		return r.copyOut(ctx, u)

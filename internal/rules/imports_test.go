@@ -27,7 +27,7 @@ var mayImport = map[string]struct{ own, not []string }{
 	"download":                 {own: []string{"urlparse", "ftpexec", "download/digest"}, not: []string{"github.com/spf13/pflag"}},
 	"download/digest":          {},
 	"download/manifest":        {own: []string{"urlparse", "download", "download/digest", "internal/printable"}, not: []string{"github.com/spf13/pflag", "net", "os"}},
-	"download/batch":           {own: []string{"urlparse", "ftpexec", "download", "internal/printable", "internal/schedule"}, not: []string{"github.com/spf13/pflag"}},
+	"download/batch":           {own: []string{"urlparse", "ftpexec", "download", "download/digest", "internal/printable", "internal/schedule"}, not: []string{"github.com/spf13/pflag"}},
 	"internal/netrc":           {},
 	"internal/schedule":        {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 	"internal/proxy":           {},

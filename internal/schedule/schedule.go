@@ -25,8 +25,10 @@ type Options struct {
 	// Received returns how many bytes have come in so far. It is needed only if
 	// Jobs is 0.
 	Received func() int64
-	// Full, if not nil, is called when a host has refused a connection, with the
-	// number that it is believed to bear. It must not call the scheduler.
+	// Full, if not nil, is called when a host has refused a connection and is not
+	// given up, with the
+	// number that it is believed to bear; 0 means that it refused the only one, and
+	// that the run pauses. It must not call the scheduler.
 	Full func(host string, ceiling int)
 }
 
@@ -252,7 +254,11 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 
 // refused records that h has refused one of the connections in use.
 func (s *scheduler[T]) refused(h *host[T], err error) {
-	if ceiling := h.full(err, s.Patience); s.Full != nil {
+	ceiling := h.full(err, s.Patience)
+	if h.alone > 0 {
+		ceiling = 0
+	}
+	if s.Full != nil && h.givenUp == nil {
 		s.Full(h.name, ceiling)
 	}
 }

@@ -210,6 +210,24 @@ func TestCeilingRises(t *testing.T) {
 	})
 }
 
+// TestFull checks what Full is told: the number that a server bears, 0 while it
+// refuses the only connection, and nothing when it is given up.
+func TestFull(t *testing.T) {
+	for _, tt := range []struct {
+		jobs, bears int
+		want        []int
+	}{{3, 1, []int{2, 1}}, {1, 0, []int{0, 0}}} {
+		synctest.Test(t, func(t *testing.T) {
+			var got []int
+			o := Options{Jobs: tt.jobs, Patience: 2, Full: func(_ string, most int) { got = append(got, most) }}
+			newWorld(o, map[string]int{"h": tt.bears}).run(t.Context(), many("h", 3, time.Second))
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("%d connections to a server that bears %d: got %v, want %v", tt.jobs, tt.bears, got, tt.want)
+			}
+		})
+	}
+}
+
 // TestGivenUp checks that a server that always refuses is given up after
 // Patience, that pauses grow meanwhile, and that other servers' jobs go on.
 func TestGivenUp(t *testing.T) {
