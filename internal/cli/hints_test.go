@@ -135,6 +135,8 @@ var misfits = []misfit{
 	{args: "--report r URL/f", hint: "write -i, --manifest, -r, --glob or -j too", then: []string{"+-j 2 URL/x1", "+-r"}},
 	{args: "--accept *.txt URL/d/", hint: "--accept is for directories: write -r or --glob too", then: []string{"+-r"}},
 	{args: "--accept *.txt URL/d/*", hint: "--accept is for directories: write -r or --glob too", then: []string{"+--glob"}},
+	{args: "-r --accept *.txt,same URL/d/", hint: "write --accept for each pattern, or {a,b}",
+		then: []string{"*.txt,same=>{*.txt,same}", "*.txt,same=>*.txt --accept same"}},
 	{args: "--depth 1 URL/d/", hint: "--depth is for trees: write -r too", then: []string{"+-r"}},
 	{args: "--glob URL/x[1", hint: "", then: nil},
 	{args: "--glob URL/x*%2", hint: "the pattern x*%2 ends within %XX: write %25", then: []string{"%2=>"}},
