@@ -105,13 +105,12 @@ func (j *job) sidecar(ctx context.Context) (*digestCheck, error) {
 			sum, err = j.readList(ctx, side)
 			return err
 		})
-		var refused *ftpexec.Error
 		switch {
 		case err == nil:
 			return newCheck(sum, string(sum.Algorithm)+" in "+side.File), nil
 		case ctx.Err() != nil:
 			return nil, err
-		case errors.Is(err, digest.ErrNotListed), errors.As(err, &refused) && refused.Reply != nil && refused.Reply.Code/100 == 5:
+		case errors.Is(err, digest.ErrNotListed), absent(err):
 			continue
 		case errors.Is(err, digest.ErrTooLarge), errors.Is(err, digest.ErrAmbiguous):
 			return nil, &Error{Reason: side.File + ": " + err.Error(), Err: ErrUnverified}
@@ -119,6 +118,12 @@ func (j *job) sidecar(ctx context.Context) (*digestCheck, error) {
 		return nil, fmt.Errorf("%s: %w", side.File, err)
 	}
 	return nil, nil
+}
+
+// absent reports whether err means that the server does not send a list.
+func absent(err error) bool {
+	var e *ftpexec.Error
+	return errors.As(err, &e) && (e.Reply != nil && e.Reply.Code/100 == 5 || e.Reply == nil && errors.Is(err, ftpexec.ErrNotFound))
 }
 
 // listing returns the names in the file's directory, or nil if the server does

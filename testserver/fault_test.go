@@ -185,9 +185,9 @@ func TestFaultPoints(t *testing.T) {
 	c.retrieves("RETR f", "x")
 	c.retrieves("nlst f", "f\r\n")
 	want := []FaultPoint{
-		{Conn: 1}, {Conn: 1, Verb: "USER", Arg: "anonymous"}, {Conn: 1, Verb: "PASS", Arg: "x@"},
-		{Conn: 1, Verb: "EPSV"}, {Conn: 1, Verb: "RETR", Arg: "f", Transfer: 1},
-		{Conn: 1, Verb: "EPSV"}, {Conn: 1, Verb: "NLST", Arg: "f", Transfer: 2},
+		{Conn: 1, Open: 1}, {Conn: 1, Open: 1, Verb: "USER", Arg: "anonymous"}, {Conn: 1, Open: 1, Verb: "PASS", Arg: "x@"},
+		{Conn: 1, Open: 1, Verb: "EPSV"}, {Conn: 1, Open: 1, Verb: "RETR", Arg: "f", Transfer: 1},
+		{Conn: 1, Open: 1, Verb: "EPSV"}, {Conn: 1, Open: 1, Verb: "NLST", Arg: "f", Transfer: 2},
 	}
 	if !slices.Equal(points, want) {
 		t.Errorf("got %+v\nwant %+v", points, want)

@@ -21,6 +21,14 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
+// Source is where files and listings come from: an [*ftpexec.Client].
+type Source interface {
+	download.Source
+	ReadDir(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
+	StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Info, error]
+	CloseIdleConnections()
+}
+
 // MaxJobs is the largest number of connections that makes sense for Options.Jobs.
 const MaxJobs = 64
 
@@ -98,8 +106,8 @@ func (t Totals) Whole() bool { return t.Failed+t.Abandoned+t.Listing+t.Unlisted 
 
 // Run retrieves all tasks. It returns when they have ended, or soon after ctx has.
 // The outcomes tell what failed.
-func Run(ctx context.Context, c *ftpexec.Client, tasks iter.Seq[Task], o Options) Totals {
-	b := &run{Options: o, client: c}
+func Run(ctx context.Context, src Source, tasks iter.Seq[Task], o Options) Totals {
+	b := &run{Options: o, src: src}
 	end := b.watch()
 	limits := schedule.Options{
 		Jobs: o.Jobs, PerHost: o.PerHost, Patience: patience(o.Each.Retries), Received: b.received.Load, Full: b.ceiling,
@@ -121,7 +129,7 @@ func patience(retries *int) int {
 // run is the state of a Run.
 type run struct {
 	Options
-	client *ftpexec.Client
+	src Source
 
 	reporting sync.Mutex
 

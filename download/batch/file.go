@@ -37,7 +37,7 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 // full returns the verdict on a server that has too many connections. Those
 // without work are closed: they may be for another login.
 func (b *run) full(err error) schedule.Verdict {
-	b.client.CloseIdleConnections()
+	b.src.CloseIdleConnections()
 	return schedule.Full(err)
 }
 
@@ -89,7 +89,7 @@ func (b *run) retrieve(ctx context.Context, t *schedule.Turn[job]) (download.Res
 	o := b.Each
 	o.Root, o.Size, o.Sum, o.More, o.ReturnCrowded, o.Arrived = b.Root, item.Size, item.Sum, t.Follows, true, t.Release
 	o.HashNames = t.Value.clash
-	o.Segments, o.Parallel = 1, &extra{b.client, t}
+	o.Segments, o.Parallel = 1, &extra{b.src, t}
 	if n := b.Segments - 1; n > 0 {
 		o.Segments += t.Spare(n)
 	}
@@ -105,7 +105,7 @@ func (b *run) retrieve(ctx context.Context, t *schedule.Turn[job]) (download.Res
 	o.Progress = m.update
 	ctx, cancel := b.bound(ctx)
 	defer cancel()
-	result, err := download.File(ctx, b.client, u, item.Path, &o)
+	result, err := download.File(ctx, b.src, u, item.Path, &o)
 	m.end(result, err)
 	return result, err
 }
@@ -162,13 +162,13 @@ func (m *meter) end(r download.Result, err error) {
 
 // extra opens the further connections of a file in segments.
 type extra struct {
-	*ftpexec.Client
+	download.Source
 	turn *schedule.Turn[job]
 }
 
 // OpenFrom gives back the token of a connection that the server refuses.
 func (e *extra) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*ftpexec.Response, error) {
-	r, err := e.Client.OpenFrom(ctx, u, offset)
+	r, err := e.Source.OpenFrom(ctx, u, offset)
 	if errors.Is(err, ftpexec.ErrTooMany) {
 		e.turn.Refused(err)
 	}

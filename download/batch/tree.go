@@ -197,7 +197,7 @@ func (b *run) create(j *job) error {
 func (b *run) entries(ctx context.Context, u *urlparse.URL) (entries []ftpexec.Entry, odd []error, err error) {
 	err = b.again(ctx, func() error {
 		entries, odd = nil, nil
-		for e, err := range b.client.ReadDir(ctx, u) {
+		for e, err := range b.src.ReadDir(ctx, u) {
 			switch {
 			case errors.Is(err, ftpexec.ErrLine):
 				odd = append(odd, err)
@@ -231,7 +231,7 @@ func (b *run) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
 		}
 	}
 	n := 0
-	for info, err := range b.client.StatAll(ctx, urls) {
+	for info, err := range b.src.StatAll(ctx, urls) {
 		if n >= len(rough) {
 			return
 		}

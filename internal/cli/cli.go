@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/internal/gateway"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -94,6 +95,7 @@ type run struct {
 	in      io.Reader // standard input
 	ask     *prompter
 	netrc   *netrcFile
+	source  *gateway.Source // where files and listings come from
 	saved   map[string]bool // paths that this run has written
 	kept    int64           // bytes of the current URL's file from which the next run can resume
 	current *urlparse.URL   // being retrieved
@@ -111,6 +113,7 @@ func newRun(o *options, p *printer, in io.Reader) *run {
 	if o.verbose {
 		o.client.Trace = p.event
 	}
-	o.file.Parallel, o.file.Limit = &o.client, download.NewLimiter(o.limitRate)
-	return &run{options: o, print: p, in: in, ask: ask, netrc: logins.netrc, saved: make(map[string]bool)}
+	source := o.newSource(p)
+	o.file.Parallel, o.file.Limit = source, download.NewLimiter(o.limitRate)
+	return &run{options: o, print: p, in: in, ask: ask, netrc: logins.netrc, source: source, saved: make(map[string]bool)}
 }

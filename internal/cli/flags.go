@@ -199,6 +199,7 @@ func (o *options) check(all *pflag.FlagSet) error {
 	o.client.StallTimeout, o.client.TryTLS = o.client.ReplyTimeout, o.tls == tlsTry
 	for _, err := range []error{
 		o.checkMany(all), o.checkOutput(all), o.checkValues(), o.checkLogin(all), o.checkTLS(), o.checkProxy(all.Changed("proxy")),
+		o.checkProxyGet(all.Changed("proxy")),
 		inFlags(o.client.Check()), inFlags(o.file.Check()),
 	} {
 		if err != nil {

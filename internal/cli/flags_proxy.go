@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/gateway"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/urlparse"
 )
@@ -17,11 +18,13 @@ type proxyOptions struct {
 	proxy    string
 	named    *proxy.Proxy                      // from --proxy; nil if it names none
 	viaProxy func(address string) *proxy.Proxy // returns the proxy for a host:port, or nil
+	proxyGet bool
 }
 
 // proxyFlags declares the proxy flag.
 func (o *proxyOptions) proxyFlags(fs group) {
 	fs.StringVar(&o.proxy, "proxy", "", "go through the proxy `URL`, socks5:// or http:// (if it has no scheme), for all hosts; \"none\" ignores the proxy variables")
+	fs.BoolVar(&o.proxyGet, "proxy-get", false, "have the HTTP proxy fetch files itself (GET), and give it the passwords for servers; done by itself, without passwords, if the proxy refuses CONNECT")
 }
 
 // checkProxy reads --proxy or, if it is not given, the environment. The flag
@@ -45,6 +48,49 @@ func (o *options) checkProxy(given bool) (err error) {
 		return usage("--active does not work through a proxy: leave out --active or --proxy")
 	}
 	return nil
+}
+
+// checkProxyGet refuses what --proxy-get cannot do at all.
+func (o *options) checkProxyGet(given bool) error {
+	switch {
+	case !o.proxyGet:
+		return nil
+	case given && o.named == nil:
+		return usage("--proxy-get needs a proxy: write --proxy http://host:port")
+	case o.named != nil && !o.named.HTTP():
+		return usage("--proxy-get needs an HTTP proxy: write --proxy http://host:port, or leave out --proxy-get")
+	case o.tls == tlsTry:
+		return usage("--proxy-get and --tls try contradict each other: by GET nothing is encrypted; leave one out")
+	}
+	return nil
+}
+
+// checkGet refuses a URL that --proxy-get cannot fetch.
+func (o *options) checkGet(u *urlparse.URL) error {
+	if p := o.viaProxy(u.Address()); !o.proxyGet || p == nil || u.Scheme != urlparse.FTP {
+		return nil
+	} else if !p.HTTP() {
+		return usage("--proxy-get needs an HTTP proxy, but that of the variables is %s: leave out --proxy-get", p)
+	}
+	switch {
+	case u.IsDir():
+		return usage("--proxy-get fetches files, and lists no directories: write the URL of a file, or leave out --proxy-get")
+	case u.Type == urlparse.TypeASCII:
+		return usage("--proxy-get fetches files as they are: leave out ;type=a, or --proxy-get")
+	}
+	return nil
+}
+
+// newSource returns where files and listings come from: the client, and proxies
+// that fetch files themselves.
+func (o *options) newSource(p *printer) *gateway.Source {
+	g := &gateway.Gateway{
+		Client: &o.client, Proxy: o.viaProxy, Always: o.proxyGet, Dial: o.dialer().DialContext,
+		Notice: func(via *proxy.Proxy) {
+			p.warning("the proxy " + via.String() + " fetches the file itself: nothing shows that it asks the server for exactly this path; --checksum shows whether the file is right")
+		},
+	}
+	return g.Over(&o.client)
 }
 
 // proxyReason returns the text of an error from package proxy without its
@@ -72,9 +118,14 @@ func (o *options) dialProxy(address string) ftpexec.Dialer {
 	if p == nil {
 		return nil
 	}
+	return p.Dialer(o.dialer().DialContext)
+}
+
+// dialer opens the connections to proxies.
+func (o *options) dialer() *net.Dialer {
 	d := new(net.Dialer)
 	if o.client.LocalAddr.IsValid() {
 		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(o.client.LocalAddr, 0))
 	}
-	return p.Dialer(d.DialContext)
+	return d
 }

@@ -10,6 +10,7 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/gateway"
 	"example.com/ftpfetch/internal/netrc"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
@@ -34,6 +35,7 @@ var hints = []struct {
 	{ftpexec.ErrIsDirectory, "-r fetches what is in it"},
 	{ftpexec.ErrTLSRequired, "--tls explicit asks for it, and so does ftpes:// in place of ftp://"},
 	{ftpexec.ErrCertificate, "--cacert FILE trusts the authority in FILE"},
+	{gateway.ErrWithheld, "--proxy-get gives it these, unencrypted unless the proxy's URL is https://"},
 	{ftpexec.ErrTLSHandshake, "the server may expect ftpes:// in place of ftps://, or --tls explicit in place of --tls implicit"},
 	{ftpexec.ErrNoCredentials, "--password-stdin or a netrc file gives a password, --account NAME an account"},
 }

@@ -26,7 +26,7 @@ type asking struct {
 // and returns the exit code.
 func (r *run) infos(ctx context.Context, urls iter.Seq[*urlparse.URL]) int {
 	r.client.MaxIdle = 1
-	defer r.client.CloseIdleConnections()
+	defer r.source.CloseIdleConnections()
 	a := &asking{run: r, ctx: ctx}
 	const most = 512 // files to ask about at once, to keep the memory flat
 	var some []*urlparse.URL
@@ -78,7 +78,7 @@ var ofOne = []error{ftpexec.ErrNotFound, ftpexec.ErrRefused, ftpexec.ErrDirector
 // ask asks about files. It returns how many it has dealt with, and the error that
 // kept it from the next.
 func (a *asking) ask(urls []*urlparse.URL) (n int, err error) {
-	for info, err := range a.client.StatAll(a.ctx, urls) {
+	for info, err := range a.source.StatAll(a.ctx, urls) {
 		switch {
 		case err == nil:
 			if err := a.print.text(a.ctx, infoLine(urls[n], info, a.json)); err != nil {

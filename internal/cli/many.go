@@ -38,7 +38,7 @@ func (r *run) batch(ctx context.Context) int {
 	}
 	defer m.close()
 	r.client.MaxIdle = cmp.Or(r.perHost, r.jobs, batch.MaxJobs)
-	defer r.client.CloseIdleConnections()
+	defer r.source.CloseIdleConnections()
 	m.retrieve()
 	return m.code
 }
@@ -115,7 +115,7 @@ func (m *many) close() {
 func (m *many) retrieve() {
 	m.meters = make(map[string]meter)
 	m.shown = m.print.newOverview(m.known())
-	totals := batch.Run(m.ctx, &m.client, m.tasks(), batch.Options{
+	totals := batch.Run(m.ctx, m.source, m.tasks(), batch.Options{
 		Jobs: m.jobs, PerHost: m.perHost, Segments: m.file.Segments, Root: m.root, Ledger: m.ledger, Each: m.file, Bound: m.limit,
 		Watch: m.watch, Report: m.ended, Totals: m.shown.update, Note: m.note,
 	})

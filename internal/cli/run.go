@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,14 +57,14 @@ const goodbye = time.Second
 func (r *run) keepConnections(ctx context.Context) (done func()) {
 	if len(r.targets) == 1 && !r.file.Newer && !r.file.Continue && !r.file.Verify && r.file.Segments == 1 {
 		r.client.MaxIdle = -1
-		return func() {}
+		return r.source.CloseIdleConnections
 	}
 	r.client.MaxIdle = r.file.Segments
 	return func() {
 		ctx, cancel := context.WithTimeout(ctx, goodbye)
 		defer cancel()
 		defer r.print.within(ctx)()
-		_, _ = await(ctx, func() (any, error) { r.client.CloseIdleConnections(); return nil, nil })
+		_, _ = await(ctx, func() (any, error) { r.source.CloseIdleConnections(); return nil, nil })
 	}
 }
 
@@ -136,7 +137,7 @@ func (r *run) complete(ctx context.Context, t target) (*urlparse.URL, error) {
 	}
 	r.addType(u)
 	r.protect(u)
-	if err := r.checkActive(u); err != nil {
+	if err := cmp.Or(r.checkActive(u), r.checkGet(u)); err != nil {
 		return nil, err
 	}
 	return u, u.Check()
@@ -193,7 +194,7 @@ func (r *run) copyOut(ctx context.Context, u *urlparse.URL) error {
 	w, done := unblocked(r.print.out.w)
 	defer done()
 	result, err := r.stream(ctx, r.print.out, m, func(o *download.Options) (download.Result, error) {
-		return download.To(ctx, &r.client, u, w, o)
+		return download.To(ctx, r.source, u, w, o)
 	})
 	if local := (*download.Error)(nil); errors.As(err, &local) && errors.Is(err, download.ErrLocal) {
 		local.Path = "standard output"
@@ -227,7 +228,7 @@ func (r *run) stream(ctx context.Context, s *stream, m meter, f func(*download.O
 // save saves a file.
 func (r *run) save(ctx context.Context, u *urlparse.URL) error {
 	return r.toFile(ctx, u, func(path string, o *download.Options) (download.Result, error) {
-		return download.File(ctx, &r.client, u, path, o)
+		return download.File(ctx, r.source, u, path, o)
 	})
 }
 
@@ -319,7 +320,7 @@ func (r *run) list(ctx context.Context, u *urlparse.URL) error {
 // names writes the names of a directory to w, as they arrive.
 func (r *run) names(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
 	l := &lister{w: bufio.NewWriter(w), json: r.json, terminal: terminal}
-	for e, err := range r.client.List(ctx, u) {
+	for e, err := range r.source.List(ctx, u) {
 		if err == nil {
 			err = l.entry(e)
 		}

@@ -3,7 +3,9 @@ package cli_test
 import (
 	"bytes"
 	"encoding/base64"
+	"io"
 	"io/fs"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -59,8 +61,9 @@ func places(t *testing.T, host string) []place {
 		t.Fatal(err)
 	}
 	o := &proxytest.Options{User: "me", Password: secret}
-	socks, http := proxytest.NewSOCKS5(t, o), proxytest.NewHTTP(t, o)
+	socks, tunnel := proxytest.NewSOCKS5(t, o), proxytest.NewHTTP(t, o)
 	wrong := proxytest.NewHTTP(t, &proxytest.Options{User: "me", Password: "another"})
+	serves := proxytest.NewHTTP(t, &proxytest.Options{User: "me", Password: secret, Refuse: true, Serve: repeats})
 	return []place{
 		{name: "URL", login: "me:" + encoded + "@"},
 		{name: "URL, the colon encoded", login: "me%3A" + encoded + "@"},
@@ -71,12 +74,26 @@ func places(t *testing.T, host string) []place {
 		{name: "open netrc", args: []string{"--netrc-file", open}},
 		{name: "broken netrc", login: "me@", args: []string{"--netrc-file", broken}},
 		{name: "socks5", login: "me:" + encoded + "@", args: []string{"--proxy", socks.URLAs("me:" + encoded)}},
-		{name: "http proxy", login: "me:" + encoded + "@", args: []string{"--proxy", http.URLAs("me:" + encoded)}},
+		{name: "http proxy", login: "me:" + encoded + "@", args: []string{"--proxy", tunnel.URLAs("me:" + encoded)}},
 		{name: "http proxy refuses", login: "me:" + encoded + "@", args: []string{"--proxy", wrong.URLAs("me:" + encoded)}},
+		{name: "GET", login: "me:" + encoded + "@", args: []string{"--proxy-get", "--proxy", serves.URLAs("me:" + encoded)}},
+		{name: "GET refused", login: "me:" + encoded + "@", args: []string{"--proxy-get", "--proxy", tunnel.URLAs("me:" + encoded)}},
+		{name: "GET withheld", login: "me:" + encoded + "@", args: []string{"--proxy", serves.URLAs("me:" + encoded)}},
 		{name: "malformed proxy", args: []string{"--proxy", "http://me:" + secret + "@:99999"}},
 		{name: "malformed ftp_proxy", env: map[string]string{"ftp_proxy": "gopher://me:" + encoded + "@p"}},
 		{name: "malformed URL", login: "me:" + secret + "@"},
 	}
+}
+
+// repeats is a proxy that writes the login into all that it answers.
+func repeats(w http.ResponseWriter, r *http.Request) {
+	login := r.Header.Get("Authorization")
+	w.Header().Set("X-Login", login)
+	w.Header().Set("Content-Type", "text/html; x="+secret)
+	if strings.Contains(r.RequestURI, "none") {
+		w.WriteHeader(http.StatusNotFound)
+	}
+	_, _ = io.WriteString(w, login+secret)
 }
 
 // TestNoOutputShowsAPassword runs the command with the secret in each place and

@@ -13,18 +13,20 @@ root=$dir/root
 stamp=$dir/unpacked
 
 servers=(vsftpd proftpd-core proftpd-mod-crypto pure-ftpd pure-ftpd-common
-	inetutils-ftpd python3-pyftpdlib microsocks tinyproxy-bin)
+	inetutils-ftpd python3-pyftpdlib microsocks tinyproxy-bin
+	squid squid-common)
 # What the servers link against and a bare system lacks, and libnss-wrapper,
 # which shows a server accounts other than the machine's.
 libraries=(libnss-wrapper libhiredis0.14 libmemcached11 libmemcachedutil2
 	libhashkit2 libsasl2-2 libpcre2-posix3 libsodium23 libwrap0 libnsl2 libtirpc3
-	libcap2)
+	libcap2 libecap3 libnetfilter-conntrack3 libnfnetlink0 libmnl0 libltdl7)
 # Installed, not unpacked, and only if something does not link without them.
 system=(libc6 libssl3 libpam0g libpam-modules libpam-runtime libcrypt1 libacl1
-	libstdc++6 libgssapi-krb5-2)
+	libstdc++6 libgssapi-krb5-2 libkrb5-3 libgnutls30 libnettle8 libsystemd0)
 programs=(usr/sbin/vsftpd usr/sbin/proftpd usr/lib/proftpd/mod_tls.so
 	usr/sbin/pure-ftpd usr/bin/pure-pw usr/sbin/ftpd
-	usr/bin/microsocks usr/bin/tinyproxy)
+	usr/bin/microsocks usr/bin/tinyproxy usr/sbin/squid
+	usr/lib/squid/basic_ncsa_auth)
 
 as_root() {
 	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi

@@ -17,16 +17,19 @@ import (
 // ProxyKind names one of the proxies.
 type ProxyKind string
 
-// The proxies: SOCKS5 (RFC 1928), and HTTP with CONNECT.
+// The proxies: SOCKS5 (RFC 1928), HTTP with CONNECT, and HTTP without CONNECT to
+// the ports of FTP servers. Of these squid fetches ftp URLs itself.
 const (
-	Microsocks ProxyKind = "microsocks"
-	Tinyproxy  ProxyKind = "tinyproxy"
+	Microsocks     ProxyKind = "microsocks"
+	Tinyproxy      ProxyKind = "tinyproxy"
+	TinyproxyHTTPS ProxyKind = "tinyproxy for port 443"
+	Squid          ProxyKind = "squid"
 )
 
 // ProxyHost is a name for 127.0.0.1 that only the proxies know.
 const ProxyHost = "ftp.interop.test"
 
-// The login that both proxies ask for; tinyproxy takes no space or colon.
+// The login that the proxies ask for; tinyproxy takes no space or colon.
 const (
 	proxyUser     = "proxyuser"
 	proxyPassword = "proxy-secret"
@@ -35,10 +38,13 @@ const (
 // proxyFlavours hold each proxy's URL scheme and configuration.
 var proxyFlavours = map[ProxyKind]struct {
 	scheme    string
+	connects  bool // to every port
 	configure func(*site) ([]string, error)
 }{
-	Microsocks: {"socks5", microsocksArgs},
-	Tinyproxy:  {"http", tinyproxyArgs},
+	Microsocks:     {"socks5", true, microsocksArgs},
+	Tinyproxy:      {"http", true, func(st *site) ([]string, error) { return tinyproxyArgs(st) }},
+	TinyproxyHTTPS: {"http", false, func(st *site) ([]string, error) { return tinyproxyArgs(st, "ConnectPort 443") }},
+	Squid:          {"http", false, squidArgs},
 }
 
 // ProxyServer is a running proxy.
@@ -148,16 +154,16 @@ func microsocksArgs(st *site) ([]string, error) {
 	return []string{binary, "-i", st.host, "-p", strconv.Itoa(st.port), "-u", proxyUser, "-P", proxyPassword}, err
 }
 
-func tinyproxyArgs(st *site) ([]string, error) {
+func tinyproxyArgs(st *site, more ...string) ([]string, error) {
 	binary, err := installed("usr/bin/tinyproxy")
 	if err != nil {
 		return nil, err
 	}
 	// Without a ConnectPort tinyproxy connects to every port.
-	conf, err := st.write("tinyproxy.conf", lines(
+	conf, err := st.write("tinyproxy.conf", lines(append(more,
 		fmt.Sprintf("Port %d", st.port), "Listen "+st.host, "Timeout 60", "MaxClients 50",
 		fmt.Sprintf("BasicAuth %s %s", proxyUser, proxyPassword), "LogLevel Info",
-	))
+	)...))
 	return []string{binary, "-d", "-c", conf}, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strconv"
 	"strings"
 )
@@ -39,12 +40,9 @@ func (p *Proxy) dialHTTP(ctx context.Context, forward DialFunc, network, address
 
 // tunnel makes conn the connection to address.
 func (p *Proxy) tunnel(ctx context.Context, conn net.Conn, address string) (net.Conn, error) {
-	if p.scheme == "https" {
-		secure := tls.Client(conn, p.tlsConfig())
-		if err := secure.HandshakeContext(ctx); err != nil {
-			return nil, p.refused(handshakeFailure(err))
-		}
-		conn = secure
+	conn, err := p.secure(ctx, conn)
+	if err != nil {
+		return nil, err
 	}
 	if _, err := io.WriteString(conn, p.request(address)); err != nil {
 		return nil, p.refused("cannot send the request: " + innermost(err))
@@ -55,14 +53,33 @@ func (p *Proxy) tunnel(ctx context.Context, conn net.Conn, address string) (net.
 		return nil, p.refused(err.Error())
 	case err != nil:
 		return nil, p.refused("no answer: " + innermost(err))
-	case status == 407 && p.login:
-		return nil, p.refused("it refuses its user or password (HTTP status 407)")
-	case status == 407:
-		return nil, p.refused("it wants a user and password (HTTP status 407)")
+	case status == http.StatusProxyAuthRequired:
+		return nil, p.LoginRefused()
 	case status/100 != 2:
-		return nil, p.refused(fmt.Sprintf("it refuses to connect to %s (HTTP status %d)", address, status))
+		return nil, p.answered(status, "it refuses to connect to "+address)
 	}
 	return conn, nil
+}
+
+// LoginRefused returns the error for an answer with the status 407.
+func (p *Proxy) LoginRefused() error {
+	if p.login {
+		return p.answered(http.StatusProxyAuthRequired, "it refuses its user or password")
+	}
+	return p.answered(http.StatusProxyAuthRequired, "it wants a user and password")
+}
+
+// secure returns the connection to an https proxy under TLS, and any other as it is. After an error the caller
+// closes conn.
+func (p *Proxy) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
+	if p.scheme != "https" {
+		return conn, nil
+	}
+	under := tls.Client(conn, p.tlsConfig())
+	if err := under.HandshakeContext(ctx); err != nil {
+		return nil, p.refused(handshakeFailure(err))
+	}
+	return under, nil
 }
 
 // handshakeFailure says what failed, without the names in the proxy's certificate.
@@ -87,11 +104,15 @@ func (p *Proxy) request(address string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n", address, address)
 	if p.login {
-		login := base64.StdEncoding.EncodeToString([]byte(p.user + ":" + p.password))
-		fmt.Fprintf(&b, "Proxy-Authorization: Basic %s\r\n", login)
+		fmt.Fprintf(&b, "Proxy-Authorization: %s\r\n", Basic(p.user, p.password))
 	}
 	b.WriteString("\r\n")
 	return b.String()
+}
+
+// Basic returns the credentials of a user for Basic authentication (RFC 7617).
+func Basic(user, password string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
 var errAnswer = errors.New("its answer is not HTTP")

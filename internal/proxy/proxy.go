@@ -1,5 +1,5 @@
 // Package proxy opens TCP connections through a proxy: SOCKS5 (RFC 1928, RFC 1929) or HTTP CONNECT (RFC 9110
-// section 9.3.6).
+// section 9.3.6). It also makes the requests that an HTTP proxy serves itself.
 //
 //	p, err := proxy.Parse("socks5://127.0.0.1:1080")
 //	conn, err := p.Dialer(nil)(ctx, "tcp", "ftp.example.org:21")
@@ -41,7 +41,8 @@ var (
 type Error struct {
 	Proxy  string // as [Proxy.String] shows it; "" if its URL is malformed
 	Reason string
-	Err    error // one of the sentinels of this package
+	Status int   // of the proxy's HTTP answer; 0 if there is none
+	Err    error // what it means: one of the sentinels of this package, or another's if the proxy was to do more than connect
 }
 
 // Error returns one line.
@@ -164,6 +165,12 @@ func (p *Proxy) reach(ctx context.Context, forward DialFunc, network string) (ne
 	return nil, &net.OpError{Op: "dial", Net: network, Err: fmt.Errorf("proxy %s: %w", p, err)}
 }
 
-func (p *Proxy) refused(reason string) error {
-	return &Error{Proxy: p.String(), Reason: reason, Err: ErrRefused}
+func (p *Proxy) refused(reason string) error { return p.answered(0, reason) }
+
+// answered returns the error for an answer that refuses.
+func (p *Proxy) answered(status int, reason string) error {
+	if status != 0 {
+		reason += fmt.Sprintf(" (HTTP status %d)", status)
+	}
+	return &Error{Proxy: p.String(), Reason: reason, Status: status, Err: ErrRefused}
 }

@@ -23,7 +23,7 @@ var mayImport = map[string]struct{ own, not []string }{
 	"internal/printable":       {},
 	"ftpexec":                  {own: []string{"urlparse", "ftpexec/internal/listing", "ftpexec/internal/wire", "internal/printable"}, not: []string{"github.com/spf13/pflag"}},
 	"ftpexec/internal/listing": {},
-	"ftpexec/internal/wire":    {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
+	"ftpexec/internal/wire":    {own: []string{"internal/pace"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 	"download":                 {own: []string{"urlparse", "ftpexec", "download/digest"}, not: []string{"github.com/spf13/pflag"}},
 	"download/digest":          {},
 	"download/manifest":        {own: []string{"urlparse", "download", "download/digest", "internal/printable"}, not: []string{"github.com/spf13/pflag", "net", "os"}},
@@ -31,6 +31,8 @@ var mayImport = map[string]struct{ own, not []string }{
 	"internal/netrc":           {},
 	"internal/schedule":        {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 	"internal/proxy":           {},
+	"internal/pace":            {},
+	"internal/gateway":         {own: []string{"urlparse", "ftpexec", "internal/pace", "internal/proxy"}, not: []string{"github.com/spf13/pflag"}},
 	"internal/bench/lab":       {},
 	"testserver":               {own: []string{"internal/throwaway"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 }

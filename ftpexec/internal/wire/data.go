@@ -5,11 +5,14 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"syscall"
 	"time"
+
+	"example.com/ftpfetch/internal/pace"
 )
 
 // Data is a data connection that opens in the background, so that RETR is under way during the TCP handshake. TLS
@@ -27,7 +30,7 @@ type Data struct {
 	raw      net.Conn // the TCP connection under Conn
 
 	stall   time.Duration
-	pace    pace
+	pace    pace.Pace
 	waiting time.Time // when the wait for the next byte began
 
 	finished bool  // the final reply has come already, so the data should be near
@@ -47,7 +50,7 @@ const lineCost = 32
 func (c *Conn) openData(ctx context.Context, open func(context.Context) (net.Conn, error)) *Data {
 	ctx, cancel := context.WithCancel(ctx)
 	d := &Data{control: c, cancel: cancel, asked: make(chan struct{}), ready: make(chan struct{}), stall: c.cfg.StallTimeout,
-		pace: pace{rate: c.cfg.LeastRate, over: c.cfg.LeastTime}}
+		pace: pace.Pace{Rate: c.cfg.LeastRate, Over: c.cfg.LeastTime}}
 	secure := c.dataTLS
 	go func() {
 		defer close(d.ready)
@@ -120,12 +123,12 @@ func (d *Data) Read(p []byte) (int, error) {
 			return 0, d.failed(ErrListing)
 		}
 	}
-	switch slow := d.pace.count(n, time.Since(d.waiting)); {
+	switch slow := d.pace.Count(n, time.Since(d.waiting)); {
 	case errors.Is(err, io.EOF):
 		d.ended = true
 		return n, err
 	case slow != nil:
-		return n, d.failed(slow)
+		return n, d.failed(fmt.Errorf("%w: %w", ErrTimeout, slow))
 	case err != nil:
 		return n, d.failed(err)
 	}
@@ -148,7 +151,7 @@ func (d *Data) failed(err error) error {
 // open, without TLS, and has no least rate: a splice does not tell how long it waited for the server and how long for the
 // file. The caller must call [Data.ExtendBy] before every read.
 func (d *Data) TCP() *net.TCPConn {
-	if d.pace.rate > 0 || d.wait() != nil {
+	if d.pace.Rate > 0 || d.wait() != nil {
 		return nil
 	}
 	tcp, _ := d.Conn.(*net.TCPConn)
@@ -187,7 +190,7 @@ func (d *Data) wait() error {
 		return d.err
 	}
 	d.waiting = time.Now()
-	return d.ExtendBy(min(d.Patience(), d.pace.left()))
+	return d.ExtendBy(min(d.Patience(), d.pace.Left()))
 }
 
 // Close closes the connection, or stops opening it.

@@ -23,6 +23,7 @@ type Options struct {
 	TLS            bool              // serve https; not for SOCKS5
 	Refuse         bool              // refuse every connection
 	Greeting       string            // sent together with the HTTP answer, before the server's own bytes
+	Serve          http.HandlerFunc  // serves requests other than CONNECT; nil: the HTTP proxy refuses them
 }
 
 // Proxy is a running proxy.
@@ -159,12 +160,16 @@ func (p *Proxy) relay(client io.Reader, conn, server net.Conn) {
 func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 	want := "Basic " + base64.StdEncoding.EncodeToString([]byte(p.o.User+":"+p.o.Password))
 	switch {
-	case r.Method != http.MethodConnect:
+	case r.Method != http.MethodConnect && p.o.Serve == nil:
 		http.Error(w, "CONNECT only", http.StatusMethodNotAllowed)
 		return
 	case p.o.User != "" && r.Header.Get("Proxy-Authorization") != want:
 		// Repeat the secret: a client must not show any text of a proxy.
 		http.Error(w, r.Header.Get("Proxy-Authorization"), http.StatusProxyAuthRequired)
+		return
+	}
+	if r.Method != http.MethodConnect {
+		p.o.Serve(w, r)
 		return
 	}
 	server, err := p.dial(r.RequestURI)

@@ -1,0 +1,215 @@
+//go:build interop
+
+package interop
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/gateway"
+	"example.com/ftpfetch/internal/proxy"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+// newGateway returns a Gateway for Clients that reach servers only through p.
+func newGateway(t *testing.T, p *ProxyServer) *gateway.Gateway {
+	t.Helper()
+	via, err := proxy.Parse(p.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newClient(t)
+	through(t, c, p)
+	g := &gateway.Gateway{Client: c, Proxy: func(string) *proxy.Proxy { return via }}
+	t.Cleanup(g.CloseIdleConnections)
+	return g
+}
+
+// bySquid returns a Source that reaches servers only through a squid.
+func bySquid(t *testing.T) *gateway.Source {
+	g := newGateway(t, NewProxy(t, Squid))
+	return g.Over(g.Client)
+}
+
+// get retrieves a whole file.
+func get(t *testing.T, src download.Source, url string, offset int64) (*ftpexec.Response, string, error) {
+	t.Helper()
+	u, err := urlparse.Parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := src.OpenFrom(testContext(t), u, offset)
+	if err != nil {
+		return nil, "", err
+	}
+	text, err := readAll(r)
+	return r, text, err
+}
+
+// Files arrive through squid, which refuses CONNECT, byte for byte, whatever
+// their names are.
+func TestProxyGet(t *testing.T) {
+	forEachServer(t, func(t *testing.T, s *Server) {
+		src := bySquid(t)
+		paths := map[string]string{}
+		for _, path := range []string{"pub/a/b/c/file.txt", "pub/big.bin", "pub/none.bin", "pub/text.txt"} {
+			paths[path] = s.URL("/" + path)
+		}
+		for _, name := range oddNames {
+			if s.serves(name) {
+				paths["pub/odd/"+name] = s.URL("/pub/odd/" + Escape(name))
+				paths["pub/odd-dirs/"+name+"/inside"] = s.URL("/pub/odd-dirs/" + Escape(name) + "/inside")
+			}
+		}
+		for path, url := range paths {
+			r, got, err := get(t, src, url, 0)
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
+				continue
+			}
+			wantFile(t, path, got)
+			if size := int64(len(got)); r.Size != size && r.Size != -1 || !r.ModTime.Equal(modTime) && !r.ModTime.IsZero() {
+				t.Errorf("%s: got size %d and %v, want %d and %v", path, r.Size, r.ModTime, size, modTime)
+			}
+		}
+		for _, path := range []string{"/pub/nothing", "/nowhere/file", "/pub/a"} {
+			if _, _, err := get(t, src, s.URL(path), 0); !errors.Is(err, ftpexec.ErrNotFound) {
+				t.Errorf("%s: got %v, want ErrNotFound", path, err)
+			}
+		}
+	})
+}
+
+// The named user's file comes with a password, which squid does not log.
+func TestProxyGetLogin(t *testing.T) {
+	forEachServer(t, func(t *testing.T, s *Server) {
+		p := NewProxy(t, Squid)
+		g := newGateway(t, p)
+		g.Always = true
+		src := g.Over(g.Client)
+		if _, got, err := get(t, src, s.UserURL(UserPassword, "/"+homeFile), 0); err != nil || got != homeText {
+			t.Errorf("got %q, %v", got, err)
+		}
+		if _, _, err := get(t, src, s.UserURL("wrong", "/"+homeFile), 0); !errors.Is(err, ftpexec.ErrLogin) {
+			t.Errorf("got %v, want ErrLogin", err)
+		}
+		g = newGateway(t, p)
+		if _, _, err := get(t, g.Over(g.Client), s.UserURL(UserPassword, "/"+homeFile), 0); !errors.Is(err, gateway.ErrWithheld) {
+			t.Errorf("got %v, want ErrWithheld", err)
+		}
+		log, err := p.squidLog()
+		if err != nil || strings.Contains(log, "sesame") || strings.Contains(log, "wrong") || !strings.Contains(log, homeFile) {
+			t.Errorf("squid logs %s, %v", log, err)
+		}
+	})
+}
+
+// The rest of a file is right, or not believed.
+func TestProxyGetRest(t *testing.T) {
+	forEachServer(t, func(t *testing.T, s *Server) {
+		src := bySquid(t)
+		want := tree.Files["pub/big.bin"]
+		for _, offset := range []int64{1, 1000, bigSize / 2, bigSize - 1} {
+			_, got, err := get(t, src, s.URL("/pub/big.bin"), offset)
+			if !errors.Is(err, ftpexec.ErrNoRestart) && (err != nil || got != want[offset:]) {
+				t.Errorf("from %d: got %s, %v, want %s or ErrNoRestart", offset, digest(got), err, digest(want[offset:]))
+			}
+		}
+		path := filepath.Join(t.TempDir(), "big.bin")
+		if err := os.WriteFile(path+".part", []byte(want[:1000]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		u, err := urlparse.Parse(s.URL("/pub/big.bin"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = download.File(testContext(t), src, u, path, &download.Options{Existing: download.Overwrite})
+		if got, rerr := os.ReadFile(path); err != nil || rerr != nil || string(got) != want {
+			t.Errorf("got %s, %v, %v", digest(string(got)), err, rerr)
+		}
+	})
+}
+
+// A transfer that the server breaks off is not complete, whether squid knows the
+// size of the file or not.
+func TestProxyGetCut(t *testing.T) {
+	for name, noSize := range map[string]bool{"size known": false, "size unknown": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := testserver.New(t, &testserver.Options{
+				Tree: map[string]string{"/f": pseudoRandom(1 << 20)},
+				Fault: func(p testserver.FaultPoint) testserver.Fault {
+					switch {
+					case p.Verb == "SIZE" && noSize:
+						return testserver.Fault{Reply: "502 no"}
+					case p.Transfer > 0:
+						return testserver.Fault{Data: testserver.Closed, Octets: 300_000, Final: "426 broken"}
+					}
+					return testserver.Fault{}
+				},
+			})
+			src := bySquid(t)
+			_, got, err := get(t, src, s.URL("/f"), 0)
+			var e *ftpexec.Error
+			if !errors.As(err, &e) || !e.Temporary() {
+				t.Errorf("got %s, %v, want a temporary error", digest(got), err)
+			}
+		})
+	}
+}
+
+// Squid's listings are not asked for, and its answers to HEAD tell the size.
+func TestProxyGetStat(t *testing.T) {
+	forEachServer(t, func(t *testing.T, s *Server) {
+		src := bySquid(t)
+		var urls []*urlparse.URL
+		for _, path := range []string{"/pub/big.bin", "/pub/nothing", "/pub/text.txt"} {
+			u, err := urlparse.Parse(s.URL(path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			urls = append(urls, u)
+		}
+		var sizes []int64
+		for info, err := range src.StatAll(testContext(t), urls) {
+			if missing := len(sizes) == 1; missing != errors.Is(err, ftpexec.ErrNotFound) {
+				t.Errorf("got %+v, %v", info, err)
+			}
+			sizes = append(sizes, info.Size)
+		}
+		if want := []int64{bigSize, -1, int64(len(tree.Files["pub/text.txt"]))}; !slices.Equal(sizes, want) {
+			t.Errorf("got %d, want %d", sizes, want)
+		}
+	})
+}
+
+// Tinyproxy does not speak FTP: it sends the request to the server as HTTP, and
+// answers that this went wrong, or waits. The error names both refusals, and is that of a
+// server that was never reached, which is not worth a retry.
+func TestProxyGetTinyproxy(t *testing.T) {
+	forEachServer(t, func(t *testing.T, s *Server) {
+		p := NewProxy(t, TinyproxyHTTPS)
+		_, port, err := net.SplitHostPort(s.Addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, always := range []bool{false, true} {
+			g := newGateway(t, p)
+			g.Always, g.Client.ReplyTimeout = always, time.Second
+			_, _, err := get(t, g.Over(g.Client), "ftp://"+net.JoinHostPort(ProxyHost, port)+"/pub/text.txt", 0)
+			var e *ftpexec.Error
+			if !errors.As(err, &e) || strings.Contains(err.Error(), "it refuses to connect to") == always || !always && e.Stage != ftpexec.StageConnect {
+				t.Errorf("always %v: got %v", always, err)
+			}
+		}
+	})
+}
