@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -196,6 +197,20 @@ func (o *options) checkPurpose(all *pflag.FlagSet) error {
 	return nil
 }
 
+// checkCommas refuses a list of patterns where one pattern should be.
+func checkCommas(flag string, patterns []string) error {
+	for _, p := range patterns {
+		if strings.Contains(inBraces.ReplaceAllString(p, ""), ",") {
+			return usage(`%s %s is one pattern: write %s for each pattern, or {a,b}, or "\," for a comma in names`, flag, p, flag)
+		}
+	}
+	return nil
+}
+
+// inBraces matches where a comma in a pattern is no sign of a list, which wget's
+// --accept takes.
+var inBraces = regexp.MustCompile(`\\.|\{[^{}]*\}|\[[^\]]*\]`)
+
 // checkPatterns refuses flags about trees where there is none, and malformed
 // patterns.
 func (o *options) checkPatterns(all *pflag.FlagSet) error {
@@ -207,7 +222,7 @@ func (o *options) checkPatterns(all *pflag.FlagSet) error {
 	if all.Changed("depth") && !o.recursive {
 		return usage("--depth is for trees: write -r too")
 	}
-	err := o.tree.Check()
+	err := cmp.Or(checkCommas("--accept", o.tree.Accept), checkCommas("--reject", o.tree.Reject), o.tree.Check())
 	for _, t := range o.targets {
 		if err == nil && t.err == nil {
 			err = (&batch.Tree{Names: t.pattern}).Check()

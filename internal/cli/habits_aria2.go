@@ -54,7 +54,7 @@ var aria2Habits = []habit{
 	{"--netrc-path=FILE", "--netrc-file FILE", ""},
 	{"--all-proxy=URL, --ftp-proxy=URL", "--proxy URL", ""},
 	{"--no-proxy=LIST", "--proxy none", "or set NO_PROXY to the list"},
-	{"--proxy-method=METHOD", needless, "http:// proxies are asked for a tunnel"},
+	{"--proxy-method=METHOD", "--proxy-get", "for get; without it http:// proxies are asked for a tunnel"},
 	{"--all-proxy-user=NAME, --all-proxy-passwd=PASSWORD, --ftp-proxy-user=NAME, --ftp-proxy-passwd=PASSWORD", needless,
 		"both are part of the proxy's URL: --proxy http://NAME:PASSWORD@host:port"},
 	{"--ca-certificate=FILE", "--cacert FILE", ""},

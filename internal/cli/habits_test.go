@@ -121,7 +121,7 @@ var effects = map[string]string{
 	"--tls explicit": "tls=explicit", "--insecure": "insecure=true", "--cacert FILE": "caCert=f", "--cert FILE": "clientCert=f", "--key FILE": "certKey=f",
 	"--type a": "typecode=a", "--no-resume": "file.NoResume=true", "--max-time TIME": "maxTime=7s", "-Y RATE": "client.LeastRate=9216",
 	"-y TIME": "client.LeastTime=7s", "--speed-limit RATE": "client.LeastRate=9216", "-j N": "jobs=3", "-j auto": "jobs=0", "--no-epsv": "client.NoEPSV=true",
-	"--account NAME": "account=me", "-n": "useNetrc=true", "--netrc-file FILE": "netrcFile=f", "--proxy URL": "proxy=http://h:1",
+	"--account NAME": "account=me", "-n": "useNetrc=true", "--netrc-file FILE": "netrcFile=f", "--proxy-get": "proxyGet=true", "--proxy URL": "proxy=http://h:1",
 	"--proxy socks5://ADDR": "proxy=socks5://h:1", "--checksum sha256:HEX": "file.Sum=sha256:" + strings.Repeat("0", 64),
 	"--checksum ALGO:HEX": "file.Sum=md5:" + strings.Repeat("0", 32), "--verify": "file.Verify=true", "--overwrite": "file.Existing=1", "-s N": "file.Segments=3", "-s 4": "file.Segments=4",
 	"-r --no-clobber": "recursive=true file.Existing=2", "--depth 1": "tree.Depth=1", "--glob": "glob=true", "--dry-run": "dryRun=true", "-o -": "output=-",
@@ -130,7 +130,7 @@ var effects = map[string]string{
 // companions are flags without which a proposal is refused; the table's notes
 // name them.
 var companions = map[string]string{
-	"--depth": "-r", "--accept": "-r", "--reject": "-r", "--follow-links": "-r", "--key": "--cert f", "--password-stdin": "-u me",
+	"--depth": "-r", "--accept": "-r", "--reject": "-r", "--follow-links": "-r", "--key": "--cert f", "--proxy-get": "--proxy http://h:1", "--password-stdin": "-u me",
 }
 
 // TestHabitsAreTrue parses what each row of the table proposes, and looks up

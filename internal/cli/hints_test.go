@@ -28,6 +28,9 @@ type misfit struct {
 	then []string
 }
 
+// hex is the MD5 digest of "contents".
+const hex = "98bf7d8c15784f0a3d63204441e1e2aa"
+
 var (
 	needsTLS = testserver.Options{TLS: testserver.TLSRequired}
 	hasTLS   = testserver.Options{TLS: testserver.TLSOffered}
@@ -53,9 +56,9 @@ var misfits = []misfit{
 	{local: "f=contents,longer", args: "-c URL/f", hint: "--overwrite, without -c, starts over", then: []string{"-c=>--overwrite"}},
 	{args: "URL/d%2Fa.txt", hint: "-o FILE saves it under another", then: []string{"+-o FILE"}},
 	{local: "sub/x=1", args: "-o sub URL/f", hint: "write -d sub to save in it", then: []string{"-o=>-d"}},
-	{args: "--verify URL/f", hint: "--checksum ALGO:HEX gives the digest of one file", then: []string{"+--checksum md5:98bf7d8c15784f0a3d63204441e1e2aa"}},
+	{args: "--verify URL/f", hint: "--checksum ALGO:HEX gives the digest of one file", then: []string{"+--checksum md5:HEX"}},
 	{local: `l=URL/d/same\nURL/e/same\n`, args: "-i l", hint: "--keep-dirs saves each file under the directories of its URL", then: []string{"+--keep-dirs"}},
-	{local: `l=98bf7d8c15784f0a3d63204441e1e2aa\x20\x20f\n`, args: "--manifest l --format sums", hint: "--base URL", then: []string{"+--base URL/"}},
+	{local: `l=HEX\x20\x20f\n`, args: "--manifest l --format sums", hint: "--base URL", then: []string{"+--base URL/"}},
 
 	// Logins and TLS
 	{server: needsTLS, args: "--insecure ftp://ADDR/f", hint: "--tls explicit asks for it, and so does ftpes:// in place of ftp://", then: []string{"+--tls explicit", "ftp://=>ftpes://"}},
@@ -116,7 +119,7 @@ var misfits = []misfit{
 	{args: "-o - -N URL/f", hint: "-o - and -N or -c contradict each other", then: []string{"-o - =>", "-N =>"}},
 	{args: "--overwrite --no-clobber URL/f", hint: "--overwrite and --no-clobber contradict each other: leave one out", then: []string{"--overwrite =>", "--no-clobber =>"}},
 	{args: "-4 -6 URL/f", hint: "-4 and -6 contradict each other: leave one out", then: []string{"-6 =>"}},
-	{args: "--checksum md5:98bf7d8c15784f0a3d63204441e1e2aa URL/f URL/x1", hint: "--checksum is for one file, but there are 2 URLs", then: []string{" URL/x1=>"}},
+	{args: "--checksum md5:HEX URL/f URL/x1", hint: "--checksum is for one file, but there are 2 URLs", then: []string{" URL/x1=>"}},
 	{args: "--limit-rate 1K --speed-limit 2K URL/f", hint: "raise the first or lower the second", then: []string{"1K=>9K", "2K=>1"}},
 	{args: "--input= URL/f", hint: "-i names no file: write -i FILE, or -i - for standard input", then: []string{"--input==>-iurls"}, local: `urls=URL/x1\n`},
 	{args: "--manifest= URL/f", hint: "--manifest names no file: write --manifest FILE, or --manifest - for standard input", then: []string{"--manifest==>--manifest=urls"}, local: `urls=URL/x1\n`},
@@ -129,12 +132,14 @@ var misfits = []misfit{
 	{args: "-I -o g URL/f", hint: "-I prints what servers tell about files: leave out -o, -r, --glob and --dry-run", then: []string{"-o g =>"}},
 	{args: "-l -j 2 URL/d/ URL/d/", hint: "leave out -i, --manifest, -r, --glob and -j", then: []string{"-j 2 =>"}},
 	{args: "-r -o g URL/d/", hint: "-o names one file: write -d DIR to choose the directory", then: []string{"-o g=>-d DIR"}},
-	{args: "--checksum md5:98bf7d8c15784f0a3d63204441e1e2aa -i urls", hint: "give digests in a --manifest, or use --verify", then: nil, local: `urls=URL/f\n`},
+	{args: "--checksum md5:HEX -i urls", hint: "give digests in a --manifest, or use --verify", then: nil, local: `urls=URL/f\n`},
 	{args: "--report= -i urls", hint: "--report names no file: write --report FILE", then: []string{"--report==>--report=FILE"}, local: `urls=URL/f\n`},
 	{args: "--dry-run --report r -i urls", hint: "-I and --dry-run fetch nothing: leave out --report", then: []string{"--report r =>"}, local: `urls=URL/f\n`},
 	{args: "--report r URL/f", hint: "write -i, --manifest, -r, --glob or -j too", then: []string{"+-j 2 URL/x1", "+-r"}},
 	{args: "--accept *.txt URL/d/", hint: "--accept is for directories: write -r or --glob too", then: []string{"+-r"}},
 	{args: "--accept *.txt URL/d/*", hint: "--accept is for directories: write -r or --glob too", then: []string{"+--glob"}},
+	{args: "-r --accept *.txt,same URL/d/", hint: "write --accept for each pattern, or {a,b}",
+		then: []string{"*.txt,same=>{*.txt,same}", "*.txt,same=>*.txt --accept same"}},
 	{args: "--depth 1 URL/d/", hint: "--depth is for trees: write -r too", then: []string{"+-r"}},
 	{args: "--glob URL/x[1", hint: "", then: nil},
 	{args: "--glob URL/x*%2", hint: "the pattern x*%2 ends within %XX: write %25", then: []string{"%2=>"}},
@@ -165,6 +170,24 @@ var misfits = []misfit{
 	{args: "URL/f --type", hint: "--type needs a value: write --type a|i|d|guess", then: []string{"--type=>--type i"}},
 	{args: "--tpye i URL/f", hint: "unknown flag --tpye: perhaps --type", then: []string{"--tpye=>--type"}},
 	{args: "--tries=3 URL/f", hint: "unknown flag --tries: write --retries N", then: []string{"--tries=>--retries"}},
+
+	// Digests, manifests and netrc files; the file m is l as the hint says
+	{args: "--checksum sha3:00 URL/f", hint: "unknown digest algorithm", then: []string{"sha3:00=>MD5"}},
+	{args: "--checksum= URL/f", hint: "no digest given: write ALGO:HEX", then: []string{"--checksum= =>--checksum=MD5 "}},
+	{args: "--checksum abc URL/f", hint: "has no algorithm: write ALGO:HEX", then: []string{"abc=>MD5"}},
+	{args: "--checksum HEX URL/f", hint: "the digest has no algorithm: write MD5", then: []string{"HEX=>MD5"}},
+	{args: "--checksum " + strings.Repeat("0", 128) + " URL/f", hint: "in front of the digits", then: []string{strings.Repeat("0", 128) + "=>MD5"}},
+	{args: "--shard 0/1 -i urls", hint: "shares count from 1: write 1/1 for the first", then: []string{"0/1=>1/1"}, local: `urls=URL/f\n`},
+	{args: "--manifest l", hint: "has an empty component: write a name before and after each /", then: []string{" l=> m"},
+		local: `l=url\tpath\nURL/f\ta//b\n m=url\tpath\nURL/f\ta/b\n`},
+	{args: "--manifest l --format ndjson", hint: `write {"url": "ftp://host/path"}`, then: []string{" l=> m"}, local: `l=5\n m={"url":"URL/f"}\n`},
+	{args: "--manifest l", hint: "is there twice: leave one out", then: []string{" l=> m"}, local: `l={"url":"URL/f","url":"URL/f"}\n m={"url":"URL/f"}\n`},
+	{args: "--manifest l", hint: "is there twice: leave one out", then: []string{" l=> m"}, local: `l=url\tpath\tpath\nURL/f\ta\tb\n m=url\tpath\nURL/f\ta\n`},
+	{args: "--manifest l --format tsv", hint: "names no column url: write a header such as url, path, size, sha256", then: []string{" l=> m"},
+		local: `l=URL/f\ta\n m=url\tpath\nURL/f\ta\n`},
+	{args: "--manifest l", hint: "is not a digest: write ALGO:HEX", then: []string{" l=> m"}, local: `l=url\tchecksum\nURL/f\tx\n m=url\tchecksum\nURL/f\tMD5\n`},
+	{args: "ftp://me@ADDR/f", hint: "for one machine: write a machine entry for each login", then: []string{"+--netrc-file right"},
+		local: `netrc=machine\x20127.0.0.1\x20login\x20me\x20password\x20a\x20password\x20b\n right=machine\x20127.0.0.1\x20login\x20me\x20password\x20secret\n`},
 }
 
 // TestHints runs each command, which fails with its hint, and then each way that
@@ -181,7 +204,7 @@ func TestHints(t *testing.T) {
 				switch {
 				case unnamed(way, says) != "":
 					t.Errorf("%s: the message does not name %s: %s", way, unnamed(way, says), says)
-				case way == "" && (code == exitOK || !strings.Contains(message, m.hint)):
+				case way == "" && (code == exitOK || !strings.Contains(message, strings.ReplaceAll(m.hint, "MD5", "md5:"+hex))):
 					t.Errorf("exit %d, %q, want %q", code, message, m.hint)
 				case way != "" && code != exitOK:
 					t.Errorf("%s: exit %d, %s", way, code, message)
@@ -220,7 +243,7 @@ func (m *misfit) run(t *testing.T, way string) (code int, out, message string, s
 	s = testserver.New(t, &o)
 	t.Chdir(t.TempDir())
 	t.Setenv("NETRC", "netrc")
-	url := strings.NewReplacer("URL", strings.TrimSuffix(s.URL("/"), "/"), "<URL:", "<URL:", "ADDR", s.Addr(), "PORT", s.Addr()[strings.LastIndexByte(s.Addr(), ':')+1:])
+	url := strings.NewReplacer("URL", strings.TrimSuffix(s.URL("/"), "/"), "<URL:", "<URL:", "MD5", "md5:"+hex, "HEX", hex, "ADDR", s.Addr(), "PORT", s.Addr()[strings.LastIndexByte(s.Addr(), ':')+1:])
 	if m.before != "" {
 		m.command(t, strings.Fields(url.Replace(m.before)))
 	}
@@ -257,7 +280,7 @@ func (m *misfit) files(t *testing.T, url *strings.Replacer, s *testserver.Server
 	write("ca.pem", string(s.RootPEM()))
 	for file := range strings.FieldsSeq(m.local) {
 		name, text, _ := strings.Cut(file, "=")
-		write(name, url.Replace(strings.NewReplacer(`\n`, "\n", `\x20`, " ").Replace(text)))
+		write(name, url.Replace(strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\x20`, " ").Replace(text)))
 	}
 }
 
@@ -290,13 +313,12 @@ var (
 )
 
 // elsewhereTested are hints that have no row, because no command line is at fault
-// or their own tests follow them.
+// or their own tests follow them: those of --proxy-get need a proxy.
 var elsewhereTested = []string{
-	`write ""`, "write --%s", "standard input is a terminal", "is negative", `write "ftp"`, "write Some(", "write [", "write I/N", "--active does not work through the proxy %s", "--no-netrc, without -n", "run chmod",
+	`write ""`, "write --%s", "standard input is a terminal", "--proxy-get ", "is negative", "is less than 0", "write a path relative to it", `write "ftp"`, "write Some(", "write [", "write I/N", "--active does not work through the proxy %s", "--no-netrc, without -n", "run chmod",
 }
 
-// TestHintsAreComplete finds every hint in the sources of the command, the URL
-// and the protocol in a message of the table.
+// TestHintsAreComplete finds every hint in the sources in a message of the table.
 func TestHintsAreComplete(t *testing.T) {
 	var all strings.Builder
 	for _, m := range misfits {
@@ -305,7 +327,7 @@ func TestHintsAreComplete(t *testing.T) {
 			all.WriteString(message)
 		})
 	}
-	for _, dir := range []string{".", "../../ftpexec", "../../urlparse"} {
+	for _, dir := range []string{".", "../../ftpexec", "../../urlparse", "../../download", "../../download/digest", "../../download/manifest", "../../download/batch", "../../internal/netrc", "../../internal/proxy"} {
 		for _, text := range hintsIn(t, dir) {
 			if slices.ContainsFunc(elsewhereTested, func(s string) bool { return strings.Contains(text, s) }) {
 				continue

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,7 +41,7 @@ func (r *run) makeDir() (unmake func() (stays bool), err error) {
 func (r *run) checkFile(path string) error {
 	info, err := os.Stat(path)
 	if os.IsPathSeparator(r.output[len(r.output)-1]) || err == nil && info.IsDir() {
-		dir := strings.TrimRight(path, string(filepath.Separator)+"/")
+		dir := cmp.Or(strings.TrimRight(filepath.ToSlash(path), "/"), "/")
 		return &download.Error{Path: path, Reason: "names a directory: write -d " + dir + " to save in it", Err: download.ErrLocal}
 	}
 	return nil
