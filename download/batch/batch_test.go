@@ -393,7 +393,7 @@ func TestSegments(t *testing.T) {
 // same file.
 func TestMixed(t *testing.T) {
 	s := newStand(t, map[string]string{"/a/f": "one", "/b/f": "two"}, testserver.Options{})
-	s.options.Mixed, s.options.Each.Existing = true, download.Overwrite
+	s.options.Jobs, s.options.Mixed, s.options.Each.Existing = 1, true, download.Overwrite
 	task := func(path string) batch.Task {
 		return batch.Task{Item: download.Item{URLs: []*urlparse.URL{s.url(path)}, Path: "f"}}
 	}

@@ -244,6 +244,11 @@ func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) 
 	result := download.Result{
 		Path: item.Path, Size: info.Size(), ModTime: info.ModTime(), Skipped: true, Reason: download.ReasonComplete,
 	}
+	if item.Size != nil && *item.Size != info.Size() && !b.replaces() {
+		return download.Result{}, false, &download.Error{
+			Path: item.Path, Reason: fmt.Sprintf("exists with %d bytes, but the list says %d", info.Size(), *item.Size), Err: download.ErrExists,
+		}
+	}
 	if j.size() >= 0 && j.size() != info.Size() || b.Each.Newer && !j.dated() {
 		return download.Result{}, false, nil
 	}
@@ -261,6 +266,11 @@ func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) 
 		return result, true, nil
 	}
 	return download.Result{}, false, nil
+}
+
+// replaces reports whether an option says what happens to a file that is there.
+func (b *run) replaces() bool {
+	return b.Each.Existing != download.Refuse || b.Each.Newer || b.Each.Continue
 }
 
 // dated reports whether the list or the listing tells enough to know whether the
