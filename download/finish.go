@@ -22,6 +22,13 @@ func (t *transfer) finish(ctx context.Context, overwrite bool) (Result, error) {
 	if err := t.settle(size, s); err != nil {
 		return Result{}, err
 	}
+	if result.ModTime.IsZero() && t.o.Commit != nil {
+		info, err := fstat(l.part.f)
+		if err != nil {
+			return Result{}, failure(l.part.partial, "cannot be examined", err)
+		}
+		result.Written = info.ModTime()
+	}
 	if err := t.o.commit(result); err != nil {
 		return Result{}, err
 	}

@@ -195,6 +195,7 @@ type Result struct {
 	Path     string     // as given, so relative to Options.Root; "" for [To]
 	Size     int64      // bytes of the file
 	ModTime  time.Time  // the server's, UTC; zero if unknown
+	Written  time.Time  // for Commit, that of the local file if the server told none
 	Skipped  bool       // the target was left alone
 	Reason   Reason     // why it was left alone; 0 unless Skipped
 	Resumed  int64      // bytes from earlier runs

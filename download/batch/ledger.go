@@ -41,6 +41,9 @@ func recordOf(item download.Item, u *urlparse.URL, r download.Result) record {
 	out := record{
 		Path: item.Path, URL: u.WithoutPassword().String(), Size: r.Size, Modified: r.ModTime, Sum: r.Sum.String(), Verified: r.Verified,
 	}
+	if out.Modified.IsZero() { // the server did not tell
+		out.Modified = r.Written.UTC()
+	}
 	if !utf8.ValidString(item.Path) {
 		out.Raw = []byte(item.Path)
 	}
@@ -66,7 +69,7 @@ func (r record) path() string {
 
 // about reports whether r is about the file that item names and info describes.
 func (r record) about(item download.Item, info fs.FileInfo) bool {
-	if r.path() != item.Path || r.Size != info.Size() || !r.Modified.IsZero() && r.Modified.Sub(info.ModTime()).Abs() >= slack {
+	if r.path() != item.Path || r.Size != info.Size() || r.Modified.Sub(info.ModTime()).Abs() >= slack {
 		return false
 	}
 	if item.Sum.Algorithm != "" {
@@ -92,7 +95,8 @@ type Ledger struct {
 	flushed  int        // records of this run on the disk
 
 	mu      sync.Mutex
-	written int // records of this run
+	written int  // records of this run
+	torn    bool // the last record was not written whole
 
 	seed  maphash.Seed
 	files []*os.File // all ledgers, to read
@@ -225,8 +229,13 @@ func (l *Ledger) find(item download.Item, info fs.FileInfo) (record, bool) {
 // add adds a record and waits until it is on the disk. Records that are added at
 // the same time share the flush.
 func (l *Ledger) add(r record) error {
+	line := printable.JSON(r)
 	l.mu.Lock()
-	_, err := l.own.Write(printable.JSON(r))
+	if l.torn {
+		line = append([]byte("\n"), line...)
+	}
+	_, err := l.own.Write(line)
+	l.torn = err != nil
 	l.written++
 	mine := l.written
 	l.mu.Unlock()

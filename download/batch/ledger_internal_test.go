@@ -71,6 +71,9 @@ func TestAbout(t *testing.T) {
 		{"another time on the disk", rec, plain, file{size: 5, time: modified.Add(time.Second)}, false},
 		{"an earlier time on the disk", rec, plain, file{size: 5, time: modified.Add(-time.Second)}, false},
 		{"a time without fractions", recordOf(plain, plain.URLs[0], download.Result{Size: 5, ModTime: modified.Add(999 * time.Millisecond)}), plain, is, true},
+		{"a time that only the local file has", recordOf(plain, plain.URLs[0], download.Result{Size: 5, Written: modified}), plain, is, true},
+		{"another time than the local file had", recordOf(plain, plain.URLs[0], download.Result{Size: 5, Written: modified}), plain, file{size: 5, time: modified.Add(time.Hour)}, false},
+		{"no time in the ledger", recordOf(plain, plain.URLs[0], download.Result{Size: 5}), plain, is, false},
 		{"the size of the list", rec, with(func(i *download.Item) { i.Size = new(int64(5)) }), is, true},
 		{"another size in the list", rec, with(func(i *download.Item) { i.Size = new(int64(6)) }), is, false},
 		{"another URL", rec, with(func(i *download.Item) { i.URLs = urls(t, "ftp://h/g") }), is, false},
@@ -257,6 +260,40 @@ func TestLedgerTogether(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestLedgerFull lets a record be cut off, as on a full disk: the next one stands
+// on its own line.
+func TestLedgerFull(t *testing.T) {
+	r := newRoom(t)
+	l := r.open(LedgerName)
+	own := l.own
+	if _, err := own.WriteString(`{"path":"a","url`); err != nil {
+		t.Fatal(err)
+	}
+	blocked, err := os.Open(filepath.Join(r.dir, LedgerName)) // for reading only
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer blocked.Close()
+	add := func(name string) error {
+		item := r.item(name)
+		return l.add(recordOf(item, item.URLs[0], download.Result{Size: 1, ModTime: modified}))
+	}
+	l.own = blocked
+	if err := add("a"); err == nil {
+		t.Error("a record was written to a file that cannot be written")
+	}
+	l.own = own
+	for _, name := range []string{"b", "c"} {
+		if err := add(name); err != nil {
+			t.Error(err)
+		}
+	}
+	next := r.open(LedgerName)
+	r.has(next, "a", 1, false)
+	r.has(next, "b", 1, true)
+	r.has(next, "c", 1, true)
 }
 
 // TestLedgerRefused checks that nothing but a regular file is taken for a ledger,

@@ -149,10 +149,15 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 	}
 	b.complain(j, entries, odd)
 	b.sharpen(ctx, j, entries)
-	for _, next := range b.within(j, entries) {
+	for _, next := range b.within(ctx, j, entries) {
+		if ctx.Err() != nil {
+			return schedule.Done()
+		}
 		t.Add(b.found(next))
 	}
-	b.listing.Add(-1)
+	if ctx.Err() == nil {
+		b.listing.Add(-1)
+	}
 	return schedule.Done()
 }
 
@@ -199,6 +204,8 @@ func (b *run) entries(ctx context.Context, u *urlparse.URL) (entries []ftpexec.E
 		entries, odd = nil, nil
 		for e, err := range b.src.ReadDir(ctx, u) {
 			switch {
+			case ctx.Err() != nil: // a listing may have a million lines
+				return ctx.Err()
 			case errors.Is(err, ftpexec.ErrLine):
 				odd = append(odd, err)
 			case err != nil:
@@ -258,11 +265,14 @@ func exactTime(e ftpexec.Entry) time.Time {
 }
 
 // within returns the jobs for the entries of a directory, and reports those that
-// are not retrieved.
-func (b *run) within(j *job, entries []ftpexec.Entry) (jobs []job) {
+// are not retrieved. If ctx ends it returns some of them.
+func (b *run) within(ctx context.Context, j *job, entries []ftpexec.Entry) (jobs []job) {
 	var names download.EntryNames
 	beside := besides(entries)
 	for _, e := range entries {
+		if ctx.Err() != nil {
+			break
+		}
 		below := path.Join(j.dir.below, e.Base)
 		kind := e.Mode.Type()
 		deeper := j.Tree.Depth == 0 || j.dir.depth+1 < j.Tree.Depth

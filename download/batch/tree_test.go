@@ -296,6 +296,27 @@ func TestTreeCancelled(t *testing.T) {
 	}
 }
 
+// TestTreeCancelledWithin ends a run while the entries of a large directory are
+// looked at: the rest of them is not, and the totals say so.
+func TestTreeCancelledWithin(t *testing.T) {
+	files := map[string]string{}
+	for i := range 100 {
+		files[fmt.Sprintf("/f%02d", i)] = ""
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := newStand(t, files, testserver.Options{})
+	seen := 0
+	got := s.run(ctx, treeOf(t, s.srv.URL("/"), batch.Tree{Type: func(string) urlparse.Typecode {
+		seen++
+		cancel()
+		return urlparse.TypeImage
+	}}))
+	if seen != 1 || got.Whole() || got.Listing != 1 || got.Files != 0 {
+		t.Errorf("%d entries were looked at: %+v", seen, got)
+	}
+}
+
 // TestTreeGivenUp checks that a server that turns every login away in the midst of
 // a tree is given up, and that all that was found counts as failed.
 func TestTreeGivenUp(t *testing.T) {

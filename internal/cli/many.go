@@ -92,10 +92,25 @@ func (m *many) open() (err error) {
 	if m.report == "" {
 		return nil
 	}
+	for _, l := range m.lists {
+		if sameFile(l.path, m.report) {
+			return &download.Error{Path: m.report, Reason: "is the list itself: write another name for --report", Err: download.ErrLocal}
+		}
+	}
 	if m.rows, err = batch.CreateReport(m.report, reportHead(m.report)); err != nil {
 		return download.LocalError(m.report, "cannot be written", err)
 	}
 	return nil
+}
+
+// sameFile reports whether two paths lead to the same file.
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // close closes what open has opened.
@@ -244,30 +259,48 @@ func (m *many) outputDir() string {
 // lists.
 func (m *many) tasks() iter.Seq[batch.Task] {
 	return func(yield func(batch.Task) bool) {
-		for _, t := range m.named() {
+		places := make(places)
+		for _, t := range m.named(places) {
 			if !yield(t) {
 				return
 			}
 		}
-		m.listed()(yield)
+		several := len(places) > 0 || len(m.lists) > 1 // a list alone has no path twice
+		for t := range m.listed() {
+			if several && !places.take(t.Path) {
+				m.loses(t.URLs[0].Redacted(), errTaken(t.Path))
+			} else if !yield(t) {
+				return
+			}
+		}
 	}
+}
+
+// loses records a URL that cannot even be tried.
+func (m *many) loses(what string, err error) {
+	m.lost++
+	m.print.failed(what, err, "")
+	m.fails(err)
 }
 
 // listed yields the files of the lists.
 func (m *many) listed() iter.Seq[batch.Task] {
 	return func(yield func(batch.Task) bool) {
 		for _, l := range m.lists {
+			n := 0
 			for item, err := range l.items() {
+				n++
 				if err == nil {
 					err = m.completeAll(item.URLs)
 				}
 				if err != nil {
-					m.lost++
-					m.print.failed(l.name, err, "")
-					m.fails(err)
+					m.loses(l.name, err)
 				} else if !yield(batch.Task{Item: item}) {
 					return
 				}
+			}
+			if n < l.summary.Items {
+				m.loses("", errShorter(l.name))
 			}
 		}
 	}

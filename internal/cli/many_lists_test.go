@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"example.com/ftpfetch/download/manifest"
+)
+
+// TestListShorter takes lines away from a list after it was checked: what they
+// named is missing, which is no success.
+func TestListShorter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "list")
+	const first = "ftp://h/a\n"
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for text, want := range map[string]int{first + "ftp://h/b\n": exitOK, first: 23, "": 23} {
+		write(first + "ftp://h/b\n")
+		o, err := parseArgs([]string{"-i", path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &many{run: newRun(o, newPrinter(t.Context(), o, IO{Out: io.Discard, Err: io.Discard}), nil), ctx: t.Context()}
+		m.check(path, manifest.Options{})
+		write(text)
+		for range m.tasks() {
+		}
+		if m.code != want {
+			t.Errorf("list %q: code %d, want %d", text, m.code, want)
+		}
+	}
+}
