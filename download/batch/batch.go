@@ -157,7 +157,6 @@ type job struct {
 	dir     *place // where a directory is; nil for a file
 	givenUp bool   // the server of the last try has been given up
 	listed  int64  // the size that a listing tells; -1 if none does
-	claimed bool   // the path is this job's
 	link    string // the target of the symbolic link that led here; "" if none did
 	clash   bool   // its directory has entries with the names that download.File would use beside it
 }
@@ -181,7 +180,7 @@ func (b *run) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[job]] {
 				j.dir = top(t.URLs[0])
 				j.URLs = []*urlparse.URL{j.dir.root}
 			}
-			if !yield(b.found(j)) {
+			if b.admit(&j) && !yield(b.found(j)) {
 				return
 			}
 		}

@@ -17,12 +17,6 @@ import (
 // file retrieves a file, unless it is there already.
 func (b *run) file(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict {
 	j := &t.Value
-	if repeats, err := b.claims.claim(b.Mixed, j); err != nil {
-		return b.end(ctx, j, download.Result{}, err, schedule.Untouched())
-	} else if repeats {
-		b.forget(j)
-		return schedule.Untouched()
-	}
 	result, there, err := b.there(ctx, j)
 	if there || err != nil {
 		(&meter{run: b, sized: j.size() >= 0}).end(result, err)
@@ -64,26 +58,36 @@ type claims struct {
 	owner map[uint64]uint64 // path -> first URL
 }
 
-// claim makes the path that of j. It reports whether an earlier job retrieves the
-// same file to the same path. The error is that it retrieves another one.
-func (c *claims) claim(mixed bool, j *job) (repeats bool, err error) {
-	if !mixed || j.claimed {
-		return false, nil
+// admit reports whether a job is to be queued. Of two files with the same path only
+// the first is: a second with the same URL does not count, any other fails.
+func (b *run) admit(j *job) bool {
+	if !b.Mixed || j.dir != nil {
+		return true
 	}
+	first, same := b.claims.take(download.PathKey(j.Path), j.url().String())
+	if !first && !same {
+		b.files.Add(1)
+		b.unsized.Add(1)
+		err := &download.Error{Path: j.Path, Reason: "is also the place of an earlier file of this run", Err: ErrClash}
+		b.report(Outcome{Task: j.Task, URL: j.url(), Err: err})
+	}
+	return first
+}
+
+// take reports whether path was still free, and if not, whether it is for the same
+// URL.
+func (c *claims) take(path, url string) (first, same bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.owner == nil {
 		c.seed, c.owner = maphash.MakeSeed(), make(map[uint64]uint64)
 	}
-	path, source := maphash.String(c.seed, download.PathKey(j.Path)), maphash.String(c.seed, j.URLs[0].String())
-	if owner, ok := c.owner[path]; ok {
-		if owner == source {
-			return true, nil
-		}
-		return false, &download.Error{Path: j.Path, Reason: "is also the place of another file of this run", Err: ErrClash}
+	key, source := maphash.String(c.seed, path), maphash.String(c.seed, url)
+	owner, taken := c.owner[key]
+	if !taken {
+		c.owner[key] = source
 	}
-	c.owner[path], j.claimed = source, true
-	return false, nil
+	return !taken, taken && owner == source
 }
 
 // ErrClash means that two files of a run have the same path. It is a local error.

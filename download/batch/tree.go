@@ -133,7 +133,7 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 	case crowded(t, err):
 		return b.full(err)
 	case err != nil && j.dir.guess && (errors.Is(err, ftpexec.ErrDirectory) || errors.Is(err, ftpexec.ErrNotFound)):
-		if file := j.asFile(); j.Tree.wants(j.dir.below, false) {
+		if file := j.asFile(); j.Tree.wants(j.dir.below, false) && b.admit(&file) {
 			t.Add(b.found(file))
 		}
 		b.listing.Add(-1)
@@ -153,7 +153,9 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 		if ctx.Err() != nil {
 			return schedule.Done()
 		}
-		t.Add(b.found(next))
+		if b.admit(&next) {
+			t.Add(b.found(next))
+		}
 	}
 	if ctx.Err() == nil {
 		b.listing.Add(-1)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path"
 	"regexp"
 	"strings"
 
@@ -54,10 +53,6 @@ func hint(err error) string {
 	var h *hinted
 	if errors.As(err, &h) {
 		return h.hint
-	}
-	var e *ftpexec.Error
-	if errors.As(err, &e) && errors.Is(err, ftpexec.ErrNotFound) && strings.Contains(path.Base(e.URL), "*") {
-		return "if it is a pattern of names, write --glob" // other clients need no flag for that
 	}
 	for _, h := range hints {
 		if errors.Is(err, h.err) {

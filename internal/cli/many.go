@@ -259,20 +259,12 @@ func (m *many) outputDir() string {
 // lists.
 func (m *many) tasks() iter.Seq[batch.Task] {
 	return func(yield func(batch.Task) bool) {
-		places := make(places)
-		for _, t := range m.named(places) {
+		for _, t := range m.named() {
 			if !yield(t) {
 				return
 			}
 		}
-		several := len(places) > 0 || len(m.lists) > 1 // a list alone has no path twice
-		for t := range m.listed() {
-			if several && !places.take(t.Path) {
-				m.loses(t.URLs[0].Redacted(), errTaken(t.Path))
-			} else if !yield(t) {
-				return
-			}
-		}
+		m.listed()(yield)
 	}
 }
 

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"iter"
 	"os"
@@ -148,24 +147,6 @@ func (m *many) known() (files, bytes int64) {
 
 func (m *many) isTree(t target) bool { return t.pattern != "" || m.recursive && t.url.IsDir() }
 
-// places are the paths that a run has given away, as hashes, because a list may
-// have a million of them.
-type places map[uint64]struct{}
-
-var placesSeed = maphash.MakeSeed()
-
-// take reports whether path was still free.
-func (p places) take(path string) bool {
-	key := maphash.String(placesSeed, download.PathKey(path))
-	_, taken := p[key]
-	p[key] = struct{}{}
-	return !taken
-}
-
-func errTaken(path string) error {
-	return &download.Error{Path: path, Reason: "is also the place of an earlier URL of this run", Err: download.ErrLocal}
-}
-
 // errShorter means that a list has lost lines since it was checked.
 func errShorter(path string) error {
 	return &download.Error{Path: path, Reason: "has become shorter during the run: run the command again with the whole list", Err: download.ErrLocal}
@@ -173,15 +154,12 @@ func errShorter(path string) error {
 
 // named returns the tasks of the command line's URLs, and reports those that
 // cannot be retrieved.
-func (m *many) named(places places) (tasks []batch.Task) {
+func (m *many) named() (tasks []batch.Task) {
 	for _, t := range m.targets {
 		u, err := m.complete(m.ctx, t)
 		var task batch.Task
 		if err == nil {
 			task, err = m.task(t, u)
-		}
-		if err == nil && task.Path != "" && !places.take(task.Path) { // patterns share the output directory
-			err = errTaken(task.Path)
 		}
 		if err != nil {
 			m.loses(t.url.Redacted(), err)
