@@ -30,7 +30,7 @@ func TestPromptOnStoppedTerminal(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := &SignalError{syscall.SIGTERM}
 	cancel(cause)
-	p := &prompter{open: func() (*console, error) { return c, nil }, known: map[login]string{}}
+	p := &prompter{alone: func(f func()) { f() }, open: func() (*console, error) { return c, nil }, known: map[login]string{}}
 	if _, err := p.Password(ctx, "h", "me"); !errors.Is(err, cause) {
 		t.Errorf("got %v, want %v", err, cause)
 	}

@@ -105,14 +105,12 @@ type run struct {
 
 func newRun(o *options, p *printer, in io.Reader) *run {
 	ask := &prompter{
-		forbidden: o.noPrompt, account: o.account, open: openConsole,
+		forbidden: o.noPrompt, account: o.account, open: openConsole, alone: p.withoutLines,
 		known: make(map[login]string),
 	}
 	logins := newCredentials(o, in, ask)
 	o.client.Credentials, o.client.Proxy = logins, o.dialProxy
-	if o.verbose {
-		o.client.Trace = p.event
-	}
+	o.client.Trace = p.trace()
 	source := o.newSource(p)
 	o.file.Parallel, o.file.Limit = source, download.NewLimiter(o.limitRate)
 	return &run{options: o, print: p, in: in, ask: ask, netrc: logins.netrc, source: source, saved: make(map[string]bool)}

@@ -167,9 +167,9 @@ func TestBar(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{s.URL("/big")}, []string{"big", "1.0 MiB / 1.0 MiB", "100 %", "iB/s"}},
-		{[]string{s.URL("/empty")}, []string{"empty"}},
-		{[]string{s.URL("/t.txt;type=a")}, []string{"t.txt", "5 B"}},
+		{[]string{s.URL("/big")}, []string{"big: 1048576 bytes in "}},
+		{[]string{s.URL("/empty")}, []string{"empty: 0 bytes in "}},
+		{[]string{s.URL("/t.txt;type=a")}, []string{"t.txt: 5 bytes in "}},
 		{[]string{s.URL("/none")}, []string{"ftpfetch: "}},
 	}
 	for _, tt := range tests {

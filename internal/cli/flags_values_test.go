@@ -53,7 +53,7 @@ func TestSpeed(t *testing.T) {
 		{"a short one does not", 0, []step{{second, 1000}, {second, 1000}}, 1000},
 		{"starting over", 0, []step{{second, 1000}, {second, 0}, {second, 200}}, 200},
 		{"a slow start is soon forgotten", 0, []step{{second, 100}, {second, 1100}, {second, 2100}}, 700},
-		{"smoothed", 0, []step{{5 * second, 5000}, {5 * second, 15000}}, 2000 - 1000/math.E},
+		{"smoothed", 0, []step{{12 * second, 12000}, {12 * second, 36000}}, 2000 - 1000/math.E},
 	}
 	for _, tt := range tests {
 		var s speed

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -109,7 +110,7 @@ func terminal(t *testing.T, ctx context.Context, width, height int, args ...stri
 	if err := unix.IoctlSetWinsize(int(keyboard.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(height), Col: uint16(width)}); err != nil {
 		t.Fatal(err)
 	}
-	s, code := newScreen(width), make(chan int, 1)
+	s, code := newScreen(cmp.Or(width, 80)), make(chan int, 1)
 	go s.read(keyboard)
 	go func() {
 		code <- Run(ctx, args, IO{In: strings.NewReader(""), Out: io.Discard, Err: c.out})
@@ -179,4 +180,10 @@ func TestManyEndsOnTerminal(t *testing.T) {
 	if !regexp.MustCompile(want).MatchString(text) {
 		t.Errorf("in the end the terminal shows\n%s", text)
 	}
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.rows, "\n")
 }

@@ -1,6 +1,6 @@
 package cli
 
-// This file prints everything except the progress bar (progress_bar.go) and the
+// This file prints everything except the lines drawn again and again (progress_stack.go) and the
 // password prompt (prompt.go). Its rules:
 //
 //  1. Standard output gets the data, names, plans or help that the user asked
@@ -41,8 +41,10 @@ type printer struct {
 	out, err *stream
 	now      func() time.Time
 	patience time.Duration // how long a message waits for its reader
-	bars     barStack
-	failing  atomic.Pointer[event] // the last state of a transfer that failed, until failed reports it; nil: none
+	lines    passingLines
+	waits    waits
+	place    atomic.Pointer[string] // which of several URLs is retrieved, as "3 of 8: "; nil: there is one
+	failing  atomic.Pointer[event]  // the last state of a transfer that failed, until failed reports it; nil: none
 
 	mu     sync.Mutex
 	ctx    context.Context // ends every wait for a message's reader: the context of the run or of the current URL
@@ -72,7 +74,22 @@ func tell[T any](p *printer, f func() T) T {
 // line writes one line to standard error.
 func (p *printer) line(format string, args ...any) {
 	text := fmt.Sprintf(format+"\n", args...)
-	tell(p, func() error { return p.bars.write(p.err.w, text) })
+	tell(p, func() error { return p.lines.write(p.err.w, text) })
+}
+
+// removeLine removes a line from the bottom of the terminal. When it returns the
+// terminal shows that, if it can.
+func (p *printer) removeLine(l *passingLine) {
+	p.lines.remove(p.err.w, l)
+	tell(p, func() error { return p.lines.write(p.err.w, "") })
+}
+
+// position returns which of several URLs is retrieved, as "3 of 8: ", or nothing.
+func (p *printer) position() string {
+	if place := p.place.Load(); place != nil {
+		return *place
+	}
+	return ""
 }
 
 // text writes s to standard output.

@@ -29,10 +29,10 @@ type meter interface {
 
 // transfer says what a meter shows: the URL with its password hidden, the path
 // of the file or "-" for standard output, and the name for people.
-type transfer struct{ url, path, name string }
+type transfer struct{ url, path, name, host string }
 
 func newTransfer(u *urlparse.URL, path string) transfer {
-	t := transfer{url: u.Redacted(), path: path, name: path}
+	t := transfer{url: u.Redacted(), path: path, name: path, host: printable.Line(u.Host)}
 	if path == "-" {
 		t.name = u.Name
 	}
@@ -46,7 +46,7 @@ func (p *printer) newMeter(t transfer, toTerminal bool) meter {
 	case progressJSON:
 		return newJSONMeter(p, t)
 	case progressBar:
-		return &barMeter{print: p, name: t.name, label: shorten(printable.Line(filepath.Base(t.name)), 30)}
+		return newBarMeter(p, t, filepath.Base(t.name), false)
 	case progressPlain:
 		return newLineMeter(p, t.name)
 	}
@@ -58,11 +58,13 @@ func (p *printer) mode(toTerminal bool) progressMode {
 	switch {
 	case p.quiet:
 		return progressNone
+	case p.progress == progressBar && !draws(p.err.w):
+		return progressPlain
 	case p.progress != progressAuto:
 		return p.progress
 	case toTerminal:
 		return progressNone
-	case p.err.terminal && !p.verbose:
+	case p.err.terminal && !p.verbose && draws(p.err.w):
 		return progressBar
 	}
 	return progressPlain

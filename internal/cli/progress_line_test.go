@@ -38,14 +38,33 @@ func TestPartLine(t *testing.T) {
 		80:  "SRR012345678...me.fastq.gz       1.0 MiB / 4.0 MiB   25 %     1.0 MiB/s    0:03",
 		200: "SRR0123456789_1_with_a_long_name.fastq.gz                          1.0 MiB / 4.0 MiB   25 %     1.0 MiB/s    0:03",
 	} {
-		if got := m.line(width); got != want {
+		if got := m.figures(width); got != want {
 			t.Errorf("%d columns: got\n%q, want\n%q", width, got, want)
 		}
 	}
-	m.retries, m.label = 1, strings.Repeat("名", 100)
-	for width := range 200 {
-		if got := runewidth.StringWidth(m.line(width)); got > width {
-			t.Errorf("%d columns: the line has %d", width, got)
+	m.one = false
+	for width, want := range map[int]string{
+		40:  "SRR0....gz   25 %     1.0 MiB/s    0:03",
+		90:  "SRR0123456789_1_w...ng_name.fastq.gz       1.0 MiB / 4.0 MiB   25 %     1.0 MiB/s    0:03",
+		120: "SRR0123456789_1_with_a_long_name.fastq.gz [=====>----------------]       1.0 MiB / 4.0 MiB   25 %     1.0 MiB/s    0:03",
+	} {
+		if got := m.figures(width); got != want {
+			t.Errorf("one file, %d columns: got\n%q, want\n%q", width, got, want)
+		}
+	}
+	m.done, m.total, m.retries = 1<<29, 9<<40, 10
+	for _, label := range []string{"f", strings.Repeat("名", 100), strings.Repeat("x", 100)} {
+		for _, one := range []bool{true, false} {
+			m.label, m.one = label, one
+			for width := range 200 {
+				got := m.figures(width)
+				if n := runewidth.StringWidth(got); n > width {
+					t.Errorf("%d columns: the line has %d", width, n)
+				}
+				if width >= 40 && !strings.HasSuffix(got, m.pace()) {
+					t.Errorf("%d columns: %q lacks a part of %q", width, got, m.pace())
+				}
+			}
 		}
 	}
 }

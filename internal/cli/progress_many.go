@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mattn/go-runewidth"
-	"github.com/vbauerster/mpb/v8"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
@@ -23,7 +22,7 @@ func (p *printer) newPart(t transfer) meter {
 	case progressJSON:
 		return newJSONMeter(p, t)
 	case progressBar:
-		return &barMeter{print: p, name: t.name, label: printable.Line(path.Base(t.path)), one: true}
+		return newBarMeter(p, t, path.Base(t.path), true)
 	case progressPlain:
 		return retryMeter{print: p, name: t.name}
 	}
@@ -53,9 +52,8 @@ func (m retryMeter) event(e download.Event) {
 // overview shows how far a run of many files is.
 type overview struct {
 	print        *printer
-	files, bytes int64 // in all; -1 while they are not known
-	bar          *mpb.Bar
-	placed       bool // it has a line, unless the terminal is blocked
+	files, bytes int64        // in all; -1 while they are not known
+	bar          *passingLine // nil: none
 
 	mu       sync.Mutex
 	totals   batch.Totals
@@ -75,7 +73,12 @@ const (
 
 func (p *printer) newOverview(files, bytes int64) *overview {
 	now := p.now()
-	return &overview{print: p, files: files, bytes: bytes, began: now, shown: now, interval: firstOverview}
+	o := &overview{print: p, files: files, bytes: bytes, began: now, shown: now, interval: firstOverview}
+	if p.mode(false) == progressBar {
+		o.bar = &passingLine{priority: math.MaxInt32, text: o.line}
+		p.lines.add(p.err.w, o.bar)
+	}
+	return o
 }
 
 // update shows t.
@@ -92,8 +95,6 @@ func (o *overview) update(t batch.Totals) {
 	}
 	o.mu.Unlock()
 	switch {
-	case mode == progressBar:
-		o.draw()
 	case line != "" && mode == progressJSON:
 		o.print.emit(o.event("total"))
 	case line != "":
@@ -116,9 +117,18 @@ func (o *overview) of() (files, bytes int64) {
 // text returns, for example, "3 of 8 files, 1 failed, 0:40 left, 1.0 MiB/s, 1.2 GiB of 3.0 GiB".
 func (o *overview) text() string { return strings.Join(o.parts(), ", ") }
 
-// line returns as much of text as fits into width, the most important first.
+// line returns as much of text as fits into width, the most important first. Before
+// the first bytes have come it says what the run waits for.
 func (o *overview) line(width int) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.print.now().Sub(o.began) < lineDelay {
+		return ""
+	}
 	parts := o.parts()
+	if o.totals.Received == 0 && o.totals.Complete == 0 {
+		parts = append(parts[:1], o.print.waits.text())
+	}
 	for len(parts) > 1 && runewidth.StringWidth(strings.Join(parts, ", ")) > width {
 		parts = parts[:len(parts)-1]
 	}
@@ -145,27 +155,13 @@ func (o *overview) parts() []string {
 	return append(parts, binary(o.speed.rate)+"/s", amount)
 }
 
-// draw adds the last line of the terminal, on the first call.
-func (o *overview) draw() {
-	if o.placed || !o.print.bars.take(o.print.err.w) {
-		return
-	}
-	o.placed = true
-	o.bar = o.print.passingLine(math.MaxInt32, func(width int) string {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		return o.line(width)
-	})
-}
-
 // end prints the last line of the run.
 func (o *overview) end(t batch.Totals) {
 	o.mu.Lock()
 	o.totals, o.ended = t, true
 	o.mu.Unlock()
 	if o.bar != nil {
-		o.bar.SetTotal(1, true)
-		tell(o.print, o.print.bars.remove)
+		o.print.removeLine(o.bar)
 	}
 	switch mode := o.print.mode(false); {
 	case mode == progressJSON:

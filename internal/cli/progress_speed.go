@@ -16,7 +16,7 @@ type speed struct {
 }
 
 const (
-	speedMemory = 5 * time.Second        // after this time a sample counts for a third
+	speedMemory = 12 * time.Second       // after this time a sample counts for a third
 	speedSample = 250 * time.Millisecond // the shortest sample
 	speedStall  = 2 * time.Second        // so long without movement is a sample too
 )

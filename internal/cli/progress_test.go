@@ -20,6 +20,7 @@ import (
 type stand struct {
 	*printer
 	out   bytes.Buffer
+	mu    sync.Mutex // a bar reads the clock too
 	clock time.Time
 }
 
@@ -27,13 +28,23 @@ func newStand(mode progressMode) *stand {
 	s := &stand{clock: time.Unix(0, 0)}
 	s.printer = &printer{
 		ctx: context.Background(), patience: time.Minute,
-		err: &stream{w: &s.out}, display: display{progress: mode}, now: func() time.Time { return s.clock },
+		err: &stream{w: &s.out}, display: display{progress: mode}, now: s.time,
 	}
 	return s
 }
 
 // after moves the clock.
-func (s *stand) after(d time.Duration) { s.clock = s.clock.Add(d) }
+func (s *stand) after(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clock = s.clock.Add(d)
+}
+
+func (s *stand) time() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.clock
+}
 
 // compare compares what was printed since the last call.
 func (s *stand) compare(t *testing.T, want string) {
@@ -203,50 +214,69 @@ func TestJSONEnds(t *testing.T) {
 	}
 }
 
-// TestBarMeter checks that a failure appears above the bar and that the bar
-// keeps its last state.
+// TestBarMeter checks that messages appear above the bar, and that a line that says
+// what happened takes its place.
 func TestBarMeter(t *testing.T) {
 	s := newStand(progressBar)
-	m := s.newMeter(transfer{name: "d/name"}, false)
-	m.update(0, 4096)
-	s.after(time.Second)
-	m.update(1024, 4096)
-	m.event(download.Event{Kind: download.Retrying, Err: lost, Try: 1, Tries: 5, Wait: time.Second})
-	m.end(download.Result{}, lost)
-	got := s.out.String()
-	for _, want := range []string{
-		"d/name: RETR x: connection lost; trying again in 1.0 s (1 of 5)\n", "\rname 1.0 KiB / 4.0 KiB ", " 25 %", " 1.0 KiB/s", "  try 2",
+	for _, tt := range []struct {
+		err  error
+		done download.Result
+		want string
+	}{
+		{err: lost},
+		{done: download.Result{Size: 4096, Verified: "md5 in x.md5"}, want: "d/name: 4096 bytes in 2.0 s (verified: md5 in x.md5)\n"},
+		{done: download.Result{Skipped: true}, want: "d/name: already exists, left alone\n"},
 	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("no %q in %q", want, got)
+		m := s.newMeter(transfer{name: "d/name"}, false)
+		m.update(0, 4096)
+		s.after(time.Second)
+		m.update(1024, 4096)
+		m.event(download.Event{Kind: download.Retrying, Err: lost, Try: 1, Tries: 5, Wait: time.Second})
+		s.after(time.Second)
+		m.end(tt.done, tt.err)
+		got := s.out.String()
+		for _, want := range []string{
+			"d/name: RETR x: connection lost; trying again in 1.0 s (1 of 5)\n", "name [=", "] ", " 1.0 KiB / 4.0 KiB ", " 25 %", " 1.0 KiB/s", "  try 2\n",
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("no %q in %q", want, got)
+			}
 		}
+		if want := "\r\x1b[1A\x1b[J" + tt.want; !strings.HasSuffix(got, want) {
+			t.Errorf("%q does not end with %q", got, want)
+		}
+		s.out.Reset()
+		s.line("next")
+		s.compare(t, "next\n")
 	}
-	s.out.Reset()
-	s.line("next")
-	s.compare(t, "next\n")
 }
 
 // TestBarsTogether shows several bars and lines at the same time.
 func TestBarsTogether(t *testing.T) {
 	s := newStand(progressBar)
-	var files sync.WaitGroup
+	var meters []meter
 	for i := range int64(5) {
+		m := s.newMeter(transfer{name: fmt.Sprint("file", i)}, false)
+		m.update(i, 100+i)
+		meters = append(meters, m)
+	}
+	s.after(time.Second)
+	var files sync.WaitGroup
+	for i, m := range meters {
 		files.Go(func() {
-			m := s.newMeter(transfer{name: fmt.Sprint("file", i)}, false)
-			for n := range 100 + i {
-				m.update(n, 100+i)
-			}
 			s.line("line %d", i)
-			m.end(download.Result{Size: 100 + i}, nil)
+			m.end(download.Result{Size: int64(100 + i)}, nil)
 		})
 	}
 	files.Wait()
 	got := s.out.String()
 	for i := range 5 {
-		if want := fmt.Sprint("line ", i, "\n"); strings.Count(got, want) != 1 {
-			t.Errorf("%d times %q", strings.Count(got, want), want)
+		for _, want := range []string{fmt.Sprint("line ", i, "\n"), fmt.Sprintf("file%d: 10%d bytes in 1.0 s\n", i, i)} {
+			if strings.Count(got, want) != 1 {
+				t.Errorf("%d times %q", strings.Count(got, want), want)
+			}
 		}
-		if want := fmt.Sprintf("\rfile%d 10%d B / 10%d B ", i, i, i); !strings.Contains(got, want) {
+		if want := fmt.Sprintf(" %d B / 10%d B ", i, i); !strings.Contains(got, want) {
 			t.Errorf("no %q", want)
 		}
 	}
@@ -270,15 +300,5 @@ func TestJSONOffsetFalls(t *testing.T) {
 func TestMillis(t *testing.T) {
 	if got := millis(1343736168); got != 1.344 {
 		t.Errorf("got %v", got)
-	}
-}
-
-func TestShorten(t *testing.T) {
-	for _, tt := range []struct{ in, want string }{
-		{"short", "short"}, {"0123456789", "0123456789"}, {"01234567890", "0123456..."}, {"ééééééééééé", "ééééééé..."},
-	} {
-		if got := shorten(tt.in, 10); got != tt.want {
-			t.Errorf("shorten(%q) = %q, want %q", tt.in, got, tt.want)
-		}
 	}
 }

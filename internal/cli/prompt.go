@@ -21,6 +21,7 @@ type prompter struct {
 	forbidden bool   // --no-prompt
 	account   string // --account
 	open      func() (*console, error)
+	alone     func(f func()) // calls f while nothing else is drawn on the terminal
 
 	mu    sync.Mutex
 	known map[login]string
@@ -71,7 +72,10 @@ func (p *prompter) ask(ctx context.Context, l login) (string, error) {
 	if err != nil {
 		return "", missing("there is no terminal to ask on")
 	}
-	s, err := c.readSecret(ctx, fmt.Sprintf("%s for %s at %s: ", l.what, printable.Line(hideSlip(l.user)), printable.Line(l.host)))
+	var s string
+	p.alone(func() {
+		s, err = c.readSecret(ctx, fmt.Sprintf("%s for %s at %s: ", l.what, printable.Line(hideSlip(l.user)), printable.Line(l.host)))
+	})
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return s, err
@@ -136,11 +140,12 @@ func (c *console) readSecret(ctx context.Context, prompt string) (string, error)
 		return "", err
 	}
 	line, err := await(ctx, func() (string, error) {
-		fmt.Fprint(c.out, prompt)
+		ask := func() { fmt.Fprint(c.out, prompt) }
+		ask()
 		if ctx.Err() != nil { // a stopped terminal has resumed too late
 			return "", context.Cause(ctx)
 		}
-		line, err := readHidden(c.in)
+		line, err := readHidden(c.in, ask)
 		fmt.Fprintln(c.out) // the terminal did not echo the line end
 		return line, err
 	})

@@ -68,7 +68,7 @@ func TestPromptCanceled(t *testing.T) {
 	keyboard, c := openTerminal(t)
 	before := state(t, c)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	p := &prompter{open: func() (*console, error) { return c, nil }, known: map[login]string{}}
+	p := &prompter{alone: func(f func()) { f() }, open: func() (*console, error) { return c, nil }, known: map[login]string{}}
 	failed := make(chan error)
 	go func() {
 		_, err := p.Password(ctx, "h\x1b", "me")
@@ -91,7 +91,7 @@ func TestPromptCanceled(t *testing.T) {
 func TestPromptRemembers(t *testing.T) {
 	opened := 0
 	var keyboard *os.File
-	p := &prompter{known: map[login]string{}, open: func() (*console, error) {
+	p := &prompter{alone: func(f func()) { f() }, known: map[login]string{}, open: func() (*console, error) {
 		opened++
 		k, c := openTerminal(t)
 		keyboard = k
@@ -134,7 +134,7 @@ func TestPromptEnd(t *testing.T) {
 		if _, err := keyboard.WriteString(tt.typed); err != nil {
 			t.Fatal(err)
 		}
-		p := &prompter{open: func() (*console, error) { return c, nil }, known: map[login]string{}}
+		p := &prompter{alone: func(f func()) { f() }, open: func() (*console, error) { return c, nil }, known: map[login]string{}}
 		got, err := p.Password(t.Context(), "h", "me")
 		if got != tt.want || !errors.Is(err, tt.err) || err != nil && !strings.HasSuffix(err.Error(), ": "+tt.text) {
 			t.Errorf("%q: got %q, %v, want %q, %v", tt.typed, got, err, tt.want, tt.err)

@@ -37,6 +37,10 @@ func (r *run) all(ctx context.Context) int {
 	code := exitOK
 	for i, t := range r.targets {
 		r.next = r.targets[i+1:]
+		if len(r.targets) > 1 {
+			place := fmt.Sprintf("%d of %d: ", i+1, len(r.targets))
+			r.print.place.Store(&place)
+		}
 		err := r.one(ctx, t)
 		if code == exitOK {
 			code = exitCode(err)

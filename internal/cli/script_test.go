@@ -23,6 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	os.Setenv("TERM", "xterm") // for the tests with terminals, wherever they run
 	testscript.Main(m, map[string]func(){"ftpfetch": runCommand})
 }
 

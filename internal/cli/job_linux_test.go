@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"example.com/ftpfetch/testserver"
+)
+
+// job is an interactive shell on a terminal of its own.
+type job struct {
+	*screen
+	t        *testing.T
+	keyboard *os.File
+}
+
+func newJob(t *testing.T) *job {
+	t.Helper()
+	keyboard, c := openTerminal(t)
+	if err := unix.IoctlSetWinsize(int(keyboard.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 100}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends every wait
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-i")
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = t.TempDir(), c.in, c.in, c.in
+	cmd.Env = append(os.Environ(), "PS1=$ ", "ENV=", "GORACE=atexit_sleep_ms=0")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c.close()
+	j := &job{screen: newScreen(100), t: t, keyboard: keyboard}
+	go j.read(keyboard)
+	t.Cleanup(func() {
+		j.types("\x03kill -KILL %1; exit\n")
+		cancel()
+		_ = cmd.Wait()
+	})
+	return j
+}
+
+func (j *job) types(keys string) {
+	if _, err := j.keyboard.WriteString(keys); err != nil {
+		j.t.Error(err)
+	}
+}
+
+// shows waits until the screen matches pattern, and returns its text.
+func (j *job) shows(pattern string) string {
+	j.t.Helper()
+	want := regexp.MustCompile("(?m)" + pattern)
+	text := j.wait(want.MatchString)
+	if !want.MatchString(text) {
+		j.t.Fatalf("the terminal never matches %q:\n%s", pattern, text)
+	}
+	return text
+}
+
+// echoes reports whether the terminal echoes what is typed.
+func (j *job) echoes() bool {
+	mode, err := unix.IoctlGetTermios(int(j.keyboard.Fd()), getTermios)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	return mode.Lflag&unix.ECHO != 0
+}
+
+// stalled returns a server whose file /f stops in the middle.
+func stalled(t *testing.T) *testserver.Server {
+	return testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": strings.Repeat("x", 1000)}, Fault: func(p testserver.FaultPoint) testserver.Fault {
+		if p.Transfer > 0 {
+			return testserver.Fault{Data: testserver.Stalled, Octets: 500}
+		}
+		return testserver.Fault{}
+	}})
+}
+
+// TestSuspended stops the command with Ctrl-Z, lets it go on in the background and
+// brings it back. Its line is on the terminal only while it has it.
+func TestSuspended(t *testing.T) {
+	for _, many := range []string{"", "-j 1 --overwrite "} {
+		j := newJob(t)
+		s := stalled(t)
+		j.types("ftpfetch " + many + s.URL("/f") + " " + s.URL("/f?") + "\n")
+		const figures = `^(\$ )?(1 of 2: )?f .* 50 % .*$`
+		j.shows(figures)
+		j.types("\x1a")
+		text := j.shows(`(?i)stopped`)
+		if regexp.MustCompile("(?m)" + figures).MatchString(text) {
+			t.Errorf("stopped, the terminal shows\n%s", text)
+		}
+		j.types("echo 1''st\n")
+		j.shows(`^(\$ )?1st$`)
+		j.types("bg\n")
+		j.types("sleep 0.5; echo 2''nd\n")
+		text = j.shows(`^(\$ )?2nd$`)
+		if regexp.MustCompile("(?m)" + figures).MatchString(text) {
+			t.Errorf("in the background, the terminal shows\n%s", text)
+		}
+		j.types("fg\n")
+		text = j.shows(figures)
+		if !regexp.MustCompile(`(?m)^(\$ )?ftpfetch .*\n(\$ )?(1 of 2: )?f .* 50 % `).MatchString(text) {
+			t.Errorf("in the foreground again, the terminal shows\n%s", text)
+		}
+		j.types("\x1a") // and once more
+		j.shows(`(?is)stopped.*stopped`)
+		j.types("fg\n")
+		j.shows(figures)
+		j.types("\x03")
+		j.shows(`ftpfetch: .*interrupted`)
+		j.types("echo code $?\n")
+		text = j.shows(`code \d+$`)
+		if !strings.Contains(text, "code 130\n") || regexp.MustCompile("(?m)"+figures).MatchString(text) {
+			t.Errorf("in the end the terminal shows\n%s", text)
+		}
+	}
+}
+
+// TestSuspendedPrompt stops the command with Ctrl-Z while it asks for a password:
+// the shell has an echo, and the password none.
+func TestSuspendedPrompt(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("contents"))
+	j := newJob(t)
+	j.types("ftpfetch " + strings.Replace(s.URL("/f"), "//", "//me@", 1) + "\n")
+	const prompt = `(?s)` + `(Password for me at \S+ .*)`
+	for n := range 2 {
+		j.shows(prompt + `{` + fmt.Sprint(n+1) + `}`)
+		for j.echoes() {
+			runtime.Gosched()
+		}
+		j.types("\x1a")
+		j.shows(`(?is)(stopped.*){` + fmt.Sprint(n+1) + `}`)
+		if !j.echoes() {
+			t.Error("the shell has no echo")
+		}
+		j.types("fg\n")
+	}
+	j.shows(prompt + `{3}`)
+	for j.echoes() {
+		runtime.Gosched()
+	}
+	j.types("secret\n")
+	if text := j.shows(`^f: 8 bytes in [0-9.]+ s$`); strings.Contains(text, "secret") {
+		t.Errorf("the terminal shows the password:\n%s", text)
+	}
+	if !strings.Contains(strings.Join(s.Commands(), "\n"), "PASS secret") {
+		t.Errorf("sent %q", s.Commands())
+	}
+}
+
+// TestPlainTerminals checks that terminals on which nothing can be drawn get plain lines.
+func TestPlainTerminals(t *testing.T) {
+	for _, tt := range []struct {
+		kind  string
+		width int
+	}{{"xterm", 0}, {"dumb", 80}, {"", 80}} {
+		t.Setenv("TERM", tt.kind)
+		for _, args := range [][]string{{"/f"}, {"/f", "-j", "2"}} {
+			dir := t.TempDir()
+			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}})
+			screen, code := terminal(t, t.Context(), tt.width, 24, append(args[1:], "-d", dir, s.URL(args[0]))...)
+			<-code
+			text := screen.wait(func(text string) bool { return strings.HasSuffix(text, " s\n") })
+			if !regexp.MustCompile(`^` + filepath.Join(dir, "f") + `: 8 bytes in [0-9.]+ s\n$`).MatchString(text) {
+				t.Errorf("%q, %d columns: %q", tt.kind, tt.width, text)
+			}
+		}
+	}
+}

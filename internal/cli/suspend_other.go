@@ -1,0 +1,8 @@
+//go:build unix && !linux
+
+package cli
+
+import "golang.org/x/sys/unix"
+
+// suspend is as in suspend_linux.go.
+func suspend() { _ = unix.Kill(unix.Getpid(), unix.SIGTTOU) }

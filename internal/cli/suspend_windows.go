@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// movesCursor makes the console understand the sequences that move the cursor, and
+// reports whether it does.
+func movesCursor(console *os.File, kind string) bool {
+	var mode uint32
+	handle := windows.Handle(console.Fd())
+	return kind != "dumb" && windows.GetConsoleMode(handle, &mode) == nil &&
+		windows.SetConsoleMode(handle, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
+}
+
+// Windows has no job control.
+
+func inBackground(io.Writer) bool { return false }
+
+func aroundStops(_, _ func()) (remove func()) { return func() {} }
