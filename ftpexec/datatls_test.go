@@ -17,8 +17,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// TestDataConnectionInClear checks that no data is taken from a server that accepts PROT P and then sends in clear.
-func TestDataConnectionInClear(t *testing.T) {
+// TestDataConnectionUnencrypted checks that no data is taken from a server that accepts PROT P and then sends it unencrypted.
+func TestDataConnectionUnencrypted(t *testing.T) {
 	for _, mode := range []string{"ftpes", "try"} {
 		s := testserver.NewScript(t, testserver.Honest("contents").With("PROT", testserver.Reply("200 yes, yes")))
 		c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, TryTLS: mode == "try"}
