@@ -168,11 +168,11 @@ func (j *job) lend(ctx context.Context, t target, info *ftpexec.Info, local fs.F
 	}
 	switch {
 	case j.text() || !t.info.Mode().IsRegular():
-		return refuse("only a regular file in image type can be continued")
+		return refuse("only a regular file in image type can be resumed")
 	case links(t.info) > 1:
-		return refuse("cannot be continued: it has other names (hard links), which would change too")
+		return refuse("cannot be resumed: it has other names (hard links), which would change too")
 	case !isOurs(t.info):
-		return refuse("cannot be continued: it belongs to another user")
+		return refuse("cannot be resumed: it belongs to another user")
 	}
 	if info == nil {
 		if info, local, err = j.ask(ctx, t); err != nil {
@@ -181,7 +181,7 @@ func (j *job) lend(ctx context.Context, t target, info *ftpexec.Info, local fs.F
 	}
 	switch {
 	case info.Size < 0:
-		return refuse("cannot be continued: the server does not report the file's size")
+		return refuse("cannot be resumed: the server does not report the file's size")
 	case local.Size() > info.Size:
 		return refuse("has %d bytes, but the server's file has only %d", local.Size(), info.Size)
 	case info.ModTime.After(local.ModTime()):

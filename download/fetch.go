@@ -16,7 +16,7 @@ import (
 // different one the transfer starts over: with errAgain, unless the part was
 // empty.
 func (t *transfer) accept(resp *ftpexec.Response, gap span) (span, error) {
-	s := t.ledger.snapshot()
+	s := t.arrivals.snapshot()
 	if err := t.told(s, resp.Size, resp.ModTime); err != nil {
 		return gap, err
 	}
@@ -40,12 +40,12 @@ func (t *transfer) accept(resp *ftpexec.Response, gap span) (span, error) {
 	}
 	fresh := s.size < 0 || why != ""
 	t.inherited, t.theirs = false, false
-	t.ledger.know(resp.Size, resp.ModTime)
+	t.arrivals.know(resp.Size, resp.ModTime)
 	if gap.end < 0 {
 		gap.end = resp.Size
 	}
 	if fresh || gap.end < 0 {
-		return gap, t.ledger.begin()
+		return gap, t.arrivals.begin()
 	}
 	return gap, nil
 }
@@ -54,7 +54,7 @@ func (t *transfer) accept(resp *ftpexec.Response, gap span) (span, error) {
 // was last changed.
 func (t *transfer) mayTakeOver(resp *ftpexec.Response) error {
 	if t.theirs && t.since != nil && resp.ModTime.After(t.since.ModTime()) {
-		return &Error{Path: t.ledger.part.partial, Reason: older, Err: ErrResume}
+		return &Error{Path: t.arrivals.part.partial, Reason: older, Err: ErrResume}
 	}
 	return nil
 }
@@ -82,12 +82,12 @@ func (t *transfer) another(why string) error {
 	if t.restarts++; t.restarts > maxRestarts {
 		return &Error{Reason: "the file changes on the server while it is read: " + why, Err: ErrChanged}
 	}
-	s := t.ledger.snapshot()
+	s := t.arrivals.snapshot()
 	if len(s.done) == 0 {
 		return t.restart(why)
 	}
 	t.stale = why
-	return cmp.Or(t.mayForget(t.ledger.part.path, s.adopted, why), errAgain)
+	return cmp.Or(t.mayForget(t.arrivals.part.path, s.adopted, why), errAgain)
 }
 
 // differs says why resp is not the file that s has bytes of, or "". If the server
@@ -126,7 +126,7 @@ func (t *transfer) same(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := t.ledger.snapshot()
+	s := t.arrivals.snapshot()
 	if info.Size == s.size && info.ModTime.Equal(s.modTime) {
 		return nil
 	}
@@ -150,23 +150,23 @@ func countOf(n int64) string {
 // whole is true the bytes pass through the digest too. fetch reads the last span
 // of the file until the server confirms the end.
 func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x span, whole bool) (int64, error) {
-	w := sink{path: t.ledger.part.partial, limit: t.o.Limit, most: -1}
+	w := sink{path: t.arrivals.part.partial, limit: t.o.Limit, most: -1}
 	if tail := x.end == resp.Size; !tail {
 		w.most = x.len()
 	}
 	if t.check != nil && whole {
-		if err := t.check.reach(ctx, t.ledger.part.f, x.start); err != nil {
+		if err := t.check.reach(ctx, t.arrivals.part.f, x.start); err != nil {
 			return 0, err
 		}
 		w.tee = t.check
 	}
-	s, err := t.ledger.open(x)
+	s, err := t.arrivals.open(x)
 	if err != nil {
 		return 0, err
 	}
 	w.to = s.f
 	_, err = w.pump(ctx, resp.Body)
-	n, cerr := t.ledger.close(s)
+	n, cerr := t.arrivals.close(s)
 	t.responses.Add(1)
 	if err == nil && cerr != nil {
 		err = failure(w.path, "cannot be closed", cerr)

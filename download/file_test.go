@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -300,29 +299,4 @@ func TestToBroken(t *testing.T) {
 			}
 		}
 	}
-}
-
-func ExampleFile() {
-	s, err := testserver.Start(&testserver.Options{Tree: map[string]string{"/pub/motd": "welcome\n"}})
-	if err != nil {
-		panic(err)
-	}
-	defer s.Close()
-	dir, err := os.MkdirTemp("", "example")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-
-	var c ftpexec.Client
-	u, err := urlparse.Parse(s.URL("/pub/motd"))
-	if err != nil {
-		panic(err)
-	}
-	r, err := download.File(context.Background(), &c, u, filepath.Join(dir, "motd"), nil)
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(r.Size, "bytes")
-	// Output: 8 bytes
 }

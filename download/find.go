@@ -151,7 +151,7 @@ func (j *job) foreign(ctx context.Context, f *found) error {
 	case !j.o.Continue:
 		return inTheWay(f.part.partial)
 	case links(f.part.info) > 1:
-		return &Error{Path: f.part.partial, Reason: "cannot be continued: it has other names (hard links), which would change too", Err: ErrResume}
+		return &Error{Path: f.part.partial, Reason: "cannot be resumed: it has other names (hard links), which would change too", Err: ErrResume}
 	}
 	f.theirs, f.since = true, f.part.info
 	f.state.adopted = f.part.info.Size()
@@ -242,7 +242,7 @@ func (j *job) repair(ctx context.Context, p *part, s *state) (why string, err er
 	}
 	j.o.note(fmt.Sprintf("%s: %d of %d blocks are damaged: fetching them again", p.partial, len(bad), blocks))
 	if bad[0].start < s.adopted {
-		return "", j.mayForget(p.path, s.adopted, p.partial+": the file that -c continued has changed since")
+		return "", j.mayForget(p.path, s.adopted, p.partial+": the file that -c resumed has changed since")
 	}
 	return "", nil
 }

@@ -7,7 +7,7 @@ import (
 
 // finish checks the complete part and gives it its final name.
 func (t *transfer) finish(ctx context.Context, overwrite bool) (Result, error) {
-	l := t.ledger
+	l := t.arrivals
 	s := l.snapshot()
 	size := s.done.octets()
 	result := Result{Path: l.part.given, Size: size, ModTime: s.modTime, Resumed: t.resumed, Text: t.text()}
@@ -45,7 +45,7 @@ func (t *transfer) finish(ctx context.Context, overwrite bool) (Result, error) {
 
 // settle flushes the complete part to disk, with its size and time.
 func (t *transfer) settle(size int64, s state) error {
-	l := t.ledger
+	l := t.arrivals
 	if err := l.health(); err != nil { // a checkpoint may have failed at the end
 		return err
 	}
@@ -68,7 +68,7 @@ func (t *transfer) settle(size int64, s state) error {
 // verify compares the part's digest and writes it to r. If it differs, the part becomes NAME.bad,
 // as evidence: no run resumes from it.
 func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
-	p := t.ledger.part
+	p := t.arrivals.part
 	if err := t.check.reach(ctx, p.f, size); err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ type Options struct {
 	Existing Existing
 	// Newer retrieves a file only if the target is missing, or if the server's
 	// file is newer or of another size. It then replaces the target. With
-	// Continue, a target that is no older and shorter is continued instead.
+	// Continue, a target that is no older and shorter is resumed instead.
 	Newer bool
 	// Continue uses the target, or a NAME.part without a journal, as the start
 	// of the file and retrieves the rest. It checks only their length and time:

@@ -21,7 +21,7 @@ import (
 type part struct {
 	names
 	f      *os.File
-	info   fs.FileInfo  // of f when it was locked, to recognise it
+	info   fs.FileInfo  // of f when it was locked, to recognize it
 	mode   *fs.FileMode // of the target; nil means the part's own
 	placed bool         // the file has another name now
 }

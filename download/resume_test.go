@@ -356,7 +356,7 @@ func TestContinue(t *testing.T) {
 				t.Errorf("the part was lost: %d bytes, %v", len(got), err)
 			}
 			if tt.rests != nil && !slices.Equal(k.rests(), tt.rests) {
-				t.Errorf("it did not go on from %s", tt.rests)
+				t.Errorf("it did not resume at %s", tt.rests)
 			}
 		})
 	}

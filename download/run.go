@@ -9,7 +9,7 @@ import (
 
 // run retries until every byte is there and the server has confirmed the end.
 func (t *transfer) run(ctx context.Context) error {
-	end := t.ledger.checkpoints(t.o.checkpoint)
+	end := t.arrivals.checkpoints(t.o.checkpoint)
 	defer end()
 	stop := func() {}
 	defer func() { stop() }()
@@ -20,13 +20,13 @@ func (t *transfer) run(ctx context.Context) error {
 				stop, first = t.o.report(t.count), false
 			}
 		})
-		if failed := t.ledger.health(); failed != nil {
+		if failed := t.arrivals.health(); failed != nil {
 			return failed
 		}
 		if err == nil {
 			return nil
 		}
-		progress := t.ledger.progressed()
+		progress := t.arrivals.progressed()
 		if errors.Is(err, errNoRestart) {
 			t.noRestart, t.segments = true, 1
 		}

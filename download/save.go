@@ -80,7 +80,7 @@ func (p *part) fill(ctx context.Context, source string, fill func(*os.File) (int
 	}
 	s.size, s.complete = n, true
 	if s.has(diskReader{ctx, p.f}, n) == nil {
-		_ = p.write(s, false) // see ledger.complete
+		_ = p.write(s, false) // see arrivals.complete
 	}
 	return n, nil
 }

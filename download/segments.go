@@ -27,8 +27,8 @@ type fleet struct {
 // parallel fetches what is missing over several connections. resp belongs to the
 // first one and starts at the first missing byte.
 func (t *transfer) parallel(ctx context.Context, cancel context.CancelCauseFunc, resp *ftpexec.Response) error {
-	s := t.ledger.snapshot()
-	if err := t.ledger.part.resize(s.size, true); err != nil {
+	s := t.arrivals.snapshot()
+	if err := t.arrivals.part.resize(s.size, true); err != nil {
 		return err
 	}
 	f := &fleet{t: t, cancel: cancel, pieces: s.done.missing(s.size).split(t.segments, minSegment)}
@@ -165,7 +165,7 @@ func (f *fleet) open(ctx context.Context, src Source, offset int64) (*ftpexec.Re
 	if err != nil {
 		return nil, err
 	}
-	s := f.t.ledger.snapshot()
+	s := f.t.arrivals.snapshot()
 	if err := f.t.told(s, resp.Size, resp.ModTime); err != nil {
 		resp.Body.Close()
 		return nil, err

@@ -153,7 +153,7 @@ func TestCheckpointTooEarly(t *testing.T) {
 	}
 	r := newTransfer(j, found)
 	defer r.leave()
-	if err := r.ledger.checkpoint(); err != nil {
+	if err := r.arrivals.checkpoint(); err != nil {
 		t.Error(err)
 	}
 	k.want(map[string]string{"f.part": body[:100_000], "f.part.json": before})

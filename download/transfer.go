@@ -20,8 +20,8 @@ const maxRestarts = 3
 // transfer fetches what is missing of a file into its part.
 type transfer struct {
 	*job
-	ledger *ledger
-	check  *digestCheck // the digest to compare; nil if there is none
+	arrivals *arrivals
+	check    *digestCheck // the digest to compare; nil if there is none
 
 	lent      *lent        // the target that will become the part, or nil
 	borrowed  *lent        // the target that became the part, or nil
@@ -40,7 +40,7 @@ type transfer struct {
 
 func newTransfer(j *job, f *found) *transfer {
 	t := &transfer{
-		job: j, ledger: newLedger(f.part, f.state),
+		job: j, arrivals: newArrivals(f.part, f.state),
 		lent: f.lent, since: f.since, theirs: f.theirs, stale: f.stale, inherited: len(f.state.done) > 0, segments: 1,
 	}
 	if j.o.Parallel != nil && j.o.Segments > 1 {
@@ -51,7 +51,7 @@ func newTransfer(j *job, f *found) *transfer {
 
 // count returns the numbers for Options.Progress.
 func (t *transfer) count() (done, total int64) {
-	s := t.ledger.snapshot()
+	s := t.arrivals.snapshot()
 	return s.done.octets(), s.size
 }
 
@@ -64,7 +64,7 @@ var errNoRestart = fmt.Errorf("%w: no restart", errAgain)
 
 // forgo says why the transfer cannot resume from the part, or "".
 func (t *transfer) forgo() (why string, err error) {
-	s := t.ledger.snapshot()
+	s := t.arrivals.snapshot()
 	switch {
 	case t.stale != "":
 		return t.stale, nil
@@ -79,12 +79,12 @@ func (t *transfer) forgo() (why string, err error) {
 	default:
 		why = "the server does not report the file's size"
 	}
-	return why, t.mayForget(t.ledger.part.path, s.adopted, why)
+	return why, t.mayForget(t.arrivals.part.path, s.adopted, why)
 }
 
 // restart gives up what the part holds, and reports it.
 func (t *transfer) restart(why string) error {
-	if err := t.mayForget(t.ledger.part.path, t.ledger.snapshot().adopted, why); err != nil {
+	if err := t.mayForget(t.arrivals.part.path, t.arrivals.snapshot().adopted, why); err != nil {
 		return err
 	}
 	if err := t.adoptLent(); err != nil {
@@ -97,7 +97,7 @@ func (t *transfer) restart(why string) error {
 	t.confirmed.Store(false)
 	t.responses.Store(0)
 	t.inherited, t.theirs, t.borrowed, t.since, t.stale, t.resumed = false, false, nil, nil, "", 0
-	return t.ledger.reset()
+	return t.arrivals.reset()
 }
 
 // adoptLent makes the target the part, if Continue has lent it.
@@ -105,7 +105,7 @@ func (t *transfer) adoptLent() error {
 	if t.lent == nil {
 		return nil
 	}
-	if err := t.ledger.part.adopt(t.lent); err != nil {
+	if err := t.arrivals.part.adopt(t.lent); err != nil {
 		return err
 	}
 	t.lent, t.borrowed = nil, t.lent
@@ -115,7 +115,7 @@ func (t *transfer) adoptLent() error {
 // next returns the first gap; its end is -1 if the size is unknown. If all bytes
 // are there but the server never confirmed the end, the last byte is the gap.
 func (t *transfer) next() (gap span, complete bool) {
-	s := t.ledger.snapshot()
+	s := t.arrivals.snapshot()
 	if s.size < 0 {
 		return span{s.done.end(), -1}, t.confirmed.Load()
 	}
@@ -128,7 +128,7 @@ func (t *transfer) next() (gap span, complete bool) {
 	case s.size == 0:
 		return span{}, false
 	}
-	t.ledger.disown(s.size - 1)
+	t.arrivals.disown(s.size - 1)
 	return span{s.size - 1, s.size}, false
 }
 
@@ -152,7 +152,7 @@ func (t *transfer) request(ctx context.Context, src Source, offset int64) (*ftpe
 // later run can resume from and restores what belongs to another program. It
 // returns how many bytes the next run resumes from.
 func (t *transfer) leave() (kept int64) {
-	l := t.ledger
+	l := t.arrivals
 	s := l.snapshot()
 	switch {
 	case l.part.placed, t.stale != "", t.theirs && t.since != nil:

@@ -207,7 +207,7 @@ func (b *body) straight(file *os.File, tcp *net.TCPConn) (written int64, err err
 	progress := time.Now()
 	for !b.over.Load() {
 		if err := b.wire.ExtendBy(min(slice, b.wire.Patience())); err != nil {
-			b.advance(0, err)
+			b.advance(0, b.wire.Reason(err))
 			break
 		}
 		n, err := file.ReadFrom(&io.LimitedReader{R: tcp, N: chunk})

@@ -91,7 +91,7 @@ func TestTLSRefusals(t *testing.T) {
 			}
 		})
 	}
-	t.Run("data in clear", func(t *testing.T) {
+	t.Run("data unencrypted", func(t *testing.T) {
 		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("PROT", testserver.Reply("536 no")))
 		u := parse(t, strings.Replace(s.URL("/a/f"), "ftp:", "ftpes:", 1))
 		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, TLSConfig: trusted(s)}, u)

@@ -17,8 +17,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// TestDataConnectionInClear checks that no data is taken from a server that accepts PROT P and then sends in clear.
-func TestDataConnectionInClear(t *testing.T) {
+// TestDataConnectionUnencrypted checks that no data is taken from a server that accepts PROT P and then sends it unencrypted.
+func TestDataConnectionUnencrypted(t *testing.T) {
 	for _, mode := range []string{"ftpes", "try"} {
 		s := testserver.NewScript(t, testserver.Honest("contents").With("PROT", testserver.Reply("200 yes, yes")))
 		c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, TryTLS: mode == "try"}
@@ -111,7 +111,7 @@ func TestDataHandshakeCut(t *testing.T) {
 			t.Parallel()
 			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, TLS: testserver.TLSRequired, TLSMaxVersion: tt.version, TLSNoTickets: !tt.resumed})
 			for n := 0; ; n++ {
-				err, data := cutData(t, &tls.Config{RootCAs: s.RootCAs()}, s.Addr(), parse(t, s.URL(tt.path)), n, tt.end)
+				data, err := cutData(t, &tls.Config{RootCAs: s.RootCAs()}, s.Addr(), parse(t, s.URL(tt.path)), n, tt.end)
 				var e *ftpexec.Error
 				switch full := tt.version == tls.VersionTLS12 && !tt.resumed; {
 				case err == nil && full, data.wrote == 2 && !full: // the client's second flight ends the short handshake
@@ -133,14 +133,14 @@ func TestDataHandshakeCutAfterTheEnd(t *testing.T) {
 	u := parse(t, s.URL("/"))
 	u.Scheme = "ftpes"
 	for _, end := range []error{io.EOF, syscall.ECONNRESET} {
-		if err, _ := cutData(t, &tls.Config{RootCAs: s.RootCAs()}, s.Addr(), u, 0, end); !errors.Is(err, ftpexec.ErrLost) {
+		if _, err := cutData(t, &tls.Config{RootCAs: s.RootCAs()}, s.Addr(), u, 0, end); !errors.Is(err, ftpexec.ErrLost) {
 			t.Errorf("got %v, want ErrLost", err)
 		}
 	}
 }
 
 // cutData retrieves u with data connections that end after n bytes. It returns the last one too.
-func cutData(t *testing.T, config *tls.Config, control string, u *urlparse.URL, n int, end error) (err error, data *cutConn) {
+func cutData(t *testing.T, config *tls.Config, control string, u *urlparse.URL, n int, end error) (data *cutConn, err error) {
 	t.Helper()
 	c := &ftpexec.Client{MaxIdle: -1, TLSConfig: config, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, address)
@@ -152,5 +152,5 @@ func cutData(t *testing.T, config *tls.Config, control string, u *urlparse.URL, 
 	}}
 	_, err = do(t.Context(), c, u)
 	c.CloseIdleConnections()
-	return err, data
+	return data, err
 }

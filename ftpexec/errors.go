@@ -185,7 +185,7 @@ func failure(u *urlparse.URL, op Command, secure bool, err error) *Error {
 // unless makes the cause of ctx the reason for e if ctx has ended: then every other error is a consequence.
 func (e *Error) unless(ctx context.Context) *Error {
 	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
-		<-ctx.Done() // a dialer watches the deadline itself, and may be an instant ahead of ctx
+		<-ctx.Done() // a dialer watches the deadline itself, and may act an instant before ctx
 	}
 	if ctx.Err() != nil {
 		e.Reply, e.Hint, e.Err, e.means = nil, "", context.Cause(ctx), nil

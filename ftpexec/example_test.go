@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"os"
 	"slices"
@@ -74,6 +75,31 @@ func ExampleClient_ReadDir() {
 		}
 	}
 	// Output: motd true 6 1s
+}
+
+func ExampleClient_StatAll() {
+	s := exampleServer()
+	defer s.Close()
+
+	var c ftpexec.Client
+	defer c.CloseIdleConnections()
+	urls := []*urlparse.URL{local(s, "/pub/motd"), local(s, "/pub/gone"), local(s, "/pub/news")}
+	i := 0
+	for info, err := range c.StatAll(context.Background(), urls) {
+		switch name := urls[i].Name; {
+		case errors.Is(err, fs.ErrNotExist): // the next file may be there
+			fmt.Println(name, "is missing")
+		case err != nil:
+			log.Fatal(err)
+		default:
+			fmt.Println(name, info.Size, "bytes")
+		}
+		i++
+	}
+	// Output:
+	// motd 6 bytes
+	// gone is missing
+	// news 5 bytes
 }
 
 func ExampleClient_Session() {

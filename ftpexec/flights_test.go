@@ -29,7 +29,7 @@ func TestRoundTripsOfAFile(t *testing.T) {
 	}{
 		{"anonymous", "", testserver.TLSOff, 6},
 		{"user whom no password is asked of", "open@", testserver.TLSOff, 7},
-		{"password in clear", "user:pass@", testserver.TLSOff, 7},
+		{"password, unencrypted", "user:pass@", testserver.TLSOff, 7},
 		{"explicit TLS 1.3", "", testserver.TLSRequired, 8},
 		{"explicit TLS 1.3 with a password", "user:pass@", testserver.TLSRequired, 9},
 	}

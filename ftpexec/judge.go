@@ -72,7 +72,7 @@ func (s *Session) secured(op Command, r wire.Reply) error {
 	case r.OK():
 		return s.conn.StartTLS()
 	case r.First() == 5 && s.client.tries(s.plan):
-		s.conn.Note("TLS is not available (" + r.String() + "): going on in clear")
+		s.conn.Note("TLS is not available (" + r.String() + "): continuing unencrypted")
 		return nil
 	}
 	return s.refused(op, r)

@@ -91,7 +91,7 @@ func TestTLSRequiredHint(t *testing.T) {
 	u.Scheme = "ftp"
 	_, err := read(t.Context(), c, u)
 	if !errors.Is(err, ftpexec.ErrTLSRequired) {
-		t.Fatalf("in clear: %v, want ErrTLSRequired", err)
+		t.Fatalf("unencrypted: %v, want ErrTLSRequired", err)
 	}
 	u.Scheme = "ftpes"
 	if got, err := read(t.Context(), c, u); err != nil || got != "contents" {

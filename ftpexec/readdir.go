@@ -24,7 +24,7 @@ import (
 // with an [ErrLine] that shows the line, and the iteration goes on: the directory has an entry that is not listed. Every
 // error is an *[Error], or a *[urlparse.Error] if u is not valid. ctx covers the whole iteration.
 //
-// Names are octets as the server sent them, and so are those in the URLs. ReadDir asks for UTF-8 (OPTS UTF8 ON) only if
+// Names are bytes as the server sent them, and so are those in the URLs. ReadDir asks for UTF-8 (OPTS UTF8 ON) only if
 // a name in u needs it, as Open does.
 func (c *Client) ReadDir(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
 	return inDir(u, func() (listed, error) {

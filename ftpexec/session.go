@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/urlparse"
@@ -214,7 +215,7 @@ func (s *Session) avoidable(err error, reused bool) bool {
 	case errors.As(err, new(*wire.AheadError)) && !s.sequential: // of this attempt: another session may have learned it meanwhile
 		lesson = isSequential
 		s.conn.Note("replies to commands sent ahead were lost: trying again, one command at a time")
-	case dial && !s.noEPSV && !s.client.Active && s.conn.IPv4():
+	case dial && !s.noEPSV && !s.client.Active && s.conn.IPv4() && !errors.Is(err, syscall.EMFILE): // PASV would need a file too
 		lesson = hasNoEPSV
 		s.conn.Note("the EPSV port cannot be reached: trying again with PASV")
 	default:

@@ -21,7 +21,7 @@ type step struct {
 // The reasons why a step waits. Replies come in the order of the commands (RFC 959 section 5.4), so a command that does
 // not depend on a reply is sent together with the one before it.
 const (
-	forTLS         = "what follows AUTH would be sent in clear or into the handshake"
+	forTLS         = "what follows AUTH would be sent unencrypted or into the handshake"
 	forTheQuestion = "a real password is sent only after the server asks for it (331)"
 	forFeatures    = "OPTS is sent only to servers that offer it"
 	forLogin       = "without the account the login is not complete"
@@ -204,7 +204,7 @@ func (p *Plan) Wire(setup string) []Command {
 // ascii reports whether all names are ASCII.
 func (p *Plan) ascii() bool { return !slices.ContainsFunc(p.Commands, beyondASCII) }
 
-// needsUTF8 reports whether a name is UTF-8 beyond ASCII. Then FEAT tells whether the server wants OPTS UTF8 ON.
+// needsUTF8 reports whether a name is UTF-8 beyond ASCII (RFC 2640). Then FEAT tells whether the server wants OPTS UTF8 ON.
 func (p *Plan) needsUTF8() bool {
 	return slices.ContainsFunc(p.Commands, func(c Command) bool { return utf8.ValidString(c.Arg) && beyondASCII(c) })
 }

@@ -14,7 +14,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// TestTryTLS checks that TLS is used if the server has it, and that a refused AUTH leaves the connection in clear.
+// TestTryTLS checks that TLS is used if the server has it, and that a refused AUTH leaves the connection unencrypted.
 func TestTryTLS(t *testing.T) {
 	for _, sequential := range []bool{false, true} {
 		for _, mode := range []testserver.TLSMode{testserver.TLSOff, testserver.TLSOffered, testserver.TLSRequired} {
@@ -41,7 +41,7 @@ func TestTryTLS(t *testing.T) {
 }
 
 // TestTryTLSAnswers tries every refusal of AUTH that real servers send. After anything but a refusal the client must not
-// go on in clear.
+// continue unencrypted.
 func TestTryTLSAnswers(t *testing.T) {
 	for _, refusal := range []string{
 		"500 AUTH not understood", "502 AUTH command not implemented.", "504 no", "534 no",
@@ -57,8 +57,8 @@ func TestTryTLSAnswers(t *testing.T) {
 		if got, err := read(t.Context(), c, parse(t, s.URL("/f"))); err != nil || got != "contents" {
 			t.Errorf("%s: got %q, %v", refusal, got, err)
 		}
-		if !slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, "in clear") }) {
-			t.Errorf("%s: the notes %q do not say that it goes on in clear", refusal, notes)
+		if !slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, "unencrypted") }) {
+			t.Errorf("%s: the notes %q do not say that it continues unencrypted", refusal, notes)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func TestTryTLSFailures(t *testing.T) {
 		{"handshake breaks", []testserver.Action{testserver.Reply("234 go on"), testserver.CloseConn()}, ftpexec.ErrTLSHandshake},
 		{"no TLS after 234", []testserver.Action{testserver.Reply("234 go on"), testserver.Reply("220 hello")}, nil},
 		{"certificate", []testserver.Action{testserver.Reply("234 go on"), testserver.StartTLS()}, ftpexec.ErrCertificate},
-		{"injection", []testserver.Action{testserver.Reply("234 go on\r\n530 in clear, please")}, ftpexec.ErrProtocol},
+		{"injection", []testserver.Action{testserver.Reply("234 go on\r\n530 unencrypted, please")}, ftpexec.ErrProtocol},
 		{"for the moment", []testserver.Action{testserver.Reply("431 later")}, ftpexec.ErrTLSUnavailable},
 		{"intermediate", []testserver.Action{testserver.Reply("331 user?")}, ftpexec.ErrTLSUnavailable},
 		{"closed", []testserver.Action{testserver.CloseConn()}, ftpexec.ErrLost},

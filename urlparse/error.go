@@ -15,7 +15,7 @@ var ErrScheme = errors.New("unsupported scheme")
 // Error says why a URL was refused. No field holds a password.
 type Error struct {
 	Input  string // the text as given, with "***" for all that may be a password
-	Column int    // where the fault is: 1-based octet in the text as given, before masking
+	Column int    // where the fault is: 1-based byte in the text as given, before masking
 	Reason string
 	Hint   string // what to write instead, "write ..."; "" if no spelling would work
 	kind   error  // ErrScheme or nil

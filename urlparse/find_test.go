@@ -117,7 +117,7 @@ func TestFindBoundsMemory(t *testing.T) {
 			t.Errorf("%.20s: %d hits, %v", c.in, len(got), err)
 		}
 		if len(got) > 0 && len(got[0]) > maxFound+100 {
-			t.Errorf("%.20s: an error of %d octets", c.in, len(got[0]))
+			t.Errorf("%.20s: an error of %d bytes", c.in, len(got[0]))
 		}
 	}
 	if got, _ := findAll(strings.NewReader("<URL:http://h/" + endless + ">")); len(got) != 0 {

@@ -67,7 +67,7 @@ func (f *finder) parse(found Found, raw string) (Found, error) {
 }
 
 func tooLong(raw string) *Error {
-	f := &fault{at: maxFound, reason: "the URL is longer than " + strconv.Itoa(maxFound) + " octets"}
+	f := &fault{at: maxFound, reason: "the URL is longer than " + strconv.Itoa(maxFound) + " bytes"}
 	return source{raw: raw}.error(f)
 }
 

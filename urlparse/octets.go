@@ -54,7 +54,7 @@ type component struct {
 var (
 	userOctets     = component{name: "a user name", also: ";?&="}
 	passwordOctets = component{name: "a password", also: ";?&="}
-	// "~" is unsafe in RFC 1738, but unreserved since RFC 2396.
+	// "~" is unsafe in RFC 1738, but unreserved in RFC 3986.
 	segmentOctets = component{name: "a path", also: "?:@&=~", utf8: true}
 )
 

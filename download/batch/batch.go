@@ -216,7 +216,7 @@ func (b *run) ceiling(host string, most int) {
 	case most == 0:
 		b.Note(host+" refuses the only connection: waiting until it has room", true)
 	default:
-		b.Note(fmt.Sprintf("%s has too many connections: going on with %d", host, most), false)
+		b.Note(fmt.Sprintf("%s has too many connections: continuing with %d", host, most), false)
 	}
 }
 

@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"os"
+	"strings"
 
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
 )
 
 // fetch saves the files of a list below dir. Called again, it fetches those that
@@ -43,12 +46,26 @@ func fetch(ctx context.Context, list io.Reader, dir string) (batch.Totals, error
 }
 
 func ExampleRun() {
-	list, err := os.Open("list.tsv")
+	s, err := testserver.Start(&testserver.Options{Tree: map[string]string{"/pub/a": "one", "/pub/b": "two"}})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
-	defer list.Close()
-	totals, err := fetch(context.Background(), list, "data")
-	fmt.Println(totals.Complete, "complete", totals.Whole() && err == nil)
+	defer s.Close()
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+
+	for range 2 {
+		list := strings.NewReader(s.URL("/pub/a") + "\n" + s.URL("/pub/b") + "\n")
+		totals, err := fetch(context.Background(), list, dir)
+		if err != nil || !totals.Whole() {
+			log.Fatal("not all files are complete: ", err)
+		}
+		fmt.Println(totals.Complete, "complete,", totals.Before, "of them before this run")
+	}
+	// Output:
+	// 2 complete, 0 of them before this run
+	// 2 complete, 2 of them before this run
 }

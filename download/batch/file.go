@@ -18,6 +18,9 @@ import (
 func (b *run) file(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict {
 	j := &t.Value
 	result, there, err := b.there(ctx, j)
+	if there {
+		download.Tidy(ctx, b.Root, j.Path)
+	}
 	if there || err != nil {
 		(&meter{run: b, sized: j.size() >= 0}).end(result, err)
 		return b.end(ctx, j, result, err, schedule.Untouched())

@@ -274,10 +274,11 @@ func (l *Ledger) Close() error {
 	return errors.Join(errs...)
 }
 
-// reserved returns an error if a path below the output directory is that of a
-// ledger: what is saved there would pass for one.
+// reserved returns an error if a path has the name of a ledger in any directory:
+// what is saved there would pass for one, in this run or in one with another output
+// directory.
 func reserved(path string) error {
-	if strings.HasPrefix(strings.ToLower(path), LedgerName) {
+	if strings.Contains(strings.ToLower("/"+path), "/"+LedgerName) {
 		return &download.Error{Path: path, Reason: "has the name of a ledger", Err: download.ErrName}
 	}
 	return nil

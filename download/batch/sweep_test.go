@@ -2,13 +2,17 @@ package batch_test
 
 import (
 	"context"
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
 )
 
 // sweep fetches a few files with three connections again and again, and calls
@@ -145,4 +149,40 @@ func TestCancelledAnywhere(t *testing.T) {
 		}
 		again(s, first, second)
 	})
+}
+
+// TestTidiesUp checks that a file that a killed run had named, but not yet cleared up
+// after, is both left alone and cleared up after.
+func TestTidiesUp(t *testing.T) {
+	s := newStand(t, map[string]string{"/f": "text"}, testserver.Options{})
+	task := batch.Task{Item: download.Item{URLs: []*urlparse.URL{s.url("/f")}, Path: "f"}}
+	stop := errors.New("stop")
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	var journal []byte // as it is when the file gets its name
+	_, err = download.File(t.Context(), &s.client, s.url("/f"), "f", &download.Options{Root: root, Commit: func(download.Result) error {
+		journal, err = os.ReadFile(filepath.Join(s.dir, "f.part.json"))
+		return errors.Join(stop, err)
+	}})
+	if !errors.Is(err, stop) || len(journal) == 0 {
+		t.Fatalf("got %v and the journal %q", err, journal)
+	}
+	if got := s.run(t.Context(), task); !got.Whole() {
+		t.Fatalf("%+v, %q", got, s.failures())
+	}
+	for name, text := range map[string][]byte{"f.part.json": journal} {
+		if err := os.WriteFile(filepath.Join(s.dir, name), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Link(filepath.Join(s.dir, "f"), filepath.Join(s.dir, "f.part")); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.run(t.Context(), task); got.Before != 1 || !got.Whole() {
+		t.Errorf("%+v, %q", got, s.failures())
+	}
+	s.compare(map[string]string{"f": "text"})
 }

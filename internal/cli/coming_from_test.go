@@ -25,7 +25,7 @@ func TestComingFrom(t *testing.T) {
 
 const comingFromHead = `# Coming from wget, curl, aria2 or lftp
 
-This page is made from the tables by which the command recognises flags of other programs (internal/cli/habits_*.go). A flag that
+This page is made from the tables by which the command recognizes flags of other programs (internal/cli/habits_*.go). A flag that
 ftpfetch does not have, or that means something else here, ends the run before anything is sent, with one line that says what to write.
 
 What differs from all four: a file that exists is an error (` + "`--overwrite`, `--no-clobber` or `-N`" + ` say what to do), a file that an earlier run

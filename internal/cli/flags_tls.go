@@ -32,7 +32,7 @@ const (
 
 // tlsFlags declares the flags about TLS.
 func (o *tlsOptions) tlsFlags(fs group) {
-	word(fs, &o.tls, "off", "tls", "TLS for ftp:// URLs: `off|try|explicit|implicit`; try continues in clear text if the server has none")
+	word(fs, &o.tls, "off", "tls", "TLS for ftp:// URLs: `off|try|explicit|implicit`; try continues unencrypted if the server has none")
 	fs.StringVar(&o.caCert, "cacert", "", "trust the authorities in the PEM `FILE` and no others")
 	fs.StringVar(&o.clientCert, "cert", "", "show the server the certificate in the PEM `FILE`")
 	fs.StringVar(&o.certKey, "key", "", "the private key of --cert, if it is not in the same file: PEM `FILE`")

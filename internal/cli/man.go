@@ -106,10 +106,12 @@ skips. A shard's ledger is .ftpfetch-ledger-I-of-N.
 `
 
 const manStandards = `
-RFC 1738 and RFC 3986 (URLs), RFC 5890 (host names), RFC 959 and RFC 1123 section 4.1
-(FTP), RFC 2389 (FEAT), RFC 2428 (EPSV and EPRT), RFC 2640 (UTF-8), RFC 3659 (SIZE,
-MDTM, REST, MLST and MLSD), RFC 4217 (FTP over TLS), draft-bryan-ftpext-hash (HASH),
-RFC 1928 and RFC 1929 (SOCKS5), RFC 9110 section 9.3.6 (CONNECT), RFC 4180 (CSV).
+RFC 1738 and RFC 3986 (URLs), RFC 1035, RFC 1123 section 2.1 and RFC 5890 (host
+names), RFC 959 and RFC 1123 section 4.1 (FTP), RFC 854 (line ends in ASCII type),
+RFC 2389 (FEAT), RFC 2428 (EPSV and EPRT), RFC 2640 (UTF-8), RFC 3659 (SIZE, MDTM,
+REST, MLST and MLSD), RFC 4217 (FTP over TLS), draft-bryan-ftpext-hash (HASH),
+RFC 1928 and RFC 1929 (SOCKS5), RFC 9110, RFC 9112 and RFC 7617 (HTTP proxies),
+RFC 3339 (times in JSON), RFC 4180 (CSV).
 `
 
 func section(b *strings.Builder, title, body string) {

@@ -2,10 +2,14 @@ package cli
 
 import (
 	"flag"
+	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +50,35 @@ func TestManIsComplete(t *testing.T) {
 		if strings.HasPrefix(line, "'") || strings.HasPrefix(line, ".") && !strings.Contains(manMacros, " "+firstWord(line)+" ") {
 			t.Errorf("roff reads line %d as a request: %q", i+1, line)
 		}
+	}
+}
+
+// TestManStandards checks that the man page names the RFCs that the code of ftpfetch
+// cites, and no others.
+func TestManStandards(t *testing.T) {
+	rfc := regexp.MustCompile(`\bRFC\s+(?://\s+)?([0-9]+)`)
+	cited := map[string]bool{}
+	for _, dir := range []string{"cmd", "internal/cli", "internal/gateway", "internal/netrc", "internal/proxy", "ftpexec", "download", "urlparse"} {
+		err := filepath.WalkDir(filepath.Join("../..", dir), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || d.Name() == "man.go" {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			for _, match := range rfc.FindAllStringSubmatch(string(text), -1) {
+				cited[match[1]] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	named := map[string]bool{}
+	for _, match := range rfc.FindAllStringSubmatch(manStandards, -1) {
+		named[match[1]] = true
+	}
+	if got, want := slices.Sorted(maps.Keys(named)), slices.Sorted(maps.Keys(cited)); !slices.Equal(got, want) {
+		t.Errorf("STANDARDS names RFC %v, the code %v", got, want)
 	}
 }
 

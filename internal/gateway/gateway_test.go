@@ -138,7 +138,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestRequests checks what a proxy is asked for: every octet encoded, the type, and no login in the URL.
+// TestRequests checks what a proxy is asked for: every byte encoded, the type, and no login in the URL.
 func TestRequests(t *testing.T) {
 	tests := []struct{ url, want, host string }{
 		{"ftp://h/f", "ftp://h/f;type=i", "h"},

@@ -55,18 +55,18 @@ func TestTryTLS(t *testing.T) {
 
 // If a server has no TLS, the session continues unencrypted on the same
 // connection, whatever the server's reply to AUTH.
-func TestTryTLSInClear(t *testing.T) {
+func TestTryTLSUnencrypted(t *testing.T) {
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
 		c.TryTLS = true
-		connections, inClear := countConnections(c), false
+		connections, unencrypted := countConnections(c), false
 		trace := c.Trace
 		c.Trace = func(e ftpexec.Event) {
-			inClear = inClear || e.Kind == ftpexec.EventNote && strings.Contains(e.Text, "in clear")
+			unencrypted = unencrypted || e.Kind == ftpexec.EventNote && strings.Contains(e.Text, "unencrypted")
 			trace(e)
 		}
 		inSession(testContext(t), t, c, s.URL(""), sessionPaths())
-		if *connections != 1 || !inClear {
-			t.Errorf("%d logins, want 1; noted that it is in clear: %v", *connections, inClear)
+		if *connections != 1 || !unencrypted {
+			t.Errorf("%d logins, want 1; noted that it is unencrypted: %v", *connections, unencrypted)
 		}
 	})
 }

@@ -27,7 +27,7 @@ func MLSD(line string) (Item, error) {
 	return entry(item)
 }
 
-// cutFacts splits a line behind "; ", or at its first space if the server leaves out the last semicolon. A line that
+// cutFacts splits a line after "; ", or at its first space if the server leaves out the last semicolon. A line that
 // begins with a space has no facts.
 func cutFacts(line string) (facts, name string, ok bool) {
 	if name, ok = strings.CutPrefix(line, " "); ok {

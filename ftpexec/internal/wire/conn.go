@@ -24,7 +24,7 @@ type Conn struct {
 	batch  int    // commands in the last flight
 	flight int    // flights so far
 
-	dataTLS  *tls.Config  // for data connections; nil in clear
+	dataTLS  *tls.Config  // for data connections; nil: unencrypted
 	listener net.Listener // active mode: where the server connects to next
 	final    *Reply       // of the transfer, if it came in place of the preliminary one
 	early    *Reply       // to the command that Ahead sent, if it came before the final one

@@ -123,7 +123,7 @@ func TestParseSegment(t *testing.T) {
 		ok   bool
 	}{
 		{"SYN with payload", whole, segment{from: 1, to: 2, payload: 3, opens: true}, true},
-		{"with bytes behind the packet", append(whole[:len(whole):len(whole)], 0, 0), segment{from: 1, to: 2, payload: 3, opens: true}, true},
+		{"with bytes after the packet", append(whole[:len(whole):len(whole)], 0, 0), segment{from: 1, to: 2, payload: 3, opens: true}, true},
 		{"empty", nil, segment{}, false},
 		{"cut off", whole[:39], segment{}, false},
 		{"UDP", udp, segment{}, false},

@@ -51,7 +51,7 @@ func (p Program) ExitCode(ctx context.Context, err error) int {
 
 // Outside prepares what needs the machine's own network and files (the build of
 // ftpfetch) and then starts this program again inside new namespaces, with args
-// behind "-inside DIR", a new directory.
+// after "-inside DIR", a new directory.
 func (p Program) Outside(ctx context.Context, args []string) error {
 	if _, _, err := findServer(vsftpdFile); err != nil {
 		return err

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// ledger records which bytes of a part have arrived and writes its journal. It
+// arrivals records which bytes of a part have arrived and writes its journal. It
 // is safe for concurrent use.
-type ledger struct {
+type arrivals struct {
 	part *part
 
 	mu      sync.Mutex
@@ -29,8 +29,8 @@ type ledger struct {
 	sums    blockSums
 }
 
-func newLedger(p *part, s state) *ledger {
-	return &ledger{part: p, state: s, sums: s.sums, high: s.done.octets(), claimed: s.done.octets()}
+func newArrivals(p *part, s state) *arrivals {
+	return &arrivals{part: p, state: s, sums: s.sums, high: s.done.octets(), claimed: s.done.octets()}
 }
 
 // stream writes one connection's bytes into the part. The offset of its own file
@@ -60,7 +60,7 @@ func (s *stream) brought() span {
 
 // open returns a stream that writes x. The first of several at a time uses the
 // part's own file.
-func (l *ledger) open(x span) (*stream, error) {
+func (l *arrivals) open(x span) (*stream, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f, err := l.part.f, error(nil)
@@ -83,7 +83,7 @@ func (l *ledger) open(x span) (*stream, error) {
 }
 
 // end closes the file of s, unless it is the part's own.
-func (l *ledger) end(s *stream) error {
+func (l *arrivals) end(s *stream) error {
 	if s.f == l.part.f {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (l *ledger) end(s *stream) error {
 
 // close ends s and counts its bytes. If it wrote more than its span, none of them
 // count.
-func (l *ledger) close(s *stream) (brought int64, err error) {
+func (l *arrivals) close(s *stream) (brought int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	x, over := s.brought(), s.span.end >= 0 && s.at() > s.span.end
@@ -106,7 +106,7 @@ func (l *ledger) close(s *stream) (brought int64, err error) {
 }
 
 // snapshot returns the state, including what the streams have written so far.
-func (l *ledger) snapshot() state {
+func (l *arrivals) snapshot() state {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.state
@@ -121,7 +121,7 @@ func (l *ledger) snapshot() state {
 }
 
 // progressed reports whether the part has more bytes than ever before.
-func (l *ledger) progressed() bool {
+func (l *arrivals) progressed() bool {
 	n := l.snapshot().done.octets()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,7 +132,7 @@ func (l *ledger) progressed() bool {
 
 // know sets what the server said about the file. From now on the journal may be
 // written.
-func (l *ledger) know(size int64, modTime time.Time) {
+func (l *arrivals) know(size int64, modTime time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.begun = true
@@ -143,14 +143,14 @@ func (l *ledger) know(size int64, modTime time.Time) {
 }
 
 // disown drops the bytes from n on, so that they are fetched again.
-func (l *ledger) disown(n int64) {
+func (l *arrivals) disown(n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.state.done = l.state.done.upTo(n)
 }
 
 // reset forgets everything and empties the part. No stream may be open.
-func (l *ledger) reset() error {
+func (l *arrivals) reset() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.mu.Lock()
@@ -169,7 +169,7 @@ func (l *ledger) reset() error {
 // begin writes the first journal of this transfer before its first byte, to mark
 // the part as this package's. The journal claims nothing new, so it need not be
 // flushed.
-func (l *ledger) begin() error {
+func (l *arrivals) begin() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	return l.write(l.snapshot(), false)
@@ -178,7 +178,7 @@ func (l *ledger) begin() error {
 // checkpoint flushes the part to disk, and only then claims its bytes in the
 // journal. If the journal cannot be written, the next run merely fetches those
 // bytes again. If the bytes do not reach the disk, the run ends: see health.
-func (l *ledger) checkpoint() error {
+func (l *arrivals) checkpoint() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	if !l.mayWrite() {
@@ -198,7 +198,7 @@ const room = 64 << 10
 // keep makes a checkpoint at the end of a run. If the disk is full, it gives up
 // the last bytes of the part to make room for the journal. It returns how many
 // bytes the journal claims.
-func (l *ledger) keep() int64 {
+func (l *arrivals) keep() int64 {
 	err := l.checkpoint()
 	if errors.Is(err, syscall.ENOSPC) && l.health() == nil {
 		s := l.snapshot()
@@ -215,7 +215,7 @@ func (l *ledger) keep() int64 {
 // complete writes the journal of a part that lacks only its final name. If the
 // run is killed while it names the part, the next run knows that the file is
 // complete. Failing to write the journal has no other cost.
-func (l *ledger) complete(size int64) {
+func (l *arrivals) complete(size int64) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	s := l.snapshot()
@@ -226,7 +226,7 @@ func (l *ledger) complete(size int64) {
 // write writes a journal for s, whose bytes must be in the part. The caller must
 // hold writing, so that no bytes are given up between the snapshot and the
 // journal.
-func (l *ledger) write(s state, sync bool) error {
+func (l *arrivals) write(s state, sync bool) error {
 	if s.size < 0 {
 		s.done = nil // a journal without a size claims nothing
 	}
@@ -249,7 +249,7 @@ func (l *ledger) write(s state, sync bool) error {
 // mayWrite reports whether the journal may be written. Until the server has
 // opened the transfer, the journal on the disk must stay: it may be an earlier
 // one that is about to be given up.
-func (l *ledger) mayWrite() bool {
+func (l *arrivals) mayWrite() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.begun
@@ -258,7 +258,7 @@ func (l *ledger) mayWrite() bool {
 // fail makes err the part's health. Bytes may be missing on the disk although
 // they can still be read, and the system reports that only once: a later flush
 // would succeed.
-func (l *ledger) fail(err error) {
+func (l *arrivals) fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.failed == nil {
@@ -267,13 +267,13 @@ func (l *ledger) fail(err error) {
 }
 
 // health returns why the part cannot be trusted, or nil.
-func (l *ledger) health() error {
+func (l *arrivals) health() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.failed
 }
 
 // checkpoints makes a checkpoint at each interval until stop is called.
-func (l *ledger) checkpoints(interval time.Duration) (stop func()) {
+func (l *arrivals) checkpoints(interval time.Duration) (stop func()) {
 	return every(interval, func() { _ = l.checkpoint() })
 }

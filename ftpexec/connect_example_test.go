@@ -1,0 +1,140 @@
+package ftpexec_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"sync"
+	"testing"
+
+	"golang.org/x/net/proxy"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/proxy/proxytest"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+// A server whose certificate comes from an authority of one's own.
+func ExampleClient_tls() {
+	s, err := testserver.Start(&testserver.Options{TLS: testserver.TLSRequired, Tree: map[string]string{"/motd": "hello\n"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	authority := s.RootPEM() // in a program: os.ReadFile("authority.pem")
+
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(authority) {
+		log.Fatal("no certificate in authority.pem")
+	}
+	c := ftpexec.Client{TLSConfig: &tls.Config{RootCAs: roots}}
+	defer c.CloseIdleConnections()
+	r, err := c.Get(context.Background(), s.URL("/motd")) // ftpes://...; for ftp:// URLs there is no TLS
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Body.Close()
+	if _, err := io.Copy(os.Stdout, r.Body); err != nil {
+		log.Fatal(err)
+	}
+	// Output: hello
+}
+
+// A SOCKS5 proxy, by golang.org/x/net/proxy. The proxy resolves the names of hosts.
+func ExampleClient_proxy() {
+	s := exampleServer()
+	defer s.Close()
+	socks, stop := exampleProxy()
+	defer stop()
+
+	dialer, err := proxy.SOCKS5("tcp", socks.Addr(), &proxy.Auth{User: "me", Password: "secret"}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	c := ftpexec.Client{Proxy: func(address string) ftpexec.Dialer { return dialer.(proxy.ContextDialer) }}
+	defer c.CloseIdleConnections()
+	r, err := c.Get(context.Background(), s.URL("/pub/motd"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Body.Close()
+	if _, err := io.Copy(os.Stdout, r.Body); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(socks.Targets()), "connections through the proxy")
+	// Output:
+	// hello
+	// 2 connections through the proxy
+}
+
+// Many files over a pool of connections. To save them, see package download/batch.
+func ExampleClient_maxIdle() {
+	tree := map[string]string{}
+	for i := range 100 {
+		tree[fmt.Sprintf("/pub/%d", i)] = "some bytes"
+	}
+	s, err := testserver.Start(&testserver.Options{Tree: tree})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	const jobs = 4
+	c := ftpexec.Client{MaxIdle: jobs} // as many connections as goroutines
+	defer c.CloseIdleConnections()
+	names := make(chan string)
+	var group sync.WaitGroup
+	for range jobs {
+		group.Go(func() {
+			for name := range names {
+				if err := discard(&c, s.URL(name)); err != nil {
+					log.Print(name, ": ", err)
+				}
+			}
+		})
+	}
+	for name := range tree {
+		names <- name
+	}
+	close(names)
+	group.Wait()
+	fmt.Println("no more than 4 connections:", s.Connections() <= jobs)
+	// Output: no more than 4 connections: true
+}
+
+// discard retrieves a file and closes it, so that c can use the connection again.
+func discard(c *ftpexec.Client, rawURL string) error {
+	u, err := urlparse.Parse(rawURL)
+	if err != nil {
+		return err
+	}
+	r, err := c.Open(context.Background(), u)
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	_, err = io.Copy(io.Discard, r.Body)
+	return err
+}
+
+// exampleProxy starts a SOCKS5 proxy that asks for a login.
+func exampleProxy() (p *proxytest.Proxy, stop func()) {
+	tb := &exampleTB{}
+	p = proxytest.NewSOCKS5(tb, &proxytest.Options{User: "me", Password: "secret"})
+	return p, tb.stop
+}
+
+// exampleTB is what proxytest needs of a test.
+type exampleTB struct {
+	testing.TB
+	stop func()
+}
+
+func (*exampleTB) Helper()             {}
+func (*exampleTB) Fatal(args ...any)   { log.Fatal(args...) }
+func (tb *exampleTB) Cleanup(f func()) { tb.stop = f }
