@@ -336,66 +336,6 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// TestFinders checks that jobs that find others come first, but not while many
-// are queued.
-func TestFinders(t *testing.T) {
-	var order []string
-	finder := func(name string, n int) Job[task] {
-		return Job[task]{Host: "h", Finds: true, Value: task{name: name, finds: make([]task, n)}}
-	}
-	jobs := []Job[task]{finder("first", 3), {Host: "h", Value: task{name: "file"}}, finder("second", manyJobs), finder("third", 1)}
-	gate := make(chan struct{})
-	source := func(yield func(Job[task]) bool) {
-		yield(Job[task]{Host: "h", Value: task{name: "gate"}})
-		for _, j := range jobs {
-			yield(j)
-		}
-		close(gate)
-	}
-	Run(t.Context(), Options{Jobs: 1}, source, func(_ context.Context, turn *Turn[task]) Verdict {
-		if turn.Value.name == "gate" {
-			<-gate
-			return Done()
-		}
-		for range turn.Value.finds {
-			turn.Add(Job[task]{Host: "h"})
-		}
-		if turn.Value.name != "" {
-			order = append(order, turn.Value.name)
-		}
-		return Done()
-	})
-	if want := []string{"first", "second", "file", "third"}; !slices.Equal(order, want) {
-		t.Errorf("order %v, want %v", order, want)
-	}
-}
-
-// TestQueue checks a queue against a slice.
-func TestQueue(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		var q queue[int]
-		var model []int
-		for i := range rapid.IntRange(0, 500).Draw(r, "n") {
-			switch {
-			case len(model) > 0 && rapid.Bool().Draw(r, "pop"):
-				if got := q.pop().Value; got != model[0] {
-					r.Fatalf("got %d, want %d", got, model[0])
-				}
-				model = model[1:]
-			case rapid.Bool().Draw(r, "front"):
-				q.push(Job[int]{Value: i}, true)
-				model = slices.Insert(model, 0, i)
-			default:
-				q.push(Job[int]{Value: i}, false)
-				model = append(model, i)
-			}
-			if q.len() != len(model) {
-				r.Fatalf("%d queued, want %d", q.len(), len(model))
-			}
-		}
-	})
-}
-
 // TestRelease checks that a job that has given its token back leaves room for the
 // next, and that not too many go on without one.
 func TestRelease(t *testing.T) {
