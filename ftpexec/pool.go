@@ -12,6 +12,7 @@ import (
 // pool holds the sessions of a Client's own methods. A session is in use by one caller, or idle.
 type pool struct {
 	mu      sync.Mutex
+	closed  sync.Cond          // a connection has been closed
 	servers map[string]*server // by address
 }
 
@@ -21,8 +22,9 @@ func (c *Client) maxIdle() int { return max(0, cmp.Or(c.MaxIdle, DefaultMaxIdle)
 // server is what a pool knows about a server. The connections to it are never more than Client.maxIdle, or those in use
 // if they are more.
 type server struct {
-	busy int     // sessions in use
-	idle []*idle // the one that has been idle longest comes first
+	busy    int     // sessions in use
+	closing int     // connections that are being closed, which the server still counts
+	idle    []*idle // the one that has been idle longest comes first
 }
 
 // idle is a session without work, until end closes it.
@@ -35,15 +37,25 @@ type idle struct {
 // those in use. The Client may be used further.
 func (c *Client) CloseIdleConnections() {
 	c.pool.mu.Lock()
-	var all []*idle
-	for address, host := range c.pool.servers {
-		all, host.idle = append(all, host.idle...), nil
-		c.pool.forget(address)
+	var all []*Session
+	for _, host := range c.pool.servers {
+		for len(host.idle) > 0 {
+			all = append(all, host.retire(host.idle[0]))
+		}
 	}
 	c.pool.mu.Unlock()
-	for _, i := range all {
-		i.end.Stop()
-		i.Close()
+	c.shut(all...)
+}
+
+// shut closes sessions that count as closing.
+func (c *Client) shut(sessions ...*Session) {
+	for _, s := range sessions {
+		s.Close()
+		c.pool.mu.Lock()
+		c.pool.server(s.address).closing--
+		c.pool.forget(s.address)
+		c.pool.closed.Broadcast()
+		c.pool.mu.Unlock()
 	}
 }
 
@@ -73,21 +85,21 @@ func (c *Client) take(u *urlparse.URL) *Session {
 
 // put takes back a session of take. It keeps the connection if it can serve another URL and there is room.
 func (c *Client) put(s *Session) {
-	if s.lent && !c.keep(s) {
+	switch {
+	case s.lent && c.maxIdle() == 0:
 		s.Close()
+	case s.lent && !c.keep(s):
+		c.shut(s)
 	}
 }
 
 func (c *Client) keep(s *Session) bool {
-	if c.maxIdle() == 0 {
-		return false
-	}
 	c.pool.mu.Lock()
 	defer c.pool.mu.Unlock()
 	host := c.pool.server(s.address)
 	host.busy--
 	if !s.usable() || s.lost && s.home == "" || len(host.idle)+host.busy >= c.maxIdle() {
-		c.pool.forget(s.address)
+		host.closing++
 		return false
 	}
 	i := &idle{Session: s}
@@ -99,26 +111,32 @@ func (c *Client) keep(s *Session) bool {
 // expire closes i, unless it is in use again.
 func (c *Client) expire(i *idle) {
 	c.pool.mu.Lock()
-	mine := c.pool.server(i.address).remove(i)
-	c.pool.forget(i.address)
+	host := c.pool.server(i.address)
+	mine := slices.Contains(host.idle, i)
+	if mine {
+		host.retire(i)
+	}
 	c.pool.mu.Unlock()
 	if mine {
-		i.Close()
+		c.shut(i.Session)
 	}
 }
 
-// makeRoom closes idle connections so that a session in use may open one.
+// makeRoom closes idle connections so that a session in use may open one. It waits until those that are being closed
+// make room too.
 func (c *Client) makeRoom(address string) {
 	c.pool.mu.Lock()
 	host := c.pool.server(address)
-	var old []*idle
+	var old []*Session
 	for len(host.idle) > 0 && len(host.idle)+host.busy > c.maxIdle() {
-		old = append(old, host.idle[0])
-		host.remove(host.idle[0])
+		old = append(old, host.retire(host.idle[0]))
 	}
 	c.pool.mu.Unlock()
-	for _, i := range old {
-		i.Close()
+	c.shut(old...)
+	c.pool.mu.Lock()
+	defer c.pool.mu.Unlock()
+	for c.pool.closed.L = &c.pool.mu; host.closing > 0 && len(host.idle)+host.busy+host.closing > c.maxIdle(); {
+		c.pool.closed.Wait()
 	}
 }
 
@@ -135,9 +153,16 @@ func (p *pool) server(address string) *server {
 
 // forget drops the server at address if there are no sessions. The caller holds mu.
 func (p *pool) forget(address string) {
-	if host := p.servers[address]; host != nil && host.busy == 0 && len(host.idle) == 0 {
+	if host := p.servers[address]; host != nil && host.busy == 0 && host.closing == 0 && len(host.idle) == 0 {
 		delete(p.servers, address)
 	}
+}
+
+// retire takes i out of the idle ones. It counts as closing from now on.
+func (host *server) retire(i *idle) *Session {
+	host.remove(i)
+	host.closing++
+	return i.Session
 }
 
 // remove takes i out of the idle ones. It returns false if i is not among them.

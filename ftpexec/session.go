@@ -104,7 +104,7 @@ func (s *Session) dial(noEPSV bool) {
 	if s.conn != nil && s.conn.Err() == nil {
 		s.conn.Quit()
 	}
-	if s.lent {
+	if s.address != "" { // the pool counts it
 		s.client.makeRoom(s.address)
 	}
 	conn := wire.New(s.client.config(s.plan, s.url))
