@@ -133,14 +133,12 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 	case crowded(t, err):
 		return b.full(err)
 	case err != nil && j.dir.guess && (errors.Is(err, ftpexec.ErrDirectory) || errors.Is(err, ftpexec.ErrNotFound)):
-		if file := j.asFile(); j.Tree.wants(j.dir.below, false) && b.admit(&file) {
-			t.Add(b.found(file))
+		if j.Tree.wants(j.dir.below, false) {
+			return b.listed(ctx, t, j.asFile())
 		}
-		b.listing.Add(-1)
-		return schedule.Done()
+		return b.listed(ctx, t)
 	case err == nil && j.Tree.Depth > 0 && j.dir.depth >= j.Tree.Depth: // only now it shows that it is a directory
-		b.listing.Add(-1)
-		return schedule.Done()
+		return b.listed(ctx, t)
 	case err == nil:
 		err = b.create(j)
 	}
@@ -149,9 +147,15 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 	}
 	b.complain(j, entries, odd)
 	b.sharpen(ctx, j, entries)
-	for _, next := range b.within(ctx, j, entries) {
+	return b.listed(ctx, t, b.within(ctx, j, entries)...)
+}
+
+// listed queues what a directory that has been listed leads to. A directory in the
+// midst of which the run was interrupted counts as not listed.
+func (b *run) listed(ctx context.Context, t *schedule.Turn[job], jobs ...job) schedule.Verdict {
+	for _, next := range jobs {
 		if ctx.Err() != nil {
-			return schedule.Done()
+			break
 		}
 		if b.admit(&next) {
 			t.Add(b.found(next))
