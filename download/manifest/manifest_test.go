@@ -126,82 +126,88 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// badLines are lines that cannot be read, each between a header and a good line.
+var badLines = []struct {
+	name string
+	o    Options
+	head string
+	bad  string
+	good string
+	want string // after "line N: "
+}{
+	{"a space", Options{}, "", "ftp://h/a b", "ftp://h/g", "ftp://h/a b: column 10: a space cannot stand unencoded in a path; write %20"},
+	{"a hash", Options{}, "", "ftp://h/a#b", "ftp://h/g", `ftp://h/a#b: column 10: "#" cannot stand unencoded in a path; write %23`},
+	{"a password", Options{}, "ftp://h/x\n", "ftp://u:se#cret@h/a", "ftp://h/g", `ftp://u:***@h/a: column 11: "#" cannot stand unencoded in a password; write %23`},
+	{"no scheme", Options{}, "", "ftp.example.org/a", "ftp://h/g", "ftp.example.org/a: column 1: the scheme is missing; write ftp://ftp.example.org/a"},
+	{"another scheme", Options{}, "", "http://h/a", "ftp://h/g", "http://h/a: column 1: the scheme http is none of ftp, ftps and ftpes"},
+	{"a port", Options{}, "", "ftp://h:25/a", "ftp://h/g", "ftp://h:25/a: column 9: port 25 belongs to another protocol (smtp); --allow-port allows it, if an FTP server is there"},
+	{"a directory", Options{}, "", "ftp://h/a/", "ftp://h/g", "ftp://h/a/: names a directory: write the URL of a file"},
+	{"a directory by type", Options{}, "", "ftp://u:secret@h/a;type=d", "ftp://h/g", "ftp://u:***@h/a;type=d: names a directory: write the URL of a file"},
+	{"a name that leaves", Options{}, "", "ftp://u:secret@h/a/%2Fetc", "ftp://h/g",
+		`ftp://u:***@h/a/%2Fetc: cannot be saved under its own name, which holds a "/" and would be saved in another directory: give it a path`},
+	{"dots as a name", Options{}, "", "ftp://h/..", "ftp://h/g", "ftp://h/..: cannot be saved under its own name, which is a directory, not a file name: give it a path"},
+	{"a null segment kept", Options{KeepDirs: true}, "", "ftp://h//a", "ftp://h/g", "ftp://h//a: cannot be saved under its own name, which has a component without a name: give it a path"},
+	{"a line too long", Options{}, "", "ftp://h/" + overlong, "ftp://h/g", "the line is longer than 1048576 bytes"},
+
+	{"too few cells", Options{}, "url\tmd5\n", "ftp://h/a", "ftp://h/g\t", "the line has 1 cells, but the header has 2: write one cell for each column"},
+	{"too many cells", Options{}, "url\tmd5\n", "1\tftp://h/a\t", "ftp://h/g\t", "the line has 3 cells, but the header has 2: write one cell for each column"},
+	{"no URL", Options{}, "url\tmd5\n", "\t" + md5a, "ftp://h/g\t", "the line has no URL: write one, such as ftp://host/path, in the column url"},
+	{"a bad URL", Options{}, "url\tmd5\n", "h/u:secret@x\t", "ftp://h/g\t", "url: h/u:***@x: column 1: the scheme is missing; write ftp://h/u:***@x"},
+	{"a bad alternative", Options{}, "url\turls\n", "ftp://h/a\tftp://h/a ftp://h/", "ftp://h/g\t", "urls: ftp://h/: names a directory: write the URL of a file"},
+	{"a size in units", Options{}, "url\tsize\n", "ftp://h/a\t1.2G", "ftp://h/g\t1", "size: is not a number of bytes: write digits only, such as 1048576"},
+	{"a negative size", Options{}, "url\tsize\n", "ftp://h/a\t-1", "ftp://h/g\t1", "size: is not a number of bytes: write digits only, such as 1048576"},
+	{"a huge size", Options{}, "url\tsize\n", "ftp://h/a\t9223372036854775808", "ftp://h/g\t1", "size: is not a number of bytes: write digits only, such as 1048576"},
+	{"a short digest", Options{}, "url\tmd5\tsha1\n", "ftp://h/a\t\tabc", "ftp://h/g\t\t", "sha1: sha1 has 40 hexadecimal digits, not 3"},
+	{"a weaker digest is bad", Options{}, "url\tmd5\tsha256\n", "ftp://h/a\tx\t" + sha256abc, "ftp://h/g\t\t", "md5: md5: 'x' at character 1 is not a hexadecimal digit"},
+	{"a checksum without algorithm", Options{}, "url\tchecksum\n", "ftp://h/a\t" + md5a, "ftp://h/g\t",
+		"checksum: is not a digest: write ALGO:HEX, such as md5: and 32 hexadecimal digits"},
+	{"an absolute path", Options{}, "url\tpath\n", "ftp://h/a\t/etc/passwd", "ftp://h/g\t", "path: is absolute: write it relative to the output directory"},
+	{"a path that leaves", Options{}, "url\tpath\n", "ftp://h/a\tx/../../y", "ftp://h/g\t",
+		`path: has "." or ".." as a component: write it without them, relative to the output directory`},
+	{"a path of a directory", Options{}, "url\tpath\n", "ftp://h/a\tx/", "ftp://h/g\t", "path: has an empty component: write a name before and after each /"},
+	{"a path with a null", Options{}, "url\tpath\n", "ftp://h/a\tx\x00y", "ftp://h/g\t", "path: holds a NUL byte: write another name"},
+	{"the path of a journal", Options{}, "url\tpath\n", "ftp://h/a\tx.part.json", "ftp://h/g\t", "path: has the name of a journal of an unfinished download: write another name"},
+
+	{"an open quote", Options{}, "url,path\n", "ftp://h/a,\"x", "ftp://h/g,", `column 13: a quotation mark is not closed, or text follows it: write "" for one in a cell`},
+	{"a bare quote", Options{}, "url,path\n", `ftp://h/a,x"y"`, "ftp://h/g,", `column 12: a quotation mark in a cell that does not begin with one: write "" for it, and " around the cell`},
+	{"text after a quote", Options{}, "url,path\n", `ftp://h/a,"x"y`, "ftp://h/g,", `column 13: a quotation mark is not closed, or text follows it: write "" for one in a cell`},
+
+	{"not JSON", Options{Format: NDJSON}, "", `{"url":`, `{"url":"ftp://h/g"}`, `is not a JSON object: write {"url": "ftp://host/path"}`},
+	{"not an object", Options{Format: NDJSON}, "", `"ftp://h/a"`, `{"url":"ftp://h/g"}`, `is not a JSON object: write {"url": "ftp://host/path"}`},
+	{"two objects", Options{Format: NDJSON}, "", `{"url":"ftp://h/a"} {}`, `{"url":"ftp://h/g"}`, "text follows the JSON object: write one object on each line"},
+	{"an object without URL", Options{Format: NDJSON}, "", `{"path":"a"}`, `{"url":"ftp://h/g"}`, "the line has no URL: write one, such as ftp://host/path, in the column url"},
+	{"an empty array", Options{Format: NDJSON}, "", `{"url":[]}`, `{"url":"ftp://h/g"}`, "the line has no URL: write one, such as ftp://host/path, in the column url"},
+	{"a key twice", Options{Format: NDJSON}, "", `{"url":"ftp://h/a","URL":"ftp://h/b"}`, `{"url":"ftp://h/g"}`, "url is there twice: leave one out"},
+	{"two paths", Options{Format: NDJSON}, "", `{"url":"ftp://h/a","path":["a","b"]}`, `{"url":"ftp://h/g"}`, "the column path is there twice: leave one out"},
+	{"a path that is no string", Options{Format: NDJSON}, "", `{"url":"ftp://h/a","path":true}`, `{"url":"ftp://h/g"}`, "path is neither a string nor a number: write it as a string"},
+	{"a size that is no integer", Options{Format: NDJSON}, "", `{"url":"ftp://h/a","size":1e3}`, `{"url":"ftp://h/g"}`, "size: is not a number of bytes: write digits only, such as 1048576"},
+
+	{"unequal lists", Options{}, "x_ftp\tx_md5\n", "h/a;h/b\t" + md5a, "h/g\t", "x_md5 has 1 elements, but x_ftp has 2: download the report again"},
+	{"unequal sizes", Options{}, "x_ftp\tx_bytes\n", "h/a\t1;2", "h/g\t", "x_bytes has 2 elements, but x_ftp has 1: download the report again"},
+	{"a digest without URL", Options{}, "x_ftp\tx_md5\n", "\t" + md5a, "h/g\t", "x_md5 has 1 elements, but x_ftp has 0: download the report again"},
+	{"an empty element", Options{}, "x_ftp\tx_md5\n", "h/a;;h/b\t", "h/g\t", "x_ftp: an element is empty: download the report again"},
+	{"a bad host", Options{}, "x_ftp\n", "h o/a", "h/g", "x_ftp: ftp://h o/: column 8: a space cannot stand in a host"},
+	{"a host alone", Options{}, "x_ftp\n", "h", "h/g", "x_ftp: ftp://h/: names a directory: write the URL of a file"},
+	{"a report's bad digest", Options{}, "x_ftp\tx_md5\n", "h/a\tabc", "h/g\t", "x_md5: md5 has 32 hexadecimal digits, not 3"},
+
+	{"NCBI by HTTPS elsewhere", Options{}, "#ftp_path\n", "https://h/GCA_1", "ftp://h/g", "ftp_path: https://h/GCA_1: column 1: the scheme https is none of ftp, ftps and ftpes"},
+	{"NCBI, a host alone", Options{}, "#ftp_path\n", "ftp://h", "ftp://h/g", "ftp_path: ftp://h/: is not the directory of an assembly: download the file again"},
+	{"NCBI, cut off", Options{}, "#a\tftp_path\n", "x", "\tftp://h/g", "the line ends before the column ftp_path: download the file again"},
+	{"not a digest", Options{Base: aDir, Format: Sums}, "", "g", md5a + "  g", "is not a digest and a name: write the digest, two spaces and the name"},
+	{"a digest without name", Options{Base: aDir, Format: Sums}, "", md5a, md5a + "  g", "is not a digest and a name: write the digest, two spaces and the name"},
+	{"a listed name that leaves", Options{Base: aDir, Format: Sums}, "", md5a + "  ./../x", md5a + "  g",
+		`the name: has "." or ".." as a component: write it without them, relative to the output directory`},
+}
+
+var (
+	aDir     = &urlparse.URL{Scheme: urlparse.FTP, Host: "h"}
+	overlong = strings.Repeat("x", maxLine+1)
+)
+
 // TestBadLines checks that each bad line has its message, and that the good line
 // after it is read.
 func TestBadLines(t *testing.T) {
-	base := mustParse(t, "ftp://h/")
-	long := strings.Repeat("x", maxLine+1)
-	for _, tt := range []struct {
-		name string
-		o    Options
-		head string
-		bad  string
-		good string
-		want string // after "line N: "
-	}{
-		{"a space", Options{}, "", "ftp://h/a b", "ftp://h/g", "ftp://h/a b: column 10: a space cannot stand unencoded in a path; write %20"},
-		{"a hash", Options{}, "", "ftp://h/a#b", "ftp://h/g", `ftp://h/a#b: column 10: "#" cannot stand unencoded in a path; write %23`},
-		{"a password", Options{}, "ftp://h/x\n", "ftp://u:se#cret@h/a", "ftp://h/g", `ftp://u:***@h/a: column 11: "#" cannot stand unencoded in a password; write %23`},
-		{"no scheme", Options{}, "", "ftp.example.org/a", "ftp://h/g", "ftp.example.org/a: column 1: the scheme is missing; write ftp://ftp.example.org/a"},
-		{"another scheme", Options{}, "", "http://h/a", "ftp://h/g", "http://h/a: column 1: the scheme http is none of ftp, ftps and ftpes"},
-		{"a port", Options{}, "", "ftp://h:25/a", "ftp://h/g", "ftp://h:25/a: column 9: port 25 belongs to another protocol (smtp); --allow-port allows it, if an FTP server is there"},
-		{"a directory", Options{}, "", "ftp://h/a/", "ftp://h/g", "ftp://h/a/: names a directory: write the URL of a file"},
-		{"a directory by type", Options{}, "", "ftp://u:secret@h/a;type=d", "ftp://h/g", "ftp://u:***@h/a;type=d: names a directory: write the URL of a file"},
-		{"a name that leaves", Options{}, "", "ftp://u:secret@h/a/%2Fetc", "ftp://h/g",
-			`ftp://u:***@h/a/%2Fetc: cannot be saved under its own name, which holds a "/" and would be saved in another directory: give it a path`},
-		{"dots as a name", Options{}, "", "ftp://h/..", "ftp://h/g", "ftp://h/..: cannot be saved under its own name, which is a directory, not a file name: give it a path"},
-		{"a null segment kept", Options{KeepDirs: true}, "", "ftp://h//a", "ftp://h/g", "ftp://h//a: cannot be saved under its own name, which has a component without a name: give it a path"},
-		{"a line too long", Options{}, "", "ftp://h/" + long, "ftp://h/g", "the line is longer than 1048576 bytes"},
-
-		{"too few cells", Options{}, "url\tmd5\n", "ftp://h/a", "ftp://h/g\t", "the line has 1 cells, but the header has 2: write one cell for each column"},
-		{"too many cells", Options{}, "url\tmd5\n", "1\tftp://h/a\t", "ftp://h/g\t", "the line has 3 cells, but the header has 2: write one cell for each column"},
-		{"no URL", Options{}, "url\tmd5\n", "\t" + md5a, "ftp://h/g\t", "the line has no URL: write one, such as ftp://host/path, in the column url"},
-		{"a bad URL", Options{}, "url\tmd5\n", "h/u:secret@x\t", "ftp://h/g\t", "url: h/u:***@x: column 1: the scheme is missing; write ftp://h/u:***@x"},
-		{"a bad alternative", Options{}, "url\turls\n", "ftp://h/a\tftp://h/a ftp://h/", "ftp://h/g\t", "urls: ftp://h/: names a directory: write the URL of a file"},
-		{"a size in units", Options{}, "url\tsize\n", "ftp://h/a\t1.2G", "ftp://h/g\t1", "size: is not a number of bytes: write digits only, such as 1048576"},
-		{"a negative size", Options{}, "url\tsize\n", "ftp://h/a\t-1", "ftp://h/g\t1", "size: is not a number of bytes: write digits only, such as 1048576"},
-		{"a huge size", Options{}, "url\tsize\n", "ftp://h/a\t9223372036854775808", "ftp://h/g\t1", "size: is not a number of bytes: write digits only, such as 1048576"},
-		{"a short digest", Options{}, "url\tmd5\tsha1\n", "ftp://h/a\t\tabc", "ftp://h/g\t\t", "sha1: sha1 has 40 hexadecimal digits, not 3"},
-		{"a weaker digest is bad", Options{}, "url\tmd5\tsha256\n", "ftp://h/a\tx\t" + sha256abc, "ftp://h/g\t\t", "md5: md5: 'x' at character 1 is not a hexadecimal digit"},
-		{"a checksum without algorithm", Options{}, "url\tchecksum\n", "ftp://h/a\t" + md5a, "ftp://h/g\t",
-			"checksum: is not a digest: write ALGO:HEX, such as md5: and 32 hexadecimal digits"},
-		{"an absolute path", Options{}, "url\tpath\n", "ftp://h/a\t/etc/passwd", "ftp://h/g\t", "path: is absolute: write it relative to the output directory"},
-		{"a path that leaves", Options{}, "url\tpath\n", "ftp://h/a\tx/../../y", "ftp://h/g\t",
-			`path: has "." or ".." as a component: write it without them, relative to the output directory`},
-		{"a path of a directory", Options{}, "url\tpath\n", "ftp://h/a\tx/", "ftp://h/g\t", "path: has an empty component: write a name before and after each /"},
-		{"a path with a null", Options{}, "url\tpath\n", "ftp://h/a\tx\x00y", "ftp://h/g\t", "path: holds a NUL byte: write another name"},
-		{"the path of a journal", Options{}, "url\tpath\n", "ftp://h/a\tx.part.json", "ftp://h/g\t", "path: has the name of a journal of an unfinished download: write another name"},
-
-		{"an open quote", Options{}, "url,path\n", "ftp://h/a,\"x", "ftp://h/g,", `column 13: a quotation mark is not closed, or text follows it: write "" for one in a cell`},
-		{"a bare quote", Options{}, "url,path\n", `ftp://h/a,x"y"`, "ftp://h/g,", `column 12: a quotation mark in a cell that does not begin with one: write "" for it, and " around the cell`},
-		{"text after a quote", Options{}, "url,path\n", `ftp://h/a,"x"y`, "ftp://h/g,", `column 13: a quotation mark is not closed, or text follows it: write "" for one in a cell`},
-
-		{"not JSON", Options{Format: NDJSON}, "", `{"url":`, `{"url":"ftp://h/g"}`, `is not a JSON object: write {"url": "ftp://host/path"}`},
-		{"not an object", Options{Format: NDJSON}, "", `"ftp://h/a"`, `{"url":"ftp://h/g"}`, `is not a JSON object: write {"url": "ftp://host/path"}`},
-		{"two objects", Options{Format: NDJSON}, "", `{"url":"ftp://h/a"} {}`, `{"url":"ftp://h/g"}`, "text follows the JSON object: write one object on each line"},
-		{"an object without URL", Options{Format: NDJSON}, "", `{"path":"a"}`, `{"url":"ftp://h/g"}`, "the line has no URL: write one, such as ftp://host/path, in the column url"},
-		{"an empty array", Options{Format: NDJSON}, "", `{"url":[]}`, `{"url":"ftp://h/g"}`, "the line has no URL: write one, such as ftp://host/path, in the column url"},
-		{"a key twice", Options{Format: NDJSON}, "", `{"url":"ftp://h/a","URL":"ftp://h/b"}`, `{"url":"ftp://h/g"}`, "url is there twice: leave one out"},
-		{"two paths", Options{Format: NDJSON}, "", `{"url":"ftp://h/a","path":["a","b"]}`, `{"url":"ftp://h/g"}`, "the column path is there twice: leave one out"},
-		{"a path that is no string", Options{Format: NDJSON}, "", `{"url":"ftp://h/a","path":true}`, `{"url":"ftp://h/g"}`, "path is neither a string nor a number: write it as a string"},
-		{"a size that is no integer", Options{Format: NDJSON}, "", `{"url":"ftp://h/a","size":1e3}`, `{"url":"ftp://h/g"}`, "size: is not a number of bytes: write digits only, such as 1048576"},
-
-		{"unequal lists", Options{}, "x_ftp\tx_md5\n", "h/a;h/b\t" + md5a, "h/g\t", "x_md5 has 1 elements, but x_ftp has 2: download the report again"},
-		{"unequal sizes", Options{}, "x_ftp\tx_bytes\n", "h/a\t1;2", "h/g\t", "x_bytes has 2 elements, but x_ftp has 1: download the report again"},
-		{"a digest without URL", Options{}, "x_ftp\tx_md5\n", "\t" + md5a, "h/g\t", "x_md5 has 1 elements, but x_ftp has 0: download the report again"},
-		{"an empty element", Options{}, "x_ftp\tx_md5\n", "h/a;;h/b\t", "h/g\t", "x_ftp: an element is empty: download the report again"},
-		{"a bad host", Options{}, "x_ftp\n", "h o/a", "h/g", "x_ftp: ftp://h o/: column 8: a space cannot stand in a host"},
-		{"a host alone", Options{}, "x_ftp\n", "h", "h/g", "x_ftp: ftp://h/: names a directory: write the URL of a file"},
-		{"a report's bad digest", Options{}, "x_ftp\tx_md5\n", "h/a\tabc", "h/g\t", "x_md5: md5 has 32 hexadecimal digits, not 3"},
-
-		{"NCBI by HTTPS elsewhere", Options{}, "#ftp_path\n", "https://h/GCA_1", "ftp://h/g", "ftp_path: https://h/GCA_1: column 1: the scheme https is none of ftp, ftps and ftpes"},
-		{"NCBI, a host alone", Options{}, "#ftp_path\n", "ftp://h", "ftp://h/g", "ftp_path: ftp://h/: is not the directory of an assembly: download the file again"},
-		{"NCBI, cut off", Options{}, "#a\tftp_path\n", "x", "\tftp://h/g", "the line ends before the column ftp_path: download the file again"},
-		{"not a digest", Options{Base: base, Format: Sums}, "", "g", md5a + "  g", "is not a digest and a name: write the digest, two spaces and the name"},
-		{"a digest without name", Options{Base: base, Format: Sums}, "", md5a, md5a + "  g", "is not a digest and a name: write the digest, two spaces and the name"},
-		{"a listed name that leaves", Options{Base: base, Format: Sums}, "", md5a + "  ./../x", md5a + "  g",
-			`the name: has "." or ".." as a component: write it without them, relative to the output directory`},
-	} {
+	for _, tt := range badLines {
 		t.Run(tt.name, func(t *testing.T) {
 			got := show(tt.head+tt.bad+"\n"+tt.good+"\n", tt.o)
 			n := strings.Count(tt.head, "\n") + 1
