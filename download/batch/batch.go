@@ -56,7 +56,9 @@ type Options struct {
 	// Commit, More, HashNames, Segments and Parallel are not used: Run sets them.
 	Each download.Options
 
-	// Bound, if not nil, bounds the time for one try of a file or directory.
+	// Bound, if not nil, bounds the time for one URL of a file or directory, retries
+	// and the pauses between them included. The time in the queue does not count: a
+	// file that returns to it because the server is full begins anew.
 	Bound func(context.Context) (context.Context, context.CancelFunc)
 	// Watch, if not nil, is called when a file is about to be retrieved, and
 	// returns what watches it; both may be nil. Calls may be concurrent.

@@ -17,9 +17,11 @@ import (
 // file retrieves a file, unless it is there already.
 func (b *run) file(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict {
 	j := &t.Value
-	result, there, err := b.there(ctx, j)
+	bounded, cancel := b.bound(ctx)
+	defer cancel()
+	result, there, err := b.there(bounded, j)
 	if there {
-		download.Tidy(ctx, b.Root, j.Path)
+		download.Tidy(bounded, b.Root, j.Path)
 	}
 	if there || err != nil {
 		(&meter{run: b, sized: j.size() >= 0}).end(result, err)
@@ -30,7 +32,7 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 		return b.next(ctx, j, t.GivenUp, schedule.Untouched())
 	}
 	j.givenUp = false
-	result, err = b.retrieve(ctx, t)
+	result, err = b.retrieve(bounded, t)
 	switch {
 	case err == nil:
 		return b.end(ctx, j, result, nil, schedule.Done())
@@ -165,8 +167,6 @@ func (b *run) retrieve(ctx context.Context, t *schedule.Turn[job]) (download.Res
 	}
 	m := &meter{run: b, sized: t.Value.size() >= 0, watch: watching}
 	o.Progress = m.update
-	ctx, cancel := b.bound(ctx)
-	defer cancel()
 	result, err := download.File(ctx, b.src, u, item.Path, &o)
 	m.end(result, err)
 	return result, err

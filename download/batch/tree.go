@@ -146,7 +146,7 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 		return b.notListed(ctx, j, err, verdict(err))
 	}
 	b.complain(j, entries, odd)
-	b.sharpen(ctx, j, entries)
+	b.sharpen(bounded, j, entries)
 	return b.listed(ctx, t, b.within(ctx, j, entries)...)
 }
 
@@ -211,7 +211,7 @@ func (b *run) entries(ctx context.Context, u *urlparse.URL) (entries []ftpexec.E
 		for e, err := range b.src.ReadDir(ctx, u) {
 			switch {
 			case ctx.Err() != nil: // a listing may have a million lines
-				return ctx.Err()
+				return context.Cause(ctx)
 			case errors.Is(err, ftpexec.ErrLine):
 				odd = append(odd, err)
 			case err != nil:

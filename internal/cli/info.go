@@ -51,11 +51,13 @@ func sameLogin(a, b *urlparse.URL) bool {
 // about prints what the server tells about files with the same login.
 func (a *asking) about(urls []*urlparse.URL) {
 	for len(urls) > 0 {
-		err := download.Retry(a.ctx, &a.file, func() error {
-			n, err := a.ask(urls)
+		ctx, answered, stop := a.limitEach(a.ctx)
+		err := download.Retry(ctx, &a.file, func() error {
+			n, err := a.ask(ctx, urls, answered)
 			urls = urls[n:]
 			return err
 		})
+		stop()
 		if err == nil {
 			return
 		}
@@ -75,10 +77,10 @@ func (a *asking) about(urls []*urlparse.URL) {
 // ofOne are the errors that concern one file alone.
 var ofOne = []error{ftpexec.ErrNotFound, ftpexec.ErrRefused, ftpexec.ErrDirectory, ftpexec.ErrIsDirectory}
 
-// ask asks about files. It returns how many it has dealt with, and the error that
-// kept it from the next.
-func (a *asking) ask(urls []*urlparse.URL) (n int, err error) {
-	for info, err := range a.source.StatAll(a.ctx, urls) {
+// ask asks about files, and calls answered for each. It returns how many it has
+// dealt with, and the error that kept it from the next.
+func (a *asking) ask(ctx context.Context, urls []*urlparse.URL, answered func()) (n int, err error) {
+	for info, err := range a.source.StatAll(ctx, urls) {
 		switch {
 		case err == nil:
 			if err := a.print.text(a.ctx, infoLine(urls[n], info, a.json)); err != nil {
@@ -90,6 +92,7 @@ func (a *asking) ask(urls []*urlparse.URL) (n int, err error) {
 			a.fails(urls[n], err)
 		}
 		n++
+		answered()
 	}
 	return n, nil
 }
