@@ -284,11 +284,12 @@ func (t *Turn[T]) Follows() bool {
 	return !t.h.jobs.empty() && t.s.ctx.Err() == nil
 }
 
-// Release gives back the tokens of t, whose job needs the host no more. The job may
-// go on with other work until it ends.
+// Release gives back the tokens of t: the host has served its job, which needs it
+// no more. The job may go on with other work until it ends.
 func (t *Turn[T]) Release() {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
+	t.h.served()
 	t.take(-t.tokens)
 	t.s.start()
 }
