@@ -116,14 +116,24 @@ func crowded(t *schedule.Turn[job], err error) bool {
 	return e.Crowded() || e.Stage == ftpexec.StageConnect && e.Temporary() && t.MayBeFull()
 }
 
-// verdict returns what err says about the server. If there is no login on it,
-// every other file would fail too.
+// verdict returns what err says about the server.
 func verdict(err error) schedule.Verdict {
-	var e *ftpexec.Error
-	if errors.As(err, &e) && (e.Stage == ftpexec.StageConnect || e.Stage == ftpexec.StageLogin) {
+	if NoService(err) {
 		return schedule.Unusable(err)
 	}
 	return schedule.Done()
+}
+
+// NoService reports whether err is about the server rather than about one file: it
+// cannot be reached, nobody gets in, or it fails to answer or to send data. A run
+// gives a server up after a few such errors in a row.
+func NoService(err error) bool {
+	var e *ftpexec.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	return e.Stage == ftpexec.StageConnect || e.Stage == ftpexec.StageLogin || e.Reply != nil && e.Reply.Code == 425 ||
+		errors.Is(err, ftpexec.ErrConnect) || errors.Is(err, ftpexec.ErrTimeout) || errors.Is(err, ftpexec.ErrLost)
 }
 
 // next turns to the file's next URL after err. Without one the file has failed.

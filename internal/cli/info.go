@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
@@ -19,7 +20,8 @@ import (
 type asking struct {
 	*run
 	ctx  context.Context
-	code int // the exit code of the first failure
+	code int           // the exit code of the first failure
+	gone *urlparse.URL // one whose server does not serve this run; nil if there is none
 }
 
 // infos prints the sizes and times of the files that urls name, in their order,
@@ -48,9 +50,10 @@ func sameLogin(a, b *urlparse.URL) bool {
 	return a.Scheme == b.Scheme && a.Address() == b.Address() && a.User == b.User && a.Password == b.Password
 }
 
-// about prints what the server tells about files with the same login.
+// about prints what the server tells about files with the same login. A server that
+// fails to serve one is not asked about the others.
 func (a *asking) about(urls []*urlparse.URL) {
-	for len(urls) > 0 {
+	for len(urls) > 0 && (a.gone == nil || !sameLogin(a.gone, urls[0])) {
 		ctx, answered, stop := a.limitEach(a.ctx)
 		err := download.Retry(ctx, &a.file, func() error {
 			n, err := a.ask(ctx, urls, answered)
@@ -62,15 +65,16 @@ func (a *asking) about(urls []*urlparse.URL) {
 			return
 		}
 		a.fails(urls[0], err)
-		urls = urls[1:]
-		var e *ftpexec.Error
-		noLogin := errors.As(err, &e) && (e.Stage == ftpexec.StageConnect || e.Stage == ftpexec.StageLogin)
-		if noLogin && len(urls) > 0 {
-			a.print.line("ftpfetch: %s: %d more files of this server are not asked about", printable.Line(urls[0].Host), len(urls))
-		}
-		if noLogin || a.ctx.Err() != nil || outputClosed(err) {
+		if a.ctx.Err() != nil || outputClosed(err) {
 			return
 		}
+		if batch.NoService(err) {
+			a.gone = urls[0]
+		}
+		urls = urls[1:]
+	}
+	if len(urls) > 0 {
+		a.print.line("ftpfetch: %s: %d more files of this server are not asked about", printable.Line(urls[0].Host), len(urls))
 	}
 }
 

@@ -68,8 +68,8 @@ func Untouched() Verdict { return Verdict{kind: untouched} }
 // returns to the front of its queue.
 func Full(err error) Verdict { return Verdict{kind: full, err: err} }
 
-// Unusable means that the job is over because there was no way into the
-// host. After a few of these without a success, the run gives the host up.
+// Unusable means that the job is over because the host let nobody in or did not
+// serve it. After a few of these in a row the run gives the host up.
 func Unusable(err error) Verdict { return Verdict{kind: unusable, err: err} }
 
 // Then means that the job is not over after all: it must run again, on host.
