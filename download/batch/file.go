@@ -118,10 +118,19 @@ func crowded(t *schedule.Turn[job], err error) bool {
 
 // verdict returns what err says about the server.
 func verdict(err error) schedule.Verdict {
-	if NoService(err) {
+	switch {
+	case NoService(err):
 		return schedule.Unusable(err)
+	case local(err):
+		return schedule.Untouched()
 	}
 	return schedule.Done()
+}
+
+// local reports whether this machine is at fault.
+func local(err error) bool {
+	var e *ftpexec.Error
+	return errors.Is(err, download.ErrLocal) || errors.As(err, &e) && e.Local()
 }
 
 // NoService reports whether err is about the server rather than about one file: it
@@ -129,7 +138,7 @@ func verdict(err error) schedule.Verdict {
 // gives a server up after a few such errors in a row.
 func NoService(err error) bool {
 	var e *ftpexec.Error
-	if !errors.As(err, &e) {
+	if !errors.As(err, &e) || e.Local() {
 		return false
 	}
 	return e.Stage == ftpexec.StageConnect || e.Stage == ftpexec.StageLogin || e.Reply != nil && e.Reply.Code == 425 ||
@@ -138,7 +147,7 @@ func NoService(err error) bool {
 
 // next turns to the file's next URL after err. Without one the file has failed.
 func (b *run) next(ctx context.Context, j *job, err error, v schedule.Verdict) schedule.Verdict {
-	if errors.Is(err, download.ErrLocal) || j.at+1 == len(j.URLs) {
+	if local(err) || j.at+1 == len(j.URLs) {
 		return b.end(ctx, j, download.Result{}, err, v)
 	}
 	if b.Note != nil {
