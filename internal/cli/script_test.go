@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) {
 	os.Setenv("TERM", "xterm") // for the tests with terminals, wherever they run
-	testscript.Main(m, map[string]func(){"ftpfetch": runCommand})
+	testscript.Main(m, map[string]func(){"ftpfetch": runCommand, "stubborn": runStubborn})
 }
 
 // ample is more time than a command needs, even on a busy machine.
@@ -36,6 +36,15 @@ func runCommand() {
 	code := cli.Run(ctx, os.Args[1:], cli.Standard())
 	stop()
 	os.Exit(code)
+}
+
+// runStubborn is a command that says when it has been told to end, and does not.
+func runStubborn() {
+	ctx, _ := cli.NotifyContext(context.Background())
+	fmt.Println("ready")
+	<-ctx.Done()
+	fmt.Println(context.Cause(ctx))
+	select {}
 }
 
 // TestScript runs one script for each behaviour of the command. Beside the
