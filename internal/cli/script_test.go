@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -124,6 +125,7 @@ func serverOptions(o *testserver.Options, args []string) (dir string, err error)
 		o.TLS = modes[s]
 		return nil
 	})
+	fs.BoolFunc("tls11", "no TLS after 1.1", func(string) error { o.TLSMaxVersion = tls.VersionTLS11; return nil })
 	fs.BoolVar(&o.NoAnonymous, "noanonymous", false, "")
 	fs.Func("reply", "VERB=REPLY: the answer to a command, in place of the server's", func(s string) error {
 		verb, reply, _ := strings.Cut(s, "=")
