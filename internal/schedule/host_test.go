@@ -108,7 +108,7 @@ func TestHostModel(t *testing.T) {
 
 // TestHostWaits checks the times that docs/many.md names: when one more connection
 // is tried if the server refuses each of them, and how long the pauses are after it
-// has refused the only one.
+// has refused the only one, and how many if it does not say why.
 func TestHostWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := host[int]{tokens: 2}
@@ -131,6 +131,16 @@ func TestHostWaits(t *testing.T) {
 			if got := time.Until(h.pause); got != want*time.Second {
 				t.Errorf("a pause of %v, want %v", got, want*time.Second)
 			}
+		}
+		unsaid := &host[int]{known: true, tokens: 1}
+		turn := Turn[int]{s: &scheduler[int]{Options: Options{Patience: 100}}, h: unsaid, tokens: 1}
+		pauses := 0
+		for turn.MayBeFull() {
+			unsaid.full(errTooMany, 100)
+			pauses++
+		}
+		if pauses != 3 {
+			t.Errorf("%d pauses for a server that refuses the only connection without a word, want 3", pauses)
 		}
 	})
 }
