@@ -202,3 +202,20 @@ func TestSegmentsFewer(t *testing.T) {
 		t.Errorf("after the file has started over: REST %q (%v)", offsets, err)
 	}
 }
+
+// TestNameBack checks that a file that Continue has taken over gets its name back
+// if no byte has arrived.
+func TestNameBack(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f", body[:100_000])
+	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == "RETR" {
+			return testserver.Fault{Data: testserver.Reset}
+		}
+		return testserver.Fault{}
+	})
+	if _, err := k.get("/f", Options{Continue: true, Retries: new(0)}); err == nil {
+		t.Error("no error")
+	}
+	k.want(map[string]string{"f": body[:100_000]})
+}
