@@ -194,3 +194,13 @@ func filesBelow(t *testing.T, dir string) string {
 	}
 	return strings.Join(names, " ")
 }
+
+// TestClosedFromTheStart checks what README.md says of a standard output that is
+// closed from the start: nothing is told, and nothing fails.
+func TestClosedFromTheStart(t *testing.T) {
+	s := documentedServer(t)
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "ftpfetch -o - "+s.URL("/pub/file")+" >&-")
+	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("8 bytes in")) {
+		t.Errorf("got %q, %v", out, err)
+	}
+}
