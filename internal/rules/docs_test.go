@@ -101,6 +101,20 @@ func documents(t *testing.T) (paths []string) {
 	return paths
 }
 
+// TestReadmeNamesExistingExamples checks that every example in its table exists.
+func TestReadmeNamesExistingExamples(t *testing.T) {
+	t.Chdir(root)
+	names := testName.FindAllStringSubmatch(read(t, "README.md"), -1)
+	if len(names) < 10 {
+		t.Errorf("README.md names %d examples", len(names))
+	}
+	for _, name := range names {
+		if !testFuncs(t, name[1])[name[2]] {
+			t.Errorf("README.md: %s.%s does not exist", name[1], name[2])
+		}
+	}
+}
+
 // TestDocsNameEverySection checks that docs/rfc1738.md leaves no section out.
 func TestDocsNameEverySection(t *testing.T) {
 	t.Chdir(root)
