@@ -201,7 +201,7 @@ func TestDocumentedEvents(t *testing.T) {
 
 // TestDocumentedDefaults checks the numbers of connections that docs/many.md names.
 func TestDocumentedDefaults(t *testing.T) {
-	for args, want := range map[string][2]int{"-i urls": {4, 2}, "-i urls -j 9": {9, 2}, "-i urls -j auto": {0, 0}, "-i urls -j auto --per-host 3": {0, 3}} {
+	for args, want := range map[string][2]int{"-i urls": {4, 2}, "-i urls -j auto": {0, 0}, "-i urls -j auto --per-host 3": {0, 3}} {
 		o, err := parseArgs(strings.Fields(args))
 		if got := [2]int{o.jobs, o.perHost}; err != nil || got != want {
 			t.Errorf("%s: -j and --per-host are %v, want %v (%v)", args, got, want, err)
