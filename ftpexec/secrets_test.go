@@ -155,7 +155,7 @@ func wantHidden(t *testing.T, what, word string, err error, d *diary) {
 // A colon encoded by mistake makes the password part of the user name. It is sent like that, but not shown.
 func TestEncodedColon(t *testing.T) {
 	var d diary
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", testserver.Reply("550 no")))
+	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", testserver.Reply("550 not for hiddenword")))
 	u := parse(t, s.URLAs("user%3Ahiddenword", "/f"))
 	c := &ftpexec.Client{MaxIdle: -1, Trace: d.add, Credentials: fixed("other")}
 	_, err := read(t.Context(), c, u)

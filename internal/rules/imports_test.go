@@ -19,7 +19,7 @@ const root = "../.."
 
 // mayImport says which packages of this repository a package's code may import, and which other modules it must not.
 var mayImport = map[string]struct{ own, not []string }{
-	"urlparse":                 {own: []string{"internal/printable"}},
+	"urlparse":                 {own: []string{"internal/printable"}, not: []string{"net", "os"}},
 	"internal/printable":       {},
 	"ftpexec":                  {own: []string{"urlparse", "ftpexec/internal/listing", "ftpexec/internal/wire", "internal/printable"}, not: []string{"github.com/spf13/pflag"}},
 	"ftpexec/internal/listing": {},

@@ -125,6 +125,45 @@ func TestHostModel(t *testing.T) {
 	})
 }
 
+// TestHostWaits checks the times that docs/many.md names: when one more connection
+// is tried if the server refuses each of them, and how long the pauses are after it
+// has refused the only one, and how many if it does not say why.
+func TestHostWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := host[int]{tokens: 2}
+		h.full(errTooMany, patience)
+		h.tokens = 1
+		for _, want := range []time.Duration{30, 60, 120, 240, 480, 600, 600} {
+			begun := time.Now()
+			for h.room(0, time.Now()) == 0 {
+				wait(t.Context(), time.Second)
+			}
+			if got := time.Since(begun); got != want*time.Second {
+				t.Errorf("the next connection is tried after %v, want %v", got, want*time.Second)
+			}
+			h.tokens = 2
+			h.full(errTooMany, patience)
+			h.tokens = 1
+		}
+		for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
+			h.full(errTooMany, patience)
+			if got := time.Until(h.pause); got != want*time.Second {
+				t.Errorf("a pause of %v, want %v", got, want*time.Second)
+			}
+		}
+		unsaid := &host[int]{known: true, tokens: 1}
+		turn := Turn[int]{s: &scheduler[int]{Options: Options{Patience: 100}}, h: unsaid, tokens: 1}
+		pauses := 0
+		for turn.MayBeFull() {
+			unsaid.full(errTooMany, 100)
+			pauses++
+		}
+		if pauses != 3 {
+			t.Errorf("%d pauses for a server that refuses the only connection without a word, want 3", pauses)
+		}
+	})
+}
+
 // TestAlarmStops checks that no timer is left when a run has ended, or was
 // interrupted in a pause.
 func TestAlarmStops(t *testing.T) {
