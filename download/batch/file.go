@@ -15,8 +15,8 @@ import (
 )
 
 // file retrieves a file, unless it is there already.
-func (b *run) file(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict {
-	j := &t.Value
+func (b *run) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
+	j := t.Value
 	bounded, cancel := b.bound(ctx)
 	defer cancel()
 	result, there, err := b.there(bounded, j)
@@ -69,6 +69,9 @@ func (b *run) admit(j *job) bool {
 	if !b.Mixed || j.dir != nil {
 		return true
 	}
+	settled := *j
+	j = &settled
+	j.settle()
 	first, same := b.claims.take(download.PathKey(j.Path), j.url().String())
 	if !first && !same {
 		b.files.Add(1)
@@ -108,7 +111,7 @@ func (b *run) full(err error) schedule.Verdict {
 // crowded reports whether the server may accept the connection once there are
 // fewer. Not every server says so: some refuse the connection, or close it without
 // a greeting.
-func crowded(t *schedule.Turn[job], err error) bool {
+func crowded(t *schedule.Turn[*job], err error) bool {
 	var e *ftpexec.Error
 	if !errors.As(err, &e) {
 		return false
@@ -167,7 +170,7 @@ func (b *run) end(ctx context.Context, j *job, result download.Result, err error
 }
 
 // retrieve retrieves a file.
-func (b *run) retrieve(ctx context.Context, t *schedule.Turn[job]) (download.Result, error) {
+func (b *run) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download.Result, error) {
 	item := t.Value.Item
 	o := b.Each
 	o.Root, o.Size, o.Sum, o.More, o.ReturnCrowded, o.Arrived = b.Root, item.Size, item.Sum, t.Follows, true, t.Release
@@ -244,7 +247,7 @@ func (m *meter) end(r download.Result, err error) {
 // extra opens the further connections of a file in segments.
 type extra struct {
 	download.Source
-	turn *schedule.Turn[job]
+	turn *schedule.Turn[*job]
 }
 
 // OpenFrom gives back the token of a connection that the server refuses.
