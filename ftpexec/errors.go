@@ -131,10 +131,15 @@ func cut(s string) string {
 	return s
 }
 
+// Local reports whether this machine failed, not the server or the network: the process or the system has too many open
+// files or too little memory, or no connection can come from the Client's LocalAddr. It is not Temporary.
+func (e *Error) Local() bool { return wire.IsLocal(e.Err) }
+
 // Temporary reports whether the same request may succeed later. It is true for replies 4yz, for [ErrTooMany],
-// [ErrTimeout], [ErrLost] and [ErrTruncated], and for [ErrConnect] without a reply. It is false for [ErrTLSRequired].
+// [ErrTimeout], [ErrLost] and [ErrTruncated], and for [ErrConnect] without a reply. It is false for [ErrTLSRequired],
+// and if e is Local.
 func (e *Error) Temporary() bool {
-	if errors.Is(e.Err, ErrTLSRequired) {
+	if errors.Is(e.Err, ErrTLSRequired) || e.Local() {
 		return false
 	}
 	if e.Reply != nil && e.Reply.Code/100 == 4 {

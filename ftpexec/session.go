@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/urlparse"
@@ -205,7 +204,7 @@ func (s *Session) avoidable(err error, reused bool) bool {
 	case s.ahead != "", dial && s.early:
 		lesson = isLate
 		s.conn.Note("no data connection could be set up before the end of the last transfer: trying again on a new connection")
-	case errors.Is(err, errUnexpected):
+	case errors.Is(err, errUnexpected), wire.IsLocal(err):
 		return false
 	case errors.Is(err, errNextWay):
 		return true
@@ -215,7 +214,7 @@ func (s *Session) avoidable(err error, reused bool) bool {
 	case errors.As(err, new(*wire.AheadError)) && !s.sequential: // of this attempt: another session may have learned it meanwhile
 		lesson = isSequential
 		s.conn.Note("replies to commands sent ahead were lost: trying again, one command at a time")
-	case dial && !s.noEPSV && !s.client.Active && s.conn.IPv4() && !errors.Is(err, syscall.EMFILE): // PASV would need a file too
+	case dial && !s.noEPSV && !s.client.Active && s.conn.IPv4():
 		lesson = hasNoEPSV
 		s.conn.Note("the EPSV port cannot be reached: trying again with PASV")
 	default:

@@ -336,6 +336,26 @@ func TestAhead(t *testing.T) {
 	}
 }
 
+// TestReleaseKnows checks that a server that has served a job counts as one that
+// accepts connections, also while that job goes on without it.
+func TestReleaseKnows(t *testing.T) {
+	gate := make(chan struct{})
+	var known bool
+	Run(t.Context(), Options{Jobs: 1, Patience: 5}, slices.Values(many("h", 2, 0)), func(_ context.Context, turn *Turn[task]) Verdict {
+		if turn.Value.name == "h0" {
+			turn.Release()
+			<-gate
+			return Done()
+		}
+		known = turn.MayBeFull()
+		close(gate)
+		return Done()
+	})
+	if !known {
+		t.Error("the server is taken for one that was never reached")
+	}
+}
+
 // TestRelease checks that a job that has given its token back leaves room for the
 // next, and that not too many go on without one.
 func TestRelease(t *testing.T) {
