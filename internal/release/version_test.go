@@ -13,6 +13,7 @@ import (
 )
 
 const (
+	module     = "example.com/ftpfetch"
 	commitTime = "2026-01-02T03:04:05Z"
 	tag        = "v1.2.3"
 )
@@ -31,7 +32,7 @@ func TestVersion(t *testing.T) {
 
 	source := exported(t, checkout)
 	compareVersion(t, "archive of the source", build(t, source), "(devel)")
-	compareVersion(t, "the same, with a version", build(t, source, "-ldflags=-X example.com/ftpfetch/internal/cli.release="+tag), tag)
+	compareVersion(t, "the same, with a version", build(t, source, "-ldflags=-X "+module+"/internal/cli.release="+tag), tag)
 
 	write(t, filepath.Join(checkout, "cmd", "ftpfetch", "new.go"), "package main\n")
 	compareVersion(t, "modified", build(t, checkout), tag+"+dirty", "commit "+first+" of "+commitTime+", modified")
@@ -102,16 +103,16 @@ func build(t *testing.T, dir string, flags ...string) string {
 // machine's cache.
 func install(t *testing.T, checkout string) string {
 	proxy, bin := t.TempDir(), t.TempDir()
-	versions := filepath.Join(proxy, "example.com", "ftpfetch", "@v")
+	versions := filepath.Join(proxy, filepath.FromSlash(module), "@v")
 	write(t, filepath.Join(versions, "list"), tag+"\n")
 	write(t, filepath.Join(versions, tag+".info"), fmt.Sprintf(`{"Version":%q,"Time":%q}`, tag, commitTime))
 	write(t, filepath.Join(versions, tag+".mod"), run(t, checkout, "git", "show", tag+":go.mod"))
-	run(t, checkout, "git", "archive", "--prefix=example.com/ftpfetch@"+tag+"/", "-o", filepath.Join(versions, tag+".zip"), tag)
+	run(t, checkout, "git", "archive", "--prefix="+module+"@"+tag+"/", "-o", filepath.Join(versions, tag+".zip"), tag)
 	cache := strings.TrimSpace(run(t, ".", "go", "env", "GOMODCACHE"))
 	t.Setenv("GOPROXY", "file://"+filepath.ToSlash(proxy)+",file://"+filepath.ToSlash(cache)+"/cache/download")
 	t.Setenv("GOMODCACHE", t.TempDir()) // else the tag would stay in this machine's cache
 	t.Setenv("GOBIN", bin)
-	run(t, bin, "go", "install", "-modcacherw", "example.com/ftpfetch/cmd/ftpfetch@"+tag)
+	run(t, bin, "go", "install", "-modcacherw", module+"/cmd/ftpfetch@"+tag)
 	return filepath.Join(bin, "ftpfetch")
 }
 
