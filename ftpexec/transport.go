@@ -1,0 +1,199 @@
+package ftpexec
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+
+	"example.com/ftpfetch/urlparse"
+)
+
+// Transport is an [http.RoundTripper] for the schemes ftp, ftps and ftpes, so that programs written for net/http can
+// retrieve files from FTP servers. The zero value is ready to use.
+//
+//	t := &http.Transport{}
+//	ftp := &ftpexec.Transport{}
+//	for _, scheme := range []string{"ftp", "ftps", "ftpes"} {
+//		t.RegisterProtocol(scheme, ftp)
+//	}
+//	c := &http.Client{Transport: t}
+//	r, err := c.Get("ftp://ftp.example.org/pub/file")
+//
+// RoundTrip answers GET and HEAD, and any other method with 405. It takes the same round trips as [Client.Open]. HEAD of a
+// file opens no data connection. A request with Range or with a precondition (If-None-Match and the like) asks for size and
+// time first, which takes one round trip more. The errors are those of Client.Open, within the *[url.Error] of an
+// [http.Client]: an *[Error] or a *[urlparse.Error] if there is no answer of the server, or one that makes no sense. A
+// refusal is a Response whose body is the error in one line:
+//
+//	401  the login is refused, or a password is missing; WWW-Authenticate asks for another one (Basic)
+//	403  access is denied, or the server requires TLS
+//	404  no such file or directory
+//	502  any other refusal, reply 5yz
+//	503  the server has too many connections or refuses service (421), or another refusal with reply 4yz
+//
+// A Response for a file has Content-Length, Last-Modified, a weak ETag and Accept-Ranges as far as the server tells the
+// size and time (SIZE, MDTM); its Content-Type comes from the name. One Range gives 206 (REST, RFC 3659 section 5), or 416
+// beyond the end. Several ranges, a malformed one, one of a file of unknown size or in ASCII type, and one that the server
+// refuses give the whole file with 200. If-Range works with the date of Last-Modified, not with a weak ETag (RFC 9110
+// section 13.1.5). [http.ServeContent] decides all that.
+//
+// Body is as in [Response]: Read returns io.EOF only if every byte has come and the server has confirmed it; but after a
+// part of a file that does not reach its end, the connection is closed. Reading Body to io.EOF keeps the connection for the
+// next request, closing it early closes the connection.
+//
+// A directory (a URL that ends in "/" or ";type=d") is text/plain, a name on each line, or application/json, an array of
+// [Entry], whichever Accept prefers. The whole listing is in memory. If the array lacks an entry that is not understood, the
+// last Read returns an [ErrLine].
+//
+// Login: user and password come from the request's Authorization (Basic) or else from its URL. An http.Client derives
+// that header from the URL if there is none; then the URL counts, since an empty password in it is not a missing one.
+//
+// URL: package urlparse reads what the request's URL was before package net/url took it apart, so "?" is part of a name,
+// and "%2F" and ";type=i" mean what they mean in RFC 1738. But net/url has forgotten a few things: an empty fragment ("#" at
+// the end) and an empty port (":" after the host) are ignored, a host may have percent escapes, and a login may have the
+// octets !, *, ', (, ), ~, : and @ unencoded. On the other hand net/url refuses UTF-8 letters in a host that has escapes
+// too, and "?" in a login.
+type Transport struct {
+	// Client retrieves. nil means a Client of the Transport's own, with its defaults.
+	Client *Client
+
+	own Client
+}
+
+func (t *Transport) client() *Client {
+	if t.Client != nil {
+		return t.Client
+	}
+	return &t.own
+}
+
+// CloseIdleConnections closes the connections that are kept for further requests. The method of the same name of an
+// [http.Client] calls it if t is its Transport, but not if t is registered with an [http.Transport].
+func (t *Transport) CloseIdleConnections() { t.client().CloseIdleConnections() }
+
+// RoundTrip answers req. Any number of goroutines may call it.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body != nil {
+		defer req.Body.Close()
+	}
+	a, err := t.answer(req)
+	if err != nil {
+		return nil, err
+	}
+	return a.response(req), nil
+}
+
+// answer returns the answer to req. The error is one that no status can express.
+func (t *Transport) answer(req *http.Request) (*answer, error) {
+	if req.Method != "" && req.Method != http.MethodGet && req.Method != http.MethodHead {
+		a := newAnswer()
+		a.header.Set("Allow", "GET, HEAD")
+		http.Error(a, "an FTP URL allows GET and HEAD", http.StatusMethodNotAllowed)
+		return a, nil
+	}
+	u, err := requested(req)
+	if err != nil {
+		return nil, err
+	}
+	a := (*answer)(nil)
+	if u.IsDir() {
+		a, err = t.directory(req, u)
+	} else {
+		a, err = t.file(req.Context(), req.Method, u, req.Header.Clone())
+	}
+	if status := statusOf(err); status != 0 {
+		a = newAnswer()
+		if status == http.StatusUnauthorized {
+			a.header.Set("WWW-Authenticate", `Basic realm="`+u.Address()+`"`)
+		}
+		http.Error(a, err.Error(), status)
+		return a, nil
+	}
+	return a, err
+}
+
+// preconditions are the fields of a request for which the size and time of the file must be known first.
+var preconditions = []string{"Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"}
+
+// file returns the answer for the file that u names. It owns header, that of the request.
+func (t *Transport) file(ctx context.Context, method string, u *urlparse.URL, header http.Header) (a *answer, err error) {
+	c := t.client()
+	s := c.take(u)
+	a, head := &answer{status: http.StatusOK}, method == http.MethodHead
+	if head || slices.ContainsFunc(preconditions, func(name string) bool { return header.Get(name) != "" }) {
+		a, err = s.foresee(ctx, u, head, header)
+	}
+	if err != nil || head || !a.sends() {
+		c.put(s)
+		return a, err
+	}
+	r, err := s.OpenFrom(ctx, u, a.offset)
+	if err != nil {
+		c.put(s)
+		if errors.Is(err, ErrNoRestart) {
+			return t.whole(ctx, method, u, header)
+		}
+		return nil, err
+	}
+	a = decide(header, u, Info{r.Size, r.ModTime})
+	if a.sends() && a.offset == r.Offset {
+		return a.with(r), nil
+	}
+	r.Body.Close()
+	if a.sends() { // the file has another size by now: what was asked for is elsewhere
+		return t.whole(ctx, method, u, header)
+	}
+	return a, nil
+}
+
+// foresee returns the answer that the size and time call for, without a data connection. Some servers do not tell them of
+// a file that they send.
+func (s *Session) foresee(ctx context.Context, u *urlparse.URL, head bool, header http.Header) (*answer, error) {
+	s.once = false // a transfer may follow
+	info, err := s.Stat(ctx, u)
+	switch {
+	case err != nil && !head && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrRefused)):
+		info = &Info{Size: -1}
+	case err != nil:
+		return nil, err
+	}
+	if info.Size < 0 {
+		header.Del("Range") // also if RETR tells the size: that is too late for REST
+	}
+	return decide(header, u, *info), nil
+}
+
+// whole is file without Range.
+func (t *Transport) whole(ctx context.Context, method string, u *urlparse.URL, header http.Header) (*answer, error) {
+	header.Del("Range")
+	return t.file(ctx, method, u, header)
+}
+
+// with gives the answer the file as its body.
+func (a *answer) with(r *Response) *answer {
+	a.body = r.Body
+	if a.status == http.StatusPartialContent && r.Offset+a.length < r.Size {
+		a.body = &part{r.Body, a.length}
+	}
+	return a
+}
+
+// part is the first left bytes of a body, which it closes after them.
+type part struct {
+	io.ReadCloser
+	left int64
+}
+
+func (p *part) Read(b []byte) (int, error) {
+	if p.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := p.ReadCloser.Read(b[:min(int64(len(b)), p.left)])
+	if p.left -= int64(n); p.left == 0 {
+		p.Close()
+		return n, io.EOF
+	}
+	return n, err
+}
