@@ -42,7 +42,7 @@ func (t *Transport) names(req *http.Request, u *urlparse.URL) (text []byte, odd,
 		if err != nil {
 			return nil, nil, err
 		}
-		text = append(text, e.Name+"\n"...)
+		text = append(text, e.Base+"\n"...)
 	}
 	return text, nil, nil
 }
