@@ -43,8 +43,8 @@ var uses = []struct {
 		}
 		return err
 	}},
-	{"ReadDir", true, func(ctx context.Context, _ *testing.T, c *ftpexec.Client, _, dir *urlparse.URL) (err error) {
-		for _, err = range c.ReadDir(ctx, dir) {
+	{"Entries", true, func(ctx context.Context, _ *testing.T, c *ftpexec.Client, _, dir *urlparse.URL) (err error) {
+		for _, err = range c.Entries(ctx, dir) {
 		}
 		return err
 	}},

@@ -1,5 +1,5 @@
 // Package ftpexec retrieves what ftp URLs name (RFC 1738 section 3.2) from FTP servers. [NewPlan] turns a URL into
-// an ordered [Plan] of FTP commands, [Client.Open] retrieves a file, and [Client.ReadDir] lists a directory; [Client.List]
+// an ordered [Plan] of FTP commands, [Client.Open] retrieves a file, and [Client.Entries] lists a directory; [Client.List]
 // lists only names.
 //
 //	var c ftpexec.Client

@@ -11,7 +11,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Entry is one entry of a directory: a file, a directory, a symbolic link or something else. [Client.ReadDir] fills the
+// Entry is one entry of a directory: a file, a directory, a symbolic link or something else. [Client.Entries] fills the
 // fields with what the server tells; [Client.List] knows only the first three.
 type Entry struct {
 	Name string        // as the server sent it: a name, or from NLST a path such as "dir/name"

@@ -40,9 +40,9 @@ var (
 	ErrNoHash         = errors.New("server does not offer this digest")                    // by HASH, XSHA256 and the like
 	ErrTooMany        = errors.New("too many connections for the server")                  // joined with the error of the refused step
 	ErrTLSRequired    = errors.New("server requires TLS")                                  // joined with the error of the refused step
-	ErrIsDirectory    = errors.New("URL names a directory, not a file")                    // from every method but List and ReadDir
-	ErrNotDirectory   = errors.New("URL names a file, not a directory")                    // from List and ReadDir
-	ErrLine           = errors.New("line of the listing not understood")                   // from ReadDir, which goes on
+	ErrIsDirectory    = errors.New("URL names a directory, not a file")                    // from every method but List and Entries
+	ErrNotDirectory   = errors.New("URL names a file, not a directory")                    // from List and Entries
+	ErrLine           = errors.New("line of the listing not understood")                   // from Entries, which goes on
 	ErrOtherServer    = errors.New("URL names another server or login than the first one") // from StatAll
 	ErrBusy           = errors.New("session is busy: close the Body of the last Response first")
 )

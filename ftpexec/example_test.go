@@ -59,12 +59,12 @@ func ExampleClient_List() {
 	// Output: [motd news]
 }
 
-func ExampleClient_ReadDir() {
+func ExampleClient_Entries() {
 	s := exampleServer()
 	defer s.Close()
 
 	var c ftpexec.Client
-	for e, err := range c.ReadDir(context.Background(), local(s, "/pub/")) {
+	for e, err := range c.Entries(context.Background(), local(s, "/pub/")) {
 		switch {
 		case errors.Is(err, ftpexec.ErrLine): // an entry that the server describes in a way of its own
 			log.Print(err)

@@ -24,7 +24,7 @@ import (
 // Source is where files and listings come from: an [*ftpexec.Client].
 type Source interface {
 	download.Source
-	ReadDir(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
+	Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 	StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Info, error]
 	CloseIdleConnections()
 }

@@ -208,7 +208,7 @@ func (b *run) create(j *job) error {
 func (b *run) entries(ctx context.Context, u *urlparse.URL) (entries []ftpexec.Entry, odd []error, err error) {
 	err = b.again(ctx, func() error {
 		entries, odd = nil, nil
-		for e, err := range b.src.ReadDir(ctx, u) {
+		for e, err := range b.src.Entries(ctx, u) {
 			switch {
 			case ctx.Err() != nil: // a listing may have a million lines
 				return ctx.Err()

@@ -22,7 +22,7 @@ import (
 func (r *run) entries(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
 	out := bufio.NewWriter(w)
 	var odd error
-	for e, err := range r.source.ReadDir(ctx, u) {
+	for e, err := range r.source.Entries(ctx, u) {
 		switch {
 		case errors.Is(err, ftpexec.ErrLine):
 			if odd != nil {

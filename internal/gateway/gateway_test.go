@@ -314,7 +314,7 @@ func TestListings(t *testing.T) {
 	for range 2 {
 		for _, entries := range []func() error{
 			func() error { return first(k.List(t.Context(), urlOf(t, "ftp://h/d/"))) },
-			func() error { return first(k.ReadDir(t.Context(), urlOf(t, "ftp://h/d/"))) },
+			func() error { return first(k.Entries(t.Context(), urlOf(t, "ftp://h/d/"))) },
 		} {
 			if err := entries(); !errors.Is(err, gateway.ErrFilesOnly) || !errors.Is(err, proxy.ErrRefused) {
 				t.Errorf("got %v", err)
