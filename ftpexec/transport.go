@@ -10,51 +10,60 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Transport is an [http.RoundTripper] for the schemes ftp, ftps and ftpes, so that programs written for net/http can
-// retrieve files from FTP servers. The zero value is ready to use.
+// Transport is an [http.RoundTripper] for the schemes ftp, ftps and ftpes: programs that use net/http can retrieve files
+// from FTP servers with it. The zero value is ready to use.
 //
-//	t := &http.Transport{}
 //	ftp := &ftpexec.Transport{}
+//	t := &http.Transport{}
 //	for _, scheme := range []string{"ftp", "ftps", "ftpes"} {
 //		t.RegisterProtocol(scheme, ftp)
 //	}
 //	c := &http.Client{Transport: t}
 //	r, err := c.Get("ftp://ftp.example.org/pub/file")
 //
-// RoundTrip answers GET and HEAD, and any other method with 405. It takes the same round trips as [Client.Open]. HEAD of a
-// file opens no data connection. A request with Range or with a precondition (If-None-Match and the like) asks for size and
-// time first, which takes one round trip more. The errors are those of Client.Open, within the *[url.Error] of an
-// [http.Client]: an *[Error] or a *[urlparse.Error] if there is no answer of the server, or one that makes no sense. A
-// refusal is a Response whose body is the error in one line:
+// RoundTrip answers GET and HEAD. A GET sends what [Client.Open] sends. HEAD of a file opens no data connection; it says
+// what SIZE and MDTM say. Range and the preconditions (If-None-Match and the like) ask for size and time first, which takes
+// a round trip more.
 //
-//	401  the login is refused, or a password is missing; WWW-Authenticate asks for another one (Basic)
+// # Errors
+//
+// A refusal by the server is a Response whose body is the error in one line:
+//
+//	401  the login is refused, with or without a password; WWW-Authenticate asks for another one (Basic)
 //	403  access is denied, or the server requires TLS
 //	404  no such file or directory
-//	502  any other refusal, reply 5yz
-//	503  the server has too many connections or refuses service (421), or another refusal with reply 4yz
+//	502  another refusal with reply 5yz
+//	503  too many connections, no service (421), or another refusal with reply 4yz
 //
-// A Response for a file has Content-Length, Last-Modified, a weak ETag and Accept-Ranges as far as the server tells the
-// size and time (SIZE, MDTM); its Content-Type comes from the name. One Range gives 206 (REST, RFC 3659 section 5), or 416
-// beyond the end. Several ranges, a malformed one, one of a file of unknown size or in ASCII type, and one that the server
-// refuses give the whole file with 200. If-Range works with the date of Last-Modified, not with a weak ETag (RFC 9110
-// section 13.1.5). [http.ServeContent] decides all that.
+// RoundTrip fails if there is no answer, or one that makes no sense. The error is an *[Error] or a *[urlparse.Error]; an
+// [http.Client] wraps it in a *[url.Error]. Any method but GET and HEAD gets 405. No answer and no error shows a password.
 //
-// Body is as in [Response]: Read returns io.EOF only if every byte has come and the server has confirmed it; but after a
-// part of a file that does not reach its end, the connection is closed. Reading Body to io.EOF keeps the connection for the
-// next request, closing it early closes the connection.
+// # Files
 //
-// A directory (a URL that ends in "/" or ";type=d") is text/plain, a name on each line, or application/json, an array of
-// [Entry], whichever Accept prefers. The whole listing is in memory. If the array lacks an entry that is not understood, the
-// last Read returns an [ErrLine].
+// A file has Content-Length, Last-Modified, a weak ETag and Accept-Ranges as far as the server tells its size and time.
+// Content-Type comes from the name. [http.ServeContent] decides about preconditions and ranges: one range is 206 (REST, RFC
+// 3659 section 5), or 416 beyond the end. The file comes whole, with 200, if several ranges are asked for, the range is
+// malformed, the size is unknown, the type is ASCII, or the server refuses REST. If-Range works with the date of
+// Last-Modified; a weak ETag never matches (RFC 9110 section 13.1.5).
 //
-// Login: user and password come from the request's Authorization (Basic) or else from its URL. An http.Client derives
-// that header from the URL if there is none; then the URL counts, since an empty password in it is not a missing one.
+// The last Read of a Body fails if the transfer was short, as that of a [Response] does. Reading to io.EOF keeps the connection for
+// the next request; Close before that closes it, and so does the end of a range that is not the end of the file.
 //
-// URL: package urlparse reads what the request's URL was before package net/url took it apart, so "?" is part of a name,
-// and "%2F" and ";type=i" mean what they mean in RFC 1738. But net/url has forgotten a few things: an empty fragment ("#" at
-// the end) and an empty port (":" after the host) are ignored, a host may have percent escapes, and a login may have the
-// octets !, *, ', (, ), ~, : and @ unencoded. On the other hand net/url refuses UTF-8 letters in a host that has escapes
-// too, and "?" in a login.
+// # Directories
+//
+// A directory (a URL that ends in "/" or ";type=d") is text/plain, one name on each line, or application/json, an array of
+// [Entry], whichever Accept prefers. If the array lacks an entry that is not understood, the last Read fails with
+// [ErrLine].
+//
+// # URLs and logins
+//
+// The login is that of the request's Authorization (Basic), or else of its URL. An http.Client without such a header
+// makes it from the URL; then the URL counts.
+//
+// Package urlparse reads the URL that package net/url has taken apart: "?" is part of a name, and "%2F" and ";type=i"
+// mean what RFC 1738 says. What net/url forgets cannot be refused any more: an empty fragment ("#" at the end), an
+// empty port (":" after the host), escapes in a host, and the octets "~", ":" and "@" unencoded in a user name or password. A
+// "?" in a login must be written %3F. In a [url.URL] that is made by hand, a ";" or "/" in a name needs RawPath.
 type Transport struct {
 	// Client retrieves. nil means a Client of the Transport's own, with its defaults.
 	Client *Client
@@ -159,8 +168,8 @@ func (s *Session) foresee(ctx context.Context, u *urlparse.URL, head bool, heade
 	case err != nil:
 		return nil, err
 	}
-	if info.Size < 0 {
-		header.Del("Range") // also if RETR tells the size: that is too late for REST
+	if head || info.Size < 0 { // RFC 9110 section 14.2; and a size that RETR tells comes too late for REST
+		header.Del("Range")
 	}
 	return decide(header, u, *info), nil
 }

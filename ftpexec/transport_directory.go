@@ -50,7 +50,7 @@ func (t *Transport) names(req *http.Request, u *urlparse.URL) (text []byte, odd,
 // entries returns the entries of a directory as a JSON array. odd is about an entry that is not understood.
 func (t *Transport) entries(req *http.Request, u *urlparse.URL) (text []byte, odd, err error) {
 	all := []Entry{}
-	for e, err := range t.client().ReadDir(req.Context(), u) {
+	for e, err := range t.client().Entries(req.Context(), u) {
 		switch {
 		case errors.Is(err, ErrLine):
 			odd = err

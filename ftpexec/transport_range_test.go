@@ -11,7 +11,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// Every range of a small file, for GET and HEAD.
+// Every range of a small file. HEAD ignores Range.
 func TestTransportRange(t *testing.T) {
 	files := map[string]string{"/empty": "", "/one": "a", "/f": "abcdef"}
 	s := testserver.New(t, &testserver.Options{ModTime: stamp, Tree: files})
@@ -34,8 +34,8 @@ func TestTransportRange(t *testing.T) {
 			if got := request(t, c, "GET", s.URL(path), "Range: "+spec); got.err != nil || got.shown("Content-Length", "Content-Range", "Accept-Ranges") != want+contents {
 				t.Errorf("%s of %d bytes: got %q, %v, want %q", spec, n, got.shown("Content-Length", "Content-Range", "Accept-Ranges"), got.err, want+contents)
 			}
-			if got := request(t, c, "HEAD", s.URL(path), "Range: "+spec); got.shown("Content-Length", "Content-Range", "Accept-Ranges") != want {
-				t.Errorf("HEAD, %s of %d bytes: got %q, want %q", spec, n, got.shown("Content-Length", "Content-Range", "Accept-Ranges"), want)
+			if got := request(t, c, "HEAD", s.URL(path), "Range: "+spec); got.shown("Content-Length", "Content-Range", "Accept-Ranges") != whole { // RFC 9110 section 14.2
+				t.Errorf("HEAD, %s of %d bytes: got %q, want %q", spec, n, got.shown("Content-Length", "Content-Range", "Accept-Ranges"), whole)
 			}
 		}
 		for first := range n + 2 {
@@ -85,11 +85,14 @@ func TestTransportConditions(t *testing.T) {
 	for _, method := range []string{"GET", "HEAD"} {
 		for _, tt := range tests {
 			got := request(t, c, method, s.URL("/f"), strings.Split(tt.fields, "|")...)
-			want := contents[tt.want]
+			status, want := tt.want, contents[tt.want]
 			if method == "HEAD" {
 				want = ""
+				if status == 206 {
+					status = 200
+				}
 			}
-			if got.StatusCode != tt.want || got.contents != want || got.err != nil {
+			if got.StatusCode != status || got.contents != want || got.err != nil {
 				t.Errorf("%s with %s: got %q, %v, want %d", method, tt.fields, got.shown(), got.err, tt.want)
 			}
 			if tt.want == 304 && (got.Header.Get("ETag") != tag || got.Header.Get("Content-Length") != "") {

@@ -172,6 +172,18 @@ func TestTransportWire(t *testing.T) {
 	}
 }
 
+// Without idle connections, what is asked first and the transfer still share one.
+func TestTransportOneConnection(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": "contents"}})
+	c := registered(t, &ftpexec.Transport{Client: &ftpexec.Client{MaxIdle: -1}})
+	for _, fields := range [][]string{nil, {"Range: bytes=2-4"}, {"Range: bytes=-1"}} {
+		s.ResetCommands()
+		if got := request(t, c, "GET", s.URL("/d/f"), fields...); got.err != nil || s.Connections() != 1 {
+			t.Errorf("%q: got %q, %v over %d connections, want 1", fields, got.shown(), got.err, s.Connections())
+		}
+	}
+}
+
 func isCWD(line string) bool {
 	return strings.HasPrefix(line, "CWD ") || strings.HasPrefix(line, "TYPE ")
 }
