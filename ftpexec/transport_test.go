@@ -2,6 +2,7 @@ package ftpexec_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -169,6 +170,60 @@ func TestTransportWire(t *testing.T) {
 	request(t, c, "GET", one.URL("/a/b/f"))
 	if got := one.Connections(); got != 2 {
 		t.Errorf("after CloseIdleConnections: %d connections, want 2", got)
+	}
+}
+
+// The schemes say how TLS begins, and the Client which authorities count.
+func TestTransportTLS(t *testing.T) {
+	for _, mode := range []testserver.TLSMode{testserver.TLSRequired, testserver.TLSImplicit} {
+		s := testserver.New(t, &testserver.Options{TLS: mode, Tree: map[string]string{"/d/f": "contents"}})
+		trusting := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+		if got := request(t, registered(t, &ftpexec.Transport{Client: trusting}), "GET", s.URL("/d/f"), "Range: bytes=6-"); got.contents != "ts" || got.err != nil {
+			t.Errorf("%s: got %q, %v", s.URL("/d/f"), got.shown(), got.err)
+		}
+		r, err := registered(t, &ftpexec.Transport{}).Get(s.URL("/d/f"))
+		if !errors.Is(err, ftpexec.ErrCertificate) {
+			t.Errorf("an authority that is not trusted: got %v, %v", r, err)
+		}
+		plain := "ftp" + s.URL("/d/f")[strings.Index(s.URL(""), ":"):]
+		if mode == testserver.TLSRequired {
+			if got := request(t, registered(t, &ftpexec.Transport{}), "GET", plain); got.StatusCode != 403 {
+				t.Errorf("%s: got %q", plain, got.shown())
+			}
+		}
+	}
+}
+
+// The Body of a whole file goes to a file as that of a Client does, and the end of a part stays its end.
+func TestTransportBody(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": "contents"}})
+	c := registered(t, &ftpexec.Transport{})
+	for _, field := range []string{"", "bytes=2-", "bytes=2-4"} {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", s.URL("/d/f"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Range", field)
+		r, err := c.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := r.Body.(io.WriterTo); ok != (field != "bytes=2-4") {
+			t.Errorf("%q: io.WriterTo: %t", field, ok)
+		}
+		var got []byte
+		for one := make([]byte, 1); err == nil; {
+			var n int
+			n, err = r.Body.Read(one)
+			got = append(got, one[:n]...)
+		}
+		want := map[string]string{"": "contents", "bytes=2-": "ntents", "bytes=2-4": "nte"}[field]
+		if n, again := r.Body.Read(make([]byte, 1)); string(got) != want || err != io.EOF || n != 0 || again != io.EOF {
+			t.Errorf("%q: got %q, %v, then %d, %v", field, got, err, n, again)
+		}
+		if err := r.Body.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

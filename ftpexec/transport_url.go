@@ -35,23 +35,23 @@ func derived(user, password string, login *url.Userinfo) bool {
 }
 
 // textOf returns the text that package net/url has parsed into u, octet for octet except for the login, whose text it does
-// not keep. urlparse refuses it if it needs Opaque, or if net/url has taken a "?" in the login for the end of the host:
-// the host must be the one that other code sees in u.
+// not keep. urlparse refuses it if it needs Opaque, or if an "@" in it would make another host of it than other code sees
+// in u: net/url takes a "?" in a login for the end of the host.
 func textOf(u *url.URL) string {
 	if u.Opaque != "" {
 		return u.Scheme + ":" + strings.TrimLeft(u.Opaque, "/")
 	}
-	login, path, query := "", pathOf(u), u.RawQuery
+	login, host, path, query := "", u.Host, pathOf(u), ""
 	if u.User != nil {
 		login = strings.ReplaceAll(u.User.String(), "~", "%7E") + "@"
 	}
+	if u.RawQuery != "" || u.ForceQuery {
+		query = "?" + u.RawQuery
+	}
 	if path == "" {
-		query = strings.ReplaceAll(query, "@", "%40")
+		host, query = host+query, ""
 	}
-	if query != "" || u.ForceQuery {
-		query = "?" + query
-	}
-	text := u.Scheme + "://" + login + u.Host + path + query
+	text := u.Scheme + "://" + login + strings.ReplaceAll(host, "@", "%40") + path + query
 	if u.Fragment != "" {
 		text += "#" + u.EscapedFragment()
 	}
