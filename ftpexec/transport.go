@@ -46,8 +46,9 @@ import (
 // malformed, the size is unknown, the type is ASCII, or the server refuses REST. If-Range works with the date of
 // Last-Modified; a weak ETag never matches (RFC 9110 section 13.1.5).
 //
-// The last Read of a Body fails if the transfer was short, as that of a [Response] does. Reading to io.EOF keeps the connection for
-// the next request; Close before that closes it, and so does the end of a range that is not the end of the file.
+// The last Read of a Body fails if the transfer was short, as that of a [Response] does. Reading to io.EOF keeps the
+// connection for the next request; Close before that closes it, and so does the end of a range that is not the end of the
+// file.
 //
 // # Directories
 //
@@ -61,9 +62,9 @@ import (
 // makes it from the URL; then the URL counts.
 //
 // Package urlparse reads the URL that package net/url has taken apart: "?" is part of a name, and "%2F" and ";type=i"
-// mean what RFC 1738 says. What net/url forgets cannot be refused any more: an empty fragment ("#" at the end), an
-// empty port (":" after the host), escapes in a host, and the octets "~", ":" and "@" unencoded in a user name or password. A
-// "?" in a login must be written %3F. In a [url.URL] that is made by hand, a ";" or "/" in a name needs RawPath.
+// mean what RFC 1738 says. What net/url forgets cannot be refused any more: an empty fragment ("#" at the end), an empty
+// port (":" after the host), escapes in a host, and the octets "~", ":" and "@" unencoded in a user name or password. A "?"
+// in a login must be written %3F. In a [url.URL] that is made by hand, a ";" or "/" in a name needs RawPath.
 type Transport struct {
 	// Client retrieves. nil means a Client of the Transport's own, with its defaults.
 	Client *Client
@@ -157,19 +158,20 @@ func (t *Transport) file(ctx context.Context, method string, u *urlparse.URL, he
 	return a, nil
 }
 
-// foresee returns the answer that the size and time call for, without a data connection. Some servers do not tell them of
-// a file that they send.
+// foresee returns the answer that the size and time call for, without a data connection. If the server does not tell them,
+// it may send the file all the same: then a transfer decides.
 func (s *Session) foresee(ctx context.Context, u *urlparse.URL, head bool, header http.Header) (*answer, error) {
 	s.once = false // a transfer may follow
 	info, err := s.Stat(ctx, u)
+	unsure := !head && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrRefused))
+	if head || unsure || err == nil && info.Size < 0 { // RFC 9110 section 14.2; and a size that RETR tells comes too late for REST
+		header.Del("Range")
+	}
 	switch {
-	case err != nil && !head && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrRefused)):
-		info = &Info{Size: -1}
+	case unsure:
+		return &answer{status: http.StatusOK}, nil
 	case err != nil:
 		return nil, err
-	}
-	if head || info.Size < 0 { // RFC 9110 section 14.2; and a size that RETR tells comes too late for REST
-		header.Del("Range")
 	}
 	return decide(header, u, *info), nil
 }
