@@ -131,9 +131,17 @@ func TestTransportUnknown(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := testserver.NewScript(t, tt.server...)
-			got := request(t, registered(t, &ftpexec.Transport{}), "GET", s.URL("/d/f"), tt.fields)
+			k := &closings{network: testserver.NewNetwork()}
+			s := k.network.NewScript(t, tt.server...)
+			c := registered(t, &ftpexec.Transport{Client: &ftpexec.Client{MaxIdle: -1, Dial: k.dial}})
+			got := request(t, c, "GET", s.URL("/d/f"), tt.fields)
 			shown := fmt.Sprintf("%d %s %s", got.StatusCode, got.Header.Get("Content-Length"), got.Header.Get("Accept-Ranges"))
+			if n := k.open.Load(); n != 0 {
+				t.Errorf("%d connections are open", n)
+			}
+			if told := got.Header.Get("ETag") != "" && got.Header.Get("Last-Modified") != ""; told != (shown == tt.want && strings.Contains(shown, "bytes") && tt.name != "no time") {
+				t.Errorf("got %v", got.Header)
+			}
 			if !strings.HasPrefix(shown, tt.want) || got.err != nil || got.StatusCode == 200 && got.contents != contents {
 				t.Errorf("got %q, %q, %v, want %q", shown, got.contents, got.err, tt.want)
 			}

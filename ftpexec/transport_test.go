@@ -194,22 +194,30 @@ func TestTransportTLS(t *testing.T) {
 	}
 }
 
-// The Body of a whole file goes to a file as that of a Client does, and the end of a part stays its end.
+// The Body of a whole file goes to a file as that of a Client does. A part ends the transfer with its last byte.
 func TestTransportBody(t *testing.T) {
-	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": "contents"}})
-	c := registered(t, &ftpexec.Transport{})
-	for _, field := range []string{"", "bytes=2-", "bytes=2-4"} {
+	tests := []struct {
+		field, sent, want string
+		whole             bool
+	}{
+		{"", "contents", "contents", true},
+		{"bytes=2-", "ntents", "ntents", true},
+		{"bytes=2-4", "ntents", "nte", false},
+	}
+	for _, tt := range tests {
+		k := &closings{network: testserver.NewNetwork()}
+		s := k.network.NewScript(t, testserver.Honest("contents").With("REST", testserver.Reply("350 Go")).With("RETR", testserver.Transfer(tt.sent)...))
 		req, err := http.NewRequestWithContext(t.Context(), "GET", s.URL("/d/f"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header.Set("Range", field)
-		r, err := c.Do(req)
+		req.Header.Set("Range", tt.field)
+		r, err := registered(t, &ftpexec.Transport{Client: &ftpexec.Client{MaxIdle: -1, Dial: k.dial}}).Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := r.Body.(io.WriterTo); ok != (field != "bytes=2-4") {
-			t.Errorf("%q: io.WriterTo: %t", field, ok)
+		if _, ok := r.Body.(io.WriterTo); ok != tt.whole {
+			t.Errorf("%q: io.WriterTo: %t", tt.field, ok)
 		}
 		var got []byte
 		for one := make([]byte, 1); err == nil; {
@@ -217,9 +225,12 @@ func TestTransportBody(t *testing.T) {
 			n, err = r.Body.Read(one)
 			got = append(got, one[:n]...)
 		}
-		want := map[string]string{"": "contents", "bytes=2-": "ntents", "bytes=2-4": "nte"}[field]
-		if n, again := r.Body.Read(make([]byte, 1)); string(got) != want || err != io.EOF || n != 0 || again != io.EOF {
-			t.Errorf("%q: got %q, %v, then %d, %v", field, got, err, n, again)
+		n, again := r.Body.Read(make([]byte, 1))
+		if string(got) != tt.want || err != io.EOF || n != 0 || again != io.EOF {
+			t.Errorf("%q: got %q, %v, then %d, %v", tt.field, got, err, n, again)
+		}
+		if n := k.open.Load(); n != 0 {
+			t.Errorf("%q: at the end %d connections are open", tt.field, n)
 		}
 		if err := r.Body.Close(); err != nil {
 			t.Error(err)
