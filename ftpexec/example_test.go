@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log"
 	"os"
 	"slices"
@@ -75,73 +74,6 @@ func ExampleClient_Entries() {
 		}
 	}
 	// Output: motd true 6 1s
-}
-
-func ExampleClient_StatAll() {
-	s := exampleServer()
-	defer s.Close()
-
-	var c ftpexec.Client
-	defer c.CloseIdleConnections()
-	urls := []*urlparse.URL{local(s, "/pub/motd"), local(s, "/pub/gone"), local(s, "/pub/news")}
-	i := 0
-	for info, err := range c.StatAll(context.Background(), urls) {
-		switch name := urls[i].Name; {
-		case errors.Is(err, fs.ErrNotExist): // the next file may be there
-			fmt.Println(name, "is missing")
-		case err != nil:
-			log.Fatal(err)
-		default:
-			fmt.Println(name, info.Size, "bytes")
-		}
-		i++
-	}
-	// Output:
-	// motd 6 bytes
-	// gone is missing
-	// news 5 bytes
-}
-
-func ExampleClient_Session() {
-	s := exampleServer()
-	defer s.Close()
-
-	session := new(ftpexec.Client).Session()
-	defer session.Close()
-	for _, path := range []string{"/pub/motd", "/pub/news"} {
-		r, err := session.Open(context.Background(), local(s, path))
-		if err != nil {
-			log.Fatal(err)
-		}
-		if _, err := io.Copy(os.Stdout, r.Body); err != nil {
-			log.Fatal(err)
-		}
-		r.Body.Close()
-	}
-	fmt.Println(s.Connections(), "connection")
-	// Output:
-	// hello
-	// none
-	// 1 connection
-}
-
-func ExampleNewPlan() {
-	u, err := urlparse.Parse("ftp://myname@host.dom/%2Fetc/motd")
-	if err != nil {
-		log.Fatal(err)
-	}
-	plan, err := ftpexec.NewPlan(u)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Print(plan)
-	// Output:
-	// CONNECT host.dom:21
-	// USER myname
-	// PASS <prompt>
-	// CWD /etc
-	// TYPE I
-	// RETR motd
 }
 
 // local returns the URL of a path on s. Its port may be one that Parse refuses.

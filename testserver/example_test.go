@@ -5,14 +5,15 @@ import (
 	"io"
 	"log"
 	"strings"
+	"time"
 
 	"example.com/ftpfetch/testserver"
 	"github.com/jlaffaye/ftp"
 )
 
 // fetch stands in for the client under test.
-func fetch(addr, name string) (string, error) {
-	c, err := ftp.Dial(addr)
+func fetch(addr, name string, options ...ftp.DialOption) (string, error) {
+	c, err := ftp.Dial(addr, append(options, ftp.DialWithTimeout(5*time.Second))...)
 	if err != nil {
 		return "", err
 	}
@@ -65,47 +66,4 @@ func ExampleOptions_fault() {
 	// Output:
 	// hel <nil>
 	// hello <nil>
-}
-
-func ExampleStartScript() {
-	srv, err := testserver.StartScript(
-		testserver.Honest("hello"),
-		testserver.OnConn(1, testserver.On("RETR", testserver.Reply("450 Busy."))),
-	)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer srv.Close()
-
-	_, err = fetch(srv.Addr(), "motd")
-	fmt.Println(err)
-	fmt.Println(fetch(srv.Addr(), "motd"))
-	// Output:
-	// 450 "Busy."
-	// hello <nil>
-}
-
-func ExampleServer_FlightLog() {
-	srv, err := testserver.Start(nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer srv.Close()
-
-	c, err := ftp.Dial(srv.Addr(), ftp.DialWithDisabledUTF8(true))
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer c.Quit()
-	if err := c.Login("anonymous", "me@"); err != nil {
-		log.Fatal(err)
-	}
-	for _, f := range srv.FlightLog() {
-		fmt.Println(f)
-	}
-	// Output:
-	// #1 USER anonymous
-	// #1 PASS me@
-	// #1 FEAT
-	// #1 TYPE I
 }
