@@ -17,6 +17,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
@@ -97,6 +98,7 @@ type Client struct {
 	Proxy func(address string) Dialer
 
 	secrets wire.Secrets // those sent on any connection
+	dialled atomic.Int64 // control connections so far
 	pool    pool
 
 	mu    sync.Mutex
@@ -144,7 +146,8 @@ const (
 
 // Event is one step of the dialogue with a server, as passed to Client.Trace. Text has no CR LF; secrets in it are
 // masked, but it is not escaped for a terminal. For a command, Flight is the number of the write that carried it,
-// counted from 1 on each connection.
+// counted from 1 on each connection. Server is the host:port of the URL, and Conn the number of the control connection,
+// counted from 1 for each Client; it is 0 if the event is about none. [SlogTrace] writes events to a log.
 type Event = wire.Event
 
 // Get parses rawURL and retrieves the file that it names; see [Client.Open]. The error is a *[urlparse.Error] if
@@ -226,6 +229,7 @@ func (c *Client) config(p *Plan, u *urlparse.URL) wire.Config {
 		MaxListing:     cmp.Or(c.MaxListing, DefaultMaxListing),
 		Secrets:        &c.secrets,
 		Trace:          c.Trace,
+		Number:         int(c.dialled.Add(1)),
 	}
 	if d := c.proxy(u.Address()); d != nil {
 		cfg.Dial, cfg.Proxied = c.dial(d.DialContext), true
