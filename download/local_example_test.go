@@ -13,12 +13,13 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
 
 // What stands in the way of a file, and whose fault it is.
 func ExampleError() {
-	s, dir := exampleServer(nil)
+	s, dir := serveMotd()
 	defer s.Close()
 	defer os.RemoveAll(dir)
 
@@ -59,7 +60,7 @@ func ExampleError() {
 
 // A mirror: only what is newer on the server, and a word about the rest.
 func ExampleOptions_newer() {
-	s, dir := exampleServer(nil)
+	s, dir := serveMotd()
 	defer s.Close()
 	defer os.RemoveAll(dir)
 
@@ -141,7 +142,7 @@ func ExampleEntryNames() {
 
 // A listing, saved as safely as a file: whole or not at all.
 func ExampleSave() {
-	s, dir := exampleServer(nil)
+	s, dir := serveMotd()
 	defer s.Close()
 	defer os.RemoveAll(dir)
 
@@ -172,7 +173,7 @@ func ExampleSave() {
 
 // A file that an earlier run has saved, looked at again below a root that no symbolic link leads out of.
 func ExampleSumOf() {
-	s, dir := exampleServer(nil)
+	s, dir := serveMotd()
 	defer s.Close()
 	defer os.RemoveAll(dir)
 	root, err := os.OpenRoot(dir)
@@ -205,4 +206,17 @@ func ExampleSumOf() {
 		fmt.Println("complete")
 	}
 	// Output: complete
+}
+
+// serveMotd starts a server with a file, and makes a directory.
+func serveMotd() (*testserver.Server, string) {
+	s, err := testserver.Start(&testserver.Options{Tree: map[string]string{"/pub/motd": "welcome\n"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	return s, dir
 }

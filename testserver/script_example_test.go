@@ -34,12 +34,12 @@ func ExampleStartScript() {
 	}
 	defer srv.Close()
 
-	_, err = fetch(srv.Addr(), "motd")
-	fmt.Println(err)
-	fmt.Println(fetch(srv.Addr(), "motd"))
+	for range 2 {
+		fmt.Println(get(&ftpexec.Client{MaxIdle: -1}, srv.URL("/motd")))
+	}
 	// Output:
-	// 450 "Busy."
-	// hello <nil>
+	// 450 Busy.
+	// hello
 }
 
 // An Action of one's own: it answers with what was asked.
@@ -51,28 +51,26 @@ func ExampleAction() {
 	srv := start(testserver.Honest("hello").With("RETR", really))
 	defer srv.Close()
 
-	_, err := fetch(srv.Addr(), "motd")
-	fmt.Println(err)
-	// Output: 550 "RETR motd, really?"
+	fmt.Println(get(&ftpexec.Client{MaxIdle: -1}, srv.URL("/motd")))
+	// Output: 550 RETR motd, really?
 }
 
 // An Action that sends data of its own.
 func ExampleConn_Data() {
 	count := func(c *testserver.Conn) error {
 		for i := range 3 {
-			if _, err := fmt.Fprintln(c.Data(), i); err != nil {
+			if _, err := fmt.Fprintf(c.Data(), "%d ", i); err != nil {
 				return err
 			}
 		}
 		_, err := c.Write([]byte("150-It is coming.\r\n150 Soon.\r\n"))
 		return err
 	}
-	srv := start(testserver.Honest("").With("RETR", count, testserver.CloseData(), testserver.Reply("226 Done.")))
+	srv := start(testserver.Honest("0 1 2 ").With("RETR", count, testserver.CloseData(), testserver.Reply("226 Done.")))
 	defer srv.Close()
 
-	text, err := fetch(srv.Addr(), "numbers")
-	fmt.Printf("%q %v\n", text, err)
-	// Output: "0\n1\n2\n" <nil>
+	fmt.Println(get(&ftpexec.Client{MaxIdle: -1}, srv.URL("/numbers")))
+	// Output: 0 1 2
 }
 
 // A Step of one's own: every second connection finds the server full.
@@ -86,12 +84,12 @@ func ExampleDialogue() {
 	defer srv.Close()
 
 	for range 3 {
-		fmt.Println(fetch(srv.Addr(), "motd"))
+		fmt.Println(get(&ftpexec.Client{MaxIdle: -1}, srv.URL("/motd")))
 	}
 	// Output:
-	// hello <nil>
-	//  421 "Too many connections."
-	// hello <nil>
+	// hello
+	// 421 Too many connections.
+	// hello
 }
 
 // The second RETR of a connection is lost, with the connection. This client then tries a new one.
@@ -283,6 +281,10 @@ func cause(err error) string {
 		if errors.Is(err, known) {
 			return known.Error()
 		}
+	}
+	var e *ftpexec.Error
+	if errors.As(err, &e) && e.Reply != nil {
+		return e.Reply.String()
 	}
 	return err.Error()
 }
