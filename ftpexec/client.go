@@ -17,6 +17,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
@@ -97,6 +98,7 @@ type Client struct {
 	Proxy func(address string) Dialer
 
 	secrets wire.Secrets // those sent on any connection
+	dialled atomic.Int64 // control connections so far
 	pool    pool
 
 	mu    sync.Mutex
@@ -133,19 +135,26 @@ type Credentials interface {
 }
 
 // EventKind is the kind of an [Event].
-type EventKind = wire.EventKind
+type EventKind int
 
 // The kinds of events.
 const (
-	EventNote    = wire.EventNote    // something that the client did or decided, such as connecting or falling back to PASV
-	EventCommand = wire.EventCommand // a command, as sent
-	EventReply   = wire.EventReply   // one line of a reply, as received
+	EventNote    = EventKind(wire.EventNote)    // something that the client did or decided, such as connecting or falling back to PASV
+	EventCommand = EventKind(wire.EventCommand) // a command, as sent
+	EventReply   = EventKind(wire.EventReply)   // one line of a reply, as received
 )
 
-// Event is one step of the dialogue with a server, as passed to Client.Trace. Text has no CR LF; secrets in it are
-// masked, but it is not escaped for a terminal. For a command, Flight is the number of the write that carried it,
-// counted from 1 on each connection.
-type Event = wire.Event
+// String returns "note", "command" or "reply".
+func (k EventKind) String() string { return wire.EventKind(k).String() }
+
+// Event is one step of the dialogue with a server, as passed to Client.Trace. [SlogTrace] writes events to a log.
+type Event struct {
+	Kind   EventKind
+	Text   string // without CR LF; secrets are masked, but it is not escaped for a terminal
+	Flight int    // for a command, the number of the write that carried it, from 1 on each connection
+	Server string // host:port of the URL
+	Conn   int    // the number of the control connection among those of the Client, from 1; 0 if the event is about none
+}
 
 // Get parses rawURL and retrieves the file that it names; see [Client.Open]. The error is a *[urlparse.Error] if
 // rawURL is not valid.
@@ -225,7 +234,10 @@ func (c *Client) config(p *Plan, u *urlparse.URL) wire.Config {
 		LeastTime:      cmp.Or(c.LeastTime, DefaultLeastTime),
 		MaxListing:     cmp.Or(c.MaxListing, DefaultMaxListing),
 		Secrets:        &c.secrets,
-		Trace:          c.Trace,
+		Number:         int(c.dialled.Add(1)),
+	}
+	if c.Trace != nil {
+		cfg.Trace = func(e wire.Event) { c.Trace(Event{EventKind(e.Kind), e.Text, e.Flight, e.Server, e.Conn}) }
 	}
 	if d := c.proxy(u.Address()); d != nil {
 		cfg.Dial, cfg.Proxied = c.dial(d.DialContext), true

@@ -178,7 +178,7 @@ func (s *Session) began(op Command, r wire.Reply) error {
 		s.conn.Began(r, op.lists())
 		s.info.opened(r, s.goal.offset)
 		return nil
-	case op.lists() && emptyListing(op, &r):
+	case op.lists() && emptyListing(op, newReply(r)):
 		return errNoEntries
 	}
 	s.spent = s.goal.offset > 0 // a server may keep the offset of REST for the RETR after the one it refused
@@ -195,18 +195,18 @@ func finish(conn *wire.Conn, u *urlparse.URL, op Command, n int64) (*Reply, *Err
 	if err != nil {
 		return nil, failure(u, op, conn.Secure(), err)
 	}
-	e := &Error{Stage: StageTransfer, Op: op.shown(), URL: u.Redacted(), Reply: &r}
+	e := &Error{Stage: StageTransfer, Op: op.shown(), URL: u.Redacted(), Reply: newReply(r)}
 	switch {
 	case r.First() == 5 && n == 0: // refused, although 150 came first
 		e.Hint, e.Err = refusal(op, e.Reply)
 	case !r.OK():
 		e.Err = ErrTruncated
-	case op.Verb == "NLST" && failedToOpen(op, &r):
+	case op.Verb == "NLST" && failedToOpen(op, e.Reply):
 		e.Err = ErrNotFound
-	case op.lists() && failedToOpen(op, &r):
+	case op.lists() && failedToOpen(op, e.Reply):
 		e.Err = ErrRefused
 	default:
-		return &r, nil
+		return e.Reply, nil
 	}
 	e.readLimits(op, conn.Secure())
 	return e.Reply, e

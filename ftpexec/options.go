@@ -12,17 +12,12 @@ type OptionError struct {
 // Error returns one line, such as "LeastRate is negative: write bytes per second, or 0 for no limit".
 func (e *OptionError) Error() string { return strings.Join(e.Fields, " and ") + " " + e.Reason }
 
-// Contradiction returns the *[OptionError] for two fields that cannot be used together.
-func Contradiction(a, b string) error {
-	return &OptionError{[]string{a, b}, "contradict each other: leave one out"}
-}
-
 // Check returns an *[OptionError] if a field of c has a bad value or two contradict each other. Every retrieval calls
 // Check first.
 func (c *Client) Check() error {
 	switch {
 	case c.LocalAddr.Is4() && c.Network == "tcp6", c.LocalAddr.Is6() && c.Network == "tcp4":
-		return Contradiction("LocalAddr", "Network: "+c.Network)
+		return &OptionError{[]string{"LocalAddr", "Network: " + c.Network}, "contradict each other: leave one out"}
 	case c.Network != "" && c.Network != "tcp" && c.Network != "tcp4" && c.Network != "tcp6":
 		return &OptionError{[]string{"Network"}, "is not tcp, tcp4 or tcp6"}
 	case c.LeastRate < 0:

@@ -45,7 +45,7 @@ type link struct {
 	login    *urlparse.URL // the URL that the connection was made for
 	utf8     bool          // FEAT was sent at login
 	oneByOne bool          // the greeting is that of a server that loses commands sent ahead
-	features *Reply        // to FEAT; nil if it was not sent
+	features *wire.Reply   // to FEAT; nil if it was not sent
 	admitted bool          // the login needs no PASS any more
 	spent    bool          // not for another URL: not logged in, or an offset of REST may be pending
 	place                  // the working directory

@@ -128,8 +128,8 @@ func (s *Session) tell(st step, r wire.Reply) {
 		return
 	}
 	if q.absent++; q.err == nil {
-		q.err = &Error{Stage: StageTransfer, Op: st.shown(), URL: q.url.Redacted(), Reply: &r}
-		q.err.Hint, q.err.Err = transferRefusal(withArg("RETR", st.Arg), &r)
+		q.err = &Error{Stage: StageTransfer, Op: st.shown(), URL: q.url.Redacted(), Reply: newReply(r)}
+		q.err.Hint, q.err.Err = transferRefusal(withArg("RETR", st.Arg), q.err.Reply)
 		q.err.readLimits(st.Command, s.conn.Secure())
 	}
 }
