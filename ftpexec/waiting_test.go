@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -134,30 +136,28 @@ func TestFSMoreFilesThanConnections(t *testing.T) {
 	}
 }
 
-// A server that bears fewer connections than an FS would use gets no more.
+// On a server that bears fewer connections than an FS would use, one goroutine may hold many files, and eight may read.
 func TestFSCrowdedServer(t *testing.T) {
 	for _, refusal := range []string{"421 Too many connections (2) from this IP", "530 Sorry, the maximum number of clients (2) from your host are already connected."} {
 		for _, most := range []int{1, 2, 3} {
-			s := crowdedServer(t, most, refusal)
-			c := new(ftpexec.Client)
-			if err := alternate(t.Context(), c, parse(t, s.URL("/a/f")), 4); err != nil {
-				t.Errorf("%d connections, %q: %v", most, refusal, err)
-			}
-			var all sync.WaitGroup
-			for range 8 {
-				all.Go(func() {
-					d, err := c.FS(t.Context(), parse(t, s.URL("/a/")))
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					if got, err := d.ReadFile("f"); err != nil || string(got) != "contents" {
-						t.Errorf("got %q, %v", got, err)
-					}
-				})
-			}
-			all.Wait()
-			c.CloseIdleConnections()
+			t.Run(fmt.Sprint(most, " ", refusal[:3]), func(t *testing.T) {
+				t.Parallel()
+				s := crowdedServer(t, most, refusal)
+				c := new(ftpexec.Client)
+				if err := alternate(t.Context(), c, parse(t, s.URL("/a/f")), 4); err != nil {
+					t.Errorf("one after another: %v", err)
+				}
+				d := openFS(t, c, s.URL("/a/"))
+				var all sync.WaitGroup
+				for range 8 {
+					all.Go(func() {
+						if got, err := d.ReadFile("f"); err != nil || string(got) != "contents" {
+							t.Errorf("at once: got %q, %v", got, err)
+						}
+					})
+				}
+				all.Wait()
+			})
 		}
 	}
 }
@@ -174,6 +174,57 @@ func crowdedServer(t *testing.T, most int, refusal string) *testserver.Server {
 		}
 		return testserver.Fault{}
 	}})
+}
+
+// A server may count a connection for a while after it has been closed. The FS tries again until it does not.
+func TestFSServerIsSlowToForget(t *testing.T) {
+	for most := range int64(3) {
+		inMemory(t, func(t *testing.T, network *testserver.Network) {
+			var admitted atomic.Int64
+			s := network.NewScript(t, restarts("contents"), testserver.Greet(func(c *testserver.Conn) error {
+				if admitted.Add(1) <= most {
+					return testserver.Reply("220 hello")(c)
+				}
+				admitted.Add(-1)
+				return errors.Join(testserver.Reply("421 Too many connections")(c), testserver.CloseConn()(c))
+			}))
+			forget := func() { time.AfterFunc(600*time.Millisecond, func() { admitted.Add(-1) }) }
+			c := &ftpexec.Client{Dial: func(ctx context.Context, kind, address string) (net.Conn, error) {
+				conn, err := network.Dial(ctx, kind, address)
+				return &leaving{Conn: conn, forget: forget}, err
+			}}
+			defer c.CloseIdleConnections()
+			if err := alternate(t.Context(), c, parse(t, s.URL("/a/f")), 3); (err == nil) != (most > 0) || err != nil && !errors.Is(err, ftpexec.ErrTooMany) {
+				t.Errorf("%d connections: %v", most, err)
+			}
+			<-time.After(time.Second)
+		})
+	}
+}
+
+// leaving is a connection. If the server has greeted on it, it calls forget when it is closed.
+type leaving struct {
+	net.Conn
+	greeted atomic.Bool
+	once    sync.Once
+	forget  func()
+}
+
+func (c *leaving) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if strings.HasPrefix(string(b[:n]), "220") {
+		c.greeted.Store(true)
+	}
+	return n, err
+}
+
+func (c *leaving) Close() error {
+	c.once.Do(func() {
+		if c.greeted.Load() {
+			c.forget()
+		}
+	})
+	return c.Conn.Close()
 }
 
 // A server that is full without this Client refuses: waiting would not help.
