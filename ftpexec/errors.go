@@ -43,12 +43,18 @@ var (
 	ErrIsDirectory    = errors.New("URL names a directory, not a file")                    // from every method but List and Entries
 	ErrNotDirectory   = errors.New("URL names a file, not a directory")                    // from List and Entries
 	ErrLine           = errors.New("line of the listing not understood")                   // from Entries, which goes on
+	ErrChanged        = errors.New("file has changed on the server")                       // from an open file of an FS
 	ErrOtherServer    = errors.New("URL names another server or login than the first one") // from StatAll
 	ErrBusy           = errors.New("session is busy: close the Body of the last Response first")
 )
 
 // errIsDirectory is the error for a URL of a directory where one of a file is needed.
 var errIsDirectory = &Error{Op: "open", Err: ErrIsDirectory, Hint: "use List for a directory"}
+
+// errNotDirectory returns the error for a URL of a file where one of a directory is needed.
+func errNotDirectory(u *urlparse.URL) error {
+	return &Error{Op: "open", URL: u.Redacted(), Err: ErrNotDirectory, Hint: `end the URL in "/" or ";type=d"`}
+}
 
 // Stage is the part of a retrieval that failed.
 type Stage int

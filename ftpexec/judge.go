@@ -23,6 +23,9 @@ func (s *Session) judge(st step, r wire.Reply) error {
 	case "USER", "PASS", "ACCT":
 		return s.entered(op, r)
 	case "CWD":
+		if st.probe {
+			return s.probed(st, r)
+		}
 		return s.moved(st, r)
 	case "EPSV", "PASV", "EPRT", "PORT":
 		return s.ported(st, r)
@@ -37,14 +40,14 @@ func (s *Session) judge(st step, r wire.Reply) error {
 	if wrong {
 		return s.refused(op, r)
 	}
-	switch op.Verb { // FEAT, PWD, SIZE and MDTM may be refused: they then tell nothing
+	switch op.Verb { // FEAT, PWD, SIZE, MDTM and MLST may be refused: they then tell nothing
 	case "TYPE":
 		s.typ = op.Arg
 	case "FEAT":
 		s.features = &r
 	case "PWD":
 		s.home = directoryIn(r)
-	case "SIZE", "MDTM":
+	case "SIZE", "MDTM", "MLST":
 		s.tell(st, r)
 	}
 	return nil
@@ -61,7 +64,7 @@ func (s *Session) needless(st step) bool {
 		return !offered(s.features, "UTF8", "")
 	case "EPSV", "PASV", "PORT":
 		return s.port != 0
-	case "CWD", "SIZE", "MDTM":
+	case "CWD", "SIZE", "MDTM", "MLST":
 		return s.goal.batch != nil && s.goal.batch[st.file].gone != nil && !st.back
 	}
 	return false

@@ -22,6 +22,8 @@ func (c *Client) Check() error {
 		return &OptionError{[]string{"Network"}, "is not tcp, tcp4 or tcp6"}
 	case c.LeastRate < 0:
 		return &OptionError{[]string{"LeastRate"}, "is negative: write bytes per second, or 0 for no limit"}
+	case c.MaxConns < 0:
+		return &OptionError{[]string{"MaxConns"}, "is negative: write a number of connections, or 0 for no limit"}
 	case c.IdleTimeout < 0:
 		return &OptionError{[]string{"IdleTimeout"}, "is negative: write 0 for the default"}
 	}

@@ -164,10 +164,10 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 		return refuse(err, "")
 	}
 	switch {
-	case u.IsDir() && !g.list:
+	case u.IsDir() && !g.list && g.batch == nil:
 		return about(u, errIsDirectory)
 	case g.list && !u.IsDir():
-		return refuse(ErrNotDirectory, `end the URL in "/" or ";type=d"`)
+		return errNotDirectory(u)
 	case s.client.Active && s.client.proxy(u.Address()) != nil:
 		return refuse(fmt.Errorf("%w: a proxy cannot accept connections", ErrActive), "")
 	case !s.begin():
