@@ -185,6 +185,9 @@ func (s *Session) began(op Command, r wire.Reply) error {
 		return errNoEntries
 	}
 	s.spent = s.goal.offset > 0 // a server may keep the offset of REST for the RETR after the one it refused
+	if err := s.conn.DataFailure(); wire.IsLocal(err) {
+		return s.failure(op, err) // the refusal is its consequence
+	}
 	e := s.refused(op, r)
 	if e.Err == ErrNotFound && op.Verb == "RETR" && s.info.Size >= 0 { // SIZE has found it: there is another reason
 		e.Err, e.Hint = ErrRefused, ""

@@ -146,6 +146,18 @@ func (c *Conn) readFinal(limit time.Duration) (Reply, error) {
 // may close its data port before its reply arrives.
 const dataErrGrace = time.Second
 
+// DataFailure ends the data connection of a transfer that the server has refused, and returns why it could not be opened.
+func (c *Conn) DataFailure() error {
+	c.mu.Lock()
+	d := c.data
+	c.mu.Unlock()
+	if d == nil {
+		return nil
+	}
+	d.Close()
+	return d.err
+}
+
 // dataFailed shortens the wait for a reply, because the server may wait for the data connection in vain.
 func (c *Conn) dataFailed(err error) {
 	c.mu.Lock()
