@@ -35,7 +35,7 @@ func TestListingCutAtEveryByte(t *testing.T) {
 					data := append([]testserver.Action{testserver.Reply("150 Yes."), testserver.SendData(text[:n])}, actions...)
 					s := network.NewScript(t, append(steps, testserver.On(verb, data...))...)
 					c := &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}
-					got, lines, err := readDir(t.Context(), c, parse(t, s.URL("/d/")))
+					got, lines, err := entriesOf(t.Context(), c, parse(t, s.URL("/d/")))
 					inLine := text[n-1] != '\n'
 					switch {
 					case end != "226" && (err == nil || len(got) > 0):

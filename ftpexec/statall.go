@@ -132,7 +132,7 @@ func (s *Session) tell(st step, r wire.Reply) {
 	q.told++
 	q.info.learn(st.Verb, r)
 	if st.Verb == "MLST" {
-		q.facts = &r
+		q.facts = newReply(r)
 	}
 	if r.Code != 550 {
 		return

@@ -130,7 +130,10 @@ var preconditions = []string{"Range", "If-Match", "If-None-Match", "If-Modified-
 // file returns the answer for the file that u names. It owns header, that of the request.
 func (t *Transport) file(ctx context.Context, method string, u *urlparse.URL, header http.Header) (a *answer, err error) {
 	c := t.client()
-	s := c.take(u)
+	s, err := c.take(ctx, u)
+	if err != nil {
+		return nil, err
+	}
 	a, head := &answer{status: http.StatusOK}, method == http.MethodHead
 	if head || slices.ContainsFunc(preconditions, func(name string) bool { return header.Get(name) != "" }) {
 		a, err = s.foresee(ctx, u, head, header)
