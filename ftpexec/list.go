@@ -19,7 +19,10 @@ import (
 // or a *[urlparse.Error] if u is not valid. ctx covers the whole iteration.
 func (c *Client) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
 	return byName(u, func() ([]string, error) {
-		s := c.take(u)
+		s, err := c.take(ctx, u)
+		if err != nil {
+			return nil, err
+		}
 		defer c.put(s)
 		return s.list(ctx, u)
 	})

@@ -45,7 +45,7 @@ type link struct {
 	login    *urlparse.URL // the URL that the connection was made for
 	utf8     bool          // FEAT was sent at login
 	oneByOne bool          // the greeting is that of a server that loses commands sent ahead
-	features *Reply        // to FEAT; nil if it was not sent
+	features *wire.Reply   // to FEAT; nil if it was not sent
 	admitted bool          // the login needs no PASS any more
 	spent    bool          // not for another URL: not logged in, or an offset of REST may be pending
 	place                  // the working directory
@@ -164,10 +164,10 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 		return refuse(err, "")
 	}
 	switch {
-	case u.IsDir() && !g.list:
+	case u.IsDir() && !g.list && g.batch == nil:
 		return about(u, errIsDirectory)
 	case g.list && !u.IsDir():
-		return refuse(ErrNotDirectory, `end the URL in "/" or ";type=d"`)
+		return errNotDirectory(u)
 	case s.client.Active && s.client.proxy(u.Address()) != nil:
 		return refuse(fmt.Errorf("%w: a proxy cannot accept connections", ErrActive), "")
 	case !s.begin():

@@ -143,7 +143,7 @@ func wordsOfLong(t *testing.T) []string {
 		for _, precision := range []time.Duration{24 * time.Hour, time.Minute, time.Second, time.Microsecond} {
 			e := ftpexec.Entry{Name: "n", URL: new(urlparse.URL), Precision: precision, Local: true, HasPerm: true, Target: "t", Mode: mode}
 			var fields map[string]any
-			if err := json.Unmarshal(jsonLong(e), &fields); err != nil {
+			if err := json.Unmarshal(longEntry(e, true, false), &fields); err != nil {
 				t.Fatal(err)
 			}
 			for name := range fields {

@@ -115,6 +115,29 @@ func TestReadmeNamesExistingExamples(t *testing.T) {
 	}
 }
 
+// TestReadmeNamesPrograms checks that README.md names all programs in examples, and no others.
+func TestReadmeNamesPrograms(t *testing.T) {
+	t.Chdir(root)
+	named := map[string]bool{}
+	for _, name := range regexp.MustCompile(`examples/[a-z-]+`).FindAllString(read(t, "README.md"), -1) {
+		named[name] = true
+	}
+	dirs, err := filepath.Glob("examples/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		dir = filepath.ToSlash(dir)
+		if !named[dir] {
+			t.Errorf("README.md does not name %s", dir)
+		}
+		delete(named, dir)
+	}
+	for name := range named {
+		t.Errorf("README.md names %s, which does not exist", name)
+	}
+}
+
 // TestDocsNameEverySection checks that docs/rfc1738.md leaves no section out.
 func TestDocsNameEverySection(t *testing.T) {
 	t.Chdir(root)
