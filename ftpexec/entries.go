@@ -28,7 +28,10 @@ import (
 // a name in u needs it, as Open does.
 func (c *Client) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
 	return inDir(u, func() (listed, error) {
-		s := c.take(u)
+		s, err := c.take(ctx, u)
+		if err != nil {
+			return listed{}, err
+		}
 		defer c.put(s)
 		return s.listEntries(ctx, u)
 	})

@@ -33,7 +33,7 @@ type table struct {
 const none = "-"
 
 const (
-	namesText = `Every octet is the whole name of a file, and of a directory with a file in it, but for NUL, LF and CR, which no command
+	namesText = `Every byte is the whole name of a file, and of a directory with a file in it, but for NUL, LF and CR, which no command
 can contain, "/" and ".". The numbers are hexadecimal.`
 	flightsText = `A flight is what ftpfetch sends in one write ([pipelining.md](pipelining.md)). The connection and its greeting come before,
 the data after.`

@@ -206,7 +206,7 @@ func (p *probe) flights() (first, next string) {
 	return fmt.Sprint(counts[0]), fmt.Sprint(counts[1] - counts[0])
 }
 
-// features returns the lines of FEAT in alphabetical order.
+// feat returns the lines of FEAT, and the lists in them, in alphabetical order.
 func (p *probe) feat() string {
 	a := p.session(p.plain, nil).ask("FEAT")
 	if !a.ok() {
@@ -215,7 +215,13 @@ func (p *probe) feat() string {
 	lines := strings.Split(a.text, "\n")
 	var offered []string
 	for _, line := range lines[min(1, len(lines)-1):max(1, len(lines)-1)] {
-		offered = append(offered, "`"+strings.TrimSpace(line)+"`")
+		name, list, spaced := strings.Cut(strings.TrimSpace(line), " ")
+		if !spaced {
+			name, list = "", name
+		}
+		parts := strings.Split(strings.TrimSuffix(list, ";"), ";")
+		slices.Sort(parts)
+		offered = append(offered, "`"+strings.TrimSpace(name+" "+strings.Join(parts, ";"))+"`")
 	}
 	slices.Sort(offered)
 	return strings.Join(offered, " ")

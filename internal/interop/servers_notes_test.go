@@ -20,7 +20,7 @@ var notes = []note{
 	{"CR LF in ASCII type", "CR CR LF", nil, "A text that has CR LF on the server's disk grows. Retrieve it in image type."},
 	{"files that cannot be retrieved", "", []Kind{Proftpd, Aioftp}, "The server drops spaces at the beginning of a name."},
 	{"files that cannot be retrieved", "", []Kind{PureFTPd}, "pure-ftpd refuses control characters."},
-	{"files that cannot be retrieved", "", []Kind{Pyftpdlib, Twisted}, "The server knows names as text in UTF-8; a single octet above 7F is none."},
+	{"files that cannot be retrieved", "", []Kind{Pyftpdlib, Twisted}, "The server knows names as text in UTF-8; a single byte above 7F is none."},
 	{"files that cannot be retrieved", "", []Kind{Inetutils, Netkit}, "The server takes FF for an escape of TELNET (RFC 854)."},
 	{"files that the listing misses", "no listing", nil, "One name that is not UTF-8 breaks the listing off. ftpfetch reports that, and yields no entry."},
 	{"commands sent ahead", "replies out of order", nil, "aioftp runs the commands of a flight at the same time, against RFC 959 section 5.4 (`TestAnomalies`)."},

@@ -19,7 +19,7 @@ const root = "../.."
 
 // mayImport says which packages of this repository a package's code may import, and which other modules it must not.
 var mayImport = map[string]struct{ own, not []string }{
-	"urlparse":                 {own: []string{"internal/printable"}},
+	"urlparse":                 {own: []string{"internal/printable"}, not: []string{"net", "os"}},
 	"internal/printable":       {},
 	"ftpexec":                  {own: []string{"urlparse", "ftpexec/internal/listing", "ftpexec/internal/wire", "internal/printable"}, not: []string{"github.com/spf13/pflag"}},
 	"ftpexec/internal/listing": {},
@@ -34,6 +34,11 @@ var mayImport = map[string]struct{ own, not []string }{
 	"internal/pace":            {},
 	"internal/gateway":         {own: []string{"urlparse", "ftpexec", "internal/pace", "internal/proxy"}, not: []string{"github.com/spf13/pflag"}},
 	"internal/bench/lab":       {},
+	"examples/fetch":           {own: []string{"ftpexec"}}, // the examples use what their readers can
+	"examples/progress":        {own: []string{"urlparse", "ftpexec", "download", "testserver"}},
+	"examples/rootca":          {own: []string{"ftpexec", "testserver"}},
+	"examples/retries":         {own: []string{"urlparse", "ftpexec", "download", "testserver"}},
+	"examples/go-getter":       {own: []string{"urlparse", "ftpexec", "download", "download/batch", "testserver"}},
 	"testserver":               {own: []string{"internal/throwaway"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 }
 
