@@ -118,7 +118,7 @@ func (o *options) connectionFlags() group {
 func (o *options) informationFlags() group {
 	fs := newGroup("Information")
 	fs.BoolVarP(&o.info, "info", "I", false, "print the size, time and URL of each file, and fetch nothing")
-	fs.BoolVar(&o.dryRun, "dry-run", false, "print the FTP commands for the URL, and send nothing")
+	fs.BoolVar(&o.dryRun, "dry-run", false, "print the FTP commands for each URL, as if it were the only one, and send nothing")
 	fs.BoolVarP(&o.verbose, "verbose", "v", false, "show the dialogue: > sent, >> sent in the same flight, < received")
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress, only errors and warnings")
 	word(fs, &o.progress, "auto", "progress", "show transfers as `auto|bar|plain|json|none`; auto: bar on a terminal, else plain")

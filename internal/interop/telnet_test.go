@@ -1,0 +1,61 @@
+//go:build interop
+
+package interop
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// takesTelnet are the servers that read the control connection as Telnet, as RFC 959
+// section 3.1 says: two octets 0xFF stand for one.
+var takesTelnet = map[Kind]bool{Proftpd: true, Inetutils: true}
+
+// TestTelnetOctets finds out how each server takes a name with the octet 0xFF, which
+// is IAC in Telnet, before every other octet: %FF%FF names it on servers that read
+// Telnet, and %FF on the others. pyftpdlib serves no name that is not UTF-8.
+func TestTelnetOctets(t *testing.T) {
+	dir, err := os.MkdirTemp("", "ftpfetch-telnet-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil { // for servers that run as nobody
+		t.Fatal(err)
+	}
+	tree, err := NewTree(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"\xff", "x\xff", "x\xff\xff\xffy"}
+	for b := ' '; b <= 0xff; b++ {
+		if !strings.ContainsRune("/\\\x7f", b) { // pure-ftpd does not take the last two
+			names = append(names, "x\xff"+string([]byte{byte(b)})+"y")
+		}
+	}
+	for _, name := range names {
+		if err := writeFile(filepath.Join(tree.Public, "pub", name), "I am "+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range servers {
+		t.Run(string(f.kind), func(t *testing.T) {
+			s, c := New(t, f.kind, tree, Options{}), newClient(t)
+			for _, name := range names {
+				sent := name
+				if takesTelnet[f.kind] {
+					sent = strings.ReplaceAll(name, "\xff", "\xff\xff")
+				}
+				_, got, err := fetch(testContext(t), c, s.URL("/pub/"+Escape(sent)))
+				switch {
+				case f.kind == Pyftpdlib && !refused(err):
+					t.Errorf("%q: got %q, %v, want a refusal", name, got, err)
+				case f.kind != Pyftpdlib && (err != nil || got != "I am "+name):
+					t.Errorf("%q as %q: got %q, %v", name, sent, got, err)
+				}
+			}
+		})
+	}
+}
