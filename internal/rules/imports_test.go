@@ -34,7 +34,7 @@ var mayImport = map[string]struct{ own, not []string }{
 	"internal/pace":            {},
 	"internal/pattern":         {},
 	"internal/gateway":         {own: []string{"urlparse", "ftpexec", "internal/pace", "internal/pattern", "internal/proxy"}, not: []string{"github.com/spf13/pflag"}},
-	"internal/bench/lab":       {},
+	"internal/bench/lab":       {own: []string{"internal/throwaway"}},
 	"testserver":               {own: []string{"internal/throwaway"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 }
 
