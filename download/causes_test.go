@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -43,8 +45,8 @@ var uses = []struct {
 		}
 		return err
 	}},
-	{"ReadDir", true, func(ctx context.Context, _ *testing.T, c *ftpexec.Client, _, dir *urlparse.URL) (err error) {
-		for _, err = range c.ReadDir(ctx, dir) {
+	{"Entries", true, func(ctx context.Context, _ *testing.T, c *ftpexec.Client, _, dir *urlparse.URL) (err error) {
+		for _, err = range c.Entries(ctx, dir) {
 		}
 		return err
 	}},
@@ -159,7 +161,7 @@ func TestCausesOfConnections(t *testing.T) {
 						t.Parallel()
 						var running sync.WaitGroup // some wait a second for a reply
 						defer running.Wait()
-						for _, errno := range []syscall.Errno{syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ECONNRESET, syscall.ETIMEDOUT} {
+						for _, errno := range append(shortages, syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ECONNRESET, syscall.ETIMEDOUT, syscall.EADDRNOTAVAIL) {
 							x := &trouble{control: s.Addr(), data: data, call: call, err: errno}
 							running.Go(func() {
 								eachCall(t, x, func(c *ftpexec.Client) error {
@@ -174,6 +176,9 @@ func TestCausesOfConnections(t *testing.T) {
 		}
 	}
 }
+
+// shortages are the errors of this machine, not of the network or the server.
+var shortages = []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM}
 
 // eachCall runs use with trouble at each call, until it comes later than the last.
 func eachCall(t *testing.T, x *trouble, use func(*ftpexec.Client) error) {
@@ -193,8 +198,11 @@ func eachCall(t *testing.T, x *trouble, use func(*ftpexec.Client) error) {
 		case err == nil: // QUIT, the alert at the end of TLS, and a question after a whole file may fail
 			continue
 		}
-		handshake := errors.Is(err, ftpexec.ErrTLSHandshake) && !x.data
-		want := expectation{is: []error{errno}, as: []any{new(*net.OpError)}, temporary: !handshake, timeout: errno.Timeout(), once: errno.Error()}
+		handshake, local := errors.Is(err, ftpexec.ErrTLSHandshake) && !x.data, slices.Contains(shortages, errno)
+		want := expectation{is: []error{errno}, as: []any{new(*net.OpError)}, temporary: !handshake && !local, timeout: errno.Timeout(), once: errno.Error()}
+		if e := (*ftpexec.Error)(nil); errors.As(err, &e) && e.Local() != local {
+			t.Errorf("%s %d: %v: local %v, want %v", x.call, x.n, err, e.Local(), local)
+		}
 		if bad := want.check(err); bad != nil {
 			t.Errorf("%s %d: %v", x.call, x.n, bad)
 		}
@@ -269,6 +277,8 @@ func TestCausesOfResolving(t *testing.T) {
 			expectation{is: []error{ftpexec.ErrResolve}, as: []any{new(*net.DNSError), new(*net.OpError)}, once: "host not resolved: no such host"}},
 		{&net.DNSError{Err: "i/o timeout", Name: "nosuch.invalid", IsTimeout: true},
 			expectation{is: []error{ftpexec.ErrConnect}, as: []any{new(*net.DNSError), new(*net.OpError)}, temporary: true, timeout: true, once: "i/o timeout"}},
+		{&net.DNSError{Err: "dial udp 127.0.0.1:53: socket: too many open files", Name: "nosuch.invalid", IsTemporary: true},
+			expectation{is: []error{ftpexec.ErrConnect, syscall.EMFILE}, as: []any{new(*net.DNSError), new(*net.OpError)}, once: "too many open files"}},
 	}
 	for _, tt := range tests {
 		for _, use := range uses {
@@ -357,6 +367,22 @@ func TestCauseOfABadURL(t *testing.T) {
 		err := use.run(t.Context(), t, new(ftpexec.Client), &urlparse.URL{Scheme: "ftp", Host: "h", Name: "a\nb"}, &urlparse.URL{Scheme: "ftp", Host: "h", Dirs: []string{"a\nb"}})
 		if !errors.As(err, new(*urlparse.Error)) {
 			t.Errorf("%s: %v is no *urlparse.Error", use.name, err)
+		}
+	}
+}
+
+// TestCauseOfALocalAddress connects from an address that this machine does not have.
+func TestCauseOfALocalAddress(t *testing.T) {
+	s := testserver.New(t, nil)
+	for _, use := range uses {
+		c := &ftpexec.Client{LocalAddr: netip.MustParseAddr("192.0.2.1")} // RFC 5737: for documentation
+		err := use.run(t.Context(), t, c, urlOf(t, s.URL("/d/f")), urlOf(t, s.URL("/d/")))
+		want := expectation{is: []error{ftpexec.ErrConnect}, as: []any{new(*net.OpError)}, once: "no connection"}
+		if bad := want.check(err); bad != nil {
+			t.Errorf("%s: %v", use.name, bad)
+		}
+		if e := (*ftpexec.Error)(nil); !errors.As(err, &e) || !e.Local() {
+			t.Errorf("%s: %v is not taken for a failure of this machine", use.name, err)
 		}
 	}
 }

@@ -12,8 +12,9 @@
 // asked for, has matched, and the data is on the disk. Until then it is called
 // NAME.part and has a journal, NAME.part.json, beside it. After a failure that
 // may pass the download resumes from where it stopped. After any other failure
-// the two files stay, and the next call resumes if the server still has the same
-// file. docs/download.md has the rules.
+// the two files stay if the next call can resume from them, which it does if the
+// server still has the same file; a file whose digest is wrong becomes NAME.bad.
+// docs/download.md has the rules.
 package download
 
 import (

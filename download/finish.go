@@ -76,9 +76,12 @@ func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
 	if err == nil {
 		return nil
 	}
-	bad, kept := p.keepBad()
-	if kept != nil {
-		return &Error{Reason: err.Error() + "; " + kept.Error(), Err: ErrDigest}
+	bad, before, failed := p.keepBad(func(path string) bool { return t.check.same(ctx, p, path, size) })
+	switch {
+	case failed != nil:
+		return &Error{Reason: err.Error() + "; " + failed.Error(), Err: ErrDigest}
+	case before:
+		return &Error{Reason: err.Error() + "; the same bytes came before, see " + bad + ": the digest or the server's file is wrong", Err: ErrDigest}
 	}
 	return &Error{Reason: err.Error() + "; kept as " + bad, Err: ErrDigest}
 }

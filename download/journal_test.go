@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"example.com/ftpfetch/urlparse"
@@ -158,5 +160,61 @@ func wantNames(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	if got := namesIn(t, dir); !slices.Equal(got, want) {
 		t.Errorf("the directory holds %q, want %q", got, want)
+	}
+}
+
+// TestJournalInDocs checks that the journal in docs/download.md is one, and that
+// its table has every field.
+func TestJournalInDocs(t *testing.T) {
+	text := read(t, "../docs/download.md")
+	_, sample, _ := strings.Cut(text, "```\n")
+	sample, fields, _ := strings.Cut(sample, "```\n")
+	s, err := parseJournal([]byte(sample))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.encode(); err != nil || string(again) != sample {
+		t.Errorf("the document has\n%swant\n%s(%v)", sample, again, err)
+	}
+	var got, want []string
+	for row := range strings.Lines(fields) {
+		if name, ok := strings.CutPrefix(row, "| `"); ok {
+			name, _, _ = strings.Cut(name, "`")
+			got = append(got, name)
+		} else if len(got) > 0 {
+			break
+		}
+	}
+	for field := range reflect.TypeFor[record]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		want = append(want, name)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("the table has the fields %q, want %q", got, want)
+	}
+}
+
+// TestCheckpoints checks that a journal is written before the first byte, every
+// second while data flows, and at the end.
+func TestCheckpoints(t *testing.T) {
+	dir := t.TempDir()
+	for seconds := range 4 {
+		synctest.Test(t, func(t *testing.T) {
+			journals := 0
+			onCall(t, func(call, path string) error {
+				if call == "rename" && strings.HasSuffix(path, freshSuffix) {
+					journals++
+				}
+				return nil
+			})
+			limit := int64(len(body)) * 2 / int64(2*seconds+1) // so that it takes half a second more
+			path := filepath.Join(dir, strconv.Itoa(seconds))
+			_, err := File(t.Context(), memorySource{contents: body}, urlOf(t, "ftp://h/f"), path, &Options{Limit: NewLimiter(limit)})
+			if want := 1 + seconds + 1; err != nil || journals != want {
+				t.Errorf("in %d seconds and a half: %d journals, want %d (%v)", seconds, journals, want, err)
+			}
+		})
 	}
 }

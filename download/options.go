@@ -157,6 +157,11 @@ type Event struct {
 	Wait   time.Duration
 }
 
+// contradiction returns the error for two fields that cannot be used together.
+func contradiction(a, b string) error {
+	return &ftpexec.OptionError{Fields: []string{a, b}, Reason: "contradict each other: leave one out"}
+}
+
 // Check returns an *[ftpexec.OptionError] if the options contradict each other.
 // [File] and [To] call it first.
 func (o *Options) Check() error {
@@ -164,13 +169,13 @@ func (o *Options) Check() error {
 	case o == nil:
 		return nil
 	case o.Newer && o.Existing == Skip:
-		return ftpexec.Contradiction("Newer", "Existing: Skip")
+		return contradiction("Newer", "Existing: Skip")
 	case o.Continue && o.Existing == Skip:
-		return ftpexec.Contradiction("Continue", "Existing: Skip")
+		return contradiction("Continue", "Existing: Skip")
 	case o.Continue && o.Existing == Overwrite:
-		return ftpexec.Contradiction("Continue", "Existing: Overwrite")
+		return contradiction("Continue", "Existing: Overwrite")
 	case o.Continue && o.NoResume:
-		return ftpexec.Contradiction("Continue", "NoResume")
+		return contradiction("Continue", "NoResume")
 	case o.Retries != nil && *o.Retries < 0:
 		return &ftpexec.OptionError{Fields: []string{"Retries"}, Reason: "is less than 0: write a whole number from 0"}
 	case o.Segments < 0 || o.Segments > MaxSegments:

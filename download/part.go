@@ -286,13 +286,22 @@ func (p *part) moveTo(to string, overwrite bool) error {
 	return nil
 }
 
+// mostBad bounds the files with wrong digests that are kept of one target.
+const mostBad = 9
+
 // keepBad renames the part to NAME.bad, or to NAME.bad.2 and so on if that
-// exists, because its digest is wrong.
-func (p *part) keepBad() (string, error) {
-	for i := 1; i < 1000; i++ {
+// exists, because its digest is wrong. If same reports that one of these has the
+// same bytes, keepBad removes the part in place of that.
+func (p *part) keepBad(same func(path string) bool) (kept string, before bool, err error) {
+	for i := 1; i <= mostBad; i++ {
 		to := p.bad
 		if i > 1 {
 			to = fmt.Sprintf("%s.%d", to, i)
+		}
+		if same(to) {
+			p.discard()
+			p.placed = true // there is nothing left to resume from
+			return to, true, nil
 		}
 		err := p.moveTo(to, false)
 		if errors.Is(err, ErrExists) {
@@ -301,9 +310,9 @@ func (p *part) keepBad() (string, error) {
 		if err == nil {
 			_ = p.removeJournal()
 		}
-		return to, err
+		return to, false, err
 	}
-	return "", &Error{Path: p.bad, Reason: "exists, and so do all names up to .999", Err: ErrLocal}
+	return "", false, &Error{Path: p.bad, Reason: fmt.Sprintf("exists, and so do all names up to .%d: remove them", mostBad), Err: ErrLocal}
 }
 
 // discard removes the part and its journal, unless the part has become a file.

@@ -205,6 +205,15 @@ func TestRetryOfChangingFile(t *testing.T) {
 	if _, err := k.get("/f", Options{}); !errors.Is(err, ErrChanged) {
 		t.Errorf("got %v, want ErrChanged", err)
 	}
+	restarts := 0
+	for _, e := range k.events {
+		if e.Kind == Restarted {
+			restarts++
+		}
+	}
+	if restarts != 3 {
+		t.Errorf("it started over %d times, want 3", restarts)
+	}
 }
 
 // TestToRetries checks that a stream resumes where it was cut.

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"example.com/ftpfetch/download/digest"
@@ -79,6 +80,43 @@ func TestSumBadKept(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	k.want(map[string]string{"f": "good", "f.bad": "earlier", "f.bad.2": body})
+}
+
+// TestSumBadBounded checks that a wrong digest leaves one file, however often the
+// command runs, and that other bytes leave a few more.
+func TestSumBadBounded(t *testing.T) {
+	wrong := Options{Sum: sum(t, "sha256:"+sha256Of("x"))}
+	k := newKit(t, map[string]string{"/f": body, "/g": "good"})
+	for i := range 3 {
+		_, err := k.get("/f", wrong)
+		if again := strings.Contains(fmt.Sprint(err), "the same bytes came before, see "+k.path("f.bad")+": "); !errors.Is(err, ErrDigest) || again != (i > 0) {
+			t.Errorf("time %d: got %v", i+1, err)
+		}
+		k.want(map[string]string{"f.bad": body})
+	}
+	want := map[string]string{"f.bad": body}
+	for i := 2; i <= mostBad; i++ {
+		name := fmt.Sprintf("f.bad.%d", i)
+		want[name] = fmt.Sprint("other ", i)
+		k.write(name, want[name])
+	}
+	if _, err := k.get("/f", wrong); !errors.Is(err, ErrDigest) { // the same as the first
+		t.Errorf("got %v", err)
+	}
+	k.want(want)
+	want["f.bad"] = "other"
+	k.write("f.bad", "other")
+	for range 2 {
+		if _, err := k.get("/f", wrong); !errors.Is(err, ErrDigest) || !strings.Contains(err.Error(), "all names up to .9: remove them") {
+			t.Errorf("got %v", err)
+		}
+	}
+	k.remove("f.bad.3")
+	if _, err := k.get("/f", wrong); !errors.Is(err, ErrDigest) {
+		t.Errorf("got %v", err)
+	}
+	want["f.bad.3"] = body
+	k.want(want)
 }
 
 // TestSumOfHead verifies a file whose start, left by another program, is wrong.

@@ -1,6 +1,6 @@
 // Package ftpexec retrieves what ftp URLs name (RFC 1738 section 3.2) from FTP servers. [NewPlan] turns a URL into
-// an ordered [Plan] of FTP commands, [Client.Open] retrieves a file, and [Client.ReadDir] lists a directory; [Client.List]
-// lists only names.
+// an ordered [Plan] of FTP commands, [Client.Open] retrieves a file, and [Client.Entries] lists a directory; [Client.List]
+// lists only names. [Client.FS] makes a directory an [io/fs.FS].
 //
 //	var c ftpexec.Client
 //	r, err := c.Get(ctx, "ftp://ftp.example.org/pub/file")
@@ -17,6 +17,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
@@ -68,6 +69,13 @@ type Client struct {
 	// than MaxIdle, or those in use if they are more: MaxIdle should be the number of files that are retrieved at the same
 	// time. A program that is done with a server calls CloseIdleConnections.
 	MaxIdle int
+	// MaxConns is the most connections that the Client's own methods have to one server at a time, idle ones included. 0
+	// means no limit. A call that finds all of them in use waits for one; calls get theirs in the order in which they came,
+	// and an idle connection that cannot serve a call makes room for it. If ctx ends the wait, the error wraps its cause. A
+	// Response holds its connection until its Body is read to the end or closed, so a goroutine that keeps MaxConns of them
+	// open and asks for one more waits until its ctx ends; the files of an [FS] give theirs up. Sessions do not count.
+	// Package download/batch decides how many connections a server gets without regard to MaxConns, and needs none.
+	MaxConns int
 	// IdleTimeout is how long a connection is kept without work. 0 means DefaultIdleTimeout. See CloseIdleConnections.
 	IdleTimeout time.Duration
 
@@ -97,6 +105,7 @@ type Client struct {
 	Proxy func(address string) Dialer
 
 	secrets wire.Secrets // those sent on any connection
+	dialled atomic.Int64 // control connections so far
 	pool    pool
 
 	mu    sync.Mutex
@@ -115,11 +124,13 @@ type habits struct {
 	late       bool // it accepts EPSV or PASV only after the final reply of a transfer
 	how        int  // the first of ways to list a directory that it may give
 	listed     bool // that way has listed something
+	noMLST     bool // it does not know MLST
 }
 
 func isSequential(h *habits) { h.sequential = true }
 func hasNoEPSV(h *habits)    { h.noEPSV = true }
 func isLate(h *habits)       { h.late = true }
+func hasNoMLST(h *habits)    { h.noMLST = true }
 
 // Credentials supplies passwords and accounts. The methods may block, for example to prompt the user. They return
 // [ErrNoCredentials] if they have nothing to supply. The result is sent byte for byte; it must not contain CR, LF or
@@ -133,19 +144,26 @@ type Credentials interface {
 }
 
 // EventKind is the kind of an [Event].
-type EventKind = wire.EventKind
+type EventKind int
 
 // The kinds of events.
 const (
-	EventNote    = wire.EventNote    // something that the client did or decided, such as connecting or falling back to PASV
-	EventCommand = wire.EventCommand // a command, as sent
-	EventReply   = wire.EventReply   // one line of a reply, as received
+	EventNote    = EventKind(wire.EventNote)    // something that the client did or decided, such as connecting or falling back to PASV
+	EventCommand = EventKind(wire.EventCommand) // a command, as sent
+	EventReply   = EventKind(wire.EventReply)   // one line of a reply, as received
 )
 
-// Event is one step of the dialogue with a server, as passed to Client.Trace. Text has no CR LF; secrets in it are
-// masked, but it is not escaped for a terminal. For a command, Flight is the number of the write that carried it,
-// counted from 1 on each connection.
-type Event = wire.Event
+// String returns "note", "command" or "reply".
+func (k EventKind) String() string { return wire.EventKind(k).String() }
+
+// Event is one step of the dialogue with a server, as passed to Client.Trace. [SlogTrace] writes events to a log.
+type Event struct {
+	Kind   EventKind
+	Text   string // without CR LF; secrets are masked, but it is not escaped for a terminal
+	Flight int    // for a command, the number of the write that carried it, from 1 on each connection
+	Server string // host:port of the URL
+	Conn   int    // the number of the control connection among those of the Client, from 1; 0 if the event is about none
+}
 
 // Get parses rawURL and retrieves the file that it names; see [Client.Open]. The error is a *[urlparse.Error] if
 // rawURL is not valid.
@@ -166,7 +184,10 @@ func (c *Client) Open(ctx context.Context, u *urlparse.URL) (*Response, error) {
 
 // OpenFrom retrieves the file that u names from the byte at offset on; see [Session.OpenFrom].
 func (c *Client) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*Response, error) {
-	s := c.take(u)
+	s, err := c.take(ctx, u)
+	if err != nil {
+		return nil, err
+	}
 	r, err := s.OpenFrom(ctx, u, offset)
 	if err != nil {
 		c.put(s)
@@ -176,14 +197,20 @@ func (c *Client) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*
 
 // Stat asks the server for the size and modification time of the file that u names; see [Session.Stat].
 func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (*Info, error) {
-	s := c.take(u)
+	s, err := c.take(ctx, u)
+	if err != nil {
+		return nil, err
+	}
 	defer c.put(s)
 	return s.Stat(ctx, u)
 }
 
 // Hash asks the server for a digest of the file that u names; see [Session.Hash].
 func (c *Client) Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error) {
-	s := c.take(u)
+	s, err := c.take(ctx, u)
+	if err != nil {
+		return nil, err
+	}
 	defer c.put(s)
 	return s.Hash(ctx, u, algorithm)
 }
@@ -225,7 +252,10 @@ func (c *Client) config(p *Plan, u *urlparse.URL) wire.Config {
 		LeastTime:      cmp.Or(c.LeastTime, DefaultLeastTime),
 		MaxListing:     cmp.Or(c.MaxListing, DefaultMaxListing),
 		Secrets:        &c.secrets,
-		Trace:          c.Trace,
+		Number:         int(c.dialled.Add(1)),
+	}
+	if c.Trace != nil {
+		cfg.Trace = func(e wire.Event) { c.Trace(Event{EventKind(e.Kind), e.Text, e.Flight, e.Server, e.Conn}) }
 	}
 	if d := c.proxy(u.Address()); d != nil {
 		cfg.Dial, cfg.Proxied = c.dial(d.DialContext), true

@@ -47,7 +47,10 @@ func ExampleClient_tls() {
 
 // A SOCKS5 proxy, by golang.org/x/net/proxy. The proxy resolves the names of hosts.
 func ExampleClient_proxy() {
-	s := exampleServer()
+	s, err := testserver.Start(&testserver.Options{Tree: map[string]string{"/pub/motd": "hello\n"}})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer s.Close()
 	socks, stop := exampleProxy()
 	defer stop()

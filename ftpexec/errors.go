@@ -40,15 +40,21 @@ var (
 	ErrNoHash         = errors.New("server does not offer this digest")                    // by HASH, XSHA256 and the like
 	ErrTooMany        = errors.New("too many connections for the server")                  // joined with the error of the refused step
 	ErrTLSRequired    = errors.New("server requires TLS")                                  // joined with the error of the refused step
-	ErrIsDirectory    = errors.New("URL names a directory, not a file")                    // from every method but List and ReadDir
-	ErrNotDirectory   = errors.New("URL names a file, not a directory")                    // from List and ReadDir
-	ErrLine           = errors.New("line of the listing not understood")                   // from ReadDir, which goes on
+	ErrIsDirectory    = errors.New("URL names a directory, not a file")                    // from every method but List and Entries
+	ErrNotDirectory   = errors.New("URL names a file, not a directory")                    // from List and Entries
+	ErrLine           = errors.New("line of the listing not understood")                   // from Entries, which goes on
+	ErrChanged        = errors.New("file has changed on the server")                       // from an open file of an FS
 	ErrOtherServer    = errors.New("URL names another server or login than the first one") // from StatAll
 	ErrBusy           = errors.New("session is busy: close the Body of the last Response first")
 )
 
 // errIsDirectory is the error for a URL of a directory where one of a file is needed.
 var errIsDirectory = &Error{Op: "open", Err: ErrIsDirectory, Hint: "use List for a directory"}
+
+// errNotDirectory returns the error for a URL of a file where one of a directory is needed.
+func errNotDirectory(u *urlparse.URL) error {
+	return &Error{Op: "open", URL: u.Redacted(), Err: ErrNotDirectory, Hint: `end the URL in "/" or ";type=d"`}
+}
 
 // Stage is the part of a retrieval that failed.
 type Stage int
@@ -75,14 +81,22 @@ var verbs = map[string]struct {
 	"MLSD": {StageTransfer, ErrRefused}, "LIST": {StageTransfer, ErrRefused},
 }
 
-// Reply is one reply of a server (RFC 959 section 4.2). Code is 100 to 599. Text holds the lines without the codes of
-// the first and last, joined by LF, as sent except that secrets are masked. It is not escaped for a terminal.
-type Reply = wire.Reply
+// Reply is one reply of a server (RFC 959 section 4.2).
+type Reply struct {
+	Code int    // 100 to 599
+	Text string // the lines without the codes of the first and last, joined by LF; secrets masked, not escaped for a terminal
+	raw  string // Text before masking
+}
+
+func newReply(r wire.Reply) *Reply { return &Reply{r.Code, r.Text, r.Raw()} }
+
+// String returns the code and the last line. It is not escaped for a terminal.
+func (r Reply) String() string { return wire.Reply{Code: r.Code, Text: r.Text}.String() }
 
 // says returns the text of r in lower case, as it was before masking, so that no decision depends on a secret. It
 // leaves out name, which a server may repeat, wherever it stands as a word.
 func says(r *Reply, name string) string {
-	text := strings.ToLower(strings.ToValidUTF8(r.Raw(), "?"))
+	text := strings.ToLower(strings.ToValidUTF8(r.raw, "?"))
 	if name == "" {
 		return text
 	}
@@ -131,10 +145,15 @@ func cut(s string) string {
 	return s
 }
 
+// Local reports whether this machine failed, not the server or the network: the process or the system has too many open
+// files or too little memory, or no connection can come from the Client's LocalAddr. It is not Temporary.
+func (e *Error) Local() bool { return wire.IsLocal(e.Err) }
+
 // Temporary reports whether the same request may succeed later. It is true for replies 4yz, for [ErrTooMany],
-// [ErrTimeout], [ErrLost] and [ErrTruncated], and for [ErrConnect] without a reply. It is false for [ErrTLSRequired].
+// [ErrTimeout], [ErrLost] and [ErrTruncated], and for [ErrConnect] without a reply. It is false for [ErrTLSRequired],
+// and if e is Local.
 func (e *Error) Temporary() bool {
-	if errors.Is(e.Err, ErrTLSRequired) {
+	if errors.Is(e.Err, ErrTLSRequired) || e.Local() {
 		return false
 	}
 	if e.Reply != nil && e.Reply.Code/100 == 4 {
@@ -171,7 +190,7 @@ func failure(u *urlparse.URL, op Command, secure bool, err error) *Error {
 	e := &Error{Stage: verbs[op.Verb].stage, Op: op.shown(), URL: u.Redacted(), Err: err}
 	var reply *wire.ReplyError
 	if errors.As(err, &reply) {
-		e.Reply, e.Err = &reply.Reply, reply.Err
+		e.Reply, e.Err = newReply(reply.Reply), reply.Err
 	} else if errors.Is(err, wire.ErrUnsendable) {
 		e.Err = and(verbs[op.Verb].refused, err)
 	}
@@ -203,7 +222,7 @@ var errUnexpected = fmt.Errorf("%w", ErrProtocol)
 // refused returns the error for a reply r to op that is not a success. After a reply that makes no sense another may or
 // may not follow, so the connection cannot be used again.
 func (s *Session) refused(op Command, r wire.Reply) *Error {
-	e := &Error{Stage: verbs[op.Verb].stage, Op: op.shown(), URL: s.url.Redacted(), Reply: &r}
+	e := &Error{Stage: verbs[op.Verb].stage, Op: op.shown(), URL: s.url.Redacted(), Reply: newReply(r)}
 	e.Hint, e.Err = refusal(op, e.Reply)
 	if r.First() == 1 || r.First() == 3 {
 		e.Err = and(e.Err, errUnexpected)

@@ -119,7 +119,7 @@ func (s *Session) hash(algorithm string) ([]byte, error) {
 }
 
 // ask sends a command that is not in the plan, and returns its reply.
-func (s *Session) ask(op Command) (*Reply, error) {
+func (s *Session) ask(op Command) (*wire.Reply, error) {
 	r, err := s.conn.Ask(op.Line(), false)
 	if err != nil {
 		return nil, s.failure(op, err)
@@ -128,7 +128,7 @@ func (s *Session) ask(op Command) (*Reply, error) {
 }
 
 // offered reports whether FEAT lists verb, with param among its parameters (RFC 2389 section 3.2).
-func offered(features *Reply, verb, param string) bool {
+func offered(features *wire.Reply, verb, param string) bool {
 	if features == nil || features.Code/100 != 2 {
 		return false
 	}
@@ -146,7 +146,7 @@ func offered(features *Reply, verb, param string) bool {
 
 // digestIn returns the only digest of that many bytes in a positive reply, or nil. A word of the file's name, which some
 // servers repeat, does not count.
-func digestIn(r *Reply, length int, name string) (digest []byte) {
+func digestIn(r *wire.Reply, length int, name string) (digest []byte) {
 	if r.Code/100 != 2 {
 		return nil
 	}

@@ -23,6 +23,9 @@ func (s *Session) judge(st step, r wire.Reply) error {
 	case "USER", "PASS", "ACCT":
 		return s.entered(op, r)
 	case "CWD":
+		if st.probe {
+			return s.probed(st, r)
+		}
 		return s.moved(st, r)
 	case "EPSV", "PASV", "EPRT", "PORT":
 		return s.ported(st, r)
@@ -37,14 +40,14 @@ func (s *Session) judge(st step, r wire.Reply) error {
 	if wrong {
 		return s.refused(op, r)
 	}
-	switch op.Verb { // FEAT, PWD, SIZE and MDTM may be refused: they then tell nothing
+	switch op.Verb { // FEAT, PWD, SIZE, MDTM and MLST may be refused: they then tell nothing
 	case "TYPE":
 		s.typ = op.Arg
 	case "FEAT":
 		s.features = &r
 	case "PWD":
 		s.home = directoryIn(r)
-	case "SIZE", "MDTM":
+	case "SIZE", "MDTM", "MLST":
 		s.tell(st, r)
 	}
 	return nil
@@ -61,7 +64,7 @@ func (s *Session) needless(st step) bool {
 		return !offered(s.features, "UTF8", "")
 	case "EPSV", "PASV", "PORT":
 		return s.port != 0
-	case "CWD", "SIZE", "MDTM":
+	case "CWD", "SIZE", "MDTM", "MLST":
 		return s.goal.batch != nil && s.goal.batch[st.file].gone != nil && !st.back
 	}
 	return false
@@ -178,7 +181,7 @@ func (s *Session) began(op Command, r wire.Reply) error {
 		s.conn.Began(r, op.lists())
 		s.info.opened(r, s.goal.offset)
 		return nil
-	case op.lists() && emptyListing(op, &r):
+	case op.lists() && emptyListing(op, newReply(r)):
 		return errNoEntries
 	}
 	s.spent = s.goal.offset > 0 // a server may keep the offset of REST for the RETR after the one it refused
@@ -195,18 +198,18 @@ func finish(conn *wire.Conn, u *urlparse.URL, op Command, n int64) (*Reply, *Err
 	if err != nil {
 		return nil, failure(u, op, conn.Secure(), err)
 	}
-	e := &Error{Stage: StageTransfer, Op: op.shown(), URL: u.Redacted(), Reply: &r}
+	e := &Error{Stage: StageTransfer, Op: op.shown(), URL: u.Redacted(), Reply: newReply(r)}
 	switch {
 	case r.First() == 5 && n == 0: // refused, although 150 came first
 		e.Hint, e.Err = refusal(op, e.Reply)
 	case !r.OK():
 		e.Err = ErrTruncated
-	case op.Verb == "NLST" && failedToOpen(op, &r):
+	case op.Verb == "NLST" && failedToOpen(op, e.Reply):
 		e.Err = ErrNotFound
-	case op.lists() && failedToOpen(op, &r):
+	case op.lists() && failedToOpen(op, e.Reply):
 		e.Err = ErrRefused
 	default:
-		return &r, nil
+		return e.Reply, nil
 	}
 	e.readLimits(op, conn.Secure())
 	return e.Reply, e

@@ -61,8 +61,7 @@ func TestSays(t *testing.T) {
 		{"a/f and f", "f", "a/ and "},
 	}
 	for _, tt := range tests {
-		r := reply("550 " + tt.text)
-		if got := says(&r, tt.name); got != tt.want {
+		if got := says(newReply(reply("550 "+tt.text)), tt.name); got != tt.want {
 			t.Errorf("%q without %q: got %q, want %q", tt.text, tt.name, got, tt.want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -18,7 +19,10 @@ import (
 // or a *[urlparse.Error] if u is not valid. ctx covers the whole iteration.
 func (c *Client) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
 	return byName(u, func() ([]string, error) {
-		s := c.take(u)
+		s, err := c.take(ctx, u)
+		if err != nil {
+			return nil, err
+		}
 		defer c.put(s)
 		return s.list(ctx, u)
 	})
@@ -70,7 +74,8 @@ func (s *Session) names() ([]string, error) {
 }
 
 // lines runs the plan to its end, a listing, and returns its lines. The error is errNoEntries if the server refuses it
-// because the directory is empty.
+// because the directory is empty. In MLSD every line must have its end: a name without one may be the start of another (RFC
+// 3659 section 7.2).
 func (s *Session) lines() ([]string, error) {
 	op := s.plan.final()
 	lines, err := s.library.list(op.Arg, func() error {
@@ -79,6 +84,9 @@ func (s *Session) lines() ([]string, error) {
 		}
 		return nil
 	})
+	if err == nil && op.Verb == "MLSD" && s.library.data.InLine() {
+		err = s.failure(op, fmt.Errorf("%w: its last line has no end", ErrTruncated))
+	}
 	if errors.Is(err, bufio.ErrTooLong) {
 		s.conn.Abandon(wire.ErrListing)
 		err = errors.Join(s.conn.Err(), err)

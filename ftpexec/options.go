@@ -12,21 +12,18 @@ type OptionError struct {
 // Error returns one line, such as "LeastRate is negative: write bytes per second, or 0 for no limit".
 func (e *OptionError) Error() string { return strings.Join(e.Fields, " and ") + " " + e.Reason }
 
-// Contradiction returns the *[OptionError] for two fields that cannot be used together.
-func Contradiction(a, b string) error {
-	return &OptionError{[]string{a, b}, "contradict each other: leave one out"}
-}
-
 // Check returns an *[OptionError] if a field of c has a bad value or two contradict each other. Every retrieval calls
 // Check first.
 func (c *Client) Check() error {
 	switch {
 	case c.LocalAddr.Is4() && c.Network == "tcp6", c.LocalAddr.Is6() && c.Network == "tcp4":
-		return Contradiction("LocalAddr", "Network: "+c.Network)
+		return &OptionError{[]string{"LocalAddr", "Network: " + c.Network}, "contradict each other: leave one out"}
 	case c.Network != "" && c.Network != "tcp" && c.Network != "tcp4" && c.Network != "tcp6":
 		return &OptionError{[]string{"Network"}, "is not tcp, tcp4 or tcp6"}
 	case c.LeastRate < 0:
 		return &OptionError{[]string{"LeastRate"}, "is negative: write bytes per second, or 0 for no limit"}
+	case c.MaxConns < 0:
+		return &OptionError{[]string{"MaxConns"}, "is negative: write a number of connections, or 0 for no limit"}
 	case c.IdleTimeout < 0:
 		return &OptionError{[]string{"IdleTimeout"}, "is negative: write 0 for the default"}
 	}

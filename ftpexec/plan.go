@@ -43,10 +43,11 @@ type Command struct {
 //   - ACCT, if the server replies 332
 //   - FEAT after the login if a name contains UTF-8 beyond ASCII, and OPTS UTF8 ON if FEAT offers it
 //   - REST, for OpenFrom
-//   - MLSD, LIST -a or LIST in place of NLST, for ReadDir, which enters the directory that NLST names with CWD
+//   - MLSD, LIST -a or LIST in place of NLST, for Entries, which enters the directory that NLST names with CWD
 //   - CWD after an NLST with an argument that lists nothing, because some servers also list nothing for a directory
 //     that does not exist
 //   - MLST after a file in image type, if neither SIZE nor the reply to RETR has told its size
+//   - MLST, or CWD to the name after SIZE and MDTM, for the Open and Stat of an [FS]
 //   - PWD after the login of a [Session], and CWD to return to that directory
 type Plan struct {
 	Host     string          // the URL's host; an IPv6 address has no brackets

@@ -20,11 +20,17 @@ type pool struct {
 func (c *Client) maxIdle() int { return max(0, cmp.Or(c.MaxIdle, DefaultMaxIdle)) }
 
 // server is what a pool knows about a server. The connections to it are never more than Client.maxIdle, or those in use
-// if they are more.
+// if they are more, and never more than Client.MaxConns.
 type server struct {
-	busy    int     // sessions in use
-	closing int     // connections that are being closed, which the server still counts
-	idle    []*idle // the one that has been idle longest comes first
+	busy    int       // sessions in use
+	closing int       // connections that are being closed, which the server still counts
+	idle    []*idle   // the one that has been idle longest comes first
+	waiting []*waiter // calls that wait for a session, in the order in which they came
+
+	kept  int                     // calls that need what follows
+	most  int                     // connections that the server bears, as far as it has told; 0 if it has not
+	shut  time.Time               // when a connection that the server had admitted was last closed
+	files map[*openFile]time.Time // those that hold a session of busy, and when they were last read
 }
 
 // idle is a session without work, until end closes it.
@@ -47,65 +53,65 @@ func (c *Client) CloseIdleConnections() {
 	c.shut(all...)
 }
 
-// shut closes sessions that count as closing.
+// shut closes sessions that count as closing, and those that have to make room for waiting calls.
 func (c *Client) shut(sessions ...*Session) {
-	for _, s := range sessions {
+	for len(sessions) > 0 {
+		s := sessions[0]
 		s.Close()
 		c.pool.mu.Lock()
-		c.pool.server(s.address).closing--
+		host := c.pool.server(s.address)
+		host.closing--
+		if s.admitted {
+			host.shut = time.Now()
+		}
+		sessions = append(sessions[1:], c.grant(host)...)
 		c.pool.forget(s.address)
 		c.pool.closed.Broadcast()
 		c.pool.mu.Unlock()
 	}
 }
 
-// take returns a session for u that nobody else uses: the idle one from which the fewest CWDs lead to u's directory, or
-// a new one. The caller must put it back.
-func (c *Client) take(u *urlparse.URL) *Session {
-	if c.maxIdle() == 0 {
-		return &Session{client: c, lent: true, once: true}
-	}
-	plan, err := NewPlan(u)
-	c.pool.mu.Lock()
-	defer c.pool.mu.Unlock()
-	host := c.pool.server(u.Address())
-	host.busy++
+// lend returns a session for u that nobody else uses: the idle one from which the fewest CWDs lead to u's directory, or
+// a new one if there may be one more. Otherwise it returns nil. The caller holds mu.
+func (c *Client) lend(host *server, u *urlparse.URL, plan *Plan) *Session {
 	var best *idle
 	for _, i := range host.idle {
-		if err == nil && i.serves(u, plan) && (best == nil || len(i.way(u.Dirs)) <= len(best.way(u.Dirs))) {
+		if plan != nil && i.serves(u, plan) && (best == nil || len(i.way(u.Dirs)) <= len(best.way(u.Dirs))) {
 			best = i
 		}
 	}
-	if best == nil {
-		return &Session{client: c, lent: true, address: u.Address()}
+	switch {
+	case best != nil:
+		host.remove(best)
+		host.busy++
+		return best.Session
+	case host.count() < c.maxConns(host):
+		host.busy++
+		return &Session{client: c, lent: true, once: c.maxIdle() == 0, address: u.Address()}
 	}
-	host.remove(best)
-	return best.Session
+	return nil
 }
 
 // put takes back a session of take. It keeps the connection if it can serve another URL and there is room.
 func (c *Client) put(s *Session) {
-	switch {
-	case s.lent && c.maxIdle() == 0:
-		s.Close()
-	case s.lent && !c.keep(s):
-		c.shut(s)
+	if !s.lent {
+		return
 	}
-}
-
-func (c *Client) keep(s *Session) bool {
 	c.pool.mu.Lock()
-	defer c.pool.mu.Unlock()
 	host := c.pool.server(s.address)
 	host.busy--
-	if !s.usable() || s.lost && s.home == "" || len(host.idle)+host.busy >= c.maxIdle() {
+	var old []*Session
+	if s.usable() && (!s.lost || s.home != "") && len(host.idle)+host.busy < c.maxIdle() {
+		i := &idle{Session: s}
+		i.end = time.AfterFunc(cmp.Or(c.IdleTimeout, DefaultIdleTimeout), func() { c.expire(i) })
+		host.idle = append(host.idle, i)
+		old = c.grant(host)
+	} else {
 		host.closing++
-		return false
+		old = append(old, s)
 	}
-	i := &idle{Session: s}
-	i.end = time.AfterFunc(cmp.Or(c.IdleTimeout, DefaultIdleTimeout), func() { c.expire(i) })
-	host.idle = append(host.idle, i)
-	return true
+	c.pool.mu.Unlock()
+	c.shut(old...)
 }
 
 // expire closes i, unless it is in use again.
@@ -125,6 +131,9 @@ func (c *Client) expire(i *idle) {
 // makeRoom closes idle connections so that a session in use may open one. It waits until those that are being closed
 // make room too.
 func (c *Client) makeRoom(address string) {
+	if c.maxIdle() == 0 {
+		return
+	}
 	c.pool.mu.Lock()
 	host := c.pool.server(address)
 	var old []*Session
@@ -146,17 +155,20 @@ func (p *pool) server(address string) *server {
 		p.servers = map[string]*server{}
 	}
 	if p.servers[address] == nil {
-		p.servers[address] = &server{}
+		p.servers[address] = &server{files: map[*openFile]time.Time{}}
 	}
 	return p.servers[address]
 }
 
 // forget drops the server at address if there are no sessions. The caller holds mu.
 func (p *pool) forget(address string) {
-	if host := p.servers[address]; host != nil && host.busy == 0 && host.closing == 0 && len(host.idle) == 0 {
+	if host := p.servers[address]; host != nil && host.count() == 0 && len(host.waiting) == 0 && host.kept == 0 {
 		delete(p.servers, address)
 	}
 }
+
+// count returns how many connections the server has, or soon will have.
+func (host *server) count() int { return host.busy + host.closing + len(host.idle) }
 
 // retire takes i out of the idle ones. It counts as closing from now on.
 func (host *server) retire(i *idle) *Session {

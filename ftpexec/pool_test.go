@@ -3,8 +3,10 @@ package ftpexec_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"strings"
 	"sync"
@@ -24,6 +26,7 @@ type exchange struct {
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	address string
 	max     int // MaxIdle of the Client
+	most    int // its MaxConns
 
 	mu    sync.Mutex
 	users int // calls that may hold a connection
@@ -48,6 +51,9 @@ func (x *exchange) count(users, open int) {
 	x.users += users
 	x.open += open
 	x.dials += max(open, 0)
+	if open > 0 && x.most > 0 && x.open > x.most {
+		x.wrong = append(x.wrong, fmt.Sprintf("%d connections, with MaxConns %d", x.open, x.most))
+	}
 	if open > 0 && x.open > max(x.max, x.users) {
 		x.wrong = append(x.wrong, fmt.Sprintf("%d connections for %d users, with MaxIdle %d", x.open, x.users, x.max))
 	}
@@ -211,7 +217,7 @@ func TestPoolAfterTheServerHungUp(t *testing.T) {
 // call is one thing that a goroutine does with the Client.
 type call struct {
 	login, path string
-	how         string // "read", "follow", "close early", "stat", "give up"
+	how         string // "read", "follow", "close early", "stat", "give up", "files", "impatient"
 }
 
 func (call call) run(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) error {
@@ -219,9 +225,19 @@ func (call call) run(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) er
 		_, err := c.Stat(ctx, u)
 		return err
 	}
+	if call.how == "files" {
+		return alternate(ctx, c, u, 3)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if call.how == "impatient" {
+		ctx, cancel = context.WithTimeout(ctx, time.Millisecond)
+		defer cancel()
+	}
 	r, err := c.Open(ctx, u)
+	if call.how == "impatient" && errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -242,31 +258,69 @@ func (call call) run(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) er
 	return err
 }
 
+// alternate opens n files of an FS and reads them three bytes at a time in turn.
+func alternate(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, n int) error {
+	root := *u
+	root.Name = ""
+	d, err := c.FS(ctx, &root)
+	if err != nil {
+		return err
+	}
+	files, got := make([]fs.File, n), make([]string, n)
+	for i := range files {
+		if files[i], err = d.Open(u.Name); err != nil {
+			return err
+		}
+		defer files[i].Close()
+	}
+	for range 4 {
+		for i, f := range files {
+			b := make([]byte, 3)
+			n, err := f.Read(b)
+			if got[i] += string(b[:n]); err != nil && err != io.EOF {
+				return err
+			}
+		}
+	}
+	for _, g := range got {
+		if g != "contents" {
+			return fmt.Errorf("got %q", got)
+		}
+	}
+	return nil
+}
+
 // Whatever many goroutines do: every call succeeds, which it would not if two shared a session; the connections are never
-// more than the bound; and in the end none is left.
+// more than the bounds; no call waits for ever; and in the end none is left.
 func TestPoolModel(t *testing.T) {
 	one := rapid.Custom(func(t *rapid.T) call {
 		return call{
 			rapid.SampledFrom([]string{"u:p", "v:p"}).Draw(t, "login"),
 			rapid.SampledFrom([]string{"/f", "/a/f", "/a/b/f", "/c/f"}).Draw(t, "path"),
-			rapid.SampledFrom([]string{"read", "follow", "stat", "close early", "give up"}).Draw(t, "how"),
+			rapid.SampledFrom([]string{"read", "follow", "stat", "close early", "give up", "files", "impatient"}).Draw(t, "how"),
 		}
 	})
 	rapid.Check(t, func(rt *rapid.T) {
 		idle := rapid.IntRange(-1, 4).Draw(rt, "MaxIdle")
+		most := rapid.IntRange(0, 3).Draw(rt, "MaxConns")
 		hangUp := rapid.IntRange(2, 6).Draw(rt, "the server hangs up at this EPSV")
 		users := rapid.SliceOfN(rapid.SliceOfN(one, 0, 6), 1, 6).Draw(rt, "users")
 		var wrong []string
 		inMemory(t, func(t *testing.T, network *testserver.Network) {
-			s := network.NewScript(t, testserver.Honest("contents"), testserver.OnNth(hangUp, "EPSV", testserver.CloseConn()))
+			s := network.NewScript(t, restarts("contents"), testserver.OnNth(hangUp, "EPSV", testserver.CloseConn()))
 			c, x := pooled(idle, s, network.Dial)
+			c.MaxConns, x.most = most, most
 			var all sync.WaitGroup
 			for _, calls := range users {
 				all.Go(func() {
 					for _, call := range calls {
-						x.count(1, 0)
+						users := 1
+						if call.how == "files" {
+							users = 3
+						}
+						x.count(users, 0)
 						err := call.run(t.Context(), c, parse(t, s.URLAs(call.login, call.path)))
-						x.count(-1, 0)
+						x.count(-users, 0)
 						if err != nil {
 							x.fault(err)
 						}

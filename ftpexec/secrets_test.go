@@ -3,6 +3,8 @@ package ftpexec_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -147,7 +149,15 @@ func wantHidden(t *testing.T, what, word string, err error, d *diary) {
 		t.Errorf("%s: the error shows it: %v", what, err)
 	}
 	var e *ftpexec.Error
-	if errors.As(err, &e) && e.Reply != nil && strings.Contains(e.Reply.Text, word) {
+	if !errors.As(err, &e) || e.Reply == nil {
+		return
+	}
+	for m, v := range reflect.ValueOf(e.Reply).Methods() { // whatever a Reply tells
+		if got := v.Call(nil); strings.Contains(fmt.Sprint(got), word) {
+			t.Errorf("%s: %s of the reply shows it: %v", what, m.Name, got)
+		}
+	}
+	if strings.Contains(e.Reply.Text, word) {
 		t.Errorf("%s: the reply shows it: %q", what, e.Reply.Text)
 	}
 }
@@ -155,7 +165,7 @@ func wantHidden(t *testing.T, what, word string, err error, d *diary) {
 // A colon encoded by mistake makes the password part of the user name. It is sent like that, but not shown.
 func TestEncodedColon(t *testing.T) {
 	var d diary
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", testserver.Reply("550 no")))
+	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", testserver.Reply("550 not for hiddenword")))
 	u := parse(t, s.URLAs("user%3Ahiddenword", "/f"))
 	c := &ftpexec.Client{MaxIdle: -1, Trace: d.add, Credentials: fixed("other")}
 	_, err := read(t.Context(), c, u)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/urlparse"
@@ -46,7 +45,7 @@ type link struct {
 	login    *urlparse.URL // the URL that the connection was made for
 	utf8     bool          // FEAT was sent at login
 	oneByOne bool          // the greeting is that of a server that loses commands sent ahead
-	features *Reply        // to FEAT; nil if it was not sent
+	features *wire.Reply   // to FEAT; nil if it was not sent
 	admitted bool          // the login needs no PASS any more
 	spent    bool          // not for another URL: not logged in, or an offset of REST may be pending
 	place                  // the working directory
@@ -165,10 +164,10 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 		return refuse(err, "")
 	}
 	switch {
-	case u.IsDir() && !g.list:
+	case u.IsDir() && !g.list && g.batch == nil:
 		return about(u, errIsDirectory)
 	case g.list && !u.IsDir():
-		return refuse(ErrNotDirectory, `end the URL in "/" or ";type=d"`)
+		return errNotDirectory(u)
 	case s.client.Active && s.client.proxy(u.Address()) != nil:
 		return refuse(fmt.Errorf("%w: a proxy cannot accept connections", ErrActive), "")
 	case !s.begin():
@@ -205,7 +204,7 @@ func (s *Session) avoidable(err error, reused bool) bool {
 	case s.ahead != "", dial && s.early:
 		lesson = isLate
 		s.conn.Note("no data connection could be set up before the end of the last transfer: trying again on a new connection")
-	case errors.Is(err, errUnexpected):
+	case errors.Is(err, errUnexpected), wire.IsLocal(err):
 		return false
 	case errors.Is(err, errNextWay):
 		return true
@@ -215,7 +214,7 @@ func (s *Session) avoidable(err error, reused bool) bool {
 	case errors.As(err, new(*wire.AheadError)) && !s.sequential: // of this attempt: another session may have learned it meanwhile
 		lesson = isSequential
 		s.conn.Note("replies to commands sent ahead were lost: trying again, one command at a time")
-	case dial && !s.noEPSV && !s.client.Active && s.conn.IPv4() && !errors.Is(err, syscall.EMFILE): // PASV would need a file too
+	case dial && !s.noEPSV && !s.client.Active && s.conn.IPv4():
 		lesson = hasNoEPSV
 		s.conn.Note("the EPSV port cannot be reached: trying again with PASV")
 	default:

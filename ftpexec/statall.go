@@ -17,7 +17,11 @@ func (c *Client) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[In
 		if len(urls) == 0 {
 			return
 		}
-		s := c.take(urls[0])
+		s, err := c.take(ctx, urls[0])
+		if err != nil {
+			yield(unknown, err)
+			return
+		}
 		defer c.put(s)
 		s.once = false // it may have to find the way back
 		s.StatAll(ctx, urls)(yield)
@@ -67,10 +71,13 @@ type question struct {
 	url *urlparse.URL
 
 	info   Info
-	told   int      // replies to SIZE and MDTM
+	told   int      // replies to Facts
 	absent int      // those of them that are 550
 	gone   []string // the CWDs to the file's directory, up to one that is refused; nil if none is
 	err    *Error   // for that CWD, or the first 550
+	facts  *Reply   // to MLST
+	dir    bool     // a CWD to it worked
+	noDir  *Error   // for that CWD if it was refused
 }
 
 // newBatch returns questions about the first files of rest that one run may ask: those that a connection for the first
@@ -124,12 +131,15 @@ func (s *Session) tell(st step, r wire.Reply) {
 	q := s.goal.batch[st.file]
 	q.told++
 	q.info.learn(st.Verb, r)
+	if st.Verb == "MLST" {
+		q.facts = newReply(r)
+	}
 	if r.Code != 550 {
 		return
 	}
 	if q.absent++; q.err == nil {
-		q.err = &Error{Stage: StageTransfer, Op: st.shown(), URL: q.url.Redacted(), Reply: &r}
-		q.err.Hint, q.err.Err = transferRefusal(withArg("RETR", st.Arg), &r)
+		q.err = &Error{Stage: StageTransfer, Op: st.shown(), URL: q.url.Redacted(), Reply: newReply(r)}
+		q.err.Hint, q.err.Err = transferRefusal(withArg("RETR", st.Arg), q.err.Reply)
 		q.err.readLimits(st.Command, s.conn.Secure())
 	}
 }

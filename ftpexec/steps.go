@@ -16,6 +16,7 @@ type step struct {
 	back  bool   // a CWD that returns to the directory after the login
 	file  int    // of a batch: which file it is for
 	ahead bool   // it was sent at the end of the last transfer
+	probe bool   // a CWD that asks whether a name is that of a directory
 }
 
 // The reasons why a step waits. Replies come in the order of the commands (RFC 959 section 5.4), so a command that does
@@ -118,12 +119,12 @@ func (c course) questions() (list []step) {
 			break
 		}
 		next := c.way(q.dirs())
-		if q.Facts[0].Verb == "SIZE" && c.typ != "I" {
+		if len(q.Facts) > 0 && q.Facts[0].Verb == "SIZE" && c.typ != "I" {
 			next = append(next, step{Command: withArg("TYPE", "I")})
 			c.typ = "I"
 		}
 		for _, fact := range q.Facts {
-			next = append(next, step{Command: fact})
+			next = append(next, step{Command: fact, probe: fact.Verb == "CWD"})
 		}
 		for j := range next {
 			next[j].file = i

@@ -1,6 +1,7 @@
 package ftpexec_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -96,6 +97,21 @@ func TestTryTLSFailures(t *testing.T) {
 		}
 		if slices.ContainsFunc(s.Commands(), func(l string) bool { return strings.HasPrefix(l, "PASS") }) {
 			t.Errorf("%s: the password was sent: %q", tt.name, s.Commands())
+		}
+	}
+}
+
+// TestTLSVersions checks that TLS before 1.2 is refused.
+func TestTLSVersions(t *testing.T) {
+	for version, want := range map[uint16]error{
+		tls.VersionTLS10: ftpexec.ErrTLSHandshake, tls.VersionTLS11: ftpexec.ErrTLSHandshake, tls.VersionTLS12: nil, tls.VersionTLS13: nil,
+	} {
+		s := testserver.New(t, &testserver.Options{Tree: tree, TLS: testserver.TLSRequired, TLSMaxVersion: version})
+		for _, config := range []*tls.Config{nil, {}} {
+			c := &ftpexec.Client{MaxIdle: -1, TLSConfig: config}
+			if _, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); want != nil && !errors.Is(err, want) || want == nil && !errors.Is(err, ftpexec.ErrCertificate) {
+				t.Errorf("%s: got %v, want %v", tls.VersionName(version), err, cmp.Or(want, ftpexec.ErrCertificate))
+			}
 		}
 	}
 }

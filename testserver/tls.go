@@ -26,6 +26,9 @@ func tlsConfigs(id *throwaway.Identity, o *Options) (control, data *tls.Config, 
 		MaxVersion:             o.TLSMaxVersion,
 		SessionTicketsDisabled: o.TLSNoTickets,
 	}
+	if o.TLSMaxVersion != 0 { // the least that crypto/tls accepts of itself may be more
+		control.MinVersion = min(o.TLSMaxVersion, tls.VersionTLS12)
+	}
 	var key [32]byte
 	if _, err := rand.Read(key[:]); err != nil {
 		return nil, nil, fmt.Errorf("testserver: session ticket key: %w", err)

@@ -99,6 +99,20 @@ func ExampleURL_Redacted() {
 	// ftp://joe@host.dom/
 }
 
+// What may stand in a file that others can read. Redacted would leave "***", which is a password too.
+func ExampleURL_WithoutPassword() {
+	fmt.Println(must("ftp://joe:secret@host.dom/pub/x").WithoutPassword().String())
+	// Output: ftp://joe@host.dom/pub/x
+}
+
+// The same file on another server.
+func ExampleURL_Path() {
+	u := must("ftp://host.dom/pub/read%20me;type=a")
+	mirror := must("ftp://mirror.host.dom" + u.Path())
+	fmt.Println(mirror)
+	// Output: ftp://mirror.host.dom/pub/read%20me;type=a
+}
+
 func ExampleURL_Format() {
 	fmt.Printf("%v\n%q\n", must("ftp://joe:secret@host.dom/"), must("ftp://host.dom/"))
 	// Output:

@@ -1,6 +1,9 @@
 package urlparse
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // redact masks what may be a password in a text that may not be a URL. It uses
 // no grammar, because the text may follow none: the password is everything
@@ -20,15 +23,14 @@ func redact(text string) string {
 	return text[:start+secret] + mask + login[end:]
 }
 
-// afterColon returns where the text after the first ":" of s begins. The ":" may
-// be encoded. It returns -1 if there is none.
+// colon matches a ":", encoded or not. It finds octets: a change of letter case
+// would move them in a text that is not UTF-8.
+var colon = regexp.MustCompile("%3[Aa]|:")
+
+// afterColon returns where the text after the first ":" of s begins, or -1.
 func afterColon(s string) int {
-	plain, encoded := strings.IndexByte(s, ':'), strings.Index(strings.ToUpper(s), "%3A")
-	switch {
-	case encoded >= 0 && (plain < 0 || encoded < plain):
-		return encoded + len("%3A")
-	case plain >= 0:
-		return plain + 1
+	if at := colon.FindStringIndex(s); at != nil {
+		return at[1]
 	}
 	return -1
 }

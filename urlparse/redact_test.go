@@ -26,6 +26,7 @@ func TestNoPasswordInErrors(t *testing.T) {
 		"ftp://u%3AS3KRET@h/ ", "ftp://u%3aS3KRET@h:99999/", "ftp://u%3AS3KRET", "ftp://u%3AS3KRET/f", "ftp://u%3AS3KRET%40h/f#", "ftp://u%3AS3:KRET@h /",
 		"<URL:ftp://u%3AS3KRET@h/", "ftp://u%3AS3/KRET@h/f#", "http://u%3AS3KRET@h/", "ftp://u%3AS3%0aKRET@h/", "u%3AS3KRET@h",
 		"ftp://u:S3@KR:/ET@h/", "ftp://u:S3@KR;ET/S3@h/", "ftp://u:S3@KR?ET/@h", "ftp://u:S3@%4BR/ET@h", "ftp://u:@KR:/ET@h/",
+		"ftp://\xff\xff%3AS3KRET@h/", "ftp://\u0131%3aS3KRET@h /", "ftp://\u1e9e%3AS3KRET", "ftp://\xc8%3AS3KRET@h/f",
 		"ftp:S3KRET@h/f", "FTP:S3KRET@h", "URL:ftp:S3KRET@h/f", "ftp:S3/KRET%40h",
 	} {
 		_, err := Parse(in)
@@ -64,6 +65,7 @@ func TestRedactKeepsTheRest(t *testing.T) {
 		{"ftp://[::1]:x/#", "ftp://[::1]:***/#"},
 		{`C:\pub\x`, `C:\pub\x`},
 		{"http://h/a", "http://h/a"},
+		{"\xc8%3A", "\xc8%3A"},
 		{"", ""},
 	}
 	for _, c := range cases {

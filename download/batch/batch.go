@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"path"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,7 +25,7 @@ import (
 // Source is where files and listings come from: an [*ftpexec.Client].
 type Source interface {
 	download.Source
-	ReadDir(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
+	Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 	StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Info, error]
 	CloseIdleConnections()
 }
@@ -56,7 +57,9 @@ type Options struct {
 	// Commit, More, HashNames, Segments and Parallel are not used: Run sets them.
 	Each download.Options
 
-	// Bound, if not nil, bounds the time for one try of a file or directory.
+	// Bound, if not nil, bounds the time for one URL of a file or directory, retries
+	// and the pauses between them included. The time in the queue does not count: a
+	// file that returns to it because the server is full begins anew.
 	Bound func(context.Context) (context.Context, context.CancelFunc)
 	// Watch, if not nil, is called when a file is about to be retrieved, and
 	// returns what watches it; both may be nil. Calls may be concurrent.
@@ -153,12 +156,13 @@ type run struct {
 // job is a task on its way.
 type job struct {
 	Task
-	at      int    // the URL to try, of Item.URLs
-	dir     *place // where a directory is; nil for a file
-	givenUp bool   // the server of the last try has been given up
-	listed  int64  // the size that a listing tells; -1 if none does
-	link    string // the target of the symbolic link that led here; "" if none did
-	clash   bool   // its directory has entries with the names that download.File would use beside it
+	in      *urlparse.URL // the directory whose listing has this file; see settle
+	at      int           // the URL to try, of Item.URLs
+	dir     *place        // where a directory is; nil for a file
+	givenUp bool          // the server of the last try has been given up
+	listed  int64         // the size that a listing tells; -1 if none does
+	link    string        // the target of the symbolic link that led here; "" if none did
+	clash   bool          // its directory has entries with the names that download.File would use beside it
 }
 
 // size returns the size of a file as far as it is known in advance, or -1.
@@ -171,24 +175,34 @@ func (j *job) size() int64 {
 
 func (j *job) url() *urlparse.URL { return j.URLs[j.at] }
 
+// settle gives a file from a listing its URL. It is put off until its turn comes,
+// because a URL takes as much memory as all the rest.
+func (j *job) settle() {
+	if j.in == nil {
+		return
+	}
+	name := path.Base(j.Path)
+	j.URLs, j.in = []*urlparse.URL{j.in.Child(literal(name), j.Tree.typeOf(name))}, nil
+}
+
 // jobs counts the tasks and turns them into jobs.
-func (b *run) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[job]] {
-	return func(yield func(schedule.Job[job]) bool) {
+func (b *run) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
+	return func(yield func(schedule.Job[*job]) bool) {
 		for t := range tasks {
-			j := job{Task: t, listed: -1}
+			j := &job{Task: t, listed: -1}
 			if t.Tree != nil {
 				j.dir = top(t.URLs[0])
 				j.URLs = []*urlparse.URL{j.dir.root}
 			}
-			if b.admit(&j) && !yield(b.found(j)) {
+			if b.admit(j) && !yield(b.found(j, j.url().Address())) {
 				return
 			}
 		}
 	}
 }
 
-// found counts a job that is about to be queued.
-func (b *run) found(j job) schedule.Job[job] {
+// found counts a job that is about to be queued for a server.
+func (b *run) found(j *job, host string) schedule.Job[*job] {
 	switch {
 	case j.dir != nil:
 		b.listing.Add(1)
@@ -199,10 +213,11 @@ func (b *run) found(j job) schedule.Job[job] {
 		b.files.Add(1)
 		b.unsized.Add(1)
 	}
-	return schedule.Job[job]{Host: j.url().Address(), Value: j, Finds: j.dir != nil}
+	return schedule.Job[*job]{Host: host, Value: j, Finds: j.dir != nil}
 }
 
-func (b *run) do(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict {
+func (b *run) do(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
+	t.Value.settle()
 	if t.Value.dir != nil {
 		return b.list(ctx, t)
 	}

@@ -15,11 +15,13 @@ import (
 )
 
 // file retrieves a file, unless it is there already.
-func (b *run) file(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict {
-	j := &t.Value
-	result, there, err := b.there(ctx, j)
+func (b *run) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
+	j := t.Value
+	bounded, cancel := b.bound(ctx)
+	defer cancel()
+	result, there, err := b.there(bounded, j)
 	if there {
-		download.Tidy(ctx, b.Root, j.Path)
+		download.Tidy(bounded, b.Root, j.Path)
 	}
 	if there || err != nil {
 		(&meter{run: b, sized: j.size() >= 0}).end(result, err)
@@ -30,7 +32,7 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 		return b.next(ctx, j, t.GivenUp, schedule.Untouched())
 	}
 	j.givenUp = false
-	result, err = b.retrieve(ctx, t)
+	result, err = b.retrieve(bounded, t)
 	switch {
 	case err == nil:
 		return b.end(ctx, j, result, nil, schedule.Done())
@@ -67,6 +69,9 @@ func (b *run) admit(j *job) bool {
 	if !b.Mixed || j.dir != nil {
 		return true
 	}
+	settled := *j
+	j = &settled
+	j.settle()
 	first, same := b.claims.take(download.PathKey(j.Path), j.url().String())
 	if !first && !same {
 		b.files.Add(1)
@@ -106,7 +111,7 @@ func (b *run) full(err error) schedule.Verdict {
 // crowded reports whether the server may accept the connection once there are
 // fewer. Not every server says so: some refuse the connection, or close it without
 // a greeting.
-func crowded(t *schedule.Turn[job], err error) bool {
+func crowded(t *schedule.Turn[*job], err error) bool {
 	var e *ftpexec.Error
 	if !errors.As(err, &e) {
 		return false
@@ -114,19 +119,38 @@ func crowded(t *schedule.Turn[job], err error) bool {
 	return e.Crowded() || e.Stage == ftpexec.StageConnect && e.Temporary() && t.MayBeFull()
 }
 
-// verdict returns what err says about the server. If there is no login on it,
-// every other file would fail too.
+// verdict returns what err says about the server.
 func verdict(err error) schedule.Verdict {
-	var e *ftpexec.Error
-	if errors.As(err, &e) && (e.Stage == ftpexec.StageConnect || e.Stage == ftpexec.StageLogin) {
+	switch {
+	case NoService(err):
 		return schedule.Unusable(err)
+	case local(err):
+		return schedule.Untouched()
 	}
 	return schedule.Done()
 }
 
+// local reports whether this machine is at fault.
+func local(err error) bool {
+	var e *ftpexec.Error
+	return errors.Is(err, download.ErrLocal) || errors.As(err, &e) && e.Local()
+}
+
+// NoService reports whether err is about the server rather than about one file: it
+// cannot be reached, nobody gets in, or it fails to answer or to send data. A run
+// gives a server up after a few such errors in a row.
+func NoService(err error) bool {
+	var e *ftpexec.Error
+	if !errors.As(err, &e) || e.Local() {
+		return false
+	}
+	return e.Stage == ftpexec.StageConnect || e.Stage == ftpexec.StageLogin || e.Reply != nil && e.Reply.Code == 425 ||
+		errors.Is(err, ftpexec.ErrConnect) || errors.Is(err, ftpexec.ErrTimeout) || errors.Is(err, ftpexec.ErrLost)
+}
+
 // next turns to the file's next URL after err. Without one the file has failed.
 func (b *run) next(ctx context.Context, j *job, err error, v schedule.Verdict) schedule.Verdict {
-	if errors.Is(err, download.ErrLocal) || j.at+1 == len(j.URLs) {
+	if local(err) || j.at+1 == len(j.URLs) {
 		return b.end(ctx, j, download.Result{}, err, v)
 	}
 	if b.Note != nil {
@@ -146,7 +170,7 @@ func (b *run) end(ctx context.Context, j *job, result download.Result, err error
 }
 
 // retrieve retrieves a file.
-func (b *run) retrieve(ctx context.Context, t *schedule.Turn[job]) (download.Result, error) {
+func (b *run) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download.Result, error) {
 	item := t.Value.Item
 	o := b.Each
 	o.Root, o.Size, o.Sum, o.More, o.ReturnCrowded, o.Arrived = b.Root, item.Size, item.Sum, t.Follows, true, t.Release
@@ -165,8 +189,6 @@ func (b *run) retrieve(ctx context.Context, t *schedule.Turn[job]) (download.Res
 	}
 	m := &meter{run: b, sized: t.Value.size() >= 0, watch: watching}
 	o.Progress = m.update
-	ctx, cancel := b.bound(ctx)
-	defer cancel()
 	result, err := download.File(ctx, b.src, u, item.Path, &o)
 	m.end(result, err)
 	return result, err
@@ -225,7 +247,7 @@ func (m *meter) end(r download.Result, err error) {
 // extra opens the further connections of a file in segments.
 type extra struct {
 	download.Source
-	turn *schedule.Turn[job]
+	turn *schedule.Turn[*job]
 }
 
 // OpenFrom gives back the token of a connection that the server refuses.

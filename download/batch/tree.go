@@ -9,7 +9,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -51,6 +50,14 @@ func (t *Tree) Check() error {
 		return &ftpexec.OptionError{Fields: []string{"Depth"}, Reason: "is negative: write 1 for the directory alone, 0 for all levels"}
 	}
 	return nil
+}
+
+// typeOf returns the type with which to retrieve a file of the tree.
+func (t *Tree) typeOf(name string) urlparse.Typecode {
+	if t.Type == nil {
+		return urlparse.TypeNone
+	}
+	return t.Type(name)
 }
 
 // wants reports whether an entry with this path below the tree's directory is
@@ -105,20 +112,18 @@ func directory(u *urlparse.URL) *urlparse.URL {
 }
 
 // asFile returns the job for an entry that turned out to be no directory.
-func (j *job) asFile() job {
+func (j *job) asFile() *job {
 	v, last := *j.url(), len(j.url().Dirs)-1
 	v.Dirs, v.Name = v.Dirs[:last:last], v.Dirs[last]
-	if j.Tree.Type != nil {
-		v.Type = j.Tree.Type(v.Name)
-	}
-	file := job{Task: j.Task, listed: -1, link: j.link}
+	v.Type = j.Tree.typeOf(v.Name)
+	file := &job{Task: j.Task, listed: -1, link: j.link}
 	file.URLs = []*urlparse.URL{&v}
 	return file
 }
 
 // list lists a directory and queues what is in it.
-func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict {
-	j := &t.Value
+func (b *run) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
+	j := t.Value
 	if err := reserved(j.Path); err != nil {
 		return b.notListed(ctx, j, err, schedule.Untouched())
 	}
@@ -146,19 +151,19 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[job]) schedule.Verdict 
 		return b.notListed(ctx, j, err, verdict(err))
 	}
 	b.complain(j, entries, odd)
-	b.sharpen(ctx, j, entries)
+	b.sharpen(bounded, j, entries)
 	return b.listed(ctx, t, b.within(ctx, j, entries)...)
 }
 
 // listed queues what a directory that has been listed leads to. A directory in the
 // midst of which the run was interrupted counts as not listed.
-func (b *run) listed(ctx context.Context, t *schedule.Turn[job], jobs ...job) schedule.Verdict {
+func (b *run) listed(ctx context.Context, t *schedule.Turn[*job], jobs ...*job) schedule.Verdict {
 	for _, next := range jobs {
 		if ctx.Err() != nil {
 			break
 		}
-		if b.admit(&next) {
-			t.Add(b.found(next))
+		if b.admit(next) {
+			t.Add(b.found(next, t.Host))
 		}
 	}
 	if ctx.Err() == nil {
@@ -169,12 +174,12 @@ func (b *run) listed(ctx context.Context, t *schedule.Turn[job], jobs ...job) sc
 
 // complain reports what is wrong with a listing: lines that cannot be read, and a
 // pattern that nothing matches, which is as bad as a file that does not exist.
-func (b *run) complain(j *job, entries []ftpexec.Entry, odd []error) {
+func (b *run) complain(j *job, entries []entry, odd []error) {
 	for _, err := range odd {
 		b.report(Outcome{Task: j.Task, URL: j.url(), Err: err, Dir: true})
 	}
 	b.unlisted.Add(int64(min(1, len(odd))))
-	match := func(e ftpexec.Entry) bool { return matches([]string{j.Tree.Names}, e.Base) }
+	match := func(e entry) bool { return matches([]string{j.Tree.Names}, e.name) }
 	if j.Tree.Names != "" && j.dir.depth == 0 && !slices.ContainsFunc(entries, match) {
 		b.files.Add(1)
 		b.report(Outcome{Task: j.Task, URL: j.url(), Err: fmt.Errorf("%w %s", ErrNoMatch, j.Tree.Names)})
@@ -205,19 +210,19 @@ func (b *run) create(j *job) error {
 
 // entries lists a directory. It returns the errors of single lines in odd. It
 // tries again as a download does.
-func (b *run) entries(ctx context.Context, u *urlparse.URL) (entries []ftpexec.Entry, odd []error, err error) {
+func (b *run) entries(ctx context.Context, u *urlparse.URL) (entries []entry, odd []error, err error) {
 	err = b.again(ctx, func() error {
 		entries, odd = nil, nil
-		for e, err := range b.src.ReadDir(ctx, u) {
+		for e, err := range b.src.Entries(ctx, u) {
 			switch {
 			case ctx.Err() != nil: // a listing may have a million lines
-				return ctx.Err()
+				return context.Cause(ctx)
 			case errors.Is(err, ftpexec.ErrLine):
 				odd = append(odd, err)
 			case err != nil:
 				return err
 			default:
-				entries = append(entries, e)
+				entries = append(entries, entryOf(e))
 			}
 		}
 		return nil
@@ -235,12 +240,12 @@ func (b *run) again(ctx context.Context, f func() error) error {
 // sharpen asks the server for the times of the entries that Options.Each.Newer
 // needs, if the listing has told them only roughly. An error leaves them rough:
 // then the files are asked for one by one.
-func (b *run) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
+func (b *run) sharpen(ctx context.Context, j *job, entries []entry) {
 	var rough []int
 	var urls []*urlparse.URL
 	for i, e := range entries {
-		if b.Each.Newer && e.Mode.IsRegular() && exactTime(e).IsZero() && b.sameSize(path.Join(j.Path, e.Base), e.Size) {
-			rough, urls = append(rough, i), append(urls, entryURL(e))
+		if b.Each.Newer && e.mode.IsRegular() && e.time.IsZero() && b.sameSize(path.Join(j.Path, e.name), e.size) {
+			rough, urls = append(rough, i), append(urls, j.url().Child(literal(e.name), urlparse.TypeNone))
 		}
 	}
 	n := 0
@@ -249,8 +254,8 @@ func (b *run) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
 			return
 		}
 		e := &entries[rough[n]]
-		if n++; err == nil && info.Size == e.Size && !info.ModTime.IsZero() {
-			e.ModTime, e.Precision, e.Local = info.ModTime, time.Second, false
+		if n++; err == nil && info.Size == e.size {
+			e.time = info.ModTime
 		}
 	}
 }
@@ -261,40 +266,30 @@ func (b *run) sameSize(name string, size int64) bool {
 	return err == nil && info.Mode().IsRegular() && info.Size() == size
 }
 
-// exactTime returns the modification time of an entry if it is exact, or the zero
-// time.
-func exactTime(e ftpexec.Entry) time.Time {
-	if e.Local || e.Precision > time.Second {
-		return time.Time{}
-	}
-	return e.ModTime
-}
-
 // within returns the jobs for the entries of a directory, and reports those that
 // are not retrieved. If ctx ends it returns some of them.
-func (b *run) within(ctx context.Context, j *job, entries []ftpexec.Entry) (jobs []job) {
+func (b *run) within(ctx context.Context, j *job, entries []entry) (jobs []*job) {
 	var names download.EntryNames
 	beside := besides(entries)
 	for _, e := range entries {
 		if ctx.Err() != nil {
 			break
 		}
-		below := path.Join(j.dir.below, e.Base)
-		kind := e.Mode.Type()
+		below := path.Join(j.dir.below, e.name)
 		deeper := j.Tree.Depth == 0 || j.dir.depth+1 < j.Tree.Depth
-		link := kind == fs.ModeSymlink && !j.Tree.FollowLinks
-		if !j.Tree.wants(below, kind == fs.ModeDir || kind != 0 && deeper && !link) {
+		link := e.mode == fs.ModeSymlink && !j.Tree.FollowLinks
+		if !j.Tree.wants(below, e.mode == fs.ModeDir || e.mode != 0 && deeper && !link) {
 			continue
 		}
-		next := job{Task: Task{Item: download.Item{URLs: []*urlparse.URL{entryURL(e)}}, Tree: j.Tree}}
-		next.Path = path.Join(j.Path, e.Base)
-		if _, err := names.Local(e.Base); err != nil {
+		next := &job{Task: Task{Tree: j.Tree}, in: j.url()}
+		next.Path = path.Join(j.Path, e.name)
+		if _, err := names.Local(e.name); err != nil {
 			b.refuse(next, e, err)
-		} else if kind == 0 {
+		} else if e.mode == 0 {
 			next.fill(e)
-			next.clash = beside[e.Base]
+			next.clash = beside[e.name]
 			jobs = append(jobs, next)
-		} else if b.descend(j, &next, e) {
+		} else if b.descend(j, next, e) {
 			jobs = append(jobs, next)
 		}
 	}
@@ -302,47 +297,46 @@ func (b *run) within(ctx context.Context, j *job, entries []ftpexec.Entry) (jobs
 }
 
 // fill fills in the job for a file.
-func (j *job) fill(e ftpexec.Entry) {
-	j.ModTime, j.listed = exactTime(e), e.Size
-	if j.Tree.Type != nil {
-		j.URLs[0].Type = j.Tree.Type(e.Base)
-	}
-	if j.URLs[0].Type == urlparse.TypeASCII {
+func (j *job) fill(e entry) {
+	j.ModTime, j.listed = e.time, e.size
+	if j.Tree.typeOf(e.name) == urlparse.TypeASCII {
 		j.listed = -1 // the line ends count otherwise there
 	}
 }
 
 // refuse reports an entry that has no local name.
-func (b *run) refuse(j job, e ftpexec.Entry, err error) {
-	dir := e.Mode.IsDir()
+func (b *run) refuse(j *job, e entry, err error) {
+	dir := e.mode.IsDir()
 	if dir {
 		b.unlisted.Add(1)
 	} else {
 		b.files.Add(1)
 	}
-	b.report(Outcome{Task: j.Task, URL: e.URL, Err: err, Dir: dir})
+	u := e.url(j.in)
+	j.URLs, j.in = []*urlparse.URL{u}, nil
+	b.report(Outcome{Task: j.Task, URL: u, Err: err, Dir: dir})
 }
 
 // descend fills in the job for an entry that is not a file. It returns false if
 // the entry is not retrieved.
-func (b *run) descend(parent, next *job, e ftpexec.Entry) bool {
-	d, kind := parent.dir, e.Mode.Type()
+func (b *run) descend(parent, next *job, e entry) bool {
+	d, u := parent.dir, e.url(next.in)
 	next.dir = &place{
-		root: d.root, below: path.Join(d.below, e.Base), depth: d.depth + 1, real: path.Join(d.real, e.Base),
-		chain: append(slices.Clone(d.chain), d.real), links: d.links, guess: kind != fs.ModeDir,
+		root: d.root, below: path.Join(d.below, e.name), depth: d.depth + 1, real: path.Join(d.real, e.name),
+		chain: append(slices.Clone(d.chain), d.real), links: d.links, guess: e.mode != fs.ModeDir,
 	}
-	next.URLs[0] = directory(next.URLs[0])
+	next.URLs, next.in = []*urlparse.URL{directory(u)}, nil
 	switch {
-	case kind == fs.ModeSymlink:
-		if !parent.Tree.FollowLinks || !next.dir.follow(d, e.Target) {
-			b.report(Outcome{Task: next.Task, URL: e.URL, Link: cmp.Or(e.Target, "a place that the server does not tell")})
+	case e.mode == fs.ModeSymlink:
+		if !parent.Tree.FollowLinks || !next.dir.follow(d, e.target) {
+			b.report(Outcome{Task: next.Task, URL: u, Link: cmp.Or(e.target, "a place that the server does not tell")})
 			return false
 		}
-		next.URLs[0], next.link = next.dir.url(), e.Target
-	case kind != fs.ModeDir && kind != fs.ModeIrregular: // a device or socket
-		b.report(Outcome{Task: next.Task, URL: e.URL, Link: kind.String()})
+		next.URLs[0], next.link = next.dir.url(), e.target
+	case e.mode != fs.ModeDir && e.mode != fs.ModeIrregular: // a device or socket
+		b.report(Outcome{Task: next.Task, URL: u, Link: e.mode.String()})
 		return false
-	case kind == fs.ModeDir && parent.Tree.Depth > 0 && next.dir.depth >= parent.Tree.Depth:
+	case e.mode == fs.ModeDir && parent.Tree.Depth > 0 && next.dir.depth >= parent.Tree.Depth:
 		return false
 	}
 	return true

@@ -1,8 +1,9 @@
 package batch
 
 import (
-	"slices"
+	"io/fs"
 	"strings"
+	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
@@ -10,11 +11,11 @@ import (
 
 // besides returns the names of which there is an entry that is called like a file
 // that download.File keeps beside a target.
-func besides(entries []ftpexec.Entry) map[string]bool {
+func besides(entries []entry) map[string]bool {
 	var of map[string]bool
 	for _, e := range entries {
 		for _, suffix := range []string{".part", ".bad"} {
-			for rest := e.Base; strings.Contains(rest, suffix); {
+			for rest := e.name; strings.Contains(rest, suffix); {
 				rest = rest[:strings.LastIndex(rest, suffix)]
 				if of == nil {
 					of = make(map[string]bool)
@@ -26,15 +27,30 @@ func besides(entries []ftpexec.Entry) map[string]bool {
 	return of
 }
 
-// entryURL returns the URL of an entry, with its name as servers take it.
-func entryURL(e ftpexec.Entry) *urlparse.URL {
-	v := *e.URL
-	if last := len(v.Dirs) - 1; v.Name != "" {
-		v.Name = literal(v.Name)
-	} else if last >= 0 {
-		v.Dirs = append(slices.Clone(v.Dirs[:last]), literal(v.Dirs[last]))
+// entry is what is kept of an ftpexec.Entry: there may be millions.
+type entry struct {
+	name, target string
+	mode         fs.FileMode // the type
+	size         int64
+	time         time.Time // of modification; zero if it is known only roughly
+}
+
+func entryOf(e ftpexec.Entry) entry {
+	x := entry{name: strings.Clone(e.Base), target: strings.Clone(e.Target), mode: e.Mode.Type(), size: e.Size}
+	if !e.Local && e.Precision <= time.Second {
+		x.time = e.ModTime
 	}
-	return &v
+	return x
+}
+
+// url returns the URL of an entry of the directory dir, with its name as servers
+// take it.
+func (e entry) url(dir *urlparse.URL) *urlparse.URL {
+	kind := urlparse.TypeNone
+	if e.mode.IsDir() {
+		kind = urlparse.TypeDir
+	}
+	return dir.Child(literal(e.name), kind)
 }
 
 // literal returns the segment of a URL for a name from a listing. Servers take a

@@ -256,6 +256,9 @@ func TestTreeNewer(t *testing.T) {
 func (s *stand) write(name, text string, modified time.Time) {
 	s.Helper()
 	file := filepath.Join(s.dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		s.Fatal(err)
+	}
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		s.Fatal(err)
 	}

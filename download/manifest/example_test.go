@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -70,6 +71,39 @@ func ExampleSummary_Read() {
 	// Output:
 	// 1 ftp://host.dom/a
 	// 2 ftp://host.dom/b
+}
+
+// A form that is given instead of told by how the list begins, and a line that is wrong.
+func ExampleLineError() {
+	fmt.Println(manifest.Formats())
+	list := "url,size\nftp://host.dom/a,1\nftp://host.dom/b,many\n"
+	for item, err := range manifest.Read(strings.NewReader(list), manifest.Options{Format: manifest.CSV}) {
+		var wrong *manifest.LineError
+		if errors.As(err, &wrong) {
+			fmt.Println(wrong.Line, wrong.Err)
+			continue
+		}
+		fmt.Println(item.Line, item.Path)
+	}
+	// Output:
+	// [list text tsv csv ndjson json ncbi sums]
+	// 2 a
+	// 3 size: is not a number of bytes: write digits only, such as 1048576
+}
+
+// Two machines share a list. Each file belongs to one of them.
+func ExampleShard() {
+	list := "ftp://host.dom/a\nftp://host.dom/b\nftp://host.dom/c\n"
+	for machine := range 2 {
+		shard := manifest.Shard{Index: machine + 1, Count: 2}
+		for item, err := range manifest.Read(strings.NewReader(list), manifest.Options{Shard: shard}) {
+			fmt.Println(shard, item.Path, shard.Has(item), err)
+		}
+	}
+	// Output:
+	// 1/2 b true <nil>
+	// 2/2 a true <nil>
+	// 2/2 c true <nil>
 }
 
 func ExampleParseShard() {

@@ -19,6 +19,7 @@ const (
 	exitOK     = 0
 	exitUsage  = 2
 	exitURL    = 3
+	exitLocal  = 23
 	exitOther  = 8        // an error that is not in the table
 	exitClosed = 128 + 13 // what a shell reports for a program ended by SIGPIPE
 )
@@ -30,7 +31,7 @@ var exits = []struct {
 	code int
 }{
 	{urlparse.ErrScheme, 1},
-	{download.ErrLocal, 23},
+	{download.ErrLocal, exitLocal},
 	{download.ErrDigest, 100},
 	{download.ErrUnverified, 100},
 	{download.ErrResume, 36},
@@ -67,6 +68,7 @@ func exitCode(err error) int {
 	var signal *SignalError
 	var malformed *urlparse.Error
 	var line *manifest.LineError
+	var server *ftpexec.Error
 	switch {
 	case err == nil:
 		return exitOK
@@ -78,6 +80,8 @@ func exitCode(err error) int {
 		return exitURL
 	case outputClosed(err):
 		return exitClosed
+	case errors.As(err, &server) && server.Local():
+		return exitLocal
 	}
 	for _, e := range exits {
 		if errors.Is(err, e.err) {

@@ -107,7 +107,7 @@ func (o *options) connectionFlags() group {
 	o.client.ConnectTimeout, o.client.ReplyTimeout = ftpexec.DefaultConnectTimeout, ftpexec.DefaultReplyTimeout
 	into(fs, &o.client.ConnectTimeout, "connect-timeout", "", "give up connecting after `TIME` (3s, 2m, or seconds)", readTime, showTime)
 	into(fs, &o.client.ReplyTimeout, "timeout", "", "give up after `TIME` without a reply or a byte of data", readTime, showTime)
-	into(fs, &o.maxTime, "max-time", "", "give up on a URL after `TIME` in total", readTime, showTime)
+	into(fs, &o.maxTime, "max-time", "", "give up on a URL after `TIME`, with all its retries and their pauses", readTime, showTime)
 	o.tlsFlags(fs)
 	o.proxyFlags(fs)
 	fs.BoolVar(&o.client.NoPipelining, "no-pipelining", false, "wait for every reply before the next command")

@@ -56,7 +56,7 @@ func (o *options) selectionFlags() group {
 	o.jobs = defaultJobs
 	into(fs, &o.jobs, "jobs", "j", "use `N` connections at once (auto: find the number) for lists and trees, and for several URLs if given",
 		readJobs, showJobs)
-	into(fs, &o.perHost, "per-host", "", "use at most `N` connections to one server (default 2, with -j auto no limit)", whole(1, batch.MaxJobs), showCount)
+	into(fs, &o.perHost, "per-host", "", "use at most `N` connections to one server (default: as many as -j says, 2 without -j)", whole(1, batch.MaxJobs), showCount)
 	fs.BoolVar(&o.divide, "per-host-shared", false, "divide --per-host among the shards")
 	fs.StringVar(&o.report, "report", "", "write what happened to each file to `FILE`, one JSON object per line, or a table if it ends in .tsv")
 	return fs
@@ -137,7 +137,11 @@ func (o *options) checkMany(all *pflag.FlagSet) error {
 	if err := cmp.Or(o.checkLists(all), o.checkPurpose(all), o.checkPatterns(all)); err != nil {
 		return err
 	}
-	if o.perHost == 0 && o.jobs != 0 {
+	switch {
+	case o.perHost != 0 || o.jobs == 0:
+	case o.together:
+		o.perHost = o.jobs
+	default:
 		o.perHost = defaultPerHost
 	}
 	if o.divide {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +66,21 @@ func TestLogin(t *testing.T) {
 		user, password := o.login()
 		if user != tt.user || password != tt.password {
 			t.Errorf("%q: got %v %v, want %v %v", tt.args, user, password, tt.user, tt.password)
+		}
+	}
+}
+
+// TestPerHost checks that -j alone is a number for one server too.
+func TestPerHost(t *testing.T) {
+	for args, want := range map[string][2]int{ // in total, to one server
+		"": {4, 2}, "-j 6": {6, 6}, "-j 1": {1, 1}, "-j 4": {4, 4}, "-j auto": {0, 0},
+		"--per-host 3": {4, 3}, "-j 6 --per-host 3": {6, 3}, "-j 2 --per-host 3": {2, 3}, "-j auto --per-host 3": {0, 3},
+		"--shard 1/4 --per-host-shared": {4, 1}, "-j 8 --shard 1/4 --per-host-shared": {8, 2},
+		"-j 8 --per-host 16 --shard 1/4 --per-host-shared": {8, 4},
+	} {
+		o, err := parseArgs(append(strings.Fields(args), "-i", "list"))
+		if got := [2]int{o.jobs, o.perHost}; err != nil || got != want {
+			t.Errorf("%q: got %v, %v, want %v", args, got, err, want)
 		}
 	}
 }

@@ -120,7 +120,7 @@ var effects = map[string]string{
 	"--password-stdin": "passwordStdin=true", "--no-netrc": "noNetrc=true", "--tls implicit": "tls=implicit", "--tls try": "tls=try",
 	"--tls explicit": "tls=explicit", "--insecure": "insecure=true", "--cacert FILE": "caCert=f", "--cert FILE": "clientCert=f", "--key FILE": "certKey=f",
 	"--type a": "typecode=a", "--no-resume": "file.NoResume=true", "--max-time TIME": "maxTime=7s", "-Y RATE": "client.LeastRate=9216",
-	"-y TIME": "client.LeastTime=7s", "--speed-limit RATE": "client.LeastRate=9216", "-j N": "jobs=3", "-j auto": "jobs=0", "--no-epsv": "client.NoEPSV=true",
+	"-y TIME": "client.LeastTime=7s", "--speed-limit RATE": "client.LeastRate=9216", "-j N": "jobs=3 perHost=3", "-j auto": "jobs=0", "--no-epsv": "client.NoEPSV=true",
 	"--account NAME": "account=me", "-n": "useNetrc=true", "--netrc-file FILE": "netrcFile=f", "--proxy-get": "proxyGet=true", "--proxy URL": "proxy=http://h:1",
 	"--proxy socks5://ADDR": "proxy=socks5://h:1", "--checksum sha256:HEX": "file.Sum=sha256:" + strings.Repeat("0", 64),
 	"--checksum ALGO:HEX": "file.Sum=md5:" + strings.Repeat("0", 32), "--verify": "file.Verify=true", "--overwrite": "file.Existing=1", "-s N": "file.Segments=3", "-s 4": "file.Segments=4",

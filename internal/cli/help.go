@@ -1,9 +1,6 @@
 package cli
 
-import (
-	"runtime/debug"
-	"strings"
-)
+import "strings"
 
 // The help text and the man page share these texts. In description an empty line
 // separates paragraphs; in examples each line is a command.
@@ -40,13 +37,4 @@ func helpText() string {
 	}
 	b.WriteString("\nExit codes:\n" + exitLines() + severalURLs + "\n\nEnvironment:\n" + environment + "\n\nExamples:" + examples)
 	return b.String()
-}
-
-// versionText returns what --version prints.
-func versionText() string {
-	version := "(devel)"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		version = info.Main.Version
-	}
-	return "ftpfetch " + version + "\n"
 }

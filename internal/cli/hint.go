@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"syscall"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/manifest"
@@ -37,6 +38,9 @@ var hints = []struct {
 	{ftpexec.ErrCertificate, "--cacert FILE trusts the authority in FILE"},
 	{gateway.ErrWithheld, "--proxy-get gives it these, unencrypted unless the proxy's URL is https://"},
 	{ftpexec.ErrTLSHandshake, "the server may expect ftpes:// in place of ftps://, or --tls explicit in place of --tls implicit"},
+	{syscall.ENFILE, "other programs have them: end some, or raise the system's limit"},
+	{syscall.ENOBUFS, "a smaller -j or -s needs less memory"},
+	{syscall.ENOMEM, "a smaller -j or -s needs less memory"},
 	{ftpexec.ErrNoCredentials, "--password-stdin or a netrc file gives a password, --account NAME an account"},
 }
 
@@ -51,8 +55,14 @@ func (e *hinted) Unwrap() error { return e.error }
 
 func hint(err error) string {
 	var h *hinted
-	if errors.As(err, &h) {
+	var server *ftpexec.Error
+	switch {
+	case errors.As(err, &h):
 		return h.hint
+	case errors.Is(err, syscall.EMFILE):
+		return limitOfFiles() + "a smaller -j or -s needs fewer"
+	case errors.As(err, &server) && server.Local() && errors.Is(err, syscall.EADDRNOTAVAIL):
+		return "--bind names no address of this machine"
 	}
 	for _, h := range hints {
 		if errors.Is(err, h.err) {

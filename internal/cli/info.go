@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
@@ -19,7 +20,8 @@ import (
 type asking struct {
 	*run
 	ctx  context.Context
-	code int // the exit code of the first failure
+	code int           // the exit code of the first failure
+	gone *urlparse.URL // one whose server does not serve this run; nil if there is none
 }
 
 // infos prints the sizes and times of the files that urls name, in their order,
@@ -48,37 +50,41 @@ func sameLogin(a, b *urlparse.URL) bool {
 	return a.Scheme == b.Scheme && a.Address() == b.Address() && a.User == b.User && a.Password == b.Password
 }
 
-// about prints what the server tells about files with the same login.
+// about prints what the server tells about files with the same login. A server that
+// fails to serve one is not asked about the others.
 func (a *asking) about(urls []*urlparse.URL) {
-	for len(urls) > 0 {
-		err := download.Retry(a.ctx, &a.file, func() error {
-			n, err := a.ask(urls)
+	for len(urls) > 0 && (a.gone == nil || !sameLogin(a.gone, urls[0])) {
+		ctx, answered, stop := a.limitEach(a.ctx)
+		err := download.Retry(ctx, &a.file, func() error {
+			n, err := a.ask(ctx, urls, answered)
 			urls = urls[n:]
 			return err
 		})
+		stop()
 		if err == nil {
 			return
 		}
 		a.fails(urls[0], err)
-		urls = urls[1:]
-		var e *ftpexec.Error
-		noLogin := errors.As(err, &e) && (e.Stage == ftpexec.StageConnect || e.Stage == ftpexec.StageLogin)
-		if noLogin && len(urls) > 0 {
-			a.print.line("ftpfetch: %s: %d more files of this server are not asked about", printable.Line(urls[0].Host), len(urls))
-		}
-		if noLogin || a.ctx.Err() != nil || outputClosed(err) {
+		if a.ctx.Err() != nil || outputClosed(err) {
 			return
 		}
+		if batch.NoService(err) {
+			a.gone = urls[0]
+		}
+		urls = urls[1:]
+	}
+	if len(urls) > 0 {
+		a.print.line("ftpfetch: %s: %d more files of this server are not asked about", printable.Line(urls[0].Host), len(urls))
 	}
 }
 
 // ofOne are the errors that concern one file alone.
 var ofOne = []error{ftpexec.ErrNotFound, ftpexec.ErrRefused, ftpexec.ErrDirectory, ftpexec.ErrIsDirectory}
 
-// ask asks about files. It returns how many it has dealt with, and the error that
-// kept it from the next.
-func (a *asking) ask(urls []*urlparse.URL) (n int, err error) {
-	for info, err := range a.source.StatAll(a.ctx, urls) {
+// ask asks about files, and calls answered for each. It returns how many it has
+// dealt with, and the error that kept it from the next.
+func (a *asking) ask(ctx context.Context, urls []*urlparse.URL, answered func()) (n int, err error) {
+	for info, err := range a.source.StatAll(ctx, urls) {
 		switch {
 		case err == nil:
 			if err := a.print.text(a.ctx, infoLine(urls[n], info, a.json)); err != nil {
@@ -90,6 +96,7 @@ func (a *asking) ask(urls []*urlparse.URL) (n int, err error) {
 			a.fails(urls[n], err)
 		}
 		n++
+		answered()
 	}
 	return n, nil
 }

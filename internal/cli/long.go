@@ -22,7 +22,7 @@ import (
 func (r *run) entries(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
 	out := bufio.NewWriter(w)
 	var odd error
-	for e, err := range r.source.ReadDir(ctx, u) {
+	for e, err := range r.source.Entries(ctx, u) {
 		switch {
 		case errors.Is(err, ftpexec.ErrLine):
 			if odd != nil {
@@ -43,7 +43,7 @@ func (r *run) entries(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 // longEntry returns the line for an entry.
 func longEntry(e ftpexec.Entry, json, terminal bool) []byte {
 	if json {
-		return jsonLong(e)
+		return printable.JSON(e)
 	}
 	name := e.Name
 	if e.Target != "" {
@@ -95,55 +95,4 @@ func timeOf(e ftpexec.Entry) string {
 		form += "Z"
 	}
 	return e.ModTime.Format(form)
-}
-
-// jsonLong returns the JSON object for an entry, with its line end.
-func jsonLong(e ftpexec.Entry) []byte {
-	row := struct {
-		Name      string `json:"name"`
-		URL       string `json:"url"`
-		Type      string `json:"type"`
-		Size      *int64 `json:"size,omitempty"`
-		Time      string `json:"time,omitempty"`      // RFC 3339, as if the zone were UTC
-		Precision string `json:"precision,omitempty"` // of time: day, minute, second or fraction
-		Local     bool   `json:"local,omitempty"`     // the zone is not known
-		Mode      string `json:"mode,omitempty"`      // permissions in octal digits
-		Target    string `json:"target,omitempty"`
-	}{Name: e.Name, URL: e.URL.WithoutPassword().String(), Type: kindOf(e), Target: e.Target, Local: e.Local}
-	if e.Size >= 0 {
-		row.Size = &e.Size
-	}
-	if e.Precision > 0 {
-		row.Time, row.Precision = e.ModTime.UTC().Format(time.RFC3339Nano), precisionOf(e)
-	}
-	if e.HasPerm {
-		row.Mode = fmt.Sprintf("%04o", e.Mode.Perm())
-	}
-	return printable.JSON(row)
-}
-
-func kindOf(e ftpexec.Entry) string {
-	switch e.Mode.Type() {
-	case 0:
-		return "file"
-	case fs.ModeDir:
-		return "directory"
-	case fs.ModeSymlink:
-		return "link"
-	case fs.ModeIrregular:
-		return "unknown"
-	}
-	return "special"
-}
-
-func precisionOf(e ftpexec.Entry) string {
-	switch {
-	case e.Precision >= 24*time.Hour:
-		return "day"
-	case e.Precision >= time.Minute:
-		return "minute"
-	case e.Precision >= time.Second:
-		return "second"
-	}
-	return "fraction"
 }

@@ -52,6 +52,8 @@ const manMany = `
 is. The last line on standard error says "N of M complete"; the exit code is 0
 only if nothing is missing. The same command again fetches only the rest.
 
+-j N is the number of connections, in total and to one server; --per-host allows
+fewer to one server. Without either there are four in total and two to one server.
 A server that says that it has too many connections gets fewer, and the file waits
 for its turn. -j auto finds the number of connections by trying.
 

@@ -285,6 +285,10 @@ func (m *many) listed() iter.Seq[batch.Task] {
 				if err == nil {
 					err = m.completeAll(item.URLs)
 				}
+				if errors.Is(err, download.ErrLocal) { // nothing more can be read
+					m.lost += int64(l.summary.Items - n)
+					n = l.summary.Items
+				}
 				if err != nil {
 					m.loses(l.name, err)
 				} else if !yield(batch.Task{Item: item}) {

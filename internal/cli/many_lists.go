@@ -26,7 +26,11 @@ type list struct {
 	summary manifest.Summary
 }
 
-func (l *list) open() (io.ReadCloser, error) { return os.Open(l.path) }
+// open opens the list. An error does not name it.
+func (l *list) open() (io.ReadCloser, error) {
+	f, err := os.Open(l.path)
+	return f, download.LocalError("", "cannot be opened", err)
+}
 
 // items yields what the list names.
 func (l *list) items() iter.Seq2[download.Item, error] {

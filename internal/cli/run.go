@@ -108,6 +108,17 @@ func (o *options) limit(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeoutCause(ctx, o.maxTime, &tooLong{o.maxTime})
 }
 
+// limitEach applies --max-time to each of several URLs: next begins the time of
+// the next one.
+func (o *options) limitEach(ctx context.Context) (_ context.Context, next, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if o.maxTime == 0 {
+		return ctx, func() {}, func() { cancel(nil) }
+	}
+	late := time.AfterFunc(o.maxTime, func() { cancel(&tooLong{o.maxTime}) })
+	return ctx, func() { late.Reset(o.maxTime) }, func() { late.Stop(); cancel(nil) }
+}
+
 // tooLong is the error when --max-time has passed.
 type tooLong struct{ limit time.Duration }
 

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -24,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) {
 	os.Setenv("TERM", "xterm") // for the tests with terminals, wherever they run
-	testscript.Main(m, map[string]func(){"ftpfetch": runCommand})
+	testscript.Main(m, map[string]func(){"ftpfetch": runCommand, "stubborn": runStubborn})
 }
 
 // ample is more time than a command needs, even on a busy machine.
@@ -36,6 +37,15 @@ func runCommand() {
 	code := cli.Run(ctx, os.Args[1:], cli.Standard())
 	stop()
 	os.Exit(code)
+}
+
+// runStubborn is a command that says when it has been told to end, and does not.
+func runStubborn() {
+	ctx, _ := cli.NotifyContext(context.Background())
+	fmt.Println("ready")
+	<-ctx.Done()
+	fmt.Println(context.Cause(ctx))
+	select {}
 }
 
 // TestScript runs one script for each behaviour of the command. Beside the
@@ -115,6 +125,7 @@ func serverOptions(o *testserver.Options, args []string) (dir string, err error)
 		o.TLS = modes[s]
 		return nil
 	})
+	fs.BoolFunc("tls11", "no TLS after 1.1", func(string) error { o.TLSMaxVersion = tls.VersionTLS11; return nil })
 	fs.BoolVar(&o.NoAnonymous, "noanonymous", false, "")
 	fs.Func("reply", "VERB=REPLY: the answer to a command, in place of the server's", func(s string) error {
 		verb, reply, _ := strings.Cut(s, "=")

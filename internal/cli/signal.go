@@ -46,12 +46,14 @@ func NotifyContext(parent context.Context) (ctx context.Context, stop func()) {
 		}
 	}
 	go func() {
-		defer signal.Stop(caught)
+		var cause error
 		select {
 		case s := <-caught:
-			cancel(&SignalError{s})
+			cause = &SignalError{s}
 		case <-ctx.Done():
 		}
+		signal.Stop(caught) // before cancel, so that no second signal is lost
+		cancel(cause)
 	}()
 	return ctx, func() { cancel(nil) }
 }

@@ -2,10 +2,23 @@
 
 package cli
 
-import "syscall"
+import (
+	"fmt"
+	"syscall"
+)
 
 // The device names of the terminal that the process belongs to.
 const consoleIn, consoleOut = "/dev/tty", "/dev/tty"
 
 // pipeClosed lists the errors of writing to a pipe without a reader.
 var pipeClosed = []error{syscall.EPIPE}
+
+// limitOfFiles says how many files this process may have open, and how to raise
+// that.
+func limitOfFiles() string {
+	var most syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &most) != nil {
+		return ""
+	}
+	return fmt.Sprintf("this process may open %d: ulimit -n raises that, ", most.Cur)
+}

@@ -285,6 +285,13 @@ func TestNotWithTLS(t *testing.T) {
 	if got := k.asked(); !errors.Is(err, proxy.ErrRefused) || len(got) > 0 {
 		t.Errorf("got %v, and the proxy is asked for %q", err, got)
 	}
+	for status, want := range map[int]int{400: 0, 401: 0, 403: 1, 404: 0, 405: 1, 429: 0, 500: 0, 501: 0, 502: 0, 503: 0, 504: 0} {
+		k := newKit(t, proxytest.Options{Status: status}, serving("contents"))
+		_, _, err := k.read(t, "ftp://h/f", 0)
+		if got := k.asked(); len(got) != want || (err == nil) != (want > 0) {
+			t.Errorf("CONNECT is refused with %d: got %v, and the proxy is asked for %q", status, err, got)
+		}
+	}
 }
 
 // TestOtherRefusals checks that only a refusal of CONNECT leads to GET.
@@ -314,7 +321,7 @@ func TestListings(t *testing.T) {
 	for range 2 {
 		for _, entries := range []func() error{
 			func() error { return first(k.List(t.Context(), urlOf(t, "ftp://h/d/"))) },
-			func() error { return first(k.ReadDir(t.Context(), urlOf(t, "ftp://h/d/"))) },
+			func() error { return first(k.Entries(t.Context(), urlOf(t, "ftp://h/d/"))) },
 		} {
 			if err := entries(); !errors.Is(err, gateway.ErrFilesOnly) || !errors.Is(err, proxy.ErrRefused) {
 				t.Errorf("got %v", err)

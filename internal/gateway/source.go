@@ -15,7 +15,7 @@ type FTP interface {
 	StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Info, error]
 	Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error)
 	List(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
-	ReadDir(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
+	Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 }
 
 // Source retrieves files by FTP, or by GET from proxies that allow nothing else.
@@ -111,9 +111,9 @@ func (s *Source) List(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.En
 	return s.listing(u, s.ftp.List(ctx, u))
 }
 
-// ReadDir is as [ftpexec.Client.ReadDir]. It does not go by GET.
-func (s *Source) ReadDir(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
-	return s.listing(u, s.ftp.ReadDir(ctx, u))
+// Entries is as [ftpexec.Client.Entries]. It does not go by GET.
+func (s *Source) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
+	return s.listing(u, s.ftp.Entries(ctx, u))
 }
 
 // listing is a listing by FTP. It is not tried if the proxy is known to refuse CONNECT.

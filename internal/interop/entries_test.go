@@ -19,7 +19,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// planted are the entries of the directory that TestReadDir lists: name -> what
+// planted are the entries of the directory that TestEntries lists: name -> what
 // describe says about it.
 var planted = map[string]string{
 	"dir": "dir", ".hidden dir": "dir", "-d": "dir", "dir with  spaces ": "dir",
@@ -104,15 +104,15 @@ func describe(e ftpexec.Entry) string {
 	return e.Mode.Type().String()
 }
 
-// readDir returns the entries by their names, and the lines that are not
+// entriesOf returns the entries by their names, and the lines that are not
 // understood.
-func readDir(ctx context.Context, c *ftpexec.Client, url string) (map[string]ftpexec.Entry, []error, error) {
+func entriesOf(ctx context.Context, c *ftpexec.Client, url string) (map[string]ftpexec.Entry, []error, error) {
 	u, err := urlparse.Parse(url)
 	if err != nil {
 		return nil, nil, err
 	}
 	entries, lines := map[string]ftpexec.Entry{}, []error(nil)
-	for e, err := range c.ReadDir(ctx, u) {
+	for e, err := range c.Entries(ctx, u) {
 		switch {
 		case errors.Is(err, ftpexec.ErrLine):
 			lines = append(lines, err)
@@ -128,18 +128,18 @@ func readDir(ctx context.Context, c *ftpexec.Client, url string) (map[string]ftp
 	return entries, lines, nil
 }
 
-func TestReadDir(t *testing.T) {
+func TestEntries(t *testing.T) {
 	t.Parallel()
 	tree := plantEntries(t)
 	for _, f := range servers {
 		t.Run(string(f.kind), func(t *testing.T) {
 			t.Parallel()
-			bothWays(t, New(t, f.kind, tree, Options{}), testReadDir)
+			bothWays(t, New(t, f.kind, tree, Options{}), testEntries)
 		})
 	}
 }
 
-func testReadDir(t *testing.T, s *Server, c *ftpexec.Client) {
+func testEntries(t *testing.T, s *Server, c *ftpexec.Client) {
 	tests := []struct {
 		path string
 		want map[string]string
@@ -152,7 +152,7 @@ func testReadDir(t *testing.T, s *Server, c *ftpexec.Client) {
 		{"/pub/a/b/", map[string]string{"c": "dir"}},
 	}
 	for _, test := range tests {
-		entries, lines, err := readDir(testContext(t), c, s.URL(test.path))
+		entries, lines, err := entriesOf(testContext(t), c, s.URL(test.path))
 		if err != nil || len(lines) > 0 {
 			t.Errorf("%s: %v, lines not understood: %v", test.path, err, lines)
 		}
@@ -170,7 +170,7 @@ func testReadDir(t *testing.T, s *Server, c *ftpexec.Client) {
 		}
 	}
 	for _, path := range []string{"/denied/", "/absent/", "/absent;type=d", "/pub/text.txt/"} {
-		entries, lines, err := readDir(testContext(t), c, s.URL(path))
+		entries, lines, err := entriesOf(testContext(t), c, s.URL(path))
 		if root := path == "/denied/" && s.Kind == Pyftpdlib; !root && err == nil && len(lines) == 0 { // it may read everything
 			t.Errorf("%s: got %v and no error", path, entries)
 		}

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,38 +12,93 @@ import (
 	"testing"
 )
 
-// testName is how a document names a test: the directory of its package,
-// with "ftpfetch" for the top level, and the function.
-var testName = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz|Example)[A-Za-z0-9_]*)`")
+// testName is how a document names a test: the directory of its package, with
+// "ftpfetch" for the top level, and the function. A script that the function runs
+// follows after a slash.
+var testName = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz|Example|Benchmark)[A-Za-z0-9_]*)(?:/([a-z_]+))?`")
 
-// documents are the files whose tables name, in the last column, the tests of a row.
-var documents = []string{"docs/rfc1738.md", "SECURITY.md"}
+// scripts is where the tests called TestScript have their scripts.
+const scripts = "testdata/script"
 
-// TestDocsNameExistingTests checks that every row in them names a test, and that
-// all the tests named there exist.
+var (
+	// tables are the documents whose tables name, in the last column, the tests of a row.
+	tables = []string{"docs/rfc1738.md", "SECURITY.md"}
+	// sections are those of which each section ends with a paragraph that names its tests.
+	sections = []string{
+		"docs/download.md", "docs/listings.md", "docs/manifests.md", "docs/many.md", "docs/pipelining.md", "docs/progress.md", "docs/proxies.md",
+	}
+)
+
+// TestDocsNameExistingTests checks that all tests exist that a document names.
 func TestDocsNameExistingTests(t *testing.T) {
 	t.Chdir(root)
 	known := map[string]map[string]bool{}
-	for _, document := range documents {
-		for row, cells := range tableRows(read(t, document)) {
-			names := testName.FindAllStringSubmatch(cells[len(cells)-2], -1)
-			if len(names) == 0 {
-				t.Errorf("%s: no test is named for: %s", document, row)
+	for _, document := range documents(t) {
+		for _, name := range testName.FindAllStringSubmatch(read(t, document), -1) {
+			dir := strings.TrimPrefix(name[1], "ftpfetch")
+			if dir == "" {
+				dir = "."
 			}
-			for _, name := range names {
-				dir := name[1]
-				if dir == "ftpfetch" {
-					dir = "."
-				}
-				if known[dir] == nil {
-					known[dir] = testFuncs(t, dir)
-				}
-				if !known[dir][name[2]] {
-					t.Errorf("%s: %s.%s does not exist; it is named for: %s", document, name[1], name[2], row)
-				}
+			if known[dir] == nil {
+				known[dir] = testFuncs(t, dir)
+			}
+			if !known[dir][name[2]] {
+				t.Errorf("%s: %s.%s does not exist", document, name[1], name[2])
+			}
+			if name[2] != "TestScript" {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(dir, scripts, name[3]+".txtar")); name[3] == "" || err != nil {
+				t.Errorf("%s: %s names no script of %s/%s", document, name[0], name[1], scripts)
 			}
 		}
 	}
+}
+
+// TestTablesNameTests checks that each row of a table of promises names a test.
+func TestTablesNameTests(t *testing.T) {
+	t.Chdir(root)
+	for _, document := range tables {
+		rows := tableRows(read(t, document))
+		if len(rows) < 20 {
+			t.Errorf("%s has %d rows", document, len(rows))
+		}
+		for row, cells := range rows {
+			if !testName.MatchString(cells[len(cells)-2]) {
+				t.Errorf("%s: no test is named for: %s", document, row)
+			}
+		}
+	}
+}
+
+// TestSectionsNameTests checks that each section ends with a paragraph of its tests,
+// and so does what stands before the first one if it is more than an introduction.
+func TestSectionsNameTests(t *testing.T) {
+	t.Chdir(root)
+	for _, document := range sections {
+		for i, section := range strings.Split(read(t, document), "\n## ") {
+			paragraphs := strings.Split(strings.TrimSpace(section), "\n\n")
+			last := paragraphs[len(paragraphs)-1]
+			if introduction := i == 0 && len(paragraphs) == 2; !introduction && (!strings.HasPrefix(last, "Tests: ") || !testName.MatchString(last)) {
+				t.Errorf("%s: the section %q does not end with a paragraph of its tests", document, paragraphs[0])
+			}
+		}
+	}
+}
+
+// documents returns the paths of all documents of the repository.
+func documents(t *testing.T) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".md" {
+			paths = append(paths, filepath.ToSlash(path))
+		}
+		return err
+	})
+	if err != nil || len(paths) < 10 {
+		t.Fatalf("found the documents %v (%v)", paths, err)
+	}
+	return paths
 }
 
 // TestReadmeNamesExistingExamples checks that every example in its table exists.
@@ -56,6 +112,29 @@ func TestReadmeNamesExistingExamples(t *testing.T) {
 		if !testFuncs(t, name[1])[name[2]] {
 			t.Errorf("README.md: %s.%s does not exist", name[1], name[2])
 		}
+	}
+}
+
+// TestReadmeNamesPrograms checks that README.md names all programs in examples, and no others.
+func TestReadmeNamesPrograms(t *testing.T) {
+	t.Chdir(root)
+	named := map[string]bool{}
+	for _, name := range regexp.MustCompile(`examples/[a-z-]+`).FindAllString(read(t, "README.md"), -1) {
+		named[name] = true
+	}
+	dirs, err := filepath.Glob("examples/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		dir = filepath.ToSlash(dir)
+		if !named[dir] {
+			t.Errorf("README.md does not name %s", dir)
+		}
+		delete(named, dir)
+	}
+	for name := range named {
+		t.Errorf("README.md names %s, which does not exist", name)
 	}
 }
 

@@ -18,7 +18,7 @@ type host[T any] struct {
 	patient time.Duration // from one probe to the next
 	pause   time.Time     // start no job before
 	alone   int           // how often in a row it refused the only connection
-	unused  int           // how often in a row it could not be reached
+	unused  int           // how many jobs in a row it did not serve
 	givenUp error         // why no job may connect to it any more
 }
 
@@ -30,7 +30,7 @@ const (
 	// longestPause bounds the pause after the server has refused the only
 	// connection. The pauses double from one second.
 	longestPause = time.Minute
-	// mostMissed is how many jobs in a row may fail to reach a host.
+	// mostMissed is how many jobs in a row a host may fail to serve.
 	mostMissed = 3
 	// manyJobs is how many queued jobs make those wait that find more.
 	manyJobs = 1024
@@ -78,7 +78,7 @@ func (h *host[T]) full(err error, patience int) int {
 	return h.ceiling
 }
 
-// failed records that the server could not be reached.
+// failed records that the server did not serve a job.
 func (h *host[T]) failed(err error) {
 	if h.unused++; h.unused >= mostMissed {
 		h.givenUp = err

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -23,6 +24,7 @@ type hostModel struct {
 	known   int       // the ceiling; 0: unknown
 	at      time.Time // of the last refusal or probe
 	alone   int       // refusals of the only connection in a row
+	missed  int       // jobs in a row for which the server did nothing
 }
 
 const patience = 3
@@ -67,10 +69,25 @@ func (m *hostModel) refuse() {
 			m.Fatalf("a pause of %v", pause)
 		}
 	}
+	m.missed = 0
 	if (m.h.givenUp != nil) != (m.alone > patience) {
 		m.Fatalf("given up: %v after %d refusals of the only connection", m.h.givenUp, m.alone)
 	}
 }
+
+// hang lets a job end without an answer from the server.
+func (m *hostModel) hang() {
+	if m.h.tokens == 0 {
+		return
+	}
+	m.h.failed(errNoAnswer)
+	m.h.tokens--
+	if m.missed++; (m.h.givenUp != nil) != (m.missed >= mostMissed) {
+		m.Fatalf("given up: %v after %d jobs without an answer", m.h.givenUp, m.missed)
+	}
+}
+
+var errNoAnswer = errors.New("no answer")
 
 // TestHostModel lets connections start, end and be refused in random order: never are there
 // more than the ceiling known at that time, except for one that tries whether there
@@ -78,7 +95,7 @@ func (m *hostModel) refuse() {
 func TestHostModel(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		perHost := rapid.IntRange(0, 6).Draw(r, "per host")
-		steps := rapid.SliceOf(rapid.SampledFrom([]string{"start", "start", "spare", "end", "refuse", "wait", "long"})).Draw(r, "steps")
+		steps := rapid.SliceOf(rapid.SampledFrom([]string{"start", "start", "spare", "end", "refuse", "hang", "wait", "long"})).Draw(r, "steps")
 		waits := rapid.SliceOfN(rapid.IntRange(1, 40), len(steps), len(steps)).Draw(r, "seconds")
 		synctest.Test(t, func(*testing.T) {
 			m := &hostModel{T: r, perHost: perHost}
@@ -93,9 +110,11 @@ func TestHostModel(t *testing.T) {
 				case step == "end" && m.h.tokens > 0:
 					m.h.served()
 					m.h.tokens--
-					m.alone = 0
+					m.alone, m.missed = 0, 0
 				case step == "refuse":
 					m.refuse()
+				case step == "hang":
+					m.hang()
 				case step == "wait":
 					wait(context.Background(), time.Duration(waits[i])*time.Second)
 				case step == "long":
@@ -103,6 +122,45 @@ func TestHostModel(t *testing.T) {
 				}
 			}
 		})
+	})
+}
+
+// TestHostWaits checks the times that docs/many.md names: when one more connection
+// is tried if the server refuses each of them, and how long the pauses are after it
+// has refused the only one, and how many if it does not say why.
+func TestHostWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := host[int]{tokens: 2}
+		h.full(errTooMany, patience)
+		h.tokens = 1
+		for _, want := range []time.Duration{30, 60, 120, 240, 480, 600, 600} {
+			begun := time.Now()
+			for h.room(0, time.Now()) == 0 {
+				wait(t.Context(), time.Second)
+			}
+			if got := time.Since(begun); got != want*time.Second {
+				t.Errorf("the next connection is tried after %v, want %v", got, want*time.Second)
+			}
+			h.tokens = 2
+			h.full(errTooMany, patience)
+			h.tokens = 1
+		}
+		for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
+			h.full(errTooMany, patience)
+			if got := time.Until(h.pause); got != want*time.Second {
+				t.Errorf("a pause of %v, want %v", got, want*time.Second)
+			}
+		}
+		unsaid := &host[int]{known: true, tokens: 1}
+		turn := Turn[int]{s: &scheduler[int]{Options: Options{Patience: 100}}, h: unsaid, tokens: 1}
+		pauses := 0
+		for turn.MayBeFull() {
+			unsaid.full(errTooMany, 100)
+			pauses++
+		}
+		if pauses != 3 {
+			t.Errorf("%d pauses for a server that refuses the only connection without a word, want 3", pauses)
+		}
 	})
 }
 

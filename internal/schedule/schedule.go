@@ -68,8 +68,8 @@ func Untouched() Verdict { return Verdict{kind: untouched} }
 // returns to the front of its queue.
 func Full(err error) Verdict { return Verdict{kind: full, err: err} }
 
-// Unusable means that the job is over because there was no way into the
-// host. After a few of these without a success, the run gives the host up.
+// Unusable means that the job is over because the host let nobody in or did not
+// serve it. After a few of these in a row the run gives the host up.
 func Unusable(err error) Verdict { return Verdict{kind: unusable, err: err} }
 
 // Then means that the job is not over after all: it must run again, on host.
@@ -284,11 +284,12 @@ func (t *Turn[T]) Follows() bool {
 	return !t.h.jobs.empty() && t.s.ctx.Err() == nil
 }
 
-// Release gives back the tokens of t, whose job needs the host no more. The job may
-// go on with other work until it ends.
+// Release gives back the tokens of t: the host has served its job, which needs it
+// no more. The job may go on with other work until it ends.
 func (t *Turn[T]) Release() {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
+	t.h.served()
 	t.take(-t.tokens)
 	t.s.start()
 }

@@ -103,3 +103,33 @@ func TestSearchSettles(t *testing.T) {
 		})
 	}
 }
+
+// TestSearchPrice checks the numbers that docs/many.md names: where the search
+// begins and ends, and what a connection must add to stay.
+func TestSearchPrice(t *testing.T) {
+	for _, tt := range []struct {
+		each float64 // what one more connection multiplies the rate by
+		want int
+	}{{1, 1}, {1.018, 1}, {1.1, 32}} {
+		var s Search
+		if n := s.Connections(); n != 2 {
+			t.Errorf("the search begins with %d connections", n)
+		}
+		for range 200 {
+			s.Observe(math.Pow(tt.each, float64(s.Connections())))
+		}
+		if s.base != tt.want {
+			t.Errorf("each connection brings %v times as much: %d are used, want %d", tt.each, s.base, tt.want)
+		}
+	}
+}
+
+// TestSearchPeriod checks how long the search watches a number of connections.
+func TestSearchPeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		used := simulate(t, func(n int) float64 { return float64(n << 20) }, 10<<20)
+		if used[2] != 2 || used[4] == 2 {
+			t.Errorf("the first number changes not after four seconds: %v", used[:10])
+		}
+	})
+}

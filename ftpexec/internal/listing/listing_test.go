@@ -310,3 +310,27 @@ func check(t *testing.T, line string, item Item, err error) {
 		}
 	}
 }
+
+// TestMonths has the months of the C library's locales, whose abbreviations ls writes.
+func TestMonths(t *testing.T) {
+	for language, names := range map[string]string{
+		"English":              "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec",
+		"German":               "Jan Feb Mär Apr Mai Jun Jul Aug Sep Okt Nov Dez",
+		"German in Austria":    "Jän Feb Mär Apr Mai Jun Jul Aug Sep Okt Nov Dez",
+		"French":               "janv. févr. mars avril mai juin juil. août sept. oct. nov. déc.",
+		"Spanish":              "ene feb mar abr may jun jul ago sep oct nov dic",
+		"Italian":              "gen feb mar apr mag giu lug ago set ott nov dic",
+		"Portuguese":           "jan fev mar abr mai jun jul ago set out nov dez",
+		"Dutch":                "jan feb mrt apr mei jun jul aug sep okt nov dec",
+		"Swedish and Danish":   "jan feb mar apr maj jun jul aug sep okt nov dec",
+		"Norwegian":            "jan. feb. mars april mai juni juli aug. sep. okt. nov. des.",
+		"Chinese and Japanese": "1月 2月 3月 4月 5月 6月 7月 8月 9月 10月 11月 12月",
+	} {
+		for i, name := range strings.Fields(names) {
+			got, err := LIST("-rw-r--r-- 1 root root 5 "+name+" 12  2003 n", now)
+			if want := time.Month(i + 1); err != nil || got.Time.Month() != want {
+				t.Errorf("%s: %s is %v, want %v (%v)", language, name, got.Time.Month(), want, err)
+			}
+		}
+	}
+}

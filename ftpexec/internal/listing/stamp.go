@@ -109,7 +109,7 @@ func century(text string) int {
 // monthNames are the abbreviations of the months in English, German, French, Spanish, Italian, Portuguese, Dutch and the
 // Scandinavian languages, for each month, in lower case.
 var monthNames = [12]string{
-	"jan januar janv jän ene gen", "feb fév févr fev", "mar mär märz mrz mars mrt", "apr avr abr", "may mai mei mag maj",
+	"jan januar janv jän ene gen", "feb fév févr fev", "mar mär märz mrz mars mrt", "apr april avr avril abr", "may mai mei mag maj",
 	"jun june juni juin giu", "jul july juli juil lug", "aug août aoû ago", "sep sept set", "oct okt ott out",
 	"nov", "dec dez déc dic des",
 }

@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"strconv"
 	"time"
 )
 
@@ -33,6 +34,7 @@ type Config struct {
 
 	Secrets *Secrets    // to be masked in every text
 	Trace   func(Event) // nil means no trace
+	Number  int         // of the connection, for the trace
 }
 
 // EventKind is the kind of an [Event].
@@ -44,9 +46,20 @@ const (
 	EventReply                    // one line of a reply, as received
 )
 
+// String returns "note", "command" or "reply".
+func (k EventKind) String() string {
+	names := []string{"note", "command", "reply"}
+	if k < 0 || int(k) >= len(names) {
+		return "EventKind(" + strconv.Itoa(int(k)) + ")"
+	}
+	return names[k]
+}
+
 // Event is one step of the dialogue with a server.
 type Event struct {
 	Kind   EventKind
 	Text   string // without CR LF; secrets are masked, but it is not escaped for a terminal
 	Flight int    // for a command, the number of the write that carried it, from 1 on each connection
+	Server string // host:port of the URL
+	Conn   int    // the number of the control connection among those of the Client, from 1; 0 if the event is about none
 }

@@ -37,6 +37,7 @@ type Data struct {
 	listing  bool  // the data is a listing
 	left     int64 // of MaxListing
 	read     int64 // bytes that Read has returned
+	last     byte  // of them
 	ended    bool  // the server has closed the connection
 }
 
@@ -117,7 +118,9 @@ func (d *Data) Read(p []byte) (int, error) {
 		return 0, d.failed(err)
 	}
 	n, err := d.Conn.Read(p)
-	d.read += int64(n)
+	if d.read += int64(n); n > 0 {
+		d.last = p[n-1]
+	}
 	if d.listing {
 		if d.left -= int64(n + lineCost*bytes.Count(p[:n], []byte("\n"))); d.left < 0 {
 			return 0, d.failed(ErrListing)
@@ -216,6 +219,9 @@ func (d *Data) Close() error {
 	}
 	return nil
 }
+
+// InLine reports whether the last byte that Read has returned is in the midst of a line.
+func (d *Data) InLine() bool { return d.read > 0 && d.last != '\n' }
 
 // Received returns how many bytes Read has returned.
 func (d *Data) Received() int64 { return d.read }

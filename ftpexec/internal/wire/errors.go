@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -69,6 +70,8 @@ func explain(err error) error {
 	switch {
 	case isOneOf(err, ErrConnect, ErrLost, ErrTimeout, ErrProtocol, ErrTLSHandshake, ErrCertificate):
 		return err
+	case errors.As(err, &dns) && shortageIn(dns) != nil:
+		return fmt.Errorf("%w: %w%.0w", ErrConnect, shortageIn(dns), err)
 	case errors.As(err, &dns) && !dns.IsTimeout:
 		return fmt.Errorf("%w: %s%.0w", ErrResolve, dns.Err, err)
 	case errors.Is(err, net.ErrClosed): // by this package
@@ -81,6 +84,23 @@ func explain(err error) error {
 		return because(ErrLost, withAlert(err))
 	}
 	return err
+}
+
+// IsLocal reports whether err came from this machine, not from the network or the server: it has too little of something,
+// or does not have the address to connect from. Where connect(2) finds no free port, one may be free soon.
+func IsLocal(err error) bool {
+	call := (*os.SyscallError)(nil)
+	return isOneOf(err, shortages...) || errors.As(err, &call) && call.Syscall == "bind"
+}
+
+// shortageIn returns the shortage that kept a name from being resolved, or nil. A DNSError has it only as text.
+func shortageIn(dns *net.DNSError) error {
+	for _, s := range shortages {
+		if strings.HasSuffix(dns.Err, s.Error()) {
+			return s
+		}
+	}
+	return nil
 }
 
 func isOneOf(err error, known ...error) bool {

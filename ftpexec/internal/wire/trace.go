@@ -17,7 +17,7 @@ func (c *Conn) masked(err error) error {
 
 func (c *Conn) trace(kind EventKind, text string) {
 	if c.cfg.Trace != nil {
-		c.cfg.Trace(Event{Kind: kind, Text: text, Flight: c.flight})
+		c.cfg.Trace(Event{Kind: kind, Text: text, Flight: c.flight, Server: c.cfg.Address, Conn: c.cfg.Number})
 	}
 }
 

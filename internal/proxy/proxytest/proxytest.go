@@ -4,6 +4,7 @@ package proxytest
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -22,6 +23,7 @@ type Options struct {
 	Hosts          map[string]string // addresses of the names that it resolves itself
 	TLS            bool              // serve https; not for SOCKS5
 	Refuse         bool              // refuse every connection
+	Status         int               // of a refused CONNECT; 0 means 403
 	Greeting       string            // sent together with the HTTP answer, before the server's own bytes
 	Serve          http.HandlerFunc  // serves requests other than CONNECT; nil: the HTTP proxy refuses them
 }
@@ -174,7 +176,7 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 	}
 	server, err := p.dial(r.RequestURI)
 	if err != nil {
-		http.Error(w, "no", http.StatusForbidden)
+		http.Error(w, "no", cmp.Or(p.o.Status, http.StatusForbidden))
 		return
 	}
 	conn, rw, err := w.(http.Hijacker).Hijack()

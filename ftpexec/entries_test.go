@@ -16,9 +16,9 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// readDir returns the entries of a directory as text, "d name" or "- name 12", and those that are errors.
-func readDir(ctx context.Context, s dirReader, u *urlparse.URL) (entries []string, lines []error, err error) {
-	for e, err := range s.ReadDir(ctx, u) {
+// entriesOf returns the entries of a directory as text, "d name" or "- name 12", and those that are errors.
+func entriesOf(ctx context.Context, s dirReader, u *urlparse.URL) (entries []string, lines []error, err error) {
+	for e, err := range s.Entries(ctx, u) {
 		switch {
 		case errors.Is(err, ftpexec.ErrLine):
 			lines = append(lines, err)
@@ -34,7 +34,7 @@ func readDir(ctx context.Context, s dirReader, u *urlparse.URL) (entries []strin
 }
 
 type dirReader interface {
-	ReadDir(context.Context, *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
+	Entries(context.Context, *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 }
 
 // listings returns the commands among those received that list a directory.
@@ -54,7 +54,7 @@ func line(name string) string {
 const own = "drwxr-xr-x    2 0        0            4096 Jan 02  2003 .\r\ndrwxr-xr-x    2 0        0            4096 Jan 02  2003 ..\r\n"
 
 // The ways to list a directory, from the one that tells most on. The second directory needs no detour.
-func TestReadDirWays(t *testing.T) {
+func TestEntriesWays(t *testing.T) {
 	const ab, unread = "- a 7,- b 7", "a\r\nb\r\n"
 	mlsd, all, plain := "MLSD", "^LIST -a$", "^LIST$"
 	gone := func(match string, code int) testserver.Step {
@@ -99,7 +99,7 @@ func TestReadDirWays(t *testing.T) {
 				s := network.NewScript(t, append([]testserver.Step{testserver.Honest("")}, test.steps...)...)
 				c := &ftpexec.Client{MaxIdle: -1, Dial: network.Dial, NoPipelining: sequential}
 				for i, want := range []string{test.first, test.second} {
-					got, lines, err := readDir(t.Context(), c, parse(t, s.URL("/d/")))
+					got, lines, err := entriesOf(t.Context(), c, parse(t, s.URL("/d/")))
 					if err != nil || len(lines) > 0 || strings.Join(got, ",") != test.want {
 						t.Errorf("%s: got %q, %v, %v, want %q", test.name, got, lines, err, test.want)
 					}
@@ -113,11 +113,11 @@ func TestReadDirWays(t *testing.T) {
 }
 
 // After LIST -a has listed something on a host, an empty LIST -a is an empty directory.
-func TestReadDirTrustsWhatWorked(t *testing.T) {
+func TestEntriesTrustsWhatWorked(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("").With("LIST", testserver.Transfer("")...), testserver.OnConn(1, testserver.On("LIST", testserver.Transfer(line("a"))...)))
 	c := &ftpexec.Client{MaxIdle: -1}
 	for range 2 {
-		if _, _, err := readDir(t.Context(), c, parse(t, s.URL("/d/"))); err != nil {
+		if _, _, err := entriesOf(t.Context(), c, parse(t, s.URL("/d/"))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -127,7 +127,7 @@ func TestReadDirTrustsWhatWorked(t *testing.T) {
 }
 
 // Every other refusal is an error, and no entry comes with it.
-func TestReadDirRefused(t *testing.T) {
+func TestEntriesRefused(t *testing.T) {
 	refusals := map[string][]string{
 		"MLSD":    {"425", "426", "450", "451", "452", "503", "522", "530", "532", "533", "534", "550", "551", "552", "553"},
 		"LIST -a": {"425", "426", "451", "452", "530 too many users", "522 TLS required"},
@@ -160,7 +160,7 @@ func TestReadDirRefused(t *testing.T) {
 						steps = append(steps, testserver.On("EPSV", testserver.Reply("500 No.")))
 					}
 					s := network.NewScript(t, steps...)
-					got, lines, err := readDir(t.Context(), &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}, parse(t, s.URL("/d/")))
+					got, lines, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}, parse(t, s.URL("/d/")))
 					if e := (*ftpexec.Error)(nil); !errors.As(err, &e) || len(got) > 0 || len(lines) > 0 {
 						t.Errorf("%s, %s %s: got %q, %v, %v, want an *Error and nothing else", command, code, when, got, lines, err)
 					}
@@ -171,22 +171,22 @@ func TestReadDirRefused(t *testing.T) {
 }
 
 // A server that refuses a listing after its 150 loses the connection, but not the listing.
-func TestReadDirRefusedAfter150(t *testing.T) {
+func TestEntriesRefusedAfter150(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("502 No.")),
 		testserver.On("^LIST -a$", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("550 -a: No such file")),
 		testserver.On("^LIST$", testserver.Transfer(line("a"))...))
-	got, _, err := readDir(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
+	got, _, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
 	if err != nil || !slices.Equal(got, []string{"- a 7"}) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
 
 // A listing that breaks off is not a refusal, although its final reply has the code of one.
-func TestReadDirBrokenOff(t *testing.T) {
+func TestEntriesBrokenOff(t *testing.T) {
 	for _, command := range []string{"MLSD", "LIST -a", "LIST"} {
 		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("^"+command+"$", testserver.Reply("150 x"),
 			testserver.SendData("type=file; a\r\n"+line("a")), testserver.CloseData(), testserver.Reply("502 No.")))
-		got, lines, err := readDir(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
+		got, lines, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
 		if !errors.Is(err, ftpexec.ErrTruncated) || len(got)+len(lines) > 0 {
 			t.Errorf("%s: got %q, %v, %v, want ErrTruncated", command, got, lines, err)
 		}
@@ -194,10 +194,10 @@ func TestReadDirBrokenOff(t *testing.T) {
 }
 
 // Every listing has a data port of its own.
-func TestReadDirPorts(t *testing.T) {
+func TestEntriesPorts(t *testing.T) {
 	for verb, c := range map[string]*ftpexec.Client{"EPSV": {}, "PASV": {NoEPSV: true}} {
 		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("LIST", testserver.Transfer(line("a"))...))
-		if _, _, err := readDir(t.Context(), c, parse(t, s.URL("/d/"))); err != nil || count(s.Commands(), verb) != 2 {
+		if _, _, err := entriesOf(t.Context(), c, parse(t, s.URL("/d/"))); err != nil || count(s.Commands(), verb) != 2 {
 			t.Errorf("sent %q, %v, want %s twice", s.Commands(), err, verb)
 		}
 	}
@@ -205,14 +205,14 @@ func TestReadDirPorts(t *testing.T) {
 
 // What all ways refuse is an error that says why LIST was refused, even if NLST then lists nothing. An unreadable
 // directory is not an empty one.
-func TestReadDirDenied(t *testing.T) {
+func TestEntriesDenied(t *testing.T) {
 	for name, steps := range map[string][]testserver.Step{
 		"550":                {testserver.On("LIST", testserver.Reply("550 Permission denied")), testserver.On("NLST", testserver.Reply("550 x"))},
 		"550, an empty NLST": {testserver.On("LIST", testserver.Reply("550 Permission denied")), testserver.On("NLST", testserver.Transfer("")...)},
 		"vsftpd":             {testserver.On("LIST", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("226 Transfer done (but failed to open directory)."))},
 	} {
 		s := testserver.NewScript(t, append([]testserver.Step{testserver.Honest("")}, steps...)...)
-		got, lines, err := readDir(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
+		got, lines, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
 		if !errors.Is(err, ftpexec.ErrRefused) || len(got) > 0 || len(lines) > 0 {
 			t.Errorf("%s: got %q, %v, %v, want ErrRefused", name, got, lines, err)
 		}
@@ -220,11 +220,11 @@ func TestReadDirDenied(t *testing.T) {
 }
 
 // Lines without a readable entry are errors that show them. The others are listed.
-func TestReadDirLines(t *testing.T) {
+func TestEntriesLines(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer(
 		"type=file; good\r\n\r\nno facts\r\ntype=file; a/b\r\ntype=file; ../../etc/passwd\r\ntype=file; /abs\r\ntype=dir; ..\r\ntype=dir; .\r\n"+
 			"type=cdir; name of the directory\r\ntype=file; a\rb\r\ntype=file; nul\x00\r\ntype=file; \x1b[2J\r\ntype=dir; sub/\r\ntype=file; ...\r\ntype=file; \\\r\n")...))
-	got, lines, err := readDir(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
+	got, lines, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
 	if want := []string{"- good", "- \x1b[2J", "d sub/", "- ...", `- \`}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
@@ -239,24 +239,24 @@ func TestReadDirLines(t *testing.T) {
 }
 
 // An error about a line shows no password, although the server sent it.
-func TestReadDirLineHidesSecrets(t *testing.T) {
+func TestEntriesLineHidesSecrets(t *testing.T) {
 	const secret = "open sesame"
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer("type=file; a\r\npassword "+secret+"\r\n")...))
 	u := parse(t, s.URL("/d/"))
 	u.User, u.Password = urlparse.Some("me"), urlparse.Some(secret)
-	_, lines, err := readDir(t.Context(), &ftpexec.Client{MaxIdle: -1}, u)
+	_, lines, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, u)
 	if err != nil || len(lines) != 1 || strings.Contains(lines[0].Error(), secret) || !strings.Contains(lines[0].Error(), "password ****") {
 		t.Errorf("got %v, %v", lines, err)
 	}
 }
 
 // An entry's URL leads to it: in CWDs to a directory, with RETR to a file.
-func TestReadDirURLs(t *testing.T) {
+func TestEntriesURLs(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer("type=dir; s p/\r\ntype=file; caf\xe9\r\ntype=OS.unix=symlink; l\r\n odd\r\n")...))
 	for path, dirs := range map[string][]string{"/d/": {"d"}, "/d;type=d": {"d"}, "/d/%2Fe;type=d": {"d", "/e"}, "/": nil} {
 		var got []string
 		s.ResetCommands()
-		for e, err := range (&ftpexec.Client{MaxIdle: -1}).ReadDir(t.Context(), parse(t, s.URL(path))) {
+		for e, err := range (&ftpexec.Client{MaxIdle: -1}).Entries(t.Context(), parse(t, s.URL(path))) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -278,7 +278,7 @@ func TestReadDirURLs(t *testing.T) {
 }
 
 // The embedded server: MLSD, then LIST, and files of the same session between them.
-func TestReadDirEmbedded(t *testing.T) {
+func TestEntriesEmbedded(t *testing.T) {
 	when := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
 	files := map[string]string{"d/file": "contents", "d/ lead": "x", "d/-x": "", "d/sub/": "", "d/s;e mi": "12", "d/ünï": "1", "empty/": ""}
 	for _, fault := range []string{"", "502 No."} {
@@ -291,7 +291,7 @@ func TestReadDirEmbedded(t *testing.T) {
 			}})
 			session := (&ftpexec.Client{MaxIdle: -1, Active: active}).Session()
 			for range 2 {
-				got, lines, err := readDir(t.Context(), session, parse(t, s.URL("/d/")))
+				got, lines, err := entriesOf(t.Context(), session, parse(t, s.URL("/d/")))
 				slices.Sort(got)
 				if want := []string{"-  lead 1", "- -x 0", "- file 8", "- s;e mi 2", "- ünï 1", "d sub"}; err != nil || len(lines) > 0 || !slices.Equal(got, want) {
 					t.Errorf("%q: got %q, %v, %v, want %q", fault, got, lines, err, want)
@@ -299,11 +299,11 @@ func TestReadDirEmbedded(t *testing.T) {
 				if text, err := read(t.Context(), session, parse(t, s.URL("/d/file"))); text != "contents" || err != nil {
 					t.Errorf("%q: got %q, %v", fault, text, err)
 				}
-				if got, lines, err := readDir(t.Context(), session, parse(t, s.URL("/empty/"))); len(got) > 0 || len(lines) > 0 || err != nil {
+				if got, lines, err := entriesOf(t.Context(), session, parse(t, s.URL("/empty/"))); len(got) > 0 || len(lines) > 0 || err != nil {
 					t.Errorf("%q: empty: got %q, %v, %v", fault, got, lines, err)
 				}
 			}
-			for e, err := range session.ReadDir(t.Context(), parse(t, s.URL("/d/"))) {
+			for e, err := range session.Entries(t.Context(), parse(t, s.URL("/d/"))) {
 				if want := when.Truncate(e.Precision); err != nil || e.Mode.IsRegular() && (!e.ModTime.Equal(want) || e.Local != (fault != "") || e.HasPerm != (fault != "")) {
 					t.Errorf("%q: %+v, %v, want the time %v", fault, e, err, want)
 				}
@@ -317,13 +317,13 @@ func TestReadDirEmbedded(t *testing.T) {
 }
 
 // On a kept connection a directory costs a flight for its CWD and EPSV each, and one for MLSD.
-func TestReadDirFlights(t *testing.T) {
+func TestEntriesFlights(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer("type=file; a\r\n")...))
 	session := (&ftpexec.Client{}).Session()
 	defer session.Close()
 	for i, want := range []int{3, 3, 2} { // the first: USER to TYPE, EPSV, MLSD; the last: the directory is the working directory
 		before := s.Flights()
-		if _, _, err := readDir(t.Context(), session, parse(t, s.URL([]string{"/a/", "/a/b/", "/a/b/"}[i]))); err != nil {
+		if _, _, err := entriesOf(t.Context(), session, parse(t, s.URL([]string{"/a/", "/a/b/", "/a/b/"}[i]))); err != nil {
 			t.Fatal(err)
 		}
 		if got := s.Flights() - before; got != want {
@@ -332,7 +332,7 @@ func TestReadDirFlights(t *testing.T) {
 	}
 }
 
-func TestReadDirLarge(t *testing.T) {
+func TestEntriesLarge(t *testing.T) {
 	const n = 100_000
 	var b strings.Builder
 	for i := range n {
@@ -340,7 +340,7 @@ func TestReadDirLarge(t *testing.T) {
 	}
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer(b.String())...))
 	i := 0
-	for e, err := range (&ftpexec.Client{MaxIdle: -1}).ReadDir(t.Context(), parse(t, s.URL("/d/"))) {
+	for e, err := range (&ftpexec.Client{MaxIdle: -1}).Entries(t.Context(), parse(t, s.URL("/d/"))) {
 		if err != nil || e.Name != fmt.Sprint(i) || e.Size != int64(i) {
 			t.Fatalf("entry %d: %+v, %v", i, e, err)
 		}
@@ -356,8 +356,8 @@ func TestListingLineTooLong(t *testing.T) {
 	long := strings.Repeat("n", 64<<10)
 	for _, data := range []string{long, "type=file; a\r\n" + long, "type=file; " + long + "\r\ntype=file; b\r\n"} {
 		s := testserver.NewScript(t, testserver.Honest("").With("MLSD", testserver.Transfer(data)...).With("NLST", testserver.Transfer(data)...))
-		if got, lines, err := readDir(t.Context(), within(ample), parse(t, s.URL("/d/"))); !errors.Is(err, ftpexec.ErrProtocol) || len(got)+len(lines) > 0 {
-			t.Errorf("ReadDir: got %d entries, %v, %v, want ErrProtocol", len(got), lines, err)
+		if got, lines, err := entriesOf(t.Context(), within(ample), parse(t, s.URL("/d/"))); !errors.Is(err, ftpexec.ErrProtocol) || len(got)+len(lines) > 0 {
+			t.Errorf("Entries: got %d entries, %v, %v, want ErrProtocol", len(got), lines, err)
 		}
 		if got, err := list(t.Context(), within(ample), parse(t, s.URL("/d/"))); !errors.Is(err, ftpexec.ErrProtocol) || len(got) > 0 {
 			t.Errorf("List: got %d names, %v, want ErrProtocol", len(got), err)
@@ -365,8 +365,8 @@ func TestListingLineTooLong(t *testing.T) {
 	}
 }
 
-func TestReadDirNotADirectory(t *testing.T) {
-	for _, err := range (&ftpexec.Client{MaxIdle: -1}).ReadDir(t.Context(), parse(t, "ftp://example.invalid/file")) {
+func TestEntriesNotADirectory(t *testing.T) {
+	for _, err := range (&ftpexec.Client{MaxIdle: -1}).Entries(t.Context(), parse(t, "ftp://example.invalid/file")) {
 		if !errors.Is(err, ftpexec.ErrNotDirectory) {
 			t.Errorf("error %v, want ErrNotDirectory", err)
 		}

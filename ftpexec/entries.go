@@ -13,7 +13,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// ReadDir returns an iterator over the entries of the directory that u names; u must end in "/" or ";type=d". It enters
+// Entries returns an iterator over the entries of the directory that u names; u must end in "/" or ";type=d". It enters
 // the directory with CWD and lists it with MLSD (RFC 3659 section 7). If the server does not know MLSD, it sends LIST -a,
 // then LIST, then NLST, which tells only names. The Client remembers for each host which of them works. The entries "."
 // and ".." are left out.
@@ -24,24 +24,27 @@ import (
 // with an [ErrLine] that shows the line, and the iteration goes on: the directory has an entry that is not listed. Every
 // error is an *[Error], or a *[urlparse.Error] if u is not valid. ctx covers the whole iteration.
 //
-// Names are bytes as the server sent them, and so are those in the URLs. ReadDir asks for UTF-8 (OPTS UTF8 ON) only if
+// Names are bytes as the server sent them, and so are those in the URLs. Entries asks for UTF-8 (OPTS UTF8 ON) only if
 // a name in u needs it, as Open does.
-func (c *Client) ReadDir(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
+func (c *Client) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
 	return inDir(u, func() (listed, error) {
-		s := c.take(u)
+		s, err := c.take(ctx, u)
+		if err != nil {
+			return listed{}, err
+		}
 		defer c.put(s)
-		return s.readDir(ctx, u)
+		return s.listEntries(ctx, u)
 	})
 }
 
-// ReadDir returns an iterator over the entries of the directory that u names, on the session's connection; see
-// [Client.ReadDir].
-func (s *Session) ReadDir(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
-	return inDir(u, func() (listed, error) { return s.readDir(ctx, u) })
+// Entries returns an iterator over the entries of the directory that u names, on the session's connection; see
+// [Client.Entries].
+func (s *Session) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
+	return inDir(u, func() (listed, error) { return s.listEntries(ctx, u) })
 }
 
-// readDir lists the directory that u names.
-func (s *Session) readDir(ctx context.Context, u *urlparse.URL) (l listed, err error) {
+// listEntries lists the directory that u names.
+func (s *Session) listEntries(ctx context.Context, u *urlparse.URL) (l listed, err error) {
 	err = s.run(ctx, u, goal{list: true, entries: true}, func(func()) (_ bool, err error) {
 		l, err = s.entries()
 		return false, err

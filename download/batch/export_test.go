@@ -1,4 +1,0 @@
-package batch
-
-// MostLinks is mostLinks, for tests.
-const MostLinks = mostLinks

@@ -1,0 +1,221 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/testserver"
+)
+
+// The tests of this file are about sentences of docs/download.md that nothing else
+// would miss.
+
+// TestContinueComplete checks that a file of the same length counts as complete.
+func TestContinueComplete(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f", noise(len(body), 9))
+	r, err := k.get("/f", Options{Continue: true})
+	if err != nil || !r.Skipped || r.Reason != ReasonComplete || slices.Contains(k.Commands(), "RETR f") {
+		t.Errorf("got %+v, %v after %q", r, err, k.Commands())
+	}
+	if _, err := k.get("/f;type=a", Options{Continue: true}); !errors.Is(err, ErrResume) {
+		t.Errorf("in ASCII type: got %v, want ErrResume", err)
+	}
+}
+
+// TestAskedOnceMore checks that a server that does not report what it reported
+// before is asked once more, and then believed.
+func TestAskedOnceMore(t *testing.T) {
+	for silent, resumed := range map[int]int64{1: 100_000, 2: 0} {
+		k := newKit(t, map[string]string{"/f": body})
+		k.leaves("/f", 100_000)
+		times := 0
+		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == "MDTM" {
+				if times++; times <= silent {
+					return testserver.Fault{Reply: "450 busy"}
+				}
+			}
+			return testserver.Fault{}
+		})
+		r, err := k.get("/f", Options{})
+		if err != nil || r.Resumed != resumed {
+			t.Errorf("silent %d times: resumed from %d, want %d (%v)", silent, r.Resumed, resumed, err)
+		}
+		k.want(map[string]string{"f": body})
+	}
+}
+
+// TestChangedGivenUpLate checks that a part is kept until the server has opened
+// the transfer of the changed file that replaces it.
+func TestChangedGivenUpLate(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.leaves("/f", 100_000)
+	k.change("/f", body+"more", kitTime.Add(time.Hour))
+	retrs := 0
+	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == "RETR" {
+			if retrs++; retrs > 1 {
+				return testserver.Fault{Reply: "550 no"}
+			}
+		}
+		return testserver.Fault{}
+	})
+	if _, err := k.get("/f", Options{}); err == nil || retrs != 2 || len(read(t, k.path("f.part"))) != 100_000 {
+		t.Errorf("got %v after %d transfers", err, retrs)
+	}
+}
+
+// TestProgressCounts checks that the count of retries starts again if a try brings
+// the file further than ever before.
+func TestProgressCounts(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == "RETR" {
+			return testserver.Fault{Data: testserver.Closed, Octets: 50_000}
+		}
+		return testserver.Fault{}
+	})
+	if _, err := k.get("/f", Options{Retries: new(1)}); err != nil || len(k.waits) != 5 {
+		t.Errorf("got %v after %d retries, want 5", err, len(k.waits))
+	}
+}
+
+// TestReachedByAnEarlierRun checks that a server that an earlier run of the file
+// has reached is tried again if it cannot be reached.
+func TestReachedByAnEarlierRun(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.leaves("/f", 100_000)
+	dials := 0
+	k.c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if dials++; dials == 1 {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	if r, err := k.get("/f", Options{}); err != nil || r.Resumed != 100_000 || len(k.waits) != 1 {
+		t.Errorf("got %+v, %v after %d retries", r, err, len(k.waits))
+	}
+}
+
+// TestTextKeepsNothing checks that in ASCII type a cut transfer starts over, and
+// that a run that fails leaves nothing for a later one.
+func TestTextKeepsNothing(t *testing.T) {
+	text := strings.Repeat("a line\r\n", 10_000)
+	broken := func(p testserver.FaultPoint) testserver.Fault {
+		if p.Transfer == 1 {
+			return testserver.Fault{Data: testserver.Closed, Octets: 20_000, Final: "426 Broken"}
+		}
+		return testserver.Fault{}
+	}
+	k := newKit(t, map[string]string{"/f": text})
+	k.faulty(broken)
+	r, err := k.get("/f;type=a", Options{})
+	if rests := k.rests(); err != nil || !r.Text || len(k.waits) != 1 || len(rests) > 0 {
+		t.Errorf("got %+v, %v after %d retries and REST %q", r, err, len(k.waits), rests)
+	}
+	k = newKit(t, map[string]string{"/f": text})
+	k.faulty(broken)
+	if r, err := k.get("/f;type=a", Options{Retries: new(0)}); err == nil || r.Kept != 0 {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	k.want(map[string]string{})
+}
+
+// TestSkippedIsNotVerified checks that a file that Skip leaves alone is not compared.
+func TestSkippedIsNotVerified(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f", "another")
+	r, err := k.get("/f", Options{Existing: Skip, Sum: sum(t, "sha256:"+sha256Of(body))})
+	if err != nil || !r.Skipped || r.Verified != "" {
+		t.Errorf("got %+v, %v", r, err)
+	}
+}
+
+// TestRoomForTheJournal checks that a run gives up the last 64 KiB of its part if
+// the disk is too full for the journal.
+func TestRoomForTheJournal(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.faulty(cut(1, 100_000))
+	opens, full := 0, true
+	onCall(t, func(call, path string) error {
+		switch {
+		case call == "truncate":
+			full = false
+		case call == "open" && strings.HasSuffix(path, "~"):
+			if opens++; opens > 1 && full {
+				return syscall.ENOSPC
+			}
+		}
+		return nil
+	})
+	if r, err := k.get("/f", Options{Retries: new(0)}); err == nil || r.Kept != 100_000-64<<10 {
+		t.Errorf("%d bytes are kept (%v)", r.Kept, err)
+	}
+}
+
+// TestSegmentsBounds checks from which size on a file takes several connections.
+func TestSegmentsBounds(t *testing.T) {
+	for size, want := range map[int]int{2<<20 - 1: 1, 2 << 20: 2, 4<<20 - 1: 3} {
+		k := newKit(t, map[string]string{"/f": noise(size, 3)})
+		if _, err := k.get("/f", Options{Segments: 8}); err != nil || k.DataConnections() != want {
+			t.Errorf("%d bytes: %d connections for data, want %d (%v)", size, k.DataConnections(), want, err)
+		}
+	}
+}
+
+// TestSegmentsFewer checks that later tries use no more connections than have
+// worked, and only one if the file differs from one connection to another.
+func TestSegmentsFewer(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": large})
+	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == "" && p.Conn >= 2 && p.Conn <= 4 {
+			return testserver.Fault{Reply: "421 Too many connections", After: testserver.Closed}
+		}
+		return testserver.Fault{}
+	})
+	if _, err := k.get("/f", Options{Segments: 4}); err != nil || !k.told(Noted, "continuing with at most 1 connections") {
+		t.Errorf("got %v, events %v", err, k.events)
+	}
+
+	k = newKit(t, map[string]string{"/f": large})
+	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == "MDTM" && p.Conn == 3 {
+			return testserver.Fault{Reply: "213 20000101000000"}
+		}
+		return testserver.Fault{}
+	})
+	o := Options{Segments: 4, Notify: func(e Event) {
+		if e.Kind == Restarted {
+			k.ResetCommands()
+		}
+	}}
+	_, err := File(t.Context(), k.c, k.url("/f"), k.path("f"), &o)
+	offsets := slices.DeleteFunc(k.Commands(), func(c string) bool { return !strings.HasPrefix(c, "REST ") })
+	if err != nil || len(offsets) > 0 {
+		t.Errorf("after the file has started over: REST %q (%v)", offsets, err)
+	}
+}
+
+// TestNameBack checks that a file that Continue has taken over gets its name back
+// if no byte has arrived.
+func TestNameBack(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f", body[:100_000])
+	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == "RETR" {
+			return testserver.Fault{Data: testserver.Reset}
+		}
+		return testserver.Fault{}
+	})
+	if _, err := k.get("/f", Options{Continue: true, Retries: new(0)}); err == nil {
+		t.Error("no error")
+	}
+	k.want(map[string]string{"f": body[:100_000]})
+}

@@ -1,0 +1,80 @@
+package fetch
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+// The servers leave no goroutine running, so a leak is one of the code under test.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestMotd asks an honest server. It closes itself when the test ends.
+func TestMotd(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{
+		"/pub/motd": "hello\nand more\n", "/pub/empty": "", "/pub/one line": "hello"}})
+	for path, want := range map[string]string{"/pub/motd": "hello", "/pub/empty": "", "/pub/one%20line": "hello"} {
+		c := ftpexec.Client{MaxIdle: -1}
+		if got, err := Motd(t.Context(), &c, s.URL(path)); got != want || err != nil {
+			t.Errorf("%s: got %q, %v; want %q", path, got, err, want)
+		}
+	}
+}
+
+// TestCommands: what was sent, command for command.
+func TestCommands(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Users: map[string]string{"me": "secret"}, Tree: map[string]string{"/motd": "hello"}})
+	c := ftpexec.Client{MaxIdle: -1}
+	if _, err := Motd(t.Context(), &c, s.URLAs("me:secret", "/motd")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.WaitCommand(t.Context(), "QUIT"); err != nil { // its reply is not waited for
+		t.Fatal(err)
+	}
+	want := []string{"USER me", "PASS secret", "TYPE I", "SIZE motd", "MDTM motd", "EPSV", "RETR motd", "QUIT"}
+	if got := s.Commands(); !slices.Equal(got, want) {
+		t.Errorf("sent %q, want %q", got, want)
+	}
+}
+
+// TestFailures asks servers that say or do what an honest one does not.
+func TestFailures(t *testing.T) {
+	tests := []struct {
+		name string
+		step testserver.Step
+		want error
+	}{
+		{"missing", testserver.On("RETR", testserver.Reply("550 No such file.")).With("SIZE", testserver.Reply("550 No such file.")), fs.ErrNotExist},
+		{"full", testserver.Greet(testserver.Reply("421 Too many users."), testserver.CloseConn()), ftpexec.ErrTooMany},
+		{"cut", testserver.On("RETR", testserver.Reply("150 Here."), testserver.SendData("hel"), testserver.CloseData(), testserver.Reply("426 Broken.")), ftpexec.ErrTruncated},
+	}
+	for _, tt := range tests {
+		s := testserver.NewScript(t, testserver.Honest("hello"), tt.step)
+		c := ftpexec.Client{MaxIdle: -1}
+		if got, err := Motd(t.Context(), &c, s.URL("/motd")); !errors.Is(err, tt.want) {
+			t.Errorf("%s: got %q, %v; want %v", tt.name, got, err, tt.want)
+		}
+	}
+}
+
+// TestTimeout: a silent server costs a minute, but not this test.
+func TestTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := testserver.NewNetwork()
+		s := network.NewScript(t, testserver.Honest("hello").With("RETR", testserver.Silence()))
+		c := ftpexec.Client{MaxIdle: -1, Dial: network.Dial}
+		start := time.Now()
+		_, err := Motd(t.Context(), &c, s.URL("/motd"))
+		if took := time.Since(start); !errors.Is(err, ftpexec.ErrTimeout) || took != ftpexec.DefaultReplyTimeout {
+			t.Errorf("got %v after %v", err, took)
+		}
+	})
+}

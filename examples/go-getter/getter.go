@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	getter "github.com/hashicorp/go-getter/v2"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
+)
+
+// Getter is a [getter.Getter] for the schemes ftp, ftps and ftpes. It has to come before others that
+// take any URL.
+type Getter struct {
+	Client *ftpexec.Client
+}
+
+var _ getter.Getter = (*Getter)(nil)
+
+// Detect reports whether the request is for an ftp URL, or forces this getter with "ftp::".
+func (g *Getter) Detect(r *getter.Request) (bool, error) {
+	if r.Forced != "" {
+		return r.Forced == "ftp", nil
+	}
+	scheme, _, ok := strings.Cut(strings.ToLower(r.Src), "://")
+	return ok && slices.Contains([]string{"ftp", "ftps", "ftpes"}, scheme), nil
+}
+
+// Mode returns ModeDir for a URL that names a directory, as RFC 1738 tells them apart.
+func (g *Getter) Mode(_ context.Context, from *url.URL) (getter.Mode, error) {
+	u, err := parse(from)
+	if err != nil {
+		return getter.ModeInvalid, err
+	}
+	if u.IsDir() {
+		return getter.ModeDir, nil
+	}
+	return getter.ModeFile, nil
+}
+
+// GetFile saves a file, whole or not at all. It resumes what an earlier call has left.
+func (g *Getter) GetFile(ctx context.Context, r *getter.Request) error {
+	u, err := parse(r.URL())
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(r.Dst), r.Mode(0o755)); err != nil {
+		return err
+	}
+	_, err = download.File(ctx, g.Client, u, r.Dst, &download.Options{Existing: download.Overwrite})
+	return err
+}
+
+// Get saves a directory with all that is in it, below r.Dst.
+func (g *Getter) Get(ctx context.Context, r *getter.Request) error {
+	u, err := parse(r.URL())
+	if err != nil {
+		return err
+	}
+	if !u.IsDir() {
+		u = u.Child("", urlparse.TypeNone) // the client knows that it is one
+	}
+	if err := os.MkdirAll(r.Dst, r.Mode(0o755)); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(r.Dst)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	var failed []error
+	task := batch.Task{Item: download.Item{URLs: []*urlparse.URL{u}, Path: "."}, Tree: &batch.Tree{}}
+	totals := batch.Run(ctx, g.Client, slices.Values([]batch.Task{task}), batch.Options{
+		Jobs: 4, PerHost: 2, Root: root,
+		Each: download.Options{Newer: true, Existing: download.Overwrite},
+		Report: func(o batch.Outcome) {
+			if o.Err != nil {
+				failed = append(failed, o.Err)
+			}
+		},
+	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if !totals.Whole() && failed == nil {
+		return fmt.Errorf("%s: not all of it came", u)
+	}
+	return errors.Join(failed...)
+}
+
+// parse reads the URL again. Package net/url takes "?" for the start of a query, and go-getter its own parameters
+// (checksum, archive, filename) from there; what is left of it belongs to the name. go-getter also takes "//" for the
+// start of a part of the tree: write %2F for the root, as RFC 1738 says.
+func parse(from *url.URL) (*urlparse.URL, error) {
+	if from.Fragment != "" {
+		return nil, fmt.Errorf("%s: # cannot stand unencoded in a path: write %%23", from.Redacted())
+	}
+	return urlparse.Parse(from.String())
+}

@@ -1,0 +1,436 @@
+package ftpexec_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+// restarts is Honest with REST: RETR sends contents from the offset on.
+func restarts(contents string) testserver.Step {
+	return func(d *testserver.Dialogue) {
+		offset := 0
+		testserver.Honest(contents)(d)
+		testserver.On("MLST", testserver.Reply("250-x\r\n Type=file;Size="+strconv.Itoa(len(contents))+"; f\r\n250 x"))(d)
+		testserver.On("REST", func(c *testserver.Conn) error {
+			offset, _ = strconv.Atoi(strings.TrimPrefix(c.Line(), "REST "))
+			return testserver.Reply("350 fine")(c)
+		})(d)
+		testserver.On("RETR", func(c *testserver.Conn) error {
+			rest := contents[offset:]
+			offset = 0
+			for _, action := range testserver.Transfer(rest) {
+				if err := action(c); err != nil {
+					return err
+				}
+			}
+			return nil
+		})(d)
+	}
+}
+
+// From every position to every position of a small file: the bytes are right, and one connection is enough.
+func TestFSSeekEverywhere(t *testing.T) {
+	const contents = "0123456789abcdef"
+	s := testserver.NewScript(t, restarts(contents))
+	f, err := openFS(t, new(ftpexec.Client), s.URL("/d/")).Open("f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	seeker := f.(io.ReadSeeker)
+	for from := range len(contents) + 2 {
+		for to := range len(contents) + 2 {
+			for _, pos := range []int{from, to} {
+				whence := []int{io.SeekStart, io.SeekCurrent, io.SeekEnd}[(from+to)%3]
+				now, err := seeker.Seek(0, io.SeekCurrent)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err := seeker.Seek(int64(pos)-[]int64{0, now, int64(len(contents))}[whence], whence); err != nil || got != int64(pos) {
+					t.Fatalf("Seek: got %d, %v, want %d", got, err, pos)
+				}
+				want, b := contents[min(pos, len(contents)):min(pos+2, len(contents))], make([]byte, 2)
+				n, err := io.ReadFull(f, b)
+				if string(b[:n]) != want || (err != nil) != (len(want) < 2) {
+					t.Fatalf("%d -> %d: got %q, %v, want %q", from, to, b[:n], err, want)
+				}
+			}
+		}
+	}
+	if s.Connections() != 1 {
+		t.Errorf("%d connections, want 1", s.Connections())
+	}
+}
+
+// Open asks one question, Seek sends nothing, and only Read starts a transfer, at the new position.
+func TestFSIsLazy(t *testing.T) {
+	s := testserver.NewScript(t, restarts("0123456789"))
+	d := openFS(t, new(ftpexec.Client), s.URL("/d/"))
+	f, err := d.Open("f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, at := range []int64{3, 5, 100, 7} {
+		if _, err := f.(io.Seeker).Seek(at, io.SeekStart); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.Commands(); got[len(got)-1] != "MLST f" || s.DataConnections() != 0 {
+		t.Errorf("before Read: %q, %d data connections", got, s.DataConnections())
+	}
+	if got, err := io.ReadAll(f); err != nil || string(got) != "789" || count(s.Commands(), "REST 7") != 1 || s.DataConnections() != 1 {
+		t.Errorf("got %q, %v, %q", got, err, s.Commands())
+	}
+}
+
+// Close ends a Read that waits for data, or for a connection.
+func TestFSCloseEndsRead(t *testing.T) {
+	inMemory(t, func(t *testing.T, network *testserver.Network) {
+		s := network.NewScript(t, restarts("contents"), testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.StallData()))
+		c := &ftpexec.Client{Dial: network.Dial, MaxConns: 1, StallTimeout: 24 * time.Hour}
+		d := openFS(t, c, s.URL("/d/"))
+		var all sync.WaitGroup
+		var files []fs.File
+		for range 2 {
+			f, err := d.Open("f")
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, f)
+		}
+		for _, f := range files {
+			all.Go(func() {
+				if got, err := io.ReadAll(f); !errors.Is(err, fs.ErrClosed) || len(got) > 3 {
+					t.Errorf("got %q, %v, want ErrClosed", got, err)
+				}
+			})
+			<-time.After(time.Minute)
+			synctest.Wait()
+		}
+		for _, i := range []int{1, 0} {
+			if err := files[i].Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		all.Wait()
+	})
+}
+
+// In a large file, bytes that are in the way are read over if they are few; otherwise the transfer is given up.
+func TestFSSeekFar(t *testing.T) {
+	contents := strings.Repeat("0123456789abcdef", 1<<17) // 2 MiB
+	s := testserver.NewScript(t, restarts(contents))
+	d := openFS(t, new(ftpexec.Client), s.URL("/d/"))
+	tests := []struct {
+		name             string
+		at               []int
+		transfers, dials int
+	}{
+		{"in order", []int{0, 100, 200}, 1, 0},
+		{"a short way ahead", []int{0, 256 << 10, 512 << 10}, 1, 0},
+		{"a long way ahead", []int{0, 300 << 10}, 2, 1},
+		{"back", []int{1 << 20, 0}, 2, 1},
+		{"to the end and back", []int{2<<20 - 10, 0}, 2, 0}, // the first transfer is over
+		{"near the end and back", []int{2<<20 - 200<<10, 0}, 2, 0},
+	}
+	for _, tt := range tests {
+		if _, err := d.Stat("f"); err != nil { // there is a connection
+			t.Fatal(err)
+		}
+		s.ResetCommands()
+		f, err := d.Open("f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range tt.at {
+			b := make([]byte, 10)
+			if n, err := f.(io.ReaderAt).ReadAt(b, int64(at)); err != nil || string(b) != contents[at:at+10] {
+				t.Errorf("%s: at %d got %q, %v", tt.name, at, b[:n], err)
+			}
+		}
+		f.Close()
+		if got := count(verbs(s.Commands()), "RETR"); got != tt.transfers || s.Connections() != tt.dials {
+			t.Errorf("%s: %d transfers, %d new connections, want %d and %d", tt.name, got, s.Connections(), tt.transfers, tt.dials)
+		}
+	}
+}
+
+func verbs(lines []string) (list []string) {
+	for _, line := range lines {
+		verb, _, _ := strings.Cut(line, " ")
+		list = append(list, verb)
+	}
+	return list
+}
+
+// Several goroutines may call ReadAt, next to one that reads.
+func TestFSReadAtConcurrently(t *testing.T) {
+	contents := strings.Repeat("0123456789abcdef", 100)
+	s := testserver.NewScript(t, restarts(contents))
+	f, err := openFS(t, new(ftpexec.Client), s.URL("/d/")).Open("f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var all sync.WaitGroup
+	for i := range 4 {
+		random := rand.New(rand.NewPCG(1, uint64(i)))
+		all.Go(func() {
+			for range 20 {
+				at, b := random.IntN(len(contents)-10), make([]byte, 10)
+				if _, err := f.(io.ReaderAt).ReadAt(b, int64(at)); err != nil || string(b) != contents[at:at+10] {
+					t.Errorf("at %d: got %q, %v", at, b, err)
+				}
+			}
+		})
+	}
+	got, err := io.ReadAll(f)
+	if err != nil || string(got) != contents {
+		t.Errorf("ReadAll: got %d bytes, %v", len(got), err)
+	}
+	all.Wait()
+}
+
+// Whatever part of the file comes, Read returns io.EOF only for all of it, and the next Read goes on where it stopped.
+func TestFSTruncated(t *testing.T) {
+	const contents = "contents"
+	for n := range len(contents) + 1 {
+		for _, final := range []string{"226 fine", "426 cut", "451 disk", ""} {
+			cut := []testserver.Action{testserver.Reply("150 x"), testserver.SendData(contents[:n]), testserver.CloseData(), testserver.Reply(final)}
+			if final == "" {
+				cut[3] = testserver.CloseConn()
+			}
+			s := testserver.NewScript(t, restarts(contents), testserver.OnConn(1, testserver.On("RETR", cut...)))
+			d := openFS(t, new(ftpexec.Client), s.URL("/d/"))
+			f, err := d.Open("f")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(f)
+			if whole := n == len(contents) && final == "226 fine"; (err == nil) != whole || string(got) != contents[:n] {
+				t.Errorf("%d bytes, %q: got %q, %v", n, final, got, err)
+			}
+			if err != nil && !errors.Is(err, ftpexec.ErrTruncated) && !errors.Is(err, ftpexec.ErrLost) {
+				t.Errorf("%d bytes, %q: got %v", n, final, err)
+			}
+			rest, again := io.ReadAll(f)
+			if want := contents[n:]; string(rest) != want || (n == len(contents)) && (again == nil) != (err == nil) || n < len(contents) && again != nil {
+				t.Errorf("%d bytes, %q: then got %q, %v, want %q", n, final, rest, again, want)
+			}
+			f.Close()
+		}
+	}
+}
+
+// A file that is another one on the server when the next transfer begins is an error.
+func TestFSChanged(t *testing.T) {
+	for _, change := range []testserver.Step{
+		testserver.OnNth(2, "SIZE", testserver.Reply("213 9")),
+		testserver.OnNth(2, "MDTM", testserver.Reply("213 20210102030405")),
+		testserver.OnNth(1, "SIZE", testserver.Reply("213 9")), // other than what Open was told
+	} {
+		s := testserver.NewScript(t, restarts("contents"), change)
+		f, err := openFS(t, new(ftpexec.Client), s.URL("/d/")).Open("f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.ReadAll(f)
+		if err == nil {
+			_, err = f.(io.ReaderAt).ReadAt(make([]byte, 2), 3)
+		}
+		if !errors.Is(err, ftpexec.ErrChanged) {
+			t.Errorf("got %v, want ErrChanged", err)
+		}
+		f.Close()
+	}
+}
+
+// The packages of the standard library that take an fs.FS work with one.
+func TestFSAtHome(t *testing.T) {
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
+	for i := range 20 {
+		part, err := w.CreateHeader(&zip.FileHeader{Name: fmt.Sprintf("part%d", i), Method: zip.Store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(part, strings.Repeat(strconv.Itoa(i), 1000))
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tree := map[string]string{"/a.zip": archive.String(), "/t/x.tmpl": "x{{.}}", "/t/y.tmpl": "y{{.}}", "/index/f.txt": "0123456789", "/nosuffix": "plain text"}
+	s := testserver.New(t, &testserver.Options{Tree: tree})
+	d := openFS(t, new(ftpexec.Client), s.URL("/"))
+
+	f, err := d.Open("a.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := zip.NewReader(f.(io.ReaderAt), fsInfo(t, d, "a.zip").Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := fs.ReadFile(z, "part7"); err != nil || string(got) != strings.Repeat("7", 1000) {
+		t.Errorf("zip: got %d bytes, %v", len(got), err)
+	}
+	if got, err := io.ReadAll(io.NewSectionReader(f.(io.ReaderAt), 30, 5)); err != nil || string(got) != archive.String()[30:35] {
+		t.Errorf("SectionReader: got %q, %v", got, err)
+	}
+
+	tmpl, err := template.ParseFS(d, "t/*.tmpl")
+	if err != nil || len(tmpl.Templates()) != 2 {
+		t.Errorf("ParseFS: got %v, %v", tmpl, err)
+	}
+	if got, err := fs.Glob(d, "*/*.t*"); err != nil || !slices.Equal(got, []string{"index/f.txt", "t/x.tmpl", "t/y.tmpl"}) {
+		t.Errorf("Glob: got %q, %v", got, err)
+	}
+	sub, err := fs.Sub(d, "index")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := fs.ReadFile(sub, "f.txt"); err != nil || string(got) != "0123456789" {
+		t.Errorf("Sub: got %q, %v", got, err)
+	}
+}
+
+func TestFSFileServer(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f.txt": "0123456789", "/d/nosuffix": "plain text", "/d/sub/": ""}})
+	handler := http.FileServerFS(openFS(t, new(ftpexec.Client), s.URL("/d/")))
+	tests := []struct {
+		path, ranges string
+		status       int
+		body         string
+	}{
+		{"/f.txt", "", 200, "0123456789"},
+		{"/nosuffix", "", 200, "plain text"},
+		{"/f.txt", "bytes=3-5", 206, "345"},
+		{"/f.txt", "bytes=-3", 206, "789"},
+		{"/f.txt", "bytes=8-", 206, "89"},
+		{"/f.txt", "bytes=10-", 416, ""},
+		{"/missing", "", 404, ""},
+		{"/sub", "", 301, ""},
+		{"/", "", 200, "<a href=\"sub/\">"},
+	}
+	for _, tt := range tests {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", tt.path, nil)
+		if tt.ranges != "" {
+			r.Header.Set("Range", tt.ranges)
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if got := w.Body.String(); w.Code != tt.status || tt.status == 206 && got != tt.body || !strings.Contains(got, tt.body) {
+			t.Errorf("%s %s: got %d %q, want %d %q", tt.path, tt.ranges, w.Code, got, tt.status, tt.body)
+		}
+	}
+}
+
+// Whatever happens to whichever command, every call returns, with the right bytes or a PathError, and the FS works
+// afterwards.
+func TestFSFaults(t *testing.T) {
+	faults := map[string]testserver.Fault{
+		"closed": {Before: testserver.Closed}, "reset": {Before: testserver.Reset}, "4yz": {Reply: "450 no"}, "5yz": {Reply: "550 no"},
+		"unknown": {Reply: "500 no"}, "421": {Reply: "421 bye", After: testserver.Closed}, "nonsense": {Reply: "hello"}, "hangs": {Before: testserver.Stalled},
+	}
+	verbs := []string{"", "USER", "PASS", "PWD", "CWD", "MLST", "SIZE", "MDTM", "TYPE", "EPSV", "MLSD", "LIST", "REST", "RETR"}
+	for name, fault := range faults {
+		for _, verb := range verbs {
+			t.Run(name+" at "+verb, func(t *testing.T) {
+				t.Parallel()
+				testFSFault(t, verb, fault)
+			})
+		}
+	}
+}
+
+func testFSFault(t *testing.T, verb string, fault testserver.Fault) {
+	var mu sync.Mutex
+	var off bool
+	cancel := func() {}
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": "0123456789"}, Fault: func(p testserver.FaultPoint) testserver.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if off || p.Verb != verb {
+			return testserver.Fault{}
+		}
+		if fault.Before == testserver.Stalled {
+			go cancel()
+		}
+		return fault
+	}})
+	ops := map[string]func(d *ftpexec.FS) error{
+		"stat":    func(d *ftpexec.FS) error { _, err := d.Stat("f"); return err },
+		"readdir": func(d *ftpexec.FS) error { _, err := d.ReadDir("."); return err },
+		"read": func(d *ftpexec.FS) error {
+			got, err := d.ReadFile("f")
+			return right(string(got), "0123456789", err)
+		},
+		"seek": func(d *ftpexec.FS) error {
+			f, err := d.Open("f")
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			if _, err := f.(io.Seeker).Seek(3, io.SeekStart); err != nil {
+				return err
+			}
+			got, err := io.ReadAll(f)
+			return right(string(got), "3456789", err)
+		},
+	}
+	for op, do := range ops {
+		ctx, stop := context.WithCancel(t.Context())
+		mu.Lock()
+		off, cancel = false, stop
+		mu.Unlock()
+		c := new(ftpexec.Client)
+		d, err := c.FS(ctx, parse(t, s.URL("/d/")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := do(d); err != nil && !errors.As(err, new(*fs.PathError)) {
+			t.Errorf("%s: got %v, want a PathError", op, err)
+		} else if fault.Before == testserver.Stalled && err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got %v, want Canceled", op, err)
+		}
+		mu.Lock()
+		off = true
+		mu.Unlock()
+		if ctx.Err() == nil {
+			if err := do(d); err != nil {
+				t.Errorf("%s afterwards: %v", op, err)
+			}
+		}
+		stop()
+		c.CloseIdleConnections()
+	}
+}
+
+// right returns err, or an error of its own if got is not a beginning of want, or less without an error.
+func right(got, want string, err error) error {
+	if !strings.HasPrefix(want, got) || err == nil && got != want {
+		return fmt.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	return err
+}

@@ -1,0 +1,40 @@
+package ftpexec_test
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"os"
+
+	"example.com/ftpfetch/ftpexec"
+)
+
+func ExampleTransport() {
+	s := exampleServer()
+	defer s.Close()
+
+	ftp := &ftpexec.Transport{}
+	defer ftp.CloseIdleConnections()
+	t := &http.Transport{}
+	t.RegisterProtocol("ftp", ftp)
+	c := &http.Client{Transport: t}
+
+	req, err := http.NewRequest(http.MethodGet, s.URL("/pub/motd"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	req.Header.Set("Range", "bytes=2-")
+	r, err := c.Do(req)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Body.Close()
+	fmt.Println(r.Status, r.Header.Get("Content-Range"))
+	if _, err := io.Copy(os.Stdout, r.Body); err != nil { // nil only if every byte came and the server confirmed it
+		log.Fatal(err)
+	}
+	// Output:
+	// 206 Partial Content bytes 2-5/6
+	// llo
+}

@@ -1,0 +1,272 @@
+package ftpexec_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+// capped returns a Client with MaxConns for a script in memory, and the exchange that it dials with.
+func capped(t *testing.T, network *testserver.Network, most int) (*ftpexec.Client, *exchange, *testserver.Script) {
+	s := network.NewScript(t, restarts("contents"))
+	c, x := pooled(0, s, network.Dial)
+	c.MaxConns, x.most = most, most
+	t.Cleanup(func() {
+		c.CloseIdleConnections()
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		for _, wrong := range x.wrong {
+			if strings.Contains(wrong, "MaxConns") {
+				t.Error(wrong)
+			}
+		}
+	})
+	return c, x, s
+}
+
+// Calls get the only connection in the order in which they came. One that gives up while it waits is left out, and says
+// what it waited for.
+func TestMaxConnsInTurn(t *testing.T) {
+	inMemory(t, func(t *testing.T, network *testserver.Network) {
+		c, _, s := capped(t, network, 1)
+		u := parse(t, s.URL("/a/f"))
+		first, err := c.Open(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		impatient, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("no time left")
+		for i := range 6 {
+			all.Go(func() {
+				ctx := t.Context()
+				if i%3 == 1 {
+					ctx = impatient
+				}
+				got, err := read(ctx, c, parse(t, s.URL(fmt.Sprint("/a/", i))))
+				switch {
+				case i%3 != 1 && (err != nil || got != "contents"):
+					t.Errorf("call %d: got %q, %v", i, got, err)
+				case i%3 == 1 && (!errors.Is(err, why) || !strings.Contains(err.Error(), "all 1 connections to the server are in use")):
+					t.Errorf("call %d: got %v, want the cause of its context", i, err)
+				}
+			})
+			synctest.Wait()
+		}
+		cancel(why)
+		synctest.Wait()
+		if _, err := io.Copy(io.Discard, first.Body); err != nil {
+			t.Fatal(err)
+		}
+		all.Wait()
+		order := slices.DeleteFunc(s.Commands(), func(line string) bool { return !strings.HasPrefix(line, "RETR ") })
+		if want := []string{"RETR f", "RETR 0", "RETR 2", "RETR 3", "RETR 5"}; !slices.Equal(order, want) || s.Connections() != 1 {
+			t.Errorf("%q on %d connections, want %q on 1", order, s.Connections(), want)
+		}
+	})
+}
+
+// All methods of a Client wait, and an idle connection of another login makes room.
+func TestMaxConnsEveryMethod(t *testing.T) {
+	inMemory(t, func(t *testing.T, network *testserver.Network) {
+		c, _, s := capped(t, network, 1)
+		file, dir := parse(t, s.URL("/a/f")), parse(t, s.URL("/a/"))
+		calls := map[string]func(context.Context) error{
+			"Open":    func(ctx context.Context) error { _, err := read(ctx, c, file); return err },
+			"Stat":    func(ctx context.Context) error { _, err := c.Stat(ctx, file); return err },
+			"List":    func(ctx context.Context) error { _, err := list(ctx, c, dir); return err },
+			"Entries": func(ctx context.Context) error { _, _, err := entriesOf(ctx, c, dir); return err },
+			"Hash": func(ctx context.Context) error {
+				if _, err := c.Hash(ctx, file, "md5"); !errors.Is(err, ftpexec.ErrNoHash) {
+					return err
+				}
+				return nil
+			},
+			"StatAll": func(ctx context.Context) error {
+				for _, err := range c.StatAll(ctx, []*urlparse.URL{file, file}) {
+					return err
+				}
+				return nil
+			},
+			"FS": func(ctx context.Context) error { return alternate(ctx, c, file, 3) },
+		}
+		for name, call := range calls {
+			other, err := c.Open(t.Context(), parse(t, s.URLAs("user:pass", "/a/f")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			soon, cancel := context.WithTimeout(t.Context(), time.Minute)
+			if err := call(soon); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s while the connection is in use: got %v, want DeadlineExceeded", name, err)
+			}
+			cancel()
+			if _, err := io.Copy(io.Discard, other.Body); err != nil {
+				t.Fatal(err)
+			}
+			if err := call(t.Context()); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// A goroutine may hold more open files than there are connections, whether MaxConns says so or the server.
+func TestFSMoreFilesThanConnections(t *testing.T) {
+	for most := range 4 {
+		inMemory(t, func(t *testing.T, network *testserver.Network) {
+			c, _, s := capped(t, network, most)
+			if err := alternate(t.Context(), c, parse(t, s.URL("/a/f")), 5); err != nil {
+				t.Errorf("MaxConns %d: %v", most, err)
+			}
+		})
+	}
+}
+
+// On a server that bears fewer connections than an FS would use, one goroutine may hold many files, and eight may read.
+func TestFSCrowdedServer(t *testing.T) {
+	for _, refusal := range []string{"421 Too many connections (2) from this IP", "530 Sorry, the maximum number of clients (2) from your host are already connected."} {
+		for _, most := range []int{1, 2, 3} {
+			t.Run(fmt.Sprint(most, " ", refusal[:3]), func(t *testing.T) {
+				t.Parallel()
+				s := crowdedServer(t, most, refusal)
+				c := new(ftpexec.Client)
+				if err := alternate(t.Context(), c, parse(t, s.URL("/a/f")), 4); err != nil {
+					t.Errorf("one after another: %v", err)
+				}
+				d := openFS(t, c, s.URL("/a/"))
+				var all sync.WaitGroup
+				for range 8 {
+					all.Go(func() {
+						if got, err := d.ReadFile("f"); err != nil || string(got) != "contents" {
+							t.Errorf("at once: got %q, %v", got, err)
+						}
+					})
+				}
+				all.Wait()
+			})
+		}
+	}
+}
+
+// crowdedServer returns a server that refuses connections beyond most.
+func crowdedServer(t *testing.T, most int, refusal string) *testserver.Server {
+	return testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "contents"}, Fault: func(p testserver.FaultPoint) testserver.Fault {
+		verb := ""
+		if strings.HasPrefix(refusal, "530") {
+			verb = "PASS"
+		}
+		if p.Verb == verb && p.Open > most {
+			return testserver.Fault{Reply: refusal, After: testserver.Closed}
+		}
+		return testserver.Fault{}
+	}})
+}
+
+// A server may count a connection for a while after it has been closed. The FS tries again until it does not.
+func TestFSServerIsSlowToForget(t *testing.T) {
+	for most := range int64(3) {
+		inMemory(t, func(t *testing.T, network *testserver.Network) {
+			var admitted atomic.Int64
+			s := network.NewScript(t, restarts("contents"), testserver.Greet(func(c *testserver.Conn) error {
+				if admitted.Add(1) <= most {
+					return testserver.Reply("220 hello")(c)
+				}
+				admitted.Add(-1)
+				return errors.Join(testserver.Reply("421 Too many connections")(c), testserver.CloseConn()(c))
+			}))
+			forget := func() { time.AfterFunc(600*time.Millisecond, func() { admitted.Add(-1) }) }
+			c := &ftpexec.Client{Dial: func(ctx context.Context, kind, address string) (net.Conn, error) {
+				conn, err := network.Dial(ctx, kind, address)
+				return &leaving{Conn: conn, forget: forget}, err
+			}}
+			defer c.CloseIdleConnections()
+			if err := alternate(t.Context(), c, parse(t, s.URL("/a/f")), 3); (err == nil) != (most > 0) || err != nil && !errors.Is(err, ftpexec.ErrTooMany) {
+				t.Errorf("%d connections: %v", most, err)
+			}
+			<-time.After(time.Second)
+		})
+	}
+}
+
+// leaving is a connection. If the server has greeted on it, it calls forget when it is closed.
+type leaving struct {
+	net.Conn
+	greeted atomic.Bool
+	once    sync.Once
+	forget  func()
+}
+
+func (c *leaving) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if strings.HasPrefix(string(b[:n]), "220") {
+		c.greeted.Store(true)
+	}
+	return n, err
+}
+
+func (c *leaving) Close() error {
+	c.once.Do(func() {
+		if c.greeted.Load() {
+			c.forget()
+		}
+	})
+	return c.Conn.Close()
+}
+
+// A server that is full without this Client refuses: waiting would not help.
+func TestFSFullServer(t *testing.T) {
+	s := crowdedServer(t, 0, "421 Too many connections")
+	c := new(ftpexec.Client)
+	d := openFS(t, c, s.URL("/a/"))
+	if _, err := d.Open("f"); !errors.Is(err, ftpexec.ErrTooMany) || s.Connections() != 1 {
+		t.Errorf("got %v after %d connections, want ErrTooMany after 1", err, s.Connections())
+	}
+}
+
+// A file whose size is not known keeps its connection: nothing would tell that it has changed.
+func TestFSKeepsWhatCannotResume(t *testing.T) {
+	inMemory(t, func(t *testing.T, network *testserver.Network) {
+		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("MLST", testserver.Reply("500 x")).With("SIZE", testserver.Reply("500 x")),
+			testserver.On("CWD f", testserver.Reply("550 x")), testserver.On("NLST", testserver.Transfer("f\r\n")...))
+		c := &ftpexec.Client{Dial: network.Dial, MaxConns: 1}
+		d := openFS(t, c, s.URL("/a/"))
+		var files []fs.File
+		for range 2 {
+			f, err := d.Open("f")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			files = append(files, f)
+		}
+		b := make([]byte, 4)
+		if n, err := files[0].Read(b); err != nil || n != 4 {
+			t.Fatal(n, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if _, err := c.Stat(ctx, parse(t, s.URL("/a/f"))); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want DeadlineExceeded", err)
+		}
+		if rest, err := io.ReadAll(files[0]); err != nil || string(rest) != "ents" {
+			t.Errorf("got %q, %v", rest, err)
+		}
+		if got, err := io.ReadAll(files[1]); err != nil || string(got) != "contents" {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+}

@@ -1,0 +1,206 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/testserver"
+)
+
+// documented is a command line of the documents, and what it must do.
+type documented struct {
+	line  string // without its comment
+	files string // what it leaves in its directory, but for the ledger
+	out   string // all of standard output, as a pattern
+	err   string // somewhere in standard error, as a pattern
+}
+
+// documentedCommands has every command line of README.md and docs/*.md, each once.
+var documentedCommands = []documented{
+	// README.md
+	{line: "ftpfetch ftp://ftp.example.org/pub/file.gz", files: "file.gz", err: "file.gz: "},
+	{line: "ftpfetch 'ftp://ftp.example.org/pub;type=d'", out: "pub/a.zip\npub/big.iso\npub/big.iso.sha256\npub/file\npub/file.gz\npub/project\n"},
+	{line: "ftpfetch ftp://ftp.example.org/pub/", out: "a.zip\nbig.iso\nbig.iso.sha256\nfile\nfile.gz\nproject\n"},
+	{line: "ftpfetch -o - ftp://ftp.example.org/pub/file.gz | gzip -dc", out: "unpacked"},
+	{line: "ftpfetch --dry-run 'ftp://host.dom/%2Fetc/motd'", out: "CONNECT .*\nUSER anonymous\nPASS <anonymous>\nCWD /etc\nTYPE I\nRETR motd\n"},
+	{line: "ftpfetch -v ftp://user@host.dom/file", files: "file", err: "(?s)> USER user\n.*< 331 .*> PASS \\*+\n"},
+	{line: "ftpfetch -s 4 --verify ftp://ftp.example.org/pub/big.iso", files: "big.iso", err: "sha256 in big.iso.sha256"},
+	{line: "ftpfetch -l ftp://ftp.example.org/pub/", out: "(?s)-.* 4194304 .*  big.iso\n.*d.*  project\n"},
+	{line: "ftpfetch --manifest report.tsv -d data --per-host 4", files: "data/file data/file.gz report.tsv urls.txt", err: "2 of 2 complete"},
+	{line: "ftpfetch -r -N -d mirror ftp://ftp.example.org/pub/",
+		files: "mirror/a.zip mirror/big.iso mirror/big.iso.sha256 mirror/file mirror/file.gz mirror/project/read.me", err: "6 of 6 complete"},
+	{line: "ftpfetch ftpes://ftp.example.org/pub/file", files: "file"},
+	{line: "ftpfetch --completion bash > ~/.local/share/bash-completion/completions/ftpfetch", files: ".local/share/bash-completion/completions/ftpfetch"},
+	{line: `ftpfetch --completion zsh > "${fpath[1]}/_ftpfetch"`, files: "functions/_ftpfetch"},
+	{line: "ftpfetch --completion fish > ~/.config/fish/completions/ftpfetch.fish", files: ".config/fish/completions/ftpfetch.fish"},
+
+	// docs/many.md
+	{line: "ftpfetch -i urls.txt -d data", files: "data/file data/file.gz report.tsv urls.txt", err: "2 of 2 complete"},
+	{line: "ftpfetch --manifest report.tsv -d data", files: "data/file data/file.gz report.tsv urls.txt", err: "2 of 2 complete"},
+	{line: "ftpfetch -r ftp://ftp.example.org/pub/project/", files: "project/read.me", err: "1 of 1 complete"},
+	{line: "ftpfetch --glob 'ftp://ftp.example.org/pub/*.gz'", files: "file.gz", err: "1 of 1 complete"},
+	{line: "ftpfetch -j 6 ftp://a.example/x ftp://b.example/y", files: "x y", err: "2 of 2 complete"},
+
+	// docs/progress.md
+	{line: "ftpfetch --progress json ftp://ftp.example.org/pub/a.zip 2>&1 >/dev/null | " +
+		`jq -Rr 'fromjson? | select(.event == "progress") | "\(.received) of \(.size)"'`, files: "a.zip", out: `(?s).*"event":"done".*`},
+}
+
+// documentedCommand finds a command in an indented or fenced block. A line that
+// ends in "|" goes on in the next one.
+var (
+	documentedCommand = regexp.MustCompile(`(?m)^(?:    )?(ftpfetch (?:.*\|\n\t?)?.*)$`)
+	lineComment       = regexp.MustCompile(` +# .*$`)
+)
+
+// notOurs are documents whose commands other tests hold: those of performance.md
+// are those that internal/bench has run.
+var notOurs = []string{"../../docs/performance.md"}
+
+// TestDocumentedCommands has bash run the command lines of README.md and docs as
+// they are written, but with the embedded server for their hosts. The program
+// after a pipe is replaced by cat if a machine may lack it.
+func TestDocumentedCommands(t *testing.T) {
+	found := documentedLines(t)
+	for i, c := range documentedCommands {
+		if !slices.Contains(found, c.line) {
+			t.Errorf("row %d is in no document: %s", i, c.line)
+		}
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			c.check(t)
+		})
+	}
+	for _, line := range found {
+		if !slices.ContainsFunc(documentedCommands, func(c documented) bool { return c.line == line }) {
+			t.Errorf("no row runs this command of the documents: %s", line)
+		}
+	}
+}
+
+func documentedLines(t *testing.T) (lines []string) {
+	t.Helper()
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append(files, "../../README.md") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(notOurs, filepath.ToSlash(file)) {
+			continue
+		}
+		for _, match := range documentedCommand.FindAllStringSubmatch(string(text), -1) {
+			line := strings.ReplaceAll(match[1], "|\n\t", "| ")
+			if indented := strings.HasPrefix(match[0], " "); indented || strings.Contains(line, "://") {
+				lines = append(lines, lineComment.ReplaceAllString(line, ""))
+			}
+		}
+	}
+	return lines
+}
+
+func (c documented) check(t *testing.T) {
+	s, dir := documentedServer(t), t.TempDir()
+	host := strings.NewReplacer("ftp.example.org", s.Addr(), "host.dom", s.Addr(), "a.example", s.Addr(), "b.example", s.Addr(), "jq -Rr", "cat #")
+	// The directories are those of which README.md says that they must be there.
+	for _, sub := range []string{".local/share/bash-completion/completions", ".config/fish/completions", "functions"} {
+		c.write(t, filepath.Join(dir, sub, "old"), "")
+	}
+	c.write(t, filepath.Join(dir, ".netrc"), "machine 127.0.0.1 login user password secret\n")
+	c.write(t, filepath.Join(dir, ".ca.pem"), string(s.RootPEM()))
+	if strings.Contains(c.line, "urls.txt") || strings.Contains(c.line, "report.tsv") {
+		c.write(t, filepath.Join(dir, "urls.txt"), s.URL("/pub/file")+"\n"+s.URL("/pub/file.gz")+"\n")
+		c.write(t, filepath.Join(dir, "report.tsv"), "url\tsize\n"+s.URL("/pub/file")+"\t8\n"+s.URL("/pub/file.gz")+"\t\n")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), ample)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-c", "set -o pipefail; fpath=(none ~/functions)\n"+host.Replace(c.line))
+	cmd.Dir = dir
+	cmd.Env = append(cmd.Environ(), "HOME="+dir, "SSL_CERT_FILE="+filepath.Join(dir, ".ca.pem"), "GORACE=atexit_sleep_ms=0")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s: %v\n%s%s", c.line, err, stdout.String(), stderr.String())
+	}
+	if !regexp.MustCompile("^(?:" + c.out + ")$").MatchString(stdout.String()) {
+		t.Errorf("%s: standard output is\n%s\nwant %s", c.line, stdout.String(), c.out)
+	}
+	if !regexp.MustCompile(c.err).MatchString(stderr.String()) {
+		t.Errorf("%s: standard error is\n%s\nwant %s", c.line, stderr.String(), c.err)
+	}
+	if got := filesBelow(t, dir); got != c.files {
+		t.Errorf("%s: got files %s, want %s", c.line, got, c.files)
+	}
+}
+
+// documentedServer serves what the documents' URLs name.
+func documentedServer(t *testing.T) *testserver.Server {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write([]byte("unpacked")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	big := strings.Repeat("abcd", 1<<20)
+	return testserver.New(t, &testserver.Options{TLS: testserver.TLSOffered, Users: map[string]string{"user": "secret"}, Tree: map[string]string{
+		"/pub/file.gz": packed.String(), "/pub/file": "contents", "/pub/a.zip": "zip", "/pub/project/read.me": "read", "/pub/big.iso": big,
+		"/pub/big.iso.sha256": fmt.Sprintf("%x  big.iso\n", sha256.Sum256([]byte(big))), "/file": "mine", "/x": "x", "/y": "y",
+	}})
+}
+
+func (documented) write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// filesBelow returns the names of the files, but for those that check has made and the ledger.
+func filesBelow(t *testing.T, dir string) string {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		switch d.Name() {
+		case "old", ".netrc", ".ca.pem", ".ftpfetch-ledger":
+			return err
+		}
+		if err == nil && !d.IsDir() {
+			names = append(names, strings.TrimPrefix(path, dir+string(filepath.Separator)))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(names, " ")
+}
+
+// TestClosedFromTheStart checks what README.md says of a standard output that is
+// closed from the start: nothing is told, and nothing fails.
+func TestClosedFromTheStart(t *testing.T) {
+	s := documentedServer(t)
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "ftpfetch -o - "+s.URL("/pub/file")+" >&-")
+	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("8 bytes in")) {
+		t.Errorf("got %q, %v", out, err)
+	}
+}

@@ -1,0 +1,104 @@
+//go:build interop && linux
+
+package interop
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/testserver"
+)
+
+// exitCase is a failure, and how curl and ftpfetch are asked for it. SERVER is the
+// server's address, CLOSED one where none listens.
+type exitCase struct {
+	what string
+	o    testserver.Options
+	curl string // its arguments; those of ftpfetch if empty
+	args string
+	code int
+}
+
+// fails makes the server answer a command.
+func fails(verb, reply string) testserver.Options {
+	return testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == verb {
+			return testserver.Fault{Reply: reply}
+		}
+		return testserver.Fault{}
+	}}
+}
+
+// cutShort ends the data of a file.
+var cutShort = testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
+	if p.Verb == "RETR" {
+		return testserver.Fault{Data: testserver.Closed, Octets: 3}
+	}
+	return testserver.Fault{}
+}}
+
+var exitCases = []exitCase{
+	{what: "unsupported scheme", args: "gopherx://SERVER/f", code: 1},
+	{what: "bad usage", args: "--no-such-flag ftp://SERVER/f", code: 2},
+	{what: "malformed URL", args: "ftp://[::1/f", code: 3},
+	{what: "proxy not resolved", args: "--proxy http://proxy.invalid:1 ftp://SERVER/f", code: 5},
+	{what: "host not resolved", args: "ftp://host.invalid/f", code: 6},
+	{what: "no connection", args: "ftp://CLOSED/f", code: 7},
+	{what: "no such directory", args: "ftp://SERVER/none/f", code: 9},
+	{what: "unusable answer to PASV", o: fails("PASV", "500 What?"), curl: "--disable-epsv ftp://SERVER/f", args: "--no-epsv ftp://SERVER/f", code: 13},
+	{what: "TYPE refused", o: fails("TYPE", "504 no"), args: "ftp://SERVER/f", code: 17},
+	{what: "transfer incomplete", o: cutShort, args: "ftp://SERVER/f", code: 18},
+	{what: "timed out", o: testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb == "TYPE" {
+			return testserver.Fault{Before: testserver.Stalled}
+		}
+		return testserver.Fault{}
+	}}, args: "--max-time 1 ftp://SERVER/f", code: 28},
+	{what: "TLS not offered", curl: "--ssl-reqd ftp://SERVER/f", args: "--tls explicit ftp://SERVER/f", code: 64},
+	{what: "certificate not trusted", o: testserver.Options{TLS: testserver.TLSRequired}, curl: "--ssl-reqd ftp://SERVER/f", args: "--tls explicit ftp://SERVER/f", code: 60},
+	{what: "login refused", o: testserver.Options{NoAnonymous: true}, args: "ftp://SERVER/f", code: 67},
+	{what: "no such file", args: "ftp://SERVER/none", code: 78},
+	{what: "the file exists", args: "-o /no/such/place ftp://SERVER/f", code: 23},
+}
+
+// TestExitCodesOfCurl checks that curl ends with the same exit code as ftpfetch.
+func TestExitCodesOfCurl(t *testing.T) {
+	binary := build(t)
+	gone, err := testserver.Start(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := gone.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range exitCases {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			c.o.Tree = map[string]string{"/f": "contents"}
+			s := testserver.New(t, &c.o)
+			if c.curl == "" {
+				c.curl = c.args
+			}
+			if !strings.Contains(c.args, "-o ") {
+				c.curl += " -o curl"
+			}
+			commands := map[string][]string{
+				"curl":     append([]string{"curl", "-q", "-sS"}, strings.Fields(c.curl)...),
+				"ftpfetch": append([]string{binary, "-q", "--retries", "0"}, strings.Fields(c.args)...),
+			}
+			for name, args := range commands {
+				for i := range args {
+					args[i] = strings.NewReplacer("SERVER", s.Addr(), "CLOSED", gone.Addr()).Replace(args[i])
+				}
+				cmd := exec.CommandContext(testContext(t), args[0], args[1:]...)
+				cmd.Dir, cmd.Env = t.TempDir(), []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
+				out, _ := cmd.CombinedOutput()
+				if got := cmd.ProcessState.ExitCode(); got != c.code {
+					t.Errorf("%s: exit %d, want %d\n%s", name, got, c.code, out)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,144 @@
+//go:build release
+
+package release_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+const (
+	module     = "example.com/ftpfetch"
+	commitTime = "2026-01-02T03:04:05Z"
+	tag        = "v1.2.3"
+)
+
+// TestVersion builds the command in each way that people build it, and compares
+// what --version prints.
+func TestVersion(t *testing.T) {
+	checkout := newCheckout(t)
+	first := head(t, checkout)
+	compareVersion(t, "checkout without a tag", build(t, checkout), "v0.0.0-20260102030405-"+first[:12], "commit "+first+" of "+commitTime)
+	compareVersion(t, "not stamped", build(t, checkout, "-buildvcs=false"), "(devel)")
+
+	run(t, checkout, "git", "tag", tag)
+	compareVersion(t, "checkout at a tag", build(t, checkout), tag, "commit "+first+" of "+commitTime)
+	compareVersion(t, "go install at a tag", install(t, checkout), tag)
+
+	source := exported(t, checkout)
+	compareVersion(t, "archive of the source", build(t, source), "(devel)")
+	compareVersion(t, "the same, with a version", build(t, source, "-ldflags=-X "+module+"/internal/cli.release="+tag), tag)
+
+	write(t, filepath.Join(checkout, "cmd", "ftpfetch", "new.go"), "package main\n")
+	compareVersion(t, "modified", build(t, checkout), tag+"+dirty", "commit "+first+" of "+commitTime+", modified")
+
+	run(t, checkout, "git", "add", ".")
+	run(t, checkout, "git", "commit", "-q", "-m", "second")
+	second := head(t, checkout)
+	compareVersion(t, "after a tag", build(t, checkout), "v1.2.4-0.20260102030405-"+second[:12], "commit "+second+" of "+commitTime)
+}
+
+// compareVersion runs the command. After the version comes the line about the
+// commit, if any.
+func compareVersion(t *testing.T, name, command, version string, commit ...string) {
+	t.Helper()
+	lines := append([]string{"ftpfetch " + version}, commit...)
+	lines = append(lines, fmt.Sprintf("built by %s for %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH))
+	want := strings.Join(lines, "\n") + "\n"
+	if got := run(t, ".", command, "--version"); got != want {
+		t.Errorf("%s: got\n%swant\n%s", name, got, want)
+	}
+}
+
+// newCheckout returns a git repository with the command's source and one commit.
+func newCheckout(t *testing.T) string {
+	dir := filepath.Join(t.TempDir(), "checkout")
+	for _, part := range []string{"cmd", "internal", "urlparse", "ftpexec", "download"} {
+		if err := os.CopyFS(filepath.Join(dir, part), os.DirFS(filepath.Join("../..", part))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join("../..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, name), string(text))
+	}
+	run(t, dir, "git", "init", "-q")
+	run(t, dir, "git", "add", ".")
+	run(t, dir, "git", "commit", "-q", "-m", "first")
+	return dir
+}
+
+// exported returns the tag's source as an archive has it, without version control.
+func exported(t *testing.T, checkout string) string {
+	dir := filepath.Join(t.TempDir(), "source")
+	run(t, checkout, "git", "worktree", "add", "-q", dir, tag)
+	if err := os.Remove(filepath.Join(dir, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func head(t *testing.T, checkout string) string {
+	return strings.TrimSpace(run(t, checkout, "git", "rev-parse", "HEAD"))
+}
+
+// build returns the command, built in dir.
+func build(t *testing.T, dir string, flags ...string) string {
+	command := filepath.Join(t.TempDir(), "ftpfetch")
+	args := append([]string{"go", "build", "-o", command}, flags...)
+	run(t, dir, append(args, "./cmd/ftpfetch")...)
+	return command
+}
+
+// install returns the command as go install installs the tag, from a directory
+// that stands for the module proxy. The modules that it needs come from this
+// machine's cache.
+func install(t *testing.T, checkout string) string {
+	proxy, bin := t.TempDir(), t.TempDir()
+	versions := filepath.Join(proxy, filepath.FromSlash(module), "@v")
+	write(t, filepath.Join(versions, "list"), tag+"\n")
+	write(t, filepath.Join(versions, tag+".info"), fmt.Sprintf(`{"Version":%q,"Time":%q}`, tag, commitTime))
+	write(t, filepath.Join(versions, tag+".mod"), run(t, checkout, "git", "show", tag+":go.mod"))
+	run(t, checkout, "git", "archive", "--prefix="+module+"@"+tag+"/", "-o", filepath.Join(versions, tag+".zip"), tag)
+	cache := strings.TrimSpace(run(t, ".", "go", "env", "GOMODCACHE"))
+	t.Setenv("GOPROXY", "file://"+filepath.ToSlash(proxy)+",file://"+filepath.ToSlash(cache)+"/cache/download")
+	t.Setenv("GOMODCACHE", t.TempDir()) // else the tag would stay in this machine's cache
+	t.Setenv("GOBIN", bin)
+	run(t, bin, "go", "install", "-modcacherw", module+"/cmd/ftpfetch@"+tag)
+	return filepath.Join(bin, "ftpfetch")
+}
+
+// run returns the standard output of a command that must succeed.
+func run(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOSUMDB=off",
+		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_DATE="+commitTime, "GIT_COMMITTER_DATE="+commitTime,
+		"GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@example.com", "GIT_COMMITTER_NAME=test", "GIT_COMMITTER_EMAIL=test@example.com")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, stderr.String())
+	}
+	return string(out)
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,216 @@
+package rules_test
+
+import (
+	"fmt"
+	"go/types"
+	"strings"
+)
+
+// surface maps each exported thing of a package, by its name as docs/api.txt writes
+// it, to what it is.
+type surface map[string]string
+
+// add adds the exported things of p under dir.
+func (s surface) add(dir string, p *types.Package) {
+	w := writer{s, p}
+	for _, name := range p.Scope().Names() {
+		o := p.Scope().Lookup(name)
+		if !o.Exported() {
+			continue
+		}
+		switch o := o.(type) {
+		case *types.Const:
+			s[dir+"."+name] = "const " + w.text(o.Type()) + value(o)
+		case *types.Var:
+			s[dir+"."+name] = "var " + w.text(o.Type())
+		case *types.Func:
+			s[dir+"."+name] = w.text(o.Type())
+		case *types.TypeName:
+			w.typeName(dir, o)
+		}
+	}
+}
+
+// value returns the value of a constant, unless it is a default or a limit: those may
+// change in a minor version.
+func value(c *types.Const) string {
+	if strings.HasPrefix(c.Name(), "Default") || strings.HasPrefix(c.Name(), "Max") {
+		return ""
+	}
+	return " = " + c.Val().ExactString()
+}
+
+// writer writes the things of a package.
+type writer struct {
+	surface
+	own *types.Package
+}
+
+func (w writer) typeName(dir string, o *types.TypeName) {
+	name := dir + "." + o.Name()
+	if alias, ok := o.Type().(*types.Alias); ok {
+		w.surface[name] = "type = " + w.text(alias.Rhs())
+		return
+	}
+	t := o.Type()
+	what := "type" + w.parameters(t)
+	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		what += " struct"
+		if w.fields(name, u) && types.Comparable(t) {
+			what += ", comparable"
+		}
+	case *types.Interface:
+		what += " interface" + w.interfaceMethods(name, u)
+	default:
+		what += " " + w.text(u)
+	}
+	w.surface[name] = what
+	if !types.IsInterface(t) {
+		w.methods(dir, o.Name(), t)
+	}
+}
+
+// parameters returns the type parameters of a generic type, without their names.
+func (w writer) parameters(t types.Type) string {
+	named, ok := t.(*types.Named)
+	if !ok || named.TypeParams().Len() == 0 {
+		return ""
+	}
+	var constraints []string
+	for p := range named.TypeParams().TypeParams() {
+		constraints = append(constraints, p.Obj().Name()+" "+w.text(p.Constraint()))
+	}
+	return "[" + strings.Join(constraints, ", ") + "]"
+}
+
+// fields adds the exported fields, and those that an unexported embedded struct lends. It reports
+// whether there are no others: only then do callers make values of their own and compare them.
+func (w writer) fields(name string, s *types.Struct) (all bool) {
+	all = true
+	for f := range s.Fields() {
+		kind := "field "
+		if f.Embedded() {
+			kind = "embedded "
+		}
+		if f.Exported() {
+			w.surface[name+"."+f.Name()] = kind + w.text(f.Type())
+			continue
+		}
+		all = false
+		if inner, ok := deref(f.Type()).Underlying().(*types.Struct); ok && f.Embedded() {
+			w.fields(name, inner)
+		}
+	}
+	return all
+}
+
+// interfaceMethods adds the methods of an interface. One with unexported methods cannot be
+// implemented elsewhere, so that it may get more.
+func (w writer) interfaceMethods(name string, i *types.Interface) (closed string) {
+	if !i.IsMethodSet() {
+		closed = " " + w.text(i)
+	}
+	for m := range i.Methods() {
+		if m.Exported() {
+			w.surface[name+"."+m.Name()] = "interface method " + w.text(m.Type())
+		} else {
+			closed = " with unexported methods"
+		}
+	}
+	return closed
+}
+
+// methods adds the methods of T and *T, promoted ones included.
+func (w writer) methods(dir, name string, t types.Type) {
+	values := types.NewMethodSet(t)
+	for m := range types.NewMethodSet(types.NewPointer(t)).Methods() {
+		if !m.Obj().Exported() {
+			continue
+		}
+		receiver := name
+		if values.Lookup(nil, m.Obj().Name()) == nil {
+			receiver = "(*" + name + ")"
+		}
+		w.surface[dir+"."+receiver+"."+m.Obj().Name()] = w.text(m.Obj().Type())
+	}
+}
+
+func (w writer) text(t types.Type) string {
+	return types.TypeString(unnamed(t), func(p *types.Package) string {
+		if p == w.own {
+			return ""
+		}
+		return strings.TrimPrefix(p.Path(), module)
+	})
+}
+
+// unnamed returns t without the names of parameters and results, which callers do not write.
+func unnamed(t types.Type) types.Type {
+	switch t := t.(type) {
+	case *types.Pointer:
+		return types.NewPointer(unnamed(t.Elem()))
+	case *types.Slice:
+		return types.NewSlice(unnamed(t.Elem()))
+	case *types.Array:
+		return types.NewArray(unnamed(t.Elem()), t.Len())
+	case *types.Chan:
+		return types.NewChan(t.Dir(), unnamed(t.Elem()))
+	case *types.Map:
+		return types.NewMap(unnamed(t.Key()), unnamed(t.Elem()))
+	case *types.Signature:
+		return signature(t)
+	}
+	return t
+}
+
+func signature(s *types.Signature) types.Type {
+	tuple := func(vars *types.Tuple) *types.Tuple {
+		var list []*types.Var
+		for v := range vars.Variables() {
+			list = append(list, types.NewParam(v.Pos(), v.Pkg(), "", unnamed(v.Type())))
+		}
+		return types.NewTuple(list...)
+	}
+	if s.TypeParams().Len() > 0 {
+		return s // a type parameter belongs to one signature: the names stay
+	}
+	return types.NewSignatureType(nil, nil, nil, tuple(s.Params()), tuple(s.Results()), s.Variadic())
+}
+
+// deref returns T for *T.
+func deref(t types.Type) types.Type {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		return p.Elem()
+	}
+	return t
+}
+
+// change is one difference between two surfaces.
+type change struct {
+	what  string
+	major bool // a program that compiled may not compile any more
+}
+
+// changes returns the differences, in the order of the names.
+func changes(before, after surface) (list []change) {
+	for _, name := range names(before, after) {
+		was, is := before[name], after[name]
+		switch {
+		case was == is:
+		case was == "":
+			list = append(list, change{"added " + name + ": " + is, extends(before, name, is)})
+		case is == "":
+			list = append(list, change{"removed " + name + ": " + was, true})
+		default:
+			list = append(list, change{fmt.Sprintf("changed %s: %s -> %s", name, was, is), true})
+		}
+	}
+	return list
+}
+
+// extends reports whether an added thing is a method of an interface that others may have implemented.
+func extends(before surface, name, is string) bool {
+	owner := name[:strings.LastIndex(name, ".")]
+	return strings.HasPrefix(is, "interface method") && before[owner] == "type interface"
+}

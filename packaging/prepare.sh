@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Makes in .release what the archives, packages and recipes have beside the binary.
+# It runs on the machine that builds, whatever system the binaries are for.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export LC_ALL=C
+
+rm -rf .release
+mkdir -p .release/data # the directory of the image, empty
+go build -buildvcs=false -o .release/host ./cmd/ftpfetch
+.release/host --completion bash >.release/ftpfetch.bash
+.release/host --completion zsh >.release/_ftpfetch
+.release/host --completion fish >.release/ftpfetch.fish
+rm .release/host
+go build -buildvcs=false -o .release/sbom ./internal/release/sbom
+
+# Debian's policy (12.1, 12.7) wants these compressed; -n leaves the time out.
+gzip -9nc docs/ftpfetch.1 >.release/ftpfetch.1.gz
+gzip -9nc CHANGELOG.md >.release/changelog.gz
+
+# modules prints the module and the directory of all that is in a binary.
+modules() {
+	local system
+	for system in linux darwin windows freebsd; do
+		CGO_ENABLED=0 GOOS=$system go list -tags roots -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Dir}}{{end}}{{end}}' ./cmd/ftpfetch
+	done | sort -u
+}
+
+# The licences of the modules in the binaries ask to come along.
+{
+	cat LICENSE
+	printf '\n======== The Go standard library\n\n'
+	cat "$(go env GOROOT)/LICENSE"
+	modules | while read -r module dir; do
+		printf '\n======== %s\n\n' "$module"
+		cat "$dir"/LICENSE*
+	done
+} >.release/LICENSES.txt
