@@ -70,6 +70,8 @@ func ExampleError_Temporary() {
 		switch {
 		case !errors.As(err, &e): // a *urlparse.Error, or nil
 			log.Fatal(err)
+		case e.Local():
+			log.Fatal("this machine: ", err) // out of files or memory
 		case e.Crowded():
 			fmt.Println("again, when another connection has ended")
 		case e.Timeout():
