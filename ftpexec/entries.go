@@ -83,22 +83,29 @@ func (s *Session) listBy(way int) { s.goal.how, s.plan = way, s.plan.listing(way
 func (s *Session) entries() (listed, error) {
 	var odd listed   // lines that cannot be read
 	var denied error // why LIST is refused, although the server knows it
+	blank := false   // LIST was empty, and nothing else tells more
 	for {
 		l := listed{op: s.plan.final(), now: time.Now()}
 		lines, err := s.lines()
-		if errors.Is(err, errNoEntries) {
+		none := errors.Is(err, errNoEntries)
+		if none {
 			err = s.conn.Ended()
 		}
 		l.lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 		switch {
-		case err == nil && s.settles(l, denied == nil && len(odd.lines) == 0):
+		case err == nil && s.settles(l, denied == nil && len(odd.lines) == 0, none):
 			return l, nil
+		case err == nil && len(l.lines) == 0:
+			blank = l.op.Line() == "LIST"
 		case err == nil && len(odd.lines) == 0:
 			odd = l
 		case err != nil && !unlisted(l.op, err):
 			return l, err
 		case l.op.Line() == "LIST" && !unknownCommand(err):
 			denied = err
+		}
+		if blank && s.goal.how == len(ways)-1 && denied == nil && len(odd.lines) == 0 && (!errors.Is(err, ErrRefused) || unknownCommand(err)) {
+			return l, nil
 		}
 		if s.goal.how == len(ways)-1 {
 			if denied == nil && err != nil && len(odd.lines) == 0 {
@@ -112,10 +119,11 @@ func (s *Session) entries() (listed, error) {
 	}
 }
 
-// settles reports whether l is what the directory holds, and remembers the way if it listed something. An empty LIST -a
-// counts only if LIST -a has listed something before, because some servers take "-a" for a name. clear means that the ways
-// before were unknown to the server or empty; otherwise an empty listing is wrong, and NLST is for this directory alone.
-func (s *Session) settles(l listed, clear bool) bool {
+// settles reports whether l is what the directory holds, and remembers the way if it listed something. An empty LIST
+// counts only if the same LIST has listed something before, because some servers take "-a" for a name, and others run a
+// program ls that is not there. clear means that the ways before were unknown to the server or empty; otherwise an empty
+// listing is wrong, and NLST is for this directory alone. none means that the server says that there is no entry.
+func (s *Session) settles(l listed, clear, none bool) bool {
 	way, names := s.goal.how, l.op.Verb == "NLST"
 	switch {
 	case len(l.lines) > 0:
@@ -126,7 +134,7 @@ func (s *Session) settles(l listed, clear bool) bool {
 			s.client.learnWay(s.url, way, true)
 		}
 		return true
-	case l.op.HasArg:
+	case l.op.HasArg, l.op.Verb == "LIST" && !none:
 		h := s.client.habits(s.url)
 		return clear && h.how == way && h.listed
 	}

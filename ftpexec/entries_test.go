@@ -75,7 +75,9 @@ func TestEntriesWays(t *testing.T) {
 		{"LIST -a empty", []testserver.Step{gives(all, ""), gives(plain, line("a")+line("b"))}, ab, "MLSD,LIST -a,LIST", "LIST"},
 		{"LIST -a lists a file of that name", []testserver.Step{gives(all, line("-a")), gives(plain, line("-a")+line("b"))}, "- -a 7,- b 7", "MLSD,LIST -a,LIST", "LIST"},
 		{"LIST -a makes no sense", []testserver.Step{gives(all, unread), gives(plain, line("a")+line("b"))}, ab, "MLSD,LIST -a,LIST", "LIST"},
-		{"both empty", []testserver.Step{gives(all, ""), gives(plain, "")}, "", "MLSD,LIST -a,LIST", "LIST -a,LIST"},
+		{"both empty", []testserver.Step{gives(all, ""), gives(plain, ""), gives("NLST", "")}, "", "MLSD,LIST -a,LIST,NLST", "LIST -a,LIST,NLST"},
+		{"both empty, NLST refused", []testserver.Step{gives(all, ""), gives(plain, ""), gone("NLST", 550)}, "", "MLSD,LIST -a,LIST,NLST", "LIST -a,LIST,NLST"},
+		{"both empty, because there is no ls", []testserver.Step{gives(all, ""), gives(plain, ""), gives("NLST", "a\r\nb\r\n")}, "? a,? b", "MLSD,LIST -a,LIST,NLST", "NLST"},
 		{"only a sum", []testserver.Step{gives(all, "total 0\r\n")}, "", "MLSD,LIST -a", "LIST -a"},
 		{"no LIST makes sense", []testserver.Step{gives(all, unread), gives(plain, unread)}, "? a,? b", "MLSD,LIST -a,LIST,NLST", "LIST -a,LIST,NLST"},
 		{"no files, by a 450", []testserver.Step{gone(all, 450), testserver.On(plain, testserver.Reply("450 No files found"))}, "", "MLSD,LIST -a,LIST", "LIST -a,LIST"},
@@ -88,7 +90,7 @@ func TestEntriesWays(t *testing.T) {
 	}
 	for _, code := range []int{450, 500, 501, 502, 503, 504, 530, 550, 551, 552, 553} {
 		tests = append(tests, test{fmt.Sprintf("LIST -a %d", code), []testserver.Step{gone(all, code), gives(plain, line("a")+line("b"))}, ab, "MLSD,LIST -a,LIST", "LIST"},
-			test{fmt.Sprintf("LIST -a %d, empty", code), []testserver.Step{gone(all, code), gives(plain, "")}, "", "MLSD,LIST -a,LIST", "LIST -a,LIST"})
+			test{fmt.Sprintf("LIST -a %d, empty", code), []testserver.Step{gone(all, code), gives(plain, ""), gives("NLST", "")}, "", "MLSD,LIST -a,LIST,NLST", "LIST -a,LIST,NLST"})
 	}
 	for _, code := range []int{503, 530, 550, 551, 552, 553} {
 		tests = append(tests, test{fmt.Sprintf("LIST %d", code), []testserver.Step{gone(all, code), gone(plain, code)}, "? a,? b", "MLSD,LIST -a,LIST,NLST", "LIST -a,LIST,NLST"})
@@ -127,6 +129,15 @@ func TestEntriesTrustsWhatWorked(t *testing.T) {
 }
 
 // Every other refusal is an error, and no entry comes with it.
+// An empty LIST does not count if NLST says that the directory may not be read.
+func TestEntriesBlankButDenied(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("LIST", testserver.Transfer("")...),
+		testserver.On("NLST", testserver.Reply("550 .: Permission denied.")))
+	if got, _, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/"))); !errors.Is(err, ftpexec.ErrRefused) {
+		t.Errorf("got %q, %v, want %v", got, err, ftpexec.ErrRefused)
+	}
+}
+
 func TestEntriesRefused(t *testing.T) {
 	refusals := map[string][]string{
 		"MLSD":    {"425", "426", "450", "451", "452", "503", "522", "530", "532", "533", "534", "550", "551", "552", "553"},

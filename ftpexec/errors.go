@@ -254,11 +254,11 @@ func refusal(op Command, r *Reply) (hint string, meaning error) {
 }
 
 // transferRefusal is refusal for RETR and NLST. 550 and 450 mean "not found" unless the text mentions permissions:
-// RFC 959 section 4.2 gives both meanings to 550 ("file not found, no access").
+// RFC 959 section 4.2 gives both meanings to 550 ("file not found, no access"). A GridFTP server says it with 500.
 func transferRefusal(op Command, r *Reply) (hint string, meaning error) {
 	text := says(r, op.Arg)
 	switch {
-	case r.Code != 550 && r.Code != 450, denied.MatchString(text):
+	case r.Code != 550 && r.Code != 450 && !(r.Code == 500 && strings.Contains(text, "no such file")), denied.MatchString(text):
 		return "", ErrRefused
 	case op.Verb == "RETR":
 		return `if it is a directory, end the URL in "/"`, ErrNotFound

@@ -71,7 +71,7 @@ func ExampleError_Temporary() {
 		case !errors.As(err, &e): // a *urlparse.Error, or nil
 			log.Fatal(err)
 		case e.Local():
-			fmt.Println("in vain: this machine has too many open files, or the like")
+			log.Fatal("this machine: ", err) // out of files or memory
 		case e.Crowded():
 			fmt.Println("again, when another connection has ended")
 		case e.Timeout():

@@ -161,6 +161,9 @@ func TestAnomalies(t *testing.T) {
 		{"reset when more comes", testserver.On("USER", testserver.ResetConn())},
 		{"closed when more comes", testserver.On("USER", testserver.CloseIfMore(), testserver.Reply("331 x"))},
 		{"nonsense after PASS", testserver.On("CWD", testserver.Reply("?"))},
+		// aioftp runs the commands that it gets together at the same time, and refuses at once those that it does not know.
+		{"a later command's reply", testserver.On("TYPE", testserver.Reply("502 'size' not implemented"))},
+		{"a later command's reply to CWD", testserver.On("CWD", testserver.Reply("500 what?"))},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

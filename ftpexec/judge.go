@@ -17,6 +17,10 @@ func (s *Session) judge(st step, r wire.Reply) error {
 	if op.transfers() {
 		return s.began(op, r)
 	}
+	if s.outOfOrder(op, r) {
+		s.conn.Abandon(wire.Disorder(r))
+		return s.conn.Err()
+	}
 	switch op.Verb {
 	case "AUTH":
 		return s.secured(op, r)
@@ -51,6 +55,12 @@ func (s *Session) judge(st step, r wire.Reply) error {
 		s.tell(st, r)
 	}
 	return nil
+}
+
+// outOfOrder reports whether r seems to be the reply to one of the commands that were sent with op: it says "not
+// implemented" to a command that every server has. aioftp runs the commands that it gets together at the same time.
+func (s *Session) outOfOrder(op Command, r wire.Reply) bool {
+	return len(s.out) > 0 && (r.Code == 500 || r.Code == 502) && slices.Contains([]string{"USER", "PASS", "CWD", "TYPE"}, op.Verb)
 }
 
 // needless reports whether a step that is about to be sent is no longer needed.

@@ -40,7 +40,26 @@ func (s *Session) list(ctx context.Context, u *urlparse.URL) (names []string, er
 		names, err = s.names()
 		return false, err
 	})
+	if e := (*Error)(nil); errors.As(err, &e) && strings.HasPrefix(e.Op, "NLST") && unknownCommand(err) {
+		return s.entryNames(ctx, u)
+	}
 	return names, err
+}
+
+// entryNames returns the names in the directory that u names, for servers that do not know NLST, or only with an
+// argument.
+func (s *Session) entryNames(ctx context.Context, u *urlparse.URL) (names []string, err error) {
+	l, err := s.listEntries(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	for e, err := range l.entries(u) {
+		if err != nil {
+			return names, err
+		}
+		names = append(names, e.Base)
+	}
+	return names, nil
 }
 
 // byName returns an iterator over the entries with the names in dir.
@@ -84,6 +103,11 @@ func (s *Session) lines() ([]string, error) {
 		}
 		return nil
 	})
+	if doubled := func(line string) bool { return strings.HasSuffix(line, "\r") }; all(lines, doubled) {
+		for i, line := range lines { // the server has ended lines that had their CR LF already
+			lines[i] = line[:len(line)-1]
+		}
+	}
 	if err == nil && op.Verb == "MLSD" && s.library.data.InLine() {
 		err = s.failure(op, fmt.Errorf("%w: its last line has no end", ErrTruncated))
 	}
@@ -92,6 +116,10 @@ func (s *Session) lines() ([]string, error) {
 		err = errors.Join(s.conn.Err(), err)
 	}
 	return lines, err
+}
+
+func all(lines []string, holds func(string) bool) bool {
+	return !slices.ContainsFunc(lines, func(line string) bool { return !holds(line) })
 }
 
 // isEntry reports whether a line names an entry, not the directory itself or its parent, which some servers list.

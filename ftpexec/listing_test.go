@@ -3,7 +3,9 @@ package ftpexec_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -110,6 +112,38 @@ func TestMustExistDenied(t *testing.T) {
 	_, err := list(t.Context(), within(ample), parse(t, s.URL("/a;type=d")))
 	if errors.Is(err, ftpexec.ErrNotFound) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// If a server does not know NLST, or only with an argument, List finds the names by the other ways to list.
+func TestListWithoutNLST(t *testing.T) {
+	for _, code := range []int{500, 501, 502, 504} {
+		for _, path := range []string{"/d/", "/d;type=d"} {
+			s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply(fmt.Sprint(code, " No."))),
+				testserver.On("MLSD", testserver.Transfer("type=cdir; .\r\ntype=dir; a\r\ntype=file; b\r\n")...))
+			got, err := list(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL(path)))
+			if err != nil || !slices.Equal(got, []string{"a", "b"}) {
+				t.Errorf("%s after %d: got %q, %v, want a and b", path, code, got, err)
+			}
+		}
+	}
+	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("^(NLST|MLSD|LIST)", testserver.Reply("502 No.")))
+	if got, err := list(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/"))); err == nil {
+		t.Errorf("no listing: got %q and no error", got)
+	}
+}
+
+// Globus GridFTP's server ends the lines of a listing twice. A single line that ends in CR is another matter: the name does.
+func TestListingWithDoubledLineEnds(t *testing.T) {
+	for data, want := range map[string][]string{
+		"a\r\r\nb\r\r\n": {"a", "b"},
+		"a\r\r\nb\r\n":   {"a\r", "b"},
+	} {
+		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Transfer(data)...))
+		got, err := list(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, %v, want %q", data, got, err, want)
+		}
 	}
 }
 

@@ -11,6 +11,25 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
+// Some servers say what is wrong in the lines before an "End".
+func TestRefusalBeforeEnd(t *testing.T) {
+	for reply, want := range map[string]struct {
+		err  error
+		says string
+	}{
+		"500-Command failed.\r\n500-open: No such file or directory\r\n500 End.": {ftpexec.ErrNotFound, "500 open: No such file or directory"},
+		"500-Command failed.\r\n500-open: Permission denied\r\n500 End.":         {ftpexec.ErrRefused, "500 open: Permission denied"},
+		"500-No such file\r\n500 Go away.":                                       {ftpexec.ErrNotFound, "500 Go away."},
+		"500 End.":                                                               {ftpexec.ErrRefused, "500 End."},
+	} {
+		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("^(SIZE|RETR)", testserver.Reply(reply)))
+		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/f")))
+		if !errors.Is(err, want.err) || !strings.Contains(err.Error(), want.says) {
+			t.Errorf("%q: got %v, want %v with %q", reply, err, want.err, want.says)
+		}
+	}
+}
+
 func TestSecretInReplies(t *testing.T) {
 	t.Run("SIZE: truncated file called good", func(t *testing.T) {
 		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply("213 12345")),

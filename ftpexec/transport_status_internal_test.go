@@ -46,6 +46,7 @@ func TestStatusOfEveryError(t *testing.T) {
 		"ErrLine":           {ErrLine, plain},
 		"ErrOtherServer":    {ErrOtherServer, plain},
 		"ErrBusy":           {ErrBusy, plain},
+		"ErrChanged":        {ErrChanged, plain},
 	}
 	for _, name := range sentinels(t) {
 		tt, ok := tests[name]

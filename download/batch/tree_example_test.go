@@ -67,3 +67,24 @@ func ExampleTree() {
 	// mirror/c/d.txt	5
 	// 2 files, whole: true
 }
+
+// What stops a run early: a server that cannot be reached fails all of its files.
+func ExampleNoService() {
+	s, err := testserver.Start(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	gone := s.URL("/gone")
+	nobody := s.URLAs("nobody:secret", "/x")
+
+	var c ftpexec.Client
+	defer c.CloseIdleConnections()
+	for _, url := range []string{gone, nobody} {
+		_, err := c.Get(context.Background(), url)
+		fmt.Println(batch.NoService(err))
+	}
+	// Output:
+	// false
+	// true
+}

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -41,13 +42,25 @@ var told = map[Kind]map[string]string{
 	Proftpd: {"link": "link to ", "dirlink": "link to ", "arrow -> link": "link to ", "dangling": ""},
 	// Names with control characters are left out.
 	PureFTPd: {"tab\there": "", "bell\a": ""},
+	// MLSD follows links.
+	Globus: {"link": "file of 1", "dirlink": "dir", "arrow -> link": "file of 1", "dangling": ""},
+	// A link is a file as long as the name of its target.
+	Library: {"link": "file of 5", "dirlink": "file of 3", "arrow -> link": "file of 5", "dangling": "file of 8"},
 	// MLSD follows links, and names are UTF-8.
 	Pyftpdlib: {"link": "file of 1", "dirlink": "dir", "arrow -> link": "file of 1", "dangling": "", latin1Name: "", "caf?": "file of 16"},
 }
 
+// nameAlone is what describe says about an entry of which only the name is known.
+const nameAlone = "?---------"
+
 // wanted returns what the server lists.
 func (s *Server) wanted() map[string]string {
 	want := maps.Clone(planted)
+	if s.Kind == Netkit { // LIST runs an ls that is not there, so there are only names
+		for name := range want {
+			want[name] = nameAlone
+		}
+	}
 	maps.Copy(want, told[s.Kind])
 	maps.DeleteFunc(want, func(_, what string) bool { return what == "" })
 	return want
@@ -151,6 +164,9 @@ func testEntries(t *testing.T, s *Server, c *ftpexec.Client) {
 		{"/pub/empty/", map[string]string{}},
 		{"/pub/a/b/", map[string]string{"c": "dir"}},
 	}
+	if s.flavour.breaksOff {
+		tests = tests[2:]
+	}
 	for _, test := range tests {
 		entries, lines, err := entriesOf(testContext(t), c, s.URL(test.path))
 		if err != nil || len(lines) > 0 {
@@ -159,7 +175,10 @@ func testEntries(t *testing.T, s *Server, c *ftpexec.Client) {
 		got := map[string]string{}
 		for name, e := range entries {
 			got[name] = describe(e)
-			if _, dir := entries["plain"]; dir && e.Mode.IsRegular() {
+			if s.Kind == Netkit && got[name] == nameAlone && test.want[name] != "" {
+				test.want[name] = nameAlone
+			}
+			if isLink := strings.HasPrefix(planted[name], "link"); planted[name] != "" && e.Mode.IsRegular() && !isLink {
 				checkTime(t, e)
 			}
 		}
@@ -171,7 +190,7 @@ func testEntries(t *testing.T, s *Server, c *ftpexec.Client) {
 	}
 	for _, path := range []string{"/denied/", "/absent/", "/absent;type=d", "/pub/text.txt/"} {
 		entries, lines, err := entriesOf(testContext(t), c, s.URL(path))
-		if root := path == "/denied/" && s.Kind == Pyftpdlib; !root && err == nil && len(lines) == 0 { // it may read everything
+		if root := path == "/denied/" && slices.Contains([]Kind{Pyftpdlib, Twisted, Aioftp, Library, Netkit}, s.Kind); !root && err == nil && len(lines) == 0 { // it may read everything, or calls it empty
 			t.Errorf("%s: got %v and no error", path, entries)
 		}
 	}

@@ -48,7 +48,7 @@ func followed(ctx context.Context, t *testing.T, c *ftpexec.Client, base string,
 
 // wantFollowed checks that the files came over one connection, and that a
 // refused early EPSV was not repeated and not replaced by PASV.
-func wantFollowed(t *testing.T, sent []string, files int) {
+func wantFollowed(t *testing.T, s *Server, sent []string, files int) {
 	t.Helper()
 	count := func(verb string) (n int) {
 		for _, line := range sent {
@@ -58,12 +58,17 @@ func wantFollowed(t *testing.T, sent []string, files int) {
 		}
 		return n
 	}
-	if n := count("EPSV"); count("USER") != 1 || count("PASV") != 0 || n != files && n != files+1 {
+	verb := "EPSV"
+	if s.Kind == Twisted { // it has no EPSV
+		verb = "PASV"
+		sent = slices.DeleteFunc(sent, func(line string) bool { return line == "EPSV" })
+	}
+	if n, both := count(verb), count("EPSV")+count("PASV"); count("USER") != s.logins(&ftpexec.Client{}) || both != n || n != files && n != files+1 {
 		t.Errorf("%d logins, %d PASVs, %d EPSVs for %d files: %q", count("USER"), count("PASV"), n, files, sent)
 	}
-	accepted := count("EPSV") == files
+	accepted := count(verb) == files
 	t.Logf("EPSV before the final reply: accepted %v", accepted)
-	if epsv := slices.Index(sent, "EPSV"); accepted && sent[epsv+2] != "EPSV" {
+	if first := slices.Index(sent, verb); accepted && !s.flavour.noFacts && sent[first+2] != verb { // without a SIZE nothing is sent ahead
 		t.Errorf("EPSV was not sent ahead: %q", sent)
 	}
 }
@@ -72,7 +77,7 @@ func wantFollowed(t *testing.T, sent []string, files int) {
 // whatever the server makes of it.
 func TestFollows(t *testing.T) {
 	forEachServer(t, func(t *testing.T, s *Server) {
-		wantFollowed(t, followed(testContext(t), t, newClient(t), s.URL(""), sessionPaths()), transfers)
+		wantFollowed(t, s, followed(testContext(t), t, newClient(t), s.URL(""), sessionPaths()), transfers)
 	})
 }
 
@@ -82,7 +87,7 @@ func TestFollowsUnderTLS(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				c := newClient(t)
 				c.TLSConfig = &tls.Config{RootCAs: s.RootCAs, MinVersion: version, MaxVersion: version}
-				wantFollowed(t, followed(testContext(t), t, c, "ftpes://"+s.Addr, sessionPaths()), transfers)
+				wantFollowed(t, s, followed(testContext(t), t, c, "ftpes://"+s.Addr, sessionPaths()), transfers)
 			})
 		}
 	})

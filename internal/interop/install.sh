@@ -13,18 +13,30 @@ root=$dir/root
 stamp=$dir/unpacked
 
 servers=(vsftpd proftpd-core proftpd-mod-crypto pure-ftpd pure-ftpd-common
-	inetutils-ftpd python3-pyftpdlib microsocks tinyproxy-bin
-	squid squid-common)
+	inetutils-ftpd ftpd-ssl python3-pyftpdlib python3-aioftp python3-twisted
+	globus-gridftp-server-progs
+	microsocks tinyproxy-bin squid squid-common)
+# What the servers in Python import.
+modules=(python3-attr python3-automat python3-cffi-backend python3-constantly
+	python3-cryptography python3-hyperlink python3-idna python3-incremental
+	python3-openssl python3-zope.interface)
 # What the servers link against and a bare system lacks, and libnss-wrapper,
 # which shows a server accounts other than the machine's.
 libraries=(libnss-wrapper libhiredis0.14 libmemcached11 libmemcachedutil2
 	libhashkit2 libsasl2-2 libpcre2-posix3 libsodium23 libwrap0 libnsl2 libtirpc3
-	libcap2 libecap3 libnetfilter-conntrack3 libnfnetlink0 libmnl0 libltdl7)
+	libcap2 libecap3 libnetfilter-conntrack3 libnfnetlink0 libmnl0 libltdl7
+	libglobus-{authz,callout,common,gfork,gridftp-server-control,gsi-callback}0
+	libglobus-{authz-callout-error,gsi-cert-utils,gsi-openssl-error}0
+	libglobus-{gsi-proxy-core,openssl-module,xio}0
+	libglobus-{gsi-credential,gsi-proxy-ssl,gsi-sysconfig,ftp-control}1
+	libglobus-gssapi-error2 libglobus-{gss-assist,io}3 libglobus-gssapi-gsi4
+	libglobus-gridftp-server6 libglobus-xio-{gsi,pipe}-driver)
 # Installed, not unpacked, and only if something does not link without them.
 system=(libc6 libssl3 libpam0g libpam-modules libpam-runtime libcrypt1 libacl1
 	libstdc++6 libgssapi-krb5-2 libkrb5-3 libgnutls30 libnettle8 libsystemd0)
 programs=(usr/sbin/vsftpd usr/sbin/proftpd usr/lib/proftpd/mod_tls.so
-	usr/sbin/pure-ftpd usr/bin/pure-pw usr/sbin/ftpd
+	usr/sbin/pure-ftpd usr/bin/pure-pw usr/sbin/ftpd usr/sbin/in.ftpd
+	usr/sbin/globus-gridftp-server
 	usr/bin/microsocks usr/bin/tinyproxy usr/sbin/squid
 	usr/lib/squid/basic_ncsa_auth)
 
@@ -50,14 +62,17 @@ unpack() {
 	rm -rf "$debs" "$root" "$stamp"
 	mkdir -p "$debs" "$root"
 	refresh
-	(cd "$debs" && apt-get -q -o APT::Sandbox::User="$(id -un)" download "${servers[@]}" "${libraries[@]}")
+	(cd "$debs" && apt-get -q -o APT::Sandbox::User="$(id -un)" download "${servers[@]}" "${modules[@]}" "${libraries[@]}")
 	local deb
-	for deb in "$debs"/*.deb; do dpkg -x "$deb" "$root"; done
+	for deb in "$debs"/*.deb; do
+		dpkg -x "$deb" "$root"
+		dpkg-deb --show "$deb" # package and version
+	done >"$dir/versions"
 	rm -rf "$debs"
 	wanted >"$stamp"
 }
 
-wanted() { printf '%s\n' "${servers[@]}" "${libraries[@]}"; }
+wanted() { printf '%s\n' "${servers[@]}" "${modules[@]}" "${libraries[@]}"; }
 
 # unlinked prints the libraries that the programs need and do not find.
 unlinked() {

@@ -18,7 +18,13 @@ import (
 // tree is what every server of the tests serves.
 var tree *Tree
 
-func TestMain(m *testing.M) { os.Exit(runTests(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(libraryConf) != "" {
+		fmt.Fprintln(os.Stderr, serveLibrary())
+		os.Exit(1)
+	}
+	os.Exit(runTests(m))
+}
 
 func runTests(m *testing.M) int {
 	dir, err := publicTempDir("ftpfetch-interop-tree-")
@@ -72,6 +78,20 @@ func forEachClient(t *testing.T, test func(t *testing.T, s *Server, c *ftpexec.C
 	forEachServer(t, func(t *testing.T, s *Server) { bothWays(t, s, test) })
 }
 
+// forEachUserClient is like forEachClient, for the servers with a named user.
+func forEachUserClient(t *testing.T, test func(t *testing.T, s *Server, c *ftpexec.Client)) {
+	t.Helper()
+	t.Parallel()
+	for _, f := range servers {
+		if !f.noUser {
+			t.Run(string(f.kind), func(t *testing.T) {
+				t.Parallel()
+				bothWays(t, New(t, f.kind, tree, Options{}), test)
+			})
+		}
+	}
+}
+
 func bothWays(t *testing.T, s *Server, test func(t *testing.T, s *Server, c *ftpexec.Client)) {
 	t.Helper()
 	for name, noPipelining := range map[string]bool{"pipelining": false, "one at a time": true} {
@@ -109,7 +129,7 @@ func testContext(t *testing.T) context.Context {
 
 // A row lost from the table would silently take its tests with it.
 func TestTableIsWhole(t *testing.T) {
-	for _, kind := range []Kind{Vsftpd, Proftpd, PureFTPd, Pyftpdlib, Inetutils} {
+	for _, kind := range []Kind{Vsftpd, Proftpd, PureFTPd, Pyftpdlib, Inetutils, Netkit, Twisted, Aioftp, Globus, Library} {
 		if _, err := lookup(kind); err != nil {
 			t.Error(err)
 		}

@@ -49,8 +49,9 @@ func retrieveOdd(t *testing.T, s *Server, c *ftpexec.Client, name, path, urlPath
 	wantFile(t, path, got)
 }
 
-// refused reports whether err came with a permanent negative reply.
+// refused reports whether err came with a permanent negative reply, or the server
+// gave up (aioftp, with a name that is not UTF-8).
 func refused(err error) bool {
 	var e *ftpexec.Error
-	return errors.As(err, &e) && e.Reply != nil && e.Reply.Code/100 == 5
+	return errors.As(err, &e) && e.Reply != nil && e.Reply.Code/100 == 5 || errors.Is(err, ftpexec.ErrLost)
 }

@@ -23,49 +23,83 @@ const (
 	PureFTPd  Kind = "pure-ftpd"
 	Pyftpdlib Kind = "pyftpdlib"
 	Inetutils Kind = "inetutils"
+	Netkit    Kind = "ftpd-ssl"
+	Twisted   Kind = "twisted"
+	Aioftp    Kind = "aioftp"
+	Globus    Kind = "globus"
+	Library   Kind = "ftpserverlib"
 )
 
 // flavour is what the harness and the tests know about one server.
 type flavour struct {
 	kind      Kind
+	pkg       string // the Debian package; "" for the Go module
 	configure func(*site) (program, error)
 	banner    string // distinguishes its greeting from the others
 	// inetd marks a server that serves one connection on its standard input
 	// and output instead of listening itself.
 	inetd bool
-	// tls says that the harness can set up explicit TLS (RFC 4217).
-	tls bool
+	// tls says that the harness can set up explicit TLS (RFC 4217), implicit that
+	// it can set up TLS from the first byte.
+	tls, implicit bool
+	// noUser says that the harness can only set up anonymous logins.
+	noUser bool
+	// caps says that the server can limit the number of its connections.
+	caps bool
+	// noFacts says that the server has neither SIZE nor MDTM, noActive that it has
+	// neither EPRT nor PORT, noASCII that it does not transfer texts, and takesAUTH
+	// that it accepts AUTH TLS without having TLS.
+	noFacts, noActive, noASCII, takesAUTH bool
+	// breaksOff says that it breaks off the listing of a directory with a name that
+	// is not UTF-8.
+	breaksOff bool
+	// disorder says that the replies to commands sent ahead come in any order.
+	disorder bool
 	// refuses are the names of oddNames that the server cannot serve.
 	refuses []string
 }
 
 var servers = []flavour{
-	{kind: Vsftpd, configure: configureVsftpd, banner: "vsFTPd", tls: true},
-	{kind: Proftpd, configure: configureProftpd, banner: "ProFTPD", tls: true},
-	{kind: PureFTPd, configure: configurePureFTPd, banner: "Pure-FTPd", tls: true, refuses: []string{backslashName}},
-	{kind: Pyftpdlib, configure: configurePyftpdlib, banner: "pyftpdlib", refuses: []string{latin1Name}},
-	{kind: Inetutils, configure: configureInetutils, banner: "GNU inetutils", inetd: true},
+	{kind: Vsftpd, pkg: "vsftpd", configure: configureVsftpd, banner: "vsFTPd", tls: true, implicit: true, caps: true},
+	{kind: Proftpd, pkg: "proftpd-core", configure: configureProftpd, banner: "ProFTPD", tls: true, implicit: true, caps: true},
+	{kind: PureFTPd, pkg: "pure-ftpd", configure: configurePureFTPd, banner: "Pure-FTPd", tls: true, caps: true, refuses: []string{backslashName}},
+	{kind: Pyftpdlib, pkg: "python3-pyftpdlib", configure: configurePyftpdlib, banner: "pyftpdlib", tls: true, caps: true, refuses: []string{latin1Name}},
+	{kind: Inetutils, pkg: "inetutils-ftpd", configure: configureInetutils, banner: "GNU inetutils", inetd: true},
+	{kind: Netkit, pkg: "ftpd-ssl", configure: configureNetkit, banner: "Linux-ftpd", inetd: true, takesAUTH: true},
+	{kind: Twisted, pkg: "python3-twisted", configure: configureTwisted, banner: "Twisted", caps: true, noASCII: true, breaksOff: true, refuses: []string{unicodeName, latin1Name}},
+	{kind: Aioftp, pkg: "python3-aioftp", configure: configureAioftp, banner: "220 welcome", implicit: true, caps: true, noFacts: true, noActive: true, breaksOff: true, disorder: true, refuses: []string{latin1Name}},
+	{kind: Globus, pkg: "globus-gridftp-server-progs", configure: configureGlobus, banner: "GridFTP", noUser: true, caps: true, refuses: []string{unicodeName, latin1Name}},
+	{kind: Library, configure: configureLibrary, banner: "ftpserverlib", tls: true, implicit: true},
 }
 
 // Options say how to set up a server. The zero value is a server without TLS.
 type Options struct {
-	// TLS makes the server require explicit TLS (RFC 4217) for logins and
-	// data. Only vsftpd, proftpd and pure-ftpd have it; the first two also require
-	// that data connections resume the session of the control connection.
-	TLS bool
+	// TLS makes the server require TLS for logins and data: explicit TLS (RFC
+	// 4217), or with Implicit TLS from the first byte. vsftpd and proftpd also
+	// require that data connections resume the session of the control connection.
+	TLS, Implicit bool
+	// IPv6 makes the server listen on ::1 instead of 127.0.0.1.
+	IPv6 bool
+	// MaxClients is the number of connections that the server takes; 0 means its
+	// default.
+	MaxClients int
+	// Idle is how many seconds a client may be silent; 0 means the server's
+	// default. pure-ftpd knows only minutes.
+	Idle int
 }
 
 // Server is a running server. Anonymous users get Tree.Public, the user
 // UserName with the password UserPassword gets Tree.Home.
 type Server struct {
 	Kind    Kind
-	Addr    string         // "127.0.0.1:port"
+	Addr    string         // "127.0.0.1:port" or "[::1]:port"
 	RootCAs *x509.CertPool // trusts the server's certificate; nil without TLS
 
-	flavour flavour
-	dir     string // configuration, log and scratch files of this server
-	procs   *group
-	inetd   *inetd // nil if the server listens itself
+	flavour  flavour
+	implicit bool
+	dir      string // configuration, log and scratch files of this server
+	procs    *group
+	inetd    *inetd // nil if the server listens itself
 }
 
 // startTimeout bounds the start of a server, from its first process to its
@@ -79,7 +113,7 @@ func Start(ctx context.Context, kind Kind, tree *Tree, o Options) (*Server, erro
 	if err != nil {
 		return nil, err
 	}
-	if o.TLS && !f.tls {
+	if o.TLS && !o.Implicit && !f.tls || o.Implicit && !f.implicit {
 		return nil, fmt.Errorf("interop: no TLS set-up for %s", kind)
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
@@ -129,7 +163,7 @@ func startOnce(ctx context.Context, f flavour, tree *Tree, o Options) (*Server, 
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Kind: f.kind, Addr: st.addr(), RootCAs: st.roots, flavour: f, dir: st.dir}
+	s := &Server{Kind: f.kind, Addr: st.addr(), RootCAs: st.roots, flavour: f, implicit: o.Implicit, dir: st.dir}
 	if err := s.begin(ctx, st); err != nil {
 		err = fmt.Errorf("%w\n%s", err, s.log())
 		return nil, errors.Join(err, s.Close())

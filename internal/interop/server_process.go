@@ -3,6 +3,7 @@
 package interop
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -48,7 +49,7 @@ func newGroup(logPath string) (*group, error) {
 // caller must close socket.
 func (g *group) start(p program, socket *os.File) error {
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
-	cmd.Env, cmd.Dir = p.env, "/"
+	cmd.Env, cmd.Dir = p.env, cmp.Or(p.dir, "/")
 	cmd.Stdout, cmd.Stderr = g.log, g.log
 	if socket != nil {
 		cmd.Stdin, cmd.Stdout = socket, socket

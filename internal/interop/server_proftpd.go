@@ -38,13 +38,22 @@ func (st *site) proftpdFiles(modules string) (conf string, err error) {
 	if st.cert != "" {
 		text = st.proftpdTLS(modules) + text
 	}
+	if st.Implicit {
+		text += lines("TLSOptions UseImplicitSSL")
+	}
+	if st.MaxClients > 0 {
+		text += lines("ScoreboardFile "+st.path("scoreboard"), fmt.Sprintf("MaxClients %d", st.MaxClients))
+	}
+	if st.Idle > 0 {
+		text += lines(fmt.Sprintf("TimeoutIdle %d", st.Idle))
+	}
 	return st.write("proftpd.conf", text)
 }
 
 func (st *site) proftpdConf(users, groups string) string {
 	return lines(
 		`ServerName "interop"`, "ServerType standalone",
-		"DefaultAddress "+st.host, "SocketBindTight on", "UseIPv6 off",
+		"DefaultAddress "+st.host, "SocketBindTight on", "UseIPv6 "+onOff(st.IPv6),
 		fmt.Sprintf("Port %d", st.port),
 		"User nobody", "Group nogroup",
 		"AuthOrder mod_auth_file.c", "AuthUserFile "+users, "AuthGroupFile "+groups,
@@ -56,6 +65,13 @@ func (st *site) proftpdConf(users, groups string) string {
 		"User ftp", "Group nogroup", "UserAlias anonymous ftp", "RequireValidShell off",
 		"</Anonymous>",
 	)
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
 }
 
 // proftpdTLS leaves TLSOptions alone: without NoSessionReuseRequired, data

@@ -5,6 +5,7 @@ package interop
 import (
 	"fmt"
 	"os/exec"
+	"strconv"
 )
 
 // configurePureFTPd returns a pure-ftpd whose named user is a virtual one, in a
@@ -28,11 +29,17 @@ func configurePureFTPd(st *site) (program, error) {
 
 func (st *site) pureFlags(db string) []string {
 	flags := []string{
-		"-4", "-S", fmt.Sprintf("%s,%d", st.host, st.port),
+		"-S", fmt.Sprintf("%s,%d", st.host, st.port),
 		"-l", "puredb:" + db,
 		"-A",                            // confine all users to their home directories
 		"-H",                            // do not use DNS
 		"-u", "1", "-g", st.path("pid"), // user ids from 1 up may log in
+	}
+	if !st.IPv6 {
+		flags = append(flags, "-4")
+	}
+	if st.MaxClients > 0 {
+		flags = append(flags, "-c", strconv.Itoa(st.MaxClients))
 	}
 	if st.cert != "" {
 		flags = append(flags, "-2", st.cert, "-Y", "3") // TLS for logins and data, or nothing

@@ -5,6 +5,7 @@ package interop
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -53,7 +54,7 @@ func freePort(host string) (int, error) {
 // awaitGreeting dials until the server greets, ctx ends or the server exits.
 func (s *Server) awaitGreeting(ctx context.Context) error {
 	return s.procs.await(ctx, func(ctx context.Context) error {
-		line, err := greeting(ctx, s.Addr)
+		line, err := s.greeting(ctx)
 		if err == nil && !strings.Contains(line, s.flavour.banner) {
 			err = fmt.Errorf("another server's greeting: %q", line)
 		}
@@ -89,10 +90,13 @@ func (g *group) await(ctx context.Context, look func(context.Context) error) err
 	}
 }
 
-// greeting returns the first line that addr sends.
-func greeting(ctx context.Context, addr string) (string, error) {
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "tcp", addr)
+// greeting returns the first line that the server sends.
+func (s *Server) greeting(ctx context.Context) (string, error) {
+	dial := new(net.Dialer).DialContext
+	if s.implicit {
+		dial = (&tls.Dialer{Config: &tls.Config{RootCAs: s.RootCAs}}).DialContext
+	}
+	c, err := dial(ctx, "tcp", s.Addr)
 	if err != nil {
 		return "", err
 	}

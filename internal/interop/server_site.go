@@ -4,13 +4,15 @@ package interop
 
 import (
 	"crypto/x509"
-	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 )
 
 // site is everything that goes into the configuration of one server.
 type site struct {
+	Options
 	dir   string // the server's own directory
 	tree  *Tree
 	host  string
@@ -23,6 +25,7 @@ type site struct {
 type program struct {
 	argv []string
 	env  []string // the whole environment: nothing is inherited
+	dir  string   // the working directory; "" means the root
 }
 
 func newSite(tree *Tree, o Options) (*site, error) {
@@ -30,7 +33,10 @@ func newSite(tree *Tree, o Options) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := &site{dir: dir, tree: tree, host: "127.0.0.1"}
+	st := &site{dir: dir, tree: tree, host: "127.0.0.1", Options: o}
+	if o.IPv6 {
+		st.host = "::1"
+	}
 	if st.port, err = freePort(st.host); err == nil && o.TLS {
 		err = st.writeCertificate()
 	}
@@ -41,7 +47,7 @@ func newSite(tree *Tree, o Options) (*site, error) {
 	return st, nil
 }
 
-func (st *site) addr() string { return fmt.Sprintf("%s:%d", st.host, st.port) }
+func (st *site) addr() string { return net.JoinHostPort(st.host, strconv.Itoa(st.port)) }
 
 func (st *site) path(name string) string { return filepath.Join(st.dir, name) }
 

@@ -33,12 +33,13 @@ var modTime = time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
 var oddNames = []string{
 	"with space", `with "quotes"`, "it's", "semi;colon", "what?", "hash#mark",
 	"100%", "%41", "-dash", "tilde~", backslashName, "star*", "[range]", "plus+and&is=",
-	"at@colon:", "<angle>", "{brace}|^`", ";type=i", "\u00fcn\u00efcode \u2603", latin1Name,
+	"at@colon:", "<angle>", "{brace}|^`", ";type=i", unicodeName, latin1Name,
 }
 
-// Names that one of the servers cannot serve: latin1Name is not UTF-8, and a
-// backslash may start an escape.
+// Names that one of the servers cannot serve: latin1Name is not UTF-8, some know
+// only ASCII, and a backslash may start an escape.
 const (
+	unicodeName   = "\u00fcn\u00efcode \u2603"
 	latin1Name    = "caf\xe9"
 	backslashName = `back\slash`
 )

@@ -25,20 +25,29 @@ func configureVsftpd(st *site) (program, error) {
 }
 
 func (st *site) vsftpdConf() string {
-	conf := lines(
-		"listen=YES", "background=NO",
-		"listen_address="+st.host, fmt.Sprintf("listen_port=%d", st.port),
+	listen := []string{"listen=YES", "listen_address=" + st.host}
+	if st.IPv6 {
+		listen = []string{"listen_ipv6=YES", "listen_address6=" + st.host}
+	}
+	conf := lines(listen...) + lines(
+		fmt.Sprintf("listen_port=%d", st.port), "background=NO",
 		"anonymous_enable=YES", "ftp_username=ftp",
 		"local_enable=YES", "chroot_local_user=YES",
 		// Every Debian has the service "other", but not one for vsftpd.
 		"pam_service_name=other", "session_support=NO",
 		"secure_chroot_dir="+st.path("."),
-		"xferlog_enable=NO", "max_per_ip=0",
+		"xferlog_enable=NO", "max_per_ip=0", fmt.Sprintf("max_clients=%d", st.MaxClients),
 		// A container may not be allowed to set up these sandboxes.
 		"isolate=NO", "isolate_network=NO", "seccomp_sandbox=NO",
 		// A wrong password need not be slow here (PAM still adds two seconds).
 		"delay_failed_login=0",
 	)
+	if st.Idle > 0 {
+		conf += lines(fmt.Sprintf("idle_session_timeout=%d", st.Idle))
+	}
+	if st.Implicit {
+		conf += lines("implicit_ssl=YES")
+	}
 	if st.cert != "" {
 		conf += st.vsftpdTLS()
 	}

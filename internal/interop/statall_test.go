@@ -17,6 +17,9 @@ import (
 // missing files and directories.
 func TestStatAll(t *testing.T) {
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
+		if s.flavour.noFacts {
+			return // nothing to ask with
+		}
 		flights := 0
 		trace := c.Trace
 		c.Trace = func(e ftpexec.Event) {

@@ -45,6 +45,11 @@ type AheadError struct{ error }
 // Unwrap returns the underlying error.
 func (e *AheadError) Unwrap() error { return e.error }
 
+// Disorder is the error for a reply that cannot be the one to its command, but belongs to one sent later.
+func Disorder(r Reply) error {
+	return &AheadError{syntaxError(r.String(), "replies in another order than the commands")}
+}
+
 // DataDialError is an [ErrConnect] for a data connection.
 type DataDialError struct{ Err error }
 

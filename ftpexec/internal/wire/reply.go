@@ -36,9 +36,17 @@ func (r Reply) OK() bool { return r.First() == 2 }
 // opens reports whether r is the reply to PASV or EPSV, which no other command gets.
 func (r Reply) opens() bool { return r.Code == 227 || r.Code == 229 }
 
-// String returns the code and the last line, for an error message. The caller escapes it for a terminal.
+// String returns the code and the last line that says something, for an error message: some servers end every reply of
+// several lines in "End". The caller escapes it for a terminal.
 func (r Reply) String() string {
-	return fmt.Sprintf("%03d %s", r.Code, r.Text[strings.LastIndexByte(r.Text, '\n')+1:])
+	text, last := "", r.Text
+	if i := strings.LastIndexByte(last, '\n'); i >= 0 {
+		text, last = last[:i], last[i+1:]
+	}
+	if text != "" && strings.EqualFold(strings.Trim(last, " ."), "end") {
+		last = strings.TrimPrefix(text[strings.LastIndexByte(text, '\n')+1:], fmt.Sprintf("%03d-", r.Code))
+	}
+	return fmt.Sprintf("%03d %s", r.Code, last)
 }
 
 // SyntaxError describes a reply that RFC 959 section 4.2 does not allow. It is an [ErrProtocol].

@@ -1,0 +1,268 @@
+//go:build interop
+
+package interop
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+)
+
+// feature is a row of a table in docs/servers.md.
+type feature struct {
+	name    string
+	measure func(*probe) string
+	copes   string // what ftpfetch does about it; "" if there is nothing to say
+}
+
+// table is a table in docs/servers.md.
+type table struct {
+	title, text string
+	replies     bool // the values are long: a row for each server
+	features    []feature
+}
+
+// none stands for what a server does not have.
+const none = "-"
+
+const (
+	namesText = `Every byte is the whole name of a file, and of a directory with a file in it, but for NUL, LF and CR, which no command
+can contain, "/" and ".". The numbers are hexadecimal.`
+	flightsText = `A flight is what ftpfetch sends in one write ([pipelining.md](pipelining.md)). The connection and its greeting come before,
+the data after.`
+)
+
+var tables = []table{
+	{title: "Connections and logins", features: []feature{
+		{"anonymous login", func(p *probe) string { return p.fetches(&ftpexec.Client{}, p.plain.URL("")) }, ""},
+		{"user and password", (*probe).user, ""},
+		{"`EPSV`", func(p *probe) string { return p.passively("EPSV") }, "sends `PASV` after a refusal"},
+		{"`PASV`", func(p *probe) string { return p.passively("PASV") }, ""},
+		{"`EPRT`", func(p *probe) string { return p.actively("EPRT") }, "sends `PORT` after a refusal"},
+		{"`PORT`", func(p *probe) string { return p.actively("PORT") }, ""},
+		{"IPv6", (*probe).ipv6, "has no `PASV` to fall back on"},
+	}},
+	{title: "TLS", features: []feature{
+		{"`AUTH TLS`, TLS 1.2", func(p *probe) string { return p.explicit(tls.VersionTLS12) }, ""},
+		{"`AUTH TLS`, TLS 1.3", func(p *probe) string { return p.explicit(tls.VersionTLS13) }, ""},
+		{"implicit TLS", (*probe).implicit, ""},
+		{"data resume the session, TLS 1.2", func(p *probe) string { return p.resumes(tls.VersionTLS12) }, "offers it always"},
+		{"data resume the session, TLS 1.3", func(p *probe) string { return p.resumes(tls.VersionTLS13) }, "offers it always"},
+		{"data without the session", (*probe).withoutSession, ""},
+	}},
+	{title: "Listings", features: []feature{
+		{"`MLSD`", func(p *probe) string { return p.lists("MLSD probe/listing", "plain") }, "sends `LIST -a`, then `LIST`"},
+		{"`MLST`", func(p *probe) string { return p.code("MLST pub/text.txt") }, "asks only for a size that it does not know"},
+		{"`LIST`", func(p *probe) string { return p.listsIn("LIST", "plain") }, ""},
+		{"`LIST` shows hidden files", func(p *probe) string { return p.listsIn("LIST", ".hidden") }, "sends `LIST -a` first"},
+		{"`LIST -a` shows them", func(p *probe) string { return p.listsIn("LIST -a", ".hidden") }, ""},
+		{"`NLST`", func(p *probe) string { return p.listsIn("NLST", "plain") }, "lists by `MLSD` or `LIST`"},
+		{"`NLST` of a directory gives", (*probe).nlstArgument, "takes the last part"},
+		{"`NLST` of an empty directory", func(p *probe) string { return p.empty("probe/empty") }, "knows these replies"},
+		{"`NLST` of a missing directory", func(p *probe) string { return p.empty("probe/absent") }, "asks with `CWD` whether it is there"},
+		{"a link, as ftpfetch sees it", (*probe).link, ""},
+		{"times, as ftpfetch sees them", (*probe).precision, "compares them no closer than that"},
+	}},
+	{title: "Retrieving", features: []feature{
+		{"`SIZE`", func(p *probe) string { return p.code("SIZE pub/text.txt") }, "reads the `150`, or asks with `MLST`"},
+		{"`SIZE` in ASCII type", func(p *probe) string { return p.code("TYPE A", "SIZE pub/text.txt") }, "does not need it"},
+		{"`SIZE` of a directory", func(p *probe) string { return p.code("SIZE pub") }, ""},
+		{"`MDTM`", func(p *probe) string { return p.code("MDTM pub/text.txt") }, "works without"},
+		{"`REST 0`", func(p *probe) string { return p.resume(0) }, "does not send it"},
+		{"`REST 1`", func(p *probe) string { return p.resume(1) }, ""},
+		{"`REST` to the last byte", func(p *probe) string { return p.resume(bigSize - 1) }, ""},
+		{"`REST` to the end", func(p *probe) string { return p.resume(bigSize) }, ""},
+		{"`REST` beyond the end", func(p *probe) string { return p.resume(bigSize + 1) }, "compares the size first"},
+		{"`REST` outlasts `EPSV`", (*probe).keepsOffset, "sends `REST` right before `RETR`"},
+		{"LF in ASCII type", func(p *probe) string { return p.lineEnd("1", "2") }, "ends lines as the system does"},
+		{"CR LF in ASCII type", func(p *probe) string { return p.lineEnd("2", "3") }, ""},
+		{"CR in ASCII type", func(p *probe) string { return p.lineEnd("3", "4") }, ""},
+		{"digests", (*probe).digests, "uses the first that it knows"},
+	}},
+	{title: "Names", text: namesText, features: []feature{
+		{"files that cannot be retrieved", func(p *probe) string { return p.octets("octets/%s") }, ""},
+		{"directories that cannot be entered", func(p *probe) string { return p.octets("octet-dirs/%s/inside") }, ""},
+		{"files that the listing misses", (*probe).unlistedOctets, "reports lines that it cannot read"},
+		{"a name in UTF-8", (*probe).utf8, ""},
+		{"`OPTS UTF8 ON`", func(p *probe) string { return p.code("OPTS UTF8 ON") }, "sends it if `FEAT` offers it"},
+	}},
+	{title: "Flights", text: flightsText, features: []feature{
+		{"commands sent ahead", (*probe).ahead, "starts again, one at a time"},
+		{"`EPSV` at the end of the data", (*probe).early, "sends it again later"},
+		{"flights for a file three directories deep", func(p *probe) string { first, _ := p.flights(); return first }, ""},
+		{"flights for the next file there", func(p *probe) string { _, next := p.flights(); return next }, ""},
+	}},
+	{title: "What `FEAT` offers", replies: true, features: []feature{{"`FEAT`", (*probe).feat, ""}}},
+	{title: "Refusals", replies: true, features: []feature{
+		{"a wrong password", (*probe).wrongPassword, ""},
+		{"`RETR` of a missing file", func(p *probe) string { return p.refusal("RETR pub/absent.txt") }, ""},
+		{"`RETR` without permission", func(p *probe) string { return p.refusal("RETR probe/denied.txt") }, ""},
+		{"`RETR` of a directory", func(p *probe) string { return p.refusal("RETR pub/a") }, ""},
+		{"`CWD` to a missing directory", func(p *probe) string { return p.refusal("CWD pub/absent") }, ""},
+	}},
+	{title: "Limits", replies: true, features: []feature{
+		{"one connection more than the limit", (*probe).limit, ""},
+		{"what ftpfetch makes of it", (*probe).limitUnderstood, ""},
+		{"a client that says nothing for too long", (*probe).idle, ""},
+	}},
+}
+
+func (p *probe) user() string {
+	if p.flavour.noUser {
+		return none
+	}
+	return yesNo(func() error {
+		_, got, err := fetch(p.context(), p.client(), p.plain.UserURL(UserPassword, "/"+homeFile))
+		if err == nil && got != homeText {
+			err = errors.New(got)
+		}
+		return err
+	}())
+}
+
+// client returns a client that keeps no connection.
+func (p *probe) client() *ftpexec.Client { return &ftpexec.Client{MaxIdle: -1} }
+
+func yesNo(err error) string {
+	if err != nil {
+		return "no"
+	}
+	return "yes"
+}
+
+// passively retrieves a file by EPSV or PASV.
+func (p *probe) passively(verb string) string {
+	c := p.session(p.plain, nil)
+	data, a := c.passive(verb)
+	if data == nil {
+		return fmt.Sprint("no: ", a.code)
+	}
+	return p.wantText(c.receive(data, c.ask("RETR pub/text.txt")))
+}
+
+// wantText says whether pub/text.txt has come.
+func (p *probe) wantText(got string, a answer) string {
+	switch {
+	case a.code == 0:
+		return a.text
+	case !a.ok():
+		return fmt.Sprint("no: ", a.code)
+	case got != p.tree.Files["pub/text.txt"]:
+		return "wrong bytes"
+	}
+	return "yes"
+}
+
+// actively retrieves a file by EPRT or PORT.
+func (p *probe) actively(verb string) string {
+	c := p.session(p.plain, nil)
+	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.ParseIP(c.host)})
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer l.Close()
+	port := l.Addr().(*net.TCPAddr).Port
+	arg := fmt.Sprintf("|1|%s|%d|", c.host, port)
+	if verb == "PORT" {
+		arg = fmt.Sprintf("%s,%d,%d", strings.ReplaceAll(c.host, ".", ","), port>>8, port&0xff)
+	}
+	if a := c.ask(verb + " " + arg); !a.ok() {
+		return fmt.Sprint("no: ", a.code)
+	}
+	if err := l.SetDeadline(time.Now().Add(probeTimeout)); err != nil {
+		p.Fatal(err)
+	}
+	if err := c.PrintfLine("RETR pub/text.txt"); err != nil {
+		return "closed"
+	}
+	data, err := l.Accept()
+	if err != nil {
+		return fmt.Sprint("no: ", c.read().code)
+	}
+	defer data.Close()
+	got, err := io.ReadAll(data)
+	a := c.read()
+	if a.code/100 == 1 {
+		a = c.read()
+	}
+	if err != nil {
+		return "no"
+	}
+	return p.wantText(string(got), a)
+}
+
+func (p *probe) ipv6() string {
+	return p.fetches(p.client(), p.start(Options{IPv6: true}).URL(""))
+}
+
+// explicit retrieves files under explicit TLS.
+func (p *probe) explicit(version uint16) string {
+	if !p.flavour.tls {
+		return none
+	}
+	s, c := p.underTLS(), p.client()
+	c.TLSConfig = probeTLS(s.RootCAs, version)
+	return p.fetches(c, "ftpes://"+s.Addr)
+}
+
+func (p *probe) implicit() string {
+	if !p.flavour.implicit {
+		return none
+	}
+	s, c := p.start(Options{TLS: true, Implicit: true}), p.client()
+	c.TLSConfig = probeTLS(s.RootCAs, tls.VersionTLS13)
+	return p.fetches(c, "ftps://"+s.Addr)
+}
+
+// resumes says whether a data connection resumes the TLS session of the control
+// connection.
+func (p *probe) resumes(version uint16) string {
+	if !p.flavour.tls {
+		return none
+	}
+	resumed := false
+	s, config := p.underTLS(), probeTLS(p.underTLS().RootCAs, version)
+	config.VerifyConnection = func(state tls.ConnectionState) error {
+		resumed = resumed || state.DidResume
+		return nil
+	}
+	c := p.session(s, config)
+	for range 2 { // a ticket may come late
+		if got := p.wantText(c.transfer("RETR pub/text.txt")); got != "yes" {
+			return got
+		}
+	}
+	if resumed {
+		return "yes"
+	}
+	return "no"
+}
+
+// withoutSession retrieves a file by a data connection with a TLS session of its
+// own.
+func (p *probe) withoutSession() string {
+	if !p.flavour.tls {
+		return none
+	}
+	config := probeTLS(p.underTLS().RootCAs, tls.VersionTLS13)
+	config.ClientSessionCache = nil
+	switch got := p.wantText(p.session(p.underTLS(), config).transfer("RETR pub/text.txt")); got {
+	case "yes":
+		return "accepted"
+	default:
+		return strings.Replace(got, "no:", "refused:", 1)
+	}
+}
+
+// hostless hides the name of the machine and the served directories in a text.
+func (p *probe) hostless(text string) string {
+	name, _ := os.Hostname()
+	return strings.NewReplacer(p.tree.Public, "", p.tree.Home, "", " "+name+" ", " HOST ").Replace(text)
+}

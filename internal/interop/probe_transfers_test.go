@@ -1,0 +1,330 @@
+//go:build interop
+
+package interop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
+)
+
+func mustParse(p *probe, url string) *urlparse.URL {
+	u, err := urlparse.Parse(url)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return u
+}
+
+// resume retrieves a file from an offset on.
+func (p *probe) resume(offset int) string {
+	c := p.session(p.plain, nil)
+	want := p.tree.Files["pub/big.bin"]
+	got, a := c.transfer(fmt.Sprint("REST ", offset), "RETR pub/big.bin")
+	switch {
+	case !a.ok():
+		return p.no(a)
+	case offset <= len(want) && got == want[offset:]:
+		return "yes"
+	}
+	return fmt.Sprintf("%d bytes", len(got))
+}
+
+// keepsOffset says whether the server remembers an offset over EPSV.
+func (p *probe) keepsOffset() string {
+	c := p.session(p.plain, nil)
+	if a := c.ask("REST 1"); a.code/100 != 3 {
+		return none
+	}
+	got, _ := c.transfer("RETR pub/big.bin")
+	if got == p.tree.Files["pub/big.bin"][1:] {
+		return "yes"
+	}
+	return "no"
+}
+
+// lineEnd says what comes between two letters of endsText in ASCII type.
+func (p *probe) lineEnd(before, after string) string {
+	if p.ends == nil {
+		got, a := p.session(p.plain, nil).transfer("TYPE A", "RETR "+endsFile)
+		if p.ends = &got; !a.ok() {
+			*p.ends = p.no(a)
+		}
+	}
+	got := *p.ends
+	if !strings.Contains(got, before) || !strings.Contains(got, after) {
+		return got // why it has not come
+	}
+	_, got, _ = strings.Cut(got, before)
+	got, _, _ = strings.Cut(got, after)
+	return strings.TrimSpace(strings.NewReplacer("\r", "CR ", "\n", "LF ").Replace(got))
+}
+
+// digests returns the commands that return a digest of a file.
+func (p *probe) digests() string {
+	var known []string
+	for _, verb := range []string{"HASH", "XCRC", "XMD5", "XSHA1", "XSHA256"} {
+		if p.code(verb+" pub/text.txt") == "yes" {
+			known = append(known, "`"+verb+"`")
+		}
+	}
+	if p.code("CKSM MD5 0 -1 pub/text.txt") == "yes" {
+		known = append(known, "`CKSM`")
+	}
+	if len(known) == 0 {
+		return none
+	}
+	return strings.Join(known, " ")
+}
+
+// ahead sends the commands before a transfer in one write, and compares the
+// replies with those that come one by one.
+func (p *probe) ahead() string {
+	commands := []string{"USER anonymous", "PASS " + ftpexec.DefaultEmail, "CWD pub", "TYPE I", "SIZE text.txt", "MDTM text.txt", "PWD"}
+	codes := func(together bool) (got []int) {
+		c, _, err := p.plain.dial(p.context(), nil)
+		if err != nil {
+			p.Fatal(err)
+		}
+		defer c.Close()
+		if together {
+			if _, err := io.WriteString(c.raw, strings.Join(commands, "\r\n")+"\r\n"); err != nil {
+				p.Fatal(err)
+			}
+		}
+		for _, command := range commands {
+			a := answer{}
+			if together {
+				a = c.read()
+			} else {
+				a = c.ask(command)
+			}
+			if got = append(got, a.code); a.code == 0 {
+				break
+			}
+		}
+		return got
+	}
+	want, got := codes(false), codes(true)
+	switch sorted := slices.Sorted[int]; {
+	case slices.Equal(got, want):
+		return "all taken"
+	case slices.Equal(sorted(slices.Values(got)), sorted(slices.Values(want))):
+		return "replies out of order"
+	case slices.Contains(got, 0):
+		return "lost"
+	}
+	return "other replies"
+}
+
+// traced is a client that counts what it sends.
+type traced struct {
+	ftpexec.Client
+	mu      sync.Mutex
+	flights int // in the last flight of the connection
+	sent    []string
+}
+
+func newTraced() *traced {
+	c := &traced{}
+	c.Trace = func(e ftpexec.Event) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if e.Kind == ftpexec.EventCommand {
+			c.flights, c.sent = e.Flight, append(c.sent, e.Text)
+		}
+	}
+	return c
+}
+
+func (c *traced) count(verb string) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, line := range c.sent {
+		if strings.HasPrefix(line, verb) {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *traced) sentFlights() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.flights
+}
+
+// early says whether the server takes EPSV, or PASV where that is all it has,
+// before its final reply to a transfer.
+func (p *probe) early() string {
+	c := newTraced()
+	session := c.Session()
+	defer session.Close()
+	const files = 3
+	for i := range files {
+		r, err := session.Open(p.context(), mustParse(p, p.plain.URL("/pub/text.txt")))
+		if err != nil {
+			return "no"
+		}
+		r.Follows(func() bool { return i < files-1 })
+		if _, err := readAll(r); err != nil {
+			return "no"
+		}
+	}
+	switch {
+	case c.count("USER") > 1:
+		return "no"
+	case c.count("EPSV") == files, c.count("EPSV") == 1 && c.count("PASV") == files:
+		return "yes"
+	case c.count("MLST") > 0 || c.count("EPSV") < files:
+		return "not sent"
+	}
+	return "refused"
+}
+
+// flights counts the flights for the first file of a connection and for the next
+// one from its directory.
+func (p *probe) flights() (first, next string) {
+	c := newTraced()
+	session := c.Session()
+	defer session.Close()
+	var counts []int
+	for range 2 {
+		if _, err := p.retrieve(session, p.plain.URL("/"+deepFile)); err != nil {
+			return "no", "no"
+		}
+		counts = append(counts, c.sentFlights())
+	}
+	return fmt.Sprint(counts[0]), fmt.Sprint(counts[1] - counts[0])
+}
+
+// feat returns the lines of FEAT, and the lists in them, in alphabetical order.
+func (p *probe) feat() string {
+	a := p.session(p.plain, nil).ask("FEAT")
+	if !a.ok() {
+		return p.no(a)
+	}
+	lines := strings.Split(a.text, "\n")
+	var offered []string
+	for _, line := range lines[min(1, len(lines)-1):max(1, len(lines)-1)] {
+		name, list, spaced := strings.Cut(strings.TrimSpace(line), " ")
+		if !spaced {
+			name, list = "", name
+		}
+		parts := strings.Split(strings.TrimSuffix(list, ";"), ";")
+		slices.Sort(parts)
+		offered = append(offered, "`"+strings.TrimSpace(name+" "+strings.Join(parts, ";"))+"`")
+	}
+	slices.Sort(offered)
+	return strings.Join(offered, " ")
+}
+
+// refusal returns the reply to a command, or the final one of a transfer.
+func (p *probe) refusal(command string) string {
+	c := p.session(p.plain, nil)
+	if !strings.HasPrefix(command, "RETR") {
+		return p.quote(c.ask(command))
+	}
+	got, a := c.transfer(command)
+	if got != "" {
+		return fmt.Sprintf("%d bytes, %s", len(got), p.quote(a))
+	}
+	return p.quote(a)
+}
+
+// changing are the parts of a reply that differ between runs.
+var changing = regexp.MustCompile(`\d+\.\d+ seconds|\d{4,}`)
+
+// quote shows a reply in a table.
+func (p *probe) quote(a answer) string {
+	text := changing.ReplaceAllString(p.hostless(a.String()), "N")
+	if len(text) > 160 {
+		text = text[:160] + "..."
+	}
+	return "`" + strings.NewReplacer("|", "\\|", "`", "'").Replace(text) + "`"
+}
+
+func (p *probe) wrongPassword() string {
+	if p.flavour.noUser {
+		return none
+	}
+	c, _, err := p.plain.dial(p.context(), nil)
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer c.Close()
+	c.ask("USER " + UserName)
+	return p.quote(c.ask("PASS wrong"))
+}
+
+// mostClients is the limit on connections. pyftpdlib does not know a limit of 1.
+const mostClients = 2
+
+// full returns a server that has as many connections as it takes.
+func (p *probe) full() *Server {
+	s := p.start(Options{MaxClients: mostClients})
+	for range mostClients {
+		err := s.procs.await(p.context(), func(ctx context.Context) error { // the harness's own connection may not be gone yet
+			c, err := s.enter(ctx, nil)
+			if err == nil {
+				p.Cleanup(func() { c.Close() })
+			}
+			return err
+		})
+		if err != nil {
+			p.Fatal(err)
+		}
+	}
+	return s
+}
+
+func (p *probe) limit() string {
+	if !p.flavour.caps {
+		return none
+	}
+	c, a, err := p.full().dial(p.context(), nil)
+	if err != nil {
+		return "no connection"
+	}
+	defer c.Close()
+	at := "greeting"
+	for _, command := range []string{"USER anonymous", "PASS " + ftpexec.DefaultEmail} {
+		if a.code/100 == 2 || a.code/100 == 3 {
+			at, a = "`"+command[:4]+"`", c.ask(command)
+		}
+	}
+	return at + ": " + p.quote(a)
+}
+
+// limitUnderstood says whether ftpfetch sees that the server is full.
+func (p *probe) limitUnderstood() string {
+	if !p.flavour.caps {
+		return none
+	}
+	_, _, err := fetch(p.context(), p.client(), p.full().URL("/pub/text.txt"))
+	switch {
+	case errors.Is(err, ftpexec.ErrTooMany):
+		return "too many connections"
+	case err != nil:
+		return "another failure"
+	}
+	return "nothing"
+}
+
+// idleSeconds is how long a client may be silent.
+const idleSeconds = 3
+
+func (p *probe) idle() string {
+	if p.kind == PureFTPd {
+		return none
+	}
+	return p.quote(p.session(p.start(Options{Idle: idleSeconds}), nil).read())
+}

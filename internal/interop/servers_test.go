@@ -1,0 +1,104 @@
+//go:build interop
+
+package interop
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write docs/servers.md")
+
+const serversFile = "../../docs/servers.md"
+
+// TestServers measures every server, and checks that docs/servers.md says so.
+func TestServers(t *testing.T) {
+	t.Parallel()
+	measured := measureAll(t)
+	if t.Failed() {
+		return
+	}
+	page := serversPage(t, measured)
+	if *update {
+		if err := os.WriteFile(serversFile, page, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	committed, err := os.ReadFile(serversFile)
+	if err != nil || !bytes.Equal(committed, page) {
+		t.Errorf("docs/servers.md is not what was measured (%v): go test -tags interop ./internal/interop -run TestServers -update\n%s",
+			err, differences(string(committed), string(page)))
+	}
+}
+
+// differences returns the lines that are in only one of two texts.
+func differences(was, is string) string {
+	var b strings.Builder
+	old, now := strings.Split(was, "\n"), strings.Split(is, "\n")
+	for mark, in := range map[string][2][]string{"-": {old, now}, "+": {now, old}} {
+		for _, line := range in[0] {
+			if !slices.Contains(in[1], line) {
+				b.WriteString(mark + line + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// cells are the values of a server: feature -> value.
+type cells map[string]string
+
+// measureAll measures the servers in parallel.
+func measureAll(t *testing.T) map[Kind]cells {
+	tree := plantProbe(t)
+	var mu sync.Mutex
+	all := map[Kind]cells{}
+	t.Run("measure", func(t *testing.T) {
+		for _, f := range servers {
+			t.Run(string(f.kind), func(t *testing.T) {
+				t.Parallel()
+				p := &probe{TB: t, kind: f.kind, flavour: f, tree: tree, plain: New(t, f.kind, tree, Options{})}
+				got := cells{}
+				for _, table := range tables {
+					for _, feature := range table.features {
+						got[feature.name] = feature.measure(p)
+					}
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				all[f.kind] = got
+			})
+		}
+	})
+	return all
+}
+
+// version returns what a server's package or module is called, and its upstream
+// version. A Debian security update changes only what follows it.
+func (f flavour) version() (string, error) {
+	if f.kind == Library {
+		text, err := os.ReadFile("../../go.mod")
+		found := regexp.MustCompile(`fclairamb/ftpserverlib v(\S+)`).FindSubmatch(text)
+		if err != nil || found == nil {
+			return "", fmt.Errorf("no ftpserverlib in go.mod (%w)", err)
+		}
+		return string(found[1]), nil
+	}
+	dir, err := installDir()
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(dir + "/versions")
+	found := regexp.MustCompile(`(?m)^` + f.pkg + `\t(?:\d+:)?([0-9.]+)`).FindSubmatch(text)
+	if err != nil || found == nil {
+		return "", fmt.Errorf("no %s in %s/versions (%w)", f.pkg, dir, err)
+	}
+	return strings.TrimSuffix(string(found[1]), "."), nil
+}
