@@ -24,7 +24,7 @@ var exitMeanings = []struct {
 	{17, "TYPE refused"},
 	{18, "transfer incomplete"},
 	{19, "refused for a reason other than absence"},
-	{23, "local file error, or the file exists, or too many open files"},
+	{23, "local error: a file exists or fails, or too many are open"},
 	{26, "netrc file cannot be used"},
 	{28, "timed out: --connect-timeout, --timeout, --max-time or --speed-limit"},
 	{30, "active mode refused"},
