@@ -1,5 +1,5 @@
 # Every target is a line of .ci/run or of the go command; see CONTRIBUTING.md.
-.PHONY: check lint test interop fuzz cross release bench-latency bench-many bench-exact
+.PHONY: check lint test interop fuzz cross release bench
 
 check: ## the one check that a change must pass
 	.ci/run
@@ -10,11 +10,5 @@ lint fuzz cross interop release:
 test:
 	go test ./...
 
-bench-latency: ## round trips compared with other clients; Linux, root
-	go run ./internal/bench/latency
-
-bench-many: ## many files, trees and a large one compared with other clients; Linux, root, an hour
-	go run ./internal/bench/many
-
-bench-exact: ## what clients send for telling URLs
-	go run ./internal/bench/exact
+bench: ## makes the tables of docs/performance.md and docs/exactness.md; Linux, root, half an hour
+	go run ./internal/bench

@@ -10,10 +10,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
+	"example.com/ftpfetch/internal/pattern"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -226,7 +226,7 @@ func (d *disk) removeIfThere(path string) error {
 // journalHead is the start of every journal, with N in place of its version.
 const journalHead = `{"version":N,"url":"`
 
-var version = regexp.MustCompile(`^\{"version":\d+`)
+var version = pattern.New(`^\{"version":\d+`)
 
 // journalStart returns the start of a journal with N in place of its version.
 func journalStart(text string) string { return version.ReplaceAllString(text, `{"version":N`) }

@@ -172,10 +172,12 @@ func (b *body) Close() error {
 
 var errClosed = errors.New("body closed before its end")
 
-// chunk (in bytes) and slice bound one step of straight, which counts between the steps.
+// chunk (in bytes) and slice bound one step of straight, which counts between the steps. lastLook is how long the step
+// takes that only looks whether bytes have come since the one before.
 const (
-	chunk = 1 << 20
-	slice = 500 * time.Millisecond
+	chunk    = 1 << 20
+	slice    = 500 * time.Millisecond
+	lastLook = time.Millisecond
 )
 
 // buffers are for a WriteTo that cannot use splice.
@@ -201,12 +203,14 @@ func spliceable(f *os.File) bool {
 	return err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0 && !spins(f))
 }
 
-// straight copies in steps, without a buffer in this process. The transfer has stalled if no byte came for the stall
-// timeout, however many steps that took.
+// straight copies in steps, without a buffer in this process. Each step takes what has come before it waits for more.
+// The transfer has stalled if none came until a step that began after the stall timeout, however many steps that took.
 func (b *body) straight(file *os.File, tcp *net.TCPConn) (written int64, err error) {
+	defer b.wire.Gather(tcp)()
 	progress := time.Now()
 	for !b.over.Load() {
-		if err := b.wire.ExtendBy(min(slice, b.wire.Patience())); err != nil {
+		left := b.wire.Patience() - time.Since(progress)
+		if err := b.wire.ExtendBy(min(slice, max(left, lastLook))); err != nil {
 			b.advance(0, b.wire.Reason(err))
 			break
 		}
@@ -216,7 +220,7 @@ func (b *body) straight(file *os.File, tcp *net.TCPConn) (written int64, err err
 			progress = time.Now()
 		}
 		switch {
-		case errors.Is(err, os.ErrDeadlineExceeded) && time.Since(progress) < b.wire.Patience():
+		case errors.Is(err, os.ErrDeadlineExceeded) && (n > 0 || left > 0):
 			err = nil
 		case err == nil && n < chunk:
 			err = io.EOF

@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/internal/pattern"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -46,7 +46,7 @@ func (i *Info) learn(verb string, r wire.Reply) {
 }
 
 // announced finds the size in the preliminary reply to RETR, which most servers word "... file (1234 bytes)".
-var announced = regexp.MustCompile(`\((\d{1,18}) bytes\)`)
+var announced = pattern.New(`\((\d{1,18}) bytes\)`)
 
 // opened takes the size from r, the first reply to RETR, if SIZE has not told it. With an offset the number may be that
 // of the rest of the file, so it does not count.

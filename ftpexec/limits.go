@@ -2,24 +2,24 @@ package ftpexec
 
 import (
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
 
+	"example.com/ftpfetch/internal/pattern"
 	"example.com/ftpfetch/urlparse"
 )
 
 // wording is a way in which servers say something for which RFC 959 has no code of its own.
 type wording struct {
-	pattern  *regexp.Regexp // of the text in lower case
+	pattern  *pattern.Pattern // of the text in lower case
 	examples []example
 }
 
 // example is a reply that contains a wording, and the source of that reply.
 type example struct{ reply, source string }
 
-func said(pattern string, examples ...example) wording {
-	return wording{regexp.MustCompile(pattern), examples}
+func said(text string, examples ...example) wording {
+	return wording{pattern.New(text), examples}
 }
 
 // tooMany are the wordings with which servers refuse a connection, a login or a transfer because there are too many.
@@ -98,7 +98,7 @@ var tlsRequired = []wording{
 }
 
 // encryption is what a server that refuses a login may want, if none of tlsRequired says so.
-var encryption = regexp.MustCompile(`\b(ssl|tls|ftps|ftpes|encrypt|secure)`)
+var encryption = pattern.New(`\b(ssl|tls|ftps|ftpes|encrypt|secure)`)
 
 func oneOf(wordings []wording, text string) bool {
 	return slices.ContainsFunc(wordings, func(w wording) bool { return w.pattern.MatchString(text) })
@@ -132,8 +132,8 @@ func (e *Error) readLimits(op Command, secure bool) {
 }
 
 var (
-	absent = regexp.MustCompile(`no such|not found|not exist|cannot find`)
-	denied = regexp.MustCompile(`denied|permission|not permitted`)
+	absent = pattern.New(`no such|not found|not exist|cannot find`)
+	denied = pattern.New(`denied|permission|not permitted`)
 )
 
 // inOneStep returns the hint for a refused CWD that is not the last: the inner directory may be accessible although the

@@ -27,7 +27,7 @@ func TestWordings(t *testing.T) {
 		for _, w := range table.this {
 			for _, e := range w.examples {
 				if text := strings.ToLower(e.reply); !w.pattern.MatchString(text) || oneOf(table.other, text) {
-					t.Errorf("%s does not fit %q alone", w.pattern, e.reply)
+					t.Errorf("no pattern, or that of another table too, fits %q", e.reply)
 				}
 				if e.source == "" {
 					t.Errorf("%q has no source", e.reply)

@@ -1,12 +1,12 @@
 package ftpexec
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/internal/pattern"
 )
 
 // extendedPort returns the port in a 229 reply (RFC 2428 section 3), or 0: "(<d><d><d><port><d>)" with any delimiter.
@@ -28,9 +28,9 @@ func extendedPort(text string) int {
 }
 
 // sixNumbers matches "h1,h2,h3,h4,p1,p2" with numbers up to 255.
-var sixNumbers = func() *regexp.Regexp {
+var sixNumbers = func() *pattern.Pattern {
 	const octet = `0*(25[0-5]|2[0-4]\d|1\d\d|\d\d?)`
-	return regexp.MustCompile(`(?:^|\D)` + octet + strings.Repeat(` *, *`+octet, 5) + `(?:\D|$)`)
+	return pattern.New(`(?:^|\D)` + octet + strings.Repeat(` *, *`+octet, 5) + `(?:\D|$)`)
 }()
 
 // passivePort returns the port in a 227 reply, or 0. The text around the six numbers is not fixed (RFC 1123 section
@@ -63,7 +63,7 @@ func timeIn(r wire.Reply) (time.Time, bool) {
 }
 
 // inQuotes matches a text in quotes. A quote in the text is doubled.
-var inQuotes = regexp.MustCompile(`^[^"]*"((?:[^"]|"")*)"(?:[^"]|$)`)
+var inQuotes = pattern.New(`^[^"]*"((?:[^"]|"")*)"(?:[^"]|$)`)
 
 // directoryIn returns the directory in a 257 reply to PWD, which stands in quotes (RFC 959 appendix II), or "".
 func directoryIn(r wire.Reply) string {
@@ -75,7 +75,7 @@ func directoryIn(r wire.Reply) string {
 }
 
 // sizeIs matches the size among the facts of MLST: "Type=file;Size=1234;Modify=20260102030405; name".
-var sizeIs = regexp.MustCompile(`(?i)^ *(?:[^ ;]*;)*size=(\d{1,18})[; ]`)
+var sizeIs = pattern.New(`(?i)^ *(?:[^ ;]*;)*size=(\d{1,18})[; ]`)
 
 // sizeFact returns the size in a reply to MLST, or -1. The facts are on a line between the first and the last.
 func sizeFact(r wire.Reply) int64 {

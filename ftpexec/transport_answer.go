@@ -8,10 +8,10 @@ import (
 	"mime"
 	"net/http"
 	"path"
-	"regexp"
 	"strconv"
 	"time"
 
+	"example.com/ftpfetch/internal/pattern"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -52,7 +52,7 @@ func (a *answer) sends() bool {
 
 // oneRange matches the values of Range that http.ServeContent gets. Several ranges would need several transfers, and it
 // answers "bytes=-0" with a wrong Content-Range.
-var oneRange = regexp.MustCompile(`^bytes=(\d+-\d*|-\d*[1-9]\d*)$`)
+var oneRange = pattern.New(`^bytes=(\d+-\d*|-\d*[1-9]\d*)$`)
 
 // decide returns the answer to a request with header for a file of which info is known, without its body. It deletes a
 // Range that is to be ignored.

@@ -2,7 +2,6 @@ package batch_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -44,24 +43,6 @@ func fetch(ctx context.Context, list io.Reader, dir string) (batch.Totals, error
 		}
 	}})
 	return totals, wrong
-}
-
-// Whether to ask a server for another file after an error.
-func ExampleNoService() {
-	s, err := testserver.Start(nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	var c ftpexec.Client
-	_, err = c.Get(context.Background(), s.URL("/missing"))
-	fmt.Println("after", errors.Is(err, ftpexec.ErrNotFound), "not found:", batch.NoService(err))
-	c.CloseIdleConnections()
-	s.Close()
-	_, err = c.Get(context.Background(), s.URL("/f"))
-	fmt.Println("after", errors.Is(err, ftpexec.ErrConnect), "no connection:", batch.NoService(err))
-	// Output:
-	// after true not found: false
-	// after true no connection: true
 }
 
 func ExampleRun() {

@@ -1,10 +1,11 @@
 package cli
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"example.com/ftpfetch/internal/pattern"
 )
 
 // checkDashes refuses what pflag would read otherwise than it is meant: a long
@@ -62,7 +63,7 @@ func checkDash(arg string, all *pflag.FlagSet) error {
 var numeric = map[string]bool{"segments": true, "jobs": true}
 
 // wholeNumber matches their values.
-var wholeNumber = regexp.MustCompile(`^(=?[0-9]|=?auto$|=|ftps?:|-)`)
+var wholeNumber = pattern.New(`^(=?[0-9]|=?auto$|=|ftps?:|-)`)
 
 // isOurs reports whether the letters are meant as flags of this program.
 func isOurs(letters string, all *pflag.FlagSet) bool {
@@ -127,7 +128,7 @@ func shorthand(letter byte, all *pflag.FlagSet) *pflag.Flag {
 }
 
 // urlStart matches the beginning of a URL.
-var urlStart = regexp.MustCompile(`(?i)^["'<]*(url:)?(ftp|ftps|ftpes|https?|sftp)://`)
+var urlStart = pattern.New(`(?i)^["'<]*(url:)?(ftp|ftps|ftpes|https?|sftp)://`)
 
 // takesURL are the flags whose value is a URL, or may be any text.
 var takesURL = map[string]bool{"base": true, "proxy": true, "user": true, "email": true, "account": true}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/pattern"
 )
 
 // manyOptions holds the flags about many files.
@@ -213,7 +213,7 @@ func checkCommas(flag string, patterns []string) error {
 
 // inBraces matches where a comma in a pattern is no sign of a list, which wget's
 // --accept takes.
-var inBraces = regexp.MustCompile(`\\.|\{[^{}]*\}|\[[^\]]*\]`)
+var inBraces = pattern.New(`\\.|\{[^{}]*\}|\[[^\]]*\]`)
 
 // checkPatterns refuses flags about trees where there is none, and malformed
 // patterns.

@@ -1,11 +1,12 @@
 package cli
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"example.com/ftpfetch/internal/pattern"
 )
 
 // habit says what to write here for a flag of another program.
@@ -209,7 +210,7 @@ func asOne(flags []foreign) foreign {
 }
 
 // pair matches letters of which two are one flag of wget.
-var pair = regexp.MustCompile(`^[a-zA-Z]*n[cdvHp]`)
+var pair = pattern.New(`^[a-zA-Z]*n[cdvHp]`)
 
 // unbundled returns what letters mean as the flags of each program, and the part
 // of them that is certainly not a value. Programs for which all letters are flags
@@ -242,14 +243,14 @@ func repeats(s string) bool {
 }
 
 // forms are what values look like, which tells what a flag was meant to be.
-var forms = map[string]*regexp.Regexp{
-	"N":     regexp.MustCompile(`^([0-9]+|inf)$`),
-	"RANGE": regexp.MustCompile(`^[0-9]*-?[0-9]+(,[0-9-]+)*$|^[0-9]+-$`),
-	"TIME":  regexp.MustCompile(`^[0-9]`),
-	"LIST":  regexp.MustCompile(`^/|\*|,`),
-	"URL":   regexp.MustCompile(`[:.]`),
-	"GLOB":  regexp.MustCompile(`\*`),
-	"FILE":  regexp.MustCompile(`^(-|log|[^/]*\.log)$`),
+var forms = map[string]*pattern.Pattern{
+	"N":     pattern.New(`^([0-9]+|inf)$`),
+	"RANGE": pattern.New(`^[0-9]*-?[0-9]+(,[0-9-]+)*$|^[0-9]+-$`),
+	"TIME":  pattern.New(`^[0-9]`),
+	"LIST":  pattern.New(`^/|\*|,`),
+	"URL":   pattern.New(`[:.]`),
+	"GLOB":  pattern.New(`\*`),
+	"FILE":  pattern.New(`^(-|log|[^/]*\.log)$`),
 }
 
 // meantFor returns a function that reports whether a flag of another program

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"regexp"
 	"strings"
 	"syscall"
 
@@ -13,6 +12,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/gateway"
 	"example.com/ftpfetch/internal/netrc"
+	"example.com/ftpfetch/internal/pattern"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
@@ -93,7 +93,7 @@ func (o *options) hintURL(text string, err error) error {
 }
 
 // numbers matches a range of numbers, as curl reads it.
-var numbers = regexp.MustCompile(`\[([0-9]*[0-9]{2}-[0-9]+|[0-9]+-[0-9]{2,})\]`)
+var numbers = pattern.New(`\[([0-9]*[0-9]{2}-[0-9]+|[0-9]+-[0-9]{2,})\]`)
 
 // hintPattern adds a hint to err if the last segment of text is a pattern of
 // names.

@@ -2,10 +2,10 @@ package gateway
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"sync"
 
+	"example.com/ftpfetch/internal/pattern"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -15,7 +15,7 @@ type part struct {
 	size        int64 // of the whole file; -1 if it is not told
 }
 
-var contentRange = regexp.MustCompile(`^bytes (?:(\d{1,18})-(\d{1,18})|\*)/(?:(\d{1,18})|\*)$`)
+var contentRange = pattern.New(`^bytes (?:(\d{1,18})-(\d{1,18})|\*)/(?:(\d{1,18})|\*)$`)
 
 // parsePart parses the value of Content-Range.
 func parsePart(s string) (part, bool) {

@@ -21,10 +21,10 @@ const root = "../.."
 var mayImport = map[string]struct{ own, not []string }{
 	"urlparse":                 {own: []string{"internal/printable"}, not: []string{"net", "os"}},
 	"internal/printable":       {},
-	"ftpexec":                  {own: []string{"urlparse", "ftpexec/internal/listing", "ftpexec/internal/wire", "internal/printable"}, not: []string{"github.com/spf13/pflag"}},
-	"ftpexec/internal/listing": {},
+	"ftpexec":                  {own: []string{"urlparse", "ftpexec/internal/listing", "ftpexec/internal/wire", "internal/pattern", "internal/printable"}, not: []string{"github.com/spf13/pflag"}},
+	"ftpexec/internal/listing": {own: []string{"internal/pattern"}},
 	"ftpexec/internal/wire":    {own: []string{"internal/pace"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
-	"download":                 {own: []string{"urlparse", "ftpexec", "download/digest"}, not: []string{"github.com/spf13/pflag"}},
+	"download":                 {own: []string{"urlparse", "ftpexec", "download/digest", "internal/pattern"}, not: []string{"github.com/spf13/pflag"}},
 	"download/digest":          {},
 	"download/manifest":        {own: []string{"urlparse", "download", "download/digest", "internal/printable"}, not: []string{"github.com/spf13/pflag", "net", "os"}},
 	"download/batch":           {own: []string{"urlparse", "ftpexec", "download", "download/digest", "internal/printable", "internal/schedule"}, not: []string{"github.com/spf13/pflag"}},
@@ -32,8 +32,9 @@ var mayImport = map[string]struct{ own, not []string }{
 	"internal/schedule":        {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 	"internal/proxy":           {},
 	"internal/pace":            {},
-	"internal/gateway":         {own: []string{"urlparse", "ftpexec", "internal/pace", "internal/proxy"}, not: []string{"github.com/spf13/pflag"}},
-	"internal/bench/lab":       {},
+	"internal/pattern":         {},
+	"internal/gateway":         {own: []string{"urlparse", "ftpexec", "internal/pace", "internal/pattern", "internal/proxy"}, not: []string{"github.com/spf13/pflag"}},
+	"internal/bench/lab":       {own: []string{"internal/throwaway"}},
 	"examples/fetch":           {own: []string{"ftpexec"}}, // the examples use what their readers can
 	"examples/progress":        {own: []string{"urlparse", "ftpexec", "download", "testserver"}},
 	"examples/rootca":          {own: []string{"ftpexec", "testserver"}},
@@ -77,6 +78,26 @@ func imports(t *testing.T, file string) (paths []string) {
 		paths = append(paths, path)
 	}
 	return paths
+}
+
+// The packages of the command compile a regular expression when they need it, not when it starts (but urlparse, which
+// imports no more than it must, and has one of five characters).
+func TestNothingIsCompiledAtStart(t *testing.T) {
+	t.Chdir(root)
+	for _, dir := range []string{"ftpexec", "download", "internal/cli", "internal/gateway", "internal/netrc", "internal/proxy"} {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			if strings.Contains(read(t, path), "= regexp.MustCompile(") {
+				t.Errorf("%s: regexp.MustCompile; write pattern.New", path)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // The rules for tests: no sleeps, nothing skipped.

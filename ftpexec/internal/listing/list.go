@@ -2,17 +2,18 @@ package listing
 
 import (
 	"io/fs"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"example.com/ftpfetch/internal/pattern"
 )
 
 // formats are the formats of LIST, those that are found most often first. None matches a line of another.
 var formats = []func(line string, now time.Time) (Item, bool){unix, dos, eplf, openVMS, mvs, member, as400, os2}
 
 // headings match the lines that name no entry: the sum of ls -l, and the headings and sums of VMS and z/OS.
-var headings = regexp.MustCompile(`^\s*$|^(?i:total|insgesamt|totale|totaal|итого|合計|总用量) +[\d.,]+ ?[KMGTkmgt]?$|` +
+var headings = pattern.New(`^\s*$|^(?i:total|insgesamt|totale|totaal|итого|合計|总用量) +[\d.,]+ ?[KMGTkmgt]?$|` +
 	`^Directory \S*\[.*\]\s*$|^Total of \d+ [Ff]iles?\b|^ ?Volume +Unit +Referred |^ ?Name +VV\.MM +Created `)
 
 // LIST reads a line of LIST in whichever format it has. A time without a year is the last such time before now.
@@ -28,7 +29,7 @@ func LIST(line string, now time.Time) (Item, error) {
 	return Item{}, ErrUnknown
 }
 
-var dosLine = regexp.MustCompile(`^ *(\d{1,4})([-/.])(\d{1,2})[-/.](\d{2,4}) +(\d{1,2}:\d\d(?::\d\d)?) ?([AaPp][Mm]?)? +(?:<([A-Z]+)>|([\d,.]+))( +)(.+)$`)
+var dosLine = pattern.New(`^ *(\d{1,4})([-/.])(\d{1,2})[-/.](\d{2,4}) +(\d{1,2}:\d\d(?::\d\d)?) ?([AaPp][Mm]?)? +(?:<([A-Z]+)>|([\d,.]+))( +)(.+)$`)
 
 // dos reads the DIR style of IIS, "01-02-06  03:04PM       <DIR>          name", also with a year of four digits or first.
 func dos(line string, _ time.Time) (Item, bool) {
@@ -95,7 +96,7 @@ func eplf(line string, _ time.Time) (Item, bool) {
 	return item, true
 }
 
-var vms = regexp.MustCompile(`^([^\s;]+)(;\d+)\s+(?:\d+(?:/\d+)?K?\s+)?(\d{1,2})-([A-Za-z]{3})-(\d{4})(?:\s+(\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?))?(?:\s|$)`)
+var vms = pattern.New(`^([^\s;]+)(;\d+)\s+(?:\d+(?:/\d+)?K?\s+)?(\d{1,2})-([A-Za-z]{3})-(\d{4})(?:\s+(\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?))?(?:\s|$)`)
 
 // openVMS reads a line of VMS, "NAME.TXT;1  10/12  2-JAN-2006 15:04:05  [OWNER]  (RWED,RWED,RE,)". The size is in blocks,
 // so it is not taken.
@@ -117,9 +118,9 @@ func openVMS(line string, _ time.Time) (Item, bool) {
 }
 
 var (
-	mvsLine   = regexp.MustCompile(`^ *\S+ +(?:Tape +|\S+ +(?:VSAM +|(?:\d{4}/\d\d/\d\d|\*\*NONE\*\*) .* (PS|PO|PO-E|PS-E|DA|VS|IS) +))('?[^ ']+'?)$`)
-	mvsAway   = regexp.MustCompile(`^ *(Migrated|ARCIVE|Pseudo Directory|GDG)[ \t].*?([^\s']+'?)$`)
-	pdsMember = regexp.MustCompile(`^ *(\S{1,8}) +\d\d\.\d\d +\d{4}/\d\d/\d\d +(\d{4})/(\d\d)/(\d\d) +(\d\d:\d\d(?::\d\d)?)(?: +\d+){3} +\S+$`)
+	mvsLine   = pattern.New(`^ *\S+ +(?:Tape +|\S+ +(?:VSAM +|(?:\d{4}/\d\d/\d\d|\*\*NONE\*\*) .* (PS|PO|PO-E|PS-E|DA|VS|IS) +))('?[^ ']+'?)$`)
+	mvsAway   = pattern.New(`^ *(Migrated|ARCIVE|Pseudo Directory|GDG)[ \t].*?([^\s']+'?)$`)
+	pdsMember = pattern.New(`^ *(\S{1,8}) +\d\d\.\d\d +\d{4}/\d\d/\d\d +(\d{4})/(\d\d)/(\d\d) +(\d\d:\d\d(?::\d\d)?)(?: +\d+){3} +\S+$`)
 )
 
 // mvs reads a line about a data set of z/OS. A partitioned one is a directory. The date is that of the last use, so it is
@@ -159,7 +160,7 @@ func member(line string, _ time.Time) (Item, bool) {
 	return item, ok && timed
 }
 
-var as400Line = regexp.MustCompile(`^\S+ +(?:(\d+) +(\d\d)([/.])(\d\d)[/.](\d\d) +(\d\d:\d\d:\d\d) +)?\*([A-Z]+) +(\S.*?)/? *$`)
+var as400Line = pattern.New(`^\S+ +(?:(\d+) +(\d\d)([/.])(\d\d)[/.](\d\d) +(\d\d:\d\d:\d\d) +)?\*([A-Z]+) +(\S.*?)/? *$`)
 
 // as400 reads a line of OS/400, "QSYS  77824 02/23/00 15:09:55 *DIR  name/". The job's settings decide the order of day and
 // month, so a date that makes sense both ways is not taken. A *FILE may hold members or be a file.
@@ -191,7 +192,7 @@ func as400(line string, _ time.Time) (Item, bool) {
 	return item, true
 }
 
-var os2Line = regexp.MustCompile(`^ *(\d+) +(?:(DIR)\b)?[ A-Z]* (\d\d)-(\d\d)-(\d{2,3}) +(\d\d:\d\d)  ?(.+)$`)
+var os2Line = pattern.New(`^ *(\d+) +(?:(DIR)\b)?[ A-Z]* (\d\d)-(\d\d)-(\d{2,3}) +(\d\d:\d\d)  ?(.+)$`)
 
 // os2 reads a line of the server of OS/2, "  1123      A    04-23-103   10:57  name".
 func os2(line string, _ time.Time) (Item, bool) {

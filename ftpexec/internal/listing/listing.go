@@ -6,8 +6,9 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
-	"regexp"
 	"time"
+
+	"example.com/ftpfetch/internal/pattern"
 )
 
 // Item is what a line tells about one entry of a directory.
@@ -35,7 +36,7 @@ var (
 )
 
 // vmsName matches a file name of VMS that stands alone, because what belongs to it did not fit on its line.
-var vmsName = regexp.MustCompile(`^[^\s;]+;\d+\s*$`)
+var vmsName = pattern.New(`^[^\s;]+;\d+\s*$`)
 
 // Lines yields the lines of a listing by LIST. It joins an entry of VMS that takes two lines.
 func Lines(lines []string) iter.Seq[string] {

@@ -2,16 +2,17 @@ package listing
 
 import (
 	"io/fs"
-	"regexp"
 	"strings"
 	"time"
+
+	"example.com/ftpfetch/internal/pattern"
 )
 
 // mode matches the first column of ls -l, with the mark of an ACL or an extended attribute.
-var mode = regexp.MustCompile(`^([-bcdlpsDL])([-r][-w][-xsS][-r][-w][-xsSlL][-r][-w][-xtT])[.+@]?`)
+var mode = pattern.New(`^([-bcdlpsDL])([-r][-w][-xsS][-r][-w][-xsSlL][-r][-w][-xtT])[.+@]?`)
 
 // oddMode matches what other systems put there: Connect:Enterprise and the rights of NetWare.
-var oddMode = regexp.MustCompile(`^([-d])(?:(?:[A-Z]*-[-A-Z]*[A-Z]{3} )|( ?\[[-A-Za-z]*\] ))`)
+var oddMode = pattern.New(`^([-d])(?:(?:[A-Z]*-[-A-Z]*[A-Z]{3} )|( ?\[[-A-Za-z]*\] ))`)
 
 // unix reads a line of ls -l, with or without the number of links and the group: "drwxr-xr-x 2 ftp ftp 4096 Jan  2 15:04 name".
 func unix(line string, now time.Time) (Item, bool) {

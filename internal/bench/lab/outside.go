@@ -51,7 +51,7 @@ func (p Program) ExitCode(ctx context.Context, err error) int {
 
 // Outside prepares what needs the machine's own network and files (the build of
 // ftpfetch) and then starts this program again inside new namespaces, with args
-// after "-inside DIR", a new directory.
+// after its name and "-inside DIR", a new directory.
 func (p Program) Outside(ctx context.Context, args []string) error {
 	if _, _, err := findServer(vsftpdFile); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (p Program) Outside(ctx context.Context, args []string) error {
 	if err := p.provideFtpfetch(ctx, dir); err != nil {
 		fmt.Fprintf(p.Stderr, "%s: ftpfetch will be missing: %v\n", p.Name, err)
 	}
-	return p.reexec(ctx, append([]string{"-inside", dir}, args...))
+	return p.reexec(ctx, append([]string{p.Name, "-inside", dir}, args...))
 }
 
 // Enter makes the process inside the namespaces ready: its mounts are its own,
@@ -97,13 +97,15 @@ func (p Program) provideFtpfetch(ctx context.Context, dir string) error {
 	return build(ctx, target)
 }
 
+// build builds ftpfetch as it is released: without cgo.
 func build(ctx context.Context, target string) error {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return errors.New("the module of this program is unknown")
 	}
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", target, info.Main.Path+"/cmd/ftpfetch").CombinedOutput()
-	if err != nil {
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", target, info.Main.Path+"/cmd/ftpfetch")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, bytes.TrimSpace(out))
 	}
 	return nil
@@ -137,6 +139,13 @@ func (p Program) reexec(ctx context.Context, args []string) error {
 		return fmt.Errorf("starting inside new namespaces: %w", err)
 	}
 	return nil
+}
+
+// Allowed returns an error if this system does not let the program make namespaces.
+func Allowed() error {
+	cmd := exec.Command("true")
+	cmd.SysProcAttr = attributes()
+	return cmd.Run()
 }
 
 func attributes() *syscall.SysProcAttr {

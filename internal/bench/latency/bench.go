@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package latency
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func (b *bench) run(ctx context.Context) (*report, error) {
 		return nil, err
 	}
 	if b.makeRows(ctx); len(b.rows) == 0 {
-		return nil, errors.New("nothing to measure: check -cases and -clients")
+		return nil, errors.New("nothing to measure: check -case and -clients")
 	}
 	for pass := range b.settings.runs + 1 {
 		for _, w := range b.rows {

@@ -1,4 +1,4 @@
-// Command latency measures how many sequential round trips ftpfetch and other
+// Package latency measures how many sequential round trips ftpfetch and other
 // FTP clients need for the same job.
 //
 // It makes a network of its own: two network namespaces joined by two links.
@@ -14,12 +14,7 @@
 // time that the client spends on starting, cryptography and the disk cancels
 // out.
 //
-// Run it as root, from inside the module:
-//
-//	go run ./internal/bench/latency -rtt 50ms -n 5
-//
 // Without root it makes a user namespace and can measure only anonymous logins.
-// It writes the report to standard output as Markdown, and its progress to
-// standard error. It uses only addresses of 198.18.0.0/15 (RFC 2544, benchmarks)
+// It uses only addresses of 198.18.0.0/15 (RFC 2544, benchmarks)
 // inside the namespaces, which vanish with the program, however it ends.
-package main
+package latency

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package latency
 
 import (
 	"fmt"
@@ -74,7 +74,7 @@ func (j *job) words(template []string, host string) []string {
 	}
 	r := strings.NewReplacer(
 		"{url}", j.url("ftp", host, target), "{ftps}", j.url("ftps", host, target), "{ftpes}", j.url("ftpes", host, target),
-		"{host}", host, "{dir}", manyDir, "{ca}", caFile, "{names}", strings.Join(j.names(), " "))
+		"{host}", host, "{dir}", manyDir, "{ca}", lab.CAFile, "{names}", strings.Join(j.names(), " "))
 	var words []string
 	for _, word := range template {
 		switch word {

@@ -1,11 +1,10 @@
 //go:build linux
 
-package main
+package latency
 
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"time"
 
 	"example.com/ftpfetch/internal/bench/lab"
@@ -21,16 +20,15 @@ type sample struct {
 // measure runs the row's command over l in a directory of its own, and verifies
 // what the command retrieved.
 func (b *bench) measure(ctx context.Context, w *row, l *lab.Link) (sample, error) {
-	dir, err := b.workDir()
+	home, work, err := b.server.WorkDir(b.settings.inside)
 	if err != nil {
 		return sample{}, err
 	}
-	defer os.RemoveAll(dir)
-	work := filepath.Join(dir, "work")
+	defer os.RemoveAll(home)
 	l.Reset()
 	words := w.job.words(w.client.lines[w.job.form], l.Host())
 	start := time.Now()
-	o, err := lab.Command{Words: words, Home: dir, Work: work, Limit: b.limit(w.job)}.Run(ctx)
+	o, err := lab.Command{Words: words, Home: home, Work: work, Limit: b.limit(w.job)}.Run(ctx)
 	s := sample{exit: o.Elapsed, controls: l.Controls()}
 	if err != nil {
 		return s, err
@@ -49,18 +47,4 @@ func (b *bench) measure(ctx context.Context, w *row, l *lab.Link) (sample, error
 func (b *bench) limit(j *job) time.Duration {
 	const trips, tripsPerFile = 60, 20
 	return b.settings.timeout + time.Duration(trips+tripsPerFile*len(j.paths))*b.settings.rtt
-}
-
-// workDir makes an empty home directory with a work directory in it, which holds
-// only the authority's certificate.
-func (b *bench) workDir() (string, error) {
-	dir, err := os.MkdirTemp(b.settings.inside, "run-")
-	if err != nil {
-		return "", err
-	}
-	ca, err := os.ReadFile(b.server.Path(caFile))
-	if err != nil {
-		return "", err
-	}
-	return dir, lab.WriteFile(filepath.Join(dir, "work", caFile), ca)
 }

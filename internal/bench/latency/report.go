@@ -1,12 +1,11 @@
 //go:build linux
 
-package main
+package latency
 
 import (
 	"context"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"text/template"
 
@@ -58,7 +57,7 @@ the machine can only add to a time: if the least and the median differ much, the
   after it was sent, in order, TCP handshakes included. A TCP handshake, measured (ms: least | median | greatest):
   {{.Far}}; without delay: {{.Near}}. Congestion control {{.Congestion}}.
 - Server: {{.Server}}, served files of {{.FileSize}} bytes, each compared with the original after every run.{{if .TLS}} TLS, as logged: {{.TLS}}.{{end}}
-- Machine: {{.OS}}/{{.Arch}}, {{.CPUs}} processors.
+- Machine: {{.Machine}}.
 - "To the last byte" ends when the last byte of a data connection reaches the client, "to exit" when the command exits.
   Everything that takes longer over the delayed link counts, a client's own timers too. What takes the same time over both
   links, such as most delayed acknowledgements, does not count; it shows in the last column.
@@ -82,7 +81,7 @@ func (r *report) write(w io.Writer) error {
 		"RTT": r.settings.rtt, "Runs": r.settings.runs, "OneWay": r.settings.rtt / 2,
 		"Near": r.near, "Far": r.far, "Congestion": r.congestion,
 		"Server": r.server, "TLS": r.tls, "FileSize": fileSize,
-		"OS": runtime.GOOS, "Arch": runtime.GOARCH, "CPUs": runtime.NumCPU(),
+		"Machine":       lab.Machine(),
 		"AnonymousOnly": r.anonymousOnly, "Versions": r.versions,
 		"Tables": r.tables(), "Commands": r.commands(),
 	})

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package latency
 
 import (
 	"fmt"
@@ -35,19 +35,11 @@ func prepareServers(dir string, t *tree) (*servers, error) {
 	if err := t.write(site.Tree("")); err != nil {
 		return nil, err
 	}
-	if err := writeCertificates(site.Path(caFile), site.Path("server.pem")); err != nil {
-		return nil, err
-	}
 	s := &servers{Site: site}
 	if s.clear, err = site.Vsftpd(clearPort); err != nil {
 		return nil, err
 	}
-	s.tls, err = site.Vsftpd(tlsPort,
-		"ssl_enable=YES", "allow_anon_ssl=YES", "ssl_ciphers=HIGH", "debug_ssl=YES",
-		// So that no client can go without it unnoticed.
-		"force_local_logins_ssl=YES", "force_local_data_ssl=YES", "force_anon_logins_ssl=YES", "force_anon_data_ssl=YES",
-		// wget cannot resume a TLS 1.3 session on the data connection.
-		"require_ssl_reuse=NO", "rsa_cert_file="+site.Path("server.pem"))
+	s.tls, err = site.VsftpdTLS(tlsPort, nearServer, farServer)
 	return s, err
 }
 

@@ -1,4 +1,4 @@
-// Command many measures how fast, and how completely, ftpfetch and other FTP
+// Package many measures how fast, and how completely, ftpfetch and other FTP
 // clients fetch many files, trees and one large file, at the same cap of
 // connections:
 //
@@ -8,14 +8,9 @@
 //  4. one large file over a link where the TCP window limits a connection
 //  5. the list of 1 from servers that allow 3 connections an address
 //
-// It makes its network and servers as internal/bench/latency does. Every run is
+// It makes its network and servers as package latency does. Every run is
 // verified: a client that lost files gets their number instead of a time.
 //
-// Run it as root, from inside the module; the whole takes about an hour, and
-// -case, -clients, -n and -files make it smaller:
-//
-//	go run ./internal/bench/many
-//
-// It writes the report to standard output as Markdown, and its progress to
-// standard error.
-package main
+// With the defaults of its flags it takes about an hour; -case, -clients, -n and
+// -files make it smaller.
+package many

@@ -1,12 +1,11 @@
 //go:build linux
 
-package main
+package many
 
 import (
 	"context"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"text/template"
 	"time"
@@ -26,7 +25,7 @@ type report struct {
 }
 
 func (b *bench) describe(ctx context.Context) (*report, error) {
-	r := &report{settings: b.settings, rows: b.rows, filesystem: filesystem(b.settings.inside)}
+	r := &report{settings: b.settings, rows: b.rows, filesystem: lab.Filesystem(b.settings.inside)}
 	for _, version := range []func(context.Context) (string, error){b.world.site.VsftpdVersion, b.world.site.PureFTPdVersion} {
 		v, err := version(ctx)
 		if err != nil {
@@ -75,7 +74,7 @@ before it gets its name; the others do not.
 - Links: network namespaces, joined by pairs of TUN devices; a program carries the packets. A TCP handshake, measured
   (ms: least | median | greatest):{{range .Trips}} {{.}};{{end}} congestion control {{.Congestion}}.
 - Servers:{{range .Servers}} {{.}};{{end}} anonymous login.
-- Machine: {{.OS}}/{{.Arch}}, {{.CPUs}} processors for the clients, the servers and the links; files on {{.Filesystem}}.
+- Machine, for the clients, the servers and the links: {{.Machine}}; files on {{.Filesystem}}.
 
 {{range .Tables}}{{.}}
 {{end}}Versions:
@@ -91,7 +90,7 @@ Command lines:
 func (r *report) write(w io.Writer) error {
 	return page.Execute(w, map[string]any{
 		"Runs": r.settings.runs, "Once": r.settings.once, "Trips": r.trips, "Congestion": r.congestion,
-		"Servers": r.servers, "OS": runtime.GOOS, "Arch": runtime.GOARCH, "CPUs": runtime.NumCPU(),
+		"Servers": r.servers, "Machine": lab.Machine(),
 		"Filesystem": r.filesystem, "Versions": r.versions, "Tables": r.tables(), "Commands": r.commands(),
 	})
 }

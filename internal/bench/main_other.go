@@ -8,6 +8,6 @@ import (
 )
 
 func main() {
-	fmt.Fprintln(os.Stderr, "latency: needs Linux (network namespaces and TUN devices)")
+	fmt.Fprintln(os.Stderr, "bench: needs Linux (network namespaces and TUN devices)")
 	os.Exit(1)
 }

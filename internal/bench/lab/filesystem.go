@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package lab
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// filesystem names the kind of file system that dir is on.
-func filesystem(dir string) string {
+// Filesystem names the kind of file system that dir is on.
+func Filesystem(dir string) string {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return "an unknown file system"

@@ -1,13 +1,12 @@
-// Command exact finds out which FTP clients do what a URL says. It gives telling URLs to ftpfetch, curl, wget,
-// lftp, aria2 and tnftp, records what a server receives, and compares that with the plan of RFC 1738 section 3.2.2. It
-// prints a Markdown table, without the clients that are not installed.
-//
-//	go run ./internal/bench/exact
-package main
+//go:build linux
+
+package exact
 
 import (
 	"bytes"
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/bench/lab"
 	"example.com/ftpfetch/internal/cli"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
@@ -70,21 +70,32 @@ var clients = []client{
 	{"tnftp", func(u string) []string { return []string{"-V", "-g", "-q", "10", "-o", "out", u} }},
 }
 
-func main() {
+// Run writes the table of the clients that the flags in args ask for to stdout. It returns an exit code.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	f := flag.NewFlagSet("exact", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	only := f.String("clients", "", "programs to try, comma separated (default all)")
+	switch err := f.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	}
 	dir, err := os.MkdirTemp("", "ftpfetch-exact-")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		fmt.Fprintln(stderr, "exact:", err)
+		return 1
 	}
 	defer os.RemoveAll(dir)
-	report(os.Stdout, dir)
+	report(ctx, stdout, dir, *only)
+	return 0
 }
 
-func report(w io.Writer, dir string) {
+func report(ctx context.Context, w io.Writer, dir, only string) {
 	var columns []client
 	header, rule := "| URL |", "|---|"
 	for _, c := range clients {
-		if _, err := exec.LookPath(c.name); err == nil || c.name == "ftpfetch" {
+		if _, err := exec.LookPath(c.name); lab.Wanted(only, c.name) && (err == nil || c.name == "ftpfetch") {
 			columns = append(columns, c)
 			header += " " + c.name + " |"
 			rule += "---|"
@@ -95,7 +106,7 @@ func report(w io.Writer, dir string) {
 	for _, url := range urls {
 		fmt.Fprintf(w, "| `%s` |", strings.Replace(url, "SERVER", "host", 1))
 		for i, c := range columns {
-			verdict := try(c, url, dir)
+			verdict := try(ctx, c, url, dir)
 			if verdict == "as it says" {
 				exact[i]++
 			}
@@ -107,11 +118,26 @@ func report(w io.Writer, dir string) {
 	for _, n := range exact {
 		fmt.Fprintf(w, " %d of %d |", n, len(urls))
 	}
-	fmt.Fprintln(w)
+	fmt.Fprintf(w, "\n\nMachine: %s. Versions:\n\n", lab.Machine())
+	for _, c := range columns {
+		fmt.Fprintln(w, "-", version(ctx, c.name))
+	}
+}
+
+// version returns what the program says about itself, or the version of tnftp's package, because tnftp says nothing.
+func version(ctx context.Context, name string) string {
+	switch name {
+	case "ftpfetch":
+		return "ftpfetch (devel)" // the code that this program was built with
+	case "tnftp":
+		out, _ := exec.CommandContext(ctx, "dpkg-query", "-W", name).Output()
+		return strings.Join(strings.Fields(string(out)), " ")
+	}
+	return lab.ProgramVersion(ctx, name)
 }
 
 // try runs one client on one URL. If the client sent something other than the URL says, try returns that.
-func try(c client, url, dir string) string {
+func try(ctx context.Context, c client, url, dir string) string {
 	s, err := testserver.Start(&testserver.Options{
 		Tree: tree, Users: map[string]string{"name": "secret"}, Home: map[string]string{"name": "/home/name"},
 	})
@@ -120,7 +146,7 @@ func try(c client, url, dir string) string {
 	}
 	defer s.Close()
 	url = strings.Replace(url, "SERVER", s.Addr(), 1)
-	run(c, url, dir)
+	run(ctx, c, url, dir)
 	want, got := planned(url), open(url, said(s.Commands()))
 	switch {
 	case slices.Equal(want, got):
@@ -132,8 +158,8 @@ func try(c client, url, dir string) string {
 }
 
 // run waits for the client, at most 30 seconds. It ignores the client's output and exit code.
-func run(c client, url, dir string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+func run(ctx context.Context, c client, url, dir string) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	if c.name == "ftpfetch" {
 		cli.Run(ctx, append([]string{"--allow-port"}, c.args(url)...), cli.IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package many
 
 import (
 	"context"
@@ -8,9 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"example.com/ftpfetch/internal/bench/lab"
@@ -30,14 +27,9 @@ type settings struct {
 	inside   string        // the working directory, in the process inside the namespaces
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
-
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// Run measures what the flags in args ask for, and writes the report to stdout. It
+// returns an exit code.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	s, err := parse(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0

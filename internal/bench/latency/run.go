@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package latency
 
 import (
 	"context"
@@ -8,9 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"example.com/ftpfetch/internal/bench/lab"
@@ -28,14 +25,9 @@ type settings struct {
 	inside   string        // the working directory, in the process inside the namespaces
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
-
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// Run measures what the flags in args ask for, and writes the report to stdout. It
+// returns an exit code.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	s, err := parse(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -61,7 +53,7 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 	f.IntVar(&s.files, "files", 20, "files to fetch in the case with many files")
 	f.DurationVar(&s.timeout, "timeout", 10*time.Second, "time that a command may take in addition to its round trips")
 	f.StringVar(&s.only, "clients", "", "programs to measure, comma separated (default all)")
-	f.StringVar(&s.cases, "cases", "", "numbers of the cases to measure, comma separated (default all)")
+	f.StringVar(&s.cases, "case", "", "numbers of the cases to measure, comma separated (default all)")
 	f.StringVar(&s.ftpfetch, "ftpfetch", "", "binary to measure (default: build cmd/ftpfetch)")
 	f.StringVar(&s.inside, "inside", "", "internal: set by the program when it starts itself inside the namespaces")
 	if err := f.Parse(args); err != nil {

@@ -1,0 +1,52 @@
+package ftpexec_test
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+// A transfer straight into a file gathers bytes. However few have come, they reach the file before the next ones are
+// sent, and the server that sent them has not stalled.
+func TestStraightTakesFewBytes(t *testing.T) {
+	const contents = "four"
+	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	steps := []testserver.Action{testserver.Reply("150 x")}
+	for i := range contents {
+		arrived := func() {
+			for {
+				info, err := f.Stat()
+				if err != nil || info.Size() > int64(i) || t.Context().Err() != nil {
+					return
+				}
+				<-tick.C
+			}
+		}
+		steps = append(steps, testserver.SendData(contents[i:i+1]), testserver.Call(arrived))
+	}
+	steps = append(steps, testserver.CloseData(), testserver.Reply("226 x"))
+	s := testserver.NewScript(t, testserver.Honest(contents), testserver.On("RETR", steps...))
+	c := ftpexec.Client{StallTimeout: 500 * time.Millisecond} // as long as a step, after which all that came is taken
+	r, err := c.Get(t.Context(), s.URL("/f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if _, err := io.Copy(f, r.Body); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(f.Name()); string(got) != contents || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
