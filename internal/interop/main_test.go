@@ -57,6 +57,21 @@ func forEachServer(t *testing.T, test func(t *testing.T, s *Server)) {
 	}
 }
 
+// forEachBehindSquid is like forEachServer, for the servers whose replies squid
+// understands.
+func forEachBehindSquid(t *testing.T, test func(t *testing.T, s *Server)) {
+	t.Helper()
+	t.Parallel()
+	for _, f := range servers {
+		if !f.noSquid {
+			t.Run(string(f.kind), func(t *testing.T) {
+				t.Parallel()
+				test(t, New(t, f.kind, tree, Options{}))
+			})
+		}
+	}
+}
+
 // forEachTLSServer is like forEachServer, for the servers with explicit TLS.
 func forEachTLSServer(t *testing.T, test func(t *testing.T, s *Server)) {
 	t.Helper()

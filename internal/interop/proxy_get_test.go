@@ -58,7 +58,7 @@ func get(t *testing.T, src download.Source, url string, offset int64) (*ftpexec.
 // Files arrive through squid, which refuses CONNECT, byte for byte, whatever
 // their names are.
 func TestProxyGet(t *testing.T) {
-	forEachServer(t, func(t *testing.T, s *Server) {
+	forEachBehindSquid(t, func(t *testing.T, s *Server) {
 		src := bySquid(t)
 		paths := map[string]string{}
 		for _, path := range []string{"pub/a/b/c/file.txt", "pub/big.bin", "pub/none.bin", "pub/text.txt"} {
@@ -91,7 +91,7 @@ func TestProxyGet(t *testing.T) {
 
 // The named user's file comes with a password, which squid does not log.
 func TestProxyGetLogin(t *testing.T) {
-	forEachServer(t, func(t *testing.T, s *Server) {
+	forEachBehindSquid(t, func(t *testing.T, s *Server) {
 		p := NewProxy(t, Squid)
 		g := newGateway(t, p)
 		g.Always = true
@@ -115,7 +115,7 @@ func TestProxyGetLogin(t *testing.T) {
 
 // The rest of a file is right, or not believed.
 func TestProxyGetRest(t *testing.T) {
-	forEachServer(t, func(t *testing.T, s *Server) {
+	forEachBehindSquid(t, func(t *testing.T, s *Server) {
 		src := bySquid(t)
 		want := tree.Files["pub/big.bin"]
 		for _, offset := range []int64{1, 1000, bigSize / 2, bigSize - 1} {
@@ -169,7 +169,7 @@ func TestProxyGetCut(t *testing.T) {
 
 // Squid's listings are not asked for, and its answers to HEAD tell the size.
 func TestProxyGetStat(t *testing.T) {
-	forEachServer(t, func(t *testing.T, s *Server) {
+	forEachBehindSquid(t, func(t *testing.T, s *Server) {
 		src := bySquid(t)
 		var urls []*urlparse.URL
 		for _, path := range []string{"/pub/big.bin", "/pub/nothing", "/pub/text.txt"} {
@@ -196,7 +196,7 @@ func TestProxyGetStat(t *testing.T) {
 // answers that this went wrong, or waits. The error names both refusals, and is that of a
 // server that was never reached, which is not worth a retry.
 func TestProxyGetTinyproxy(t *testing.T) {
-	forEachServer(t, func(t *testing.T, s *Server) {
+	forEachBehindSquid(t, func(t *testing.T, s *Server) {
 		p := NewProxy(t, TinyproxyHTTPS)
 		_, port, err := net.SplitHostPort(s.Addr)
 		if err != nil {

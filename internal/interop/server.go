@@ -47,12 +47,16 @@ type flavour struct {
 	// caps says that the server can limit the number of its connections.
 	caps bool
 	// noFacts says that the server has neither SIZE nor MDTM, noActive that it has
-	// neither EPRT nor PORT, noASCII that it does not transfer texts, and takesAUTH
+	// neither EPRT nor PORT, noRest that it has no REST, noASCII that it does not transfer texts, and takesAUTH
 	// that it accepts AUTH TLS without having TLS.
-	noFacts, noActive, noASCII, takesAUTH bool
+	noFacts, noActive, noRest, noASCII, takesAUTH bool
 	// breaksOff says that it breaks off the listing of a directory with a name that
 	// is not UTF-8.
 	breaksOff bool
+	// noSquid says that squid does not understand its replies: it wants a 331 (aioftp
+	// admits anonymous users without), a 550 for a missing file (globus says 500), and
+	// a refusal of a directory before the 150 (ftpserverlib).
+	noSquid bool
 	// disorder says that the replies to commands sent ahead come in any order.
 	disorder bool
 	// refuses are the names of oddNames that the server cannot serve.
@@ -66,10 +70,10 @@ var servers = []flavour{
 	{kind: Pyftpdlib, pkg: "python3-pyftpdlib", configure: configurePyftpdlib, banner: "pyftpdlib", tls: true, caps: true, refuses: []string{latin1Name}},
 	{kind: Inetutils, pkg: "inetutils-ftpd", configure: configureInetutils, banner: "GNU inetutils", inetd: true},
 	{kind: Netkit, pkg: "ftpd-ssl", configure: configureNetkit, banner: "Linux-ftpd", inetd: true, takesAUTH: true},
-	{kind: Twisted, pkg: "python3-twisted", configure: configureTwisted, banner: "Twisted", caps: true, noASCII: true, breaksOff: true, refuses: []string{unicodeName, latin1Name}},
-	{kind: Aioftp, pkg: "python3-aioftp", configure: configureAioftp, banner: "220 welcome", implicit: true, caps: true, noFacts: true, noActive: true, breaksOff: true, disorder: true, refuses: []string{latin1Name}},
-	{kind: Globus, pkg: "globus-gridftp-server-progs", configure: configureGlobus, banner: "GridFTP", noUser: true, caps: true, refuses: []string{unicodeName, latin1Name}},
-	{kind: Library, configure: configureLibrary, banner: "ftpserverlib", tls: true, implicit: true},
+	{kind: Twisted, pkg: "python3-twisted", configure: configureTwisted, banner: "Twisted", caps: true, noRest: true, noASCII: true, breaksOff: true, refuses: []string{unicodeName, latin1Name}},
+	{kind: Aioftp, pkg: "python3-aioftp", configure: configureAioftp, banner: "220 welcome", implicit: true, caps: true, noFacts: true, noActive: true, noSquid: true, breaksOff: true, disorder: true, refuses: []string{latin1Name}},
+	{kind: Globus, pkg: "globus-gridftp-server-progs", configure: configureGlobus, banner: "GridFTP", noSquid: true, noUser: true, caps: true, refuses: []string{unicodeName, latin1Name}},
+	{kind: Library, configure: configureLibrary, banner: "ftpserverlib", noSquid: true, tls: true, implicit: true},
 }
 
 // Options say how to set up a server. The zero value is a server without TLS.
