@@ -83,12 +83,12 @@ var verbs = map[string]struct {
 
 // Reply is one reply of a server (RFC 959 section 4.2).
 type Reply struct {
-	Code int    // 100 to 599
-	Text string // the lines without the codes of the first and last, joined by LF; secrets masked, not escaped for a terminal
-	raw  string // Text before masking
+	Code int           // 100 to 599
+	Text string        // the lines without the codes of the first and last, joined by LF; secrets masked, not escaped for a terminal
+	raw  func() string // Text before masking; a func, so that fmt does not show it
 }
 
-func newReply(r wire.Reply) *Reply { return &Reply{r.Code, r.Text, r.Raw()} }
+func newReply(r wire.Reply) *Reply { return &Reply{r.Code, r.Text, r.Raw} }
 
 // String returns the code and the last line. It is not escaped for a terminal.
 func (r Reply) String() string { return wire.Reply{Code: r.Code, Text: r.Text}.String() }
@@ -96,7 +96,7 @@ func (r Reply) String() string { return wire.Reply{Code: r.Code, Text: r.Text}.S
 // says returns the text of r in lower case, as it was before masking, so that no decision depends on a secret. It
 // leaves out name, which a server may repeat, wherever it stands as a word.
 func says(r *Reply, name string) string {
-	text := strings.ToLower(strings.ToValidUTF8(r.raw, "?"))
+	text := strings.ToLower(strings.ToValidUTF8(r.raw(), "?"))
 	if name == "" {
 		return text
 	}

@@ -106,7 +106,19 @@ func TestPasswordIsAskedForLate(t *testing.T) {
 	}
 }
 
-// No error, trace or plan shows the password, raw or encoded, whatever the server does with it.
+// formatted returns values as fmt prints them with each verb.
+func formatted(values ...any) string {
+	var b strings.Builder
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%t"} {
+		for _, v := range values {
+			fmt.Fprintf(&b, verb+"\n", v)
+		}
+	}
+	return b.String()
+}
+
+// No error, trace, plan or client shows the password, raw or encoded, whatever the server does with it, and in whatever
+// format a program prints them.
 func TestPasswordIsNeverShown(t *testing.T) {
 	const password = "p%4ss/w:rd@é"
 	encoded := strings.ReplaceAll(url.QueryEscape(password), "+", "%20")
@@ -126,13 +138,17 @@ func TestPasswordIsNeverShown(t *testing.T) {
 				s := testserver.NewScript(t, testserver.Honest("contents"), step)
 				var d diary
 				u := parse(t, s.URLAs("user:"+encoded, "/a/f"))
-				c := &ftpexec.Client{MaxIdle: -1, Trace: d.add, NoPipelining: sequential}
+				c := &ftpexec.Client{Trace: d.add, NoPipelining: sequential}
+				defer c.CloseIdleConnections()
 				_, err := read(t.Context(), c, u)
 				session := c.Session()
 				_, err2 := read(t.Context(), session, u)
 				session.Close()
 				p, _ := ftpexec.NewPlan(u)
-				shown := d.text() + p.String() + fmt.Sprintf("%v %v %+v %+v", err, err2, err, p)
+				shown := d.text() + p.String() + formatted(err, err2, p, c, d.events)
+				if e := (*ftpexec.Error)(nil); errors.As(err, &e) && e.Reply != nil {
+					shown += formatted(*e, *e.Reply, e.Reply)
+				}
 				for _, form := range []string{password, encoded, "ss/w", "w%3Ard", "w%3ard"} {
 					if strings.Contains(shown, form) {
 						t.Errorf("%q is shown in\n%s", form, shown)

@@ -64,7 +64,7 @@ func (s *Session) question(ctx context.Context, u *urlparse.URL, facts ...Comman
 
 // entry returns what the reply to MLST tells. The facts are on the line between the first and the last.
 func (q *question) entry() Entry {
-	lines := strings.Split(q.facts.raw, "\n")
+	lines := strings.Split(q.facts.raw(), "\n")
 	if q.facts.Code/100 != 2 || len(lines) != 3 {
 		return Entry{Mode: fs.ModeIrregular}
 	}

@@ -18,11 +18,11 @@ const (
 
 // Secrets remembers the passwords and accounts that a client has sent. A server, or another one with the same name or
 // proxy, may repeat them on any later connection, so all connections of a client share a Secrets. The zero value is
-// ready to use. It is safe for concurrent use.
+// ready to use. It is safe for concurrent use. Package fmt, which prints unexported fields too, shows no secret.
 type Secrets struct {
 	mu   sync.Mutex
-	used []string // the latest last
-	hide *strings.Replacer
+	used func() []string // the latest last; nil if there are none
+	hide func(text string) string
 }
 
 // Add remembers a secret that is about to be sent.
@@ -32,18 +32,26 @@ func (s *Secrets) Add(secret string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := slices.Index(s.used, secret); i >= 0 {
-		s.used = append(slices.Delete(s.used, i, i+1), secret)
+	var used []string
+	if s.used != nil {
+		used = s.used()
+	}
+	known := slices.Index(used, secret)
+	if known >= 0 {
+		used = slices.Delete(used, known, known+1)
+	}
+	used = append(used, secret)
+	used = used[max(0, len(used)-maxSecrets):]
+	s.used = func() []string { return used }
+	if known >= 0 {
 		return
 	}
-	s.used = append(s.used, secret)
-	s.used = s.used[max(0, len(s.used)-maxSecrets):]
-	longest := slices.SortedStableFunc(slices.Values(s.used), func(a, b string) int { return len(b) - len(a) })
+	longest := slices.SortedStableFunc(slices.Values(used), func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	for _, secret := range longest { // one may contain another
 		pairs = append(pairs, secret, stars)
 	}
-	s.hide = strings.NewReplacer(pairs...)
+	s.hide = strings.NewReplacer(pairs...).Replace
 }
 
 // Mask returns text with stars in place of every secret.
@@ -57,5 +65,5 @@ func (s *Secrets) Mask(text string) string {
 	if hide == nil {
 		return text
 	}
-	return hide.Replace(text)
+	return hide(text)
 }

@@ -29,8 +29,8 @@ func TestSecretsAreBounded(t *testing.T) {
 		s.Add(fmt.Sprintf("<%d>", i))
 		s.Add("<first>")
 	}
-	if len(s.used) != most {
-		t.Errorf("%d secrets are kept, want %d", len(s.used), most)
+	if kept := len(s.used()); kept != most {
+		t.Errorf("%d secrets are kept, want %d", kept, most)
 	}
 	if got := s.Mask("<0> <first>"); !strings.HasPrefix(got, "<0>") || strings.Contains(got, "first") {
 		t.Errorf("got %q", got)
