@@ -37,7 +37,7 @@ var (
 	ErrNoRestart      = errors.New("server cannot begin in the middle of the file")        // REST refused, or ASCII type
 	ErrRefused        = errors.New("transfer refused")                                     // RETR or a listing refused, but not as ErrNotFound
 	ErrNotFound       = fmt.Errorf("not found%.0w", fs.ErrNotExist)                        // no such file or directory: RETR, NLST, or SIZE and MDTM refused with 550 or 450
-	ErrNoHash         = errors.New("server does not offer this digest")                    // by HASH, XSHA256 and the like
+	ErrNoHash         = errors.New("no digest from the server")                            // FEAT offers no command for it, or the reply has none
 	ErrTooMany        = errors.New("too many connections for the server")                  // joined with the error of the refused step
 	ErrTLSRequired    = errors.New("server requires TLS")                                  // joined with the error of the refused step
 	ErrIsDirectory    = errors.New("URL names a directory, not a file")                    // from every method but List and Entries

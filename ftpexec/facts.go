@@ -89,7 +89,7 @@ func (s *Session) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (
 func (s *Session) hash(algorithm string) ([]byte, error) {
 	how, ok := hashCommands[algorithm]
 	if !ok {
-		return nil, &Error{Op: "HASH", URL: s.url.Redacted(), Err: fmt.Errorf("%w: servers do not compute %q", ErrNoHash, algorithm)}
+		return nil, &Error{Op: "HASH", URL: s.url.Redacted(), Err: fmt.Errorf("%w: no FTP command computes %q", ErrNoHash, algorithm)}
 	}
 	if s.features == nil {
 		r, err := s.ask(Command{Verb: "FEAT"})
@@ -106,6 +106,7 @@ func (s *Session) hash(algorithm string) ([]byte, error) {
 	} else if i := slices.IndexFunc(how.verbs, func(verb string) bool { return offered(s.features, verb, "") }); i >= 0 {
 		ask = []Command{withArg(how.verbs[i], name)}
 	}
+	why := fmt.Errorf("%w: it offers no command for %s", ErrNoHash, algorithm)
 	for _, op = range ask {
 		r, err := s.ask(op)
 		if err != nil {
@@ -114,8 +115,9 @@ func (s *Session) hash(algorithm string) ([]byte, error) {
 		if d := digestIn(r, how.length, name); d != nil {
 			return d, nil
 		}
+		why = fmt.Errorf("%w: it says %s", ErrNoHash, cut(r.String())) // not as Error.Reply: 4yz is no reason to ask again
 	}
-	return nil, &Error{Op: op.shown(), URL: s.url.Redacted(), Err: ErrNoHash}
+	return nil, &Error{Op: op.shown(), URL: s.url.Redacted(), Err: why}
 }
 
 // ask sends a command that is not in the plan, and returns its reply.

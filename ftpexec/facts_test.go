@@ -134,15 +134,16 @@ func TestHash(t *testing.T) {
 		name, feat string
 		step       testserver.Step
 		want       error
+		text       string // the end of the error
 	}{
-		{"HASH", "211-x\r\n HASH SHA-256*;MD5\r\n211 y", testserver.On("HASH", testserver.Reply(fmt.Sprintf("213 SHA-256 0-8 %x f", sum))), nil},
-		{"XSHA256", "211-x\r\n XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply(fmt.Sprintf("250 %X", sum))), nil},
-		{"many on a line", "211-x\r\n XCRC;XMD5;XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply(fmt.Sprintf("250 f %x", sum))), nil},
-		{"not offered", "211-x\r\n SIZE\r\n211 y", testserver.On("NOOP"), ftpexec.ErrNoHash},
-		{"other algorithm", "211-x\r\n HASH MD5\r\n XMD5\r\n211 y", testserver.On("NOOP"), ftpexec.ErrNoHash},
-		{"no FEAT", "500 what", testserver.On("NOOP"), ftpexec.ErrNoHash},
-		{"refused", "211-x\r\n XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply("550 no")), ftpexec.ErrNoHash},
-		{"no digest", "211-x\r\n XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply("250 abcd")), ftpexec.ErrNoHash},
+		{"HASH", "211-x\r\n HASH SHA-256*;MD5\r\n211 y", testserver.On("HASH", testserver.Reply(fmt.Sprintf("213 SHA-256 0-8 %x f", sum))), nil, ""},
+		{"XSHA256", "211-x\r\n XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply(fmt.Sprintf("250 %X", sum))), nil, ""},
+		{"many on a line", "211-x\r\n XCRC;XMD5;XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply(fmt.Sprintf("250 f %x", sum))), nil, ""},
+		{"not offered", "211-x\r\n SIZE\r\n211 y", testserver.On("NOOP"), ftpexec.ErrNoHash, ": it offers no command for sha256"},
+		{"other algorithm", "211-x\r\n HASH MD5\r\n XMD5\r\n211 y", testserver.On("NOOP"), ftpexec.ErrNoHash, ": it offers no command for sha256"},
+		{"no FEAT", "500 what", testserver.On("NOOP"), ftpexec.ErrNoHash, ": it offers no command for sha256"},
+		{"refused", "211-x\r\n XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply("450 no")), ftpexec.ErrNoHash, "XSHA256 f: no digest from the server: it says 450 no"},
+		{"no digest", "211-x\r\n XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply("250 abcd")), ftpexec.ErrNoHash, ": it says 250 abcd"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -153,6 +154,9 @@ func TestHash(t *testing.T) {
 			got, err := session.Hash(t.Context(), parse(t, s.URL("/a/f")), "sha256")
 			if !errors.Is(err, tt.want) || tt.want == nil && string(got) != string(sum[:]) {
 				t.Errorf("got %x, %v, want %x, %v", got, err, sum, tt.want)
+			}
+			if e := (*ftpexec.Error)(nil); errors.As(err, &e) && (!strings.HasSuffix(e.Error(), tt.text) || e.Temporary()) {
+				t.Errorf("got %v, temporary %v, want %q at its end", err, e.Temporary(), tt.text)
 			}
 			if contents, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil || contents != "contents" {
 				t.Errorf("afterwards: %q, %v", contents, err)
