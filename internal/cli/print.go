@@ -46,9 +46,9 @@ type printer struct {
 	place    atomic.Pointer[string] // which of several URLs is retrieved, as "3 of 8: "; nil: there is one
 	failing  atomic.Pointer[event]  // the last state of a transfer that failed, until failed reports it; nil: none
 
-	mu     sync.Mutex
-	ctx    context.Context // ends every wait for a message's reader: the context of the run or of the current URL
-	flight int             // of the command printed last; 0 if something else was printed last
+	mu   sync.Mutex
+	ctx  context.Context // ends every wait for a message's reader: the context of the run or of the current URL
+	last ftpexec.Event   // the one printed last
 }
 
 // within makes messages wait no longer than ctx, until restore is called.
@@ -169,16 +169,19 @@ func describe(err error) string {
 }
 
 // event shows the dialogue with the server as curl -v does. It marks a command
-// that travels in the same flight as the one before with ">>".
+// that travels in the same flight as the one before with ">>", and lines of
+// all connections but the first with "[2]" and so on.
 func (p *printer) event(e ftpexec.Event) {
 	p.mu.Lock()
-	same := e.Kind == ftpexec.EventCommand && e.Flight != 0 && e.Flight == p.flight
-	p.flight = 0
-	if e.Kind == ftpexec.EventCommand {
-		p.flight = e.Flight
-	}
+	before := p.last
+	p.last = e
 	p.mu.Unlock()
-	p.line("%s %s", mark(e.Kind, same), oneLine(e.Text))
+	before.Text = e.Text
+	conn := ""
+	if e.Conn > 1 {
+		conn = fmt.Sprintf("[%d] ", e.Conn)
+	}
+	p.line("%s %s%s", mark(e.Kind, e == before), conn, oneLine(e.Text))
 }
 
 func mark(kind ftpexec.EventKind, sameFlight bool) string {

@@ -106,8 +106,8 @@ func (g *Gateway) CloseIdleConnections() {
 // refusesConnect are the answers to CONNECT of a proxy that may fetch files itself.
 var refusesConnect = []int{http.StatusForbidden, http.StatusMethodNotAllowed}
 
-// learn reports whether err means that the proxy refuses CONNECT, and remembers it.
-func (g *gate) learn(err error) bool {
+// learn reports whether err, for u, means that the proxy refuses CONNECT, and remembers it.
+func (g *gate) learn(u *urlparse.URL, err error) bool {
 	var e *proxy.Error
 	if !errors.As(err, &e) || !slices.Contains(refusesConnect, e.Status) {
 		return false
@@ -117,7 +117,7 @@ func (g *gate) learn(err error) bool {
 	g.refusal = e
 	g.mu.Unlock()
 	if first {
-		g.trace(ftpexec.EventNote, 0, e.Error()+": asking it to fetch files itself")
+		g.trace(u, ftpexec.EventNote, 0, e.Error()+": asking it to fetch files itself")
 	}
 	return true
 }

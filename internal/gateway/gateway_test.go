@@ -61,6 +61,9 @@ func (k *kit) through(t *testing.T, via string) {
 	c.Trace = func(e ftpexec.Event) {
 		k.mu.Lock()
 		defer k.mu.Unlock()
+		if e.Server == "" {
+			t.Errorf("an event without a server: %v", e)
+		}
 		k.trace = append(k.trace, map[ftpexec.EventKind]string{
 			ftpexec.EventNote: "* ", ftpexec.EventCommand: "> ", ftpexec.EventReply: "< ",
 		}[e.Kind]+e.Text)

@@ -93,7 +93,7 @@ func (g *gate) lastByte(ctx context.Context, u *urlparse.URL) (bool, error) {
 	if err == nil || !errors.Is(err, ftpexec.ErrTruncated) {
 		return err == nil, err
 	}
-	g.trace(ftpexec.EventNote, 0, "the proxy sends less than the end of a file that it announces: no transfer resumes through it")
+	g.trace(u, ftpexec.EventNote, 0, "the proxy sends less than the end of a file that it announces: no transfer resumes through it")
 	return false, nil
 }
 

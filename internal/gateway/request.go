@@ -38,7 +38,7 @@ func (g *gate) request(ctx context.Context, method string, u *urlparse.URL, span
 		cancel(nil)
 		return nil, err
 	}
-	g.traceRequest(r)
+	g.traceRequest(u, r)
 	resp, err := g.http.RoundTrip(r)
 	if err != nil {
 		cancel(nil)
@@ -48,7 +48,7 @@ func (g *gate) request(ctx context.Context, method string, u *urlparse.URL, span
 	if t, err := http.ParseTime(resp.Header.Get("Last-Modified")); err == nil {
 		a.modTime = t.UTC()
 	}
-	g.traceAnswer(a)
+	g.traceAnswer(u, a)
 	if err := g.judge(a, u, want); err != nil {
 		a.body.Close()
 		return nil, err

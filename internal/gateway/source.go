@@ -35,7 +35,7 @@ func try[T any](s *Source, u *urlparse.URL, ftp func() (T, error), get func(*gat
 	}
 	if !g.byGet() {
 		v, err := ftp()
-		if !g.learn(err) {
+		if !g.learn(u, err) {
 			return v, err
 		}
 	}
@@ -82,7 +82,7 @@ func (s *Source) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ft
 		if g == nil || !g.byGet() {
 			n := 0
 			for info, err := range s.ftp.StatAll(ctx, urls) {
-				if g != nil && g.learn(err) {
+				if g != nil && g.learn(urls[0], err) {
 					break
 				}
 				if n++; !yield(info, err) {
@@ -125,7 +125,7 @@ func (s *Source) listing(u *urlparse.URL, entries iter.Seq2[ftpexec.Entry, error
 	return func(yield func(ftpexec.Entry, error) bool) {
 		if !g.byGet() {
 			for e, err := range entries {
-				if g.learn(err) {
+				if g.learn(u, err) {
 					break
 				}
 				if !yield(e, err) {
