@@ -256,7 +256,7 @@ func (c *Conn) setReadDeadline(limit time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.dataErr != nil {
-		limit = min(limit, dataErrGrace)
+		limit = min(limit, grace(c.dataErr))
 	}
 	return c.conn.SetReadDeadline(time.Now().Add(limit))
 }

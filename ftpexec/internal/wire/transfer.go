@@ -142,9 +142,14 @@ func (c *Conn) readFinal(limit time.Duration) (Reply, error) {
 	return Reply{}, syntaxError("", "no final reply but preliminary ones")
 }
 
-// dataErrGrace is how long Conn waits for a reply after the data connection has failed. A server that refuses a transfer
-// may close its data port before its reply arrives.
-const dataErrGrace = time.Second
+// grace returns how long Conn waits for a reply after the data connection has failed with err. A server that refuses a
+// transfer may close its data port before its reply arrives. It cannot explain what failed on this machine.
+func grace(err error) time.Duration {
+	if IsLocal(err) {
+		return 0
+	}
+	return time.Second
+}
 
 // DataFailure ends the data connection of a transfer that the server has refused, and returns why it could not be opened.
 func (c *Conn) DataFailure() error {
@@ -163,5 +168,5 @@ func (c *Conn) dataFailed(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.dataErr = err
-	c.conn.SetReadDeadline(time.Now().Add(dataErrGrace))
+	c.conn.SetReadDeadline(time.Now().Add(grace(err)))
 }
