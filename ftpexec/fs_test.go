@@ -69,16 +69,21 @@ func TestFS(t *testing.T) {
 	}
 }
 
+// mlst replies to MLST with facts.
+func mlst(facts string) testserver.Action {
+	return testserver.Reply("250-Here\r\n " + facts + "; /n\r\n250 End")
+}
+
+// both takes two steps.
+func both(a, b testserver.Step) testserver.Step {
+	return func(d *testserver.Dialogue) { a(d); b(d) }
+}
+
 // What Stat says of a name, and how many flights that takes on a connection that is there.
 func TestFSStat(t *testing.T) {
-	mlst := func(facts string) testserver.Action {
-		return testserver.Reply("250-Here\r\n " + facts + "; /n\r\n250 End")
-	}
+	noDir := testserver.On("CWD n", testserver.Reply("550 no"))
 	no := testserver.On("SIZE", testserver.Reply("550 no")).With("MDTM", testserver.Reply("550 no")).With("CWD n", testserver.Reply("550 no"))
 	old := testserver.On("MLST", testserver.Reply("500 unknown"))
-	both := func(a, b testserver.Step) testserver.Step {
-		return func(d *testserver.Dialogue) { a(d); b(d) }
-	}
 	listing := func(lines string) testserver.Step {
 		return testserver.On("MLSD", testserver.Reply("500 unknown")).With("LIST", testserver.Transfer(lines)...)
 	}
@@ -95,11 +100,11 @@ func TestFSStat(t *testing.T) {
 		{"MLST without a time", testserver.On("MLST", mlst("type=file;size=7")), "-r--r--r-- 7 0001-01-01 00:00:00 n", nil, 1},
 		{"MLST of nothing", testserver.On("MLST", testserver.Reply("550 no")), "", fs.ErrNotExist, 1},
 		{"MLST denied", testserver.On("MLST", testserver.Reply("550 Permission denied")), "", fs.ErrPermission, 1},
-		{"MLST of a link to a file", both(testserver.On("MLST", mlst("type=OS.unix=symlink;size=3")), testserver.On("CWD n", testserver.Reply("550 no"))), "-r--r--r-- 8 2020-01-02 03:04:05 n", nil, 2},
+		{"MLST of a link to a file", both(testserver.On("MLST", mlst("type=OS.unix=symlink;size=3")), noDir), "-r--r--r-- 8 2020-01-02 03:04:05 n", nil, 2},
 		{"MLST of a link to a directory", testserver.On("MLST", mlst("type=OS.unix=slink:/x;size=3")), "dr-xr-xr-x 0 2020-01-02 03:04:05 n/", nil, 2},
-		{"MLST without type", both(testserver.On("MLST", mlst("size=3")), testserver.On("CWD n", testserver.Reply("550 no"))), "-r--r--r-- 8 2020-01-02 03:04:05 n", nil, 2},
-		{"MLST out of order", both(testserver.On("MLST", testserver.Reply("250 fine")), testserver.On("CWD n", testserver.Reply("550 no"))), "-r--r--r-- 8 2020-01-02 03:04:05 n", nil, 2},
-		{"SIZE of a file", both(old, testserver.On("CWD n", testserver.Reply("550 no"))), "-r--r--r-- 8 2020-01-02 03:04:05 n", nil, 2},
+		{"MLST without type", both(testserver.On("MLST", mlst("size=3")), noDir), "-r--r--r-- 8 2020-01-02 03:04:05 n", nil, 2},
+		{"MLST out of order", both(testserver.On("MLST", testserver.Reply("250 fine")), noDir), "-r--r--r-- 8 2020-01-02 03:04:05 n", nil, 2},
+		{"SIZE of a file", both(old, noDir), "-r--r--r-- 8 2020-01-02 03:04:05 n", nil, 2},
 		{"SIZE of a directory", old, "dr-xr-xr-x 0 2020-01-02 03:04:05 n/", nil, 2},
 		{"a directory that has neither", both(old, testserver.On("SIZE", testserver.Reply("550 no")).With("MDTM", testserver.Reply("550 no"))), "dr-xr-xr-x 0 0001-01-01 00:00:00 n/", nil, 2},
 		{"nothing", both(old, no), "", fs.ErrNotExist, 2},

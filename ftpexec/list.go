@@ -103,7 +103,7 @@ func (s *Session) lines() ([]string, error) {
 		}
 		return nil
 	})
-	if doubled := func(line string) bool { return strings.HasSuffix(line, "\r") }; all(lines, doubled) {
+	if single := func(line string) bool { return !strings.HasSuffix(line, "\r") }; !slices.ContainsFunc(lines, single) {
 		for i, line := range lines { // the server has ended lines that had their CR LF already
 			lines[i] = line[:len(line)-1]
 		}
@@ -116,10 +116,6 @@ func (s *Session) lines() ([]string, error) {
 		err = errors.Join(s.conn.Err(), err)
 	}
 	return lines, err
-}
-
-func all(lines []string, holds func(string) bool) bool {
-	return !slices.ContainsFunc(lines, func(line string) bool { return !holds(line) })
 }
 
 // isEntry reports whether a line names an entry, not the directory itself or its parent, which some servers list.

@@ -6,9 +6,9 @@ import (
 	"runtime"
 )
 
-// text is a Body in ASCII type. It converts line ends from CR LF to the local ones, and CR NUL to CR (RFC 959 section
+// textBody is a Body in ASCII type. It converts line ends from CR LF to the local ones, and CR NUL to CR (RFC 959 section
 // 3.1.1.1, the NVT of RFC 854). A bare LF, which servers without conversion send, counts as a line end too.
-type text struct {
+type textBody struct {
 	src  *bufio.Reader
 	from io.ReadCloser
 	crlf bool // the local line end is CR LF
@@ -16,13 +16,13 @@ type text struct {
 }
 
 func newText(from io.ReadCloser) io.ReadCloser {
-	return &text{src: bufio.NewReaderSize(from, 64<<10), from: from, crlf: runtime.GOOS == "windows"}
+	return &textBody{src: bufio.NewReaderSize(from, 64<<10), from: from, crlf: runtime.GOOS == "windows"}
 }
 
-func (t *text) Close() error { return t.from.Close() }
+func (t *textBody) Close() error { return t.from.Close() }
 
 // Read converts the bytes that have come. It blocks only if there are none.
-func (t *text) Read(p []byte) (n int, err error) {
+func (t *textBody) Read(p []byte) (n int, err error) {
 	for n < len(p) && (n == 0 || t.ready()) {
 		c, err := t.next()
 		if err != nil {
@@ -35,7 +35,7 @@ func (t *text) Read(p []byte) (n int, err error) {
 }
 
 // ready reports whether next returns without blocking. A CR cannot be judged before the byte after it.
-func (t *text) ready() bool {
+func (t *textBody) ready() bool {
 	if n := t.src.Buffered(); n != 1 || t.lf {
 		return n > 0 || t.lf
 	}
@@ -44,7 +44,7 @@ func (t *text) ready() bool {
 }
 
 // next returns the next byte of the local text.
-func (t *text) next() (byte, error) {
+func (t *textBody) next() (byte, error) {
 	if t.lf {
 		t.lf = false
 		return '\n', nil
