@@ -22,7 +22,6 @@ import (
 // Program is a benchmark.
 type Program struct {
 	Name           string
-	Ftpfetch       string // the binary to measure; "": build cmd/ftpfetch
 	Stdout, Stderr io.Writer
 }
 
@@ -32,9 +31,9 @@ type childError struct{ code int }
 
 func (e *childError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// ExitCode returns the benchmark's exit code. It reports err, unless the process
+// exitCode returns the benchmark's exit code. It reports err, unless the process
 // inside has said what was wrong.
-func (p Program) ExitCode(ctx context.Context, err error) int {
+func (p Program) exitCode(ctx context.Context, err error) int {
 	var child *childError
 	switch {
 	case err == nil:
@@ -49,10 +48,10 @@ func (p Program) ExitCode(ctx context.Context, err error) int {
 	return 1
 }
 
-// Outside prepares what needs the machine's own network and files (the build of
+// outside prepares what needs the machine's own network and files (the build of
 // ftpfetch) and then starts this program again inside new namespaces, with args
 // after its name and "-inside DIR", a new directory.
-func (p Program) Outside(ctx context.Context, args []string) error {
+func (p Program) outside(ctx context.Context, ftpfetch string, args []string) error {
 	if _, _, err := findServer(vsftpdFile); err != nil {
 		return err
 	}
@@ -65,7 +64,7 @@ func (p Program) Outside(ctx context.Context, args []string) error {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
-	if err := p.provideFtpfetch(ctx, dir); err != nil {
+	if err := provideFtpfetch(ctx, ftpfetch, dir); err != nil {
 		fmt.Fprintf(p.Stderr, "%s: ftpfetch will be missing: %v\n", p.Name, err)
 	}
 	return p.reexec(ctx, append([]string{p.Name, "-inside", dir}, args...))
@@ -80,15 +79,15 @@ func Enter(dir string) error {
 	return os.Setenv("PATH", filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
 }
 
-// provideFtpfetch puts the ftpfetch binary to be measured into dir/bin.
-func (p Program) provideFtpfetch(ctx context.Context, dir string) error {
+// provideFtpfetch puts the ftpfetch binary to be measured into dir/bin: the given one, or a new one for "".
+func provideFtpfetch(ctx context.Context, ftpfetch, dir string) error {
 	bin := filepath.Join(dir, "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		return err
 	}
 	target := filepath.Join(bin, "ftpfetch")
-	if p.Ftpfetch != "" {
-		path, err := filepath.Abs(p.Ftpfetch)
+	if ftpfetch != "" {
+		path, err := filepath.Abs(ftpfetch)
 		if err != nil {
 			return err
 		}

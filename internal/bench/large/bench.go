@@ -50,11 +50,11 @@ type sample struct {
 
 func makeRows(s *settings) (rows []*row) {
 	for _, j := range s.jobs() {
-		if !lab.Wanted(s.cases, strconv.Itoa(j.number)) {
+		if !lab.Wanted(s.Cases, strconv.Itoa(j.number)) {
 			continue
 		}
 		for _, c := range clients {
-			if _, can := c.lines[j.form]; can && lab.Wanted(s.only, c.program) {
+			if _, can := c.lines[j.form]; can && lab.Wanted(s.Only, c.program) {
 				rows = append(rows, &row{client: c, job: j})
 			}
 		}
@@ -130,7 +130,7 @@ func (b *bench) once(ctx context.Context, w *row) error {
 // measure runs the row's command in a directory of its own, and compares what it
 // fetched with what is served.
 func (b *bench) measure(ctx context.Context, w *row) (s sample, err error) {
-	home, work, err := b.site.WorkDir(b.settings.inside)
+	home, work, err := b.site.WorkDir(b.settings.Dir)
 	if err != nil {
 		return s, err
 	}

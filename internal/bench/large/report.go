@@ -45,7 +45,7 @@ func (b *bench) write(ctx context.Context, w io.Writer) error {
 		}
 		commands = append(commands, fmt.Sprintf("%d. %s", r.job.number, lab.ShellLine(r.job.words(r.client.lines[r.job.form]))))
 	}
-	return page.Execute(w, map[string]any{"Server": server, "Machine": lab.Machine(), "Filesystem": lab.Filesystem(b.settings.inside),
+	return page.Execute(w, map[string]any{"Server": server, "Machine": lab.Machine(), "Filesystem": lab.Filesystem(b.settings.Dir),
 		"Tables": b.tables(), "Versions": versions, "Commands": commands})
 }
 

@@ -78,16 +78,16 @@ func (b *bench) describe(ctx context.Context) (*report, error) {
 		return nil, err
 	}
 	return &report{settings: b.settings, near: near, far: far, congestion: b.net.Congestion,
-		server: server, anonymousOnly: b.server.AnonymousOnly, versions: versions(ctx, b.settings.only)}, nil
+		server: server, anonymousOnly: b.server.AnonymousOnly, versions: versions(ctx, b.settings.Only)}, nil
 }
 
 func (b *bench) makeRows(ctx context.Context) {
 	for _, j := range jobs(b.tree, b.server.AnonymousOnly) {
-		if !lab.Wanted(b.settings.cases, strconv.Itoa(j.number)) {
+		if !lab.Wanted(b.settings.Cases, strconv.Itoa(j.number)) {
 			continue
 		}
 		for _, c := range clients {
-			if w := makeRow(ctx, c, j); w != nil && lab.Wanted(b.settings.only, c.program) {
+			if w := makeRow(ctx, c, j); w != nil && lab.Wanted(b.settings.Only, c.program) {
 				b.rows = append(b.rows, w)
 			}
 		}

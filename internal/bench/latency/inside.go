@@ -12,11 +12,11 @@ import (
 // inside runs in the new namespaces: it makes the network, starts the servers,
 // measures and writes the report.
 func inside(ctx context.Context, s *settings, stdout, stderr io.Writer) error {
-	if err := lab.Enter(s.inside); err != nil {
+	if err := lab.Enter(s.Dir); err != nil {
 		return err
 	}
 	t := newTree(s.files)
-	srv, err := prepareServers(s.inside, t)
+	srv, err := prepareServers(s.Dir, t)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type sample struct {
 // measure runs the row's command over l in a directory of its own, and verifies
 // what the command retrieved.
 func (b *bench) measure(ctx context.Context, w *row, l *lab.Link) (sample, error) {
-	home, work, err := b.server.WorkDir(b.settings.inside)
+	home, work, err := b.server.WorkDir(b.settings.Dir)
 	if err != nil {
 		return sample{}, err
 	}

@@ -47,7 +47,7 @@ type sample struct {
 // so that other work on the machine affects all alike.
 func (b *bench) run(ctx context.Context) (*report, error) {
 	for _, j := range b.world.jobs() {
-		if lab.Wanted(b.settings.cases, strconv.Itoa(j.number)) {
+		if lab.Wanted(b.settings.Cases, strconv.Itoa(j.number)) {
 			if err := b.do(ctx, j); err != nil {
 				return nil, err
 			}
@@ -79,7 +79,7 @@ func (b *bench) makeRows(j *job) (rows []*row) {
 	for _, n := range j.caps {
 		for _, c := range clients {
 			line, can := c.lines[j.form]
-			if can && line.at(j, n) && lab.Wanted(b.settings.only, c.program) {
+			if can && line.at(j, n) && lab.Wanted(b.settings.Only, c.program) {
 				rows = append(rows, &row{client: c, job: j, connections: n, installed: c.installed()})
 			}
 		}
@@ -97,7 +97,7 @@ func (w *row) again(once time.Duration) bool {
 // measure runs the row's command in a directory of its own, and verifies what the
 // command retrieved.
 func (b *bench) measure(ctx context.Context, pass int, w *row) error {
-	home, err := os.MkdirTemp(b.settings.inside, "run-")
+	home, err := os.MkdirTemp(b.settings.Dir, "run-")
 	if err != nil {
 		return err
 	}

@@ -35,10 +35,10 @@ const (
 // inside runs in the new namespaces: it makes the network, starts the servers,
 // measures and writes the report.
 func inside(ctx context.Context, s *settings, stdout, stderr io.Writer) error {
-	if err := lab.Enter(s.inside); err != nil {
+	if err := lab.Enter(s.Dir); err != nil {
 		return err
 	}
-	site, err := lab.NewSite(s.inside)
+	site, err := lab.NewSite(s.Dir)
 	if err != nil {
 		return err
 	}

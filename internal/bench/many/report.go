@@ -25,7 +25,7 @@ type report struct {
 }
 
 func (b *bench) describe(ctx context.Context) (*report, error) {
-	r := &report{settings: b.settings, rows: b.rows, filesystem: lab.Filesystem(b.settings.inside)}
+	r := &report{settings: b.settings, rows: b.rows, filesystem: lab.Filesystem(b.settings.Dir)}
 	for _, version := range []func(context.Context) (string, error){b.world.site.VsftpdVersion, b.world.site.PureFTPdVersion} {
 		v, err := version(ctx)
 		if err != nil {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"time"
 
@@ -15,35 +14,21 @@ import (
 
 // settings are the values of the flags.
 type settings struct {
-	rtt      time.Duration
-	runs     int
-	once     time.Duration // a command that takes longer is not run again
-	files    int           // of the first case
-	size     int           // of the large file, MiB
-	timeout  time.Duration // of one command, beside what its files take
-	only     string        // clients, comma separated; "" = all
-	cases    string        // numbers, comma separated; "" = all
-	ftpfetch string        // a ready binary; "" = build it
-	inside   string        // the working directory, in the process inside the namespaces
+	lab.Settings
+	rtt     time.Duration
+	runs    int
+	once    time.Duration // a command that takes longer is not run again
+	files   int           // of the first case
+	size    int           // of the large file, MiB
+	timeout time.Duration // of one command, beside what its files take
 }
 
 // Run measures what the flags in args ask for, and writes the report to stdout. It
 // returns an exit code.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	s, err := parse(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
-	if err != nil {
-		return 2
-	}
-	p := lab.Program{Name: "many", Ftpfetch: s.ftpfetch, Stdout: stdout, Stderr: stderr}
-	if s.inside == "" {
-		err = p.Outside(ctx, args)
-	} else {
-		err = inside(ctx, s, stdout, stderr)
-	}
-	return p.ExitCode(ctx, err)
+	p := lab.Program{Name: "many", Stdout: stdout, Stderr: stderr}
+	return p.Run(ctx, args, s.Settings, err, func() error { return inside(ctx, s, stdout, stderr) })
 }
 
 func parse(args []string, stderr io.Writer) (*settings, error) {
@@ -56,24 +41,11 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 	f.IntVar(&s.files, "files", 500, "files of cases 1 and 5; case 2 has 20 times as many, case 3 has 10 times as many entries")
 	f.IntVar(&s.size, "size", 32, "size of the large file in MiB")
 	f.DurationVar(&s.timeout, "timeout", 2*time.Minute, "time that a command may take, in addition to 20 round trips and 100 ms a file")
-	f.StringVar(&s.only, "clients", "", "programs to measure, comma separated (default all)")
-	f.StringVar(&s.cases, "case", "", "numbers of the cases to measure, comma separated (default all)")
-	f.StringVar(&s.ftpfetch, "ftpfetch", "", "binary to measure (default: build cmd/ftpfetch)")
-	f.StringVar(&s.inside, "inside", "", "internal: set by the program when it starts itself inside the namespaces")
-	if err := f.Parse(args); err != nil {
-		return nil, err
-	}
-	if err := s.check(f.Args()); err != nil {
-		fmt.Fprintln(stderr, "many:", err)
-		return nil, err
-	}
-	return &s, nil
+	return &s, s.Parse(f, args, s.check)
 }
 
-func (s *settings) check(rest []string) error {
+func (s *settings) check() error {
 	switch {
-	case len(rest) > 0:
-		return fmt.Errorf("unexpected argument %q", rest[0])
 	case s.rtt <= 0 || s.timeout <= 0:
 		return errors.New("-rtt and -timeout must be above zero")
 	case s.runs < 1 || s.size < 1:
