@@ -38,7 +38,7 @@ func TestSearchConverges(t *testing.T) {
 				}
 				mean := float64(sum) / float64(len(used)-len(used)/2)
 				if mean < float64(tt.from)-0.5 || mean > float64(tt.to)+0.5 {
-					t.Errorf("the search used %.1f connections on average, want %d to %d; all: %v", mean, tt.from, tt.to, used)
+					t.Errorf("the search used %.1f connections on average, want %d to %d; the first: %v", mean, tt.from, tt.to, used[:300])
 				}
 			})
 		})
@@ -47,7 +47,7 @@ func TestSearchConverges(t *testing.T) {
 
 // simulate returns how many connections were in use, second by second.
 func simulate(t *testing.T, l link, size float64) (used []int) {
-	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // in a shorter time the mean depends on chance
 	defer cancel()
 	var now atomic.Int64
 	var received atomic.Int64
