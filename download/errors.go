@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"example.com/ftpfetch/ftpexec"
 )
 
 // Callers tell these causes apart with errors.Is. An [*Error] is also [ErrLocal],
@@ -25,9 +27,9 @@ var (
 	// ErrName means that the URL's last segment cannot be a local file name.
 	ErrName = errors.New("no usable local file name")
 
-	ErrResume     = errors.New("cannot resume")                     // as Continue asks for
-	ErrSize       = errors.New("not the expected size")             // Options.Size
-	ErrChanged    = errors.New("the file changes while it is read") // on the server
+	ErrResume     = errors.New("cannot resume")         // as Continue asks for
+	ErrSize       = errors.New("not the expected size") // Options.Size
+	ErrChanged    = ftpexec.ErrChanged                  // the file changes on the server while it is read
 	ErrDigest     = errors.New("digest mismatch")
 	ErrUnverified = errors.New("nothing to verify the file with") // Options.Verify
 )

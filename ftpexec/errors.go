@@ -43,7 +43,7 @@ var (
 	ErrIsDirectory    = errors.New("URL names a directory, not a file")                    // from every method but List and Entries
 	ErrNotDirectory   = errors.New("URL names a file, not a directory")                    // from List and Entries
 	ErrLine           = errors.New("line of the listing not understood")                   // from Entries, which goes on
-	ErrChanged        = errors.New("file has changed on the server")                       // from an open file of an FS
+	ErrChanged        = errors.New("file has changed on the server")                       // from an open file of an FS, and package download
 	ErrOtherServer    = errors.New("URL names another server or login than the first one") // from StatAll
 	ErrBusy           = errors.New("session is busy: close the Body of the last Response first")
 )
