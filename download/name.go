@@ -61,7 +61,7 @@ func localName(name, goos string) (string, error) {
 func unusable(name, goos string) string {
 	switch {
 	case name == "":
-		return "the URL names no file"
+		return `the URL names no file; write its name after the last "/"`
 	case name == "." || name == "..":
 		return "is a directory, not a file name"
 	case strings.ContainsRune(name, '/'):

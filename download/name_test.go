@@ -66,7 +66,7 @@ func TestLocalNameOfURL(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 	_, err = LocalName(&urlparse.URL{Scheme: urlparse.FTP, Host: "h"})
-	if err == nil || !strings.Contains(err.Error(), "names no file") {
+	if err == nil || !strings.Contains(err.Error(), `names no file; write its name after the last "/"`) {
 		t.Errorf("no name: got %v", err)
 	}
 }

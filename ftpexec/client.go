@@ -1,6 +1,7 @@
 // Package ftpexec retrieves what ftp URLs name (RFC 1738 section 3.2) from FTP servers. [NewPlan] turns a URL into
 // an ordered [Plan] of FTP commands, [Client.Open] retrieves a file, and [Client.Entries] lists a directory; [Client.List]
-// lists only names. [Client.FS] makes a directory an [io/fs.FS].
+// lists only names. [Client.FS] makes a directory an [io/fs.FS], and a [Transport] retrieves for programs that use
+// net/http.
 //
 //	var c ftpexec.Client
 //	r, err := c.Get(ctx, "ftp://ftp.example.org/pub/file")

@@ -84,7 +84,7 @@ func (p Parser) port(text part) (int, *fault) {
 	}
 	if name, taken := otherPorts[int(n)]; taken && !p.AllowPort {
 		return 0, text.fault(0, "port "+strconv.Itoa(int(n))+" belongs to another protocol ("+name+")",
-			"--allow-port allows it, if an FTP server is there")
+			"--allow-port (Parser.AllowPort) allows it, if an FTP server is there")
 	}
 	return int(n), nil
 }

@@ -56,6 +56,9 @@ func TestGet(t *testing.T) {
 		{"wrong checksum", "/pub/motd?checksum=" + wrong, getter.ModeFile, "", "", "Checksums did not match"},
 		{"missing", "/pub/gone", getter.ModeFile, "", "", "not found"},
 		{"missing directory", "/gone/", getter.ModeDir, "", "", "directory refused"},
+		{"unencoded question mark", "/pub/motd?old", getter.ModeFile, "", "", "write %3F"},
+		{"parameters and a question mark", "/pub/motd?old&checksum=" + sum, getter.ModeFile, "", "", "write %3F"},
+		{"directory with a question mark", "/pub?old/", getter.ModeDir, "", "", "write %3F"},
 		{"malformed", "/pub/a%0D%0Ab", getter.ModeFile, "", "", "carriage return"},
 	}
 	for _, tt := range tests {

@@ -32,10 +32,13 @@ func main() {
 }
 
 func run(ctx context.Context, w io.Writer, args []string) error {
-	if len(args) == 0 {
+	switch len(args) {
+	case 0:
 		return demo(ctx, w)
+	case 1:
+		return save(ctx, w, args[0], ".", nil)
 	}
-	return save(ctx, w, args[0], ".", nil)
+	return errors.New("write: progress URL")
 }
 
 // save saves the file that rawURL names in dir. When ctx ends, what has come stays for the

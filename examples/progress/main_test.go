@@ -71,9 +71,17 @@ func (w writer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestMalformedURL(t *testing.T) {
-	err := run(t.Context(), &bytes.Buffer{}, []string{"ftp://host/a b"})
-	if err == nil || !strings.Contains(err.Error(), "write %20") {
-		t.Errorf("got %v", err)
+func TestUsage(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"ftp://host/a b"}, "write %20"},
+		{[]string{"ftp://host/pub/"}, "names no file"},
+		{[]string{"ftp://host/a", "ftp://host/b"}, "write: progress URL"},
+	} {
+		if err := run(t.Context(), &bytes.Buffer{}, tt.args); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q: got %v, want %s", tt.args, err, tt.want)
+		}
 	}
 }

@@ -32,10 +32,13 @@ func main() {
 }
 
 func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
-	if len(args) == 0 {
+	switch len(args) {
+	case 0:
 		return demo(ctx, stdout, stderr)
+	case 1:
+		return show(ctx, stdout, stderr, args[0], nil)
 	}
-	return show(ctx, stdout, stderr, args[0], nil)
+	return errors.New("write: retries URL")
 }
 
 // show copies the file that rawURL names to stdout, and tells stderr about each retry. wait

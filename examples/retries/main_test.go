@@ -39,3 +39,10 @@ func TestInVain(t *testing.T) {
 		t.Errorf("%d connections", got)
 	}
 }
+
+func TestUsage(t *testing.T) {
+	err := run(t.Context(), io.Discard, io.Discard, []string{"ftp://host/a", "ftp://host/b"})
+	if err == nil || err.Error() != "write: retries URL" {
+		t.Errorf("got %v", err)
+	}
+}

@@ -101,7 +101,7 @@ func (p *probe) link() string {
 		return problem
 	}
 	kind, _, _ := strings.Cut(describe(e), " of ")
-	return kind
+	return strings.TrimSuffix(kind, " to ") // proftpd tells no target
 }
 
 func (p *probe) precision() string {

@@ -235,7 +235,7 @@ func (p *probe) refusal(command string) string {
 	}
 	got, a := c.transfer(command)
 	if got != "" {
-		return fmt.Sprintf("%d bytes, %s", len(got), p.quote(a))
+		return "the file, " + p.quote(a)
 	}
 	return p.quote(a)
 }

@@ -25,7 +25,7 @@ var notes = []note{
 	{"files that the listing misses", "no listing", nil, "One name that is not UTF-8 breaks the listing off. ftpfetch reports that, and yields no entry."},
 	{"commands sent ahead", "replies out of order", nil, "aioftp runs the commands of a flight at the same time, against RFC 959 section 5.4 (`TestAnomalies`)."},
 	{"`EPSV` at the end of the data", "no", []Kind{Aioftp}, "After the first login is given up, as above."},
-	{"`RETR` without permission", "1 bytes", nil, "The server, or this set-up of it, runs as root."},
+	{"`RETR` without permission", "the file, ", nil, "The server, or this set-up of it, runs as root."},
 	{"one connection more than the limit", "-", nil, "inetutils' and NetKit's ftpd leave that to inetd, ftpserverlib to the program that uses it."},
 	{"a client that says nothing for too long", "-", nil, "pure-ftpd counts in minutes."},
 	{"a client that says nothing for too long", "`closed`", nil, "The connection ends without a reply."},
