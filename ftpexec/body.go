@@ -206,7 +206,9 @@ func spliceable(f *os.File) bool {
 // straight copies in steps, without a buffer in this process. Each step takes what has come before it waits for more.
 // The transfer has stalled if none came until a step that began after the stall timeout, however many steps that took.
 func (b *body) straight(file *os.File, tcp *net.TCPConn) (written int64, err error) {
-	defer b.wire.Gather(tcp)()
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() { // a pipe has a reader, who may wait for each line
+		defer b.wire.Gather(tcp)()
+	}
 	progress := time.Now()
 	for !b.over.Load() {
 		left := b.wire.Patience() - time.Since(progress)

@@ -74,7 +74,8 @@ type Client struct {
 	// means no limit. A call that finds all of them in use waits for one; calls get theirs in the order in which they came,
 	// and an idle connection that cannot serve a call makes room for it. If ctx ends the wait, the error wraps its cause. A
 	// Response holds its connection until its Body is read to the end or closed, so a goroutine that keeps MaxConns of them
-	// open and asks for one more waits until its ctx ends; the files of an [FS] give theirs up. Sessions do not count.
+	// open and asks for one more waits until its ctx ends; the files of an [FS] give theirs up. A server may count a connection for a
+	// moment after it has been closed; a call that it refuses meanwhile tries again. Sessions do not count.
 	// Package download/batch decides how many connections a server gets without regard to MaxConns, and needs none.
 	MaxConns int
 	// IdleTimeout is how long a connection is kept without work. 0 means DefaultIdleTimeout. See CloseIdleConnections.

@@ -1,6 +1,7 @@
 package ftpexec
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -124,10 +125,8 @@ func (f *openFile) readFrom(p []byte, off int64) (int, error) {
 		return 0, fs.ErrClosed
 	case len(p) == 0:
 		return 0, nil
-	case f.size >= 0 && off >= f.size && f.err != nil:
-		return 0, f.err
-	case f.size >= 0 && off >= f.size && (f.size > 0 || f.whole):
-		return 0, io.EOF
+	case f.size >= 0 && off >= f.size && (off > 0 || f.whole): // REST beyond the end is no way to learn about the end
+		return 0, cmp.Or(f.err, io.EOF)
 	}
 	err := f.moveTo(off)
 	n := 0
@@ -136,11 +135,14 @@ func (f *openFile) readFrom(p []byte, off int64) (int, error) {
 		f.at += int64(n)
 	}
 	if err == nil && f.at == f.size { // Read again, so that the server's confirmation comes with the last bytes
-		if _, err = io.ReadFull(f.body, make([]byte, 1)); err == nil {
-			err = f.wrong(ErrChanged)
-		}
+		more := 0
+		more, err = io.ReadFull(f.body, make([]byte, 1))
+		f.at += int64(more)
 	}
 	switch {
+	case f.size >= 0 && f.at > f.size && (err == nil || err == io.EOF):
+		f.err = f.wrong(ErrChanged)
+		err = f.err
 	case err == io.EOF && f.at < f.size:
 		f.err = f.wrong(ErrTruncated)
 		err = f.err

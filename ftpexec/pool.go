@@ -63,6 +63,7 @@ func (c *Client) shut(sessions ...*Session) {
 		host.closing--
 		if s.admitted {
 			host.shut = time.Now()
+			time.AfterFunc(settling, func() { c.pool.settled(s.address) })
 		}
 		sessions = append(sessions[1:], c.grant(host)...)
 		c.pool.forget(s.address)
@@ -160,9 +161,16 @@ func (p *pool) server(address string) *server {
 	return p.servers[address]
 }
 
-// forget drops the server at address if there are no sessions. The caller holds mu.
+// settled drops the server at address if nothing has happened there since a connection was closed.
+func (p *pool) settled(address string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.forget(address)
+}
+
+// forget drops the server at address if there are no sessions and it has settled. The caller holds mu.
 func (p *pool) forget(address string) {
-	if host := p.servers[address]; host != nil && host.count() == 0 && len(host.waiting) == 0 && host.kept == 0 {
+	if host := p.servers[address]; host != nil && host.count() == 0 && len(host.waiting) == 0 && host.kept == 0 && time.Since(host.shut) >= settling {
 		delete(p.servers, address)
 	}
 }

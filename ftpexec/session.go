@@ -149,7 +149,7 @@ type goal struct {
 }
 
 // maxTries bounds the connections of one run. Each but the last may teach one thing: that the kept connection was stale,
-// that the host loses commands sent ahead, that its EPSV ports cannot be reached.
+// that the host loses commands sent ahead, that its EPSV ports cannot be reached, that it still counts a closed one.
 const maxTries = 4
 
 // run runs u's plan with transfer at its end. After a failure that can be avoided it tries again. stop ends the hold of
@@ -186,6 +186,10 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 			return nil
 		}
 		e := s.failure(s.plan.final(), err).unless(ctx)
+		if try < maxTries && s.outlasts(ctx, e) && s.end(s.conn, true) {
+			s.conn.Close()
+			continue
+		}
 		if s.conn.Err() == nil {
 			return e
 		}

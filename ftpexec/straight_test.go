@@ -20,19 +20,9 @@ func TestStraightTakesFewBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
 	steps := []testserver.Action{testserver.Reply("150 x")}
 	for i := range contents {
-		arrived := func() {
-			for {
-				info, err := f.Stat()
-				if err != nil || info.Size() > int64(i) || t.Context().Err() != nil {
-					return
-				}
-				<-tick.C
-			}
-		}
+		arrived := func() { waitForSize(t, f, i+1) }
 		steps = append(steps, testserver.SendData(contents[i:i+1]), testserver.Call(arrived))
 	}
 	steps = append(steps, testserver.CloseData(), testserver.Reply("226 x"))
@@ -48,5 +38,18 @@ func TestStraightTakesFewBytes(t *testing.T) {
 	}
 	if got, err := os.ReadFile(f.Name()); string(got) != contents || err != nil {
 		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// waitForSize waits until f has size bytes.
+func waitForSize(t *testing.T, f *os.File, size int) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		info, err := f.Stat()
+		if err != nil || info.Size() >= int64(size) || t.Context().Err() != nil {
+			return
+		}
+		<-tick.C
 	}
 }

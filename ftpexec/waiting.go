@@ -175,6 +175,23 @@ func (p *pool) crowded(u *urlparse.URL) (settles bool, others int) {
 	return settles, others
 }
 
+// outlasts waits, and returns true, if the server has refused the session's connection while it may still count one that
+// the Client has closed.
+func (s *Session) outlasts(ctx context.Context, e *Error) bool {
+	if !s.lent || !e.Crowded() || e.Stage > StageLogin || ctx.Err() != nil {
+		return false
+	}
+	p := &s.client.pool
+	p.mu.Lock()
+	settles := time.Since(p.server(s.address).shut) < settling
+	p.mu.Unlock()
+	if settles {
+		s.conn.Note("the server may still count a connection that has been closed: trying again")
+		sleep(ctx, settling/(maxTries-1))
+	}
+	return settles && ctx.Err() == nil
+}
+
 // keep adds n to the calls for whose sake the pool remembers u's server although there may be no session.
 func (p *pool) keep(u *urlparse.URL, n int) {
 	p.mu.Lock()

@@ -180,26 +180,60 @@ func crowdedServer(t *testing.T, most int, refusal string) *testserver.Server {
 func TestFSServerIsSlowToForget(t *testing.T) {
 	for most := range int64(3) {
 		inMemory(t, func(t *testing.T, network *testserver.Network) {
-			var admitted atomic.Int64
-			s := network.NewScript(t, restarts("contents"), testserver.Greet(func(c *testserver.Conn) error {
-				if admitted.Add(1) <= most {
-					return testserver.Reply("220 hello")(c)
-				}
-				admitted.Add(-1)
-				return errors.Join(testserver.Reply("421 Too many connections")(c), testserver.CloseConn()(c))
-			}))
-			forget := func() { time.AfterFunc(600*time.Millisecond, func() { admitted.Add(-1) }) }
-			c := &ftpexec.Client{Dial: func(ctx context.Context, kind, address string) (net.Conn, error) {
-				conn, err := network.Dial(ctx, kind, address)
-				return &leaving{Conn: conn, forget: forget}, err
-			}}
-			defer c.CloseIdleConnections()
+			c, s := forgetful(t, network, most)
 			if err := alternate(t.Context(), c, parse(t, s.URL("/a/f")), 3); (err == nil) != (most > 0) || err != nil && !errors.Is(err, ftpexec.ErrTooMany) {
 				t.Errorf("%d connections: %v", most, err)
 			}
-			<-time.After(time.Second)
 		})
 	}
+}
+
+// So do all other calls of a Client whose MaxConns is what the server bears.
+func TestMaxConnsServerIsSlowToForget(t *testing.T) {
+	inMemory(t, func(t *testing.T, network *testserver.Network) {
+		c, s := forgetful(t, network, 1)
+		c.MaxConns = 1
+		file := parse(t, s.URL("/a/f"))
+		calls := map[string]func() error{
+			"Open":    func() error { _, err := read(t.Context(), c, file); return err },
+			"Stat":    func() error { _, err := c.Stat(t.Context(), file); return err },
+			"List":    func() error { _, err := list(t.Context(), c, parse(t, s.URL("/a/"))); return err },
+			"Entries": func() error { _, _, err := entriesOf(t.Context(), c, parse(t, s.URL("/a/"))); return err },
+		}
+		for name, call := range calls {
+			given, err := c.Open(t.Context(), file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			given.Body.Close() // and with it the connection
+			if err := call(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// forgetful returns a server that bears most connections and counts each for a while after it has been closed, and a
+// Client for it.
+func forgetful(t *testing.T, network *testserver.Network, most int64) (*ftpexec.Client, *testserver.Script) {
+	var admitted atomic.Int64
+	s := network.NewScript(t, restarts("contents"), testserver.Greet(func(c *testserver.Conn) error {
+		if admitted.Add(1) <= most {
+			return testserver.Reply("220 hello")(c)
+		}
+		admitted.Add(-1)
+		return errors.Join(testserver.Reply("421 Too many connections")(c), testserver.CloseConn()(c))
+	}))
+	forget := func() { time.AfterFunc(600*time.Millisecond, func() { admitted.Add(-1) }) }
+	c := &ftpexec.Client{Dial: func(ctx context.Context, kind, address string) (net.Conn, error) {
+		conn, err := network.Dial(ctx, kind, address)
+		return &leaving{Conn: conn, forget: forget}, err
+	}}
+	t.Cleanup(func() {
+		c.CloseIdleConnections()
+		<-time.After(time.Second)
+	})
+	return c, s
 }
 
 // leaving is a connection. If the server has greeted on it, it calls forget when it is closed.
