@@ -139,20 +139,18 @@ func TestFSMoreFilesThanConnections(t *testing.T) {
 // On a server that bears fewer connections than an FS would use, one goroutine may hold many files, and eight may read.
 func TestFSCrowdedServer(t *testing.T) {
 	for _, refusal := range []string{"421 Too many connections (2) from this IP", "530 Sorry, the maximum number of clients (2) from your host are already connected."} {
-		for _, most := range []int{1, 2, 3} {
-			t.Run(fmt.Sprint(most, " ", refusal[:3]), func(t *testing.T) {
-				t.Parallel()
-				s := crowdedServer(t, most, refusal)
-				c := new(ftpexec.Client)
+		for most := int64(1); most <= 3; most++ {
+			inMemory(t, func(t *testing.T, network *testserver.Network) {
+				c, s := forgetful(t, network, most, refusal, 0)
 				if err := alternate(t.Context(), c, parse(t, s.URL("/a/f")), 4); err != nil {
-					t.Errorf("one after another: %v", err)
+					t.Errorf("%d connections, %s: one after another: %v", most, refusal, err)
 				}
 				d := openFS(t, c, s.URL("/a/"))
 				var all sync.WaitGroup
 				for range 8 {
 					all.Go(func() {
 						if got, err := d.ReadFile("f"); err != nil || string(got) != "contents" {
-							t.Errorf("at once: got %q, %v", got, err)
+							t.Errorf("%d connections, %s: at once: got %q, %v", most, refusal, got, err)
 						}
 					})
 				}
@@ -162,25 +160,11 @@ func TestFSCrowdedServer(t *testing.T) {
 	}
 }
 
-// crowdedServer returns a server that refuses connections beyond most.
-func crowdedServer(t *testing.T, most int, refusal string) *testserver.Server {
-	return testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "contents"}, Fault: func(p testserver.FaultPoint) testserver.Fault {
-		verb := ""
-		if strings.HasPrefix(refusal, "530") {
-			verb = "PASS"
-		}
-		if p.Verb == verb && p.Open > most {
-			return testserver.Fault{Reply: refusal, After: testserver.Closed}
-		}
-		return testserver.Fault{}
-	}})
-}
-
 // A server may count a connection for a while after it has been closed. The FS tries again until it does not.
 func TestFSServerIsSlowToForget(t *testing.T) {
 	for most := range int64(3) {
 		inMemory(t, func(t *testing.T, network *testserver.Network) {
-			c, s := forgetful(t, network, most)
+			c, s := forgetful(t, network, most, tooMany, slow)
 			if err := alternate(t.Context(), c, parse(t, s.URL("/a/f")), 3); (err == nil) != (most > 0) || err != nil && !errors.Is(err, ftpexec.ErrTooMany) {
 				t.Errorf("%d connections: %v", most, err)
 			}
@@ -191,7 +175,7 @@ func TestFSServerIsSlowToForget(t *testing.T) {
 // So do all other calls of a Client whose MaxConns is what the server bears.
 func TestMaxConnsServerIsSlowToForget(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *testserver.Network) {
-		c, s := forgetful(t, network, 1)
+		c, s := forgetful(t, network, 1, tooMany, slow)
 		c.MaxConns = 1
 		file := parse(t, s.URL("/a/f"))
 		calls := map[string]func() error{
@@ -213,21 +197,33 @@ func TestMaxConnsServerIsSlowToForget(t *testing.T) {
 	})
 }
 
+const (
+	tooMany = "421 Too many connections"
+	slow    = 600 * time.Millisecond // in which a server counts a connection that has been closed
+)
+
 // forgetful returns a server that bears most connections and counts each for a while after it has been closed, and a
-// Client for it.
-func forgetful(t *testing.T, network *testserver.Network, most int64) (*ftpexec.Client, *testserver.Script) {
+// Client for it. It refuses others instead of greeting, or after PASS if refusal is a 530.
+func forgetful(t *testing.T, network *testserver.Network, most int64, refusal string, memory time.Duration) (*ftpexec.Client, *testserver.Script) {
 	var admitted atomic.Int64
-	s := network.NewScript(t, restarts("contents"), testserver.Greet(func(c *testserver.Conn) error {
-		if admitted.Add(1) <= most {
-			return testserver.Reply("220 hello")(c)
+	admit := func(welcome string) testserver.Action {
+		return func(c *testserver.Conn) error {
+			if admitted.Add(1) <= most {
+				return testserver.Reply(welcome)(c)
+			}
+			admitted.Add(-1)
+			return errors.Join(testserver.Reply(refusal)(c), testserver.CloseConn()(c))
 		}
-		admitted.Add(-1)
-		return errors.Join(testserver.Reply("421 Too many connections")(c), testserver.CloseConn()(c))
-	}))
-	forget := func() { time.AfterFunc(600*time.Millisecond, func() { admitted.Add(-1) }) }
+	}
+	welcome, door := "220 Welcome.", testserver.Greet(admit("220 Welcome."))
+	if strings.HasPrefix(refusal, "530") {
+		welcome, door = "230 Welcome.", testserver.On("PASS", admit("230 Welcome."))
+	}
+	s := network.NewScript(t, restarts("contents"), door)
+	forget := func() { time.AfterFunc(memory, func() { admitted.Add(-1) }) }
 	c := &ftpexec.Client{Dial: func(ctx context.Context, kind, address string) (net.Conn, error) {
 		conn, err := network.Dial(ctx, kind, address)
-		return &leaving{Conn: conn, forget: forget}, err
+		return &leaving{Conn: conn, welcome: welcome, forget: forget}, err
 	}}
 	t.Cleanup(func() {
 		c.CloseIdleConnections()
@@ -236,25 +232,26 @@ func forgetful(t *testing.T, network *testserver.Network, most int64) (*ftpexec.
 	return c, s
 }
 
-// leaving is a connection. If the server has greeted on it, it calls forget when it is closed.
+// leaving is a connection. If the server has welcomed it, it calls forget when it is closed.
 type leaving struct {
 	net.Conn
-	greeted atomic.Bool
-	once    sync.Once
-	forget  func()
+	welcome  string
+	admitted atomic.Bool
+	once     sync.Once
+	forget   func()
 }
 
 func (c *leaving) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if strings.HasPrefix(string(b[:n]), "220") {
-		c.greeted.Store(true)
+	if strings.Contains(string(b[:n]), c.welcome) {
+		c.admitted.Store(true)
 	}
 	return n, err
 }
 
 func (c *leaving) Close() error {
 	c.once.Do(func() {
-		if c.greeted.Load() {
+		if c.admitted.Load() {
 			c.forget()
 		}
 	})
@@ -263,12 +260,13 @@ func (c *leaving) Close() error {
 
 // A server that is full without this Client refuses: waiting would not help.
 func TestFSFullServer(t *testing.T) {
-	s := crowdedServer(t, 0, "421 Too many connections")
-	c := new(ftpexec.Client)
-	d := openFS(t, c, s.URL("/a/"))
-	if _, err := d.Open("f"); !errors.Is(err, ftpexec.ErrTooMany) || s.Connections() != 1 {
-		t.Errorf("got %v after %d connections, want ErrTooMany after 1", err, s.Connections())
-	}
+	inMemory(t, func(t *testing.T, network *testserver.Network) {
+		c, s := forgetful(t, network, 0, tooMany, 0)
+		d := openFS(t, c, s.URL("/a/"))
+		if _, err := d.Open("f"); !errors.Is(err, ftpexec.ErrTooMany) || s.Connections() != 1 {
+			t.Errorf("got %v after %d connections, want ErrTooMany after 1", err, s.Connections())
+		}
+	})
 }
 
 // A file whose size is not known keeps its connection: nothing would tell that it has changed.
