@@ -55,7 +55,7 @@ const (
 var tables = []table{
 	{"exact", exactness, "exact", "exact -clients ftpfetch,curl,wget", nothing},
 	{"latency", performance, "latency -n 5", "latency -n 1 -rtt 4ms -files 2 -case 1,3,5 -clients ftpfetch,curl", links},
-	{"many", performance, "many -n 1 -files 40 -timeout 10s", "many -n 1 -rtt 4ms -files 2 -size 1 -clients ftpfetch,curl", links},
+	{"many", performance, "many -case 1,4,5 -n 1 -files 100", "many -n 1 -rtt 4ms -files 2 -size 1 -clients ftpfetch,curl", links},
 	{"cpu", performance, "large -case 1,2", "large -case 1,2 -n 1 -size 4 -huge 16", namespaces},
 	{"start", performance, "large -case 3,4", "large -case 3,4 -n 1 -huge 16", namespaces},
 	{"huge", performance, "large -case 5,6 -clients ftpfetch,curl", "large -case 5,6 -n 1 -huge 16", namespaces},
