@@ -372,7 +372,7 @@ func TestSegments(t *testing.T) {
 	for _, allowed := range []int{4, 2, 1} {
 		t.Run(fmt.Sprint(allowed), func(t *testing.T) {
 			s := newStand(t, map[string]string{"/big": big}, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
-				if p.Verb == "USER" && p.Open > allowed {
+				if p.Verb == "USER" && p.Conn > allowed && p.Open > allowed {
 					return testserver.Fault{Reply: "421 Too many connections (4) from this IP", After: testserver.Closed}
 				}
 				return testserver.Fault{}
