@@ -138,6 +138,10 @@ func (s *Session) moved(st step, r wire.Reply) error {
 	return e
 }
 
+// errSpurned means that the server gives a port again to which a data connection has gone that it did not use. It may use
+// that one for the next transfer, so that no byte of it would arrive.
+var errSpurned = fmt.Errorf("%w: the port of a refused transfer again", ErrProtocol)
+
 // ported takes the port of the data connection. If the reply to EPSV or EPRT (RFC 2428) is not usable, PASV or PORT (RFC
 // 959) follows, but only over IPv4. The address in a reply is not used.
 func (s *Session) ported(st step, r wire.Reply) error {
@@ -149,6 +153,11 @@ func (s *Session) ported(st step, r wire.Reply) error {
 		s.port = passivePort(r.Raw())
 	case ok:
 		s.port = s.listens
+	}
+	if s.port != 0 && s.port == s.spurned && !s.client.Active {
+		s.conn.Note("the server may still have the data connection of the transfer that it has refused: trying again on a new connection")
+		s.conn.Abandon(errSpurned)
+		return s.failure(op, errSpurned)
 	}
 	if st.ahead && r.First() != 1 {
 		s.ahead, s.early = "", s.port != 0
@@ -186,6 +195,9 @@ func (s *Session) announce(verb string) (string, error) {
 var errNoEntries = errors.New("no entries")
 
 func (s *Session) began(op Command, r wire.Reply) error {
+	if r.First() > 2 {
+		s.spurned = s.port
+	}
 	switch {
 	case r.First() <= 2:
 		s.conn.Began(r, op.lists())

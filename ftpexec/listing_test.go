@@ -133,6 +133,31 @@ func TestListWithoutNLST(t *testing.T) {
 	}
 }
 
+// A server that refuses a transfer may keep its data connection for the next one, which then loses its bytes. The sign is
+// that it gives the same port again.
+func TestPortOfARefusedTransfer(t *testing.T) {
+	for verb, refusal := range map[string]string{"EPSV": "502 No.", "PASV": "550 No files."} {
+		inMemory(t, func(t *testing.T, network *testserver.Network) {
+			l, err := network.Listen()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			port := l.Addr().(*net.TCPAddr).Port
+			same := map[string]string{"EPSV": fmt.Sprintf("229 (|||%d|)", port), "PASV": fmt.Sprintf("227 (0,0,0,0,%d,%d)", port>>8, port&0xff)}[verb]
+			s := network.NewScript(t, testserver.Honest("contents"), testserver.On("NLST", testserver.Reply(refusal)), testserver.On("EPSV", testserver.Reply("500 No.")),
+				testserver.OnConn(1, testserver.On(verb, testserver.Reply(same))), testserver.OnConn(2, testserver.On(verb, testserver.OpenData())))
+			c := &ftpexec.Client{Dial: network.Dial}
+			defer c.CloseIdleConnections()
+			_, _ = list(t.Context(), c, parse(t, s.URL("/d/")))
+			got, err := read(t.Context(), c, parse(t, s.URL("/d/f")))
+			if err != nil || got != "contents" || s.Connections() != 2 {
+				t.Errorf("%s: got %q, %v on %d connections, want the file on the second", verb, got, err, s.Connections())
+			}
+		})
+	}
+}
+
 // Globus GridFTP's server ends the lines of a listing twice. A single line that ends in CR is another matter: the name does.
 func TestListingWithDoubledLineEnds(t *testing.T) {
 	for data, want := range map[string][]string{

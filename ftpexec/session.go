@@ -53,6 +53,7 @@ type link struct {
 	noEPSV   bool          // EPSV was refused here, or its ports cannot be reached
 	ahead    string        // the EPSV or PASV that was sent at the end of the last transfer and is not answered; "" if none
 	port     int           // of the next data connection; 0 if not known
+	spurned  int           // the port of one that a refused transfer has left behind; 0 if there is none
 	listens  int           // active mode: the port that EPRT or PORT names
 }
 
@@ -210,7 +211,7 @@ func (s *Session) avoidable(err error, reused bool) bool {
 		s.conn.Note("no data connection could be set up before the end of the last transfer: trying again on a new connection")
 	case errors.Is(err, errUnexpected), wire.IsLocal(err):
 		return false
-	case errors.Is(err, errNextWay):
+	case errors.Is(err, errNextWay), errors.Is(err, errSpurned):
 		return true
 	case reused && !dial && !errors.Is(err, wire.ErrListing):
 		s.conn.Note("the connection kept from the last URL is gone: trying again on a new one")
