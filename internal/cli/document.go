@@ -1,5 +1,7 @@
 package cli
 
+import "example.com/ftpfetch/docs"
+
 // documents holds the flags that print a text instead of retrieving anything.
 type documents struct {
 	version, man bool
@@ -20,7 +22,7 @@ func (o *options) document() (text string, ok bool) {
 	case o.version:
 		return versionText(), true
 	case o.man:
-		return manPage(), true
+		return docs.Man, true
 	case o.completion != "":
 		return o.completion.completion(), true
 	}

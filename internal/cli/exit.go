@@ -3,7 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
@@ -24,42 +27,55 @@ const (
 	exitClosed = 128 + 13 // what a shell reports for a program ended by SIGPIPE
 )
 
-// exits maps errors to exit codes; the first match counts. The codes are curl's
-// if curl has one for the case.
+// exits is the one table of exit codes: the codes, what the help says of them, and
+// the errors that have them. The first match counts, so that a timeout while
+// connecting is a timeout. A code without errors has a case in exitCode. The codes
+// are curl's if curl has one for the case.
 var exits = []struct {
-	err  error
 	code int
+	text string
+	errs []error
 }{
-	{urlparse.ErrScheme, 1},
-	{download.ErrLocal, exitLocal},
-	{download.ErrDigest, 100},
-	{download.ErrUnverified, 100},
-	{download.ErrResume, 36},
-	{download.ErrSize, 18},
-	{download.ErrChanged, 18},
-	{netrc.ErrUnusable, 26},
-	{proxy.ErrResolve, 5},
-	{proxy.ErrRefused, 97},
-	{ftpexec.ErrResolve, 6},
-	{ftpexec.ErrNoCredentials, 67},
-	{ftpexec.ErrLogin, 67},
-	{ftpexec.ErrTLSUnavailable, 64},
-	{ftpexec.ErrCertificate, 60},
-	{ftpexec.ErrTLSHandshake, 35},
-	{ftpexec.ErrTimeout, 28},
-	{context.DeadlineExceeded, 28},
-	{ftpexec.ErrConnect, 7},
-	{ftpexec.ErrDirectory, 9},
-	{ftpexec.ErrPassive, 13},
-	{ftpexec.ErrActive, 30},
-	{ftpexec.ErrType, 17},
-	{ftpexec.ErrTruncated, 18},
-	{ftpexec.ErrNotFound, 78},
-	{batch.ErrNoMatch, 78},
-	{ftpexec.ErrRefused, 19},
-	{ftpexec.ErrProtocol, 8},
-	{ftpexec.ErrLost, 56},
-	{context.Canceled, 130},
+	{exitOK, "done", nil},
+	{exitUsage, "bad usage", nil},
+	{exitURL, "malformed URL, or line of a list", nil},
+	{1, "unsupported scheme", []error{urlparse.ErrScheme}},
+	{exitLocal, "local error: a file exists or fails, or too many are open", []error{download.ErrLocal}},
+	{100, "digest mismatch, or none found to verify against", []error{download.ErrDigest, download.ErrUnverified}},
+	{36, "cannot resume as -c asks for", []error{download.ErrResume}},
+	{26, "netrc file cannot be used", []error{netrc.ErrUnusable}},
+	{5, "proxy not resolved", []error{proxy.ErrResolve}},
+	{97, "the proxy refuses to connect to the host", []error{proxy.ErrRefused}},
+	{6, "host not resolved", []error{ftpexec.ErrResolve}},
+	{67, "login refused, or no password", []error{ftpexec.ErrNoCredentials, ftpexec.ErrLogin}},
+	{64, "TLS required but not offered", []error{ftpexec.ErrTLSUnavailable}},
+	{60, "certificate not trusted", []error{ftpexec.ErrCertificate}},
+	{35, "TLS handshake failed", []error{ftpexec.ErrTLSHandshake}},
+	{28, "timed out: --connect-timeout, --timeout, --max-time or --speed-limit", []error{ftpexec.ErrTimeout, context.DeadlineExceeded}},
+	{7, "no connection to the host or proxy", []error{ftpexec.ErrConnect}},
+	{9, "access denied, or no such directory (CWD refused)", []error{ftpexec.ErrDirectory}},
+	{13, "unusable answer to EPSV or PASV", []error{ftpexec.ErrPassive}},
+	{30, "active mode refused", []error{ftpexec.ErrActive}},
+	{17, "TYPE refused", []error{ftpexec.ErrType}},
+	{18, "transfer incomplete", []error{download.ErrSize, download.ErrChanged, ftpexec.ErrTruncated}},
+	{78, "no such file, or none that matches", []error{ftpexec.ErrNotFound, batch.ErrNoMatch}},
+	{19, "refused for a reason other than absence", []error{ftpexec.ErrRefused}},
+	{exitOther, "a reply that makes no sense, or a failure not listed here", []error{ftpexec.ErrProtocol}},
+	{56, "connection lost", []error{ftpexec.ErrLost}},
+	{130, "interrupted (SIGINT)", []error{context.Canceled}},
+	{129, "ended by SIGHUP", nil},
+	{exitClosed, "standard output was closed by its reader", nil},
+	{143, "ended by SIGTERM", nil},
+}
+
+// exitLines lists the exit codes in their order, one per line.
+func exitLines() string {
+	lines := make([]string, len(exits))
+	for i, e := range exits {
+		lines[i] = fmt.Sprintf("  %3d  %s\n", e.code, e.text)
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "")
 }
 
 // exitCode returns the exit code for err.
@@ -84,7 +100,7 @@ func exitCode(err error) int {
 		return exitLocal
 	}
 	for _, e := range exits {
-		if errors.Is(err, e.err) {
+		if slices.ContainsFunc(e.errs, func(target error) bool { return errors.Is(err, target) }) {
 			return e.code
 		}
 	}
@@ -100,10 +116,5 @@ func outputClosed(err error) bool {
 	if !errors.Is(err, download.ErrLocal) {
 		return false
 	}
-	for _, closed := range pipeClosed {
-		if errors.Is(err, closed) {
-			return true
-		}
-	}
-	return errors.Is(err, io.ErrClosedPipe)
+	return errors.Is(err, io.ErrClosedPipe) || slices.ContainsFunc(pipeClosed, func(closed error) bool { return errors.Is(err, closed) })
 }

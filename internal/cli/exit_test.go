@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -73,15 +71,6 @@ func TestExitCode(t *testing.T) {
 	for _, tt := range tests {
 		if got := exitCode(tt.err); got != tt.want {
 			t.Errorf("exitCode(%v) = %d, want %d", tt.err, got, tt.want)
-		}
-	}
-}
-
-// TestExitCodesInHelp checks that the help text has every code of the table.
-func TestExitCodesInHelp(t *testing.T) {
-	for _, e := range exits {
-		if !strings.Contains(helpText(), " "+strconv.Itoa(e.code)+"  ") {
-			t.Errorf("the help text lacks exit code %d", e.code)
 		}
 	}
 }

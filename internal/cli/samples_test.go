@@ -11,7 +11,6 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -74,31 +73,6 @@ func fieldsOf[T any]() (names []string) {
 		names = append(names, name)
 	}
 	return names
-}
-
-// TestReadmeExitCodes checks that README.md has every exit code, with its meaning.
-func TestReadmeExitCodes(t *testing.T) {
-	got := make(map[int]string)
-	for _, row := range tableAfter(t, document(t, "README.md"), "| code | meaning | code | meaning |") {
-		for i := 0; i+1 < len(row); i += 2 {
-			for text := range strings.SplitSeq(row[i], ", ") {
-				code, err := strconv.Atoi(text)
-				if err != nil {
-					t.Error(err)
-				}
-				got[code] = strings.ReplaceAll(row[i+1], "`", "")
-			}
-		}
-	}
-	for _, e := range exitMeanings {
-		if text, ok := got[e.code]; !ok || !strings.HasPrefix(e.text, text) && !strings.HasPrefix(text, "ended by ") {
-			t.Errorf("README.md says of exit code %d: %q, want %q", e.code, text, e.text)
-		}
-		delete(got, e.code)
-	}
-	if len(got) > 0 {
-		t.Errorf("README.md has exit codes that there are not: %v", got)
-	}
 }
 
 // TestDocumentedNames checks that the documents have the names of fields and forms,
