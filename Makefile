@@ -1,10 +1,10 @@
 # Every target is a line of .ci/run or of the go command; see CONTRIBUTING.md.
-.PHONY: check lint test interop fuzz cross release bench
+.PHONY: check night lint test interop fuzz cross release bench
 
 check: ## the one check that a change must pass
 	.ci/run
 
-lint fuzz cross interop release:
+night lint fuzz cross interop release:
 	.ci/run $@
 
 test:

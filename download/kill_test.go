@@ -18,13 +18,14 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/urlparse"
 )
 
 var (
-	killCount = flag.Int("kill.count", 30, "kills of TestKill")
+	killCount = flag.Int("kill.count", night.Or(8, 100), "kills of TestKill")
 	killSeed  = flag.Uint64("kill.seed", 1, "seed of TestKill")
-	killSize  = flag.Int("kill.size", 12<<20, "bytes of TestKill's file")
+	killSize  = flag.Int("kill.size", night.Or(4<<20, 12<<20), "bytes of TestKill's file")
 )
 
 // killChild is the environment variable that makes the test binary a downloader.

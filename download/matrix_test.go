@@ -18,11 +18,12 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
 
 // matrixEvery is 1 to make every call on the disk fail, or more for a sample.
-var matrixEvery = flag.Int("matrix.every", 20, "every how manieth call on the disk TestMatrix has go wrong")
+var matrixEvery = flag.Int("matrix.every", night.Or(60, 5), "every how manieth call on the disk TestMatrix has go wrong")
 
 // scene is a command on a disk in some state.
 type scene struct {

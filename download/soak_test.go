@@ -18,11 +18,12 @@ import (
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
 
 var (
-	soakFiles = flag.Int("soak.files", 60, "files of TestSoak")
+	soakFiles = flag.Int("soak.files", night.Or(15, 200), "files of TestSoak")
 	soakSeed  = flag.Uint64("soak.seed", 1, "seed of TestSoak")
 )
 

@@ -9,9 +9,11 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"example.com/ftpfetch/internal/rules/night"
 )
 
-var togetherRounds = flag.Int("together.rounds", 12, "rounds of TestTogether")
+var togetherRounds = flag.Int("together.rounds", night.Or(4, 40), "rounds of TestTogether")
 
 // TestTogether starts runs of all kinds at once on one name, from several states.
 // One whole file must come out, a run may fail only with a clear refusal, and

@@ -13,12 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
 
 var (
-	memoryLines = flag.Int("memory.lines", 100_000, "lines of the long manifests of TestMemory")
-	memoryFiles = flag.Int("memory.files", 5_000, "lines of the manifests of TestMemory whose files a server is asked for")
+	memoryLines = flag.Int("memory.lines", night.Or(30_000, 1_000_000), "lines of the long manifests of TestMemory")
+	memoryFiles = flag.Int("memory.files", night.Or(1_000, 20_000), "lines of the manifests of TestMemory whose files a server is asked for")
 )
 
 // mostMemory bounds the peak of the command's resident memory, in KiB: that of a

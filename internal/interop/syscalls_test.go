@@ -17,11 +17,12 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
 
 // callsEvery 1 injects into all combinations; a larger value takes a sample.
-var callsEvery = flag.Int("calls.every", 40, "TestSystemCalls injects into every `n`th combination of a command, a system call and an injection")
+var callsEvery = flag.Int("calls.every", night.Or(120, 5), "TestSystemCalls injects into every `n`th combination of a command, a system call and an injection")
 
 // fileCalls are the system calls with which the command works on files.
 var fileCalls = []string{
