@@ -1,7 +1,6 @@
 package rules_test
 
 import (
-	"fmt"
 	"go/types"
 	"strings"
 )
@@ -184,33 +183,4 @@ func deref(t types.Type) types.Type {
 		return p.Elem()
 	}
 	return t
-}
-
-// change is one difference between two surfaces.
-type change struct {
-	what  string
-	major bool // a program that compiled may not compile any more
-}
-
-// changes returns the differences, in the order of the names.
-func changes(before, after surface) (list []change) {
-	for _, name := range names(before, after) {
-		was, is := before[name], after[name]
-		switch {
-		case was == is:
-		case was == "":
-			list = append(list, change{"added " + name + ": " + is, extends(before, name, is)})
-		case is == "":
-			list = append(list, change{"removed " + name + ": " + was, true})
-		default:
-			list = append(list, change{fmt.Sprintf("changed %s: %s -> %s", name, was, is), true})
-		}
-	}
-	return list
-}
-
-// extends reports whether an added thing is a method of an interface that others may have implemented.
-func extends(before surface, name, is string) bool {
-	owner := name[:strings.LastIndex(name, ".")]
-	return strings.HasPrefix(is, "interface method") && before[owner] == "type interface"
 }
