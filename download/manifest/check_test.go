@@ -30,7 +30,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{name: "sizes", text: "url\tsize\nftp://h/a\t1\nftp://h/b\t2\n", want: Summary{Items: 2, Bytes: 3}},
 		{name: "a size unknown", text: "url\tsize\nftp://h/a\t1\nftp://h/b\t\n", want: Summary{Items: 2, Bytes: -1}},
-		{name: "sizes that overflow", text: fmt.Sprintf("url\tsize\nftp://h/a\t%d\nftp://h/b\t1\n", math.MaxInt64), want: Summary{Items: 2, Bytes: -1}},
+		{name: "sizes that overflow", text: fmt.Sprintf("url\tsize\nftp://h/a\t%d\nftp://h/b\t1\n", int64(math.MaxInt64)), want: Summary{Items: 2, Bytes: -1}},
 		{name: "nothing", text: "# x\n", want: Summary{}},
 		{name: "empty lines of a report", text: "run\tfastq_ftp\nA\t\nB\th/b\n", want: Summary{Items: 1, Bytes: -1, Empty: 1}},
 		{name: "empty lines of a summary", text: "#ftp_path\nna\nftp://h/b\n", want: Summary{Items: 1, Bytes: -1, Empty: 1}},
