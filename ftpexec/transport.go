@@ -59,7 +59,10 @@ import (
 // # URLs and logins
 //
 // The login is that of the request's Authorization (Basic), or else of its URL. An http.Client without such a header
-// makes it from the URL; then the URL counts.
+// makes it from the URL; then the URL counts. After a redirect only the URL counts.
+//
+// An http.Client follows a redirect of any web server to any FTP URL: another host, one of the local network, a port that
+// package urlparse allows, with the login that Client.Credentials gives for it. CheckRedirect can refuse that.
 //
 // Package urlparse reads the URL that package net/url has taken apart: "?" is part of a name, and "%2F" and ";type=i"
 // mean what RFC 1738 says. What net/url forgets cannot be refused any more: an empty fragment ("#" at the end), an empty

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -309,6 +310,26 @@ type closing struct {
 }
 
 func (c *closing) Close() error { c.closed = true; return nil }
+
+// An http.Client carries an Authorization over a redirect within one host. It must not reach the FTP server, whoever
+// put it there.
+func TestTransportRedirect(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, Users: map[string]string{"me": "mine"}})
+	for user, url := range map[string]string{"anonymous": s.URL("/f"), "me": s.URLAs("me:mine", "/f")} {
+		web := httptest.NewServer(http.RedirectHandler(url, http.StatusFound))
+		defer web.Close()
+		for _, login := range []string{"", "me:mine@", "web:secret@"} {
+			for _, fields := range [][]string{nil, {"Authorization: Basic d2ViOnNlY3JldA=="}, {"Authorization: Basic bWU6bWluZQ=="}} {
+				c := registered(t, &ftpexec.Transport{})
+				s.ResetCommands()
+				got := request(t, c, "GET", strings.Replace(web.URL, "://", "://"+login, 1), fields...)
+				if sent := s.Commands(); got.contents != "contents" || !slices.Contains(sent, "USER "+user) {
+					t.Errorf("from %q with %q to %s: %s %q, commands %q", login, fields, url, got.Status, got.contents, sent)
+				}
+			}
+		}
+	}
+}
 
 // Any number of goroutines share a Transport, whether they read bodies, close them or give up.
 func TestTransportConcurrent(t *testing.T) {

@@ -8,7 +8,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// requested returns the URL of req, with the login of its Authorization.
+// requested returns the URL of req, with the login of its Authorization. An http.Client that follows a redirect repeats
+// the Authorization for the server that it came from, which was not meant for this one.
 func requested(req *http.Request) (*urlparse.URL, error) {
 	text, login := "", (*url.Userinfo)(nil)
 	if req.URL != nil {
@@ -19,7 +20,7 @@ func requested(req *http.Request) (*urlparse.URL, error) {
 		return nil, err
 	}
 	user, password, ok := req.BasicAuth()
-	if ok && !derived(user, password, login) {
+	if ok && req.Response == nil && !derived(user, password, login) {
 		u.User, u.Password = urlparse.Some(user), urlparse.Some(password)
 	}
 	return u, u.Check()
