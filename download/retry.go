@@ -76,7 +76,9 @@ type passing struct{ error }
 func (e *passing) Unwrap() error { return e.error }
 
 // temporary reports whether a retry may succeed after err. A server that was never
-// reached is more likely a wrong address; see Options.RetryConnect.
+// reached is more likely a wrong address; see Options.RetryConnect. One that closes
+// the connection before its greeting has been reached; if crowded errors go back to
+// the caller, so does this one, which may be one.
 func (r *retrier) temporary(err error) bool {
 	var e *ftpexec.Error
 	var last *final
@@ -87,7 +89,8 @@ func (r *retrier) temporary(err error) bool {
 	if errors.As(err, &last) || !errors.As(err, &e) || !e.Temporary() || r.o.ReturnCrowded && e.Crowded() {
 		return false
 	}
-	return r.reached.Load() || r.o.RetryConnect || e.Stage != ftpexec.StageConnect || e.Reply != nil
+	return r.reached.Load() || r.o.RetryConnect || e.Stage != ftpexec.StageConnect || e.Reply != nil ||
+		!r.o.ReturnCrowded && errors.Is(err, ftpexec.ErrLost)
 }
 
 // do calls f until it succeeds or fails for good.

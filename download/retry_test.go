@@ -23,6 +23,14 @@ func TestRetry(t *testing.T) {
 			return testserver.Fault{}
 		}
 	}
+	greeting := func(e testserver.Ending, conns int) func(testserver.FaultPoint) testserver.Fault {
+		return func(p testserver.FaultPoint) (f testserver.Fault) {
+			if p.Verb == "" && p.Conn <= conns {
+				f.Before = e
+			}
+			return f
+		}
+	}
 	tests := []struct {
 		what  string
 		fault func(testserver.FaultPoint) testserver.Fault
@@ -33,6 +41,9 @@ func TestRetry(t *testing.T) {
 		{"cut once", cut(1, 100_000), 1, nil, []string{"100000"}},
 		{"cut each 100000", always(testserver.Fault{Data: testserver.Closed, Octets: 100_000}, "RETR"), 2, nil, []string{"100000", "200000"}},
 		{"reset", always(testserver.Fault{Data: testserver.Reset}, "RETR"), 5, ftpexec.ErrTruncated, nil},
+		{"closed before the first greeting", greeting(testserver.Closed, 1), 1, nil, nil},
+		{"reset before three greetings", greeting(testserver.Reset, 3), 3, nil, nil},
+		{"never a greeting", greeting(testserver.Closed, 99), 5, ftpexec.ErrLost, nil},
 		{"421", replies("RETR", "421 Going down"), 5, ftpexec.ErrLost, nil},
 		{"450", replies("RETR", "450 Busy"), 5, ftpexec.ErrNotFound, nil},
 		{"too many users", replies("PASS", "530 Sorry, too many users"), 5, ftpexec.ErrLogin, nil},

@@ -126,20 +126,23 @@ func Run(ctx context.Context, src Source, tasks iter.Seq[Task], o Options) Total
 	b := &run{Options: o, src: src}
 	end := b.watch()
 	limits := schedule.Options{
-		Jobs: o.Jobs, PerHost: o.PerHost, Patience: patience(o.Each.Retries), Received: b.received.Load, Full: b.ceiling,
+		Jobs: o.Jobs, PerHost: o.PerHost, Patience: patience * retries(o.Each.Retries), Received: b.received.Load, Full: b.ceiling,
 	}
 	schedule.Run(ctx, limits, b.jobs(tasks), b.do)
 	end()
 	return b.totals(ctx.Err() != nil)
 }
 
-// patience is how often in a row a server may refuse every connection: it is
-// worth more than a failure of one file, because it stops all of them.
-func patience(retries *int) int {
-	if retries == nil {
-		return 4 * download.DefaultRetries
+// patience is how much more a server that refuses every connection is worth than a
+// failure of one file: it stops all of them.
+const patience = 4
+
+// retries returns what Options.Each.Retries means.
+func retries(n *int) int {
+	if n == nil {
+		return download.DefaultRetries
 	}
-	return 4 * *retries
+	return *n
 }
 
 // run is the state of a Run.

@@ -36,7 +36,7 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict
 	switch {
 	case err == nil:
 		return b.end(ctx, j, result, nil, schedule.Done())
-	case crowded(t, err):
+	case b.crowded(t, err):
 		return b.full(err)
 	case j.link != "" && errors.Is(err, ftpexec.ErrNotFound):
 		b.forget(j)
@@ -110,13 +110,17 @@ func (b *run) full(err error) schedule.Verdict {
 
 // crowded reports whether the server may accept the connection once there are
 // fewer. Not every server says so: some refuse the connection, or close it without
-// a greeting.
-func crowded(t *schedule.Turn[*job], err error) bool {
+// a greeting. That is worth the retries of a file even if there is no other.
+func (b *run) crowded(t *schedule.Turn[*job], err error) bool {
 	var e *ftpexec.Error
 	if !errors.As(err, &e) {
 		return false
 	}
-	return e.Crowded() || e.Stage == ftpexec.StageConnect && e.Temporary() && t.MayBeFull()
+	times := 0
+	if errors.Is(err, ftpexec.ErrLost) {
+		times = retries(b.Each.Retries)
+	}
+	return e.Crowded() || e.Stage == ftpexec.StageConnect && e.Temporary() && t.MayBeFull(times)
 }
 
 // verdict returns what err says about the server.

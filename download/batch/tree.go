@@ -135,7 +135,7 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict
 	defer cancel()
 	entries, odd, err := b.entries(bounded, j.url())
 	switch {
-	case crowded(t, err):
+	case b.crowded(t, err):
 		return b.full(err)
 	case err != nil && j.dir.guess && (errors.Is(err, ftpexec.ErrDirectory) || errors.Is(err, ftpexec.ErrNotFound)):
 		if j.Tree.wants(j.dir.below, false) {

@@ -134,6 +134,15 @@ func serverOptions(o *testserver.Options, args []string) (dir string, err error)
 	fs.Func("stall", "VERB: a command that is never answered", func(verb string) error {
 		return addFault(o, verb, testserver.Fault{Before: testserver.Stalled})
 	})
+	fs.BoolFunc("late", "the first connection is closed before the greeting", func(string) error {
+		o.Fault = func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == "" && p.Conn == 1 {
+				return testserver.Fault{Before: testserver.Closed}
+			}
+			return testserver.Fault{}
+		}
+		return nil
+	})
 	fs.Func("cut", "N:OCTETS: the data of the Nth transfer end after so many bytes; N 0: of each", func(s string) error {
 		return addCut(o, s, testserver.Fault{Data: testserver.Closed, Final: "426 Broken"})
 	})

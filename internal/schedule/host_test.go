@@ -154,7 +154,7 @@ func TestHostWaits(t *testing.T) {
 		unsaid := &host[int]{known: true, tokens: 1}
 		turn := Turn[int]{s: &scheduler[int]{Options: Options{Patience: 100}}, h: unsaid, tokens: 1}
 		pauses := 0
-		for turn.MayBeFull() {
+		for turn.MayBeFull(0) {
 			unsaid.full(errTooMany, 100)
 			pauses++
 		}

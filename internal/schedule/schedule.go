@@ -296,12 +296,15 @@ func (t *Turn[T]) Release() {
 
 // MayBeFull reports whether the host may have refused a connection without a word
 // because it has too many: others to it are in use; or it is known to accept
-// connections, and has refused the only one just a few times.
-func (t *Turn[T]) MayBeFull() bool {
+// connections, and has refused the only one just a few times, or fewer than times.
+func (t *Turn[T]) MayBeFull(times int) bool {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
 	h := t.h
-	return h.tokens > t.tokens || (h.known || h.ceiling > 0) && h.alone < min(mostMissed, t.s.Patience)
+	if h.known || h.ceiling > 0 {
+		times = max(times, min(mostMissed, t.s.Patience))
+	}
+	return h.tokens > t.tokens || h.alone < times
 }
 
 // Spare takes up to n more tokens of the host that no queued job needs, and

@@ -347,7 +347,7 @@ func TestReleaseKnows(t *testing.T) {
 			<-gate
 			return Done()
 		}
-		known = turn.MayBeFull()
+		known = turn.MayBeFull(0)
 		close(gate)
 		return Done()
 	})

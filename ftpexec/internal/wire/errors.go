@@ -83,7 +83,7 @@ func explain(err error) error {
 		return ErrLost
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%w%.0w", ErrLost, err)
-	case errors.As(err, &op) && op.Op == "dial":
+	case errors.As(err, &op) && op.Op == "dial" && plain(err) != syscall.ECONNRESET: // which follows a connection that was accepted
 		return because(ErrConnect, err)
 	case errors.As(err, &op):
 		return because(ErrLost, withAlert(err))
