@@ -63,7 +63,7 @@ func finish(p *printer, err error) int {
 	var bad *usageError
 	switch {
 	case errors.As(err, &bad):
-		p.complain(err)
+		p.complain(bad)
 	case err != nil:
 		p.failed("", err, "")
 	}

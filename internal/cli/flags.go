@@ -133,40 +133,26 @@ func newGroup(title string) group {
 	return group{title, fs}
 }
 
-// usageError is an error in the command line: one line, with what to write
-// instead if that is known.
-type usageError struct{ text string }
+// usageError is an error in the command line: what is wrong, with what to write
+// instead if that is known, a line for each thing.
+type usageError struct {
+	lines []string
+	whole bool // the last one is the command as it should be
+}
 
-func (e *usageError) Error() string { return e.text }
+func (e *usageError) Error() string { return strings.Join(e.lines, "\n") }
 
 func usage(format string, args ...any) error {
-	return &usageError{fmt.Sprintf(format, args...)}
+	return &usageError{lines: []string{fmt.Sprintf(format, args...)}}
 }
 
 // parseArgs parses the command line, which excludes the program's name.
 func parseArgs(args []string) (*options, error) {
-	o := new(options)
-	all := newGroup("ftpfetch")
-	all.Usage = func() {}
-	for _, g := range o.groups() {
-		all.AddFlagSet(g.FlagSet)
+	r := read(args, "")
+	if r.wrong != nil {
+		return r.options, correct(args)
 	}
-	if err := checkDashes(args, all.FlagSet); err != nil {
-		return o, err
-	}
-	if err := all.Parse(args); err != nil {
-		return o, explain(err, all.FlagSet)
-	}
-	if _, ok := o.document(); ok {
-		return o, nil
-	}
-	if args := all.Args(); len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		if found := abroad(args[0]); found != nil {
-			return o, usage("%s is %s: %s", args[0], owners(found), answers(found))
-		}
-	}
-	o.targets, o.userSet = o.targetsOf(all.Args()), all.Changed("user")
-	return o, o.check(all.FlagSet)
+	return r.options, r.finish()
 }
 
 // target is a URL on the command line.
@@ -268,7 +254,7 @@ func inFlags(err error) error {
 	for _, field := range bad.Fields {
 		e.Fields = append(e.Fields, cmp.Or(flagOf[field], field))
 	}
-	return &usageError{e.Error()}
+	return usage("%s", e.Error())
 }
 
 // login splits the value of -u, NAME[:PASSWORD]. Nothing is decoded.

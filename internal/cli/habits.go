@@ -3,261 +3,232 @@ package cli
 import (
 	"slices"
 	"strings"
-
-	"github.com/spf13/pflag"
-
-	"example.com/ftpfetch/internal/pattern"
 )
 
-// habit says what to write here for a flag of another program.
-type habit struct {
-	flags string // spellings, such as "-P DIR, --directory-prefix=DIR", of one flag or of several with the same answer
-	write string // what to write instead; or needless, or lacking
-	note  string // more about that, or ""
+// habits is the one table of other programs' flags: those that people really type
+// and that are no flags of this program, or mean something else here. A row has the
+// spellings of a flag and, between bars, what programs mean by it: their names, what
+// stands for the flag's value, and after the colon what to write in its place;
+// "drop" if it is not needed, "no" if nothing does that. The text in parentheses says
+// why. "any" is for flags that no program in particular has. docs/coming-from.md is
+// made from the table.
+var habits = []struct{ flags, means string }{
+	// Letters
+	{"-0 -1 -2 -3", "curl: drop (TLS 1.2 and 1.3 are used)"},
+	{"-#", "curl: --progress bar"},
+	{"-a", "wget FILE: 2>>FILE | curl: no (it uploads) | lftp: --type a"},
+	{"-A", "wget LIST: --accept GLOB (in trees) | curl TEXT: drop (HTTP)"},
+	{"-b", "wget: drop (end the command in &) | curl TEXT: drop (HTTP)"},
+	{"-B", "curl: --type a | wget URL: no (HTML)"},
+	{"-d", "wget, lftp: -v | curl TEXT: no (HTTP)"},
+	{"-D", "wget LIST: drop (a tree stays on its server) | curl FILE: -v | aria2: drop (end the command in &)"},
+	{"-e", "wget TEXT: drop (no settings) | curl URL: drop (HTTP) | lftp: no (it deletes)"},
+	{"-E", "curl FILE: --cert FILE | wget: no (HTML) | lftp: no (it deletes)"},
+	{"-f", "curl: drop (the default) | lftp TEXT: no (--glob takes a pattern in the URL)"},
+	{"-F", "wget: no (HTML) | curl TEXT: no (HTTP) | lftp DIR: no (-r fetches the directory of a URL)"},
+	{"-g", "curl: drop (the default)"},
+	{"-G", "curl: drop (HTTP)"},
+	{"-H", "wget: drop (a tree stays on its server) | curl TEXT: drop (HTTP)"},
+	{"-i", "curl: -v | lftp TEXT: --accept GLOB (in trees)"},
+	{"-I", "wget LIST: no (write their URLs) | lftp GLOB: --accept GLOB (in trees)"},
+	{"-j", "curl: drop (HTTP)"},
+	{"-J", "curl: drop (a file gets its own name)"},
+	{"-k", "curl: --insecure | wget: no (HTML) | aria2 SIZE: drop (automatic)"},
+	{"-K", "wget: no (HTML) | curl FILE: drop (no settings)"},
+	{"-l", "wget N: --depth N (with -r) | curl: drop (a URL that ends in / is listed) | aria2 FILE: -v (with 2>FILE)"},
+	{"-L", "wget: drop (a tree stays on its server) | curl: drop (HTTP) | lftp: --follow-links (in trees)"},
+	{"-m", "wget: -r -N | curl TIME: --max-time TIME | aria2 N: --retries N (besides the first try)"},
+	{"-M", "curl: --man | aria2 FILE: no (metalinks)"},
+	{"-n", "lftp N: -s N | aria2: --no-netrc"},
+	{"-nc", "wget: --no-clobber"},
+	{"-nd", "wget: drop (only -r makes directories)"},
+	{"-nH -np", "wget: drop (a tree stays below its URL)"},
+	{"-nv --no-verbose", "wget: --progress plain"},
+	{"-N", "curl: drop (the default) | lftp TIME: no (-N compares with the file here)"},
+	{"-O", "wget FILE: -o FILE | curl: drop (a file gets its own name) | aria2 TEXT: no (BitTorrent) | lftp DIR: -d DIR"},
+	{"-p", "wget: no (HTML) | curl: drop (the default) | aria2: drop (the default) | lftp N: drop (it is part of the URL)"},
+	{"-P", "wget DIR: -d DIR | curl ADDR: --active | aria2: no (the shell takes {1..9}) | lftp N: -j N"},
+	{"-Q --quota --quote", "wget N: no (see --depth) | curl TEXT: no (see --dry-run)"},
+	{"-r", "curl RANGE: no (a file is fetched whole)"},
+	{"-R", "wget LIST: --reject GLOB (in trees) | curl, aria2: drop (the default) | lftp: no (it uploads)"},
+	{"-s", "curl: -q"},
+	{"-S", "wget: -v | curl: drop (the default) | aria2: no (BitTorrent)"},
+	{"-t", "wget N: --retries N (besides the first try) | curl TEXT: no (telnet) | aria2 TIME: --timeout TIME"},
+	{"-T", "wget TIME: --timeout TIME | curl FILE: no (it uploads) | aria2 FILE: no (BitTorrent)"},
+	{"-U", "wget, aria2 TEXT: drop (HTTP) | curl TEXT: drop (it is part of the proxy's URL)"},
+	{"-V", "wget, curl: --version | aria2: --verify"},
+	{"-w", "wget TIME: drop (retries wait by themselves) | curl TEXT: --progress json"},
+	{"-x", "wget: no (-d DIR chooses the directory) | curl URL: --proxy URL | aria2 N: -s N | lftp TEXT: --reject GLOB (in trees)"},
+	{"-X", "wget LIST: --reject GLOB (in trees) | curl TEXT: drop (HTTP) | lftp GLOB: --reject GLOB (in trees)"},
+	{"-z --time-cond", "curl TIME: -N"},
+	{"-Z", "curl: -j 4 | aria2: drop (the default)"},
+
+	// Files
+	{"--output-document --out --file --output-file --filename --save-as", "any FILE: -o FILE"},
+	{"--directory-prefix --output-dir --target-directory --out-dir --outdir --directory --dest --destination --prefix", "any DIR: -d DIR"},
+	{"--input-file", "wget, aria2 FILE: -i FILE"},
+	{"--remote-name --remote-name-all --remote-time --create-dirs --auto-file-renaming --url", "curl, aria2: drop (the default)"},
+	{"-C --continue-at", "curl N: -c"},
+	{"--no-overwrite", "lftp: drop (the default)"},
+	{"--resume", "any: drop (the same command resumes)"},
+	{"--range --start-pos --source-region", "any RANGE: no (a file is fetched whole)"},
+	{"--allow-overwrite --force --transfer-all", "any: --overwrite"},
+	{"--skip-existing", "any: --no-clobber"},
+	{"--only-missing", "lftp: -r --no-clobber"},
+	{"--timestamping --update --conditional-get", "any: -N"},
+	{"--only-newer --mirror", "any: -r -N"},
+	{"--stdout", "any: -o -"},
+	{"--spider --head --size --stat", "any: -I"},
+	{"--list-only --list --ls", "any: drop (a URL that ends in / is listed)"},
+	{"--ascii --text --use-ascii", "any: --type a"},
+	{"--check-integrity", "aria2: --verify"},
+	{"--hash --sha256 --md5", "any TEXT: --checksum ALGO:HEX"},
+
+	// Trees
+	{"--level --max-depth", "any N: --depth N (with -r)"},
+	{"--exclude-directories", "wget LIST: --reject GLOB (in trees)"},
+	{"--exclude", "lftp TEXT: --reject GLOB (in trees)"},
+	{"--exclude-glob", "lftp GLOB: --reject GLOB (in trees)"},
+	{"--include", "curl: -v | lftp TEXT: --accept GLOB (in trees)"},
+	{"--include-glob", "lftp GLOB: --accept GLOB (in trees)"},
+	{"--retr-symlinks --dereference", "wget, lftp: --follow-links (in trees)"},
+	{"--no-parent --no-directories --no-host-directories --no-glob --globoff", "wget, curl: drop (the default)"},
+	{"--seed-time", "aria2 TIME: no (BitTorrent)"},
+	{"--cut-dirs", "wget N: drop (a tree begins with the last part of its path)"},
+	{"--delete --delete-after --reverse --upload-file --append", "any: no (it retrieves only)"},
+
+	// Messages
+	{"--silent --no-progress --no-progress-meter", "any: -q"},
+	{"--progress-bar --show-progress", "any: --progress bar"},
+	{"--debug --server-response --dump-header --trace --trace-ascii --log", "any: -v"},
+	{"--write-out", "curl TEXT: --progress json"},
+	{"--show-error --fail --location --background --daemon --summary-interval", "any: drop (the default)"},
+
+	// Tries, times and connections
+	{"--tries --retry --max-tries", "wget, curl, aria2 N: --retries N (besides the first try)"},
+	{"--wait --waitretry --random-wait --retry-wait --retry-delay --retry-max-time --retry-all-errors", "any TIME: drop (retries wait by themselves)"},
+	{"--read-timeout", "wget TIME: --timeout TIME"},
+	{"--dns-timeout", "wget TIME: --connect-timeout TIME"},
+	{"--max-download-limit --max-overall-download-limit --rate-limit --bwlimit --max-speed", "any RATE: --limit-rate RATE"},
+	{"--lowest-speed-limit", "aria2 RATE: --speed-limit RATE"},
+	{"--split --max-connection-per-server --use-pget --threads --connections", "any N: -s N"},
+	{"--max-concurrent-downloads --parallel --parallel-max --concurrency --workers --processes", "any N: -j N"},
+	{"--min-split-size --file-allocation", "aria2 SIZE: drop (automatic)"},
+	{"--inet4-only", "wget: -4"},
+	{"--inet6-only", "wget: -6"},
+	{"--bind-address --interface", "any ADDR: --bind ADDR"},
+	{"--no-passive-ftp --ftp-port", "any: --active"},
+	{"--passive --passive-ftp --ftp-pasv --pasv --binary", "any: drop (the default)"},
+	{"--disable-epsv", "curl: --no-epsv"},
+	{"--ftp-method", "curl TEXT: no (each directory is one CWD)"},
+	{"--port", "any N: drop (it is part of the URL)"},
+
+	// Logins, proxies and TLS
+	{"--ftp-user --username --login", "any NAME: -u NAME"},
+	{"--password --ftp-password --ftp-passwd --pass --passwd", "any TEXT: --password-stdin (with -u NAME)"},
+	{"--ask-password", "wget: drop (the default)"},
+	{"--ftp-account", "curl NAME: --account NAME"},
+	{"--netrc-optional", "curl: -n"},
+	{"--netrc-path", "aria2 FILE: --netrc-file FILE"},
+	{"--no-proxy --noproxy", "any: --proxy none (or set NO_PROXY)"},
+	{"--all-proxy --ftp-proxy", "aria2 URL: --proxy URL"},
+	{"--socks5 --socks5-hostname", "curl ADDR: --proxy socks5://ADDR"},
+	{"--proxy-user --proxy-password", "any TEXT: drop (it is part of the proxy's URL)"},
+	{"--ssl --ftps-fallback-to-ftp", "any: --tls try"},
+	{"--ssl-reqd --tls-explicit", "any: --tls explicit"},
+	{"--ftps-implicit", "wget: --tls implicit"},
+	{"--no-check-certificate --no-verify --no-check", "any: --insecure"},
+	{"--ca-certificate", "any FILE: --cacert FILE"},
+	{"--certificate", "any FILE: --cert FILE"},
+	{"--private-key", "any FILE: --key FILE (with --cert FILE)"},
+	{"--user-agent --header --referer --data --post-data --request --cookie --compressed --form --proxy-digest --content-disposition", "any TEXT: drop (HTTP)"},
+
+	// Commands
+	{"get get1", "lftp: drop (the default)"},
+	{"mget", "lftp: --glob"},
+	{"pget", "lftp: drop (-s N is for segments)"},
+	{"mirror", "lftp: -r"},
 }
 
-// The values of habit.write for flags that have no counterpart.
-const (
-	needless = ""  // it can be left out
-	lacking  = "-" // nothing does the same
-)
-
-// program is another program and its flags. docs/coming-from.md is made from them.
-type program struct {
-	name   string // "" for flags that belong to no program in particular
-	habits []habit
-}
-
-var programs = []program{
-	{"wget", wgetHabits}, {"curl", curlHabits}, {"aria2", aria2Habits}, {"lftp", lftpHabits}, {"", otherHabits},
-}
-
-// spelling is one spelling of a flag: its name with its dashes, and what stands
-// for its value, or "".
-type spelling struct{ name, value string }
-
-func (h habit) spellings() (all []spelling) {
-	for text := range strings.SplitSeq(h.flags, ", ") {
-		name, value, _ := strings.Cut(text, "=")
-		if !strings.HasPrefix(name, "--") {
-			name, value, _ = strings.Cut(text, " ")
-		}
-		all = append(all, spelling{name, value})
-	}
-	return all
-}
-
-// foreign is a flag as one program has it.
+// foreign is what some programs mean by a flag.
 type foreign struct {
-	program, value string
-	habit
+	programs []string // none for "any"
+	value    string   // what stands for its value, or ""
+	answer   string   // as the table has it
+	write    []string // what to write, word by word
+	none     bool     // nothing does that here
 }
 
-// abroad returns what a flag means in the programs that have it. name has its
-// dashes.
+// abroad returns what programs mean by a flag, whose name has its dashes.
 func abroad(name string) (found []foreign) {
-	for _, p := range programs {
-		if f, ok := p.lookup(name); ok {
-			found = append(found, f)
+	for _, h := range habits {
+		if !slices.Contains(strings.Fields(h.flags), name) {
+			continue
+		}
+		for part := range strings.SplitSeq(h.means, " | ") {
+			found = append(found, meaning(part))
 		}
 	}
 	return found
 }
 
-func (p program) lookup(name string) (foreign, bool) {
-	for _, h := range p.habits {
-		for _, s := range h.spellings() {
-			if s.name == name {
-				return foreign{p.name, s.value, h}, true
-			}
+func meaning(text string) (f foreign) {
+	whose, answer, _ := strings.Cut(text, ": ")
+	for name := range strings.FieldsSeq(strings.ReplaceAll(whose, ",", "")) {
+		switch {
+		case name == strings.ToUpper(name):
+			f.value = name
+		case name != "any":
+			f.programs = append(f.programs, name)
 		}
 	}
-	return foreign{}, false
+	write, _, _ := strings.Cut(answer, " (")
+	switch write {
+	case "no":
+		f.none, f.answer = true, strings.Replace(answer, "no", "nothing does that here", 1)
+	case "drop":
+		f.answer = strings.Replace(answer, "drop", "leave it out", 1)
+	default:
+		f.write, f.answer = strings.Fields(write), "write "+answer
+	}
+	return f
 }
 
-// offTopic reports whether the flag is about something that ftpfetch does not do
-// at all.
-func (f foreign) offTopic() bool { return strings.HasPrefix(f.note, "it is about ") }
-
-// answer says what to write, as a part of a sentence.
-func (h habit) answer() string {
-	text := "write " + h.write
-	sep, end := " (", ")"
-	switch h.write {
-	case needless:
-		text, sep, end = "leave it out", ": ", ""
-	case lacking:
-		text, sep, end = "nothing does that here", ": ", ""
+// of returns what program means by the flag; of several programs' flags none is that
+// of program "".
+func of(program string, found []foreign) (foreign, bool) {
+	i := slices.IndexFunc(found, func(f foreign) bool { return f.programs == nil || slices.Contains(f.programs, program) })
+	if i < 0 {
+		return foreign{}, false
 	}
-	if h.note == "" {
-		return text
-	}
-	return text + sep + h.note + end
+	return found[i], true
 }
 
-// answers joins what each program's flag becomes here. If the programs agree,
-// they are not named.
+// answers says what to write for a flag, to the users of each program that has it.
 func answers(found []foreign) string {
-	if slices.ContainsFunc(found, func(f foreign) bool { return f.write != lacking && !f.offTopic() }) {
-		found = slices.DeleteFunc(slices.Clone(found), func(f foreign) bool { return f.write == lacking || f.offTopic() })
-	}
 	var texts []string
-	named := make(map[string]string)
 	for _, f := range found {
-		text := f.answer()
-		if named[text] == "" {
-			texts = append(texts, text)
-		} else if f.program != "" {
-			named[text] += " and "
+		text := f.answer
+		if f.programs != nil {
+			text = "for " + strings.Join(f.programs, "'s and ") + "'s " + text
 		}
-		if f.program != "" {
-			named[text] += f.program + "'s"
-		}
-	}
-	if len(texts) == 1 {
-		return texts[0]
-	}
-	for i, text := range texts {
-		texts[i] = "for " + named[text] + " " + text
+		texts = append(texts, text)
 	}
 	return strings.Join(texts, "; ")
 }
 
-// owners returns whose flags they are.
-func owners(found []foreign) string {
-	if len(found) == 1 && found[0].program != "" {
-		return found[0].program + "'s"
+// fits reports whether text may be the value that stands for placeholder.
+func fits(placeholder, text string) bool {
+	digits := text != "" && text[0] >= '0' && text[0] <= '9'
+	switch placeholder {
+	case "N", "TIME", "RATE", "SIZE":
+		return digits || text == "-" || text == "inf"
+	case "RANGE":
+		return digits || strings.HasPrefix(text, "-")
+	case "FILE", "DIR":
+		return !digits && (text != "-" || placeholder == "FILE")
+	case "URL", "ADDR":
+		return strings.ContainsAny(text, ":.") || text == "-"
 	}
-	return "another program's"
-}
-
-// otherwise says what programs mean by a flag that means something else here. The
-// result begins with "; " or is "".
-func otherwise(flag *pflag.Flag, fits func(foreign) bool) string {
-	var texts []string
-	for _, name := range []string{"-" + flag.Shorthand, "--" + flag.Name} {
-		for _, f := range abroad(name) {
-			if text := "for " + f.program + "'s " + f.answer(); !f.isFor(flag) && !f.offTopic() && fits(f) && !slices.Contains(texts, text) {
-				texts = append(texts, text)
-			}
-		}
-	}
-	if texts == nil {
-		return ""
-	}
-	return "; " + strings.Join(texts, "; ")
-}
-
-// isFor reports whether h says to write flag itself, with any value.
-func (h habit) isFor(flag *pflag.Flag) bool {
-	name, value, _ := strings.Cut(h.write, " ")
-	return (name == "-"+flag.Shorthand || name == "--"+flag.Name) && value == strings.ToUpper(value)
-}
-
-// anyFlag accepts every flag, for otherwise.
-func anyFlag(foreign) bool { return true }
-
-// bundle reads letters that stand together, such as fsSLO, as the flags of p. The
-// last one may have a value, which is not part of read. ok is false unless p reads
-// all letters.
-func (p program) bundle(letters string) (flags []foreign, read string, ok bool) {
-	for read != letters {
-		rest := letters[len(read):]
-		n := min(2, len(rest)) // -nd is one flag of wget
-		f, ok := p.lookup("-" + rest[:n])
-		if read != "" && rest[0] <= '9' { // a number is a value, not -4
-			return nil, "", false
-		}
-		if !ok && n == 2 {
-			n = 1
-			f, ok = p.lookup("-" + rest[:n])
-		}
-		if !ok {
-			return nil, "", false
-		}
-		flags, read = append(flags, f), read+rest[:n]
-		if value := rest[n:]; f.value != "" && value != "" {
-			form, text := forms[f.value], f.value == "FILE" || forms[f.value] == nil
-			return flags, read, value == "-" || form != nil && form.MatchString(value) || text && len(flags) == 1
-		}
-	}
-	return flags, read, !repeats(read)
-}
-
-// asOne returns one flag that stands for all flags of a bundle.
-func asOne(flags []foreign) foreign {
-	if len(flags) == 1 {
-		return flags[0]
-	}
-	whole := foreign{program: flags[0].program}
-	var writes []string
-	for _, f := range flags {
-		switch f.write {
-		case needless:
-		case lacking:
-			return f
-		default:
-			if !slices.Contains(writes, f.write) {
-				writes = append(writes, f.write)
-			}
-		}
-	}
-	whole.write = strings.Join(writes, " ")
-	if whole.write == "" {
-		whole.note = flags[0].note
-	}
-	return whole
-}
-
-// pair matches letters of which two are one flag of wget.
-var pair = pattern.New(`^[a-zA-Z]*n[cdvHp]`)
-
-// unbundled returns what letters mean as the flags of each program, and the part
-// of them that is certainly not a value. Programs for which all letters are flags
-// go before those for which some are a value.
-func unbundled(letters string) (found []foreign, read string) {
-	for _, p := range programs {
-		flags, part, ok := p.bundle(letters)
-		switch {
-		case !ok, pair.MatchString(letters) && p.name != "wget", read == letters && part != letters:
-			continue
-		case read == "", part == letters && read != letters:
-			found, read = nil, part
-		case len(part) < len(read):
-			read = part
-		}
-		found = append(found, asOne(flags))
-	}
-	return found, read
-}
-
-// repeats reports whether a letter occurs twice: then the text may be a password
-// and not flags.
-func repeats(s string) bool {
-	for i := range s {
-		if strings.IndexByte(s[i+1:], s[i]) >= 0 && s[i] != 'n' {
-			return true
-		}
-	}
-	return false
-}
-
-// forms are what values look like, which tells what a flag was meant to be.
-var forms = map[string]*pattern.Pattern{
-	"N":     pattern.New(`^([0-9]+|inf)$`),
-	"RANGE": pattern.New(`^[0-9]*-?[0-9]+(,[0-9-]+)*$|^[0-9]+-$`),
-	"TIME":  pattern.New(`^[0-9]`),
-	"LIST":  pattern.New(`^/|\*|,`),
-	"URL":   pattern.New(`[:.]`),
-	"GLOB":  pattern.New(`\*`),
-	"FILE":  pattern.New(`^(-|log|[^/]*\.log)$`),
-}
-
-// meantFor returns a function that reports whether a flag of another program
-// takes value.
-func meantFor(value string) func(foreign) bool {
-	return func(f foreign) bool {
-		form := forms[f.value]
-		return form != nil && form.MatchString(value)
-	}
+	return true
 }

@@ -165,12 +165,12 @@ var misfits = []misfit{
 	{args: "--format x -i urls", hint: "write list, text, tsv, csv, ndjson, json, ncbi or sums", then: []string{"x=>list"}, local: `urls=URL/f\n`},
 	{args: "--json=x URL/d/", hint: "write --json or --json=false", then: []string{"=x=>", "=x=>=false"}},
 	{args: "-output g URL/f", hint: "-output has one dash: write --output", then: []string{"-output=>--output"}},
-	{args: "-nc URL/f", hint: "-nc is not -n -c here: write --no-clobber; write -n -c for the two flags", then: []string{"-nc=>--no-clobber", "-nc=>-n -c"}, local: "netrc="},
+	{args: "-nc URL/f", hint: "-nc is wget's: write --no-clobber; write -n -c for the two flags", then: []string{"-nc=>--no-clobber", "-nc=>-n -c"}, local: "netrc="},
 	{args: "-s URL/f", hint: "-s needs a value: write -s N before the URL; for curl's write -q", then: []string{"-s=>-s 2", "-s=>-q"}},
 	{args: "-s -q URL/f", hint: "-s needs a value, but a flag follows: write -s N", then: []string{"-s=>-s 2"}},
 	{args: "URL/f --type", hint: "--type needs a value: write --type a|i|d|guess", then: []string{"--type=>--type i"}},
 	{args: "--tpye i URL/f", hint: "unknown flag --tpye: perhaps --type", then: []string{"--tpye=>--type"}},
-	{args: "--tries=3 URL/f", hint: "unknown flag --tries: write --retries N", then: []string{"--tries=>--retries"}},
+	{args: "--tries=3 URL/f", hint: "write --retries N", then: []string{"--tries=>--retries"}},
 
 	// Digests, manifests and netrc files; the file m is l as the hint says
 	{args: "--checksum sha3:00 URL/f", hint: "unknown digest algorithm", then: []string{"sha3:00=>MD5"}},

@@ -119,8 +119,13 @@ func outputError(err error) error {
 }
 
 // complain reports what is wrong with the command line.
-func (p *printer) complain(err error) {
-	p.line("ftpfetch: %s; try ftpfetch --help", oneLine(err.Error()))
+func (p *printer) complain(err *usageError) {
+	for i, text := range err.lines {
+		if i == len(err.lines)-1 && !err.whole {
+			text += "; try ftpfetch --help"
+		}
+		p.line("ftpfetch: %s", oneLine(text))
+	}
 }
 
 // warning reports a danger in what the user asked for.

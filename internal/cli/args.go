@@ -1,0 +1,345 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// reader reads a command line. It goes on behind what is wrong, so that everything
+// is told at once, and gathers the command as it should be.
+type reader struct {
+	*options
+	all      *pflag.FlagSet
+	program  string // whose flags those are that are not ours
+	args     []string
+	operands []string
+	wrong    []string
+	right    []string // the command as it should be
+	shown    []string // the same without what may be a password
+	lost     bool     // something has no counterpart in it
+	known    int      // how well the wrong flags are known as the program's
+}
+
+// read reads args, which exclude the program's name.
+func read(args []string, program string) *reader {
+	r := &reader{options: new(options), all: pflag.NewFlagSet("", pflag.ContinueOnError), program: program, args: args}
+	for _, g := range r.groups() {
+		r.all.AddFlagSet(g.FlagSet)
+	}
+	for len(r.args) > 0 {
+		arg, command := r.next(), []foreign(nil)
+		if len(r.operands) == 0 && !strings.HasPrefix(arg, "-") {
+			command = abroad(arg)
+		}
+		switch {
+		case arg == "--":
+			r.keep(append([]string{arg}, r.args...)...)
+			r.operands, r.args = append(r.operands, r.args...), nil
+		case strings.HasPrefix(arg, "--"):
+			r.long(arg[2:])
+		case len(arg) > 1 && arg[0] == '-':
+			r.letters(arg[1:])
+		case command != nil:
+			r.complain("%s is lftp's: %s", arg, command[0].answer)
+			r.swap(command, "", false)
+		default:
+			r.operands = append(r.operands, arg)
+			r.keep(arg)
+		}
+	}
+	return r
+}
+
+// next takes the next argument.
+func (r *reader) next() string {
+	arg := r.args[0]
+	r.args = r.args[1:]
+	return arg
+}
+
+// keep adds words to the command as it should be. A URL with a login may hold a
+// password.
+func (r *reader) keep(words ...string) {
+	r.right = append(r.right, words...)
+	for _, word := range words {
+		if strings.Contains(word, "@") {
+			word = "URL"
+		}
+		r.shown = append(r.shown, word)
+	}
+}
+
+func (r *reader) complain(format string, args ...any) {
+	r.wrong = append(r.wrong, usage(format, args...).Error())
+}
+
+// long reads a flag with two dashes.
+func (r *reader) long(text string) {
+	name, value, given := strings.Cut(text, "=")
+	found, best := abroad("--"+name), ""
+	if f := r.all.Lookup(name); f != nil {
+		r.own(f, value, given)
+		return
+	}
+	if found == nil {
+		best = closest(name, r.all)
+	}
+	switch {
+	case found != nil:
+		r.complain("unknown flag --%s: %s", name, answers(found))
+		r.swap(found, value, given)
+	case best != "":
+		r.complain("unknown flag --%s: perhaps --%s", name, best)
+		r.own(r.all.Lookup(best), value, given)
+	default:
+		r.complain("unknown flag --%s", name)
+		r.lost = true
+	}
+}
+
+// letters reads flags with one dash. Those of another program are not read as ours:
+// -nc would write into the very file that wget's -nc leaves alone.
+func (r *reader) letters(text string) {
+	name, value, given := strings.Cut(text, "=")
+	if long := undashed(name, r.all); len(name) > 1 && long != "" {
+		r.complain("-%s has one dash: write --%s", name, long)
+		r.own(r.all.Lookup(long), value, given)
+		return
+	}
+	if !isOurs(text, r.all) {
+		r.bundle(text)
+		return
+	}
+	for i := range len(text) {
+		f, rest := shorthand(text[i], r.all), text[i+1:]
+		if value, given := strings.CutPrefix(rest, "="); given || f.NoOptDefVal == "" {
+			r.own(f, value, rest != "")
+			return
+		}
+		r.own(f, "", false)
+	}
+}
+
+// bundle reads letters of which some are not ours as the program's. What follows a
+// letter that it does not know may be a password.
+func (r *reader) bundle(text string) {
+	before, read, start := len(r.shown), "", len(r.wrong)
+	for rest := text; rest != ""; {
+		n := 1
+		if len(rest) > 1 && rest[0] == 'n' && abroad("-"+rest[:2]) != nil {
+			n = 2
+		}
+		found := abroad("-" + rest[:n])
+		f, ok := of(r.program, found)
+		own := shorthand(rest[0], r.all)
+		if !ok && own == nil || strings.ContainsAny(read, rest[:1]) {
+			r.lost = true
+			r.complain("unknown flag -%.*s", n, rest)
+			if found != nil {
+				r.wrong[len(r.wrong)-1] += ": " + answers(found)
+			}
+			return
+		}
+		read, rest = read+rest[:n], rest[n:]
+		switch {
+		case ok && f.value != "":
+			r.swap(found, rest, rest != "")
+			rest = ""
+		case ok:
+			r.swap(found, "", false)
+		case own.NoOptDefVal != "":
+			r.own(own, "", false)
+		default:
+			r.own(own, rest, rest != "")
+			rest = ""
+		}
+		if len(read) == n && (rest == "" || n == len(text)) && n == 1 {
+			with := "unknown flag -" + read
+			if own != nil {
+				with = "-" + read + " with a value is another program's"
+			}
+			r.complain("%s: %s", with, answers(found))
+			return
+		}
+	}
+	if len(r.wrong) == start {
+		write := "leave it out"
+		if len(r.shown) > before {
+			write = "write " + strings.Join(r.shown[before:], " ")
+		}
+		both := ""
+		if len(read) == 2 && shorthand(read[0], r.all) != nil && shorthand(read[1], r.all) != nil {
+			both = "; write -" + read[:1] + " -" + read[1:] + " for the two flags"
+		}
+		r.complain("-%s is %s's: %s%s", read, r.program, write, both)
+	}
+}
+
+// own sets a flag of ours. value is what follows it in the same argument.
+func (r *reader) own(f *pflag.Flag, value string, given bool) {
+	name, _ := pflag.UnquoteUsage(f)
+	next := ""
+	if len(r.args) > 0 {
+		next = r.args[0]
+	}
+	meant := append(abroad("-"+f.Shorthand), abroad("--"+f.Name)...)
+	isFlag := len(next) > 1 && next[0] == '-' && (numeric[f.Name] || f.Name == "dir" || f.Name == "input")
+	switch {
+	case given:
+	case f.NoOptDefVal != "" && valueLike.MatchString(next) && takesValue(meant, next):
+		r.complain("-%s takes no value here; %s", f.Shorthand, answers(meant))
+		r.swap(meant, "", false)
+		return
+	case f.NoOptDefVal != "":
+		value = f.NoOptDefVal
+	case len(r.args) == 0, isFlag, urlStart.MatchString(next) && !takesURL[f.Name]:
+		why := ""
+		switch {
+		case isFlag:
+			why = ", but a flag follows"
+		case next != "":
+			name += " before the URL"
+		}
+		r.complain("%s needs a value%s: write %s %s%s", dashed(f), why, dashed(f), name, also(meant))
+		r.swap(meant, "", false)
+		return
+	default:
+		value, given = r.next(), true
+	}
+	var bad *pflag.InvalidValueError
+	if err := r.all.Set(f.Name, value); errors.As(err, &bad) {
+		r.complain("%s%s", badValue(f.Name, value, bad.Unwrap()), also(meant))
+		r.lost = true
+		return
+	}
+	words := []string{dashed(f)}
+	switch {
+	case given && f.NoOptDefVal != "":
+		words[0] = "--" + f.Name + "=" + value
+	case given:
+		words = append(words, value)
+	}
+	if len(words) > 1 && r.has(words) {
+		return
+	}
+	r.keep(words...)
+	if given && takesURL[f.Name] {
+		r.shown[len(r.shown)-1] = name
+	}
+}
+
+// swap puts what the program's flag is here into the command as it should be. value
+// is what follows the flag in the same argument.
+func (r *reader) swap(found []foreign, value string, given bool) {
+	f, ok := of(r.program, found)
+	if ok && f.value != "" && !given && len(r.args) > 0 && !urlStart.MatchString(r.args[0]) && fits(f.value, r.args[0]) {
+		if next := r.args[0]; next == "-" || next == "" || next[0] != '-' {
+			value, given = r.next(), true
+		}
+	}
+	switch {
+	case !ok, given && value != "true" && (f.value == "" || !fits(f.value, value)):
+		r.lost = true
+		return
+	case f.none:
+		r.known++
+		r.lost = true
+		return
+	}
+	r.known += 2
+	if f.write == nil {
+		return
+	}
+	var words, hidden []string
+	for i, word := range f.write {
+		shown := word
+		switch upper := word == strings.ToUpper(word) && word[0] != '-'; {
+		case word == "GLOB" && f.value == "LIST" && strings.Contains(value, ","):
+			word = "{" + value + "}"
+		case word == "GLOB" && f.value == "LIST", f.value != "" && word == f.value:
+			word = value
+		case f.value != "" && strings.HasSuffix(word, "://"+f.value):
+			word = strings.TrimSuffix(word, f.value) + value
+		case i > 0 && upper && len(f.write) > 1 && word[0] >= 'A', strings.HasPrefix(word, "2>"):
+			r.lost = true
+		}
+		if f.value == "" || !slices.Contains([]string{"URL", "ADDR", "NAME", "TEXT"}, f.value) {
+			shown = word
+		}
+		r.lost = r.lost || word == ""
+		words, hidden = append(words, word), append(hidden, shown)
+	}
+	if r.lost || r.has(words) {
+		return
+	}
+	if i := slices.Index(r.right, f.write[0]); i >= 0 && len(words) > 1 && words[1][0] == '-' {
+		words, hidden = words[1:], hidden[1:] // -r is
+	}
+	r.right, r.shown = append(r.right, words...), append(r.shown, hidden...)
+}
+
+// has reports whether the words stand in the command as it should be already.
+func (r *reader) has(words []string) bool {
+	return strings.Contains(" "+strings.Join(r.right, " ")+" ", " "+strings.Join(words, " ")+" ")
+}
+
+// finish reads the URLs and checks what the flags say together.
+func (r *reader) finish() error {
+	if _, ok := r.document(); ok {
+		return nil
+	}
+	r.targets, r.userSet = r.targetsOf(r.operands), r.all.Changed("user")
+	return r.check(r.all)
+}
+
+// correct says what is wrong with args, and what the whole command should be: for
+// each of the programs whose flags they may be, if these differ.
+func correct(args []string) error {
+	var best *reader
+	var whose, commands []string
+	for _, program := range []string{"wget", "curl", "aria2", "lftp"} {
+		r := read(args, program)
+		command := r.command()
+		switch {
+		case best == nil, r.known > best.known, r.known == best.known && commands == nil && command != "":
+			best, whose, commands = r, nil, nil
+		case r.known < best.known:
+			continue
+		}
+		if command != "" && !slices.Contains(commands, command) {
+			whose, commands = append(whose, program+"'s "), append(commands, command)
+		}
+	}
+	e := &usageError{lines: slices.Compact(best.wrong), whole: commands != nil}
+	for i, command := range commands {
+		if len(commands) == 1 {
+			whose[i] = ""
+		}
+		e.lines = append(e.lines, "as "+whose[i]+"one command: "+command)
+	}
+	return e
+}
+
+// command returns the command as it should be, or "" if that is not known.
+func (r *reader) command() string {
+	right := read(r.right, "")
+	if r.lost || right.wrong != nil || right.finish() != nil || slices.ContainsFunc(right.targets, func(t target) bool { return t.err != nil }) {
+		return ""
+	}
+	text := "ftpfetch"
+	for _, word := range r.shown {
+		text += " " + quoted(word)
+	}
+	return text
+}
+
+// quoted returns word as a shell reads it.
+func quoted(word string) string {
+	if plain.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"example.com/ftpfetch/internal/pattern"
+)
+
+// numeric are the flags with letters whose values are numbers.
+var numeric = map[string]bool{"segments": true, "jobs": true}
+
+// takesURL are the flags whose value is a URL, or may be any text, and may hold a
+// password.
+var takesURL = map[string]bool{"base": true, "proxy": true, "user": true, "email": true, "account": true}
+
+var (
+	wholeNumber = pattern.New(`^(=?[0-9]|=?auto$|=|ftps?:|-)`)
+	urlStart    = pattern.New(`(?i)^["'<]*(url:)?(ftp|ftps|ftpes|https?|sftp)://`)
+	valueLike   = pattern.New(`^-?[0-9][0-9-]*$|\.log$`) // what is no URL, but may be the value of another program's flag
+	plain       = pattern.New(`^[A-Za-z0-9_%+=:,./-]+$`) // what needs no quotes in a shell
+)
+
+// isOurs reports whether the letters are meant as flags of this program.
+func isOurs(letters string, all *pflag.FlagSet) bool {
+	for i := range len(letters) {
+		f, rest := shorthand(letters[i], all), letters[i+1:]
+		switch {
+		case f == nil, i+1 < len(letters) && letters[i] == 'n' && strings.IndexByte("cdvHp", rest[0]) >= 0:
+			return false
+		case f.NoOptDefVal == "":
+			return rest == "" || !numeric[f.Name] || wholeNumber.MatchString(rest)
+		case strings.HasPrefix(rest, "="):
+			return true
+		}
+	}
+	return true
+}
+
+// undashed returns the long flag whose name is name, with or without its inner
+// dashes, or "".
+func undashed(name string, all *pflag.FlagSet) (found string) {
+	all.VisitAll(func(f *pflag.Flag) {
+		if f.Name == name || strings.ReplaceAll(f.Name, "-", "") == name {
+			found = f.Name
+		}
+	})
+	return found
+}
+
+// shorthand returns the flag for a letter, or nil. pflag's own lookup panics on
+// a byte that is not ASCII.
+func shorthand(letter byte, all *pflag.FlagSet) *pflag.Flag {
+	if letter >= 0x80 {
+		return nil
+	}
+	return all.ShorthandLookup(string(rune(letter)))
+}
+
+// dashed returns the shorter spelling of a flag.
+func dashed(f *pflag.Flag) string {
+	if f.Shorthand != "" {
+		return "-" + f.Shorthand
+	}
+	return "--" + f.Name
+}
+
+// badValue returns the error for a flag's bad value. It does not show a value
+// that looks like a URL: it may hold a password.
+func badValue(flag, value string, why error) string {
+	if value == "" {
+		value = `""`
+	}
+	if strings.Contains(value, "://") {
+		value = "URL"
+	}
+	text := why.Error()
+	if strings.HasPrefix(text, "strconv.") {
+		text = "write --" + flag + " or --" + flag + "=false" // the library's words are for programmers
+	}
+	return "--" + flag + " " + value + ": " + text
+}
+
+// closest returns the long flag that name is most likely a misspelling of, or "".
+// One letter in four may be missing, too many or out of place. A letter changed
+// counts as two, because it makes another word: --retort is not --report.
+func closest(name string, all *pflag.FlagSet) (best string) {
+	least := max(1, len(name)/4)
+	if len(name) < 3 {
+		return ""
+	}
+	var begin []string
+	all.VisitAll(func(f *pflag.Flag) {
+		if len(name) > 3 && strings.HasPrefix(f.Name, name) {
+			begin = append(begin, f.Name)
+		}
+		if d := distance(name, f.Name); d < least || d == least && best == "" {
+			best, least = f.Name, d
+		}
+	})
+	if best == "" && len(begin) == 1 {
+		return begin[0]
+	}
+	return best
+}
+
+// distance returns how many changes turn a into b: letters added or dropped,
+// neighbours swapped, and letters changed, which count as two.
+func distance(a, b string) int {
+	var before []int // the row above the one above
+	above := make([]int, len(b)+1)
+	for j := range above {
+		above[j] = j
+	}
+	for i := range len(a) {
+		row := make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range len(b) {
+			row[j+1] = 1 + min(row[j], above[j+1])
+			if a[i] == b[j] {
+				row[j+1] = above[j]
+			}
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, above = above, row
+	}
+	return above[len(b)]
+}
+
+// takesValue reports whether one of the flags may have the value.
+func takesValue(found []foreign, value string) bool {
+	return slices.ContainsFunc(found, func(f foreign) bool { return f.value != "" && fits(f.value, value) })
+}
+
+// also says what programs mean by a flag that means something else here.
+func also(found []foreign) string {
+	if found == nil {
+		return ""
+	}
+	return "; " + answers(found)
+}
