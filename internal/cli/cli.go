@@ -22,10 +22,11 @@ import (
 type IO struct {
 	In       io.Reader
 	Out, Err io.Writer
+	Confine  bool // the process does nothing else: put it under Landlock, without --no-sandbox
 }
 
 // Standard returns the streams of the process.
-func Standard() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr} }
+func Standard() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Confine: true} }
 
 // Run runs the command with args, which exclude the program's name, and returns
 // its exit code. It returns within a second after ctx ends: it abandons a read
@@ -55,7 +56,7 @@ func execute(ctx context.Context, args []string, stdio IO) int {
 	}
 	o.warn(p)
 	defer p.within(ctx)()
-	return newRun(o, p, stdio.In).all(ctx)
+	return newRun(o, p, stdio).all(ctx)
 }
 
 // finish ends a run before its first URL.
@@ -91,27 +92,32 @@ func isTerminal(stream any) bool {
 // run is one run of the command.
 type run struct {
 	*options
-	print   *printer
-	in      io.Reader // standard input
-	ask     *prompter
-	netrc   *netrcFile
-	source  *gateway.Source // where files and listings come from
-	saved   map[string]bool // paths that this run has written
-	kept    int64           // bytes of the current URL's file from which the next run can resume
-	current *urlparse.URL   // being retrieved
-	next    []target        // after it
-	behind  bool            // a transfer was left behind, blocked in a stream
+	print    *printer
+	in       io.Reader // standard input
+	confined bool      // IO.Confine
+	ask      *prompter
+	netrc    *netrcFile
+	source   *gateway.Source // where files and listings come from
+	made     string          // the outermost directory that makeDir made
+	saved    map[string]bool // paths that this run has written
+	kept     int64           // bytes of the current URL's file from which the next run can resume
+	current  *urlparse.URL   // being retrieved
+	next     []target        // after it
+	behind   bool            // a transfer was left behind, blocked in a stream
 }
 
-func newRun(o *options, p *printer, in io.Reader) *run {
+func newRun(o *options, p *printer, stdio IO) *run {
 	ask := &prompter{
 		forbidden: o.noPrompt, account: o.account, open: openConsole, alone: p.withoutLines,
 		known: make(map[login]string),
 	}
-	logins := newCredentials(o, in, ask)
+	logins := newCredentials(o, stdio.In, ask)
 	o.client.Credentials, o.client.Proxy = logins, o.dialProxy
 	o.client.Trace = p.trace()
 	source := o.newSource(p)
 	o.file.Parallel, o.file.Limit = source, download.NewLimiter(o.limitRate)
-	return &run{options: o, print: p, in: in, ask: ask, netrc: logins.netrc, source: source, saved: make(map[string]bool)}
+	return &run{
+		options: o, print: p, in: stdio.In, confined: stdio.Confine, ask: ask,
+		netrc: logins.netrc, source: source, saved: make(map[string]bool),
+	}
 }

@@ -26,6 +26,7 @@ type options struct {
 	targets            []target
 	output, dir        string
 	dryRun, json, help bool
+	noSandbox          bool
 	long, info         bool
 	user, account      string
 	userSet, noPrompt  bool
@@ -67,6 +68,7 @@ func (o *options) outputFlags() group {
 	fs.BoolVarP(&o.file.Newer, "newer", "N", false, "replace a file only if the server's is newer or of another size")
 	fs.BoolVarP(&o.file.Continue, "continue", "c", false, "resume a partial FILE that another program left")
 	fs.BoolVar(&o.file.NoResume, "no-resume", false, "start over, whatever FILE.part holds")
+	fs.BoolVar(&o.noSandbox, "no-sandbox", false, "do not let Linux confine the process to the directories it saves in")
 	return fs
 }
 

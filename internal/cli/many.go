@@ -30,6 +30,7 @@ func (r *run) batch(ctx context.Context) int {
 	case r.dryRun:
 		return m.plans()
 	case r.info:
+		r.fence(ctx, m.lists)
 		return cmp.Or(r.infos(ctx, m.urls()), m.code)
 	}
 	if err := m.open(); err != nil {
@@ -37,6 +38,7 @@ func (r *run) batch(ctx context.Context) int {
 		return exitCode(err)
 	}
 	defer m.close()
+	r.fence(ctx, m.lists)
 	r.client.MaxIdle = cmp.Or(r.perHost, r.jobs, batch.MaxJobs)
 	defer r.source.CloseIdleConnections()
 	m.retrieve()
@@ -132,7 +134,7 @@ func (m *many) retrieve() {
 	m.shown = m.print.newOverview(m.known())
 	totals := batch.Run(m.ctx, m.source, m.tasks(), batch.Options{
 		Jobs: m.jobs, PerHost: m.perHost, Segments: m.file.Segments, Root: m.root, Ledger: m.ledger, Each: m.file, Bound: m.limit,
-		Watch: m.watch, Report: m.ended, Totals: m.shown.update, Note: m.note, Mixed: len(m.lists)+len(m.targets) > 1,
+		Watch: m.watch, Report: m.ended, Totals: m.shown.update, Note: m.print.note, Mixed: len(m.lists)+len(m.targets) > 1,
 	})
 	totals.Files, totals.Failed = totals.Files+m.lost, totals.Failed+m.lost
 	for _, x := range m.meters { // of the files that were interrupted
@@ -146,20 +148,6 @@ func (m *many) retrieve() {
 		m.code = exitOther
 	}
 	m.shown.end(totals)
-}
-
-// note shows what happens to a server's connections. A run that waits for room
-// says so without -v: it would look like one that hangs.
-func (m *many) note(text string, waits bool) {
-	switch {
-	case !m.verbose && (m.quiet || !waits):
-	case m.progress == progressJSON:
-		m.print.emit(event{Event: "note", Text: text})
-	case m.verbose:
-		m.print.line("* %s", oneLine(text))
-	default:
-		m.print.line("%s", oneLine(text))
-	}
 }
 
 // watch returns what shows the progress of one file.

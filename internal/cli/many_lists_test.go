@@ -25,7 +25,7 @@ func TestListShorter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := &many{run: newRun(o, newPrinter(t.Context(), o, IO{Out: io.Discard, Err: io.Discard}), nil), ctx: t.Context()}
+		m := &many{run: newRun(o, newPrinter(t.Context(), o, IO{Out: io.Discard, Err: io.Discard}), IO{}), ctx: t.Context()}
 		m.check(path, manifest.Options{})
 		write(text)
 		for range m.tasks() {

@@ -27,6 +27,9 @@ func (r *run) makeDir() (unmake func() (stays bool), err error) {
 	if err := os.MkdirAll(r.dir, 0o777); err != nil {
 		return nil, download.LocalError(r.dir, "cannot be created", err)
 	}
+	if len(made) > 0 {
+		r.made = made[len(made)-1]
+	}
 	return func() bool {
 		for _, dir := range made {
 			if os.Remove(dir) != nil {

@@ -137,6 +137,20 @@ func (p *printer) warning(text string) {
 	p.line("ftpfetch: warning: %s", text)
 }
 
+// note shows what happens to the process or to a server's connections. A run that
+// waits for room says so without -v: it would look like one that hangs.
+func (p *printer) note(text string, waits bool) {
+	switch {
+	case !p.verbose && (p.quiet || !waits):
+	case p.progress == progressJSON:
+		p.emit(event{Event: "note", Text: text})
+	case p.verbose:
+		p.line("* %s", oneLine(text))
+	default:
+		p.line("%s", oneLine(text))
+	}
+}
+
 // failed reports why a URL could not be retrieved. subject is the URL without
 // its password; rest follows the reason. A closed standard output is not
 // reported.

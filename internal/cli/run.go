@@ -33,6 +33,7 @@ func (r *run) all(ctx context.Context) int {
 			r.print.made(r.dir)
 		}
 	}()
+	r.fence(ctx, nil)
 	defer r.keepConnections(ctx)()
 	code := exitOK
 	for i, t := range r.targets {

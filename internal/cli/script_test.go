@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) {
 	os.Setenv("TERM", "xterm") // for the tests with terminals, wherever they run
-	testscript.Main(m, map[string]func(){"ftpfetch": runCommand, "stubborn": runStubborn})
+	testscript.Main(m, map[string]func(){"ftpfetch": runCommand, "stubborn": runStubborn, "peek": runPeek})
 }
 
 // ample is more time than a command needs, even on a busy machine.
