@@ -16,6 +16,9 @@ type shelf struct {
 	listings map[string]string // by the path of the directory
 	files    map[string]string
 	refuse   map[string]string // replies in place of a listing or file, by path
+	mounts   map[string]string // directories that are others
+	hops     int               // how many mounts a path may cross; 0 means any number
+	refusal  string            // to a CWD that crosses more
 }
 
 // start starts the server, with steps that override what it does.
@@ -26,7 +29,7 @@ func (s shelf) start(t *testing.T, steps ...testserver.Step) *testserver.Script 
 // step adds the server's behavior to a connection.
 func (s shelf) step(d *testserver.Dialogue) {
 	testserver.Honest("")(d)
-	cwd := "/"
+	cwd, hops := "/", 0
 	arg := func(c *testserver.Conn) string {
 		_, name, _ := strings.Cut(c.Line(), " ")
 		if strings.HasPrefix(name, "/") {
@@ -35,10 +38,20 @@ func (s shelf) step(d *testserver.Dialogue) {
 		return path.Join(cwd, name)
 	}
 	testserver.On("CWD", func(c *testserver.Conn) error {
-		if _, ok := s.listings[arg(c)]; !ok {
+		dir := arg(c)
+		if strings.HasSuffix(c.Line(), " /") {
+			hops = 0
+		}
+		if to, ok := s.mounts[dir]; ok {
+			if hops++; s.hops > 0 && hops > s.hops {
+				return testserver.Reply(s.refusal)(c)
+			}
+			dir = to
+		}
+		if _, ok := s.listings[dir]; !ok {
 			return testserver.Reply("550 No such directory.")(c)
 		}
-		cwd = arg(c)
+		cwd = dir
 		return testserver.Reply("250 Done.")(c)
 	})(d)
 	file := func(serve func(text string) []testserver.Action) testserver.Action {

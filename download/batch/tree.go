@@ -86,9 +86,12 @@ type place struct {
 	below string        // the path below the tree's directory; "" for that directory
 	depth int           // levels above it
 	real  string        // below, with the links followed
-	chain []string      // the real paths of the directories above it
+	up    *place        // the directory whose listing has it; nil for the tree's own
 	links int           // links followed on the way
 	guess bool          // it may be a file: the listing did not tell
+
+	unique string // as the listing of up has it; "" if it does not tell
+	shows  uint64 // the identity of its own listing
 }
 
 // ErrNoMatch means that nothing in a directory matches Tree.Names.
@@ -134,6 +137,10 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict
 	bounded, cancel := b.bound(ctx)
 	defer cancel()
 	entries, odd, err := b.entries(bounded, j.url())
+	var same *place
+	if err == nil {
+		same, err = b.circle(bounded, j, entries)
+	}
 	switch {
 	case b.crowded(t, err):
 		return b.full(err)
@@ -143,6 +150,9 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict
 		}
 		return b.listed(ctx, t)
 	case err == nil && j.Tree.Depth > 0 && j.dir.depth >= j.Tree.Depth: // only now it shows that it is a directory
+		return b.listed(ctx, t)
+	case same != nil:
+		b.report(Outcome{Task: j.Task, URL: j.url(), Link: cmp.Or(same.below, ".")})
 		return b.listed(ctx, t)
 	case err == nil:
 		err = b.create(j)
@@ -323,7 +333,7 @@ func (b *run) descend(parent, next *job, e entry) bool {
 	d, u := parent.dir, e.url(next.in)
 	next.dir = &place{
 		root: d.root, below: path.Join(d.below, e.name), depth: d.depth + 1, real: path.Join(d.real, e.name),
-		chain: append(slices.Clone(d.chain), d.real), links: d.links, guess: e.mode != fs.ModeDir,
+		up: d, links: d.links, guess: e.mode != fs.ModeDir, unique: e.unique,
 	}
 	next.URLs, next.in = []*urlparse.URL{directory(u)}, nil
 	switch {
@@ -358,8 +368,13 @@ func (p *place) follow(in *place, target string) bool {
 	if p.real == "." {
 		p.real = ""
 	}
+	for a := p.up; a != nil; a = a.up {
+		if a.real == p.real {
+			return false
+		}
+	}
 	p.links++
-	return target != "" && p.real != ".." && !strings.HasPrefix(p.real, "../") && !slices.Contains(p.chain, p.real) && p.links <= mostLinks
+	return target != "" && p.real != ".." && !strings.HasPrefix(p.real, "../") && p.links <= mostLinks
 }
 
 // url returns the URL of the place with the links followed.

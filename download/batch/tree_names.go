@@ -30,6 +30,7 @@ func besides(entries []entry) map[string]bool {
 // entry is what is kept of an ftpexec.Entry: there may be millions.
 type entry struct {
 	name, target string
+	unique       string      // of a directory
 	mode         fs.FileMode // the type
 	size         int64
 	time         time.Time // of modification; zero if it is known only roughly
@@ -37,6 +38,9 @@ type entry struct {
 
 func entryOf(e ftpexec.Entry) entry {
 	x := entry{name: strings.Clone(e.Base), target: strings.Clone(e.Target), mode: e.Mode.Type(), size: e.Size}
+	if e.Mode.IsDir() {
+		x.unique = strings.Clone(e.Unique)
+	}
 	if !e.Local && e.Precision <= time.Second {
 		x.time = e.ModTime
 	}

@@ -1,0 +1,87 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io/fs"
+	"path"
+	"strings"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/ftpexec"
+)
+
+const (
+	// deepest is how many directories may be above one of a tree.
+	deepest = 128
+	// mostAlike is how many of them may show the same as that directory, if it
+	// leads on in more than one way: then the depth bounds nothing.
+	mostAlike = 8
+)
+
+// circle returns the directory above j that is j's own directory: some servers show
+// links and mounts as directories. The fact "unique" or the same entries make one
+// suspect it, but both are also the same in trees without a circle. So circle asks:
+// in a circle the way from the one to the other leads on from there, again and again,
+// and shows the same at its end.
+func (b *run) circle(ctx context.Context, j *job, entries []entry) (*place, error) {
+	d, within := j.dir, 0
+	d.shows, within = identity(entries)
+	var same, named *place // the nearest that shows the same, or that has the same name in "unique"
+	alike := 0
+	for a := d.up; a != nil && within > 0; a = a.up {
+		_, above := a.wayTo(d)
+		if above && a.shows == d.shows {
+			alike++
+			same = cmp.Or(same, a)
+		} else if above && a.unique == d.unique && a.unique != "" {
+			named = cmp.Or(named, a)
+		}
+	}
+	if d.depth > deepest || alike > mostAlike && within > 1 {
+		return nil, &download.Error{Path: j.Path, Err: download.ErrLocal, Reason: fmt.Sprintf(
+			"has more than %d directories above it, or %d that show the same: if this is no circle, fetch its URL in a run of its own", deepest, mostAlike)}
+	}
+	if same = cmp.Or(same, named); same == nil || alike&(alike-1) != 0 { // what one try has not shown another may, but most will not
+		return nil, nil
+	}
+	way, _ := same.wayTo(d)
+	far := *d
+	far.real = path.Join(d.real, strings.Repeat("/"+way, (deepest-d.depth)/(1+strings.Count(way, "/"))+1))
+	there, _, err := b.entries(ctx, far.url())
+	shows, _ := identity(there)
+	switch e := (*ftpexec.Error)(nil); {
+	case err == nil && shows == d.shows:
+		return same, nil
+	case err == nil || !errors.Is(err, ftpexec.ErrDirectory) && !errors.Is(err, ftpexec.ErrNotFound):
+		return nil, err
+	case errors.As(err, &e) && e.Reply != nil && e.Reply.Text == "Too many levels of symbolic links.": // pyftpdlib
+		return same, nil
+	}
+	return nil, nil
+}
+
+// wayTo returns the names that lead from a to d, if d is below a.
+func (a *place) wayTo(d *place) (string, bool) {
+	if a.real == "" {
+		return d.real, d.real != ""
+	}
+	return strings.CutPrefix(d.real, a.real+"/")
+}
+
+var seed = maphash.MakeSeed()
+
+// identity returns a hash of the entries of a directory, in whatever order, and how
+// many of them may be directories.
+func identity(entries []entry) (sum uint64, within int) {
+	for _, e := range entries {
+		sum += maphash.Comparable(seed, e)
+		if e.mode == fs.ModeDir || e.mode == fs.ModeIrregular {
+			within++
+		}
+	}
+	return sum, within
+}
