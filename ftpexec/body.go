@@ -78,7 +78,7 @@ func (b *body) advance(n int, err error) error {
 func (b *body) complete() {
 	b.wire.Close()
 	ahead := b.sendAhead()
-	final, e := finish(b.conn, b.url, b.op, b.n.Load())
+	final, e := finish(b.conn, b.url, b.op, b.n.Load(), b.size < 0)
 	err := b.short(b.size)
 	switch {
 	case e != nil && (final == nil || err == nil):
@@ -122,18 +122,27 @@ func (b *body) short(size int64) error {
 }
 
 // confirm asks for the size with MLST (RFC 3659 section 7) if nothing else has told it. Without a size only the final
-// reply says that the file is complete.
+// reply says that the file is complete. A reply that MLST does not have (250 and 5yz) may be a second one.
 func (b *body) confirm() error {
-	size := int64(-1)
 	if b.size < 0 && !b.text {
-		if r, err := b.conn.Ask("MLST "+b.op.Arg, true); err == nil {
-			size = sizeFact(r)
+		r, err := b.conn.Ask("MLST "+b.op.Arg, true)
+		switch size := sizeFact(r); {
+		case err != nil:
+			return err
+		case r.Code != 250 && r.First() != 5:
+			return &wire.ReplyError{Reply: r, Err: ErrTruncated}
+		case size >= 0:
+			b.size = max(0, size-b.offset)
 		}
 	}
-	if err := b.conn.Ended(); err != nil || size < 0 { // it may have ended during MLST
+	if err := b.conn.Ended(); err != nil { // it may have ended during MLST
 		return err
 	}
-	return b.short(max(0, size-b.offset))
+	err := b.short(b.size)
+	if err == nil && b.wire.Abrupt() {
+		err = b.s.client.abrupt(b.conn, b.url, b.size >= 0)
+	}
+	return err
 }
 
 // end ends the body.

@@ -155,19 +155,20 @@ func TestASCIIFinalReply(t *testing.T) {
 	}
 }
 
-// If neither SIZE nor the 150 tells the size, MLST is sent at the end. If it tells nothing, the file still counts.
+// If neither SIZE nor the 150 tells the size, MLST is sent at the end. If the server does not know that, the file still counts.
 func TestSizeByMLST(t *testing.T) {
 	tests := []struct {
 		name, mlst string // "": no answer
 		want       error
 	}{
-		{"does not answer", "", nil},
+		{"does not answer", "", ftpexec.ErrTimeout},
 		{"tells more", "250-Listing\r\n Type=file;Size=12;Modify=20260102030405; f\r\n250 End", ftpexec.ErrTruncated},
 		{"tells the same", "250-Listing\r\n modify=20260102030405;size=8; f\r\n250 End", nil},
 		{"is in the name", "250-Listing size=12;\r\n Type=file; x;size=12;y\r\n250 End;size=12;", nil},
 		{"is on one line", "250 Size=12; f", nil},
 		{"is not known", "500 what", nil},
-		{"ends the connection", "421 what", nil},
+		{"ends the connection", "421 what", ftpexec.ErrLost},
+		{"is the reply after a second one", "550 broken\r\n250-x\r\n size=8; f\r\n250 End", ftpexec.ErrProtocol},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

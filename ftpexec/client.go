@@ -127,6 +127,7 @@ type habits struct {
 	how        int  // the first of ways to list a directory that it may give
 	listed     bool // that way has listed something
 	noMLST     bool // it does not know MLST
+	abrupt     bool // it ends data under TLS without close_notify
 }
 
 func isSequential(h *habits) { h.sequential = true }

@@ -101,17 +101,6 @@ func TestTLSRefusals(t *testing.T) {
 	})
 }
 
-// Under TLS a cut TCP connection can look like an end. The size and the final reply tell the difference.
-func TestTLSTruncation(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("contents"),
-		testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.CutData(), testserver.Reply("226 fine")))
-	u := parse(t, strings.Replace(s.URL("/a/f"), "ftp:", "ftpes:", 1))
-	got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}, u)
-	if !errors.Is(err, ftpexec.ErrTruncated) && !errors.Is(err, ftpexec.ErrLost) {
-		t.Errorf("got %q, %v, want an error", got, err)
-	}
-}
-
 func TestDataConnectionModes(t *testing.T) {
 	tests := []struct {
 		name, network string

@@ -82,7 +82,7 @@ func TestEntriesWays(t *testing.T) {
 		{"no LIST makes sense", []testserver.Step{gives(all, unread), gives(plain, unread)}, "? a,? b", "MLSD,LIST -a,LIST,NLST", "LIST -a,LIST,NLST"},
 		{"no files, by a 450", []testserver.Step{gone(all, 450), testserver.On(plain, testserver.Reply("450 No files found"))}, "", "MLSD,LIST -a,LIST", "LIST -a,LIST"},
 		{"no files, by a 550", []testserver.Step{testserver.On(mlsd, testserver.Reply("550 No such file or directory"))}, "", "MLSD", "MLSD"},
-		{"226 before 150", []testserver.Step{testserver.On(mlsd, testserver.Reply("226 Done."))}, "", "MLSD", "MLSD"},
+		{"226 before 150", []testserver.Step{testserver.On(mlsd, testserver.Reply("226 Done."), testserver.CloseData())}, "", "MLSD", "MLSD"},
 	}
 	for _, code := range []int{500, 501, 502, 504} {
 		tests = append(tests, test{fmt.Sprintf("MLSD %d", code), []testserver.Step{gone(mlsd, code), gives(all, own+line("a")+line("b"))}, ab, "MLSD,LIST -a", "LIST -a"},

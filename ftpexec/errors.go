@@ -153,7 +153,7 @@ func (e *Error) Local() bool { return wire.IsLocal(e.Err) }
 // [ErrTimeout], [ErrLost] and [ErrTruncated], and for [ErrConnect] without a reply. It is false for [ErrTLSRequired],
 // and if e is Local.
 func (e *Error) Temporary() bool {
-	if errors.Is(e.Err, ErrTLSRequired) || e.Local() {
+	if errors.Is(e.Err, ErrTLSRequired) || errors.Is(e.Err, errPartial) || e.Local() {
 		return false
 	}
 	if e.Reply != nil && e.Reply.Code/100 == 4 {

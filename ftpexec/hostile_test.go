@@ -155,7 +155,9 @@ var waits = []struct {
 	{"226 with 150 before the data", testserver.On("RETR", testserver.Reply("150 x\r\n226 x"), testserver.SendData("contents"), testserver.CloseData()), errNone, false, 0},
 	{"226 before slow data", testserver.On("RETR", testserver.Reply("226 x"), after(finalGrace-1), testserver.SendData("contents"), testserver.CloseData()), errNone, false, finalGrace - 1},
 	{"226 and no data", testserver.On("RETR", testserver.Reply("226 x"), testserver.StallData()), ftpexec.ErrTimeout, false, finalGrace},
-	{"226 and no data connection for a listing", testserver.On("NLST", testserver.Reply("226 nothing")), errNone, true, finalGrace},
+	{"226 and a data connection that says nothing", testserver.On("NLST", testserver.Reply("226 nothing")), ftpexec.ErrTimeout, true, finalGrace},
+	{"226 and a data connection that ends", testserver.On("NLST", testserver.Reply("226 nothing"), testserver.CloseData()), errNone, true, 0},
+	{"226 and a data connection that is refused", testserver.On("EPSV", testserver.Reply("229 (|||1|)")).With("NLST", testserver.Reply("226 nothing")), errNone, true, 0},
 }
 
 // after delays a server's replies.

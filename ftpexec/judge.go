@@ -217,22 +217,25 @@ func (s *Session) began(op Command, r wire.Reply) error {
 	return e
 }
 
-// finish judges the final reply to a transfer of n bytes. The reply is nil if none came.
-func finish(conn *wire.Conn, u *urlparse.URL, op Command, n int64) (*Reply, *Error) {
-	r, err := conn.Finish()
+// finish judges the final reply to a transfer of n bytes. The reply is nil if none came. alone means that nothing else
+// tells whether the data is whole.
+func finish(conn *wire.Conn, u *urlparse.URL, op Command, n int64, alone bool) (*Reply, *Error) {
+	r, err := conn.Finish(alone)
 	if err != nil {
 		return nil, failure(u, op, conn.Secure(), err)
 	}
 	e := &Error{Stage: StageTransfer, Op: op.shown(), URL: u.Redacted(), Reply: newReply(r)}
-	switch {
+	switch text := says(e.Reply, op.Arg); {
 	case r.First() == 5 && n == 0: // refused, although 150 came first
 		e.Hint, e.Err = refusal(op, e.Reply)
-	case !r.OK():
+	case !r.Ends(), aborted.MatchString(text):
 		e.Err = ErrTruncated
-	case op.Verb == "NLST" && failedToOpen(op, e.Reply):
+	case op.Verb == "NLST" && unopened.MatchString(text):
 		e.Err = ErrNotFound
-	case op.lists() && failedToOpen(op, e.Reply):
+	case op.lists() && unopened.MatchString(text):
 		e.Err = ErrRefused
+	case op.lists() && oneOf(partial, text):
+		e.Err, e.Hint = errPartial, "the others can be fetched by a list of their URLs"
 	default:
 		return e.Reply, nil
 	}
@@ -240,9 +243,22 @@ func finish(conn *wire.Conn, u *urlparse.URL, op Command, n int64) (*Reply, *Err
 	return e.Reply, e
 }
 
-// failedToOpen reports whether r is vsftpd's 226 "Transfer done (but failed to open directory)."
-func failedToOpen(op Command, r *Reply) bool {
-	return strings.Contains(says(r, op.Arg), "failed to open directory")
+var (
+	errPartial = fmt.Errorf("%w: the server does not list all names", ErrTruncated) // nor will it next time
+	errAbrupt  = fmt.Errorf("%w: TLS ended without close_notify, and no size is known", ErrTruncated)
+)
+
+// abrupt judges the data that ended under TLS without close_notify. known means that it was whole: then its server does that.
+func (c *Client) abrupt(conn *wire.Conn, u *urlparse.URL, known bool) error {
+	switch {
+	case c.habits(u).abrupt:
+		return nil
+	case !known:
+		return errAbrupt
+	}
+	c.learn(u, func(h *habits) { h.abrupt = true })
+	conn.Note("the server ends data under TLS without close_notify: without a size only its reply tells whether a file is whole")
+	return nil
 }
 
 // unlisted reports whether err is a refusal of the listing op that leaves the next way to list: of MLSD if the server does

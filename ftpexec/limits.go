@@ -97,6 +97,17 @@ var tlsRequired = []wording{
 		example{"534 Secure data connection required.", "Serv-U 6"}),
 }
 
+// partial are the wordings with which servers say that they have not listed all of a directory, although the code is 226.
+var partial = []wording{
+	said(`(?m)^(226[ -])?(output truncated to|data afrundet til|anzeige auf|salida truncada a|sortie tronquee a|je t'en file|kimenet|`+
+		`output troncato a|output afgekort naar|resultat er avkortet til|wyj.cie obci.te do|resultado truncado em|rezultat trunchiat la|`+
+		`v.stup (zkr.cen|skrateny) na|rezultati i shkurtuar ne|utdata trunkeras till|.+kt. k.saltmas.) \d+`,
+		example{"226-Options: -a -l \r\n226 Output truncated to 10000 matches", "pure-ftpd 1.0.53, messages_en.h: LimitRecursion"},
+		example{"226 V\xfdstup zkr\xe1cen na 2000 shod", "pure-ftpd 1.0.53, messages_cs_cz.h"}),
+	said(`(?m)^(226[ -])?(out of memory|read error) during globbing of`,
+		example{"226 Read error during globbing of *", "pure-ftpd 1.0.53, ls.c"}),
+}
+
 // encryption is what a server that refuses a login may want, if none of tlsRequired says so.
 var encryption = pattern.New(`\b(ssl|tls|ftps|ftpes|encrypt|secure)`)
 
@@ -134,6 +145,9 @@ func (e *Error) readLimits(op Command, secure bool) {
 var (
 	absent = pattern.New(`no such|not found|not exist|cannot find`)
 	denied = pattern.New(`denied|permission|not permitted`)
+	// A 226 of vsftpd, and of pure-ftpd ("Sorry, we were unable to read [.]").
+	unopened = pattern.New(`(?m)^(226[ -])?(transfer done \(but failed to open directory|sorry, we were unable to read \[)`)
+	aborted  = pattern.New(`^transfer (aborted|failed)`) // of uFTP, which sends that with 226
 )
 
 // inOneStep returns the hint for a refused CWD that is not the last: the inner directory may be accessible although the

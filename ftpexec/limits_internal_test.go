@@ -19,11 +19,12 @@ func wordingsOf(table []wording) (replies []string) {
 var (
 	TooManyReplies     = wordingsOf(tooMany)
 	TLSRequiredReplies = wordingsOf(tlsRequired)
+	PartialReplies     = wordingsOf(partial)
 )
 
 // Every example matches its own pattern and belongs to one table only.
 func TestWordings(t *testing.T) {
-	for _, table := range []struct{ this, other []wording }{{tooMany, tlsRequired}, {tlsRequired, tooMany}} {
+	for _, table := range []struct{ this, other []wording }{{tooMany, tlsRequired}, {tlsRequired, tooMany}, {partial, tooMany}} {
 		for _, w := range table.this {
 			for _, e := range w.examples {
 				if text := strings.ToLower(e.reply); !w.pattern.MatchString(text) || oneOf(table.other, text) {

@@ -98,7 +98,7 @@ func (s *Session) names() ([]string, error) {
 func (s *Session) lines() ([]string, error) {
 	op := s.plan.final()
 	lines, err := s.library.list(op.Arg, func() error {
-		if _, e := finish(s.conn, s.url, op, s.library.data.Received()); e != nil {
+		if _, e := finish(s.conn, s.url, op, s.library.data.Received(), true); e != nil {
 			return e
 		}
 		return nil
@@ -110,6 +110,13 @@ func (s *Session) lines() ([]string, error) {
 	}
 	if err == nil && op.Verb == "MLSD" && s.library.data.InLine() {
 		err = s.failure(op, fmt.Errorf("%w: its last line has no end", ErrTruncated))
+	}
+	if err == nil && s.library.data.Abrupt() {
+		n := s.library.data.Received() + 1
+		if err = s.client.abrupt(s.conn, s.url, n == s.goal.abrupt); err != nil {
+			s.goal.abrupt = n
+			s.conn.Abandon(err)
+		}
 	}
 	if errors.Is(err, bufio.ErrTooLong) {
 		s.conn.Abandon(wire.ErrListing)

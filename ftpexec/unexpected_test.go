@@ -41,13 +41,13 @@ var anyDigit = []struct {
 		return testserver.On("EPSV", testserver.Reply("500 what")).With("PASV", testserver.Reply(r))
 	}, 0, [5]error{ftpexec.ErrPassive, ftpexec.ErrPassive, ftpexec.ErrPassive, ftpexec.ErrPassive, ftpexec.ErrPassive}},
 	{"REST", "/a/f", on("REST"), 3, [5]error{ftpexec.ErrNoRestart, ftpexec.ErrNoRestart, nil, ftpexec.ErrNoRestart, ftpexec.ErrNoRestart}},
-	{"RETR", "/a/f", opens("RETR"), 0, [5]error{nil, nil, ftpexec.ErrRefused, ftpexec.ErrRefused, ftpexec.ErrRefused}},
-	{"NLST", "/a/", opens("NLST"), 0, [5]error{nil, nil, ftpexec.ErrRefused, ftpexec.ErrRefused, ftpexec.ErrRefused}},
-	{"end of RETR", "/a/f", closes("RETR"), 0, [5]error{nil, nil, ftpexec.ErrTruncated, ftpexec.ErrTruncated, ftpexec.ErrTruncated}},
-	{"end of NLST", "/a/", closes("NLST"), 0, [5]error{nil, nil, ftpexec.ErrTruncated, ftpexec.ErrTruncated, ftpexec.ErrTruncated}},
+	{"RETR", "/a/f", opens("RETR"), 0, [5]error{nil, ftpexec.ErrTruncated, ftpexec.ErrRefused, ftpexec.ErrRefused, ftpexec.ErrRefused}},
+	{"NLST", "/a/", opens("NLST"), 0, [5]error{nil, ftpexec.ErrTruncated, ftpexec.ErrRefused, ftpexec.ErrRefused, ftpexec.ErrRefused}},
+	{"end of RETR", "/a/f", closes("RETR"), 0, [5]error{nil, ftpexec.ErrTruncated, ftpexec.ErrTruncated, ftpexec.ErrTruncated, ftpexec.ErrTruncated}},
+	{"end of NLST", "/a/", closes("NLST"), 0, [5]error{nil, ftpexec.ErrTruncated, ftpexec.ErrTruncated, ftpexec.ErrTruncated, ftpexec.ErrTruncated}},
 	{"MLST", "/a/f", func(r string) testserver.Step {
 		return testserver.On("SIZE", testserver.Reply("500 what")).With("MLST", testserver.Reply(r))
-	}, 0, [5]error{}},
+	}, 0, [5]error{ftpexec.ErrProtocol, ftpexec.ErrTruncated, ftpexec.ErrTruncated, ftpexec.ErrTruncated}},
 	{"AUTH", "+/a/f", func(r string) testserver.Step {
 		return testserver.On("AUTH", testserver.Reply(r), testserver.StartTLS())
 	}, 0, [5]error{ftpexec.ErrTLSUnavailable, nil, ftpexec.ErrTLSUnavailable, ftpexec.ErrTLSUnavailable, ftpexec.ErrTLSUnavailable}},

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -27,7 +28,9 @@ type Data struct {
 	asked    chan struct{} // closed when the command of the transfer has been sent
 	ready    chan struct{} // closed when Conn, raw and err are set
 	err      error
-	raw      net.Conn // the TCP connection under Conn
+	raw      net.Conn    // the TCP connection under Conn
+	tail     *tail       // raw under TLS
+	open     atomic.Bool // raw is set
 
 	stall   time.Duration
 	pace    pace.Pace
@@ -58,6 +61,7 @@ func (c *Conn) openData(ctx context.Context, open func(context.Context) (net.Con
 		opening, stop := context.WithTimeout(ctx, c.cfg.ConnectTimeout)
 		d.raw, d.err = open(opening)
 		stop()
+		d.open.Store(d.err == nil)
 		switch {
 		case d.err == nil && secure != nil:
 			d.err = d.secure(ctx, secure)
@@ -85,7 +89,8 @@ func (d *Data) secure(ctx context.Context, config *tls.Config) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	conn := tls.Client(d.raw, config)
+	d.tail = &tail{Conn: d.raw}
+	conn := tls.Client(d.tail, config)
 	d.Conn = conn
 	err := conn.HandshakeContext(ctx)
 	if err == nil || ctx.Err() != nil {
@@ -93,6 +98,21 @@ func (d *Data) secure(ctx context.Context, config *tls.Config) error {
 	}
 	return dataHandshakeError(err)
 }
+
+// tail is a TCP connection under TLS. The data should end with close_notify, which comes before the end of TCP.
+type tail struct {
+	net.Conn
+	ended bool
+}
+
+func (t *tail) Read(p []byte) (int, error) {
+	n, err := t.Conn.Read(p)
+	t.ended = errors.Is(err, io.EOF)
+	return n, err
+}
+
+// Abrupt reports whether the data has ended under TLS without close_notify. It may have been cut.
+func (d *Data) Abrupt() bool { return d.tail != nil && d.tail.ended }
 
 // commandSent lets TLS start.
 func (d *Data) commandSent() {
@@ -139,10 +159,12 @@ func (d *Data) Read(p []byte) (int, error) {
 }
 
 // failed explains a read error and abandons the connection. If the server has already said that a listing is complete
-// and no byte has come, failed returns io.EOF: a server may open no connection for an empty listing.
+// and the connection could not be opened, or has ended without a byte, failed returns io.EOF: a server may open none for an
+// empty listing.
 func (d *Data) failed(err error) error {
 	err = d.Reason(err)
-	if d.finished && d.listing && d.read == 0 && !isOneOf(err, ErrListing, errCutShort, ErrTLSHandshake, ErrCertificate) {
+	none := !d.open.Load() && !IsLocal(err) || errors.Is(err, ErrLost) && !errors.Is(err, errCutShort)
+	if d.finished && d.listing && d.read == 0 && none {
 		d.ended = true
 		return io.EOF
 	}

@@ -76,12 +76,21 @@ func (c *Conn) Receive() (Reply, error) {
 	if c.early != nil {
 		r, c.early = *c.early, nil
 	} else {
-		r, err = c.read(c.patience())
+		r, err = c.answer(c.out[0].Transfer, c.patience())
 	}
 	if err == nil {
 		c.out = c.out[1:]
 	}
 	return r, c.fail(c.lost(err))
+}
+
+// answer reads the reply to a command. The end of a transfer that has ended already answers no other command.
+func (c *Conn) answer(transfer bool, limit time.Duration) (Reply, error) {
+	r, err := c.read(limit)
+	if err == nil && !transfer && (r.Code == 226 || r.Code == 426) {
+		err = errStray
+	}
+	return r, err
 }
 
 // Ask sends a command and returns its reply. A preliminary reply is an error. If informs is set Ask waits less long:
@@ -95,9 +104,12 @@ func (c *Conn) Ask(line string, informs bool) (Reply, error) {
 		limit = min(limit, aheadTimeout)
 	}
 	c.out = nil
-	r, err := c.read(limit)
-	if err == nil && r.First() == 1 {
+	r, err := c.answer(false, limit)
+	switch {
+	case err == nil && r.First() == 1:
 		err = &ReplyError{r, ErrProtocol}
+	case err == nil && c.br.Buffered() > 0:
+		err = errStray
 	}
 	return r, c.fail(err)
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -32,6 +33,12 @@ func (r Reply) First() int { return r.Code / 100 }
 
 // OK reports whether r is a positive completion reply, 2yz.
 func (r Reply) OK() bool { return r.First() == 2 }
+
+// answers are the codes 2yz that answer commands other than a transfer. At the end of one they belong to another command.
+var answers = []int{200, 202, 211, 212, 213, 214, 215, 220, 221, 225, 227, 228, 229, 230, 232, 234, 257}
+
+// Ends reports whether r may be the positive end of a transfer.
+func (r Reply) Ends() bool { return r.OK() && !slices.Contains(answers, r.Code) }
 
 // opens reports whether r is the reply to PASV or EPSV, which no other command gets.
 func (r Reply) opens() bool { return r.Code == 227 || r.Code == 229 }

@@ -81,8 +81,9 @@ func (c *Conn) Began(r Reply, listing bool) {
 }
 
 // Finish returns the final reply of a transfer whose data has ended. After one that is not positive the connection
-// cannot be used again, because servers may send several (426, 226). Every transfer must end with Finish.
-func (c *Conn) Finish() (Reply, error) {
+// cannot be used again, because servers may send several (426, 226). Every transfer must end with Finish. If alone is set,
+// only the reply tells that the data is whole: then what has come behind it counts too (226, 426).
+func (c *Conn) Finish(alone bool) (Reply, error) {
 	if err := c.Err(); err != nil {
 		return Reply{}, err
 	}
@@ -90,10 +91,16 @@ func (c *Conn) Finish() (Reply, error) {
 		return Reply{}, c.fail(ErrListing)
 	}
 	r, err := c.finalReply()
+	for range maxDelays {
+		if err != nil || !alone || !r.Ends() || c.br.Buffered() == 0 {
+			break
+		}
+		r, err = c.readFinal(c.cfg.ReplyTimeout)
+	}
 	if err == nil {
 		err = c.Ended()
 	}
-	if err == nil && !r.OK() {
+	if err == nil && !r.Ends() {
 		c.fail(&ReplyError{r, ErrTruncated})
 	}
 	return r, c.fail(err)
