@@ -24,6 +24,7 @@ type arrivals struct {
 	streams []*stream
 	high    int64 // the most bytes that the part has ever had
 	failed  error // why bytes did not reach the disk: the part cannot be trusted
+	laps    []lap // what other responses had of bytes that are not all there yet
 
 	writing sync.Mutex // held while sums and the journal change; lock it before mu
 	sums    blockSums
@@ -36,8 +37,9 @@ func newArrivals(p *part, s state) *arrivals {
 // stream writes one connection's bytes into the part. The offset of its own file
 // handle tells how far it is, even if the bytes go straight from the socket.
 type stream struct {
-	f    *os.File // the part's own, or one of its own while that is in use
-	span span     // the bytes to write; an end of -1 means the end of the file
+	f     *os.File // the part's own, or one of its own while that is in use
+	span  span     // the bytes to write; an end of -1 means the end of the file
+	whole bool     // the span has arrived and nothing contradicts it
 }
 
 // at returns the position of the first byte not written yet.
@@ -49,11 +51,15 @@ func (s *stream) at() int64 {
 	return n
 }
 
-// brought returns the bytes of s.span that s has written.
+// brought returns the bytes of s.span that s has written, but not the last one
+// before the span is known to be whole: no run may take it for that.
 func (s *stream) brought() span {
 	at := s.at()
-	if s.span.end >= 0 {
+	switch {
+	case s.whole && s.span.end >= 0:
 		at = min(at, s.span.end)
+	case s.span.end >= 0:
+		at = min(at, s.span.end-1)
 	}
 	return span{s.span.start, at}
 }
@@ -91,14 +97,20 @@ func (l *arrivals) end(s *stream) error {
 }
 
 // close ends s and counts its bytes. If it wrote more than its span, none of them
-// count.
+// count: if it began in the middle of the file, that was not where it should have.
 func (l *arrivals) close(s *stream) (brought int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	x, over := s.brought(), s.span.end >= 0 && s.at() > s.span.end
 	l.streams = slices.DeleteFunc(l.streams, func(y *stream) bool { return y == s })
 	err = l.end(s)
-	if over || err != nil {
+	switch {
+	case over && x.start > 0:
+		return 0, errBeyond
+	case over || err != nil:
+		return 0, err
+	}
+	if err := l.agree(l.part.f, l.state.done.add(x)); err != nil {
 		return 0, err
 	}
 	l.state.done = l.state.done.add(x)
@@ -154,7 +166,7 @@ func (l *arrivals) reset() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.mu.Lock()
-	l.state, l.claimed = state{url: l.state.url, size: -1}, 0
+	l.state, l.claimed, l.laps = state{url: l.state.url, size: -1}, 0, nil
 	l.mu.Unlock()
 	l.sums = blockSums{}
 	if err := l.part.write(l.state, false); err != nil {

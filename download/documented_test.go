@@ -78,7 +78,7 @@ func TestProgressCounts(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
 		if p.Verb == "RETR" {
-			return testserver.Fault{Data: testserver.Closed, Octets: 50_000}
+			return testserver.Fault{Data: testserver.Closed, Octets: 50_000 + lapSize}
 		}
 		return testserver.Fault{}
 	})

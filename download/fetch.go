@@ -30,6 +30,13 @@ func (t *transfer) accept(resp *ftpexec.Response, gap span) (span, error) {
 	if err := t.mayTakeOver(resp); err != nil {
 		return gap, err
 	}
+	f := t.arrivals.part.f
+	if t.lent != nil {
+		f = t.lent.f
+	}
+	if err := t.arrivals.compare(resp, f, before(gap.start)); err != nil {
+		return gap, err
+	}
 	if err := t.adoptLent(); err != nil {
 		return gap, err
 	}
@@ -90,11 +97,8 @@ func (t *transfer) another(why string) error {
 	return cmp.Or(t.mayForget(t.arrivals.part.path, s.adopted, why), errAgain)
 }
 
-// differs says why resp is not the file that s has bytes of, or "". If the server
-// never reports a time, the size alone decides within a run; from one run to the
-// next it does so only with Continue.
+// differs says why resp is not the file that s has bytes of, or "".
 func (t *transfer) differs(s state, resp *ftpexec.Response) string {
-	known, had := !resp.ModTime.IsZero(), !s.modTime.IsZero()
 	switch {
 	case s.size < 0 && len(s.done) == 0:
 		return ""
@@ -106,12 +110,10 @@ func (t *transfer) differs(s state, resp *ftpexec.Response) string {
 		return ""
 	case s.size != resp.Size:
 		return fmt.Sprintf("the server's file now has %s bytes, not %d", countOf(resp.Size), s.size)
-	case known && had && !s.modTime.Equal(resp.ModTime):
+	case !s.modTime.IsZero() && !resp.ModTime.IsZero() && !s.modTime.Equal(resp.ModTime):
 		return "the server's file has been modified"
-	case known && had, len(s.done) == 0, t.inherited && t.o.Continue:
-		return ""
-	case t.inherited, known != had:
-		return "the server does not always report the file's time, so it may be another file"
+	case len(s.done) > 0 && (!t.dated(s.modTime) || !t.dated(resp.ModTime)):
+		return undated
 	}
 	return ""
 }
@@ -165,10 +167,16 @@ func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x span, wh
 		return 0, err
 	}
 	w.to = s.f
-	_, err = w.pump(ctx, resp.Body)
+	if _, err = w.pump(ctx, resp.Body); err == nil && w.most >= 0 {
+		err = t.arrivals.compare(resp, t.arrivals.part.f, t.arrivals.after(x.end))
+	}
+	s.whole = err == nil
 	n, cerr := t.arrivals.close(s)
 	t.responses.Add(1)
-	if err == nil && cerr != nil {
+	switch {
+	case errors.Is(cerr, errAgain):
+		return n, cerr
+	case err == nil && cerr != nil:
 		err = failure(w.path, "cannot be closed", cerr)
 	}
 	if err == nil && w.most < 0 {

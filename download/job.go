@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
@@ -30,6 +31,13 @@ func newJob(src Source, u *urlparse.URL, o *Options) *job {
 
 // cannotResumeText says why a file in ASCII type starts over.
 const cannotResumeText = "a file in ASCII type (;type=a) cannot be resumed"
+
+// undated says why pieces of a file are not joined.
+const undated = "the server does not always report the file's time, so it may be another file"
+
+// dated reports whether pieces of a file with this time may be joined. Without a
+// time only Continue says so: the size and the laps are all that can be compared.
+func (j *job) dated(modTime time.Time) bool { return !modTime.IsZero() || j.o.Continue }
 
 // rightSize compares the size that the server tells with Options.Size.
 func (j *job) rightSize(resp *ftpexec.Response) error {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -135,12 +136,13 @@ func (k *kit) told(kind EventKind, text string) bool {
 	return slices.ContainsFunc(k.events, func(e Event) bool { return e.Kind == kind && strings.Contains(e.Text, text) })
 }
 
-// rests returns the offsets that the client asked for since the last call.
+// rests returns the offsets after the laps that the client asked for since the last call.
 func (k *kit) rests() []string {
 	var out []string
 	for _, c := range k.Commands() {
 		if offset, ok := strings.CutPrefix(c, "REST "); ok {
-			out = append(out, offset)
+			n, _ := strconv.Atoi(offset)
+			out = append(out, strconv.Itoa(n+lapSize))
 		}
 	}
 	k.ResetCommands()

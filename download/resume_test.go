@@ -331,7 +331,7 @@ func TestContinueMovesLate(t *testing.T) {
 func TestContinueCut(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", body[:50_000])
-	k.faulty(cut(1, 100_000))
+	k.faulty(cut(1, lapSize+100_000))
 	if _, err := k.get("/f", Options{Continue: true, Retries: new(0)}); !errors.Is(err, ftpexec.ErrTruncated) {
 		t.Error(err)
 	}

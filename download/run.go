@@ -27,8 +27,14 @@ func (t *transfer) run(ctx context.Context) error {
 			return nil
 		}
 		progress := t.arrivals.progressed()
-		if errors.Is(err, errNoRestart) {
-			t.noRestart, t.segments = true, 1
+		if errors.As(err, &t.noRestart) {
+			t.segments = 1
+		}
+		if errors.Is(err, errBeyond) { // not later: the journal vouches for bytes that may be wrong
+			t.arrivals.disown(t.arrivals.snapshot().adopted)
+			if err := t.restart(string(errBeyond)); err != nil {
+				return err
+			}
 		}
 		if errors.Is(err, errAgain) {
 			continue
@@ -87,7 +93,7 @@ func (t *transfer) step(ctx context.Context, cancel context.CancelCauseFunc, why
 
 // bring fetches gap, over several connections if that was asked for and worth it.
 func (t *transfer) bring(ctx context.Context, cancel context.CancelCauseFunc, resp *ftpexec.Response, gap span) error {
-	if t.segments > 1 && !t.noRestart && !t.text() && resp.Size >= 2*minSegment {
+	if t.segments > 1 && t.noRestart == "" && !t.text() && resp.Size >= 2*minSegment && t.dated(resp.ModTime) {
 		return t.parallel(ctx, cancel, resp)
 	}
 	_, err := t.fetch(ctx, resp, gap, true)

@@ -50,7 +50,7 @@ func (f *fleet) outcome(main error) error {
 		case errors.Is(err, errDiffers):
 			f.t.segments = 1
 			return f.t.another(err.Error())
-		case errors.Is(err, errNoRestart), errors.Is(err, ErrLocal):
+		case errors.Is(err, errAgain), errors.Is(err, ErrLocal):
 			return err
 		}
 	}
@@ -76,7 +76,7 @@ func (f *fleet) ended(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.errs = append(f.errs, err)
-	if errors.Is(err, errDiffers) || errors.Is(err, errNoRestart) || errors.Is(err, ErrLocal) {
+	if errors.Is(err, errDiffers) || errors.Is(err, errAgain) || errors.Is(err, ErrLocal) {
 		f.cancel(err)
 	}
 }
@@ -119,9 +119,7 @@ func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, pi
 		if err == nil {
 			continue
 		}
-		if rest.len() > 0 { // else only the confirmation is missing, which next asks for
-			f.put(rest)
-		}
+		f.put(rest)
 		if !progress {
 			return err
 		}
@@ -173,6 +171,10 @@ func (f *fleet) open(ctx context.Context, src Source, offset int64) (*ftpexec.Re
 	if why := f.t.differs(s, resp); why != "" {
 		resp.Body.Close()
 		return nil, fmt.Errorf("%w: %s", errDiffers, why)
+	}
+	if err := f.t.arrivals.compare(resp, f.t.arrivals.part.f, before(offset)); err != nil {
+		resp.Body.Close()
+		return nil, err
 	}
 	return resp, nil
 }

@@ -1,11 +1,11 @@
 package download
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -44,6 +44,7 @@ type streaming struct {
 	w     io.Writer
 
 	n       atomic.Int64 // bytes written
+	lap     []byte       // the last of them
 	size    int64
 	modTime time.Time
 	live    atomic.Pointer[ftpexec.Response]
@@ -52,10 +53,10 @@ type streaming struct {
 func (s *streaming) run(ctx context.Context) error {
 	stop := func() {}
 	defer func() { stop() }()
-	first := true
+	first, pieces := true, 0
 	for {
 		before := s.n.Load()
-		resp, err := s.src.OpenFrom(ctx, s.u, before)
+		resp, err := s.src.OpenFrom(ctx, s.u, before-int64(len(s.lap)))
 		if err == nil {
 			s.retry.reached.Store(true)
 			s.live.Store(resp)
@@ -63,12 +64,13 @@ func (s *streaming) run(ctx context.Context) error {
 			if first {
 				stop, first = s.o.report(s.count), false
 			}
+			pieces++
 			err = s.copy(ctx, resp)
 		}
 		if err == nil {
-			return nil
+			return s.same(ctx, pieces)
 		}
-		if s.n.Load() > 0 && (s.text() || s.size < 0) {
+		if s.n.Load() > 0 && (s.text() || s.size < 0 || !s.dated(s.modTime)) {
 			return err // it cannot be resumed
 		}
 		if err := s.retry.again(ctx, err, s.n.Load() > before); err != nil {
@@ -87,41 +89,53 @@ func (s *streaming) count() (done, total int64) {
 	return s.n.Load(), resp.Size
 }
 
-// Write writes to w and counts.
+// Write writes to w and counts. It keeps the last bytes, because w cannot tell them.
 func (s *streaming) Write(p []byte) (int, error) {
 	n, err := s.w.Write(p)
 	s.n.Add(int64(n))
+	s.lap = append(s.lap, p[max(0, n-lapSize):n]...)
+	s.lap = s.lap[max(0, len(s.lap)-lapSize):]
 	return n, err
 }
 
-// target returns where the bytes of body go: straight to a file if body can do
-// that, else through Write.
-func (s *streaming) target(body io.Reader) io.Writer {
-	if file, ok := s.w.(*os.File); ok {
-		if _, straight := body.(io.WriterTo); straight {
-			return file
-		}
+// same checks that a file that came in several pieces did not change.
+func (s *streaming) same(ctx context.Context, pieces int) error {
+	if pieces < 2 {
+		return nil
 	}
-	return s
+	return s.retry.do(ctx, func() error {
+		info, err := s.stat(ctx)
+		if err == nil && (info.Size != s.size || !info.ModTime.Equal(s.modTime)) {
+			err = changed
+		}
+		return err
+	})
 }
+
+var changed = &Error{Reason: "the file has changed on the server, and a part of it has already been written", Err: ErrChanged}
 
 func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
 	defer resp.Body.Close()
 	if err := s.rightSize(resp); err != nil {
 		return err
 	}
-	before := s.n.Load()
-	if before > 0 && (resp.Size != s.size || !resp.ModTime.Equal(s.modTime)) {
-		return &Error{Reason: "the file has changed on the server, and a part of it has already been written", Err: ErrChanged}
+	if s.n.Load() > 0 && (resp.Size != s.size || !resp.ModTime.Equal(s.modTime)) {
+		return changed
 	}
 	s.size, s.modTime = resp.Size, resp.ModTime
-	w := sink{to: s.target(resp.Body), limit: s.o.Limit, most: -1}
+	b := make([]byte, len(s.lap))
+	if _, err := io.ReadFull(resp.Body, b); err != nil {
+		return bodyError(err)
+	}
+	if !bytes.Equal(b, s.lap) { // another connection may do better
+		return &passing{&Error{Reason: string(errMisplaced), Err: ErrChanged}}
+	}
+	w := sink{to: s, limit: s.o.Limit, most: -1}
 	if s.check != nil {
 		w.tee = s.check
 	}
-	n, err := w.pump(ctx, resp.Body)
-	n += before
-	s.n.Store(n)
+	_, err := w.pump(ctx, resp.Body)
+	n := s.n.Load()
 	if err == nil && s.size >= 0 && n != s.size {
 		err = fmt.Errorf("%w: %d of %d bytes", ftpexec.ErrTruncated, n, s.size)
 	}

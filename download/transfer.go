@@ -3,7 +3,6 @@ package download
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"sync/atomic"
 
@@ -32,7 +31,7 @@ type transfer struct {
 	resumed   int64        // bytes from earlier runs
 	confirmed atomic.Bool  // the server has confirmed the end of the file
 	responses atomic.Int64 // how many brought bytes of the file, in this run and earlier ones
-	noRestart bool         // the server cannot start in the middle of a file
+	noRestart noRestart    // why the server cannot start in the middle of a file; "" if it may
 	untold    atomic.Bool  // the server once omitted something that it had reported before
 	restarts  int          // how often the server's file has changed
 	segments  int          // connections to use
@@ -59,9 +58,6 @@ func (t *transfer) count() (done, total int64) {
 // one.
 var errAgain = errors.New("try again with what is known now")
 
-// errNoRestart means that the server turned out not to support REST.
-var errNoRestart = fmt.Errorf("%w: no restart", errAgain)
-
 // forgo says why the transfer cannot resume from the part, or "".
 func (t *transfer) forgo() (why string, err error) {
 	s := t.arrivals.snapshot()
@@ -72,12 +68,16 @@ func (t *transfer) forgo() (why string, err error) {
 		return "", nil
 	case t.text():
 		why = cannotResumeText
-	case t.noRestart:
-		why = "the server cannot start in the middle of a file"
-	case s.size >= 0, t.theirs:
+	case t.noRestart != "":
+		why = string(t.noRestart)
+	case t.theirs:
 		return "", nil // request and accept decide
-	default:
+	case s.size < 0:
 		why = "the server does not report the file's size"
+	case t.dated(s.modTime):
+		return "", nil
+	default:
+		why = undated
 	}
 	return why, t.mayForget(t.arrivals.part.path, s.adopted, why)
 }
@@ -132,15 +132,16 @@ func (t *transfer) next() (gap span, complete bool) {
 	return span{s.size - 1, s.size}, false
 }
 
-// request asks src for the file from offset on.
+// request asks src for the file from the lap before offset on.
 func (t *transfer) request(ctx context.Context, src Source, offset int64) (*ftpexec.Response, error) {
-	resp, err := src.OpenFrom(ctx, t.u, offset)
+	from := before(offset).start
+	resp, err := src.OpenFrom(ctx, t.u, from)
 	var e *ftpexec.Error
 	switch {
 	case err == nil:
 		resp.Follows(t.o.More)
 		return resp, nil
-	case offset == 0 || !errors.Is(err, ftpexec.ErrNoRestart):
+	case from == 0 || !errors.Is(err, ftpexec.ErrNoRestart):
 		return nil, err
 	case errors.As(err, &e) && e.Reply != nil && e.Reply.Code/100 == 4:
 		return nil, err // the server may still support REST

@@ -56,7 +56,7 @@ func TestInterrupted(t *testing.T) {
 	if got, err := os.ReadFile("file"); err != nil || string(got) != contents {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	if want := "REST 5242880"; !strings.Contains(strings.Join(s.Commands(), "\n"), want) {
+	if want := "REST 5242368"; !strings.Contains(strings.Join(s.Commands(), "\n"), want) {
 		t.Errorf("no %s in %q", want, s.Commands())
 	}
 	if names, err := filepath.Glob("*"); err != nil || len(names) != 1 {
