@@ -182,6 +182,9 @@ func (b *run) listed(ctx context.Context, t *schedule.Turn[*job], jobs ...*job) 
 	return schedule.Done()
 }
 
+// mostListed are the numbers of names, with "." and "..", at which set-ups of pure-ftpd and its copies cut a listing.
+var mostListed = []int{2000, 7500, 10000}
+
 // complain reports what is wrong with a listing: lines that cannot be read, and a
 // pattern that nothing matches, which is as bad as a file that does not exist.
 func (b *run) complain(j *job, entries []entry, odd []error) {
@@ -189,6 +192,9 @@ func (b *run) complain(j *job, entries []entry, odd []error) {
 		b.report(Outcome{Task: j.Task, URL: j.url(), Err: err, Dir: true})
 	}
 	b.unlisted.Add(int64(min(1, len(odd))))
+	if b.Note != nil && slices.ContainsFunc(mostListed, func(most int) bool { return len(entries) <= most && len(entries) >= most-2 }) {
+		b.Note(fmt.Sprintf("%s has %d entries, as many as some servers list at most: a list of URLs (-i) fetches what may be missing", j.url().Redacted(), len(entries)), true)
+	}
 	match := func(e entry) bool { return matches([]string{j.Tree.Names}, e.name) }
 	if j.Tree.Names != "" && j.dir.depth == 0 && !slices.ContainsFunc(entries, match) {
 		b.files.Add(1)

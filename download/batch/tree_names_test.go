@@ -1,6 +1,7 @@
 package batch_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -36,4 +37,21 @@ func TestTreeTilde(t *testing.T) {
 		}
 	}
 	s.compare(below(files))
+}
+
+// A listing of as many names as known servers list at most is mentioned.
+func TestTreeRoundListing(t *testing.T) {
+	for n, want := range map[int]int{1997: 0, 1998: 1, 2000: 1, 2001: 0, 7499: 1, 9998: 1, 10001: 0} {
+		var text strings.Builder
+		for i := range n {
+			fmt.Fprintf(&text, "type=file;size=1; f%d\r\n", i)
+		}
+		s, srv := scripted(t, shelf{verb: "MLSD", listings: map[string]string{"/d": text.String()}})
+		notes := 0
+		s.options.Note = func(string, bool) { notes++ }
+		s.run(t.Context(), treeOf(t, srv.URL("/d/"), batch.Tree{Reject: []string{"f*"}}))
+		if notes != want {
+			t.Errorf("%d names: %d notes, want %d", n, notes, want)
+		}
+	}
 }

@@ -87,6 +87,8 @@ type Options struct {
 	// MaxClients is the number of connections that the server takes; 0 means its
 	// default.
 	MaxClients int
+	// MaxListing is how many names pure-ftpd lists; 0 means its default.
+	MaxListing int
 	// Idle is how many seconds a client may be silent; 0 means the server's
 	// default. pure-ftpd knows only minutes.
 	Idle int

@@ -41,6 +41,9 @@ func (st *site) pureFlags(db string) []string {
 	if st.MaxClients > 0 {
 		flags = append(flags, "-c", strconv.Itoa(st.MaxClients))
 	}
+	if st.MaxListing > 0 {
+		flags = append(flags, "-L", fmt.Sprintf("%d:5", st.MaxListing))
+	}
 	if st.cert != "" {
 		flags = append(flags, "-2", st.cert, "-Y", "3") // TLS for logins and data, or nothing
 	}
