@@ -1,156 +1,100 @@
-//go:build linux
-
+// Command bench compares ftpfetch with other FTP clients. It makes the tables of docs/exactness.md and
+// docs/performance.md and writes them there:
+//
+//	go -C internal/bench run .                    # everything: a quarter of an hour on an idle machine
+//	go -C internal/bench run . -only exact,large  # only these tables
+//	go -C internal/bench run . -short             # everything small, and nothing is written
+//
+// It needs Linux and root. On Debian it installs the clients and servers that are missing.
+//
+// A table is jobs x clients: clients.go has the command lines, jobs.go what is fetched from which server, run.go runs
+// and verifies them, and report.go writes the columns.
 package main
 
 import (
 	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
-
-	"example.com/ftpfetch/internal/bench/exact"
-	"example.com/ftpfetch/internal/bench/lab"
-	"example.com/ftpfetch/internal/bench/large"
-	"example.com/ftpfetch/internal/bench/latency"
-	"example.com/ftpfetch/internal/bench/many"
 )
 
-// benchmark measures, and writes a report as Markdown to stdout. It returns an exit code.
-type benchmark func(ctx context.Context, args []string, stdout, stderr io.Writer) int
-
-var benchmarks = map[string]benchmark{
-	"exact": exact.Run, "latency": latency.Run, "many": many.Run, "large": large.Run, "straight": straight,
-}
-
-// table is a part of a document that a benchmark makes.
+// table is a part of a document. make writes it; b is in a network namespace of its own.
 type table struct {
 	key, document string
-	full, short   string // the command lines: the benchmark and its flags
-	needs         needs
+	make          func(ctx context.Context, b *bench, w io.Writer) error
 }
 
-// needs says what the system must let a benchmark do.
-type needs int
-
-const (
-	nothing    needs = iota
-	namespaces       // and the servers
-	links            // and the servers
-)
-
-const (
-	exactness   = "docs/exactness.md"
-	performance = "docs/performance.md"
-)
-
 var tables = []table{
-	{"exact", exactness, "exact", "exact -clients ftpfetch,curl,wget", nothing},
-	{"latency", performance, "latency -n 5", "latency -n 1 -rtt 4ms -files 2 -case 1,3,5 -clients ftpfetch,curl", links},
-	{"many", performance, "many -case 1,4,5 -n 1 -files 100", "many -n 1 -rtt 4ms -files 2 -size 1 -clients ftpfetch,curl", links},
-	{"cpu", performance, "large -case 1,2", "large -case 1,2 -n 1 -size 4 -huge 16", namespaces},
-	{"start", performance, "large -case 3,4", "large -case 3,4 -n 1 -huge 16", namespaces},
-	{"huge", performance, "large -case 5,6 -clients ftpfetch,curl", "large -case 5,6 -n 1 -huge 16", namespaces},
-	{"straight", performance, "straight 15x", "straight 1x", nothing},
+	{"exact", "docs/exactness.md", exact},
+	{"latency", "docs/performance.md", measured((*bench).latency, roundTrips)},
+	{"many", "docs/performance.md", measured((*bench).many, lists)},
+	{"large", "docs/performance.md", measured((*bench).large, ratios)},
+}
+
+func keys() (all []string) {
+	for _, t := range tables {
+		all = append(all, t.key)
+	}
+	return all
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	err := run(ctx, os.Args[1:])
 	stop()
-	os.Exit(code)
-}
-
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	if len(args) > 0 && benchmarks[args[0]] != nil {
-		return benchmarks[args[0]](ctx, args[1:], stdout, stderr)
-	}
-	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	only := f.String("only", "", "tables to make, comma separated (default all): "+keys())
-	short := f.Bool("short", false, "run everything small, and write nothing")
-	switch err := f.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
-	}
-	chosen, err := choose(*only)
-	if err == nil && f.NArg() > 0 {
-		err = fmt.Errorf("no benchmark %q", f.Arg(0))
-	}
 	if err != nil {
-		fmt.Fprintln(stderr, "bench:", err)
-		return 2
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
 	}
-	if err := makeTables(ctx, chosen, *short, stderr); err != nil {
-		fmt.Fprintln(stderr, "bench:", err)
-		return 1
-	}
-	return 0
 }
 
-func keys() string {
-	var all []string
-	for _, t := range tables {
-		all = append(all, t.key)
-	}
-	return strings.Join(all, ",")
-}
-
-// choose returns the tables that only names; all if it is empty.
-func choose(only string) (chosen []table, err error) {
-	for _, t := range tables {
-		if lab.Wanted(only, t.key) {
-			chosen = append(chosen, t)
-		}
-	}
-	for key := range strings.SplitSeq(only, ",") {
-		if only != "" && !slices.ContainsFunc(tables, func(t table) bool { return t.key == strings.TrimSpace(key) }) {
-			return nil, fmt.Errorf("no table %q: there are %s", key, keys())
-		}
-	}
-	return chosen, nil
-}
-
-// makeTables makes each table and, unless short, writes it to its document at once.
-func makeTables(ctx context.Context, chosen []table, short bool, stderr io.Writer) error {
-	root, err := install(ctx, stderr)
-	if err != nil {
+func run(ctx context.Context, args []string) error {
+	f := flag.NewFlagSet("bench", flag.ExitOnError)
+	only := f.String("only", strings.Join(keys(), ","), "tables to make, comma separated")
+	short := f.Bool("short", false, "make everything small, and write nothing")
+	dir := f.String("inside", "", "internal: the directory to work in, set when bench starts itself in new namespaces")
+	root := f.String("root", "", "internal: the top of the repository")
+	if err := f.Parse(args); err != nil {
 		return err
 	}
-	for _, t := range chosen {
-		if err := t.needs.missing(); err != nil && short {
-			fmt.Fprintf(stderr, "%s: left out: %v\n", t.key, err)
-			continue
+	chosen := strings.Split(*only, ",")
+	for _, key := range chosen {
+		if !slices.Contains(keys(), key) || f.NArg() > 0 {
+			return fmt.Errorf("no table %q, there are %s", key+f.Arg(0), strings.Join(keys(), ","))
 		}
-		if err := t.make(ctx, root, short, stderr); err != nil {
-			return fmt.Errorf("%s: %w", t.key, err)
-		}
+	}
+	if *dir == "" {
+		return outside(ctx, chosen, *short)
+	}
+	t := tables[slices.Index(keys(), *only)]
+	if err := t.write(ctx, *root, *dir, *short); err != nil {
+		return fmt.Errorf("%s: %w", t.key, err)
 	}
 	return nil
 }
 
-func (t table) make(ctx context.Context, root string, short bool, stderr io.Writer) error {
-	line := t.full
-	if short {
-		line = t.short
+// write makes the table and puts it into its document.
+func (t table) write(ctx context.Context, root, dir string, short bool) error {
+	start := time.Now()
+	b, err := newBench(dir, short)
+	if err != nil {
+		return err
 	}
-	words, start := strings.Fields(line), time.Now()
-	var report, progress bytes.Buffer
-	fmt.Fprintf(stderr, "%s: %s\n", t.key, line)
-	if code := benchmarks[words[0]](ctx, words[1:], &report, io.MultiWriter(&progress, unless(short, stderr))); code != 0 {
-		return fmt.Errorf("exit code %d\n%s", code, progress.Bytes())
+	defer b.close()
+	var report bytes.Buffer
+	if err := t.make(ctx, b, &report); err != nil {
+		return err
 	}
-	fmt.Fprintf(stderr, "%s: ok (%.0f s)\n", t.key, time.Since(start).Seconds())
+	fmt.Fprintf(os.Stderr, "%s: ok (%.0f s)\n", t.key, time.Since(start).Seconds())
 	if short {
 		return nil
 	}
@@ -159,31 +103,90 @@ func (t table) make(ctx context.Context, root string, short bool, stderr io.Writ
 	if err != nil {
 		return err
 	}
-	text, err = insert(text, t.key, fmt.Sprintf("    go run ./internal/bench %s\n\n%s", line, bytes.TrimSpace(report.Bytes())))
+	text, err = insert(text, t.key, strings.TrimSpace(report.String()))
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.document, err)
 	}
 	return os.WriteFile(path, text, 0o644)
 }
 
-func unless(not bool, w io.Writer) io.Writer {
-	if not {
-		return io.Discard
+// insert replaces what is between the markers of key.
+func insert(text []byte, key, report string) ([]byte, error) {
+	begin := fmt.Sprintf("<!-- made by: go -C internal/bench run . -only %s -->\n", key)
+	end := fmt.Sprintf("<!-- end of %s -->\n", key)
+	before, rest, found := bytes.Cut(text, []byte(begin))
+	_, after, closed := bytes.Cut(rest, []byte(end))
+	if !found || !closed {
+		return nil, fmt.Errorf("no lines %q and %q", begin, end)
 	}
-	return w
+	return []byte(string(before) + begin + "\n" + report + "\n\n" + end + string(after)), nil
 }
 
-// missing returns an error if the system does not let a benchmark do what it needs.
-func (n needs) missing() error {
-	if n == links {
-		f, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0)
-		if err != nil {
+// outside does what needs the machine's own network: it installs what is missing and builds ftpfetch. Then it starts
+// this program again for each table, in namespaces of its own, whose end is the end of every server and client.
+func outside(ctx context.Context, chosen []string, short bool) error {
+	if err := install(ctx); err != nil {
+		return err
+	}
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "example.com/ftpfetch").Output()
+	if err != nil {
+		return fmt.Errorf("go list: %w (run it in internal/bench)", err)
+	}
+	top := strings.TrimSpace(string(root))
+	dir, err := os.MkdirTemp("", "ftpfetch-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil { // the servers' unprivileged processes read it
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	steps := [][]string{
+		{filepath.Join(top, "internal/interop/install.sh")},
+		{"go", "-C", top, "build", "-buildvcs=false", "-o", filepath.Join(dir, "bin/ftpfetch"), "./cmd/ftpfetch"},
+	}
+	for _, key := range chosen {
+		steps = append(steps, []string{"unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
+			self, "-inside", dir, "-root", top, "-only", key, fmt.Sprintf("-short=%v", short)})
+	}
+	for _, words := range steps {
+		if err := command(ctx, words...); err != nil {
 			return err
 		}
-		f.Close()
 	}
-	if n == nothing {
+	return nil
+}
+
+// install installs the clients that are missing, if it can. GNU time measures memory.
+func install(ctx context.Context) error {
+	words := []string{"apt-get", "-o", "DPkg::Lock::Timeout=600", "install", "-q", "-y", "--no-install-recommends"}
+	options := len(words)
+	for program, name := range map[string]string{
+		"curl": "curl", "wget": "wget", "lftp": "lftp", "aria2c": "aria2", "ncftpget": "ncftp", "tnftp": "tnftp", "rclone": "rclone", "time": "time",
+	} {
+		if _, err := exec.LookPath(program); err != nil {
+			words = append(words, name)
+		}
+	}
+	if len(words) == options {
 		return nil
 	}
-	return lab.Allowed()
+	if err := command(ctx, "apt-get", "update", "-q"); err != nil {
+		return err
+	}
+	return command(ctx, words...)
+}
+
+func command(ctx context.Context, words ...string) error {
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive", "CGO_ENABLED=0")
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", words[0], err)
+	}
+	return nil
 }

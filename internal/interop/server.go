@@ -1,4 +1,4 @@
-//go:build interop
+//go:build linux
 
 package interop
 
@@ -82,6 +82,11 @@ type Options struct {
 	// 4217), or with Implicit TLS from the first byte. vsftpd and proftpd also
 	// require that data connections resume the session of the control connection.
 	TLS, Implicit bool
+	// Host and Port are where it listens; empty: a free port of 127.0.0.1.
+	Host string
+	Port int
+	// More are further lines of vsftpd's configuration.
+	More []string
 	// IPv6 makes the server listen on ::1 instead of 127.0.0.1.
 	IPv6 bool
 	// MaxClients is the number of connections that the server takes; 0 means its
@@ -112,7 +117,7 @@ type Server struct {
 // greeting. It is long enough to tell a hanging server from a busy machine.
 const startTimeout = 2 * time.Minute
 
-// Start runs a server on a free port of 127.0.0.1 and returns when it greets.
+// Start runs a server and returns when it greets.
 // The caller must close it. ctx bounds only the start.
 func Start(ctx context.Context, kind Kind, tree *Tree, o Options) (*Server, error) {
 	f, err := lookup(kind)
@@ -216,6 +221,9 @@ func (s *Server) Close() error {
 	errs = append(errs, os.RemoveAll(s.dir))
 	return errors.Join(errs...)
 }
+
+// CAFile is the path of a PEM file with the certificate that RootCAs trusts.
+func (s *Server) CAFile() string { return filepath.Join(s.dir, "server.pem") }
 
 func (s *Server) logPath() string { return filepath.Join(s.dir, "log") }
 

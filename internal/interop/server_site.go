@@ -1,8 +1,9 @@
-//go:build interop
+//go:build linux
 
 package interop
 
 import (
+	"cmp"
 	"crypto/x509"
 	"net"
 	"os"
@@ -33,11 +34,14 @@ func newSite(tree *Tree, o Options) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := &site{dir: dir, tree: tree, host: "127.0.0.1", Options: o}
+	st := &site{dir: dir, tree: tree, host: cmp.Or(o.Host, "127.0.0.1"), port: o.Port, Options: o}
 	if o.IPv6 {
 		st.host = "::1"
 	}
-	if st.port, err = freePort(st.host); err == nil && o.TLS {
+	if st.port == 0 {
+		st.port, err = freePort(st.host)
+	}
+	if err == nil && o.TLS {
 		err = st.writeCertificate()
 	}
 	if err != nil {

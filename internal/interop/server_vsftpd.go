@@ -1,4 +1,4 @@
-//go:build interop
+//go:build linux
 
 package interop
 
@@ -51,7 +51,7 @@ func (st *site) vsftpdConf() string {
 	if st.cert != "" {
 		conf += st.vsftpdTLS()
 	}
-	return conf
+	return conf + lines(st.More...)
 }
 
 func (st *site) vsftpdTLS() string {

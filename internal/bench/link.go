@@ -1,6 +1,4 @@
-//go:build linux
-
-package lab
+package main
 
 import (
 	"io"
@@ -13,13 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Link carries packets between a client's and a server's TUN device, in order. It
-// never drops any. Set its exported fields before [NewNetwork].
-type Link struct {
-	Name    string        // of the TUN devices
-	OneWay  time.Duration // from the moment when it received a packet
-	Rate    float64       // bytes per second in each direction; 0: no limit
-	Control []int         // the servers' ports
+// link carries packets between a client's and a server's TUN device, in order. It
+// never drops any. Set name, oneWay and control before newNetwork.
+type link struct {
+	name    string        // of the TUN devices
+	oneWay  time.Duration // from the moment when it received a packet
+	control []int         // the servers' ports
 
 	client, server         io.ReadWriteCloser // each Read and Write is one packet
 	clientAddr, serverAddr netip.Prefix
@@ -28,17 +25,11 @@ type Link struct {
 	controls atomic.Int64 // control connections opened
 }
 
-// Host returns the server's address on the link.
-func (l *Link) Host() string { return l.serverAddr.Addr().String() }
+// host returns the server's address on the link.
+func (l *link) host() string { return l.serverAddr.Addr().String() }
 
-// Controls returns how many control connections the client opened since Reset.
-func (l *Link) Controls() int { return int(l.controls.Load()) }
-
-// LastData returns when the client last got bytes of a data connection.
-func (l *Link) LastData() time.Time { return time.Unix(0, l.lastData.Load()) }
-
-// Reset forgets what was noted, before the next command.
-func (l *Link) Reset() {
+// reset forgets what was noted, before the next command.
+func (l *link) reset() {
 	l.lastData.Store(0)
 	l.controls.Store(0)
 }
@@ -56,12 +47,12 @@ const mtu = 1500
 const queued = 4096
 
 // start carries packets until the devices are closed.
-func (l *Link) start() {
+func (l *link) start() {
 	l.direction(l.client, l.server, l.seenByServer)
 	l.direction(l.server, l.client, l.seenByClient)
 }
 
-func (l *Link) direction(from io.Reader, to io.Writer, seen func([]byte)) {
+func (l *link) direction(from io.Reader, to io.Writer, seen func([]byte)) {
 	queue := make(chan packet, queued)
 	go receive(from, queue)
 	go l.deliver(to, queue, seen)
@@ -79,25 +70,14 @@ func receive(from io.Reader, queue chan<- packet) {
 	}
 }
 
-func (l *Link) deliver(to io.Writer, queue <-chan packet, seen func([]byte)) {
+func (l *link) deliver(to io.Writer, queue <-chan packet, seen func([]byte)) {
 	urgent()
-	var free time.Time // when the packets before have left
 	for p := range queue {
-		if free = later(free, p.read); l.Rate > 0 {
-			free = free.Add(time.Duration(float64(len(p.bytes)) / l.Rate * float64(time.Second)))
-		}
-		waitUntil(free.Add(l.OneWay))
+		waitUntil(p.read.Add(l.oneWay))
 		seen(p.bytes)
 		// If the write fails (the interface is down), the packet is lost.
 		_, _ = to.Write(p.bytes)
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // urgent keeps the goroutine on a thread of its own that wakes up on time, as
@@ -117,22 +97,25 @@ func waitUntil(due time.Time) {
 }
 
 // seenByServer counts the control connections that the client opens.
-func (l *Link) seenByServer(b []byte) {
+func (l *link) seenByServer(b []byte) {
 	if s, ok := parseSegment(b); ok && s.opens && l.isControl(s.to) {
 		l.controls.Add(1)
 	}
 }
 
 // seenByClient notes when bytes of a data connection arrive.
-func (l *Link) seenByClient(b []byte) {
+func (l *link) seenByClient(b []byte) {
 	if s, ok := parseSegment(b); ok && s.payload > 0 && !l.isControl(s.from) {
 		l.lastData.Store(time.Now().UnixNano())
 	}
 }
 
-func (l *Link) isControl(port int) bool { return slices.Contains(l.Control, port) }
+func (l *link) isControl(port int) bool { return slices.Contains(l.control, port) }
 
-func (l *Link) close() {
+func (l *link) close() {
 	l.client.Close()
 	l.server.Close()
 }
+
+// loopback is no link: its server is in the clients' namespace.
+var loopback = &link{name: "lo", serverAddr: netip.MustParsePrefix("127.0.0.1/8")}

@@ -1,6 +1,4 @@
-//go:build linux
-
-package lab
+package main
 
 import (
 	"fmt"

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"example.com/ftpfetch/internal/interop"
+)
+
+// job is one thing to fetch, in one invocation of a client: a table of its own.
+type job struct {
+	title  string
+	server *server
+	login  bool          // with the name and the password of the user; otherwise anonymous
+	files  []string      // paths
+	caps   []int         // of connections; nil for one file
+	runs   int           // of each command, after one that is not counted if the job compares links
+	links  []*link       // that each run takes in turn: the delayed one last
+	limit  time.Duration // after which a client counts as hanging
+}
+
+// server is one of the servers, on each link of its jobs.
+type server struct {
+	kind    interop.Kind
+	port    int
+	tls     bool
+	allowed int // connections; 0 for any number
+	ca      map[*link]string
+	running []*interop.Server
+}
+
+// bench is what the jobs of a table run in.
+type bench struct {
+	dir        string
+	short      bool
+	tree       *interop.Tree
+	congestion string
+	servers    []*server
+}
+
+const (
+	anonymousPort = 21
+	tlsPort       = 2021
+	vsftpdPort    = 2121 // allows three connections
+	pureFTPdPort  = 2122 // allows three connections
+)
+
+// The least file is small enough for the first TCP window, so that throughput does not matter.
+const small = 4096
+
+func newBench(dir string, short bool) (*bench, error) {
+	top := filepath.Join(dir, "tree")
+	b := &bench{dir: dir, short: short, tree: &interop.Tree{Public: top, Home: top}}
+	if err := os.RemoveAll(top); err != nil {
+		return nil, err
+	}
+	return b, os.Setenv("PATH", filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
+}
+
+func (b *bench) close() {
+	for _, s := range b.servers {
+		for _, running := range s.running {
+			running.Close()
+		}
+	}
+}
+
+// pick returns n, or few if everything is to be small.
+func pick[T any](b *bench, n, few T) T {
+	if b.short {
+		return few
+	}
+	return n
+}
+
+// file writes a served file with contents that look random but are the same in every run.
+func (b *bench) file(name string, size int) (string, error) {
+	path := filepath.Join(b.tree.Public, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", err
+	}
+	text := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{byte(len(name)), name[len(name)-1], name[max(0, len(name)-2)]}).Read(text) // never fails
+	return name, os.WriteFile(path, text, 0o644)
+}
+
+// start starts the servers, each on all links. The loopback link, without devices, is in the clients' namespace.
+func (b *bench) start(ctx context.Context, links []*link, servers ...*server) error {
+	b.servers = servers
+	for _, l := range links {
+		l.control = []int{anonymousPort, tlsPort, vsftpdPort, pureFTPdPort}
+	}
+	serve := func() error {
+		for _, s := range servers {
+			for _, l := range links {
+				if err := s.start(ctx, b.tree, l); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	if links[0] == loopback {
+		if _, err := tuneTCP(); err != nil {
+			return err
+		}
+		return serve()
+	}
+	n, err := newNetwork(links, serve)
+	if err == nil {
+		b.congestion = n.congestion
+	}
+	return err
+}
+
+func (s *server) start(ctx context.Context, tree *interop.Tree, l *link) error {
+	o := interop.Options{Host: l.host(), Port: s.port, TLS: s.tls, MaxClients: s.allowed}
+	if s.tls { // wget cannot resume a TLS 1.3 session on the data connection
+		o.More = []string{"require_ssl_reuse=NO"}
+	}
+	running, err := interop.Start(ctx, s.kind, tree, o)
+	if err != nil {
+		return err
+	}
+	s.running = append(s.running, running)
+	if s.tls {
+		s.ca[l] = running.CAFile()
+	}
+	return nil
+}
+
+func (b *bench) latency(ctx context.Context) ([]*job, error) {
+	links := []*link{{name: "near"}, {name: "far", oneWay: pick(b, 25*time.Millisecond, 2*time.Millisecond)}}
+	deep, err := b.file("a/b/c/file", small)
+	if err != nil {
+		return nil, err
+	}
+	// Two servers: a client may use TLS unasked if a server offers it.
+	plain, secure := &server{kind: interop.Vsftpd, port: anonymousPort}, &server{kind: interop.Vsftpd, port: tlsPort, tls: true, ca: map[*link]string{}}
+	j := job{files: []string{deep}, links: links, runs: pick(b, 5, 1), limit: 30 * time.Second}
+	var jobs []*job
+	for _, one := range []struct {
+		title  string
+		server *server
+		login  bool
+	}{
+		{"One file three directories deep, anonymous", plain, false},
+		{"The same with user name and password, unencrypted", plain, true},
+		{"The same over explicit TLS 1.3", secure, true},
+	} {
+		j := j
+		j.title, j.server, j.login = one.title, one.server, one.login
+		jobs = append(jobs, &j)
+	}
+	return jobs, b.start(ctx, links, plain, secure)
+}
+
+func (b *bench) many(ctx context.Context) ([]*job, error) {
+	far := &link{name: "far", oneWay: pick(b, 25*time.Millisecond, 2*time.Millisecond)}
+	var files []string
+	for i := range pick(b, 100, 2) {
+		name, err := b.file(fmt.Sprintf("list/f%03d", i), small)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, name)
+	}
+	free := &server{kind: interop.Vsftpd, port: anonymousPort}
+	limited := []*server{{kind: interop.Vsftpd, port: vsftpdPort, allowed: 3}, {kind: interop.PureFTPd, port: pureFTPdPort, allowed: 3}}
+	title := fmt.Sprintf("%d files of %d bytes", len(files), small)
+	j := job{files: files, links: []*link{far}, runs: 1, limit: 2 * time.Minute}
+	first := j
+	first.title, first.server, first.caps = fmt.Sprintf("%s over a round trip of %s", title, 2*far.oneWay), free, []int{1, 6}
+	jobs := []*job{&first}
+	for _, s := range limited {
+		j := j
+		j.title, j.server, j.caps = fmt.Sprintf("%s from %s, which allows 3 connections", title, s.kind), s, []int{3, 8}
+		jobs = append(jobs, &j)
+	}
+	return jobs, b.start(ctx, j.links, free, limited[0], limited[1])
+}
+
+func (b *bench) large(ctx context.Context) ([]*job, error) {
+	size := pick(b, 256, 4)
+	name, err := b.file("large", size<<20)
+	if err != nil {
+		return nil, err
+	}
+	plain, secure := &server{kind: interop.Vsftpd, port: anonymousPort}, &server{kind: interop.Vsftpd, port: tlsPort, tls: true, ca: map[*link]string{}}
+	j := job{files: []string{name}, links: []*link{loopback}, runs: pick(b, 5, 1), limit: time.Minute}
+	first, second := j, j
+	first.title, first.server = fmt.Sprintf("A file of %d MiB, unencrypted", size), plain
+	second.title, second.server = "The same over TLS 1.3", secure
+	return []*job{&first, &second}, b.start(ctx, j.links, plain, secure)
+}
+
+// base returns the URL of the top of the tree, with its final slash.
+func (j *job) base(scheme string, l *link) string {
+	host := l.host()
+	if j.login {
+		host = interop.UserName + ":" + interop.Escape(interop.UserPassword) + "@" + host
+	}
+	if j.server.port != anonymousPort {
+		host = fmt.Sprintf("%s:%d", host, j.server.port)
+	}
+	return scheme + "://" + host + "/"
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// network is two network namespaces, the client's (that of this process) and the
+// server's, joined by links.
+type network struct {
+	congestion string // TCP congestion control in both namespaces
+	links      []*link
+}
+
+// subnet has the addresses of the links (RFC 2544, benchmarks). Link i has the
+// network i*256 in it, with the client at .1 and the server at .2.
+const subnet = "198.18.%d.%d/30"
+
+// newNetwork makes the namespaces and links, and calls serve in the server's.
+func newNetwork(links []*link, serve func() error) (*network, error) {
+	n := &network{links: links}
+	for i, l := range links {
+		l.clientAddr = netip.MustParsePrefix(fmt.Sprintf(subnet, i, 1))
+		l.serverAddr = netip.MustParsePrefix(fmt.Sprintf(subnet, i, 2))
+	}
+	if err := n.clientEnds(); err != nil {
+		return nil, fmt.Errorf("client's namespace: %w", err)
+	}
+	if err := inNewNamespace(func() error { return n.serverEnds(serve) }); err != nil {
+		return nil, fmt.Errorf("server's namespace: %w", err)
+	}
+	for _, l := range links {
+		l.start()
+	}
+	return n, nil
+}
+
+// inNewNamespace calls serve on a thread in a network namespace of its own. The thread lives as long as the program:
+// the servers die with the thread that started them.
+func inNewNamespace(serve func() error) error {
+	failed := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			failed <- fmt.Errorf("unshare: %w", err)
+			return
+		}
+		failed <- serve()
+		select {}
+	}()
+	return <-failed
+}
+
+func (n *network) clientEnds() (err error) {
+	if n.congestion, err = tuneTCP(); err != nil {
+		return err
+	}
+	for _, l := range n.links {
+		if l.client, err = openTUN(l.name, l.clientAddr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *network) serverEnds(serve func() error) (err error) {
+	if _, err := tuneTCP(); err != nil {
+		return err
+	}
+	for _, l := range n.links {
+		if l.server, err = openTUN(l.name, l.serverAddr); err != nil {
+			return err
+		}
+	}
+	return serve()
+}
+
+const sysctl = "/proc/sys/net/ipv4/"
+
+// tuneTCP makes the runs alike in the calling thread's network namespace: TCP
+// keeps no metrics for the next connection and does not pace what it sends (a
+// kernel may allow only some congestion controls here, or only its own default).
+// It returns the congestion control in use.
+func tuneTCP() (string, error) {
+	if err := bringUp("lo"); err != nil {
+		return "", fmt.Errorf("lo: %w", err)
+	}
+	if err := os.WriteFile(sysctl+"tcp_no_metrics_save", []byte("1"), 0); err != nil {
+		return "", err
+	}
+	for _, name := range []string{"cubic", "reno"} {
+		if err := os.WriteFile(sysctl+"tcp_congestion_control", []byte(name), 0); err == nil {
+			break
+		}
+	}
+	used, err := os.ReadFile(sysctl + "tcp_congestion_control")
+	return strings.TrimSpace(string(used)), err
+}
+
+// handshake measures how long a TCP connection to host takes.
+func handshake(ctx context.Context, host string, port int) (time.Duration, error) {
+	start := time.Now()
+	c, err := (&net.Dialer{}).DialContext(ctx, "tcp4", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	return time.Since(start), nil
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// columns are what a kind of table shows of a row; base is the one that it is compared with, or nil.
+type columns struct {
+	names []string
+	cells func(w, base *row) []string
+	base  string // the client to compare with
+}
+
+// measured returns the function that makes a table of jobs.
+func measured(jobs func(*bench, context.Context) ([]*job, error), c columns) func(context.Context, *bench, io.Writer) error {
+	return func(ctx context.Context, b *bench, out io.Writer) error {
+		all, err := jobs(b, ctx)
+		if err != nil {
+			return err
+		}
+		key := map[string]string{ours: "many", "curl": "large"}[c.base]
+		if len(all[0].links) > 1 {
+			key = "latency"
+		}
+		rows := b.rows(key, all)
+		if err := b.run(ctx, rows); err != nil {
+			return err
+		}
+		b.report(ctx, out, rows, c)
+		return nil
+	}
+}
+
+func (b *bench) report(ctx context.Context, out io.Writer, rows []*row, c columns) {
+	var programs []string
+	for i, w := range rows {
+		if i == 0 || w.job != rows[i-1].job {
+			fmt.Fprintf(out, "\n### %s\n\n| client | %s |\n|---|%s\n", w.job.title, strings.Join(c.names, " | "), strings.Repeat("--:|", len(c.names)))
+		}
+		fmt.Fprintf(out, "| %s | %s |\n", w.name(), strings.Join(w.cells(rows, c), " | "))
+		if !slices.Contains(programs, w.client.program) {
+			programs = append(programs, w.client.program)
+		}
+	}
+	fmt.Fprintf(out, "\nMachine: %s%s. Servers:", machine(), strings.TrimSuffix(", congestion control "+b.congestion, ", congestion control "))
+	for _, s := range b.servers {
+		fmt.Fprintf(out, " %s (%d)", s.kind, s.port)
+	}
+	fmt.Fprintf(out, ". %s.\n", versions(ctx, programs))
+}
+
+func (w *row) name() string {
+	if w.job.caps == nil {
+		return w.client.name
+	}
+	return fmt.Sprintf("%s, %d at once", w.client.name, w.cap)
+}
+
+// cells returns those of the row; one and empty ones if it failed.
+func (w *row) cells(rows []*row, c columns) []string {
+	if w.err != nil {
+		all := make([]string, len(c.names))
+		all[0] = strings.ReplaceAll(w.err.Error(), "|", `\|`)
+		if w.lost > 0 && w.job.caps != nil {
+			all[0] = fmt.Sprintf("**lost %d of %d**, in %.0f s, exit code %d", w.lost, len(w.job.files), w.took.elapsed.Seconds(), w.took.code)
+			if w.took.code < 0 {
+				all[0] = fmt.Sprintf("**lost %d of %d**, still running after %.0f s", w.lost, len(w.job.files), w.took.elapsed.Seconds())
+			}
+		}
+		return all
+	}
+	base := slices.IndexFunc(rows, func(o *row) bool { return o.job == w.job && o.cap == w.cap && o.client.name == c.base })
+	if base < 0 || rows[base].err != nil {
+		return c.cells(w, nil)
+	}
+	return c.cells(w, rows[base])
+}
+
+// each returns a value of each run, over the last link.
+func (w *row) each(of func(sample) float64) (values []float64) {
+	for _, s := range w.samples {
+		values = append(values, of(s[len(s)-1]))
+	}
+	return values
+}
+
+func elapsed(s sample) float64   { return s.elapsed.Seconds() }
+func processor(s sample) float64 { return s.processor.Seconds() }
+func memory(s sample) float64    { return s.memory / (1 << 10) }
+func last(s sample) float64      { return s.last.Seconds() }
+
+// roundTrips are what a client waits for, one after the other: (its time over the delayed link - its least time over
+// the other) / the delay.
+var roundTrips = columns{
+	names: []string{"to the last byte: least", "median", "to exit: median", "seconds", "without delay"},
+	cells: func(w, _ *row) []string {
+		trips := func(of func(sample) float64) spread {
+			far, near := w.each(of), []float64{}
+			for _, s := range w.samples {
+				near = append(near, of(s[0]))
+			}
+			for i := range far {
+				far[i] = (far[i] - slices.Min(near)) / (2 * w.job.links[1].oneWay).Seconds()
+			}
+			return spreadOf(far)
+		}
+		end, exit := trips(last), trips(elapsed)
+		return []string{fmt.Sprintf("%.1f", end.min), fmt.Sprintf("%.1f", end.median), fmt.Sprintf("%.1f", exit.median),
+			fmt.Sprintf("%.2f", spreadOf(w.each(elapsed)).median), fmt.Sprintf("%.2f", w.samples[0][0].elapsed.Seconds())}
+	},
+}
+
+// lists compares with ftpfetch at the same cap.
+var lists = columns{
+	names: []string{"seconds", "ratio", "round trips a file", "connections", "exit code"}, base: ours,
+	cells: func(w, base *row) []string {
+		s, ratio := w.samples[0][0], ""
+		if base != nil {
+			ratio = fmt.Sprintf("%.2f", elapsed(s)/elapsed(base.samples[0][0]))
+		}
+		trips := float64(s.elapsed) / float64(2*w.job.links[0].oneWay) / float64(len(w.job.files))
+		return []string{fmt.Sprintf("%.2f", elapsed(s)), ratio, fmt.Sprintf("%.2f", trips), fmt.Sprint(s.controls), fmt.Sprint(s.code)}
+	},
+}
+
+// ratios are those of a run to curl's in the same pass, and the median of the passes.
+var ratios = columns{
+	names: []string{"processor time: ratio", "peak memory: ratio", "time: ratio", "processor seconds", "peak memory, MiB", "seconds"}, base: "curl",
+	cells: func(w, base *row) (all []string) {
+		var values []string
+		for _, of := range []func(sample) float64{processor, memory, elapsed} {
+			mine, text := w.each(of), ""
+			values = append(values, fmt.Sprintf("%.3g", spreadOf(mine).median))
+			if base != nil {
+				for i, v := range base.each(of) {
+					mine[i] /= v
+				}
+				text = fmt.Sprintf("%.2f", spreadOf(mine).median)
+			}
+			all = append(all, text)
+		}
+		return append(all, values...)
+	},
+}
+
+// versions returns the version that each program prints, in short.
+func versions(ctx context.Context, programs []string) string {
+	var all []string
+	for _, name := range programs {
+		if name == ours {
+			continue // the code that is measured
+		}
+		out, _ := exec.CommandContext(ctx, name, "--version").CombinedOutput()
+		version := firstNumber(string(out))
+		if name == "tnftp" { // it says nothing
+			out, _ := exec.CommandContext(ctx, "dpkg-query", "-W", "-f", "${Version}", name).Output()
+			version = string(out)
+		}
+		all = append(all, name+" "+version)
+	}
+	return strings.Join(all, ", ")
+}
+
+// firstNumber returns the first word that is a version.
+func firstNumber(text string) string {
+	for word := range strings.FieldsSeq(text) {
+		word = strings.Trim(word, "v,")
+		if strings.Contains(word, ".") && word[0] >= '0' && word[0] <= '9' {
+			return word
+		}
+	}
+	return "(unknown)"
+}
+
+// machine describes what the benchmark runs on.
+func machine() string {
+	var u unix.Utsname
+	_ = unix.Uname(&u) // an empty answer shows
+	model := "unknown"
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			model = strings.TrimSpace(value)
+			break
+		}
+	}
+	return fmt.Sprintf("%d processors (%s), Linux %s, %s, %s", runtime.NumCPU(), model, unix.ByteSliceToString(u.Release[:]), runtime.GOARCH, time.Now().UTC().Format(time.DateOnly))
+}
