@@ -2,7 +2,7 @@
 # Makes in .release what the archives, packages and recipes have beside the binary.
 # It runs on the machine that builds, whatever system the binaries are for.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 export LC_ALL=C
 
 rm -rf .release
@@ -12,7 +12,6 @@ go build -buildvcs=false -o .release/host ./cmd/ftpfetch
 .release/host --completion zsh >.release/_ftpfetch
 .release/host --completion fish >.release/ftpfetch.fish
 rm .release/host
-go build -buildvcs=false -o .release/sbom ./internal/release/sbom
 
 # Debian's policy (12.1, 12.7) wants these compressed; -n leaves the time out.
 gzip -9nc docs/ftpfetch.1 >.release/ftpfetch.1.gz

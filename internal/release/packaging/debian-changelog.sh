@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Prints what Debian's policy (12.7, 4.4) wants beside the project's own changelog:
 #
-#   MAINTAINER='Name <address>' packaging/debian-changelog.sh VERSION TIME
+#   MAINTAINER='Name <address>' internal/release/packaging/debian-changelog.sh VERSION TIME
 #
 # TIME is the commit's, in seconds.
 set -euo pipefail
