@@ -3,9 +3,7 @@ module example.com/ftpfetch
 go 1.26.0
 
 require (
-	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/bmatcuk/doublestar/v4 v4.10.4
-	github.com/cenkalti/backoff/v5 v5.0.3
 	github.com/fclairamb/ftpserverlib v0.32.3
 	github.com/jlaffaye/ftp v0.2.4
 	github.com/landlock-lsm/go-landlock v0.11.0

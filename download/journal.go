@@ -10,10 +10,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 
-	"example.com/ftpfetch/internal/pattern"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -226,10 +227,10 @@ func (d *disk) removeIfThere(path string) error {
 // journalHead is the start of every journal, with N in place of its version.
 const journalHead = `{"version":N,"url":"`
 
-var version = pattern.New(`^\{"version":\d+`)
+var version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\{"version":\d+`) }) // when it is first needed
 
 // journalStart returns the start of a journal with N in place of its version.
-func journalStart(text string) string { return version.ReplaceAllString(text, `{"version":N`) }
+func journalStart(text string) string { return version().ReplaceAllString(text, `{"version":N`) }
 
 // checkJournals refuses files under the names of a journal that are not journals:
 // another program's file, or one that was retrieved under such a name. there says

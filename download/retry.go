@@ -3,11 +3,10 @@ package download
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/cenkalti/backoff/v5"
 
 	"example.com/ftpfetch/ftpexec"
 )
@@ -18,21 +17,16 @@ type retrier struct {
 	reached atomic.Bool // the server has answered
 
 	mu     sync.Mutex
-	pause  *backoff.ExponentialBackOff
 	failed int // tries in a row without progress
 }
 
-func newRetrier(o *Options) *retrier {
-	return &retrier{o: o, pause: newPause()}
-}
+func newRetrier(o *Options) *retrier { return &retrier{o: o} }
 
-// newPause returns pauses that double from about 1 s to about 60 s. Each varies by
-// half, so that many clients do not return at the same moment.
-func newPause() *backoff.ExponentialBackOff {
-	b := backoff.NewExponentialBackOff()
-	b.InitialInterval, b.Multiplier, b.MaxInterval = time.Second, 2, time.Minute
-	b.Reset()
-	return b
+// pause returns how long to wait before the given try: about 1 s, twice as long each time, at most about 60 s. It varies
+// by half, so that many clients do not return at the same moment.
+func pause(try int) time.Duration {
+	mean := min(time.Second<<min(try-1, 6), time.Minute)
+	return mean/2 + rand.N(mean)
 }
 
 // again waits and returns nil if err is worth another try; else it returns err.
@@ -56,13 +50,12 @@ func (r *retrier) count(err error, progress bool) (try int, wait time.Duration) 
 	defer r.mu.Unlock()
 	if progress {
 		r.failed = 0
-		r.pause.Reset()
 	}
 	if !r.temporary(err) || r.failed >= *r.o.Retries {
 		return 0, 0
 	}
 	r.failed++
-	return r.failed, r.pause.NextBackOff()
+	return r.failed, pause(r.failed)
 }
 
 // final marks an error that must not be retried.

@@ -258,7 +258,7 @@ func refusal(op Command, r *Reply) (hint string, meaning error) {
 func transferRefusal(op Command, r *Reply) (hint string, meaning error) {
 	text := says(r, op.Arg)
 	switch {
-	case r.Code != 550 && r.Code != 450 && !(r.Code == 500 && strings.Contains(text, "no such file")), denied.MatchString(text):
+	case r.Code != 550 && r.Code != 450 && !(r.Code == 500 && strings.Contains(text, "no such file")), denied().MatchString(text):
 		return "", ErrRefused
 	case op.Verb == "RETR":
 		return `if it is a directory, end the URL in "/"`, ErrNotFound

@@ -5,13 +5,14 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
-	"example.com/ftpfetch/internal/pattern"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -46,12 +47,12 @@ func (i *Info) learn(verb string, r wire.Reply) {
 }
 
 // announced finds the size in the preliminary reply to RETR, which most servers word "... file (1234 bytes)".
-var announced = pattern.New(`\((\d{1,18}) bytes\)`)
+var announced = lazy(`\((\d{1,18}) bytes\)`)
 
 // opened takes the size from r, the first reply to RETR, if SIZE has not told it. With an offset the number may be that
 // of the rest of the file, so it does not count.
 func (i *Info) opened(r wire.Reply, offset int64) {
-	if m := announced.FindAllStringSubmatch(r.Raw(), -1); m != nil && i.Size < 0 && offset == 0 {
+	if m := announced().FindAllStringSubmatch(r.Raw(), -1); m != nil && i.Size < 0 && offset == 0 {
 		i.Size, _ = strconv.ParseInt(m[len(m)-1][1], 10, 64)
 	}
 }
@@ -163,4 +164,9 @@ func digestIn(r *wire.Reply, length int, name string) (digest []byte) {
 		}
 	}
 	return digest
+}
+
+// lazy compiles a regular expression when it is first used: dozens of them, of which a run needs few, take milliseconds.
+func lazy(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

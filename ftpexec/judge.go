@@ -228,11 +228,11 @@ func finish(conn *wire.Conn, u *urlparse.URL, op Command, n int64, alone bool) (
 	switch text := says(e.Reply, op.Arg); {
 	case r.First() == 5 && n == 0: // refused, although 150 came first
 		e.Hint, e.Err = refusal(op, e.Reply)
-	case !r.Ends(), aborted.MatchString(text):
+	case !r.Ends(), aborted().MatchString(text):
 		e.Err = ErrTruncated
-	case op.Verb == "NLST" && unopened.MatchString(text):
+	case op.Verb == "NLST" && unopened().MatchString(text):
 		e.Err = ErrNotFound
-	case op.lists() && unopened.MatchString(text):
+	case op.lists() && unopened().MatchString(text):
 		e.Err = ErrRefused
 	case op.lists() && oneOf(partial, text):
 		e.Err, e.Hint = errPartial, "the others can be fetched by a list of their URLs"

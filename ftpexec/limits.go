@@ -2,16 +2,16 @@ package ftpexec
 
 import (
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 
-	"example.com/ftpfetch/internal/pattern"
 	"example.com/ftpfetch/urlparse"
 )
 
 // wording is a way in which servers say something for which RFC 959 has no code of its own.
 type wording struct {
-	pattern  *pattern.Pattern // of the text in lower case
+	pattern  func() *regexp.Regexp // of the text in lower case
 	examples []example
 }
 
@@ -19,7 +19,7 @@ type wording struct {
 type example struct{ reply, source string }
 
 func said(text string, examples ...example) wording {
-	return wording{pattern.New(text), examples}
+	return wording{lazy(text), examples}
 }
 
 // tooMany are the wordings with which servers refuse a connection, a login or a transfer because there are too many.
@@ -109,10 +109,10 @@ var partial = []wording{
 }
 
 // encryption is what a server that refuses a login may want, if none of tlsRequired says so.
-var encryption = pattern.New(`\b(ssl|tls|ftps|ftpes|encrypt|secure)`)
+var encryption = lazy(`\b(ssl|tls|ftps|ftpes|encrypt|secure)`)
 
 func oneOf(wordings []wording, text string) bool {
-	return slices.ContainsFunc(wordings, func(w wording) bool { return w.pattern.MatchString(text) })
+	return slices.ContainsFunc(wordings, func(w wording) bool { return w.pattern().MatchString(text) })
 }
 
 // readLimits looks in the text of the reply to op for the causes that have no code of their own. secure reports whether
@@ -130,24 +130,24 @@ func (e *Error) readLimits(op Command, secure bool) {
 			}
 		}
 		e.Err, e.Hint = and(e.Err, ErrTLSRequired), "write ftpes:// in place of ftp://"
-	case !secure && e.Stage <= StageLogin && e.Stage != StageOther && encryption.MatchString(text), !secure && e.Reply.Code == 534:
+	case !secure && e.Stage <= StageLogin && e.Stage != StageOther && encryption().MatchString(text), !secure && e.Reply.Code == 534:
 		e.Hint = "if the server asks for TLS, write ftpes:// in place of ftp://"
 	case (e.Reply.Code == 421 || e.Stage != StageDirectory && op.Verb != "TYPE") && oneOf(tooMany, text):
 		e.Err = and(e.Err, ErrTooMany)
 	case e.Reply.Code == 421 || e.Stage != StageDirectory && e.Stage != StageTransfer:
-	case denied.MatchString(text):
+	case denied().MatchString(text):
 		e.means = fs.ErrPermission
-	case e.Stage == StageDirectory && absent.MatchString(text):
+	case e.Stage == StageDirectory && absent().MatchString(text):
 		e.means = fs.ErrNotExist
 	}
 }
 
 var (
-	absent = pattern.New(`no such|not found|not exist|cannot find`)
-	denied = pattern.New(`denied|permission|not permitted`)
+	absent = lazy(`no such|not found|not exist|cannot find`)
+	denied = lazy(`denied|permission|not permitted`)
 	// A 226 of vsftpd, and of pure-ftpd ("Sorry, we were unable to read [.]").
-	unopened = pattern.New(`(?m)^(226[ -])?(transfer done \(but failed to open directory|sorry, we were unable to read \[)`)
-	aborted  = pattern.New(`^transfer (aborted|failed)`) // of uFTP, which sends that with 226
+	unopened = lazy(`(?m)^(226[ -])?(transfer done \(but failed to open directory|sorry, we were unable to read \[)`)
+	aborted  = lazy(`^transfer (aborted|failed)`) // of uFTP, which sends that with 226
 )
 
 // inOneStep returns the hint for a refused CWD that is not the last: the inner directory may be accessible although the
@@ -158,7 +158,7 @@ func inOneStep(u *urlparse.URL, i int, r *Reply) string {
 		return ""
 	}
 	text, inner := says(r, u.Dirs[i]), u.Dirs[i]
-	if absent.MatchString(text) {
+	if absent().MatchString(text) {
 		return ""
 	}
 	for _, dir := range u.Dirs[i+1:] {

@@ -27,7 +27,7 @@ func TestWordings(t *testing.T) {
 	for _, table := range []struct{ this, other []wording }{{tooMany, tlsRequired}, {tlsRequired, tooMany}, {partial, tooMany}} {
 		for _, w := range table.this {
 			for _, e := range w.examples {
-				if text := strings.ToLower(e.reply); !w.pattern.MatchString(text) || oneOf(table.other, text) {
+				if text := strings.ToLower(e.reply); !w.pattern().MatchString(text) || oneOf(table.other, text) {
 					t.Errorf("no pattern, or that of another table too, fits %q", e.reply)
 				}
 				if e.source == "" {

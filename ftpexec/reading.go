@@ -1,12 +1,12 @@
 package ftpexec
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
-	"example.com/ftpfetch/internal/pattern"
 )
 
 // extendedPort returns the port in a 229 reply (RFC 2428 section 3), or 0: "(<d><d><d><port><d>)" with any delimiter.
@@ -28,15 +28,15 @@ func extendedPort(text string) int {
 }
 
 // sixNumbers matches "h1,h2,h3,h4,p1,p2" with numbers up to 255.
-var sixNumbers = func() *pattern.Pattern {
+var sixNumbers = func() func() *regexp.Regexp {
 	const octet = `0*(25[0-5]|2[0-4]\d|1\d\d|\d\d?)`
-	return pattern.New(`(?:^|\D)` + octet + strings.Repeat(` *, *`+octet, 5) + `(?:\D|$)`)
+	return lazy(`(?:^|\D)` + octet + strings.Repeat(` *, *`+octet, 5) + `(?:\D|$)`)
 }()
 
 // passivePort returns the port in a 227 reply, or 0. The text around the six numbers is not fixed (RFC 1123 section
 // 4.1.2.6).
 func passivePort(text string) int {
-	m := sixNumbers.FindStringSubmatch(text)
+	m := sixNumbers().FindStringSubmatch(text)
 	if m == nil {
 		return 0
 	}
@@ -63,11 +63,11 @@ func timeIn(r wire.Reply) (time.Time, bool) {
 }
 
 // inQuotes matches a text in quotes. A quote in the text is doubled.
-var inQuotes = pattern.New(`^[^"]*"((?:[^"]|"")*)"(?:[^"]|$)`)
+var inQuotes = lazy(`^[^"]*"((?:[^"]|"")*)"(?:[^"]|$)`)
 
 // directoryIn returns the directory in a 257 reply to PWD, which stands in quotes (RFC 959 appendix II), or "".
 func directoryIn(r wire.Reply) string {
-	m := inQuotes.FindStringSubmatch(r.Raw())
+	m := inQuotes().FindStringSubmatch(r.Raw())
 	if m == nil || !r.OK() || strings.ContainsAny(m[1], "\r\n\x00") {
 		return ""
 	}
@@ -75,13 +75,13 @@ func directoryIn(r wire.Reply) string {
 }
 
 // sizeIs matches the size among the facts of MLST: "Type=file;Size=1234;Modify=20260102030405; name".
-var sizeIs = pattern.New(`(?i)^ *(?:[^ ;]*;)*size=(\d{1,18})[; ]`)
+var sizeIs = lazy(`(?i)^ *(?:[^ ;]*;)*size=(\d{1,18})[; ]`)
 
 // sizeFact returns the size in a reply to MLST, or -1. The facts are on a line between the first and the last.
 func sizeFact(r wire.Reply) int64 {
 	lines := strings.Split(r.Raw(), "\n")
 	for i, line := range lines {
-		if m := sizeIs.FindStringSubmatch(line); m != nil && r.OK() && i > 0 && i < len(lines)-1 {
+		if m := sizeIs().FindStringSubmatch(line); m != nil && r.OK() && i > 0 && i < len(lines)-1 {
 			n, _ := strconv.ParseInt(m[1], 10, 64)
 			return n
 		}

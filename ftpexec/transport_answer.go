@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"time"
 
-	"example.com/ftpfetch/internal/pattern"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -52,12 +51,12 @@ func (a *answer) sends() bool {
 
 // oneRange matches the values of Range that http.ServeContent gets. Several ranges would need several transfers, and it
 // answers "bytes=-0" with a wrong Content-Range.
-var oneRange = pattern.New(`^bytes=(\d+-\d*|-\d*[1-9]\d*)$`)
+var oneRange = lazy(`^bytes=(\d+-\d*|-\d*[1-9]\d*)$`)
 
 // decide returns the answer to a request with header for a file of which info is known, without its body. It deletes a
 // Range that is to be ignored.
 func decide(header http.Header, u *urlparse.URL, info Info) *answer {
-	if info.Size <= 0 || !oneRange.MatchString(header.Get("Range")) {
+	if info.Size <= 0 || !oneRange().MatchString(header.Get("Range")) {
 		header.Del("Range")
 	}
 	a := newAnswer()

@@ -189,13 +189,13 @@ func (r *reader) own(f *pflag.Flag, value string, given bool) {
 	isFlag := len(next) > 1 && next[0] == '-' && (numeric[f.Name] || f.Name == "dir" || f.Name == "input")
 	switch {
 	case given:
-	case f.NoOptDefVal != "" && valueLike.MatchString(next) && takesValue(meant, next):
+	case f.NoOptDefVal != "" && valueLike().MatchString(next) && takesValue(meant, next):
 		r.complain("-%s takes no value here; %s", f.Shorthand, answers(meant))
 		r.swap(meant, "", false)
 		return
 	case f.NoOptDefVal != "":
 		value = f.NoOptDefVal
-	case len(r.args) == 0, isFlag, urlStart.MatchString(next) && !takesURL[f.Name]:
+	case len(r.args) == 0, isFlag, urlStart().MatchString(next) && !takesURL[f.Name]:
 		why := ""
 		switch {
 		case isFlag:
@@ -235,7 +235,7 @@ func (r *reader) own(f *pflag.Flag, value string, given bool) {
 // is what follows the flag in the same argument.
 func (r *reader) swap(found []foreign, value string, given bool) {
 	f, ok := of(r.program, found)
-	if ok && f.value != "" && !given && len(r.args) > 0 && !urlStart.MatchString(r.args[0]) && fits(f.value, r.args[0]) {
+	if ok && f.value != "" && !given && len(r.args) > 0 && !urlStart().MatchString(r.args[0]) && fits(f.value, r.args[0]) {
 		if next := r.args[0]; next == "-" || next == "" || next[0] != '-' {
 			value, given = r.next(), true
 		}
@@ -338,7 +338,7 @@ func (r *reader) command() string {
 
 // quoted returns word as a shell reads it.
 func quoted(word string) string {
-	if plain.MatchString(word) {
+	if plain().MatchString(word) {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"

@@ -13,7 +13,6 @@ import (
 
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
-	"example.com/ftpfetch/internal/pattern"
 )
 
 // manyOptions holds the flags about many files.
@@ -204,7 +203,7 @@ func (o *options) checkPurpose(all *pflag.FlagSet) error {
 // checkCommas refuses a list of patterns where one pattern should be.
 func checkCommas(flag string, patterns []string) error {
 	for _, p := range patterns {
-		if strings.Contains(inBraces.ReplaceAllString(p, ""), ",") {
+		if strings.Contains(inBraces().ReplaceAllString(p, ""), ",") {
 			return usage(`%s %s is one pattern: write %s for each pattern, or {a,b}, or "\," for a comma in names`, flag, p, flag)
 		}
 	}
@@ -213,7 +212,7 @@ func checkCommas(flag string, patterns []string) error {
 
 // inBraces matches where a comma in a pattern is no sign of a list, which wget's
 // --accept takes.
-var inBraces = pattern.New(`\\.|\{[^{}]*\}|\[[^\]]*\]`)
+var inBraces = compiled(`\\.|\{[^{}]*\}|\[[^\]]*\]`)
 
 // checkPatterns refuses flags about trees where there is none, and malformed
 // patterns.

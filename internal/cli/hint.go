@@ -12,7 +12,6 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/gateway"
 	"example.com/ftpfetch/internal/netrc"
-	"example.com/ftpfetch/internal/pattern"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
@@ -93,7 +92,7 @@ func (o *options) hintURL(text string, err error) error {
 }
 
 // numbers matches a range of numbers, as curl reads it.
-var numbers = pattern.New(`\[([0-9]*[0-9]{2}-[0-9]+|[0-9]+-[0-9]{2,})\]`)
+var numbers = compiled(`\[([0-9]*[0-9]{2}-[0-9]+|[0-9]+-[0-9]{2,})\]`)
 
 // hintPattern adds a hint to err if the last segment of text is a pattern of
 // names.
@@ -104,7 +103,7 @@ func hintPattern(text string, err error) error {
 	}
 	_, bad = urlparse.Parse(dir)
 	switch {
-	case numbers.MatchString(text):
+	case numbers().MatchString(text):
 		return &hinted{err, "for a range of numbers, write {1..20} without quotes: the shell makes a URL of each"}
 	case bad == nil:
 		return &hinted{err, "--glob takes it as a pattern of names"}

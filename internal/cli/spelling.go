@@ -1,12 +1,12 @@
 package cli
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
-
-	"example.com/ftpfetch/internal/pattern"
 )
 
 // numeric are the flags with letters whose values are numbers.
@@ -17,10 +17,10 @@ var numeric = map[string]bool{"segments": true, "jobs": true}
 var takesURL = map[string]bool{"base": true, "proxy": true, "user": true, "email": true, "account": true}
 
 var (
-	wholeNumber = pattern.New(`^(=?[0-9]|=?auto$|=|ftps?:|-)`)
-	urlStart    = pattern.New(`(?i)^["'<]*(url:)?(ftp|ftps|ftpes|https?|sftp)://`)
-	valueLike   = pattern.New(`^-?[0-9][0-9-]*$|\.log$`) // what is no URL, but may be the value of another program's flag
-	plain       = pattern.New(`^[A-Za-z0-9_%+=:,./-]+$`) // what needs no quotes in a shell
+	wholeNumber = compiled(`^(=?[0-9]|=?auto$|=|ftps?:|-)`)
+	urlStart    = compiled(`(?i)^["'<]*(url:)?(ftp|ftps|ftpes|https?|sftp)://`)
+	valueLike   = compiled(`^-?[0-9][0-9-]*$|\.log$`) // what is no URL, but may be the value of another program's flag
+	plain       = compiled(`^[A-Za-z0-9_%+=:,./-]+$`) // what needs no quotes in a shell
 )
 
 // isOurs reports whether the letters are meant as flags of this program.
@@ -31,7 +31,7 @@ func isOurs(letters string, all *pflag.FlagSet) bool {
 		case f == nil, i+1 < len(letters) && letters[i] == 'n' && strings.IndexByte("cdvHp", rest[0]) >= 0:
 			return false
 		case f.NoOptDefVal == "":
-			return rest == "" || !numeric[f.Name] || wholeNumber.MatchString(rest)
+			return rest == "" || !numeric[f.Name] || wholeNumber().MatchString(rest)
 		case strings.HasPrefix(rest, "="):
 			return true
 		}
@@ -142,4 +142,9 @@ func also(found []foreign) string {
 		return ""
 	}
 	return "; " + answers(found)
+}
+
+// compiled compiles a regular expression when it is first used: dozens of them, of which a run needs few, take milliseconds.
+func compiled(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -2,10 +2,10 @@ package gateway
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"sync"
 
-	"example.com/ftpfetch/internal/pattern"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -15,11 +15,13 @@ type part struct {
 	size        int64 // of the whole file; -1 if it is not told
 }
 
-var contentRange = pattern.New(`^bytes (?:(\d{1,18})-(\d{1,18})|\*)/(?:(\d{1,18})|\*)$`)
+var contentRange = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^bytes (?:(\d{1,18})-(\d{1,18})|\*)/(?:(\d{1,18})|\*)$`)
+}) // when it is first needed
 
 // parsePart parses the value of Content-Range.
 func parsePart(s string) (part, bool) {
-	m := contentRange.FindStringSubmatch(s)
+	m := contentRange().FindStringSubmatch(s)
 	if m == nil {
 		return part{}, false
 	}

@@ -5,15 +5,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"example.com/ftpfetch/internal/pattern"
 )
 
 // formats are the formats of LIST, those that are found most often first. None matches a line of another.
 var formats = []func(line string, now time.Time) (Item, bool){unix, dos, eplf, openVMS, mvs, member, as400, os2}
 
 // headings match the lines that name no entry: the sum of ls -l, and the headings and sums of VMS and z/OS.
-var headings = pattern.New(`^\s*$|^(?i:total|insgesamt|totale|totaal|итого|合計|总用量) +[\d.,]+ ?[KMGTkmgt]?$|` +
+var headings = lazy(`^\s*$|^(?i:total|insgesamt|totale|totaal|итого|合計|总用量) +[\d.,]+ ?[KMGTkmgt]?$|` +
 	`^Directory \S*\[.*\]\s*$|^Total of \d+ [Ff]iles?\b|^ ?Volume +Unit +Referred |^ ?Name +VV\.MM +Created `)
 
 // LIST reads a line of LIST in whichever format it has. A time without a year is the last such time before now.
@@ -23,17 +21,17 @@ func LIST(line string, now time.Time) (Item, error) {
 			return entry(item)
 		}
 	}
-	if headings.MatchString(line) {
+	if headings().MatchString(line) {
 		return Item{}, ErrNoEntry
 	}
 	return Item{}, ErrUnknown
 }
 
-var dosLine = pattern.New(`^ *(\d{1,4})([-/.])(\d{1,2})[-/.](\d{2,4}) +(\d{1,2}:\d\d(?::\d\d)?) ?([AaPp][Mm]?)? +(?:<([A-Z]+)>|([\d,.]+))( +)(.+)$`)
+var dosLine = lazy(`^ *(\d{1,4})([-/.])(\d{1,2})[-/.](\d{2,4}) +(\d{1,2}:\d\d(?::\d\d)?) ?([AaPp][Mm]?)? +(?:<([A-Z]+)>|([\d,.]+))( +)(.+)$`)
 
 // dos reads the DIR style of IIS, "01-02-06  03:04PM       <DIR>          name", also with a year of four digits or first.
 func dos(line string, _ time.Time) (Item, bool) {
-	m := dosLine.FindStringSubmatch(line)
+	m := dosLine().FindStringSubmatch(line)
 	if m == nil {
 		return Item{}, false
 	}
@@ -96,12 +94,12 @@ func eplf(line string, _ time.Time) (Item, bool) {
 	return item, true
 }
 
-var vms = pattern.New(`^([^\s;]+)(;\d+)\s+(?:\d+(?:/\d+)?K?\s+)?(\d{1,2})-([A-Za-z]{3})-(\d{4})(?:\s+(\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?))?(?:\s|$)`)
+var vms = lazy(`^([^\s;]+)(;\d+)\s+(?:\d+(?:/\d+)?K?\s+)?(\d{1,2})-([A-Za-z]{3})-(\d{4})(?:\s+(\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?))?(?:\s|$)`)
 
 // openVMS reads a line of VMS, "NAME.TXT;1  10/12  2-JAN-2006 15:04:05  [OWNER]  (RWED,RWED,RE,)". The size is in blocks,
 // so it is not taken.
 func openVMS(line string, _ time.Time) (Item, bool) {
-	m := vms.FindStringSubmatch(line)
+	m := vms().FindStringSubmatch(line)
 	if m == nil {
 		return Item{}, false
 	}
@@ -118,16 +116,16 @@ func openVMS(line string, _ time.Time) (Item, bool) {
 }
 
 var (
-	mvsLine   = pattern.New(`^ *\S+ +(?:Tape +|\S+ +(?:VSAM +|(?:\d{4}/\d\d/\d\d|\*\*NONE\*\*) .* (PS|PO|PO-E|PS-E|DA|VS|IS) +))('?[^ ']+'?)$`)
-	mvsAway   = pattern.New(`^ *(Migrated|ARCIVE|Pseudo Directory|GDG)[ \t].*?([^\s']+'?)$`)
-	pdsMember = pattern.New(`^ *(\S{1,8}) +\d\d\.\d\d +\d{4}/\d\d/\d\d +(\d{4})/(\d\d)/(\d\d) +(\d\d:\d\d(?::\d\d)?)(?: +\d+){3} +\S+$`)
+	mvsLine   = lazy(`^ *\S+ +(?:Tape +|\S+ +(?:VSAM +|(?:\d{4}/\d\d/\d\d|\*\*NONE\*\*) .* (PS|PO|PO-E|PS-E|DA|VS|IS) +))('?[^ ']+'?)$`)
+	mvsAway   = lazy(`^ *(Migrated|ARCIVE|Pseudo Directory|GDG)[ \t].*?([^\s']+'?)$`)
+	pdsMember = lazy(`^ *(\S{1,8}) +\d\d\.\d\d +\d{4}/\d\d/\d\d +(\d{4})/(\d\d)/(\d\d) +(\d\d:\d\d(?::\d\d)?)(?: +\d+){3} +\S+$`)
 )
 
 // mvs reads a line about a data set of z/OS. A partitioned one is a directory. The date is that of the last use, so it is
 // not taken; nor is the size, which is in tracks.
 func mvs(line string, _ time.Time) (Item, bool) {
 	item := Item{Size: -1, Mode: fs.ModeIrregular}
-	if m := mvsLine.FindStringSubmatch(line); m != nil {
+	if m := mvsLine().FindStringSubmatch(line); m != nil {
 		switch item.Name = strings.Trim(m[2], "'"); {
 		case strings.HasPrefix(m[1], "PO"):
 			item.Mode = fs.ModeDir
@@ -136,7 +134,7 @@ func mvs(line string, _ time.Time) (Item, bool) {
 		}
 		return item, true
 	}
-	m := mvsAway.FindStringSubmatch(line)
+	m := mvsAway().FindStringSubmatch(line)
 	if m == nil {
 		return item, false
 	}
@@ -149,7 +147,7 @@ func mvs(line string, _ time.Time) (Item, bool) {
 
 // member reads a line about a member of a partitioned data set of z/OS. The sizes count records.
 func member(line string, _ time.Time) (Item, bool) {
-	m := pdsMember.FindStringSubmatch(line)
+	m := pdsMember().FindStringSubmatch(line)
 	if m == nil {
 		return Item{}, false
 	}
@@ -160,12 +158,12 @@ func member(line string, _ time.Time) (Item, bool) {
 	return item, ok && timed
 }
 
-var as400Line = pattern.New(`^\S+ +(?:(\d+) +(\d\d)([/.])(\d\d)[/.](\d\d) +(\d\d:\d\d:\d\d) +)?\*([A-Z]+) +(\S.*?)/? *$`)
+var as400Line = lazy(`^\S+ +(?:(\d+) +(\d\d)([/.])(\d\d)[/.](\d\d) +(\d\d:\d\d:\d\d) +)?\*([A-Z]+) +(\S.*?)/? *$`)
 
 // as400 reads a line of OS/400, "QSYS  77824 02/23/00 15:09:55 *DIR  name/". The job's settings decide the order of day and
 // month, so a date that makes sense both ways is not taken. A *FILE may hold members or be a file.
 func as400(line string, _ time.Time) (Item, bool) {
-	m := as400Line.FindStringSubmatch(line)
+	m := as400Line().FindStringSubmatch(line)
 	if m == nil {
 		return Item{}, false
 	}
@@ -192,11 +190,11 @@ func as400(line string, _ time.Time) (Item, bool) {
 	return item, true
 }
 
-var os2Line = pattern.New(`^ *(\d+) +(?:(DIR)\b)?[ A-Z]* (\d\d)-(\d\d)-(\d{2,3}) +(\d\d:\d\d)  ?(.+)$`)
+var os2Line = lazy(`^ *(\d+) +(?:(DIR)\b)?[ A-Z]* (\d\d)-(\d\d)-(\d{2,3}) +(\d\d:\d\d)  ?(.+)$`)
 
 // os2 reads a line of the server of OS/2, "  1123      A    04-23-103   10:57  name".
 func os2(line string, _ time.Time) (Item, bool) {
-	m := os2Line.FindStringSubmatch(line)
+	m := os2Line().FindStringSubmatch(line)
 	if m == nil {
 		return Item{}, false
 	}

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
+	"regexp"
+	"sync"
 	"time"
-
-	"example.com/ftpfetch/internal/pattern"
 )
 
 // Item is what a line tells about one entry of a directory.
@@ -36,14 +36,14 @@ var (
 )
 
 // vmsName matches a file name of VMS that stands alone, because what belongs to it did not fit on its line.
-var vmsName = pattern.New(`^[^\s;]+;\d+\s*$`)
+var vmsName = lazy(`^[^\s;]+;\d+\s*$`)
 
 // Lines yields the lines of a listing by LIST. It joins an entry of VMS that takes two lines.
 func Lines(lines []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := 0; i < len(lines); i++ {
 			line := lines[i]
-			if i+1 < len(lines) && vmsName.MatchString(line) && vms.MatchString(line+" "+lines[i+1]) {
+			if i+1 < len(lines) && vmsName().MatchString(line) && vms().MatchString(line+" "+lines[i+1]) {
 				i++
 				line += " " + lines[i]
 			}
@@ -66,4 +66,9 @@ func entry(item Item) (Item, error) {
 		item.Size = -1 // of the directory's or the link's own record
 	}
 	return item, nil
+}
+
+// lazy compiles a regular expression when it is first used: dozens of them, of which a run needs few, take milliseconds.
+func lazy(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -4,22 +4,20 @@ import (
 	"io/fs"
 	"strings"
 	"time"
-
-	"example.com/ftpfetch/internal/pattern"
 )
 
 // mode matches the first column of ls -l, with the mark of an ACL or an extended attribute.
-var mode = pattern.New(`^([-bcdlpsDL])([-r][-w][-xsS][-r][-w][-xsSlL][-r][-w][-xtT])[.+@]?`)
+var mode = lazy(`^([-bcdlpsDL])([-r][-w][-xsS][-r][-w][-xsSlL][-r][-w][-xtT])[.+@]?`)
 
 // oddMode matches what other systems put there: Connect:Enterprise and the rights of NetWare.
-var oddMode = pattern.New(`^([-d])(?:(?:[A-Z]*-[-A-Z]*[A-Z]{3} )|( ?\[[-A-Za-z]*\] ))`)
+var oddMode = lazy(`^([-d])(?:(?:[A-Z]*-[-A-Z]*[A-Z]{3} )|( ?\[[-A-Za-z]*\] ))`)
 
 // unix reads a line of ls -l, with or without the number of links and the group: "drwxr-xr-x 2 ftp ftp 4096 Jan  2 15:04 name".
 func unix(line string, now time.Time) (Item, bool) {
 	item, rest, padded := Item{Size: -1}, "", false
-	if m := mode.FindStringSubmatch(line); m != nil {
+	if m := mode().FindStringSubmatch(line); m != nil {
 		item.Mode, item.HasPerm, rest = kinds[m[1][0]]|letters(m[2]), true, line[len(m[0]):]
-	} else if m := oddMode.FindStringSubmatch(line); m != nil {
+	} else if m := oddMode().FindStringSubmatch(line); m != nil {
 		item.Mode, rest, padded = kinds[m[1][0]], line[len(m[0])-1:], m[2] != ""
 	} else {
 		return item, false
