@@ -129,6 +129,9 @@ func (n *netrcFile) load() (*netrc.File, error) {
 		paths = netrcPaths(os.Getenv, runtime.GOOS)
 	}
 	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && !n.named && info.Mode()&os.ModeNamedPipe != 0 { // the run would wait for a writer
+			return nil, &netrc.Error{Path: path, Reason: "is a pipe: only --netrc-file reads one"}
+		}
 		file, err := netrc.Load(path)
 		if n.named || !errors.Is(err, os.ErrNotExist) {
 			return file, err

@@ -42,9 +42,8 @@ func (r *run) fence(ctx context.Context, lists []*list) {
 		f.allow(toRead, filepath.Dir(conf))
 	}
 	for _, l := range lists {
-		f.allow(toRead, l.path)
-		if l.temp {
-			f.allow(ll.AccessFSRemoveFile, filepath.Dir(l.path))
+		if l.temp == nil {
+			f.allow(toRead, l.path)
 		}
 	}
 	f.device("/dev/tty")

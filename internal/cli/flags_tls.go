@@ -1,10 +1,10 @@
 package cli
 
 import (
-	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 
@@ -60,7 +60,15 @@ func (o *tlsOptions) readTLS() (cfg *tls.Config, err error) {
 		}
 	}
 	if o.clientCert != "" {
-		cert, err := tls.LoadX509KeyPair(o.clientCert, cmp.Or(o.certKey, o.clientCert))
+		text, err := readPEM(o.clientCert)
+		key := text
+		if err == nil && o.certKey != "" {
+			key, err = readPEM(o.certKey)
+		}
+		var cert tls.Certificate
+		if err == nil {
+			cert, err = tls.X509KeyPair(text, key)
+		}
 		if err != nil {
 			return nil, usage("--cert %s: %s", o.clientCert, withoutPath(err))
 		}
@@ -69,8 +77,23 @@ func (o *tlsOptions) readTLS() (cfg *tls.Config, err error) {
 	return cfg, nil
 }
 
+// readPEM reads a file, which may be a device without an end.
+func readPEM(path string) ([]byte, error) {
+	const most = 16 << 20
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && len(text) > most {
+		err = errors.New("it is longer than 16 MiB")
+	}
+	return text, err
+}
+
 func readAuthorities(path string) (*x509.CertPool, error) {
-	text, err := os.ReadFile(path)
+	text, err := readPEM(path)
 	if err != nil {
 		return nil, usage("--cacert %s: %s", path, withoutPath(err))
 	}

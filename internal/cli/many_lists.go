@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -19,15 +21,18 @@ import (
 
 // list is a list of files: that of -i or that of --manifest.
 type list struct {
-	name    string // for messages
-	path    string // of a regular file
-	temp    bool   // the run made the file, and removes it
+	name    string   // for messages
+	path    string   // of a regular file
+	temp    *os.File // a copy in its place, which no name leads to where the system allows that
 	options manifest.Options
 	summary manifest.Summary
 }
 
 // open opens the list. An error does not name it.
 func (l *list) open() (io.ReadCloser, error) {
+	if l.temp != nil {
+		return io.NopCloser(io.NewSectionReader(l.temp, 0, maxPiped)), nil
+	}
 	f, err := os.Open(l.path)
 	return f, download.LocalError("", "cannot be opened", err)
 }
@@ -65,26 +70,38 @@ func (m *many) gather() int {
 	return m.code
 }
 
+// checked is what manifest.Check returns.
+type checked struct {
+	summary manifest.Summary
+	errs    []error
+}
+
 // check reads a list to its end.
 func (m *many) check(name string, o manifest.Options) {
 	l := &list{name: name, path: name, options: o}
 	if name == "-" {
 		l.name = "standard input"
 	}
-	if err := l.spool(m.ctx, m.in); err != nil {
+	var got checked
+	err := l.spool(m.ctx, m.in)
+	if m.lists = append(m.lists, l); err == nil {
+		got, err = await(m.ctx, func() (c checked, _ error) {
+			c.summary, c.errs = manifest.Check(l.open, o)
+			return c, nil
+		})
+	}
+	if err != nil {
 		err = download.LocalError(name, "cannot be read", err)
 		m.print.failed("", err, "")
 		m.fails(err)
 		return
 	}
-	m.lists = append(m.lists, l)
-	var errs []error
-	l.summary, errs = manifest.Check(l.open, o)
-	for _, err := range errs {
+	l.summary = got.summary
+	for _, err := range got.errs {
 		m.print.failed(l.name, err, "")
 		m.fails(err)
 	}
-	if len(errs) == 0 && l.summary.Items == 0 && o.Shard.Count == 0 {
+	if len(got.errs) == 0 && l.summary.Items == 0 && o.Shard.Count == 0 {
 		m.print.warning(l.name + " names no file")
 	}
 }
@@ -111,20 +128,37 @@ func (l *list) spool(ctx context.Context, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	defer temp.Close()
-	l.path, l.temp = temp.Name(), true
-	_, err = await(ctx, func() (int64, error) { return io.Copy(temp, in) })
-	if err != nil {
-		os.Remove(l.path)
-	}
+	_ = os.Remove(temp.Name()) // fails on Windows while the file is open
+	l.temp = temp
+	_, err = await(ctx, func() (int64, error) { return io.Copy(&piped{temp, maxPiped}, in) })
 	return err
+}
+
+// maxPiped bounds the bytes of a list from a pipe or device: a device may have no end.
+const maxPiped = 1 << 30
+
+// piped writes the copy of a list.
+type piped struct {
+	w    io.Writer
+	left int
+}
+
+func (p *piped) Write(text []byte) (int, error) {
+	if p.left -= len(text); p.left < 0 {
+		return 0, errors.New("it is longer than 1 GiB: save it as a file")
+	}
+	if bytes.IndexByte(text, 0) >= 0 {
+		return 0, errors.New("it is no text in UTF-8")
+	}
+	return p.w.Write(text)
 }
 
 // forget removes the copies that spool made.
 func (m *many) forget() {
 	for _, l := range m.lists {
-		if l.temp {
-			os.Remove(l.path)
+		if l.temp != nil {
+			l.temp.Close()
+			_ = os.Remove(l.temp.Name())
 		}
 	}
 }
