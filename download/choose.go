@@ -53,7 +53,7 @@ func (j *job) tidy(ctx context.Context, t *target) (whole bool, err error) {
 	}
 	if err == nil {
 		defer f.Close()
-		if err = lock(f); err == nil && !t.named() {
+		if _, err = lock(f); err == nil && !t.named() {
 			err = errMoved // the other run has ended meanwhile
 		}
 		if err == nil {
@@ -214,7 +214,7 @@ func lendTarget(ctx context.Context, t target, local fs.FileInfo, s state) (*len
 // hold locks the target and reads it. The error is errMoved if another run
 // changed it before hold had the lock.
 func (l *lent) hold(ctx context.Context, path string) error {
-	if err := lock(l.f); err != nil {
+	if _, err := lock(l.f); err != nil {
 		return err
 	}
 	now, err := fstat(l.f)

@@ -90,7 +90,7 @@ func TestContinueGivesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := lock(f); err != nil {
+	if _, err := lock(f); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, ErrLocal) {

@@ -103,12 +103,17 @@ func fsync(f *os.File) error {
 	return do("fsync", f.Name(), func() error { return f.Sync() })
 }
 
-// lock locks f for this run. It fails only if another run has the lock.
-func lock(f *os.File) error {
-	if faulty("flock", f.Name()) == nil && held(f) {
-		return busy(f.Name())
+// lock locks f for this run. It fails only if another run has the lock. On a file
+// system without locks locked is false.
+func lock(f *os.File) (locked bool, err error) {
+	if faulty("flock", f.Name()) != nil {
+		return false, nil
 	}
-	return nil
+	taken, locked := held(f)
+	if taken {
+		err = busy(f.Name())
+	}
+	return locked, err
 }
 
 // closing closes f. Its error may be that of an earlier write.

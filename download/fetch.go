@@ -51,7 +51,7 @@ func (t *transfer) accept(resp *ftpexec.Response, gap span) (span, error) {
 	if gap.end < 0 {
 		gap.end = resp.Size
 	}
-	if fresh || gap.end < 0 {
+	if fresh || gap.end < 0 || t.arrivals.part.run != "" {
 		return gap, t.arrivals.begin()
 	}
 	return gap, nil

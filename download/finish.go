@@ -19,7 +19,7 @@ func (t *transfer) finish(ctx context.Context, overwrite bool) (Result, error) {
 			return Result{}, err
 		}
 	}
-	if err := t.settle(size, s); err != nil {
+	if err := t.settle(ctx, size, s); err != nil {
 		return Result{}, err
 	}
 	if result.ModTime.IsZero() && t.o.Commit != nil {
@@ -44,7 +44,7 @@ func (t *transfer) finish(ctx context.Context, overwrite bool) (Result, error) {
 }
 
 // settle flushes the complete part to disk, with its size and time.
-func (t *transfer) settle(size int64, s state) error {
+func (t *transfer) settle(ctx context.Context, size int64, s state) error {
 	l := t.arrivals
 	if err := l.health(); err != nil { // a checkpoint may have failed at the end
 		return err
@@ -62,7 +62,14 @@ func (t *transfer) settle(size int64, s state) error {
 		return err
 	}
 	l.complete(size)
-	return nil
+	if l.part.run == "" {
+		return nil
+	}
+	bad, _, err := l.sums.damaged(diskReader{ctx, l.part.f}) // without locks another run may have written there
+	if err == nil && len(bad) > 0 {
+		return replaced(l.part.partial)
+	}
+	return failure(l.part.partial, "cannot be read", err)
 }
 
 // verify compares the part's digest and writes it to r. If it differs, the part becomes NAME.bad,

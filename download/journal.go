@@ -32,6 +32,7 @@ type state struct {
 	adopted  int64     // bytes at the start that Continue took from another program
 	inode    string    // which file the journal is about: see inodeOf
 	complete bool      // only the final name is missing
+	run      string    // which run wrote this, where there are no locks
 	done     spans
 	sums     blockSums // of done
 }
@@ -45,6 +46,7 @@ type record struct {
 	Adopted  int64      `json:"adopted,omitempty"`
 	Inode    string     `json:"inode,omitempty"`
 	Complete bool       `json:"complete,omitempty"`
+	Run      string     `json:"run,omitempty"`
 	Block    int64      `json:"block,omitempty"`
 	Done     [][2]int64 `json:"done"`
 	Sums     []string   `json:"sums,omitempty"`
@@ -56,7 +58,7 @@ func journalURL(u *urlparse.URL) string { return u.WithoutPassword().String() }
 // encode returns the journal for s. It claims the bytes that s.sums cover.
 func (s state) encode() ([]byte, error) {
 	r := record{
-		Version: journalVersion, URL: s.url, Size: s.size, Adopted: s.adopted, Inode: s.inode, Complete: s.complete,
+		Version: journalVersion, URL: s.url, Size: s.size, Adopted: s.adopted, Inode: s.inode, Complete: s.complete, Run: s.run,
 		Done: make([][2]int64, 0, len(s.sums.extents)),
 	}
 	if !s.modTime.IsZero() {
@@ -110,7 +112,7 @@ func parseJournal(data []byte) (state, error) {
 	if r.Version != journalVersion {
 		return state{}, fmt.Errorf("its journal has version %d, not %d", r.Version, journalVersion)
 	}
-	s := state{url: r.URL, size: r.Size, adopted: r.Adopted, inode: r.Inode, complete: r.Complete}
+	s := state{url: r.URL, size: r.Size, adopted: r.Adopted, inode: r.Inode, complete: r.Complete, run: r.Run}
 	if r.Modified != nil {
 		s.modTime = r.Modified.UTC()
 	}

@@ -2,12 +2,14 @@ package download
 
 import (
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 )
 
 // part is NAME.part and its journal, which a run writes until the file is whole.
@@ -24,6 +26,8 @@ type part struct {
 	info   fs.FileInfo  // of f when it was locked, to recognize it
 	mode   *fs.FileMode // of the target; nil means the part's own
 	placed bool         // the file has another name now
+	run    string       // what this run calls itself in its journals where there are no locks; "" means a lock
+	begun  atomic.Bool  // this run has written a journal
 }
 
 // claimTries limits how often a run tries again if a part vanishes while it opens
@@ -36,6 +40,9 @@ func claim(n names) (*part, error) {
 		p, err := createPart(n)
 		if errors.Is(err, errMoved) {
 			p, err = openPart(n)
+			if err == nil && p.run != "" && p.info.Size() == 0 { // another run may be about to write to it
+				p, err = p.renew()
+			}
 		}
 		if !errors.Is(err, errMoved) {
 			return p, err
@@ -94,7 +101,10 @@ func createPart(n names) (*part, error) {
 // hold locks f, the opened part.
 func hold(n names, f *os.File) (*part, error) {
 	p := &part{names: n, f: f}
-	err := lock(f)
+	locked, err := lock(f)
+	if !locked {
+		p.run = rand.Text()
+	}
 	if err == nil {
 		if p.info, err = fstat(f); err != nil {
 			err = failure(n.partial, "cannot be examined", err)
@@ -165,10 +175,18 @@ func (p *part) handle() (*os.File, error) {
 	return f, nil
 }
 
-// ours reports whether the part's name still refers to the open file.
+// ours reports whether the part's name still refers to the open file and, without
+// locks, no other run has taken it over.
 func (p *part) ours() bool {
 	info, err := p.lstat(p.partial)
-	return err == nil && os.SameFile(info, p.info)
+	if err != nil || !os.SameFile(info, p.info) {
+		return false
+	}
+	if p.run == "" || !p.begun.Load() {
+		return true
+	}
+	s, err := p.readJournal(p.journal)
+	return err == nil && s.run == p.run
 }
 
 // size returns how long the part is.
@@ -208,8 +226,20 @@ func (p *part) resize(size int64, grow bool) error {
 	return nil
 }
 
-// empty removes all bytes from the part.
+// empty removes all bytes from the part. Without locks another run may still write
+// to it, so a new file takes its place: only runs that resume share one, and they
+// write the same bytes.
 func (p *part) empty() error {
+	if n, err := p.size(); p.run != "" && (err != nil || n > 0) {
+		fresh, err := p.renew()
+		if err != nil {
+			return err
+		}
+		if p.f, p.info = fresh.f, fresh.info; p.mode == nil {
+			return nil
+		}
+		return failure(p.partial, "cannot take the permissions of "+p.path, p.chmod(p.partial, *p.mode|0o600))
+	}
 	if err := truncate(p.f, 0); err != nil {
 		return failure(p.partial, "cannot be emptied", err)
 	}
@@ -221,8 +251,12 @@ func (p *part) write(s state, sync bool) error {
 	if !p.ours() {
 		return replaced(p.partial)
 	}
-	s.inode = inodeOf(p.info)
-	return failure(p.journal, "cannot be written", p.writeJournal(s, sync))
+	s.inode, s.run = inodeOf(p.info), p.run
+	if err := p.writeJournal(s, sync); err != nil {
+		return failure(p.journal, "cannot be written", err)
+	}
+	p.begun.Store(true)
+	return nil
 }
 
 // sync flushes the part to disk.
@@ -277,13 +311,32 @@ func (p *part) moveTo(to string, overwrite bool) error {
 	if !overwrite {
 		err := p.moveToFree(p.partial, to)
 		p.placed = err == nil || errors.Is(err, errHalfMoved)
-		return err
+		if err != nil {
+			return err
+		}
+		return p.named(to)
 	}
 	if err := p.rename(p.partial, to); err != nil {
 		return failure(to, "cannot be moved into place", err)
 	}
 	p.placed = true
-	return nil
+	return p.named(to)
+}
+
+// named checks without locks that to is the part, and removes it if it is the
+// unfinished one of another run.
+func (p *part) named(to string) error {
+	if p.run == "" {
+		return nil
+	}
+	info, err := p.lstat(to)
+	if err == nil && os.SameFile(info, p.info) {
+		return nil
+	}
+	if s, err := p.readJournal(p.journal); err == nil && s.about(info) && !s.complete {
+		_ = p.remove(to)
+	}
+	return replaced(p.partial)
 }
 
 // mostBad bounds the files with wrong digests that are kept of one target.

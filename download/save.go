@@ -62,10 +62,10 @@ func (j *job) save(ctx context.Context, t target, fill func(*os.File) (int64, er
 // fill writes what fill produces and flushes it to disk.
 func (p *part) fill(ctx context.Context, source string, fill func(*os.File) (int64, error)) (int64, error) {
 	s := state{url: source, size: -1}
-	if err := p.write(s, false); err != nil {
+	if err := p.empty(); err != nil {
 		return 0, err
 	}
-	if err := p.empty(); err != nil {
+	if err := p.write(s, false); err != nil {
 		return 0, err
 	}
 	n, err := fill(p.f)

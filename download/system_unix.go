@@ -16,11 +16,11 @@ const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 // noWait makes open not wait for a FIFO's other end.
 const noWait = syscall.O_NONBLOCK
 
-// held locks f and reports whether another run has already locked it. On a file
-// system without locks it returns false.
-func held(f *os.File) bool {
+// held locks f and reports whether another run has already locked it, or else
+// whether it is locked now: not all file systems have locks.
+func held(f *os.File) (taken, locked bool) {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	return errors.Is(err, syscall.EWOULDBLOCK)
+	return errors.Is(err, syscall.EWOULDBLOCK), err == nil
 }
 
 // isOurs reports whether a file belongs to this user. In a directory that

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/testserver"
+
 	"example.com/ftpfetch/internal/rules/night"
 )
 
@@ -143,4 +145,79 @@ func TestSecondRun(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestWithoutLocks is TestSecondRun on a file system without locks, from nothing and
+// from a part, with another version of the file for the second run, which may also
+// be stopped. A run may fail, but the name belongs to one whole version.
+func TestWithoutLocks(t *testing.T) {
+	other := noise(len(body), 2)
+	runs := 0
+	t.Cleanup(func() { fault = nil })
+	for _, before := range []string{"", body[:100_000]} {
+		for _, first := range []Options{{}, {Existing: Overwrite}} {
+			for _, second := range []Options{{}, {Existing: Overwrite}} {
+				for _, changes := range []bool{false, true} {
+					for _, stopped := range []bool{false, true} {
+						for at, n := 1, 1; at <= n; at += *matrixEvery/4 + 1 {
+							k := newKit(t, map[string]string{"/f": body})
+							if before != "" {
+								k.write("f.part", before)
+								k.write("f.part.json", k.journal("/f", int64(len(body)), kitTime, span{0, int64(len(before))}))
+							}
+							n = 0
+							var calls sync.Mutex
+							var serr error
+							fault = func(call, _ string) error {
+								calls.Lock()
+								n++
+								now := n == at
+								calls.Unlock()
+								if now {
+									if changes {
+										k.change("/f", other, kitTime.Add(time.Second))
+									}
+									o := second
+									if stopped {
+										k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+											if p.Verb == "RETR" {
+												return testserver.Fault{Data: testserver.Closed, Octets: 200_000, Final: "426 Broken"}
+											}
+											return testserver.Fault{}
+										})
+										o.Retries = new(0)
+									}
+									_, serr = File(context.Background(), k.c, k.url("/f"), k.path("f"), &o)
+									k.faulty(nil)
+								}
+								if call == "flock" {
+									return errors.ErrUnsupported
+								}
+								return nil
+							}
+							_, err := k.get("/f", first)
+							calls.Lock()
+							total := n
+							n = 1 << 40
+							calls.Unlock()
+							if runs++; k.exists("f") {
+								if got := read(t, k.path("f")); got != body && got != other {
+									t.Errorf("%+v, then at call %d %+v, changes %v, stopped %v: %d bytes of no version, errors %v, %v", first, at, second, changes, stopped, len(got), err, serr)
+								}
+							} else if err == nil || serr == nil {
+								t.Errorf("at call %d: no file, errors %v, %v", at, err, serr)
+							}
+							_, err = k.get("/f", Options{Existing: Overwrite})
+							if got := read(t, k.path("f")); err != nil || got != body && got != other {
+								t.Errorf("at call %d, changes %v, stopped %v: the next run: %v", at, changes, stopped, err)
+							}
+							fault, n = nil, total
+							k.Close()
+						}
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d runs", runs)
 }
