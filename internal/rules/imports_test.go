@@ -34,9 +34,6 @@ var mayImport = map[string]struct{ own, not []string }{
 	"internal/pace":            {},
 	"internal/gateway":         {own: []string{"urlparse", "ftpexec", "internal/pace", "internal/proxy"}, not: []string{"github.com/spf13/pflag"}},
 	"examples/fetch":           {own: []string{"ftpexec"}}, // the examples use what their readers can
-	"examples/progress":        {own: []string{"urlparse", "ftpexec", "download", "testserver"}},
-	"examples/rootca":          {own: []string{"ftpexec", "testserver"}},
-	"examples/retries":         {own: []string{"urlparse", "ftpexec", "download", "testserver"}},
 	"examples/go-getter":       {own: []string{"urlparse", "ftpexec", "download", "download/batch", "testserver"}},
 	"testserver":               {own: []string{"internal/throwaway"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 }
