@@ -135,6 +135,7 @@ func (r *reader) bundle(text string) {
 		found := abroad("-" + rest[:n])
 		f, ok := of(r.program, found)
 		own := shorthand(rest[0], r.all)
+		ok = ok && (read == "" || rest[0] > '9') // a number is a value, not -4
 		if !ok && own == nil || strings.ContainsAny(read, rest[:1]) {
 			r.lost = true
 			r.complain("unknown flag -%.*s", n, rest)

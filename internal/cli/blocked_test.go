@@ -169,7 +169,7 @@ var (
 		{"active data connection", func(t *testing.T, reached func()) ([]string, io.Reader) {
 			s := testserver.NewScript(t, testserver.Honest("contents").With("EPRT", testserver.Reply("200 Done.")).
 				With("RETR", opened, testserver.Call(reached), testserver.Silence()))
-			return []string{"--active", s.URL("/f")}, nil
+			return []string{"--mode", "active", s.URL("/f")}, nil
 		}},
 		{"TLS handshake of data", at("/f", []string{"--tls", "explicit", "--insecure"}, "RETR", opened)},
 		{"data", at("/f", nil, "RETR", opened, some)},

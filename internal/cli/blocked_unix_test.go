@@ -50,7 +50,7 @@ func TestFIFOs(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"))
 	var all sync.WaitGroup
 	defer all.Wait()
-	for _, flag := range []string{"--cacert", "--cert", "--netrc-file", "-o"} {
+	for _, flag := range []string{"--cacert", "--cert", "--netrc=", "-o"} {
 		for _, e := range endings {
 			ctx, end := e.begin(t)
 			reached := end
@@ -58,7 +58,7 @@ func TestFIFOs(t *testing.T) {
 				reached = nil
 				end()
 			}
-			args := slices.Concat(e.args, []string{flag, newFIFO(t, reached), s.URL("/f")})
+			args := slices.Concat(e.args, strings.Fields(strings.Replace(flag+" "+newFIFO(t, reached), "= ", "=", 1)), []string{s.URL("/f")})
 			all.Go(func() {
 				if got := ends(t, ctx, args, cli.IO{Out: io.Discard, Err: io.Discard}); got != e.code {
 					t.Errorf("%s, %s: exit %d, want %d", flag, e.name, got, e.code)

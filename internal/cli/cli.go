@@ -108,7 +108,7 @@ type run struct {
 
 func newRun(o *options, p *printer, stdio IO) *run {
 	ask := &prompter{
-		forbidden: o.noPrompt, account: o.account, open: openConsole, alone: p.withoutLines,
+		forbidden: o.noPrompt, open: openConsole, alone: p.withoutLines,
 		known: make(map[login]string),
 	}
 	logins := newCredentials(o, stdio.In, ask)

@@ -38,6 +38,9 @@ func newCompletable(f *pflag.Flag) completable {
 		c.short = "-" + f.Shorthand
 	}
 	c.value, c.usage = pflag.UnquoteUsage(f)
+	if f.NoOptDefVal != "" {
+		c.value = ""
+	}
 	if strings.Contains(c.value, "|") {
 		c.choices = strings.Split(c.value, "|")
 	}

@@ -24,7 +24,7 @@ type credentials struct {
 }
 
 func newCredentials(o *options, in io.Reader, ask *prompter) *credentials {
-	c := &credentials{ask: ask, netrc: &netrcFile{path: o.netrcFile, named: o.netrcFile != "", off: o.noNetrc}}
+	c := &credentials{ask: ask, netrc: &netrcFile{path: o.netrcFile, named: o.useNetrc() && o.netrcFile != usualNetrc, off: o.netrcFile == noNetrc}}
 	if o.passwordStdin {
 		c.stdin = &stdinPassword{owner: o.stdinLogin, in: in}
 	}
@@ -45,11 +45,9 @@ func (c *credentials) Password(ctx context.Context, host, user string) (string, 
 
 // Account implements [ftpexec.Credentials].
 func (c *credentials) Account(ctx context.Context, host, user string) (string, error) {
-	if c.ask.account == "" {
-		account, ok, err := c.netrc.secret(ctx, host, user, func(e netrc.Entry) netrc.Secret { return e.Account })
-		if ok || err != nil {
-			return account, err
-		}
+	account, ok, err := c.netrc.secret(ctx, host, user, func(e netrc.Entry) netrc.Secret { return e.Account })
+	if ok || err != nil {
+		return account, err
 	}
 	return c.ask.Account(ctx, host, user)
 }
@@ -114,8 +112,8 @@ func readLine(in io.Reader) (string, error) {
 // netrcFile is the user's netrc file, read on first use.
 type netrcFile struct {
 	path  string // "" means the first that exists of netrcPaths
-	named bool   // by --netrc-file: it must exist
-	off   bool   // --no-netrc
+	named bool   // by --netrc=FILE: it must exist
+	off   bool   // --netrc=none
 	file  lazy[*netrc.File]
 }
 
@@ -193,7 +191,7 @@ func (n *netrcFile) user(ctx context.Context, host string) (user string, ok bool
 // addNetrc applies --netrc: it adds the user from the netrc file if neither the
 // URL nor -u names one. The password follows when the server asks for it.
 func (r *run) addNetrc(ctx context.Context, u *urlparse.URL) error {
-	if u.User.Set || !r.useNetrc {
+	if u.User.Set || !r.useNetrc() {
 		return nil
 	}
 	user, ok, err := r.netrc.user(ctx, u.Host)

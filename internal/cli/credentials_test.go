@@ -93,8 +93,7 @@ func TestStdinPasswordInterrupted(t *testing.T) {
 	}
 }
 
-// TestOrder checks the order of the sources: standard input, netrc, the person;
-// and an account from the flags before one from the file.
+// TestOrder checks the order of the sources: standard input, netrc, the person.
 func TestOrder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "netrc")
 	if err := os.WriteFile(path, []byte("machine h login me password fromfile account accfile"), 0o600); err != nil {
@@ -111,11 +110,8 @@ func TestOrder(t *testing.T) {
 	if got, err := c.Password(t.Context(), "h", "me"); got != "piped" || err != nil {
 		t.Errorf("got %q, %v, want the line of standard input", got, err)
 	}
-	for _, want := range []string{"accfile", "accflag"} {
-		if got, err := c.Account(t.Context(), "h", "me"); got != want || err != nil {
-			t.Errorf("got %q, %v, want %q", got, err, want)
-		}
-		ask.account = "accflag"
+	if got, err := c.Account(t.Context(), "h", "me"); got != "accfile" || err != nil {
+		t.Errorf("got %q, %v, want that of the file", got, err)
 	}
 }
 

@@ -81,7 +81,7 @@ func TestDescribe(t *testing.T) {
 		Op: "login", URL: "ftp://me:***@h/x", Hint: "library's hint",
 		Err: fmt.Errorf("%w: no terminal", ftpexec.ErrNoCredentials),
 	}
-	want := "login: " + ftpexec.ErrNoCredentials.Error() + ": no terminal (--password-stdin or a netrc file gives a password, --account NAME an account)"
+	want := "login: " + ftpexec.ErrNoCredentials.Error() + ": no terminal (--password-stdin or a netrc file gives a password, a netrc file an account too)"
 	if got := describe(err); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -28,7 +28,7 @@ type options struct {
 	dryRun, json, help bool
 	noSandbox          bool
 	long, info         bool
-	user, account      string
+	user, ip, mode     string
 	userSet, noPrompt  bool
 	typecode           string
 	allowPort          bool
@@ -67,7 +67,6 @@ func (o *options) outputFlags() group {
 	choice(fs, &o.file.Existing, download.Skip, "no-clobber", "", "skip a file that exists, and count that as success")
 	fs.BoolVarP(&o.file.Newer, "newer", "N", false, "replace a file only if the server's is newer or of another size")
 	fs.BoolVarP(&o.file.Continue, "continue", "c", false, "resume a partial FILE that another program left")
-	fs.BoolVar(&o.file.NoResume, "no-resume", false, "start over, whatever FILE.part holds")
 	fs.BoolVar(&o.noSandbox, "no-sandbox", false, "do not let Linux confine the process to the directories it saves in")
 	return fs
 }
@@ -91,20 +90,16 @@ func (o *options) transferFlags() group {
 		digest.Parse, digest.Sum.String)
 	fs.BoolVar(&o.file.Verify, "verify", false, "fail unless the file has the digest in a list beside it, or that of the server")
 	into(fs, &o.limitRate, "limit-rate", "", "receive at most `RATE` bytes a second in total (500K, 2M, 1G are binary)", readSize, showSize)
-	into(fs, &o.client.LeastRate, "speed-limit", "Y", "give up if a connection brings fewer than `RATE` bytes a second for --speed-time",
-		readSize, showSize)
 	o.client.LeastTime = ftpexec.DefaultLeastTime
-	into(fs, &o.client.LeastTime, "speed-time", "y", "the `TIME` of --speed-limit; on its own it sets a RATE of 1",
-		readTime, showTime)
+	fs.VarP(value{o.setPace, func() string { return showSize(o.client.LeastRate) }, "value"}, "speed-limit", "Y",
+		"give up if a connection brings fewer than `RATE` bytes a second for 30 seconds, or for another time: 10K/2m")
 	return fs
 }
 
 func (o *options) connectionFlags() group {
 	fs := newGroup("Connection")
-	choice(fs, &o.client.Network, "tcp4", "ipv4", "4", "use IPv4 only")
-	choice(fs, &o.client.Network, "tcp6", "ipv6", "6", "use IPv6 only")
-	fs.BoolVar(&o.client.Active, "active", false, "active mode: the server opens data connections")
-	fs.BoolVar(&o.client.NoEPSV, "no-epsv", false, "use PASV, not EPSV")
+	word(fs, &o.ip, "", "ip", "use only IPv4 or IPv6: `4|6`")
+	word(fs, &o.mode, "passive", "mode", "open data connections as `passive|pasv|active`: the client, without EPSV, or the server")
 	into(fs, &o.client.LocalAddr, "bind", "", "connect from the local IP address `ADDR`", readAddress, showAddress)
 	o.client.ConnectTimeout, o.client.ReplyTimeout = ftpexec.DefaultConnectTimeout, ftpexec.DefaultReplyTimeout
 	into(fs, &o.client.ConnectTimeout, "connect-timeout", "", "give up connecting after `TIME` (3s, 2m, or seconds)", readTime, showTime)
@@ -181,12 +176,13 @@ func (o *options) targetsOf(texts []string) []target {
 
 // check refuses invalid combinations and sets what follows from the flags.
 func (o *options) check(all *pflag.FlagSet) error {
-	if all.Changed("speed-time") && o.client.LeastRate == 0 {
-		o.client.LeastRate = 1
+	o.client.Active, o.client.NoEPSV = o.mode == "active", o.mode == "pasv"
+	if o.ip != "" {
+		o.client.Network = "tcp" + o.ip
 	}
 	o.client.StallTimeout, o.client.TryTLS = o.client.ReplyTimeout, o.tls == tlsTry
 	for _, err := range []error{
-		o.checkMany(all), o.checkOutput(all), o.checkValues(), o.checkLogin(all), o.checkTLS(), o.checkProxy(all.Changed("proxy")),
+		o.checkMany(all), o.checkOutput(all), o.checkValues(), o.checkLogin(all), o.checkProxy(all.Changed("proxy")),
 		o.checkProxyGet(all.Changed("proxy")),
 		inFlags(o.client.Check()), inFlags(o.file.Check()),
 	} {
@@ -195,6 +191,20 @@ func (o *options) check(all *pflag.FlagSet) error {
 		}
 	}
 	return nil
+}
+
+// setPace reads the value of --speed-limit: a rate, and perhaps a time.
+func (o *options) setPace(s string) error {
+	text, time, timed := strings.Cut(s, "/")
+	rate, err := readSize(text)
+	least := ftpexec.DefaultLeastTime
+	if timed && err == nil {
+		least, err = readTime(time)
+	}
+	if err == nil {
+		o.client.LeastRate, o.client.LeastTime = rate, least
+	}
+	return err
 }
 
 // checkOutput refuses flags that contradict each other, or the URLs.
@@ -216,8 +226,6 @@ func (o *options) checkOutput(all *pflag.FlagSet) error {
 		return usage("-o - and -N or -c contradict each other: standard output has no file to compare with")
 	case on("overwrite") && on("no-clobber"):
 		return usage("--overwrite and --no-clobber contradict each other: leave one out")
-	case on("ipv4") && on("ipv6"):
-		return usage("-4 and -6 contradict each other: leave one out")
 	case o.file.Sum.Algorithm != "" && urls > 1:
 		return usage("--checksum is for one file, but there are %d URLs: use --verify or several runs", urls)
 	}
@@ -227,10 +235,8 @@ func (o *options) checkOutput(all *pflag.FlagSet) error {
 // checkValues refuses values that cannot be sent, and limits that no server can
 // meet.
 func (o *options) checkValues() error {
-	for flag, value := range map[string]string{"-u": o.user, "--email": o.client.Email, "--account": o.account} {
-		if strings.ContainsAny(value, "\r\n\x00") {
-			return usage("%s: the value holds a line end or NUL", flag)
-		}
+	if strings.ContainsAny(o.user, "\r\n\x00") {
+		return usage("-u: the value holds a line end or NUL")
 	}
 	if least := o.client.LeastRate; o.limitRate != 0 && o.limitRate < least {
 		return usage("--limit-rate %s is less than --speed-limit %s: no server could be fast enough; raise the first or lower the second",
@@ -241,8 +247,8 @@ func (o *options) checkValues() error {
 
 // flagOf maps the field that an [ftpexec.OptionError] names to its flag.
 var flagOf = map[string]string{
-	"Newer": "-N", "Continue": "-c", "NoResume": "--no-resume", "Existing: Skip": "--no-clobber", "Existing: Overwrite": "--overwrite",
-	"LocalAddr": "--bind", "Accept": "--accept", "Reject": "--reject", "Depth": "--depth", "Names": "--glob", "Network: tcp4": "-4", "Network: tcp6": "-6",
+	"Newer": "-N", "Continue": "-c", "Existing: Skip": "--no-clobber", "Existing: Overwrite": "--overwrite",
+	"LocalAddr": "--bind", "Accept": "--accept", "Reject": "--reject", "Depth": "--depth", "Names": "--glob", "Network: tcp4": "--ip 4", "Network: tcp6": "--ip 6",
 }
 
 // inFlags turns an [ftpexec.OptionError] into a usage error that names flags.

@@ -4,34 +4,35 @@ import "github.com/spf13/pflag"
 
 // loginOptions holds the flags that say where logins come from.
 type loginOptions struct {
-	passwordStdin     bool
-	stdinLogin        login // the user and host that --password-stdin is for
-	useNetrc, noNetrc bool
-	netrcFile         string
+	passwordStdin bool
+	stdinLogin    login  // the user and host that --password-stdin is for
+	netrcFile     string // the value of --netrc
 }
 
 func (o *options) loginFlags() group {
 	fs := newGroup("Login")
 	fs.StringVarP(&o.user, "user", "u", "", "log in as `NAME[:PASSWORD]` if the URL names no user")
-	fs.StringVar(&o.client.Email, "email", "", "send `ADDR` as the anonymous password")
-	fs.StringVar(&o.account, "account", "", "send the account `NAME` if the server asks for one")
 	fs.BoolVar(&o.noPrompt, "no-prompt", false, "never ask for a password")
 	fs.BoolVar(&o.passwordStdin, "password-stdin", false, "read the password, one line, from standard input")
-	fs.BoolVarP(&o.useNetrc, "netrc", "n", false, "also take the user from the netrc file if the URL names none")
-	fs.StringVar(&o.netrcFile, "netrc-file", "", "use `FILE` instead of ~/.netrc; implies --netrc")
-	fs.BoolVar(&o.noNetrc, "no-netrc", false, "ignore the netrc file")
+	fs.StringVarP(&o.netrcFile, "netrc", "n", "", "take the user too from ~/.netrc, or from `FILE`, if the URL names none; =none ignores the netrc file")
+	fs.Lookup("netrc").NoOptDefVal = usualNetrc
 	return fs
 }
 
+// What --netrc says besides a file.
+const (
+	usualNetrc = "~/.netrc" // the file that is always read, which now also gives users
+	noNetrc    = "none"
+)
+
+// useNetrc reports whether the netrc file also gives users.
+func (o *loginOptions) useNetrc() bool { return o.netrcFile != "" && o.netrcFile != noNetrc }
+
 // checkLogin refuses logins that contradict each other.
 func (o *options) checkLogin(all *pflag.FlagSet) error {
-	switch named := all.Changed("netrc-file"); {
-	case o.noNetrc && (o.useNetrc || named):
-		return usage("--no-netrc contradicts --netrc and --netrc-file: leave one out")
-	case named && o.netrcFile == "":
-		return usage("--netrc-file names no file: write --netrc-file FILE")
+	if all.Changed("netrc") && o.netrcFile == "" {
+		return usage("--netrc= names no file: write --netrc=FILE")
 	}
-	o.useNetrc = o.useNetrc || o.netrcFile != ""
 	if !o.passwordStdin {
 		return nil
 	}

@@ -45,7 +45,7 @@ func (o *options) checkProxy(given bool) (err error) {
 	}
 	o.viaProxy = func(string) *proxy.Proxy { return o.named }
 	if o.client.Active {
-		return usage("--active does not work through a proxy: leave out --active or --proxy")
+		return usage("--mode active does not work through a proxy: leave out --mode or --proxy")
 	}
 	return nil
 }
@@ -103,11 +103,11 @@ func proxyReason(err error) string {
 	return err.Error()
 }
 
-// checkActive refuses --active for a URL that goes through a proxy: the server
+// checkActive refuses --mode active for a URL that goes through a proxy: the server
 // cannot connect back through it.
 func (o *options) checkActive(u *urlparse.URL) error {
 	if p := o.viaProxy(u.Address()); p != nil && o.client.Active {
-		return usage("--active does not work through the proxy %s: leave out --active, or write --proxy none", p)
+		return usage("--mode active does not work through the proxy %s: leave out --mode, or write --proxy none", p)
 	}
 	return nil
 }

@@ -13,10 +13,10 @@ import (
 
 // tlsOptions holds the flags about TLS.
 type tlsOptions struct {
-	tls                 tlsMode
-	caCert              string
-	clientCert, certKey string
-	insecure            bool
+	tls        tlsMode
+	caCert     string
+	clientCert string
+	insecure   bool
 }
 
 // tlsMode is the value of --tls. It applies to ftp URLs only: ftps and ftpes
@@ -34,17 +34,8 @@ const (
 func (o *tlsOptions) tlsFlags(fs group) {
 	word(fs, &o.tls, "off", "tls", "TLS for ftp:// URLs: `off|try|explicit|implicit`; try continues unencrypted if the server has none")
 	fs.StringVar(&o.caCert, "cacert", "", "trust the authorities in the PEM `FILE` and no others")
-	fs.StringVar(&o.clientCert, "cert", "", "show the server the certificate in the PEM `FILE`")
-	fs.StringVar(&o.certKey, "key", "", "the private key of --cert, if it is not in the same file: PEM `FILE`")
+	fs.StringVar(&o.clientCert, "cert", "", "show the server the certificate in the PEM `FILE`, with its private key")
 	fs.BoolVar(&o.insecure, "insecure", false, "accept any certificate: anyone may be the server")
-}
-
-// checkTLS refuses a key without a certificate.
-func (o *tlsOptions) checkTLS() error {
-	if o.certKey != "" && o.clientCert == "" {
-		return usage("--key needs a certificate: write --cert FILE too")
-	}
-	return nil
 }
 
 // readTLS reads the files that the flags name. It returns nil if the library's
@@ -61,13 +52,9 @@ func (o *tlsOptions) readTLS() (cfg *tls.Config, err error) {
 	}
 	if o.clientCert != "" {
 		text, err := readPEM(o.clientCert)
-		key := text
-		if err == nil && o.certKey != "" {
-			key, err = readPEM(o.certKey)
-		}
 		var cert tls.Certificate
 		if err == nil {
-			cert, err = tls.X509KeyPair(text, key)
+			cert, err = tls.X509KeyPair(text, text)
 		}
 		if err != nil {
 			return nil, usage("--cert %s: %s", o.clientCert, withoutPath(err))

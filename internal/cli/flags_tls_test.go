@@ -51,11 +51,8 @@ func TestClientCertificate(t *testing.T) {
 		ok   bool
 	}{
 		{[]string{"--cert", both}, true},
-		{[]string{"--cert", cert, "--key", key}, true},
-		{[]string{"--cert", both, "--key", key}, true},
 		{[]string{"--cert", cert}, false},
-		{[]string{"--cert", key, "--key", cert}, false},
-		{[]string{"--key", key}, false},
+		{[]string{"--cert", key}, false},
 	}
 	for _, tt := range tests {
 		o, err := parseArgs(append(tt.args, "ftp://h/f"))

@@ -31,7 +31,7 @@ var hints = []struct {
 	{download.ErrUnverified, "--checksum ALGO:HEX gives the digest of one file"},
 	{manifest.ErrPath, "--keep-dirs saves each file under the directories of its URL"},
 	{manifest.ErrBase, "--base URL"},
-	{netrc.ErrUnusable, "--no-netrc, without -n and --netrc-file, ignores it"},
+	{netrc.ErrUnusable, "--netrc=none ignores it"},
 	{ftpexec.ErrIsDirectory, "-r fetches what is in it"},
 	{ftpexec.ErrTLSRequired, "--tls explicit asks for it, and so does ftpes:// in place of ftp://"},
 	{ftpexec.ErrCertificate, "--cacert FILE trusts the authority in FILE"},
@@ -40,7 +40,7 @@ var hints = []struct {
 	{syscall.ENFILE, "other programs have them: end some, or raise the system's limit"},
 	{syscall.ENOBUFS, "a smaller -j or -s needs less memory"},
 	{syscall.ENOMEM, "a smaller -j or -s needs less memory"},
-	{ftpexec.ErrNoCredentials, "--password-stdin or a netrc file gives a password, --account NAME an account"},
+	{ftpexec.ErrNoCredentials, "--password-stdin or a netrc file gives a password, a netrc file an account too"},
 }
 
 // hinted is an error with what to write instead in this situation. It goes before
@@ -120,7 +120,7 @@ func (r *run) hintFailure(ctx context.Context, u *urlparse.URL, err error) error
 	case err == nil:
 	case refused && u.User == name && strings.Contains(r.user, ",") && !strings.Contains(r.user, ":"):
 		return &hinted{err, "-u takes NAME:PASSWORD, with a colon"}
-	case refused && !u.User.Set && !r.useNetrc:
+	case refused && !u.User.Set && !r.useNetrc():
 		if _, ok, nerr := r.netrc.user(ctx, u.Host); ok && nerr == nil {
 			return &hinted{err, "-n takes the login for " + u.Host + " from the netrc file"}
 		}

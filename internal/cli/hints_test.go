@@ -118,7 +118,6 @@ var misfits = []misfit{
 	{args: "-o - -d sub URL/f", hint: "-o - and -d contradict each other: leave out -d", then: []string{"-d sub =>"}},
 	{args: "-o - -N URL/f", hint: "-o - and -N or -c contradict each other", then: []string{"-o - =>", "-N =>"}},
 	{args: "--overwrite --no-clobber URL/f", hint: "--overwrite and --no-clobber contradict each other: leave one out", then: []string{"--overwrite =>", "--no-clobber =>"}},
-	{args: "-4 -6 URL/f", hint: "-4 and -6 contradict each other: leave one out", then: []string{"-6 =>"}},
 	{args: "--checksum md5:HEX URL/f URL/x1", hint: "--checksum is for one file, but there are 2 URLs", then: []string{" URL/x1=>"}},
 	{args: "--limit-rate 1K --speed-limit 2K URL/f", hint: "raise the first or lower the second", then: []string{"1K=>9K", "2K=>1"}},
 	{args: "--input= URL/f", hint: "-i names no file: write -i FILE, or -i - for standard input", then: []string{"--input==>-iurls"}, local: `urls=URL/x1\n`},
@@ -145,13 +144,11 @@ var misfits = []misfit{
 	{args: "--glob URL/x[1", hint: "", then: nil},
 	{args: "--glob URL/x*%2", hint: "the pattern x*%2 ends within %XX: write %25", then: []string{"%2=>"}},
 	{args: "--glob URL/x*%zz", hint: `has a "%" that is not followed by two hexadecimal digits: write %25`, then: []string{"%zz=>"}},
-	{args: "--key k URL/f", hint: "--key needs a certificate: write --cert FILE too", then: nil},
-	{args: "--netrc-file= URL/f", hint: "--netrc-file names no file: write --netrc-file FILE", then: []string{"--netrc-file==>--netrc-file=netrc"}, local: "netrc="},
-	{args: "--no-netrc -n URL/f", hint: "--no-netrc contradicts --netrc and --netrc-file: leave one out", then: []string{"-n =>", "--no-netrc =>"}, local: "netrc="},
+	{args: "--netrc= URL/f", hint: "--netrc= names no file: write --netrc=FILE", then: []string{"--netrc==>--netrc=netrc"}, local: "netrc="},
 	{args: "--password-stdin ftp://me:secret@ADDR/f", hint: "--password-stdin and a password in the URL contradict each other: leave one out", then: []string{":secret=>", "--password-stdin =>"}},
 	{args: "--password-stdin -u me:secret URL/f", hint: "--password-stdin and a password in -u contradict each other: write -u NAME", then: []string{"me:secret=>me"}},
 	{args: "--password-stdin URL/f", hint: "--password-stdin: whose password is it? write -u NAME", then: []string{"+-u me"}},
-	{args: "--active --proxy http://127.0.0.1:1 URL/f", hint: "--active does not work through a proxy: leave out --active or --proxy", then: []string{"--proxy http://127.0.0.1:1 =>"}},
+	{args: "--mode active --proxy http://127.0.0.1:1 URL/f", hint: "--mode active does not work through a proxy: leave out --mode or --proxy", then: []string{"--proxy http://127.0.0.1:1 =>"}},
 	{args: "-u secret\rx URL/f", hint: "-u: the value holds a line end or NUL", then: nil},
 	{args: "--type q URL/f", hint: "write a, i, d or guess", then: []string{"q=>i"}},
 	{args: "-s 0 URL/f", hint: "write a whole number from 1 to 64", then: []string{"0=>1"}},
@@ -187,7 +184,7 @@ var misfits = []misfit{
 	{args: "--manifest l --format tsv", hint: "names no column url, and none that ends in _ftp: write a header such as url, path, size, sha256", then: []string{" l=> m"},
 		local: `l=URL/f\ta\n m=url\tpath\nURL/f\ta\n`},
 	{args: "--manifest l", hint: "is not a digest: write ALGO:HEX", then: []string{" l=> m"}, local: `l=url\tchecksum\nURL/f\tx\n m=url\tchecksum\nURL/f\tMD5\n`},
-	{args: "ftp://me@ADDR/f", hint: "for one machine: write a machine entry for each login", then: []string{"+--netrc-file right"},
+	{args: "ftp://me@ADDR/f", hint: "for one machine: write a machine entry for each login", then: []string{"+--netrc=right"},
 		local: `netrc=machine\x20127.0.0.1\x20login\x20me\x20password\x20a\x20password\x20b\n right=machine\x20127.0.0.1\x20login\x20me\x20password\x20secret\n`},
 }
 
@@ -316,7 +313,7 @@ var (
 // elsewhereTested are hints that have no row, because no command line is at fault
 // or their own tests follow them: those of --proxy-get need a proxy.
 var elsewhereTested = []string{
-	`write ""`, "write --%s", "standard input is a terminal", "--proxy-get ", "is negative", "is less than 0", "write a path relative to it", `write "ftp"`, "write Some(", "write [", "write I/N", "--active does not work through the proxy %s", "--no-netrc, without -n", "run chmod",
+	`write ""`, "write --%s", "standard input is a terminal", "--proxy-get ", "is negative", "is less than 0", "write a path relative to it", `write "ftp"`, "write Some(", "write [", "write I/N", "--mode active does not work through the proxy %s", "--netrc=none", "run chmod",
 }
 
 // TestHintsAreComplete finds every hint in the sources in a message of the table.

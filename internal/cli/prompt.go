@@ -18,8 +18,7 @@ import (
 // prompter asks the person at the terminal for a password or account when a
 // server asks for it. It keeps the answers for the other URLs of the run.
 type prompter struct {
-	forbidden bool   // --no-prompt
-	account   string // --account
+	forbidden bool // --no-prompt
 	open      func() (*console, error)
 	alone     func(f func()) // calls f while nothing else is drawn on the terminal
 
@@ -37,9 +36,6 @@ func (p *prompter) Password(ctx context.Context, host, user string) (string, err
 
 // Account implements [ftpexec.Credentials]; RFC 959 section 4.1.1, ACCT.
 func (p *prompter) Account(ctx context.Context, host, user string) (string, error) {
-	if p.account != "" {
-		return p.account, nil
-	}
 	return p.answer(ctx, login{"Account", host, user})
 }
 

@@ -91,7 +91,7 @@ func TestProxyGetPassword(t *testing.T) {
 	if err := os.WriteFile(file, []byte("machine ftp.test login me password netrcpw\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"ftp://me:urlpw@ftp.test/a"}, {"-u", "me:userpw", "ftp://ftp.test/a"}, {"--netrc-file", file, "ftp://ftp.test/a"}} {
+	for _, args := range [][]string{{"ftp://me:urlpw@ftp.test/a"}, {"-u", "me:userpw", "ftp://ftp.test/a"}, {"--netrc=" + file, "ftp://ftp.test/a"}} {
 		before := passwords.Load()
 		code, out, err := run(t, append([]string{"--proxy", p.URL(), "--proxy-get", "-v", "-o", "-"}, args...)...)
 		if code != 0 || out != "contents" || passwords.Load() == before {

@@ -87,7 +87,7 @@ func TestNoProxy(t *testing.T) {
 		{"empty", map[string]string{"ftp_proxy": "no such thing"}, []string{"--proxy", ""}},
 		{"loopback", map[string]string{"ALL_PROXY": "socks5://127.0.0.1:1"}, nil},
 		{"NO_PROXY", map[string]string{"ALL_PROXY": "socks5://127.0.0.1:1", "NO_PROXY": "127.0.0.0/8"}, nil},
-		{"active", map[string]string{"ALL_PROXY": "socks5://127.0.0.1:1", "NO_PROXY": "127.0.0.0/8"}, []string{"--active"}},
+		{"active", map[string]string{"ALL_PROXY": "socks5://127.0.0.1:1", "NO_PROXY": "127.0.0.0/8"}, []string{"--mode", "active"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -134,8 +134,8 @@ func TestProxyFailures(t *testing.T) {
 		{"not resolved", "", []string{"--proxy", "socks5://no..where"}, 5, "proxy socks5://no..where:1080: not resolved"},
 		{"malformed", "", []string{"--proxy", "socks4://h"}, 2, "--proxy: its scheme must be "},
 		{"malformed variable", "socks4://h", nil, 2, "the variable ALL_PROXY: its scheme must be "},
-		{"active", "", []string{"--active", "--proxy", "socks5://h"}, 2, "--active does not work through a proxy"},
-		{"active and variable", "socks5://h", []string{"--active"}, 2, "--active does not work through the proxy socks5://h:1080"},
+		{"active", "", []string{"--mode", "active", "--proxy", "socks5://h"}, 2, "--mode active does not work through a proxy"},
+		{"active and variable", "socks5://h", []string{"--mode", "active"}, 2, "--mode active does not work through the proxy socks5://h:1080"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

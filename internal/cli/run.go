@@ -95,7 +95,7 @@ func (r *run) one(ctx context.Context, t target) error {
 
 // keptNote says how many bytes were kept, if the same command would use them.
 func (r *run) keptNote() string {
-	if r.kept == 0 || r.file.NoResume {
+	if r.kept == 0 {
 		return ""
 	}
 	return "; " + bytesOf(r.kept) + " kept, run the same command to resume"

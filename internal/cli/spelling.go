@@ -14,7 +14,7 @@ var numeric = map[string]bool{"segments": true, "jobs": true}
 
 // takesURL are the flags whose value is a URL, or may be any text, and may hold a
 // password.
-var takesURL = map[string]bool{"base": true, "proxy": true, "user": true, "email": true, "account": true}
+var takesURL = map[string]bool{"base": true, "proxy": true, "user": true}
 
 var (
 	wholeNumber = compiled(`^(=?[0-9]|=?auto$|=|ftps?:|-)`)

@@ -47,7 +47,7 @@ var exitCases = []exitCase{
 	{what: "host not resolved", args: "ftp://host.invalid/f", code: 6},
 	{what: "no connection", args: "ftp://CLOSED/f", code: 7},
 	{what: "no such directory", args: "ftp://SERVER/none/f", code: 9},
-	{what: "unusable answer to PASV", o: fails("PASV", "500 What?"), curl: "--disable-epsv ftp://SERVER/f", args: "--no-epsv ftp://SERVER/f", code: 13},
+	{what: "unusable answer to PASV", o: fails("PASV", "500 What?"), curl: "--disable-epsv ftp://SERVER/f", args: "--mode pasv ftp://SERVER/f", code: 13},
 	{what: "TYPE refused", o: fails("TYPE", "504 no"), args: "ftp://SERVER/f", code: 17},
 	{what: "transfer incomplete", o: cutShort, args: "ftp://SERVER/f", code: 18},
 	{what: "timed out", o: testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
