@@ -19,7 +19,7 @@ func (l *dataListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &dataConn{wire: newWire(raw, &l.front.srv.recorder, 0, true), front: l.front}
+	c := &dataConn{wire: newWire(raw, &l.front.srv.Recorder, 0, true), front: l.front}
 	if ex := l.front.current(); ex != nil {
 		c.ending, c.room = ex.fault.Data, ex.fault.Octets
 	}

@@ -47,8 +47,8 @@ type received struct {
 	line string
 }
 
-// recorder keeps what a server received. It is shared by all connections.
-type recorder struct {
+// Recorder keeps what a server received on all connections. Server and Script have one.
+type Recorder struct {
 	mu       sync.Mutex
 	commands []received
 	flights  []*Flight
@@ -60,16 +60,16 @@ type recorder struct {
 
 // Commands returns the lines received on all control connections, in order of
 // arrival, byte for byte, without CRLF. They include passwords.
-func (r *recorder) Commands() []string {
+func (r *Recorder) Commands() []string {
 	return r.filter(func(received) bool { return true })
 }
 
 // CommandsFor is like Commands, for control connection conn, counted from 1.
-func (r *recorder) CommandsFor(conn int) []string {
+func (r *Recorder) CommandsFor(conn int) []string {
 	return r.filter(func(c received) bool { return c.conn == conn })
 }
 
-func (r *recorder) filter(keep func(received) bool) []string {
+func (r *Recorder) filter(keep func(received) bool) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var lines []string
@@ -83,7 +83,7 @@ func (r *recorder) filter(keep func(received) bool) []string {
 
 // ResetCommands forgets everything recorded so far: commands, flights and
 // counts. The numbering of control connections and transfers continues.
-func (r *recorder) ResetCommands() {
+func (r *Recorder) ResetCommands() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.commands, r.flights, r.stats = nil, nil, Stats{}
@@ -93,7 +93,7 @@ func (r *recorder) ResetCommands() {
 // WaitCommand returns nil as soon as a command that starts with prefix has
 // been received, even if that was before the call. Otherwise it returns ctx's
 // error or ErrClosed. The server may not have handled the command yet.
-func (r *recorder) WaitCommand(ctx context.Context, prefix string) error {
+func (r *Recorder) WaitCommand(ctx context.Context, prefix string) error {
 	for {
 		found, closed, changed := r.look(prefix)
 		switch {
@@ -110,7 +110,7 @@ func (r *recorder) WaitCommand(ctx context.Context, prefix string) error {
 	}
 }
 
-func (r *recorder) look(prefix string) (found, closed bool, changed <-chan struct{}) {
+func (r *Recorder) look(prefix string) (found, closed bool, changed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	found = slices.ContainsFunc(r.commands, func(c received) bool {
@@ -124,10 +124,10 @@ func (r *recorder) look(prefix string) (found, closed bool, changed <-chan struc
 
 // Flights returns the number of flights on all control connections; see the
 // package comment for what they say about round trips.
-func (r *recorder) Flights() int { return r.Stats().Flights }
+func (r *Recorder) Flights() int { return r.Stats().Flights }
 
 // FlightLog returns the flights in order of arrival.
-func (r *recorder) FlightLog() []Flight {
+func (r *Recorder) FlightLog() []Flight {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	log := make([]Flight, len(r.flights))
@@ -139,20 +139,20 @@ func (r *recorder) FlightLog() []Flight {
 }
 
 // Connections returns the number of control connections accepted.
-func (r *recorder) Connections() int { return r.Stats().Connections }
+func (r *Recorder) Connections() int { return r.Stats().Connections }
 
 // DataConnections returns the number of data connections accepted.
-func (r *recorder) DataConnections() int { return r.Stats().DataConnections }
+func (r *Recorder) DataConnections() int { return r.Stats().DataConnections }
 
 // Stats returns all counts at once.
-func (r *recorder) Stats() Stats {
+func (r *Recorder) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.stats
 }
 
 // add records command lines that arrived together.
-func (r *recorder) add(w *wire, lines []string) {
+func (r *Recorder) add(w *wire, lines []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, line := range lines {
@@ -165,14 +165,14 @@ func (r *recorder) add(w *wire, lines []string) {
 }
 
 // stop ends every WaitCommand.
-func (r *recorder) stop() {
+func (r *Recorder) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 	r.wake()
 }
 
-func (r *recorder) wake() {
+func (r *Recorder) wake() {
 	if r.changed != nil {
 		close(r.changed)
 		r.changed = nil

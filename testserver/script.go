@@ -12,7 +12,7 @@ import (
 // Script is a server that plays a dialogue from a table, for replies that no
 // honest server sends. All methods may be used concurrently.
 type Script struct {
-	recorder
+	Recorder
 	address
 
 	steps    []Step
@@ -133,7 +133,7 @@ func (s *Script) register(raw net.Conn) (sc *Conn, closed bool) {
 	s.state.Lock()
 	defer s.state.Unlock()
 	s.conns++
-	w := newWire(raw, &s.recorder, s.conns, false)
+	w := newWire(raw, &s.Recorder, s.conns, false)
 	sc = newConn(w, newDialogue(s.conns, s.steps), s.config, s.listen)
 	s.scenes[sc] = struct{}{}
 	return sc, s.closed

@@ -23,7 +23,7 @@ const closeTimeout = 10 * time.Second
 
 // Server is an embedded FTP server. All methods may be used concurrently.
 type Server struct {
-	recorder
+	Recorder
 	address
 
 	opts    Options
@@ -235,7 +235,7 @@ func (s *Server) register(raw net.Conn) (f *front, closed bool) {
 	s.state.Lock()
 	defer s.state.Unlock()
 	s.conns++
-	f = newFront(s, newWire(raw, &s.recorder, s.conns, false))
+	f = newFront(s, newWire(raw, &s.Recorder, s.conns, false))
 	s.fronts[s.conns] = f
 	return f, s.closed
 }

@@ -12,7 +12,7 @@ const bufferSize = 64 << 10
 // flights. Read and Write may each be used by one goroutine at a time.
 type wire struct {
 	net.Conn // not *net.TCPConn, whose ReadFrom would bypass the counters
-	rec      *recorder
+	rec      *Recorder
 	num      int  // number of the control connection; 0 on data connections
 	data     bool // a data connection
 
@@ -24,7 +24,7 @@ type wire struct {
 	epoch  int     // rec.epoch when the flight began
 }
 
-func newWire(c net.Conn, rec *recorder, num int, data bool) *wire {
+func newWire(c net.Conn, rec *Recorder, num int, data bool) *wire {
 	w := &wire{Conn: c, rec: rec, num: num, data: data}
 	rec.mu.Lock()
 	defer rec.mu.Unlock()

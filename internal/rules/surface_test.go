@@ -120,11 +120,11 @@ func (w writer) interfaceMethods(name string, i *types.Interface) (closed string
 	return closed
 }
 
-// methods adds the methods of T and *T, promoted ones included.
+// methods adds the methods of T and *T, with those that an unexported embedded type lends.
 func (w writer) methods(dir, name string, t types.Type) {
 	values := types.NewMethodSet(t)
 	for m := range types.NewMethodSet(types.NewPointer(t)).Methods() {
-		if !m.Obj().Exported() {
+		if !m.Obj().Exported() || listed(t, m) {
 			continue
 		}
 		receiver := name
@@ -133,6 +133,12 @@ func (w writer) methods(dir, name string, t types.Type) {
 		}
 		w.surface[dir+"."+receiver+"."+m.Obj().Name()] = w.text(m.Obj().Type())
 	}
+}
+
+// listed reports whether a method is promoted from an exported embedded type, which has its own lines.
+func listed(t types.Type, m *types.Selection) bool {
+	s, ok := t.Underlying().(*types.Struct)
+	return ok && len(m.Index()) > 1 && s.Field(m.Index()[0]).Exported()
 }
 
 func (w writer) text(t types.Type) string {
