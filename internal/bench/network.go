@@ -1,15 +1,11 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -104,15 +100,4 @@ func tuneTCP() (string, error) {
 	}
 	used, err := os.ReadFile(sysctl + "tcp_congestion_control")
 	return strings.TrimSpace(string(used)), err
-}
-
-// handshake measures how long a TCP connection to host takes.
-func handshake(ctx context.Context, host string, port int) (time.Duration, error) {
-	start := time.Now()
-	c, err := (&net.Dialer{}).DialContext(ctx, "tcp4", net.JoinHostPort(host, strconv.Itoa(port)))
-	if err != nil {
-		return 0, err
-	}
-	defer c.Close()
-	return time.Since(start), nil
 }
