@@ -271,5 +271,5 @@ func (c Command) shown() string {
 	if c.Password != PasswordNone || c.Verb == "USER" {
 		return c.Verb
 	}
-	return c.Line()
+	return c.withMask().Line()
 }

@@ -143,11 +143,11 @@ func (s *Session) mustExist(dir string) error {
 	r, err := s.conn.Ask("CWD "+dir, false)
 	switch {
 	case err != nil:
-		return s.failure(withArg("CWD", dir), err)
+		return s.failure(s.plan.mask(withArg("CWD", dir)), err)
 	case r.OK():
 		return s.conn.Ended()
 	}
-	e := s.refused(withArg("CWD", dir), r)
+	e := s.refused(s.plan.mask(withArg("CWD", dir)), r)
 	if e.Err == ErrDirectory {
 		_, e.Err = transferRefusal(withArg("NLST", dir), e.Reply)
 		e.Hint = ""

@@ -1,6 +1,7 @@
 package ftpexec
 
 import (
+	"cmp"
 	"net"
 	"slices"
 	"strconv"
@@ -30,6 +31,7 @@ type Command struct {
 	Arg      string       // the argument, byte for byte as sent
 	HasArg   bool         // if it is set and Arg is "", the command is sent with a null argument: "CWD "
 	Password PasswordKind // for PASS, where the argument comes from; Arg is "" then
+	masked   string       // Arg as it is shown, if it holds what may be a password
 }
 
 // Plan is the sequence of FTP commands that a URL means (RFC 1738 section 3.2.2). It is a plain value without a connection
@@ -55,6 +57,8 @@ type Plan struct {
 	Scheme   urlparse.Scheme // the protection: ftpes is AUTH TLS (RFC 4217), ftps is TLS from the first byte
 	Commands []Command       // from USER, or AUTH for ftpes, to RETR or NLST
 	Facts    []Command       // SIZE and MDTM for a file in image type, MDTM in ASCII type (RFC 3659); the server may refuse them
+
+	slip, masked string // a segment that may hold a password, and as it is shown
 }
 
 // NewPlan returns the plan for u. It uses no network. The error is that of [urlparse.URL.Check].
@@ -70,7 +74,21 @@ func NewPlan(u *urlparse.URL) (*Plan, error) {
 	}
 	p.Commands = append(p.Commands, transfer(u)...)
 	p.Facts = facts(u)
+	if shown := u.WithoutPassword(); shown.Path() != u.Path() {
+		p.slip, p.masked = append(slices.Clone(u.Dirs), u.Name)[0], append(slices.Clone(shown.Dirs), shown.Name)[0]
+		for i, c := range p.Commands {
+			p.Commands[i] = p.mask(c)
+		}
+	}
 	return p, nil
+}
+
+// mask returns the command as it is shown if its argument is the plan's slip.
+func (p *Plan) mask(c Command) Command {
+	if p.slip != "" && c.Arg == p.slip {
+		c.masked = p.masked
+	}
+	return c
 }
 
 // protection returns the commands of RFC 4217 sections 4 and 9. For ftps the plan shows " TLS" after CONNECT instead, and
@@ -145,14 +163,19 @@ func (c Command) String() string {
 	case PasswordAsked:
 		return "PASS <prompt>"
 	}
-	return printable.Octets(hideSlip(c.Line()))
+	return printable.Octets(hideSlip(c.withMask().Line()))
+}
+
+func (c Command) withMask() Command {
+	c.Arg = cmp.Or(c.masked, c.Arg)
+	return c
 }
 
 // traced returns the command for a trace: byte for byte as sent, except that secrets are masked.
 func (c Command) traced() string {
 	switch c.Password {
 	case PasswordNone:
-		return hideSlip(c.Line())
+		return hideSlip(c.withMask().Line())
 	case PasswordAnonymous:
 		return c.String()
 	}

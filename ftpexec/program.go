@@ -55,6 +55,7 @@ func (s *Session) send() (step, error) {
 	for len(s.queue) > 0 && (len(flight) == 0 || !s.sequential && s.queue[0].waits == "") {
 		st := s.queue[0]
 		s.queue = s.queue[1:]
+		st.Command = s.plan.mask(st.Command)
 		if s.needless(st) {
 			continue
 		}

@@ -2,8 +2,11 @@ package ftpexec_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
+	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +14,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
 )
 
 func TestTypeAfterARefusedCWD(t *testing.T) {
@@ -171,5 +175,71 @@ func TestCredentialsError(t *testing.T) {
 	_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Credentials: v}, parse(t, s.URLAs("u", "/a/f")))
 	if errors.Is(err, ftpexec.ErrLost) || v.asked != 1 {
 		t.Errorf("asked %d times, %v", v.asked, err)
+	}
+}
+
+// TestReuseNeedsTheSame retrieves two files that differ in one field of the URL, or with two Clients that differ in one
+// field, and counts the connections: a login, TLS settings and proxies are never another's. A new field must be classified
+// here.
+func TestReuseNeedsTheSame(t *testing.T) {
+	other := testserver.NewScript(t, testserver.Honest("contents"))
+	urls := map[string]struct {
+		change func(*urlparse.URL)
+		conns  int
+	}{
+		"Scheme":   {func(u *urlparse.URL) { u.Scheme = urlparse.FTPES }, 2},
+		"User":     {func(u *urlparse.URL) { u.User = urlparse.Some("you") }, 2},
+		"Password": {func(u *urlparse.URL) { u.Password = urlparse.Some("wrong") }, 2},
+		"Host":     {func(u *urlparse.URL) { u.Host = "other.example" }, 2},
+		"Port":     {func(u *urlparse.URL) { u.Port = other.Port() }, 2},
+		"Dirs":     {func(u *urlparse.URL) { u.Dirs = []string{"d"} }, 1},
+		"Name":     {func(u *urlparse.URL) { u.Name = "g" }, 1},
+		"Type":     {func(u *urlparse.URL) { u.Type = urlparse.TypeASCII }, 1},
+	}
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) { // every name is that of this machine
+		_, port, _ := net.SplitHostPort(address)
+		return new(net.Dialer).DialContext(ctx, network, "127.0.0.1:"+port)
+	}
+	clients := map[string]any{
+		"Credentials": fixed("other"), "Email": "x@example.com", "Trace": func(ftpexec.Event) {}, "ConnectTimeout": time.Minute,
+		"ReplyTimeout": time.Minute, "StallTimeout": time.Minute, "LeastRate": int64(1), "LeastTime": time.Minute, "MaxListing": int64(99),
+		"MaxIdle": 1, "MaxConns": 1, "IdleTimeout": time.Minute, "NoPipelining": true, "NoEPSV": true, "Active": true, "Network": "tcp4",
+		"LocalAddr": netip.MustParseAddr("127.0.0.1"), "TLSConfig": new(tls.Config), "TryTLS": true, "Dial": dial,
+		"Proxy": func(string) ftpexec.Dialer { return new(net.Dialer) },
+	}
+	count := func(name string, want int, second *ftpexec.Client, change func(*urlparse.URL)) {
+		s := testserver.NewScript(t, testserver.Honest("contents"))
+		first := &ftpexec.Client{Dial: dial}
+		before := other.Connections()
+		u := parse(t, s.URLAs("me:secret", "/f"))
+		if _, err := read(t.Context(), first, u); err != nil {
+			t.Fatal(err)
+		}
+		v := *u
+		if change(&v); second == nil {
+			second = first
+		}
+		_, _ = read(t.Context(), second, &v) // the certificate is no good
+		first.CloseIdleConnections()
+		second.CloseIdleConnections()
+		if got := s.Connections() + other.Connections() - before; got != want {
+			t.Errorf("another %s: %d connections, want %d", name, got, want)
+		}
+	}
+	for f := range reflect.TypeFor[urlparse.URL]().Fields() {
+		if tt, ok := urls[f.Name]; !ok {
+			t.Errorf("does another URL.%s need another connection?", f.Name)
+		} else {
+			count("URL."+f.Name, tt.conns, nil, tt.change)
+		}
+	}
+	for f := range reflect.TypeFor[ftpexec.Client]().Fields() {
+		if value, ok := clients[f.Name]; ok {
+			c := &ftpexec.Client{Dial: dial}
+			reflect.ValueOf(c).Elem().FieldByIndex(f.Index).Set(reflect.ValueOf(value))
+			count("Client."+f.Name, 2, c, func(*urlparse.URL) {})
+		} else if f.IsExported() {
+			t.Errorf("Client.%s needs a row", f.Name)
+		}
 	}
 }

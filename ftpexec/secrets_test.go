@@ -181,3 +181,24 @@ func TestEncodedColon(t *testing.T) {
 		t.Errorf("plan\n%s, %v", plan, err)
 	}
 }
+
+// TestSlashInPassword retrieves a path that may end a password with a "/" in it, by every way to use one. Only the
+// server sees it, and what it repeats is masked.
+func TestSlashInPassword(t *testing.T) {
+	for _, path := range []string{"/hiddenword@host/f", "/hiddenword@host", "/hiddenword@host/"} {
+		var d diary
+		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", testserver.Reply("550 no hiddenword here")),
+			testserver.On("NLST", testserver.Reply("550 no hiddenword here")))
+		c := &ftpexec.Client{MaxIdle: -1, Trace: d.add}
+		u := parse(t, s.URL(path))
+		_, err := do(t.Context(), c, u)
+		if wantHidden(t, path, "hiddenword", err, &d); err == nil || !strings.Contains(strings.Join(s.Commands(), "\n"), " hiddenword@host") {
+			t.Errorf("%s: got %v, commands %q", path, err, s.Commands())
+		}
+		_, err = c.Stat(t.Context(), u)
+		wantHidden(t, path, "hiddenword", err, &d)
+		if plan, err := ftpexec.NewPlan(u); err != nil || strings.Contains(plan.String(), "hidden") || !strings.Contains(plan.String(), " ***@host\n") {
+			t.Errorf("%s: plan\n%s, %v", path, plan, err)
+		}
+	}
+}

@@ -178,6 +178,7 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 	kept := false
 	defer func() { s.end(s.conn, kept) }()
 	s.url, s.plan, s.goal = u, plan, g
+	s.client.secrets.Add(plan.slip[:max(0, strings.LastIndexByte(plan.slip, '@'))])
 	if g.entries {
 		s.listBy(s.client.habits(u).how)
 	}

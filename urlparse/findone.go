@@ -62,7 +62,10 @@ func (f *finder) parse(found Found, raw string) (Found, error) {
 	if err != nil {
 		return found, err
 	}
-	found.URL, found.Text = u, maskPassword(inner(raw))
+	found.URL = u
+	if u.withoutSlip() == u {
+		found.Text = maskPassword(inner(raw))
+	}
 	return found, nil
 }
 

@@ -23,8 +23,12 @@ func (u *URL) String() string { return u.spell(encode(u.User.Value), encode(u.Pa
 
 // Redacted returns the URL like String, with "***" for the password; an absent
 // one stays absent. What follows a colon in the user name becomes "***" too: it
-// is a password if the colon before it was encoded by mistake.
+// is a password if the colon before it was encoded by mistake. So does what
+// stands before an "@" in the first segment, if there is a port and no user:
+// "ftp://me:21/secret@host/f" is the way to a file on the host "me", but probably
+// meant to be a login with a "/" in its password.
 func (u *URL) Redacted() string {
+	u = u.withoutSlip()
 	user := encode(u.User.Value)
 	if name, slip, _ := strings.Cut(u.User.Value, ":"); slip != "" {
 		user = encode(name+":") + mask
@@ -32,11 +36,30 @@ func (u *URL) Redacted() string {
 	return u.spell(user, mask)
 }
 
-// WithoutPassword returns a copy of u without its password, and without what
-// follows a colon in its user name, which may be one ([URL.Redacted]). Use its
-// String to name the file where others can read it.
-func (u *URL) WithoutPassword() *URL {
+// withoutSlip returns u without what may be the end of a password in its path.
+func (u *URL) withoutSlip() *URL {
+	first := u.Name
+	if len(u.Dirs) > 0 {
+		first = u.Dirs[0]
+	}
+	at := strings.LastIndexByte(first, '@')
+	if u.Port == 0 || u.User.Set || at <= 0 {
+		return u
+	}
 	v := *u
+	if len(u.Dirs) == 0 {
+		v.Name = mask + first[at:]
+	} else {
+		v.Dirs = append([]string{mask + first[at:]}, u.Dirs[1:]...)
+	}
+	return &v
+}
+
+// WithoutPassword returns a copy of u without its password, and without what else
+// may be one ([URL.Redacted]). Use its String to name the file where others can
+// read it.
+func (u *URL) WithoutPassword() *URL {
+	v := *u.withoutSlip()
 	v.Password = Text{}
 	v.User.Value, _, _ = strings.Cut(u.User.Value, ":")
 	return &v

@@ -87,11 +87,21 @@ func TestSection6Redacted(t *testing.T) {
 		{"ftp://u%3Asecret:more@h/f", "ftp://u%3A***:***@h/f"},
 		{"ftp://u%3As%3At@h/f", "ftp://u%3A***@h/f"},
 		{"ftp://h/a:b@c", "ftp://h/a%3Ab%40c"},
+		{"ftp://u:2121/secret@h/f", "ftp://u:2121/***%40h/f"},
+		{"ftp://u:2121/sec@ret@h", "ftp://u:2121/***%40h"},
+		{"ftp://u:2121/secret%40h/;type=d", "ftp://u:2121/***%40h/;type=d"},
+		{"ftp://u:2121/a/b@h", "ftp://u:2121/a/b%40h"},
+		{"ftp://u@h:2121/a@h", "ftp://u@h:2121/a%40h"},
 	}
 	for _, c := range cases {
 		u := mustParse(t, c.in)
 		if got := u.Redacted(); got != c.want {
 			t.Errorf("%s: Redacted %q, want %q", c.in, got, c.want)
+		}
+		for found := range Find(strings.NewReader(c.in)) {
+			if leak := findAny(found.Text+u.WithoutPassword().String(), "secret", "ret@"); leak != "" {
+				t.Errorf("%s: %q is in %q or %q", c.in, leak, found.Text, u.WithoutPassword())
+			}
 		}
 	}
 }

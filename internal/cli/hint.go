@@ -118,6 +118,8 @@ func (r *run) hintFailure(ctx context.Context, u *urlparse.URL, err error) error
 	refused := errors.Is(err, ftpexec.ErrLogin) || errors.Is(err, ftpexec.ErrNoCredentials)
 	switch {
 	case err == nil:
+	case !u.User.Set && u.WithoutPassword().Path() != u.Path() && errors.Is(err, ftpexec.ErrConnect):
+		return &hinted{err, `if this is a password, write %2F for a "/" in it`}
 	case refused && u.User == name && strings.Contains(r.user, ",") && !strings.Contains(r.user, ":"):
 		return &hinted{err, "-u takes NAME:PASSWORD, with a colon"}
 	case refused && !u.User.Set && !r.useNetrc():

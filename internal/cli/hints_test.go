@@ -313,7 +313,7 @@ var (
 // elsewhereTested are hints that have no row, because no command line is at fault
 // or their own tests follow them: those of --proxy-get need a proxy.
 var elsewhereTested = []string{
-	`write ""`, "write --%s", "standard input is a terminal", "--proxy-get ", "is negative", "is less than 0", "write a path relative to it", `write "ftp"`, "write Some(", "write [", "write I/N", "--mode active does not work through the proxy %s", "--netrc=none", "run chmod",
+	`write ""`, "write --%s", "standard input is a terminal", "--proxy-get ", "is negative", "is less than 0", "write a path relative to it", `write "ftp"`, "write Some(", "write [", "write I/N", "--mode active does not work through the proxy %s", "--netrc=none", "run chmod", "if this is a password, write %2F",
 }
 
 // TestHintsAreComplete finds every hint in the sources in a message of the table.

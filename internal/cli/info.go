@@ -102,7 +102,7 @@ func (a *asking) ask(ctx context.Context, urls []*urlparse.URL, answered func())
 }
 
 func (a *asking) fails(u *urlparse.URL, err error) {
-	err = a.reason(a.ctx, err)
+	err = a.hintFailure(a.ctx, u, a.reason(a.ctx, err))
 	a.code = cmp.Or(a.code, exitCode(err))
 	a.print.failed(u.Redacted(), err, "")
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -129,6 +130,28 @@ func TestNoOutputShowsAPassword(t *testing.T) {
 				t.Error("no journal was left to search")
 			}
 		})
+	}
+}
+
+// TestSlashInPassword checks that a password with a "/" in it, which makes a host of the user, does not show when that
+// host cannot be reached, and that the error says what to write.
+func TestSlashInPassword(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close() // nobody listens here now
+	for _, args := range [][]string{{"-v"}, {"--progress", "json"}, {"-j", "2", "--report", "REPORT"}, {"-I"}, {"--dry-run"}} {
+		dir := t.TempDir()
+		report := filepath.Join(dir, "report")
+		for i := range args {
+			args[i] = strings.Replace(args[i], "REPORT", report, 1)
+		}
+		code, stdout, stderr := run(t, slices.Concat(args, []string{"-d", dir, "--retries", "0", "ftp://" + l.Addr().String() + "/" + url.PathEscape(secret) + "@host/f", "ftp://" + l.Addr().String() + "/g"})...)
+		wantNoLeak(t, "output", stdout+stderr+everything(t, dir))
+		if code != 0 && !strings.Contains(stderr, "%2F") {
+			t.Errorf("%q: exit %d, %s", args, code, stderr)
+		}
 	}
 }
 
