@@ -17,15 +17,14 @@ type EntryNames struct {
 
 // Local returns the local name of an entry, given the last component of its line
 // in the listing. The error is [ErrName] if the name would leave the directory or
-// mean something else on this system (see [LocalName]), if it is that of a
-// journal, which a later run would trust, or if an earlier entry had the same
-// name. Case does not matter on systems that ignore it.
+// mean something else on this system (see [LocalName]), or if an earlier entry
+// had the same name. Case does not matter on systems that ignore it.
 func (n *EntryNames) Local(base string) (string, error) {
 	goos := n.goos
 	if goos == "" {
 		goos = runtime.GOOS
 	}
-	name, err := localEntry(base, goos)
+	name, err := localName(base, goos)
 	if err != nil {
 		return "", err
 	}

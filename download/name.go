@@ -9,14 +9,14 @@ import (
 
 // LocalName returns the name under which to save the file that u names: its last
 // segment, decoded and otherwise unchanged. The error is [ErrName] if the name
-// would leave the directory, or if the system cannot have such a file.
+// would leave the directory, if the system cannot have such a file, or if this
+// program gives such names to its own files, which a later run would trust.
 func LocalName(u *urlparse.URL) (string, error) {
 	return localName(u.Name, runtime.GOOS)
 }
 
 // LocalPath joins the components of a relative path with "/". Each must be usable
-// as [LocalName] says, and none may have the name of a journal, which a later run
-// would trust. So the path stays below the output directory as long as no
+// as [LocalName] says. So the path stays below the output directory as long as no
 // symbolic link leads out of it. The error is [ErrName].
 func LocalPath(components ...string) (string, error) {
 	return localPath(components, runtime.GOOS)
@@ -24,19 +24,11 @@ func LocalPath(components ...string) (string, error) {
 
 func localPath(components []string, goos string) (string, error) {
 	for _, name := range components {
-		if _, err := localEntry(name, goos); err != nil {
+		if _, err := localName(name, goos); err != nil {
 			return "", err
 		}
 	}
 	return strings.Join(components, "/"), nil
-}
-
-// localEntry is localName for what is not named alone: a journal is refused.
-func localEntry(name, goos string) (string, error) {
-	if strings.HasSuffix(strings.ToLower(name), journalSuffix) {
-		return "", &Error{Path: name, Reason: "has the name of a journal of an unfinished download", Err: ErrName}
-	}
-	return localName(name, goos)
 }
 
 // PathKey returns the same key for paths of the same file. The file systems of
@@ -68,6 +60,8 @@ func unusable(name, goos string) string {
 		return `holds a "/" and would be saved in another directory`
 	case strings.ContainsRune(name, 0):
 		return "holds a NUL byte"
+	case own().MatchString(name):
+		return ownReason
 	case goos == "windows":
 		return unusableOnWindows(name)
 	}

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"path/filepath"
+	"regexp"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -14,6 +16,15 @@ const (
 	freshSuffix   = ".part.json~" // the longest
 	badSuffix     = ".bad"
 )
+
+// own matches the names that this program alone gives: those of journals, of
+// ledgers, and those with a hash. A server can work out the hash, but nothing is
+// saved under such a name.
+var own = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^\.ftpfetch-ledger|\.part\.json~?$|~[0-9a-f]{16}\.(part|bad(\.[0-9])?)$`)
+})
+
+const ownReason = "has a name that ftpfetch gives its own files"
 
 // names are the paths of one download, on its disk.
 type names struct {

@@ -75,7 +75,7 @@ type Options struct {
 	Wait func(ctx context.Context, d time.Duration) error
 
 	// HashNames adds a hash to the names of the files beside the target, such as
-	// NAME.part, for a directory that may also get a file of such a name.
+	// NAME.part, which another file of the same run may have.
 	HashNames bool
 
 	// ReturnCrowded returns an error that is [ftpexec.Error.Crowded] at once, for a

@@ -21,6 +21,9 @@ type target struct {
 // download can replace.
 func (d *disk) inspect(given string) (target, error) {
 	path, err := d.locate(given)
+	if err == nil && own().MatchString(filepath.Base(path)) {
+		err = &Error{Path: path, Reason: ownReason, Err: ErrName}
+	}
 	if err != nil {
 		return target{}, err
 	}

@@ -28,12 +28,14 @@ func SumOf(ctx context.Context, root *os.Root, path string, a digest.Algorithm) 
 	return digest.Sum{Algorithm: a, Digest: h.Sum(nil)}, nil
 }
 
-// Tidy removes what a run that was killed has left beside the file at path below
-// root: a journal, and another name of the file. It does so only if they show that
+// Tidy removes what a run with HashNames that was killed has left beside the file
+// at path below root: a journal, and another name of the file. It does so only if they show that
 // they belong to that file, and if nothing hinders it. It is for a caller that knows
 // that the file is complete.
 func Tidy(ctx context.Context, root *os.Root, path string) {
-	if t, err := newDisk(root).inspect(path); err == nil {
+	d := newDisk(root)
+	d.hashed = true
+	if t, err := d.inspect(path); err == nil {
 		j := &job{o: &Options{Existing: Overwrite}} // so that the server need not be asked
 		_, _ = j.tidy(ctx, &t)
 	}

@@ -165,7 +165,6 @@ type job struct {
 	givenUp bool          // the server of the last try has been given up
 	listed  int64         // the size that a listing tells; -1 if none does
 	link    string        // the target of the symbolic link that led here; "" if none did
-	clash   bool          // its directory has entries with the names that download.File would use beside it
 }
 
 // size returns the size of a file as far as it is known in advance, or -1.

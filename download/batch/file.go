@@ -178,7 +178,7 @@ func (b *run) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download.Re
 	item := t.Value.Item
 	o := b.Each
 	o.Root, o.Size, o.Sum, o.More, o.ReturnCrowded, o.Arrived = b.Root, item.Size, item.Sum, t.Follows, true, t.Release
-	o.HashNames = t.Value.clash
+	o.HashNames = true // NAME.part may be one of the files
 	o.Segments, o.Parallel = 1, &extra{b.src, t}
 	if n := b.Segments - 1; n > 0 {
 		o.Segments += t.Spare(n)
@@ -267,9 +267,6 @@ func (e *extra) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*f
 // has it, because its digest is right, or because it is as new as the server's.
 func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) {
 	item := j.Item
-	if err := reserved(item.Path); err != nil {
-		return download.Result{}, false, err
-	}
 	info, err := b.Root.Lstat(item.Path)
 	if err != nil || !info.Mode().IsRegular() || b.Each.Existing == download.Overwrite {
 		return download.Result{}, false, nil // download.File says what is wrong

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -272,14 +271,4 @@ func (l *Ledger) Close() error {
 		errs = append(errs, l.own.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// reserved returns an error if a path has the name of a ledger in any directory:
-// what is saved there would pass for one, in this run or in one with another output
-// directory.
-func reserved(path string) error {
-	if strings.Contains(strings.ToLower("/"+path), "/"+LedgerName) {
-		return &download.Error{Path: path, Reason: "has the name of a ledger", Err: download.ErrName}
-	}
-	return nil
 }

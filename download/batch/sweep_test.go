@@ -162,9 +162,12 @@ func TestTidiesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
+	var name string    // of the journal
 	var journal []byte // as it is when the file gets its name
-	_, err = download.File(t.Context(), &s.client, s.url("/f"), "f", &download.Options{Root: root, Commit: func(download.Result) error {
-		journal, err = os.ReadFile(filepath.Join(s.dir, "f.part.json"))
+	_, err = download.File(t.Context(), &s.client, s.url("/f"), "f", &download.Options{Root: root, HashNames: true, Commit: func(download.Result) error {
+		names, _ := filepath.Glob(filepath.Join(s.dir, "f~*.part.json"))
+		name = strings.Join(names, "")
+		journal, err = os.ReadFile(name)
 		return errors.Join(stop, err)
 	}})
 	if !errors.Is(err, stop) || len(journal) == 0 {
@@ -173,12 +176,10 @@ func TestTidiesUp(t *testing.T) {
 	if got := s.run(t.Context(), task); !got.Whole() {
 		t.Fatalf("%+v, %q", got, s.failures())
 	}
-	for name, text := range map[string][]byte{"f.part.json": journal} {
-		if err := os.WriteFile(filepath.Join(s.dir, name), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile(name, journal, 0o644); err != nil {
+		t.Fatal(err)
 	}
-	if err := os.Link(filepath.Join(s.dir, "f"), filepath.Join(s.dir, "f.part")); err != nil {
+	if err := os.Link(filepath.Join(s.dir, "f"), strings.TrimSuffix(name, ".json")); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.run(t.Context(), task); got.Before != 1 || !got.Whole() {

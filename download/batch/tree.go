@@ -127,9 +127,6 @@ func (j *job) asFile() *job {
 // list lists a directory and queues what is in it.
 func (b *run) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 	j := t.Value
-	if err := reserved(j.Path); err != nil {
-		return b.notListed(ctx, j, err, schedule.Untouched())
-	}
 	if t.GivenUp != nil {
 		j.givenUp = true
 		return b.notListed(ctx, j, t.GivenUp, schedule.Untouched())
@@ -286,7 +283,6 @@ func (b *run) sameSize(name string, size int64) bool {
 // are not retrieved. If ctx ends it returns some of them.
 func (b *run) within(ctx context.Context, j *job, entries []entry) (jobs []*job) {
 	var names download.EntryNames
-	beside := besides(entries)
 	for _, e := range entries {
 		if ctx.Err() != nil {
 			break
@@ -303,7 +299,6 @@ func (b *run) within(ctx context.Context, j *job, entries []entry) (jobs []*job)
 			b.refuse(next, e, err)
 		} else if e.mode == 0 {
 			next.fill(e)
-			next.clash = beside[e.name]
 			jobs = append(jobs, next)
 		} else if b.descend(j, next, e) {
 			jobs = append(jobs, next)

@@ -9,24 +9,6 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// besides returns the names of which there is an entry that is called like a file
-// that download.File keeps beside a target.
-func besides(entries []entry) map[string]bool {
-	var of map[string]bool
-	for _, e := range entries {
-		for _, suffix := range []string{".part", ".bad"} {
-			for rest := e.name; strings.Contains(rest, suffix); {
-				rest = rest[:strings.LastIndex(rest, suffix)]
-				if of == nil {
-					of = make(map[string]bool)
-				}
-				of[rest] = true
-			}
-		}
-	}
-	return of
-}
-
 // entry is what is kept of an ftpexec.Entry: there may be millions.
 type entry struct {
 	name, target string

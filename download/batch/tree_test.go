@@ -135,8 +135,8 @@ func TestTreeErrors(t *testing.T) {
 		{"a name with a slash", func(s *shelf) { s.listings["/sub"] += "type=file; ../../evil\r\n" }, "sub", ftpexec.ErrLine, "evil", true},
 		{"a journal's name", func(s *shelf) { s.listings["/sub"] += "type=file; x.part.json\r\n" }, "sub/x.part.json", download.ErrName, "", true},
 		{"two entries with a name", func(s *shelf) { s.listings["/sub"] += "type=dir; lost\r\n" }, "sub/lost", download.ErrName, "another entry", true},
-		{"a ledger's name", func(s *shelf) { s.listings["/"] += "type=file; .ftpfetch-ledger\r\n" }, ".ftpfetch-ledger", download.ErrName, "ledger", true},
-		{"a shard's ledger", func(s *shelf) { s.listings["/"] += "type=dir; .ftpfetch-LEDGER-1-of-2\r\n" }, ".ftpfetch-LEDGER-1-of-2", download.ErrName, "ledger", true},
+		{"a ledger's name", func(s *shelf) { s.listings["/"] += "type=file; .ftpfetch-ledger\r\n" }, ".ftpfetch-ledger", download.ErrName, "its own files", true},
+		{"a shard's ledger", func(s *shelf) { s.listings["/"] += "type=dir; .ftpfetch-LEDGER-1-of-2\r\n" }, ".ftpfetch-LEDGER-1-of-2", download.ErrName, "its own files", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -94,10 +94,8 @@ func (m *many) open() (err error) {
 	if m.report == "" {
 		return nil
 	}
-	for _, l := range m.lists {
-		if sameFile(l.path, m.report) {
-			return &download.Error{Path: m.report, Reason: "is the list itself: write another name for --report", Err: download.ErrLocal}
-		}
+	if why := m.reportMeets(); why != "" {
+		return &download.Error{Path: m.report, Reason: why + ": write another name for --report", Err: download.ErrLocal}
 	}
 	if m.rows, err = batch.CreateReport(m.report, reportHead(m.report)); err != nil {
 		return download.LocalError(m.report, "cannot be written", err)

@@ -1,9 +1,14 @@
 package cli
 
 import (
+	"errors"
+	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
+
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/printable"
 )
@@ -19,6 +24,73 @@ type reported struct {
 	Verified string `json:"verified,omitempty"`
 	Error    string `json:"error,omitempty"`
 	Code     int    `json:"code,omitempty"`
+}
+
+// reportMeets says what else of the run has the name of the report, or "".
+func (m *many) reportMeets() string {
+	for _, l := range m.lists {
+		if sameFile(l.path, m.report) {
+			return "is the list itself"
+		}
+	}
+	var e *download.Error
+	if _, err := download.LocalPath(filepath.Base(m.report)); errors.As(err, &e) {
+		return e.Reason
+	}
+	at, inside := m.inside(m.report)
+	if !inside {
+		return ""
+	}
+	key := download.PathKey(at)
+	for _, l := range m.lists {
+		for item := range l.items() {
+			if download.PathKey(item.Path) == key {
+				return "is the place of a file of the run"
+			}
+		}
+	}
+	for _, t := range m.targets {
+		m.addType(t.url)
+		task, err := m.task(t, t.url)
+		first, deeper, _ := strings.Cut(at, "/")
+		matches, _ := doublestar.Match(t.pattern, first)
+		below, within := strings.CutPrefix(key+"/", download.PathKey(task.Path)+"/")
+		switch {
+		case err != nil:
+		case t.pattern != "" && matches && (m.recursive || deeper == ""):
+			return "matches the pattern of the run"
+		case task.Tree != nil && t.pattern == "" && (within || task.Path == ""):
+			return "is inside the tree that it reports on"
+		case task.Tree == nil && within && below == "":
+			return "is the place of a file of the run"
+		}
+	}
+	return ""
+}
+
+// inside returns the path below the output directory of a file in it. It follows
+// links.
+func (m *many) inside(file string) (string, bool) {
+	dir, err := filepath.EvalSymlinks(filepath.Dir(file))
+	if err != nil {
+		return "", false // it cannot be written
+	}
+	file = filepath.Join(dir, filepath.Base(file))
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real
+	}
+	root, err := filepath.EvalSymlinks(m.outputDir())
+	if err != nil {
+		return "", false
+	}
+	if root, err = filepath.Abs(root); err == nil {
+		file, err = filepath.Abs(file)
+	}
+	if err != nil {
+		return "", false
+	}
+	below, err := filepath.Rel(root, file)
+	return filepath.ToSlash(below), err == nil && filepath.IsLocal(below)
 }
 
 // table reports whether the report is one, by its name.

@@ -273,6 +273,7 @@ func (r *run) toFile(ctx context.Context, u *urlparse.URL, write func(path strin
 func (r *run) downloadOptions(m meter) *download.Options {
 	o := r.file
 	o.Progress, o.Notify, o.More = m.update, m.event, r.more
+	o.HashNames = len(r.targets) > 1 // NAME.part may be one of the files
 	return &o
 }
 
