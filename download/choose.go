@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/owner"
 )
 
 // choice says what to do about the target.
@@ -78,10 +79,10 @@ func (j *job) tidy(ctx context.Context, t *target) (whole bool, err error) {
 // named reports whether this user's journal is about the target: a run was
 // stopped after it had given the part its final name.
 func (t target) named() bool {
-	if t.info == nil || !isOurs(t.info) {
+	if t.info == nil || !owner.Ours(t.info) {
 		return false
 	}
-	if info, err := t.lstat(t.journal); err != nil || !isOurs(info) {
+	if info, err := t.lstat(t.journal); err != nil || !owner.Ours(info) {
 		return false
 	}
 	s, err := t.readJournal(t.journal)
@@ -171,7 +172,7 @@ func (j *job) lend(ctx context.Context, t target, info *ftpexec.Info, local fs.F
 		return refuse("only a regular file in image type can be resumed")
 	case links(t.info) > 1:
 		return refuse("cannot be resumed: it has other names (hard links), which would change too")
-	case !isOurs(t.info):
+	case !owner.Ours(t.info):
 		return refuse("cannot be resumed: it belongs to another user")
 	}
 	if info == nil {

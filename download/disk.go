@@ -11,6 +11,8 @@ import (
 	"os"
 	"runtime"
 	"time"
+
+	"example.com/ftpfetch/internal/owner"
 )
 
 // fault, if a test sets it, is called before each call and returns its error.
@@ -229,7 +231,7 @@ func (d *disk) syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	f, err := d.openFile(dir, os.O_RDONLY|noWait, 0)
+	f, err := d.openFile(dir, os.O_RDONLY|owner.NoWait, 0)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil // the directory may be written to but not read
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"example.com/ftpfetch/internal/owner"
 )
 
 // found is what a run found beside its target and resumes from.
@@ -79,18 +81,18 @@ func (j *job) mayClaim(t target) error {
 	}
 	info, err := t.lstat(t.partial)
 	switch {
-	case jerr == nil && !isOurs(journal):
+	case jerr == nil && !owner.Ours(journal):
 		return othersFile(t.journal)
 	case jerr == nil && errors.Is(err, fs.ErrNotExist):
 		j.missed(t)
 	case err != nil || !info.Mode().IsRegular(): // claim finds out
-	case jerr != nil && j.o.Existing == Overwrite && !isOurs(info):
+	case jerr != nil && j.o.Existing == Overwrite && !owner.Ours(info):
 		return failure(t.partial, "cannot be removed", t.remove(t.partial))
 	case jerr != nil && info.Size() > 0 && !j.o.Continue && j.o.Existing != Overwrite:
 		if t.withoutJournal(info) {
 			return inTheWay(t.partial)
 		}
-	case !isOurs(info):
+	case !owner.Ours(info):
 		return othersFile(t.partial)
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync/atomic"
+
+	"example.com/ftpfetch/internal/owner"
 )
 
 // part is NAME.part and its journal, which a run writes until the file is whole.
@@ -73,7 +75,7 @@ func openPart(n names) (*part, error) {
 // part.restrict and naming it.
 func giveRights(n names) error {
 	info, err := n.lstat(n.partial)
-	if err != nil || !info.Mode().IsRegular() || !isOurs(info) {
+	if err != nil || !info.Mode().IsRegular() || !owner.Ours(info) {
 		return fs.ErrPermission
 	}
 	if s, err := n.readJournal(n.journal); err != nil || s.inode == "" || s.inode != inodeOf(info) {

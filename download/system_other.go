@@ -7,12 +7,6 @@ import "io/fs"
 // noFollow has no counterpart here.
 const noFollow = 0
 
-// noWait has no counterpart either.
-const noWait = 0
-
-// isOurs returns true: the owner is unknown here.
-func isOurs(fs.FileInfo) bool { return true }
-
 func isInvalid(error) bool { return false }
 
 // inodeOf returns "": files have no such number here.

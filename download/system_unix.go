@@ -13,21 +13,11 @@ import (
 // noFollow makes open refuse a symbolic link and not wait for a FIFO's other end.
 const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// noWait makes open not wait for a FIFO's other end.
-const noWait = syscall.O_NONBLOCK
-
 // held locks f and reports whether another run has already locked it, or else
 // whether it is locked now: not all file systems have locks.
 func held(f *os.File) (taken, locked bool) {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	return errors.Is(err, syscall.EWOULDBLOCK), err == nil
-}
-
-// isOurs reports whether a file belongs to this user. In a directory that
-// everyone can write to, another user may have put it there.
-func isOurs(info fs.FileInfo) bool {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return !ok || int(stat.Uid) == os.Geteuid()
 }
 
 // isInvalid reports whether err is the answer of a file system that cannot flush

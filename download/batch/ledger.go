@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"io"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/internal/owner"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
@@ -88,7 +90,9 @@ func (r record) about(item download.Item, info fs.FileInfo) bool {
 // its own or all to the same; every run reads all of them when it starts. A
 // Ledger is safe for concurrent use.
 type Ledger struct {
-	own *os.File
+	Ignored []string // names of ledgers that are not believed
+
+	own *os.File // nil: nothing is remembered
 
 	flushing sync.Mutex // held while own is flushed; lock it before mu
 	flushed  int        // records of this run on the disk
@@ -114,48 +118,74 @@ const offsetBits = 48
 // maxRecord bounds the bytes of a record.
 const maxRecord = 256 << 10
 
-// OpenLedger opens the ledger called name under root, and all others there. The
-// caller must close it.
+// OpenLedger opens the ledger called name under root, and all others there. It
+// believes only those that this user owns and no other may write: if that called
+// name is not one of them, the run adds to another. The caller must close it.
 func OpenLedger(root *os.Root, name string) (*Ledger, error) {
 	l := &Ledger{seed: maphash.MakeSeed()}
-	names, err := fs.Glob(root.FS(), LedgerName+"*")
+	err := l.create(root, name, fmt.Sprintf("%s~%d", name, os.Geteuid()))
+	names, gerr := fs.Glob(root.FS(), LedgerName+"*")
 	for _, n := range names {
-		if err == nil {
-			err = download.LocalError(n, "the ledger cannot be used", l.load(root, n))
+		f, oerr := open(root, n, os.O_RDONLY)
+		switch {
+		case errors.Is(oerr, errForeign):
+			l.Ignored = append(l.Ignored, n)
+		case oerr == nil:
+			l.files = append(l.files, f)
+			oerr = l.load(len(l.files) - 1)
+			fallthrough
+		default:
+			err = cmp.Or(err, download.LocalError(n, "the ledger cannot be used", oerr))
 		}
 	}
 	l.sort()
-	if err == nil {
-		err = download.LocalError(name, "the ledger cannot be used", l.create(root, name))
-	}
-	if err != nil {
+	if err = cmp.Or(err, download.LocalError(name, "the ledger cannot be used", gerr)); err != nil {
 		l.Close()
 	}
 	return l, err
 }
 
-// create opens the ledger to which the run adds.
-func (l *Ledger) create(root *os.Root, name string) (err error) {
-	if err := regular(root, name); err != nil {
-		return err
+// create opens the ledger to which the run adds: the first of names that is free
+// or can be believed. If there is none, nothing is remembered.
+func (l *Ledger) create(root *os.Root, names ...string) error {
+	for _, name := range names {
+		const flag = os.O_RDWR | os.O_APPEND
+		f, err := root.OpenFile(name, flag|os.O_CREATE|os.O_EXCL, 0o644)
+		if errors.Is(err, fs.ErrExist) {
+			f, err = open(root, name, flag)
+		}
+		if errors.Is(err, errForeign) {
+			continue
+		}
+		if l.own = f; err == nil {
+			err = endLine(f)
+		}
+		return download.LocalError(name, "the ledger cannot be used", err)
 	}
-	if l.own, err = root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666); err != nil {
-		return err
-	}
-	return endLine(l.own)
+	return nil
 }
 
-// regular returns an error if there is something under name that is not a regular
-// file.
-func regular(root *os.Root, name string) error {
+var errForeign = errors.New("not believed")
+
+// open opens a regular file that this user owns and no other may write. For
+// anything else the error is errForeign.
+func open(root *os.Root, name string, flag int) (*os.File, error) {
 	info, err := root.Lstat(name)
-	if err == nil && !info.Mode().IsRegular() {
-		return errors.New("it is not a regular file")
+	if err == nil && (!info.Mode().IsRegular() || !owner.Alone(info)) {
+		err = errForeign
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if err != nil {
+		return nil, err
 	}
-	return err
+	f, err := root.OpenFile(name, flag|owner.NoWait, 0)
+	if err != nil {
+		return nil, err
+	}
+	if now, err := f.Stat(); err != nil || !os.SameFile(now, info) {
+		f.Close()
+		return nil, errForeign
+	}
+	return f, nil
 }
 
 // endLine ends a line that a killed run left unfinished.
@@ -172,24 +202,16 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// load reads a ledger. Lines that are not records, such as an unfinished last
+// load reads l.files[n]. Lines that are not records, such as an unfinished last
 // one, do not count.
-func (l *Ledger) load(root *os.Root, name string) error {
-	if err := regular(root, name); err != nil {
-		return err
-	}
-	f, err := root.Open(name)
-	if err != nil {
-		return err
-	}
-	l.files = append(l.files, f)
-	in := bufio.NewReaderSize(f, maxRecord)
+func (l *Ledger) load(n int) error {
+	in := bufio.NewReaderSize(l.files[n], maxRecord)
 	var at int64
 	for {
 		line, err := in.ReadSlice('\n')
 		var r record
 		if err == nil && json.Unmarshal(line, &r) == nil {
-			l.index = append(l.index, position{l.key(r.path()), uint64(len(l.files)-1)<<offsetBits | uint64(at)})
+			l.index = append(l.index, position{l.key(r.path()), uint64(n)<<offsetBits | uint64(at)})
 		}
 		at += int64(len(line))
 		switch {
@@ -222,12 +244,15 @@ func (l *Ledger) find(item download.Item, info fs.FileInfo) (record, bool) {
 	if err != nil || json.Unmarshal(line, &r) != nil {
 		return record{}, false
 	}
-	return r, r.about(item, info)
+	return r, r.about(item, info) && owner.Ours(info)
 }
 
 // add adds a record and waits until it is on the disk. Records that are added at
 // the same time share the flush.
 func (l *Ledger) add(r record) error {
+	if l.own == nil {
+		return nil
+	}
 	line := printable.JSON(r)
 	l.mu.Lock()
 	if l.torn {

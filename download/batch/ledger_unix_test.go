@@ -4,7 +4,11 @@ package batch
 
 import (
 	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
 	"testing"
 
 	"example.com/ftpfetch/download"
@@ -21,5 +25,88 @@ func TestLedgerFlushed(t *testing.T) {
 	defer w.Close()
 	if err := (&Ledger{own: w}).add(record{Path: "f"}); !errors.Is(err, download.ErrLocal) {
 		t.Errorf("got %v, want the failure of the flush", err)
+	}
+}
+
+// TestLedgerForeign plants a ledger of every kind, mode and owner, under the run's
+// own name and under others. It is believed only if nobody else can have written
+// it, and the runs remember their files all the same.
+func TestLedgerForeign(t *testing.T) {
+	regular := func(mode fs.FileMode, uid int) func(string, []byte) error {
+		return func(path string, text []byte) error {
+			return errors.Join(os.WriteFile(path, text, 0o600), os.Chmod(path, mode), os.Chown(path, uid, -1))
+		}
+	}
+	const ours, foreign = -1, 12345
+	kinds := []struct {
+		what    string
+		believe bool
+		plant   func(path string, text []byte) error
+	}{
+		{"a directory", false, func(path string, _ []byte) error { return os.Mkdir(path, 0o777) }},
+		{"a link", false, func(path string, text []byte) error {
+			return errors.Join(os.WriteFile(path+"x", text, 0o600), os.Rename(path+"x", filepath.Dir(path)+"/target"), os.Symlink("target", path))
+		}},
+		{"a dangling link", false, func(path string, _ []byte) error { return os.Symlink("nothing", path) }},
+		{"a FIFO", false, func(path string, _ []byte) error { return syscall.Mkfifo(path, 0o600) }},
+		{"a socket", false, func(path string, _ []byte) error { return syscall.Mknod(path, syscall.S_IFSOCK|0o600, 0) }},
+	}
+	for mode := fs.FileMode(0o600); mode <= 0o677; mode++ {
+		kinds = append(kinds, struct {
+			what    string
+			believe bool
+			plant   func(path string, text []byte) error
+		}{mode.String(), mode&0o022 == 0, regular(mode, ours)})
+		if os.Geteuid() == 0 {
+			kinds = append(kinds, kinds[len(kinds)-1])
+			last := &kinds[len(kinds)-1]
+			last.what, last.believe, last.plant = "foreign "+last.what, false, regular(mode, foreign)
+		}
+	}
+	cases := 0
+	for _, kind := range kinds {
+		for _, name := range []string{LedgerName, LedgerName + ".evil", LedgerName + "-1-of-2"} {
+			cases++
+			r := newRoom(t)
+			r.add(r.open(LedgerName), "planted", 1)
+			path := filepath.Join(r.dir, LedgerName)
+			text := []byte(r.text(LedgerName))
+			if err := errors.Join(os.Remove(path), kind.plant(filepath.Join(r.dir, name), text)); err != nil {
+				t.Fatal(err)
+			}
+			l := r.open(LedgerName)
+			r.has(l, "planted", 1, kind.believe)
+			if slices.Contains(l.Ignored, name) == kind.believe {
+				t.Errorf("%s as %s: ignored are %q", kind.what, name, l.Ignored)
+			}
+			r.add(l, "a", 1)
+			r.has(r.open(LedgerName), "a", 1, true)
+			if _, err := os.Stat(filepath.Join(r.dir, "nothing")); err == nil || t.Failed() {
+				t.Fatalf("%s as %s: something was written through the link, or the above", kind.what, name)
+			}
+		}
+	}
+	t.Logf("%d cases", cases)
+}
+
+// TestLedgerForeignFile checks that no ledger speaks for another user's file.
+func TestLedgerForeignFile(t *testing.T) {
+	r := newRoom(t)
+	r.add(r.open(LedgerName), "f", 0)
+	path := filepath.Join(r.dir, "f")
+	if err := errors.Join(os.WriteFile(path, nil, 0o666), os.Chtimes(path, modified, modified)); err != nil {
+		t.Fatal(err)
+	}
+	for _, uid := range []int{os.Geteuid(), 12345} {
+		if err := os.Chown(path, uid, -1); err != nil {
+			return // only root may give files away
+		}
+		info, err := r.root.Lstat("f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := r.open(LedgerName).find(r.item("f"), info); ok != (uid == os.Geteuid()) {
+			t.Errorf("of user %d: %v", uid, ok)
+		}
 	}
 }

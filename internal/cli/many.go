@@ -91,6 +91,9 @@ func (m *many) open() (err error) {
 	if m.ledger, err = batch.OpenLedger(m.root, name); err != nil {
 		return err
 	}
+	if n := len(m.ledger.Ignored); n > 0 {
+		m.print.warning(oneLine(fmt.Sprintf("%s (%d in all) is ignored: not a regular file that only this user may write", m.ledger.Ignored[0], n)))
+	}
 	if m.report == "" {
 		return nil
 	}
