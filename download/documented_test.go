@@ -128,14 +128,33 @@ func TestTextKeepsNothing(t *testing.T) {
 	k.want(map[string]string{})
 }
 
-// TestSkippedIsNotVerified checks that a file that Skip leaves alone is not compared.
-func TestSkippedIsNotVerified(t *testing.T) {
+// TestSkippedIsCompared checks that a file that Skip leaves alone is compared with
+// what was given, and that the server is not asked for more.
+func TestSkippedIsCompared(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", "another")
-	r, err := k.get("/f", Options{Existing: Skip, Sum: sum(t, "sha256:"+sha256Of(body))})
-	if err != nil || !r.Skipped || r.Verified != "" {
-		t.Errorf("got %+v, %v", r, err)
+	for _, tt := range []struct {
+		o    Options
+		want error
+	}{
+		{Options{}, nil},
+		{Options{Verify: true}, nil},
+		{Options{Sum: sum(t, "sha256:"+sha256Of("another"))}, nil},
+		{Options{Size: new(int64(7))}, nil},
+		{Options{Sum: sum(t, "sha256:"+sha256Of(body))}, ErrDigest},
+		{Options{Size: new(int64(8))}, ErrSize},
+		{Options{Size: new(int64(8)), Sum: sum(t, "sha256:"+sha256Of("another"))}, ErrSize},
+	} {
+		tt.o.Existing = Skip
+		r, err := k.get("/f", tt.o)
+		if !errors.Is(err, tt.want) || (r.Verified != "") != (err == nil && tt.o.Sum.Algorithm != "") {
+			t.Errorf("%+v: got %+v, %v", tt.o, r, err)
+		}
 	}
+	if n := len(k.Commands()); n != 0 {
+		t.Errorf("the server received %d commands", n)
+	}
+	k.want(map[string]string{"f": "another"})
 }
 
 // TestRoomForTheJournal checks that a run gives up the last 64 KiB of its part if

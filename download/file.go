@@ -3,6 +3,7 @@ package download
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"example.com/ftpfetch/urlparse"
@@ -66,8 +67,8 @@ func (j *job) file(ctx context.Context, to target) (result Result, err error) {
 	switch {
 	case err != nil:
 		return Result{}, err
-	case c.skip == ReasonExists:
-		return to.skipped(c.skip), nil
+	case c.skip == ReasonExists && j.o.Sum.Algorithm == "": // the server is not asked for a digest
+		return to.skipped(c.skip), j.sized(to)
 	case c.skip != 0:
 		return j.leaveTarget(ctx, to, c.skip)
 	}
@@ -97,6 +98,9 @@ func (j *job) file(ctx context.Context, to target) (result Result, err error) {
 // file. It verifies the target if a digest was asked for, but never removes it.
 func (j *job) leaveTarget(ctx context.Context, to target, reason Reason) (Result, error) {
 	result := to.skipped(reason)
+	if err := j.sized(to); err != nil {
+		return Result{}, err
+	}
 	c, err := j.expected(ctx)
 	if err != nil || c == nil {
 		return result, err
@@ -113,6 +117,15 @@ func (j *job) leaveTarget(ctx context.Context, to target, reason Reason) (Result
 		return Result{}, err
 	}
 	return result, nil
+}
+
+// sized returns an error if the target does not have the size that is wanted.
+func (j *job) sized(to target) error {
+	size := to.skipped(0).Size
+	if j.o.Size == nil || j.text() || size == *j.o.Size {
+		return nil
+	}
+	return &Error{Path: to.path, Reason: fmt.Sprintf("exists with %d bytes, but %d are wanted", size, *j.o.Size), Err: ErrSize}
 }
 
 // inPath adds path to a local error that has none.

@@ -206,6 +206,7 @@ type Result struct {
 	Resumed  int64      // bytes from earlier runs
 	Kept     int64      // after an error: bytes in NAME.part from which the next call resumes
 	Verified string     // what the digest was compared with, such as "sha256 in SHA256SUMS"; "" if nothing
+	Checked  time.Time  // when that was, and Sum was computed from the bytes; UTC
 	Sum      digest.Sum // the digest of the file's bytes; the zero value if none was computed
 	Text     bool       // the transfer was in ASCII type: its size was not compared
 }

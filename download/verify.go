@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
@@ -75,7 +76,7 @@ func (c *digestCheck) same(ctx context.Context, p *part, path string, n int64) b
 func (c *digestCheck) compare(r *Result) error {
 	got := digest.Sum{Algorithm: c.want.Algorithm, Digest: c.h.Sum(nil)}
 	if got.Equal(c.want) {
-		r.Verified, r.Sum = c.from, got
+		r.Verified, r.Checked, r.Sum = c.from, time.Now().UTC(), got
 		return nil
 	}
 	return &Error{Reason: fmt.Sprintf("%s is %s, not %s (%s)", got.Algorithm, got.Hex(), c.want.Hex(), c.from), Err: ErrDigest}

@@ -48,8 +48,9 @@ type Options struct {
 	Root *os.Root
 	// Mixed says that the tasks come from more than one list or tree, so that two of
 	// them may lead to the same path. Then Run retrieves only one of two files with
-	// the same path: a second with another URL fails, one with the same does not
-	// count. It takes some forty bytes of memory a file.
+	// the same path: a second with another URL, or with a size or digest that the
+	// first does not have, fails; any other does not count. It takes some fifty
+	// bytes of memory a file.
 	Mixed bool
 	// Ledger, if not nil, remembers the verified files.
 	Ledger *Ledger

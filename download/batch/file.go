@@ -60,11 +60,12 @@ func (b *run) forget(j *job) {
 type claims struct {
 	mu    sync.Mutex
 	seed  maphash.Seed
-	owner map[uint64]uint64 // path -> first URL
+	owner map[uint64][2]uint64 // path -> first URL, and what is known of its file
 }
 
 // admit reports whether a job is to be queued. Of two files with the same path only
-// the first is: a second with the same URL does not count, any other fails.
+// the first is: a second with the same URL, of which no more is known, does not
+// count; any other fails.
 func (b *run) admit(j *job) bool {
 	if !b.Mixed || j.dir != nil {
 		return true
@@ -72,30 +73,35 @@ func (b *run) admit(j *job) bool {
 	settled := *j
 	j = &settled
 	j.settle()
-	first, same := b.claims.take(download.PathKey(j.Path), j.url().String())
+	facts := j.Sum.String()
+	if j.Size != nil {
+		facts += fmt.Sprint(" ", *j.Size)
+	}
+	first, same := b.claims.take(download.PathKey(j.Path), j.url().String(), facts)
 	if !first && !same {
 		b.files.Add(1)
 		b.unsized.Add(1)
-		err := &download.Error{Path: j.Path, Reason: "is also the place of an earlier file of this run", Err: ErrClash}
+		err := &download.Error{Path: j.Path, Reason: "is also the place of an earlier file of this run, of another URL, size or digest", Err: ErrClash}
 		b.report(Outcome{Task: j.Task, URL: j.url(), Err: err})
 	}
 	return first
 }
 
 // take reports whether path was still free, and if not, whether it is for the same
-// URL.
-func (c *claims) take(path, url string) (first, same bool) {
+// URL and facts, or none.
+func (c *claims) take(path, url, facts string) (first, same bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.owner == nil {
-		c.seed, c.owner = maphash.MakeSeed(), make(map[uint64]uint64)
+		c.seed, c.owner = maphash.MakeSeed(), make(map[uint64][2]uint64)
 	}
-	key, source := maphash.String(c.seed, path), maphash.String(c.seed, url)
+	hash := func(s string) uint64 { return maphash.String(c.seed, s) }
+	key, source := hash(path), [2]uint64{hash(url), hash(facts)}
 	owner, taken := c.owner[key]
 	if !taken {
 		c.owner[key] = source
 	}
-	return !taken, taken && owner == source
+	return !taken, taken && owner[0] == source[0] && (facts == "" || owner == source)
 }
 
 // ErrClash means that two files of a run have the same path. It is a local error.
@@ -275,16 +281,14 @@ func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) 
 		Path: item.Path, Size: info.Size(), ModTime: info.ModTime(), Skipped: true, Reason: download.ReasonComplete,
 	}
 	if item.Size != nil && *item.Size != info.Size() && !b.replaces() {
-		return download.Result{}, false, &download.Error{
-			Path: item.Path, Reason: fmt.Sprintf("exists with %d bytes, but the list says %d", info.Size(), *item.Size), Err: download.ErrExists,
-		}
+		return download.Result{}, false, b.other(item, download.ErrSize, "%d bytes, but the list says %d", info.Size(), *item.Size)
 	}
 	if j.size() >= 0 && j.size() != info.Size() || b.Each.Newer && !j.dated() {
 		return download.Result{}, false, nil
 	}
 	if b.Ledger != nil {
 		if r, ok := b.Ledger.find(item, info); ok {
-			result.Sum, result.Verified = r.sum(), r.Verified
+			result.Sum, result.Verified, result.Checked = r.sum(), r.Verified, r.Checked
 			return result, true, nil
 		}
 	}
@@ -298,9 +302,17 @@ func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) 
 	return download.Result{}, false, nil
 }
 
-// replaces reports whether an option says what happens to a file that is there.
-func (b *run) replaces() bool {
-	return b.Each.Existing != download.Refuse || b.Each.Newer || b.Each.Continue
+// replaces reports whether download.File may make the right file of a wrong one
+// that is there.
+func (b *run) replaces() bool { return b.Each.Newer || b.Each.Continue }
+
+// other returns the error about a file that is there and is not the one that the
+// list describes. With Skip, what is wrong with it is the cause.
+func (b *run) other(item download.Item, cause error, format string, args ...any) error {
+	if b.Each.Existing == download.Refuse {
+		cause = download.ErrExists
+	}
+	return &download.Error{Path: item.Path, Reason: "exists with " + fmt.Sprintf(format, args...), Err: cause}
 }
 
 // dated reports whether the list or the listing tells enough to know whether the
@@ -313,10 +325,13 @@ const slack = time.Second - 1
 // verify compares the digest of a file that is there.
 func (b *run) verify(ctx context.Context, item download.Item, result download.Result) (download.Result, bool, error) {
 	sum, err := download.SumOf(ctx, b.Root, item.Path, item.Sum.Algorithm)
+	if err == nil && !sum.Equal(item.Sum) && !b.replaces() {
+		err = b.other(item, download.ErrDigest, "%s, but the list says %s", sum, item.Sum)
+	}
 	if err != nil || !sum.Equal(item.Sum) {
 		return download.Result{}, false, err
 	}
-	result.Sum, result.Verified = sum, string(sum.Algorithm)+" given"
+	result.Sum, result.Verified, result.Checked = sum, string(sum.Algorithm)+" given", time.Now().UTC()
 	if b.Ledger != nil {
 		err = b.Ledger.add(recordOf(item, item.URLs[0], result))
 	}

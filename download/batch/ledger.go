@@ -36,11 +36,13 @@ type record struct {
 	Modified time.Time `json:"modified,omitzero"`  // of the local file
 	Sum      string    `json:"sum,omitempty"`      // "sha256:hex"
 	Verified string    `json:"verified,omitempty"` // what the digest was compared with
+	Checked  time.Time `json:"checked,omitzero"`   // when
 }
 
 func recordOf(item download.Item, u *urlparse.URL, r download.Result) record {
 	out := record{
 		Path: item.Path, URL: u.WithoutPassword().String(), Size: r.Size, Modified: r.ModTime, Sum: r.Sum.String(), Verified: r.Verified,
+		Checked: r.Checked,
 	}
 	if out.Modified.IsZero() { // the server did not tell
 		out.Modified = r.Written.UTC()

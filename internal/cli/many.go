@@ -244,16 +244,20 @@ func (m *many) outputDir() string {
 	return "."
 }
 
-// tasks yields what to retrieve: the URLs of the command line, then those of the
-// lists.
+// tasks yields what to retrieve: the files of the lists, of which most is known,
+// then the URLs of the command line.
 func (m *many) tasks() iter.Seq[batch.Task] {
 	return func(yield func(batch.Task) bool) {
+		for t := range m.listed() {
+			if !yield(t) {
+				return
+			}
+		}
 		for _, t := range m.named() {
 			if !yield(t) {
 				return
 			}
 		}
-		m.listed()(yield)
 	}
 }
 

@@ -59,7 +59,7 @@ func (m *many) gather() int {
 			m.fails(t.err)
 		}
 	}
-	for _, name := range []string{m.input, m.manifest} {
+	for _, name := range []string{m.manifest, m.input} {
 		if name != "" {
 			m.check(name, m.reading)
 		}

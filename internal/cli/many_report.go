@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -22,6 +23,7 @@ type reported struct {
 	Size     *int64 `json:"size,omitempty"`
 	Sum      string `json:"sum,omitempty"`
 	Verified string `json:"verified,omitempty"`
+	Checked  string `json:"checked,omitempty"` // when
 	Error    string `json:"error,omitempty"`
 	Code     int    `json:"code,omitempty"`
 }
@@ -101,7 +103,7 @@ func reportHead(name string) string {
 	if !table(name) {
 		return ""
 	}
-	return "line\turl\tpath\tstatus\tsize\tsum\tverified\terror\tcode"
+	return "line\turl\tpath\tstatus\tsize\tsum\tverified\terror\tcode\tchecked"
 }
 
 // reportRow returns the row for an outcome. It shows no password.
@@ -114,6 +116,9 @@ func reportRow(name string, o batch.Outcome) []byte {
 		r.Status, r.Error, r.Code = "failed", oneLine(describe(o.Err)), exitCode(o.Err)
 	default:
 		r.Status, r.Size, r.Sum, r.Verified = "complete", &o.Result.Size, o.Result.Sum.String(), o.Result.Verified
+		if !o.Result.Checked.IsZero() {
+			r.Checked = o.Result.Checked.Format(time.RFC3339)
+		}
 		if o.Result.Skipped {
 			r.Status = "before"
 		}
@@ -122,7 +127,7 @@ func reportRow(name string, o batch.Outcome) []byte {
 		return printable.JSON(r)
 	}
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	cells := []string{number(int64(r.Line)), r.URL, r.Path, r.Status, "", r.Sum, r.Verified, r.Error, number(int64(r.Code))}
+	cells := []string{number(int64(r.Line)), r.URL, r.Path, r.Status, "", r.Sum, r.Verified, r.Error, number(int64(r.Code)), r.Checked}
 	if r.Size != nil {
 		cells[4] = number(*r.Size)
 	}
