@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ const peekSize = 64 << 10
 // detect skips a byte order mark and returns the form of the list: the wanted one,
 // or else what the beginning looks like.
 func detect(in *bufio.Reader, want Format) (Format, error) {
-	start, _ := in.Peek(peekSize) // what is wrong with the reader shows later
+	start, err := in.Peek(peekSize) // what else is wrong with the reader shows later
 	switch {
 	case bytes.HasPrefix(start, []byte("\xef\xbb\xbf")):
 		_, _ = in.Discard(3)
@@ -26,6 +27,9 @@ func detect(in *bufio.Reader, want Format) (Format, error) {
 		return "", errors.New("the list is in UTF-16: save it as UTF-8")
 	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
 		return "", errors.New("the list is compressed: decompress it with gunzip")
+	}
+	if len(start) == 0 && err == io.EOF {
+		return "", errors.New("the list is empty")
 	}
 	if want != Auto && !slices.Contains(Formats(), want) {
 		return "", fmt.Errorf("there is no form of list %q: write one of %q", string(want), Formats())

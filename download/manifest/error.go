@@ -31,6 +31,7 @@ var (
 
 var (
 	errTooLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
+	errCR      = errors.New("lines end in CR alone: end them in LF or CRLF")
 	errNoURL   = errors.New("the line has no URL: write one, such as ftp://host/path, in the column url")
 )
 

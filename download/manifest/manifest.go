@@ -17,6 +17,7 @@ import (
 	"bufio"
 	"io"
 	"iter"
+	"strings"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/urlparse"
@@ -113,13 +114,18 @@ func (r *reader) read(source io.Reader) {
 	}
 }
 
-// next reads the next line. It reports lines that are too long, and skips them.
+// next reads the next line. It reports lines that are too long or are several, and
+// skips them.
 func (r *reader) next() bool {
 	for !r.done && r.in.next() {
-		if !r.in.long {
+		switch {
+		case r.in.long:
+			r.fail(r.in.n, errTooLong)
+		case strings.Contains(strings.TrimRight(r.in.text, "\r"), "\r"):
+			r.fail(r.in.n, errCR)
+		default:
 			return true
 		}
-		r.fail(r.in.n, errTooLong)
 	}
 	return false
 }

@@ -115,7 +115,7 @@ func TestRead(t *testing.T) {
 			"1 GCF_000005845.2_ASM584v2_genomic.fna.gz ftp://h/genomes/x/GCF_000005845.2_ASM584v2_genomic.fna.gz md5:c13d459b5caa702ff7e1f26fe44b8ad7\n" +
 				"2 sub dir/a#b ftp://h/genomes/x/sub%20dir/a%23b md5:2238238dd39e11329547d26ab138be41\n"},
 		{"BSD digests", Options{Base: base, Format: Sums}, "# x\nSHA256 (a) = " + sha256abc + "\n", "2 a ftp://h/genomes/x/a sha256:" + sha256abc + "\n"},
-		{"nothing", Options{}, "", ""},
+		{"nothing", Options{}, "\n", ""},
 		{"a header alone", Options{}, "url\tpath\n", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -321,4 +321,44 @@ func TestGuess(t *testing.T) {
 	if slices.Contains(Formats(), Auto) {
 		t.Error("Auto is one of Formats")
 	}
+}
+
+// TestLineEnds checks that a list whose lines end in CR alone, of which a comment
+// or header would hide the rest, and one of no bytes are errors.
+func TestLineEnds(t *testing.T) {
+	lines := map[Format][]string{
+		List: {"# two", "ftp://h/a", "ftp://h/b"}, TSV: {"url\tsize", "ftp://h/a\t1", "ftp://h/b\t2"}, CSV: {"url,size", "ftp://h/a,1", "ftp://h/b,2"},
+		NDJSON: {`{"url":"ftp://h/a"}`, `{"url":"ftp://h/b"}`}, NCBI: {"#\tftp_path", "1\tftp://h/a", "2\tftp://h/b"},
+		Sums: {"d41d8cd98f00b204e9800998ecf8427e  a", "d41d8cd98f00b204e9800998ecf8427e  b"},
+	}
+	base := mustParse(t, "ftp://h/")
+	cases := 0
+	for want, text := range lines {
+		for _, format := range []Format{Auto, want} {
+			for _, eol := range []string{"\n", "\r\n", "\r\r\n", "\r"} {
+				for _, last := range []string{"", eol} {
+					cases++
+					items, errs := 0, 0
+					for _, err := range Read(strings.NewReader(strings.Join(text, eol)+last), Options{Format: format, Base: base}) {
+						if items++; err != nil {
+							errs++
+						}
+					}
+					if ok := errs == 0 && items == 2; ok != (eol != "\r") && eol != "\r\r\n" || eol == "\r" && errs == 0 {
+						t.Errorf("%s as %q, %q, %q: %d items, %d errors", want, format, eol, last, items, errs)
+					}
+				}
+			}
+		}
+	}
+	for _, format := range append(Formats(), Auto) {
+		for _, text := range []string{"", "\xef\xbb\xbf"} {
+			cases++
+			_, errs := Check(func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }, Options{Format: format})
+			if len(errs) == 0 {
+				t.Errorf("%q as %q: no error", text, format)
+			}
+		}
+	}
+	t.Logf("%d cases", cases)
 }

@@ -19,7 +19,7 @@ func TestListShorter(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for text, want := range map[string]int{first + "ftp://h/b\n": exitOK, first: 23, "": 23} {
+	for text, want := range map[string]int{first + "ftp://h/b\n": exitOK, first: 23, "": 3} {
 		write(first + "ftp://h/b\n")
 		o, err := parseArgs([]string{"-i", path})
 		if err != nil {
