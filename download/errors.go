@@ -14,6 +14,7 @@ import (
 var (
 	ErrLocal  = errors.New("local file error")
 	ErrExists = errors.New("file exists")
+	ErrBusy   = errors.New("another run writes the file")
 	// ErrPart means that NAME.part is in the way and that nothing shows that this
 	// package wrote it. See Overwrite and Continue.
 	ErrPart = errors.New("partial file exists")
@@ -108,7 +109,7 @@ func namesDirectory(path string) error {
 }
 
 func busy(path string) error {
-	return &Error{Path: path, Reason: "is being written by another run", Err: ErrLocal}
+	return &Error{Path: path, Reason: "is being written by another run", Err: ErrBusy}
 }
 
 func replaced(path string) error {

@@ -163,6 +163,7 @@ type job struct {
 	in      *urlparse.URL // the directory whose listing has this file; see settle
 	at      int           // the URL to try, of Item.URLs
 	dir     *place        // where a directory is; nil for a file
+	waited  bool          // for another run
 	givenUp bool          // the server of the last try has been given up
 	listed  int64         // the size that a listing tells; -1 if none does
 	link    string        // the target of the symbolic link that led here; "" if none did

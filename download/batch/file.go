@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,10 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict
 	switch {
 	case err == nil:
 		return b.end(ctx, j, result, nil, schedule.Done())
+	case errors.Is(err, download.ErrBusy):
+		return b.wait(ctx, t, err)
+	case errors.Is(err, download.ErrExists) && b.Ledger != nil && b.Ledger.refresh(): // another run may have named it
+		return schedule.Untouched().Then(j.url().Address())
 	case b.crowded(t, err):
 		return b.full(err)
 	case j.link != "" && errors.Is(err, ftpexec.ErrNotFound):
@@ -44,6 +49,32 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict
 		return schedule.Done()
 	}
 	return b.next(ctx, j, err, verdict(err))
+}
+
+// pause is the time between two looks at a file that another run writes.
+const pause = time.Second
+
+// wait waits for another run, without a connection. Then the file's turn comes
+// again: the other run has completed it, or has left a part to resume from.
+func (b *run) wait(ctx context.Context, t *schedule.Turn[*job], err error) schedule.Verdict {
+	j := t.Value
+	if !j.waited && b.Note != nil {
+		b.Note(err.Error()+": waiting for it", true)
+	}
+	j.waited = true
+	t.Release()
+	if b.Each.Wait != nil {
+		err = b.Each.Wait(ctx, pause)
+	} else if err = nil; ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+	if err = cmp.Or(err, context.Cause(ctx)); err != nil {
+		return b.end(ctx, j, download.Result{}, err, schedule.Untouched())
+	}
+	return schedule.Untouched().Then(j.url().Address())
 }
 
 // forget takes back what found has counted for a file.
@@ -81,7 +112,7 @@ func (b *run) admit(j *job) bool {
 	if !first && !same {
 		b.files.Add(1)
 		b.unsized.Add(1)
-		err := &download.Error{Path: j.Path, Reason: "is also the place of an earlier file of this run, of another URL, size or digest", Err: ErrClash}
+		err := &download.Error{Path: j.Path, Reason: "is also the place of an earlier file of this run", Err: ErrClash}
 		b.report(Outcome{Task: j.Task, URL: j.url(), Err: err})
 	}
 	return first

@@ -9,7 +9,9 @@ import (
 	"hash/maphash"
 	"io"
 	"io/fs"
+	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -100,8 +102,11 @@ type Ledger struct {
 	flushed  int        // records of this run on the disk
 
 	mu      sync.Mutex
-	written int  // records of this run
-	torn    bool // the last record was not written whole
+	written int               // records of this run
+	torn    bool              // the last record was not written whole
+	mine    int               // the place of own in files
+	end     int64             // how far own was read
+	late    map[uint64]uint64 // the records read since, in place of those of index
 
 	seed  maphash.Seed
 	files []*os.File // all ledgers, to read
@@ -124,7 +129,7 @@ const maxRecord = 256 << 10
 // believes only those that this user owns and no other may write: if that called
 // name is not one of them, the run adds to another. The caller must close it.
 func OpenLedger(root *os.Root, name string) (*Ledger, error) {
-	l := &Ledger{seed: maphash.MakeSeed()}
+	l := &Ledger{seed: maphash.MakeSeed(), late: make(map[uint64]uint64)}
 	err := l.create(root, name, fmt.Sprintf("%s~%d", name, os.Geteuid()))
 	names, gerr := fs.Glob(root.FS(), LedgerName+"*")
 	for _, n := range names {
@@ -133,8 +138,12 @@ func OpenLedger(root *os.Root, name string) (*Ledger, error) {
 		case errors.Is(oerr, errForeign):
 			l.Ignored = append(l.Ignored, n)
 		case oerr == nil:
+			var end int64
 			l.files = append(l.files, f)
-			oerr = l.load(len(l.files) - 1)
+			end, oerr = l.load(len(l.files)-1, 0, func(p position) { l.index = append(l.index, p) })
+			if l.own != nil && n == filepath.Base(l.own.Name()) {
+				l.mine, l.end = len(l.files)-1, end
+			}
 			fallthrough
 		default:
 			err = cmp.Or(err, download.LocalError(n, "the ledger cannot be used", oerr))
@@ -204,25 +213,37 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// load reads l.files[n]. Lines that are not records, such as an unfinished last
-// one, do not count.
-func (l *Ledger) load(n int) error {
-	in := bufio.NewReaderSize(l.files[n], maxRecord)
-	var at int64
+// load reads l.files[n] from at on, and returns where its last line ends. Lines
+// that are not records, such as an unfinished last one, do not count.
+func (l *Ledger) load(n int, at int64, add func(position)) (end int64, err error) {
+	in := bufio.NewReaderSize(io.NewSectionReader(l.files[n], at, math.MaxInt64-at), maxRecord)
 	for {
 		line, err := in.ReadSlice('\n')
+		if err == io.EOF {
+			return at, nil
+		}
 		var r record
 		if err == nil && json.Unmarshal(line, &r) == nil {
-			l.index = append(l.index, position{l.key(r.path()), uint64(n)<<offsetBits | uint64(at)})
+			add(position{l.key(r.path()), uint64(n)<<offsetBits | uint64(at)})
 		}
-		at += int64(len(line))
-		switch {
-		case err == io.EOF:
-			return nil
-		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
-			return err
+		if at += int64(len(line)); err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return at, err
 		}
 	}
+}
+
+// refresh reads what has been added to the ledger since, by any run. It reports
+// whether that is anything.
+func (l *Ledger) refresh() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.own == nil {
+		return false
+	}
+	end, err := l.load(l.mine, l.end, func(p position) { l.late[p.hash] = p.at })
+	news := err == nil && end > l.end
+	l.end = end
+	return news
 }
 
 func (l *Ledger) key(path string) uint64 { return maphash.String(l.seed, path) }
@@ -235,11 +256,17 @@ func (l *Ledger) sort() {
 
 // find returns the record of a file that is there.
 func (l *Ledger) find(item download.Item, info fs.FileInfo) (record, bool) {
-	i, ok := slices.BinarySearchFunc(l.index, l.key(item.Path), func(p position, hash uint64) int { return cmp.Compare(p.hash, hash) })
+	key := l.key(item.Path)
+	l.mu.Lock()
+	at, ok := l.late[key]
+	l.mu.Unlock()
 	if !ok {
-		return record{}, false
+		var i int
+		if i, ok = slices.BinarySearchFunc(l.index, key, func(p position, hash uint64) int { return cmp.Compare(p.hash, hash) }); !ok {
+			return record{}, false
+		}
+		at = l.index[i].at
 	}
-	at := l.index[i].at
 	in := io.NewSectionReader(l.files[at>>offsetBits], int64(at&(1<<offsetBits-1)), maxRecord)
 	line, err := bufio.NewReaderSize(in, 1<<10).ReadBytes('\n')
 	var r record
