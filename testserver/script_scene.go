@@ -80,10 +80,11 @@ func (sc *Conn) act(actions []Action) error {
 	return nil
 }
 
-// listen opens a listener for data and closes the one before it.
+// listen opens a listener for data and then closes the one before it, so that the
+// port is another one.
 func (sc *Conn) listen() (*net.TCPAddr, error) {
-	sc.dropData()
 	l, err := sc.open()
+	sc.dropData()
 	if err != nil {
 		return nil, err
 	}
