@@ -134,9 +134,11 @@ func TestListWithoutNLST(t *testing.T) {
 }
 
 // A server that refuses a transfer may keep its data connection for the next one, which then loses its bytes. The sign is
-// that it gives the same port again.
+// that it gives the same port again. It may have no other: vsftpd with one passive port, which may bear one connection only.
 func TestPortOfARefusedTransfer(t *testing.T) {
-	for verb, refusal := range map[string]string{"EPSV": "502 No.", "PASV": "550 No files."} {
+	refusals := map[string]string{"EPSV": "502 No.", "PASV": "550 No files found."}
+	for i := range 8 {
+		verb, full, pooled := []string{"EPSV", "PASV"}[i&1], i>>1&1, i&4 == 0
 		inMemory(t, func(t *testing.T, network *testserver.Network) {
 			l, err := network.Listen()
 			if err != nil {
@@ -145,14 +147,27 @@ func TestPortOfARefusedTransfer(t *testing.T) {
 			defer l.Close()
 			port := l.Addr().(*net.TCPAddr).Port
 			same := map[string]string{"EPSV": fmt.Sprintf("229 (|||%d|)", port), "PASV": fmt.Sprintf("227 (0,0,0,0,%d,%d)", port>>8, port&0xff)}[verb]
-			s := network.NewScript(t, testserver.Honest("contents"), testserver.On("NLST", testserver.Reply(refusal)), testserver.On("EPSV", testserver.Reply("500 No.")),
-				testserver.OnConn(1, testserver.On(verb, testserver.Reply(same))), testserver.OnConn(2, testserver.On(verb, testserver.OpenData())))
+			steps := []testserver.Step{testserver.Honest("contents"), testserver.On("NLST", testserver.Reply(refusals[verb])), testserver.On("EPSV", testserver.Reply("500 No.")),
+				testserver.OnConn(1, testserver.On(verb, testserver.Reply(same))), testserver.OnConn(2+full, testserver.On(verb, testserver.OpenData()))}
+			if full > 0 {
+				steps = append(steps, testserver.OnConn(2, testserver.Greet(testserver.Reply("421 There are too many connections from your internet address."), testserver.CloseConn())))
+			}
+			s := network.NewScript(t, steps...)
 			c := &ftpexec.Client{Dial: network.Dial}
 			defer c.CloseIdleConnections()
-			_, _ = list(t.Context(), c, parse(t, s.URL("/d/")))
-			got, err := read(t.Context(), c, parse(t, s.URL("/d/f")))
-			if err != nil || got != "contents" || s.Connections() != 2 {
-				t.Errorf("%s: got %q, %v on %d connections, want the file on the second", verb, got, err, s.Connections())
+			var from interface {
+				lister
+				opener
+			} = c
+			if !pooled {
+				session := c.Session()
+				defer session.Close()
+				from = session
+			}
+			_, _ = list(t.Context(), from, parse(t, s.URL("/d/")))
+			got, err := read(t.Context(), from, parse(t, s.URL("/d/f")))
+			if err != nil || got != "contents" || s.Connections() != 2+full {
+				t.Errorf("%s, pooled %v: got %q, %v on %d connections, want the file on number %d", verb, pooled, got, err, s.Connections(), 2+full)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package ftpexec_test
 import (
 	"context"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -60,7 +61,11 @@ type opener interface {
 }
 
 // list returns the names of a directory.
-func list(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (names []string, err error) {
+type lister interface {
+	List(context.Context, *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
+}
+
+func list(ctx context.Context, c lister, u *urlparse.URL) (names []string, err error) {
 	for e, err := range c.List(ctx, u) {
 		if err != nil {
 			return names, err

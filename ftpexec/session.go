@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/urlparse"
@@ -22,9 +23,10 @@ import (
 // [Client.Session] to make a Session; the zero value is not valid.
 type Session struct {
 	client  *Client
-	once    bool   // for one URL only: it sends nothing for the sake of a second one
-	lent    bool   // by the Client's pool, which takes it back
-	address string // of the server, if lent
+	once    bool      // for one URL only: it sends nothing for the sake of a second one
+	lent    bool      // by the Client's pool, which takes it back
+	address string    // of the server, if lent
+	shut    time.Time // when it last closed a connection that the server had admitted, for another one
 
 	mu    sync.Mutex // guards open and inUse against Close
 	open  *wire.Conn // link.conn, or nil after Close
@@ -103,6 +105,9 @@ func (s *Session) end(conn *wire.Conn, kept bool) bool {
 func (s *Session) dial(noEPSV bool) {
 	if s.conn != nil && s.conn.Err() == nil {
 		s.conn.Quit()
+	}
+	if s.conn != nil && s.admitted {
+		s.shut = time.Now()
 	}
 	if s.address != "" { // the pool counts it
 		s.client.makeRoom(s.address)

@@ -176,15 +176,20 @@ func (p *pool) crowded(u *urlparse.URL) (settles bool, others int) {
 }
 
 // outlasts waits, and returns true, if the server has refused the session's connection while it may still count one that
-// the Client has closed.
+// the Session or its Client has closed.
 func (s *Session) outlasts(ctx context.Context, e *Error) bool {
-	if !s.lent || !e.Crowded() || e.Stage > StageLogin || ctx.Err() != nil {
+	if !e.Crowded() || e.Stage > StageLogin || ctx.Err() != nil {
 		return false
 	}
-	p := &s.client.pool
-	p.mu.Lock()
-	settles := time.Since(p.server(s.address).shut) < settling
-	p.mu.Unlock()
+	shut := s.shut
+	if p := &s.client.pool; s.lent {
+		p.mu.Lock()
+		if last := p.server(s.address).shut; last.After(shut) {
+			shut = last
+		}
+		p.mu.Unlock()
+	}
+	settles := time.Since(shut) < settling
 	if settles {
 		s.conn.Note("the server may still count a connection that has been closed: trying again")
 		sleep(ctx, settling/(maxTries-1))

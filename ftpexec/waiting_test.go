@@ -223,7 +223,10 @@ func forgetful(t *testing.T, network *testserver.Network, most int64, refusal st
 	forget := func() { time.AfterFunc(memory, func() { admitted.Add(-1) }) }
 	c := &ftpexec.Client{Dial: func(ctx context.Context, kind, address string) (net.Conn, error) {
 		conn, err := network.Dial(ctx, kind, address)
-		return &leaving{Conn: conn, welcome: welcome, forget: forget}, err
+		if err != nil {
+			return nil, err
+		}
+		return &leaving{Conn: conn, welcome: welcome, forget: forget}, nil
 	}}
 	t.Cleanup(func() {
 		c.CloseIdleConnections()
