@@ -82,7 +82,7 @@ func (s *Session) listBy(way int) { s.goal.how, s.plan = way, s.plan.listing(way
 // entries runs the plan to its end, a listing, and goes through the ways until one lists the directory.
 func (s *Session) entries() (listed, error) {
 	var odd listed   // lines that cannot be read
-	var denied error // why LIST is refused, although the server knows it
+	var denied error // why MLSD or LIST is refused, although the server knows it
 	blank := false   // LIST was empty, and nothing else tells more
 	for {
 		l := listed{op: s.plan.final(), now: time.Now()}
@@ -101,7 +101,7 @@ func (s *Session) entries() (listed, error) {
 			odd = l
 		case err != nil && !unlisted(l.op, err):
 			return l, err
-		case l.op.Line() == "LIST" && !unknownCommand(err):
+		case (l.op.Verb == "MLSD" || l.op.Line() == "LIST") && !unknownCommand(err):
 			denied = err
 		}
 		if blank && s.goal.how == len(ways)-1 && denied == nil && len(odd.lines) == 0 && (!errors.Is(err, ErrRefused) || unknownCommand(err)) {

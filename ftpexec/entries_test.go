@@ -81,7 +81,9 @@ func TestEntriesWays(t *testing.T) {
 		{"only a sum", []testserver.Step{gives(all, "total 0\r\n")}, "", "MLSD,LIST -a", "LIST -a"},
 		{"no LIST makes sense", []testserver.Step{gives(all, unread), gives(plain, unread)}, "? a,? b", "MLSD,LIST -a,LIST,NLST", "LIST -a,LIST,NLST"},
 		{"no files, by a 450", []testserver.Step{gone(all, 450), testserver.On(plain, testserver.Reply("450 No files found"))}, "", "MLSD,LIST -a,LIST", "LIST -a,LIST"},
-		{"no files, by a 550", []testserver.Step{testserver.On(mlsd, testserver.Reply("550 No such file or directory"))}, "", "MLSD", "MLSD"},
+		{"no files, by a 550", []testserver.Step{testserver.On(mlsd, testserver.Reply("550 No files found."))}, "", "MLSD", "MLSD"},
+		{"no such file, but files", []testserver.Step{testserver.On(mlsd, testserver.Reply("550 No such file or directory")), gives(all, own+line("a")+line("b"))}, ab, "MLSD,LIST -a", "LIST -a"},
+		{"no such file, but nothing", []testserver.Step{testserver.On(mlsd, testserver.Reply("550 d: No such file or directory")), gives(all, own)}, "", "MLSD,LIST -a", "LIST -a"},
 		{"226 before 150", []testserver.Step{testserver.On(mlsd, testserver.Reply("226 Done."), testserver.CloseData())}, "", "MLSD", "MLSD"},
 	}
 	for _, code := range []int{500, 501, 502, 504} {
@@ -141,7 +143,7 @@ func TestEntriesBlankButDenied(t *testing.T) {
 func TestEntriesRefused(t *testing.T) {
 	refusals := map[string][]string{
 		"MLSD":    {"425", "426", "450", "451", "452", "503", "522", "530", "532", "533", "534", "550", "551", "552", "553"},
-		"LIST -a": {"425", "426", "451", "452", "530 too many users", "522 TLS required"},
+		"LIST -a": {"425", "426", "451", "452", "530 too many users:", "522 TLS required:"},
 		"LIST":    {"425", "426", "450", "451", "452"},
 		"NLST":    {"425", "426", "450", "451", "452", "500", "502", "530", "550"},
 		"CWD":     {"421", "450", "500", "550"},
@@ -218,9 +220,13 @@ func TestEntriesPorts(t *testing.T) {
 // directory is not an empty one.
 func TestEntriesDenied(t *testing.T) {
 	for name, steps := range map[string][]testserver.Step{
-		"550":                {testserver.On("LIST", testserver.Reply("550 Permission denied")), testserver.On("NLST", testserver.Reply("550 x"))},
-		"550, an empty NLST": {testserver.On("LIST", testserver.Reply("550 Permission denied")), testserver.On("NLST", testserver.Transfer("")...)},
-		"vsftpd":             {testserver.On("LIST", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("226 Transfer done (but failed to open directory)."))},
+		"550":                  {testserver.On("LIST", testserver.Reply("550 Permission denied")), testserver.On("NLST", testserver.Reply("550 x"))},
+		"550, an empty NLST":   {testserver.On("LIST", testserver.Reply("550 Permission denied")), testserver.On("NLST", testserver.Transfer("")...)},
+		"550 to MLSD":          {testserver.On("MLSD", testserver.Reply("550 No such file or directory")), testserver.On("LIST", testserver.Transfer("")...), testserver.On("NLST", testserver.Transfer("")...)},
+		"550 to all":           {testserver.On("MLSD", testserver.Reply("550 No such file")).With("LIST", testserver.Reply("550 No such file")).With("NLST", testserver.Reply("550 No such file"))},
+		"a name":               {testserver.On("LIST", testserver.Reply("550 /x/no files found: Permission denied")), testserver.On("NLST", testserver.Reply("550 /x/no files found: Permission denied"))},
+		"no reply of a server": {testserver.On("LIST", testserver.Reply("550 disk full, empty the trash")), testserver.On("NLST", testserver.Reply("550 no files found; try again"))},
+		"vsftpd":               {testserver.On("LIST", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("226 Transfer done (but failed to open directory)."))},
 	} {
 		s := testserver.NewScript(t, append([]testserver.Step{testserver.Honest("")}, steps...)...)
 		got, lines, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))

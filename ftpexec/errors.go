@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
@@ -83,26 +84,29 @@ var verbs = map[string]struct {
 
 // Reply is one reply of a server (RFC 959 section 4.2).
 type Reply struct {
-	Code int           // 100 to 599
-	Text string        // the lines without the codes of the first and last, joined by LF; secrets masked, not escaped for a terminal
-	raw  func() string // Text before masking; a func, so that fmt does not show it
+	Code  int           // 100 to 599
+	Text  string        // the lines without the codes of the first and last, joined by LF; secrets masked, not escaped for a terminal
+	raw   func() string // Text before masking; a func, so that fmt does not show it
+	words func() string // see wordsOf
 }
 
-func newReply(r wire.Reply) *Reply { return &Reply{r.Code, r.Text, r.Raw} }
+// newReply returns the reply r to op, a command about u. more are further names that the server may repeat in it.
+func newReply(r wire.Reply, op Command, u *urlparse.URL, more ...string) *Reply {
+	return &Reply{r.Code, r.Text, r.Raw, sync.OnceValue(func() string {
+		if stage := verbs[op.Verb].stage; stage == StageConnect || stage == StageLogin { // the server knows no other name yet
+			return wordsOf(r, []string{op.Arg})
+		}
+		return wordsOf(r, slices.Concat([]string{op.Arg, u.Name}, u.Dirs, more))
+	})}
+}
+
+// reply returns the reply r to op.
+func (s *Session) reply(op Command, r wire.Reply) *Reply {
+	return newReply(r, op, s.url, append(s.dirs[:len(s.dirs):len(s.dirs)], s.home)...)
+}
 
 // String returns the code and the last line. It is not escaped for a terminal.
 func (r Reply) String() string { return wire.Reply{Code: r.Code, Text: r.Text}.String() }
-
-// says returns the text of r in lower case, as it was before masking, so that no decision depends on a secret. It
-// leaves out name, which a server may repeat, wherever it stands as a word.
-func says(r *Reply, name string) string {
-	text := strings.ToLower(strings.ToValidUTF8(r.raw(), "?"))
-	if name == "" {
-		return text
-	}
-	word := regexp.QuoteMeta(strings.ToLower(strings.ToValidUTF8(name, "?")))
-	return regexp.MustCompile(`(^|\PL)`+word+`(\PL|$)`).ReplaceAllString(text, "$1$2")
-}
 
 // Error describes a failure to retrieve what a URL names.
 type Error struct {
@@ -131,8 +135,8 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is makes a refusal after the login an [fs.ErrPermission] if the reply says that access is denied, and a refused CWD an
-// [fs.ErrNotExist] if the reply says that there is no such directory. RFC 959 has only 550 for both.
+// Is makes a refusal after the login an [fs.ErrPermission] if the reply says that access is denied, and a refused CWD,
+// MLSD or LIST an [fs.ErrNotExist] if the reply says that there is no such directory. RFC 959 has only 550 for both.
 func (e *Error) Is(target error) bool { return e.means != nil && target == e.means }
 
 // maxShown is how many bytes of a reply's line an error shows.
@@ -190,7 +194,7 @@ func failure(u *urlparse.URL, op Command, secure bool, err error) *Error {
 	e := &Error{Stage: verbs[op.Verb].stage, Op: op.shown(), URL: u.Redacted(), Err: err}
 	var reply *wire.ReplyError
 	if errors.As(err, &reply) {
-		e.Reply, e.Err = newReply(reply.Reply), reply.Err
+		e.Reply, e.Err = newReply(reply.Reply, op, u), reply.Err
 	} else if errors.Is(err, wire.ErrUnsendable) {
 		e.Err = and(verbs[op.Verb].refused, err)
 	}
@@ -222,7 +226,7 @@ var errUnexpected = fmt.Errorf("%w", ErrProtocol)
 // refused returns the error for a reply r to op that is not a success. After a reply that makes no sense another may or
 // may not follow, so the connection cannot be used again.
 func (s *Session) refused(op Command, r wire.Reply) *Error {
-	e := &Error{Stage: verbs[op.Verb].stage, Op: op.shown(), URL: s.url.Redacted(), Reply: newReply(r)}
+	e := &Error{Stage: verbs[op.Verb].stage, Op: op.shown(), URL: s.url.Redacted(), Reply: s.reply(op, r)}
 	e.Hint, e.Err = refusal(op, e.Reply)
 	if r.First() == 1 || r.First() == 3 {
 		e.Err = and(e.Err, errUnexpected)
@@ -256,9 +260,8 @@ func refusal(op Command, r *Reply) (hint string, meaning error) {
 // transferRefusal is refusal for RETR and NLST. 550 and 450 mean "not found" unless the text mentions permissions:
 // RFC 959 section 4.2 gives both meanings to 550 ("file not found, no access"). A GridFTP server says it with 500.
 func transferRefusal(op Command, r *Reply) (hint string, meaning error) {
-	text := says(r, op.Arg)
 	switch {
-	case r.Code != 550 && r.Code != 450 && !(r.Code == 500 && strings.Contains(text, "no such file")), denied().MatchString(text):
+	case r.Code != 550 && r.Code != 450 && !(r.Code == 500 && r.means(absent)), r.means(denied):
 		return "", ErrRefused
 	case op.Verb == "RETR":
 		return `if it is a directory, end the URL in "/"`, ErrNotFound

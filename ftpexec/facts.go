@@ -51,8 +51,11 @@ var announced = lazy(`\((\d{1,18}) bytes\)`)
 
 // opened takes the size from r, the first reply to RETR, if SIZE has not told it. With an offset the number may be that
 // of the rest of the file, so it does not count.
-func (i *Info) opened(r wire.Reply, offset int64) {
-	if m := announced().FindAllStringSubmatch(r.Raw(), -1); m != nil && i.Size < 0 && offset == 0 {
+func (i *Info) opened(r *Reply, offset int64) {
+	if i.Size >= 0 || offset > 0 {
+		return
+	}
+	if m := announced().FindAllStringSubmatch(r.words(), -1); m != nil {
 		i.Size, _ = strconv.ParseInt(m[len(m)-1][1], 10, 64)
 	}
 }

@@ -3,6 +3,7 @@ package ftpexec
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -195,15 +196,14 @@ func (s *Session) announce(verb string) (string, error) {
 var errNoEntries = errors.New("no entries")
 
 func (s *Session) began(op Command, r wire.Reply) error {
-	if r.First() > 2 {
-		s.spurned = s.port
-	}
-	switch {
-	case r.First() <= 2:
+	reply := s.reply(op, r)
+	if s.spurned = 0; r.First() <= 2 {
 		s.conn.Began(r, op.lists())
-		s.info.opened(r, s.goal.offset)
+		s.info.opened(reply, s.goal.offset)
 		return nil
-	case op.lists() && emptyListing(op, newReply(r)):
+	}
+	s.spurned = s.port
+	if op.lists() && reply.means(empty) {
 		return errNoEntries
 	}
 	s.spent = s.goal.offset > 0 // a server may keep the offset of REST for the RETR after the one it refused
@@ -224,17 +224,17 @@ func finish(conn *wire.Conn, u *urlparse.URL, op Command, n int64, alone bool) (
 	if err != nil {
 		return nil, failure(u, op, conn.Secure(), err)
 	}
-	e := &Error{Stage: StageTransfer, Op: op.shown(), URL: u.Redacted(), Reply: newReply(r)}
-	switch text := says(e.Reply, op.Arg); {
+	e := &Error{Stage: StageTransfer, Op: op.shown(), URL: u.Redacted(), Reply: newReply(r, op, u)}
+	switch {
 	case r.First() == 5 && n == 0: // refused, although 150 came first
 		e.Hint, e.Err = refusal(op, e.Reply)
-	case !r.Ends(), aborted().MatchString(text):
+	case !r.Ends(), e.Reply.means(aborted):
 		e.Err = ErrTruncated
-	case op.Verb == "NLST" && unopened().MatchString(text):
+	case op.Verb == "NLST" && e.Reply.means(unopened):
 		e.Err = ErrNotFound
-	case op.lists() && unopened().MatchString(text):
+	case op.lists() && e.Reply.means(unopened):
 		e.Err = ErrRefused
-	case op.lists() && oneOf(partial, text):
+	case op.lists() && e.Reply.means(partial):
 		e.Err, e.Hint = errPartial, "the others can be fetched by a list of their URLs"
 	default:
 		return e.Reply, nil
@@ -262,7 +262,8 @@ func (c *Client) abrupt(conn *wire.Conn, u *urlparse.URL, known bool) error {
 }
 
 // unlisted reports whether err is a refusal of the listing op that leaves the next way to list: of MLSD if the server does
-// not know it, of LIST -a if it may take "-a" for a name (450 too), of LIST for any reason.
+// not know it or says that there is no such directory, of LIST -a if it may take "-a" for a name (450 too), of LIST for
+// any reason.
 func unlisted(op Command, err error) bool {
 	e := (*Error)(nil)
 	if !errors.As(err, &e) || e.Reply == nil || e.Op != op.shown() || errors.Is(e.Err, ErrTooMany) || errors.Is(e.Err, ErrTLSRequired) || errors.Is(e.Err, ErrTruncated) {
@@ -270,7 +271,7 @@ func unlisted(op Command, err error) bool {
 	}
 	switch code := e.Reply.Code; op.Line() {
 	case "MLSD":
-		return unknownCommand(e)
+		return unknownCommand(e) || errors.Is(e, fs.ErrNotExist)
 	case "LIST -a":
 		return code/100 == 5 || code == 450
 	case "LIST", "NLST":

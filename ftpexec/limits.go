@@ -4,116 +4,91 @@ import (
 	"io/fs"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"example.com/ftpfetch/urlparse"
 )
 
-// wording is a way in which servers say something for which RFC 959 has no code of its own.
+// meaning is what a server says in words alone, because RFC 959 has no code of its own for it.
+type meaning int
+
+const (
+	full     meaning = iota // too many connections, logins or transfers
+	needsTLS                // the client has to use TLS
+	empty                   // the directory has no files
+	unopened                // the directory could not be opened
+	partial                 // not all names are listed, although the code is 226
+	aborted                 // the transfer was not whole, although the code is 226
+	absent                  // there is no such file or directory
+	denied                  // access is denied
+)
+
+// wording is how servers say it: a code and a phrase, in lower case.
 type wording struct {
-	pattern  func() *regexp.Regexp // of the text in lower case
-	examples []example
+	meaning
+	pattern func() *regexp.Regexp
 }
 
-// example is a reply that contains a wording, and the source of that reply.
-type example struct{ reply, source string }
-
-func said(text string, examples ...example) wording {
-	return wording{lazy(text), examples}
+// clause is a phrase that stands alone between punctuation marks, names and the ends of the reply.
+func clause(m meaning, codes, phrase string) wording {
+	return wording{m, lazy(`(?s)^(?:` + codes + `) (?:.*[-*.,:;!\])\n] *)?(?:` + phrase + `)(?: *[-*.,:;!(\n].*)?$`)}
 }
 
-// tooMany are the wordings with which servers refuse a connection, a login or a transfer because there are too many.
-var tooMany = []wording{
-	said(`too many connected users`,
-		example{"421 There are too many connected users, please try later.", "vsftpd 3.0.3, max_clients"}),
-	said(`too many connections`,
-		example{"421 There are too many connections from your internet address.", "vsftpd 3.0.3, max_per_ip"},
-		example{"421 Too many connections (8) from this IP", "pure-ftpd 1.0.50, -C"},
-		example{"421 Too many connections. Service temporarily unavailable.", "pyftpdlib 1.5.7, max_cons"},
-		example{"425 Too many connections. Can't open data channel.", "pyftpdlib 1.5.7, at PASV"}),
-	said(`too many (anonymous )?users`,
-		example{"421 Too many users are connected, please try again later.", "FileZilla Server 0.9"},
-		example{"421 Too many users right now, try again in a few minutes.", "Twisted, twisted.protocols.ftp"},
-		example{"530 Too many users logged in for this account. Try again later.", "OpenDirectoryDownloader, FtpParser.cs"}),
-	said(`too many transfers`,
-		example{"451 RETR: Too many transfers", "proftpd 1.3.8, mod_xfer"}),
-	said(`maximum number of (allowed )?(clients|users|hosts|connections|sessions|data transfers)`,
-		example{"530 Sorry, the maximum number of clients (10) from your host are already connected.", "proftpd 1.3.8, mod_auth: MaxClientsPerHost, -PerUser, -PerClass"},
-		example{"530 Sorry, the maximum number of allowed clients (30) are already connected.", "proftpd 1.3.8, mod_auth: MaxClients"},
-		example{"530 Sorry, the maximum number of hosts (2) for this user are already connected.", "proftpd 1.3.8, mod_auth: MaxHostsPerUser"},
-		example{"530 Sorry, the maximum number of connections (10) for your host are already connected.", "proftpd 1.3.8, mod_auth: MaxConnectionsPerHost"},
-		example{"451 Sorry, the maximum number of data transfers (2) from your host are currently being used.", "proftpd 1.3.8, mod_xfer: MaxTransfersPerHost"}),
-	said(`users? \([^)]*\) (are )?already logged in`,
-		example{"421 50 users (the maximum) are already logged in, sorry", "pure-ftpd 1.0.50, -c"}),
-	said(`can't accept more than \d+ connection`,
-		example{"421 I can't accept more than 2 connections as the same user", "pure-ftpd 1.0.50, -y"}),
-	said(`maximum (anonymous )?login limit has been reached`,
-		example{"421 Maximum anonymous login limit has been reached.", "Apache FtpServer, FtpStatus.properties"}),
-	said(`no more connections allowed`,
-		example{"421 Refusing connection. No more connections allowed from your IP.", "FileZilla Server 0.9, ControlSocket.cpp"}),
-	said(`only (\d+|one) sessions? from same ip`,
-		example{"530 Not logged in, only 3 sessions from same IP allowed concurrently.", "Serv-U 6"},
-		example{"530 Not logged in, only one session from same IP allowed at a time.", "Serv-U 6"}),
-	said(`may not connect more than \d+ times`,
-		example{"530 Sorry, your system may not connect more than 2 times.", "OpenDirectoryDownloader, FtpParser.cs"}),
-	said(`maximum clients reached`,
-		example{"421 Maximum clients reached, service unavailable.", "Windows NT 3.1 (Microsoft KB Q103074), JP1/FTP"}),
-	said(`max(imum)? \d+ users`,
-		example{"530 Sorry, max 40 users -- try again later", "ftp.ptree.jaxa.jp (zxdawn/Himawari-8-gridded, issue 3)"}),
-	said(`exceeded the (maximum )?number of connections`,
-		example{"530 Sorry, you have exceeded the number of connections.", "juftin/browsr, issue 26"}),
-	said(`(connection|session|client|user) limit`,
-		example{"421 Connection limit reached", "a scanner's list of banners"}),
+// whole is a phrase that is all of the reply.
+func whole(m meaning, codes, phrase string) wording {
+	return wording{m, lazy(`^(?:` + codes + `) (?:` + phrase + `)\.?$`)}
 }
 
-// tlsRequired are the wordings with which servers refuse clients that do not use TLS.
-var tlsRequired = []wording{
-	said(`(ssl|tls) (is )?required`,
-		example{"550 SSL/TLS required on the control channel", "proftpd 1.3.8, mod_tls: TLSRequired"},
-		example{"421 TLS is required", "ftpserverlib 0.32.3, MandatoryEncryption"},
-		example{"421 unable to open transfer: TLS is required", "ftpserverlib 0.32.3, at RETR"},
-		example{"530 SSL required", "FileZilla Server 0.9, at USER"},
-		example{"530 SSL is required to connect to this account.", "BrickFTP (Files.com)"}),
-	said(`must use encryption`,
-		example{"530 Non-anonymous sessions must use encryption.", "vsftpd 3.0.3, force_local_logins_ssl"}),
-	said(`data connections must be encrypted`,
-		example{"522 Data connections must be encrypted.", "vsftpd 3.0.3, force_local_data_ssl, at PASV and RETR"}),
-	said(`cleartext sessions (and weak ciphers )?are not accepted`,
-		example{"421-Sorry, cleartext sessions and weak ciphers are not accepted on this server.\r\n421 Please reconnect using TLS security mechanisms.", "pure-ftpd 1.0.50, -Y 2"},
-		example{"421 Cleartext sessions are not accepted", "CycloneTCP, ftp_server_commands.c"}),
-	said(`not allow plain ftp`,
-		example{"530 This server does not allow plain FTP. You have to use FTP over TLS.", "FileZilla Server 0.9.60"}),
-	said(`use auth (tls )?first`,
-		example{"503 Use AUTH first.", "FileZilla Server 1, at USER"},
-		example{"530 Use AUTH TLS first.", "package testserver"}),
-	said(`prot p required`,
-		example{"521 PROT P required", "FileZilla Server 0.9, at RETR"}),
-	said(`(requires|must use|have to use) (explicit |implicit )?(ftp over )?(ssl|tls|encryption)`,
-		example{"534 Policy requires SSL.", "IIS 7 to 10"}),
-	said(`(need|requires?) (a )?(secure|protected|encrypted) (data )?connection`,
-		example{"530 Not logged in, need secure connection.", "Serv-U 6"},
-		example{"425-Server requires protected data connection.\r\n425 Can't open data connection.", "miner/clj-ftp, pull request 18"}),
-	said(`secure data connection required`,
-		example{"534 Secure data connection required.", "Serv-U 6"}),
-}
-
-// partial are the wordings with which servers say that they have not listed all of a directory, although the code is 226.
-var partial = []wording{
-	said(`(?m)^(226[ -])?(output truncated to|data afrundet til|anzeige auf|salida truncada a|sortie tronquee a|je t'en file|kimenet|`+
+// wordings are the phrases of real servers; limits_internal_test.go has their replies, with the sources.
+var wordings = []wording{
+	clause(full, `4\d\d|530`, `(?:there are )?too many (?:connected |anonymous )?(?:users|connections|transfers)(?: \(\d+\))?`+
+		`(?: (?:are connected|right now|logged in for this account|from (?:this ip|your internet address)))?`), // vsftpd, pure-ftpd, pyftpdlib, aioftp, FileZilla, Twisted, proftpd's mod_xfer
+	clause(full, `4\d\d|530`, `the maximum number of (?:allowed )?(?:clients|users|hosts|connections|data transfers) \(\d+\)`+
+		`[a-z ]* (?:already connected|currently being used)`), // proftpd
+	clause(full, `421`, `\d+ users? \(the maximum\) are already logged in`),           // pure-ftpd
+	clause(full, `421`, `i can't accept more than \d+ connections? as the same user`), // pure-ftpd
+	clause(full, `421`, `maximum (?:anonymous )?login limit has been reached`),        // Apache FtpServer
+	clause(full, `421`, `no more connections allowed from your ip`),                   // FileZilla Server 0.9
+	clause(full, `530`, `only (?:\d+|one) sessions? from same ip allowed [a-z *]*`),   // Serv-U
+	clause(full, `530`, `your system may not connect more than \d+ times`),            // not known
+	clause(full, `421`, `maximum clients reached`),                                    // Windows NT
+	clause(full, `530`, `max(?:imum)? \d+ users`),                                     // ftp.ptree.jaxa.jp
+	clause(full, `530`, `you have exceeded the (?:maximum )?number of connections`),   // not known
+	clause(full, `421`, `connection limit (?:reached|exceeded)`),                      // Globus
+	clause(needsTLS, `421|5\d\d`, `(?:ssl|tls) (?:is )?required`+
+		`(?: on the (?:control|data) channel| to connect to this account)?`), // proftpd, ftpserverlib, FileZilla Server 0.9, Files.com
+	clause(needsTLS, `530`, `non-anonymous sessions must use encryption`),                                    // vsftpd
+	clause(needsTLS, `522`, `data connections must be encrypted`),                                            // vsftpd
+	clause(needsTLS, `421`, `cleartext sessions (?:and weak ciphers )?are not accepted(?: on this server)?`), // pure-ftpd, CycloneTCP
+	clause(needsTLS, `530`, `this server does not allow plain ftp`),                                          // FileZilla Server 0.9
+	clause(needsTLS, `503|530`, `use auth (?:tls )?first`),                                                   // FileZilla Server 1
+	clause(needsTLS, `521`, `prot p required`),                                                               // FileZilla Server 0.9
+	clause(needsTLS, `534`, `policy requires ssl`),                                                           // IIS
+	clause(needsTLS, `530`, `need secure connection`),                                                        // Serv-U
+	clause(needsTLS, `425`, `server requires protected data connection`),                                     // not known
+	clause(needsTLS, `534`, `secure data connection required`),                                               // Serv-U
+	whole(empty, `450|550`, `no (?:files|members|data sets) found`),                                          // ftpd of BSD and its heirs, proftpd 1.2, z/OS
+	whole(unopened, `226|250`, `transfer done \(but failed to open directory\)`),                             // vsftpd
+	clause(unopened, `226|250`, `sorry, we were unable to read .*`),                                          // pure-ftpd: "[.]"
+	clause(partial, `226|250`, `(?:output truncated to|data afrundet til|anzeige auf|salida truncada a|sortie tronquee a|je t'en file|kimenet|`+
 		`output troncato a|output afgekort naar|resultat er avkortet til|wyj.cie obci.te do|resultado truncado em|rezultat trunchiat la|`+
-		`v.stup (zkr.cen|skrateny) na|rezultati i shkurtuar ne|utdata trunkeras till|.+kt. k.saltmas.) \d+`,
-		example{"226-Options: -a -l \r\n226 Output truncated to 10000 matches", "pure-ftpd 1.0.53, messages_en.h: LimitRecursion"},
-		example{"226 V\xfdstup zkr\xe1cen na 2000 shod", "pure-ftpd 1.0.53, messages_cs_cz.h"}),
-	said(`(?m)^(226[ -])?(out of memory|read error) during globbing of`,
-		example{"226 Read error during globbing of *", "pure-ftpd 1.0.53, ls.c"}),
+		`v.stup (?:zkr.cen|skrateny) na|rezultati i shkurtuar ne|utdata trunkeras till|[^\n]+kt. k.saltmas.) \d+[^\n]*`), // pure-ftpd
+	clause(partial, `226|250`, `(?:out of memory|read error) during globbing of .*`),                            // pure-ftpd
+	clause(aborted, `226|250`, `transfer (?:aborted|failed)[^\n]*`),                                             // uFTP
+	clause(absent, `500`, `no such file or directory|no such file`),                                             // Globus
+	clause(absent, `450|5[1-9]\d`, `[^*.,:;!\n]*\b(?:no such|not found|not exists?|cannot find)\b[^*.,:;!\n]*`), // most, as strerror(3) and Windows do
+	clause(denied, `4\d\d|5\d\d`, `[^*.,:;!\n]*\b(?:denied|permissions?|not permitted)\b[^*.,:;!\n]*`),          // most
 }
 
-// encryption is what a server that refuses a login may want, if none of tlsRequired says so.
+// means reports whether r has one of the wordings.
+func (r *Reply) means(m meaning) bool {
+	text := strconv.Itoa(r.Code) + " " + r.words()
+	return slices.ContainsFunc(wordings, func(w wording) bool { return w.meaning == m && w.pattern().MatchString(text) })
+}
+
+// encryption is what a server that refuses a login may want, if none of the wordings says so.
 var encryption = lazy(`\b(ssl|tls|ftps|ftpes|encrypt|secure)`)
-
-func oneOf(wordings []wording, text string) bool {
-	return slices.ContainsFunc(wordings, func(w wording) bool { return w.pattern().MatchString(text) })
-}
 
 // readLimits looks in the text of the reply to op for the causes that have no code of their own. secure reports whether
 // the control connection is under TLS.
@@ -121,46 +96,34 @@ func (e *Error) readLimits(op Command, secure bool) {
 	if e.Reply == nil || e.Reply.Code < 400 {
 		return
 	}
-	text := says(e.Reply, op.Arg)
 	switch {
-	case !secure && oneOf(tlsRequired, text):
+	case !secure && e.Reply.means(needsTLS):
 		if e.Err == ErrLost { // the server said why it closed the connection
 			if _, e.Err = refusal(op, e.Reply); e.Err == nil {
 				e.Err = ErrLost
 			}
 		}
 		e.Err, e.Hint = and(e.Err, ErrTLSRequired), "write ftpes:// in place of ftp://"
-	case !secure && e.Stage <= StageLogin && e.Stage != StageOther && encryption().MatchString(text), !secure && e.Reply.Code == 534:
+	case !secure && e.Stage <= StageLogin && e.Stage != StageOther && encryption().MatchString(e.Reply.words()), !secure && e.Reply.Code == 534:
 		e.Hint = "if the server asks for TLS, write ftpes:// in place of ftp://"
-	case (e.Reply.Code == 421 || e.Stage != StageDirectory && op.Verb != "TYPE") && oneOf(tooMany, text):
+	case (e.Reply.Code == 421 || e.Stage != StageDirectory && op.Verb != "TYPE") && e.Reply.means(full):
 		e.Err = and(e.Err, ErrTooMany)
 	case e.Reply.Code == 421 || e.Stage != StageDirectory && e.Stage != StageTransfer:
-	case denied().MatchString(text):
+	case e.Reply.means(denied):
 		e.means = fs.ErrPermission
-	case e.Stage == StageDirectory && absent().MatchString(text):
+	case (e.Stage == StageDirectory || op.lists()) && e.Reply.means(absent):
 		e.means = fs.ErrNotExist
 	}
 }
-
-var (
-	absent = lazy(`no such|not found|not exist|cannot find`)
-	denied = lazy(`denied|permission|not permitted`)
-	// A 226 of vsftpd, and of pure-ftpd ("Sorry, we were unable to read [.]").
-	unopened = lazy(`(?m)^(226[ -])?(transfer done \(but failed to open directory|sorry, we were unable to read \[)`)
-	aborted  = lazy(`^transfer (aborted|failed)`) // of uFTP, which sends that with 226
-)
 
 // inOneStep returns the hint for a refused CWD that is not the last: the inner directory may be accessible although the
 // outer one is not. The hint is u's path with all directories from the refused one, u.Dirs[i], in one CWD. It is "" if
 // the server says that the directory does not exist, or if one CWD would lead elsewhere.
 func inOneStep(u *urlparse.URL, i int, r *Reply) string {
-	if r == nil || r.Code/10 != 55 || i < 0 || len(u.Dirs)-i < 2 {
+	if r == nil || r.Code/10 != 55 || i < 0 || len(u.Dirs)-i < 2 || r.means(absent) {
 		return ""
 	}
-	text, inner := says(r, u.Dirs[i]), u.Dirs[i]
-	if absent().MatchString(text) {
-		return ""
-	}
+	inner := u.Dirs[i]
 	for _, dir := range u.Dirs[i+1:] {
 		if dir == "" || strings.HasPrefix(dir, "/") {
 			return ""

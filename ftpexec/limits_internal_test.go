@@ -1,39 +1,149 @@
 package ftpexec
 
 import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/urlparse"
 )
 
-// wordingsOf returns the replies of a table.
-func wordingsOf(table []wording) (replies []string) {
-	for _, w := range table {
-		for _, e := range w.examples {
-			replies = append(replies, e.reply)
-		}
-	}
-	return replies
+// replies are what servers say, and the sources.
+var replies = map[meaning][]struct{ reply, source string }{
+	full: {
+		{"421 There are too many connected users, please try later.", "vsftpd 3.0.3, max_clients"},
+		{"421 There are too many connections from your internet address.", "vsftpd 3.0.3, max_per_ip"},
+		{"421 Too many connections (8) from this IP", "pure-ftpd 1.0.50, -C"},
+		{"421 Too many connections. Service temporarily unavailable.", "pyftpdlib 1.5.7, max_cons"},
+		{"425 Too many connections. Can't open data channel.", "pyftpdlib 1.5.7, at PASV"},
+		{"421 Too many users are connected, please try again later.", "FileZilla Server 0.9"},
+		{"421 Too many users right now, try again in a few minutes.", "Twisted, twisted.protocols.ftp"},
+		{"530 Too many users logged in for this account. Try again later.", "OpenDirectoryDownloader, FtpParser.cs"},
+		{"451 RETR: Too many transfers", "proftpd 1.3.8, mod_xfer"},
+		{"530 Sorry, the maximum number of clients (10) from your host are already connected.", "proftpd 1.3.8, mod_auth: MaxClientsPerHost, -PerUser, -PerClass"},
+		{"530 Sorry, the maximum number of allowed clients (30) are already connected.", "proftpd 1.3.8, mod_auth: MaxClients"},
+		{"530 Sorry, the maximum number of hosts (2) for this user are already connected.", "proftpd 1.3.8, mod_auth: MaxHostsPerUser"},
+		{"530 Sorry, the maximum number of connections (10) for your host are already connected.", "proftpd 1.3.8, mod_auth: MaxConnectionsPerHost"},
+		{"451 Sorry, the maximum number of data transfers (2) from your host are currently being used.", "proftpd 1.3.8, mod_xfer: MaxTransfersPerHost"},
+		{"421 50 users (the maximum) are already logged in, sorry", "pure-ftpd 1.0.50, -c"},
+		{"421 I can't accept more than 2 connections as the same user", "pure-ftpd 1.0.50, -y"},
+		{"421 Maximum anonymous login limit has been reached.", "Apache FtpServer, FtpStatus.properties"},
+		{"421 Refusing connection. No more connections allowed from your IP.", "FileZilla Server 0.9, ControlSocket.cpp"},
+		{"530 Not logged in, only 3 sessions from same IP allowed concurrently.", "Serv-U 6"},
+		{"530 Not logged in, only one session from same IP allowed at a time.", "Serv-U 6"},
+		{"530 Sorry, your system may not connect more than 2 times.", "OpenDirectoryDownloader, FtpParser.cs"},
+		{"421 Maximum clients reached, service unavailable.", "Windows NT 3.1 (Microsoft KB Q103074), JP1/FTP"},
+		{"530 Sorry, max 40 users -- try again later", "ftp.ptree.jaxa.jp (zxdawn/Himawari-8-gridded, issue 3)"},
+		{"530 Sorry, you have exceeded the number of connections.", "juftin/browsr, issue 26"},
+		{"421 Connection limit reached", "a scanner's list of banners"},
+		{"421 Service busy: Connection limit exceeded. Please try again later. Closing control connection.", "Globus GridFTP"},
+	},
+	needsTLS: {
+		{"550 SSL/TLS required on the control channel", "proftpd 1.3.8, mod_tls: TLSRequired"},
+		{"522 SSL/TLS required on the data channel", "proftpd 1.3.8, mod_tls: TLSRequired"},
+		{"421 TLS is required", "ftpserverlib 0.32.3, MandatoryEncryption"},
+		{"421 unable to open transfer: TLS is required", "ftpserverlib 0.32.3, at RETR"},
+		{"530 SSL required", "FileZilla Server 0.9, at USER"},
+		{"530 SSL is required to connect to this account.", "BrickFTP (Files.com)"},
+		{"530 Non-anonymous sessions must use encryption.", "vsftpd 3.0.3, force_local_logins_ssl"},
+		{"522 Data connections must be encrypted.", "vsftpd 3.0.3, force_local_data_ssl, at PASV and RETR"},
+		{"421-Sorry, cleartext sessions and weak ciphers are not accepted on this server.\r\n421 Please reconnect using TLS security mechanisms.", "pure-ftpd 1.0.50, -Y 2"},
+		{"421 Cleartext sessions are not accepted", "CycloneTCP, ftp_server_commands.c"},
+		{"530 This server does not allow plain FTP. You have to use FTP over TLS.", "FileZilla Server 0.9.60"},
+		{"503 Use AUTH first.", "FileZilla Server 1, at USER"},
+		{"530 Use AUTH TLS first.", "package testserver"},
+		{"521 PROT P required", "FileZilla Server 0.9, at RETR"},
+		{"534 Policy requires SSL.", "IIS 7 to 10"},
+		{"530 Not logged in, need secure connection.", "Serv-U 6"},
+		{"425-Server requires protected data connection.\r\n425 Can't open data connection.", "miner/clj-ftp, pull request 18"},
+		{"534 Secure data connection required.", "Serv-U 6"},
+	},
+	empty: {
+		{"550 No files found.", "GNU inetutils, NetKit and the BSDs, ftpd.c: send_file_list"},
+		{"550 No files found", "proftpd 1.2, mod_ls.c: NLST"},
+		{"450 No files found", "Breezy, transport/ftp: xs4all's server"},
+		{"550 No members found.", "z/OS; FileZilla, ftpcontrolsocket.cpp"},
+		{"550 No data sets found.", "z/OS; FileZilla, ftpcontrolsocket.cpp"},
+	},
+	unopened: {
+		{"226 Transfer done (but failed to open directory).", "vsftpd 3.0.3"},
+		{"226-Sorry, we were unable to read [.]\r\n226 0 matches total", "pure-ftpd 1.0.53"},
+	},
+	partial: {
+		{"226-Options: -a -l \r\n226 Output truncated to 10000 matches", "pure-ftpd 1.0.53, messages_en.h: LimitRecursion"},
+		{"226 V\xfdstup zkr\xe1cen na 2000 shod", "pure-ftpd 1.0.53, messages_cs_cz.h"},
+		{"226 Read error during globbing of *", "pure-ftpd 1.0.53, ls.c"},
+	},
+	aborted: {{"226 Transfer aborted.", "uFTP"}, {"226 Transfer failed", "uFTP"}},
+	absent: {
+		{"550 No such file or directory", "strerror(3)"},
+		{"550 The system cannot find the file specified. ", "IIS"},
+		{"550 path does not exists", "aioftp"},
+		{"550 File not found", "Serv-U"},
+		{"500-Command failed.\r\n500-open: No such file or directory\r\n500 End.", "Globus GridFTP"},
+	},
+	denied: {
+		{"550 Permission denied", "strerror(3)"},
+		{"550 Access is denied. ", "IIS"},
+		{"553 f: Operation not permitted", "strerror(3)"},
+	},
 }
 
-// The replies of the two tables, for package ftpexec_test.
+func repliesOf(m meaning) (all []string) {
+	for _, r := range replies[m] {
+		all = append(all, r.reply)
+	}
+	return all
+}
+
+// The replies of three meanings, for package ftpexec_test.
 var (
-	TooManyReplies     = wordingsOf(tooMany)
-	TLSRequiredReplies = wordingsOf(tlsRequired)
-	PartialReplies     = wordingsOf(partial)
+	TooManyReplies     = repliesOf(full)
+	TLSRequiredReplies = repliesOf(needsTLS)
+	PartialReplies     = repliesOf(partial)
 )
 
-// Every example matches its own pattern and belongs to one table only.
+// said returns the reply to op, a command about url.
+func said(op Command, url, text string) *Reply {
+	u, err := urlparse.Parse(url)
+	if err != nil {
+		panic(err)
+	}
+	code, _ := strconv.Atoi(text[:3])
+	return newReply(wire.NewReply(code, strings.ReplaceAll(text[4:], "\r\n", "\n")), op, u)
+}
+
+// meanings returns what a reply means.
+func meanings(r *Reply) (all []meaning) {
+	for m := full; m <= denied; m++ {
+		if r.means(m) {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// Every reply has its own meaning alone, and every wording is in a reply.
 func TestWordings(t *testing.T) {
-	for _, table := range []struct{ this, other []wording }{{tooMany, tlsRequired}, {tlsRequired, tooMany}, {partial, tooMany}} {
-		for _, w := range table.this {
-			for _, e := range w.examples {
-				if text := strings.ToLower(e.reply); !w.pattern().MatchString(text) || oneOf(table.other, text) {
-					t.Errorf("no pattern, or that of another table too, fits %q", e.reply)
-				}
-				if e.source == "" {
-					t.Errorf("%q has no source", e.reply)
-				}
+	used := map[int]bool{}
+	for m, list := range replies {
+		for _, r := range list {
+			if got := meanings(said(Command{Verb: "LIST"}, "ftp://h/d/", r.reply)); !slices.Equal(got, []meaning{m}) {
+				t.Errorf("%q means %v, want %v", r.reply, got, m)
 			}
+			it := said(Command{}, "ftp://h/", r.reply)
+			for i, w := range wordings {
+				used[i] = used[i] || w.pattern().MatchString(fmt.Sprint(it.Code, " ", it.words()))
+			}
+		}
+	}
+	for i, w := range wordings {
+		if !used[i] {
+			t.Errorf("no reply for wording %d, which means %v", i, w.meaning)
 		}
 	}
 }
@@ -45,24 +155,81 @@ func TestNoSuchWording(t *testing.T) {
 		"530 Maximum number of login attempts exceeded", "501 Too many parameters", "550 /a: Too many levels of symbolic links", "550 Too many open files",
 		"421 Login timeout (60 seconds): closing control connection", "530 Login incorrect.", "550 Sorry, maximum number of GETs reached for this session.",
 		"530 Anonymous sessions may not use encryption.", "234 AUTH TLS OK.", "534 Fallback to [C]", "522 SSL connection failed: session reuse required",
-		"425 No data connection", "550 Permission denied", "500 TLS not understood",
+		"425 No data connection", "500 TLS not understood", "550 disk full, empty the trash", "550 Directory not empty", "226 No files found.",
+		"550 No files found; the disk is broken", "550 No files found in the cache", "451 No files found", "226 Transfer done", "500 RETR: command not found",
+		"550 Too many users", "226 Too many users", "200 TLS is required", "550 x/empty: no", "550 SSL/TLS requirements: none",
 	} {
-		if text := strings.ToLower(text); oneOf(tooMany, text) || oneOf(tlsRequired, text) {
-			t.Errorf("%q is in a table", text)
+		if got := meanings(said(Command{Verb: "LIST"}, "ftp://h/d/", text)); got != nil {
+			t.Errorf("%q means %v", text, got)
 		}
 	}
 }
 
-func TestSays(t *testing.T) {
+// A name in a reply changes nothing: each wording as a name, wherever servers put one, in every refusal of every command.
+func TestNamesAreNoWordings(t *testing.T) {
+	const plain = "zzqx" // a name that means nothing
+	names := []string{"empty", "no files", "no such file", "a (5 bytes)", "SSL/TLS required", "too many connections", "denied", "Ünïcode: too many users", `a"b`}
+	for _, list := range replies {
+		for _, r := range list {
+			names = append(names, strings.ToValidUTF8(strings.NewReplacer("\r", "", "\n", " ").Replace(r.reply[4:]), "?"))
+		}
+	}
+	places := []string{
+		"%s %s: {}", "%s %s", "%s {}: %s", "%s {} (%s)", "%s '%s' {}", "%s \"%s\": {}", "%s {} '%s'", "%s Can't open %s: {}", "%s /home/u/%s: {}", "%s /srv/x y/%s/z: {}",
+		"%s /srv/%s {}", "%s stat C:\\x\\%s: {}", "%s ['x', '%s']: {}", "%[1]s-%[2]s\r\n%[1]s {}", "%[1]s-{}\r\n%[1]s %[2]s", "%[1]s-{}\r\n%[1]s-%[2]s\r\n%[1]s End",
+	}
+	n := 0
+	for _, verb := range []string{"CWD", "RETR", "NLST", "LIST", "MLSD", "SIZE", "MDTM", "EPSV"} {
+		for _, name := range names {
+			escaped := url.PathEscape(name)
+			for _, at := range []struct {
+				op  Command
+				url string
+			}{{withArg(verb, name), "ftp://h/d/%s"}, {Command{Verb: verb}, "ftp://h/d/%s/"}, {Command{Verb: verb}, "ftp://h/%s/d/"}, {withArg(verb, "f"), "ftp://h/%s/f"}} {
+				for _, place := range places {
+					text := []string{"Busy", "Input/output error", "Permission denied"}[n%3]
+					code := []string{"421", "450", "500", "530", "550", "226", "534"}[n%7]
+					judged := func(name, escaped string) (string, string) {
+						op := at.op
+						if op.Arg != "" && op.Arg != "f" {
+							op.Arg = name
+						}
+						answer := fmt.Sprintf(strings.ReplaceAll(place, "{}", text), code, name)
+						r := said(op, fmt.Sprintf(at.url, escaped), answer)
+						e := &Error{Stage: verbs[verb].stage, Reply: r}
+						e.Hint, e.Err = refusal(op, r)
+						e.readLimits(op, false)
+						info := unknown
+						info.opened(r, 0)
+						return fmt.Sprint(meanings(r), e.Err, e.Hint, e.means, unlisted(op, e), info), answer
+					}
+					got, answer := judged(name, escaped)
+					if want, _ := judged(plain, plain); got != want && name != text { // the very words of the reply
+						t.Errorf("%s of %s: %q is %s, want %s", at.op.Line(), at.url, answer, got, want)
+					}
+					n++
+				}
+			}
+		}
+	}
+	t.Logf("%d replies", n)
+}
+
+func TestWordsOf(t *testing.T) {
 	tests := []struct{ text, name, want string }{
 		{"f: Too many users", "", "f: too many users"},
-		{"Too Many Users: no such file", "too many users", ": no such file"},
+		{"Too Many Users: no such file", "too many users", "*: no such file"},
 		{"Permission denied", "e", "permission denied"},
-		{"e: Permission denied e", "e", ": permission denied "},
-		{"a/f and f", "f", "a/ and "},
+		{"e: Permission denied e", "e", "*: permission denied *"},
+		{"a/f and f", "f", "* and *"},
+		{"f f f", "f", "*"},
+		{"can't open 'it's': I can't", "", "can't open *: i can't"},
+		{"/a b/no c: Permission denied", "", "* permission denied"},
+		{"SSL/TLS required", "", "tls required"},
+		{"SSL/TLS required: no", "SSL/TLS required", "*: no"},
 	}
 	for _, tt := range tests {
-		if got := says(newReply(reply("550 "+tt.text)), tt.name); got != tt.want {
+		if got := wordsOf(reply("550 "+tt.text), []string{tt.name}); got != tt.want {
 			t.Errorf("%q without %q: got %q, want %q", tt.text, tt.name, got, tt.want)
 		}
 	}

@@ -40,14 +40,14 @@ func (s *Session) list(ctx context.Context, u *urlparse.URL) (names []string, er
 		names, err = s.names()
 		return false, err
 	})
-	if e := (*Error)(nil); errors.As(err, &e) && strings.HasPrefix(e.Op, "NLST") && unknownCommand(err) {
+	if e := (*Error)(nil); errors.As(err, &e) && strings.HasPrefix(e.Op, "NLST") && (unknownCommand(err) || u.Name == "" && e.Reply != nil && e.Reply.means(absent)) {
 		return s.entryNames(ctx, u)
 	}
 	return names, err
 }
 
 // entryNames returns the names in the directory that u names, for servers that do not know NLST, or only with an
-// argument.
+// argument, or say of the working directory that there is no such file.
 func (s *Session) entryNames(ctx context.Context, u *urlparse.URL) (names []string, err error) {
 	l, err := s.listEntries(ctx, u)
 	if err != nil {
@@ -153,15 +153,4 @@ func (s *Session) mustExist(dir string) error {
 		e.Hint = ""
 	}
 	return e
-}
-
-// emptyListing reports whether r is a 450 or 550 that means an existing directory without files. "No such file" means
-// that only without an argument: then the directory is the working directory, which exists.
-func emptyListing(op Command, r *Reply) bool {
-	if r.Code != 450 && r.Code != 550 {
-		return false
-	}
-	text := says(r, op.Arg)
-	return strings.Contains(text, "no files") || strings.Contains(text, "empty") ||
-		(!op.HasArg && strings.Contains(text, "no such file"))
 }

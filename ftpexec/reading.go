@@ -2,6 +2,7 @@ package ftpexec
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,6 +44,38 @@ func passivePort(text string) int {
 	high, _ := strconv.Atoi(m[5])
 	low, _ := strconv.Atoi(m[6])
 	return high<<8 | low
+}
+
+var (
+	oneWord   = lazy(`(^|\s)ssl/tls(\s|$)`) // the only word with a "/" that is a wording
+	quotation = lazy(`(^|[\s([:=])(?:".*"|'.*'|` + "`.*['`]" + `|[“‘«<].*[”’»>])(\PL|$)`)
+	fullPath  = lazy(`\S*[/\\](?:.*[/\\])?(?:[^:\n]*:|\S*)`)
+)
+
+// wordsOf returns what r says, in lower case, with "*" for whatever may be a name that the server repeats: names, with
+// their parts between "/", wherever they stand as a word, what is in quotes, and on each line all from the first word with
+// a "/" or "\" to the last, up to a colon if one follows. It is not masked, so that no decision depends on a secret.
+func wordsOf(r wire.Reply, names []string) string {
+	clean := func(s string) string { return strings.ToLower(strings.ToValidUTF8(s, "?")) }
+	code := strconv.Itoa(r.Code) // which the lines of some servers all have
+	text := strings.NewReplacer("\n"+code+"-", "\n", "\n"+code+" ", "\n").Replace(clean(r.Raw()))
+	var known []string
+	for _, name := range names {
+		for _, part := range append(strings.Split(name, "/"), name) {
+			if part = clean(part); part != "" && strings.Contains(text, part) {
+				known = append(known, regexp.QuoteMeta(part))
+			}
+		}
+	}
+	if len(known) > 0 {
+		slices.SortFunc(known, func(a, b string) int { return len(b) - len(a) })
+		text = lazy(`(^|\PL)(?:(?:`+strings.Join(known, "|")+`)(\PL|$))+`)().ReplaceAllString(text, "$1*$2")
+	}
+	if strings.ContainsAny(text, "\"'`“‘«</\\") {
+		text = quotation().ReplaceAllString(oneWord().ReplaceAllString(text, "${1}tls$2"), "$1*$2")
+		text = fullPath().ReplaceAllString(text, "*")
+	}
+	return strings.TrimSpace(text)
 }
 
 // digits reports whether s is a number without a sign.

@@ -76,13 +76,23 @@ func TestSizeAfterAccount(t *testing.T) {
 	}
 }
 
+// A size in the name of the file, or of a directory, is not the size.
 func TestAnnouncedByName(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("SIZE", testserver.Reply("500 x")),
-		testserver.On("RETR", testserver.Reply("150 Opening BINARY mode data connection for f (3 bytes) (8 bytes)."),
-			testserver.SendData("con"), testserver.CloseData(), testserver.Reply("226 x")))
-	got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/a/f%20(3%20bytes)")))
-	if !errors.Is(err, ftpexec.ErrTruncated) {
-		t.Errorf("got %q, %v, want ErrTruncated", got, err)
+	for opening, want := range map[string]error{
+		"150 Opening BINARY mode data connection for f (5 bytes) (8 bytes).":             ftpexec.ErrTruncated,
+		"150 Opening BINARY mode data connection for /d (9 bytes)/f (5 bytes) (8 bytes)": ftpexec.ErrTruncated,
+		"150 Opening BINARY mode data connection for F (5 BYTES) (8 Bytes).":             ftpexec.ErrTruncated,
+		"150 Opening data connection for f (5 bytes).":                                   nil,
+		"150 Opening data connection for 'x (9 bytes)/f (5 bytes)'":                      nil,
+		"150 (/srv/x (9 bytes)/f)":                                                       nil,
+		"150 Opening data connection for a (4 bytes)":                                    nil,
+	} {
+		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("SIZE", testserver.Reply("500 x")),
+			testserver.On("RETR", testserver.Reply(opening), testserver.SendData("con"), testserver.CloseData(), testserver.Reply("226 x")))
+		got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/a%20(4%20bytes)/f%20(5%20bytes)")))
+		if !errors.Is(err, want) {
+			t.Errorf("%s: got %q, %v, want %v", opening, got, err, want)
+		}
 	}
 }
 

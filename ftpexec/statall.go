@@ -132,13 +132,13 @@ func (s *Session) tell(st step, r wire.Reply) {
 	q.told++
 	q.info.learn(st.Verb, r)
 	if st.Verb == "MLST" {
-		q.facts = newReply(r)
+		q.facts = newReply(r, st.Command, q.url)
 	}
 	if r.Code != 550 {
 		return
 	}
 	if q.absent++; q.err == nil {
-		q.err = &Error{Stage: StageTransfer, Op: st.shown(), URL: q.url.Redacted(), Reply: newReply(r)}
+		q.err = &Error{Stage: StageTransfer, Op: st.shown(), URL: q.url.Redacted(), Reply: newReply(r, st.Command, q.url, s.home)}
 		q.err.Hint, q.err.Err = transferRefusal(withArg("RETR", st.Arg), q.err.Reply)
 		q.err.readLimits(st.Command, s.conn.Secure())
 	}

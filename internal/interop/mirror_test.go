@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/ftpfetch/ftpexec"
 )
 
 // hostileNames are names that a shell, a listing, a local file system or the
@@ -260,22 +262,59 @@ func TestMirrorImpossible(t *testing.T) {
 	}
 }
 
-// TestMirrorDenied checks that a directory that may not be listed makes the run
-// fail, and that what is beside it is there.
+// TestMirrorDenied checks that directories that may not be listed make the run
+// fail, whatever their names and those of their parents, and that what is beside
+// them is there.
 func TestMirrorDenied(t *testing.T) {
 	forEachMirror(t, func(m *mirror) {
 		m.plant("a/file", "a")
 		m.plant("z/file", "z")
-		files, dirs := maps.Clone(m.files), maps.Clone(m.dirs)
-		m.plant("denied/file", "secret")
-		if err := os.Chmod(m.source+"/denied", 0); err != nil {
-			m.Fatal(err)
+		var shut []string
+		for _, name := range []string{"denied", "empty", "no files", "No files found.", "no such file", "No such file or directory", "too many connections", "TLS required"} {
+			shut = append(shut, "itself/"+name, "above/"+name+"/in", "beside/"+name+" and/"+name)
 		}
-		if code, stderr := m.run(); code == 0 || !strings.Contains(stderr, "/denied") {
-			m.Errorf("exit %d, %q", code, stderr)
+		for _, dir := range shut {
+			m.plantDir(filepath.Dir(dir))
+		}
+		files, dirs := maps.Clone(m.files), maps.Clone(m.dirs)
+		for _, dir := range shut {
+			m.plant(dir+"/file", "secret")
+			if err := os.Chmod(m.source+"/"+dir, 0o711); err != nil { // CWD enters it
+				m.Fatal(err)
+			}
+		}
+		code, stderr := m.run()
+		for _, dir := range shut {
+			url := m.server.URL("/" + strings.ReplaceAll(dir, " ", "%20") + "/")
+			if code == 0 || !strings.Contains(stderr, url) {
+				m.Errorf("%s: exit %d, %q", dir, code, stderr)
+			}
+			out, err := exec.CommandContext(testContext(m.T), m.binary, "-l", url).CombinedOutput()
+			if err == nil || strings.Contains(string(out), "ftpes://") || strings.Contains(string(out), "too many connections for") {
+				m.Errorf("-l %s: %v, %s", url, err, out)
+			}
 		}
 		m.same(files, dirs)
 	})
+}
+
+// TestOnePort lists a directory on a vsftpd that has one port for data and bears
+// one connection. It knows no MLSD, and the next listing would use the same port.
+func TestOnePort(t *testing.T) {
+	t.Parallel()
+	s, ctx := New(t, Vsftpd, tree, Options{OnePort: true}), testContext(t)
+	for range 5 {
+		c := &ftpexec.Client{}
+		_, err := list(ctx, c, s.URL("/pub/"))
+		for err != nil && ctx.Err() == nil { // another connection still counts
+			_, err = list(ctx, c, s.URL("/pub/"))
+		}
+		entries, lines, err := entriesOf(ctx, c, s.URL("/pub/"))
+		if err != nil || len(lines) > 0 || entries["text.txt"].Size <= 0 {
+			t.Errorf("%v, %v, %v", entries, lines, err)
+		}
+		c.CloseIdleConnections()
+	}
 }
 
 // TestMirrorLinks checks that symbolic links are reported, and followed only within

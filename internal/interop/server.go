@@ -94,6 +94,8 @@ type Options struct {
 	MaxClients int
 	// MaxListing is how many names pure-ftpd lists; 0 means its default.
 	MaxListing int
+	// OnePort gives vsftpd one port for data, and one connection for each client.
+	OnePort bool
 	// Idle is how many seconds a client may be silent; 0 means the server's
 	// default. pure-ftpd knows only minutes.
 	Idle int

@@ -16,7 +16,15 @@ func configureVsftpd(st *site) (program, error) {
 	if err != nil {
 		return program{}, err
 	}
-	conf, err := st.write("vsftpd.conf", st.vsftpdConf())
+	text := st.vsftpdConf()
+	if st.OnePort {
+		port, err := freePort(st.host)
+		if err != nil {
+			return program{}, err
+		}
+		text += lines("max_per_ip=1", fmt.Sprintf("pasv_min_port=%d", port), fmt.Sprintf("pasv_max_port=%d", port))
+	}
+	conf, err := st.write("vsftpd.conf", text)
 	if err != nil {
 		return program{}, err
 	}
