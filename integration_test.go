@@ -64,7 +64,7 @@ func parse(t *testing.T, s *testserver.Server, rawURL string) *urlparse.URL {
 // run does what u says. It returns the file's contents, or the names in the directory, one per line.
 func run(c *ftpexec.Client, u *urlparse.URL) (string, error) {
 	if !u.IsDir() {
-		r, err := c.Open(context.Background(), u)
+		r, err := c.Do(context.Background(), &ftpexec.Request{URL: u})
 		if err != nil {
 			return "", err
 		}

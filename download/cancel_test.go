@@ -59,8 +59,8 @@ type opening struct {
 	opened chan<- struct{}
 }
 
-func (o opening) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*ftpexec.Response, error) {
-	r, err := o.Client.OpenFrom(ctx, u, offset)
+func (o opening) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
+	r, err := o.Client.Do(ctx, req)
 	if err == nil {
 		close(o.opened)
 	}

@@ -32,7 +32,7 @@ var uses = []struct {
 	run  func(ctx context.Context, t *testing.T, c *ftpexec.Client, file, dir *urlparse.URL) error
 }{
 	{"Open", true, func(ctx context.Context, _ *testing.T, c *ftpexec.Client, file, _ *urlparse.URL) error {
-		r, err := c.Open(ctx, file)
+		r, err := c.Do(ctx, &ftpexec.Request{URL: file})
 		if err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ import (
 // Source is where files come from: an [*ftpexec.Client], or an
 // [*ftpexec.Session] to retrieve files one after another.
 type Source interface {
-	OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*ftpexec.Response, error)
+	Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error)
 	Stat(ctx context.Context, u *urlparse.URL) (*ftpexec.Info, error)
 	Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error)
 	List(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]

@@ -18,7 +18,7 @@ import (
 // device or FIFO. With Options.Root path is relative to that directory, and
 // missing directories are made.
 //
-// Errors from the server are those of [ftpexec.Client.Open] and of reading
+// Errors from the server are those of [ftpexec.Client.Do] and of reading
 // the Body; the others are [*Error]. After an error NAME.part keeps the bytes
 // that arrived, if the next call can resume from them. After [ErrDigest] they are
 // in NAME.bad.

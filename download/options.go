@@ -101,7 +101,7 @@ type Options struct {
 
 	// More, if set, reports whether the caller will at once retrieve another
 	// file from the same source, which saves a round trip there; see
-	// [ftpexec.Response.Follows].
+	// [ftpexec.Request].
 	More func() bool
 
 	// Limit limits the bytes per second of all downloads that share it; nil

@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/urlparse"
 )
 
 // memorySource is a Source that another package might write: its Responses hold
@@ -21,15 +20,15 @@ type memorySource struct {
 	progress chan int64 // if not nil, the second half comes after Progress has told the first
 }
 
-func (m memorySource) OpenFrom(_ context.Context, u *urlparse.URL, offset int64) (*ftpexec.Response, error) {
+func (m memorySource) Do(_ context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
 	half := len(m.contents) / 2
 	var wait io.Reader = strings.NewReader("")
 	if m.progress != nil {
 		wait = untilTold{m.progress, int64(half)}
 	}
-	r := io.MultiReader(strings.NewReader(m.contents[offset:half]), wait, strings.NewReader(m.contents[half:]))
+	r := io.MultiReader(strings.NewReader(m.contents[req.Offset:half]), wait, strings.NewReader(m.contents[half:]))
 	return &ftpexec.Response{
-		Body: io.NopCloser(struct{ io.Reader }{r}), Offset: offset, Size: int64(len(m.contents)), ModTime: kitTime, URL: u,
+		Body: io.NopCloser(struct{ io.Reader }{r}), Offset: req.Offset, Size: int64(len(m.contents)), ModTime: kitTime, URL: req.URL,
 	}, nil
 }
 

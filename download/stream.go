@@ -56,11 +56,10 @@ func (s *streaming) run(ctx context.Context) error {
 	first, pieces := true, 0
 	for {
 		before := s.n.Load()
-		resp, err := s.src.OpenFrom(ctx, s.u, before-int64(len(s.lap)))
+		resp, err := s.src.Do(ctx, &ftpexec.Request{URL: s.u, Offset: before - int64(len(s.lap)), More: s.o.More})
 		if err == nil {
 			s.retry.reached.Store(true)
 			s.live.Store(resp)
-			resp.Follows(s.o.More)
 			if first {
 				stop, first = s.o.report(s.count), false
 			}

@@ -135,11 +135,10 @@ func (t *transfer) next() (gap span, complete bool) {
 // request asks src for the file from the lap before offset on.
 func (t *transfer) request(ctx context.Context, src Source, offset int64) (*ftpexec.Response, error) {
 	from := before(offset).start
-	resp, err := src.OpenFrom(ctx, t.u, from)
+	resp, err := src.Do(ctx, &ftpexec.Request{URL: t.u, Offset: from, More: t.o.More})
 	var e *ftpexec.Error
 	switch {
 	case err == nil:
-		resp.Follows(t.o.More)
 		return resp, nil
 	case from == 0 || !errors.Is(err, ftpexec.ErrNoRestart):
 		return nil, err

@@ -161,7 +161,7 @@ func (j *job) listing(ctx context.Context) []string {
 func (j *job) readList(ctx context.Context, side digest.Sidecar) (digest.Sum, error) {
 	u := *j.u
 	u.Name, u.Type = side.File, urlparse.TypeImage
-	resp, err := j.src.OpenFrom(ctx, &u, 0)
+	resp, err := j.src.Do(ctx, &ftpexec.Request{URL: &u})
 	if err != nil {
 		return digest.Sum{}, err
 	}

@@ -47,7 +47,7 @@ func bytesPerSecond(b *testing.B, url string, target func(*os.File) io.Writer) f
 	defer os.Remove(f.Name())
 	defer f.Close()
 	before := processorTime(b)
-	r, err := (&ftpexec.Client{}).Open(b.Context(), parse(b, url))
+	r, err := (&ftpexec.Client{}).Do(b.Context(), &ftpexec.Request{URL: parse(b, url)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func init() {
 	}
 }
 
-// BenchmarkManyFiles retrieves 200 files of 1 MiB with Client.Open, one after another, on a connection for each and on
+// BenchmarkManyFiles retrieves 200 files of 1 MiB with Client.Do, one after another, on a connection for each and on
 // those that the Client keeps by default. The ratio is the median of the pairs.
 func BenchmarkManyFiles(b *testing.B) {
 	s := testserver.New(b, &testserver.Options{Tree: map[string]string{"/f": strings.Repeat("x", 1<<20)}})

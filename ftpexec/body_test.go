@@ -21,7 +21,7 @@ func TestWriteTo(t *testing.T) {
 	for path, want := range map[string]string{"/big": big, "/empty": ""} {
 		for name, open := range map[string]func(t *testing.T) (io.Writer, func() string){"buffer": buffer, "file": file} {
 			t.Run(name+path, func(t *testing.T) {
-				r, err := (&ftpexec.Client{MaxIdle: -1}).Open(t.Context(), parse(t, s.URL(path)))
+				r, err := (&ftpexec.Client{MaxIdle: -1}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL(path))})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -76,7 +76,7 @@ func TestWriteToDetectsDamage(t *testing.T) {
 				return testserver.Fault{}
 			}})
 			var n int64
-			r, err := (&ftpexec.Client{MaxIdle: -1}).Open(t.Context(), parse(t, s.URL("/big")))
+			r, err := (&ftpexec.Client{MaxIdle: -1}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/big"))})
 			if err == nil { // a reset may come before the first byte is read
 				defer r.Body.Close()
 				w, _ := file(t)
@@ -103,7 +103,7 @@ func TestWriteToReturnsTheWritersError(t *testing.T) {
 	defer readOnly.Close()
 	full := errors.New("disk full")
 	for _, w := range []io.Writer{readOnly, failing{full}} {
-		r, err := (&ftpexec.Client{MaxIdle: -1}).Open(t.Context(), parse(t, s.URL("/big")))
+		r, err := (&ftpexec.Client{MaxIdle: -1}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/big"))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +197,7 @@ func answer(reply string) testserver.Action {
 // A device that refuses a splice loses no bytes.
 func TestWriteToADevice(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/big": big}})
-	r, err := (&ftpexec.Client{MaxIdle: -1}).Open(t.Context(), parse(t, s.URL("/big")))
+	r, err := (&ftpexec.Client{MaxIdle: -1}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/big"))})
 	if err != nil {
 		t.Fatal(err)
 	}

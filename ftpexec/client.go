@@ -1,5 +1,5 @@
 // Package ftpexec retrieves what ftp URLs name (RFC 1738 section 3.2) from FTP servers. [NewPlan] turns a URL into
-// an ordered [Plan] of FTP commands, [Client.Open] retrieves a file, and [Client.Entries] lists a directory; [Client.List]
+// an ordered [Plan] of FTP commands, [Client.Do] retrieves a file, and [Client.Entries] lists a directory; [Client.List]
 // lists only names. [Client.FS] makes a directory an [io/fs.FS], and a [Transport] retrieves for programs that use
 // net/http.
 //
@@ -64,7 +64,7 @@ type Client struct {
 	// each line. 0 means DefaultMaxListing.
 	MaxListing int64
 
-	// MaxIdle is how many connections without work the Client keeps for each server, for the next call of Open, List
+	// MaxIdle is how many connections without work the Client keeps for each server, for the next call of Do, List
 	// and its other methods. 0 means DefaultMaxIdle; with a negative number every call connects for itself. RFC 1738
 	// section 3.2.5 decides which URLs a connection can serve; see [Session]. The connections to a server are never more
 	// than MaxIdle, or those in use if they are more: MaxIdle should be the number of files that are retrieved at the same
@@ -168,30 +168,25 @@ type Event struct {
 	Conn   int    // the number of the control connection among those of the Client, from 1; 0 if the event is about none
 }
 
-// Get parses rawURL and retrieves the file that it names; see [Client.Open]. The error is a *[urlparse.Error] if
+// Get parses rawURL and retrieves the file that it names; see [Client.Do]. The error is a *[urlparse.Error] if
 // rawURL is not valid.
 func (c *Client) Get(ctx context.Context, rawURL string) (*Response, error) {
 	u, err := urlparse.Parse(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	return c.Open(ctx, u)
+	return c.Do(ctx, &Request{URL: u})
 }
 
-// Open retrieves the file that u names, on a connection that nothing else uses meanwhile (see MaxIdle). The caller must
-// close the Response's Body. ctx covers reading Body too. The error is an *[Error], or a *[urlparse.Error] if u is not
-// valid.
-func (c *Client) Open(ctx context.Context, u *urlparse.URL) (*Response, error) {
-	return c.OpenFrom(ctx, u, 0)
-}
-
-// OpenFrom retrieves the file that u names from the byte at offset on; see [Session.OpenFrom].
-func (c *Client) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*Response, error) {
-	s, err := c.take(ctx, u)
+// Do retrieves the file that req names, on a connection that nothing else uses meanwhile (see MaxIdle). The caller must
+// close the Response's Body. ctx covers reading Body too. The error is an *[Error], or a *[urlparse.Error] if the URL is
+// not valid. It is [ErrNoRestart] if the server cannot begin at req.Offset; Do without an offset may then succeed.
+func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
+	s, err := c.take(ctx, req.URL)
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.OpenFrom(ctx, u, offset)
+	r, err := s.Do(ctx, req)
 	if err != nil {
 		c.put(s)
 	}

@@ -30,7 +30,7 @@ func TestCloseEndsDial(t *testing.T) {
 			session := c.Session()
 			begun := time.Now()
 			go func() { synctest.Wait(); session.Close() }()
-			_, err := session.Open(t.Context(), parse(t, url))
+			_, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, url)})
 			if !errors.Is(err, ftpexec.ErrLost) || time.Since(begun) != 0 {
 				t.Errorf("%s: got %v after %v, want ErrLost at once", url, err, time.Since(begun))
 			}
@@ -105,7 +105,7 @@ func TestRefusedActiveModeClosesItsPort(t *testing.T) {
 		s := testserver.NewScript(t, testserver.Honest("contents"),
 			testserver.On("EPRT", testserver.Reply(reply)), testserver.On("PORT", testserver.Reply(reply)))
 		session := (&ftpexec.Client{MaxIdle: -1, Active: true}).Session()
-		if _, err := session.Open(t.Context(), parse(t, s.URL("/a/f"))); err == nil {
+		if _, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f"))}); err == nil {
 			t.Errorf("%s: no error", reply)
 		}
 		session.Close()

@@ -116,7 +116,7 @@ func discard(c *ftpexec.Client, rawURL string) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.Open(context.Background(), u)
+	r, err := c.Do(context.Background(), &ftpexec.Request{URL: u})
 	if err != nil {
 		return err
 	}

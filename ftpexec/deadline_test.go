@@ -28,7 +28,7 @@ func TestDeadlineOfADialer(t *testing.T) {
 		c := &ftpexec.Client{MaxIdle: -1, Dial: func(context.Context, string, string) (net.Conn, error) {
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
 		}}
-		_, err := c.Open(early{ctx, time.Now()}, parse(t, "ftp://h/f"))
+		_, err := c.Do(early{ctx, time.Now()}, &ftpexec.Request{URL: parse(t, "ftp://h/f")})
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error %v, want the context's", err)
 		}

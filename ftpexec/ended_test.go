@@ -113,7 +113,7 @@ func interrupted(ctx context.Context, t *testing.T, s *ftpexec.Session, url stri
 		}
 		return nil
 	}
-	r, err := s.Open(ctx, parse(t, url))
+	r, err := s.Do(ctx, &ftpexec.Request{URL: parse(t, url)})
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func TestCloseBodyElsewhere(t *testing.T) {
 	came := newArrivals()
 	s := testserver.NewScript(t, testserver.Honest("").With("SIZE", testserver.Reply("500 what")),
 		testserver.On("RETR", testserver.Reply("226 x"), testserver.SendData("con"), testserver.StallData()))
-	r, err := (&ftpexec.Client{MaxIdle: -1, Dial: came.dial}).Open(t.Context(), parse(t, s.URL("/a/f")))
+	r, err := (&ftpexec.Client{MaxIdle: -1, Dial: came.dial}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f"))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func TestErrorIsANetError(t *testing.T) {
 		"deadline": {ctx, &ftpexec.Client{MaxIdle: -1}, "/a/f", true},
 		"refusal":  {t.Context(), &ftpexec.Client{MaxIdle: -1}, "/", false},
 	} {
-		_, err := tt.c.Open(tt.ctx, parse(t, s.URL(tt.path)))
+		_, err := tt.c.Do(tt.ctx, &ftpexec.Request{URL: parse(t, s.URL(tt.path))})
 		var e net.Error
 		if !errors.As(err, &e) || e.Timeout() != tt.want {
 			t.Errorf("%s: %v, want a net.Error with Timeout() %v", name, err, tt.want)

@@ -25,12 +25,12 @@ func exampleServer() *testserver.Server {
 	return s
 }
 
-func ExampleClient_Open() {
+func ExampleClient_Do() {
 	s := exampleServer()
 	defer s.Close()
 
 	var c ftpexec.Client
-	r, err := c.Open(context.Background(), local(s, "/pub/motd"))
+	r, err := c.Do(context.Background(), &ftpexec.Request{URL: local(s, "/pub/motd")})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -90,14 +90,14 @@ func local(s *testserver.Server, path string) *urlparse.URL {
 
 // The rest of a file of which the first bytes are there, if the server still has the same file. Package download does
 // this, with checksums of what is there.
-func ExampleClient_OpenFrom() {
+func ExampleRequest_offset() {
 	s := exampleServer()
 	defer s.Close()
 
 	have, size := []byte("he"), int64(6) // from an earlier, interrupted transfer
 	var c ftpexec.Client
 	defer c.CloseIdleConnections()
-	r, err := c.OpenFrom(context.Background(), local(s, "/pub/motd"), int64(len(have)))
+	r, err := c.Do(context.Background(), &ftpexec.Request{URL: local(s, "/pub/motd"), Offset: int64(len(have))})
 	if errors.Is(err, ftpexec.ErrNoRestart) {
 		log.Fatal("start over, with Open")
 	}
@@ -193,7 +193,7 @@ func ExampleResponse_Received() {
 
 	var c ftpexec.Client
 	defer c.CloseIdleConnections()
-	r, err := c.Open(context.Background(), local(s, "/pub/motd"))
+	r, err := c.Do(context.Background(), &ftpexec.Request{URL: local(s, "/pub/motd")})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func ExampleClient_Session() {
 	session := new(ftpexec.Client).Session()
 	defer session.Close()
 	for _, path := range []string{"/pub/motd", "/pub/news"} {
-		r, err := session.Open(context.Background(), local(s, path))
+		r, err := session.Do(context.Background(), &ftpexec.Request{URL: local(s, path)})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -268,7 +268,7 @@ func ExampleSession() {
 		if info.Size < 1000 {
 			continue
 		}
-		r, err := session.OpenFrom(ctx, entry.URL, info.Size-tail)
+		r, err := session.Do(ctx, &ftpexec.Request{URL: entry.URL, Offset: info.Size - tail})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -317,7 +317,7 @@ func ExampleSession_StatAll() {
 }
 
 // A file that is followed by another one, on the same connection, saves a round trip.
-func ExampleResponse_Follows() {
+func ExampleRequest() {
 	s := exampleServer()
 	defer s.Close()
 
@@ -325,11 +325,11 @@ func ExampleResponse_Follows() {
 	session := new(ftpexec.Client).Session()
 	defer session.Close()
 	for i, u := range urls {
-		r, err := session.Open(context.Background(), u)
+		more := func() bool { return i+1 < len(urls) } // asked when all bytes have come
+		r, err := session.Do(context.Background(), &ftpexec.Request{URL: u, More: more})
 		if err != nil {
 			log.Fatal(err)
 		}
-		r.Follows(func() bool { return i+1 < len(urls) }) // asked when all bytes have come
 		n, err := io.Copy(io.Discard, r.Body)
 		if err != nil {
 			log.Fatal(err)

@@ -21,7 +21,7 @@ func TestOpenFrom(t *testing.T) {
 		session := (&ftpexec.Client{MaxIdle: -1, NoPipelining: sequential}).Session()
 		defer session.Close()
 		for _, offset := range []int64{0, 3, 9, 10} {
-			r, err := session.OpenFrom(t.Context(), parse(t, s.URL("/a/f")), offset)
+			r, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f")), Offset: offset})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +45,7 @@ func TestOpenFromRefused(t *testing.T) {
 		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("REST", testserver.Reply(refusal)))
 		session := (&ftpexec.Client{}).Session()
 		defer session.Close()
-		_, err := session.OpenFrom(t.Context(), parse(t, s.URL("/a/f")), 3)
+		_, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f")), Offset: 3})
 		if !errors.Is(err, ftpexec.ErrNoRestart) || slices.Contains(s.Commands(), "RETR f") {
 			t.Errorf("%s: error %v, want ErrNoRestart; commands %q", refusal, err, s.Commands())
 		}
@@ -53,7 +53,7 @@ func TestOpenFromRefused(t *testing.T) {
 			t.Errorf("%s: from the beginning: got %q, %v on %d connections", refusal, got, err, s.Connections())
 		}
 	}
-	_, err := (&ftpexec.Client{MaxIdle: -1}).OpenFrom(t.Context(), parse(t, "ftp://h/f;type=a"), 3)
+	_, err := (&ftpexec.Client{MaxIdle: -1}).Do(t.Context(), &ftpexec.Request{URL: parse(t, "ftp://h/f;type=a"), Offset: 3})
 	if !errors.Is(err, ftpexec.ErrNoRestart) {
 		t.Errorf("in ASCII type: error %v, want ErrNoRestart", err)
 	}
@@ -63,7 +63,7 @@ func TestOpenFromRefused(t *testing.T) {
 func TestOpenFromDetectsTruncation(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("REST", testserver.Reply("350 go on")),
 		testserver.On("RETR", testserver.Reply("150 x (8 bytes)"), testserver.SendData("tent"), testserver.CloseData(), testserver.Reply("226 fine")))
-	r, err := (&ftpexec.Client{MaxIdle: -1}).OpenFrom(t.Context(), parse(t, s.URL("/f")), 3)
+	r, err := (&ftpexec.Client{MaxIdle: -1}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/f")), Offset: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func TestRoundTripsOfAFile(t *testing.T) {
 				u = parse(t, s.URL("/a/b/c/file"))
 			}
 			var used testserver.Stats
-			r, err := c.Open(t.Context(), u)
+			r, err := c.Do(t.Context(), &ftpexec.Request{URL: u})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,12 +18,11 @@ import (
 // follow retrieves a whole file and says whether more follow.
 func follow(ctx context.Context, t *testing.T, from opener, rawURL string, more int) (string, error) {
 	t.Helper()
-	r, err := from.Open(ctx, parse(t, rawURL))
+	r, err := from.Do(ctx, &ftpexec.Request{URL: parse(t, rawURL), More: func() bool { return more > 0 }})
 	if err != nil {
 		return "", err
 	}
 	defer r.Body.Close()
-	r.Follows(func() bool { return more > 0 })
 	contents, err := io.ReadAll(r.Body)
 	return string(contents), err
 }
@@ -92,11 +91,10 @@ func TestFollowsSendsNothing(t *testing.T) {
 		inMemory(t, func(t *testing.T, network *testserver.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), tt.step)
 			tt.c.Dial = network.Dial
-			r, err := tt.c.Open(t.Context(), parse(t, s.URL(tt.path)))
+			r, err := tt.c.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL(tt.path)), More: tt.more})
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.Follows(tt.more)
 			_, err = io.ReadAll(r.Body)
 			if tt.name == "truncated" != (err != nil) {
 				t.Errorf("%s: %v", tt.name, err)
@@ -192,7 +190,7 @@ func TestFollowsBetween(t *testing.T) {
 		"cancelled run": func(ctx context.Context, session *ftpexec.Session, url string) error {
 			ctx, cancel := context.WithCancel(ctx)
 			cancel()
-			if _, err := session.Open(ctx, mustParse(url)); !errors.Is(err, context.Canceled) {
+			if _, err := session.Do(ctx, &ftpexec.Request{URL: mustParse(url)}); !errors.Is(err, context.Canceled) {
 				return errors.New("not cancelled")
 			}
 			return nil

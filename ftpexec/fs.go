@@ -140,7 +140,7 @@ func (d *FS) ReadFile(name string) ([]byte, error) {
 	}
 	var all bytes.Buffer
 	err = d.client.uncrowded(d.ctx, u, func() error {
-		r, err := d.client.Open(d.ctx, u)
+		r, err := d.client.Do(d.ctx, &Request{URL: u})
 		if err != nil {
 			return err
 		}

@@ -109,7 +109,7 @@ func ExampleClient_maxConns() {
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			r, err := c.Open(context.Background(), local(s, "/pub/motd"))
+			r, err := c.Do(context.Background(), &ftpexec.Request{URL: local(s, "/pub/motd")})
 			if err != nil {
 				log.Fatal(err)
 			}

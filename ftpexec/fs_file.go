@@ -188,7 +188,7 @@ func (f *openFile) leave() {
 
 // open starts a transfer at off, if the file is the one of the transfers before.
 func (f *openFile) open(off int64) error {
-	r, err := f.fsys.client.OpenFrom(f.ctx, f.url, off)
+	r, err := f.fsys.client.Do(f.ctx, &Request{URL: f.url, Offset: off})
 	if err != nil {
 		return err
 	}

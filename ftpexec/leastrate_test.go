@@ -22,7 +22,7 @@ func TestLeastRate(t *testing.T) {
 		With("NLST", testserver.Reply("150 x"), testserver.SendData("a\r\nb"), testserver.StallData()))
 	into := func(w io.Writer) func(context.Context, *ftpexec.Client, *urlparse.URL) error {
 		return func(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) error {
-			r, err := c.Open(ctx, u)
+			r, err := c.Do(ctx, &ftpexec.Request{URL: u})
 			if err != nil {
 				return err
 			}

@@ -31,7 +31,7 @@ func parse(t testing.TB, rawURL string) *urlparse.URL {
 
 // read retrieves a whole file.
 func read(ctx context.Context, s opener, u *urlparse.URL) (string, error) {
-	r, err := s.Open(ctx, u)
+	r, err := s.Do(ctx, &ftpexec.Request{URL: u})
 	if err != nil {
 		return "", err
 	}
@@ -57,7 +57,7 @@ const ample = 30 * time.Second
 
 // opener is a Client or a Session.
 type opener interface {
-	Open(context.Context, *urlparse.URL) (*ftpexec.Response, error)
+	Do(context.Context, *ftpexec.Request) (*ftpexec.Response, error)
 }
 
 // list returns the names of a directory.

@@ -22,7 +22,7 @@ func TestClientCheck(t *testing.T) {
 		{&ftpexec.Client{LeastRate: -1}, []string{"LeastRate"}},
 		{&ftpexec.Client{IdleTimeout: -1}, []string{"IdleTimeout"}},
 	} {
-		_, err := tt.c.Open(t.Context(), parse(t, "ftp://h/f"))
+		_, err := tt.c.Do(t.Context(), &ftpexec.Request{URL: parse(t, "ftp://h/f")})
 		var bad *ftpexec.OptionError
 		if !errors.As(err, &bad) || !slices.Equal(bad.Fields, tt.want) {
 			t.Errorf("error %v, want one of %q", err, tt.want)

@@ -44,7 +44,7 @@ type Command struct {
 //   - AUTH, PBSZ and PROT, for Client.TryTLS; PBSZ and PROT for ftps URLs
 //   - ACCT, if the server replies 332
 //   - FEAT after the login if a name contains UTF-8 beyond ASCII, and OPTS UTF8 ON if FEAT offers it
-//   - REST, for OpenFrom
+//   - REST, for Request.Offset
 //   - MLSD, LIST -a or LIST in place of NLST, for Entries, which enters the directory that NLST names with CWD
 //   - CWD after an NLST with an argument that lists nothing, because some servers also list nothing for a directory
 //     that does not exist

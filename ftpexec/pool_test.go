@@ -148,7 +148,7 @@ func TestPoolPrefersTheShortWay(t *testing.T) {
 	defer c.CloseIdleConnections()
 	var open []*ftpexec.Response
 	for _, path := range []string{"/a/b/h", "/a/f", "/c/i"} {
-		r, err := c.Open(t.Context(), parse(t, s.URL(path)))
+		r, err := c.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL(path))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func (call call) run(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) er
 		ctx, cancel = context.WithTimeout(ctx, time.Millisecond)
 		defer cancel()
 	}
-	r, err := c.Open(ctx, u)
+	r, err := c.Do(ctx, &ftpexec.Request{URL: u, More: func() bool { return call.how == "follow" }})
 	if call.how == "impatient" && errors.Is(err, context.DeadlineExceeded) {
 		return nil
 	}
@@ -245,8 +245,6 @@ func (call call) run(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) er
 	switch call.how {
 	case "close early":
 		return nil
-	case "follow":
-		r.Follows(func() bool { return true })
 	case "give up":
 		cancel()
 		return nil

@@ -122,7 +122,7 @@ func TestTextDoesNotHoldBack(t *testing.T) {
 		release := make(chan struct{})
 		s := network.NewScript(t, testserver.Honest(""), testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("line\r"),
 			testserver.Call(func() { <-release }), testserver.SendData("\nmore"), testserver.CloseData(), testserver.Reply("226 x")))
-		r, err := (&ftpexec.Client{MaxIdle: -1, Dial: network.Dial}).Open(t.Context(), parse(t, s.URL("/a/f;type=a")))
+		r, err := (&ftpexec.Client{MaxIdle: -1, Dial: network.Dial}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f;type=a"))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,23 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
+// Request says what [Client.Do] retrieves.
+type Request struct {
+	URL *urlparse.URL
+	// Offset is the position in the file, from 0, at which a transfer in image type begins (REST, RFC 3659 section 5). The
+	// caller should compare the Response's Size and ModTime with earlier ones before it reads Body, because the file may have
+	// changed on the server.
+	Offset int64
+	// More, if not nil, saves a round trip if another file is retrieved after this one on the same connection. When all bytes
+	// of the Body have come, and More returns true, the client sends the EPSV (or PASV) of the next transfer at once, instead
+	// of after the server's final reply. It does so only in passive mode, with commands sent ahead allowed, and if the size
+	// was known. A server that refuses it is asked again at the usual place, and never ahead any more.
+	//
+	// More is called at most once, by Read or WriteTo of Body; it should be quick and must not use Body. If it returns true
+	// and no transfer follows, no harm is done.
+	More func() bool
+}
+
 // Response is a file that is being retrieved.
 type Response struct {
 	// Body is the file's contents: the bytes as stored in image type, the text with local line ends in ASCII type
@@ -35,20 +52,6 @@ func (r *Response) Received() int64 {
 	return r.body.n.Load()
 }
 
-// Follows saves a round trip if another file is retrieved after this one on the same connection: by the same [Session],
-// or by a Client. When all bytes of the Body have come, and more returns true, the client sends the EPSV (or
-// PASV) of the next transfer at once, instead of after the server's final reply. It does so only in passive mode, with
-// commands sent ahead allowed, and if the size was known. A server that refuses it is asked again at the usual place,
-// and never ahead any more.
-//
-// Follows must be called before Body is read. more is called at most once, by Read or WriteTo of Body; it should be
-// quick and must not use Body. If it returns true and no transfer follows, no harm is done.
-func (r *Response) Follows(more func() bool) {
-	if r.body != nil {
-		r.body.more = more
-	}
-}
-
 // retrieve runs the plan to its end, a RETR.
 func (s *Session) retrieve(ctx context.Context, stop func()) (*Response, error) {
 	op := s.plan.final()
@@ -59,7 +62,7 @@ func (s *Session) retrieve(ctx context.Context, stop func()) (*Response, error) 
 	if err != nil {
 		return nil, err
 	}
-	b := &body{ctx: ctx, s: s, conn: s.conn, url: s.url, op: op, stop: stop, data: data, wire: conn, size: -1,
+	b := &body{ctx: ctx, s: s, conn: s.conn, url: s.url, op: op, stop: stop, more: s.goal.more, data: data, wire: conn, size: -1,
 		text: s.plan.find("TYPE").Arg == "A", offset: s.goal.offset}
 	r := &Response{Body: b, Offset: s.goal.offset, Size: s.info.Size, ModTime: s.info.ModTime, URL: s.url, Plan: s.plan, body: b}
 	if !s.sequential && !s.once && !s.client.Active {

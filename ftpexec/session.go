@@ -123,21 +123,13 @@ func (s *Session) dial(noEPSV bool) {
 	s.link = link{conn: conn, login: s.url, utf8: s.plan.needsUTF8(), spent: true, noEPSV: noEPSV}
 }
 
-// Open retrieves the file that u names, on the session's connection; see [Client.Open].
-func (s *Session) Open(ctx context.Context, u *urlparse.URL) (*Response, error) {
-	return s.OpenFrom(ctx, u, 0)
-}
-
-// OpenFrom retrieves the file that u names, in image type, from the byte at offset on (REST, RFC 3659 section 5).
-// Offsets count from 0. The error is [ErrNoRestart] if the server refuses REST, if u asks for ASCII type and offset is
-// not 0, or if offset is negative; the file can then still be retrieved with Open. The caller should compare the
-// Response's Size and ModTime with earlier ones before it reads Body, because the file may have changed on the server.
-func (s *Session) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*Response, error) {
-	if offset < 0 || offset > 0 && u.Type == urlparse.TypeASCII {
-		return nil, &Error{Op: fmt.Sprintf("REST %d", offset), URL: u.Redacted(), Err: ErrNoRestart}
+// Do retrieves the file that req names, on the session's connection; see [Client.Do].
+func (s *Session) Do(ctx context.Context, req *Request) (*Response, error) {
+	if req.Offset < 0 || req.Offset > 0 && req.URL.Type == urlparse.TypeASCII {
+		return nil, &Error{Op: fmt.Sprintf("REST %d", req.Offset), URL: req.URL.Redacted(), Err: ErrNoRestart}
 	}
 	var r *Response
-	err := s.run(ctx, u, goal{offset: offset}, func(stop func()) (kept bool, err error) {
+	err := s.run(ctx, req.URL, goal{offset: req.Offset, more: req.More}, func(stop func()) (kept bool, err error) {
 		r, err = s.retrieve(ctx, stop)
 		return r != nil, err
 	})
@@ -147,6 +139,7 @@ func (s *Session) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (
 // goal is the purpose of a run, beyond its plan.
 type goal struct {
 	offset    int64       // where RETR starts
+	more      func() bool // Request.More
 	factsOnly bool        // no transfer
 	list      bool        // a listing
 	entries   bool        // of whole entries

@@ -87,7 +87,7 @@ func TestRoundTripsOfTheNextFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.ResetCommands()
-	r, err := session.Open(t.Context(), parse(t, s.URL("/a/g")))
+	r, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/g"))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,11 +144,11 @@ func TestSessionIsBusyWhileABodyIsOpen(t *testing.T) {
 	s := sessionServer(t)
 	session := (&ftpexec.Client{}).Session()
 	defer session.Close()
-	r, err := session.Open(t.Context(), parse(t, s.URL("/a/f")))
+	r, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f"))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := session.Open(t.Context(), parse(t, s.URL("/a/g"))); !errors.Is(err, ftpexec.ErrBusy) {
+	if _, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/g"))}); !errors.Is(err, ftpexec.ErrBusy) {
 		t.Errorf("error %v, want ErrBusy", err)
 	}
 	r.Body.Close()
@@ -191,7 +191,7 @@ func TestAnswersAfterARefusalAreForgotten(t *testing.T) {
 	if _, err := read(t.Context(), session, parse(t, s.URL("/a/missing/f"))); !errors.Is(err, ftpexec.ErrDirectory) {
 		t.Fatalf("error %v, want ErrDirectory", err)
 	}
-	r, err := session.Open(t.Context(), parse(t, s.URL("/b/f")))
+	r, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/b/f"))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestSessionAfterARefusalFollowingREST(t *testing.T) {
 		testserver.OnConn(1, testserver.On("RETR", testserver.Reply("450 busy"))))
 	session := (&ftpexec.Client{}).Session()
 	defer session.Close()
-	if _, err := session.OpenFrom(t.Context(), parse(t, s.URL("/a/f")), 3); !errors.Is(err, ftpexec.ErrRefused) {
+	if _, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f")), Offset: 3}); !errors.Is(err, ftpexec.ErrRefused) {
 		t.Fatalf("error %v, want ErrRefused", err)
 	}
 	if got, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil || got != "contents" || s.Connections() != 2 {
@@ -241,7 +241,7 @@ func TestSessionAfterARefusalFollowingREST(t *testing.T) {
 func TestCloseWhileABodyIsOpen(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/big": big}})
 	session := (&ftpexec.Client{}).Session()
-	r, err := session.Open(t.Context(), parse(t, s.URL("/big")))
+	r, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/big"))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestFilesAndDirectories(t *testing.T) {
 	s := sessionServer(t)
 	c := &ftpexec.Client{MaxIdle: -1}
 	dir, file := parse(t, s.URL("/a/")), parse(t, s.URL("/a/f"))
-	_, open := c.Open(t.Context(), dir)
+	_, open := c.Do(t.Context(), &ftpexec.Request{URL: dir})
 	_, stat := c.Stat(t.Context(), dir)
 	_, hash := c.Hash(t.Context(), dir, "md5")
 	for _, err := range []error{open, stat, hash} {

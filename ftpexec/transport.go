@@ -21,7 +21,7 @@ import (
 //	c := &http.Client{Transport: t}
 //	r, err := c.Get("ftp://ftp.example.org/pub/file")
 //
-// RoundTrip answers GET and HEAD. A GET sends what [Client.Open] sends. HEAD of a file opens no data connection; it says
+// RoundTrip answers GET and HEAD. A GET sends what [Client.Do] sends. HEAD of a file opens no data connection; it says
 // what SIZE and MDTM say. Range and the preconditions (If-None-Match and the like) ask for size and time first, which takes
 // a round trip more.
 //
@@ -145,7 +145,7 @@ func (t *Transport) file(ctx context.Context, method string, u *urlparse.URL, he
 		c.put(s)
 		return a, err
 	}
-	r, err := s.OpenFrom(ctx, u, a.offset)
+	r, err := s.Do(ctx, &Request{URL: u, Offset: a.offset})
 	if err != nil {
 		c.put(s)
 		if errors.Is(err, ErrNoRestart) {

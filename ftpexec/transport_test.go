@@ -119,7 +119,7 @@ func TestTransportFile(t *testing.T) {
 	}
 }
 
-// A GET takes the same commands as Client.Open, in the same flights, and keeps its connection for the next one. HEAD opens no
+// A GET takes the same commands as Client.Do, in the same flights, and keeps its connection for the next one. HEAD opens no
 // data connection.
 func TestTransportWire(t *testing.T) {
 	tree := map[string]string{"/a/b/f": "contents", "/a/b/g": "more"}

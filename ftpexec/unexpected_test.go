@@ -124,7 +124,7 @@ func whole(t *testing.T, c *ftpexec.Client, s *testserver.Script, url string, of
 		}
 		return nil
 	}
-	r, err := session.OpenFrom(t.Context(), u, offset)
+	r, err := session.Do(t.Context(), &ftpexec.Request{URL: u, Offset: offset})
 	if err != nil {
 		return err
 	}

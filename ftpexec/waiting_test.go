@@ -44,7 +44,7 @@ func TestMaxConnsInTurn(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *testserver.Network) {
 		c, _, s := capped(t, network, 1)
 		u := parse(t, s.URL("/a/f"))
-		first, err := c.Open(t.Context(), u)
+		first, err := c.Do(t.Context(), &ftpexec.Request{URL: u})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestMaxConnsEveryMethod(t *testing.T) {
 			"FS": func(ctx context.Context) error { return alternate(ctx, c, file, 3) },
 		}
 		for name, call := range calls {
-			other, err := c.Open(t.Context(), parse(t, s.URLAs("user:pass", "/a/f")))
+			other, err := c.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URLAs("user:pass", "/a/f"))})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,7 +185,7 @@ func TestMaxConnsServerIsSlowToForget(t *testing.T) {
 			"Entries": func() error { _, _, err := entriesOf(t.Context(), c, parse(t, s.URL("/a/"))); return err },
 		}
 		for name, call := range calls {
-			given, err := c.Open(t.Context(), file)
+			given, err := c.Do(t.Context(), &ftpexec.Request{URL: file})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,7 +12,6 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/schedule"
-	"example.com/ftpfetch/urlparse"
 )
 
 // file retrieves a file, unless it is there already.
@@ -291,9 +290,9 @@ type extra struct {
 	turn *schedule.Turn[*job]
 }
 
-// OpenFrom gives back the token of a connection that the server refuses.
-func (e *extra) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*ftpexec.Response, error) {
-	r, err := e.Source.OpenFrom(ctx, u, offset)
+// Do gives back the token of a connection that the server refuses.
+func (e *extra) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
+	r, err := e.Source.Do(ctx, req)
 	if errors.Is(err, ftpexec.ErrTooMany) {
 		e.turn.Refused(err)
 	}

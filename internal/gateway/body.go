@@ -17,7 +17,7 @@ import (
 
 // body is the Body of a Response. One goroutine reads it; any may close it.
 type body struct {
-	ctx    context.Context // of OpenFrom
+	ctx    context.Context // of Do
 	cancel context.CancelCauseFunc
 	gate   *gate
 	url    *urlparse.URL

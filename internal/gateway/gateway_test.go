@@ -95,7 +95,7 @@ func urlOf(t *testing.T, text string) *urlparse.URL {
 // read opens a file and reads it to its end.
 func (k *kit) read(t *testing.T, url string, offset int64) (string, *ftpexec.Response, error) {
 	t.Helper()
-	r, err := k.OpenFrom(t.Context(), urlOf(t, url), offset)
+	r, err := k.Do(t.Context(), &ftpexec.Request{URL: urlOf(t, url), Offset: offset})
 	if err != nil {
 		return "", nil, err
 	}

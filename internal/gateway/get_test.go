@@ -296,7 +296,7 @@ func TestCancel(t *testing.T) {
 			stalling(w, r)
 		})
 		k.gateway.Always = true
-		r, err := k.OpenFrom(ctx, urlOf(t, "ftp://h/f"), 0)
+		r, err := k.Do(ctx, &ftpexec.Request{URL: urlOf(t, "ftp://h/f")})
 		if !header && err == nil {
 			buf := make([]byte, 8)
 			if _, err = r.Body.Read(buf); err != nil {
@@ -315,7 +315,7 @@ func TestCancel(t *testing.T) {
 // TestCloseInRead closes the body while it is read.
 func TestCloseInRead(t *testing.T) {
 	k := newKit(t, proxytest.Options{}, stalling)
-	r, err := k.OpenFrom(t.Context(), urlOf(t, "ftp://h/f"), 0)
+	r, err := k.Do(t.Context(), &ftpexec.Request{URL: urlOf(t, "ftp://h/f")})
 	if err != nil {
 		t.Fatal(err)
 	}

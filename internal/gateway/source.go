@@ -10,7 +10,7 @@ import (
 
 // FTP is what reaches servers by FTP: an [*ftpexec.Client] or an [*ftpexec.Session].
 type FTP interface {
-	OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*ftpexec.Response, error)
+	Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error)
 	Stat(ctx context.Context, u *urlparse.URL) (*ftpexec.Info, error)
 	StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Info, error]
 	Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error)
@@ -50,12 +50,12 @@ func try[T any](s *Source, u *urlparse.URL, ftp func() (T, error), get func(*gat
 	return v, nil
 }
 
-// OpenFrom is as [ftpexec.Client.OpenFrom]. By GET it fails with [ftpexec.ErrNoRestart] if the proxy does not begin at
-// offset, or is one of those that say so and skip more.
-func (s *Source) OpenFrom(ctx context.Context, u *urlparse.URL, offset int64) (*ftpexec.Response, error) {
-	return try(s, u,
-		func() (*ftpexec.Response, error) { return s.ftp.OpenFrom(ctx, u, offset) },
-		func(g *gate) (*ftpexec.Response, error) { return g.open(ctx, u, offset) })
+// Do is as [ftpexec.Client.Do]. By GET it fails with [ftpexec.ErrNoRestart] if the proxy does not begin at
+// the offset, or is one of those that say so and skip more.
+func (s *Source) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
+	return try(s, req.URL,
+		func() (*ftpexec.Response, error) { return s.ftp.Do(ctx, req) },
+		func(g *gate) (*ftpexec.Response, error) { return g.open(ctx, req.URL, req.Offset) })
 }
 
 // Stat is as [ftpexec.Client.Stat]. By GET, a file that is not there is an error.

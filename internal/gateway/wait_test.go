@@ -119,7 +119,7 @@ func TestWaits(t *testing.T) {
 
 // readSlowly reads a file, with a pause after each Read.
 func readSlowly(t *testing.T, src *gateway.Source, pause time.Duration) (n int, err error) {
-	r, err := src.OpenFrom(t.Context(), urlOf(t, "ftp://h/f"), 0)
+	r, err := src.Do(t.Context(), &ftpexec.Request{URL: urlOf(t, "ftp://h/f")})
 	if err != nil {
 		return 0, err
 	}

@@ -32,11 +32,10 @@ func followed(ctx context.Context, t *testing.T, c *ftpexec.Client, base string,
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := session.Open(ctx, u)
+		r, err := session.Do(ctx, &ftpexec.Request{URL: u, More: func() bool { return i < len(paths)-1 }})
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		r.Follows(func() bool { return i < len(paths)-1 })
 		got, err := readAll(r)
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)

@@ -133,7 +133,7 @@ func (p *probe) octets(pattern string) string {
 }
 
 func (p *probe) retrieve(session *ftpexec.Session, url string) (string, error) {
-	r, err := session.Open(p.context(), mustParse(p, url))
+	r, err := session.Do(p.context(), &ftpexec.Request{URL: mustParse(p, url)})
 	if err != nil {
 		return "", err
 	}

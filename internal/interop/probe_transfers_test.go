@@ -170,11 +170,10 @@ func (p *probe) early() string {
 	defer session.Close()
 	const files = 3
 	for i := range files {
-		r, err := session.Open(p.context(), mustParse(p, p.plain.URL("/pub/text.txt")))
+		r, err := session.Do(p.context(), &ftpexec.Request{URL: mustParse(p, p.plain.URL("/pub/text.txt")), More: func() bool { return i < files-1 }})
 		if err != nil {
 			return "no"
 		}
-		r.Follows(func() bool { return i < files-1 })
 		if _, err := readAll(r); err != nil {
 			return "no"
 		}

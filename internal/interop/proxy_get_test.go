@@ -47,7 +47,7 @@ func get(t *testing.T, src download.Source, url string, offset int64) (*ftpexec.
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := src.OpenFrom(testContext(t), u, offset)
+	r, err := src.Do(testContext(t), &ftpexec.Request{URL: u, Offset: offset})
 	if err != nil {
 		return nil, "", err
 	}

@@ -25,7 +25,7 @@ func inSession(ctx context.Context, t *testing.T, c *ftpexec.Client, base string
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := session.Open(ctx, u)
+		r, err := session.Do(ctx, &ftpexec.Request{URL: u})
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
