@@ -25,8 +25,8 @@ var transfers = []struct{ verb, path, data, without string }{
 }
 
 // ending retrieves transfers[i] from a server that ends it with the actions, and then a file in the same session. It
-// returns the error of each, and how many connections there were.
-func ending(t *testing.T, i int, secure bool, actions ...testserver.Action) (err, next error, connections int) {
+// returns how many connections there were, and the error of each.
+func ending(t *testing.T, i int, secure bool, actions ...testserver.Action) (connections int, err, next error) {
 	tr := transfers[i]
 	inMemory(t, func(t *testing.T, network *testserver.Network) {
 		steps := []testserver.Step{testserver.Honest("contents"), testserver.On("MLST", testserver.Reply("250-x\r\n size=8; f\r\n250 End"))}
@@ -66,7 +66,7 @@ func ending(t *testing.T, i int, secure bool, actions ...testserver.Action) (err
 		}
 		connections = s.Connections()
 	})
-	return err, next, connections
+	return connections, err, next
 }
 
 // TestEveryEnd sweeps the final replies of a transfer, and what waits behind them. 226, 250 and a code 2yz that answers no other
@@ -84,7 +84,7 @@ func TestEveryEnd(t *testing.T) {
 				}
 				for _, secure := range []bool{false, true} {
 					cases++
-					err, next, n := ending(t, i, secure, testserver.CloseData(), testserver.Reply(strings.TrimSuffix(fmt.Sprintf("%d x\r\n%s", code, more), "\r\n")))
+					n, err, next := ending(t, i, secure, testserver.CloseData(), testserver.Reply(strings.TrimSuffix(fmt.Sprintf("%d x\r\n%s", code, more), "\r\n")))
 					want := slices.Contains(ends, code) && (harmless || tr.verb == "RETR" && tr.without == "")
 					if (err == nil) != want || next != nil || n > 2 {
 						t.Errorf("%+v, TLS %v: %d, then %q: got %v, want success %v; next %v on connection %d", tr, secure, code, more, err, want, next, n)
@@ -94,6 +94,9 @@ func TestEveryEnd(t *testing.T) {
 		}
 	}
 	t.Logf("%d cases", cases)
+	if _, err, _ := ending(t, 4, false, testserver.CloseData(), testserver.Reply("200 mlsd transfer done")); err != nil {
+		t.Errorf("the end of a listing by aioftp: %v", err)
+	}
 }
 
 // A reply that comes late stands where the next command expects its own. That costs one connection.
@@ -120,7 +123,7 @@ func TestDenials(t *testing.T) {
 			"unopened": {"226 Transfer done (but failed to open directory).", "226-Sorry, we were unable to read [.]\r\n226 0 matches total"}} {
 			for _, reply := range replies {
 				for _, code := range []string{"226", "250"} {
-					err, next, _ := ending(t, i, false, testserver.CloseData(), testserver.Reply(strings.ReplaceAll(reply, "226", code)))
+					_, err, next := ending(t, i, false, testserver.CloseData(), testserver.Reply(strings.ReplaceAll(reply, "226", code)))
 					var e *ftpexec.Error
 					known := errors.As(err, &e)
 					switch {
@@ -148,7 +151,7 @@ func TestAbruptEnd(t *testing.T) {
 			if !cut {
 				data[0] = testserver.CloseData()
 			}
-			err, _, n := ending(t, i, true, data...)
+			n, err, _ := ending(t, i, true, data...)
 			unsized := strings.Contains(tr.without, "MLST")
 			switch {
 			case !cut && (err != nil || n != 1), cut && unsized && !errors.Is(err, ftpexec.ErrTruncated), cut && !unsized && err != nil:

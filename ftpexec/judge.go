@@ -228,7 +228,7 @@ func finish(conn *wire.Conn, u *urlparse.URL, op Command, n int64, alone bool) (
 	switch {
 	case r.First() == 5 && n == 0: // refused, although 150 came first
 		e.Hint, e.Err = refusal(op, e.Reply)
-	case !r.Ends(), e.Reply.means(aborted):
+	case !r.Ends() && !e.Reply.means(done), e.Reply.means(aborted):
 		e.Err = ErrTruncated
 	case op.Verb == "NLST" && e.Reply.means(unopened):
 		e.Err = ErrNotFound

@@ -20,6 +20,7 @@ const (
 	unopened                // the directory could not be opened
 	partial                 // not all names are listed, although the code is 226
 	aborted                 // the transfer was not whole, although the code is 226
+	done                    // the listing is whole, although the code is not 226
 	absent                  // there is no such file or directory
 	denied                  // access is denied
 )
@@ -75,6 +76,7 @@ var wordings = []wording{
 		`output troncato a|output afgekort naar|resultat er avkortet til|wyj.cie obci.te do|resultado truncado em|rezultat trunchiat la|`+
 		`v.stup (?:zkr.cen|skrateny) na|rezultati i shkurtuar ne|utdata trunkeras till|[^\n]+kt. k.saltmas.) \d+[^\n]*`), // pure-ftpd
 	clause(partial, `226|250`, `(?:out of memory|read error) during globbing of .*`),                            // pure-ftpd
+	whole(done, `200`, `mlsd transfer done`),                                                                    // aioftp
 	clause(aborted, `226|250`, `transfer (?:aborted|failed)[^\n]*`),                                             // uFTP
 	clause(absent, `500`, `no such file or directory|no such file`),                                             // Globus
 	clause(absent, `450|5[1-9]\d`, `[^*.,:;!\n]*\b(?:no such|not found|not exists?|cannot find)\b[^*.,:;!\n]*`), // most, as strerror(3) and Windows do

@@ -79,6 +79,7 @@ var replies = map[meaning][]struct{ reply, source string }{
 		{"226 Read error during globbing of *", "pure-ftpd 1.0.53, ls.c"},
 	},
 	aborted: {{"226 Transfer aborted.", "uFTP"}, {"226 Transfer failed", "uFTP"}},
+	done:    {{"200 mlsd transfer done", "aioftp"}},
 	absent: {
 		{"550 No such file or directory", "strerror(3)"},
 		{"550 The system cannot find the file specified. ", "IIS"},
