@@ -125,7 +125,7 @@ func (t target) open(flag int) (*os.File, error) {
 
 // ask asks the server for its file's size and time, and the system for the
 // target's.
-func (j *job) ask(ctx context.Context, t target) (info *ftpexec.Info, local fs.FileInfo, err error) {
+func (j *job) ask(ctx context.Context, t target) (info *ftpexec.Entry, local fs.FileInfo, err error) {
 	local, err = t.stat(t.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && t.info.Mode().IsRegular():
@@ -163,7 +163,7 @@ func (j *job) newer(ctx context.Context, t target) (choice, error) {
 // lend checks whether the rest of the target can be fetched, and whether there
 // is any. It does not move the target. info and local are what ask has returned,
 // or nil.
-func (j *job) lend(ctx context.Context, t target, info *ftpexec.Info, local fs.FileInfo) (_ choice, err error) {
+func (j *job) lend(ctx context.Context, t target, info *ftpexec.Entry, local fs.FileInfo) (_ choice, err error) {
 	refuse := func(format string, args ...any) (choice, error) {
 		return choice{}, &Error{Path: t.path, Reason: fmt.Sprintf(format, args...), Err: ErrResume}
 	}

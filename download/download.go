@@ -29,7 +29,7 @@ import (
 // [*ftpexec.Session] to retrieve files one after another.
 type Source interface {
 	Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error)
-	Stat(ctx context.Context, u *urlparse.URL) (*ftpexec.Info, error)
+	Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, error)
 	Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error)
 	List(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 }

@@ -57,11 +57,11 @@ func (j *job) arrived(n int64) error {
 
 // stat asks the server for its file's size and time. If the server refuses to tell
 // anything nothing is known: only RETR shows whether there is a file.
-func (j *job) stat(ctx context.Context) (*ftpexec.Info, error) {
+func (j *job) stat(ctx context.Context) (*ftpexec.Entry, error) {
 	info, err := j.src.Stat(ctx, j.u)
 	var e *ftpexec.Error
 	if errors.As(err, &e) && e.Stage == ftpexec.StageTransfer && e.Reply != nil && e.Reply.Code == 550 {
-		return &ftpexec.Info{Size: -1}, nil
+		return &ftpexec.Entry{Size: -1}, nil
 	}
-	return info, err
+	return &info, err
 }

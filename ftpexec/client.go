@@ -194,10 +194,10 @@ func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 }
 
 // Stat asks the server for the size and modification time of the file that u names; see [Session.Stat].
-func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (*Info, error) {
+func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (Entry, error) {
 	s, err := c.take(ctx, u)
 	if err != nil {
-		return nil, err
+		return Entry{}, err
 	}
 	defer c.put(s)
 	return s.Stat(ctx, u)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,33 +17,28 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Info is what a server tells about a file without sending it.
-type Info struct {
-	Size    int64     // the size in bytes, in image type; -1 if the server did not tell it
-	ModTime time.Time // the modification time in UTC; zero if the server did not tell it
-}
-
 // Stat asks the server for the size and modification time of the file that u names (SIZE and MDTM, RFC 3659 sections 4
 // and 3), without a data connection. The error is [ErrNotFound] if the server refuses both with 550, or [ErrRefused] if its
 // reply mentions permissions; u may also name a directory. A field that the server does not tell, because it does not know
-// the command or for a reason of its own, is unknown. Some servers refuse both for a file that they send.
-func (s *Session) Stat(ctx context.Context, u *urlparse.URL) (*Info, error) {
-	info, err := unknown, error(nil)
-	for info, err = range s.StatAll(ctx, []*urlparse.URL{u}) {
+// the command or for a reason of its own, is unknown; a file with a Size counts as regular. Some servers refuse both for a file that they send.
+func (s *Session) Stat(ctx context.Context, u *urlparse.URL) (e Entry, err error) {
+	for e, err = range s.StatAll(ctx, []*urlparse.URL{u}) {
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &info, nil
+	return e, err
+}
+
+// untold returns the entry for u before the server has told anything.
+func untold(u *urlparse.URL) Entry {
+	return Entry{Name: u.Name, Base: u.Name, URL: u, Mode: fs.ModeIrregular, Size: -1}
 }
 
 // learn takes the value from a reply to SIZE or MDTM.
-func (i *Info) learn(verb string, r wire.Reply) {
+func (e *Entry) learn(verb string, r wire.Reply) {
 	if n, ok := sizeIn(r); ok && verb == "SIZE" {
-		i.Size = n
+		e.Size, e.Mode = n, 0
 	}
 	if t, ok := timeIn(r); ok && verb == "MDTM" {
-		i.ModTime = t
+		e.ModTime, e.Precision = t, time.Second
 	}
 }
 
@@ -51,12 +47,12 @@ var announced = lazy(`\((\d{1,18}) bytes\)`)
 
 // opened takes the size from r, the first reply to RETR, if SIZE has not told it. With an offset the number may be that
 // of the rest of the file, so it does not count.
-func (i *Info) opened(r *Reply, offset int64) {
-	if i.Size >= 0 || offset > 0 {
+func (e *Entry) opened(r *Reply, offset int64) {
+	if e.Size >= 0 || offset > 0 {
 		return
 	}
 	if m := announced().FindAllStringSubmatch(r.words(), -1); m != nil {
-		i.Size, _ = strconv.ParseInt(m[len(m)-1][1], 10, 64)
+		e.Size, _ = strconv.ParseInt(m[len(m)-1][1], 10, 64)
 	}
 }
 

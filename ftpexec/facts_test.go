@@ -78,8 +78,9 @@ func TestStat(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "0123456789"}, ModTime: when})
 	session := (&ftpexec.Client{}).Session()
 	defer session.Close()
-	want := ftpexec.Info{Size: 10, ModTime: when}
-	if got, err := session.Stat(t.Context(), parse(t, s.URL("/a/f"))); err != nil || *got != want {
+	u := parse(t, s.URL("/a/f"))
+	want := ftpexec.Entry{Name: "f", Base: "f", URL: u, Size: 10, ModTime: when, Precision: time.Second}
+	if got, err := session.Stat(t.Context(), u); err != nil || got != want {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 	if got, err := session.Stat(t.Context(), parse(t, s.URL("/a/missing"))); !errors.Is(err, ftpexec.ErrNotFound) || !errors.Is(err, fs.ErrNotExist) {
@@ -95,32 +96,36 @@ func TestStatRefused(t *testing.T) {
 	when := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 	tests := []struct {
 		path, size, mdtm string
-		want             ftpexec.Info
+		want             ftpexec.Entry
 		err              error // and what it means for package fs:
 		means            error
 	}{
-		{"/f", "550 f: No such file", "550 f: No such file", ftpexec.Info{}, ftpexec.ErrNotFound, fs.ErrNotExist},
-		{"/f", "550 Could not get file size.", "550 Could not get file modification time.", ftpexec.Info{}, ftpexec.ErrNotFound, fs.ErrNotExist},
-		{"/f", "550 f: Permission denied", "550 f: Permission denied", ftpexec.Info{}, ftpexec.ErrRefused, fs.ErrPermission},
-		{"/f", "550 SIZE not allowed in ASCII mode", "213 20260203040506", ftpexec.Info{Size: -1, ModTime: when}, nil, nil},
-		{"/f", "213 8", "550 no", ftpexec.Info{Size: 8}, nil, nil},
-		{"/f", "550 no", "502 what", ftpexec.Info{Size: -1}, nil, nil},
-		{"/f", "500 what", "550 no", ftpexec.Info{Size: -1}, nil, nil},
-		{"/f", "500 what", "502 what", ftpexec.Info{Size: -1}, nil, nil},
-		{"/f", "450 busy", "450 busy", ftpexec.Info{Size: -1}, nil, nil},
-		{"/f;type=a", "500 what", "550 f: No such file", ftpexec.Info{}, ftpexec.ErrNotFound, fs.ErrNotExist},
-		{"/f;type=a", "550 no", "213 20260203040506", ftpexec.Info{Size: -1, ModTime: when}, nil, nil},
+		{"/f", "550 f: No such file", "550 f: No such file", ftpexec.Entry{}, ftpexec.ErrNotFound, fs.ErrNotExist},
+		{"/f", "550 Could not get file size.", "550 Could not get file modification time.", ftpexec.Entry{}, ftpexec.ErrNotFound, fs.ErrNotExist},
+		{"/f", "550 f: Permission denied", "550 f: Permission denied", ftpexec.Entry{}, ftpexec.ErrRefused, fs.ErrPermission},
+		{"/f", "550 SIZE not allowed in ASCII mode", "213 20260203040506", ftpexec.Entry{Mode: fs.ModeIrregular, Size: -1, ModTime: when, Precision: time.Second}, nil, nil},
+		{"/f", "213 8", "550 no", ftpexec.Entry{Size: 8}, nil, nil},
+		{"/f", "550 no", "502 what", ftpexec.Entry{Mode: fs.ModeIrregular, Size: -1}, nil, nil},
+		{"/f", "500 what", "550 no", ftpexec.Entry{Mode: fs.ModeIrregular, Size: -1}, nil, nil},
+		{"/f", "500 what", "502 what", ftpexec.Entry{Mode: fs.ModeIrregular, Size: -1}, nil, nil},
+		{"/f", "450 busy", "450 busy", ftpexec.Entry{Mode: fs.ModeIrregular, Size: -1}, nil, nil},
+		{"/f;type=a", "500 what", "550 f: No such file", ftpexec.Entry{}, ftpexec.ErrNotFound, fs.ErrNotExist},
+		{"/f;type=a", "550 no", "213 20260203040506", ftpexec.Entry{Mode: fs.ModeIrregular, Size: -1, ModTime: when, Precision: time.Second}, nil, nil},
 	}
 	for _, tt := range tests {
 		for _, sequential := range []bool{false, true} {
 			s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply(tt.size)), testserver.On("MDTM", testserver.Reply(tt.mdtm)))
-			got, err := (&ftpexec.Client{MaxIdle: -1, NoPipelining: sequential}).Stat(t.Context(), parse(t, s.URL(tt.path)))
+			u := parse(t, s.URL(tt.path))
+			if tt.err == nil {
+				tt.want.Name, tt.want.Base, tt.want.URL = "f", "f", u
+			}
+			got, err := (&ftpexec.Client{MaxIdle: -1, NoPipelining: sequential}).Stat(t.Context(), u)
 			switch {
 			case tt.err != nil:
-				if !errors.Is(err, tt.err) || !errors.Is(err, tt.means) || got != nil {
+				if !errors.Is(err, tt.err) || !errors.Is(err, tt.means) || got != (ftpexec.Entry{}) {
 					t.Errorf("%s, %q, %q: got %+v, %v, want %v", tt.path, tt.size, tt.mdtm, got, err, tt.err)
 				}
-			case err != nil || *got != tt.want:
+			case err != nil || got != tt.want:
 				t.Errorf("%s, %q, %q: got %+v, %v, want %+v", tt.path, tt.size, tt.mdtm, got, err, tt.want)
 			}
 			s.Close()

@@ -29,11 +29,11 @@ type openFile struct {
 	mu    sync.Mutex // held during a Read
 	next  int64      // where the next Read begins
 	body  io.ReadCloser
-	at    int64 // where body is in the file
-	known *Info // what the first transfer told; nil if there was none
-	size  int64 // -1 if unknown
-	err   error // how the last transfer failed; nil if it did not
-	whole bool  // a transfer has been confirmed, so an empty file is one
+	at    int64  // where body is in the file
+	known *Entry // what the first transfer told; nil if there was none
+	size  int64  // -1 if unknown
+	err   error  // how the last transfer failed; nil if it did not
+	whole bool   // a transfer has been confirmed, so an empty file is one
 }
 
 var _ interface {
@@ -192,9 +192,9 @@ func (f *openFile) open(off int64) error {
 	if err != nil {
 		return err
 	}
-	now := Info{Size: r.Size, ModTime: r.ModTime}
+	now := Entry{Size: r.Size, ModTime: r.ModTime}
 	if f.known == nil {
-		f.known = &Info{Size: f.size, ModTime: now.ModTime}
+		f.known = &Entry{Size: f.size, ModTime: now.ModTime}
 		if f.size < 0 {
 			f.size = now.Size
 		}

@@ -200,7 +200,7 @@ func TestNamesAreNoWordings(t *testing.T) {
 						e := &Error{Stage: verbs[verb].stage, Reply: r}
 						e.Hint, e.Err = refusal(op, r)
 						e.readLimits(op, false)
-						info := unknown
+						info := Entry{Size: -1}
 						info.opened(r, 0)
 						return fmt.Sprint(meanings(r), e.Err, e.Hint, e.means, unlisted(op, e), info), answer
 					}

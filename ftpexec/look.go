@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/listing"
 	"example.com/ftpfetch/ftpexec/internal/wire"
@@ -79,15 +78,11 @@ func (q *question) entry() Entry {
 
 // verdict returns what the replies to SIZE, MDTM and CWD tell.
 func (q *question) verdict() (Entry, error) {
-	e := Entry{Name: q.url.Name, Base: q.url.Name, URL: q.url, Mode: fs.ModeIrregular, Size: q.info.Size, ModTime: q.info.ModTime}
-	if !e.ModTime.IsZero() {
-		e.Precision = time.Second
-	}
+	e := q.info
 	switch {
 	case q.dir:
 		e.Mode, e.Size = fs.ModeDir, -1
 	case e.Size >= 0:
-		e.Mode = 0
 	case q.absent == 2 && errors.Is(q.noDir, fs.ErrPermission): // a directory that may not be entered
 		return Entry{}, q.noDir
 	case q.absent == 2:

@@ -35,7 +35,7 @@ type Session struct {
 	url  *urlparse.URL
 	plan *Plan
 	goal goal
-	info Info // what the server has told about the file
+	info Entry // what the server has told about the file
 	program
 	link
 }
@@ -248,9 +248,9 @@ func (s *Session) attempt(ctx context.Context, fresh bool, transfer func(stop fu
 			return false, err
 		}
 	}
-	s.info, s.port = unknown, 0
+	s.info, s.port = untold(s.url), 0
 	for _, q := range s.goal.batch {
-		*q = question{Plan: q.Plan, url: q.url, info: unknown}
+		*q = question{Plan: q.Plan, url: q.url, info: untold(q.url)}
 	}
 	s.sequential, s.queue = s.sequential || s.oneByOne, s.plan.steps(s.course(fresh))
 	if s.ahead != "" {

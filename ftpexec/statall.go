@@ -12,14 +12,14 @@ import (
 
 // StatAll asks the server for the sizes and modification times of the files that urls name (SIZE and MDTM), many in
 // one round trip and without a data connection; see [Session.StatAll].
-func (c *Client) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[Info, error] {
-	return func(yield func(Info, error) bool) {
+func (c *Client) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
 		if len(urls) == 0 {
 			return
 		}
 		s, err := c.take(ctx, urls[0])
 		if err != nil {
-			yield(unknown, err)
+			yield(Entry{}, err)
 			return
 		}
 		defer c.put(s)
@@ -28,7 +28,7 @@ func (c *Client) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[In
 	}
 }
 
-// StatAll returns an iterator over the sizes and modification times of the files that urls name. It yields one Info or
+// StatAll returns an iterator over the sizes and modification times of the files that urls name. It yields one Entry or
 // error for each URL, in their order. All URLs must have the scheme, server and login of the first; for any other it
 // yields [ErrOtherServer]. The way from one directory to the next is short if the URLs are in the order of their
 // directories.
@@ -37,9 +37,9 @@ func (c *Client) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[In
 // that is asked about a file with 550, StatAll yields an error as for a refused RETR, [ErrNotFound] or [ErrRefused]; the
 // URL may also name a directory. Otherwise a field that the server does not tell is unknown, as with [Session.Stat]. A
 // refused CWD yields [ErrDirectory] for the files of that directory. After all these errors the iteration goes on. Any
-// other error ends it. With an error the Info is one about which nothing is known.
-func (s *Session) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[Info, error] {
-	return func(yield func(Info, error) bool) {
+// other error ends it. With an error the Entry is zero.
+func (s *Session) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
 		var last *question
 		for rest := urls; len(rest) > 0; {
 			batch, err := newBatch(urls[0], rest, last)
@@ -53,7 +53,7 @@ func (s *Session) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[I
 				}
 			}
 			if err != nil && len(rest) > 0 {
-				if !yield(unknown, about(rest[0], err)) || batch != nil {
+				if !yield(Entry{}, about(rest[0], err)) || batch != nil {
 					return
 				}
 				rest = rest[1:]
@@ -62,15 +62,12 @@ func (s *Session) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[I
 	}
 }
 
-// unknown is an Info about which nothing is known.
-var unknown = Info{Size: -1}
-
 // question is a file that StatAll asks about, and what the server has answered.
 type question struct {
 	*Plan
 	url *urlparse.URL
 
-	info   Info
+	info   Entry
 	told   int      // replies to Facts
 	absent int      // those of them that are 550
 	gone   []string // the CWDs to the file's directory, up to one that is refused; nil if none is
@@ -115,9 +112,9 @@ func answered(batch []*question) []*question {
 }
 
 // answer returns what StatAll yields about the file.
-func (q *question) answer() (Info, error) {
+func (q *question) answer() (Entry, error) {
 	if q.gone != nil || q.absent == len(q.Facts) {
-		return unknown, q.err
+		return Entry{}, q.err
 	}
 	return q.info, nil
 }

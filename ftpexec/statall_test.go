@@ -24,8 +24,11 @@ type told struct {
 	err   error
 }
 
-func collect(all iter.Seq2[ftpexec.Info, error]) (list []told) {
+func collect(all iter.Seq2[ftpexec.Entry, error]) (list []told) {
 	for info, err := range all {
+		if err != nil {
+			info.Size = -1
+		}
 		list = append(list, told{info.Size, !info.ModTime.IsZero(), err})
 	}
 	return list

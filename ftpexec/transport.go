@@ -153,7 +153,7 @@ func (t *Transport) file(ctx context.Context, method string, u *urlparse.URL, he
 		}
 		return nil, err
 	}
-	a = decide(header, u, Info{r.Size, r.ModTime})
+	a = decide(header, u, Entry{Size: r.Size, ModTime: r.ModTime})
 	if a.sends() && a.offset == r.Offset {
 		return a.with(r), nil
 	}
@@ -178,7 +178,7 @@ func (s *Session) foresee(ctx context.Context, u *urlparse.URL, head bool, heade
 	case err != nil:
 		return nil, err
 	}
-	return decide(header, u, *info), nil
+	return decide(header, u, info), nil
 }
 
 // whole is file without Range.

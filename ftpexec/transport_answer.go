@@ -55,7 +55,7 @@ var oneRange = lazy(`^bytes=(\d+-\d*|-\d*[1-9]\d*)$`)
 
 // decide returns the answer to a request with header for a file of which info is known, without its body. It deletes a
 // Range that is to be ignored.
-func decide(header http.Header, u *urlparse.URL, info Info) *answer {
+func decide(header http.Header, u *urlparse.URL, info Entry) *answer {
 	if info.Size <= 0 || !oneRange().MatchString(header.Get("Range")) {
 		header.Del("Range")
 	}

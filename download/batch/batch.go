@@ -26,7 +26,7 @@ import (
 type Source interface {
 	download.Source
 	Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
-	StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Info, error]
+	StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 	CloseIdleConnections()
 }
 

@@ -108,7 +108,7 @@ func (a *asking) fails(u *urlparse.URL, err error) {
 }
 
 // infoLine returns the line about a file: size, time, URL.
-func infoLine(u *urlparse.URL, info ftpexec.Info, json bool) string {
+func infoLine(u *urlparse.URL, info ftpexec.Entry, json bool) string {
 	text := "-"
 	if !info.ModTime.IsZero() {
 		text = info.ModTime.UTC().Format(time.RFC3339)

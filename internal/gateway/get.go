@@ -98,22 +98,22 @@ func (g *gate) lastByte(ctx context.Context, u *urlparse.URL) (bool, error) {
 }
 
 // stat asks for the size and time of a file.
-func (g *gate) stat(ctx context.Context, u *urlparse.URL) (*ftpexec.Info, error) {
+func (g *gate) stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, error) {
 	a, err := g.request(ctx, http.MethodHead, u, "", http.StatusOK)
 	var e *proxy.Error
 	unserved := errors.As(err, &e) && (e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotImplemented)
 	switch {
 	case err != nil && !unserved:
-		return nil, err
+		return ftpexec.Entry{}, err
 	case err == nil:
 		a.body.Close()
 	}
 	if err != nil || a.ContentLength < 0 && a.modTime.IsZero() {
 		// Perhaps the proxy has not looked.
 		if a, err = g.request(ctx, http.MethodGet, u, "", http.StatusOK); err != nil {
-			return nil, err
+			return ftpexec.Entry{}, err
 		}
 		a.body.Close()
 	}
-	return &ftpexec.Info{Size: a.ContentLength, ModTime: a.modTime}, nil
+	return ftpexec.Entry{Name: u.Name, Base: u.Name, URL: u, Size: a.ContentLength, ModTime: a.modTime}, nil
 }

@@ -336,8 +336,8 @@ func TestCloseInRead(t *testing.T) {
 // failing is an FTP whose StatAll ends with a failure before the last file.
 type failing struct{ gateway.FTP }
 
-func (failing) StatAll(context.Context, []*urlparse.URL) iter.Seq2[ftpexec.Info, error] {
-	return func(yield func(ftpexec.Info, error) bool) { yield(ftpexec.Info{Size: -1}, ftpexec.ErrLost) }
+func (failing) StatAll(context.Context, []*urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
+	return func(yield func(ftpexec.Entry, error) bool) { yield(ftpexec.Entry{}, ftpexec.ErrLost) }
 }
 
 // TestStatAllByFTP checks that a failure that is no refusal of CONNECT ends StatAll, with a proxy and without one.

@@ -11,8 +11,8 @@ import (
 // FTP is what reaches servers by FTP: an [*ftpexec.Client] or an [*ftpexec.Session].
 type FTP interface {
 	Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error)
-	Stat(ctx context.Context, u *urlparse.URL) (*ftpexec.Info, error)
-	StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Info, error]
+	Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, error)
+	StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 	Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error)
 	List(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 	Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
@@ -59,10 +59,10 @@ func (s *Source) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Respons
 }
 
 // Stat is as [ftpexec.Client.Stat]. By GET, a file that is not there is an error.
-func (s *Source) Stat(ctx context.Context, u *urlparse.URL) (*ftpexec.Info, error) {
+func (s *Source) Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, error) {
 	return try(s, u,
-		func() (*ftpexec.Info, error) { return s.ftp.Stat(ctx, u) },
-		func(g *gate) (*ftpexec.Info, error) { return g.stat(ctx, u) })
+		func() (ftpexec.Entry, error) { return s.ftp.Stat(ctx, u) },
+		func(g *gate) (ftpexec.Entry, error) { return g.stat(ctx, u) })
 }
 
 // Hash is as [ftpexec.Client.Hash]. No proxy offers digests.
@@ -73,8 +73,8 @@ func (s *Source) Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([
 }
 
 // StatAll is as [ftpexec.Client.StatAll].
-func (s *Source) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Info, error] {
-	return func(yield func(ftpexec.Info, error) bool) {
+func (s *Source) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
+	return func(yield func(ftpexec.Entry, error) bool) {
 		var g *gate
 		if len(urls) > 0 {
 			g = s.gateway.gate(urls[0])
@@ -96,10 +96,7 @@ func (s *Source) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ft
 		}
 		for _, u := range urls {
 			info, err := s.Stat(ctx, u)
-			if err != nil {
-				info = &ftpexec.Info{Size: -1}
-			}
-			if !yield(*info, err) || ctx.Err() != nil {
+			if !yield(info, err) || ctx.Err() != nil {
 				return
 			}
 		}
