@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,14 +62,13 @@ func (b *run) wait(ctx context.Context, t *schedule.Turn[*job], err error) sched
 	j.waited = true
 	t.Release()
 	if b.Each.Wait != nil {
-		err = b.Each.Wait(ctx, pause)
-	} else if err = nil; ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+		_ = b.Each.Wait(ctx, pause)
+	} else {
+		over, cancel := context.WithTimeout(ctx, pause)
+		<-over.Done()
+		cancel()
 	}
-	if err = cmp.Or(err, context.Cause(ctx)); err != nil {
+	if ctx.Err() != nil {
 		return b.end(ctx, j, download.Result{}, err, schedule.Untouched())
 	}
 	return schedule.Untouched().Then(j.url().Address())

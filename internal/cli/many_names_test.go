@@ -121,3 +121,49 @@ func TestNamesMeet(t *testing.T) {
 	}
 	t.Logf("%d cases", cases)
 }
+
+// TestReportMeets checks which names a report cannot have beside the files of its
+// run. One that is refused is neither made nor changed.
+func TestReportMeets(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/a": "a", "/d/sub/b": "b"}})
+	list := func(t *testing.T) string { return written(t, s.URL("/d/a")+"\n") }
+	cases := 0
+	for _, tt := range []struct {
+		args    string // with D for the directory's URL, and L for a list of D/a
+		refused []string
+		fine    []string
+	}{
+		{"-j2 Da Dsub/b", []string{"a", "b", "./a", "x/../b", "link/a"}, []string{"c", "x/a"}},
+		{"-j2 -d x Da Dsub/b", []string{"x/a", "link/x/a"}, []string{"a", "x/c", "r"}},
+		{"-i L", []string{"a"}, []string{"r", "x/a"}},
+		{"--manifest L -d x", []string{"x/a"}, []string{"a"}},
+		{"-r D", []string{"d/r", "d/sub/r"}, []string{"r", "dd", "x/d"}},
+		{"-r D -d x", []string{"x/r", "x/sub/r"}, []string{"r", "xx"}},
+		{"-r D -d .", []string{"r", "x/r"}, []string{"../r"}},
+		{"--glob D*", []string{"r", "a"}, []string{"x/r", "../r"}},
+		{"--glob D*a*", []string{"a", "later"}, []string{"r"}},
+		{"-r --glob Ds*", []string{"sub", "sub/r", "s"}, []string{"r", "x/sub"}},
+	} {
+		for i, name := range slices.Concat(tt.refused, tt.fine) {
+			cases++
+			t.Chdir(t.TempDir())
+			for _, dir := range []string{"w/x", "w/d/sub"} {
+				if err := os.MkdirAll(dir, 0o777); err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Chdir("w")
+			if err := os.Symlink(".", "link"); err != nil {
+				t.Fatal(err)
+			}
+			args := strings.Fields(strings.NewReplacer("D", s.URL("/d/"), "L", list(t)).Replace(tt.args))
+			code, _, stderr := run(t, append(args, "--report", name)...)
+			_, err := os.Stat(name)
+			refused := code == 23 && strings.Contains(stderr, "write another name for --report") && !strings.Contains(stderr, "complete")
+			if refused != (i < len(tt.refused)) || !refused && code != 0 || refused && err == nil {
+				t.Errorf("%s with %s: code %d, %v: %s", tt.args, name, code, err, stderr)
+			}
+		}
+	}
+	t.Logf("%d cases", cases)
+}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"path/filepath"
 	"strconv"
@@ -30,69 +31,48 @@ type reported struct {
 
 // reportMeets says what else of the run has the name of the report, or "".
 func (m *many) reportMeets() string {
-	for _, l := range m.lists {
-		if sameFile(l.path, m.report) {
-			return "is the list itself"
-		}
-	}
 	var e *download.Error
 	if _, err := download.LocalPath(filepath.Base(m.report)); errors.As(err, &e) {
 		return e.Reason
 	}
-	at, inside := m.inside(m.report)
-	if !inside {
-		return ""
-	}
-	key := download.PathKey(at)
+	at, err := filepath.Rel(real(m.outputDir()), real(m.report))
+	at = download.PathKey(filepath.ToSlash(at))
+	inside := err == nil && filepath.IsLocal(at)
 	for _, l := range m.lists {
+		if sameFile(l.path, m.report) {
+			return "is the list itself"
+		}
 		for item := range l.items() {
-			if download.PathKey(item.Path) == key {
+			if !inside {
+				break
+			} else if download.PathKey(item.Path) == at {
 				return "is the place of a file of the run"
 			}
 		}
 	}
 	for _, t := range m.targets {
 		m.addType(t.url)
-		task, err := m.task(t, t.url)
-		first, deeper, _ := strings.Cut(at, "/")
-		matches, _ := doublestar.Match(t.pattern, first)
-		below, within := strings.CutPrefix(key+"/", download.PathKey(task.Path)+"/")
-		switch {
-		case err != nil:
-		case t.pattern != "" && matches && (m.recursive || deeper == ""):
-			return "matches the pattern of the run"
-		case task.Tree != nil && t.pattern == "" && (within || task.Path == ""):
-			return "is inside the tree that it reports on"
-		case task.Tree == nil && within && below == "":
-			return "is the place of a file of the run"
+		task, terr := m.task(t, t.url)
+		below, within := strings.CutPrefix("/"+at+"/", strings.TrimSuffix("/"+download.PathKey(task.Path), "/")+"/")
+		first, deeper, _ := strings.Cut(strings.TrimSuffix(below, "/"), "/")
+		matches, _ := doublestar.Match(cmp.Or(t.pattern, "*"), first)
+		if inside && within && terr == nil && (task.Tree == nil && below == "" || task.Tree != nil && matches && (deeper == "" || m.recursive)) {
+			return "is the place of what the run fetches"
 		}
 	}
 	return ""
 }
 
-// inside returns the path below the output directory of a file in it. It follows
-// links.
-func (m *many) inside(file string) (string, bool) {
-	dir, err := filepath.EvalSymlinks(filepath.Dir(file))
-	if err != nil {
-		return "", false // it cannot be written
+// real returns the absolute path of a file, without links as far as it exists.
+func real(file string) string {
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil {
+		file = filepath.Join(dir, filepath.Base(file))
 	}
-	file = filepath.Join(dir, filepath.Base(file))
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real
+	if target, err := filepath.EvalSymlinks(file); err == nil {
+		file = target
 	}
-	root, err := filepath.EvalSymlinks(m.outputDir())
-	if err != nil {
-		return "", false
-	}
-	if root, err = filepath.Abs(root); err == nil {
-		file, err = filepath.Abs(file)
-	}
-	if err != nil {
-		return "", false
-	}
-	below, err := filepath.Rel(root, file)
-	return filepath.ToSlash(below), err == nil && filepath.IsLocal(below)
+	file, _ = filepath.Abs(file)
+	return file
 }
 
 // table reports whether the report is one, by its name.
