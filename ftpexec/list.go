@@ -43,7 +43,28 @@ func (s *Session) list(ctx context.Context, u *urlparse.URL) (names []string, er
 	if e := (*Error)(nil); errors.As(err, &e) && strings.HasPrefix(e.Op, "NLST") && (unknownCommand(err) || u.Name == "" && e.Reply != nil && e.Reply.means(absent)) {
 		return s.entryNames(ctx, u)
 	}
+	if err == nil && (len(names) == 0 || u.Name != "" && len(names) == 1 && base(names[0]) == u.Name) {
+		return s.confirm(ctx, u, names)
+	}
 	return names, err
+}
+
+// confirm asks once more, by the commands of Entries, about a directory of which NLST has told no name, or only its own.
+// That is also what some servers answer if it does not exist or cannot be read. An entry that NLST leaves out is not
+// added if its name begins with a dot.
+func (s *Session) confirm(ctx context.Context, u *urlparse.URL, names []string) ([]string, error) {
+	shown, err := s.entryNames(ctx, u)
+	if shown = slices.DeleteFunc(shown, func(name string) bool { return name[0] == '.' }); err == nil && len(shown) > len(names) {
+		return shown, nil
+	}
+	if err == nil || unknownCommand(err) {
+		return names, nil
+	}
+	if e := (*Error)(nil); errors.As(err, &e) && e.Err == ErrDirectory { // there is no such directory
+		_, e.Err = transferRefusal(withArg("NLST", u.Name), e.Reply)
+		e.Hint = ""
+	}
+	return nil, err
 }
 
 // entryNames returns the names in the directory that u names, for servers that do not know NLST, or only with an
@@ -79,12 +100,9 @@ func byName(dir *urlparse.URL, list func() (names []string, err error)) iter.Seq
 
 // names runs the plan to its end, an NLST, and returns the names.
 func (s *Session) names() ([]string, error) {
-	op := s.plan.final()
 	names, err := s.lines()
 	if errors.Is(err, errNoEntries) {
 		names, err = nil, s.conn.Ended()
-	} else if err == nil && op.HasArg && !slices.ContainsFunc(names, isEntry) {
-		err = s.mustExist(op.Arg)
 	}
 	if err != nil {
 		return nil, err
@@ -134,23 +152,4 @@ func isEntry(name string) bool {
 func base(name string) string {
 	name = strings.TrimSuffix(name, "/")
 	return name[strings.LastIndexByte(name, '/')+1:]
-}
-
-// mustExist returns an error if dir does not exist. Some servers (vsftpd) answer NLST with the same empty listing for an
-// empty directory and for one that does not exist. It sends a CWD, which the plan does not contain.
-func (s *Session) mustExist(dir string) error {
-	s.lost = true
-	r, err := s.conn.Ask("CWD "+dir, false)
-	switch {
-	case err != nil:
-		return s.failure(s.plan.mask(withArg("CWD", dir)), err)
-	case r.OK():
-		return s.conn.Ended()
-	}
-	e := s.refused(s.plan.mask(withArg("CWD", dir)), r)
-	if e.Err == ErrDirectory {
-		_, e.Err = transferRefusal(withArg("NLST", dir), e.Reply)
-		e.Hint = ""
-	}
-	return e
 }

@@ -240,3 +240,43 @@ func (w *watched) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// TestNamesOfNone checks an NLST that tells no name, or only that of the directory: other commands show whether there is
+// nothing else. What begins with a dot NLST may leave out.
+func TestNamesOfNone(t *testing.T) {
+	const denied, missing = "550 Permission denied", "550 No such directory"
+	for _, tt := range []struct {
+		path, nlst, cwd, listing string // listing: a refusal, or lines of LIST
+		want                     []string
+		err                      error
+	}{
+		{"/d/", "", "250 ok", "", nil, nil},
+		{"/d;type=d", "", "250 ok", "", nil, nil},
+		{"/d;type=d", "", "250 ok", line(".hidden"), nil, nil},
+		{"/d/", "", "250 ok", line("seen"), []string{"seen"}, nil},
+		{"/d/", "", "250 ok", denied, nil, ftpexec.ErrRefused},
+		{"/d;type=d", "", "250 ok", denied, nil, ftpexec.ErrRefused},
+		{"/d;type=d", "", missing, "", nil, ftpexec.ErrNotFound},
+		{"/d;type=d", "d\r\n", "250 ok", denied, nil, ftpexec.ErrRefused},
+		{"/d;type=d", "d/d\r\n", "250 ok", line("d"), []string{"d/d"}, nil},
+		{"/d/", "", "250 ok", "502 no", nil, nil},
+	} {
+		list := []testserver.Action{testserver.Reply("150 x"), testserver.SendData(tt.listing), testserver.CloseData(), testserver.Reply("226 x")}
+		if len(tt.listing) > 3 && tt.listing[3] == ' ' {
+			list = []testserver.Action{testserver.Reply(tt.listing)}
+		}
+		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Reply("500 no")), testserver.On("CWD d", testserver.Reply(tt.cwd)), testserver.On("LIST", list...),
+			testserver.On("NLST d", testserver.Reply("150 x"), testserver.SendData(tt.nlst), testserver.CloseData(), testserver.Reply("226 x")),
+			testserver.On("^NLST$", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("226 x")))
+		var got []string
+		var err error
+		for e, lerr := range (&ftpexec.Client{MaxIdle: -1}).List(t.Context(), parse(t, s.URL(tt.path))) {
+			if err = lerr; err == nil {
+				got = append(got, e.Name)
+			}
+		}
+		if !slices.Equal(got, tt.want) || !errors.Is(err, tt.err) {
+			t.Errorf("%+v: got %q, %v", tt, got, err)
+		}
+	}
+}

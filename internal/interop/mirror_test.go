@@ -289,9 +289,11 @@ func TestMirrorDenied(t *testing.T) {
 			if code == 0 || !strings.Contains(stderr, url) {
 				m.Errorf("%s: exit %d, %q", dir, code, stderr)
 			}
-			out, err := exec.CommandContext(testContext(m.T), m.binary, "-l", url).CombinedOutput()
-			if err == nil || strings.Contains(string(out), "ftpes://") || strings.Contains(string(out), "too many connections for") {
-				m.Errorf("-l %s: %v, %s", url, err, out)
+			for _, args := range [][]string{{"-l", url}, {url}, {strings.TrimSuffix(url, "/") + ";type=d"}} { // the last two by NLST
+				out, err := exec.CommandContext(testContext(m.T), m.binary, args...).CombinedOutput()
+				if err == nil || strings.Contains(string(out), "ftpes://") || strings.Contains(string(out), "too many connections for") {
+					m.Errorf("%s: %v, %s", args, err, out)
+				}
 			}
 		}
 		m.same(files, dirs)
