@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -375,7 +374,7 @@ func TestCauseOfABadURL(t *testing.T) {
 func TestCauseOfALocalAddress(t *testing.T) {
 	s := testserver.New(t, nil)
 	for _, use := range uses {
-		c := &ftpexec.Client{LocalAddr: netip.MustParseAddr("192.0.2.1")} // RFC 5737: for documentation
+		c := &ftpexec.Client{Dial: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}}).DialContext} // RFC 5737: for documentation
 		err := use.run(t.Context(), t, c, urlOf(t, s.URL("/d/f")), urlOf(t, s.URL("/d/")))
 		want := expectation{is: []error{ftpexec.ErrConnect}, as: []any{new(*net.OpError)}, once: "no connection"}
 		if bad := want.check(err); bad != nil {

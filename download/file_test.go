@@ -220,7 +220,7 @@ func TestFileCanceled(t *testing.T) {
 			cancel()
 		}
 	}}
-	patient := &ftpexec.Client{StallTimeout: time.Hour, ReplyTimeout: time.Hour} // only ctx can end it
+	patient := &ftpexec.Client{Timeout: time.Hour} // only ctx can end it
 	_, err := download.File(ctx, patient, parse(t, s.URL("/big")), filepath.Join(dir, "f"), o)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)

@@ -37,7 +37,7 @@ type kit struct {
 
 func newKit(t *testing.T, tree map[string]string) *kit {
 	t.Helper()
-	k := &kit{T: t, dir: t.TempDir(), c: &ftpexec.Client{StallTimeout: 5 * time.Second}}
+	k := &kit{T: t, dir: t.TempDir(), c: &ftpexec.Client{Timeout: 5 * time.Second}}
 	k.Server = testserver.New(t, &testserver.Options{Tree: tree, ModTime: kitTime, Fault: func(p testserver.FaultPoint) testserver.Fault {
 		k.mu.Lock()
 		defer k.mu.Unlock()

@@ -215,7 +215,7 @@ func (s *soak) chooseData(p testserver.FaultPoint, pick func(int) int) (string, 
 // run makes one run with random options and checks its result.
 func (s *soak) run(t *testing.T, what string) {
 	t.Helper()
-	c := &ftpexec.Client{StallTimeout: 100 * time.Millisecond, ReplyTimeout: 2 * time.Second, ConnectTimeout: 2 * time.Second}
+	c := &ftpexec.Client{Timeout: 2 * time.Second, ConnectTimeout: 2 * time.Second}
 	o := &Options{
 		Retries: new(1 + s.rng.IntN(6)), Segments: []int{1, 1, 3, 5}[s.rng.IntN(4)], Parallel: c,
 		Wait:       func(ctx context.Context, _ time.Duration) error { return ctx.Err() },

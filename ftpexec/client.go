@@ -16,7 +16,6 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,9 +27,8 @@ import (
 // Defaults for the fields of [Client] that are zero. DefaultMaxListing is in bytes.
 const (
 	DefaultConnectTimeout = 30 * time.Second
-	DefaultReplyTimeout   = 60 * time.Second
-	DefaultStallTimeout   = 60 * time.Second
-	DefaultLeastTime      = 30 * time.Second
+	DefaultTimeout        = 60 * time.Second
+	DefaultRateTime       = 30 * time.Second
 	DefaultMaxIdle        = 2
 	DefaultIdleTimeout    = 60 * time.Second
 	DefaultEmail          = "ftpfetch@example.com"
@@ -51,14 +49,12 @@ type Client struct {
 	Trace func(Event)
 
 	ConnectTimeout time.Duration // bounds each TCP connect, and TLS handshakes on control connections; 0 means DefaultConnectTimeout
-	ReplyTimeout   time.Duration // bounds the wait for each reply; 0 means DefaultReplyTimeout
-	StallTimeout   time.Duration // bounds each wait for data, TLS handshakes on data connections included; 0 means DefaultStallTimeout
+	Timeout        time.Duration // bounds each wait for a reply or for data, TLS handshakes on data connections included; 0 means DefaultTimeout
 
-	// LeastRate is the lowest rate, in bytes per second, at which a server may send data. If fewer than
-	// LeastRate * LeastTime bytes come within LeastTime, the transfer fails with ErrTimeout. Time in which the caller
-	// does not read does not count. 0 means no limit. With a limit, bytes go to a file through a buffer.
-	LeastRate int64
-	LeastTime time.Duration // 0 means DefaultLeastTime
+	// MinRate is the lowest rate at which a server may send data. If it sends less, the transfer fails with ErrTimeout. Time
+	// in which the caller does not read does not count. The zero Rate means no limit. With a limit, bytes go to a file
+	// through a buffer.
+	MinRate Rate
 
 	// MaxListing bounds the memory that a listing may take, in bytes: those that the server sends, and 32 more for
 	// each line. 0 means DefaultMaxListing.
@@ -87,11 +83,6 @@ type Client struct {
 	NoEPSV bool
 	// Active makes the server open data connections to the client (EPRT, PORT).
 	Active bool
-	// Network is "tcp", "tcp4" or "tcp6". "" means "tcp".
-	Network string
-	// LocalAddr is the local address for connections; Dial and Proxy do not use it. The zero Addr lets the system
-	// choose.
-	LocalAddr netip.Addr
 	// TLSConfig configures TLS. nil means TLS 1.2 or later and the system's certificate authorities. ServerName
 	// and ClientSessionCache are set on a copy for each control connection.
 	TLSConfig *tls.Config
@@ -112,6 +103,12 @@ type Client struct {
 
 	mu    sync.Mutex
 	hosts map[string]habits
+}
+
+// Rate is a number of bytes a second, on average over a time.
+type Rate struct {
+	Bytes int64         // a second
+	Over  time.Duration // 0 means DefaultRateTime
 }
 
 // Dialer opens connections. [net.Dialer] implements it.
@@ -241,13 +238,12 @@ func (c *Client) config(p *Plan, u *urlparse.URL) wire.Config {
 	cfg := wire.Config{
 		Host:           p.Host,
 		Address:        u.Address(),
-		Dial:           c.dial(c.Dial),
+		Dial:           c.Dial,
 		ImplicitTLS:    p.Scheme == urlparse.FTPS,
 		ConnectTimeout: cmp.Or(c.ConnectTimeout, DefaultConnectTimeout),
-		ReplyTimeout:   cmp.Or(c.ReplyTimeout, DefaultReplyTimeout),
-		StallTimeout:   cmp.Or(c.StallTimeout, DefaultStallTimeout),
-		LeastRate:      c.LeastRate,
-		LeastTime:      cmp.Or(c.LeastTime, DefaultLeastTime),
+		Timeout:        cmp.Or(c.Timeout, DefaultTimeout),
+		MinRate:        c.MinRate.Bytes,
+		RateTime:       cmp.Or(c.MinRate.Over, DefaultRateTime),
 		MaxListing:     cmp.Or(c.MaxListing, DefaultMaxListing),
 		Secrets:        &c.secrets,
 		Number:         int(c.dialled.Add(1)),
@@ -256,7 +252,9 @@ func (c *Client) config(p *Plan, u *urlparse.URL) wire.Config {
 		cfg.Trace = func(e wire.Event) { c.Trace(Event{EventKind(e.Kind), e.Text, e.Flight, e.Server, e.Conn}) }
 	}
 	if d := c.proxy(u.Address()); d != nil {
-		cfg.Dial, cfg.Proxied = c.dial(d.DialContext), true
+		cfg.Dial, cfg.Proxied = d.DialContext, true
+	} else if cfg.Dial == nil {
+		cfg.Dial = new(net.Dialer).DialContext
 	}
 	if p.Scheme != urlparse.FTP || c.TryTLS {
 		cfg.TLSConfig = c.tlsConfig(p.Host)
@@ -285,19 +283,4 @@ func (c *Client) tlsConfig(host string) *tls.Config {
 	cfg.ServerName = host
 	cfg.ClientSessionCache = tls.NewLRUClientSessionCache(4)
 	return cfg
-}
-
-// dial returns a function that opens TCP connections on c.Network with d. A nil d means a net.Dialer with c.LocalAddr.
-func (c *Client) dial(d func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
-	if d == nil {
-		dialer := &net.Dialer{}
-		if c.LocalAddr.IsValid() {
-			dialer.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(c.LocalAddr, 0))
-		}
-		d = dialer.DialContext
-	}
-	network := cmp.Or(c.Network, "tcp")
-	return func(ctx context.Context, _, address string) (net.Conn, error) {
-		return d(ctx, network, address)
-	}
 }

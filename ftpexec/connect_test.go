@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -111,9 +110,7 @@ func TestDataConnectionModes(t *testing.T) {
 		{"PASV", "tcp4", &ftpexec.Client{MaxIdle: -1, NoEPSV: true}, "PASV"},
 		{"active", "tcp4", &ftpexec.Client{MaxIdle: -1, Active: true}, "EPRT"},
 		{"IPv6", "tcp6", &ftpexec.Client{MaxIdle: -1}, "EPSV"},
-		{"IPv6 by -6", "tcp6", &ftpexec.Client{MaxIdle: -1, Network: "tcp6"}, "EPSV"},
 		{"IPv6 active", "tcp6", &ftpexec.Client{MaxIdle: -1, Active: true}, "EPRT"},
-		{"IPv4 by -4 from an address", "tcp4", &ftpexec.Client{MaxIdle: -1, Network: "tcp4", LocalAddr: netip.MustParseAddr("127.0.0.1")}, "EPSV"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -135,14 +132,6 @@ func TestDataConnectionModes(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestWrongNetwork(t *testing.T) {
-	s := testserver.New(t, &testserver.Options{Tree: tree})
-	_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Network: "tcp6"}, parse(t, s.URL("/a/f")))
-	if !errors.Is(err, ftpexec.ErrConnect) && !errors.Is(err, ftpexec.ErrResolve) {
-		t.Errorf("error %v, want ErrConnect", err)
 	}
 }
 

@@ -150,7 +150,7 @@ func cut(s string) string {
 }
 
 // Local reports whether this machine failed, not the server or the network: the process or the system has too many open
-// files or too little memory, or no connection can come from the Client's LocalAddr. It is not Temporary.
+// files or too little memory, or no connection can come from the address that a Dial wants. It is not Temporary.
 func (e *Error) Local() bool { return wire.IsLocal(e.Err) }
 
 // Temporary reports whether the same request may succeed later. It is true for replies 4yz, for [ErrTooMany],

@@ -89,20 +89,6 @@ func ExampleError_Temporary() {
 	// again, a little later
 }
 
-// A Client that cannot work says which fields are wrong. Every method checks this first.
-func ExampleClient_Check() {
-	c := ftpexec.Client{Network: "udp"}
-	err := c.Check()
-	var bad *ftpexec.OptionError
-	if errors.As(err, &bad) {
-		fmt.Println(bad.Fields)
-	}
-	fmt.Println(err)
-	// Output:
-	// [Network]
-	// Network is not tcp, tcp4 or tcp6
-}
-
 // A malformed URL is an error of package urlparse, with the spelling that works.
 func ExampleClient_Get() {
 	var c ftpexec.Client

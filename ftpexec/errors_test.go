@@ -57,7 +57,7 @@ func TestErrorIsANetError(t *testing.T) {
 		path string
 		want bool
 	}{
-		"reply":    {t.Context(), &ftpexec.Client{MaxIdle: -1, ReplyTimeout: time.Second}, "/a/f", true},
+		"reply":    {t.Context(), &ftpexec.Client{MaxIdle: -1, Timeout: time.Second}, "/a/f", true},
 		"deadline": {ctx, &ftpexec.Client{MaxIdle: -1}, "/a/f", true},
 		"refusal":  {t.Context(), &ftpexec.Client{MaxIdle: -1}, "/", false},
 	} {

@@ -145,7 +145,7 @@ func ExampleClient_Hash() {
 	s := exampleServer()
 	defer s.Close()
 
-	c := ftpexec.Client{ReplyTimeout: 10 * time.Minute} // the server reads the whole file before it replies
+	c := ftpexec.Client{Timeout: 10 * time.Minute} // the server reads the whole file before it replies
 	defer c.CloseIdleConnections()
 	for _, algorithm := range []string{"sha512", "sha256", "md5"} {
 		sum, err := c.Hash(context.Background(), local(s, "/%2Fpub%2Fmotd"), algorithm)

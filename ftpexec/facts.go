@@ -74,7 +74,7 @@ var hashCommands = map[string]hashCommand{
 // Hash asks the server for a digest of the file that u names, by HASH (draft-bryan-ftpext-hash) or a command such as
 // XSHA256. algorithm is "sha512", "sha256", "sha1", "md5" or "crc32". The digest is in binary. The error is
 // [ErrNoHash] if the server's FEAT offers no command for the algorithm or the reply contains no digest. A server reads
-// the whole file before it replies, so Client.ReplyTimeout must be long enough for that.
+// the whole file before it replies, so Client.Timeout must be long enough for that.
 func (s *Session) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (digest []byte, err error) {
 	err = s.run(ctx, u, goal{factsOnly: true}, func(func()) (bool, error) {
 		err := s.runTo("")

@@ -106,7 +106,7 @@ func TestFSIsLazy(t *testing.T) {
 func TestFSCloseEndsRead(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *testserver.Network) {
 		s := network.NewScript(t, restarts("contents"), testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.StallData()))
-		c := &ftpexec.Client{Dial: network.Dial, MaxConns: 1, StallTimeout: 24 * time.Hour}
+		c := &ftpexec.Client{Dial: network.Dial, MaxConns: 1, Timeout: 24 * time.Hour}
 		d := openFS(t, c, s.URL("/d/"))
 		var all sync.WaitGroup
 		var files []fs.File

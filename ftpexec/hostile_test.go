@@ -132,19 +132,19 @@ var waits = []struct {
 	list bool
 	took time.Duration
 }{
-	{"no greeting", testserver.Greet(testserver.Silence()), ftpexec.ErrTimeout, false, replyLimit},
-	{"silent at USER", testserver.On("USER", testserver.Silence()), ftpexec.ErrTimeout, false, replyLimit},
-	{"silent at EPSV", testserver.On("EPSV", testserver.Silence()), ftpexec.ErrTimeout, false, replyLimit},
-	{"silent at RETR", testserver.On("RETR", testserver.Silence()), ftpexec.ErrTimeout, false, replyLimit},
-	{"no data", testserver.On("RETR", testserver.Reply("150 x"), testserver.StallData()), ftpexec.ErrTimeout, false, stallLimit},
-	{"some data and no more", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.StallData()), ftpexec.ErrTimeout, false, stallLimit},
-	{"no final reply", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Silence()), ftpexec.ErrTimeout, false, replyLimit},
-	{"no data of a listing", testserver.On("NLST", testserver.Reply("150 x"), testserver.StallData()), ftpexec.ErrTimeout, true, stallLimit},
+	{"no greeting", testserver.Greet(testserver.Silence()), ftpexec.ErrTimeout, false, limit},
+	{"silent at USER", testserver.On("USER", testserver.Silence()), ftpexec.ErrTimeout, false, limit},
+	{"silent at EPSV", testserver.On("EPSV", testserver.Silence()), ftpexec.ErrTimeout, false, limit},
+	{"silent at RETR", testserver.On("RETR", testserver.Silence()), ftpexec.ErrTimeout, false, limit},
+	{"no data", testserver.On("RETR", testserver.Reply("150 x"), testserver.StallData()), ftpexec.ErrTimeout, false, limit},
+	{"some data and no more", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.StallData()), ftpexec.ErrTimeout, false, limit},
+	{"no final reply", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Silence()), ftpexec.ErrTimeout, false, limit},
+	{"no data of a listing", testserver.On("NLST", testserver.Reply("150 x"), testserver.StallData()), ftpexec.ErrTimeout, true, limit},
 
 	{"slow 226", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(),
-		after(replyLimit-1), testserver.Reply("226 x")), errNone, false, replyLimit - 1},
-	{"slow data", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), after(stallLimit-1), testserver.SendData("ten"),
-		after(stallLimit-1), testserver.SendData("ts"), testserver.CloseData(), testserver.Reply("226 x")), errNone, false, 2 * (stallLimit - 1)},
+		after(limit-1), testserver.Reply("226 x")), errNone, false, limit - 1},
+	{"slow data", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), after(limit-1), testserver.SendData("ten"),
+		after(limit-1), testserver.SendData("ts"), testserver.CloseData(), testserver.Reply("226 x")), errNone, false, 2 * (limit - 1)},
 
 	// If the data port cannot be reached, the server has a second to say why.
 	{"data port refuses, silent at RETR", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.Reply("227 (127,0,0,1,0,1)")).
@@ -168,8 +168,7 @@ func after(d time.Duration) testserver.Action {
 }
 
 const (
-	replyLimit = 20 * time.Second
-	stallLimit = 70 * time.Second
+	limit      = 20 * time.Second
 	finalGrace = 5 * time.Second // for data after the final reply
 )
 
@@ -180,7 +179,7 @@ func TestWaits(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
 				inMemory(t, func(t *testing.T, network *testserver.Network) {
 					s := network.NewScript(t, testserver.Honest("contents"), tt.step)
-					c := &ftpexec.Client{Dial: network.Dial, ReplyTimeout: replyLimit, StallTimeout: stallLimit, NoPipelining: sequential}
+					c := &ftpexec.Client{Dial: network.Dial, Timeout: limit, NoPipelining: sequential}
 					start := time.Now()
 					got, err := do(t.Context(), c, parse(t, s.URL(pathOf(tt.list))))
 					checkHostile(t, got, err, tt.want, tt.list)

@@ -16,7 +16,7 @@ import (
 )
 
 // The least rate applies on every way that data can take.
-func TestLeastRate(t *testing.T) {
+func TestMinRate(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents").
 		With("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.StallData()).
 		With("NLST", testserver.Reply("150 x"), testserver.SendData("a\r\nb"), testserver.StallData()))
@@ -53,7 +53,7 @@ func TestLeastRate(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := within(ample)
 			c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}
-			c.LeastRate, c.LeastTime = 1000, 50*time.Millisecond
+			c.MinRate = ftpexec.Rate{Bytes: 1000, Over: 50 * time.Millisecond}
 			err := tt.do(t.Context(), c, parse(t, tt.url))
 			var e *ftpexec.Error
 			if !errors.Is(err, ftpexec.ErrTimeout) || !errors.As(err, &e) || !e.Temporary() ||

@@ -49,7 +49,7 @@ func inMemory(t *testing.T, test func(t *testing.T, network *testserver.Network)
 
 // within returns a Client whose timeouts are all d.
 func within(d time.Duration) *ftpexec.Client {
-	return &ftpexec.Client{MaxIdle: -1, ConnectTimeout: d, ReplyTimeout: d, StallTimeout: d}
+	return &ftpexec.Client{MaxIdle: -1, ConnectTimeout: d, Timeout: d}
 }
 
 // ample is long enough for a busy machine: a test that takes longer hangs.

@@ -5,23 +5,19 @@ import "strings"
 // OptionError describes a field of a [Client] or of download.Options that has a bad value, or fields that contradict
 // each other.
 type OptionError struct {
-	Fields []string // the names of the fields; "Network: tcp4" also tells the value
+	Fields []string // the names of the fields; "Existing: Skip" also tells the value
 	Reason string   // what is wrong with them, and what to write instead
 }
 
-// Error returns one line, such as "LeastRate is negative: write bytes per second, or 0 for no limit".
+// Error returns one line, such as "MinRate is negative: write bytes per second, or 0 for no limit".
 func (e *OptionError) Error() string { return strings.Join(e.Fields, " and ") + " " + e.Reason }
 
 // Check returns an *[OptionError] if a field of c has a bad value or two contradict each other. Every retrieval calls
 // Check first.
 func (c *Client) Check() error {
 	switch {
-	case c.LocalAddr.Is4() && c.Network == "tcp6", c.LocalAddr.Is6() && c.Network == "tcp4":
-		return &OptionError{[]string{"LocalAddr", "Network: " + c.Network}, "contradict each other: leave one out"}
-	case c.Network != "" && c.Network != "tcp" && c.Network != "tcp4" && c.Network != "tcp6":
-		return &OptionError{[]string{"Network"}, "is not tcp, tcp4 or tcp6"}
-	case c.LeastRate < 0:
-		return &OptionError{[]string{"LeastRate"}, "is negative: write bytes per second, or 0 for no limit"}
+	case c.MinRate.Bytes < 0:
+		return &OptionError{[]string{"MinRate"}, "is negative: write bytes per second, or 0 for no limit"}
 	case c.MaxConns < 0:
 		return &OptionError{[]string{"MaxConns"}, "is negative: write a number of connections, or 0 for no limit"}
 	case c.IdleTimeout < 0:

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -202,9 +201,8 @@ func TestReuseNeedsTheSame(t *testing.T) {
 	}
 	clients := map[string]any{
 		"Credentials": fixed("other"), "Email": "x@example.com", "Trace": func(ftpexec.Event) {}, "ConnectTimeout": time.Minute,
-		"ReplyTimeout": time.Minute, "StallTimeout": time.Minute, "LeastRate": int64(1), "LeastTime": time.Minute, "MaxListing": int64(99),
-		"MaxIdle": 1, "MaxConns": 1, "IdleTimeout": time.Minute, "NoPipelining": true, "NoEPSV": true, "Active": true, "Network": "tcp4",
-		"LocalAddr": netip.MustParseAddr("127.0.0.1"), "TLSConfig": new(tls.Config), "TryTLS": true, "Dial": dial,
+		"Timeout": time.Minute, "MinRate": ftpexec.Rate{Bytes: 1}, "MaxListing": int64(99),
+		"MaxIdle": 1, "MaxConns": 1, "IdleTimeout": time.Minute, "NoPipelining": true, "NoEPSV": true, "Active": true, "TLSConfig": new(tls.Config), "TryTLS": true, "Dial": dial,
 		"Proxy": func(string) ftpexec.Dialer { return new(net.Dialer) },
 	}
 	count := func(name string, want int, second *ftpexec.Client, change func(*urlparse.URL)) {

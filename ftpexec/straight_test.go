@@ -27,7 +27,7 @@ func TestStraightTakesFewBytes(t *testing.T) {
 	}
 	steps = append(steps, testserver.CloseData(), testserver.Reply("226 x"))
 	s := testserver.NewScript(t, testserver.Honest(contents), testserver.On("RETR", steps...))
-	c := ftpexec.Client{StallTimeout: 500 * time.Millisecond} // as long as a step, after which all that came is taken
+	c := ftpexec.Client{Timeout: 500 * time.Millisecond} // as long as a step, after which all that came is taken
 	r, err := c.Get(t.Context(), s.URL("/f"))
 	if err != nil {
 		t.Fatal(err)

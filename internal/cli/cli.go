@@ -73,7 +73,7 @@ func finish(p *printer, err error) int {
 
 func newPrinter(ctx context.Context, o *options, stdio IO) *printer {
 	return &printer{
-		display: o.display, now: time.Now, ctx: ctx, patience: o.client.ReplyTimeout,
+		display: o.display, now: time.Now, ctx: ctx, patience: o.client.Timeout,
 		out: &stream{w: stdio.Out, terminal: isTerminal(stdio.Out)},
 		err: &stream{w: stdio.Err, terminal: isTerminal(stdio.Err)},
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/netip"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -29,6 +30,7 @@ type options struct {
 	noSandbox          bool
 	long, info         bool
 	user, ip, mode     string
+	bind               netip.Addr // the local address; the zero Addr lets the system choose
 	userSet, noPrompt  bool
 	typecode           string
 	allowPort          bool
@@ -90,8 +92,8 @@ func (o *options) transferFlags() group {
 		digest.Parse, digest.Sum.String)
 	fs.BoolVar(&o.file.Verify, "verify", false, "fail unless the file has the digest in a list beside it, or that of the server")
 	into(fs, &o.limitRate, "limit-rate", "", "receive at most `RATE` bytes a second in total (500K, 2M, 1G are binary)", readSize, showSize)
-	o.client.LeastTime = ftpexec.DefaultLeastTime
-	fs.VarP(value{o.setPace, func() string { return showSize(o.client.LeastRate) }, "value"}, "speed-limit", "Y",
+	o.client.MinRate.Over = ftpexec.DefaultRateTime
+	fs.VarP(value{o.setPace, func() string { return showSize(o.client.MinRate.Bytes) }, "value"}, "speed-limit", "Y",
 		"give up if a connection brings fewer than `RATE` bytes a second for 30 seconds, or for another time: 10K/2m")
 	return fs
 }
@@ -100,10 +102,10 @@ func (o *options) connectionFlags() group {
 	fs := newGroup("Connection")
 	word(fs, &o.ip, "", "ip", "use only IPv4 or IPv6: `4|6`")
 	word(fs, &o.mode, "passive", "mode", "open data connections as `passive|pasv|active`: the client, without EPSV, or the server")
-	into(fs, &o.client.LocalAddr, "bind", "", "connect from the local IP address `ADDR`", readAddress, showAddress)
-	o.client.ConnectTimeout, o.client.ReplyTimeout = ftpexec.DefaultConnectTimeout, ftpexec.DefaultReplyTimeout
+	into(fs, &o.bind, "bind", "", "connect from the local IP address `ADDR`", readAddress, showAddress)
+	o.client.ConnectTimeout, o.client.Timeout = ftpexec.DefaultConnectTimeout, ftpexec.DefaultTimeout
 	into(fs, &o.client.ConnectTimeout, "connect-timeout", "", "give up connecting after `TIME` (3s, 2m, or seconds)", readTime, showTime)
-	into(fs, &o.client.ReplyTimeout, "timeout", "", "give up after `TIME` without a reply or a byte of data", readTime, showTime)
+	into(fs, &o.client.Timeout, "timeout", "", "give up after `TIME` without a reply or a byte of data", readTime, showTime)
 	into(fs, &o.maxTime, "max-time", "", "give up on a URL after `TIME`, with all its retries and their pauses", readTime, showTime)
 	o.tlsFlags(fs)
 	o.proxyFlags(fs)
@@ -177,10 +179,7 @@ func (o *options) targetsOf(texts []string) []target {
 // check refuses invalid combinations and sets what follows from the flags.
 func (o *options) check(all *pflag.FlagSet) error {
 	o.client.Active, o.client.NoEPSV = o.mode == "active", o.mode == "pasv"
-	if o.ip != "" {
-		o.client.Network = "tcp" + o.ip
-	}
-	o.client.StallTimeout, o.client.TryTLS = o.client.ReplyTimeout, o.tls == tlsTry
+	o.client.Dial, o.client.TryTLS = o.dial, o.tls == tlsTry
 	for _, err := range []error{
 		o.checkMany(all), o.checkOutput(all), o.checkValues(), o.checkLogin(all), o.checkProxy(all.Changed("proxy")),
 		o.checkProxyGet(all.Changed("proxy")),
@@ -197,12 +196,12 @@ func (o *options) check(all *pflag.FlagSet) error {
 func (o *options) setPace(s string) error {
 	text, time, timed := strings.Cut(s, "/")
 	rate, err := readSize(text)
-	least := ftpexec.DefaultLeastTime
+	least := ftpexec.DefaultRateTime
 	if timed && err == nil {
 		least, err = readTime(time)
 	}
 	if err == nil {
-		o.client.LeastRate, o.client.LeastTime = rate, least
+		o.client.MinRate = ftpexec.Rate{Bytes: rate, Over: least}
 	}
 	return err
 }
@@ -235,10 +234,13 @@ func (o *options) checkOutput(all *pflag.FlagSet) error {
 // checkValues refuses values that cannot be sent, and limits that no server can
 // meet.
 func (o *options) checkValues() error {
+	if o.bind.Is4() && o.ip == "6" || o.bind.Is6() && o.ip == "4" {
+		return usage("--bind and --ip %s contradict each other: leave one out", o.ip)
+	}
 	if strings.ContainsAny(o.user, "\r\n\x00") {
 		return usage("-u: the value holds a line end or NUL")
 	}
-	if least := o.client.LeastRate; o.limitRate != 0 && o.limitRate < least {
+	if least := o.client.MinRate.Bytes; o.limitRate != 0 && o.limitRate < least {
 		return usage("--limit-rate %s is less than --speed-limit %s: no server could be fast enough; raise the first or lower the second",
 			showSize(o.limitRate), showSize(least))
 	}
@@ -248,7 +250,7 @@ func (o *options) checkValues() error {
 // flagOf maps the field that an [ftpexec.OptionError] names to its flag.
 var flagOf = map[string]string{
 	"Newer": "-N", "Continue": "-c", "Existing: Skip": "--no-clobber", "Existing: Overwrite": "--overwrite",
-	"LocalAddr": "--bind", "Accept": "--accept", "Reject": "--reject", "Depth": "--depth", "Names": "--glob", "Network: tcp4": "--ip 4", "Network: tcp6": "--ip 6",
+	"Accept": "--accept", "Reject": "--reject", "Depth": "--depth", "Names": "--glob",
 }
 
 // inFlags turns an [ftpexec.OptionError] into a usage error that names flags.

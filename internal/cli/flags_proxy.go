@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/netip"
@@ -85,7 +86,7 @@ func (o *options) checkGet(u *urlparse.URL) error {
 // that fetch files themselves.
 func (o *options) newSource(p *printer) *gateway.Source {
 	g := &gateway.Gateway{
-		Client: &o.client, Proxy: o.viaProxy, Always: o.proxyGet, Dial: o.dialer().DialContext,
+		Client: &o.client, Proxy: o.viaProxy, Always: o.proxyGet, Dial: o.dial,
 		Notice: func(via *proxy.Proxy) {
 			p.warning("the proxy " + via.String() + " fetches the file itself: nothing shows that it asks the server for exactly this path; --checksum shows whether the file is right")
 		},
@@ -118,14 +119,14 @@ func (o *options) dialProxy(address string) ftpexec.Dialer {
 	if p == nil {
 		return nil
 	}
-	return p.Dialer(o.dialer().DialContext)
+	return p.Dialer(o.dial)
 }
 
-// dialer opens the connections to proxies.
-func (o *options) dialer() *net.Dialer {
+// dial opens every TCP connection, by --ip and from the address of --bind.
+func (o *options) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	d := new(net.Dialer)
-	if o.client.LocalAddr.IsValid() {
-		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(o.client.LocalAddr, 0))
+	if o.bind.IsValid() {
+		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(o.bind, 0))
 	}
-	return d
+	return d.DialContext(ctx, "tcp"+o.ip, address)
 }

@@ -34,8 +34,8 @@ type body struct {
 func (g *gate) newBody(ctx context.Context, cancel context.CancelCauseFunc, u *urlparse.URL, r *http.Response) *body {
 	return &body{
 		ctx: ctx, cancel: cancel, gate: g, url: u, data: r.Body, size: r.ContentLength,
-		stall: cmp.Or(g.Client.StallTimeout, ftpexec.DefaultStallTimeout),
-		pace:  pace.Pace{Rate: g.Client.LeastRate, Over: cmp.Or(g.Client.LeastTime, ftpexec.DefaultLeastTime)},
+		stall: cmp.Or(g.Client.Timeout, ftpexec.DefaultTimeout),
+		pace:  pace.Pace{Rate: g.Client.MinRate.Bytes, Over: cmp.Or(g.Client.MinRate.Over, ftpexec.DefaultRateTime)},
 	}
 }
 

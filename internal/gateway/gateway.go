@@ -78,20 +78,20 @@ func (g *Gateway) gate(u *urlparse.URL) *gate {
 	if g.gates[p] == nil {
 		w := proxy.Waits{
 			Connect: cmp.Or(g.Client.ConnectTimeout, ftpexec.DefaultConnectTimeout),
-			Header:  cmp.Or(g.Client.ReplyTimeout, ftpexec.DefaultReplyTimeout),
+			Header:  cmp.Or(g.Client.Timeout, ftpexec.DefaultTimeout),
 		}
 		g.gates[p] = &gate{Gateway: g, proxy: p, http: p.Transport(g.dial, w)}
 	}
 	return g.gates[p]
 }
 
-// dial connects to a proxy on the Client's network.
+// dial connects to a proxy.
 func (g *Gateway) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	dial := g.Dial
 	if dial == nil {
 		dial = new(net.Dialer).DialContext
 	}
-	return dial(ctx, cmp.Or(g.Client.Network, "tcp"), address)
+	return dial(ctx, "tcp", address)
 }
 
 // CloseIdleConnections closes the connections to proxies that are not in use.

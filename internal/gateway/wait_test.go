@@ -98,7 +98,7 @@ func TestWaits(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := slowProxy(t, tt.steps)
-				g.Client.LeastRate = tt.rate
+				g.Client.MinRate.Bytes = tt.rate
 				defer g.CloseIdleConnections()
 				begun := time.Now()
 				n, err := readSlowly(t, g.Over(g.Client), tt.reader)

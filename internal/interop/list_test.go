@@ -89,7 +89,7 @@ func TestListThenRetrieve(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.StallTimeout = hangTimeout
+		c.Timeout = hangTimeout
 		for e, err := range c.List(testContext(t), u) {
 			if s.flavour.breaksOff {
 				if err == nil {

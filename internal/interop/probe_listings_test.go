@@ -143,7 +143,7 @@ func (p *probe) retrieve(session *ftpexec.Session, url string) (string, error) {
 // unlistedOctets returns the octets whose file is not in the listing.
 func (p *probe) unlistedOctets() string {
 	c := p.client()
-	c.StallTimeout = hangTimeout
+	c.Timeout = hangTimeout
 	entries, _, err := entriesOf(p.context(), c, p.plain.URL("/probe/octets/"))
 	if err != nil {
 		return "no listing"

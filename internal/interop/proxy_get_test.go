@@ -204,7 +204,7 @@ func TestProxyGetTinyproxy(t *testing.T) {
 		}
 		for _, always := range []bool{false, true} {
 			g := newGateway(t, p)
-			g.Always, g.Client.ReplyTimeout = always, time.Second
+			g.Always, g.Client.Timeout = always, time.Second
 			_, _, err := get(t, g.Over(g.Client), "ftp://"+net.JoinHostPort(ProxyHost, port)+"/pub/text.txt", 0)
 			var e *ftpexec.Error
 			if !errors.As(err, &e) || strings.Contains(err.Error(), "it refuses to connect to") == always || !always && e.Stage != ftpexec.StageConnect {

@@ -86,7 +86,7 @@ func TestRetrieveFromRoot(t *testing.T) {
 // the client gets the same text.
 func TestRetrieveText(t *testing.T) {
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
-		c.StallTimeout = hangTimeout
+		c.Timeout = hangTimeout
 		r, got, err := fetch(testContext(t), c, s.URL("/pub/text.txt;type=a"))
 		if s.flavour.noASCII {
 			if !errors.Is(err, ftpexec.ErrTimeout) {

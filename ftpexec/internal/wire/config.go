@@ -25,10 +25,9 @@ type Config struct {
 	TLSConfig   *tls.Config // a private copy with ServerName and its own session cache; nil without TLS
 
 	ConnectTimeout time.Duration // for each TCP connect, and the TLS handshake of the control connection
-	ReplyTimeout   time.Duration // for each reply
-	StallTimeout   time.Duration // the longest time without a byte of data
-	LeastRate      int64         // of data, in bytes per second over each LeastTime; 0 means no limit
-	LeastTime      time.Duration
+	Timeout        time.Duration // for each reply, and the longest time without a byte of data
+	MinRate        int64         // of data, in bytes per second over each RateTime; 0 means no limit
+	RateTime       time.Duration
 
 	MaxListing int64 // the most bytes of a listing; each line counts lineCost more
 

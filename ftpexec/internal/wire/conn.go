@@ -121,7 +121,7 @@ const maxDelays = 8
 // greeting waits for the 220 and passes over any 120.
 func (c *Conn) greeting() (Reply, error) {
 	for range maxDelays {
-		r, err := c.read(c.cfg.ReplyTimeout)
+		r, err := c.read(c.cfg.Timeout)
 		var closing *ReplyError
 		switch {
 		case errors.As(err, &closing):

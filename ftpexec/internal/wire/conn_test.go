@@ -11,7 +11,7 @@ import (
 func TestFailedDataIsForgotten(t *testing.T) {
 	here, there := net.Pipe()
 	defer there.Close()
-	c := New(Config{ReplyTimeout: time.Hour})
+	c := New(Config{Timeout: time.Hour})
 	if err := c.adopt(here); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestPatience(t *testing.T) {
 		{[]Line{size}, 1, time.Minute},
 	}
 	for _, tt := range tests {
-		c := &Conn{cfg: Config{ReplyTimeout: time.Minute}, out: tt.out, batch: tt.batch}
+		c := &Conn{cfg: Config{Timeout: time.Minute}, out: tt.out, batch: tt.batch}
 		if got := c.patience(); got != tt.want {
 			t.Errorf("%v of %d: %v, want %v", tt.out, tt.batch, got, tt.want)
 		}

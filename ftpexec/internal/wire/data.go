@@ -53,8 +53,8 @@ const lineCost = 32
 // openData starts to open a data connection with open. The end of ctx closes it.
 func (c *Conn) openData(ctx context.Context, open func(context.Context) (net.Conn, error)) *Data {
 	ctx, cancel := context.WithCancel(ctx)
-	d := &Data{control: c, cancel: cancel, asked: make(chan struct{}), ready: make(chan struct{}), stall: c.cfg.StallTimeout,
-		pace: pace.Pace{Rate: c.cfg.LeastRate, Over: c.cfg.LeastTime}}
+	d := &Data{control: c, cancel: cancel, asked: make(chan struct{}), ready: make(chan struct{}), stall: c.cfg.Timeout,
+		pace: pace.Pace{Rate: c.cfg.MinRate, Over: c.cfg.RateTime}}
 	secure := c.dataTLS
 	go func() {
 		defer close(d.ready)

@@ -56,12 +56,12 @@ func (c *Conn) write(flight []Line) error {
 	for _, line := range flight {
 		c.trace(EventCommand, line.Shown)
 	}
-	if err := c.conn.SetWriteDeadline(time.Now().Add(c.cfg.ReplyTimeout)); err != nil {
+	if err := c.conn.SetWriteDeadline(time.Now().Add(c.cfg.Timeout)); err != nil {
 		return err
 	}
 	_, err := c.conn.Write([]byte(b.String()))
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return timedOut("command not accepted", c.cfg.ReplyTimeout)
+		return timedOut("command not accepted", c.cfg.Timeout)
 	}
 	return err
 }
@@ -99,7 +99,7 @@ func (c *Conn) Ask(line string, informs bool) (Reply, error) {
 	if err := c.Send(Line{Text: line, Shown: line}); err != nil {
 		return Reply{}, err
 	}
-	limit := c.cfg.ReplyTimeout
+	limit := c.cfg.Timeout
 	if informs {
 		limit = min(limit, aheadTimeout)
 	}
@@ -117,9 +117,9 @@ func (c *Conn) Ask(line string, informs bool) (Reply, error) {
 // patience returns the timeout for the next reply.
 func (c *Conn) patience() time.Duration {
 	if len(c.out) < c.batch && !c.out[0].Transfer {
-		return min(c.cfg.ReplyTimeout, aheadTimeout)
+		return min(c.cfg.Timeout, aheadTimeout)
 	}
-	return c.cfg.ReplyTimeout
+	return c.cfg.Timeout
 }
 
 // lost marks an error that commands sent ahead may have caused: with a flight of several commands, the connection ends, a

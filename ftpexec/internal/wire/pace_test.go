@@ -17,8 +17,8 @@ type drip struct {
 	bytes int
 }
 
-// TestLeastRate has a server send drips to a reader that pauses after each Read.
-func TestLeastRate(t *testing.T) {
+// TestMinRate has a server send drips to a reader that pauses after each Read.
+func TestMinRate(t *testing.T) {
 	tests := []struct {
 		name   string
 		rate   int64
@@ -54,7 +54,7 @@ func TestLeastRate(t *testing.T) {
 						}
 					}
 				})
-				c := New(Config{ConnectTimeout: time.Second, StallTimeout: time.Minute, LeastRate: tt.rate, LeastTime: 30 * time.Second})
+				c := New(Config{ConnectTimeout: time.Second, Timeout: time.Minute, MinRate: tt.rate, RateTime: 30 * time.Second})
 				d := c.openData(t.Context(), func(context.Context) (net.Conn, error) { return here, nil })
 				defer d.Close()
 				start := time.Now()

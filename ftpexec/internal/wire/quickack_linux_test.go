@@ -30,7 +30,7 @@ func TestQuickAck(t *testing.T) {
 			}
 		}
 	}()
-	c := New(Config{Address: l.Addr().String(), Dial: new(net.Dialer).DialContext, ConnectTimeout: time.Minute, ReplyTimeout: time.Minute})
+	c := New(Config{Address: l.Addr().String(), Dial: new(net.Dialer).DialContext, ConnectTimeout: time.Minute, Timeout: time.Minute})
 	defer c.Close()
 	if _, err := c.Connect(); err != nil {
 		t.Fatal(err)

@@ -95,7 +95,7 @@ func (c *Conn) Finish(alone bool) (Reply, error) {
 		if err != nil || !alone || !r.Ends() || c.br.Buffered() == 0 {
 			break
 		}
-		r, err = c.readFinal(c.cfg.ReplyTimeout)
+		r, err = c.readFinal(c.cfg.Timeout)
 	}
 	if err == nil {
 		err = c.Ended()
@@ -123,11 +123,11 @@ func (c *Conn) finalReply() (Reply, error) {
 	if c.final != nil {
 		return *c.final, nil
 	}
-	first, err := c.readFinal(c.cfg.ReplyTimeout)
+	first, err := c.readFinal(c.cfg.Timeout)
 	if err != nil || len(c.out) == 0 || !first.opens() && !slices.Contains(refusals, first.Code) {
 		return first, err
 	}
-	limit := c.cfg.ReplyTimeout
+	limit := c.cfg.Timeout
 	if !first.opens() {
 		limit = min(limit, aheadTimeout)
 	}
