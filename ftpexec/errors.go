@@ -94,7 +94,7 @@ type Reply struct {
 func newReply(r wire.Reply, op Command, u *urlparse.URL, more ...string) *Reply {
 	return &Reply{r.Code, r.Text, r.Raw, sync.OnceValue(func() string {
 		if stage := verbs[op.Verb].stage; stage == StageConnect || stage == StageLogin { // the server knows no other name yet
-			return wordsOf(r, []string{op.Arg})
+			return wordsOf(r, slices.DeleteFunc([]string{op.Arg}, func(s string) bool { return s == "anonymous" })) // a word of some wordings
 		}
 		return wordsOf(r, slices.Concat([]string{op.Arg, u.Name}, u.Dirs, more))
 	})}
