@@ -1,9 +1,4 @@
 // Package netrc reads netrc files, in which FTP clients keep a user's logins, one entry per machine.
-//
-//	f, err := netrc.Load(path)
-//	e, ok := f.Lookup("ftp.example.org", "me")
-//	password, ok := e.Password.Reveal()
-//
 // It reads what ftp(1), curl and tnftp agree on: the words machine, default, login, password, account and
 // macdef. No error and no String of this package holds a password.
 package netrc
@@ -13,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 )
 
@@ -38,7 +34,7 @@ type Entry struct {
 	Line     int // the entry's first line, from 1
 }
 
-// Secret is text that does not print: its String is "***" or, if it is absent, "".
+// Secret is text that prints as "***" or, if it is absent, as nothing.
 type Secret struct {
 	text string
 	set  bool
@@ -47,18 +43,14 @@ type Secret struct {
 // Reveal returns the text, as bytes, and whether it is present. It may be present and empty.
 func (s Secret) Reveal() (string, bool) { return s.text, s.set }
 
-// String hides the text.
-func (s Secret) String() string {
-	if !s.set {
-		return ""
+// Format hides the text from every verb of package fmt.
+func (s Secret) Format(f fmt.State, _ rune) {
+	if s.set {
+		_, _ = io.WriteString(f, "***")
 	}
-	return "***"
 }
 
-// GoString hides the text from %#v.
-func (s Secret) GoString() string { return fmt.Sprintf("netrc.Secret(%q)", s.String()) }
-
-// ErrUnusable matches every error of this package with errors.Is.
+// ErrUnusable is in the chain of every error of this package.
 var ErrUnusable = errors.New("netrc file cannot be used")
 
 // Error says why a file cannot be used.
@@ -81,11 +73,8 @@ func (e *Error) Error() string {
 	return s + ": " + e.Reason
 }
 
-// Is reports whether target is [ErrUnusable].
-func (e *Error) Is(target error) bool { return target == ErrUnusable }
-
-// Unwrap returns Err.
-func (e *Error) Unwrap() error { return e.Err }
+// Unwrap returns [ErrUnusable], and Err if there is one.
+func (e *Error) Unwrap() []error { return []error{ErrUnusable, e.Err} }
 
 // Load reads the file at path. The error is an *[Error], which wraps [os.ErrNotExist] if there is no file.
 func Load(path string) (*File, error) {
@@ -98,9 +87,6 @@ func Load(path string) (*File, error) {
 	if err != nil {
 		return nil, unreadable(path, err)
 	}
-	if info.IsDir() {
-		return nil, &Error{Path: path, Reason: "is a directory"}
-	}
 	file, err := parse(f, path)
 	if err != nil {
 		return nil, err
@@ -110,12 +96,12 @@ func Load(path string) (*File, error) {
 }
 
 func unreadable(path string, err error) error {
-	reason := err.Error()
+	reason := err
 	var inner *os.PathError
 	if errors.As(err, &inner) {
-		reason = inner.Err.Error()
+		reason = inner.Err
 	}
-	return &Error{Path: path, Reason: "cannot be read: " + reason, Err: err}
+	return &Error{Path: path, Reason: "cannot be read: " + reason.Error(), Err: err}
 }
 
 // Parse reads a netrc file from r. The error is an *[Error].
@@ -125,7 +111,7 @@ func Parse(r io.Reader) (*File, error) { return parse(r, "") }
 // login is user, or it has none. The comparison of hosts ignores case and a trailing dot.
 func (f *File) Lookup(host, user string) (Entry, bool) {
 	for _, e := range f.Entries {
-		if (e.Default || sameHost(e.Machine, host)) && (!e.HasLogin || e.Login == user) {
+		if (e.Default || e.isFor(host)) && (!e.HasLogin || e.Login == user) {
 			return e, true
 		}
 	}
@@ -135,22 +121,22 @@ func (f *File) Lookup(host, user string) (Entry, bool) {
 // Machine returns the first entry that names host and a login. The default entry names no host.
 func (f *File) Machine(host string) (Entry, bool) {
 	for _, e := range f.Entries {
-		if !e.Default && e.HasLogin && sameHost(e.Machine, host) {
+		if !e.Default && e.HasLogin && e.isFor(host) {
 			return e, true
 		}
 	}
 	return Entry{}, false
 }
 
-func sameHost(a, b string) bool {
-	return strings.EqualFold(strings.TrimSuffix(a, "."), strings.TrimSuffix(b, "."))
+func (e Entry) isFor(host string) bool {
+	return strings.EqualFold(strings.TrimSuffix(e.Machine, "."), strings.TrimSuffix(host, "."))
 }
 
 // Private returns an *[Error] if anyone but the owner can read, change or execute the file. Its text names the
-// command that fixes that. Callers should call Private before they use a secret. It returns nil if the system
-// has no such permissions or the file came from a reader.
+// command that fixes that. Callers should call Private before they use a secret. It returns nil on Windows, where
+// the mode does not tell who may read a file, and if the file came from a reader.
 func (f *File) Private() error {
-	if f.path == "" || !hasPermissions || f.mode.Perm()&0o077 == 0 {
+	if f.path == "" || runtime.GOOS == "windows" || f.mode.Perm()&0o077 == 0 {
 		return nil
 	}
 	return &Error{Path: f.path, Reason: "holds a password and is open to other users: run chmod 600 " + f.path}

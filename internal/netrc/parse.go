@@ -1,128 +1,86 @@
 package netrc
 
 import (
-	"errors"
 	"io"
 	"strings"
 )
 
 // parser parses a file.
 type parser struct {
+	file File
 	path string
 	text string // the unread rest
 	line int    // of the start of text, from 1
-
-	file  File
-	entry *Entry // the current entry; nil before the first
 }
 
 func parse(r io.Reader, path string) (*File, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, unreadable(path, err)
-	}
-	p := &parser{path: path, text: string(text), line: 1}
-	if len(text) > MaxSize {
+	case len(text) > MaxSize:
 		return nil, &Error{Path: path, Reason: "is too long"}
 	}
-	for {
-		word, ok := p.keyword()
-		if !ok {
-			return &p.file, nil
-		}
-		if err := p.statement(word); err != nil {
+	p := &parser{path: path, text: string(text), line: 1}
+	for p.space(); p.text != ""; p.space() {
+		if p.text[0] == '#' { // a comment, but only where a keyword may be
+			p.rest()
+		} else if err := p.statement(); err != nil {
 			return nil, err
 		}
 	}
+	return &p.file, nil
 }
 
 func (p *parser) fail(line int, reason string) error {
 	return &Error{Path: p.path, Line: line, Reason: reason}
 }
 
-// keyword returns the next word where a keyword must be. A "#" there starts a comment.
-func (p *parser) keyword() (string, bool) {
-	for {
-		p.space()
-		if !strings.HasPrefix(p.text, "#") {
-			break
-		}
-		p.rest()
+// statement reads a keyword and what follows it.
+func (p *parser) statement() (err error) {
+	line, word, value := p.line, p.bare(), ""
+	var e Entry // the last one, which a login belongs to
+	last := len(p.file.Entries) - 1
+	if last >= 0 {
+		e = p.file.Entries[last]
 	}
-	if p.text == "" {
-		return "", false
-	}
-	return p.bare(), true
-}
-
-// statement reads what follows word.
-func (p *parser) statement(word string) error {
-	line := p.line
 	switch word {
-	case "machine":
-		name, err := p.value(word)
-		if err != nil {
+	case "default", "machine", "macdef":
+	case "login", "password", "account":
+		if last < 0 {
+			return p.fail(line, word+" comes before the first machine")
+		}
+	default:
+		return p.fail(line, "not a netrc keyword; put quotes around a value that contains a space")
+	}
+	if word != "default" {
+		if value, err = p.value(word); err != nil {
 			return err
 		}
-		return p.begin(Entry{Machine: name, Line: line})
-	case "default":
-		return p.begin(Entry{Default: true, Line: line})
-	case "macdef":
-		return p.macro()
-	case "login", "password", "account":
-		return p.assign(word, line)
-	}
-	return p.fail(line, "not a netrc keyword; put quotes around a value that contains a space")
-}
-
-// begin starts an entry. An entry after the default entry would never be used.
-func (p *parser) begin(e Entry) error {
-	if p.entry != nil && p.entry.Default {
-		return p.fail(e.Line, "an entry after the default entry is never used: put default last")
-	}
-	p.file.Entries = append(p.file.Entries, e)
-	p.entry = &p.file.Entries[len(p.file.Entries)-1]
-	return nil
-}
-
-// assign sets one value of the entry.
-func (p *parser) assign(word string, line int) error {
-	if p.entry == nil {
-		return p.fail(line, word+" comes before the first machine")
-	}
-	value, err := p.value(word)
-	if err != nil {
-		return err
 	}
 	twice := false
 	switch word {
+	case "default", "machine":
+		if e.Default {
+			return p.fail(line, "an entry after the default entry is never used: put default last")
+		}
+		p.file.Entries = append(p.file.Entries, Entry{Machine: value, Default: word == "default", Line: line})
+		return nil
+	case "macdef": // up to an empty line
+		for p.rest(); p.text != "" && strings.TrimSuffix(p.rest(), "\r") != ""; {
+		}
+		return nil
 	case "login":
-		twice = p.entry.HasLogin
-		p.entry.Login, p.entry.HasLogin = value, true
+		twice, e.Login, e.HasLogin = e.HasLogin, value, true
 	case "password":
-		twice = p.entry.Password.set
-		p.entry.Password = Secret{value, true}
+		twice, e.Password = e.Password.set, Secret{value, true}
 	case "account":
-		twice = p.entry.Account.set
-		p.entry.Account = Secret{value, true}
+		twice, e.Account = e.Account.set, Secret{value, true}
 	}
 	if twice {
 		return p.fail(line, "a second "+word+" for one machine: write a machine entry for each login")
 	}
-	return nil
-}
-
-// macro skips a macro definition: its name, and all lines up to an empty one.
-func (p *parser) macro() error {
-	if _, err := p.value("macdef"); err != nil {
-		return err
-	}
-	p.rest()
-	for p.text != "" {
-		if line := strings.TrimSuffix(p.rest(), "\r"); line == "" {
-			break
-		}
-	}
+	p.file.Entries[last] = e
 	return nil
 }
 
@@ -130,34 +88,26 @@ func (p *parser) macro() error {
 func (p *parser) value(word string) (string, error) {
 	line := p.line
 	p.space()
-	if p.text == "" {
+	switch {
+	case p.text == "":
 		return "", p.fail(line, word+" has no value")
+	case p.text[0] == '"':
+		return p.quoted()
 	}
-	if p.text[0] != '"' {
-		return p.bare(), nil
-	}
-	line = p.line
-	value, err := p.quoted()
-	if err != nil {
-		return "", p.fail(line, err.Error())
-	}
-	return value, nil
+	return p.bare(), nil
 }
 
-// isSpace reports whether c is white space between words.
-func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+// blanks is the white space between words.
+const blanks = " \t\r\n"
 
 func (p *parser) space() {
-	for p.text != "" && isSpace(p.text[0]) {
-		if p.text[0] == '\n' {
-			p.line++
-		}
-		p.text = p.text[1:]
-	}
+	rest := strings.TrimLeft(p.text, blanks)
+	p.line += strings.Count(p.text[:len(p.text)-len(rest)], "\n")
+	p.text = rest
 }
 
 // rest returns the rest of the line and skips its end.
-func (p *parser) rest() string {
+func (p *parser) rest() (line string) {
 	line, rest, ended := strings.Cut(p.text, "\n")
 	if ended {
 		p.line++
@@ -168,49 +118,36 @@ func (p *parser) rest() string {
 
 // bare returns the bytes up to white space.
 func (p *parser) bare() string {
-	end := 0
-	for end < len(p.text) && !isSpace(p.text[end]) {
-		end++
+	word := p.text
+	if end := strings.IndexAny(p.text, blanks); end >= 0 {
+		word = p.text[:end]
 	}
-	word := p.text[:end]
-	p.text = p.text[end:]
+	p.text = p.text[len(word):]
 	return word
 }
 
-var (
-	errOpen  = errors.New("a quote that is not closed on its line")
-	errAfter = errors.New("no space after a closing quote")
-)
+// escapes has the bytes that do not stand for themselves after a backslash, as in curl.
+var escapes = map[byte]byte{'n': '\n', 'r': '\r', 't': '\t'}
 
-// quoted reads "...". As in curl, a backslash makes the next byte literal, except that \n, \r and \t stand for
-// line feed, carriage return and tab.
+// quoted reads "...".
 func (p *parser) quoted() (string, error) {
 	var b strings.Builder
 	for i := 1; i < len(p.text) && p.text[i] != '\n'; i++ {
-		switch c := p.text[i]; {
-		case c == '"':
-			if p.text = p.text[i+1:]; p.text != "" && !isSpace(p.text[0]) {
-				return "", errAfter
+		c := p.text[i]
+		if c == '"' {
+			if p.text = p.text[i+1:]; p.text != "" && !strings.ContainsRune(blanks, rune(p.text[0])) {
+				return "", p.fail(p.line, "no space after a closing quote")
 			}
 			return b.String(), nil
-		case c != '\\':
-			b.WriteByte(c)
-		case i+1 < len(p.text) && p.text[i+1] != '\n':
-			i++
-			b.WriteByte(escaped(p.text[i]))
 		}
+		if c == '\\' && i+1 < len(p.text) && p.text[i+1] != '\n' {
+			i++
+			c = p.text[i]
+			if special, ok := escapes[c]; ok {
+				c = special
+			}
+		}
+		b.WriteByte(c)
 	}
-	return "", errOpen
-}
-
-func escaped(c byte) byte {
-	switch c {
-	case 'n':
-		return '\n'
-	case 'r':
-		return '\r'
-	case 't':
-		return '\t'
-	}
-	return c
+	return "", p.fail(p.line, "a quote that is not closed on its line")
 }
