@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/internal/gateway"
+	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -97,7 +97,7 @@ type run struct {
 	confined bool      // IO.Confine
 	ask      *prompter
 	netrc    *netrcFile
-	source   *gateway.Source // where files and listings come from
+	source   batch.Source    // where files and listings come from
 	made     string          // the outermost directory that makeDir made
 	saved    map[string]bool // paths that this run has written
 	kept     int64           // bytes of the current URL's file from which the next run can resume

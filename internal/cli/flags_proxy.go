@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 
+	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/gateway"
 	"example.com/ftpfetch/internal/proxy"
@@ -17,8 +18,7 @@ import (
 // environment names.
 type proxyOptions struct {
 	proxy    string
-	named    *proxy.Proxy                      // from --proxy; nil if it names none
-	viaProxy func(address string) *proxy.Proxy // returns the proxy for a host:port, or nil
+	via      *proxy.Proxy // that --proxy or a variable names, or nil
 	proxyGet bool
 }
 
@@ -31,20 +31,18 @@ func (o *proxyOptions) proxyFlags(fs group) {
 // checkProxy reads --proxy or, if it is not given, the environment. The flag
 // applies to all hosts: NO_PROXY limits only the variables.
 func (o *options) checkProxy(given bool) (err error) {
-	o.viaProxy = func(string) *proxy.Proxy { return nil }
 	switch {
 	case !given:
-		if o.viaProxy, err = proxy.FromEnvironment(os.Getenv); err != nil {
+		if o.via, err = proxy.FromEnvironment(os.Getenv); err != nil {
 			return usage("%s (--proxy none ignores it)", proxyReason(err))
 		}
 		return nil
 	case o.proxy == "" || o.proxy == "none":
 		return nil
 	}
-	if o.named, err = proxy.Parse(o.proxy); err != nil {
+	if o.via, err = proxy.Parse(o.proxy); err != nil {
 		return usage("--proxy: %s", proxyReason(err))
 	}
-	o.viaProxy = func(string) *proxy.Proxy { return o.named }
 	if o.client.Active {
 		return usage("--mode active does not work through a proxy: leave out --mode or --proxy")
 	}
@@ -56,9 +54,9 @@ func (o *options) checkProxyGet(given bool) error {
 	switch {
 	case !o.proxyGet:
 		return nil
-	case given && o.named == nil:
+	case given && o.via == nil:
 		return usage("--proxy-get needs a proxy: write --proxy http://host:port")
-	case o.named != nil && !o.named.HTTP():
+	case given && !o.via.HTTP():
 		return usage("--proxy-get needs an HTTP proxy: write --proxy http://host:port, or leave out --proxy-get")
 	case o.tls == tlsTry:
 		return usage("--proxy-get and --tls try contradict each other: by GET nothing is encrypted; leave one out")
@@ -68,12 +66,11 @@ func (o *options) checkProxyGet(given bool) error {
 
 // checkGet refuses a URL that --proxy-get cannot fetch.
 func (o *options) checkGet(u *urlparse.URL) error {
-	if p := o.viaProxy(u.Address()); !o.proxyGet || p == nil || u.Scheme != urlparse.FTP {
-		return nil
-	} else if !p.HTTP() {
-		return usage("--proxy-get needs an HTTP proxy, but that of the variables is %s: leave out --proxy-get", p)
-	}
 	switch {
+	case !o.proxyGet || !o.via.For(u.Address()) || u.Scheme != urlparse.FTP:
+		return nil
+	case !o.via.HTTP():
+		return usage("--proxy-get needs an HTTP proxy, but that of the variables is %s: leave out --proxy-get", o.via)
 	case u.IsDir():
 		return usage("--proxy-get fetches files, and lists no directories: write the URL of a file, or leave out --proxy-get")
 	case u.Type == urlparse.TypeASCII:
@@ -82,16 +79,17 @@ func (o *options) checkGet(u *urlparse.URL) error {
 	return nil
 }
 
-// newSource returns where files and listings come from: the client, and proxies
-// that fetch files themselves.
-func (o *options) newSource(p *printer) *gateway.Source {
-	g := &gateway.Gateway{
-		Client: &o.client, Proxy: o.viaProxy, Always: o.proxyGet, Dial: o.dial,
-		Notice: func(via *proxy.Proxy) {
-			p.warning("the proxy " + via.String() + " fetches the file itself: nothing shows that it asks the server for exactly this path; --checksum shows whether the file is right")
+// newSource returns where files and listings come from: the client, or an HTTP proxy that may fetch files itself.
+func (o *options) newSource(p *printer) batch.Source {
+	if o.via == nil || !o.via.HTTP() {
+		return &o.client
+	}
+	return &gateway.Source{
+		Client: &o.client, Via: o.via, Always: o.proxyGet, Forward: o.dial,
+		Notice: func() {
+			p.warning("the proxy " + o.via.String() + " fetches the file itself: nothing shows that it asks the server for exactly this path; --checksum shows whether the file is right")
 		},
 	}
-	return g.Over(&o.client)
 }
 
 // proxyReason returns the text of an error from package proxy without its
@@ -107,19 +105,18 @@ func proxyReason(err error) string {
 // checkActive refuses --mode active for a URL that goes through a proxy: the server
 // cannot connect back through it.
 func (o *options) checkActive(u *urlparse.URL) error {
-	if p := o.viaProxy(u.Address()); p != nil && o.client.Active {
-		return usage("--mode active does not work through the proxy %s: leave out --mode, or write --proxy none", p)
+	if o.client.Active && o.via.For(u.Address()) {
+		return usage("--mode active does not work through the proxy %s: leave out --mode, or write --proxy none", o.via)
 	}
 	return nil
 }
 
 // dialProxy is the Proxy function of the [ftpexec.Client].
 func (o *options) dialProxy(address string) ftpexec.Dialer {
-	p := o.viaProxy(address)
-	if p == nil {
+	if !o.via.For(address) {
 		return nil
 	}
-	return p.Dialer(o.dial)
+	return o.via.Dialer(o.dial)
 }
 
 // dial opens every TCP connection, by --ip and from the address of --bind.

@@ -45,7 +45,7 @@ func (o *options) passwordShown() string {
 			return "of a URL"
 		}
 	}
-	if o.named != nil && o.named.HasPassword() {
+	if o.proxy != "" && o.via != nil && o.via.HasPassword() {
 		return "of --proxy"
 	}
 	return ""

@@ -3,15 +3,11 @@ package gateway_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"iter"
 	"net/http"
 	"strings"
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/gateway"
-	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/internal/proxy/proxytest"
 	"example.com/ftpfetch/urlparse"
 )
@@ -81,124 +77,6 @@ func TestNotHTTP(t *testing.T) {
 	}
 }
 
-// span answers a request for the last byte as it should be, and any other with text.
-func span(text string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Range") == "bytes=-1" {
-			serving("contents")(w, r)
-		} else {
-			answering(text)(w, r)
-		}
-	}
-}
-
-// TestRest checks what a proxy may answer to a request for the rest of a file.
-func TestRest(t *testing.T) {
-	const ok = "HTTP/1.1 206 Partial Content\r\nLast-Modified: Thu, 04 Mar 2021 05:06:07 GMT\r\n"
-	tests := []struct {
-		name  string
-		serve http.HandlerFunc
-		text  string
-		size  int64
-		want  error
-	}{
-		{"right", serving("contents"), "tents", 8, nil},
-		{"in chunks", span(ok + "Content-Range: bytes 3-7/8\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ntents\r\n0\r\n\r\n"), "tents", 8, nil},
-		{"too few chunks", span(ok + "Content-Range: bytes 3-7/8\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ntent\r\n0\r\n\r\n"), "tent", 8, ftpexec.ErrTruncated},
-		{"too many chunks", span(ok + "Content-Range: bytes 3-7/8\r\nTransfer-Encoding: chunked\r\n\r\n6\r\ntents!\r\n0\r\n\r\n"), "tents!", 8, ftpexec.ErrTruncated},
-		{"cut", span(ok + "Content-Range: bytes 3-7/8\r\nContent-Length: 5\r\n\r\ntent"), "tent", 8, ftpexec.ErrTruncated},
-		{"whole file", span("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\ncontents"), "", 0, ftpexec.ErrNoRestart},
-		{"another start", span(ok + "Content-Range: bytes 2-7/8\r\nContent-Length: 6\r\n\r\nntents"), "", 0, ftpexec.ErrNoRestart},
-		{"from the start", span(ok + "Content-Range: bytes 0-7/8\r\nContent-Length: 8\r\n\r\ncontents"), "", 0, ftpexec.ErrNoRestart},
-		{"not to the end", span(ok + "Content-Range: bytes 3-6/8\r\nContent-Length: 4\r\n\r\ntent"), "", 0, ftpexec.ErrNoRestart},
-		{"no size", span(ok + "Content-Range: bytes 3-7/*\r\nContent-Length: 5\r\n\r\ntents"), "", 0, ftpexec.ErrNoRestart},
-		{"no range", span(ok + "Content-Length: 5\r\n\r\ntents"), "", 0, ftpexec.ErrNoRestart},
-		{"beyond the end", span(ok + "Content-Range: bytes 3-9/8\r\nContent-Length: 7\r\n\r\ntents"), "", 0, ftpexec.ErrNoRestart},
-		{"backwards", span(ok + "Content-Range: bytes 3-2/8\r\nContent-Length: 0\r\n\r\n"), "", 0, ftpexec.ErrNoRestart},
-		{"malformed range", span(ok + "Content-Range: bytes=3-7/8\r\nContent-Length: 5\r\n\r\ntents"), "", 0, ftpexec.ErrNoRestart},
-		{"another length", span(ok + "Content-Range: bytes 3-7/8\r\nContent-Length: 4\r\n\r\ntent"), "", 0, ftpexec.ErrNoRestart},
-		{"several parts", span(ok + "Content-Type: multipart/byteranges; boundary=x\r\nContent-Length: 5\r\n\r\n--x--"), "", 0, ftpexec.ErrNoRestart},
-		{"shorter file", span("HTTP/1.1 416 x\r\nContent-Range: bytes */2\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nno"), "", 2, nil},
-		{"just so long", span("HTTP/1.1 416 x\r\nContent-Range: bytes */3\r\nContent-Length: 0\r\n\r\n"), "", 3, nil},
-		{"416, but longer", span("HTTP/1.1 416 x\r\nContent-Range: bytes */8\r\nContent-Length: 0\r\n\r\n"), "", 0, ftpexec.ErrNoRestart},
-		{"416 without a size", span("HTTP/1.1 416 x\r\nContent-Length: 0\r\n\r\n"), "", 0, ftpexec.ErrNoRestart},
-		{"skips twice", skipping("contents"), "", 0, ftpexec.ErrNoRestart},
-		{"knows no range", answering("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\ncontents"), "", 0, ftpexec.ErrNoRestart},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			k := newKit(t, proxytest.Options{}, tt.serve)
-			k.gateway.Always = true
-			text, r, err := k.read(t, "ftp://h/f", 3)
-			if text != tt.text || !errors.Is(err, tt.want) || tt.want == nil && err != nil {
-				t.Errorf("got %q, %v, want %q, %v", text, err, tt.text, tt.want)
-			}
-			if r != nil && (r.Offset != 3 || r.Size != tt.size) {
-				t.Errorf("got offset %d, size %d, want 3, %d", r.Offset, r.Size, tt.size)
-			}
-		})
-	}
-}
-
-// skipping resumes as squid does (5.7): it sends the right header, and the file from twice the offset on.
-func skipping(contents string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		first, size := int64(0), int64(len(contents))
-		switch span := r.Header.Get("Range"); {
-		case span == "bytes=-1":
-			first = size - 1
-		case span != "":
-			_, _ = fmt.Sscanf(span, "bytes=%d-", &first)
-		}
-		if first == 0 || first >= size {
-			r.Header.Del("Range")
-			serving(contents)(w, r)
-			return
-		}
-		answering(fmt.Sprintf("HTTP/1.1 206 Gatewaying\r\nContent-Type: application/octet-stream\r\nLast-Modified: %s\r\nContent-Length: %d\r\nContent-Range: bytes %d-%d/%d\r\n\r\n%s",
-			modified.Format(http.TimeFormat), size-first, first, size-1, size, contents[min(2*first, size):]))(w, r)
-	}
-}
-
-// TestLastByteOnce checks that a proxy shows only once for each server how it resumes.
-func TestLastByteOnce(t *testing.T) {
-	k := newKit(t, proxytest.Options{}, serving("contents"))
-	for _, url := range []string{"ftp://h/f", "ftp://h/g", "ftp://other/f"} {
-		if text, _, err := k.read(t, url, 3); err != nil || text != "tents" {
-			t.Fatalf("got %q, %v", text, err)
-		}
-	}
-	n := 0
-	for _, r := range k.requests {
-		if r.Header.Get("Range") == "bytes=-1" {
-			n++
-		}
-	}
-	if n != 2 {
-		t.Errorf("%d requests for the last byte, want one for each of 2 servers", n)
-	}
-}
-
-// TestLastByteFails checks that a failure that passes says nothing about how the proxy resumes.
-func TestLastByteFails(t *testing.T) {
-	busy := true
-	k := newKit(t, proxytest.Options{}, func(w http.ResponseWriter, r *http.Request) {
-		if busy {
-			w.WriteHeader(http.StatusBadGateway)
-			return
-		}
-		serving("contents")(w, r)
-	})
-	var e *ftpexec.Error
-	if _, _, err := k.read(t, "ftp://h/f", 3); !errors.As(err, &e) || !e.Temporary() {
-		t.Errorf("got %v, want a temporary error", err)
-	}
-	busy = false
-	if text, _, err := k.read(t, "ftp://h/f", 3); err != nil || text != "tents" {
-		t.Errorf("got %q, %v", text, err)
-	}
-}
-
 func TestStat(t *testing.T) {
 	noHead := func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {
@@ -236,29 +114,32 @@ func TestStat(t *testing.T) {
 	}
 }
 
+// TestStatAll asks for three files after a refused CONNECT, and ends after a failure that is no refusal of CONNECT.
 func TestStatAll(t *testing.T) {
-	k := newKit(t, proxytest.Options{}, func(w http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.RequestURI, "none") {
-			w.WriteHeader(http.StatusNotFound)
-			return
-		}
-		serving("contents")(w, r)
-	})
 	urls := []*urlparse.URL{urlOf(t, "ftp://h/f"), urlOf(t, "ftp://h/none"), urlOf(t, "ftp://h/g")}
-	for range 2 {
-		n := 0
-		for info, err := range k.StatAll(t.Context(), urls) {
-			if missing := n == 1; missing != errors.Is(err, ftpexec.ErrNotFound) || !missing && (err != nil || info.Size != 8) {
-				t.Errorf("file %d: got %+v, %v", n, info, err)
+	for status, answers := range map[int]int{403: 3, 500: 1} {
+		k := newKit(t, proxytest.Options{Status: status}, func(w http.ResponseWriter, r *http.Request) {
+			if strings.Contains(r.RequestURI, "none") {
+				w.WriteHeader(http.StatusNotFound)
+				return
 			}
-			n++
+			serving("contents")(w, r)
+		})
+		for range 2 {
+			n := 0
+			for info, err := range k.StatAll(t.Context(), urls) {
+				if missing := n == 1; answers == 3 && (missing != errors.Is(err, ftpexec.ErrNotFound) || !missing && (err != nil || info.Size != 8)) {
+					t.Errorf("file %d: got %+v, %v", n, info, err)
+				}
+				n++
+			}
+			if n != answers {
+				t.Errorf("CONNECT is refused with %d: %d answers, want %d", status, n, answers)
+			}
 		}
-		if n != len(urls) {
-			t.Errorf("%d answers, want %d", n, len(urls))
+		if got := len(k.proxy.Targets()); status == 403 && got != 1 {
+			t.Errorf("%d times CONNECT, want 1", got)
 		}
-	}
-	if got := len(k.proxy.Targets()); got != 1 {
-		t.Errorf("%d times CONNECT, want 1", got)
 	}
 }
 
@@ -274,7 +155,7 @@ func stalling(w http.ResponseWriter, r *http.Request) {
 func TestUnreachable(t *testing.T) {
 	k := newKit(t, proxytest.Options{}, serving(""))
 	k.through(t, "http://[::1]:1")
-	k.gateway.Always = true
+	k.Always = true
 	_, _, err := k.read(t, "ftp://h/f", 0)
 	var e *ftpexec.Error
 	if !errors.Is(err, ftpexec.ErrConnect) || !errors.As(err, &e) || e.Stage != ftpexec.StageConnect || !strings.Contains(err.Error(), "proxy http://[::1]:1") {
@@ -295,7 +176,7 @@ func TestCancel(t *testing.T) {
 			}
 			stalling(w, r)
 		})
-		k.gateway.Always = true
+		k.Always = true
 		r, err := k.Do(ctx, &ftpexec.Request{URL: urlOf(t, "ftp://h/f")})
 		if !header && err == nil {
 			buf := make([]byte, 8)
@@ -330,29 +211,5 @@ func TestCloseInRead(t *testing.T) {
 	r.Body.Close()
 	if err := <-done; err == nil {
 		t.Error("a Read of a closed body succeeds")
-	}
-}
-
-// failing is an FTP whose StatAll ends with a failure before the last file.
-type failing struct{ gateway.FTP }
-
-func (failing) StatAll(context.Context, []*urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
-	return func(yield func(ftpexec.Entry, error) bool) { yield(ftpexec.Entry{}, ftpexec.ErrLost) }
-}
-
-// TestStatAllByFTP checks that a failure that is no refusal of CONNECT ends StatAll, with a proxy and without one.
-func TestStatAllByFTP(t *testing.T) {
-	k := newKit(t, proxytest.Options{}, serving("contents"))
-	direct := &gateway.Gateway{Client: k.gateway.Client, Proxy: func(string) *proxy.Proxy { return nil }}
-	for _, g := range []*gateway.Gateway{k.gateway, direct} {
-		n := 0
-		for _, err := range g.Over(failing{}).StatAll(t.Context(), []*urlparse.URL{urlOf(t, "ftp://h/f"), urlOf(t, "ftp://h/g")}) {
-			if n++; !errors.Is(err, ftpexec.ErrLost) {
-				t.Errorf("got %v, want ErrLost", err)
-			}
-		}
-		if n != 1 || len(k.asked()) > 0 {
-			t.Errorf("%d answers, and requests %q, want one answer", n, k.asked())
-		}
 	}
 }

@@ -20,15 +20,15 @@ import (
 
 // slowProxy is a proxy in memory that answers a GET with steps, each after a pause, and then is silent. It refuses
 // CONNECT.
-func slowProxy(t *testing.T, steps []step) *gateway.Gateway {
+func slowProxy(t *testing.T, steps []step) *gateway.Source {
 	t.Helper()
 	p, err := proxy.Parse("http://proxy.test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &gateway.Gateway{
-		Client: &ftpexec.Client{}, Always: true, Proxy: func(string) *proxy.Proxy { return p },
-		Dial: func(context.Context, string, string) (net.Conn, error) {
+	return &gateway.Source{
+		Client: &ftpexec.Client{}, Always: true, Via: p,
+		Forward: func(context.Context, string, string) (net.Conn, error) {
 			near, far := net.Pipe()
 			go answerSlowly(far, steps)
 			return near, nil
@@ -97,11 +97,11 @@ func TestWaits(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := slowProxy(t, tt.steps)
-				g.Client.MinRate.Bytes = tt.rate
-				defer g.CloseIdleConnections()
+				src := slowProxy(t, tt.steps)
+				src.MinRate.Bytes = tt.rate
+				defer src.CloseIdleConnections()
 				begun := time.Now()
-				n, err := readSlowly(t, g.Over(g.Client), tt.reader)
+				n, err := readSlowly(t, src, tt.reader)
 				var e *ftpexec.Error
 				switch {
 				case tt.want == "" && (err != nil || n != 100):

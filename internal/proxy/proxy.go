@@ -1,5 +1,5 @@
 // Package proxy opens TCP connections through a proxy: SOCKS5 (RFC 1928, RFC 1929) or HTTP CONNECT (RFC 9110
-// section 9.3.6). It also makes the requests that an HTTP proxy serves itself.
+// section 9.3.6).
 //
 //	p, err := proxy.Parse("socks5://127.0.0.1:1080")
 //	conn, err := p.Dialer(nil)(ctx, "tcp", "ftp.example.org:21")
@@ -9,22 +9,17 @@
 package proxy
 
 import (
-	"context"
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
+
+	"golang.org/x/net/http/httpproxy"
 )
-
-// DialFunc opens a connection, as [net.Dialer.DialContext] does.
-type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
-
-// DialContext calls f.
-func (f DialFunc) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	return f(ctx, network, address)
-}
 
 // Callers compare errors with these by errors.Is. If the proxy cannot be reached, the error is a
 // *[net.OpError] whose Op is "dial", as for any other host.
@@ -58,10 +53,8 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Proxy is a proxy server. It is safe for concurrent use; TLSConfig must not change after first use.
 type Proxy struct {
-	scheme         string
-	host, port     string
-	user, password string // bytes
-	login          bool   // the URL has a user
+	url   *url.URL                         // with a port, and no path
+	hosts func(*url.URL) (*url.URL, error) // from NO_PROXY; nil: the proxy is for every host
 
 	// TLSConfig is for https proxies; nil means to trust the system's certificate authorities.
 	TLSConfig *tls.Config
@@ -82,7 +75,12 @@ func Parse(text string) (*Proxy, error) {
 		// err quotes the text, which may hold a password.
 		return nil, malformed("write socks5://host:port or http://host:port, and bytes such as / : @ in a password as %2F %3A %40")
 	}
-	port, known := defaultPorts[strings.ToLower(u.Scheme)]
+	port, known := defaultPorts[u.Scheme]
+	port = cmp.Or(u.Port(), port)
+	user := u.User.Username()
+	password, _ := u.User.Password()
+	p := &Proxy{url: &url.URL{Scheme: u.Scheme, User: u.User, Host: net.JoinHostPort(u.Hostname(), port)}}
+	n, err := net.LookupPort("tcp", port)
 	switch {
 	case !known:
 		return nil, malformed("its scheme must be socks5, socks5h, http or https")
@@ -90,87 +88,74 @@ func Parse(text string) (*Proxy, error) {
 		return nil, malformed("it names no host")
 	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
 		return nil, malformed("nothing may follow the host and port")
-	}
-	p := &Proxy{scheme: strings.ToLower(u.Scheme), host: u.Hostname(), port: port, login: u.User != nil}
-	if u.Port() != "" {
-		p.port = u.Port()
-	}
-	if p.login {
-		p.user = u.User.Username()
-		p.password, _ = u.User.Password()
-	}
-	if err := p.check(); err != nil {
-		return nil, err
+	case err != nil || n == 0:
+		return nil, malformed("its port must be from 1 to 65535")
+	case u.User != nil && !p.HTTP() && (user == "" || len(user) > 255 || len(password) > 255):
+		return nil, malformed("SOCKS5 takes a user of 1 to 255 bytes and a password of at most 255")
+	case p.HTTP() && strings.Contains(user, ":"):
+		return nil, malformed("HTTP takes no user with a colon")
 	}
 	return p, nil
 }
 
 func malformed(reason string) error { return &Error{Reason: reason, Err: ErrURL} }
 
-// check refuses what the protocols cannot carry.
-func (p *Proxy) check() error {
-	if n, err := net.LookupPort("tcp", p.port); err != nil || n == 0 {
-		return malformed("its port must be from 1 to 65535")
+// FromEnvironment returns the proxy that the variables ftp_proxy, FTP_PROXY, all_proxy or ALL_PROXY name (the first
+// that is not empty counts), or nil. The variables no_proxy or NO_PROXY list the hosts to dial directly, in the form
+// that net/http knows. Loopback addresses and "localhost" are always dialled directly. The error is an *[Error] that
+// names the variable.
+func FromEnvironment(getenv func(string) string) (*Proxy, error) {
+	for _, name := range []string{"ftp_proxy", "FTP_PROXY", "all_proxy", "ALL_PROXY"} {
+		text := getenv(name)
+		if text == "" {
+			continue
+		}
+		p, err := Parse(text)
+		if e, ok := errors.AsType[*Error](err); ok {
+			e.Reason = "the variable " + name + ": " + e.Reason
+			return nil, e
+		}
+		direct := cmp.Or(getenv("no_proxy"), getenv("NO_PROXY"))
+		p.hosts = (&httpproxy.Config{HTTPProxy: "http://proxy", NoProxy: direct}).ProxyFunc()
+		return p, nil
 	}
-	switch {
-	case !p.login:
-	case p.socks() && (p.user == "" || len(p.user) > 255 || len(p.password) > 255):
-		return malformed("SOCKS5 takes a user of 1 to 255 bytes and a password of at most 255")
-	case !p.socks() && strings.Contains(p.user, ":"):
-		return malformed("HTTP takes no user with a colon")
-	}
-	return nil
+	return nil, nil
 }
 
-func (p *Proxy) socks() bool { return strings.HasPrefix(p.scheme, "socks") }
+// For reports whether address ("host:port") is to be reached through p. It is not if p is nil.
+func (p *Proxy) For(address string) bool {
+	if p == nil || p.hosts == nil {
+		return p != nil
+	}
+	via, err := p.hosts(&url.URL{Scheme: "http", Host: address})
+	return err == nil && via != nil
+}
+
+// HTTP reports whether p is an HTTP proxy, which may serve requests itself.
+func (p *Proxy) HTTP() bool { return !strings.HasPrefix(p.url.Scheme, "socks") }
 
 // HasPassword reports whether the URL held a password.
-func (p *Proxy) HasPassword() bool { return p.password != "" }
+func (p *Proxy) HasPassword() bool {
+	password, _ := p.url.User.Password()
+	return password != ""
+}
 
 // String returns the proxy's URL without user and password.
-func (p *Proxy) String() string { return p.scheme + "://" + p.address() }
+func (p *Proxy) String() string { return p.url.Scheme + "://" + p.url.Host }
 
 // GoString hides the password from %#v.
 func (p *Proxy) GoString() string { return "proxy.Proxy(" + p.String() + ")" }
 
-func (p *Proxy) address() string { return net.JoinHostPort(p.host, p.port) }
-
-// Dialer returns a function that opens connections through p. It calls forward to connect to p itself, on the
-// network that it is called with; a nil forward means a [net.Dialer].
-func (p *Proxy) Dialer(forward DialFunc) DialFunc {
-	if forward == nil {
-		forward = new(net.Dialer).DialContext
-	}
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		if p.socks() {
-			return p.dialSOCKS(ctx, forward, network, address)
+// Refusal returns the error for an answer with a status, or for none if the status is 0.
+func (p *Proxy) Refusal(status int, reason string, meaning error) *Error {
+	if status == http.StatusProxyAuthRequired {
+		reason, meaning = "it wants a user and password", ErrRefused
+		if p.url.User != nil {
+			reason = "it refuses its user or password"
 		}
-		return p.dialHTTP(ctx, forward, network, address)
 	}
-}
-
-// reach connects to the proxy itself.
-func (p *Proxy) reach(ctx context.Context, forward DialFunc, network string) (net.Conn, error) {
-	conn, err := forward(ctx, network, p.address())
-	var dns *net.DNSError
-	var op *net.OpError
-	switch {
-	case err == nil || ctx.Err() != nil:
-		return conn, err
-	case errors.As(err, &dns) && !dns.IsTimeout:
-		return nil, &Error{Proxy: p.String(), Reason: "not resolved: " + dns.Err, Err: ErrResolve}
-	case errors.As(err, &op):
-		err = op.Err
-	}
-	return nil, &net.OpError{Op: "dial", Net: network, Err: fmt.Errorf("proxy %s: %w", p, err)}
-}
-
-func (p *Proxy) refused(reason string) error { return p.answered(0, reason) }
-
-// answered returns the error for an answer that refuses.
-func (p *Proxy) answered(status int, reason string) error {
 	if status != 0 {
 		reason += fmt.Sprintf(" (HTTP status %d)", status)
 	}
-	return &Error{Proxy: p.String(), Reason: reason, Status: status, Err: ErrRefused}
+	return &Error{Proxy: p.String(), Reason: reason, Status: status, Err: meaning}
 }
