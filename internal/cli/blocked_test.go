@@ -251,9 +251,9 @@ func TestBlockedStreams(t *testing.T) {
 		args   []string
 	}{
 		{true, []string{"--help"}},
-		{true, []string{"--man"}},
+		{true, []string{"--print", "man"}},
 		{true, []string{"--version"}},
-		{true, []string{"--completion", "bash"}},
+		{true, []string{"--print", "bash"}},
 		{true, []string{"--dry-run", f}},
 		{true, []string{dir}},
 		{true, []string{"--json", dir}},

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -41,27 +43,31 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 }
 
 func execute(ctx context.Context, args []string, stdio IO) int {
-	o, err := parseArgs(args)
-	first, cancel := o.limit(ctx)
+	c, err := config.Parse(args)
+	first, cancel := limit(ctx, c)
 	defer cancel()
-	p := newPrinter(first, o, stdio)
+	p := newPrinter(first, c, stdio)
 	if err != nil {
 		return finish(p, err)
 	}
-	if text, ok := o.document(); ok {
-		return finish(p, p.text(first, text))
+	if c.Print != "" {
+		return finish(p, p.text(first, config.Text(c.Print, exitLines())))
 	}
-	if o.client.TLSConfig, err = await(first, o.readTLS); err != nil {
+	if c.Client.TLSConfig, err = await(first, func() (*tls.Config, error) { return readTLS(c) }); err != nil {
 		return finish(p, err)
 	}
-	o.warn(p)
+	via, err := newProxies(c)
+	if err != nil {
+		return finish(p, err)
+	}
+	warn(p, c)
 	defer p.within(ctx)()
-	return newRun(o, p, stdio).all(ctx)
+	return newRun(via, p, stdio).all(ctx)
 }
 
 // finish ends a run before its first URL.
 func finish(p *printer, err error) int {
-	var bad *usageError
+	var bad *config.Error
 	switch {
 	case errors.As(err, &bad):
 		p.complain(bad)
@@ -71,9 +77,9 @@ func finish(p *printer, err error) int {
 	return exitCode(err)
 }
 
-func newPrinter(ctx context.Context, o *options, stdio IO) *printer {
+func newPrinter(ctx context.Context, c *config.Config, stdio IO) *printer {
 	return &printer{
-		display: o.display, now: time.Now, ctx: ctx, patience: o.client.Timeout,
+		display: display{c.Verbose, c.Quiet, progressMode(c.Progress)}, now: time.Now, ctx: ctx, patience: c.Client.Timeout,
 		out: &stream{w: stdio.Out, terminal: isTerminal(stdio.Out)},
 		err: &stream{w: stdio.Err, terminal: isTerminal(stdio.Err)},
 	}
@@ -91,7 +97,7 @@ func isTerminal(stream any) bool {
 
 // run is one run of the command.
 type run struct {
-	*options
+	proxies
 	print    *printer
 	in       io.Reader // standard input
 	confined bool      // IO.Confine
@@ -102,22 +108,23 @@ type run struct {
 	saved    map[string]bool // paths that this run has written
 	kept     int64           // bytes of the current URL's file from which the next run can resume
 	current  *urlparse.URL   // being retrieved
-	next     []target        // after it
+	next     []config.Target // after it
 	behind   bool            // a transfer was left behind, blocked in a stream
 }
 
-func newRun(o *options, p *printer, stdio IO) *run {
+func newRun(via proxies, p *printer, stdio IO) *run {
+	c := via.Config
 	ask := &prompter{
-		forbidden: o.noPrompt, open: openConsole, alone: p.withoutLines,
+		forbidden: c.NoPrompt, open: openConsole, alone: p.withoutLines,
 		known: make(map[login]string),
 	}
-	logins := newCredentials(o, stdio.In, ask)
-	o.client.Credentials, o.client.Proxy = logins, o.dialProxy
-	o.client.Trace = p.trace()
-	source := o.newSource(p)
-	o.file.Parallel, o.file.Limit = source, download.NewLimiter(o.limitRate)
+	logins := newCredentials(c, stdio.In, ask)
+	c.Client.Credentials, c.Client.Dial, c.Client.Proxy = logins, via.dial, via.dialer
+	c.Client.Trace = p.trace()
+	source := via.source(p)
+	c.File.Parallel, c.File.Limit = source, download.NewLimiter(c.LimitRate)
 	return &run{
-		options: o, print: p, in: stdio.In, confined: stdio.Confine, ask: ask,
+		proxies: via, print: p, in: stdio.In, confined: stdio.Confine, ask: ask,
 		netrc: logins.netrc, source: source, saved: make(map[string]bool),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/netrc"
 	"example.com/ftpfetch/urlparse"
 )
@@ -23,10 +24,10 @@ type credentials struct {
 	ask   *prompter
 }
 
-func newCredentials(o *options, in io.Reader, ask *prompter) *credentials {
-	c := &credentials{ask: ask, netrc: &netrcFile{path: o.netrcFile, named: o.useNetrc() && o.netrcFile != usualNetrc, off: o.netrcFile == noNetrc}}
-	if o.passwordStdin {
-		c.stdin = &stdinPassword{owner: o.stdinLogin, in: in}
+func newCredentials(o *config.Config, in io.Reader, ask *prompter) *credentials {
+	c := &credentials{ask: ask, netrc: &netrcFile{path: o.Netrc, named: o.Netrc != "" && o.Netrc != config.UsualNetrc && o.Netrc != config.NoNetrc, off: o.Netrc == config.NoNetrc}}
+	if o.PasswordStdin {
+		c.stdin = &stdinPassword{owner: login{user: o.StdinUser, host: o.StdinHost}, in: in}
 	}
 	return c
 }
@@ -187,6 +188,9 @@ func (n *netrcFile) user(ctx context.Context, host string) (user string, ok bool
 	e, ok := file.Machine(host)
 	return e.Login, ok, nil
 }
+
+// useNetrc reports whether the netrc file also gives users.
+func (r *run) useNetrc() bool { return r.Netrc != "" && r.Netrc != config.NoNetrc }
 
 // addNetrc applies --netrc: it adds the user from the netrc file if neither the
 // URL nor -u names one. The password follows when the server asks for it.

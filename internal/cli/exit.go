@@ -12,6 +12,7 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/netrc"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/urlparse"
@@ -80,7 +81,7 @@ func exitLines() string {
 
 // exitCode returns the exit code for err.
 func exitCode(err error) int {
-	var bad *usageError
+	var bad *config.Error
 	var signal *SignalError
 	var malformed *urlparse.Error
 	var line *manifest.LineError

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/docs"
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -29,7 +32,7 @@ func TestExitCode(t *testing.T) {
 	}{
 		{nil, 0},
 		{scheme, 1},
-		{usage("no"), 2},
+		{config.Usage("no"), 2},
 		{malformed, 3},
 		{wrapped(ftpexec.ErrResolve), 6},
 		{wrapped(ftpexec.ErrConnect), 7},
@@ -88,5 +91,21 @@ func TestDescribe(t *testing.T) {
 	err.Err = ftpexec.ErrLogin
 	if got, want := describe(err), "login: login refused (library's hint)"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestExitCodesAreDocumented finds each code in the help, the man page and README.md.
+func TestExitCodesAreDocumented(t *testing.T) {
+	man := strings.NewReplacer(`\-`, "-").Replace(docs.Man)
+	for _, e := range exits {
+		for where, row := range map[string]string{
+			config.Text("help", exitLines()): fmt.Sprintf("\n  %3d  %s\n", e.code, e.text),
+			man:                              fmt.Sprintf("\n.B %d\n%s\n", e.code, e.text),
+			document(t, "README.md"):         fmt.Sprintf("%d", e.code),
+		} {
+			if !strings.Contains(where, row) {
+				t.Errorf("%.20q has no %q", where, row)
+			}
+		}
 	}
 }

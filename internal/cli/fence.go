@@ -10,6 +10,8 @@ import (
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+
+	"example.com/ftpfetch/internal/cli/config"
 )
 
 // What the fence allows below a directory.
@@ -30,7 +32,7 @@ var needed = []string{"/etc", "/lib", "/lib64", "/usr", "/var/lib/ca-certificate
 // lists and what it needs to connect, as far as the kernel has Landlock. All
 // other files must have been read before.
 func (r *run) fence(ctx context.Context, lists []*list) {
-	if !r.confined || r.noSandbox || r.dryRun || runtime.GOOS != "linux" {
+	if !r.confined || r.NoSandbox || r.DryRun || runtime.GOOS != "linux" {
 		return
 	}
 	_, _ = r.netrc.file.get(ctx, r.netrc.load) // an error concerns only a URL that needs the file
@@ -59,18 +61,18 @@ func (r *run) fence(ctx context.Context, lists []*list) {
 // writes returns the directories that the run writes to, and allows the device
 // or FIFO of -o.
 func (r *run) writes(f *fence) (dirs []string) {
-	file := func(t target) bool { return t.err == nil && !t.url.IsDir() && !r.long }
+	file := func(t config.Target) bool { return t.Err == nil && !t.URL.IsDir() && !r.Long }
 	switch {
-	case r.info, r.output == "-":
-	case r.output != "":
-		path := filepath.Join(r.dir, r.output)
+	case r.Info, r.Output == "-":
+	case r.Output != "":
+		path := filepath.Join(r.Dir, r.Output)
 		f.device(path)
 		dirs = append(dirs, filepath.Dir(path))
-	case r.many(), slices.ContainsFunc(r.targets, file):
-		dirs = append(dirs, filepath.Join(".", r.dir))
+	case r.Many, slices.ContainsFunc(r.Targets, file):
+		dirs = append(dirs, filepath.Join(".", r.Dir))
 	}
-	if r.report != "" {
-		dirs = append(dirs, filepath.Dir(r.report))
+	if r.Report != "" {
+		dirs = append(dirs, filepath.Dir(r.Report))
 	}
 	return dirs
 }

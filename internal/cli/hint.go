@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 	"syscall"
 
@@ -12,7 +11,6 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/gateway"
 	"example.com/ftpfetch/internal/netrc"
-	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -35,7 +33,7 @@ var hints = []struct {
 	{ftpexec.ErrIsDirectory, "-r fetches what is in it"},
 	{ftpexec.ErrTLSRequired, "--tls explicit asks for it, and so does ftpes:// in place of ftp://"},
 	{ftpexec.ErrCertificate, "--cacert FILE trusts the authority in FILE"},
-	{gateway.ErrWithheld, "--proxy-get gives it these, unencrypted unless the proxy's URL is https://"},
+	{gateway.ErrWithheld, "--proxy get+URL gives it these, unencrypted unless the proxy's URL is https://"},
 	{ftpexec.ErrTLSHandshake, "the server may expect ftpes:// in place of ftps://, or --tls explicit in place of --tls implicit"},
 	{syscall.ENFILE, "other programs have them: end some, or raise the system's limit"},
 	{syscall.ENOBUFS, "a smaller -j or -s needs less memory"},
@@ -71,64 +69,23 @@ func hint(err error) string {
 	return ""
 }
 
-// hintURL adds to the refusal of a URL what the text may have been meant to be: a
-// list, or a pattern of names.
-func (o *options) hintURL(text string, err error) error {
-	var bad *urlparse.Error
-	if err == nil || !errors.As(err, &bad) {
-		return err
-	}
-	list, marked := strings.CutPrefix(text, "@")
-	info, serr := os.Stat(list)
-	switch isFile := serr == nil && info.Mode().IsRegular(); {
-	case (marked || isFile) && !strings.Contains(text, "://"):
-		plain := *bad
-		plain.Hint = ""
-		return &hinted{&plain, "-i " + printable.Line(list) + " fetches the URLs in that file"}
-	case !o.glob:
-		return hintPattern(text, err)
-	}
-	return err
-}
-
-// numbers matches a range of numbers, as curl reads it.
-var numbers = compiled(`\[([0-9]*[0-9]{2}-[0-9]+|[0-9]+-[0-9]{2,})\]`)
-
-// hintPattern adds a hint to err if the last segment of text is a pattern of
-// names.
-func hintPattern(text string, err error) error {
-	dir, pattern, bad := patternIn(text)
-	if bad != nil || pattern == "" {
-		return err
-	}
-	_, bad = urlparse.Parse(dir)
-	switch {
-	case numbers().MatchString(text):
-		return &hinted{err, "for a range of numbers, write {1..20} without quotes: the shell makes a URL of each"}
-	case bad == nil:
-		return &hinted{err, "--glob takes it as a pattern of names"}
-	}
-	return err
-}
-
 // hintFailure adds to the failure of a URL what the user may have expected: that
 // the netrc file is used, or that the name is a pattern.
 func (r *run) hintFailure(ctx context.Context, u *urlparse.URL, err error) error {
-	name, _ := r.login()
 	refused := errors.Is(err, ftpexec.ErrLogin) || errors.Is(err, ftpexec.ErrNoCredentials)
 	switch {
 	case err == nil:
 	case !u.User.Set && u.WithoutPassword().Path() != u.Path() && errors.Is(err, ftpexec.ErrConnect):
 		return &hinted{err, `if this is a password, write %2F for a "/" in it`}
-	case refused && u.User == name && strings.Contains(r.user, ",") && !strings.Contains(r.user, ":"):
+	case refused && u.User == r.User && strings.Contains(r.User.Value, ",") && !r.Password.Set:
 		return &hinted{err, "-u takes NAME:PASSWORD, with a colon"}
 	case refused && !u.User.Set && !r.useNetrc():
 		if _, ok, nerr := r.netrc.user(ctx, u.Host); ok && nerr == nil {
 			return &hinted{err, "-n takes the login for " + u.Host + " from the netrc file"}
 		}
-	case errors.Is(err, download.ErrPart) && r.file.Continue:
+	case errors.Is(err, download.ErrPart) && r.File.Continue:
 		return &hinted{err, "remove it, or --overwrite, without -c, replaces it"}
-	case errors.Is(err, ftpexec.ErrNotFound) && strings.ContainsAny(u.Name, "*?") && !r.glob:
+	case errors.Is(err, ftpexec.ErrNotFound) && strings.ContainsAny(u.Name, "*?") && !r.Glob:
 		return &hinted{err, "--glob takes it as a pattern of names"}
 	}
 	return err

@@ -2,14 +2,8 @@ package cli
 
 import (
 	"bytes"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -77,6 +71,7 @@ var misfits = []misfit{
 	{args: "URL/n[01-02]", hint: "for a range of numbers, write {1..20} without quotes: the shell makes a URL of each", then: []string{"URL/n[01-02]=>URL/n01 URL/n02"}},
 	{local: `u.txt=URL/f\n`, args: "@u.txt", hint: "-i u.txt fetches the URLs in that file", then: []string{"@u.txt=>-i u.txt"}},
 	{local: `u.txt=URL/f\n`, args: "u.txt", hint: "-i u.txt fetches the URLs in that file", then: []string{"u.txt=>-i u.txt"}},
+	{args: "--report r URL/f", hint: "write -i, --manifest, -r, --glob or -j too", then: []string{"+-j 2 URL/x1", "+-r"}},
 	{args: "-j 2 URL/d/ URL/f", hint: "-r fetches what is in it", then: []string{"+-r"}},
 	{args: "URL/d", hint: `if it is a directory, end the URL in "/"`, then: []string{"URL/d=>URL/d/"}},
 
@@ -110,72 +105,7 @@ var misfits = []misfit{
 	{args: "<x", hint: "write <URL:ftp://host/path>"},
 	{args: "ftp://me:secret%2x@ADDR/f", hint: "write %25", then: []string{"%2x=>"}},
 
-	// Flags
-	{args: "", hint: "no URL given: write ftpfetch ftp://host/path/file", then: []string{"+ftp://ADDR/f"}},
-	{args: "--output= URL/f", hint: "-o names no file: write -o FILE, or -o - for standard output", then: []string{"--output==>-oFILE", "--output==>-o-"}},
-	{args: "--dir= URL/f", hint: "-d names no directory: write -d DIR", then: []string{"--dir==>-dDIR"}},
-	{args: "-o g URL/f URL/x1", hint: "-o names one file for 2 URLs: write -d DIR to choose the directory", then: []string{"-o g=>-d DIR"}},
-	{args: "-o - -d sub URL/f", hint: "-o - and -d contradict each other: leave out -d", then: []string{"-d sub =>"}},
-	{args: "-o - -N URL/f", hint: "-o - and -N or -c contradict each other", then: []string{"-o - =>", "-N =>"}},
-	{args: "--overwrite --no-clobber URL/f", hint: "--overwrite and --no-clobber contradict each other: leave one out", then: []string{"--overwrite =>", "--no-clobber =>"}},
-	{args: "--checksum md5:HEX URL/f URL/x1", hint: "--checksum is for one file, but there are 2 URLs", then: []string{" URL/x1=>"}},
-	{args: "--limit-rate 1K --speed-limit 2K URL/f", hint: "raise the first or lower the second", then: []string{"1K=>9K", "2K=>1"}},
-	{args: "--input= URL/f", hint: "-i names no file: write -i FILE, or -i - for standard input", then: []string{"--input==>-iurls"}, local: `urls=URL/x1\n`},
-	{args: "--manifest= URL/f", hint: "--manifest names no file: write --manifest FILE, or --manifest - for standard input", then: []string{"--manifest==>--manifest=urls"}, local: `urls=URL/x1\n`},
-	{args: "-i - --manifest -", hint: "-i - and --manifest - contradict each other", then: []string{"-i - --manifest -=>-i urls"}, local: `urls=URL/f\n`},
-	{args: "--password-stdin -u me -i -", hint: "write -i FILE or --manifest FILE", then: []string{"-i -=>-i urls"}, local: `urls=URL/f\n`},
-	{args: "--shard 1/2 URL/f", hint: "write -i FILE or --manifest FILE too", then: []string{"+-i urls"}, local: `urls=URL/x1\n`},
-	{args: "--per-host-shared -i urls", hint: "write --shard I/N too", then: []string{"+--shard 1/1"}, local: `urls=URL/f\n`},
-	{args: "--columns fastq URL/f", hint: "--columns and --suffix are for a table: write --manifest FILE too", then: nil},
-	{args: "--keep-dirs URL/f", hint: "--keep-dirs is for a list: write -i FILE or --manifest FILE too", then: []string{"+-i urls"}, local: `urls=URL/x1\n`},
-	{args: "-I -o g URL/f", hint: "-I prints what servers tell about files: leave out -o, -r, --glob and --dry-run", then: []string{"-o g =>"}},
-	{args: "-l -j 2 URL/d/ URL/d/", hint: "leave out -i, --manifest, -r, --glob and -j", then: []string{"-j 2 =>"}},
-	{args: "-r -o g URL/d/", hint: "-o names one file: write -d DIR to choose the directory", then: []string{"-o g=>-d DIR"}},
-	{args: "--checksum md5:HEX -i urls", hint: "give digests in a --manifest, or use --verify", then: nil, local: `urls=URL/f\n`},
-	{args: "--report= -i urls", hint: "--report names no file: write --report FILE", then: []string{"--report==>--report=FILE"}, local: `urls=URL/f\n`},
-	{args: "--json -i urls", hint: "--json is for -I and for listings: write -I too, or --report FILE for what happened to each file", then: []string{"+-I", "--json=>--report r"}, local: `urls=URL/f\n`},
-	{args: "--dry-run --report r -i urls", hint: "-I and --dry-run fetch nothing: leave out --report", then: []string{"--report r =>"}, local: `urls=URL/f\n`},
-	{args: "--report r URL/f", hint: "write -i, --manifest, -r, --glob or -j too", then: []string{"+-j 2 URL/x1", "+-r"}},
-	{args: "--accept *.txt URL/d/", hint: "--accept is for directories: write -r or --glob too", then: []string{"+-r"}},
-	{args: "--accept *.txt URL/d/*", hint: "--accept is for directories: write -r or --glob too", then: []string{"+--glob"}},
-	{args: "-r --accept *.txt,same URL/d/", hint: "write --accept for each pattern, or {a,b}",
-		then: []string{"*.txt,same=>{*.txt,same}", "*.txt,same=>*.txt --accept same"}},
-	{args: "--depth 1 URL/d/", hint: "--depth is for trees: write -r too", then: []string{"+-r"}},
-	{args: "--glob URL/x[1", hint: "", then: nil},
-	{args: "--glob URL/x*%2", hint: "the pattern x*%2 ends within %XX: write %25", then: []string{"%2=>"}},
-	{args: "--glob URL/x*%zz", hint: `has a "%" that is not followed by two hexadecimal digits: write %25`, then: []string{"%zz=>"}},
-	{args: "--netrc= URL/f", hint: "--netrc= names no file: write --netrc=FILE", then: []string{"--netrc==>--netrc=netrc"}, local: "netrc="},
-	{args: "--password-stdin ftp://me:secret@ADDR/f", hint: "--password-stdin and a password in the URL contradict each other: leave one out", then: []string{":secret=>", "--password-stdin =>"}},
-	{args: "--password-stdin -u me:secret URL/f", hint: "--password-stdin and a password in -u contradict each other: write -u NAME", then: []string{"me:secret=>me"}},
-	{args: "--password-stdin URL/f", hint: "--password-stdin: whose password is it? write -u NAME", then: []string{"+-u me"}},
-	{args: "--mode active --proxy http://127.0.0.1:1 URL/f", hint: "--mode active does not work through a proxy: leave out --mode or --proxy", then: []string{"--proxy http://127.0.0.1:1 =>"}},
-	{args: "-u secret\rx URL/f", hint: "-u: the value holds a line end or NUL", then: nil},
-	{args: "--type q URL/f", hint: "write a, i, d or guess", then: []string{"q=>i"}},
-	{args: "-s 0 URL/f", hint: "write a whole number from 1 to 64", then: []string{"0=>1"}},
-	{args: "--retries x URL/f", hint: "write a whole number from 0", then: []string{"x=>0"}},
-	{args: "-j x URL/f", hint: ", or auto", then: []string{"x=>auto"}},
-	{args: "--bind lo URL/f", hint: "write an IP address of this machine", then: []string{"lo=>127.0.0.1"}},
-	{args: "--timeout x URL/f", hint: "write a time such as 3s, 2m or 90", then: []string{"x=>3s", "x=>90"}},
-	{args: "--limit-rate 1.5 URL/f", hint: "write whole bytes such as 4096, or a unit: 1.5K, 1.5M or 1.5G", then: []string{"1.5=>4096", "1.5=>1.5M"}},
-	{args: "--limit-rate x URL/f", hint: "write bytes such as 500K, 1.5M, 2G or 4096", then: []string{"x=>500K"}},
-	{args: "--limit-rate 0 URL/f", hint: "write at least 1 and at most 8388608G bytes; without the flag there is no limit", then: []string{"--limit-rate 0 =>"}},
-	{args: "--format x -i urls", hint: "write list, text, tsv, csv, ndjson, json, ncbi or sums", then: []string{"x=>list"}, local: `urls=URL/f\n`},
-	{args: "--json=x URL/d/", hint: "write --json or --json=false", then: []string{"=x=>", "=x=>=false"}},
-	{args: "-output g URL/f", hint: "-output has one dash: write --output", then: []string{"-output=>--output"}},
-	{args: "-nc URL/f", hint: "-nc is wget's: write --no-clobber; write -n -c for the two flags", then: []string{"-nc=>--no-clobber", "-nc=>-n -c"}, local: "netrc="},
-	{args: "-s URL/f", hint: "-s needs a value: write -s N before the URL; for curl's write -q", then: []string{"-s=>-s 2", "-s=>-q"}},
-	{args: "-s -q URL/f", hint: "-s needs a value, but a flag follows: write -s N", then: []string{"-s=>-s 2"}},
-	{args: "URL/f --type", hint: "--type needs a value: write --type a|i|d|guess", then: []string{"--type=>--type i"}},
-	{args: "--tpye i URL/f", hint: "unknown flag --tpye: perhaps --type", then: []string{"--tpye=>--type"}},
-	{args: "--tries=3 URL/f", hint: "write --retries N", then: []string{"--tries=>--retries"}},
-
 	// Digests, manifests and netrc files; the file m is l as the hint says
-	{args: "--checksum sha3:00 URL/f", hint: "unknown digest algorithm", then: []string{"sha3:00=>MD5"}},
-	{args: "--checksum= URL/f", hint: "no digest given: write ALGO:HEX", then: []string{"--checksum= =>--checksum=MD5 "}},
-	{args: "--checksum abc URL/f", hint: "has no algorithm: write ALGO:HEX", then: []string{"abc=>MD5"}},
-	{args: "--checksum HEX URL/f", hint: "the digest has no algorithm: write MD5", then: []string{"HEX=>MD5"}},
-	{args: "--checksum " + strings.Repeat("0", 128) + " URL/f", hint: "in front of the digits", then: []string{strings.Repeat("0", 128) + "=>MD5"}},
-	{args: "--shard 0/1 -i urls", hint: "shares count from 1: write 1/1 for the first", then: []string{"0/1=>1/1"}, local: `urls=URL/f\n`},
 	{args: "--manifest l", hint: "has an empty component: write a name before and after each /", then: []string{" l=> m"},
 		local: `l=url\tpath\nURL/f\ta//b\n m=url\tpath\nURL/f\ta/b\n`},
 	{args: "--manifest l --format ndjson", hint: `write {"url": "ftp://host/path"}`, then: []string{" l=> m"}, local: `l=5\n m={"url":"URL/f"}\n`},
@@ -299,79 +229,6 @@ func retrieved(t *testing.T) (found bool) {
 	})
 	if err != nil {
 		t.Error(err)
-	}
-	return found
-}
-
-// hintLike matches a string that proposes something; usage texts of flags, which
-// have a value in backquotes, do not count.
-var (
-	hintLike = regexp.MustCompile(`\b[Ww]rite [^a-z]|\bwrite (a|an|all|whole|bytes|at|list)\b|leave (one )?out|replaces it|goes ahead|starts over|--[a-z-]+ (URL|takes|gives|asks|FILE trusts|saves)`)
-	verbs    = regexp.MustCompile(`%[a-z]`)
-)
-
-// elsewhereTested are hints that have no row, because no command line is at fault
-// or their own tests follow them: those of --proxy-get need a proxy.
-var elsewhereTested = []string{
-	`write ""`, "write --%s", "standard input is a terminal", "--proxy-get ", "is negative", "is less than 0", "write a path relative to it", `write "ftp"`, "write Some(", "write [", "write I/N", "--mode active does not work through the proxy %s", "--netrc=none", "run chmod", "if this is a password, write %2F",
-}
-
-// TestHintsAreComplete finds every hint in the sources in a message of the table.
-func TestHintsAreComplete(t *testing.T) {
-	var all strings.Builder
-	for _, m := range misfits {
-		t.Run(m.args, func(t *testing.T) {
-			_, _, message, _ := m.run(t, "")
-			all.WriteString(message)
-		})
-	}
-	for _, dir := range []string{".", "../../ftpexec", "../../urlparse", "../../download", "../../download/digest", "../../download/manifest", "../../download/batch", "../../internal/netrc", "../../internal/proxy"} {
-		for _, text := range hintsIn(t, dir) {
-			if slices.ContainsFunc(elsewhereTested, func(s string) bool { return strings.Contains(text, s) }) {
-				continue
-			}
-			if !strings.Contains(all.String(), fixedPart(text)) {
-				t.Errorf("%s: no row has the hint %q", dir, text)
-			}
-		}
-	}
-}
-
-// fixedPart returns the longest part of a format without verbs.
-func fixedPart(format string) (longest string) {
-	for _, part := range verbs.Split(format, -1) {
-		if part = strings.ReplaceAll(part, "%%", "%"); len(part) > len(longest) {
-			longest = part
-		}
-	}
-	return longest
-}
-
-// hintsIn returns the string literals in a package that look like hints.
-func hintsIn(t *testing.T, dir string) (found []string) {
-	t.Helper()
-	files, err := filepath.Glob(dir + "/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		base := filepath.Base(name)
-		if strings.HasSuffix(base, "_test.go") || strings.HasPrefix(base, "habits") || strings.HasPrefix(base, "man") || strings.HasPrefix(base, "help") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-				text, err := strconv.Unquote(lit.Value)
-				if err == nil && hintLike.MatchString(text) && !strings.Contains(text, "`") {
-					found = append(found, text)
-				}
-			}
-			return true
-		})
 	}
 	return found
 }

@@ -27,7 +27,7 @@ type asking struct {
 // infos prints the sizes and times of the files that urls name, in their order,
 // and returns the exit code.
 func (r *run) infos(ctx context.Context, urls iter.Seq[*urlparse.URL]) int {
-	r.client.MaxIdle = 1
+	r.Client.MaxIdle = 1
 	defer r.source.CloseIdleConnections()
 	a := &asking{run: r, ctx: ctx}
 	const most = 512 // files to ask about at once, to keep the memory flat
@@ -55,7 +55,7 @@ func sameLogin(a, b *urlparse.URL) bool {
 func (a *asking) about(urls []*urlparse.URL) {
 	for len(urls) > 0 && (a.gone == nil || !sameLogin(a.gone, urls[0])) {
 		ctx, answered, stop := a.limitEach(a.ctx)
-		err := download.Retry(ctx, &a.file, func() error {
+		err := download.Retry(ctx, &a.File, func() error {
 			n, err := a.ask(ctx, urls, answered)
 			urls = urls[n:]
 			return err
@@ -87,7 +87,7 @@ func (a *asking) ask(ctx context.Context, urls []*urlparse.URL, answered func())
 	for info, err := range a.source.StatAll(ctx, urls) {
 		switch {
 		case err == nil:
-			if err := a.print.text(a.ctx, infoLine(urls[n], info, a.json)); err != nil {
+			if err := a.print.text(a.ctx, infoLine(urls[n], info, a.JSON)); err != nil {
 				return n, err
 			}
 		case !slices.ContainsFunc(ofOne, func(x error) bool { return errors.Is(err, x) }):

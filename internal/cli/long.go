@@ -32,7 +32,7 @@ func (r *run) entries(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 		case err != nil:
 			return errors.Join(err, out.Flush())
 		default:
-			if _, err := out.Write(longEntry(e, r.json, terminal)); err != nil {
+			if _, err := out.Write(longEntry(e, r.JSON, terminal)); err != nil {
 				return err
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -27,9 +28,9 @@ func (r *run) batch(ctx context.Context) int {
 	}
 	defer m.forget()
 	switch {
-	case r.dryRun:
+	case r.DryRun:
 		return m.plans()
-	case r.info:
+	case r.Info:
 		r.fence(ctx, m.lists)
 		return cmp.Or(r.infos(ctx, m.urls()), m.code)
 	}
@@ -39,7 +40,7 @@ func (r *run) batch(ctx context.Context) int {
 	}
 	defer m.close()
 	r.fence(ctx, m.lists)
-	r.client.MaxIdle = cmp.Or(r.perHost, r.jobs, batch.MaxJobs)
+	r.Client.MaxIdle = cmp.Or(r.PerHost, r.Jobs, batch.MaxJobs)
 	defer r.source.CloseIdleConnections()
 	m.retrieve()
 	return m.code
@@ -85,7 +86,7 @@ func (m *many) open() (err error) {
 		return download.LocalError(dir, "cannot be opened", err)
 	}
 	name := batch.LedgerName
-	if shard := m.reading.Shard; shard.Count > 0 {
+	if shard := m.Reading.Shard; shard.Count > 0 {
 		name += fmt.Sprintf("-%d-of-%d", shard.Index, shard.Count)
 	}
 	if m.ledger, err = batch.OpenLedger(m.root, name); err != nil {
@@ -94,14 +95,14 @@ func (m *many) open() (err error) {
 	if n := len(m.ledger.Ignored); n > 0 {
 		m.print.warning(oneLine(fmt.Sprintf("%s (%d in all) is ignored: not a regular file that only this user may write", m.ledger.Ignored[0], n)))
 	}
-	if m.report == "" {
+	if m.Report == "" {
 		return nil
 	}
 	if why := m.reportMeets(); why != "" {
-		return &download.Error{Path: m.report, Reason: why + ": write another name for --report", Err: download.ErrLocal}
+		return &download.Error{Path: m.Report, Reason: why + ": write another name for --report", Err: download.ErrLocal}
 	}
-	if m.rows, err = batch.CreateReport(m.report, reportHead(m.report)); err != nil {
-		return download.LocalError(m.report, "cannot be written", err)
+	if m.rows, err = batch.CreateReport(m.Report, reportHead(m.Report)); err != nil {
+		return download.LocalError(m.Report, "cannot be written", err)
 	}
 	return nil
 }
@@ -120,7 +121,7 @@ func sameFile(a, b string) bool {
 func (m *many) close() {
 	if m.rows != nil {
 		if err := m.rows.Close(); err != nil {
-			err = download.LocalError(m.report, "cannot be written", err)
+			err = download.LocalError(m.Report, "cannot be written", err)
 			m.print.failed("", err, "")
 			m.fails(err)
 		}
@@ -134,8 +135,8 @@ func (m *many) retrieve() {
 	m.meters = make(map[string]meter)
 	m.shown = m.print.newOverview(m.known())
 	totals := batch.Run(m.ctx, m.source, m.tasks(), batch.Options{
-		Jobs: m.jobs, PerHost: m.perHost, Segments: m.file.Segments, Root: m.root, Ledger: m.ledger, Each: m.file, Bound: m.limit,
-		Watch: m.watch, Report: m.ended, Totals: m.shown.update, Note: m.print.note, Mixed: len(m.lists)+len(m.targets) > 1,
+		Jobs: m.Jobs, PerHost: m.PerHost, Segments: m.File.Segments, Root: m.root, Ledger: m.ledger, Each: m.File, Bound: func(ctx context.Context) (context.Context, context.CancelFunc) { return limit(ctx, m.Config) },
+		Watch: m.watch, Report: m.ended, Totals: m.shown.update, Note: m.print.note, Mixed: len(m.lists)+len(m.Targets) > 1,
 	})
 	totals.Files, totals.Failed = totals.Files+m.lost, totals.Failed+m.lost
 	for _, x := range m.meters { // of the files that were interrupted
@@ -174,19 +175,19 @@ func (m *many) ended(o batch.Outcome) {
 	}
 	o.Err = m.hintFailure(m.ctx, o.URL, m.reason(m.ctx, o.Err))
 	switch {
-	case o.GivenUp && m.progress != progressJSON && m.givenUp(o.URL.Address()):
+	case o.GivenUp && m.print.progress != progressJSON && m.givenUp(o.URL.Address()):
 		m.print.failed(o.URL.Redacted(), o.Err, "; the other files of this server are not tried")
 		m.fails(o.Err)
-	case o.GivenUp && m.progress != progressJSON:
+	case o.GivenUp && m.print.progress != progressJSON:
 	case o.Err != nil:
 		m.print.failed(o.URL.Redacted(), o.Err, "")
 		m.fails(o.Err)
-	case o.Link != "" && !m.quiet:
+	case o.Link != "" && !m.Quiet:
 		m.print.linked(o)
 	}
 	if m.rows != nil {
-		if err := m.rows.Write(o.Line, o.Path, reportRow(m.report, o)); err != nil {
-			m.fails(download.LocalError(m.report, "cannot be written", err))
+		if err := m.rows.Write(o.Line, o.Path, reportRow(m.Report, o)); err != nil {
+			m.fails(download.LocalError(m.Report, "cannot be written", err))
 		}
 	}
 }
@@ -220,9 +221,9 @@ func (m *many) plans() int {
 // urls yields the first URL of each file.
 func (m *many) urls() iter.Seq[*urlparse.URL] {
 	return func(yield func(*urlparse.URL) bool) {
-		for _, t := range m.targets {
+		for _, t := range m.Targets {
 			if u, err := m.complete(m.ctx, t); err != nil {
-				m.print.failed(t.url.Redacted(), err, "")
+				m.print.failed(t.URL.Redacted(), err, "")
 				m.fails(err)
 			} else if !yield(u) {
 				return
@@ -238,8 +239,8 @@ func (m *many) urls() iter.Seq[*urlparse.URL] {
 
 // outputDir returns the directory under which everything is saved.
 func (m *many) outputDir() string {
-	if m.dir != "" {
-		return m.dir
+	if m.Dir != "" {
+		return m.Dir
 	}
 	return "."
 }
@@ -298,7 +299,7 @@ func (m *many) listed() iter.Seq[batch.Task] {
 // completeAll adds to URLs what they leave open and the flags give.
 func (m *many) completeAll(urls []*urlparse.URL) error {
 	for _, u := range urls {
-		if _, err := m.complete(m.ctx, target{url: u}); err != nil {
+		if _, err := m.complete(m.ctx, config.Target{URL: u}); err != nil {
 			return err
 		}
 	}

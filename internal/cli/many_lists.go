@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -53,15 +53,15 @@ func (l *list) items() iter.Seq2[download.Item, error] {
 // gather reads all lists and reports everything that is wrong with them. It
 // returns the exit code of the first fault.
 func (m *many) gather() int {
-	for _, t := range m.targets {
-		if t.err != nil {
-			m.print.failed("", t.err, "")
-			m.fails(t.err)
+	for _, t := range m.Targets {
+		if t.Err != nil {
+			m.print.failed("", t.Err, "")
+			m.fails(t.Err)
 		}
 	}
-	for _, name := range []string{m.manifest, m.input} {
+	for _, name := range []string{m.Manifest, m.Input} {
 		if name != "" {
-			m.check(name, m.reading)
+			m.check(name, m.Reading)
 		}
 	}
 	if m.code != exitOK {
@@ -174,7 +174,7 @@ func (m *many) known() (files, bytes int64) {
 			bytes += l.summary.Bytes
 		}
 	}
-	for _, t := range m.targets {
+	for _, t := range m.Targets {
 		if bytes = -1; m.isTree(t) {
 			return -1, -1
 		}
@@ -183,7 +183,7 @@ func (m *many) known() (files, bytes int64) {
 	return files, bytes
 }
 
-func (m *many) isTree(t target) bool { return t.pattern != "" || m.recursive && t.url.IsDir() }
+func (m *many) isTree(t config.Target) bool { return t.Pattern != "" || m.Recursive && t.URL.IsDir() }
 
 // errShorter means that a list has lost lines since it was checked.
 func errShorter(path string) error {
@@ -193,14 +193,14 @@ func errShorter(path string) error {
 // named returns the tasks of the command line's URLs, and reports those that
 // cannot be retrieved.
 func (m *many) named() (tasks []batch.Task) {
-	for _, t := range m.targets {
+	for _, t := range m.Targets {
 		u, err := m.complete(m.ctx, t)
 		var task batch.Task
 		if err == nil {
 			task, err = m.task(t, u)
 		}
 		if err != nil {
-			m.loses(t.url.Redacted(), err)
+			m.loses(t.URL.Redacted(), err)
 			continue
 		}
 		tasks = append(tasks, task)
@@ -209,20 +209,20 @@ func (m *many) named() (tasks []batch.Task) {
 }
 
 // task returns what a URL of the command line asks for.
-func (m *many) task(t target, u *urlparse.URL) (batch.Task, error) {
+func (m *many) task(t config.Target, u *urlparse.URL) (batch.Task, error) {
 	task := batch.Task{Item: download.Item{URLs: []*urlparse.URL{u}}}
 	var err error
 	switch {
-	case t.pattern != "":
+	case t.Pattern != "":
 		tree := *m.ofTree()
-		tree.Names = t.pattern
-		if !m.recursive {
+		tree.Names = t.Pattern
+		if !m.Recursive {
 			tree.Depth = 1
 		}
 		task.Tree = &tree
-	case m.recursive && u.IsDir():
+	case m.Recursive && u.IsDir():
 		task.Tree = m.ofTree()
-		if m.dir == "" || len(m.targets) > 1 {
+		if m.Dir == "" || len(m.Targets) > 1 {
 			task.Path, err = treeName(u)
 		}
 	case u.IsDir():
@@ -235,8 +235,8 @@ func (m *many) task(t target, u *urlparse.URL) (batch.Task, error) {
 
 // ofTree returns what is wanted of a tree.
 func (m *many) ofTree() *batch.Tree {
-	tree := m.tree
-	if m.typecode != "" && m.typecode != "d" {
+	tree := m.Tree
+	if m.Type != "" && m.Type != "d" {
 		tree.Type = func(name string) urlparse.Typecode {
 			u := &urlparse.URL{Name: name}
 			m.addType(u)
@@ -262,49 +262,4 @@ func treeName(u *urlparse.URL) (string, error) {
 	v := *u
 	v.Name = name
 	return download.LocalName(&v)
-}
-
-// wild are the characters that make a segment a pattern.
-const wild = "*?[{"
-
-// patternIn splits a URL whose last segment is a pattern: dir is the URL of the
-// directory, and pattern the segment, decoded. The pattern is "" if there is none.
-func patternIn(text string) (dir, pattern string, err error) {
-	_, rest, _ := strings.Cut(text, "://")
-	_, rest, _ = strings.Cut(rest, "/")
-	dirs, name := path.Split(rest)
-	switch {
-	case strings.ContainsAny(dirs, wild):
-		return text, "", usage("a pattern works only in the last segment, not in %s: write %%2A for a \"*\" itself, and %%3F, %%5B and %%7B for ?, [ and {", dirs)
-	case !strings.ContainsAny(name, wild):
-		return text, "", nil
-	case strings.Contains(name, ";type="):
-		return text, "", usage("a pattern has no ;type=: write --type a, i or guess")
-	}
-	pattern, err = decodePattern(name)
-	return strings.TrimSuffix(text, name), pattern, err
-}
-
-// decodePattern decodes %XX in a pattern. What was encoded stands for itself.
-func decodePattern(s string) (string, error) {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '%' {
-			b.WriteByte(s[i])
-			continue
-		}
-		var c byte
-		if len(s) < i+3 {
-			return "", usage(`the pattern %s ends within %%XX: write %%25 for a "%%" itself`, s)
-		}
-		if _, err := fmt.Sscanf(s[i+1:i+3], "%02x", &c); err != nil {
-			return "", usage(`the pattern %s has a "%%" that is not followed by two hexadecimal digits: write %%25 for a "%%" itself`, s)
-		}
-		if strings.IndexByte(`*?[]{}\!-^,`, c) >= 0 {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(c)
-		i += 2
-	}
-	return b.String(), nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/cli/config"
 )
 
 // TestListShorter takes lines away from a list after it was checked: what they
@@ -21,11 +22,15 @@ func TestListShorter(t *testing.T) {
 	}
 	for text, want := range map[string]int{first + "ftp://h/b\n": exitOK, first: 23, "": 3} {
 		write(first + "ftp://h/b\n")
-		o, err := parseArgs([]string{"-i", path})
+		o, err := config.Parse([]string{"-i", path})
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := &many{run: newRun(o, newPrinter(t.Context(), o, IO{Out: io.Discard, Err: io.Discard}), IO{}), ctx: t.Context()}
+		via, err := newProxies(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &many{run: newRun(via, newPrinter(t.Context(), o, IO{Out: io.Discard, Err: io.Discard}), IO{}), ctx: t.Context()}
 		m.check(path, manifest.Options{})
 		write(text)
 		for range m.tasks() {

@@ -32,14 +32,14 @@ type reported struct {
 // reportMeets says what else of the run has the name of the report, or "".
 func (m *many) reportMeets() string {
 	var e *download.Error
-	if _, err := download.LocalPath(filepath.Base(m.report)); errors.As(err, &e) {
+	if _, err := download.LocalPath(filepath.Base(m.Report)); errors.As(err, &e) {
 		return e.Reason
 	}
-	at, err := filepath.Rel(real(m.outputDir()), real(m.report))
+	at, err := filepath.Rel(real(m.outputDir()), real(m.Report))
 	at = download.PathKey(filepath.ToSlash(at))
 	inside := err == nil && filepath.IsLocal(at)
 	for _, l := range m.lists {
-		if sameFile(l.path, m.report) {
+		if sameFile(l.path, m.Report) {
 			return "is the list itself"
 		}
 		for item := range l.items() {
@@ -50,13 +50,13 @@ func (m *many) reportMeets() string {
 			}
 		}
 	}
-	for _, t := range m.targets {
-		m.addType(t.url)
-		task, terr := m.task(t, t.url)
+	for _, t := range m.Targets {
+		m.addType(t.URL)
+		task, terr := m.task(t, t.URL)
 		below, within := strings.CutPrefix("/"+at+"/", strings.TrimSuffix("/"+download.PathKey(task.Path), "/")+"/")
 		first, deeper, _ := strings.Cut(strings.TrimSuffix(below, "/"), "/")
-		matches, _ := doublestar.Match(cmp.Or(t.pattern, "*"), first)
-		if inside && within && terr == nil && (task.Tree == nil && below == "" || task.Tree != nil && matches && (deeper == "" || m.recursive)) {
+		matches, _ := doublestar.Match(cmp.Or(t.Pattern, "*"), first)
+		if inside && within && terr == nil && (task.Tree == nil && below == "" || task.Tree != nil && matches && (deeper == "" || m.Recursive)) {
 			return "is the place of what the run fetches"
 		}
 	}

@@ -32,6 +32,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/printable"
 )
 
@@ -119,9 +120,9 @@ func outputError(err error) error {
 }
 
 // complain reports what is wrong with the command line.
-func (p *printer) complain(err *usageError) {
-	for i, text := range err.lines {
-		if i == len(err.lines)-1 && !err.whole {
+func (p *printer) complain(err *config.Error) {
+	for i, text := range err.Lines {
+		if i == len(err.Lines)-1 && !err.Whole {
 			text += "; try ftpfetch --help"
 		}
 		p.line("ftpfetch: %s", oneLine(text))

@@ -8,6 +8,12 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
+// display is what is shown.
+type display struct {
+	verbose, quiet bool
+	progress       progressMode
+}
+
 // progressMode is how transfers are shown: the value of --progress.
 type progressMode string
 

@@ -123,21 +123,6 @@ func TestMode(t *testing.T) {
 	}
 }
 
-func TestProgressValue(t *testing.T) {
-	for in, want := range map[string]progressMode{
-		"auto": progressAuto, "bar": progressBar, "plain": progressPlain, "json": progressJSON, "none": progressNone,
-	} {
-		if o, err := parseArgs([]string{"--progress", in, "ftp://h/f"}); err != nil || o.progress != want {
-			t.Errorf("%q: got %q, %v", in, o.progress, err)
-		}
-	}
-	for _, in := range []string{"", "JSON", "yes"} {
-		if _, err := parseArgs([]string{"--progress", in, "ftp://h/f"}); err == nil {
-			t.Errorf("%q is accepted", in)
-		}
-	}
-}
-
 // TestNoMeter reports only a file that was left alone, and not even that with -q.
 func TestNoMeter(t *testing.T) {
 	s := newStand(progressNone)

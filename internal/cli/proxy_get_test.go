@@ -48,8 +48,8 @@ func TestProxyGet(t *testing.T) {
 		{"by itself", []string{"ftp://ftp.test/a", "ftp://ftp.test/b"}, 0, 1, 1, ""},
 		{"quiet", []string{"-q", "ftp://ftp.test/a"}, 0, 1, 1, ""},
 		{"several at once", []string{"-j", "1", "ftp://ftp.test/a", "ftp://ftp.test/b"}, 0, 1, 1, "2 of 2 complete"},
-		{"--proxy-get", []string{"--proxy-get", "ftp://ftp.test/a", "ftp://ftp.test/b"}, 0, 0, 1, ""},
-		{"segments", []string{"--proxy-get", "-s", "4", "ftp://ftp.test/a"}, 0, 0, 1, ""},
+		{"--proxy get+", []string{"--proxy", "get+" + p.URL(), "ftp://ftp.test/a", "ftp://ftp.test/b"}, 0, 0, 1, ""},
+		{"segments", []string{"--proxy", "get+" + p.URL(), "-s", "4", "ftp://ftp.test/a"}, 0, 0, 1, ""},
 		{"dialogue", []string{"-v", "ftp://ftp.test/a"}, 0, 1, 1, "(HTTP status 403): asking it to fetch files itself\n> GET ftp://ftp.test/a;type=i\n< HTTP 200 OK\n"},
 		{"not found", []string{"ftp://ftp.test/none"}, 78, 1, 0, "not found (HTTP status 404)"},
 		{"info", []string{"-I", "ftp://ftp.test/a", "ftp://ftp.test/b"}, 0, 1, 0, ""},
@@ -59,9 +59,9 @@ func TestProxyGet(t *testing.T) {
 		{"TLS", []string{"ftpes://ftp.test/a"}, 97, 1, 0, "(HTTP status 403)"},
 		{"--tls", []string{"--tls", "explicit", "ftp://ftp.test/a"}, 97, 1, 0, "(HTTP status 403)"},
 		{"--tls try", []string{"--tls", "try", "ftp://ftp.test/a"}, 97, 1, 0, "(HTTP status 403)"},
-		{"--proxy-get does not weaken TLS", []string{"--proxy-get", "ftpes://ftp.test/a"}, 97, 1, 0, "(HTTP status 403)"},
-		{"password", []string{"ftp://me@ftp.test/a"}, 97, 1, 0, "(--proxy-get gives it these, unencrypted unless the proxy's URL is https://)"},
-		{"-u", []string{"-u", "me", "ftp://ftp.test/a"}, 97, 1, 0, "--proxy-get gives it these"},
+		{"--proxy get+ does not weaken TLS", []string{"--proxy", "get+" + p.URL(), "ftpes://ftp.test/a"}, 97, 1, 0, "(HTTP status 403)"},
+		{"password", []string{"ftp://me@ftp.test/a"}, 97, 1, 0, "(--proxy get+URL gives it these, unencrypted unless the proxy's URL is https://)"},
+		{"-u", []string{"-u", "me", "ftp://ftp.test/a"}, 97, 1, 0, "--proxy get+URL gives it these"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestProxyGet(t *testing.T) {
 	}
 }
 
-// TestProxyGetPassword checks that --proxy-get gives the proxy the password for the server, from any source.
+// TestProxyGetPassword checks that --proxy get+ gives the proxy the password for the server, from any source.
 func TestProxyGetPassword(t *testing.T) {
 	noProxies(t)
 	p, passwords := newGetter(t)
@@ -93,7 +93,7 @@ func TestProxyGetPassword(t *testing.T) {
 	}
 	for _, args := range [][]string{{"ftp://me:urlpw@ftp.test/a"}, {"-u", "me:userpw", "ftp://ftp.test/a"}, {"--netrc=" + file, "ftp://ftp.test/a"}} {
 		before := passwords.Load()
-		code, out, err := run(t, append([]string{"--proxy", p.URL(), "--proxy-get", "-v", "-o", "-"}, args...)...)
+		code, out, err := run(t, append([]string{"--proxy", "get+" + p.URL(), "-v", "-o", "-"}, args...)...)
 		if code != 0 || out != "contents" || passwords.Load() == before {
 			t.Errorf("%q: exit %d, %q, %s", args, code, out, err)
 		}
@@ -103,28 +103,24 @@ func TestProxyGetPassword(t *testing.T) {
 	}
 }
 
-// TestProxyGetUsage checks what --proxy-get refuses before anything is sent.
+// TestProxyGetUsage checks what --proxy get+ refuses before anything is sent.
 func TestProxyGetUsage(t *testing.T) {
 	noProxies(t)
 	p, _ := newGetter(t)
 	tests := []struct {
-		name, env string // env: ALL_PROXY
-		args      []string
-		want      string
+		proxy, url string
+		want       string
 	}{
-		{"none", "", []string{"--proxy", "none", "ftp://ftp.test/a"}, "write --proxy http://host:port"},
-		{"SOCKS", "", []string{"--proxy", "socks5://h", "ftp://ftp.test/a"}, "needs an HTTP proxy"},
-		{"SOCKS from a variable", "socks5://h", []string{"ftp://ftp.test/a"}, "needs an HTTP proxy"},
-		{"listing", "", []string{"--proxy", p.URL(), "ftp://ftp.test/d/"}, "write the URL of a file"},
-		{"listing by type", "", []string{"--proxy", p.URL(), "ftp://ftp.test/d;type=d"}, "write the URL of a file"},
-		{"ASCII type", "", []string{"--proxy", p.URL(), "ftp://ftp.test/a;type=a"}, "leave out ;type=a"},
-		{"--tls try", "", []string{"--proxy", p.URL(), "--tls", "try", "ftp://ftp.test/a"}, "leave one out"},
+		{"get+none", "ftp://ftp.test/a", "only an HTTP proxy"},
+		{"get+socks5://h", "ftp://ftp.test/a", "only an HTTP proxy"},
+		{"get+" + p.URL(), "ftp://ftp.test/d/", "write the URL of a file"},
+		{"get+" + p.URL(), "ftp://ftp.test/d;type=d", "write the URL of a file"},
+		{"get+" + p.URL(), "ftp://ftp.test/a;type=a", "leave out ;type=a"},
 	}
 	for _, tt := range tests {
-		t.Setenv("ALL_PROXY", tt.env)
-		code, out, err := run(t, append([]string{"--proxy-get"}, tt.args...)...)
+		code, out, err := run(t, "--proxy", tt.proxy, tt.url)
 		if code != 2 || out != "" || !strings.Contains(err, tt.want) || len(p.Targets()) > 0 {
-			t.Errorf("%s: exit %d, %q, %s, want %s", tt.name, code, out, err, tt.want)
+			t.Errorf("%s %s: exit %d, %q, %s, want %s", tt.proxy, tt.url, code, out, err, tt.want)
 		}
 	}
 }
@@ -158,7 +154,7 @@ func TestProxyAnswersAsDocumented(t *testing.T) {
 					w.Header().Set("Location", "http://elsewhere.test/")
 					w.WriteHeader(n)
 				}})
-				code, _, message := run(t, "--proxy", p.URL(), "--proxy-get", "--retries", "1", "-d", t.TempDir(), "ftp://ftp.test/f")
+				code, _, message := run(t, "--proxy", "get+"+p.URL(), "--retries", "1", "-d", t.TempDir(), "ftp://ftp.test/f")
 				if want := row[2]; strconv.Itoa(code) != want || (requests.Load() > 1) != (row[3] == "yes") {
 					t.Errorf("exit %d after %d requests, want %s, repeated: %s\n%s", code, requests.Load(), want, row[3], message)
 				}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,13 +13,14 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/urlparse"
 )
 
 // all tries every URL in order and returns the exit code of the first failure.
 // The end of ctx ends the run, and so does a closed or blocked standard output.
 func (r *run) all(ctx context.Context) int {
-	if r.many() || r.info {
+	if r.Many || r.Info {
 		return r.batch(ctx)
 	}
 	unmake, err := r.makeDir()
@@ -30,16 +30,16 @@ func (r *run) all(ctx context.Context) int {
 	}
 	defer func() {
 		if unmake() {
-			r.print.made(r.dir)
+			r.print.made(r.Dir)
 		}
 	}()
 	r.fence(ctx, nil)
 	defer r.keepConnections(ctx)()
 	code := exitOK
-	for i, t := range r.targets {
-		r.next = r.targets[i+1:]
-		if len(r.targets) > 1 {
-			place := fmt.Sprintf("%d of %d: ", i+1, len(r.targets))
+	for i, t := range r.Targets {
+		r.next = r.Targets[i+1:]
+		if len(r.Targets) > 1 {
+			place := fmt.Sprintf("%d of %d: ", i+1, len(r.Targets))
 			r.print.place.Store(&place)
 		}
 		err := r.one(ctx, t)
@@ -60,11 +60,11 @@ const goodbye = time.Second
 // than one thing. For one thing it keeps none, and sends nothing for the sake of a
 // second.
 func (r *run) keepConnections(ctx context.Context) (done func()) {
-	if len(r.targets) == 1 && !r.file.Newer && !r.file.Continue && !r.file.Verify && r.file.Segments == 1 {
-		r.client.MaxIdle = -1
+	if len(r.Targets) == 1 && !r.File.Newer && !r.File.Continue && !r.File.Verify && r.File.Segments == 1 {
+		r.Client.MaxIdle = -1
 		return r.source.CloseIdleConnections
 	}
-	r.client.MaxIdle = r.file.Segments
+	r.Client.MaxIdle = r.File.Segments
 	return func() {
 		ctx, cancel := context.WithTimeout(ctx, goodbye)
 		defer cancel()
@@ -74,8 +74,8 @@ func (r *run) keepConnections(ctx context.Context) (done func()) {
 }
 
 // one retrieves one URL and reports why it could not.
-func (r *run) one(ctx context.Context, t target) error {
-	ctx, cancel := r.limit(ctx)
+func (r *run) one(ctx context.Context, t config.Target) error {
+	ctx, cancel := limit(ctx, r.Config)
 	defer cancel()
 	defer r.print.within(ctx)()
 	u, err := r.complete(ctx, t)
@@ -102,22 +102,22 @@ func (r *run) keptNote() string {
 }
 
 // limit applies --max-time.
-func (o *options) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	if o.maxTime == 0 {
+func limit(ctx context.Context, c *config.Config) (context.Context, context.CancelFunc) {
+	if c.MaxTime == 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, o.maxTime, &tooLong{o.maxTime})
+	return context.WithTimeoutCause(ctx, c.MaxTime, &tooLong{c.MaxTime})
 }
 
 // limitEach applies --max-time to each of several URLs: next begins the time of
 // the next one.
-func (o *options) limitEach(ctx context.Context) (_ context.Context, next, stop func()) {
+func (r *run) limitEach(ctx context.Context) (_ context.Context, next, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	if o.maxTime == 0 {
+	if r.MaxTime == 0 {
 		return ctx, func() {}, func() { cancel(nil) }
 	}
-	late := time.AfterFunc(o.maxTime, func() { cancel(&tooLong{o.maxTime}) })
-	return ctx, func() { late.Reset(o.maxTime) }, func() { late.Stop(); cancel(nil) }
+	late := time.AfterFunc(r.MaxTime, func() { cancel(&tooLong{r.MaxTime}) })
+	return ctx, func() { late.Reset(r.MaxTime) }, func() { late.Stop(); cancel(nil) }
 }
 
 // tooLong is the error when --max-time has passed.
@@ -135,17 +135,17 @@ func (r *run) reason(ctx context.Context, err error) error {
 	case err == nil:
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return context.Cause(ctx)
-	case r.maxTime != 0 && errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &server):
-		return &tooLong{r.maxTime}
+	case r.MaxTime != 0 && errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &server):
+		return &tooLong{r.MaxTime}
 	}
 	return err
 }
 
 // complete adds to a URL what it leaves open and the flags give.
-func (r *run) complete(ctx context.Context, t target) (*urlparse.URL, error) {
-	u := t.url
-	if t.err != nil {
-		return nil, t.err
+func (r *run) complete(ctx context.Context, t config.Target) (*urlparse.URL, error) {
+	u := t.URL
+	if t.Err != nil {
+		return nil, t.Err
 	}
 	r.addLogin(u)
 	if err := r.addNetrc(ctx, u); err != nil {
@@ -153,7 +153,7 @@ func (r *run) complete(ctx context.Context, t target) (*urlparse.URL, error) {
 	}
 	r.addType(u)
 	r.protect(u)
-	if err := cmp.Or(r.checkActive(u), r.checkGet(u)); err != nil {
+	if err := r.proxies.check(u); err != nil {
 		return nil, err
 	}
 	return u, u.Check()
@@ -162,11 +162,10 @@ func (r *run) complete(ctx context.Context, t target) (*urlparse.URL, error) {
 // addLogin applies -u. It sets the user and password if the URL names no user,
 // and the password if the URL names the same user without one.
 func (r *run) addLogin(u *urlparse.URL) {
-	user, password := r.login()
 	if !u.User.Set {
-		u.User, u.Password = user, password
-	} else if u.User == user && !u.Password.Set {
-		u.Password = password
+		u.User, u.Password = r.User, r.Password
+	} else if u.User == r.User && !u.Password.Set {
+		u.Password = r.Password
 	}
 }
 
@@ -176,21 +175,21 @@ func (r *run) addType(u *urlparse.URL) {
 	if u.Type != urlparse.TypeNone || u.Name == "" {
 		return
 	}
-	switch r.typecode {
+	switch r.Type {
 	case "guess":
 		u.Type = urlparse.GuessType(u.Name)
 	case "a", "i", "d":
-		u.Type = urlparse.Typecode(r.typecode[0])
+		u.Type = urlparse.Typecode(r.Type[0])
 	}
 }
 
 func (r *run) retrieve(ctx context.Context, u *urlparse.URL) error {
 	switch {
-	case r.dryRun:
+	case r.DryRun:
 		return r.plan(ctx, u)
-	case u.IsDir(), r.long: // what is no directory is an error of the listing
+	case u.IsDir(), r.Long: // what is no directory is an error of the listing
 		return r.list(ctx, u)
-	case r.output == "-":
+	case r.Output == "-":
 		return r.copyOut(ctx, u)
 	}
 	return r.save(ctx, u)
@@ -271,25 +270,25 @@ func (r *run) toFile(ctx context.Context, u *urlparse.URL, write func(path strin
 
 // downloadOptions returns the options from the flags, with m as the meter.
 func (r *run) downloadOptions(m meter) *download.Options {
-	o := r.file
+	o := r.File
 	o.Progress, o.Notify, o.More = m.update, m.event, r.more
-	o.HashNames = len(r.targets) > 1 // NAME.part may be one of the files
+	o.HashNames = len(r.Targets) > 1 // NAME.part may be one of the files
 	return &o
 }
 
 // more reports whether the next URL is probably a file on the same server.
 func (r *run) more() bool {
-	if len(r.next) == 0 || r.next[0].err != nil || r.current == nil {
+	if len(r.next) == 0 || r.next[0].Err != nil || r.current == nil {
 		return false
 	}
-	u := r.next[0].url
+	u := r.next[0].URL
 	return u.Scheme == r.current.Scheme && u.Address() == r.current.Address() && !u.IsDir()
 }
 
 // path returns where to save u. Two URLs of a run never share a path: the second
 // would replace the first one's file.
 func (r *run) path(u *urlparse.URL) (string, error) {
-	name := r.output
+	name := r.Output
 	if name == "" {
 		var err error
 		if name, err = download.LocalName(u); err != nil {
@@ -297,10 +296,10 @@ func (r *run) path(u *urlparse.URL) (string, error) {
 		}
 	}
 	path := name
-	if r.dir != "" {
-		path = filepath.Join(r.dir, name)
+	if r.Dir != "" {
+		path = filepath.Join(r.Dir, name)
 	}
-	if r.output != "" {
+	if r.Output != "" {
 		if err := r.checkFile(path); err != nil {
 			return "", err
 		}
@@ -313,14 +312,14 @@ func (r *run) path(u *urlparse.URL) (string, error) {
 
 // list prints a directory, to standard output or to the file that -o names.
 func (r *run) list(ctx context.Context, u *urlparse.URL) error {
-	if r.file.Verify || r.file.Sum.Algorithm != "" {
-		return usage("--checksum and --verify are for files, but the URL names a directory")
+	if r.File.Verify || r.File.Sum.Algorithm != "" {
+		return config.Usage("--checksum and --verify are for files, but the URL names a directory")
 	}
 	names := r.names
-	if r.long {
+	if r.Long {
 		names = r.entries
 	}
-	if r.output == "" || r.output == "-" {
+	if r.Output == "" || r.Output == "-" {
 		return names(ctx, u, output{ctx, r.print.out}, r.print.out.terminal)
 	}
 	err := r.toFile(ctx, u, func(path string, o *download.Options) (download.Result, error) {
@@ -336,7 +335,7 @@ func (r *run) list(ctx context.Context, u *urlparse.URL) error {
 
 // names writes the names of a directory to w, as they arrive.
 func (r *run) names(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
-	l := &lister{w: bufio.NewWriter(w), json: r.json, terminal: terminal}
+	l := &lister{w: bufio.NewWriter(w), json: r.JSON, terminal: terminal}
 	for e, err := range r.source.List(ctx, u) {
 		if err == nil {
 			err = l.entry(e)

@@ -12,7 +12,7 @@ func TestKeptNote(t *testing.T) {
 		{1, "; 1 byte kept, run the same command to resume"},
 		{0, ""},
 	} {
-		r := &run{options: &options{}, kept: tt.kept}
+		r := &run{kept: tt.kept}
 		if got := r.keptNote(); got != tt.want {
 			t.Errorf("%d: got %q, want %q", tt.kept, got, tt.want)
 		}

@@ -15,9 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/docs"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
@@ -176,9 +178,26 @@ func TestDocumentedEvents(t *testing.T) {
 // TestDocumentedDefaults checks the numbers of connections that docs/many.md names.
 func TestDocumentedDefaults(t *testing.T) {
 	for args, want := range map[string][2]int{"-i urls": {4, 2}, "-i urls -j auto": {0, 0}, "-i urls -j auto --per-host 3": {0, 3}} {
-		o, err := parseArgs(strings.Fields(args))
-		if got := [2]int{o.jobs, o.perHost}; err != nil || got != want {
+		o, err := config.Parse(strings.Fields(args))
+		if got := [2]int{o.Jobs, o.PerHost}; err != nil || got != want {
 			t.Errorf("%s: -j and --per-host are %v, want %v (%v)", args, got, want, err)
+		}
+	}
+}
+
+// TestEventsAreDocumented finds every field of an event in docs/progress.md and
+// the man page.
+func TestEventsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/progress.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, man, _ := strings.Cut(docs.Man, ".SH EVENTS\n")
+	fields := reflect.TypeFor[event]()
+	for i := range fields.NumField() {
+		name, _, _ := strings.Cut(fields.Field(i).Tag.Get("json"), ",")
+		if !regexp.MustCompile(`(?m)^\| [^|]*\x60`+name+`\x60`).Match(text) || !strings.Contains(man, name) {
+			t.Errorf("%s is not in docs/progress.md or the man page", name)
 		}
 	}
 }

@@ -3,27 +3,28 @@ package cli
 import (
 	"slices"
 
+	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/urlparse"
 )
 
 // warn prints warnings about an unsafe command line, once per run. Not even -q
 // hides the warning that certificates are not checked.
-func (o *options) warn(p *printer) {
-	if o.dryRun {
+func warn(p *printer, c *config.Config) {
+	if c.DryRun {
 		return // nothing is sent
 	}
-	if o.insecure && o.usesTLS() {
+	if c.Insecure && usesTLS(c) {
 		p.warning("--insecure: certificates are not checked, anyone may be the server")
 	}
-	if where := o.passwordShown(); where != "" && !o.quiet {
+	if where := passwordShown(c); where != "" && !c.Quiet {
 		p.warning("other users can see the password " + where + " in the list of processes; " + insteadOfShowing[where])
 	}
 }
 
 // usesTLS reports whether a URL of the run may be retrieved over TLS.
-func (o *options) usesTLS() bool {
-	return slices.ContainsFunc(o.targets, func(t target) bool {
-		return t.err == nil && (t.url.Scheme != urlparse.FTP || o.tls != tlsOff)
+func usesTLS(c *config.Config) bool {
+	return slices.ContainsFunc(c.Targets, func(t config.Target) bool {
+		return t.Err == nil && (t.URL.Scheme != urlparse.FTP || c.TLS != "")
 	})
 }
 
@@ -36,16 +37,16 @@ var insteadOfShowing = map[string]string{
 
 // passwordShown returns where the command line shows a password, or "". An empty
 // password does not count, nor does that of an anonymous login.
-func (o *options) passwordShown() string {
-	if user, password := o.login(); password.Value != "" && !anonymous(user.Value) {
+func passwordShown(c *config.Config) string {
+	if c.Password.Value != "" && !anonymous(c.User.Value) {
 		return "of -u"
 	}
-	for _, t := range o.targets {
-		if u := t.url; t.err == nil && (u.Password.Value != "" || hideSlip(u.User.Value) != u.User.Value) && !anonymous(u.User.Value) {
+	for _, t := range c.Targets {
+		if u := t.URL; t.Err == nil && (u.Password.Value != "" || hideSlip(u.User.Value) != u.User.Value) && !anonymous(u.User.Value) {
 			return "of a URL"
 		}
 	}
-	if o.proxy != "" && o.via != nil && o.via.HasPassword() {
+	if c.Proxy != nil && c.Proxy.HasPassword() {
 		return "of --proxy"
 	}
 	return ""

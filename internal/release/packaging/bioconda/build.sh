@@ -5,7 +5,7 @@ set -euo pipefail
 # package have no certificate authorities, hence the tag.
 export CGO_ENABLED=0
 packaging/prepare.sh
-go build -trimpath -buildvcs=false -tags roots -ldflags "-s -w -X example.com/ftpfetch/internal/cli.release=v$PKG_VERSION" \
+go build -trimpath -buildvcs=false -tags roots -ldflags "-s -w -X example.com/ftpfetch/internal/cli/config.release=v$PKG_VERSION" \
 	-o "$PREFIX/bin/ftpfetch" ./cmd/ftpfetch
 share() {
 	mkdir -p "$PREFIX/share/$(dirname "$2")"

@@ -8,10 +8,10 @@ class Ftpfetch < Formula
   depends_on "go" => :build
 
   def install
-    ldflags = "-s -w -X example.com/ftpfetch/internal/cli.release=v#{version}"
+    ldflags = "-s -w -X example.com/ftpfetch/internal/cli/config.release=v#{version}"
     system "go", "build", *std_go_args(ldflags:), "./cmd/ftpfetch"
     man1.install "docs/ftpfetch.1"
-    generate_completions_from_executable(bin/"ftpfetch", "--completion")
+    generate_completions_from_executable(bin/"ftpfetch", "--print")
   end
 
   test do

@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"regexp"
@@ -67,16 +67,18 @@ func dashed(f *pflag.Flag) string {
 	return "--" + f.Name
 }
 
-// badValue returns the error for a flag's bad value. It does not show a value
-// that looks like a URL: it may hold a password.
+// badValue returns the error for a flag's bad value. It does not show a value that
+// may hold a password.
 func badValue(flag, value string, why error) string {
-	if value == "" {
+	text := why.Error()
+	switch {
+	case takesURL[flag]:
+		return "--" + flag + ": " + text
+	case value == "":
 		value = `""`
-	}
-	if strings.Contains(value, "://") {
+	case strings.Contains(value, "://"):
 		value = "URL"
 	}
-	text := why.Error()
 	if strings.HasPrefix(text, "strconv.") {
 		text = "write --" + flag + " or --" + flag + "=false" // the library's words are for programmers
 	}

@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"slices"
@@ -38,7 +38,7 @@ var habits = []struct{ flags, means string }{
 	{"-l", "wget N: --depth N (with -r) | curl: drop (a URL that ends in / is listed) | aria2 FILE: -v (with 2>FILE)"},
 	{"-L", "wget: drop (a tree stays on its server) | curl: drop (HTTP) | lftp: --follow-links (in trees)"},
 	{"-m", "wget: -r -N | curl TIME: --max-time TIME | aria2 N: --retries N (besides the first try)"},
-	{"-M", "curl: --man | aria2 FILE: no (metalinks)"},
+	{"-M", "curl: --print man | aria2 FILE: no (metalinks)"},
 	{"-n", "lftp N: -s N | aria2: --netrc=none"},
 	{"-nc", "wget: --no-clobber"},
 	{"-nd", "wget: drop (only -r makes directories)"},

@@ -6,33 +6,6 @@ import (
 	"time"
 )
 
-func TestSize(t *testing.T) {
-	tests := []struct {
-		in   string
-		want int64 // 0: refused
-		text string
-	}{
-		{"1", 1, "1"},
-		{"4096", 4096, "4K"},
-		{"500K", 500 << 10, "500K"},
-		{"500k", 500 << 10, "500K"},
-		{"1.5M", 3 << 19, "1536K"},
-		{"2g", 2 << 30, "2G"},
-		{".5K", 512, "512"},
-		{"1.9", 0, ""}, {"1.5", 0, ""}, {"1.0", 0, ""},
-		{"8388608G", 1 << 53, "8388608G"},
-		{"", 0, ""}, {"K", 0, ""}, {"0", 0, ""}, {"0K", 0, ""}, {"0.1", 0, ""}, {"-1", 0, ""}, {"+1", 0, ""},
-		{"1T", 0, ""}, {"1KiB", 0, ""}, {"1 K", 0, ""}, {"1KK", 0, ""}, {"1e3", 0, ""}, {"0x10", 0, ""}, {"1_000", 0, ""},
-		{"inf", 0, ""}, {"NaN", 0, ""}, {"9000000G", 0, ""}, {"1.2.3", 0, ""}, {"1\v", 0, ""},
-	}
-	for _, tt := range tests {
-		n, err := readSize(tt.in)
-		if (err == nil) != (tt.want != 0) || n != tt.want || showSize(n) != tt.text {
-			t.Errorf("%q: got %d %q, %v, want %d %q", tt.in, n, showSize(n), err, tt.want, tt.text)
-		}
-	}
-}
-
 func TestSpeed(t *testing.T) {
 	const second = time.Second
 	type step struct {

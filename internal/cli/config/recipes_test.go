@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 )
 
 // recipes is where the recipes are; recipes.md beside it explains them.
-const recipes = "../../docs/recipes"
+const recipes = "../../../docs/recipes"
 
 // recipeCommand is a call of the command in a shell, a Makefile, a unit, a YAML
 // list or an indented example: up to an operator of the shell, a comment or the
@@ -65,7 +65,7 @@ func checkRecipe(t *testing.T, text string) {
 			continue // a name, not a call
 		}
 		found++
-		if _, err := parseArgs(args); err != nil {
+		if _, err := Parse(args); err != nil {
 			t.Errorf("ftpfetch %s: %v", strings.Join(args, " "), err)
 		}
 	}
@@ -80,15 +80,12 @@ var ofOthers = map[string]bool{"README.md -Z": true, "CHANGELOG.md -nv": true, "
 // TestDocumentsSpeakOfFlags checks that the flags in the prose of the documents
 // exist. Those with measurements, and docs/coming-from.md, speak of other programs.
 func TestDocumentsSpeakOfFlags(t *testing.T) {
-	all := newGroup("ftpfetch")
-	for _, g := range new(options).groups() {
-		all.AddFlagSet(g.FlagSet)
-	}
+	all := allFlags()
 	for _, name := range []string{
 		"README.md", "SECURITY.md", "CHANGELOG.md", "docs/ARCHITECTURE.md", "docs/download.md", "docs/listings.md", "docs/many.md",
 		"docs/manifests.md", "docs/pipelining.md", "docs/progress.md", "docs/proxies.md", "docs/recipes.md", "docs/rfc1738.md",
 	} {
-		for _, match := range recipeFlag.FindAllStringSubmatch(document(t, name), -1) {
+		for _, match := range recipeFlag.FindAllStringSubmatch(readRecipe(t, "../../../"+name), -1) {
 			long, ok := strings.CutPrefix(match[1], "--")
 			exists := ok && all.Lookup(long) != nil || !ok && len(long) == 2 && all.ShorthandLookup(long[1:]) != nil
 			if !exists && !ofOthers[name+" "+match[1]] {

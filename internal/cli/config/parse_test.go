@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"strings"
@@ -58,13 +58,12 @@ func TestLogin(t *testing.T) {
 		{[]string{"ftp://h/", "-u:x"}, urlparse.Some(""), urlparse.Some("x")},
 	}
 	for _, tt := range tests {
-		o, err := parseArgs(tt.args)
+		o, err := Parse(tt.args)
 		if err != nil {
 			t.Errorf("%q: %v", tt.args, err)
 			continue
 		}
-		user, password := o.login()
-		if user != tt.user || password != tt.password {
+		if user, password := o.User, o.Password; user != tt.user || password != tt.password {
 			t.Errorf("%q: got %v %v, want %v %v", tt.args, user, password, tt.user, tt.password)
 		}
 	}
@@ -75,20 +74,37 @@ func TestPerHost(t *testing.T) {
 	for args, want := range map[string][2]int{ // in total, to one server
 		"": {4, 2}, "-j 6": {6, 6}, "-j 1": {1, 1}, "-j 4": {4, 4}, "-j auto": {0, 0},
 		"--per-host 3": {4, 3}, "-j 6 --per-host 3": {6, 3}, "-j 2 --per-host 3": {2, 3}, "-j auto --per-host 3": {0, 3},
-		"--shard 1/4 --per-host-shared": {4, 1}, "-j 8 --shard 1/4 --per-host-shared": {8, 2},
-		"-j 8 --per-host 16 --shard 1/4 --per-host-shared": {8, 4},
 	} {
-		o, err := parseArgs(append(strings.Fields(args), "-i", "list"))
-		if got := [2]int{o.jobs, o.perHost}; err != nil || got != want {
+		o, err := Parse(append(strings.Fields(args), "-i", "list"))
+		if got := [2]int{o.Jobs, o.PerHost}; err != nil || got != want {
 			t.Errorf("%q: got %v, %v, want %v", args, got, err, want)
 		}
 	}
 }
 
-// TestUsageKeepsSecrets checks that an error about -u does not show its value.
-func TestUsageKeepsSecrets(t *testing.T) {
-	_, err := parseArgs([]string{"-u", "me:hid\nden", "ftp://h/"})
-	if err == nil || err.Error() != "-u: the value holds a line end or NUL" {
-		t.Errorf("got %v", err)
+func TestSize(t *testing.T) {
+	tests := []struct {
+		in   string
+		want int64 // 0: refused
+		text string
+	}{
+		{"1", 1, "1"},
+		{"4096", 4096, "4K"},
+		{"500K", 500 << 10, "500K"},
+		{"500k", 500 << 10, "500K"},
+		{"1.5M", 3 << 19, "1536K"},
+		{"2g", 2 << 30, "2G"},
+		{".5K", 512, "512"},
+		{"1.9", 0, ""}, {"1.5", 0, ""}, {"1.0", 0, ""},
+		{"8388608G", 1 << 53, "8388608G"},
+		{"", 0, ""}, {"K", 0, ""}, {"0", 0, ""}, {"0K", 0, ""}, {"0.1", 0, ""}, {"-1", 0, ""}, {"+1", 0, ""},
+		{"1T", 0, ""}, {"1KiB", 0, ""}, {"1 K", 0, ""}, {"1KK", 0, ""}, {"1e3", 0, ""}, {"0x10", 0, ""}, {"1_000", 0, ""},
+		{"inf", 0, ""}, {"NaN", 0, ""}, {"9000000G", 0, ""}, {"1.2.3", 0, ""}, {"1\v", 0, ""},
+	}
+	for _, tt := range tests {
+		n, err := readSize(tt.in)
+		if (err == nil) != (tt.want != 0) || n != tt.want || showSize(n) != tt.text {
+			t.Errorf("%q: got %d %q, %v, want %d %q", tt.in, n, showSize(n), err, tt.want, tt.text)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"fmt"
@@ -7,21 +7,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// shell is the value of --completion.
-type shell string
-
 // completions maps each shell to the function that writes its script.
-var completions = map[shell]func([]completable) string{
+var completions = map[string]func([]completable) string{
 	"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion,
 }
 
-// completion returns what --completion prints.
-func (s shell) completion() string {
+// completion returns the script for a shell.
+func completion(shell string) string {
 	var flags []completable
-	for _, g := range new(options).groups() {
+	for _, g := range new(line).groups() {
 		g.VisitAll(func(f *pflag.Flag) { flags = append(flags, newCompletable(f)) })
 	}
-	return completions[s](flags)
+	return completions[shell](flags)
 }
 
 // completable is what a shell knows about a flag. value is the name of the
@@ -66,7 +63,7 @@ func bashCompletion(flags []completable) string {
 			fmt.Fprintf(&values, "\t%s) %s ;;\n", c.names("|"), bashValue(c))
 		}
 	}
-	return fmt.Sprintf(`# Completion of ftpfetch for bash: ftpfetch --completion bash
+	return fmt.Sprintf(`# Completion of ftpfetch for bash: ftpfetch --print bash
 _ftpfetch() {
 	local IFS=$' \t\n' cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
 	COMPREPLY=()
@@ -97,7 +94,7 @@ func bashValue(c completable) string {
 
 func zshCompletion(flags []completable) string {
 	var b strings.Builder
-	b.WriteString("#compdef ftpfetch\n# Completion of ftpfetch for zsh: ftpfetch --completion zsh\n_arguments -s -S \\\n")
+	b.WriteString("#compdef ftpfetch\n# Completion of ftpfetch for zsh: ftpfetch --print zsh\n_arguments -s -S \\\n")
 	for _, c := range flags {
 		usage := strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "'", `'\''`).Replace(c.usage)
 		long, short := c.long, c.short
@@ -131,7 +128,7 @@ func zshValue(c completable) string {
 
 func fishCompletion(flags []completable) string {
 	var b strings.Builder
-	b.WriteString("# Completion of ftpfetch for fish: ftpfetch --completion fish\ncomplete -c ftpfetch -f\n")
+	b.WriteString("# Completion of ftpfetch for fish: ftpfetch --print fish\ncomplete -c ftpfetch -f\n")
 	quote := strings.NewReplacer(`\`, `\\`, "'", `\'`)
 	for _, c := range flags {
 		b.WriteString("complete -c ftpfetch")

@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"cmp"
@@ -10,15 +10,15 @@ import (
 // release is the version of a build from an archive of the source, which has no
 // version control to tell it. Who packages ftpfetch sets it with
 //
-//	go build -ldflags '-X example.com/ftpfetch/internal/cli.release=v1.2.3'
+//	go build -ldflags '-X example.com/ftpfetch/internal/cli/config.release=v1.2.3'
 var release string
 
-// versionText returns what --version prints: the version, the commit if it is
+// version returns what --version prints: the version, the commit if it is
 // known, and the Go release and the system of the build.
-func versionText() string {
-	var version, revision, time, modified string
+func version() string {
+	var tag, revision, time, modified string
 	if info, ok := debug.ReadBuildInfo(); ok {
-		version = info.Main.Version
+		tag = info.Main.Version
 		for _, s := range info.Settings {
 			switch s.Key {
 			case "vcs.revision":
@@ -31,7 +31,7 @@ func versionText() string {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("ftpfetch " + cmp.Or(release, version, "(devel)") + "\n")
+	b.WriteString("ftpfetch " + cmp.Or(release, tag, "(devel)") + "\n")
 	if revision != "" {
 		b.WriteString("commit " + revision + " of " + time)
 		if modified == "true" {

@@ -1,7 +1,8 @@
-package cli
+package config
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 // reader reads a command line. It goes on behind what is wrong, so that everything
 // is told at once, and gathers the command as it should be.
 type reader struct {
-	*options
+	*line
 	all      *pflag.FlagSet
 	program  string // whose flags those are that are not ours
 	args     []string
@@ -25,7 +26,7 @@ type reader struct {
 
 // read reads args, which exclude the program's name.
 func read(args []string, program string) *reader {
-	r := &reader{options: new(options), all: pflag.NewFlagSet("", pflag.ContinueOnError), program: program, args: args}
+	r := &reader{line: new(line), all: pflag.NewFlagSet("", pflag.ContinueOnError), program: program, args: args}
 	for _, g := range r.groups() {
 		r.all.AddFlagSet(g.FlagSet)
 	}
@@ -73,7 +74,7 @@ func (r *reader) keep(words ...string) {
 }
 
 func (r *reader) complain(format string, args ...any) {
-	r.wrong = append(r.wrong, usage(format, args...).Error())
+	r.wrong = append(r.wrong, fmt.Sprintf(format, args...))
 }
 
 // long reads a flag with two dashes.
@@ -212,6 +213,9 @@ func (r *reader) own(f *pflag.Flag, value string, given bool) {
 	}
 	var bad *pflag.InvalidValueError
 	if err := r.all.Set(f.Name, value); errors.As(err, &bad) {
+		if value == "" {
+			meant = nil
+		}
 		r.complain("%s%s", badValue(f.Name, value, bad.Unwrap()), also(meant))
 		r.lost = true
 		return
@@ -287,26 +291,17 @@ func (r *reader) has(words []string) bool {
 	return strings.Contains(" "+strings.Join(r.right, " ")+" ", " "+strings.Join(words, " ")+" ")
 }
 
-// finish reads the URLs and checks what the flags say together.
-func (r *reader) finish() error {
-	if _, ok := r.document(); ok {
-		return nil
-	}
-	r.targets, r.userSet = r.targetsOf(r.operands), r.all.Changed("user")
-	return r.check(r.all)
-}
-
 // correct says what is wrong with args, and what the whole command should be: for
 // each of the programs whose flags they may be, if these differ.
 func correct(args []string) error {
 	var best *reader
-	var whose, commands []string
+	var whose, commands, refused []string
 	for _, program := range []string{"wget", "curl", "aria2", "lftp"} {
 		r := read(args, program)
-		command := r.command()
+		command, texts := r.command()
 		switch {
 		case best == nil, r.known > best.known, r.known == best.known && commands == nil && command != "":
-			best, whose, commands = r, nil, nil
+			best, refused, whose, commands = r, texts, nil, nil
 		case r.known < best.known:
 			continue
 		}
@@ -314,27 +309,30 @@ func correct(args []string) error {
 			whose, commands = append(whose, program+"'s "), append(commands, command)
 		}
 	}
-	e := &usageError{lines: slices.Compact(best.wrong), whole: commands != nil}
+	e := &Error{Lines: append(slices.Compact(best.wrong), refused...), Whole: commands != nil}
 	for i, command := range commands {
 		if len(commands) == 1 {
 			whose[i] = ""
 		}
-		e.lines = append(e.lines, "as "+whose[i]+"one command: "+command)
+		e.Lines = append(e.Lines, "as "+whose[i]+"one command: "+command)
 	}
 	return e
 }
 
-// command returns the command as it should be, or "" if that is not known.
-func (r *reader) command() string {
+// command returns the command as it should be, or "" if that is not known, and what
+// would still contradict itself in it.
+func (r *reader) command() (text string, refused []string) {
 	right := read(r.right, "")
-	if r.lost || right.wrong != nil || right.finish() != nil || slices.ContainsFunc(right.targets, func(t target) bool { return t.err != nil }) {
-		return ""
+	right.settle()
+	refused = right.refused()
+	if r.lost || right.wrong != nil || refused != nil || slices.ContainsFunc(right.Targets, func(t Target) bool { return t.Err != nil }) {
+		return "", refused
 	}
-	text := "ftpfetch"
+	text = "ftpfetch"
 	for _, word := range r.shown {
 		text += " " + quoted(word)
 	}
-	return text
+	return text, nil
 }
 
 // quoted returns word as a shell reads it.

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -55,12 +56,12 @@ func TestClientCertificate(t *testing.T) {
 		{[]string{"--cert", key}, false},
 	}
 	for _, tt := range tests {
-		o, err := parseArgs(append(tt.args, "ftp://h/f"))
-		var config *tls.Config
+		o, err := config.Parse(append(tt.args, "ftp://h/f"))
+		var cfg *tls.Config
 		if err == nil {
-			config, err = o.readTLS()
+			cfg, err = readTLS(o)
 		}
-		if (err == nil) != tt.ok || tt.ok && len(config.Certificates) != 1 {
+		if (err == nil) != tt.ok || tt.ok && len(cfg.Certificates) != 1 {
 			t.Errorf("%q: got %v, want accepted %v", tt.args, err, tt.ok)
 		}
 	}
@@ -82,12 +83,13 @@ func TestProtect(t *testing.T) {
 		{"explicit", urlparse.FTPS, urlparse.FTPS},
 	}
 	for _, tt := range tests {
-		o, err := parseArgs([]string{"--tls", tt.mode, "ftp://h/f"})
+		o, err := config.Parse([]string{"--tls", tt.mode, "ftp://h/f"})
 		if err != nil {
 			t.Error(err)
 		}
 		u := &urlparse.URL{Scheme: tt.in, Host: "h"}
-		if o.protect(u); u.Scheme != tt.want {
+		r := run{proxies: proxies{Config: o}}
+		if r.protect(u); u.Scheme != tt.want {
 			t.Errorf("--tls %s %s: got %s, want %s", tt.mode, tt.in, u.Scheme, tt.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"errors"
@@ -25,7 +25,7 @@ func (v value) String() string     { return v.show() }
 func (v value) Type() string       { return v.kind }
 
 // into declares a flag whose value read parses into *to.
-func into[T any](fs group, to *T, name, short, usage string, read func(string) (T, error), show func(T) string) {
+func into[T any](fs *pflag.FlagSet, to *T, name, short, usage string, read func(string) (T, error), show func(T) string) {
 	set := func(s string) error {
 		v, err := read(s)
 		if err == nil {
@@ -38,7 +38,7 @@ func into[T any](fs group, to *T, name, short, usage string, read func(string) (
 
 // choice declares a flag without a value that sets *to, which other flags may
 // set too, to chosen.
-func choice[T any](fs group, to *T, chosen T, name, short, usage string) {
+func choice[T any](fs *pflag.FlagSet, to *T, chosen T, name, short, usage string) {
 	on := false
 	set := func(s string) (err error) {
 		if on, err = strconv.ParseBool(s); on {
@@ -51,20 +51,45 @@ func choice[T any](fs group, to *T, chosen T, name, short, usage string) {
 
 // word declares a flag whose value is one of the words between backquotes in
 // usage. unset is the word for the default; it reads as "".
-func word[T ~string](fs group, to *T, unset, name, usage string) {
-	text, _ := pflag.UnquoteUsage(&pflag.Flag{Usage: usage})
+func word(fs *pflag.FlagSet, to *string, unset, name, usage string) {
+	_, rest, _ := strings.Cut(usage, "`")
+	text, _, _ := strings.Cut(rest, "`")
 	words := strings.Split(text, "|")
-	last := len(words) - 1
-	read := func(s string) (T, error) {
-		switch {
+	read := func(s string) (string, error) {
+		switch last := len(words) - 1; {
 		case s == unset:
 			return "", nil
 		case !slices.Contains(words, s):
 			return "", fmt.Errorf("write %s or %s", strings.Join(words[:last], ", "), words[last])
 		}
-		return T(s), nil
+		return s, nil
 	}
-	into(fs, to, name, "", usage, read, func(v T) string { return string(v) })
+	into(fs, to, name, "", usage, read, verbatim)
+}
+
+// patterns declares a flag that may be repeated, whose value is a pattern of names.
+func patterns(fs *pflag.FlagSet, to *[]string, name, usage string) {
+	read := func(s string) ([]string, error) {
+		if strings.Contains(inBraces().ReplaceAllString(s, ""), ",") {
+			return nil, fmt.Errorf(`is one pattern: write --%s for each pattern, or {a,b}, or "\," for a comma in names`, name)
+		}
+		return append(*to, s), checkPattern(s)
+	}
+	into(fs, to, name, "", usage, read, func([]string) string { return "" })
+}
+
+// inBraces matches where a comma in a pattern is no sign of a list, which wget's
+// --accept takes.
+var inBraces = compiled(`\\.|\{[^{}]*\}|\[[^\]]*\]`)
+
+func verbatim(s string) string { return s }
+
+// readName reads the name of a file or directory.
+func readName(s string) (string, error) {
+	if s == "" {
+		return "", errors.New("write a name")
+	}
+	return s, nil
 }
 
 // whole returns a function that reads a whole number from least to most. If most
@@ -83,21 +108,20 @@ func whole(least, most int) func(string) (int, error) {
 }
 
 // readAddress reads an IP address; "" means none.
-func readAddress(s string) (a netip.Addr, err error) {
-	if s != "" {
-		a, err = netip.ParseAddr(s)
+func readAddress(s string) (netip.Addr, error) {
+	a, err := netip.ParseAddr(s)
+	if err != nil && s != "" {
+		return a, errors.New("write an IP address of this machine")
 	}
-	if err != nil {
-		err = errors.New("write an IP address of this machine")
-	}
-	return a, err
+	return a, nil
 }
 
-func showAddress(a netip.Addr) string {
-	if !a.IsValid() {
+// showCount returns n, or "" for 0.
+func showCount(n int) string {
+	if n == 0 {
 		return ""
 	}
-	return a.String()
+	return strconv.Itoa(n)
 }
 
 // readTime reads a positive duration: 3s, 2m, or plain seconds.

@@ -1,6 +1,10 @@
-package cli
+package config
 
-import "strings"
+import (
+	"strings"
+
+	"example.com/ftpfetch/docs"
+)
 
 // The help text and the man page share these texts. In description an empty line
 // separates paragraphs; in examples each line is a command.
@@ -16,7 +20,7 @@ and ftpes (explicit TLS). Flags may come before or after URLs.
 `
 	severalURLs = "ftpfetch tries all URLs; the code is that of the first failure."
 	// environment is one line of the help text; the man page says more.
-	environment = "ftp_proxy, all_proxy, no_proxy (or in capitals), NETRC: see ftpfetch --man."
+	environment = "ftp_proxy, all_proxy, no_proxy (or in capitals), NETRC: see ftpfetch --print man."
 	examples    = `
   ftpfetch ftp://ftp.example.org/pub/README
   ftpfetch -d /tmp ftp://ftp.example.org/pub/a.zip ftp://ftp.example.org/pub/b.zip
@@ -28,13 +32,25 @@ and ftpes (explicit TLS). Flags may come before or after URLs.
 `
 )
 
-// helpText returns what --help prints.
-func helpText() string {
+// Text returns what [Config.Print] asks for. exits is the list of exit codes.
+func Text(print, exits string) string {
+	switch print {
+	case "help":
+		return help(exits)
+	case "version":
+		return version()
+	case "man":
+		return docs.Man
+	}
+	return completion(print)
+}
+
+func help(exits string) string {
 	var b strings.Builder
 	b.WriteString("ftpfetch: " + summary + "\n\nUsage:\n  ftpfetch [flags] URL...\n" + description)
-	for _, g := range new(options).groups() {
+	for _, g := range new(line).groups() {
 		b.WriteString("\n" + g.title + ":\n" + g.FlagUsagesWrapped(80))
 	}
-	b.WriteString("\nExit codes:\n" + exitLines() + severalURLs + "\n\nEnvironment:\n" + environment + "\n\nExamples:" + examples)
+	b.WriteString("\nExit codes:\n" + exits + severalURLs + "\n\nEnvironment:\n" + environment + "\n\nExamples:" + examples)
 	return b.String()
 }

@@ -1,0 +1,136 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestRefusals gives a line for each row of the table of refusals, and then the line
+// changed as the text says ("old=>new", or flags to add), which must be taken.
+func TestRefusals(t *testing.T) {
+	tests := []struct {
+		args, want string
+		then       []string
+	}{
+		{"", "no URL given", []string{"URL", "-i l", "--manifest -", "--help"}},
+		{"-o g URL URL", "-o names one file", []string{"-o g=>-d g", "-o g=>-o -"}},
+		{"-r -o g URL/", "-o names one file", []string{"-o g=>-d g"}},
+		{"-i l -o -", "-o names one file", []string{"-o -=>"}},
+		{"--checksum md5:HEX URL URL", "--checksum is for one file", []string{" URL URL=> URL", "--checksum md5:HEX=>--verify"}},
+		{"--checksum md5:HEX -i l", "--checksum is for one file", []string{"--checksum md5:HEX=>--verify"}},
+		{"-l -j 2 URL/ URL/", "-l lists directories", []string{"-j 2=>"}},
+		{"--json -i l", "--json is for -I and for listings", []string{"-I", "--json=>--report r"}},
+		{"--report r -j 2 URL", "--report is for many files", []string{"-r", "URL"}},
+		{"--report r -I -i l", "-I and --dry-run fetch nothing", []string{"--report r=>", "-I=>"}},
+		{"--report r --dry-run -i l", "-I and --dry-run fetch nothing", []string{"--report r=>"}},
+		{"-I -o g URL", "-I prints what servers tell", []string{"-o g=>"}},
+		{"-I --dry-run URL", "-I prints what servers tell", []string{"--dry-run=>"}},
+		{"-I -r URL/", "-I prints what servers tell", []string{"-r=>"}},
+		{"-I --glob URL*", "-I prints what servers tell", []string{"-I=>"}},
+		{"-o - -d g URL", "-d contradicts -o -", []string{"-d g=>"}},
+		{"-o /g -d g URL", "-d contradicts -o -", []string{"-d g=>", "/g=>g"}},
+		{"-o - -N URL", "-o - and -N or -c contradict", []string{"-o -=>", "-N=>"}},
+		{"-o - -c URL", "-o - and -N or -c contradict", []string{"-o -=>", "-c=>"}},
+		{"--overwrite --no-clobber URL", "--overwrite and --no-clobber contradict", []string{"--overwrite=>", "--no-clobber=>", "clobber=>clobber=false"}},
+		{"-N --no-clobber URL", "-N and --no-clobber contradict", []string{"-N=>", "--no-clobber=>--overwrite"}},
+		{"-c --no-clobber URL", "-c contradicts --overwrite and --no-clobber", []string{"-c=>", "--no-clobber=>"}},
+		{"-c --overwrite URL", "-c contradicts --overwrite and --no-clobber", []string{"-c=>", "--overwrite=>"}},
+		{"-i - --manifest -", "-i - and --manifest - contradict", []string{"-i -=>"}},
+		{"--columns fastq -i l", "--columns and --suffix are for a table", []string{"-i=>--manifest"}},
+		{"--suffix .gz -i l", "--columns and --suffix are for a table", []string{"-i=>--manifest"}},
+		{"--format tsv URL", "are for a list", []string{"-i l"}},
+		{"--base URL/ URL", "are for a list", []string{"-i l"}},
+		{"--keep-dirs URL", "are for a list", []string{"--manifest l"}},
+		{"--shard 1/2 URL", "are for a list", []string{"-i l"}},
+		{"--accept x URL/", "are for directories", []string{"-r", "--glob"}},
+		{"--reject x -i l", "are for directories", []string{"-r"}},
+		{"--follow-links URL/", "are for directories", []string{"-r"}},
+		{"--glob --depth 2 URL*", "--depth is for trees", []string{"-r"}},
+		{"--password-stdin -u me -i -", "--password-stdin and a list on standard input", []string{"-i -=>-i l"}},
+		{"--password-stdin ftp://me:secret@h/f", "--password-stdin and a password in the URL", []string{":secret=>", "--password-stdin=>"}},
+		{"--password-stdin -u me:secret URL", "--password-stdin and a password in -u", []string{":secret=>"}},
+		{"--password-stdin URL", "--password-stdin: whose password is it?", []string{"-u me", "URL=>ftp://me@h/f"}},
+		{"--password-stdin ftp://me@h/f URL", "--password-stdin: whose password is it?", []string{"-u me"}},
+		{"--limit-rate 1K --speed-limit 2K URL", "--limit-rate is less than --speed-limit", []string{"1K=>2K", "2K=>1"}},
+		{"--bind ::1 --ip 4 URL", "--bind and --ip contradict", []string{"::1=>127.0.0.1", "--ip 4=>--ip 6"}},
+		{"--bind 127.0.0.1 --ip 6 URL", "--bind and --ip contradict", []string{"--ip 6=>"}},
+		{"--mode active --proxy h:1 URL", "--mode active does not work through a proxy", []string{"h:1=>none", "active=>pasv"}},
+		{"--proxy get+h:1 --tls try URL", "--proxy get+ and --tls try contradict", []string{"get+=>", "--tls try=>"}},
+	}
+	line := func(text string) []string {
+		return strings.Fields(strings.NewReplacer("URL", "ftp://h/f", "HEX", strings.Repeat("0", 32)).Replace(text))
+	}
+	told := ""
+	for _, tt := range tests {
+		_, err := Parse(line(tt.args))
+		if message := fmt.Sprint(err); !strings.Contains(message, tt.want) || strings.Contains(message, "\n") {
+			t.Errorf("%s: got %v, want %s", tt.args, err, tt.want)
+		} else {
+			told += message + "\n"
+		}
+		for _, way := range tt.then {
+			args := way + " " + tt.args
+			if before, after, replaces := strings.Cut(way, "=>"); replaces {
+				args = strings.Replace(tt.args, before, after, 1)
+			}
+			if _, err := Parse(line(args)); err != nil {
+				t.Errorf("%s: %v", args, err)
+			}
+		}
+	}
+	for _, r := range refusals {
+		if !strings.Contains(told, r.text+"\n") {
+			t.Errorf("no line is refused because %s", r.text)
+		}
+	}
+}
+
+// TestBadValues checks what is said about values, and that it shows no password.
+func TestBadValues(t *testing.T) {
+	for args, want := range map[string]string{
+		"--output=": "write a name", "--dir=": "write a name", "--input=": "write a name", "--manifest=": "write a name", "--report=": "write a name",
+		"--netrc=": "write a name", "-i l -i m": "--input m: is a second list: join them into one", "--accept a,b": "is one pattern: write --accept for each pattern",
+		"--reject [a": "close the bracket or brace", "--accept {a": "close the bracket or brace", "--type q": "write a, i, d or guess",
+		"-s 0": "--segments 0: write a whole number from 1 to 64", "-s 65": "write a whole number from 1 to 64", "--retries x": "write a whole number from 0",
+		"--depth 0": "write a whole number from 1", "-j 0": "write a whole number from 1 to 64, or auto", "-j x": ", or auto", "--per-host 0": "write a whole number from 1 to 64",
+		"--bind lo": "write an IP address of this machine", "--timeout x": "write a time such as 3s, 2m or 90", "--speed-limit 1K/x": "write a time",
+		"--limit-rate 1.5": "write whole bytes", "--limit-rate x": "write bytes such as 500K", "--limit-rate 0": "without the flag there is no limit",
+		"--format x": "write list, text,", "--json=x": "write --json or --json=false", "--checksum sha3:00": "unknown digest algorithm", "--checksum=": "write ALGO:HEX",
+		"--checksum abc": "has no algorithm: write ALGO:HEX", "--shard 0/1": "shares count from 1: write 1/1", "--shard 3/2": "not a number from 1 to 2",
+		"--shard half": "is not a share", "--shard auto": "so this is no job of an array", "--progress JSON": "write auto, bar", "--print tcsh": "write man, bash, zsh or fish",
+		"-u me:secret\x00": "--user: the value holds a line end or NUL", "--proxy me:secret@h:99999": "--proxy: ", "--proxy get+socks5://me:secret@h": "--proxy: only an HTTP proxy",
+		"--proxy get+none": "only an HTTP proxy",
+	} {
+		_, err := Parse(append(strings.Fields(args), "ftp://h/f"))
+		if message := fmt.Sprint(err); !strings.Contains(message, want) || strings.Contains(message, "secret") {
+			t.Errorf("%s: got %v, want %s", args, err, want)
+		}
+	}
+}
+
+// TestBadPatterns checks what is said about patterns of --glob, which is an error of
+// the URL.
+func TestBadPatterns(t *testing.T) {
+	for url, want := range map[string]string{
+		"ftp://h/[a": "the pattern [a is malformed: close the bracket", "ftp://h/*%2": "write %25", "ftp://h/*%zz": "write %25",
+		"ftp://h/*/f": "only in the last segment", "ftp://h/*;type=i": "write --type",
+	} {
+		c, err := Parse([]string{"--glob", url})
+		if err != nil || !strings.Contains(fmt.Sprint(c.Targets[0].Err), want) {
+			t.Errorf("%s: got %v, want %s", url, err, want)
+		}
+	}
+}
+
+// TestAllAtOnce checks that wrong flags, bad values and contradictions are told
+// together.
+func TestAllAtOnce(t *testing.T) {
+	_, err := Parse(strings.Fields("--tpye a -s 0 --overwrite --no-clobber --accept x ftp://h/f"))
+	want := "unknown flag --tpye: perhaps --type\n--segments 0: write a whole number from 1 to 64; for curl's write -q\n" +
+		"--overwrite and --no-clobber contradict each other: leave one out\n" +
+		"--accept, --reject and --follow-links are for directories: write -r or --glob too"
+	if fmt.Sprint(err) != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}
