@@ -28,6 +28,7 @@ var mayImport = map[string]struct{ own, not []string }{
 	"download/digest":          {},
 	"download/manifest":        {own: []string{"urlparse", "download", "download/digest", "internal/printable"}, not: []string{"github.com/spf13/pflag", "net", "os"}},
 	"download/batch":           {own: []string{"urlparse", "ftpexec", "download", "download/digest", "internal/owner", "internal/printable", "internal/schedule"}, not: []string{"github.com/spf13/pflag"}},
+	"internal/cli/config":      {own: []string{"docs", "urlparse", "ftpexec", "download", "download/digest", "download/manifest", "download/batch", "internal/proxy"}, not: []string{"net", "context", "golang.org/x/term"}},
 	"internal/netrc":           {},
 	"internal/schedule":        {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 	"internal/proxy":           {},
