@@ -133,7 +133,7 @@ func TestDamagedWhileAway(t *testing.T) {
 			}
 			return testserver.Fault{}
 		})
-		if _, err := k.get("/f", Options{Segments: segments, Retries: new(0)}); err == nil {
+		if _, err := k.get("/f", Options{Segments: segments, Retries: -1}); err == nil {
 			t.Fatal("no error")
 		}
 		s, err := plain.readJournal(k.path("f.part.json"))

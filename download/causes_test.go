@@ -54,7 +54,7 @@ var uses = []struct {
 		return err
 	}},
 	{"File", true, func(ctx context.Context, t *testing.T, c *ftpexec.Client, file, _ *urlparse.URL) error {
-		_, err := File(ctx, c, file, filepath.Join(t.TempDir(), "f"), &Options{Retries: new(0)})
+		_, err := File(ctx, c, file, filepath.Join(t.TempDir(), "f"), &Options{Retries: -1})
 		return err
 	}},
 }
@@ -354,7 +354,7 @@ func TestCauseOfAReset(t *testing.T) {
 		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
 			return testserver.Fault{Data: testserver.Reset, Octets: int64(len(text) / 2)}
 		})
-		_, err := k.get("/f", Options{Retries: new(0)})
+		_, err := k.get("/f", Options{Retries: -1})
 		if !errors.Is(err, syscall.ECONNRESET) || !errors.As(err, new(*net.OpError)) || !errors.As(err, new(*ftpexec.Error)) {
 			t.Errorf("got %v, want ECONNRESET", err)
 		}

@@ -133,7 +133,7 @@ func (j *job) ask(ctx context.Context, t target) (info *ftpexec.Entry, local fs.
 	case err != nil:
 		return nil, nil, failure(t.path, "cannot be examined", err)
 	}
-	err = j.retry.do(ctx, func() (err error) {
+	err = j.retry.Do(ctx, func() (err error) {
 		info, err = j.stat(ctx)
 		return err
 	})

@@ -1,9 +1,6 @@
 package download
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // every calls f at each interval from one goroutine. stop ends that and waits
 // for f to return.
@@ -23,19 +20,4 @@ func every(interval time.Duration, f func()) (stop func()) {
 		}
 	}()
 	return func() { close(quit); <-stopped }
-}
-
-// sleep is the default of Options.Wait.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 && ctx.Err() == nil {
-		return nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/retry"
 )
 
 // bufferSize is how many bytes are copied at a time if they do not go straight
@@ -89,7 +90,7 @@ func (w *writer) wait(n int) error {
 		turn := w.limit.tokens.ReserveN(time.Now(), some)
 		err := context.DeadlineExceeded
 		if end, ok := w.ctx.Deadline(); w.ctx.Err() != nil || !ok || turn.Delay() <= time.Until(end) {
-			err = sleep(w.ctx, turn.Delay())
+			err = retry.Sleep(w.ctx, turn.Delay())
 		}
 		if err != nil {
 			turn.Cancel()

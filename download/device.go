@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"example.com/ftpfetch/internal/retry"
 )
 
 // standard returns the standard stream that path names, or nil. Opening the name
@@ -65,7 +67,7 @@ func openStream(ctx context.Context, path string) (*os.File, error) {
 		case !waits:
 			return nil, failure(path, "cannot be opened", err)
 		}
-		if err := sleep(ctx, readerInterval); err != nil {
+		if err := retry.Sleep(ctx, readerInterval); err != nil {
 			return nil, err
 		}
 	}

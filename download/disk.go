@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"time"
 
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/owner"
 )
 
@@ -198,14 +199,14 @@ func (d *disk) openRegular(path string, flag int) (*os.File, error) {
 // errHalfMoved means that a file has its new name and still the old one.
 var errHalfMoved = errors.New("cannot be removed")
 
-// moveToFree renames a file to a free name. The error is ErrExists if the name is
+// moveToFree renames a file to a free name. The error is fs.ErrExist if the name is
 // taken: a hard link is the one portable call that can tell.
 func (d *disk) moveToFree(from, to string) error {
 	err := d.link(from, to)
 	switch {
 	case err == nil:
 		if err := d.remove(from); err != nil {
-			return &Error{Path: from, Reason: "cannot be removed: " + cause(err).Error(), Err: errors.Join(errHalfMoved, err)}
+			return &Error{Path: from, Reason: "cannot be removed: " + localfile.Cause(err).Error(), Err: errors.Join(errHalfMoved, err)}
 		}
 		return nil
 	case errors.Is(err, fs.ErrExist):

@@ -82,7 +82,7 @@ func TestProgressCounts(t *testing.T) {
 		}
 		return testserver.Fault{}
 	})
-	if _, err := k.get("/f", Options{Retries: new(1)}); err != nil || len(k.waits) != 5 {
+	if _, err := k.get("/f", Options{Retries: 1}); err != nil || len(k.waits) != 5 {
 		t.Errorf("got %v after %d retries, want 5", err, len(k.waits))
 	}
 }
@@ -122,7 +122,7 @@ func TestTextKeepsNothing(t *testing.T) {
 	}
 	k = newKit(t, map[string]string{"/f": text})
 	k.faulty(broken)
-	if r, err := k.get("/f;type=a", Options{Retries: new(0)}); err == nil || r.Kept != 0 {
+	if r, err := k.get("/f;type=a", Options{Retries: -1}); err == nil || r.Kept != 0 {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	k.want(map[string]string{})
@@ -174,7 +174,7 @@ func TestRoomForTheJournal(t *testing.T) {
 		}
 		return nil
 	})
-	if r, err := k.get("/f", Options{Retries: new(0)}); err == nil || r.Kept != 100_000-64<<10 {
+	if r, err := k.get("/f", Options{Retries: -1}); err == nil || r.Kept != 100_000-64<<10 {
 		t.Errorf("%d bytes are kept (%v)", r.Kept, err)
 	}
 }
@@ -210,7 +210,7 @@ func TestSegmentsFewer(t *testing.T) {
 		}
 		return testserver.Fault{}
 	})
-	o := Options{Segments: 4, Notify: func(e Event) {
+	o := Options{Segments: 4, Events: func(e Event) {
 		if e.Kind == Restarted {
 			k.ResetCommands()
 		}
@@ -233,7 +233,7 @@ func TestNameBack(t *testing.T) {
 		}
 		return testserver.Fault{}
 	})
-	if _, err := k.get("/f", Options{Continue: true, Retries: new(0)}); err == nil {
+	if _, err := k.get("/f", Options{Continue: true, Retries: -1}); err == nil {
 		t.Error("no error")
 	}
 	k.want(map[string]string{"f": body[:100_000]})

@@ -25,11 +25,22 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Source is where files come from: an [*ftpexec.Client], or an
-// [*ftpexec.Session] to retrieve files one after another.
+// Source is where files come from: an [*ftpexec.Client]. It is safe for concurrent
+// use if Options.Segments asks for several connections.
 type Source interface {
 	Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error)
 	Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, error)
 	Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error)
 	List(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 }
+
+// What a Source for one file of many has besides.
+type (
+	// member is package batch's. An error that is [ftpexec.Error.Crowded] goes back to it.
+	member interface {
+		Extra() Source // for all connections of the file but the first
+	}
+	// hasher reports that the names beside the target get a hash, because NAME.part
+	// may be another of the files.
+	hasher interface{ HashNames() bool }
+)

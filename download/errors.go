@@ -3,18 +3,17 @@ package download
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"slices"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // Callers tell these causes apart with errors.Is. An [*Error] is also [ErrLocal],
 // unless its cause is ErrResume or one of those after it.
 var (
-	ErrLocal  = errors.New("local file error")
-	ErrExists = errors.New("file exists")
-	ErrBusy   = errors.New("another run writes the file")
+	ErrLocal = errors.New("local file error")
+	ErrBusy  = errors.New("another run writes the file")
 	// ErrPart means that NAME.part is in the way and that nothing shows that this
 	// package wrote it. See Overwrite and Continue.
 	ErrPart = errors.New("partial file exists")
@@ -30,7 +29,6 @@ var (
 
 	ErrResume     = errors.New("cannot resume")         // as Continue asks for
 	ErrSize       = errors.New("not the expected size") // Options.Size
-	ErrChanged    = ftpexec.ErrChanged                  // the file changes on the server while it is read
 	ErrDigest     = errors.New("digest mismatch")
 	ErrUnverified = errors.New("nothing to verify the file with") // Options.Verify
 )
@@ -55,49 +53,26 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // notLocal are the causes that are not on the local side.
-var notLocal = []error{ErrResume, ErrSize, ErrChanged, ErrDigest, ErrUnverified}
+var notLocal = []error{ErrResume, ErrSize, ftpexec.ErrChanged, ErrDigest, ErrUnverified}
 
 // Is reports whether err is [ErrLocal] and the failure is on the local side.
 func (e *Error) Is(err error) bool { return err == ErrLocal && !slices.Contains(notLocal, e.Err) }
 
-// LocalError wraps a system error in an [Error] about path: its Reason is what,
-// such as "cannot be written", and why, without the path and the operation in the
-// system's own text. It returns nil for nil.
-func LocalError(path, what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &Error{Path: path, Reason: what + ": " + cause(err).Error(), Err: err}
-}
-
-// failure is LocalError, except that it returns the cause of a context that
-// ended.
+// failure wraps a system error in an [Error] about path: its Reason is what, such as
+// "cannot be written", and why, without the path and the operation in the system's
+// own text. It returns nil for nil, and the cause of a context that ended.
 func failure(path, what string, err error) error {
 	if end := (*ended)(nil); errors.As(err, &end) {
 		return end.cause
 	}
-	return LocalError(path, what, err)
-}
-
-// cause returns the system's own error inside err, without the name of a system
-// call: a full disk is no failure of splice(2).
-func cause(err error) error {
-	var naming *fs.PathError
-	var linking *os.LinkError
-	var call *os.SyscallError
-	switch {
-	case errors.As(err, &call):
-		return call.Err
-	case errors.As(err, &naming):
-		return naming.Err
-	case errors.As(err, &linking):
-		return linking.Err
+	if err == nil {
+		return nil
 	}
-	return err
+	return &Error{Path: path, Reason: what + ": " + localfile.Cause(err).Error(), Err: err}
 }
 
 func exists(path string) error {
-	return &Error{Path: path, Reason: "already exists", Err: ErrExists}
+	return &Error{Path: path, Reason: "already exists", Err: fs.ErrExist}
 }
 
 func noDirectory(dir string, err error) error {

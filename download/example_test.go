@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"os"
 	"path/filepath"
 	"time"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
@@ -46,8 +48,10 @@ func ExampleOptions_progress() {
 		log.Fatal(err)
 	}
 	var line string // a program would print it each time
-	options := download.Options{Progress: func(done, total int64) {
-		line = fmt.Sprintf("%d of %d bytes", done, total) // total is -1 if the server does not tell it
+	options := download.Options{Events: func(e download.Event) {
+		if e.Kind == download.Progress {
+			line = fmt.Sprintf("%d of %d bytes", e.Done, e.Total) // Total is -1 if the server does not tell it
+		}
 	}}
 	var c ftpexec.Client
 	defer c.CloseIdleConnections()
@@ -74,7 +78,7 @@ func ExampleOptions_retries() {
 		log.Fatal(err)
 	}
 	options := download.Options{
-		Retries:      new(2),
+		Retries:      2,
 		RetryConnect: true,
 		Wait: func(ctx context.Context, _ time.Duration) error {
 			select {
@@ -84,7 +88,7 @@ func ExampleOptions_retries() {
 				return context.Cause(ctx)
 			}
 		},
-		Notify: func(e download.Event) {
+		Events: func(e download.Event) {
 			if e.Kind == download.Retrying {
 				fmt.Printf("retry %d of %d\n", e.Try, e.Tries)
 			}
@@ -161,8 +165,8 @@ func ExampleOptions_verify() {
 	// Output: md5 in MD5SUMS
 }
 
-// One file over several connections, all files together within a rate.
-func ExampleNewLimiter() {
+// What stands in the way of a file, and whose fault it is.
+func ExampleError() {
 	s, dir := exampleServer(nil)
 	defer s.Close()
 	defer os.RemoveAll(dir)
@@ -171,50 +175,33 @@ func ExampleNewLimiter() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	const segments = 4
-	c := ftpexec.Client{MaxIdle: segments}
-	defer c.CloseIdleConnections()
-	var src download.Source = &c                                                          // or c.Session() for files one after another, then with Parallel: &c
-	options := download.Options{Segments: segments, Limit: download.NewLimiter(10 << 20)} // share it among all Options
-	r, err := download.File(context.Background(), src, u, filepath.Join(dir, "motd"), &options)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(r.Size, "bytes")
-	// Output: 8 bytes
-}
-
-// Anything else that may fail for a while, with the pauses and the patience of a download.
-func ExampleRetry() {
-	s, dir := exampleServer(func(p testserver.FaultPoint) testserver.Fault {
-		if p.Conn < 3 && p.Verb == "" {
-			return testserver.Fault{Reply: "421 Come back later.", After: testserver.Closed}
-		}
-		return testserver.Fault{}
-	})
-	defer s.Close()
-	defer os.RemoveAll(dir)
-
-	u, err := urlparse.Parse(s.URL("/pub/motd"))
-	if err != nil {
-		log.Fatal(err)
-	}
+	path := filepath.Join(dir, "motd")
 	var c ftpexec.Client
 	defer c.CloseIdleConnections()
-	ctx := context.Background()
-	options := download.Options{Wait: func(context.Context, time.Duration) error { return nil }} // nil waits, longer each time
-	err = download.Retry(ctx, &options, func() error {
-		info, err := c.Stat(ctx, u)
-		if err == nil {
-			fmt.Println(info.Size, "bytes")
+	for _, o := range []download.Options{
+		{Size: new(int64(9))},
+		{Sum: digest.Sum{Algorithm: digest.CRC32, Digest: make([]byte, 4)}},
+		{},
+		{}, // the file is there now
+	} {
+		_, err := download.File(context.Background(), &c, u, path, &o)
+		var failed *download.Error
+		switch {
+		case err == nil:
+			fmt.Println("saved")
+		case errors.Is(err, fs.ErrExist):
+			fmt.Println("set Options.Existing, or give another path")
+		case errors.Is(err, download.ErrDigest), errors.Is(err, download.ErrSize):
+			fmt.Println("the server has another file")
+		case errors.As(err, &failed): // ErrLocal: a full disk, a directory that is missing
+			fmt.Println(failed.Path, failed.Reason)
+		default: // *ftpexec.Error: the transfer
+			fmt.Println(err)
 		}
-		return err
-	})
-	if err != nil {
-		log.Fatal(err)
 	}
-	fmt.Println(s.Connections(), "connections")
 	// Output:
-	// 8 bytes
-	// 3 connections
+	// the server has another file
+	// the server has another file
+	// saved
+	// set Options.Existing, or give another path
 }

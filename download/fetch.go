@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/retry"
 )
 
 // accept compares what the server says about its file with what is known, before
@@ -43,7 +44,7 @@ func (t *transfer) accept(resp *ftpexec.Response, gap span) (span, error) {
 	if t.inherited {
 		t.resumed = s.done.octets()
 		t.responses.Add(1)
-		t.o.notify(Event{Kind: Resumed, Offset: t.resumed, Text: fmt.Sprintf("resuming from %d bytes", t.resumed)})
+		t.o.notify(Event{Kind: Resumed, Done: t.resumed, Text: fmt.Sprintf("resuming from %d bytes", t.resumed)})
 	}
 	fresh := s.size < 0 || why != ""
 	t.inherited, t.theirs = false, false
@@ -72,7 +73,7 @@ func (t *transfer) told(s state, size int64, modTime time.Time) error {
 	if len(s.done) == 0 || !silent(s, size, modTime) || t.untold.Swap(true) {
 		return nil
 	}
-	return &passing{errSilent}
+	return &retry.Passing{Err: errSilent}
 }
 
 // silent reports whether s has a size or time that the server now omits.
@@ -80,14 +81,14 @@ func silent(s state, size int64, modTime time.Time) bool {
 	return size < 0 && s.size >= 0 || modTime.IsZero() && !s.modTime.IsZero()
 }
 
-var errSilent = &Error{Reason: "the server no longer reports the file's size and time, so nothing shows that it is the same file", Err: ErrChanged}
+var errSilent = &Error{Reason: "the server no longer reports the file's size and time, so nothing shows that it is the same file", Err: ftpexec.ErrChanged}
 
 // another starts the transfer over because the server's file is no longer the
 // same. If the part is empty it does so at once. Otherwise it returns errAgain,
 // and the part is given up once the server has opened the file from its start.
 func (t *transfer) another(why string) error {
 	if t.restarts++; t.restarts > maxRestarts {
-		return &Error{Reason: "the file changes on the server while it is read: " + why, Err: ErrChanged}
+		return &Error{Reason: "the file changes on the server while it is read: " + why, Err: ftpexec.ErrChanged}
 	}
 	s := t.arrivals.snapshot()
 	if len(s.done) == 0 {

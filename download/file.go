@@ -13,7 +13,7 @@ import (
 // at all. o may be nil.
 //
 // File checks for local obstacles before it asks the server for the file: an
-// existing target ([ErrExists]), a directory that is missing or not writable
+// existing target ([fs.ErrExist]), a directory that is missing or not writable
 // ([ErrLocal]), an impossible name ([ErrName]). It writes directly to a character
 // device or FIFO. With Options.Root path is relative to that directory, and
 // missing directories are made.
@@ -38,7 +38,7 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 // again if another run changed the target meanwhile.
 func (j *job) to(ctx context.Context, path string, stream func(*os.File) (int64, error), file func(context.Context, target) (Result, error)) (r Result, err error) {
 	d := newDisk(j.o.Root)
-	d.hashed = j.o.HashNames
+	d.hashed = j.hashed
 	defer func() {
 		if err != nil {
 			d.unmake()
@@ -88,9 +88,7 @@ func (j *job) file(ctx context.Context, to target) (result Result, err error) {
 	if err := t.run(ctx); err != nil {
 		return Result{}, err
 	}
-	if j.o.Arrived != nil {
-		j.o.Arrived()
-	}
+	j.o.notify(Event{Kind: Arrived})
 	return t.finish(ctx, c.overwrite)
 }
 

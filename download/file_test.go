@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -98,7 +99,7 @@ func TestFileStopsBeforeConnecting(t *testing.T) {
 		existing download.Existing
 		want     error
 	}{
-		{there, download.Refuse, download.ErrExists},
+		{there, download.Refuse, fs.ErrExist},
 		{there, download.Skip, nil},
 		{dir, download.Overwrite, download.ErrName},
 		{filepath.Join(dir, "none", "f"), download.Overwrite, os.ErrNotExist},
@@ -151,7 +152,7 @@ func TestFileFaults(t *testing.T) {
 			}})
 			dir := t.TempDir()
 			path := filepath.Join(dir, "f")
-			o := &download.Options{Retries: new(3), Wait: atOnce}
+			o := &download.Options{Retries: 3, Wait: atOnce}
 			_, err := download.File(t.Context(), new(ftpexec.Client), parse(t, s.URL("/big")), path, o)
 			if !errors.Is(err, tt.want) || errors.Is(err, download.ErrLocal) {
 				t.Errorf("got %v, want %v", err, tt.want)
@@ -215,8 +216,8 @@ func TestFileCanceled(t *testing.T) {
 	}})
 	ctx, cancel := context.WithCancel(t.Context())
 	dir := t.TempDir()
-	o := &download.Options{Progress: func(done, _ int64) {
-		if done == 100_000 {
+	o := &download.Options{Events: func(e download.Event) {
+		if e.Kind == download.Progress && e.Done == 100_000 {
 			cancel()
 		}
 	}}
@@ -242,10 +243,12 @@ func TestProgress(t *testing.T) {
 		var mu sync.Mutex
 		var steps []step
 		_, err := download.To(t.Context(), new(ftpexec.Client), parse(t, s.URL(path)), io.Discard, &download.Options{
-			Progress: func(done, total int64) {
+			Events: func(e download.Event) {
 				mu.Lock()
 				defer mu.Unlock()
-				steps = append(steps, step{done, total})
+				if e.Kind == download.Progress {
+					steps = append(steps, step{e.Done, e.Total})
+				}
 			},
 		})
 		mu.Lock()

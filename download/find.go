@@ -201,7 +201,7 @@ func (j *job) inherit(ctx context.Context, f *found, s state, jerr error) error 
 			return err
 		}
 	}
-	j.retry.reached.Store(true) // the bytes came from the server, so the address is right
+	j.retry.Reached.Store(true) // the bytes came from the server, so the address is right
 	return nil
 }
 

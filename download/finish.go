@@ -3,6 +3,9 @@ package download
 import (
 	"context"
 	"errors"
+	"io/fs"
+
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // finish checks the complete part and gives it its final name.
@@ -33,7 +36,7 @@ func (t *transfer) finish(ctx context.Context, overwrite bool) (Result, error) {
 		return Result{}, err
 	}
 	err := l.part.publish(overwrite)
-	if t.o.Existing == Skip && errors.Is(err, ErrExists) {
+	if t.o.Existing == Skip && errors.Is(err, fs.ErrExist) {
 		l.disown(0) // so that leave discards the part
 		return l.part.skipped(ReasonExists), nil
 	}
@@ -54,7 +57,7 @@ func (t *transfer) settle(ctx context.Context, size int64, s state) error {
 	}
 	if !s.modTime.IsZero() && l.part.ours() {
 		if err := l.part.chtimes(l.part.partial, s.modTime); err != nil {
-			t.o.note(l.part.partial + ": cannot set the server's time: " + cause(err).Error())
+			t.o.note(l.part.partial + ": cannot set the server's time: " + localfile.Cause(err).Error())
 		}
 	}
 	if err := l.part.sync(); err != nil {

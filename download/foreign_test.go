@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"testing"
@@ -89,9 +90,9 @@ func TestSaveEndsJournal(t *testing.T) {
 // compared it.
 func TestNewerAppeared(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
-	o := Options{Newer: true, Progress: func(int64, int64) { k.write("f", "mine") }}
-	if _, err := k.get("/f", o); !errors.Is(err, ErrExists) {
-		t.Errorf("got %v, want ErrExists", err)
+	o := Options{Newer: true, Events: onProgress(func(int64, int64) { k.write("f", "mine") })}
+	if _, err := k.get("/f", o); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("got %v, want fs.ErrExist", err)
 	}
 	if got := read(t, k.path("f")); got != "mine" {
 		t.Errorf("the file has %d bytes", len(got))
@@ -160,7 +161,7 @@ func TestAdoptedKept(t *testing.T) {
 			k := newKit(t, map[string]string{"/f": body, "/g": "gg"})
 			k.write("f", body[:50_000])
 			k.faulty(cut(1, lapSize+1))
-			r, err := k.get("/f", Options{Continue: true, Retries: new(0)})
+			r, err := k.get("/f", Options{Continue: true, Retries: -1})
 			if err == nil || r.Kept != 50_001 {
 				t.Errorf("cut: %+v, %v", r, err)
 			}

@@ -7,16 +7,19 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/urlparse"
 )
 
 // job says what to download, and how.
 type job struct {
-	src   Source
-	u     *urlparse.URL
-	url   string // of u, as journals write it
-	o     *Options
-	retry *retrier
+	src    Source
+	extra  Source // for further connections
+	u      *urlparse.URL
+	url    string // of u, as journals write it
+	o      *Options
+	retry  *retry.Retrier
+	hashed bool // see hasher
 }
 
 // text reports whether the transfer is in ASCII type, which has neither a
@@ -25,8 +28,20 @@ func (j *job) text() bool { return j.u != nil && j.u.Type == urlparse.TypeASCII 
 
 // newJob returns a job with a copy of o that has its defaults filled in.
 func newJob(src Source, u *urlparse.URL, o *Options) *job {
-	opts := o.orDefault(src)
-	return &job{src: src, u: u, url: journalURL(u), o: opts, retry: newRetrier(opts)}
+	opts := o.orDefault()
+	j := &job{src: src, u: u, url: journalURL(u), o: opts, extra: src}
+	policy := retry.Policy{Retries: opts.Retries, Connect: opts.RetryConnect, Wait: opts.Wait}
+	policy.Tell = func(err error, try int, wait time.Duration) {
+		opts.notify(Event{Kind: Retrying, Err: err, Try: try, Tries: retry.Count(opts.Retries), Wait: wait})
+	}
+	if m, ok := src.(member); ok {
+		j.extra, policy.ReturnCrowded = m.Extra(), true
+	}
+	if h, ok := src.(hasher); ok {
+		j.hashed = h.HashNames()
+	}
+	j.retry = retry.New(policy)
+	return j
 }
 
 // cannotResumeText says why a file in ASCII type starts over.

@@ -121,12 +121,23 @@ func (k *kit) get(path string, o Options) (Result, error) {
 		k.waits = append(k.waits, d)
 		return ctx.Err()
 	}
-	o.Notify = func(e Event) {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.events = append(k.events, e)
+	if o.Events == nil {
+		o.Events = func(e Event) {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.events = append(k.events, e)
+		}
 	}
 	return File(k.Context(), k.c, k.url(path), k.path("f"), &o)
+}
+
+// onProgress returns an Options.Events that gets only Progress.
+func onProgress(f func(done, total int64)) func(Event) {
+	return func(e Event) {
+		if e.Kind == Progress {
+			f(e.Done, e.Total)
+		}
+	}
 }
 
 // told reports whether there was an event of this kind with this text in it.
@@ -164,7 +175,7 @@ func (k *kit) leaves(path string, octets int64) {
 		}
 		return testserver.Fault{}
 	})
-	if _, err := k.get(path, Options{Retries: new(0)}); err == nil {
+	if _, err := k.get(path, Options{Retries: -1}); err == nil {
 		k.Fatal("the transfer was not cut")
 	}
 	k.faulty(nil)

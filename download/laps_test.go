@@ -118,7 +118,7 @@ func TestVersions(t *testing.T) {
 	other := noise(len(body), 2)
 	to := map[string]func(*kit) (string, error){
 		"a file": func(k *kit) (string, error) {
-			_, err := k.get("/f", Options{Retries: new(1)})
+			_, err := k.get("/f", Options{Retries: 1})
 			if err != nil {
 				_, err = k.get("/f", Options{})
 			}

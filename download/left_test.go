@@ -81,7 +81,7 @@ func TestKeptOnFullDisk(t *testing.T) {
 		}
 		return nil
 	})
-	r, err := k.get("/f", Options{Retries: new(0)})
+	r, err := k.get("/f", Options{Retries: -1})
 	fault = nil
 	k.faulty(nil)
 	again, aerr := k.get("/f", Options{})
@@ -175,7 +175,7 @@ func TestOverwriteAfterContinue(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f.part", strings.Repeat("x", 1000))
 	k.faulty(cut(1, 100_000))
-	_, _ = k.get("/f", Options{Continue: true, Retries: new(0)})
+	_, _ = k.get("/f", Options{Continue: true, Retries: -1})
 	k.faulty(nil)
 	if _, err := k.get("/f", Options{Existing: Overwrite}); err != nil || read(t, k.path("f")) != body {
 		t.Errorf("got %v, and f begins with %q", err, read(t, k.path("f"))[:5])

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -50,12 +51,12 @@ func TestLimit(t *testing.T) {
 func TestSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun, enough := time.Now(), errors.New("enough")
-		if err := sleep(t.Context(), time.Minute); err != nil || time.Since(begun) != time.Minute {
+		if err := retry.Sleep(t.Context(), time.Minute); err != nil || time.Since(begun) != time.Minute {
 			t.Errorf("got %v after %v", err, time.Since(begun))
 		}
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, enough)
 		defer cancel()
-		if err := sleep(ctx, time.Hour); err != enough || time.Since(begun) != time.Minute+time.Second {
+		if err := retry.Sleep(ctx, time.Hour); err != enough || time.Since(begun) != time.Minute+time.Second {
 			t.Errorf("got %v after %v", err, time.Since(begun))
 		}
 	})
@@ -65,7 +66,7 @@ func TestSleep(t *testing.T) {
 func TestLimitEnds(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	ctx, cancel := context.WithCancel(t.Context())
-	o := &Options{Limit: NewLimiter(1), Progress: func(int64, int64) { cancel() }}
+	o := &Options{Limit: NewLimiter(1), Events: onProgress(func(int64, int64) { cancel() })}
 	if _, err := To(ctx, k.c, k.url("/f"), io.Discard, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -60,15 +61,15 @@ func scenes(t *testing.T) []scene {
 	}
 	long := strings.Repeat("n", 255)
 	return []scene{
-		{what: "new", twice: ErrExists},
-		{what: "new, often in the journal", o: Options{checkpoint: time.Microsecond}, twice: ErrExists},
-		{what: "empty", path: "/empty", want: map[string]string{"f": ""}, twice: ErrExists},
-		{what: "segments", path: "/large", o: Options{Segments: 3}, want: map[string]string{"f": threeMiB}, twice: ErrExists},
-		{what: "resumed", before: left, twice: ErrExists},
-		{what: "resumed, of another", before: func(k *kit) { k.leaves("/g", 1) }, twice: ErrExists},
-		{what: "not resumed", before: left, o: Options{NoResume: true}, twice: ErrExists},
-		{what: "no REST", before: left, server: replies("REST", "502 no"), twice: ErrExists},
-		{what: "damaged part", before: damaged, twice: ErrExists},
+		{what: "new", twice: fs.ErrExist},
+		{what: "new, often in the journal", o: Options{checkpoint: time.Microsecond}, twice: fs.ErrExist},
+		{what: "empty", path: "/empty", want: map[string]string{"f": ""}, twice: fs.ErrExist},
+		{what: "segments", path: "/large", o: Options{Segments: 3}, want: map[string]string{"f": threeMiB}, twice: fs.ErrExist},
+		{what: "resumed", before: left, twice: fs.ErrExist},
+		{what: "resumed, of another", before: func(k *kit) { k.leaves("/g", 1) }, twice: fs.ErrExist},
+		{what: "not resumed", before: left, o: Options{NoResume: true}, twice: fs.ErrExist},
+		{what: "no REST", before: left, server: replies("REST", "502 no"), twice: fs.ErrExist},
+		{what: "damaged part", before: damaged, twice: fs.ErrExist},
 		{what: "overwrite", before: old, o: Options{Existing: Overwrite}},
 		{what: "overwrite a read-only file", before: func(k *kit) { old(k); k.chmod("f", 0o444) }, o: Options{Existing: Overwrite}},
 		{what: "overwrite another program's part", before: func(k *kit) { k.write("f.part", "theirs") }, o: Options{Existing: Overwrite}},
@@ -83,19 +84,19 @@ func scenes(t *testing.T) []scene {
 		{what: "continue, refused", before: func(k *kit) { k.write("f", half) }, server: replies("RETR", "550 no"),
 			o: Options{Continue: true}, err: ftpexec.ErrRefused, want: map[string]string{"f": half}, twice: ftpexec.ErrRefused},
 		{what: "continue another program's part, cut at once", before: func(k *kit) { k.write("f.part", half) },
-			server: always("RETR", testserver.Fault{Data: testserver.Closed}), o: Options{Continue: true, Retries: new(0)},
+			server: always("RETR", testserver.Fault{Data: testserver.Closed}), o: Options{Continue: true, Retries: -1},
 			err: ftpexec.ErrTruncated, want: map[string]string{"f.part": half}, twice: ftpexec.ErrTruncated, kept: half},
 		{what: "continue, cut at once", before: func(k *kit) { k.write("f", half) },
-			server: always("RETR", testserver.Fault{Data: testserver.Closed}), o: Options{Continue: true, Retries: new(0)},
+			server: always("RETR", testserver.Fault{Data: testserver.Closed}), o: Options{Continue: true, Retries: -1},
 			err: ftpexec.ErrTruncated, want: map[string]string{"f": half}, twice: ftpexec.ErrTruncated, kept: half},
 		{what: "refused", server: replies("RETR", "550 no"), err: ftpexec.ErrRefused, want: map[string]string{}, twice: ftpexec.ErrRefused},
-		{what: "text", path: "/f.txt;type=a", want: map[string]string{"f": "one\ntwo\n"}, twice: ErrExists},
-		{what: "no size", server: replies("SIZE", "502 no"), twice: ErrExists},
-		{what: "digest", o: Options{Sum: sum(t, "sha256:"+sha256Of(body))}, twice: ErrExists},
+		{what: "text", path: "/f.txt;type=a", want: map[string]string{"f": "one\ntwo\n"}, twice: fs.ErrExist},
+		{what: "no size", server: replies("SIZE", "502 no"), twice: fs.ErrExist},
+		{what: "digest", o: Options{Sum: sum(t, "sha256:"+sha256Of(body))}, twice: fs.ErrExist},
 		{what: "wrong digest", o: Options{Sum: bad}, err: ErrDigest, want: nil, twice: ErrDigest},
-		{what: "long name", name: long, want: map[string]string{long: body}, twice: ErrExists},
+		{what: "long name", name: long, want: map[string]string{long: body}, twice: fs.ErrExist},
 		{what: "long name, wrong digest", name: long, o: Options{Sum: bad}, err: ErrDigest, twice: ErrDigest},
-		{what: "listing", save: true, want: map[string]string{"f": "listing"}, twice: ErrExists},
+		{what: "listing", save: true, want: map[string]string{"f": "listing"}, twice: fs.ErrExist},
 		{what: "listing, overwrite", save: true, before: old, o: Options{Existing: Overwrite}, want: map[string]string{"f": "listing"}},
 	}
 }

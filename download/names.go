@@ -4,10 +4,22 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"path/filepath"
-	"regexp"
-	"sync"
 	"unicode/utf8"
+
+	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/urlparse"
 )
+
+// LocalName returns the name under which to save the file that u names: its last
+// segment, decoded and otherwise unchanged. The error is [ErrName] if the name
+// would leave the directory, if the system cannot have such a file, or if this
+// program gives such names to its own files, which a later run would trust.
+func LocalName(u *urlparse.URL) (string, error) {
+	if why := localfile.Unusable(u.Name); why != "" {
+		return "", &Error{Path: u.Name, Reason: why, Err: ErrName}
+	}
+	return u.Name, nil
+}
 
 // The suffixes of the files beside a target.
 const (
@@ -16,15 +28,6 @@ const (
 	freshSuffix   = ".part.json~" // the longest
 	badSuffix     = ".bad"
 )
-
-// own matches the names that this program alone gives: those of journals, of
-// ledgers, and those with a hash. A server can work out the hash, but nothing is
-// saved under such a name.
-var own = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^\.ftpfetch-ledger|\.part\.json~?$|~[0-9a-f]{16}\.(part|bad(\.[0-9])?)$`)
-})
-
-const ownReason = "has a name that ftpfetch gives its own files"
 
 // names are the paths of one download, on its disk.
 type names struct {

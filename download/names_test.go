@@ -24,7 +24,7 @@ func TestNamesOfEveryLength(t *testing.T) {
 			return File(t.Context(), k.c, k.url("/f"), k.path(name), &o)
 		}
 		k.faulty(always("RETR", testserver.Fault{Data: testserver.Closed, Octets: 1000}))
-		if r, err := get(Options{Retries: new(0)}); err == nil || r.Kept != 1000 {
+		if r, err := get(Options{Retries: -1}); err == nil || r.Kept != 1000 {
 			t.Fatalf("%d bytes: cut: got %+v, %v", n, r, err)
 		}
 		k.faulty(nil)

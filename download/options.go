@@ -11,25 +11,21 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// progressInterval is the time between two calls of Options.Progress, and
+// progressInterval is the time between two Progress events, and
 // checkpointInterval the time between two journals.
 const (
 	progressInterval   = 100 * time.Millisecond
 	checkpointInterval = time.Second
 )
 
-const (
-	// DefaultRetries is the number of retries if Options.Retries is nil.
-	DefaultRetries = 5
-	// MaxSegments is the largest number of connections for one file.
-	MaxSegments = 64
-)
+// maxSegments is the largest number of connections for one file.
+const maxSegments = 64
 
 // Existing says what to do if the target exists.
 type Existing int
 
 const (
-	// Refuse returns [ErrExists] and touches nothing.
+	// Refuse returns [fs.ErrExist] and touches nothing.
 	Refuse Existing = iota
 	// Overwrite replaces the target once the new file is whole, and a NAME.part
 	// without a journal at once. It replaces a symbolic link itself, not the
@@ -40,8 +36,7 @@ const (
 )
 
 // Options changes how a file is retrieved. The zero value and nil refuse an
-// existing target, resume a partial file of an earlier call, and retry
-// [DefaultRetries] times.
+// existing target, resume a partial file of an earlier call, and retry five times.
 type Options struct {
 	Existing Existing
 	// Newer retrieves a file only if the target is missing, or if the server's
@@ -64,8 +59,8 @@ type Options struct {
 	Root *os.Root
 
 	// Retries is how many times in a row, without progress, a failure that may
-	// pass is retried; nil means DefaultRetries.
-	Retries *int
+	// pass is retried; 0 means five, less than 0 never.
+	Retries int
 	// RetryConnect retries too if the server was never reached: it refuses the
 	// connection, or does not answer, or no route leads to it. Without it that is
 	// taken for a wrong address. A host without an address in DNS is not retried.
@@ -74,20 +69,9 @@ type Options struct {
 	// up. Several connections may call it at the same time.
 	Wait func(ctx context.Context, d time.Duration) error
 
-	// HashNames adds a hash to the names of the files beside the target, such as
-	// NAME.part, which another file of the same run may have.
-	HashNames bool
-
-	// ReturnCrowded returns an error that is [ftpexec.Error.Crowded] at once, for a
-	// caller that has other things to do until it tries again.
-	ReturnCrowded bool
-
-	// Segments is how many connections fetch one file at the same time, at most
-	// MaxSegments; less than 2 means one. More than one needs Parallel.
+	// Segments is how many connections fetch one file at the same time, at most 64;
+	// less than 2 means one.
 	Segments int
-	// Parallel is the source for further connections, safe for concurrent use:
-	// an *ftpexec.Client. nil means the first source if that is one.
-	Parallel Source
 
 	// Size is the size that the file must have, in bytes; nil means any. It
 	// does not apply in ASCII type.
@@ -99,28 +83,13 @@ type Options struct {
 	// error is [ErrUnverified]. If Sum is set, only Sum counts.
 	Verify bool
 
-	// More, if set, reports whether the caller will at once retrieve another
-	// file from the same source, which saves a round trip there; see
-	// [ftpexec.Request].
-	More func() bool
-
 	// Limit limits the bytes per second of all downloads that share it; nil
 	// means no limit.
 	Limit *Limiter
 
-	// Progress, if set, is called regularly from one goroutine while data flows
-	// and once at the end, but never after the function that was given it has
-	// returned. done includes bytes from earlier runs; it falls if a transfer
-	// starts over. total is -1 if the server did not report the size.
-	Progress func(done, total int64)
-	// Notify, if set, is called with other events that may interest a person.
-	// Calls do not overlap.
-	Notify func(Event)
-
-	// Arrived, if set, is called when all bytes of a file have come and the server
-	// has confirmed them. What follows, from the digest to the name, does not need
-	// the source any more.
-	Arrived func()
+	// Events, if set, is called with what happens. Calls do not overlap, and none
+	// comes after the function that was given it has returned.
+	Events func(Event)
 	// Commit, if set, is called when a file is complete, verified and flushed to
 	// the disk, just before it gets its name. The Result is the one that [File]
 	// is about to return. The caller may record the file there: a file that File
@@ -141,20 +110,27 @@ type EventKind int
 
 const (
 	Noted     EventKind = iota // something worth a line
-	Resumed                    // the transfer resumes a partial file from Offset
+	Resumed                    // the transfer resumes a partial file of Done bytes
 	Restarted                  // the partial file is given up: the transfer starts over
 	Retrying                   // a try failed with Err; the next one follows after Wait
+	// Progress comes regularly while data flows and once at the end. Done includes
+	// bytes from earlier runs; it falls if a transfer starts over.
+	Progress
+	// Arrived comes when all bytes of a file are there and the server has confirmed
+	// them. What follows, from the digest to the name, does not need the source.
+	Arrived
 )
 
-// Event is something that happens during a download, for Options.Notify.
+// Event is something that happens during a download, for Options.Events.
 type Event struct {
-	Kind   EventKind
-	Text   string // one line, unless a file name in it has line ends; "" for Retrying
-	Offset int64  // Resumed: bytes that the part has already
-	Err    error  // Retrying
-	Try    int    // Retrying: the number of this retry in a row without progress
-	Tries  int    // Retrying: the most retries in a row
-	Wait   time.Duration
+	Kind  EventKind
+	Text  string // of Noted, Resumed and Restarted: one line, unless a file name in it has line ends
+	Done  int64  // bytes that are there
+	Total int64  // bytes of the file; -1 if the server did not tell
+	Err   error
+	Try   int // the number of this retry in a row without progress
+	Tries int // the most retries in a row
+	Wait  time.Duration
 }
 
 // contradiction returns the error for two fields that cannot be used together.
@@ -176,10 +152,8 @@ func (o *Options) Check() error {
 		return contradiction("Continue", "Existing: Overwrite")
 	case o.Continue && o.NoResume:
 		return contradiction("Continue", "NoResume")
-	case o.Retries != nil && *o.Retries < 0:
-		return &ftpexec.OptionError{Fields: []string{"Retries"}, Reason: "is less than 0: write a whole number from 0"}
-	case o.Segments < 0 || o.Segments > MaxSegments:
-		return &ftpexec.OptionError{Fields: []string{"Segments"}, Reason: fmt.Sprintf("is not from 0 to %d", MaxSegments)}
+	case o.Segments < 0 || o.Segments > maxSegments:
+		return &ftpexec.OptionError{Fields: []string{"Segments"}, Reason: fmt.Sprintf("is not from 0 to %d", maxSegments)}
 	}
 	return nil
 }
@@ -212,34 +186,24 @@ type Result struct {
 }
 
 // orDefault returns a copy of o, which may be nil, with defaults for zero fields.
-// src is the first source.
-func (o *Options) orDefault(src Source) *Options {
+func (o *Options) orDefault() *Options {
 	var c Options
 	if o != nil {
 		c = *o
 	}
-	if c.Retries == nil {
-		c.Retries = new(DefaultRetries)
-	}
-	if c.Wait == nil {
-		c.Wait = sleep
-	}
 	if c.checkpoint == 0 {
 		c.checkpoint = checkpointInterval
 	}
-	if client, ok := src.(*ftpexec.Client); ok && c.Parallel == nil {
-		c.Parallel = client
-	}
-	if notify := c.Notify; notify != nil {
+	if tell := c.Events; tell != nil {
 		var one sync.Mutex
-		c.Notify = func(e Event) { one.Lock(); defer one.Unlock(); notify(e) }
+		c.Events = func(e Event) { one.Lock(); defer one.Unlock(); tell(e) }
 	}
 	return &c
 }
 
 func (o *Options) notify(e Event) {
-	if o.Notify != nil {
-		o.Notify(e)
+	if o.Events != nil {
+		o.Events(e)
 	}
 }
 
@@ -268,13 +232,17 @@ func (o *Options) reading(path string, n int64) {
 	}
 }
 
-// report calls Progress with the result of count at each progressInterval, until
-// stop is called. It only reads counters and does not slow the data down.
+// report tells the result of count at each progressInterval, until stop is called.
+// It only reads counters and does not slow the data down.
 func (o *Options) report(count func() (done, total int64)) (stop func()) {
-	if o.Progress == nil {
+	if o.Events == nil {
 		return func() {}
 	}
-	o.Progress(count())
-	end := every(progressInterval, func() { o.Progress(count()) })
-	return func() { end(); o.Progress(count()) }
+	tell := func() {
+		done, total := count()
+		o.Events(Event{Kind: Progress, Done: done, Total: total})
+	}
+	tell()
+	end := every(progressInterval, tell)
+	return func() { end(); tell() }
 }

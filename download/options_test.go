@@ -22,8 +22,7 @@ func TestOptionsCheck(t *testing.T) {
 		{Options{Continue: true, Existing: Skip}, []string{"Continue", "Existing: Skip"}},
 		{Options{Continue: true, Existing: Overwrite}, []string{"Continue", "Existing: Overwrite"}},
 		{Options{Continue: true, NoResume: true}, []string{"Continue", "NoResume"}},
-		{Options{Retries: new(-1)}, []string{"Retries"}},
-		{Options{Segments: MaxSegments + 1}, []string{"Segments"}},
+		{Options{Segments: maxSegments + 1}, []string{"Segments"}},
 		{Options{Segments: -1}, []string{"Segments"}},
 	} {
 		_, err := k.get("/f", tt.o)

@@ -359,7 +359,7 @@ func (p *part) keepBad(same func(path string) bool) (kept string, before bool, e
 			return to, true, nil
 		}
 		err := p.moveTo(to, false)
-		if errors.Is(err, ErrExists) {
+		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
 		if err == nil {

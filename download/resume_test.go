@@ -122,11 +122,11 @@ func TestResumeLocked(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
 	var second error
-	o := Options{Progress: func(int64, int64) {
+	o := Options{Events: onProgress(func(int64, int64) {
 		if second == nil {
 			_, second = File(t.Context(), k.c, k.url("/f"), k.path("f"), &Options{Existing: Overwrite})
 		}
-	}}
+	})}
 	if _, err := k.get("/f", o); err != nil {
 		t.Error(err)
 	}
@@ -332,7 +332,7 @@ func TestContinueCut(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", body[:50_000])
 	k.faulty(cut(1, lapSize+100_000))
-	if _, err := k.get("/f", Options{Continue: true, Retries: new(0)}); !errors.Is(err, ftpexec.ErrTruncated) {
+	if _, err := k.get("/f", Options{Continue: true, Retries: -1}); !errors.Is(err, ftpexec.ErrTruncated) {
 		t.Error(err)
 	}
 	wantNames(t, k.dir, "f.part", "f.part.json")

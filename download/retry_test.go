@@ -105,7 +105,7 @@ func TestRetryConnect(t *testing.T) {
 			t.Errorf("%v, RetryConnect %v: %v after %d retries, want %d", tt.err, tt.connect, err, len(k.waits), want)
 		}
 		dials = 0
-		if _, err := k.get("/f", Options{RetryConnect: tt.connect, Retries: new(0), Existing: Overwrite}); !errors.Is(err, tt.err) || len(k.waits) > 0 {
+		if _, err := k.get("/f", Options{RetryConnect: tt.connect, Retries: -1, Existing: Overwrite}); !errors.Is(err, tt.err) || len(k.waits) > 0 {
 			t.Errorf("%v without retries: %v after %d", tt.err, err, len(k.waits))
 		}
 	}
@@ -115,7 +115,7 @@ func TestRetryConnect(t *testing.T) {
 func TestRetryWaits(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.faulty(replies("RETR", "450 Busy"))
-	if _, err := k.get("/f", Options{Retries: new(8)}); err == nil {
+	if _, err := k.get("/f", Options{Retries: 8}); err == nil {
 		t.Error("no error")
 	}
 	if len(k.waits) != 8 || len(k.events) != 8 {
@@ -213,8 +213,8 @@ func TestRetryOfChangingFile(t *testing.T) {
 		}
 		return testserver.Fault{}
 	})
-	if _, err := k.get("/f", Options{}); !errors.Is(err, ErrChanged) {
-		t.Errorf("got %v, want ErrChanged", err)
+	if _, err := k.get("/f", Options{}); !errors.Is(err, ftpexec.ErrChanged) {
+		t.Errorf("got %v, want ftpexec.ErrChanged", err)
 	}
 	restarts := 0
 	for _, e := range k.events {
@@ -256,7 +256,7 @@ func TestToCannotRetry(t *testing.T) {
 				return testserver.Fault{Reply: "213 20220101000000"}
 			}
 			return testserver.Fault{}
-		}, ErrChanged},
+		}, ftpexec.ErrChanged},
 		{"no size", "/f", replies("SIZE", "502 What?"), ftpexec.ErrTruncated},
 		{"text", "/f;type=a", func(testserver.FaultPoint) testserver.Fault { return testserver.Fault{} }, ftpexec.ErrTruncated},
 	}
@@ -284,12 +284,12 @@ func TestRetryForgetsREST(t *testing.T) {
 	session := k.c.Session()
 	defer session.Close()
 	k.faulty(replies("RETR", "450 Busy"))
-	_, err := File(t.Context(), session, k.url("/f"), k.path("f"), &Options{Retries: new(0)})
+	_, err := File(t.Context(), session, k.url("/f"), k.path("f"), &Options{Retries: -1})
 	if !errors.Is(err, ftpexec.ErrRefused) && !errors.Is(err, ftpexec.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 	k.faulty(nil)
-	if _, err := File(t.Context(), session, k.url("/g"), k.path("g"), &Options{Retries: new(0)}); err != nil || read(t, k.path("g")) != large {
+	if _, err := File(t.Context(), session, k.url("/g"), k.path("g"), &Options{Retries: -1}); err != nil || read(t, k.path("g")) != large {
 		t.Errorf("the next file: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 type disk struct {
 	files  files
 	root   *os.Root // nil means anywhere
-	hashed bool     // Options.HashNames
+	hashed bool     // names beside the target get a hash
 	made   []string // the directories that this run made, in order
 }
 

@@ -255,7 +255,7 @@ func TestRootMakesDirectories(t *testing.T) {
 	}
 	wantNames(t, k.dir)
 	k.faulty(always("RETR", testserver.Fault{Data: testserver.Closed, Octets: 1000}))
-	if err := get("kept/f", Options{Retries: new(0)}); err == nil {
+	if err := get("kept/f", Options{Retries: -1}); err == nil {
 		t.Error("no error")
 	}
 	wantNames(t, k.path("kept"), "f.part", "f.part.json")

@@ -39,7 +39,7 @@ func (t *transfer) run(ctx context.Context) error {
 		if errors.Is(err, errAgain) {
 			continue
 		}
-		if err := t.retry.again(ctx, err, progress); err != nil {
+		if err := t.retry.Again(ctx, err, progress); err != nil {
 			return err
 		}
 	}
@@ -75,7 +75,7 @@ func (t *transfer) step(ctx context.Context, cancel context.CancelCauseFunc, why
 		return false, err
 	}
 	defer resp.Body.Close()
-	t.retry.reached.Store(true)
+	t.retry.Reached.Store(true)
 	if err := t.rightSize(resp); err != nil {
 		return false, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -23,7 +24,7 @@ func Save(ctx context.Context, source, path string, o *Options, fill func(w io.W
 		err := fill(w)
 		return w.n, err
 	}
-	j := &job{o: used.orDefault(nil), url: source}
+	j := &job{o: used.orDefault(), url: source}
 	return j.to(ctx, path, write, func(ctx context.Context, t target) (Result, error) { return j.save(ctx, t, write) })
 }
 
@@ -51,7 +52,7 @@ func (j *job) save(ctx context.Context, t target, fill func(*os.File) (int64, er
 		err = p.publish(c.overwrite)
 	}
 	switch {
-	case j.o.Existing == Skip && errors.Is(err, ErrExists):
+	case j.o.Existing == Skip && errors.Is(err, fs.ErrExist):
 		return t.skipped(ReasonExists), nil
 	case err != nil:
 		return Result{}, err

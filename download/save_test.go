@@ -66,8 +66,8 @@ func TestSaveRules(t *testing.T) {
 		{"new", nil, Refuse, map[string]string{"f": "new"}, nil, false},
 		{"new, overwriting", nil, Overwrite, map[string]string{"f": "new"}, nil, false},
 		{"new, skipping", nil, Skip, map[string]string{"f": "new"}, nil, false},
-		{"refused", map[string]string{"f": "old"}, Refuse, map[string]string{"f": "old"}, ErrExists, false},
-		{"empty one refused", map[string]string{"f": ""}, Refuse, map[string]string{"f": ""}, ErrExists, false},
+		{"refused", map[string]string{"f": "old"}, Refuse, map[string]string{"f": "old"}, fs.ErrExist, false},
+		{"empty one refused", map[string]string{"f": ""}, Refuse, map[string]string{"f": ""}, fs.ErrExist, false},
 		{"overwritten", map[string]string{"f": "old"}, Overwrite, map[string]string{"f": "new"}, nil, false},
 		{"skipped", map[string]string{"f": "old"}, Skip, map[string]string{"f": "old"}, nil, true},
 		{"left-over kept", map[string]string{"f.part": "half"}, Refuse, map[string]string{"f.part": "half"}, ErrPart, false},
@@ -102,7 +102,7 @@ func TestSaveRace(t *testing.T) {
 		err      error
 		skipped  bool
 	}{
-		{Refuse, "theirs", ErrExists, false},
+		{Refuse, "theirs", fs.ErrExist, false},
 		{Skip, "theirs", nil, true},
 		{Overwrite, "ours", nil, false},
 	}
@@ -127,8 +127,8 @@ func TestSaveRaceWithoutLinks(t *testing.T) {
 	from, to := filepath.Join(dir, "f.part"), filepath.Join(dir, "f")
 	mustWrite(t, from, "")
 	mustWrite(t, to, "theirs")
-	if err := plain.renameToFree(from, to); !errors.Is(err, ErrExists) {
-		t.Errorf("got %v, want ErrExists", err)
+	if err := plain.renameToFree(from, to); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("got %v, want fs.ErrExist", err)
 	}
 	if err := os.Remove(to); err != nil {
 		t.Fatal(err)

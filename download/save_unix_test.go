@@ -4,6 +4,7 @@ package download
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -41,8 +42,8 @@ func TestSaveThroughLinks(t *testing.T) {
 	if err := os.Symlink(aim, link); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := saveText(link, "new", Refuse); !errors.Is(err, ErrExists) {
-		t.Errorf("link to a file: %v, want ErrExists", err)
+	if _, err := saveText(link, "new", Refuse); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("link to a file: %v, want fs.ErrExist", err)
 	}
 	if _, err := saveText(link, "new", Overwrite); err != nil {
 		t.Error(err)
@@ -59,8 +60,8 @@ func TestSaveDanglingLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := saveText(link, "new", Refuse); !errors.Is(err, ErrExists) {
-		t.Errorf("dangling link: %v, want ErrExists", err)
+	if _, err := saveText(link, "new", Refuse); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("dangling link: %v, want fs.ErrExist", err)
 	}
 	if _, err := saveText(link, "new", Overwrite); !errors.Is(err, ErrLocal) {
 		t.Errorf("link as the part: %v, want ErrLocal", err)

@@ -35,7 +35,7 @@ func (t *transfer) parallel(ctx context.Context, cancel context.CancelCauseFunc,
 	first, _ := f.take()
 	var group sync.WaitGroup
 	for range min(t.segments-1, len(f.pieces)) {
-		group.Go(func() { f.ended(f.work(ctx, t.o.Parallel, nil, span{})) })
+		group.Go(func() { f.ended(f.work(ctx, t.extra, nil, span{})) })
 	}
 	main := f.work(ctx, t.src, resp, first)
 	f.ended(main)
@@ -123,7 +123,7 @@ func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, pi
 		if !progress {
 			return err
 		}
-		if err := f.t.retry.again(ctx, err, true); err != nil {
+		if err := f.t.retry.Again(ctx, err, true); err != nil {
 			return f.breaks(err)
 		}
 	}

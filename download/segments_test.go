@@ -118,12 +118,10 @@ func TestSegmentsResume(t *testing.T) {
 			}
 			return testserver.Fault{}
 		})
-		failed := k.c.Session()
-		_, err := File(t.Context(), failed, k.url("/f"), k.path("f"), &Options{
-			Segments: 3, Parallel: k.c, Retries: new(0),
+		_, err := File(t.Context(), k.c, k.url("/f"), k.path("f"), &Options{
+			Segments: 3, Retries: -1,
 			Wait: func(ctx ctxt, _ time.Duration) error { return errors.New("enough") },
 		})
-		failed.Close()
 		if err == nil {
 			t.Fatal("no error")
 		}
@@ -146,7 +144,7 @@ func TestSegmentsJournal(t *testing.T) {
 		}
 		return testserver.Fault{}
 	})
-	_, err := k.get("/f", Options{Segments: 2, Retries: new(0)})
+	_, err := k.get("/f", Options{Segments: 2, Retries: -1})
 	_ = err
 	if k.exists("f") {
 		k.want(map[string]string{"f": large})

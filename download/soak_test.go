@@ -217,7 +217,7 @@ func (s *soak) run(t *testing.T, what string) {
 	t.Helper()
 	c := &ftpexec.Client{Timeout: 2 * time.Second, ConnectTimeout: 2 * time.Second}
 	o := &Options{
-		Retries: new(1 + s.rng.IntN(6)), Segments: []int{1, 1, 3, 5}[s.rng.IntN(4)], Parallel: c,
+		Retries: 1 + s.rng.IntN(6), Segments: []int{1, 1, 3, 5}[s.rng.IntN(4)],
 		Wait:       func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 		checkpoint: time.Duration(1+s.rng.IntN(20)) * time.Millisecond,
 	}

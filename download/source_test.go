@@ -67,10 +67,10 @@ func TestToFromAnotherSource(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := memorySource{contents: body, progress: make(chan int64, 100)}
 			last := int64(-1)
-			o := &Options{Progress: func(done, _ int64) {
+			o := &Options{Events: onProgress(func(done, _ int64) {
 				last = done
 				m.progress <- done
-			}}
+			})}
 			r, err := To(t.Context(), m, urlOf(t, "ftp://h/f"), w, o)
 			if err != nil || r.Size != int64(len(body)) || last != r.Size {
 				t.Errorf("%T: got %+v, %v, progress at the end %d", w, r, err, last)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -56,9 +57,9 @@ func (s *streaming) run(ctx context.Context) error {
 	first, pieces := true, 0
 	for {
 		before := s.n.Load()
-		resp, err := s.src.Do(ctx, &ftpexec.Request{URL: s.u, Offset: before - int64(len(s.lap)), More: s.o.More})
+		resp, err := s.src.Do(ctx, &ftpexec.Request{URL: s.u, Offset: before - int64(len(s.lap))})
 		if err == nil {
-			s.retry.reached.Store(true)
+			s.retry.Reached.Store(true)
 			s.live.Store(resp)
 			if first {
 				stop, first = s.o.report(s.count), false
@@ -72,13 +73,13 @@ func (s *streaming) run(ctx context.Context) error {
 		if s.n.Load() > 0 && (s.text() || s.size < 0 || !s.dated(s.modTime)) {
 			return err // it cannot be resumed
 		}
-		if err := s.retry.again(ctx, err, s.n.Load() > before); err != nil {
+		if err := s.retry.Again(ctx, err, s.n.Load() > before); err != nil {
 			return err
 		}
 	}
 }
 
-// count serves Options.Progress: it counts bytes as they came on the wire, or
+// count serves Progress events: it counts bytes as they came on the wire, or
 // as they were written if the Response of another Source does not count them.
 func (s *streaming) count() (done, total int64) {
 	resp := s.live.Load()
@@ -102,7 +103,7 @@ func (s *streaming) same(ctx context.Context, pieces int) error {
 	if pieces < 2 {
 		return nil
 	}
-	return s.retry.do(ctx, func() error {
+	return s.retry.Do(ctx, func() error {
 		info, err := s.stat(ctx)
 		if err == nil && (info.Size != s.size || !info.ModTime.Equal(s.modTime)) {
 			err = changed
@@ -111,7 +112,7 @@ func (s *streaming) same(ctx context.Context, pieces int) error {
 	})
 }
 
-var changed = &Error{Reason: "the file has changed on the server, and a part of it has already been written", Err: ErrChanged}
+var changed = &Error{Reason: "the file has changed on the server, and a part of it has already been written", Err: ftpexec.ErrChanged}
 
 func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
 	defer resp.Body.Close()
@@ -127,7 +128,7 @@ func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
 		return bodyError(err)
 	}
 	if !bytes.Equal(b, s.lap) { // another connection may do better
-		return &passing{&Error{Reason: string(errMisplaced), Err: ErrChanged}}
+		return &retry.Passing{Err: &Error{Reason: string(errMisplaced), Err: ftpexec.ErrChanged}}
 	}
 	w := sink{to: s, limit: s.o.Limit, most: -1}
 	if s.check != nil {
@@ -139,7 +140,7 @@ func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
 		err = fmt.Errorf("%w: %d of %d bytes", ftpexec.ErrTruncated, n, s.size)
 	}
 	if errors.Is(err, ftpexec.ErrTruncated) && s.size >= 0 && n >= s.size {
-		return &final{err} // everything or too much is written: a retry has nothing to do
+		return &retry.Final{Err: err} // everything or too much is written: a retry has nothing to do
 	}
 	return err
 }

@@ -54,12 +54,12 @@ func TestSyncFailsAtEnd(t *testing.T) {
 		return syscall.EIO
 	})
 	o := Options{checkpoint: time.Millisecond}
-	o.Progress = func(done, total int64) {
+	o.Events = onProgress(func(done, total int64) {
 		if done == total && all.CompareAndSwap(false, true) { // after the last check of the health
 			<-begun
 			close(ended)
 		}
-	}
+	})
 	if _, err := k.get("/f", o); !errors.Is(err, syscall.EIO) || k.exists("f") {
 		t.Errorf("got %v, want EIO", err)
 	}
@@ -69,7 +69,7 @@ func TestSyncFailsAtEnd(t *testing.T) {
 func TestKept(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.faulty(cut(1, 100_000))
-	if r, err := k.get("/f", Options{Retries: new(0)}); err == nil || r.Kept != 100_000 || r.Path != k.path("f") {
+	if r, err := k.get("/f", Options{Retries: -1}); err == nil || r.Kept != 100_000 || r.Path != k.path("f") {
 		t.Errorf("cut: %+v, %v", r, err)
 	}
 	k.faulty(replies("RETR", "550 no"))
@@ -102,10 +102,10 @@ func TestReason(t *testing.T) {
 // that each retry is reported.
 func TestSegmentsRetries(t *testing.T) {
 	text := noise(4<<20, 3)
-	for _, retries := range []int{0, 1} {
+	for _, retries := range []int{-1, 1} {
 		k := newKit(t, map[string]string{"/f": text})
 		k.faulty(cut(2, 300_000))
-		_, err := k.get("/f", Options{Segments: 2, Retries: &retries})
+		_, err := k.get("/f", Options{Segments: 2, Retries: retries})
 		told := 0
 		for _, e := range k.events {
 			if e.Kind == Retrying {

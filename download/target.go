@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // target is where a download goes, as found before anything is sent to the
@@ -21,8 +23,8 @@ type target struct {
 // download can replace.
 func (d *disk) inspect(given string) (target, error) {
 	path, err := d.locate(given)
-	if err == nil && own().MatchString(filepath.Base(path)) {
-		err = &Error{Path: path, Reason: ownReason, Err: ErrName}
+	if why := localfile.Own(filepath.Base(path)); err == nil && why != "" {
+		err = &Error{Path: path, Reason: why, Err: ErrName}
 	}
 	if err != nil {
 		return target{}, err

@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"example.com/ftpfetch/testserver"
-
 	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/testserver"
 )
 
 var togetherRounds = flag.Int("together.rounds", night.Or(4, 40), "rounds of TestTogether")
@@ -75,7 +75,7 @@ func (k *kit) together(kinds []Options, round int) []error {
 
 // clear reports whether err is a refusal that says what is in the way.
 func clear(err error) bool {
-	return errors.Is(err, ErrExists) || errors.Is(err, ErrPart) || errors.Is(err, ErrResume) ||
+	return errors.Is(err, fs.ErrExist) || errors.Is(err, ErrPart) || errors.Is(err, ErrResume) ||
 		errors.Is(err, ErrLocal) && strings.Contains(err.Error(), "is being written by another run")
 }
 
@@ -103,8 +103,8 @@ func TestTargetAppears(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := k.get("/f", Options{}); !errors.Is(err, ErrExists) {
-		t.Errorf("got %v, want ErrExists", err)
+	if _, err := k.get("/f", Options{}); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("got %v, want fs.ErrExist", err)
 	}
 	k.want(map[string]string{"f": body, "f.part.json": journal})
 }
@@ -185,7 +185,7 @@ func TestWithoutLocks(t *testing.T) {
 											}
 											return testserver.Fault{}
 										})
-										o.Retries = new(0)
+										o.Retries = -1
 									}
 									_, serr = File(context.Background(), k.c, k.url("/f"), k.path("f"), &o)
 									k.faulty(nil)

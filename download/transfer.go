@@ -13,7 +13,7 @@ import (
 const minSegment = 1 << 20
 
 // maxRestarts is how often a transfer starts over because the server's file has
-// changed, before it fails with ErrChanged.
+// changed, before it fails with ftpexec.ErrChanged.
 const maxRestarts = 3
 
 // transfer fetches what is missing of a file into its part.
@@ -40,15 +40,12 @@ type transfer struct {
 func newTransfer(j *job, f *found) *transfer {
 	t := &transfer{
 		job: j, arrivals: newArrivals(f.part, f.state),
-		lent: f.lent, since: f.since, theirs: f.theirs, stale: f.stale, inherited: len(f.state.done) > 0, segments: 1,
-	}
-	if j.o.Parallel != nil && j.o.Segments > 1 {
-		t.segments = j.o.Segments
+		lent: f.lent, since: f.since, theirs: f.theirs, stale: f.stale, inherited: len(f.state.done) > 0, segments: max(1, j.o.Segments),
 	}
 	return t
 }
 
-// count returns the numbers for Options.Progress.
+// count returns the numbers for Progress events.
 func (t *transfer) count() (done, total int64) {
 	s := t.arrivals.snapshot()
 	return s.done.octets(), s.size
@@ -135,7 +132,7 @@ func (t *transfer) next() (gap span, complete bool) {
 // request asks src for the file from the lap before offset on.
 func (t *transfer) request(ctx context.Context, src Source, offset int64) (*ftpexec.Response, error) {
 	from := before(offset).start
-	resp, err := src.Do(ctx, &ftpexec.Request{URL: t.u, Offset: from, More: t.o.More})
+	resp, err := src.Do(ctx, &ftpexec.Request{URL: t.u, Offset: from})
 	var e *ftpexec.Error
 	switch {
 	case err == nil:

@@ -114,7 +114,7 @@ func (j *job) sidecar(ctx context.Context) (*digestCheck, error) {
 			continue
 		}
 		var sum digest.Sum
-		err := j.retry.do(ctx, func() (err error) {
+		err := j.retry.Do(ctx, func() (err error) {
 			sum, err = j.readList(ctx, side)
 			return err
 		})
@@ -181,7 +181,7 @@ func (j *job) server(ctx context.Context) (*digestCheck, error) {
 			continue // no FTP command computes it
 		}
 		var d []byte
-		err := j.retry.do(ctx, func() (err error) {
+		err := j.retry.Do(ctx, func() (err error) {
 			d, err = j.src.Hash(ctx, j.u, string(a))
 			return err
 		})

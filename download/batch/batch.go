@@ -18,6 +18,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/urlparse"
 )
@@ -54,8 +55,8 @@ type Options struct {
 	Mixed bool
 	// Ledger, if not nil, remembers the verified files.
 	Ledger *Ledger
-	// Each applies to every file. Its fields Root, Size, Sum, Progress, Notify,
-	// Commit, More, HashNames, Segments and Parallel are not used: Run sets them.
+	// Each applies to every file. Its fields Root, Size, Sum, Events, Commit and
+	// Segments are not used: Run sets them.
 	Each download.Options
 
 	// Bound, if not nil, bounds the time for one URL of a file or directory, retries
@@ -127,7 +128,7 @@ func Run(ctx context.Context, src Source, tasks iter.Seq[Task], o Options) Total
 	b := &run{Options: o, src: src}
 	end := b.watch()
 	limits := schedule.Options{
-		Jobs: o.Jobs, PerHost: o.PerHost, Patience: patience * retries(o.Each.Retries), Received: b.received.Load, Full: b.ceiling,
+		Jobs: o.Jobs, PerHost: o.PerHost, Patience: patience * retry.Count(o.Each.Retries), Received: b.received.Load, Full: b.ceiling,
 	}
 	schedule.Run(ctx, limits, b.jobs(tasks), b.do)
 	end()
@@ -137,14 +138,6 @@ func Run(ctx context.Context, src Source, tasks iter.Seq[Task], o Options) Total
 // patience is how much more a server that refuses every connection is worth than a
 // failure of one file: it stops all of them.
 const patience = 4
-
-// retries returns what Options.Each.Retries means.
-func retries(n *int) int {
-	if n == nil {
-		return download.DefaultRetries
-	}
-	return *n
-}
 
 // run is the state of a Run.
 type run struct {

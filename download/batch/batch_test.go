@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"net"
@@ -53,7 +54,7 @@ func newStand(t *testing.T, tree map[string]string, o testserver.Options) *stand
 // newClientStand returns a stand without a server.
 func newClientStand(t *testing.T) *stand {
 	s := &stand{T: t, dir: t.TempDir()}
-	s.options = batch.Options{Jobs: 4, PerHost: 4, Each: download.Options{Retries: new(3), Wait: atOnce}}
+	s.options = batch.Options{Jobs: 4, PerHost: 4, Each: download.Options{Retries: 3, Wait: atOnce}}
 	s.client.MaxIdle = 8
 	return s
 }
@@ -225,7 +226,7 @@ func TestChangedFileIsNotBelieved(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.dir, "f"), []byte("wrong"), 0o644); err != nil { // of the same size
 		t.Fatal(err)
 	}
-	if got := s.run(t.Context(), task); got.Failed != 1 || !errors.Is(s.outcomes[0].Err, download.ErrExists) {
+	if got := s.run(t.Context(), task); got.Failed != 1 || !errors.Is(s.outcomes[0].Err, fs.ErrExist) {
 		t.Errorf("%+v, %q", got, s.failures())
 	}
 }

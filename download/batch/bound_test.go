@@ -46,7 +46,7 @@ func TestBound(t *testing.T) {
 				s.options = batch.Options{Jobs: 1, Each: tt.o, Bound: func(ctx context.Context) (context.Context, context.CancelFunc) {
 					return context.WithTimeoutCause(ctx, limit, errLate)
 				}}
-				s.options.Each.Retries = new(1000)
+				s.options.Each.Retries = 1000
 				var tasks []batch.Task
 				for _, name := range []string{"a", "b"} {
 					task := batch.Task{Item: download.Item{Path: name}}

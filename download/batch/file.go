@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"io/fs"
 	"sync"
 	"time"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
 )
 
@@ -37,7 +40,7 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict
 		return b.end(ctx, j, result, nil, schedule.Done())
 	case errors.Is(err, download.ErrBusy):
 		return b.wait(ctx, t, err)
-	case errors.Is(err, download.ErrExists) && b.Ledger != nil && b.Ledger.refresh(): // another run may have named it
+	case errors.Is(err, fs.ErrExist) && b.Ledger != nil && b.Ledger.refresh(): // another run may have named it
 		return schedule.Untouched().Then(j.url().Address())
 	case b.crowded(t, err):
 		return b.full(err)
@@ -105,7 +108,7 @@ func (b *run) admit(j *job) bool {
 	if j.Size != nil {
 		facts += fmt.Sprint(" ", *j.Size)
 	}
-	first, same := b.claims.take(download.PathKey(j.Path), j.url().String(), facts)
+	first, same := b.claims.take(localfile.Key(j.Path), j.url().String(), facts)
 	if !first && !same {
 		b.files.Add(1)
 		b.unsized.Add(1)
@@ -152,7 +155,7 @@ func (b *run) crowded(t *schedule.Turn[*job], err error) bool {
 	}
 	times := 0
 	if errors.Is(err, ftpexec.ErrLost) {
-		times = retries(b.Each.Retries)
+		times = retry.Count(b.Each.Retries)
 	}
 	return e.Crowded() || e.Stage == ftpexec.StageConnect && e.Temporary() && t.MayBeFull(times)
 }
@@ -211,9 +214,7 @@ func (b *run) end(ctx context.Context, j *job, result download.Result, err error
 func (b *run) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download.Result, error) {
 	item := t.Value.Item
 	o := b.Each
-	o.Root, o.Size, o.Sum, o.More, o.ReturnCrowded, o.Arrived = b.Root, item.Size, item.Sum, t.Follows, true, t.Release
-	o.HashNames = true // NAME.part may be one of the files
-	o.Segments, o.Parallel = 1, &extra{b.src, t}
+	o.Root, o.Size, o.Sum, o.Segments = b.Root, item.Size, item.Sum, 1
 	if n := b.Segments - 1; n > 0 {
 		o.Segments += t.Spare(n)
 	}
@@ -221,13 +222,22 @@ func (b *run) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download.Re
 	if b.Ledger != nil {
 		o.Commit = func(r download.Result) error { return b.Ledger.add(recordOf(item, u, r)) }
 	}
-	var watching func(done, total int64)
+	m := &meter{run: b, sized: t.Value.size() >= 0}
+	var notify func(download.Event)
 	if b.Watch != nil {
-		watching, o.Notify = b.Watch(t.Value.Task)
+		m.watch, notify = b.Watch(t.Value.Task)
 	}
-	m := &meter{run: b, sized: t.Value.size() >= 0, watch: watching}
-	o.Progress = m.update
-	result, err := download.File(ctx, b.src, u, item.Path, &o)
+	o.Events = func(e download.Event) {
+		switch {
+		case e.Kind == download.Progress:
+			m.update(e.Done, e.Total)
+		case e.Kind == download.Arrived:
+			t.Release()
+		case notify != nil:
+			notify(e)
+		}
+	}
+	result, err := download.File(ctx, &first{b.src, t}, u, item.Path, &o)
 	m.end(result, err)
 	return result, err
 }
@@ -281,6 +291,25 @@ func (m *meter) end(r download.Result, err error) {
 	m.know(r.Size)
 	m.done.Add(r.Size - m.last)
 }
+
+// first opens the first connection of a file.
+type first struct {
+	download.Source
+	turn *schedule.Turn[*job]
+}
+
+// Do says whether another file of the server follows.
+func (f *first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
+	again := *req
+	again.More = f.turn.Follows
+	return f.Source.Do(ctx, &again)
+}
+
+// Extra is what package download asks for more connections.
+func (f *first) Extra() download.Source { return &extra{f.Source, f.turn} }
+
+// HashNames too: NAME.part may be one of the files.
+func (f *first) HashNames() bool { return true }
 
 // extra opens the further connections of a file in segments.
 type extra struct {
@@ -338,7 +367,7 @@ func (b *run) replaces() bool { return b.Each.Newer || b.Each.Continue }
 // list describes. With Skip, what is wrong with it is the cause.
 func (b *run) other(item download.Item, cause error, format string, args ...any) error {
 	if b.Each.Existing == download.Refuse {
-		cause = download.ErrExists
+		cause = fs.ErrExist
 	}
 	return &download.Error{Path: item.Path, Reason: "exists with " + fmt.Sprintf(format, args...), Err: cause}
 }
@@ -364,4 +393,12 @@ func (b *run) verify(ctx context.Context, item download.Item, result download.Re
 		err = b.Ledger.add(recordOf(item, item.URLs[0], result))
 	}
 	return result, err == nil, err
+}
+
+// localError returns an error about path, or nil for nil.
+func localError(path, what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &download.Error{Path: path, Reason: what + ": " + localfile.Cause(err).Error(), Err: err}
 }

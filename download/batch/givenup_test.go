@@ -52,7 +52,7 @@ func TestServerGivenUp(t *testing.T) {
 				srv := network.NewScript(t, testserver.Honest("contents"), tt.step)
 				s := newClientStand(t)
 				s.client.Dial = network.Dial
-				s.options = batch.Options{Jobs: 1, Each: download.Options{Retries: new(0)}}
+				s.options = batch.Options{Jobs: 1, Each: download.Options{Retries: -1}}
 				var tasks []batch.Task
 				for i := range files {
 					task := batch.Task{Item: download.Item{Path: fmt.Sprint(i)}}

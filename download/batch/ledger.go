@@ -146,11 +146,11 @@ func OpenLedger(root *os.Root, name string) (*Ledger, error) {
 			}
 			fallthrough
 		default:
-			err = cmp.Or(err, download.LocalError(n, "the ledger cannot be used", oerr))
+			err = cmp.Or(err, localError(n, "the ledger cannot be used", oerr))
 		}
 	}
 	l.sort()
-	if err = cmp.Or(err, download.LocalError(name, "the ledger cannot be used", gerr)); err != nil {
+	if err = cmp.Or(err, localError(name, "the ledger cannot be used", gerr)); err != nil {
 		l.Close()
 	}
 	return l, err
@@ -171,7 +171,7 @@ func (l *Ledger) create(root *os.Root, names ...string) error {
 		if l.own = f; err == nil {
 			err = endLine(f)
 		}
-		return download.LocalError(name, "the ledger cannot be used", err)
+		return localError(name, "the ledger cannot be used", err)
 	}
 	return nil
 }
@@ -295,7 +295,7 @@ func (l *Ledger) add(r record) error {
 	if err == nil {
 		err = l.flush(mine)
 	}
-	return download.LocalError(l.own.Name(), "the ledger cannot be written", err)
+	return localError(l.own.Name(), "the ledger cannot be written", err)
 }
 
 // flush waits until the first n records are on the disk.

@@ -11,6 +11,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -164,7 +165,7 @@ func TestTidiesUp(t *testing.T) {
 	defer root.Close()
 	var name string    // of the journal
 	var journal []byte // as it is when the file gets its name
-	_, err = download.File(t.Context(), &s.client, s.url("/f"), "f", &download.Options{Root: root, HashNames: true, Commit: func(download.Result) error {
+	_, err = download.File(t.Context(), hashing{&s.client}, s.url("/f"), "f", &download.Options{Root: root, Commit: func(download.Result) error {
 		names, _ := filepath.Glob(filepath.Join(s.dir, "f~*.part.json"))
 		name = strings.Join(names, "")
 		journal, err = os.ReadFile(name)
@@ -187,3 +188,8 @@ func TestTidiesUp(t *testing.T) {
 	}
 	s.compare(map[string]string{"f": "text"})
 }
+
+// hashing gets names with a hash beside its target.
+type hashing struct{ *ftpexec.Client }
+
+func (hashing) HashNames() bool { return true }

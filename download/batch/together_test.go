@@ -37,7 +37,7 @@ func TestTwoRuns(t *testing.T) {
 				second := newClientStand(t)
 				second.dir = first.dir
 				first.options.Each, second.options.Each = each, each
-				first.options.Each.Retries, first.options.Jobs, second.options.Jobs = new(0), 1, 1
+				first.options.Each.Retries, first.options.Jobs, second.options.Jobs = -1, 1, 1
 				midst, release, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 				var once, again sync.Once
 				first.options.Watch = func(batch.Task) (func(int64, int64), func(download.Event)) {

@@ -14,6 +14,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/urlparse"
 )
@@ -216,7 +217,7 @@ func (b *run) create(j *job) error {
 		return nil
 	}
 	if err := b.Root.MkdirAll(cmp.Or(j.Path, "."), 0o777); err != nil {
-		return download.LocalError(j.Path, "cannot be created", err)
+		return localError(j.Path, "cannot be created", err)
 	}
 	return nil
 }
@@ -245,9 +246,9 @@ func (b *run) entries(ctx context.Context, u *urlparse.URL) (entries []entry, od
 
 // again calls f until it succeeds, as a download does.
 func (b *run) again(ctx context.Context, f func() error) error {
-	o := b.Each
-	o.ReturnCrowded = true
-	return download.Retry(ctx, &o, f)
+	return retry.New(retry.Policy{
+		Retries: b.Each.Retries, Connect: b.Each.RetryConnect, Wait: b.Each.Wait, ReturnCrowded: true,
+	}).Do(ctx, f)
 }
 
 // sharpen asks the server for the times of the entries that Options.Each.Newer
@@ -282,7 +283,7 @@ func (b *run) sameSize(name string, size int64) bool {
 // within returns the jobs for the entries of a directory, and reports those that
 // are not retrieved. If ctx ends it returns some of them.
 func (b *run) within(ctx context.Context, j *job, entries []entry) (jobs []*job) {
-	var names download.EntryNames
+	taken := make(map[string]bool)
 	for _, e := range entries {
 		if ctx.Err() != nil {
 			break
@@ -295,7 +296,7 @@ func (b *run) within(ctx context.Context, j *job, entries []entry) (jobs []*job)
 		}
 		next := &job{Task: Task{Tree: j.Tree}, in: j.url()}
 		next.Path = path.Join(j.Path, e.name)
-		if _, err := names.Local(e.name); err != nil {
+		if err := e.usable(taken); err != nil {
 			b.refuse(next, e, err)
 		} else if e.mode == 0 {
 			next.fill(e)

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -46,4 +48,20 @@ func literal(name string) string {
 		return "./" + name
 	}
 	return name
+}
+
+// usable says why an entry cannot have its name here. It keeps each name as it is on
+// the server or refuses it: one that would leave the directory or mean something else
+// on this system, that of a journal, and the second of two that are the same here.
+// taken holds those of the entries before.
+func (e entry) usable(taken map[string]bool) error {
+	why, key := localfile.Unusable(e.name), localfile.Key(e.name)
+	if why == "" && taken[key] {
+		why = "has the name of another entry of the listing"
+	}
+	if why != "" {
+		return &download.Error{Path: e.name, Reason: why, Err: download.ErrName}
+	}
+	taken[key] = true
+	return nil
 }

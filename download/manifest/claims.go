@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // claims are the paths of a list, as hashes of eight bytes. Equal hashes are only
@@ -27,7 +28,7 @@ func (c *claims) add(path string) {
 	if c.files == nil {
 		c.seed = maphash.MakeSeed()
 	}
-	key := download.PathKey(path)
+	key := localfile.Key(path)
 	c.files = append(c.files, maphash.String(c.seed, key))
 	if above := key[:strings.LastIndexByte(key, '/')+1]; above != c.last {
 		c.last = above
@@ -119,7 +120,7 @@ var errRepeat = errors.New("names the same file again")
 
 // add returns an error if the item is in the way of an earlier one.
 func (c *conflicts) add(item download.Item) error {
-	key, line := download.PathKey(item.Path), int32(item.Line)
+	key, line := localfile.Key(item.Path), int32(item.Line)
 	for dir := range dirsAbove(key) {
 		switch first := c.of(dir); {
 		case first == nil:

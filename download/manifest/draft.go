@@ -9,6 +9,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -57,16 +58,14 @@ func (r *reader) localPath(d *draft) (string, error) {
 	if r.KeepDirs {
 		components = append(slices.Clone(d.urls[0].Dirs), d.urls[0].Name)
 	}
-	path, err := download.LocalPath(components...)
-	switch {
-	case slices.Contains(components, ""):
-		err = errors.New("has a component without a name")
-	case err != nil:
-		err = errors.New(reason(err))
-	default:
-		return path, nil
+	why := unusable(components)
+	if slices.Contains(components, "") {
+		why = "has a component without a name"
 	}
-	return "", fmt.Errorf("%s: cannot be saved under its own name, which %w: give it a path", d.urls[0].Redacted(), err)
+	if why != "" {
+		return "", fmt.Errorf("%s: cannot be saved under its own name, which %s: give it a path", d.urls[0].Redacted(), why)
+	}
+	return strings.Join(components, "/"), nil
 }
 
 // givenPath checks a path from outside.
@@ -80,20 +79,21 @@ func givenPath(path string) (string, error) {
 	case slices.Contains(components, "."), slices.Contains(components, ".."):
 		return "", errors.New(`has "." or ".." as a component: write it without them, relative to the output directory`)
 	}
-	path, err := download.LocalPath(components...)
-	if err != nil {
-		err = errors.New(reason(err) + ": write another name")
+	if why := unusable(components); why != "" {
+		return "", errors.New(why + ": write another name")
 	}
-	return path, err
+	return path, nil
 }
 
-// reason returns why download refuses a name, without the name.
-func reason(err error) string {
-	var refusal *download.Error
-	if errors.As(err, &refusal) {
-		return refusal.Reason
+// unusable says why the components of a path cannot be names of local files, or "". So
+// the path stays below the output directory as long as no symbolic link leads out of it.
+func unusable(components []string) string {
+	for _, name := range components {
+		if why := localfile.Unusable(name); why != "" {
+			return why
+		}
 	}
-	return err.Error()
+	return ""
 }
 
 // addURL adds a place of the file.

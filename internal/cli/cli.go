@@ -122,7 +122,7 @@ func newRun(via proxies, p *printer, stdio IO) *run {
 	c.Client.Credentials, c.Client.Dial, c.Client.Proxy = logins, via.dial, via.dialer
 	c.Client.Trace = p.trace()
 	source := via.source(p)
-	c.File.Parallel, c.File.Limit = source, download.NewLimiter(c.LimitRate)
+	c.File.Limit = download.NewLimiter(c.LimitRate)
 	return &run{
 		proxies: via, print: p, in: stdio.In, confined: stdio.Confine, ask: ask,
 		netrc: logins.netrc, source: source, saved: make(map[string]bool),

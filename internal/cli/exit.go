@@ -58,7 +58,7 @@ var exits = []struct {
 	{13, "unusable answer to EPSV or PASV", []error{ftpexec.ErrPassive}},
 	{30, "active mode refused", []error{ftpexec.ErrActive}},
 	{17, "TYPE refused", []error{ftpexec.ErrType}},
-	{18, "transfer incomplete", []error{download.ErrSize, download.ErrChanged, ftpexec.ErrTruncated}},
+	{18, "transfer incomplete", []error{download.ErrSize, ftpexec.ErrChanged, ftpexec.ErrTruncated}},
 	{78, "no such file, or none that matches", []error{ftpexec.ErrNotFound, batch.ErrNoMatch}},
 	{19, "refused for a reason other than absence", []error{ftpexec.ErrRefused}},
 	{exitOther, "a reply that makes no sense, or a failure not listed here", []error{ftpexec.ErrProtocol}},

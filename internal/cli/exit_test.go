@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"syscall"
@@ -42,11 +43,11 @@ func TestExitCode(t *testing.T) {
 		{wrapped(ftpexec.ErrType), 17},
 		{wrapped(ftpexec.ErrTruncated), 18},
 		{wrapped(ftpexec.ErrRefused), 19},
-		{&download.Error{Err: download.ErrExists}, 23},
+		{&download.Error{Err: fs.ErrExist}, 23},
 		{&download.Error{Err: download.ErrName}, 23},
 		{&download.Error{Err: syscall.ENOSPC}, 23},
 		{download.ErrSize, 18},
-		{download.ErrChanged, 18},
+		{ftpexec.ErrChanged, 18},
 		{download.ErrResume, 36},
 		{download.ErrDigest, 100},
 		{download.ErrUnverified, 100},

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"strings"
 	"syscall"
 
@@ -20,7 +21,7 @@ var hints = []struct {
 	err  error
 	text string
 }{
-	{download.ErrExists, "--overwrite replaces it, --no-clobber skips it"},
+	{fs.ErrExist, "--overwrite replaces it, --no-clobber skips it"},
 	{download.ErrName, "-o FILE saves it under another"},
 	{download.ErrForeign, "remove it, or choose another place with -o or -d"},
 	{download.ErrPart, "remove it, or -c resumes it, or --overwrite replaces it"},

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"time"
 
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -55,7 +55,7 @@ func sameLogin(a, b *urlparse.URL) bool {
 func (a *asking) about(urls []*urlparse.URL) {
 	for len(urls) > 0 && (a.gone == nil || !sameLogin(a.gone, urls[0])) {
 		ctx, answered, stop := a.limitEach(a.ctx)
-		err := download.Retry(ctx, &a.File, func() error {
+		err := retry.New(retry.Policy{Retries: a.File.Retries, Connect: a.File.RetryConnect}).Do(ctx, func() error {
 			n, err := a.ask(ctx, urls, answered)
 			urls = urls[n:]
 			return err

@@ -80,10 +80,10 @@ func (m *many) fails(err error) {
 func (m *many) open() (err error) {
 	dir := m.outputDir()
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return download.LocalError(dir, "cannot be created", err)
+		return localError(dir, "cannot be created", err)
 	}
 	if m.root, err = os.OpenRoot(dir); err != nil {
-		return download.LocalError(dir, "cannot be opened", err)
+		return localError(dir, "cannot be opened", err)
 	}
 	name := batch.LedgerName
 	if shard := m.Reading.Shard; shard.Count > 0 {
@@ -102,7 +102,7 @@ func (m *many) open() (err error) {
 		return &download.Error{Path: m.Report, Reason: why + ": write another name for --report", Err: download.ErrLocal}
 	}
 	if m.rows, err = batch.CreateReport(m.Report, reportHead(m.Report)); err != nil {
-		return download.LocalError(m.Report, "cannot be written", err)
+		return localError(m.Report, "cannot be written", err)
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func sameFile(a, b string) bool {
 func (m *many) close() {
 	if m.rows != nil {
 		if err := m.rows.Close(); err != nil {
-			err = download.LocalError(m.Report, "cannot be written", err)
+			err = localError(m.Report, "cannot be written", err)
 			m.print.failed("", err, "")
 			m.fails(err)
 		}
@@ -187,7 +187,7 @@ func (m *many) ended(o batch.Outcome) {
 	}
 	if m.rows != nil {
 		if err := m.rows.Write(o.Line, o.Path, reportRow(m.Report, o)); err != nil {
-			m.fails(download.LocalError(m.Report, "cannot be written", err))
+			m.fails(localError(m.Report, "cannot be written", err))
 		}
 	}
 }

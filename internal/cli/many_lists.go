@@ -34,7 +34,7 @@ func (l *list) open() (io.ReadCloser, error) {
 		return io.NopCloser(io.NewSectionReader(l.temp, 0, maxPiped)), nil
 	}
 	f, err := os.Open(l.path)
-	return f, download.LocalError("", "cannot be opened", err)
+	return f, localError("", "cannot be opened", err)
 }
 
 // items yields what the list names.
@@ -91,7 +91,7 @@ func (m *many) check(name string, o manifest.Options) {
 		})
 	}
 	if err != nil {
-		err = download.LocalError(name, "cannot be read", err)
+		err = localError(name, "cannot be read", err)
 		m.print.failed("", err, "")
 		m.fails(err)
 		return

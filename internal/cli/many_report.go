@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -10,8 +9,8 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/printable"
 )
 
@@ -31,12 +30,11 @@ type reported struct {
 
 // reportMeets says what else of the run has the name of the report, or "".
 func (m *many) reportMeets() string {
-	var e *download.Error
-	if _, err := download.LocalPath(filepath.Base(m.Report)); errors.As(err, &e) {
-		return e.Reason
+	if why := localfile.Unusable(filepath.Base(m.Report)); why != "" {
+		return why
 	}
 	at, err := filepath.Rel(real(m.outputDir()), real(m.Report))
-	at = download.PathKey(filepath.ToSlash(at))
+	at = localfile.Key(filepath.ToSlash(at))
 	inside := err == nil && filepath.IsLocal(at)
 	for _, l := range m.lists {
 		if sameFile(l.path, m.Report) {
@@ -45,7 +43,7 @@ func (m *many) reportMeets() string {
 		for item := range l.items() {
 			if !inside {
 				break
-			} else if download.PathKey(item.Path) == at {
+			} else if localfile.Key(item.Path) == at {
 				return "is the place of a file of the run"
 			}
 		}
@@ -53,7 +51,7 @@ func (m *many) reportMeets() string {
 	for _, t := range m.Targets {
 		m.addType(t.URL)
 		task, terr := m.task(t, t.URL)
-		below, within := strings.CutPrefix("/"+at+"/", strings.TrimSuffix("/"+download.PathKey(task.Path), "/")+"/")
+		below, within := strings.CutPrefix("/"+at+"/", strings.TrimSuffix("/"+localfile.Key(task.Path), "/")+"/")
 		first, deeper, _ := strings.Cut(strings.TrimSuffix(below, "/"), "/")
 		matches, _ := doublestar.Match(cmp.Or(t.Pattern, "*"), first)
 		if inside && within && terr == nil && (task.Tree == nil && below == "" || task.Tree != nil && matches && (deeper == "" || m.Recursive)) {

@@ -25,7 +25,7 @@ func (r *run) makeDir() (unmake func() (stays bool), err error) {
 		made = append(made, dir)
 	}
 	if err := os.MkdirAll(r.Dir, 0o777); err != nil {
-		return nil, download.LocalError(r.Dir, "cannot be created", err)
+		return nil, localError(r.Dir, "cannot be created", err)
 	}
 	if len(made) > 0 {
 		r.made = made[len(made)-1]

@@ -33,6 +33,7 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/printable"
 )
 
@@ -116,7 +117,7 @@ func (o output) Write(b []byte) (int, error) {
 // outputError marks an error of writing to standard output as a local one. It
 // returns nil for nil.
 func outputError(err error) error {
-	return download.LocalError("standard output", "cannot be written", err)
+	return localError("standard output", "cannot be written", err)
 }
 
 // complain reports what is wrong with the command line.
@@ -296,4 +297,12 @@ func jsonEntry(e ftpexec.Entry) []byte {
 		Name string `json:"name"`
 		URL  string `json:"url"`
 	}{e.Name, e.URL.WithoutPassword().String()})
+}
+
+// localError returns an error about a local file, or nil for nil.
+func localError(path, what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &download.Error{Path: path, Reason: what + ": " + localfile.Cause(err).Error(), Err: err}
 }

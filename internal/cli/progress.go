@@ -76,6 +76,17 @@ func (p *printer) mode(toTerminal bool) progressMode {
 	return progressPlain
 }
 
+// show passes an event to m.
+func show(m meter, e download.Event) {
+	switch e.Kind {
+	case download.Progress:
+		m.update(e.Done, e.Total)
+	case download.Arrived:
+	default:
+		m.event(e)
+	}
+}
+
 // noMeter reports only that a file was left alone.
 type noMeter struct {
 	print *printer

@@ -146,7 +146,7 @@ func TestJSONMeter(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := s.newMeter(newTransfer(u, "d/x\x1b\xff"), false)
-	m.event(download.Event{Kind: download.Resumed, Offset: 100, Text: "resuming from byte 100"})
+	m.event(download.Event{Kind: download.Resumed, Done: 100, Text: "resuming from byte 100"})
 	s.after(time.Second)
 	m.update(100, 1000)
 	s.after(900 * time.Millisecond)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/urlparse"
@@ -209,7 +210,7 @@ func (r *run) copyOut(ctx context.Context, u *urlparse.URL) error {
 	w, done := unblocked(r.print.out.w)
 	defer done()
 	result, err := r.stream(ctx, r.print.out, m, func(o *download.Options) (download.Result, error) {
-		return download.To(ctx, r.source, u, w, o)
+		return download.To(ctx, first{r.source, r}, u, w, o)
 	})
 	if local := (*download.Error)(nil); errors.As(err, &local) && errors.Is(err, download.ErrLocal) {
 		local.Path = "standard output"
@@ -224,15 +225,10 @@ func (r *run) stream(ctx context.Context, s *stream, m meter, f func(*download.O
 	var left atomic.Bool
 	defer left.Store(true)
 	o := r.downloadOptions(m)
-	progress, notify := o.Progress, o.Notify
-	o.Progress = func(done, total int64) {
+	tell := o.Events
+	o.Events = func(e download.Event) {
 		if !left.Load() {
-			progress(done, total)
-		}
-	}
-	o.Notify = func(e download.Event) {
-		if !left.Load() {
-			notify(e)
+			tell(e)
 		}
 	}
 	done, err := during(ctx, s, func() (download.Result, error) { return f(o) })
@@ -243,7 +239,7 @@ func (r *run) stream(ctx context.Context, s *stream, m meter, f func(*download.O
 // save saves a file.
 func (r *run) save(ctx context.Context, u *urlparse.URL) error {
 	return r.toFile(ctx, u, func(path string, o *download.Options) (download.Result, error) {
-		return download.File(ctx, r.source, u, path, o)
+		return download.File(ctx, first{r.source, r}, u, path, o)
 	})
 }
 
@@ -271,10 +267,25 @@ func (r *run) toFile(ctx context.Context, u *urlparse.URL, write func(path strin
 // downloadOptions returns the options from the flags, with m as the meter.
 func (r *run) downloadOptions(m meter) *download.Options {
 	o := r.File
-	o.Progress, o.Notify, o.More = m.update, m.event, r.more
-	o.HashNames = len(r.Targets) > 1 // NAME.part may be one of the files
+	o.Events = func(e download.Event) { show(m, e) }
 	return &o
 }
+
+// first is the run's source for one URL after another.
+type first struct {
+	batch.Source
+	run *run
+}
+
+// Do says whether a file of the same server follows.
+func (f first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
+	again := *req
+	again.More = f.run.more
+	return f.Source.Do(ctx, &again)
+}
+
+// HashNames tells package download that NAME.part may be one of the files.
+func (f first) HashNames() bool { return len(f.run.Targets) > 1 }
 
 // more reports whether the next URL is probably a file on the same server.
 func (r *run) more() bool {

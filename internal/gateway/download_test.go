@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -57,7 +58,7 @@ func (h *halfWriter) Write(p []byte) (int, error) {
 
 // options retry at once.
 func options(retries int) *download.Options {
-	return &download.Options{Retries: &retries, Wait: func(context.Context, time.Duration) error { return nil }}
+	return &download.Options{Retries: cmp.Or(retries, -1), Wait: func(context.Context, time.Duration) error { return nil }}
 }
 
 // TestDownload saves a file whose first transfer is cut off: by one connection and by several, in one run and in two.
@@ -68,7 +69,7 @@ func TestDownload(t *testing.T) {
 			k := newKit(t, proxytest.Options{}, cutting(1, serving(large)))
 			path := filepath.Join(t.TempDir(), "f")
 			o := options(2 - runs)
-			o.Sum, o.Segments, o.Parallel = digest.Sum{Algorithm: digest.SHA256, Digest: whole[:]}, segments, k.Source
+			o.Sum, o.Segments = digest.Sum{Algorithm: digest.SHA256, Digest: whole[:]}, segments
 			if runs == 2 {
 				if _, err := download.File(t.Context(), k, urlOf(t, "ftp://h/f"), path, o); !errors.Is(err, ftpexec.ErrTruncated) {
 					t.Fatalf("got %v, want ErrTruncated", err)

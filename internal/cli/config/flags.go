@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/proxy"
+	"example.com/ftpfetch/internal/retry"
 )
 
 // group is a group of flags in the help text.
@@ -98,10 +98,11 @@ func (l *line) loginFlags(fs *pflag.FlagSet) {
 
 func (l *line) transferFlags(fs *pflag.FlagSet) {
 	word(fs, &l.Type, "", "type", "transfer type if the URL has no ;type=: `a|i|d|guess`")
-	l.File.Retries, l.File.Segments = new(download.DefaultRetries), 1
-	into(fs, l.File.Retries, "retries", "", "retry a failure that may pass, up to `N` times without progress", whole(0, 0), strconv.Itoa)
+	l.File.Segments = 1
+	into(fs, &l.File.Retries, "retries", "", "retry a failure that may pass, up to `N` times without progress",
+		readRetries, func(n int) string { return strconv.Itoa(retry.Count(n)) })
 	fs.BoolVar(&l.File.RetryConnect, "retry-connrefused", false, "retry too if the server cannot be reached: it may be restarting")
-	into(fs, &l.File.Segments, "segments", "s", "fetch a file over `N` connections at once, at most 64", whole(1, download.MaxSegments), strconv.Itoa)
+	into(fs, &l.File.Segments, "segments", "s", "fetch a file over `N` connections at once, at most 64", whole(1, 64), strconv.Itoa)
 	into(fs, &l.File.Sum, "checksum", "", "fail unless the file has this digest, as `ALGO:HEX` (sha512, blake2b, sha256, sha1, md5, crc32)",
 		digest.Parse, digest.Sum.String)
 	fs.BoolVar(&l.File.Verify, "verify", false, "fail unless the file has the digest in a list beside it, or that of the server")

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -105,6 +106,12 @@ func whole(least, most int) func(string) (int, error) {
 		}
 		return 0, fmt.Errorf("write a whole number from %d to %d", least, most)
 	}
+}
+
+// readRetries reads a number of retries as [retry.Count] takes it.
+func readRetries(s string) (int, error) {
+	n, err := whole(0, 0)(s)
+	return cmp.Or(n, -1), err
 }
 
 // readAddress reads an IP address; "" means none.

@@ -1,52 +1,44 @@
-package download
+// Package localfile knows what names local files may have, and what the system says of
+// errors.
+package localfile
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"regexp"
 	"runtime"
 	"strings"
-
-	"example.com/ftpfetch/urlparse"
+	"sync"
 )
 
-// LocalName returns the name under which to save the file that u names: its last
-// segment, decoded and otherwise unchanged. The error is [ErrName] if the name
-// would leave the directory, if the system cannot have such a file, or if this
-// program gives such names to its own files, which a later run would trust.
-func LocalName(u *urlparse.URL) (string, error) {
-	return localName(u.Name, runtime.GOOS)
-}
+// Unusable says why name cannot be the name of a local file, or "".
+func Unusable(name string) string { return unusable(name, runtime.GOOS) }
 
-// LocalPath joins the components of a relative path with "/". Each must be usable
-// as [LocalName] says. So the path stays below the output directory as long as no
-// symbolic link leads out of it. The error is [ErrName].
-func LocalPath(components ...string) (string, error) {
-	return localPath(components, runtime.GOOS)
-}
+// own matches the names that this program alone gives: those of journals, of
+// ledgers, and those with a hash. A server can work out the hash, but nothing is
+// saved under such a name.
+var own = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^\.ftpfetch-ledger|\.part\.json~?$|~[0-9a-f]{16}\.(part|bad(\.[0-9])?)$`)
+})
 
-func localPath(components []string, goos string) (string, error) {
-	for _, name := range components {
-		if _, err := localName(name, goos); err != nil {
-			return "", err
-		}
+// Own says that name is one that this program gives its own files, or returns "".
+func Own(name string) string {
+	if own().MatchString(name) {
+		return "has a name that ftpfetch gives its own files"
 	}
-	return strings.Join(components, "/"), nil
+	return ""
 }
 
-// PathKey returns the same key for paths of the same file. The file systems of
+// Key returns the same key for paths of the same file. The file systems of
 // Windows and macOS usually ignore case.
-func PathKey(path string) string { return pathKey(path, runtime.GOOS) }
+func Key(path string) string { return key(path, runtime.GOOS) }
 
-func pathKey(path, goos string) string {
+func key(path, goos string) string {
 	if goos == "windows" || goos == "darwin" || goos == "ios" {
 		return strings.ToLower(strings.ToUpper(path))
 	}
 	return path
-}
-
-func localName(name, goos string) (string, error) {
-	if reason := unusable(name, goos); reason != "" {
-		return "", &Error{Path: name, Reason: reason, Err: ErrName}
-	}
-	return name, nil
 }
 
 // unusable says why name cannot be a local file name, or "".
@@ -60,8 +52,8 @@ func unusable(name, goos string) string {
 		return `holds a "/" and would be saved in another directory`
 	case strings.ContainsRune(name, 0):
 		return "holds a NUL byte"
-	case own().MatchString(name):
-		return ownReason
+	case Own(name) != "":
+		return Own(name)
 	case goos == "windows":
 		return unusableOnWindows(name)
 	}
@@ -109,4 +101,21 @@ func isDeviceDigit(s string) bool {
 		return true
 	}
 	return false
+}
+
+// Cause returns the system's own error inside err, without the name of a system
+// call: a full disk is no failure of splice(2).
+func Cause(err error) error {
+	var naming *fs.PathError
+	var linking *os.LinkError
+	var call *os.SyscallError
+	switch {
+	case errors.As(err, &call):
+		return call.Err
+	case errors.As(err, &naming):
+		return naming.Err
+	case errors.As(err, &linking):
+		return linking.Err
+	}
+	return err
 }

@@ -1,0 +1,145 @@
+// Package retry decides whether and when something on an FTP server is tried again.
+package retry
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+)
+
+// Policy says what is retried.
+type Policy struct {
+	Retries int  // the most retries in a row without progress; see Count
+	Connect bool // retry too if the server was never reached
+	// ReturnCrowded returns an error that is [ftpexec.Error.Crowded] at once, for a
+	// caller that has other things to do until it tries again.
+	ReturnCrowded bool
+	Wait          func(context.Context, time.Duration) error // nil means Sleep
+	Tell          func(err error, try int, wait time.Duration)
+}
+
+// Count returns what a number of retries means: 0 is five, and less than 0 none.
+func Count(n int) int {
+	if n == 0 {
+		return 5
+	}
+	return max(n, 0)
+}
+
+// Retrier counts the failures of one job. It is safe for concurrent use.
+type Retrier struct {
+	Policy
+	Reached atomic.Bool // the server has answered
+
+	mu     sync.Mutex
+	failed int // tries in a row without progress
+}
+
+// New returns a Retrier with p.
+func New(p Policy) *Retrier {
+	p.Retries = Count(p.Retries)
+	if p.Wait == nil {
+		p.Wait = Sleep
+	}
+	return &Retrier{Policy: p}
+}
+
+// pause returns how long to wait before the given try: about 1 s, twice as long each time, at most about 60 s. It varies
+// by half, so that many clients do not return at the same moment.
+func pause(try int) time.Duration {
+	mean := min(time.Second<<min(try-1, 6), time.Minute)
+	return mean/2 + rand.N(mean)
+}
+
+// Again waits and returns nil if err is worth another try; else it returns err.
+// Progress resets the count.
+func (r *Retrier) Again(ctx context.Context, err error, progress bool) error {
+	try, d := r.count(err, progress)
+	if try == 0 {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // the end of ctx is the reason, not err
+	}
+	if r.Tell != nil {
+		r.Tell(err, try, d)
+	}
+	return r.Wait(ctx, d)
+}
+
+// count counts a failed try. It returns the number of the next try and how long to
+// wait for it, or 0 if there is no next try.
+func (r *Retrier) count(err error, progress bool) (try int, wait time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if progress {
+		r.failed = 0
+	}
+	if !r.temporary(err) || r.failed >= r.Retries {
+		return 0, 0
+	}
+	r.failed++
+	return r.failed, pause(r.failed)
+}
+
+// Final marks an error that must not be retried.
+type Final struct{ Err error }
+
+func (e *Final) Error() string { return e.Err.Error() }
+func (e *Final) Unwrap() error { return e.Err }
+
+// Passing marks an error that may not recur.
+type Passing struct{ Err error }
+
+func (e *Passing) Error() string { return e.Err.Error() }
+func (e *Passing) Unwrap() error { return e.Err }
+
+// temporary reports whether a retry may succeed after err. A server that was never
+// reached is more likely a wrong address; see Policy.Connect. One that closes
+// the connection before its greeting has been reached; if crowded errors go back to
+// the caller, so does this one, which may be one.
+func (r *Retrier) temporary(err error) bool {
+	var e *ftpexec.Error
+	if errors.As(err, new(*Passing)) {
+		return true
+	}
+	if errors.As(err, new(*Final)) || !errors.As(err, &e) || !e.Temporary() || r.ReturnCrowded && e.Crowded() {
+		return false
+	}
+	return r.Reached.Load() || r.Connect || e.Stage != ftpexec.StageConnect || e.Reply != nil ||
+		!r.ReturnCrowded && errors.Is(err, ftpexec.ErrLost)
+}
+
+// Do calls f until it succeeds or fails for good.
+func (r *Retrier) Do(ctx context.Context, f func() error) error {
+	for {
+		err := f()
+		if err == nil {
+			r.Reached.Store(true)
+			return nil
+		}
+		if err := r.Again(ctx, err, false); err != nil {
+			return err
+		}
+	}
+}
+
+// Sleep waits for d, or until ctx ends.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 && ctx.Err() == nil {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
