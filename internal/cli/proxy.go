@@ -58,12 +58,11 @@ func (p proxies) source(print *printer) batch.Source {
 	if p.via == nil || !p.via.HTTP() {
 		return &p.Client
 	}
-	return &gateway.Source{
-		Client: &p.Client, Via: p.via, Always: p.ProxyGet, Forward: p.dial,
-		Notice: func() {
-			print.warning("the proxy " + p.via.String() + " fetches the file itself: nothing shows that it asks the server for exactly this path; --checksum shows whether the file is right")
-		},
+	s := gateway.New(&p.Client, p.via, p.dial)
+	s.Always, s.Notice = p.ProxyGet, func() {
+		print.warning("the proxy " + p.via.String() + " fetches the file itself: nothing shows that it asks the server for exactly this path; --checksum shows whether the file is right")
 	}
+	return s
 }
 
 // dialer is the Proxy function of the [ftpexec.Client].

@@ -55,7 +55,7 @@ func TestProxyGet(t *testing.T) {
 		{"info", []string{"-I", "ftp://ftp.test/a", "ftp://ftp.test/b"}, 0, 1, 0, ""},
 		{"listing", []string{"ftp://ftp.test/d/"}, 97, 1, 0, "(HTTP status 403)"},
 		{"tree", []string{"-r", "ftp://ftp.test/d/"}, 97, 1, 0, "(HTTP status 403)"},
-		{"ASCII type", []string{"ftp://ftp.test/a;type=a"}, 97, 1, 0, "leave out ;type=a"},
+		{"ASCII type", []string{"ftp://ftp.test/a;type=a"}, 97, 1, 0, "without ;type=a, and %2F for the root"},
 		{"TLS", []string{"ftpes://ftp.test/a"}, 97, 1, 0, "(HTTP status 403)"},
 		{"--tls", []string{"--tls", "explicit", "ftp://ftp.test/a"}, 97, 1, 0, "(HTTP status 403)"},
 		{"--tls try", []string{"--tls", "try", "ftp://ftp.test/a"}, 97, 1, 0, "(HTTP status 403)"},

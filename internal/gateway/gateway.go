@@ -6,14 +6,22 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
+	"mime"
+	"net"
 	"net/http"
+	"net/url"
+	"path"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/proxy"
@@ -28,20 +36,32 @@ var (
 	ErrWithheld = errors.New("the proxy may fetch the file itself, but would need the user and password for the server")
 )
 
-// Source retrieves files as its Client does, until the HTTP proxy Via refuses CONNECT to a server; from then on it asks
-// Via for the files. With TryTLS, which no GET could honour, it does not. Listings never go by GET. The fields must not
-// be changed after first use.
+// Source retrieves files as its Client does, until its HTTP proxy refuses CONNECT to a server; from then on it asks the
+// proxy for the files. With TryTLS, which no GET could honour, it does not. Listings never go by GET. The exported
+// fields must not be changed after first use.
 type Source struct {
-	*ftpexec.Client                // reaches servers through Via; its timeouts, Credentials and Trace hold for GET too
-	Via             *proxy.Proxy   // an HTTP proxy
-	Always          bool           // send GET at once, and give Via the passwords for servers
-	Forward         proxy.DialFunc // opens connections to Via; nil means a net.Dialer
-	Notice          func()         // called, if not nil, when Via serves its first file
+	*ftpexec.Client        // reaches servers through the proxy; its Timeout, Credentials and Trace hold for GET too
+	Always          bool   // send GET at once, and give the proxy the passwords for servers
+	Notice          func() // called, if not nil, when the proxy serves its first file
 
-	init, noticed sync.Once
-	http          *http.Transport
-	refusal       atomic.Pointer[proxy.Error] // of CONNECT; nil if there was none
-	sent          atomic.Int64                // requests
+	via     *proxy.Proxy
+	http    *http.Transport             // follows no redirect and decodes no body
+	refusal atomic.Pointer[proxy.Error] // of CONNECT; nil if there was none
+	noticed sync.Once
+	sent    atomic.Int64 // requests
+}
+
+// New returns a Source for an HTTP proxy, to which forward connects; nil means a net.Dialer.
+func New(c *ftpexec.Client, via *proxy.Proxy, forward proxy.DialFunc) *Source {
+	return &Source{Client: c, via: via, http: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.ConnectTimeout, ftpexec.DefaultConnectTimeout))
+			defer cancel()
+			return via.Reach(ctx, forward, "tcp")
+		},
+		DisableCompression: true, ResponseHeaderTimeout: cmp.Or(c.Timeout, ftpexec.DefaultTimeout),
+		MaxResponseHeaderBytes: proxy.MaxHeader, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute,
+	}}
 }
 
 // try calls get if u is to go by GET, and else ftp.
@@ -123,7 +143,7 @@ func (s *Source) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ft
 
 // mayGet reports whether u may go by GET at all.
 func (s *Source) mayGet(u *urlparse.URL) bool {
-	return u.Scheme == urlparse.FTP && !s.TryTLS && s.Via.For(u.Address())
+	return u.Scheme == urlparse.FTP && !s.TryTLS && s.via.For(u.Address())
 }
 
 // byGet reports whether files go by GET without trying FTP first.
@@ -148,14 +168,10 @@ func anonymous(u *urlparse.URL) bool {
 
 // unfit says why u cannot go by GET, or nil. If the proxy refused CONNECT, that is the cause.
 func (s *Source) unfit(u *urlparse.URL) error {
-	e := &ftpexec.Error{Op: "open", URL: u.Redacted(), Err: ErrFilesOnly}
+	e := &ftpexec.Error{Op: "open", URL: u.Redacted()}
 	switch {
-	case u.IsDir():
-		e.Hint = "write the URL of a file: listings do not go by GET"
-	case u.Type == urlparse.TypeASCII:
-		e.Hint = "leave out ;type=a"
-	case slices.Contains(u.Dirs, ""):
-		e.Hint = "proxies pass over an empty segment; write %2F for the root"
+	case u.IsDir(), u.Type == urlparse.TypeASCII, slices.Contains(u.Dirs, ""): // proxies pass over an empty segment
+		e.Err, e.Hint = ErrFilesOnly, "write the URL of a file, without ;type=a, and %2F for the root"
 	case !s.Always && !anonymous(u):
 		e.Err = ErrWithheld
 	default:
@@ -184,4 +200,189 @@ func (s *Source) explain(u *urlparse.URL, err error) error {
 		return err
 	}
 	return &ftpexec.Error{Stage: ftpexec.StageConnect, Op: "connect", URL: u.Redacted(), Err: &told}
+}
+
+// CloseIdleConnections closes the connections to servers and to the proxy that are not in use.
+func (s *Source) CloseIdleConnections() {
+	s.Client.CloseIdleConnections()
+	s.http.CloseIdleConnections()
+}
+
+// request sends a request for the file that u names. The caller must close the Body.
+func (s *Source) request(ctx context.Context, method string, u *urlparse.URL) (*ftpexec.Response, error) {
+	// Proxies choose a type by the name otherwise: squid fetches names such as "x.txt" in ASCII type, which changes bytes.
+	v := *u
+	v.User, v.Password, v.Type = urlparse.Text{}, urlparse.Text{}, urlparse.TypeImage
+	target := v.String()
+	host, _, _ := strings.Cut(strings.TrimPrefix(target, "ftp://"), "/")
+	// The transport writes Opaque as it is. DialContext sees to TLS, so the scheme is always http.
+	r := &http.Request{Method: method, URL: &url.URL{Scheme: "http", Host: "proxy", Opaque: target}, Host: host, Header: s.via.Header()}
+	r.Header.Set("Cache-Control", "no-cache") // a copy in the proxy's cache is not what the server has now
+	if err := s.authorize(ctx, r, u); err != nil {
+		return nil, fail(ctx, u, ftpexec.StageLogin, err)
+	}
+	flight := int(s.sent.Add(1))
+	s.trace(u, ftpexec.EventCommand, flight, method+" "+target)
+	if r.Header.Get("Authorization") != "" {
+		s.trace(u, ftpexec.EventCommand, flight, "Authorization: ********")
+	}
+	inner, cancel := context.WithCancel(ctx)
+	a, err := s.http.RoundTrip(r.WithContext(inner))
+	if err != nil {
+		cancel()
+		return nil, s.unanswered(ctx, u, err)
+	}
+	s.trace(u, ftpexec.EventReply, 0, strings.TrimSpace(fmt.Sprintf("HTTP %d %s", a.StatusCode, http.StatusText(a.StatusCode))))
+	b := &body{ReadCloser: a.Body, ctx: ctx, cancel: cancel, url: u, size: a.ContentLength, wait: cmp.Or(s.Timeout, ftpexec.DefaultTimeout)}
+	if why := judge(a); why.meaning != nil {
+		b.Close()
+		return nil, fail(context.Background(), u, why.stage, s.via.Refusal(a.StatusCode, why.reason, why.meaning))
+	}
+	if method == http.MethodGet && s.Notice != nil {
+		s.noticed.Do(s.Notice)
+	}
+	t, _ := http.ParseTime(a.Header.Get("Last-Modified")) // or zero
+	return &ftpexec.Response{Body: b, Size: a.ContentLength, ModTime: t.UTC(), URL: u}, nil
+}
+
+// authorize adds the login for the server, unless it is anonymous. It is not in the URL, which proxies log.
+func (s *Source) authorize(ctx context.Context, r *http.Request, u *urlparse.URL) (err error) {
+	password := u.Password.Value
+	switch {
+	case anonymous(u):
+		return nil
+	case strings.Contains(u.User.Value, ":"):
+		return fmt.Errorf("%w: HTTP takes no user with a colon", ftpexec.ErrLogin)
+	case !u.Password.Set && s.Credentials == nil:
+		return ftpexec.ErrNoCredentials
+	case !u.Password.Set:
+		password, err = s.Credentials.Password(ctx, u.Host, u.User.Value)
+	}
+	r.SetBasicAuth(u.User.Value, password)
+	return err
+}
+
+// trace shows no text of the proxy.
+func (s *Source) trace(u *urlparse.URL, kind ftpexec.EventKind, flight int, text string) {
+	if s.Trace != nil {
+		s.Trace(ftpexec.Event{Kind: kind, Flight: flight, Text: text, Server: u.Address()})
+	}
+}
+
+// fail returns err as an *ftpexec.Error of a request for u. If ctx has ended, that is the cause.
+func fail(ctx context.Context, u *urlparse.URL, stage ftpexec.Stage, err error) error {
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return &ftpexec.Error{Stage: stage, Op: "GET", URL: u.Redacted(), Err: err}
+}
+
+// unanswered returns the error for a request without an answer. err may quote the proxy.
+func (s *Source) unanswered(ctx context.Context, u *urlparse.URL, err error) error {
+	known, _ := errors.AsType[*proxy.Error](err)
+	op, _ := errors.AsType[*net.OpError](err)
+	wait, _ := errors.AsType[net.Error](err)
+	switch {
+	case known != nil:
+		err = known
+	case wait != nil && wait.Timeout():
+		err = s.via.Refusal(0, "no answer in time", ftpexec.ErrTimeout)
+	case op != nil && op.Op == "dial":
+		err = fmt.Errorf("%w: %w", ftpexec.ErrConnect, op)
+	case op != nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		err = s.via.Refusal(0, "no answer: the connection was closed", ftpexec.ErrLost)
+	default:
+		err = s.via.Refusal(0, "its answer is not HTTP", proxy.ErrRefused)
+	}
+	return fail(ctx, u, ftpexec.StageConnect, err)
+}
+
+// A refusal is what an answer means that does not hold the file.
+type refusal struct {
+	stage   ftpexec.Stage
+	reason  string
+	meaning error
+}
+
+var (
+	noFTP    = refusal{ftpexec.StageConnect, "it does not fetch ftp URLs itself", proxy.ErrRefused}
+	notFound = refusal{ftpexec.StageTransfer, "not found", ftpexec.ErrNotFound}
+	late     = refusal{ftpexec.StageTransfer, "the server does not answer in time", ftpexec.ErrTimeout}
+)
+
+// refusals has what a status means, or those that begin with a digit.
+var refusals = map[int]refusal{
+	400: noFTP, 405: noFTP, 501: noFTP, 404: notFound, 410: notFound, 408: late, 504: late,
+	401: {ftpexec.StageLogin, "the server refuses the login", ftpexec.ErrLogin},
+	403: {ftpexec.StageTransfer, "it refuses to fetch the file, or the server does", ftpexec.ErrRefused},
+	407: {ftpexec.StageConnect, "its own login", proxy.ErrRefused},
+	429: {ftpexec.StageTransfer, "it has too many requests", ftpexec.ErrTooMany},
+	3:   {ftpexec.StageTransfer, "it names another address, which is not followed", ftpexec.ErrRefused},
+	5:   {ftpexec.StageTransfer, "it cannot fetch the file now", ftpexec.ErrConnect},
+}
+
+// judge returns what the answer means if it does not hold the file.
+func judge(a *http.Response) refusal {
+	why, known := refusals[a.StatusCode]
+	if !known {
+		why, known = refusals[a.StatusCode/100]
+	}
+	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
+	ext := strings.ToLower(path.Ext(strings.TrimSuffix(a.Request.URL.Opaque, ";type=i")))
+	listing := kind == "text/html" && a.Header.Get("Last-Modified") == "" && ext != ".html" && ext != ".htm"
+	switch {
+	case known:
+		return why
+	case a.StatusCode != http.StatusOK:
+		return refusal{ftpexec.StageTransfer, "its answer makes no sense", ftpexec.ErrProtocol}
+	case listing || a.Header.Get("X-Squid-Error") != "": // squid marks its pages
+		return refusal{ftpexec.StageTransfer, "it sends a page of its own, not the file: the URL may name a directory", ftpexec.ErrNotFound}
+	case a.Request.Method == http.MethodGet && a.ContentLength < 0 && len(a.TransferEncoding) == 0:
+		return refusal{ftpexec.StageTransfer, "it tells neither the length of the file nor its end, so nothing would show that the file is complete", ftpexec.ErrProtocol}
+	}
+	return refusal{}
+}
+
+// body is the Body of a Response. One goroutine reads it; any may close it.
+type body struct {
+	io.ReadCloser
+	ctx     context.Context
+	cancel  context.CancelFunc
+	url     *urlparse.URL
+	n, size int64         // bytes that came and that must come; -1: up to the end that the proxy marks
+	wait    time.Duration // for data
+	err     error         // how reading ended: io.EOF or an *ftpexec.Error
+}
+
+// Read returns io.EOF only at the end that the proxy announced.
+func (b *body) Read(p []byte) (n int, err error) {
+	if b.err != nil || len(p) == 0 {
+		return 0, b.err
+	}
+	timer := time.AfterFunc(b.wait, b.cancel)
+	n, err = b.ReadCloser.Read(p)
+	inTime := timer.Stop()
+	b.n += int64(n)
+	switch {
+	case err == nil && inTime:
+		return n, nil
+	case err == io.EOF && (b.size < 0 || b.n == b.size):
+		b.err = io.EOF
+		return n, b.err
+	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
+		err = fmt.Errorf("%w: cut off after %d bytes", ftpexec.ErrTruncated, b.n)
+	case !inTime:
+		err = fmt.Errorf("%w: no data for %v", ftpexec.ErrTimeout, b.wait)
+	default:
+		err = fmt.Errorf("%w: after %d bytes", ftpexec.ErrLost, b.n)
+	}
+	b.err = fail(b.ctx, b.url, ftpexec.StageTransfer, err)
+	b.Close()
+	return n, b.err
+}
+
+// Close ends the transfer.
+func (b *body) Close() error {
+	b.cancel() // makes a Read return
+	return b.ReadCloser.Close()
 }

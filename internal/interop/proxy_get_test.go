@@ -29,7 +29,7 @@ func newGateway(t *testing.T, p *ProxyServer) *gateway.Source {
 	}
 	c := newClient(t)
 	through(t, c, p)
-	src := &gateway.Source{Client: c, Via: via}
+	src := gateway.New(c, via, nil)
 	t.Cleanup(src.CloseIdleConnections)
 	return src
 }

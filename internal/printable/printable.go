@@ -16,29 +16,22 @@ import (
 // order or look of others (bidirectional overrides, tags, line separators),
 // become \uNNNN or \UNNNNNNNN.
 func Line(s string) string {
-	if !strings.ContainsFunc(s, steers) && utf8.ValidString(s) {
-		return s
-	}
 	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		b.WriteString(escapeRune(s[i:i+size], r))
-		i += size
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && size == 1, r < utf8.RuneSelf && steers(r):
+			fmt.Fprintf(&b, `\x%02x`, s[0])
+		case !steers(r):
+			b.WriteString(s[:size])
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		s = s[size:]
 	}
 	return b.String()
-}
-
-// escapeRune returns r, whose encoding is raw, escaped if necessary.
-func escapeRune(raw string, r rune) string {
-	switch {
-	case r == utf8.RuneError && len(raw) == 1, r < utf8.RuneSelf && steers(r):
-		return fmt.Sprintf(`\x%02x`, raw[0])
-	case !steers(r):
-		return raw
-	case r > 0xffff:
-		return fmt.Sprintf(`\U%08x`, r)
-	}
-	return fmt.Sprintf(`\u%04x`, r)
 }
 
 // steers reports whether r does more on a terminal than show itself. The joiners

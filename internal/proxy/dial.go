@@ -72,11 +72,7 @@ func (p *Proxy) Reach(ctx context.Context, forward DialFunc, network string) (ne
 
 // secure performs the TLS handshake with an https proxy. After an error, conn is closed.
 func (p *Proxy) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
-	cfg := p.TLSConfig.Clone()
-	if cfg == nil {
-		cfg = new(tls.Config)
-	}
-	cfg.ServerName = p.url.Hostname()
+	cfg := &tls.Config{ServerName: p.url.Hostname(), RootCAs: p.RootCAs}
 	under := tls.Client(conn, cfg)
 	err := under.HandshakeContext(ctx)
 	if err == nil {
@@ -134,14 +130,9 @@ func (p *Proxy) Header() http.Header {
 	h := http.Header{"User-Agent": {"ftpfetch"}}
 	if u := p.url.User; u != nil {
 		password, _ := u.Password()
-		h.Set("Proxy-Authorization", Basic(u.Username(), password))
+		h.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(u.Username()+":"+password)))
 	}
 	return h
-}
-
-// Basic returns the credentials of a user for Basic authentication (RFC 7617).
-func Basic(user, password string) string {
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
 // MaxHeader is the largest header of a proxy's answer, in bytes, with all 1xx answers before it.

@@ -10,7 +10,7 @@ package proxy
 
 import (
 	"cmp"
-	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -51,13 +51,11 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Proxy is a proxy server. It is safe for concurrent use; TLSConfig must not change after first use.
+// Proxy is a proxy server. It is safe for concurrent use; RootCAs must not change after first use.
 type Proxy struct {
-	url   *url.URL                         // with a port, and no path
-	hosts func(*url.URL) (*url.URL, error) // from NO_PROXY; nil: the proxy is for every host
-
-	// TLSConfig is for https proxies; nil means to trust the system's certificate authorities.
-	TLSConfig *tls.Config
+	url     *url.URL                         // with a port, and no path
+	hosts   func(*url.URL) (*url.URL, error) // from NO_PROXY; nil: the proxy is for every host
+	RootCAs *x509.CertPool                   // for https proxies; nil means the system's certificate authorities
 }
 
 // defaultPorts has the schemes and the port of each if the URL has none.
@@ -142,9 +140,6 @@ func (p *Proxy) HasPassword() bool {
 
 // String returns the proxy's URL without user and password.
 func (p *Proxy) String() string { return p.url.Scheme + "://" + p.url.Host }
-
-// GoString hides the password from %#v.
-func (p *Proxy) GoString() string { return "proxy.Proxy(" + p.String() + ")" }
 
 // Refusal returns the error for an answer with a status, or for none if the status is 0.
 func (p *Proxy) Refusal(status int, reason string, meaning error) *Error {

@@ -2,7 +2,6 @@ package proxy_test
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -132,9 +131,8 @@ func parse(t *testing.T, p *proxytest.Proxy, url string) *proxy.Proxy {
 		t.Fatal(err)
 	}
 	if p != nil && p.Server != nil && p.Server.Certificate() != nil {
-		roots := x509.NewCertPool()
-		roots.AddCert(p.Server.Certificate())
-		got.TLSConfig = &tls.Config{RootCAs: roots}
+		got.RootCAs = x509.NewCertPool()
+		got.RootCAs.AddCert(p.Server.Certificate())
 	}
 	return got
 }

@@ -23,7 +23,7 @@ var mayImport = map[string]struct{ own, not []string }{
 	"internal/printable":       {},
 	"ftpexec":                  {own: []string{"urlparse", "ftpexec/internal/listing", "ftpexec/internal/wire", "internal/printable"}, not: []string{"github.com/spf13/pflag"}},
 	"ftpexec/internal/listing": {},
-	"ftpexec/internal/wire":    {own: []string{"internal/pace"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
+	"ftpexec/internal/wire":    {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 	"download":                 {own: []string{"urlparse", "ftpexec", "download/digest", "internal/owner", "internal/localfile", "internal/retry"}, not: []string{"github.com/spf13/pflag"}},
 	"download/digest":          {},
 	"download/manifest":        {own: []string{"urlparse", "download", "download/digest", "internal/localfile", "internal/printable"}, not: []string{"github.com/spf13/pflag", "net", "os"}},
@@ -35,8 +35,7 @@ var mayImport = map[string]struct{ own, not []string }{
 	"internal/schedule":        {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 	"internal/proxy":           {},
 	"internal/owner":           {},
-	"internal/pace":            {},
-	"internal/gateway":         {own: []string{"urlparse", "ftpexec", "internal/pace", "internal/proxy"}, not: []string{"github.com/spf13/pflag"}},
+	"internal/gateway":         {own: []string{"urlparse", "ftpexec", "internal/proxy"}, not: []string{"github.com/spf13/pflag"}},
 	"examples/fetch":           {own: []string{"ftpexec"}}, // the examples use what their readers can
 	"examples/go-getter":       {own: []string{"urlparse", "ftpexec", "download", "download/batch", "testserver"}},
 	"testserver":               {own: []string{"internal/throwaway"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},

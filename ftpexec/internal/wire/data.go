@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"example.com/ftpfetch/internal/pace"
 )
 
 // Data is a data connection that opens in the background, so that RETR is under way during the TCP handshake. TLS
@@ -33,7 +31,7 @@ type Data struct {
 	open     atomic.Bool // raw is set
 
 	stall   time.Duration
-	pace    pace.Pace
+	pace    pace
 	waiting time.Time // when the wait for the next byte began
 
 	finished bool  // the final reply has come already, so the data should be near
@@ -54,7 +52,7 @@ const lineCost = 32
 func (c *Conn) openData(ctx context.Context, open func(context.Context) (net.Conn, error)) *Data {
 	ctx, cancel := context.WithCancel(ctx)
 	d := &Data{control: c, cancel: cancel, asked: make(chan struct{}), ready: make(chan struct{}), stall: c.cfg.Timeout,
-		pace: pace.Pace{Rate: c.cfg.MinRate, Over: c.cfg.RateTime}}
+		pace: pace{rate: c.cfg.MinRate, over: c.cfg.RateTime}}
 	secure := c.dataTLS
 	go func() {
 		defer close(d.ready)
@@ -146,7 +144,7 @@ func (d *Data) Read(p []byte) (int, error) {
 			return 0, d.failed(ErrListing)
 		}
 	}
-	switch slow := d.pace.Count(n, time.Since(d.waiting)); {
+	switch slow := d.pace.count(n, time.Since(d.waiting)); {
 	case errors.Is(err, io.EOF):
 		d.ended = true
 		return n, err
@@ -176,7 +174,7 @@ func (d *Data) failed(err error) error {
 // open, without TLS, and has no least rate: a splice does not tell how long it waited for the server and how long for the
 // file. The caller must call [Data.ExtendBy] before every read.
 func (d *Data) TCP() *net.TCPConn {
-	if d.pace.Rate > 0 || d.wait() != nil {
+	if d.pace.rate > 0 || d.wait() != nil {
 		return nil
 	}
 	tcp, _ := d.Conn.(*net.TCPConn)
@@ -226,7 +224,7 @@ func (d *Data) wait() error {
 		return d.err
 	}
 	d.waiting = time.Now()
-	return d.ExtendBy(min(d.Patience(), d.pace.Left()))
+	return d.ExtendBy(min(d.Patience(), d.pace.left()))
 }
 
 // Close closes the connection, or stops opening it.
