@@ -247,9 +247,9 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"ftp://myname:wrong@SERVER/etc/motd", ftpexec.ErrLogin},
 		{"ftp://nobody:x@SERVER/etc/motd", ftpexec.ErrLogin},
-		{"ftp://SERVER/missing/motd", ftpexec.ErrDirectory},
+		{"ftp://SERVER/missing/motd", ftpexec.ErrRefused},
 		{"ftp://SERVER/etc/missing", ftpexec.ErrNotFound},
-		{"ftp://SERVER/missing/", ftpexec.ErrDirectory},
+		{"ftp://SERVER/missing/", ftpexec.ErrRefused},
 		{"ftp://SERVER/missing;type=d", ftpexec.ErrNotFound},
 	}
 	for _, tt := range tests {

@@ -197,7 +197,7 @@ func eachCall(t *testing.T, x *trouble, use func(*ftpexec.Client) error) {
 		case err == nil: // QUIT, the alert at the end of TLS, and a question after a whole file may fail
 			continue
 		}
-		handshake, local := errors.Is(err, ftpexec.ErrTLSHandshake) && !x.data, slices.Contains(shortages, errno)
+		handshake, local := errors.Is(err, ftpexec.ErrTLS) && !x.data, slices.Contains(shortages, errno)
 		want := expectation{is: []error{errno}, as: []any{new(*net.OpError)}, temporary: !handshake && !local, timeout: errno.Timeout(), once: errno.Error()}
 		if e := (*ftpexec.Error)(nil); errors.As(err, &e) && e.Local() != local {
 			t.Errorf("%s %d: %v: local %v, want %v", x.call, x.n, err, e.Local(), local)
@@ -232,7 +232,7 @@ func TestCutHandshakeIsRetried(t *testing.T) {
 	s = testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, TLS: testserver.TLSRequired, TLSMaxVersion: tls.VersionTLS12, TLSNoTickets: true, TLSRequireReuse: true})
 	c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 	wait := func(context.Context, time.Duration) error { t.Error("an alert is retried"); return nil }
-	if _, err := File(t.Context(), c, urlOf(t, s.URL("/f")), filepath.Join(t.TempDir(), "f"), &Options{Wait: wait}); !errors.Is(err, ftpexec.ErrTLSHandshake) {
+	if _, err := File(t.Context(), c, urlOf(t, s.URL("/f")), filepath.Join(t.TempDir(), "f"), &Options{Wait: wait}); !errors.Is(err, ftpexec.ErrTLS) {
 		t.Errorf("got %v, want ErrTLSHandshake", err)
 	}
 }
@@ -273,7 +273,7 @@ func TestCausesOfResolving(t *testing.T) {
 		want expectation
 	}{
 		{&net.DNSError{Err: "no such host", Name: "nosuch.invalid", IsNotFound: true},
-			expectation{is: []error{ftpexec.ErrResolve}, as: []any{new(*net.DNSError), new(*net.OpError)}, once: "host not resolved: no such host"}},
+			expectation{as: []any{new(*net.DNSError), new(*net.OpError)}, once: "host not resolved: no such host"}},
 		{&net.DNSError{Err: "i/o timeout", Name: "nosuch.invalid", IsTimeout: true},
 			expectation{is: []error{ftpexec.ErrConnect}, as: []any{new(*net.DNSError), new(*net.OpError)}, temporary: true, timeout: true, once: "i/o timeout"}},
 		{&net.DNSError{Err: "dial udp 127.0.0.1:53: socket: too many open files", Name: "nosuch.invalid", IsTemporary: true},

@@ -26,17 +26,17 @@ func TestCausesOfTLS(t *testing.T) {
 		data    bool // the data connection alone
 	}{
 		{"unknown authority", testserver.Options{TLS: testserver.TLSRequired}, "", &tls.Config{}, false,
-			expectation{is: []error{ftpexec.ErrCertificate}, as: []any{new(*tls.CertificateVerificationError), new(x509.UnknownAuthorityError)}, once: "x509: "}, false},
+			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.UnknownAuthorityError)}, once: "x509: "}, false},
 		{"wrong name", testserver.Options{TLS: testserver.TLSImplicit}, "other", &tls.Config{}, true,
-			expectation{is: []error{ftpexec.ErrCertificate}, as: []any{new(*tls.CertificateVerificationError), new(x509.HostnameError)}, once: "x509: "}, false},
+			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.HostnameError)}, once: "x509: "}, false},
 		{"expired", testserver.Options{TLS: testserver.TLSRequired}, "", &tls.Config{Time: later}, true,
-			expectation{is: []error{ftpexec.ErrCertificate}, as: []any{new(*tls.CertificateVerificationError), new(x509.CertificateInvalidError)}, once: "x509: "}, false},
+			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.CertificateInvalidError)}, once: "x509: "}, false},
 		{"alert", testserver.Options{TLS: testserver.TLSRequired, TLSMaxVersion: tls.VersionTLS12}, "", &tls.Config{MinVersion: tls.VersionTLS13}, true,
-			expectation{is: []error{ftpexec.ErrTLSHandshake, tls.AlertError(70)}, as: []any{new(*net.OpError), new(tls.AlertError)}, once: "protocol version not supported"}, false},
+			expectation{is: []error{ftpexec.ErrTLS, tls.AlertError(70)}, as: []any{new(*net.OpError), new(tls.AlertError)}, once: "protocol version not supported"}, false},
 		{"not TLS", testserver.Options{}, "ftps", &tls.Config{}, true,
-			expectation{is: []error{ftpexec.ErrTLSHandshake}, as: []any{new(tls.RecordHeaderError)}, once: "first record does not look like"}, false},
+			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(tls.RecordHeaderError)}, once: "first record does not look like"}, false},
 		{"alert on the data connection", testserver.Options{TLS: testserver.TLSRequired, TLSMaxVersion: tls.VersionTLS12, TLSNoTickets: true, TLSRequireReuse: true}, "", &tls.Config{}, true,
-			expectation{is: []error{ftpexec.ErrTLSHandshake}, as: []any{new(*net.OpError), new(tls.AlertError)}, once: "bad certificate"}, true},
+			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*net.OpError), new(tls.AlertError)}, once: "bad certificate"}, true},
 	}
 	for _, tt := range tests {
 		tt.options.Tree = map[string]string{"/d/f": "contents"}

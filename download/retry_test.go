@@ -49,7 +49,7 @@ func TestRetry(t *testing.T) {
 		{"too many users", replies("PASS", "530 Sorry, too many users"), 5, ftpexec.ErrLogin, nil},
 		{"wrong password", replies("PASS", "530 Login incorrect"), 0, ftpexec.ErrLogin, nil},
 		{"absent", replies("RETR", "550 No such file"), 0, ftpexec.ErrRefused, nil},
-		{"no directory", replies("CWD", "550 No"), 0, ftpexec.ErrDirectory, nil},
+		{"no directory", replies("CWD", "550 No"), 0, ftpexec.ErrRefused, nil},
 		{"421 to REST", func(p testserver.FaultPoint) testserver.Fault {
 			if p.Verb == "REST" && p.Conn == 2 {
 				return testserver.Fault{Reply: "421 Not now", After: testserver.Closed}

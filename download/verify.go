@@ -188,7 +188,7 @@ func (j *job) server(ctx context.Context) (*digestCheck, error) {
 		switch {
 		case err == nil:
 			return newCheck(digest.Sum{Algorithm: a, Digest: d}, string(a)+" from the server"), nil
-		case !errors.Is(err, ftpexec.ErrNoHash):
+		case !errors.Is(err, errors.ErrUnsupported):
 			return nil, err
 		}
 	}

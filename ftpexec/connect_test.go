@@ -73,8 +73,8 @@ func TestTLSRefusals(t *testing.T) {
 	}{
 		{"not offered", testserver.On("AUTH", testserver.Reply("502 no")), trusted, ftpexec.ErrTLSUnavailable},
 		{"530 to AUTH", testserver.On("AUTH", testserver.Reply("530 log in first")), trusted, ftpexec.ErrTLSUnavailable},
-		{"not trusted", testserver.On("NOOP"), anyone, ftpexec.ErrCertificate},
-		{"no handshake", testserver.On("AUTH", testserver.Reply("234 go on"), testserver.CloseConn()), trusted, ftpexec.ErrTLSHandshake},
+		{"not trusted", testserver.On("NOOP"), anyone, ftpexec.ErrTLS},
+		{"no handshake", testserver.On("AUTH", testserver.Reply("234 go on"), testserver.CloseConn()), trusted, ftpexec.ErrTLS},
 		{"bytes before the handshake", testserver.On("AUTH", testserver.Reply("234 go on\r\n230 logged in"), testserver.StartTLS()), trusted, ftpexec.ErrProtocol},
 	}
 	for _, tt := range tests {
@@ -215,7 +215,7 @@ func TestConnectErrors(t *testing.T) {
 		took time.Duration
 	}{
 		{"refused", nil, ftpexec.ErrConnect, 0},
-		{"no such host", noSuchHost, ftpexec.ErrResolve, 0},
+		{"no such host", noSuchHost, ftpexec.ErrNoHost, 0},
 		{"no answer", noAnswer, ftpexec.ErrTimeout, ftpexec.DefaultConnectTimeout},
 	}
 	for _, tt := range tests {

@@ -27,12 +27,12 @@ func TestDataConnectionUnencrypted(t *testing.T) {
 			u.Scheme = "ftpes"
 		}
 		got, err := read(t.Context(), c, u)
-		if !errors.Is(err, ftpexec.ErrTLSHandshake) || !errors.As(err, new(tls.RecordHeaderError)) || got != "" {
-			t.Errorf("%s: got %q, %v, want %v", mode, got, err, ftpexec.ErrTLSHandshake)
+		if !errors.Is(err, ftpexec.ErrTLS) || !errors.As(err, new(tls.RecordHeaderError)) || got != "" {
+			t.Errorf("%s: got %q, %v, want %v", mode, got, err, ftpexec.ErrTLS)
 		}
 		_, err = list(t.Context(), c, parse(t, u.String()[:len(u.String())-1]))
-		if !errors.Is(err, ftpexec.ErrTLSHandshake) {
-			t.Errorf("%s: listing: got %v, want %v", mode, err, ftpexec.ErrTLSHandshake)
+		if !errors.Is(err, ftpexec.ErrTLS) {
+			t.Errorf("%s: listing: got %v, want %v", mode, err, ftpexec.ErrTLS)
 		}
 	}
 }
@@ -59,8 +59,8 @@ func TestDataCertificate(t *testing.T) {
 			} else {
 				_, err = read(t.Context(), c, u)
 			}
-			if !errors.Is(err, ftpexec.ErrCertificate) || !errors.As(err, new(x509.UnknownAuthorityError)) {
-				t.Errorf("%s: got %v, want %v", path, err, ftpexec.ErrCertificate)
+			if !errors.Is(err, ftpexec.ErrTLS) || !errors.As(err, new(x509.UnknownAuthorityError)) {
+				t.Errorf("%s: got %v, want %v", path, err, ftpexec.ErrTLS)
 			}
 		}
 	}

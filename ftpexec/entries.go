@@ -104,7 +104,7 @@ func (s *Session) entries() (listed, error) {
 		case (l.op.Verb == "MLSD" || l.op.Line() == "LIST") && !unknownCommand(err):
 			denied = err
 		}
-		if blank && s.goal.how == len(ways)-1 && denied == nil && len(odd.lines) == 0 && (!errors.Is(err, ErrRefused) || unknownCommand(err)) {
+		if blank && s.goal.how == len(ways)-1 && denied == nil && len(odd.lines) == 0 && (!errors.Is(err, errTransfer) || unknownCommand(err)) {
 			return l, nil
 		}
 		if s.goal.how == len(ways)-1 {

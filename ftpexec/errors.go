@@ -18,35 +18,44 @@ import (
 
 // The errors that an [Error] wraps, to be tested for with errors.Is. An Error for a connection also wraps the cause: an
 // error of package net, of crypto/tls, or of the system, such as syscall.ECONNREFUSED. If a context ends a retrieval, the
-// Error wraps the context's cause instead.
+// Error wraps the context's cause instead. If DNS has no address for the host, it wraps a [*net.DNSError]. If a server
+// cannot compute a digest, the Error of Hash wraps [errors.ErrUnsupported].
 var (
-	ErrResolve        = wire.ErrResolve                         // DNS has no address for the host
-	ErrConnect        = wire.ErrConnect                         // a control or data connection could not be opened, or the greeting refuses service
-	ErrProtocol       = wire.ErrProtocol                        // a reply that FTP does not allow there, or a reply or listing that is too long
-	ErrLost           = wire.ErrLost                            // the connection broke, or the server (421) or Close ended it
-	ErrTimeout        = wire.ErrTimeout                         // one of the Client's timeouts passed, or data came too slowly
-	ErrTruncated      = wire.ErrTruncated                       // fewer or more bytes than announced, or the server reports a failure
-	ErrTLSHandshake   = wire.ErrTLSHandshake                    // TLS failed for a reason other than the certificate
-	ErrCertificate    = wire.ErrCertificate                     // the server's certificate cannot be verified
-	ErrTLSUnavailable = errors.New("server does not offer TLS") // AUTH, PBSZ or PROT refused
-	ErrLogin          = errors.New("login refused")             // USER, PASS or ACCT refused
-	ErrNoCredentials  = errors.New("server asks for a password or account, but none was given")
-	ErrDirectory      = errors.New("directory refused")                                    // CWD refused
-	ErrType           = errors.New("type refused")                                         // TYPE refused
-	ErrPassive        = errors.New("no usable answer to EPSV or PASV")                     // or both refused
-	ErrActive         = errors.New("active mode refused")                                  // EPRT and PORT refused, or a proxy in use
-	ErrNoRestart      = errors.New("server cannot begin in the middle of the file")        // REST refused, or ASCII type
-	ErrRefused        = errors.New("transfer refused")                                     // RETR or a listing refused, but not as ErrNotFound
-	ErrNotFound       = fmt.Errorf("not found%.0w", fs.ErrNotExist)                        // no such file or directory: RETR, NLST, or SIZE and MDTM refused with 550 or 450
-	ErrNoHash         = errors.New("no digest from the server")                            // FEAT offers no command for it, or the reply has none
-	ErrTooMany        = errors.New("too many connections for the server")                  // joined with the error of the refused step
-	ErrTLSRequired    = errors.New("server requires TLS")                                  // joined with the error of the refused step
-	ErrIsDirectory    = errors.New("URL names a directory, not a file")                    // from every method but List and Entries
-	ErrNotDirectory   = errors.New("URL names a file, not a directory")                    // from List and Entries
-	ErrLine           = errors.New("line of the listing not understood")                   // from Entries, which goes on
-	ErrChanged        = errors.New("file has changed on the server")                       // from an open file of an FS, and package download
-	ErrOtherServer    = errors.New("URL names another server or login than the first one") // from StatAll
-	ErrBusy           = errors.New("session is busy: close the Body of the last Response first")
+	ErrConnect       = wire.ErrConnect             // a control or data connection could not be opened, or the greeting refuses service
+	ErrTLS           = wire.ErrTLS                 // TLS failed; a *tls.CertificateVerificationError is in the chain if the certificate is why
+	ErrProtocol      = wire.ErrProtocol            // a reply that FTP does not allow there, or a reply or listing that is too long
+	ErrLost          = wire.ErrLost                // the connection broke, or the server (421) ended it
+	ErrTimeout       = wire.ErrTimeout             // one of the Client's timeouts passed, or data came too slowly
+	ErrTruncated     = wire.ErrTruncated           // fewer or more bytes than announced, or the server reports a failure
+	ErrLogin         = errors.New("login refused") // USER, PASS or ACCT refused
+	ErrNoCredentials = errors.New("server asks for a password or account, but none was given")
+	ErrRefused       = errors.New("refused")                                       // any other command refused, which Error.Op tells, but not as ErrNotFound
+	ErrNotFound      = fmt.Errorf("not found%.0w", fs.ErrNotExist)                 // no such file or directory: RETR, NLST, or SIZE and MDTM refused with 550 or 450
+	ErrNoRestart     = errors.New("server cannot begin in the middle of the file") // REST refused, or ASCII type
+	ErrTooMany       = errors.New("too many connections for the server")           // joined with the error of the refused step
+	ErrTLSRequired   = errors.New("server requires TLS")                           // joined with the error of the refused step
+	ErrIsDirectory   = errors.New("URL names a directory, not a file")             // from every method but List and Entries
+	ErrNotDirectory  = errors.New("URL names a file, not a directory")             // from List and Entries
+	ErrLine          = errors.New("line of the listing not understood")            // from Entries, which goes on
+	ErrChanged       = errors.New("file has changed on the server")                // from an open file of an FS, and package download
+)
+
+// What is refused, each an [ErrRefused].
+var (
+	errNoTLS     = refusing("server does not offer TLS")        // AUTH, PBSZ or PROT
+	errDirectory = refusing("directory refused")                // CWD
+	errType      = refusing("type refused")                     // TYPE
+	errPassive   = refusing("no usable answer to EPSV or PASV") // or both refused
+	errActive    = refusing("active mode refused")              // EPRT and PORT, or a proxy in use
+	errTransfer  = refusing("transfer refused")                 // RETR or a listing
+)
+
+func refusing(text string) error { return fmt.Errorf("%s%.0w", text, ErrRefused) }
+
+var (
+	errNoHash      = fmt.Errorf("no digest from the server%.0w", errors.ErrUnsupported) // FEAT offers no command for it, or the reply has none
+	errOtherServer = errors.New("URL names another server or login than the first one")
+	errBusy        = errors.New("session is busy: close the Body of the last Response first")
 )
 
 // errIsDirectory is the error for a URL of a directory where one of a file is needed.
@@ -74,12 +83,12 @@ var verbs = map[string]struct {
 	stage   Stage
 	refused error
 }{
-	"connect": {StageConnect, ErrConnect}, "AUTH": {StageConnect, ErrTLSUnavailable}, "PBSZ": {StageConnect, ErrTLSUnavailable},
-	"PROT": {StageConnect, ErrTLSUnavailable}, "USER": {StageLogin, ErrLogin}, "PASS": {StageLogin, ErrLogin}, "ACCT": {StageLogin, ErrLogin},
-	"CWD": {StageDirectory, ErrDirectory}, "TYPE": {StageTransfer, ErrType}, "REST": {StageTransfer, ErrNoRestart},
-	"EPSV": {StageTransfer, ErrPassive}, "PASV": {StageTransfer, ErrPassive}, "EPRT": {StageTransfer, ErrActive}, "PORT": {StageTransfer, ErrActive},
-	"RETR": {StageTransfer, ErrRefused}, "NLST": {StageTransfer, ErrRefused},
-	"MLSD": {StageTransfer, ErrRefused}, "LIST": {StageTransfer, ErrRefused},
+	"connect": {StageConnect, ErrConnect}, "AUTH": {StageConnect, errNoTLS}, "PBSZ": {StageConnect, errNoTLS},
+	"PROT": {StageConnect, errNoTLS}, "USER": {StageLogin, ErrLogin}, "PASS": {StageLogin, ErrLogin}, "ACCT": {StageLogin, ErrLogin},
+	"CWD": {StageDirectory, errDirectory}, "TYPE": {StageTransfer, errType}, "REST": {StageTransfer, ErrNoRestart},
+	"EPSV": {StageTransfer, errPassive}, "PASV": {StageTransfer, errPassive}, "EPRT": {StageTransfer, errActive}, "PORT": {StageTransfer, errActive},
+	"RETR": {StageTransfer, errTransfer}, "NLST": {StageTransfer, errTransfer},
+	"MLSD": {StageTransfer, errTransfer}, "LIST": {StageTransfer, errTransfer},
 }
 
 // Reply is one reply of a server (RFC 959 section 4.2).
@@ -262,7 +271,7 @@ func refusal(op Command, r *Reply) (hint string, meaning error) {
 func transferRefusal(op Command, r *Reply) (hint string, meaning error) {
 	switch {
 	case r.Code != 550 && r.Code != 450 && !(r.Code == 500 && r.means(absent)), r.means(denied):
-		return "", ErrRefused
+		return "", errTransfer
 	case op.Verb == "RETR":
 		return `if it is a directory, end the URL in "/"`, ErrNotFound
 	}

@@ -149,7 +149,7 @@ func ExampleClient_Hash() {
 	defer c.CloseIdleConnections()
 	for _, algorithm := range []string{"sha512", "sha256", "md5"} {
 		sum, err := c.Hash(context.Background(), local(s, "/%2Fpub%2Fmotd"), algorithm)
-		if errors.Is(err, ftpexec.ErrNoHash) {
+		if errors.Is(err, errors.ErrUnsupported) {
 			continue // the server may know the next one
 		}
 		if err != nil {

@@ -73,7 +73,7 @@ var hashCommands = map[string]hashCommand{
 
 // Hash asks the server for a digest of the file that u names, by HASH (draft-bryan-ftpext-hash) or a command such as
 // XSHA256. algorithm is "sha512", "sha256", "sha1", "md5" or "crc32". The digest is in binary. The error is
-// [ErrNoHash] if the server's FEAT offers no command for the algorithm or the reply contains no digest. A server reads
+// [errors.ErrUnsupported] if the server's FEAT offers no command for the algorithm or the reply contains no digest. A server reads
 // the whole file before it replies, so Client.Timeout must be long enough for that.
 func (s *Session) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (digest []byte, err error) {
 	err = s.run(ctx, u, goal{factsOnly: true}, func(func()) (bool, error) {
@@ -89,7 +89,7 @@ func (s *Session) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (
 func (s *Session) hash(algorithm string) ([]byte, error) {
 	how, ok := hashCommands[algorithm]
 	if !ok {
-		return nil, &Error{Op: "HASH", URL: s.url.Redacted(), Err: fmt.Errorf("%w: no FTP command computes %q", ErrNoHash, algorithm)}
+		return nil, &Error{Op: "HASH", URL: s.url.Redacted(), Err: fmt.Errorf("%w: no FTP command computes %q", errNoHash, algorithm)}
 	}
 	if s.features == nil {
 		r, err := s.ask(Command{Verb: "FEAT"})
@@ -106,7 +106,7 @@ func (s *Session) hash(algorithm string) ([]byte, error) {
 	} else if i := slices.IndexFunc(how.verbs, func(verb string) bool { return offered(s.features, verb, "") }); i >= 0 {
 		ask = []Command{withArg(how.verbs[i], name)}
 	}
-	why := fmt.Errorf("%w: it offers no command for %s", ErrNoHash, algorithm)
+	why := fmt.Errorf("%w: it offers no command for %s", errNoHash, algorithm)
 	for _, op = range ask {
 		r, err := s.ask(op)
 		if err != nil {
@@ -115,7 +115,7 @@ func (s *Session) hash(algorithm string) ([]byte, error) {
 		if d := digestIn(r, how.length, name); d != nil {
 			return d, nil
 		}
-		why = fmt.Errorf("%w: it says %s", ErrNoHash, cut(r.String())) // not as Error.Reply: 4yz is no reason to ask again
+		why = fmt.Errorf("%w: it says %s", errNoHash, cut(r.String())) // not as Error.Reply: 4yz is no reason to ask again
 	}
 	return nil, &Error{Op: op.shown(), URL: s.url.Redacted(), Err: why}
 }

@@ -144,11 +144,11 @@ func TestHash(t *testing.T) {
 		{"HASH", "211-x\r\n HASH SHA-256*;MD5\r\n211 y", testserver.On("HASH", testserver.Reply(fmt.Sprintf("213 SHA-256 0-8 %x f", sum))), nil, ""},
 		{"XSHA256", "211-x\r\n XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply(fmt.Sprintf("250 %X", sum))), nil, ""},
 		{"many on a line", "211-x\r\n XCRC;XMD5;XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply(fmt.Sprintf("250 f %x", sum))), nil, ""},
-		{"not offered", "211-x\r\n SIZE\r\n211 y", testserver.On("NOOP"), ftpexec.ErrNoHash, ": it offers no command for sha256"},
-		{"other algorithm", "211-x\r\n HASH MD5\r\n XMD5\r\n211 y", testserver.On("NOOP"), ftpexec.ErrNoHash, ": it offers no command for sha256"},
-		{"no FEAT", "500 what", testserver.On("NOOP"), ftpexec.ErrNoHash, ": it offers no command for sha256"},
-		{"refused", "211-x\r\n XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply("450 no")), ftpexec.ErrNoHash, "XSHA256 f: no digest from the server: it says 450 no"},
-		{"no digest", "211-x\r\n XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply("250 abcd")), ftpexec.ErrNoHash, ": it says 250 abcd"},
+		{"not offered", "211-x\r\n SIZE\r\n211 y", testserver.On("NOOP"), errors.ErrUnsupported, ": it offers no command for sha256"},
+		{"other algorithm", "211-x\r\n HASH MD5\r\n XMD5\r\n211 y", testserver.On("NOOP"), errors.ErrUnsupported, ": it offers no command for sha256"},
+		{"no FEAT", "500 what", testserver.On("NOOP"), errors.ErrUnsupported, ": it offers no command for sha256"},
+		{"refused", "211-x\r\n XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply("450 no")), errors.ErrUnsupported, "XSHA256 f: no digest from the server: it says 450 no"},
+		{"no digest", "211-x\r\n XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply("250 abcd")), errors.ErrUnsupported, ": it says 250 abcd"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -76,7 +76,7 @@ func (e *dirEntry) learn() error {
 
 // noDirectory returns why the named directory cannot be listed: err, or that it is a file.
 func (d *FS) noDirectory(name string, err error) error {
-	if !errors.Is(err, ErrDirectory) {
+	if !errors.Is(err, errDirectory) {
 		return err
 	}
 	if info, e := d.stat("stat", name); e == nil && !info.IsDir() {

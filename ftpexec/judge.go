@@ -124,7 +124,7 @@ func (s *Session) moved(st step, r wire.Reply) error {
 		u = s.goal.batch[st.file].url
 		e.URL = u.Redacted()
 	}
-	if e.Hint == "" && e.Err == ErrDirectory && !st.back {
+	if e.Hint == "" && e.Err == errDirectory && !st.back {
 		e.Hint = inOneStep(u, len(s.dirs), e.Reply)
 	}
 	if st.back {
@@ -212,7 +212,7 @@ func (s *Session) began(op Command, r wire.Reply) error {
 	}
 	e := s.refused(op, r)
 	if e.Err == ErrNotFound && op.Verb == "RETR" && s.info.Size >= 0 { // SIZE has found it: there is another reason
-		e.Err, e.Hint = ErrRefused, ""
+		e.Err, e.Hint = errTransfer, ""
 	}
 	return e
 }
@@ -233,7 +233,7 @@ func finish(conn *wire.Conn, u *urlparse.URL, op Command, n int64, alone bool) (
 	case op.Verb == "NLST" && e.Reply.means(unopened):
 		e.Err = ErrNotFound
 	case op.lists() && e.Reply.means(unopened):
-		e.Err = ErrRefused
+		e.Err = errTransfer
 	case op.lists() && e.Reply.means(partial):
 		e.Err, e.Hint = errPartial, "the others can be fetched by a list of their URLs"
 	default:

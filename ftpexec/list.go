@@ -60,7 +60,7 @@ func (s *Session) confirm(ctx context.Context, u *urlparse.URL, names []string) 
 	if err == nil || unknownCommand(err) {
 		return names, nil
 	}
-	if e := (*Error)(nil); errors.As(err, &e) && e.Err == ErrDirectory { // there is no such directory
+	if e := (*Error)(nil); errors.As(err, &e) && e.Err == errDirectory { // there is no such directory
 		_, e.Err = transferRefusal(withArg("NLST", u.Name), e.Reply)
 		e.Hint = ""
 	}

@@ -19,7 +19,7 @@ import (
 // named after the login. If that fails, it dials again.
 //
 // A Session may be used by one goroutine at a time; only Close may be called from any goroutine. It serves one Response
-// at a time: until the caller has read its Body to the end or closed it, the other methods fail with [ErrBusy]. Use
+// at a time: until the caller has read its Body to the end or closed it, the other methods fail with an error. Use
 // [Client.Session] to make a Session; the zero value is not valid.
 type Session struct {
 	client  *Client
@@ -169,9 +169,9 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 	case g.list && !u.IsDir():
 		return errNotDirectory(u)
 	case s.client.Active && s.client.proxy(u.Address()) != nil:
-		return refuse(fmt.Errorf("%w: a proxy cannot accept connections", ErrActive), "")
+		return refuse(fmt.Errorf("%w: a proxy cannot accept connections", errActive), "")
 	case !s.begin():
-		return refuse(ErrBusy, "")
+		return refuse(errBusy, "")
 	}
 	kept := false
 	defer func() { s.end(s.conn, kept) }()

@@ -30,13 +30,13 @@ func (c *Client) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[En
 
 // StatAll returns an iterator over the sizes and modification times of the files that urls name. It yields one Entry or
 // error for each URL, in their order. All URLs must have the scheme, server and login of the first; for any other it
-// yields [ErrOtherServer]. The way from one directory to the next is short if the URLs are in the order of their
+// yields an error. The way from one directory to the next is short if the URLs are in the order of their
 // directories.
 //
 // A file in image type is asked for with SIZE and MDTM, a file in ASCII type with MDTM alone. If the server refuses all
 // that is asked about a file with 550, StatAll yields an error as for a refused RETR, [ErrNotFound] or [ErrRefused]; the
 // URL may also name a directory. Otherwise a field that the server does not tell is unknown, as with [Session.Stat]. A
-// refused CWD yields [ErrDirectory] for the files of that directory. After all these errors the iteration goes on. Any
+// refused CWD yields [ErrRefused] for the files of that directory. After all these errors the iteration goes on. Any
 // other error ends it. With an error the Entry is zero.
 func (s *Session) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
@@ -85,7 +85,7 @@ func newBatch(first *urlparse.URL, rest []*urlparse.URL, last *question) (batch 
 		switch {
 		case err != nil:
 		case !sameLogin(first, u):
-			err = &Error{Op: "open", Err: ErrOtherServer}
+			err = &Error{Op: "open", Err: errOtherServer}
 		case u.IsDir():
 			err = errIsDirectory
 		case last != nil && last.gone != nil && within(u.Dirs, last.gone):

@@ -183,7 +183,7 @@ func TestTransportTLS(t *testing.T) {
 			t.Errorf("%s: got %q, %v", s.URL("/d/f"), got.shown(), got.err)
 		}
 		r, err := registered(t, &ftpexec.Transport{}).Get(s.URL("/d/f"))
-		if !errors.Is(err, ftpexec.ErrCertificate) {
+		if !errors.Is(err, ftpexec.ErrTLS) {
 			t.Errorf("an authority that is not trusted: got %v, %v", r, err)
 		}
 		plain := "ftp" + s.URL("/d/f")[strings.Index(s.URL(""), ":"):]

@@ -70,9 +70,9 @@ func TestTryTLSFailures(t *testing.T) {
 		auth []testserver.Action
 		want error
 	}{
-		{"handshake breaks", []testserver.Action{testserver.Reply("234 go on"), testserver.CloseConn()}, ftpexec.ErrTLSHandshake},
+		{"handshake breaks", []testserver.Action{testserver.Reply("234 go on"), testserver.CloseConn()}, ftpexec.ErrTLS},
 		{"no TLS after 234", []testserver.Action{testserver.Reply("234 go on"), testserver.Reply("220 hello")}, nil},
-		{"certificate", []testserver.Action{testserver.Reply("234 go on"), testserver.StartTLS()}, ftpexec.ErrCertificate},
+		{"certificate", []testserver.Action{testserver.Reply("234 go on"), testserver.StartTLS()}, ftpexec.ErrTLS},
 		{"injection", []testserver.Action{testserver.Reply("234 go on\r\n530 unencrypted, please")}, ftpexec.ErrProtocol},
 		{"for the moment", []testserver.Action{testserver.Reply("431 later")}, ftpexec.ErrTLSUnavailable},
 		{"intermediate", []testserver.Action{testserver.Reply("331 user?")}, ftpexec.ErrTLSUnavailable},
@@ -104,13 +104,13 @@ func TestTryTLSFailures(t *testing.T) {
 // TestTLSVersions checks that TLS before 1.2 is refused.
 func TestTLSVersions(t *testing.T) {
 	for version, want := range map[uint16]error{
-		tls.VersionTLS10: ftpexec.ErrTLSHandshake, tls.VersionTLS11: ftpexec.ErrTLSHandshake, tls.VersionTLS12: nil, tls.VersionTLS13: nil,
+		tls.VersionTLS10: ftpexec.ErrTLS, tls.VersionTLS11: ftpexec.ErrTLS, tls.VersionTLS12: nil, tls.VersionTLS13: nil,
 	} {
 		s := testserver.New(t, &testserver.Options{Tree: tree, TLS: testserver.TLSRequired, TLSMaxVersion: version})
 		for _, config := range []*tls.Config{nil, {}} {
 			c := &ftpexec.Client{MaxIdle: -1, TLSConfig: config}
-			if _, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); want != nil && !errors.Is(err, want) || want == nil && !errors.Is(err, ftpexec.ErrCertificate) {
-				t.Errorf("%s: got %v, want %v", tls.VersionName(version), err, cmp.Or(want, ftpexec.ErrCertificate))
+			if _, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); want != nil && !errors.Is(err, want) || want == nil && !errors.Is(err, ftpexec.ErrTLS) {
+				t.Errorf("%s: got %v, want %v", tls.VersionName(version), err, cmp.Or(want, ftpexec.ErrTLS))
 			}
 		}
 	}
@@ -123,7 +123,7 @@ func TestTLSNames(t *testing.T) {
 		host string
 		want error
 	}{
-		{"127.0.0.1", nil}, {"localhost", nil}, {"localhost.", nil}, {"127.0.0.2", ftpexec.ErrCertificate}, {"ftp.example.org", ftpexec.ErrCertificate},
+		{"127.0.0.1", nil}, {"localhost", nil}, {"localhost.", nil}, {"127.0.0.2", ftpexec.ErrTLS}, {"ftp.example.org", ftpexec.ErrTLS},
 	}
 	for _, tt := range tests {
 		c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs(), ServerName: "localhost"}, Dial: to(s.Addr())}

@@ -91,7 +91,7 @@ func TestMaxConnsEveryMethod(t *testing.T) {
 			"List":    func(ctx context.Context) error { _, err := list(ctx, c, dir); return err },
 			"Entries": func(ctx context.Context) error { _, _, err := entriesOf(ctx, c, dir); return err },
 			"Hash": func(ctx context.Context) error {
-				if _, err := c.Hash(ctx, file, "md5"); !errors.Is(err, ftpexec.ErrNoHash) {
+				if _, err := c.Hash(ctx, file, "md5"); !errors.Is(err, errors.ErrUnsupported) {
 					return err
 				}
 				return nil

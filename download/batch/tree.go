@@ -142,7 +142,7 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict
 	switch {
 	case b.crowded(t, err):
 		return b.full(err)
-	case err != nil && j.dir.guess && (errors.Is(err, ftpexec.ErrDirectory) || errors.Is(err, ftpexec.ErrNotFound)):
+	case err != nil && j.dir.guess && noDirectory(err):
 		if j.Tree.wants(j.dir.below, false) {
 			return b.listed(ctx, t, j.asFile())
 		}
@@ -387,4 +387,10 @@ func (p *place) url() *urlparse.URL {
 		v.Dirs = append(v.Dirs, literal(name))
 	}
 	return &v
+}
+
+// noDirectory reports whether err says that there is no such directory, or that it may not be entered.
+func noDirectory(err error) bool {
+	var e *ftpexec.Error
+	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused) && errors.As(err, &e) && e.Stage == ftpexec.StageDirectory
 }

@@ -56,7 +56,7 @@ func (b *run) circle(ctx context.Context, j *job, entries []entry) (*place, erro
 	switch e := (*ftpexec.Error)(nil); {
 	case err == nil && shows == d.shows:
 		return same, nil
-	case err == nil || !errors.Is(err, ftpexec.ErrDirectory) && !errors.Is(err, ftpexec.ErrNotFound):
+	case err == nil || !noDirectory(err):
 		return nil, err
 	case errors.As(err, &e) && e.Reply != nil && e.Reply.Text == "Too many levels of symbolic links.": // pyftpdlib
 		return same, nil

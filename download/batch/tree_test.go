@@ -129,7 +129,7 @@ func TestTreeErrors(t *testing.T) {
 		lost   bool // whether sub/lost is there all the same
 	}{
 		{"550 on the listing", func(s *shelf) { s.refuse = map[string]string{"/sub": "550 Permission denied."} }, "sub", ftpexec.ErrRefused, "550", false},
-		{"550 on CWD", func(s *shelf) { delete(s.listings, "/sub") }, "sub", ftpexec.ErrDirectory, "550", false},
+		{"550 on CWD", func(s *shelf) { delete(s.listings, "/sub") }, "sub", ftpexec.ErrRefused, "550", false},
 		{"426 again and again", func(s *shelf) { s.refuse = map[string]string{"/sub": "426 Broken."} }, "sub", ftpexec.ErrRefused, "426", false},
 		{"a line without sense", func(s *shelf) { s.listings["/sub"] += "what is this\r\n" }, "sub", ftpexec.ErrLine, "what is this", true},
 		{"a name with a slash", func(s *shelf) { s.listings["/sub"] += "type=file; ../../evil\r\n" }, "sub", ftpexec.ErrLine, "evil", true},
@@ -167,7 +167,7 @@ func TestTreeTop(t *testing.T) {
 	s, srv := scripted(t, shelf{verb: "MLSD", listings: map[string]string{"/": ""}})
 	got := s.run(t.Context(), treeOf(t, srv.URL("/missing/"), batch.Tree{}))
 	s.settled(got)
-	if got.Whole() || got.Unlisted != 1 || !errors.Is(s.outcomes[0].Err, ftpexec.ErrDirectory) {
+	if got.Whole() || got.Unlisted != 1 || !errors.Is(s.outcomes[0].Err, ftpexec.ErrRefused) {
 		t.Errorf("%+v, %q", got, s.failures())
 	}
 }

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strings"
 
@@ -47,17 +49,17 @@ var exits = []struct {
 	{26, "netrc file cannot be used", []error{netrc.ErrUnusable}},
 	{5, "proxy not resolved", []error{proxy.ErrResolve}},
 	{97, "the proxy refuses to connect to the host", []error{proxy.ErrRefused}},
-	{6, "host not resolved", []error{ftpexec.ErrResolve}},
+	{6, "host not resolved", []error{errNoHost}},
 	{67, "login refused, or no password", []error{ftpexec.ErrNoCredentials, ftpexec.ErrLogin}},
-	{64, "TLS required but not offered", []error{ftpexec.ErrTLSUnavailable}},
-	{60, "certificate not trusted", []error{ftpexec.ErrCertificate}},
-	{35, "TLS handshake failed", []error{ftpexec.ErrTLSHandshake}},
+	{64, "TLS required but not offered", []error{refused{"AUTH", "PBSZ", "PROT"}}},
+	{60, "certificate not trusted", []error{errCertificate}},
+	{35, "TLS handshake failed", []error{ftpexec.ErrTLS}},
 	{28, "timed out: --connect-timeout, --timeout, --max-time or --speed-limit", []error{ftpexec.ErrTimeout, context.DeadlineExceeded}},
 	{7, "no connection to the host or proxy", []error{ftpexec.ErrConnect}},
-	{9, "access denied, or no such directory (CWD refused)", []error{ftpexec.ErrDirectory}},
-	{13, "unusable answer to EPSV or PASV", []error{ftpexec.ErrPassive}},
-	{30, "active mode refused", []error{ftpexec.ErrActive}},
-	{17, "TYPE refused", []error{ftpexec.ErrType}},
+	{9, "access denied, or no such directory (CWD refused)", []error{refused{"CWD"}}},
+	{13, "unusable answer to EPSV or PASV", []error{refused{"EPSV", "PASV"}}},
+	{30, "active mode refused", []error{refused{"EPRT", "PORT"}}},
+	{17, "TYPE refused", []error{refused{"TYPE"}}},
 	{18, "transfer incomplete", []error{download.ErrSize, ftpexec.ErrChanged, ftpexec.ErrTruncated}},
 	{78, "no such file, or none that matches", []error{ftpexec.ErrNotFound, batch.ErrNoMatch}},
 	{19, "refused for a reason other than absence", []error{ftpexec.ErrRefused}},
@@ -67,6 +69,37 @@ var exits = []struct {
 	{129, "ended by SIGHUP", nil},
 	{exitClosed, "standard output was closed by its reader", nil},
 	{143, "ended by SIGTERM", nil},
+}
+
+// refused stands for the refusal of one of these commands.
+type refused []string
+
+func (refused) Error() string { return "refused" }
+
+// Errors that are the standard library's.
+var (
+	errNoHost      = errors.New("DNS has no address for the host")
+	errCertificate = errors.New("the certificate cannot be verified")
+)
+
+// isThe reports whether err is what an entry of the table means.
+func isThe(err, target error) bool {
+	verbs, refusal := target.(refused)
+	var server *ftpexec.Error
+	var dns *net.DNSError
+	switch {
+	case refusal:
+		verb := ""
+		if errors.As(err, &server) {
+			verb, _, _ = strings.Cut(server.Op, " ")
+		}
+		return errors.Is(err, ftpexec.ErrRefused) && slices.Contains(verbs, verb)
+	case target == errNoHost:
+		return errors.As(err, &dns) && !errors.Is(err, ftpexec.ErrConnect)
+	case target == errCertificate:
+		return errors.As(err, new(*tls.CertificateVerificationError))
+	}
+	return errors.Is(err, target)
 }
 
 // exitLines lists the exit codes in their order, one per line.
@@ -101,7 +134,7 @@ func exitCode(err error) int {
 		return exitLocal
 	}
 	for _, e := range exits {
-		if slices.ContainsFunc(e.errs, func(target error) bool { return errors.Is(err, target) }) {
+		if slices.ContainsFunc(e.errs, func(target error) bool { return isThe(err, target) }) {
 			return e.code
 		}
 	}

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"strings"
 	"syscall"
@@ -24,6 +26,10 @@ func wrapped(err error) error {
 	return &ftpexec.Error{Op: "RETR x", URL: "ftp://h/x", Err: fmt.Errorf("%w: more", err)}
 }
 
+func refusedTo(op string) error {
+	return &ftpexec.Error{Op: op, URL: "ftp://h/x", Err: ftpexec.ErrRefused}
+}
+
 func TestExitCode(t *testing.T) {
 	_, scheme := urlparse.Parse("gopher://h/")
 	_, malformed := urlparse.Parse("ftp://h/a b")
@@ -35,12 +41,12 @@ func TestExitCode(t *testing.T) {
 		{scheme, 1},
 		{config.Usage("no"), 2},
 		{malformed, 3},
-		{wrapped(ftpexec.ErrResolve), 6},
+		{wrapped(&net.DNSError{}), 6},
 		{wrapped(ftpexec.ErrConnect), 7},
 		{wrapped(ftpexec.ErrProtocol), 8},
-		{wrapped(ftpexec.ErrDirectory), 9},
-		{wrapped(ftpexec.ErrPassive), 13},
-		{wrapped(ftpexec.ErrType), 17},
+		{refusedTo("CWD x"), 9},
+		{refusedTo("EPSV"), 13},
+		{refusedTo("TYPE I"), 17},
 		{wrapped(ftpexec.ErrTruncated), 18},
 		{wrapped(ftpexec.ErrRefused), 19},
 		{&download.Error{Err: fs.ErrExist}, 23},
@@ -54,11 +60,11 @@ func TestExitCode(t *testing.T) {
 		{wrapped(ftpexec.ErrTimeout), 28},
 		{context.DeadlineExceeded, 28},
 		{&tooLong{time.Second}, 28},
-		{wrapped(ftpexec.ErrActive), 30},
-		{wrapped(ftpexec.ErrTLSHandshake), 35},
+		{refusedTo("PORT 1"), 30},
+		{wrapped(ftpexec.ErrTLS), 35},
 		{wrapped(ftpexec.ErrLost), 56},
-		{wrapped(ftpexec.ErrCertificate), 60},
-		{wrapped(ftpexec.ErrTLSUnavailable), 64},
+		{wrapped(&tls.CertificateVerificationError{Err: errors.New("no")}), 60},
+		{refusedTo("AUTH TLS"), 64},
 		{wrapped(ftpexec.ErrLogin), 67},
 		{wrapped(ftpexec.ErrNoCredentials), 67},
 		{wrapped(ftpexec.ErrNotFound), 78},

@@ -33,9 +33,9 @@ var hints = []struct {
 	{netrc.ErrUnusable, "--netrc=none ignores it"},
 	{ftpexec.ErrIsDirectory, "-r fetches what is in it"},
 	{ftpexec.ErrTLSRequired, "--tls explicit asks for it, and so does ftpes:// in place of ftp://"},
-	{ftpexec.ErrCertificate, "--cacert FILE trusts the authority in FILE"},
+	{errCertificate, "--cacert FILE trusts the authority in FILE"},
 	{gateway.ErrWithheld, "--proxy get+URL gives it these, unencrypted unless the proxy's URL is https://"},
-	{ftpexec.ErrTLSHandshake, "the server may expect ftpes:// in place of ftps://, or --tls explicit in place of --tls implicit"},
+	{ftpexec.ErrTLS, "the server may expect ftpes:// in place of ftps://, or --tls explicit in place of --tls implicit"},
 	{syscall.ENFILE, "other programs have them: end some, or raise the system's limit"},
 	{syscall.ENOBUFS, "a smaller -j or -s needs less memory"},
 	{syscall.ENOMEM, "a smaller -j or -s needs less memory"},
@@ -63,7 +63,7 @@ func hint(err error) string {
 		return "--bind names no address of this machine"
 	}
 	for _, h := range hints {
-		if errors.Is(err, h.err) {
+		if isThe(err, h.err) {
 			return h.text
 		}
 	}

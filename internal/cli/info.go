@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
+	"strings"
 	"time"
 
 	"example.com/ftpfetch/download/batch"
@@ -78,8 +78,12 @@ func (a *asking) about(urls []*urlparse.URL) {
 	}
 }
 
-// ofOne are the errors that concern one file alone.
-var ofOne = []error{ftpexec.ErrNotFound, ftpexec.ErrRefused, ftpexec.ErrDirectory, ftpexec.ErrIsDirectory}
+// ofOne reports whether err concerns one file alone.
+func ofOne(err error) bool {
+	var e *ftpexec.Error
+	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrIsDirectory) || errors.Is(err, ftpexec.ErrRefused) &&
+		errors.As(err, &e) && (e.Stage == ftpexec.StageDirectory || e.Stage == ftpexec.StageTransfer && !strings.HasPrefix(e.Op, "TYPE"))
+}
 
 // ask asks about files, and calls answered for each. It returns how many it has
 // dealt with, and the error that kept it from the next.
@@ -90,7 +94,7 @@ func (a *asking) ask(ctx context.Context, urls []*urlparse.URL, answered func())
 			if err := a.print.text(a.ctx, infoLine(urls[n], info, a.JSON)); err != nil {
 				return n, err
 			}
-		case !slices.ContainsFunc(ofOne, func(x error) bool { return errors.Is(err, x) }):
+		case !ofOne(err):
 			return n, err
 		default:
 			a.fails(urls[n], err)

@@ -115,8 +115,10 @@ func (s *Source) Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, erro
 func (s *Source) Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error) {
 	return try(s, u,
 		func() ([]byte, error) { return s.Client.Hash(ctx, u, algorithm) },
-		func() ([]byte, error) { return nil, fail(ctx, u, ftpexec.StageOther, ftpexec.ErrNoHash) })
+		func() ([]byte, error) { return nil, fail(ctx, u, ftpexec.StageOther, errNoHash) })
 }
+
+var errNoHash = fmt.Errorf("no digest from the server%.0w", errors.ErrUnsupported)
 
 // StatAll is as [ftpexec.Client.StatAll].
 func (s *Source) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Entry, error] {

@@ -323,8 +323,8 @@ func TestNeverByGet(t *testing.T) {
 				}
 			}
 		}
-		if _, err := k.Hash(t.Context(), urlOf(t, "ftp://h/f"), "sha256"); !errors.Is(err, ftpexec.ErrNoHash) {
-			t.Errorf("got %v, want ErrNoHash", err)
+		if _, err := k.Hash(t.Context(), urlOf(t, "ftp://h/f"), "sha256"); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("got %v, want ErrUnsupported", err)
 		}
 		if _, _, err := k.read(t, "ftp://h/f", 3); !errors.Is(err, ftpexec.ErrNoRestart) {
 			t.Errorf("got %v, want ErrNoRestart", err)

@@ -62,15 +62,15 @@ func TestListRefused(t *testing.T) {
 		path string
 		want error
 	}{
-		{"/pub/absent/", ftpexec.ErrDirectory},
-		{"/pub/absent/absent;type=d", ftpexec.ErrDirectory},
+		{"/pub/absent/", ftpexec.ErrRefused},
+		{"/pub/absent/absent;type=d", ftpexec.ErrRefused},
 		{"/pub/absent;type=d", ftpexec.ErrNotFound},
 		{"/absent%2Fabsent;type=d", ftpexec.ErrNotFound},
 	}
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
 		for _, test := range tests {
 			got, err := list(testContext(t), c, s.URL(test.path))
-			if s.Kind == Aioftp && errors.Is(err, ftpexec.ErrDirectory) {
+			if s.Kind == Aioftp && errors.Is(err, ftpexec.ErrRefused) {
 				continue // it has no NLST: CWD told
 			}
 			if !errors.Is(err, test.want) {

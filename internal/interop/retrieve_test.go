@@ -115,8 +115,8 @@ func TestRetrieveRefused(t *testing.T) {
 	}{
 		{"/pub/absent.txt", ftpexec.ErrNotFound},
 		{"/pub/a", ftpexec.ErrNotFound}, // a directory: no file of that name
-		{"/pub/absent/file.txt", ftpexec.ErrDirectory},
-		{"/pub/text.txt/file.txt", ftpexec.ErrDirectory},
+		{"/pub/absent/file.txt", ftpexec.ErrRefused},
+		{"/pub/text.txt/file.txt", ftpexec.ErrRefused},
 	}
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
 		for _, test := range tests {
@@ -138,8 +138,8 @@ func TestNullSegment(t *testing.T) {
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
 		_, got, err := fetch(testContext(t), c, s.URL("//pub/text.txt"))
 		if !goesHome[s.Kind] {
-			if !errors.Is(err, ftpexec.ErrDirectory) {
-				t.Errorf("got %v, want %v", err, ftpexec.ErrDirectory)
+			if !errors.Is(err, ftpexec.ErrRefused) {
+				t.Errorf("got %v, want %v", err, ftpexec.ErrRefused)
 			}
 			return
 		}
@@ -163,8 +163,8 @@ func TestDataConnections(t *testing.T) {
 			set(c)
 			_, got, err := fetch(testContext(t), c, s.URL("/pub/big.bin"))
 			if c.Active && s.flavour.noActive {
-				if !errors.Is(err, ftpexec.ErrActive) {
-					t.Errorf("%s: got %v, want %v", name, err, ftpexec.ErrActive)
+				if !errors.Is(err, ftpexec.ErrRefused) {
+					t.Errorf("%s: got %v, want %v", name, err, ftpexec.ErrRefused)
 				}
 				continue
 			}

@@ -59,8 +59,8 @@ func TestTryTLSUnencrypted(t *testing.T) {
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
 		c.TryTLS = true
 		if s.flavour.takesAUTH { // then nothing is sent unencrypted
-			if _, _, err := fetch(testContext(t), c, s.URL("/pub/text.txt")); !errors.Is(err, ftpexec.ErrTLSHandshake) {
-				t.Errorf("got %v, want %v", err, ftpexec.ErrTLSHandshake)
+			if _, _, err := fetch(testContext(t), c, s.URL("/pub/text.txt")); !errors.Is(err, ftpexec.ErrTLS) {
+				t.Errorf("got %v, want %v", err, ftpexec.ErrTLS)
 			}
 			return
 		}
@@ -91,8 +91,8 @@ func TestTLSLogin(t *testing.T) {
 func TestTLSUntrusted(t *testing.T) {
 	forEachTLSServer(t, func(t *testing.T, s *Server) {
 		_, _, err := fetch(testContext(t), newClient(t), "ftpes://"+s.Addr+"/pub/text.txt")
-		if !errors.Is(err, ftpexec.ErrCertificate) {
-			t.Errorf("got %v, want %v", err, ftpexec.ErrCertificate)
+		if !errors.Is(err, ftpexec.ErrTLS) {
+			t.Errorf("got %v, want %v", err, ftpexec.ErrTLS)
 		}
 	})
 }
@@ -101,9 +101,9 @@ func TestTLSUntrusted(t *testing.T) {
 func TestTLSUnavailable(t *testing.T) {
 	forEachServer(t, func(t *testing.T, s *Server) {
 		_, _, err := fetch(testContext(t), newClient(t), "ftpes://"+s.Addr+"/pub/text.txt")
-		want := ftpexec.ErrTLSUnavailable
+		want := ftpexec.ErrRefused
 		if s.flavour.takesAUTH {
-			want = ftpexec.ErrTLSHandshake
+			want = ftpexec.ErrTLS
 		}
 		if !errors.Is(err, want) {
 			t.Errorf("got %v, want %v", err, want)

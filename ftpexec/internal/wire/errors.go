@@ -15,15 +15,17 @@ import (
 // The errors of a connection. Every error of this package wraps one of these, [ErrUnsendable], a context's cause, or an
 // error of the Dial function.
 var (
-	ErrResolve      = errors.New("host not resolved")
-	ErrConnect      = errors.New("no connection") // for control or data; or the greeting refuses service
-	ErrLost         = errors.New("connection lost")
-	ErrTimeout      = errors.New("timed out")
-	ErrProtocol     = errors.New("reply makes no sense")
-	ErrTruncated    = errors.New("transfer incomplete")
-	ErrTLSHandshake = errors.New("TLS handshake failed")
-	ErrCertificate  = errors.New("certificate not trusted")
+	ErrResolve   = errors.New("host not resolved")
+	ErrConnect   = errors.New("no connection") // for control or data; or the greeting refuses service
+	ErrLost      = errors.New("connection lost")
+	ErrTimeout   = errors.New("timed out")
+	ErrProtocol  = errors.New("reply makes no sense")
+	ErrTruncated = errors.New("transfer incomplete")
+	ErrTLS       = errors.New("TLS handshake failed")
 )
+
+// errCertificate is the [ErrTLS] for a certificate that cannot be verified.
+var errCertificate = fmt.Errorf("certificate not trusted%.0w", ErrTLS)
 
 // ErrListing means a listing that is longer than Config.MaxListing, or that has a line too long for its reader.
 var ErrListing = fmt.Errorf("%w: listing too long, or a line of it", ErrProtocol)
@@ -73,7 +75,7 @@ func explain(err error) error {
 	var dns *net.DNSError
 	var op *net.OpError
 	switch {
-	case isOneOf(err, ErrConnect, ErrLost, ErrTimeout, ErrProtocol, ErrTLSHandshake, ErrCertificate):
+	case isOneOf(err, ErrConnect, ErrLost, ErrTimeout, ErrProtocol, ErrTLS):
 		return err
 	case errors.As(err, &dns) && shortageIn(dns) != nil:
 		return fmt.Errorf("%w: %w%.0w", ErrConnect, shortageIn(dns), err)

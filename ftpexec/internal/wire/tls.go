@@ -50,9 +50,9 @@ func (c *Conn) handshake(conn net.Conn) (net.Conn, error) {
 func handshakeError(err error) error {
 	var cert *tls.CertificateVerificationError
 	if errors.As(err, &cert) {
-		return fmt.Errorf("%w: %v%.0w", ErrCertificate, cert.Err, err)
+		return fmt.Errorf("%w: %v%.0w", errCertificate, cert.Err, err)
 	}
-	return because(ErrTLSHandshake, withAlert(err))
+	return because(ErrTLS, withAlert(err))
 }
 
 // withAlert adds a [tls.AlertError] to an error for an alert, in which crypto/tls has a type that it does not export.
