@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
@@ -80,7 +81,7 @@ type Options struct {
 // Task is something to retrieve: a file, or if Tree is not nil the directory
 // URLs[0] with what is in it, which is saved under Path.
 type Task struct {
-	download.Item
+	manifest.Item
 	Tree *Tree
 }
 

@@ -25,6 +25,7 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
@@ -142,7 +143,7 @@ func (s *stand) compare(want map[string]string) {
 func (s *stand) tasks(tree map[string]string) (tasks []batch.Task) {
 	for i, path := range slices.Sorted(maps.Keys(tree)) {
 		sum := sha256.Sum256([]byte(tree[path]))
-		tasks = append(tasks, batch.Task{Item: download.Item{
+		tasks = append(tasks, batch.Task{Item: manifest.Item{
 			URLs: []*urlparse.URL{s.url(path)}, Path: strings.TrimPrefix(path, "/"), Line: i + 1,
 			Size: new(int64(len(tree[path]))), Sum: digest.Sum{Algorithm: "sha256", Digest: sum[:]},
 		}})
@@ -219,7 +220,7 @@ func TestWithoutLedger(t *testing.T) {
 // someone has changed since.
 func TestChangedFileIsNotBelieved(t *testing.T) {
 	s := newStand(t, map[string]string{"/f": "right"}, testserver.Options{})
-	task := batch.Task{Item: download.Item{URLs: []*urlparse.URL{s.url("/f")}, Path: "f"}}
+	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{s.url("/f")}, Path: "f"}}
 	if got := s.run(t.Context(), task); !got.Whole() {
 		t.Fatalf("%+v, %q", got, s.failures())
 	}
@@ -311,7 +312,7 @@ func TestAlternatives(t *testing.T) {
 	s := newStand(t, map[string]string{"/a": "text", "/damaged": "tent"}, testserver.Options{})
 	other := testserver.New(t, &testserver.Options{Tree: map[string]string{"/b": "text"}})
 	sum := sha256.Sum256([]byte("text"))
-	task := batch.Task{Item: download.Item{
+	task := batch.Task{Item: manifest.Item{
 		URLs: []*urlparse.URL{s.url("/missing"), s.url("/damaged"), parse(t, other.URL("/b")), s.url("/a")},
 		Path: "f", Sum: digest.Sum{Algorithm: "sha256", Digest: sum[:]},
 	}}

@@ -11,6 +11,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -49,7 +50,7 @@ func TestBound(t *testing.T) {
 				s.options.Each.Retries = 1000
 				var tasks []batch.Task
 				for _, name := range []string{"a", "b"} {
-					task := batch.Task{Item: download.Item{Path: name}}
+					task := batch.Task{Item: manifest.Item{Path: name}}
 					task.URLs = append(task.URLs, parse(t, srv.URL("/"+name)))
 					if tt.tree {
 						task.Tree = &batch.Tree{}

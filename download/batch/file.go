@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/retry"
@@ -365,7 +366,7 @@ func (b *run) replaces() bool { return b.Each.Newer || b.Each.Continue }
 
 // other returns the error about a file that is there and is not the one that the
 // list describes. With Skip, what is wrong with it is the cause.
-func (b *run) other(item download.Item, cause error, format string, args ...any) error {
+func (b *run) other(item manifest.Item, cause error, format string, args ...any) error {
 	if b.Each.Existing == download.Refuse {
 		cause = fs.ErrExist
 	}
@@ -380,7 +381,7 @@ func (j *job) dated() bool { return j.Sum.Algorithm != "" || j.size() >= 0 && !j
 const slack = time.Second - 1
 
 // verify compares the digest of a file that is there.
-func (b *run) verify(ctx context.Context, item download.Item, result download.Result) (download.Result, bool, error) {
+func (b *run) verify(ctx context.Context, item manifest.Item, result download.Result) (download.Result, bool, error) {
 	sum, err := download.SumOf(ctx, b.Root, item.Path, item.Sum.Algorithm)
 	if err == nil && !sum.Equal(item.Sum) && !b.replaces() {
 		err = b.other(item, download.ErrDigest, "%s, but the list says %s", sum, item.Sum)

@@ -7,6 +7,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -55,7 +56,7 @@ func TestServerGivenUp(t *testing.T) {
 				s.options = batch.Options{Jobs: 1, Each: download.Options{Retries: -1}}
 				var tasks []batch.Task
 				for i := range files {
-					task := batch.Task{Item: download.Item{Path: fmt.Sprint(i)}}
+					task := batch.Task{Item: manifest.Item{Path: fmt.Sprint(i)}}
 					task.URLs = append(task.URLs, parse(t, srv.URL(fmt.Sprintf("/d/%d", i))))
 					if tt.tree {
 						task.Tree = &batch.Tree{}

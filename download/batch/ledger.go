@@ -19,6 +19,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/owner"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
@@ -41,7 +42,7 @@ type record struct {
 	Checked  time.Time `json:"checked,omitzero"`   // when
 }
 
-func recordOf(item download.Item, u *urlparse.URL, r download.Result) record {
+func recordOf(item manifest.Item, u *urlparse.URL, r download.Result) record {
 	out := record{
 		Path: item.Path, URL: u.WithoutPassword().String(), Size: r.Size, Modified: r.ModTime, Sum: r.Sum.String(), Verified: r.Verified,
 		Checked: r.Checked,
@@ -73,7 +74,7 @@ func (r record) path() string {
 }
 
 // about reports whether r is about the file that item names and info describes.
-func (r record) about(item download.Item, info fs.FileInfo) bool {
+func (r record) about(item manifest.Item, info fs.FileInfo) bool {
 	if r.path() != item.Path || r.Size != info.Size() || r.Modified.Sub(info.ModTime()).Abs() >= slack {
 		return false
 	}
@@ -255,7 +256,7 @@ func (l *Ledger) sort() {
 }
 
 // find returns the record of a file that is there.
-func (l *Ledger) find(item download.Item, info fs.FileInfo) (record, bool) {
+func (l *Ledger) find(item manifest.Item, info fs.FileInfo) (record, bool) {
 	key := l.key(item.Path)
 	l.mu.Lock()
 	at, ok := l.late[key]

@@ -13,6 +13,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -55,19 +56,19 @@ func TestAbout(t *testing.T) {
 	const md5, other = "md5:d41d8cd98f00b204e9800998ecf8427e", "md5:00000000000000000000000000000000"
 	const crc = "crc32:00000000"
 	is := file{size: 5, time: modified}
-	plain := download.Item{URLs: urls(t, "ftp://h/f"), Path: "f"}
+	plain := manifest.Item{URLs: urls(t, "ftp://h/f"), Path: "f"}
 	rec := recordOf(plain, plain.URLs[0], download.Result{Size: 5, ModTime: modified})
-	with := func(change func(*download.Item)) download.Item { i := plain; change(&i); return i }
+	with := func(change func(*manifest.Item)) manifest.Item { i := plain; change(&i); return i }
 	summed := recordOf(plain, plain.URLs[0], download.Result{Size: 5, ModTime: modified, Sum: sum(t, md5)})
 	tests := []struct {
 		name string
 		r    record
-		item download.Item
+		item manifest.Item
 		info file
 		want bool
 	}{
 		{"the same", rec, plain, is, true},
-		{"another path", rec, with(func(i *download.Item) { i.Path = "g" }), is, false},
+		{"another path", rec, with(func(i *manifest.Item) { i.Path = "g" }), is, false},
 		{"another size on the disk", rec, plain, file{size: 6, time: modified}, false},
 		{"another time on the disk", rec, plain, file{size: 5, time: modified.Add(time.Second)}, false},
 		{"an earlier time on the disk", rec, plain, file{size: 5, time: modified.Add(-time.Second)}, false},
@@ -75,20 +76,20 @@ func TestAbout(t *testing.T) {
 		{"a time that only the local file has", recordOf(plain, plain.URLs[0], download.Result{Size: 5, Written: modified}), plain, is, true},
 		{"another time than the local file had", recordOf(plain, plain.URLs[0], download.Result{Size: 5, Written: modified}), plain, file{size: 5, time: modified.Add(time.Hour)}, false},
 		{"no time in the ledger", recordOf(plain, plain.URLs[0], download.Result{Size: 5}), plain, is, false},
-		{"the size of the list", rec, with(func(i *download.Item) { i.Size = new(int64(5)) }), is, true},
-		{"another size in the list", rec, with(func(i *download.Item) { i.Size = new(int64(6)) }), is, false},
-		{"another URL", rec, with(func(i *download.Item) { i.URLs = urls(t, "ftp://h/g") }), is, false},
-		{"one of the URLs", rec, with(func(i *download.Item) { i.URLs = urls(t, "ftp://i/f", "ftp://h/f") }), is, true},
-		{"a password", rec, with(func(i *download.Item) { i.URLs = urls(t, "ftp://u:p@h/f") }), is, false},
-		{"as new in the list", rec, with(func(i *download.Item) { i.ModTime = modified }), is, true},
-		{"newer in the list", rec, with(func(i *download.Item) { i.ModTime = modified.Add(time.Second) }), is, false},
-		{"older in the list", rec, with(func(i *download.Item) { i.ModTime = modified.Add(-time.Hour) }), is, true},
-		{"the digest", summed, with(func(i *download.Item) { i.Sum = sum(t, md5) }), is, true},
-		{"the digest and another URL", summed, with(func(i *download.Item) { i.Sum, i.URLs = sum(t, md5), urls(t, "ftp://x/y") }), is, true},
-		{"another digest", summed, with(func(i *download.Item) { i.Sum = sum(t, other) }), is, false},
-		{"another algorithm", summed, with(func(i *download.Item) { i.Sum = sum(t, crc) }), is, false},
-		{"no digest in the ledger", rec, with(func(i *download.Item) { i.Sum = sum(t, md5) }), is, false},
-		{"the digest, another size on the disk", summed, with(func(i *download.Item) { i.Sum = sum(t, md5) }), file{size: 6, time: modified}, false},
+		{"the size of the list", rec, with(func(i *manifest.Item) { i.Size = new(int64(5)) }), is, true},
+		{"another size in the list", rec, with(func(i *manifest.Item) { i.Size = new(int64(6)) }), is, false},
+		{"another URL", rec, with(func(i *manifest.Item) { i.URLs = urls(t, "ftp://h/g") }), is, false},
+		{"one of the URLs", rec, with(func(i *manifest.Item) { i.URLs = urls(t, "ftp://i/f", "ftp://h/f") }), is, true},
+		{"a password", rec, with(func(i *manifest.Item) { i.URLs = urls(t, "ftp://u:p@h/f") }), is, false},
+		{"as new in the list", rec, with(func(i *manifest.Item) { i.ModTime = modified }), is, true},
+		{"newer in the list", rec, with(func(i *manifest.Item) { i.ModTime = modified.Add(time.Second) }), is, false},
+		{"older in the list", rec, with(func(i *manifest.Item) { i.ModTime = modified.Add(-time.Hour) }), is, true},
+		{"the digest", summed, with(func(i *manifest.Item) { i.Sum = sum(t, md5) }), is, true},
+		{"the digest and another URL", summed, with(func(i *manifest.Item) { i.Sum, i.URLs = sum(t, md5), urls(t, "ftp://x/y") }), is, true},
+		{"another digest", summed, with(func(i *manifest.Item) { i.Sum = sum(t, other) }), is, false},
+		{"another algorithm", summed, with(func(i *manifest.Item) { i.Sum = sum(t, crc) }), is, false},
+		{"no digest in the ledger", rec, with(func(i *manifest.Item) { i.Sum = sum(t, md5) }), is, false},
+		{"the digest, another size on the disk", summed, with(func(i *manifest.Item) { i.Sum = sum(t, md5) }), file{size: 6, time: modified}, false},
 	}
 	for _, tt := range tests {
 		if got := tt.r.about(tt.item, tt.info); got != tt.want {
@@ -97,7 +98,7 @@ func TestAbout(t *testing.T) {
 	}
 	login := recordOf(plain, urls(t, "ftp://me:secret@h/f")[0], download.Result{Size: 5, ModTime: modified})
 	for pass, want := range map[string]bool{"me:secret": true, "me:changed": true, "me": true, "you:secret": false} {
-		if got := login.about(with(func(i *download.Item) { i.URLs = urls(t, "ftp://"+pass+"@h/f") }), is); got != want {
+		if got := login.about(with(func(i *manifest.Item) { i.URLs = urls(t, "ftp://"+pass+"@h/f") }), is); got != want {
 			t.Errorf("login %s: got %v", pass, got)
 		}
 	}
@@ -131,8 +132,8 @@ func (r *room) open(name string) *Ledger {
 	return l
 }
 
-func (r *room) item(path string) download.Item {
-	return download.Item{URLs: urls(r.T, "ftp://me:secret@h/f"), Path: path}
+func (r *room) item(path string) manifest.Item {
+	return manifest.Item{URLs: urls(r.T, "ftp://me:secret@h/f"), Path: path}
 }
 
 func (r *room) add(l *Ledger, path string, size int64) {

@@ -9,6 +9,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -19,7 +20,7 @@ func TestMixed(t *testing.T) {
 	s := newStand(t, map[string]string{"/a/f": "one", "/b/f": "two"}, testserver.Options{})
 	s.options.Jobs, s.options.Mixed, s.options.Each.Existing = 1, true, download.Overwrite
 	task := func(path string) batch.Task {
-		return batch.Task{Item: download.Item{URLs: []*urlparse.URL{s.url(path)}, Path: "f"}}
+		return batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{s.url(path)}, Path: "f"}}
 	}
 	got := s.run(t.Context(), task("/a/f"), task("/a/f"), task("/b/f"))
 	if got.Files != 2 || got.Complete != 1 || got.Failed != 1 {
@@ -39,7 +40,7 @@ func TestWrongSizeSaysSo(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.dir, "f"), []byte("four"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	task := batch.Task{Item: download.Item{URLs: []*urlparse.URL{s.url("/f")}, Path: "f", Size: new(int64(5))}}
+	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{s.url("/f")}, Path: "f", Size: new(int64(5))}}
 	s.run(t.Context(), task)
 	want := []string{"f: f: exists with 4 bytes, but the list says 5"}
 	if got := s.failures(); !slices.Equal(got, want) {

@@ -11,6 +11,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
@@ -156,7 +157,7 @@ func TestCancelledAnywhere(t *testing.T) {
 // after, is both left alone and cleared up after.
 func TestTidiesUp(t *testing.T) {
 	s := newStand(t, map[string]string{"/f": "text"}, testserver.Options{})
-	task := batch.Task{Item: download.Item{URLs: []*urlparse.URL{s.url("/f")}, Path: "f"}}
+	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{s.url("/f")}, Path: "f"}}
 	stop := errors.New("stop")
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {

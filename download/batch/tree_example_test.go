@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
@@ -47,7 +47,7 @@ func ExampleTree() {
 	}
 	var src batch.Source = &ftpexec.Client{MaxIdle: 2}
 	defer src.CloseIdleConnections()
-	task := batch.Task{Item: download.Item{URLs: []*urlparse.URL{u}, Path: "mirror"}, Tree: tree}
+	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: "mirror"}, Tree: tree}
 	totals := batch.Run(context.Background(), src, slices.Values([]batch.Task{task}), batch.Options{Jobs: 2, Root: root, Report: func(o batch.Outcome) {
 		if err := report.Write(o.Line, o.Path, fmt.Appendf(nil, "%s\t%d\n", o.Path, o.Result.Size)); err != nil {
 			log.Print(err)

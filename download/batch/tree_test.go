@@ -17,6 +17,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
@@ -24,7 +25,7 @@ import (
 
 // treeOf returns the task of a tree that is saved at the top.
 func treeOf(t *testing.T, url string, tree batch.Tree) batch.Task {
-	return batch.Task{Item: download.Item{URLs: []*urlparse.URL{parse(t, url)}}, Tree: &tree}
+	return batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{parse(t, url)}}, Tree: &tree}
 }
 
 // scripted returns a stand whose server is a shelf.

@@ -7,8 +7,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-
-	"example.com/ftpfetch/download"
 )
 
 // MaxErrors is how many bad lines [Check] names. One more error says how many
@@ -48,10 +46,10 @@ func Check(open func() (io.ReadCloser, error), o Options) (Summary, []error) {
 
 // Read is like the function [Read], without the repeats that [Check] found in the
 // same list.
-func (s Summary) Read(source io.Reader, o Options) iter.Seq2[download.Item, error] {
-	return func(yield func(download.Item, error) bool) {
+func (s Summary) Read(source io.Reader, o Options) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
 		place, repeats := -1, s.repeats
-		(&reader{Options: o, yield: func(item download.Item, err error) bool {
+		(&reader{Options: o, yield: func(item Item, err error) bool {
 			if err != nil {
 				return yield(item, err)
 			}
@@ -90,7 +88,7 @@ func (c *checker) fail(err error) {
 }
 
 // each reads the list and calls use for each item, with its place.
-func (c *checker) each(use func(place int, item download.Item), fail func(error)) (empty int) {
+func (c *checker) each(use func(place int, item Item), fail func(error)) (empty int) {
 	text, err := c.open()
 	if err != nil {
 		fail(err)
@@ -98,7 +96,7 @@ func (c *checker) each(use func(place int, item download.Item), fail func(error)
 	}
 	defer text.Close()
 	place := 0
-	r := &reader{Options: c.options, yield: func(item download.Item, err error) bool {
+	r := &reader{Options: c.options, yield: func(item Item, err error) bool {
 		if err != nil {
 			fail(err)
 			return true
@@ -113,7 +111,7 @@ func (c *checker) each(use func(place int, item download.Item), fail func(error)
 
 // first counts the items and finds bad lines.
 func (c *checker) first() {
-	c.summary.Empty = c.each(func(_ int, item download.Item) {
+	c.summary.Empty = c.each(func(_ int, item Item) {
 		c.claims.add(item.Path)
 		if c.options.Shard.Has(item) {
 			c.summary.count(item, 1)
@@ -127,7 +125,7 @@ func (c *checker) second() {
 	if len(found.hashes) == 0 {
 		return
 	}
-	c.each(func(place int, item download.Item) {
+	c.each(func(place int, item Item) {
 		err := found.add(item)
 		switch {
 		case errors.Is(err, errRepeat):
@@ -161,7 +159,7 @@ func byLine(a, b error) int {
 }
 
 // count adds an item, or takes one away that was counted before.
-func (s *Summary) count(item download.Item, n int) {
+func (s *Summary) count(item Item, n int) {
 	s.Items += n
 	switch {
 	case s.Bytes < 0:

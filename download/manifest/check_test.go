@@ -11,8 +11,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"example.com/ftpfetch/download"
 )
 
 // opener returns what Check opens.
@@ -225,7 +223,7 @@ func TestSuspicionIsNoConflict(t *testing.T) {
 		line++
 		found.hashes[0] = maphash.String(found.seed, path)
 		got := "<nil>"
-		if err := found.add(download.Item{Path: path, Line: line}); err != nil {
+		if err := found.add(Item{Path: path, Line: line}); err != nil {
 			got = err.Error()
 		}
 		if got != want {

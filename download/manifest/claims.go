@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/internal/localfile"
 )
 
@@ -119,7 +118,7 @@ func (c *conflicts) of(key string) *claim {
 var errRepeat = errors.New("names the same file again")
 
 // add returns an error if the item is in the way of an earlier one.
-func (c *conflicts) add(item download.Item) error {
+func (c *conflicts) add(item Item) error {
 	key, line := localfile.Key(item.Path), int32(item.Line)
 	for dir := range dirsAbove(key) {
 		switch first := c.of(dir); {
@@ -146,7 +145,7 @@ func (c *conflicts) add(item download.Item) error {
 }
 
 // identity stands for everything about an item except its line.
-func identity(item download.Item) uint64 {
+func identity(item Item) uint64 {
 	var b strings.Builder
 	for _, u := range item.URLs {
 		b.WriteString(u.String() + "\n")

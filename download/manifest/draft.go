@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/urlparse"
@@ -29,7 +28,7 @@ var (
 
 // finish yields the item, or the error that came up on the way to it.
 func (r *reader) finish(d *draft, err error) {
-	var item download.Item
+	var item Item
 	if err == nil {
 		item, err = r.item(d)
 	}
@@ -40,12 +39,12 @@ func (r *reader) finish(d *draft, err error) {
 	r.emit(item)
 }
 
-func (r *reader) item(d *draft) (download.Item, error) {
+func (r *reader) item(d *draft) (Item, error) {
 	if len(d.urls) == 0 {
-		return download.Item{}, errNoURL
+		return Item{}, errNoURL
 	}
 	path, err := r.localPath(d)
-	return download.Item{URLs: d.urls, Path: path, Size: d.size, Sum: d.sum, Line: d.line}, err
+	return Item{URLs: d.urls, Path: path, Size: d.size, Sum: d.sum, Line: d.line}, err
 }
 
 // localPath returns the path of the item: the given one or the default.

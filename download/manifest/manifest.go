@@ -1,4 +1,4 @@
-// Package manifest reads lists of files to retrieve, one [download.Item] at a
+// Package manifest reads lists of files to retrieve, one [Item] at a
 // time: lists of URLs, tables, and the reports of sequence archives.
 //
 // Call [Check] to find everything that is wrong before anything is fetched, then
@@ -19,7 +19,6 @@ import (
 	"iter"
 	"strings"
 
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -67,7 +66,7 @@ type Options struct {
 // [*LineError], and reading goes on with the next line. If nothing after a line
 // can be understood, or if r fails, the error is the last. An error of r is
 // yielded unchanged.
-func Read(r io.Reader, o Options) iter.Seq2[download.Item, error] {
+func Read(r io.Reader, o Options) iter.Seq2[Item, error] {
 	return Summary{}.Read(r, o)
 }
 
@@ -78,7 +77,7 @@ const maxLine = 1 << 20
 type reader struct {
 	Options
 	in    *lines
-	yield func(download.Item, error) bool
+	yield func(Item, error) bool
 	done  bool // the caller wants no more
 	items int  // yielded so far
 	empty int  // lines that name no file, where that is allowed
@@ -110,7 +109,7 @@ func (r *reader) read(source io.Reader) {
 		r.readList()
 	}
 	if r.in.err != nil && !r.done {
-		r.yield(download.Item{}, r.in.err)
+		r.yield(Item{}, r.in.err)
 	}
 }
 
@@ -131,7 +130,7 @@ func (r *reader) next() bool {
 }
 
 // emit yields an item.
-func (r *reader) emit(item download.Item) {
+func (r *reader) emit(item Item) {
 	if !r.done {
 		r.items++
 		r.done = !r.yield(item, nil)
@@ -141,6 +140,6 @@ func (r *reader) emit(item download.Item) {
 // fail yields the fault of a line.
 func (r *reader) fail(line int, err error) {
 	if !r.done {
-		r.done = !r.yield(download.Item{}, &LineError{Line: line, Err: err})
+		r.done = !r.yield(Item{}, &LineError{Line: line, Err: err})
 	}
 }

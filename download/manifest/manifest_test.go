@@ -9,7 +9,6 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -32,7 +31,7 @@ func show(text string, o Options) string {
 	return b.String()
 }
 
-func showItem(item download.Item) string {
+func showItem(item Item) string {
 	s := fmt.Sprint(item.Line, " ", item.Path)
 	for _, u := range item.URLs {
 		s += " " + u.Redacted()

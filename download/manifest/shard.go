@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -25,7 +24,7 @@ func (s Shard) String() string {
 // Has reports whether the item belongs to the share. Every item belongs to just
 // one of the Count shares, and to the same on every machine: the first URL
 // decides, whatever its password and however it is spelled.
-func (s Shard) Has(item download.Item) bool {
+func (s Shard) Has(item Item) bool {
 	if s.Count <= 1 {
 		return true
 	}

@@ -8,7 +8,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -98,7 +97,7 @@ func TestShardIsStable(t *testing.T) {
 func shardOf(t interface{ Fatalf(string, ...any) }, u *urlparse.URL, count int) int {
 	found := 0
 	for i := range count {
-		if (Shard{i + 1, count}).Has(download.Item{URLs: []*urlparse.URL{u}}) {
+		if (Shard{i + 1, count}).Has(Item{URLs: []*urlparse.URL{u}}) {
 			if found != 0 {
 				t.Fatalf("%s belongs to %d and %d of %d", u, found, i+1, count)
 			}

@@ -78,7 +78,7 @@ func (g *Getter) Get(ctx context.Context, r *getter.Request) error {
 	}
 	defer root.Close()
 	var failed []error
-	task := batch.Task{Item: download.Item{URLs: []*urlparse.URL{u}, Path: "."}, Tree: &batch.Tree{}}
+	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: "."}, Tree: &batch.Tree{}}
 	totals := batch.Run(ctx, g.Client, slices.Values([]batch.Task{task}), batch.Options{
 		Jobs: 4, PerHost: 2, Root: root,
 		Each: download.Options{Newer: true, Existing: download.Overwrite},

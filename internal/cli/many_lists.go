@@ -38,11 +38,11 @@ func (l *list) open() (io.ReadCloser, error) {
 }
 
 // items yields what the list names.
-func (l *list) items() iter.Seq2[download.Item, error] {
-	return func(yield func(download.Item, error) bool) {
+func (l *list) items() iter.Seq2[manifest.Item, error] {
+	return func(yield func(manifest.Item, error) bool) {
 		f, err := l.open()
 		if err != nil {
-			yield(download.Item{}, err)
+			yield(manifest.Item{}, err)
 			return
 		}
 		defer f.Close()
@@ -210,7 +210,7 @@ func (m *many) named() (tasks []batch.Task) {
 
 // task returns what a URL of the command line asks for.
 func (m *many) task(t config.Target, u *urlparse.URL) (batch.Task, error) {
-	task := batch.Task{Item: download.Item{URLs: []*urlparse.URL{u}}}
+	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}}
 	var err error
 	switch {
 	case t.Pattern != "":

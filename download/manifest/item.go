@@ -1,4 +1,4 @@
-package download
+package manifest
 
 import (
 	"time"
@@ -15,7 +15,7 @@ type Item struct {
 	Size *int64          // in bytes; nil means unknown
 	Sum  digest.Sum      // the zero value means unknown
 	// ModTime is when the file was last modified on its server, to the second; zero
-	// means unknown. It decides about [Options.Newer], without asking the server.
+	// means unknown. It decides about Newer of download.Options, without asking the server.
 	ModTime time.Time
 	Line    int // the line of the list that names it, from 1; 0 if no list does
 }
