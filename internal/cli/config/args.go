@@ -19,7 +19,6 @@ type reader struct {
 	operands []string
 	wrong    []string
 	right    []string // the command as it should be
-	shown    []string // the same without what may be a password
 	lost     bool     // something has no counterpart in it
 	known    int      // how well the wrong flags are known as the program's
 }
@@ -37,18 +36,17 @@ func read(args []string, program string) *reader {
 		}
 		switch {
 		case arg == "--":
-			r.keep(append([]string{arg}, r.args...)...)
+			r.right = append(append(r.right, arg), r.args...)
 			r.operands, r.args = append(r.operands, r.args...), nil
 		case strings.HasPrefix(arg, "--"):
 			r.long(arg[2:])
-		case len(arg) > 1 && arg[0] == '-':
+		case isFlag(arg):
 			r.letters(arg[1:])
 		case command != nil:
 			r.complain("%s is lftp's: %s", arg, command[0].answer)
 			r.swap(command, "", false)
 		default:
-			r.operands = append(r.operands, arg)
-			r.keep(arg)
+			r.operands, r.right = append(r.operands, arg), append(r.right, arg)
 		}
 	}
 	return r
@@ -59,18 +57,6 @@ func (r *reader) next() string {
 	arg := r.args[0]
 	r.args = r.args[1:]
 	return arg
-}
-
-// keep adds words to the command as it should be. A URL with a login may hold a
-// password.
-func (r *reader) keep(words ...string) {
-	r.right = append(r.right, words...)
-	for _, word := range words {
-		if strings.Contains(word, "@") {
-			word = "URL"
-		}
-		r.shown = append(r.shown, word)
-	}
 }
 
 func (r *reader) complain(format string, args ...any) {
@@ -127,7 +113,7 @@ func (r *reader) letters(text string) {
 // bundle reads letters of which some are not ours as the program's. What follows a
 // letter that it does not know may be a password.
 func (r *reader) bundle(text string) {
-	before, read, start := len(r.shown), "", len(r.wrong)
+	before, read, start := len(r.right), "", len(r.wrong)
 	for rest := text; rest != ""; {
 		n := 1
 		if len(rest) > 1 && rest[0] == 'n' && abroad("-"+rest[:2]) != nil {
@@ -169,8 +155,8 @@ func (r *reader) bundle(text string) {
 	}
 	if len(r.wrong) == start {
 		write := "leave it out"
-		if len(r.shown) > before {
-			write = "write " + strings.Join(r.shown[before:], " ")
+		if len(r.right) > before {
+			write = "write " + strings.Join(masked(r.right[before:]), " ")
 		}
 		both := ""
 		if len(read) == 2 && shorthand(read[0], r.all) != nil && shorthand(read[1], r.all) != nil {
@@ -188,7 +174,7 @@ func (r *reader) own(f *pflag.Flag, value string, given bool) {
 		next = r.args[0]
 	}
 	meant := append(abroad("-"+f.Shorthand), abroad("--"+f.Name)...)
-	isFlag := len(next) > 1 && next[0] == '-' && (numeric[f.Name] || f.Name == "dir" || f.Name == "input")
+	follows := isFlag(next) && meant != nil
 	switch {
 	case given:
 	case f.NoOptDefVal != "" && valueLike().MatchString(next) && takesValue(meant, next):
@@ -197,10 +183,10 @@ func (r *reader) own(f *pflag.Flag, value string, given bool) {
 		return
 	case f.NoOptDefVal != "":
 		value = f.NoOptDefVal
-	case len(r.args) == 0, isFlag, urlStart().MatchString(next) && !takesURL[f.Name]:
+	case len(r.args) == 0, follows, urlStart().MatchString(next) && takesURL["--"+f.Name] == "":
 		why := ""
 		switch {
-		case isFlag:
+		case follows:
 			why = ", but a flag follows"
 		case next != "":
 			name += " before the URL"
@@ -227,23 +213,15 @@ func (r *reader) own(f *pflag.Flag, value string, given bool) {
 	case given:
 		words = append(words, value)
 	}
-	if len(words) > 1 && r.has(words) {
-		return
-	}
-	r.keep(words...)
-	if given && takesURL[f.Name] {
-		r.shown[len(r.shown)-1] = name
-	}
+	r.add(words)
 }
 
 // swap puts what the program's flag is here into the command as it should be. value
 // is what follows the flag in the same argument.
 func (r *reader) swap(found []foreign, value string, given bool) {
 	f, ok := of(r.program, found)
-	if ok && f.value != "" && !given && len(r.args) > 0 && !urlStart().MatchString(r.args[0]) && fits(f.value, r.args[0]) {
-		if next := r.args[0]; next == "-" || next == "" || next[0] != '-' {
-			value, given = r.next(), true
-		}
+	if ok && f.value != "" && !given && len(r.args) > 0 && !isFlag(r.args[0]) && !urlStart().MatchString(r.args[0]) && fits(f.value, r.args[0]) {
+		value, given = r.next(), true
 	}
 	switch {
 	case !ok, given && value != "true" && (f.value == "" || !fits(f.value, value)):
@@ -255,40 +233,39 @@ func (r *reader) swap(found []foreign, value string, given bool) {
 		return
 	}
 	r.known += 2
-	if f.write == nil {
-		return
-	}
-	var words, hidden []string
-	for i, word := range f.write {
-		shown := word
-		switch upper := word == strings.ToUpper(word) && word[0] != '-'; {
+	words := slices.Clone(f.write)
+	for i, word := range words {
+		before, ends := strings.CutSuffix(word, f.value)
+		switch {
 		case word == "GLOB" && f.value == "LIST" && strings.Contains(value, ","):
-			word = "{" + value + "}"
-		case word == "GLOB" && f.value == "LIST", f.value != "" && word == f.value:
-			word = value
-		case f.value != "" && strings.HasSuffix(word, "://"+f.value):
-			word = strings.TrimSuffix(word, f.value) + value
-		case i > 0 && upper && len(f.write) > 1 && word[0] >= 'A', strings.HasPrefix(word, "2>"):
+			words[i] = "{" + value + "}"
+		case word == "GLOB" && f.value == "LIST":
+			words[i] = value
+		case f.value != "" && ends:
+			words[i] = before + value
+		case word[0] >= 'A' && word == strings.ToUpper(word):
 			r.lost = true
 		}
-		if f.value == "" || !slices.Contains([]string{"URL", "ADDR", "NAME", "TEXT"}, f.value) {
-			shown = word
-		}
-		r.lost = r.lost || word == ""
-		words, hidden = append(words, word), append(hidden, shown)
+		r.lost = r.lost || words[i] == ""
 	}
-	if r.lost || r.has(words) {
-		return
+	if !r.lost {
+		r.add(words)
 	}
-	if i := slices.Index(r.right, f.write[0]); i >= 0 && len(words) > 1 && words[1][0] == '-' {
-		words, hidden = words[1:], hidden[1:] // -r is
-	}
-	r.right, r.shown = append(r.right, words...), append(r.shown, hidden...)
 }
 
-// has reports whether the words stand in the command as it should be already.
-func (r *reader) has(words []string) bool {
-	return strings.Contains(" "+strings.Join(r.right, " ")+" ", " "+strings.Join(words, " ")+" ")
+// add adds flags with their values to the command as it should be, if they are not
+// there already.
+func (r *reader) add(words []string) {
+	for len(words) > 0 {
+		n := 1
+		for n < len(words) && !isFlag(words[n]) {
+			n++
+		}
+		if !strings.Contains(" "+strings.Join(r.right, " ")+" ", " "+strings.Join(words[:n], " ")+" ") {
+			r.right = append(r.right, words[:n]...)
+		}
+		words = words[n:]
+	}
 }
 
 // correct says what is wrong with args, and what the whole command should be: for
@@ -329,11 +306,28 @@ func (r *reader) command() (text string, refused []string) {
 		return "", refused
 	}
 	text = "ftpfetch"
-	for _, word := range r.shown {
+	for _, word := range masked(r.right) {
 		text += " " + quoted(word)
 	}
 	return text, nil
 }
+
+// masked returns words without what may be a password.
+func masked(words []string) []string {
+	words = slices.Clone(words)
+	for i, word := range words {
+		if strings.Contains(word, "@") {
+			words[i] = "URL"
+		}
+		if i > 0 && takesURL[words[i-1]] != "" {
+			words[i] = takesURL[words[i-1]]
+		}
+	}
+	return words
+}
+
+// isFlag reports whether an argument is one or more flags.
+func isFlag(arg string) bool { return len(arg) > 1 && arg[0] == '-' }
 
 // quoted returns word as a shell reads it.
 func quoted(word string) string {

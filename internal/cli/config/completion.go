@@ -52,6 +52,22 @@ func (c completable) names(sep string) string {
 	return c.short + sep + c.long
 }
 
+// complete returns how a shell completes the flag's value: one of some words, which
+// stand for %s, a directory, a file, or any text. It returns "" if there is none.
+func (c completable) complete(words, dir, file, any string) string {
+	switch {
+	case c.choices != nil:
+		return fmt.Sprintf(words, strings.Join(c.choices, " "))
+	case c.value == "DIR":
+		return dir
+	case c.value == "FILE":
+		return file
+	case c.value == "":
+		return ""
+	}
+	return any
+}
+
 // bashCompletion returns a script for bash 3.2 or later. If the script offers
 // nothing, -o default completes file names.
 func bashCompletion(flags []completable) string {
@@ -60,7 +76,8 @@ func bashCompletion(flags []completable) string {
 	for _, c := range flags {
 		all = append(all, c.names(" "))
 		if c.value != "" {
-			fmt.Fprintf(&values, "\t%s) %s ;;\n", c.names("|"), bashValue(c))
+			fmt.Fprintf(&values, "\t%s) %s ;;\n", c.names("|"), c.complete(`COMPREPLY=($(compgen -W '%s' -- "$cur")); return`,
+				`IFS=$'\n'; COMPREPLY=($(compgen -d -- "$cur")); return`, "return", "return"))
 		}
 	}
 	return fmt.Sprintf(`# Completion of ftpfetch for bash: ftpfetch --print bash
@@ -82,16 +99,6 @@ complete -o default -F _ftpfetch ftpfetch
 `, values.String(), strings.Join(all, " "))
 }
 
-func bashValue(c completable) string {
-	switch {
-	case c.choices != nil:
-		return `COMPREPLY=($(compgen -W '` + strings.Join(c.choices, " ") + `' -- "$cur")); return`
-	case c.value == "DIR":
-		return `IFS=$'\n'; COMPREPLY=($(compgen -d -- "$cur")); return`
-	}
-	return "return"
-}
-
 func zshCompletion(flags []completable) string {
 	var b strings.Builder
 	b.WriteString("#compdef ftpfetch\n# Completion of ftpfetch for zsh: ftpfetch --print zsh\n_arguments -s -S \\\n")
@@ -105,25 +112,11 @@ func zshCompletion(flags []completable) string {
 		if c.short != "" {
 			spelling = fmt.Sprintf("'(%s)'{%s,%s}", c.names(" "), short, long)
 		}
-		fmt.Fprintf(&b, "\t%s'[%s]%s' \\\n", spelling, usage, zshValue(c))
+		value := ":" + strings.ReplaceAll(c.value, ":", `\:`) + ":"
+		fmt.Fprintf(&b, "\t%s'[%s]%s' \\\n", spelling, usage, c.complete(value+"(%s)", value+"_directories", value+"_files", value+" "))
 	}
 	b.WriteString("\t'*:URL:_urls'\n")
 	return b.String()
-}
-
-func zshValue(c completable) string {
-	value := strings.ReplaceAll(c.value, ":", `\:`)
-	switch {
-	case c.choices != nil:
-		return ":" + value + ":(" + strings.Join(c.choices, " ") + ")"
-	case c.value == "DIR":
-		return ":" + value + ":_directories"
-	case c.value == "FILE":
-		return ":" + value + ":_files"
-	case c.value != "":
-		return ":" + value + ": "
-	}
-	return ""
 }
 
 func fishCompletion(flags []completable) string {
@@ -135,21 +128,7 @@ func fishCompletion(flags []completable) string {
 		if c.short != "" {
 			b.WriteString(" -s " + c.short[1:])
 		}
-		fmt.Fprintf(&b, " -l %s%s -d '%s'\n", c.long[2:], fishValue(c), quote.Replace(c.usage))
+		fmt.Fprintf(&b, " -l %s%s -d '%s'\n", c.long[2:], c.complete(" -x -a '%s'", " -x -a '(__fish_complete_directories)'", " -r -F", " -x"), quote.Replace(c.usage))
 	}
 	return b.String()
-}
-
-func fishValue(c completable) string {
-	switch {
-	case c.choices != nil:
-		return " -x -a '" + strings.Join(c.choices, " ") + "'"
-	case c.value == "DIR":
-		return " -x -a '(__fish_complete_directories)'"
-	case c.value == "FILE":
-		return " -r -F"
-	case c.value != "":
-		return " -x"
-	}
-	return ""
 }

@@ -30,20 +30,6 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-func TestDistance(t *testing.T) {
-	tests := []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"type", "type", 0}, {"typ", "type", 1}, {"tpye", "type", 1}, {"ab", "ba", 1}, {"vrebsoe", "verbose", 2}, {"", "abc", 3}, {"kitten", "sitting", 5}, {"retort", "report", 2},
-	}
-	for _, tt := range tests {
-		if got := distance(tt.a, tt.b); got != tt.want {
-			t.Errorf("distance(%s, %s) = %d, want %d", tt.a, tt.b, got, tt.want)
-		}
-	}
-}
-
 func TestLogin(t *testing.T) {
 	tests := []struct {
 		args           []string

@@ -12,9 +12,8 @@ import (
 // numeric are the flags with letters whose values are numbers.
 var numeric = map[string]bool{"segments": true, "jobs": true}
 
-// takesURL are the flags whose value is a URL, or may be any text, and may hold a
-// password.
-var takesURL = map[string]bool{"base": true, "proxy": true, "user": true}
+// takesURL has the flags whose value may hold a password, and what is shown for it.
+var takesURL = map[string]string{"--base": "URL", "--proxy": "URL", "--user": "NAME", "-u": "NAME"}
 
 var (
 	wholeNumber = compiled(`^(=?[0-9]|=?auto$|=|ftps?:|-)`)
@@ -72,7 +71,7 @@ func dashed(f *pflag.Flag) string {
 func badValue(flag, value string, why error) string {
 	text := why.Error()
 	switch {
-	case takesURL[flag]:
+	case takesURL["--"+flag] != "":
 		return "--" + flag + ": " + text
 	case value == "":
 		value = `""`
