@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -18,25 +17,8 @@ import (
 	"example.com/ftpfetch/internal/proxy"
 )
 
-// slowProxy is a proxy in memory that answers a GET with steps, each after a pause, and then is silent. It refuses
-// CONNECT.
-func slowProxy(t *testing.T, steps []step) *gateway.Source {
-	t.Helper()
-	p, err := proxy.Parse("http://proxy.test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	src := gateway.New(&ftpexec.Client{}, p, func(context.Context, string, string) (net.Conn, error) {
-		near, far := net.Pipe()
-		go answerSlowly(far, steps)
-		return near, nil
-	})
-	src.Always = true
-	return src
-}
-
-// answerSlowly answers one request, until the client hangs up.
-func answerSlowly(conn net.Conn, steps []step) {
+// slowly answers a request on conn with header and then n bytes, each after a pause, and waits for the client to hang up.
+func slowly(conn net.Conn, header string, n int, pause time.Duration) {
 	defer conn.Close()
 	r := bufio.NewReader(conn)
 	if _, err := http.ReadRequest(r); err != nil {
@@ -47,10 +29,11 @@ func answerSlowly(conn net.Conn, steps []step) {
 		defer close(gone)
 		_, _ = io.Copy(io.Discard, r)
 	}()
-	for _, s := range steps {
+	_, _ = io.WriteString(conn, header)
+	for range n {
 		select {
-		case <-time.After(s.after):
-			_, _ = io.WriteString(conn, s.text)
+		case <-time.After(pause):
+			_, _ = io.WriteString(conn, "x")
 		case <-gone:
 			return
 		}
@@ -58,76 +41,51 @@ func answerSlowly(conn net.Conn, steps []step) {
 	<-gone
 }
 
-// step is what a proxy sends after a pause.
-type step struct {
-	after time.Duration
-	text  string
-}
-
-// steps returns n equal steps.
-func steps(n int, after time.Duration, text string) []step {
-	all := make([]step, n)
-	for i := range all {
-		all[i] = step{after, text}
-	}
-	return all
-}
-
-// TestWaits checks how long a proxy may take for the header and for each byte.
+// TestWaits checks how long a proxy may take for the header and for each byte of 100.
 func TestWaits(t *testing.T) {
-	header := step{0, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"}
+	const header = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
 	tests := []struct {
-		name   string
-		steps  []step
-		reader time.Duration // its pause after each Read
-		want   string        // the error; "" for none
-		at     time.Duration
+		name, header string
+		n            int
+		pause        time.Duration
+		want         string // the error; "" for none
+		at           time.Duration
 	}{
-		{"no header", nil, 0, "no answer in time", time.Minute},
-		{"a header that stops", []step{{time.Second, "HTTP/1.1 200 OK\r\n"}}, 0, "no answer in time", time.Minute},
-		{"no byte", []step{header}, 0, "timed out: no data for 1m0s", time.Minute},
-		{"no byte after some", []step{header, {30 * time.Second, "some"}}, 0, "timed out: no data for 1m0s", 90 * time.Second},
-		{"slow", append([]step{header}, steps(100, 59*time.Second, "x")...), 0, "", 5900 * time.Second},
-		{"a slow reader", append([]step{header}, steps(100, 0, "x")...), time.Hour, "", 99 * time.Hour},
+		{"no header", "", 0, 0, "no answer in time", time.Minute},
+		{"a header that stops", header[:17], 0, 0, "no answer in time", time.Minute},
+		{"no byte", header, 0, 0, "timed out: no data for 1m0s", time.Minute},
+		{"no byte after some", header, 1, 30 * time.Second, "timed out: no data for 1m0s", 90 * time.Second},
+		{"slow", header, 100, 59 * time.Second, "", 5900 * time.Second},
+	}
+	p, err := proxy.Parse("http://proxy.test")
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := slowProxy(t, tt.steps)
-				defer src.CloseIdleConnections()
-				begun := time.Now()
-				n, err := readSlowly(t, src, tt.reader)
-				var e *ftpexec.Error
-				switch {
-				case tt.want == "" && (err != nil || n != 100):
-					t.Errorf("got %d bytes, %v", n, err)
-				case tt.want != "" && (!errors.Is(err, ftpexec.ErrTimeout) || !errors.As(err, &e) || !e.Temporary() || !strings.Contains(fmt.Sprint(err), tt.want)):
-					t.Errorf("got %v, want %s", err, tt.want)
-				}
-				if took := time.Since(begun); took != tt.at {
-					t.Errorf("after %v, want %v", took, tt.at)
-				}
+		synctest.Test(t, func(t *testing.T) {
+			src := gateway.New(&ftpexec.Client{}, p, func(context.Context, string, string) (net.Conn, error) {
+				near, far := net.Pipe()
+				go slowly(far, tt.header, tt.n, tt.pause)
+				return near, nil
 			})
+			src.Always = true
+			defer src.CloseIdleConnections()
+			begun, n := time.Now(), int64(0)
+			r, err := src.Do(t.Context(), &ftpexec.Request{URL: urlOf(t, "ftp://h/f")})
+			if err == nil {
+				n, err = io.Copy(io.Discard, r.Body)
+				r.Body.Close()
+			}
+			var e *ftpexec.Error
+			switch {
+			case tt.want == "" && (err != nil || n != 100):
+				t.Errorf("%s: got %d bytes, %v", tt.name, n, err)
+			case tt.want != "" && (!errors.Is(err, ftpexec.ErrTimeout) || !errors.As(err, &e) || !e.Temporary() || !strings.Contains(err.Error(), tt.want)):
+				t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
+			}
+			if took := time.Since(begun); took != tt.at {
+				t.Errorf("%s: after %v, want %v", tt.name, took, tt.at)
+			}
 		})
-	}
-}
-
-// readSlowly reads a file, with a pause after each Read.
-func readSlowly(t *testing.T, src *gateway.Source, pause time.Duration) (n int, err error) {
-	r, err := src.Do(t.Context(), &ftpexec.Request{URL: urlOf(t, "ftp://h/f")})
-	if err != nil {
-		return 0, err
-	}
-	defer r.Body.Close()
-	for buf := make([]byte, 10); ; {
-		some, err := r.Body.Read(buf)
-		n += some
-		switch {
-		case err == io.EOF:
-			return n, nil
-		case err != nil:
-			return n, err
-		}
-		<-time.After(pause)
 	}
 }

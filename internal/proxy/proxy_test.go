@@ -273,25 +273,18 @@ func TestContext(t *testing.T) {
 	}
 }
 
+// TestUnreachable checks that a proxy that is not there, or has no address, is named, and is not taken for the host.
 func TestUnreachable(t *testing.T) {
-	empty := testserver.NewNetwork()
-	for _, url := range []string{"http://h:80", "socks5://h:1080"} {
-		_, err := parse(t, nil, url).Dialer(empty.Dial)(t.Context(), "tcp", "ftp.test:21")
-		var op *net.OpError
-		if !errors.As(err, &op) || op.Op != "dial" || !strings.Contains(err.Error(), "proxy "+url) {
-			t.Errorf("got %v, want a dial error that names the proxy", err)
-		}
-	}
-}
-
-func TestNotResolved(t *testing.T) {
 	none := func(context.Context, string, string) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}}
 	}
-	for _, url := range []string{"http://h", "socks5://h"} {
-		_, err := parse(t, nil, url).Dialer(none)(t.Context(), "tcp", "ftp.test:21")
-		var dns *net.DNSError
-		if !errors.Is(err, proxy.ErrResolve) || errors.As(err, &dns) {
+	for _, url := range []string{"http://h:80", "socks5://h:1080"} {
+		_, err := parse(t, nil, url).Dialer(testserver.NewNetwork().Dial)(t.Context(), "tcp", "ftp.test:21")
+		if op, ok := errors.AsType[*net.OpError](err); !ok || op.Op != "dial" || !strings.Contains(err.Error(), "proxy "+url) {
+			t.Errorf("got %v, want a dial error that names the proxy", err)
+		}
+		_, err = parse(t, nil, url).Dialer(none)(t.Context(), "tcp", "ftp.test:21")
+		if _, dns := errors.AsType[*net.DNSError](err); !errors.Is(err, proxy.ErrResolve) || dns {
 			t.Errorf("%s: got %v, want ErrResolve, and no DNS error, which would be the host's", url, err)
 		}
 	}
