@@ -19,7 +19,7 @@ const MaxSize = 1 << 20
 type File struct {
 	Entries []Entry // in the order of the file; a default entry comes last
 
-	path string      // "" if it came from a reader
+	path string
 	mode os.FileMode // of the file at path
 }
 
@@ -55,7 +55,7 @@ var ErrUnusable = errors.New("netrc file cannot be used")
 
 // Error says why a file cannot be used.
 type Error struct {
-	Path   string // "" if the text came from a reader
+	Path   string
 	Line   int    // from 1; 0 for the whole file
 	Reason string // never quotes the file: it may quote a password
 	Err    error  // the system's error, or nil
@@ -63,14 +63,10 @@ type Error struct {
 
 // Error returns one line.
 func (e *Error) Error() string {
-	s := "netrc"
-	if e.Path != "" {
-		s = e.Path
-	}
 	if e.Line > 0 {
-		s += fmt.Sprintf(": line %d", e.Line)
+		return fmt.Sprintf("%s: line %d: %s", e.Path, e.Line, e.Reason)
 	}
-	return s + ": " + e.Reason
+	return e.Path + ": " + e.Reason
 }
 
 // Unwrap returns [ErrUnusable], and Err if there is one.
@@ -87,7 +83,7 @@ func Load(path string) (*File, error) {
 	if err != nil {
 		return nil, unreadable(path, err)
 	}
-	file, err := parse(f, path)
+	file, err := Parse(f, path)
 	if err != nil {
 		return nil, err
 	}
@@ -103,9 +99,6 @@ func unreadable(path string, err error) error {
 	}
 	return &Error{Path: path, Reason: "cannot be read: " + reason.Error(), Err: err}
 }
-
-// Parse reads a netrc file from r. The error is an *[Error].
-func Parse(r io.Reader) (*File, error) { return parse(r, "") }
 
 // Lookup returns the first entry for user on host: its machine is host, or it is the default entry, and its
 // login is user, or it has none. The comparison of hosts ignores case and a trailing dot.
@@ -134,9 +127,9 @@ func (e Entry) isFor(host string) bool {
 
 // Private returns an *[Error] if anyone but the owner can read, change or execute the file. Its text names the
 // command that fixes that. Callers should call Private before they use a secret. It returns nil on Windows, where
-// the mode does not tell who may read a file, and if the file came from a reader.
+// the mode does not tell who may read a file.
 func (f *File) Private() error {
-	if f.path == "" || runtime.GOOS == "windows" || f.mode.Perm()&0o077 == 0 {
+	if runtime.GOOS == "windows" || f.mode.Perm()&0o077 == 0 {
 		return nil
 	}
 	return &Error{Path: f.path, Reason: "holds a password and is open to other users: run chmod 600 " + f.path}

@@ -57,7 +57,7 @@ var good = []struct{ name, in, want string }{
 
 func TestParse(t *testing.T) {
 	for _, tt := range good {
-		f, err := netrc.Parse(strings.NewReader(tt.in))
+		f, err := netrc.Parse(strings.NewReader(tt.in), "f")
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		} else if got := flat(f); got != tt.want {
@@ -92,7 +92,7 @@ var bad = []struct {
 
 func TestParseRefuses(t *testing.T) {
 	for _, tt := range bad {
-		_, err := netrc.Parse(strings.NewReader(tt.in))
+		_, err := netrc.Parse(strings.NewReader(tt.in), "f")
 		var e *netrc.Error
 		switch {
 		case !errors.As(err, &e):
@@ -106,14 +106,14 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestParseBounds(t *testing.T) {
-	_, err := netrc.Parse(strings.NewReader(strings.Repeat(" ", netrc.MaxSize+1)))
+	_, err := netrc.Parse(strings.NewReader(strings.Repeat(" ", netrc.MaxSize+1)), "f")
 	if err == nil || !strings.Contains(err.Error(), "too long") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestSecretIsNotPrinted(t *testing.T) {
-	f, err := netrc.Parse(strings.NewReader("machine h login me password hidden account hidden"))
+	f, err := netrc.Parse(strings.NewReader("machine h login me password hidden account hidden"), "f")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestLookup(t *testing.T) {
 		machine FTP.example.org login two password 2
 		machine any.example.org password 3
 		machine dot.example.org. login me password 4
-		default login me password 5`))
+		default login me password 5`), "f")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestLookup(t *testing.T) {
 }
 
 func TestMachine(t *testing.T) {
-	f, err := netrc.Parse(strings.NewReader("machine a password x machine A login me machine a login you default login me"))
+	f, err := netrc.Parse(strings.NewReader("machine a password x machine A login me machine a login you default login me"), "f")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(tt.in)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
-		file, err := netrc.Parse(strings.NewReader(in))
+		file, err := netrc.Parse(strings.NewReader(in), "f")
 		if err != nil {
 			var e *netrc.Error
 			if !errors.As(err, &e) || e.Line < 1 || e.Line > strings.Count(in, "\n")+1 {

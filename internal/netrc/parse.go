@@ -13,7 +13,8 @@ type parser struct {
 	line int    // of the start of text, from 1
 }
 
-func parse(r io.Reader, path string) (*File, error) {
+// Parse reads a netrc file from r. The error is an *[Error], which names path.
+func Parse(r io.Reader, path string) (*File, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
 	switch {
 	case err != nil:
@@ -39,15 +40,15 @@ func (p *parser) fail(line int, reason string) error {
 // statement reads a keyword and what follows it.
 func (p *parser) statement() (err error) {
 	line, word, value := p.line, p.bare(), ""
-	var e Entry // the last one, which a login belongs to
-	last := len(p.file.Entries) - 1
-	if last >= 0 {
-		e = p.file.Entries[last]
+	var none Entry
+	e := &none // the last one, which a login belongs to
+	if n := len(p.file.Entries); n > 0 {
+		e = &p.file.Entries[n-1]
 	}
 	switch word {
 	case "default", "machine", "macdef":
 	case "login", "password", "account":
-		if last < 0 {
+		if e == &none {
 			return p.fail(line, word+" comes before the first machine")
 		}
 	default:
@@ -80,7 +81,6 @@ func (p *parser) statement() (err error) {
 	if twice {
 		return p.fail(line, "a second "+word+" for one machine: write a machine entry for each login")
 	}
-	p.file.Entries[last] = e
 	return nil
 }
 
