@@ -51,7 +51,12 @@ func (s *Session) judge(st step, r wire.Reply) error {
 	case "FEAT":
 		s.features = &r
 	case "PWD":
-		s.home = directoryIn(r)
+		switch name := directoryIn(r); {
+		case len(s.dirs) == 0:
+			s.home = name
+		case name == s.below(s.dirs):
+			s.sure = slices.Clone(s.dirs)
+		}
 	case "SIZE", "MDTM", "MLST":
 		s.tell(st, r)
 	}
@@ -113,7 +118,7 @@ func (s *Session) entered(op Command, r wire.Reply) error {
 func (s *Session) moved(st step, r wire.Reply) error {
 	switch {
 	case r.OK() && st.back:
-		s.dirs, s.lost = nil, false
+		s.dirs, s.lost = slices.Clone(st.to), false
 		return nil
 	case r.OK():
 		s.dirs = append(s.dirs, st.Arg)

@@ -12,11 +12,12 @@ import (
 // step is one command of a run.
 type step struct {
 	Command
-	waits string // why it is not sent before all earlier replies have come; "" if it may be
-	back  bool   // a CWD that returns to the directory after the login
-	file  int    // of a batch: which file it is for
-	ahead bool   // it was sent at the end of the last transfer
-	probe bool   // a CWD that asks whether a name is that of a directory
+	waits string   // why it is not sent before all earlier replies have come; "" if it may be
+	back  bool     // a CWD that returns to the directory after the login, or one below it
+	to    []string // where it returns to
+	file  int      // of a batch: which file it is for
+	ahead bool     // it was sent at the end of the last transfer
+	probe bool     // a CWD that asks whether a name is that of a directory
 }
 
 // The reasons why a step waits. Replies come in the order of the commands (RFC 959 section 5.4), so a command that does
@@ -68,6 +69,9 @@ func (p *Plan) steps(c course) (list []step) {
 		return append(list, c.questions()...)
 	}
 	list = append(list, c.way(p.dirs())...)
+	if dirs := p.dirs(); c.entries && c.home != "" && len(dirs) > farDown && c.known(dirs) < len(dirs)-1 {
+		add(Command{Verb: "PWD"}) // the directories beside this one are then one CWD away
+	}
 	if t := p.find("TYPE"); t.Arg != c.typ {
 		add(t)
 	}
@@ -144,6 +148,26 @@ type place struct {
 	home string   // the directory after the login, by PWD; "" if unknown
 	dirs []string // CWDs done since the login
 	lost bool     // the server is not in dirs
+	sure []string // CWDs that once led to home, "/" and these names with "/" between them, by PWD
+}
+
+// farDown is how many CWDs a directory of a tree may be away from home before PWD is asked for its name.
+const farDown = 8
+
+// known returns how many of the CWDs that lead to a directory are in sure.
+func (at place) known(dirs []string) (n int) {
+	for n < min(len(dirs), len(at.sure)) && dirs[n] == at.sure[n] {
+		n++
+	}
+	return n
+}
+
+// below returns the name of a directory that dirs lead to from home, if a PWD has confirmed such names.
+func (at place) below(dirs []string) string {
+	if len(dirs) == 0 {
+		return at.home
+	}
+	return strings.TrimSuffix(at.home, "/") + "/" + strings.Join(dirs, "/")
 }
 
 // onTheWay reports whether the CWDs that lead to a directory begin with those that were sent.
@@ -159,7 +183,8 @@ func (at place) way(dirs []string) (list []step) {
 	if at.onTheWay(dirs) {
 		dirs = dirs[len(at.dirs):]
 	} else {
-		list = append(list, step{Command: withArg("CWD", at.home), back: true})
+		n := at.known(dirs)
+		list, dirs = append(list, step{Command: withArg("CWD", at.below(dirs[:n])), to: dirs[:n], back: true}), dirs[n:]
 	}
 	for _, dir := range dirs {
 		list = append(list, step{Command: withArg("CWD", dir)})
