@@ -143,7 +143,7 @@ func comparePlan(t *testing.T, s *testserver.Server, u *urlparse.URL) {
 }
 
 var passwords = map[ftpexec.PasswordKind]string{
-	ftpexec.PasswordAnonymous: ftpexec.DefaultEmail,
+	ftpexec.PasswordAnonymous: "ftpfetch@example.com",
 	ftpexec.PasswordAsked:     "secret",
 }
 
@@ -209,7 +209,7 @@ func TestSection3_2_1_Logins(t *testing.T) {
 		url, login string // what the server gets as USER and PASS
 		asked      int    // how often the password is asked for
 	}{
-		{"ftp://SERVER/pub/text.txt", "USER anonymous|PASS " + ftpexec.DefaultEmail, 0},
+		{"ftp://SERVER/pub/text.txt", "USER anonymous|PASS ftpfetch@example.com", 0},
 		{"ftp://myname@SERVER/etc/motd", "USER myname|PASS secret", 1},
 		{"ftp://myname:secret@SERVER/etc/motd", "USER myname|PASS secret", 0},
 		{"ftp://myname:s%65cret@SERVER/etc/motd", "USER myname|PASS secret", 0},

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download/digest"
-	"example.com/ftpfetch/ftpexec"
 )
 
 // progressInterval is the time between two Progress events, and
@@ -135,10 +134,10 @@ type Event struct {
 
 // contradiction returns the error for two fields that cannot be used together.
 func contradiction(a, b string) error {
-	return &ftpexec.OptionError{Fields: []string{a, b}, Reason: "contradict each other: leave one out"}
+	return fmt.Errorf("%s and %s contradict each other: leave one out", a, b)
 }
 
-// Check returns an *[ftpexec.OptionError] if the options contradict each other.
+// Check returns an error if the options contradict each other.
 // [File] and [To] call it first.
 func (o *Options) Check() error {
 	switch {
@@ -153,7 +152,7 @@ func (o *Options) Check() error {
 	case o.Continue && o.NoResume:
 		return contradiction("Continue", "NoResume")
 	case o.Segments < 0 || o.Segments > maxSegments:
-		return &ftpexec.OptionError{Fields: []string{"Segments"}, Reason: fmt.Sprintf("is not from 0 to %d", maxSegments)}
+		return fmt.Errorf("Segments is not from 0 to %d", maxSegments)
 	}
 	return nil
 }

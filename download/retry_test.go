@@ -281,15 +281,14 @@ func TestToCannotRetry(t *testing.T) {
 func TestRetryForgetsREST(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body, "/g": large})
 	k.leaves("/f", 100_000)
-	session := k.c.Session()
-	defer session.Close()
+	k.c.MaxIdle = 1
 	k.faulty(replies("RETR", "450 Busy"))
-	_, err := File(t.Context(), session, k.url("/f"), k.path("f"), &Options{Retries: -1})
+	_, err := File(t.Context(), k.c, k.url("/f"), k.path("f"), &Options{Retries: -1})
 	if !errors.Is(err, ftpexec.ErrRefused) && !errors.Is(err, ftpexec.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 	k.faulty(nil)
-	if _, err := File(t.Context(), session, k.url("/g"), k.path("g"), &Options{Retries: -1}); err != nil || read(t, k.path("g")) != large {
+	if _, err := File(t.Context(), k.c, k.url("/g"), k.path("g"), &Options{Retries: -1}); err != nil || read(t, k.path("g")) != large {
 		t.Errorf("the next file: %v", err)
 	}
 }

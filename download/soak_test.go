@@ -222,11 +222,6 @@ func (s *soak) run(t *testing.T, what string) {
 		checkpoint: time.Duration(1+s.rng.IntN(20)) * time.Millisecond,
 	}
 	var src Source = c
-	if s.rng.IntN(2) == 0 {
-		session := c.Session()
-		defer session.Close()
-		src = session
-	}
 	s.mu.Lock()
 	if honest := s.budget == 0; honest && s.rng.IntN(2) == 0 {
 		d := sha256.Sum256([]byte(s.current))

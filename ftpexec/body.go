@@ -18,7 +18,7 @@ import (
 // body is a Response's Body in image type, and the source of one in ASCII type.
 type body struct {
 	ctx    context.Context // of Open; an io.Reader's methods take no context
-	s      *Session
+	s      *session
 	conn   *wire.Conn // the session's while the body is open
 	url    *urlparse.URL
 	op     Command // RETR

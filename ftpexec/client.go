@@ -15,6 +15,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -24,15 +25,15 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Defaults for the fields of [Client] that are zero. DefaultMaxListing is in bytes.
+// Defaults for the fields of [Client] that are zero. defaultMaxListing is in bytes.
 const (
-	DefaultConnectTimeout = 30 * time.Second
-	DefaultTimeout        = 60 * time.Second
-	DefaultRateTime       = 30 * time.Second
-	DefaultMaxIdle        = 2
-	DefaultIdleTimeout    = 60 * time.Second
-	DefaultEmail          = "ftpfetch@example.com"
-	DefaultMaxListing     = 256 << 20
+	defaultConnectTimeout = 30 * time.Second
+	defaultTimeout        = 60 * time.Second
+	defaultRateTime       = 30 * time.Second
+	defaultMaxIdle        = 2
+	defaultIdleTimeout    = 60 * time.Second
+	defaultEmail          = "ftpfetch@example.com"
+	defaultMaxListing     = 256 << 20
 )
 
 // Client retrieves the files and directories that ftp URLs name. The zero value is ready to use: it logs in as
@@ -42,14 +43,14 @@ type Client struct {
 	// Credentials supplies a password or account that the server asks for and the URL does not contain. If it is
 	// nil, such a login fails with ErrNoCredentials.
 	Credentials Credentials
-	// Email is the password for anonymous logins (RFC 1738 section 3.2.1). "" means DefaultEmail.
+	// Email is the password for anonymous logins (RFC 1738 section 3.2.1). "" means ftpfetch@example.com.
 	Email string
 	// Trace, if not nil, is called for every step of the dialogue. The calls for one session come in order; those
 	// for different sessions may be concurrent.
 	Trace func(Event)
 
-	ConnectTimeout time.Duration // bounds each TCP connect, and TLS handshakes on control connections; 0 means DefaultConnectTimeout
-	Timeout        time.Duration // bounds each wait for a reply or for data, TLS handshakes on data connections included; 0 means DefaultTimeout
+	ConnectTimeout time.Duration // bounds each TCP connect, and TLS handshakes on control connections; 0 means 30 seconds
+	Timeout        time.Duration // bounds each wait for a reply or for data, TLS handshakes on data connections included; 0 means a minute
 
 	// MinRate is the lowest rate at which a server may send data. If it sends less, the transfer fails with ErrTimeout. Time
 	// in which the caller does not read does not count. The zero Rate means no limit. With a limit, bytes go to a file
@@ -57,11 +58,11 @@ type Client struct {
 	MinRate Rate
 
 	// MaxListing bounds the memory that a listing may take, in bytes: those that the server sends, and 32 more for
-	// each line. 0 means DefaultMaxListing.
+	// each line. 0 means 256 MiB.
 	MaxListing int64
 
 	// MaxIdle is how many connections without work the Client keeps for each server, for the next call of Do, List
-	// and its other methods. 0 means DefaultMaxIdle; with a negative number every call connects for itself. RFC 1738
+	// and its other methods. 0 means 2; with a negative number every call connects for itself. RFC 1738
 	// section 3.2.5 decides which URLs a connection can serve; see [Session]. The connections to a server are never more
 	// than MaxIdle, or those in use if they are more: MaxIdle should be the number of files that are retrieved at the same
 	// time. A program that is done with a server calls CloseIdleConnections.
@@ -71,10 +72,10 @@ type Client struct {
 	// and an idle connection that cannot serve a call makes room for it. If ctx ends the wait, the error wraps its cause. A
 	// Response holds its connection until its Body is read to the end or closed, so a goroutine that keeps MaxConns of them
 	// open and asks for one more waits until its ctx ends; the files of an [FS] give theirs up. A server may count a connection for a
-	// moment after it has been closed; a call that it refuses meanwhile tries again. Sessions do not count.
+	// moment after it has been closed; a call that it refuses meanwhile tries again.
 	// Package download/batch decides how many connections a server gets without regard to MaxConns, and needs none.
 	MaxConns int
-	// IdleTimeout is how long a connection is kept without work. 0 means DefaultIdleTimeout. See CloseIdleConnections.
+	// IdleTimeout is how long a connection is kept without work. 0 means a minute. See CloseIdleConnections.
 	IdleTimeout time.Duration
 
 	// NoPipelining sends one command at a time.
@@ -108,7 +109,7 @@ type Client struct {
 // Rate is a number of bytes a second, on average over a time.
 type Rate struct {
 	Bytes int64         // a second
-	Over  time.Duration // 0 means DefaultRateTime
+	Over  time.Duration // 0 means 30 seconds
 }
 
 // Dialer opens connections. [net.Dialer] implements it.
@@ -190,7 +191,7 @@ func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 	return r, err
 }
 
-// Stat asks the server for the size and modification time of the file that u names; see [Session.Stat].
+// Stat asks the server for the size and modification time of the file that u names; see [Client.Stat].
 func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (Entry, error) {
 	s, err := c.take(ctx, u)
 	if err != nil {
@@ -200,7 +201,7 @@ func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (Entry, error) {
 	return s.Stat(ctx, u)
 }
 
-// Hash asks the server for a digest of the file that u names; see [Session.Hash].
+// Hash asks the server for a digest of the file that u names; see [Client.Hash].
 func (c *Client) Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error) {
 	s, err := c.take(ctx, u)
 	if err != nil {
@@ -210,8 +211,8 @@ func (c *Client) Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([
 	return s.Hash(ctx, u, algorithm)
 }
 
-// Session returns a session that retrieves URLs one after another. The caller must close it.
-func (c *Client) Session() *Session { return &Session{client: c} }
+// session returns a session that retrieves URLs one after another. The caller must close it.
+func (c *Client) session() *session { return &session{client: c} }
 
 func (c *Client) habits(u *urlparse.URL) habits {
 	c.mu.Lock()
@@ -240,11 +241,11 @@ func (c *Client) config(p *Plan, u *urlparse.URL) wire.Config {
 		Address:        u.Address(),
 		Dial:           c.Dial,
 		ImplicitTLS:    p.Scheme == urlparse.FTPS,
-		ConnectTimeout: cmp.Or(c.ConnectTimeout, DefaultConnectTimeout),
-		Timeout:        cmp.Or(c.Timeout, DefaultTimeout),
+		ConnectTimeout: cmp.Or(c.ConnectTimeout, defaultConnectTimeout),
+		Timeout:        cmp.Or(c.Timeout, defaultTimeout),
 		MinRate:        c.MinRate.Bytes,
-		RateTime:       cmp.Or(c.MinRate.Over, DefaultRateTime),
-		MaxListing:     cmp.Or(c.MaxListing, DefaultMaxListing),
+		RateTime:       cmp.Or(c.MinRate.Over, defaultRateTime),
+		MaxListing:     cmp.Or(c.MaxListing, defaultMaxListing),
 		Secrets:        &c.secrets,
 		Number:         int(c.dialled.Add(1)),
 	}
@@ -283,4 +284,17 @@ func (c *Client) tlsConfig(host string) *tls.Config {
 	cfg.ServerName = host
 	cfg.ClientSessionCache = tls.NewLRUClientSessionCache(4)
 	return cfg
+}
+
+// check returns an error if a field of c has a bad value. Every retrieval calls it first.
+func (c *Client) check() error {
+	switch {
+	case c.MinRate.Bytes < 0:
+		return errors.New("MinRate is negative: write bytes per second, or 0 for no limit")
+	case c.MaxConns < 0:
+		return errors.New("MaxConns is negative: write a number of connections, or 0 for no limit")
+	case c.IdleTimeout < 0:
+		return errors.New("IdleTimeout is negative: write 0 for the default")
+	}
+	return nil
 }

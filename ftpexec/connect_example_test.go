@@ -9,12 +9,8 @@ import (
 	"log"
 	"os"
 	"sync"
-	"testing"
-
-	"golang.org/x/net/proxy"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/proxy/proxytest"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -43,36 +39,6 @@ func ExampleClient_tls() {
 		log.Fatal(err)
 	}
 	// Output: hello
-}
-
-// A SOCKS5 proxy, by golang.org/x/net/proxy. The proxy resolves the names of hosts.
-func ExampleClient_proxy() {
-	s, err := testserver.Start(&testserver.Options{Tree: map[string]string{"/pub/motd": "hello\n"}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer s.Close()
-	socks, stop := exampleProxy()
-	defer stop()
-
-	dialer, err := proxy.SOCKS5("tcp", socks.Addr(), &proxy.Auth{User: "me", Password: "secret"}, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	c := ftpexec.Client{Proxy: func(address string) ftpexec.Dialer { return dialer.(proxy.ContextDialer) }}
-	defer c.CloseIdleConnections()
-	r, err := c.Get(context.Background(), s.URL("/pub/motd"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer r.Body.Close()
-	if _, err := io.Copy(os.Stdout, r.Body); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(len(socks.Targets()), "connections through the proxy")
-	// Output:
-	// hello
-	// 2 connections through the proxy
 }
 
 // Many files over a pool of connections. To save them, see package download/batch.
@@ -124,20 +90,3 @@ func discard(c *ftpexec.Client, rawURL string) error {
 	_, err = io.Copy(io.Discard, r.Body)
 	return err
 }
-
-// exampleProxy starts a SOCKS5 proxy that asks for a login.
-func exampleProxy() (p *proxytest.Proxy, stop func()) {
-	tb := &exampleTB{}
-	p = proxytest.NewSOCKS5(tb, &proxytest.Options{User: "me", Password: "secret"})
-	return p, tb.stop
-}
-
-// exampleTB is what proxytest needs of a test.
-type exampleTB struct {
-	testing.TB
-	stop func()
-}
-
-func (*exampleTB) Helper()             {}
-func (*exampleTB) Fatal(args ...any)   { log.Fatal(args...) }
-func (tb *exampleTB) Cleanup(f func()) { tb.stop = f }

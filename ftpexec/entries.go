@@ -39,12 +39,12 @@ func (c *Client) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, 
 
 // Entries returns an iterator over the entries of the directory that u names, on the session's connection; see
 // [Client.Entries].
-func (s *Session) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
+func (s *session) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
 	return inDir(u, func() (listed, error) { return s.listEntries(ctx, u) })
 }
 
 // listEntries lists the directory that u names.
-func (s *Session) listEntries(ctx context.Context, u *urlparse.URL) (l listed, err error) {
+func (s *session) listEntries(ctx context.Context, u *urlparse.URL) (l listed, err error) {
 	err = s.run(ctx, u, goal{list: true, entries: true}, func(func()) (_ bool, err error) {
 		l, err = s.entries()
 		return false, err
@@ -77,10 +77,10 @@ type listed struct {
 var errNextWay = errors.New("listing refused")
 
 // listBy makes the plan end in the way to list that has this number.
-func (s *Session) listBy(way int) { s.goal.how, s.plan = way, s.plan.listing(ways[way]) }
+func (s *session) listBy(way int) { s.goal.how, s.plan = way, s.plan.listing(ways[way]) }
 
 // entries runs the plan to its end, a listing, and goes through the ways until one lists the directory.
-func (s *Session) entries() (listed, error) {
+func (s *session) entries() (listed, error) {
 	var odd listed   // lines that cannot be read
 	var denied error // why MLSD or LIST is refused, although the server knows it
 	blank := false   // LIST was empty, and nothing else tells more
@@ -123,7 +123,7 @@ func (s *Session) entries() (listed, error) {
 // counts only if the same LIST has listed something before, because some servers take "-a" for a name, and others run a
 // program ls that is not there. clear means that the ways before were unknown to the server or empty; otherwise an empty
 // listing is wrong, and NLST is for this directory alone. none means that the server says that there is no entry.
-func (s *Session) settles(l listed, clear, none bool) bool {
+func (s *session) settles(l listed, clear, none bool) bool {
 	way, names := s.goal.how, l.op.Verb == "NLST"
 	switch {
 	case len(l.lines) > 0:
@@ -142,7 +142,7 @@ func (s *Session) settles(l listed, clear, none bool) bool {
 }
 
 // nextWay replaces what is left of the run by the next way to list. err is why this way did not.
-func (s *Session) nextWay(err error) {
+func (s *session) nextWay(err error) {
 	s.listBy(s.goal.how + 1)
 	if s.goal.how == 1 && unknownCommand(err) {
 		s.client.learnWay(s.url, s.goal.how, false)

@@ -110,7 +110,7 @@ func newReply(r wire.Reply, op Command, u *urlparse.URL, more ...string) *Reply 
 }
 
 // reply returns the reply r to op.
-func (s *Session) reply(op Command, r wire.Reply) *Reply {
+func (s *session) reply(op Command, r wire.Reply) *Reply {
 	return newReply(r, op, s.url, append(s.dirs[:len(s.dirs):len(s.dirs)], s.home)...)
 }
 
@@ -124,7 +124,7 @@ type Error struct {
 	URL   string // without its password; see [urlparse.URL.Redacted]
 	Reply *Reply // the reply that decided, or nil if there was none
 	Hint  string // what to write instead, or ""
-	Err   error  // wraps one of the errors of this package, an *[OptionError], an error of Credentials, or a context's cause
+	Err   error  // wraps one of the errors of this package, an error of Credentials, or a context's cause
 
 	means error // fs.ErrNotExist or fs.ErrPermission, if the text of Reply says so; else nil
 }
@@ -225,7 +225,7 @@ func (e *Error) unless(ctx context.Context) *Error {
 	return e
 }
 
-func (s *Session) failure(op Command, err error) *Error {
+func (s *session) failure(op Command, err error) *Error {
 	return failure(s.url, op, s.conn.Secure(), err)
 }
 
@@ -234,7 +234,7 @@ var errUnexpected = fmt.Errorf("%w", ErrProtocol)
 
 // refused returns the error for a reply r to op that is not a success. After a reply that makes no sense another may or
 // may not follow, so the connection cannot be used again.
-func (s *Session) refused(op Command, r wire.Reply) *Error {
+func (s *session) refused(op Command, r wire.Reply) *Error {
 	e := &Error{Stage: verbs[op.Verb].stage, Op: op.shown(), URL: s.url.Redacted(), Reply: s.reply(op, r)}
 	e.Hint, e.Err = refusal(op, e.Reply)
 	if r.First() == 1 || r.First() == 3 {

@@ -12,7 +12,6 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
-	"example.com/ftpfetch/urlparse"
 )
 
 // The errors that a program may want to tell apart, each from a server that gives cause for it.
@@ -56,48 +55,6 @@ func ExampleError() {
 	// the server does not allow it
 	// too many connections: try again later
 	// no server on this port
-}
-
-// What to do about an error, by what it says of itself.
-func ExampleError_Temporary() {
-	urls, stop := exampleFailures()
-	defer stop()
-	var c ftpexec.Client
-	defer c.CloseIdleConnections()
-	for _, url := range urls {
-		_, err := c.Get(context.Background(), url)
-		var e *ftpexec.Error
-		switch {
-		case !errors.As(err, &e): // a *urlparse.Error, or nil
-			log.Fatal(err)
-		case e.Local():
-			log.Fatal("this machine: ", err) // out of files or memory
-		case e.Crowded():
-			fmt.Println("again, when another connection has ended")
-		case e.Timeout():
-			fmt.Println("again, with longer timeouts")
-		case e.Temporary():
-			fmt.Println("again, a little later")
-		case e.Reply != nil:
-			fmt.Println("in vain:", e.Stage == ftpexec.StageTransfer, e.Op, "->", e.Reply.Code)
-		}
-	}
-	// Output:
-	// in vain: true RETR file -> 550
-	// in vain: true RETR file -> 550
-	// again, when another connection has ended
-	// again, a little later
-}
-
-// A malformed URL is an error of package urlparse, with the spelling that works.
-func ExampleClient_Get() {
-	var c ftpexec.Client
-	_, err := c.Get(context.Background(), "ftp://host.dom/read me")
-	var malformed *urlparse.Error
-	if errors.As(err, &malformed) {
-		fmt.Println("column", malformed.Column, "-", malformed.Reason, "-", malformed.Hint)
-	}
-	// Output: column 20 - a space cannot stand unencoded in a path - write %20
 }
 
 // exampleFailures returns URLs that cannot be retrieved, and what stops their servers.

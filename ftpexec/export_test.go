@@ -13,3 +13,15 @@ var (
 	ErrBusy           = errBusy
 	ErrNoHost         = wire.ErrResolve
 )
+
+// What the tests know about the defaults and the one connection of a call.
+const (
+	DefaultConnectTimeout = defaultConnectTimeout
+	DefaultMaxIdle        = defaultMaxIdle
+	DefaultIdleTimeout    = defaultIdleTimeout
+	DefaultEmail          = defaultEmail
+)
+
+type Session = session
+
+func (c *Client) Session() *Session { return c.session() }

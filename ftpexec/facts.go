@@ -21,7 +21,7 @@ import (
 // and 3), without a data connection. The error is [ErrNotFound] if the server refuses both with 550, or [ErrRefused] if its
 // reply mentions permissions; u may also name a directory. A field that the server does not tell, because it does not know
 // the command or for a reason of its own, is unknown; a file with a Size counts as regular. Some servers refuse both for a file that they send.
-func (s *Session) Stat(ctx context.Context, u *urlparse.URL) (e Entry, err error) {
+func (s *session) Stat(ctx context.Context, u *urlparse.URL) (e Entry, err error) {
 	for e, err = range s.StatAll(ctx, []*urlparse.URL{u}) {
 	}
 	return e, err
@@ -75,7 +75,7 @@ var hashCommands = map[string]hashCommand{
 // XSHA256. algorithm is "sha512", "sha256", "sha1", "md5" or "crc32". The digest is in binary. The error is
 // [errors.ErrUnsupported] if the server's FEAT offers no command for the algorithm or the reply contains no digest. A server reads
 // the whole file before it replies, so Client.Timeout must be long enough for that.
-func (s *Session) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (digest []byte, err error) {
+func (s *session) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (digest []byte, err error) {
 	err = s.run(ctx, u, goal{factsOnly: true}, func(func()) (bool, error) {
 		err := s.runTo("")
 		if err == nil {
@@ -86,7 +86,7 @@ func (s *Session) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (
 	return digest, err
 }
 
-func (s *Session) hash(algorithm string) ([]byte, error) {
+func (s *session) hash(algorithm string) ([]byte, error) {
 	how, ok := hashCommands[algorithm]
 	if !ok {
 		return nil, &Error{Op: "HASH", URL: s.url.Redacted(), Err: fmt.Errorf("%w: no FTP command computes %q", errNoHash, algorithm)}
@@ -121,7 +121,7 @@ func (s *Session) hash(algorithm string) ([]byte, error) {
 }
 
 // ask sends a command that is not in the plan, and returns its reply.
-func (s *Session) ask(op Command) (*wire.Reply, error) {
+func (s *session) ask(op Command) (*wire.Reply, error) {
 	r, err := s.conn.Ask(op.Line(), false)
 	if err != nil {
 		return nil, s.failure(op, err)

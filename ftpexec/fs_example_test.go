@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log"
 	"log/slog"
 	"os"
-	"sync"
 
 	"example.com/ftpfetch/ftpexec"
 )
@@ -49,27 +47,6 @@ func ExampleClient_FS() {
 	// pub/news: "none\n"
 }
 
-// A file of an FS is an io.Seeker and an io.ReaderAt.
-func ExampleFS_Open() {
-	s := exampleServer()
-	defer s.Close()
-
-	var c ftpexec.Client
-	defer c.CloseIdleConnections()
-	fsys, err := c.FS(context.Background(), local(s, "/pub/"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	f, err := fsys.Open("motd")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer f.Close()
-	part, err := io.ReadAll(io.NewSectionReader(f.(io.ReaderAt), 1, 3))
-	fmt.Println(string(part), err)
-	// Output: ell <nil>
-}
-
 func ExampleSlogTrace() {
 	s := exampleServer()
 	defer s.Close()
@@ -97,29 +74,4 @@ func ExampleSlogTrace() {
 	// level=DEBUG msg=ftp kind=command text="SIZE motd" conn=1 flight=1
 	// level=DEBUG msg=ftp kind=command text="MDTM motd" conn=1 flight=1
 	// level=DEBUG msg=ftp kind=command text=QUIT conn=1 flight=2
-}
-
-// Many goroutines share two connections.
-func ExampleClient_maxConns() {
-	s := exampleServer()
-	defer s.Close()
-
-	c := ftpexec.Client{MaxConns: 2}
-	defer c.CloseIdleConnections()
-	var all sync.WaitGroup
-	for range 20 {
-		all.Go(func() {
-			r, err := c.Do(context.Background(), &ftpexec.Request{URL: local(s, "/pub/motd")})
-			if err != nil {
-				log.Fatal(err)
-			}
-			defer r.Body.Close()
-			if _, err := io.Copy(io.Discard, r.Body); err != nil {
-				log.Fatal(err)
-			}
-		})
-	}
-	all.Wait()
-	fmt.Println(s.Connections() <= 2)
-	// Output: true
 }

@@ -13,7 +13,7 @@ import (
 
 // judge decides what a reply to a step means, by its first digit (RFC 1123 section 4.1.2.11), and keeps what it tells.
 // An error ends the run.
-func (s *Session) judge(st step, r wire.Reply) error {
+func (s *session) judge(st step, r wire.Reply) error {
 	op := st.Command
 	if op.transfers() {
 		return s.began(op, r)
@@ -65,12 +65,12 @@ func (s *Session) judge(st step, r wire.Reply) error {
 
 // outOfOrder reports whether r seems to be the reply to one of the commands that were sent with op: it says "not
 // implemented" to a command that every server has. aioftp runs the commands that it gets together at the same time.
-func (s *Session) outOfOrder(op Command, r wire.Reply) bool {
+func (s *session) outOfOrder(op Command, r wire.Reply) bool {
 	return len(s.out) > 0 && (r.Code == 500 || r.Code == 502) && slices.Contains([]string{"USER", "PASS", "CWD", "TYPE"}, op.Verb)
 }
 
 // needless reports whether a step that is about to be sent is no longer needed.
-func (s *Session) needless(st step) bool {
+func (s *session) needless(st step) bool {
 	switch st.Verb {
 	case "PBSZ", "PROT":
 		return !s.conn.Secure()
@@ -86,7 +86,7 @@ func (s *Session) needless(st step) bool {
 	return false
 }
 
-func (s *Session) secured(op Command, r wire.Reply) error {
+func (s *session) secured(op Command, r wire.Reply) error {
 	switch {
 	case r.OK():
 		return s.conn.StartTLS()
@@ -99,7 +99,7 @@ func (s *Session) secured(op Command, r wire.Reply) error {
 
 // entered judges the login: 332 asks for an account (RFC 959 section 4.1.1). A PASS that was sent with USER does not
 // count if the server admitted the user without it.
-func (s *Session) entered(op Command, r wire.Reply) error {
+func (s *session) entered(op Command, r wire.Reply) error {
 	switch {
 	case op.Verb == "PASS" && s.admitted, op.Verb == "USER" && r.First() == 3 && r.Code != 332:
 		return nil
@@ -115,7 +115,7 @@ func (s *Session) entered(op Command, r wire.Reply) error {
 
 // moved records the directory that a CWD leads to. If the way back is refused, the connection is abandoned, and the plan
 // runs on a new one.
-func (s *Session) moved(st step, r wire.Reply) error {
+func (s *session) moved(st step, r wire.Reply) error {
 	switch {
 	case r.OK() && st.back:
 		s.dirs, s.lost = slices.Clone(st.to), false
@@ -150,7 +150,7 @@ var errSpurned = fmt.Errorf("%w: the port of a refused transfer again", ErrProto
 
 // ported takes the port of the data connection. If the reply to EPSV or EPRT (RFC 2428) is not usable, PASV or PORT (RFC
 // 959) follows, but only over IPv4. The address in a reply is not used.
-func (s *Session) ported(st step, r wire.Reply) error {
+func (s *session) ported(st step, r wire.Reply) error {
 	op := st.Command
 	switch ok := r.OK(); {
 	case op.Verb == "EPSV" && ok:
@@ -181,7 +181,7 @@ func (s *Session) ported(st step, r wire.Reply) error {
 }
 
 // announce opens a port for the server to connect to, and returns the argument of EPRT or PORT.
-func (s *Session) announce(verb string) (string, error) {
+func (s *session) announce(verb string) (string, error) {
 	here, err := s.conn.Listen()
 	if err != nil {
 		return "", err
@@ -200,7 +200,7 @@ func (s *Session) announce(verb string) (string, error) {
 // errNoEntries means a refusal that stands for an empty directory.
 var errNoEntries = errors.New("no entries")
 
-func (s *Session) began(op Command, r wire.Reply) error {
+func (s *session) began(op Command, r wire.Reply) error {
 	reply := s.reply(op, r)
 	if s.spurned = 0; r.First() <= 2 {
 		s.conn.Began(r, op.lists())

@@ -26,7 +26,7 @@ import (
 // library is the net.Conn that jlaffaye/ftp uses as the connection to a server.
 type library struct {
 	net.Conn // nil; the library calls no other methods
-	s        *Session
+	s        *session
 	conn     *ftp.ServerConn
 	in       []byte       // written by the library, not yet a whole line
 	out      bytes.Buffer // to be read by the library
@@ -36,7 +36,7 @@ type library struct {
 	finished func() error // receives its final reply
 }
 
-func newLibrary(s *Session) (*library, error) {
+func newLibrary(s *session) (*library, error) {
 	l := &library{s: s}
 	l.out.WriteString("220 ready\r\n")
 	connected := false

@@ -30,12 +30,12 @@ func (c *Client) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, err
 
 // List returns an iterator over the names in the directory that u names, on the session's connection; see
 // [Client.List].
-func (s *Session) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
+func (s *session) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
 	return byName(u, func() ([]string, error) { return s.list(ctx, u) })
 }
 
 // list returns the names in the directory that u names.
-func (s *Session) list(ctx context.Context, u *urlparse.URL) (names []string, err error) {
+func (s *session) list(ctx context.Context, u *urlparse.URL) (names []string, err error) {
 	err = s.run(ctx, u, goal{list: true}, func(func()) (_ bool, err error) {
 		names, err = s.names()
 		return false, err
@@ -52,7 +52,7 @@ func (s *Session) list(ctx context.Context, u *urlparse.URL) (names []string, er
 // confirm asks once more, by the commands of Entries, about a directory of which NLST has told no name, or only its own.
 // That is also what some servers answer if it does not exist or cannot be read. An entry that NLST leaves out is not
 // added if its name begins with a dot.
-func (s *Session) confirm(ctx context.Context, u *urlparse.URL, names []string) ([]string, error) {
+func (s *session) confirm(ctx context.Context, u *urlparse.URL, names []string) ([]string, error) {
 	shown, err := s.entryNames(ctx, u)
 	if shown = slices.DeleteFunc(shown, func(name string) bool { return name[0] == '.' }); err == nil && len(shown) > len(names) {
 		return shown, nil
@@ -69,7 +69,7 @@ func (s *Session) confirm(ctx context.Context, u *urlparse.URL, names []string) 
 
 // entryNames returns the names in the directory that u names, for servers that do not know NLST, or only with an
 // argument, or say of the working directory that there is no such file.
-func (s *Session) entryNames(ctx context.Context, u *urlparse.URL) (names []string, err error) {
+func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names []string, err error) {
 	l, err := s.listEntries(ctx, u)
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func byName(dir *urlparse.URL, list func() (names []string, err error)) iter.Seq
 }
 
 // names runs the plan to its end, an NLST, and returns the names.
-func (s *Session) names() ([]string, error) {
+func (s *session) names() ([]string, error) {
 	names, err := s.lines()
 	if errors.Is(err, errNoEntries) {
 		names, err = nil, s.conn.Ended()
@@ -113,7 +113,7 @@ func (s *Session) names() ([]string, error) {
 // lines runs the plan to its end, a listing, and returns its lines. The error is errNoEntries if the server refuses it
 // because the directory is empty. In MLSD every line must have its end: a name without one may be the start of another (RFC
 // 3659 section 7.2).
-func (s *Session) lines() ([]string, error) {
+func (s *session) lines() ([]string, error) {
 	op := s.plan.final()
 	lines, err := s.library.list(op.Arg, func() error {
 		if _, e := finish(s.conn, s.url, op, s.library.data.Received(), true); e != nil {

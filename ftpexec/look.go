@@ -18,7 +18,7 @@ import (
 // MLST (RFC 3659 section 7) tells everything in one round trip. If the server does not know it, or names a link, SIZE,
 // MDTM and a CWD to the name travel together: a directory is what CWD enters, whatever the server answers to SIZE. The
 // type of the entry is fs.ModeIrregular if that says neither what u is nor that it is missing.
-func (s *Session) look(ctx context.Context, u *urlparse.URL) (Entry, error) {
+func (s *session) look(ctx context.Context, u *urlparse.URL) (Entry, error) {
 	name := Command{Arg: u.Name, HasArg: !u.IsDir()}
 	if !s.client.habits(u).noMLST {
 		name.Verb = "MLST"
@@ -47,7 +47,7 @@ func (s *Session) look(ctx context.Context, u *urlparse.URL) (Entry, error) {
 }
 
 // question asks about u with facts. The error is one that concerns the connection or the directory of u.
-func (s *Session) question(ctx context.Context, u *urlparse.URL, facts ...Command) (*question, error) {
+func (s *session) question(ctx context.Context, u *urlparse.URL, facts ...Command) (*question, error) {
 	plan, err := NewPlan(u)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (q *question) verdict() (Entry, error) {
 
 // probed records whether a CWD entered the directory that it asked about. A refused one leaves the working directory as
 // it was.
-func (s *Session) probed(st step, r wire.Reply) error {
+func (s *session) probed(st step, r wire.Reply) error {
 	q := s.goal.batch[st.file]
 	q.told++
 	if r.OK() {

@@ -1,31 +1,19 @@
 package ftpexec_test
 
 import (
-	"errors"
-	"slices"
+	"strings"
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
 )
 
-// Open refuses bad and contradictory fields before it sends anything.
+// Do refuses bad fields before it sends anything.
 func TestClientCheck(t *testing.T) {
-	for _, tt := range []struct {
-		c    *ftpexec.Client
-		want []string
-	}{
-		{&ftpexec.Client{MinRate: ftpexec.Rate{Bytes: -1}}, []string{"MinRate"}},
-		{&ftpexec.Client{IdleTimeout: -1}, []string{"IdleTimeout"}},
+	for want, c := range map[string]*ftpexec.Client{
+		"MinRate": {MinRate: ftpexec.Rate{Bytes: -1}}, "MaxConns": {MaxConns: -1}, "IdleTimeout": {IdleTimeout: -1},
 	} {
-		_, err := tt.c.Do(t.Context(), &ftpexec.Request{URL: parse(t, "ftp://h/f")})
-		var bad *ftpexec.OptionError
-		if !errors.As(err, &bad) || !slices.Equal(bad.Fields, tt.want) {
-			t.Errorf("error %v, want one of %q", err, tt.want)
-		}
-	}
-	for _, c := range []*ftpexec.Client{{}, {MaxIdle: -1}} {
-		if err := c.Check(); err != nil {
-			t.Error(err)
+		if _, err := c.Get(t.Context(), "ftp://h/f"); err == nil || !strings.Contains(err.Error(), want+" is negative: write ") {
+			t.Errorf("%s: error %v", want, err)
 		}
 	}
 }

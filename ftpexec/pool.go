@@ -17,7 +17,7 @@ type pool struct {
 }
 
 // maxIdle returns what MaxIdle means.
-func (c *Client) maxIdle() int { return max(0, cmp.Or(c.MaxIdle, DefaultMaxIdle)) }
+func (c *Client) maxIdle() int { return max(0, cmp.Or(c.MaxIdle, defaultMaxIdle)) }
 
 // server is what a pool knows about a server. The connections to it are never more than Client.maxIdle, or those in use
 // if they are more, and never more than Client.MaxConns.
@@ -35,7 +35,7 @@ type server struct {
 
 // idle is a session without work, until end closes it.
 type idle struct {
-	*Session
+	*session
 	end *time.Timer
 }
 
@@ -43,7 +43,7 @@ type idle struct {
 // those in use. The Client may be used further.
 func (c *Client) CloseIdleConnections() {
 	c.pool.mu.Lock()
-	var all []*Session
+	var all []*session
 	for _, host := range c.pool.servers {
 		for len(host.idle) > 0 {
 			all = append(all, host.retire(host.idle[0]))
@@ -54,7 +54,7 @@ func (c *Client) CloseIdleConnections() {
 }
 
 // shut closes sessions that count as closing, and those that have to make room for waiting calls.
-func (c *Client) shut(sessions ...*Session) {
+func (c *Client) shut(sessions ...*session) {
 	for len(sessions) > 0 {
 		s := sessions[0]
 		s.Close()
@@ -74,7 +74,7 @@ func (c *Client) shut(sessions ...*Session) {
 
 // lend returns a session for u that nobody else uses: the idle one from which the fewest CWDs lead to u's directory, or
 // a new one if there may be one more. Otherwise it returns nil. The caller holds mu.
-func (c *Client) lend(host *server, u *urlparse.URL, plan *Plan) *Session {
+func (c *Client) lend(host *server, u *urlparse.URL, plan *Plan) *session {
 	var best *idle
 	for _, i := range host.idle {
 		if plan != nil && i.serves(u, plan) && (best == nil || len(i.way(u.Dirs)) <= len(best.way(u.Dirs))) {
@@ -85,26 +85,26 @@ func (c *Client) lend(host *server, u *urlparse.URL, plan *Plan) *Session {
 	case best != nil:
 		host.remove(best)
 		host.busy++
-		return best.Session
+		return best.session
 	case host.count() < c.maxConns(host):
 		host.busy++
-		return &Session{client: c, lent: true, once: c.maxIdle() == 0, address: u.Address()}
+		return &session{client: c, lent: true, once: c.maxIdle() == 0, address: u.Address()}
 	}
 	return nil
 }
 
 // put takes back a session of take. It keeps the connection if it can serve another URL and there is room.
-func (c *Client) put(s *Session) {
+func (c *Client) put(s *session) {
 	if !s.lent {
 		return
 	}
 	c.pool.mu.Lock()
 	host := c.pool.server(s.address)
 	host.busy--
-	var old []*Session
+	var old []*session
 	if s.usable() && (!s.lost || s.home != "") && len(host.idle)+host.busy < c.maxIdle() {
-		i := &idle{Session: s}
-		i.end = time.AfterFunc(cmp.Or(c.IdleTimeout, DefaultIdleTimeout), func() { c.expire(i) })
+		i := &idle{session: s}
+		i.end = time.AfterFunc(cmp.Or(c.IdleTimeout, defaultIdleTimeout), func() { c.expire(i) })
 		host.idle = append(host.idle, i)
 		old = c.grant(host)
 	} else {
@@ -125,7 +125,7 @@ func (c *Client) expire(i *idle) {
 	}
 	c.pool.mu.Unlock()
 	if mine {
-		c.shut(i.Session)
+		c.shut(i.session)
 	}
 }
 
@@ -137,7 +137,7 @@ func (c *Client) makeRoom(address string) {
 	}
 	c.pool.mu.Lock()
 	host := c.pool.server(address)
-	var old []*Session
+	var old []*session
 	for len(host.idle) > 0 && len(host.idle)+host.busy > c.maxIdle() {
 		old = append(old, host.retire(host.idle[0]))
 	}
@@ -179,10 +179,10 @@ func (p *pool) forget(address string) {
 func (host *server) count() int { return host.busy + host.closing + len(host.idle) }
 
 // retire takes i out of the idle ones. It counts as closing from now on.
-func (host *server) retire(i *idle) *Session {
+func (host *server) retire(i *idle) *session {
 	host.remove(i)
 	host.closing++
-	return i.Session
+	return i.session
 }
 
 // remove takes i out of the idle ones. It returns false if i is not among them.

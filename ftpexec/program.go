@@ -19,7 +19,7 @@ type program struct {
 
 // runTo runs the program up to and including the last step with this verb that is due, or to its end if verb is "". It
 // does nothing if no such step is due.
-func (s *Session) runTo(verb string) error {
+func (s *session) runTo(verb string) error {
 	for verb == "" || s.due(verb) {
 		if len(s.out) == 0 {
 			if st, err := s.send(); err != nil {
@@ -43,14 +43,14 @@ func (s *Session) runTo(verb string) error {
 }
 
 // due reports whether a step with this verb is not yet answered.
-func (s *Session) due(verb string) bool {
+func (s *session) due(verb string) bool {
 	due := func(st step) bool { return st.Verb == verb && !s.needless(st) }
 	return slices.ContainsFunc(s.out, due) || slices.ContainsFunc(s.queue, due)
 }
 
 // send sends the next flight. With an error it returns the step that failed, which is the first one of the flight if the
 // connection failed.
-func (s *Session) send() (step, error) {
+func (s *session) send() (step, error) {
 	var flight []wire.Line
 	for len(s.queue) > 0 && (len(flight) == 0 || !s.sequential && s.queue[0].waits == "") {
 		st := s.queue[0]
@@ -72,7 +72,7 @@ func (s *Session) send() (step, error) {
 }
 
 // line returns a step as it is sent. Passwords, accounts and ports are not asked for earlier.
-func (s *Session) line(st step) (line wire.Line, err error) {
+func (s *session) line(st step) (line wire.Line, err error) {
 	arg := st.Arg
 	switch st.Verb {
 	case "USER":
@@ -95,7 +95,7 @@ func (s *Session) line(st step) (line wire.Line, err error) {
 
 // insert puts st before the other steps. Steps that are sent already were sent too early: insert discards their replies,
 // and they are sent again.
-func (s *Session) insert(st step) error {
+func (s *session) insert(st step) error {
 	for range s.out {
 		if _, err := s.conn.Receive(); err != nil {
 			return err
@@ -109,10 +109,10 @@ func (s *Session) insert(st step) error {
 }
 
 // password returns the argument of PASS.
-func (s *Session) password() (string, error) {
+func (s *session) password() (string, error) {
 	switch c := s.client.Credentials; {
 	case !s.url.User.Set:
-		return cmp.Or(s.client.Email, DefaultEmail), nil
+		return cmp.Or(s.client.Email, defaultEmail), nil
 	case s.url.Password.Set:
 		return s.secret(s.url.Password.Value, nil)
 	case c == nil:
@@ -123,7 +123,7 @@ func (s *Session) password() (string, error) {
 }
 
 // account returns the argument of ACCT.
-func (s *Session) account() (string, error) {
+func (s *session) account() (string, error) {
 	if s.client.Credentials == nil {
 		return "", ErrNoCredentials
 	}
@@ -131,7 +131,7 @@ func (s *Session) account() (string, error) {
 }
 
 // secret returns text and err. It remembers text, so that nothing shows it from now on.
-func (s *Session) secret(text string, err error) (string, error) {
+func (s *session) secret(text string, err error) (string, error) {
 	s.client.secrets.Add(text)
 	return text, err
 }

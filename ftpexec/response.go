@@ -53,7 +53,7 @@ func (r *Response) Received() int64 {
 }
 
 // retrieve runs the plan to its end, a RETR.
-func (s *Session) retrieve(ctx context.Context, stop func()) (*Response, error) {
+func (s *session) retrieve(ctx context.Context, stop func()) (*Response, error) {
 	op := s.plan.final()
 	data, conn, err := s.library.retrieve(op.Arg, s.goal.offset)
 	if err == nil {

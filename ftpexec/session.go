@@ -13,15 +13,15 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Session retrieves URLs one after another. It keeps the control connection for the next URL if RFC 1738 section 3.2.5
+// session retrieves URLs one after another. It keeps the control connection for the next URL if RFC 1738 section 3.2.5
 // allows that: the host, protection and login are the same, and the working directory is known. If the CWDs of
 // the next URL begin with those already sent, it sends the rest. Otherwise it first returns to the directory that PWD
 // named after the login. If that fails, it dials again.
 //
-// A Session may be used by one goroutine at a time; only Close may be called from any goroutine. It serves one Response
+// A session may be used by one goroutine at a time; only Close may be called from any goroutine. It serves one Response
 // at a time: until the caller has read its Body to the end or closed it, the other methods fail with an error. Use
 // [Client.Session] to make a Session; the zero value is not valid.
-type Session struct {
+type session struct {
 	client  *Client
 	once    bool      // for one URL only: it sends nothing for the sake of a second one
 	lent    bool      // by the Client's pool, which takes it back
@@ -61,7 +61,7 @@ type link struct {
 
 // Close sends QUIT and closes the connection. A method that is running on another goroutine and an open Body fail with
 // [ErrLost]. Close always returns nil. The Session may be used again; it dials a new connection then.
-func (s *Session) Close() error {
+func (s *session) Close() error {
 	s.mu.Lock()
 	conn, inUse := s.open, s.inUse
 	s.open, s.inUse = nil, false
@@ -77,7 +77,7 @@ func (s *Session) Close() error {
 }
 
 // begin reserves the session for a run. It returns false while another run or a Body uses it.
-func (s *Session) begin() bool {
+func (s *session) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.inUse {
@@ -91,7 +91,7 @@ func (s *Session) begin() bool {
 }
 
 // end ends the use of conn, unless a Body keeps it. It returns false if Close was called meanwhile.
-func (s *Session) end(conn *wire.Conn, kept bool) bool {
+func (s *session) end(conn *wire.Conn, kept bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	mine := s.open == conn
@@ -102,7 +102,7 @@ func (s *Session) end(conn *wire.Conn, kept bool) bool {
 }
 
 // dial replaces the connection. If Close was called meanwhile the new one is closed already.
-func (s *Session) dial(noEPSV bool) {
+func (s *session) dial(noEPSV bool) {
 	if s.conn != nil && s.conn.Err() == nil {
 		s.conn.Quit()
 	}
@@ -124,7 +124,7 @@ func (s *Session) dial(noEPSV bool) {
 }
 
 // Do retrieves the file that req names, on the session's connection; see [Client.Do].
-func (s *Session) Do(ctx context.Context, req *Request) (*Response, error) {
+func (s *session) Do(ctx context.Context, req *Request) (*Response, error) {
 	if req.Offset < 0 || req.Offset > 0 && req.URL.Type == urlparse.TypeASCII {
 		return nil, &Error{Op: fmt.Sprintf("REST %d", req.Offset), URL: req.URL.Redacted(), Err: ErrNoRestart}
 	}
@@ -154,13 +154,13 @@ const maxTries = 4
 
 // run runs u's plan with transfer at its end. After a failure that can be avoided it tries again. stop ends the hold of
 // ctx on the connection; run calls it unless transfer keeps the connection for a Body.
-func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer func(stop func()) (kept bool, err error)) error {
+func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, transfer func(stop func()) (kept bool, err error)) error {
 	plan, err := NewPlan(u)
 	if err != nil {
 		return err
 	}
 	refuse := func(err error, hint string) error { return &Error{Op: "open", URL: u.Redacted(), Err: err, Hint: hint} }
-	if err := s.client.Check(); err != nil {
+	if err := s.client.check(); err != nil {
 		return refuse(err, "")
 	}
 	switch {
@@ -202,7 +202,7 @@ func (s *Session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 }
 
 // avoidable reports whether another try can avoid err, which ended the connection. It remembers how.
-func (s *Session) avoidable(err error, reused bool) bool {
+func (s *session) avoidable(err error, reused bool) bool {
 	var lesson func(*habits)
 	dial := errors.As(err, new(*wire.DataDialError))
 	switch {
@@ -230,7 +230,7 @@ func (s *Session) avoidable(err error, reused bool) bool {
 }
 
 // attempt runs the plan once, on a fresh connection or the kept one.
-func (s *Session) attempt(ctx context.Context, fresh bool, transfer func(stop func()) (bool, error)) (kept bool, err error) {
+func (s *session) attempt(ctx context.Context, fresh bool, transfer func(stop func()) (bool, error)) (kept bool, err error) {
 	h := s.client.habits(s.url)
 	if fresh {
 		s.dial(h.noEPSV)
@@ -263,7 +263,7 @@ func (s *Session) attempt(ctx context.Context, fresh bool, transfer func(stop fu
 var oneAtATime = []string{"icrosoft FTP Service", "MadGoat", "MikroTik"}
 
 // connect opens the connection and gives it to jlaffaye/ftp.
-func (s *Session) connect(h habits) error {
+func (s *session) connect(h habits) error {
 	greeting, err := s.conn.Connect()
 	if err != nil {
 		return s.failure(Command{Verb: "connect"}, err)
@@ -295,14 +295,14 @@ func sameLogin(a, b *urlparse.URL) bool {
 func (l *link) usable() bool { return l.conn != nil && l.conn.Err() == nil && !l.spent }
 
 // course returns what the steps of this run depend on.
-func (s *Session) course(fresh bool) course {
+func (s *session) course(fresh bool) course {
 	c := course{goal: s.goal, fresh: fresh, auth: s.client.tries(s.plan), once: s.once, place: s.place, typ: s.typ, ahead: s.ahead, setUp: s.setUp()}
 	c.inClear = s.client.Active || s.plan.Scheme == urlparse.FTP // under TLS no firewall can read it
 	return c
 }
 
 // setUp returns the commands that set up a data connection. The second is for servers that refuse the first.
-func (s *Session) setUp() []string {
+func (s *session) setUp() []string {
 	verbs := []string{"EPSV", "PASV"}
 	if s.client.Active {
 		verbs = []string{"EPRT", "PORT"}
@@ -317,7 +317,7 @@ func (s *Session) setUp() []string {
 }
 
 // sentAhead records the EPSV or PASV that was sent at the end of a transfer on conn.
-func (s *Session) sentAhead(conn *wire.Conn, verb string) {
+func (s *session) sentAhead(conn *wire.Conn, verb string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == conn { // otherwise Close was called, and another run may have begun

@@ -11,7 +11,7 @@ import (
 )
 
 // StatAll asks the server for the sizes and modification times of the files that urls name (SIZE and MDTM), many in
-// one round trip and without a data connection; see [Session.StatAll].
+// one round trip and without a data connection; see [Client.StatAll].
 func (c *Client) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if len(urls) == 0 {
@@ -38,7 +38,7 @@ func (c *Client) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[En
 // URL may also name a directory. Otherwise a field that the server does not tell is unknown, as with [Session.Stat]. A
 // refused CWD yields [ErrRefused] for the files of that directory. After all these errors the iteration goes on. Any
 // other error ends it. With an error the Entry is zero.
-func (s *Session) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[Entry, error] {
+func (s *session) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		var last *question
 		for rest := urls; len(rest) > 0; {
@@ -120,7 +120,7 @@ func (q *question) answer() (Entry, error) {
 }
 
 // tell records a reply to SIZE or MDTM.
-func (s *Session) tell(st step, r wire.Reply) {
+func (s *session) tell(st step, r wire.Reply) {
 	if s.goal.batch == nil {
 		s.info.learn(st.Verb, r)
 		return
@@ -143,7 +143,7 @@ func (s *Session) tell(st step, r wire.Reply) {
 
 // lose records that a CWD of st's file was refused with e: for this file, and for those after it in the same directory.
 // What has been asked about them already is answered in another directory, and does not count.
-func (s *Session) lose(st step, e *Error) {
+func (s *session) lose(st step, e *Error) {
 	gone := append(slices.Clone(s.dirs), st.Arg)
 	for i, q := range s.goal.batch[st.file:] {
 		if !within(q.url.Dirs, gone) {

@@ -166,7 +166,7 @@ func (t *Transport) file(ctx context.Context, method string, u *urlparse.URL, he
 
 // foresee returns the answer that the size and time call for, without a data connection. If the server does not tell them,
 // it may send the file all the same: then a transfer decides.
-func (s *Session) foresee(ctx context.Context, u *urlparse.URL, head bool, header http.Header) (*answer, error) {
+func (s *session) foresee(ctx context.Context, u *urlparse.URL, head bool, header http.Header) (*answer, error) {
 	info, err := s.Stat(ctx, u)
 	unsure := !head && (errors.Is(err, ErrNotFound) || errors.Is(err, errTransfer))
 	if head || unsure { // RFC 9110 section 14.2; and a size that RETR tells comes too late

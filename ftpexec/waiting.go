@@ -15,7 +15,7 @@ import (
 type waiter struct {
 	url   *urlparse.URL
 	plan  *Plan         // nil if url is not valid
-	ready chan *Session // has room for one, so that nobody waits for the waiter
+	ready chan *session // has room for one, so that nobody waits for the waiter
 }
 
 // patience is how long an open file of an FS may stay unread before a call that waits may have its connection.
@@ -34,12 +34,12 @@ func (c *Client) maxConns(host *server) int {
 
 // take returns a session for u that nobody else uses. If there may be no further one, it waits until the calls before it
 // have theirs and one is free. The caller must put it back.
-func (c *Client) take(ctx context.Context, u *urlparse.URL) (*Session, error) {
+func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 	plan, err := NewPlan(u)
 	if err != nil {
 		plan = nil // the session's methods return err
 	}
-	w := &waiter{u, plan, make(chan *Session, 1)}
+	w := &waiter{u, plan, make(chan *session, 1)}
 	c.pool.mu.Lock()
 	host := c.pool.server(u.Address())
 	host.waiting = append(host.waiting, w)
@@ -56,7 +56,7 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*Session, error) {
 
 // grant lends sessions to the calls that wait, in their order. It returns sessions to close, so that the calls that
 // still wait can have a connection in their place. The caller holds mu.
-func (c *Client) grant(host *server) (old []*Session) {
+func (c *Client) grant(host *server) (old []*session) {
 	for len(host.waiting) > 0 {
 		s := c.lend(host, host.waiting[0].url, host.waiting[0].plan)
 		if s == nil {
@@ -72,7 +72,7 @@ func (c *Client) grant(host *server) (old []*Session) {
 }
 
 // wait waits for the session of w. Meanwhile it asks files that are open but not being read for theirs.
-func (c *Client) wait(ctx context.Context, w *waiter) (*Session, error) {
+func (c *Client) wait(ctx context.Context, w *waiter) (*session, error) {
 	if c.Trace != nil {
 		c.Trace(Event{Kind: EventNote, Text: "all connections that the server may have are in use: waiting for one", Server: w.url.Address()})
 	}
@@ -177,7 +177,7 @@ func (p *pool) crowded(u *urlparse.URL) (settles bool, others int) {
 
 // outlasts waits, and returns true, if the server has refused the session's connection while it may still count one that
 // the Session or its Client has closed.
-func (s *Session) outlasts(ctx context.Context, e *Error) bool {
+func (s *session) outlasts(ctx context.Context, e *Error) bool {
 	if !e.Crowded() || e.Stage > StageLogin || ctx.Err() != nil {
 		return false
 	}

@@ -34,7 +34,7 @@ type Tree struct {
 	Type func(name string) urlparse.Typecode
 }
 
-// Check returns an *[ftpexec.OptionError] if a pattern is malformed.
+// Check returns an error if a pattern is malformed.
 func (t *Tree) Check() error {
 	for _, of := range []struct {
 		field    string
@@ -42,13 +42,12 @@ func (t *Tree) Check() error {
 	}{{"Accept", t.Accept}, {"Reject", t.Reject}, {"Names", []string{t.Names}}} {
 		for _, p := range of.patterns {
 			if !doublestar.ValidatePattern(p) {
-				return &ftpexec.OptionError{Fields: []string{of.field}, Reason: "has the malformed pattern " + p +
-					`: close the bracket or brace, or write "\" before it if it stands for itself`}
+				return fmt.Errorf(`%s has the malformed pattern %s: close the bracket or brace, or write "\" before it if it stands for itself`, of.field, p)
 			}
 		}
 	}
 	if t.Depth < 0 {
-		return &ftpexec.OptionError{Fields: []string{"Depth"}, Reason: "is negative: write 1 for the directory alone, 0 for all levels"}
+		return errors.New("Depth is negative: write 1 for the directory alone, 0 for all levels")
 	}
 	return nil
 }

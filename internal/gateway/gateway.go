@@ -55,11 +55,11 @@ type Source struct {
 func New(c *ftpexec.Client, via *proxy.Proxy, forward proxy.DialFunc) *Source {
 	return &Source{Client: c, via: via, http: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.ConnectTimeout, ftpexec.DefaultConnectTimeout))
+			ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.ConnectTimeout, 30*time.Second))
 			defer cancel()
 			return via.Reach(ctx, forward, "tcp")
 		},
-		DisableCompression: true, ResponseHeaderTimeout: cmp.Or(c.Timeout, ftpexec.DefaultTimeout),
+		DisableCompression: true, ResponseHeaderTimeout: cmp.Or(c.Timeout, time.Minute),
 		MaxResponseHeaderBytes: proxy.MaxHeader, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute,
 	}}
 }
@@ -235,7 +235,7 @@ func (s *Source) request(ctx context.Context, method string, u *urlparse.URL) (*
 		return nil, s.unanswered(ctx, u, err)
 	}
 	s.trace(u, ftpexec.EventReply, 0, strings.TrimSpace(fmt.Sprintf("HTTP %d %s", a.StatusCode, http.StatusText(a.StatusCode))))
-	b := &body{ReadCloser: a.Body, ctx: ctx, cancel: cancel, url: u, size: a.ContentLength, wait: cmp.Or(s.Timeout, ftpexec.DefaultTimeout)}
+	b := &body{ReadCloser: a.Body, ctx: ctx, cancel: cancel, url: u, size: a.ContentLength, wait: cmp.Or(s.Timeout, time.Minute)}
 	if why := judge(a); why.meaning != nil {
 		b.Close()
 		return nil, fail(context.Background(), u, why.stage, s.via.Refusal(a.StatusCode, why.reason, why.meaning))

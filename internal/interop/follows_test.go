@@ -25,14 +25,14 @@ func followed(ctx context.Context, t *testing.T, c *ftpexec.Client, base string,
 		}
 		trace(e)
 	}
-	session := c.Session()
-	defer session.Close()
+	c.MaxIdle = 1
+	defer c.CloseIdleConnections()
 	for i, path := range paths {
 		u, err := urlparse.Parse(base + path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := session.Do(ctx, &ftpexec.Request{URL: u, More: func() bool { return i < len(paths)-1 }})
+		r, err := c.Do(ctx, &ftpexec.Request{URL: u, More: func() bool { return i < len(paths)-1 }})
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}

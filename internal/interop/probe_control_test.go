@@ -17,8 +17,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"example.com/ftpfetch/ftpexec"
 )
 
 // control is a control connection that sends what it is told to, one command at
@@ -79,7 +77,7 @@ func (s *Server) enter(ctx context.Context, config *tls.Config) (*control, error
 	if err != nil {
 		return nil, err
 	}
-	commands := []string{"USER anonymous", "PASS " + ftpexec.DefaultEmail, "TYPE I"}
+	commands := []string{"USER anonymous", "PASS ftpfetch@example.com", "TYPE I"}
 	if config != nil && !s.implicit {
 		if a := c.ask("AUTH TLS"); !a.ok() {
 			return nil, fmt.Errorf("AUTH: %s", a)

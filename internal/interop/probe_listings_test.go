@@ -119,12 +119,12 @@ func (p *probe) precision() string {
 // retrieved.
 func (p *probe) octets(pattern string) string {
 	c := p.client()
-	session := c.Session()
-	defer session.Close()
+	c.MaxIdle = 1
+	defer c.CloseIdleConnections()
 	var missing []string
 	for _, name := range octets() {
 		path := strings.ReplaceAll(Escape(fmt.Sprintf("probe/"+pattern, name)), "%2F", "/")
-		got, err := p.retrieve(session, p.plain.URL("/"+path))
+		got, err := p.retrieve(c, p.plain.URL("/"+path))
 		if err != nil || got != name {
 			missing = append(missing, name)
 		}
@@ -132,8 +132,8 @@ func (p *probe) octets(pattern string) string {
 	return ranges(missing)
 }
 
-func (p *probe) retrieve(session *ftpexec.Session, url string) (string, error) {
-	r, err := session.Do(p.context(), &ftpexec.Request{URL: mustParse(p, url)})
+func (p *probe) retrieve(c *ftpexec.Client, url string) (string, error) {
+	r, err := c.Do(p.context(), &ftpexec.Request{URL: mustParse(p, url)})
 	if err != nil {
 		return "", err
 	}

@@ -88,7 +88,7 @@ func (p *probe) digests() string {
 // ahead sends the commands before a transfer in one write, and compares the
 // replies with those that come one by one.
 func (p *probe) ahead() string {
-	commands := []string{"USER anonymous", "PASS " + ftpexec.DefaultEmail, "CWD pub", "TYPE I", "SIZE text.txt", "MDTM text.txt", "PWD"}
+	commands := []string{"USER anonymous", "PASS ftpfetch@example.com", "CWD pub", "TYPE I", "SIZE text.txt", "MDTM text.txt", "PWD"}
 	codes := func(together bool) (got []int) {
 		c, _, err := p.plain.dial(p.context(), nil)
 		if err != nil {
@@ -166,11 +166,11 @@ func (c *traced) sentFlights() int {
 // before its final reply to a transfer.
 func (p *probe) early() string {
 	c := newTraced()
-	session := c.Session()
-	defer session.Close()
+	c.MaxIdle = 1
+	defer c.CloseIdleConnections()
 	const files = 3
 	for i := range files {
-		r, err := session.Do(p.context(), &ftpexec.Request{URL: mustParse(p, p.plain.URL("/pub/text.txt")), More: func() bool { return i < files-1 }})
+		r, err := c.Do(p.context(), &ftpexec.Request{URL: mustParse(p, p.plain.URL("/pub/text.txt")), More: func() bool { return i < files-1 }})
 		if err != nil {
 			return "no"
 		}
@@ -193,11 +193,11 @@ func (p *probe) early() string {
 // one from its directory.
 func (p *probe) flights() (first, next string) {
 	c := newTraced()
-	session := c.Session()
-	defer session.Close()
+	c.MaxIdle = 1
+	defer c.CloseIdleConnections()
 	var counts []int
 	for range 2 {
-		if _, err := p.retrieve(session, p.plain.URL("/"+deepFile)); err != nil {
+		if _, err := p.retrieve(&c.Client, p.plain.URL("/"+deepFile)); err != nil {
 			return "no", "no"
 		}
 		counts = append(counts, c.sentFlights())
@@ -295,7 +295,7 @@ func (p *probe) limit() string {
 	}
 	defer c.Close()
 	at := "greeting"
-	for _, command := range []string{"USER anonymous", "PASS " + ftpexec.DefaultEmail} {
+	for _, command := range []string{"USER anonymous", "PASS ftpfetch@example.com"} {
 		if a.code/100 == 2 || a.code/100 == 3 {
 			at, a = "`"+command[:4]+"`", c.ask(command)
 		}

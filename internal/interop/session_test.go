@@ -18,14 +18,14 @@ const transfers = 8
 // inSession retrieves one url-path after another in one session.
 func inSession(ctx context.Context, t *testing.T, c *ftpexec.Client, base string, paths []string) {
 	t.Helper()
-	session := c.Session()
-	defer session.Close()
+	c.MaxIdle = 1
+	defer c.CloseIdleConnections()
 	for _, path := range paths {
 		u, err := urlparse.Parse(base + path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := session.Do(ctx, &ftpexec.Request{URL: u})
+		r, err := c.Do(ctx, &ftpexec.Request{URL: u})
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/manifest"
-	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/internal/retry"
 )
@@ -107,7 +107,7 @@ func (l *line) transferFlags(fs *pflag.FlagSet) {
 		digest.Parse, digest.Sum.String)
 	fs.BoolVar(&l.File.Verify, "verify", false, "fail unless the file has the digest in a list beside it, or that of the server")
 	into(fs, &l.LimitRate, "limit-rate", "", "receive at most `RATE` bytes a second in total (500K, 2M, 1G are binary)", readSize, showSize)
-	l.Client.MinRate.Over = ftpexec.DefaultRateTime
+	l.Client.MinRate.Over = 30 * time.Second
 	into(fs, &l.Client.MinRate.Bytes, "speed-limit", "Y",
 		"give up if a connection brings fewer than `RATE` bytes a second for 30 seconds, or for another time: 10K/2m", l.readPace, showSize)
 }
@@ -117,7 +117,7 @@ func (l *line) connectionFlags(fs *pflag.FlagSet) {
 	word(fs, &l.mode, "passive", "mode", "open data connections as `passive|pasv|active`: the client, without EPSV, or the server")
 	into(fs, &l.Bind, "bind", "", "connect from the local IP address `ADDR`", readAddress,
 		func(a netip.Addr) string { return strings.TrimPrefix(a.String(), "invalid IP") })
-	l.Client.ConnectTimeout, l.Client.Timeout = ftpexec.DefaultConnectTimeout, ftpexec.DefaultTimeout
+	l.Client.ConnectTimeout, l.Client.Timeout = 30*time.Second, time.Minute
 	into(fs, &l.Client.ConnectTimeout, "connect-timeout", "", "give up connecting after `TIME` (3s, 2m, or seconds)", readTime, showTime)
 	into(fs, &l.Client.Timeout, "timeout", "", "give up after `TIME` without a reply or a byte of data", readTime, showTime)
 	into(fs, &l.MaxTime, "max-time", "", "give up on a URL after `TIME`, with all its retries and their pauses", readTime, showTime)
@@ -186,11 +186,11 @@ func (l *line) readLogin(s string) (string, error) {
 
 // readPace reads a rate, and perhaps a time.
 func (l *line) readPace(s string) (int64, error) {
-	text, time, timed := strings.Cut(s, "/")
+	text, within, timed := strings.Cut(s, "/")
 	rate, err := readSize(text)
-	least := ftpexec.DefaultRateTime
+	least := 30 * time.Second
 	if timed && err == nil {
-		least, err = readTime(time)
+		least, err = readTime(within)
 	}
 	l.Client.MinRate.Over = least
 	return rate, err
