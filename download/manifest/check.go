@@ -3,15 +3,18 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"iter"
 	"math"
-	"slices"
+	"strconv"
+	"strings"
+
+	"example.com/ftpfetch/internal/localfile"
 )
 
-// MaxErrors is how many bad lines [Check] names. One more error says how many
-// others there are.
-const MaxErrors = 1000
+// maxErrors is how many bad lines Check names.
+const maxErrors = 1000
 
 // Summary is what [Check] finds in a list.
 type Summary struct {
@@ -20,152 +23,145 @@ type Summary struct {
 	Empty   int   // lines of a report that name no file
 	Repeats int   // items of all shards that name a file again, with all the same facts
 
-	repeats []int32 // their places among all items, from 0, in order
+	repeats []int32 // their numbers among all items, from 0, in order
 }
 
 // Check reads a whole list and returns what it holds and all that is wrong with
-// it, in the order of the lines as far as one reading finds it. open must return
-// the same text each time: Check reads it again if two items may be in each
-// other's way. The list of an error that is not a [*LineError] could not be read
-// to its end.
+// it, in the order of the lines. Of more than a thousand bad lines one more error
+// says how many others there are. The list of an error that is not a [*LineError]
+// could not be read to its end.
 //
 // Two items are in each other's way if they have the same path, or if the path of
 // one is a directory of the other's. Items that are the same in all but their line
-// are one file, and no error.
-func Check(open func() (io.ReadCloser, error), o Options) (Summary, []error) {
-	c := &checker{options: o, open: open}
-	c.first()
-	if !c.failed {
-		c.second()
+// are one file, and no error. Check needs some fifty bytes of memory for each
+// item.
+func Check(text io.Reader, o Options) (s Summary, errs []error) {
+	claims, items, more := newClaims(), int32(-1), 0
+	r := &reader{Options: o}
+	r.yield = func(item Item, err error) bool {
+		if err == nil {
+			items++
+			if err = claims.add(item); errors.Is(err, errRepeat) {
+				s.repeats = append(s.repeats, items)
+				return true
+			}
+			if o.Shard.has(item) {
+				s.count(item)
+			}
+		}
+		var bad *LineError
+		switch {
+		case err == nil:
+		case len(errs) >= maxErrors && errors.As(err, &bad):
+			more++
+		default:
+			errs = append(errs, err)
+		}
+		return true
 	}
-	if c.more > 0 {
-		c.errs = append(c.errs, fmt.Errorf("and %d more bad lines", c.more))
+	r.read(text)
+	if more > 0 {
+		errs = append(errs, fmt.Errorf("and %d more bad lines", more))
 	}
-	return c.summary, c.errs
+	s.Empty, s.Repeats = r.empty, len(s.repeats)
+	return s, errs
+}
+
+// count adds an item.
+func (s *Summary) count(item Item) {
+	s.Items++
+	switch {
+	case s.Bytes < 0:
+	case item.Size == nil, *item.Size > math.MaxInt64-s.Bytes:
+		s.Bytes = -1
+	default:
+		s.Bytes += *item.Size
+	}
 }
 
 // Read is like the function [Read], without the repeats that [Check] found in the
 // same list.
 func (s Summary) Read(source io.Reader, o Options) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
-		place, repeats := -1, s.repeats
+		n, repeats := int32(-1), s.repeats
 		(&reader{Options: o, yield: func(item Item, err error) bool {
 			if err != nil {
 				return yield(item, err)
 			}
-			place++
-			if len(repeats) > 0 && int(repeats[0]) == place {
+			if n++; len(repeats) > 0 && repeats[0] == n {
 				repeats = repeats[1:]
 				return true
 			}
-			return !o.Shard.Has(item) || yield(item, nil)
+			return !o.Shard.has(item) || yield(item, nil)
 		}}).read(source)
 	}
 }
 
-// checker is the state of Check.
-type checker struct {
-	options Options
-	open    func() (io.ReadCloser, error)
-	summary Summary
-	claims  claims
-	errs    []error
-	more    int
-	failed  bool // the list could not be read
+// claims are the paths that the items of a list need, by their hashes. By chance,
+// two paths of a list of a million have the same hash in one run of thirty million:
+// it refuses the list.
+type claims struct {
+	seed  maphash.Seed
+	first map[uint64]claim
 }
 
-// fail keeps an error. One that is not about a line ends the check.
-func (c *checker) fail(err error) {
-	var bad *LineError
-	if !errors.As(err, &bad) {
-		c.failed = true
-	}
-	if c.failed || len(c.errs) < MaxErrors {
-		c.errs = append(c.errs, err)
-		return
-	}
-	c.more++
+// claim is the first item that needs a path.
+type claim struct {
+	line int32  // below 0: the path is that of a directory
+	item uint32 // the hash of all that is known about the item
 }
 
-// each reads the list and calls use for each item, with its place.
-func (c *checker) each(use func(place int, item Item), fail func(error)) (empty int) {
-	text, err := c.open()
-	if err != nil {
-		fail(err)
-		return 0
-	}
-	defer text.Close()
-	place := 0
-	r := &reader{Options: c.options, yield: func(item Item, err error) bool {
-		if err != nil {
-			fail(err)
-			return true
-		}
-		use(place, item)
-		place++
-		return true
-	}}
-	r.read(text)
-	return r.empty
-}
+func newClaims() *claims { return &claims{maphash.MakeSeed(), make(map[uint64]claim)} }
 
-// first counts the items and finds bad lines.
-func (c *checker) first() {
-	c.summary.Empty = c.each(func(_ int, item Item) {
-		c.claims.add(item.Path)
-		if c.options.Shard.Has(item) {
-			c.summary.count(item, 1)
-		}
-	}, c.fail)
-}
+// errRepeat means that an item names a file again.
+var errRepeat = errors.New("names the same file again")
 
-// second finds the items that are in each other's way.
-func (c *checker) second() {
-	found := newConflicts(&c.claims)
-	if len(found.hashes) == 0 {
-		return
+// add returns an error if the item is in the way of an earlier one.
+func (c *claims) add(item Item) error {
+	key, line := localfile.Key(item.Path), int32(item.Line)
+	in := func(reason string, line int32) error {
+		return &LineError{item.Line, fmt.Errorf("the path %s "+reason+": %w", item.Path, line, ErrPath)}
 	}
-	c.each(func(place int, item Item) {
-		err := found.add(item)
-		switch {
-		case errors.Is(err, errRepeat):
-			c.summary.repeats = append(c.summary.repeats, int32(place))
-			if c.options.Shard.Has(item) {
-				c.summary.count(item, -1)
+	for i := range len(key) {
+		if key[i] == '/' {
+			if first := c.take(key[:i], claim{line: -line}); first.line > 0 {
+				return in("needs a directory where line %d has a file", first.line)
 			}
-		case err != nil:
-			c.fail(&LineError{Line: item.Line, Err: err})
 		}
-	}, func(err error) {
-		var bad *LineError
-		if !errors.As(err, &bad) { // the first reading has reported the bad lines
-			c.fail(err)
-		}
-	})
-	c.summary.Repeats = len(c.summary.repeats)
-	slices.SortStableFunc(c.errs, byLine)
-}
-
-// byLine orders errors by their lines, those of no line last.
-func byLine(a, b error) int {
-	line := func(err error) int {
-		var bad *LineError
-		if errors.As(err, &bad) {
-			return bad.Line
-		}
-		return math.MaxInt
 	}
-	return line(a) - line(b)
-}
-
-// count adds an item, or takes one away that was counted before.
-func (s *Summary) count(item Item, n int) {
-	s.Items += n
-	switch {
-	case s.Bytes < 0:
-	case item.Size == nil, n > 0 && *item.Size > math.MaxInt64-s.Bytes:
-		s.Bytes = -1
+	mine := claim{line, c.identity(item)}
+	switch first := c.take(key, mine); {
+	case first.line < 0:
+		return in("is a directory of the path of line %d", -first.line)
+	case first.line == 0:
+	case first.item == mine.item:
+		return errRepeat
 	default:
-		s.Bytes += int64(n) * *item.Size
+		return in("is that of line %d, which has another URL, size or digest", first.line)
 	}
+	return nil
+}
+
+// take returns the claim that a path has, or the zero value if it has none and is
+// claimed now.
+func (c *claims) take(path string, mine claim) claim {
+	hash := maphash.String(c.seed, path)
+	first, taken := c.first[hash]
+	if !taken {
+		c.first[hash] = mine
+	}
+	return first
+}
+
+// identity stands for everything about an item except its line.
+func (c *claims) identity(item Item) uint32 {
+	var b strings.Builder
+	for _, u := range item.URLs {
+		b.WriteString(u.String() + "\n")
+	}
+	b.WriteString(item.Path + "\n" + item.Sum.String())
+	if item.Size != nil {
+		b.WriteString("\n" + strconv.FormatInt(*item.Size, 10))
+	}
+	return uint32(maphash.String(c.seed, b.String()))
 }

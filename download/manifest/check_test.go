@@ -4,19 +4,14 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"math"
 	"reflect"
 	"runtime"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
-
-// opener returns what Check opens.
-func opener(text string) func() (io.ReadCloser, error) {
-	return func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
-}
 
 func TestCheck(t *testing.T) {
 	for _, tt := range []struct {
@@ -53,7 +48,7 @@ func TestCheck(t *testing.T) {
 		{name: "names with the same beginning", text: "url\tpath\nftp://h/a\tx\nftp://h/b\txy/z\nftp://h/c\txy-z\n", want: Summary{Items: 3, Bytes: -1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, errs := Check(opener(tt.text), tt.o)
+			got, errs := Check(strings.NewReader(tt.text), tt.o)
 			if strings.Join(messages(errs), "\n") != strings.Join(tt.errs, "\n") {
 				t.Errorf("got errors\n%s\nwant\n%s", strings.Join(messages(errs), "\n"), strings.Join(tt.errs, "\n"))
 			}
@@ -95,7 +90,7 @@ func TestCheckShard(t *testing.T) {
 	items := 0
 	for i := range 4 {
 		o := Options{Shard: Shard{i + 1, 4}}
-		s, errs := Check(opener(text), o)
+		s, errs := Check(strings.NewReader(text), o)
 		items += s.Items
 		if len(errs) != 2 || s.Repeats != 1 {
 			t.Errorf("share %d: errors %v, %d repeats", i+1, errs, s.Repeats)
@@ -117,26 +112,18 @@ func TestCheckShard(t *testing.T) {
 
 func TestCheckBoundsErrors(t *testing.T) {
 	const most = 1000 // as docs/manifests.md says
-	_, errs := Check(opener(strings.Repeat("bad\n", most+7)+"ftp://h/x\nftp://i/x\n"), Options{})
+	_, errs := Check(strings.NewReader(strings.Repeat("bad\n", most+7)+"ftp://h/x\nftp://i/x\n"), Options{})
 	if len(errs) != most+1 || errs[most].Error() != "and 8 more bad lines" {
 		t.Errorf("%d errors, the last is %v", len(errs), errs[len(errs)-1])
 	}
 }
 
-// TestCheckCannotRead checks both readings.
+// TestCheckCannotRead checks that half a list is not taken for the whole.
 func TestCheckCannotRead(t *testing.T) {
 	broken := errors.New("broken")
-	for want := range 2 {
-		n := 0
-		s, errs := Check(func() (io.ReadCloser, error) {
-			if n++; n > want {
-				return nil, broken
-			}
-			return opener("ftp://h/x\nftp://i/x\n")()
-		}, Options{})
-		if len(errs) != 1 || !errors.Is(errs[0], broken) {
-			t.Errorf("got %+v, %v", s, errs)
-		}
+	s, errs := Check(io.MultiReader(strings.NewReader("ftp://h/x\nftp://h/y"), iotest.ErrReader(broken)), Options{})
+	if len(errs) != 1 || errs[0] != broken || s.Items != 1 {
+		t.Errorf("got %+v, %v", s, errs)
 	}
 }
 
@@ -184,56 +171,25 @@ func TestMemoryIsFlat(t *testing.T) {
 }
 
 // TestCheckNeedsLittleMemory checks many lines, half of which repeat the others,
-// and measures the live heap in the second reading.
+// each in a directory of its own, and measures the live heap meanwhile.
 func TestCheckNeedsLittleMemory(t *testing.T) {
 	const n = 80000
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	opened, peak := 0, uint64(0)
-	open := func() (io.ReadCloser, error) {
-		opened++
-		return generated(n, func(i int) string {
-			if opened == 2 && i%(n/8) == 0 {
-				runtime.GC()
-				runtime.ReadMemStats(&after)
-				peak = max(peak, after.HeapAlloc)
-			}
-			return manyLine(i % (n / 2))
-		}), nil
-	}
-	s, errs := Check(open, Options{})
-	if len(errs) != 0 || s.Items != n/2 || s.Repeats != n/2 || opened != 2 {
-		t.Errorf("got %d items, %d repeats, errors %v, opened %d times", s.Items, s.Repeats, errs, opened)
+	peak := uint64(0)
+	s, errs := Check(generated(n, func(i int) string {
+		if i%(n/8) == 0 || i == n-1 {
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			peak = max(peak, after.HeapAlloc)
+		}
+		return manyLine(i % (n / 2))
+	}), Options{})
+	if len(errs) != 0 || s.Items != n/2 || s.Repeats != n/2 {
+		t.Errorf("got %d items, %d repeats, errors %v", s.Items, s.Repeats, errs)
 	}
 	if grown := int64(peak) - int64(before.HeapAlloc); grown > 60*n {
 		t.Errorf("the live heap grew by %d bytes, %d a line", grown, grown/n)
 	}
-}
-
-// TestSuspicionIsNoConflict gives all paths the same hash.
-func TestSuspicionIsNoConflict(t *testing.T) {
-	var c claims
-	c.add("x")
-	c.add("x")
-	found := newConflicts(&c)
-	line := 0
-	add := func(path, want string) {
-		t.Helper()
-		line++
-		found.hashes[0] = maphash.String(found.seed, path)
-		got := "<nil>"
-		if err := found.add(Item{Path: path, Line: line}); err != nil {
-			got = err.Error()
-		}
-		if got != want {
-			t.Errorf("%s: got %q, want %q", path, got, want)
-		}
-	}
-	add("x", "<nil>")
-	add("y", "<nil>")
-	add("z", "<nil>")
-	add("y", "names the same file again")
-	add("z", "names the same file again")
-	add("x", "names the same file again")
 }

@@ -21,30 +21,27 @@ type draft struct {
 	sum  digest.Sum
 }
 
-var (
-	errDirectory = errors.New("names a directory: write the URL of a file")
-	errSize      = errors.New("is not a number of bytes: write digits only, such as 1048576")
-)
-
 // finish yields the item, or the error that came up on the way to it.
 func (r *reader) finish(d *draft, err error) {
-	var item Item
+	if err == nil && len(d.urls) == 0 {
+		err = errNoURL
+	}
+	var path string
 	if err == nil {
-		item, err = r.item(d)
+		path, err = r.localPath(d)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		r.fail(d.line, err)
-		return
+	case !r.done:
+		r.done = !r.yield(Item{URLs: d.urls, Path: path, Size: d.size, Sum: d.sum, Line: d.line}, nil)
 	}
-	r.emit(item)
 }
 
-func (r *reader) item(d *draft) (Item, error) {
-	if len(d.urls) == 0 {
-		return Item{}, errNoURL
-	}
-	path, err := r.localPath(d)
-	return Item{URLs: d.urls, Path: path, Size: d.size, Sum: d.sum, Line: d.line}, err
+// single yields the file of a URL that stands alone.
+func (r *reader) single(line int, u *urlparse.URL, err error) {
+	d := draft{line: line}
+	r.finish(&d, d.addURL(u, err))
 }
 
 // localPath returns the path of the item: the given one or the default.
@@ -95,10 +92,13 @@ func unusable(components []string) string {
 	return ""
 }
 
-// addURL adds a place of the file.
-func (d *draft) addURL(u *urlparse.URL) error {
-	if u.IsDir() {
-		return inField(u.Redacted(), errDirectory)
+// addURL adds a URL of the file, or passes on why there is none.
+func (d *draft) addURL(u *urlparse.URL, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case u.IsDir():
+		return inField(u.Redacted(), errors.New("names a directory: write the URL of a file"))
 	}
 	d.urls = append(d.urls, u)
 	return nil
@@ -106,38 +106,22 @@ func (d *draft) addURL(u *urlparse.URL) error {
 
 // setSize reads a number of bytes; "" means unknown.
 func (d *draft) setSize(text string) error {
-	if text == "" {
-		return nil
-	}
 	n, err := strconv.ParseUint(text, 10, 63)
-	if err != nil {
-		return errSize
+	switch {
+	case text == "":
+		return nil
+	case err != nil:
+		return errors.New("is not a number of bytes: write digits only, such as 1048576")
 	}
-	size := int64(n)
-	d.size = &size
+	d.size = new(int64(n))
 	return nil
 }
 
-// addSum adds a digest; "" means unknown. The strongest counts.
-func (d *draft) addSum(a digest.Algorithm, text string) error {
-	if text == "" {
-		return nil
-	}
-	sum, err := digest.ParseHex(a, text)
-	if err == nil {
-		d.keepStrongest(sum)
-	}
-	return err
-}
-
-func (d *draft) keepStrongest(sum digest.Sum) {
-	rank := func(s digest.Sum) int {
-		if i := slices.Index(digest.Algorithms(), s.Algorithm); i >= 0 {
-			return i
-		}
-		return len(digest.Algorithms())
-	}
-	if rank(sum) < rank(d.sum) {
+// addSum adds a digest, or passes on why there is none. The strongest counts.
+func (d *draft) addSum(sum digest.Sum, err error) error {
+	rank := func(s digest.Sum) int { return slices.Index(digest.Algorithms(), s.Algorithm) }
+	if err == nil && (d.sum.Algorithm == "" || rank(sum) < rank(d.sum)) {
 		d.sum = sum
 	}
+	return err
 }

@@ -17,11 +17,7 @@ var (
 
 // readNDJSON reads an object from each line.
 func (r *reader) readNDJSON() {
-	for r.next() {
-		if !comment(r.in.text) {
-			r.object(r.in.n, []byte(r.in.text))
-		}
-	}
+	r.each(func(line int, text string) { r.object(line, []byte(text)) })
 }
 
 // readJSON reads the objects of an array. After a fault in the syntax nothing can
@@ -76,7 +72,7 @@ func (r *reader) object(line int, text []byte) {
 		r.fail(line, err)
 		return
 	}
-	r.row(t, line, cells, nil)
+	r.row(t, line, cells)
 }
 
 // members returns the names and values of an object that could mean something.
@@ -91,7 +87,7 @@ func members(text []byte) (names, cells []string, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if columnOf(name).kind == otherColumn && !reportColumn(name) {
+		if columnOf(name) == "" && !ofReport(name) {
 			continue
 		}
 		if slices.Contains(names, name) {
@@ -124,9 +120,9 @@ func member(in *json.Decoder) (name string, value any, err error) {
 	return strings.ToLower(name), value, nil
 }
 
-// reportColumn reports whether a name could be that of a column of a file report.
-func reportColumn(name string) bool {
-	return strings.HasSuffix(name, reportSuffix) || strings.HasSuffix(name, "_md5") || strings.HasSuffix(name, "_bytes")
+// ofReport reports whether a name could be that of a column of an archive's report.
+func ofReport(name string) bool {
+	return presetOf(name) != nil || strings.HasSuffix(name, ena.md5) || strings.HasSuffix(name, ena.size)
 }
 
 // texts returns the values of a member: one, or those of an array.

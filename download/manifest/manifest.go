@@ -4,48 +4,31 @@
 // Call [Check] to find everything that is wrong before anything is fetched, then
 // read the items:
 //
-//	summary, errs := manifest.Check(open, options)
+//	summary, errs := manifest.Check(text, options)
 //	// ... stop here if there are errs
-//	for item, err := range summary.Read(r, options) {
+//	for item, err := range summary.Read(again, options) {
 //
-// [Read] reads without a check. Both need the same little memory for a list of
-// any length. The package opens no files and no connections. No error shows a
-// password.
+// The package opens no files and no connections. No error shows a password.
 package manifest
 
 import (
 	"bufio"
+	"errors"
+	"fmt"
 	"io"
 	"iter"
+	"strconv"
 	"strings"
 
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
 
-// Format is the form of a list: one of the constants.
-type Format string
-
-// The forms. docs/manifests.md describes them.
-const (
-	Auto   Format = ""       // told by how the list begins
-	List   Format = "list"   // a URL on each line
-	Text   Format = "text"   // free text with URLs in it, best as <URL:ftp://host/path>: RFC 1738, Appendix
-	TSV    Format = "tsv"    // a table with a header, its cells separated by tabs; an ENA file report is one
-	CSV    Format = "csv"    // a table with a header, RFC 4180
-	NDJSON Format = "ndjson" // a JSON object on each line
-	JSON   Format = "json"   // a JSON array of objects
-	NCBI   Format = "ncbi"   // an assembly_summary.txt of NCBI
-	Sums   Format = "sums"   // a list of digests and names, such as md5checksums.txt
-)
-
-// Formats returns all forms except Auto.
-func Formats() []Format {
-	return []Format{List, Text, TSV, CSV, NDJSON, JSON, NCBI, Sums}
-}
-
 // Options says how to read a list. The zero value is ready to use.
 type Options struct {
-	Format Format
+	// Format is the form of the list, one of [Formats]. "" means that the beginning
+	// of the list tells. docs/manifests.md describes the forms.
+	Format string
 	Parser urlparse.Parser
 	// KeepDirs makes the default path of a file that of its first URL, with all
 	// directories, instead of the last segment.
@@ -62,10 +45,46 @@ type Options struct {
 	Shard Shard
 }
 
-// Read reads the items of a list, in order, while it reads r. A bad line yields a
-// [*LineError], and reading goes on with the next line. If nothing after a line
-// can be understood, or if r fails, the error is the last. An error of r is
-// yielded unchanged.
+// LineError says what is wrong with a line of a list. If a URL is at fault,
+// errors.As finds an [*urlparse.Error] in it.
+type LineError struct {
+	Line int   // from 1; of a record of several lines, the first
+	Err  error // what is wrong, and what to write instead
+}
+
+// Error returns one printable line. It shows no password.
+func (e *LineError) Error() string {
+	return "line " + strconv.Itoa(e.Line) + ": " + printable.Line(e.Err.Error())
+}
+
+// Unwrap returns Err.
+func (e *LineError) Unwrap() error { return e.Err }
+
+// Callers tell these causes apart with errors.Is.
+var (
+	ErrPath = errors.New("write another path")       // two items need the same place
+	ErrBase = errors.New("give its URL as the base") // Options.Base
+)
+
+var (
+	errTooLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
+	errCR      = errors.New("lines end in CR alone: end them in LF or CRLF")
+	errNoURL   = errors.New("the line has no URL: write one, such as ftp://host/path, in the column url")
+)
+
+// inField adds the name of a column to an error.
+func inField(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// Read reads the items of a list that was not checked, in order, while it reads r.
+// A bad line yields a [*LineError], and reading goes on with the next line. If
+// nothing after a line can be understood, or if r fails, the error is the last. An
+// error of r is yielded unchanged. Read needs the same memory for a list of any
+// length.
 func Read(r io.Reader, o Options) iter.Seq2[Item, error] {
 	return Summary{}.Read(r, o)
 }
@@ -79,37 +98,30 @@ type reader struct {
 	in    *lines
 	yield func(Item, error) bool
 	done  bool // the caller wants no more
-	items int  // yielded so far
 	empty int  // lines that name no file, where that is allowed
 }
 
 // read yields all items, those of other shards too.
 func (r *reader) read(source io.Reader) {
 	in := bufio.NewReaderSize(source, peekSize)
-	format, fault := detect(in, r.Format)
+	format, err := formOf(in, r.Format)
 	r.in = &lines{r: in}
-	if fault != nil {
-		r.fail(1, fault)
+	if err != nil {
+		r.fail(1, err)
 		return
 	}
-	switch format {
-	case Text:
-		r.readText()
-	case TSV, CSV:
-		r.readTable(format)
-	case NDJSON:
-		r.readNDJSON()
-	case JSON:
-		r.readJSON()
-	case NCBI:
-		r.readNCBI()
-	case Sums:
-		r.readSums()
-	default:
-		r.readList()
-	}
+	format.read(r)
 	if r.in.err != nil && !r.done {
 		r.yield(Item{}, r.in.err)
+	}
+}
+
+// each calls use for each line that is neither empty nor a comment.
+func (r *reader) each(use func(line int, text string)) {
+	for r.next() {
+		if !comment(r.in.text) {
+			use(r.in.n, r.in.text)
+		}
 	}
 }
 
@@ -127,14 +139,6 @@ func (r *reader) next() bool {
 		}
 	}
 	return false
-}
-
-// emit yields an item.
-func (r *reader) emit(item Item) {
-	if !r.done {
-		r.items++
-		r.done = !r.yield(item, nil)
-	}
 }
 
 // fail yields the fault of a line.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -71,7 +70,7 @@ func TestRead(t *testing.T) {
 		{"text", Options{}, "See <URL:ftp://h/pub/rfc-\n   index.txt>, <ftp://h/x#\n", "1 rfc-index.txt ftp://h/pub/rfc-index.txt\n" +
 			"line 2: ftp://h/x#: column 11: the URL is not closed by >; write <URL:ftp://h/x#>\n"},
 		{"text, several on a line", Options{}, "<ftp://h/a> and <URL:ftp://h/b>, also ftp://h/c.", "1 a ftp://h/a\n1 b ftp://h/b\n1 c ftp://h/c\n"},
-		{"text, by name", Options{Format: Text}, "I found it under ftp://h/a, too.\n", "1 a ftp://h/a\n"},
+		{"text, by name", Options{Format: "text"}, "I found it under ftp://h/a, too.\n", "1 a ftp://h/a\n"},
 
 		{"tsv", Options{}, "Path\tnote\tURL\tsize\tSHA-256\tmd5\nd/e\tx y\tftp://h/f\t12\t" + sha256abc + "\t" + md5a + "\n",
 			"2 d/e ftp://h/f 12 sha256:" + sha256abc + "\n"},
@@ -113,7 +112,7 @@ func TestRead(t *testing.T) {
 		{"NCBI digests", Options{Base: base}, "c13d459b5caa702ff7e1f26fe44b8ad7  ./GCF_000005845.2_ASM584v2_genomic.fna.gz\n2238238dd39e11329547d26ab138be41  ./sub dir/a#b\n",
 			"1 GCF_000005845.2_ASM584v2_genomic.fna.gz ftp://h/genomes/x/GCF_000005845.2_ASM584v2_genomic.fna.gz md5:c13d459b5caa702ff7e1f26fe44b8ad7\n" +
 				"2 sub dir/a#b ftp://h/genomes/x/sub%20dir/a%23b md5:2238238dd39e11329547d26ab138be41\n"},
-		{"BSD digests", Options{Base: base, Format: Sums}, "# x\nSHA256 (a) = " + sha256abc + "\n", "2 a ftp://h/genomes/x/a sha256:" + sha256abc + "\n"},
+		{"BSD digests", Options{Base: base, Format: "sums"}, "# x\nSHA256 (a) = " + sha256abc + "\n", "2 a ftp://h/genomes/x/a sha256:" + sha256abc + "\n"},
 		{"nothing", Options{}, "\n", ""},
 		{"a header alone", Options{}, "url\tpath\n", ""},
 	} {
@@ -171,15 +170,15 @@ var badLines = []struct {
 	{"a bare quote", Options{}, "url,path\n", `ftp://h/a,x"y"`, "ftp://h/g,", `column 12: a quotation mark in a cell that does not begin with one: write "" for it, and " around the cell`},
 	{"text after a quote", Options{}, "url,path\n", `ftp://h/a,"x"y`, "ftp://h/g,", `column 13: a quotation mark is not closed, or text follows it: write "" for one in a cell`},
 
-	{"not JSON", Options{Format: NDJSON}, "", `{"url":`, `{"url":"ftp://h/g"}`, `is not a JSON object: write {"url": "ftp://host/path"}`},
-	{"not an object", Options{Format: NDJSON}, "", `"ftp://h/a"`, `{"url":"ftp://h/g"}`, `is not a JSON object: write {"url": "ftp://host/path"}`},
-	{"two objects", Options{Format: NDJSON}, "", `{"url":"ftp://h/a"} {}`, `{"url":"ftp://h/g"}`, "text follows the JSON object: write one object on each line"},
-	{"an object without URL", Options{Format: NDJSON}, "", `{"path":"a"}`, `{"url":"ftp://h/g"}`, "the line has no URL: write one, such as ftp://host/path, in the column url"},
-	{"an empty array", Options{Format: NDJSON}, "", `{"url":[]}`, `{"url":"ftp://h/g"}`, "the line has no URL: write one, such as ftp://host/path, in the column url"},
-	{"a key twice", Options{Format: NDJSON}, "", `{"url":"ftp://h/a","URL":"ftp://h/b"}`, `{"url":"ftp://h/g"}`, "url is there twice: leave one out"},
-	{"two paths", Options{Format: NDJSON}, "", `{"url":"ftp://h/a","path":["a","b"]}`, `{"url":"ftp://h/g"}`, "the column path is there twice: leave one out"},
-	{"a path that is no string", Options{Format: NDJSON}, "", `{"url":"ftp://h/a","path":true}`, `{"url":"ftp://h/g"}`, "path is neither a string nor a number: write it as a string"},
-	{"a size that is no integer", Options{Format: NDJSON}, "", `{"url":"ftp://h/a","size":1e3}`, `{"url":"ftp://h/g"}`, "size: is not a number of bytes: write digits only, such as 1048576"},
+	{"not JSON", Options{Format: "ndjson"}, "", `{"url":`, `{"url":"ftp://h/g"}`, `is not a JSON object: write {"url": "ftp://host/path"}`},
+	{"not an object", Options{Format: "ndjson"}, "", `"ftp://h/a"`, `{"url":"ftp://h/g"}`, `is not a JSON object: write {"url": "ftp://host/path"}`},
+	{"two objects", Options{Format: "ndjson"}, "", `{"url":"ftp://h/a"} {}`, `{"url":"ftp://h/g"}`, "text follows the JSON object: write one object on each line"},
+	{"an object without URL", Options{Format: "ndjson"}, "", `{"path":"a"}`, `{"url":"ftp://h/g"}`, "the line has no URL: write one, such as ftp://host/path, in the column url"},
+	{"an empty array", Options{Format: "ndjson"}, "", `{"url":[]}`, `{"url":"ftp://h/g"}`, "the line has no URL: write one, such as ftp://host/path, in the column url"},
+	{"a key twice", Options{Format: "ndjson"}, "", `{"url":"ftp://h/a","URL":"ftp://h/b"}`, `{"url":"ftp://h/g"}`, "url is there twice: leave one out"},
+	{"two paths", Options{Format: "ndjson"}, "", `{"url":"ftp://h/a","path":["a","b"]}`, `{"url":"ftp://h/g"}`, "the column path is there twice: leave one out"},
+	{"a path that is no string", Options{Format: "ndjson"}, "", `{"url":"ftp://h/a","path":true}`, `{"url":"ftp://h/g"}`, "path is neither a string nor a number: write it as a string"},
+	{"a size that is no integer", Options{Format: "ndjson"}, "", `{"url":"ftp://h/a","size":1e3}`, `{"url":"ftp://h/g"}`, "size: is not a number of bytes: write digits only, such as 1048576"},
 
 	{"unequal lists", Options{}, "x_ftp\tx_md5\n", "h/a;h/b\t" + md5a, "h/g\t", "x_md5 has 1 elements, but x_ftp has 2: download the report again"},
 	{"unequal sizes", Options{}, "x_ftp\tx_bytes\n", "h/a\t1;2", "h/g\t", "x_bytes has 2 elements, but x_ftp has 1: download the report again"},
@@ -191,10 +190,10 @@ var badLines = []struct {
 
 	{"NCBI by HTTPS elsewhere", Options{}, "#ftp_path\n", "https://h/GCA_1", "ftp://h/g", "ftp_path: https://h/GCA_1: column 1: the scheme https is none of ftp, ftps and ftpes"},
 	{"NCBI, a host alone", Options{}, "#ftp_path\n", "ftp://h", "ftp://h/g", "ftp_path: ftp://h/: is not the directory of an assembly: download the file again"},
-	{"NCBI, cut off", Options{}, "#a\tftp_path\n", "x", "\tftp://h/g", "the line ends before the column ftp_path: download the file again"},
-	{"not a digest", Options{Base: aDir, Format: Sums}, "", "g", md5a + "  g", "is not a digest and a name: write the digest, two spaces and the name"},
-	{"a digest without name", Options{Base: aDir, Format: Sums}, "", md5a, md5a + "  g", "is not a digest and a name: write the digest, two spaces and the name"},
-	{"a listed name that leaves", Options{Base: aDir, Format: Sums}, "", md5a + "  ./../x", md5a + "  g",
+	{"NCBI, cut off", Options{}, "#a\tftp_path\n", "x", "\tftp://h/g", "the line has 1 cells, but the header has 2: write one cell for each column"},
+	{"not a digest", Options{Base: aDir, Format: "sums"}, "", "g", md5a + "  g", "is not a digest and a name: write the digest, two spaces and the name"},
+	{"a digest without name", Options{Base: aDir, Format: "sums"}, "", md5a, md5a + "  g", "is not a digest and a name: write the digest, two spaces and the name"},
+	{"a listed name that leaves", Options{Base: aDir, Format: "sums"}, "", md5a + "  ./../x", md5a + "  g",
 		`the name: has "." or ".." as a component: write it without them, relative to the output directory`},
 }
 
@@ -232,18 +231,18 @@ func TestFatal(t *testing.T) {
 		o          Options
 		text, want string
 	}{
-		{Options{Format: TSV}, "ftp://u:secret@h/a\t1\nftp://h/b\t2\n", "line 1: the first line names no column url, and none that ends in _ftp: write a header such as url, path, size, sha256\n"},
+		{Options{Format: "tsv"}, "ftp://u:secret@h/a\t1\nftp://h/b\t2\n", "line 1: the first line names no column url, and none that ends in _ftp: write a header such as url, path, size, sha256\n"},
 		{Options{}, "run_accession\tfastq_aspera\nE1\tfasp.h:/a\n", "line 1: the first line names no column url, and none that ends in _ftp: write a header such as url, path, size, sha256\n"},
 		{Options{Columns: []string{"bam"}}, "fastq_ftp\nh/a\n", "line 1: the report has no column bam_ftp: ask for it, or choose one of those that are there\n"},
-		{Options{Format: TSV}, "url\tsize\tSIZE\nx\t1\t2\n", "line 1: the column size is there twice: leave one out\n"},
-		{Options{Format: NCBI}, "##x\nGCA_1\tna\n", "line 2: no header with the column ftp_path is above this line: download the whole assembly_summary.txt\n"},
+		{Options{Format: "tsv"}, "url\tsize\tSIZE\nx\t1\t2\n", "line 1: the column size is there twice: leave one out\n"},
+		{Options{Format: "ncbi"}, "##x\nGCA_1\tna\n", "line 2: the first line names no column url, and none that ends in _ftp: write a header such as url, path, size, sha256\n"},
 		{Options{}, md5a + "  a\n", "line 1: a list of digests names files without their directory: give its URL as the base\n"},
 		{Options{}, "\xff\xfeu\x00", "line 1: the list is in UTF-16: save it as UTF-8\n"},
 		{Options{}, "\x1f\x8b\x08", "line 1: the list is compressed: decompress it with gunzip\n"},
-		{Options{Format: "xml"}, "x", `line 1: there is no form of list "xml": write one of ["list" "text" "tsv" "csv" "ndjson" "json" "ncbi" "sums"]` + "\n"},
+		{Options{Format: "xml"}, "x", `line 1: there is no form of list "xml": write one of ["ncbi" "tsv" "csv" "ndjson" "json" "list" "sums" "text"]` + "\n"},
 		{Options{}, "[\n{\"url\":\"ftp://h/a\"}\n{\"url\":\"ftp://h/b\"}]", "2 a ftp://h/a\nline 3: is not JSON: write each object as {\"url\": \"ftp://host/path\"}, with a comma between two\n"},
 		{Options{}, "[\n{\"url\":\"ftp://h/a\"},", "2 a ftp://h/a\nline 2: the JSON ends too early: download the list again\n"},
-		{Options{Format: JSON}, `{"url":"ftp://h/a"}`, "line 1: the list is not a JSON array: write [ before the first object\n"},
+		{Options{Format: "json"}, `{"url":"ftp://h/a"}`, "line 1: the list is not a JSON array: write [ before the first object\n"},
 		{Options{}, "[\n\"" + strings.Repeat("x", 3*maxLine), "line 2: the line is longer than 1048576 bytes\n"},
 	} {
 		if got := show(tt.text, tt.o); got != tt.want {
@@ -257,7 +256,7 @@ func TestFatal(t *testing.T) {
 func TestReadError(t *testing.T) {
 	want := errors.New("the disk is on fire")
 	for _, format := range Formats() {
-		start := map[Format]string{JSON: `["`, TSV: "url\n", CSV: "url\n", NCBI: "#ftp_path\n"}[format]
+		start := map[string]string{"json": `["`, "tsv": "url\n", "csv": "url\n", "ncbi": "#ftp_path\n"}[format]
 		r := io.MultiReader(strings.NewReader(start+"ftp://h/ha"), iotest.ErrReader(want))
 		var got []error
 		for item, err := range Read(r, Options{Format: format, Base: mustParse(t, "ftp://h/")}) {
@@ -296,44 +295,41 @@ func TestAllowPort(t *testing.T) {
 }
 
 func TestGuess(t *testing.T) {
-	for text, want := range map[string]Format{
-		"":                            List,
-		"ftp://h/a":                   List,
-		"nonsense":                    List,
-		"ftp://h/a\n<URL:ftp://h/b>":  List,
-		"x < y <ftp://h/a>":           Text,
-		"url":                         TSV,
-		"a\tfastq_ftp":                TSV,
-		"_ftp":                        List,
-		"a,URL":                       CSV,
-		"#ftp_path":                   NCBI,
-		" {":                          NDJSON,
-		"[":                           JSON,
-		"# x\n" + md5a + "  a":        Sums,
-		"SHA256 (a) = " + sha256abc:   Sums,
-		strings.Repeat("#x\n", 1<<10): List,
+	for text, want := range map[string]string{
+		"":                            "list",
+		"ftp://h/a":                   "list",
+		"nonsense":                    "list",
+		"ftp://h/a\n<URL:ftp://h/b>":  "list",
+		"x < y <ftp://h/a>":           "text",
+		"url":                         "tsv",
+		"a\tfastq_ftp":                "tsv",
+		"_ftp":                        "list",
+		"a,URL":                       "csv",
+		"#ftp_path":                   "ncbi",
+		" {":                          "ndjson",
+		"[":                           "json",
+		"# x\n" + md5a + "  a":        "sums",
+		"SHA256 (a) = " + sha256abc:   "sums",
+		strings.Repeat("#x\n", 1<<10): "list",
 	} {
 		if got := guess(text); got != want {
 			t.Errorf("guess(%.30q) = %q, want %q", text, got, want)
 		}
-	}
-	if slices.Contains(Formats(), Auto) {
-		t.Error("Auto is one of Formats")
 	}
 }
 
 // TestLineEnds checks that a list whose lines end in CR alone, of which a comment
 // or header would hide the rest, and one of no bytes are errors.
 func TestLineEnds(t *testing.T) {
-	lines := map[Format][]string{
-		List: {"# two", "ftp://h/a", "ftp://h/b"}, TSV: {"url\tsize", "ftp://h/a\t1", "ftp://h/b\t2"}, CSV: {"url,size", "ftp://h/a,1", "ftp://h/b,2"},
-		NDJSON: {`{"url":"ftp://h/a"}`, `{"url":"ftp://h/b"}`}, NCBI: {"#\tftp_path", "1\tftp://h/a", "2\tftp://h/b"},
-		Sums: {"d41d8cd98f00b204e9800998ecf8427e  a", "d41d8cd98f00b204e9800998ecf8427e  b"},
+	lines := map[string][]string{
+		"list": {"# two", "ftp://h/a", "ftp://h/b"}, "tsv": {"url\tsize", "ftp://h/a\t1", "ftp://h/b\t2"}, "csv": {"url,size", "ftp://h/a,1", "ftp://h/b,2"},
+		"ndjson": {`{"url":"ftp://h/a"}`, `{"url":"ftp://h/b"}`}, "ncbi": {"#\tftp_path", "1\tftp://h/a", "2\tftp://h/b"},
+		"sums": {"d41d8cd98f00b204e9800998ecf8427e  a", "d41d8cd98f00b204e9800998ecf8427e  b"},
 	}
 	base := mustParse(t, "ftp://h/")
 	cases := 0
 	for want, text := range lines {
-		for _, format := range []Format{Auto, want} {
+		for _, format := range []string{"", want} {
 			for _, eol := range []string{"\n", "\r\n", "\r\r\n", "\r"} {
 				for _, last := range []string{"", eol} {
 					cases++
@@ -350,10 +346,10 @@ func TestLineEnds(t *testing.T) {
 			}
 		}
 	}
-	for _, format := range append(Formats(), Auto) {
+	for _, format := range append(Formats(), "") {
 		for _, text := range []string{"", "\xef\xbb\xbf"} {
 			cases++
-			_, errs := Check(func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }, Options{Format: format})
+			_, errs := Check(strings.NewReader(text), Options{Format: format})
 			if len(errs) == 0 {
 				t.Errorf("%q as %q: no error", text, format)
 			}

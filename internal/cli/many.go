@@ -57,7 +57,7 @@ type many struct {
 	lists  []*list
 	root   *os.Root
 	ledger *batch.Ledger
-	rows   *batch.Report
+	rows   *os.File // of the report
 	shown  *overview
 
 	mu     sync.Mutex
@@ -101,10 +101,10 @@ func (m *many) open() (err error) {
 	if why := m.reportMeets(); why != "" {
 		return &download.Error{Path: m.Report, Reason: why + ": write another name for --report", Err: download.ErrLocal}
 	}
-	if m.rows, err = batch.CreateReport(m.Report, reportHead(m.Report)); err != nil {
-		return localError(m.Report, "cannot be written", err)
+	if m.rows, err = os.Create(m.Report); err == nil {
+		_, err = m.rows.WriteString(reportHead(m.Report))
 	}
-	return nil
+	return localError(m.Report, "cannot be written", err)
 }
 
 // sameFile reports whether two paths lead to the same file.
@@ -186,7 +186,7 @@ func (m *many) ended(o batch.Outcome) {
 		m.print.linked(o)
 	}
 	if m.rows != nil {
-		if err := m.rows.Write(o.Line, o.Path, reportRow(m.Report, o)); err != nil {
+		if _, err := m.rows.Write(reportRow(m.Report, o)); err != nil {
 			m.fails(localError(m.Report, "cannot be written", err))
 		}
 	}

@@ -86,7 +86,12 @@ func (m *many) check(name string, o manifest.Options) {
 	err := l.spool(m.ctx, m.in)
 	if m.lists = append(m.lists, l); err == nil {
 		got, err = await(m.ctx, func() (c checked, _ error) {
-			c.summary, c.errs = manifest.Check(l.open, o)
+			text, err := l.open()
+			if err != nil {
+				return c, err
+			}
+			defer text.Close()
+			c.summary, c.errs = manifest.Check(text, o)
 			return c, nil
 		})
 	}

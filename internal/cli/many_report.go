@@ -76,12 +76,12 @@ func real(file string) string {
 // table reports whether the report is one, by its name.
 func table(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".tsv") }
 
-// reportHead returns the first line of a report, or "".
+// reportHead returns the first line of a report with its end, or "".
 func reportHead(name string) string {
 	if !table(name) {
 		return ""
 	}
-	return "line\turl\tpath\tstatus\tsize\tsum\tverified\terror\tcode\tchecked"
+	return "line\turl\tpath\tstatus\tsize\tsum\tverified\terror\tcode\tchecked\n"
 }
 
 // reportRow returns the row for an outcome. It shows no password.

@@ -43,7 +43,7 @@ var recipeTests = map[string]recipe{
 
 // slurmArray runs the job as Slurm would run an array of eight.
 const slurmArray = `
-export SLURM_ARRAY_TASK_COUNT=8 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_MAX=8 SLURM_ARRAY_TASK_STEP=1 SLURM_ARRAY_TASK_ID
+export SLURM_ARRAY_TASK_ID
 failed=0
 for SLURM_ARRAY_TASK_ID in 1 2 3 4 5 6 7 8; do
 	bash $recipes/slurm.sbatch $list data || failed=1

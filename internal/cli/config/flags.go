@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,14 +67,13 @@ func (l *line) selectionFlags(fs *pflag.FlagSet) {
 	into(fs, &l.Input, "input", "i", "also fetch the URLs in `FILE`, one per line or as <URL:...> in text; \"-\" is standard input", once(), verbatim)
 	into(fs, &l.Manifest, "manifest", "", "also fetch the files in the table `FILE` (TSV, CSV, NDJSON, an ENA or NCBI report), and verify them", once(), verbatim)
 	into(fs, &l.Reading.Format, "format", "", "the `FORM` of the list: list, text, tsv, csv, ndjson, json, ncbi or sums (default: recognized by its beginning)",
-		readFormat, func(f manifest.Format) string { return string(f) })
+		readFormat, verbatim)
 	fs.StringArrayVar(&l.Reading.Columns, "columns", nil, "of an ENA report, fetch only the files of the columns `NAME`_ftp (may be repeated)")
 	fs.StringArrayVar(&l.Reading.Suffixes, "suffix", nil, "of an NCBI summary, fetch the files that end in `TEXT` (may be repeated)")
 	fs.StringVar(&l.base, "base", "", "of a list of digests such as md5checksums.txt, fetch the files from the directory `URL`")
 	fs.BoolVar(&l.Reading.KeepDirs, "keep-dirs", false, "save the files of a list under the directories of their URLs")
-	into(fs, &l.Reading.Shard, "shard", "", "fetch only share `I/N` of a list, from 1/N to N/N; auto takes I (and N, or auto/N) from Slurm, Kubernetes or AWS Batch",
-		func(s string) (manifest.Shard, error) { return manifest.ParseShard(s, os.Getenv) },
-		func(s manifest.Shard) string { return strings.TrimPrefix(s.String(), "0/0") })
+	into(fs, &l.Reading.Shard, "shard", "", "fetch only share `I/N` of a list, from 1/N to N/N",
+		manifest.ParseShard, manifest.Shard.String)
 	fs.BoolVarP(&l.Recursive, "recursive", "r", false, "fetch the directories that URLs name, with everything in them")
 	into(fs, &l.Tree.Depth, "depth", "", "with -r, list only `N` levels of directories", whole(1, 0), showCount)
 	patterns(fs, &l.Tree.Accept, "accept", "with -r or --glob, fetch only files that match `GLOB` (may be repeated)")
@@ -155,9 +153,9 @@ func once() func(string) (string, error) {
 	}
 }
 
-func readFormat(s string) (manifest.Format, error) {
-	if f := manifest.Format(s); slices.Contains(manifest.Formats(), f) {
-		return f, nil
+func readFormat(s string) (string, error) {
+	if slices.Contains(manifest.Formats(), s) {
+		return s, nil
 	}
 	return "", errors.New("write list, text, tsv, csv, ndjson, json, ncbi or sums")
 }

@@ -98,7 +98,7 @@ func TestBadValues(t *testing.T) {
 		"--limit-rate 1.5": "write whole bytes", "--limit-rate x": "write bytes such as 500K", "--limit-rate 0": "without the flag there is no limit",
 		"--format x": "write list, text,", "--json=x": "write --json or --json=false", "--checksum sha3:00": "unknown digest algorithm", "--checksum=": "write ALGO:HEX",
 		"--checksum abc": "has no algorithm: write ALGO:HEX", "--shard 0/1": "shares count from 1: write 1/1", "--shard 3/2": "not a number from 1 to 2",
-		"--shard half": "is not a share", "--shard auto": "so this is no job of an array", "--progress JSON": "write auto, bar", "--print tcsh": "write man, bash, zsh or fish",
+		"--shard half": "is not a share", "--progress JSON": "write auto, bar", "--print tcsh": "write man, bash, zsh or fish",
 		"-u me:secret\x00": "--user: the value holds a line end or NUL", "--proxy me:secret@h:99999": "--proxy: ", "--proxy get+socks5://me:secret@h": "--proxy: only an HTTP proxy",
 		"--proxy get+none": "only an HTTP proxy",
 	} {

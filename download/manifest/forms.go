@@ -1,0 +1,185 @@
+package manifest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/urlparse"
+)
+
+// form is a form of list.
+type form struct {
+	name string
+	told func(b *beginning) bool // whether a list that begins like this has the form
+	read func(r *reader)
+}
+
+// forms are all forms, in the order in which the beginning of a list tells them.
+var forms = []form{
+	{"ncbi", func(b *beginning) bool { return b.has("\t", "#", ftpPath) }, (*reader).readTabs},
+	{"tsv", func(b *beginning) bool { return b.heads("\t") }, (*reader).readTabs},
+	{"csv", func(b *beginning) bool { return b.heads(",") }, (*reader).readCommas},
+	{"ndjson", func(b *beginning) bool { return strings.HasPrefix(b.first, "{") }, (*reader).readNDJSON},
+	{"json", func(b *beginning) bool { return strings.HasPrefix(b.first, "[") }, (*reader).readJSON},
+	{"list", func(b *beginning) bool { return hasScheme(b.first) }, (*reader).readList},
+	{"sums", func(b *beginning) bool { _, _, ok := digest.ParseLine(b.first); return ok }, (*reader).readSums},
+	{"text", func(b *beginning) bool { return wrapped(b.text) }, (*reader).readText},
+}
+
+// Formats returns the names of all forms.
+func Formats() (names []string) {
+	for _, f := range forms {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// peekSize is how many bytes of a list decide its form.
+const peekSize = 64 << 10
+
+// beginning is the beginning of a list.
+type beginning struct {
+	text  string
+	first string   // the first line that is neither empty nor a comment
+	head  []string // the lines up to that one
+}
+
+func newBeginning(text string) *beginning {
+	b := &beginning{text: text}
+	for line := range strings.Lines(text) {
+		b.head = append(b.head, strings.TrimSpace(line))
+		if !comment(line) {
+			b.first = strings.TrimSpace(line)
+			break
+		}
+	}
+	return b
+}
+
+// heads reports whether one of the lines is the header of a table.
+func (b *beginning) heads(separator string) bool {
+	return slices.ContainsFunc(b.head, func(line string) bool { return isHeader(header(line, separator)) })
+}
+
+// has reports whether one of the lines has this prefix, and a cell with this name.
+func (b *beginning) has(separator, prefix, name string) bool {
+	return slices.ContainsFunc(b.head, func(line string) bool {
+		return strings.HasPrefix(line, prefix) && slices.Contains(header(line, separator), name)
+	})
+}
+
+// formOf skips a byte order mark and returns the form of the list: the wanted one,
+// or else the one that the beginning tells.
+func formOf(in *bufio.Reader, want string) (form, error) {
+	start, err := in.Peek(peekSize) // what else is wrong with the reader shows later
+	switch {
+	case bytes.HasPrefix(start, []byte("\xef\xbb\xbf")):
+		_, _ = in.Discard(3)
+		start = start[3:]
+	case bytes.HasPrefix(start, []byte("\xff\xfe")), bytes.HasPrefix(start, []byte("\xfe\xff")):
+		return form{}, errors.New("the list is in UTF-16: save it as UTF-8")
+	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
+		return form{}, errors.New("the list is compressed: decompress it with gunzip")
+	}
+	if len(start) == 0 && err == io.EOF {
+		return form{}, errors.New("the list is empty")
+	}
+	if want == "" {
+		want = guess(string(start))
+	}
+	i := slices.Index(Formats(), want)
+	if i < 0 {
+		return form{}, fmt.Errorf("there is no form of list %q: write one of %q", want, Formats())
+	}
+	return forms[i], nil
+}
+
+// guess tells the form of a list from its beginning. What looks like nothing else
+// is a table if it has a tab, so that the error asks for the columns, or else a
+// list of URLs, so that the error names the URL.
+func guess(text string) string {
+	b := newBeginning(text)
+	i := slices.IndexFunc(forms, func(f form) bool { return f.told(b) })
+	switch {
+	case i >= 0:
+		return forms[i].name
+	case strings.Contains(b.first, "\t") && !strings.Contains(b.first, "://"):
+		return "tsv"
+	}
+	return "list"
+}
+
+// hasScheme reports whether text begins like a URL.
+func hasScheme(text string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc([]string{"ftp://", "ftps://", "ftpes://", "url:"}, func(prefix string) bool {
+		return strings.HasPrefix(text, prefix)
+	})
+}
+
+// wrapped reports whether text has a URL in angle brackets.
+func wrapped(text string) bool {
+	for _, part := range strings.Split(text, "<")[1:] {
+		if hasScheme(part[:min(len(part), len("ftpes://"))]) {
+			return true
+		}
+	}
+	return false
+}
+
+// readList reads a URL from each line. A "#" within a line is not a comment: the
+// parser says that it must be encoded.
+func (r *reader) readList() {
+	r.each(func(line int, text string) {
+		u, err := r.Parser.Parse(strings.TrimSpace(text))
+		r.single(line, u, err)
+	})
+}
+
+// readText finds URLs in free text.
+func (r *reader) readText() {
+	for found, err := range r.Parser.Find(r.in.r) {
+		var refusal *urlparse.Error
+		if err != nil && !errors.As(err, &refusal) {
+			r.in.err = err
+			return
+		}
+		if r.single(found.Line, found.URL, err); r.done {
+			return
+		}
+	}
+}
+
+// readSums reads a list of digests of files below Base.
+func (r *reader) readSums() {
+	if r.Base == nil {
+		r.fail(1, fmt.Errorf("a list of digests names files without their directory: %w", ErrBase))
+		return
+	}
+	r.each(func(line int, text string) {
+		d := draft{line: line}
+		r.finish(&d, r.sumLine(&d, text))
+	})
+}
+
+func (r *reader) sumLine(d *draft, text string) error {
+	name, sum, ok := digest.ParseLine(text)
+	if !ok || name == "" {
+		return errors.New("is not a digest and a name: write the digest, two spaces and the name")
+	}
+	d.path, d.sum = strings.TrimPrefix(name, "./"), sum
+	if _, err := givenPath(d.path); err != nil {
+		return inField("the name", err)
+	}
+	u := r.Base
+	for _, segment := range strings.Split(d.path, "/") {
+		u = u.Child(segment, urlparse.TypeNone)
+	}
+	return d.addURL(u, r.Parser.Check(u))
+}
