@@ -254,6 +254,8 @@ func TestNotByGet(t *testing.T) {
 		contains string // in the error
 	}{
 		{"ftp://h/f;type=a", gateway.ErrFilesOnly, gateway.ErrFilesOnly, "without ;type=a"},
+		{"ftp://h/d/", gateway.ErrFilesOnly, ftpexec.ErrIsDirectory, ""},
+		{"ftp://h/d;type=d", gateway.ErrFilesOnly, ftpexec.ErrIsDirectory, ""},
 		{"ftp://h//etc/f", gateway.ErrFilesOnly, gateway.ErrFilesOnly, "%2F for the root"},
 		{"ftp://me:hidden@h/f", nil, gateway.ErrWithheld, "user and password"},
 		{"ftp://me@h/f", ftpexec.ErrNoCredentials, gateway.ErrWithheld, ""},
@@ -270,7 +272,7 @@ func TestNotByGet(t *testing.T) {
 				if !errors.Is(err, want) || err != nil && (!strings.Contains(err.Error(), tt.contains) || strings.Contains(err.Error(), "hidden")) {
 					t.Errorf("%s: got %v, want %v with %q", tt.url, err, want, tt.contains)
 				}
-				if !always && !errors.Is(err, proxy.ErrRefused) {
+				if !always && !errors.Is(err, proxy.ErrRefused) && want != ftpexec.ErrIsDirectory {
 					t.Errorf("%s: got %v, want ErrRefused of the proxy too", tt.url, err)
 				}
 			}
@@ -296,19 +298,6 @@ func TestOtherRefusals(t *testing.T) {
 	ask("without its login", proxytest.Options{User: "me", Password: "proxypw"}, false, 0)
 	for status, want := range map[int]int{400: 0, 401: 0, 403: 1, 404: 0, 405: 1, 429: 0, 500: 0, 501: 0, 502: 0, 503: 0, 504: 0} {
 		ask(strconv.Itoa(status), proxytest.Options{Status: status}, false, want)
-	}
-}
-
-// TestDirectories checks that a directory is not opened, whichever way it would go.
-func TestDirectories(t *testing.T) {
-	for always, want := range map[bool]error{true: gateway.ErrFilesOnly, false: ftpexec.ErrIsDirectory} {
-		for _, url := range []string{"ftp://h/d/", "ftp://h/d;type=d"} {
-			k := newKit(t, proxytest.Options{}, serving("contents"))
-			k.Always = always
-			if _, _, err := k.read(t, url, 0); !errors.Is(err, want) || len(k.asked()) > 0 {
-				t.Errorf("%s: got %v, want %v", url, err, want)
-			}
-		}
 	}
 }
 
@@ -342,10 +331,7 @@ func TestTrace(t *testing.T) {
 	if _, _, err := k.read(t, "ftp://me:hidden@h/f", 0); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{
-		"> GET ftp://h/f;type=i", "> Authorization: ********",
-		"< HTTP 200 OK",
-	}
+	want := []string{"> GET ftp://h/f;type=i", "> Authorization: ********", "< HTTP 200 OK"}
 	if !slices.Equal(k.trace, want) {
 		t.Errorf("got %q, want %q", k.trace, want)
 	}

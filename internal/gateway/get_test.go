@@ -38,6 +38,7 @@ func TestEnds(t *testing.T) {
 		{"no end, HTTP/1.0", "HTTP/1.0 200 OK\r\n\r\ncontents", "", ftpexec.ErrProtocol, false},
 		{"listing", ok + "Content-Type: text/html; charset=utf-8\r\nContent-Length: 8\r\n\r\ncontents", "", ftpexec.ErrNotFound, false},
 		{"page of squid", ok + "X-Squid-Error: ERR_DIR_LISTING 0\r\nContent-Length: 8\r\n\r\ncontents", "", ftpexec.ErrNotFound, false},
+		{"HTML by its name", ok + "Content-Type: text/html\r\nContent-Length: 8\r\n\r\ncontents", "contents", nil, false},
 		{"file in HTML", ok + "Content-Type: text/html\r\nLast-Modified: Thu, 04 Mar 2021 05:06:07 GMT\r\nContent-Length: 8\r\n\r\ncontents", "contents", nil, false},
 		{"no answer", "", "", ftpexec.ErrLost, true},
 		{"half a header", "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n", "", ftpexec.ErrLost, true},
@@ -45,7 +46,11 @@ func TestEnds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			k := newKit(t, proxytest.Options{}, answering(tt.answer))
-			text, _, err := k.read(t, "ftp://h/f", 0)
+			url := "ftp://h/f"
+			if strings.Contains(tt.name, "by its name") {
+				url += ".HTML"
+			}
+			text, _, err := k.read(t, url, 0)
 			var e *ftpexec.Error
 			if text != tt.text || !errors.Is(err, tt.want) || tt.want == nil && err != nil {
 				t.Errorf("got %q, %v, want %q, %v", text, err, tt.text, tt.want)
@@ -54,14 +59,6 @@ func TestEnds(t *testing.T) {
 				t.Errorf("got %v, temporary %v", err, e.Temporary())
 			}
 		})
-	}
-}
-
-// TestNamesInHTML checks that a file may be in HTML if its name says so, even if the proxy tells no time.
-func TestNamesInHTML(t *testing.T) {
-	k := newKit(t, proxytest.Options{}, answering("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 8\r\n\r\ncontents"))
-	if text, _, err := k.read(t, "ftp://h/f.HTML", 0); err != nil || text != "contents" {
-		t.Errorf("got %q, %v", text, err)
 	}
 }
 
