@@ -1,6 +1,6 @@
 // Package ftpexec retrieves what ftp URLs name (RFC 1738 section 3.2) from FTP servers. [NewPlan] turns a URL into
 // an ordered [Plan] of FTP commands, [Client.Do] retrieves a file, and [Client.Entries] lists a directory; [Client.List]
-// lists only names. [Client.FS] makes a directory an [io/fs.FS], and a [Transport] retrieves for programs that use
+// lists only names. Package ftpfs makes a directory an [io/fs.FS], and a [Transport] retrieves for programs that use
 // net/http.
 //
 //	var c ftpexec.Client
@@ -71,8 +71,8 @@ type Client struct {
 	// means no limit. A call that finds all of them in use waits for one; calls get theirs in the order in which they came,
 	// and an idle connection that cannot serve a call makes room for it. If ctx ends the wait, the error wraps its cause. A
 	// Response holds its connection until its Body is read to the end or closed, so a goroutine that keeps MaxConns of them
-	// open and asks for one more waits until its ctx ends; the files of an [FS] give theirs up. A server may count a connection for a
-	// moment after it has been closed; a call that it refuses meanwhile tries again.
+	// open and asks for one more waits until its ctx ends. A server may count a connection for a moment after it has been
+	// closed; a call that it refuses meanwhile tries again.
 	// Package download/batch decides how many connections a server gets without regard to MaxConns, and needs none.
 	MaxConns int
 	// IdleTimeout is how long a connection is kept without work. 0 means a minute. See CloseIdleConnections.
@@ -191,7 +191,15 @@ func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 	return r, err
 }
 
-// Stat asks the server for the size and modification time of the file that u names; see [Client.Stat].
+// Stat asks the server about the file or directory that u names, without a data connection. A field of the entry that the
+// server does not tell, because it does not know the command or for a reason of its own, is unknown.
+//
+// A URL of a file is asked about with SIZE and MDTM (RFC 3659 sections 4 and 3). The error is [ErrNotFound] if the server
+// refuses both with 550, or [ErrRefused] if its reply mentions permissions; u may also name a directory. A file with a Size
+// counts as regular. Some servers refuse both for a file that they send.
+//
+// If u ends in "/" or ";type=d", Stat finds out what its last segment is, and follows links: it sends MLST (RFC 3659
+// section 7), or SIZE, MDTM and CWD together. Mode says whether that is a directory or a file, with a URL to match.
 func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (Entry, error) {
 	s, err := c.take(ctx, u)
 	if err != nil {

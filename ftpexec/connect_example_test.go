@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"os"
 	"sync"
 
@@ -89,4 +90,32 @@ func discard(c *ftpexec.Client, rawURL string) error {
 	defer r.Body.Close()
 	_, err = io.Copy(io.Discard, r.Body)
 	return err
+}
+func ExampleSlogTrace() {
+	s := exampleServer()
+	defer s.Close()
+
+	plain := func(_ []string, a slog.Attr) slog.Attr { // what is the same in every run
+		if a.Key == "time" || a.Key == "server" {
+			return slog.Attr{}
+		}
+		return a
+	}
+	trace := ftpexec.SlogTrace(slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: plain})))
+	c := ftpexec.Client{MaxIdle: -1, Trace: func(e ftpexec.Event) {
+		if e.Kind == ftpexec.EventCommand {
+			trace(e)
+		}
+	}}
+	if _, err := c.Stat(context.Background(), local(s, "/pub/motd")); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// level=DEBUG msg=ftp kind=command text="USER anonymous" conn=1 flight=1
+	// level=DEBUG msg=ftp kind=command text="PASS <anonymous>" conn=1 flight=1
+	// level=DEBUG msg=ftp kind=command text="CWD pub" conn=1 flight=1
+	// level=DEBUG msg=ftp kind=command text="TYPE I" conn=1 flight=1
+	// level=DEBUG msg=ftp kind=command text="SIZE motd" conn=1 flight=1
+	// level=DEBUG msg=ftp kind=command text="MDTM motd" conn=1 flight=1
+	// level=DEBUG msg=ftp kind=command text=QUIT conn=1 flight=2
 }

@@ -37,7 +37,7 @@ var (
 	ErrIsDirectory   = errors.New("URL names a directory, not a file")             // from every method but List and Entries
 	ErrNotDirectory  = errors.New("URL names a file, not a directory")             // from List and Entries
 	ErrLine          = errors.New("line of the listing not understood")            // from Entries, which goes on
-	ErrChanged       = errors.New("file has changed on the server")                // from an open file of an FS, and package download
+	ErrChanged       = errors.New("file has changed on the server")                // from packages ftpfs and download
 )
 
 // What is refused, each an [ErrRefused].

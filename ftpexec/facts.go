@@ -17,11 +17,14 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Stat asks the server for the size and modification time of the file that u names (SIZE and MDTM, RFC 3659 sections 4
-// and 3), without a data connection. The error is [ErrNotFound] if the server refuses both with 550, or [ErrRefused] if its
-// reply mentions permissions; u may also name a directory. A field that the server does not tell, because it does not know
-// the command or for a reason of its own, is unknown; a file with a Size counts as regular. Some servers refuse both for a file that they send.
+// Stat is [Client.Stat] on the session.
 func (s *session) Stat(ctx context.Context, u *urlparse.URL) (e Entry, err error) {
+	if u.IsDir() {
+		if e, err = s.look(ctx, u); e.Mode.IsDir() {
+			e.URL = u
+		}
+		return e, err
+	}
 	for e, err = range s.StatAll(ctx, []*urlparse.URL{u}) {
 	}
 	return e, err

@@ -3,7 +3,6 @@ package ftpexec
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"strings"
 
@@ -12,13 +11,20 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// look returns what the server tells about u, the URL of a file or directory that is written like that of a file, or that
-// of a directory to ask about itself. It follows links.
+// look returns what the server tells about the last segment of u, whose way must be that of a directory, or about that
+// directory itself if the segment is empty. It follows links.
 //
 // MLST (RFC 3659 section 7) tells everything in one round trip. If the server does not know it, or names a link, SIZE,
 // MDTM and a CWD to the name travel together: a directory is what CWD enters, whatever the server answers to SIZE. The
 // type of the entry is fs.ModeIrregular if that says neither what u is nor that it is missing.
 func (s *session) look(ctx context.Context, u *urlparse.URL) (Entry, error) {
+	if u = u.Child("", urlparse.TypeNone); len(u.Dirs) > 0 {
+		last := len(u.Dirs) - 1
+		u.Dirs, u.Name = u.Dirs[:last], u.Dirs[last]
+		if u.Name == "" {
+			u.Dirs = u.Dirs[:last+1]
+		}
+	}
 	name := Command{Arg: u.Name, HasArg: !u.IsDir()}
 	if !s.client.habits(u).noMLST {
 		name.Verb = "MLST"
@@ -106,19 +112,4 @@ func (s *session) probed(st step, r wire.Reply) error {
 		return q.noDir
 	}
 	return nil
-}
-
-// find returns the entry with this name in the directory dir, from the listing of dir.
-func (c *Client) find(ctx context.Context, dir *urlparse.URL, name string) (Entry, error) {
-	for e, err := range c.Entries(ctx, dir) {
-		switch {
-		case errors.Is(err, ErrLine):
-		case err != nil:
-			return Entry{}, err
-		case e.Base == name:
-			return e, nil
-		}
-	}
-	u := dir.Child(name, urlparse.TypeNone)
-	return Entry{}, &Error{Stage: StageTransfer, Op: "open", URL: u.Redacted(), Err: fmt.Errorf("%w: the listing of the directory does not have it", ErrNotFound)}
 }

@@ -49,7 +49,7 @@ type Command struct {
 //   - CWD after an NLST with an argument that lists nothing, because some servers also list nothing for a directory
 //     that does not exist
 //   - MLST after a file in image type, if neither SIZE nor the reply to RETR has told its size
-//   - MLST, or CWD to the name after SIZE and MDTM, for the Open and Stat of an [FS]
+//   - MLST, or CWD to the name after SIZE and MDTM, for a Stat of a directory's URL
 //   - PWD after the login of a [Session], and CWD to return to that directory
 type Plan struct {
 	Host     string          // the URL's host; an IPv6 address has no brackets

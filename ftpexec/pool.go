@@ -2,9 +2,14 @@ package ftpexec
 
 import (
 	"cmp"
+	"context"
+	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"example.com/ftpfetch/urlparse"
 )
@@ -12,25 +17,16 @@ import (
 // pool holds the sessions of a Client's own methods. A session is in use by one caller, or idle.
 type pool struct {
 	mu      sync.Mutex
-	closed  sync.Cond          // a connection has been closed
 	servers map[string]*server // by address
 }
 
-// maxIdle returns what MaxIdle means.
-func (c *Client) maxIdle() int { return max(0, cmp.Or(c.MaxIdle, defaultMaxIdle)) }
-
-// server is what a pool knows about a server. The connections to it are never more than Client.maxIdle, or those in use
-// if they are more, and never more than Client.MaxConns.
+// server is what a pool knows about a server. A call takes a slot first, so that with the idle connections there are never
+// more than Client.MaxConns: a call that opens a connection closes idle ones that are too many with it.
 type server struct {
-	busy    int       // sessions in use
-	closing int       // connections that are being closed, which the server still counts
-	idle    []*idle   // the one that has been idle longest comes first
-	waiting []*waiter // calls that wait for a session, in the order in which they came
-
-	kept  int                     // calls that need what follows
-	most  int                     // connections that the server bears, as far as it has told; 0 if it has not
-	shut  time.Time               // when a connection that the server had admitted was last closed
-	files map[*openFile]time.Time // those that hold a session of busy, and when they were last read
+	slots *semaphore.Weighted // calls that wait for one get theirs in the order in which they came
+	busy  int                 // slots taken
+	idle  []*idle             // the one that has been idle longest comes first
+	shut  time.Time           // when a connection that the server had admitted was last closed
 }
 
 // idle is a session without work, until end closes it.
@@ -39,150 +35,134 @@ type idle struct {
 	end *time.Timer
 }
 
-// CloseIdleConnections closes the connections that the Client keeps for further URLs (see MaxIdle). It does not touch
-// those in use. The Client may be used further.
-func (c *Client) CloseIdleConnections() {
+// maxIdle returns what MaxIdle means.
+func (c *Client) maxIdle() int { return max(0, cmp.Or(c.MaxIdle, defaultMaxIdle)) }
+
+// server returns the server at address. The caller holds pool.mu.
+func (c *Client) server(address string) *server {
+	if c.pool.servers == nil {
+		c.pool.servers = map[string]*server{}
+	}
+	host := c.pool.servers[address]
+	if host == nil {
+		slots := int64(math.MaxInt64)
+		if c.MaxConns > 0 {
+			slots = int64(c.MaxConns)
+		}
+		host = &server{slots: semaphore.NewWeighted(slots)}
+		c.pool.servers[address] = host
+	}
+	return host
+}
+
+// take returns a session for u that nobody else uses: the idle one from which the fewest CWDs lead to u's directory, or a
+// new one. If there may be no further one it waits. The caller must put it back.
+func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
+	plan, _ := NewPlan(u) // if u is not valid, the session's methods return the error
 	c.pool.mu.Lock()
-	var all []*session
-	for _, host := range c.pool.servers {
-		for len(host.idle) > 0 {
-			all = append(all, host.retire(host.idle[0]))
+	host := c.server(u.Address())
+	c.pool.mu.Unlock()
+	if !host.slots.TryAcquire(1) {
+		if c.Trace != nil {
+			c.Trace(Event{Kind: EventNote, Text: "all connections that the server may have are in use: waiting for one", Server: u.Address()})
+		}
+		if host.slots.Acquire(ctx, 1) != nil {
+			return nil, &Error{Stage: StageConnect, Op: "connect", URL: u.Redacted(),
+				Err: fmt.Errorf("waiting while all %d connections to the server are in use: %w", c.MaxConns, context.Cause(ctx))}
+		}
+	}
+	c.pool.mu.Lock()
+	host.busy++
+	best := host.nearest(u, plan)
+	var old []*idle
+	if best != nil {
+		host.remove(best)
+	} else {
+		keep := c.maxIdle()
+		if c.MaxConns > 0 {
+			keep = min(keep, c.MaxConns)
+		}
+		old = slices.Clone(host.idle[:min(len(host.idle), max(0, len(host.idle)+host.busy-keep))])
+		for _, i := range old {
+			host.remove(i)
 		}
 	}
 	c.pool.mu.Unlock()
-	c.shut(all...)
-}
-
-// shut closes sessions that count as closing, and those that have to make room for waiting calls.
-func (c *Client) shut(sessions ...*session) {
-	for len(sessions) > 0 {
-		s := sessions[0]
-		s.Close()
-		c.pool.mu.Lock()
-		host := c.pool.server(s.address)
-		host.closing--
-		if s.admitted {
-			host.shut = time.Now()
-			time.AfterFunc(settling, func() { c.pool.settled(s.address) })
-		}
-		sessions = append(sessions[1:], c.grant(host)...)
-		c.pool.forget(s.address)
-		c.pool.closed.Broadcast()
-		c.pool.mu.Unlock()
+	for _, i := range old {
+		c.shut(i.session)
 	}
-}
-
-// lend returns a session for u that nobody else uses: the idle one from which the fewest CWDs lead to u's directory, or
-// a new one if there may be one more. Otherwise it returns nil. The caller holds mu.
-func (c *Client) lend(host *server, u *urlparse.URL, plan *Plan) *session {
-	var best *idle
-	for _, i := range host.idle {
-		if plan != nil && i.serves(u, plan) && (best == nil || len(i.way(u.Dirs)) <= len(best.way(u.Dirs))) {
-			best = i
-		}
+	if best != nil {
+		return best.session, nil
 	}
-	switch {
-	case best != nil:
-		host.remove(best)
-		host.busy++
-		return best.session
-	case host.count() < c.maxConns(host):
-		host.busy++
-		return &session{client: c, lent: true, once: c.maxIdle() == 0, address: u.Address()}
-	}
-	return nil
+	return &session{client: c, host: host, once: c.maxIdle() == 0}, nil
 }
 
 // put takes back a session of take. It keeps the connection if it can serve another URL and there is room.
 func (c *Client) put(s *session) {
-	if !s.lent {
+	host := s.host
+	if host == nil {
 		return
 	}
 	c.pool.mu.Lock()
-	host := c.pool.server(s.address)
-	host.busy--
-	var old []*session
-	if s.usable() && (!s.lost || s.home != "") && len(host.idle)+host.busy < c.maxIdle() {
+	if s.usable() && (!s.lost || s.home != "") && len(host.idle)+host.busy <= c.maxIdle() {
 		i := &idle{session: s}
-		i.end = time.AfterFunc(cmp.Or(c.IdleTimeout, defaultIdleTimeout), func() { c.expire(i) })
+		i.end = time.AfterFunc(cmp.Or(c.IdleTimeout, defaultIdleTimeout), func() { c.expire(host, i) })
 		host.idle = append(host.idle, i)
-		old = c.grant(host)
 	} else {
-		host.closing++
-		old = append(old, s)
+		c.pool.mu.Unlock()
+		c.shut(s)
+		c.pool.mu.Lock()
 	}
+	host.busy--
 	c.pool.mu.Unlock()
-	c.shut(old...)
+	host.slots.Release(1)
 }
 
-// expire closes i, unless it is in use again.
-func (c *Client) expire(i *idle) {
+// CloseIdleConnections closes the connections that the Client keeps for further URLs (see MaxIdle). It does not touch
+// those in use. The Client may be used further.
+func (c *Client) CloseIdleConnections() {
 	c.pool.mu.Lock()
-	host := c.pool.server(i.address)
-	mine := slices.Contains(host.idle, i)
-	if mine {
-		host.retire(i)
+	all := map[*idle]*server{}
+	for _, host := range c.pool.servers {
+		for _, i := range host.idle {
+			all[i] = host
+		}
 	}
+	c.pool.mu.Unlock()
+	for i, host := range all {
+		c.expire(host, i)
+	}
+}
+
+// expire closes i, unless it is in use again. Meanwhile it takes a slot; if there is none, a call is about to use i or to
+// close it.
+func (c *Client) expire(host *server, i *idle) {
+	if !host.slots.TryAcquire(1) {
+		return
+	}
+	defer host.slots.Release(1)
+	c.pool.mu.Lock()
+	mine := host.remove(i)
 	c.pool.mu.Unlock()
 	if mine {
 		c.shut(i.session)
 	}
 }
 
-// makeRoom closes idle connections so that a session in use may open one. It waits until those that are being closed
-// make room too.
-func (c *Client) makeRoom(address string) {
-	if c.maxIdle() == 0 {
-		return
-	}
-	c.pool.mu.Lock()
-	host := c.pool.server(address)
-	var old []*session
-	for len(host.idle) > 0 && len(host.idle)+host.busy > c.maxIdle() {
-		old = append(old, host.retire(host.idle[0]))
-	}
-	c.pool.mu.Unlock()
-	c.shut(old...)
-	c.pool.mu.Lock()
-	defer c.pool.mu.Unlock()
-	for c.pool.closed.L = &c.pool.mu; host.closing > 0 && len(host.idle)+host.busy+host.closing > c.maxIdle(); {
-		c.pool.closed.Wait()
-	}
+// shut closes a session of the pool.
+func (c *Client) shut(s *session) {
+	s.Close()
+	s.leave()
 }
 
-// server returns the server at address. The caller holds mu.
-func (p *pool) server(address string) *server {
-	if p.servers == nil {
-		p.servers = map[string]*server{}
+// nearest returns the idle session from which the fewest CWDs lead to u's directory, or nil if none can serve u.
+func (host *server) nearest(u *urlparse.URL, plan *Plan) (best *idle) {
+	for _, i := range host.idle {
+		if plan != nil && i.serves(u, plan) && (best == nil || len(i.way(u.Dirs)) <= len(best.way(u.Dirs))) {
+			best = i
+		}
 	}
-	if p.servers[address] == nil {
-		p.servers[address] = &server{files: map[*openFile]time.Time{}}
-	}
-	return p.servers[address]
-}
-
-// settled drops the server at address if nothing has happened there since a connection was closed.
-func (p *pool) settled(address string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.forget(address)
-}
-
-// forget drops the server at address if there are no sessions and it has settled. The caller holds mu.
-func (p *pool) forget(address string) {
-	if host := p.servers[address]; host != nil && host.count() == 0 && len(host.waiting) == 0 && host.kept == 0 && time.Since(host.shut) >= settling {
-		delete(p.servers, address)
-	}
-}
-
-// count returns how many connections the server has, or soon will have.
-func (host *server) count() int { return host.busy + host.closing + len(host.idle) }
-
-// retire takes i out of the idle ones. It counts as closing from now on.
-func (host *server) retire(i *idle) *session {
-	host.remove(i)
-	host.closing++
-	return i.session
+	return best
 }
 
 // remove takes i out of the idle ones. It returns false if i is not among them.
@@ -194,4 +174,37 @@ func (host *server) remove(i *idle) bool {
 	i.end.Stop()
 	host.idle = slices.Delete(host.idle, at, at+1)
 	return true
+}
+
+// settling is how long a server may still count a connection that has been closed.
+const settling = time.Second
+
+// leave notes that the session's connection has been closed, or is about to be.
+func (s *session) leave() {
+	if s.conn == nil || !s.admitted {
+		return
+	}
+	p := &s.client.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.client.server(s.login.Address()).shut = time.Now()
+}
+
+// outlasts waits, and returns true, if the server has refused the session's connection while it may still count one that
+// the Client has closed.
+func (s *session) outlasts(ctx context.Context, e *Error) bool {
+	if !e.Crowded() || e.Stage > StageLogin || ctx.Err() != nil {
+		return false
+	}
+	p := &s.client.pool
+	p.mu.Lock()
+	settles := time.Since(s.client.server(s.url.Address()).shut) < settling
+	p.mu.Unlock()
+	if settles {
+		s.conn.Note("the server may still count a connection that has been closed: trying again")
+		ctx, cancel := context.WithTimeout(ctx, settling/(maxTries-1))
+		defer cancel()
+		<-ctx.Done()
+	}
+	return settles && ctx.Err() == nil
 }

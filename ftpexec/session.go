@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/urlparse"
@@ -22,11 +21,9 @@ import (
 // at a time: until the caller has read its Body to the end or closed it, the other methods fail with an error. Use
 // [Client.Session] to make a Session; the zero value is not valid.
 type session struct {
-	client  *Client
-	once    bool      // for one URL only: it sends nothing for the sake of a second one
-	lent    bool      // by the Client's pool, which takes it back
-	address string    // of the server, if lent
-	shut    time.Time // when it last closed a connection that the server had admitted, for another one
+	client *Client
+	once   bool    // for one URL only: it sends nothing for the sake of a second one
+	host   *server // of the Client's pool, which takes the session back; nil if it was not taken there
 
 	mu    sync.Mutex // guards open and inUse against Close
 	open  *wire.Conn // link.conn, or nil after Close
@@ -106,12 +103,7 @@ func (s *session) dial(noEPSV bool) {
 	if s.conn != nil && s.conn.Err() == nil {
 		s.conn.Quit()
 	}
-	if s.conn != nil && s.admitted {
-		s.shut = time.Now()
-	}
-	if s.address != "" { // the pool counts it
-		s.client.makeRoom(s.address)
-	}
+	s.leave()
 	conn := wire.New(s.client.config(s.plan, s.url))
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"slices"
 	"strings"
@@ -22,7 +21,7 @@ import (
 
 // capped returns a Client with MaxConns for a script in memory, and the exchange that it dials with.
 func capped(t *testing.T, network *testserver.Network, most int) (*ftpexec.Client, *exchange, *testserver.Script) {
-	s := network.NewScript(t, restarts("contents"))
+	s := network.NewScript(t, testserver.Honest("contents"))
 	c, x := pooled(0, s, network.Dial)
 	c.MaxConns, x.most = most, most
 	t.Cleanup(func() {
@@ -102,7 +101,6 @@ func TestMaxConnsEveryMethod(t *testing.T) {
 				}
 				return nil
 			},
-			"FS": func(ctx context.Context) error { return alternate(ctx, c, file, 3) },
 		}
 		for name, call := range calls {
 			other, err := c.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URLAs("user:pass", "/a/f"))})
@@ -124,55 +122,8 @@ func TestMaxConnsEveryMethod(t *testing.T) {
 	})
 }
 
-// A goroutine may hold more open files than there are connections, whether MaxConns says so or the server.
-func TestFSMoreFilesThanConnections(t *testing.T) {
-	for most := range 4 {
-		inMemory(t, func(t *testing.T, network *testserver.Network) {
-			c, _, s := capped(t, network, most)
-			if err := alternate(t.Context(), c, parse(t, s.URL("/a/f")), 5); err != nil {
-				t.Errorf("MaxConns %d: %v", most, err)
-			}
-		})
-	}
-}
-
-// On a server that bears fewer connections than an FS would use, one goroutine may hold many files, and eight may read.
-func TestFSCrowdedServer(t *testing.T) {
-	for _, refusal := range []string{"421 Too many connections (2) from this IP", "530 Sorry, the maximum number of clients (2) from your host are already connected."} {
-		for most := int64(1); most <= 3; most++ {
-			inMemory(t, func(t *testing.T, network *testserver.Network) {
-				c, s := forgetful(t, network, most, refusal, 0)
-				if err := alternate(t.Context(), c, parse(t, s.URL("/a/f")), 4); err != nil {
-					t.Errorf("%d connections, %s: one after another: %v", most, refusal, err)
-				}
-				d := openFS(t, c, s.URL("/a/"))
-				var all sync.WaitGroup
-				for range 8 {
-					all.Go(func() {
-						if got, err := d.ReadFile("f"); err != nil || string(got) != "contents" {
-							t.Errorf("%d connections, %s: at once: got %q, %v", most, refusal, got, err)
-						}
-					})
-				}
-				all.Wait()
-			})
-		}
-	}
-}
-
-// A server may count a connection for a while after it has been closed. The FS tries again until it does not.
-func TestFSServerIsSlowToForget(t *testing.T) {
-	for most := range int64(3) {
-		inMemory(t, func(t *testing.T, network *testserver.Network) {
-			c, s := forgetful(t, network, most, tooMany, slow)
-			if err := alternate(t.Context(), c, parse(t, s.URL("/a/f")), 3); (err == nil) != (most > 0) || err != nil && !errors.Is(err, ftpexec.ErrTooMany) {
-				t.Errorf("%d connections: %v", most, err)
-			}
-		})
-	}
-}
-
-// So do all other calls of a Client whose MaxConns is what the server bears.
+// A server may count a connection for a while after it has been closed. Every call of a Client whose MaxConns is what the
+// server bears tries again until it does not.
 func TestMaxConnsServerIsSlowToForget(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *testserver.Network) {
 		c, s := forgetful(t, network, 1, tooMany, slow)
@@ -183,6 +134,10 @@ func TestMaxConnsServerIsSlowToForget(t *testing.T) {
 			"Stat":    func() error { _, err := c.Stat(t.Context(), file); return err },
 			"List":    func() error { _, err := list(t.Context(), c, parse(t, s.URL("/a/"))); return err },
 			"Entries": func() error { _, _, err := entriesOf(t.Context(), c, parse(t, s.URL("/a/"))); return err },
+		}
+		full, other := forgetful(t, network, 0, tooMany, 0)
+		if _, err := full.Stat(t.Context(), parse(t, other.URL("/a/f"))); !errors.Is(err, ftpexec.ErrTooMany) || other.Connections() != 1 {
+			t.Errorf("a server that is full with others: got %v after %d connections, want ErrTooMany after 1", err, other.Connections())
 		}
 		for name, call := range calls {
 			given, err := c.Do(t.Context(), &ftpexec.Request{URL: file})
@@ -219,7 +174,7 @@ func forgetful(t *testing.T, network *testserver.Network, most int64, refusal st
 	if strings.HasPrefix(refusal, "530") {
 		welcome, door = "230 Welcome.", testserver.On("PASS", admit("230 Welcome."))
 	}
-	s := network.NewScript(t, restarts("contents"), door)
+	s := network.NewScript(t, testserver.Honest("contents"), door)
 	forget := func() { time.AfterFunc(memory, func() { admitted.Add(-1) }) }
 	c := &ftpexec.Client{Dial: func(ctx context.Context, kind, address string) (net.Conn, error) {
 		conn, err := network.Dial(ctx, kind, address)
@@ -259,49 +214,4 @@ func (c *leaving) Close() error {
 		}
 	})
 	return c.Conn.Close()
-}
-
-// A server that is full without this Client refuses: waiting would not help.
-func TestFSFullServer(t *testing.T) {
-	inMemory(t, func(t *testing.T, network *testserver.Network) {
-		c, s := forgetful(t, network, 0, tooMany, 0)
-		d := openFS(t, c, s.URL("/a/"))
-		if _, err := d.Open("f"); !errors.Is(err, ftpexec.ErrTooMany) || s.Connections() != 1 {
-			t.Errorf("got %v after %d connections, want ErrTooMany after 1", err, s.Connections())
-		}
-	})
-}
-
-// A file whose size is not known keeps its connection: nothing would tell that it has changed.
-func TestFSKeepsWhatCannotResume(t *testing.T) {
-	inMemory(t, func(t *testing.T, network *testserver.Network) {
-		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("MLST", testserver.Reply("500 x")).With("SIZE", testserver.Reply("500 x")),
-			testserver.On("CWD f", testserver.Reply("550 x")), testserver.On("NLST", testserver.Transfer("f\r\n")...))
-		c := &ftpexec.Client{Dial: network.Dial, MaxConns: 1}
-		d := openFS(t, c, s.URL("/a/"))
-		var files []fs.File
-		for range 2 {
-			f, err := d.Open("f")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			files = append(files, f)
-		}
-		b := make([]byte, 4)
-		if n, err := files[0].Read(b); err != nil || n != 4 {
-			t.Fatal(n, err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		if _, err := c.Stat(ctx, parse(t, s.URL("/a/f"))); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want DeadlineExceeded", err)
-		}
-		if rest, err := io.ReadAll(files[0]); err != nil || string(rest) != "ents" {
-			t.Errorf("got %q, %v", rest, err)
-		}
-		if got, err := io.ReadAll(files[1]); err != nil || string(got) != "contents" {
-			t.Errorf("got %q, %v", got, err)
-		}
-	})
 }

@@ -1,4 +1,4 @@
-package ftpexec_test
+package ftpfs_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/ftpexec/ftpfs"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -47,14 +48,14 @@ func testFSFault(t *testing.T, verb string, fault testserver.Fault) {
 		}
 		return fault
 	}})
-	ops := map[string]func(d *ftpexec.FS) error{
-		"stat":    func(d *ftpexec.FS) error { _, err := d.Stat("f"); return err },
-		"readdir": func(d *ftpexec.FS) error { _, err := d.ReadDir("."); return err },
-		"read": func(d *ftpexec.FS) error {
+	ops := map[string]func(d *ftpfs.FS) error{
+		"stat":    func(d *ftpfs.FS) error { _, err := d.Stat("f"); return err },
+		"readdir": func(d *ftpfs.FS) error { _, err := d.ReadDir("."); return err },
+		"read": func(d *ftpfs.FS) error {
 			got, err := d.ReadFile("f")
 			return right(string(got), "0123456789", err)
 		},
-		"seek": func(d *ftpexec.FS) error {
+		"seek": func(d *ftpfs.FS) error {
 			f, err := d.Open("f")
 			if err != nil {
 				return err
@@ -73,7 +74,7 @@ func testFSFault(t *testing.T, verb string, fault testserver.Fault) {
 		off, cancel = false, stop
 		mu.Unlock()
 		c := new(ftpexec.Client)
-		d, err := c.FS(ctx, parse(t, s.URL("/d/")))
+		d, err := ftpfs.New(ctx, c, parse(t, s.URL("/d/")))
 		if err != nil {
 			t.Fatal(err)
 		}

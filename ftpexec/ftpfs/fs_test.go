@@ -1,4 +1,4 @@
-package ftpexec_test
+package ftpfs_test
 
 import (
 	"errors"
@@ -11,8 +11,12 @@ import (
 	"testing/fstest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/ftpexec/ftpfs"
 	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
 )
 
 // fsTree is what most tests of FS serve.
@@ -32,10 +36,10 @@ func unknown(verbs ...string) func(testserver.FaultPoint) testserver.Fault {
 }
 
 // openFS returns the directory at path on s as a file system.
-func openFS(t *testing.T, c *ftpexec.Client, url string) *ftpexec.FS {
+func openFS(t *testing.T, c *ftpexec.Client, url string) *ftpfs.FS {
 	t.Helper()
 	t.Cleanup(c.CloseIdleConnections)
-	d, err := c.FS(t.Context(), parse(t, url))
+	d, err := ftpfs.New(t.Context(), c, parse(t, url))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +210,7 @@ func TestFSErrors(t *testing.T) {
 			}
 		}
 	}
-	if _, err := new(ftpexec.Client).FS(t.Context(), parse(t, "ftp://example.invalid/file")); !errors.Is(err, ftpexec.ErrNotDirectory) {
+	if _, err := ftpfs.New(t.Context(), new(ftpexec.Client), parse(t, "ftp://example.invalid/file")); !errors.Is(err, ftpexec.ErrNotDirectory) {
 		t.Errorf("FS of a file: got %v", err)
 	}
 }
@@ -215,7 +219,8 @@ func TestFSErrors(t *testing.T) {
 func TestFSNames(t *testing.T) {
 	mlsd := "type=file;size=8; ok\r\ntype=file;size=8; caf\xe9\r\ntype=file;size=8; a/b\r\ntype=dir; sub\r\nnonsense\r\n"
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("MLST", testserver.Reply("250-x\r\n Type=dir; d\r\n250 x")),
-		testserver.OnNth(1, "MLSD", testserver.Transfer(mlsd)...), testserver.OnNth(2, "MLSD", testserver.Transfer("")...))
+		testserver.OnNth(1, "MLSD", testserver.Transfer(mlsd)...), testserver.OnNth(2, "MLSD", testserver.Transfer("")...),
+		testserver.OnNth(3, "MLSD", testserver.Transfer(mlsd)...))
 	c := &ftpexec.Client{MaxIdle: 1}
 	d := openFS(t, c, s.URL("/d/"))
 	var names []string
@@ -230,6 +235,9 @@ func TestFSNames(t *testing.T) {
 	})
 	if want := []string{".", "ok", "sub"}; err != nil || !slices.Equal(names, want) {
 		t.Errorf("walked %q, %v, want %q", names, err, want)
+	}
+	if got, err := fs.Glob(d, "[o-s]*"); err != nil || !slices.Equal(got, []string{"ok", "sub"}) {
+		t.Errorf("Glob: got %q, %v", got, err)
 	}
 	var pe *fs.PathError
 	if !errors.As(bad, &pe) || pe.Path != "." || strings.Count(bad.Error(), ftpexec.ErrLine.Error()) != 3 || !strings.Contains(bad.Error(), "caf%E9") {
@@ -250,9 +258,12 @@ func TestFSReadDirInParts(t *testing.T) {
 	var got []string
 	for range 4 {
 		list, err := dir.(fs.ReadDirFile).ReadDir(1)
-		got = append(got, fmt.Sprint(list, errors.Is(err, ftpexec.ErrLine), err == io.EOF))
+		for _, e := range list {
+			got = append(got, e.Name())
+		}
+		got = append(got, fmt.Sprint(errors.Is(err, ftpexec.ErrLine), err == io.EOF))
 	}
-	if want := []string{"[- a] false false", "[- b] false false", "[] true false", "[] false true"}; !slices.Equal(got, want) {
+	if want := []string{"a", "false false", "b", "false false", "true false", "false true"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -287,4 +298,24 @@ func fsInfo(t *testing.T, d fs.FS, name string) fs.FileInfo {
 		t.Fatal(err)
 	}
 	return info
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func parse(t testing.TB, text string) *urlparse.URL {
+	t.Helper()
+	u, err := urlparse.Parser{AllowPort: true}.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func count(lines []string, line string) (n int) {
+	for _, l := range lines {
+		if l == line {
+			n++
+		}
+	}
+	return n
 }

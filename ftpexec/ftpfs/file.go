@@ -1,0 +1,228 @@
+package ftpfs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+)
+
+// readOver is how many bytes are read and dropped, rather than giving up a transfer and its connection: a new connection
+// takes some six round trips.
+const readOver = 256 << 10
+
+// file is a file or directory that FS.Open has opened.
+type file struct {
+	info   *info
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	closed atomic.Bool
+
+	mu   sync.Mutex // held during a call
+	next int64      // where the next Read begins
+	err  error      // how the last transfer or listing failed; nil if it did not
+
+	body    io.ReadCloser // the transfer, if one is under way
+	at      int64         // where body is in the file
+	size    int64         // -1 if unknown
+	begun   bool          // there was a transfer, which told modTime
+	modTime time.Time
+	whole   bool // a transfer has been confirmed, so an empty file is one
+
+	listed bool
+	rest   []fs.DirEntry // not read yet; then comes err
+}
+
+var _ interface {
+	fs.ReadDirFile
+	io.Seeker
+	io.ReaderAt
+} = (*file)(nil)
+
+func newFile(i *info) *file {
+	f := &file{info: i, size: i.Size()}
+	f.ctx, f.cancel = context.WithCancel(i.fsys.ctx)
+	return f
+}
+
+// use calls do while no other call uses f. It returns the error of do as one of io/fs.
+func (f *file) use(op string, do func() error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	err := fs.ErrClosed
+	if !f.closed.Load() {
+		err = do()
+	}
+	switch {
+	case err == nil || err == io.EOF || errors.As(err, new(*fs.PathError)):
+		return err
+	case f.closed.Load():
+		err = fs.ErrClosed
+	}
+	return failed(op, f.info.path, err)
+}
+
+func (f *file) Stat() (fs.FileInfo, error) {
+	return f.info, f.use("stat", func() error { return nil })
+}
+
+func (f *file) Close() error {
+	if f.closed.Swap(true) {
+		return failed("close", f.info.path, fs.ErrClosed)
+	}
+	f.cancel()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.giveUp()
+	return nil
+}
+
+// ReadDir returns the next n entries, or all that are left. The first call lists the directory.
+func (f *file) ReadDir(n int) (next []fs.DirEntry, err error) {
+	err = f.use("readdir", func() error {
+		if !f.listed {
+			f.rest, f.err = f.info.fsys.ReadDir(f.info.path)
+			f.listed = f.err == nil || errors.Is(f.err, ftpexec.ErrLine)
+		}
+		if n > 0 && len(f.rest) > 0 {
+			n = min(n, len(f.rest))
+			next, f.rest = f.rest[:n:n], f.rest[n:]
+			return nil
+		}
+		err := f.err
+		next, f.rest, f.err = f.rest, nil, nil
+		if n > 0 && err == nil {
+			err = io.EOF
+		}
+		return err
+	})
+	return next, err
+}
+
+func (f *file) Read(p []byte) (n int, err error) {
+	err = f.use("read", func() (err error) {
+		n, err = f.readFrom(p, f.next)
+		f.next += int64(n)
+		return err
+	})
+	return n, err
+}
+
+// ReadAt does not change where Read goes on, but the two share one transfer.
+func (f *file) ReadAt(p []byte, off int64) (n int, err error) {
+	err = f.use("readat", func() (err error) {
+		if off < 0 {
+			return fs.ErrInvalid
+		}
+		for m := 0; n < len(p) && err == nil; n += m {
+			m, err = f.readFrom(p[n:], off+int64(n))
+		}
+		return err
+	})
+	return n, err
+}
+
+// Seek sends nothing. It fails with io.SeekEnd if the server has not told the size.
+func (f *file) Seek(offset int64, whence int) (int64, error) {
+	err := f.use("seek", func() error {
+		start, ok := map[int]int64{io.SeekStart: 0, io.SeekCurrent: f.next, io.SeekEnd: f.size}[whence]
+		if !ok || start < 0 || start+offset < 0 {
+			return fs.ErrInvalid
+		}
+		f.next = start + offset
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return f.next, nil
+}
+
+// readFrom reads at off.
+func (f *file) readFrom(p []byte, off int64) (n int, err error) {
+	switch {
+	case f.info.IsDir():
+		return 0, ftpexec.ErrIsDirectory
+	case len(p) == 0:
+		return 0, nil
+	case f.size >= 0 && off >= f.size && (off > 0 || f.whole): // REST beyond the end is no way to learn about the end
+		return 0, cmp.Or(f.err, io.EOF)
+	}
+	if err = f.moveTo(off); err == nil {
+		n, err = f.body.Read(p)
+		f.at += int64(n)
+	}
+	if err == nil && f.at == f.size { // Read again, so that the server's confirmation comes with the last bytes
+		more := 0
+		more, err = io.ReadFull(f.body, make([]byte, 1))
+		f.at += int64(more)
+	}
+	switch {
+	case f.size >= 0 && f.at > f.size && (err == nil || err == io.EOF):
+		err = f.wrong(ftpexec.ErrChanged)
+	case err == io.EOF && f.at < f.size:
+		err = f.wrong(ftpexec.ErrTruncated)
+	}
+	f.err = err
+	if err == io.EOF {
+		f.err, f.whole = nil, true
+	}
+	if err != nil {
+		f.giveUp()
+	}
+	if n > 0 && err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+// moveTo makes body one that is at off. It reads what is left of a transfer if that is little.
+func (f *file) moveTo(off int64) error {
+	if gap := off - f.at; f.body != nil && gap > 0 && gap <= readOver {
+		n, err := io.CopyN(io.Discard, f.body, gap)
+		f.at += n
+		if err != nil { // io.EOF: the file ends before off
+			return err
+		}
+	}
+	if f.body != nil && f.at == off {
+		return nil
+	}
+	if f.body != nil && f.size >= 0 && f.size-f.at <= readOver {
+		_, _ = io.Copy(io.Discard, f.body) // if it fails, the next transfer has a new connection
+	}
+	f.giveUp()
+	r, err := f.info.fsys.client.Do(f.ctx, &ftpexec.Request{URL: f.info.e.URL, Offset: off})
+	if err != nil {
+		return err
+	}
+	if !f.begun {
+		f.begun, f.modTime = true, r.ModTime
+		if f.size < 0 {
+			f.size = r.Size
+		}
+	}
+	if f.body, f.at = r.Body, off; r.Size >= 0 && r.Size != f.size || !r.ModTime.Equal(f.modTime) {
+		return f.wrong(ftpexec.ErrChanged)
+	}
+	return nil
+}
+
+// giveUp ends the transfer. The connection goes with it, unless the transfer is over.
+func (f *file) giveUp() {
+	if f.body != nil {
+		f.body.Close()
+		f.body = nil
+	}
+}
+
+// wrong returns why as an error of a transfer.
+func (f *file) wrong(why error) error {
+	return &ftpexec.Error{Stage: ftpexec.StageTransfer, Op: "RETR", URL: f.info.e.URL.Redacted(), Err: why}
+}
