@@ -66,48 +66,64 @@ func (r *reader) complain(format string, args ...any) {
 // long reads a flag with two dashes.
 func (r *reader) long(text string) {
 	name, value, given := strings.Cut(text, "=")
-	found, best := abroad("--"+name), ""
-	if f := r.all.Lookup(name); f != nil {
-		r.own(f, value, given)
-		return
-	}
-	if found == nil {
-		best = closest(name, r.all)
+	f, found := r.all.Lookup(name), abroad("--"+name)
+	if f == nil && found == nil {
+		if f = closest(name, r.all); f != nil {
+			r.complain("unknown flag --%s: perhaps --%s", name, f.Name)
+		}
 	}
 	switch {
+	case f != nil:
+		r.own(f, value, given)
 	case found != nil:
 		r.complain("unknown flag --%s: %s", name, answers(found))
 		r.swap(found, value, given)
-	case best != "":
-		r.complain("unknown flag --%s: perhaps --%s", name, best)
-		r.own(r.all.Lookup(best), value, given)
 	default:
 		r.complain("unknown flag --%s", name)
 		r.lost = true
 	}
 }
 
-// letters reads flags with one dash. Those of another program are not read as ours:
-// -nc would write into the very file that wget's -nc leaves alone.
+// letters reads flags with one dash.
 func (r *reader) letters(text string) {
 	name, value, given := strings.Cut(text, "=")
-	if long := undashed(name, r.all); len(name) > 1 && long != "" {
-		r.complain("-%s has one dash: write --%s", name, long)
-		r.own(r.all.Lookup(long), value, given)
+	var long *pflag.Flag // without its inner dashes
+	r.all.VisitAll(func(f *pflag.Flag) {
+		if strings.ReplaceAll(f.Name, "-", "") == strings.ReplaceAll(name, "-", "") {
+			long = f
+		}
+	})
+	if long != nil {
+		r.complain("-%s has one dash: write --%s", name, long.Name)
+		r.own(long, value, given)
 		return
 	}
-	if !isOurs(text, r.all) {
+	flags, value, ok := ours(text, r.all)
+	if !ok {
 		r.bundle(text)
 		return
 	}
-	for i := range len(text) {
-		f, rest := shorthand(text[i], r.all), text[i+1:]
-		if value, given := strings.CutPrefix(rest, "="); given || f.NoOptDefVal == "" {
-			r.own(f, value, rest != "")
-			return
-		}
-		r.own(f, "", false)
+	for i, f := range flags {
+		last := i == len(flags)-1 && value != ""
+		r.own(f, strings.TrimPrefix(value, "="), last)
 	}
+}
+
+// ours reads letters as flags of this program, of which the last may have a value,
+// with "=" or without. Those of another program are not ours: -nc would write into
+// the very file that wget's -nc leaves alone.
+func ours(letters string, all *pflag.FlagSet) (flags []*pflag.Flag, value string, ok bool) {
+	for i := range len(letters) {
+		f, rest := shorthand(letters[i], all), letters[i+1:]
+		if f == nil || letters[i] == 'n' && rest != "" && abroad("-n"+rest[:1]) != nil {
+			return nil, "", false
+		}
+		flags = append(flags, f)
+		if f.NoOptDefVal == "" || strings.HasPrefix(rest, "=") {
+			return flags, rest, rest == "" || !numeric[f.Name] || wholeNumber().MatchString(rest)
+		}
+	}
+	return flags, "", true
 }
 
 // bundle reads letters of which some are not ours as the program's. What follows a
@@ -121,48 +137,32 @@ func (r *reader) bundle(text string) {
 		}
 		found := abroad("-" + rest[:n])
 		f, ok := of(r.program, found)
-		own := shorthand(rest[0], r.all)
+		own, value := shorthand(rest[0], r.all), ""
 		ok = ok && (read == "" || rest[0] > '9') // a number is a value, not -4
 		if !ok && own == nil || strings.ContainsAny(read, rest[:1]) {
 			r.lost = true
-			r.complain("unknown flag -%.*s", n, rest)
-			if found != nil {
-				r.wrong[len(r.wrong)-1] += ": " + answers(found)
-			}
+			r.complain("unknown flag -%s%s", rest[:n], because(": ", found))
 			return
 		}
-		read, rest = read+rest[:n], rest[n:]
+		if read, rest = read+rest[:n], rest[n:]; ok && f.value != "" || !ok && own.NoOptDefVal == "" {
+			value, rest = rest, ""
+		}
+		if ok {
+			r.swap(found, value, value != "")
+		} else {
+			r.own(own, value, value != "")
+		}
 		switch {
-		case ok && f.value != "":
-			r.swap(found, rest, rest != "")
-			rest = ""
-		case ok:
-			r.swap(found, "", false)
-		case own.NoOptDefVal != "":
-			r.own(own, "", false)
+		case rest != "" || len(r.wrong) > start:
+		case len(read) == 1 && own != nil:
+			r.complain("-%s with a value is another program's: %s", read, answers(found))
+		case len(read) == 1:
+			r.complain("unknown flag -%s: %s", read, answers(found))
+		case len(r.right) == before:
+			r.complain("-%s is %s's: leave it out", read, r.program)
 		default:
-			r.own(own, rest, rest != "")
-			rest = ""
+			r.complain("-%s is %s's: write %s", read, r.program, strings.Join(masked(r.right[before:]), " "))
 		}
-		if len(read) == n && (rest == "" || n == len(text)) && n == 1 {
-			with := "unknown flag -" + read
-			if own != nil {
-				with = "-" + read + " with a value is another program's"
-			}
-			r.complain("%s: %s", with, answers(found))
-			return
-		}
-	}
-	if len(r.wrong) == start {
-		write := "leave it out"
-		if len(r.right) > before {
-			write = "write " + strings.Join(masked(r.right[before:]), " ")
-		}
-		both := ""
-		if len(read) == 2 && shorthand(read[0], r.all) != nil && shorthand(read[1], r.all) != nil {
-			both = "; write -" + read[:1] + " -" + read[1:] + " for the two flags"
-		}
-		r.complain("-%s is %s's: %s%s", read, r.program, write, both)
 	}
 }
 
@@ -191,7 +191,7 @@ func (r *reader) own(f *pflag.Flag, value string, given bool) {
 		case next != "":
 			name += " before the URL"
 		}
-		r.complain("%s needs a value%s: write %s %s%s", dashed(f), why, dashed(f), name, also(meant))
+		r.complain("%s needs a value%s: write %s %s%s", dashed(f), why, dashed(f), name, because("; ", meant))
 		r.swap(meant, "", false)
 		return
 	default:
@@ -202,7 +202,7 @@ func (r *reader) own(f *pflag.Flag, value string, given bool) {
 		if value == "" {
 			meant = nil
 		}
-		r.complain("%s%s", badValue(f.Name, value, bad.Unwrap()), also(meant))
+		r.complain("%s%s", badValue(f.Name, value, bad.Unwrap()), because("; ", meant))
 		r.lost = true
 		return
 	}

@@ -1,12 +1,9 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -43,8 +40,8 @@ func (l *line) groups() []group {
 }
 
 func (l *line) outputFlags(fs *pflag.FlagSet) {
-	into(fs, &l.Output, "output", "o", "save as `FILE`; \"-\" is standard output", readName, verbatim)
-	into(fs, &l.Dir, "dir", "d", "save in the directory `DIR`, which is made if it is missing", readName, verbatim)
+	into(fs, &l.Output, "output", "o", "save as `FILE`; \"-\" is standard output", readName)
+	into(fs, &l.Dir, "dir", "d", "save in the directory `DIR`, which is made if it is missing", readName)
 	fs.BoolVar(&l.overwrite, "overwrite", false, "replace a file that exists")
 	fs.BoolVar(&l.noClobber, "no-clobber", false, "skip a file that exists, and count that as success")
 	fs.BoolVarP(&l.File.Newer, "newer", "N", false, "replace a file only if the server's is newer or of another size")
@@ -64,67 +61,65 @@ const (
 )
 
 func (l *line) selectionFlags(fs *pflag.FlagSet) {
-	into(fs, &l.Input, "input", "i", "also fetch the URLs in `FILE`, one per line or as <URL:...> in text; \"-\" is standard input", once(), verbatim)
-	into(fs, &l.Manifest, "manifest", "", "also fetch the files in the table `FILE` (TSV, CSV, NDJSON, an ENA or NCBI report), and verify them", once(), verbatim)
-	into(fs, &l.Reading.Format, "format", "", "the `FORM` of the list: list, text, tsv, csv, ndjson, json, ncbi or sums (default: recognized by its beginning)",
-		readFormat, verbatim)
+	into(fs, &l.Input, "input", "i", "also fetch the URLs in `FILE`, one per line or as <URL:...> in text; \"-\" is standard input", once())
+	into(fs, &l.Manifest, "manifest", "", "also fetch the files in the table `FILE` (TSV, CSV, NDJSON, an ENA or NCBI report), and verify them", once())
+	into(fs, &l.Reading.Format, "format", "", "the `FORM` of the list: list, text, tsv, csv, ndjson, json, ncbi or sums (default: recognized by its beginning)", readFormat)
 	fs.StringArrayVar(&l.Reading.Columns, "columns", nil, "of an ENA report, fetch only the files of the columns `NAME`_ftp (may be repeated)")
 	fs.StringArrayVar(&l.Reading.Suffixes, "suffix", nil, "of an NCBI summary, fetch the files that end in `TEXT` (may be repeated)")
 	fs.StringVar(&l.base, "base", "", "of a list of digests such as md5checksums.txt, fetch the files from the directory `URL`")
 	fs.BoolVar(&l.Reading.KeepDirs, "keep-dirs", false, "save the files of a list under the directories of their URLs")
 	into(fs, &l.Reading.Shard, "shard", "", "fetch only share `I/N` of a list, from 1/N to N/N",
-		manifest.ParseShard, manifest.Shard.String)
+		manifest.ParseShard)
 	fs.BoolVarP(&l.Recursive, "recursive", "r", false, "fetch the directories that URLs name, with everything in them")
-	into(fs, &l.Tree.Depth, "depth", "", "with -r, list only `N` levels of directories", whole(1, 0), showCount)
+	into(fs, &l.Tree.Depth, "depth", "", "with -r, list only `N` levels of directories", whole(1, 0))
 	patterns(fs, &l.Tree.Accept, "accept", "with -r or --glob, fetch only files that match `GLOB` (may be repeated)")
 	patterns(fs, &l.Tree.Reject, "reject", "with -r or --glob, leave out files and directories that match `GLOB` (may be repeated)")
 	fs.BoolVar(&l.Tree.FollowLinks, "follow-links", false, "with -r or --glob, fetch what symbolic links lead to inside the directory")
 	fs.BoolVar(&l.Glob, "glob", false, "take *, ?, [a-z] and {a,b} in the last segment of a URL as a pattern of names")
 	l.Jobs = defaultJobs
-	into(fs, &l.Jobs, "jobs", "j", "use `N` connections at once (auto: find the number) for lists and trees, and for several URLs if given", l.readJobs, showJobs)
-	into(fs, &l.PerHost, "per-host", "", "use at most `N` connections to one server (default: as many as -j says, 2 without -j)", whole(1, batch.MaxJobs), showCount)
-	into(fs, &l.Report, "report", "", "write what happened to each file to `FILE`, one JSON object per line, or a table if it ends in .tsv", readName, verbatim)
+	into(fs, &l.Jobs, "jobs", "j", "use `N` connections at once (auto: find the number) for lists and trees, and for several URLs if given", l.readJobs)
+	into(fs, &l.PerHost, "per-host", "", "use at most `N` connections to one server (default: as many as -j says, 2 without -j)", whole(1, batch.MaxJobs))
+	into(fs, &l.Report, "report", "", "write what happened to each file to `FILE`, one JSON object per line, or a table if it ends in .tsv", readName)
 }
 
 func (l *line) loginFlags(fs *pflag.FlagSet) {
-	into(fs, &l.login, "user", "u", "log in as `NAME[:PASSWORD]` if the URL names no user", l.readLogin, verbatim)
+	into(fs, &l.login, "user", "u", "log in as `NAME[:PASSWORD]` if the URL names no user", l.readLogin)
 	fs.BoolVar(&l.NoPrompt, "no-prompt", false, "never ask for a password")
 	fs.BoolVar(&l.PasswordStdin, "password-stdin", false, "read the password, one line, from standard input")
-	into(fs, &l.Netrc, "netrc", "n", "take the user too from ~/.netrc, or from `FILE`, if the URL names none; =none ignores the netrc file", readName, verbatim)
+	into(fs, &l.Netrc, "netrc", "n", "take the user too from ~/.netrc, or from `FILE`, if the URL names none; =none ignores the netrc file", readName)
 	fs.Lookup("netrc").NoOptDefVal = UsualNetrc
 }
 
 func (l *line) transferFlags(fs *pflag.FlagSet) {
 	word(fs, &l.Type, "", "type", "transfer type if the URL has no ;type=: `a|i|d|guess`")
 	l.File.Segments = 1
-	into(fs, &l.File.Retries, "retries", "", "retry a failure that may pass, up to `N` times without progress",
-		readRetries, func(n int) string { return strconv.Itoa(retry.Count(n)) })
+	l.File.Retries = retry.Count(0)
+	into(fs, &l.File.Retries, "retries", "", "retry a failure that may pass, up to `N` times without progress", readRetries)
 	fs.BoolVar(&l.File.RetryConnect, "retry-connrefused", false, "retry too if the server cannot be reached: it may be restarting")
-	into(fs, &l.File.Segments, "segments", "s", "fetch a file over `N` connections at once, at most 64", whole(1, 64), strconv.Itoa)
+	into(fs, &l.File.Segments, "segments", "s", "fetch a file over `N` connections at once, at most 64", whole(1, 64))
 	into(fs, &l.File.Sum, "checksum", "", "fail unless the file has this digest, as `ALGO:HEX` (sha512, blake2b, sha256, sha1, md5, crc32)",
-		digest.Parse, digest.Sum.String)
+		digest.Parse)
 	fs.BoolVar(&l.File.Verify, "verify", false, "fail unless the file has the digest in a list beside it, or that of the server")
-	into(fs, &l.LimitRate, "limit-rate", "", "receive at most `RATE` bytes a second in total (500K, 2M, 1G are binary)", readSize, showSize)
+	into(fs, &l.LimitRate, "limit-rate", "", "receive at most `RATE` bytes a second in total (500K, 2M, 1G are binary)", readSize)
 	l.Client.MinRate.Over = 30 * time.Second
 	into(fs, &l.Client.MinRate.Bytes, "speed-limit", "Y",
-		"give up if a connection brings fewer than `RATE` bytes a second for 30 seconds, or for another time: 10K/2m", l.readPace, showSize)
+		"give up if a connection brings fewer than `RATE` bytes a second for 30 seconds, or for another time: 10K/2m", l.readPace)
 }
 
 func (l *line) connectionFlags(fs *pflag.FlagSet) {
 	word(fs, &l.IP, "", "ip", "use only IPv4 or IPv6: `4|6`")
 	word(fs, &l.mode, "passive", "mode", "open data connections as `passive|pasv|active`: the client, without EPSV, or the server")
-	into(fs, &l.Bind, "bind", "", "connect from the local IP address `ADDR`", readAddress,
-		func(a netip.Addr) string { return strings.TrimPrefix(a.String(), "invalid IP") })
+	into(fs, &l.Bind, "bind", "", "connect from the local IP address `ADDR`", readAddress)
 	l.Client.ConnectTimeout, l.Client.Timeout = 30*time.Second, time.Minute
-	into(fs, &l.Client.ConnectTimeout, "connect-timeout", "", "give up connecting after `TIME` (3s, 2m, or seconds)", readTime, showTime)
-	into(fs, &l.Client.Timeout, "timeout", "", "give up after `TIME` without a reply or a byte of data", readTime, showTime)
-	into(fs, &l.MaxTime, "max-time", "", "give up on a URL after `TIME`, with all its retries and their pauses", readTime, showTime)
+	into(fs, &l.Client.ConnectTimeout, "connect-timeout", "", "give up connecting after `TIME` (3s, 2m, or seconds)", readTime)
+	into(fs, &l.Client.Timeout, "timeout", "", "give up after `TIME` without a reply or a byte of data", readTime)
+	into(fs, &l.MaxTime, "max-time", "", "give up on a URL after `TIME`, with all its retries and their pauses", readTime)
 	word(fs, &l.TLS, "off", "tls", "TLS for ftp:// URLs: `off|try|explicit|implicit`; try continues unencrypted if the server has none")
 	fs.StringVar(&l.CACert, "cacert", "", "trust the authorities in the PEM `FILE` and no others")
 	fs.StringVar(&l.Cert, "cert", "", "show the server the certificate in the PEM `FILE`, with its private key")
 	fs.BoolVar(&l.Insecure, "insecure", false, "accept any certificate: anyone may be the server")
 	into(fs, &l.Proxy, "proxy", "", "go through the proxy `URL`, socks5:// or http:// (if it has no scheme), for all hosts; get+http:// has it fetch files itself (GET), "+
-		"and gives it the passwords for servers; \"none\" ignores the proxy variables", l.readProxy, func(*proxy.Proxy) string { return "" })
+		"and gives it the passwords for servers; \"none\" ignores the proxy variables", l.readProxy)
 	fs.BoolVar(&l.Client.NoPipelining, "no-pipelining", false, "wait for every reply before the next command")
 	fs.BoolVar(&l.allowPort, "allow-port", false, "allow ports of other well-known protocols")
 }
@@ -136,8 +131,8 @@ func (l *line) informationFlags(fs *pflag.FlagSet) {
 	fs.BoolVarP(&l.Quiet, "quiet", "q", false, "show no progress, only errors and warnings")
 	word(fs, &l.Progress, "auto", "progress", "show transfers as `auto|bar|plain|json|none`; auto: bar on a terminal, else plain")
 	word(fs, &l.Print, "", "print", "print the man page (ftpfetch --print man | man -l -) or a completion script: `man|bash|zsh|fish`")
-	choice(fs, &l.Print, "version", "version", "", "print the version")
-	choice(fs, &l.Print, "help", "help", "h", "print this help")
+	fs.BoolVar(&l.version, "version", false, "print the version")
+	fs.BoolVarP(&l.help, "help", "h", false, "print this help")
 }
 
 // once returns what reads the name of a list. The second of two lists would
@@ -170,8 +165,6 @@ func (l *line) readJobs(s string) (n int, err error) {
 	}
 	return n, err
 }
-
-func showJobs(n int) string { return cmp.Or(showCount(n), "auto") }
 
 // readLogin reads NAME[:PASSWORD]. Nothing is decoded.
 func (l *line) readLogin(s string) (string, error) {

@@ -44,6 +44,7 @@ func Usage(format string, args ...any) error {
 type line struct {
 	Config
 	overwrite, noClobber, together bool
+	help, version                  bool
 	login, mode, base              string
 	loginGiven, allowPort          bool
 }
@@ -61,6 +62,12 @@ func (r *reader) settle() {
 		l.File.Existing = download.Overwrite
 	case l.noClobber:
 		l.File.Existing = download.Skip
+	}
+	switch {
+	case l.help:
+		l.Print = "help"
+	case l.version:
+		l.Print = "version"
 	}
 	l.Client.Active, l.Client.NoEPSV = l.mode == "active", l.mode == "pasv"
 	l.Client.TryTLS = l.TLS == "try"

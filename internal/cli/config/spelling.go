@@ -22,33 +22,6 @@ var (
 	plain       = compiled(`^[A-Za-z0-9_%+=:,./-]+$`) // what needs no quotes in a shell
 )
 
-// isOurs reports whether the letters are meant as flags of this program.
-func isOurs(letters string, all *pflag.FlagSet) bool {
-	for i := range len(letters) {
-		f, rest := shorthand(letters[i], all), letters[i+1:]
-		switch {
-		case f == nil, i+1 < len(letters) && letters[i] == 'n' && strings.IndexByte("cdvHp", rest[0]) >= 0:
-			return false
-		case f.NoOptDefVal == "":
-			return rest == "" || !numeric[f.Name] || wholeNumber().MatchString(rest)
-		case strings.HasPrefix(rest, "="):
-			return true
-		}
-	}
-	return true
-}
-
-// undashed returns the long flag whose name is name, with or without its inner
-// dashes, or "".
-func undashed(name string, all *pflag.FlagSet) (found string) {
-	all.VisitAll(func(f *pflag.Flag) {
-		if f.Name == name || strings.ReplaceAll(f.Name, "-", "") == name {
-			found = f.Name
-		}
-	})
-	return found
-}
-
 // shorthand returns the flag for a letter, or nil. pflag's own lookup panics on
 // a byte that is not ASCII.
 func shorthand(letter byte, all *pflag.FlagSet) *pflag.Flag {
@@ -84,24 +57,24 @@ func badValue(flag, value string, why error) string {
 	return "--" + flag + " " + value + ": " + text
 }
 
-// closest returns the long flag that name is most likely a misspelling of, or "".
+// closest returns the long flag that name is most likely a misspelling of, or nil.
 // One letter in four may be missing, too many or out of place. A letter changed
 // counts as two, because it makes another word: --retort is not --report.
-func closest(name string, all *pflag.FlagSet) (best string) {
-	least := max(1, len(name)/4)
+func closest(name string, all *pflag.FlagSet) (best *pflag.Flag) {
 	if len(name) < 3 {
-		return ""
+		return nil
 	}
-	var begin []string
+	least := max(1, len(name)/4) + 1
+	var begin []*pflag.Flag
 	all.VisitAll(func(f *pflag.Flag) {
 		if len(name) > 3 && strings.HasPrefix(f.Name, name) {
-			begin = append(begin, f.Name)
+			begin = append(begin, f)
 		}
-		if d := distance(name, f.Name); d < least || d == least && best == "" {
-			best, least = f.Name, d
+		if d := distance(name, f.Name); d < least {
+			best, least = f, d
 		}
 	})
-	if best == "" && len(begin) == 1 {
+	if best == nil && len(begin) == 1 {
 		return begin[0]
 	}
 	return best
@@ -137,12 +110,12 @@ func takesValue(found []foreign, value string) bool {
 	return slices.ContainsFunc(found, func(f foreign) bool { return f.value != "" && fits(f.value, value) })
 }
 
-// also says what programs mean by a flag that means something else here.
-func also(found []foreign) string {
+// because says what programs mean by a flag, after the text before.
+func because(before string, found []foreign) string {
 	if found == nil {
 		return ""
 	}
-	return "; " + answers(found)
+	return before + answers(found)
 }
 
 // compiled compiles a regular expression when it is first used: dozens of them, of which a run needs few, take milliseconds.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,40 +15,33 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// value implements [pflag.Value] for a field that set reads and show prints.
-type value struct {
-	set  func(string) error
-	show func() string
-	kind string // "bool" if the flag takes no value
+// value implements [pflag.Value] for a field that read reads.
+type value[T any] struct {
+	to   *T
+	read func(string) (T, error)
 }
 
-func (v value) Set(s string) error { return v.set(s) }
-func (v value) String() string     { return v.show() }
-func (v value) Type() string       { return v.kind }
+func (v value[T]) Set(s string) error {
+	x, err := v.read(s)
+	if err == nil {
+		*v.to = x
+	}
+	return err
+}
+
+// String returns the default for the help text, or "".
+func (v value[T]) String() string {
+	if reflect.ValueOf(v.to).Elem().IsZero() {
+		return ""
+	}
+	return strings.ReplaceAll(fmt.Sprint(*v.to), "m0s", "m")
+}
+
+func (v value[T]) Type() string { return "value" }
 
 // into declares a flag whose value read parses into *to.
-func into[T any](fs *pflag.FlagSet, to *T, name, short, usage string, read func(string) (T, error), show func(T) string) {
-	set := func(s string) error {
-		v, err := read(s)
-		if err == nil {
-			*to = v
-		}
-		return err
-	}
-	fs.VarP(value{set, func() string { return show(*to) }, "value"}, name, short, usage)
-}
-
-// choice declares a flag without a value that sets *to, which other flags may
-// set too, to chosen.
-func choice[T any](fs *pflag.FlagSet, to *T, chosen T, name, short, usage string) {
-	on := false
-	set := func(s string) (err error) {
-		if on, err = strconv.ParseBool(s); on {
-			*to = chosen
-		}
-		return err
-	}
-	fs.VarPF(value{set, func() string { return strconv.FormatBool(on) }, "bool"}, name, short, usage).NoOptDefVal = "true"
+func into[T any](fs *pflag.FlagSet, to *T, name, short, usage string, read func(string) (T, error)) {
+	fs.VarP(value[T]{to, read}, name, short, usage)
 }
 
 // word declares a flag whose value is one of the words between backquotes in
@@ -65,7 +59,7 @@ func word(fs *pflag.FlagSet, to *string, unset, name, usage string) {
 		}
 		return s, nil
 	}
-	into(fs, to, name, "", usage, read, verbatim)
+	into(fs, to, name, "", usage, read)
 }
 
 // patterns declares a flag that may be repeated, whose value is a pattern of names.
@@ -76,14 +70,12 @@ func patterns(fs *pflag.FlagSet, to *[]string, name, usage string) {
 		}
 		return append(*to, s), checkPattern(s)
 	}
-	into(fs, to, name, "", usage, read, func([]string) string { return "" })
+	into(fs, to, name, "", usage, read)
 }
 
 // inBraces matches where a comma in a pattern is no sign of a list, which wget's
 // --accept takes.
 var inBraces = compiled(`\\.|\{[^{}]*\}|\[[^\]]*\]`)
-
-func verbatim(s string) string { return s }
 
 // readName reads the name of a file or directory.
 func readName(s string) (string, error) {
@@ -123,14 +115,6 @@ func readAddress(s string) (netip.Addr, error) {
 	return a, nil
 }
 
-// showCount returns n, or "" for 0.
-func showCount(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
-}
-
 // readTime reads a positive duration: 3s, 2m, or plain seconds.
 func readTime(s string) (time.Duration, error) {
 	t, err := time.ParseDuration(s)
@@ -141,17 +125,6 @@ func readTime(s string) (time.Duration, error) {
 		return 0, errors.New("write a time such as 3s, 2m or 90")
 	}
 	return t, nil
-}
-
-// showTime returns t in a form that readTime accepts; "" for 0.
-func showTime(t time.Duration) string {
-	switch {
-	case t == 0:
-		return ""
-	case t%time.Second == 0:
-		return strconv.FormatInt(int64(t/time.Second), 10) + "s"
-	}
-	return t.String()
 }
 
 // readSize reads a number of bytes, plain or with a binary unit K, M or G: 4096,
@@ -175,20 +148,4 @@ func readSize(s string) (int64, error) {
 		return 0, errors.New("write at least 1 and at most 8388608G bytes; without the flag there is no limit")
 	}
 	return int64(n), nil
-}
-
-// showSize returns n in the largest exact unit, in a form that readSize accepts;
-// "" for 0.
-func showSize(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	unit := ""
-	for _, u := range []string{"K", "M", "G"} {
-		if n%1024 != 0 {
-			break
-		}
-		n, unit = n/1024, u
-	}
-	return strconv.FormatInt(n, 10) + unit
 }
