@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"io/fs"
 	"sync"
+	"syscall"
 	"time"
 
 	"example.com/ftpfetch/download"
@@ -26,6 +27,9 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict
 	if there {
 		download.Tidy(bounded, b.Root, j.Path)
 	}
+	if b.short(t, err) {
+		return schedule.Short()
+	}
 	if there || err != nil {
 		(&meter{run: b, sized: j.size() >= 0}).end(result, err)
 		return b.end(ctx, j, result, err, schedule.Untouched())
@@ -39,6 +43,8 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict
 	switch {
 	case err == nil:
 		return b.end(ctx, j, result, nil, schedule.Done())
+	case b.short(t, err):
+		return schedule.Short()
 	case errors.Is(err, download.ErrBusy):
 		return b.wait(ctx, t, err)
 	case errors.Is(err, fs.ErrExist) && b.Ledger != nil && b.Ledger.refresh(): // another run may have named it
@@ -144,6 +150,16 @@ var ErrClash = errors.New("two files with the same path")
 func (b *run) full(err error) schedule.Verdict {
 	b.src.CloseIdleConnections()
 	return schedule.Full(err)
+}
+
+// short reports whether fewer jobs may be of help against err: this process may open
+// no more files. It closes the connections without work.
+func (b *run) short(t *schedule.Turn[*job], err error) bool {
+	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) || t.Alone() {
+		return false
+	}
+	b.src.CloseIdleConnections()
+	return true
 }
 
 // crowded reports whether the server may accept the connection once there are

@@ -154,7 +154,10 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict
 	case err == nil:
 		err = b.create(j)
 	}
-	if err != nil {
+	switch {
+	case b.short(t, err):
+		return schedule.Short()
+	case err != nil:
 		return b.notListed(ctx, j, err, verdict(err))
 	}
 	b.complain(j, entries, odd)

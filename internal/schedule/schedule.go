@@ -55,6 +55,7 @@ const (
 	untouched
 	full
 	unusable
+	short
 )
 
 // Done means that the job is over and that the server has answered, with or
@@ -71,6 +72,11 @@ func Full(err error) Verdict { return Verdict{kind: full, err: err} }
 // Unusable means that the job is over because the host let nobody in or did not
 // serve it. After a few of these in a row the run gives the host up.
 func Unusable(err error) Verdict { return Verdict{kind: unusable, err: err} }
+
+// Short means that this process has too little of something, such as open files, for
+// all jobs that run. The job returns to the front of its queue, and from now on fewer
+// tokens are in use. It must not be [Turn.Alone].
+func Short() Verdict { return Verdict{kind: short} }
 
 // Then means that the job is not over after all: it must run again, on host.
 func (v Verdict) Then(host string) Verdict { v.next = host; return v }
@@ -241,14 +247,20 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 		v.next = t.Host
 	case unusable:
 		t.h.failed(v.err)
+	case short:
+		s.Jobs, v.next = max(1, min(s.most(), s.tokens-1)), t.Host
+		if s.Full != nil {
+			s.Full("this machine", s.Jobs)
+		}
 	}
 	if v.next != "" {
 		t.Host = v.next
 		s.push(t.Job, true)
 	}
 	t.take(-t.tokens)
-	s.running--
-	s.start()
+	if s.running--; v.kind != short || s.running == 0 { // else the end of another job gives room
+		s.start()
+	}
 	s.room.Broadcast()
 }
 
@@ -282,6 +294,13 @@ func (t *Turn[T]) Follows() bool {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
 	return !t.h.jobs.empty() && t.s.ctx.Err() == nil
+}
+
+// Alone reports whether no other job runs, and t has one token at most.
+func (t *Turn[T]) Alone() bool {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	return t.s.running == 1 && t.tokens <= 1
 }
 
 // Release gives back the tokens of t: the host has served its job, which needs it
