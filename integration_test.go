@@ -32,7 +32,6 @@ func tree() map[string]string {
 		"/etc/motd":                  "welcome\n",
 		"/home/myname/etc/motd":      "welcome home\n",
 		"/pub/text.txt":              "one\ntwo\n",
-		"/pub/empty/":                "",
 		"/home/myname/dir/inner.txt": "inner",
 	}
 	for _, name := range names {
@@ -44,10 +43,9 @@ func tree() map[string]string {
 
 func start(t *testing.T) *testserver.Server {
 	return testserver.New(t, &testserver.Options{
-		Tree:       tree(),
-		Users:      map[string]string{"myname": "secret", "": "null"},
-		NoPassword: []string{"open"},
-		Home:       map[string]string{"myname": "/home/myname", "open": "/home/myname"},
+		Tree:  tree(),
+		Users: map[string]string{"myname": "secret", "": "null", "open": ""},
+		Home:  map[string]string{"myname": "/home/myname", "open": "/home/myname"},
 	})
 }
 
@@ -190,7 +188,6 @@ func TestSection3_2_Types(t *testing.T) {
 		{"ftp://SERVER/home/myname/dir;type=d", "dir/inner.txt"},
 		{"ftp://SERVER/home/myname/dir/", "inner.txt"},
 		{"ftp://SERVER/home/myname/dir/;type=d", "inner.txt"},
-		{"ftp://SERVER/pub/empty/", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.url, func(t *testing.T) { checkURL(t, tt.url, tt.want) })

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -148,7 +149,7 @@ func (c *troubled) fail(call string) error {
 // TestCausesOfConnections lets every read and write of both connections fail, and
 // every dial, with and without TLS.
 func TestCausesOfConnections(t *testing.T) {
-	for _, mode := range []testserver.TLSMode{testserver.TLSOff, testserver.TLSRequired} {
+	for _, mode := range []testserver.TLSMode{0, testserver.TLSRequired} {
 		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": "contents"}, TLS: mode})
 		for _, use := range uses {
 			for _, data := range []bool{false, true} {
@@ -229,7 +230,7 @@ func TestCutHandshakeIsRetried(t *testing.T) {
 		}
 		c.CloseIdleConnections()
 	}
-	s = testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, TLS: testserver.TLSRequired, TLSMaxVersion: tls.VersionTLS12, TLSNoTickets: true, TLSRequireReuse: true})
+	s = testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, TLS: testserver.TLSRequired, TLSConfig: &tls.Config{MaxVersion: tls.VersionTLS12, SessionTicketsDisabled: true}, TLSRequireReuse: true})
 	c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 	wait := func(context.Context, time.Duration) error { t.Error("an alert is retried"); return nil }
 	if _, err := File(t.Context(), c, urlOf(t, s.URL("/f")), filepath.Join(t.TempDir(), "f"), &Options{Wait: wait}); !errors.Is(err, ftpexec.ErrTLS) {
@@ -243,7 +244,7 @@ func TestCausesOfAnEnd(t *testing.T) {
 		for _, verb := range []string{"", "USER", "PASS", "CWD", "TYPE", "SIZE", "MDTM", "EPSV", "RETR", "NLST", "MLSD"} {
 			step := testserver.On(verb, testserver.CloseConn())
 			if verb == "" {
-				step = testserver.Greet(testserver.CloseConn())
+				step = testserver.On("", testserver.CloseConn())
 			}
 			s := testserver.NewScript(t, testserver.Honest("contents"), step)
 			err := use.run(t.Context(), t, new(ftpexec.Client), urlOf(t, s.URL("/d/f")), urlOf(t, s.URL("/d/")))
@@ -258,7 +259,7 @@ func TestCausesOfAnEnd(t *testing.T) {
 	}
 }
 
-func sentTo(s *testserver.Script, verb string) bool {
+func sentTo(s *testserver.Server, verb string) bool {
 	for _, line := range s.Commands() {
 		if strings.HasPrefix(line, verb) {
 			return true
@@ -315,12 +316,12 @@ func TestCausesOfTimeouts(t *testing.T) {
 		for _, verb := range []string{"dial", "", "USER", "PASS", "CWD", "TYPE", "MDTM", "EPSV", "RETR", "NLST", "MLSD", "data"} {
 			for _, end := range ends {
 				synctest.Test(t, func(t *testing.T) {
-					network := testserver.NewNetwork()
+					network := ftptest.NewNetwork()
 					step := testserver.On(verb, silent)
 					c := &ftpexec.Client{Dial: network.Dial}
 					switch verb {
 					case "":
-						step = testserver.Greet(silent)
+						step = testserver.On("", silent)
 					case "dial":
 						c.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
 							<-ctx.Done()

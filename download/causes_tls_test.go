@@ -31,11 +31,11 @@ func TestCausesOfTLS(t *testing.T) {
 			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.HostnameError)}, once: "x509: "}, false},
 		{"expired", testserver.Options{TLS: testserver.TLSRequired}, "", &tls.Config{Time: later}, true,
 			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.CertificateInvalidError)}, once: "x509: "}, false},
-		{"alert", testserver.Options{TLS: testserver.TLSRequired, TLSMaxVersion: tls.VersionTLS12}, "", &tls.Config{MinVersion: tls.VersionTLS13}, true,
+		{"alert", testserver.Options{TLS: testserver.TLSRequired, TLSConfig: &tls.Config{MaxVersion: tls.VersionTLS12}}, "", &tls.Config{MinVersion: tls.VersionTLS13}, true,
 			expectation{is: []error{ftpexec.ErrTLS, tls.AlertError(70)}, as: []any{new(*net.OpError), new(tls.AlertError)}, once: "protocol version not supported"}, false},
 		{"not TLS", testserver.Options{}, "ftps", &tls.Config{}, true,
 			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(tls.RecordHeaderError)}, once: "first record does not look like"}, false},
-		{"alert on the data connection", testserver.Options{TLS: testserver.TLSRequired, TLSMaxVersion: tls.VersionTLS12, TLSNoTickets: true, TLSRequireReuse: true}, "", &tls.Config{}, true,
+		{"alert on the data connection", testserver.Options{TLS: testserver.TLSRequired, TLSConfig: &tls.Config{MaxVersion: tls.VersionTLS12, SessionTicketsDisabled: true}, TLSRequireReuse: true}, "", &tls.Config{}, true,
 			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*net.OpError), new(tls.AlertError)}, once: "bad certificate"}, true},
 	}
 	for _, tt := range tests {

@@ -142,14 +142,14 @@ func (k *kit) runAndKill(rng *rand.Rand) bool {
 		order.Call, order.After, order.Straight = 1+rng.IntN(60), 0, false
 	}
 	cmd := k.command(order)
-	k.ResetCommands()
+	k.sent.Store(0)
 	if err := cmd.Start(); err != nil {
 		k.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for order.Straight {
-		if k.Stats().DataOut >= order.After {
+		if k.sent.Load() >= order.After {
 			_ = cmd.Process.Kill()
 			break
 		}

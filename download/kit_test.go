@@ -2,6 +2,7 @@ package download
 
 import (
 	"context"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -9,8 +10,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/spf13/afero"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
@@ -27,7 +31,8 @@ type kit struct {
 	top string // of the root that dir is below; "" means no root
 	c   *ftpexec.Client
 
-	commits []Result // what Commit was called with
+	sent    atomic.Int64 // bytes read of the served files
+	commits []Result     // what Commit was called with
 
 	mu     sync.Mutex
 	events []Event
@@ -38,7 +43,7 @@ type kit struct {
 func newKit(t *testing.T, tree map[string]string) *kit {
 	t.Helper()
 	k := &kit{T: t, dir: t.TempDir(), c: &ftpexec.Client{Timeout: 5 * time.Second}}
-	k.Server = testserver.New(t, &testserver.Options{Tree: tree, ModTime: kitTime, Fault: func(p testserver.FaultPoint) testserver.Fault {
+	k.Server = testserver.New(t, &testserver.Options{FS: &countedFS{afero.NewMemMapFs(), &k.sent}, Tree: tree, ModTime: kitTime, Fault: func(p testserver.FaultPoint) testserver.Fault {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		if k.fault == nil {
@@ -47,6 +52,28 @@ func newKit(t *testing.T, tree map[string]string) *kit {
 		return k.fault(p)
 	}})
 	return k
+}
+
+// countedFS counts the bytes that are read of its files.
+type countedFS struct {
+	afero.Fs
+	n *atomic.Int64
+}
+
+func (c *countedFS) OpenFile(name string, flag int, perm fs.FileMode) (afero.File, error) {
+	f, err := c.Fs.OpenFile(name, flag, perm)
+	return &countedFile{f, c.n}, err
+}
+
+type countedFile struct {
+	afero.File
+	n *atomic.Int64
+}
+
+func (c *countedFile) Read(p []byte) (int, error) {
+	n, err := c.File.Read(p)
+	c.n.Add(int64(n))
+	return n, err
 }
 
 // faulty sets the server's faults from now on.

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/testserver"
 )
@@ -24,7 +25,7 @@ func TestLimit(t *testing.T) {
 	const bytes, limit = 2 << 20, 8 << 20
 	for transfers := range 3 {
 		synctest.Test(t, func(t *testing.T) {
-			network := testserver.NewNetwork()
+			network := ftptest.NewNetwork()
 			srv := network.NewScript(t, testserver.Honest(strings.Repeat("x", bytes)))
 			c := &ftpexec.Client{Dial: network.Dial}
 			limiter := NewLimiter(limit)

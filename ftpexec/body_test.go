@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -172,7 +173,7 @@ func TestSizeByMLST(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, network *testserver.Network) {
+			inMemory(t, func(t *testing.T, network *ftptest.Network) {
 				s := network.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply("500 what")),
 					testserver.On("RETR", testserver.Transfer("contents")...), testserver.On("MLST", answer(tt.mlst)))
 				got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}, parse(t, s.URL("/f")))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -18,8 +19,8 @@ import (
 // implicit TLS handshake.
 func TestCloseEndsDial(t *testing.T) {
 	for _, url := range []string{"ftp://127.0.0.1/a", "ftps://127.0.0.1/a"} {
-		inMemory(t, func(t *testing.T, network *testserver.Network) {
-			silent := network.NewScript(t, testserver.Greet(testserver.Silence()))
+		inMemory(t, func(t *testing.T, network *ftptest.Network) {
+			silent := network.NewScript(t, testserver.On("", testserver.Silence()))
 			c := &ftpexec.Client{MaxIdle: -1, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				if url[:4] == "ftps" {
 					return network.Dial(ctx, "tcp", silent.Addr())
@@ -68,8 +69,8 @@ func TestCloseBeforeDial(t *testing.T) {
 // TestTwoLearnAtOnce has two connections of a client lose what was sent ahead: both
 // try again, although only one of them is the first to learn it.
 func TestTwoLearnAtOnce(t *testing.T) {
-	inMemory(t, func(t *testing.T, network *testserver.Network) {
-		loses := testserver.On("USER", testserver.CloseIfMore(), testserver.Reply("331 Password, please."))
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
+		loses := testserver.On("USER", ftptest.CloseIfMore(), testserver.Reply("331 Password, please."))
 		s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, loses), testserver.OnConn(2, loses))
 		var both sync.WaitGroup
 		both.Add(2)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -31,7 +32,7 @@ func TestTLS(t *testing.T) {
 	for _, tt := range tests {
 		for _, sequential := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
-				s := testserver.New(t, &testserver.Options{Tree: tree, TLS: tt.mode, TLSMaxVersion: tt.version, TLSRequireReuse: true})
+				s := testserver.New(t, &testserver.Options{Tree: tree, TLS: tt.mode, TLSConfig: &tls.Config{MaxVersion: tt.version}, TLSRequireReuse: true})
 				c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, NoPipelining: sequential}
 				session := c.Session()
 				defer session.Close()
@@ -63,19 +64,19 @@ func TestTLS(t *testing.T) {
 }
 
 func TestTLSRefusals(t *testing.T) {
-	trusted := func(s *testserver.Script) *tls.Config { return &tls.Config{RootCAs: s.RootCAs()} }
-	anyone := func(*testserver.Script) *tls.Config { return nil }
+	trusted := func(s *testserver.Server) *tls.Config { return &tls.Config{RootCAs: s.RootCAs()} }
+	anyone := func(*testserver.Server) *tls.Config { return nil }
 	tests := []struct {
 		name   string
 		step   testserver.Step
-		config func(*testserver.Script) *tls.Config
+		config func(*testserver.Server) *tls.Config
 		want   error
 	}{
 		{"not offered", testserver.On("AUTH", testserver.Reply("502 no")), trusted, ftpexec.ErrTLSUnavailable},
 		{"530 to AUTH", testserver.On("AUTH", testserver.Reply("530 log in first")), trusted, ftpexec.ErrTLSUnavailable},
 		{"not trusted", testserver.On("NOOP"), anyone, ftpexec.ErrTLS},
 		{"no handshake", testserver.On("AUTH", testserver.Reply("234 go on"), testserver.CloseConn()), trusted, ftpexec.ErrTLS},
-		{"bytes before the handshake", testserver.On("AUTH", testserver.Reply("234 go on\r\n230 logged in"), testserver.StartTLS()), trusted, ftpexec.ErrProtocol},
+		{"bytes before the handshake", testserver.On("AUTH", testserver.Reply("234 go on\r\n230 logged in")), trusted, ftpexec.ErrProtocol},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -137,13 +138,13 @@ func TestDataConnectionModes(t *testing.T) {
 
 // PORT follows a refused EPRT. If both are refused that is an error: PASV is not tried in active mode.
 func TestActiveFallsBackToPORT(t *testing.T) {
-	dial := func(s **testserver.Script) testserver.Action {
+	dial := func(s **testserver.Server) testserver.Action {
 		return testserver.Call(func() {
 			cmds := (*s).Commands()
 			send(portOf(cmds[slices.IndexFunc(cmds, func(l string) bool { return strings.HasPrefix(l, "PORT ") })]), "contents")
 		})
 	}
-	var s *testserver.Script
+	var s *testserver.Server
 	s = testserver.NewScript(t, testserver.Honest("contents"), testserver.On("EPRT", testserver.Reply("500 what")),
 		testserver.On("PORT", testserver.Reply("200 ok")), testserver.On("RETR", testserver.Reply("150 x"), dial(&s), testserver.Reply("226 y")))
 	if got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Active: true}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
@@ -175,7 +176,7 @@ func send(address, contents string) {
 // The address in a reply to PASV is not trusted: data comes from the host of the control connection.
 func TestPASVAddressIsNotTrusted(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"),
-		testserver.On("PASV", testserver.OpenDataAs("227 Entering Passive Mode (203,0,113,7,{hi},{lo})")))
+		testserver.On("PASV", testserver.Reply("227 Entering Passive Mode (203,0,113,7,{hi},{lo})")))
 	var dialled []string
 	c := &ftpexec.Client{MaxIdle: -1, NoEPSV: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 		dialled = append(dialled, address)
@@ -193,7 +194,7 @@ func TestPASVAddressIsNotTrusted(t *testing.T) {
 
 // If an EPSV port cannot be reached, PASV follows on a new connection, and from then on is used at once.
 func TestUnreachableEPSVIsRemembered(t *testing.T) {
-	inMemory(t, func(t *testing.T, network *testserver.Network) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("229 (|||1|)")))
 		c := &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}
 		for range 2 {
@@ -220,7 +221,7 @@ func TestConnectErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, network *testserver.Network) {
+			inMemory(t, func(t *testing.T, network *ftptest.Network) {
 				c := &ftpexec.Client{MaxIdle: -1, Dial: tt.dial}
 				if tt.dial == nil {
 					c.Dial = network.Dial
@@ -263,11 +264,11 @@ func TestDataTLSDoesNotWaitForTheReply(t *testing.T) {
 
 // A server may take long before the 150: ConnectTimeout does not bound TLS on the data connection.
 func TestDataTLSWaitsForASlowReply(t *testing.T) {
-	inMemory(t, func(t *testing.T, network *testserver.Network) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		c := within(ample)
 		c.ConnectTimeout = ample / 10
 		c.Dial = network.Dial
-		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", testserver.AcceptData(),
+		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", ftptest.AcceptData(),
 			testserver.Call(func() { <-time.After(2 * c.ConnectTimeout) }),
 			testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("226 y")))
 		c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}

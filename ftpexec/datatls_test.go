@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -20,7 +21,7 @@ import (
 // TestDataConnectionUnencrypted checks that no data is taken from a server that accepts PROT P and then sends it unencrypted.
 func TestDataConnectionUnencrypted(t *testing.T) {
 	for _, mode := range []string{"ftpes", "try"} {
-		s := testserver.NewScript(t, testserver.Honest("contents").With("PROT", testserver.Reply("200 yes, yes")))
+		s := testserver.NewScript(t, testserver.Honest("contents").With("RETR", testserver.Reply("150 x"), ftptest.SendInClear("contents")).With("NLST", testserver.Reply("150 x"), ftptest.SendInClear("a\r\nb\r\n")))
 		c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, TryTLS: mode == "try"}
 		u := parse(t, s.URL("/f"))
 		if mode == "ftpes" {
@@ -109,7 +110,7 @@ func TestDataHandshakeCut(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%s/resumed %v/%v/%s", tls.VersionName(tt.version), tt.resumed, tt.end, tt.path), func(t *testing.T) {
 			t.Parallel()
-			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, TLS: testserver.TLSRequired, TLSMaxVersion: tt.version, TLSNoTickets: !tt.resumed})
+			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, TLS: testserver.TLSRequired, TLSConfig: &tls.Config{MaxVersion: tt.version, SessionTicketsDisabled: !tt.resumed}})
 			for n := 0; ; n++ {
 				data, err := cutData(t, &tls.Config{RootCAs: s.RootCAs()}, s.Addr(), parse(t, s.URL(tt.path)), n, tt.end)
 				var e *ftpexec.Error

@@ -59,14 +59,15 @@ func ExampleError() {
 
 // exampleFailures returns URLs that cannot be retrieved, and what stops their servers.
 func exampleFailures() (urls []string, stop func()) {
-	var servers []*testserver.Script
-	for _, step := range []testserver.Step{
-		testserver.On("SIZE", testserver.Reply("550 No such file.")).With("RETR", testserver.Reply("550 No such file.")),
-		testserver.On("RETR", testserver.Reply("550 Permission denied.")),
-		testserver.Greet(testserver.Reply("421 Too many connections."), testserver.CloseConn()),
-		testserver.Greet(), // closed below, so that nothing answers
+	var servers []*testserver.Server
+	for _, faults := range []map[string]testserver.Fault{
+		{"SIZE": {Reply: "550 No such file."}, "RETR": {Reply: "550 No such file."}},
+		{"RETR": {Reply: "550 Permission denied."}},
+		{"": {Reply: "421 Too many connections.", After: testserver.Closed}},
+		nil, // closed below, so that nothing answers
 	} {
-		s, err := testserver.StartScript(testserver.Honest("contents"), step)
+		s, err := testserver.Start(&testserver.Options{Tree: map[string]string{"/file": "contents"},
+			Fault: func(p testserver.FaultPoint) testserver.Fault { return faults[p.Verb] }})
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -20,8 +20,8 @@ func TestErrorStage(t *testing.T) {
 		step testserver.Step
 		want ftpexec.Stage
 	}{
-		{"/a/f", testserver.Greet(no, testserver.CloseConn()), ftpexec.StageConnect},
-		{"/a/f", testserver.Greet(testserver.CloseConn()), ftpexec.StageConnect},
+		{"/a/f", testserver.On("", no, testserver.CloseConn()), ftpexec.StageConnect},
+		{"/a/f", testserver.On("", testserver.CloseConn()), ftpexec.StageConnect},
 		{"/a/f", testserver.On("USER", no), ftpexec.StageLogin},
 		{"/a/f", testserver.On("PASS", no), ftpexec.StageLogin},
 		{"/a/f", testserver.On("CWD", no), ftpexec.StageDirectory},

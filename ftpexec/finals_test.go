@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -28,7 +29,7 @@ var transfers = []struct{ verb, path, data, without string }{
 // returns how many connections there were, and the error of each.
 func ending(t *testing.T, i int, secure bool, actions ...testserver.Action) (connections int, err, next error) {
 	tr := transfers[i]
-	inMemory(t, func(t *testing.T, network *testserver.Network) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		steps := []testserver.Step{testserver.Honest("contents"), testserver.On("MLST", testserver.Reply("250-x\r\n size=8; f\r\n250 End"))}
 		if tr.without != "" {
 			steps = append(steps, testserver.OnConn(1, testserver.On(tr.without, testserver.Reply("502 No."))))
@@ -147,7 +148,7 @@ func TestDenials(t *testing.T) {
 func TestAbruptEnd(t *testing.T) {
 	for i, tr := range transfers {
 		for _, cut := range []bool{false, true} {
-			data := []testserver.Action{testserver.CutData(), testserver.Reply("226 x")}
+			data := []testserver.Action{ftptest.CutData(), testserver.Reply("226 x")}
 			if !cut {
 				data[0] = testserver.CloseData()
 			}
@@ -161,9 +162,9 @@ func TestAbruptEnd(t *testing.T) {
 			}
 		}
 	}
-	inMemory(t, func(t *testing.T, network *testserver.Network) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("^(SIZE|MLST) (first|third)", testserver.Reply("502 No.")),
-			testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CutData(), testserver.Reply("226 x")))
+			testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), ftptest.CutData(), testserver.Reply("226 x")))
 		notes := 0
 		c := &ftpexec.Client{MaxIdle: -1, Dial: network.Dial, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, Trace: func(e ftpexec.Event) { notes += strings.Count(e.Text, "close_notify") }}
 		for _, name := range []string{"first", "second", "third", "second"} {

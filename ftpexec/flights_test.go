@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -17,8 +18,13 @@ import (
 // on the control connection, and those from the data connection's handshake to the first byte of data, which are one in
 // clear and every flight of the handshake under TLS. TestDataConnectionIsOpenedMeanwhile checks that the data
 // connection's TCP handshake costs no round trip of its own.
-func roundTrips(s testserver.Stats) int {
-	return 2*s.Connections + s.Flights + max(s.DataFlights, s.DataConnections)
+func roundTrips(s *testserver.Server) int {
+	flights := s.Flights()
+	control := 0
+	for _, f := range flights {
+		control += min(f.Conn, 1)
+	}
+	return 2*s.Connections() + control + max(len(flights)-control, s.DataConnections())
 }
 
 func TestRoundTripsOfAFile(t *testing.T) {
@@ -27,9 +33,9 @@ func TestRoundTripsOfAFile(t *testing.T) {
 		tls            testserver.TLSMode
 		most           int
 	}{
-		{"anonymous", "", testserver.TLSOff, 6},
-		{"user whom no password is asked of", "open@", testserver.TLSOff, 7},
-		{"password, unencrypted", "user:pass@", testserver.TLSOff, 7},
+		{"anonymous", "", 0, 6},
+		{"user whom no password is asked of", "open@", 0, 7},
+		{"password, unencrypted", "user:pass@", 0, 7},
 		{"explicit TLS 1.3", "", testserver.TLSRequired, 8},
 		{"explicit TLS 1.3 with a password", "user:pass@", testserver.TLSRequired, 9},
 	}
@@ -37,15 +43,14 @@ func TestRoundTripsOfAFile(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := testserver.New(t, &testserver.Options{
 				Tree:  map[string]string{"/a/b/c/file": "contents"},
-				Users: map[string]string{"user": "pass"}, NoPassword: []string{"open"},
-				TLS: tt.tls, TLSNoTickets: true, // tickets would be sends that cost no round trip
+				Users: map[string]string{"user": "pass", "open": ""},
+				TLS:   tt.tls, TLSConfig: &tls.Config{SessionTicketsDisabled: true}, // tickets would be sends that cost no round trip
 			})
 			c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 			u := parse(t, s.URLAs(strings.TrimSuffix(tt.userinfo, "@"), "/a/b/c/file"))
 			if tt.userinfo == "" {
 				u = parse(t, s.URL("/a/b/c/file"))
 			}
-			var used testserver.Stats
 			r, err := c.Do(t.Context(), &ftpexec.Request{URL: u})
 			if err != nil {
 				t.Fatal(err)
@@ -57,10 +62,10 @@ func TestRoundTripsOfAFile(t *testing.T) {
 			if _, err := r.Body.Read(buf); err != nil && string(buf) != "contents" {
 				t.Fatal(err)
 			}
-			used = s.Stats()
+			got := roundTrips(s)
 			r.Body.Close()
-			if got := roundTrips(used); got > tt.most {
-				t.Errorf("%d round trips, want at most %d: %+v\n%v", got, tt.most, used, s.FlightLog())
+			if got > tt.most {
+				t.Errorf("%d round trips, want at most %d: %v", got, tt.most, s.Flights())
 			}
 		})
 	}
@@ -99,7 +104,7 @@ func TestBarriers(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/b/f": "contents"},
-				Users: map[string]string{"user": "pass"}, NoPassword: []string{"open"}})
+				Users: map[string]string{"user": "pass", "open": ""}})
 			url := s.URL(tt.path)
 			if tt.userinfo != "" {
 				url = s.URLAs(tt.userinfo, tt.path)
@@ -111,7 +116,7 @@ func TestBarriers(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, f := range s.FlightLog() {
+			for _, f := range s.Flights() {
 				got = append(got, strings.Join(f.Commands, ","))
 			}
 			if !slices.Equal(got, tt.want) {
@@ -156,10 +161,10 @@ func TestAnomalies(t *testing.T) {
 		name string
 		step testserver.Step // on the first connection only
 	}{
-		{"input after PASS is lost", testserver.On("PASS", testserver.DiscardInput(), testserver.Reply("230 in"))},
-		{"331 where 220 is due", testserver.Greet(testserver.Reply("331 what"))},
+		{"input after PASS is lost", testserver.On("PASS", ftptest.DiscardInput(), testserver.Reply("230 in"))},
+		{"331 where 220 is due", testserver.On("", testserver.Reply("331 what"))},
 		{"reset when more comes", testserver.On("USER", testserver.ResetConn())},
-		{"closed when more comes", testserver.On("USER", testserver.CloseIfMore(), testserver.Reply("331 x"))},
+		{"closed when more comes", testserver.On("USER", ftptest.CloseIfMore(), testserver.Reply("331 x"))},
 		{"nonsense after PASS", testserver.On("CWD", testserver.Reply("?"))},
 		// aioftp runs the commands that it gets together at the same time, and refuses at once those that it does not know.
 		{"a later command's reply", testserver.On("TYPE", testserver.Reply("502 'size' not implemented"))},
@@ -167,7 +172,7 @@ func TestAnomalies(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, network *testserver.Network) {
+			inMemory(t, func(t *testing.T, network *ftptest.Network) {
 				s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, tt.step))
 				c := &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}
 				for range 2 {
@@ -178,7 +183,7 @@ func TestAnomalies(t *testing.T) {
 				if n := s.Connections(); n != 3 {
 					t.Errorf("%d connections, want 3: the first lost, its second try, and the second file's", n)
 				}
-				for _, f := range s.FlightLog() {
+				for _, f := range s.Flights() {
 					if f.Conn > 1 && len(f.Commands) > 1 {
 						t.Errorf("sent ahead on connection %d: %v", f.Conn, f)
 					}
@@ -190,11 +195,11 @@ func TestAnomalies(t *testing.T) {
 
 func TestKnownServersGoOneAtATime(t *testing.T) {
 	for _, greeting := range []string{"220 Microsoft FTP Service", "220 x MadGoat y", "220 MikroTik FTP server"} {
-		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.Greet(testserver.Reply(greeting)))
+		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("", testserver.Reply(greeting)))
 		if _, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/a/f"))); err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range s.FlightLog() {
+		for _, f := range s.Flights() {
 			if len(f.Commands) > 1 {
 				t.Errorf("%s: sent ahead: %v", greeting, f)
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -28,7 +29,7 @@ func follow(ctx context.Context, t *testing.T, from opener, rawURL string, more 
 }
 
 // patient sends the final reply only when EPSV has come.
-func patient(t *testing.T, s **testserver.Script) testserver.Step {
+func patient(t *testing.T, s **testserver.Server) testserver.Step {
 	wait := func() {
 		if err := (*s).WaitCommand(t.Context(), "EPSV"); err != nil {
 			t.Error(err)
@@ -40,7 +41,7 @@ func patient(t *testing.T, s **testserver.Script) testserver.Step {
 
 // The next file's EPSV is sent at the end of the data, before the final reply. Then the next file takes one flight more.
 func TestFollows(t *testing.T) {
-	inMemory(t, func(t *testing.T, network *testserver.Network) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		for _, next := range []struct{ path, want string }{
 			{"/a/g", "EPSV | SIZE g,MDTM g,RETR g"},
 			{"/a/b/g", "EPSV | CWD b,SIZE g,MDTM g | RETR g"},
@@ -48,7 +49,7 @@ func TestFollows(t *testing.T) {
 			{"/a/g;type=a", "EPSV | TYPE A,MDTM g | RETR g"},
 			{"/a/missing/", "EPSV | CWD missing,TYPE A | NLST"},
 		} {
-			var s *testserver.Script
+			var s *testserver.Server
 			s = network.NewScript(t, testserver.Honest("contents"), patient(t, &s), testserver.On("RETR g", testserver.Transfer("contents")...))
 			c := &ftpexec.Client{Dial: network.Dial, MaxIdle: 1}
 			defer c.CloseIdleConnections()
@@ -59,7 +60,7 @@ func TestFollows(t *testing.T) {
 				t.Errorf("%s: %v", next.path, err)
 			}
 			var flights []string
-			for _, f := range s.FlightLog() {
+			for _, f := range s.Flights() {
 				flights = append(flights, strings.Join(f.Commands, ","))
 			}
 			if got := strings.Join(flights, " | "); got != next.want {
@@ -81,14 +82,14 @@ func TestFollowsSendsNothing(t *testing.T) {
 		{"nothing follows", &ftpexec.Client{MaxIdle: 1}, "/f", func() bool { return false }, testserver.On("X")},
 		{"not told", &ftpexec.Client{MaxIdle: 1}, "/f", nil, testserver.On("X")},
 		{"one command at a time", &ftpexec.Client{MaxIdle: 1, NoPipelining: true}, "/f", always, testserver.On("X")},
-		{"a kind of server that needs that", &ftpexec.Client{MaxIdle: 1}, "/f", always, testserver.Greet(testserver.Reply("220 MikroTik"))},
+		{"a kind of server that needs that", &ftpexec.Client{MaxIdle: 1}, "/f", always, testserver.On("", testserver.Reply("220 MikroTik"))},
 		{"no connection is kept", &ftpexec.Client{MaxIdle: -1}, "/f", always, testserver.On("X")},
 		{"unknown size", &ftpexec.Client{MaxIdle: 1}, "/f", always, testserver.On("SIZE", testserver.Reply("550 no"))},
 		{"text", &ftpexec.Client{MaxIdle: 1}, "/f;type=a", always, testserver.On("X")},
 		{"truncated", &ftpexec.Client{MaxIdle: 1}, "/f", always, testserver.On("SIZE", testserver.Reply("213 9"))},
 	}
 	for _, tt := range tests {
-		inMemory(t, func(t *testing.T, network *testserver.Network) {
+		inMemory(t, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), tt.step)
 			tt.c.Dial = network.Dial
 			r, err := tt.c.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL(tt.path)), More: tt.more})
@@ -138,7 +139,7 @@ func TestFollowsOnOddServers(t *testing.T) {
 		{"no port in the reply", early(reply("229 ()")), 1, 5},
 		{"refuses it before the final reply", steps(transfer(reply("425 busy\r\n226 done")), early()), 1, 5},
 		{"says 450 before the final reply", steps(transfer(reply("450 busy"), reply("226 done")), early()), 1, 5},
-		{"accepts it before the final reply", steps(transfer(testserver.OpenDataAs("229 (|||{port}|)"), reply("226 done")), early()), 1, 4},
+		{"accepts it before the final reply", steps(transfer(testserver.Reply("229 (|||{port}|)"), reply("226 done")), early()), 1, 4},
 		{"a preliminary reply", early(reply("150 what")), 2, 5},
 		{"no reply", early(), 2, 5},
 		{"hangs up instead", early(testserver.CloseConn()), 2, 5},
@@ -148,7 +149,7 @@ func TestFollowsOnOddServers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, network *testserver.Network) {
+			inMemory(t, func(t *testing.T, network *ftptest.Network) {
 				s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, tt.first))
 				session := (&ftpexec.Client{Dial: network.Dial}).Session()
 				defer session.Close()
@@ -169,7 +170,7 @@ func TestFollowsOnOddServers(t *testing.T) {
 // A final reply that is not positive is that of the transfer, even if EPSV is refused or accepted after it.
 func TestFollowsAfterAFailure(t *testing.T) {
 	for _, end := range []string{"451 disk error", "426 aborted\r\n229 (|||1234|)", "425 no\r\n503 no", "426 aborted\r\n226 closed", "551 no\r\n226 closed", "500 no\r\n421 bye"} {
-		inMemory(t, func(t *testing.T, network *testserver.Network) {
+		inMemory(t, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.On("RETR", testserver.Reply("150 x"),
 				testserver.SendData("contents"), testserver.CloseData(), testserver.Reply(end)), testserver.OnNth(2, "EPSV")))
 			session := (&ftpexec.Client{Dial: network.Dial}).Session()
@@ -212,7 +213,7 @@ func TestFollowsBetween(t *testing.T) {
 		"Close": func(_ context.Context, session *ftpexec.Session, _ string) error { return session.Close() },
 	}
 	for name, do := range between {
-		inMemory(t, func(t *testing.T, network *testserver.Network) {
+		inMemory(t, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), testserver.On("^CWD missing", testserver.Reply("550 no")))
 			session := (&ftpexec.Client{Dial: network.Dial}).Session()
 			defer session.Close()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -25,16 +26,16 @@ var hostile = []struct {
 	list bool
 }{
 	// Endless replies.
-	{"endless line", testserver.Greet(testserver.Endless(func(int) string { return "220 xxxxxxxxxxxxxxxx" })), ftpexec.ErrProtocol, false},
-	{"endless reply", testserver.Greet(testserver.Endless(func(i int) string { return "220-more\r\n" })), ftpexec.ErrProtocol, false},
-	{"endless delays", testserver.Greet(testserver.Endless(func(i int) string { return "120 soon\r\n" })), ftpexec.ErrProtocol, false},
+	{"endless line", testserver.On("", ftptest.Endless(func(int) string { return "220 xxxxxxxxxxxxxxxx" })), ftpexec.ErrProtocol, false},
+	{"endless reply", testserver.On("", ftptest.Endless(func(i int) string { return "220-more\r\n" })), ftpexec.ErrProtocol, false},
+	{"endless delays", testserver.On("", ftptest.Endless(func(i int) string { return "120 soon\r\n" })), ftpexec.ErrProtocol, false},
 	{"endless marks", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(),
-		testserver.Endless(func(int) string { return "110 MARK 1 = 1\r\n" })), ftpexec.ErrProtocol, false},
-	{"endless data", testserver.On("RETR", testserver.Reply("150 x"), testserver.EndlessData(func(int) string { return "more" })), ftpexec.ErrTruncated, false},
-	{"endless name", testserver.On("NLST", testserver.Reply("150 x"), testserver.EndlessData(func(int) string { return "more" })), ftpexec.ErrProtocol, true},
+		ftptest.Endless(func(int) string { return "110 MARK 1 = 1\r\n" })), ftpexec.ErrProtocol, false},
+	{"endless data", testserver.On("RETR", testserver.Reply("150 x"), ftptest.EndlessData(func(int) string { return "more" })), ftpexec.ErrTruncated, false},
+	{"endless name", testserver.On("NLST", testserver.Reply("150 x"), ftptest.EndlessData(func(int) string { return "more" })), ftpexec.ErrProtocol, true},
 
 	// Nonsense.
-	{"no code", testserver.Greet(testserver.Reply("hello")), ftpexec.ErrProtocol, false},
+	{"no code", testserver.On("", testserver.Reply("hello")), ftpexec.ErrProtocol, false},
 	{"code 999", testserver.On("CWD", testserver.Reply("999 x")), ftpexec.ErrProtocol, false},
 	{"code 000", testserver.On("TYPE", testserver.Reply("000 x")), ftpexec.ErrProtocol, false},
 	{"227 )(", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.Reply("227 )(")), ftpexec.ErrPassive, false},
@@ -43,9 +44,9 @@ var hostile = []struct {
 	{"NUL and other bytes", testserver.On("CWD", testserver.Reply("250 \x00\xff\x1b[2J\xe9")), errNone, false},
 
 	// RFC 1123 section 4.1.2.11: the first digit decides.
-	{"120 before 220", testserver.Greet(testserver.Reply("120 soon\r\n220 now")), errNone, false},
-	{"greeting of many lines", testserver.Greet(testserver.Reply("220-one\r\n 220 not yet\r\n220 now")), errNone, false},
-	{"greeting 230", testserver.Greet(testserver.Reply("230 ready")), errNone, false},
+	{"120 before 220", testserver.On("", testserver.Reply("120 soon\r\n220 now")), errNone, false},
+	{"greeting of many lines", testserver.On("", testserver.Reply("220-one\r\n 220 not yet\r\n220 now")), errNone, false},
+	{"greeting 230", testserver.On("", testserver.Reply("230 ready")), errNone, false},
 	{"202 to PASS", testserver.On("PASS", testserver.Reply("202 superfluous")), errNone, false},
 	{"230 to USER", testserver.On("USER", testserver.Reply("230 in")).With("PASS", testserver.Reply("503 why")), errNone, false},
 	{"200 to CWD", testserver.On("CWD", testserver.Reply("200 x")), errNone, false},
@@ -64,10 +65,10 @@ var hostile = []struct {
 	{"550 Permission denied to NLST", testserver.On("NLST", testserver.Reply("550 Permission denied")), ftpexec.ErrRefused, true},
 	{"226 of a directory that is not there", testserver.On("NLST", testserver.Reply("150 x"), testserver.CloseData(),
 		testserver.Reply("226 Transfer done (but failed to open directory).")), ftpexec.ErrNotFound, true},
-	{"PASV without parentheses", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.OpenDataAs("227 Entering 10,1,2,3,{hi},{lo}")), errNone, false},
+	{"PASV without parentheses", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.Reply("227 Entering 10,1,2,3,{hi},{lo}")), errNone, false},
 	{"EPSV with a port out of range", testserver.On("EPSV", testserver.Reply("229 (|||99999|)")), errNone, false},
 	{"EPSV unreachable", testserver.On("EPSV", testserver.Reply("229 (|||1|)")), errNone, false},
-	{"replies a byte at a time", testserver.On("CWD", testserver.Trickle("250 x")), errNone, false},
+	{"replies a byte at a time", testserver.On("CWD", ftptest.Trickle("250 x")), errNone, false},
 
 	// Damaged files.
 	{"data cut, 226", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.CloseData(), testserver.Reply("226 fine")), ftpexec.ErrTruncated, false},
@@ -84,15 +85,15 @@ var hostile = []struct {
 	{"refused although its size is known", testserver.On("RETR", testserver.Reply("550 no")), ftpexec.ErrRefused, false},
 
 	// 421 and reset at each stage.
-	{"421 greeting", testserver.Greet(testserver.Reply("421 too many users"), testserver.CloseConn()), ftpexec.ErrConnect, false},
-	{"530 greeting", testserver.Greet(testserver.Reply("530 not you"), testserver.CloseConn()), ftpexec.ErrConnect, false},
+	{"421 greeting", testserver.On("", testserver.Reply("421 too many users"), testserver.CloseConn()), ftpexec.ErrConnect, false},
+	{"530 greeting", testserver.On("", testserver.Reply("530 not you"), testserver.CloseConn()), ftpexec.ErrConnect, false},
 	{"421 at USER", testserver.On("USER", testserver.Reply("421 x"), testserver.CloseConn()), ftpexec.ErrLost, false},
 	{"421 at CWD", testserver.On("CWD", testserver.Reply("421 x"), testserver.CloseConn()), ftpexec.ErrLost, false},
 	{"421 at EPSV", testserver.On("EPSV", testserver.Reply("421 x"), testserver.CloseConn()), ftpexec.ErrLost, false},
 	{"421 at RETR", testserver.On("RETR", testserver.Reply("421 x"), testserver.CloseConn()), ftpexec.ErrLost, false},
 	{"421 in place of 226", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("421 x")), ftpexec.ErrLost, false},
-	{"closed before the greeting", testserver.Greet(testserver.CloseConn()), ftpexec.ErrLost, false},
-	{"reset before the greeting", testserver.Greet(testserver.ResetConn()), errors.Join(ftpexec.ErrLost, ftpexec.ErrConnect), false},
+	{"closed before the greeting", testserver.On("", testserver.CloseConn()), ftpexec.ErrLost, false},
+	{"reset before the greeting", testserver.On("", testserver.ResetConn()), errors.Join(ftpexec.ErrLost, ftpexec.ErrConnect), false},
 	{"reset at USER", testserver.On("USER", testserver.ResetConn()), ftpexec.ErrLost, false},
 	{"reset at CWD", testserver.On("CWD", testserver.ResetConn()), ftpexec.ErrLost, false},
 	{"reset at EPSV", testserver.On("EPSV", testserver.ResetConn()), ftpexec.ErrLost, false},
@@ -132,7 +133,7 @@ var waits = []struct {
 	list bool
 	took time.Duration
 }{
-	{"no greeting", testserver.Greet(testserver.Silence()), ftpexec.ErrTimeout, false, limit},
+	{"no greeting", testserver.On("", testserver.Silence()), ftpexec.ErrTimeout, false, limit},
 	{"silent at USER", testserver.On("USER", testserver.Silence()), ftpexec.ErrTimeout, false, limit},
 	{"silent at EPSV", testserver.On("EPSV", testserver.Silence()), ftpexec.ErrTimeout, false, limit},
 	{"silent at RETR", testserver.On("RETR", testserver.Silence()), ftpexec.ErrTimeout, false, limit},
@@ -177,7 +178,7 @@ func TestWaits(t *testing.T) {
 	for _, tt := range waits {
 		for _, sequential := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
-				inMemory(t, func(t *testing.T, network *testserver.Network) {
+				inMemory(t, func(t *testing.T, network *ftptest.Network) {
 					s := network.NewScript(t, testserver.Honest("contents"), tt.step)
 					c := &ftpexec.Client{Dial: network.Dial, Timeout: limit, NoPipelining: sequential}
 					start := time.Now()
@@ -220,7 +221,7 @@ func TestCancelAtEachStage(t *testing.T) {
 		name string
 		step func(cancel func()) testserver.Step
 	}{
-		{"greeting", func(f func()) testserver.Step { return testserver.Greet(testserver.Call(f), testserver.Silence()) }},
+		{"greeting", func(f func()) testserver.Step { return testserver.On("", testserver.Call(f), testserver.Silence()) }},
 		{"USER", func(f func()) testserver.Step {
 			return testserver.On("USER", testserver.Call(f), testserver.Silence())
 		}},
@@ -243,7 +244,7 @@ func TestCancelAtEachStage(t *testing.T) {
 	}
 	for _, tt := range stages {
 		t.Run(tt.name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, network *testserver.Network) {
+			inMemory(t, func(t *testing.T, network *ftptest.Network) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				start := time.Now()
@@ -266,7 +267,7 @@ func TestCancelAtEachStage(t *testing.T) {
 
 // closings dials and counts open connections.
 type closings struct {
-	network       *testserver.Network
+	network       *ftptest.Network
 	dialled, open atomic.Int32
 }
 

@@ -19,7 +19,7 @@ var stages = []struct {
 	want error
 }{
 	{"greeting", func(r string) testserver.Step {
-		return testserver.Greet(testserver.Reply(r), testserver.CloseConn())
+		return testserver.On("", testserver.Reply(r), testserver.CloseConn())
 	}, ftpexec.ErrConnect},
 	{"USER", func(r string) testserver.Step { return testserver.On("USER", testserver.Reply(r)) }, ftpexec.ErrLogin},
 	{"PASS", func(r string) testserver.Step { return testserver.On("PASS", testserver.Reply(r)) }, ftpexec.ErrLogin},

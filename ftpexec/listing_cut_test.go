@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -27,7 +28,7 @@ func TestListingCutAtEveryByte(t *testing.T) {
 	for verb, text := range texts {
 		for end, actions := range ends {
 			for n := 1; n <= len(text); n++ {
-				inMemory(t, func(t *testing.T, network *testserver.Network) {
+				inMemory(t, func(t *testing.T, network *ftptest.Network) {
 					steps := []testserver.Step{testserver.Honest("")}
 					for _, other := range []string{"MLSD", "LIST", "NLST"} {
 						steps = append(steps, testserver.On(other, testserver.Reply("502 No.")))

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -28,9 +29,9 @@ func TestAbsentDirectoryNamedEmpty(t *testing.T) {
 func TestListingIsBounded(t *testing.T) {
 	const perLine = 32
 	for _, line := range []string{"\n", strings.Repeat("n", 1000) + "\r\n"} {
-		inMemory(t, func(t *testing.T, network *testserver.Network) {
+		inMemory(t, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply("150 x"),
-				testserver.EndlessData(func(int) string { return line })))
+				ftptest.EndlessData(func(int) string { return line })))
 			intake := &intake{dial: network.Dial, after: 1}
 			c := &ftpexec.Client{MaxIdle: -1, Dial: intake.connect, MaxListing: 1 << 20}
 			_, err := list(t.Context(), c, parse(t, s.URL("/a/")))
@@ -139,7 +140,7 @@ func TestPortOfARefusedTransfer(t *testing.T) {
 	refusals := map[string]string{"EPSV": "502 No.", "PASV": "550 No files found."}
 	for i := range 8 {
 		verb, full, pooled := []string{"EPSV", "PASV"}[i&1], i>>1&1, i&4 == 0
-		inMemory(t, func(t *testing.T, network *testserver.Network) {
+		inMemory(t, func(t *testing.T, network *ftptest.Network) {
 			l, err := network.Listen()
 			if err != nil {
 				t.Fatal(err)
@@ -148,9 +149,9 @@ func TestPortOfARefusedTransfer(t *testing.T) {
 			port := l.Addr().(*net.TCPAddr).Port
 			same := map[string]string{"EPSV": fmt.Sprintf("229 (|||%d|)", port), "PASV": fmt.Sprintf("227 (0,0,0,0,%d,%d)", port>>8, port&0xff)}[verb]
 			steps := []testserver.Step{testserver.Honest("contents"), testserver.On("NLST", testserver.Reply(refusals[verb])), testserver.On("EPSV", testserver.Reply("500 No.")),
-				testserver.OnConn(1, testserver.On(verb, testserver.Reply(same))), testserver.OnConn(2+full, testserver.On(verb, testserver.OpenData()))}
+				testserver.OnConn(1, testserver.On(verb, testserver.Reply(same))), testserver.OnConn(2+full, testserver.On(verb, testserver.Reply(map[string]string{"EPSV": "229 (|||{port}|)", "PASV": "227 (0,0,0,0,{hi},{lo})"}[verb])))}
 			if full > 0 {
-				steps = append(steps, testserver.OnConn(2, testserver.Greet(testserver.Reply("421 There are too many connections from your internet address."), testserver.CloseConn())))
+				steps = append(steps, testserver.OnConn(2, testserver.On("", testserver.Reply("421 There are too many connections from your internet address."), testserver.CloseConn())))
 			}
 			s := network.NewScript(t, steps...)
 			c := &ftpexec.Client{Dial: network.Dial}
@@ -197,7 +198,7 @@ func TestNamesWithSlash(t *testing.T) {
 
 func TestListingTooLongTwice(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("x"), testserver.On("NLST", testserver.Reply("150 x"),
-		testserver.EndlessData(func(i int) string { return "name\r\n" })))
+		ftptest.EndlessData(func(i int) string { return "name\r\n" })))
 	c := within(ample)
 	c.MaxListing = 1 << 16
 	session := c.Session()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestLocalBeforeRefusal(t *testing.T) {
 	for name, does := range map[string]testserver.Action{"425": testserver.Reply("425 No data connection."), "silence": testserver.Silence()} {
 		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, network *testserver.Network) {
+			inMemory(t, func(t *testing.T, network *ftptest.Network) {
 				s := network.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", does))
 				c := &ftpexec.Client{MaxIdle: -1, Dial: func(ctx context.Context, kind, address string) (net.Conn, error) {
 					if address == s.Addr() {

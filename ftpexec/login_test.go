@@ -59,7 +59,7 @@ func TestAccount(t *testing.T) {
 
 // asker counts the calls. seen is what the server had received by then.
 type asker struct {
-	s    *testserver.Script
+	s    *testserver.Server
 	seen []string
 }
 
@@ -84,7 +84,7 @@ func TestPasswordIsAskedForLate(t *testing.T) {
 		{"530 to USER", "u", testserver.On("USER", testserver.Reply("530 use TLS")), false, ftpexec.ErrLogin},
 		{"530 to USER, password in the URL", "u:secret", testserver.On("USER", testserver.Reply("530 use TLS")), false, ftpexec.ErrLogin},
 		{"230 to USER", "u:secret", testserver.On("USER", testserver.Reply("230 x")), false, nil},
-		{"421 greeting", "u", testserver.Greet(testserver.Reply("421 busy"), testserver.CloseConn()), false, ftpexec.ErrConnect},
+		{"421 greeting", "u", testserver.On("", testserver.Reply("421 busy"), testserver.CloseConn()), false, ftpexec.ErrConnect},
 	}
 	for _, tt := range tests {
 		for _, sequential := range []bool{false, true} {

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -42,9 +42,9 @@ func read(ctx context.Context, s opener, u *urlparse.URL) (string, error) {
 
 // inMemory runs test in a bubble of testing/synctest with its own network. Waiting costs no time there, and load on the
 // machine changes nothing.
-func inMemory(t *testing.T, test func(t *testing.T, network *testserver.Network)) {
+func inMemory(t *testing.T, test func(t *testing.T, network *ftptest.Network)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { test(t, testserver.NewNetwork()) })
+	synctest.Test(t, func(t *testing.T) { test(t, ftptest.NewNetwork()) })
 }
 
 // within returns a Client whose timeouts are all d.

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -176,7 +177,7 @@ func TestPoolPrefersTheShortWay(t *testing.T) {
 
 // An idle connection is closed with QUIT after IdleTimeout, but not if it was used meanwhile.
 func TestIdleTimeout(t *testing.T) {
-	inMemory(t, func(t *testing.T, network *testserver.Network) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		s := network.NewScript(t, testserver.Honest("contents"))
 		c, x := pooled(1, s, network.Dial)
 		for range 3 {
@@ -268,7 +269,7 @@ func TestPoolModel(t *testing.T) {
 		hangUp := rapid.IntRange(2, 6).Draw(rt, "the server hangs up at this EPSV")
 		users := rapid.SliceOfN(rapid.SliceOfN(one, 0, 6), 1, 6).Draw(rt, "users")
 		var wrong []string
-		inMemory(t, func(t *testing.T, network *testserver.Network) {
+		inMemory(t, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), testserver.OnNth(hangUp, "EPSV", testserver.CloseConn()))
 			c, x := pooled(idle, s, network.Dial)
 			c.MaxConns, x.most = most, most

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/internal/proxy/proxytest"
 	"example.com/ftpfetch/testserver"
@@ -35,14 +36,14 @@ func through(t *testing.T, c *ftpexec.Client, p *proxytest.Proxy) {
 func TestProxy(t *testing.T) {
 	proxies := map[string]func(testing.TB, *proxytest.Options) *proxytest.Proxy{"socks5": proxytest.NewSOCKS5, "http": proxytest.NewHTTP}
 	for name, start := range proxies {
-		for _, mode := range []testserver.TLSMode{testserver.TLSOff, testserver.TLSRequired} {
+		for _, mode := range []testserver.TLSMode{0, testserver.TLSRequired} {
 			for _, noEPSV := range []bool{false, true} {
 				t.Run(name, func(t *testing.T) {
 					s := testserver.New(t, &testserver.Options{Tree: tree, TLS: mode, TLSRequireReuse: true})
-					p := start(t, &proxytest.Options{Hosts: map[string]string{"localhost": s.Host()}})
+					p := start(t, &proxytest.Options{Hosts: map[string]string{"localhost": "127.0.0.1"}})
 					c := &ftpexec.Client{MaxIdle: -1, NoEPSV: noEPSV, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 					through(t, c, p)
-					u := parse(t, strings.Replace(s.URL("/a/f"), s.Host(), "localhost", 1))
+					u := parse(t, strings.Replace(s.URL("/a/f"), "127.0.0.1", "localhost", 1))
 					if got, err := read(t.Context(), c, u); err != nil || got != "contents" {
 						t.Errorf("got %q, %v", got, err)
 					}
@@ -61,7 +62,7 @@ func TestProxy(t *testing.T) {
 
 // TestProxyRefusesData checks that the error tells why a proxy refuses the data connection.
 func TestProxyRefusesData(t *testing.T) {
-	inMemory(t, func(t *testing.T, network *testserver.Network) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		s := network.NewScript(t, testserver.Honest("contents"))
 		c := &ftpexec.Client{MaxIdle: -1}
 		c.Proxy = func(address string) ftpexec.Dialer {

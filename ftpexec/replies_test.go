@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -118,7 +119,7 @@ func TestPasswordCutInSyntaxError(t *testing.T) {
 
 // Read returns what came before half a line end, while the other half has not come.
 func TestTextDoesNotHoldBack(t *testing.T) {
-	inMemory(t, func(t *testing.T, network *testserver.Network) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		release := make(chan struct{})
 		s := network.NewScript(t, testserver.Honest(""), testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("line\r"),
 			testserver.Call(func() { <-release }), testserver.SendData("\nmore"), testserver.CloseData(), testserver.Reply("226 x")))

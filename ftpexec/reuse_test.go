@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -79,7 +80,7 @@ func TestIdleHangUpIsNoHabit(t *testing.T) {
 }
 
 func TestPASVUnreachable(t *testing.T) {
-	inMemory(t, func(t *testing.T, network *testserver.Network) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("500 no")),
 			testserver.On("PASV", testserver.Reply("227 (127,0,0,1,0,1)")))
 		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}, parse(t, s.URLAs("u:word", "/a/f")))
@@ -114,7 +115,7 @@ func TestUTF8StaysOn(t *testing.T) {
 }
 
 func TestSilentHandshake(t *testing.T) {
-	inMemory(t, func(t *testing.T, network *testserver.Network) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		l, err := network.Listen()
 		if err != nil {
 			t.Fatal(err)
@@ -190,7 +191,7 @@ func TestReuseNeedsTheSame(t *testing.T) {
 		"User":     {func(u *urlparse.URL) { u.User = urlparse.Some("you") }, 2},
 		"Password": {func(u *urlparse.URL) { u.Password = urlparse.Some("wrong") }, 2},
 		"Host":     {func(u *urlparse.URL) { u.Host = "other.example" }, 2},
-		"Port":     {func(u *urlparse.URL) { u.Port = other.Port() }, 2},
+		"Port":     {func(u *urlparse.URL) { u.Port = parse(t, other.URL("/")).Port }, 2},
 		"Dirs":     {func(u *urlparse.URL) { u.Dirs = []string{"d"} }, 1},
 		"Name":     {func(u *urlparse.URL) { u.Name = "g" }, 1},
 		"Type":     {func(u *urlparse.URL) { u.Type = urlparse.TypeASCII }, 1},

@@ -74,7 +74,7 @@ var repeating = []struct {
 func repeat(stage, reply string) testserver.Step {
 	switch stage {
 	case "greeting":
-		return testserver.Greet(testserver.Reply(reply))
+		return testserver.On("", testserver.Reply(reply))
 	case "226":
 		return testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply(reply))
 	case "RETR", "NLST":

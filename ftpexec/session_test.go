@@ -95,8 +95,8 @@ func TestRoundTripsOfTheNextFile(t *testing.T) {
 	if r.Size != 1 || r.ModTime.IsZero() {
 		t.Errorf("size %d, time %v: not asked for", r.Size, r.ModTime)
 	}
-	if got := roundTrips(s.Stats()); got > 3 {
-		t.Errorf("%d round trips, want at most 3: %v", got, s.FlightLog())
+	if got := roundTrips(s); got > 3 {
+		t.Errorf("%d round trips, want at most 3: %v", got, s.Flights())
 	}
 }
 

@@ -14,9 +14,12 @@ import (
 
 // A log in JSON has the dialogue of a plan, of several connections and with what steers a terminal escaped, and no password.
 func TestSlogTrace(t *testing.T) {
-	s := testserver.New(t, &testserver.Options{Users: map[string]string{"user": "hunter2"}, Greeting: "hello\x1b[2J",
+	s := testserver.New(t, &testserver.Options{Users: map[string]string{"user": "hunter2"},
 		Tree: map[string]string{"/d/f": "contents", "/d/g": "contents"}, Fault: func(p testserver.FaultPoint) testserver.Fault {
-			if p.Verb == "CWD" {
+			switch p.Verb {
+			case "":
+				return testserver.Fault{Final: "220 hello\x1b[2J"}
+			case "CWD":
 				return testserver.Fault{Final: "250 hunter2, I know you"}
 			}
 			return testserver.Fault{}

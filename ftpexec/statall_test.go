@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -72,7 +73,7 @@ func TestStatAllInFlights(t *testing.T) {
 		if err := s.WaitCommand(t.Context(), "QUIT"); err != nil {
 			t.Fatal(err)
 		}
-		flights := slices.DeleteFunc(s.FlightLog(), func(f testserver.Flight) bool { return slices.Contains(f.Commands, "QUIT") })
+		flights := slices.DeleteFunc(s.Flights(), func(f testserver.Flight) bool { return slices.Contains(f.Commands, "QUIT") })
 		if len(flights) > tt.most || s.DataConnections() != 0 || s.Connections() != 1 {
 			t.Errorf("%d flights, %d data connections, %d connections", len(flights), s.DataConnections(), s.Connections())
 		}
@@ -170,9 +171,9 @@ func TestStatAllOnOddServers(t *testing.T) {
 		{"hangs up between two batches", first(testserver.OnNth(33, "SIZE", end)), 2, 0, nil},
 		{"hangs up within a later batch", first(testserver.OnNth(40, "MDTM", end)), 2, 0, nil},
 		{"421 within a later batch", first(testserver.OnNth(40, "SIZE", testserver.Reply("421 bye"))), 2, 0, nil},
-		{"loses commands at the login", first(testserver.On("PASS", testserver.DiscardInput(), testserver.Reply("230 in"))), 2, 0, nil},
-		{"loses commands sent ahead", testserver.OnNth(5, "SIZE", testserver.DiscardInput(), testserver.Reply("213 8")), 2, 0, nil},
-		{"loses commands of a later batch", steps(first(testserver.OnNth(40, "SIZE", testserver.DiscardInput(), testserver.Reply("213 8")))), 2, 0, nil},
+		{"loses commands at the login", first(testserver.On("PASS", ftptest.DiscardInput(), testserver.Reply("230 in"))), 2, 0, nil},
+		{"loses commands sent ahead", testserver.OnNth(5, "SIZE", ftptest.DiscardInput(), testserver.Reply("213 8")), 2, 0, nil},
+		{"loses commands of a later batch", steps(first(testserver.OnNth(40, "SIZE", ftptest.DiscardInput(), testserver.Reply("213 8")))), 2, 0, nil},
 		{"PWD refused", testserver.On("PWD", testserver.Reply("500 what")), 1, 0, nil},
 		{"never survives a file", testserver.On("^SIZE f70$", end), 3, 70, ftpexec.ErrLost},
 		{"silent at a file", testserver.On("^SIZE f70$"), 3, 70, ftpexec.ErrTimeout},
@@ -181,7 +182,7 @@ func TestStatAllOnOddServers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, network *testserver.Network) {
+			inMemory(t, func(t *testing.T, network *ftptest.Network) {
 				s := network.NewScript(t, testserver.Honest("contents"), tt.step)
 				c, x := pooled(1, s, network.Dial)
 				defer c.CloseIdleConnections()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -19,7 +20,7 @@ import (
 func failingAt(verb string, actions ...testserver.Action) []testserver.Step {
 	honest := testserver.Honest("contents").With("REST", testserver.Reply("350 Go")).With("MLSD", testserver.Transfer("type=file;size=1; a\r\n")...)
 	if verb == "" {
-		return []testserver.Step{honest, testserver.Greet(actions...)}
+		return []testserver.Step{honest, testserver.On("", actions...)}
 	}
 	return []testserver.Step{honest.With(verb, actions...)}
 }
@@ -39,7 +40,7 @@ var swept = []struct {
 
 // try sends a request to a server. It returns the status, or the error of the answer or its body. No answer shows the
 // password.
-func try(t *testing.T, ctx context.Context, network *testserver.Network, steps []testserver.Step, method, path, field string) (int, error) {
+func try(t *testing.T, ctx context.Context, network *ftptest.Network, steps []testserver.Step, method, path, field string) (int, error) {
 	t.Helper()
 	s := network.NewScript(t, steps...)
 	defer s.Close()
@@ -79,7 +80,7 @@ func try(t *testing.T, ctx context.Context, network *testserver.Network, steps [
 
 // A connection that ends or hangs at any command is an error; the context ends a hang.
 func TestTransportLost(t *testing.T) {
-	inMemory(t, func(t *testing.T, network *testserver.Network) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		for _, stage := range swept {
 			for _, verb := range stage.verbs {
 				at := stage.method + " " + stage.path + " " + stage.fields + ", " + verb
@@ -113,7 +114,7 @@ func TestTransportRefused(t *testing.T) {
 		"SIZE": fallback, "MDTM": fallback, "EPSV": fallback,
 		"RETR": {503, 503, 401, 403, 403}, "NLST": {503, 404, 401, 404, 403}, "MLSD": {503, 503, 401, 403, 403}, "REST": fallback,
 	}
-	inMemory(t, func(t *testing.T, network *testserver.Network) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		for _, stage := range swept {
 			for _, verb := range stage.verbs {
 				for i, reply := range replies {
@@ -133,7 +134,7 @@ func TestTransportRefused(t *testing.T) {
 // Client.Timeout and the context end a transfer that stalls, with the errors that net/http's users know.
 func TestTransportTimeout(t *testing.T) {
 	stalls := testserver.Honest("contents").With("RETR", testserver.Reply("150 Go"), testserver.SendData("con"), testserver.StallData())
-	inMemory(t, func(t *testing.T, network *testserver.Network) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		for _, timeout := range []bool{true, false} {
 			s := network.NewScript(t, stalls)
 			ftp := &ftpexec.Transport{Client: &ftpexec.Client{Dial: network.Dial}}
@@ -163,7 +164,7 @@ func TestTransportTimeout(t *testing.T) {
 			cancel(nil)
 			s.Close()
 		}
-		s := network.NewScript(t, testserver.Greet(testserver.Silence()))
+		s := network.NewScript(t, testserver.On("", testserver.Silence()))
 		defer s.Close()
 		c := &http.Client{Transport: &ftpexec.Transport{Client: &ftpexec.Client{Dial: network.Dial}}, Timeout: time.Second}
 		_, err := c.Get(s.URL("/f"))

@@ -33,7 +33,7 @@ func gateway(t *testing.T, base string) (address string, c *http.Client) {
 
 // An httputil.ReverseProxy with a Transport is a gateway from HTTP to FTP.
 func TestTransportGateway(t *testing.T) {
-	s := testserver.New(t, &testserver.Options{ModTime: stamp, NoAnonymous: true, Users: map[string]string{"user": "hunter2"},
+	s := testserver.New(t, &testserver.Options{ModTime: stamp, Users: map[string]string{"anonymous": "none", "user": "hunter2"},
 		Tree: map[string]string{"/d/f.html": "contents", "/d/a b": "space", "/what?x=1": "query", "/a%2Fb": "percent"}})
 	address, c := gateway(t, s.URL(""))
 	const login = "Authorization: Basic dXNlcjpodW50ZXIy"

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -131,7 +132,7 @@ func TestTransportUnknown(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			k := &closings{network: testserver.NewNetwork()}
+			k := &closings{network: ftptest.NewNetwork()}
 			s := k.network.NewScript(t, tt.server...)
 			c := registered(t, &ftpexec.Transport{Client: &ftpexec.Client{MaxIdle: -1, Dial: k.dial}})
 			got := request(t, c, "GET", s.URL("/d/f"), tt.fields)

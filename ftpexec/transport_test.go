@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -137,17 +138,19 @@ func TestTransportWire(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, want := fmt.Sprint(one.FlightLog()), fmt.Sprint(two.FlightLog()); got != want {
+	if got, want := fmt.Sprint(one.Flights()), fmt.Sprint(two.Flights()); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got, want := one.Stats(), two.Stats(); got != want || got.Connections != 1 || got.DataConnections != 2 {
-		t.Errorf("got %+v, want %+v", got, want)
+	for _, s := range []*testserver.Server{one, two} {
+		if s.Connections() != 1 || s.DataConnections() != 2 {
+			t.Errorf("%d connections and %d for data", s.Connections(), s.DataConnections())
+		}
 	}
 	one.ResetCommands()
 	request(t, c, "HEAD", one.URL("/a/b/f"))
 	request(t, c, "GET", one.URL("/a/b/f"), "If-Modified-Since: Tue, 01 Jan 2075 00:00:00 GMT")
-	if got := one.Stats(); got.Connections != 0 || got.DataConnections != 0 || got.Flights != 2 {
-		t.Errorf("HEAD and 304: got %+v, want two flights and no connection", got)
+	if one.Connections() != 0 || one.DataConnections() != 0 || len(one.Flights()) != 2 {
+		t.Errorf("HEAD and 304: got %v, want two flights and no connection", one.Flights())
 	}
 	one.ResetCommands()
 	if got := request(t, c, "GET", one.URL("/a/b/f"), "Range: bytes=5-"); got.contents != "nts" {
@@ -206,7 +209,7 @@ func TestTransportBody(t *testing.T) {
 		{"bytes=2-4", "ntents", "nte", false},
 	}
 	for _, tt := range tests {
-		k := &closings{network: testserver.NewNetwork()}
+		k := &closings{network: ftptest.NewNetwork()}
 		s := k.network.NewScript(t, testserver.Honest("contents").With("REST", testserver.Reply("350 Go")).With("RETR", testserver.Transfer(tt.sent)...))
 		req, err := http.NewRequestWithContext(t.Context(), "GET", s.URL("/d/f"), nil)
 		if err != nil {

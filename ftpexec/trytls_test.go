@@ -18,7 +18,7 @@ import (
 // TestTryTLS checks that TLS is used if the server has it, and that a refused AUTH leaves the connection unencrypted.
 func TestTryTLS(t *testing.T) {
 	for _, sequential := range []bool{false, true} {
-		for _, mode := range []testserver.TLSMode{testserver.TLSOff, testserver.TLSOffered, testserver.TLSRequired} {
+		for _, mode := range []testserver.TLSMode{0, testserver.TLSOffered, testserver.TLSRequired} {
 			s := testserver.New(t, &testserver.Options{Tree: tree, TLS: mode, Users: map[string]string{"me": "secret"}})
 			c := &ftpexec.Client{MaxIdle: -1, TryTLS: true, NoPipelining: sequential, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 			session := c.Session()
@@ -31,7 +31,7 @@ func TestTryTLS(t *testing.T) {
 			}
 			session.Close()
 			commands := s.Commands()
-			if got, want := slices.Contains(commands, "PROT P"), mode != testserver.TLSOff; got != want || commands[0] != "AUTH TLS" {
+			if got, want := slices.Contains(commands, "PROT P"), mode != 0; got != want || commands[0] != "AUTH TLS" {
 				t.Errorf("mode %v: the server received %q", mode, commands)
 			}
 			if s.Connections() != 1 {
@@ -72,12 +72,12 @@ func TestTryTLSFailures(t *testing.T) {
 	}{
 		{"handshake breaks", []testserver.Action{testserver.Reply("234 go on"), testserver.CloseConn()}, ftpexec.ErrTLS},
 		{"no TLS after 234", []testserver.Action{testserver.Reply("234 go on"), testserver.Reply("220 hello")}, nil},
-		{"certificate", []testserver.Action{testserver.Reply("234 go on"), testserver.StartTLS()}, ftpexec.ErrTLS},
+		{"certificate", []testserver.Action{testserver.Reply("234 go on")}, ftpexec.ErrTLS},
 		{"injection", []testserver.Action{testserver.Reply("234 go on\r\n530 unencrypted, please")}, ftpexec.ErrProtocol},
 		{"for the moment", []testserver.Action{testserver.Reply("431 later")}, ftpexec.ErrTLSUnavailable},
 		{"intermediate", []testserver.Action{testserver.Reply("331 user?")}, ftpexec.ErrTLSUnavailable},
 		{"closed", []testserver.Action{testserver.CloseConn()}, ftpexec.ErrLost},
-		{"PROT", []testserver.Action{testserver.Reply("234 go on"), testserver.StartTLS()}, ftpexec.ErrTLSUnavailable},
+		{"PROT", []testserver.Action{testserver.Reply("234 go on")}, ftpexec.ErrTLSUnavailable},
 	}
 	for _, tt := range tests {
 		script := testserver.Honest("contents").With("AUTH", tt.auth...)
@@ -106,7 +106,7 @@ func TestTLSVersions(t *testing.T) {
 	for version, want := range map[uint16]error{
 		tls.VersionTLS10: ftpexec.ErrTLS, tls.VersionTLS11: ftpexec.ErrTLS, tls.VersionTLS12: nil, tls.VersionTLS13: nil,
 	} {
-		s := testserver.New(t, &testserver.Options{Tree: tree, TLS: testserver.TLSRequired, TLSMaxVersion: version})
+		s := testserver.New(t, &testserver.Options{Tree: tree, TLS: testserver.TLSRequired, TLSConfig: &tls.Config{MaxVersion: version}})
 		for _, config := range []*tls.Config{nil, {}} {
 			c := &ftpexec.Client{MaxIdle: -1, TLSConfig: config}
 			if _, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); want != nil && !errors.Is(err, want) || want == nil && !errors.Is(err, ftpexec.ErrTLS) {

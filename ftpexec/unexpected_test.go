@@ -49,11 +49,11 @@ var anyDigit = []struct {
 		return testserver.On("SIZE", testserver.Reply("500 what")).With("MLST", testserver.Reply(r))
 	}, 0, [5]error{ftpexec.ErrProtocol, ftpexec.ErrTruncated, ftpexec.ErrTruncated, ftpexec.ErrTruncated}},
 	{"AUTH", "+/a/f", func(r string) testserver.Step {
-		return testserver.On("AUTH", testserver.Reply(r), testserver.StartTLS())
+		return testserver.On("AUTH", testserver.Reply(r))
 	}, 0, [5]error{ftpexec.ErrTLSUnavailable, nil, ftpexec.ErrTLSUnavailable, ftpexec.ErrTLSUnavailable, ftpexec.ErrTLSUnavailable}},
 	{"PBSZ", "+/a/f", on("PBSZ"), 0, [5]error{ftpexec.ErrTLSUnavailable}},
 	{"PROT", "+/a/f", func(r string) testserver.Step {
-		return testserver.On("PROT", testserver.Protect(), testserver.Reply(r))
+		return testserver.On("PROT", testserver.Reply(r))
 	}, 0, [5]error{ftpexec.ErrTLSUnavailable, nil, ftpexec.ErrTLSUnavailable, ftpexec.ErrTLSUnavailable, ftpexec.ErrTLSUnavailable}},
 }
 
@@ -103,7 +103,7 @@ func TestAnyFirstDigit(t *testing.T) {
 }
 
 // whole retrieves what url names with a session, as for more than one URL.
-func whole(t *testing.T, c *ftpexec.Client, s *testserver.Script, url string, offset int64) error {
+func whole(t *testing.T, c *ftpexec.Client, s *testserver.Server, url string, offset int64) error {
 	session := c.Session()
 	defer session.Close()
 	url, ftpes := strings.CutPrefix(url, "+")
@@ -175,7 +175,7 @@ func TestLongReplyLine(t *testing.T) {
 	for _, size := range []int{4096, 8 << 10, 64<<10 - 1, 64 << 10} {
 		long := strings.Repeat("x", size-len("250 "))
 		steps := map[string]testserver.Step{
-			"greeting":  testserver.Greet(testserver.Reply("220 " + long)),
+			"greeting":  testserver.On("", testserver.Reply("220 "+long)),
 			"PASS":      testserver.On("PASS", testserver.Reply("230 "+long)),
 			"CWD":       testserver.On("CWD", testserver.Reply("250 "+long)),
 			"lines":     testserver.On("CWD", testserver.Reply("250-"+long+"\r\n"+long+"\r\n250 "+long)),

@@ -15,12 +15,13 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
 
 // capped returns a Client with MaxConns for a script in memory, and the exchange that it dials with.
-func capped(t *testing.T, network *testserver.Network, most int) (*ftpexec.Client, *exchange, *testserver.Script) {
+func capped(t *testing.T, network *ftptest.Network, most int) (*ftpexec.Client, *exchange, *testserver.Server) {
 	s := network.NewScript(t, testserver.Honest("contents"))
 	c, x := pooled(0, s, network.Dial)
 	c.MaxConns, x.most = most, most
@@ -40,7 +41,7 @@ func capped(t *testing.T, network *testserver.Network, most int) (*ftpexec.Clien
 // Calls get the only connection in the order in which they came. One that gives up while it waits is left out, and says
 // what it waited for.
 func TestMaxConnsInTurn(t *testing.T) {
-	inMemory(t, func(t *testing.T, network *testserver.Network) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		c, _, s := capped(t, network, 1)
 		u := parse(t, s.URL("/a/f"))
 		first, err := c.Do(t.Context(), &ftpexec.Request{URL: u})
@@ -81,7 +82,7 @@ func TestMaxConnsInTurn(t *testing.T) {
 
 // All methods of a Client wait, and an idle connection of another login makes room.
 func TestMaxConnsEveryMethod(t *testing.T) {
-	inMemory(t, func(t *testing.T, network *testserver.Network) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		c, _, s := capped(t, network, 1)
 		file, dir := parse(t, s.URL("/a/f")), parse(t, s.URL("/a/"))
 		calls := map[string]func(context.Context) error{
@@ -125,7 +126,7 @@ func TestMaxConnsEveryMethod(t *testing.T) {
 // A server may count a connection for a while after it has been closed. Every call of a Client whose MaxConns is what the
 // server bears tries again until it does not.
 func TestMaxConnsServerIsSlowToForget(t *testing.T) {
-	inMemory(t, func(t *testing.T, network *testserver.Network) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		c, s := forgetful(t, network, 1, tooMany, slow)
 		c.MaxConns = 1
 		file := parse(t, s.URL("/a/f"))
@@ -159,7 +160,7 @@ const (
 
 // forgetful returns a server that bears most connections and counts each for a while after it has been closed, and a
 // Client for it. It refuses others instead of greeting, or after PASS if refusal is a 530.
-func forgetful(t *testing.T, network *testserver.Network, most int64, refusal string, memory time.Duration) (*ftpexec.Client, *testserver.Script) {
+func forgetful(t *testing.T, network *ftptest.Network, most int64, refusal string, memory time.Duration) (*ftpexec.Client, *testserver.Server) {
 	var admitted atomic.Int64
 	admit := func(welcome string) testserver.Action {
 		return func(c *testserver.Conn) error {
@@ -170,7 +171,7 @@ func forgetful(t *testing.T, network *testserver.Network, most int64, refusal st
 			return errors.Join(testserver.Reply(refusal)(c), testserver.CloseConn()(c))
 		}
 	}
-	welcome, door := "220 Welcome.", testserver.Greet(admit("220 Welcome."))
+	welcome, door := "220 Welcome.", testserver.On("", admit("220 Welcome."))
 	if strings.HasPrefix(refusal, "530") {
 		welcome, door = "230 Welcome.", testserver.On("PASS", admit("230 Welcome."))
 	}

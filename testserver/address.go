@@ -11,12 +11,6 @@ type address struct {
 // Addr returns "host:port", IPv6 in brackets.
 func (a *address) Addr() string { return a.tcp.String() }
 
-// Host returns the server's address without port and brackets.
-func (a *address) Host() string { return a.tcp.IP.String() }
-
-// Port returns the port of control connections.
-func (a *address) Port() int { return a.tcp.Port }
-
 // URL returns "scheme://host:port" + path, without encoding path. The scheme
 // is ftpes with TLSRequired, ftps with TLSImplicit, else ftp.
 func (a *address) URL(path string) string { return a.scheme + "://" + a.Addr() + path }

@@ -6,7 +6,7 @@ import "slices"
 // reply if a line is too long for it.
 const maxLine = 4000
 
-// handle does everything that comes before the library: the hook, the fault
+// handle does everything that comes before the library: the fault
 // and the commands that the library does not support. It reports whether the
 // library must handle the command.
 func (f *front) handle(line string) bool {
@@ -14,11 +14,8 @@ func (f *front) handle(line string) bool {
 	if verb == "AUTH" {
 		defer f.resume()
 	}
-	if f.srv.opts.OnCommand != nil {
-		f.srv.opts.OnCommand(line)
-	}
 	ex := &exchange{verb: verb, fault: f.srv.faultFor(f.wire.num, verb, arg)}
-	if ex.fault.Before != Intact {
+	if ex.fault.Before != intact {
 		f.end(ex.fault.Before)
 		return false
 	}

@@ -170,20 +170,6 @@ func (c *control) overTLS() bool {
 	return ok
 }
 
-// pending reports whether anything arrived after the line taken last.
-func (c *control) pending() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.queue) > 0 || c.paused && c.lines.Buffered() > 0
-}
-
-// discard drops the lines that have arrived and were not taken.
-func (c *control) discard() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.queue = nil
-}
-
 // send writes b with one call.
 func (c *control) send(b []byte) error {
 	c.mu.Lock()

@@ -19,7 +19,7 @@ func (l *dataListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &dataConn{wire: newWire(raw, &l.front.srv.Recorder, 0, true), front: l.front}
+	c := &dataConn{wire: newWire(raw, &l.front.srv.recorder, 0, true), front: l.front}
 	if ex := l.front.current(); ex != nil {
 		c.ending, c.room = ex.fault.Data, ex.fault.Octets
 	}
@@ -91,7 +91,7 @@ func (c *dataConn) Write(p []byte) (int, error) {
 	switch {
 	case c.cut:
 		return len(p), nil
-	case c.ending == Intact || int64(len(p)) < c.room:
+	case c.ending == intact || int64(len(p)) < c.room:
 		c.room -= int64(len(p))
 		return c.wire.Write(p)
 	}

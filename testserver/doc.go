@@ -2,7 +2,7 @@
 // listen on a free loopback port, record exactly what they receive, and leave
 // no goroutine running once they are closed.
 //
-// [Server] is an honest one, github.com/fclairamb/ftpserverlib over an
+// [New] and [Start] start an honest one, github.com/fclairamb/ftpserverlib over an
 // afero.Fs. It has anonymous and named users, users without a password, start
 // directories, explicit and implicit TLS with a throwaway authority, and IPv6.
 //
@@ -40,22 +40,18 @@
 //		return testserver.Fault{}
 //	},
 //
-// [Script] sends what no honest server would. It plays a dialogue from a
-// table, usually [Honest] with one thing wrong:
+// [NewScript] starts a server that sends what no honest one would. It plays a
+// dialogue from a table, usually [Honest] with one thing wrong:
 //
 //	srv := testserver.NewScript(t,
 //		testserver.Honest("contents").With("RETR", testserver.Reply("426 Broken\r\n226 Fine")),
-//		testserver.OnConn(2, testserver.Greet(testserver.ResetConn())),
+//		testserver.OnConn(2, testserver.On("", testserver.ResetConn())),
 //	)
-//
-// [Network] connects a Script and its client in memory, without sockets. In a
-// testing/synctest bubble their waits take no real time and end at the exact
-// moment.
 //
 // # Flights and round trips
 //
-// A flight is everything that arrives from the client on a control connection
-// between two sends of the server, counted below TLS. Bytes that have already
+// A flight is everything that arrives from the client on a connection between
+// two sends of the server, counted below TLS. Bytes that have already
 // arrived when the server sends do not start a new flight. If a client writes
 // commands one by one without waiting, a reply that the server sends in
 // between may still split them; a client that means one flight writes it at
@@ -63,18 +59,18 @@
 //
 // An unencrypted download on a new connection takes, to its last byte,
 //
-//	1 (TCP) + 1 (greeting) + Flights + 1 (data connection)
+//	1 (TCP) + 1 (greeting) + flights + 1 (data connection)
 //
 // round trips, if the client opens the data connection while its RETR is under
-// way and Flights is read before QUIT is sent. Flights includes those of a TLS
-// handshake on the control connection. On a protected data connection the last
-// term is DataFlights of [Stats]: 2 for a TLS 1.3 handshake. The next file on
-// the same connection has no greeting to wait for and takes Flights + 1, with
-// Flights counted from ResetCommands.
+// way and Flights is read before QUIT is sent. The flights of the control
+// connection include those of a TLS handshake. On a protected data connection
+// the last term is its own flights: 2 for a TLS 1.3 handshake. The next file on
+// the same connection has no greeting to wait for and takes flights + 1, counted
+// from ResetCommands.
 //
 // # Limits
 //
-// The library opens the passive ports of [Server] on all interfaces, and
+// The library opens the passive ports of the embedded server on all interfaces, and
 // accepts only connections from the control connection's address. Active data
 // connections work, but they are not counted and faults do not affect them.
 package testserver

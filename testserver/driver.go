@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"net"
-	"slices"
 	"strings"
 
 	ftpserver "github.com/fclairamb/ftpserverlib"
@@ -19,8 +18,8 @@ var (
 )
 
 // driver implements ftpserverlib's interfaces. It is a type of its own so that
-// its methods are not part of Server's API.
-type driver struct{ *Server }
+// its methods are apart.
+type driver struct{ *embedded }
 
 func (d driver) GetSettings() (*ftpserver.Settings, error) {
 	settings := &ftpserver.Settings{
@@ -39,7 +38,7 @@ func (d driver) GetSettings() (*ftpserver.Settings, error) {
 
 func (d driver) ClientConnected(cc ftpserver.ClientContext) (string, error) {
 	d.front(cc).greet()
-	return d.opts.Greeting, nil
+	return "testserver ready", nil
 }
 
 func (d driver) ClientDisconnected(cc ftpserver.ClientContext) {
@@ -83,17 +82,14 @@ func (d driver) WrapPassiveListener(l net.Listener) (net.Listener, error) {
 }
 
 // accepts reports whether the server logs user in with pass.
-func (s *Server) accepts(user, pass string) bool {
-	if s.opensWithoutPassword(user) {
-		return true
-	}
+func (s *embedded) accepts(user, pass string) bool {
 	if want, ok := s.opts.Users[user]; ok {
-		return pass == want
+		return pass == want || want == ""
 	}
-	anonymous := strings.EqualFold(user, "anonymous") || strings.EqualFold(user, "ftp")
-	return anonymous && !s.opts.NoAnonymous
+	return strings.EqualFold(user, "anonymous") || strings.EqualFold(user, "ftp")
 }
 
-func (s *Server) opensWithoutPassword(user string) bool {
-	return slices.Contains(s.opts.NoPassword, user)
+func (s *embedded) opensWithoutPassword(user string) bool {
+	want, ok := s.opts.Users[user]
+	return ok && want == ""
 }

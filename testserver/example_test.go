@@ -1,7 +1,6 @@
 package testserver_test
 
 import (
-	"crypto/tls"
 	"fmt"
 	"io"
 	"log"
@@ -13,8 +12,8 @@ import (
 )
 
 // fetch stands in for the client under test.
-func fetch(addr, name string, options ...ftp.DialOption) (string, error) {
-	c, err := ftp.Dial(addr, append(options, ftp.DialWithTimeout(5*time.Second))...)
+func fetch(addr, name string) (string, error) {
+	c, err := ftp.Dial(addr, ftp.DialWithTimeout(5*time.Second))
 	if err != nil {
 		return "", err
 	}
@@ -67,23 +66,4 @@ func ExampleOptions_fault() {
 	// Output:
 	// hel <nil>
 	// hello <nil>
-}
-
-// A TLS server with an authority of its own, which no other program trusts.
-func ExampleServer_RootCAs() {
-	srv, err := testserver.Start(&testserver.Options{
-		TLS:  testserver.TLSRequired,
-		Tree: map[string]string{"/motd": "hello"},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer srv.Close()
-
-	config := &tls.Config{RootCAs: srv.RootCAs(), ServerName: "localhost"} // RootPEM has it for a program that reads a file
-	fmt.Println(fetch(srv.Addr(), "/motd", ftp.DialWithExplicitTLS(config)))
-	fmt.Println(len(srv.RootPEM()) > 0)
-	// Output:
-	// hello <nil>
-	// true
 }

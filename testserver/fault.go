@@ -15,7 +15,7 @@ type Ending int
 
 // The endings of a connection.
 const (
-	Intact  Ending = iota // nothing happens to it
+	intact  Ending = iota // nothing happens to it
 	Closed                // closed (FIN)
 	Reset                 // reset (RST): the client may lose bytes that it has not read yet
 	Stalled               // stays open and silent until the client goes away or the server is closed

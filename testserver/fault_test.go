@@ -52,9 +52,9 @@ func TestFaultsOfReplies(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := New(t, &Options{
-				Tree:       map[string]string{"/f": "x", "/d/": ""},
-				NoPassword: []string{"open"},
-				Fault:      upon(tt.verb, tt.fault),
+				Tree:  map[string]string{"/f": "x", "/d/": ""},
+				Users: map[string]string{"open": ""},
+				Fault: upon(tt.verb, tt.fault),
 			})
 			c := connect(t, s.Addr())
 			for i := 0; i < len(tt.say); i += 2 {

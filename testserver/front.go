@@ -15,7 +15,7 @@ import (
 // commands and replace replies without the library knowing.
 type front struct {
 	*control
-	srv *Server
+	srv *embedded
 
 	rest []byte // what the library has not yet read of a command; owned by Read
 
@@ -47,7 +47,7 @@ type exchange struct {
 	startTLS bool // AUTH: the handshake follows the reply
 }
 
-func newFront(s *Server, w *wire) *front {
+func newFront(s *embedded, w *wire) *front {
 	f := &front{
 		control:   newControl(w),
 		srv:       s,

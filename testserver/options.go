@@ -1,6 +1,7 @@
 package testserver
 
 import (
+	"crypto/tls"
 	"time"
 
 	"github.com/spf13/afero"
@@ -11,7 +12,7 @@ type TLSMode int
 
 // The TLS modes of [Options].
 const (
-	TLSOff      TLSMode = iota // AUTH gets 502
+	tlsOff      TLSMode = iota // AUTH gets 502
 	TLSOffered                 // AUTH TLS is accepted, but everything works without it
 	TLSRequired                // USER before AUTH TLS gets 530, a transfer without PROT P gets 521
 	TLSImplicit                // TLS from the first byte, on both connections
@@ -31,38 +32,28 @@ type Options struct {
 	// ModTime is the modification time of all files in Tree; zero means now.
 	ModTime time.Time
 
-	// Users holds name -> password. The anonymous users ("anonymous" and
-	// "ftp", any password) are accepted unless NoAnonymous is set.
-	Users       map[string]string
-	NoAnonymous bool
-	// NoPassword lists users whose USER gets 230.
-	NoPassword []string
+	// Users holds name -> password. A user whose password is "" needs none: USER
+	// gets 230. The anonymous users ("anonymous" and "ftp") are accepted with any
+	// password if they are not among Users.
+	Users map[string]string
 	// Home holds name -> working directory after login, default "/". Missing
 	// directories are created.
 	Home map[string]string
 
-	// Greeting is the text of the 220 reply; lines are separated by "\n".
-	Greeting string
 	// Network is "tcp4" (127.0.0.1, the default) or "tcp6" (::1).
 	Network string
 
 	TLS TLSMode
-	// TLSMaxVersion is the highest version that the server accepts, such as
-	// tls.VersionTLS12; zero means the highest that crypto/tls supports.
-	TLSMaxVersion uint16
-	// TLSNoTickets disables session tickets: no session can be resumed.
-	TLSNoTickets bool
+	// TLSConfig, when set, is what the server begins with: its versions, its session
+	// tickets. The certificate is the server's own.
+	TLSConfig *tls.Config
 	// TLSRequireReuse refuses data connections that do not resume a TLS
 	// session, as vsftpd's require_ssl_reuse does.
 	TLSRequireReuse bool
 
-	// OnCommand, when set, is called with every command line, passwords
-	// included, after the line was recorded and right before the server handles
-	// it. It may block: the connection waits for it. Calls for different control
-	// connections are concurrent.
-	OnCommand func(line string)
 	// Fault, when set, decides what goes wrong with the greeting and with each
-	// command. The server calls it after OnCommand and before handling the
-	// command. Calls for different connections are concurrent.
+	// command. The server calls it after it has recorded the command and before it
+	// handles it. Fault may block: the connection waits for it. Calls for different
+	// connections are concurrent.
 	Fault func(FaultPoint) Fault
 }

@@ -9,37 +9,14 @@ import (
 	"sync"
 )
 
-// ErrClosed is returned by WaitCommand if the server is closed first.
-var ErrClosed = errors.New("testserver: server closed")
+// errClosed is returned by WaitCommand if the server is closed first.
+var errClosed = errors.New("testserver: server closed")
 
-// Flight is everything that arrived on one control connection between two
-// sends of the server: what a client sent without waiting for a round trip.
+// Flight is everything that arrived on one connection between two sends of the
+// server: what a client sent without waiting for a round trip.
 type Flight struct {
-	Conn     int      // number of the control connection, from 1
+	Conn     int      // number of the control connection, from 1; 0 for a data connection
 	Commands []string // the lines that ended in this flight; none for a part of a TLS handshake
-	Octets   int64    // bytes received, under TLS those of its records
-}
-
-// String shows the flight on one line, for the messages of failing tests.
-func (f Flight) String() string {
-	if len(f.Commands) == 0 {
-		return fmt.Sprintf("#%d (%d bytes)", f.Conn, f.Octets)
-	}
-	return fmt.Sprintf("#%d %s", f.Conn, strings.Join(f.Commands, " | "))
-}
-
-// Stats holds the counts since the start or the last ResetCommands. ControlIn
-// to DataOut count bytes on the wire, under TLS those of its records. The
-// embedded server does not count active data connections (PORT, EPRT).
-type Stats struct {
-	Connections     int // control connections accepted
-	DataConnections int // data connections accepted
-	Flights         int // flights on control connections
-	DataFlights     int // flights on data connections: 0 for an unencrypted download
-	ControlIn       int64
-	ControlOut      int64
-	DataIn          int64
-	DataOut         int64
 }
 
 type received struct {
@@ -47,29 +24,30 @@ type received struct {
 	line string
 }
 
-// Recorder keeps what a server received on all connections. Server and Script have one.
-type Recorder struct {
+// recorder keeps what a server received on all connections.
+type recorder struct {
 	mu       sync.Mutex
 	commands []received
 	flights  []*Flight
-	epoch    int // grows with every reset, which ends the flights under way
-	stats    Stats
+	control  int // connections accepted since the last reset
+	data     int
+	epoch    int           // grows with every reset, which ends the flights under way
 	changed  chan struct{} // closed and replaced when a command arrives
 	closed   bool
 }
 
 // Commands returns the lines received on all control connections, in order of
 // arrival, byte for byte, without CRLF. They include passwords.
-func (r *Recorder) Commands() []string {
+func (r *recorder) Commands() []string {
 	return r.filter(func(received) bool { return true })
 }
 
 // CommandsFor is like Commands, for control connection conn, counted from 1.
-func (r *Recorder) CommandsFor(conn int) []string {
+func (r *recorder) CommandsFor(conn int) []string {
 	return r.filter(func(c received) bool { return c.conn == conn })
 }
 
-func (r *Recorder) filter(keep func(received) bool) []string {
+func (r *recorder) filter(keep func(received) bool) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var lines []string
@@ -83,24 +61,24 @@ func (r *Recorder) filter(keep func(received) bool) []string {
 
 // ResetCommands forgets everything recorded so far: commands, flights and
 // counts. The numbering of control connections and transfers continues.
-func (r *Recorder) ResetCommands() {
+func (r *recorder) ResetCommands() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.commands, r.flights, r.stats = nil, nil, Stats{}
+	r.commands, r.flights, r.control, r.data = nil, nil, 0, 0
 	r.epoch++
 }
 
 // WaitCommand returns nil as soon as a command that starts with prefix has
 // been received, even if that was before the call. Otherwise it returns ctx's
-// error or ErrClosed. The server may not have handled the command yet.
-func (r *Recorder) WaitCommand(ctx context.Context, prefix string) error {
+// error or errClosed. The server may not have handled the command yet.
+func (r *recorder) WaitCommand(ctx context.Context, prefix string) error {
 	for {
 		found, closed, changed := r.look(prefix)
 		switch {
 		case found:
 			return nil
 		case closed:
-			return ErrClosed
+			return errClosed
 		}
 		select {
 		case <-changed:
@@ -110,7 +88,7 @@ func (r *Recorder) WaitCommand(ctx context.Context, prefix string) error {
 	}
 }
 
-func (r *Recorder) look(prefix string) (found, closed bool, changed <-chan struct{}) {
+func (r *recorder) look(prefix string) (found, closed bool, changed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	found = slices.ContainsFunc(r.commands, func(c received) bool {
@@ -122,12 +100,9 @@ func (r *Recorder) look(prefix string) (found, closed bool, changed <-chan struc
 	return found, r.closed, r.changed
 }
 
-// Flights returns the number of flights on all control connections; see the
-// package comment for what they say about round trips.
-func (r *Recorder) Flights() int { return r.Stats().Flights }
-
-// FlightLog returns the flights in order of arrival.
-func (r *Recorder) FlightLog() []Flight {
+// Flights returns the flights in order of arrival; see the package comment for
+// what they say about round trips.
+func (r *recorder) Flights() []Flight {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	log := make([]Flight, len(r.flights))
@@ -139,20 +114,22 @@ func (r *Recorder) FlightLog() []Flight {
 }
 
 // Connections returns the number of control connections accepted.
-func (r *Recorder) Connections() int { return r.Stats().Connections }
-
-// DataConnections returns the number of data connections accepted.
-func (r *Recorder) DataConnections() int { return r.Stats().DataConnections }
-
-// Stats returns all counts at once.
-func (r *Recorder) Stats() Stats {
+func (r *recorder) Connections() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.stats
+	return r.control
+}
+
+// DataConnections returns the number of data connections accepted. The embedded
+// server does not count active ones (PORT, EPRT).
+func (r *recorder) DataConnections() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.data
 }
 
 // add records command lines that arrived together.
-func (r *Recorder) add(w *wire, lines []string) {
+func (r *recorder) add(w *wire, lines []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, line := range lines {
@@ -165,14 +142,14 @@ func (r *Recorder) add(w *wire, lines []string) {
 }
 
 // stop ends every WaitCommand.
-func (r *Recorder) stop() {
+func (r *recorder) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 	r.wake()
 }
 
-func (r *Recorder) wake() {
+func (r *recorder) wake() {
 	if r.changed != nil {
 		close(r.changed)
 		r.changed = nil

@@ -2,23 +2,18 @@ package testserver
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net"
 	"sync"
 	"testing"
 )
 
-// Script is a server that plays a dialogue from a table, for replies that no
-// honest server sends. All methods may be used concurrently.
-type Script struct {
-	Recorder
-	address
-
+// script plays a dialogue from a table, for replies that no honest server sends.
+type script struct {
+	*Server
 	steps    []Step
 	listen   func() (net.Listener, error) // for control and for data connections
 	listener net.Listener
-	roots    *x509.CertPool
 	config   *tls.Config
 
 	running sync.WaitGroup // everything that Close waits for
@@ -29,17 +24,26 @@ type Script struct {
 	closed bool
 }
 
-// StartScript starts a scripted server on 127.0.0.1. The steps apply in order:
-// if two match a command, the later one plays. Without steps the server accepts
-// connections, sends no greeting and answers every command with 502; most
-// scripts begin with [Honest]. The caller must close the server.
-func StartScript(steps ...Step) (*Script, error) {
-	return startScript(listenLoopback, steps)
+// NewScript starts a scripted server on 127.0.0.1, and closes it when the test
+// ends; it fails tb if the server does not start or close. The steps apply in
+// order: if two match a command, the later one plays. Without steps the server
+// accepts connections, sends no greeting and answers every command with 502;
+// most scripts begin with [Honest].
+func NewScript(tb testing.TB, steps ...Step) *Server {
+	tb.Helper()
+	return NewScriptOn(tb, func() (net.Listener, error) { return listen("tcp4") }, steps...)
 }
 
-func listenLoopback() (net.Listener, error) { return listen("tcp4") }
+// NewScriptOn is NewScript for a network of the caller: listen returns the
+// listener for control connections, and one for each data connection. Their
+// addresses are [*net.TCPAddr].
+func NewScriptOn(tb testing.TB, listen func() (net.Listener, error), steps ...Step) *Server {
+	tb.Helper()
+	s, err := startScript(listen, steps)
+	return closing(tb, s, err)
+}
 
-func startScript(listen func() (net.Listener, error), steps []Step) (*Script, error) {
+func startScript(listen func() (net.Listener, error), steps []Step) (*Server, error) {
 	id, err := newIdentity()
 	if err != nil {
 		return nil, fmt.Errorf("testserver: %w", err)
@@ -52,41 +56,13 @@ func startScript(listen func() (net.Listener, error), steps []Step) (*Script, er
 	if err != nil {
 		return nil, fmt.Errorf("testserver: %w", err)
 	}
-	s := &Script{steps: steps, listen: listen, listener: l, roots: id.Roots, config: config, scenes: map[*Conn]struct{}{}}
-	s.address = address{tcp: l.Addr().(*net.TCPAddr), scheme: "ftp"}
+	s := &script{Server: &Server{id: id}, steps: steps, listen: listen, listener: l, config: config, scenes: map[*Conn]struct{}{}}
+	s.address, s.close = address{tcp: l.Addr().(*net.TCPAddr), scheme: "ftp"}, s.end
 	s.running.Go(s.serve)
-	return s, nil
+	return s.Server, nil
 }
 
-// NewScript is StartScript for a test: it closes the server when the test ends,
-// and fails tb if the server does not start or close.
-func NewScript(tb testing.TB, steps ...Step) *Script {
-	tb.Helper()
-	return scriptFor(tb, listenLoopback, steps)
-}
-
-func scriptFor(tb testing.TB, listen func() (net.Listener, error), steps []Step) *Script {
-	tb.Helper()
-	s, err := startScript(listen, steps)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return s
-}
-
-// RootCAs returns a pool with the authority of the server's certificate, which
-// is valid for 127.0.0.1, ::1 and localhost.
-func (s *Script) RootCAs() *x509.CertPool { return s.roots }
-
-// Close stops the server, closes every connection and waits for the server's
-// goroutines. It returns an error if they do not end, because a function given
-// to Call does not return.
-func (s *Script) Close() error {
+func (s *script) end() error {
 	_ = s.listener.Close()
 	s.state.Lock()
 	s.closed = true
@@ -102,7 +78,7 @@ func (s *Script) Close() error {
 	return waitFor(&s.running)
 }
 
-func (s *Script) serve() {
+func (s *script) serve() {
 	for {
 		raw, err := s.listener.Accept()
 		if err != nil {
@@ -113,11 +89,8 @@ func (s *Script) serve() {
 }
 
 // admit plays the dialogue for a connection.
-func (s *Script) admit(raw net.Conn) {
+func (s *script) admit(raw net.Conn) {
 	sc, closed := s.register(raw)
-	if sc.play.implicit {
-		sc.startTLS(s.config)
-	}
 	s.running.Go(sc.run)
 	s.running.Go(func() {
 		sc.perform()
@@ -129,17 +102,17 @@ func (s *Script) admit(raw net.Conn) {
 	}
 }
 
-func (s *Script) register(raw net.Conn) (sc *Conn, closed bool) {
+func (s *script) register(raw net.Conn) (sc *Conn, closed bool) {
 	s.state.Lock()
 	defer s.state.Unlock()
 	s.conns++
-	w := newWire(raw, &s.Recorder, s.conns, false)
+	w := newWire(raw, &s.recorder, s.conns, false)
 	sc = newConn(w, newDialogue(s.conns, s.steps), s.config, s.listen)
 	s.scenes[sc] = struct{}{}
 	return sc, s.closed
 }
 
-func (s *Script) forget(sc *Conn) {
+func (s *script) forget(sc *Conn) {
 	s.state.Lock()
 	defer s.state.Unlock()
 	delete(s.scenes, sc)

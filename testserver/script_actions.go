@@ -8,7 +8,7 @@ import (
 
 // Action is something that a Script does. Actions run one after the other, in
 // the order given. Data actions (SendData and so on) wait for the client to
-// connect to the port that OpenData opened; if none is open they do nothing.
+// connect to the port that a Reply opened; if none is open they do nothing.
 // Every action ends when the client goes away or the Script is closed. An error
 // ends the connection.
 //
@@ -20,37 +20,26 @@ import (
 //	}
 type Action func(*Conn) error
 
-// Reply sends text, byte for byte, and CRLF unless text already ends in it.
-// text may hold several lines and several replies.
-func Reply(text string) Action { return ReplyBytes([]byte(withCRLF(text))) }
-
-// ReplyBytes sends exactly b, in one write.
-func ReplyBytes(b []byte) Action {
-	return func(sc *Conn) error { return sc.send(b) }
-}
-
-// Trickle is like Reply, with one write, and so usually one TCP segment, for
-// each byte.
-func Trickle(text string) Action {
+// Reply sends text, byte for byte, and CRLF unless text already ends in it, in
+// one write. text may hold several lines and several replies.
+//
+// If text holds "{port}", or "{hi}" and "{lo}", Reply opens a port for the data
+// connection, and sends its number, or the two bytes of that, in their place.
+// After a positive reply to AUTH a TLS handshake is expected. After PROT P data
+// connections begin with one when the first byte is sent on them.
+func Reply(text string) Action {
 	return func(sc *Conn) error {
-		for _, b := range []byte(withCRLF(text)) {
-			if err := sc.send([]byte{b}); err != nil {
+		sent := withCRLF(text)
+		if strings.Contains(text, "{port}") || strings.Contains(text, "{hi}") {
+			addr, err := sc.listen()
+			if err != nil {
 				return err
 			}
+			sent = strings.NewReplacer("{port}", strconv.Itoa(addr.Port),
+				"{hi}", strconv.Itoa(addr.Port>>8), "{lo}", strconv.Itoa(addr.Port&0xff)).Replace(sent)
 		}
-		return nil
-	}
-}
-
-// Endless sends text(0), text(1) and so on, byte for byte, until the client
-// goes away.
-func Endless(text func(i int) string) Action {
-	return func(sc *Conn) error {
-		for i := 0; ; i++ {
-			if err := sc.send([]byte(text(i))); err != nil {
-				return err
-			}
-		}
+		sc.ready = sc.ready || text[:min(1, len(text))] == "2"
+		return sc.send([]byte(sent))
 	}
 }
 
@@ -80,84 +69,10 @@ func ResetConn() Action {
 	}
 }
 
-// DiscardInput drops the commands that arrived after this one, as servers do
-// that flush their input at login. They stay in Commands.
-func DiscardInput() Action {
-	return func(sc *Conn) error {
-		sc.discard()
-		return nil
-	}
-}
-
-// CloseIfMore closes the control connection if anything has arrived after this
-// command, as some servers do on AUTH.
-func CloseIfMore() Action {
-	return func(sc *Conn) error {
-		if !sc.pending() {
-			return nil
-		}
-		return CloseConn()(sc)
-	}
-}
-
 // Call calls f, which may block; the Script's Close waits for it.
 func Call(f func()) Action {
 	return func(*Conn) error {
 		f()
-		return nil
-	}
-}
-
-// StartTLS expects a TLS handshake next. It works only as an answer to AUTH.
-func StartTLS() Action {
-	return func(sc *Conn) error {
-		sc.startTLS(sc.config)
-		return nil
-	}
-}
-
-// Protect does what PROT says: after PROT P, data connections opened later
-// begin with a TLS handshake when the first byte is sent on them.
-func Protect() Action {
-	return func(sc *Conn) error {
-		_, arg := splitCommand(sc.line)
-		sc.private = arg == "P"
-		return nil
-	}
-}
-
-// OpenData opens a port for the data connection and sends the reply to PASV or
-// EPSV, whichever the command is.
-func OpenData() Action {
-	return func(sc *Conn) error {
-		if verb, _ := splitCommand(sc.line); verb == "PASV" {
-			return OpenDataAs("227 Entering Passive Mode (127,0,0,1,{hi},{lo})")(sc)
-		}
-		return OpenDataAs("229 Entering Extended Passive Mode (|||{port}|)")(sc)
-	}
-}
-
-// OpenDataAs opens a port for the data connection and sends reply, in which
-// {port} stands for the port, {hi} and {lo} for its two bytes.
-func OpenDataAs(reply string) Action {
-	return func(sc *Conn) error {
-		addr, err := sc.listen()
-		if err != nil {
-			return err
-		}
-		text := strings.NewReplacer(
-			"{port}", strconv.Itoa(addr.Port),
-			"{hi}", strconv.Itoa(addr.Port>>8),
-			"{lo}", strconv.Itoa(addr.Port&0xff),
-		).Replace(reply)
-		return Reply(text)(sc)
-	}
-}
-
-// AcceptData waits for the data connection.
-func AcceptData() Action {
-	return func(sc *Conn) error {
-		sc.accept()
 		return nil
 	}
 }
@@ -172,37 +87,12 @@ func SendData(contents string) Action {
 	}
 }
 
-// EndlessData sends text(0), text(1) and so on until the client closes the
-// data connection.
-func EndlessData(text func(i int) string) Action {
-	return func(sc *Conn) error {
-		c, _ := sc.accept()
-		if c == nil {
-			return nil
-		}
-		for i := 0; ; i++ {
-			if _, err := io.WriteString(c, text(i)); err != nil {
-				return nil
-			}
-		}
-	}
-}
-
 // CloseData closes the data connection (FIN), under TLS with close_notify.
 func CloseData() Action {
 	return func(sc *Conn) error {
 		if c, _ := sc.accept(); c != nil {
 			_ = c.Close()
 		}
-		sc.dropData()
-		return nil
-	}
-}
-
-// CutData closes the TCP connection (FIN) without TLS's close_notify.
-func CutData() Action {
-	return func(sc *Conn) error {
-		sc.accept()
 		sc.dropData()
 		return nil
 	}

@@ -13,14 +13,14 @@ import (
 //	testserver.Honest("contents").With("RETR", testserver.Reply("550 No"))
 func Honest(contents string) Step {
 	steps := slices.Concat(honestReplies(), []Step{
-		Greet(Reply("220 Scripted server ready.")),
+		On("", Reply("220 Scripted server ready.")),
 		On("SIZE", Reply("213 "+strconv.Itoa(len(contents)))),
 		On("RETR", Transfer(contents)...),
 		On("NLST", Transfer("a\r\nb\r\n")...),
-		On("EPSV", OpenData()),
-		On("PASV", OpenData()),
-		On("AUTH", Reply("234 Proceed."), StartTLS()),
-		On("PROT", Protect(), Reply("200 Done.")),
+		On("EPSV", Reply("229 Entering Extended Passive Mode (|||{port}|)")),
+		On("PASV", Reply("227 Entering Passive Mode (127,0,0,1,{hi},{lo})")),
+		On("AUTH", Reply("234 Proceed.")),
+		On("PROT", Reply("200 Done.")),
 		On("QUIT", Reply("221 Goodbye."), CloseConn()),
 	})
 	return func(d *Dialogue) {

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"strings"
 )
 
 // Conn is one connection of a [Script], for an [Action]. Only the goroutine that
@@ -15,6 +16,7 @@ type Conn struct {
 	open    func() (net.Listener, error) // for data connections
 	line    string                       // the command being answered
 	private bool                         // PROT P was given
+	ready   bool                         // AUTH got 2yz
 
 	// Guarded by control.mu.
 	listener net.Listener
@@ -41,6 +43,16 @@ func (sc *Conn) Data() net.Conn {
 	return data
 }
 
+// Input returns the commands that have arrived after the one being answered, and
+// drops them.
+func (sc *Conn) Input() []string {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	queue := sc.queue
+	sc.queue = nil
+	return queue
+}
+
 func newConn(w *wire, play *Dialogue, config *tls.Config, open func() (net.Listener, error)) *Conn {
 	sc := &Conn{control: newControl(w), play: play, config: config, open: open}
 	sc.onEnd = sc.dropData
@@ -61,8 +73,15 @@ func (sc *Conn) perform() {
 			return
 		}
 		sc.line = line
+		sc.ready = false
+		if arg, ok := strings.CutPrefix(line, "PROT "); ok {
+			sc.private = arg == "P"
+		}
 		err := sc.act(sc.play.actionsFor(line))
 		if isAuth(line) {
+			if sc.ready && err == nil {
+				sc.startTLS(sc.config)
+			}
 			sc.resume()
 		}
 		if err != nil {

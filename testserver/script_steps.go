@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// Step is a part of a scripted dialogue: one rule or several. Write your own by
-// calling others:
+// Step is a part of a scripted dialogue: one rule or several. Write your own, say
+// with variables for each connection, by calling others:
 //
 //	func(d *testserver.Dialogue) {
-//		if d.Number()%2 == 0 {
-//			testserver.On("RETR", testserver.Reply("450 Busy"))(d)
-//		}
+//		tries := 0
+//		testserver.On("RETR", testserver.Call(func() { tries++ }))(d)
 //	}
 type Step func(*Dialogue)
 
@@ -19,7 +18,6 @@ type Step func(*Dialogue)
 type Dialogue struct {
 	conn     int
 	greeting []Action
-	implicit bool
 	rules    []*rule
 }
 
@@ -31,9 +29,6 @@ type rule struct {
 	actions []Action
 }
 
-// Number returns the number of the connection, from 1.
-func (d *Dialogue) Number() int { return d.conn }
-
 func newDialogue(conn int, steps []Step) *Dialogue {
 	d := &Dialogue{conn: conn}
 	for _, step := range steps {
@@ -42,24 +37,13 @@ func newDialogue(conn int, steps []Step) *Dialogue {
 	return d
 }
 
-// Greet sets what happens when a client connects. Without actions the server
-// sends nothing.
-func Greet(actions ...Action) Step {
-	return func(d *Dialogue) { d.greeting = actions }
-}
-
-// ImplicitTLS makes the connection begin with a TLS handshake, before the
-// greeting.
-func ImplicitTLS() Step {
-	return func(d *Dialogue) { d.implicit = true }
-}
-
 // On sets what happens on a command. match is
 //
 //	"RETR"        a verb, in any case
 //	"CWD pub"     with a space in it: a prefix of the line, byte for byte
 //	"^CWD pub$"   with a leading ^: a regular expression for the line
 //	"*"           every command
+//	""            the greeting
 //
 // On panics if the regular expression does not compile. Without actions the
 // command gets no answer, and the dialogue continues.
@@ -67,6 +51,9 @@ func On(match string, actions ...Action) Step { return OnNth(0, match, actions..
 
 // OnNth is like On, for the nth matching command of a connection, counted from 1.
 func OnNth(n int, match string, actions ...Action) Step {
+	if match == "" {
+		return func(d *Dialogue) { d.greeting = actions }
+	}
 	matches := matcher(match)
 	return func(d *Dialogue) {
 		d.rules = append(d.rules, &rule{match: matches, nth: n, actions: actions})

@@ -2,7 +2,6 @@ package testserver
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,21 +15,29 @@ import (
 
 	ftpserver "github.com/fclairamb/ftpserverlib"
 	"github.com/spf13/afero"
+
+	"example.com/ftpfetch/internal/throwaway"
 )
 
 // closeTimeout bounds Close: a hook of the caller may never return.
 const closeTimeout = 10 * time.Second
 
-// Server is an embedded FTP server. All methods may be used concurrently.
+// Server is an FTP server. [Start] and [New] start the embedded one, [NewScript] one that plays a
+// dialogue. All methods may be used concurrently.
 type Server struct {
-	Recorder
+	recorder
 	address
 
-	opts    Options
-	fs      afero.Fs
-	accept  *acceptor
-	roots   *x509.CertPool
-	rootPEM []byte
+	fs    afero.Fs
+	id    *throwaway.Identity // nil without TLS
+	close func() error
+}
+
+// embedded is github.com/fclairamb/ftpserverlib behind its fronts.
+type embedded struct {
+	*Server
+	opts   Options
+	accept *acceptor
 
 	controlTLS, dataTLS *tls.Config // nil without TLS
 
@@ -51,7 +58,8 @@ func Start(o *Options) (*Server, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	s := &Server{opts: *o, fs: o.FS, fronts: map[int]*front{}}
+	s := &embedded{Server: &Server{fs: o.FS}, opts: *o, fronts: map[int]*front{}}
+	s.close = s.end
 	if err := s.prepare(); err != nil {
 		return nil, fmt.Errorf("testserver: %w", err)
 	}
@@ -64,7 +72,7 @@ func Start(o *Options) (*Server, error) {
 	if err := s.serve(); err != nil {
 		return nil, err
 	}
-	return s, nil
+	return s.Server, nil
 }
 
 // New is Start for a test: it closes the server when the test ends, and fails
@@ -72,6 +80,11 @@ func Start(o *Options) (*Server, error) {
 func New(tb testing.TB, o *Options) *Server {
 	tb.Helper()
 	s, err := Start(o)
+	return closing(tb, s, err)
+}
+
+func closing(tb testing.TB, s *Server, err error) *Server {
+	tb.Helper()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -94,33 +107,29 @@ func listen(network string) (net.Listener, error) {
 }
 
 func (m TLSMode) scheme() string {
-	return [...]string{TLSOff: "ftp", TLSOffered: "ftp", TLSRequired: "ftpes", TLSImplicit: "ftps"}[m]
+	return [...]string{tlsOff: "ftp", TLSOffered: "ftp", TLSRequired: "ftpes", TLSImplicit: "ftps"}[m]
 }
 
 // prepare creates the tree and the certificates.
-func (s *Server) prepare() error {
+func (s *embedded) prepare() error {
 	if s.fs == nil {
 		s.fs = afero.NewMemMapFs()
-	}
-	if s.opts.Greeting == "" {
-		s.opts.Greeting = "testserver ready"
 	}
 	if err := s.plant(); err != nil {
 		return err
 	}
-	if s.opts.TLS == TLSOff {
+	if s.opts.TLS == tlsOff {
 		return nil
 	}
-	id, err := newIdentity()
-	if err != nil {
+	var err error
+	if s.id, err = newIdentity(); err != nil {
 		return err
 	}
-	s.roots, s.rootPEM = id.Roots, id.RootPEM()
-	s.controlTLS, s.dataTLS, err = tlsConfigs(id, &s.opts)
+	s.controlTLS, s.dataTLS, err = tlsConfigs(s.id, &s.opts)
 	return err
 }
 
-func (s *Server) plant() error {
+func (s *embedded) plant() error {
 	for name, contents := range s.opts.Tree {
 		if err := s.add(name, contents); err != nil {
 			return err
@@ -134,7 +143,7 @@ func (s *Server) plant() error {
 	return nil
 }
 
-func (s *Server) add(name, contents string) error {
+func (s *embedded) add(name, contents string) error {
 	clean := path.Join("/", name)
 	if strings.HasSuffix(name, "/") {
 		return s.fs.MkdirAll(clean, 0o755)
@@ -151,7 +160,7 @@ func (s *Server) add(name, contents string) error {
 	return s.fs.Chtimes(clean, s.opts.ModTime, s.opts.ModTime)
 }
 
-func (s *Server) serve() error {
+func (s *embedded) serve() error {
 	ftp := ftpserver.NewFtpServer(driver{s})
 	if err := ftp.Listen(); err != nil {
 		_ = s.accept.Close()
@@ -161,17 +170,15 @@ func (s *Server) serve() error {
 	return nil
 }
 
-// FS returns the served tree. The caller may change it while the server runs.
+// FS returns the served tree, nil for a script. The caller may change it while the server runs.
 func (s *Server) FS() afero.Fs { return s.fs }
 
-// RootCAs returns a pool with the authority of the server's certificate, which
-// is valid for 127.0.0.1, ::1 and localhost; nil with TLSOff.
-func (s *Server) RootCAs() *x509.CertPool { return s.roots }
-
 // Close stops the server, closes every connection and waits for the server's
-// goroutines. It returns an error if they do not end, because a hook in Options
-// does not return.
-func (s *Server) Close() error {
+// goroutines. It returns an error if they do not end, because a function of the
+// caller does not return.
+func (s *Server) Close() error { return s.close() }
+
+func (s *embedded) end() error {
 	s.state.Lock()
 	s.closed = true
 	fronts := slices.Collect(maps.Values(s.fronts))
@@ -204,7 +211,7 @@ func waitFor(running *sync.WaitGroup) error {
 // acceptor gives the library a front for every control connection.
 type acceptor struct {
 	net.Listener
-	srv *Server
+	srv *embedded
 }
 
 // Accept waits for a client. The library calls it from one goroutine, and
@@ -218,7 +225,7 @@ func (a *acceptor) Accept() (net.Conn, error) {
 }
 
 // admit starts the front of a connection.
-func (s *Server) admit(raw net.Conn) net.Conn {
+func (s *embedded) admit(raw net.Conn) net.Conn {
 	f, closed := s.register(raw)
 	if s.opts.TLS == TLSImplicit {
 		f.startTLS(s.controlTLS)
@@ -231,30 +238,30 @@ func (s *Server) admit(raw net.Conn) net.Conn {
 	return f
 }
 
-func (s *Server) register(raw net.Conn) (f *front, closed bool) {
+func (s *embedded) register(raw net.Conn) (f *front, closed bool) {
 	s.state.Lock()
 	defer s.state.Unlock()
 	s.conns++
-	f = newFront(s, newWire(raw, &s.Recorder, s.conns, false))
+	f = newFront(s, newWire(raw, &s.recorder, s.conns, false))
 	s.fronts[s.conns] = f
 	return f, s.closed
 }
 
-func (s *Server) front(cc ftpserver.ClientContext) *front {
+func (s *embedded) front(cc ftpserver.ClientContext) *front {
 	s.state.Lock()
 	defer s.state.Unlock()
 	return s.fronts[int(cc.ID())]
 }
 
 // forget drops a connection of which nothing is left.
-func (s *Server) forget(conn int) {
+func (s *embedded) forget(conn int) {
 	s.state.Lock()
 	defer s.state.Unlock()
 	delete(s.fronts, conn)
 }
 
 // faultFor numbers transfers and asks Options.Fault what should go wrong.
-func (s *Server) faultFor(conn int, verb, arg string) Fault {
+func (s *embedded) faultFor(conn int, verb, arg string) Fault {
 	p := FaultPoint{Conn: conn, Verb: verb, Arg: arg}
 	if isTransfer(verb) {
 		s.state.Lock()
@@ -265,7 +272,7 @@ func (s *Server) faultFor(conn int, verb, arg string) Fault {
 	return s.fault(p)
 }
 
-func (s *Server) fault(p FaultPoint) Fault {
+func (s *embedded) fault(p FaultPoint) Fault {
 	if s.opts.Fault == nil {
 		return Fault{}
 	}

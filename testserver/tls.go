@@ -3,6 +3,7 @@ package testserver
 import (
 	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 
@@ -21,13 +22,13 @@ var errNoReuse = errors.New("testserver: data connection does not resume a TLS s
 // They share the key of the session tickets, so that a data connection can
 // resume the control connection's session.
 func tlsConfigs(id *throwaway.Identity, o *Options) (control, data *tls.Config, err error) {
-	control = &tls.Config{
-		Certificates:           []tls.Certificate{id.Server},
-		MaxVersion:             o.TLSMaxVersion,
-		SessionTicketsDisabled: o.TLSNoTickets,
+	control = &tls.Config{}
+	if o.TLSConfig != nil {
+		control = o.TLSConfig.Clone()
 	}
-	if o.TLSMaxVersion != 0 { // the least that crypto/tls accepts of itself may be more
-		control.MinVersion = min(o.TLSMaxVersion, tls.VersionTLS12)
+	control.Certificates = []tls.Certificate{id.Server}
+	if control.MaxVersion != 0 { // the least that crypto/tls accepts of itself may be more
+		control.MinVersion = min(control.MaxVersion, tls.VersionTLS12)
 	}
 	var key [32]byte
 	if _, err := rand.Read(key[:]); err != nil {
@@ -46,6 +47,20 @@ func tlsConfigs(id *throwaway.Identity, o *Options) (control, data *tls.Config, 
 	return control, data, nil
 }
 
-// RootPEM returns the authority of [Server.RootCAs] in PEM form, for programs
-// that read it from a file; nil with TLSOff.
-func (s *Server) RootPEM() []byte { return s.rootPEM }
+// RootCAs returns a pool with the authority of the server's certificate, which
+// is valid for 127.0.0.1, ::1 and localhost; nil without TLS.
+func (s *Server) RootCAs() *x509.CertPool {
+	if s.id == nil {
+		return nil
+	}
+	return s.id.Roots
+}
+
+// RootPEM returns the authority of RootCAs in PEM form, for programs that read
+// it from a file.
+func (s *Server) RootPEM() []byte {
+	if s.id == nil {
+		return nil
+	}
+	return s.id.RootPEM()
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -33,10 +34,10 @@ func TestExplicitTLS(t *testing.T) {
 		fails   bool
 	}{
 		{name: "1.3", options: Options{TLS: TLSOffered}, resumes: true},
-		{name: "1.2", options: Options{TLS: TLSRequired, TLSMaxVersion: tls.VersionTLS12}, resumes: true},
-		{name: "no tickets", options: Options{TLS: TLSOffered, TLSNoTickets: true}},
+		{name: "1.2", options: Options{TLS: TLSRequired, TLSConfig: &tls.Config{MaxVersion: tls.VersionTLS12}}, resumes: true},
+		{name: "no tickets", options: Options{TLS: TLSOffered, TLSConfig: &tls.Config{SessionTicketsDisabled: true}}},
 		{name: "reuse required", options: Options{TLS: TLSOffered, TLSRequireReuse: true}, resumes: true},
-		{name: "reuse required and impossible", options: Options{TLS: TLSOffered, TLSRequireReuse: true, TLSNoTickets: true}, fails: true},
+		{name: "reuse required and impossible", options: Options{TLS: TLSOffered, TLSRequireReuse: true, TLSConfig: &tls.Config{SessionTicketsDisabled: true}}, fails: true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -60,7 +61,7 @@ func TestExplicitTLS(t *testing.T) {
 					t.Errorf("got %q, %v, resumed %v", b, err, data.ConnectionState().DidResume)
 				}
 			}
-			if v := c.conn.(*tls.Conn).ConnectionState().Version; tt.options.TLSMaxVersion != 0 && v != tt.options.TLSMaxVersion {
+			if v := c.conn.(*tls.Conn).ConnectionState().Version; tt.options.TLSConfig != nil && tt.options.TLSConfig.MaxVersion != 0 && v != tt.options.TLSConfig.MaxVersion {
 				t.Errorf("version %x", v)
 			}
 		})
@@ -91,7 +92,7 @@ func TestTLSRequired(t *testing.T) {
 }
 
 func TestTLSImplicit(t *testing.T) {
-	s := New(t, &Options{TLS: TLSImplicit, NoPassword: []string{"open"}, Tree: map[string]string{"/f": "secret"}})
+	s := New(t, &Options{TLS: TLSImplicit, Users: map[string]string{"open": ""}, Tree: map[string]string{"/f": "secret"}})
 	c := connect(t, s.Addr())
 	c.startTLS(clientTLS(s.RootCAs()))
 	c.want("220")
@@ -127,7 +128,7 @@ func TestCommandsBeforeAuthInOneWrite(t *testing.T) {
 	c.want("234")
 	c.startTLS(clientTLS(s.RootCAs()))
 	c.do("NOOP", "200")
-	if got := s.FlightLog()[0].String(); got != "#1 NOOP | NOOP | AUTH TLS" {
+	if got := strings.Join(s.Flights()[0].Commands, " | "); got != "NOOP | NOOP | AUTH TLS" {
 		t.Errorf("flight %s", got)
 	}
 }
@@ -144,7 +145,7 @@ func TestRefusedCertificateEndsConnection(t *testing.T) {
 
 func TestPasswordlessUserWithFaultAtLogin(t *testing.T) {
 	s := New(t, &Options{
-		NoPassword: []string{"open"},
+		Users: map[string]string{"open": ""},
 		Fault: func(p FaultPoint) Fault {
 			if p.Verb == "USER" {
 				return Fault{Final: "230-Welcome\r\n230 In"}

@@ -1,18 +1,15 @@
 package testserver
 
-import (
-	"net"
-)
+import "net"
 
 // bufferSize bounds one read from the socket. It is more than a loopback
 // segment, so that what a client writes at once arrives at once.
 const bufferSize = 64 << 10
 
-// wire is an accepted TCP connection, below TLS, that counts bytes and
-// flights. Read and Write may each be used by one goroutine at a time.
+// wire is an accepted TCP connection, below TLS, that counts flights. Read and Write may each be used by one goroutine at a time.
 type wire struct {
 	net.Conn // not *net.TCPConn, whose ReadFrom would bypass the counters
-	rec      *Recorder
+	rec      *recorder
 	num      int  // number of the control connection; 0 on data connections
 	data     bool // a data connection
 
@@ -24,14 +21,14 @@ type wire struct {
 	epoch  int     // rec.epoch when the flight began
 }
 
-func newWire(c net.Conn, rec *Recorder, num int, data bool) *wire {
+func newWire(c net.Conn, rec *recorder, num int, data bool) *wire {
 	w := &wire{Conn: c, rec: rec, num: num, data: data}
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
 	if data {
-		rec.stats.DataConnections++
+		rec.data++
 	} else {
-		rec.stats.Connections++
+		rec.control++
 	}
 	return w
 }
@@ -47,7 +44,7 @@ func (w *wire) Read(p []byte) (int, error) {
 		if n == 0 {
 			return 0, err
 		}
-		w.received(n)
+		w.received()
 		w.unread = w.buf[:n]
 	}
 	n := copy(p, w.unread)
@@ -55,52 +52,28 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// received counts n bytes, in a new flight if something was sent since the
+// received begins a new flight if something was sent since the
 // last one.
-func (w *wire) received(n int) {
+func (w *wire) received() {
 	w.rec.mu.Lock()
 	defer w.rec.mu.Unlock()
 	if !w.open || w.epoch != w.rec.epoch {
 		w.begin()
 	}
-	w.flight.Octets += int64(n)
-	if w.data {
-		w.rec.stats.DataIn += int64(n)
-	} else {
-		w.rec.stats.ControlIn += int64(n)
-	}
 }
 
 func (w *wire) begin() {
 	w.open, w.epoch, w.flight = true, w.rec.epoch, &Flight{Conn: w.num}
-	if w.data {
-		w.rec.stats.DataFlights++
-		return
-	}
-	w.rec.stats.Flights++
 	w.rec.flights = append(w.rec.flights, w.flight)
 }
 
-// Write ends the flight, and counts, before it sends: the answer may arrive
-// before the system call returns.
+// Write ends the flight before it sends: the answer may arrive before the system
+// call returns.
 func (w *wire) Write(p []byte) (int, error) {
-	w.sent(len(p))
-	n, err := w.Conn.Write(p)
-	if n < len(p) {
-		w.sent(n - len(p))
-	}
-	return n, err
-}
-
-func (w *wire) sent(n int) {
 	w.rec.mu.Lock()
-	defer w.rec.mu.Unlock()
 	w.open = false
-	if w.data {
-		w.rec.stats.DataOut += int64(n)
-	} else {
-		w.rec.stats.ControlOut += int64(n)
-	}
+	w.rec.mu.Unlock()
+	return w.Conn.Write(p)
 }
 
 // tcp is what TCP connections, and those of a Network, have beyond net.Conn.

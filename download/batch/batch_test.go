@@ -325,7 +325,7 @@ func TestAlternatives(t *testing.T) {
 // file.
 func TestGivenUp(t *testing.T) {
 	files := randomFiles(50)
-	s := newStand(t, files, testserver.Options{NoAnonymous: true})
+	s := newStand(t, files, testserver.Options{Users: map[string]string{"anonymous": "none"}})
 	got := s.run(t.Context(), s.tasks(files)...)
 	if got.Whole() || got.Failed != 50 {
 		t.Errorf("%+v", got)

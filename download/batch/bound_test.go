@@ -12,6 +12,7 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -40,7 +41,7 @@ func TestBound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				network := testserver.NewNetwork()
+				network := ftptest.NewNetwork()
 				srv := network.NewScript(t, testserver.Honest("contents"), tt.step)
 				s := newClientStand(t)
 				s.client.Dial = network.Dial

@@ -8,6 +8,7 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -31,7 +32,7 @@ func TestServerGivenUp(t *testing.T) {
 		tried int // files
 	}{
 		"no reply":               {testserver.On("RETR", testserver.Silence()), false, 3},
-		"no data":                {testserver.On("RETR", begin, testserver.AcceptData(), testserver.Silence()), false, 3},
+		"no data":                {testserver.On("RETR", begin, ftptest.AcceptData(), testserver.Silence()), false, 3},
 		"half the data":          {testserver.On("RETR", begin, testserver.SendData("half"), testserver.Silence()), false, 3},
 		"no final reply":         {testserver.On("RETR", begin, testserver.SendData("contents"), testserver.CloseData(), testserver.Silence()), false, 3},
 		"closed":                 {testserver.On("RETR", testserver.CloseConn()), false, 3},
@@ -49,7 +50,7 @@ func TestServerGivenUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				network := testserver.NewNetwork()
+				network := ftptest.NewNetwork()
 				srv := network.NewScript(t, testserver.Honest("contents"), tt.step)
 				s := newClientStand(t)
 				s.client.Dial = network.Dial

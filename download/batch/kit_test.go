@@ -22,7 +22,7 @@ type shelf struct {
 }
 
 // start starts the server, with steps that override what it does.
-func (s shelf) start(t *testing.T, steps ...testserver.Step) *testserver.Script {
+func (s shelf) start(t *testing.T, steps ...testserver.Step) *testserver.Server {
 	return testserver.NewScript(t, append([]testserver.Step{s.step}, steps...)...)
 }
 

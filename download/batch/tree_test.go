@@ -29,7 +29,7 @@ func treeOf(t *testing.T, url string, tree batch.Tree) batch.Task {
 }
 
 // scripted returns a stand whose server is a shelf.
-func scripted(t *testing.T, s shelf, steps ...testserver.Step) (*stand, *testserver.Script) {
+func scripted(t *testing.T, s shelf, steps ...testserver.Step) (*stand, *testserver.Server) {
 	return newClientStand(t), s.start(t, steps...)
 }
 

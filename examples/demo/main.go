@@ -36,7 +36,7 @@ func tree() map[string]string {
 
 func main() {
 	ctx, stop := cli.NotifyContext(context.Background())
-	err := run(ctx, os.Stdout, &testserver.Options{Tree: tree(), Greeting: "demo server ready"})
+	err := run(ctx, os.Stdout, &testserver.Options{Tree: tree()})
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)

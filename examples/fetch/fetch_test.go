@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -53,7 +54,7 @@ func TestFailures(t *testing.T) {
 		want error
 	}{
 		{"missing", testserver.On("RETR", testserver.Reply("550 No such file.")).With("SIZE", testserver.Reply("550 No such file.")), fs.ErrNotExist},
-		{"full", testserver.Greet(testserver.Reply("421 Too many users."), testserver.CloseConn()), ftpexec.ErrTooMany},
+		{"full", testserver.On("", testserver.Reply("421 Too many users."), testserver.CloseConn()), ftpexec.ErrTooMany},
 		{"cut", testserver.On("RETR", testserver.Reply("150 Here."), testserver.SendData("hel"), testserver.CloseData(), testserver.Reply("426 Broken.")), ftpexec.ErrTruncated},
 	}
 	for _, tt := range tests {
@@ -68,7 +69,7 @@ func TestFailures(t *testing.T) {
 // TestTimeout: a silent server costs a minute, but not this test.
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		network := testserver.NewNetwork()
+		network := ftptest.NewNetwork()
 		s := network.NewScript(t, testserver.Honest("hello").With("RETR", testserver.Silence()))
 		c := ftpexec.Client{MaxIdle: -1, Dial: network.Dial}
 		start := time.Now()

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -105,7 +106,7 @@ func TestFSIsLazy(t *testing.T) {
 // Close ends a Read that waits for data, or for a connection.
 func TestFSCloseEndsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		network := testserver.NewNetwork()
+		network := ftptest.NewNetwork()
 		s := network.NewScript(t, restarts("contents"), testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.StallData()))
 		c := &ftpexec.Client{Dial: network.Dial, MaxConns: 1, Timeout: 24 * time.Hour}
 		d := openFS(t, c, s.URL("/d/"))

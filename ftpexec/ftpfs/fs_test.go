@@ -141,8 +141,8 @@ func TestFSStat(t *testing.T) {
 			if err == nil && fs.FormatFileInfo(info) != tt.want {
 				t.Errorf("got %q, want %q", fs.FormatFileInfo(info), tt.want)
 			}
-			if got := s.Flights(); tt.flights > 0 && got != tt.flights {
-				t.Errorf("%d flights, want %d: %v", got, tt.flights, s.FlightLog())
+			if got := len(s.Flights()); tt.flights > 0 && got != tt.flights {
+				t.Errorf("%d flights, want %d: %v", got, tt.flights, s.Flights())
 			}
 			if tt.err == nil || tt.flights > 0 { // the connection is where it was
 				if got, err := d.ReadFile("warm"); err != nil || string(got) != "contents" || s.Connections() > 1 {

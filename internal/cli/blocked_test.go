@@ -112,7 +112,7 @@ func at(path string, args []string, verb string, actions ...testserver.Action) f
 		actions := slices.Concat(actions, []testserver.Action{testserver.Call(reached), testserver.Silence()})
 		honest := testserver.Honest("contents")
 		if verb == "" {
-			return append(args, testserver.NewScript(t, honest, testserver.Greet(actions...)).URL(path)), nil
+			return append(args, testserver.NewScript(t, honest, testserver.On("", actions...)).URL(path)), nil
 		}
 		return append(args, testserver.NewScript(t, honest.With(verb, actions...)).URL(path)), nil
 	}

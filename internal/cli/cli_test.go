@@ -224,13 +224,9 @@ func TestInterruptEndsRun(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := testserver.New(t, &testserver.Options{
 		Tree: map[string]string{"/f": "data", "/g": "data"},
-		OnCommand: func(line string) {
-			if line == "RETR f" {
-				cancel(&cli.SignalError{Signal: os.Interrupt})
-			}
-		},
 		Fault: func(p testserver.FaultPoint) testserver.Fault {
 			if p.Verb == "RETR" {
+				cancel(&cli.SignalError{Signal: os.Interrupt})
 				return testserver.Fault{Before: testserver.Stalled}
 			}
 			return testserver.Fault{}

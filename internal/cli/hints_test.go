@@ -29,7 +29,7 @@ var (
 	needsTLS = testserver.Options{TLS: testserver.TLSRequired}
 	hasTLS   = testserver.Options{TLS: testserver.TLSOffered}
 	six      = testserver.Options{Network: "tcp6"}
-	strict   = testserver.Options{NoAnonymous: true}
+	strict   = testserver.Options{Users: map[string]string{"anonymous": "none"}}
 	cutOnce  = testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
 		if p.Transfer == 1 {
 			return testserver.Fault{Data: testserver.Closed, Octets: 3}

@@ -44,7 +44,15 @@ func newStudy(t *testing.T, n, most int, fault func(testserver.FaultPoint) tests
 			s.paths = append(s.paths, path)
 		}
 	}
-	s.Server = testserver.New(t, &testserver.Options{Tree: tree, OnCommand: s.killer.command, Fault: fault})
+	s.Server = testserver.New(t, &testserver.Options{Tree: tree, Fault: func(p testserver.FaultPoint) testserver.Fault {
+		if p.Verb != "" {
+			s.killer.command()
+		}
+		if fault == nil {
+			return testserver.Fault{}
+		}
+		return fault(p)
+	}})
 	return s
 }
 
@@ -120,7 +128,7 @@ func (k *killer) ended()            { close(k.over) }
 
 // command counts a command. The server handles the last one after the process
 // has ended.
-func (k *killer) command(string) {
+func (k *killer) command() {
 	k.mu.Lock()
 	victim, over := k.victim, k.over
 	now := k.left == 1

@@ -31,7 +31,7 @@ func newProxies(t *testing.T) []*proxytest.Proxy {
 func TestProxy(t *testing.T) {
 	noProxies(t)
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/file": "contents"}})
-	base := strings.Replace(s.URL("/"), s.Host(), "ftp.test", 1)
+	base := strings.Replace(s.URL("/"), "127.0.0.1", "ftp.test", 1)
 	for _, p := range newProxies(t) {
 		via := p.URLAs("me:proxypw")
 		tests := []struct {
@@ -155,7 +155,7 @@ func TestProxyDownload(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/file": want}})
 	for _, p := range newProxies(t) {
 		dir := t.TempDir()
-		code, _, err := run(t, "-q", "-d", dir, "--proxy", p.URLAs("me:proxypw"), strings.Replace(s.URL("/file"), s.Host(), "ftp.test", 1))
+		code, _, err := run(t, "-q", "-d", dir, "--proxy", p.URLAs("me:proxypw"), strings.Replace(s.URL("/file"), "127.0.0.1", "ftp.test", 1))
 		got, rerr := os.ReadFile(filepath.Join(dir, "file"))
 		if code != 0 || rerr != nil || string(got) != want {
 			t.Errorf("exit %d, %v, %d bytes, want %d: %s", code, rerr, len(got), len(want), err)

@@ -115,7 +115,7 @@ func serverOptions(o *testserver.Options, args []string) (dir string, err error)
 		return nil
 	})
 	fs.Func("nopassword", "a user who needs none", func(s string) error {
-		o.NoPassword = append(o.NoPassword, s)
+		o.Users[s] = ""
 		return nil
 	})
 	fs.Func("tls", "offered, required or implicit", func(s string) error {
@@ -125,8 +125,8 @@ func serverOptions(o *testserver.Options, args []string) (dir string, err error)
 		o.TLS = modes[s]
 		return nil
 	})
-	fs.BoolFunc("tls11", "no TLS after 1.1", func(string) error { o.TLSMaxVersion = tls.VersionTLS11; return nil })
-	fs.BoolVar(&o.NoAnonymous, "noanonymous", false, "")
+	fs.BoolFunc("tls11", "no TLS after 1.1", func(string) error { o.TLSConfig = &tls.Config{MaxVersion: tls.VersionTLS11}; return nil })
+	fs.BoolFunc("noanonymous", "", func(string) error { o.Users["anonymous"] = "none"; return nil })
 	fs.Func("reply", "VERB=REPLY: the answer to a command, in place of the server's", func(s string) error {
 		verb, reply, _ := strings.Cut(s, "=")
 		return addFault(o, verb, testserver.Fault{Reply: strings.ReplaceAll(reply, `\e`, "\x1b")})

@@ -48,7 +48,7 @@ func TestStepsAndHints(t *testing.T) {
 	for _, tt := range tests {
 		step := testserver.On(tt.verb, testserver.Reply(tt.reply))
 		if tt.verb == "" {
-			step = testserver.Greet(testserver.Reply(tt.reply), testserver.CloseConn())
+			step = testserver.On("", testserver.Reply(tt.reply), testserver.CloseConn())
 		}
 		s := testserver.NewScript(t, testserver.Honest("contents"), step)
 		var stdout, stderr bytes.Buffer

@@ -19,7 +19,7 @@ func TestShowsWhatItWaitsFor(t *testing.T) {
 		step testserver.Step
 		want string
 	}{
-		{testserver.Greet(), "waiting for the greeting"},
+		{testserver.On(""), "waiting for the greeting"},
 		{silent.With("USER", testserver.Silence()), "logging in"},
 		{silent.With("PASS", testserver.Silence()), "logging in"},
 		{silent.With("CWD", testserver.Silence()), "waiting for the reply to CWD d"},

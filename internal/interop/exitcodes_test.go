@@ -58,7 +58,7 @@ var exitCases = []exitCase{
 	}}, args: "--max-time 1 ftp://SERVER/f", code: 28},
 	{what: "TLS not offered", curl: "--ssl-reqd ftp://SERVER/f", args: "--tls explicit ftp://SERVER/f", code: 64},
 	{what: "certificate not trusted", o: testserver.Options{TLS: testserver.TLSRequired}, curl: "--ssl-reqd ftp://SERVER/f", args: "--tls explicit ftp://SERVER/f", code: 60},
-	{what: "login refused", o: testserver.Options{NoAnonymous: true}, args: "ftp://SERVER/f", code: 67},
+	{what: "login refused", o: testserver.Options{Users: map[string]string{"anonymous": "none"}}, args: "ftp://SERVER/f", code: 67},
 	{what: "no such file", args: "ftp://SERVER/none", code: 78},
 	{what: "the file exists", args: "-o /no/such/place ftp://SERVER/f", code: 23},
 }

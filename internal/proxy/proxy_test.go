@@ -15,9 +15,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"example.com/ftpfetch/internal/ftptest"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/internal/proxy/proxytest"
-	"example.com/ftpfetch/testserver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -279,7 +279,7 @@ func TestUnreachable(t *testing.T) {
 		return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}}
 	}
 	for _, url := range []string{"http://h:80", "socks5://h:1080"} {
-		_, err := parse(t, nil, url).Dialer(testserver.NewNetwork().Dial)(t.Context(), "tcp", "ftp.test:21")
+		_, err := parse(t, nil, url).Dialer(ftptest.NewNetwork().Dial)(t.Context(), "tcp", "ftp.test:21")
 		if op, ok := errors.AsType[*net.OpError](err); !ok || op.Op != "dial" || !strings.Contains(err.Error(), "proxy "+url) {
 			t.Errorf("got %v, want a dial error that names the proxy", err)
 		}

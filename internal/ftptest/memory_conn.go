@@ -1,4 +1,4 @@
-package testserver
+package ftptest
 
 import (
 	"io"
@@ -22,6 +22,9 @@ type memoryConn struct {
 	resets      bool // Close sends RST instead of FIN
 	read, write deadline
 }
+
+// bufferSize is how many bytes a connection holds that were not read.
+const bufferSize = 64 << 10
 
 var _ net.Conn = (*memoryConn)(nil)
 

@@ -1,4 +1,4 @@
-package testserver
+package ftptest
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"example.com/ftpfetch/testserver"
 )
 
 // Network is a network in memory, for testing a client's timing. A client that
@@ -18,8 +20,8 @@ import (
 // exact moment, however busy the machine is.
 //
 //	synctest.Test(t, func(t *testing.T) {
-//		network := testserver.NewNetwork()
-//		srv := network.NewScript(t, testserver.Greet(testserver.Silence()))
+//		network := ftptest.NewNetwork()
+//		srv := network.NewScript(t, testserver.On("", testserver.Silence()))
 //		start := time.Now()
 //		_, err := download(t, srv.URL("/f"), network.Dial)
 //		// time.Since(start) is the client's timeout, to the nanosecond.
@@ -41,10 +43,10 @@ func NewNetwork() *Network {
 	return n
 }
 
-// NewScript is like the function [NewScript], for a server on n.
-func (n *Network) NewScript(tb testing.TB, steps ...Step) *Script {
+// NewScript is like [testserver.NewScript], for a server on n.
+func (n *Network) NewScript(tb testing.TB, steps ...testserver.Step) *testserver.Server {
 	tb.Helper()
-	return scriptFor(tb, n.Listen, steps)
+	return testserver.NewScriptOn(tb, n.Listen, steps...)
 }
 
 // Listen returns a listener with a port of its own on 127.0.0.1.

@@ -1,0 +1,105 @@
+// Package ftptest has what the tests of this module need beyond testserver: rare
+// faults of a scripted server, and a network in memory.
+package ftptest
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+
+	"example.com/ftpfetch/testserver"
+)
+
+// Trickle is like [testserver.Reply], with one write, and so usually one TCP
+// segment, for each byte.
+func Trickle(text string) testserver.Action {
+	return func(c *testserver.Conn) error {
+		for _, b := range []byte(text + "\r\n") {
+			if _, err := c.Write([]byte{b}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// Endless sends text(0), text(1) and so on until the client goes away.
+func Endless(text func(i int) string) testserver.Action {
+	return func(c *testserver.Conn) error { return endless(c, text) }
+}
+
+// EndlessData is like Endless, on the data connection.
+func EndlessData(text func(i int) string) testserver.Action {
+	return func(c *testserver.Conn) error {
+		if data := c.Data(); data != nil {
+			_ = endless(data, text)
+		}
+		return nil
+	}
+}
+
+func endless(w io.Writer, text func(i int) string) error {
+	for i := 0; ; i++ {
+		if _, err := io.WriteString(w, text(i)); err != nil {
+			return err
+		}
+	}
+}
+
+// AcceptData waits for the data connection.
+func AcceptData() testserver.Action {
+	return func(c *testserver.Conn) error {
+		c.Data()
+		return nil
+	}
+}
+
+// CutData closes the data connection without TLS's close_notify.
+func CutData() testserver.Action {
+	return func(c *testserver.Conn) error {
+		if data := below(c); data != nil {
+			_ = data.Close()
+		}
+		return testserver.CloseData()(c)
+	}
+}
+
+// SendInClear is like [testserver.SendData], without the TLS that PROT P asks for.
+func SendInClear(contents string) testserver.Action {
+	return func(c *testserver.Conn) error {
+		if data := below(c); data != nil {
+			_, _ = io.WriteString(data, contents)
+			_ = data.Close()
+		}
+		return nil
+	}
+}
+
+// below returns the TCP connection for data.
+func below(c *testserver.Conn) net.Conn {
+	data := c.Data()
+	if t, ok := data.(*tls.Conn); ok {
+		return t.NetConn()
+	}
+	return data
+}
+
+// DiscardInput drops the commands that arrived after this one, as servers do that
+// flush their input at login. They stay in Commands.
+func DiscardInput() testserver.Action {
+	return func(c *testserver.Conn) error {
+		c.Input()
+		return nil
+	}
+}
+
+// CloseIfMore closes the control connection if a command has arrived after this
+// one.
+func CloseIfMore() testserver.Action {
+	return func(c *testserver.Conn) error {
+		if len(c.Input()) == 0 {
+			return nil
+		}
+		return testserver.CloseConn()(c)
+	}
+}
