@@ -130,7 +130,7 @@ func (l *line) informationFlags(fs *pflag.FlagSet) {
 	fs.BoolVarP(&l.Verbose, "verbose", "v", false, "show the dialogue: > sent, >> sent in the same flight, < received")
 	fs.BoolVarP(&l.Quiet, "quiet", "q", false, "show no progress, only errors and warnings")
 	word(fs, &l.Progress, "auto", "progress", "show transfers as `auto|bar|plain|json|none`; auto: bar on a terminal, else plain")
-	word(fs, &l.Print, "", "print", "print the man page (ftpfetch --print man | man -l -) or a completion script: `man|bash|zsh|fish`")
+	word(fs, &l.Print, "", "print", "print the man page, or the completion for a shell: `man|bash|zsh|fish`")
 	fs.BoolVar(&l.version, "version", false, "print the version")
 	fs.BoolVarP(&l.help, "help", "h", false, "print this help")
 }

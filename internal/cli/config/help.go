@@ -18,7 +18,6 @@ manifests and trees are fetched over several connections; the same command
 fetches what is missing later. The schemes are ftp, ftps (implicit TLS)
 and ftpes (explicit TLS). Flags may come before or after URLs.
 `
-	severalURLs = "ftpfetch tries all URLs; the code is that of the first failure."
 	// environment is one line of the help text; the man page says more.
 	environment = "ftp_proxy, all_proxy, no_proxy (or in capitals), NETRC: see ftpfetch --print man."
 	examples    = `
@@ -51,6 +50,6 @@ func help(exits string) string {
 	for _, g := range new(line).groups() {
 		b.WriteString("\n" + g.title + ":\n" + g.FlagUsagesWrapped(80))
 	}
-	b.WriteString("\nExit codes:\n" + exits + severalURLs + "\n\nEnvironment:\n" + environment + "\n\nExamples:" + examples)
+	b.WriteString("\nExit codes:\n" + exits + "ftpfetch tries all URLs; the code is that of the first failure.\n\nEnvironment:\n" + environment + "\n\nExamples:" + examples)
 	return b.String()
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"runtime"
 	"runtime/debug"
-	"strings"
 )
 
 // release is the version of a build from an archive of the source, which has no
@@ -16,29 +15,21 @@ var release string
 // version returns what --version prints: the version, the commit if it is
 // known, and the Go release and the system of the build.
 func version() string {
-	var tag, revision, time, modified string
+	var tag string
+	set := make(map[string]string)
 	if info, ok := debug.ReadBuildInfo(); ok {
 		tag = info.Main.Version
 		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				revision = s.Value
-			case "vcs.time":
-				time = s.Value
-			case "vcs.modified":
-				modified = s.Value
-			}
+			set[s.Key] = s.Value
 		}
 	}
-	var b strings.Builder
-	b.WriteString("ftpfetch " + cmp.Or(release, tag, "(devel)") + "\n")
-	if revision != "" {
-		b.WriteString("commit " + revision + " of " + time)
-		if modified == "true" {
-			b.WriteString(", modified")
+	text := "ftpfetch " + cmp.Or(release, tag, "(devel)") + "\n"
+	if set["vcs.revision"] != "" {
+		text += "commit " + set["vcs.revision"] + " of " + set["vcs.time"]
+		if set["vcs.modified"] == "true" {
+			text += ", modified"
 		}
-		b.WriteString("\n")
+		text += "\n"
 	}
-	b.WriteString("built by " + runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH + "\n")
-	return b.String()
+	return text + "built by " + runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
 }
