@@ -52,7 +52,7 @@ func start(t *testing.T) *testserver.Server {
 // parse parses rawURL with the address of s in place of SERVER.
 func parse(t *testing.T, s *testserver.Server, rawURL string) *urlparse.URL {
 	t.Helper()
-	u, err := urlparse.Parser{AllowPort: true}.Parse(strings.Replace(rawURL, "SERVER", s.Addr(), 1))
+	u, err := urlparse.Parse(strings.Replace(rawURL, "SERVER", s.Addr(), 1))
 	if err != nil {
 		t.Fatal(err)
 	}

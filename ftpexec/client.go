@@ -78,6 +78,8 @@ type Client struct {
 	// IdleTimeout is how long a connection is kept without work. 0 means a minute. See CloseIdleConnections.
 	IdleTimeout time.Duration
 
+	// AllowPort allows the ports of other protocols; see [urlparse.URL.BadPort].
+	AllowPort bool
 	// NoPipelining sends one command at a time.
 	NoPipelining bool
 	// NoEPSV sends PASV without trying EPSV first. It has no effect over IPv6, which PASV does not support.

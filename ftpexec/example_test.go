@@ -61,7 +61,7 @@ func ExampleClient_Entries() {
 
 // local returns the URL of a path on s. Its port may be one that Parse refuses.
 func local(s *testserver.Server, path string) *urlparse.URL {
-	u, err := urlparse.Parser{AllowPort: true}.Parse(s.URL(path))
+	u, err := urlparse.Parse(s.URL(path))
 	if err != nil {
 		log.Fatal(err)
 	}

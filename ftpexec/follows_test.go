@@ -264,7 +264,7 @@ func TestFollowsUnderTLS(t *testing.T) {
 }
 
 func mustParse(rawURL string) *urlparse.URL {
-	u, err := urlparse.Parser{AllowPort: true}.Parse(rawURL)
+	u, err := urlparse.Parse(rawURL)
 	if err != nil {
 		panic(err)
 	}

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func parse(t testing.TB, rawURL string) *urlparse.URL {
 	t.Helper()
-	u, err := urlparse.Parser{AllowPort: true}.Parse(rawURL)
+	u, err := urlparse.Parse(rawURL)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -151,6 +151,11 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, transfer fun
 	if err != nil {
 		return err
 	}
+	if !s.client.AllowPort {
+		if err := u.BadPort(); err != nil {
+			return err
+		}
+	}
 	refuse := func(err error, hint string) error { return &Error{Op: "open", URL: u.Redacted(), Err: err, Hint: hint} }
 	if err := s.client.check(); err != nil {
 		return refuse(err, "")

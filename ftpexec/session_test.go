@@ -1,14 +1,17 @@
 package ftpexec_test
 
 import (
+	"context"
 	"errors"
 	"io"
+	"net"
 	"slices"
 	"strings"
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
 )
 
 func sessionServer(t *testing.T) *testserver.Server {
@@ -270,6 +273,14 @@ func TestFilesAndDirectories(t *testing.T) {
 	}
 	if _, err := list(t.Context(), c, file); !errors.Is(err, ftpexec.ErrNotDirectory) {
 		t.Errorf("error %v, want ErrNotDirectory", err)
+	}
+	var bad *urlparse.Error
+	if _, err := c.Get(t.Context(), "ftp://127.0.0.1:25/f"); !errors.As(err, &bad) || !strings.Contains(bad.Reason, "smtp") {
+		t.Errorf("error %v, want that the port belongs to another protocol", err)
+	}
+	allowed := &ftpexec.Client{AllowPort: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, io.ErrClosedPipe }}
+	if _, err := allowed.Get(t.Context(), "ftp://127.0.0.1:25/f"); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("with AllowPort: error %v, want that of Dial", err)
 	}
 	if s.Connections() != 0 {
 		t.Errorf("%d connections, want none", s.Connections())

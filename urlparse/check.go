@@ -1,23 +1,15 @@
 package urlparse
 
-import "strings"
-
 // Check returns the error that [Parse] would return for a value made by hand: a
 // CR, LF or NUL in a part, a typecode of a file without a name, an invalid host,
 // and so on. A URL that passes survives String and Parse. The error is an
 // [*Error] whose Input is u.Redacted() and whose Column counts in u.String().
-//
-// Check accepts the ports of other protocols, as a Parser with AllowPort does;
-// use [Parser.Check] if the port comes from outside.
-func (u *URL) Check() error { return Parser{AllowPort: true}.Check(u) }
-
-// Check is like [URL.Check], and also refuses the ports that p refuses.
-func (p Parser) Check(u *URL) error {
+func (u *URL) Check() error {
 	text := part{s: u.String()}
 	login := len(u.Scheme) + len("://")
 	f := (*fault)(nil)
 	switch {
-	case !schemeWord(string(u.Scheme)) || strings.ToLower(string(u.Scheme)) != string(u.Scheme):
+	case u.Scheme != FTP && u.Scheme != FTPS && u.Scheme != FTPES:
 		f = text.fault(0, "the scheme is none of ftp, ftps and ftpes", `write "ftp"`)
 		f.kind = ErrScheme
 	case !u.User.Set && (u.User.Value != "" || u.Password.Set):
@@ -26,7 +18,7 @@ func (p Parser) Check(u *URL) error {
 		f = text.fault(login, "a password without Password.Set", "write Some(password)")
 	default: // a delimiter in the host would make it another URL
 		if _, f = host(part{bracket(u.Host), len(u.loginPrefix(encode(u.User.Value), encode(u.Password.Value)))}); f == nil {
-			_, f = p.ftpurl(text)
+			_, f = ftpurl(text)
 		}
 	}
 	if f == nil {

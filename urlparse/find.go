@@ -19,9 +19,6 @@ type Found struct {
 	Line int    // 1-based line of the text where the wrapper or URL begins
 }
 
-// Find finds FTP URLs in free text, with the zero Parser; see [Parser.Find].
-func Find(r io.Reader) iter.Seq2[Found, error] { return Parser{}.Find(r) }
-
 // Find finds FTP URLs in free text, in order, while it reads r.
 //
 // Wrapped URLs, "<URL:ftp://host/path>" (RFC 1738, Appendix; in any letter
@@ -46,9 +43,9 @@ func Find(r io.Reader) iter.Seq2[Found, error] { return Parser{}.Find(r) }
 // the URL. The search then continues. Find skips wrapped URLs of other schemes.
 // An error of r comes last, unchanged. To refuse spaces in a list of one URL per
 // line, parse it line by line instead.
-func (p Parser) Find(r io.Reader) iter.Seq2[Found, error] {
+func Find(r io.Reader) iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
-		f := &finder{parser: p, r: bufio.NewReader(&sticky{r: r}), line: 1, lineBlank: true, prev: ' '}
+		f := &finder{r: bufio.NewReader(&sticky{r: r}), line: 1, lineBlank: true, prev: ' '}
 		for {
 			found, err := f.next()
 			if errors.Is(err, io.EOF) {
@@ -65,7 +62,6 @@ func (p Parser) Find(r io.Reader) iter.Seq2[Found, error] {
 
 // finder reads the text once, octet by octet.
 type finder struct {
-	parser    Parser
 	r         *bufio.Reader
 	line      int
 	lineBlank bool // only white space (and "URL:") on this line so far

@@ -149,11 +149,3 @@ func TestFindStops(t *testing.T) {
 		t.Errorf("%d hits after break", n)
 	}
 }
-
-func TestParserFind(t *testing.T) {
-	for found, err := range (Parser{AllowPort: true}).Find(strings.NewReader("<URL:ftp://h:25/>")) {
-		if err != nil || found.URL.Port != 25 {
-			t.Errorf("got %v, %v", found, err)
-		}
-	}
-}

@@ -58,7 +58,7 @@ func (f *finder) bare() (Found, error) {
 
 func (f *finder) parse(found Found, raw string) (Found, error) {
 	found.Text = redact(inner(raw))
-	u, err := f.parser.Parse(raw)
+	u, err := Parse(raw)
 	if err != nil {
 		return found, err
 	}

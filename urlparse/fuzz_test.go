@@ -77,7 +77,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(in)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
-		u, err := Parser{AllowPort: true}.Parse(in)
+		u, err := Parse(in)
 		if err != nil {
 			checkRefusal(t, in, err)
 			return

@@ -182,7 +182,7 @@ func bracketed(s string) (forms []string) {
 		return nil
 	}
 	if addr, err := netip.ParseAddr(s[:colon]); err == nil && addr.Is6() && addr.Zone() == "" {
-		if _, f := (Parser{}).port(part{s: s[colon+1:]}); f == nil {
+		if _, f := port(part{s: s[colon+1:]}); f == nil {
 			forms = append(forms, "["+addr.String()+"]"+s[colon:])
 		}
 	}

@@ -10,14 +10,14 @@ import (
 //
 // RFC 1738 sections 3.1 and 5. The last "@" ends the user name and password,
 // so that the refusal of an unencoded one can point at it.
-func (p Parser) login(u *URL, text part) *fault {
+func login(u *URL, text part) *fault {
 	at := strings.LastIndexByte(text.s, '@')
 	if at >= 0 {
 		if f := userinfo(u, text.to(at)); f != nil {
 			return f
 		}
 	}
-	f := p.hostport(u, text.from(at+1))
+	f := hostport(u, text.from(at+1))
 	if f != nil && f.hint == loginHint && at >= 0 {
 		f.hint = ""
 	}
@@ -42,7 +42,7 @@ func userinfo(u *URL, text part) (f *fault) {
 func user(text part) (string, *fault) { return userOctets.decode(text) }
 
 // hostport = host [ ":" port ]
-func (p Parser) hostport(u *URL, text part) (f *fault) {
+func hostport(u *URL, text part) (f *fault) {
 	if f := bareIPv6(text); f != nil {
 		return f
 	}
@@ -59,7 +59,7 @@ func (p Parser) hostport(u *URL, text part) (f *fault) {
 	if end+1 == len(text.s) {
 		return text.fault(end+1, `no port follows the ":"`, "write "+text.s[:end])
 	}
-	u.Port, f = p.port(text.from(end + 1))
+	u.Port, f = port(text.from(end + 1))
 	return f
 }
 
@@ -72,7 +72,7 @@ func hostEnd(s string) int {
 }
 
 // port = digits, RFC 1738 section 5; 1 to 65535, decimal even with leading zeros.
-func (p Parser) port(text part) (int, *fault) {
+func port(text part) (int, *fault) {
 	for i, c := range []byte(text.s) {
 		if !digit(c) {
 			return 0, text.fault(i, "a port is a decimal number", cmp.Or(delimiterHint(text.s[i:]), loginHint))
@@ -81,10 +81,6 @@ func (p Parser) port(text part) (int, *fault) {
 	n, err := strconv.ParseUint(text.s, 10, 16)
 	if err != nil || n == 0 {
 		return 0, text.fault(0, "a port is 1 to 65535", "")
-	}
-	if name, taken := otherPorts[int(n)]; taken && !p.AllowPort {
-		return 0, text.fault(0, "port "+strconv.Itoa(int(n))+" belongs to another protocol ("+name+")",
-			"--allow-port (Parser.AllowPort) allows it, if an FTP server is there")
 	}
 	return int(n), nil
 }

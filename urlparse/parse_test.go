@@ -42,7 +42,7 @@ func testParse(t *testing.T, cases []parseCase) {
 // checkRoundTrip checks what String and Check promise for every URL.
 func checkRoundTrip(t *testing.T, u *URL) {
 	t.Helper()
-	again, err := Parser{AllowPort: true}.Parse(u.String())
+	again, err := Parse(u.String())
 	if err != nil {
 		t.Errorf("%q does not parse: %v", u.String(), err)
 		return
@@ -246,24 +246,6 @@ func TestSection6Ports(t *testing.T) {
 			t.Errorf("port %s: %v", port, err)
 		}
 	}
-	for _, port := range []string{"1", "22", "25", "110", "6000", "6667", "10080", "0025"} {
-		in := "ftp://h:" + port + "/"
-		if _, err := Parse(in); err == nil || !strings.Contains(err.Error(), "another protocol") {
-			t.Errorf("port %s: %v, want a refusal", port, err)
-		}
-		u, err := Parser{AllowPort: true}.Parse(in)
-		if err != nil {
-			t.Errorf("port %s, allowed: %v", port, err)
-			continue
-		}
-		if err := u.Check(); err != nil {
-			t.Errorf("Check, port %s: %v", port, err)
-		}
-		if err := (Parser{}).Check(u); err == nil {
-			t.Errorf("Parser{}.Check takes port %s", port)
-		}
-		checkRoundTrip(t, u)
-	}
 }
 
 func TestAppendixWrapper(t *testing.T) {
@@ -283,7 +265,7 @@ func TestAppendixWrapper(t *testing.T) {
 
 func mustParse(t testing.TB, s string) *URL {
 	t.Helper()
-	u, err := Parser{AllowPort: true}.Parse(s)
+	u, err := Parse(s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,21 @@
 package urlparse
 
+import "strconv"
+
+// BadPort returns an [*Error] if u's port is that of another well-known protocol
+// (25, 6667, ...), and nil for all others: a URL could make an FTP client talk to
+// such a server (RFC 1738 section 6). The error is like that of [URL.Check].
+func (u *URL) BadPort() error {
+	name, taken := otherPorts[u.Port]
+	if !taken {
+		return nil
+	}
+	login := u.loginPrefix(encode(u.User.Value), encode(u.Password.Value))
+	return &Error{Input: u.Redacted(), Column: len(login+bracket(canonicalHost(u.Host))+":") + 1,
+		Reason: "port " + strconv.Itoa(u.Port) + " belongs to another protocol (" + name + ")",
+		Hint:   "--allow-port (Client.AllowPort) allows it, if an FTP server is there"}
+}
+
 // otherPorts are the ports that browsers refuse for any protocol but the port's
 // own (the bad ports of the WHATWG Fetch standard), without those of FTP: 20,
 // 21, 989 and 990. RFC 1738 section 6 warns of URLs that make a client send

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -16,18 +17,18 @@ var badPorts = []int{
 	6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 }
 
-// TestSection6EveryPort: a URL cannot lead to a server of another protocol unless
-// the user allows it; every other port is accepted.
+// TestSection6EveryPort: BadPort refuses the servers of other protocols; Parse takes every port.
 func TestSection6EveryPort(t *testing.T) {
 	for port := 1; port <= 65535; port++ {
-		text := fmt.Sprintf("ftp://h:%d/f", port)
-		_, err := Parse(text)
-		var refusal *Error
-		if bad := slices.Contains(badPorts, port); (err != nil) != bad || bad && !errors.As(err, &refusal) {
-			t.Errorf("%s: got %v, want refused %v", text, err, bad)
+		text := fmt.Sprintf("ftp://u:S3CRET@h:%05d/f", port)
+		u, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if _, err := (Parser{AllowPort: true}).Parse(text); err != nil {
-			t.Errorf("%s with AllowPort: %v", text, err)
+		err = u.BadPort()
+		var refusal *Error
+		if bad := slices.Contains(badPorts, port); (err != nil) != bad || bad && (!errors.As(err, &refusal) || refusal.Column != 18 || strings.Contains(err.Error(), "S3CRET")) {
+			t.Errorf("%s: got %v, want refused %v", text, err, bad)
 		}
 	}
 }

@@ -26,6 +26,11 @@ func (r *reader) finish(d *draft, err error) {
 	if err == nil && len(d.urls) == 0 {
 		err = errNoURL
 	}
+	for _, u := range d.urls {
+		if err == nil && !r.AllowPort {
+			err = u.BadPort()
+		}
+	}
 	var path string
 	if err == nil {
 		path, err = r.localPath(d)

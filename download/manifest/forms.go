@@ -137,14 +137,14 @@ func wrapped(text string) bool {
 // parser says that it must be encoded.
 func (r *reader) readList() {
 	r.each(func(line int, text string) {
-		u, err := r.Parser.Parse(strings.TrimSpace(text))
+		u, err := urlparse.Parse(strings.TrimSpace(text))
 		r.single(line, u, err)
 	})
 }
 
 // readText finds URLs in free text.
 func (r *reader) readText() {
-	for found, err := range r.Parser.Find(r.in.r) {
+	for found, err := range urlparse.Find(r.in.r) {
 		var refusal *urlparse.Error
 		if err != nil && !errors.As(err, &refusal) {
 			r.in.err = err
@@ -181,5 +181,5 @@ func (r *reader) sumLine(d *draft, text string) error {
 	for _, segment := range strings.Split(d.path, "/") {
 		u = u.Child(segment, urlparse.TypeNone)
 	}
-	return d.addURL(u, r.Parser.Check(u))
+	return d.addURL(u, u.Check())
 }

@@ -29,7 +29,8 @@ type Options struct {
 	// Format is the form of the list, one of [Formats]. "" means that the beginning
 	// of the list tells. docs/manifests.md describes the forms.
 	Format string
-	Parser urlparse.Parser
+	// AllowPort takes the ports of other protocols; see [urlparse.URL.BadPort].
+	AllowPort bool
 	// KeepDirs makes the default path of a file that of its first URL, with all
 	// directories, instead of the last segment.
 	KeepDirs bool

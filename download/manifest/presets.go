@@ -98,7 +98,7 @@ func (r *reader) files(t *table, line int, cells []string) {
 			}
 			for _, u := range places {
 				d := draft{line: line}
-				err := inField(s.name+s.suffix, d.addURL(u, r.Parser.Check(u)))
+				err := inField(s.name+s.suffix, d.addURL(u, u.Check()))
 				if err == nil && len(md5s) > 0 {
 					err = inField(s.name+s.md5, r.cell(&d, "md5", md5s[i]))
 				}
@@ -136,12 +136,12 @@ func (r *reader) enaURL(text string) ([]*urlparse.URL, error) {
 	host, path, _ := strings.Cut(text, "/")
 	switch {
 	case strings.Contains(text, "://"):
-		u, err := r.Parser.Parse(text)
+		u, err := urlparse.Parse(text)
 		return []*urlparse.URL{u}, err
 	case host == "":
 		return nil, errors.New("an element is empty: download the report again")
 	}
-	u, err := r.Parser.Parse("ftp://" + host + "/")
+	u, err := urlparse.Parse("ftp://" + host + "/")
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (r *reader) assembly(text string) (files []*urlparse.URL, err error) {
 	if path, ok := strings.CutPrefix(text, "https://ftp.ncbi.nlm.nih.gov/"); ok {
 		text = "ftp://ftp.ncbi.nlm.nih.gov/" + path
 	}
-	dir, err := r.Parser.Parse(text)
+	dir, err := urlparse.Parse(text)
 	switch {
 	case err != nil:
 		return nil, err

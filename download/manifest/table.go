@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/urlparse"
 )
 
 // columns say what a cell of the column with that name tells about a file. Those
@@ -48,7 +49,7 @@ func (r *reader) cell(d *draft, column, text string) error {
 	return d.addSum(digest.ParseHex(digest.Algorithm(column), text))
 }
 
-func (r *reader) addURL(d *draft, text string) error { return d.addURL(r.Parser.Parse(text)) }
+func (r *reader) addURL(d *draft, text string) error { return d.addURL(urlparse.Parse(text)) }
 
 func (r *reader) addURLs(d *draft, text string) error {
 	for _, one := range strings.Fields(text) {

@@ -53,7 +53,7 @@ func Example() {
 
 // at returns the URL of a path on s.
 func at(s *testserver.Server, path string) *urlparse.URL {
-	u, err := urlparse.Parser{AllowPort: true}.Parse(s.URL(path))
+	u, err := urlparse.Parse(s.URL(path))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -304,7 +304,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func parse(t testing.TB, text string) *urlparse.URL {
 	t.Helper()
-	u, err := urlparse.Parser{AllowPort: true}.Parse(text)
+	u, err := urlparse.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func (r *reader) settle() {
 	}
 	l.Client.Active, l.Client.NoEPSV = l.mode == "active", l.mode == "pasv"
 	l.Client.TryTLS = l.TLS == "try"
-	l.Reading.Parser.AllowPort = l.allowPort
+	l.Reading.AllowPort, l.Client.AllowPort = l.allowPort, l.allowPort
 	switch {
 	case l.PerHost != 0 || l.Jobs == 0:
 	case l.together:
@@ -94,7 +94,10 @@ func (l *line) readBase() error {
 	if l.base == "" {
 		return nil
 	}
-	base, err := l.Reading.Parser.Parse(strings.TrimSuffix(l.base, "/") + "/")
+	base, err := urlparse.Parse(strings.TrimSuffix(l.base, "/") + "/")
+	if err == nil && !l.allowPort {
+		err = base.BadPort()
+	}
 	if err != nil {
 		return fmt.Errorf("--base: %w", err)
 	}

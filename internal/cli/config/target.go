@@ -20,7 +20,11 @@ func (l *line) targets(texts []string) []Target {
 			rest, t.Pattern, t.Err = patternIn(text)
 		}
 		if t.Err == nil {
-			t.URL, t.Err = urlparse.Parser{AllowPort: l.allowPort}.Parse(rest)
+			if t.URL, t.Err = urlparse.Parse(rest); t.Err == nil && !l.allowPort {
+				if t.Err = t.URL.BadPort(); t.Err != nil {
+					t.URL = nil
+				}
+			}
 			l.hint(rest, t.Err)
 		}
 	}
