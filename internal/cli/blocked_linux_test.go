@@ -1,42 +1,24 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"io"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/testserver"
 )
 
 // openStopped opens a terminal that was stopped with Ctrl-S.
-func openStopped(t *testing.T) *console {
+func openStopped(t *testing.T) *show.Console {
 	t.Helper()
 	_, c := openTerminal(t)
-	if err := unix.IoctlSetInt(int(c.out.Fd()), unix.TCXONC, unix.TCOOFF); err != nil {
+	if err := unix.IoctlSetInt(int(c.Out.Fd()), unix.TCXONC, unix.TCOOFF); err != nil {
 		t.Fatal(err)
 	}
 	return c
-}
-
-// TestPromptOnStoppedTerminal checks that a prompt that cannot be shown ends with its context.
-func TestPromptOnStoppedTerminal(t *testing.T) {
-	c := openStopped(t)
-	before := state(t, c)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cause := &SignalError{syscall.SIGTERM}
-	cancel(cause)
-	p := &prompter{alone: func(f func()) { f() }, open: func() (*console, error) { return c, nil }, known: map[login]string{}}
-	if _, err := p.Password(ctx, "h", "me"); !errors.Is(err, cause) {
-		t.Errorf("got %v, want %v", err, cause)
-	}
-	if after := state(t, c); *after != *before {
-		t.Error("the terminal is left without echo")
-	}
 }
 
 // TestStoppedTerminal checks that a run ends even if the terminal that shows
@@ -50,7 +32,7 @@ func TestStoppedTerminal(t *testing.T) {
 			return testserver.Fault{}
 		}})
 		c := openStopped(t)
-		stdio := IO{Out: c.out, Err: c.out}
+		stdio := IO{Out: c.Out, Err: c.Out}
 		if args[0] != "-o" {
 			stdio.Out = io.Discard
 			args = append(args, "-o", filepath.Join(t.TempDir(), "f"))

@@ -9,13 +9,11 @@ import (
 	"errors"
 	"io"
 	"os"
-	"time"
-
-	"golang.org/x/term"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -31,74 +29,67 @@ type IO struct {
 func Standard() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Confine: true} }
 
 // Run runs the command with args, which exclude the program's name, and returns
-// its exit code. It returns within a second after ctx ends: it abandons a read
-// or write that cannot be cancelled. If the cause is a [*SignalError], the exit
-// code tells the signal.
+// its exit code. It returns within two seconds after ctx ends: what still reads or
+// writes then, because there is nobody at the other end, is left behind. If the
+// cause is a [*SignalError], the exit code tells the signal.
 func Run(ctx context.Context, args []string, stdio IO) int {
-	code := execute(ctx, args, stdio)
-	if ctx.Err() != nil {
-		return exitCode(context.Cause(ctx))
-	}
-	return code
+	c, err := config.Parse(args)
+	options := show.Options{Verbose: c.Verbose, Quiet: c.Quiet, Progress: show.Mode(c.Progress)}
+	w := &watchdog{print: show.New(options, stdio.Out, stdio.Err, explain), left: make(chan int, 1)}
+	defer w.watch(ctx)()
+	go func() {
+		code := w.execute(ctx, c, err, stdio)
+		if ctx.Err() != nil {
+			code = exitCode(context.Cause(ctx))
+		}
+		w.left <- code
+	}()
+	return <-w.left
 }
 
-func execute(ctx context.Context, args []string, stdio IO) int {
-	c, err := config.Parse(args)
-	first, cancel := limit(ctx, c)
+func (w *watchdog) execute(ctx context.Context, c *config.Config, err error, stdio IO) int {
+	first, cancel := w.limit(ctx, c)
 	defer cancel()
-	p := newPrinter(first, c, stdio)
 	if err != nil {
-		return finish(p, err)
+		return w.finish(err)
 	}
 	if c.Print != "" {
-		return finish(p, p.text(first, config.Text(c.Print, exitLines())))
+		_, err := io.WriteString(w.print.Out, config.Text(c.Print, exitLines()))
+		return w.finish(err)
 	}
 	if c.Client.TLSConfig, err = await(first, func() (*tls.Config, error) { return readTLS(c) }); err != nil {
-		return finish(p, err)
+		return w.finish(err)
 	}
 	via, err := newProxies(c)
 	if err != nil {
-		return finish(p, err)
+		return w.finish(err)
 	}
-	warn(p, c)
-	defer p.within(ctx)()
-	return newRun(via, p, stdio).all(ctx)
+	warn(w.print, c)
+	cancel()
+	return newRun(via, w, stdio).all(ctx)
 }
 
 // finish ends a run before its first URL.
-func finish(p *printer, err error) int {
+func (w *watchdog) finish(err error) int {
 	var bad *config.Error
 	switch {
 	case errors.As(err, &bad):
-		p.complain(bad)
+		for i, text := range bad.Lines {
+			if i == len(bad.Lines)-1 && !bad.Whole {
+				text += "; try ftpfetch --help"
+			}
+			w.print.Line("ftpfetch: %s", show.OneLine(text))
+		}
 	case err != nil:
-		p.failed("", err, "")
+		w.print.Failed("", err, "")
 	}
 	return exitCode(err)
-}
-
-func newPrinter(ctx context.Context, c *config.Config, stdio IO) *printer {
-	return &printer{
-		display: display{c.Verbose, c.Quiet, progressMode(c.Progress)}, now: time.Now, ctx: ctx, patience: c.Client.Timeout,
-		out: &stream{w: stdio.Out, terminal: isTerminal(stdio.Out)},
-		err: &stream{w: stdio.Err, terminal: isTerminal(stdio.Err)},
-	}
-}
-
-func isTerminal(stream any) bool {
-	switch s := stream.(type) {
-	case interface{ IsTerminal() bool }:
-		return s.IsTerminal()
-	case *os.File:
-		return term.IsTerminal(int(s.Fd()))
-	}
-	return false
 }
 
 // run is one run of the command.
 type run struct {
 	proxies
-	print    *printer
+	*watchdog
 	in       io.Reader // standard input
 	confined bool      // IO.Confine
 	ask      *prompter
@@ -106,25 +97,23 @@ type run struct {
 	source   batch.Source    // where files and listings come from
 	made     string          // the outermost directory that makeDir made
 	saved    map[string]bool // paths that this run has written
-	kept     int64           // bytes of the current URL's file from which the next run can resume
 	current  *urlparse.URL   // being retrieved
 	next     []config.Target // after it
-	behind   bool            // a transfer was left behind, blocked in a stream
 }
 
-func newRun(via proxies, p *printer, stdio IO) *run {
-	c := via.Config
+func newRun(via proxies, w *watchdog, stdio IO) *run {
+	c, p := via.Config, w.print
 	ask := &prompter{
-		forbidden: c.NoPrompt, open: openConsole, alone: p.withoutLines,
+		forbidden: c.NoPrompt, open: show.OpenConsole, alone: p.Alone,
 		known: make(map[login]string),
 	}
 	logins := newCredentials(c, stdio.In, ask)
 	c.Client.Credentials, c.Client.Dial, c.Client.Proxy = logins, via.dial, via.dialer
-	c.Client.Trace = p.trace()
+	c.Client.Trace = p.Trace()
 	source := via.source(p)
 	c.File.Limit = download.NewLimiter(c.LimitRate)
 	return &run{
-		proxies: via, print: p, in: stdio.In, confined: stdio.Confine, ask: ask,
+		proxies: via, watchdog: w, in: stdio.In, confined: stdio.Confine, ask: ask,
 		netrc: logins.netrc, source: source, saved: make(map[string]bool),
 	}
 }

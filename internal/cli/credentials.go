@@ -7,10 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
+	"sync"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/netrc"
 	"example.com/ftpfetch/urlparse"
 )
@@ -25,9 +26,9 @@ type credentials struct {
 }
 
 func newCredentials(o *config.Config, in io.Reader, ask *prompter) *credentials {
-	c := &credentials{ask: ask, netrc: &netrcFile{path: o.Netrc, named: o.Netrc != "" && o.Netrc != config.UsualNetrc && o.Netrc != config.NoNetrc, off: o.Netrc == config.NoNetrc}}
+	c := &credentials{ask: ask, netrc: newNetrcFile(o.Netrc)}
 	if o.PasswordStdin {
-		c.stdin = &stdinPassword{owner: login{user: o.StdinUser, host: o.StdinHost}, in: in}
+		c.stdin = newStdinPassword(login{user: o.StdinUser, host: o.StdinHost}, in)
 	}
 	return c
 }
@@ -58,7 +59,13 @@ func (c *credentials) Account(ctx context.Context, host, user string) (string, e
 type stdinPassword struct {
 	owner login // an empty host means all hosts
 	in    io.Reader
-	line  lazy[string]
+	line  func() (string, error) // readLine, once
+}
+
+func newStdinPassword(owner login, in io.Reader) *stdinPassword {
+	s := &stdinPassword{owner: owner, in: in}
+	s.line = sync.OnceValues(s.readLine)
+	return s
 }
 
 func (s *stdinPassword) isFor(host, user string) bool {
@@ -67,22 +74,19 @@ func (s *stdinPassword) isFor(host, user string) bool {
 
 // get returns the password, which it reads on the first call.
 func (s *stdinPassword) get(ctx context.Context) (string, error) {
-	if isTerminal(s.in) {
+	if show.IsTerminal(s.in) {
 		return "", missing("standard input is a terminal: leave out --password-stdin to be asked")
 	}
-	return s.line.get(ctx, s.readLine)
+	return await(ctx, s.line)
 }
-
-// maxPassword is the length of the longest line accepted as a password, in bytes.
-const maxPassword = 4096
 
 // readLine reads the password.
 func (s *stdinPassword) readLine() (string, error) {
-	line, err := readLine(s.in)
+	line, err := show.ReadLine(s.in)
 	switch {
 	case errors.Is(err, io.EOF):
 		return "", missing("standard input has no line")
-	case errors.Is(err, errTooLong):
+	case errors.Is(err, show.ErrTooLong):
 		return "", missing("the line on standard input is too long for a password")
 	case err != nil:
 		return "", missing("standard input cannot be read: " + err.Error())
@@ -90,32 +94,19 @@ func (s *stdinPassword) readLine() (string, error) {
 	return line, nil
 }
 
-var errTooLong = errors.New("the line is too long for a password")
-
-// readLine reads a line byte by byte, so that what follows stays unread. It
-// returns io.EOF if the input ends before the first byte.
-func readLine(in io.Reader) (string, error) {
-	var line []byte
-	one := make([]byte, 1)
-	for len(line) <= maxPassword {
-		_, err := io.ReadFull(in, one)
-		switch {
-		case err != nil && (len(line) == 0 || !errors.Is(err, io.EOF)):
-			return "", err
-		case err != nil, one[0] == '\n':
-			return strings.TrimSuffix(string(line), "\r"), nil
-		}
-		line = append(line, one[0])
-	}
-	return "", errTooLong
-}
-
 // netrcFile is the user's netrc file, read on first use.
 type netrcFile struct {
-	path  string // "" means the first that exists of netrcPaths
-	named bool   // by --netrc=FILE: it must exist
-	off   bool   // --netrc=none
-	file  lazy[*netrc.File]
+	path  string                      // "" means the first that exists of netrcPaths
+	named bool                        // by --netrc=FILE: it must exist
+	off   bool                        // --netrc=none
+	file  func() (*netrc.File, error) // load, once
+}
+
+// newNetrcFile takes the value of --netrc.
+func newNetrcFile(path string) *netrcFile {
+	n := &netrcFile{path: path, named: path != "" && path != config.UsualNetrc && path != config.NoNetrc, off: path == config.NoNetrc}
+	n.file = sync.OnceValues(n.load)
+	return n
 }
 
 // load returns the file, or nil if there is none.
@@ -162,7 +153,7 @@ func netrcPaths(getenv func(string) string, goos string) []string {
 // ssh, it refuses a file that other users can read, unless the login is
 // anonymous: its password is no secret.
 func (n *netrcFile) secret(ctx context.Context, host, user string, of func(netrc.Entry) netrc.Secret) (text string, ok bool, err error) {
-	file, err := n.file.get(ctx, n.load)
+	file, err := await(ctx, n.file)
 	if file == nil || err != nil {
 		return "", false, err
 	}
@@ -181,7 +172,7 @@ func (n *netrcFile) secret(ctx context.Context, host, user string, of func(netrc
 
 // user returns the user whom the file names for host, if it names host.
 func (n *netrcFile) user(ctx context.Context, host string) (user string, ok bool, err error) {
-	file, err := n.file.get(ctx, n.load)
+	file, err := await(ctx, n.file)
 	if file == nil || err != nil {
 		return "", false, err
 	}

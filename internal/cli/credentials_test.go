@@ -45,7 +45,7 @@ func TestReadLine(t *testing.T) {
 		{" a b \n", " a b ", "", true},
 		{"\nmore", "", "more", true},
 		{"", "", "", false},
-		{strings.Repeat("x", maxPassword+2), "", "x", false},
+		{strings.Repeat("x", 4096+2), "", "x", false},
 	}
 	for _, tt := range tests {
 		in := strings.NewReader(tt.in)
@@ -66,7 +66,7 @@ type typed struct{ io.Reader }
 func (typed) IsTerminal() bool { return true }
 
 func TestStdinPassword(t *testing.T) {
-	s := &stdinPassword{owner: login{user: "me", host: "h"}, in: strings.NewReader("secret\nother\n")}
+	s := newStdinPassword(login{user: "me", host: "h"}, strings.NewReader("secret\nother\n"))
 	for range 2 {
 		if got, err := s.get(t.Context()); got != "secret" || err != nil {
 			t.Errorf("got %q, %v", got, err)
@@ -75,7 +75,7 @@ func TestStdinPassword(t *testing.T) {
 	if !s.isFor("h", "me") || s.isFor("h", "you") || s.isFor("other", "me") || (*stdinPassword)(nil).isFor("h", "me") {
 		t.Error("the password must be for me at h only")
 	}
-	s = &stdinPassword{in: typed{strings.NewReader("secret\n")}}
+	s = newStdinPassword(login{}, typed{strings.NewReader("secret\n")})
 	if _, err := s.get(t.Context()); !errors.Is(err, ftpexec.ErrNoCredentials) {
 		t.Errorf("a terminal: got %v, want ErrNoCredentials", err)
 	}
@@ -88,7 +88,7 @@ func TestStdinPasswordInterrupted(t *testing.T) {
 	defer w.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := (&stdinPassword{in: r}).get(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := newStdinPassword(login{}, r).get(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
 }
@@ -100,13 +100,13 @@ func TestOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := &prompter{forbidden: true, known: map[login]string{{"Password", "h", "you"}: "typed"}}
-	c := &credentials{ask: ask, netrc: &netrcFile{path: path, named: true}}
+	c := &credentials{ask: ask, netrc: newNetrcFile(path)}
 	for _, tt := range []struct{ user, want string }{{"me", "fromfile"}, {"you", "typed"}, {"she", ""}} {
 		if got, err := c.Password(t.Context(), "h", tt.user); got != tt.want || (err == nil) != (tt.want != "") {
 			t.Errorf("%s: got %q, %v, want %q", tt.user, got, err, tt.want)
 		}
 	}
-	c.stdin = &stdinPassword{owner: login{user: "me"}, in: strings.NewReader("piped\n")}
+	c.stdin = newStdinPassword(login{user: "me"}, strings.NewReader("piped\n"))
 	if got, err := c.Password(t.Context(), "h", "me"); got != "piped" || err != nil {
 		t.Errorf("got %q, %v, want the line of standard input", got, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/netrc"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/urlparse"
@@ -151,4 +152,38 @@ func outputClosed(err error) bool {
 		return false
 	}
 	return errors.Is(err, io.ErrClosedPipe) || slices.ContainsFunc(pipeClosed, func(closed error) bool { return errors.Is(err, closed) })
+}
+
+// explain returns the text and the exit code of an error, for [show.New]. The text
+// is without the URL, which the printer adds, and has a hint: one about flags
+// replaces the library's own. A closed standard output is not worth a text.
+func explain(err error) (text string, code int) {
+	if code = exitCode(err); code == exitClosed {
+		return "", code
+	}
+	return describe(err), code
+}
+
+func describe(err error) string {
+	var server *ftpexec.Error
+	what, instead := err.Error(), hint(err)
+	if errors.As(err, &server) {
+		e := *server
+		if instead != "" {
+			e.Hint = ""
+		}
+		what = strings.TrimPrefix(e.Error(), e.URL+": ")
+	}
+	if instead != "" {
+		what += " (" + instead + ")"
+	}
+	return what
+}
+
+// localError returns an error about a local file, or nil for nil.
+func localError(path, what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &download.Error{Path: path, Reason: what + ": " + localfile.Cause(err).Error(), Err: err}
 }

@@ -73,8 +73,8 @@ func TestExitCode(t *testing.T) {
 		{wrapped(&SignalError{os.Interrupt}), 130},
 		{&SignalError{syscall.SIGTERM}, 143},
 		{&SignalError{syscall.SIGHUP}, 129},
-		{outputError(syscall.EPIPE), 141},
-		{outputError(io.ErrClosedPipe), 141},
+		{localError("", "", syscall.EPIPE), 141},
+		{localError("", "", io.ErrClosedPipe), 141},
 		{wrapped(syscall.EPIPE), 8}, // the network's, not standard output's
 		{errors.New("unheard of"), 8},
 	}

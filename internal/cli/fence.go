@@ -35,7 +35,9 @@ func (r *run) fence(ctx context.Context, lists []*list) {
 	if !r.confined || r.NoSandbox || r.DryRun || runtime.GOOS != "linux" {
 		return
 	}
-	_, _ = r.netrc.file.get(ctx, r.netrc.load) // an error concerns only a URL that needs the file
+	ctx, cancel := r.limit(ctx, r.Config) // the note may have no reader
+	defer cancel()
+	_, _ = await(ctx, r.netrc.file) // an error concerns only a URL that needs the file
 	f := new(fence)
 	f.allow(toRead, needed...)
 	f.allow(toRead, os.Getenv("SSL_CERT_FILE"))
@@ -55,7 +57,7 @@ func (r *run) fence(ctx context.Context, lists []*list) {
 	}
 	dirs := r.writes(f)
 	f.allow(toWrite, dirs...)
-	r.print.note(f.close(dirs), false)
+	r.print.Note(f.close(dirs), false)
 }
 
 // writes returns the directories that the run writes to, and allows the device

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"strings"
 	"time"
@@ -74,7 +75,7 @@ func (a *asking) about(urls []*urlparse.URL) {
 		urls = urls[1:]
 	}
 	if len(urls) > 0 {
-		a.print.line("ftpfetch: %s: %d more files of this server are not asked about", printable.Line(urls[0].Host), len(urls))
+		a.print.Line("ftpfetch: %s: %d more files of this server are not asked about", printable.Line(urls[0].Host), len(urls))
 	}
 }
 
@@ -91,7 +92,7 @@ func (a *asking) ask(ctx context.Context, urls []*urlparse.URL, answered func())
 	for info, err := range a.source.StatAll(ctx, urls) {
 		switch {
 		case err == nil:
-			if err := a.print.text(a.ctx, infoLine(urls[n], info, a.JSON)); err != nil {
+			if _, err := io.WriteString(a.print.Out, infoLine(urls[n], info, a.JSON)); err != nil {
 				return n, err
 			}
 		case !ofOne(err):
@@ -108,7 +109,7 @@ func (a *asking) ask(ctx context.Context, urls []*urlparse.URL, answered func())
 func (a *asking) fails(u *urlparse.URL, err error) {
 	err = a.hintFailure(a.ctx, u, a.reason(a.ctx, err))
 	a.code = cmp.Or(a.code, exitCode(err))
-	a.print.failed(u.Redacted(), err, "")
+	a.print.Failed(u.Redacted(), err, "")
 }
 
 // infoLine returns the line about a file: size, time, URL.

@@ -16,6 +16,39 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
+// lister prints the entries of a directory, one a line.
+type lister struct {
+	w        *bufio.Writer
+	json     bool
+	terminal bool // escape names and flush every line
+}
+
+func (l *lister) entry(e ftpexec.Entry) error {
+	var err error
+	switch {
+	case l.json:
+		_, err = l.w.Write(jsonEntry(e))
+	case l.terminal:
+		_, err = l.w.WriteString(printable.Line(e.Name) + "\n")
+	default:
+		_, err = l.w.WriteString(e.Name + "\n")
+	}
+	if err == nil && l.terminal {
+		err = l.w.Flush()
+	}
+	return err
+}
+
+// jsonEntry returns the JSON object for an entry, with its line end. In the
+// name, bytes that are not UTF-8 become U+FFFD; the URL names the entry
+// exactly, without a password.
+func jsonEntry(e ftpexec.Entry) []byte {
+	return printable.JSON(struct {
+		Name string `json:"name"`
+		URL  string `json:"url"`
+	}{e.Name, e.URL.WithoutPassword().String()})
+}
+
 // entries writes what the server tells about the entries of a directory to w. It
 // goes on after a line that cannot be read, and returns the first such error at
 // the end.
@@ -26,7 +59,7 @@ func (r *run) entries(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 		switch {
 		case errors.Is(err, ftpexec.ErrLine):
 			if odd != nil {
-				r.print.failed(u.Redacted(), odd, "")
+				r.print.Failed(u.Redacted(), odd, "")
 			}
 			odd = err
 		case err != nil:

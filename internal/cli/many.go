@@ -14,6 +14,7 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -21,7 +22,6 @@ import (
 // code of the first failure.
 func (r *run) batch(ctx context.Context) int {
 	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
-	defer r.print.within(ctx)()
 	m := &many{run: r, ctx: ctx}
 	if code := m.gather(); code != exitOK {
 		return code
@@ -35,7 +35,7 @@ func (r *run) batch(ctx context.Context) int {
 		return cmp.Or(r.infos(ctx, m.urls()), m.code)
 	}
 	if err := m.open(); err != nil {
-		r.print.failed("", err, "")
+		r.print.Failed("", err, "")
 		return exitCode(err)
 	}
 	defer m.close()
@@ -58,13 +58,13 @@ type many struct {
 	root   *os.Root
 	ledger *batch.Ledger
 	rows   *os.File // of the report
-	shown  *overview
+	shown  *show.Run
 
-	mu     sync.Mutex
-	meters map[string]meter // of the files that are on their way, by path
-	gone   map[string]bool  // addresses of the servers that were given up
-	code   int              // the exit code
-	lost   int64            // URLs that were not even tried
+	mu    sync.Mutex
+	files map[*urlparse.URL]*show.File // of the files that are on their way, by their first URL
+	gone  map[string]bool              // addresses of the servers that were given up
+	code  int                          // the exit code
+	lost  int64                        // URLs that were not even tried
 }
 
 // fails makes err the first failure, if there was none.
@@ -93,7 +93,7 @@ func (m *many) open() (err error) {
 		return err
 	}
 	if n := len(m.ledger.Ignored); n > 0 {
-		m.print.warning(oneLine(fmt.Sprintf("%s (%d in all) is ignored: not a regular file that only this user may write", m.ledger.Ignored[0], n)))
+		m.print.Warning(fmt.Sprintf("%s (%d in all) is ignored: not a regular file that only this user may write", m.ledger.Ignored[0], n))
 	}
 	if m.Report == "" {
 		return nil
@@ -122,7 +122,7 @@ func (m *many) close() {
 	if m.rows != nil {
 		if err := m.rows.Close(); err != nil {
 			err = localError(m.Report, "cannot be written", err)
-			m.print.failed("", err, "")
+			m.print.Failed("", err, "")
 			m.fails(err)
 		}
 	}
@@ -132,58 +132,54 @@ func (m *many) close() {
 
 // retrieve fetches everything.
 func (m *many) retrieve() {
-	m.meters = make(map[string]meter)
-	m.shown = m.print.newOverview(m.known())
+	m.files = make(map[*urlparse.URL]*show.File)
+	m.shown = m.print.Run(m.known())
 	totals := batch.Run(m.ctx, m.source, m.tasks(), batch.Options{
-		Jobs: m.Jobs, PerHost: m.PerHost, Segments: m.File.Segments, Root: m.root, Ledger: m.ledger, Each: m.File, Bound: func(ctx context.Context) (context.Context, context.CancelFunc) { return limit(ctx, m.Config) },
-		Watch: m.watch, Report: m.ended, Totals: m.shown.update, Note: m.print.note, Mixed: len(m.lists)+len(m.Targets) > 1,
+		Jobs: m.Jobs, PerHost: m.PerHost, Segments: m.File.Segments, Root: m.root, Ledger: m.ledger, Each: m.File, Bound: func(ctx context.Context) (context.Context, context.CancelFunc) { return bound(ctx, m.Config) },
+		Watch: m.watch, Report: m.ended, Totals: m.shown.Update, Note: m.print.Note, Mixed: len(m.lists)+len(m.Targets) > 1,
 	})
 	totals.Files, totals.Failed = totals.Files+m.lost, totals.Failed+m.lost
-	for _, x := range m.meters { // of the files that were interrupted
-		x.end(download.Result{}, context.Canceled)
-	}
 	if m.ctx.Err() != nil {
 		err := m.reason(m.ctx, context.Cause(m.ctx))
-		m.print.failed("", err, "; the same command fetches the rest")
+		m.print.Failed("", err, "; the same command fetches the rest")
 		m.code = exitCode(err)
 	} else if !totals.Whole() && m.code == exitOK {
 		m.code = exitOther
 	}
-	m.shown.end(totals)
+	m.shown.End(totals)
 }
 
 // watch returns what shows the progress of one file.
 func (m *many) watch(t batch.Task) (func(done, total int64), func(download.Event)) {
-	x := m.print.newPart(newTransfer(t.URLs[0], t.Path))
+	x := m.shown.File(t.URLs[0], t.Path)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.meters[t.Path] = x
-	return x.update, x.event
+	m.files[t.URLs[0]] = x
+	return x.Update, x.Event
 }
 
 // ended shows how a task ended.
 func (m *many) ended(o batch.Outcome) {
 	m.mu.Lock()
-	x := m.meters[o.Path]
-	delete(m.meters, o.Path)
+	x := m.files[o.URLs[0]]
+	delete(m.files, o.URLs[0])
 	m.mu.Unlock()
-	if x != nil {
-		x.end(o.Result, o.Err)
-	}
 	if errors.Is(o.Err, ftpexec.ErrLogin) {
 		m.ask.forget()
 	}
 	o.Err = m.hintFailure(m.ctx, o.URL, m.reason(m.ctx, o.Err))
+	m.fails(o.Err)
 	switch {
-	case o.GivenUp && m.print.progress != progressJSON && m.givenUp(o.URL.Address()):
-		m.print.failed(o.URL.Redacted(), o.Err, "; the other files of this server are not tried")
-		m.fails(o.Err)
-	case o.GivenUp && m.print.progress != progressJSON:
+	case o.Link != "":
+		m.print.Linked(o)
+	case o.GivenUp && m.print.Progress != show.JSON:
+		if m.givenUp(o.URL.Address()) {
+			m.print.Failed(o.URL.Redacted(), o.Err, "; the other files of this server are not tried")
+		}
+	case x != nil:
+		x.End(o.Result, o.Err, "")
 	case o.Err != nil:
-		m.print.failed(o.URL.Redacted(), o.Err, "")
-		m.fails(o.Err)
-	case o.Link != "" && !m.Quiet:
-		m.print.linked(o)
+		m.print.Failed(o.URL.Redacted(), o.Err, "")
 	}
 	if m.rows != nil {
 		if _, err := m.rows.Write(reportRow(m.Report, o)); err != nil {
@@ -207,8 +203,8 @@ func (m *many) givenUp(address string) (first bool) {
 // plans prints what would be sent for each file.
 func (m *many) plans() int {
 	for t := range m.tasks() {
-		if err := m.plan(m.ctx, t.URLs[0]); err != nil {
-			m.print.failed(t.URLs[0].Redacted(), err, "")
+		if err := m.plan(t.URLs[0]); err != nil {
+			m.print.Failed(t.URLs[0].Redacted(), err, "")
 			m.fails(err)
 		}
 		if m.ctx.Err() != nil {
@@ -223,7 +219,7 @@ func (m *many) urls() iter.Seq[*urlparse.URL] {
 	return func(yield func(*urlparse.URL) bool) {
 		for _, t := range m.Targets {
 			if u, err := m.complete(m.ctx, t); err != nil {
-				m.print.failed(t.URL.Redacted(), err, "")
+				m.print.Failed(t.URL.Redacted(), err, "")
 				m.fails(err)
 			} else if !yield(u) {
 				return
@@ -265,7 +261,7 @@ func (m *many) tasks() iter.Seq[batch.Task] {
 // loses records a URL that cannot even be tried.
 func (m *many) loses(what string, err error) {
 	m.lost++
-	m.print.failed(what, err, "")
+	m.print.Failed(what, err, "")
 	m.fails(err)
 }
 

@@ -55,7 +55,7 @@ func (l *list) items() iter.Seq2[manifest.Item, error] {
 func (m *many) gather() int {
 	for _, t := range m.Targets {
 		if t.Err != nil {
-			m.print.failed("", t.Err, "")
+			m.print.Failed("", t.Err, "")
 			m.fails(t.Err)
 		}
 	}
@@ -97,17 +97,17 @@ func (m *many) check(name string, o manifest.Options) {
 	}
 	if err != nil {
 		err = localError(name, "cannot be read", err)
-		m.print.failed("", err, "")
+		m.print.Failed("", err, "")
 		m.fails(err)
 		return
 	}
 	l.summary = got.summary
 	for _, err := range got.errs {
-		m.print.failed(l.name, err, "")
+		m.print.Failed(l.name, err, "")
 		m.fails(err)
 	}
 	if len(got.errs) == 0 && l.summary.Items == 0 && o.Shard.Count == 0 {
-		m.print.warning(l.name + " names no file")
+		m.print.Warning(l.name + " names no file")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/cli/show"
 )
 
 // TestListShorter takes lines away from a list after it was checked: what they
@@ -30,7 +31,7 @@ func TestListShorter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := &many{run: newRun(via, newPrinter(t.Context(), o, IO{Out: io.Discard, Err: io.Discard}), IO{}), ctx: t.Context()}
+		m := &many{run: newRun(via, &watchdog{print: show.New(show.Options{}, io.Discard, io.Discard, explain)}, IO{}), ctx: t.Context()}
 		m.check(path, manifest.Options{})
 		write(text)
 		for range m.tasks() {

@@ -10,6 +10,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/printable"
 )
@@ -91,7 +92,7 @@ func reportRow(name string, o batch.Outcome) []byte {
 	case o.Link != "":
 		r.Status, r.Error = "link", "leads to "+o.Link
 	case o.Err != nil:
-		r.Status, r.Error, r.Code = "failed", oneLine(describe(o.Err)), exitCode(o.Err)
+		r.Status, r.Error, r.Code = "failed", show.OneLine(describe(o.Err)), exitCode(o.Err)
 	default:
 		r.Status, r.Size, r.Sum, r.Verified = "complete", &o.Result.Size, o.Result.Sum.String(), o.Result.Verified
 		if !o.Result.Checked.IsZero() {

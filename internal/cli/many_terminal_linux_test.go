@@ -113,8 +113,8 @@ func terminal(t *testing.T, ctx context.Context, width, height int, args ...stri
 	s, code := newScreen(cmp.Or(width, 80)), make(chan int, 1)
 	go s.read(keyboard)
 	go func() {
-		code <- Run(ctx, args, IO{In: strings.NewReader(""), Out: io.Discard, Err: c.out})
-		c.in.Close()
+		code <- Run(ctx, args, IO{In: strings.NewReader(""), Out: io.Discard, Err: c.Out})
+		c.In.Close()
 	}()
 	return s, code
 }

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 
-	"golang.org/x/term"
-
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/printable"
 )
 
@@ -19,7 +17,7 @@ import (
 // server asks for it. It keeps the answers for the other URLs of the run.
 type prompter struct {
 	forbidden bool // --no-prompt
-	open      func() (*console, error)
+	open      func() (*show.Console, error)
 	alone     func(f func()) // calls f while nothing else is drawn on the terminal
 
 	mu    sync.Mutex
@@ -70,7 +68,7 @@ func (p *prompter) ask(ctx context.Context, l login) (string, error) {
 	}
 	var s string
 	p.alone(func() {
-		s, err = c.readSecret(ctx, fmt.Sprintf("%s for %s at %s: ", l.what, printable.Line(hideSlip(l.user)), printable.Line(l.host)))
+		s, err = c.ReadSecret(ctx, fmt.Sprintf("%s for %s at %s: ", l.what, printable.Line(hideSlip(l.user)), printable.Line(l.host)))
 	})
 	switch {
 	case err == nil || ctx.Err() != nil:
@@ -95,61 +93,4 @@ func hideSlip(user string) string {
 // not have.
 func missing(why string) error {
 	return fmt.Errorf("%w: %s", ftpexec.ErrNoCredentials, why)
-}
-
-// console is the terminal that the process belongs to, whatever its standard
-// input and output are.
-type console struct{ in, out *os.File }
-
-// openConsole opens the console by its names on this system.
-func openConsole() (*console, error) {
-	in, err := os.OpenFile(consoleIn, os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	if consoleOut == consoleIn {
-		return &console{in, in}, nil
-	}
-	out, err := os.OpenFile(consoleOut, os.O_RDWR, 0)
-	if err != nil {
-		in.Close()
-		return nil, err
-	}
-	return &console{in, out}, nil
-}
-
-func (c *console) close() {
-	c.in.Close()
-	if c.out != c.in {
-		c.out.Close()
-	}
-}
-
-// readSecret shows prompt, reads a line without echo and closes the console. If
-// ctx ends first, it turns the echo back on and leaves the read to end with the
-// process: not every system can cancel a read of a terminal.
-func (c *console) readSecret(ctx context.Context, prompt string) (string, error) {
-	fd := int(c.in.Fd())
-	before, err := term.GetState(fd)
-	if err != nil {
-		c.close()
-		return "", err
-	}
-	line, err := await(ctx, func() (string, error) {
-		ask := func() { fmt.Fprint(c.out, prompt) }
-		ask()
-		if ctx.Err() != nil { // a stopped terminal has resumed too late
-			return "", context.Cause(ctx)
-		}
-		line, err := readHidden(c.in, ask)
-		fmt.Fprintln(c.out) // the terminal did not echo the line end
-		return line, err
-	})
-	if ctx.Err() == nil {
-		c.close()
-		return line, err
-	}
-	_ = term.Restore(fd, before)
-	_, _ = during(ctx, &stream{}, func() (int, error) { return fmt.Fprintln(c.out) })
-	return line, err
 }

@@ -16,11 +16,12 @@ import (
 	"golang.org/x/term"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/show"
 )
 
 // openTerminal opens a pseudo-terminal. Writing to keyboard types; reading from
 // it returns what the terminal shows.
-func openTerminal(t *testing.T) (keyboard *os.File, c *console) {
+func openTerminal(t *testing.T) (keyboard *os.File, c *show.Console) {
 	t.Helper()
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
@@ -38,7 +39,7 @@ func openTerminal(t *testing.T) (keyboard *os.File, c *console) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return keyboard, &console{tty, tty}
+	return keyboard, &show.Console{In: tty, Out: tty}
 }
 
 // shown reads from keyboard until the terminal has shown want.
@@ -55,9 +56,9 @@ func shown(t *testing.T, keyboard io.Reader, want string) {
 }
 
 // state returns the terminal's current mode.
-func state(t *testing.T, c *console) *term.State {
+func state(t *testing.T, c *show.Console) *term.State {
 	t.Helper()
-	s, err := term.GetState(int(c.in.Fd()))
+	s, err := term.GetState(int(c.In.Fd()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func TestPromptCanceled(t *testing.T) {
 	keyboard, c := openTerminal(t)
 	before := state(t, c)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	p := &prompter{alone: func(f func()) { f() }, open: func() (*console, error) { return c, nil }, known: map[login]string{}}
+	p := &prompter{alone: func(f func()) { f() }, open: func() (*show.Console, error) { return c, nil }, known: map[login]string{}}
 	failed := make(chan error)
 	go func() {
 		_, err := p.Password(ctx, "h\x1b", "me")
@@ -91,7 +92,7 @@ func TestPromptCanceled(t *testing.T) {
 func TestPromptRemembers(t *testing.T) {
 	opened := 0
 	var keyboard *os.File
-	p := &prompter{alone: func(f func()) { f() }, known: map[login]string{}, open: func() (*console, error) {
+	p := &prompter{alone: func(f func()) { f() }, known: map[login]string{}, open: func() (*show.Console, error) {
 		opened++
 		k, c := openTerminal(t)
 		keyboard = k
@@ -127,19 +128,19 @@ func TestPromptEnd(t *testing.T) {
 	} {
 		keyboard, c := openTerminal(t)
 		before := state(t, c)
-		tty, err := os.Open(c.in.Name())
+		tty, err := os.Open(c.In.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := keyboard.WriteString(tt.typed); err != nil {
 			t.Fatal(err)
 		}
-		p := &prompter{alone: func(f func()) { f() }, open: func() (*console, error) { return c, nil }, known: map[login]string{}}
+		p := &prompter{alone: func(f func()) { f() }, open: func() (*show.Console, error) { return c, nil }, known: map[login]string{}}
 		got, err := p.Password(t.Context(), "h", "me")
 		if got != tt.want || !errors.Is(err, tt.err) || err != nil && !strings.HasSuffix(err.Error(), ": "+tt.text) {
 			t.Errorf("%q: got %q, %v, want %q, %v", tt.typed, got, err, tt.want, tt.err)
 		}
-		if !reflect.DeepEqual(state(t, &console{tty, tty}), before) {
+		if !reflect.DeepEqual(state(t, &show.Console{In: tty, Out: tty}), before) {
 			t.Errorf("%q: the terminal is left without echo", tt.typed)
 		}
 		tty.Close()
@@ -147,7 +148,7 @@ func TestPromptEnd(t *testing.T) {
 }
 
 func TestAccount(t *testing.T) {
-	none := func() (*console, error) { return nil, errors.New("no terminal") }
+	none := func() (*show.Console, error) { return nil, errors.New("no terminal") }
 	p := &prompter{open: none}
 	if _, err := p.Account(t.Context(), "h", "me"); !errors.Is(err, ftpexec.ErrNoCredentials) {
 		t.Errorf("got %v, want ErrNoCredentials", err)

@@ -10,6 +10,7 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/gateway"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/urlparse"
@@ -54,13 +55,13 @@ func (p proxies) check(u *urlparse.URL) error {
 
 // source returns where files and listings come from: the client, or an HTTP proxy
 // that may fetch files itself.
-func (p proxies) source(print *printer) batch.Source {
+func (p proxies) source(print *show.Printer) batch.Source {
 	if p.via == nil || !p.via.HTTP() {
 		return &p.Client
 	}
 	s := gateway.New(&p.Client, p.via, p.dial)
 	s.Always, s.Notice = p.ProxyGet, func() {
-		print.warning("the proxy " + p.via.String() + " fetches the file itself: nothing shows that it asks the server for exactly this path; --checksum shows whether the file is right")
+		print.Warning("the proxy " + p.via.String() + " fetches the file itself: nothing shows that it asks the server for exactly this path; --checksum shows whether the file is right")
 	}
 	return s
 }

@@ -4,17 +4,15 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -26,12 +24,12 @@ func (r *run) all(ctx context.Context) int {
 	}
 	unmake, err := r.makeDir()
 	if err != nil {
-		r.print.failed("", err, "")
+		r.print.Failed("", err, "")
 		return exitCode(err)
 	}
 	defer func() {
 		if unmake() {
-			r.print.made(r.Dir)
+			r.print.Made(r.Dir)
 		}
 	}()
 	r.fence(ctx, nil)
@@ -39,15 +37,11 @@ func (r *run) all(ctx context.Context) int {
 	code := exitOK
 	for i, t := range r.Targets {
 		r.next = r.Targets[i+1:]
-		if len(r.Targets) > 1 {
-			place := fmt.Sprintf("%d of %d: ", i+1, len(r.Targets))
-			r.print.place.Store(&place)
-		}
 		err := r.one(ctx, t)
 		if code == exitOK {
 			code = exitCode(err)
 		}
-		if ctx.Err() != nil || outputClosed(err) || r.behind || r.print.out.busy.Load() {
+		if ctx.Err() != nil || outputClosed(err) {
 			break
 		}
 	}
@@ -69,25 +63,21 @@ func (r *run) keepConnections(ctx context.Context) (done func()) {
 	return func() {
 		ctx, cancel := context.WithTimeout(ctx, goodbye)
 		defer cancel()
-		defer r.print.within(ctx)()
 		_, _ = await(ctx, func() (any, error) { r.source.CloseIdleConnections(); return nil, nil })
 	}
 }
 
 // one retrieves one URL and reports why it could not.
 func (r *run) one(ctx context.Context, t config.Target) error {
-	ctx, cancel := limit(ctx, r.Config)
+	ctx, cancel := r.limit(ctx, r.Config)
 	defer cancel()
-	defer r.print.within(ctx)()
 	u, err := r.complete(ctx, t)
 	if err != nil {
-		r.print.failed("", err, "") // the error shows the URL itself
+		r.print.Failed("", err, "") // the error shows the URL itself
 		return err
 	}
-	r.kept, r.current = 0, u
-	if err = r.hintFailure(ctx, u, r.reason(ctx, r.retrieve(ctx, u))); err != nil {
-		r.print.failed(u.Redacted(), err, r.keptNote())
-	}
+	r.current = u
+	err = r.retrieve(ctx, u)
 	if errors.Is(err, ftpexec.ErrLogin) {
 		r.ask.forget()
 	}
@@ -95,19 +85,11 @@ func (r *run) one(ctx context.Context, t config.Target) error {
 }
 
 // keptNote says how many bytes were kept, if the same command would use them.
-func (r *run) keptNote() string {
-	if r.kept == 0 {
+func keptNote(kept int64) string {
+	if kept == 0 {
 		return ""
 	}
-	return "; " + bytesOf(r.kept) + " kept, run the same command to resume"
-}
-
-// limit applies --max-time.
-func limit(ctx context.Context, c *config.Config) (context.Context, context.CancelFunc) {
-	if c.MaxTime == 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeoutCause(ctx, c.MaxTime, &tooLong{c.MaxTime})
+	return "; " + show.Bytes(kept) + " kept, run the same command to resume"
 }
 
 // limitEach applies --max-time to each of several URLs: next begins the time of
@@ -120,12 +102,6 @@ func (r *run) limitEach(ctx context.Context) (_ context.Context, next, stop func
 	late := time.AfterFunc(r.MaxTime, func() { cancel(&tooLong{r.MaxTime}) })
 	return ctx, func() { late.Reset(r.MaxTime) }, func() { late.Stop(); cancel(nil) }
 }
-
-// tooLong is the error when --max-time has passed.
-type tooLong struct{ limit time.Duration }
-
-func (e *tooLong) Error() string        { return fmt.Sprintf("not done within --max-time %v", e.limit) }
-func (e *tooLong) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // reason replaces the error of an ended context by its cause. The limiter of
 // --limit-rate gives up before --max-time has passed if it knows that the next
@@ -187,7 +163,7 @@ func (r *run) addType(u *urlparse.URL) {
 func (r *run) retrieve(ctx context.Context, u *urlparse.URL) error {
 	switch {
 	case r.DryRun:
-		return r.plan(ctx, u)
+		return r.failed(ctx, u, r.plan(u))
 	case u.IsDir(), r.Long: // what is no directory is an error of the listing
 		return r.list(ctx, u)
 	case r.Output == "-":
@@ -196,44 +172,23 @@ func (r *run) retrieve(ctx context.Context, u *urlparse.URL) error {
 	return r.save(ctx, u)
 }
 
-func (r *run) plan(ctx context.Context, u *urlparse.URL) error {
+func (r *run) plan(u *urlparse.URL) error {
 	plan, err := ftpexec.NewPlan(u)
 	if err != nil {
 		return err
 	}
-	return r.print.text(ctx, plan.String())
+	_, err = io.WriteString(r.print.Out, plan.String())
+	return err
 }
 
 // copyOut sends a file to standard output.
 func (r *run) copyOut(ctx context.Context, u *urlparse.URL) error {
-	m := r.print.newMeter(newTransfer(u, "-"), r.print.out.terminal)
-	w, done := unblocked(r.print.out.w)
-	defer done()
-	result, err := r.stream(ctx, r.print.out, m, func(o *download.Options) (download.Result, error) {
-		return download.To(ctx, first{r.source, r}, u, w, o)
-	})
+	f := r.print.File(u, "-")
+	result, err := download.To(ctx, first{r.source, r}, u, r.print.Out, r.fileOptions(f))
 	if local := (*download.Error)(nil); errors.As(err, &local) && errors.Is(err, download.ErrLocal) {
 		local.Path = "standard output"
 	}
-	m.end(result, err)
-	return err
-}
-
-// stream lets f write to s, which needs no cleanup. m shows the transfer until
-// stream returns, even if f is left behind.
-func (r *run) stream(ctx context.Context, s *stream, m meter, f func(*download.Options) (download.Result, error)) (download.Result, error) {
-	var left atomic.Bool
-	defer left.Store(true)
-	o := r.downloadOptions(m)
-	tell := o.Events
-	o.Events = func(e download.Event) {
-		if !left.Load() {
-			tell(e)
-		}
-	}
-	done, err := during(ctx, s, func() (download.Result, error) { return f(o) })
-	r.behind = s.busy.Load()
-	return done, err
+	return r.ended(ctx, u, f, result, err)
 }
 
 // save saves a file.
@@ -247,28 +202,36 @@ func (r *run) save(ctx context.Context, u *urlparse.URL) error {
 func (r *run) toFile(ctx context.Context, u *urlparse.URL, write func(path string, o *download.Options) (download.Result, error)) error {
 	path, err := r.path(u)
 	if err != nil {
-		return err
+		return r.failed(ctx, u, err)
 	}
-	m := r.print.newMeter(newTransfer(u, path), false)
-	var done download.Result
-	if info, serr := os.Stat(path); serr == nil && !info.Mode().IsRegular() {
-		done, err = r.stream(ctx, &stream{}, m, func(o *download.Options) (download.Result, error) { return write(path, o) })
-	} else {
-		done, err = write(path, r.downloadOptions(m))
-		r.kept = done.Kept
-	}
-	m.end(done, err)
+	f := r.print.File(u, path)
+	done, err := write(path, r.fileOptions(f))
 	if err == nil && !done.Skipped {
 		r.saved[path] = true
 	}
+	return r.ended(ctx, u, f, done, err)
+}
+
+// fileOptions returns the options from the flags, with f to show the transfer.
+func (r *run) fileOptions(f *show.File) *download.Options {
+	o := r.File
+	o.Events = f.Event
+	return &o
+}
+
+// ended shows how a transfer has ended.
+func (r *run) ended(ctx context.Context, u *urlparse.URL, f *show.File, done download.Result, err error) error {
+	err = r.hintFailure(ctx, u, r.reason(ctx, err))
+	f.End(done, err, keptNote(done.Kept))
 	return err
 }
 
-// downloadOptions returns the options from the flags, with m as the meter.
-func (r *run) downloadOptions(m meter) *download.Options {
-	o := r.File
-	o.Events = func(e download.Event) { show(m, e) }
-	return &o
+// failed shows a failure before the transfer, if err is one.
+func (r *run) failed(ctx context.Context, u *urlparse.URL, err error) error {
+	if err = r.hintFailure(ctx, u, r.reason(ctx, err)); err != nil {
+		r.print.Failed(u.Redacted(), err, "")
+	}
+	return err
 }
 
 // first is the run's source for one URL after another.
@@ -324,24 +287,24 @@ func (r *run) path(u *urlparse.URL) (string, error) {
 // list prints a directory, to standard output or to the file that -o names.
 func (r *run) list(ctx context.Context, u *urlparse.URL) error {
 	if r.File.Verify || r.File.Sum.Algorithm != "" {
-		return config.Usage("--checksum and --verify are for files, but the URL names a directory")
+		return r.failed(ctx, u, config.Usage("--checksum and --verify are for files, but the URL names a directory"))
 	}
 	names := r.names
 	if r.Long {
 		names = r.entries
 	}
 	if r.Output == "" || r.Output == "-" {
-		return names(ctx, u, output{ctx, r.print.out}, r.print.out.terminal)
+		return r.failed(ctx, u, names(ctx, u, r.print.Out, show.IsTerminal(r.print.Out)))
 	}
-	err := r.toFile(ctx, u, func(path string, o *download.Options) (download.Result, error) {
-		return download.Save(ctx, u.WithoutPassword().String(), path, &download.Options{Existing: o.Existing}, func(w io.Writer) error {
+	return r.toFile(ctx, u, func(path string, o *download.Options) (download.Result, error) {
+		done, err := download.Save(ctx, u.WithoutPassword().String(), path, &download.Options{Existing: o.Existing}, func(w io.Writer) error {
 			return names(ctx, u, w, false)
 		})
+		if errors.Is(err, download.ErrPart) { // -c resumes files only
+			err = &hinted{err, "remove it, or --overwrite replaces it"}
+		}
+		return done, err
 	})
-	if errors.Is(err, download.ErrPart) { // -c resumes files only
-		err = &hinted{err, "remove it, or --overwrite replaces it"}
-	}
-	return err
 }
 
 // names writes the names of a directory to w, as they arrive.

@@ -7,9 +7,6 @@ import (
 	"syscall"
 )
 
-// The device names of the terminal that the process belongs to.
-const consoleIn, consoleOut = "/dev/tty", "/dev/tty"
-
 // pipeClosed lists the errors of writing to a pipe without a reader.
 var pipeClosed = []error{syscall.EPIPE}
 

@@ -27,7 +27,7 @@ func TestShowsWhatItWaitsFor(t *testing.T) {
 	} {
 		for _, many := range []bool{false, true} {
 			s := testserver.NewScript(t, tt.step)
-			args, line := []string{"-d", t.TempDir(), s.URL("/d/f"), s.URL("/d/g")}, "1 of 2: 127.0.0.1: "
+			args, line := []string{"-d", t.TempDir(), s.URL("/d/f"), s.URL("/d/g")}, "127.0.0.1: "
 			if many {
 				args, line = append(args, "-j", "1"), "0 of 2 files, "
 			}

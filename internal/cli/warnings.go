@@ -4,20 +4,21 @@ import (
 	"slices"
 
 	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/urlparse"
 )
 
 // warn prints warnings about an unsafe command line, once per run. Not even -q
 // hides the warning that certificates are not checked.
-func warn(p *printer, c *config.Config) {
+func warn(p *show.Printer, c *config.Config) {
 	if c.DryRun {
 		return // nothing is sent
 	}
 	if c.Insecure && usesTLS(c) {
-		p.warning("--insecure: certificates are not checked, anyone may be the server")
+		p.Warning("--insecure: certificates are not checked, anyone may be the server")
 	}
 	if where := passwordShown(c); where != "" && !c.Quiet {
-		p.warning("other users can see the password " + where + " in the list of processes; " + insteadOfShowing[where])
+		p.Warning("other users can see the password " + where + " in the list of processes; " + insteadOfShowing[where])
 	}
 }
 

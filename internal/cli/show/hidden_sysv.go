@@ -1,6 +1,6 @@
 //go:build aix || linux || solaris
 
-package cli
+package show
 
 import "golang.org/x/sys/unix"
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package show
 
 import (
 	"os"
@@ -33,5 +33,5 @@ func readHidden(terminal *os.File, ask func()) (string, error) {
 	if err := unix.IoctlSetTermios(fd, setTermios, &hidden); err != nil {
 		return "", err
 	}
-	return readLine(terminal)
+	return ReadLine(terminal)
 }

@@ -1,4 +1,4 @@
-package cli
+package show
 
 import (
 	"strings"
@@ -46,34 +46,11 @@ func (w *waits) text() string {
 		if w.note == "" {
 			return "connecting"
 		}
-		return oneLine(w.note)
+		return OneLine(w.note)
 	}
 	switch verb, _, _ := strings.Cut(w.sent[0], " "); verb {
 	case "USER", "PASS", "ACCT":
 		return "logging in"
 	}
-	return "waiting for the reply to " + oneLine(w.sent[0])
-}
-
-// trace returns what is told about the dialogue: the user, or only the lines at the
-// bottom of the terminal. It is nil if nobody wants to know.
-func (p *printer) trace() func(ftpexec.Event) {
-	bar := p.mode(false) == progressBar
-	switch {
-	case bar && p.verbose:
-		return func(e ftpexec.Event) { p.waits.event(e); p.event(e) }
-	case bar:
-		return p.waits.event
-	case p.verbose:
-		return p.event
-	}
-	return nil
-}
-
-// withoutLines calls f, which asks the user something, while the bottom of the terminal is empty.
-func (p *printer) withoutLines(f func()) {
-	p.lines.hold(p.err.w, true)
-	defer p.lines.hold(p.err.w, false)
-	tell(p, func() error { return p.lines.write(p.err.w, "") })
-	f()
+	return "waiting for the reply to " + OneLine(w.sent[0])
 }

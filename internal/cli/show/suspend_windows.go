@@ -1,4 +1,4 @@
-package cli
+package show
 
 import (
 	"io"
@@ -6,6 +6,9 @@ import (
 
 	"golang.org/x/sys/windows"
 )
+
+// The device names of the console that the process belongs to.
+const consoleIn, consoleOut = "CONIN$", "CONOUT$"
 
 // movesCursor makes the console understand the sequences that move the cursor, and
 // reports whether it does.

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package show
 
 import (
 	"io"
@@ -11,6 +11,9 @@ import (
 
 	"golang.org/x/sys/unix"
 )
+
+// The device names of the terminal that the process belongs to.
+const consoleIn, consoleOut = "/dev/tty", "/dev/tty"
 
 // movesCursor reports whether a terminal of this type understands the sequences
 // that move the cursor.

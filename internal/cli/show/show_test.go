@@ -1,0 +1,500 @@
+package show
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mattn/go-runewidth"
+
+	"example.com/ftpfetch/docs"
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/urlparse"
+)
+
+// stand is a printer with a clock that the test moves.
+type stand struct {
+	*Printer
+	out   bytes.Buffer
+	mu    sync.Mutex // a bar reads the clock too
+	clock time.Time
+}
+
+func newStand(mode Mode) *stand {
+	s := &stand{clock: time.Unix(0, 0)}
+	s.Printer = New(Options{Progress: mode}, nil, &s.out, func(err error) (string, int) {
+		return strings.TrimPrefix(err.Error(), "ftp://u:***@h/x: "), 56
+	})
+	s.now = s.time
+	return s
+}
+
+// after moves the clock.
+func (s *stand) after(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clock = s.clock.Add(d)
+}
+
+func (s *stand) time() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.clock
+}
+
+// compare compares what was printed since the last call.
+func (s *stand) compare(t *testing.T, want string) {
+	t.Helper()
+	if got := s.out.String(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	s.out.Reset()
+}
+
+func parse(t *testing.T, text string) *urlparse.URL {
+	t.Helper()
+	u, err := urlparse.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+var (
+	lost    = &ftpexec.Error{Op: "RETR x", URL: "ftp://u:***@h/x", Err: ftpexec.ErrLost}
+	retries = download.Event{Kind: download.Retrying, Err: lost, Try: 2, Tries: 5, Wait: 1500 * time.Millisecond}
+)
+
+// TestPlain follows one file in plain lines, whose intervals double.
+func TestPlain(t *testing.T) {
+	s := newStand(Plain)
+	f := s.File(parse(t, "ftp://h/x"), "a\x1bfile")
+	for _, step := range []struct {
+		after       time.Duration
+		done, total int64
+	}{
+		{0, 0, 1000}, {9 * time.Second, 90, 1000}, {time.Second, 100, 1000}, {19 * time.Second, 290, 1000},
+		{time.Second, 300, 1000}, {40 * time.Second, 700, -1},
+	} {
+		s.after(step.after)
+		f.Update(step.done, step.total)
+	}
+	f.Event(retries)
+	f.Event(download.Event{Kind: download.Restarted, Text: "begins\nanew\x1b"})
+	s.after(1250 * time.Millisecond)
+	f.End(download.Result{Size: 1000}, nil, "")
+	s.compare(t, `a\x1bfile: 1:30 left, 10 B/s, 100 B of 1000 B
+a\x1bfile: 1:10 left, 10 B/s, 300 B of 1000 B
+a\x1bfile: 10 B/s, 700 B
+a\x1bfile: RETR x: connection lost; trying again in 1.5 s (2 of 5)
+a\x1bfile: begins / anew\x1b
+a\x1bfile: 1000 bytes in 71.2 s
+`)
+	for _, tt := range []struct {
+		done download.Result
+		err  error
+		want string
+	}{
+		{download.Result{Size: 1, Verified: "md5 from\x1b"}, nil, `1 byte in 71.2 s (verified: md5 from\x1b)`},
+		{download.Result{Skipped: true, Reason: download.ReasonExists}, nil, "already exists, left alone"},
+		{download.Result{Skipped: true, Reason: download.ReasonNotNewer}, nil, "not newer on the server, left alone"},
+		{download.Result{Skipped: true, Reason: download.ReasonComplete}, nil, "already complete, left alone"},
+	} {
+		f.End(tt.done, nil, "")
+		s.compare(t, `a\x1bfile: `+tt.want+"\n")
+	}
+	f.End(download.Result{}, lost, "; 7 bytes kept")
+	s.compare(t, "ftpfetch: ftp://h/x: RETR x: connection lost; 7 bytes kept\n")
+}
+
+// TestMode checks how transfers are shown.
+func TestMode(t *testing.T) {
+	for _, tt := range []struct {
+		set                                  Mode
+		quiet, verbose, terminal, toTerminal bool
+		want                                 Mode
+	}{
+		{want: Plain},
+		{terminal: true, want: Bar},
+		{terminal: true, verbose: true, want: Plain},
+		{terminal: true, toTerminal: true, want: None},
+		{terminal: true, quiet: true, want: None},
+		{set: Bar, want: Bar},
+		{set: Bar, verbose: true, want: Bar},
+		{set: Bar, toTerminal: true, want: Bar},
+		{set: Plain, terminal: true, want: Plain},
+		{set: JSON, terminal: true, want: JSON},
+		{set: JSON, quiet: true, want: None},
+		{set: None, terminal: true, want: None},
+	} {
+		p := New(Options{Progress: tt.set, Quiet: tt.quiet, Verbose: tt.verbose}, nil, screen(tt.terminal), nil)
+		if got := p.mode(tt.toTerminal); got != tt.want {
+			t.Errorf("%+v: got %q", tt, got)
+		}
+	}
+}
+
+// screen is a stream that may be a terminal.
+type screen bool
+
+func (s screen) IsTerminal() bool          { return bool(s) }
+func (screen) Write(b []byte) (int, error) { return len(b), nil }
+
+// TestNone reports only a file that was left alone, and not even that with -q.
+func TestNone(t *testing.T) {
+	s := newStand(None)
+	f := s.File(parse(t, "ftp://h/f"), "f")
+	f.Update(1, 2)
+	f.Event(retries)
+	f.End(download.Result{Size: 2}, nil, "")
+	s.compare(t, "")
+	f.End(download.Result{Skipped: true}, nil, "")
+	s.compare(t, "f: already exists, left alone\n")
+	s.Quiet = true
+	f.End(download.Result{Skipped: true}, nil, "")
+	s.compare(t, "")
+}
+
+// TestJSON follows a file from start to end, with a retry, and files that end without
+// progress.
+func TestJSON(t *testing.T) {
+	const head, of = `","version":1,"time":"1970-01-01T00:00:`, `"url":"ftp://u:***@h/x","path":"d/x\u001b\ufffd"`
+	want := strings.NewReplacer("<", `{"event":"`, "~", head, "#", `Z",`+of)
+	u, path := parse(t, "ftp://u:secret@h/x"), "d/x\x1b\xff"
+	s := newStand(JSON)
+	f := s.File(u, path)
+	f.Event(download.Event{Kind: download.Resumed, Text: "resuming from byte 100"})
+	s.after(time.Second)
+	f.Update(100, 1000)
+	s.after(900 * time.Millisecond)
+	f.Update(290, 1000) // too soon
+	s.after(100 * time.Millisecond)
+	f.Update(300, 1000)
+	f.Event(retries)
+	s.after(1500 * time.Millisecond)
+	f.Update(400, 1000)
+	s.after(500 * time.Millisecond)
+	f.Update(1000, 1000)
+	f.End(download.Result{Size: 1000, Resumed: 100, Verified: "md5 in x.md5"}, nil, "")
+	s.compare(t, want.Replace(`<note~00.000#,"text":"resuming from byte 100"}
+<start~01.000#,"size":1000,"offset":100,"attempt":1}
+<progress~02.000#,"size":1000,"offset":100,"received":300,"rate":211,"attempt":1}
+<retry~02.000#,"size":1000,"offset":100,"received":300,"attempt":2,"delay":1.5,"error":"RETR x: connection lost","code":56}
+<progress~03.500#,"size":1000,"offset":100,"received":400,"rate":120,"attempt":2}
+<done~04.000#,"size":1000,"offset":100,"received":1000,"rate":300,"attempt":2,"seconds":4,"verified":"md5 in x.md5"}
+`))
+	s = newStand(JSON)
+	s.File(u, path).End(download.Result{Size: 5, Skipped: true}, nil, "")
+	s.File(u, path).End(download.Result{}, nil, "") // an empty file, or one that took no time
+	f = s.File(u, path)
+	f.Update(100, -1)
+	f.Event(download.Event{Kind: download.Restarted, Text: "starting over"})
+	f.Update(4, -1) // the offset falls even if a transfer starts over between two updates
+	f.End(download.Result{}, lost, "")
+	s.Failed("ftp://h/x", lost, "") // the earlier state is gone
+	_, err := urlparse.Parse("ftp://u:secret@h/a b")
+	s.Failed("", err, "")
+	s.compare(t, want.Replace(`<done~00.000#,"size":5,"skipped":true}
+<start~00.000#,"size":0,"offset":0,"attempt":1}
+<done~00.000#,"size":0,"offset":0,"received":0,"rate":0,"attempt":1,"seconds":0}
+<start~00.000#,"offset":100,"attempt":1}
+<note~00.000#,"text":"starting over"}
+<error~00.000#,"offset":4,"received":4,"attempt":1,"error":"RETR x: connection lost","code":56}
+<error~00.000Z","url":"ftp://h/x","error":"RETR x: connection lost","code":56}
+<error~00.000Z","url":"ftp://u:***@h/a b","error":"`+err.Error()+`","code":56}
+`))
+	if got := seconds(1343736168); got != 1.344 { // not nine digits
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestBar checks that messages appear above the line, and that a line that says what
+// happened takes its place.
+func TestBar(t *testing.T) {
+	s := newStand(Bar)
+	for _, tt := range []struct {
+		err  error
+		done download.Result
+		want string
+	}{
+		{err: lost, want: "ftpfetch: ftp://h/x: RETR x: connection lost\n"},
+		{done: download.Result{Size: 4096, Verified: "md5 in x.md5"}, want: "d/name: 4096 bytes in 2.0 s (verified: md5 in x.md5)\n"},
+		{done: download.Result{Skipped: true}, want: "d/name: already exists, left alone\n"},
+	} {
+		f := s.File(parse(t, "ftp://h/x"), "d/name")
+		f.Update(0, 4096)
+		s.after(time.Second)
+		f.Update(1024, 4096)
+		f.Event(retries)
+		s.after(time.Second)
+		f.End(tt.done, tt.err, "")
+		got := s.out.String()
+		for _, want := range []string{
+			"d/name: RETR x: connection lost; trying again in 1.5 s (2 of 5)\n", "name [=", "] ", " 1.0 KiB / 4.0 KiB ", " 25 %", " 1.0 KiB/s", "  try 2\n",
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("no %q in %q", want, got)
+			}
+		}
+		if want := "\r\x1b[1A\x1b[J" + tt.want; !strings.HasSuffix(got, want) {
+			t.Errorf("%q does not end with %q", got, want)
+		}
+		s.out.Reset()
+		s.Line("next")
+		s.compare(t, "next\n")
+	}
+}
+
+// TestBarsTogether shows several files and lines at the same time.
+func TestBarsTogether(t *testing.T) {
+	s := newStand(Bar)
+	r := s.Run(5, -1)
+	var all sync.WaitGroup
+	for i := range int64(5) {
+		f := r.File(parse(t, "ftp://h/x"), fmt.Sprint("file", i))
+		f.Update(i, 100+i)
+		all.Go(func() {
+			s.after(time.Second)
+			s.Line("line %d", i)
+			f.End(download.Result{Size: 100 + i}, nil, "")
+			f.End(download.Result{}, lost, "") // it was not the last word
+		})
+	}
+	all.Wait()
+	s.out.Reset()
+	r.End(batch.Totals{Files: 5, Complete: 5})
+	s.compare(t, "\r\x1b[1A\x1b[J5 of 5 complete; received 0 bytes in 5.0 s\n")
+}
+
+func TestMiddle(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		n    int
+		want string
+	}{
+		{"short", 10, "short"}, {"0123456789", 10, "0123456789"}, {"SRR0123456_1.fastq.gz", 12, "SRR01...q.gz"},
+		{"0123456789a", 10, "0123...89a"}, {"名前名前名前", 10, "名前... 前"}, {"éééééééééééé", 10, "éééé...ééé"},
+	} {
+		if got := middle(tt.in, tt.n); got != tt.want || runewidth.StringWidth(got) > tt.n {
+			t.Errorf("middle(%q, %d) = %q, want %q", tt.in, tt.n, got, tt.want)
+		}
+	}
+}
+
+// TestFileLine checks the line of a file in terminals of all widths.
+func TestFileLine(t *testing.T) {
+	f := &File{label: "SRR0123456789_1_with_a_long_name.fastq.gz"}
+	f.speed.update(0, time.Unix(0, 0))
+	f.done, f.total = 1<<20, 4<<20
+	f.speed.update(f.done, time.Unix(1, 0))
+	for width, want := range map[int]string{
+		40:  "SRR0....gz   25 %     1.0 MiB/s    0:03",
+		90:  "SRR0123456789_1_w...ng_name.fastq.gz       1.0 MiB / 4.0 MiB   25 %     1.0 MiB/s    0:03",
+		120: "SRR0123456789_1_with_a_long_name.fastq.gz [=====>----------------]       1.0 MiB / 4.0 MiB   25 %     1.0 MiB/s    0:03",
+	} {
+		if got := f.figures(width); got != want {
+			t.Errorf("%d columns: got\n%q, want\n%q", width, got, want)
+		}
+	}
+	f.done, f.total, f.attempt = 1<<29, 9<<40, 11
+	for _, f.label = range []string{"f", strings.Repeat("名", 100), strings.Repeat("x", 100)} {
+		for width := range 200 {
+			got := f.figures(width)
+			if n := runewidth.StringWidth(got); n > width {
+				t.Errorf("%d columns: the line has %d", width, n)
+			}
+			if width >= 40 && !strings.HasSuffix(got, f.pace()) {
+				t.Errorf("%d columns: %q lacks a part of %q", width, got, f.pace())
+			}
+		}
+	}
+}
+
+// TestRunLine checks that the line about all files fits, and says the most
+// important first.
+func TestRunLine(t *testing.T) {
+	s := newStand(Bar)
+	r := s.Run(500, 3<<30)
+	r.Update(batch.Totals{})
+	s.after(time.Second)
+	r.Update(batch.Totals{Complete: 123, Failed: 2, Unlisted: 1, Done: 1 << 30, Received: 64 << 20})
+	const all = "123 of 500 files, 3 failed, 0:32 left, 64.0 MiB/s, 1.0 GiB of 3.0 GiB"
+	for width, want := range map[int]string{
+		len(all): all, len(all) - 1: "123 of 500 files, 3 failed, 0:32 left, 64.0 MiB/s", 40: "123 of 500 files, 3 failed, 0:32 left",
+		10: "123 of 500",
+	} {
+		if got := r.line(width); got != want {
+			t.Errorf("%d columns: got %q, want %q", width, got, want)
+		}
+	}
+	r.End(batch.Totals{})
+}
+
+// TestRunPlain checks that the lines about all files become rarer.
+func TestRunPlain(t *testing.T) {
+	s := newStand(Plain)
+	r := s.Run(3, 300)
+	for range 4000 { // seconds
+		s.after(time.Second)
+		r.Update(batch.Totals{Files: 3, Size: 300, Complete: 1, Done: 100})
+	}
+	if n := strings.Count(s.out.String(), "\n"); n != 36 { // after 10, 30, 70 and 150 s, then every two minutes
+		t.Errorf("%d lines in 4000 s, want 36", n)
+	}
+	s.out.Reset()
+	r.End(batch.Totals{Files: 3, Size: 300, Complete: 1, Before: 1, Failed: 1, Unlisted: 1, Listing: 1, Links: 1, Abandoned: 1, Received: 1})
+	s.compare(t, "1 of 3 complete (1 of them before), 1 failed, 2 directories not listed whole, 1 link not followed; received 1 byte in 4000.0 s\n")
+}
+
+// TestRunJSON checks the events about all files.
+func TestRunJSON(t *testing.T) {
+	s := newStand(JSON)
+	r := s.Run(-1, -1)
+	r.Update(batch.Totals{Files: 2, Size: 10, Listing: 1})
+	s.after(time.Second)
+	r.Update(batch.Totals{Files: 2, Size: 10, Listing: 1})
+	s.after(time.Second / 2)
+	r.Update(batch.Totals{Files: 3, Size: 30}) // too soon
+	s.after(time.Second / 2)
+	r.Update(batch.Totals{Files: 3, Size: 30, Complete: 1, Received: 10, Done: 10})
+	r.End(batch.Totals{Files: 3, Size: 30, Complete: 2, Failed: 1, Received: 20, Done: 20})
+	s.compare(t, `{"event":"total","version":1,"time":"1970-01-01T00:00:01.000Z","received":0,"rate":0,"files":2,"complete":0,"failed":0}
+{"event":"total","version":1,"time":"1970-01-01T00:00:02.000Z","size":30,"received":10,"rate":5,"files":3,"complete":1,"failed":0}
+{"event":"end","version":1,"time":"1970-01-01T00:00:02.000Z","size":30,"received":20,"rate":10,"seconds":2,"files":3,"complete":2,"failed":1}
+`)
+}
+
+// TestDialogue checks that a line of the dialogue names its connection, and joins only
+// commands of one flight on one connection.
+func TestDialogue(t *testing.T) {
+	s := newStand(Plain)
+	command := func(server string, conn, flight int, text string) ftpexec.Event {
+		return ftpexec.Event{Kind: ftpexec.EventCommand, Text: text, Flight: flight, Server: server, Conn: conn}
+	}
+	for _, e := range []ftpexec.Event{
+		command("a:21", 1, 1, "USER u"), command("a:21", 1, 1, "CWD d"), command("a:21", 1, 2, "RETR f"),
+		command("a:21", 2, 2, "RETR g"), command("a:21", 2, 2, "QUIT"),
+		{Kind: ftpexec.EventReply, Text: "150 yes\nno", Flight: 2, Server: "a:21", Conn: 2},
+		{Text: "note", Server: "a:21", Conn: 2},
+		command("a:21", 1, 3, strings.Repeat("x", 5000)),
+		command("a:21", 0, 1, "GET a"), command("b:21", 0, 1, "GET b"), command("b:21", 0, 1, "Range: x"),
+	} {
+		s.event(e)
+	}
+	s.compare(t, `> USER u
+>> CWD d
+> RETR f
+> [2] RETR g
+>> [2] QUIT
+< [2] 150 yes / no
+* [2] note
+> `+strings.Repeat("x", 1000)+`...
+> GET a
+> GET b
+>> Range: x
+`)
+}
+
+// TestEventsAreDocumented checks that docs/progress.md and the man page name every
+// field, and that the document's events are written as the command writes them.
+func TestEventsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/progress.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, man, _ := strings.Cut(docs.Man, ".SH EVENTS\n")
+	fields := reflect.TypeFor[event]()
+	for i := range fields.NumField() {
+		name, _, _ := strings.Cut(fields.Field(i).Tag.Get("json"), ",")
+		if !regexp.MustCompile(`(?m)^\| [^|]*\x60`+name+`\x60`).Match(text) || !strings.Contains(man, name) {
+			t.Errorf("%s is not in docs/progress.md or the man page", name)
+		}
+	}
+	events := regexp.MustCompile(`(?m)^\{"event".*\n`).FindAll(text, -1)
+	for _, line := range events {
+		var e event
+		if err := json.Unmarshal(line, &e); err != nil || !bytes.Equal(printable.JSON(e), line) {
+			t.Errorf("docs/progress.md has\n%swant\n%s (%v)", line, printable.JSON(e), err)
+		}
+	}
+	if len(events) < 4 {
+		t.Errorf("docs/progress.md has %d events", len(events))
+	}
+}
+
+func TestSpeed(t *testing.T) {
+	const second = time.Second
+	type step struct {
+		after time.Duration
+		done  int64
+	}
+	for _, tt := range []struct {
+		name  string
+		start int64
+		steps []step
+		want  float64
+	}{
+		{"nothing yet", 0, nil, 0},
+		{"too short for a sample", 0, []step{{second / 10, 100}}, 0},
+		{"steps of half a second", 0, []step{{second / 4, 0}, {second / 4, 500}, {second / 4, 500}, {second / 4, 1000}}, 1000},
+		{"earlier bytes do not count", 1e6, []step{{second, 1e6 + 1000}}, 1000},
+		{"a stall shows", 0, []step{{second, 1000}, {5 * second, 1000}}, 1000.0 / 6},
+		{"a short one does not", 0, []step{{second, 1000}, {second, 1000}}, 1000},
+		{"starting over", 0, []step{{second, 1000}, {second, 0}, {second, 200}}, 200},
+		{"a slow start is soon forgotten", 0, []step{{second, 100}, {second, 1100}, {second, 2100}}, 700},
+		{"smoothed", 0, []step{{12 * second, 12000}, {12 * second, 36000}}, 1632.1},
+	} {
+		var s speed
+		now := time.Unix(0, 0)
+		s.begin(tt.start, now)
+		for _, step := range tt.steps {
+			now = now.Add(step.after)
+			s.update(step.done, now)
+		}
+		if s.rate < tt.want-0.5 || s.rate > tt.want+0.5 {
+			t.Errorf("%s: got %.1f, want %.1f", tt.name, s.rate, tt.want)
+		}
+	}
+}
+
+func TestUnits(t *testing.T) {
+	left := func(rate float64, done, total int64) string {
+		return fmt.Sprint((&speed{rate: rate}).left(done, total))
+	}
+	for _, tt := range []struct {
+		got, want string
+	}{
+		{left(100, 0, 1000), "10s"}, {left(100, 1000, 1000), "0s"}, {left(0, 0, 1000), "-1ns"}, {left(100, 0, -1), "-1ns"},
+		{left(100, 10, 5), "-1ns"}, {left(1e-9, 0, 1<<40), "-1ns"},
+		{clockTime(0), "0:00"}, {clockTime(1), "0:01"}, {clockTime(61 * time.Second), "1:01"},
+		{clockTime(59*time.Minute + 59*time.Second), "59:59"}, {clockTime(25*time.Hour + time.Second), "25:00:01"},
+		{binary(0), "0 B"}, {binary(1023), "1023 B"}, {binary(1023.96), "1.0 KiB"}, {binary(1536), "1.5 KiB"},
+		{binary(1 << 20), "1.0 MiB"}, {binary(1<<30 - 1), "1.0 GiB"}, {binary(5 << 40), "5.0 TiB"}, {binary(1 << 60), "1048576.0 TiB"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got %s, want %s", tt.got, tt.want)
+		}
+	}
+}
+
+// TestLastLineIsDocumented checks the last line that docs/many.md shows.
+func TestLastLineIsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/many.md")
+	s := newStand(Plain)
+	r := s.Run(500, -1)
+	s.after(12300 * time.Millisecond)
+	r.End(batch.Totals{Files: 500, Complete: 498, Before: 120, Failed: 2, Received: 48213377})
+	if err != nil || !strings.Contains(string(text), "\n    "+s.out.String()) {
+		t.Errorf("docs/many.md does not show %q (%v)", s.out.String(), err)
+	}
+}
