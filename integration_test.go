@@ -128,21 +128,30 @@ func comparePlan(t *testing.T, s *testserver.Server, u *urlparse.URL) {
 		t.Fatal(err)
 	}
 	var want []string
-	for _, c := range p.Wire("EPSV") {
-		want = append(want, c.Line()+passwords[c.Password])
+	for i, c := range p.Commands {
+		if i == len(p.Commands)-1 {
+			want = append(want, "EPSV")
+		}
+		password := ""
+		switch {
+		case c.Secret:
+			password = "secret"
+		case c.Verb == "PASS":
+			password = "ftpfetch@example.com"
+		}
+		want = append(want, c.Line()+password)
 	}
+	want = append(want, "QUIT")
 	got := slices.DeleteFunc(s.Commands(), optionalUTF8)
+	if i := slices.Index(got, "MLSD"); i > 0 { // List asks once more about an empty directory
+		got = slices.Delete(got, i-1, i+1)
+	}
 	if u.Password.Set {
 		want[1] = "PASS " + u.Password.Value
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("server received\n%q\nwant\n%q", got, want)
 	}
-}
-
-var passwords = map[ftpexec.PasswordKind]string{
-	ftpexec.PasswordAnonymous: "ftpfetch@example.com",
-	ftpexec.PasswordAsked:     "secret",
 }
 
 // optionalUTF8 reports whether line is one that a name beyond ASCII adds.

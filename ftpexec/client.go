@@ -151,13 +151,15 @@ type EventKind int
 
 // The kinds of events.
 const (
-	EventNote    = EventKind(wire.EventNote)    // something that the client did or decided, such as connecting or falling back to PASV
-	EventCommand = EventKind(wire.EventCommand) // a command, as sent
-	EventReply   = EventKind(wire.EventReply)   // one line of a reply, as received
+	EventNote    EventKind = iota // something that the client did or decided, such as connecting or falling back to PASV
+	EventCommand                  // a command, as sent
+	EventReply                    // one line of a reply, as received
 )
 
 // String returns "note", "command" or "reply".
-func (k EventKind) String() string { return wire.EventKind(k).String() }
+func (k EventKind) String() string {
+	return map[EventKind]string{EventNote: "note", EventCommand: "command", EventReply: "reply"}[k]
+}
 
 // Event is one step of the dialogue with a server, as passed to Client.Trace. [SlogTrace] writes events to a log.
 type Event struct {
@@ -257,10 +259,11 @@ func (c *Client) config(p *Plan, u *urlparse.URL) wire.Config {
 		RateTime:       cmp.Or(c.MinRate.Over, defaultRateTime),
 		MaxListing:     cmp.Or(c.MaxListing, defaultMaxListing),
 		Secrets:        &c.secrets,
-		Number:         int(c.dialled.Add(1)),
 	}
 	if c.Trace != nil {
-		cfg.Trace = func(e wire.Event) { c.Trace(Event{EventKind(e.Kind), e.Text, e.Flight, e.Server, e.Conn}) }
+		server, number := u.Address(), int(c.dialled.Add(1))
+		kinds := map[byte]EventKind{wire.Noted: EventNote, wire.Sent: EventCommand, wire.Received: EventReply}
+		cfg.Trace = func(mark byte, text string, flight int) { c.Trace(Event{kinds[mark], text, flight, server, number}) }
 	}
 	if d := c.proxy(u.Address()); d != nil {
 		cfg.Dial, cfg.Proxied = d.DialContext, true

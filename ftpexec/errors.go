@@ -280,7 +280,7 @@ func transferRefusal(op Command, r *Reply) (hint string, meaning error) {
 
 // shown returns the command for an error's Op, without the arguments that may be secret.
 func (c Command) shown() string {
-	if c.Password != PasswordNone || c.Verb == "USER" {
+	if c.Secret || c.stands != "" || c.Verb == "USER" {
 		return c.Verb
 	}
 	return c.withMask().Line()

@@ -105,7 +105,7 @@ func (s *session) entered(op Command, r wire.Reply) error {
 		return nil
 	case r.Code == 332 && op.Verb != "ACCT":
 		s.admitted = true
-		return s.insert(step{Command: Command{Verb: "ACCT", HasArg: true, Password: PasswordAsked}})
+		return s.insert(step{Command: Command{Verb: "ACCT", HasArg: true, Secret: true}})
 	case r.OK():
 		s.admitted, s.spent = true, false
 		return nil

@@ -58,8 +58,7 @@ func (s *session) question(ctx context.Context, u *urlparse.URL, facts ...Comman
 	if err != nil {
 		return nil, err
 	}
-	plan.Facts = facts
-	q := &question{Plan: plan, url: u}
+	q := &question{Plan: plan, asks: facts, url: u}
 	err = s.run(ctx, u, goal{batch: []*question{q}}, func(func()) (bool, error) { return false, s.runTo("") })
 	if err == nil && q.gone != nil {
 		err = q.err

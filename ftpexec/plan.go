@@ -11,35 +11,23 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// PasswordKind says where the argument of PASS comes from. A [Plan] never contains the password itself.
-type PasswordKind int
-
-const (
-	// PasswordNone means that the command is not PASS.
-	PasswordNone PasswordKind = iota
-	// PasswordAnonymous means that the URL names no user: PASS sends an e-mail address (RFC 1738 section 3.2.1).
-	PasswordAnonymous
-	// PasswordGiven means that the URL contains the password, which may be empty.
-	PasswordGiven
-	// PasswordAsked means that Credentials supplies the password when the server asks for it.
-	PasswordAsked
-)
-
 // Command is one FTP command of a [Plan].
 type Command struct {
-	Verb     string       // the command code in upper case, such as "RETR"
-	Arg      string       // the argument, byte for byte as sent
-	HasArg   bool         // if it is set and Arg is "", the command is sent with a null argument: "CWD "
-	Password PasswordKind // for PASS, where the argument comes from; Arg is "" then
-	masked   string       // Arg as it is shown, if it holds what may be a password
+	Verb     string // the command code in upper case, such as "RETR"
+	Arg      string // the argument, byte for byte as sent; "" for PASS
+	HasArg   bool   // if it is set and Arg is "", the command is sent with a null argument: "CWD "
+	Optional bool   // the server may refuse it: SIZE and MDTM (RFC 3659)
+	Secret   bool   // it sends the URL's password, or what Credentials supplies
+
+	stands string // what is shown for the argument of PASS
+	masked string // Arg as it is shown, if it holds what may be a password
 }
 
 // Plan is the sequence of FTP commands that a URL means (RFC 1738 section 3.2.2). It is a plain value without a connection
 // or a password.
 //
 // When a plan runs, the client also sends the commands that set up the data connection (EPSV and PASV, or EPRT and PORT)
-// before RETR or NLST, the commands in Facts, and QUIT at the end; see [Plan.Wire]. It sends others only if they are
-// needed:
+// before RETR or NLST, and QUIT at the end. It sends others only if they are needed:
 //
 //   - AUTH, PBSZ and PROT, for Client.TryTLS; PBSZ and PROT for ftps URLs
 //   - ACCT, if the server replies 332
@@ -56,7 +44,6 @@ type Plan struct {
 	Port     int             // 1 to 65535
 	Scheme   urlparse.Scheme // the protection: ftpes is AUTH TLS (RFC 4217), ftps is TLS from the first byte
 	Commands []Command       // from USER, or AUTH for ftpes, to RETR or NLST
-	Facts    []Command       // SIZE and MDTM for a file in image type, MDTM in ASCII type (RFC 3659); the server may refuse them
 
 	slip, masked string // a segment that may hold a password, and as it is shown
 }
@@ -73,7 +60,6 @@ func NewPlan(u *urlparse.URL) (*Plan, error) {
 		p.Commands = append(p.Commands, withArg("CWD", dir))
 	}
 	p.Commands = append(p.Commands, transfer(u)...)
-	p.Facts = facts(u)
 	if shown := u.WithoutPassword(); shown.Path() != u.Path() {
 		p.slip, p.masked = append(slices.Clone(u.Dirs), u.Name)[0], append(slices.Clone(shown.Dirs), shown.Name)[0]
 		for i, c := range p.Commands {
@@ -105,43 +91,35 @@ func login(u *urlparse.URL) []Command {
 	pass := withArg("PASS", "")
 	switch {
 	case !u.User.Set:
-		pass.Password = PasswordAnonymous
+		pass.stands = "<anonymous>"
 		return []Command{withArg("USER", "anonymous"), pass}
 	case u.Password.Set:
-		pass.Password = PasswordGiven
+		pass.Secret, pass.stands = true, "********"
 	default:
-		pass.Password = PasswordAsked
+		pass.Secret, pass.stands = true, "<prompt>"
 	}
 	return []Command{withArg("USER", u.User.Value), pass}
 }
 
 // transfer returns the last commands of RFC 1738 section 3.2.2. NLST needs TYPE A: RFC 959 section 4.1.3 sends a
-// listing in ASCII type and leaves it to the user to set that.
+// listing in ASCII type and leaves it to the user to set that. SIZE and MDTM (RFC 3659 sections 4 and 3) tell about the file;
+// SIZE is for image type only: in ASCII type it counts converted line ends, and many servers refuse it.
 func transfer(u *urlparse.URL) []Command {
 	if u.IsDir() {
 		nlst := Command{Verb: "NLST", Arg: u.Name, HasArg: u.Name != ""}
 		return []Command{withArg("TYPE", "A"), nlst}
 	}
-	t := "I"
 	if u.Type == urlparse.TypeASCII {
-		t = "A"
+		return []Command{withArg("TYPE", "A"), optional("MDTM", u.Name), withArg("RETR", u.Name)}
 	}
-	return []Command{withArg("TYPE", t), withArg("RETR", u.Name)}
-}
-
-// facts returns SIZE and MDTM (RFC 3659 sections 4 and 3). SIZE is for image type only: in ASCII type it counts converted
-// line ends, and many servers refuse it.
-func facts(u *urlparse.URL) []Command {
-	switch {
-	case u.IsDir():
-		return nil
-	case u.Type == urlparse.TypeASCII:
-		return []Command{withArg("MDTM", u.Name)}
-	}
-	return []Command{withArg("SIZE", u.Name), withArg("MDTM", u.Name)}
+	return []Command{withArg("TYPE", "I"), optional("SIZE", u.Name), optional("MDTM", u.Name), withArg("RETR", u.Name)}
 }
 
 func withArg(verb, arg string) Command { return Command{Verb: verb, Arg: arg, HasArg: true} }
+
+func optional(verb, arg string) Command {
+	return Command{Verb: verb, Arg: arg, HasArg: true, Optional: true}
+}
 
 // Line returns the command as sent, byte for byte, without CR LF. For PASS the argument is left out.
 func (c Command) Line() string {
@@ -155,13 +133,8 @@ func (c Command) Line() string {
 // as \\. The argument of PASS is <anonymous>, <prompt> or stars. In the argument of USER stars replace what follows a
 // colon: it may be the password of a URL whose colon was encoded by mistake.
 func (c Command) String() string {
-	switch c.Password {
-	case PasswordAnonymous:
-		return "PASS <anonymous>"
-	case PasswordGiven:
-		return "PASS ********"
-	case PasswordAsked:
-		return "PASS <prompt>"
+	if c.stands != "" {
+		return c.Verb + " " + c.stands
 	}
 	return printable.Octets(hideSlip(c.withMask().Line()))
 }
@@ -173,13 +146,13 @@ func (c Command) withMask() Command {
 
 // traced returns the command for a trace: byte for byte as sent, except that secrets are masked.
 func (c Command) traced() string {
-	switch c.Password {
-	case PasswordNone:
-		return hideSlip(c.withMask().Line())
-	case PasswordAnonymous:
+	switch {
+	case c.Secret:
+		return c.Verb + " ********"
+	case c.stands != "":
 		return c.String()
 	}
-	return c.Verb + " ********"
+	return hideSlip(c.withMask().Line())
 }
 
 // hideSlip masks what follows a colon in a USER command: a password, if the colon in a URL was encoded by mistake.
@@ -192,7 +165,7 @@ func hideSlip(line string) string {
 }
 
 // String returns the plan as ftpfetch --dry-run prints it: a line CONNECT host:port, followed by " TLS" for ftps, and a
-// line for each command. Every line ends in LF.
+// line for each command that is not optional. Every line ends in LF.
 func (p *Plan) String() string {
 	var b strings.Builder
 	b.WriteString("CONNECT " + net.JoinHostPort(p.Host, strconv.Itoa(p.Port)))
@@ -201,8 +174,9 @@ func (p *Plan) String() string {
 	}
 	b.WriteByte('\n')
 	for _, c := range p.Commands {
-		b.WriteString(c.String())
-		b.WriteByte('\n')
+		if !c.Optional {
+			b.WriteString(c.String() + "\n")
+		}
 	}
 	return b.String()
 }
@@ -248,3 +222,13 @@ func (p *Plan) find(verb string) Command {
 
 // final returns the RETR or the listing that ends the plan.
 func (p *Plan) final() Command { return p.Commands[len(p.Commands)-1] }
+
+// facts returns the optional commands, which ask about the file.
+func (p *Plan) facts() (list []Command) {
+	for _, c := range p.Commands {
+		if c.Optional {
+			list = append(list, c)
+		}
+	}
+	return list
+}

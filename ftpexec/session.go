@@ -247,7 +247,7 @@ func (s *session) attempt(ctx context.Context, fresh bool, transfer func(stop fu
 	}
 	s.info, s.port = untold(s.url), 0
 	for _, q := range s.goal.batch {
-		*q = question{Plan: q.Plan, url: q.url, info: untold(q.url)}
+		*q = question{Plan: q.Plan, asks: q.asks, url: q.url, info: untold(q.url)}
 	}
 	s.sequential, s.queue = s.sequential || s.oneByOne, s.plan.steps(s.course(fresh))
 	if s.ahead != "" {

@@ -65,10 +65,11 @@ func (s *session) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[E
 // question is a file that StatAll asks about, and what the server has answered.
 type question struct {
 	*Plan
-	url *urlparse.URL
+	asks []Command // SIZE and MDTM, or others
+	url  *urlparse.URL
 
 	info   Entry
-	told   int      // replies to Facts
+	told   int      // replies to asks
 	absent int      // those of them that are 550
 	gone   []string // the CWDs to the file's directory, up to one that is refused; nil if none is
 	err    *Error   // for that CWD, or the first 550
@@ -97,14 +98,14 @@ func newBatch(first *urlparse.URL, rest []*urlparse.URL, last *question) (batch 
 		case err != nil, len(batch) > 0 && plan.needsUTF8() != batch[0].needsUTF8() && !plan.ascii():
 			return batch, nil
 		}
-		batch = append(batch, &question{Plan: plan, url: u})
+		batch = append(batch, &question{Plan: plan, asks: plan.facts(), url: u})
 	}
 	return batch, nil
 }
 
 // answered returns the questions up to the first without an answer.
 func answered(batch []*question) []*question {
-	open := func(q *question) bool { return q.gone == nil && q.told < len(q.Facts) }
+	open := func(q *question) bool { return q.gone == nil && q.told < len(q.asks) }
 	if i := slices.IndexFunc(batch, open); i >= 0 {
 		return batch[:i]
 	}
@@ -113,7 +114,7 @@ func answered(batch []*question) []*question {
 
 // answer returns what StatAll yields about the file.
 func (q *question) answer() (Entry, error) {
-	if q.gone != nil || q.absent == len(q.Facts) {
+	if q.gone != nil || q.absent == len(q.asks) {
 		return Entry{}, q.err
 	}
 	return q.info, nil

@@ -78,7 +78,7 @@ func (p *Plan) steps(c course) (list []step) {
 	toSend := func(st step) bool { return !st.ahead }
 	early := c.factsOnly || slices.ContainsFunc(list, toSend) // SIZE and MDTM travel with whatever is sent before the set-up
 	if early {
-		add(p.Facts...)
+		add(p.facts()...)
 	}
 	if c.factsOnly {
 		return list
@@ -95,7 +95,7 @@ func (p *Plan) steps(c course) (list []step) {
 	}
 	ready := len(list)
 	if !early {
-		add(p.Facts...)
+		add(p.facts()...)
 	}
 	if c.offset > 0 {
 		add(withArg("REST", fmt.Sprint(c.offset)))
@@ -123,11 +123,11 @@ func (c course) questions() (list []step) {
 			break
 		}
 		next := c.way(q.dirs())
-		if len(q.Facts) > 0 && q.Facts[0].Verb == "SIZE" && c.typ != "I" {
+		if len(q.asks) > 0 && q.asks[0].Verb == "SIZE" && c.typ != "I" {
 			next = append(next, step{Command: withArg("TYPE", "I")})
 			c.typ = "I"
 		}
-		for _, fact := range q.Facts {
+		for _, fact := range q.asks {
 			next = append(next, step{Command: fact, probe: fact.Verb == "CWD"})
 		}
 		for j := range next {
@@ -201,7 +201,7 @@ func (p *Plan) loginSteps(c course) (list []step) {
 		list = append(list, step{Command: withArg("PBSZ", "0"), waits: forTLS}, step{Command: withArg("PROT", "P")})
 	}
 	password := step{Command: p.find("PASS")}
-	if password.Password != PasswordAnonymous {
+	if password.Secret {
 		password.waits = forTheQuestion
 	}
 	list = append(list, step{Command: p.find("USER")}, password)
@@ -212,19 +212,6 @@ func (p *Plan) loginSteps(c course) (list []step) {
 		list = append(list, step{Command: Command{Verb: "PWD"}})
 	}
 	return list
-}
-
-// Wire returns the commands that a run of the plan sends on a new connection, in order, if the server refuses none of
-// them: the plan's commands, PBSZ and PROT for an ftps URL, Facts, setup (such as "EPSV"), and QUIT. It leaves out
-// FEAT, OPTS and the other commands that depend on the server.
-func (p *Plan) Wire(setup string) []Command {
-	var all []Command
-	for _, st := range p.steps(course{fresh: true, once: true, setUp: []string{setup}}) {
-		if st.Verb != "FEAT" && st.Verb != "OPTS" { // they depend on the names and the server
-			all = append(all, st.Command)
-		}
-	}
-	return append(all, Command{Verb: "QUIT"})
 }
 
 // ascii reports whether all names are ASCII.

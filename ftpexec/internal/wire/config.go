@@ -10,7 +10,6 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
-	"strconv"
 	"time"
 )
 
@@ -31,34 +30,14 @@ type Config struct {
 
 	MaxListing int64 // the most bytes of a listing; each line counts lineCost more
 
-	Secrets *Secrets    // to be masked in every text
-	Trace   func(Event) // nil means no trace
-	Number  int         // of the connection, for the trace
+	Secrets *Secrets // to be masked in every text
+	// Trace, if not nil, gets the dialogue: a mark, a text without CR LF, and the number of flights so far.
+	Trace func(mark byte, text string, flight int)
 }
 
-// EventKind is the kind of an [Event].
-type EventKind int
-
+// The marks of what Config.Trace gets.
 const (
-	EventNote    EventKind = iota // something that the client did or decided, such as connecting or falling back to PASV
-	EventCommand                  // a command, as sent
-	EventReply                    // one line of a reply, as received
+	Noted    = '*' // something that the client did or decided
+	Sent     = '>' // a command
+	Received = '<' // one line of a reply
 )
-
-// String returns "note", "command" or "reply".
-func (k EventKind) String() string {
-	names := []string{"note", "command", "reply"}
-	if k < 0 || int(k) >= len(names) {
-		return "EventKind(" + strconv.Itoa(int(k)) + ")"
-	}
-	return names[k]
-}
-
-// Event is one step of the dialogue with a server.
-type Event struct {
-	Kind   EventKind
-	Text   string // without CR LF; secrets are masked, but it is not escaped for a terminal
-	Flight int    // for a command, the number of the write that carried it, from 1 on each connection
-	Server string // host:port of the URL
-	Conn   int    // the number of the control connection among those of the Client, from 1; 0 if the event is about none
-}

@@ -139,7 +139,7 @@ func (c *Conn) greeting() (Reply, error) {
 }
 
 // Note traces what the client does.
-func (c *Conn) Note(text string) { c.trace(EventNote, text) }
+func (c *Conn) Note(text string) { c.trace(Noted, text) }
 
 // Abandon closes the connection. Every further use of it fails with err, or with an earlier error.
 func (c *Conn) Abandon(err error) {

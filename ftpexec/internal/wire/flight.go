@@ -54,7 +54,7 @@ func (c *Conn) write(flight []Line) error {
 	}
 	c.flight++
 	for _, line := range flight {
-		c.trace(EventCommand, line.Shown)
+		c.trace(Sent, line.Shown)
 	}
 	if err := c.conn.SetWriteDeadline(time.Now().Add(c.cfg.Timeout)); err != nil {
 		return err

@@ -15,9 +15,9 @@ func (c *Conn) masked(err error) error {
 	return err
 }
 
-func (c *Conn) trace(kind EventKind, text string) {
+func (c *Conn) trace(mark byte, text string) {
 	if c.cfg.Trace != nil {
-		c.cfg.Trace(Event{Kind: kind, Text: text, Flight: c.flight, Server: c.cfg.Address, Conn: c.cfg.Number})
+		c.cfg.Trace(mark, text, c.flight)
 	}
 }
 
@@ -30,6 +30,6 @@ func (c *Conn) traceReply(r Reply) {
 	}
 	lines[last] = fmt.Sprintf("%03d %s", r.Code, lines[last])
 	for _, line := range lines {
-		c.trace(EventReply, line)
+		c.trace(Received, line)
 	}
 }
