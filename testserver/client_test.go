@@ -97,6 +97,22 @@ func (c *client) do(line, prefix string) string {
 	return got
 }
 
+// says holds a dialogue: a command, or "" for none, and what the reply to it begins
+// with, or "end".
+func (c *client) says(say []string) {
+	c.t.Helper()
+	for i := 0; i < len(say); i += 2 {
+		if say[i] != "" {
+			c.send(say[i] + "\r\n")
+		}
+		if say[i+1] == "end" {
+			c.ends()
+			continue
+		}
+		c.want(say[i+1])
+	}
+}
+
 // ends reads the end of the control connection.
 func (c *client) ends() {
 	c.t.Helper()

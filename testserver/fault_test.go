@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -57,30 +56,8 @@ func TestFaultsOfReplies(t *testing.T) {
 				Fault: upon(tt.verb, tt.fault),
 			})
 			c := connect(t, s.Addr())
-			for i := 0; i < len(tt.say); i += 2 {
-				if tt.say[i] != "" {
-					c.send(tt.say[i] + "\r\n")
-				}
-				if tt.say[i+1] == "end" {
-					c.ends()
-					continue
-				}
-				c.want(tt.say[i+1])
-			}
+			c.says(tt.say)
 		})
-	}
-}
-
-// The reset may be faster than the client's connect.
-func TestFaultResetsAtGreeting(t *testing.T) {
-	s := New(t, &Options{Fault: upon("", Fault{Before: Reset})})
-	conn, err := net.DialTimeout("tcp", s.Addr(), limit)
-	if err == nil {
-		defer conn.Close()
-		_, err = io.ReadAll(conn)
-	}
-	if !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("got %v", err)
 	}
 }
 
@@ -173,31 +150,4 @@ func TestFaultCutsDataUnderTLS(t *testing.T) {
 	if len(got) == 0 || len(got) >= 50000 || !strings.HasPrefix(final, "226") {
 		t.Errorf("%d bytes, %v, %q", len(got), err, final)
 	}
-}
-
-func TestFaultPoints(t *testing.T) {
-	var points []FaultPoint
-	s := New(t, &Options{Tree: map[string]string{"/f": "x"}, Fault: func(p FaultPoint) Fault {
-		points = append(points, p) // one connection: no concurrency
-		return Fault{}
-	}})
-	c := anonymous(t, s.Addr())
-	c.retrieves("RETR f", "x")
-	c.retrieves("nlst f", "f\r\n")
-	want := []FaultPoint{
-		{Conn: 1, Open: 1}, {Conn: 1, Open: 1, Verb: "USER", Arg: "anonymous"}, {Conn: 1, Open: 1, Verb: "PASS", Arg: "x@"},
-		{Conn: 1, Open: 1, Verb: "EPSV"}, {Conn: 1, Open: 1, Verb: "RETR", Arg: "f", Transfer: 1},
-		{Conn: 1, Open: 1, Verb: "EPSV"}, {Conn: 1, Open: 1, Verb: "NLST", Arg: "f", Transfer: 2},
-	}
-	if !slices.Equal(points, want) {
-		t.Errorf("got %+v\nwant %+v", points, want)
-	}
-}
-
-// A fault at AUTH that replaces the reply leaves the connection unencrypted.
-func TestFaultAtAuth(t *testing.T) {
-	s := New(t, &Options{TLS: TLSOffered, Fault: upon("AUTH", Fault{Final: "431 No"})})
-	c := dial(t, s.Addr())
-	c.do("AUTH TLS", "431")
-	c.do("NOOP", "200")
 }

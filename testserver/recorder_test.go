@@ -137,24 +137,3 @@ func TestFaultHoldsTheServer(t *testing.T) {
 	c.want("230")
 	c.want("200")
 }
-
-func TestReplyLen(t *testing.T) {
-	tests := []struct {
-		in   string
-		want int
-	}{
-		{"", 0},
-		{"220 x", 0},
-		{"220 x\r\n", 7},
-		{"220 x\r\n230 y\r\n", 7},
-		{"211-x\r\n y\r\n", 0},
-		{"211-x\r\n 211 y\r\n211 e", 0},
-		{"211-x\r\n y\r\n211 e\r\n200", 18},
-		{"\r\n", 2},
-	}
-	for _, tt := range tests {
-		if got := replyLen([]byte(tt.in)); got != tt.want {
-			t.Errorf("replyLen(%q) = %d, want %d", tt.in, got, tt.want)
-		}
-	}
-}

@@ -4,54 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/jlaffaye/ftp"
 )
-
-func TestHonestScript(t *testing.T) {
-	s := NewScript(t, Honest("contents"))
-	for _, option := range []ftp.DialOption{
-		ftp.DialWithTimeout(limit),
-		ftp.DialWithDisabledEPSV(true),
-		ftp.DialWithExplicitTLS(clientTLS(s.RootCAs())),
-	} {
-		c, err := ftp.Dial(s.Addr(), option)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(c.Login("me", "secret"), c.ChangeDir("a"), c.NoOp()); err != nil {
-			t.Fatal(err)
-		}
-		size, err := c.FileSize("f")
-		if size != 8 || err != nil {
-			t.Errorf("size %d, %v", size, err)
-		}
-		r, err := c.Retr("f")
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := io.ReadAll(r)
-		if string(b) != "contents" || err != nil || r.Close() != nil {
-			t.Errorf("got %q, %v", b, err)
-		}
-		if names, err := c.NameList(""); !slices.Equal(names, []string{"a", "b"}) || err != nil {
-			t.Errorf("got %q, %v", names, err)
-		}
-		if err := c.Quit(); err != nil {
-			t.Error(err)
-		}
-	}
-	if got := s.Connections(); got != 3 {
-		t.Errorf("%d connections", got)
-	}
-	if got := s.CommandsFor(1)[:2]; !slices.Equal(got, []string{"USER me", "PASS secret"}) {
-		t.Errorf("got %q", got)
-	}
-}
 
 // TestScriptedReplies has one hostile case per line.
 func TestScriptedReplies(t *testing.T) {
@@ -74,16 +32,7 @@ func TestScriptedReplies(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := NewScript(t, tt.step)
 			c := connect(t, s.Addr())
-			for i := 0; i < len(tt.say); i += 2 {
-				if tt.say[i] != "" {
-					c.send(tt.say[i] + "\r\n")
-				}
-				if tt.say[i+1] == "end" {
-					c.ends()
-					continue
-				}
-				c.want(tt.say[i+1])
-			}
+			c.says(tt.say)
 		})
 	}
 }
@@ -135,13 +84,6 @@ func TestScriptedData(t *testing.T) {
 	}
 }
 
-func TestScriptedDataPorts(t *testing.T) {
-	s := NewScript(t, Honest("x"), On("PASV", Reply("227 127,0,0,1,{hi},{lo}")), On("EPSV", Reply("229 x(|||{port}|)")))
-	c := dial(t, s.Addr())
-	c.do("PASV", "227 127,0,0,1,")
-	c.retrieves("RETR f", "x")
-}
-
 func TestScriptWithoutDataPort(t *testing.T) {
 	s := NewScript(t, Honest("x").With("NLST", SendData("x"), StallData(), ResetData(), CloseData(), Reply("226 y")))
 	c := dial(t, s.Addr())
@@ -179,15 +121,6 @@ func TestScriptEnds(t *testing.T) {
 			data.Close()
 		}
 	}
-}
-
-func TestStalledDataEndsWithClient(t *testing.T) {
-	s := NewScript(t, Honest("").With("RETR", Reply("150 x"), StallData(), Reply("426 y")))
-	c := dial(t, s.Addr())
-	data := c.dialData()
-	c.do("RETR f", "150")
-	data.Close()
-	c.want("426")
 }
 
 func TestScriptedTLS(t *testing.T) {

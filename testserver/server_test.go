@@ -1,17 +1,14 @@
 package testserver
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/jlaffaye/ftp"
 	"github.com/spf13/afero"
 )
 
@@ -81,9 +78,7 @@ func TestDialogues(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c := dial(t, s.Addr())
-			for i := 0; i < len(tt.say); i += 2 {
-				c.do(tt.say[i], tt.say[i+1])
-			}
+			c.says(tt.say)
 		})
 	}
 }
@@ -98,16 +93,6 @@ func TestTypes(t *testing.T) {
 	c.retrieves("RETR e", "")
 	c.do("REST 2", "350")
 	c.retrieves("RETR t", "b\r\nc")
-}
-
-func TestPipelinedCommandsAreAnsweredInOrder(t *testing.T) {
-	s := New(t, &Options{Users: map[string]string{"open": ""}, Tree: map[string]string{"/a/f": "x"}})
-	c := dial(t, s.Addr())
-	c.send("USER open\r\nCWD a\r\nCWD nowhere\r\nTYPE I\r\nSIZE f\r\nNOOP\r\nQUIT\r\n")
-	for _, code := range []string{"230", "250", "550", "200", "213 1", "200", "221"} {
-		c.want(code)
-	}
-	c.ends()
 }
 
 func TestAbortDuringTransfer(t *testing.T) {
@@ -191,44 +176,6 @@ func readAll(t *testing.T, data net.Conn, want string) {
 	if err != nil || string(b) != want {
 		t.Fatalf("data %q, %v, want %q", b, err, want)
 	}
-}
-
-func TestManyClientsAtOnce(t *testing.T) {
-	tree := map[string]string{}
-	for i := range 10 {
-		tree[fmt.Sprint("/f", i)] = fmt.Sprint("contents ", i)
-	}
-	s := New(t, &Options{Tree: tree})
-	var group sync.WaitGroup
-	for i := range 10 {
-		group.Go(func() {
-			got, err := retrieve(s.Addr(), fmt.Sprint("f", i))
-			if want := fmt.Sprint("contents ", i); err != nil || got != want {
-				t.Errorf("got %q, %v, want %q", got, err, want)
-			}
-		})
-	}
-	group.Wait()
-	if s.Connections() != 10 || s.DataConnections() != 10 {
-		t.Errorf("%d connections, %d for data", s.Connections(), s.DataConnections())
-	}
-}
-
-func retrieve(addr, name string) (string, error) {
-	c, err := ftp.Dial(addr, ftp.DialWithTimeout(limit))
-	if err != nil {
-		return "", err
-	}
-	defer c.Quit()
-	if err := c.Login("anonymous", "x@"); err != nil {
-		return "", err
-	}
-	r, err := c.Retr(name)
-	if err != nil {
-		return "", err
-	}
-	b, err := io.ReadAll(r)
-	return string(b), errors.Join(err, r.Close())
 }
 
 func TestFSMayChange(t *testing.T) {

@@ -132,28 +132,3 @@ func TestCommandsBeforeAuthInOneWrite(t *testing.T) {
 		t.Errorf("flight %s", got)
 	}
 }
-
-func TestRefusedCertificateEndsConnection(t *testing.T) {
-	s := New(t, &Options{TLS: TLSOffered})
-	c := dial(t, s.Addr())
-	c.do("AUTH TLS", "234")
-	if err := tls.Client(c.raw, &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "localhost"}).Handshake(); err == nil {
-		t.Error("an unknown authority was trusted")
-	}
-	c.ends()
-}
-
-func TestPasswordlessUserWithFaultAtLogin(t *testing.T) {
-	s := New(t, &Options{
-		Users: map[string]string{"open": ""},
-		Fault: func(p FaultPoint) Fault {
-			if p.Verb == "USER" {
-				return Fault{Final: "230-Welcome\r\n230 In"}
-			}
-			return Fault{}
-		},
-	})
-	c := dial(t, s.Addr())
-	c.do("USER open", "230-Welcome\r\n230 In\r\n")
-	c.do("PWD", "257")
-}

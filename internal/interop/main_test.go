@@ -4,7 +4,6 @@ package interop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -140,35 +139,4 @@ func testContext(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-// A row lost from the table would silently take its tests with it.
-func TestTableIsWhole(t *testing.T) {
-	for _, kind := range []Kind{Vsftpd, Proftpd, PureFTPd, Pyftpdlib, Inetutils, Netkit, Twisted, Aioftp, Globus, Library} {
-		if _, err := lookup(kind); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// A failed start says why, and leaves nothing behind.
-func TestStartFails(t *testing.T) {
-	broken := errors.New("no configuration")
-	var dir string
-	failing := map[string]flavour{
-		"configure": {configure: func(st *site) (program, error) { dir = st.dir; return program{}, broken }},
-		"run": {configure: func(st *site) (program, error) {
-			dir = st.dir
-			return program{argv: []string{"/nonexistent/ftpd"}}, nil
-		}},
-	}
-	for name, f := range failing {
-		s, err := startOnce(t.Context(), f, tree, Options{})
-		if err == nil || s != nil {
-			t.Errorf("%s: got %v, %v, want an error", name, s, err)
-		}
-		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s: %s is left behind (%v)", name, dir, err)
-		}
-	}
 }

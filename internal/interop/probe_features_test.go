@@ -4,7 +4,6 @@ package interop
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -33,7 +32,7 @@ type table struct {
 const none = "-"
 
 const (
-	namesText = `Every byte is the whole name of a file, and of a directory with a file in it, but for NUL, LF and CR, which no command
+	namesText = `Every byte is the whole name of a file, but for NUL, LF and CR, which no command
 can contain, "/" and ".". The numbers are hexadecimal.`
 	flightsText = `A flight is what ftpfetch sends in one write ([pipelining.md](pipelining.md)). The connection and its greeting come before,
 the data after.`
@@ -41,8 +40,6 @@ the data after.`
 
 var tables = []table{
 	{title: "Connections and logins", features: []feature{
-		{"anonymous login", func(p *probe) string { return p.fetches(&ftpexec.Client{}, p.plain.URL("")) }, ""},
-		{"user and password", (*probe).user, ""},
 		{"`EPSV`", func(p *probe) string { return p.passively("EPSV") }, "sends `PASV` after a refusal"},
 		{"`PASV`", func(p *probe) string { return p.passively("PASV") }, ""},
 		{"`EPRT`", func(p *probe) string { return p.actively("EPRT") }, "sends `PORT` after a refusal"},
@@ -75,20 +72,15 @@ var tables = []table{
 		{"`SIZE` in ASCII type", func(p *probe) string { return p.code("TYPE A", "SIZE pub/text.txt") }, "does not need it"},
 		{"`SIZE` of a directory", func(p *probe) string { return p.code("SIZE pub") }, ""},
 		{"`MDTM`", func(p *probe) string { return p.code("MDTM pub/text.txt") }, "works without"},
-		{"`REST 0`", func(p *probe) string { return p.resume(0) }, "does not send it"},
-		{"`REST 1`", func(p *probe) string { return p.resume(1) }, ""},
-		{"`REST` to the last byte", func(p *probe) string { return p.resume(bigSize - 1) }, ""},
 		{"`REST` to the end", func(p *probe) string { return p.resume(bigSize) }, ""},
 		{"`REST` beyond the end", func(p *probe) string { return p.resume(bigSize + 1) }, "compares the size first"},
 		{"`REST` outlasts `EPSV`", (*probe).keepsOffset, "sends `REST` right before `RETR`"},
 		{"LF in ASCII type", func(p *probe) string { return p.lineEnd("1", "2") }, "ends lines as the system does"},
 		{"CR LF in ASCII type", func(p *probe) string { return p.lineEnd("2", "3") }, ""},
-		{"CR in ASCII type", func(p *probe) string { return p.lineEnd("3", "4") }, ""},
 		{"digests", (*probe).digests, "uses the first that it knows"},
 	}},
 	{title: "Names", text: namesText, features: []feature{
 		{"files that cannot be retrieved", func(p *probe) string { return p.octets("octets/%s") }, ""},
-		{"directories that cannot be entered", func(p *probe) string { return p.octets("octet-dirs/%s/inside") }, ""},
 		{"files that the listing misses", (*probe).unlistedOctets, "reports lines that it cannot read"},
 		{"a name in UTF-8", (*probe).utf8, ""},
 		{"`OPTS UTF8 ON`", func(p *probe) string { return p.code("OPTS UTF8 ON") }, "sends it if `FEAT` offers it"},
@@ -99,32 +91,15 @@ var tables = []table{
 		{"flights for a file three directories deep", func(p *probe) string { first, _ := p.flights(); return first }, ""},
 		{"flights for the next file there", func(p *probe) string { _, next := p.flights(); return next }, ""},
 	}},
-	{title: "What `FEAT` offers", replies: true, features: []feature{{"`FEAT`", (*probe).feat, ""}}},
 	{title: "Refusals", replies: true, features: []feature{
-		{"a wrong password", (*probe).wrongPassword, ""},
 		{"`RETR` of a missing file", func(p *probe) string { return p.refusal("RETR pub/absent.txt") }, ""},
 		{"`RETR` without permission", func(p *probe) string { return p.refusal("RETR probe/denied.txt") }, ""},
-		{"`RETR` of a directory", func(p *probe) string { return p.refusal("RETR pub/a") }, ""},
-		{"`CWD` to a missing directory", func(p *probe) string { return p.refusal("CWD pub/absent") }, ""},
 	}},
 	{title: "Limits", replies: true, features: []feature{
 		{"one connection more than the limit", (*probe).limit, ""},
 		{"what ftpfetch makes of it", (*probe).limitUnderstood, ""},
 		{"a client that says nothing for too long", (*probe).idle, ""},
 	}},
-}
-
-func (p *probe) user() string {
-	if p.flavour.noUser {
-		return none
-	}
-	return yesNo(func() error {
-		_, got, err := fetch(p.context(), p.client(), p.plain.UserURL(UserPassword, "/"+homeFile))
-		if err == nil && got != homeText {
-			err = errors.New(got)
-		}
-		return err
-	}())
 }
 
 // client returns a client that keeps no connection.

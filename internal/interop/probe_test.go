@@ -101,7 +101,7 @@ func plantProbe(t *testing.T) *Tree {
 	files := map[string]string{"ends.txt": endsText, "denied.txt": "x", "listing/plain": "plain", "listing/.hidden": "x",
 		"listing/dir/inside": "x", "utf8/\u00fc": "u"}
 	for _, name := range octets() {
-		files["octets/"+name], files["octet-dirs/"+name+"/inside"] = name, name
+		files["octets/"+name] = name
 	}
 	for path, text := range files {
 		err = errors.Join(err, writeFile(below(path), text))

@@ -205,27 +205,6 @@ func (p *probe) flights() (first, next string) {
 	return fmt.Sprint(counts[0]), fmt.Sprint(counts[1] - counts[0])
 }
 
-// feat returns the lines of FEAT, and the lists in them, in alphabetical order.
-func (p *probe) feat() string {
-	a := p.session(p.plain, nil).ask("FEAT")
-	if !a.ok() {
-		return p.no(a)
-	}
-	lines := strings.Split(a.text, "\n")
-	var offered []string
-	for _, line := range lines[min(1, len(lines)-1):max(1, len(lines)-1)] {
-		name, list, spaced := strings.Cut(strings.TrimSpace(line), " ")
-		if !spaced {
-			name, list = "", name
-		}
-		parts := strings.Split(strings.TrimSuffix(list, ";"), ";")
-		slices.Sort(parts)
-		offered = append(offered, "`"+strings.TrimSpace(name+" "+strings.Join(parts, ";"))+"`")
-	}
-	slices.Sort(offered)
-	return strings.Join(offered, " ")
-}
-
 // refusal returns the reply to a command, or the final one of a transfer.
 func (p *probe) refusal(command string) string {
 	c := p.session(p.plain, nil)
@@ -249,19 +228,6 @@ func (p *probe) quote(a answer) string {
 		text = text[:160] + "..."
 	}
 	return "`" + strings.NewReplacer("|", "\\|", "`", "'").Replace(text) + "`"
-}
-
-func (p *probe) wrongPassword() string {
-	if p.flavour.noUser {
-		return none
-	}
-	c, _, err := p.plain.dial(p.context(), nil)
-	if err != nil {
-		p.Fatal(err)
-	}
-	defer c.Close()
-	c.ask("USER " + UserName)
-	return p.quote(c.ask("PASS wrong"))
 }
 
 // mostClients is the limit on connections. pyftpdlib does not know a limit of 1.
