@@ -38,6 +38,9 @@ type idle struct {
 // maxIdle returns what MaxIdle means.
 func (c *Client) maxIdle() int { return max(0, cmp.Or(c.MaxIdle, defaultMaxIdle)) }
 
+// maxConns returns what MaxConns means.
+func (c *Client) maxConns() int { return cmp.Or(max(0, c.MaxConns), math.MaxInt) }
+
 // server returns the server at address. The caller holds pool.mu.
 func (c *Client) server(address string) *server {
 	if c.pool.servers == nil {
@@ -45,11 +48,7 @@ func (c *Client) server(address string) *server {
 	}
 	host := c.pool.servers[address]
 	if host == nil {
-		slots := int64(math.MaxInt64)
-		if c.MaxConns > 0 {
-			slots = int64(c.MaxConns)
-		}
-		host = &server{slots: semaphore.NewWeighted(slots)}
+		host = &server{slots: semaphore.NewWeighted(int64(c.maxConns()))}
 		c.pool.servers[address] = host
 	}
 	return host
@@ -78,10 +77,7 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 	if best != nil {
 		host.remove(best)
 	} else {
-		keep := c.maxIdle()
-		if c.MaxConns > 0 {
-			keep = min(keep, c.MaxConns)
-		}
+		keep := min(c.maxIdle(), c.maxConns())
 		old = slices.Clone(host.idle[:min(len(host.idle), max(0, len(host.idle)+host.busy-keep))])
 		for _, i := range old {
 			host.remove(i)
@@ -134,18 +130,21 @@ func (c *Client) CloseIdleConnections() {
 	}
 }
 
-// expire closes i, unless it is in use again. Meanwhile it takes a slot; if there is none, a call is about to use i or to
-// close it.
+// expire closes i, unless it is in use again. Meanwhile it takes a slot. If there is none, a call is about to use i or to
+// close it, and expire looks again later.
 func (c *Client) expire(host *server, i *idle) {
-	if !host.slots.TryAcquire(1) {
-		return
-	}
-	defer host.slots.Release(1)
+	slot := host.slots.TryAcquire(1)
 	c.pool.mu.Lock()
-	mine := host.remove(i)
+	mine := slot && host.remove(i)
+	if !slot {
+		i.end.Reset(time.Second)
+	}
 	c.pool.mu.Unlock()
 	if mine {
 		c.shut(i.session)
+	}
+	if slot {
+		host.slots.Release(1)
 	}
 }
 
@@ -184,9 +183,8 @@ func (s *session) leave() {
 	if s.conn == nil || !s.admitted {
 		return
 	}
-	p := &s.client.pool
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	s.client.pool.mu.Lock()
+	defer s.client.pool.mu.Unlock()
 	s.client.server(s.login.Address()).shut = time.Now()
 }
 
@@ -196,15 +194,15 @@ func (s *session) outlasts(ctx context.Context, e *Error) bool {
 	if !e.Crowded() || e.Stage > StageLogin || ctx.Err() != nil {
 		return false
 	}
-	p := &s.client.pool
-	p.mu.Lock()
-	settles := time.Since(s.client.server(s.url.Address()).shut) < settling
-	p.mu.Unlock()
-	if settles {
-		s.conn.Note("the server may still count a connection that has been closed: trying again")
-		ctx, cancel := context.WithTimeout(ctx, settling/(maxTries-1))
-		defer cancel()
-		<-ctx.Done()
+	s.client.pool.mu.Lock()
+	shut := s.client.server(s.url.Address()).shut
+	s.client.pool.mu.Unlock()
+	if time.Since(shut) >= settling {
+		return false
 	}
-	return settles && ctx.Err() == nil
+	s.conn.Note("the server may still count a connection that has been closed: trying again")
+	pause, cancel := context.WithTimeout(ctx, settling/(maxTries-1))
+	defer cancel()
+	<-pause.Done()
+	return ctx.Err() == nil
 }

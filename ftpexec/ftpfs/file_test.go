@@ -5,13 +5,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"io/fs"
 	"math/rand/v2"
-	"net/http"
-	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -280,7 +276,7 @@ func TestFSAtHome(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	tree := map[string]string{"/a.zip": archive.String(), "/t/x.tmpl": "x{{.}}", "/t/y.tmpl": "y{{.}}", "/index/f.txt": "0123456789", "/nosuffix": "plain text"}
+	tree := map[string]string{"/a.zip": archive.String(), "/index/f.txt": "0123456789"}
 	s := testserver.New(t, &testserver.Options{Tree: tree})
 	d := openFS(t, new(ftpexec.Client), s.URL("/"))
 
@@ -300,13 +296,6 @@ func TestFSAtHome(t *testing.T) {
 		t.Errorf("SectionReader: got %q, %v", got, err)
 	}
 
-	tmpl, err := template.ParseFS(d, "t/*.tmpl")
-	if err != nil || len(tmpl.Templates()) != 2 {
-		t.Errorf("ParseFS: got %v, %v", tmpl, err)
-	}
-	if got, err := fs.Glob(d, "*/*.t*"); err != nil || !slices.Equal(got, []string{"index/f.txt", "t/x.tmpl", "t/y.tmpl"}) {
-		t.Errorf("Glob: got %q, %v", got, err)
-	}
 	sub, err := fs.Sub(d, "index")
 	if err != nil {
 		t.Fatal(err)
@@ -316,36 +305,6 @@ func TestFSAtHome(t *testing.T) {
 	}
 }
 
-func TestFSFileServer(t *testing.T) {
-	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f.txt": "0123456789", "/d/nosuffix": "plain text", "/d/sub/": ""}})
-	handler := http.FileServerFS(openFS(t, new(ftpexec.Client), s.URL("/d/")))
-	tests := []struct {
-		path, ranges string
-		status       int
-		body         string
-	}{
-		{"/f.txt", "", 200, "0123456789"},
-		{"/nosuffix", "", 200, "plain text"},
-		{"/f.txt", "bytes=3-5", 206, "345"},
-		{"/f.txt", "bytes=-3", 206, "789"},
-		{"/f.txt", "bytes=8-", 206, "89"},
-		{"/f.txt", "bytes=10-", 416, ""},
-		{"/missing", "", 404, ""},
-		{"/sub", "", 301, ""},
-		{"/", "", 200, "<a href=\"sub/\">"},
-	}
-	for _, tt := range tests {
-		r := httptest.NewRequestWithContext(t.Context(), "GET", tt.path, nil)
-		if tt.ranges != "" {
-			r.Header.Set("Range", tt.ranges)
-		}
-		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, r)
-		if got := w.Body.String(); w.Code != tt.status || tt.status == 206 && got != tt.body || !strings.Contains(got, tt.body) {
-			t.Errorf("%s %s: got %d %q, want %d %q", tt.path, tt.ranges, w.Code, got, tt.status, tt.body)
-		}
-	}
-}
 func TestFSBeyondTheEnd(t *testing.T) {
 	for _, contents := range []string{"", "contents"} {
 		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": contents}, Fault: unknown("REST")})

@@ -39,7 +39,7 @@ var mayImport = map[string]struct{ own, not []string }{
 	"internal/owner":           {},
 	"internal/gateway":         {own: []string{"urlparse", "ftpexec", "internal/proxy"}, not: []string{"github.com/spf13/pflag"}},
 	"examples/fetch":           {own: []string{"ftpexec"}}, // the examples use what their readers can
-	"examples/go-getter":       {own: []string{"urlparse", "ftpexec", "download", "download/batch", "testserver"}},
+	"examples/go-getter":       {own: []string{"urlparse", "ftpexec", "download", "download/batch", "download/manifest", "testserver"}},
 	"testserver":               {own: []string{"internal/throwaway"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 }
 
