@@ -180,7 +180,7 @@ func ExampleError() {
 	defer c.CloseIdleConnections()
 	for _, o := range []download.Options{
 		{Size: new(int64(9))},
-		{Sum: digest.Sum{Algorithm: digest.CRC32, Digest: make([]byte, 4)}},
+		{Sum: digest.Sum{Algorithm: "crc32", Digest: make([]byte, 4)}},
 		{},
 		{}, // the file is there now
 	} {

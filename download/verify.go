@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
 )
@@ -109,7 +110,7 @@ func (j *job) expected(ctx context.Context) (*digestCheck, error) {
 // sidecar looks in the lists beside the file, strongest algorithm first.
 func (j *job) sidecar(ctx context.Context) (*digestCheck, error) {
 	there := j.listing(ctx)
-	for _, side := range digest.Sidecars(j.u.Name) {
+	for _, side := range sums.Beside(j.u.Name) {
 		if there != nil && !slices.Contains(there, side.File) {
 			continue
 		}
@@ -123,9 +124,9 @@ func (j *job) sidecar(ctx context.Context) (*digestCheck, error) {
 			return newCheck(sum, string(sum.Algorithm)+" in "+side.File), nil
 		case ctx.Err() != nil:
 			return nil, err
-		case errors.Is(err, digest.ErrNotListed), absent(err):
+		case errors.Is(err, sums.ErrNotListed), absent(err):
 			continue
-		case errors.Is(err, digest.ErrTooLarge), errors.Is(err, digest.ErrAmbiguous):
+		case errors.Is(err, sums.ErrTooLarge), errors.Is(err, sums.ErrAmbiguous):
 			return nil, &Error{Reason: side.File + ": " + err.Error(), Err: ErrUnverified}
 		}
 		return nil, fmt.Errorf("%s: %w", side.File, err)
@@ -158,7 +159,7 @@ func (j *job) listing(ctx context.Context) []string {
 }
 
 // readList retrieves a list and finds the file in it.
-func (j *job) readList(ctx context.Context, side digest.Sidecar) (digest.Sum, error) {
+func (j *job) readList(ctx context.Context, side sums.List) (digest.Sum, error) {
 	u := *j.u
 	u.Name, u.Type = side.File, urlparse.TypeImage
 	resp, err := j.src.Do(ctx, &ftpexec.Request{URL: &u})
@@ -167,7 +168,7 @@ func (j *job) readList(ctx context.Context, side digest.Sidecar) (digest.Sum, er
 	}
 	defer resp.Body.Close()
 	// A list that was cut short does not count, so read it to its end first.
-	text, err := io.ReadAll(io.LimitReader(resp.Body, digest.MaxList+1))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, sums.MaxList+1))
 	if err != nil {
 		return digest.Sum{}, err
 	}
@@ -177,7 +178,7 @@ func (j *job) readList(ctx context.Context, side digest.Sidecar) (digest.Sum, er
 // server asks the server to compute a digest.
 func (j *job) server(ctx context.Context) (*digestCheck, error) {
 	for _, a := range digest.Algorithms() {
-		if a == digest.BLAKE2b {
+		if a == "blake2b" {
 			continue // no FTP command computes it
 		}
 		var d []byte

@@ -1,6 +1,5 @@
 // Package digest names the digests by which a file can be verified, reads them
-// from a command line ([Parse]) and from the lists that servers keep beside
-// their files ([Find]), and computes them ([New]).
+// as people write them ([Parse]), and computes them ([New]).
 //
 //	want, err := digest.Parse("sha256:9f86d081884c7d65...")
 //	h := digest.New(want.Algorithm)
@@ -17,72 +16,49 @@ import (
 	"encoding/hex"
 	"hash"
 	"hash/crc32"
+	"slices"
 	"strings"
 
 	"golang.org/x/crypto/blake2b"
 )
 
 // Algorithm is the name of a digest algorithm, as written before a digest: one of
-// the constants. "" means none, or any.
+// [Algorithms]. "" means none, or any.
 type Algorithm string
 
-// The algorithms.
-const (
-	SHA512  Algorithm = "sha512"
-	BLAKE2b Algorithm = "blake2b" // the 512-bit digest without a key, as b2sum(1) prints it
-	SHA256  Algorithm = "sha256"
-	SHA1    Algorithm = "sha1"
-	MD5     Algorithm = "md5"
-	CRC32   Algorithm = "crc32" // IEEE 802.3, most significant byte first
-)
-
-// Algorithms returns all algorithms, strongest first. SHA1, MD5 and CRC32 detect
-// damage, but not a deliberate change.
-func Algorithms() []Algorithm {
-	return []Algorithm{SHA512, BLAKE2b, SHA256, SHA1, MD5, CRC32}
+// algorithms are all of them, strongest first.
+var algorithms = []struct {
+	name Algorithm
+	make func() hash.Hash
+}{
+	{"sha512", sha512.New},
+	{"blake2b", func() hash.Hash { h, _ := blake2b.New512(nil); return h }}, // it refuses only long keys
+	{"sha256", sha256.New},
+	{"sha1", sha1.New},
+	{"md5", md5.New},
+	{"crc32", func() hash.Hash { return crc32.NewIEEE() }},
 }
 
-// Size returns the length of the algorithm's digest in bytes, or 0 if a is not
-// an algorithm.
-func (a Algorithm) Size() int {
-	switch a {
-	case SHA512, BLAKE2b:
-		return 64
-	case SHA256:
-		return sha256.Size
-	case SHA1:
-		return sha1.Size
-	case MD5:
-		return md5.Size
-	case CRC32:
-		return crc32.Size
+// Algorithms returns all algorithms, strongest first: sha512, blake2b (512 bits
+// without a key, as b2sum(1) prints it), sha256, sha1, md5 and crc32 (IEEE 802.3,
+// most significant byte first). The last three detect damage, but not a deliberate
+// change.
+func Algorithms() (names []Algorithm) {
+	for _, a := range algorithms {
+		names = append(names, a.name)
 	}
-	return 0
+	return names
 }
 
 // New returns a hash that computes a's digest. The hash also implements
 // [encoding.BinaryMarshaler] and [encoding.BinaryUnmarshaler], so that its state
 // can be saved. New panics if a is not an algorithm.
 func New(a Algorithm) hash.Hash {
-	switch a {
-	case SHA512:
-		return sha512.New()
-	case BLAKE2b:
-		h, err := blake2b.New512(nil)
-		if err != nil {
-			panic(err) // impossible: it refuses only keys that are too long
-		}
-		return h
-	case SHA256:
-		return sha256.New()
-	case SHA1:
-		return sha1.New()
-	case MD5:
-		return md5.New()
-	case CRC32:
-		return crc32.NewIEEE()
+	i := slices.Index(Algorithms(), a)
+	if i < 0 {
+		panic("digest: unknown algorithm " + string(a))
 	}
-	panic("digest: unknown algorithm " + string(a))
+	return algorithms[i].make()
 }
 
 // Named returns the algorithm with the given name in any of its usual spellings:
@@ -91,19 +67,19 @@ func Named(name string) Algorithm {
 	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
 	switch plain {
 	case "sha2256":
-		return SHA256
+		return "sha256"
 	case "sha2512":
-		return SHA512
+		return "sha512"
 	case "blake2b512":
-		return BLAKE2b
+		return "blake2b"
 	}
-	if a := Algorithm(plain); a.Size() > 0 {
+	if a := Algorithm(plain); slices.Contains(Algorithms(), a) {
 		return a
 	}
 	return ""
 }
 
-// Sum is a digest of a known algorithm. Digest has the algorithm's Size.
+// Sum is a digest of a known algorithm. Digest has the algorithm's size.
 type Sum struct {
 	Algorithm Algorithm
 	Digest    []byte

@@ -20,10 +20,18 @@ func Parse(s string) (Sum, error) {
 	if a == "" {
 		return Sum{}, fmt.Errorf("unknown digest algorithm %q: write %s", shorten(name), alternatives(Algorithms()))
 	}
-	if len(digits) != 2*a.Size() && notHex(digits) < 0 {
-		return Sum{}, fmt.Errorf("%s%s", wrongLength(a, digits), instead(len(digits)))
+	if i := notHex(digits); i >= 0 {
+		return Sum{}, fmt.Errorf("%s: %q at character %d is not a hexadecimal digit", a, []rune(digits[i:])[0], i+1)
 	}
-	return ParseHex(a, digits)
+	if size := 2 * New(a).Size(); len(digits) != size {
+		instead := ""
+		if fits := ofLength(len(digits)); len(fits) > 0 {
+			instead = ": for this digest write " + alternatives(fits, ":")
+		}
+		return Sum{}, fmt.Errorf("%s has %d hexadecimal digits, not %d%s", a, size, len(digits), instead)
+	}
+	digest, err := hex.DecodeString(digits)
+	return Sum{a, digest}, err
 }
 
 // withoutAlgorithm says what to write for a text without a colon.
@@ -40,38 +48,10 @@ func withoutAlgorithm(s string) error {
 	}
 }
 
-// ParseHex is like [Parse] for a digest whose algorithm is known from elsewhere,
-// such as the name of a column. It panics if a is not an algorithm.
-func ParseHex(a Algorithm, digits string) (Sum, error) {
-	if a.Size() == 0 {
-		panic("digest: unknown algorithm " + string(a))
-	}
-	if i := notHex(digits); i >= 0 {
-		return Sum{}, fmt.Errorf("%s: %q at character %d is not a hexadecimal digit", a, []rune(digits[i:])[0], i+1)
-	}
-	if len(digits) != 2*a.Size() {
-		return Sum{}, errors.New(wrongLength(a, digits))
-	}
-	digest, err := hex.DecodeString(digits)
-	return Sum{a, digest}, err
-}
-
-func wrongLength(a Algorithm, digits string) string {
-	return fmt.Sprintf("%s has %d hexadecimal digits, not %d", a, 2*a.Size(), len(digits))
-}
-
-// instead says which algorithms have digests of that many digits.
-func instead(digits int) string {
-	if fits := ofLength(digits); len(fits) > 0 {
-		return ": for this digest write " + alternatives(fits, ":")
-	}
-	return ""
-}
-
 // ofLength returns the algorithms whose digests have that many digits.
 func ofLength(digits int) (fits []Algorithm) {
 	for _, a := range Algorithms() {
-		if 2*a.Size() == digits {
+		if 2*New(a).Size() == digits {
 			fits = append(fits, a)
 		}
 	}

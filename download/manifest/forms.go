@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -28,7 +28,7 @@ var forms = []form{
 	{"ndjson", func(b *beginning) bool { return strings.HasPrefix(b.first, "{") }, (*reader).readNDJSON},
 	{"json", func(b *beginning) bool { return strings.HasPrefix(b.first, "[") }, (*reader).readJSON},
 	{"list", func(b *beginning) bool { return hasScheme(b.first) }, (*reader).readList},
-	{"sums", func(b *beginning) bool { _, _, ok := digest.ParseLine(b.first); return ok }, (*reader).readSums},
+	{"sums", func(b *beginning) bool { _, _, ok := sums.Line(b.first); return ok }, (*reader).readSums},
 	{"text", func(b *beginning) bool { return wrapped(b.text) }, (*reader).readText},
 }
 
@@ -169,7 +169,7 @@ func (r *reader) readSums() {
 }
 
 func (r *reader) sumLine(d *draft, text string) error {
-	name, sum, ok := digest.ParseLine(text)
+	name, sum, ok := sums.Line(text)
 	if !ok || name == "" {
 		return errors.New("is not a digest and a name: write the digest, two spaces and the name")
 	}

@@ -44,7 +44,7 @@ func checkReading(t *testing.T, text string, o Options) {
 				t.Errorf("%q: %s: %v", text, u, err)
 			}
 		}
-		if item.Size != nil && *item.Size < 0 || len(item.Sum.Digest) != item.Sum.Algorithm.Size() {
+		if item.Size != nil && *item.Size < 0 || (len(item.Sum.Digest) == 0) != (item.Sum.Algorithm == "") {
 			t.Errorf("%q: %s", text, showItem(item))
 		}
 	}

@@ -46,7 +46,7 @@ func (r *reader) cell(d *draft, column, text string) error {
 	if read := columns[column]; read != nil {
 		return read(r, d, text)
 	}
-	return d.addSum(digest.ParseHex(digest.Algorithm(column), text))
+	return d.addSum(digest.Parse(column + ":" + text))
 }
 
 func (r *reader) addURL(d *draft, text string) error { return d.addURL(urlparse.Parse(text)) }

@@ -1,4 +1,4 @@
-package digest
+package sums
 
 import (
 	"errors"
@@ -6,13 +6,29 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"example.com/ftpfetch/download/digest"
 )
+
+// abc has the digests of the three bytes "abc".
+var abc = map[digest.Algorithm]string{}
+
+func init() {
+	for _, a := range digest.Algorithms() {
+		h := digest.New(a)
+		_, _ = io.WriteString(h, "abc")
+		abc[a] = digest.Sum{Digest: h.Sum(nil)}.Hex()
+	}
+}
+
+// of returns a list of digests of an algorithm.
+func of(a digest.Algorithm) List { return List{Algorithm: a} }
 
 // other is a digest that no search wants.
 var other = strings.Repeat("0", 64)
 
 func TestFindForms(t *testing.T) {
-	h := abc[SHA256]
+	h := abc["sha256"]
 	tests := []struct{ name, list string }{
 		{"f", h + "  f\n"},
 		{"f", h + "  f"}, // no line end
@@ -36,7 +52,7 @@ func TestFindForms(t *testing.T) {
 		{"f", h + "  f\nSHA256 (f) = " + h + "\n"},
 		{"f", "# a comment\n; another\n\n" + h + "  f\n"},
 		{"f", "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA512\n\n" + h + "  f\n-----BEGIN PGP SIGNATURE-----\n"},
-		{"f", "MD5 (f) = " + abc[MD5] + "\nSHA256 (f) = " + h + "\n"},
+		{"f", "MD5 (f) = " + abc["md5"] + "\nSHA256 (f) = " + h + "\n"},
 		{"a b", h + "  a b\n"},
 		{" f", h + "   f\n"},
 		{"*f", h + " **f\n"},
@@ -50,7 +66,7 @@ func TestFindForms(t *testing.T) {
 		{"-", h + "  -\n"},
 	}
 	for _, tt := range tests {
-		got, err := Find(strings.NewReader(tt.list), tt.name, SHA256)
+		got, err := of("sha256").Find(strings.NewReader(tt.list), tt.name)
 		if err != nil || got.String() != "sha256:"+h {
 			t.Errorf("%q in %q: got %s, %v", tt.name, tt.list, got, err)
 		}
@@ -59,11 +75,11 @@ func TestFindForms(t *testing.T) {
 
 // TestFindAlgorithms finds a digest of every algorithm.
 func TestFindAlgorithms(t *testing.T) {
-	for _, a := range Algorithms() {
+	for _, a := range digest.Algorithms() {
 		for _, list := range []string{
 			abc[a] + "  f\n", strings.ToUpper(string(a)) + " (f) = " + abc[a] + "\n", abc[a],
 		} {
-			if got, err := Find(strings.NewReader(list), "f", a); err != nil || got.String() != string(a)+":"+abc[a] {
+			if got, err := of(a).Find(strings.NewReader(list), "f"); err != nil || got.String() != string(a)+":"+abc[a] {
 				t.Errorf("%s in %q: got %s, %v", a, list, got, err)
 			}
 		}
@@ -72,9 +88,9 @@ func TestFindAlgorithms(t *testing.T) {
 
 // TestFindNCBI reads a list in the form that NCBI uses.
 func TestFindNCBI(t *testing.T) {
-	list := abc[MD5] + "  ./GCF_1_genomic.fna.gz\n" + strings.Repeat("1", 32) + "  ./sub/GCF_1_genomic.fna.gz\n"
-	got, err := Find(strings.NewReader(list), "GCF_1_genomic.fna.gz", MD5)
-	if err != nil || got.Hex() != abc[MD5] {
+	list := abc["md5"] + "  ./GCF_1_genomic.fna.gz\n" + strings.Repeat("1", 32) + "  ./sub/GCF_1_genomic.fna.gz\n"
+	got, err := of("md5").Find(strings.NewReader(list), "GCF_1_genomic.fna.gz")
+	if err != nil || got.Hex() != abc["md5"] {
 		t.Errorf("got %s, %v", got, err)
 	}
 }
@@ -83,22 +99,22 @@ func TestFindNCBI(t *testing.T) {
 func TestFindAny(t *testing.T) {
 	tests := []struct {
 		list string
-		want Algorithm // "" means none
+		want digest.Algorithm // "" means none
 	}{
-		{"SHA256 (f) = " + abc[SHA256], SHA256},
-		{"MD5 (f) = " + abc[MD5] + "\nSHA512 (f) = " + abc[SHA512] + "\nSHA1 (f) = " + abc[SHA1], SHA512},
-		{abc[MD5] + "  f", MD5},
-		{abc[SHA1] + "  f", SHA1},
-		{abc[SHA256] + "  f", SHA256},
-		{abc[SHA256], SHA256},
-		{abc[SHA512] + "  f", ""}, // or BLAKE2b
-		{abc[CRC32] + "  f", ""},  // or a date
-		{"CRC32 (f) = " + abc[CRC32], CRC32},
+		{"SHA256 (f) = " + abc["sha256"], "sha256"},
+		{"MD5 (f) = " + abc["md5"] + "\nSHA512 (f) = " + abc["sha512"] + "\nSHA1 (f) = " + abc["sha1"], "sha512"},
+		{abc["md5"] + "  f", "md5"},
+		{abc["sha1"] + "  f", "sha1"},
+		{abc["sha256"] + "  f", "sha256"},
+		{abc["sha256"], "sha256"},
+		{abc["sha512"] + "  f", ""}, // or BLAKE2b
+		{abc["crc32"] + "  f", ""},  // or a date
+		{"CRC32 (f) = " + abc["crc32"], "crc32"},
 		{"34567 12345 f", ""}, // sum(1)
-		{"SHA3 (f) = " + abc[SHA256], ""},
+		{"SHA3 (f) = " + abc["sha256"], ""},
 	}
 	for _, tt := range tests {
-		got, err := Find(strings.NewReader(tt.list), "f", "")
+		got, err := of("").Find(strings.NewReader(tt.list), "f")
 		if got.Algorithm != tt.want || (err == nil) != (tt.want != "") {
 			t.Errorf("%q: got %s, %v", tt.list, got, err)
 		}
@@ -106,7 +122,7 @@ func TestFindAny(t *testing.T) {
 }
 
 func TestFindErrors(t *testing.T) {
-	h := abc[SHA256]
+	h := abc["sha256"]
 	broken := errors.New("broken")
 	tests := []struct {
 		list io.Reader
@@ -124,8 +140,8 @@ func TestFindErrors(t *testing.T) {
 		{strings.NewReader(h + "0  f\n"), "f", ErrNotListed},
 		{strings.NewReader(h[1:] + "  f\n"), "f", ErrNotListed},
 		{strings.NewReader(h + ":f\n"), "f", ErrNotListed},
-		{strings.NewReader(abc[MD5] + "  f\n"), "f", ErrNotListed},
-		{strings.NewReader("SHA512 (f) = " + abc[SHA512] + "\n"), "f", ErrNotListed},
+		{strings.NewReader(abc["md5"] + "  f\n"), "f", ErrNotListed},
+		{strings.NewReader("SHA512 (f) = " + abc["sha512"] + "\n"), "f", ErrNotListed},
 		{strings.NewReader("BLAKE2s (f) = " + h + "\n"), "f", ErrNotListed},
 		{strings.NewReader("SHA256 (f) " + h + "\n"), "f", ErrNotListed},
 		{strings.NewReader("SHA256 () = " + h + "\n"), "f", ErrNotListed},
@@ -142,7 +158,7 @@ func TestFindErrors(t *testing.T) {
 		{io.MultiReader(strings.NewReader(h+"  f\n"), iotest.ErrReader(broken)), "f", broken},
 	}
 	for i, tt := range tests {
-		if got, err := Find(tt.list, tt.name, SHA256); !errors.Is(err, tt.want) || got.Algorithm != "" {
+		if got, err := of("sha256").Find(tt.list, tt.name); !errors.Is(err, tt.want) || got.Algorithm != "" {
 			t.Errorf("case %d: got %s, %v, want %v", i, got, err, tt.want)
 		}
 	}
@@ -150,20 +166,52 @@ func TestFindErrors(t *testing.T) {
 
 // TestFindLimit reads lists of exactly the limit and of one byte more.
 func TestFindLimit(t *testing.T) {
-	list := abc[SHA256] + "  f\n"
-	if _, err := find(strings.NewReader(list), "f", SHA256, int64(len(list))); err != nil {
+	list := abc["sha256"] + "  f\n"
+	if _, err := of("sha256").find(strings.NewReader(list), "f", int64(len(list))); err != nil {
 		t.Errorf("at the limit: %v", err)
 	}
-	if got, err := find(strings.NewReader(list+"\n"), "f", SHA256, int64(len(list))); !errors.Is(err, ErrTooLarge) {
+	if got, err := of("sha256").find(strings.NewReader(list+"\n"), "f", int64(len(list))); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("beyond the limit: %s, %v", got, err)
 	}
 }
 
-func TestSidecarFind(t *testing.T) {
-	for _, s := range Sidecars("f") {
+func TestBeside(t *testing.T) {
+	names := func(list []List) string {
+		var b strings.Builder
+		for _, s := range list {
+			b.WriteString(s.File + " " + string(s.Algorithm))
+			if s.Whole {
+				b.WriteString(" whole")
+			}
+			b.WriteString("\n")
+		}
+		return b.String()
+	}
+	want := `x.sha512 sha512
+SHA512SUMS sha512 whole
+x.sha256 sha256
+SHA256SUMS sha256 whole
+CHECKSUMS  whole
+x.sha1 sha1
+SHA1SUMS sha1 whole
+x.md5 md5
+MD5SUMS md5 whole
+md5checksums.txt md5 whole
+md5sums.txt md5 whole
+`
+	if got := names(Beside("x")); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if got := names(Beside("MD5SUMS")); strings.Contains(got, "\nMD5SUMS ") {
+		t.Errorf("a file would verify itself:\n%s", got)
+	}
+}
+
+func TestListFind(t *testing.T) {
+	for _, s := range Beside("f") {
 		a := s.Algorithm
 		if a == "" {
-			a = SHA256
+			a = "sha256"
 		}
 		if got, err := s.Find(strings.NewReader(abc[a]+"  f\n"), "f"); err != nil || got.Hex() != abc[a] {
 			t.Errorf("%s: got %s, %v", s.File, got, err)
@@ -175,16 +223,16 @@ func TestSidecarFind(t *testing.T) {
 // tagged form.
 func TestFindTagInName(t *testing.T) {
 	for _, name := range []string{"notes (v2)=beef", "notes (v2) = beef", "SHA256 (x) = ab"} {
-		if got, err := Find(strings.NewReader(abc[MD5]+"  "+name+"\n"), name, MD5); err != nil || got.Hex() != abc[MD5] {
+		if got, err := of("md5").Find(strings.NewReader(abc["md5"]+"  "+name+"\n"), name); err != nil || got.Hex() != abc["md5"] {
 			t.Errorf("%s: got %s, %v", name, got, err)
 		}
 	}
 }
 
-// TestSidecarNameless checks that a digest without a name counts only in the
+// TestListNameless checks that a digest without a name counts only in the
 // file's own list.
-func TestSidecarNameless(t *testing.T) {
-	for _, s := range Sidecars("f") {
+func TestListNameless(t *testing.T) {
+	for _, s := range Beside("f") {
 		if s.Algorithm == "" {
 			continue
 		}
@@ -198,27 +246,50 @@ func TestSidecarNameless(t *testing.T) {
 }
 
 func FuzzFind(f *testing.F) {
-	h := abc[SHA256]
+	h := abc["sha256"]
 	for _, list := range []string{
 		"", h, h + "  f\n", h + " *f\r\n", `\` + h + `  a\nb`, "SHA256 (f) = " + h, "SHA2-256(f)= " + h, h + "  ./f\n" + h + "  g\n",
-		abc[MD5] + "  f\n" + other + "  f", h + "  -", "\ufeff" + h, "\\", "(", "()=", "a ", "a\t", abc[SHA512] + " f",
+		abc["md5"] + "  f\n" + other + "  f", h + "  -", "\ufeff" + h, "\\", "(", "()=", "a ", "a\t", abc["sha512"] + " f",
 	} {
 		f.Add([]byte(list), "f", "sha256")
 		f.Add([]byte(list), "a\nb", "")
 	}
 	f.Fuzz(func(t *testing.T, list []byte, name, wanted string) {
-		sum, err := Find(strings.NewReader(string(list)), name, Algorithm(wanted))
+		sum, err := of(digest.Algorithm(wanted)).Find(strings.NewReader(string(list)), name)
 		if err != nil {
 			if sum.Algorithm != "" || sum.Digest != nil {
 				t.Errorf("an error with a sum: %s, %v", sum, err)
 			}
 			return
 		}
-		if len(sum.Digest) == 0 || len(sum.Digest) != sum.Algorithm.Size() || wanted != "" && string(sum.Algorithm) != wanted {
+		if len(sum.Digest) == 0 || len(sum.Digest) != digest.New(sum.Algorithm).Size() || wanted != "" && string(sum.Algorithm) != wanted {
 			t.Errorf("%q of %q: got %s, %d bytes", wanted, list, sum, len(sum.Digest))
 		}
 		if !strings.Contains(strings.ToLower(string(list)), sum.Hex()) {
 			t.Errorf("%s is not in %q", sum, list)
 		}
 	})
+}
+
+func TestLine(t *testing.T) {
+	const sum = "900150983cd24fb0d6963f7d28e17f72"
+	for _, tt := range []struct {
+		in, name, want string
+		ok             bool
+	}{
+		{sum + "  ./a b", "./a b", "md5:" + sum, true},
+		{sum + " *a", "a", "md5:" + sum, true},
+		{"MD5 (a) = " + sum, "a", "md5:" + sum, true},
+		{"\\" + sum + `  a\nb`, "a\nb", "md5:" + sum, true},
+		{sum, "", "md5:" + sum, true},
+		{sum[1:] + "  a", "a", "", false},
+		{"SHA1 (a) = " + sum, "a", "", false},
+		{"", "", "", false},
+		{"ftp://h/a", "", "", false},
+	} {
+		name, got, ok := Line(tt.in)
+		if ok != tt.ok || ok && name != tt.name || got.String() != tt.want {
+			t.Errorf("Line(%q): got %q, %s, %v", tt.in, name, got, ok)
+		}
+	}
 }

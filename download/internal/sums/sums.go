@@ -1,0 +1,217 @@
+// Package sums reads the lists of digests that servers keep beside their files.
+package sums
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"example.com/ftpfetch/download/digest"
+)
+
+// The limits of what [List.Find] reads, in bytes: lists come from servers.
+const (
+	MaxLine = 16 << 10
+	MaxList = 64 << 20
+)
+
+var (
+	// ErrNotListed means that a list has no digest for the file.
+	ErrNotListed = errors.New("no digest is listed for the file")
+	// ErrAmbiguous means that a list has two different digests for the file.
+	ErrAmbiguous = errors.New("different digests are listed for the file")
+	// ErrTooLarge means that a list exceeds MaxLine or MaxList.
+	ErrTooLarge = errors.New("too large for a list of digests")
+)
+
+// List is a file on the server that may hold the digest of another one in the same
+// directory.
+type List struct {
+	File      string           // its name, in the directory of the file to verify
+	Algorithm digest.Algorithm // of its digests; "" if its lines tell
+	Whole     bool             // it lists the whole directory, so one retrieval serves many files
+}
+
+// Beside returns the lists to look for beside the file name, best first: stronger
+// algorithms before weaker ones, and for each algorithm the file's own list
+// (NAME.sha256) before the directory's (SHA256SUMS), which is larger. NCBI uses
+// md5checksums.txt, others md5sums.txt; the lines of CHECKSUMS name their algorithm.
+// Beside omits the file itself.
+func Beside(name string) []List {
+	return slices.DeleteFunc([]List{
+		{File: name + ".sha512", Algorithm: "sha512"},
+		{File: "SHA512SUMS", Algorithm: "sha512", Whole: true},
+		{File: name + ".sha256", Algorithm: "sha256"},
+		{File: "SHA256SUMS", Algorithm: "sha256", Whole: true},
+		{File: "CHECKSUMS", Whole: true},
+		{File: name + ".sha1", Algorithm: "sha1"},
+		{File: "SHA1SUMS", Algorithm: "sha1", Whole: true},
+		{File: name + ".md5", Algorithm: "md5"},
+		{File: "MD5SUMS", Algorithm: "md5", Whole: true},
+		{File: "md5checksums.txt", Algorithm: "md5", Whole: true},
+		{File: "md5sums.txt", Algorithm: "md5", Whole: true},
+	}, func(l List) bool { return l.File == name })
+}
+
+// Find reads the list and returns the digest for the file name. A line has one of
+// the forms
+//
+//	hex  name         md5sum(1) and similar; also with one space or a tab
+//	hex *name         the same, in binary mode
+//	SHA256 (name) = hex   BSD, and sha256sum --tag
+//	SHA256(name)= hex     openssl dgst
+//	hex               alone or with the name "-", if the list has no other line
+//	                  and is not one of a whole directory
+//
+// A backslash at the start of the line says that \\, \n and \r in the name are
+// escapes. The name may start with "./"; the rest must equal name byte for byte,
+// so that an entry for another directory never counts. Find skips all other
+// lines.
+//
+// Only digests of the list's algorithm count. If that is "", the line tells it by
+// name, or by the length of its digest if that is one of md5, sha1 and sha256, and
+// the strongest digest of the file wins.
+//
+// Errors are [ErrNotListed], [ErrAmbiguous], [ErrTooLarge] and those of r.
+func (l List) Find(r io.Reader, name string) (digest.Sum, error) { return l.find(r, name, MaxList) }
+
+func (l List) find(r io.Reader, name string, most int64) (digest.Sum, error) {
+	in := &io.LimitedReader{R: r, N: most + 1}
+	text := bufio.NewScanner(in)
+	text.Buffer(nil, MaxLine)
+	found, ambiguous := map[digest.Algorithm]digest.Sum{}, false
+	var nameless digest.Sum
+	lines := 0
+	for text.Scan() {
+		line := text.Text()
+		if lines == 0 {
+			line = strings.TrimPrefix(line, "\ufeff")
+		}
+		if strings.TrimSpace(line) != "" {
+			lines++
+		}
+		e, sum, ok := parse(line, l.Algorithm)
+		switch {
+		case !ok:
+		case e.name == "" || e.name == "-" && e.tag == "":
+			nameless = sum
+		case strings.TrimPrefix(e.name, "./") == name:
+			old, again := found[sum.Algorithm]
+			ambiguous = ambiguous || again && !old.Equal(sum)
+			found[sum.Algorithm] = sum
+		}
+	}
+	switch err := text.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return digest.Sum{}, fmt.Errorf("%w: a line has more than %d bytes", ErrTooLarge, MaxLine)
+	case err != nil:
+		return digest.Sum{}, err
+	case in.N == 0:
+		return digest.Sum{}, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, most)
+	case ambiguous:
+		return digest.Sum{}, ErrAmbiguous
+	}
+	for _, a := range digest.Algorithms() {
+		if sum, ok := found[a]; ok {
+			return sum, nil
+		}
+	}
+	if lines == 1 && !l.Whole && nameless.Algorithm != "" {
+		return nameless, nil
+	}
+	return digest.Sum{}, ErrNotListed
+}
+
+// Line reads one line of a list of digests. The name is "" if the line has only a
+// digest. The last result is false if the line has no digest, or if neither the
+// line nor the digest's length tells the algorithm.
+func Line(text string) (name string, sum digest.Sum, ok bool) {
+	e, sum, ok := parse(text, "")
+	return e.name, sum, ok
+}
+
+// entry is a line of a list.
+type entry struct {
+	tag    string // the algorithm as written; "" if the line does not say
+	digits string
+	name   string // "" if the line is only a digest
+}
+
+// byLength tells the algorithm of a digest by the number of its digits. 128 digits
+// are sha512 or blake2b, and eight may be a date: a wrong guess would make a good
+// file look damaged.
+var byLength = map[int]digest.Algorithm{64: "sha256", 40: "sha1", 32: "md5"}
+
+// parse reads a line in any of the forms, if its digest is of the algorithm want.
+func parse(text string, want digest.Algorithm) (entry, digest.Sum, bool) {
+	text, escaped := strings.CutPrefix(text, `\`)
+	e, ok := tagged(text)
+	if !ok {
+		e, ok = plain(text)
+	}
+	if ok && escaped {
+		e.name, ok = unescape(e.name)
+	}
+	a := want
+	switch {
+	case !ok:
+		return e, digest.Sum{}, false
+	case e.tag != "":
+		a = digest.Named(e.tag)
+	case a == "":
+		a = byLength[len(e.digits)]
+	}
+	if a == "" || want != "" && a != want {
+		return e, digest.Sum{}, false
+	}
+	sum, err := digest.Parse(string(a) + ":" + e.digits)
+	return e, sum, err == nil
+}
+
+// withTag is "SHA256 (name) = hex" or "SHA256(name)= hex". The name may hold
+// parentheses itself.
+var withTag = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([^(]+?) ?\((.+)\) *=\s*([0-9a-fA-F]+)\s*$`)
+})
+
+func tagged(text string) (entry, bool) {
+	if !strings.Contains(text, "(") {
+		return entry{}, false
+	}
+	m := withTag().FindStringSubmatch(text)
+	if m == nil || digest.Named(m[1]) == "" { // a name of the plain form may look like the end of this one
+		return entry{}, false
+	}
+	return entry{tag: m[1], name: m[2], digits: m[3]}, true
+}
+
+// plain reads "hex  name", "hex *name", "hex name" and "hex".
+func plain(text string) (entry, bool) {
+	name := strings.TrimLeft(text, "0123456789abcdefABCDEF")
+	e := entry{digits: text[:len(text)-len(name)]}
+	if strings.TrimSpace(name) == "" {
+		return e, e.digits != ""
+	}
+	for _, separator := range []string{"  ", " *", " ", "\t"} {
+		if rest, ok := strings.CutPrefix(name, separator); ok {
+			e.name = rest
+			return e, e.digits != "" && rest != ""
+		}
+	}
+	return e, false
+}
+
+var (
+	escapes  = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r")
+	unmarked = strings.NewReplacer(`\\`, "", `\n`, "", `\r`, "")
+)
+
+// unescape decodes the escapes of coreutils in a name.
+func unescape(name string) (string, bool) {
+	return escapes.Replace(name), !strings.Contains(unmarked.Replace(name), `\`)
+}
