@@ -193,10 +193,11 @@ const (
 var buffers = sync.Pool{New: func() any { b := make([]byte, 256<<10); return &b }}
 
 // WriteTo writes the rest of the body to w. Without TLS it copies straight from the socket (splice(2) on Linux) to an
-// *os.File that is a regular file or a pipe in non-blocking mode. It returns an error of w unchanged.
+// *os.File that is a regular file. It returns an error of w unchanged.
 func (b *body) WriteTo(w io.Writer) (int64, error) {
-	if file, ok := w.(*os.File); ok && spliceable(file) && !b.over.Load() {
-		if tcp := b.wire.TCP(); tcp != nil {
+	if file, ok := w.(*os.File); ok && !b.over.Load() {
+		info, err := file.Stat() // a device refuses only after bytes have left the socket, which are then lost
+		if tcp := b.wire.TCP(); tcp != nil && err == nil && info.Mode().IsRegular() {
 			return b.straight(file, tcp)
 		}
 	}
@@ -205,19 +206,10 @@ func (b *body) WriteTo(w io.Writer) (int64, error) {
 	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, *buf)
 }
 
-// spliceable reports whether bytes can go straight to f. Devices, terminals among them, refuse that only after
-// bytes have left the socket, which are then lost.
-func spliceable(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0 && !spins(f))
-}
-
 // straight copies in steps, without a buffer in this process. Each step takes what has come before it waits for more.
 // The transfer has stalled if none came until a step that began after the stall timeout, however many steps that took.
 func (b *body) straight(file *os.File, tcp *net.TCPConn) (written int64, err error) {
-	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() { // a pipe has a reader, who may wait for each line
-		defer b.wire.Gather(tcp)()
-	}
+	defer b.wire.Gather(tcp)()
 	progress := time.Now()
 	for !b.over.Load() {
 		left := b.wire.Patience() - time.Since(progress)
