@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
@@ -15,7 +16,7 @@ import (
 type choice struct {
 	skip      Reason // why to leave it alone; 0 means not to
 	overwrite bool   // it may be replaced
-	lent      *lent  // not nil: fetch only the rest of it
+	start     *start // not nil: it is the start of the file
 }
 
 // choose decides what to do about the target. It asks the server if Newer or
@@ -30,7 +31,7 @@ func (j *job) choose(ctx context.Context, t target) (choice, error) {
 	case j.o.Newer:
 		return j.newer(ctx, t)
 	case j.o.Continue:
-		return j.lend(ctx, t, nil, nil)
+		return j.extend(ctx, t, nil, nil)
 	case j.o.Existing == Overwrite:
 		return choice{overwrite: true}, nil
 	case j.o.Existing == Skip:
@@ -97,7 +98,7 @@ func (j *job) brought(ctx context.Context, t *target, f *os.File) (bool, error) 
 		return false, nil
 	}
 	bad, _, err := s.sums.damaged(diskReader{ctx, f})
-	if err != nil || len(bad) > 0 || j.src == nil {
+	if err != nil || len(bad) > 0 {
 		return err == nil && len(bad) == 0, failure(t.path, "cannot be read", err)
 	}
 	info, _, err := j.ask(ctx, *t)
@@ -153,25 +154,28 @@ func (j *job) newer(ctx context.Context, t target) (choice, error) {
 	case info.ModTime.IsZero():
 		j.o.note("the server does not report the file's time: retrieving it")
 	case !fresh && comparable && j.o.Continue && info.Size > local.Size():
-		return j.lend(ctx, t, info, local)
+		return j.extend(ctx, t, info, local)
 	case !fresh && (!comparable || info.Size == local.Size()):
 		return choice{skip: ReasonNotNewer}, nil
 	}
 	return choice{overwrite: true}, nil
 }
 
-// lend checks whether the rest of the target can be fetched, and whether there
-// is any. It does not move the target. info and local are what ask has returned,
-// or nil.
-func (j *job) lend(ctx context.Context, t target, info *ftpexec.Entry, local fs.FileInfo) (_ choice, err error) {
+// start is a target that Continue takes as the start of the file.
+type start struct {
+	info  fs.FileInfo
+	state state // of a part with a copy of it
+}
+
+// extend checks whether the rest of the target can be fetched, and whether there
+// is any. info and local are what ask has returned, or nil.
+func (j *job) extend(ctx context.Context, t target, info *ftpexec.Entry, local fs.FileInfo) (_ choice, err error) {
 	refuse := func(format string, args ...any) (choice, error) {
 		return choice{}, &Error{Path: t.path, Reason: fmt.Sprintf(format, args...), Err: ErrResume}
 	}
 	switch {
 	case j.text() || !t.info.Mode().IsRegular():
 		return refuse("only a regular file in image type can be resumed")
-	case links(t.info) > 1:
-		return refuse("cannot be resumed: it has other names (hard links), which would change too")
 	case !owner.Ours(t.info):
 		return refuse("cannot be resumed: it belongs to another user")
 	}
@@ -191,39 +195,39 @@ func (j *job) lend(ctx context.Context, t target, info *ftpexec.Entry, local fs.
 		return choice{skip: ReasonComplete}, nil
 	}
 	j.o.reading(t.path, local.Size())
-	l, err := lendTarget(ctx, t, local, state{url: j.url, size: info.Size, modTime: info.ModTime, adopted: local.Size()})
-	return choice{lent: l}, err
+	s := state{url: j.url, size: info.Size, modTime: info.ModTime, adopted: local.Size()}
+	return choice{overwrite: true, start: &start{local, s}}, nil
 }
 
 const older = "is older than the server's file, which has changed since"
 
-// lendTarget locks the target and computes its checksums. s holds what the
-// server has said about its file.
-func lendTarget(ctx context.Context, t target, local fs.FileInfo, s state) (*lent, error) {
-	f, err := t.open(os.O_RDWR)
-	if err != nil {
-		return nil, err
-	}
-	l := &lent{f: f, info: local, state: s}
-	if err := l.hold(ctx, t.path); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return l, nil
+// unchanged reports whether the file is still the one that s describes.
+func (s *start) unchanged(now fs.FileInfo, err error) bool {
+	return err == nil && os.SameFile(now, s.info) && now.Size() == s.info.Size() && now.ModTime().Equal(s.info.ModTime())
 }
 
-// hold locks the target and reads it. The error is errMoved if another run
-// changed it before hold had the lock.
-func (l *lent) hold(ctx context.Context, path string) error {
-	if _, err := lock(l.f); err != nil {
+// copyTo fills the part, which is empty, with the target. The journal comes first: it
+// marks the part as this package's.
+func (s *start) copyTo(ctx context.Context, t target, p *part) error {
+	f, err := t.open(os.O_RDONLY)
+	if err != nil {
 		return err
 	}
-	now, err := fstat(l.f)
-	switch {
-	case err != nil:
-		return failure(path, "cannot be examined", err)
-	case !os.SameFile(now, l.info), now.Size() != l.info.Size(), !now.ModTime().Equal(l.info.ModTime()):
+	defer f.Close()
+	if !s.unchanged(fstat(f)) {
 		return errMoved
 	}
-	return failure(path, "cannot be read", l.state.has(diskReader{ctx, l.f}, l.info.Size()))
+	if err := p.write(state{url: s.state.url, size: -1}, false); err != nil {
+		return err
+	}
+	for err == nil {
+		if err = (diskReader{ctx, f}).ready(); err == nil {
+			_, err = io.CopyN(p.f, f, 64<<20) // within the kernel, where that is possible
+		}
+	}
+	if err != io.EOF {
+		return failure(p.partial, "cannot be written", err)
+	}
+	p.replaces = s
+	return failure(p.partial, "cannot be read", s.state.has(diskReader{ctx, p.f}, s.info.Size()))
 }

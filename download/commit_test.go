@@ -84,9 +84,8 @@ func TestNoCommit(t *testing.T) {
 	}
 	o := &Options{Commit: k.commit, Existing: Overwrite}
 	_, err := To(t.Context(), k.c, k.url("/f"), io.Discard, o)
-	_, serr := Save(t.Context(), "a listing", k.path("l"), o, func(io.Writer) error { return nil })
 	_, derr := File(t.Context(), k.c, k.url("/f"), os.DevNull, o)
-	if err := errors.Join(err, serr, derr); err != nil || len(k.commits) > 0 {
+	if err := errors.Join(err, derr); err != nil || len(k.commits) > 0 {
 		t.Errorf("got %v, commits %+v", err, k.commits)
 	}
 }

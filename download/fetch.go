@@ -31,14 +31,7 @@ func (t *transfer) accept(resp *ftpexec.Response, gap span) (span, error) {
 	if err := t.mayTakeOver(resp); err != nil {
 		return gap, err
 	}
-	f := t.arrivals.part.f
-	if t.lent != nil {
-		f = t.lent.f
-	}
-	if err := t.arrivals.compare(resp, f, before(gap.start)); err != nil {
-		return gap, err
-	}
-	if err := t.adoptLent(); err != nil {
+	if err := t.arrivals.compare(resp, t.arrivals.part.f, before(gap.start)); err != nil {
 		return gap, err
 	}
 	if t.inherited {

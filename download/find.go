@@ -15,18 +15,13 @@ type found struct {
 	part   *part
 	state  state
 	stale  string      // why to give up what the part holds; "" means not to
-	lent   *lent       // with Continue: the target that will become the part
 	theirs bool        // with Continue: the part has no bytes from this package yet
 	since  fs.FileInfo // of a part that another program left, or nil
+	copied bool        // with Continue: the part has the target's bytes
 }
 
 // find claims the part of t, or makes an empty one.
 func (j *job) find(ctx context.Context, t target, c choice) (f *found, err error) {
-	defer func() {
-		if err != nil && c.lent != nil {
-			c.lent.f.Close()
-		}
-	}()
 	if err := j.mayClaim(t); err != nil {
 		return nil, err
 	}
@@ -34,12 +29,23 @@ func (j *job) find(ctx context.Context, t target, c choice) (f *found, err error
 	if err != nil {
 		return nil, err
 	}
-	f = &found{part: p, lent: c.lent, state: state{url: j.url, size: -1}}
+	f = &found{part: p, state: state{url: j.url, size: -1}}
 	if err = f.unchanged(t); err == nil {
-		err = j.read(ctx, f)
+		err = j.read(ctx, f, c.start)
 	}
 	if err == nil && c.overwrite {
 		err = f.part.like(t.info)
+	}
+	if err == nil && c.start != nil && f.stale != "" {
+		err = unfinished(p.partial)
+	}
+	if err == nil && c.start != nil && len(f.state.done) == 0 {
+		f.copied = true
+		if err = c.start.copyTo(ctx, t, f.part); err != nil {
+			f.part.discard()
+			return nil, err
+		}
+		f.state = c.start.state
 	}
 	if err != nil {
 		f.giveUp()
@@ -115,7 +121,7 @@ func (j *job) missed(t target) {
 }
 
 // read finds out what the part holds.
-func (j *job) read(ctx context.Context, f *found) error {
+func (j *job) read(ctx context.Context, f *found, from *start) error {
 	has := f.part.info.Size()
 	s, err := f.part.readJournal(f.part.journal)
 	missing := errors.Is(err, fs.ErrNotExist)
@@ -126,13 +132,10 @@ func (j *job) read(ctx context.Context, f *found) error {
 		}
 	}
 	switch {
-	case f.lent != nil && has > 0 && err == nil && s.about(f.part.info):
-		return unfinished(f.part.partial)
-	case f.lent != nil && has > 0:
+	case from != nil && has > 0 && (err != nil || !s.about(f.part.info)):
 		return inTheWay(f.part.partial)
-	case f.lent != nil:
-		f.state, f.theirs = f.lent.state, true
-		return nil
+	case from != nil && len(s.done) > 0 && (s.url != j.url || s.adopted != from.info.Size()):
+		return unfinished(f.part.partial)
 	case missing && has == 0:
 		return nil // it is new, or left by a run that received nothing
 	case missing, err == nil && has > 0 && !s.about(f.part.info) && s.inode != "" && !s.agrees(diskReader{ctx, f.part.f}):
@@ -179,9 +182,6 @@ func (f *found) renew() error {
 // inherit resumes from the part if its journal s allows that. jerr is the error
 // of reading the journal.
 func (j *job) inherit(ctx context.Context, f *found, s state, jerr error) error {
-	if j.src == nil && s.url == j.url { // Save always writes everything again
-		s.done = nil
-	}
 	why, err := j.useless(ctx, f.part, &s, jerr)
 	switch {
 	case err != nil:

@@ -73,7 +73,7 @@ func TestForeignPartBesideJournal(t *testing.T) {
 func TestSaveEndsJournal(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
-	_, err := Save(t.Context(), "a listing", k.path("f"), &Options{Existing: Overwrite}, func(w io.Writer) error {
+	_, err := save(t.Context(), k.path("f"), &Options{Existing: Overwrite}, func(w io.Writer) error {
 		if s, err := plain.readJournal(k.path("f.part.json")); err != nil || len(s.done) > 0 {
 			t.Errorf("the journal claims %v, %v", s.done, err)
 		}
@@ -115,18 +115,21 @@ func TestLinkedPart(t *testing.T) {
 	k.want(map[string]string{"f": "new", "archived": body})
 }
 
-// TestContinueLinked refuses a file with a second name, as snapshots give it.
+// TestContinueLinked checks that a second name of a file, as snapshots give it, keeps
+// its bytes: a target is copied, a part is refused.
 func TestContinueLinked(t *testing.T) {
-	for _, name := range []string{"f", "f.part"} {
+	for name, want := range map[string]error{"f": nil, "f.part": ErrResume} {
 		k := newKit(t, map[string]string{"/f": body})
 		k.write(name, body[:1000])
 		if err := os.Link(k.path(name), k.path("snapshot")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, ErrResume) {
-			t.Errorf("%s: got %v, want ErrResume", name, err)
+		if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, want) {
+			t.Errorf("%s: got %v, want %v", name, err, want)
 		}
-		k.want(map[string]string{name: body[:1000], "snapshot": body[:1000]})
+		if got := read(t, k.path("snapshot")); got != body[:1000] {
+			t.Errorf("%s: the other name has %d bytes", name, len(got))
+		}
 	}
 }
 
@@ -168,8 +171,12 @@ func TestAdoptedKept(t *testing.T) {
 			k.faulty(nil)
 			tt.do(k)
 			for _, o := range []Options{{Continue: true}, {}, {Segments: 2}} {
-				if _, err := k.get(tt.path, o); !errors.Is(err, ErrResume) {
-					t.Errorf("%+v: got %v, want ErrResume", o, err)
+				want := fs.ErrExist
+				if o.Continue {
+					want = ErrResume
+				}
+				if _, err := k.get(tt.path, o); !errors.Is(err, want) || read(t, k.path("f")) != body[:50_000] {
+					t.Errorf("%+v: got %v, want %v", o, err, want)
 				}
 				if got := read(t, k.path("f.part")); !strings.HasPrefix(got, body[:50_001]) {
 					t.Errorf("%+v: the part lost bytes", o)

@@ -128,7 +128,8 @@ func (s *scene) run(ctx context.Context, k *kit) error {
 	o := s.o
 	o.Root, o.Commit = root, k.commit
 	if s.save {
-		_, err := Save(ctx, "a listing", path, &o, func(w io.Writer) error {
+		o.Commit = nil
+		_, err := save(ctx, path, &o, func(w io.Writer) error {
 			_, err := io.WriteString(w, "listing")
 			return err
 		})
@@ -177,7 +178,9 @@ func (s *scene) check(k *kit) {
 	case s.err == ErrDigest: // each complete run keeps its evidence
 		k.onlyBad()
 	case s.kept != "" && k.exists("f.part.json"):
-		k.want(map[string]string{"f.part": s.kept, "f.part.json": read(k.T, k.path("f.part.json"))})
+		want := maps.Clone(s.want)
+		want["f.part"], want["f.part.json"] = s.kept, read(k.T, k.path("f.part.json"))
+		k.want(want)
 	case s.want != nil:
 		k.want(s.want)
 	default:

@@ -29,6 +29,10 @@ const (
 	badSuffix     = ".bad"
 )
 
+// mostName is how many bytes a name may have. Systems allow 255 bytes or 255 UTF-16
+// units, and a name never has more UTF-16 units than bytes.
+const mostName = 255
+
 // names are the paths of one download, on its disk.
 type names struct {
 	*disk
@@ -44,10 +48,9 @@ type names struct {
 // show, and which the caller calls given.
 func (d *disk) namesOf(given, path string) names {
 	dir, name := filepath.Split(path)
-	most := d.nameMax(filepath.Dir(path))
-	stem := dir + stemOf(name, most)
+	stem := dir + stemOf(name)
 	if d.hashed {
-		stem = dir + hashedStem(name, most)
+		stem = dir + hashedStem(name)
 	}
 	return names{
 		disk: d, given: given, path: path,
@@ -57,19 +60,19 @@ func (d *disk) namesOf(given, path string) names {
 }
 
 // stemOf returns the name before the suffixes: name, or if name with the longest
-// suffix has more than most bytes, the start of name and a hash of it.
-func stemOf(name string, most int) string {
-	if len(name)+len(freshSuffix) <= most {
+// suffix has more than mostName bytes, the start of name and a hash of it.
+func stemOf(name string) string {
+	if len(name)+len(freshSuffix) <= mostName {
 		return name
 	}
-	return hashedStem(name, most)
+	return hashedStem(name)
 }
 
 // hashedStem returns the start of name and a hash of it.
-func hashedStem(name string, most int) string {
+func hashedStem(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	hash := "~" + hex.EncodeToString(sum[:8])
-	head := name[:min(len(name), max(0, most-len(freshSuffix)-len(hash)))]
+	head := name[:min(len(name), max(0, mostName-len(freshSuffix)-len(hash)))]
 	for cut := head; utf8.ValidString(name) && !utf8.ValidString(head); head = cut {
 		cut = head[:len(head)-1]
 	}

@@ -43,8 +43,9 @@ type Options struct {
 	// Continue, a target that is no older and shorter is resumed instead.
 	Newer bool
 	// Continue uses the target, or a NAME.part without a journal, as the start
-	// of the file and retrieves the rest. It checks only their length and time:
-	// see Sum. Neither this nor a later call gives up those bytes without
+	// of the file and retrieves the rest. It checks only their length, their time
+	// and their last bytes: see Sum. The target is copied, and stays until the whole
+	// file replaces it. Neither this nor a later call gives up those bytes without
 	// Overwrite or NoResume; the error is then [ErrResume].
 	Continue bool
 	// NoResume starts over even if there is a NAME.part with a journal.

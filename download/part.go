@@ -24,12 +24,13 @@ import (
 // becomes the target, until the journal is gone.
 type part struct {
 	names
-	f      *os.File
-	info   fs.FileInfo  // of f when it was locked, to recognize it
-	mode   *fs.FileMode // of the target; nil means the part's own
-	placed bool         // the file has another name now
-	run    string       // what this run calls itself in its journals where there are no locks; "" means a lock
-	begun  atomic.Bool  // this run has written a journal
+	f        *os.File
+	info     fs.FileInfo  // of f when it was locked, to recognize it
+	mode     *fs.FileMode // of the target; nil means the part's own
+	placed   bool         // the file has another name now
+	replaces *start       // with Continue: the target that the part has a copy of, or nil
+	run      string       // what this run calls itself in its journals where there are no locks; "" means a lock
+	begun    atomic.Bool  // this run has written a journal
 }
 
 // claimTries limits how often a run tries again if a part vanishes while it opens
@@ -275,6 +276,9 @@ func (p *part) publish(overwrite bool) error {
 	if err := p.restrict(); err != nil {
 		return err
 	}
+	if p.replaces != nil && !p.replaces.unchanged(p.lstat(p.path)) {
+		return &Error{Path: p.path, Reason: errMoved.Error(), Err: ErrLocal}
+	}
 	if err := p.moveTo(p.path, overwrite); err != nil {
 		return err
 	}
@@ -394,59 +398,3 @@ func (p *part) discard() {
 
 // close leaves the part as it is.
 func (p *part) close() { _ = p.f.Close() }
-
-// lent is a target, locked, that becomes the part once the server has opened the
-// transfer of the rest.
-type lent struct {
-	f     *os.File
-	info  fs.FileInfo
-	state state // for its journal
-}
-
-// adopt makes the target the part, in place of an empty one. It writes the
-// journal first: a part without a journal would look like another program's,
-// while a journal without a part is about the target.
-func (p *part) adopt(l *lent) error {
-	now, err := p.lstat(p.path)
-	if err != nil || !os.SameFile(now, l.info) || now.Size() != l.info.Size() || !now.ModTime().Equal(l.info.ModTime()) {
-		return &Error{Path: p.path, Reason: "changed while it was examined", Err: ErrLocal}
-	}
-	s := l.state
-	s.inode = inodeOf(l.info)
-	if err := p.writeJournal(s, true); err != nil {
-		return failure(p.journal, "cannot be written", err)
-	}
-	if !p.ours() {
-		return replaced(p.partial)
-	}
-	if runtime.GOOS == "windows" { // it cannot rename an open file
-		p.f.Close()
-		l.f.Close()
-	}
-	if err := p.rename(p.path, p.partial); err != nil {
-		_ = p.removeJournal()
-		return failure(p.path, "cannot be renamed", err)
-	}
-	if runtime.GOOS == "windows" {
-		if l.f, err = p.openRegular(p.partial, os.O_RDWR); err != nil {
-			return failure(p.partial, "cannot be opened", err)
-		}
-	}
-	p.f.Close()
-	p.f, p.info = l.f, l.info
-	return nil
-}
-
-// putBack undoes adopt.
-func (p *part) putBack(l *lent) {
-	defer p.close()
-	if !p.ours() || p.resize(l.info.Size(), false) != nil {
-		return
-	}
-	if now, err := fstat(p.f); err == nil && !now.ModTime().Equal(l.info.ModTime()) {
-		_ = p.chtimes(p.partial, l.info.ModTime())
-	}
-	if p.moveTo(p.path, false) == nil {
-		_ = p.removeJournal()
-	}
-}

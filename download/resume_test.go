@@ -327,7 +327,8 @@ func TestContinueMovesLate(t *testing.T) {
 	k.want(map[string]string{"f": body[:1000]})
 }
 
-// TestContinueCut resumes without Continue what a run with it began.
+// TestContinueCut resumes what a run with Continue began. Until the end the target
+// stays.
 func TestContinueCut(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", body[:50_000])
@@ -335,9 +336,12 @@ func TestContinueCut(t *testing.T) {
 	if _, err := k.get("/f", Options{Continue: true, Retries: -1}); !errors.Is(err, ftpexec.ErrTruncated) {
 		t.Error(err)
 	}
-	wantNames(t, k.dir, "f.part", "f.part.json")
+	wantNames(t, k.dir, "f", "f.part", "f.part.json")
+	if got := read(t, k.path("f")); got != body[:50_000] {
+		t.Errorf("the target has %d bytes", len(got))
+	}
 	k.faulty(nil)
-	if r, err := k.get("/f", Options{}); err != nil || r.Resumed != 150_000 {
+	if r, err := k.get("/f", Options{Continue: true}); err != nil || r.Resumed != 150_000 {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	k.want(map[string]string{"f": body})

@@ -167,7 +167,7 @@ func TestRootPaths(t *testing.T) {
 		"none/../dangling": k.path("dangling") + ": already exists",
 	} {
 		_, err := File(t.Context(), k.c, k.url("/f"), path, &Options{Root: root})
-		_, serr := Save(t.Context(), "a listing", path, &Options{Root: root}, func(io.Writer) error { return nil })
+		_, serr := save(t.Context(), path, &Options{Root: root}, func(io.Writer) error { return nil })
 		if err == nil || err.Error() != want || !errors.Is(err, ErrLocal) || serr == nil || serr.Error() != want {
 			t.Errorf("%s: got %v and %v, want %s", path, err, serr, want)
 		}
@@ -270,7 +270,7 @@ func TestRootMakesDirectories(t *testing.T) {
 		t.Error("no error")
 	}
 	wantNames(t, k.path("a/b"), "c", "d")
-	if _, err := Save(t.Context(), "a listing", "l/f", &Options{Root: root}, func(io.Writer) error { return io.ErrClosedPipe }); err == nil {
+	if _, err := save(t.Context(), "l/f", &Options{Root: root}, func(io.Writer) error { return io.ErrClosedPipe }); err == nil {
 		t.Error("no error")
 	}
 	wantNames(t, k.dir, "a", "f", "kept")

@@ -15,7 +15,7 @@ import (
 
 // saveText saves text under path.
 func saveText(path, text string, existing Existing) (Result, error) {
-	return Save(context.Background(), "a listing", path, &Options{Existing: existing}, func(w io.Writer) error {
+	return save(context.Background(), path, &Options{Existing: existing}, func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	})
@@ -109,7 +109,7 @@ func TestSaveRace(t *testing.T) {
 	for _, tt := range tests {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "f")
-		r, err := Save(t.Context(), "a listing", path, &Options{Existing: tt.existing}, func(w io.Writer) error {
+		r, err := save(t.Context(), path, &Options{Existing: tt.existing}, func(w io.Writer) error {
 			mustWrite(t, path, "theirs")
 			_, err := io.WriteString(w, "ours")
 			return err
@@ -143,7 +143,7 @@ func TestSaveFailure(t *testing.T) {
 	cause := errors.New("no more")
 	for _, existing := range []Existing{Refuse, Overwrite, Skip} {
 		dir := t.TempDir()
-		_, err := Save(t.Context(), "a listing", filepath.Join(dir, "f"), &Options{Existing: existing}, func(w io.Writer) error {
+		_, err := save(t.Context(), filepath.Join(dir, "f"), &Options{Existing: existing}, func(w io.Writer) error {
 			_, _ = io.WriteString(w, "half")
 			return cause
 		})
@@ -159,7 +159,7 @@ func TestSaveFailure(t *testing.T) {
 func TestSaveTwice(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
-	_, err := Save(t.Context(), "a listing", path, &Options{Existing: Overwrite}, func(w io.Writer) error {
+	_, err := save(t.Context(), path, &Options{Existing: Overwrite}, func(w io.Writer) error {
 		_, second := saveText(path, "second", Overwrite)
 		if !errors.Is(second, ErrLocal) {
 			t.Errorf("second run: %v, want ErrLocal", second)
@@ -180,7 +180,7 @@ func TestSaveReplacedPart(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
-	_, err := Save(t.Context(), "a listing", path, nil, func(io.Writer) error {
+	_, err := save(t.Context(), path, nil, func(io.Writer) error {
 		if err := os.Remove(path + partSuffix); err != nil {
 			return err
 		}
@@ -196,9 +196,14 @@ func TestSaveReplacedPart(t *testing.T) {
 func TestSaveShort(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
-	_, err := Save(t.Context(), "a listing", path, nil, func(w io.Writer) error {
+	o := &Options{Events: func(e Event) {
+		if e.Kind == Arrived {
+			_ = os.Truncate(path+partSuffix, 2)
+		}
+	}}
+	_, err := save(t.Context(), path, o, func(w io.Writer) error {
 		_, err := io.WriteString(w, "whole")
-		return errors.Join(err, os.Truncate(path+partSuffix, 2))
+		return err
 	})
 	if !errors.Is(err, ErrLocal) || !strings.Contains(err.Error(), "holds 2 bytes, but 5 were written") {
 		t.Errorf("got %v", err)

@@ -22,8 +22,7 @@ type transfer struct {
 	arrivals *arrivals
 	check    *digestCheck // the digest to compare; nil if there is none
 
-	lent      *lent        // the target that will become the part, or nil
-	borrowed  *lent        // the target that became the part, or nil
+	copied    bool         // this run has copied the target to the part
 	since     fs.FileInfo  // of a part that another program left, or nil
 	inherited bool         // the part is an earlier run's, and the server has not yet shown that its file is the same
 	theirs    bool         // another program left the part, and it has no bytes from this run yet
@@ -40,7 +39,7 @@ type transfer struct {
 func newTransfer(j *job, f *found) *transfer {
 	t := &transfer{
 		job: j, arrivals: newArrivals(f.part, f.state),
-		lent: f.lent, since: f.since, theirs: f.theirs, stale: f.stale, inherited: len(f.state.done) > 0, segments: max(1, j.o.Segments),
+		copied: f.copied, since: f.since, theirs: f.theirs, stale: f.stale, inherited: len(f.state.done) > 0, segments: max(1, j.o.Segments),
 	}
 	return t
 }
@@ -84,29 +83,14 @@ func (t *transfer) restart(why string) error {
 	if err := t.mayForget(t.arrivals.part.path, t.arrivals.snapshot().adopted, why); err != nil {
 		return err
 	}
-	if err := t.adoptLent(); err != nil {
-		return err
-	}
 	t.o.notify(Event{Kind: Restarted, Text: why + ": starting over"})
 	if t.check != nil {
 		t.check.reset()
 	}
 	t.confirmed.Store(false)
 	t.responses.Store(0)
-	t.inherited, t.theirs, t.borrowed, t.since, t.stale, t.resumed = false, false, nil, nil, "", 0
+	t.inherited, t.theirs, t.copied, t.since, t.stale, t.resumed = false, false, false, nil, "", 0
 	return t.arrivals.reset()
-}
-
-// adoptLent makes the target the part, if Continue has lent it.
-func (t *transfer) adoptLent() error {
-	if t.lent == nil {
-		return nil
-	}
-	if err := t.arrivals.part.adopt(t.lent); err != nil {
-		return err
-	}
-	t.lent, t.borrowed = nil, t.lent
-	return nil
 }
 
 // next returns the first gap; its end is -1 if the size is unknown. If all bytes
@@ -152,13 +136,13 @@ func (t *transfer) leave() (kept int64) {
 	l := t.arrivals
 	s := l.snapshot()
 	switch {
+	case t.copied && !l.part.placed && s.done.octets() <= s.adopted:
+		l.part.discard() // the target still has them
 	case l.part.placed, t.stale != "", t.theirs && t.since != nil:
 		l.part.close() // the part has no bytes from this run, or is the target now
 	case t.since != nil && s.done.octets() == s.adopted && l.part.resize(s.adopted, false) == nil:
 		_ = l.part.removeJournal()
 		l.part.close()
-	case t.borrowed != nil && s.done.octets() == s.adopted:
-		l.part.putBack(t.borrowed)
 	case !t.theirs && s.size >= 0 && len(s.done) > 0 && !t.text():
 		if l.health() == nil {
 			kept = l.keep()
@@ -166,9 +150,6 @@ func (t *transfer) leave() (kept int64) {
 		l.part.close()
 	default:
 		l.part.discard()
-	}
-	if t.lent != nil {
-		t.lent.f.Close()
 	}
 	return kept
 }

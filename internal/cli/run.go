@@ -297,9 +297,8 @@ func (r *run) list(ctx context.Context, u *urlparse.URL) error {
 		return r.failed(ctx, u, names(ctx, u, r.print.Out, show.IsTerminal(r.print.Out)))
 	}
 	return r.toFile(ctx, u, func(path string, o *download.Options) (download.Result, error) {
-		done, err := download.Save(ctx, u.WithoutPassword().String(), path, &download.Options{Existing: o.Existing}, func(w io.Writer) error {
-			return names(ctx, u, w, false)
-		})
+		from := listing{r.source, func(w io.Writer) error { return names(ctx, u, w, false) }}
+		done, err := download.File(ctx, from, u, path, &download.Options{Existing: o.Existing, Retries: -1})
 		if errors.Is(err, download.ErrPart) { // -c resumes files only
 			err = &hinted{err, "remove it, or --overwrite replaces it"}
 		}
@@ -319,4 +318,25 @@ func (r *run) names(ctx context.Context, u *urlparse.URL, w io.Writer, terminal 
 		}
 	}
 	return l.w.Flush()
+}
+
+// listing is the Source of a file with the names of a directory.
+type listing struct {
+	batch.Source
+	write func(w io.Writer) error
+}
+
+// Stat says that nothing is known in advance.
+func (listing) Stat(context.Context, *urlparse.URL) (ftpexec.Entry, error) {
+	return ftpexec.Entry{Size: -1}, nil
+}
+
+// Do lists the directory from the beginning.
+func (l listing) Do(_ context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
+	if req.Offset > 0 {
+		return nil, ftpexec.ErrNoRestart
+	}
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(l.write(w)) }()
+	return &ftpexec.Response{Body: r, URL: req.URL, Size: -1}, nil
 }
