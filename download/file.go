@@ -23,7 +23,7 @@ import (
 // that arrived, if the next call can resume from them. After [ErrDigest] they are
 // in NAME.bad.
 func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Options) (Result, error) {
-	if err := o.Check(); err != nil {
+	if err := o.check(); err != nil {
 		return Result{}, err
 	}
 	j := newJob(src, u, o)

@@ -138,9 +138,9 @@ func contradiction(a, b string) error {
 	return fmt.Errorf("%s and %s contradict each other: leave one out", a, b)
 }
 
-// Check returns an error if the options contradict each other.
+// check returns an error if the options contradict each other.
 // [File] and [To] call it first.
-func (o *Options) Check() error {
+func (o *Options) check() error {
 	switch {
 	case o == nil:
 		return nil

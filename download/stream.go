@@ -20,7 +20,7 @@ import (
 // the byte where it stopped, if the server can restart there. It compares a digest
 // at the end, when w has everything.
 func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Options) (Result, error) {
-	if err := o.Check(); err != nil {
+	if err := o.check(); err != nil {
 		return Result{}, err
 	}
 	s := &streaming{job: newJob(src, u, o), w: w, size: -1}
