@@ -78,19 +78,6 @@ const (
 	StageTransfer               // TYPE, REST, the data connection, RETR or a listing, and the data
 )
 
-// verbs maps a command to its stage and to what its refusal means. Commands that are not in it may be refused.
-var verbs = map[string]struct {
-	stage   Stage
-	refused error
-}{
-	"connect": {StageConnect, ErrConnect}, "AUTH": {StageConnect, errNoTLS}, "PBSZ": {StageConnect, errNoTLS},
-	"PROT": {StageConnect, errNoTLS}, "USER": {StageLogin, ErrLogin}, "PASS": {StageLogin, ErrLogin}, "ACCT": {StageLogin, ErrLogin},
-	"CWD": {StageDirectory, errDirectory}, "TYPE": {StageTransfer, errType}, "REST": {StageTransfer, ErrNoRestart},
-	"EPSV": {StageTransfer, errPassive}, "PASV": {StageTransfer, errPassive}, "EPRT": {StageTransfer, errActive}, "PORT": {StageTransfer, errActive},
-	"RETR": {StageTransfer, errTransfer}, "NLST": {StageTransfer, errTransfer},
-	"MLSD": {StageTransfer, errTransfer}, "LIST": {StageTransfer, errTransfer},
-}
-
 // Reply is one reply of a server (RFC 959 section 4.2).
 type Reply struct {
 	Code  int           // 100 to 599

@@ -11,82 +11,18 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// judge decides what a reply to a step means, by its first digit (RFC 1123 section 4.1.2.11), and keeps what it tells.
-// An error ends the run.
-func (s *session) judge(st step, r wire.Reply) error {
+// located keeps the working directory that PWD tells.
+func (s *session) located(_ step, r wire.Reply) {
+	switch name := directoryIn(r); {
+	case len(s.dirs) == 0:
+		s.home = name
+	case name == s.below(s.dirs):
+		s.sure = slices.Clone(s.dirs)
+	}
+}
+
+func (s *session) secured(st step, r wire.Reply) error {
 	op := st.Command
-	if op.transfers() {
-		return s.began(op, r)
-	}
-	if s.outOfOrder(op, r) {
-		s.conn.Abandon(wire.Disorder(r))
-		return s.conn.Err()
-	}
-	switch op.Verb {
-	case "AUTH":
-		return s.secured(op, r)
-	case "USER", "PASS", "ACCT":
-		return s.entered(op, r)
-	case "CWD":
-		if st.probe {
-			return s.probed(st, r)
-		}
-		return s.moved(st, r)
-	case "EPSV", "PASV", "EPRT", "PORT":
-		return s.ported(st, r)
-	}
-	wrong := r.First() == 1
-	switch op.Verb {
-	case "REST": // RFC 3659 section 5.3: only 3yz means that RETR starts at the offset
-		wrong = r.First() != 3
-	case "TYPE", "PROT":
-		wrong = !r.OK()
-	}
-	if wrong {
-		return s.refused(op, r)
-	}
-	switch op.Verb { // FEAT, PWD, SIZE, MDTM and MLST may be refused: they then tell nothing
-	case "TYPE":
-		s.typ = op.Arg
-	case "FEAT":
-		s.features = &r
-	case "PWD":
-		switch name := directoryIn(r); {
-		case len(s.dirs) == 0:
-			s.home = name
-		case name == s.below(s.dirs):
-			s.sure = slices.Clone(s.dirs)
-		}
-	case "SIZE", "MDTM", "MLST":
-		s.tell(st, r)
-	}
-	return nil
-}
-
-// outOfOrder reports whether r seems to be the reply to one of the commands that were sent with op: it says "not
-// implemented" to a command that every server has. aioftp runs the commands that it gets together at the same time.
-func (s *session) outOfOrder(op Command, r wire.Reply) bool {
-	return len(s.out) > 0 && (r.Code == 500 || r.Code == 502) && slices.Contains([]string{"USER", "PASS", "CWD", "TYPE"}, op.Verb)
-}
-
-// needless reports whether a step that is about to be sent is no longer needed.
-func (s *session) needless(st step) bool {
-	switch st.Verb {
-	case "PBSZ", "PROT":
-		return !s.conn.Secure()
-	case "PASS":
-		return s.admitted
-	case "OPTS":
-		return !offered(s.features, "UTF8", "")
-	case "EPSV", "PASV", "PORT":
-		return s.port != 0
-	case "CWD", "SIZE", "MDTM", "MLST":
-		return s.goal.batch != nil && s.goal.batch[st.file].gone != nil && !st.back
-	}
-	return false
-}
-
-func (s *session) secured(op Command, r wire.Reply) error {
 	switch {
 	case r.OK():
 		return s.conn.StartTLS()
@@ -99,7 +35,8 @@ func (s *session) secured(op Command, r wire.Reply) error {
 
 // entered judges the login: 332 asks for an account (RFC 959 section 4.1.1). A PASS that was sent with USER does not
 // count if the server admitted the user without it.
-func (s *session) entered(op Command, r wire.Reply) error {
+func (s *session) entered(st step, r wire.Reply) error {
+	op := st.Command
 	switch {
 	case op.Verb == "PASS" && s.admitted, op.Verb == "USER" && r.First() == 3 && r.Code != 332:
 		return nil
@@ -116,6 +53,9 @@ func (s *session) entered(op Command, r wire.Reply) error {
 // moved records the directory that a CWD leads to. If the way back is refused, the connection is abandoned, and the plan
 // runs on a new one.
 func (s *session) moved(st step, r wire.Reply) error {
+	if st.probe {
+		return s.probed(st, r)
+	}
 	switch {
 	case r.OK() && st.back:
 		s.dirs, s.lost = slices.Clone(st.to), false
@@ -181,7 +121,7 @@ func (s *session) ported(st step, r wire.Reply) error {
 }
 
 // announce opens a port for the server to connect to, and returns the argument of EPRT or PORT.
-func (s *session) announce(verb string) (string, error) {
+func (s *session) announce(st step) (string, error) {
 	here, err := s.conn.Listen()
 	if err != nil {
 		return "", err
@@ -189,7 +129,7 @@ func (s *session) announce(verb string) (string, error) {
 	s.listens = here.Port
 	four := here.IP.To4()
 	switch {
-	case verb == "PORT":
+	case st.Verb == "PORT":
 		return fmt.Sprintf("%s,%d,%d", strings.ReplaceAll(four.String(), ".", ","), here.Port>>8, here.Port&0xff), nil
 	case four != nil:
 		return fmt.Sprintf("|1|%s|%d|", four, here.Port), nil
@@ -200,7 +140,8 @@ func (s *session) announce(verb string) (string, error) {
 // errNoEntries means a refusal that stands for an empty directory.
 var errNoEntries = errors.New("no entries")
 
-func (s *session) began(op Command, r wire.Reply) error {
+func (s *session) began(st step, r wire.Reply) error {
+	op := st.Command
 	reply := s.reply(op, r)
 	if s.spurned = 0; r.First() <= 2 {
 		s.conn.Began(r, op.lists())

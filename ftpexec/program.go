@@ -74,17 +74,11 @@ func (s *session) send() (step, error) {
 // line returns a step as it is sent. Passwords, accounts and ports are not asked for earlier.
 func (s *session) line(st step) (line wire.Line, err error) {
 	arg := st.Arg
-	switch st.Verb {
-	case "USER":
-		_, slip, _ := strings.Cut(arg, ":")
-		s.client.secrets.Add(slip)
-	case "PASS":
-		arg, err = s.password()
-	case "ACCT":
-		arg, err = s.account()
-	case "EPRT", "PORT":
-		arg, err = s.announce(st.Verb)
-		st.Command = withArg(st.Verb, arg)
+	if find := verbs[st.Verb].argument; find != nil {
+		arg, err = find(s, st)
+	}
+	if st.HasArg = st.HasArg || arg != ""; !st.Secret && st.stands == "" {
+		st.Arg = arg
 	}
 	line = wire.Line{Text: st.Verb, Shown: st.traced(), Transfer: st.transfers()}
 	if st.HasArg {
@@ -108,8 +102,15 @@ func (s *session) insert(st step) error {
 	return nil
 }
 
+// user returns the argument of USER, which may hold a password.
+func (s *session) user(st step) (string, error) {
+	_, slip, _ := strings.Cut(st.Arg, ":")
+	s.client.secrets.Add(slip)
+	return st.Arg, nil
+}
+
 // password returns the argument of PASS.
-func (s *session) password() (string, error) {
+func (s *session) password(step) (string, error) {
 	switch c := s.client.Credentials; {
 	case !s.url.User.Set:
 		return cmp.Or(s.client.Email, defaultEmail), nil
@@ -123,7 +124,7 @@ func (s *session) password() (string, error) {
 }
 
 // account returns the argument of ACCT.
-func (s *session) account() (string, error) {
+func (s *session) account(step) (string, error) {
 	if s.client.Credentials == nil {
 		return "", ErrNoCredentials
 	}
