@@ -203,7 +203,7 @@ func TestReuseNeedsTheSame(t *testing.T) {
 	clients := map[string]any{
 		"Credentials": fixed("other"), "Email": "x@example.com", "Trace": func(ftpexec.Event) {}, "ConnectTimeout": time.Minute,
 		"Timeout": time.Minute, "MinRate": ftpexec.Rate{Bytes: 1}, "MaxListing": int64(99),
-		"MaxIdle": 1, "MaxConns": 1, "IdleTimeout": time.Minute, "NoPipelining": true, "NoEPSV": true, "Active": true, "TLSConfig": new(tls.Config), "TryTLS": true, "Dial": dial,
+		"MaxIdle": 1, "MaxConns": 1, "IdleTimeout": time.Minute, "AllowPort": true, "NoPipelining": true, "NoEPSV": true, "Active": true, "TLSConfig": new(tls.Config), "TryTLS": true, "Dial": dial,
 		"Proxy": func(string) ftpexec.Dialer { return new(net.Dialer) },
 	}
 	count := func(name string, want int, second *ftpexec.Client, change func(*urlparse.URL)) {
