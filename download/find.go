@@ -134,9 +134,9 @@ func (j *job) read(ctx context.Context, f *found, from *start) error {
 	switch {
 	case from != nil && has > 0 && (err != nil || !s.about(f.part.info)):
 		return inTheWay(f.part.partial)
-	case from != nil && len(s.done) > 0 && (s.url != j.url || s.adopted != from.info.Size()):
+	case from != nil && has > 0 && len(s.done) > 0 && (s.url != j.url || s.adopted != from.info.Size()):
 		return unfinished(f.part.partial)
-	case missing && has == 0:
+	case (missing || from != nil) && has == 0:
 		return nil // it is new, or left by a run that received nothing
 	case missing, err == nil && has > 0 && !s.about(f.part.info) && s.inode != "" && !s.agrees(diskReader{ctx, f.part.f}):
 		return j.foreign(ctx, f)

@@ -127,6 +127,11 @@ func TestContinueBesideOwnPart(t *testing.T) {
 	if !errors.Is(err, ErrUnfinished) {
 		t.Errorf("got %v of a part with its journal", err)
 	}
+	k.remove("f.part") // as the message proposes
+	if _, err := k.get("/f", Options{Continue: true}); err != nil {
+		t.Errorf("got %v of a journal alone", err)
+	}
+	k.want(map[string]string{"f": body})
 }
 
 // TestEmptyLinkedPart checks that a part with other names is not written to, even
