@@ -1,10 +1,8 @@
 package cli_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -13,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/ftpfetch/internal/cli"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -110,17 +107,6 @@ func TestFenceHolds(t *testing.T) {
 			t.Errorf("%q: the good file holds %q, %v; the command said\n%s", sandbox, text, err, said)
 		}
 	}
-}
-
-// runPeek is the command, and then opens the file $PEEK for reading and writing:
-// the fence stays.
-func runPeek() {
-	cli.Run(context.Background(), os.Args[1:], cli.Standard())
-	_, rerr := os.ReadFile(os.Getenv("PEEK"))
-	f, werr := os.OpenFile(os.Getenv("PEEK"), os.O_WRONLY, 0)
-	fmt.Print(rerr == nil, werr == nil)
-	f.Close()
-	os.Exit(0)
 }
 
 // TestFenceReads looks at what the process can open after a run.

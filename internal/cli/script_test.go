@@ -28,6 +28,17 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"ftpfetch": runCommand, "stubborn": runStubborn, "peek": runPeek})
 }
 
+// runPeek is the command, and then opens the file $PEEK for reading and writing:
+// the fence stays. TestFenceReads runs it.
+func runPeek() {
+	cli.Run(context.Background(), os.Args[1:], cli.Standard())
+	_, rerr := os.ReadFile(os.Getenv("PEEK"))
+	f, werr := os.OpenFile(os.Getenv("PEEK"), os.O_WRONLY, 0)
+	fmt.Print(rerr == nil, werr == nil)
+	f.Close()
+	os.Exit(0)
+}
+
 // ample is more time than a command needs, even on a busy machine.
 const ample = time.Minute
 
