@@ -153,7 +153,7 @@ func (o *Options) check() error {
 	case o.Continue && o.NoResume:
 		return contradiction("Continue", "NoResume")
 	case o.Segments < 0 || o.Segments > maxSegments:
-		return fmt.Errorf("Segments is not from 0 to %d", maxSegments)
+		return fmt.Errorf("the number of Segments is not from 0 to %d", maxSegments)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (t *Tree) Check() error {
 		}
 	}
 	if t.Depth < 0 {
-		return errors.New("Depth is negative: write 1 for the directory alone, 0 for all levels")
+		return errors.New("the Depth is negative: write 1 for the directory alone, 0 for all levels")
 	}
 	return nil
 }
