@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Action is something that a Script does. Actions run one after the other, in
+// Action is something that a scripted server does. Actions run one after the other, in
 // the order given. Data actions (SendData and so on) wait for the client to
 // connect to the port that a Reply opened; if none is open they do nothing.
-// Every action ends when the client goes away or the Script is closed. An error
+// Every action ends when the client goes away or the server is closed. An error
 // ends the connection.
 //
 // Write your own with the methods of [Conn]:
@@ -69,7 +69,7 @@ func ResetConn() Action {
 	}
 }
 
-// Call calls f, which may block; the Script's Close waits for it.
+// Call calls f, which may block; Close waits for it.
 func Call(f func()) Action {
 	return func(*Conn) error {
 		f()

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Conn is one connection of a [Script], for an [Action]. Only the goroutine that
+// Conn is one connection of a scripted server, for an [Action]. Only the goroutine that
 // runs the Action may call its methods.
 type Conn struct {
 	*control
@@ -37,7 +37,7 @@ func (sc *Conn) Write(b []byte) (int, error) {
 }
 
 // Data waits for the data connection and returns it; nil if no port is open.
-// The Script closes it.
+// The server closes it.
 func (sc *Conn) Data() net.Conn {
 	data, _ := sc.accept()
 	return data

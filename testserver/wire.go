@@ -76,7 +76,7 @@ func (w *wire) Write(p []byte) (int, error) {
 	return w.Conn.Write(p)
 }
 
-// tcp is what TCP connections, and those of a Network, have beyond net.Conn.
+// tcp is what TCP connections, and those in memory, have beyond net.Conn.
 type tcp interface {
 	SetLinger(sec int) error
 	CloseWrite() error
