@@ -47,7 +47,7 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict
 		return schedule.Short()
 	case errors.Is(err, download.ErrBusy):
 		return b.wait(ctx, t, err)
-	case errors.Is(err, fs.ErrExist) && b.Ledger != nil && b.Ledger.refresh(): // another run may have named it
+	case errors.Is(err, fs.ErrExist) && b.named(bounded, j):
 		return schedule.Untouched().Then(j.url().Address())
 	case b.crowded(t, err):
 		return b.full(err)
@@ -82,6 +82,15 @@ func (b *run) wait(ctx context.Context, t *schedule.Turn[*job], err error) sched
 		return b.end(ctx, j, download.Result{}, err, schedule.Untouched())
 	}
 	return schedule.Untouched().Then(j.url().Address())
+}
+
+// named reports whether another run has named the file since this one looked for it.
+func (b *run) named(ctx context.Context, j *job) bool {
+	if b.Ledger == nil || b.Ledger.refresh() != nil {
+		return false
+	}
+	_, there, _ := b.there(ctx, j)
+	return there
 }
 
 // forget takes back what found has counted for a file.

@@ -233,18 +233,14 @@ func (l *Ledger) load(n int, at int64, add func(position)) (end int64, err error
 	}
 }
 
-// refresh reads what has been added to the ledger since, by any run. It reports
-// whether that is anything.
-func (l *Ledger) refresh() bool {
+// refresh reads what has been added to the ledger since, by any run.
+func (l *Ledger) refresh() (err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.own == nil {
-		return false
+	if l.own != nil {
+		l.end, err = l.load(l.mine, l.end, func(p position) { l.late[p.hash] = p.at })
 	}
-	end, err := l.load(l.mine, l.end, func(p position) { l.late[p.hash] = p.at })
-	news := err == nil && end > l.end
-	l.end = end
-	return news
+	return err
 }
 
 func (l *Ledger) key(path string) uint64 { return maphash.String(l.seed, path) }
