@@ -69,7 +69,7 @@ func TestTreeCheck(t *testing.T) {
 		"Depth":  {Depth: -1},
 	} {
 		err := tree.Check()
-		if err == nil || !strings.HasPrefix(err.Error(), field+" ") || !strings.Contains(err.Error(), "write ") {
+		if err == nil || !strings.Contains(err.Error(), field+" ") || !strings.Contains(err.Error(), "write ") {
 			t.Errorf("%+v: %v", tree, err)
 		}
 	}
