@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -141,6 +142,7 @@ func (m *misfit) run(t *testing.T, way string) (code int, out, message string, s
 	t.Helper()
 	o := m.server
 	o.Users = map[string]string{"me": "secret", "sl": "a/b"}
+	maps.Copy(o.Users, m.server.Users)
 	o.Tree = map[string]string{"/f": "contents", "/x1": "contents", "/x2": "contents", "/n01": "contents", "/n02": "contents", "/d/a.txt": "contents",
 		"/d/same": "contents", "/e/same": "contents", "/x;1": "contents", "/x%": "contents", "/d/": ""}
 	s = testserver.New(t, &o)
