@@ -98,9 +98,10 @@ func (l *arrivals) end(s *stream) error {
 
 // close ends s and counts its bytes. If it wrote more than its span, none of them
 // count: if it began in the middle of the file, that was not where it should have.
-func (l *arrivals) close(s *stream) (brought int64, err error) {
+func (l *arrivals) close(s *stream, whole bool) (brought int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	s.whole = whole
 	x, over := s.brought(), s.span.end >= 0 && s.at() > s.span.end
 	l.streams = slices.DeleteFunc(l.streams, func(y *stream) bool { return y == s })
 	err = l.end(s)

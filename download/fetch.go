@@ -164,8 +164,7 @@ func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x span, wh
 	if _, err = w.pump(ctx, resp.Body); err == nil && w.most >= 0 {
 		err = t.arrivals.compare(resp, t.arrivals.part.f, t.arrivals.after(x.end))
 	}
-	s.whole = err == nil
-	n, cerr := t.arrivals.close(s)
+	n, cerr := t.arrivals.close(s, err == nil)
 	t.responses.Add(1)
 	switch {
 	case errors.Is(cerr, errAgain):
