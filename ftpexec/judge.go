@@ -192,6 +192,7 @@ func finish(conn *wire.Conn, u *urlparse.URL, op Command, n int64, alone bool) (
 var (
 	errPartial = fmt.Errorf("%w: the server does not list all names", ErrTruncated) // nor will it next time
 	errAbrupt  = fmt.Errorf("%w: TLS ended without close_notify, and no size is known", ErrTruncated)
+	errUnended = fmt.Errorf("%w: its last line has no end", ErrTruncated)
 )
 
 // abrupt judges the data that ended under TLS without close_notify. known means that it was whole: then its server does that.

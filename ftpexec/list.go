@@ -112,7 +112,7 @@ func (s *session) names() ([]string, error) {
 
 // lines runs the plan to its end, a listing, and returns its lines. The error is errNoEntries if the server refuses it
 // because the directory is empty. In MLSD every line must have its end: a name without one may be the start of another (RFC
-// 3659 section 7.2).
+// 3659 section 7.2). Another listing without it counts if it comes twice, as does one that ends in the midst of TLS.
 func (s *session) lines() ([]string, error) {
 	op := s.plan.final()
 	lines, err := s.library.list(op.Arg, func() error {
@@ -129,10 +129,16 @@ func (s *session) lines() ([]string, error) {
 	if err == nil && op.Verb == "MLSD" && s.library.data.InLine() {
 		err = s.failure(op, fmt.Errorf("%w: its last line has no end", ErrTruncated))
 	}
-	if err == nil && s.library.data.Abrupt() {
+	if err == nil {
 		n := s.library.data.Received() + 1
-		if err = s.client.abrupt(s.conn, s.url, n == s.goal.abrupt); err != nil {
-			s.goal.abrupt = n
+		switch {
+		case s.library.data.Abrupt():
+			err = s.client.abrupt(s.conn, s.url, n == s.goal.doubtful)
+		case s.library.data.InLine() && n != s.goal.doubtful:
+			err = errUnended
+		}
+		if err != nil {
+			s.goal.doubtful = n
 			s.conn.Abandon(err)
 		}
 	}

@@ -137,7 +137,7 @@ type goal struct {
 	entries   bool        // of whole entries
 	how       int         // the one of ways that lists them
 	batch     []*question // facts about many files, and nothing else
-	abrupt    int64       // 1 more than the length of a listing that TLS may have cut: one of the same length is whole
+	doubtful  int64       // 1 more than the length of a listing that may have been cut: one of the same length is whole
 }
 
 // maxTries bounds the connections of one run. Each but the last may teach one thing: that the kept connection was stale,
@@ -208,7 +208,7 @@ func (s *session) avoidable(err error, reused bool) bool {
 		s.conn.Note("no data connection could be set up before the end of the last transfer: trying again on a new connection")
 	case errors.Is(err, errUnexpected), wire.IsLocal(err):
 		return false
-	case errors.Is(err, errNextWay), errors.Is(err, errSpurned), errors.Is(err, errAbrupt) && s.goal.list:
+	case errors.Is(err, errNextWay), errors.Is(err, errSpurned), errors.Is(err, errAbrupt) && s.goal.list, errors.Is(err, errUnended):
 		return true
 	case reused && !dial && !errors.Is(err, wire.ErrListing):
 		s.conn.Note("the connection kept from the last URL is gone: trying again on a new one")

@@ -61,16 +61,24 @@ func on(verb string) func(string) testserver.Step {
 	return func(reply string) testserver.Step { return testserver.On(verb, testserver.Reply(reply)) }
 }
 
+// text is what opens and closes send: of a listing one whole line.
+func text(verb string) testserver.Action {
+	if verb == "NLST" {
+		return testserver.SendData("contents\r\n")
+	}
+	return testserver.SendData("contents")
+}
+
 // opens sends the reply in place of the 150, closes in place of the 226.
 func opens(verb string) func(string) testserver.Step {
 	return func(reply string) testserver.Step {
-		return testserver.On(verb, testserver.Reply(reply), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("226 x"))
+		return testserver.On(verb, testserver.Reply(reply), text(verb), testserver.CloseData(), testserver.Reply("226 x"))
 	}
 }
 
 func closes(verb string) func(string) testserver.Step {
 	return func(reply string) testserver.Step {
-		return testserver.On(verb, testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply(reply), testserver.Reply("226 x"))
+		return testserver.On(verb, testserver.Reply("150 x"), text(verb), testserver.CloseData(), testserver.Reply(reply), testserver.Reply("226 x"))
 	}
 }
 
