@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -393,18 +394,20 @@ func TestShort(t *testing.T) {
 	for jobs := range 17 { // 0 means that the search runs too
 		for bears := 1; bears < 9; bears++ {
 			synctest.Test(t, func(t *testing.T) {
-				w, short := newWorld(Options{Jobs: jobs, Received: func() int64 { return 0 }}, map[string]int{"": bears, "a": 99, "b": 99}), 0
+				var times atomic.Int64
+				w := newWorld(Options{Jobs: jobs, Received: func() int64 { return 0 }}, map[string]int{"": bears, "a": 99, "b": 99})
 				Run(t.Context(), w.o, slices.Values(append(many("a", 40, time.Second), many("b", 3, time.Minute)...)), func(ctx context.Context, turn *Turn[task]) Verdict {
 					if !w.connect("") {
 						if turn.Alone() {
 							t.Errorf("-j %d: a job failed though it was alone", jobs)
 						}
-						short++
+						times.Add(1)
 						return Short()
 					}
 					defer w.close("")
 					return w.do(ctx, turn)
 				})
+				short := int(times.Load())
 				if len(w.ended) != 43 || short > max(0, 2*(max(jobs, 2)-bears)) && jobs > 0 {
 					t.Errorf("-j %d with %d files: %d jobs ended, %d were short", jobs, bears, len(w.ended), short)
 				}
