@@ -158,6 +158,7 @@ type job struct {
 	at      int           // the URL to try, of Item.URLs
 	dir     *place        // where a directory is; nil for a file
 	waited  bool          // for another run
+	short   int           // how often it was short of open files, although it ran alone
 	givenUp bool          // the server of the last try has been given up
 	listed  int64         // the size that a listing tells; -1 if none does
 	link    string        // the target of the symbolic link that led here; "" if none did

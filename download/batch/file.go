@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io/fs"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -162,12 +163,18 @@ func (b *run) full(err error) schedule.Verdict {
 }
 
 // short reports whether fewer jobs may be of help against err: this process may open
-// no more files. It closes the connections without work.
+// no more files. Even a job alone has another try or two: short closes the connections
+// without work, and the pipes that splice(2) has left are closed when they are collected.
 func (b *run) short(t *schedule.Turn[*job], err error) bool {
-	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) || t.Alone() {
+	alone := t.Alone()
+	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) || alone && t.Value.short == 2 {
 		return false
 	}
+	if alone {
+		t.Value.short++
+	}
 	b.src.CloseIdleConnections()
+	runtime.GC()
 	return true
 }
 

@@ -75,7 +75,7 @@ func Unusable(err error) Verdict { return Verdict{kind: unusable, err: err} }
 
 // Short means that this process has too little of something, such as open files, for
 // all jobs that run. The job returns to the front of its queue, and from now on fewer
-// tokens are in use. It must not be [Turn.Alone].
+// tokens are in use. A job that is [Turn.Alone] must not say so for ever.
 func Short() Verdict { return Verdict{kind: short} }
 
 // Then means that the job is not over after all: it must run again, on host.
@@ -91,6 +91,7 @@ type Turn[T any] struct {
 	s      *scheduler[T]
 	h      *host[T]
 	tokens int
+	alone  int // what scheduler.starts was when t was launched, if no other job ran; or else 0
 }
 
 // Run runs the jobs of source, and those that they add, until there are no more
@@ -132,9 +133,11 @@ type scheduler[T any] struct {
 	feeding bool       // the source may have more
 	queued  int
 	running int
-	tokens  int // in use
-	files   int // jobs that ended well
-	limit   int // of tokens: what the search says; 0 if Jobs says it
+	starts  int  // jobs launched so far
+	short   bool // a job was short of something: none runs without a token any more
+	tokens  int  // in use
+	files   int  // jobs that ended well
+	limit   int  // of tokens: what the search says; 0 if Jobs says it
 	timer   alarm
 }
 
@@ -215,8 +218,12 @@ func (s *scheduler[T]) most() int { return cmp.Or(s.Jobs, s.limit, 1) }
 
 // mayStart reports whether the next job of h may start.
 func (s *scheduler[T]) mayStart(h *host[T]) bool {
-	if s.running >= s.most()+mostWithout || h.givenUp != nil {
-		return s.running < s.most()+mostWithout
+	most := s.most()
+	if !s.short {
+		most += mostWithout
+	}
+	if s.running >= most || h.givenUp != nil {
+		return s.running < most
 	}
 	now := time.Now()
 	return s.tokens < s.most() && !now.Before(h.pause) && h.room(s.PerHost, now) > 0
@@ -227,6 +234,9 @@ func (s *scheduler[T]) launch(h *host[T]) {
 	t := &Turn[T]{Job: h.take(), GivenUp: h.givenUp, s: s, h: h}
 	s.queued--
 	s.running++
+	if s.starts++; s.running == 1 {
+		t.alone = s.starts
+	}
 	if t.GivenUp == nil {
 		t.take(1)
 	}
@@ -248,6 +258,7 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 	case unusable:
 		t.h.failed(v.err)
 	case short:
+		s.short = true
 		s.Jobs, v.next = max(1, min(s.most(), s.tokens-1)), t.Host
 		if s.Full != nil {
 			s.Full("this machine", s.Jobs)
@@ -296,11 +307,11 @@ func (t *Turn[T]) Follows() bool {
 	return !t.h.jobs.empty() && t.s.ctx.Err() == nil
 }
 
-// Alone reports whether no other job runs, and t has one token at most.
+// Alone reports whether no other job has run since t began, and t has one token at most.
 func (t *Turn[T]) Alone() bool {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
-	return t.s.running == 1 && t.tokens <= 1
+	return t.alone == t.s.starts && t.tokens <= 1
 }
 
 // Release gives back the tokens of t: the host has served its job, which needs it
