@@ -4,18 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io/fs"
-	"runtime"
-	"sync"
-	"syscall"
 	"time"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/localfile"
-	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
 )
 
@@ -102,124 +97,6 @@ func (b *run) forget(j *job) {
 	} else {
 		b.unsized.Add(-1)
 	}
-}
-
-// claims are the paths of the files that a run retrieves, as hashes.
-type claims struct {
-	mu    sync.Mutex
-	seed  maphash.Seed
-	owner map[uint64][2]uint64 // path -> first URL, and what is known of its file
-}
-
-// admit reports whether a job is to be queued. Of two files with the same path only
-// the first is: a second with the same URL, of which no more is known, does not
-// count; any other fails.
-func (b *run) admit(j *job) bool {
-	if !b.Mixed || j.dir != nil {
-		return true
-	}
-	settled := *j
-	j = &settled
-	j.settle()
-	facts := j.Sum.String()
-	if j.Size != nil {
-		facts += fmt.Sprint(" ", *j.Size)
-	}
-	first, same := b.claims.take(localfile.Key(j.Path), j.url().String(), facts)
-	if !first && !same {
-		b.files.Add(1)
-		b.unsized.Add(1)
-		err := &download.Error{Path: j.Path, Reason: "is also the place of an earlier file of this run", Err: ErrClash}
-		b.report(Outcome{Task: j.Task, URL: j.url(), Err: err})
-	}
-	return first
-}
-
-// take reports whether path was still free, and if not, whether it is for the same
-// URL and facts, or none.
-func (c *claims) take(path, url, facts string) (first, same bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.owner == nil {
-		c.seed, c.owner = maphash.MakeSeed(), make(map[uint64][2]uint64)
-	}
-	hash := func(s string) uint64 { return maphash.String(c.seed, s) }
-	key, source := hash(path), [2]uint64{hash(url), hash(facts)}
-	owner, taken := c.owner[key]
-	if !taken {
-		c.owner[key] = source
-	}
-	return !taken, taken && owner[0] == source[0] && (facts == "" || owner == source)
-}
-
-// ErrClash means that two files of a run have the same path. It is a local error.
-var ErrClash = errors.New("two files with the same path")
-
-// full returns the verdict on a server that has too many connections. Those
-// without work are closed: they may be for another login.
-func (b *run) full(err error) schedule.Verdict {
-	b.src.CloseIdleConnections()
-	return schedule.Full(err)
-}
-
-// short reports whether fewer jobs may be of help against err: this process may open
-// no more files. Even a job alone has another try or two: short closes the connections
-// without work, and the pipes that splice(2) has left are closed when they are collected.
-func (b *run) short(t *schedule.Turn[*job], err error) bool {
-	alone := t.Alone()
-	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) || alone && t.Value.short == 2 {
-		return false
-	}
-	if alone {
-		t.Value.short++
-	}
-	b.src.CloseIdleConnections()
-	runtime.GC()
-	return true
-}
-
-// crowded reports whether the server may accept the connection once there are
-// fewer. Not every server says so: some refuse the connection, or close it without
-// a greeting. That is worth the retries of a file even if there is no other.
-func (b *run) crowded(t *schedule.Turn[*job], err error) bool {
-	var e *ftpexec.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	times := 0
-	if errors.Is(err, ftpexec.ErrLost) {
-		times = retry.Count(b.Each.Retries)
-	}
-	return e.Crowded() || e.Stage == ftpexec.StageConnect && e.Temporary() && t.MayBeFull(times)
-}
-
-// verdict returns what err says about the server.
-func verdict(err error) schedule.Verdict {
-	switch {
-	case NoService(err):
-		return schedule.Unusable(err)
-	case local(err):
-		return schedule.Untouched()
-	}
-	return schedule.Done()
-}
-
-// local reports whether this machine is at fault.
-func local(err error) bool {
-	var e *ftpexec.Error
-	return errors.Is(err, download.ErrLocal) || errors.As(err, &e) && e.Local()
-}
-
-// NoService reports whether err is about the server rather than about one file: it
-// cannot be reached, nobody gets in, or it fails to answer or to send data. A run
-// gives a server up after a few such errors in a row.
-func NoService(err error) bool {
-	var e *ftpexec.Error
-	if !errors.As(err, &e) || e.Local() {
-		return false
-	}
-	return e.Stage == ftpexec.StageConnect || e.Stage == ftpexec.StageLogin || e.Reply != nil && e.Reply.Code == 425 ||
-		errors.Is(err, ftpexec.ErrConnect) || errors.Is(err, ftpexec.ErrTimeout) || errors.Is(err, ftpexec.ErrLost)
 }
 
 // next turns to the file's next URL after err. Without one the file has failed.

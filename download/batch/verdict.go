@@ -1,0 +1,79 @@
+package batch
+
+import (
+	"errors"
+	"runtime"
+	"syscall"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/internal/schedule"
+)
+
+// full returns the verdict on a server that has too many connections. Those
+// without work are closed: they may be for another login.
+func (b *run) full(err error) schedule.Verdict {
+	b.src.CloseIdleConnections()
+	return schedule.Full(err)
+}
+
+// short reports whether fewer jobs may be of help against err: this process may open
+// no more files. Even a job alone has another try or two: short closes the connections
+// without work, and the pipes that splice(2) has left are closed when they are collected.
+func (b *run) short(t *schedule.Turn[*job], err error) bool {
+	alone := t.Alone()
+	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) || alone && t.Value.short == 2 {
+		return false
+	}
+	if alone {
+		t.Value.short++
+	}
+	b.src.CloseIdleConnections()
+	runtime.GC()
+	return true
+}
+
+// crowded reports whether the server may accept the connection once there are
+// fewer. Not every server says so: some refuse the connection, or close it without
+// a greeting. That is worth the retries of a file even if there is no other.
+func (b *run) crowded(t *schedule.Turn[*job], err error) bool {
+	var e *ftpexec.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	times := 0
+	if errors.Is(err, ftpexec.ErrLost) {
+		times = retry.Count(b.Each.Retries)
+	}
+	return e.Crowded() || e.Stage == ftpexec.StageConnect && e.Temporary() && t.MayBeFull(times)
+}
+
+// verdict returns what err says about the server.
+func verdict(err error) schedule.Verdict {
+	switch {
+	case NoService(err):
+		return schedule.Unusable(err)
+	case local(err):
+		return schedule.Untouched()
+	}
+	return schedule.Done()
+}
+
+// local reports whether this machine is at fault.
+func local(err error) bool {
+	var e *ftpexec.Error
+	return errors.Is(err, download.ErrLocal) || errors.As(err, &e) && e.Local()
+}
+
+// NoService reports whether err is about the server rather than about one file: it
+// cannot be reached, nobody gets in, or it fails to answer or to send data. A run
+// gives a server up after a few such errors in a row.
+func NoService(err error) bool {
+	var e *ftpexec.Error
+	if !errors.As(err, &e) || e.Local() {
+		return false
+	}
+	return e.Stage == ftpexec.StageConnect || e.Stage == ftpexec.StageLogin || e.Reply != nil && e.Reply.Code == 425 ||
+		errors.Is(err, ftpexec.ErrConnect) || errors.Is(err, ftpexec.ErrTimeout) || errors.Is(err, ftpexec.ErrLost)
+}
