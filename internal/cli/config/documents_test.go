@@ -1,7 +1,6 @@
 package config
 
 import (
-	"flag"
 	"maps"
 	"os/exec"
 	"regexp"
@@ -13,8 +12,6 @@ import (
 
 	"example.com/ftpfetch/docs"
 )
-
-var update = flag.Bool("update", false, "write docs/coming-from.md")
 
 // TestFlagsAreEverywhere checks that the help, the man page and the completions name
 // the flags that there are, with their letters and values, and no others.

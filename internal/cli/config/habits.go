@@ -10,8 +10,7 @@ import (
 // spellings of a flag and, between bars, what programs mean by it: their names, what
 // stands for the flag's value, and after the colon what to write in its place;
 // "drop" if it is not needed, "no" if nothing does that. The text in parentheses says
-// why. "any" is for flags that no program in particular has. docs/coming-from.md is
-// made from the table.
+// why. "any" is for flags that no program in particular has.
 var habits = []struct{ flags, means string }{
 	// Letters
 	{"-#", "curl: --progress bar"},

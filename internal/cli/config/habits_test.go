@@ -122,80 +122,31 @@ func TestWrongFlags(t *testing.T) {
 	}
 }
 
-// newcomers are the commonest commands of the four programs, and what they should
-// have been.
-var newcomers = []struct{ typed, want string }{
-	{"wget -qO- URL/file", "-q -o - URL/file"},
-	{"wget -nv -P dir URL/file", "--progress plain -d dir URL/file"},
-	{"wget -r -np -nH --cut-dirs=1 URL/tree/", "-r URL/tree/"},
-	{"wget -m -nd URL/tree/", "-r -N URL/tree/"},
-	{"wget -c -N -t 5 -T 30 URL/file", "-c -N --retries 5 --timeout 30 URL/file"},
-	{"wget --user=me --password=secret URL/private", "-u NAME --password-stdin URL/private"},
-	{"curl -fsSLO URL/file", "-q URL/file"},
-	{"curl -C - -O URL/file", "-c URL/file"},
-	{"curl -u me:secret -O URL/private", "-u NAME URL/private"},
-	{"curl --retry 5 --connect-timeout 9 -O URL/file", "--retries 5 --connect-timeout 9 URL/file"},
-	{"curl --create-dirs --output-dir dir -O URL/file", "-d dir URL/file"},
-	{"aria2c -x4 -s4 URL/file", "-s 4 URL/file"},
-	{"aria2c -Z URL/file URL/other", "URL/file URL/other"},
-	{"aria2c --allow-overwrite=true -q URL/file", "--overwrite -q URL/file"},
-	{"aria2c --ftp-user=me --ftp-passwd=secret URL/private", "-u NAME --password-stdin URL/private"},
-	{"aria2c --max-download-limit=1M -k 1M URL/file", "--limit-rate 1M URL/file"},
-	{"lftp get -c URL/file -o copy", "-c URL/file -o copy"},
-	{"lftp get -O dir URL/file", "-d dir URL/file"},
-	{"lftp pget -c -n 4 -O dir URL/file", "-c -s 4 -d dir URL/file"},
-	{"lftp mget -P 3 URL/*.txt", "--glob -j 3 URL/*.txt"},
-	{"lftp mirror --parallel=3 --only-newer URL/tree/", "-r -N -j 3 URL/tree/"},
-	{"lftp -u me,secret get URL/private", "-u NAME URL/private"},
-}
-
-// TestNewcomers types each command with ftpfetch in place of the program's name. The
-// right one must come of it, or be proposed.
+// TestNewcomers types each command of docs/coming-from.md with ftpfetch in place of the
+// program's name. The one beside it must come of that, or be proposed.
 func TestNewcomers(t *testing.T) {
-	for _, c := range newcomers {
-		args := strings.Fields(strings.ReplaceAll(c.typed, "URL", "ftp://host"))[1:]
+	page, err := os.ReadFile("../../../docs/coming-from.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile("(?m)^\\| `(.*)` \\| `ftpfetch (.*)` \\|$").FindAllStringSubmatch(string(page), -1)
+	if len(rows) < 20 {
+		t.Errorf("the page has %d commands", len(rows))
+	}
+	for _, row := range rows {
+		typed, args := row[1], strings.Fields(strings.ReplaceAll(row[1], "URL", "ftp://host"))[1:]
 		got := args
 		if _, err := Parse(args); err != nil {
-			program, _, _ := strings.Cut(strings.ReplaceAll(c.typed, "aria2c", "aria2"), " ")
+			program, _, _ := strings.Cut(strings.ReplaceAll(typed, "aria2c", "aria2"), " ")
 			_, proposed, _ := strings.Cut(strings.ReplaceAll(err.Error(), "as "+program+"'s one", "as one"), "as one command: ftpfetch ")
 			got = strings.Fields(strings.ReplaceAll(strings.SplitN(proposed, "\n", 2)[0], "'", ""))
 		}
-		want := strings.Fields(strings.ReplaceAll(c.want, "URL", "ftp://host"))
+		want := strings.Fields(strings.ReplaceAll(row[2], "URL", "ftp://host"))
 		slices.Sort(got)
 		slices.Sort(want)
 		if !slices.Equal(got, want) {
 			_, err := Parse(args)
-			t.Errorf("%s: got %q, want %q: %v", c.typed, got, want, err)
+			t.Errorf("%s: got %q, want %q: %v", typed, got, want, err)
 		}
 	}
 }
-
-const comingFromFile = "../../../docs/coming-from.md"
-
-// TestComingFrom checks that docs/coming-from.md is what the table says.
-func TestComingFrom(t *testing.T) {
-	want := comingFromHead
-	for _, h := range habits {
-		want += "    " + h.flags + "  " + strings.NewReplacer("any: ", "", "any ", "", " | ", "; ").Replace(h.means) + "\n"
-	}
-	if *update {
-		if err := os.WriteFile(comingFromFile, []byte(want), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(comingFromFile)
-	if err != nil || string(got) != want {
-		t.Errorf("docs/coming-from.md is not what the table says (%v): go test ./internal/cli/config -run TestComingFrom -update", err)
-	}
-}
-
-const comingFromHead = `# Coming from wget, curl, aria2 or lftp
-
-A file that exists is an error (` + "`--overwrite`, `--no-clobber` or `-N`" + ` say what to do), a file that an earlier run left unfinished is resumed
-without a flag, and a URL without a user means the anonymous login (` + "`-n`" + ` takes the user from the netrc file).
-
-Another program's flag ends the run before anything is sent. The message says what each program's users write instead, and then the whole
-command. Here is the table that it is made from (internal/cli/config/habits.go): the flags, whose they are, and what to write. "drop": it is not
-needed. "no": nothing does that here.
-
-`
