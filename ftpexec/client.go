@@ -94,11 +94,10 @@ type Client struct {
 	TryTLS bool
 	// Dial opens the TCP connections for control and data. nil means a net.Dialer with its defaults.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Proxy, if not nil, returns the Dialer to use in place of Dial for the control connection to address
-	// (host:port) and for its data connections, or nil to use Dial. The Dialer goes through a proxy, which resolves
-	// host names: data connections are dialled to the URL's host. Errors of the Dialer are in the chain of the
-	// [Error].
-	Proxy func(address string) Dialer
+	// Proxy, if not nil, returns what to use in place of Dial for the control connection to address (host:port) and for
+	// its data connections, or nil to use Dial. It goes through a proxy, which resolves host names: data connections are
+	// dialled to the URL's host. Its errors are in the chain of the [Error].
+	Proxy func(address string) func(ctx context.Context, network, address string) (net.Conn, error)
 
 	secrets wire.Secrets // those sent on any connection
 	dialled atomic.Int64 // control connections so far
@@ -112,11 +111,6 @@ type Client struct {
 type Rate struct {
 	Bytes int64         // a second
 	Over  time.Duration // 0 means 30 seconds
-}
-
-// Dialer opens connections. [net.Dialer] implements it.
-type Dialer interface {
-	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // habits are what the Client has learned about a host.
@@ -146,24 +140,9 @@ type Credentials interface {
 	Account(ctx context.Context, host, user string) (string, error)
 }
 
-// EventKind is the kind of an [Event].
-type EventKind int
-
-// The kinds of events.
-const (
-	EventNote    EventKind = iota // something that the client did or decided, such as connecting or falling back to PASV
-	EventCommand                  // a command, as sent
-	EventReply                    // one line of a reply, as received
-)
-
-// String returns "note", "command" or "reply".
-func (k EventKind) String() string {
-	return map[EventKind]string{EventNote: "note", EventCommand: "command", EventReply: "reply"}[k]
-}
-
-// Event is one step of the dialogue with a server, as passed to Client.Trace. [SlogTrace] writes events to a log.
+// Event is one step of the dialogue with a server, as passed to Client.Trace.
 type Event struct {
-	Kind   EventKind
+	Mark   byte   // '>' for a command, '<' for one line of a reply, '*' for what the client did or decided
 	Text   string // without CR LF; secrets are masked, but it is not escaped for a terminal
 	Flight int    // for a command, the number of the write that carried it, from 1 on each connection
 	Server string // host:port of the URL
@@ -262,11 +241,10 @@ func (c *Client) config(p *Plan, u *urlparse.URL) wire.Config {
 	}
 	if c.Trace != nil {
 		server, number := u.Address(), int(c.dialled.Add(1))
-		kinds := map[byte]EventKind{wire.Noted: EventNote, wire.Sent: EventCommand, wire.Received: EventReply}
-		cfg.Trace = func(mark byte, text string, flight int) { c.Trace(Event{kinds[mark], text, flight, server, number}) }
+		cfg.Trace = func(mark byte, text string, flight int) { c.Trace(Event{mark, text, flight, server, number}) }
 	}
-	if d := c.proxy(u.Address()); d != nil {
-		cfg.Dial, cfg.Proxied = d.DialContext, true
+	if dial := c.proxy(u.Address()); dial != nil {
+		cfg.Dial, cfg.Proxied = dial, true
 	} else if cfg.Dial == nil {
 		cfg.Dial = new(net.Dialer).DialContext
 	}
@@ -276,8 +254,8 @@ func (c *Client) config(p *Plan, u *urlparse.URL) wire.Config {
 	return cfg
 }
 
-// proxy returns the Dialer that takes the place of Dial for a server, or nil.
-func (c *Client) proxy(address string) Dialer {
+// proxy returns what takes the place of Dial for a server, or nil.
+func (c *Client) proxy(address string) func(ctx context.Context, network, address string) (net.Conn, error) {
 	if c.Proxy == nil {
 		return nil
 	}

@@ -46,7 +46,7 @@ func TestCloseBeforeDial(t *testing.T) {
 	var session *ftpexec.Session
 	calls := 0
 	c := &ftpexec.Client{
-		Proxy: func(string) ftpexec.Dialer {
+		Proxy: func(string) func(context.Context, string, string) (net.Conn, error) {
 			if calls++; calls == 1 {
 				closed := make(chan struct{})
 				go func() { session.Close(); close(closed) }()

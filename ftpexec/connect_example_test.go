@@ -91,31 +91,34 @@ func discard(c *ftpexec.Client, rawURL string) error {
 	_, err = io.Copy(io.Discard, r.Body)
 	return err
 }
-func ExampleSlogTrace() {
+
+// The commands of a retrieval in a log. No text holds a password, and slog's handlers escape what a terminal would take
+// for more than text.
+func ExampleClient_trace() {
 	s := exampleServer()
 	defer s.Close()
 
-	plain := func(_ []string, a slog.Attr) slog.Attr { // what is the same in every run
-		if a.Key == "time" || a.Key == "server" {
+	undated := func(_ []string, a slog.Attr) slog.Attr { // so that the output is the same in every run
+		if a.Key == slog.TimeKey {
 			return slog.Attr{}
 		}
 		return a
 	}
-	trace := ftpexec.SlogTrace(slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: plain})))
+	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: undated}))
 	c := ftpexec.Client{MaxIdle: -1, Trace: func(e ftpexec.Event) {
-		if e.Kind == ftpexec.EventCommand {
-			trace(e)
+		if e.Mark == '>' {
+			log.Info("ftp", "command", e.Text, "flight", e.Flight)
 		}
 	}}
 	if _, err := c.Stat(context.Background(), local(s, "/pub/motd")); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	// Output:
-	// level=DEBUG msg=ftp kind=command text="USER anonymous" conn=1 flight=1
-	// level=DEBUG msg=ftp kind=command text="PASS <anonymous>" conn=1 flight=1
-	// level=DEBUG msg=ftp kind=command text="CWD pub" conn=1 flight=1
-	// level=DEBUG msg=ftp kind=command text="TYPE I" conn=1 flight=1
-	// level=DEBUG msg=ftp kind=command text="SIZE motd" conn=1 flight=1
-	// level=DEBUG msg=ftp kind=command text="MDTM motd" conn=1 flight=1
-	// level=DEBUG msg=ftp kind=command text=QUIT conn=1 flight=2
+	// level=INFO msg=ftp command="USER anonymous" flight=1
+	// level=INFO msg=ftp command="PASS <anonymous>" flight=1
+	// level=INFO msg=ftp command="CWD pub" flight=1
+	// level=INFO msg=ftp command="TYPE I" flight=1
+	// level=INFO msg=ftp command="SIZE motd" flight=1
+	// level=INFO msg=ftp command="MDTM motd" flight=1
+	// level=INFO msg=ftp command=QUIT flight=2
 }

@@ -204,7 +204,7 @@ func (l listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
 				e = entryOf(dir, item)
 			}
 			if err != nil || strings.ContainsAny(e.Base, "/\r\n\x00") {
-				bad := &Error{Stage: StageTransfer, Op: l.op.shown(), URL: dir.Redacted(), Err: fmt.Errorf("%w: %s", ErrLine, cut(l.mask(item.Name)))}
+				bad := &Error{Stage: "transfer", Op: l.op.shown(), URL: dir.Redacted(), Err: fmt.Errorf("%w: %s", ErrLine, cut(l.mask(item.Name)))}
 				if !yield(Entry{}, bad) {
 					return
 				}

@@ -66,18 +66,6 @@ func errNotDirectory(u *urlparse.URL) error {
 	return &Error{Op: "open", URL: u.Redacted(), Err: ErrNotDirectory, Hint: `end the URL in "/" or ";type=d"`}
 }
 
-// Stage is the part of a retrieval that failed.
-type Stage int
-
-// The stages of a retrieval.
-const (
-	StageOther     Stage = iota // nothing was sent, or the command is not part of the retrieval proper, such as HASH
-	StageConnect                // connecting, the greeting, and AUTH, PBSZ and PROT
-	StageLogin                  // USER, PASS and ACCT
-	StageDirectory              // CWD
-	StageTransfer               // TYPE, REST, the data connection, RETR or a listing, and the data
-)
-
 // Reply is one reply of a server (RFC 959 section 4.2).
 type Reply struct {
 	Code  int           // 100 to 599
@@ -89,7 +77,7 @@ type Reply struct {
 // newReply returns the reply r to op, a command about u. more are further names that the server may repeat in it.
 func newReply(r wire.Reply, op Command, u *urlparse.URL, more ...string) *Reply {
 	return &Reply{r.Code, r.Text, r.Raw, sync.OnceValue(func() string {
-		if stage := verbs[op.Verb].stage; stage == StageConnect || stage == StageLogin { // the server knows no other name yet
+		if stage := verbs[op.Verb].stage; stage == "connect" || stage == "login" { // the server knows no other name yet
 			return wordsOf(r, slices.DeleteFunc([]string{op.Arg}, func(s string) bool { return s == "anonymous" })) // a word of some wordings
 		}
 		return wordsOf(r, slices.Concat([]string{op.Arg, u.Name}, u.Dirs, more))
@@ -106,7 +94,10 @@ func (r Reply) String() string { return wire.Reply{Code: r.Code, Text: r.Text}.S
 
 // Error describes a failure to retrieve what a URL names.
 type Error struct {
-	Stage Stage  // the part of the retrieval that failed
+	// Stage is the part of the retrieval that failed: "connect" (up to the greeting, and AUTH, PBSZ and PROT), "login" (USER,
+	// PASS and ACCT), "directory" (CWD) or "transfer" (all from TYPE to the end of the data). It is "" if nothing was sent, or
+	// the command is no part of the retrieval proper, such as HASH.
+	Stage string
 	Op    string // the operation that failed: "open", "connect", or a command as sent, such as "CWD pub"; no password
 	URL   string // without its password; see [urlparse.URL.Redacted]
 	Reply *Reply // the reply that decided, or nil if there was none
@@ -170,9 +161,11 @@ func (e *Error) Temporary() bool {
 // Crowded reports whether the server may accept the connection once it has fewer: it said so ([ErrTooMany]), or it
 // refused service with 421 before the login was complete.
 func (e *Error) Crowded() bool {
-	early := e.Stage == StageConnect || e.Stage == StageLogin
-	return errors.Is(e.Err, ErrTooMany) || early && e.Reply != nil && e.Reply.Code == 421 && !errors.Is(e.Err, ErrTLSRequired)
+	return errors.Is(e.Err, ErrTooMany) || e.entering() && e.Reply != nil && e.Reply.Code == 421 && !errors.Is(e.Err, ErrTLSRequired)
 }
+
+// entering reports whether the login was not complete.
+func (e *Error) entering() bool { return e.Stage == "connect" || e.Stage == "login" }
 
 // Timeout reports whether e is an [ErrTimeout], a context's deadline, or a timeout of the system. Together with Temporary
 // it makes e a [net.Error].
@@ -227,7 +220,7 @@ func (s *session) refused(op Command, r wire.Reply) *Error {
 	if r.First() == 1 || r.First() == 3 {
 		e.Err = and(e.Err, errUnexpected)
 	}
-	if errors.Is(e.Err, errUnexpected) || e.Stage == StageConnect {
+	if errors.Is(e.Err, errUnexpected) || e.Stage == "connect" {
 		s.conn.Abandon(e)
 	}
 	e.readLimits(op, s.conn.Secure())

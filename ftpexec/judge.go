@@ -170,7 +170,7 @@ func finish(conn *wire.Conn, u *urlparse.URL, op Command, n int64, alone bool) (
 	if err != nil {
 		return nil, failure(u, op, conn.Secure(), err)
 	}
-	e := &Error{Stage: StageTransfer, Op: op.shown(), URL: u.Redacted(), Reply: newReply(r, op, u)}
+	e := &Error{Stage: "transfer", Op: op.shown(), URL: u.Redacted(), Reply: newReply(r, op, u)}
 	switch {
 	case r.First() == 5 && n == 0: // refused, although 150 came first
 		e.Hint, e.Err = refusal(op, e.Reply)

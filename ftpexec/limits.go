@@ -106,14 +106,14 @@ func (e *Error) readLimits(op Command, secure bool) {
 			}
 		}
 		e.Err, e.Hint = and(e.Err, ErrTLSRequired), "write ftpes:// in place of ftp://"
-	case !secure && e.Stage <= StageLogin && e.Stage != StageOther && encryption().MatchString(e.Reply.words()), !secure && e.Reply.Code == 534:
+	case !secure && e.entering() && encryption().MatchString(e.Reply.words()), !secure && e.Reply.Code == 534:
 		e.Hint = "if the server asks for TLS, write ftpes:// in place of ftp://"
-	case (e.Reply.Code == 421 || e.Stage != StageDirectory && op.Verb != "TYPE") && e.Reply.means(full):
+	case (e.Reply.Code == 421 || e.Stage != "directory" && op.Verb != "TYPE") && e.Reply.means(full):
 		e.Err = and(e.Err, ErrTooMany)
-	case e.Reply.Code == 421 || e.Stage != StageDirectory && e.Stage != StageTransfer:
+	case e.Reply.Code == 421 || e.Stage != "directory" && e.Stage != "transfer":
 	case e.Reply.means(denied):
 		e.means = fs.ErrPermission
-	case (e.Stage == StageDirectory || op.lists()) && e.Reply.means(absent):
+	case (e.Stage == "directory" || op.lists()) && e.Reply.means(absent):
 		e.means = fs.ErrNotExist
 	}
 }

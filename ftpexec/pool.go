@@ -63,10 +63,10 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 	c.pool.mu.Unlock()
 	if !host.slots.TryAcquire(1) {
 		if c.Trace != nil {
-			c.Trace(Event{Kind: EventNote, Text: "all connections that the server may have are in use: waiting for one", Server: u.Address()})
+			c.Trace(Event{Mark: '*', Text: "all connections that the server may have are in use: waiting for one", Server: u.Address()})
 		}
 		if host.slots.Acquire(ctx, 1) != nil {
-			return nil, &Error{Stage: StageConnect, Op: "connect", URL: u.Redacted(),
+			return nil, &Error{Stage: "connect", Op: "connect", URL: u.Redacted(),
 				Err: fmt.Errorf("waiting while all %d connections to the server are in use: %w", c.MaxConns, context.Cause(ctx))}
 		}
 	}
@@ -191,7 +191,7 @@ func (s *session) leave() {
 // outlasts waits, and returns true, if the server has refused the session's connection while it may still count one that
 // the Client has closed.
 func (s *session) outlasts(ctx context.Context, e *Error) bool {
-	if !e.Crowded() || e.Stage > StageLogin || ctx.Err() != nil {
+	if !e.Crowded() || e.Stage == "directory" || e.Stage == "transfer" || ctx.Err() != nil {
 		return false
 	}
 	s.client.pool.mu.Lock()

@@ -25,7 +25,7 @@ func through(t *testing.T, c *ftpexec.Client, p *proxytest.Proxy) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Proxy = func(string) ftpexec.Dialer { return via.Dialer(nil) }
+	c.Proxy = func(string) func(context.Context, string, string) (net.Conn, error) { return via.Dialer(nil) }
 	c.Dial = func(context.Context, string, string) (net.Conn, error) {
 		t.Error("dialled past the proxy")
 		return nil, errors.New("no")
@@ -65,7 +65,7 @@ func TestProxyRefusesData(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		s := network.NewScript(t, testserver.Honest("contents"))
 		c := &ftpexec.Client{MaxIdle: -1}
-		c.Proxy = func(address string) ftpexec.Dialer {
+		c.Proxy = func(address string) func(context.Context, string, string) (net.Conn, error) {
 			return proxy.DialFunc(func(ctx context.Context, name, to string) (net.Conn, error) {
 				if to != address {
 					return nil, &proxy.Error{Proxy: "http://p:80", Reason: "not this port", Err: proxy.ErrRefused}
@@ -84,7 +84,7 @@ func TestProxyRefusesData(t *testing.T) {
 func TestProxyForSomeHosts(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: tree})
 	asked := ""
-	c := &ftpexec.Client{MaxIdle: -1, Proxy: func(address string) ftpexec.Dialer {
+	c := &ftpexec.Client{MaxIdle: -1, Proxy: func(address string) func(context.Context, string, string) (net.Conn, error) {
 		asked = address
 		return nil
 	}}

@@ -204,7 +204,9 @@ func TestReuseNeedsTheSame(t *testing.T) {
 		"Credentials": fixed("other"), "Email": "x@example.com", "Trace": func(ftpexec.Event) {}, "ConnectTimeout": time.Minute,
 		"Timeout": time.Minute, "MinRate": ftpexec.Rate{Bytes: 1}, "MaxListing": int64(99),
 		"MaxIdle": 1, "MaxConns": 1, "IdleTimeout": time.Minute, "AllowPort": true, "NoPipelining": true, "NoEPSV": true, "Active": true, "TLSConfig": new(tls.Config), "TryTLS": true, "Dial": dial,
-		"Proxy": func(string) ftpexec.Dialer { return new(net.Dialer) },
+		"Proxy": func(string) func(context.Context, string, string) (net.Conn, error) {
+			return new(net.Dialer).DialContext
+		},
 	}
 	count := func(name string, want int, second *ftpexec.Client, change func(*urlparse.URL)) {
 		s := testserver.NewScript(t, testserver.Honest("contents"))

@@ -136,7 +136,7 @@ func (s *session) tell(st step, r wire.Reply) {
 		return
 	}
 	if q.absent++; q.err == nil {
-		q.err = &Error{Stage: StageTransfer, Op: st.shown(), URL: q.url.Redacted(), Reply: newReply(r, st.Command, q.url, s.home)}
+		q.err = &Error{Stage: "transfer", Op: st.shown(), URL: q.url.Redacted(), Reply: newReply(r, st.Command, q.url, s.home)}
 		q.err.Hint, q.err.Err = transferRefusal(withArg("RETR", st.Arg), q.err.Reply)
 		q.err.readLimits(st.Command, s.conn.Secure())
 	}
@@ -168,7 +168,7 @@ func about(u *urlparse.URL, err error) error {
 		return err
 	}
 	other := *e
-	if other.URL = u.Redacted(); e.Stage == StageDirectory {
+	if other.URL = u.Redacted(); e.Stage == "directory" {
 		other.Hint = "" // it names the other file
 	}
 	return &other

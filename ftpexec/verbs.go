@@ -6,9 +6,9 @@ import (
 
 // verb is what the client knows about a command.
 type verb struct {
-	stage   Stage
-	refused error // what a refusal means; nil if the server may refuse the command
-	basic   bool  // every server has it
+	stage   string // see [Error]
+	refused error  // what a refusal means; nil if the server may refuse the command
+	basic   bool   // every server has it
 
 	// argument returns the argument of a command that is known only when it is sent; nil: it is that of the step.
 	argument func(*session, step) (string, error)
@@ -31,36 +31,36 @@ func init() {
 		return s.goal.batch != nil && s.goal.batch[st.file].gone != nil && !st.back
 	}
 	verbs = map[string]verb{
-		"connect": {stage: StageConnect, refused: ErrConnect},
-		"AUTH":    {stage: StageConnect, refused: errNoTLS, judged: (*session).secured},
-		"PBSZ":    {stage: StageConnect, refused: errNoTLS, needless: insecure},
-		"PROT":    {stage: StageConnect, refused: errNoTLS, needless: insecure, right: wire.Reply.OK},
+		"connect": {stage: "connect", refused: ErrConnect},
+		"AUTH":    {stage: "connect", refused: errNoTLS, judged: (*session).secured},
+		"PBSZ":    {stage: "connect", refused: errNoTLS, needless: insecure},
+		"PROT":    {stage: "connect", refused: errNoTLS, needless: insecure, right: wire.Reply.OK},
 
-		"USER": {stage: StageLogin, refused: ErrLogin, basic: true, argument: (*session).user, judged: (*session).entered},
-		"PASS": {stage: StageLogin, refused: ErrLogin, basic: true, argument: (*session).password, judged: (*session).entered,
+		"USER": {stage: "login", refused: ErrLogin, basic: true, argument: (*session).user, judged: (*session).entered},
+		"PASS": {stage: "login", refused: ErrLogin, basic: true, argument: (*session).password, judged: (*session).entered,
 			needless: func(s *session, _ step) bool { return s.admitted }},
-		"ACCT": {stage: StageLogin, refused: ErrLogin, argument: (*session).account, judged: (*session).entered},
+		"ACCT": {stage: "login", refused: ErrLogin, argument: (*session).account, judged: (*session).entered},
 		"FEAT": {kept: func(s *session, _ step, r wire.Reply) { s.features = &r }},
 		"OPTS": {needless: func(s *session, _ step) bool { return !offered(s.features, "UTF8", "") }},
 		"PWD":  {kept: (*session).located},
 
-		"CWD": {stage: StageDirectory, refused: errDirectory, basic: true, needless: unreachable, judged: (*session).moved},
-		"TYPE": {stage: StageTransfer, refused: errType, basic: true, right: wire.Reply.OK,
+		"CWD": {stage: "directory", refused: errDirectory, basic: true, needless: unreachable, judged: (*session).moved},
+		"TYPE": {stage: "transfer", refused: errType, basic: true, right: wire.Reply.OK,
 			kept: func(s *session, st step, _ wire.Reply) { s.typ = st.Arg }},
 		"SIZE": {needless: unreachable, kept: (*session).tell},
 		"MDTM": {needless: unreachable, kept: (*session).tell},
 		"MLST": {needless: unreachable, kept: (*session).tell},
 
-		"EPSV": {stage: StageTransfer, refused: errPassive, needless: ready, judged: (*session).ported},
-		"PASV": {stage: StageTransfer, refused: errPassive, needless: ready, judged: (*session).ported},
-		"EPRT": {stage: StageTransfer, refused: errActive, argument: (*session).announce, judged: (*session).ported},
-		"PORT": {stage: StageTransfer, refused: errActive, argument: (*session).announce, needless: ready, judged: (*session).ported},
+		"EPSV": {stage: "transfer", refused: errPassive, needless: ready, judged: (*session).ported},
+		"PASV": {stage: "transfer", refused: errPassive, needless: ready, judged: (*session).ported},
+		"EPRT": {stage: "transfer", refused: errActive, argument: (*session).announce, judged: (*session).ported},
+		"PORT": {stage: "transfer", refused: errActive, argument: (*session).announce, needless: ready, judged: (*session).ported},
 		// RFC 3659 section 5.3: only 3yz means that RETR starts at the offset.
-		"REST": {stage: StageTransfer, refused: ErrNoRestart, right: func(r wire.Reply) bool { return r.First() == 3 }},
-		"RETR": {stage: StageTransfer, refused: errTransfer, judged: (*session).began},
-		"NLST": {stage: StageTransfer, refused: errTransfer, judged: (*session).began},
-		"LIST": {stage: StageTransfer, refused: errTransfer, judged: (*session).began},
-		"MLSD": {stage: StageTransfer, refused: errTransfer, judged: (*session).began},
+		"REST": {stage: "transfer", refused: ErrNoRestart, right: func(r wire.Reply) bool { return r.First() == 3 }},
+		"RETR": {stage: "transfer", refused: errTransfer, judged: (*session).began},
+		"NLST": {stage: "transfer", refused: errTransfer, judged: (*session).began},
+		"LIST": {stage: "transfer", refused: errTransfer, judged: (*session).began},
+		"MLSD": {stage: "transfer", refused: errTransfer, judged: (*session).began},
 	}
 }
 

@@ -394,5 +394,5 @@ func (p *place) url() *urlparse.URL {
 // noDirectory reports whether err says that there is no such directory, or that it may not be entered.
 func noDirectory(err error) bool {
 	var e *ftpexec.Error
-	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused) && errors.As(err, &e) && e.Stage == ftpexec.StageDirectory
+	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused) && errors.As(err, &e) && e.Stage == "directory"
 }

@@ -46,7 +46,7 @@ func (b *run) crowded(t *schedule.Turn[*job], err error) bool {
 	if errors.Is(err, ftpexec.ErrLost) {
 		times = retry.Count(b.Each.Retries)
 	}
-	return e.Crowded() || e.Stage == ftpexec.StageConnect && e.Temporary() && t.MayBeFull(times)
+	return e.Crowded() || e.Stage == "connect" && e.Temporary() && t.MayBeFull(times)
 }
 
 // verdict returns what err says about the server.
@@ -74,6 +74,6 @@ func NoService(err error) bool {
 	if !errors.As(err, &e) || e.Local() {
 		return false
 	}
-	return e.Stage == ftpexec.StageConnect || e.Stage == ftpexec.StageLogin || e.Reply != nil && e.Reply.Code == 425 ||
+	return e.Stage == "connect" || e.Stage == "login" || e.Reply != nil && e.Reply.Code == 425 ||
 		errors.Is(err, ftpexec.ErrConnect) || errors.Is(err, ftpexec.ErrTimeout) || errors.Is(err, ftpexec.ErrLost)
 }

@@ -224,5 +224,5 @@ func (f *file) giveUp() {
 
 // wrong returns why as an error of a transfer.
 func (f *file) wrong(why error) error {
-	return &ftpexec.Error{Stage: ftpexec.StageTransfer, Op: "RETR", URL: f.info.e.URL.Redacted(), Err: why}
+	return &ftpexec.Error{Stage: "transfer", Op: "RETR", URL: f.info.e.URL.Redacted(), Err: why}
 }

@@ -148,7 +148,7 @@ func (d *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	}
 	list, odd, err := d.list(u.Child("", urlparse.TypeNone), name)
 	var e *ftpexec.Error
-	if errors.As(err, &e) && e.Stage == ftpexec.StageDirectory { // or is it a file?
+	if errors.As(err, &e) && e.Stage == "directory" { // or is it a file?
 		if i, serr := d.stat("stat", name); serr == nil && !i.IsDir() {
 			err = fmt.Errorf("%w%.0w", ftpexec.ErrNotDirectory, err)
 		}
@@ -198,7 +198,7 @@ func (d *FS) lookup(u *urlparse.URL, name string) (*info, error) {
 }
 
 func notFound(u *urlparse.URL) error {
-	return &ftpexec.Error{Stage: ftpexec.StageTransfer, Op: "open", URL: u.Redacted(), Err: ftpexec.ErrNotFound}
+	return &ftpexec.Error{Stage: "transfer", Op: "open", URL: u.Redacted(), Err: ftpexec.ErrNotFound}
 }
 
 // Glob is as [fs.Glob], and sees a directory although some of its entries cannot be listed.
@@ -266,11 +266,11 @@ func (d *FS) locate(op, name string) (*urlparse.URL, error) {
 // failed returns err as an error of io/fs.
 func failed(op, name string, err error) error {
 	var e *ftpexec.Error
-	if errors.As(err, &e) && e.Hint != "" && e.Stage == ftpexec.StageTransfer { // it is about URLs
+	if errors.As(err, &e) && e.Hint != "" && e.Stage == "transfer" { // it is about URLs
 		plain := *e
 		plain.Hint, err = "", &plain
 	}
-	if errors.As(err, &e) && e.Stage == ftpexec.StageDirectory && e.Reply != nil && e.Reply.Code == 550 && !errors.Is(e, fs.ErrPermission) {
+	if errors.As(err, &e) && e.Stage == "directory" && e.Reply != nil && e.Reply.Code == 550 && !errors.Is(e, fs.ErrPermission) {
 		err = fmt.Errorf("%w%.0w", err, fs.ErrNotExist)
 	}
 	return &fs.PathError{Op: op, Path: name, Err: err}

@@ -83,7 +83,7 @@ func (a *asking) about(urls []*urlparse.URL) {
 func ofOne(err error) bool {
 	var e *ftpexec.Error
 	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrIsDirectory) || errors.Is(err, ftpexec.ErrRefused) &&
-		errors.As(err, &e) && (e.Stage == ftpexec.StageDirectory || e.Stage == ftpexec.StageTransfer && !strings.HasPrefix(e.Op, "TYPE"))
+		errors.As(err, &e) && (e.Stage == "directory" || e.Stage == "transfer" && !strings.HasPrefix(e.Op, "TYPE"))
 }
 
 // ask asks about files, and calls answered for each. It returns how many it has

@@ -8,7 +8,6 @@ import (
 	"os"
 
 	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/gateway"
@@ -67,7 +66,7 @@ func (p proxies) source(print *show.Printer) batch.Source {
 }
 
 // dialer is the Proxy function of the [ftpexec.Client].
-func (p proxies) dialer(address string) ftpexec.Dialer {
+func (p proxies) dialer(address string) func(ctx context.Context, network, address string) (net.Conn, error) {
 	if !p.via.For(address) {
 		return nil
 	}

@@ -88,7 +88,7 @@ func (s *Source) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Respons
 		func() (*ftpexec.Response, error) { return s.Client.Do(ctx, req) },
 		func() (*ftpexec.Response, error) {
 			if req.Offset != 0 {
-				return nil, fail(ctx, req.URL, ftpexec.StageTransfer, ftpexec.ErrNoRestart)
+				return nil, fail(ctx, req.URL, "transfer", ftpexec.ErrNoRestart)
 			}
 			return s.request(ctx, http.MethodGet, req.URL)
 		})
@@ -115,7 +115,7 @@ func (s *Source) Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, erro
 func (s *Source) Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error) {
 	return try(s, u,
 		func() ([]byte, error) { return s.Client.Hash(ctx, u, algorithm) },
-		func() ([]byte, error) { return nil, fail(ctx, u, ftpexec.StageOther, errNoHash) })
+		func() ([]byte, error) { return nil, fail(ctx, u, "", errNoHash) })
 }
 
 var errNoHash = fmt.Errorf("no digest from the server%.0w", errors.ErrUnsupported)
@@ -158,7 +158,7 @@ func (s *Source) learn(u *urlparse.URL, err error) bool {
 		return false
 	}
 	if s.refusal.Swap(e) == nil {
-		s.trace(u, ftpexec.EventNote, 0, e.Error()+": asking it to fetch files itself")
+		s.trace(u, '*', 0, e.Error()+": asking it to fetch files itself")
 	}
 	return true
 }
@@ -180,7 +180,7 @@ func (s *Source) unfit(u *urlparse.URL) error {
 		return nil
 	}
 	if refusal := s.refusal.Load(); refusal != nil {
-		e.Stage, e.Op, e.Err = ftpexec.StageConnect, "connect", fmt.Errorf("%w; %w", refusal, e.Err)
+		e.Stage, e.Op, e.Err = "connect", "connect", fmt.Errorf("%w; %w", refusal, e.Err)
 	}
 	return e
 }
@@ -201,7 +201,7 @@ func (s *Source) explain(u *urlparse.URL, err error) error {
 	case answer.Status != 0 && answer.Status/100 != 5 && !errors.Is(err, proxy.ErrRefused):
 		return err
 	}
-	return &ftpexec.Error{Stage: ftpexec.StageConnect, Op: "connect", URL: u.Redacted(), Err: &told}
+	return &ftpexec.Error{Stage: "connect", Op: "connect", URL: u.Redacted(), Err: &told}
 }
 
 // CloseIdleConnections closes the connections to servers and to the proxy that are not in use.
@@ -221,12 +221,12 @@ func (s *Source) request(ctx context.Context, method string, u *urlparse.URL) (*
 	r := &http.Request{Method: method, URL: &url.URL{Scheme: "http", Host: "proxy", Opaque: target}, Host: host, Header: s.via.Header()}
 	r.Header.Set("Cache-Control", "no-cache") // a copy in the proxy's cache is not what the server has now
 	if err := s.authorize(ctx, r, u); err != nil {
-		return nil, fail(ctx, u, ftpexec.StageLogin, err)
+		return nil, fail(ctx, u, "login", err)
 	}
 	flight := int(s.sent.Add(1))
-	s.trace(u, ftpexec.EventCommand, flight, method+" "+target)
+	s.trace(u, '>', flight, method+" "+target)
 	if r.Header.Get("Authorization") != "" {
-		s.trace(u, ftpexec.EventCommand, flight, "Authorization: ********")
+		s.trace(u, '>', flight, "Authorization: ********")
 	}
 	inner, cancel := context.WithCancel(ctx)
 	a, err := s.http.RoundTrip(r.WithContext(inner))
@@ -234,7 +234,7 @@ func (s *Source) request(ctx context.Context, method string, u *urlparse.URL) (*
 		cancel()
 		return nil, s.unanswered(ctx, u, err)
 	}
-	s.trace(u, ftpexec.EventReply, 0, strings.TrimSpace(fmt.Sprintf("HTTP %d %s", a.StatusCode, http.StatusText(a.StatusCode))))
+	s.trace(u, '<', 0, strings.TrimSpace(fmt.Sprintf("HTTP %d %s", a.StatusCode, http.StatusText(a.StatusCode))))
 	b := &body{ReadCloser: a.Body, ctx: ctx, cancel: cancel, url: u, size: a.ContentLength, wait: cmp.Or(s.Timeout, time.Minute)}
 	if why := judge(a); why.meaning != nil {
 		b.Close()
@@ -265,14 +265,14 @@ func (s *Source) authorize(ctx context.Context, r *http.Request, u *urlparse.URL
 }
 
 // trace shows no text of the proxy.
-func (s *Source) trace(u *urlparse.URL, kind ftpexec.EventKind, flight int, text string) {
+func (s *Source) trace(u *urlparse.URL, mark byte, flight int, text string) {
 	if s.Trace != nil {
-		s.Trace(ftpexec.Event{Kind: kind, Flight: flight, Text: text, Server: u.Address()})
+		s.Trace(ftpexec.Event{Mark: mark, Flight: flight, Text: text, Server: u.Address()})
 	}
 }
 
 // fail returns err as an *ftpexec.Error of a request for u. If ctx has ended, that is the cause.
-func fail(ctx context.Context, u *urlparse.URL, stage ftpexec.Stage, err error) error {
+func fail(ctx context.Context, u *urlparse.URL, stage string, err error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -296,31 +296,31 @@ func (s *Source) unanswered(ctx context.Context, u *urlparse.URL, err error) err
 	default:
 		err = s.via.Refusal(0, "its answer is not HTTP", proxy.ErrRefused)
 	}
-	return fail(ctx, u, ftpexec.StageConnect, err)
+	return fail(ctx, u, "connect", err)
 }
 
 // A refusal is what an answer means that does not hold the file.
 type refusal struct {
-	stage   ftpexec.Stage
+	stage   string
 	reason  string
 	meaning error
 }
 
 var (
-	noFTP    = refusal{ftpexec.StageConnect, "it does not fetch ftp URLs itself", proxy.ErrRefused}
-	notFound = refusal{ftpexec.StageTransfer, "not found", ftpexec.ErrNotFound}
-	late     = refusal{ftpexec.StageTransfer, "the server does not answer in time", ftpexec.ErrTimeout}
+	noFTP    = refusal{"connect", "it does not fetch ftp URLs itself", proxy.ErrRefused}
+	notFound = refusal{"transfer", "not found", ftpexec.ErrNotFound}
+	late     = refusal{"transfer", "the server does not answer in time", ftpexec.ErrTimeout}
 )
 
 // refusals has what a status means, or those that begin with a digit.
 var refusals = map[int]refusal{
 	400: noFTP, 405: noFTP, 501: noFTP, 404: notFound, 410: notFound, 408: late, 504: late,
-	401: {ftpexec.StageLogin, "the server refuses the login", ftpexec.ErrLogin},
-	403: {ftpexec.StageTransfer, "it refuses to fetch the file, or the server does", ftpexec.ErrRefused},
-	407: {ftpexec.StageConnect, "its own login", proxy.ErrRefused},
-	429: {ftpexec.StageTransfer, "it has too many requests", ftpexec.ErrTooMany},
-	3:   {ftpexec.StageTransfer, "it names another address, which is not followed", ftpexec.ErrRefused},
-	5:   {ftpexec.StageTransfer, "it cannot fetch the file now", ftpexec.ErrConnect},
+	401: {"login", "the server refuses the login", ftpexec.ErrLogin},
+	403: {"transfer", "it refuses to fetch the file, or the server does", ftpexec.ErrRefused},
+	407: {"connect", "its own login", proxy.ErrRefused},
+	429: {"transfer", "it has too many requests", ftpexec.ErrTooMany},
+	3:   {"transfer", "it names another address, which is not followed", ftpexec.ErrRefused},
+	5:   {"transfer", "it cannot fetch the file now", ftpexec.ErrConnect},
 }
 
 // judge returns what the answer means if it does not hold the file.
@@ -336,11 +336,11 @@ func judge(a *http.Response) refusal {
 	case known:
 		return why
 	case a.StatusCode != http.StatusOK:
-		return refusal{ftpexec.StageTransfer, "its answer makes no sense", ftpexec.ErrProtocol}
+		return refusal{"transfer", "its answer makes no sense", ftpexec.ErrProtocol}
 	case listing || a.Header.Get("X-Squid-Error") != "": // squid marks its pages
-		return refusal{ftpexec.StageTransfer, "it sends a page of its own, not the file: the URL may name a directory", ftpexec.ErrNotFound}
+		return refusal{"transfer", "it sends a page of its own, not the file: the URL may name a directory", ftpexec.ErrNotFound}
 	case a.Request.Method == http.MethodGet && a.ContentLength < 0 && len(a.TransferEncoding) == 0:
-		return refusal{ftpexec.StageTransfer, "it tells neither the length of the file nor its end, so nothing would show that the file is complete", ftpexec.ErrProtocol}
+		return refusal{"transfer", "it tells neither the length of the file nor its end, so nothing would show that the file is complete", ftpexec.ErrProtocol}
 	}
 	return refusal{}
 }
@@ -378,7 +378,7 @@ func (b *body) Read(p []byte) (n int, err error) {
 	default:
 		err = fmt.Errorf("%w: after %d bytes", ftpexec.ErrLost, b.n)
 	}
-	b.err = fail(b.ctx, b.url, ftpexec.StageTransfer, err)
+	b.err = fail(b.ctx, b.url, "transfer", err)
 	b.Close()
 	return n, b.err
 }

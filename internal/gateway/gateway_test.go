@@ -1,9 +1,11 @@
 package gateway_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"iter"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -58,16 +60,14 @@ func (k *kit) through(t *testing.T, via string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &ftpexec.Client{Proxy: func(string) ftpexec.Dialer { return p.Dialer(nil) }}
+	c := &ftpexec.Client{Proxy: func(string) func(context.Context, string, string) (net.Conn, error) { return p.Dialer(nil) }}
 	c.Trace = func(e ftpexec.Event) {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		if e.Server == "" {
 			t.Errorf("an event without a server: %v", e)
 		}
-		k.trace = append(k.trace, map[ftpexec.EventKind]string{
-			ftpexec.EventNote: "* ", ftpexec.EventCommand: "> ", ftpexec.EventReply: "< ",
-		}[e.Kind]+e.Text)
+		k.trace = append(k.trace, string(e.Mark)+" "+e.Text)
 	}
 	k.Source = gateway.New(c, p, nil)
 	k.Notice = func() { k.notices++ }
@@ -195,29 +195,29 @@ func TestStatuses(t *testing.T) {
 	tests := []struct {
 		status    int
 		want      error
-		stage     ftpexec.Stage
+		stage     string
 		temporary bool
 		refused   bool // CONNECT was refused, and GET was no help
 	}{
-		{204, ftpexec.ErrProtocol, ftpexec.StageTransfer, false, false},
-		{206, ftpexec.ErrProtocol, ftpexec.StageTransfer, false, false},
-		{301, ftpexec.ErrRefused, ftpexec.StageTransfer, false, false},
-		{302, ftpexec.ErrRefused, ftpexec.StageTransfer, false, false},
-		{400, proxy.ErrRefused, ftpexec.StageConnect, false, true},
-		{401, ftpexec.ErrLogin, ftpexec.StageLogin, false, false},
-		{403, ftpexec.ErrRefused, ftpexec.StageTransfer, false, true},
-		{404, ftpexec.ErrNotFound, ftpexec.StageTransfer, false, false},
-		{405, proxy.ErrRefused, ftpexec.StageConnect, false, true},
-		{407, proxy.ErrRefused, ftpexec.StageConnect, false, true},
-		{408, ftpexec.ErrTimeout, ftpexec.StageTransfer, true, false},
-		{410, ftpexec.ErrNotFound, ftpexec.StageTransfer, false, false},
-		{418, ftpexec.ErrProtocol, ftpexec.StageTransfer, false, false},
-		{429, ftpexec.ErrTooMany, ftpexec.StageTransfer, true, false},
-		{500, ftpexec.ErrConnect, ftpexec.StageTransfer, true, false},
-		{501, proxy.ErrRefused, ftpexec.StageConnect, false, true},
-		{502, ftpexec.ErrConnect, ftpexec.StageTransfer, true, false},
-		{503, ftpexec.ErrConnect, ftpexec.StageTransfer, true, false},
-		{504, ftpexec.ErrTimeout, ftpexec.StageTransfer, true, false},
+		{204, ftpexec.ErrProtocol, "transfer", false, false},
+		{206, ftpexec.ErrProtocol, "transfer", false, false},
+		{301, ftpexec.ErrRefused, "transfer", false, false},
+		{302, ftpexec.ErrRefused, "transfer", false, false},
+		{400, proxy.ErrRefused, "connect", false, true},
+		{401, ftpexec.ErrLogin, "login", false, false},
+		{403, ftpexec.ErrRefused, "transfer", false, true},
+		{404, ftpexec.ErrNotFound, "transfer", false, false},
+		{405, proxy.ErrRefused, "connect", false, true},
+		{407, proxy.ErrRefused, "connect", false, true},
+		{408, ftpexec.ErrTimeout, "transfer", true, false},
+		{410, ftpexec.ErrNotFound, "transfer", false, false},
+		{418, ftpexec.ErrProtocol, "transfer", false, false},
+		{429, ftpexec.ErrTooMany, "transfer", true, false},
+		{500, ftpexec.ErrConnect, "transfer", true, false},
+		{501, proxy.ErrRefused, "connect", false, true},
+		{502, ftpexec.ErrConnect, "transfer", true, false},
+		{503, ftpexec.ErrConnect, "transfer", true, false},
+		{504, ftpexec.ErrTimeout, "transfer", true, false},
 	}
 	for _, tt := range tests {
 		for _, always := range []bool{true, false} {
@@ -229,14 +229,14 @@ func TestStatuses(t *testing.T) {
 			want, stage := tt.want, tt.stage
 			switch {
 			case !always && tt.refused:
-				want, stage = proxy.ErrRefused, ftpexec.StageConnect
+				want, stage = proxy.ErrRefused, "connect"
 			case !always && tt.status >= 500: // as if the server had not been reached
-				stage = ftpexec.StageConnect
+				stage = "connect"
 			}
 			_, _, err := k.read(t, "ftp://h/f", 0)
 			var e *ftpexec.Error
 			if !errors.Is(err, want) || !errors.As(err, &e) || e.Stage != stage || e.Temporary() != tt.temporary {
-				t.Errorf("%d: got %+v, want %v in stage %d", tt.status, err, want, stage)
+				t.Errorf("%d: got %+v, want %v in stage %q", tt.status, err, want, stage)
 			}
 			if got := k.asked(); len(got) != 1 {
 				t.Errorf("%d: the proxy is asked for %q", tt.status, got)

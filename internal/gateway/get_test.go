@@ -68,7 +68,7 @@ func TestNotHTTP(t *testing.T) {
 		k := newKit(t, proxytest.Options{}, answering(answer))
 		_, _, err := k.read(t, "ftp://h/f", 0)
 		var e *ftpexec.Error
-		if !errors.As(err, &e) || e.Stage != ftpexec.StageConnect || e.Temporary() || strings.Contains(err.Error(), "hidden") || !strings.Contains(err.Error(), "not HTTP") {
+		if !errors.As(err, &e) || e.Stage != "connect" || e.Temporary() || strings.Contains(err.Error(), "hidden") || !strings.Contains(err.Error(), "not HTTP") {
 			t.Errorf("%.30q: got %v", answer, err)
 		}
 	}
@@ -155,7 +155,7 @@ func TestUnreachable(t *testing.T) {
 	k.Always = true
 	_, _, err := k.read(t, "ftp://h/f", 0)
 	var e *ftpexec.Error
-	if !errors.Is(err, ftpexec.ErrConnect) || !errors.As(err, &e) || e.Stage != ftpexec.StageConnect || !strings.Contains(err.Error(), "proxy http://[::1]:1") {
+	if !errors.Is(err, ftpexec.ErrConnect) || !errors.As(err, &e) || e.Stage != "connect" || !strings.Contains(err.Error(), "proxy http://[::1]:1") {
 		t.Errorf("got %v, want ErrConnect that names the proxy", err)
 	}
 }

@@ -19,8 +19,7 @@ type dialogue struct {
 func (d *dialogue) add(e ftpexec.Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	mark := map[ftpexec.EventKind]string{ftpexec.EventCommand: ">", ftpexec.EventReply: "<"}[e.Kind]
-	fmt.Fprintf(&d.text, "%1s %q\n", mark, e.Text)
+	fmt.Fprintf(&d.text, "%c %q\n", e.Mark, e.Text)
 }
 
 func (d *dialogue) String() string {

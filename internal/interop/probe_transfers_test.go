@@ -138,7 +138,7 @@ func newTraced() *traced {
 	c.Trace = func(e ftpexec.Event) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if e.Kind == ftpexec.EventCommand {
+		if e.Mark == '>' {
 			c.flights, c.sent = e.Flight, append(c.sent, e.Text)
 		}
 	}

@@ -193,7 +193,7 @@ func TestProxyGetTinyproxy(t *testing.T) {
 			src.Always, src.Timeout = always, time.Second
 			_, _, err := get(t, src, "ftp://"+net.JoinHostPort(ProxyHost, port)+"/pub/text.txt", 0)
 			var e *ftpexec.Error
-			if !errors.As(err, &e) || strings.Contains(err.Error(), "it refuses to connect to") == always || !always && e.Stage != ftpexec.StageConnect {
+			if !errors.As(err, &e) || strings.Contains(err.Error(), "it refuses to connect to") == always || !always && e.Stage != "connect" {
 				t.Errorf("always %v: got %v", always, err)
 			}
 		}

@@ -23,7 +23,7 @@ func through(t *testing.T, c *ftpexec.Client, p *ProxyServer) {
 		t.Fatal(err)
 	}
 	dial := via.Dialer(nil)
-	c.Proxy = func(string) ftpexec.Dialer { return dial }
+	c.Proxy = func(string) func(context.Context, string, string) (net.Conn, error) { return dial }
 	c.Dial = func(_ context.Context, _, address string) (net.Conn, error) {
 		t.Errorf("the client dials %s without the proxy", address)
 		return nil, net.ErrClosed

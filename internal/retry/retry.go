@@ -111,7 +111,7 @@ func (r *Retrier) temporary(err error) bool {
 	if errors.As(err, new(*Final)) || !errors.As(err, &e) || !e.Temporary() || r.ReturnCrowded && e.Crowded() {
 		return false
 	}
-	return r.Reached.Load() || r.Connect || e.Stage != ftpexec.StageConnect || e.Reply != nil ||
+	return r.Reached.Load() || r.Connect || e.Stage != "connect" || e.Reply != nil ||
 		!r.ReturnCrowded && errors.Is(err, ftpexec.ErrLost)
 }
 

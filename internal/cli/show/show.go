@@ -217,14 +217,9 @@ func (p *Printer) event(e ftpexec.Event) {
 	p.last = e
 	p.mu.Unlock()
 	before.Text = e.Text
-	mark, conn := "*", ""
-	switch {
-	case e.Kind == ftpexec.EventReply:
-		mark = "<"
-	case e.Kind == ftpexec.EventCommand && e == before:
+	mark, conn := string(e.Mark), ""
+	if e.Mark == '>' && e == before {
 		mark = ">>"
-	case e.Kind == ftpexec.EventCommand:
-		mark = ">"
 	}
 	if e.Conn > 1 {
 		conn = fmt.Sprintf("[%d] ", e.Conn)

@@ -379,13 +379,13 @@ func TestRunJSON(t *testing.T) {
 func TestDialogue(t *testing.T) {
 	s := newStand(Plain)
 	command := func(server string, conn, flight int, text string) ftpexec.Event {
-		return ftpexec.Event{Kind: ftpexec.EventCommand, Text: text, Flight: flight, Server: server, Conn: conn}
+		return ftpexec.Event{Mark: '>', Text: text, Flight: flight, Server: server, Conn: conn}
 	}
 	for _, e := range []ftpexec.Event{
 		command("a:21", 1, 1, "USER u"), command("a:21", 1, 1, "CWD d"), command("a:21", 1, 2, "RETR f"),
 		command("a:21", 2, 2, "RETR g"), command("a:21", 2, 2, "QUIT"),
-		{Kind: ftpexec.EventReply, Text: "150 yes\nno", Flight: 2, Server: "a:21", Conn: 2},
-		{Text: "note", Server: "a:21", Conn: 2},
+		{Mark: '<', Text: "150 yes\nno", Flight: 2, Server: "a:21", Conn: 2},
+		{Mark: '*', Text: "note", Server: "a:21", Conn: 2},
 		command("a:21", 1, 3, strings.Repeat("x", 5000)),
 		command("a:21", 0, 1, "GET a"), command("b:21", 0, 1, "GET b"), command("b:21", 0, 1, "Range: x"),
 	} {

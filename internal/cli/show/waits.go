@@ -19,9 +19,9 @@ func (w *waits) event(e ftpexec.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case e.Kind == ftpexec.EventCommand:
+	case e.Mark == '>':
 		w.sent = append(w.sent, e.Text)
-	case e.Kind == ftpexec.EventNote:
+	case e.Mark == '*':
 		w.note = e.Text
 		if strings.HasPrefix(e.Text, "connected to ") {
 			w.note, w.sent = "waiting for the greeting", nil
