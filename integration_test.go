@@ -146,8 +146,8 @@ func comparePlan(t *testing.T, s *testserver.Server, u *urlparse.URL) {
 	if i := slices.Index(got, "MLSD"); i > 0 { // List asks once more about an empty directory
 		got = slices.Delete(got, i-1, i+1)
 	}
-	if u.Password.Set {
-		want[1] = "PASS " + u.Password.Value
+	if password, ok := u.User.Password(); ok {
+		want[1] = "PASS " + password
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("server received\n%q\nwant\n%q", got, want)

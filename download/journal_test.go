@@ -104,7 +104,7 @@ func TestJournalSecret(t *testing.T) {
 	if got := journalURL(u); got != "ftp://me@h/f" {
 		t.Errorf("got %s", got)
 	}
-	if !u.Password.Set {
+	if _, ok := u.User.Password(); !ok {
 		t.Error("the URL itself was changed")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -261,7 +262,7 @@ func TestEntriesLineHidesSecrets(t *testing.T) {
 	const secret = "open sesame"
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer("type=file; a\r\npassword "+secret+"\r\n")...))
 	u := parse(t, s.URL("/d/"))
-	u.User, u.Password = urlparse.Some("me"), urlparse.Some(secret)
+	u.User = url.UserPassword("me", secret)
 	_, lines, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, u)
 	if err != nil || len(lines) != 1 || strings.Contains(lines[0].Error(), secret) || !strings.Contains(lines[0].Error(), "password ****") {
 		t.Errorf("got %v, %v", lines, err)

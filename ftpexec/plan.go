@@ -89,16 +89,15 @@ func protection(s urlparse.Scheme) []Command {
 // login returns USER and PASS: no user means anonymous (RFC 1738 section 3.2.1).
 func login(u *urlparse.URL) []Command {
 	pass := withArg("PASS", "")
-	switch {
-	case !u.User.Set:
+	if u.User == nil {
 		pass.stands = "<anonymous>"
 		return []Command{withArg("USER", "anonymous"), pass}
-	case u.Password.Set:
-		pass.Secret, pass.stands = true, "********"
-	default:
-		pass.Secret, pass.stands = true, "<prompt>"
 	}
-	return []Command{withArg("USER", u.User.Value), pass}
+	pass.Secret, pass.stands = true, "<prompt>"
+	if _, ok := u.User.Password(); ok {
+		pass.stands = "********"
+	}
+	return []Command{withArg("USER", u.User.Username()), pass}
 }
 
 // transfer returns the last commands of RFC 1738 section 3.2.2. NLST needs TYPE A: RFC 959 section 4.1.3 sends a

@@ -1,6 +1,7 @@
 package ftpexec_test
 
 import (
+	"net/url"
 	"reflect"
 	"strings"
 	"testing"
@@ -68,8 +69,8 @@ func TestPlanRefusesBadValues(t *testing.T) {
 	tests := map[string]func(u *urlparse.URL){
 		"CR LF in a segment": func(u *urlparse.URL) { u.Dirs = []string{"a\r\nDELE x"} },
 		"NUL in the name":    func(u *urlparse.URL) { u.Name = "a\x00" },
-		"LF in the user":     func(u *urlparse.URL) { u.User = urlparse.Some("a\nb") },
-		"CR in the password": func(u *urlparse.URL) { u.User, u.Password = urlparse.Some("a"), urlparse.Some("b\r") },
+		"LF in the user":     func(u *urlparse.URL) { u.User = url.User("a\nb") },
+		"CR in the password": func(u *urlparse.URL) { u.User = url.UserPassword("a", "b\r") },
 		"no file to retrieve": func(u *urlparse.URL) {
 			u.Name, u.Type = "", urlparse.TypeImage
 		},

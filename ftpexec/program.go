@@ -111,15 +111,16 @@ func (s *session) user(st step) (string, error) {
 
 // password returns the argument of PASS.
 func (s *session) password(step) (string, error) {
+	given, ok := s.url.User.Password()
 	switch c := s.client.Credentials; {
-	case !s.url.User.Set:
+	case s.url.User == nil:
 		return cmp.Or(s.client.Email, defaultEmail), nil
-	case s.url.Password.Set:
-		return s.secret(s.url.Password.Value, nil)
+	case ok:
+		return s.secret(given, nil)
 	case c == nil:
 		return "", ErrNoCredentials
 	default:
-		return s.secret(c.Password(s.ctx, s.url.Host, s.url.User.Value))
+		return s.secret(c.Password(s.ctx, s.url.Host, s.url.User.Username()))
 	}
 }
 
@@ -128,7 +129,7 @@ func (s *session) account(step) (string, error) {
 	if s.client.Credentials == nil {
 		return "", ErrNoCredentials
 	}
-	return s.secret(s.client.Credentials.Account(s.ctx, s.url.Host, s.url.User.Value))
+	return s.secret(s.client.Credentials.Account(s.ctx, s.url.Host, s.url.User.Username()))
 }
 
 // secret returns text and err. It remembers text, so that nothing shows it from now on.

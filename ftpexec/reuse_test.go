@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -187,14 +188,13 @@ func TestReuseNeedsTheSame(t *testing.T) {
 		change func(*urlparse.URL)
 		conns  int
 	}{
-		"Scheme":   {func(u *urlparse.URL) { u.Scheme = urlparse.FTPES }, 2},
-		"User":     {func(u *urlparse.URL) { u.User = urlparse.Some("you") }, 2},
-		"Password": {func(u *urlparse.URL) { u.Password = urlparse.Some("wrong") }, 2},
-		"Host":     {func(u *urlparse.URL) { u.Host = "other.example" }, 2},
-		"Port":     {func(u *urlparse.URL) { u.Port = parse(t, other.URL("/")).Port }, 2},
-		"Dirs":     {func(u *urlparse.URL) { u.Dirs = []string{"d"} }, 1},
-		"Name":     {func(u *urlparse.URL) { u.Name = "g" }, 1},
-		"Type":     {func(u *urlparse.URL) { u.Type = urlparse.TypeASCII }, 1},
+		"Scheme": {func(u *urlparse.URL) { u.Scheme = urlparse.FTPES }, 2},
+		"User":   {func(u *urlparse.URL) { u.User = url.UserPassword("you", "secret") }, 2},
+		"Host":   {func(u *urlparse.URL) { u.Host = "other.example" }, 2},
+		"Port":   {func(u *urlparse.URL) { u.Port = parse(t, other.URL("/")).Port }, 2},
+		"Dirs":   {func(u *urlparse.URL) { u.Dirs = []string{"d"} }, 1},
+		"Name":   {func(u *urlparse.URL) { u.Name = "g" }, 1},
+		"Type":   {func(u *urlparse.URL) { u.Type = urlparse.TypeASCII }, 1},
 	}
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) { // every name is that of this machine
 		_, port, _ := net.SplitHostPort(address)
@@ -227,6 +227,7 @@ func TestReuseNeedsTheSame(t *testing.T) {
 			t.Errorf("another %s: %d connections, want %d", name, got, want)
 		}
 	}
+	count("password", 2, nil, func(u *urlparse.URL) { u.User = url.UserPassword("me", "wrong") })
 	for f := range reflect.TypeFor[urlparse.URL]().Fields() {
 		if tt, ok := urls[f.Name]; !ok {
 			t.Errorf("does another URL.%s need another connection?", f.Name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -38,10 +39,10 @@ func TestSecretsHoldNoSecondCommand(t *testing.T) {
 			c := &ftpexec.Client{MaxIdle: -1, Credentials: lineEnds(end), Email: "hidden" + end + "DELE x"}
 			u := parse(t, s.URL("/f"))
 			if what != "email" {
-				u.User = some("me")
+				u.User = url.User("me")
 			}
 			if what == "account" {
-				u.Password = some("fine")
+				u.User = url.UserPassword("me", "fine")
 			}
 			_, err := read(t.Context(), c, u)
 			if err == nil || strings.Contains(err.Error(), "hidden") {

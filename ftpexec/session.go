@@ -280,12 +280,7 @@ func (l *link) serves(u *urlparse.URL, p *Plan) bool {
 	if !l.usable() {
 		return false
 	}
-	return sameLogin(l.login, u) && (l.utf8 == p.needsUTF8() || l.utf8 && p.ascii()) && l.reaches(u.Dirs)
-}
-
-// sameLogin reports whether one connection may serve a and b.
-func sameLogin(a, b *urlparse.URL) bool {
-	return a.Scheme == b.Scheme && a.Address() == b.Address() && a.User == b.User && a.Password == b.Password
+	return l.login.SameLogin(u) && (l.utf8 == p.needsUTF8() || l.utf8 && p.ascii()) && l.reaches(u.Dirs)
 }
 
 // usable reports whether the connection may serve another URL.

@@ -85,7 +85,7 @@ func newBatch(first *urlparse.URL, rest []*urlparse.URL, last *question) (batch 
 		plan, err := NewPlan(u)
 		switch {
 		case err != nil:
-		case !sameLogin(first, u):
+		case !first.SameLogin(u):
 			err = &Error{Op: "open", Err: errOtherServer}
 		case u.IsDir():
 			err = errIsDirectory

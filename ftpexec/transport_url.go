@@ -21,7 +21,7 @@ func requested(req *http.Request) (*urlparse.URL, error) {
 	}
 	user, password, ok := req.BasicAuth()
 	if ok && req.Response == nil && !derived(user, password, login) {
-		u.User, u.Password = urlparse.Some(user), urlparse.Some(password)
+		u.User = url.UserPassword(user, password)
 	}
 	return u, u.Check()
 }

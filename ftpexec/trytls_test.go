@@ -6,13 +6,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
-	"example.com/ftpfetch/urlparse"
 )
 
 // TestTryTLS checks that TLS is used if the server has it, and that a refused AUTH leaves the connection unencrypted.
@@ -23,7 +23,7 @@ func TestTryTLS(t *testing.T) {
 			c := &ftpexec.Client{MaxIdle: -1, TryTLS: true, NoPipelining: sequential, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 			session := c.Session()
 			u := parse(t, strings.Replace(s.URL("/a/f"), "ftpes://", "ftp://", 1))
-			u.User, u.Password = some("me"), some("secret")
+			u.User = url.UserPassword("me", "secret")
 			for range 2 {
 				if got, err := read(t.Context(), session, u); err != nil || got != "contents" {
 					t.Errorf("mode %v: got %q, %v", mode, got, err)
@@ -90,7 +90,7 @@ func TestTryTLSFailures(t *testing.T) {
 			c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}
 		}
 		u := parse(t, s.URL("/f"))
-		u.User, u.Password = some("me"), some("secret")
+		u.User = url.UserPassword("me", "secret")
 		_, err := read(t.Context(), c, u)
 		if err == nil || tt.want != nil && !errors.Is(err, tt.want) {
 			t.Errorf("%s: got %v, want %v", tt.name, err, tt.want)
@@ -146,5 +146,3 @@ func to(addr string) dialFunc {
 		return new(net.Dialer).DialContext(ctx, network, net.JoinHostPort(host, port))
 	}
 }
-
-func some(s string) urlparse.Text { return urlparse.Some(s) }

@@ -6,18 +6,13 @@ package urlparse
 // [*Error] whose Input is u.Redacted() and whose Column counts in u.String().
 func (u *URL) Check() error {
 	text := part{s: u.String()}
-	login := len(u.Scheme) + len("://")
 	f := (*fault)(nil)
 	switch {
 	case u.Scheme != FTP && u.Scheme != FTPS && u.Scheme != FTPES:
 		f = text.fault(0, "the scheme is none of ftp, ftps and ftpes", `write "ftp"`)
 		f.kind = ErrScheme
-	case !u.User.Set && (u.User.Value != "" || u.Password.Set):
-		f = text.fault(login, "a user name or a password without User.Set", "write Some(user)")
-	case !u.Password.Set && u.Password.Value != "":
-		f = text.fault(login, "a password without Password.Set", "write Some(password)")
 	default: // a delimiter in the host would make it another URL
-		if _, f = host(part{bracket(u.Host), len(u.loginPrefix(encode(u.User.Value), encode(u.Password.Value)))}); f == nil {
+		if _, f = host(part{bracket(u.Host), len(u.beforeHost())}); f == nil {
 			_, f = ftpurl(text)
 		}
 	}

@@ -21,7 +21,7 @@ func ExampleParse() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("USER", u.User.Value)
+	fmt.Println("USER", u.User.Username())
 	for _, dir := range u.Dirs {
 		fmt.Println("CWD", dir)
 	}

@@ -3,6 +3,7 @@ package urlparse
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -50,7 +51,8 @@ func checkRefusal(t *testing.T, in string, err error) {
 }
 
 func checkParts(t *testing.T, in string, u *URL) {
-	parts := append([]string{u.User.Value, u.Password.Value, u.Host, u.Name}, u.Dirs...)
+	password, _ := u.User.Password()
+	parts := append([]string{u.User.Username(), password, u.Host, u.Name}, u.Dirs...)
 	for _, p := range parts {
 		if strings.ContainsAny(p, "\r\n\x00") {
 			t.Errorf("Parse(%q): a part is %q", in, p)
@@ -62,12 +64,13 @@ func checkPrinted(t *testing.T, in string, u *URL) {
 	if !strict.MatchString(u.String()) {
 		t.Errorf("Parse(%q): printed as %q, which the grammar does not allow", in, u.String())
 	}
-	name, _, slip := strings.Cut(u.User.Value, ":")
+	name, _, slip := strings.Cut(u.User.Username(), ":")
 	prefix := string(u.Scheme) + "://" + encode(name) + ":" + mask + "@"
 	if slip { // everything after the encoded colon is masked as one
 		prefix = string(u.Scheme) + "://" + encode(name) + "%3A" + mask + "@"
 	}
-	if got := redact(u.String()); u.Password.Set && !strings.HasPrefix(got, prefix) {
+	_, has := u.User.Password()
+	if got := redact(u.String()); has && !strings.HasPrefix(got, prefix) {
 		t.Errorf("Parse(%q): redact and Redacted differ: %s, %s", in, got, u.Redacted())
 	}
 }
@@ -96,8 +99,13 @@ func FuzzCheck(f *testing.F) {
 	f.Add("ftpes", false, "", false, "", "é.example", 0, "/", "x;y", byte('a'))
 	f.Add("ftp", false, "", true, "p@:/", "a@b/c", -1, "\n", "\xff", byte('A'))
 	f.Fuzz(func(t *testing.T, scheme string, hasUser bool, user string, hasPassword bool, password, host string, port int, dir, name string, code byte) {
-		u := &URL{Scheme: Scheme(scheme), User: Text{user, hasUser}, Password: Text{password, hasPassword},
-			Host: host, Port: port, Dirs: []string{dir}, Name: name, Type: Typecode(code)}
+		u := &URL{Scheme: Scheme(scheme), Host: host, Port: port, Dirs: []string{dir}, Name: name, Type: Typecode(code)}
+		switch {
+		case hasPassword:
+			u.User = url.UserPassword(user, password)
+		case hasUser:
+			u.User = url.User(user)
+		}
 		if err := u.Check(); err != nil {
 			checkRefusal(t, u.String(), err)
 			return
@@ -128,7 +136,7 @@ func FuzzFind(f *testing.F) {
 			}
 			checkRoundTrip(t, found.URL)
 			checkParts(t, text, found.URL)
-			if p := found.URL.Password; p.Set && !strings.Contains(found.Text, ":"+mask+"@") {
+			if _, has := found.URL.User.Password(); has && !strings.Contains(found.Text, ":"+mask+"@") {
 				t.Errorf("%q: Text %q", text, found.Text)
 			}
 		}

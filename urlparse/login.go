@@ -2,6 +2,7 @@ package urlparse
 
 import (
 	"cmp"
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -28,13 +29,14 @@ func login(u *URL, text part) *fault {
 const loginHint = "write ftp://user:password@host/ if this is a password"
 
 // userinfo reads user [ ":" password ]. Empty is not absent: section 3.1.
-func userinfo(u *URL, text part) (f *fault) {
-	name, password, found := strings.Cut(text.s, ":")
-	u.User.Set, u.Password.Set = true, found
-	if u.User.Value, f = user(text.to(len(name))); f != nil || !found {
+func userinfo(u *URL, text part) *fault {
+	before, _, found := strings.Cut(text.s, ":")
+	name, f := user(text.to(len(before)))
+	if u.User = url.User(name); f != nil || !found {
 		return f
 	}
-	u.Password.Value, f = passwordOctets.decode(text.from(len(text.s) - len(password)))
+	password, f := passwordOctets.decode(text.from(len(before) + 1))
+	u.User = url.UserPassword(name, password)
 	return f
 }
 

@@ -2,6 +2,7 @@ package urlparse
 
 import (
 	"fmt"
+	"net/url"
 	"reflect"
 	"strings"
 	"testing"
@@ -83,10 +84,10 @@ func TestSection2_2Encoding(t *testing.T) {
 		{in: "ftp://h/%E9%FF", want: URL{Host: "h", Name: "\xe9\xff"}},
 		{in: "ftp://h/%C3%A9", want: URL{Host: "h", Name: "é"}},
 		// In user names and passwords too.
-		{in: "ftp://a%3Ab%40c%2Fd:%25%3A@h/", want: URL{User: Some("a:b@c/d"), Password: Some("%:"), Host: "h"}},
-		{in: "ftp://a;?&=:;?&=@h/", want: URL{User: Some("a;?&="), Password: Some(";?&="), Host: "h"},
+		{in: "ftp://a%3Ab%40c%2Fd:%25%3A@h/", want: URL{User: url.UserPassword("a:b@c/d", "%:"), Host: "h"}},
+		{in: "ftp://a;?&=:;?&=@h/", want: URL{User: url.UserPassword("a;?&=", ";?&="), Host: "h"},
 			canon: "ftp://a%3B%3F%26%3D:%3B%3F%26%3D@h/"},
-		{in: "ftp://%E9@h/", want: URL{User: Some("\xe9"), Host: "h"}},
+		{in: "ftp://%E9@h/", want: URL{User: url.User("\xe9"), Host: "h"}},
 	})
 }
 
@@ -103,12 +104,12 @@ func TestExtensionUnencodedPath(t *testing.T) {
 func TestSection3_1Login(t *testing.T) {
 	testParse(t, []parseCase{
 		{in: "ftp://h/", want: URL{Host: "h"}},
-		{in: "ftp://@h/", want: URL{User: Some(""), Host: "h"}},
-		{in: "ftp://u@h/", want: URL{User: Some("u"), Host: "h"}},
-		{in: "ftp://u:@h/", want: URL{User: Some("u"), Password: Some(""), Host: "h"}},
-		{in: "ftp://:@h/", want: URL{User: Some(""), Password: Some(""), Host: "h"}},
-		{in: "ftp://:p@h/", want: URL{User: Some(""), Password: Some("p"), Host: "h"}},
-		{in: "ftp://u:p@h:2121/", want: URL{User: Some("u"), Password: Some("p"), Host: "h", Port: 2121}},
+		{in: "ftp://@h/", want: URL{User: url.User(""), Host: "h"}},
+		{in: "ftp://u@h/", want: URL{User: url.User("u"), Host: "h"}},
+		{in: "ftp://u:@h/", want: URL{User: url.UserPassword("u", ""), Host: "h"}},
+		{in: "ftp://:@h/", want: URL{User: url.UserPassword("", ""), Host: "h"}},
+		{in: "ftp://:p@h/", want: URL{User: url.UserPassword("", "p"), Host: "h"}},
+		{in: "ftp://u:p@h:2121/", want: URL{User: url.UserPassword("u", "p"), Host: "h", Port: 2121}},
 		// The grammar, not the look, decides: the first "/" ends the login.
 		{in: "ftp://a/b@host/f", want: URL{Host: "a", Dirs: []string{"b@host"}, Name: "f"}, canon: "ftp://a/b%40host/f"},
 		{in: "ftp://a:1234/b@h", want: URL{Host: "a", Port: 1234, Name: "b@h"}, canon: "ftp://a:1234/b%40h"},
@@ -141,7 +142,7 @@ func TestExtensionHost(t *testing.T) {
 		{in: "ftp://[::1]/", want: URL{Host: "::1"}},
 		{in: "ftp://[2001:DB8:0::1]:2121/f", want: URL{Host: "2001:db8::1", Port: 2121, Name: "f"},
 			canon: "ftp://[2001:db8::1]:2121/f"},
-		{in: "ftp://u:p@[::ffff:192.0.2.1]/", want: URL{User: Some("u"), Password: Some("p"), Host: "::ffff:192.0.2.1"}},
+		{in: "ftp://u:p@[::ffff:192.0.2.1]/", want: URL{User: url.UserPassword("u", "p"), Host: "::ffff:192.0.2.1"}},
 		{in: "ftp://münchen.example/", want: URL{Host: "xn--mnchen-3ya.example"}, canon: "ftp://xn--mnchen-3ya.example/"},
 		{in: "ftp://MÜNCHEN.example./", want: URL{Host: "xn--mnchen-3ya.example."}, canon: "ftp://xn--mnchen-3ya.example./"},
 		{in: "ftp://日本。example/", want: URL{Host: "xn--wgv71a.example"}, canon: "ftp://xn--wgv71a.example/"},
@@ -173,11 +174,11 @@ func TestSection3_1Port(t *testing.T) {
 func TestSection3_2_2Path(t *testing.T) {
 	testParse(t, []parseCase{
 		{in: "ftp://myname@host.dom/%2Fetc/motd",
-			want: URL{User: Some("myname"), Host: "host.dom", Dirs: []string{"/etc"}, Name: "motd"}},
+			want: URL{User: url.User("myname"), Host: "host.dom", Dirs: []string{"/etc"}, Name: "motd"}},
 		{in: "ftp://myname@host.dom/etc/motd",
-			want: URL{User: Some("myname"), Host: "host.dom", Dirs: []string{"etc"}, Name: "motd"}},
+			want: URL{User: url.User("myname"), Host: "host.dom", Dirs: []string{"etc"}, Name: "motd"}},
 		{in: "ftp://myname@host.dom//etc/motd",
-			want: URL{User: Some("myname"), Host: "host.dom", Dirs: []string{"", "etc"}, Name: "motd"}},
+			want: URL{User: url.User("myname"), Host: "host.dom", Dirs: []string{"", "etc"}, Name: "motd"}},
 		{in: "ftp://h/%2f", want: URL{Host: "h", Name: "/"}, canon: "ftp://h/%2F"},
 		{in: "ftp://h/a//b", want: URL{Host: "h", Dirs: []string{"a", ""}, Name: "b"}},
 		{in: "ftp://h/a/", want: URL{Host: "h", Dirs: []string{"a"}}},
@@ -185,7 +186,7 @@ func TestSection3_2_2Path(t *testing.T) {
 		{in: "ftp://h///", want: URL{Host: "h", Dirs: []string{"", ""}}},
 		// The whole path may be left out, with its "/".
 		{in: "ftp://h", want: URL{Host: "h"}, canon: "ftp://h/"},
-		{in: "ftp://u@h:2121", want: URL{User: Some("u"), Host: "h", Port: 2121}, canon: "ftp://u@h:2121/"},
+		{in: "ftp://u@h:2121", want: URL{User: url.User("u"), Host: "h", Port: 2121}, canon: "ftp://u@h:2121/"},
 		{in: "ftp://h/", want: URL{Host: "h"}},
 		// No query, no dot segments: names octet for octet.
 		{in: "ftp://h/a?b:c@d&e=f", want: URL{Host: "h", Name: "a?b:c@d&e=f"}, canon: "ftp://h/a%3Fb%3Ac%40d%26e%3Df"},
@@ -259,7 +260,7 @@ func TestAppendixWrapper(t *testing.T) {
 			want: URL{Host: "info.cern.ch", Dirs: []string{"pub", "www"}, Name: "doc", Type: TypeDir}, canon: "ftp://info.cern.ch/pub/www/doc;type=d"},
 		{in: "<URL:ftp://ds.in\n\tternic.net/rfc>", want: URL{Host: "ds.internic.net", Name: "rfc"}, canon: "ftp://ds.internic.net/rfc"},
 		{in: "<URL:ftp://h/rfc-\n  index.txt>", want: URL{Host: "h", Name: "rfc-index.txt"}, canon: "ftp://h/rfc-index.txt"},
-		{in: "<URL:f\ntp://u:p\nw@h/>", want: URL{User: Some("u"), Password: Some("pw"), Host: "h"}, canon: "ftp://u:pw@h/"},
+		{in: "<URL:f\ntp://u:p\nw@h/>", want: URL{User: url.UserPassword("u", "pw"), Host: "h"}, canon: "ftp://u:pw@h/"},
 	})
 }
 

@@ -10,8 +10,7 @@ func (u *URL) BadPort() error {
 	if !taken {
 		return nil
 	}
-	login := u.loginPrefix(encode(u.User.Value), encode(u.Password.Value))
-	return &Error{Input: u.Redacted(), Column: len(login+bracket(canonicalHost(u.Host))+":") + 1,
+	return &Error{Input: u.Redacted(), Column: len(u.beforeHost()+bracket(canonicalHost(u.Host))+":") + 1,
 		Reason: "port " + strconv.Itoa(u.Port) + " belongs to another protocol (" + name + ")",
 		Hint:   "--allow-port (Client.AllowPort) allows it, if an FTP server is there"}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -19,7 +20,7 @@ const mask = "***"
 // becomes "ftp://h/".
 //
 // The fmt verbs print [URL.Redacted] instead.
-func (u *URL) String() string { return u.spell(encode(u.User.Value), encode(u.Password.Value)) }
+func (u *URL) String() string { return u.beforeHost() + u.fromHost() }
 
 // Redacted returns the URL like String, with "***" for the password; an absent
 // one stays absent. What follows a colon in the user name becomes "***" too: it
@@ -28,12 +29,12 @@ func (u *URL) String() string { return u.spell(encode(u.User.Value), encode(u.Pa
 // "ftp://me:21/secret@host/f" is the way to a file on the host "me", but probably
 // meant to be a login with a "/" in its password.
 func (u *URL) Redacted() string {
-	u = u.withoutSlip()
-	user := encode(u.User.Value)
-	if name, slip, _ := strings.Cut(u.User.Value, ":"); slip != "" {
+	name, slip, _ := strings.Cut(u.User.Username(), ":")
+	user := encode(u.User.Username())
+	if slip != "" {
 		user = encode(name+":") + mask
 	}
-	return u.spell(user, mask)
+	return u.login(user, mask) + u.withoutSlip().fromHost()
 }
 
 // withoutSlip returns u without what may be the end of a password in its path.
@@ -43,7 +44,7 @@ func (u *URL) withoutSlip() *URL {
 		first = u.Dirs[0]
 	}
 	at := strings.LastIndexByte(first, '@')
-	if u.Port == 0 || u.User.Set || at <= 0 {
+	if u.Port == 0 || u.User != nil || at <= 0 {
 		return u
 	}
 	v := *u
@@ -60,8 +61,9 @@ func (u *URL) withoutSlip() *URL {
 // read it.
 func (u *URL) WithoutPassword() *URL {
 	v := *u.withoutSlip()
-	v.Password = Text{}
-	v.User.Value, _, _ = strings.Cut(u.User.Value, ":")
+	if u.User != nil {
+		v.User = url.User(upTo(u.User.Username(), ":"))
+	}
 	return &v
 }
 
@@ -91,24 +93,29 @@ func (u URL) Format(f fmt.State, verb rune) {
 // LogValue returns the URL without its password, for log/slog.
 func (u URL) LogValue() slog.Value { return slog.StringValue(u.Redacted()) }
 
-// spell returns u with the given, encoded login.
-func (u *URL) spell(user, password string) string {
-	s := u.loginPrefix(user, password) + bracket(canonicalHost(u.Host))
+// beforeHost returns the scheme and the login, with the password.
+func (u *URL) beforeHost() string {
+	password, _ := u.User.Password()
+	return u.login(encode(u.User.Username()), encode(password))
+}
+
+// login returns the scheme and the given, encoded login.
+func (u *URL) login(user, password string) string {
+	s := string(u.Scheme) + "://"
+	if u.User == nil {
+		return s
+	}
+	if _, ok := u.User.Password(); ok {
+		user += ":" + password
+	}
+	return s + user + "@"
+}
+
+// fromHost returns the host and all that follows.
+func (u *URL) fromHost() string {
+	s := bracket(canonicalHost(u.Host))
 	if u.Port != 0 {
 		s += ":" + strconv.Itoa(u.Port)
 	}
 	return s + u.Path()
-}
-
-// loginPrefix returns everything before the host.
-func (u *URL) loginPrefix(user, password string) string {
-	s := string(u.Scheme) + "://"
-	if u.User.Set || u.Password.Set {
-		s += user
-		if u.Password.Set {
-			s += ":" + password
-		}
-		s += "@"
-	}
-	return s
 }

@@ -136,24 +136,45 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestSection6Printing checks that no common way into a log shows a password.
+// TestSection6Printing prints a URL, however it is nested, with every verb and flag of fmt, with log/slog and with
+// encoding/json: nothing shows the password, spelled out or in hexadecimal digits.
 func TestSection6Printing(t *testing.T) {
 	u := mustParse(t, "ftp://u:secret@h/f")
-	var log bytes.Buffer
-	slog.New(slog.NewTextHandler(&log, nil)).Info("m", "url", u, "value", *u)
-	slog.New(slog.NewJSONHandler(&log, nil)).Info("m", "url", u)
-	fmt.Fprintf(&log, "%v %+v %#v %s %q %d %v", u, u, u, u, u, u, *u)
-	fmt.Fprint(&log, u, struct{ U *URL }{u})
-	if strings.Contains(log.String(), "secret") {
-		t.Errorf("the password is in %s", log.String())
+	type named struct{ U *URL }
+	holders := []any{
+		u, *u, &u, []*URL{u}, []URL{*u}, [1]URL{*u}, map[string]URL{"": *u}, map[*URL]int{u: 1}, []any{u, *u}, named{u}, &named{u}, struct{ URL }{*u},
+		struct{ U URL }{*u}, struct{ u *URL }{u}, struct{ u []*URL }{[]*URL{u}}, struct{ u any }{u}, fmt.Errorf("%v", u),
 	}
-	if got, want := fmt.Sprintf("%s %q", u, u), `ftp://u:***@h/f "ftp://u:***@h/f"`; got != want {
+	copies := []any{struct{ u URL }{*u}, &struct{ u URL }{*u}, struct{ u []URL }{[]URL{*u}}, struct{ u any }{*u}} // fmt can call no method of these
+	check := func(how string, holder any, shown string) {
+		plain := strings.ToLower(strings.NewReplacer(" ", "", "0x", "", ",", "").Replace(shown))
+		if leak := findAny(plain, "secret", hexOf("secret")); leak != "" {
+			t.Errorf("%s of a %T shows the password: %s", how, holder, shown)
+		}
+	}
+	for _, holder := range copies {
+		check("%v", holder, fmt.Sprintf("%v %+[1]v %#[1]v", holder))
+	}
+	for _, holder := range holders {
+		for verb := 'A'; verb <= 'z'; verb++ {
+			for _, flags := range []string{"", "+", "#", " ", "-", "0", "+#", " #", "40.30"} {
+				format := "%" + flags + string(verb)
+				check(format, holder, fmt.Errorf(format, holder).Error()+fmt.Sprintf(format+" %[2]v %v", holder, holder))
+			}
+		}
+		b, _ := json.Marshal(holder)
+		check("json", holder, string(b))
+		var log bytes.Buffer
+		slog.New(slog.NewTextHandler(&log, nil)).Info("m", "url", holder)
+		slog.New(slog.NewJSONHandler(&log, nil)).Info("m", "url", holder)
+		check("slog", holder, log.String())
+	}
+	if got, want := fmt.Sprintf("%s %q %d", u, u, *u), `ftp://u:***@h/f "ftp://u:***@h/f" ftp://u:***@h/f`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if b, err := json.Marshal(u.Redacted()); err != nil || strings.Contains(string(b), "secret") {
-		t.Errorf("got %s, %v", b, err)
-	}
 }
+
+func hexOf(s string) string { return fmt.Sprintf("%x", s) }
 
 func TestErrorMessage(t *testing.T) {
 	cases := []struct{ in, want string }{

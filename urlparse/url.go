@@ -21,21 +21,11 @@
 package urlparse
 
 import (
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-// Text is an optional component of a URL: absent, or present and possibly empty.
-// RFC 1738 section 3.1 distinguishes an empty user name or password from an
-// absent one.
-type Text struct {
-	Value string // decoded octets
-	Set   bool   // false: absent, and Value is ""
-}
-
-// Some returns a present Text with the decoded octets s.
-func Some(s string) Text { return Text{Value: s, Set: true} }
 
 // Typecode is the ftptype of a URL, RFC 1738 section 3.2.2.
 type Typecode byte
@@ -71,17 +61,17 @@ const (
 
 // URL is an FTP URL, split into its parts. The parts are decoded: they are the
 // octets that FTP commands carry. [URL.Check] checks a value made by hand.
-// Packages fmt and log/slog print a URL without its password; encoding/json and
-// the like show the fields as they are.
+// Packages fmt, log/slog and encoding/json print a URL without its password. They
+// print User alone with it, and fmt calls no method of a copy (not a pointer) in
+// an unexported field, where a verb such as %s shows it.
 type URL struct {
-	Scheme   Scheme
-	User     Text     // argument of USER; absent: log in as anonymous
-	Password Text     // argument of PASS; only if there is a User
-	Host     string   // lower-case A-label name (a trailing dot kept), dotted decimal, or IPv6 without brackets
-	Port     int      // 0: the scheme's default
-	Dirs     []string // every segment before the last, one CWD each; "" is a CWD with a null argument
-	Name     string   // the last segment; "" names no file
-	Type     Typecode
+	Scheme Scheme
+	User   *url.Userinfo // arguments of USER and PASS, which may be empty; nil: log in as anonymous
+	Host   string        // lower-case A-label name (a trailing dot kept), dotted decimal, or IPv6 without brackets
+	Port   int           // 0: the scheme's default
+	Dirs   []string      // every segment before the last, one CWD each; "" is a CWD with a null argument
+	Name   string        // the last segment; "" names no file
+	Type   Typecode
 }
 
 // IsDir reports whether u names a directory: by ;type=d, or by an empty name
@@ -114,9 +104,14 @@ func (u *URL) Equal(v *URL) bool {
 	if u == nil || v == nil {
 		return u == v
 	}
-	return u.Scheme == v.Scheme && u.User == v.User && u.Password == v.Password &&
-		u.Address() == v.Address() && slices.Equal(u.Dirs, v.Dirs) &&
-		u.Name == v.Name && u.Type == v.Type
+	return u.SameLogin(v) && slices.Equal(u.Dirs, v.Dirs) && u.Name == v.Name && u.Type == v.Type
+}
+
+// SameLogin reports whether one connection may serve u and v: scheme, address,
+// user and password are the same.
+func (u *URL) SameLogin(v *URL) bool {
+	same := u.User == v.User || u.User != nil && v.User != nil && *u.User == *v.User
+	return same && u.Scheme == v.Scheme && u.Address() == v.Address()
 }
 
 // Child returns the URL of the entry name in the directory that u names, with

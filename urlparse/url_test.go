@@ -2,6 +2,7 @@ package urlparse
 
 import (
 	"errors"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -100,7 +101,7 @@ func TestCheck(t *testing.T) {
 		{Scheme: FTP, Host: "h"},
 		{Scheme: FTP, Host: "FTP.Example.Org", Name: "\x01 ;/~"},
 		{Scheme: FTPS, Host: "2001:db8::1", Port: 25, Dirs: []string{"", "/"}, Type: TypeDir},
-		{Scheme: FTPES, User: Some(""), Password: Some("@:/"), Host: "münchen.example", Name: "f", Type: TypeASCII},
+		{Scheme: FTPES, User: url.UserPassword("", "@:/"), Host: "münchen.example", Name: "f", Type: TypeASCII},
 	}
 	for _, u := range good {
 		if err := u.Check(); err != nil {
@@ -109,7 +110,7 @@ func TestCheck(t *testing.T) {
 		checkRoundTrip(t, &u)
 	}
 	base := func(change func(*URL)) *URL {
-		u := &URL{Scheme: FTP, User: Some("u"), Password: Some("S3CRET"), Host: "h", Dirs: []string{"a"}, Name: "f"}
+		u := &URL{Scheme: FTP, User: url.UserPassword("u", "S3CRET"), Host: "h", Dirs: []string{"a"}, Name: "f"}
 		change(u)
 		return u
 	}
@@ -121,11 +122,8 @@ func TestCheck(t *testing.T) {
 	}{
 		{"no scheme", base(func(u *URL) { u.Scheme = "" }), 1, "scheme"},
 		{"upper-case scheme", base(func(u *URL) { u.Scheme = "FTP" }), 1, "scheme"},
-		{"password without user", base(func(u *URL) { u.User = Text{} }), 7, "without User.Set"},
-		{"user not set", base(func(u *URL) { u.User.Set, u.Password = false, Text{} }), 7, "without User.Set"},
-		{"password not set", base(func(u *URL) { u.Password.Set = false }), 7, "without Password.Set"},
-		{"LF in user", base(func(u *URL) { u.User.Value = "\n" }), 7, "line feed"},
-		{"CR in password", base(func(u *URL) { u.Password.Value = "S3CRET\r" }), 15, "carriage return"},
+		{"LF in user", base(func(u *URL) { u.User = url.User("\n") }), 7, "line feed"},
+		{"CR in password", base(func(u *URL) { u.User = url.UserPassword("u", "S3CRET\r") }), 15, "carriage return"},
 		{"LF in directory", base(func(u *URL) { u.Dirs = []string{"a\nb"} }), 19, "line feed"},
 		{"NUL in name", base(func(u *URL) { u.Name = "\x00" }), 20, "null octet"},
 		{"no host", base(func(u *URL) { u.Host = "" }), 16, "host is missing"},

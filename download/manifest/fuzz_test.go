@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"errors"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -116,7 +117,7 @@ func FuzzNCBI(f *testing.F) {
 }
 
 func FuzzSums(f *testing.F) {
-	base := &urlparse.URL{Scheme: urlparse.FTP, Host: "h", User: urlparse.Some("joe"), Password: urlparse.Some("hunter2hunter2"), Dirs: []string{"d"}}
+	base := &urlparse.URL{Scheme: urlparse.FTP, Host: "h", User: url.UserPassword("joe", "hunter2hunter2"), Dirs: []string{"d"}}
 	fuzz(f, Options{Format: "sums", Base: base}, md5a+"  ./a/b\n"+md5a+" *../c\nMD5 (x) = "+md5a+"\n\\"+md5a+"  a\\nb\n", secret)
 }
 

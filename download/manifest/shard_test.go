@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"net/url"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -75,9 +76,9 @@ func TestShardsArePartition(t *testing.T) {
 		count := rapid.IntRange(1, 40).Draw(t, "count")
 		first := shardOf(t, u, count)
 		v := *u
-		v.User, v.Password = urlparse.Some("u"), urlparse.Some(rapid.String().Draw(t, "password"))
+		v.User = url.UserPassword("u", rapid.String().Draw(t, "password"))
 		w := v
-		w.Password = urlparse.Some("other")
+		w.User = url.UserPassword("u", "other")
 		if a, b := shardOf(t, &v, count), shardOf(t, &w, count); a != b {
 			t.Fatalf("the password decides: %d and %d", a, b)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -186,12 +187,12 @@ func (r *run) useNetrc() bool { return r.Netrc != "" && r.Netrc != config.NoNetr
 // addNetrc applies --netrc: it adds the user from the netrc file if neither the
 // URL nor -u names one. The password follows when the server asks for it.
 func (r *run) addNetrc(ctx context.Context, u *urlparse.URL) error {
-	if u.User.Set || !r.useNetrc() {
+	if u.User != nil || !r.useNetrc() {
 		return nil
 	}
 	user, ok, err := r.netrc.user(ctx, u.Host)
 	if ok {
-		u.User = urlparse.Some(user)
+		u.User = url.User(user)
 	}
 	return err
 }

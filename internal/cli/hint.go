@@ -73,14 +73,15 @@ func hint(err error) string {
 // hintFailure adds to the failure of a URL what the user may have expected: that
 // the netrc file is used, or that the name is a pattern.
 func (r *run) hintFailure(ctx context.Context, u *urlparse.URL, err error) error {
+	_, given := r.User.Password()
 	refused := errors.Is(err, ftpexec.ErrLogin) || errors.Is(err, ftpexec.ErrNoCredentials)
 	switch {
 	case err == nil:
-	case !u.User.Set && u.WithoutPassword().Path() != u.Path() && errors.Is(err, ftpexec.ErrConnect):
+	case u.User == nil && u.WithoutPassword().Path() != u.Path() && errors.Is(err, ftpexec.ErrConnect):
 		return &hinted{err, `if this is a password, write %2F for a "/" in it`}
-	case refused && u.User == r.User && strings.Contains(r.User.Value, ",") && !r.Password.Set:
+	case refused && u.User.Username() == r.User.Username() && strings.Contains(r.User.Username(), ",") && !given:
 		return &hinted{err, "-u takes NAME:PASSWORD, with a colon"}
-	case refused && !u.User.Set && !r.useNetrc():
+	case refused && u.User == nil && !r.useNetrc():
 		if _, ok, nerr := r.netrc.user(ctx, u.Host); ok && nerr == nil {
 			return &hinted{err, "-n takes the login for " + u.Host + " from the netrc file"}
 		}

@@ -34,7 +34,7 @@ func (r *run) infos(ctx context.Context, urls iter.Seq[*urlparse.URL]) int {
 	const most = 512 // files to ask about at once, to keep the memory flat
 	var some []*urlparse.URL
 	for u := range urls {
-		if len(some) == most || len(some) > 0 && !sameLogin(some[0], u) {
+		if len(some) == most || len(some) > 0 && !some[0].SameLogin(u) {
 			a.about(some)
 			some = nil
 		}
@@ -46,15 +46,10 @@ func (r *run) infos(ctx context.Context, urls iter.Seq[*urlparse.URL]) int {
 	return a.code
 }
 
-// sameLogin reports whether one connection can tell about the files of a and b.
-func sameLogin(a, b *urlparse.URL) bool {
-	return a.Scheme == b.Scheme && a.Address() == b.Address() && a.User == b.User && a.Password == b.Password
-}
-
 // about prints what the server tells about files with the same login. A server that
 // fails to serve one is not asked about the others.
 func (a *asking) about(urls []*urlparse.URL) {
-	for len(urls) > 0 && (a.gone == nil || !sameLogin(a.gone, urls[0])) {
+	for len(urls) > 0 && (a.gone == nil || !a.gone.SameLogin(urls[0])) {
 		ctx, answered, stop := a.limitEach(a.ctx)
 		err := retry.New(retry.Policy{Retries: a.File.Retries, Connect: a.File.RetryConnect}).Do(ctx, func() error {
 			n, err := a.ask(ctx, urls, answered)

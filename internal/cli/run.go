@@ -139,10 +139,9 @@ func (r *run) complete(ctx context.Context, t config.Target) (*urlparse.URL, err
 // addLogin applies -u. It sets the user and password if the URL names no user,
 // and the password if the URL names the same user without one.
 func (r *run) addLogin(u *urlparse.URL) {
-	if !u.User.Set {
-		u.User, u.Password = r.User, r.Password
-	} else if u.User == r.User && !u.Password.Set {
-		u.Password = r.Password
+	_, ok := u.User.Password()
+	if u.User == nil || !ok && r.User != nil && u.User.Username() == r.User.Username() {
+		u.User = r.User
 	}
 }
 

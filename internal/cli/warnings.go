@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"net/url"
 	"slices"
 
 	"example.com/ftpfetch/internal/cli/config"
@@ -36,14 +37,21 @@ var insteadOfShowing = map[string]string{
 	"of --proxy": "put the URL into the variable ALL_PROXY instead",
 }
 
-// passwordShown returns where the command line shows a password, or "". An empty
-// password does not count, nor does that of an anonymous login.
+// shows reports whether a login holds what may be a secret. An empty password does not count, nor does that of an
+// anonymous login.
+func shows(login *url.Userinfo) bool {
+	user := login.Username()
+	password, _ := login.Password()
+	return (password != "" || hideSlip(user) != user) && !anonymous(user)
+}
+
+// passwordShown returns where the command line shows a password, or "".
 func passwordShown(c *config.Config) string {
-	if c.Password.Value != "" && !anonymous(c.User.Value) {
+	if shows(c.User) {
 		return "of -u"
 	}
 	for _, t := range c.Targets {
-		if u := t.URL; t.Err == nil && (u.Password.Value != "" || hideSlip(u.User.Value) != u.User.Value) && !anonymous(u.User.Value) {
+		if t.Err == nil && shows(t.URL.User) {
 			return "of a URL"
 		}
 	}

@@ -165,7 +165,7 @@ func (s *Source) learn(u *urlparse.URL, err error) bool {
 
 // anonymous reports whether u's login is anonymous. Proxies then use a password of their own.
 func anonymous(u *urlparse.URL) bool {
-	return !u.User.Set || u.User.Value == "anonymous" || u.User.Value == "ftp"
+	return u.User == nil || u.User.Username() == "anonymous" || u.User.Username() == "ftp"
 }
 
 // unfit says why u cannot go by GET, or nil. If the proxy refused CONNECT, that is the cause.
@@ -214,7 +214,7 @@ func (s *Source) CloseIdleConnections() {
 func (s *Source) request(ctx context.Context, method string, u *urlparse.URL) (*ftpexec.Response, error) {
 	// Proxies choose a type by the name otherwise: squid fetches names such as "x.txt" in ASCII type, which changes bytes.
 	v := *u
-	v.User, v.Password, v.Type = urlparse.Text{}, urlparse.Text{}, urlparse.TypeImage
+	v.User, v.Type = nil, urlparse.TypeImage
 	target := v.String()
 	host, _, _ := strings.Cut(strings.TrimPrefix(target, "ftp://"), "/")
 	// The transport writes Opaque as it is. DialContext sees to TLS, so the scheme is always http.
@@ -249,18 +249,19 @@ func (s *Source) request(ctx context.Context, method string, u *urlparse.URL) (*
 
 // authorize adds the login for the server, unless it is anonymous. It is not in the URL, which proxies log.
 func (s *Source) authorize(ctx context.Context, r *http.Request, u *urlparse.URL) (err error) {
-	password := u.Password.Value
+	user := u.User.Username()
+	password, ok := u.User.Password()
 	switch {
 	case anonymous(u):
 		return nil
-	case strings.Contains(u.User.Value, ":"):
+	case strings.Contains(user, ":"):
 		return fmt.Errorf("%w: HTTP takes no user with a colon", ftpexec.ErrLogin)
-	case !u.Password.Set && s.Credentials == nil:
+	case !ok && s.Credentials == nil:
 		return ftpexec.ErrNoCredentials
-	case !u.Password.Set:
-		password, err = s.Credentials.Password(ctx, u.Host, u.User.Value)
+	case !ok:
+		password, err = s.Credentials.Password(ctx, u.Host, user)
 	}
-	r.SetBasicAuth(u.User.Value, password)
+	r.SetBasicAuth(user, password)
 	return err
 }
 

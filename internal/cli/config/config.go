@@ -4,6 +4,7 @@ package config
 
 import (
 	"net/netip"
+	"net/url"
 	"time"
 
 	"example.com/ftpfetch/download"
@@ -48,7 +49,7 @@ type Config struct {
 	NoProxy      bool         // --proxy none: not even one of the environment
 
 	// Who logs in.
-	User, Password       urlparse.Text // of -u
+	User                 *url.Userinfo // of -u
 	NoPrompt             bool
 	PasswordStdin        bool
 	StdinUser, StdinHost string // whom standard input's password is for; no host means all

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 
 	"example.com/ftpfetch/download"
@@ -81,11 +82,13 @@ func (r *reader) settle() {
 	}
 	if l.loginGiven {
 		name, password, ok := strings.Cut(l.login, ":")
-		l.User, l.Password = urlparse.Some(name), urlparse.Text{Value: password, Set: ok}
+		if l.User = url.User(name); ok {
+			l.User = url.UserPassword(name, password)
+		}
 	}
-	l.StdinUser = l.User.Value
-	if len(l.Targets) == 1 && !l.User.Set && l.Targets[0].Err == nil {
-		l.StdinUser, l.StdinHost = l.Targets[0].URL.User.Value, l.Targets[0].URL.Host
+	l.StdinUser = l.User.Username()
+	if len(l.Targets) == 1 && l.User == nil && l.Targets[0].Err == nil {
+		l.StdinUser, l.StdinHost = l.Targets[0].URL.User.Username(), l.Targets[0].URL.Host
 	}
 }
 

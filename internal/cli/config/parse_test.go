@@ -1,11 +1,11 @@
 package config
 
 import (
+	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
-
-	"example.com/ftpfetch/urlparse"
 )
 
 func TestDuration(t *testing.T) {
@@ -32,16 +32,16 @@ func TestDuration(t *testing.T) {
 
 func TestLogin(t *testing.T) {
 	tests := []struct {
-		args           []string
-		user, password urlparse.Text
+		args []string
+		want *url.Userinfo
 	}{
-		{[]string{"ftp://h/"}, urlparse.Text{}, urlparse.Text{}},
-		{[]string{"-u", "me", "ftp://h/"}, urlparse.Some("me"), urlparse.Text{}},
-		{[]string{"-u", "me:pw", "ftp://h/"}, urlparse.Some("me"), urlparse.Some("pw")},
-		{[]string{"-u", "me:p:w@/%41", "ftp://h/"}, urlparse.Some("me"), urlparse.Some("p:w@/%41")},
-		{[]string{"-u", "me:", "ftp://h/"}, urlparse.Some("me"), urlparse.Some("")},
-		{[]string{"-u", "", "ftp://h/"}, urlparse.Some(""), urlparse.Text{}},
-		{[]string{"ftp://h/", "-u:x"}, urlparse.Some(""), urlparse.Some("x")},
+		{[]string{"ftp://h/"}, nil},
+		{[]string{"-u", "me", "ftp://h/"}, url.User("me")},
+		{[]string{"-u", "me:pw", "ftp://h/"}, url.UserPassword("me", "pw")},
+		{[]string{"-u", "me:p:w@/%41", "ftp://h/"}, url.UserPassword("me", "p:w@/%41")},
+		{[]string{"-u", "me:", "ftp://h/"}, url.UserPassword("me", "")},
+		{[]string{"-u", "", "ftp://h/"}, url.User("")},
+		{[]string{"ftp://h/", "-u:x"}, url.UserPassword("", "x")},
 	}
 	for _, tt := range tests {
 		o, err := Parse(tt.args)
@@ -49,8 +49,8 @@ func TestLogin(t *testing.T) {
 			t.Errorf("%q: %v", tt.args, err)
 			continue
 		}
-		if user, password := o.User, o.Password; user != tt.user || password != tt.password {
-			t.Errorf("%q: got %v %v, want %v %v", tt.args, user, password, tt.user, tt.password)
+		if !reflect.DeepEqual(o.User, tt.want) {
+			t.Errorf("%q: got %v, want %v", tt.args, o.User, tt.want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/url"
 	"path/filepath"
 	"slices"
 )
@@ -65,11 +66,11 @@ var refusals = []struct {
 		"--password-stdin and a list on standard input contradict each other: write -i FILE or --manifest FILE"},
 	{func(l *line) bool { return l.PasswordStdin && slices.ContainsFunc(l.Targets, hasPassword) },
 		"--password-stdin and a password in the URL contradict each other: leave one out"},
-	{func(l *line) bool { return l.PasswordStdin && l.Password.Set },
+	{func(l *line) bool { return l.PasswordStdin && passwordIn(l.User) },
 		"--password-stdin and a password in -u contradict each other: write -u NAME"},
 	{func(l *line) bool {
-		one := len(l.Targets) == 1 && (l.Targets[0].Err != nil || l.Targets[0].URL.User.Set)
-		return l.PasswordStdin && !l.User.Set && !one
+		one := len(l.Targets) == 1 && (l.Targets[0].Err != nil || l.Targets[0].URL.User != nil)
+		return l.PasswordStdin && l.User == nil && !one
 	},
 		"--password-stdin: whose password is it? write -u NAME"},
 
@@ -86,7 +87,12 @@ var refusals = []struct {
 		"--proxy get+ and --tls try contradict each other: by GET nothing is encrypted; leave one out"},
 }
 
-func hasPassword(t Target) bool { return t.Err == nil && t.URL.Password.Set }
+func hasPassword(t Target) bool { return t.Err == nil && passwordIn(t.URL.User) }
+
+func passwordIn(login *url.Userinfo) bool {
+	_, ok := login.Password()
+	return ok
+}
 
 // refused returns the texts of the refusals that apply to the line.
 func (l *line) refused() (texts []string) {
