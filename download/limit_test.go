@@ -14,7 +14,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/ftptest"
+	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/testserver"
 )

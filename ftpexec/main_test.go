@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/ftptest"
+	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/urlparse"
 )
 

@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/ftptest"
+	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )

@@ -15,7 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"example.com/ftpfetch/internal/ftptest"
+	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/internal/proxy/proxytest"
 )
