@@ -19,19 +19,19 @@ type arrivals struct {
 
 	mu      sync.Mutex
 	state   state
-	claimed int64 // bytes that the journal on the disk claims
+	claimed spans // by the journal on the disk
 	begun   bool  // the journal is about this transfer and may be written
 	streams []*stream
 	high    int64 // the most bytes that the part has ever had
 	failed  error // why bytes did not reach the disk: the part cannot be trusted
 	laps    []lap // what other responses had of bytes that are not all there yet
 
-	writing sync.Mutex // held while sums and the journal change; lock it before mu
-	sums    blockSums
+	writing sync.Mutex // held while blocks and the journal change; lock it before mu
+	blocks  blocks
 }
 
 func newArrivals(p *part, s state) *arrivals {
-	return &arrivals{part: p, state: s, sums: s.sums, high: s.done.octets(), claimed: s.done.octets()}
+	return &arrivals{part: p, state: s, blocks: s.blocks, high: s.done.octets(), claimed: s.done}
 }
 
 // stream writes one connection's bytes into the part. The offset of its own file
@@ -93,7 +93,7 @@ func (l *arrivals) end(s *stream) error {
 	if s.f == l.part.f {
 		return nil
 	}
-	return closing(s.f)
+	return failure(l.part.partial, "cannot be closed", closing(s.f))
 }
 
 // close ends s and counts its bytes. If it wrote more than its span, none of them
@@ -167,9 +167,9 @@ func (l *arrivals) reset() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.mu.Lock()
-	l.state, l.claimed, l.laps = state{url: l.state.url, size: -1}, 0, nil
+	l.state, l.claimed, l.laps = state{url: l.state.url, size: -1}, nil, nil
 	l.mu.Unlock()
-	l.sums = blockSums{}
+	l.blocks = nil
 	if err := l.part.write(l.state, false); err != nil {
 		return err
 	}
@@ -215,14 +215,14 @@ func (l *arrivals) keep() int64 {
 	err := l.checkpoint()
 	if errors.Is(err, syscall.ENOSPC) && l.health() == nil {
 		s := l.snapshot()
-		l.disown(max(0, s.done.end()-room))
+		l.disown(max(l.claimed.end(), s.done.end()-room))
 		if l.part.resize(l.snapshot().done.end(), false) == nil {
 			_ = l.checkpoint()
 		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.claimed
+	return l.claimed.octets()
 }
 
 // complete writes the journal of a part that lacks only its final name. If the
@@ -243,19 +243,17 @@ func (l *arrivals) write(s state, sync bool) error {
 	if s.size < 0 {
 		s.done = nil // a journal without a size claims nothing
 	}
-	if l.sums.block == 0 {
-		l.sums.block = blockFor(s.size)
-	}
-	if err := l.sums.cover(diskReader{context.Background(), l.part.f}, s.done); err != nil {
+	var err error
+	if s.blocks, err = l.blocks.cover(diskReader{context.Background(), l.part.f}, s.done, blockFor(s.size)); err != nil {
 		return failure(l.part.partial, "cannot be read", err)
 	}
-	s.sums = l.sums
+	l.blocks = s.blocks
 	if err := l.part.write(s, sync); err != nil {
 		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.claimed = s.done.octets()
+	l.claimed = s.done
 	return nil
 }
 

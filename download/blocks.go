@@ -4,11 +4,9 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
-	"slices"
 )
 
-// A part is checked in blocks. Each has a CRC-32C (Castagnoli), so that only
-// damaged blocks must be fetched again.
+// A part is checked in blocks, so that only damaged ones must be fetched again.
 const (
 	minBlock  = 4 << 20 // the smallest block size, in bytes
 	maxBlocks = 4 << 10 // roughly the most blocks of a file: larger files have larger blocks
@@ -25,129 +23,84 @@ func blockFor(size int64) int64 {
 	return block
 }
 
-// extent is a range that the part has, with the checksum of each block in it.
-// The first block starts where the extent does; the last one may be shorter.
-type extent struct {
+// block is a range of a part with the CRC-32C (Castagnoli) of its bytes.
+type block struct {
 	span
-	sums []uint32
+	sum uint32
 }
 
-// blockSums are the checksums of a part. Extents are in order; they may touch.
-type blockSums struct {
-	block   int64
-	extents []extent
-}
+// blocks are in order. None is empty, and no two overlap.
+type blocks []block
 
-// spans returns the ranges that s has checksums of.
-func (s *blockSums) spans() spans {
+// spans returns the ranges that b covers.
+func (b blocks) spans() spans {
 	var out spans
-	for _, e := range s.extents {
-		if n := len(out); n > 0 && out[n-1].end == e.start {
-			out[n-1].end = e.end
+	for _, x := range b {
+		if n := len(out); n > 0 && out[n-1].end == x.start {
+			out[n-1].end = x.end
 		} else {
-			out = append(out, e.span)
+			out = append(out, x.span)
 		}
 	}
 	return out
 }
 
-// cover makes s cover exactly done. It reads from part the ranges that have no
-// checksum yet and drops the checksums of all others.
-func (s *blockSums) cover(r io.ReaderAt, done spans) error {
-	kept := s.within(done)
-	var all []extent
+// cover returns blocks of exactly done: those of b that lie in it, and others of
+// at most size bytes for the rest, which it reads from r.
+func (b blocks) cover(r io.ReaderAt, done spans, size int64) (blocks, error) {
+	var out blocks
 	for _, x := range done {
-		at := x.start
-		for len(kept) > 0 && kept[0].start < x.end {
-			var err error
-			if all, err = s.read(r, all, span{at, kept[0].start}); err != nil {
-				return err
+		for at := x.start; at < x.end; at = out[len(out)-1].end {
+			for len(b) > 0 && (b[0].start < at || b[0].start < x.end && b[0].end > x.end) {
+				b = b[1:]
 			}
-			at = kept[0].end
-			all, kept = append(all, kept[0]), kept[1:]
-		}
-		var err error
-		if all, err = s.read(r, all, span{at, x.end}); err != nil {
-			return err
+			end := x.end
+			if len(b) > 0 && b[0].start < end {
+				if end = b[0].start; at == end {
+					out, b = append(out, b[0]), b[1:]
+					continue
+				}
+			}
+			if n := len(out); n == 0 || out[n-1].end != at || out[n-1].len() >= size {
+				out = append(out, block{span: span{at, at}})
+			}
+			last := &out[len(out)-1]
+			if err := last.read(r, min(end, last.start+size)); err != nil {
+				return nil, err
+			}
 		}
 	}
-	s.extents = all
+	return out, nil
+}
+
+// read makes x reach to end.
+func (x *block) read(r io.ReaderAt, end int64) error {
+	buf := make([]byte, min(end-x.end, bufferSize))
+	for x.end < end {
+		b := buf[:min(int64(len(buf)), end-x.end)]
+		if err := readFull(r, b, x.end); err != nil {
+			return err
+		}
+		x.sum = crc32.Update(x.sum, castagnoli, b)
+		x.end += int64(len(b))
+	}
 	return nil
 }
 
-// within returns the whole blocks of s that lie in done.
-func (s *blockSums) within(done spans) []extent {
-	var out []extent
-	for _, e := range s.extents {
-		for _, x := range done {
-			if y := s.cut(e, x); y.len() > 0 {
-				out = append(out, y)
-			}
-		}
-	}
-	return out
-}
-
-// cut returns the blocks of e that lie in x.
-func (s *blockSums) cut(e extent, x span) extent {
-	from, to := max(x.start, e.start)-e.start, min(x.end, e.end)-e.start
-	first, last := (from+s.block-1)/s.block, to/s.block
-	if to == e.len() {
-		last = int64(len(e.sums))
-	}
-	if last <= first {
-		return extent{}
-	}
-	return extent{span{e.start + first*s.block, min(e.end, e.start+last*s.block)}, slices.Clone(e.sums[first:last])}
-}
-
-// read adds the checksums of x to all: to the last extent if x starts at its
-// end, or else as a new extent.
-func (s *blockSums) read(r io.ReaderAt, all []extent, x span) ([]extent, error) {
-	if x.len() <= 0 {
-		return all, nil
-	}
-	if n := len(all); n == 0 || all[n-1].end != x.start {
-		all = append(all, extent{span: span{x.start, x.start}})
-	}
-	e := &all[len(all)-1]
-	buf := make([]byte, min(x.len(), bufferSize))
-	for e.end < x.end {
-		within := e.len() % s.block
-		b := buf[:min(int64(len(buf)), x.end-e.end, s.block-within)]
-		if err := readFull(r, b, e.end); err != nil {
+// sound returns those of b whose bytes r still has. It returns an error only if
+// r's context has ended.
+func (b blocks) sound(r io.ReaderAt) (good blocks, err error) {
+	for _, x := range b {
+		now := block{span: span{x.start, x.start}}
+		err := now.read(r, x.end)
+		if end := (*ended)(nil); errors.As(err, &end) {
 			return nil, err
 		}
-		if within == 0 {
-			e.sums = append(e.sums, 0)
+		if err == nil && now.sum == x.sum {
+			good = append(good, x)
 		}
-		last := &e.sums[len(e.sums)-1]
-		*last = crc32.Update(*last, castagnoli, b)
-		e.end += int64(len(b))
 	}
-	return all, nil
-}
-
-// damaged compares part with the checksums. It returns the blocks that differ or
-// cannot be read, and the number of all blocks. It returns an error only if
-// part's context has ended.
-func (s *blockSums) damaged(r io.ReaderAt) (bad []span, blocks int, err error) {
-	for _, e := range s.extents {
-		for i, want := range e.sums {
-			start := e.start + int64(i)*s.block
-			x := span{start, min(e.end, start+s.block)}
-			now, err := s.read(r, nil, x)
-			var end *ended
-			switch {
-			case errors.As(err, &end):
-				return nil, 0, err
-			case err != nil, now[0].sums[0] != want:
-				bad = append(bad, x)
-			}
-		}
-		blocks += len(e.sums)
-	}
-	return bad, blocks, nil
+	return good, nil
 }
 
 // readFull fills b from offset on. It is an error if the file ends before.

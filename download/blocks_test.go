@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -14,28 +13,29 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestBlockSums adds and removes ranges at random. The sums always cover exactly
+// TestBlocks adds and gives up ranges at random. The blocks always cover exactly
 // what is done, and find every byte that changed.
-func TestBlockSums(t *testing.T) {
+func TestBlocks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	text := []byte(noise(1000, 3))
 	for range 300 {
-		s := blockSums{block: 1 + rng.Int64N(60)}
+		size := 1 + rng.Int64N(60)
+		var b blocks
 		var done spans
 		for range 1 + rng.IntN(12) {
 			from := rng.Int64N(1000)
-			x := span{from, min(1000, from+1+rng.Int64N(300))}
-			if done = done.add(x); rng.IntN(4) == 0 {
-				done = done.without(span{x.start, x.start + rng.Int64N(100)})
+			if done = done.add(span{from, min(1000, from+1+rng.Int64N(300))}); rng.IntN(4) == 0 {
+				done = slices.DeleteFunc(done.upTo(rng.Int64N(1000)), func(span) bool { return rng.IntN(4) == 0 })
 			}
-			if err := s.cover(strings.NewReader(string(text)), done); err != nil {
+			var err error
+			if b, err = b.cover(strings.NewReader(string(text)), done, size); err != nil {
 				t.Fatal(err)
 			}
-			if got := s.spans(); !slices.Equal(got, done) {
-				t.Fatalf("sums of %v, want %v", got, done)
+			if got := b.spans(); !slices.Equal(got, done) {
+				t.Fatalf("blocks of %v, want %v", got, done)
 			}
-			if bad, _, err := s.damaged(strings.NewReader(string(text))); err != nil || len(bad) > 0 {
-				t.Fatalf("%v of sound bytes are damaged (%v)", bad, err)
+			if good, err := b.sound(strings.NewReader(string(text))); err != nil || len(good) != len(b) {
+				t.Fatalf("of %v only %v are sound (%v)", b, good, err)
 			}
 		}
 		if len(done) == 0 {
@@ -44,8 +44,9 @@ func TestBlockSums(t *testing.T) {
 		x := done[rng.IntN(len(done))]
 		at := x.start + rng.Int64N(x.len())
 		text[at] ^= 1 << rng.IntN(8)
-		bad, _, err := s.damaged(strings.NewReader(string(text)))
-		if err != nil || len(bad) != 1 || at < bad[0].start || at >= bad[0].end || bad[0].len() > s.block {
+		good, err := b.sound(strings.NewReader(string(text)))
+		bad := slices.DeleteFunc(slices.Clone(b), func(x block) bool { return slices.Contains(good, x) })
+		if err != nil || len(bad) != 1 || at < bad[0].start || at >= bad[0].end || bad[0].len() > size {
 			t.Fatalf("byte %d changed: damaged are %v, %v", at, bad, err)
 		}
 	}
@@ -172,16 +173,6 @@ func TestDamagedAdopted(t *testing.T) {
 	k.want(map[string]string{"f": body})
 }
 
-// TestSums checks that each checksum is written as eight digits.
-func TestSums(t *testing.T) {
-	sums := []uint32{0, 1, 1<<32 - 1, 0xdeadbeef}
-	text := hexSums(sums)
-	got, err := parseSums(text)
-	if text != "0000000000000001ffffffffdeadbeef" || err != nil || !reflect.DeepEqual(got, sums) {
-		t.Errorf("%q is %v, %v", text, got, err)
-	}
-}
-
 // BenchmarkVerify reads a part and compares its checksums.
 func BenchmarkVerify(b *testing.B) {
 	f, err := os.Create(b.TempDir() + "/part")
@@ -199,8 +190,8 @@ func BenchmarkVerify(b *testing.B) {
 	}
 	b.SetBytes(size)
 	for b.Loop() {
-		if bad, _, err := s.sums.damaged(diskReader{b.Context(), f}); err != nil || len(bad) > 0 {
-			b.Fatal(bad, err)
+		if good, err := s.blocks.sound(diskReader{b.Context(), f}); err != nil || len(good) < len(s.blocks) {
+			b.Fatal(good, err)
 		}
 	}
 }

@@ -97,9 +97,8 @@ func (j *job) brought(ctx context.Context, t *target, f *os.File) (bool, error) 
 	if err != nil || !s.complete || s.url != j.url || s.size != t.info.Size() || j.replaces() {
 		return false, nil
 	}
-	bad, _, err := s.sums.damaged(diskReader{ctx, f})
-	if err != nil || len(bad) > 0 {
-		return err == nil && len(bad) == 0, failure(t.path, "cannot be read", err)
+	if good, err := s.blocks.sound(diskReader{ctx, f}); err != nil || len(good) < len(s.blocks) {
+		return false, failure(t.path, "cannot be read", err)
 	}
 	info, _, err := j.ask(ctx, *t)
 	if err != nil {

@@ -28,7 +28,7 @@ func TestCommit(t *testing.T) {
 		"digest":    {path: "/f", o: Options{Sum: digest}},
 		"complete part of a killed run": {before: func(k *kit) {
 			k.write("f.part", body)
-			k.write("f.part.json", strings.Replace(k.journal("/f", 300_000, kitTime, span{0, 300_000}), `"block"`, `"complete":true,"block"`, 1))
+			k.write("f.part.json", strings.Replace(k.journal("/f", 300_000, kitTime, span{0, 300_000}), `"done"`, `"complete":true,"done"`, 1))
 		}, path: "/f", o: Options{Sum: digest}},
 	} {
 		k := newKit(t, matrixTree)

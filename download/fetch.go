@@ -166,11 +166,8 @@ func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x span, wh
 	}
 	n, cerr := t.arrivals.close(s, err == nil)
 	t.responses.Add(1)
-	switch {
-	case errors.Is(cerr, errAgain):
-		return n, cerr
-	case err == nil && cerr != nil:
-		err = failure(w.path, "cannot be closed", cerr)
+	if err == nil || errors.Is(cerr, errAgain) {
+		err = cerr
 	}
 	if err == nil && w.most < 0 {
 		t.confirmed.Store(true)

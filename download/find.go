@@ -232,18 +232,16 @@ func (j *job) useless(ctx context.Context, p *part, s *state, jerr error) (why s
 // their checksums.
 func (j *job) repair(ctx context.Context, p *part, s *state) (why string, err error) {
 	j.o.reading(p.partial, s.done.octets())
-	bad, blocks, err := s.sums.damaged(diskReader{ctx, p.f})
-	if err != nil || len(bad) == 0 {
+	good, err := s.blocks.sound(diskReader{ctx, p.f})
+	bad := len(s.blocks) - len(good)
+	if err != nil || bad == 0 {
 		return "", failure(p.partial, "cannot be read", err)
 	}
-	for _, x := range bad {
-		s.done = s.done.without(x)
-	}
-	if len(s.done) == 0 {
+	j.o.note(fmt.Sprintf("%s: %d of %d blocks are damaged: fetching them again", p.partial, bad, len(s.blocks)))
+	if s.blocks, s.done = good, good.spans(); len(good) == 0 {
 		return "it does not match its journal", nil
 	}
-	j.o.note(fmt.Sprintf("%s: %d of %d blocks are damaged: fetching them again", p.partial, len(bad), blocks))
-	if bad[0].start < s.adopted {
+	if s.done.head() < s.adopted {
 		return "", j.mayForget(p.path, s.adopted, p.partial+": the file that -c resumed has changed since")
 	}
 	return "", nil

@@ -68,8 +68,8 @@ func (t *transfer) settle(ctx context.Context, size int64, s state) error {
 	if l.part.run == "" {
 		return nil
 	}
-	bad, _, err := l.sums.damaged(diskReader{ctx, l.part.f}) // without locks another run may have written there
-	if err == nil && len(bad) > 0 {
+	good, err := l.blocks.sound(diskReader{ctx, l.part.f}) // without locks another run may have written there
+	if err == nil && len(good) < len(l.blocks) {
 		return replaced(l.part.partial)
 	}
 	return failure(l.part.partial, "cannot be read", err)

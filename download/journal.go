@@ -2,31 +2,27 @@ package download
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"example.com/ftpfetch/urlparse"
 )
 
 const (
-	journalVersion = 2
+	journalVersion = 3
 	maxJournal     = 16 << 20 // bytes: enough for a part in very many pieces
 )
 
 // state is what is known about a part: where its bytes come from, and which of
 // them it has.
 type state struct {
-	url      string    // without password; the source, for Save
+	url      string    // without password
 	size     int64     // bytes of the whole file; -1 if unknown
 	modTime  time.Time // the server's; zero if unknown
 	adopted  int64     // bytes at the start that Continue took from another program
@@ -34,12 +30,12 @@ type state struct {
 	complete bool      // only the final name is missing
 	run      string    // which run wrote this, where there are no locks
 	done     spans
-	sums     blockSums // of done
+	blocks   blocks // of done
 }
 
 // record is the journal file. docs/download.md describes it.
 type record struct {
-	Version  int        `json:"version"`
+	Version  int        `json:"ftpfetch"`
 	URL      string     `json:"url"`
 	Size     int64      `json:"size"`
 	Modified *time.Time `json:"modified,omitempty"`
@@ -47,66 +43,36 @@ type record struct {
 	Inode    string     `json:"inode,omitempty"`
 	Complete bool       `json:"complete,omitempty"`
 	Run      string     `json:"run,omitempty"`
-	Block    int64      `json:"block,omitempty"`
-	Done     [][2]int64 `json:"done"`
-	Sums     []string   `json:"sums,omitempty"`
+	Done     [][3]int64 `json:"done"`
 }
 
 // journalURL returns u as a journal writes it: exactly, but without its password.
 func journalURL(u *urlparse.URL) string { return u.WithoutPassword().String() }
 
-// encode returns the journal for s. It claims the bytes that s.sums cover.
+// encode returns the journal for s. It claims the bytes of s.blocks.
 func (s state) encode() ([]byte, error) {
 	r := record{
 		Version: journalVersion, URL: s.url, Size: s.size, Adopted: s.adopted, Inode: s.inode, Complete: s.complete, Run: s.run,
-		Done: make([][2]int64, 0, len(s.sums.extents)),
+		Done: make([][3]int64, 0, len(s.blocks)),
 	}
 	if !s.modTime.IsZero() {
 		utc := s.modTime.UTC()
 		r.Modified = &utc
 	}
-	for _, e := range s.sums.extents {
-		r.Block = s.sums.block
-		r.Done = append(r.Done, [2]int64{e.start, e.end})
-		r.Sums = append(r.Sums, hexSums(e.sums))
+	for _, x := range s.blocks {
+		r.Done = append(r.Done, [3]int64{x.start, x.end, int64(x.sum)})
 	}
 	b, err := json.Marshal(r)
 	return append(b, '\n'), err
 }
 
-// hexSums writes each checksum as eight hexadecimal digits.
-func hexSums(sums []uint32) string {
-	b := make([]byte, 0, crc32.Size*len(sums))
-	for _, sum := range sums {
-		b = append(b, byte(sum>>24), byte(sum>>16), byte(sum>>8), byte(sum))
-	}
-	return hex.EncodeToString(b)
-}
-
-// parseSums reads what hexSums wrote.
-func parseSums(text string) ([]uint32, error) {
-	b, err := hex.DecodeString(text)
-	if err != nil || len(b)%crc32.Size != 0 {
-		return nil, errJournal
-	}
-	sums := make([]uint32, 0, len(b)/crc32.Size)
-	for ; len(b) > 0; b = b[crc32.Size:] {
-		sums = append(sums, uint32(b[0])<<24|uint32(b[1])<<16|uint32(b[2])<<8|uint32(b[3]))
-	}
-	return sums, nil
-}
-
 var errJournal = errors.New("its journal is damaged")
 
 // parseJournal parses a journal, which may hold anything. The state it returns is
-// sound: extents in order, inside the file, with a checksum for each block.
+// consistent: blocks in order and inside the file.
 func parseJournal(data []byte) (state, error) {
 	var r record
-	d := json.NewDecoder(bytes.NewReader(data))
-	if err := d.Decode(&r); err != nil {
-		return state{}, errJournal
-	}
-	if _, err := d.Token(); err != io.EOF {
+	if err := json.Unmarshal(data, &r); err != nil {
 		return state{}, errJournal
 	}
 	if r.Version != journalVersion {
@@ -116,43 +82,20 @@ func parseJournal(data []byte) (state, error) {
 	if r.Modified != nil {
 		s.modTime = r.Modified.UTC()
 	}
-	var err error
-	if s.sums, err = r.extents(); err != nil {
-		return state{}, err
+	at := int64(0)
+	for _, x := range r.Done {
+		if x[0] < at || x[1] <= x[0] || x[2] != int64(uint32(x[2])) {
+			return state{}, errJournal
+		}
+		at = x[1]
+		s.blocks = append(s.blocks, block{span{x[0], x[1]}, uint32(x[2])})
 	}
-	s.done = s.sums.spans()
-	if !s.sound() {
+	s.done = s.blocks.spans()
+	if s.size < -1 || s.url == "" || at > max(s.size, 0) || s.adopted < 0 || s.adopted > s.done.head() ||
+		s.complete && s.done.octets() != s.size {
 		return state{}, errJournal
 	}
 	return s, nil
-}
-
-// extents returns the ranges that r claims, with their checksums.
-func (r record) extents() (blockSums, error) {
-	sums := blockSums{block: r.Block}
-	if len(r.Done) != len(r.Sums) || len(r.Done) > 0 && r.Block <= 0 {
-		return sums, errJournal
-	}
-	at := int64(0)
-	for i, x := range r.Done {
-		e := extent{span: span{x[0], x[1]}}
-		if e.start < at || e.end <= e.start {
-			return sums, errJournal
-		}
-		at = e.end
-		var err error
-		if e.sums, err = parseSums(r.Sums[i]); err != nil || int64(len(e.sums)) != (e.len()-1)/r.Block+1 {
-			return sums, errJournal
-		}
-		sums.extents = append(sums.extents, e)
-	}
-	return sums, nil
-}
-
-// sound reports whether s is consistent; see parseJournal.
-func (s state) sound() bool {
-	return s.size >= -1 && s.url != "" && s.done.end() <= max(s.size, 0) &&
-		s.adopted >= 0 && s.adopted <= s.done.head() && (!s.complete || s.done.octets() == s.size)
 }
 
 // readJournal reads the journal at path. The error is fs.ErrNotExist if there is
@@ -226,13 +169,8 @@ func (d *disk) removeIfThere(path string) error {
 	return nil
 }
 
-// journalHead is the start of every journal, with N in place of its version.
-const journalHead = `{"version":N,"url":"`
-
-var version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\{"version":\d+`) }) // when it is first needed
-
-// journalStart returns the start of a journal with N in place of its version.
-func journalStart(text string) string { return version().ReplaceAllString(text, `{"version":N`) }
+// journalHead is the start of every journal.
+const journalHead = `{"ftpfetch":`
 
 // checkJournals refuses files under the names of a journal that are not journals:
 // another program's file, or one that was retrieved under such a name. there says
@@ -255,32 +193,30 @@ func (d *disk) checkHead(path string) error {
 		return failure(path, "cannot be read", err)
 	}
 	defer f.Close()
-	b, err := readAll(f, 63)
+	b, err := readAll(f, int64(len(journalHead)-1))
 	switch {
 	case err != nil:
 		return failure(path, "cannot be read", err)
+	case strings.HasPrefix(journalHead, string(b)): // or what is left of one after a full disk
+		return nil
 	case len(bytes.Trim(b, "\x00")) == 0: // what is left after a power failure
-		return nil
-	case strings.HasPrefix(journalStart(string(b)), journalHead):
-		return nil
-	case strings.HasPrefix(journalHead, journalStart(string(b))): // what is left after a full disk
 		return nil
 	}
 	return &Error{Path: path, Reason: "is in the way: it is not the journal of an unfinished download", Err: ErrForeign}
 }
 
-// agrees reports whether any block of part matches its checksum in s: then part
-// is a copy of the part that s was written for.
+// agrees reports whether any block is in the part: then that is a copy of the one
+// that s was written for.
 func (s state) agrees(r io.ReaderAt) bool {
-	bad, blocks, err := s.sums.damaged(r)
-	return err == nil && len(bad) < blocks
+	good, err := s.blocks.sound(r)
+	return err == nil && len(good) > 0
 }
 
 // has makes s claim the first n bytes of f.
-func (s *state) has(f diskReader, n int64) error {
+func (s *state) has(f diskReader, n int64) (err error) {
 	s.done = spans{}.add(span{0, n})
-	s.sums = blockSums{block: blockFor(max(s.size, n))}
-	return s.sums.cover(f, s.done)
+	s.blocks, err = blocks(nil).cover(f, s.done, blockFor(max(s.size, n)))
+	return err
 }
 
 // about reports whether s is the journal of the file that info describes.

@@ -18,7 +18,7 @@ import (
 
 var stateSeeds = []state{
 	{url: "ftp://h/f", size: 100, modTime: time.Date(2020, 2, 29, 12, 30, 45, 0, time.UTC), done: spans{{0, 10}, {20, 100}}, adopted: 10, inode: "12",
-		sums: blockSums{50, []extent{{span{0, 10}, []uint32{0}}, {span{20, 60}, []uint32{1<<32 - 1}}, {span{60, 100}, []uint32{5}}}}},
+		blocks: blocks{{span{0, 10}, 0}, {span{20, 60}, 1<<32 - 1}, {span{60, 100}, 5}}},
 	{url: "ftp://h/f", size: -1},
 	{url: "ftp://u@h/%FF%0A", size: 0, complete: true},
 }
@@ -27,37 +27,31 @@ var stateSeeds = []state{
 var badJournals = map[string]string{
 	"empty":            "",
 	"no JSON":          "hello",
-	"cut":              `{"version":2,"url":"ftp://h/f","size":10,"done":[[0,`,
-	"more after it":    `{"version":2,"url":"ftp://h/f","size":10,"done":[]} x`,
-	"old version":      `{"version":1,"url":"ftp://h/f","size":10,"done":[]}`,
-	"later version":    `{"version":3,"url":"ftp://h/f","size":10,"done":[]}`,
-	"no version":       `{"url":"ftp://h/f","size":10,"done":[]}`,
-	"no URL":           `{"version":2,"size":10,"done":[]}`,
-	"negative":         `{"version":2,"url":"ftp://h/f","size":10,"done":[[-5,5]],"block":10,"sums":["00000000"]}`,
-	"backwards":        `{"version":2,"url":"ftp://h/f","size":10,"done":[[5,3]],"block":10,"sums":["00000000"]}`,
-	"empty range":      `{"version":2,"url":"ftp://h/f","size":10,"done":[[5,5]],"block":10,"sums":["00000000"]}`,
-	"beyond the file":  `{"version":2,"url":"ftp://h/f","size":10,"done":[[0,11]],"block":10,"sums":["00000000"]}`,
-	"overlapping":      `{"version":2,"url":"ftp://h/f","size":10,"done":[[0,5],[4,8]],"block":10,"sums":["00000000","00000000"]}`,
-	"no block":         `{"version":2,"url":"ftp://h/f","size":10,"done":[[0,5]],"sums":["00000000"]}`,
-	"block below 0":    `{"version":2,"url":"ftp://h/f","size":10,"block":-1,"done":[[0,5]],"sums":["00000000"]}`,
-	"too few sums":     `{"version":2,"url":"ftp://h/f","size":10,"block":4,"done":[[0,5]],"sums":["00000000"]}`,
-	"too many sums":    `{"version":2,"url":"ftp://h/f","size":10,"block":5,"done":[[0,5]],"sums":["0000000000000000"]}`,
-	"half a sum":       `{"version":2,"url":"ftp://h/f","size":10,"block":5,"done":[[0,5]],"sums":["0000"]}`,
-	"not complete":     `{"version":2,"url":"ftp://h/f","size":10,"complete":true,"block":5,"done":[[0,5]],"sums":["00000000"]}`,
-	"out of order":     `{"version":2,"url":"ftp://h/f","size":10,"done":[[6,8],[0,5]],"block":10,"sums":["00000000","00000000"]}`,
-	"no size":          `{"version":2,"url":"ftp://h/f","size":-1,"done":[[0,5]],"block":10,"sums":["00000000"]}`,
-	"size below -1":    `{"version":2,"url":"ftp://h/f","size":-2,"done":[]}`,
-	"too great":        `{"version":2,"url":"ftp://h/f","size":1e30,"done":[]}`,
-	"fraction":         `{"version":2,"url":"ftp://h/f","size":10,"done":[[0.5,1]],"block":10,"sums":["00000000"]}`,
-	"no time":          `{"version":2,"url":"ftp://h/f","size":10,"modified":"yesterday","done":[]}`,
 	"a list":           `[1]`,
-	"no sums":          `{"version":2,"url":"ftp://h/f","size":10,"done":[[0,5]]}`,
-	"sums left over":   `{"version":2,"url":"ftp://h/f","size":10,"done":[],"block":10,"sums":["00000000"]}`,
-	"sum no number":    `{"version":2,"url":"ftp://h/f","size":10,"done":[[0,5]],"block":10,"sums":["what"]}`,
-	"adopted too much": `{"version":2,"url":"ftp://h/f","size":10,"adopted":6,"done":[[0,5]],"block":10,"sums":["00000000"]}`,
-	"adopted in a gap": `{"version":2,"url":"ftp://h/f","size":10,"adopted":1,"done":[[1,5]],"block":10,"sums":["00000000"]}`,
-	"adopted below 0":  `{"version":2,"url":"ftp://h/f","size":10,"adopted":-1,"done":[[0,5]],"block":10,"sums":["00000000"]}`,
-	"three in a range": `{"version":2,"url":"ftp://h/f","size":10,"done":[{"a":1}],"block":10,"sums":["00000000"]}`,
+	"no version":       `{"url":"ftp://h/f","size":10,"done":[]}`,
+	"old version":      `{"ftpfetch":2,"url":"ftp://h/f","size":10,"done":[]}`,
+	"later version":    `{"ftpfetch":4,"url":"ftp://h/f","size":10,"done":[]}`,
+	"no URL":           `{"ftpfetch":3,"size":10,"done":[]}`,
+	"cut":              `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[0,`,
+	"more after it":    `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[]} x`,
+	"negative":         `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[-5,5,0]]}`,
+	"backwards":        `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[5,3,0]]}`,
+	"empty range":      `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[5,5,0]]}`,
+	"beyond the file":  `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[0,11,0]]}`,
+	"overlapping":      `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[0,5,0],[4,8,0]]}`,
+	"out of order":     `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[6,8,0],[0,5,0]]}`,
+	"sum too great":    `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[0,5,4294967296]]}`,
+	"sum below 0":      `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[0,5,-1]]}`,
+	"not complete":     `{"ftpfetch":3,"url":"ftp://h/f","size":10,"complete":true,"done":[[0,5,0]]}`,
+	"no size":          `{"ftpfetch":3,"url":"ftp://h/f","size":-1,"done":[[0,5,0]]}`,
+	"size below -1":    `{"ftpfetch":3,"url":"ftp://h/f","size":-2,"done":[]}`,
+	"too great":        `{"ftpfetch":3,"url":"ftp://h/f","size":1e30,"done":[]}`,
+	"fraction":         `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[0.5,1,0]]}`,
+	"no time":          `{"ftpfetch":3,"url":"ftp://h/f","size":10,"modified":"yesterday","done":[]}`,
+	"adopted too much": `{"ftpfetch":3,"url":"ftp://h/f","size":10,"adopted":6,"done":[[0,5,0]]}`,
+	"adopted in a gap": `{"ftpfetch":3,"url":"ftp://h/f","size":10,"adopted":1,"done":[[1,5,0]]}`,
+	"adopted below 0":  `{"ftpfetch":3,"url":"ftp://h/f","size":10,"adopted":-1,"done":[[0,5,0]]}`,
+	"no range":         `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[{"a":1}]}`,
 }
 
 func TestJournalBad(t *testing.T) {
@@ -88,7 +82,7 @@ func TestJournalRoundTrip(t *testing.T) {
 
 func TestJournalTooLarge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.part.json")
-	text := `{"version":2,"url":"ftp://h/f","size":10,"done":[]}` + strings.Repeat(" ", maxJournal)
+	text := `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[]}` + strings.Repeat(" ", maxJournal)
 	mustWrite(t, path, text)
 	if _, err := plain.readJournal(path); err == nil {
 		t.Error("no error")
@@ -135,7 +129,7 @@ func FuzzJournal(f *testing.F) {
 			return // a year that JSON does not write
 		}
 		if again, err := parseJournal(b); err != nil || again.url != strings.ToValidUTF8(s.url, "\ufffd") || again.adopted != s.adopted ||
-			again.complete != s.complete || !reflect.DeepEqual(again.sums.extents, s.sums.extents) {
+			again.complete != s.complete || !reflect.DeepEqual(again.blocks, s.blocks) {
 			t.Fatalf("%q: %+v, then %+v, %v", data, s, again, err)
 		}
 	})

@@ -241,8 +241,9 @@ func (k *kit) write(name, text string) {
 // journal writes a journal for path on the server, about the current f.part.
 func (k *kit) journal(path string, size int64, modTime time.Time, done ...span) string {
 	k.Helper()
-	s := state{url: k.URL(path), size: size, modTime: modTime, done: done, sums: blockSums{block: 64 << 10}}
-	if err := s.sums.cover(strings.NewReader(read(k.T, k.path("f.part"))), s.done); err != nil {
+	s := state{url: k.URL(path), size: size, modTime: modTime}
+	var err error
+	if s.blocks, err = s.blocks.cover(strings.NewReader(read(k.T, k.path("f.part"))), done, 64<<10); err != nil {
 		k.Fatal(err)
 	}
 	b, err := s.encode()

@@ -60,7 +60,9 @@ func (l *arrivals) agree(f *os.File, done spans) (err error) {
 			return x.len() <= 0
 		}
 		b := make([]byte, len(x.b))
-		if readFull(diskReader{context.Background(), f}, b, x.start) != nil || !bytes.Equal(b, x.b) {
+		if rerr := readFull(diskReader{context.Background(), f}, b, x.start); rerr != nil {
+			err = failure(l.part.partial, "cannot be read", rerr)
+		} else if !bytes.Equal(b, x.b) {
 			err = errMisplaced
 		}
 		return true

@@ -383,8 +383,9 @@ func (p *part) discard() {
 		return
 	}
 	if !p.ours() {
-		if s, err := p.readJournal(p.journal); err == nil && s.about(p.info) {
-			_ = p.removeJournal()
+		now, err := p.lstat(p.partial)
+		if s, jerr := p.readJournal(p.journal); jerr == nil && s.about(p.info) && (err == nil && !os.SameFile(now, p.info) || errors.Is(err, fs.ErrNotExist)) {
+			_ = p.removeJournal() // another file has taken the part's place
 		}
 		return
 	}

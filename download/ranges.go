@@ -65,18 +65,6 @@ func (s spans) upTo(n int64) spans {
 	return out
 }
 
-// without returns s less x.
-func (s spans) without(x span) spans {
-	if x.len() <= 0 {
-		return slices.Clone(s)
-	}
-	var out spans
-	for _, y := range s {
-		out = append(out, spans{{y.start, min(y.end, x.start)}, {max(y.start, x.end), y.end}}...)
-	}
-	return slices.DeleteFunc(out, func(y span) bool { return y.len() <= 0 })
-}
-
 // missing returns the gaps that s leaves in a file of size bytes.
 func (s spans) missing(size int64) spans {
 	var out spans
