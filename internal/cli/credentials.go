@@ -39,7 +39,7 @@ func (c *credentials) Password(ctx context.Context, host, user string) (string, 
 	if c.stdin.isFor(host, user) {
 		return c.stdin.get(ctx)
 	}
-	password, ok, err := c.netrc.secret(ctx, host, user, func(e netrc.Entry) netrc.Secret { return e.Password })
+	password, ok, err := c.netrc.secret(ctx, host, user, "password")
 	if ok || err != nil {
 		return password, err
 	}
@@ -48,7 +48,7 @@ func (c *credentials) Password(ctx context.Context, host, user string) (string, 
 
 // Account implements [ftpexec.Credentials].
 func (c *credentials) Account(ctx context.Context, host, user string) (string, error) {
-	account, ok, err := c.netrc.secret(ctx, host, user, func(e netrc.Entry) netrc.Secret { return e.Account })
+	account, ok, err := c.netrc.secret(ctx, host, user, "account")
 	if ok || err != nil {
 		return account, err
 	}
@@ -121,7 +121,7 @@ func (n *netrcFile) load() (*netrc.File, error) {
 	}
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil && !n.named && info.Mode()&os.ModeNamedPipe != 0 { // the run would wait for a writer
-			return nil, &netrc.Error{Path: path, Reason: "is a pipe: only --netrc-file reads one"}
+			return nil, netrc.Unusable(path, "is a pipe: only --netrc=FILE reads one")
 		}
 		file, err := netrc.Load(path)
 		if n.named || !errors.Is(err, os.ErrNotExist) {
@@ -150,25 +150,21 @@ func netrcPaths(getenv func(string) string, goos string) []string {
 	return []string{filepath.Join(home, ".netrc")}
 }
 
-// secret returns one of the secrets that the file has for user on host. Like
-// ssh, it refuses a file that other users can read, unless the login is
-// anonymous: its password is no secret.
-func (n *netrcFile) secret(ctx context.Context, host, user string, of func(netrc.Entry) netrc.Secret) (text string, ok bool, err error) {
+// secret returns the word that the file has for user on host. Like ssh, it refuses a
+// file that other users can read, unless the login is anonymous: its password is no
+// secret.
+func (n *netrcFile) secret(ctx context.Context, host, user, word string) (text string, ok bool, err error) {
 	file, err := await(ctx, n.file)
 	if file == nil || err != nil {
 		return "", false, err
 	}
-	e, _ := file.Lookup(host, user)
-	if text, ok = of(e).Reveal(); !ok {
-		return "", false, nil
-	}
-	if !anonymous(user) {
+	if text, ok = file.Secret(host, user, word); ok && !anonymous(user) {
 		err = file.Private()
 	}
 	if err != nil {
 		return "", false, err
 	}
-	return text, true, nil
+	return text, ok, nil
 }
 
 // user returns the user whom the file names for host, if it names host.
@@ -177,8 +173,8 @@ func (n *netrcFile) user(ctx context.Context, host string) (user string, ok bool
 	if file == nil || err != nil {
 		return "", false, err
 	}
-	e, ok := file.Machine(host)
-	return e.Login, ok, nil
+	user, ok = file.User(host)
+	return user, ok, nil
 }
 
 // useNetrc reports whether the netrc file also gives users.

@@ -116,7 +116,7 @@ func TestOrder(t *testing.T) {
 }
 
 func TestNetrcExit(t *testing.T) {
-	err := &ftpexec.Error{Op: "login", Err: &netrc.Error{Path: "p", Reason: "r"}}
+	err := &ftpexec.Error{Op: "login", Err: netrc.Unusable("p", "r")}
 	if got := exitCode(err); got != 26 {
 		t.Errorf("got %d, want 26", got)
 	}

@@ -31,7 +31,7 @@ import (
 // Errors for what cannot go by GET. They are in the chain of an [*ftpexec.Error].
 var (
 	// ErrFilesOnly means a URL for which a proxy that fetches files itself is no use.
-	ErrFilesOnly = errors.New("the proxy fetches only files, as they are")
+	ErrFilesOnly = errors.New("the proxy fetches only files, as they are: write the URL of a file, without ;type=a, and %2F for the root")
 	// ErrWithheld means that the proxy would have to be given the password, which only Source.Always allows.
 	ErrWithheld = errors.New("the proxy may fetch the file itself, but would need the user and password for the server")
 )
@@ -64,31 +64,26 @@ func New(c *ftpexec.Client, via *proxy.Proxy, forward proxy.DialFunc) *Source {
 	}}
 }
 
-// try calls get if u is to go by GET, and else ftp.
-func try[T any](s *Source, u *urlparse.URL, ftp, get func() (T, error)) (v T, err error) {
-	if !s.mayGet(u) {
-		return ftp()
-	}
-	if !s.byGet() {
+// try calls get if u is to go by GET, and else ftp, until that finds that the proxy refuses CONNECT.
+func try[T any](ctx context.Context, s *Source, u *urlparse.URL, ftp, get func() (T, error)) (v T, err error) {
+	if !s.byGet(u) {
 		if v, err = ftp(); !s.learn(u, err) {
 			return v, err
 		}
 	}
 	if err = s.unfit(u); err != nil {
-		return v, err
+		return v, s.fail(ctx, u, "", err)
 	}
-	v, err = get()
-	return v, s.explain(u, err)
+	return get()
 }
 
 // Do is as [ftpexec.Client.Do]. By GET it always fails with [ftpexec.ErrNoRestart] if there is an offset: squid answers
 // with the right header, and then passes over the offset twice.
 func (s *Source) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
-	return try(s, req.URL,
-		func() (*ftpexec.Response, error) { return s.Client.Do(ctx, req) },
+	return try(ctx, s, req.URL, func() (*ftpexec.Response, error) { return s.Client.Do(ctx, req) },
 		func() (*ftpexec.Response, error) {
 			if req.Offset != 0 {
-				return nil, fail(ctx, req.URL, "transfer", ftpexec.ErrNoRestart)
+				return nil, s.fail(ctx, req.URL, "transfer", ftpexec.ErrNoRestart)
 			}
 			return s.request(ctx, http.MethodGet, req.URL)
 		})
@@ -96,8 +91,7 @@ func (s *Source) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Respons
 
 // Stat is as [ftpexec.Client.Stat]. By GET, a file that is not there is an error.
 func (s *Source) Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, error) {
-	return try(s, u,
-		func() (ftpexec.Entry, error) { return s.Client.Stat(ctx, u) },
+	return try(ctx, s, u, func() (ftpexec.Entry, error) { return s.Client.Stat(ctx, u) },
 		func() (ftpexec.Entry, error) {
 			r, err := s.request(ctx, http.MethodHead, u)
 			if errors.Is(err, proxy.ErrRefused) || err == nil && r.Size < 0 && r.ModTime.IsZero() { // perhaps it has not looked
@@ -113,32 +107,29 @@ func (s *Source) Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, erro
 
 // Hash is as [ftpexec.Client.Hash]. No proxy offers digests.
 func (s *Source) Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error) {
-	return try(s, u,
-		func() ([]byte, error) { return s.Client.Hash(ctx, u, algorithm) },
-		func() ([]byte, error) { return nil, fail(ctx, u, "", errNoHash) })
+	return try(ctx, s, u, func() ([]byte, error) { return s.Client.Hash(ctx, u, algorithm) },
+		func() ([]byte, error) {
+			return nil, s.fail(ctx, u, "", fmt.Errorf("no digest from the server%.0w", errors.ErrUnsupported))
+		})
 }
-
-var errNoHash = fmt.Errorf("no digest from the server%.0w", errors.ErrUnsupported)
 
 // StatAll is as [ftpexec.Client.StatAll].
 func (s *Source) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
 	return func(yield func(ftpexec.Entry, error) bool) {
-		get := len(urls) > 0 && s.mayGet(urls[0]) && s.byGet()
-		if !get {
-			for info, err := range s.Client.StatAll(ctx, urls) {
-				if get = s.mayGet(urls[0]) && s.learn(urls[0], err); get {
+		if len(urls) > 0 && !s.byGet(urls[0]) {
+			for e, err := range s.Client.StatAll(ctx, urls) {
+				if s.learn(urls[0], err) {
 					break
 				}
-				if urls = urls[1:]; !yield(info, err) {
+				if urls = urls[1:]; !yield(e, err) {
 					return
 				}
 			}
 		}
 		for _, u := range urls {
-			if !get || ctx.Err() != nil {
+			if ctx.Err() != nil || !s.byGet(u) || !yield(s.Stat(ctx, u)) {
 				return
 			}
-			get = yield(s.Stat(ctx, u))
 		}
 	}
 }
@@ -148,13 +139,15 @@ func (s *Source) mayGet(u *urlparse.URL) bool {
 	return u.Scheme == urlparse.FTP && !s.TryTLS && s.via.For(u.Address())
 }
 
-// byGet reports whether files go by GET without trying FTP first.
-func (s *Source) byGet() bool { return s.Always || s.refusal.Load() != nil }
+// byGet reports whether u goes by GET without trying FTP first.
+func (s *Source) byGet(u *urlparse.URL) bool {
+	return s.mayGet(u) && (s.Always || s.refusal.Load() != nil)
+}
 
 // learn reports whether err, for u, means that the proxy refuses CONNECT but may fetch files itself, and remembers it.
 func (s *Source) learn(u *urlparse.URL, err error) bool {
 	e, ok := errors.AsType[*proxy.Error](err)
-	if !ok || e.Status != http.StatusForbidden && e.Status != http.StatusMethodNotAllowed {
+	if !ok || !s.mayGet(u) || e.Status != http.StatusForbidden && e.Status != http.StatusMethodNotAllowed {
 		return false
 	}
 	if s.refusal.Swap(e) == nil {
@@ -168,40 +161,15 @@ func anonymous(u *urlparse.URL) bool {
 	return u.User == nil || u.User.Username() == "anonymous" || u.User.Username() == "ftp"
 }
 
-// unfit says why u cannot go by GET, or nil. If the proxy refused CONNECT, that is the cause.
+// unfit says why u cannot go by GET, or returns nil.
 func (s *Source) unfit(u *urlparse.URL) error {
-	e := &ftpexec.Error{Op: "open", URL: u.Redacted()}
 	switch {
 	case u.IsDir(), u.Type == urlparse.TypeASCII, slices.Contains(u.Dirs, ""): // proxies pass over an empty segment
-		e.Err, e.Hint = ErrFilesOnly, "write the URL of a file, without ;type=a, and %2F for the root"
+		return ErrFilesOnly
 	case !s.Always && !anonymous(u):
-		e.Err = ErrWithheld
-	default:
-		return nil
+		return ErrWithheld
 	}
-	if refusal := s.refusal.Load(); refusal != nil {
-		e.Stage, e.Op, e.Err = "connect", "connect", fmt.Errorf("%w; %w", refusal, e.Err)
-	}
-	return e
-}
-
-// explain adds the refusal of CONNECT to an answer that may mean that the proxy fetches no files itself. If it means
-// nothing else, the refusal is the cause. Otherwise it is as if the server had not been reached: tinyproxy, which knows
-// no FTP, answers with 500 or 503, or not at all.
-func (s *Source) explain(u *urlparse.URL, err error) error {
-	answer, ok := errors.AsType[*proxy.Error](err)
-	refusal := s.refusal.Load()
-	if !ok || refusal == nil {
-		return err
-	}
-	told := *answer
-	switch told.Reason = refusal.Reason + "; " + answer.Reason; {
-	case answer.Status == http.StatusForbidden:
-		told.Err = proxy.ErrRefused
-	case answer.Status != 0 && answer.Status/100 != 5 && !errors.Is(err, proxy.ErrRefused):
-		return err
-	}
-	return &ftpexec.Error{Stage: "connect", Op: "connect", URL: u.Redacted(), Err: &told}
+	return nil
 }
 
 // CloseIdleConnections closes the connections to servers and to the proxy that are not in use.
@@ -221,30 +189,27 @@ func (s *Source) request(ctx context.Context, method string, u *urlparse.URL) (*
 	r := &http.Request{Method: method, URL: &url.URL{Scheme: "http", Host: "proxy", Opaque: target}, Host: host, Header: s.via.Header()}
 	r.Header.Set("Cache-Control", "no-cache") // a copy in the proxy's cache is not what the server has now
 	if err := s.authorize(ctx, r, u); err != nil {
-		return nil, fail(ctx, u, "login", err)
+		return nil, s.fail(ctx, u, "login", err)
 	}
 	flight := int(s.sent.Add(1))
 	s.trace(u, '>', flight, method+" "+target)
 	if r.Header.Get("Authorization") != "" {
 		s.trace(u, '>', flight, "Authorization: ********")
 	}
-	inner, cancel := context.WithCancel(ctx)
-	a, err := s.http.RoundTrip(r.WithContext(inner))
+	a, err := s.http.RoundTrip(r.WithContext(ctx))
 	if err != nil {
-		cancel()
 		return nil, s.unanswered(ctx, u, err)
 	}
 	s.trace(u, '<', 0, strings.TrimSpace(fmt.Sprintf("HTTP %d %s", a.StatusCode, http.StatusText(a.StatusCode))))
-	b := &body{ReadCloser: a.Body, ctx: ctx, cancel: cancel, url: u, size: a.ContentLength, wait: cmp.Or(s.Timeout, time.Minute)}
-	if why := judge(a); why.meaning != nil {
-		b.Close()
-		return nil, fail(context.Background(), u, why.stage, s.via.Refusal(a.StatusCode, why.reason, why.meaning))
+	if stage, reason, meaning := judge(a); meaning != nil {
+		a.Body.Close()
+		return nil, s.fail(ctx, u, stage, s.via.Refusal(a.StatusCode, reason, meaning))
 	}
 	if method == http.MethodGet && s.Notice != nil {
 		s.noticed.Do(s.Notice)
 	}
 	t, _ := http.ParseTime(a.Header.Get("Last-Modified")) // or zero
-	return &ftpexec.Response{Body: b, Size: a.ContentLength, ModTime: t.UTC(), URL: u}, nil
+	return &ftpexec.Response{Body: &body{ReadCloser: a.Body, source: s, ctx: ctx, url: u}, Size: a.ContentLength, ModTime: t.UTC(), URL: u}, nil
 }
 
 // authorize adds the login for the server, unless it is anonymous. It is not in the URL, which proxies log.
@@ -272,12 +237,27 @@ func (s *Source) trace(u *urlparse.URL, mark byte, flight int, text string) {
 	}
 }
 
-// fail returns err as an *ftpexec.Error of a request for u. If ctx has ended, that is the cause.
-func fail(ctx context.Context, u *urlparse.URL, stage string, err error) error {
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
+// fail returns err as an *ftpexec.Error of a request for u. If ctx has ended, that is the cause. If the proxy refused
+// CONNECT, and its answer to GET may mean that it fetches no files itself, the server was not reached: tinyproxy, which
+// knows no FTP, answers with 500 or 503, or not at all.
+func (s *Source) fail(ctx context.Context, u *urlparse.URL, stage string, err error) error {
+	e := &ftpexec.Error{Stage: stage, Op: "GET", URL: u.Redacted(), Err: err}
+	refusal := s.refusal.Load()
+	answer, ok := errors.AsType[*proxy.Error](err)
+	switch {
+	case ctx.Err() != nil:
+		e.Err = context.Cause(ctx)
+	case refusal == nil:
+	case errors.Is(err, ErrFilesOnly), errors.Is(err, ErrWithheld):
+		e.Stage, e.Op, e.Err = "connect", "connect", fmt.Errorf("%w; %w", refusal, err)
+	case ok && (answer.Status == 0 || answer.Status == 403 || answer.Status/100 == 5 || errors.Is(err, proxy.ErrRefused)):
+		told := *answer
+		if told.Reason = refusal.Reason + "; " + answer.Reason; answer.Status == 403 {
+			told.Err = proxy.ErrRefused
+		}
+		e.Stage, e.Op, e.Err = "connect", "connect", &told
 	}
-	return &ftpexec.Error{Stage: stage, Op: "GET", URL: u.Redacted(), Err: err}
+	return e
 }
 
 // unanswered returns the error for a request without an answer. err may quote the proxy.
@@ -297,95 +277,76 @@ func (s *Source) unanswered(ctx context.Context, u *urlparse.URL, err error) err
 	default:
 		err = s.via.Refusal(0, "its answer is not HTTP", proxy.ErrRefused)
 	}
-	return fail(ctx, u, "connect", err)
+	return s.fail(ctx, u, "connect", err)
 }
 
-// A refusal is what an answer means that does not hold the file.
-type refusal struct {
-	stage   string
-	reason  string
-	meaning error
-}
-
-var (
-	noFTP    = refusal{"connect", "it does not fetch ftp URLs itself", proxy.ErrRefused}
-	notFound = refusal{"transfer", "not found", ftpexec.ErrNotFound}
-	late     = refusal{"transfer", "the server does not answer in time", ftpexec.ErrTimeout}
-)
-
-// refusals has what a status means, or those that begin with a digit.
-var refusals = map[int]refusal{
-	400: noFTP, 405: noFTP, 501: noFTP, 404: notFound, 410: notFound, 408: late, 504: late,
-	401: {"login", "the server refuses the login", ftpexec.ErrLogin},
-	403: {"transfer", "it refuses to fetch the file, or the server does", ftpexec.ErrRefused},
-	407: {"connect", "its own login", proxy.ErrRefused},
-	429: {"transfer", "it has too many requests", ftpexec.ErrTooMany},
-	3:   {"transfer", "it names another address, which is not followed", ftpexec.ErrRefused},
-	5:   {"transfer", "it cannot fetch the file now", ftpexec.ErrConnect},
-}
-
-// judge returns what the answer means if it does not hold the file.
-func judge(a *http.Response) refusal {
-	why, known := refusals[a.StatusCode]
-	if !known {
-		why, known = refusals[a.StatusCode/100]
-	}
+// judge returns what the answer means if it does not hold the file; else meaning is nil.
+func judge(a *http.Response) (stage string, reason string, meaning error) {
 	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	ext := strings.ToLower(path.Ext(strings.TrimSuffix(a.Request.URL.Opaque, ";type=i")))
 	listing := kind == "text/html" && a.Header.Get("Last-Modified") == "" && ext != ".html" && ext != ".htm"
-	switch {
-	case known:
-		return why
-	case a.StatusCode != http.StatusOK:
-		return refusal{"transfer", "its answer makes no sense", ftpexec.ErrProtocol}
+	switch status := a.StatusCode; {
+	case status == 400, status == 405, status == 501:
+		return "connect", "it does not fetch ftp URLs itself", proxy.ErrRefused
+	case status == 401:
+		return "login", "the server refuses the login", ftpexec.ErrLogin
+	case status == 403:
+		return "transfer", "it refuses to fetch the file, or the server does", ftpexec.ErrRefused
+	case status == 404, status == 410:
+		return "transfer", "not found", ftpexec.ErrNotFound
+	case status == 407:
+		return "connect", "its own login", proxy.ErrRefused
+	case status == 408, status == 504:
+		return "transfer", "the server does not answer in time", ftpexec.ErrTimeout
+	case status == 429:
+		return "transfer", "it has too many requests", ftpexec.ErrTooMany
+	case status/100 == 3:
+		return "transfer", "it names another address, which is not followed", ftpexec.ErrRefused
+	case status/100 == 5:
+		return "transfer", "it cannot fetch the file now", ftpexec.ErrConnect
+	case status != 200:
+		return "transfer", "its answer makes no sense", ftpexec.ErrProtocol
 	case listing || a.Header.Get("X-Squid-Error") != "": // squid marks its pages
-		return refusal{"transfer", "it sends a page of its own, not the file: the URL may name a directory", ftpexec.ErrNotFound}
+		return "transfer", "it sends a page of its own, not the file: the URL may name a directory", ftpexec.ErrNotFound
 	case a.Request.Method == http.MethodGet && a.ContentLength < 0 && len(a.TransferEncoding) == 0:
-		return refusal{"transfer", "it tells neither the length of the file nor its end, so nothing would show that the file is complete", ftpexec.ErrProtocol}
+		return "transfer", "it tells neither the length of the file nor its end, so nothing would show that the file is complete", ftpexec.ErrProtocol
 	}
-	return refusal{}
+	return stage, "", nil
 }
 
 // body is the Body of a Response. One goroutine reads it; any may close it.
 type body struct {
-	io.ReadCloser
-	ctx     context.Context
-	cancel  context.CancelFunc
-	url     *urlparse.URL
-	n, size int64         // bytes that came and that must come; -1: up to the end that the proxy marks
-	wait    time.Duration // for data
-	err     error         // how reading ended: io.EOF or an *ftpexec.Error
+	io.ReadCloser // ends with io.EOF only where the proxy said that it would
+	source        *Source
+	ctx           context.Context
+	url           *urlparse.URL
+	n             int64 // bytes that came
+	err           error // how reading ended: io.EOF or an *ftpexec.Error
 }
 
-// Read returns io.EOF only at the end that the proxy announced.
 func (b *body) Read(p []byte) (n int, err error) {
 	if b.err != nil || len(p) == 0 {
 		return 0, b.err
 	}
-	timer := time.AfterFunc(b.wait, b.cancel)
+	wait := b.source.http.ResponseHeaderTimeout
+	timer := time.AfterFunc(wait, func() { b.Close() })
 	n, err = b.ReadCloser.Read(p)
 	inTime := timer.Stop()
 	b.n += int64(n)
 	switch {
 	case err == nil && inTime:
 		return n, nil
-	case err == io.EOF && (b.size < 0 || b.n == b.size):
-		b.err = io.EOF
-		return n, b.err
-	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
+	case err == io.EOF:
+		b.err = err
+		return n, err
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = fmt.Errorf("%w: cut off after %d bytes", ftpexec.ErrTruncated, b.n)
 	case !inTime:
-		err = fmt.Errorf("%w: no data for %v", ftpexec.ErrTimeout, b.wait)
+		err = fmt.Errorf("%w: no data for %v", ftpexec.ErrTimeout, wait)
 	default:
 		err = fmt.Errorf("%w: after %d bytes", ftpexec.ErrLost, b.n)
 	}
-	b.err = fail(b.ctx, b.url, "transfer", err)
+	b.err = b.source.fail(b.ctx, b.url, "transfer", err)
 	b.Close()
 	return n, b.err
-}
-
-// Close ends the transfer.
-func (b *body) Close() error {
-	b.cancel() // makes a Read return
-	return b.ReadCloser.Close()
 }

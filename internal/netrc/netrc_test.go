@@ -1,4 +1,4 @@
-package netrc_test
+package netrc
 
 import (
 	"errors"
@@ -7,26 +7,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"example.com/ftpfetch/internal/netrc"
 )
 
-// flat returns the entries and their secrets as text for comparison.
-func flat(f *netrc.File) string {
+// flat returns the entries as text for comparison.
+func flat(f *File) string {
 	var all []string
-	for _, e := range f.Entries {
-		s := "machine " + e.Machine
-		if e.Default {
+	for _, e := range f.entries {
+		s := "machine " + e.machine
+		if e.rest {
 			s = "default"
 		}
-		if e.HasLogin {
-			s += fmt.Sprintf(" l=%q", e.Login)
-		}
-		if p, ok := e.Password.Reveal(); ok {
-			s += fmt.Sprintf(" p=%q", p)
-		}
-		if a, ok := e.Account.Reveal(); ok {
-			s += fmt.Sprintf(" a=%q", a)
+		for _, word := range []string{"login", "password", "account"} {
+			if value, ok := e.words[word]; ok {
+				s += fmt.Sprintf(" %c=%q", word[0], value)
+			}
 		}
 		all = append(all, s)
 	}
@@ -57,7 +51,7 @@ var good = []struct{ name, in, want string }{
 
 func TestParse(t *testing.T) {
 	for _, tt := range good {
-		f, err := netrc.Parse(strings.NewReader(tt.in), "f")
+		f, err := Parse(strings.NewReader(tt.in), "f")
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		} else if got := flat(f); got != tt.want {
@@ -92,40 +86,31 @@ var bad = []struct {
 
 func TestParseRefuses(t *testing.T) {
 	for _, tt := range bad {
-		_, err := netrc.Parse(strings.NewReader(tt.in), "f")
-		var e *netrc.Error
-		switch {
-		case !errors.As(err, &e):
-			t.Errorf("%s: got %v, want an Error", tt.name, err)
-		case e.Line != tt.line || !strings.Contains(e.Reason, tt.reason):
+		_, err := Parse(strings.NewReader(tt.in), "f")
+		if got := fmt.Sprint(err); !errors.Is(err, ErrUnusable) || !strings.HasPrefix(got, fmt.Sprintf("f: line %d: ", tt.line)) || !strings.Contains(got, tt.reason) || strings.Contains(got, "hid") {
 			t.Errorf("%s: got %v, want line %d: %s", tt.name, err, tt.line, tt.reason)
-		case strings.Contains(err.Error(), "hid"):
-			t.Errorf("%s: %v shows a secret", tt.name, err)
 		}
 	}
-}
-
-func TestParseBounds(t *testing.T) {
-	_, err := netrc.Parse(strings.NewReader(strings.Repeat(" ", netrc.MaxSize+1)), "f")
+	_, err := Parse(strings.NewReader(strings.Repeat(" ", maxSize+1)), "f")
 	if err == nil || !strings.Contains(err.Error(), "too long") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestSecretIsNotPrinted(t *testing.T) {
-	f, err := netrc.Parse(strings.NewReader("machine h login me password hidden account hidden"), "f")
+	f, err := Parse(strings.NewReader("machine h login me password hidden account hidden"), "f")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
-		if s := fmt.Sprintf(format, f.Entries); strings.Contains(s, "hidden") {
+		if s := fmt.Sprintf(format+format, f, *f); strings.Contains(s, "hidden") {
 			t.Errorf("%s shows a secret: %s", format, s)
 		}
 	}
 }
 
-func TestLookup(t *testing.T) {
-	f, err := netrc.Parse(strings.NewReader(`
+func TestSecret(t *testing.T) {
+	f, err := Parse(strings.NewReader(`
 		machine ftp.example.org login one password 1
 		machine FTP.example.org login two password 2
 		machine any.example.org password 3
@@ -149,23 +134,21 @@ func TestLookup(t *testing.T) {
 		{"", "one", ""},
 	}
 	for _, tt := range tests {
-		e, ok := f.Lookup(tt.host, tt.user)
-		if got, _ := e.Password.Reveal(); got != tt.want || ok != (tt.want != "") {
+		if got, ok := f.Secret(tt.host, tt.user, "password"); got != tt.want || ok != (tt.want != "") {
 			t.Errorf("%s@%s: got %q, %v, want %q", tt.user, tt.host, got, ok, tt.want)
 		}
 	}
 }
 
-func TestMachine(t *testing.T) {
-	f, err := netrc.Parse(strings.NewReader("machine a password x machine A login me machine a login you default login me"), "f")
+func TestUser(t *testing.T) {
+	f, err := Parse(strings.NewReader("machine a password x machine A login me machine a login you default login me"), "f")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, ok := f.Machine("a"); !ok || e.Login != "me" {
-		t.Errorf("got %v, %v, want me", e, ok)
-	}
-	if e, ok := f.Machine("b"); ok {
-		t.Errorf("got %v for another host, want none", e)
+	for host, want := range map[string]string{"a": "me", "A.": "me", "b": ""} {
+		if got, ok := f.User(host); got != want || ok != (want != "") {
+			t.Errorf("%s: got %q, %v, want %q", host, got, ok, want)
+		}
 	}
 }
 
@@ -174,13 +157,13 @@ func TestLoad(t *testing.T) {
 	if err := os.WriteFile(path, []byte("machine h\noops"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := netrc.Load(path); err == nil || !strings.HasPrefix(err.Error(), path+": line 2: ") {
+	if _, err := Load(path); err == nil || !strings.HasPrefix(err.Error(), path+": line 2: ") {
 		t.Errorf("got %v, want the path and the line", err)
 	}
-	if _, err := netrc.Load(filepath.Join(filepath.Dir(path), "none")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Load(filepath.Join(filepath.Dir(path), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want %v", err, os.ErrNotExist)
 	}
-	if _, err := netrc.Load(filepath.Dir(path)); err == nil {
+	if _, err := Load(filepath.Dir(path)); err == nil {
 		t.Error("a directory was read")
 	}
 }
@@ -193,20 +176,16 @@ func FuzzParse(f *testing.F) {
 		f.Add(tt.in)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
-		file, err := netrc.Parse(strings.NewReader(in), "f")
-		if err != nil {
-			var e *netrc.Error
-			if !errors.As(err, &e) || e.Line < 1 || e.Line > strings.Count(in, "\n")+1 {
+		file, err := Parse(strings.NewReader(in), "f")
+		if line := 0; err != nil {
+			if n, _ := fmt.Sscanf(err.Error(), "f: line %d:", &line); n != 1 || line < 1 || line > strings.Count(in, "\n")+1 {
 				t.Errorf("%q: got %v, want a line of the file", in, err)
 			}
 			return
 		}
-		for i, e := range file.Entries {
-			if e.Default && i != len(file.Entries)-1 {
+		for i, e := range file.entries {
+			if e.rest && i != len(file.entries)-1 {
 				t.Errorf("%q: default is not the last entry", in)
-			}
-			if got, ok := file.Lookup(e.Machine, e.Login); !ok || got.Line > e.Line {
-				t.Errorf("%q: the entry of line %d is not found", in, e.Line)
 			}
 		}
 	})

@@ -1,28 +1,29 @@
 package netrc
 
 import (
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
 // parser parses a file.
 type parser struct {
-	file File
-	path string
+	File
 	text string // the unread rest
 	line int    // of the start of text, from 1
 }
 
-// Parse reads a netrc file from r. The error is an *[Error], which names path.
+// Parse reads a netrc file from r. Errors name path.
 func Parse(r io.Reader, path string) (*File, error) {
-	text, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
+	text, err := io.ReadAll(io.LimitReader(r, maxSize+1))
 	switch {
 	case err != nil:
 		return nil, unreadable(path, err)
-	case len(text) > MaxSize:
-		return nil, &Error{Path: path, Reason: "is too long"}
+	case len(text) > maxSize:
+		return nil, Unusable(path, "is too long")
 	}
-	p := &parser{path: path, text: string(text), line: 1}
+	p := &parser{File: File{path: path}, text: string(text), line: 1}
 	for p.space(); p.text != ""; p.space() {
 		if p.text[0] == '#' { // a comment, but only where a keyword may be
 			p.rest()
@@ -30,28 +31,19 @@ func Parse(r io.Reader, path string) (*File, error) {
 			return nil, err
 		}
 	}
-	return &p.file, nil
+	return &p.File, nil
 }
 
 func (p *parser) fail(line int, reason string) error {
-	return &Error{Path: p.path, Line: line, Reason: reason}
+	return Unusable(p.path, fmt.Sprintf("line %d: %s", line, reason))
 }
+
+var keywords = []string{"machine", "default", "login", "password", "account", "macdef"}
 
 // statement reads a keyword and what follows it.
 func (p *parser) statement() (err error) {
 	line, word, value := p.line, p.bare(), ""
-	var none Entry
-	e := &none // the last one, which a login belongs to
-	if n := len(p.file.Entries); n > 0 {
-		e = &p.file.Entries[n-1]
-	}
-	switch word {
-	case "default", "machine", "macdef":
-	case "login", "password", "account":
-		if e == &none {
-			return p.fail(line, word+" comes before the first machine")
-		}
-	default:
+	if !slices.Contains(keywords, word) {
 		return p.fail(line, "not a netrc keyword; put quotes around a value that contains a space")
 	}
 	if word != "default" {
@@ -59,27 +51,25 @@ func (p *parser) statement() (err error) {
 			return err
 		}
 	}
-	twice := false
-	switch word {
-	case "default", "machine":
-		if e.Default {
-			return p.fail(line, "an entry after the default entry is never used: put default last")
-		}
-		p.file.Entries = append(p.file.Entries, Entry{Machine: value, Default: word == "default", Line: line})
-		return nil
-	case "macdef": // up to an empty line
+	var last entry // which a login belongs to
+	if n := len(p.entries); n > 0 {
+		last = p.entries[n-1]
+	}
+	_, twice := last.words[word]
+	switch begins := word == "machine" || word == "default"; {
+	case word == "macdef": // up to an empty line
 		for p.rest(); p.text != "" && strings.TrimSuffix(p.rest(), "\r") != ""; {
 		}
-		return nil
-	case "login":
-		twice, e.Login, e.HasLogin = e.HasLogin, value, true
-	case "password":
-		twice, e.Password = e.Password.set, Secret{value, true}
-	case "account":
-		twice, e.Account = e.Account.set, Secret{value, true}
-	}
-	if twice {
+	case begins && last.rest:
+		return p.fail(line, "an entry after the default entry is never used: put default last")
+	case begins:
+		p.entries = append(p.entries, entry{value, word == "default", make(map[string]string)})
+	case last.words == nil:
+		return p.fail(line, word+" comes before the first machine")
+	case twice:
 		return p.fail(line, "a second "+word+" for one machine: write a machine entry for each login")
+	default:
+		last.words[word] = value
 	}
 	return nil
 }

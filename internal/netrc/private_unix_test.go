@@ -1,14 +1,12 @@
 //go:build unix
 
-package netrc_test
+package netrc
 
 import (
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"example.com/ftpfetch/internal/netrc"
 )
 
 func TestPrivate(t *testing.T) {
@@ -26,7 +24,7 @@ func TestPrivate(t *testing.T) {
 		if err := os.Chmod(path, tt.mode); err != nil {
 			t.Fatal(err)
 		}
-		f, err := netrc.Load(path)
+		f, err := Load(path)
 		if err != nil {
 			t.Fatal(err)
 		}
