@@ -66,7 +66,7 @@ func (t *transfer) told(s state, size int64, modTime time.Time) error {
 	if len(s.done) == 0 || !silent(s, size, modTime) || t.untold.Swap(true) {
 		return nil
 	}
-	return &retry.Passing{Err: errSilent}
+	return &retry.Known{Err: errSilent, Passes: true}
 }
 
 // silent reports whether s has a size or time that the server now omits.

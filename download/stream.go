@@ -128,7 +128,7 @@ func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
 		return bodyError(err)
 	}
 	if !bytes.Equal(b, s.lap) { // another connection may do better
-		return &retry.Passing{Err: &Error{Reason: string(errMisplaced), Err: ftpexec.ErrChanged}}
+		return &retry.Known{Err: &Error{Reason: string(errMisplaced), Err: ftpexec.ErrChanged}, Passes: true}
 	}
 	w := sink{to: s, limit: s.o.Limit, most: -1}
 	if s.check != nil {
@@ -140,7 +140,7 @@ func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
 		err = fmt.Errorf("%w: %d of %d bytes", ftpexec.ErrTruncated, n, s.size)
 	}
 	if errors.Is(err, ftpexec.ErrTruncated) && s.size >= 0 && n >= s.size {
-		return &retry.Final{Err: err} // everything or too much is written: a retry has nothing to do
+		return &retry.Known{Err: err} // everything or too much is written: a retry has nothing to do
 	}
 	return err
 }

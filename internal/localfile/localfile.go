@@ -1,5 +1,4 @@
-// Package localfile knows what names local files may have, and what the system says of
-// errors.
+// Package localfile knows what names local files may have, and what the system says of errors.
 package localfile
 
 import (
@@ -15,11 +14,15 @@ import (
 // Unusable says why name cannot be the name of a local file, or "".
 func Unusable(name string) string { return unusable(name, runtime.GOOS) }
 
-// own matches the names that this program alone gives: those of journals, of
-// ledgers, and those with a hash. A server can work out the hash, but nothing is
-// saved under such a name.
+// own matches the names that this program alone gives: those of journals, of ledgers, and those with a hash. A server
+// can work out the hash, but nothing is saved under such a name.
 var own = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^\.ftpfetch-ledger|\.part\.json~?$|~[0-9a-f]{16}\.(part|bad(\.[0-9])?)$`)
+})
+
+// device matches the names of devices on Windows, which have superscript digits too and any extension.
+var device = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\.|$)`)
 })
 
 // Own says that name is one that this program gives its own files, or returns "".
@@ -30,8 +33,7 @@ func Own(name string) string {
 	return ""
 }
 
-// Key returns the same key for paths of the same file. The file systems of
-// Windows and macOS usually ignore case.
+// Key returns the same key for paths of the same file. The file systems of Windows and macOS usually ignore case.
 func Key(path string) string { return key(path, runtime.GOOS) }
 
 func key(path, goos string) string {
@@ -54,57 +56,21 @@ func unusable(name, goos string) string {
 		return "holds a NUL byte"
 	case Own(name) != "":
 		return Own(name)
-	case goos == "windows":
-		return unusableOnWindows(name)
-	}
-	return ""
-}
-
-// unusableOnWindows says why Windows would take name for a device, a stream or
-// another directory, or would silently change it, or "".
-func unusableOnWindows(name string) string {
-	for _, r := range name {
-		if r < 0x20 || strings.ContainsRune(`<>:"\|?*`, r) {
-			return "holds a character that Windows does not allow in a name"
-		}
-	}
-	if strings.HasSuffix(name, ".") || strings.HasSuffix(name, " ") {
+	case goos != "windows":
+		return ""
+	// Windows would take the name for a device, a stream or another directory, or silently change it
+	case strings.ContainsFunc(name, func(r rune) bool { return r < 0x20 || strings.ContainsRune(`<>:"\|?*`, r) }):
+		return "holds a character that Windows does not allow in a name"
+	case strings.HasSuffix(name, "."), strings.HasSuffix(name, " "):
 		return "ends in a dot or a space, which Windows drops"
-	}
-	if reservedOnWindows(name) {
+	case device().MatchString(name):
 		return "is a device name on Windows"
 	}
 	return ""
 }
 
-// reservedOnWindows reports whether name is a device, with any extension.
-func reservedOnWindows(name string) bool {
-	base, _, _ := strings.Cut(name, ".")
-	base = strings.ToUpper(strings.TrimRight(base, " "))
-	switch base {
-	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
-		return true
-	}
-	for _, device := range []string{"COM", "LPT"} {
-		if digit, ok := strings.CutPrefix(base, device); ok && isDeviceDigit(digit) {
-			return true
-		}
-	}
-	return false
-}
-
-// isDeviceDigit reports whether s ends a device's name. Windows takes superscript
-// digits too.
-func isDeviceDigit(s string) bool {
-	switch s {
-	case "1", "2", "3", "4", "5", "6", "7", "8", "9", "0", "¹", "²", "³":
-		return true
-	}
-	return false
-}
-
-// Cause returns the system's own error inside err, without the name of a system
-// call: a full disk is no failure of splice(2).
+// Cause returns the system's own error inside err, without the name of a system call: a full disk is no failure of
+// splice(2).
 func Cause(err error) error {
 	var naming *fs.PathError
 	var linking *os.LinkError

@@ -16,8 +16,7 @@ import (
 type Policy struct {
 	Retries int  // the most retries in a row without progress; see Count
 	Connect bool // retry too if the server was never reached
-	// ReturnCrowded returns an error that is [ftpexec.Error.Crowded] at once, for a
-	// caller that has other things to do until it tries again.
+	// ReturnCrowded returns an error that is [ftpexec.Error.Crowded] at once: the caller has other things to do.
 	ReturnCrowded bool
 	Wait          func(context.Context, time.Duration) error // nil means Sleep
 	Tell          func(err error, try int, wait time.Duration)
@@ -49,66 +48,61 @@ func New(p Policy) *Retrier {
 	return &Retrier{Policy: p}
 }
 
-// pause returns how long to wait before the given try: about 1 s, twice as long each time, at most about 60 s. It varies
-// by half, so that many clients do not return at the same moment.
+// pause returns how long to wait before the given try: about 1 s, twice as long each time, at most about 60 s. It
+// varies by half, so that many clients do not return at the same moment.
 func pause(try int) time.Duration {
 	mean := min(time.Second<<min(try-1, 6), time.Minute)
 	return mean/2 + rand.N(mean)
 }
 
-// Again waits and returns nil if err is worth another try; else it returns err.
-// Progress resets the count.
+// Again waits and returns nil if err is worth another try; else it returns err. Progress resets the count.
 func (r *Retrier) Again(ctx context.Context, err error, progress bool) error {
-	try, d := r.count(err, progress)
+	try := r.next(err, progress)
 	if try == 0 {
 		return err
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // the end of ctx is the reason, not err
 	}
+	d := pause(try)
 	if r.Tell != nil {
 		r.Tell(err, try, d)
 	}
 	return r.Wait(ctx, d)
 }
 
-// count counts a failed try. It returns the number of the next try and how long to
-// wait for it, or 0 if there is no next try.
-func (r *Retrier) count(err error, progress bool) (try int, wait time.Duration) {
+// next counts a failed try, and returns the number of the next one, or 0 if there is none.
+func (r *Retrier) next(err error, progress bool) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if progress {
 		r.failed = 0
 	}
 	if !r.temporary(err) || r.failed >= r.Retries {
-		return 0, 0
+		return 0
 	}
 	r.failed++
-	return r.failed, pause(r.failed)
+	return r.failed
 }
 
-// Final marks an error that must not be retried.
-type Final struct{ Err error }
+// Known marks an error of which it is known whether it may pass, whatever else it says.
+type Known struct {
+	Err    error
+	Passes bool
+}
 
-func (e *Final) Error() string { return e.Err.Error() }
-func (e *Final) Unwrap() error { return e.Err }
+func (e *Known) Error() string { return e.Err.Error() }
+func (e *Known) Unwrap() error { return e.Err }
 
-// Passing marks an error that may not recur.
-type Passing struct{ Err error }
-
-func (e *Passing) Error() string { return e.Err.Error() }
-func (e *Passing) Unwrap() error { return e.Err }
-
-// temporary reports whether a retry may succeed after err. A server that was never
-// reached is more likely a wrong address; see Policy.Connect. One that closes
-// the connection before its greeting has been reached; if crowded errors go back to
-// the caller, so does this one, which may be one.
+// temporary reports whether a retry may succeed after err. A server that was never reached is more likely a wrong
+// address; see Policy.Connect. One that closes the connection before its greeting has been reached; if crowded errors
+// go back to the caller, so does this one, which may be one.
 func (r *Retrier) temporary(err error) bool {
-	var e *ftpexec.Error
-	if errors.As(err, new(*Passing)) {
-		return true
+	if known, ok := errors.AsType[*Known](err); ok {
+		return known.Passes
 	}
-	if errors.As(err, new(*Final)) || !errors.As(err, &e) || !e.Temporary() || r.ReturnCrowded && e.Crowded() {
+	e, ok := errors.AsType[*ftpexec.Error](err)
+	if !ok || !e.Temporary() || r.ReturnCrowded && e.Crowded() {
 		return false
 	}
 	return r.Reached.Load() || r.Connect || e.Stage != "connect" || e.Reply != nil ||
