@@ -66,7 +66,7 @@ func (p proxies) source(print *show.Printer) batch.Source {
 }
 
 // dialer is the Proxy function of the [ftpexec.Client].
-func (p proxies) dialer(address string) func(ctx context.Context, network, address string) (net.Conn, error) {
+func (p proxies) dialer(address string) proxy.DialFunc {
 	if !p.via.For(address) {
 		return nil
 	}

@@ -1,11 +1,9 @@
 package gateway_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"iter"
-	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -60,7 +58,7 @@ func (k *kit) through(t *testing.T, via string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &ftpexec.Client{Proxy: func(string) func(context.Context, string, string) (net.Conn, error) { return p.Dialer(nil) }}
+	c := &ftpexec.Client{Proxy: func(string) proxy.DialFunc { return p.Dialer(nil) }}
 	c.Trace = func(e ftpexec.Event) {
 		k.mu.Lock()
 		defer k.mu.Unlock()

@@ -16,12 +16,7 @@ import (
 )
 
 // DialFunc opens a connection, as [net.Dialer.DialContext] does.
-type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
-
-// DialContext calls f.
-func (f DialFunc) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	return f(ctx, network, address)
-}
+type DialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
 // Dialer returns a function that opens connections through p. It calls forward to connect to p itself, on the
 // network that it is called with; a nil forward means a [net.Dialer].
