@@ -9,8 +9,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-
-	"example.com/ftpfetch/internal/localfile"
 )
 
 // maxSize is the largest size of a file, in bytes.
@@ -61,7 +59,10 @@ func Load(path string) (*File, error) {
 }
 
 func unreadable(path string, err error) error {
-	return fmt.Errorf("%s: cannot be read: %w%.0w", path, localfile.Cause(err), ErrUnusable)
+	if naming, ok := errors.AsType[*os.PathError](err); ok {
+		err = naming.Err
+	}
+	return fmt.Errorf("%s: cannot be read: %w%.0w", path, err, ErrUnusable)
 }
 
 // Secret returns the word, "password" or "account", of the first entry for user on host: its machine is host, or it is
