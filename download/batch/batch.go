@@ -42,9 +42,6 @@ type Options struct {
 	// no limit. A server that refuses a connection because it has too many gets
 	// fewer.
 	Jobs, PerHost int
-	// Segments is how many connections fetch one file, if fewer files than
-	// connections are left.
-	Segments int
 	// Root is the directory under which all paths are. Nothing outside it is
 	// touched. It must not be nil. The caller closes it.
 	Root *os.Root
@@ -56,26 +53,18 @@ type Options struct {
 	Mixed bool
 	// Ledger, if not nil, remembers the verified files.
 	Ledger *Ledger
-	// Each applies to every file. Its fields Root, Size, Sum, Events, Commit and
-	// Segments are not used: Run sets them.
+	// Each applies to every file. Its fields Root, Size, Sum, Events and Commit are
+	// not used: Run sets them. A file gets more than one of its Segments only if
+	// fewer files than connections are left.
 	Each download.Options
 
-	// Bound, if not nil, bounds the time for one URL of a file or directory, retries
-	// and the pauses between them included. The time in the queue does not count: a
-	// file that returns to it because the server is full begins anew.
-	Bound func(context.Context) (context.Context, context.CancelFunc)
-	// Watch, if not nil, is called when a file is about to be retrieved, and
-	// returns what watches it; both may be nil. Calls may be concurrent.
-	Watch func(Task) (progress func(done, total int64), notify func(download.Event))
-	// Report, if not nil, is called with the outcome of every file, and of every
-	// directory that could not be listed whole. Calls do not overlap.
-	Report func(Outcome)
-	// Totals, if not nil, is called regularly with how far the run is, and at the
-	// end.
-	Totals func(Totals)
-	// Note, if not nil, is called with what may interest a person about a server.
-	// waits says that nothing comes from that server until it has room.
-	Note func(text string, waits bool)
+	// Timeout bounds the time for one URL of a file or directory, retries and the
+	// pauses between them included; 0 means no limit. The time in the queue does not
+	// count: a file that returns to it because the server is full begins anew.
+	Timeout time.Duration
+	// Events, if not nil, is called with what happens. Calls do not overlap, and none
+	// comes after Run has returned.
+	Events func(Event)
 }
 
 // Task is something to retrieve: a file, or if Tree is not nil the directory
@@ -85,39 +74,53 @@ type Task struct {
 	Tree *Tree
 }
 
-// Outcome is how a task ended.
-type Outcome struct {
-	Task
-	URL    *urlparse.URL   // that of the last try
-	Result download.Result // if Err is nil
-	Err    error           // why it failed
-	// GivenUp says that the file was not tried, because its server has failed before.
-	GivenUp bool
-	Dir     bool   // Err is about a directory, which was not listed whole
-	Link    string // where a symbolic link leads to that was not followed; "" otherwise
+// Event is something that happens in a run. Its Kind is one of those below, or one
+// that package download has for a file.
+type Event struct {
+	download.Event       // Err is why a task failed, after Ended too
+	Task           *Task // the same from Started to Ended; nil if the event is about a server or the run
+
+	// After Ended. URL is that of the last try.
+	URL     *urlparse.URL
+	Result  download.Result // if Err is nil
+	GivenUp bool            // the task was not tried, because its server has failed before
+	Dir     bool            // Err is about a directory, which was not listed whole
+	Link    string          // where a symbolic link leads to that was not followed; "" otherwise
+
+	Totals Totals // after Counted
 }
+
+const (
+	// Started comes when a URL of a file is about to be retrieved. A file that is
+	// there already has none.
+	Started = download.Arrived + 1 + iota
+	// Ended comes once for every file, and for every directory that could not be
+	// listed whole.
+	Ended
+	// Counted comes regularly and at the end: the Totals.
+	Counted
+	// Waiting is like download.Noted: nothing comes from a server until what Text says is over.
+	Waiting
+)
 
 // Totals is how far a run is.
 type Totals struct {
-	Files     int64 // found so far
-	Size      int64 // of those whose size is known, in bytes
-	Unsized   int64 // files of unknown size
-	Complete  int64 // files, those included that were complete before
-	Before    int64 // files that were complete before
-	Failed    int64 // files
-	Links     int64 // symbolic links that were not followed
-	Listing   int64 // directories that are not listed yet
-	Unlisted  int64 // directories that could not be listed whole
-	Received  int64 // bytes that this run has received
-	Done      int64 // bytes of complete files and those of the others so far
-	Abandoned int64 // files that were found and neither completed nor failed, because the run was ended
+	Files    int64 // found so far
+	Size     int64 // of these, in bytes; -1 if that of one is not known
+	Complete int64 // files, those included that were complete before
+	Before   int64 // files that were complete before
+	Failed   int64 // files
+	Listing  int64 // directories that are not listed yet
+	Unlisted int64 // directories that could not be listed whole
+	Received int64 // bytes that this run has received
+	Done     int64 // bytes of complete files and those of the others so far
 }
 
 // Whole reports whether everything that was asked for is there.
-func (t Totals) Whole() bool { return t.Failed+t.Abandoned+t.Listing+t.Unlisted == 0 }
+func (t Totals) Whole() bool { return t.Complete == t.Files && t.Listing+t.Unlisted == 0 }
 
 // Run retrieves all tasks. It returns when they have ended, or soon after ctx has.
-// What failed is told by the calls of Options.Report. Run reads tasks while it
+// What failed is told by Options.Events. Run reads tasks while it
 // works, only some thousands ahead, so there may be any number of them. Two tasks
 // must not have the same Path, unless Options.Mixed is set: manifest.Check makes
 // sure of that for a list.
@@ -133,7 +136,7 @@ func Run(ctx context.Context, src Source, tasks iter.Seq[Task], o Options) Total
 	}
 	schedule.Run(ctx, limits, b.jobs(tasks), b.do)
 	end()
-	return b.totals(ctx.Err() != nil)
+	return b.totals()
 }
 
 // patience is how much more a server that refuses every connection is worth than a
@@ -145,10 +148,10 @@ type run struct {
 	Options
 	src Source
 
-	reporting sync.Mutex
-	claims    claims
+	telling sync.Mutex
+	claims  claims
 
-	files, size, unsized, complete, before, failed, links, listing, unlisted, received, done atomic.Int64
+	files, size, unsized, complete, before, failed, listing, unlisted, received, done atomic.Int64
 }
 
 // job is a task on its way.
@@ -225,63 +228,75 @@ func (b *run) do(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 
 // ceiling notes that a server refused a connection.
 func (b *run) ceiling(host string, most int) {
-	switch {
-	case b.Note == nil:
-	case most == 0:
-		b.Note(host+" refuses the only connection: waiting until it has room", true)
-	default:
-		b.Note(fmt.Sprintf("%s has too many connections: continuing with %d", host, most), false)
+	if most == 0 {
+		b.note(Waiting, host+" refuses the only connection: waiting until it has room")
+		return
+	}
+	b.note(download.Noted, fmt.Sprintf("%s has too many connections: continuing with %d", host, most))
+}
+
+// tell calls Options.Events.
+func (b *run) tell(e Event) {
+	if b.Events != nil {
+		b.telling.Lock()
+		defer b.telling.Unlock()
+		b.Events(e)
 	}
 }
 
-// report counts and reports an outcome.
-func (b *run) report(o Outcome) {
+// note tells something about a server.
+func (b *run) note(kind download.EventKind, text string) {
+	b.tell(Event{Event: download.Event{Kind: kind, Text: text}})
+}
+
+// failed returns the end of a job that failed with err, at the URL that it tries.
+func (j *job) failed(err error) Event {
+	return Event{Event: download.Event{Err: err}, Task: &j.Task, URL: j.url()}
+}
+
+// ended counts and tells the end of a task.
+func (b *run) ended(e Event) {
+	e.Kind = Ended
 	switch {
-	case o.Link != "":
-		b.links.Add(1)
-	case o.Err != nil && o.Dir: // list counts the directory
-	case o.Err != nil:
+	case e.Link != "", e.Err != nil && e.Dir: // list counts the directory
+	case e.Err != nil:
 		b.failed.Add(1)
-	case o.Result.Skipped:
+	case e.Result.Skipped:
 		b.before.Add(1)
 		b.complete.Add(1)
 	default:
 		b.complete.Add(1)
 	}
-	if b.Report != nil {
-		b.reporting.Lock()
-		defer b.reporting.Unlock()
-		b.Report(o)
-	}
+	b.tell(e)
 }
 
-func (b *run) totals(ended bool) Totals {
+func (b *run) totals() Totals {
 	t := Totals{
-		Files: b.files.Load(), Size: b.size.Load(), Unsized: b.unsized.Load(), Complete: b.complete.Load(), Before: b.before.Load(),
-		Failed: b.failed.Load(), Links: b.links.Load(), Listing: b.listing.Load(), Unlisted: b.unlisted.Load(),
-		Received: b.received.Load(), Done: b.done.Load(),
+		Files: b.files.Load(), Size: b.size.Load(), Complete: b.complete.Load(), Before: b.before.Load(), Failed: b.failed.Load(),
+		Listing: b.listing.Load(), Unlisted: b.unlisted.Load(), Received: b.received.Load(), Done: b.done.Load(),
 	}
-	if ended {
-		t.Abandoned = max(0, t.Files-t.Complete-t.Failed)
+	if b.unsized.Load() > 0 {
+		t.Size = -1
 	}
 	return t
 }
 
-// totalsInterval is the time between two calls of Options.Totals.
-const totalsInterval = 200 * time.Millisecond
+// countInterval is the time between two Counted events.
+const countInterval = 200 * time.Millisecond
 
-// watch calls Totals regularly, until end is called.
+// watch tells the totals regularly, until end is called.
 func (b *run) watch() (end func()) {
-	if b.Totals == nil {
+	if b.Events == nil {
 		return func() {}
 	}
+	tell := func() { b.tell(Event{Event: download.Event{Kind: Counted}, Totals: b.totals()}) }
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		tick := time.NewTicker(totalsInterval)
+		tick := time.NewTicker(countInterval)
 		defer tick.Stop()
 		for {
-			b.Totals(b.totals(false))
+			tell()
 			select {
 			case <-tick.C:
 			case <-stop:
@@ -289,5 +304,5 @@ func (b *run) watch() (end func()) {
 			}
 		}
 	}()
-	return func() { close(stop); <-stopped; b.Totals(b.totals(false)) }
+	return func() { close(stop); <-stopped; tell() }
 }

@@ -2,8 +2,6 @@ package batch_test
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,11 +14,10 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestBound checks that Options.Bound ends every URL at its time, with all that is
+// TestBound checks that Options.Timeout ends every URL at its time, with all that is
 // done for it, and that the wait for a connection does not count.
 func TestBound(t *testing.T) {
 	const limit = 10 * time.Second
-	errLate := errors.New("too late")
 	silence := testserver.Silence()
 	busy := testserver.Reply("450 Busy.")
 	for name, tt := range map[string]struct {
@@ -45,9 +42,7 @@ func TestBound(t *testing.T) {
 				srv := network.NewScript(t, testserver.Honest("contents"), tt.step)
 				s := newClientStand(t)
 				s.client.Dial = network.Dial
-				s.options = batch.Options{Jobs: 1, Each: tt.o, Bound: func(ctx context.Context) (context.Context, context.CancelFunc) {
-					return context.WithTimeoutCause(ctx, limit, errLate)
-				}}
+				s.options = batch.Options{Jobs: 1, Each: tt.o, Timeout: limit}
 				s.options.Each.Retries = 1000
 				var tasks []batch.Task
 				for _, name := range []string{"a", "b"} {
@@ -64,8 +59,8 @@ func TestBound(t *testing.T) {
 				if took := time.Since(begun); took != cmp.Or(tt.takes, 2*limit) {
 					t.Errorf("the run took %v, want %v", took, cmp.Or(tt.takes, 2*limit))
 				}
-				if failed := s.failures(); len(failed) != 2 || !strings.Contains(strings.Join(failed, "\n"), errLate.Error()) {
-					t.Errorf("got %q, want %v twice", failed, errLate)
+				if failed := s.failures(); len(failed) != 2 || !strings.Contains(strings.Join(failed, "\n"), batch.ErrLate.Error()) {
+					t.Errorf("got %q, want %v twice", failed, batch.ErrLate)
 				}
 			})
 		})

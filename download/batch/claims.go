@@ -35,8 +35,7 @@ func (b *run) admit(j *job) bool {
 	if !first && !same {
 		b.files.Add(1)
 		b.unsized.Add(1)
-		err := &download.Error{Path: j.Path, Reason: "is also the place of an earlier file of this run", Err: ErrClash}
-		b.report(Outcome{Task: j.Task, URL: j.url(), Err: err})
+		b.ended(j.failed(&download.Error{Path: j.Path, Reason: "is also the place of an earlier file of this run", Err: ErrClash}))
 	}
 	return first
 }

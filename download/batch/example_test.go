@@ -37,9 +37,9 @@ func fetch(ctx context.Context, list io.Reader, dir string) (batch.Totals, error
 			}
 		}
 	}
-	totals := batch.Run(ctx, &c, tasks, batch.Options{Jobs: 4, Root: root, Ledger: ledger, Report: func(o batch.Outcome) {
-		if o.Err != nil {
-			fmt.Println(o.Path, o.Err)
+	totals := batch.Run(ctx, &c, tasks, batch.Options{Jobs: 4, Root: root, Ledger: ledger, Events: func(e batch.Event) {
+		if e.Kind == batch.Ended && e.Err != nil {
+			fmt.Println(e.Task.Path, e.Err)
 		}
 	}})
 	return totals, wrong

@@ -49,7 +49,7 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict
 		return b.full(err)
 	case j.link != "" && errors.Is(err, ftpexec.ErrNotFound):
 		b.forget(j)
-		b.report(Outcome{Task: j.Task, URL: j.url(), Link: j.link})
+		b.ended(Event{Task: &j.Task, URL: j.url(), Link: j.link})
 		return schedule.Done()
 	}
 	return b.next(ctx, j, err, verdict(err))
@@ -62,8 +62,8 @@ const pause = time.Second
 // again: the other run has completed it, or has left a part to resume from.
 func (b *run) wait(ctx context.Context, t *schedule.Turn[*job], err error) schedule.Verdict {
 	j := t.Value
-	if !j.waited && b.Note != nil {
-		b.Note(err.Error()+": waiting for it", true)
+	if !j.waited {
+		b.note(Waiting, err.Error()+": waiting for it")
 	}
 	j.waited = true
 	t.Release()
@@ -104,9 +104,7 @@ func (b *run) next(ctx context.Context, j *job, err error, v schedule.Verdict) s
 	if local(err) || j.at+1 == len(j.URLs) {
 		return b.end(ctx, j, download.Result{}, err, v)
 	}
-	if b.Note != nil {
-		b.Note(err.Error()+"; trying "+j.URLs[j.at+1].Redacted(), false)
-	}
+	b.note(download.Noted, err.Error()+"; trying "+j.URLs[j.at+1].Redacted())
 	j.at++
 	return v.Then(j.url().Address())
 }
@@ -115,7 +113,9 @@ func (b *run) next(ctx context.Context, j *job, err error, v schedule.Verdict) s
 // nor has it failed.
 func (b *run) end(ctx context.Context, j *job, result download.Result, err error, v schedule.Verdict) schedule.Verdict {
 	if err == nil || ctx.Err() == nil {
-		b.report(Outcome{Task: j.Task, URL: j.url(), Result: result, Err: err, GivenUp: j.givenUp, Dir: j.dir != nil})
+		e := j.failed(err)
+		e.Result, e.GivenUp, e.Dir = result, j.givenUp, j.dir != nil
+		b.ended(e)
 	}
 	return v
 }
@@ -125,7 +125,7 @@ func (b *run) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download.Re
 	item := t.Value.Item
 	o := b.Each
 	o.Root, o.Size, o.Sum, o.Segments = b.Root, item.Size, item.Sum, 1
-	if n := b.Segments - 1; n > 0 {
+	if n := b.Each.Segments - 1; n > 0 {
 		o.Segments += t.Spare(n)
 	}
 	u := t.Value.url()
@@ -133,31 +133,31 @@ func (b *run) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download.Re
 		o.Commit = func(r download.Result) error { return b.Ledger.add(recordOf(item, u, r)) }
 	}
 	m := &meter{run: b, sized: t.Value.size() >= 0}
-	var notify func(download.Event)
-	if b.Watch != nil {
-		m.watch, notify = b.Watch(t.Value.Task)
-	}
+	task := &t.Value.Task
+	b.tell(Event{Event: download.Event{Kind: Started}, Task: task})
 	o.Events = func(e download.Event) {
-		switch {
-		case e.Kind == download.Progress:
+		switch e.Kind {
+		case download.Progress:
 			m.update(e.Done, e.Total)
-		case e.Kind == download.Arrived:
+		case download.Arrived:
 			t.Release()
-		case notify != nil:
-			notify(e)
 		}
+		b.tell(Event{Event: e, Task: task})
 	}
 	result, err := download.File(ctx, &first{b.src, t}, u, item.Path, &o)
 	m.end(result, err)
 	return result, err
 }
 
-// bound applies Options.Bound.
+// ErrLate is the cause when Options.Timeout has passed.
+var ErrLate = fmt.Errorf("not done in time: %w", context.DeadlineExceeded)
+
+// bound applies Options.Timeout.
 func (b *run) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	if b.Bound == nil {
+	if b.Timeout == 0 {
 		return context.WithCancel(ctx)
 	}
-	return b.Bound(ctx)
+	return context.WithTimeoutCause(ctx, b.Timeout, ErrLate)
 }
 
 // meter counts the bytes of one file. download.File calls update from one
@@ -167,7 +167,6 @@ type meter struct {
 	sized   bool // the size counts in Totals
 	started bool
 	last    int64
-	watch   func(done, total int64)
 }
 
 func (m *meter) update(done, total int64) {
@@ -177,9 +176,6 @@ func (m *meter) update(done, total int64) {
 	}
 	m.started, m.last = true, done
 	m.know(total)
-	if m.watch != nil {
-		m.watch(done, total)
-	}
 }
 
 // know counts the file's size when the server has told it.

@@ -264,6 +264,26 @@ func TestLedgerTogether(t *testing.T) {
 	}
 }
 
+// TestNamedMeanwhile checks that files that another run has named since this one began
+// are there, although one look at the ledger finds the records of all.
+func TestNamedMeanwhile(t *testing.T) {
+	r := newRoom(t)
+	b := &run{Options: Options{Root: r.root, Ledger: r.open(LedgerName)}}
+	other := r.open(LedgerName)
+	for _, path := range []string{"a", "b"} {
+		name := filepath.Join(r.dir, path)
+		if err := errors.Join(os.WriteFile(name, []byte("x"), 0o666), os.Chtimes(name, modified, modified)); err != nil {
+			t.Fatal(err)
+		}
+		r.add(other, path, 1)
+	}
+	for path, want := range map[string]bool{"a": true, "b": true, "c": false} {
+		if got := b.named(t.Context(), &job{Task: Task{Item: r.item(path)}, listed: -1}); got != want {
+			t.Errorf("%s: %v, want %v", path, got, want)
+		}
+	}
+}
+
 // TestLedgerFull lets a record be cut off, as on a full disk: the next one stands
 // on its own line.
 func TestLedgerFull(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,8 +40,10 @@ func TestTwoRuns(t *testing.T) {
 				first.options.Each.Retries, first.options.Jobs, second.options.Jobs = -1, 1, 1
 				midst, release, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 				var once, again sync.Once
-				first.options.Watch = func(batch.Task) (func(int64, int64), func(download.Event)) {
-					return func(int64, int64) { once.Do(func() { close(midst); <-release }) }, nil
+				first.options.Events = func(e batch.Event) {
+					if e.Kind == download.Progress {
+						once.Do(func() { close(midst); <-release })
+					}
 				}
 				waits := 0
 				second.options.Each.Wait = func(context.Context, time.Duration) error {
@@ -64,35 +65,5 @@ func TestTwoRuns(t *testing.T) {
 				first.compare(below(files))
 			}
 		}
-	}
-}
-
-// TestNamedMeanwhile lets another run retrieve a whole list after this one has looked for each of its files: none fails,
-// although one look at the ledger finds the records of all.
-func TestNamedMeanwhile(t *testing.T) {
-	files := map[string]string{"/a": "one", "/b": "two", "/c": "three"}
-	for _, known := range []bool{false, true} {
-		first, second := newStand(t, files, testserver.Options{}), newClientStand(t)
-		second.dir = first.dir
-		tasks := first.tasks(files)
-		for i := range tasks {
-			if !known {
-				tasks[i].Size, tasks[i].Sum = nil, digest.Sum{}
-			}
-		}
-		var looked atomic.Int32
-		whole := make(chan struct{})
-		second.options.Watch = func(batch.Task) (func(int64, int64), func(download.Event)) {
-			if int(looked.Add(1)) == len(files) {
-				first.run(t.Context(), tasks...)
-				close(whole)
-			}
-			<-whole
-			return nil, nil
-		}
-		if two := second.run(t.Context(), tasks...); !two.Whole() || two.Before != int64(len(files)) {
-			t.Errorf("known %v: %+v %q", known, two, second.failures())
-		}
-		first.compare(below(files))
 	}
 }

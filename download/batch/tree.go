@@ -149,7 +149,7 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict
 	case err == nil && j.Tree.Depth > 0 && j.dir.depth >= j.Tree.Depth: // only now it shows that it is a directory
 		return b.listed(ctx, t)
 	case same != nil:
-		b.report(Outcome{Task: j.Task, URL: j.url(), Link: cmp.Or(same.below, ".")})
+		b.ended(Event{Task: &j.Task, URL: j.url(), Link: cmp.Or(same.below, ".")})
 		return b.listed(ctx, t)
 	case err == nil:
 		err = b.create(j)
@@ -189,16 +189,18 @@ var mostListed = []int{2000, 7500, 10000}
 // pattern that nothing matches, which is as bad as a file that does not exist.
 func (b *run) complain(j *job, entries []entry, odd []error) {
 	for _, err := range odd {
-		b.report(Outcome{Task: j.Task, URL: j.url(), Err: err, Dir: true})
+		e := j.failed(err)
+		e.Dir = true
+		b.ended(e)
 	}
 	b.unlisted.Add(int64(min(1, len(odd))))
-	if b.Note != nil && slices.ContainsFunc(mostListed, func(most int) bool { return len(entries) <= most && len(entries) >= most-2 }) {
-		b.Note(fmt.Sprintf("%s has %d entries, as many as some servers list at most: a list of URLs (-i) fetches what may be missing", j.url().Redacted(), len(entries)), true)
+	if slices.ContainsFunc(mostListed, func(most int) bool { return len(entries) <= most && len(entries) >= most-2 }) {
+		b.note(Waiting, fmt.Sprintf("%s has %d entries, as many as some servers list at most: a list of URLs (-i) fetches what may be missing", j.url().Redacted(), len(entries)))
 	}
 	match := func(e entry) bool { return matches([]string{j.Tree.Names}, e.name) }
 	if j.Tree.Names != "" && j.dir.depth == 0 && !slices.ContainsFunc(entries, match) {
 		b.files.Add(1)
-		b.report(Outcome{Task: j.Task, URL: j.url(), Err: fmt.Errorf("%w %s", ErrNoMatch, j.Tree.Names)})
+		b.ended(j.failed(fmt.Errorf("%w %s", ErrNoMatch, j.Tree.Names)))
 	}
 }
 
@@ -328,7 +330,9 @@ func (b *run) refuse(j *job, e entry, err error) {
 	}
 	u := e.url(j.in)
 	j.URLs, j.in = []*urlparse.URL{u}, nil
-	b.report(Outcome{Task: j.Task, URL: u, Err: err, Dir: dir})
+	failed := j.failed(err)
+	failed.Dir = dir
+	b.ended(failed)
 }
 
 // descend fills in the job for an entry that is not a file. It returns false if
@@ -343,12 +347,12 @@ func (b *run) descend(parent, next *job, e entry) bool {
 	switch {
 	case e.mode == fs.ModeSymlink:
 		if !parent.Tree.FollowLinks || !next.dir.follow(d, e.target) {
-			b.report(Outcome{Task: next.Task, URL: u, Link: cmp.Or(e.target, "a place that the server does not tell")})
+			b.ended(Event{Task: &next.Task, URL: u, Link: cmp.Or(e.target, "a place that the server does not tell")})
 			return false
 		}
 		next.URLs[0], next.link = next.dir.url(), e.target
 	case e.mode != fs.ModeDir && e.mode != fs.ModeIrregular: // a device or socket
-		b.report(Outcome{Task: next.Task, URL: u, Link: e.mode.String()})
+		b.ended(Event{Task: &next.Task, URL: u, Link: e.mode.String()})
 		return false
 	case e.mode == fs.ModeDir && parent.Tree.Depth > 0 && next.dir.depth >= parent.Tree.Depth:
 		return false

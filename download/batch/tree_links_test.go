@@ -46,7 +46,7 @@ func TestTreeLinks(t *testing.T) {
 			got := s.run(t.Context(), treeOf(t, srv.URL("/")+tt.url, tt.tree))
 			s.settled(got)
 			s.compare(tt.want)
-			if got.Links != tt.links || len(s.failures()) != tt.failed {
+			if s.links() != tt.links || len(s.failures()) != tt.failed {
 				t.Errorf("%+v, %q, want %d links and %d failures", got, s.failures(), tt.links, tt.failed)
 			}
 			for _, o := range s.outcomes {
@@ -71,7 +71,7 @@ func TestTreeEndlessLinks(t *testing.T) {
 	s, srv := scripted(t, x)
 	got := s.run(t.Context(), treeOf(t, srv.URL("/"), batch.Tree{FollowLinks: true}))
 	s.settled(got)
-	if got.Complete != most+1 || got.Links != 1 {
+	if got.Complete != most+1 || s.links() != 1 {
 		t.Errorf("%+v, %q, want %d files", got, s.failures(), most+1)
 	}
 }

@@ -30,8 +30,8 @@ func TestTreeMemory(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	before, used := heap(), int64(0)
-	s.options.Jobs, s.options.Report = 1, func(batch.Outcome) {
-		if used == 0 {
+	s.options.Jobs, s.options.Events = 1, func(e batch.Event) {
+		if e.Kind == batch.Ended && used == 0 {
 			used = heap() - before
 			cancel()
 		}

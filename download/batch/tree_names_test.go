@@ -48,7 +48,11 @@ func TestTreeRoundListing(t *testing.T) {
 		}
 		s, srv := scripted(t, shelf{verb: "MLSD", listings: map[string]string{"/d": text.String()}})
 		notes := 0
-		s.options.Note = func(string, bool) { notes++ }
+		s.options.Events = func(e batch.Event) {
+			if e.Kind == batch.Waiting {
+				notes++
+			}
+		}
 		s.run(t.Context(), treeOf(t, srv.URL("/d/"), batch.Tree{Reject: []string{"f*"}}))
 		if notes != want {
 			t.Errorf("%d names: %d notes, want %d", n, notes, want)

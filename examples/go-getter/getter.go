@@ -83,9 +83,9 @@ func (g *Getter) Get(ctx context.Context, r *getter.Request) error {
 	totals := batch.Run(ctx, g.Client, slices.Values([]batch.Task{task}), batch.Options{
 		Jobs: 4, PerHost: 2, Root: root,
 		Each: download.Options{Newer: true, Existing: download.Overwrite},
-		Report: func(o batch.Outcome) {
-			if o.Err != nil {
-				failed = append(failed, o.Err)
+		Events: func(e batch.Event) {
+			if e.Kind == batch.Ended && e.Err != nil {
+				failed = append(failed, e.Err)
 			}
 		},
 	})

@@ -60,11 +60,9 @@ type many struct {
 	rows   *os.File // of the report
 	shown  *show.Run
 
-	mu    sync.Mutex
-	files map[*urlparse.URL]*show.File // of the files that are on their way, by their first URL
-	gone  map[string]bool              // addresses of the servers that were given up
-	code  int                          // the exit code
-	lost  int64                        // URLs that were not even tried
+	mu   sync.Mutex
+	code int   // the exit code
+	lost int64 // URLs that were not even tried
 }
 
 // fails makes err the first failure, if there was none.
@@ -132,11 +130,10 @@ func (m *many) close() {
 
 // retrieve fetches everything.
 func (m *many) retrieve() {
-	m.files = make(map[*urlparse.URL]*show.File)
 	m.shown = m.print.Run(m.known())
 	totals := batch.Run(m.ctx, m.source, m.tasks(), batch.Options{
-		Jobs: m.Jobs, PerHost: m.PerHost, Segments: m.File.Segments, Root: m.root, Ledger: m.ledger, Each: m.File, Bound: func(ctx context.Context) (context.Context, context.CancelFunc) { return bound(ctx, m.Config) },
-		Watch: m.watch, Report: m.ended, Totals: m.shown.Update, Note: m.print.Note, Mixed: len(m.lists)+len(m.Targets) > 1,
+		Jobs: m.Jobs, PerHost: m.PerHost, Root: m.root, Ledger: m.ledger, Each: m.File, Timeout: m.MaxTime, Events: m.event,
+		Mixed: len(m.lists)+len(m.Targets) > 1,
 	})
 	totals.Files, totals.Failed = totals.Files+m.lost, totals.Failed+m.lost
 	if m.ctx.Err() != nil {
@@ -149,55 +146,26 @@ func (m *many) retrieve() {
 	m.shown.End(totals)
 }
 
-// watch returns what shows the progress of one file.
-func (m *many) watch(t batch.Task) (func(done, total int64), func(download.Event)) {
-	x := m.shown.File(t.URLs[0], t.Path)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.files[t.URLs[0]] = x
-	return x.Update, x.Event
+// event takes an event of the run.
+func (m *many) event(e batch.Event) {
+	if e.Kind == batch.Ended {
+		m.ended(&e)
+	}
+	m.shown.Event(e)
 }
 
-// ended shows how a task ended.
-func (m *many) ended(o batch.Outcome) {
-	m.mu.Lock()
-	x := m.files[o.URLs[0]]
-	delete(m.files, o.URLs[0])
-	m.mu.Unlock()
-	if errors.Is(o.Err, ftpexec.ErrLogin) {
+// ended takes the end of a task, and explains its failure.
+func (m *many) ended(e *batch.Event) {
+	if errors.Is(e.Err, ftpexec.ErrLogin) {
 		m.ask.forget()
 	}
-	o.Err = m.hintFailure(m.ctx, o.URL, m.reason(m.ctx, o.Err))
-	m.fails(o.Err)
-	switch {
-	case o.Link != "":
-		m.print.Linked(o)
-	case o.GivenUp && m.print.Progress != show.JSON:
-		if m.givenUp(o.URL.Address()) {
-			m.print.Failed(o.URL.Redacted(), o.Err, "; the other files of this server are not tried")
-		}
-	case x != nil:
-		x.End(o.Result, o.Err, "")
-	case o.Err != nil:
-		m.print.Failed(o.URL.Redacted(), o.Err, "")
-	}
+	e.Err = m.hintFailure(m.ctx, e.URL, m.reason(m.ctx, e.Err))
+	m.fails(e.Err)
 	if m.rows != nil {
-		if _, err := m.rows.Write(reportRow(m.Report, o)); err != nil {
+		if _, err := m.rows.Write(reportRow(m.Report, *e)); err != nil {
 			m.fails(localError(m.Report, "cannot be written", err))
 		}
 	}
-}
-
-// givenUp returns true when a server has just been given up: then its next files
-// fail for the same reason, which is not worth a line for each.
-func (m *many) givenUp(address string) (first bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.gone == nil {
-		m.gone = make(map[string]bool)
-	}
-	first, m.gone[address] = !m.gone[address], true
-	return first
 }
 
 // plans prints what would be sent for each file.

@@ -85,20 +85,20 @@ func reportHead(name string) string {
 	return "line\turl\tpath\tstatus\tsize\tsum\tverified\terror\tcode\tchecked\n"
 }
 
-// reportRow returns the row for an outcome. It shows no password.
-func reportRow(name string, o batch.Outcome) []byte {
-	r := reported{Line: o.Line, URL: o.URL.WithoutPassword().String(), Path: o.Path}
+// reportRow returns the row for the end of a task. It shows no password.
+func reportRow(name string, e batch.Event) []byte {
+	r := reported{Line: e.Task.Line, URL: e.URL.WithoutPassword().String(), Path: e.Task.Path}
 	switch {
-	case o.Link != "":
-		r.Status, r.Error = "link", "leads to "+o.Link
-	case o.Err != nil:
-		r.Status, r.Error, r.Code = "failed", show.OneLine(describe(o.Err)), exitCode(o.Err)
+	case e.Link != "":
+		r.Status, r.Error = "link", "leads to "+e.Link
+	case e.Err != nil:
+		r.Status, r.Error, r.Code = "failed", show.OneLine(describe(e.Err)), exitCode(e.Err)
 	default:
-		r.Status, r.Size, r.Sum, r.Verified = "complete", &o.Result.Size, o.Result.Sum.String(), o.Result.Verified
-		if !o.Result.Checked.IsZero() {
-			r.Checked = o.Result.Checked.Format(time.RFC3339)
+		r.Status, r.Size, r.Sum, r.Verified = "complete", &e.Result.Size, e.Result.Sum.String(), e.Result.Verified
+		if !e.Result.Checked.IsZero() {
+			r.Checked = e.Result.Checked.Format(time.RFC3339)
 		}
-		if o.Result.Skipped {
+		if e.Result.Skipped {
 			r.Status = "before"
 		}
 	}

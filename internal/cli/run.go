@@ -112,6 +112,8 @@ func (r *run) reason(ctx context.Context, err error) error {
 	case err == nil:
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return context.Cause(ctx)
+	case errors.Is(err, batch.ErrLate):
+		return &tooLong{r.MaxTime}
 	case r.MaxTime != 0 && errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &server):
 		return &tooLong{r.MaxTime}
 	}

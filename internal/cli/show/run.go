@@ -34,8 +34,11 @@ type Run struct {
 
 	mu       sync.Mutex
 	files    map[*File]int // that are on their way; the lines are in this order
+	tasks    map[*batch.Task]*File
+	gone     map[string]bool // addresses of the servers that were given up
 	nth      int
 	totals   batch.Totals
+	links    int64 // that were not followed
 	speed    speed
 	shown    time.Time
 	interval time.Duration // from one line to the next
@@ -52,12 +55,50 @@ func (p *Printer) Run(files, octets int64) *Run {
 
 func (p *Printer) newRun(mode Mode) *Run {
 	now := p.now()
-	return &Run{p: p, mode: mode, began: now, shown: now, interval: firstInterval, files: make(map[*File]int)}
+	return &Run{p: p, mode: mode, began: now, shown: now, interval: firstInterval, files: make(map[*File]int),
+		tasks: make(map[*batch.Task]*File), gone: make(map[string]bool)}
 }
 
 func (r *Run) start() {
 	if r.mode == Bar {
 		r.stop = r.p.animate(r)
+	}
+}
+
+// Event shows an event of the run.
+func (r *Run) Event(e batch.Event) {
+	f := r.tasks[e.Task]
+	switch {
+	case e.Kind == batch.Counted:
+		r.Update(e.Totals)
+	case e.Kind == batch.Waiting || e.Task == nil:
+		r.p.Note(e.Text, e.Kind == batch.Waiting)
+	case e.Kind == batch.Started:
+		r.tasks[e.Task] = r.File(e.Task.URLs[0], e.Task.Path)
+	case e.Kind != batch.Ended:
+		f.Event(e.Event)
+	default:
+		delete(r.tasks, e.Task)
+		r.end(f, e)
+	}
+}
+
+// end shows how a task has ended; f is nil if no file was started. Once a server is
+// given up its next files fail for the same reason, which is not worth a line for each.
+func (r *Run) end(f *File, e batch.Event) {
+	switch at := e.URL.Address(); {
+	case e.Link != "":
+		r.links++
+		r.p.Linked(e)
+	case e.GivenUp && r.p.Progress != JSON:
+		if !r.gone[at] {
+			r.p.Failed(e.URL.Redacted(), e.Err, "; the other files of this server are not tried")
+		}
+		r.gone[at] = true
+	case f != nil:
+		f.End(e.Result, e.Err, "")
+	case e.Err != nil:
+		r.p.Failed(e.URL.Redacted(), e.Err, "")
 	}
 }
 
@@ -105,10 +146,10 @@ func (r *Run) of() (files, octets int64) {
 	if r.only != nil {
 		return 1, r.totals.Size
 	}
-	if files < 0 || r.ended && r.totals.Abandoned == 0 { // some may have been named twice
+	if files < 0 || r.ended && r.totals.Complete+r.totals.Failed == r.totals.Files { // some may have been named twice
 		files = r.totals.Files
 	}
-	if octets < 0 && r.totals.Unsized == 0 && r.totals.Listing == 0 && files == r.totals.Files {
+	if octets < 0 && r.totals.Listing == 0 && files == r.totals.Files {
 		octets = r.totals.Size
 	}
 	return files, octets
@@ -200,7 +241,7 @@ func (r *Run) last(files int64) string {
 	if n := t.Unlisted + t.Listing; n > 0 {
 		text += ", " + counted(n, "directory", "directories") + " not listed whole"
 	}
-	if n := t.Links; n > 0 {
+	if n := r.links; n > 0 {
 		text += ", " + counted(n, "link", "links") + " not followed"
 	}
 	return text + fmt.Sprintf("; received %s in %.1f s", Bytes(t.Received), r.p.now().Sub(r.began).Seconds())

@@ -159,9 +159,9 @@ func (p *Printer) Made(dir string) {
 }
 
 // Linked reports a symbolic link or special file that was not retrieved.
-func (p *Printer) Linked(o batch.Outcome) {
+func (p *Printer) Linked(e batch.Event) {
 	if !p.Quiet {
-		p.tell("", event{URL: o.URL.Redacted(), Path: o.Path, Text: "leads to " + o.Link + ", not followed"})
+		p.tell("", event{URL: e.URL.Redacted(), Path: e.Task.Path, Text: "leads to " + e.Link + ", not followed"})
 	}
 }
 
