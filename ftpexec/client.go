@@ -273,8 +273,18 @@ func (c *Client) tlsConfig(host string) *tls.Config {
 		cfg = c.TLSConfig.Clone()
 	}
 	cfg.ServerName = host
-	cfg.ClientSessionCache = tls.NewLRUClientSessionCache(4)
+	cfg.ClientSessionCache = sessions{tls.NewLRUClientSessionCache(4)}
 	return cfg
+}
+
+// sessions is a cache from which crypto/tls cannot remove a session. It would if a handshake fails, as on the data
+// connection of a refused transfer; the next transfer must resume that session.
+type sessions struct{ tls.ClientSessionCache }
+
+func (s sessions) Put(key string, session *tls.ClientSessionState) {
+	if session != nil {
+		s.ClientSessionCache.Put(key, session)
+	}
 }
 
 // check returns an error if a field of c has a bad value. Every retrieval calls it first.

@@ -92,6 +92,38 @@ func (c *cutConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// A refused transfer, whose data connection ends in the handshake, does not cost the session that the next one must resume.
+func TestRefusalKeepsTLSSession(t *testing.T) {
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		logins := 0
+		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": "contents"}, TLS: testserver.TLSRequired, TLSRequireReuse: true,
+			TLSConfig: &tls.Config{MaxVersion: version}, Fault: func(p testserver.FaultPoint) (f testserver.Fault) {
+				switch {
+				case p.Verb == "AUTH":
+					logins++
+				case p.Verb == "MLSD":
+					f.Reply = "500 unknown"
+				case p.Verb == "RETR" && p.Transfer%2 == 1:
+					f.Reply = "550 no such file"
+				}
+				return f
+			}})
+		c := &ftpexec.Client{MaxIdle: 1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+		if got, _, err := entriesOf(t.Context(), c, parse(t, s.URL("/d/"))); len(got) != 1 || err != nil {
+			t.Errorf("%s: got %q, %v", tls.VersionName(version), got, err)
+		}
+		for range 4 {
+			_, err := read(t.Context(), c, parse(t, s.URL("/d/f")))
+			if err != nil && !errors.Is(err, ftpexec.ErrRefused) {
+				t.Errorf("%s: got %v", tls.VersionName(version), err)
+			}
+		}
+		if c.CloseIdleConnections(); logins != 1 {
+			t.Errorf("%s: %d connections", tls.VersionName(version), logins)
+		}
+	}
+}
+
 // A data connection that ends within its TLS handshake, after any number of bytes, is lost, as at any other time: a server
 // that refuses TLS says so with an alert.
 func TestDataHandshakeCut(t *testing.T) {

@@ -209,22 +209,18 @@ func (c *Client) abrupt(conn *wire.Conn, u *urlparse.URL, known bool) error {
 }
 
 // unlisted reports whether err is a refusal of the listing op that leaves the next way to list: of MLSD if the server does
-// not know it or says that there is no such directory, of LIST -a if it may take "-a" for a name (450 too), of LIST for
-// any reason.
+// not know it or says that there is no such directory, of LIST -a if it may take "-a" for a name (450 too), of LIST and
+// NLST for any reason but what another command meets too, such as TLS (52z, 53z).
 func unlisted(op Command, err error) bool {
 	e := (*Error)(nil)
 	if !errors.As(err, &e) || e.Reply == nil || e.Op != op.shown() || errors.Is(e.Err, ErrTooMany) || errors.Is(e.Err, ErrTLSRequired) || errors.Is(e.Err, ErrTruncated) {
 		return false
 	}
-	switch code := e.Reply.Code; op.Line() {
-	case "MLSD":
+	code := e.Reply.Code
+	if op.Verb == "MLSD" {
 		return unknownCommand(e) || errors.Is(e, fs.ErrNotExist)
-	case "LIST -a":
-		return code/100 == 5 || code == 450
-	case "LIST", "NLST":
-		return code/100 == 5
 	}
-	return false
+	return code/10 == 50 || code == 530 || code/10 == 55 || code == 450 && op.HasArg
 }
 
 // unknownCommand reports whether err is a refusal because the server does not know the command.
