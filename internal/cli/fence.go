@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -71,7 +72,7 @@ func (r *run) writes(f *fence) (dirs []string) {
 		f.device(path)
 		dirs = append(dirs, filepath.Dir(path))
 	case r.Many, slices.ContainsFunc(r.Targets, file):
-		dirs = append(dirs, filepath.Join(".", r.Dir))
+		dirs = append(dirs, cmp.Or(r.Dir, "."))
 	}
 	if r.Report != "" {
 		dirs = append(dirs, filepath.Dir(r.Report))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/ftpfetch/internal/proxy/proxytest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -136,6 +137,7 @@ func TestFenceReads(t *testing.T) {
 func TestFenceAllows(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{TLS: testserver.TLSOffered, Users: map[string]string{"me": "secret"}, Tree: map[string]string{"/d/f": "contents", "/g": "contents"}})
 	me := strings.Replace(s.URL(""), "//", "//me@", 1)
+	socks, connect := proxytest.NewSOCKS5(t, nil).URL(), proxytest.NewHTTP(t, nil).URL()
 	for _, tt := range []struct{ script, out, files string }{
 		{"ftpfetch -v URL/g 2>&1 | grep -c '^. fenced: .* below [.]$'", "1\n", "g"},
 		{"ftpfetch -v URL/d/ 2>&1 | grep fenced", "* fenced: this process can write no file\n", ""},
@@ -148,6 +150,16 @@ func TestFenceAllows(t *testing.T) {
 		{"ftpfetch -q -o /dev/null URL/g", "", ""},
 		{"ftpfetch -q -o $TMP/other URL/g; cat $TMP/other", "contents", ""},
 		{"ftpfetch -q -d a/b URL/g", "", "a a/b a/b/g"},
+		{"ftpfetch -q -d $TMP/d URL/g; cat $TMP/d/g", "contents", ""},
+		{"mkdir $TMP/sub; ftpfetch -q -d $TMP -o sub/x URL/g; cat $TMP/sub/x", "contents", ""},
+		{"ftpfetch -q -r -d $TMP/d --report r.tsv URL/d/; cat $TMP/d/f", "contents", "r.tsv"},
+		{"ftpfetch -q --proxy SOCKS URL/g", "", "g"},
+		{"ftpfetch -q --proxy HTTP URL/g", "", "g"},
+		{"ftp_proxy=SOCKS ftpfetch -q -r -d t URL/d/", "", "t t/.ftpfetch-ledger t/f"},
+		{"ln -s circle $TMP/circle; HOME=$TMP/circle ftpfetch -q URL/g", "", "g"},
+		{"HOME=$TMP/ca.pem/none ftpfetch -q URL/g", "", "g"},
+		{"chmod 0 $TMP/certs; HOME=$TMP/certs ftpfetch -q URL/g; chmod 700 $TMP/certs", "", "g"},
+		{"mkdir $TMP/h; mkfifo $TMP/h/.netrc; HOME=$TMP/h ftpfetch -q URL/g", "", "g"},
 		{"ftpfetch -q -d c/d URL/none 2>&- ; test ! -e c", "", ""},
 		{"ftpfetch -q -r -j 3 -d t --report $TMP/r.tsv URL/; wc -l <$TMP/r.tsv", "3\n", "t t/.ftpfetch-ledger t/d t/d/f t/g"},
 		{"echo URL/g | ftpfetch -q -i -; ls $TMP/tmp", "", ".ftpfetch-ledger g"},
@@ -165,7 +177,7 @@ func TestFenceAllows(t *testing.T) {
 		writeFile(t, tmp+"/ca.pem", string(s.RootPEM()))
 		writeFile(t, tmp+"/certs/ca.pem", string(s.RootPEM()))
 		writeFile(t, tmp+"/.netrc", "machine 127.0.0.1 login me password secret\n")
-		cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.NewReplacer("URL", s.URL(""), "ME", me).Replace(tt.script))
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.NewReplacer("URL", s.URL(""), "ME/", me+"/", "SOCKS", socks, "HTTP", connect).Replace(tt.script))
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "HOME="+tmp, "TMP="+tmp, "TMPDIR="+tmp+"/tmp", "GORACE=atexit_sleep_ms=0")
 		out, err := cmd.CombinedOutput()
