@@ -1,6 +1,6 @@
 // Package ftpexec retrieves what ftp URLs name (RFC 1738 section 3.2) from FTP servers. [NewPlan] turns a URL into
 // an ordered [Plan] of FTP commands, [Client.Do] retrieves a file, and [Client.Entries] lists a directory; [Client.List]
-// lists only names. Package ftpfs makes a directory an [io/fs.FS], and a [Transport] retrieves for programs that use
+// lists only names. Package ftpfs makes a directory an [io/fs.FS], and package ftphttp retrieves for programs that use
 // net/http.
 //
 //	var c ftpexec.Client

@@ -1,4 +1,4 @@
-package ftpexec_test
+package ftphttp_test
 
 import (
 	"fmt"
@@ -8,14 +8,19 @@ import (
 	"os"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/ftpexec/ftphttp"
+	"example.com/ftpfetch/testserver"
 )
 
 func ExampleTransport() {
-	s := exampleServer()
+	s, err := testserver.Start(&testserver.Options{Tree: map[string]string{"/pub/motd": "hello\n"}})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer s.Close()
 
-	ftp := &ftpexec.Transport{}
-	defer ftp.CloseIdleConnections()
+	ftp := &ftphttp.Transport{Client: &ftpexec.Client{}}
+	defer ftp.Client.CloseIdleConnections()
 	t := &http.Transport{}
 	t.RegisterProtocol("ftp", ftp)
 	c := &http.Client{Transport: t}

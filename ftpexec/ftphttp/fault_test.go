@@ -1,0 +1,119 @@
+package ftphttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/testserver"
+)
+
+// exchanges are requests with the commands of each.
+var exchanges = []struct {
+	method, path, field string
+	verbs               []string
+}{
+	{"GET", "/d/f", "", []string{"", "USER", "PASS", "CWD", "TYPE", "SIZE", "MDTM", "EPSV", "RETR"}},
+	{"GET", "/d/f", "bytes=2-3", []string{"", "USER", "PASS", "CWD", "TYPE", "SIZE", "MDTM", "EPSV", "REST", "RETR"}},
+	{"HEAD", "/d/f", "", []string{"", "USER", "PASS", "CWD", "TYPE", "SIZE", "MDTM"}},
+	{"GET", "/d/", "", []string{"", "USER", "PASS", "CWD", "TYPE", "EPSV", "NLST"}},
+}
+
+// A refusal at any command is an answer. A connection that ends or hangs there is an error; the context ends a hang.
+func TestEveryCommand(t *testing.T) {
+	replies := []string{"421 Leaving", "450 Busy", "530 Not you", "550 No", "550 Permission denied"}
+	login, other, fallback := []int{503, 401, 401, 401, 401}, []int{503, 503, 401, 403, 403}, []int{503, 200, 200, 200, 200}
+	want := map[string][]int{
+		"": {503, 503, 401, 502, 502}, "USER": login, "PASS": login, "CWD": {503, 503, 401, 404, 403}, "TYPE": other,
+		"SIZE": fallback, "MDTM": fallback, "EPSV": fallback, "REST": fallback, "RETR": other, "NLST": {503, 404, 401, 404, 403},
+	}
+	synctest.Test(t, func(t *testing.T) {
+		for _, x := range exchanges {
+			for _, verb := range x.verbs {
+				check := func(what string, action testserver.Action, status int, cause error) {
+					steps := []testserver.Step{testserver.Honest("contents").With("REST", testserver.Reply("350 Go")), testserver.On(verb, action)}
+					if verb != "" {
+						steps = []testserver.Step{steps[0].With(verb, action)}
+					}
+					ctx, cancel := context.WithCancel(t.Context())
+					if cause == context.Canceled {
+						time.AfterFunc(time.Second, cancel)
+					}
+					got, shown, err := try(t, ctx, steps, x.method, x.path, x.field)
+					cancel()
+					if got != status || !errors.Is(err, cause) && !(cause == ftpexec.ErrLost && errors.Is(err, ftpexec.ErrConnect)) || strings.Contains(shown, "hunter2") {
+						t.Errorf("%s %s %s, %s at %s: got %d, %v, want %d, %v", x.method, x.path, x.field, what, verb, got, err, status, cause)
+					}
+				}
+				for i, reply := range replies {
+					check(reply, testserver.Reply(reply), want[verb][i], nil)
+				}
+				check("closed", testserver.CloseConn(), 0, ftpexec.ErrLost)
+				check("reset", testserver.ResetConn(), 0, ftpexec.ErrLost)
+				check("silent", testserver.Silence(), 0, ftpexec.ErrTimeout)
+				check("cancelled", testserver.Silence(), 0, context.Canceled)
+			}
+		}
+	})
+}
+
+// try sends a request. It returns the status (200 for 206) or the error of the answer or its body, and all that is shown.
+func try(t *testing.T, ctx context.Context, steps []testserver.Step, method, path, field string) (status int, shown string, err error) {
+	network := ftptest.NewNetwork()
+	s := network.NewScript(t, steps...)
+	defer s.Close()
+	c := &ftpexec.Client{Dial: network.Dial}
+	defer c.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(ctx, method, s.URLAs("user:hunter2", path), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Range", field)
+	r, err := (&http.Client{Transport: &Transport{Client: c}}).Do(req)
+	if err == nil {
+		defer r.Body.Close()
+		var body []byte
+		body, err = io.ReadAll(r.Body)
+		shown, status = fmt.Sprint(r.Header, string(body)), r.StatusCode
+		if status == http.StatusPartialContent {
+			status = http.StatusOK
+		}
+	}
+	if err != nil && !errors.As(err, new(*ftpexec.Error)) {
+		t.Errorf("got %v (%T), want an *Error", err, err)
+	}
+	return status, shown + fmt.Sprint(err), err
+}
+
+// http.Client.Timeout ends what stalls, with the errors that net/http's users know.
+func TestTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for verb, actions := range map[string][]testserver.Action{
+			"CWD":  {testserver.Silence()},
+			"RETR": {testserver.Reply("150 Go"), testserver.SendData("con"), testserver.StallData()},
+		} {
+			network := ftptest.NewNetwork()
+			s := network.NewScript(t, testserver.Honest("contents").With(verb, actions...))
+			c, start := &http.Client{Timeout: 5 * time.Second, Transport: &Transport{Client: &ftpexec.Client{Dial: network.Dial}}}, time.Now()
+			r, err := c.Get(s.URL("/d/f"))
+			if err == nil {
+				_, err = io.ReadAll(r.Body)
+				r.Body.Close()
+			}
+			var late interface{ Timeout() bool }
+			if !errors.As(err, &late) || !late.Timeout() || errors.As(err, new(*url.Error)) != (verb == "CWD") || time.Since(start) != 5*time.Second {
+				t.Errorf("%s: got %v after %v", verb, err, time.Since(start))
+			}
+			s.Close()
+		}
+	})
+}

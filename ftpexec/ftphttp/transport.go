@@ -1,0 +1,260 @@
+// Package ftphttp retrieves what FTP URLs name for programs that use net/http.
+package ftphttp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
+)
+
+// Transport is an [http.RoundTripper] for the schemes ftp, ftps and ftpes: [http.Transport.RegisterProtocol] takes one for
+// each. The zero value is ready to use.
+//
+// GET of a file sends what [ftpexec.Client.Do] sends. A range is 206, or 416 beyond the end. The file comes whole, with 200,
+// if Range has several, its size is unknown, its type is ASCII, the server refuses REST, or If-Range is not the date of
+// Last-Modified; other preconditions do not count. The last Read of a Body fails if the transfer was short; Close before
+// the end of the file closes the connection. GET of a directory (a URL that ends in "/" or ";type=d") is its names, one on
+// each line. HEAD sends what [ftpexec.Client.Stat] sends.
+//
+// A refusal by the server is a Response whose body is the error in one line: 401 asks for another login (Basic), 403 is
+// access denied or TLS required, 404 no such file or directory, 503 too many connections or another reply 4yz, and 502
+// another reply 5yz. RoundTrip fails if there is no answer, or one that makes no sense, with an *[ftpexec.Error] or a
+// *[urlparse.Error]. Nothing shows a password.
+//
+// The login is that of the request's Authorization (Basic), or else of its URL; after a redirect only the URL counts. An
+// http.Client follows a redirect of any web server to any FTP URL, with the login that Client.Credentials gives for it;
+// CheckRedirect can refuse that. In a URL "?" is part of a name, and "%2F" and ";type=i" mean what RFC 1738 says. A "?" in a
+// login must be written %3F. In a [url.URL] that is made by hand, a ";" or "/" in a name needs RawPath.
+type Transport struct {
+	// Client retrieves. nil means a Client of the Transport's own, with its defaults.
+	Client *ftpexec.Client
+
+	own ftpexec.Client
+}
+
+// RoundTrip answers req. Any number of goroutines may call it.
+func (t *Transport) RoundTrip(req *http.Request) (r *http.Response, err error) {
+	if req.Body != nil {
+		defer req.Body.Close()
+	}
+	u, err := requested(req)
+	if err != nil {
+		return nil, err
+	}
+	ctx, c, head := req.Context(), cmp.Or(t.Client, &t.own), req.Method == http.MethodHead
+	switch {
+	case !head && req.Method != http.MethodGet && req.Method != "":
+		r = message(http.StatusMethodNotAllowed, "an FTP URL allows GET and HEAD")
+		r.Header.Set("Allow", "GET, HEAD")
+	case head:
+		r, err = describe(ctx, c, u)
+	case u.IsDir():
+		r, err = list(ctx, c, u)
+	default:
+		r, err = get(ctx, c, u, rangeOf(req.Header.Get("Range")), req.Header.Get("If-Range"))
+	}
+	switch status := statusOf(err); {
+	case status != 0:
+		r = message(status, err.Error())
+		if status == http.StatusUnauthorized {
+			r.Header.Set("WWW-Authenticate", `Basic realm="`+u.Address()+`"`)
+		}
+	case err != nil:
+		return nil, err
+	}
+	if r.Request = req; head {
+		r.Body = http.NoBody
+	}
+	return r, nil
+}
+
+// odd matches the octets that a URL has only escaped, and "?", which ends a path for net/url.
+var odd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[^!-~]|[\"#<>?[\\\\\\]^`{|}]") })
+
+// requested returns the URL of req, with the login of its Authorization. An http.Client that follows a redirect repeats
+// the Authorization for the server that it came from, which was not meant for this one.
+func requested(req *http.Request) (*urlparse.URL, error) {
+	v := *cmp.Or(req.URL, &url.URL{})
+	login := v.User
+	v.User, v.OmitHost, v.Opaque = nil, false, strings.TrimLeft(v.Opaque, "/") // the host is v.Host or none
+	if path, err := url.PathUnescape(v.RawPath); err == nil && path == v.Path {
+		v.RawPath = odd().ReplaceAllStringFunc(v.RawPath, url.PathEscape) // with an odd octet EscapedPath would not use it
+	}
+	v.RawQuery = strings.ReplaceAll(odd().ReplaceAllStringFunc(v.RawQuery, url.PathEscape), "@", "%40") // or "u?p" is a login
+	u, err := urlparse.Parse(v.String())
+	if err != nil {
+		return nil, err
+	}
+	u.User = login
+	user, password, ok := req.BasicAuth()
+	if known, _ := login.Password(); ok && req.Response == nil && (login == nil || user != login.Username() || password != known) {
+		u.User = url.UserPassword(user, password) // else an http.Client may have made it from login
+	}
+	return u, u.Check()
+}
+
+// describe answers a HEAD.
+func describe(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (*http.Response, error) {
+	e, err := c.Stat(ctx, u)
+	if err == nil && u.IsDir() && !e.Mode.IsDir() {
+		return message(http.StatusNotFound, u.Redacted()+": not a directory"), nil
+	}
+	return respond(http.StatusOK, u, e.Size, e.ModTime, nil), err
+}
+
+// span is a part of a file: from first up to end, or the last -first bytes if first is negative. The zero span is all of it.
+type span struct{ first, end int64 }
+
+// rangeOf returns the part of a file that Range asks for, or the zero span if it is to be ignored.
+func rangeOf(field string) span {
+	text, known := strings.CutPrefix(field, "bytes=")
+	from, to, one := strings.Cut(text, "-")
+	first, noFirst := strconv.ParseUint(from, 10, 62)
+	last, noLast := strconv.ParseUint(to, 10, 62)
+	switch {
+	case !known || !one:
+	case from == "" && noLast == nil:
+		return span{-int64(last), 0}
+	case to == "" && noFirst == nil:
+		return span{int64(first), math.MaxInt64}
+	case noFirst == nil && noLast == nil && first <= last:
+		return span{int64(first), int64(last) + 1}
+	}
+	return span{}
+}
+
+// get answers a GET of part of a file. It asks for the part before it knows the size, which saves a round trip. date is
+// If-Range.
+func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, part span, date string) (*http.Response, error) {
+	refused := func(err error) bool {
+		return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused) || errors.Is(err, ftpexec.ErrNoRestart)
+	}
+	if part.first < 0 {
+		e, err := c.Stat(ctx, u)
+		if err != nil && !refused(err) {
+			return nil, err
+		}
+		size := max(0, e.Size) // 0: the server may send the file all the same
+		part = span{max(0, size+part.first), size}
+	}
+	r, err := c.Do(ctx, &ftpexec.Request{URL: u, Offset: part.first})
+	if part.first > 0 && refused(err) { // as some servers do beyond the end
+		r, err = c.Do(ctx, &ftpexec.Request{URL: u})
+	}
+	if err != nil {
+		return nil, err
+	}
+	a := respond(http.StatusOK, u, r.Size, r.ModTime, r.Body)
+	switch ranged := part.end > 0 && r.Size > 0 && (date == "" || date == a.Header.Get("Last-Modified")); {
+	case ranged && part.first >= r.Size:
+		r.Body.Close()
+		a = message(http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the file has %d bytes", r.Size))
+		a.Header.Set("Content-Range", fmt.Sprintf("bytes */%d", r.Size))
+	case ranged && part.first == r.Offset:
+		end := min(part.end, r.Size)
+		a = respond(http.StatusPartialContent, u, end-r.Offset, r.ModTime, r.Body)
+		a.Header.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", r.Offset, end-1, r.Size))
+		if end < r.Size {
+			a.Body = struct {
+				io.Reader
+				io.Closer
+			}{io.LimitReader(r.Body, end-r.Offset), r.Body}
+		}
+	case r.Offset > 0:
+		r.Body.Close()
+		return get(ctx, c, u, span{}, "")
+	}
+	return a, nil
+}
+
+// list answers a GET of a directory.
+func list(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (*http.Response, error) {
+	var names strings.Builder
+	for e, err := range c.List(ctx, u) {
+		if err != nil {
+			return nil, err
+		}
+		names.WriteString(e.Base + "\n")
+	}
+	return respond(http.StatusOK, nil, int64(names.Len()), time.Time{}, io.NopCloser(strings.NewReader(names.String()))), nil
+}
+
+// message returns a response with one line of text.
+func message(status int, line string) *http.Response {
+	return respond(status, nil, int64(len(line))+1, time.Time{}, io.NopCloser(strings.NewReader(line+"\n")))
+}
+
+// respond returns a response with length bytes of the file that u names, or of text. length is -1, and modTime zero, if it
+// is not known.
+func respond(status int, u *urlparse.URL, length int64, modTime time.Time, body io.ReadCloser) *http.Response {
+	r := &http.Response{StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), ContentLength: length, Body: body,
+		Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}, "Date": {time.Now().UTC().Format(http.TimeFormat)}},
+		Proto:  "HTTP/1.0", ProtoMajor: 1} // as http.NewFileTransport says: no HTTP was spoken
+	if u != nil && !u.IsDir() {
+		r.Header.Set("Content-Type", cmp.Or(mime.TypeByExtension(path.Ext(u.Name)), "application/octet-stream"))
+		if length >= 0 {
+			r.Header.Set("Accept-Ranges", "bytes")
+		}
+	}
+	if length >= 0 {
+		r.Header.Set("Content-Length", strconv.FormatInt(length, 10))
+	}
+	if !modTime.IsZero() {
+		r.Header.Set("Last-Modified", modTime.UTC().Format(http.TimeFormat))
+	}
+	return r
+}
+
+// statuses says which status stands for an error with a reply of the server; the first row that fits counts. A zero field
+// fits every error; a code is that of the reply, or its first digit. With status 0 the error is one of RoundTrip.
+var statuses = []struct {
+	err          error
+	stage        string
+	code, status int
+}{
+	{ftpexec.ErrProtocol, "", 0, 0},
+	{ftpexec.ErrTruncated, "", 0, 0},
+	{ftpexec.ErrTLSRequired, "", 0, http.StatusForbidden},
+	{ftpexec.ErrTooMany, "", 0, http.StatusServiceUnavailable},
+	{nil, "", 421, http.StatusServiceUnavailable},
+	{ftpexec.ErrLogin, "", 0, http.StatusUnauthorized}, // with a password too: another one may be right
+	{ftpexec.ErrNoCredentials, "", 0, http.StatusUnauthorized},
+	{fs.ErrPermission, "", 0, http.StatusForbidden},
+	{fs.ErrNotExist, "", 0, http.StatusNotFound},
+	{nil, "directory", 550, http.StatusNotFound},
+	{nil, "transfer", 550, http.StatusForbidden},
+	{nil, "", 530, http.StatusUnauthorized},
+	{nil, "", 4, http.StatusServiceUnavailable},
+	{nil, "", 5, http.StatusBadGateway},
+}
+
+// statusOf returns the status for err, or 0 if it is not an answer of the server, or one that makes no sense.
+func statusOf(err error) int {
+	e := (*ftpexec.Error)(nil)
+	if !errors.As(err, &e) || e.Reply == nil && !errors.Is(err, ftpexec.ErrNoCredentials) { // which follows a 331 or 332
+		return 0
+	}
+	code := cmp.Or(e.Reply, &ftpexec.Reply{}).Code
+	for _, row := range statuses {
+		if (row.err == nil || errors.Is(err, row.err)) && cmp.Or(row.stage, e.Stage) == e.Stage && (row.code == 0 || row.code == code || row.code == code/100) {
+			return row.status
+		}
+	}
+	return 0
+}
