@@ -60,7 +60,7 @@ func NewPlan(u *urlparse.URL) (*Plan, error) {
 		p.Commands = append(p.Commands, withArg("CWD", dir))
 	}
 	p.Commands = append(p.Commands, transfer(u)...)
-	if shown := u.WithoutPassword(); shown.Path() != u.Path() {
+	if shown := u.WithoutPassword(); u.User == nil && shown.String() != u.String() {
 		p.slip, p.masked = append(slices.Clone(u.Dirs), u.Name)[0], append(slices.Clone(shown.Dirs), shown.Name)[0]
 		for i, c := range p.Commands {
 			p.Commands[i] = p.mask(c)

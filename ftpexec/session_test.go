@@ -275,7 +275,7 @@ func TestFilesAndDirectories(t *testing.T) {
 		t.Errorf("error %v, want ErrNotDirectory", err)
 	}
 	var bad *urlparse.Error
-	if _, err := c.Get(t.Context(), "ftp://127.0.0.1:25/f"); !errors.As(err, &bad) || !strings.Contains(bad.Reason, "smtp") {
+	if _, err := c.Get(t.Context(), "ftp://127.0.0.1:25/f"); !errors.As(err, &bad) || !strings.Contains(bad.Error(), "smtp") {
 		t.Errorf("error %v, want that the port belongs to another protocol", err)
 	}
 	allowed := &ftpexec.Client{AllowPort: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, io.ErrClosedPipe }}

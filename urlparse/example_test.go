@@ -45,9 +45,10 @@ func ExampleParse_refused() {
 func ExampleFind() {
 	text := "I found it under <URL:ftp://info.cern.ch/pub/www/doc;\n" +
 		"   type=d>, and in ftp://ds.internic.net/rfc, too.\n"
-	for found, err := range urlparse.Find(strings.NewReader(text)) {
-		fmt.Println(found.Line, found.URL, err)
-	}
+	_ = urlparse.Find(strings.NewReader(text), func(line int, u *urlparse.URL, err error) bool {
+		fmt.Println(line, u, err)
+		return true
+	})
 	// Output:
 	// 1 ftp://info.cern.ch/pub/www/doc;type=d <nil>
 	// 2 ftp://ds.internic.net/rfc <nil>

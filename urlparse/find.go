@@ -1,25 +1,18 @@
 package urlparse
 
 import (
-	"bufio"
 	"errors"
 	"io"
-	"iter"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // maxFound bounds the octets of one URL in free text, wrapper and white space
 // included, and so the memory that Find uses.
 const maxFound = 64 << 10
 
-// Found is what Find has found.
-type Found struct {
-	URL  *URL   // nil if the text is malformed
-	Text string // the URL's text without wrapper and white space, with the password masked
-	Line int    // 1-based line of the text where the wrapper or URL begins
-}
-
-// Find finds FTP URLs in free text, in order, while it reads r.
+// Find finds FTP URLs in free text, in order. It reads r in pieces.
 //
 // Wrapped URLs, "<URL:ftp://host/path>" (RFC 1738, Appendix; in any letter
 // case), may span several lines: Find removes white space in the wrapper and
@@ -38,119 +31,164 @@ type Found struct {
 //     its end: . , ; : ! ? ' and a closing bracket that was not opened in it.
 //     If only a scheme is left, Find skips it.
 //
-// A malformed URL, or one of more than 64 KiB, yields a Found with Text and Line
-// and an [*Error], whose column counts from the wrapper's "<" or the start of
-// the URL. The search then continues. Find skips wrapped URLs of other schemes.
-// An error of r comes last, unchanged. To refuse spaces in a list of one URL per
-// line, parse it line by line instead.
-func Find(r io.Reader) iter.Seq2[Found, error] {
-	return func(yield func(Found, error) bool) {
-		f := &finder{r: bufio.NewReader(&sticky{r: r}), line: 1, lineBlank: true, prev: ' '}
-		for {
-			found, err := f.next()
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			var refusal *Error
-			goesOn := err == nil || errors.As(err, &refusal)
-			if !yield(found, err) || !goesOn {
-				return
-			}
+// Find calls found with the 1-based line where the wrapper or URL begins, and the
+// URL. For a malformed URL, or one of more than 64 KiB, it passes an [*Error]
+// instead, whose column counts from the wrapper's "<" or the start of the URL.
+// Find skips wrapped URLs of other schemes. It ends when found returns false, or
+// with the error of r, unchanged. To refuse spaces in a list of one URL per line,
+// parse it line by line instead.
+func Find(r io.Reader, found func(line int, u *URL, err error) bool) error {
+	f := &finder{r: r, line: 1, blank: true, prev: ' '}
+	for f.fill(); f.text != ""; f.fill() {
+		line := f.line
+		if u, refusal := f.next(); (u != nil || refusal != nil) && !found(line, u, refusal) {
+			return nil
 		}
 	}
+	if errors.Is(f.err, io.EOF) {
+		return nil
+	}
+	return f.err
 }
 
-// finder reads the text once, octet by octet.
+// finder reads the text once.
 type finder struct {
-	r         *bufio.Reader
-	line      int
-	lineBlank bool // only white space (and "URL:") on this line so far
-	prev      byte
+	r     io.Reader
+	text  string // what comes next
+	err   error  // of r, after text
+	line  int
+	blank bool // only white space (and "URL:") on this line so far
+	prev  byte // before text
 }
 
-// next returns the next URL. The error is io.EOF at the end of the text.
-func (f *finder) next() (Found, error) {
-	for {
-		var found Found
-		var err error
-		switch {
-		case f.ahead("<URL:"):
-			found, err = f.wrapped()
-		case f.boundary() && f.ahead("URL:"):
-			f.r.Discard(len("URL:"))
-		case f.boundary() && (f.ahead("ftp://") || f.ahead("ftps://") || f.ahead("ftpes://")):
-			found, err = f.bare()
-		default:
-			_, err = f.read()
-		}
-		if err != nil || found.URL != nil {
-			return found, err
-		}
+// fill makes text long enough for what a URL may be, if r is.
+func (f *finder) fill() {
+	if f.err != nil || len(f.text) > maxFound+len("ftpes://") {
+		return
 	}
-}
-
-// boundary reports whether a bare URL may start here.
-func (f *finder) boundary() bool {
-	return f.prev >= 0x80 || strings.IndexByte(space+"\"'`<>([{", f.prev) >= 0
-}
-
-// ahead reports whether the text continues with word, in any letter case.
-func (f *finder) ahead(word string) bool {
-	first, err := f.r.Peek(1)
-	if err != nil || first[0]|0x20 != word[0]|0x20 {
-		return false
-	}
-	next, _ := f.r.Peek(len(word))
-	return strings.EqualFold(string(next), word)
-}
-
-func (f *finder) read() (byte, error) {
-	c, err := f.r.ReadByte()
-	if err != nil {
-		return 0, err
-	}
-	f.prev = c
-	switch {
-	case c == '\n':
-		f.line++
-		f.lineBlank = true
-	case strings.IndexByte(space, c) < 0:
-		f.lineBlank = false
-	}
-	return c, nil
-}
-
-// until reads up to the first octet that is in stops, returns that as stop, and
-// leaves it to be read; stop is 0 at the end of the text. If the text is longer
-// than maxFound, until leaves the rest too, and stop is 0.
-func (f *finder) until(stops string) (text string, stop byte, err error) {
 	var b strings.Builder
-	for b.Len() <= maxFound {
-		next, err := f.r.Peek(1)
-		if errors.Is(err, io.EOF) {
-			return b.String(), 0, nil
-		}
-		if err != nil {
-			return b.String(), 0, err
-		}
-		if strings.IndexByte(stops, next[0]) >= 0 {
-			return b.String(), next[0], nil
-		}
-		c, _ := f.read()
-		b.WriteByte(c)
-	}
-	return b.String(), 0, nil
+	b.WriteString(f.text)
+	_, f.err = io.CopyN(&b, f.r, 2*maxFound)
+	f.text = b.String()
 }
 
-// sticky repeats the error of a reader, which bufio.Reader.Peek would lose.
-type sticky struct {
-	r   io.Reader
-	err error
+// next passes a URL, or an octet. It returns the URL, or its refusal.
+func (f *finder) next() (u *URL, refusal error) {
+	start := f.prev >= 0x80 || strings.IndexByte(space+"\"'`<>([{", f.prev) >= 0
+	switch {
+	case hasPrefixFold(f.text, "<URL:"):
+		return f.wrapped()
+	case start && hasPrefixFold(f.text, "URL:"):
+		f.text = f.text[len("URL:"):] // nothing has begun yet
+	case start && (hasPrefixFold(f.text, "ftp://") || hasPrefixFold(f.text, "ftps://") || hasPrefixFold(f.text, "ftpes://")):
+		return f.bare()
+	default:
+		f.pass(1)
+	}
+	return nil, nil
 }
 
-func (s *sticky) Read(p []byte) (n int, err error) {
-	if s.err == nil {
-		n, s.err = s.r.Read(p)
+// pass goes on by n octets and returns them.
+func (f *finder) pass(n int) (passed string) {
+	passed, f.text = f.text[:n], f.text[n:]
+	for i := range n {
+		if f.prev = passed[i]; f.prev == '\n' {
+			f.line++
+			f.blank = true
+		} else if strings.IndexByte(space, f.prev) < 0 {
+			f.blank = false
+		}
 	}
-	return n, s.err
+	return passed
+}
+
+// until passes what is before the first octet in stops, at most maxFound octets and
+// one, and returns that octet, or 0. Not ok means that r failed within.
+func (f *finder) until(stops string) (passed string, stop byte, ok bool) {
+	end := strings.IndexAny(f.text, stops)
+	if end < 0 {
+		end = len(f.text)
+	}
+	if passed = f.pass(min(end, maxFound+1)); f.text == "" {
+		return passed, 0, errors.Is(f.err, io.EOF)
+	}
+	if strings.IndexByte(stops, f.text[0]) >= 0 {
+		stop = f.text[0]
+	}
+	return passed, stop, true
+}
+
+// wrapped passes a URL from "<URL:" to ">". It skips one of another scheme.
+func (f *finder) wrapped() (u *URL, refusal error) {
+	raw := f.pass(1)
+	text, stop, ok := f.until("<>")
+	if raw += text; stop == '>' {
+		raw += f.pass(1)
+	}
+	_, _, other := scheme(part{s: inner(raw)})
+	switch {
+	case !ok, other != nil && other.kind == ErrScheme:
+		return nil, nil
+	case len(text) > maxFound:
+		return nil, tooLong(raw)
+	}
+	return Parse(raw)
+}
+
+// bare passes a URL without a wrapper.
+func (f *finder) bare() (u *URL, refusal error) {
+	closer, first := closerOf(f.prev), f.blank
+	text, stop, ok := f.until(space + "\"`<>" + strings.Trim(closer, ">"))
+	switch rest := strings.TrimLeft(f.text, " \t\v\f\r"); {
+	case !ok:
+		return nil, nil
+	case len(text) > maxFound:
+		for rest := text; len(rest) > maxFound; { // skip all of it
+			f.fill()
+			rest, _, _ = f.until(space + "\"`<>")
+		}
+		return nil, tooLong(text)
+	case first && (rest == "" || rest[0] == '\n'): // alone on its line
+	case closer != "" && closer != string(stop):
+		return nil, part{s: text}.fault(len(text), "the URL is not closed by "+closer, "write <URL:"+redact(text)+">").of(text)
+	case closer == "":
+		if text = trimProse(text); strings.Index(text, "://")+3 >= len(text) {
+			return nil, nil
+		}
+	}
+	return Parse(text)
+}
+
+func tooLong(raw string) error {
+	return part{}.fault(maxFound, "the URL is longer than "+strconv.Itoa(maxFound)+" bytes", "").of(raw)
+}
+
+// closerOf returns what must follow a URL that comes after c; "" means anything.
+func closerOf(c byte) string {
+	switch c {
+	case '<':
+		return ">"
+	case '"', '\'', '`':
+		return string(rune(c))
+	}
+	return ""
+}
+
+// trimProse cuts off what belongs to the sentence, not to the URL in it.
+func trimProse(s string) string {
+	if i := strings.IndexFunc(s, func(r rune) bool { return unicode.In(r, unicode.Pi, unicode.Pf) }); i >= 0 {
+		s = s[:i]
+	}
+	for s != "" {
+		last := s[len(s)-1]
+		opened := strings.IndexByte(")]}", last)
+		switch {
+		case strings.IndexByte(".,;:!?'", last) >= 0:
+		case opened >= 0 && strings.Count(s, ")]}"[opened:opened+1]) > strings.Count(s, "([{"[opened:opened+1]):
+		default:
+			return s
+		}
+		s = s[:len(s)-1]
+	}
+	return s
 }

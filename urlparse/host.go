@@ -9,19 +9,12 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Limits of domain names, RFC 1123 section 2.1 and RFC 1035 section 2.3.4, in
-// octets of the text.
-const (
-	maxLabel = 63
-	maxName  = 253
-)
-
 // host = hostname | hostnumber
 //
 // RFC 1738 sections 3.1 and 5. The top label tells them apart: it never starts
 // with a digit. Extensions: an IPv6 address in brackets, a name in UTF-8. host
 // returns the form that URL.Host has.
-func host(text part) (string, *fault) {
+func host(text part) (string, *Error) {
 	switch {
 	case text.s == "":
 		return "", text.fault(0, "the host is missing", generalHint)
@@ -47,7 +40,7 @@ func topStart(s string) int { return strings.LastIndexByte(strings.TrimSuffix(s,
 
 // hostOctet refuses octet i, which cannot be in a host, and guesses what was
 // meant.
-func hostOctet(text part, i int) *fault {
+func hostOctet(text part, i int) *Error {
 	octet, rest := text.s[i], text.s[i:]
 	if name := forbidden(octet); name != "" {
 		return text.fault(i, name+" cannot be in a host", "")
@@ -81,44 +74,37 @@ func decodedHint(text part) string {
 }
 
 // hostname = *[ domainlabel "." ] toplabel, and one trailing dot.
-func hostname(text part) (string, *fault) {
-	name := strings.TrimSuffix(text.s, ".")
-	if len(name) > maxName {
-		return "", text.fault(maxName, "a host name has at most 253 octets", "")
+//
+// domainlabel = alphadigit | alphadigit *[ alphadigit | "-" ] alphadigit; a
+// toplabel is the same, because host has looked at its first octet. RFC 1123
+// section 2.1 and RFC 1035 section 2.3.4 bound them.
+func hostname(text part) (string, *Error) {
+	name, at := strings.TrimSuffix(text.s, "."), 0
+	if len(name) > 253 {
+		return "", text.fault(253, "a host name has at most 253 octets", "")
 	}
-	at := 0
 	for label := range strings.SplitSeq(name, ".") {
-		if f := domainlabel(part{label, text.at + at}); f != nil {
-			return "", f
+		end := at + len(label)
+		switch {
+		case label == "":
+			return "", text.fault(at, "a label of the host name is empty", "")
+		case len(label) > 63:
+			return "", text.fault(at+63, "a label of a host name has at most 63 octets", "")
+		case label[0] == '-':
+			return "", text.fault(at, `a label of a host name does not start with "-"`, "")
+		case text.s[end-1] == '-':
+			return "", text.fault(end-1, `a label of a host name does not end with "-"`, "")
 		}
-		at += len(label) + 1
+		at = end + 1
 	}
 	return strings.ToLower(text.s), nil
-}
-
-// domainlabel = alphadigit | alphadigit *[ alphadigit | "-" ] alphadigit
-//
-// A toplabel is the same, because host has looked at its first octet.
-func domainlabel(text part) *fault {
-	n := len(text.s)
-	switch {
-	case n == 0:
-		return text.fault(0, "a label of the host name is empty", "")
-	case n > maxLabel:
-		return text.fault(maxLabel, "a label of a host name has at most 63 octets", "")
-	case text.s[0] == '-':
-		return text.fault(0, `a label of a host name does not start with "-"`, "")
-	case text.s[n-1] == '-':
-		return text.fault(n-1, `a label of a host name does not end with "-"`, "")
-	}
-	return nil
 }
 
 // hostnumber = digits "." digits "." digits "." digits
 //
 // Each group is a decimal number up to 255. Leading zeros do not make it octal,
 // and the result omits them.
-func hostnumber(text part) (string, *fault) {
+func hostnumber(text part) (string, *Error) {
 	groups := strings.Split(text.s, ".")
 	if len(groups) != 4 || !allDigits(strings.Join(groups, "")) {
 		return "", notNumber(text)
@@ -137,7 +123,7 @@ func hostnumber(text part) (string, *fault) {
 
 // notNumber refuses a host whose top label starts with a digit and that is not
 // an IPv4 address of four groups.
-func notNumber(text part) *fault {
+func notNumber(text part) *Error {
 	hint := ""
 	if trimmed := strings.TrimSuffix(text.s, "."); trimmed != text.s {
 		if name, f := host(part{s: trimmed}); f == nil {
@@ -151,7 +137,7 @@ func notNumber(text part) *fault {
 
 // ipv6 reads an address in brackets, an extension (RFC 3986 section 3.2.2). A
 // zone has a meaning on one machine only, so it is refused.
-func ipv6(text part) (string, *fault) {
+func ipv6(text part) (string, *Error) {
 	if !strings.HasSuffix(text.s, "]") {
 		return "", text.fault(len(text.s), `"]" is missing after the IPv6 address`, "")
 	}
@@ -163,15 +149,6 @@ func ipv6(text part) (string, *fault) {
 		return "", text.fault(strings.IndexByte(text.s, '%'), "an IPv6 address in a URL takes no zone", "write ["+addr.WithZone("").String()+"]")
 	}
 	return addr.String(), nil
-}
-
-// bareIPv6 refuses an IPv6 address that lacks its brackets.
-func bareIPv6(text part) *fault {
-	forms := bracketed(text.s)
-	if forms == nil {
-		return nil
-	}
-	return text.fault(0, "an IPv6 address must be in brackets", "write "+strings.Join(forms, " or "))
 }
 
 // bracketed returns what s, an IPv6 address without its brackets, may have been
@@ -197,7 +174,7 @@ var idnProfile = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.CheckJoiner
 	idna.StrictDomainName(false), idna.Transitional(false))
 
 // idnHost turns a name in UTF-8 into its A-labels, RFC 5890.
-func idnHost(text part) (string, *fault) {
+func idnHost(text part) (string, *Error) {
 	for i, r := range text.s {
 		if r == utf8.RuneError && !strings.HasPrefix(text.s[i:], "\uFFFD") {
 			return "", text.fault(i, "the host is not in UTF-8", "")
@@ -209,16 +186,7 @@ func idnHost(text part) (string, *fault) {
 	}
 	name, f := host(part{s: ascii, at: text.at})
 	if f != nil {
-		f.at = text.at // a column in the A-labels is not one in the text
+		f.column = text.at + 1 // a column in the A-labels is not one in the text
 	}
 	return name, f
-}
-
-// canonicalHost returns the host as the parser would; it leaves what is not a
-// host alone.
-func canonicalHost(name string) string {
-	if h, f := host(part{s: bracket(name)}); f == nil {
-		return h
-	}
-	return name
 }

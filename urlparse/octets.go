@@ -2,6 +2,7 @@ package urlparse
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,30 +20,17 @@ func (p part) from(i int) part { return part{p.s[i:], p.at + i} }
 func (p part) to(i int) part   { return part{p.s[:i], p.at} }
 
 // fault returns the refusal of octet i of the part.
-func (p part) fault(i int, reason, hint string) *fault {
-	return &fault{at: p.at + i, reason: reason, hint: hint}
+func (p part) fault(i int, reason, hint string) *Error {
+	return &Error{Hint: hint, column: p.at + i + 1, reason: reason}
 }
 
 // The character classes of RFC 1738 section 5.
 
 func alpha(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 func digit(c byte) bool { return '0' <= c && c <= '9' }
-func safe(c byte) bool  { return strings.IndexByte("$-_.+", c) >= 0 }
-func extra(c byte) bool { return strings.IndexByte("!*'(),", c) >= 0 }
 
 // unreserved = alpha | digit | safe | extra
-func unreserved(c byte) bool { return alpha(c) || digit(c) || safe(c) || extra(c) }
-
-// hex = digit | "A" ... "F" | "a" ... "f"; the value, or -1.
-func hex(c byte) int {
-	switch {
-	case digit(c):
-		return int(c - '0')
-	case 'a' <= c|0x20 && c|0x20 <= 'f':
-		return int(c|0x20-'a') + 10
-	}
-	return -1
-}
+func unreserved(c byte) bool { return alpha(c) || digit(c) || strings.IndexByte("$-_.+!*'(),", c) >= 0 }
 
 // component is a production of the form *[ uchar | one of also ].
 type component struct {
@@ -59,7 +47,7 @@ var (
 )
 
 // decode reads a part octet by octet and returns the octets that it stands for.
-func (c component) decode(p part) (string, *fault) {
+func (c component) decode(p part) (string, *Error) {
 	var b strings.Builder
 	for i := 0; i < len(p.s); {
 		octets, n, f := c.uchar(p, i)
@@ -74,7 +62,7 @@ func (c component) decode(p part) (string, *fault) {
 
 // uchar reads what is at i: unreserved | escape, or what else the component
 // allows. It returns the decoded octets and how many octets of text it read.
-func (c component) uchar(p part, i int) (string, int, *fault) {
+func (c component) uchar(p part, i int) (string, int, *Error) {
 	ch := p.s[i]
 	switch {
 	case ch == '%':
@@ -91,7 +79,7 @@ func (c component) uchar(p part, i int) (string, int, *fault) {
 }
 
 // refuse says that the n octets at i cannot stand as they are.
-func (c component) refuse(p part, i, n int) *fault {
+func (c component) refuse(p part, i, n int) *Error {
 	if name := forbidden(p.s[i]); name != "" {
 		return p.fault(i, name+" cannot be part of an FTP command", "")
 	}
@@ -101,15 +89,15 @@ func (c component) refuse(p part, i, n int) *fault {
 
 // escape = "%" hex hex, RFC 1738 section 2.2. It refuses octets that would end
 // the FTP command that carries them, section 6.
-func escape(p part, i int) (byte, *fault) {
-	if len(p.s) < i+3 || hex(p.s[i+1]) < 0 || hex(p.s[i+2]) < 0 {
+func escape(p part, i int) (byte, *Error) {
+	octet, err := strconv.ParseUint(p.s[min(i+1, len(p.s)):min(i+3, len(p.s))], 16, 8)
+	if err != nil || len(p.s) < i+3 {
 		return 0, p.fault(i, `"%" is not followed by two hexadecimal digits`, "write %25")
 	}
-	octet := byte(hex(p.s[i+1])<<4 | hex(p.s[i+2]))
-	if name := forbidden(octet); name != "" {
+	if name := forbidden(byte(octet)); name != "" {
 		return 0, p.fault(i, name+" cannot be part of an FTP command, encoded or not", "")
 	}
-	return octet, nil
+	return byte(octet), nil
 }
 
 // forbidden returns the name of an octet that no part may hold, raw or decoded,

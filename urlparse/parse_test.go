@@ -1,9 +1,11 @@
 package urlparse
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -48,7 +50,8 @@ func checkRoundTrip(t *testing.T, u *URL) {
 		t.Errorf("%q does not parse: %v", u.String(), err)
 		return
 	}
-	if !again.Equal(u) || again.String() != u.String() {
+	same := again.SameLogin(u) && u.SameLogin(again) && slices.Equal(again.Dirs, u.Dirs) && again.Name == u.Name && again.Type == u.Type
+	if !same || again.String() != u.String() {
 		t.Errorf("%q comes back as %q", u.String(), again.String())
 	}
 	if err := u.Check(); err != nil {
@@ -241,10 +244,19 @@ func TestSection3_2_3GuessType(t *testing.T) {
 	}
 }
 
+// TestSection6Ports: BadPort refuses the servers of other protocols; Parse takes every port.
 func TestSection6Ports(t *testing.T) {
-	for _, port := range []string{"20", "21", "80", "443", "989", "990", "2121", "10021", "65535"} {
-		if _, err := Parse("ftp://h:" + port + "/"); err != nil {
-			t.Errorf("port %s: %v", port, err)
+	for port := 1; port <= 65535; port++ {
+		u := mustParse(t, fmt.Sprintf("ftp://u:S3CRET@h:%05d/f", port))
+		_, bad := otherPorts[port]
+		e, refused := errors.AsType[*Error](u.BadPort())
+		if refused != bad || bad && (e.column != 18 || strings.Contains(e.Error(), "S3CRET")) {
+			t.Errorf("port %d: got %v, want refused %v", port, e, bad)
+		}
+	}
+	for port, bad := range map[int]bool{1: true, 22: true, 25: true, 6667: true, 10080: true, 20: false, 21: false, 80: false, 443: false, 989: false, 990: false, 2121: false} {
+		if _, got := otherPorts[port]; got != bad {
+			t.Errorf("port %d: belongs to another protocol: %v", port, got)
 		}
 	}
 }

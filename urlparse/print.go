@@ -67,19 +67,6 @@ func (u *URL) WithoutPassword() *URL {
 	return &v
 }
 
-// Path returns the part of String from the "/" after the host on.
-func (u *URL) Path() string {
-	var b strings.Builder
-	for _, dir := range u.Dirs {
-		b.WriteString("/" + encode(dir))
-	}
-	b.WriteString("/" + encode(u.Name))
-	if u.Type != TypeNone {
-		b.WriteString(";type=" + u.Type.String())
-	}
-	return b.String()
-}
-
 // Format prints the URL without its password, whatever the verb, so that a URL
 // in a message or a log shows no secret. Call String for the whole URL.
 func (u URL) Format(f fmt.State, verb rune) {
@@ -113,9 +100,21 @@ func (u *URL) login(user, password string) string {
 
 // fromHost returns the host and all that follows.
 func (u *URL) fromHost() string {
-	s := bracket(canonicalHost(u.Host))
+	s := u.host()
 	if u.Port != 0 {
 		s += ":" + strconv.Itoa(u.Port)
 	}
 	return s + u.Path()
+}
+
+// Path returns the part of String from the "/" after the host on.
+func (u *URL) Path() (path string) {
+	for _, dir := range u.Dirs {
+		path += "/" + encode(dir)
+	}
+	path += "/" + encode(u.Name)
+	if u.Type != TypeNone {
+		path += ";type=" + u.Type.String()
+	}
+	return path
 }

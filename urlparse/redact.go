@@ -1,9 +1,6 @@
 package urlparse
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // redact masks what may be a password in a text that may not be a URL. It uses
 // no grammar, because the text may follow none: the password is everything
@@ -23,14 +20,15 @@ func redact(text string) string {
 	return text[:start+secret] + mask + login[end:]
 }
 
-// colon matches a ":", encoded or not. It finds octets: a change of letter case
-// would move them in a text that is not UTF-8.
-var colon = regexp.MustCompile("%3[Aa]|:")
-
-// afterColon returns where the text after the first ":" of s begins, or -1.
+// afterColon returns where the text after the first ":" of s begins, encoded or not; or -1.
 func afterColon(s string) int {
-	if at := colon.FindStringIndex(s); at != nil {
-		return at[1]
+	for i := range len(s) {
+		switch {
+		case s[i] == ':':
+			return i + 1
+		case hasPrefixFold(s[i:], "%3A"):
+			return i + len("%3A")
+		}
 	}
 	return -1
 }
@@ -76,18 +74,6 @@ func loginStart(text string) int {
 		}
 	}
 	return len(text) - len(strings.TrimLeft(s, `/\`))
-}
-
-// maskPassword masks the password of a text that the parser has accepted: here
-// the grammar says exactly where it is.
-func maskPassword(text string) string {
-	start := strings.Index(text, "//") + 2
-	login := upTo(text[start:], "/")
-	secret, at := afterColon(login), strings.LastIndexByte(login, '@')
-	if secret < 0 || at < secret {
-		return text
-	}
-	return text[:start+secret] + mask + text[start+at:]
 }
 
 // userBefore reports whether the word before rest, which looks like a scheme, may

@@ -24,8 +24,8 @@ func testRefusals(t *testing.T, cases []refusal) {
 			t.Errorf("Parse(%q) = %v, %v, want an *Error", c.in, u, err)
 			continue
 		}
-		if e.Column != c.column || !strings.Contains(e.Reason, c.reason) {
-			t.Errorf("Parse(%q): column %d: %s\nwant column %d: %s", c.in, e.Column, e.Reason, c.column, c.reason)
+		if e.column != c.column || !strings.Contains(e.reason, c.reason) {
+			t.Errorf("Parse(%q): column %d: %s\nwant column %d: %s", c.in, e.column, e.reason, c.column, c.reason)
 		}
 		if (c.hint == "") != (e.Hint == "") || !strings.Contains(e.Hint, c.hint) {
 			t.Errorf("Parse(%q): hint %q, want %q", c.in, e.Hint, c.hint)

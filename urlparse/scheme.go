@@ -12,7 +12,7 @@ const generalHint = "write ftp://host/path"
 // scheme = 1*[ lowalpha | digit | "+" | "-" | "." ], then ":" and "//": RFC 1738
 // sections 2.1 and 3.1. Letter case does not matter. scheme returns the scheme
 // and the scheme-specific part after the "//".
-func scheme(text part) (Scheme, part, *fault) {
+func scheme(text part) (Scheme, part, *Error) {
 	if drivePath(text.s) {
 		return "", text, text.fault(0, "this is a path with a drive letter, not a URL", generalHint)
 	}
@@ -21,24 +21,25 @@ func scheme(text part) (Scheme, part, *fault) {
 		return "", text, missingScheme(text)
 	}
 	s := Scheme(strings.ToLower(name))
-	if s != FTP && s != FTPS && s != FTPES {
+	if !s.known() {
 		f := text.fault(0, "the scheme "+string(s)+" is none of ftp, ftps and ftpes", hostHint(name, rest))
 		f.kind = ErrScheme
 		return "", text, f
 	}
 	if !strings.HasPrefix(rest, "//") {
-		return "", text, text.fault(len(name)+1, `"//" is missing after the scheme`, slashesHint(s, rest))
+		hint := generalHint
+		if !userBefore(rest) { // or rest begins with a password
+			hint = schemeHint(string(s), rest)
+		}
+		return "", text, text.fault(len(name)+1, `"//" is missing after the scheme`, hint)
 	}
 	return s, text.from(len(name) + len("://")), nil
 }
 
 func schemeName(s string) bool {
-	for _, c := range []byte(s) {
-		if !alpha(c) && !digit(c) && strings.IndexByte("+-.", c) < 0 {
-			return false
-		}
-	}
-	return s != ""
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r > 'z' || !alpha(byte(r)) && !digit(byte(r)) && !strings.ContainsRune("+-.", r)
+	})
 }
 
 // drivePath reports whether s begins like `C:\x` or "C:/x".
@@ -52,25 +53,23 @@ func hostBeforeColon(name, rest string) bool {
 	switch {
 	case strings.HasPrefix(rest, "//"), strings.EqualFold(name, "mailto"):
 		return false
-	case hasPrefixFold(name, "ftp") && schemeWord(name):
+	case Scheme(strings.ToLower(name)).known():
 		return false
 	}
 	return rest == "" || addressHint(name+":"+rest) != "" || strings.Contains(name, ".") || digit(rest[0]) || strings.Contains(rest, "@")
 }
 
-func schemeWord(name string) bool {
-	s := Scheme(strings.ToLower(name))
-	return s == FTP || s == FTPS || s == FTPES
-}
-
 // missingScheme returns the refusal of a text without a scheme.
-func missingScheme(text part) *fault {
+func missingScheme(text part) *Error {
 	reason := "the scheme is missing"
 	if strings.HasPrefix(text.s, "/") && !strings.HasPrefix(text.s, "//") || strings.HasPrefix(text.s, ".") {
 		return text.fault(0, reason+": this is a path, not a URL", generalHint)
 	}
-	if f := quoted(text); f != nil {
-		return f
+	bare := strings.Trim(text.s, `"'`+"`\u201c\u201d\u2018\u2019\u00ab\u00bb") // a shell did not remove them
+	if bare != text.s {
+		if _, err := Parse(bare); err == nil {
+			return text.fault(0, "the URL is in quotation marks", "write "+redact(bare))
+		}
 	}
 	name, rest := "ftp", text.s
 	for _, s := range []Scheme{FTPES, FTPS, FTP} {
@@ -84,18 +83,6 @@ func missingScheme(text part) *fault {
 		hint = cmp.Or(addressHint(rest), copyHint(rest), hint)
 	}
 	return text.fault(0, reason, hint)
-}
-
-// quoted refuses a URL in quotation marks that a shell did not remove.
-func quoted(text part) *fault {
-	inner := strings.Trim(text.s, `"'`+"`\u201c\u201d\u2018\u2019\u00ab\u00bb")
-	if inner == text.s {
-		return nil
-	}
-	if _, err := Parse(inner); err != nil {
-		return nil
-	}
-	return text.fault(0, "the URL is in quotation marks", "write "+redact(inner))
 }
 
 // otherSchemes are never taken for a host.
@@ -141,15 +128,6 @@ func copyHint(text string) string {
 		return `write ftp:// before it, and "` + slash + `" in place of "` + text[len(login):len(text)-len(path)] + `"`
 	}
 	return hint
-}
-
-// slashesHint is schemeHint for a text that begins with s and ":". If that may be
-// a user name, rest begins with a password.
-func slashesHint(s Scheme, rest string) string {
-	if userBefore(rest) {
-		return generalHint
-	}
-	return schemeHint(string(s), rest)
 }
 
 // schemeHint proposes rest with the scheme before it, if that is a URL.

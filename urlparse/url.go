@@ -59,6 +59,8 @@ const (
 	FTPES Scheme = "ftpes" // TLS after AUTH TLS (explicit, RFC 4217), default port 21
 )
 
+func (s Scheme) known() bool { return s == FTP || s == FTPS || s == FTPES }
+
 // URL is an FTP URL, split into its parts. The parts are decoded: they are the
 // octets that FTP commands carry. [URL.Check] checks a value made by hand.
 // Packages fmt, log/slog and encoding/json print a URL without its password. They
@@ -94,17 +96,7 @@ func (u *URL) PortOrDefault() int {
 
 // Address returns "host:port" for net.Dial, with an IPv6 host in brackets.
 func (u *URL) Address() string {
-	return bracket(canonicalHost(u.Host)) + ":" + strconv.Itoa(u.PortOrDefault())
-}
-
-// Equal reports whether u and v are the same URL, part by part. An explicit port
-// equals the same port as a default, and two spellings of one host are equal;
-// "ftp://h/a/" and "ftp://h/a;type=d" are not.
-func (u *URL) Equal(v *URL) bool {
-	if u == nil || v == nil {
-		return u == v
-	}
-	return u.SameLogin(v) && slices.Equal(u.Dirs, v.Dirs) && u.Name == v.Name && u.Type == v.Type
+	return u.host() + ":" + strconv.Itoa(u.PortOrDefault())
 }
 
 // SameLogin reports whether one connection may serve u and v: scheme, address,
@@ -138,10 +130,34 @@ func (u *URL) Child(name string, t Typecode) *URL {
 	return &v
 }
 
+// host returns the host as the parser would, and as it is if it is none, with
+// brackets if need be.
+func (u *URL) host() string {
+	if h, f := host(part{s: bracket(u.Host)}); f == nil {
+		return bracket(h)
+	}
+	return bracket(u.Host)
+}
+
 // bracket puts an IPv6 address in brackets; names stay as they are.
 func bracket(host string) string {
 	if strings.Contains(host, ":") {
 		return "[" + host + "]"
 	}
 	return host
+}
+
+// textSuffixes are suffixes of files that are lines of text on every system.
+const textSuffixes = " asc bat c cc cfg conf cpp css csv diff go h hpp htm html ini java js json log lst md patch pl py rst sh sql tex text tsv txt xml yaml yml "
+
+// GuessType guesses the typecode of a file from the suffix of its name, as RFC
+// 1738 section 3.2.3 allows if the URL has none: TypeASCII for text, TypeImage
+// for everything else. name is decoded octets; the case of the suffix does not
+// matter. A wrong TypeImage changes no octet, a wrong TypeASCII may.
+func GuessType(name string) Typecode {
+	dot := strings.LastIndexByte(name, '.')
+	if dot > 0 && strings.Contains(textSuffixes, " "+strings.ToLower(name[dot+1:])+" ") {
+		return TypeASCII
+	}
+	return TypeImage
 }

@@ -144,16 +144,10 @@ func (r *reader) readList() {
 
 // readText finds URLs in free text.
 func (r *reader) readText() {
-	for found, err := range urlparse.Find(r.in.r) {
-		var refusal *urlparse.Error
-		if err != nil && !errors.As(err, &refusal) {
-			r.in.err = err
-			return
-		}
-		if r.single(found.Line, found.URL, err); r.done {
-			return
-		}
-	}
+	r.in.err = urlparse.Find(r.in.r, func(line int, u *urlparse.URL, err error) bool {
+		r.single(line, u, err)
+		return !r.done
+	})
 }
 
 // readSums reads a list of digests of files below Base.

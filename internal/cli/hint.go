@@ -77,7 +77,7 @@ func (r *run) hintFailure(ctx context.Context, u *urlparse.URL, err error) error
 	refused := errors.Is(err, ftpexec.ErrLogin) || errors.Is(err, ftpexec.ErrNoCredentials)
 	switch {
 	case err == nil:
-	case u.User == nil && u.WithoutPassword().Path() != u.Path() && errors.Is(err, ftpexec.ErrConnect):
+	case u.User == nil && u.WithoutPassword().String() != u.String() && errors.Is(err, ftpexec.ErrConnect):
 		return &hinted{err, `if this is a password, write %2F for a "/" in it`}
 	case refused && u.User.Username() == r.User.Username() && strings.Contains(r.User.Username(), ",") && !given:
 		return &hinted{err, "-u takes NAME:PASSWORD, with a colon"}
