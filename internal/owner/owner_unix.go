@@ -1,7 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-// Package owner tells whose a file is. In a directory that others can write to,
-// anyone may have put it there.
+// Package owner tells whose a file is. In a directory that others can write to, anyone may have put it there.
 package owner
 
 import (

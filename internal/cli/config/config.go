@@ -1,5 +1,5 @@
-// Package config reads the command line of ftpfetch. [Parse] returns a [Config], or
-// everything that is wrong with the line and the command as it should be.
+// Package config reads the command line of ftpfetch. [Parse] returns a [Config], or everything that is wrong with the
+// line and the command as it should be.
 package config
 
 import (

@@ -3,7 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"net/url"
 	"strings"
 	"time"
 
@@ -12,34 +12,27 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/internal/retry"
 )
 
-// group is a group of flags in the help text.
-type group struct {
-	title string
-	*pflag.FlagSet
-}
-
-// groups declares every flag.
-func (l *line) groups() []group {
-	groups := []group{
-		{title: "Output"}, {title: "Listing"}, {title: "Selection"}, {title: "Login"},
-		{title: "Transfer"}, {title: "Connection"}, {title: "Information"},
-	}
-	for i, declare := range []func(*pflag.FlagSet){
-		l.outputFlags, l.listingFlags, l.selectionFlags, l.loginFlags, l.transferFlags, l.connectionFlags, l.informationFlags,
-	} {
-		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+// groups declares every flag. Their names are the titles in the help.
+func (l *line) groups() (all []*pflag.FlagSet) {
+	group := func(title string) *pflag.FlagSet {
+		fs := pflag.NewFlagSet(title, pflag.ContinueOnError)
 		fs.SortFlags = false
-		declare(fs)
-		groups[i].FlagSet = fs
+		all = append(all, fs)
+		return fs
 	}
-	return groups
+	l.declareFiles(group)
+	l.declareTransfers(group)
+	return all
 }
 
-func (l *line) outputFlags(fs *pflag.FlagSet) {
+// declareFiles declares the flags about what is retrieved and where it goes.
+func (l *line) declareFiles(group func(title string) *pflag.FlagSet) {
+	fs := group("Output")
 	into(fs, &l.Output, "output", "o", "save as `FILE`; \"-\" is standard output", readName)
 	into(fs, &l.Dir, "dir", "d", "save in the directory `DIR`, which is made if it is missing", readName)
 	fs.BoolVar(&l.overwrite, "overwrite", false, "replace a file that exists")
@@ -47,72 +40,60 @@ func (l *line) outputFlags(fs *pflag.FlagSet) {
 	fs.BoolVarP(&l.File.Newer, "newer", "N", false, "replace a file only if the server's is newer or of another size")
 	fs.BoolVarP(&l.File.Continue, "continue", "c", false, "resume a partial FILE that another program left")
 	fs.BoolVar(&l.NoSandbox, "no-sandbox", false, "do not let Linux confine the process to the directories it saves in")
-}
 
-func (l *line) listingFlags(fs *pflag.FlagSet) {
+	fs = group("Listing")
 	fs.BoolVarP(&l.Long, "long", "l", false, "list types, sizes, times and links too (MLSD, or LIST)")
 	fs.BoolVar(&l.JSON, "json", false, "list one JSON object per line")
-}
 
-// The defaults of -j and --per-host.
-const (
-	defaultJobs    = 4
-	defaultPerHost = 2
-)
-
-func (l *line) selectionFlags(fs *pflag.FlagSet) {
-	into(fs, &l.Input, "input", "i", "also fetch the URLs in `FILE`, one per line or as <URL:...> in text; \"-\" is standard input", once())
-	into(fs, &l.Manifest, "manifest", "", "also fetch the files in the table `FILE` (TSV, CSV, NDJSON, an ENA or NCBI report), and verify them", once())
-	into(fs, &l.Reading.Format, "format", "", "the `FORM` of the list: list, text, tsv, csv, ndjson, json, ncbi or sums (default: recognized by its beginning)", readFormat)
+	fs = group("Selection")
+	into(fs, &l.Input, "input", "i", "also fetch the URLs in `FILE`, one per line or as <URL:...> in text; \"-\" is standard input", readList(&l.Input))
+	into(fs, &l.Manifest, "manifest", "", "also fetch the files in the table `FILE` (TSV, CSV, NDJSON, an ENA or NCBI report), and verify them", readList(&l.Manifest))
+	into(fs, &l.Reading.Format, "format", "", "the `FORM` of the list: list, text, tsv, csv, ndjson, json, ncbi or sums (default: recognized by its beginning)", oneOf("", manifest.Formats()...))
 	fs.StringArrayVar(&l.Reading.Columns, "columns", nil, "of an ENA report, fetch only the files of the columns `NAME`_ftp (may be repeated)")
 	fs.StringArrayVar(&l.Reading.Suffixes, "suffix", nil, "of an NCBI summary, fetch the files that end in `TEXT` (may be repeated)")
 	fs.StringVar(&l.base, "base", "", "of a list of digests such as md5checksums.txt, fetch the files from the directory `URL`")
 	fs.BoolVar(&l.Reading.KeepDirs, "keep-dirs", false, "save the files of a list under the directories of their URLs")
-	into(fs, &l.Reading.Shard, "shard", "", "fetch only share `I/N` of a list, from 1/N to N/N",
-		manifest.ParseShard)
+	into(fs, &l.Reading.Shard, "shard", "", "fetch only share `I/N` of a list, from 1/N to N/N", manifest.ParseShard)
 	fs.BoolVarP(&l.Recursive, "recursive", "r", false, "fetch the directories that URLs name, with everything in them")
 	into(fs, &l.Tree.Depth, "depth", "", "with -r, list only `N` levels of directories", whole(1, 0))
 	patterns(fs, &l.Tree.Accept, "accept", "with -r or --glob, fetch only files that match `GLOB` (may be repeated)")
 	patterns(fs, &l.Tree.Reject, "reject", "with -r or --glob, leave out files and directories that match `GLOB` (may be repeated)")
 	fs.BoolVar(&l.Tree.FollowLinks, "follow-links", false, "with -r or --glob, fetch what symbolic links lead to inside the directory")
 	fs.BoolVar(&l.Glob, "glob", false, "take *, ?, [a-z] and {a,b} in the last segment of a URL as a pattern of names")
-	l.Jobs = defaultJobs
-	into(fs, &l.Jobs, "jobs", "j", "use `N` connections at once (auto: find the number) for lists and trees, and for several URLs if given", l.readJobs)
+	l.Jobs = 4
+	into(fs, &l.Jobs, "jobs", "j", "use `N` connections at once (auto: find the number) for lists and trees, and for several URLs if given (default 4)", readJobs)
 	into(fs, &l.PerHost, "per-host", "", "use at most `N` connections to one server (default: as many as -j says, 2 without -j)", whole(1, batch.MaxJobs))
 	into(fs, &l.Report, "report", "", "write what happened to each file to `FILE`, one JSON object per line, or a table if it ends in .tsv", readName)
 }
 
-func (l *line) loginFlags(fs *pflag.FlagSet) {
-	into(fs, &l.login, "user", "u", "log in as `NAME[:PASSWORD]` if the URL names no user", l.readLogin)
+// declareTransfers declares the flags about how it comes.
+func (l *line) declareTransfers(group func(title string) *pflag.FlagSet) {
+	fs := group("Login")
+	into(fs, &l.User, "user", "u", "log in as `NAME[:PASSWORD]` if the URL names no user", readLogin)
 	fs.BoolVar(&l.NoPrompt, "no-prompt", false, "never ask for a password")
 	fs.BoolVar(&l.PasswordStdin, "password-stdin", false, "read the password, one line, from standard input")
 	into(fs, &l.Netrc, "netrc", "n", "take the user too from ~/.netrc, or from `FILE`, if the URL names none; =none ignores the netrc file", readName)
 	fs.Lookup("netrc").NoOptDefVal = UsualNetrc
-}
 
-func (l *line) transferFlags(fs *pflag.FlagSet) {
+	fs = group("Transfer")
 	word(fs, &l.Type, "", "type", "transfer type if the URL has no ;type=: `a|i|d|guess`")
 	l.File.Segments = 1
 	l.File.Retries = retry.Count(0)
-	into(fs, &l.File.Retries, "retries", "", "retry a failure that may pass, up to `N` times without progress", readRetries)
+	into(fs, &l.File.Retries, "retries", "", "retry a failure that may pass, up to `N` times without progress (default 5)", readRetries)
 	fs.BoolVar(&l.File.RetryConnect, "retry-connrefused", false, "retry too if the server cannot be reached: it may be restarting")
-	into(fs, &l.File.Segments, "segments", "s", "fetch a file over `N` connections at once, at most 64", whole(1, 64))
-	into(fs, &l.File.Sum, "checksum", "", "fail unless the file has this digest, as `ALGO:HEX` (sha512, blake2b, sha256, sha1, md5, crc32)",
-		digest.Parse)
+	into(fs, &l.File.Segments, "segments", "s", "fetch a file over `N` connections at once, at most 64 (default 1)", whole(1, 64))
+	into(fs, &l.File.Sum, "checksum", "", "fail unless the file has this digest, as `ALGO:HEX` (sha512, blake2b, sha256, sha1, md5, crc32)", digest.Parse)
 	fs.BoolVar(&l.File.Verify, "verify", false, "fail unless the file has the digest in a list beside it, or that of the server")
 	into(fs, &l.LimitRate, "limit-rate", "", "receive at most `RATE` bytes a second in total (500K, 2M, 1G are binary)", readSize)
-	l.Client.MinRate.Over = 30 * time.Second
-	into(fs, &l.Client.MinRate.Bytes, "speed-limit", "Y",
-		"give up if a connection brings fewer than `RATE` bytes a second for 30 seconds, or for another time: 10K/2m", l.readPace)
-}
+	into(fs, &l.Client.MinRate, "speed-limit", "Y", "give up if a connection brings fewer than `RATE` bytes a second for 30 seconds, or for another time: 10K/2m", readPace)
 
-func (l *line) connectionFlags(fs *pflag.FlagSet) {
+	fs = group("Connection")
 	word(fs, &l.IP, "", "ip", "use only IPv4 or IPv6: `4|6`")
 	word(fs, &l.mode, "passive", "mode", "open data connections as `passive|pasv|active`: the client, without EPSV, or the server")
 	into(fs, &l.Bind, "bind", "", "connect from the local IP address `ADDR`", readAddress)
 	l.Client.ConnectTimeout, l.Client.Timeout = 30*time.Second, time.Minute
-	into(fs, &l.Client.ConnectTimeout, "connect-timeout", "", "give up connecting after `TIME` (3s, 2m, or seconds)", readTime)
-	into(fs, &l.Client.Timeout, "timeout", "", "give up after `TIME` without a reply or a byte of data", readTime)
+	into(fs, &l.Client.ConnectTimeout, "connect-timeout", "", "give up connecting after `TIME` (3s, 2m, or seconds) (default 30s)", readTime)
+	into(fs, &l.Client.Timeout, "timeout", "", "give up after `TIME` without a reply or a byte of data (default 1m)", readTime)
 	into(fs, &l.MaxTime, "max-time", "", "give up on a URL after `TIME`, with all its retries and their pauses", readTime)
 	word(fs, &l.TLS, "off", "tls", "TLS for ftp:// URLs: `off|try|explicit|implicit`; try continues unencrypted if the server has none")
 	fs.StringVar(&l.CACert, "cacert", "", "trust the authorities in the PEM `FILE` and no others")
@@ -121,42 +102,34 @@ func (l *line) connectionFlags(fs *pflag.FlagSet) {
 	into(fs, &l.Proxy, "proxy", "", "go through the proxy `URL`, socks5:// or http:// (if it has no scheme), for all hosts; get+http:// has it fetch files itself (GET), "+
 		"and gives it the passwords for servers; \"none\" ignores the proxy variables", l.readProxy)
 	fs.BoolVar(&l.Client.NoPipelining, "no-pipelining", false, "wait for every reply before the next command")
-	fs.BoolVar(&l.allowPort, "allow-port", false, "allow ports of other well-known protocols")
-}
+	fs.BoolVar(&l.Client.AllowPort, "allow-port", false, "allow ports of other well-known protocols")
 
-func (l *line) informationFlags(fs *pflag.FlagSet) {
+	fs = group("Information")
 	fs.BoolVarP(&l.Info, "info", "I", false, "print the size, time and URL of each file, and fetch nothing")
 	fs.BoolVar(&l.DryRun, "dry-run", false, "print the FTP commands for each URL, as if it were the only one, and send nothing")
 	fs.BoolVarP(&l.Verbose, "verbose", "v", false, "show the dialogue: > sent, >> sent in the same flight, < received")
 	fs.BoolVarP(&l.Quiet, "quiet", "q", false, "show no progress, only errors and warnings")
 	word(fs, &l.Progress, "auto", "progress", "show transfers as `auto|bar|plain|json|none`; auto: bar on a terminal, else plain")
 	word(fs, &l.Print, "", "print", "print the man page, or the completion for a shell: `man|bash|zsh|fish`")
-	fs.BoolVar(&l.version, "version", false, "print the version")
-	fs.BoolVarP(&l.help, "help", "h", false, "print this help")
+	print := func(what string) func(string) error {
+		return func(string) error { l.Print = what; return nil }
+	}
+	fs.BoolFunc("version", "print the version", print("version"))
+	fs.BoolFuncP("help", "h", "print this help", print("help"))
 }
 
-// once returns what reads the name of a list. The second of two lists would
-// silently replace the first.
-func once() func(string) (string, error) {
-	given := false
+// readList returns what reads the name of a list. The second of two lists would silently replace the first.
+func readList(to *string) func(string) (string, error) {
 	return func(s string) (string, error) {
-		if given {
+		if *to != "" {
 			return "", errors.New("is a second list: join them into one")
 		}
-		given = true
 		return readName(s)
 	}
 }
 
-func readFormat(s string) (string, error) {
-	if slices.Contains(manifest.Formats(), s) {
-		return s, nil
-	}
-	return "", errors.New("write list, text, tsv, csv, ndjson, json, ncbi or sums")
-}
-
-func (l *line) readJobs(s string) (n int, err error) {
-	l.together = true
+// readJobs reads a number of connections; auto is 0.
+func readJobs(s string) (n int, err error) {
 	if s == "auto" {
 		return 0, nil
 	}
@@ -167,24 +140,23 @@ func (l *line) readJobs(s string) (n int, err error) {
 }
 
 // readLogin reads NAME[:PASSWORD]. Nothing is decoded.
-func (l *line) readLogin(s string) (string, error) {
+func readLogin(s string) (*url.Userinfo, error) {
 	if strings.ContainsAny(s, "\r\n\x00") {
-		return "", errors.New("the value holds a line end or NUL")
+		return nil, errors.New("the value holds a line end or NUL")
 	}
-	l.loginGiven = true
-	return s, nil
+	if name, password, ok := strings.Cut(s, ":"); ok {
+		return url.UserPassword(name, password), nil
+	}
+	return url.User(s), nil
 }
 
-// readPace reads a rate, and perhaps a time.
-func (l *line) readPace(s string) (int64, error) {
-	text, within, timed := strings.Cut(s, "/")
-	rate, err := readSize(text)
-	least := 30 * time.Second
-	if timed && err == nil {
-		least, err = readTime(within)
+// readPace reads a rate, and perhaps the time over which it is measured.
+func readPace(s string) (pace ftpexec.Rate, err error) {
+	text, over, timed := strings.Cut(s, "/")
+	if pace.Bytes, err = readSize(text); err == nil && timed {
+		pace.Over, err = readTime(over)
 	}
-	l.Client.MinRate.Over = least
-	return rate, err
+	return pace, err
 }
 
 // readProxy reads the URL of a proxy; none means that there is no proxy.
@@ -194,11 +166,10 @@ func (l *line) readProxy(s string) (*proxy.Proxy, error) {
 		return nil, nil
 	}
 	p, err := proxy.Parse(s)
-	var bad *proxy.Error
-	switch {
-	case l.ProxyGet && (l.NoProxy || err == nil && !p.HTTP()):
-		err = errors.New("only an HTTP proxy fetches files itself: write get+http://host:port")
-	case errors.As(err, &bad):
+	if l.ProxyGet && (l.NoProxy || err == nil && !p.HTTP()) {
+		return nil, errors.New("only an HTTP proxy fetches files itself: write get+http://host:port")
+	}
+	if bad, ok := errors.AsType[*proxy.Error](err); ok {
 		err = errors.New(bad.Reason)
 	}
 	return p, err

@@ -1,20 +1,14 @@
 package config
 
-import (
-	"slices"
-	"strings"
-)
-
-// habits is the one table of other programs' flags: those that people really type
-// and that are no flags of this program, or mean something else here. A row has the
-// spellings of a flag and, between bars, what programs mean by it: their names, what
-// stands for the flag's value, and after the colon what to write in its place;
-// "drop" if it is not needed, "no" if nothing does that. The text in parentheses says
-// why. "any" is for flags that no program in particular has.
+// habits is the one table of other programs' flags: those that people really type and that are no flags of this
+// program, or mean something else here. A row has the spellings of a flag and, between bars, what programs mean by
+// it: their names, what stands for the flag's value, and after the colon what to write in its place; "drop" if it is
+// not needed, "no" if nothing does that. The text in parentheses says why. "any" is for flags that no program in
+// particular has.
 var habits = []struct{ flags, means string }{
 	// Letters
 	{"-#", "curl: --progress bar"},
-	{"-A", "wget LIST: --accept GLOB (in trees) | curl TEXT: drop (HTTP)"},
+	{"-A", "wget GLOB: --accept GLOB (in trees) | curl TEXT: drop (HTTP)"},
 	{"-b", "wget: drop (end the command in &) | curl TEXT: drop (HTTP)"},
 	{"-d", "wget, lftp: -v | curl TEXT: no (HTTP)"},
 	{"-e", "wget TEXT: drop (no settings) | curl URL: drop (HTTP) | lftp: no (it deletes)"},
@@ -29,14 +23,13 @@ var habits = []struct{ flags, means string }{
 	{"-m", "wget: -r -N | curl TIME: --max-time TIME | aria2 N: --retries N (besides the first try)"},
 	{"-n", "lftp N: -s N | aria2: --netrc=none"},
 	{"-nc", "wget: --no-clobber"},
-	{"-nd", "wget: drop (only -r makes directories)"},
-	{"-nH -np", "wget: drop (a tree stays below its URL)"},
+	{"-nd -nH -np", "wget: drop (a tree stays below its URL)"},
 	{"-nv --no-verbose", "wget: --progress plain"},
 	{"-O", "wget FILE: -o FILE | curl: drop (a file gets its own name) | aria2 TEXT: no (BitTorrent) | lftp DIR: -d DIR"},
 	{"-p", "wget: no (HTML) | curl: drop (the default) | aria2: drop (the default) | lftp N: drop (it is part of the URL)"},
 	{"-P", "wget DIR: -d DIR | curl ADDR: --mode active | aria2: no (the shell takes {1..9}) | lftp N: -j N"},
 	{"-r", "curl RANGE: no (a file is fetched whole)"},
-	{"-R", "wget LIST: --reject GLOB (in trees) | curl, aria2: drop (the default) | lftp: no (it uploads)"},
+	{"-R", "wget GLOB: --reject GLOB (in trees) | curl, aria2: drop (the default) | lftp: no (it uploads)"},
 	{"-s", "curl: -q"},
 	{"-S", "wget: -v | curl: drop (the default) | aria2: no (BitTorrent)"},
 	{"-t", "wget N: --retries N (besides the first try) | curl TEXT: no (telnet) | aria2 TIME: --timeout TIME"},
@@ -45,7 +38,7 @@ var habits = []struct{ flags, means string }{
 	{"-V", "wget, curl: --version | aria2: --verify"},
 	{"-w", "wget TIME: drop (retries wait by themselves) | curl TEXT: --progress json"},
 	{"-x", "wget: no (-d DIR chooses the directory) | curl URL: --proxy URL | aria2 N: -s N | lftp TEXT: --reject GLOB (in trees)"},
-	{"-X", "wget LIST: --reject GLOB (in trees) | curl TEXT: drop (HTTP) | lftp GLOB: --reject GLOB (in trees)"},
+	{"-X", "wget GLOB: --reject GLOB (in trees) | curl TEXT: drop (HTTP) | lftp GLOB: --reject GLOB (in trees)"},
 	{"-Z", "curl: -j 4 | aria2: drop (the default)"},
 
 	// Files
@@ -110,87 +103,4 @@ var habits = []struct{ flags, means string }{
 	{"mget", "lftp: --glob"},
 	{"get get1 pget", "lftp: drop (-s N is for segments)"},
 	{"mirror", "lftp: -r"},
-}
-
-// foreign is what some programs mean by a flag.
-type foreign struct {
-	programs []string // none for "any"
-	value    string   // what stands for its value, or ""
-	answer   string   // as the table has it
-	write    []string // what to write, word by word
-	none     bool     // nothing does that here
-}
-
-// abroad returns what programs mean by a flag, whose name has its dashes.
-func abroad(name string) (found []foreign) {
-	for _, h := range habits {
-		if !slices.Contains(strings.Fields(h.flags), name) {
-			continue
-		}
-		for part := range strings.SplitSeq(h.means, " | ") {
-			found = append(found, meaning(part))
-		}
-	}
-	return found
-}
-
-func meaning(text string) (f foreign) {
-	whose, answer, _ := strings.Cut(text, ": ")
-	for name := range strings.FieldsSeq(strings.ReplaceAll(whose, ",", "")) {
-		switch {
-		case name == strings.ToUpper(name):
-			f.value = name
-		case name != "any":
-			f.programs = append(f.programs, name)
-		}
-	}
-	write, _, _ := strings.Cut(answer, " (")
-	switch write {
-	case "no":
-		f.none, f.answer = true, strings.Replace(answer, "no", "nothing does that here", 1)
-	case "drop":
-		f.answer = strings.Replace(answer, "drop", "leave it out", 1)
-	default:
-		f.write, f.answer = strings.Fields(write), "write "+answer
-	}
-	return f
-}
-
-// of returns what program means by the flag; of several programs' flags none is that
-// of program "".
-func of(program string, found []foreign) (foreign, bool) {
-	i := slices.IndexFunc(found, func(f foreign) bool { return f.programs == nil || slices.Contains(f.programs, program) })
-	if i < 0 {
-		return foreign{}, false
-	}
-	return found[i], true
-}
-
-// answers says what to write for a flag, to the users of each program that has it.
-func answers(found []foreign) string {
-	var texts []string
-	for _, f := range found {
-		text := f.answer
-		if f.programs != nil {
-			text = "for " + strings.Join(f.programs, "'s and ") + "'s " + text
-		}
-		texts = append(texts, text)
-	}
-	return strings.Join(texts, "; ")
-}
-
-// fits reports whether text may be the value that stands for placeholder.
-func fits(placeholder, text string) bool {
-	digits := text != "" && text[0] >= '0' && text[0] <= '9'
-	switch placeholder {
-	case "N", "TIME", "RATE", "SIZE":
-		return digits || text == "-" || text == "inf"
-	case "RANGE":
-		return digits || strings.HasPrefix(text, "-")
-	case "FILE", "DIR":
-		return !digits && (text != "-" || placeholder == "FILE")
-	case "URL", "ADDR":
-		return strings.ContainsAny(text, ":.") || text == "-"
-	}
-	return true
 }

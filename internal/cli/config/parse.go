@@ -2,15 +2,14 @@ package config
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/urlparse"
 )
 
-// Parse reads a command line, which excludes the program's name. It returns an
-// [*Error] if something is wrong with it, and in any case what it could read.
+// Parse reads a command line, which excludes the program's name. It returns an [*Error] if something is wrong with
+// it, and in any case what it could read.
 func Parse(args []string) (*Config, error) {
 	r := read(args, "")
 	r.settle()
@@ -23,11 +22,17 @@ func Parse(args []string) (*Config, error) {
 	if texts := r.refused(); texts != nil {
 		return &r.Config, &Error{Lines: texts}
 	}
-	return &r.Config, r.readBase()
+	if r.base != "" {
+		base, err := r.parseURL(strings.TrimSuffix(r.base, "/") + "/")
+		if err != nil {
+			return &r.Config, fmt.Errorf("--base: %w", err)
+		}
+		r.Reading.Base = base
+	}
+	return &r.Config, nil
 }
 
-// Error says what is wrong with a command line and what to write instead, a line for
-// each thing.
+// Error says what is wrong with a command line and what to write instead, a line for each thing.
 type Error struct {
 	Lines []string
 	Whole bool // the last one is the command as it should be
@@ -40,14 +45,11 @@ func Usage(format string, args ...any) error {
 	return &Error{Lines: []string{fmt.Sprintf(format, args...)}}
 }
 
-// line is a command line while it is read: the Config, and what only its checks
-// need.
+// line is a command line while it is read: the Config, and what only its checks need.
 type line struct {
 	Config
-	overwrite, noClobber, together bool
-	help, version                  bool
-	login, mode, base              string
-	loginGiven, allowPort          bool
+	overwrite, noClobber bool
+	mode, base           string
 }
 
 // lists reports whether the line names a list.
@@ -57,34 +59,22 @@ func (l *line) lists() bool { return l.Input != "" || l.Manifest != "" }
 func (r *reader) settle() {
 	l := r.line
 	l.Targets = l.targets(r.operands)
-	l.Many = l.lists() || l.Recursive || l.Glob || l.together && len(l.Targets) > 1
+	together := r.all.Changed("jobs")
+	l.Many = l.lists() || l.Recursive || l.Glob || together && len(l.Targets) > 1
 	switch {
 	case l.overwrite:
 		l.File.Existing = download.Overwrite
 	case l.noClobber:
 		l.File.Existing = download.Skip
 	}
-	switch {
-	case l.help:
-		l.Print = "help"
-	case l.version:
-		l.Print = "version"
-	}
-	l.Client.Active, l.Client.NoEPSV = l.mode == "active", l.mode == "pasv"
-	l.Client.TryTLS = l.TLS == "try"
-	l.Reading.AllowPort, l.Client.AllowPort = l.allowPort, l.allowPort
+	l.Client.Active, l.Client.NoEPSV, l.Client.TryTLS = l.mode == "active", l.mode == "pasv", l.TLS == "try"
+	l.Reading.AllowPort = l.Client.AllowPort
 	switch {
 	case l.PerHost != 0 || l.Jobs == 0:
-	case l.together:
+	case together:
 		l.PerHost = l.Jobs
 	default:
-		l.PerHost = defaultPerHost
-	}
-	if l.loginGiven {
-		name, password, ok := strings.Cut(l.login, ":")
-		if l.User = url.User(name); ok {
-			l.User = url.UserPassword(name, password)
-		}
+		l.PerHost = 2 // as many as servers bear that nobody knows
 	}
 	l.StdinUser = l.User.Username()
 	if len(l.Targets) == 1 && l.User == nil && l.Targets[0].Err == nil {
@@ -92,18 +82,14 @@ func (r *reader) settle() {
 	}
 }
 
-// readBase reads the value of --base, whose ports --allow-port frees.
-func (l *line) readBase() error {
-	if l.base == "" {
-		return nil
-	}
-	base, err := urlparse.Parse(strings.TrimSuffix(l.base, "/") + "/")
-	if err == nil && !l.allowPort {
-		err = base.BadPort()
+// parseURL parses text, with the ports that are allowed.
+func (l *line) parseURL(text string) (*urlparse.URL, error) {
+	u, err := urlparse.Parse(text)
+	if err == nil && !l.Client.AllowPort {
+		err = u.BadPort()
 	}
 	if err != nil {
-		return fmt.Errorf("--base: %w", err)
+		return nil, err
 	}
-	l.Reading.Base = base
-	return nil
+	return u, nil
 }

@@ -6,98 +6,85 @@ import (
 	"slices"
 )
 
-// refusals is the one table of what a command line must not say together: when that
-// is so, and what to write instead. All that apply are told at once.
-var refusals = []struct {
-	when func(*line) bool
+// refusal is what a command line must not say together: whether it does, and what to write instead.
+type refusal struct {
+	says bool
 	text string
-}{
-	{func(l *line) bool { return len(l.Targets) == 0 && !l.lists() },
-		"no URL given: write ftpfetch ftp://host/path/file"},
-
-	// One file, and many
-	{func(l *line) bool {
-		return l.Output != "" && !l.Info && (l.Many || l.Output != "-" && len(l.Targets) > 1)
-	},
-		"-o names one file: write -d DIR to choose the directory"},
-	{func(l *line) bool { return l.File.Sum.Algorithm != "" && (l.Many || len(l.Targets) > 1) },
-		"--checksum is for one file: give digests in a --manifest, or use --verify"},
-	{func(l *line) bool { return l.Long && l.Many },
-		"-l lists directories: write their URLs, and leave out -i, --manifest, -r, --glob and -j"},
-	{func(l *line) bool { return l.JSON && l.Many && !l.Info },
-		"--json is for -I and for listings: write -I too, or --report FILE for what happened to each file"},
-	{func(l *line) bool { return l.Report != "" && !l.Many },
-		"--report is for many files: write -i, --manifest, -r, --glob or -j too"},
-	{func(l *line) bool { return l.Report != "" && (l.Info || l.DryRun) },
-		"-I and --dry-run fetch nothing: leave out --report"},
-	{func(l *line) bool { return l.Info && (l.Output != "" || l.DryRun || l.Recursive || l.Glob) },
-		"-I prints what servers tell about files: leave out -o, -r, --glob and --dry-run"},
-
-	// The file here
-	{func(l *line) bool { return l.Dir != "" && (l.Output == "-" || filepath.IsAbs(l.Output)) },
-		"-d contradicts -o - and an -o that begins at the root: leave out -d"},
-	{func(l *line) bool { return l.Output == "-" && (l.File.Newer || l.File.Continue) },
-		"-o - and -N or -c contradict each other: standard output has no file to compare with"},
-	{func(l *line) bool { return l.overwrite && l.noClobber },
-		"--overwrite and --no-clobber contradict each other: leave one out"},
-	{func(l *line) bool { return l.File.Newer && l.noClobber },
-		"-N and --no-clobber contradict each other: leave one out"},
-	{func(l *line) bool { return l.File.Continue && (l.overwrite || l.noClobber) },
-		"-c contradicts --overwrite and --no-clobber: leave one out"},
-
-	// Lists and directories
-	{func(l *line) bool { return l.Input == "-" && l.Manifest == "-" },
-		"-i - and --manifest - contradict each other: there is one standard input"},
-	{func(l *line) bool { return len(l.Reading.Columns)+len(l.Reading.Suffixes) > 0 && l.Manifest == "" },
-		"--columns and --suffix are for a table: write --manifest FILE too"},
-	{func(l *line) bool {
-		return !l.lists() && (l.Reading.Format != "" || l.base != "" || l.Reading.KeepDirs || l.Reading.Shard.Count > 0)
-	},
-		"--format, --base, --keep-dirs and --shard are for a list: write -i FILE or --manifest FILE too"},
-	{func(l *line) bool {
-		return !l.Recursive && !l.Glob && (l.Tree.Accept != nil || l.Tree.Reject != nil || l.Tree.FollowLinks)
-	},
-		"--accept, --reject and --follow-links are for directories: write -r or --glob too"},
-	{func(l *line) bool { return l.Tree.Depth > 0 && !l.Recursive },
-		"--depth is for trees: write -r too"},
-
-	// Logins
-	{func(l *line) bool { return l.PasswordStdin && (l.Input == "-" || l.Manifest == "-") },
-		"--password-stdin and a list on standard input contradict each other: write -i FILE or --manifest FILE"},
-	{func(l *line) bool { return l.PasswordStdin && slices.ContainsFunc(l.Targets, hasPassword) },
-		"--password-stdin and a password in the URL contradict each other: leave one out"},
-	{func(l *line) bool { return l.PasswordStdin && passwordIn(l.User) },
-		"--password-stdin and a password in -u contradict each other: write -u NAME"},
-	{func(l *line) bool {
-		one := len(l.Targets) == 1 && (l.Targets[0].Err != nil || l.Targets[0].URL.User != nil)
-		return l.PasswordStdin && l.User == nil && !one
-	},
-		"--password-stdin: whose password is it? write -u NAME"},
-
-	// Connections
-	{func(l *line) bool { return l.LimitRate != 0 && l.LimitRate < l.Client.MinRate.Bytes },
-		"--limit-rate is less than --speed-limit: no server could be fast enough; raise the first or lower the second"},
-	{func(l *line) bool {
-		return l.Bind.Is4() && l.IP == "6" || l.Bind.Is6() && l.IP == "4"
-	},
-		"--bind and --ip contradict each other: leave one out"},
-	{func(l *line) bool { return l.Proxy != nil && l.mode == "active" },
-		"--mode active does not work through a proxy: leave out --mode or --proxy"},
-	{func(l *line) bool { return l.ProxyGet && l.TLS == "try" },
-		"--proxy get+ and --tls try contradict each other: by GET nothing is encrypted; leave one out"},
 }
 
-func hasPassword(t Target) bool { return t.Err == nil && passwordIn(t.URL.User) }
+// refusals is the one table of them. All that apply are told at once.
+func (l *line) refusals() []refusal {
+	one := len(l.Targets) == 1 && (l.Targets[0].Err != nil || l.Targets[0].URL.User != nil) // whose login is known
+	return []refusal{
+		{len(l.Targets) == 0 && !l.lists(),
+			"no URL given: write ftpfetch ftp://host/path/file"},
+		// One file, and many
+		{l.Output != "" && !l.Info && (l.Many || l.Output != "-" && len(l.Targets) > 1),
+			"-o names one file: write -d DIR to choose the directory"},
+		{l.File.Sum.Algorithm != "" && (l.Many || len(l.Targets) > 1),
+			"--checksum is for one file: give digests in a --manifest, or use --verify"},
+		{l.Long && l.Many,
+			"-l lists directories: write their URLs, and leave out -i, --manifest, -r, --glob and -j"},
+		{l.JSON && l.Many && !l.Info,
+			"--json is for -I and for listings: write -I too, or --report FILE for what happened to each file"},
+		{l.Report != "" && !l.Many,
+			"--report is for many files: write -i, --manifest, -r, --glob or -j too"},
+		{l.Report != "" && (l.Info || l.DryRun),
+			"-I and --dry-run fetch nothing: leave out --report"},
+		{l.Info && (l.Output != "" || l.DryRun || l.Recursive || l.Glob),
+			"-I prints what servers tell about files: leave out -o, -r, --glob and --dry-run"},
+		// The file here
+		{l.Dir != "" && (l.Output == "-" || filepath.IsAbs(l.Output)),
+			"-d contradicts -o - and an -o that begins at the root: leave out -d"},
+		{l.Output == "-" && (l.File.Newer || l.File.Continue),
+			"-o - and -N or -c contradict each other: standard output has no file to compare with"},
+		{l.overwrite && l.noClobber,
+			"--overwrite and --no-clobber contradict each other: leave one out"},
+		{l.File.Newer && l.noClobber,
+			"-N and --no-clobber contradict each other: leave one out"},
+		{l.File.Continue && (l.overwrite || l.noClobber),
+			"-c contradicts --overwrite and --no-clobber: leave one out"},
+		// Lists and directories
+		{l.Input == "-" && l.Manifest == "-",
+			"-i - and --manifest - contradict each other: there is one standard input"},
+		{len(l.Reading.Columns)+len(l.Reading.Suffixes) > 0 && l.Manifest == "",
+			"--columns and --suffix are for a table: write --manifest FILE too"},
+		{!l.lists() && (l.Reading.Format != "" || l.base != "" || l.Reading.KeepDirs || l.Reading.Shard.Count > 0),
+			"--format, --base, --keep-dirs and --shard are for a list: write -i FILE or --manifest FILE too"},
+		{!l.Recursive && !l.Glob && (l.Tree.Accept != nil || l.Tree.Reject != nil || l.Tree.FollowLinks),
+			"--accept, --reject and --follow-links are for directories: write -r or --glob too"},
+		{l.Tree.Depth > 0 && !l.Recursive,
+			"--depth is for trees: write -r too"},
+		// Logins
+		{l.PasswordStdin && (l.Input == "-" || l.Manifest == "-"),
+			"--password-stdin and a list on standard input contradict each other: write -i FILE or --manifest FILE"},
+		{l.PasswordStdin && slices.ContainsFunc(l.Targets, func(t Target) bool { return t.Err == nil && hasPassword(t.URL.User) }),
+			"--password-stdin and a password in the URL contradict each other: leave one out"},
+		{l.PasswordStdin && hasPassword(l.User),
+			"--password-stdin and a password in -u contradict each other: write -u NAME"},
+		{l.PasswordStdin && l.User == nil && !one,
+			"--password-stdin: whose password is it? write -u NAME"},
+		// Connections
+		{l.LimitRate != 0 && l.LimitRate < l.Client.MinRate.Bytes,
+			"--limit-rate is less than --speed-limit: no server could be fast enough; raise the first or lower the second"},
+		{l.Bind.Is4() && l.IP == "6" || l.Bind.Is6() && l.IP == "4",
+			"--bind and --ip contradict each other: leave one out"},
+		{l.Proxy != nil && l.mode == "active",
+			"--mode active does not work through a proxy: leave out --mode or --proxy"},
+		{l.ProxyGet && l.TLS == "try",
+			"--proxy get+ and --tls try contradict each other: by GET nothing is encrypted; leave one out"},
+	}
+}
 
-func passwordIn(login *url.Userinfo) bool {
+func hasPassword(login *url.Userinfo) bool {
 	_, ok := login.Password()
 	return ok
 }
 
 // refused returns the texts of the refusals that apply to the line.
 func (l *line) refused() (texts []string) {
-	for _, r := range refusals {
-		if r.when(l) {
+	for _, r := range l.refusals() {
+		if r.says {
 			texts = append(texts, r.text)
 		}
 	}

@@ -79,7 +79,7 @@ func TestRefusals(t *testing.T) {
 			}
 		}
 	}
-	for _, r := range refusals {
+	for _, r := range read(nil, "").refusals() {
 		if !strings.Contains(told, r.text+"\n") {
 			t.Errorf("no line is refused because %s", r.text)
 		}
@@ -95,8 +95,8 @@ func TestBadValues(t *testing.T) {
 		"-s 0": "--segments 0: write a whole number from 1 to 64", "-s 65": "write a whole number from 1 to 64", "--retries x": "write a whole number from 0",
 		"--depth 0": "write a whole number from 1", "-j 0": "write a whole number from 1 to 64, or auto", "-j x": ", or auto", "--per-host 0": "write a whole number from 1 to 64",
 		"--bind lo": "write an IP address of this machine", "--timeout x": "write a time such as 3s, 2m or 90", "--speed-limit 1K/x": "write a time",
-		"--limit-rate 1.5": "write whole bytes", "--limit-rate x": "write bytes such as 500K", "--limit-rate 0": "without the flag there is no limit",
-		"--format x": "write list, text,", "--json=x": "write --json or --json=false", "--checksum sha3:00": "unknown digest algorithm", "--checksum=": "write ALGO:HEX",
+		"--limit-rate 1.5": "write bytes such as 500K", "--limit-rate x": "write bytes such as 500K", "--limit-rate 0": "without the flag there is no limit",
+		"--format x": "write ncbi, tsv,", "--json=x": "write --json or --json=false", "--checksum sha3:00": "unknown digest algorithm", "--checksum=": "write ALGO:HEX",
 		"--checksum abc": "has no algorithm: write ALGO:HEX", "--shard 0/1": "shares count from 1: write 1/1", "--shard 3/2": "not a number from 1 to 2",
 		"--shard half": "is not a share", "--progress JSON": "write auto, bar", "--print tcsh": "write man, bash, zsh or fish",
 		"-u me:secret\x00": "--user: the value holds a line end or NUL", "--proxy me:secret@h:99999": "--proxy: ", "--proxy get+socks5://me:secret@h": "--proxy: only an HTTP proxy",

@@ -2,28 +2,27 @@ package config
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
 	"github.com/spf13/pflag"
 )
 
-// numeric are the flags with letters whose values are numbers.
-var numeric = map[string]bool{"segments": true, "jobs": true}
-
 // takesURL has the flags whose value may hold a password, and what is shown for it.
 var takesURL = map[string]string{"--base": "URL", "--proxy": "URL", "--user": "NAME", "-u": "NAME"}
 
 var (
-	wholeNumber = compiled(`^(=?[0-9]|=?auto$|=|ftps?:|-)`)
-	urlStart    = compiled(`(?i)^["'<]*(url:)?(ftp|ftps|ftpes|https?|sftp)://`)
-	valueLike   = compiled(`^-?[0-9][0-9-]*$|\.log$`) // what is no URL, but may be the value of another program's flag
-	plain       = compiled(`^[A-Za-z0-9_%+=:,./-]+$`) // what needs no quotes in a shell
+	urlStart = compiled(`(?i)^["'<]*(url:)?(ftp|ftps|ftpes|https?|sftp)://`)
+	number   = compiled(`^-?[0-9][0-9-]*$`)        // of another program's flag, or a range
+	plain    = compiled(`^[A-Za-z0-9_%+=:,./-]+$`) // what needs no quotes in a shell
 )
 
-// shorthand returns the flag for a letter, or nil. pflag's own lookup panics on
-// a byte that is not ASCII.
+// compiled compiles a regular expression when it is first used: a run needs few of them.
+func compiled(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
+// shorthand returns the flag for a letter, or nil. pflag's own lookup panics on a byte that is not ASCII.
 func shorthand(letter byte, all *pflag.FlagSet) *pflag.Flag {
 	if letter >= 0x80 {
 		return nil
@@ -39,8 +38,7 @@ func dashed(f *pflag.Flag) string {
 	return "--" + f.Name
 }
 
-// badValue returns the error for a flag's bad value. It does not show a value that
-// may hold a password.
+// badValue returns the error for a flag's bad value. It does not show a value that may hold a password.
 func badValue(flag, value string, why error) string {
 	text := why.Error()
 	switch {
@@ -57,21 +55,23 @@ func badValue(flag, value string, why error) string {
 	return "--" + flag + " " + value + ": " + text
 }
 
-// closest returns the long flag that name is most likely a misspelling of, or nil.
-// One letter in four may be missing, too many or out of place. A letter changed
-// counts as two, because it makes another word: --retort is not --report.
+// closest returns the long flag that name is most likely a misspelling or the beginning of, or nil. One letter in four
+// may be missing, too many or out of place.
 func closest(name string, all *pflag.FlagSet) (best *pflag.Flag) {
 	if len(name) < 3 {
 		return nil
 	}
-	least := max(1, len(name)/4) + 1
+	for n := range max(1, len(name)/4) {
+		all.VisitAll(func(f *pflag.Flag) {
+			if best == nil && within(n+1, name, f.Name) {
+				best = f
+			}
+		})
+	}
 	var begin []*pflag.Flag
 	all.VisitAll(func(f *pflag.Flag) {
 		if len(name) > 3 && strings.HasPrefix(f.Name, name) {
 			begin = append(begin, f)
-		}
-		if d := distance(name, f.Name); d < least {
-			best, least = f, d
 		}
 	})
 	if best == nil && len(begin) == 1 {
@@ -80,45 +80,21 @@ func closest(name string, all *pflag.FlagSet) (best *pflag.Flag) {
 	return best
 }
 
-// distance returns how many changes turn a into b: letters added or dropped,
-// neighbours swapped, and letters changed, which count as two.
-func distance(a, b string) int {
-	var before []int // the row above the one above
-	above := make([]int, len(b)+1)
-	for j := range above {
-		above[j] = j
+// within reports whether n changes turn a into b: letters added or dropped, and neighbours swapped. A letter changed
+// counts as two, because it makes another word: --retort is not --report.
+func within(n int, a, b string) bool {
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
 	}
-	for i := range len(a) {
-		row := make([]int, len(b)+1)
-		row[0] = i + 1
-		for j := range len(b) {
-			row[j+1] = 1 + min(row[j], above[j+1])
-			if a[i] == b[j] {
-				row[j+1] = above[j]
-			}
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, above = above, row
+	if n == 0 || a == "" || b == "" {
+		return len(a)+len(b) <= n
 	}
-	return above[len(b)]
+	return within(n-1, a[1:], b) || within(n-1, a, b[1:]) ||
+		len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && within(n-1, a[2:], b[2:])
 }
 
-// takesValue reports whether one of the flags may have the value.
-func takesValue(found []foreign, value string) bool {
-	return slices.ContainsFunc(found, func(f foreign) bool { return f.value != "" && fits(f.value, value) })
-}
-
-// because says what programs mean by a flag, after the text before.
-func because(before string, found []foreign) string {
-	if found == nil {
-		return ""
-	}
-	return before + answers(found)
-}
-
-// compiled compiles a regular expression when it is first used: dozens of them, of which a run needs few, take milliseconds.
-func compiled(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+// placeholder returns what stands for the value of a flag in the help, or "".
+func placeholder(f *pflag.Flag) string {
+	name, _ := pflag.UnquoteUsage(f)
+	return name
 }

@@ -1,8 +1,8 @@
 package config
 
 import (
+	"encoding/hex"
 	"errors"
-	"fmt"
 	"os"
 	"path"
 	"strings"
@@ -20,19 +20,14 @@ func (l *line) targets(texts []string) []Target {
 			rest, t.Pattern, t.Err = patternIn(text)
 		}
 		if t.Err == nil {
-			if t.URL, t.Err = urlparse.Parse(rest); t.Err == nil && !l.allowPort {
-				if t.Err = t.URL.BadPort(); t.Err != nil {
-					t.URL = nil
-				}
-			}
+			t.URL, t.Err = l.parseURL(rest)
 			l.hint(rest, t.Err)
 		}
 	}
 	return targets
 }
 
-// hint lets the refusal of a URL say what the text may have been meant to be: a list,
-// or a pattern of names.
+// hint lets the refusal of a URL say what the text may have been meant to be: a list, or a pattern of names.
 func (l *line) hint(text string, err error) {
 	var bad *urlparse.Error
 	if !errors.As(err, &bad) {
@@ -59,8 +54,8 @@ var numbers = compiled(`\[([0-9]*[0-9]{2}-[0-9]+|[0-9]+-[0-9]{2,})\]`)
 // wild are the characters that make a segment a pattern.
 const wild = "*?[{"
 
-// patternIn splits a URL whose last segment is a pattern: dir is the URL of the
-// directory, and pattern the segment, decoded. The pattern is "" if there is none.
+// patternIn splits a URL whose last segment is a pattern: dir is the URL of the directory, and pattern the segment,
+// decoded. The pattern is "" if there is none.
 func patternIn(text string) (dir, pattern string, err error) {
 	_, rest, _ := strings.Cut(text, "://")
 	_, rest, _ = strings.Cut(rest, "/")
@@ -73,34 +68,23 @@ func patternIn(text string) (dir, pattern string, err error) {
 	case strings.Contains(name, ";type="):
 		return text, "", Usage("a pattern has no ;type=: write --type a, i or guess")
 	}
-	if pattern, err = decodePattern(name); err == nil {
-		if bad := checkPattern(pattern); bad != nil {
-			err = Usage("the pattern %s is malformed: %v", name, bad)
+	pattern = percent().ReplaceAllStringFunc(name, func(code string) string {
+		b, _ := hex.DecodeString(code[1:])
+		switch {
+		case len(b) == 0:
+			err = Usage(`the pattern %s has a "%%" that is not followed by two hexadecimal digits: write %%25 for a "%%" itself`, name)
+		case strings.IndexByte(`*?[]{}\!-^,`, b[0]) >= 0: // what was encoded stands for itself
+			return `\` + string(b)
 		}
+		return string(b)
+	})
+	if bad := checkPattern(pattern); err == nil && bad != nil {
+		err = Usage("the pattern %s is malformed: %v", name, bad)
 	}
 	return strings.TrimSuffix(text, name), pattern, err
 }
 
-// decodePattern decodes %XX in a pattern. What was encoded stands for itself.
-func decodePattern(s string) (string, error) {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '%' {
-			b.WriteByte(s[i])
-			continue
-		}
-		var c byte
-		if n, _ := fmt.Sscanf(s[i+1:min(i+3, len(s))], "%02x", &c); n == 0 || len(s) < i+3 {
-			return "", Usage(`the pattern %s has a "%%" that is not followed by two hexadecimal digits: write %%25 for a "%%" itself`, s)
-		}
-		if strings.IndexByte(`*?[]{}\!-^,`, c) >= 0 {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(c)
-		i += 2
-	}
-	return b.String(), nil
-}
+var percent = compiled(`%([0-9A-Fa-f]{2})?`)
 
 // checkPattern refuses a malformed pattern.
 func checkPattern(p string) error {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,51 +14,36 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// value implements [pflag.Value] for a field that read reads.
-type value[T any] struct {
-	to   *T
-	read func(string) (T, error)
-}
-
-func (v value[T]) Set(s string) error {
-	x, err := v.read(s)
-	if err == nil {
-		*v.to = x
-	}
-	return err
-}
-
-// String returns the default for the help text, or "".
-func (v value[T]) String() string {
-	if reflect.ValueOf(v.to).Elem().IsZero() {
-		return ""
-	}
-	return strings.ReplaceAll(fmt.Sprint(*v.to), "m0s", "m")
-}
-
-func (v value[T]) Type() string { return "value" }
-
 // into declares a flag whose value read parses into *to.
 func into[T any](fs *pflag.FlagSet, to *T, name, short, usage string, read func(string) (T, error)) {
-	fs.VarP(value[T]{to, read}, name, short, usage)
+	fs.FuncP(name, short, usage, func(text string) error {
+		v, err := read(text)
+		if err == nil {
+			*to = v
+		}
+		return err
+	})
 }
 
-// word declares a flag whose value is one of the words between backquotes in
-// usage. unset is the word for the default; it reads as "".
+// word declares a flag whose value is one of the words between backquotes in usage. unset is the word for the
+// default; it reads as "".
 func word(fs *pflag.FlagSet, to *string, unset, name, usage string) {
 	_, rest, _ := strings.Cut(usage, "`")
-	text, _, _ := strings.Cut(rest, "`")
-	words := strings.Split(text, "|")
-	read := func(s string) (string, error) {
+	words, _, _ := strings.Cut(rest, "`")
+	into(fs, to, name, "", usage, oneOf(unset, strings.Split(words, "|")...))
+}
+
+// oneOf returns what reads one of these words. That for the default, if it is not "", reads as "".
+func oneOf(unset string, words ...string) func(string) (string, error) {
+	return func(s string) (string, error) {
 		switch last := len(words) - 1; {
-		case s == unset:
-			return "", nil
 		case !slices.Contains(words, s):
 			return "", fmt.Errorf("write %s or %s", strings.Join(words[:last], ", "), words[last])
+		case s == unset:
+			return "", nil
 		}
 		return s, nil
 	}
-	into(fs, to, name, "", usage, read)
 }
 
 // patterns declares a flag that may be repeated, whose value is a pattern of names.
@@ -73,8 +57,7 @@ func patterns(fs *pflag.FlagSet, to *[]string, name, usage string) {
 	into(fs, to, name, "", usage, read)
 }
 
-// inBraces matches where a comma in a pattern is no sign of a list, which wget's
-// --accept takes.
+// inBraces matches where a comma in a pattern is no sign of a list, which wget's --accept takes.
 var inBraces = compiled(`\\.|\{[^{}]*\}|\[[^\]]*\]`)
 
 // readName reads the name of a file or directory.
@@ -85,8 +68,7 @@ func readName(s string) (string, error) {
 	return s, nil
 }
 
-// whole returns a function that reads a whole number from least to most. If most
-// is 0 there is no upper limit.
+// whole returns a function that reads a whole number from least to most. If most is 0 there is no upper limit.
 func whole(least, most int) func(string) (int, error) {
 	return func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
@@ -127,8 +109,7 @@ func readTime(s string) (time.Duration, error) {
 	return t, nil
 }
 
-// readSize reads a number of bytes, plain or with a binary unit K, M or G: 4096,
-// 500K, 1.5m.
+// readSize reads a number of bytes, plain or with a binary unit K, M or G: 4096, 500K, 1.5m.
 func readSize(s string) (int64, error) {
 	digits, unit := s, 1.0
 	if i := len(s) - 1; i >= 0 {
@@ -137,12 +118,9 @@ func readSize(s string) (int64, error) {
 		}
 	}
 	n, err := strconv.ParseFloat(digits, 64)
-	if err == nil && unit == 1 && strings.Contains(digits, ".") {
-		return 0, errors.New("write whole bytes such as 4096, or a unit: 1.5K, 1.5M or 1.5G")
-	}
 	n = math.Floor(n * unit)
 	switch {
-	case err != nil || strings.Trim(digits, "0123456789.") != "":
+	case err != nil || strings.Trim(digits, "0123456789.") != "" || unit == 1 && strings.Contains(digits, "."):
 		return 0, errors.New("write bytes such as 500K, 1.5M, 2G or 4096 (K, M and G are binary)")
 	case n < 1 || n > 1<<53:
 		return 0, errors.New("write at least 1 and at most 8388608G bytes; without the flag there is no limit")
