@@ -20,6 +20,9 @@ const (
 	// mostAlike is how many of them may show the same as that directory, if it
 	// leads on in more than one way: then the depth bounds nothing.
 	mostAlike = 8
+	// near is how deep a circle leads on servers that follow only some links in a path:
+	// Linux 40. A tree may lead as deep, so it shows less.
+	near = 16
 )
 
 // circle returns the directory above j that is j's own directory: some servers show
@@ -41,25 +44,35 @@ func (b *run) circle(ctx context.Context, j *job, entries []entry) (*place, erro
 			named = cmp.Or(named, a)
 		}
 	}
+	unsure := &download.Error{Path: j.Path, Err: download.ErrLocal, Reason: fmt.Sprintf(
+		"has more than %d directories above it, or some that show the same: if this is no circle, fetch its URL in a run of its own", deepest)}
 	if d.depth > deepest || alike > mostAlike && within > 1 {
-		return nil, &download.Error{Path: j.Path, Err: download.ErrLocal, Reason: fmt.Sprintf(
-			"has more than %d directories above it, or %d that show the same: if this is no circle, fetch its URL in a run of its own", deepest, mostAlike)}
+		return nil, unsure
 	}
 	if same = cmp.Or(same, named); same == nil || alike&(alike-1) != 0 { // what one try has not shown another may, but most will not
 		return nil, nil
 	}
 	way, _ := same.wayTo(d)
-	far := *d
-	far.real = path.Join(d.real, strings.Repeat("/"+way, (deepest-d.depth)/(1+strings.Count(way, "/"))+1))
-	there, _, err := b.entries(ctx, far.url())
-	shows, _ := identity(there)
+	leads := func(levels int) (bool, error) {
+		far := *d
+		far.real = path.Join(d.real, strings.Repeat("/"+way, levels/(1+strings.Count(way, "/"))+1))
+		there, _, err := b.entries(ctx, far.url())
+		shows, _ := identity(there)
+		return err == nil && shows == d.shows, err
+	}
+	on, err := leads(deepest - d.depth)
 	switch e := (*ftpexec.Error)(nil); {
-	case err == nil && shows == d.shows:
+	case on:
 		return same, nil
 	case err == nil || !noDirectory(err):
 		return nil, err
 	case errors.As(err, &e) && e.Reply != nil && e.Reply.Text == "Too many levels of symbolic links.": // pyftpdlib
 		return same, nil
+	}
+	if within > 1 {
+		if on, _ := leads(near); on {
+			return nil, unsure
+		}
 	}
 	return nil, nil
 }
