@@ -7,8 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"example.com/ftpfetch/ftpexec"
 )
@@ -20,35 +18,19 @@ const readOver = 256 << 10
 // file is a file or directory that FS.Open has opened.
 type file struct {
 	info   *info
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
-	closed atomic.Bool
+	ctx    context.Context // Close ends it with fs.ErrClosed
+	cancel context.CancelCauseFunc
 
-	mu   sync.Mutex // held during a call
-	next int64      // where the next Read begins
-	err  error      // how the last transfer or listing failed; nil if it did not
-
-	body    io.ReadCloser // the transfer, if one is under way
-	at      int64         // where body is in the file
-	size    int64         // -1 if unknown
-	begun   bool          // there was a transfer, which told modTime
-	modTime time.Time
-	whole   bool // a transfer has been confirmed, so an empty file is one
+	mu    sync.Mutex // held during a call
+	next  int64      // where the next Read begins
+	size  int64      // -1 if unknown
+	first *ftpexec.Response
+	body  io.ReadCloser // the transfer, if one is under way
+	at    int64         // where body is in the file
+	end   error         // what a Read at the end returns; nil if a transfer has to tell, as of an empty file
 
 	listed bool
-	rest   []fs.DirEntry // not read yet; then comes err
-}
-
-var _ interface {
-	fs.ReadDirFile
-	io.Seeker
-	io.ReaderAt
-} = (*file)(nil)
-
-func newFile(i *info) *file {
-	f := &file{info: i, size: i.Size()}
-	f.ctx, f.cancel = context.WithCancel(i.fsys.ctx)
-	return f
+	rest   []fs.DirEntry // not read yet; then comes end
 }
 
 // use calls do while no other call uses f. It returns the error of do as one of io/fs.
@@ -56,14 +38,8 @@ func (f *file) use(op string, do func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	err := fs.ErrClosed
-	if !f.closed.Load() {
+	if context.Cause(f.ctx) != err {
 		err = do()
-	}
-	switch {
-	case err == nil || err == io.EOF || errors.As(err, new(*fs.PathError)):
-		return err
-	case f.closed.Load():
-		err = fs.ErrClosed
 	}
 	return failed(op, f.info.path, err)
 }
@@ -73,10 +49,10 @@ func (f *file) Stat() (fs.FileInfo, error) {
 }
 
 func (f *file) Close() error {
-	if f.closed.Swap(true) {
+	if context.Cause(f.ctx) == fs.ErrClosed {
 		return failed("close", f.info.path, fs.ErrClosed)
 	}
-	f.cancel()
+	f.cancel(fs.ErrClosed)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.giveUp()
@@ -87,18 +63,18 @@ func (f *file) Close() error {
 func (f *file) ReadDir(n int) (next []fs.DirEntry, err error) {
 	err = f.use("readdir", func() error {
 		if !f.listed {
-			f.rest, f.err = f.info.fsys.ReadDir(f.info.path)
-			f.listed = f.err == nil || errors.Is(f.err, ftpexec.ErrLine)
+			f.rest, f.end = f.info.fsys.ReadDir(f.info.path)
+			f.listed = f.end == nil || errors.Is(f.end, ftpexec.ErrLine)
 		}
 		if n > 0 && len(f.rest) > 0 {
 			n = min(n, len(f.rest))
 			next, f.rest = f.rest[:n:n], f.rest[n:]
 			return nil
 		}
-		err := f.err
-		next, f.rest, f.err = f.rest, nil, nil
-		if n > 0 && err == nil {
-			err = io.EOF
+		err := f.end
+		next, f.rest, f.end = f.rest, nil, nil
+		if n > 0 {
+			err = cmp.Or(err, io.EOF)
 		}
 		return err
 	})
@@ -129,19 +105,17 @@ func (f *file) ReadAt(p []byte, off int64) (n int, err error) {
 }
 
 // Seek sends nothing. It fails with io.SeekEnd if the server has not told the size.
-func (f *file) Seek(offset int64, whence int) (int64, error) {
-	err := f.use("seek", func() error {
+func (f *file) Seek(offset int64, whence int) (at int64, err error) {
+	err = f.use("seek", func() error {
 		start, ok := map[int]int64{io.SeekStart: 0, io.SeekCurrent: f.next, io.SeekEnd: f.size}[whence]
 		if !ok || start < 0 || start+offset < 0 {
 			return fs.ErrInvalid
 		}
 		f.next = start + offset
+		at = f.next
 		return nil
 	})
-	if err != nil {
-		return 0, err
-	}
-	return f.next, nil
+	return at, err
 }
 
 // readFrom reads at off.
@@ -151,8 +125,8 @@ func (f *file) readFrom(p []byte, off int64) (n int, err error) {
 		return 0, ftpexec.ErrIsDirectory
 	case len(p) == 0:
 		return 0, nil
-	case f.size >= 0 && off >= f.size && (off > 0 || f.whole): // REST beyond the end is no way to learn about the end
-		return 0, cmp.Or(f.err, io.EOF)
+	case f.size >= 0 && off >= f.size && (off > 0 || f.end != nil): // REST beyond the end is no way to learn about the end
+		return 0, cmp.Or(f.end, io.EOF)
 	}
 	if err = f.moveTo(off); err == nil {
 		n, err = f.body.Read(p)
@@ -169,9 +143,8 @@ func (f *file) readFrom(p []byte, off int64) (n int, err error) {
 	case err == io.EOF && f.at < f.size:
 		err = f.wrong(ftpexec.ErrTruncated)
 	}
-	f.err = err
-	if err == io.EOF {
-		f.err, f.whole = nil, true
+	if f.end = nil; err == io.EOF || f.size > 0 {
+		f.end = err
 	}
 	if err != nil {
 		f.giveUp()
@@ -202,13 +175,11 @@ func (f *file) moveTo(off int64) error {
 	if err != nil {
 		return err
 	}
-	if !f.begun {
-		f.begun, f.modTime = true, r.ModTime
-		if f.size < 0 {
-			f.size = r.Size
-		}
+	f.first, f.body, f.at = cmp.Or(f.first, r), r.Body, off
+	if f.size < 0 {
+		f.size = f.first.Size
 	}
-	if f.body, f.at = r.Body, off; r.Size >= 0 && r.Size != f.size || !r.ModTime.Equal(f.modTime) {
+	if r.Size >= 0 && r.Size != f.size || !r.ModTime.Equal(f.first.ModTime) {
 		return f.wrong(ftpexec.ErrChanged)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
@@ -18,29 +19,26 @@ import (
 
 // FS is a directory on an FTP server with everything below it. It caches nothing. Its methods may be called concurrently.
 //
-// Open asks what the name is, in one round trip where the server knows MLST (RFC 3659 section 7), and follows links. Only
-// the first Read retrieves the file. Files are retrieved in image type; they implement [io.Seeker] and [io.ReaderAt]: a
-// Seek sends nothing, and the next Read begins at the new position with REST (RFC 3659 section 5), or reads over up to
-// 256 KiB that are in the way. Calls for one File may be concurrent, and run one after another; Close ends a Read that is
-// under way. Read returns the last bytes, and [io.EOF], only after the server has confirmed that the transfer is complete.
-// After any other error the next Read tries again at its position. If size or time of the file have changed since the first
-// Read, Read returns [ftpexec.ErrChanged].
+// Open asks what the name is, in one round trip where the server knows MLST (RFC 3659 section 7), and follows links. Files
+// implement [io.Seeker] and [io.ReaderAt]: the next Read begins at its position with REST (RFC 3659 section 5), or reads
+// over up to 256 KiB that are in the way. Calls for one file run one after another; Close ends them. The last bytes, and
+// [io.EOF], come only after the server has confirmed that the transfer is complete; after any other error the next Read
+// tries again. If size or time of the file have changed since the first Read, the error is [ftpexec.ErrChanged].
 //
-// A file holds a connection from its first Read to its last byte or Close. Set [ftpexec.Client.MaxConns] to what the
-// server bears: a call that needs one more then waits until one is free or the context of New ends. So a goroutine that
-// keeps that many files half read, and reads one more, waits until the context ends.
+// A file holds a connection from its first Read to its last byte or Close. If [ftpexec.Client.MaxConns] are in use, a call
+// that needs one more waits until one is free, its file is closed or the context of New ends: for ever, if it waits for
+// files that the same goroutine keeps half read.
 //
-// ReadDir lists a directory as [ftpexec.Client.Entries] does, and asks for each type if the server lists only names. An
-// entry that cannot be listed, because its name is not valid ([fs.ValidPath]; a name must be UTF-8) or its line is not
-// understood, is an [ftpexec.ErrLine]: ReadDir returns all other entries, and an error that joins these. [fs.WalkDir]
-// gives that error to its function and goes on if that returns nil; [fs.Glob] leaves these entries out.
+// ReadDir lists a directory as [ftpexec.Client.Entries] does, and asks for each type if the server lists only names. It
+// returns all entries that it can name, and an error that joins an [ftpexec.ErrLine] for each of the others: their name is
+// not valid ([fs.ValidPath]; a name must be UTF-8) or their line is not understood. [fs.WalkDir] gives that error to its
+// function and goes on if that returns nil; [fs.Glob] leaves these entries out.
 //
 // A FileInfo has the size, which is -1 if it is unknown, and the time in UTC, zero if it is unknown. The permissions are
 // not the server's: files have 0444, directories 0555. Sys returns an *[ftpexec.Entry] with what the server told. The Info
-// of a [fs.DirEntry] is what Stat returns, except for a link: if the listing has only rough or local times, as LIST has,
-// Info asks the server.
+// of a [fs.DirEntry] asks the server if the listing has only rough or local times, as LIST has, and it is no link.
 //
-// All errors are *[fs.PathError] and wrap the *[ftpexec.Error]. They are [fs.ErrNotExist], [fs.ErrPermission],
+// All errors are *[fs.PathError] and wrap an *[ftpexec.Error]. They are [fs.ErrNotExist], [fs.ErrPermission],
 // [fs.ErrInvalid] or [fs.ErrClosed] where io/fs asks for that. A server that refuses a directory without saying why counts
 // as one that does not have it.
 type FS struct {
@@ -49,20 +47,11 @@ type FS struct {
 	root   *urlparse.URL
 }
 
-var _ interface {
-	fs.GlobFS
-	fs.ReadDirFS
-	fs.ReadFileFS
-	fs.ReadLinkFS
-	fs.StatFS
-	fs.SubFS
-} = (*FS)(nil)
-
 // New returns the directory that root names as a file system; root must end in "/" or ";type=d". It sends nothing. ctx
 // covers all use of the FS and its files. The error is [ftpexec.ErrNotDirectory] if root names a file, or a
 // *[urlparse.Error] if it is not valid.
 func New(ctx context.Context, c *ftpexec.Client, root *urlparse.URL) (*FS, error) {
-	if _, err := ftpexec.NewPlan(root); err != nil {
+	if err := root.Check(); err != nil {
 		return nil, err
 	}
 	if !root.IsDir() {
@@ -73,164 +62,30 @@ func New(ctx context.Context, c *ftpexec.Client, root *urlparse.URL) (*FS, error
 
 // Open opens the named file or directory.
 func (d *FS) Open(name string) (fs.File, error) {
-	i, err := d.stat("open", name)
+	i, err := d.stat(name)
 	if err != nil {
-		return nil, err
+		return nil, failed("open", name, err)
 	}
-	return newFile(i), nil
+	f := &file{info: i, size: i.Size()}
+	f.ctx, f.cancel = context.WithCancelCause(d.ctx)
+	return f, nil
 }
 
 // Stat returns what the server tells about the named file or directory. It follows links.
 func (d *FS) Stat(name string) (fs.FileInfo, error) {
-	i, err := d.stat("stat", name)
+	i, err := d.stat(name)
 	if err != nil {
-		return nil, err
+		return nil, failed("stat", name, err)
 	}
 	return i, nil
-}
-
-// stat asks about a name on behalf of op.
-func (d *FS) stat(op, name string) (*info, error) {
-	u, err := d.locate(op, name)
-	if err != nil {
-		return nil, err
-	}
-	i := &info{fsys: d, path: name}
-	i.e, err = d.client.Stat(d.ctx, u.Child("", urlparse.TypeNone))
-	if err == nil && i.e.Mode&fs.ModeIrregular != 0 { // it is there or not: the listing tells
-		i, err = d.lookup(u, name)
-		switch {
-		case err == nil && i.e.Mode&fs.ModeSymlink != 0:
-			err = fmt.Errorf("%w: the link leads nowhere", notFound(u))
-		case err == nil:
-			i.e.Mode &^= fs.ModeIrregular
-		}
-	}
-	if err != nil {
-		return nil, failed(op, name, err)
-	}
-	return i, nil
-}
-
-// ReadFile returns the contents of the named file.
-func (d *FS) ReadFile(name string) ([]byte, error) {
-	u, err := d.locate("open", name)
-	if err != nil {
-		return nil, err
-	}
-	r, err := d.client.Do(d.ctx, &ftpexec.Request{URL: u})
-	if err != nil {
-		return nil, failed("read", name, err)
-	}
-	defer r.Body.Close()
-	all, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, failed("read", name, err)
-	}
-	return all, nil
-}
-
-// Sub returns the named directory as a file system of its own. It sends nothing.
-func (d *FS) Sub(dir string) (fs.FS, error) {
-	u, err := d.locate("sub", dir)
-	if err != nil {
-		return nil, err
-	}
-	return &FS{d.client, d.ctx, u.Child("", urlparse.TypeNone)}, nil
-}
-
-// ReadDir returns the entries of the named directory, ordered by name. With an error that is an [ftpexec.ErrLine] it
-// returns all entries but those that the error is about.
-func (d *FS) ReadDir(name string) ([]fs.DirEntry, error) {
-	u, err := d.locate("readdir", name)
-	if err != nil {
-		return nil, err
-	}
-	list, odd, err := d.list(u.Child("", urlparse.TypeNone), name)
-	var e *ftpexec.Error
-	if errors.As(err, &e) && e.Stage == "directory" { // or is it a file?
-		if i, serr := d.stat("stat", name); serr == nil && !i.IsDir() {
-			err = fmt.Errorf("%w%.0w", ftpexec.ErrNotDirectory, err)
-		}
-	}
-	all := make([]fs.DirEntry, len(list))
-	for at, i := range list {
-		if err == nil {
-			all[at], err = i, i.learn()
-		}
-	}
-	if err != nil {
-		return nil, failed("readdir", name, err)
-	}
-	slices.SortFunc(all, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
-	if odd != nil {
-		return all, failed("readdir", name, errors.Join(odd...))
-	}
-	return all, nil
-}
-
-// list returns the entries of dir, and an error for each that cannot be listed.
-func (d *FS) list(dir *urlparse.URL, name string) (list []*info, odd []error, err error) {
-	for e, err := range d.client.Entries(d.ctx, dir) {
-		switch {
-		case errors.Is(err, ftpexec.ErrLine):
-			odd = append(odd, err)
-		case err != nil:
-			return nil, nil, err
-		case !fs.ValidPath(e.Base):
-			odd = append(odd, fmt.Errorf("%s: %w: no name that io/fs allows", e.URL.Redacted(), ftpexec.ErrLine))
-		default:
-			list = append(list, &info{d, path.Join(name, e.Base), e})
-		}
-	}
-	return list, odd, nil
-}
-
-// lookup returns what the listing of a directory tells about the name in it that u names.
-func (d *FS) lookup(u *urlparse.URL, name string) (*info, error) {
-	dir := *u
-	dir.Name = ""
-	list, _, err := d.list(&dir, path.Dir(name))
-	if at := slices.IndexFunc(list, func(i *info) bool { return i.path == name }); at >= 0 {
-		return list[at], nil
-	}
-	return nil, cmp.Or(err, notFound(u))
-}
-
-func notFound(u *urlparse.URL) error {
-	return &ftpexec.Error{Stage: "transfer", Op: "open", URL: u.Redacted(), Err: ftpexec.ErrNotFound}
-}
-
-// Glob is as [fs.Glob], and sees a directory although some of its entries cannot be listed.
-func (d *FS) Glob(pattern string) ([]string, error) { return fs.Glob(lenient{d, d}, pattern) }
-
-// lenient is an FS that leaves out what cannot be listed.
-type lenient struct {
-	fs.StatFS
-	fsys *FS
-}
-
-func (l lenient) ReadDir(name string) ([]fs.DirEntry, error) {
-	list, err := l.fsys.ReadDir(name)
-	if errors.Is(err, ftpexec.ErrLine) {
-		err = nil
-	}
-	return list, err
 }
 
 // Lstat is as Stat, but does not follow a link. It lists the directory that has the name.
 func (d *FS) Lstat(name string) (fs.FileInfo, error) {
-	u, err := d.locate("lstat", name)
-	if err != nil {
-		return nil, err
-	}
 	if name == "." {
 		return d.Stat(name)
 	}
-	i, err := d.lookup(u, name)
-	if err == nil {
-		err = i.learn()
-	}
+	i, err := d.lookUp(name)
 	if err != nil {
 		return nil, failed("lstat", name, err)
 	}
@@ -239,20 +94,77 @@ func (d *FS) Lstat(name string) (fs.FileInfo, error) {
 
 // ReadLink returns the target of the named link, as the server sent it.
 func (d *FS) ReadLink(name string) (string, error) {
-	i, err := d.Lstat(name)
-	if err == nil && i.Sys().(*ftpexec.Entry).Target == "" {
-		err = failed("readlink", name, fmt.Errorf("%w: not a link, or the server does not tell its target", fs.ErrInvalid))
+	i, err := d.lookUp(name)
+	if err == nil && i.e.Target == "" {
+		err = fmt.Errorf("%w: not a link, or the server does not tell its target", fs.ErrInvalid)
 	}
 	if err != nil {
-		return "", err
+		return "", failed("readlink", name, err)
 	}
-	return i.Sys().(*ftpexec.Entry).Target, nil
+	return i.e.Target, nil
 }
 
-// locate returns the URL of a name, written like that of a file. "." is the root.
-func (d *FS) locate(op, name string) (*urlparse.URL, error) {
+// ReadFile returns the contents of the named file, without asking first what it is.
+func (d *FS) ReadFile(name string) ([]byte, error) {
+	u, err := d.url(name)
+	if err != nil {
+		return nil, failed("read", name, err)
+	}
+	r, err := d.client.Do(d.ctx, &ftpexec.Request{URL: u})
+	if err != nil {
+		return nil, failed("read", name, err)
+	}
+	defer r.Body.Close()
+	all, err := io.ReadAll(r.Body)
+	return all, failed("read", name, err)
+}
+
+// ReadDir returns the entries of the named directory, ordered by name. With an error that is an [ftpexec.ErrLine] it
+// returns all entries but those that the error is about.
+func (d *FS) ReadDir(name string) ([]fs.DirEntry, error) {
+	list, odd, err := d.list(name)
+	if e := (*ftpexec.Error)(nil); errors.As(err, &e) && e.Stage == "directory" { // or is it a file?
+		if i, serr := d.stat(name); serr == nil && !i.IsDir() {
+			err = fmt.Errorf("%w%.0w", ftpexec.ErrNotDirectory, err)
+		}
+	}
+	all := make([]fs.DirEntry, len(list))
+	for at, i := range list {
+		if all[at] = i; err == nil && i.bare() {
+			if known, e := d.stat(i.path); e == nil {
+				i.e = known.e
+			} else if !errors.Is(e, fs.ErrNotExist) && !errors.Is(e, fs.ErrPermission) { // else its type stays unknown
+				err = e
+			}
+		}
+	}
+	if err != nil {
+		return nil, failed("readdir", name, err)
+	}
+	slices.SortFunc(all, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return all, failed("readdir", name, odd)
+}
+
+// Glob is as [fs.Glob], and leaves out what cannot be listed.
+func (d *FS) Glob(pattern string) ([]string, error) { return fs.Glob(lenient{d, d}, pattern) }
+
+type lenient struct {
+	fs.StatFS
+	all *FS
+}
+
+func (l lenient) ReadDir(name string) ([]fs.DirEntry, error) {
+	list, err := l.all.ReadDir(name)
+	if errors.Is(err, ftpexec.ErrLine) {
+		err = nil
+	}
+	return list, err
+}
+
+// url returns the URL of a name, written like that of a file. "." is the root.
+func (d *FS) url(name string) (*urlparse.URL, error) {
 	if !fs.ValidPath(name) || strings.ContainsAny(name, "\r\n\x00") { // what no command can carry
-		return nil, failed(op, name, fs.ErrInvalid)
+		return nil, fs.ErrInvalid
 	}
 	u := d.root
 	if name != "." {
@@ -263,15 +175,116 @@ func (d *FS) locate(op, name string) (*urlparse.URL, error) {
 	return u, nil
 }
 
-// failed returns err as an error of io/fs.
+// stat asks what a name is. If the server knows neither MLST nor SIZE, the listing tells.
+func (d *FS) stat(name string) (*info, error) {
+	u, err := d.url(name)
+	if err != nil {
+		return nil, err
+	}
+	i := &info{fsys: d, path: name}
+	if i.e, err = d.client.Stat(d.ctx, u.Child("", urlparse.TypeNone)); err != nil || i.Type() != fs.ModeIrregular {
+		return i, err
+	}
+	if i, err = d.lookUp(name); err == nil && i.Type() == fs.ModeSymlink { // it leads nowhere
+		err = missing(u)
+	}
+	if err == nil {
+		i.e.Mode &^= fs.ModeIrregular
+	}
+	return i, err
+}
+
+// lookUp returns what the listing of a directory tells about a name in it.
+func (d *FS) lookUp(name string) (*info, error) {
+	u, err := d.url(name)
+	if err != nil {
+		return nil, err
+	}
+	list, _, err := d.list(path.Dir(name))
+	if at := slices.IndexFunc(list, func(i *info) bool { return i.path == name }); at >= 0 {
+		return list[at], nil
+	}
+	return nil, cmp.Or(err, missing(u))
+}
+
+func missing(u *urlparse.URL) error {
+	return &ftpexec.Error{Stage: "transfer", Op: "open", URL: u.Redacted(), Err: ftpexec.ErrNotFound}
+}
+
+// list returns the entries of a directory. odd joins an error for each that cannot be listed.
+func (d *FS) list(name string) (list []*info, odd, err error) {
+	u, err := d.url(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	for e, err := range d.client.Entries(d.ctx, u.Child("", urlparse.TypeNone)) {
+		if err == nil && !fs.ValidPath(e.Base) {
+			err = fmt.Errorf("%s: %w: no name that io/fs allows", e.URL.Redacted(), ftpexec.ErrLine)
+		}
+		switch {
+		case err == nil:
+			list = append(list, &info{d, path.Join(name, e.Base), e})
+		case errors.Is(err, ftpexec.ErrLine):
+			odd = errors.Join(odd, err)
+		default:
+			return nil, nil, err
+		}
+	}
+	return list, odd, nil
+}
+
+// failed returns err as an error of io/fs, unless it is one already.
 func failed(op, name string, err error) error {
 	var e *ftpexec.Error
-	if errors.As(err, &e) && e.Hint != "" && e.Stage == "transfer" { // it is about URLs
+	switch known := errors.As(err, &e); {
+	case err == nil || err == io.EOF || errors.As(err, new(*fs.PathError)):
+		return err
+	case known && e.Stage == "transfer" && e.Hint != "": // it is about URLs
 		plain := *e
 		plain.Hint, err = "", &plain
-	}
-	if errors.As(err, &e) && e.Stage == "directory" && e.Reply != nil && e.Reply.Code == 550 && !errors.Is(e, fs.ErrPermission) {
+	case known && e.Stage == "directory" && e.Reply != nil && e.Reply.Code == 550 && !errors.Is(e, fs.ErrPermission):
 		err = fmt.Errorf("%w%.0w", err, fs.ErrNotExist)
 	}
 	return &fs.PathError{Op: op, Path: name, Err: err}
+}
+
+// info is a [fs.FileInfo] and a [fs.DirEntry].
+type info struct {
+	fsys *FS
+	path string // in fsys
+	e    ftpexec.Entry
+}
+
+func (i *info) Name() string       { return path.Base(i.path) }
+func (i *info) IsDir() bool        { return i.e.Mode.IsDir() }
+func (i *info) Type() fs.FileMode  { return i.e.Mode.Type() }
+func (i *info) ModTime() time.Time { return i.e.ModTime }
+func (i *info) Sys() any           { return &i.e }
+
+func (i *info) Size() int64 {
+	if i.e.Mode.IsRegular() {
+		return i.e.Size
+	}
+	return 0
+}
+
+func (i *info) Mode() fs.FileMode {
+	if i.IsDir() {
+		return fs.ModeDir | 0o555
+	}
+	return i.Type() | 0o444
+}
+
+// Info returns what Stat returns. A link and what MLSD tells need no question.
+func (i *info) Info() (fs.FileInfo, error) {
+	exact := i.e.Precision > 0 && i.e.Precision <= time.Second && !i.e.Local && (i.e.Size >= 0 || i.IsDir())
+	if kind := i.Type(); exact || kind != 0 && kind != fs.ModeDir && !i.bare() {
+		return i, nil
+	}
+	return i.fsys.Stat(i.path)
+}
+
+// bare reports whether the listing told nothing but the name.
+func (i *info) bare() bool {
+	return i.Type() == fs.ModeIrregular && i.e.Precision == 0 && !i.e.HasPerm && i.e.Size < 0
 }

@@ -23,6 +23,7 @@ var mayImport = map[string]struct{ own, not []string }{
 	"internal/printable":       {},
 	"ftpexec":                  {own: []string{"urlparse", "ftpexec/internal/listing", "ftpexec/internal/wire", "internal/printable"}, not: []string{"github.com/spf13/pflag"}},
 	"ftpexec/ftpfs":            {own: []string{"urlparse", "ftpexec"}},
+	"ftpexec/ftphttp":          {own: []string{"urlparse", "ftpexec"}},
 	"ftpexec/internal/listing": {},
 	"ftpexec/internal/wire":    {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 	"download":                 {own: []string{"urlparse", "ftpexec", "download/digest", "download/internal/sums", "internal/owner", "internal/localfile", "internal/retry"}, not: []string{"github.com/spf13/pflag"}},

@@ -12,7 +12,7 @@ import (
 )
 
 // public are the packages that docs/api.md promises.
-var public = []string{"urlparse", "ftpexec", "ftpexec/ftpfs", "download", "download/digest", "download/manifest", "download/batch", "testserver"}
+var public = []string{"urlparse", "ftpexec", "ftpexec/ftpfs", "ftpexec/ftphttp", "download", "download/digest", "download/manifest", "download/batch", "testserver"}
 
 // loader returns an importer of the packages of this repository in dirs, and of all
 // that they and their tests import, as the go command compiles them.
