@@ -9,6 +9,7 @@ package batch
 import (
 	"context"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path"
@@ -43,8 +44,13 @@ type Options struct {
 	// fewer.
 	Jobs, PerHost int
 	// Root is the directory under which all paths are. Nothing outside it is
-	// touched. It must not be nil. The caller closes it.
+	// touched. The caller closes it. Without a Root the files are fetched one after
+	// another, each as [download.File] does it: nothing of the above and of Mixed and
+	// Ledger applies, and there are no trees.
 	Root *os.Root
+	// Out, if not nil, gets the files instead; see [download.To]. It needs that there
+	// is no Root.
+	Out io.Writer
 	// Mixed says that the tasks come from more than one list or tree, so that two of
 	// them may lead to the same path. Then Run retrieves only one of two files with
 	// the same path: a second with another URL, or with a size or digest that the
@@ -131,6 +137,13 @@ func (t Totals) Whole() bool { return t.Complete == t.Files && t.Listing+t.Unlis
 func Run(ctx context.Context, src Source, tasks iter.Seq[Task], o Options) Totals {
 	b := &run{Options: o, src: src}
 	end := b.watch()
+	if o.Root == nil {
+		for t := range tasks {
+			b.lone(ctx, t)
+		}
+		end()
+		return b.totals()
+	}
 	limits := schedule.Options{
 		Jobs: o.Jobs, PerHost: o.PerHost, Patience: patience * retry.Count(o.Each.Retries), Received: b.received.Load, Full: b.ceiling,
 	}

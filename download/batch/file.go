@@ -122,29 +122,52 @@ func (b *run) end(ctx context.Context, j *job, result download.Result, err error
 
 // retrieve retrieves a file.
 func (b *run) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download.Result, error) {
-	item := t.Value.Item
+	j := t.Value
 	o := b.Each
-	o.Root, o.Size, o.Sum, o.Segments = b.Root, item.Size, item.Sum, 1
+	o.Root, o.Segments = b.Root, 1
 	if n := b.Each.Segments - 1; n > 0 {
 		o.Segments += t.Spare(n)
 	}
-	u := t.Value.url()
 	if b.Ledger != nil {
-		o.Commit = func(r download.Result) error { return b.Ledger.add(recordOf(item, u, r)) }
+		o.Commit = func(r download.Result) error { return b.Ledger.add(recordOf(j.Item, j.url(), r)) }
 	}
-	m := &meter{run: b, sized: t.Value.size() >= 0}
-	task := &t.Value.Task
-	b.tell(Event{Event: download.Event{Kind: Started}, Task: task})
+	return b.fetch(j, &o, t.Release, func() (download.Result, error) {
+		return download.File(ctx, &first{b.src, t}, j.url(), j.Path, &o)
+	})
+}
+
+// lone retrieves a file as a caller without a Root asks for it.
+func (b *run) lone(ctx context.Context, t Task) {
+	j := &job{Task: t, listed: -1}
+	b.found(j, "")
+	ctx, cancel := b.bound(ctx)
+	defer cancel()
+	o := b.Each
+	e := j.failed(nil)
+	e.Result, e.Err = b.fetch(j, &o, func() {}, func() (download.Result, error) {
+		if b.Out != nil {
+			return download.To(ctx, b.src, j.url(), b.Out, &o)
+		}
+		return download.File(ctx, b.src, j.url(), j.Path, &o)
+	})
+	b.ended(e)
+}
+
+// fetch lets do retrieve the file of j with o, and counts and tells what happens.
+func (b *run) fetch(j *job, o *download.Options, arrived func(), do func() (download.Result, error)) (download.Result, error) {
+	m := &meter{run: b, sized: j.size() >= 0}
+	o.Size, o.Sum = j.Size, j.Sum
 	o.Events = func(e download.Event) {
 		switch e.Kind {
 		case download.Progress:
 			m.update(e.Done, e.Total)
 		case download.Arrived:
-			t.Release()
+			arrived()
 		}
-		b.tell(Event{Event: e, Task: task})
+		b.tell(Event{Event: e, Task: &j.Task})
 	}
-	result, err := download.File(ctx, &first{b.src, t}, u, item.Path, &o)
+	b.tell(Event{Event: download.Event{Kind: Started}, Task: &j.Task})
+	result, err := do()
 	m.end(result, err)
 	return result, err
 }

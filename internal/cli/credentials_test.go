@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/netrc"
 )
 
@@ -49,7 +50,7 @@ func TestReadLine(t *testing.T) {
 	}
 	for _, tt := range tests {
 		in := strings.NewReader(tt.in)
-		got, err := (&stdinPassword{in: in}).readLine()
+		got, err := readPiped(in)
 		rest, _ := io.ReadAll(in)
 		if got != tt.want || (err == nil) != tt.ok || string(rest) != tt.rest {
 			t.Errorf("%.20q: got %q, %v, rest %q, want %q, rest %q", tt.in, got, err, rest, tt.want, tt.rest)
@@ -65,53 +66,43 @@ type typed struct{ io.Reader }
 
 func (typed) IsTerminal() bool { return true }
 
-func TestStdinPassword(t *testing.T) {
-	s := newStdinPassword(login{user: "me", host: "h"}, strings.NewReader("secret\nother\n"))
-	for range 2 {
-		if got, err := s.get(t.Context()); got != "secret" || err != nil {
-			t.Errorf("got %q, %v", got, err)
-		}
-	}
-	if !s.isFor("h", "me") || s.isFor("h", "you") || s.isFor("other", "me") || (*stdinPassword)(nil).isFor("h", "me") {
-		t.Error("the password must be for me at h only")
-	}
-	s = newStdinPassword(login{}, typed{strings.NewReader("secret\n")})
-	if _, err := s.get(t.Context()); !errors.Is(err, ftpexec.ErrNoCredentials) {
-		t.Errorf("a terminal: got %v, want ErrNoCredentials", err)
-	}
-}
-
-// TestStdinPasswordInterrupted checks that a cancelled context ends the wait for
-// a line.
-func TestStdinPasswordInterrupted(t *testing.T) {
-	r, w := io.Pipe()
-	defer w.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := newStdinPassword(login{}, r).get(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
-}
-
 // TestOrder checks the order of the sources: standard input, netrc, the person.
 func TestOrder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "netrc")
 	if err := os.WriteFile(path, []byte("machine h login me password fromfile account accfile"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ask := &prompter{forbidden: true, known: map[login]string{{"Password", "h", "you"}: "typed"}}
-	c := &credentials{ask: ask, netrc: newNetrcFile(path)}
-	for _, tt := range []struct{ user, want string }{{"me", "fromfile"}, {"you", "typed"}, {"she", ""}} {
-		if got, err := c.Password(t.Context(), "h", tt.user); got != tt.want || (err == nil) != (tt.want != "") {
-			t.Errorf("%s: got %q, %v, want %q", tt.user, got, err, tt.want)
+	c := &config.Config{Netrc: path, NoPrompt: true, StdinUser: "me"}
+	answers := func(l *logins, want map[string]string) {
+		t.Helper()
+		l.typed[login{"password", "h", "you"}] = "typed"
+		for user, want := range want {
+			if got, err := l.Password(t.Context(), "h", user); got != want || (err == nil) != (want != "") {
+				t.Errorf("%s: got %q, %v, want %q", user, got, err, want)
+			}
+		}
+		if got, err := l.Account(t.Context(), "h", "me"); got != "accfile" || err != nil {
+			t.Errorf("got %q, %v, want that of the file", got, err)
 		}
 	}
-	c.stdin = newStdinPassword(login{user: "me"}, strings.NewReader("piped\n"))
-	if got, err := c.Password(t.Context(), "h", "me"); got != "piped" || err != nil {
-		t.Errorf("got %q, %v, want the line of standard input", got, err)
+	answers(newLogins(c, nil, nil), map[string]string{"me": "fromfile", "you": "typed", "she": ""})
+	c.PasswordStdin = true
+	piped := newLogins(c, strings.NewReader("piped\nother\n"), nil)
+	for range 2 { // the line is read once
+		answers(piped, map[string]string{"me": "piped", "you": "typed"})
 	}
-	if got, err := c.Account(t.Context(), "h", "me"); got != "accfile" || err != nil {
-		t.Errorf("got %q, %v, want that of the file", got, err)
+	c.StdinHost = "other"
+	answers(newLogins(c, strings.NewReader("piped\n"), nil), map[string]string{"me": "fromfile"})
+	c.StdinHost = "h"
+	if _, err := newLogins(c, typed{strings.NewReader("piped\n")}, nil).Password(t.Context(), "h", "me"); !errors.Is(err, ftpexec.ErrNoCredentials) {
+		t.Errorf("a terminal: got %v, want ErrNoCredentials", err)
+	}
+	r, w := io.Pipe()
+	defer w.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := newLogins(c, r, nil).Password(ctx, "h", "me"); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: got %v, want %v", err, context.Canceled)
 	}
 }
 

@@ -32,13 +32,13 @@ var needed = []string{"/etc", "/lib", "/lib64", "/usr", "/var/lib/ca-certificate
 // fence lets the process write only where this run writes, and read only its
 // lists and what it needs to connect, as far as the kernel has Landlock. All
 // other files must have been read before.
-func (r *run) fence(ctx context.Context, lists []*list) {
+func (r *run) fence(ctx context.Context) {
 	if !r.confined || r.NoSandbox || r.DryRun || runtime.GOOS != "linux" {
 		return
 	}
-	ctx, cancel := r.limit(ctx, r.Config) // the note may have no reader
+	ctx, cancel := r.limit(ctx, r.MaxTime) // the note may have no reader
 	defer cancel()
-	_, _ = await(ctx, r.netrc.file) // an error concerns only a URL that needs the file
+	_, _ = await(ctx, r.logins.netrc) // an error concerns only a URL that needs the file
 	f := new(fence)
 	f.allow(toRead, needed...)
 	f.allow(toRead, os.Getenv("SSL_CERT_FILE"))
@@ -46,15 +46,15 @@ func (r *run) fence(ctx context.Context, lists []*list) {
 	if conf, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil {
 		f.allow(toRead, filepath.Dir(conf))
 	}
-	for _, l := range lists {
+	for _, l := range r.lists {
 		if l.temp == nil {
 			f.allow(toRead, l.path)
 		}
 	}
 	f.device("/dev/tty")
 	f.device("/proc/self/fd/1") // reopened if it is a FIFO
-	if r.made != "" {
-		f.allow(ll.AccessFSRemoveDir, filepath.Dir(r.made))
+	if n := len(r.made); n > 0 {
+		f.allow(ll.AccessFSRemoveDir, filepath.Dir(r.made[n-1]))
 	}
 	dirs := r.writes(f)
 	f.allow(toWrite, dirs...)

@@ -81,10 +81,12 @@ func (r *run) hintFailure(ctx context.Context, u *urlparse.URL, err error) error
 		return &hinted{err, `if this is a password, write %2F for a "/" in it`}
 	case refused && u.User.Username() == r.User.Username() && strings.Contains(r.User.Username(), ",") && !given:
 		return &hinted{err, "-u takes NAME:PASSWORD, with a colon"}
-	case refused && u.User == nil && !r.useNetrc():
-		if _, ok, nerr := r.netrc.user(ctx, u.Host); ok && nerr == nil {
+	case refused && u.User == nil && !r.usesNetrc():
+		if _, ok, nerr := r.logins.user(ctx, u.Host); ok && nerr == nil {
 			return &hinted{err, "-n takes the login for " + u.Host + " from the netrc file"}
 		}
+	case errors.Is(err, download.ErrPart) && (u.IsDir() || r.Long): // -c resumes files only
+		return &hinted{err, "remove it, or --overwrite replaces it"}
 	case errors.Is(err, download.ErrPart) && r.File.Continue:
 		return &hinted{err, "remove it, or --overwrite, without -c, replaces it"}
 	case errors.Is(err, ftpexec.ErrNotFound) && strings.ContainsAny(u.Name, "*?") && !r.Glob:

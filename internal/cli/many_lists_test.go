@@ -6,9 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/cli/config"
-	"example.com/ftpfetch/internal/cli/show"
 )
 
 // TestListShorter takes lines away from a list after it was checked: what they
@@ -27,17 +25,13 @@ func TestListShorter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		via, err := newProxies(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := &many{run: newRun(via, &watchdog{print: show.New(show.Options{}, io.Discard, io.Discard, explain)}, IO{}), ctx: t.Context()}
-		m.check(path, manifest.Options{})
+		r := newRun(o, IO{Out: io.Discard, Err: io.Discard})
+		r.check(t.Context())
 		write(text)
-		for range m.tasks() {
+		for range r.tasks(t.Context()) {
 		}
-		if m.code != want {
-			t.Errorf("list %q: code %d, want %d", text, m.code, want)
+		if r.code != want {
+			t.Errorf("list %q: code %d, want %d", text, r.code, want)
 		}
 	}
 }

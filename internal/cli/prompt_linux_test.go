@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
 )
 
@@ -65,11 +66,18 @@ func state(t *testing.T, c *show.Console) *term.State {
 	return s
 }
 
+// person returns the logins of a run whose only source is the person at a terminal.
+func person(open func() (*show.Console, error)) *logins {
+	l := newLogins(&config.Config{Netrc: config.NoNetrc}, nil, func(f func()) { f() })
+	l.open = open
+	return l
+}
+
 func TestPromptCanceled(t *testing.T) {
 	keyboard, c := openTerminal(t)
 	before := state(t, c)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	p := &prompter{alone: func(f func()) { f() }, open: func() (*show.Console, error) { return c, nil }, known: map[login]string{}}
+	p := person(func() (*show.Console, error) { return c, nil })
 	failed := make(chan error)
 	go func() {
 		_, err := p.Password(ctx, "h\x1b", "me")
@@ -92,13 +100,13 @@ func TestPromptCanceled(t *testing.T) {
 func TestPromptRemembers(t *testing.T) {
 	opened := 0
 	var keyboard *os.File
-	p := &prompter{alone: func(f func()) { f() }, known: map[login]string{}, open: func() (*show.Console, error) {
+	p := person(func() (*show.Console, error) {
 		opened++
 		k, c := openTerminal(t)
 		keyboard = k
 		_, err := keyboard.WriteString("secret\n")
 		return c, err
-	}}
+	})
 	for _, want := range []struct {
 		host   string
 		opened int
@@ -135,7 +143,7 @@ func TestPromptEnd(t *testing.T) {
 		if _, err := keyboard.WriteString(tt.typed); err != nil {
 			t.Fatal(err)
 		}
-		p := &prompter{alone: func(f func()) { f() }, open: func() (*show.Console, error) { return c, nil }, known: map[login]string{}}
+		p := person(func() (*show.Console, error) { return c, nil })
 		got, err := p.Password(t.Context(), "h", "me")
 		if got != tt.want || !errors.Is(err, tt.err) || err != nil && !strings.HasSuffix(err.Error(), ": "+tt.text) {
 			t.Errorf("%q: got %q, %v, want %q, %v", tt.typed, got, err, tt.want, tt.err)
@@ -149,7 +157,7 @@ func TestPromptEnd(t *testing.T) {
 
 func TestAccount(t *testing.T) {
 	none := func() (*show.Console, error) { return nil, errors.New("no terminal") }
-	p := &prompter{open: none}
+	p := person(none)
 	if _, err := p.Account(t.Context(), "h", "me"); !errors.Is(err, ftpexec.ErrNoCredentials) {
 		t.Errorf("got %v, want ErrNoCredentials", err)
 	}

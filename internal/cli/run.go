@@ -1,65 +1,95 @@
 package cli
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
-	"path/filepath"
+	"os"
+	"runtime/debug"
+	"slices"
+	"sync"
 	"time"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/urlparse"
 )
 
-// all tries every URL in order and returns the exit code of the first failure.
-// The end of ctx ends the run, and so does a closed or blocked standard output.
-func (r *run) all(ctx context.Context) int {
-	if r.Many || r.Info {
-		return r.batch(ctx)
-	}
-	unmake, err := r.makeDir()
-	if err != nil {
-		r.print.Failed("", err, "")
-		return exitCode(err)
-	}
-	defer func() {
-		if unmake() {
-			r.print.Made(r.Dir)
-		}
-	}()
-	r.fence(ctx, nil)
-	defer r.keepConnections(ctx)()
-	code := exitOK
-	for i, t := range r.Targets {
-		r.next = r.Targets[i+1:]
-		err := r.one(ctx, t)
-		if code == exitOK {
-			code = exitCode(err)
-		}
-		if ctx.Err() != nil || outputClosed(err) {
-			break
-		}
-	}
-	return code
+// run is one run of the command.
+type run struct {
+	*config.Config
+	watchdog
+	in       io.Reader // standard input
+	confined bool      // IO.Confine
+	logins   *logins
+	via      *proxy.Proxy // that --proxy or a variable names, or nil
+	source   batch.Source // where files and listings come from
+
+	lists  []*list
+	made   []string // directories that open made for -d, the innermost first
+	root   *os.Root // of many files
+	ledger *batch.Ledger
+	report *os.File
+	saved  map[string]bool // paths that lone files were saved under
+
+	shown *show.Run
+	mu    sync.Mutex
+	code  int   // the exit code of the first failure
+	lost  int64 // URLs that were not even tried
 }
 
-// goodbye limits the time for closing connections; nothing depends on its success.
-const goodbye = time.Second
-
-// keepConnections lets the client keep its connections, if the run asks for more
-// than one thing. For one thing it keeps none, and sends nothing for the sake of a
-// second.
-func (r *run) keepConnections(ctx context.Context) (done func()) {
-	if len(r.Targets) == 1 && !r.File.Newer && !r.File.Continue && !r.File.Verify && r.File.Segments == 1 {
-		r.Client.MaxIdle = -1
-		return r.source.CloseIdleConnections
+// all retrieves every URL, or tells what it was asked for about them. The end of ctx
+// ends the run, and so does a closed or blocked standard output.
+func (r *run) all(ctx context.Context) {
+	defer r.forget()
+	if r.Many || r.Info {
+		if r.check(ctx); r.code != exitOK {
+			return
+		}
 	}
-	r.Client.MaxIdle = r.File.Segments
+	defer r.close()
+	if err := r.open(); err != nil {
+		r.fail("", err)
+		return
+	}
+	r.fence(ctx)
+	defer r.keepConnections(ctx)()
+	switch {
+	case r.Info:
+		r.infos(ctx)
+	case r.Many && r.DryRun:
+		r.plans(ctx)
+	case r.Many:
+		r.many(ctx)
+	default:
+		for i := range r.Targets {
+			if err := r.one(ctx, i); ctx.Err() != nil || outputClosed(err) {
+				break
+			}
+		}
+	}
+}
+
+// keepConnections says how many connections the client keeps. For one thing it keeps
+// none, and sends nothing for the sake of a second.
+func (r *run) keepConnections(ctx context.Context) (done func()) {
+	const goodbye = time.Second // nothing depends on its success
+	switch f := r.File; {
+	case r.Info:
+		r.Client.MaxIdle = 1
+	case r.Many:
+		r.Client.MaxIdle = cmp.Or(r.PerHost, r.Jobs, batch.MaxJobs)
+	case len(r.Targets) == 1 && !f.Newer && !f.Continue && !f.Verify && f.Segments == 1:
+		r.Client.MaxIdle = -1
+	default:
+		r.Client.MaxIdle = f.Segments
+	}
 	return func() {
 		ctx, cancel := context.WithTimeout(ctx, goodbye)
 		defer cancel()
@@ -67,110 +97,161 @@ func (r *run) keepConnections(ctx context.Context) (done func()) {
 	}
 }
 
-// one retrieves one URL and reports why it could not.
-func (r *run) one(ctx context.Context, t config.Target) error {
-	ctx, cancel := r.limit(ctx, r.Config)
-	defer cancel()
-	u, err := r.complete(ctx, t)
+// fail reports a failure. The first one's exit code is that of the run.
+func (r *run) fail(what string, err error) {
 	if err != nil {
-		r.print.Failed("", err, "") // the error shows the URL itself
-		return err
+		r.print.Failed(what, err, "")
+		r.fails(err)
 	}
-	r.current = u
-	err = r.retrieve(ctx, u)
-	if errors.Is(err, ftpexec.ErrLogin) {
-		r.ask.forget()
-	}
+}
+
+func (r *run) fails(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.code = cmp.Or(r.code, exitCode(err))
+}
+
+// failed reports the failure of a URL before or without a transfer, if err is one.
+func (r *run) failed(ctx context.Context, u *urlparse.URL, err error) error {
+	err = r.explained(ctx, u, err)
+	r.fail(u.Redacted(), err)
 	return err
 }
 
-// keptNote says how many bytes were kept, if the same command would use them.
-func keptNote(kept int64) string {
-	if kept == 0 {
-		return ""
-	}
-	return "; " + show.Bytes(kept) + " kept, run the same command to resume"
-}
-
-// limitEach applies --max-time to each of several URLs: next begins the time of
-// the next one.
-func (r *run) limitEach(ctx context.Context) (_ context.Context, next, stop func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	if r.MaxTime == 0 {
-		return ctx, func() {}, func() { cancel(nil) }
-	}
-	late := time.AfterFunc(r.MaxTime, func() { cancel(&tooLong{r.MaxTime}) })
-	return ctx, func() { late.Reset(r.MaxTime) }, func() { late.Stop(); cancel(nil) }
-}
-
-// reason replaces the error of an ended context by its cause. The limiter of
-// --limit-rate gives up before --max-time has passed if it knows that the next
-// bytes would come too late.
-func (r *run) reason(ctx context.Context, err error) error {
+// explained replaces the error of an ended context by its cause, and adds to the
+// failure of a URL what the user may have expected.
+func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 	var server *ftpexec.Error
+	var local *download.Error
 	switch {
 	case err == nil:
+		return nil
+	case r.Output == "-" && errors.As(err, &local) && errors.Is(err, download.ErrLocal):
+		local.Path = "standard output"
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		return context.Cause(ctx)
-	case errors.Is(err, batch.ErrLate):
-		return &tooLong{r.MaxTime}
-	case r.MaxTime != 0 && errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &server):
-		return &tooLong{r.MaxTime}
+		err = context.Cause(ctx)
+	case errors.Is(err, batch.ErrLate),
+		// The limiter gives up early if it knows that the next bytes would come too late.
+		r.MaxTime != 0 && errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &server):
+		err = &tooLong{r.MaxTime}
 	}
-	return err
+	return r.hintFailure(ctx, u, err)
 }
 
-// complete adds to a URL what it leaves open and the flags give.
-func (r *run) complete(ctx context.Context, t config.Target) (*urlparse.URL, error) {
-	u := t.URL
-	if t.Err != nil {
-		return nil, t.Err
+// one retrieves one URL of the command line, with all of --max-time for it.
+func (r *run) one(ctx context.Context, at int) error {
+	ctx, cancel := r.limit(ctx, r.MaxTime)
+	defer cancel()
+	u, err := r.complete(ctx, r.Targets[at])
+	if err != nil {
+		r.fail("", err) // the error shows the URL itself
+		return err
 	}
-	r.addLogin(u)
-	if err := r.addNetrc(ctx, u); err != nil {
-		return nil, err
-	}
-	r.addType(u)
-	r.protect(u)
-	if err := r.proxies.check(u); err != nil {
-		return nil, err
-	}
-	return u, u.Check()
-}
-
-// addLogin applies -u. It sets the user and password if the URL names no user,
-// and the password if the URL names the same user without one.
-func (r *run) addLogin(u *urlparse.URL) {
-	_, ok := u.User.Password()
-	if u.User == nil || !ok && r.User != nil && u.User.Username() == r.User.Username() {
-		u.User = r.User
-	}
-}
-
-// addType applies --type if the URL has no typecode. A URL that names no file
-// stays a directory.
-func (r *run) addType(u *urlparse.URL) {
-	if u.Type != urlparse.TypeNone || u.Name == "" {
-		return
-	}
-	switch r.Type {
-	case "guess":
-		u.Type = urlparse.GuessType(u.Name)
-	case "a", "i", "d":
-		u.Type = urlparse.Typecode(r.Type[0])
-	}
-}
-
-func (r *run) retrieve(ctx context.Context, u *urlparse.URL) error {
+	listed := u.IsDir() || r.Long // what is no directory is an error of the listing
 	switch {
 	case r.DryRun:
 		return r.failed(ctx, u, r.plan(u))
-	case u.IsDir(), r.Long: // what is no directory is an error of the listing
-		return r.list(ctx, u)
-	case r.Output == "-":
-		return r.copyOut(ctx, u)
+	case listed && (r.File.Verify || r.File.Sum.Algorithm != ""):
+		return r.failed(ctx, u, config.Usage("--checksum and --verify are for files, but the URL names a directory"))
+	case listed && (r.Output == "" || r.Output == "-"):
+		return r.failed(ctx, u, r.listDir(ctx, u, r.print.Out, show.IsTerminal(r.print.Out)))
 	}
-	return r.save(ctx, u)
+	path, err := r.path(u)
+	if err != nil {
+		return r.failed(ctx, u, err)
+	}
+	o := batch.Options{Each: r.File, Out: r.output()}
+	var from batch.Source = first{r.source, r, at}
+	if listed {
+		from, o.Each = listing{r.source, r}, download.Options{Existing: r.File.Existing, Retries: -1}
+	}
+	r.shown = r.print.Lone(u, path)
+	o.Events = func(e batch.Event) {
+		if r.event(ctx, e); e.Kind == batch.Ended {
+			err = e.Err
+		}
+	}
+	item := manifest.Item{URLs: []*urlparse.URL{u}, Path: path, Sum: r.File.Sum}
+	batch.Run(ctx, from, slices.Values([]batch.Task{{Item: item}}), o)
+	return err
+}
+
+// output returns where -o sends files, if not to a file.
+func (r *run) output() io.Writer {
+	if r.Output == "-" {
+		return r.print.Out
+	}
+	return nil
+}
+
+// first is the source of one URL after another.
+type first struct {
+	batch.Source
+	run *run
+	at  int // of Config.Targets
+}
+
+// Do says whether a file of the same server follows.
+func (f first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
+	again := *req
+	again.More = func() bool {
+		next := f.run.Targets[f.at+1:]
+		return len(next) > 0 && next[0].Err == nil && next[0].URL.Scheme == req.URL.Scheme && next[0].URL.Address() == req.URL.Address() &&
+			!next[0].URL.IsDir()
+	}
+	return f.Source.Do(ctx, &again)
+}
+
+// HashNames tells package download that NAME.part may be one of the files.
+func (f first) HashNames() bool { return len(f.run.Targets) > 1 }
+
+// many retrieves lists and trees, and several URLs at once.
+func (r *run) many(ctx context.Context) {
+	// The heap of many files is a fixed list of a few bytes a file and little else,
+	// which is worth being collected early.
+	defer debug.SetGCPercent(debug.SetGCPercent(50))
+	r.shown = r.print.Run(r.known())
+	totals := batch.Run(ctx, r.source, r.tasks(ctx), batch.Options{
+		Jobs: r.Jobs, PerHost: r.PerHost, Root: r.root, Ledger: r.ledger, Each: r.File, Timeout: r.MaxTime,
+		Mixed: len(r.lists)+len(r.Targets) > 1, Events: func(e batch.Event) { r.event(ctx, e) },
+	})
+	totals.Files, totals.Failed = totals.Files+r.lost, totals.Failed+r.lost
+	if ctx.Err() != nil {
+		r.print.Failed("", context.Cause(ctx), "; the same command fetches the rest")
+	} else if !totals.Whole() {
+		r.code = cmp.Or(r.code, exitOther)
+	}
+	r.shown.End(totals)
+}
+
+// event shows an event. The end of a task it explains and reports.
+func (r *run) event(ctx context.Context, e batch.Event) {
+	if e.Kind == batch.Ended {
+		if errors.Is(e.Err, ftpexec.ErrLogin) {
+			r.logins.forget()
+		}
+		if e.Err = r.explained(ctx, e.URL, e.Err); e.Err == nil && !e.Result.Skipped && r.root == nil {
+			r.saved[e.Task.Path] = true
+		}
+		r.fails(e.Err)
+		if r.report != nil {
+			if _, err := r.report.Write(reportRow(r.Report, e)); err != nil {
+				r.fail("", localError(r.Report, "cannot be written", err))
+				r.report.Close()
+				r.report = nil
+			}
+		}
+	}
+	r.shown.Event(e)
+}
+
+// plans prints what would be sent for each file.
+func (r *run) plans(ctx context.Context) {
+	for t := range r.tasks(ctx) {
+		if r.fail(t.URLs[0].Redacted(), r.plan(t.URLs[0])); ctx.Err() != nil {
+			return
+		}
+	}
 }
 
 func (r *run) plan(u *urlparse.URL) error {
@@ -180,164 +261,4 @@ func (r *run) plan(u *urlparse.URL) error {
 	}
 	_, err = io.WriteString(r.print.Out, plan.String())
 	return err
-}
-
-// copyOut sends a file to standard output.
-func (r *run) copyOut(ctx context.Context, u *urlparse.URL) error {
-	f := r.print.File(u, "-")
-	result, err := download.To(ctx, first{r.source, r}, u, r.print.Out, r.fileOptions(f))
-	if local := (*download.Error)(nil); errors.As(err, &local) && errors.Is(err, download.ErrLocal) {
-		local.Path = "standard output"
-	}
-	return r.ended(ctx, u, f, result, err)
-}
-
-// save saves a file.
-func (r *run) save(ctx context.Context, u *urlparse.URL) error {
-	return r.toFile(ctx, u, func(path string, o *download.Options) (download.Result, error) {
-		return download.File(ctx, first{r.source, r}, u, path, o)
-	})
-}
-
-// toFile lets write save u under its path, and shows the progress.
-func (r *run) toFile(ctx context.Context, u *urlparse.URL, write func(path string, o *download.Options) (download.Result, error)) error {
-	path, err := r.path(u)
-	if err != nil {
-		return r.failed(ctx, u, err)
-	}
-	f := r.print.File(u, path)
-	done, err := write(path, r.fileOptions(f))
-	if err == nil && !done.Skipped {
-		r.saved[path] = true
-	}
-	return r.ended(ctx, u, f, done, err)
-}
-
-// fileOptions returns the options from the flags, with f to show the transfer.
-func (r *run) fileOptions(f *show.File) *download.Options {
-	o := r.File
-	o.Events = f.Event
-	return &o
-}
-
-// ended shows how a transfer has ended.
-func (r *run) ended(ctx context.Context, u *urlparse.URL, f *show.File, done download.Result, err error) error {
-	err = r.hintFailure(ctx, u, r.reason(ctx, err))
-	f.End(done, err, keptNote(done.Kept))
-	return err
-}
-
-// failed shows a failure before the transfer, if err is one.
-func (r *run) failed(ctx context.Context, u *urlparse.URL, err error) error {
-	if err = r.hintFailure(ctx, u, r.reason(ctx, err)); err != nil {
-		r.print.Failed(u.Redacted(), err, "")
-	}
-	return err
-}
-
-// first is the run's source for one URL after another.
-type first struct {
-	batch.Source
-	run *run
-}
-
-// Do says whether a file of the same server follows.
-func (f first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
-	again := *req
-	again.More = f.run.more
-	return f.Source.Do(ctx, &again)
-}
-
-// HashNames tells package download that NAME.part may be one of the files.
-func (f first) HashNames() bool { return len(f.run.Targets) > 1 }
-
-// more reports whether the next URL is probably a file on the same server.
-func (r *run) more() bool {
-	if len(r.next) == 0 || r.next[0].Err != nil || r.current == nil {
-		return false
-	}
-	u := r.next[0].URL
-	return u.Scheme == r.current.Scheme && u.Address() == r.current.Address() && !u.IsDir()
-}
-
-// path returns where to save u. Two URLs of a run never share a path: the second
-// would replace the first one's file.
-func (r *run) path(u *urlparse.URL) (string, error) {
-	name := r.Output
-	if name == "" {
-		var err error
-		if name, err = download.LocalName(u); err != nil {
-			return "", err
-		}
-	}
-	path := name
-	if r.Dir != "" {
-		path = filepath.Join(r.Dir, name)
-	}
-	if r.Output != "" {
-		if err := r.checkFile(path); err != nil {
-			return "", err
-		}
-	}
-	if r.saved[path] {
-		return "", &download.Error{Path: path, Reason: "was written for an earlier URL of this run", Err: download.ErrLocal}
-	}
-	return path, nil
-}
-
-// list prints a directory, to standard output or to the file that -o names.
-func (r *run) list(ctx context.Context, u *urlparse.URL) error {
-	if r.File.Verify || r.File.Sum.Algorithm != "" {
-		return r.failed(ctx, u, config.Usage("--checksum and --verify are for files, but the URL names a directory"))
-	}
-	names := r.names
-	if r.Long {
-		names = r.entries
-	}
-	if r.Output == "" || r.Output == "-" {
-		return r.failed(ctx, u, names(ctx, u, r.print.Out, show.IsTerminal(r.print.Out)))
-	}
-	return r.toFile(ctx, u, func(path string, o *download.Options) (download.Result, error) {
-		from := listing{r.source, func(w io.Writer) error { return names(ctx, u, w, false) }}
-		done, err := download.File(ctx, from, u, path, &download.Options{Existing: o.Existing, Retries: -1})
-		if errors.Is(err, download.ErrPart) { // -c resumes files only
-			err = &hinted{err, "remove it, or --overwrite replaces it"}
-		}
-		return done, err
-	})
-}
-
-// names writes the names of a directory to w, as they arrive.
-func (r *run) names(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
-	l := &lister{w: bufio.NewWriter(w), json: r.JSON, terminal: terminal}
-	for e, err := range r.source.List(ctx, u) {
-		if err == nil {
-			err = l.entry(e)
-		}
-		if err != nil {
-			return errors.Join(err, l.w.Flush())
-		}
-	}
-	return l.w.Flush()
-}
-
-// listing is the Source of a file with the names of a directory.
-type listing struct {
-	batch.Source
-	write func(w io.Writer) error
-}
-
-// Stat says that nothing is known in advance.
-func (listing) Stat(context.Context, *urlparse.URL) (ftpexec.Entry, error) {
-	return ftpexec.Entry{Size: -1}, nil
-}
-
-// Do lists the directory from the beginning.
-func (l listing) Do(_ context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
-	if req.Offset > 0 {
-		return nil, ftpexec.ErrNoRestart
-	}
-	r, w := io.Pipe()
-	go func() { w.CloseWithError(l.write(w)) }()
-	return &ftpexec.Response{Body: r, URL: req.URL, Size: -1}, nil
 }

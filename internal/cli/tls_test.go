@@ -88,7 +88,7 @@ func TestProtect(t *testing.T) {
 			t.Error(err)
 		}
 		u := &urlparse.URL{Scheme: tt.in, Host: "h"}
-		r := run{proxies: proxies{Config: o}}
+		r := run{Config: o}
 		if r.protect(u); u.Scheme != tt.want {
 			t.Errorf("--tls %s %s: got %s, want %s", tt.mode, tt.in, u.Scheme, tt.want)
 		}

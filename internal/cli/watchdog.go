@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
 )
 
@@ -27,17 +26,15 @@ const (
 func (w *watchdog) watch(ctx context.Context) (stop func()) {
 	stopped := make(chan struct{})
 	end := context.AfterFunc(ctx, func() {
-		select {
-		case <-stopped:
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer cancel()
+		if _, err := await(late, func() (any, error) { <-stopped; return nil, nil }); err == nil {
 			return
-		case <-time.After(grace):
 		}
-		cause, said := context.Cause(ctx), make(chan struct{})
-		go func() { w.print.Failed("", cause, ""); close(said) }()
-		select {
-		case <-said:
-		case <-time.After(lastWords):
-		}
+		cause := context.Cause(ctx)
+		said, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer cancel()
+		_, _ = await(said, func() (any, error) { w.print.Failed("", cause, ""); return nil, nil })
 		select {
 		case w.left <- exitCode(cause):
 		default:
@@ -47,18 +44,13 @@ func (w *watchdog) watch(ctx context.Context) (stop func()) {
 }
 
 // limit applies --max-time to something that is left behind if it does not end.
-func (w *watchdog) limit(ctx context.Context, c *config.Config) (context.Context, context.CancelFunc) {
-	ctx, cancel := bound(ctx, c)
+func (w *watchdog) limit(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
+	if most == 0 {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, most, &tooLong{most})
 	stop := w.watch(ctx)
 	return ctx, sync.OnceFunc(func() { stop(); cancel() })
-}
-
-// bound applies --max-time.
-func bound(ctx context.Context, c *config.Config) (context.Context, context.CancelFunc) {
-	if c.MaxTime == 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeoutCause(ctx, c.MaxTime, &tooLong{c.MaxTime})
 }
 
 // tooLong is the error when --max-time has passed.
@@ -70,18 +62,19 @@ func (e *tooLong) Is(target error) bool { return target == context.DeadlineExcee
 // await calls f and returns its result. If ctx ends first, await returns its cause
 // and leaves f behind: it reads a FIFO without a writer, or a terminal.
 func await[T any](ctx context.Context, f func() (T, error)) (T, error) {
-	var v T
-	done := make(chan error, 1)
+	type result struct {
+		v   T
+		err error
+	}
+	done := make(chan result, 1)
 	go func() {
-		var err error
-		v, err = f()
-		done <- err
+		v, err := f()
+		done <- result{v, err}
 	}()
 	select {
-	case err := <-done:
-		return v, err
+	case r := <-done:
+		return r.v, r.err
 	case <-ctx.Done():
-		var none T
-		return none, context.Cause(ctx)
+		return *new(T), context.Cause(ctx)
 	}
 }

@@ -39,13 +39,21 @@ type File struct {
 	speed       speed
 }
 
-// File returns what shows the transfer of the file that u names to path, or "-"
-// for standard output, in a run of nothing else.
-func (p *Printer) File(u *urlparse.URL, path string) *File {
+// Lone returns what shows a run of nothing but the file that u names, which goes to
+// path, or "-" for standard output.
+func (p *Printer) Lone(u *urlparse.URL, path string) *Run {
 	r := p.newRun(p.mode(path == "-" && IsTerminal(p.Out)))
 	r.only = r.File(u, path)
 	r.start()
-	return r.only
+	return r
+}
+
+// keptNote says how many bytes were kept, if the same command would use them.
+func keptNote(kept int64) string {
+	if kept == 0 {
+		return ""
+	}
+	return "; " + Bytes(kept) + " kept, run the same command to resume"
 }
 
 // lone reports whether the run is for this file alone.

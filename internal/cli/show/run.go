@@ -67,8 +67,9 @@ func (r *Run) start() {
 
 // Event shows an event of the run.
 func (r *Run) Event(e batch.Event) {
-	f := r.tasks[e.Task]
+	f := cmp.Or(r.only, r.tasks[e.Task])
 	switch {
+	case r.only != nil && (e.Kind == batch.Counted || e.Kind == batch.Started):
 	case e.Kind == batch.Counted:
 		r.Update(e.Totals)
 	case e.Kind == batch.Waiting || e.Task == nil:
@@ -95,6 +96,8 @@ func (r *Run) end(f *File, e batch.Event) {
 			r.p.Failed(e.URL.Redacted(), e.Err, "; the other files of this server are not tried")
 		}
 		r.gone[at] = true
+	case r.only != nil:
+		f.End(e.Result, e.Err, keptNote(e.Result.Kept))
 	case f != nil:
 		f.End(e.Result, e.Err, "")
 	case e.Err != nil:

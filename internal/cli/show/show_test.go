@@ -30,6 +30,9 @@ type stand struct {
 	clock time.Time
 }
 
+// File returns what shows a file in a run of nothing else.
+func (s *stand) File(u *urlparse.URL, path string) *File { return s.Lone(u, path).only }
+
 func newStand(mode Mode) *stand {
 	s := &stand{clock: time.Unix(0, 0)}
 	s.Printer = New(Options{Progress: mode}, nil, &s.out, func(err error) (string, int) {

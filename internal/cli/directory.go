@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/urlparse"
+)
+
+// listDir writes a directory to w, an entry a line: the names, or with -l all that the
+// server tells. It goes on after a line that cannot be read, and returns the last such
+// error at the end. On a terminal the names are escaped, and come as they arrive.
+func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
+	out := bufio.NewWriter(w)
+	entries := r.source.List
+	if r.Long {
+		entries = r.source.Entries
+	}
+	var odd error
+	for e, err := range entries(ctx, u) {
+		switch {
+		case errors.Is(err, ftpexec.ErrLine):
+			if odd != nil {
+				r.print.Failed(u.Redacted(), odd, "")
+			}
+			odd = err
+			continue
+		case err == nil:
+			_, err = out.Write(r.lineOf(e, terminal))
+		}
+		if err == nil && terminal && !r.Long {
+			err = out.Flush()
+		}
+		if err != nil {
+			return errors.Join(err, out.Flush())
+		}
+	}
+	return errors.Join(out.Flush(), odd)
+}
+
+// lineOf returns the line for an entry. In the names of JSON bytes that are not UTF-8
+// become U+FFFD; the URL names the entry exactly, without a password.
+func (r *run) lineOf(e ftpexec.Entry, terminal bool) []byte {
+	name := e.Name
+	if r.Long && e.Target != "" {
+		name += " -> " + e.Target
+	}
+	if terminal {
+		name = printable.Line(name)
+	}
+	switch {
+	case r.JSON && r.Long:
+		return printable.JSON(e)
+	case r.JSON:
+		return printable.JSON(struct {
+			Name string `json:"name"`
+			URL  string `json:"url"`
+		}{e.Name, e.URL.WithoutPassword().String()})
+	case r.Long:
+		return fmt.Appendf(nil, "%s %12s  %-20s  %s\n", modeOf(e), count(e.Size), timeOf(e), name)
+	}
+	return []byte(name + "\n")
+}
+
+// modeOf returns the type and permissions as ls(1) writes them, with "?" for what
+// is not known.
+func modeOf(e ftpexec.Entry) string {
+	kind := map[fs.FileMode]string{
+		0: "-", fs.ModeDir: "d", fs.ModeSymlink: "l", fs.ModeNamedPipe: "p", fs.ModeSocket: "s", fs.ModeDevice: "b",
+		fs.ModeDevice | fs.ModeCharDevice: "c",
+	}[e.Mode.Type()]
+	if kind == "" {
+		kind = "?"
+	}
+	if !e.HasPerm {
+		return kind + strings.Repeat("?", 9)
+	}
+	return kind + e.Mode.Perm().String()[1:]
+}
+
+// count returns n, or "-" for an unknown number.
+func count(n int64) string {
+	if n < 0 {
+		return "-"
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// timeOf returns the time of an entry as far as it is known: without a zone if it
+// is the server's local time, and no more exact than the server told it.
+func timeOf(e ftpexec.Entry) string {
+	form := "2006-01-02T15:04:05"
+	switch {
+	case e.Precision == 0:
+		return "-"
+	case e.Precision >= 24*time.Hour:
+		return e.ModTime.Format("2006-01-02")
+	case e.Precision >= time.Minute:
+		form = "2006-01-02T15:04"
+	}
+	if !e.Local {
+		form += "Z"
+	}
+	return e.ModTime.Format(form)
+}
+
+// listing is the Source of a file with what listDir writes.
+type listing struct {
+	batch.Source
+	run *run
+}
+
+// Stat says that nothing is known in advance.
+func (listing) Stat(context.Context, *urlparse.URL) (ftpexec.Entry, error) {
+	return ftpexec.Entry{Size: -1}, nil
+}
+
+// Do lists the directory from the beginning.
+func (l listing) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
+	if req.Offset > 0 {
+		return nil, ftpexec.ErrNoRestart
+	}
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(l.run.listDir(ctx, req.URL, w, false)) }()
+	return &ftpexec.Response{Body: r, URL: req.URL, Size: -1}, nil
+}
