@@ -6,7 +6,7 @@
 //	var c ftpexec.Client
 //	r, err := c.Get(ctx, "ftp://ftp.example.org/pub/file")
 //
-// The methods of Client and Session take parsed URLs, except Get, which parses one first.
+// The methods of Client take parsed URLs, except Get, which parses one first.
 //
 // The package uses no files, flags or terminal. No text that it returns or traces contains a password.
 package ftpexec
@@ -31,7 +31,7 @@ const (
 	defaultTimeout        = 60 * time.Second
 	defaultRateTime       = 30 * time.Second
 	defaultMaxIdle        = 2
-	defaultIdleTimeout    = 60 * time.Second
+	idleTimeout           = 60 * time.Second // how long a connection is kept without work
 	defaultEmail          = "ftpfetch@example.com"
 	defaultMaxListing     = 256 << 20
 )
@@ -61,9 +61,9 @@ type Client struct {
 	// each line. 0 means 256 MiB.
 	MaxListing int64
 
-	// MaxIdle is how many connections without work the Client keeps for each server, for the next call of Do, List
+	// MaxIdle is how many connections without work the Client keeps for each server, for a minute, for the next call of Do, List
 	// and its other methods. 0 means 2; with a negative number every call connects for itself. RFC 1738
-	// section 3.2.5 decides which URLs a connection can serve; see [Session]. The connections to a server are never more
+	// section 3.2.5 decides which URLs a connection can serve. The connections to a server are never more
 	// than MaxIdle, or those in use if they are more: MaxIdle should be the number of files that are retrieved at the same
 	// time. A program that is done with a server calls CloseIdleConnections.
 	MaxIdle int
@@ -75,8 +75,6 @@ type Client struct {
 	// closed; a call that it refuses meanwhile tries again.
 	// Package download/batch decides how many connections a server gets without regard to MaxConns, and needs none.
 	MaxConns int
-	// IdleTimeout is how long a connection is kept without work. 0 means a minute. See CloseIdleConnections.
-	IdleTimeout time.Duration
 
 	// AllowPort allows the ports of other protocols; see [urlparse.URL.BadPort].
 	AllowPort bool
@@ -101,10 +99,9 @@ type Client struct {
 
 	secrets wire.Secrets // those sent on any connection
 	dialled atomic.Int64 // control connections so far
-	pool    pool
 
-	mu    sync.Mutex
-	hosts map[string]habits
+	mu      sync.Mutex
+	servers map[string]*server // by address
 }
 
 // Rate is a number of bytes a second, on average over a time.
@@ -112,22 +109,6 @@ type Rate struct {
 	Bytes int64         // a second
 	Over  time.Duration // 0 means 30 seconds
 }
-
-// habits are what the Client has learned about a host.
-type habits struct {
-	sequential bool // it loses commands sent ahead of replies
-	noEPSV     bool // its EPSV ports cannot be reached
-	late       bool // it accepts EPSV or PASV only after the final reply of a transfer
-	how        int  // the first of ways to list a directory that it may give
-	listed     bool // that way has listed something
-	noMLST     bool // it does not know MLST
-	abrupt     bool // it ends data under TLS without close_notify
-}
-
-func isSequential(h *habits) { h.sequential = true }
-func hasNoEPSV(h *habits)    { h.noEPSV = true }
-func isLate(h *habits)       { h.late = true }
-func hasNoMLST(h *habits)    { h.noMLST = true }
 
 // Credentials supplies passwords and accounts. The methods may block, for example to prompt the user. They return
 // [ErrNoCredentials] if they have nothing to supply. The result is sent byte for byte; it must not contain CR, LF or
@@ -159,79 +140,13 @@ func (c *Client) Get(ctx context.Context, rawURL string) (*Response, error) {
 	return c.Do(ctx, &Request{URL: u})
 }
 
-// Do retrieves the file that req names, on a connection that nothing else uses meanwhile (see MaxIdle). The caller must
-// close the Response's Body. ctx covers reading Body too. The error is an *[Error], or a *[urlparse.Error] if the URL is
-// not valid. It is [ErrNoRestart] if the server cannot begin at req.Offset; Do without an offset may then succeed.
-func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
-	s, err := c.take(ctx, req.URL)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.Do(ctx, req)
-	if err != nil {
-		c.put(s)
-	}
-	return r, err
-}
-
-// Stat asks the server about the file or directory that u names, without a data connection. A field of the entry that the
-// server does not tell, because it does not know the command or for a reason of its own, is unknown.
-//
-// A URL of a file is asked about with SIZE and MDTM (RFC 3659 sections 4 and 3). The error is [ErrNotFound] if the server
-// refuses both with 550, or [ErrRefused] if its reply mentions permissions; u may also name a directory. A file with a Size
-// counts as regular. Some servers refuse both for a file that they send.
-//
-// If u ends in "/" or ";type=d", Stat finds out what its last segment is, and follows links: it sends MLST (RFC 3659
-// section 7), or SIZE, MDTM and CWD together. Mode says whether that is a directory or a file, with a URL to match.
-func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (Entry, error) {
-	s, err := c.take(ctx, u)
-	if err != nil {
-		return Entry{}, err
-	}
-	defer c.put(s)
-	return s.Stat(ctx, u)
-}
-
-// Hash asks the server for a digest of the file that u names; see [Client.Hash].
-func (c *Client) Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error) {
-	s, err := c.take(ctx, u)
-	if err != nil {
-		return nil, err
-	}
-	defer c.put(s)
-	return s.Hash(ctx, u, algorithm)
-}
-
-// session returns a session that retrieves URLs one after another. The caller must close it.
-func (c *Client) session() *session { return &session{client: c} }
-
-func (c *Client) habits(u *urlparse.URL) habits {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	h := c.hosts[u.Address()]
-	h.sequential, h.noEPSV = h.sequential || c.NoPipelining, h.noEPSV || c.NoEPSV
-	return h
-}
-
-// learn changes what is known about u's server.
-func (c *Client) learn(u *urlparse.URL, change func(*habits)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.hosts == nil {
-		c.hosts = map[string]habits{}
-	}
-	h := c.hosts[u.Address()]
-	change(&h)
-	c.hosts[u.Address()] = h
-}
-
 // config returns the configuration of one connection to u's server.
-func (c *Client) config(p *Plan, u *urlparse.URL) wire.Config {
+func (c *Client) config(u *urlparse.URL) wire.Config {
 	cfg := wire.Config{
-		Host:           p.Host,
+		Host:           u.Host,
 		Address:        u.Address(),
 		Dial:           c.Dial,
-		ImplicitTLS:    p.Scheme == urlparse.FTPS,
+		ImplicitTLS:    u.Scheme == urlparse.FTPS,
 		ConnectTimeout: cmp.Or(c.ConnectTimeout, defaultConnectTimeout),
 		Timeout:        cmp.Or(c.Timeout, defaultTimeout),
 		MinRate:        c.MinRate.Bytes,
@@ -248,8 +163,8 @@ func (c *Client) config(p *Plan, u *urlparse.URL) wire.Config {
 	} else if cfg.Dial == nil {
 		cfg.Dial = new(net.Dialer).DialContext
 	}
-	if p.Scheme != urlparse.FTP || c.TryTLS {
-		cfg.TLSConfig = c.tlsConfig(p.Host)
+	if u.Scheme != urlparse.FTP || c.TryTLS {
+		cfg.TLSConfig = c.tlsConfig(u.Host)
 	}
 	return cfg
 }
@@ -262,8 +177,8 @@ func (c *Client) proxy(address string) func(ctx context.Context, network, addres
 	return c.Proxy(address)
 }
 
-// tries reports whether the client asks for TLS that the plan does not require.
-func (c *Client) tries(p *Plan) bool { return c.TryTLS && p.Scheme == urlparse.FTP }
+// tries reports whether the client asks for TLS that u does not require.
+func (c *Client) tries(u *urlparse.URL) bool { return c.TryTLS && u.Scheme == urlparse.FTP }
 
 // tlsConfig returns a TLS configuration for one control connection and its data connections. They share a session
 // cache, keyed by ServerName, because servers want data connections to resume the control connection's session.
@@ -294,8 +209,6 @@ func (c *Client) check() error {
 		return errors.New("MinRate is negative: write bytes per second, or 0 for no limit")
 	case c.MaxConns < 0:
 		return errors.New("MaxConns is negative: write a number of connections, or 0 for no limit")
-	case c.IdleTimeout < 0:
-		return errors.New("IdleTimeout is negative: write 0 for the default")
 	}
 	return nil
 }

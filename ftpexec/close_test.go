@@ -2,69 +2,15 @@ package ftpexec_test
 
 import (
 	"context"
-	"errors"
 	"net"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/testserver"
 )
-
-// TestCloseEndsDial closes a session while it dials, and while it waits for an
-// implicit TLS handshake.
-func TestCloseEndsDial(t *testing.T) {
-	for _, url := range []string{"ftp://127.0.0.1/a", "ftps://127.0.0.1/a"} {
-		inMemory(t, func(t *testing.T, network *ftptest.Network) {
-			silent := network.NewScript(t, testserver.On("", testserver.Silence()))
-			c := &ftpexec.Client{MaxIdle: -1, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				if url[:4] == "ftps" {
-					return network.Dial(ctx, "tcp", silent.Addr())
-				}
-				<-ctx.Done()
-				return nil, ctx.Err()
-			}}
-			session := c.Session()
-			begun := time.Now()
-			go func() { synctest.Wait(); session.Close() }()
-			_, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, url)})
-			if !errors.Is(err, ftpexec.ErrLost) || time.Since(begun) != 0 {
-				t.Errorf("%s: got %v after %v, want ErrLost at once", url, err, time.Since(begun))
-			}
-		})
-	}
-}
-
-// TestCloseBeforeDial closes a session between the start of a run and its dial, and
-// once more while it dials.
-func TestCloseBeforeDial(t *testing.T) {
-	s := sessionServer(t)
-	var session *ftpexec.Session
-	calls := 0
-	c := &ftpexec.Client{
-		Proxy: func(string) func(context.Context, string, string) (net.Conn, error) {
-			if calls++; calls == 1 {
-				closed := make(chan struct{})
-				go func() { session.Close(); close(closed) }()
-				<-closed
-			}
-			return nil
-		},
-		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-			session.Close()
-			return new(net.Dialer).DialContext(ctx, network, address)
-		},
-	}
-	session = c.Session()
-	if got, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); !errors.Is(err, ftpexec.ErrLost) {
-		t.Errorf("got %q, %v, want ErrLost", got, err)
-	}
-	session.Close()
-}
 
 // TestTwoLearnAtOnce has two connections of a client lose what was sent ahead: both
 // try again, although only one of them is the first to learn it.
@@ -105,11 +51,11 @@ func TestRefusedActiveModeClosesItsPort(t *testing.T) {
 	for _, reply := range []string{"500 What?", "421 Gone", "120 Later"} {
 		s := testserver.NewScript(t, testserver.Honest("contents"),
 			testserver.On("EPRT", testserver.Reply(reply)), testserver.On("PORT", testserver.Reply(reply)))
-		session := (&ftpexec.Client{MaxIdle: -1, Active: true}).Session()
+		session := &ftpexec.Client{Active: true}
 		if _, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f"))}); err == nil {
 			t.Errorf("%s: no error", reply)
 		}
-		session.Close()
+		session.CloseIdleConnections()
 		for _, line := range s.Commands() {
 			fields := strings.Split(line, "|")
 			if !strings.HasPrefix(line, "EPRT") || len(fields) != 5 {

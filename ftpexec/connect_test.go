@@ -33,9 +33,9 @@ func TestTLS(t *testing.T) {
 		for _, sequential := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
 				s := testserver.New(t, &testserver.Options{Tree: tree, TLS: tt.mode, TLSConfig: &tls.Config{MaxVersion: tt.version}, TLSRequireReuse: true})
-				c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, NoPipelining: sequential}
-				session := c.Session()
-				defer session.Close()
+				c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, NoPipelining: sequential}
+				session := c
+				defer session.CloseIdleConnections()
 				for range 8 {
 					if got, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
 						t.Fatalf("got %q, %v", got, err)
@@ -111,17 +111,17 @@ func TestDataConnectionModes(t *testing.T) {
 		c             *ftpexec.Client
 		setup         string // verbs of the data connection
 	}{
-		{"EPSV", "tcp4", &ftpexec.Client{MaxIdle: -1}, "EPSV"},
-		{"PASV", "tcp4", &ftpexec.Client{MaxIdle: -1, NoEPSV: true}, "PASV"},
-		{"active", "tcp4", &ftpexec.Client{MaxIdle: -1, Active: true}, "EPRT"},
-		{"IPv6", "tcp6", &ftpexec.Client{MaxIdle: -1}, "EPSV"},
-		{"IPv6 active", "tcp6", &ftpexec.Client{MaxIdle: -1, Active: true}, "EPRT"},
+		{"EPSV", "tcp4", &ftpexec.Client{}, "EPSV"},
+		{"PASV", "tcp4", &ftpexec.Client{NoEPSV: true}, "PASV"},
+		{"active", "tcp4", &ftpexec.Client{Active: true}, "EPRT"},
+		{"IPv6", "tcp6", &ftpexec.Client{}, "EPSV"},
+		{"IPv6 active", "tcp6", &ftpexec.Client{Active: true}, "EPRT"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := testserver.New(t, &testserver.Options{Tree: tree, Network: tt.network})
-			session := tt.c.Session()
-			defer session.Close()
+			session := tt.c
+			defer session.CloseIdleConnections()
 			for range 2 {
 				if got, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
 					t.Fatalf("got %q, %v", got, err)

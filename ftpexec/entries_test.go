@@ -308,7 +308,7 @@ func TestEntriesEmbedded(t *testing.T) {
 				}
 				return testserver.Fault{}
 			}})
-			session := (&ftpexec.Client{MaxIdle: -1, Active: active}).Session()
+			session := &ftpexec.Client{Active: active}
 			for range 2 {
 				got, lines, err := entriesOf(t.Context(), session, parse(t, s.URL("/d/")))
 				slices.Sort(got)
@@ -327,7 +327,7 @@ func TestEntriesEmbedded(t *testing.T) {
 					t.Errorf("%q: %+v, %v, want the time %v", fault, e, err, want)
 				}
 			}
-			session.Close()
+			session.CloseIdleConnections()
 			if s.Connections() != 1 {
 				t.Errorf("%q: %d connections, want 1", fault, s.Connections())
 			}
@@ -338,8 +338,8 @@ func TestEntriesEmbedded(t *testing.T) {
 // On a kept connection a directory costs a flight for its CWD and EPSV each, and one for MLSD.
 func TestEntriesFlights(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer("type=file; a\r\n")...))
-	session := (&ftpexec.Client{}).Session()
-	defer session.Close()
+	session := &ftpexec.Client{}
+	defer session.CloseIdleConnections()
 	for i, want := range []int{3, 3, 2} { // the first: USER to TYPE, EPSV, MLSD; the last: the directory is the working directory
 		before := len(s.Flights())
 		if _, _, err := entriesOf(t.Context(), session, parse(t, s.URL([]string{"/a/", "/a/b/", "/a/b/"}[i]))); err != nil {

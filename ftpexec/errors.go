@@ -55,7 +55,6 @@ func refusing(text string) error { return fmt.Errorf("%s%.0w", text, ErrRefused)
 var (
 	errNoHash      = fmt.Errorf("no digest from the server%.0w", errors.ErrUnsupported) // FEAT offers no command for it, or the reply has none
 	errOtherServer = errors.New("URL names another server or login than the first one")
-	errBusy        = errors.New("session is busy: close the Body of the last Response first")
 )
 
 // errIsDirectory is the error for a URL of a directory where one of a file is needed.
@@ -84,9 +83,9 @@ func newReply(r wire.Reply, op Command, u *urlparse.URL, more ...string) *Reply 
 	})}
 }
 
-// reply returns the reply r to op.
-func (s *session) reply(op Command, r wire.Reply) *Reply {
-	return newReply(r, op, s.url, append(s.dirs[:len(s.dirs):len(s.dirs)], s.home)...)
+// reply returns reply, which is one to op.
+func (r *run) reply(op Command, reply wire.Reply) *Reply {
+	return newReply(reply, op, r.url, append(r.dirs[:len(r.dirs):len(r.dirs)], r.home)...)
 }
 
 // String returns the code and the last line. It is not escaped for a terminal.
@@ -174,13 +173,18 @@ func (e *Error) Timeout() bool {
 	return errors.Is(e.Err, ErrTimeout) || errors.Is(e.Err, context.DeadlineExceeded) || errors.As(e.Err, &cause) && cause.Timeout()
 }
 
+// newError returns err as that of a command about u.
+func newError(op Command, u *urlparse.URL, err error) *Error {
+	return &Error{Stage: verbs[op.Verb].stage, Op: op.shown(), URL: u.Redacted(), Err: err}
+}
+
 // failure returns err as an *Error of op. It returns an *Error as it is. secure reports whether the control connection
 // is under TLS.
 func failure(u *urlparse.URL, op Command, secure bool, err error) *Error {
 	if e := (*Error)(nil); errors.As(err, &e) {
 		return e
 	}
-	e := &Error{Stage: verbs[op.Verb].stage, Op: op.shown(), URL: u.Redacted(), Err: err}
+	e := newError(op, u, err)
 	var reply *wire.ReplyError
 	if errors.As(err, &reply) {
 		e.Reply, e.Err = newReply(reply.Reply, op, u), reply.Err
@@ -205,8 +209,8 @@ func (e *Error) unless(ctx context.Context) *Error {
 	return e
 }
 
-func (s *session) failure(op Command, err error) *Error {
-	return failure(s.url, op, s.conn.Secure(), err)
+func (r *run) failure(op Command, err error) *Error {
+	return failure(r.url, op, r.conn.Secure(), err)
 }
 
 // errUnexpected means a reply whose first digit makes no sense for its command: neither success nor refusal.
@@ -214,16 +218,17 @@ var errUnexpected = fmt.Errorf("%w", ErrProtocol)
 
 // refused returns the error for a reply r to op that is not a success. After a reply that makes no sense another may or
 // may not follow, so the connection cannot be used again.
-func (s *session) refused(op Command, r wire.Reply) *Error {
-	e := &Error{Stage: verbs[op.Verb].stage, Op: op.shown(), URL: s.url.Redacted(), Reply: s.reply(op, r)}
+func (r *run) refused(op Command, reply wire.Reply) *Error {
+	e := newError(op, r.url, nil)
+	e.Reply = r.reply(op, reply)
 	e.Hint, e.Err = refusal(op, e.Reply)
-	if r.First() == 1 || r.First() == 3 {
+	if reply.First() == 1 || reply.First() == 3 {
 		e.Err = and(e.Err, errUnexpected)
 	}
 	if errors.Is(e.Err, errUnexpected) || e.Stage == "connect" {
-		s.conn.Abandon(e)
+		r.conn.Abandon(e)
 	}
-	e.readLimits(op, s.conn.Secure())
+	e.readLimits(op, r.conn.Secure())
 	return e
 }
 
@@ -256,12 +261,4 @@ func transferRefusal(op Command, r *Reply) (hint string, meaning error) {
 		return `if it is a directory, end the URL in "/"`, ErrNotFound
 	}
 	return "", ErrNotFound
-}
-
-// shown returns the command for an error's Op, without the arguments that may be secret.
-func (c Command) shown() string {
-	if c.Secret || c.stands != "" || c.Verb == "USER" {
-		return c.Verb
-	}
-	return c.withMask().Line()
 }

@@ -30,7 +30,7 @@ func TestErrorStage(t *testing.T) {
 		{"/a/f", testserver.On("RETR", no), "transfer"},
 		{"/a/f", testserver.On("RETR", testserver.Reply("150 x"), testserver.CloseData(), no), "transfer"},
 		{"/a/", testserver.On("NLST", no), "transfer"},
-		{"/a/f", testserver.On("SIZE", testserver.Reply("150 x")), ""},
+		{"/a/f", testserver.On("SIZE", testserver.Reply("150 x")), "transfer"},
 	}
 	for _, tt := range tests {
 		s := testserver.NewScript(t, testserver.Honest("contents"), tt.step)

@@ -10,18 +10,13 @@ var (
 	ErrPassive        = errPassive
 	ErrActive         = errActive
 	ErrOtherServer    = errOtherServer
-	ErrBusy           = errBusy
 	ErrNoHost         = wire.ErrResolve
 )
 
-// What the tests know about the defaults and the one connection of a call.
+// What the tests know about the defaults.
 const (
 	DefaultConnectTimeout = defaultConnectTimeout
 	DefaultMaxIdle        = defaultMaxIdle
-	DefaultIdleTimeout    = defaultIdleTimeout
+	IdleTimeout           = idleTimeout
 	DefaultEmail          = defaultEmail
 )
-
-type Session = session
-
-func (c *Client) Session() *Session { return c.session() }

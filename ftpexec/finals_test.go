@@ -38,8 +38,8 @@ func ending(t *testing.T, i int, secure bool, actions ...testserver.Action) (con
 		match := "^" + tr.verb + "( d| -a| f)?$"
 		s := network.NewScript(t, append(steps, testserver.On(match, append([]testserver.Action{testserver.Reply("150 x"), testserver.SendData(tr.data)}, actions...)...))...)
 		c := &ftpexec.Client{Dial: network.Dial, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
-		session := c.Session()
-		defer session.Close()
+		session := c
+		defer session.CloseIdleConnections()
 		url := func(path string) string {
 			if secure {
 				return strings.Replace(s.URL(path), "ftp:", "ftpes:", 1)
@@ -109,13 +109,13 @@ func TestLateSecondEnd(t *testing.T) {
 		for _, at := range []string{"SIZE", "MDTM", "EPSV", "TYPE", "CWD"} {
 			s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1,
 				testserver.OnNth(2, at, testserver.Reply(second), testserver.Reply("213 8"))))
-			session := (&ftpexec.Client{}).Session()
+			session := &ftpexec.Client{}
 			for _, name := range []string{"/f", "/d/next;type=a", "/last"} {
 				if got, err := read(t.Context(), session, parse(t, s.URL(name))); err != nil || got != "contents" || s.Connections() > 2 {
 					t.Errorf("%s before the reply to %s: %s: %q, %v on %d connections", second, at, name, got, err, s.Connections())
 				}
 			}
-			session.Close()
+			session.CloseIdleConnections()
 		}
 	}
 }

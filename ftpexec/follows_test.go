@@ -151,8 +151,8 @@ func TestFollowsOnOddServers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			inMemory(t, func(t *testing.T, network *ftptest.Network) {
 				s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, tt.first))
-				session := (&ftpexec.Client{Dial: network.Dial}).Session()
-				defer session.Close()
+				session := &ftpexec.Client{Dial: network.Dial}
+				defer session.CloseIdleConnections()
 				for more := 3; more >= 0; more-- {
 					if got, err := follow(t.Context(), t, session, s.URL("/a/f"), more); err != nil || got != "contents" {
 						t.Fatalf("got %q, %v", got, err)
@@ -173,8 +173,8 @@ func TestFollowsAfterAFailure(t *testing.T) {
 		inMemory(t, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.On("RETR", testserver.Reply("150 x"),
 				testserver.SendData("contents"), testserver.CloseData(), testserver.Reply(end)), testserver.OnNth(2, "EPSV")))
-			session := (&ftpexec.Client{Dial: network.Dial}).Session()
-			defer session.Close()
+			session := &ftpexec.Client{Dial: network.Dial}
+			defer session.CloseIdleConnections()
 			if _, err := follow(t.Context(), t, session, s.URL("/a/f"), 1); !errors.Is(err, ftpexec.ErrTruncated) {
 				t.Errorf("%q: %v, want ErrTruncated", end, err)
 			}
@@ -187,8 +187,8 @@ func TestFollowsAfterAFailure(t *testing.T) {
 
 // Between the files anything may happen: the end of a context, other calls, a pause, Close.
 func TestFollowsBetween(t *testing.T) {
-	between := map[string]func(ctx context.Context, session *ftpexec.Session, url string) error{
-		"cancelled run": func(ctx context.Context, session *ftpexec.Session, url string) error {
+	between := map[string]func(ctx context.Context, session *ftpexec.Client, url string) error{
+		"cancelled run": func(ctx context.Context, session *ftpexec.Client, url string) error {
 			ctx, cancel := context.WithCancel(ctx)
 			cancel()
 			if _, err := session.Do(ctx, &ftpexec.Request{URL: mustParse(url)}); !errors.Is(err, context.Canceled) {
@@ -196,27 +196,30 @@ func TestFollowsBetween(t *testing.T) {
 			}
 			return nil
 		},
-		"facts": func(ctx context.Context, session *ftpexec.Session, url string) error {
+		"facts": func(ctx context.Context, session *ftpexec.Client, url string) error {
 			info, err := session.Stat(ctx, mustParse(url))
 			if err == nil && info.Size != 8 {
 				err = errors.New("wrong size")
 			}
 			return err
 		},
-		"refusal": func(ctx context.Context, session *ftpexec.Session, url string) error {
+		"refusal": func(ctx context.Context, session *ftpexec.Client, url string) error {
 			if _, err := session.Stat(ctx, mustParse(strings.TrimSuffix(url, "f")+"missing/f")); !errors.Is(err, ftpexec.ErrDirectory) {
 				return errors.New("not refused")
 			}
 			return nil
 		},
-		"pause": func(context.Context, *ftpexec.Session, string) error { <-time.After(time.Hour); return nil },
-		"Close": func(_ context.Context, session *ftpexec.Session, _ string) error { return session.Close() },
+		"pause": func(context.Context, *ftpexec.Client, string) error { <-time.After(time.Hour); return nil },
+		"close": func(_ context.Context, session *ftpexec.Client, _ string) error {
+			session.CloseIdleConnections()
+			return nil
+		},
 	}
 	for name, do := range between {
 		inMemory(t, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), testserver.On("^CWD missing", testserver.Reply("550 no")))
-			session := (&ftpexec.Client{Dial: network.Dial}).Session()
-			defer session.Close()
+			session := &ftpexec.Client{Dial: network.Dial}
+			defer session.CloseIdleConnections()
 			for range 2 {
 				if got, err := follow(t.Context(), t, session, s.URL("/a/f"), 1); err != nil || got != "contents" {
 					t.Errorf("%s: got %q, %v", name, got, err)
@@ -232,8 +235,8 @@ func TestFollowsBetween(t *testing.T) {
 // The context of a file ends after the file: the connection and its early EPSV stay.
 func TestFollowsAfterTheContext(t *testing.T) {
 	s := sessionServer(t)
-	session := (&ftpexec.Client{}).Session()
-	defer session.Close()
+	session := &ftpexec.Client{}
+	defer session.CloseIdleConnections()
 	for i, path := range []string{"/a/f", "/a/g", "/a/b/h"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := follow(ctx, t, session, s.URL(path), 2-i)
@@ -249,8 +252,8 @@ func TestFollowsAfterTheContext(t *testing.T) {
 func TestFollowsUnderTLS(t *testing.T) {
 	for _, noEPSV := range []bool{false, true} {
 		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "contents"}, TLS: testserver.TLSRequired})
-		session := (&ftpexec.Client{NoEPSV: noEPSV, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}).Session()
-		defer session.Close()
+		session := &ftpexec.Client{NoEPSV: noEPSV, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+		defer session.CloseIdleConnections()
 		for more := 2; more >= 0; more-- {
 			if got, err := follow(t.Context(), t, session, s.URL("/a/f"), more); err != nil || got != "contents" {
 				t.Fatalf("got %q, %v", got, err)

@@ -1,6 +1,7 @@
 package ftpexec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,75 +13,75 @@ import (
 )
 
 // located keeps the working directory that PWD tells.
-func (s *session) located(_ step, r wire.Reply) {
-	switch name := directoryIn(r); {
-	case len(s.dirs) == 0:
-		s.home = name
-	case name == s.below(s.dirs):
-		s.sure = slices.Clone(s.dirs)
+func (r *run) located(_ step, reply wire.Reply) {
+	switch name := directoryIn(reply); {
+	case len(r.dirs) == 0:
+		r.home = name
+	case name == r.below(r.dirs):
+		r.sure = slices.Clone(r.dirs)
 	}
 }
 
-func (s *session) secured(st step, r wire.Reply) error {
-	op := st.Command
+func (r *run) secured(st step, reply wire.Reply) error {
 	switch {
-	case r.OK():
-		return s.conn.StartTLS()
-	case r.First() == 5 && s.client.tries(s.plan):
-		s.conn.Note("TLS is not available (" + r.String() + "): continuing unencrypted")
+	case reply.OK():
+		return r.conn.StartTLS()
+	case reply.First() == 5 && r.client.tries(r.url):
+		r.conn.Note("TLS is not available (" + reply.String() + "): continuing unencrypted")
 		return nil
 	}
-	return s.refused(op, r)
+	return r.refused(st.Command, reply)
 }
 
 // entered judges the login: 332 asks for an account (RFC 959 section 4.1.1). A PASS that was sent with USER does not
 // count if the server admitted the user without it.
-func (s *session) entered(st step, r wire.Reply) error {
-	op := st.Command
+func (r *run) entered(st step, reply wire.Reply) error {
 	switch {
-	case op.Verb == "PASS" && s.admitted, op.Verb == "USER" && r.First() == 3 && r.Code != 332:
+	case st.Verb == "PASS" && r.admitted, st.Verb == "USER" && reply.First() == 3 && reply.Code != 332:
 		return nil
-	case r.Code == 332 && op.Verb != "ACCT":
-		s.admitted = true
-		return s.insert(step{Command: Command{Verb: "ACCT", HasArg: true, Secret: true}})
-	case r.OK():
-		s.admitted, s.spent = true, false
+	case reply.Code == 332 && st.Verb != "ACCT":
+		r.admitted = true
+		return r.insert(step{Command: Command{Verb: "ACCT", Secret: true}})
+	case reply.OK():
+		r.admitted, r.spent = true, false
 		return nil
 	}
-	return s.refused(op, r)
+	return r.refused(st.Command, reply)
 }
 
-// moved records the directory that a CWD leads to. If the way back is refused, the connection is abandoned, and the plan
-// runs on a new one.
-func (s *session) moved(st step, r wire.Reply) error {
+// moved records the directory that a CWD leads to. A refused one that asks whether a name is that of a directory leaves the
+// working directory as it was. If the way back is refused, the connection is abandoned, and the plan runs on a new one.
+func (r *run) moved(st step, reply wire.Reply) error {
+	q := cmp.Or(st.about, &r.file)
 	if st.probe {
-		return s.probed(st, r)
+		q.told++
+		q.dir = reply.OK() && q.gone == nil
 	}
 	switch {
-	case r.OK() && st.back:
-		s.dirs, s.lost = slices.Clone(st.to), false
+	case reply.OK() && st.back:
+		r.dirs, r.lost = slices.Clone(st.to), false
 		return nil
-	case r.OK():
-		s.dirs = append(s.dirs, st.Arg)
+	case reply.OK():
+		r.dirs = append(r.dirs, st.Arg)
 		return nil
 	}
-	e, u := s.refused(st.Command, r), s.url
-	if s.goal.batch != nil {
-		u = s.goal.batch[st.file].url
-		e.URL = u.Redacted()
+	e := r.refused(st.Command, reply)
+	if st.probe && r.conn.Err() == nil {
+		q.noDir = e
+		return nil
 	}
-	if e.Hint == "" && e.Err == errDirectory && !st.back {
-		e.Hint = inOneStep(u, len(s.dirs), e.Reply)
+	if e.URL = q.url.Redacted(); e.Hint == "" && e.Err == errDirectory && !st.back {
+		e.Hint = inOneStep(q.url, len(r.dirs), e.Reply)
 	}
 	if st.back {
-		s.conn.Abandon(e)
+		r.conn.Abandon(e)
 	}
-	s.lost = true
-	if s.goal.batch != nil && s.conn.Err() == nil {
-		s.lose(st, e)
+	r.lost = true
+	if st.about != nil && r.conn.Err() == nil {
+		r.lose(q, st.Arg, e)
 		return nil
 	}
-	s.typ = "" // what was sent with it is not judged
+	r.typ = "" // what was sent with it is not judged
 	return e
 }
 
@@ -90,43 +91,43 @@ var errSpurned = fmt.Errorf("%w: the port of a refused transfer again", ErrProto
 
 // ported takes the port of the data connection. If the reply to EPSV or EPRT (RFC 2428) is not usable, PASV or PORT (RFC
 // 959) follows, but only over IPv4. The address in a reply is not used.
-func (s *session) ported(st step, r wire.Reply) error {
+func (r *run) ported(st step, reply wire.Reply) error {
 	op := st.Command
-	switch ok := r.OK(); {
+	switch ok := reply.OK(); {
 	case op.Verb == "EPSV" && ok:
-		s.port = extendedPort(r.LastLine())
+		r.port = extendedPort(reply.LastLine())
 	case op.Verb == "PASV" && ok:
-		s.port = passivePort(r.Raw())
+		r.port = passivePort(reply.Raw())
 	case ok:
-		s.port = s.listens
+		r.port = r.listens
 	}
-	if s.port != 0 && s.port == s.spurned && !s.client.Active {
-		s.conn.Note("the server may still have the data connection of the transfer that it has refused: trying again on a new connection")
-		s.conn.Abandon(errSpurned)
-		return s.failure(op, errSpurned)
+	if r.port != 0 && r.port == r.spurned && !r.client.Active {
+		r.conn.Note("the server may still have the data connection of the transfer that it has refused: trying again on a new connection")
+		r.conn.Abandon(errSpurned)
+		return r.failure(op, errSpurned)
 	}
-	if st.ahead && r.First() != 1 {
-		s.ahead, s.early = "", s.port != 0
-		if !s.early { // it follows again at its usual place
-			s.client.learn(s.url, isLate)
+	if st.advance && reply.First() != 1 {
+		r.advance, r.advanced = "", r.port != 0
+		if !r.advanced { // it follows again at its usual place
+			r.learn(isLate)
 		}
 		return nil
 	}
-	last := op.Verb == "PASV" || op.Verb == "PORT" || !s.conn.IPv4()
-	if s.port == 0 && last || r.First() == 1 {
-		return s.refused(op, r)
+	last := op.Verb == "PASV" || op.Verb == "PORT" || !r.conn.IPv4()
+	if r.port == 0 && last || reply.First() == 1 {
+		return r.refused(op, reply)
 	}
-	s.noEPSV = s.noEPSV || op.Verb == "EPSV" && s.port == 0
+	r.noEPSV = r.noEPSV || op.Verb == "EPSV" && r.port == 0
 	return nil
 }
 
 // announce opens a port for the server to connect to, and returns the argument of EPRT or PORT.
-func (s *session) announce(st step) (string, error) {
-	here, err := s.conn.Listen()
+func (r *run) announce(st step) (string, error) {
+	here, err := r.conn.Listen()
 	if err != nil {
 		return "", err
 	}
-	s.listens = here.Port
+	r.listens = here.Port
 	four := here.IP.To4()
 	switch {
 	case st.Verb == "PORT":
@@ -140,24 +141,24 @@ func (s *session) announce(st step) (string, error) {
 // errNoEntries means a refusal that stands for an empty directory.
 var errNoEntries = errors.New("no entries")
 
-func (s *session) began(st step, r wire.Reply) error {
+func (r *run) began(st step, reply wire.Reply) error {
 	op := st.Command
-	reply := s.reply(op, r)
-	if s.spurned = 0; r.First() <= 2 {
-		s.conn.Began(r, op.lists())
-		s.info.opened(reply, s.goal.offset)
+	told := r.reply(op, reply)
+	if r.spurned = 0; reply.First() <= 2 {
+		r.conn.Began(reply, op.lists())
+		r.file.info.opened(told, r.goal.offset)
 		return nil
 	}
-	s.spurned = s.port
-	if op.lists() && reply.means(empty) {
+	r.spurned = r.port
+	if op.lists() && told.means(empty) {
 		return errNoEntries
 	}
-	s.spent = s.goal.offset > 0 // a server may keep the offset of REST for the RETR after the one it refused
-	if err := s.conn.DataFailure(); wire.IsLocal(err) {
-		return s.failure(op, err) // the refusal is its consequence
+	r.spent = r.goal.offset > 0 // a server may keep the offset of REST for the RETR after the one it refused
+	if err := r.conn.DataFailure(); wire.IsLocal(err) {
+		return r.failure(op, err) // the refusal is its consequence
 	}
-	e := s.refused(op, r)
-	if e.Err == ErrNotFound && op.Verb == "RETR" && s.info.Size >= 0 { // SIZE has found it: there is another reason
+	e := r.refused(op, reply)
+	if e.Err == ErrNotFound && op.Verb == "RETR" && r.file.info.Size >= 0 { // SIZE has found it: there is another reason
 		e.Err, e.Hint = errTransfer, ""
 	}
 	return e
@@ -166,15 +167,16 @@ func (s *session) began(st step, r wire.Reply) error {
 // finish judges the final reply to a transfer of n bytes. The reply is nil if none came. alone means that nothing else
 // tells whether the data is whole.
 func finish(conn *wire.Conn, u *urlparse.URL, op Command, n int64, alone bool) (*Reply, *Error) {
-	r, err := conn.Finish(alone)
+	reply, err := conn.Finish(alone)
 	if err != nil {
 		return nil, failure(u, op, conn.Secure(), err)
 	}
-	e := &Error{Stage: "transfer", Op: op.shown(), URL: u.Redacted(), Reply: newReply(r, op, u)}
+	e := newError(op, u, nil)
+	e.Reply = newReply(reply, op, u)
 	switch {
-	case r.First() == 5 && n == 0: // refused, although 150 came first
+	case reply.First() == 5 && n == 0: // refused, although 150 came first
 		e.Hint, e.Err = refusal(op, e.Reply)
-	case !r.Ends() && !e.Reply.means(done), e.Reply.means(aborted):
+	case !reply.Ends() && !e.Reply.means(done), e.Reply.means(aborted):
 		e.Err = ErrTruncated
 	case op.Verb == "NLST" && e.Reply.means(unopened):
 		e.Err = ErrNotFound
@@ -196,15 +198,15 @@ var (
 )
 
 // abrupt judges the data that ended under TLS without close_notify. known means that it was whole: then its server does that.
-func (c *Client) abrupt(conn *wire.Conn, u *urlparse.URL, known bool) error {
+func (r *run) abrupt(known bool) error {
 	switch {
-	case c.habits(u).abrupt:
+	case r.known().abrupt:
 		return nil
 	case !known:
 		return errAbrupt
 	}
-	c.learn(u, func(h *habits) { h.abrupt = true })
-	conn.Note("the server ends data under TLS without close_notify: without a size only its reply tells whether a file is whole")
+	r.learn(func(h *habits) { h.abrupt = true })
+	r.conn.Note("the server ends data under TLS without close_notify: without a size only its reply tells whether a file is whole")
 	return nil
 }
 
@@ -220,7 +222,7 @@ func unlisted(op Command, err error) bool {
 	if op.Verb == "MLSD" {
 		return unknownCommand(e) || errors.Is(e, fs.ErrNotExist)
 	}
-	return code/10 == 50 || code == 530 || code/10 == 55 || code == 450 && op.HasArg
+	return code/10 == 50 || code == 530 || code/10 == 55 || code == 450 && op.Arg != ""
 }
 
 // unknownCommand reports whether err is a refusal because the server does not know the command.

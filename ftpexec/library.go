@@ -25,8 +25,8 @@ import (
 
 // library is the net.Conn that jlaffaye/ftp uses as the connection to a server.
 type library struct {
-	net.Conn // nil; the library calls no other methods
-	s        *session
+	net.Conn      // nil; the library calls no other methods
+	run      *run // that uses the library now
 	conn     *ftp.ServerConn
 	in       []byte       // written by the library, not yet a whole line
 	out      bytes.Buffer // to be read by the library
@@ -36,8 +36,8 @@ type library struct {
 	finished func() error // receives its final reply
 }
 
-func newLibrary(s *session) (*library, error) {
-	l := &library{s: s}
+func newLibrary(r *run) (*library, error) {
+	l := &library{run: r}
 	l.out.WriteString("220 ready\r\n")
 	connected := false
 	conn, err := ftp.Dial("", ftp.DialWithDialFunc(func(string, string) (net.Conn, error) {
@@ -45,7 +45,7 @@ func newLibrary(s *session) (*library, error) {
 			connected = true
 			return l, nil
 		}
-		data, err := s.conn.OpenData(s.port)
+		data, err := l.run.conn.OpenData(l.run.port)
 		l.data = data
 		return data, err
 	}))
@@ -53,21 +53,21 @@ func newLibrary(s *session) (*library, error) {
 	return l, err
 }
 
-// retrieve starts to retrieve a file at offset. It leaves the end to body, because the library reports less about it.
-func (l *library) retrieve(name string, offset int64) (io.Reader, *wire.Data, error) {
-	l.begin(nil)
-	r, err := l.conn.RetrFrom(name, uint64(offset))
-	return r, l.data, err
+// retrieve starts to retrieve the file of a run. It leaves the end to body, because the library reports less about it.
+func (l *library) retrieve(r *run) (io.Reader, *wire.Data, error) {
+	l.begin(r, nil)
+	data, err := l.conn.RetrFrom(r.goal.op.Arg, uint64(r.goal.offset))
+	return data, l.data, err
 }
 
-// list returns the lines of a listing. It calls finished to receive the final reply.
-func (l *library) list(name string, finished func() error) ([]string, error) {
-	l.begin(finished)
-	return l.conn.NameList(name)
+// list returns the lines of the listing of a run. It calls finished to receive the final reply.
+func (l *library) list(r *run, finished func() error) ([]string, error) {
+	l.begin(r, finished)
+	return l.conn.NameList(r.goal.op.Arg)
 }
 
-func (l *library) begin(finished func() error) {
-	l.in, l.err, l.finished = nil, nil, finished
+func (l *library) begin(r *run, finished func() error) {
+	l.run, l.in, l.err, l.finished = r, nil, nil, finished
 	l.out.Reset()
 }
 
@@ -92,17 +92,17 @@ func (l *library) Write(p []byte) (int, error) {
 func (l *library) answer(verb string) error {
 	verbs := []string{verb}
 	switch {
-	case verb == "EPSV" && l.s.client.Active:
+	case verb == "EPSV" && l.run.client.Active:
 		verbs = []string{"EPRT", "PORT"}
 	case verb == "NLST":
-		verbs = []string{l.s.plan.final().Verb}
+		verbs = []string{l.run.goal.op.Verb}
 	}
 	for _, v := range verbs {
-		if err := l.s.runTo(v); err != nil {
+		if err := l.run.runTo(v); err != nil {
 			return err
 		}
 	}
-	port := l.s.port
+	port := l.run.port
 	switch {
 	case port == 0:
 		l.out.WriteString("502 \r\n")
@@ -131,7 +131,7 @@ func (l *library) Read(p []byte) (int, error) {
 }
 
 // RemoteAddr returns the server's address. The library requires a *net.TCPAddr.
-func (l *library) RemoteAddr() net.Addr { return l.s.conn.RemoteAddr() }
+func (l *library) RemoteAddr() net.Addr { return l.run.conn.RemoteAddr() }
 
 // Close ends the connection.
-func (l *library) Close() error { return l.s.conn.Close() }
+func (l *library) Close() error { return l.run.conn.Close() }

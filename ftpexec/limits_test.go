@@ -187,8 +187,8 @@ func TestOneStepHint(t *testing.T) {
 // On a kept connection the hint counts from the directories that were entered before.
 func TestOneStepHintOnTheWay(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("^CWD a$", testserver.Reply("550 no")))
-	session := (&ftpexec.Client{}).Session()
-	defer session.Close()
+	session := &ftpexec.Client{}
+	defer session.CloseIdleConnections()
 	for _, path := range []string{"/x/f", "/x/a/b/f", "/y/a/b/f"} {
 		_, err := read(context.Background(), session, parse(t, s.URL(path)))
 		want := strings.Replace(path, "a/b", "a%2Fb", 1)

@@ -8,7 +8,9 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
+	"example.com/ftpfetch/ftpexec/internal/listing"
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/urlparse"
 )
@@ -18,135 +20,121 @@ import (
 // nothing for an empty directory. If it fails it yields a zero Entry with the error and stops. The error is an *[Error],
 // or a *[urlparse.Error] if u is not valid. ctx covers the whole iteration.
 func (c *Client) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
-	return byName(u, func() ([]string, error) {
-		s, err := c.take(ctx, u)
-		if err != nil {
-			return nil, err
+	return c.listing(ctx, u, (*session).list)
+}
+
+// listing returns an iterator over the entries of the directory dir.
+func (c *Client) listing(ctx context.Context, dir *urlparse.URL, list func(*session, context.Context, *urlparse.URL) (listed, error)) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		var l listed
+		s, err := c.take(ctx, dir)
+		if err == nil {
+			l, err = list(s, ctx, dir)
+			c.put(s)
 		}
-		defer c.put(s)
-		return s.list(ctx, u)
-	})
+		if err != nil {
+			yield(Entry{}, err)
+			return
+		}
+		l.entries(dir)(yield)
+	}
 }
 
-// List returns an iterator over the names in the directory that u names, on the session's connection; see
-// [Client.List].
-func (s *session) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
-	return byName(u, func() ([]string, error) { return s.list(ctx, u) })
-}
-
-// list returns the names in the directory that u names.
-func (s *session) list(ctx context.Context, u *urlparse.URL) (names []string, err error) {
-	err = s.run(ctx, u, goal{list: true}, func(func()) (_ bool, err error) {
-		names, err = s.names()
-		return false, err
+// list asks for the names in the directory that u names.
+func (s *session) list(ctx context.Context, u *urlparse.URL) (l listed, err error) {
+	err = s.run(ctx, u, goal{listing: true}, func(r *run) error {
+		l, err = r.lines()
+		return err
 	})
 	if e := (*Error)(nil); errors.As(err, &e) && strings.HasPrefix(e.Op, "NLST") && (unknownCommand(err) || u.Name == "" && e.Reply != nil && e.Reply.means(absent)) {
 		return s.entryNames(ctx, u)
 	}
-	if err == nil && (len(names) == 0 || u.Name != "" && len(names) == 1 && base(names[0]) == u.Name) {
-		return s.confirm(ctx, u, names)
+	l.names, l.lines = true, slices.DeleteFunc(l.lines, func(name string) bool { return !isEntry(name) })
+	if err == nil && (len(l.lines) == 0 || u.Name != "" && len(l.lines) == 1 && base(l.lines[0]) == u.Name) {
+		return s.confirm(ctx, u, l)
 	}
-	return names, err
+	return l, err
 }
 
 // confirm asks once more, by the commands of Entries, about a directory of which NLST has told no name, or only its own.
 // That is also what some servers answer if it does not exist or cannot be read. An entry that NLST leaves out is not
 // added if its name begins with a dot.
-func (s *session) confirm(ctx context.Context, u *urlparse.URL, names []string) ([]string, error) {
-	shown, err := s.entryNames(ctx, u)
-	if shown = slices.DeleteFunc(shown, func(name string) bool { return name[0] == '.' }); err == nil && len(shown) > len(names) {
-		return shown, nil
+func (s *session) confirm(ctx context.Context, u *urlparse.URL, l listed) (listed, error) {
+	more, err := s.entryNames(ctx, u)
+	if err == nil {
+		err = more.broken
 	}
-	if err == nil || unknownCommand(err) {
-		return names, nil
-	}
-	if e := (*Error)(nil); errors.As(err, &e) && e.Err == errDirectory { // there is no such directory
+	more.lines = slices.DeleteFunc(more.lines, func(name string) bool { return name[0] == '.' })
+	switch e := (*Error)(nil); {
+	case err == nil && len(more.lines) > len(l.lines):
+		return more, nil
+	case err == nil, unknownCommand(err):
+		return l, nil
+	case errors.As(err, &e) && e.Err == errDirectory: // there is no such directory
 		_, e.Err = transferRefusal(withArg("NLST", u.Name), e.Reply)
 		e.Hint = ""
 	}
-	return nil, err
+	return listed{}, err
 }
 
-// entryNames returns the names in the directory that u names, for servers that do not know NLST, or only with an
-// argument, or say of the working directory that there is no such file.
-func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names []string, err error) {
-	l, err := s.listEntries(ctx, u)
+// entryNames asks for the entries of the directory that u names, and returns their names as those of NLST. It is for
+// servers that do not know NLST, or only with an argument, or say of the working directory that there is no such file.
+func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names listed, err error) {
+	l, err := s.entries(ctx, u)
 	if err != nil {
-		return nil, err
+		return listed{}, err
 	}
+	names.op = Command{Verb: "NLST"}
 	for e, err := range l.entries(u) {
 		if err != nil {
-			return names, err
+			names.broken = err
+			break
 		}
-		names = append(names, e.Base)
+		names.lines = append(names.lines, e.Base)
 	}
 	return names, nil
 }
 
-// byName returns an iterator over the entries with the names in dir.
-func byName(dir *urlparse.URL, list func() (names []string, err error)) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		names, err := list()
-		for _, name := range names {
-			if !yield(nameOnly(dir, name), nil) {
-				return
-			}
-		}
-		if err != nil {
-			yield(Entry{}, err)
-		}
-	}
-}
-
-// names runs the plan to its end, an NLST, and returns the names.
-func (s *session) names() ([]string, error) {
-	names, err := s.lines()
-	if errors.Is(err, errNoEntries) {
-		names, err = nil, s.conn.Ended()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(names, func(name string) bool { return !isEntry(name) }), nil
-}
-
-// lines runs the plan to its end, a listing, and returns its lines. The error is errNoEntries if the server refuses it
-// because the directory is empty. In MLSD every line must have its end: a name without one may be the start of another (RFC
-// 3659 section 7.2). Another listing without it counts if it comes twice, as does one that ends in the midst of TLS.
-func (s *session) lines() ([]string, error) {
-	op := s.plan.final()
-	lines, err := s.library.list(op.Arg, func() error {
-		if _, e := finish(s.conn, s.url, op, s.library.data.Received(), true); e != nil {
+// lines runs the plan to its end, a listing. A refusal that stands for an empty directory is none. In MLSD every line must
+// have its end: a name without one may be the start of another (RFC 3659 section 7.2). Another listing without it counts if
+// it comes twice, as does one that ends in the midst of TLS.
+func (r *run) lines() (l listed, err error) {
+	l = listed{op: r.goal.op, now: time.Now(), mask: r.client.secrets.Mask}
+	l.lines, err = r.library.list(r, func() error {
+		if _, e := finish(r.conn, r.url, l.op, r.library.data.Received(), true); e != nil {
 			return e
 		}
 		return nil
 	})
-	if single := func(line string) bool { return !strings.HasSuffix(line, "\r") }; !slices.ContainsFunc(lines, single) {
-		for i, line := range lines { // the server has ended lines that had their CR LF already
-			lines[i] = line[:len(line)-1]
+	if errors.Is(err, errNoEntries) {
+		return listed{op: l.op, none: true}, r.conn.Ended()
+	}
+	if single := func(line string) bool { return !strings.HasSuffix(line, "\r") }; !slices.ContainsFunc(l.lines, single) {
+		for i, line := range l.lines { // the server has ended lines that had their CR LF already
+			l.lines[i] = line[:len(line)-1]
 		}
 	}
-	if err == nil && op.Verb == "MLSD" && s.library.data.InLine() {
-		err = s.failure(op, fmt.Errorf("%w: its last line has no end", ErrTruncated))
+	if err == nil && l.op.Verb == "MLSD" && r.library.data.InLine() {
+		err = r.failure(l.op, fmt.Errorf("%w: its last line has no end", ErrTruncated))
 	}
 	if err == nil {
-		n := s.library.data.Received() + 1
+		n := r.library.data.Received() + 1
 		switch {
-		case s.library.data.Abrupt():
-			err = s.client.abrupt(s.conn, s.url, n == s.goal.doubtful)
-		case s.library.data.InLine() && n != s.goal.doubtful:
+		case r.library.data.Abrupt():
+			err = r.abrupt(n == r.goal.doubtful)
+		case r.library.data.InLine() && n != r.goal.doubtful:
 			err = errUnended
 		}
 		if err != nil {
-			s.goal.doubtful = n
-			s.conn.Abandon(err)
+			r.goal.doubtful = n
+			r.conn.Abandon(err)
 		}
 	}
 	if errors.Is(err, bufio.ErrTooLong) {
-		s.conn.Abandon(wire.ErrListing)
-		err = errors.Join(s.conn.Err(), err)
+		r.conn.Abandon(wire.ErrListing)
+		err = errors.Join(r.conn.Err(), err)
 	}
-	return lines, err
+	return l, err
 }
 
 // isEntry reports whether a line names an entry, not the directory itself or its parent, which some servers list.
@@ -158,4 +146,175 @@ func isEntry(name string) bool {
 func base(name string) string {
 	name = strings.TrimSuffix(name, "/")
 	return name[strings.LastIndexByte(name, '/')+1:]
+}
+
+// Entries returns an iterator over the entries of the directory that u names; u must end in "/" or ";type=d". It enters
+// the directory with CWD and lists it with MLSD (RFC 3659 section 7). If the server does not know MLSD, it sends LIST -a,
+// then LIST, then NLST, which tells only names. The Client remembers for each host which of them works. The entries "."
+// and ".." are left out.
+//
+// The iteration retrieves the whole listing, and gives its connection back (see MaxIdle), before it yields the first entry. If that
+// fails it yields a zero Entry with the error and stops, so the entries of a directory are never mistaken for all of
+// them. A line that names no entry that this package understands, or a name that no FTP command can contain, yields a zero Entry
+// with an [ErrLine] that shows the line, and the iteration goes on: the directory has an entry that is not listed. Every
+// error is an *[Error], or a *[urlparse.Error] if u is not valid. ctx covers the whole iteration.
+//
+// Names are bytes as the server sent them, and so are those in the URLs. Entries asks for UTF-8 (OPTS UTF8 ON) only if
+// a name in u needs it, as Open does.
+func (c *Client) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
+	return c.listing(ctx, u, (*session).entries)
+}
+
+// entries lists the directory that u names.
+func (s *session) entries(ctx context.Context, u *urlparse.URL) (l listed, err error) {
+	err = s.run(ctx, u, goal{listing: true, entries: true}, func(r *run) error {
+		l, err = r.goThroughWays()
+		return err
+	})
+	return l, err
+}
+
+// listed is what a server has listed.
+type listed struct {
+	op     Command // NLST, or another of ways
+	lines  []string
+	none   bool                // the server says that there is no entry
+	now    time.Time           // the time of the listing
+	mask   func(string) string // hides secrets
+	broken error               // why nothing follows the lines
+	names  bool                // asked for by List: also names that no command can contain
+}
+
+// errNextWay means that the connection broke with the refusal of a listing, and the next way is to be tried on a new one.
+var errNextWay = errors.New("listing refused")
+
+// listBy makes the plan end in the way to list that has this number.
+func (r *run) listBy(way int) { r.goal.how, r.goal.op = way, ways[way] }
+
+// goThroughWays runs the plan to its end, a listing, in one of the ways after another until one lists the directory.
+func (r *run) goThroughWays() (listed, error) {
+	var odd listed   // lines that cannot be read
+	var denied error // why MLSD or LIST is refused, although the server knows it
+	blank := false   // LIST was empty, and nothing else tells more
+	for {
+		l, err := r.lines()
+		l.lines = slices.DeleteFunc(l.lines, func(line string) bool { return line == "" })
+		clear := denied == nil && len(odd.lines) == 0
+		switch {
+		case err == nil && r.settles(l, clear):
+			return l, nil
+		case err == nil && len(l.lines) == 0:
+			blank = l.op.Line() == "LIST"
+		case err == nil && len(odd.lines) == 0:
+			odd, clear = l, false
+		case err != nil && !unlisted(l.op, err):
+			return l, err
+		case (l.op.Verb == "MLSD" || l.op.Line() == "LIST") && !unknownCommand(err):
+			denied, clear = err, false
+		}
+		if last := len(ways) - 1; r.goal.how == last {
+			switch {
+			case blank && clear && (!errors.Is(err, errTransfer) || unknownCommand(err)):
+				return l, nil
+			case clear:
+				denied = err
+			}
+			return odd, denied
+		}
+		if r.nextWay(err); r.conn.Err() != nil {
+			return l, fmt.Errorf("%w: %w", errNextWay, err)
+		}
+	}
+}
+
+// settles reports whether l is what the directory holds, and remembers the way if it listed something. An empty LIST
+// counts only if the same LIST has listed something before, because some servers take "-a" for a name, and others run a
+// program ls that is not there. clear means that the ways before were unknown to the server or empty; otherwise an empty
+// listing is wrong, and NLST is for this directory alone.
+func (r *run) settles(l listed, clear bool) bool {
+	switch {
+	case len(l.lines) > 0:
+		if !l.readable() {
+			return false
+		}
+		if clear || l.op.Verb != "NLST" {
+			r.learn(func(h *habits) { h.how, h.listed = r.goal.how, true })
+		}
+		return true
+	case l.op.Arg != "", l.op.Verb == "LIST" && !l.none:
+		h := r.known()
+		return clear && h.how == r.goal.how && h.listed
+	}
+	return clear
+}
+
+// nextWay replaces what is left of the run by the next way to list. err is why this way did not.
+func (r *run) nextWay(err error) {
+	r.listBy(r.goal.how + 1)
+	if r.goal.how == 1 && unknownCommand(err) {
+		r.learn(func(h *habits) { h.how, h.listed = r.goal.how, false })
+	}
+	r.port, r.queue = 0, steps(r.url, r.course(false))
+}
+
+// readable reports whether any line can be read. "-a" alone is a file that a server took for what to list.
+func (l listed) readable() bool {
+	if l.op.Arg != "" && len(l.lines) == 1 && strings.HasSuffix(l.lines[0], " "+l.op.Arg) {
+		return false
+	}
+	for _, err := range l.items() {
+		if !errors.Is(err, listing.ErrUnknown) {
+			return true
+		}
+	}
+	return false
+}
+
+// items yields what the lines of MLSD or LIST tell. It yields the names of NLST as they are.
+func (l listed) items() iter.Seq2[listing.Item, error] {
+	lines, parse := slices.Values(l.lines), listing.MLSD
+	switch l.op.Verb {
+	case "LIST":
+		lines, parse = listing.Lines(l.lines), func(line string) (listing.Item, error) { return listing.LIST(line, l.now) }
+	case "NLST":
+		parse = func(line string) (listing.Item, error) { return listing.Item{Name: line}, nil }
+	}
+	return func(yield func(listing.Item, error) bool) {
+		for line := range lines {
+			item, err := parse(line)
+			if err != nil {
+				item.Name = line
+			}
+			if !yield(item, err) {
+				return
+			}
+		}
+	}
+}
+
+// entries yields the entries of the directory dir, and the lines that are not understood as errors.
+func (l listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for item, err := range l.items() {
+			var e Entry
+			switch names := l.op.Verb == "NLST"; {
+			case errors.Is(err, listing.ErrNoEntry) || names && !isEntry(item.Name):
+				continue
+			case err == nil && names:
+				e = nameOnly(dir, item.Name)
+			case err == nil:
+				e = entryOf(dir, item)
+			}
+			if err != nil || !l.names && strings.ContainsAny(e.Base, "/\r\n\x00") {
+				if !yield(Entry{}, newError(l.op, dir, fmt.Errorf("%w: %s", ErrLine, cut(l.mask(item.Name))))) {
+					return
+				}
+			} else if !yield(e, nil) {
+				return
+			}
+		}
+		if l.broken != nil {
+			yield(Entry{}, l.broken)
+		}
+	}
 }

@@ -141,9 +141,9 @@ func TestPasswordIsNeverShown(t *testing.T) {
 				c := &ftpexec.Client{Trace: d.add, NoPipelining: sequential}
 				defer c.CloseIdleConnections()
 				_, err := read(t.Context(), c, u)
-				session := c.Session()
+				session := c
 				_, err2 := read(t.Context(), session, u)
-				session.Close()
+				session.CloseIdleConnections()
 				p, _ := ftpexec.NewPlan(u)
 				shown := d.text() + p.String() + formatted(err, err2, p, c, d.events)
 				if e := (*ftpexec.Error)(nil); errors.As(err, &e) && e.Reply != nil {

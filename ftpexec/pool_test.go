@@ -184,7 +184,7 @@ func TestIdleTimeout(t *testing.T) {
 			if _, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil {
 				t.Fatal(err)
 			}
-			<-time.After(ftpexec.DefaultIdleTimeout - 1)
+			<-time.After(ftpexec.IdleTimeout - 1)
 			if dials, open := x.now(); dials != 1 || open != 1 {
 				t.Errorf("before the timeout: %d dials, %d open, want 1", dials, open)
 			}
@@ -290,7 +290,7 @@ func TestPoolModel(t *testing.T) {
 			if _, open := x.now(); open > x.max {
 				x.fault(fmt.Errorf("%d idle connections", open))
 			}
-			<-time.After(ftpexec.DefaultIdleTimeout)
+			<-time.After(ftpexec.IdleTimeout)
 			synctest.Wait()
 			if _, open := x.now(); open != 0 {
 				x.fault(fmt.Errorf("%d connections left", open))

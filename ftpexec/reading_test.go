@@ -56,18 +56,6 @@ func TestReadingReplies(t *testing.T) {
 	}
 }
 
-func TestHideSlip(t *testing.T) {
-	const stars = "********"
-	for in, want := range map[string]string{
-		"USER u": "USER u", "USER u:": "USER u:", "USER u:word": "USER u:" + stars, "USER :word": "USER :" + stars, "USER u:w:x": "USER u:" + stars,
-		"CWD a:b": "CWD a:b", "USER": "USER", "USERS a:b": "USERS a:b",
-	} {
-		if got := hideSlip(in); got != want {
-			t.Errorf("%q: got %q, want %q", in, got, want)
-		}
-	}
-}
-
 // reply returns a reply with the lines of text.
 func reply(text string) wire.Reply {
 	code, _ := strconv.Atoi(text[:3])

@@ -57,8 +57,8 @@ func TestSecretInReplies(t *testing.T) {
 	t.Run("PWD", func(t *testing.T) {
 		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("PWD", testserver.Reply(`257 "/home/demo"`)),
 			testserver.On("^CWD .*[*]", testserver.Reply("550 no such directory")))
-		session := (&ftpexec.Client{}).Session()
-		defer session.Close()
+		session := &ftpexec.Client{}
+		defer session.CloseIdleConnections()
 		for _, p := range []string{"/a/f", "/b/f"} {
 			if got, err := read(t.Context(), session, parse(t, s.URLAs("demo:demo", p))); err != nil {
 				t.Errorf("%s: got %q, %v; commands %q", p, got, err, s.Commands())
@@ -146,8 +146,8 @@ func TestTextDoesNotHoldBack(t *testing.T) {
 func TestStrayReply(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1,
 		testserver.On("RETR", testserver.Reply("550 no\r\n226 aborted"))))
-	session := (&ftpexec.Client{}).Session()
-	defer session.Close()
+	session := &ftpexec.Client{}
+	defer session.CloseIdleConnections()
 	read(t.Context(), session, parse(t, s.URL("/a/missing")))
 	for _, p := range []string{"/a/g", "/a/h"} {
 		info, err := session.Stat(t.Context(), parse(t, s.URL(p)))
@@ -160,8 +160,8 @@ func TestStrayReply(t *testing.T) {
 func TestStrayReplyHidesARefusal(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1,
 		testserver.On("RETR", testserver.Reply("550 no\r\n226 aborted"))), testserver.On("CWD missing", testserver.Reply("550 no")))
-	session := (&ftpexec.Client{}).Session()
-	defer session.Close()
+	session := &ftpexec.Client{}
+	defer session.CloseIdleConnections()
 	read(t.Context(), session, parse(t, s.URL("/a/x")))
 	if _, err := session.Stat(t.Context(), parse(t, s.URL("/missing/f"))); !errors.Is(err, ftpexec.ErrDirectory) {
 		t.Errorf("got %v, want ErrDirectory", err)

@@ -22,8 +22,8 @@ func TestTypeAfterARefusedCWD(t *testing.T) {
 	for _, second := range []string{"/missing/", "/missing/g;type=a"} {
 		s := testserver.NewScript(t, testserver.Honest("contents"),
 			testserver.On("CWD missing", testserver.Reply("550 no")))
-		session := (&ftpexec.Client{}).Session()
-		defer session.Close()
+		session := &ftpexec.Client{}
+		defer session.CloseIdleConnections()
 		if _, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil {
 			t.Fatal(err)
 		}
@@ -52,8 +52,8 @@ func TestTypeAfterARefusedCWD(t *testing.T) {
 func TestNoWayHome(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("PWD", testserver.Reply(`257 "/home/u"`)),
 		testserver.On("CWD /home/u", testserver.Reply("550 no")))
-	session := (&ftpexec.Client{}).Session()
-	defer session.Close()
+	session := &ftpexec.Client{}
+	defer session.CloseIdleConnections()
 	for _, p := range []string{"/a/f", "/b/f", "/c/f"} {
 		if got, err := read(t.Context(), session, parse(t, s.URL(p))); err != nil {
 			t.Errorf("%s: got %q, %v", p, got, err)
@@ -67,9 +67,9 @@ func TestNoWayHome(t *testing.T) {
 func TestIdleHangUpIsNoHabit(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.On("CWD /", testserver.CloseConn())))
 	var d diary
-	c := &ftpexec.Client{MaxIdle: -1, Trace: d.add}
-	session := c.Session()
-	defer session.Close()
+	c := &ftpexec.Client{Trace: d.add}
+	session := c
+	defer session.CloseIdleConnections()
 	for _, p := range []string{"/a/f", "/b/f"} {
 		if _, err := read(t.Context(), session, parse(t, s.URL(p))); err != nil {
 			t.Fatal(err)
@@ -103,8 +103,8 @@ func TestNoEPSVOnIPv6(t *testing.T) {
 
 func TestUTF8StaysOn(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"))
-	session := (&ftpexec.Client{}).Session()
-	defer session.Close()
+	session := &ftpexec.Client{}
+	defer session.CloseIdleConnections()
 	for _, p := range []string{"/a/%C3%A9", "/a/%E9"} {
 		if _, err := read(t.Context(), session, parse(t, s.URL(p))); err != nil {
 			t.Fatal(err)
@@ -203,7 +203,7 @@ func TestReuseNeedsTheSame(t *testing.T) {
 	clients := map[string]any{
 		"Credentials": fixed("other"), "Email": "x@example.com", "Trace": func(ftpexec.Event) {}, "ConnectTimeout": time.Minute,
 		"Timeout": time.Minute, "MinRate": ftpexec.Rate{Bytes: 1}, "MaxListing": int64(99),
-		"MaxIdle": 1, "MaxConns": 1, "IdleTimeout": time.Minute, "AllowPort": true, "NoPipelining": true, "NoEPSV": true, "Active": true, "TLSConfig": new(tls.Config), "TryTLS": true, "Dial": dial,
+		"MaxIdle": 1, "MaxConns": 1, "AllowPort": true, "NoPipelining": true, "NoEPSV": true, "Active": true, "TLSConfig": new(tls.Config), "TryTLS": true, "Dial": dial,
 		"Proxy": func(string) func(context.Context, string, string) (net.Conn, error) {
 			return new(net.Dialer).DialContext
 		},

@@ -131,12 +131,12 @@ func TestSecretsOnTheNextConnection(t *testing.T) {
 		var d diary
 		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.OnNth(2, "EPSV", testserver.ResetConn())),
 			testserver.OnConn(2, repeat(stage.name, stage.well+" for "+word)))
-		session := (&ftpexec.Client{MaxIdle: -1, Trace: d.add}).Session()
+		session := &ftpexec.Client{Trace: d.add}
 		for range 2 {
 			_, err := read(t.Context(), session, parse(t, s.URLAs("u:"+word, "/a/f")))
 			wantHidden(t, stage.name, word, err, &d)
 		}
-		session.Close()
+		session.CloseIdleConnections()
 		s.Close()
 	}
 }

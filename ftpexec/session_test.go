@@ -42,8 +42,8 @@ func TestSessionReuse(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := sessionServer(t)
-			session := (&ftpexec.Client{MaxIdle: -1, Credentials: fixed("pass")}).Session()
-			defer session.Close()
+			session := &ftpexec.Client{Credentials: fixed("pass")}
+			defer session.CloseIdleConnections()
 			var got strings.Builder
 			for i, path := range tt.paths {
 				user, path, _ := strings.Cut("@"+path, "@")
@@ -84,8 +84,8 @@ func setUp(line string) bool {
 
 func TestRoundTripsOfTheNextFile(t *testing.T) {
 	s := sessionServer(t)
-	session := (&ftpexec.Client{}).Session()
-	defer session.Close()
+	session := &ftpexec.Client{}
+	defer session.CloseIdleConnections()
 	if _, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil {
 		t.Fatal(err)
 	}
@@ -107,8 +107,8 @@ func TestRoundTripsOfTheNextFile(t *testing.T) {
 func TestSessionGoesOnAfterARefusal(t *testing.T) {
 	for _, sequential := range []bool{false, true} {
 		s := sessionServer(t)
-		session := (&ftpexec.Client{MaxIdle: -1, NoPipelining: sequential}).Session()
-		defer session.Close()
+		session := &ftpexec.Client{NoPipelining: sequential}
+		defer session.CloseIdleConnections()
 		for _, step := range []struct {
 			path, want string
 			err        error
@@ -130,8 +130,8 @@ func TestSessionGoesOnAfterARefusal(t *testing.T) {
 func TestSessionAfterTheServerHungUp(t *testing.T) {
 	for _, end := range []testserver.Action{testserver.CloseConn(), testserver.ResetConn(), testserver.Reply("421 too long idle")} {
 		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.OnNth(2, "EPSV", end)))
-		session := (&ftpexec.Client{}).Session()
-		defer session.Close()
+		session := &ftpexec.Client{}
+		defer session.CloseIdleConnections()
 		for range 2 {
 			if got, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
 				t.Fatalf("got %q, %v", got, err)
@@ -143,28 +143,11 @@ func TestSessionAfterTheServerHungUp(t *testing.T) {
 	}
 }
 
-func TestSessionIsBusyWhileABodyIsOpen(t *testing.T) {
-	s := sessionServer(t)
-	session := (&ftpexec.Client{}).Session()
-	defer session.Close()
-	r, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f"))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/g"))}); !errors.Is(err, ftpexec.ErrBusy) {
-		t.Errorf("error %v, want ErrBusy", err)
-	}
-	r.Body.Close()
-	if got, err := read(t.Context(), session, parse(t, s.URL("/a/g"))); err != nil || got != "g" {
-		t.Errorf("after closing the body early: got %q, %v", got, err)
-	}
-}
-
 // Listings and files share a session.
 func TestSessionLists(t *testing.T) {
 	s := sessionServer(t)
-	session := (&ftpexec.Client{}).Session()
-	defer session.Close()
+	session := &ftpexec.Client{}
+	defer session.CloseIdleConnections()
 	var got []string
 	for e, err := range session.List(t.Context(), parse(t, s.URL("/a/"))) {
 		if err != nil {
@@ -189,8 +172,8 @@ func TestSessionLists(t *testing.T) {
 // one of the same name.
 func TestAnswersAfterARefusalAreForgotten(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "short", "/b/f": "much longer"}})
-	session := (&ftpexec.Client{}).Session()
-	defer session.Close()
+	session := &ftpexec.Client{}
+	defer session.CloseIdleConnections()
 	if _, err := read(t.Context(), session, parse(t, s.URL("/a/missing/f"))); !errors.Is(err, ftpexec.ErrDirectory) {
 		t.Fatalf("error %v, want ErrDirectory", err)
 	}
@@ -210,8 +193,8 @@ func TestAnswersAfterARefusalAreForgotten(t *testing.T) {
 // After a refused login the next URL logs in again.
 func TestSessionAfterARefusedLogin(t *testing.T) {
 	s := sessionServer(t)
-	session := (&ftpexec.Client{}).Session()
-	defer session.Close()
+	session := &ftpexec.Client{}
+	defer session.CloseIdleConnections()
 	for _, step := range []struct {
 		userinfo string
 		want     error
@@ -230,33 +213,14 @@ func TestSessionAfterARefusedLogin(t *testing.T) {
 func TestSessionAfterARefusalFollowingREST(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("REST", testserver.Reply("350 go on")),
 		testserver.OnConn(1, testserver.On("RETR", testserver.Reply("450 busy"))))
-	session := (&ftpexec.Client{}).Session()
-	defer session.Close()
+	session := &ftpexec.Client{}
+	defer session.CloseIdleConnections()
 	if _, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f")), Offset: 3}); !errors.Is(err, ftpexec.ErrRefused) {
 		t.Fatalf("error %v, want ErrRefused", err)
 	}
 	if got, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil || got != "contents" || s.Connections() != 2 {
 		t.Errorf("got %q, %v on %d connections, want 2", got, err, s.Connections())
 	}
-}
-
-// Closing a session ends a body that is open.
-func TestCloseWhileABodyIsOpen(t *testing.T) {
-	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/big": big}})
-	session := (&ftpexec.Client{}).Session()
-	r, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/big"))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	session.Close()
-	if got, err := io.ReadAll(r.Body); !errors.Is(err, ftpexec.ErrLost) {
-		t.Errorf("got %d bytes and %v, want ErrLost", len(got), err)
-	}
-	r.Body.Close()
-	if got, err := read(t.Context(), session, parse(t, s.URL("/big"))); err != nil || got != big {
-		t.Errorf("afterwards: %d bytes, %v", len(got), err)
-	}
-	session.Close()
 }
 
 // Open refuses a directory and List refuses a file, before anything is sent.

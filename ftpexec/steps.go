@@ -1,6 +1,7 @@
 package ftpexec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,12 +13,12 @@ import (
 // step is one command of a run.
 type step struct {
 	Command
-	waits string   // why it is not sent before all earlier replies have come; "" if it may be
-	back  bool     // a CWD that returns to the directory after the login, or one below it
-	to    []string // where it returns to
-	file  int      // of a batch: which file it is for
-	ahead bool     // it was sent at the end of the last transfer
-	probe bool     // a CWD that asks whether a name is that of a directory
+	waits   string    // why it is not sent before all earlier replies have come; "" if it may be
+	back    bool      // a CWD that returns to the directory after the login, or one below it
+	to      []string  // where it returns to
+	about   *question // one of several that the run asks; nil: the plan's file
+	advance bool      // it was sent at the end of the last transfer
+	probe   bool      // a CWD that asks whether a name is that of a directory
 }
 
 // The reasons why a step waits. Replies come in the order of the commands (RFC 959 section 5.4), so a command that does
@@ -36,14 +37,44 @@ const (
 // course is what the steps of a run depend on, beyond the plan.
 type course struct {
 	goal
+	bare    bool     // only what the URL means, as in a [Plan]
 	fresh   bool     // on a new connection
 	auth    bool     // send AUTH although the plan does not require TLS
 	once    bool     // for one URL only: send nothing for the sake of a second one
 	place            // the working directory
-	ahead   string   // the EPSV or PASV that is sent already; if the server refuses it, it is sent again
+	advance string   // the EPSV or PASV that is sent already; if the server refuses it, it is sent again
 	typ     string   // the type that is set already
 	setUp   []string // EPSV and PASV, or EPRT and PORT; the second is for servers that refuse the first
 	inClear bool     // firewalls can read the set-up of the data connection
+}
+
+// final returns the command that retrieves what u names (RFC 1738 section 3.2.2).
+func final(u *urlparse.URL) Command {
+	if u.IsDir() {
+		return withArg("NLST", u.Name)
+	}
+	return withArg("RETR", u.Name)
+}
+
+// typeOf returns the argument of TYPE. A listing needs "A": RFC 959 section 4.1.3 sends it in ASCII type and leaves it to
+// the user to set that.
+func typeOf(u *urlparse.URL) string {
+	if u.IsDir() || u.Type == urlparse.TypeASCII {
+		return "A"
+	}
+	return "I"
+}
+
+// facts returns SIZE and MDTM (RFC 3659 sections 4 and 3), which tell about a file. SIZE is for image type only: in ASCII
+// type it counts converted line ends, and many servers refuse it.
+func facts(u *urlparse.URL) (list []Command) {
+	if u.IsDir() {
+		return nil
+	}
+	if typeOf(u) == "I" {
+		list = []Command{{Verb: "SIZE", Arg: u.Name, Optional: true}}
+	}
+	return append(list, Command{Verb: "MDTM", Arg: u.Name, Optional: true})
 }
 
 // ways are the commands that list a directory, the one that tells most first (RFC 3659 section 7, RFC 959 section 4.1.3).
@@ -52,8 +83,8 @@ type course struct {
 var ways = []Command{{Verb: "MLSD"}, withArg("LIST", "-a"), {Verb: "LIST"}, {Verb: "NLST"}}
 
 // steps returns the commands of a run: those of RFC 1738 section 3.2.2 and what is sent before and between them. It is
-// the one list of what is sent and what may travel together; [Session.judge] says what the replies mean.
-func (p *Plan) steps(c course) (list []step) {
+// the one list of what is sent and what may travel together; [verbs] says what the replies mean.
+func steps(u *urlparse.URL, c course) (list []step) {
 	add := func(commands ...Command) {
 		for _, command := range commands {
 			list = append(list, step{Command: command})
@@ -61,27 +92,27 @@ func (p *Plan) steps(c course) (list []step) {
 	}
 	switch {
 	case c.fresh:
-		list = p.loginSteps(c)
-	case c.ahead != "":
-		list = []step{{Command: Command{Verb: c.ahead}, ahead: true}}
+		list = loginSteps(u, c)
+	case c.advance != "":
+		list = []step{{Command: Command{Verb: c.advance}, advance: true}}
 	}
-	if c.batch != nil {
+	if c.asks != nil {
 		return append(list, c.questions()...)
 	}
-	list = append(list, c.way(p.dirs())...)
-	if dirs := p.dirs(); c.entries && c.home != "" && len(dirs) > farDown && c.known(dirs) < len(dirs)-1 {
+	dirs := u.Dirs
+	if c.entries && u.Name != "" { // because servers read an argument of LIST as they like
+		dirs = append(slices.Clone(dirs), u.Name)
+	}
+	list = append(list, c.way(dirs)...)
+	if c.entries && c.home != "" && len(dirs) > farDown && c.known(dirs) < len(dirs)-1 {
 		add(Command{Verb: "PWD"}) // the directories beside this one are then one CWD away
 	}
-	if t := p.find("TYPE"); t.Arg != c.typ {
-		add(t)
+	if typ := typeOf(u); typ != c.typ {
+		add(withArg("TYPE", typ))
 	}
-	toSend := func(st step) bool { return !st.ahead }
-	early := c.factsOnly || slices.ContainsFunc(list, toSend) // SIZE and MDTM travel with whatever is sent before the set-up
-	if early {
-		add(p.facts()...)
-	}
-	if c.factsOnly {
-		return list
+	first := slices.ContainsFunc(list, func(st step) bool { return !st.advance }) // SIZE and MDTM travel with it
+	if first {
+		add(facts(u)...)
 	}
 	for i, verb := range c.setUp {
 		st := step{Command: Command{Verb: verb}}
@@ -94,13 +125,13 @@ func (p *Plan) steps(c course) (list []step) {
 		list = append(list, st)
 	}
 	ready := len(list)
-	if !early {
-		add(p.facts()...)
+	if !first {
+		add(facts(u)...)
 	}
 	if c.offset > 0 {
 		add(withArg("REST", fmt.Sprint(c.offset)))
 	}
-	add(p.final())
+	add(cmp.Or(c.op, final(u)))
 	if c.offset > 0 {
 		list[len(list)-1].waits = forTheOffset
 	}
@@ -118,27 +149,28 @@ const (
 // questions returns the steps that ask about the first files of a batch: as many as travel together and can be reached.
 func (c course) questions() (list []step) {
 	octets := 0
-	for i, q := range c.batch {
-		if !c.reaches(q.dirs()) {
+	for i, q := range c.asks {
+		if !c.reaches(q.url.Dirs) {
 			break
 		}
-		next := c.way(q.dirs())
-		if len(q.asks) > 0 && q.asks[0].Verb == "SIZE" && c.typ != "I" {
-			next = append(next, step{Command: withArg("TYPE", "I")})
-			c.typ = "I"
+		next := c.way(q.url.Dirs)
+		if q.typ != "" && q.typ != c.typ {
+			next = append(next, step{Command: withArg("TYPE", q.typ)})
+			c.typ = q.typ
 		}
-		for _, fact := range q.asks {
-			next = append(next, step{Command: fact, probe: fact.Verb == "CWD"})
+		for _, op := range q.asks {
+			next = append(next, step{Command: op, probe: op.Verb == "CWD"})
 		}
+		_, mask := masking(q.url)
 		for j := range next {
-			next[j].file = i
+			next[j].about, next[j].Command = q, mask(next[j].Command)
 			octets += len(next[j].Line()) + 2
 		}
 		if i > 0 && (len(list)+len(next) > maxBatch || octets > maxBatchOctets) {
 			break
 		}
 		list = append(list, next...)
-		c.dirs, c.lost = q.dirs(), false
+		c.dirs, c.lost = q.url.Dirs, false
 	}
 	return list
 }
@@ -192,36 +224,46 @@ func (at place) way(dirs []string) (list []step) {
 	return list
 }
 
-// loginSteps returns the commands of RFC 4217 and RFC 1738 section 3.2.1, and those that are sent once per login.
-func (p *Plan) loginSteps(c course) (list []step) {
-	if p.Scheme == urlparse.FTPES || c.auth {
+// loginSteps returns the commands of RFC 4217 sections 4 and 9 and RFC 1738 section 3.2.1, and those that are sent once per
+// login. A plan shows ftps, which is TLS from the first byte, by " TLS" after CONNECT.
+func loginSteps(u *urlparse.URL, c course) (list []step) {
+	if u.Scheme == urlparse.FTPES || c.auth {
 		list = append(list, step{Command: withArg("AUTH", "TLS")})
 	}
-	if p.Scheme != urlparse.FTP || c.auth {
+	if u.Scheme == urlparse.FTPES || c.auth || u.Scheme == urlparse.FTPS && !c.bare {
 		list = append(list, step{Command: withArg("PBSZ", "0"), waits: forTLS}, step{Command: withArg("PROT", "P")})
 	}
-	password := step{Command: p.find("PASS")}
-	if password.Secret {
-		password.waits = forTheQuestion
+	user, pass := withArg("USER", "anonymous"), step{Command: Command{Verb: "PASS", shows: "<anonymous>"}}
+	if u.User != nil { // otherwise it is anonymous (RFC 1738 section 3.2.1)
+		user.Arg, pass.Secret, pass.shows, pass.waits = u.User.Username(), true, "<prompt>", forTheQuestion
+		if _, ok := u.User.Password(); ok {
+			pass.shows = stars
+		}
 	}
-	list = append(list, step{Command: p.find("USER")}, password)
-	if p.needsUTF8() {
+	if name, slip, _ := strings.Cut(user.Arg, ":"); slip != "" { // a password, if the colon was encoded by mistake
+		user.shows = name + ":" + stars
+	}
+	list = append(list, step{Command: user}, pass)
+	if !c.bare && needsUTF8(u) {
 		list = append(list, step{Command: Command{Verb: "FEAT"}}, step{Command: withArg("OPTS", "UTF8 ON"), waits: forFeatures})
 	}
-	if !c.once { // the way back, for the next URL
+	if !c.once && !c.bare { // the way back, for the next URL
 		list = append(list, step{Command: Command{Verb: "PWD"}})
 	}
 	return list
 }
 
-// ascii reports whether all names are ASCII.
-func (p *Plan) ascii() bool { return !slices.ContainsFunc(p.Commands, beyondASCII) }
+// names returns what commands send of u.
+func names(u *urlparse.URL) []string { return append(slices.Clone(u.Dirs), u.Name, u.User.Username()) }
+
+// isASCII reports whether all names are ASCII.
+func isASCII(u *urlparse.URL) bool { return !slices.ContainsFunc(names(u), beyondASCII) }
 
 // needsUTF8 reports whether a name is UTF-8 beyond ASCII (RFC 2640). Then FEAT tells whether the server wants OPTS UTF8 ON.
-func (p *Plan) needsUTF8() bool {
-	return slices.ContainsFunc(p.Commands, func(c Command) bool { return utf8.ValidString(c.Arg) && beyondASCII(c) })
+func needsUTF8(u *urlparse.URL) bool {
+	return slices.ContainsFunc(names(u), func(name string) bool { return utf8.ValidString(name) && beyondASCII(name) })
 }
 
-func beyondASCII(c Command) bool {
-	return strings.ContainsFunc(c.Arg, func(r rune) bool { return r >= utf8.RuneSelf })
+func beyondASCII(name string) bool {
+	return strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf })
 }

@@ -7,19 +7,19 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-func questions(paths ...string) (batch []*question) {
+func questions(paths ...string) (asks []*question) {
 	for _, path := range paths {
 		u, err := urlparse.Parse("ftp://h/" + path)
 		if err != nil {
 			panic(err)
 		}
-		one, err := newBatch(u, []*urlparse.URL{u}, nil)
+		one, err := inquire(u, []*urlparse.URL{u}, nil)
 		if err != nil {
 			panic(err)
 		}
-		batch = append(batch, one...)
+		asks = append(asks, one...)
 	}
-	return batch
+	return asks
 }
 
 // The commands of a run. " | " means that the next command waits.
@@ -44,9 +44,9 @@ func TestSteps(t *testing.T) {
 		{"UTF-8", "ftp://h/%C3%BC", course{fresh: true, once: true, setUp: passive[:1], inClear: true},
 			`USER anonymous, PASS <anonymous>, FEAT | OPTS UTF8 ON, TYPE I, SIZE \xc3\xbc, MDTM \xc3\xbc | EPSV | RETR \xc3\xbc`},
 		{"the next file", "ftp://h/a/b/f", course{place: place{dirs: dirs}, typ: "I", setUp: passive[:1], inClear: true}, "EPSV | SIZE f, MDTM f, RETR f"},
-		{"the next file, its port asked for", "ftp://h/a/b/f", course{ahead: "EPSV", place: place{dirs: dirs}, typ: "I", setUp: passive, inClear: true},
+		{"the next file, its port asked for", "ftp://h/a/b/f", course{advance: "EPSV", place: place{dirs: dirs}, typ: "I", setUp: passive, inClear: true},
 			"EPSV | EPSV | PASV | SIZE f, MDTM f, RETR f"},
-		{"another directory, the port asked for", "ftp://h/a/b/f", course{ahead: "PASV", place: place{dirs: dirs[:1]}, typ: "I", setUp: passive[1:]},
+		{"another directory, the port asked for", "ftp://h/a/b/f", course{advance: "PASV", place: place{dirs: dirs[:1]}, typ: "I", setUp: passive[1:]},
 			"PASV, CWD b, SIZE f, MDTM f, PASV | RETR f"},
 		{"another directory", "ftp://h/a/b/f", course{place: place{home: "/", lost: true}, typ: "I", setUp: passive[:1], inClear: true},
 			"CWD /, CWD a, CWD b, SIZE f, MDTM f | EPSV | RETR f"},
@@ -56,23 +56,18 @@ func TestSteps(t *testing.T) {
 		{"active mode", "ftp://h/f", course{typ: "I", setUp: []string{"EPRT", "PORT"}, inClear: true}, "EPRT | PORT | SIZE f, MDTM f, RETR f"},
 		{"text", "ftp://h/f;type=a", course{typ: "I", setUp: passive[:1], inClear: true}, "TYPE A, MDTM f | EPSV | RETR f"},
 		{"listing", "ftp://h/a/b/", course{setUp: passive[:1], inClear: true}, "CWD a, CWD b, TYPE A | EPSV | NLST"},
-		{"facts about many", "ftp://h/a/f", course{goal: goal{batch: questions("a/f", "a/g", "a/b/f", "c/f;type=a", "c/g")}, place: place{home: "/x", lost: true}, typ: "A"},
+		{"facts about many", "ftp://h/a/f", course{goal: goal{asks: questions("a/f", "a/g", "a/b/f", "c/f;type=a", "c/g")}, place: place{home: "/x", lost: true}, typ: "A"},
 			"CWD /x, CWD a, TYPE I, SIZE f, MDTM f, SIZE g, MDTM g, CWD b, SIZE f, MDTM f, CWD /x, CWD c, MDTM f, SIZE g, MDTM g"},
-		{"facts about those on the way", "ftp://h/a/f", course{goal: goal{batch: questions("a/f", "c/f")}, fresh: true},
+		{"facts about those on the way", "ftp://h/a/f", course{goal: goal{asks: questions("a/f", "c/f")}, fresh: true},
 			"USER anonymous, PASS <anonymous>, PWD, CWD a, TYPE I, SIZE f, MDTM f"},
-		{"facts", "ftp://h/a/b/f", course{goal: goal{factsOnly: true}, typ: "I"}, "CWD a, CWD b, SIZE f, MDTM f"},
 	}
 	for _, tt := range tests {
 		u, err := urlparse.Parse(tt.url)
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := NewPlan(u)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var got strings.Builder
-		for i, st := range plan.steps(tt.course) {
+		for i, st := range steps(u, tt.course) {
 			switch {
 			case i > 0 && st.waits != "":
 				got.WriteString(" | ")

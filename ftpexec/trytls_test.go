@@ -20,8 +20,8 @@ func TestTryTLS(t *testing.T) {
 	for _, sequential := range []bool{false, true} {
 		for _, mode := range []testserver.TLSMode{0, testserver.TLSOffered, testserver.TLSRequired} {
 			s := testserver.New(t, &testserver.Options{Tree: tree, TLS: mode, Users: map[string]string{"me": "secret"}})
-			c := &ftpexec.Client{MaxIdle: -1, TryTLS: true, NoPipelining: sequential, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
-			session := c.Session()
+			c := &ftpexec.Client{TryTLS: true, NoPipelining: sequential, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+			session := c
 			u := parse(t, strings.Replace(s.URL("/a/f"), "ftpes://", "ftp://", 1))
 			u.User = url.UserPassword("me", "secret")
 			for range 2 {
@@ -29,7 +29,7 @@ func TestTryTLS(t *testing.T) {
 					t.Errorf("mode %v: got %q, %v", mode, got, err)
 				}
 			}
-			session.Close()
+			session.CloseIdleConnections()
 			commands := s.Commands()
 			if got, want := slices.Contains(commands, "PROT P"), mode != 0; got != want || commands[0] != "AUTH TLS" {
 				t.Errorf("mode %v: the server received %q", mode, commands)

@@ -92,6 +92,7 @@ func TestAnyFirstDigit(t *testing.T) {
 					t.Parallel()
 					s := testserver.NewScript(t, testserver.Honest("contents"), tt.step(reply))
 					c := within(ample)
+					c.MaxIdle = 0
 					c.NoPipelining, c.Credentials, c.TLSConfig = sequential, fixed("word"), &tls.Config{RootCAs: s.RootCAs()}
 					err := whole(t, c, s, tt.url, tt.offset)
 					if !errors.Is(err, want) {
@@ -112,8 +113,8 @@ func TestAnyFirstDigit(t *testing.T) {
 
 // whole retrieves what url names with a session, as for more than one URL.
 func whole(t *testing.T, c *ftpexec.Client, s *testserver.Server, url string, offset int64) error {
-	session := c.Session()
-	defer session.Close()
+	session := c
+	defer session.CloseIdleConnections()
 	url, ftpes := strings.CutPrefix(url, "+")
 	login, path, found := strings.Cut(url, "@")
 	full := s.URL(url)
@@ -163,8 +164,8 @@ func TestAnyFirstDigitInActiveMode(t *testing.T) {
 // After a code that makes no sense on a kept connection, the next URL gets a new connection.
 func TestUnexpectedOnAKeptConnection(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.On("CWD x", testserver.Reply("150 wait\r\n250 done"))))
-	session := (&ftpexec.Client{}).Session()
-	defer session.Close()
+	session := &ftpexec.Client{}
+	defer session.CloseIdleConnections()
 	for _, tt := range []struct {
 		path string
 		want error

@@ -5,59 +5,14 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/urlparse"
 )
-
-// Stat is [Client.Stat] on the session.
-func (s *session) Stat(ctx context.Context, u *urlparse.URL) (e Entry, err error) {
-	if u.IsDir() {
-		if e, err = s.look(ctx, u); e.Mode.IsDir() {
-			e.URL = u
-		}
-		return e, err
-	}
-	for e, err = range s.StatAll(ctx, []*urlparse.URL{u}) {
-	}
-	return e, err
-}
-
-// untold returns the entry for u before the server has told anything.
-func untold(u *urlparse.URL) Entry {
-	return Entry{Name: u.Name, Base: u.Name, URL: u, Mode: fs.ModeIrregular, Size: -1}
-}
-
-// learn takes the value from a reply to SIZE or MDTM.
-func (e *Entry) learn(verb string, r wire.Reply) {
-	if n, ok := sizeIn(r); ok && verb == "SIZE" {
-		e.Size, e.Mode = n, 0
-	}
-	if t, ok := timeIn(r); ok && verb == "MDTM" {
-		e.ModTime, e.Precision = t, time.Second
-	}
-}
-
-// announced finds the size in the preliminary reply to RETR, which most servers word "... file (1234 bytes)".
-var announced = lazy(`\((\d{1,18}) bytes\)`)
-
-// opened takes the size from r, the first reply to RETR, if SIZE has not told it. With an offset the number may be that
-// of the rest of the file, so it does not count.
-func (e *Entry) opened(r *Reply, offset int64) {
-	if e.Size >= 0 || offset > 0 {
-		return
-	}
-	if m := announced().FindAllStringSubmatch(r.words(), -1); m != nil {
-		e.Size, _ = strconv.ParseInt(m[len(m)-1][1], 10, 64)
-	}
-}
 
 // hashCommand says which commands ask for a digest. They count if FEAT lists them.
 type hashCommand struct {
@@ -78,58 +33,61 @@ var hashCommands = map[string]hashCommand{
 // XSHA256. algorithm is "sha512", "sha256", "sha1", "md5" or "crc32". The digest is in binary. The error is
 // [errors.ErrUnsupported] if the server's FEAT offers no command for the algorithm or the reply contains no digest. A server reads
 // the whole file before it replies, so Client.Timeout must be long enough for that.
-func (s *session) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (digest []byte, err error) {
-	err = s.run(ctx, u, goal{factsOnly: true}, func(func()) (bool, error) {
-		err := s.runTo("")
-		if err == nil {
-			digest, err = s.hash(algorithm)
-		}
-		return false, err
-	})
+func (c *Client) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (digest []byte, err error) {
+	if u.IsDir() {
+		return nil, about(u, errIsDirectory)
+	}
+	s, err := c.take(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	defer c.put(s)
+	q := &question{url: u, typ: typeOf(u), asks: facts(u)}
+	err = s.ask(ctx, q, func(r *run) error { digest, err = r.hash(algorithm); return err })
 	return digest, err
 }
 
-func (s *session) hash(algorithm string) ([]byte, error) {
+func (r *run) hash(algorithm string) ([]byte, error) {
 	how, ok := hashCommands[algorithm]
 	if !ok {
-		return nil, &Error{Op: "HASH", URL: s.url.Redacted(), Err: fmt.Errorf("%w: no FTP command computes %q", errNoHash, algorithm)}
+		return nil, &Error{Op: "HASH", URL: r.url.Redacted(), Err: fmt.Errorf("%w: no FTP command computes %q", errNoHash, algorithm)}
 	}
-	if s.features == nil {
-		r, err := s.ask(Command{Verb: "FEAT"})
+	if r.features == nil {
+		reply, err := r.command(Command{Verb: "FEAT"})
 		if err != nil {
 			return nil, err
 		}
-		s.features = r
+		r.features = reply
 	}
-	name := s.plan.final().Arg
+	name := r.url.Name
 	op := withArg("HASH", name)
 	var ask []Command
-	if offered(s.features, "HASH", how.hash) {
+	if offered(r.features, "HASH", how.hash) {
 		ask = []Command{withArg("OPTS", "HASH "+how.hash), op}
-	} else if i := slices.IndexFunc(how.verbs, func(verb string) bool { return offered(s.features, verb, "") }); i >= 0 {
+	} else if i := slices.IndexFunc(how.verbs, func(verb string) bool { return offered(r.features, verb, "") }); i >= 0 {
 		ask = []Command{withArg(how.verbs[i], name)}
 	}
 	why := fmt.Errorf("%w: it offers no command for %s", errNoHash, algorithm)
 	for _, op = range ask {
-		r, err := s.ask(op)
+		reply, err := r.command(op)
 		if err != nil {
 			return nil, err
 		}
-		if d := digestIn(r, how.length, name); d != nil {
+		if d := digestIn(reply, how.length, name); d != nil {
 			return d, nil
 		}
-		why = fmt.Errorf("%w: it says %s", errNoHash, cut(r.String())) // not as Error.Reply: 4yz is no reason to ask again
+		why = fmt.Errorf("%w: it says %s", errNoHash, cut(reply.String())) // not as Error.Reply: 4yz is no reason to ask again
 	}
-	return nil, &Error{Op: op.shown(), URL: s.url.Redacted(), Err: why}
+	return nil, &Error{Op: op.shown(), URL: r.url.Redacted(), Err: why}
 }
 
-// ask sends a command that is not in the plan, and returns its reply.
-func (s *session) ask(op Command) (*wire.Reply, error) {
-	r, err := s.conn.Ask(op.Line(), false)
+// command sends a command that is not in the plan, and returns its reply.
+func (r *run) command(op Command) (*wire.Reply, error) {
+	reply, err := r.conn.Ask(op.Line(), false)
 	if err != nil {
-		return nil, s.failure(op, err)
+		return nil, r.failure(op, err)
 	}
-	return &r, nil
+	return &reply, nil
 }
 
 // offered reports whether FEAT lists verb, with param among its parameters (RFC 2389 section 3.2).

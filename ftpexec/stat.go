@@ -1,0 +1,288 @@
+package ftpexec
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"slices"
+	"strings"
+
+	"example.com/ftpfetch/ftpexec/internal/listing"
+	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/urlparse"
+)
+
+// Stat asks the server about the file or directory that u names, without a data connection. A field of the entry that the
+// server does not tell, because it does not know the command or for a reason of its own, is unknown.
+//
+// A URL of a file is asked about with SIZE and MDTM (RFC 3659 sections 4 and 3). The error is [ErrNotFound] if the server
+// refuses both with 550, or [ErrRefused] if its reply mentions permissions; u may also name a directory. A file with a Size
+// counts as regular. Some servers refuse both for a file that they send.
+//
+// If u ends in "/" or ";type=d", Stat finds out what its last segment is, and follows links: it sends MLST (RFC 3659
+// section 7), or SIZE, MDTM and CWD together. Mode says whether that is a directory or a file, with a URL to match.
+func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (e Entry, err error) {
+	s, err := c.take(ctx, u)
+	if err != nil {
+		return Entry{}, err
+	}
+	defer c.put(s)
+	if !u.IsDir() {
+		for e, err = range s.statAll(ctx, []*urlparse.URL{u}) {
+		}
+		return e, err
+	}
+	if e, err = s.look(ctx, u); e.Mode.IsDir() {
+		e.URL = u
+	}
+	return e, err
+}
+
+// StatAll returns an iterator over the sizes and modification times of the files that urls name, many of which it asks
+// for in one round trip, without a data connection. It yields one Entry or error for each URL, in their order. All URLs
+// must have the scheme, server and login of the first; for any other it yields an error. The way from one directory to the
+// next is short if the URLs are in the order of their directories.
+//
+// A file in image type is asked for with SIZE and MDTM, a file in ASCII type with MDTM alone. If the server refuses all
+// that is asked about a file with 550, StatAll yields an error as for a refused RETR, [ErrNotFound] or [ErrRefused]; the
+// URL may also name a directory. Otherwise a field that the server does not tell is unknown, as with [Client.Stat]. A
+// refused CWD yields [ErrRefused] for the files of that directory. After all these errors the iteration goes on. Any
+// other error ends it. With an error the Entry is zero.
+func (c *Client) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		if len(urls) == 0 {
+			return
+		}
+		s, err := c.take(ctx, urls[0])
+		if err != nil {
+			yield(Entry{}, err)
+			return
+		}
+		defer c.put(s)
+		s.once = false // it may have to find the way back
+		s.statAll(ctx, urls)(yield)
+	}
+}
+
+func (s *session) statAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		var last *question
+		for rest := urls; len(rest) > 0; {
+			asks, err := inquire(urls[0], rest, last)
+			if err == nil {
+				err = s.run(ctx, rest[0], goal{asks: asks}, (*run).toEnd)
+			}
+			for _, q := range answered(asks) {
+				last, rest = q, rest[1:]
+				if !yield(q.answer()) {
+					return
+				}
+			}
+			if err != nil && len(rest) > 0 {
+				if !yield(Entry{}, about(rest[0], err)) || asks != nil {
+					return
+				}
+				rest = rest[1:]
+			}
+		}
+	}
+}
+
+// question is a file that the server is asked about, and what it has answered.
+type question struct {
+	url  *urlparse.URL
+	typ  string    // the type in which it is asked; "" if any will do
+	asks []Command // SIZE and MDTM, or others
+
+	info   Entry
+	told   int      // replies to asks
+	absent int      // those of them that are 550
+	gone   []string // the CWDs to the file's directory, up to one that is refused; nil if none is
+	err    *Error   // for that CWD, or the first 550
+	facts  *Reply   // to MLST
+	dir    bool     // a CWD to it worked
+	noDir  *Error   // for that CWD if it was refused
+}
+
+// inquire returns questions about the first files of rest that one run may ask: those that a connection for the first
+// can serve. The error is about rest[0]: StatAll need not ask about it, but can go on. last is the question before.
+func inquire(first *urlparse.URL, rest []*urlparse.URL, last *question) (asks []*question, err error) {
+	for _, u := range rest[:min(len(rest), maxBatch)] {
+		err := u.Check()
+		switch {
+		case err != nil:
+		case !first.SameLogin(u):
+			err = &Error{Op: "open", Err: errOtherServer}
+		case u.IsDir():
+			err = errIsDirectory
+		case last != nil && last.gone != nil && within(u.Dirs, last.gone):
+			err = last.err
+		}
+		switch {
+		case err != nil && asks == nil:
+			return nil, err
+		case err != nil, asks != nil && needsUTF8(u) != needsUTF8(asks[0].url) && !isASCII(u):
+			return asks, nil
+		}
+		q := &question{url: u, asks: facts(u)}
+		if typeOf(u) == "I" {
+			q.typ = "I"
+		}
+		asks = append(asks, q)
+	}
+	return asks, nil
+}
+
+// answered returns the questions up to the first without an answer.
+func answered(asks []*question) []*question {
+	open := func(q *question) bool { return q.gone == nil && q.told < len(q.asks) }
+	if i := slices.IndexFunc(asks, open); i >= 0 {
+		return asks[:i]
+	}
+	return asks
+}
+
+// answer returns what StatAll yields about the file.
+func (q *question) answer() (Entry, error) {
+	if q.gone != nil || q.absent == len(q.asks) {
+		return Entry{}, q.err
+	}
+	return q.info, nil
+}
+
+// tell records a reply to SIZE, MDTM or MLST.
+func (r *run) tell(st step, reply wire.Reply) {
+	q := cmp.Or(st.about, &r.file)
+	q.told++
+	q.info.learn(st.Verb, reply)
+	if st.Verb == "MLST" {
+		q.facts = newReply(reply, st.Command, q.url)
+	}
+	if reply.Code != 550 || st.about == nil {
+		return
+	}
+	if q.absent++; q.err == nil {
+		q.err = newError(st.Command, q.url, nil)
+		q.err.Reply = newReply(reply, st.Command, q.url, r.home)
+		q.err.Hint, q.err.Err = transferRefusal(withArg("RETR", st.Arg), q.err.Reply)
+		q.err.readLimits(st.Command, r.conn.Secure())
+	}
+}
+
+// lose records that the CWD dir on the way to q's file was refused with e: for this file, and for those after it in the
+// same directory. What has been asked about them already is answered in another directory, and does not count.
+func (r *run) lose(q *question, dir string, e *Error) {
+	gone := append(slices.Clone(r.dirs), dir)
+	for _, other := range r.goal.asks[slices.Index(r.goal.asks, q):] {
+		if !within(other.url.Dirs, gone) {
+			return
+		}
+		if other.gone, other.err = gone, e; other != q {
+			other.err = about(other.url, e).(*Error)
+		}
+	}
+}
+
+// within reports whether the CWDs dirs begin with those of outer.
+func within(dirs, outer []string) bool {
+	return len(dirs) >= len(outer) && slices.Equal(dirs[:len(outer)], outer)
+}
+
+// about returns err, an error about another file, as one about u.
+func about(u *urlparse.URL, err error) error {
+	e := (*Error)(nil)
+	if !errors.As(err, &e) {
+		return err
+	}
+	other := *e
+	if other.URL = u.Redacted(); e.Stage == "directory" {
+		other.Hint = "" // it names the other file
+	}
+	return &other
+}
+
+// look returns what the server tells about the last segment of u, whose way must be that of a directory, or about that
+// directory itself if the segment is empty. It follows links.
+//
+// MLST (RFC 3659 section 7) tells everything in one round trip. If the server does not know it, or names a link, SIZE,
+// MDTM and a CWD to the name travel together: a directory is what CWD enters, whatever the server answers to SIZE. The
+// type of the entry is fs.ModeIrregular if that says neither what u is nor that it is missing.
+func (s *session) look(ctx context.Context, u *urlparse.URL) (Entry, error) {
+	if u = u.Child("", urlparse.TypeNone); len(u.Dirs) > 0 {
+		last := len(u.Dirs) - 1
+		u.Dirs, u.Name = u.Dirs[:last], u.Dirs[last]
+		if u.Name == "" {
+			u.Dirs = u.Dirs[:last+1]
+		}
+	}
+	if !s.known().noMLST {
+		q := &question{url: u, asks: []Command{withArg("MLST", u.Name)}}
+		switch err := s.ask(ctx, q, noMore); {
+		case err != nil:
+			return Entry{}, err
+		case q.facts.Code == 500 || q.facts.Code == 502:
+			s.learn(func(h *habits) { h.noMLST = true })
+		case q.err != nil && !u.IsDir():
+			return Entry{}, q.err
+		}
+		if e := q.entry(); e.Mode.IsDir() || e.Mode.IsRegular() && e.Size >= 0 {
+			return e, nil
+		}
+	}
+	if u.IsDir() {
+		return Entry{URL: u, Mode: fs.ModeDir, Size: -1}, s.ask(ctx, &question{url: u}, noMore)
+	}
+	q := &question{url: u, typ: "I", asks: []Command{withArg("SIZE", u.Name), withArg("MDTM", u.Name), withArg("CWD", u.Name)}}
+	if err := s.ask(ctx, q, noMore); err != nil {
+		return Entry{}, err
+	}
+	return q.verdict()
+}
+
+// ask asks a question and then calls then. The error is one that concerns the connection or the directory of the file.
+func (s *session) ask(ctx context.Context, q *question, then func(*run) error) error {
+	return s.run(ctx, q.url, goal{asks: []*question{q}}, func(r *run) error {
+		err := r.toEnd()
+		if err == nil && q.gone != nil {
+			err = q.err
+		}
+		if err != nil {
+			return err
+		}
+		return then(r)
+	})
+}
+
+func noMore(*run) error { return nil }
+
+// entry returns what the reply to MLST tells. The facts are on the line between the first and the last.
+func (q *question) entry() Entry {
+	lines := strings.Split(q.facts.raw(), "\n")
+	if q.facts.Code/100 != 2 || len(lines) != 3 {
+		return Entry{Mode: fs.ModeIrregular}
+	}
+	item, err := listing.MLSD(strings.TrimPrefix(lines[1], " "))
+	if err != nil {
+		return Entry{Mode: fs.ModeIrregular}
+	}
+	e := entryOf(q.url, item)
+	e.Name, e.Base, e.URL = q.url.Name, q.url.Name, q.url
+	return e
+}
+
+// verdict returns what the replies to SIZE, MDTM and CWD tell.
+func (q *question) verdict() (Entry, error) {
+	e := q.info
+	switch {
+	case q.dir:
+		e.Mode, e.Size = fs.ModeDir, -1
+	case e.Size >= 0:
+	case q.absent == 2 && errors.Is(q.noDir, fs.ErrPermission): // a directory that may not be entered
+		return Entry{}, q.noDir
+	case q.absent == 2:
+		return Entry{}, q.err
+	}
+	return e, nil
+}
