@@ -76,11 +76,11 @@ func (c *digestCheck) same(ctx context.Context, p *part, path string, n int64) b
 // is [ErrDigest] if it is not the wanted one.
 func (c *digestCheck) compare(r *Result) error {
 	got := digest.Sum{Algorithm: c.want.Algorithm, Digest: c.h.Sum(nil)}
-	if got.Equal(c.want) {
+	if got.String() == c.want.String() {
 		r.Verified, r.Checked, r.Sum = c.from, time.Now().UTC(), got
 		return nil
 	}
-	return &Error{Reason: fmt.Sprintf("%s is %s, not %s (%s)", got.Algorithm, got.Hex(), c.want.Hex(), c.from), Err: ErrDigest}
+	return &Error{Reason: fmt.Sprintf("%s is %x, not %x (%s)", got.Algorithm, got.Digest, c.want.Digest, c.from), Err: ErrDigest}
 }
 
 // expected returns the digest that the file must have: Options.Sum, or with

@@ -311,10 +311,10 @@ const slack = time.Second - 1
 // verify compares the digest of a file that is there.
 func (b *run) verify(ctx context.Context, item manifest.Item, result download.Result) (download.Result, bool, error) {
 	sum, err := download.SumOf(ctx, b.Root, item.Path, item.Sum.Algorithm)
-	if err == nil && !sum.Equal(item.Sum) && !b.replaces() {
+	if err == nil && sum.String() != item.Sum.String() && !b.replaces() {
 		err = b.other(item, download.ErrDigest, "%s, but the list says %s", sum, item.Sum)
 	}
-	if err != nil || !sum.Equal(item.Sum) {
+	if err != nil || sum.String() != item.Sum.String() {
 		return download.Result{}, false, err
 	}
 	result.Sum, result.Verified, result.Checked = sum, string(sum.Algorithm)+" given", time.Now().UTC()

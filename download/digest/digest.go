@@ -4,16 +4,17 @@
 //	want, err := digest.Parse("sha256:9f86d081884c7d65...")
 //	h := digest.New(want.Algorithm)
 //	_, err = io.Copy(h, file)
-//	ok := want.Equal(digest.Sum{Algorithm: want.Algorithm, Digest: h.Sum(nil)})
+//	ok := want.String() == digest.Sum{Algorithm: want.Algorithm, Digest: h.Sum(nil)}.String()
 package digest
 
 import (
-	"bytes"
 	"crypto/md5"
 	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"hash"
 	"hash/crc32"
 	"slices"
@@ -28,15 +29,15 @@ type Algorithm string
 
 // algorithms are all of them, strongest first.
 var algorithms = []struct {
-	name Algorithm
-	make func() hash.Hash
+	name, alias Algorithm
+	make        func() hash.Hash
 }{
-	{"sha512", sha512.New},
-	{"blake2b", func() hash.Hash { h, _ := blake2b.New512(nil); return h }}, // it refuses only long keys
-	{"sha256", sha256.New},
-	{"sha1", sha1.New},
-	{"md5", md5.New},
-	{"crc32", func() hash.Hash { return crc32.NewIEEE() }},
+	{"sha512", "sha2512", sha512.New},
+	{"blake2b", "blake2b512", func() hash.Hash { h, _ := blake2b.New512(nil); return h }}, // it refuses only long keys
+	{"sha256", "sha2256", sha256.New},
+	{"sha1", "", sha1.New},
+	{"md5", "", md5.New},
+	{"crc32", "", func() hash.Hash { return crc32.NewIEEE() }},
 }
 
 // Algorithms returns all algorithms, strongest first: sha512, blake2b (512 bits
@@ -64,17 +65,11 @@ func New(a Algorithm) hash.Hash {
 // Named returns the algorithm with the given name in any of its usual spellings:
 // SHA256, sha-256, SHA2-256 (OpenSSL), BLAKE2b-512. It returns "" if there is none.
 func Named(name string) Algorithm {
-	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
-	switch plain {
-	case "sha2256":
-		return "sha256"
-	case "sha2512":
-		return "sha512"
-	case "blake2b512":
-		return "blake2b"
-	}
-	if a := Algorithm(plain); slices.Contains(Algorithms(), a) {
-		return a
+	plain := Algorithm(strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name)))
+	for _, a := range algorithms {
+		if plain != "" && (plain == a.name || plain == a.alias) {
+			return a.name
+		}
 	}
 	return ""
 }
@@ -85,18 +80,92 @@ type Sum struct {
 	Digest    []byte
 }
 
-// String returns "sha256:hex", which [Parse] accepts, or "" for the zero value.
+// String returns "sha256:" and the digits in lower case, which [Parse] accepts, or ""
+// for the zero value. Equal digests have equal Strings.
 func (s Sum) String() string {
 	if s.Algorithm == "" {
 		return ""
 	}
-	return string(s.Algorithm) + ":" + s.Hex()
+	return string(s.Algorithm) + ":" + hex.EncodeToString(s.Digest)
 }
 
-// Hex returns the digest in lower-case hexadecimal digits.
-func (s Sum) Hex() string { return hex.EncodeToString(s.Digest) }
+// Parse parses a digest as a person writes it: ALGO:HEX, both in any case, the
+// algorithm with or without a hyphen (sha-256). The error is one line that says
+// what to write instead. Parse refuses a digest without its algorithm even if the
+// length leaves no doubt.
+func Parse(s string) (Sum, error) {
+	name, digits, ok := strings.Cut(strings.TrimSpace(s), ":")
+	if !ok {
+		return Sum{}, withoutAlgorithm(name)
+	}
+	a := Named(name)
+	if a == "" {
+		return Sum{}, fmt.Errorf("unknown digest algorithm %q: write %s", shorten(name), alternatives(Algorithms()))
+	}
+	if i := notHex(digits); i >= 0 {
+		return Sum{}, fmt.Errorf("%s: %q at character %d is not a hexadecimal digit", a, []rune(digits[i:])[0], i+1)
+	}
+	if size := 2 * New(a).Size(); len(digits) != size {
+		instead := ""
+		if fits := ofLength(len(digits)); len(fits) > 0 {
+			instead = ": for this digest write " + alternatives(fits, ":")
+		}
+		return Sum{}, fmt.Errorf("%s has %d hexadecimal digits, not %d%s", a, size, len(digits), instead)
+	}
+	digest, err := hex.DecodeString(digits)
+	return Sum{a, digest}, err
+}
 
-// Equal reports whether s and t are the same digest of the same algorithm.
-func (s Sum) Equal(t Sum) bool {
-	return s.Algorithm == t.Algorithm && bytes.Equal(s.Digest, t.Digest)
+// withoutAlgorithm says what to write for a text without a colon.
+func withoutAlgorithm(s string) error {
+	switch fits := ofLength(len(s)); {
+	case s == "":
+		return errors.New("no digest given: write ALGO:HEX, for example sha256: and 64 hexadecimal digits")
+	case notHex(s) >= 0 || len(fits) == 0:
+		return fmt.Errorf("%q has no algorithm: write ALGO:HEX, where ALGO is %s", shorten(s), alternatives(Algorithms()))
+	case len(fits) == 1:
+		return fmt.Errorf("the digest has no algorithm: write %s:%s", fits[0], s)
+	default:
+		return fmt.Errorf("the digest has no algorithm: write %s in front of the digits", alternatives(fits, ":"))
+	}
+}
+
+// ofLength returns the algorithms whose digests have that many digits.
+func ofLength(digits int) (fits []Algorithm) {
+	for _, a := range Algorithms() {
+		if 2*New(a).Size() == digits {
+			fits = append(fits, a)
+		}
+	}
+	return fits
+}
+
+// notHex returns the index of the first byte that is not a hexadecimal digit, or
+// -1.
+func notHex(s string) int {
+	return strings.IndexFunc(s, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'f') && (r < 'A' || r > 'F')
+	})
+}
+
+// alternatives returns the names as "a, b or c", each with the ending.
+func alternatives(list []Algorithm, ending ...string) string {
+	names := make([]string, len(list))
+	for i, a := range list {
+		names[i] = string(a) + strings.Join(ending, "")
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// shorten cuts s so that an error fits on one line.
+func shorten(s string) string {
+	const most = 40
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
 }

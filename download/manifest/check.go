@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -18,17 +20,17 @@ const maxErrors = 1000
 
 // Summary is what [Check] finds in a list.
 type Summary struct {
-	Items   int   // files in the shard; one that is named again counts once
-	Bytes   int64 // their size together; -1 if a size is unknown
-	Empty   int   // lines of a report that name no file
-	Repeats int   // items of all shards that name a file again, with all the same facts
+	Items int   // files in the shard; one that is named again counts once
+	Bytes int64 // their size together; -1 if a size is unknown
 
-	repeats []int32 // their numbers among all items, from 0, in order
+	// repeats are the items that name a file again, with all the same facts: their
+	// numbers among those of all shards, from 0, in order.
+	repeats []int32
 }
 
 // Check reads a whole list and returns what it holds and all that is wrong with
 // it, in the order of the lines. Of more than a thousand bad lines one more error
-// says how many others there are. The list of an error that is not a [*LineError]
+// says how many others there are. The list of an error that is not [ErrLine]
 // could not be read to its end.
 //
 // Two items are in each other's way if they have the same path, or if the path of
@@ -49,10 +51,9 @@ func Check(text io.Reader, o Options) (s Summary, errs []error) {
 				s.count(item)
 			}
 		}
-		var bad *LineError
 		switch {
 		case err == nil:
-		case len(errs) >= maxErrors && errors.As(err, &bad):
+		case len(errs) >= maxErrors && errors.Is(err, ErrLine):
 			more++
 		default:
 			errs = append(errs, err)
@@ -63,7 +64,6 @@ func Check(text io.Reader, o Options) (s Summary, errs []error) {
 	if more > 0 {
 		errs = append(errs, fmt.Errorf("and %d more bad lines", more))
 	}
-	s.Empty, s.Repeats = r.empty, len(s.repeats)
 	return s, errs
 }
 
@@ -79,8 +79,11 @@ func (s *Summary) count(item Item) {
 	}
 }
 
-// Read is like the function [Read], without the repeats that [Check] found in the
-// same list.
+// Read reads the items of a list in order, while it reads source, without the
+// repeats that [Check] found in the same list; the zero Summary knows of none. A bad
+// line yields an [ErrLine], and reading goes on with the next line. If nothing after
+// a line can be understood, or if source fails, the error is the last, and that of
+// source is unchanged. Read needs the same memory for a list of any length.
 func (s Summary) Read(source io.Reader, o Options) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		n, repeats := int32(-1), s.repeats
@@ -120,7 +123,7 @@ var errRepeat = errors.New("names the same file again")
 func (c *claims) add(item Item) error {
 	key, line := localfile.Key(item.Path), int32(item.Line)
 	in := func(reason string, line int32) error {
-		return &LineError{item.Line, fmt.Errorf("the path %s "+reason+": %w", item.Path, line, ErrPath)}
+		return &lineError{item.Line, fmt.Errorf("the path %s "+reason+": %w", item.Path, line, ErrPath)}
 	}
 	for i := range len(key) {
 		if key[i] == '/' {
@@ -164,4 +167,49 @@ func (c *claims) identity(item Item) uint32 {
 		b.WriteString("\n" + strconv.FormatInt(*item.Size, 10))
 	}
 	return uint32(maphash.String(c.seed, b.String()))
+}
+
+// Shard is one of several equal shares of the items; see [ParseShard]. The zero
+// value is all items.
+type Shard struct{ index, count int }
+
+// String returns "I/N", or "" for the zero value.
+func (s Shard) String() string {
+	if s == (Shard{}) {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", s.index, s.count)
+}
+
+// has reports whether the item belongs to the share. Every item belongs to just
+// one share, and to the same on every machine: the first URL
+// decides, whatever its password and however it is spelled.
+func (s Shard) has(item Item) bool {
+	if s.count <= 1 {
+		return true
+	}
+	u := item.URLs[0].WithoutPassword()
+	port := u.PortOrDefault()
+	if u.Port = 0; u.PortOrDefault() != port {
+		u.Port = port
+	}
+	sum := sha256.Sum256([]byte(u.String()))
+	return binary.BigEndian.Uint64(sum[:])%uint64(s.count) == uint64(s.index-1)
+}
+
+// ParseShard reads a share as a person writes it: I/N, from 1/N to N/N. The error
+// is one line that says what to write instead.
+func ParseShard(text string) (Shard, error) {
+	index, count, _ := strings.Cut(strings.TrimSpace(text), "/")
+	i, err := strconv.ParseUint(index, 10, 31)
+	n, bad := strconv.ParseUint(count, 10, 31)
+	switch err = errors.Join(err, bad); {
+	case err == nil && i == 0 && n > 0:
+		return Shard{}, fmt.Errorf("%q: shares count from 1: write 1/%d for the first", text, n)
+	case err == nil && n > 0 && i > n:
+		return Shard{}, fmt.Errorf("%q: the share is not a number from 1 to %d: write I/N, such as 3/10 for the third of ten shares", text, n)
+	case err != nil || n == 0:
+		return Shard{}, fmt.Errorf("%q is not a share: write I/N, such as 3/10 for the third of ten shares", text)
+	}
+	return Shard{int(i), int(n)}, nil
 }

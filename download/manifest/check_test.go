@@ -25,8 +25,8 @@ func TestCheck(t *testing.T) {
 		{name: "a size unknown", text: "url\tsize\nftp://h/a\t1\nftp://h/b\t\n", want: Summary{Items: 2, Bytes: -1}},
 		{name: "sizes that overflow", text: fmt.Sprintf("url\tsize\nftp://h/a\t%d\nftp://h/b\t1\n", int64(math.MaxInt64)), want: Summary{Items: 2, Bytes: -1}},
 		{name: "nothing", text: "# x\n", want: Summary{}},
-		{name: "empty lines of a report", text: "run\tfastq_ftp\nA\t\nB\th/b\n", want: Summary{Items: 1, Bytes: -1, Empty: 1}},
-		{name: "empty lines of a summary", text: "#ftp_path\nna\nftp://h/b\n", want: Summary{Items: 1, Bytes: -1, Empty: 1}},
+		{name: "empty lines of a report", text: "run\tfastq_ftp\nA\t\nB\th/b\n", want: Summary{Items: 1, Bytes: -1}},
+		{name: "empty lines of a summary", text: "#ftp_path\nna\nftp://h/b\n", want: Summary{Items: 1, Bytes: -1}},
 		{name: "bad lines", text: "ftp://h/a\nx\nftp://h/b\ny\n", want: Summary{Items: 2, Bytes: -1}, errs: []string{
 			"line 2: x: column 1: the scheme is missing; write ftp://x", "line 4: y: column 1: the scheme is missing; write ftp://y"}},
 		{name: "a path twice", text: "ftp://h/a/x\nbad\nftp://h/b/x\nftp://i/x\n", want: Summary{Items: 3, Bytes: -1}, errs: []string{
@@ -36,7 +36,7 @@ func TestCheck(t *testing.T) {
 		{name: "a path twice on one line", text: "x_ftp\nh/a/x;h/b/x\n", want: Summary{Items: 2, Bytes: -1}, errs: []string{
 			"line 2: the path x is that of line 2, which has another URL, size or digest: write another path"}},
 		{name: "directories tell equal names apart", text: "ftp://h/a/x\nftp://h/b/x\n", o: Options{KeepDirs: true}, want: Summary{Items: 2, Bytes: -1}},
-		{name: "the same file twice", text: "url\tsize\nftp://h/a\t1\nftp://h/b\t2\nFTP://H/%61\t1\n", want: Summary{Items: 2, Bytes: 3, Repeats: 1},
+		{name: "the same file twice", text: "url\tsize\nftp://h/a\t1\nftp://h/b\t2\nFTP://H/%61\t1\n", want: Summary{Items: 2, Bytes: 3},
 			once: "2 a ftp://h/a 1\n3 b ftp://h/b 2\n"},
 		{name: "the same URL with two digests", text: "url\tmd5\nftp://h/a\t" + md5a + "\nftp://h/a\t" + md5b + "\n", want: Summary{Items: 2, Bytes: -1}, errs: []string{
 			"line 3: the path a is that of line 2, which has another URL, size or digest: write another path"}},
@@ -92,8 +92,8 @@ func TestCheckShard(t *testing.T) {
 		o := Options{Shard: Shard{i + 1, 4}}
 		s, errs := Check(strings.NewReader(text), o)
 		items += s.Items
-		if len(errs) != 2 || s.Repeats != 1 {
-			t.Errorf("share %d: errors %v, %d repeats", i+1, errs, s.Repeats)
+		if len(errs) != 2 || len(s.repeats) != 1 {
+			t.Errorf("share %d: errors %v, %d repeats", i+1, errs, len(s.repeats))
 		}
 		n := 0
 		for _, err := range s.Read(strings.NewReader(text), o) {
@@ -152,7 +152,7 @@ func TestMemoryIsFlat(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	peak, items := uint64(0), 0
-	for _, err := range Read(generated(n, manyLine), Options{}) {
+	for _, err := range (Summary{}).Read(generated(n, manyLine), Options{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,8 +186,8 @@ func TestCheckNeedsLittleMemory(t *testing.T) {
 		}
 		return manyLine(i % (n / 2))
 	}), Options{})
-	if len(errs) != 0 || s.Items != n/2 || s.Repeats != n/2 {
-		t.Errorf("got %d items, %d repeats, errors %v", s.Items, s.Repeats, errs)
+	if len(errs) != 0 || s.Items != n/2 || len(s.repeats) != n/2 {
+		t.Errorf("got %d items, %d repeats, errors %v", s.Items, len(s.repeats), errs)
 	}
 	if grown := int64(peak) - int64(before.HeapAlloc); grown > 60*n {
 		t.Errorf("the live heap grew by %d bytes, %d a line", grown, grown/n)

@@ -22,7 +22,7 @@ type form struct {
 
 // forms are all forms, in the order in which the beginning of a list tells them.
 var forms = []form{
-	{"ncbi", func(b *beginning) bool { return b.has("\t", "#", ftpPath) }, (*reader).readTabs},
+	{"ncbi", func(*beginning) bool { return false }, (*reader).readTabs}, // told as tsv
 	{"tsv", func(b *beginning) bool { return b.heads("\t") }, (*reader).readTabs},
 	{"csv", func(b *beginning) bool { return b.heads(",") }, (*reader).readCommas},
 	{"ndjson", func(b *beginning) bool { return strings.HasPrefix(b.first, "{") }, (*reader).readNDJSON},
@@ -65,13 +65,6 @@ func newBeginning(text string) *beginning {
 // heads reports whether one of the lines is the header of a table.
 func (b *beginning) heads(separator string) bool {
 	return slices.ContainsFunc(b.head, func(line string) bool { return isHeader(header(line, separator)) })
-}
-
-// has reports whether one of the lines has this prefix, and a cell with this name.
-func (b *beginning) has(separator, prefix, name string) bool {
-	return slices.ContainsFunc(b.head, func(line string) bool {
-		return strings.HasPrefix(line, prefix) && slices.Contains(header(line, separator), name)
-	})
 }
 
 // formOf skips a byte order mark and returns the form of the list: the wanted one,
@@ -157,23 +150,24 @@ func (r *reader) readSums() {
 		return
 	}
 	r.each(func(line int, text string) {
-		d := draft{line: line}
-		r.finish(&d, r.sumLine(&d, text))
+		item := Item{Line: line}
+		err := r.sumLine(&item, text)
+		r.finish(item, err)
 	})
 }
 
-func (r *reader) sumLine(d *draft, text string) error {
+func (r *reader) sumLine(item *Item, text string) error {
 	name, sum, ok := sums.Line(text)
 	if !ok || name == "" {
 		return errors.New("is not a digest and a name: write the digest, two spaces and the name")
 	}
-	d.path, d.sum = strings.TrimPrefix(name, "./"), sum
-	if _, err := givenPath(d.path); err != nil {
+	item.Path, item.Sum = strings.TrimPrefix(name, "./"), sum
+	if err := checkPath(item.Path); err != nil {
 		return inField("the name", err)
 	}
 	u := r.Base
-	for _, segment := range strings.Split(d.path, "/") {
+	for segment := range strings.SplitSeq(item.Path, "/") {
 		u = u.Child(segment, urlparse.TypeNone)
 	}
-	return d.addURL(u, u.Check())
+	return item.addURL(u, u.Check())
 }

@@ -28,7 +28,7 @@ func secrets(text string) (list []string) {
 // checkReading reads a text and checks what Read promises of every one.
 func checkReading(t *testing.T, text string, o Options) {
 	hidden, last := secrets(text), 0
-	for item, err := range Read(strings.NewReader(text), o) {
+	for item, err := range (Summary{}).Read(strings.NewReader(text), o) {
 		if err != nil {
 			checkFault(t, text, err, hidden)
 			continue
@@ -52,8 +52,7 @@ func checkReading(t *testing.T, text string, o Options) {
 }
 
 func checkFault(t *testing.T, text string, err error, hidden []string) {
-	var fault *LineError
-	if !errors.As(err, &fault) || fault.Line < 1 || fault.Line > strings.Count(text, "\n")+1 {
+	if fault, ok := errors.AsType[*lineError](err); !ok || !errors.Is(err, ErrLine) || fault.line < 1 || fault.line > strings.Count(text, "\n")+1 {
 		t.Errorf("%q: %v", text, err)
 	}
 	if strings.ContainsAny(err.Error(), "\r\n\x00\x1b") {

@@ -65,14 +65,14 @@ func (r *reader) object(line int, text []byte) {
 	if err == nil {
 		t, err = r.newTable(names)
 	}
-	if errors.Is(err, errNoHeader) {
-		err = errNoURL
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errNoHeader):
+		r.finish(Item{Line: line}, nil) // which has no URL
+	case err != nil:
 		r.fail(line, err)
-		return
+	default:
+		r.row(t, line, cells)
 	}
-	r.row(t, line, cells)
 }
 
 // members returns the names and values of an object that could mean something.
@@ -83,11 +83,14 @@ func members(text []byte) (names, cells []string, err error) {
 		return nil, nil, errNotObject
 	}
 	for in.More() {
-		name, value, err := member(in)
-		if err != nil {
-			return nil, nil, err
+		var value any
+		token, err := in.Token()
+		name, ok := token.(string)
+		if err != nil || !ok || in.Decode(&value) != nil {
+			return nil, nil, errNotObject
 		}
-		if columnOf(name) == "" && !ofReport(name) {
+		name = strings.ToLower(name)
+		if cellOf(name) == nil && !ofReport(name) {
 			continue
 		}
 		if slices.Contains(names, name) {
@@ -108,21 +111,6 @@ func members(text []byte) (names, cells []string, err error) {
 		return nil, nil, errors.New("text follows the JSON object: write one object on each line")
 	}
 	return names, cells, nil
-}
-
-// member reads a name, which it returns in lower case, and its value.
-func member(in *json.Decoder) (name string, value any, err error) {
-	token, err := in.Token()
-	name, ok := token.(string)
-	if err != nil || !ok || in.Decode(&value) != nil {
-		return "", nil, errNotObject
-	}
-	return strings.ToLower(name), value, nil
-}
-
-// ofReport reports whether a name could be that of a column of an archive's report.
-func ofReport(name string) bool {
-	return presetOf(name) != nil || strings.HasSuffix(name, ena.md5) || strings.HasSuffix(name, ena.size)
 }
 
 // texts returns the values of a member: one, or those of an array.
@@ -151,24 +139,18 @@ func texts(value any) (list []string, ok bool) {
 // what is read for one value.
 type placer struct {
 	r    io.Reader
-	read int64   // bytes so far
-	line int     // at the offset asked for last,
-	from int64   // which this is
-	ends []int64 // offsets of the line ends after it
-	err  error   // of r
+	text bytes.Buffer // read, from the offset asked for last on
+	from int64        // which this is,
+	line int          // and its line
+	err  error        // of r
 }
 
 func (p *placer) Read(b []byte) (int, error) {
-	if p.read-p.from > 2*maxLine {
+	if p.text.Len() > 2*maxLine {
 		return 0, errTooLong
 	}
 	n, err := p.r.Read(b)
-	for i, c := range b[:n] {
-		if c == '\n' {
-			p.ends = append(p.ends, p.read+int64(i))
-		}
-	}
-	p.read += int64(n)
+	p.text.Write(b[:n])
 	if err != nil && !errors.Is(err, io.EOF) {
 		p.err = err
 	}
@@ -177,9 +159,7 @@ func (p *placer) Read(b []byte) (int, error) {
 
 // lineAt returns the line of an offset, which must not go back.
 func (p *placer) lineAt(offset int64) int {
-	passed, _ := slices.BinarySearch(p.ends, offset)
-	p.line += passed
-	p.ends = slices.Delete(p.ends, 0, passed)
+	p.line += bytes.Count(p.text.Next(int(offset-p.from)), []byte("\n"))
 	p.from = offset
 	return p.line
 }

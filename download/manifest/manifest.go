@@ -16,10 +16,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"strconv"
 	"strings"
+	"time"
 
+	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
@@ -46,32 +47,37 @@ type Options struct {
 	Shard Shard
 }
 
-// LineError says what is wrong with a line of a list. If a URL is at fault,
-// errors.As finds an [*urlparse.Error] in it.
-type LineError struct {
-	Line int   // from 1; of a record of several lines, the first
-	Err  error // what is wrong, and what to write instead
+// Item is one file of many: where it comes from, where it goes, and what is
+// known about it in advance.
+type Item struct {
+	URLs []*urlparse.URL // places of the same file, in the order to try them; at least one
+	Path string          // where to save it, below the output directory, with "/" between its components
+	Size *int64          // in bytes; nil means unknown
+	Sum  digest.Sum      // the zero value means unknown
+	// ModTime is when the file was last modified on its server, to the second; zero
+	// means unknown. It decides about Newer of download.Options, without asking the server.
+	ModTime time.Time
+	Line    int // the line of the list that names it, from 1; 0 if no list does
 }
-
-// Error returns one printable line. It shows no password.
-func (e *LineError) Error() string {
-	return "line " + strconv.Itoa(e.Line) + ": " + printable.Line(e.Err.Error())
-}
-
-// Unwrap returns Err.
-func (e *LineError) Unwrap() error { return e.Err }
 
 // Callers tell these causes apart with errors.Is.
 var (
+	ErrLine = errors.New("a line of the list is wrong")
 	ErrPath = errors.New("write another path")       // two items need the same place
 	ErrBase = errors.New("give its URL as the base") // Options.Base
 )
 
-var (
-	errTooLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
-	errCR      = errors.New("lines end in CR alone: end them in LF or CRLF")
-	errNoURL   = errors.New("the line has no URL: write one, such as ftp://host/path, in the column url")
-)
+// lineError says what is wrong with a line of a list, on one printable line without a password.
+type lineError struct {
+	line int // from 1; of a record of several lines, the first
+	err  error
+}
+
+func (e *lineError) Error() string {
+	return "line " + strconv.Itoa(e.line) + ": " + printable.Line(e.err.Error())
+}
+
+func (e *lineError) Unwrap() []error { return []error{e.err, ErrLine} }
 
 // inField adds the name of a column to an error.
 func inField(name string, err error) error {
@@ -81,17 +87,10 @@ func inField(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// Read reads the items of a list that was not checked, in order, while it reads r.
-// A bad line yields a [*LineError], and reading goes on with the next line. If
-// nothing after a line can be understood, or if r fails, the error is the last. An
-// error of r is yielded unchanged. Read needs the same memory for a list of any
-// length.
-func Read(r io.Reader, o Options) iter.Seq2[Item, error] {
-	return Summary{}.Read(r, o)
-}
-
 // maxLine bounds the bytes of a record, and so the memory that reading needs.
 const maxLine = 1 << 20
+
+var errTooLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
 
 // reader is the state of one reading.
 type reader struct {
@@ -99,7 +98,6 @@ type reader struct {
 	in    *lines
 	yield func(Item, error) bool
 	done  bool // the caller wants no more
-	empty int  // lines that name no file, where that is allowed
 }
 
 // read yields all items, those of other shards too.
@@ -134,7 +132,7 @@ func (r *reader) next() bool {
 		case r.in.long:
 			r.fail(r.in.n, errTooLong)
 		case strings.Contains(strings.TrimRight(r.in.text, "\r"), "\r"):
-			r.fail(r.in.n, errCR)
+			r.fail(r.in.n, errors.New("lines end in CR alone: end them in LF or CRLF"))
 		default:
 			return true
 		}
@@ -145,6 +143,64 @@ func (r *reader) next() bool {
 // fail yields the fault of a line.
 func (r *reader) fail(line int, err error) {
 	if !r.done {
-		r.done = !r.yield(Item{}, &LineError{Line: line, Err: err})
+		r.done = !r.yield(Item{}, &lineError{line, err})
 	}
+}
+
+// lines reads lines of bounded length.
+type lines struct {
+	r    *bufio.Reader
+	buf  []byte
+	back []string // lines to read again
+
+	n    int    // number of the current line, from 1
+	text string // the current line without its end
+	long bool   // the current line is too long, and text is not all of it
+	err  error  // of r
+}
+
+// next reads a line. It returns false at the end of the text, or if r fails.
+func (l *lines) next() bool {
+	if len(l.back) > 0 {
+		l.text, l.back, l.long = l.back[0], l.back[1:], false
+		l.n++
+		return true
+	}
+	l.buf, l.long = l.buf[:0], false
+	for {
+		piece, err := l.r.ReadSlice('\n')
+		l.append(piece)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && !errors.Is(err, io.EOF):
+			l.err = err
+			return false
+		case err != nil && len(l.buf) == 0 && !l.long:
+			return false
+		}
+		l.n++
+		l.text = strings.TrimSuffix(strings.TrimSuffix(string(l.buf), "\n"), "\r")
+		return true
+	}
+}
+
+func (l *lines) append(piece []byte) {
+	if len(l.buf)+len(piece) > maxLine {
+		l.long = true
+		return
+	}
+	l.buf = append(l.buf, piece...)
+}
+
+// unread makes next return the given lines again, which were the last.
+func (l *lines) unread(again []string) {
+	l.back = append(again, l.back...)
+	l.n -= len(again)
+}
+
+// comment reports whether a line is empty or a comment.
+func comment(text string) bool {
+	text = strings.TrimSpace(text)
+	return text == "" || text[0] == '#'
 }

@@ -20,7 +20,7 @@ const (
 // show returns what reading yields, a line for each item or error.
 func show(text string, o Options) string {
 	var b strings.Builder
-	for item, err := range Read(strings.NewReader(text), o) {
+	for item, err := range (Summary{}).Read(strings.NewReader(text), o) {
 		if err != nil {
 			fmt.Fprintln(&b, err)
 			continue
@@ -259,7 +259,7 @@ func TestReadError(t *testing.T) {
 		start := map[string]string{"json": `["`, "tsv": "url\n", "csv": "url\n", "ncbi": "#ftp_path\n"}[format]
 		r := io.MultiReader(strings.NewReader(start+"ftp://h/ha"), iotest.ErrReader(want))
 		var got []error
-		for item, err := range Read(r, Options{Format: format, Base: mustParse(t, "ftp://h/")}) {
+		for item, err := range (Summary{}).Read(r, Options{Format: format, Base: mustParse(t, "ftp://h/")}) {
 			if err == nil {
 				t.Errorf("%s: got %s", format, showItem(item))
 			}
@@ -277,7 +277,7 @@ func TestStop(t *testing.T) {
 		"{\"url\":\"ftp://h/a\"}\n{}\n", "[{\"url\":\"ftp://h/a\"},1]", "#ftp_path\nftp://h/a\nna\nx\n", "bad\nbad\n"}
 	for _, text := range texts {
 		n := 0
-		for range Read(strings.NewReader(text), Options{}) {
+		for range (Summary{}).Read(strings.NewReader(text), Options{}) {
 			n++
 			break
 		}
@@ -305,7 +305,7 @@ func TestGuess(t *testing.T) {
 		"a\tfastq_ftp":                "tsv",
 		"_ftp":                        "list",
 		"a,URL":                       "csv",
-		"#ftp_path":                   "ncbi",
+		"#ftp_path":                   "tsv",
 		" {":                          "ndjson",
 		"[":                           "json",
 		"# x\n" + md5a + "  a":        "sums",
@@ -334,7 +334,7 @@ func TestLineEnds(t *testing.T) {
 				for _, last := range []string{"", eol} {
 					cases++
 					items, errs := 0, 0
-					for _, err := range Read(strings.NewReader(strings.Join(text, eol)+last), Options{Format: format, Base: base}) {
+					for _, err := range (Summary{}).Read(strings.NewReader(strings.Join(text, eol)+last), Options{Format: format, Base: base}) {
 						if items++; err != nil {
 							errs++
 						}

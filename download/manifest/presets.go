@@ -9,118 +9,69 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// preset is how an archive's report names files: a column of URLs, and others whose
-// names go with it. The cells may hold lists, with ";" between the elements, which
+// Archives' reports name files in columns of their own: NCBI's in one of assemblies'
+// directories, ENA's in columns such as fastq_ftp, with which fastq_md5 and
+// fastq_bytes go. Their cells may be lists, with ";" between the elements, which
 // belong together by position.
-type preset struct {
-	suffix    string // of the name of the column of URLs
-	md5, size string // what those of the others have in its place; "" if there are none
-	urls      func(r *reader, text string) ([]*urlparse.URL, error)
+const ftpPath, enaURLs, enaMD5s, enaSizes = "ftp_path", "_ftp", "_md5", "_bytes"
+
+// reports tells whether a column names the files of a report.
+func reports(name string) bool {
+	return name == ftpPath || len(name) > len(enaURLs) && strings.HasSuffix(name, enaURLs)
 }
 
-const ftpPath = "ftp_path" // NCBI's column of an assembly's directory
-
-var (
-	ncbi = &preset{suffix: ftpPath, urls: (*reader).assembly}
-	ena  = &preset{suffix: "_ftp", md5: "_md5", size: "_bytes", urls: (*reader).enaURL}
-)
-
-// presetOf returns the preset to which a column of URLs belongs, or nil.
-func presetOf(name string) *preset {
-	switch {
-	case name == ftpPath:
-		return ncbi
-	case len(name) > len(ena.suffix) && strings.HasSuffix(name, ena.suffix):
-		return ena
-	}
-	return nil
+// ofReport tells whether a name could be that of a column of a report.
+func ofReport(name string) bool {
+	return reports(name) || strings.HasSuffix(name, enaMD5s) || strings.HasSuffix(name, enaSizes)
 }
 
-// set is one kind of files in a report, by the places of its columns; -1 means that
-// there is none.
-type set struct {
-	*preset
-	name           string // without the suffix: "fastq"
-	at, md5s, size int
-}
-
-// presets returns the sets of a header: the chosen ones, or all.
-func (r *reader) presets(names []string) (sets []set, err error) {
-	for i, column := range names {
-		if p := presetOf(column); p != nil {
-			name := strings.TrimSuffix(column, p.suffix)
-			s := set{preset: p, name: name, at: i, md5s: -1, size: -1}
-			if p == ena {
-				s.md5s, s.size = slices.Index(names, name+p.md5), slices.Index(names, name+p.size)
+// report returns what the header of a report means: the chosen columns, or all.
+func (r *reader) report(names []string) (t *table, err error) {
+	t = &table{names: names, report: true}
+	for i, name := range names {
+		stem, ena := strings.CutSuffix(name, enaURLs)
+		switch {
+		case name == ftpPath:
+			t.open = true
+			for _, suffix := range r.suffixes() {
+				t.files = append(t.files, []column{{i, name, func(d *Item, text string) error { return d.addAssembly(text, suffix) }}})
 			}
-			sets = append(sets, s)
+		case ena && stem != "":
+			file := []column{{i, name, (*Item).addENA}}
+			if at := slices.Index(names, stem+enaMD5s); at >= 0 {
+				file = append(file, column{at, names[at], cellOf("md5")})
+			}
+			if at := slices.Index(names, stem+enaSizes); at >= 0 {
+				file = append(file, column{at, names[at], cellOf("size")})
+			}
+			t.files = append(t.files, file)
 		}
 	}
-	if len(sets) == 0 {
+	if len(t.files) == 0 {
 		return nil, errNoHeader
 	}
-	if len(r.Columns) == 0 {
-		return sets, nil
-	}
-	var chosen []set
-	for _, want := range r.Columns {
-		want = strings.TrimSuffix(strings.ToLower(want), ena.suffix)
-		i := slices.IndexFunc(sets, func(s set) bool { return s.name == want })
+	all := t.files
+	for n, want := range r.Columns {
+		want = strings.TrimSuffix(strings.ToLower(want), enaURLs) + enaURLs
+		i := slices.IndexFunc(all, func(file []column) bool { return file[0].name == want })
 		if i < 0 {
-			return nil, fmt.Errorf("the report has no column %s%s: ask for it, or choose one of those that are there", want, ena.suffix)
+			return nil, fmt.Errorf("the report has no column %s: ask for it, or choose one of those that are there", want)
 		}
-		chosen = append(chosen, sets[i])
+		t.files = append(t.files[:n:n], all[i])
 	}
-	return chosen, nil
+	return t, nil
 }
 
-// files yields the files of a row of a report.
-func (r *reader) files(t *table, line int, cells []string) {
-	some := false
-	for _, s := range t.sets {
-		urls, md5s, sizes := elements(cells, s.at), elements(cells, s.md5s), elements(cells, s.size)
-		some = some || len(urls) > 0
-		unequal := func(list []string, suffix string) bool {
-			if len(list) == 0 || len(list) == len(urls) {
-				return false
-			}
-			r.fail(line, fmt.Errorf("%s has %d elements, but %s has %d: download the report again", s.name+suffix, len(list), s.name+s.suffix, len(urls)))
-			return true
-		}
-		if unequal(md5s, s.md5) || unequal(sizes, s.preset.size) {
-			continue
-		}
-		for i := range urls {
-			places, err := s.urls(r, urls[i])
-			if err = inField(s.name+s.suffix, err); err != nil {
-				r.fail(line, err)
-				continue
-			}
-			for _, u := range places {
-				d := draft{line: line}
-				err := inField(s.name+s.suffix, d.addURL(u, u.Check()))
-				if err == nil && len(md5s) > 0 {
-					err = inField(s.name+s.md5, r.cell(&d, "md5", md5s[i]))
-				}
-				if err == nil && len(sizes) > 0 {
-					err = inField(s.name+s.preset.size, d.setSize(sizes[i]))
-				}
-				r.finish(&d, err)
-			}
-		}
+func (r *reader) suffixes() []string {
+	if len(r.Suffixes) == 0 {
+		return []string{"_genomic.fna.gz"}
 	}
-	if !some {
-		r.empty++
-	}
+	return r.Suffixes
 }
 
-// elements returns the elements of a cell, none for "na".
-func elements(cells []string, column int) []string {
-	if column < 0 {
-		return nil
-	}
-	cell := strings.TrimSuffix(cells[column], ";")
-	if cell == "" || cell == "na" {
+// elements returns the elements of a cell of a report, none for "na".
+func elements(cell string) []string {
+	if cell = strings.TrimSuffix(cell, ";"); cell == "" || cell == "na" {
 		return nil
 	}
 	list := strings.Split(cell, ";")
@@ -130,31 +81,30 @@ func elements(cells []string, column int) []string {
 	return list
 }
 
-// enaURL reads a URL, or a host and a path. Such a path is no URL: its "#", "%" and
+// addENA reads a URL, or a host and a path. Such a path is no URL: its "#", "%" and
 // spaces are those of the file's name.
-func (r *reader) enaURL(text string) ([]*urlparse.URL, error) {
+func (i *Item) addENA(text string) error {
 	host, path, _ := strings.Cut(text, "/")
 	switch {
 	case strings.Contains(text, "://"):
-		u, err := urlparse.Parse(text)
-		return []*urlparse.URL{u}, err
+		return i.addURL(urlparse.Parse(text))
 	case host == "":
-		return nil, errors.New("an element is empty: download the report again")
+		return errors.New("an element is empty: download the report again")
 	}
 	u, err := urlparse.Parse("ftp://" + host + "/")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	segments := strings.Split(path, "/")
 	if u.Name = segments[len(segments)-1]; len(segments) > 1 {
 		u.Dirs = segments[:len(segments)-1]
 	}
-	return []*urlparse.URL{u}, nil
+	return i.addURL(u, u.Check())
 }
 
-// assembly returns the files of an assembly's directory. Their names begin like that
-// of the directory. NCBI serves the same files by HTTPS and by FTP.
-func (r *reader) assembly(text string) (files []*urlparse.URL, err error) {
+// addAssembly adds the file with a suffix of an assembly's directory, with whose name
+// that of the file begins. NCBI serves the same files by HTTPS and by FTP.
+func (i *Item) addAssembly(text, suffix string) error {
 	text = strings.TrimSuffix(text, "/")
 	if path, ok := strings.CutPrefix(text, "https://ftp.ncbi.nlm.nih.gov/"); ok {
 		text = "ftp://ftp.ncbi.nlm.nih.gov/" + path
@@ -162,16 +112,10 @@ func (r *reader) assembly(text string) (files []*urlparse.URL, err error) {
 	dir, err := urlparse.Parse(text)
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case dir.Name == "" || dir.Type != urlparse.TypeNone:
-		return nil, inField(dir.Redacted(), errors.New("is not the directory of an assembly: download the file again"))
+		return inField(dir.Redacted(), errors.New("is not the directory of an assembly: download the file again"))
 	}
-	suffixes := r.Suffixes
-	if len(suffixes) == 0 {
-		suffixes = []string{"_genomic.fna.gz"}
-	}
-	for _, suffix := range suffixes {
-		files = append(files, dir.Child(dir.Name+suffix, urlparse.TypeNone))
-	}
-	return files, nil
+	u := dir.Child(dir.Name+suffix, urlparse.TypeNone)
+	return i.addURL(u, u.Check())
 }

@@ -11,53 +11,34 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// columns say what a cell of the column with that name tells about a file. Those
-// of digests are added below.
-var columns = map[string]func(r *reader, d *draft, text string) error{
-	"url":  (*reader).addURL,
-	"urls": (*reader).addURLs,
-	"path": func(_ *reader, d *draft, text string) error { d.path = text; return nil },
-	"size": func(_ *reader, d *draft, text string) error { return d.setSize(text) },
-	"checksum": func(_ *reader, d *draft, text string) error {
+// columns say what a cell of the column with that name tells about a file.
+var columns = map[string]func(i *Item, text string) error{
+	"url": func(i *Item, text string) error { return i.addURL(urlparse.Parse(text)) },
+	"urls": func(i *Item, text string) error {
+		for one := range strings.FieldsSeq(text) {
+			if err := i.addURL(urlparse.Parse(one)); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+	"path": func(i *Item, text string) error { i.Path = text; return nil },
+	"size": (*Item).setSize,
+	"checksum": func(i *Item, text string) error {
 		if name, _, ok := strings.Cut(text, ":"); !ok || digest.Named(name) == "" { // the text may be a URL with a password
 			return errors.New("is not a digest: write ALGO:HEX, such as md5: and 32 hexadecimal digits")
 		}
-		return d.addSum(digest.Parse(text))
+		return i.addSum(digest.Parse(text))
 	},
 }
 
-// columnOf returns the name by which columns knows a column, or "".
-func columnOf(name string) string {
-	name = strings.ToLower(name)
+// cellOf returns what a cell of a column tells, nil if the column means nothing. A
+// column with the name of an algorithm has digests.
+func cellOf(name string) func(i *Item, text string) error {
 	if a := digest.Named(strings.TrimSuffix(name, "sum")); a != "" {
-		return string(a)
+		return func(i *Item, text string) error { return i.addSum(digest.Parse(string(a) + ":" + text)) }
 	}
-	if columns[name] == nil {
-		return ""
-	}
-	return name
-}
-
-// cell reads a cell of a column.
-func (r *reader) cell(d *draft, column, text string) error {
-	if text == "" || column == "" {
-		return nil
-	}
-	if read := columns[column]; read != nil {
-		return read(r, d, text)
-	}
-	return d.addSum(digest.Parse(column + ":" + text))
-}
-
-func (r *reader) addURL(d *draft, text string) error { return d.addURL(urlparse.Parse(text)) }
-
-func (r *reader) addURLs(d *draft, text string) error {
-	for _, one := range strings.Fields(text) {
-		if err := r.addURL(d, one); err != nil {
-			return err
-		}
-	}
-	return nil
+	return columns[name]
 }
 
 // header returns the names in a header, in lower case. A "#" before the first does
@@ -74,7 +55,7 @@ func header(line, separator string) []string {
 // isHeader reports whether one of the names is that of a column of URLs.
 func isHeader(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
-		return name == "url" || name == "urls" || presetOf(name) != nil
+		return name == "url" || name == "urls" || reports(name)
 	})
 }
 
@@ -89,27 +70,40 @@ func unquote(cell string) string {
 
 // table is what the header of a table says.
 type table struct {
-	names []string
-	sets  []set // of an archive's report; then the other columns do not count
+	names  []string
+	files  [][]column // the columns of each file in a row
+	report bool       // an archive's: cells are lists, and other columns do not count
+	open   bool       // a row may have more cells, because the header of some is shorter
 }
 
-// newTable returns the meaning of a header.
-func (r *reader) newTable(names []string) (t *table, err error) {
-	t = &table{}
-	for _, name := range names {
-		name = strings.ToLower(name)
-		if (name == "path" || name == "size") && slices.Contains(t.names, name) {
-			return nil, fmt.Errorf("the column %s is there twice: leave one out", name)
-		}
-		t.names = append(t.names, name)
-	}
-	if !slices.Contains(t.names, "url") && !slices.Contains(t.names, "urls") {
-		t.sets, err = r.presets(t.names)
-	}
-	return t, err
+// column is a column of a table, and what its cells tell.
+type column struct {
+	at   int
+	name string
+	tell func(i *Item, text string) error
 }
 
 var errNoHeader = errors.New("the first line names no column url, and none that ends in _ftp: write a header such as url, path, size, sha256")
+
+// newTable returns the meaning of a header.
+func (r *reader) newTable(names []string) (*table, error) {
+	for i, name := range names {
+		names[i] = strings.ToLower(name)
+		if (names[i] == "path" || names[i] == "size") && slices.Contains(names[:i], names[i]) {
+			return nil, fmt.Errorf("the column %s is there twice: leave one out", names[i])
+		}
+	}
+	if !slices.Contains(names, "url") && !slices.Contains(names, "urls") {
+		return r.report(names)
+	}
+	var file []column
+	for i, name := range names {
+		if tell := cellOf(name); tell != nil {
+			file = append(file, column{i, name, tell})
+		}
+	}
+	return &table{names: names, files: [][]column{file}}, nil
+}
 
 // readTabs reads a table whose cells are separated by tabs.
 func (r *reader) readTabs() {
@@ -154,24 +148,35 @@ func (r *reader) readTable(separator string, cells func() ([]string, error)) {
 
 // row reads a row of a table.
 func (r *reader) row(t *table, line int, cells []string) {
-	d := draft{line: line}
-	cut := len(cells) != len(t.names)
-	if len(t.sets) == 1 && t.sets[0].preset == ncbi { // the header of some is shorter than the rows
-		cut = len(cells) <= t.sets[0].at
-	}
-	switch {
-	case cut:
+	if len(cells) != len(t.names) && !(t.open && len(cells) > t.files[0][0].at) {
 		r.fail(line, fmt.Errorf("the line has %d cells, but the header has %d: write one cell for each column", len(cells), len(t.names)))
-	case t.sets != nil:
-		r.files(t, line, cells)
-	default:
-		var err error
-		for i, name := range t.names {
-			if err == nil {
-				err = inField(name, r.cell(&d, columnOf(name), cells[i]))
+		return
+	}
+	for _, file := range t.files {
+		lists, n := make([][]string, len(file)), 1
+		for i, c := range file {
+			if lists[i] = []string{cells[c.at]}; !t.report {
+				continue
+			}
+			if lists[i] = elements(cells[c.at]); i == 0 {
+				n = len(lists[0])
+			} else if len(lists[i]) != 0 && len(lists[i]) != n {
+				r.fail(line, fmt.Errorf("%s has %d elements, but %s has %d: download the report again", c.name, len(lists[i]), file[0].name, n))
+				n = 0
+				break
 			}
 		}
-		r.finish(&d, err)
+		for k := range n {
+			item, err := Item{Line: line}, error(nil)
+			for i, c := range file {
+				if err == nil && k < len(lists[i]) && (lists[i][k] != "" || t.report && i == 0) {
+					err = inField(c.name, c.tell(&item, lists[i][k]))
+				}
+			}
+			if r.finish(item, err); err != nil && t.open {
+				return // the same is wrong with the row's other files
+			}
+		}
 	}
 }
 

@@ -118,7 +118,6 @@ func exitCode(err error) int {
 	var bad *config.Error
 	var signal *SignalError
 	var malformed *urlparse.Error
-	var line *manifest.LineError
 	var server *ftpexec.Error
 	switch {
 	case err == nil:
@@ -127,7 +126,7 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &signal):
 		return signal.code()
-	case errors.As(err, &line):
+	case errors.Is(err, manifest.ErrLine):
 		return exitURL
 	case outputClosed(err):
 		return exitClosed

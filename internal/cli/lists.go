@@ -81,7 +81,7 @@ func (r *run) checkList(ctx context.Context, name string) {
 	for _, err := range wrong {
 		r.fail(l.name, err)
 	}
-	if err == nil && wrong == nil && l.summary.Items == 0 && l.options.Shard.Count == 0 {
+	if err == nil && wrong == nil && l.summary.Items == 0 && l.options.Shard.String() == "" {
 		r.print.Warning(l.name + " names no file")
 	}
 }

@@ -35,8 +35,8 @@ func (r *run) open() (err error) {
 		return localError(dir, "cannot be opened", err)
 	}
 	name := batch.LedgerName
-	if shard := r.Reading.Shard; shard.Count > 0 {
-		name += fmt.Sprintf("-%d-of-%d", shard.Index, shard.Count)
+	if shard := r.Reading.Shard.String(); shard != "" {
+		name += "-" + strings.Replace(shard, "/", "-of-", 1)
 	}
 	if r.ledger, err = batch.OpenLedger(r.root, name); err != nil {
 		return err

@@ -102,7 +102,7 @@ func (l List) find(r io.Reader, name string, most int64) (digest.Sum, error) {
 			nameless = sum
 		case strings.TrimPrefix(e.name, "./") == name:
 			old, again := found[sum.Algorithm]
-			ambiguous = ambiguous || again && !old.Equal(sum)
+			ambiguous = ambiguous || again && old.String() != sum.String()
 			found[sum.Algorithm] = sum
 		}
 	}
