@@ -3,63 +3,13 @@ package download
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"example.com/ftpfetch/testserver"
 )
-
-// TestBlocks adds and gives up ranges at random. The blocks always cover exactly
-// what is done, and find every byte that changed.
-func TestBlocks(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	text := []byte(noise(1000, 3))
-	for range 300 {
-		size := 1 + rng.Int64N(60)
-		var b blocks
-		var done spans
-		for range 1 + rng.IntN(12) {
-			from := rng.Int64N(1000)
-			if done = done.add(span{from, min(1000, from+1+rng.Int64N(300))}); rng.IntN(4) == 0 {
-				done = slices.DeleteFunc(done.upTo(rng.Int64N(1000)), func(span) bool { return rng.IntN(4) == 0 })
-			}
-			var err error
-			if b, err = b.cover(strings.NewReader(string(text)), done, size); err != nil {
-				t.Fatal(err)
-			}
-			if got := b.spans(); !slices.Equal(got, done) {
-				t.Fatalf("blocks of %v, want %v", got, done)
-			}
-			if good, err := b.sound(strings.NewReader(string(text))); err != nil || len(good) != len(b) {
-				t.Fatalf("of %v only %v are sound (%v)", b, good, err)
-			}
-		}
-		if len(done) == 0 {
-			continue
-		}
-		x := done[rng.IntN(len(done))]
-		at := x.start + rng.Int64N(x.len())
-		text[at] ^= 1 << rng.IntN(8)
-		good, err := b.sound(strings.NewReader(string(text)))
-		bad := slices.DeleteFunc(slices.Clone(b), func(x block) bool { return slices.Contains(good, x) })
-		if err != nil || len(bad) != 1 || at < bad[0].start || at >= bad[0].end || bad[0].len() > size {
-			t.Fatalf("byte %d changed: damaged are %v, %v", at, bad, err)
-		}
-	}
-}
-
-// TestBlockFor checks that the number of blocks stays within bounds.
-func TestBlockFor(t *testing.T) {
-	for size, want := range map[int64]int64{-1: minBlock, 0: minBlock, 16 << 30: minBlock, 1 << 40: 256 << 20} {
-		if got := blockFor(size); got != want || size/got > maxBlocks {
-			t.Errorf("a file of %d bytes has blocks of %d, want %d", size, got, want)
-		}
-	}
-}
 
 // TestDamagedPart changes a byte at each end of each block of a part. Only the
 // damaged block is fetched again.
@@ -137,11 +87,8 @@ func TestDamagedWhileAway(t *testing.T) {
 		if _, err := k.get("/f", Options{Segments: segments, Retries: -1}); err == nil {
 			t.Fatal("no error")
 		}
-		s, err := plain.readJournal(k.path("f.part.json"))
-		if err != nil || len(s.done) == 0 {
-			t.Fatalf("the journal claims %v, %v", s.done, err)
-		}
-		k.flip("f.part", int(s.done[0].start+s.done[0].len()/2))
+		done, _ := k.claims()
+		k.flip("f.part", int(done[0].start+done[0].end)/2)
 		k.faulty(nil)
 		if _, err := k.get("/f", Options{Segments: segments}); err != nil {
 			t.Errorf("%d segments: %v", segments, err)
@@ -171,27 +118,4 @@ func TestDamagedAdopted(t *testing.T) {
 		t.Error(err)
 	}
 	k.want(map[string]string{"f": body})
-}
-
-// BenchmarkVerify reads a part and compares its checksums.
-func BenchmarkVerify(b *testing.B) {
-	f, err := os.Create(b.TempDir() + "/part")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer f.Close()
-	const size = 256 << 20
-	if err := f.Truncate(size); err != nil {
-		b.Fatal(err)
-	}
-	var s state
-	if err := s.has(diskReader{b.Context(), f}, size); err != nil {
-		b.Fatal(err)
-	}
-	b.SetBytes(size)
-	for b.Loop() {
-		if good, err := s.blocks.sound(diskReader{b.Context(), f}); err != nil || len(good) < len(s.blocks) {
-			b.Fatal(good, err)
-		}
-	}
 }

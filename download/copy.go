@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/retry"
 )
@@ -77,7 +78,7 @@ func (w *writer) Write(p []byte) (int, error) {
 		_, _ = w.tee.Write(p[:n]) // a hash never fails
 	}
 	if err != nil {
-		err = failure(w.path, "cannot be written", err)
+		err = partfile.Failure(w.path, "cannot be written", err)
 	}
 	return n, err
 }
@@ -105,10 +106,10 @@ func (w *writer) wait(n int) error {
 // straight to the file, the system's errors come unmarked.
 func inFile(err error, path string) error {
 	var server *ftpexec.Error
-	var local *Error
+	var local *partfile.Error
 	var system *fs.PathError
 	if errors.As(err, &server) || errors.As(err, &local) || !errors.As(err, &system) {
 		return err
 	}
-	return failure(path, "cannot be written", err)
+	return partfile.Failure(path, "cannot be written", err)
 }

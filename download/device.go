@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/internal/retry"
 )
 
@@ -20,13 +21,6 @@ func standard(path string) *os.File {
 		return os.Stderr
 	}
 	return nil
-}
-
-// isDescriptor reports whether path names one of this process's open files. No
-// other file can get such a name.
-func isDescriptor(path string) bool {
-	dir := filepath.Dir(path)
-	return dir == "/dev/fd" || dir == "/proc/self/fd"
 }
 
 // saveStream writes to a device or FIFO: there is no file to protect or rename.
@@ -46,7 +40,7 @@ func saveStream(ctx context.Context, path string, fill func(*os.File) (int64, er
 		err = context.Cause(ctx)
 	}
 	if closing := done(); err == nil && closing != nil {
-		err = failure(path, "cannot be closed", closing)
+		err = partfile.Failure(path, "cannot be closed", closing)
 	}
 	if err != nil {
 		return Result{}, err
@@ -65,7 +59,7 @@ func openStream(ctx context.Context, path string) (*os.File, error) {
 		case err == nil:
 			return f, nil
 		case !waits:
-			return nil, failure(path, "cannot be opened", err)
+			return nil, partfile.Failure(path, "cannot be opened", err)
 		}
 		if err := retry.Sleep(ctx, readerInterval); err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/retry"
 )
@@ -16,62 +17,67 @@ import (
 // any byte is read. It returns gap with its end filled in. If the file is a
 // different one the transfer starts over: with errAgain, unless the part was
 // empty.
-func (t *transfer) accept(resp *ftpexec.Response, gap span) (span, error) {
-	s := t.arrivals.snapshot()
+func (t *transfer) accept(resp *ftpexec.Response, gap partfile.Span) (partfile.Span, error) {
+	s := t.part.Snapshot()
 	if err := t.told(s, resp.Size, resp.ModTime); err != nil {
 		return gap, err
 	}
-	why := t.differs(s, resp)
-	if why != "" {
+	if why := t.differs(s, resp); why != "" {
 		if err := t.another(why); err != nil {
 			return gap, err
 		}
-		gap = span{0, -1}
+		gap = partfile.Span{Start: 0, End: -1}
 	}
-	if err := t.mayTakeOver(resp); err != nil {
+	earlier := len(s.Done) > 0 && !t.part.Known() // what is there has not been compared yet
+	if _, since := t.part.Found(); earlier && s.Size < 0 && resp.ModTime.After(since) {
+		return gap, &Error{Path: t.part.Name(), Reason: older, Err: ErrResume}
+	}
+	if err := t.compare(resp, before(gap.Start), gap.Start); err != nil {
 		return gap, err
 	}
-	if err := t.arrivals.compare(resp, t.arrivals.part.f, before(gap.start)); err != nil {
-		return gap, err
-	}
-	if t.inherited {
-		t.resumed = s.done.octets()
+	if earlier {
+		t.resumed = s.Done.Octets()
 		t.responses.Add(1)
 		t.o.notify(Event{Kind: Resumed, Done: t.resumed, Text: fmt.Sprintf("resuming from %d bytes", t.resumed)})
 	}
-	fresh := s.size < 0 || why != ""
-	t.inherited, t.theirs = false, false
-	t.arrivals.know(resp.Size, resp.ModTime)
-	if gap.end < 0 {
-		gap.end = resp.Size
+	if gap.End < 0 {
+		gap.End = resp.Size
 	}
-	if fresh || gap.end < 0 || t.arrivals.part.run != "" {
-		return gap, t.arrivals.begin()
-	}
-	return gap, nil
+	return gap, t.part.Know(resp.Size, resp.ModTime)
 }
 
-// mayTakeOver refuses a part that another program left before the server's file
-// was last changed.
-func (t *transfer) mayTakeOver(resp *ftpexec.Response) error {
-	if t.theirs && t.since != nil && resp.ModTime.After(t.since.ModTime()) {
-		return &Error{Path: t.arrivals.part.partial, Reason: older, Err: ErrResume}
+// compare reads the bytes from start to end from resp, to compare them with others.
+func (t *transfer) compare(resp *ftpexec.Response, start, end int64) error {
+	b := make([]byte, max(0, end-start))
+	if _, err := io.ReadFull(resp.Body, b); err != nil {
+		return bodyError(err)
 	}
-	return nil
+	return misplaced(t.part.Expect(start, b))
+}
+
+// misplaced turns what package partfile says of bytes into why there is no restart.
+func misplaced(err error) error {
+	switch {
+	case errors.Is(err, partfile.ErrDiffers):
+		return errMisplaced
+	case errors.Is(err, partfile.ErrBeyond):
+		return errBeyond
+	}
+	return err
 }
 
 // told returns an error that may pass if the server no longer reports what it
 // reported before: it may be busy. The second time told accepts that.
-func (t *transfer) told(s state, size int64, modTime time.Time) error {
-	if len(s.done) == 0 || !silent(s, size, modTime) || t.untold.Swap(true) {
+func (t *transfer) told(s partfile.State, size int64, modTime time.Time) error {
+	if len(s.Done) == 0 || !silent(s, size, modTime) || t.untold.Swap(true) {
 		return nil
 	}
 	return &retry.Known{Err: errSilent, Passes: true}
 }
 
 // silent reports whether s has a size or time that the server now omits.
-func silent(s state, size int64, modTime time.Time) bool {
-	return size < 0 && s.size >= 0 || modTime.IsZero() && !s.modTime.IsZero()
+func silent(s partfile.State, size int64, modTime time.Time) bool {
+	return size < 0 && s.Size >= 0 || modTime.IsZero() && !s.ModTime.IsZero()
 }
 
 var errSilent = &Error{Reason: "the server no longer reports the file's size and time, so nothing shows that it is the same file", Err: ftpexec.ErrChanged}
@@ -83,30 +89,30 @@ func (t *transfer) another(why string) error {
 	if t.restarts++; t.restarts > maxRestarts {
 		return &Error{Reason: "the file changes on the server while it is read: " + why, Err: ftpexec.ErrChanged}
 	}
-	s := t.arrivals.snapshot()
-	if len(s.done) == 0 {
+	s := t.part.Snapshot()
+	if len(s.Done) == 0 {
 		return t.restart(why)
 	}
 	t.stale = why
-	return cmp.Or(t.mayForget(t.arrivals.part.path, s.adopted, why), errAgain)
+	return cmp.Or(t.mayForget(s.Adopted, why), errAgain)
 }
 
 // differs says why resp is not the file that s has bytes of, or "".
-func (t *transfer) differs(s state, resp *ftpexec.Response) string {
+func (t *transfer) differs(s partfile.State, resp *ftpexec.Response) string {
 	switch {
-	case s.size < 0 && len(s.done) == 0:
+	case s.Size < 0 && len(s.Done) == 0:
 		return ""
-	case s.size < 0 && resp.Size < 0:
+	case s.Size < 0 && resp.Size < 0:
 		return "the server does not report the file's size"
-	case s.size < 0 && s.done.end() > resp.Size:
-		return fmt.Sprintf("%d bytes are there, but the server's file has only %d", s.done.end(), resp.Size)
-	case s.size < 0:
+	case s.Size < 0 && s.Done.End() > resp.Size:
+		return fmt.Sprintf("%d bytes are there, but the server's file has only %d", s.Done.End(), resp.Size)
+	case s.Size < 0:
 		return ""
-	case s.size != resp.Size:
-		return fmt.Sprintf("the server's file now has %s bytes, not %d", countOf(resp.Size), s.size)
-	case !s.modTime.IsZero() && !resp.ModTime.IsZero() && !s.modTime.Equal(resp.ModTime):
+	case s.Size != resp.Size:
+		return fmt.Sprintf("the server's file now has %s bytes, not %d", countOf(resp.Size), s.Size)
+	case !s.ModTime.IsZero() && !resp.ModTime.IsZero() && !s.ModTime.Equal(resp.ModTime):
 		return "the server's file has been modified"
-	case len(s.done) > 0 && (!t.dated(s.modTime) || !t.dated(resp.ModTime)):
+	case len(s.Done) > 0 && (!t.dated(s.ModTime) || !t.dated(resp.ModTime)):
 		return undated
 	}
 	return ""
@@ -122,8 +128,8 @@ func (t *transfer) same(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := t.arrivals.snapshot()
-	if info.Size == s.size && info.ModTime.Equal(s.modTime) {
+	s := t.part.Snapshot()
+	if info.Size == s.Size && info.ModTime.Equal(s.ModTime) {
 		return nil
 	}
 	if err := t.told(s, info.Size, info.ModTime); err != nil {
@@ -145,29 +151,31 @@ func countOf(n int64) string {
 // fetch writes one span of the file and returns how many of its bytes count. If
 // whole is true the bytes pass through the digest too. fetch reads the last span
 // of the file until the server confirms the end.
-func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x span, whole bool) (int64, error) {
-	w := sink{path: t.arrivals.part.partial, limit: t.o.Limit, most: -1}
-	if tail := x.end == resp.Size; !tail {
-		w.most = x.len()
+func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x partfile.Span, whole bool) (int64, error) {
+	w := sink{path: t.part.Name(), limit: t.o.Limit, most: -1}
+	if tail := x.End == resp.Size; !tail {
+		w.most = x.Len()
 	}
-	if t.check != nil && whole {
-		if err := t.check.reach(ctx, t.arrivals.part.f, x.start); err != nil {
-			return 0, err
-		}
-		w.tee = t.check
-	}
-	s, err := t.arrivals.open(x)
+	s, err := t.part.Write(x)
 	if err != nil {
 		return 0, err
 	}
-	w.to = s.f
-	if _, err = w.pump(ctx, resp.Body); err == nil && w.most >= 0 {
-		err = t.arrivals.compare(resp, t.arrivals.part.f, t.arrivals.after(x.end))
+	w.to = s.F
+	if t.check != nil && whole {
+		w.tee = t.check
+		err = t.check.reach(ctx, s.F, x.Start)
 	}
-	n, cerr := t.arrivals.close(s, err == nil)
+	if err == nil {
+		_, err = w.pump(ctx, resp.Body)
+	}
+	if err == nil && w.most >= 0 {
+		lap := t.part.After(x.End, lapSize)
+		err = t.compare(resp, lap.Start, lap.End)
+	}
+	n, ended := t.part.End(s, err == nil)
 	t.responses.Add(1)
-	if err == nil || errors.Is(cerr, errAgain) {
-		err = cerr
+	if ended = misplaced(ended); err == nil || errors.Is(ended, errAgain) {
+		err = ended
 	}
 	if err == nil && w.most < 0 {
 		t.confirmed.Store(true)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -22,64 +23,57 @@ import (
 // the Body; the others are [*Error]. After an error NAME.part keeps the bytes
 // that arrived, if the next call can resume from them. After [ErrDigest] they are
 // in NAME.bad.
-func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Options) (Result, error) {
+func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Options) (r Result, err error) {
 	if err := o.check(); err != nil {
 		return Result{}, err
 	}
 	j := newJob(src, u, o)
+	j.path = path
 	stream := func(f *os.File) (int64, error) {
 		r, err := To(ctx, src, u, f, o)
 		return r.Size, inPath(err, path)
 	}
-	return j.to(ctx, path, stream, j.file)
-}
-
-// to writes to path: with stream if it is a device or FIFO, or else with file,
-// again if another run changed the target meanwhile.
-func (j *job) to(ctx context.Context, path string, stream func(*os.File) (int64, error), file func(context.Context, target) (Result, error)) (r Result, err error) {
-	d := newDisk(j.o.Root)
-	d.hashed = j.hashed
-	defer func() {
-		if err != nil {
-			d.unmake()
-		}
-	}()
-	for range claimTries {
-		t, err := d.inspect(path)
-		switch {
-		case err != nil:
-			return Result{}, err
-		case t.stream:
-			return saveStream(ctx, path, stream)
-		}
-		result, err := file(ctx, t)
-		if !errors.Is(err, errMoved) {
-			return result, err
-		}
+	if j.o.Root == nil && standard(path) != nil {
+		return saveStream(ctx, path, stream)
 	}
-	return Result{}, busy(path)
+	to, err := partfile.Find(j.o.Root, path, j.hashed)
+	if err != nil {
+		return Result{}, public(err)
+	}
+	defer func() { to.Close(err != nil) }()
+	err = to.Again(func() (err error) {
+		switch err = to.Look(); {
+		case err != nil:
+		case to.Stream:
+			r, err = saveStream(ctx, path, stream)
+		default:
+			r, err = j.file(ctx, to)
+		}
+		return err
+	})
+	r.Path = path
+	return r, public(err)
 }
 
 // file is [File] for a target that is a regular file or does not exist. The error
-// is errMoved if another run changed the target meanwhile.
-func (j *job) file(ctx context.Context, to target) (result Result, err error) {
+// is [partfile.ErrMoved] if another run changed the target meanwhile.
+func (j *job) file(ctx context.Context, to *partfile.Place) (result Result, err error) {
 	c, err := j.choose(ctx, to)
 	switch {
 	case err != nil:
 		return Result{}, err
 	case c.skip == ReasonExists && j.o.Sum.Algorithm == "": // the server is not asked for a digest
-		return to.skipped(c.skip), j.sized(to)
+		return skipped(to, c.skip), j.sized(to)
 	case c.skip != 0:
 		return j.leaveTarget(ctx, to, c.skip)
 	}
-	f, err := j.find(ctx, to, c)
+	t, err := j.find(ctx, to, c)
 	if err != nil {
 		return Result{}, err
 	}
-	t := newTransfer(j, f)
 	defer func() {
-		if kept := t.leave(); err != nil {
-			result = Result{Path: to.given, Kept: kept}
+		if kept := t.part.Leave(t.stale != "", t.text()); err != nil {
+			result = Result{Kept: kept}
 		}
 	}()
 	if t.check, err = j.expected(ctx); err != nil {
@@ -89,13 +83,18 @@ func (j *job) file(ctx context.Context, to target) (result Result, err error) {
 		return Result{}, err
 	}
 	j.o.notify(Event{Kind: Arrived})
-	return t.finish(ctx, c.overwrite)
+	return t.finish(ctx, to, c.overwrite)
+}
+
+// skipped returns the result for a target that was left alone.
+func skipped(to *partfile.Place, why Reason) Result {
+	return Result{Skipped: true, Reason: why, Size: to.Size()}
 }
 
 // leaveTarget returns the result for a target that is as good as the server's
 // file. It verifies the target if a digest was asked for, but never removes it.
-func (j *job) leaveTarget(ctx context.Context, to target, reason Reason) (Result, error) {
-	result := to.skipped(reason)
+func (j *job) leaveTarget(ctx context.Context, to *partfile.Place, reason Reason) (Result, error) {
+	result := skipped(to, reason)
 	if err := j.sized(to); err != nil {
 		return Result{}, err
 	}
@@ -103,9 +102,9 @@ func (j *job) leaveTarget(ctx context.Context, to target, reason Reason) (Result
 	if err != nil || c == nil {
 		return result, err
 	}
-	f, err := to.openFile(to.path, os.O_RDONLY, 0)
+	f, err := to.Follow()
 	if err != nil {
-		return Result{}, failure(to.path, "cannot be opened", err)
+		return Result{}, err
 	}
 	defer f.Close()
 	if err := c.reach(ctx, f, result.Size); err != nil {
@@ -118,12 +117,11 @@ func (j *job) leaveTarget(ctx context.Context, to target, reason Reason) (Result
 }
 
 // sized returns an error if the target does not have the size that is wanted.
-func (j *job) sized(to target) error {
-	size := to.skipped(0).Size
-	if j.o.Size == nil || j.text() || size == *j.o.Size {
-		return nil
+func (j *job) sized(to *partfile.Place) error {
+	if size := to.Size(); j.o.Size != nil && !j.text() && size != *j.o.Size {
+		return &Error{Path: to.Path, Reason: fmt.Sprintf("exists with %d bytes, but %d are wanted", size, *j.o.Size), Err: ErrSize}
 	}
-	return &Error{Path: to.path, Reason: fmt.Sprintf("exists with %d bytes, but %d are wanted", size, *j.o.Size), Err: ErrSize}
+	return nil
 }
 
 // inPath adds path to a local error that has none.

@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/download/internal/partfile"
 )
 
 // finish checks the complete part and gives it its final name.
-func (t *transfer) finish(ctx context.Context, overwrite bool) (Result, error) {
-	l := t.arrivals
-	s := l.snapshot()
-	size := s.done.octets()
-	result := Result{Path: l.part.given, Size: size, ModTime: s.modTime, Resumed: t.resumed, Text: t.text()}
+func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite bool) (Result, error) {
+	s := t.part.Snapshot()
+	size := s.Done.Octets()
+	result := Result{Path: t.path, Size: size, ModTime: s.ModTime, Resumed: t.resumed, Text: t.text()}
 	if err := t.arrived(size); err != nil {
 		return Result{}, err
 	}
@@ -22,23 +22,22 @@ func (t *transfer) finish(ctx context.Context, overwrite bool) (Result, error) {
 			return Result{}, err
 		}
 	}
-	if err := t.settle(ctx, size, s); err != nil {
+	if err := t.part.Settle(ctx, t.o.note); err != nil {
 		return Result{}, err
 	}
 	if result.ModTime.IsZero() && t.o.Commit != nil {
-		info, err := fstat(l.part.f)
-		if err != nil {
-			return Result{}, failure(l.part.partial, "cannot be examined", err)
+		var err error
+		if result.Written, err = t.part.Written(); err != nil {
+			return Result{}, err
 		}
-		result.Written = info.ModTime()
 	}
 	if err := t.o.commit(result); err != nil {
 		return Result{}, err
 	}
-	err := l.part.publish(overwrite)
+	err := t.part.Publish(overwrite)
 	if t.o.Existing == Skip && errors.Is(err, fs.ErrExist) {
-		l.disown(0) // so that leave discards the part
-		return l.part.skipped(ReasonExists), nil
+		t.part.Discard()
+		return skipped(to, ReasonExists), nil
 	}
 	if err != nil {
 		return Result{}, err
@@ -46,47 +45,17 @@ func (t *transfer) finish(ctx context.Context, overwrite bool) (Result, error) {
 	return result, nil
 }
 
-// settle flushes the complete part to disk, with its size and time.
-func (t *transfer) settle(ctx context.Context, size int64, s state) error {
-	l := t.arrivals
-	if err := l.health(); err != nil { // a checkpoint may have failed at the end
-		return err
-	}
-	if err := l.part.fit(size); err != nil {
-		return err
-	}
-	if !s.modTime.IsZero() && l.part.ours() {
-		if err := l.part.chtimes(l.part.partial, s.modTime); err != nil {
-			t.o.note(l.part.partial + ": cannot set the server's time: " + localfile.Cause(err).Error())
-		}
-	}
-	if err := l.part.sync(); err != nil {
-		l.fail(err)
-		return err
-	}
-	l.complete(size)
-	if l.part.run == "" {
-		return nil
-	}
-	good, err := l.blocks.sound(diskReader{ctx, l.part.f}) // without locks another run may have written there
-	if err == nil && len(good) < len(l.blocks) {
-		return replaced(l.part.partial)
-	}
-	return failure(l.part.partial, "cannot be read", err)
-}
-
 // verify compares the part's digest and writes it to r. If it differs, the part becomes NAME.bad,
 // as evidence: no run resumes from it.
 func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
-	p := t.arrivals.part
-	if err := t.check.reach(ctx, p.f, size); err != nil {
+	if err := t.check.reach(ctx, t.part.File(), size); err != nil {
 		return err
 	}
 	err := t.check.compare(r)
 	if err == nil {
 		return nil
 	}
-	bad, before, failed := p.keepBad(func(path string) bool { return t.check.same(ctx, p, path, size) })
+	bad, before, failed := t.part.KeepBad(func(f *os.File) bool { return t.check.same(ctx, f, size) })
 	switch {
 	case failed != nil:
 		return &Error{Reason: err.Error() + "; " + failed.Error(), Err: ErrDigest}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/partfile"
 )
 
 // TestLocalErrorText checks that a message shows the reason alone, and that the
@@ -30,7 +31,7 @@ func TestLocalErrorText(t *testing.T) {
 			&os.LinkError{Op: "rename", Old: "/d/f.part", New: "/d/f", Err: errno},
 			fmt.Errorf("while writing: %w", &fs.PathError{Op: "write", Path: "/d/f.part", Err: os.NewSyscallError("splice", errno)}),
 		} {
-			got := failure("/d/f.part", "cannot be written", err)
+			got := partfile.Failure("/d/f.part", "cannot be written", err)
 			if want := "/d/f.part: cannot be written: " + errno.Error(); got.Error() != want {
 				t.Errorf("%v: got %q, want %q", err, got, want)
 			}

@@ -17,6 +17,7 @@ type job struct {
 	extra  Source // for further connections
 	u      *urlparse.URL
 	url    string // of u, as journals write it
+	path   string // the target, as given; "" for To
 	o      *Options
 	retry  *retry.Retrier
 	hashed bool // see hasher
@@ -29,7 +30,7 @@ func (j *job) text() bool { return j.u != nil && j.u.Type == urlparse.TypeASCII 
 // newJob returns a job with a copy of o that has its defaults filled in.
 func newJob(src Source, u *urlparse.URL, o *Options) *job {
 	opts := o.orDefault()
-	j := &job{src: src, u: u, url: journalURL(u), o: opts, extra: src}
+	j := &job{src: src, u: u, url: u.WithoutPassword().String(), o: opts, extra: src}
 	policy := retry.Policy{Retries: opts.Retries, Connect: opts.RetryConnect, Wait: opts.Wait}
 	policy.Tell = func(err error, try int, wait time.Duration) {
 		opts.notify(Event{Kind: Retrying, Err: err, Try: try, Tries: retry.Count(opts.Retries), Wait: wait})

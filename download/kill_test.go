@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/urlparse"
@@ -53,7 +53,7 @@ func beKilled() int {
 	}
 	if order.Call > 0 {
 		var calls atomic.Int64
-		fault = func(string, string) error {
+		partfile.Fault = func(string, string) error {
 			if calls.Add(1) == int64(order.Call) {
 				die()
 			}
@@ -204,19 +204,16 @@ func (k *kit) checkLeft(text string) int64 {
 		}
 		return int64(len(text))
 	}
-	s, err := plain.readJournal(k.path("f.part.json"))
-	if errors.Is(err, fs.ErrNotExist) {
+	if !k.exists("f.part.json") {
 		if info, err := os.Stat(k.path("f.part")); err == nil && info.Size() > 0 {
 			k.Errorf("a part of %d bytes without a journal", info.Size())
 		}
 		return 0
 	}
-	if err != nil {
-		k.Fatal(err)
-	}
-	checkClaims(k.T, k.path("f.part"), s, text)
+	done, octets := k.claims()
+	k.checkClaims(done, text)
 	if extra, _ := filepath.Glob(k.path("*.bad")); len(extra) > 0 {
 		k.Errorf("there is %v", extra)
 	}
-	return s.done.octets()
+	return octets
 }

@@ -2,6 +2,9 @@ package download
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -16,6 +19,7 @@ import (
 
 	"github.com/spf13/afero"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
@@ -238,26 +242,45 @@ func (k *kit) write(name, text string) {
 	mustWrite(k.T, k.path(name), text)
 }
 
-// journal writes a journal for path on the server, about the current f.part.
+// span is a range of bytes that a journal claims.
+type span struct{ start, end int64 }
+
+// journal returns a journal for path on the server, about the current f.part, in
+// blocks of 64 KiB.
 func (k *kit) journal(path string, size int64, modTime time.Time, done ...span) string {
 	k.Helper()
-	s := state{url: k.URL(path), size: size, modTime: modTime}
-	var err error
-	if s.blocks, err = s.blocks.cover(strings.NewReader(read(k.T, k.path("f.part"))), done, 64<<10); err != nil {
+	part := read(k.T, k.path("f.part"))
+	var blocks []string
+	for _, x := range done {
+		for at := x.start; at < x.end; at += 64 << 10 {
+			end := min(x.end, at+64<<10)
+			sum := crc32.Checksum([]byte(part[at:end]), crc32.MakeTable(crc32.Castagnoli))
+			blocks = append(blocks, fmt.Sprintf("[%d,%d,%d]", at, end, sum))
+		}
+	}
+	return fmt.Sprintf(`{"ftpfetch":3,"url":%q,"size":%d,"modified":%q,"done":[%s]}`,
+		k.URL(path), size, modTime.Format(time.RFC3339), strings.Join(blocks, ","))
+}
+
+// claims returns what the journal of f.part claims, and how many bytes that are.
+func (k *kit) claims() (done []span, octets int64) {
+	k.Helper()
+	var journal struct{ Done [][3]int64 }
+	if err := json.Unmarshal([]byte(read(k.T, k.path("f.part.json"))), &journal); err != nil {
 		k.Fatal(err)
 	}
-	b, err := s.encode()
-	if err != nil {
-		k.Fatal(err)
+	for _, x := range journal.Done {
+		done = append(done, span{x[0], x[1]})
+		octets += x[1] - x[0]
 	}
-	return string(b)
+	return done, octets
 }
 
 // onCall makes f the fault of every call on the local disk until the test ends.
 func onCall(t *testing.T, f func(call, path string) error) {
 	t.Helper()
-	fault = f
-	t.Cleanup(func() { fault = nil })
+	partfile.Fault = f
+	t.Cleanup(func() { partfile.Fault = nil })
 }
 
 func (k *kit) exists(name string) bool {
@@ -275,8 +298,3 @@ func read(t testing.TB, path string) string {
 	}
 	return string(b)
 }
-
-// plain is the disk without a root.
-var plain = newDisk(nil)
-
-func namesAt(path string) names { return plain.namesOf(path, path) }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -44,7 +45,7 @@ func (k *kit) killedAfterNaming(path string) {
 		return nil
 	})
 	_, _ = k.get(path, Options{})
-	fault = nil
+	partfile.Fault = nil
 	if !k.exists("f") || !k.exists("f.part.json") {
 		k.Fatalf("there is %q", namesIn(k.T, k.dir))
 	}
@@ -82,7 +83,7 @@ func TestKeptOnFullDisk(t *testing.T) {
 		return nil
 	})
 	r, err := k.get("/f", Options{Retries: -1})
-	fault = nil
+	partfile.Fault = nil
 	k.faulty(nil)
 	again, aerr := k.get("/f", Options{})
 	if r.Kept != again.Resumed {

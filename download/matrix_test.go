@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
@@ -203,9 +204,9 @@ func (k *kit) onlyBad() {
 func (s *scene) calls(k *kit) int {
 	s.begin(k)
 	c := counter{at: -1}
-	fault = c.call
+	partfile.Fault = c.call
 	err := s.run(k.Context(), k)
-	fault = nil
+	partfile.Fault = nil
 	if !errors.Is(err, s.err) {
 		k.Fatalf("%s: got %v, want %v", s.what, err, s.err)
 	}
@@ -259,7 +260,7 @@ func TestMatrix(t *testing.T) {
 		{err: syscall.EIO, same: true}, {err: syscall.ENOSPC, same: true}, {err: syscall.EACCES, same: true},
 	}
 	counts := map[string]int{}
-	t.Cleanup(func() { fault = nil })
+	t.Cleanup(func() { partfile.Fault = nil })
 	all := scenes(t)
 	for i, s := range slices.Concat(all, all) {
 		t.Run(s.what, func(t *testing.T) {
@@ -290,9 +291,9 @@ func (s *scene) fails(k *kit, c *counter) {
 	if c.more {
 		c.died = cancel
 	}
-	fault = c.call
+	partfile.Fault = c.call
 	err := s.run(ctx, k)
-	fault = nil
+	partfile.Fault = nil
 	what := fmt.Sprintf("%v at call %d (%s, more %v)", c.err, c.at, c.named, c.same)
 	s.checkTarget(k, what)
 	switch {

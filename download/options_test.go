@@ -34,3 +34,14 @@ func TestOptionsCheck(t *testing.T) {
 		t.Errorf("%d files, %d connections", len(left), k.Connections())
 	}
 }
+
+// TestURLWithoutPassword checks that no journal has a password.
+func TestURLWithoutPassword(t *testing.T) {
+	u := urlOf(t, "ftp://me:secret@h/f")
+	if got := newJob(nil, u, nil).url; got != "ftp://me@h/f" {
+		t.Errorf("got %s", got)
+	}
+	if _, ok := u.User.Password(); !ok {
+		t.Error("the URL itself was changed")
+	}
+}

@@ -15,13 +15,14 @@ import (
 	"syscall"
 	"testing"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/testserver"
 )
 
 // TestNeverOutside makes something in a run's way a link to the outside of its
 // root, at each call on the disk in turn. Nothing outside may change.
 func TestNeverOutside(t *testing.T) {
-	t.Cleanup(func() { fault = nil })
+	t.Cleanup(func() { partfile.Fault = nil })
 	runs := 0
 	for i, s := range scenes(t) {
 		k := newKit(t, matrixTree)
@@ -34,9 +35,9 @@ func TestNeverOutside(t *testing.T) {
 				outside := newOutside(t)
 				once := sync.Once{}
 				c := counter{at: at, died: func() { once.Do(func() { swap.do(k, outside.dir) }) }}
-				fault = c.call
+				partfile.Fault = c.call
 				err := s.run(t.Context(), k)
-				fault = nil
+				partfile.Fault = nil
 				if now := outside.list(); !slices.Equal(now, outside.was) {
 					t.Fatalf("%s, call %d (%s), %s: %v; outside there is %q, want %q", s.what, at, c.named, swap, err, now, outside.was)
 				}
@@ -296,38 +297,6 @@ func TestRootSyncsDirectories(t *testing.T) {
 	if !slices.Equal(synced, want) {
 		t.Errorf("synced %q, want %q", synced, want)
 	}
-}
-
-// TestInside checks that a root gets the path that the caller gave, however it was
-// opened.
-func TestInside(t *testing.T) {
-	t.Chdir(t.TempDir())
-	for _, name := range []string{".", "..", "/", "../..", "d", "d/", "./d", "../" + filepath.Base(mustGetwd(t)), mustGetwd(t)} {
-		if err := os.MkdirAll(name, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		root, err := os.OpenRoot(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer root.Close()
-		d := newDisk(root)
-		for _, path := range []string{"f", "d/f", "d/e/f", "..f"} {
-			shown, err := d.locate(path)
-			if got := d.inside(shown); err != nil || got != path || filepath.Dir(path) != d.inside(filepath.Dir(shown)) {
-				t.Errorf("root %s: %s is shown as %s and opened as %s, %v", name, path, shown, got, err)
-			}
-		}
-	}
-}
-
-func mustGetwd(t *testing.T) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }
 
 // TestRootTogether starts runs at once that all have to make the same directories.

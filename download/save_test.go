@@ -121,24 +121,6 @@ func TestSaveRace(t *testing.T) {
 	}
 }
 
-// TestSaveRaceWithoutLinks is the same on a file system without hard links.
-func TestSaveRaceWithoutLinks(t *testing.T) {
-	dir := t.TempDir()
-	from, to := filepath.Join(dir, "f.part"), filepath.Join(dir, "f")
-	mustWrite(t, from, "")
-	mustWrite(t, to, "theirs")
-	if err := plain.renameToFree(from, to); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("got %v, want fs.ErrExist", err)
-	}
-	if err := os.Remove(to); err != nil {
-		t.Fatal(err)
-	}
-	if err := plain.renameToFree(from, to); err != nil {
-		t.Error(err)
-	}
-	wantFiles(t, dir, map[string]string{"f": ""})
-}
-
 func TestSaveFailure(t *testing.T) {
 	cause := errors.New("no more")
 	for _, existing := range []Existing{Refuse, Overwrite, Skip} {
@@ -181,10 +163,10 @@ func TestSaveReplacedPart(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
 	_, err := save(t.Context(), path, nil, func(io.Writer) error {
-		if err := os.Remove(path + partSuffix); err != nil {
+		if err := os.Remove(path + ".part"); err != nil {
 			return err
 		}
-		return os.WriteFile(path+partSuffix, []byte("theirs"), 0o644)
+		return os.WriteFile(path+".part", []byte("theirs"), 0o644)
 	})
 	if !errors.Is(err, ErrLocal) {
 		t.Errorf("got %v, want ErrLocal", err)
@@ -198,7 +180,7 @@ func TestSaveShort(t *testing.T) {
 	path := filepath.Join(dir, "f")
 	o := &Options{Events: func(e Event) {
 		if e.Kind == Arrived {
-			_ = os.Truncate(path+partSuffix, 2)
+			_ = os.Truncate(path+".part", 2)
 		}
 	}}
 	_, err := save(t.Context(), path, o, func(w io.Writer) error {

@@ -55,7 +55,7 @@ func TestSaveThroughLinks(t *testing.T) {
 func TestSaveDanglingLinks(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	link := filepath.Join(dir, "f")
-	for _, name := range []string{link, link + partSuffix} {
+	for _, name := range []string{link, link + ".part"} {
 		if err := os.Symlink(filepath.Join(elsewhere, "aim"), name); err != nil {
 			t.Fatal(err)
 		}

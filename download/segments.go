@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 )
+
+// minSegment is the fewest bytes that are worth a connection of their own.
+const minSegment = 1 << 20
 
 // errDiffers means that the file differs from one connection to another.
 var errDiffers = errors.New("another file")
@@ -18,7 +23,7 @@ type fleet struct {
 	cancel context.CancelCauseFunc
 
 	mu     sync.Mutex
-	pieces spans // not yet taken by a connection
+	pieces partfile.Spans // not yet taken by a connection
 	errs   []error
 	broken error // of a connection that had brought bytes and may not be retried
 	useful int   // connections that brought bytes
@@ -27,15 +32,15 @@ type fleet struct {
 // parallel fetches what is missing over several connections. resp belongs to the
 // first one and starts at the first missing byte.
 func (t *transfer) parallel(ctx context.Context, cancel context.CancelCauseFunc, resp *ftpexec.Response) error {
-	s := t.arrivals.snapshot()
-	if err := t.arrivals.part.resize(s.size, true); err != nil {
+	s := t.part.Snapshot()
+	if err := t.part.Grow(s.Size); err != nil {
 		return err
 	}
-	f := &fleet{t: t, cancel: cancel, pieces: s.done.missing(s.size).split(t.segments, minSegment)}
+	f := &fleet{t: t, cancel: cancel, pieces: split(s.Done.Missing(s.Size), t.segments)}
 	first, _ := f.take()
 	var group sync.WaitGroup
 	for range min(t.segments-1, len(f.pieces)) {
-		group.Go(func() { f.ended(f.work(ctx, t.extra, nil, span{})) })
+		group.Go(func() { f.ended(f.work(ctx, t.extra, nil, partfile.Span{})) })
 	}
 	main := f.work(ctx, t.src, resp, first)
 	f.ended(main)
@@ -81,18 +86,18 @@ func (f *fleet) ended(err error) {
 	}
 }
 
-func (f *fleet) take() (span, bool) {
+func (f *fleet) take() (partfile.Span, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.pieces) == 0 {
-		return span{}, false
+		return partfile.Span{}, false
 	}
 	x := f.pieces[0]
 	f.pieces = f.pieces[1:]
 	return x, true
 }
 
-func (f *fleet) put(x span) {
+func (f *fleet) put(x partfile.Span) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.pieces = append(f.pieces, x)
@@ -100,7 +105,7 @@ func (f *fleet) put(x span) {
 
 // work fetches one piece after another, over one connection at a time. After a
 // failure it continues as long as each try brings bytes.
-func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, piece span) error {
+func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, piece partfile.Span) error {
 	useful := false
 	for {
 		if resp == nil {
@@ -111,7 +116,7 @@ func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, pi
 		}
 		rest, err := f.piece(ctx, src, resp, piece)
 		resp = nil
-		progress := rest.len() < piece.len()
+		progress := rest.Len() < piece.Len()
 		if progress && !useful {
 			useful = true
 			f.worked()
@@ -145,16 +150,16 @@ func (f *fleet) breaks(err error) error {
 }
 
 // piece fetches one piece and returns what is left of it.
-func (f *fleet) piece(ctx context.Context, src Source, resp *ftpexec.Response, x span) (span, error) {
+func (f *fleet) piece(ctx context.Context, src Source, resp *ftpexec.Response, x partfile.Span) (partfile.Span, error) {
 	if resp == nil {
 		var err error
-		if resp, err = f.open(ctx, src, x.start); err != nil {
+		if resp, err = f.open(ctx, src, x.Start); err != nil {
 			return x, err
 		}
 	}
 	defer resp.Body.Close()
 	n, err := f.t.fetch(ctx, resp, x, false)
-	return span{x.start + n, x.end}, err
+	return partfile.Span{Start: x.Start + n, End: x.End}, err
 }
 
 // open asks for the file from offset on and checks that it is the same file.
@@ -163,7 +168,7 @@ func (f *fleet) open(ctx context.Context, src Source, offset int64) (*ftpexec.Re
 	if err != nil {
 		return nil, err
 	}
-	s := f.t.arrivals.snapshot()
+	s := f.t.part.Snapshot()
 	if err := f.t.told(s, resp.Size, resp.ModTime); err != nil {
 		resp.Body.Close()
 		return nil, err
@@ -172,9 +177,37 @@ func (f *fleet) open(ctx context.Context, src Source, offset int64) (*ftpexec.Re
 		resp.Body.Close()
 		return nil, fmt.Errorf("%w: %s", errDiffers, why)
 	}
-	if err := f.t.arrivals.compare(resp, f.t.arrivals.part.f, before(offset)); err != nil {
+	if err := f.t.compare(resp, before(offset), offset); err != nil {
 		resp.Body.Close()
 		return nil, err
 	}
 	return resp, nil
+}
+
+// split cuts the longest of s in two until there are n spans, or until a cut
+// would make one shorter than minSegment. A single span is cut into equal pieces.
+func split(s partfile.Spans, n int) partfile.Spans {
+	out := slices.Clone(s)
+	for len(out) > 0 && len(out) < n {
+		long := 0
+		for i := range out {
+			if out[i].Len() > out[long].Len() {
+				long = i
+			}
+		}
+		x, count := out[long], int64(2)
+		if x.Len() < 2*minSegment {
+			break
+		}
+		if len(out) == 1 {
+			count = min(int64(n), x.Len()/minSegment)
+		}
+		pieces := make(partfile.Spans, count)
+		for i := range count {
+			pieces[i] = partfile.Span{Start: x.Start + x.Len()/count*i, End: x.Start + x.Len()/count*(i+1)}
+		}
+		pieces[count-1].End = x.End
+		out = slices.Replace(out, long, long+1, pieces...)
+	}
+	return out
 }

@@ -2,11 +2,12 @@ package download
 
 import (
 	"errors"
+	"reflect"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
 )
@@ -150,20 +151,17 @@ func TestSegmentsJournal(t *testing.T) {
 		k.want(map[string]string{"f": large})
 		return
 	}
-	s, err := plain.readJournal(k.path("f.part.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkClaims(t, k.path("f.part"), s, large)
+	done, _ := k.claims()
+	k.checkClaims(done, large)
 }
 
 // checkClaims compares the bytes that a journal claims with the file.
-func checkClaims(t *testing.T, part string, s state, text string) {
-	t.Helper()
-	got := read(t, part)
-	for _, x := range s.done {
-		if !strings.HasPrefix(text[x.start:], got[x.start:x.end]) {
-			t.Errorf("bytes %d to %d are not the file's", x.start, x.end)
+func (k *kit) checkClaims(done []span, text string) {
+	k.Helper()
+	got := read(k.T, k.path("f.part"))
+	for _, x := range done {
+		if text[x.start:x.end] != got[x.start:x.end] {
+			k.Errorf("bytes %d to %d are not the file's", x.start, x.end)
 		}
 	}
 }
@@ -193,5 +191,30 @@ func TestSegmentsUnconfirmedEnd(t *testing.T) {
 			t.Errorf("%s: got %v, events %v", verb, err, k.events)
 		}
 		k.want(map[string]string{"f": large})
+	}
+}
+
+func TestSplit(t *testing.T) {
+	mib := func(s ...int64) (out partfile.Spans) {
+		for ; len(s) > 0; s = s[2:] {
+			out = append(out, partfile.Span{Start: s[0] << 20, End: s[1] << 20})
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		s, want partfile.Spans
+		n       int
+	}{
+		{mib(0, 100), mib(0, 100), 1},
+		{mib(0, 99), mib(0, 33, 33, 66, 66, 99), 3},
+		{mib(0, 2), mib(0, 1, 1, 2), 4},
+		{mib(0, 1), mib(0, 1), 4},
+		{mib(0, 100, 200, 220), mib(0, 50, 50, 100, 200, 220), 3},
+		{mib(0, 1, 2, 3, 4, 5), mib(0, 1, 2, 3, 4, 5), 2},
+		{nil, nil, 2},
+	} {
+		if got := split(tt.s, tt.n); !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%v in %d: got %v, want %v", tt.s, tt.n, got, tt.want)
+		}
 	}
 }

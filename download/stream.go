@@ -26,7 +26,7 @@ func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Option
 	s := &streaming{job: newJob(src, u, o), w: w, size: -1}
 	var err error
 	if s.check, err = s.expected(ctx); err != nil {
-		return Result{}, err
+		return Result{}, public(err)
 	}
 	if err = s.run(ctx); err == nil {
 		err = s.arrived(s.n.Load())
@@ -35,7 +35,7 @@ func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Option
 	if err == nil && s.check != nil {
 		err = s.check.compare(&r)
 	}
-	return r, err
+	return r, public(err)
 }
 
 // streaming is a transfer that can resume but not restart.

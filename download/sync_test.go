@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -28,9 +29,8 @@ func TestSyncFails(t *testing.T) {
 	if !errors.Is(err, syscall.EIO) || !errors.Is(err, ErrLocal) || r.Kept != 0 {
 		t.Errorf("got %+v, %v, want EIO", r, err)
 	}
-	s, err := plain.readJournal(k.path("f.part.json"))
-	if err != nil || s.done.octets() != 100_000 {
-		t.Errorf("the journal claims %v, %v", s.done, err)
+	if done, octets := k.claims(); octets != 100_000 {
+		t.Errorf("the journal claims %v", done)
 	}
 	if r, err := k.get("/f", Options{}); err != nil || r.Resumed != 100_000 {
 		t.Errorf("then: %+v, %v", r, err)
@@ -142,18 +142,17 @@ func TestCheckpointTooEarly(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
 	before := read(t, k.path("f.part.json"))
-	to, err := plain.inspect(k.path("f"))
+	to, err := partfile.Find(nil, k.path("f"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := newJob(k.c, k.url("/f"), &Options{NoResume: true})
-	found, err := j.find(t.Context(), to, choice{})
+	defer to.Close(false)
+	r, err := newJob(k.c, k.url("/f"), &Options{NoResume: true}).find(t.Context(), to, choice{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newTransfer(j, found)
-	defer r.leave()
-	if err := r.arrivals.checkpoint(); err != nil {
+	defer r.part.Leave(true, false)
+	if err := r.part.Checkpoint(); err != nil {
 		t.Error(err)
 	}
 	k.want(map[string]string{"f.part": body[:100_000], "f.part.json": before})

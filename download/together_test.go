@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
@@ -113,7 +114,7 @@ func TestTargetAppears(t *testing.T) {
 // be refused or succeed, and the file must be whole.
 func TestSecondRun(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
-	t.Cleanup(func() { fault = nil })
+	t.Cleanup(func() { partfile.Fault = nil })
 	for _, first := range []Options{{}, {Continue: true}, {Newer: true}, {Existing: Overwrite}} {
 		for _, second := range []Options{{}, {Continue: true}, {Newer: true}, {Existing: Overwrite}, {Existing: Skip}} {
 			for at := 1; ; at += *matrixEvery {
@@ -123,7 +124,7 @@ func TestSecondRun(t *testing.T) {
 				}
 				n, calls := 0, sync.Mutex{}
 				var serr error
-				fault = func(string, string) error {
+				partfile.Fault = func(string, string) error {
 					calls.Lock()
 					n++
 					now := n == at
@@ -134,7 +135,7 @@ func TestSecondRun(t *testing.T) {
 					return nil
 				}
 				_, err := File(t.Context(), k.c, k.url("/f"), k.path("f"), &first)
-				fault = nil
+				partfile.Fault = nil
 				if err != nil && !clear(err) || serr != nil && !clear(serr) {
 					t.Errorf("%+v, then at call %d %+v: got %v and %v", first, at, second, err, serr)
 				}
@@ -153,7 +154,7 @@ func TestSecondRun(t *testing.T) {
 func TestWithoutLocks(t *testing.T) {
 	other := noise(len(body), 2)
 	runs := 0
-	t.Cleanup(func() { fault = nil })
+	t.Cleanup(func() { partfile.Fault = nil })
 	for _, before := range []string{"", body[:100_000]} {
 		for _, first := range []Options{{}, {Existing: Overwrite}} {
 			for _, second := range []Options{{}, {Existing: Overwrite}} {
@@ -168,7 +169,7 @@ func TestWithoutLocks(t *testing.T) {
 							n = 0
 							var calls sync.Mutex
 							var serr error
-							fault = func(call, _ string) error {
+							partfile.Fault = func(call, _ string) error {
 								calls.Lock()
 								n++
 								now := n == at
@@ -211,7 +212,7 @@ func TestWithoutLocks(t *testing.T) {
 							if got := read(t, k.path("f")); err != nil || got != body && got != other {
 								t.Errorf("at call %d, changes %v, stopped %v: the next run: %v", at, changes, stopped, err)
 							}
-							fault, n = nil, total
+							partfile.Fault, n = nil, total
 							k.Close()
 						}
 					}

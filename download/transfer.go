@@ -3,29 +3,29 @@ package download
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"sync/atomic"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 )
-
-// minSegment is the fewest bytes that are worth a connection of their own.
-const minSegment = 1 << 20
 
 // maxRestarts is how often a transfer starts over because the server's file has
 // changed, before it fails with ftpexec.ErrChanged.
 const maxRestarts = 3
 
+// lapSize is how many bytes a response brings before its own, to compare them with
+// what is there: a server that does not start where it is asked to sends others.
+const lapSize = 512
+
+// before returns where the lap of a response begins whose own bytes begin at start.
+func before(start int64) int64 { return max(0, start-lapSize) }
+
 // transfer fetches what is missing of a file into its part.
 type transfer struct {
 	*job
-	arrivals *arrivals
-	check    *digestCheck // the digest to compare; nil if there is none
+	part  *partfile.Part
+	check *digestCheck // the digest to compare; nil if there is none
 
-	copied    bool         // this run has copied the target to the part
-	since     fs.FileInfo  // of a part that another program left, or nil
-	inherited bool         // the part is an earlier run's, and the server has not yet shown that its file is the same
-	theirs    bool         // another program left the part, and it has no bytes from this run yet
 	stale     string       // why to give up the part; "" means not to
 	resumed   int64        // bytes from earlier runs
 	confirmed atomic.Bool  // the server has confirmed the end of the file
@@ -36,51 +36,149 @@ type transfer struct {
 	segments  int          // connections to use
 }
 
-func newTransfer(j *job, f *found) *transfer {
-	t := &transfer{
-		job: j, arrivals: newArrivals(f.part, f.state),
-		copied: f.copied, since: f.since, theirs: f.theirs, stale: f.stale, inherited: len(f.state.done) > 0, segments: max(1, j.o.Segments),
-	}
-	return t
-}
-
-// count returns the numbers for Progress events.
-func (t *transfer) count() (done, total int64) {
-	s := t.arrivals.snapshot()
-	return s.done.octets(), s.size
-}
-
 // errAgain asks for another try at once, which will use what was learned in this
 // one.
 var errAgain = errors.New("try again with what is known now")
 
+// noRestart says why a transfer can only begin with a file's first byte. It is
+// errAgain too.
+type noRestart string
+
+func (n noRestart) Error() string     { return string(n) }
+func (n noRestart) Is(err error) bool { return err == errAgain }
+
+const (
+	// errNoRestart means that the server turned out not to support REST.
+	errNoRestart noRestart = "the server cannot start in the middle of a file"
+	// errMisplaced means that two responses differ about the same bytes.
+	errMisplaced noRestart = "the server does not start where it is asked to, or its file has changed"
+	// errBeyond means that a response from the middle went on after the file's end:
+	// what came like it cannot be trusted, not even if all bytes are the same.
+	errBeyond noRestart = "the server does not start where it is asked to"
+)
+
+// run retries until every byte is there and the server has confirmed the end.
+func (t *transfer) run(ctx context.Context) error {
+	end := every(t.o.checkpoint, func() { _ = t.part.Checkpoint() })
+	defer end()
+	stop := func() {}
+	defer func() { stop() }()
+	first := true
+	for {
+		err := t.try(ctx, func() {
+			if first {
+				stop, first = t.o.report(t.count), false
+			}
+		})
+		if failed := t.part.Health(); failed != nil {
+			return failed
+		}
+		if err == nil {
+			return nil
+		}
+		progress := t.part.Progressed()
+		if errors.As(err, &t.noRestart) {
+			t.segments = 1
+		}
+		if errors.Is(err, errBeyond) { // not later: the journal vouches for bytes that may be wrong
+			t.part.Disown(t.part.Snapshot().Adopted)
+			if err := t.restart(string(errBeyond)); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, errAgain) {
+			continue
+		}
+		if err := t.retry.Again(ctx, err, progress); err != nil {
+			return err
+		}
+	}
+}
+
+// count returns the numbers for Progress events.
+func (t *transfer) count() (done, total int64) {
+	s := t.part.Snapshot()
+	return s.Done.Octets(), s.Size
+}
+
+// try fetches the gaps in the part, in order. It calls opened when data is about
+// to flow.
+func (t *transfer) try(ctx context.Context, opened func()) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	why, err := t.forgo()
+	for err == nil {
+		var complete bool
+		if complete, err = t.step(ctx, cancel, why, opened); complete {
+			return t.same(ctx)
+		}
+		why = ""
+	}
+	return err
+}
+
+// step fetches the first gap, over several connections if that was asked for and
+// worth it. If why is not "", the gap is the whole file, and step gives up the part
+// once the server has opened the transfer.
+func (t *transfer) step(ctx context.Context, cancel context.CancelCauseFunc, why string, opened func()) (complete bool, err error) {
+	gap := partfile.Span{Start: 0, End: -1}
+	if why == "" {
+		if gap, complete = t.next(); complete {
+			return true, nil
+		}
+	}
+	resp, err := t.request(ctx, t.src, gap.Start)
+	if err != nil {
+		return false, err
+	}
+	defer resp.Body.Close()
+	t.retry.Reached.Store(true)
+	if err := t.rightSize(resp); err != nil {
+		return false, err
+	}
+	if why != "" {
+		if err := t.restart(why); err != nil {
+			return false, err
+		}
+	}
+	if gap, err = t.accept(resp, gap); err != nil {
+		return false, err
+	}
+	opened()
+	if t.segments > 1 && t.noRestart == "" && !t.text() && resp.Size >= 2*minSegment && t.dated(resp.ModTime) {
+		return false, t.parallel(ctx, cancel, resp)
+	}
+	_, err = t.fetch(ctx, resp, gap, true)
+	return false, err
+}
+
 // forgo says why the transfer cannot resume from the part, or "".
 func (t *transfer) forgo() (why string, err error) {
-	s := t.arrivals.snapshot()
+	s := t.part.Snapshot()
 	switch {
 	case t.stale != "":
 		return t.stale, nil
-	case len(s.done) == 0:
+	case len(s.Done) == 0:
 		return "", nil
 	case t.text():
 		why = cannotResumeText
 	case t.noRestart != "":
 		why = string(t.noRestart)
-	case t.theirs:
-		return "", nil // request and accept decide
-	case s.size < 0:
+	case s.Size < 0 && !t.part.Known():
+		return "", nil // another program's part: request and accept decide
+	case s.Size < 0:
 		why = "the server does not report the file's size"
-	case t.dated(s.modTime):
+	case t.dated(s.ModTime):
 		return "", nil
 	default:
 		why = undated
 	}
-	return why, t.mayForget(t.arrivals.part.path, s.adopted, why)
+	return why, t.mayForget(s.Adopted, why)
 }
 
 // restart gives up what the part holds, and reports it.
 func (t *transfer) restart(why string) error {
-	if err := t.mayForget(t.arrivals.part.path, t.arrivals.snapshot().adopted, why); err != nil {
+	if err := t.mayForget(t.part.Snapshot().Adopted, why); err != nil {
 		return err
 	}
 	t.o.notify(Event{Kind: Restarted, Text: why + ": starting over"})
@@ -89,33 +187,33 @@ func (t *transfer) restart(why string) error {
 	}
 	t.confirmed.Store(false)
 	t.responses.Store(0)
-	t.inherited, t.theirs, t.copied, t.since, t.stale, t.resumed = false, false, false, nil, "", 0
-	return t.arrivals.reset()
+	t.stale, t.resumed = "", 0
+	return t.part.Reset()
 }
 
 // next returns the first gap; its end is -1 if the size is unknown. If all bytes
 // are there but the server never confirmed the end, the last byte is the gap.
-func (t *transfer) next() (gap span, complete bool) {
-	s := t.arrivals.snapshot()
-	if s.size < 0 {
-		return span{s.done.end(), -1}, t.confirmed.Load()
+func (t *transfer) next() (gap partfile.Span, complete bool) {
+	s := t.part.Snapshot()
+	if s.Size < 0 {
+		return partfile.Span{Start: s.Done.End(), End: -1}, t.confirmed.Load()
 	}
-	missing := s.done.missing(s.size)
+	missing := s.Done.Missing(s.Size)
 	switch {
 	case len(missing) > 0:
 		return missing[0], false
 	case t.confirmed.Load():
-		return span{}, true
-	case s.size == 0:
-		return span{}, false
+		return partfile.Span{}, true
+	case s.Size == 0:
+		return partfile.Span{}, false
 	}
-	t.arrivals.disown(s.size - 1)
-	return span{s.size - 1, s.size}, false
+	t.part.Disown(s.Size - 1)
+	return partfile.Span{Start: s.Size - 1, End: s.Size}, false
 }
 
 // request asks src for the file from the lap before offset on.
 func (t *transfer) request(ctx context.Context, src Source, offset int64) (*ftpexec.Response, error) {
-	from := before(offset).start
+	from := before(offset)
 	resp, err := src.Do(ctx, &ftpexec.Request{URL: t.u, Offset: from})
 	var e *ftpexec.Error
 	switch {
@@ -127,29 +225,4 @@ func (t *transfer) request(ctx context.Context, src Source, offset int64) (*ftpe
 		return nil, err // the server may still support REST
 	}
 	return nil, errNoRestart
-}
-
-// leave ends the run. Unless the part got its final name, leave keeps what a
-// later run can resume from and restores what belongs to another program. It
-// returns how many bytes the next run resumes from.
-func (t *transfer) leave() (kept int64) {
-	l := t.arrivals
-	s := l.snapshot()
-	switch {
-	case t.copied && !l.part.placed && s.done.octets() <= s.adopted:
-		l.part.discard() // the target still has them
-	case l.part.placed, t.stale != "", t.theirs && t.since != nil:
-		l.part.close() // the part has no bytes from this run, or is the target now
-	case t.since != nil && s.done.octets() == s.adopted && l.part.resize(s.adopted, false) == nil:
-		_ = l.part.removeJournal()
-		l.part.close()
-	case !t.theirs && s.size >= 0 && len(s.done) > 0 && !t.text():
-		if l.health() == nil {
-			kept = l.keep()
-		}
-		l.part.close()
-	default:
-		l.part.discard()
-	}
-	return kept
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
@@ -46,7 +47,7 @@ func (c *digestCheck) reach(ctx context.Context, f *os.File, n int64) error {
 	if c.at > n {
 		c.reset()
 	}
-	in := io.NewSectionReader(diskReader{ctx, f}, c.at, n-c.at)
+	in := io.NewSectionReader(partfile.Reader{Ctx: ctx, F: f}, c.at, n-c.at)
 	_, err := io.CopyBuffer(onlyWriter{c}, onlyReader{in}, make([]byte, bufferSize))
 	switch {
 	case ctx.Err() != nil:
@@ -55,18 +56,13 @@ func (c *digestCheck) reach(ctx context.Context, f *os.File, n int64) error {
 		err = fmt.Errorf("%w after %d bytes", io.ErrUnexpectedEOF, c.at)
 	}
 	if err != nil {
-		return failure(f.Name(), "cannot be read", err)
+		return partfile.Failure(f.Name(), "cannot be read", err)
 	}
 	return nil
 }
 
-// same reports whether the file at path has the n bytes that the digest covers.
-func (c *digestCheck) same(ctx context.Context, p *part, path string, n int64) bool {
-	f, err := p.openRegular(path, os.O_RDONLY)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
+// same reports whether f has the n bytes that the digest covers.
+func (c *digestCheck) same(ctx context.Context, f *os.File, n int64) bool {
 	other := newCheck(c.want, c.from)
 	info, err := f.Stat()
 	return err == nil && info.Size() == n && other.reach(ctx, f, n) == nil && bytes.Equal(other.h.Sum(nil), c.h.Sum(nil))

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/localfile"
@@ -21,7 +23,7 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict
 	defer cancel()
 	result, there, err := b.there(bounded, j)
 	if there {
-		download.Tidy(bounded, b.Root, j.Path)
+		partfile.Tidy(bounded, b.Root, j.Path)
 	}
 	if b.short(t, err) {
 		return schedule.Short()
@@ -310,7 +312,9 @@ const slack = time.Second - 1
 
 // verify compares the digest of a file that is there.
 func (b *run) verify(ctx context.Context, item manifest.Item, result download.Result) (download.Result, bool, error) {
-	sum, err := download.SumOf(ctx, b.Root, item.Path, item.Sum.Algorithm)
+	h := digest.New(item.Sum.Algorithm)
+	err := partfile.Copy(ctx, h, b.Root, item.Path)
+	sum := digest.Sum{Algorithm: item.Sum.Algorithm, Digest: h.Sum(nil)}
 	if err == nil && sum.String() != item.Sum.String() && !b.replaces() {
 		err = b.other(item, download.ErrDigest, "%s, but the list says %s", sum, item.Sum)
 	}

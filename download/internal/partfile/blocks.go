@@ -1,4 +1,4 @@
-package download
+package partfile
 
 import (
 	"errors"
@@ -25,7 +25,7 @@ func blockFor(size int64) int64 {
 
 // block is a range of a part with the CRC-32C (Castagnoli) of its bytes.
 type block struct {
-	span
+	Span
 	sum uint32
 }
 
@@ -33,13 +33,13 @@ type block struct {
 type blocks []block
 
 // spans returns the ranges that b covers.
-func (b blocks) spans() spans {
-	var out spans
+func (b blocks) spans() Spans {
+	var out Spans
 	for _, x := range b {
-		if n := len(out); n > 0 && out[n-1].end == x.start {
-			out[n-1].end = x.end
+		if n := len(out); n > 0 && out[n-1].End == x.Start {
+			out[n-1].End = x.End
 		} else {
-			out = append(out, x.span)
+			out = append(out, x.Span)
 		}
 	}
 	return out
@@ -47,25 +47,25 @@ func (b blocks) spans() spans {
 
 // cover returns blocks of exactly done: those of b that lie in it, and others of
 // at most size bytes for the rest, which it reads from r.
-func (b blocks) cover(r io.ReaderAt, done spans, size int64) (blocks, error) {
+func (b blocks) cover(r io.ReaderAt, done Spans, size int64) (blocks, error) {
 	var out blocks
 	for _, x := range done {
-		for at := x.start; at < x.end; at = out[len(out)-1].end {
-			for len(b) > 0 && (b[0].start < at || b[0].start < x.end && b[0].end > x.end) {
+		for at := x.Start; at < x.End; at = out[len(out)-1].End {
+			for len(b) > 0 && (b[0].Start < at || b[0].Start < x.End && b[0].End > x.End) {
 				b = b[1:]
 			}
-			end := x.end
-			if len(b) > 0 && b[0].start < end {
-				if end = b[0].start; at == end {
+			end := x.End
+			if len(b) > 0 && b[0].Start < end {
+				if end = b[0].Start; at == end {
 					out, b = append(out, b[0]), b[1:]
 					continue
 				}
 			}
-			if n := len(out); n == 0 || out[n-1].end != at || out[n-1].len() >= size {
-				out = append(out, block{span: span{at, at}})
+			if n := len(out); n == 0 || out[n-1].End != at || out[n-1].Len() >= size {
+				out = append(out, block{Span: Span{at, at}})
 			}
 			last := &out[len(out)-1]
-			if err := last.read(r, min(end, last.start+size)); err != nil {
+			if err := last.read(r, min(end, last.Start+size)); err != nil {
 				return nil, err
 			}
 		}
@@ -75,14 +75,14 @@ func (b blocks) cover(r io.ReaderAt, done spans, size int64) (blocks, error) {
 
 // read makes x reach to end.
 func (x *block) read(r io.ReaderAt, end int64) error {
-	buf := make([]byte, min(end-x.end, bufferSize))
-	for x.end < end {
-		b := buf[:min(int64(len(buf)), end-x.end)]
-		if err := readFull(r, b, x.end); err != nil {
+	buf := make([]byte, min(end-x.End, 256<<10))
+	for x.End < end {
+		b := buf[:min(int64(len(buf)), end-x.End)]
+		if err := readFull(r, b, x.End); err != nil {
 			return err
 		}
 		x.sum = crc32.Update(x.sum, castagnoli, b)
-		x.end += int64(len(b))
+		x.End += int64(len(b))
 	}
 	return nil
 }
@@ -91,8 +91,8 @@ func (x *block) read(r io.ReaderAt, end int64) error {
 // r's context has ended.
 func (b blocks) sound(r io.ReaderAt) (good blocks, err error) {
 	for _, x := range b {
-		now := block{span: span{x.start, x.start}}
-		err := now.read(r, x.end)
+		now := block{Span: Span{x.Start, x.Start}}
+		err := now.read(r, x.End)
 		if end := (*ended)(nil); errors.As(err, &end) {
 			return nil, err
 		}

@@ -1,0 +1,240 @@
+package partfile
+
+// All calls to the local disk are in this file, each named after its system call, so
+// that a test can make each of them fail.
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"time"
+
+	"example.com/ftpfetch/internal/owner"
+)
+
+// Fault, if a test sets it, is called before each call and returns its error.
+var Fault func(call, path string) error
+
+func faulty(call, path string) error {
+	if Fault == nil {
+		return nil
+	}
+	if err := Fault(call, path); err != nil {
+		return &fs.PathError{Op: call, Path: path, Err: err}
+	}
+	return nil
+}
+
+// do makes a call that returns only an error.
+func do(call, path string, f func() error) error {
+	if err := faulty(call, path); err != nil {
+		return err
+	}
+	return f()
+}
+
+func (p *Place) lstat(name string) (fs.FileInfo, error) {
+	if err := faulty("lstat", p.shown(name)); err != nil {
+		return nil, err
+	}
+	info, err := p.root.Lstat(name)
+	if err == nil {
+		os.SameFile(info, info) // Windows would look up later which file it is, under a name that may stand for another by then
+	}
+	return info, err
+}
+
+// Stat examines the target and follows links, below a root only to what is there.
+func (p *Place) Stat() (fs.FileInfo, error) {
+	if !p.lone {
+		return p.stat(p.target)
+	}
+	if err := faulty("stat", p.Path); err != nil {
+		return nil, err
+	}
+	return os.Stat(p.Path)
+}
+
+func (p *Place) stat(name string) (fs.FileInfo, error) {
+	if err := faulty("stat", p.shown(name)); err != nil {
+		return nil, err
+	}
+	return p.root.Stat(name)
+}
+
+func (p *Place) openFile(name string, flag int, mode fs.FileMode) (*os.File, error) {
+	if err := faulty("open", p.shown(name)); err != nil {
+		return nil, err
+	}
+	return p.root.OpenFile(name, flag, mode)
+}
+
+func (p *Place) mkdir(name string) error {
+	return do("mkdir", p.shown(name), func() error { return p.root.Mkdir(name, 0o777) })
+}
+
+func (p *Place) rename(from, to string) error {
+	return do("rename", p.shown(from), func() error { return p.root.Rename(from, to) })
+}
+
+func (p *Place) link(from, to string) error {
+	return do("link", p.shown(from), func() error { return p.root.Link(from, to) })
+}
+
+func (p *Place) remove(name string) error {
+	return do("unlink", p.shown(name), func() error { return p.root.Remove(name) })
+}
+
+func (p *Place) chmod(name string, mode fs.FileMode) error {
+	return do("chmod", p.shown(name), func() error { return p.root.Chmod(name, mode) })
+}
+
+func (p *Place) chtimes(name string, modTime time.Time) error {
+	return do("utimes", p.shown(name), func() error { return p.root.Chtimes(name, time.Time{}, modTime) })
+}
+
+func fstat(f *os.File) (fs.FileInfo, error) {
+	if err := faulty("fstat", f.Name()); err != nil {
+		return nil, err
+	}
+	return f.Stat()
+}
+
+func truncate(f *os.File, n int64) error {
+	return do("truncate", f.Name(), func() error { return f.Truncate(n) })
+}
+
+func fsync(f *os.File) error { return do("fsync", f.Name(), f.Sync) }
+
+// lock locks f for this run. It fails only if another run has the lock. On a file
+// system without locks locked is false.
+func lock(f *os.File) (locked bool, err error) {
+	if faulty("flock", f.Name()) != nil {
+		return false, nil
+	}
+	taken, locked := held(f)
+	if taken {
+		err = busy(f.Name())
+	}
+	return locked, err
+}
+
+// closing closes f. Its error may be that of an earlier write.
+func closing(f *os.File) error { return errors.Join(faulty("close", f.Name()), f.Close()) }
+
+func write(f *os.File, b []byte) error {
+	return do("write", f.Name(), func() error { _, err := f.Write(b); return err })
+}
+
+// Reader reads a file until its context ends.
+type Reader struct {
+	Ctx context.Context // Read takes no context
+	F   *os.File
+}
+
+func (r Reader) ready() error {
+	if r.Ctx.Err() != nil {
+		return &ended{context.Cause(r.Ctx)}
+	}
+	return faulty("read", r.F.Name())
+}
+
+func (r Reader) Read(p []byte) (int, error) {
+	if err := r.ready(); err != nil {
+		return 0, err
+	}
+	return r.F.Read(p)
+}
+
+func (r Reader) ReadAt(p []byte, offset int64) (int, error) {
+	if err := r.ready(); err != nil {
+		return 0, err
+	}
+	return r.F.ReadAt(p, offset)
+}
+
+// readStart reads up to n bytes of the regular file name.
+func (p *Place) readStart(name string, n int64) ([]byte, error) {
+	f, err := p.openRegular(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(Reader{context.Background(), f}, n))
+}
+
+// openRegular opens an existing regular file. It does not follow a symbolic
+// link: an [os.Root] would, but only to a file inside, which is not the one that
+// lstat saw.
+func (p *Place) openRegular(name string, flag int) (*os.File, error) {
+	info, err := p.lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: p.shown(name), Err: errNotRegular}
+	}
+	f, err := p.openFile(name, flag|noFollow, 0)
+	if err != nil {
+		return nil, err
+	}
+	now, err := fstat(f)
+	if err == nil && !os.SameFile(now, info) {
+		err = &fs.PathError{Op: "open", Path: p.shown(name), Err: ErrMoved}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// moveToFree renames a file to a free name. The error is fs.ErrExist if the name is
+// taken: a hard link is the one portable call that can tell. moved reports whether
+// the file has the new name, with an error besides the old one.
+func (p *Place) moveToFree(from, to string) (moved bool, err error) {
+	taken := &Error{Path: p.shown(to), Reason: "already exists", Err: fs.ErrExist}
+	err = p.link(from, to)
+	switch {
+	case err == nil:
+		return true, Failure(p.shown(from), "cannot be removed", p.remove(from))
+	case errors.Is(err, fs.ErrExist):
+		return false, taken
+	}
+	// There are no hard links (FAT). A file that appears in between is lost.
+	if _, err := p.lstat(to); err == nil {
+		return false, taken
+	}
+	err = p.rename(from, to)
+	return err == nil, Failure(p.shown(to), "cannot be moved into place", err)
+}
+
+// removeIfThere removes a file, if there is one.
+func (p *Place) removeIfThere(name string) error {
+	if err := p.remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// syncDir flushes the directory to disk. Windows has no such call.
+func (p *Place) syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := p.openFile(dir, os.O_RDONLY|owner.NoWait, 0)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // the directory may be written to but not read
+	}
+	if err != nil {
+		return Failure(p.shown(dir), "cannot be opened", err)
+	}
+	defer f.Close()
+	if err := fsync(f); err != nil && !errors.Is(err, errors.ErrUnsupported) && !isInvalid(err) {
+		return Failure(p.shown(dir), "cannot be flushed to disk", err)
+	}
+	return nil
+}

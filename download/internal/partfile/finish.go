@@ -1,0 +1,211 @@
+package partfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"example.com/ftpfetch/internal/localfile"
+)
+
+// A whole part becomes a file in three steps: Settle flushes it, name gives it the
+// name, and syncDir flushes that.
+
+// Settle flushes the complete part to disk, with its size and time. It notes if the
+// time cannot be set.
+func (p *Part) Settle(ctx context.Context, note func(string)) error {
+	if err := p.Health(); err != nil { // a checkpoint may have failed at the end
+		return err
+	}
+	s := p.Snapshot()
+	size := s.Done.Octets()
+	if err := p.cut(size); err != nil {
+		return err
+	}
+	if !s.ModTime.IsZero() && p.ours() {
+		if err := p.chtimes(p.partial, s.ModTime); err != nil {
+			note(p.Name() + ": cannot set the server's time: " + localfile.Cause(err).Error())
+		}
+	}
+	if err := p.flush(); err != nil {
+		p.fail(err)
+		return err
+	}
+	p.writing.Lock()
+	s.Size, s.Done, s.Complete = size, Spans{}.Add(Span{0, size}), true
+	_ = p.write(s, false) // if the run is killed while it names the part, the next one knows that it is complete
+	p.writing.Unlock()
+	if p.run == "" {
+		return nil
+	}
+	good, err := p.blocks.sound(Reader{ctx, p.f}) // without locks another run may have written there
+	if err == nil && len(good) < len(p.blocks) {
+		return replaced(p.Name())
+	}
+	return Failure(p.Name(), "cannot be read", err)
+}
+
+// Written returns the time of the part, as the system has it.
+func (p *Part) Written() (time.Time, error) {
+	info, err := fstat(p.f)
+	if err != nil {
+		return time.Time{}, Failure(p.Name(), "cannot be examined", err)
+	}
+	return info.ModTime(), nil
+}
+
+// Publish gives the settled part its final name, which may exist only with
+// overwrite, and removes the journal.
+func (p *Part) Publish(overwrite bool) error {
+	if p.copied != nil {
+		now, err := p.lstat(p.target)
+		if err != nil || !same(now, p.copied) {
+			return &Error{Path: p.Path, Reason: ErrMoved.Error(), Err: ErrLocal}
+		}
+	}
+	if err := p.name(p.target, overwrite); err != nil {
+		return err
+	}
+	err := p.restrict()
+	if jerr := p.removeJournal(); err == nil {
+		err = jerr
+	}
+	p.Close()
+	if serr := p.syncDir(filepath.Dir(p.target)); serr != nil {
+		return serr
+	}
+	return err
+}
+
+// restrict gives the file the permissions of the one that it replaces, if its owner
+// could not have written to it with those.
+func (c *claim) restrict() error {
+	if c.mode == nil || *c.mode == *c.mode|0o600 {
+		return nil
+	}
+	return c.permit(c.target, *c.mode)
+}
+
+// name renames the part. Except on Windows, which cannot rename an open file,
+// the part stays open and so locked.
+func (c *claim) name(to string, overwrite bool) (err error) {
+	if !c.ours() {
+		return replaced(c.shown(c.partial))
+	}
+	if err := c.removable(); err != nil {
+		return err
+	}
+	if overwrite {
+		err = Failure(c.shown(to), "cannot be moved into place", c.rename(c.partial, to))
+		c.placed = err == nil
+	} else {
+		c.placed, err = c.moveToFree(c.partial, to)
+	}
+	if err != nil || c.run == "" {
+		return err
+	}
+	info, err := c.lstat(to)
+	if err == nil && os.SameFile(info, c.info) {
+		return nil
+	}
+	if s, err := c.readJournal(); err == nil && s.about(info) && !s.Complete {
+		_ = c.remove(to) // the unfinished part of another run
+	}
+	return replaced(c.shown(c.partial))
+}
+
+// mostBad bounds the files with wrong digests that are kept of one target.
+const mostBad = 9
+
+// KeepBad renames the part to NAME.bad, or to NAME.bad.2 and so on if that
+// exists, because its digest is wrong. If same reports that one of these has the
+// same bytes, KeepBad removes the part in place of that.
+func (p *Part) KeepBad(same func(f *os.File) bool) (kept string, before bool, err error) {
+	for i := 1; i <= mostBad; i++ {
+		to := p.bad
+		if i > 1 {
+			to = fmt.Sprintf("%s.%d", to, i)
+		}
+		if f, err := p.openRegular(to, os.O_RDONLY); err == nil {
+			before = same(f)
+			f.Close()
+		}
+		if before {
+			p.Discard()
+			p.placed = true // there is nothing left to resume from
+			return p.shown(to), true, nil
+		}
+		err := p.name(to, false)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err == nil {
+			_ = p.removeJournal()
+		}
+		return p.shown(to), false, err
+	}
+	return "", false, &Error{Path: p.shown(p.bad), Reason: fmt.Sprintf("exists, and so do all names up to .%d: remove them", mostBad), Err: ErrLocal}
+}
+
+// Leave ends the use of a part: unless that has become a file, it keeps what a later
+// run can resume from. The part is untouched if it holds only what it held before,
+// which stays, and worthless if no run can resume from it. Leave returns how many
+// bytes the next run resumes from.
+func (p *Part) Leave(untouched, worthless bool) (kept int64) {
+	defer p.Close()
+	s := p.Snapshot()
+	switch {
+	case p.placed:
+	case p.copied != nil && s.Done.Octets() <= s.Adopted:
+		p.Discard() // the target still has them
+	case untouched:
+	case !p.Known() && len(s.Done) > 0:
+		kept = p.claimed.Octets()
+	case s.Size < 0 || len(s.Done) == 0 || worthless:
+		p.Discard()
+	case p.Health() == nil:
+		kept = p.keep()
+	}
+	return kept
+}
+
+// GiveUp releases a part that this run has not written to, and removes it if it
+// is empty. The journal stays: it may be about the target and belong to a run
+// that is about to end.
+func (c *claim) GiveUp() {
+	defer c.Close()
+	if n, err := c.size(); err == nil && n == 0 && c.ours() && c.removable() == nil {
+		_ = c.remove(c.partial)
+	}
+}
+
+// Discard removes the part and its journal, unless the part has become a file.
+// It empties the part first, so that a kill leaves nothing that a later run
+// would keep.
+func (c *claim) Discard() {
+	defer c.Close()
+	if c.placed {
+		return
+	}
+	if !c.ours() {
+		now, err := c.lstat(c.partial)
+		gone := errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, c.info)
+		if s, err := c.readJournal(); gone && err == nil && s.about(c.info) {
+			_ = c.removeJournal()
+		}
+		return
+	}
+	if err := truncate(c.f, 0); err != nil && !errors.Is(err, fs.ErrClosed) || c.removeJournal() != nil {
+		return
+	}
+	if c.removable() == nil {
+		_ = c.remove(c.partial)
+	}
+}
+
+// Close leaves the part as it is.
+func (c *claim) Close() { _ = c.f.Close() }

@@ -1,0 +1,166 @@
+package partfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var stateSeeds = []State{
+	{URL: "ftp://h/f", Size: 100, ModTime: time.Date(2020, 2, 29, 12, 30, 45, 0, time.UTC), Done: Spans{{0, 10}, {20, 100}}, Adopted: 10, inode: "12",
+		blocks: blocks{{Span{0, 10}, 0}, {Span{20, 60}, 1<<32 - 1}, {Span{60, 100}, 5}}},
+	{URL: "ftp://h/f", Size: -1},
+	{URL: "ftp://u@h/%FF%0A", Size: 0, Complete: true},
+}
+
+// badJournals holds journals that parseJournal refuses.
+var badJournals = map[string]string{
+	"empty":            "",
+	"no JSON":          "hello",
+	"a list":           `[1]`,
+	"no version":       `{"url":"ftp://h/f","size":10,"done":[]}`,
+	"old version":      `{"ftpfetch":2,"url":"ftp://h/f","size":10,"done":[]}`,
+	"later version":    `{"ftpfetch":4,"url":"ftp://h/f","size":10,"done":[]}`,
+	"no URL":           `{"ftpfetch":3,"size":10,"done":[]}`,
+	"cut":              `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[0,`,
+	"more after it":    `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[]} x`,
+	"negative":         `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[-5,5,0]]}`,
+	"backwards":        `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[5,3,0]]}`,
+	"empty range":      `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[5,5,0]]}`,
+	"beyond the file":  `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[0,11,0]]}`,
+	"overlapping":      `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[0,5,0],[4,8,0]]}`,
+	"out of order":     `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[6,8,0],[0,5,0]]}`,
+	"sum too great":    `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[0,5,4294967296]]}`,
+	"sum below 0":      `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[0,5,-1]]}`,
+	"not complete":     `{"ftpfetch":3,"url":"ftp://h/f","size":10,"complete":true,"done":[[0,5,0]]}`,
+	"no size":          `{"ftpfetch":3,"url":"ftp://h/f","size":-1,"done":[[0,5,0]]}`,
+	"size below -1":    `{"ftpfetch":3,"url":"ftp://h/f","size":-2,"done":[]}`,
+	"too great":        `{"ftpfetch":3,"url":"ftp://h/f","size":1e30,"done":[]}`,
+	"fraction":         `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[0.5,1,0]]}`,
+	"no time":          `{"ftpfetch":3,"url":"ftp://h/f","size":10,"modified":"yesterday","done":[]}`,
+	"adopted too much": `{"ftpfetch":3,"url":"ftp://h/f","size":10,"adopted":6,"done":[[0,5,0]]}`,
+	"adopted in a gap": `{"ftpfetch":3,"url":"ftp://h/f","size":10,"adopted":1,"done":[[1,5,0]]}`,
+	"adopted below 0":  `{"ftpfetch":3,"url":"ftp://h/f","size":10,"adopted":-1,"done":[[0,5,0]]}`,
+	"no range":         `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[{"a":1}]}`,
+}
+
+func TestJournalBad(t *testing.T) {
+	for what, text := range badJournals {
+		if s, err := parseJournal([]byte(text)); err == nil {
+			t.Errorf("%s: got %+v, want an error", what, s)
+		}
+	}
+}
+
+func TestJournalRoundTrip(t *testing.T) {
+	p := placeIn(t, t.TempDir(), "f")
+	if _, err := p.readJournal(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	for _, want := range stateSeeds {
+		if err := p.writeJournal(want, true); err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.readJournal()
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, %v, want %+v", got, err, want)
+		}
+	}
+}
+
+// placeIn returns the place of a target in dir.
+func placeIn(t *testing.T, dir, name string) *Place {
+	t.Helper()
+	p, err := Find(nil, filepath.Join(dir, name), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close(false) })
+	return p
+}
+
+func TestJournalTooLarge(t *testing.T) {
+	p := placeIn(t, t.TempDir(), "f")
+	text := `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[]}` + strings.Repeat(" ", maxJournal)
+	if err := os.WriteFile(p.shown(p.journal), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.readJournal(); err == nil {
+		t.Error("no error")
+	}
+}
+
+// FuzzJournal checks that every journal that parses is sound and means the same
+// when it is written again.
+func FuzzJournal(f *testing.F) {
+	for _, s := range stateSeeds {
+		b, err := s.encode()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	for _, text := range badJournals {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := parseJournal(data)
+		if err != nil {
+			return
+		}
+		if s.Size < -1 || !sound(s.Done, max(s.Size, 0)) || s.Done.Octets() > max(s.Size, 0) {
+			t.Fatalf("%q: unsound: %+v", data, s)
+		}
+		b, err := s.encode()
+		if err != nil {
+			return // a year that JSON does not write
+		}
+		if again, err := parseJournal(b); err != nil || again.URL != strings.ToValidUTF8(s.URL, "\ufffd") || again.Adopted != s.Adopted ||
+			again.Complete != s.Complete || !reflect.DeepEqual(again.blocks, s.blocks) {
+			t.Fatalf("%q: %+v, then %+v, %v", data, s, again, err)
+		}
+	})
+}
+
+// TestJournalInDocs checks that the journal in docs/download.md is one, and that
+// its table has every field.
+func TestJournalInDocs(t *testing.T) {
+	b, err := os.ReadFile("../../../docs/download.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	_, sample, _ := strings.Cut(text, "```\n")
+	sample, fields, _ := strings.Cut(sample, "```\n")
+	s, err := parseJournal([]byte(sample))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.encode(); err != nil || string(again) != sample {
+		t.Errorf("the document has\n%swant\n%s(%v)", sample, again, err)
+	}
+	var got, want []string
+	for row := range strings.Lines(fields) {
+		if name, ok := strings.CutPrefix(row, "| `"); ok {
+			name, _, _ = strings.Cut(name, "`")
+			got = append(got, name)
+		} else if len(got) > 0 {
+			break
+		}
+	}
+	for field := range reflect.TypeFor[record]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		want = append(want, name)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("the table has the fields %q, want %q", got, want)
+	}
+}

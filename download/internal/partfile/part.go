@@ -1,0 +1,451 @@
+package partfile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Part is a claimed NAME.part. It records which bytes have arrived and writes the
+// journal. Its methods are safe for concurrent use while bytes arrive.
+type Part struct {
+	*claim
+
+	// What Claim has found. Theirs means that there are bytes and nothing shows that
+	// this package wrote them, Linked that the part has other names. Otherwise Left is
+	// what the journal says, or LeftErr what is wrong with it.
+	Theirs, Linked bool
+	Left           State
+	LeftErr        error
+
+	copied fs.FileInfo // of the target that the part has a copy of, or nil
+
+	mu      sync.Mutex
+	state   State
+	claimed Spans // by the journal on the disk
+	known   bool  // the journal is about this transfer and may be written
+	streams []*Stream
+	high    int64 // the most bytes that the part has ever had
+	failed  error // why bytes did not reach the disk: the part cannot be trusted
+	laps    []lap // what other responses had of bytes that are not all there yet
+
+	writing sync.Mutex // held while blocks and the journal change; lock it before mu
+	blocks  blocks
+}
+
+// Claim locks NAME.part, for the bytes of url, or makes an empty one, and finds out
+// what it holds. With replace it removes another user's part that has no journal.
+func (p *Place) Claim(ctx context.Context, url string, replace bool) (*Part, error) {
+	if err := p.check(replace); err != nil {
+		return nil, err
+	}
+	c, err := p.claim()
+	if err != nil {
+		return nil, err
+	}
+	part := &Part{claim: c, state: State{URL: url, Size: -1}}
+	if err = p.Unchanged(); err == nil {
+		err = part.look(ctx)
+	}
+	if err != nil {
+		part.GiveUp()
+		return nil, err
+	}
+	return part, nil
+}
+
+// look finds out what the part holds.
+func (p *Part) look(ctx context.Context) error {
+	has := p.info.Size()
+	s, err := p.readJournal()
+	missing := errors.Is(err, fs.ErrNotExist)
+	if p.Linked = links(p.info) > 1; p.Linked && has == 0 {
+		if err := p.Renew(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case missing && has == 0:
+		return nil // it is new, or left by a run that received nothing
+	case missing, err == nil && has > 0 && !s.about(p.info) && s.inode != "" && !s.agrees(Reader{ctx, p.f}):
+		p.Theirs = true
+		return nil
+	case errors.As(err, new(*fs.PathError)):
+		return Failure(p.shown(p.journal), "cannot be read", err)
+	}
+	p.Left, p.LeftErr = s, err
+	return nil
+}
+
+// Name returns the part's name, as messages show it.
+func (p *Part) Name() string { return p.shown(p.partial) }
+
+// File returns the part's own file, to read it.
+func (p *Part) File() *os.File { return p.f }
+
+// Found returns how many bytes the part had when it was claimed, and since when.
+func (p *Part) Found() (int64, time.Time) { return p.info.Size(), p.info.ModTime() }
+
+// Renew puts an empty part in the place of what was there.
+func (p *Part) Renew() error {
+	p.Theirs, p.Linked, p.Left, p.LeftErr = false, false, State{}, nil
+	return p.renew()
+}
+
+// Empty removes all bytes from the part.
+func (p *Part) Empty() error { return p.empty() }
+
+// Check reads the bytes that Left claims and removes the blocks from it that have
+// changed. It returns their number, and that of all.
+func (p *Part) Check(ctx context.Context) (bad, all int, err error) {
+	good, err := p.Left.blocks.sound(Reader{ctx, p.f})
+	if err != nil {
+		return 0, 0, Failure(p.Name(), "cannot be read", err)
+	}
+	all = len(p.Left.blocks)
+	p.Left.blocks, p.Left.Done = good, good.spans()
+	return all - len(good), all, nil
+}
+
+// Resume takes what Left claims as the start.
+func (p *Part) Resume() error {
+	p.begin(p.Left)
+	p.claimed = p.Left.Done
+	if p.Left.inode == inodeOf(p.info) {
+		return nil
+	}
+	return p.record(p.Left, false) // part and journal are copies
+}
+
+func (p *Part) begin(s State) { p.state, p.blocks, p.high = s, s.blocks, s.Done.Octets() }
+
+// Adopt takes all bytes of another program's part as the start.
+func (p *Part) Adopt(ctx context.Context) error {
+	s := p.state
+	s.Adopted = p.info.Size()
+	err := s.has(ctx, p.f, s.Adopted)
+	p.begin(s)
+	return Failure(p.Name(), "cannot be read", err)
+}
+
+// Copy fills the part, which is empty, with the target, which must still be the one
+// that was describes, as the start of a file with this size and time. The journal
+// comes first: it marks the part as this package's.
+func (p *Part) Copy(ctx context.Context, was fs.FileInfo, size int64, modTime time.Time) error {
+	f, err := p.openTarget(os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if now, err := fstat(f); err != nil || !same(now, was) {
+		return ErrMoved
+	}
+	if err := p.record(p.state, false); err != nil {
+		return err
+	}
+	for err == nil {
+		if err = (Reader{ctx, f}).ready(); err == nil {
+			_, err = io.CopyN(p.f, f, 64<<20) // within the kernel, where that is possible
+		}
+	}
+	if err != io.EOF {
+		return Failure(p.Name(), "cannot be written", err)
+	}
+	s := p.state
+	s.Size, s.ModTime, s.Adopted = size, modTime, was.Size()
+	err = s.has(ctx, p.f, s.Adopted)
+	p.copied = was
+	p.begin(s)
+	return Failure(p.Name(), "cannot be read", err)
+}
+
+// same reports whether a file has not changed.
+func same(now, was fs.FileInfo) bool {
+	return os.SameFile(now, was) && now.Size() == was.Size() && now.ModTime().Equal(was.ModTime())
+}
+
+// Stream writes one connection's bytes into the part. The offset of its own file
+// handle tells how far it is, even if the bytes go straight from the socket.
+type Stream struct {
+	F     *os.File // the part's own, or one of its own while that is in use
+	span  Span     // the bytes to write; an end of -1 means the end of the file
+	whole bool     // the span has arrived and nothing contradicts it
+}
+
+// at returns the position of the first byte not written yet.
+func (s *Stream) at() int64 {
+	n, err := s.F.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return s.span.Start
+	}
+	return n
+}
+
+// brought returns the bytes of s.span that s has written, but not the last one
+// before the span is known to be whole: no run may take it for that.
+func (s *Stream) brought() Span {
+	at := s.at()
+	switch {
+	case s.whole && s.span.End >= 0:
+		at = min(at, s.span.End)
+	case s.span.End >= 0:
+		at = min(at, s.span.End-1)
+	}
+	return Span{s.span.Start, at}
+}
+
+// Write returns a stream that writes x. The first of several at a time uses the
+// part's own file.
+func (p *Part) Write(x Span) (*Stream, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f, err := p.f, error(nil)
+	switch {
+	case slices.ContainsFunc(p.streams, func(y *Stream) bool { return y.F == f }):
+		f, err = p.handle()
+	case !p.ours():
+		err = replaced(p.Name())
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &Stream{F: f, span: x}
+	if _, err := f.Seek(x.Start, io.SeekStart); err != nil {
+		_ = p.close(s)
+		return nil, Failure(p.Name(), "cannot be written", err)
+	}
+	p.streams = append(p.streams, s)
+	return s, nil
+}
+
+// close closes the file of s, unless it is the part's own.
+func (p *Part) close(s *Stream) error {
+	if s.F == p.f {
+		return nil
+	}
+	return Failure(p.Name(), "cannot be closed", closing(s.F))
+}
+
+// End ends s and counts its bytes. If it wrote more than its span, none of them
+// count: if it began in the middle of the file, that was not where it should have,
+// and the error is ErrBeyond.
+func (p *Part) End(s *Stream, whole bool) (brought int64, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.whole = whole
+	x, over := s.brought(), s.span.End >= 0 && s.at() > s.span.End
+	p.streams = slices.DeleteFunc(p.streams, func(y *Stream) bool { return y == s })
+	err = p.close(s)
+	switch {
+	case over && x.Start > 0:
+		return 0, ErrBeyond
+	case over || err != nil:
+		return 0, err
+	}
+	if err := p.agree(p.state.Done.Add(x)); err != nil {
+		return 0, err
+	}
+	p.state.Done = p.state.Done.Add(x)
+	return x.Len(), nil
+}
+
+// lap holds bytes of the file that a response had beside its own.
+type lap struct {
+	Span
+	b []byte
+}
+
+// Expect compares b with the bytes of the file from start on: now, or as soon as
+// all of them are there. The error is then ErrDiffers.
+func (p *Part) Expect(start int64, b []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.laps = append(p.laps, lap{Span{start, start + int64(len(b))}, b})
+	return p.agree(p.state.Done)
+}
+
+// agree compares the laps that lie in done. The caller must hold mu.
+func (p *Part) agree(done Spans) (err error) {
+	p.laps = slices.DeleteFunc(p.laps, func(x lap) bool {
+		if !slices.ContainsFunc(done, func(y Span) bool { return y.Start <= x.Start && x.End <= y.End }) {
+			return x.Len() <= 0
+		}
+		b := make([]byte, len(x.b))
+		if rerr := readFull(Reader{context.Background(), p.f}, b, x.Start); rerr != nil {
+			err = Failure(p.Name(), "cannot be read", rerr)
+		} else if !bytes.Equal(b, x.b) {
+			err = ErrDiffers
+		}
+		return true
+	})
+	return err
+}
+
+// After returns what there already is from end on, but at most n bytes.
+func (p *Part) After(end, n int64) Span {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, x := range p.state.Done {
+		if x.Start <= end && end < x.End {
+			return Span{end, min(x.End, end+n)}
+		}
+	}
+	return Span{}
+}
+
+// Snapshot returns the state, including what the streams have written so far.
+func (p *Part) Snapshot() State {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.state
+	for _, x := range p.streams {
+		s.Done = s.Done.Add(x.brought())
+	}
+	if s.Size >= 0 {
+		s.Done = s.Done.UpTo(s.Size)
+	}
+	s.Adopted = min(s.Adopted, s.Done.Head())
+	return s
+}
+
+// Progressed reports whether the part has more bytes than ever before.
+func (p *Part) Progressed() bool {
+	n := p.Snapshot().Done.Octets()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	more := n > p.high
+	p.high = max(p.high, n)
+	return more
+}
+
+// Know sets what is known about the file. From now on the journal may be written:
+// the first one is written now, and without locks each.
+func (p *Part) Know(size int64, modTime time.Time) error {
+	p.mu.Lock()
+	p.known = true
+	p.state.Size = size
+	if !modTime.IsZero() {
+		p.state.ModTime = modTime
+	}
+	p.mu.Unlock()
+	if p.begun.Load() && p.run == "" {
+		return nil
+	}
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	return p.write(p.Snapshot(), false)
+}
+
+// Known reports whether Know has been called. Until then the journal on the disk
+// stays: it may be an earlier one that is about to be given up.
+func (p *Part) Known() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.known
+}
+
+// Disown drops the bytes from n on, so that they are fetched again.
+func (p *Part) Disown(n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state.Done = p.state.Done.UpTo(n)
+}
+
+// Reset forgets everything and empties the part. No stream may be open.
+func (p *Part) Reset() error {
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	p.mu.Lock()
+	p.state, p.claimed, p.laps = State{URL: p.state.URL, Size: -1}, nil, nil
+	p.mu.Unlock()
+	p.blocks, p.copied = nil, nil
+	if err := p.record(p.state, false); err != nil {
+		return err
+	}
+	if err := p.syncDir(filepath.Dir(p.partial)); err != nil {
+		return err
+	}
+	return p.empty()
+}
+
+// Checkpoint flushes the part to disk, and only then claims its bytes in the
+// journal. If the journal cannot be written, the next run merely fetches those
+// bytes again. If the bytes do not reach the disk, the run ends: see Health.
+func (p *Part) Checkpoint() error {
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	if !p.Known() {
+		return nil
+	}
+	s := p.Snapshot()
+	if err := p.flush(); err != nil {
+		p.fail(err)
+		return err
+	}
+	return p.write(s, true)
+}
+
+// room is how many bytes of the part keep gives up for the journal on a full disk.
+const room = 64 << 10
+
+// keep makes a checkpoint at the end of a run. If the disk is full, it gives up
+// the last bytes of the part to make room for the journal, but none that the one on
+// the disk claims. It returns how many bytes the journal claims.
+func (p *Part) keep() int64 {
+	err := p.Checkpoint()
+	if errors.Is(err, syscall.ENOSPC) && p.Health() == nil {
+		s := p.Snapshot()
+		end := max(p.claimed.End(), s.Done.End()-room)
+		p.Disown(end)
+		if p.cut(end) == nil {
+			_ = p.Checkpoint()
+		}
+	}
+	return p.claimed.Octets()
+}
+
+// write writes a journal for s, whose bytes must be in the part. The caller must
+// hold writing, so that no bytes are given up between the snapshot and the
+// journal.
+func (p *Part) write(s State, sync bool) (err error) {
+	if s.Size < 0 {
+		s.Done = nil // a journal without a size claims nothing
+	}
+	if s.blocks, err = p.blocks.cover(Reader{context.Background(), p.f}, s.Done, blockFor(s.Size)); err != nil {
+		return Failure(p.Name(), "cannot be read", err)
+	}
+	p.blocks = s.blocks
+	if err := p.record(s, sync); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.claimed = s.Done
+	return nil
+}
+
+// fail makes err the part's health. Bytes may be missing on the disk although
+// they can still be read, and the system reports that only once: a later flush
+// would succeed.
+func (p *Part) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failed == nil {
+		p.failed = err
+	}
+}
+
+// Health returns why the part cannot be trusted, or nil.
+func (p *Part) Health() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.failed
+}
