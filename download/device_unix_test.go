@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"hash"
-	"io"
 	"os"
 	"syscall"
 	"testing"
@@ -35,9 +34,6 @@ func TestFIFOEnds(t *testing.T) {
 		if _, err := File(ctx, k.c, k.url("/f"), fifo, nil); !ends(err) {
 			t.Errorf("a reader %v: got %v", reading, err)
 		}
-		if _, err := save(ctx, fifo, nil, func(io.Writer) error { return ctx.Err() }); !ends(err) {
-			t.Errorf("a reader %v: Save: got %v", reading, err)
-		}
 	}
 }
 
@@ -61,23 +57,6 @@ func TestStandardOutput(t *testing.T) {
 		t.Error(err)
 	}
 	k.want(map[string]string{"out": "before " + body})
-}
-
-// TestMissingDirectory checks that the error names what is missing.
-func TestMissingDirectory(t *testing.T) {
-	k := newKit(t, nil)
-	k.write("file", "")
-	for path, want := range map[string]string{
-		k.path("none/f"):   k.path("none") + ": no such directory (create it first)",
-		k.path("none/d/f"): k.path("none/d") + ": no such directory (create it first)",
-		k.path("file/f"):   k.path("file") + ": not a directory",
-		k.path("file/d/f"): k.path("file/d") + ": not a directory",
-	} {
-		_, err := File(t.Context(), k.c, k.url("/f"), path, nil)
-		if err == nil || err.Error() != want || !errors.Is(err, ErrLocal) {
-			t.Errorf("%s: got %v, want %s", path, err, want)
-		}
-	}
 }
 
 // TestContinueOthers checks that another user's target stays as it is.

@@ -8,26 +8,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"example.com/ftpfetch/testserver"
 )
 
 // The tests of this file are about sentences of docs/download.md that nothing else
 // would miss.
-
-// TestContinueComplete checks that a file of the same length counts as complete.
-func TestContinueComplete(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.write("f", noise(len(body), 9))
-	r, err := k.get("/f", Options{Continue: true})
-	if err != nil || !r.Skipped || r.Reason != ReasonComplete || slices.Contains(k.Commands(), "RETR f") {
-		t.Errorf("got %+v, %v after %q", r, err, k.Commands())
-	}
-	if _, err := k.get("/f;type=a", Options{Continue: true}); !errors.Is(err, ErrResume) {
-		t.Errorf("in ASCII type: got %v, want ErrResume", err)
-	}
-}
 
 // TestAskedOnceMore checks that a server that does not report what it reported
 // before is asked once more, and then believed.
@@ -49,41 +35,6 @@ func TestAskedOnceMore(t *testing.T) {
 			t.Errorf("silent %d times: resumed from %d, want %d (%v)", silent, r.Resumed, resumed, err)
 		}
 		k.want(map[string]string{"f": body})
-	}
-}
-
-// TestChangedGivenUpLate checks that a part is kept until the server has opened
-// the transfer of the changed file that replaces it.
-func TestChangedGivenUpLate(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.leaves("/f", 100_000)
-	k.change("/f", body+"more", kitTime.Add(time.Hour))
-	retrs := 0
-	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
-		if p.Verb == "RETR" {
-			if retrs++; retrs > 1 {
-				return testserver.Fault{Reply: "550 no"}
-			}
-		}
-		return testserver.Fault{}
-	})
-	if _, err := k.get("/f", Options{}); err == nil || retrs != 2 || len(read(t, k.path("f.part"))) != 100_000 {
-		t.Errorf("got %v after %d transfers", err, retrs)
-	}
-}
-
-// TestProgressCounts checks that the count of retries starts again if a try brings
-// the file further than ever before.
-func TestProgressCounts(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
-		if p.Verb == "RETR" {
-			return testserver.Fault{Data: testserver.Closed, Octets: 50_000 + lapSize}
-		}
-		return testserver.Fault{}
-	})
-	if _, err := k.get("/f", Options{Retries: 1}); err != nil || len(k.waits) != 5 {
-		t.Errorf("got %v after %d retries, want 5", err, len(k.waits))
 	}
 }
 
@@ -220,21 +171,4 @@ func TestSegmentsFewer(t *testing.T) {
 	if err != nil || len(offsets) > 0 {
 		t.Errorf("after the file has started over: REST %q (%v)", offsets, err)
 	}
-}
-
-// TestNameBack checks that a file that Continue has taken over gets its name back
-// if no byte has arrived.
-func TestNameBack(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.write("f", body[:100_000])
-	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
-		if p.Verb == "RETR" {
-			return testserver.Fault{Data: testserver.Reset}
-		}
-		return testserver.Fault{}
-	})
-	if _, err := k.get("/f", Options{Continue: true, Retries: -1}); err == nil {
-		t.Error("no error")
-	}
-	k.want(map[string]string{"f": body[:100_000]})
 }

@@ -3,7 +3,6 @@ package download
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -68,37 +67,6 @@ func TestForeignPartBesideJournal(t *testing.T) {
 	}
 }
 
-// TestSaveEndsJournal lets a listing replace the part of a file. If that run is
-// killed, the journal must not count for the listing.
-func TestSaveEndsJournal(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.leaves("/f", 100_000)
-	_, err := save(t.Context(), k.path("f"), &Options{Existing: Overwrite}, func(w io.Writer) error {
-		if done, _ := k.claims(); len(done) > 0 {
-			t.Errorf("the journal claims %v", done)
-		}
-		_, err := io.WriteString(w, "listing")
-		return err
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	k.want(map[string]string{"f": "listing"})
-}
-
-// TestNewerAppeared lets a missing file appear during the run: Newer has not
-// compared it.
-func TestNewerAppeared(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	o := Options{Newer: true, Events: onProgress(func(int64, int64) { k.write("f", "mine") })}
-	if _, err := k.get("/f", o); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("got %v, want fs.ErrExist", err)
-	}
-	if got := read(t, k.path("f")); got != "mine" {
-		t.Errorf("the file has %d bytes", len(got))
-	}
-}
-
 // TestLinkedPart kills a run between the two steps that give a file its name,
 // and moves the file away. The next run must not write to it.
 func TestLinkedPart(t *testing.T) {
@@ -131,18 +99,6 @@ func TestContinueLinked(t *testing.T) {
 			t.Errorf("%s: the other name has %d bytes", name, len(got))
 		}
 	}
-}
-
-// TestContinueEmpty checks that a run that receives nothing gives an empty file
-// its name back.
-func TestContinueEmpty(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.write("f", "")
-	k.faulty(replies("RETR", "550 no"))
-	if _, err := k.get("/f", Options{Continue: true}); err == nil {
-		t.Error("no error")
-	}
-	k.want(map[string]string{"f": ""})
 }
 
 // TestAdoptedKept checks that a later run that cannot resume from the bytes that
@@ -234,26 +190,6 @@ func TestPartTooLong(t *testing.T) {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	k.want(map[string]string{"f": body})
-}
-
-// TestRESTBusy makes the server refuse REST once with 4yz: it may still support
-// REST.
-func TestRESTBusy(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.leaves("/f", 100_000)
-	n := 0
-	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
-		if p.Verb == "REST" {
-			n++
-			if n == 1 {
-				return testserver.Fault{Reply: "450 Busy"}
-			}
-		}
-		return testserver.Fault{}
-	})
-	if r, err := k.get("/f", Options{}); err != nil || r.Resumed != 100_000 {
-		t.Errorf("got %+v, %v, events %v", r, err, k.events)
-	}
 }
 
 // TestSumOfLaterVersion feeds the digest bytes of an earlier version before

@@ -3,6 +3,7 @@ package download
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io/fs"
@@ -297,4 +298,37 @@ func read(t testing.TB, path string) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// mustWrite makes a file for a test.
+func mustWrite(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantFiles compares the names and contents of a directory.
+func wantFiles(t *testing.T, dir string, want map[string]string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	for _, name := range names {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		text, known := want[name]
+		if err != nil || !known || string(got) != text {
+			t.Errorf("%s holds %.40q (%d bytes, %v), want %.40q (%d bytes, known %v)", name, got, len(got), err, text, len(text), known)
+		}
+	}
+	for name := range want {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is missing, there are %v", name, names)
+		}
+	}
 }

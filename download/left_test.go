@@ -6,34 +6,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/testserver"
 )
-
-// TestNamedForAnotherURL kills a run between naming the target and removing the
-// journal. A run for another URL must not call the file complete.
-func TestNamedForAnotherURL(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body, "/g": "the other file"})
-	k.killedAfterNaming("/f")
-	r, err := k.get("/g", Options{})
-	if err == nil && read(t, k.path("f")) != "the other file" {
-		t.Errorf("got %+v, nil error, and f holds another URL's file", r)
-	}
-}
-
-// TestNamedAndChangedSince is the same for a file that has since changed on the
-// server.
-func TestNamedAndChangedSince(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.killedAfterNaming("/f")
-	k.change("/f", "a later version", kitTime.Add(time.Hour))
-	r, err := k.get("/f", Options{})
-	if err == nil && read(t, k.path("f")) != "a later version" {
-		t.Errorf("got %+v, nil error, and f is not the server's file", r)
-	}
-}
 
 // killedAfterNaming stops a run before it removes the journal.
 func (k *kit) killedAfterNaming(path string) {
@@ -159,19 +135,6 @@ func TestAdoptedPartGone(t *testing.T) {
 	k.write("f.part.json", strings.Replace(j, `"inode"`, `"adopted":1000,"inode"`, 1))
 	if _, err := k.get("/f", Options{}); err != nil {
 		t.Errorf("got %v", err)
-	}
-}
-
-// TestModeZero checks that a file keeps the mode of the one it replaces, even 0.
-func TestModeZero(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.write("f", "old")
-	k.chmod("f", 0)
-	if _, err := k.get("/f", Options{Existing: Overwrite}); err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Stat(k.path("f")); err != nil || info.Mode().Perm() != 0 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
-	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -45,22 +44,6 @@ func TestLimit(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestSleep checks that sleep waits as long as it should, but no longer than its
-// context.
-func TestSleep(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		begun, enough := time.Now(), errors.New("enough")
-		if err := retry.Sleep(t.Context(), time.Minute); err != nil || time.Since(begun) != time.Minute {
-			t.Errorf("got %v after %v", err, time.Since(begun))
-		}
-		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, enough)
-		defer cancel()
-		if err := retry.Sleep(ctx, time.Hour); err != enough || time.Since(begun) != time.Minute+time.Second {
-			t.Errorf("got %v after %v", err, time.Since(begun))
-		}
-	})
 }
 
 // TestLimitEnds checks that the end of the context ends the wait for a limit.

@@ -10,33 +10,72 @@ import (
 	"testing"
 )
 
-// TestFilePlaces tries every kind of target that a path can name.
-func TestFilePlaces(t *testing.T) {
+// TestPlaces tries every kind of target that a path can name. A local obstacle ends
+// a run before it connects.
+func TestPlaces(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("file", "")
-	link := k.path("link")
-	if err := os.Symlink(k.dir, link); err != nil {
+	elsewhere := t.TempDir()
+	if err := errors.Join(os.Symlink(k.dir, k.path("link")), os.Symlink(elsewhere+"/aim", k.path("dangling")), os.Symlink(elsewhere+"/aim", k.path("l.part"))); err != nil {
 		t.Fatal(err)
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		path string
 		err  error
+		text string
 	}{
-		{"", ErrName}, {k.dir, ErrName}, {k.dir + "/", ErrName}, {link, ErrName}, {k.path("new") + "/", ErrName},
-		{k.path("none/f"), os.ErrNotExist}, {k.path("file/f"), syscall.ENOTDIR},
-		{k.path(strings.Repeat("n", 256)), syscall.ENAMETOOLONG},
-		{"/dev/full", syscall.ENOSPC},
-	}
-	for _, tt := range tests {
+		{"", ErrName, "no file name given"},
+		{k.dir, ErrName, ": is a directory"},
+		{k.dir + "/..", ErrName, ": is a directory"},
+		{k.dir + "/", ErrName, ": names a directory, not a file"},
+		{k.path("link"), ErrName, ": is a directory"},
+		{k.path("none/f"), os.ErrNotExist, k.path("none") + ": no such directory (create it first)"},
+		{k.path("none/d/f"), os.ErrNotExist, k.path("none/d") + ": no such directory (create it first)"},
+		{k.path("file/f"), syscall.ENOTDIR, k.path("file") + ": not a directory"},
+		{k.path(strings.Repeat("n", 256)), syscall.ENAMETOOLONG, "file name too long"},
+		{k.path("l"), ErrLocal, k.path("l.part") + ": is in the way and is not a regular file"},
+	} {
 		_, err := File(t.Context(), k.c, k.url("/f"), tt.path, &Options{Existing: Overwrite})
-		if !errors.Is(err, tt.err) || !errors.Is(err, ErrLocal) {
-			t.Errorf("%.80q: got %v, want %v", tt.path, err, tt.err)
+		if !errors.Is(err, tt.err) || !errors.Is(err, ErrLocal) || !strings.HasSuffix(err.Error(), tt.text) {
+			t.Errorf("%.80q: got %v, want %v with %q", tt.path, err, tt.err, tt.text)
 		}
+	}
+	if sent := k.Commands(); len(sent) > 0 {
+		t.Errorf("sent %q", sent)
+	}
+	if _, err := File(t.Context(), k.c, k.url("/f"), "/dev/full", nil); !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, ErrLocal) {
+		t.Errorf("/dev/full: %v", err)
 	}
 	if r, err := File(t.Context(), k.c, k.url("/f"), os.DevNull, nil); err != nil || r.Size != int64(len(body)) {
 		t.Errorf("%s: %+v, %v", os.DevNull, r, err)
 	}
-	wantNames(t, k.dir, "file", "link")
+	wantNames(t, elsewhere)
+	wantNames(t, k.dir, "dangling", "file", "l.part", "link")
+}
+
+// TestLinks checks that a symbolic link counts as the file that it names, and is
+// itself replaced.
+func TestLinks(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	elsewhere := t.TempDir()
+	mustWrite(t, elsewhere+"/aim", "precious")
+	for _, aim := range []string{"/aim", "/nowhere"} {
+		if err := os.Symlink(elsewhere+aim, k.path("f")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.get("/f", Options{}); !errors.Is(err, os.ErrExist) {
+			t.Errorf("%s: got %v", aim, err)
+		}
+		if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, ErrResume) {
+			t.Errorf("%s, continued: got %v", aim, err)
+		}
+		if _, err := k.get("/f", Options{Existing: Overwrite}); err != nil {
+			t.Errorf("%s: got %v", aim, err)
+		}
+		k.want(map[string]string{"f": body})
+		k.remove("f")
+	}
+	wantFiles(t, elsewhere, map[string]string{"aim": "precious"})
 }
 
 // TestFileToFIFO checks that a FIFO gets the bytes as they arrive, even after a
@@ -62,16 +101,15 @@ func TestFileMode(t *testing.T) {
 	old := syscall.Umask(0o027)
 	defer syscall.Umask(old)
 	k := newKit(t, map[string]string{"/f": body})
-	for _, want := range []os.FileMode{0o640, 0o600} {
+	for _, want := range []os.FileMode{0o640, 0o600, 0} {
+		if k.exists("f") {
+			k.chmod("f", want)
+		}
 		if _, err := k.get("/f", Options{Existing: Overwrite}); err != nil {
 			t.Fatal(err)
 		}
-		info, err := os.Stat(k.path("f"))
-		if err != nil || info.Mode() != want {
+		if info, err := os.Stat(k.path("f")); err != nil || info.Mode() != want {
 			t.Errorf("mode %v, %v, want %v", info.Mode(), err, want)
-		}
-		if err := os.Chmod(k.path("f"), 0o600); err != nil {
-			t.Fatal(err)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -35,7 +34,6 @@ type scene struct {
 	path   string                                       // on the server; "" means /f
 	name   string                                       // on the disk; "" means f
 	o      Options
-	save   bool // Save, not File
 	err    error
 	want   map[string]string // all files at the end; nil means only the file
 	twice  error             // of the same command the second time
@@ -97,8 +95,6 @@ func scenes(t *testing.T) []scene {
 		{what: "wrong digest", o: Options{Sum: bad}, err: ErrDigest, want: nil, twice: ErrDigest},
 		{what: "long name", name: long, want: map[string]string{long: body}, twice: fs.ErrExist},
 		{what: "long name, wrong digest", name: long, o: Options{Sum: bad}, err: ErrDigest, twice: ErrDigest},
-		{what: "listing", save: true, want: map[string]string{"f": "listing"}, twice: fs.ErrExist},
-		{what: "listing, overwrite", save: true, before: old, o: Options{Existing: Overwrite}, want: map[string]string{"f": "listing"}},
 	}
 }
 
@@ -128,14 +124,6 @@ func (s *scene) run(ctx context.Context, k *kit) error {
 	defer k.faulty(nil)
 	o := s.o
 	o.Root, o.Commit = root, k.commit
-	if s.save {
-		o.Commit = nil
-		_, err := save(ctx, path, &o, func(w io.Writer) error {
-			_, err := io.WriteString(w, "listing")
-			return err
-		})
-		return err
-	}
 	o.Wait = atOnce
 	if o.checkpoint == 0 {
 		o.checkpoint = time.Hour
@@ -151,7 +139,7 @@ func (k *kit) commit(r Result) error {
 }
 
 // new reports whether s gives the target new bytes, for which Commit is called.
-func (s *scene) new() bool { return s.err == nil && !s.save }
+func (s *scene) new() bool { return s.err == nil }
 
 func atOnce(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
@@ -347,7 +335,7 @@ func (s *scene) checkTarget(k *kit, what string) {
 	}
 	before, _ := os.ReadFile(k.path(name))
 	k.dir = first
-	if bytes.Equal(got, want) && !bytes.Equal(got, before) && len(k.commits) == 0 && !s.save {
+	if bytes.Equal(got, want) && !bytes.Equal(got, before) && len(k.commits) == 0 {
 		k.Errorf("%s: %s is there, but Commit was not called", what, name)
 	}
 	if err != nil || !bytes.Equal(got, want) && !bytes.Equal(got, before) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,19 +14,6 @@ import (
 )
 
 var body = noise(300_000, 1)
-
-func TestResume(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.leaves("/f", 100_000)
-	r, err := k.get("/f", Options{})
-	if err != nil || r.Resumed != 100_000 || r.Size != 300_000 || !k.told(Resumed, "100000") {
-		t.Errorf("got %+v, %v, events %v", r, err, k.events)
-	}
-	if got := k.rests(); !slices.Equal(got, []string{"100000"}) {
-		t.Errorf("REST %q", got)
-	}
-	k.want(map[string]string{"f": body})
-}
 
 // TestResumeOfAnother changes something between two runs. The second must say so
 // and fetch everything again.
@@ -182,19 +168,6 @@ func TestResumeLinked(t *testing.T) {
 	k.want(map[string]string{"f": "precious"})
 }
 
-// TestFileTime checks that the file gets the server's time.
-func TestFileTime(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	r, err := k.get("/f", Options{})
-	if err != nil || !r.ModTime.Equal(kitTime) {
-		t.Errorf("got %+v, %v", r, err)
-	}
-	info, err := os.Stat(k.path("f"))
-	if err != nil || !info.ModTime().Equal(kitTime) {
-		t.Errorf("the file has %v, %v, want %v", info.ModTime(), err, kitTime)
-	}
-}
-
 func TestSize(t *testing.T) {
 	right, wrong := int64(300_000), int64(299_999)
 	k := newKit(t, map[string]string{"/f": body})
@@ -303,32 +276,6 @@ func TestContinueOlder(t *testing.T) {
 	}
 }
 
-// TestContinueMovesLate checks that the file keeps its name until the server has
-// opened the transfer of the rest.
-func TestContinueMovesLate(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.write("f", body[:1000])
-	asked := 0
-	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
-		if p.Verb != "" {
-			asked++
-			if got, err := os.ReadFile(k.path("f")); err != nil || string(got) != body[:1000] {
-				t.Errorf("at %s: %d bytes, %v", p.Verb, len(got), err)
-			}
-		}
-		if p.Verb == "RETR" {
-			return testserver.Fault{Reply: "550 no"}
-		}
-		return testserver.Fault{}
-	})
-	_, err := k.get("/f", Options{Continue: true})
-	k.faulty(nil) // the server may still have a QUIT to ask about
-	if err == nil || asked == 0 {
-		t.Errorf("got %v after %d commands", err, asked)
-	}
-	k.want(map[string]string{"f": body[:1000]})
-}
-
 // TestContinueCut resumes what a run with Continue began. Until the end the target
 // stays.
 func TestContinueCut(t *testing.T) {
@@ -347,17 +294,4 @@ func TestContinueCut(t *testing.T) {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	k.want(map[string]string{"f": body})
-}
-
-// TestContinueLink checks that Continue refuses a symbolic link.
-func TestContinueLink(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	elsewhere := filepath.Join(t.TempDir(), "aim")
-	mustWrite(t, elsewhere, "aim")
-	if err := os.Symlink(elsewhere, k.path("f")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, ErrResume) {
-		t.Errorf("got %v", err)
-	}
 }

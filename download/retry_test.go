@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 )
 
 func TestRetry(t *testing.T) {
+	var busy atomic.Bool
 	always := func(f testserver.Fault, verb string) func(testserver.FaultPoint) testserver.Fault {
 		return func(p testserver.FaultPoint) testserver.Fault {
 			if p.Verb == verb {
@@ -50,6 +52,12 @@ func TestRetry(t *testing.T) {
 		{"wrong password", replies("PASS", "530 Login incorrect"), 0, ftpexec.ErrLogin, nil},
 		{"absent", replies("RETR", "550 No such file"), 0, ftpexec.ErrRefused, nil},
 		{"no directory", replies("CWD", "550 No"), 0, ftpexec.ErrRefused, nil},
+		{"450 to REST", func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == "REST" && !busy.Swap(true) {
+				return testserver.Fault{Reply: "450 Busy"}
+			}
+			return cut(1, 100_000)(p)
+		}, 2, nil, []string{"100000", "100000"}},
 		{"421 to REST", func(p testserver.FaultPoint) testserver.Fault {
 			if p.Verb == "REST" && p.Conn == 2 {
 				return testserver.Fault{Reply: "421 Not now", After: testserver.Closed}

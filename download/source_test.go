@@ -6,12 +6,10 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/urlparse"
 )
 
 // memorySource is a Source that another package might write: its Responses hold
@@ -82,39 +80,4 @@ func TestToFromAnotherSource(t *testing.T) {
 	if buffer.String() != body || read(t, file.Name()) != body {
 		t.Error("the contents are not the source's")
 	}
-}
-
-// listed is a Source of one text that comes from fill, without a size or time.
-type listed struct {
-	Source
-	fill func(w io.Writer) error
-}
-
-func (l listed) Stat(context.Context, *urlparse.URL) (ftpexec.Entry, error) {
-	return ftpexec.Entry{Size: -1}, nil
-}
-
-func (l listed) Do(_ context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
-	if req.Offset > 0 {
-		return nil, ftpexec.ErrNoRestart
-	}
-	r, w := io.Pipe()
-	begin := sync.OnceFunc(func() { go func() { w.CloseWithError(l.fill(w)) }() })
-	return &ftpexec.Response{Body: lazy{r, begin}, URL: req.URL, Size: -1}, nil
-}
-
-// lazy begins when it is read.
-type lazy struct {
-	*io.PipeReader
-	begin func()
-}
-
-func (l lazy) Read(p []byte) (int, error) {
-	l.begin()
-	return l.PipeReader.Read(p)
-}
-
-// save lets fill write a file, as the command saves a listing.
-func save(ctx context.Context, path string, o *Options, fill func(w io.Writer) error) (Result, error) {
-	return File(ctx, listed{fill: fill}, &urlparse.URL{Scheme: urlparse.FTP, Host: "h", Name: "listing"}, path, o)
 }

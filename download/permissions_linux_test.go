@@ -30,7 +30,7 @@ func withoutRoot(t *testing.T, f func()) {
 	<-done
 }
 
-func TestSaveReadOnlyDirectory(t *testing.T) {
+func TestReadOnlyDirectory(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestSaveReadOnlyDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	withoutRoot(t, func() {
-		_, err := saveText(filepath.Join(dir, "f"), "x", Refuse)
+		_, err := File(t.Context(), memorySource{contents: "x"}, urlOf(t, "ftp://h/f"), filepath.Join(dir, "f"), nil)
 		var local *Error
 		if !errors.Is(err, os.ErrPermission) || !errors.As(err, &local) || local.Path != filepath.Join(dir, "f.part") {
 			t.Errorf("got %v, want a permission error about f.part", err)
@@ -48,9 +48,9 @@ func TestSaveReadOnlyDirectory(t *testing.T) {
 	wantFiles(t, dir, nil)
 }
 
-// TestFileReadOnlyTarget checks that Overwrite replaces a read-only file: only
+// TestReadOnlyTarget checks that Overwrite replaces a read-only file: only
 // its directory must be writable.
-func TestFileReadOnlyTarget(t *testing.T) {
+func TestReadOnlyTarget(t *testing.T) {
 	for _, o := range []Options{{Existing: Overwrite}, {Newer: true}} {
 		k := newKit(t, map[string]string{"/f": body})
 		k.write("f", "old")

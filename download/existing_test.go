@@ -1,0 +1,130 @@
+package download
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestExisting checks what happens to a target and to a part that are there.
+func TestExisting(t *testing.T) {
+	for _, tt := range []struct {
+		what     string
+		before   map[string]string
+		existing Existing
+		want     map[string]string
+		err      error
+		skipped  bool
+	}{
+		{"new", nil, Refuse, map[string]string{"f": "new"}, nil, false},
+		{"new, overwriting", nil, Overwrite, map[string]string{"f": "new"}, nil, false},
+		{"new, skipping", nil, Skip, map[string]string{"f": "new"}, nil, false},
+		{"refused", map[string]string{"f": "old"}, Refuse, map[string]string{"f": "old"}, fs.ErrExist, false},
+		{"empty one refused", map[string]string{"f": ""}, Refuse, map[string]string{"f": ""}, fs.ErrExist, false},
+		{"overwritten", map[string]string{"f": "old"}, Overwrite, map[string]string{"f": "new"}, nil, false},
+		{"skipped", map[string]string{"f": "old"}, Skip, map[string]string{"f": "old"}, nil, true},
+		{"left-over kept", map[string]string{"f.part": "half"}, Refuse, map[string]string{"f.part": "half"}, ErrPart, false},
+		{"left-over kept, skipping", map[string]string{"f.part": "half"}, Skip, map[string]string{"f.part": "half"}, ErrPart, false},
+		{"left-over overwritten", map[string]string{"f.part": "half"}, Overwrite, map[string]string{"f": "new"}, nil, false},
+		{"empty left-over replaced", map[string]string{"f.part": ""}, Refuse, map[string]string{"f": "new"}, nil, false},
+	} {
+		k := newKit(t, map[string]string{"/f": "new"})
+		for name, text := range tt.before {
+			k.write(name, text)
+		}
+		r, err := k.get("/f", Options{Existing: tt.existing})
+		if !errors.Is(err, tt.err) || tt.err != nil && !errors.Is(err, ErrLocal) || r.Skipped != tt.skipped || err == nil && r.Size != 3 {
+			t.Errorf("%s: got %+v, %v, want %v, skipped %v", tt.what, r, err, tt.err, tt.skipped)
+		}
+		if info, serr := os.Stat(k.path("f")); err == nil && !r.Skipped && (serr != nil || !info.ModTime().Equal(kitTime)) {
+			t.Errorf("%s: the file has %v, %v, want the server's time", tt.what, info.ModTime(), serr)
+		}
+		k.want(tt.want)
+	}
+}
+
+// TestAppears makes a file appear under the final name while the part is written.
+func TestAppears(t *testing.T) {
+	for _, tt := range []struct {
+		o       Options
+		want    string
+		err     error
+		skipped bool
+	}{
+		{Options{}, "theirs", fs.ErrExist, false},
+		{Options{Newer: true}, "theirs", fs.ErrExist, false}, // it has not been compared
+		{Options{Existing: Skip}, "theirs", nil, true},
+		{Options{Existing: Overwrite}, body, nil, false},
+	} {
+		k := newKit(t, map[string]string{"/f": body})
+		tt.o.Events = onProgress(func(int64, int64) { k.write("f", "theirs") })
+		r, err := k.get("/f", tt.o)
+		if !errors.Is(err, tt.err) || r.Skipped != tt.skipped {
+			t.Errorf("%+v: got %+v, %v, want %v", tt.o, r, err, tt.err)
+		}
+		if got := read(t, k.path("f")); got != tt.want {
+			t.Errorf("%+v: the file has %d bytes", tt.o, len(got))
+		}
+	}
+}
+
+// TestReplacedPart replaces the part by another program's file, or takes bytes from
+// it, when all bytes are there.
+func TestReplacedPart(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // an open file cannot be replaced there
+	}
+	for what, do := range map[string]func(part string) error{
+		"was replaced while it was written": func(part string) error {
+			return errors.Join(os.Remove(part), os.WriteFile(part, []byte("theirs"), 0o644))
+		},
+		"holds 2 bytes, but 300000 were written": func(part string) error { return os.Truncate(part, 2) },
+	} {
+		k := newKit(t, map[string]string{"/f": body})
+		_, err := k.get("/f", Options{Events: func(e Event) {
+			if e.Kind == Arrived {
+				if err := do(k.path("f.part")); err != nil {
+					t.Error(err)
+				}
+			}
+		}})
+		if !errors.Is(err, ErrLocal) || !strings.Contains(err.Error(), what) || k.exists("f") {
+			t.Errorf("got %v, want %q", err, what)
+		}
+		if strings.HasPrefix(what, "was") && read(t, k.path("f.part")) != "theirs" {
+			t.Error("another program's part is gone")
+		}
+	}
+}
+
+// TestFileOfEveryType retrieves files in all types and sizes.
+func TestFileOfEveryType(t *testing.T) {
+	k := newKit(t, map[string]string{"/large": large, "/empty": "", "/text": "one\ntwo\n"})
+	for path, want := range map[string]string{"/large": large, "/empty": "", "/text": "one\ntwo\n", "/text;type=a": "one\ntwo\n"} {
+		k.dir = t.TempDir()
+		r, err := k.get(path, Options{})
+		if err != nil || r.Size != int64(len(want)) || !r.ModTime.Equal(kitTime) || r.Text != strings.HasSuffix(path, "=a") {
+			t.Errorf("%s: got %+v, %v", path, r, err)
+		}
+		k.want(map[string]string{"f": want})
+	}
+}
+
+// TestNamed kills a run between naming the target and removing the journal. A run
+// for another URL, or after the file has changed on the server, must not call the
+// file complete.
+func TestNamed(t *testing.T) {
+	for path, want := range map[string]string{"/g": "the other file", "/f": "a later version"} {
+		k := newKit(t, map[string]string{"/f": body, "/g": "the other file"})
+		k.killedAfterNaming("/f")
+		k.change("/f", "a later version", kitTime.Add(time.Hour))
+		r, err := k.get(path, Options{})
+		if err == nil && read(t, k.path("f")) != want {
+			t.Errorf("got %+v, nil error, and f is not the file of %s", r, path)
+		}
+	}
+}
