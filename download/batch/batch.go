@@ -33,13 +33,10 @@ type Source interface {
 	CloseIdleConnections()
 }
 
-// MaxJobs is the largest number of connections that makes sense for Options.Jobs.
-const MaxJobs = 64
-
 // Options changes how files are retrieved.
 type Options struct {
 	// Jobs is how many connections are used at once; 0 means that Run finds the
-	// number by trying. PerHost is how many of them may be to one server; 0 means
+	// number by trying, and more than 64 make no sense. PerHost is how many of them may be to one server; 0 means
 	// no limit. A server that refuses a connection because it has too many gets
 	// fewer.
 	Jobs, PerHost int
@@ -57,8 +54,9 @@ type Options struct {
 	// first does not have, fails; any other does not count. It takes some fifty
 	// bytes of memory a file.
 	Mixed bool
-	// Ledger, if not nil, remembers the verified files.
-	Ledger *Ledger
+	// Ledger is the name of a file under Root that remembers the verified files, or
+	// "". It begins with ".ftpfetch-ledger": all such files are read.
+	Ledger string
 	// Each applies to every file. Its fields Root, Size, Sum, Events and Commit are
 	// not used: Run sets them. A file gets more than one of its Segments only if
 	// fewer files than connections are left.
@@ -83,17 +81,18 @@ type Task struct {
 // Event is something that happens in a run. Its Kind is one of those below, or one
 // that package download has for a file.
 type Event struct {
-	download.Event       // Err is why a task failed, after Ended too
+	download.Event       // Err is why a task failed, after Ended too; of Noted, a danger
 	Task           *Task // the same from Started to Ended; nil if the event is about a server or the run
 
 	// After Ended. URL is that of the last try.
 	URL     *urlparse.URL
 	Result  download.Result // if Err is nil
 	GivenUp bool            // the task was not tried, because its server has failed before
-	Dir     bool            // Err is about a directory, which was not listed whole
 	Link    string          // where a symbolic link leads to that was not followed; "" otherwise
 
 	Totals Totals // after Counted
+
+	dir bool // Err is about a directory, which was not listed whole
 }
 
 const (
@@ -126,30 +125,40 @@ type Totals struct {
 func (t Totals) Whole() bool { return t.Complete == t.Files && t.Listing+t.Unlisted == 0 }
 
 // Run retrieves all tasks. It returns when they have ended, or soon after ctx has.
-// What failed is told by Options.Events. Run reads tasks while it
+// What failed is told by Options.Events. The error is about the ledger. Run reads tasks while it
 // works, only some thousands ahead, so there may be any number of them. Two tasks
 // must not have the same Path, unless Options.Mixed is set: manifest.Check makes
 // sure of that for a list.
 //
 // A [*ftpexec.Client] should have a MaxIdle of PerHost, or else Jobs, or else
-// MaxJobs: with fewer, files log in anew. Run leaves the idle connections to the
+// 64: with fewer, files log in anew. Run leaves the idle connections to the
 // caller; see [ftpexec.Client.CloseIdleConnections].
-func Run(ctx context.Context, src Source, tasks iter.Seq[Task], o Options) Totals {
+func Run(ctx context.Context, src Source, tasks iter.Seq[Task], o Options) (Totals, error) {
 	b := &run{Options: o, src: src}
+	if o.Ledger != "" {
+		l, err := openLedger(o.Root, o.Ledger)
+		if err != nil {
+			return Totals{}, err
+		}
+		defer l.Close()
+		if b.ledger = l; l.ignored != nil {
+			b.tell(Event{Event: download.Event{Err: fmt.Errorf("%s (%d in all) is ignored: not a regular file that only this user may write", l.ignored[0], len(l.ignored))}})
+		}
+	}
 	end := b.watch()
 	if o.Root == nil {
 		for t := range tasks {
 			b.lone(ctx, t)
 		}
 		end()
-		return b.totals()
+		return b.totals(), nil
 	}
 	limits := schedule.Options{
 		Jobs: o.Jobs, PerHost: o.PerHost, Patience: patience * retry.Count(o.Each.Retries), Received: b.received.Load, Full: b.ceiling,
 	}
 	schedule.Run(ctx, limits, b.jobs(tasks), b.do)
 	end()
-	return b.totals()
+	return b.totals(), nil
 }
 
 // patience is how much more a server that refuses every connection is worth than a
@@ -159,7 +168,8 @@ const patience = 4
 // run is the state of a Run.
 type run struct {
 	Options
-	src Source
+	src    Source
+	ledger *ledger // nil: nothing is remembered
 
 	telling sync.Mutex
 	claims  claims
@@ -271,7 +281,7 @@ func (j *job) failed(err error) Event {
 func (b *run) ended(e Event) {
 	e.Kind = Ended
 	switch {
-	case e.Link != "", e.Err != nil && e.Dir: // list counts the directory
+	case e.Link != "", e.Err != nil && e.dir: // list counts the directory
 	case e.Err != nil:
 		b.failed.Add(1)
 	case e.Result.Skipped:

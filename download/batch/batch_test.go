@@ -33,6 +33,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+const ledgerName = ".ftpfetch-ledger"
+
 // stand is a run against an embedded server.
 type stand struct {
 	*testing.T
@@ -70,15 +72,10 @@ func (s *stand) run(ctx context.Context, tasks ...batch.Task) batch.Totals {
 		s.Fatal(err)
 	}
 	defer root.Close()
-	ledger, err := batch.OpenLedger(root, batch.LedgerName)
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer ledger.Close()
 	defer s.client.CloseIdleConnections()
 	s.outcomes = nil
 	o := s.options
-	o.Root, o.Ledger = root, ledger
+	o.Root, o.Ledger = root, ledgerName
 	tell := o.Events
 	o.Events = func(e batch.Event) {
 		if e.Kind == batch.Ended {
@@ -88,7 +85,11 @@ func (s *stand) run(ctx context.Context, tasks ...batch.Task) batch.Totals {
 			tell(e)
 		}
 	}
-	return batch.Run(ctx, &s.client, slices.Values(tasks), o)
+	got, err := batch.Run(ctx, &s.client, slices.Values(tasks), o)
+	if err != nil {
+		s.Error(err)
+	}
+	return got
 }
 
 // failures returns the outcomes that are no success.
@@ -127,7 +128,7 @@ func (s *stand) compare(want map[string]string) {
 	s.Helper()
 	got := map[string]string{}
 	err := filepath.WalkDir(s.dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), batch.LedgerName) {
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ledgerName) {
 			return err
 		}
 		text, err := os.ReadFile(path)
@@ -219,7 +220,7 @@ func TestWithoutLedger(t *testing.T) {
 	s := newStand(t, files, testserver.Options{})
 	tasks := s.tasks(files)
 	s.run(t.Context(), tasks...)
-	if err := os.Remove(filepath.Join(s.dir, batch.LedgerName)); err != nil {
+	if err := os.Remove(filepath.Join(s.dir, ledgerName)); err != nil {
 		t.Fatal(err)
 	}
 	conns := s.srv.Connections()

@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"sync"
@@ -35,7 +34,7 @@ func (b *run) admit(j *job) bool {
 	if !first && !same {
 		b.files.Add(1)
 		b.unsized.Add(1)
-		b.ended(j.failed(&download.Error{Path: j.Path, Reason: "is also the place of an earlier file of this run", Err: ErrClash}))
+		b.ended(j.failed(&download.Error{Path: j.Path, Reason: "is also the place of an earlier file of this run", Err: download.ErrLocal}))
 	}
 	return first
 }
@@ -56,6 +55,3 @@ func (c *claims) take(path, url, facts string) (first, same bool) {
 	}
 	return !taken, taken && owner[0] == source[0] && (facts == "" || owner == source)
 }
-
-// ErrClash means that two files of a run have the same path. It is a local error.
-var ErrClash = errors.New("two files with the same path")

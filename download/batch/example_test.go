@@ -2,6 +2,7 @@ package batch_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -22,11 +23,6 @@ func fetch(ctx context.Context, list io.Reader, dir string) (batch.Totals, error
 		return batch.Totals{}, err
 	}
 	defer root.Close()
-	ledger, err := batch.OpenLedger(root, batch.LedgerName)
-	if err != nil {
-		return batch.Totals{}, err
-	}
-	defer ledger.Close()
 	c := ftpexec.Client{MaxIdle: 4}
 	defer c.CloseIdleConnections()
 	var wrong error
@@ -37,12 +33,12 @@ func fetch(ctx context.Context, list io.Reader, dir string) (batch.Totals, error
 			}
 		}
 	}
-	totals := batch.Run(ctx, &c, tasks, batch.Options{Jobs: 4, Root: root, Ledger: ledger, Events: func(e batch.Event) {
+	totals, err := batch.Run(ctx, &c, tasks, batch.Options{Jobs: 4, Root: root, Ledger: ".ftpfetch-ledger", Events: func(e batch.Event) {
 		if e.Kind == batch.Ended && e.Err != nil {
 			fmt.Println(e.Task.Path, e.Err)
 		}
 	}})
-	return totals, wrong
+	return totals, errors.Join(wrong, err)
 }
 
 func ExampleRun() {

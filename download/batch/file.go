@@ -84,7 +84,7 @@ func (b *run) wait(ctx context.Context, t *schedule.Turn[*job], err error) sched
 
 // named reports whether another run has named the file since this one looked for it.
 func (b *run) named(ctx context.Context, j *job) bool {
-	if b.Ledger == nil || b.Ledger.refresh() != nil {
+	if b.ledger == nil || b.ledger.refresh() != nil {
 		return false
 	}
 	_, there, _ := b.there(ctx, j)
@@ -116,7 +116,7 @@ func (b *run) next(ctx context.Context, j *job, err error, v schedule.Verdict) s
 func (b *run) end(ctx context.Context, j *job, result download.Result, err error, v schedule.Verdict) schedule.Verdict {
 	if err == nil || ctx.Err() == nil {
 		e := j.failed(err)
-		e.Result, e.GivenUp, e.Dir = result, j.givenUp, j.dir != nil
+		e.Result, e.GivenUp, e.dir = result, j.givenUp, j.dir != nil
 		b.ended(e)
 	}
 	return v
@@ -130,8 +130,8 @@ func (b *run) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download.Re
 	if n := b.Each.Segments - 1; n > 0 {
 		o.Segments += t.Spare(n)
 	}
-	if b.Ledger != nil {
-		o.Commit = func(r download.Result) error { return b.Ledger.add(recordOf(j.Item, j.url(), r)) }
+	if b.ledger != nil {
+		o.Commit = func(r download.Result) error { return b.ledger.add(recordOf(j.Item, j.url(), r)) }
 	}
 	return b.fetch(j, &o, t.Release, func() (download.Result, error) {
 		return download.File(ctx, &first{b.src, t}, j.url(), j.Path, &o)
@@ -274,8 +274,8 @@ func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) 
 	if j.size() >= 0 && j.size() != info.Size() || b.Each.Newer && !j.dated() {
 		return download.Result{}, false, nil
 	}
-	if b.Ledger != nil {
-		if r, ok := b.Ledger.find(item, info); ok {
+	if b.ledger != nil {
+		if r, ok := b.ledger.find(item, info); ok {
 			result.Sum, result.Verified, result.Checked = r.sum(), r.Verified, r.Checked
 			return result, true, nil
 		}
@@ -322,8 +322,8 @@ func (b *run) verify(ctx context.Context, item manifest.Item, result download.Re
 		return download.Result{}, false, err
 	}
 	result.Sum, result.Verified, result.Checked = sum, string(sum.Algorithm)+" given", time.Now().UTC()
-	if b.Ledger != nil {
-		err = b.Ledger.add(recordOf(item, item.URLs[0], result))
+	if b.ledger != nil {
+		err = b.ledger.add(recordOf(item, item.URLs[0], result))
 	}
 	return result, err == nil, err
 }

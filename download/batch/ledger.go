@@ -25,9 +25,9 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// LedgerName is the name of a ledger in the output directory. A shard's ledger
+// ledgerName begins the name of every ledger in the output directory. A shard's ledger
 // has the shard's number added to it.
-const LedgerName = ".ftpfetch-ledger"
+const ledgerName = ".ftpfetch-ledger"
 
 // record is what a ledger says about a file: that these bytes were verified. It
 // is one line of JSON.
@@ -85,7 +85,7 @@ func (r record) about(item manifest.Item, info fs.FileInfo) bool {
 		(item.Size == nil || *item.Size == r.Size) && (item.ModTime.IsZero() || !item.ModTime.After(r.Modified))
 }
 
-// Ledger remembers the verified files of an output directory. The record of a
+// ledger remembers the verified files of an output directory. The record of a
 // file is on the disk before the file has its name, so that a run that is killed
 // leaves no file without a record. A record counts only while the file has the
 // size and time that the record names. Records are only added; the last one of a
@@ -93,9 +93,9 @@ func (r record) about(item manifest.Item, info fs.FileInfo) bool {
 //
 // Several runs may add to the ledgers of one directory at the same time, each to
 // its own or all to the same; every run reads all of them when it starts. A
-// Ledger is safe for concurrent use.
-type Ledger struct {
-	Ignored []string // names of ledgers that are not believed
+// ledger is safe for concurrent use.
+type ledger struct {
+	ignored []string // names of ledgers that are not believed
 
 	own *os.File // nil: nothing is remembered
 
@@ -126,18 +126,18 @@ const offsetBits = 48
 // maxRecord bounds the bytes of a record.
 const maxRecord = 256 << 10
 
-// OpenLedger opens the ledger called name under root, and all others there. It
+// openLedger opens the ledger called name under root, and all others there. It
 // believes only those that this user owns and no other may write: if that called
-// name is not one of them, the run adds to another. The caller must close it.
-func OpenLedger(root *os.Root, name string) (*Ledger, error) {
-	l := &Ledger{seed: maphash.MakeSeed(), late: make(map[uint64]uint64)}
+// name is not one of them, the run adds to another, and the caller closes it.
+func openLedger(root *os.Root, name string) (*ledger, error) {
+	l := &ledger{seed: maphash.MakeSeed(), late: make(map[uint64]uint64)}
 	err := l.create(root, name, fmt.Sprintf("%s~%d", name, os.Geteuid()))
-	names, gerr := fs.Glob(root.FS(), LedgerName+"*")
+	names, gerr := fs.Glob(root.FS(), ledgerName+"*")
 	for _, n := range names {
 		f, oerr := open(root, n, os.O_RDONLY)
 		switch {
 		case errors.Is(oerr, errForeign):
-			l.Ignored = append(l.Ignored, n)
+			l.ignored = append(l.ignored, n)
 		case oerr == nil:
 			var end int64
 			l.files = append(l.files, f)
@@ -159,7 +159,7 @@ func OpenLedger(root *os.Root, name string) (*Ledger, error) {
 
 // create opens the ledger to which the run adds: the first of names that is free
 // or can be believed. If there is none, nothing is remembered.
-func (l *Ledger) create(root *os.Root, names ...string) error {
+func (l *ledger) create(root *os.Root, names ...string) error {
 	for _, name := range names {
 		const flag = os.O_RDWR | os.O_APPEND
 		f, err := root.OpenFile(name, flag|os.O_CREATE|os.O_EXCL, 0o644)
@@ -216,7 +216,7 @@ func endLine(f *os.File) error {
 
 // load reads l.files[n] from at on, and returns where its last line ends. Lines
 // that are not records, such as an unfinished last one, do not count.
-func (l *Ledger) load(n int, at int64, add func(position)) (end int64, err error) {
+func (l *ledger) load(n int, at int64, add func(position)) (end int64, err error) {
 	in := bufio.NewReaderSize(io.NewSectionReader(l.files[n], at, math.MaxInt64-at), maxRecord)
 	for {
 		line, err := in.ReadSlice('\n')
@@ -234,7 +234,7 @@ func (l *Ledger) load(n int, at int64, add func(position)) (end int64, err error
 }
 
 // refresh reads what has been added to the ledger since, by any run.
-func (l *Ledger) refresh() (err error) {
+func (l *ledger) refresh() (err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.own != nil {
@@ -243,16 +243,16 @@ func (l *Ledger) refresh() (err error) {
 	return err
 }
 
-func (l *Ledger) key(path string) uint64 { return maphash.String(l.seed, path) }
+func (l *ledger) key(path string) uint64 { return maphash.String(l.seed, path) }
 
 // sort makes the index one of the last record of each path.
-func (l *Ledger) sort() {
+func (l *ledger) sort() {
 	slices.SortFunc(l.index, func(a, b position) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(b.at, a.at)) })
 	l.index = slices.CompactFunc(l.index, func(a, b position) bool { return a.hash == b.hash })
 }
 
 // find returns the record of a file that is there.
-func (l *Ledger) find(item manifest.Item, info fs.FileInfo) (record, bool) {
+func (l *ledger) find(item manifest.Item, info fs.FileInfo) (record, bool) {
 	key := l.key(item.Path)
 	l.mu.Lock()
 	at, ok := l.late[key]
@@ -275,7 +275,7 @@ func (l *Ledger) find(item manifest.Item, info fs.FileInfo) (record, bool) {
 
 // add adds a record and waits until it is on the disk. Records that are added at
 // the same time share the flush.
-func (l *Ledger) add(r record) error {
+func (l *ledger) add(r record) error {
 	if l.own == nil {
 		return nil
 	}
@@ -296,7 +296,7 @@ func (l *Ledger) add(r record) error {
 }
 
 // flush waits until the first n records are on the disk.
-func (l *Ledger) flush(n int) error {
+func (l *ledger) flush(n int) error {
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
 	if l.flushed >= n {
@@ -313,7 +313,7 @@ func (l *Ledger) flush(n int) error {
 }
 
 // Close closes the ledger.
-func (l *Ledger) Close() error {
+func (l *ledger) Close() error {
 	var errs []error
 	for _, f := range l.files {
 		errs = append(errs, f.Close())

@@ -122,9 +122,9 @@ func newRoom(t *testing.T) *room {
 	return &room{t, dir, root}
 }
 
-func (r *room) open(name string) *Ledger {
+func (r *room) open(name string) *ledger {
 	r.Helper()
-	l, err := OpenLedger(r.root, name)
+	l, err := openLedger(r.root, name)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func (r *room) item(path string) manifest.Item {
 	return manifest.Item{URLs: urls(r.T, "ftp://me:secret@h/f"), Path: path}
 }
 
-func (r *room) add(l *Ledger, path string, size int64) {
+func (r *room) add(l *ledger, path string, size int64) {
 	r.Helper()
 	item := r.item(path)
 	if err := l.add(recordOf(item, item.URLs[0], download.Result{Size: size, ModTime: modified})); err != nil {
@@ -145,7 +145,7 @@ func (r *room) add(l *Ledger, path string, size int64) {
 }
 
 // has checks whether the ledger speaks for a file of this size.
-func (r *room) has(l *Ledger, path string, size int64, want bool) {
+func (r *room) has(l *ledger, path string, size int64, want bool) {
 	r.Helper()
 	if _, got := l.find(r.item(path), file{size: size, time: modified}); got != want {
 		r.Errorf("%q with %d bytes: %v, want %v", path, size, got, want)
@@ -166,14 +166,14 @@ func (r *room) text(name string) string {
 func TestLedger(t *testing.T) {
 	r := newRoom(t)
 	odd := []string{"a", "d/b c", "é", "\xe9\xff", "\xe9\xfe", "new\nline", `q"\`}
-	l := r.open(LedgerName)
+	l := r.open(ledgerName)
 	for _, path := range odd {
 		r.add(l, path, 1)
 		r.has(l, path, 1, false) // this run has fetched it already
 	}
 	r.add(l, "a", 2)
-	r.add(r.open(LedgerName+"-1-of-2"), "shard", 3)
-	next := r.open(LedgerName + "-2-of-2")
+	r.add(r.open(ledgerName+"-1-of-2"), "shard", 3)
+	next := r.open(ledgerName + "-2-of-2")
 	for _, path := range odd[1:] {
 		r.has(next, path, 1, true)
 	}
@@ -181,7 +181,7 @@ func TestLedger(t *testing.T) {
 	r.has(next, "a", 2, true)
 	r.has(next, "shard", 3, true)
 	r.has(next, "other", 3, false)
-	if text := r.text(LedgerName); strings.Contains(text, "secret") || strings.Count(text, "\n") != len(odd)+1 {
+	if text := r.text(ledgerName); strings.Contains(text, "secret") || strings.Count(text, "\n") != len(odd)+1 {
 		t.Errorf("the ledger holds %q", text)
 	}
 }
@@ -190,21 +190,21 @@ func TestLedger(t *testing.T) {
 // and harm none of the others.
 func TestLedgerForeignLines(t *testing.T) {
 	r := newRoom(t)
-	r.add(r.open(LedgerName), "a", 1)
-	line := r.text(LedgerName)
+	r.add(r.open(ledgerName), "a", 1)
+	line := r.text(ledgerName)
 	for _, foreign := range []string{
 		"\n", "\n\n", "text\n", "{}\n", "[]\n", "null\n", "{\"path\":1}\n", "{\"path\":\"a\",\"size\":\"x\"}\n",
 		"\x00\xff\n", strings.Repeat("x", 1<<20) + "\n", "{\"path\":\"" + strings.Repeat("x", 1<<20) + "\"}\n", "{\"future\":[1],\"path\":\"z\"}\n",
 	} {
 		for _, text := range []string{foreign + line, line + foreign} {
-			if err := os.WriteFile(filepath.Join(r.dir, LedgerName), []byte(text), 0o666); err != nil {
+			if err := os.WriteFile(filepath.Join(r.dir, ledgerName), []byte(text), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			l := r.open(LedgerName)
+			l := r.open(ledgerName)
 			r.has(l, "a", 1, true)
 			r.has(l, "", 0, false)
 			r.add(l, "b", 2)
-			r.has(r.open(LedgerName), "b", 2, true)
+			r.has(r.open(ledgerName), "b", 2, true)
 		}
 	}
 }
@@ -213,20 +213,20 @@ func TestLedgerForeignLines(t *testing.T) {
 // what was whole counts and that the next record is not spoiled.
 func TestLedgerTorn(t *testing.T) {
 	r := newRoom(t)
-	l := r.open(LedgerName)
+	l := r.open(ledgerName)
 	r.add(l, "a", 1)
-	first := len(r.text(LedgerName))
+	first := len(r.text(ledgerName))
 	r.add(l, "b", 2)
-	whole := r.text(LedgerName)
+	whole := r.text(ledgerName)
 	for n := range len(whole) + 1 {
-		if err := os.WriteFile(filepath.Join(r.dir, LedgerName), []byte(whole[:n]), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(r.dir, ledgerName), []byte(whole[:n]), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		l := r.open(LedgerName)
+		l := r.open(ledgerName)
 		r.has(l, "a", 1, n >= first-1) // the line end is there now
 		r.has(l, "b", 2, n >= len(whole)-1)
 		r.add(l, "c", 3)
-		l = r.open(LedgerName)
+		l = r.open(ledgerName)
 		r.has(l, "a", 1, n >= first-1)
 		r.has(l, "c", 3, true)
 		if t.Failed() {
@@ -241,7 +241,7 @@ func TestLedgerTogether(t *testing.T) {
 	var adding sync.WaitGroup
 	const n = 20
 	for run := range 2 {
-		l := r.open(LedgerName)
+		l := r.open(ledgerName)
 		for worker := range 2 {
 			adding.Go(func() {
 				for i := range n {
@@ -254,7 +254,7 @@ func TestLedgerTogether(t *testing.T) {
 		}
 	}
 	adding.Wait()
-	l := r.open(LedgerName)
+	l := r.open(ledgerName)
 	for run := range 2 {
 		for worker := range 2 {
 			for i := range n {
@@ -268,8 +268,8 @@ func TestLedgerTogether(t *testing.T) {
 // are there, although one look at the ledger finds the records of all.
 func TestNamedMeanwhile(t *testing.T) {
 	r := newRoom(t)
-	b := &run{Options: Options{Root: r.root, Ledger: r.open(LedgerName)}}
-	other := r.open(LedgerName)
+	b := &run{Options: Options{Root: r.root}, ledger: r.open(ledgerName)}
+	other := r.open(ledgerName)
 	for _, path := range []string{"a", "b"} {
 		name := filepath.Join(r.dir, path)
 		if err := errors.Join(os.WriteFile(name, []byte("x"), 0o666), os.Chtimes(name, modified, modified)); err != nil {
@@ -288,12 +288,12 @@ func TestNamedMeanwhile(t *testing.T) {
 // on its own line.
 func TestLedgerFull(t *testing.T) {
 	r := newRoom(t)
-	l := r.open(LedgerName)
+	l := r.open(ledgerName)
 	own := l.own
 	if _, err := own.WriteString(`{"path":"a","url`); err != nil {
 		t.Fatal(err)
 	}
-	blocked, err := os.Open(filepath.Join(r.dir, LedgerName)) // for reading only
+	blocked, err := os.Open(filepath.Join(r.dir, ledgerName)) // for reading only
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func TestLedgerFull(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	next := r.open(LedgerName)
+	next := r.open(ledgerName)
 	r.has(next, "a", 1, false)
 	r.has(next, "b", 1, true)
 	r.has(next, "c", 1, true)
@@ -322,22 +322,22 @@ func TestLedgerFull(t *testing.T) {
 // be written any more.
 func TestLedgerUnwritable(t *testing.T) {
 	r := newRoom(t)
-	l := r.open(LedgerName)
+	l := r.open(ledgerName)
 	if err := l.own.Close(); err != nil {
 		t.Fatal(err)
 	}
 	item := r.item("a")
 	err := l.add(recordOf(item, item.URLs[0], download.Result{}))
-	if !errors.Is(err, download.ErrLocal) || !strings.Contains(err.Error(), LedgerName+": the ledger cannot be written: ") || strings.Count(err.Error(), LedgerName) != 1 {
+	if !errors.Is(err, download.ErrLocal) || !strings.Contains(err.Error(), ledgerName+": the ledger cannot be written: ") || strings.Count(err.Error(), ledgerName) != 1 {
 		t.Errorf("got %v", err)
 	}
 	if os.Geteuid() == 0 {
 		return // root may write everything
 	}
-	if err := os.Chmod(filepath.Join(r.dir, LedgerName), 0o444); err != nil {
+	if err := os.Chmod(filepath.Join(r.dir, ledgerName), 0o444); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenLedger(r.root, LedgerName); !errors.Is(err, fs.ErrPermission) {
+	if _, err := openLedger(r.root, ledgerName); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("got %v, want ErrPermission", err)
 	}
 }

@@ -34,8 +34,8 @@ type Tree struct {
 	Type func(name string) urlparse.Typecode
 }
 
-// Check returns an error if a pattern is malformed.
-func (t *Tree) Check() error {
+// check returns an error if a pattern is malformed.
+func (t *Tree) check() error {
 	for _, of := range []struct {
 		field    string
 		patterns []string
@@ -94,8 +94,11 @@ type place struct {
 	shows  uint64 // the identity of its own listing
 }
 
-// ErrNoMatch means that nothing in a directory matches Tree.Names.
-var ErrNoMatch = errors.New("nothing matches the pattern")
+// noMatch is the error if nothing in a directory matches Tree.Names.
+type noMatch string
+
+func (e noMatch) Error() string        { return "nothing matches the pattern " + string(e) }
+func (e noMatch) Is(target error) bool { return target == ftpexec.ErrNotFound }
 
 // mostLinks bounds the links on the way to a directory. A chain of links that the
 // server resolves itself could otherwise lead in a circle that shows no name twice.
@@ -190,7 +193,7 @@ var mostListed = []int{2000, 7500, 10000}
 func (b *run) complain(j *job, entries []entry, odd []error) {
 	for _, err := range odd {
 		e := j.failed(err)
-		e.Dir = true
+		e.dir = true
 		b.ended(e)
 	}
 	b.unlisted.Add(int64(min(1, len(odd))))
@@ -200,7 +203,7 @@ func (b *run) complain(j *job, entries []entry, odd []error) {
 	match := func(e entry) bool { return matches([]string{j.Tree.Names}, e.name) }
 	if j.Tree.Names != "" && j.dir.depth == 0 && !slices.ContainsFunc(entries, match) {
 		b.files.Add(1)
-		b.ended(j.failed(fmt.Errorf("%w %s", ErrNoMatch, j.Tree.Names)))
+		b.ended(j.failed(noMatch(j.Tree.Names)))
 	}
 }
 
@@ -331,7 +334,7 @@ func (b *run) refuse(j *job, e entry, err error) {
 	u := e.url(j.in)
 	j.URLs, j.in = []*urlparse.URL{u}, nil
 	failed := j.failed(err)
-	failed.Dir = dir
+	failed.dir = dir
 	b.ended(failed)
 }
 

@@ -51,7 +51,7 @@ func TestWants(t *testing.T) {
 	}
 	for _, tt := range tests {
 		tree := Tree{Accept: strings.Fields(tt.accept), Reject: strings.Fields(tt.reject)}
-		if err := tree.Check(); err != nil {
+		if err := tree.check(); err != nil {
 			t.Errorf("%+v: %v", tt, err)
 		}
 		below, dir := strings.CutSuffix(tt.below, "/")
@@ -68,7 +68,7 @@ func TestTreeCheck(t *testing.T) {
 		"Names":  {Names: "[a"},
 		"Depth":  {Depth: -1},
 	} {
-		err := tree.Check()
+		err := tree.check()
 		if err == nil || !strings.Contains(err.Error(), field+" ") || !strings.Contains(err.Error(), "write ") {
 			t.Errorf("%+v: %v", tree, err)
 		}

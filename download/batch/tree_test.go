@@ -178,7 +178,7 @@ func TestTreeNoMatch(t *testing.T) {
 	s := newStand(t, map[string]string{"/d/f": "f", "/d/g/x": "x"}, testserver.Options{})
 	got := s.run(t.Context(), treeOf(t, s.srv.URL("/d/"), batch.Tree{Names: "x*"}))
 	s.settled(got)
-	if got.Whole() || got.Failed != 1 || !errors.Is(s.outcomes[0].Err, batch.ErrNoMatch) {
+	if got.Whole() || got.Failed != 1 || !errors.Is(s.outcomes[0].Err, ftpexec.ErrNotFound) {
 		t.Errorf("%+v, %q", got, s.failures())
 	}
 	s.compare(nil)
@@ -239,7 +239,7 @@ func TestTreeNewer(t *testing.T) {
 				s, srv := scripted(t, shelf{verb: tt.verb, listings: map[string]string{"/": lines(tt.line)}, files: map[string]string{"/f": tt.text}})
 				s.write("f", "old", tt.local)
 				if ledger {
-					s.write(batch.LedgerName, fmt.Sprintf(`{"path":"f","url":%q,"size":3,"modified":%q}`+"\n", srv.URL("/f"), tt.local.Format(time.RFC3339)), same)
+					s.write(ledgerName, fmt.Sprintf(`{"path":"f","url":%q,"size":3,"modified":%q}`+"\n", srv.URL("/f"), tt.local.Format(time.RFC3339)), same)
 				}
 				s.options.Each.Newer = true
 				got := s.run(t.Context(), treeOf(t, srv.URL("/"), batch.Tree{}))

@@ -52,7 +52,7 @@ func (b *run) crowded(t *schedule.Turn[*job], err error) bool {
 // verdict returns what err says about the server.
 func verdict(err error) schedule.Verdict {
 	switch {
-	case NoService(err):
+	case retry.NoService(err):
 		return schedule.Unusable(err)
 	case local(err):
 		return schedule.Untouched()
@@ -64,16 +64,4 @@ func verdict(err error) schedule.Verdict {
 func local(err error) bool {
 	var e *ftpexec.Error
 	return errors.Is(err, download.ErrLocal) || errors.As(err, &e) && e.Local()
-}
-
-// NoService reports whether err is about the server rather than about one file: it
-// cannot be reached, nobody gets in, or it fails to answer or to send data. A run
-// gives a server up after a few such errors in a row.
-func NoService(err error) bool {
-	var e *ftpexec.Error
-	if !errors.As(err, &e) || e.Local() {
-		return false
-	}
-	return e.Stage == "connect" || e.Stage == "login" || e.Reply != nil && e.Reply.Code == 425 ||
-		errors.Is(err, ftpexec.ErrConnect) || errors.Is(err, ftpexec.ErrTimeout) || errors.Is(err, ftpexec.ErrLost)
 }

@@ -80,7 +80,7 @@ func (g *Getter) Get(ctx context.Context, r *getter.Request) error {
 	defer root.Close()
 	var failed []error
 	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: "."}, Tree: &batch.Tree{}}
-	totals := batch.Run(ctx, g.Client, slices.Values([]batch.Task{task}), batch.Options{
+	totals, err := batch.Run(ctx, g.Client, slices.Values([]batch.Task{task}), batch.Options{
 		Jobs: 4, PerHost: 2, Root: root,
 		Each: download.Options{Newer: true, Existing: download.Overwrite},
 		Events: func(e batch.Event) {
@@ -92,10 +92,10 @@ func (g *Getter) Get(ctx context.Context, r *getter.Request) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if !totals.Whole() && failed == nil {
+	if err == nil && !totals.Whole() && failed == nil {
 		return fmt.Errorf("%s: not all of it came", u)
 	}
-	return errors.Join(failed...)
+	return errors.Join(append(failed, err)...)
 }
 
 // parse reads the URL again. Package net/url takes "?" for the start of a query, and go-getter its own parameters

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
@@ -62,7 +61,7 @@ var exits = []struct {
 	{30, "active mode refused", []error{refused{"EPRT", "PORT"}}},
 	{17, "TYPE refused", []error{refused{"TYPE"}}},
 	{18, "transfer incomplete", []error{download.ErrSize, ftpexec.ErrChanged, ftpexec.ErrTruncated}},
-	{78, "no such file, or none that matches", []error{ftpexec.ErrNotFound, batch.ErrNoMatch}},
+	{78, "no such file, or none that matches", []error{ftpexec.ErrNotFound}},
 	{19, "refused for a reason other than absence", []error{ftpexec.ErrRefused}},
 	{exitOther, "a reply that makes no sense, or a failure not listed here", []error{ftpexec.ErrProtocol}},
 	{56, "connection lost", []error{ftpexec.ErrLost}},

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/retry"
@@ -33,7 +32,7 @@ func (r *run) infos(ctx context.Context) {
 			if ctx.Err() != nil || outputClosed(err) {
 				return
 			}
-			if batch.NoService(err) {
+			if retry.NoService(err) {
 				gone = some[0]
 			}
 			some = some[1:]

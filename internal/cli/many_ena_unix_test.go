@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -268,9 +269,9 @@ func crowd(most int) func(testserver.FaultPoint) testserver.Fault {
 // connections and breaks transfers. The command is killed in the middle; the same
 // command fetches the rest, a third one nothing.
 func TestENAReport(t *testing.T) {
-	s := newStudy(t, 24, 60_000, crowd(4))
+	s := newStudy(t, night.Or(12, 24), 60_000, crowd(4))
 	report := s.report()
-	code, stderr := s.run(160, "--manifest", report)
+	code, stderr := s.run(night.Or(80, 160), "--manifest", report)
 	if n := len(s.there()); code != -1 || n == 0 || n == len(s.files) {
 		t.Fatalf("exit %d with %d files, want a run that is killed in the middle: %s", code, n, stderr)
 	}
@@ -306,7 +307,7 @@ func TestENAReportRefused(t *testing.T) {
 	}
 }
 
-// TestKilledAnywhere kills the command at every command that the server receives,
+// TestKilledAnywhere kills the command at every command that the server receives, by day at some,
 // with digests and without. No file is wrong or lost, and none that had its name is
 // fetched again.
 func TestKilledAnywhere(t *testing.T) {
@@ -317,23 +318,23 @@ func TestKilledAnywhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStudy(t, 3, 3000, nil)
 			arguments := args(s)
-			kills := 0
+			at := 0
 			for code := -1; code == -1 && !t.Failed(); {
 				if err := os.RemoveAll(filepath.Join(s.dir, "out")); err != nil {
 					t.Fatal(err)
 				}
-				kills++
+				at += night.Or(8, 1)
 				var stderr string
-				if code, stderr = s.run(kills, arguments...); code != -1 && (code != 0 || len(s.there()) != len(s.files)) {
+				if code, stderr = s.run(at, arguments...); code != -1 && (code != 0 || len(s.there()) != len(s.files)) {
 					t.Errorf("exit %d with %d files: %s", code, len(s.there()), stderr)
 				}
 				s.finish(arguments...)
 				if t.Failed() {
-					t.Logf("killed at command %d", kills)
+					t.Logf("killed at command %d", at)
 				}
 			}
-			if kills < 3*len(s.files) {
-				t.Errorf("the command was killed %d times, want it at every command of every file", kills)
+			if at < 3*len(s.files) {
+				t.Errorf("the command ended by itself at command %d, want it killed at commands of every file", at)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -36,7 +37,9 @@ func TestFacts(t *testing.T) {
 		t.Helper()
 		for _, there := range []string{"", right, wrong} {
 			for _, flag := range flags {
-				cases++
+				if cases++; cases%night.Or(7, 1) != 0 {
+					continue
+				}
 				t.Chdir(t.TempDir())
 				if there != "" {
 					if err := os.WriteFile("f", []byte(there), 0o666); err != nil {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,13 +9,12 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/urlparse"
 )
 
 // open makes the directory of -d with its parents, and opens what many files need:
-// their directory, its ledger and the report.
+// their directory and the report.
 func (r *run) open() (err error) {
 	if r.DryRun || r.Info || r.Dir == "" && !r.Many {
 		return nil
@@ -33,16 +31,6 @@ func (r *run) open() (err error) {
 	}
 	if r.root, err = os.OpenRoot(dir); err != nil {
 		return localError(dir, "cannot be opened", err)
-	}
-	name := batch.LedgerName
-	if shard := r.Reading.Shard.String(); shard != "" {
-		name += "-" + strings.Replace(shard, "/", "-of-", 1)
-	}
-	if r.ledger, err = batch.OpenLedger(r.root, name); err != nil {
-		return err
-	}
-	if n := len(r.ledger.Ignored); n > 0 {
-		r.print.Warning(fmt.Sprintf("%s (%d in all) is ignored: not a regular file that only this user may write", r.ledger.Ignored[0], n))
 	}
 	if r.Report == "" {
 		return nil
@@ -61,9 +49,6 @@ func (r *run) open() (err error) {
 func (r *run) close() {
 	if r.report != nil {
 		r.fail("", localError(r.Report, "cannot be written", r.report.Close()))
-	}
-	if r.ledger != nil {
-		r.ledger.Close()
 	}
 	if r.root != nil {
 		r.root.Close()

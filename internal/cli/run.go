@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,7 +35,6 @@ type run struct {
 	lists  []*list
 	made   []string // directories that open made for -d, the innermost first
 	root   *os.Root // of many files
-	ledger *batch.Ledger
 	report *os.File
 	saved  map[string]bool // paths that lone files were saved under
 
@@ -84,7 +84,7 @@ func (r *run) keepConnections(ctx context.Context) (done func()) {
 	case r.Info:
 		r.Client.MaxIdle = 1
 	case r.Many:
-		r.Client.MaxIdle = cmp.Or(r.PerHost, r.Jobs, batch.MaxJobs)
+		r.Client.MaxIdle = cmp.Or(r.PerHost, r.Jobs, config.MostJobs)
 	case len(r.Targets) == 1 && !f.Newer && !f.Continue && !f.Verify && f.Segments == 1:
 		r.Client.MaxIdle = -1
 	default:
@@ -172,7 +172,7 @@ func (r *run) one(ctx context.Context, at int) error {
 		}
 	}
 	item := manifest.Item{URLs: []*urlparse.URL{u}, Path: path, Sum: r.File.Sum}
-	batch.Run(ctx, from, slices.Values([]batch.Task{{Item: item}}), o)
+	_, _ = batch.Run(ctx, from, slices.Values([]batch.Task{{Item: item}}), o)
 	return err
 }
 
@@ -211,10 +211,18 @@ func (r *run) many(ctx context.Context) {
 	// which is worth being collected early.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	r.shown = r.print.Run(r.known())
-	totals := batch.Run(ctx, r.source, r.tasks(ctx), batch.Options{
-		Jobs: r.Jobs, PerHost: r.PerHost, Root: r.root, Ledger: r.ledger, Each: r.File, Timeout: r.MaxTime,
+	ledger := ".ftpfetch-ledger"
+	if shard := r.Reading.Shard.String(); shard != "" {
+		ledger += "-" + strings.Replace(shard, "/", "-of-", 1)
+	}
+	totals, err := batch.Run(ctx, r.source, r.tasks(ctx), batch.Options{
+		Jobs: r.Jobs, PerHost: r.PerHost, Root: r.root, Ledger: ledger, Each: r.File, Timeout: r.MaxTime,
 		Mixed: len(r.lists)+len(r.Targets) > 1, Events: func(e batch.Event) { r.event(ctx, e) },
 	})
+	if err != nil {
+		r.fail("", err)
+		return
+	}
 	totals.Files, totals.Failed = totals.Files+r.lost, totals.Failed+r.lost
 	if ctx.Err() != nil {
 		r.print.Failed("", context.Cause(ctx), "; the same command fetches the rest")
@@ -226,6 +234,10 @@ func (r *run) many(ctx context.Context) {
 
 // event shows an event. The end of a task it explains and reports.
 func (r *run) event(ctx context.Context, e batch.Event) {
+	if e.Kind == download.Noted && e.Err != nil {
+		r.print.Warning(e.Err.Error())
+		return
+	}
 	if e.Kind == batch.Ended {
 		if errors.Is(e.Err, ftpexec.ErrLogin) {
 			r.logins.forget()

@@ -123,6 +123,18 @@ func (r *Retrier) Do(ctx context.Context, f func() error) error {
 	}
 }
 
+// NoService reports whether err is about the server rather than about one file: it
+// cannot be reached, nobody gets in, or it fails to answer or to send data. A run
+// gives a server up after a few such errors in a row.
+func NoService(err error) bool {
+	var e *ftpexec.Error
+	if !errors.As(err, &e) || e.Local() {
+		return false
+	}
+	return e.Stage == "connect" || e.Stage == "login" || e.Reply != nil && e.Reply.Code == 425 ||
+		errors.Is(err, ftpexec.ErrConnect) || errors.Is(err, ftpexec.ErrTimeout) || errors.Is(err, ftpexec.ErrLost)
+}
+
 // Sleep waits for d, or until ctx ends.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 && ctx.Err() == nil {

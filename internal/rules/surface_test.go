@@ -110,7 +110,12 @@ func (w writer) interfaceMethods(name string, i *types.Interface) (closed string
 	if !i.IsMethodSet() {
 		closed = " " + w.text(i)
 	}
-	for m := range i.Methods() {
+	for e := range i.EmbeddedTypes() {
+		if n, ok := e.(*types.Named); ok && n.Obj().Exported() && n.Obj().Pkg() != nil {
+			w.surface[name+"."+n.Obj().Name()] = "embedded " + w.text(e)
+		}
+	}
+	for m := range i.ExplicitMethods() {
 		if m.Exported() {
 			w.surface[name+"."+m.Name()] = "interface method " + w.text(m.Type())
 		} else {

@@ -60,6 +60,9 @@ type Config struct {
 	Progress       string // bar, plain, json, none, or "": bar on a terminal, else plain
 }
 
+// MostJobs is the largest number of connections that makes sense.
+const MostJobs = 64
+
 // What Netrc says besides a file.
 const (
 	UsualNetrc = "~/.netrc"

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
@@ -62,7 +61,7 @@ func (l *line) declareFiles(group func(title string) *pflag.FlagSet) {
 	fs.BoolVar(&l.Glob, "glob", false, "take *, ?, [a-z] and {a,b} in the last segment of a URL as a pattern of names")
 	l.Jobs = 4
 	into(fs, &l.Jobs, "jobs", "j", "use `N` connections at once (auto: find the number) for lists and trees, and for several URLs if given (default 4)", readJobs)
-	into(fs, &l.PerHost, "per-host", "", "use at most `N` connections to one server (default: as many as -j says, 2 without -j)", whole(1, batch.MaxJobs))
+	into(fs, &l.PerHost, "per-host", "", "use at most `N` connections to one server (default: as many as -j says, 2 without -j)", whole(1, MostJobs))
 	into(fs, &l.Report, "report", "", "write what happened to each file to `FILE`, one JSON object per line, or a table if it ends in .tsv", readName)
 }
 
@@ -133,7 +132,7 @@ func readJobs(s string) (n int, err error) {
 	if s == "auto" {
 		return 0, nil
 	}
-	if n, err = whole(1, batch.MaxJobs)(s); err != nil {
+	if n, err = whole(1, MostJobs)(s); err != nil {
 		err = fmt.Errorf("%w, or auto", err)
 	}
 	return n, err
