@@ -218,6 +218,11 @@ func (b *run) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 			if t.Tree != nil {
 				j.dir = top(t.URLs[0])
 				j.URLs = []*urlparse.URL{j.dir.root}
+				if err := t.Tree.check(); err != nil {
+					b.unlisted.Add(1)
+					b.ended(j.failed(err))
+					continue
+				}
 			}
 			if b.admit(j) && !yield(b.found(j, j.url().Address())) {
 				return
@@ -274,7 +279,7 @@ func (b *run) note(kind download.EventKind, text string) {
 
 // failed returns the end of a job that failed with err, at the URL that it tries.
 func (j *job) failed(err error) Event {
-	return Event{Event: download.Event{Err: err}, Task: &j.Task, URL: j.url()}
+	return Event{Event: download.Event{Err: err}, Task: &j.Task, URL: j.url(), dir: j.dir != nil}
 }
 
 // ended counts and tells the end of a task.

@@ -116,7 +116,7 @@ func (b *run) next(ctx context.Context, j *job, err error, v schedule.Verdict) s
 func (b *run) end(ctx context.Context, j *job, result download.Result, err error, v schedule.Verdict) schedule.Verdict {
 	if err == nil || ctx.Err() == nil {
 		e := j.failed(err)
-		e.Result, e.GivenUp, e.dir = result, j.givenUp, j.dir != nil
+		e.Result, e.GivenUp = result, j.givenUp
 		b.ended(e)
 	}
 	return v

@@ -192,9 +192,7 @@ var mostListed = []int{2000, 7500, 10000}
 // pattern that nothing matches, which is as bad as a file that does not exist.
 func (b *run) complain(j *job, entries []entry, odd []error) {
 	for _, err := range odd {
-		e := j.failed(err)
-		e.dir = true
-		b.ended(e)
+		b.ended(j.failed(err))
 	}
 	b.unlisted.Add(int64(min(1, len(odd))))
 	if slices.ContainsFunc(mostListed, func(most int) bool { return len(entries) <= most && len(entries) >= most-2 }) {
@@ -203,7 +201,9 @@ func (b *run) complain(j *job, entries []entry, odd []error) {
 	match := func(e entry) bool { return matches([]string{j.Tree.Names}, e.name) }
 	if j.Tree.Names != "" && j.dir.depth == 0 && !slices.ContainsFunc(entries, match) {
 		b.files.Add(1)
-		b.ended(j.failed(noMatch(j.Tree.Names)))
+		e := j.failed(noMatch(j.Tree.Names))
+		e.dir = false
+		b.ended(e)
 	}
 }
 

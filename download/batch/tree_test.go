@@ -182,6 +182,10 @@ func TestTreeNoMatch(t *testing.T) {
 		t.Errorf("%+v, %q", got, s.failures())
 	}
 	s.compare(nil)
+	got = s.run(t.Context(), treeOf(t, s.srv.URL("/d/"), batch.Tree{Accept: []string{"["}}))
+	if got.Whole() || !strings.Contains(fmt.Sprint(s.failures()), "malformed pattern [") {
+		t.Errorf("a malformed pattern: %+v, %q", got, s.failures())
+	}
 }
 
 // TestTreeTooMany checks that a directory whose listing is refused for too many
