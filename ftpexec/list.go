@@ -272,7 +272,7 @@ func (l listed) readable() bool {
 
 // items yields what the lines of MLSD or LIST tell. It yields the names of NLST as they are.
 func (l listed) items() iter.Seq2[listing.Item, error] {
-	lines, parse := slices.Values(l.lines), listing.MLSD
+	lines, parse := l.lines, listing.MLSD
 	switch l.op.Verb {
 	case "LIST":
 		lines, parse = listing.Lines(l.lines), func(line string) (listing.Item, error) { return listing.LIST(line, l.now) }
@@ -280,7 +280,7 @@ func (l listed) items() iter.Seq2[listing.Item, error] {
 		parse = func(line string) (listing.Item, error) { return listing.Item{Name: line}, nil }
 	}
 	return func(yield func(listing.Item, error) bool) {
-		for line := range lines {
+		for _, line := range lines {
 			item, err := parse(line)
 			if err != nil {
 				item.Name = line

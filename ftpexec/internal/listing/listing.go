@@ -5,7 +5,6 @@ package listing
 import (
 	"errors"
 	"io/fs"
-	"iter"
 	"regexp"
 	"sync"
 	"time"
@@ -18,7 +17,6 @@ type Item struct {
 	// Mode has the type bits: fs.ModeIrregular if the type is unknown. It has the permission bits if HasPerm is set.
 	Mode    fs.FileMode
 	HasPerm bool
-	Access  string // the MLSD fact perm: what this login may do; "" if not told
 
 	Size      int64         // of a file, in bytes; -1 if not told
 	Time      time.Time     // of modification; zero if not told
@@ -38,20 +36,16 @@ var (
 // vmsName matches a file name of VMS that stands alone, because what belongs to it did not fit on its line.
 var vmsName = lazy(`^[^\s;]+;\d+\s*$`)
 
-// Lines yields the lines of a listing by LIST. It joins an entry of VMS that takes two lines.
-func Lines(lines []string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for i := 0; i < len(lines); i++ {
-			line := lines[i]
-			if i+1 < len(lines) && vmsName().MatchString(line) && vms().MatchString(line+" "+lines[i+1]) {
-				i++
-				line += " " + lines[i]
-			}
-			if !yield(line) {
-				return
-			}
+// Lines returns the lines of a listing by LIST, with an entry of VMS that takes two lines on one.
+func Lines(lines []string) (all []string) {
+	for _, line := range lines {
+		if last := len(all) - 1; last >= 0 && vmsName().MatchString(all[last]) && vms().MatchString(all[last]+" "+line) {
+			all[last] += " " + line
+		} else {
+			all = append(all, line)
 		}
 	}
+	return all
 }
 
 // entry returns item, unless its name is empty or names the directory itself or its parent.

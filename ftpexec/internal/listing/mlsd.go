@@ -55,16 +55,13 @@ func (item *Item) learn(key, value string) bool {
 	case "size":
 		item.Size = size(value)
 	case "modify":
-		item.Time, item.Precision = timeVal(value)
-		item.UTC = item.Precision > 0
+		if t, err := time.Parse("20060102150405", value); err == nil && !t.IsZero() { // with or without a fraction (RFC 3659 section 2.3)
+			stamp{t, secondsIn(value), true}.on(item)
+		}
 	case "unique":
 		item.Unique = value
-	case "perm":
-		item.Access = value
 	case "unix.mode":
-		if bits, err := strconv.ParseUint(value, 8, 12); err == nil {
-			item.Mode, item.HasPerm = item.Mode&fs.ModeType|permissions(bits), true
-		}
+		item.setPermissions(value)
 	}
 	return true
 }
@@ -90,6 +87,13 @@ func typeOf(kind string) fs.FileMode {
 	return fs.ModeIrregular
 }
 
+// setPermissions takes the twelve bits of a Unix mode in octal digits.
+func (item *Item) setPermissions(octal string) {
+	if bits, err := strconv.ParseUint(octal, 8, 12); err == nil {
+		item.Mode, item.HasPerm = item.Mode&fs.ModeType|permissions(bits), true
+	}
+}
+
 // permissions returns the twelve bits of a Unix mode as a FileMode.
 func permissions(bits uint64) fs.FileMode {
 	mode := fs.FileMode(bits & 0o777)
@@ -108,31 +112,4 @@ func size(text string) int64 {
 		return -1
 	}
 	return int64(n)
-}
-
-// timeVal reads YYYYMMDDHHMMSS[.fraction] in UTC (RFC 3659 section 2.3).
-func timeVal(text string) (time.Time, time.Duration) {
-	whole, fraction, found := strings.Cut(text, ".")
-	t, err := time.Parse("20060102150405", whole)
-	if err != nil || t.IsZero() {
-		return time.Time{}, 0
-	}
-	if !found {
-		return t, time.Second
-	}
-	d, unit := parts(fraction)
-	return t.Add(d), unit
-}
-
-// parts returns the decimals of a second, and the unit of the last one.
-func parts(decimals string) (d, unit time.Duration) {
-	unit = time.Second
-	for _, c := range []byte(decimals) {
-		if c < '0' || c > '9' || unit == 1 {
-			break
-		}
-		unit /= 10
-		d += time.Duration(c-'0') * unit
-	}
-	return d, unit
 }

@@ -1,6 +1,7 @@
 package listing
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,16 +18,24 @@ type stamp struct {
 
 func (s stamp) on(item *Item) { item.Time, item.Precision, item.UTC = s.t, s.unit, s.utc }
 
-// date returns the day, or no stamp if there is no such day.
-func date(year, month, dayOfMonth int) (stamp, bool) {
+// date returns a time of a day, or the day alone if clock is the zero stamp. It returns false if there is no such day.
+func date(year, month, dayOfMonth int, clock stamp) (stamp, bool) {
 	t := time.Date(year, time.Month(month), dayOfMonth, 0, 0, 0, 0, time.UTC)
 	ok := t.Day() == dayOfMonth && int(t.Month()) == month && !t.IsZero()
-	return stamp{t: t, unit: day}, ok
+	if clock.unit == 0 {
+		return stamp{t: t, unit: day}, ok
+	}
+	return stamp{t: t.Add(clock.t.Sub(clock.t.Truncate(day))), unit: clock.unit}, ok
 }
 
-// at adds a time of the day to the stamp of a day.
-func (s stamp) at(c stamp) stamp {
-	return stamp{t: s.t.Add(c.t.Sub(time.Time{})), unit: c.unit, utc: s.utc}
+// setTime takes a day, and a time of that day if clockTime is not "". It returns false if there is no such time.
+func (item *Item) setTime(year, month, dayOfMonth int, clockTime string) bool {
+	c, timed := clock(clockTime)
+	s, ok := date(year, month, dayOfMonth, c)
+	if ok = ok && (timed || clockTime == ""); ok {
+		s.on(item)
+	}
+	return ok
 }
 
 // recent returns the last such day, at time c, before now. A day is added to now, because the server's clock may be
@@ -34,8 +43,8 @@ func (s stamp) at(c stamp) stamp {
 func recent(month, dayOfMonth int, c stamp, now time.Time) (stamp, bool) {
 	limit := now.UTC().Add(day)
 	for year := limit.Year(); year > limit.Year()-9; year-- { // two leap years are at most 8 years apart
-		if s, ok := date(year, month, dayOfMonth); ok && !s.at(c).t.After(limit) {
-			return s.at(c), true
+		if s, ok := date(year, month, dayOfMonth, c); ok && !s.t.After(limit) {
+			return s, true
 		}
 	}
 	return stamp{}, false
@@ -44,37 +53,25 @@ func recent(month, dayOfMonth int, c stamp, now time.Time) (stamp, bool) {
 // clock reads "15:04", "15:04:05" or "15:04:05.123", and "3:04PM" or "3:04p".
 func clock(text string) (stamp, bool) {
 	text = strings.ToUpper(text)
-	digits := strings.TrimRight(text, "APM")
-	hour, rest, ok := strings.Cut(digits, ":")
-	minute, second, seconds := strings.Cut(rest, ":")
-	second, fraction, fractions := strings.Cut(second, ".")
-	h, m := number(hour, 2), number(minute, 2)
-	if len(digits) < len(text) {
-		if h < 1 || h > 12 {
-			return stamp{}, false
-		}
-		h %= 12
-		if text[len(digits)] == 'P' {
-			h += 12
+	if strings.HasSuffix(text, "A") || strings.HasSuffix(text, "P") {
+		text += "M"
+	}
+	for layout, unit := range map[string]time.Duration{"15:04": time.Minute, "3:04PM": time.Minute, "15:04:05": secondsIn(text), "3:04:05PM": secondsIn(text)} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return stamp{t: t, unit: unit}, true
 		}
 	}
-	if !ok || len(minute) != 2 || h < 0 || h > 23 || m < 0 || m > 59 {
-		return stamp{}, false
+	return stamp{}, false
+}
+
+// secondsIn returns the unit of the last digit of a time with seconds.
+func secondsIn(text string) time.Duration {
+	_, decimals, _ := strings.Cut(text, ".")
+	unit := time.Second
+	for range min(len(decimals), 9) {
+		unit /= 10
 	}
-	c := stamp{unit: time.Minute}
-	c.t = c.t.Add(time.Duration(h)*time.Hour + time.Duration(m)*time.Minute)
-	if seconds {
-		s := number(second, 2)
-		if s < 0 || s > 59 {
-			return stamp{}, false
-		}
-		c.t, c.unit = c.t.Add(time.Duration(s)*time.Second), time.Second
-	}
-	if fractions {
-		d, unit := parts(fraction)
-		c.t, c.unit = c.t.Add(d), unit
-	}
-	return c, true
+	return unit
 }
 
 // number returns the value of 1 to most digits, or -1.
@@ -107,27 +104,17 @@ func century(text string) int {
 }
 
 // monthNames are the abbreviations of the months in English, German, French, Spanish, Italian, Portuguese, Dutch and the
-// Scandinavian languages, for each month, in lower case.
+// Scandinavian languages, for each month, in lower case with a space on either side.
 var monthNames = [12]string{
-	"jan januar janv jän ene gen", "feb fév févr fev", "mar mär märz mrz mars mrt", "apr april avr avril abr", "may mai mei mag maj",
-	"jun june juni juin giu", "jul july juli juil lug", "aug août aoû ago", "sep sept set", "oct okt ott out",
-	"nov", "dec dez déc dic des",
+	" jan januar janv jän ene gen ", " feb fév févr fev ", " mar mär märz mrz mars mrt ", " apr april avr avril abr ", " may mai mei mag maj ",
+	" jun june juni juin giu ", " jul july juli juil lug ", " aug août aoû ago ", " sep sept set ", " oct okt ott out ", " nov ", " dec dez déc dic des ",
 }
-
-var months = func() map[string]int {
-	all := map[string]int{}
-	for i, names := range monthNames {
-		for _, name := range strings.Fields(names) {
-			all[name] = i + 1
-		}
-	}
-	return all
-}()
 
 // month returns the number of a month, from 1, or 0. "4月" is Chinese and Japanese.
 func month(text string) int {
 	if n, ok := strings.CutSuffix(text, "月"); ok {
 		return max(0, min(number(n, 2), 12))
 	}
-	return months[strings.TrimRight(strings.ToLower(text), ".,")]
+	name := " " + strings.TrimRight(strings.ToLower(text), ".,") + " "
+	return 1 + slices.IndexFunc(monthNames[:], func(names string) bool { return strings.Contains(names, name) })
 }

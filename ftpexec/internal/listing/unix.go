@@ -25,7 +25,7 @@ func unix(line string, now time.Time) (Item, bool) {
 	words := split(rest)
 	for i := range words {
 		s, n, ok := unixTime(words[i:], now)
-		if !ok || i == 0 || !endsInDigit(words[i-1].text) {
+		if !ok || i == 0 || strings.TrimRight(words[i-1].text, "0123456789") == words[i-1].text { // no size, nor a group that runs into it
 			continue
 		}
 		s.on(&item)
@@ -69,19 +69,17 @@ var kinds = map[byte]fs.FileMode{'-': 0, 'd': fs.ModeDir, 'l': fs.ModeSymlink, '
 }
 
 // letters returns the permissions that nine letters stand for.
-func letters(text string) (perm fs.FileMode) {
-	for i, special := range []fs.FileMode{fs.ModeSetuid, fs.ModeSetgid, fs.ModeSticky} {
-		three := text[3*i : 3*i+3]
-		for j, letter := range []byte(three) {
-			if letter != '-' && letter != 'S' && letter != 'T' && letter != 'l' && letter != 'L' {
-				perm |= 1 << (8 - 3*i - j)
-			}
+func letters(text string) fs.FileMode {
+	bits := uint64(0)
+	for i, letter := range []byte(text) {
+		if !strings.ContainsRune("-STlL", rune(letter)) {
+			bits |= 0o400 >> i
 		}
-		if strings.ContainsAny(three[2:], "sStTlL") {
-			perm |= special
+		if strings.ContainsRune("sStTlL", rune(letter)) {
+			bits |= 0o4000 >> (i / 3)
 		}
 	}
-	return perm
+	return permissions(bits)
 }
 
 // word is a word of a line, and where it stands there.
@@ -93,24 +91,14 @@ type word struct {
 // maxWords bounds the search for the time: owners and groups are short.
 const maxWords = 16
 
+var wordPattern = lazy(`[^ \t]+`)
+
 func split(line string) (words []word) {
-	for i := 0; i < len(line) && len(words) < maxWords; {
-		if line[i] == ' ' || line[i] == '\t' {
-			i++
-			continue
-		}
-		end := i
-		for end < len(line) && line[end] != ' ' && line[end] != '\t' {
-			end++
-		}
-		words = append(words, word{line[i:end], i, end})
-		i = end
+	for _, at := range wordPattern().FindAllStringIndex(line, maxWords) {
+		words = append(words, word{line[at[0]:at[1]], at[0], at[1]})
 	}
 	return words
 }
-
-// endsInDigit reports whether text may be a size, or a group that runs into it.
-func endsInDigit(text string) bool { return text[len(text)-1] >= '0' && text[len(text)-1] <= '9' }
 
 // unixTime reads the time at the beginning of words, and returns how many words it takes.
 func unixTime(words []word, now time.Time) (s stamp, n int, ok bool) {
@@ -128,21 +116,20 @@ func unixTime(words []word, now time.Time) (s stamp, n int, ok bool) {
 		return isoTime(text, words, now)
 	}
 	if y := year(strings.TrimSuffix(rest, "年")); y >= 0 {
-		if s, ok = date(y, mon, dom); !ok {
-			return s, 0, false
-		}
 		if c, timed := clock(text(3)); timed && strings.HasSuffix(text(1), ",") { // "Oct 08, 2002 09:47"
-			return s.at(c), 4, true
+			s, ok = date(y, mon, dom, c)
+			return s, 4, ok
 		}
-		return s, 3, true
+		s, ok = date(y, mon, dom, stamp{})
+		return s, 3, ok
 	}
 	c, ok := clock(rest)
 	if !ok {
 		return s, 0, false
 	}
 	if y := year(text(3)); y >= 0 && c.unit < time.Minute { // "Jan  2 15:04:05 2006", BSD's ls -T
-		s, ok = date(y, mon, dom)
-		return s.at(c), 4, ok
+		s, ok = date(y, mon, dom, c)
+		return s, 4, ok
 	}
 	s, ok = recent(mon, dom, c, now)
 	return s, 3, ok
@@ -158,12 +145,12 @@ func isoTime(text func(int) string, words []word, now time.Time) (s stamp, n int
 		s, ok = recent(number(p[0], 2), number(p[1], 2), c, now)
 		return s, 2, ok
 	case len(p) == 2 && year(text(1)) >= 0 && number(p[0], 2) > 0: // "09-26 2000"
-		s, ok = date(year(text(1)), number(p[0], 2), number(p[1], 2))
+		s, ok = date(year(text(1)), number(p[0], 2), number(p[1], 2), stamp{})
 		return s, 2, ok
 	case len(p) != 3 || year(p[0]) < 0:
 		return s, 0, false
 	}
-	s, ok = date(year(p[0]), number(p[1], 2), number(p[2], 2))
+	s, ok = date(year(p[0]), number(p[1], 2), number(p[2], 2), c)
 	switch {
 	case !ok:
 		return s, 0, false
@@ -173,7 +160,6 @@ func isoTime(text func(int) string, words []word, now time.Time) (s stamp, n int
 	case !timed:
 		return s, 0, false
 	}
-	s = s.at(c)
 	if zone, err := time.Parse("-0700", text(2)); err == nil && c.unit < time.Minute {
 		_, offset := zone.Zone()
 		s.t, s.utc = s.t.Add(-time.Duration(offset)*time.Second), true

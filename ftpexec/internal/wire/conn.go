@@ -1,3 +1,9 @@
+// Package wire provides the connections of an FTP session: the control connection, which sends flights of commands and
+// receives their replies in order, and the data connection of a transfer.
+//
+// It bounds every wait and every reply, protects both connections with TLS, opens data connections without waiting for
+// them, and traces the dialogue with secrets masked. The caller decides which commands are sent and what their replies
+// mean.
 package wire
 
 import (
@@ -12,6 +18,35 @@ import (
 	"strings"
 	"sync"
 	"time"
+)
+
+// Config configures a Conn. It must not be changed while in use.
+type Config struct {
+	Host    string // the name or address to resolve, and the name that a certificate must be for
+	Address string // host:port of the control connection
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	Proxied bool // Dial goes through a proxy: the connections have its address, and Host leads to the server
+
+	ImplicitTLS bool        // TLS from the first byte
+	TLSConfig   *tls.Config // a private copy with ServerName and its own session cache; nil without TLS
+
+	ConnectTimeout time.Duration // for each TCP connect, and the TLS handshake of the control connection
+	Timeout        time.Duration // for each reply, and the longest time without a byte of data
+	MinRate        int64         // of data, in bytes per second over each RateTime; 0 means no limit
+	RateTime       time.Duration
+
+	MaxListing int64 // the most bytes of a listing; each line counts lineCost more
+
+	Secrets *Secrets // to be masked in every text
+	// Trace, if not nil, gets the dialogue: a mark, a text without CR LF, and the number of flights so far.
+	Trace func(mark byte, text string, flight int)
+}
+
+// The marks of what Config.Trace gets.
+const (
+	Noted    = '*' // something that the client did or decided
+	Sent     = '>' // a command
+	Received = '<' // one line of a reply
 )
 
 // Conn is the control connection of a session and its current data connection. One goroutine at a time may use it, but
@@ -49,13 +84,17 @@ func (c *Conn) Begin(ctx context.Context) (stop func()) {
 	c.mu.Lock()
 	c.dataErr = nil // the failure of an earlier transfer does not concern this one
 	c.mu.Unlock()
-	end := context.AfterFunc(ctx, func() { c.Close() })
+	end := context.AfterFunc(ctx, c.Close)
 	return func() { end() }
 }
 
 // Connect opens the control connection and returns the greeting.
 func (c *Conn) Connect() (r Reply, err error) {
-	conn, err := c.dial(c.cfg.Address)
+	var conn net.Conn
+	err = c.setUp("no connection", func(ctx context.Context) (err error) {
+		conn, err = c.cfg.Dial(ctx, "tcp", c.cfg.Address)
+		return err
+	})
 	if err == nil {
 		through := ""
 		if c.cfg.Proxied {
@@ -75,32 +114,26 @@ func (c *Conn) Connect() (r Reply, err error) {
 	return r, c.fail(err)
 }
 
-// dial opens a TCP connection within the connect timeout.
-func (c *Conn) dial(address string) (net.Conn, error) {
-	ctx, cancel := c.connecting()
-	defer cancel()
-	conn, err := c.cfg.Dial(ctx, "tcp", address)
-	if err == nil {
-		return conn, nil
-	}
-	if ended := c.Ended(); ended != nil {
-		return nil, ended
-	}
-	if ctx.Err() != nil {
-		return nil, timedOut("no connection", c.cfg.ConnectTimeout)
-	}
-	return nil, err
-}
-
-// connecting returns a context for a step of the connection's set-up. Close ends it.
-func (c *Conn) connecting() (context.Context, context.CancelFunc) {
+// setUp does a step of the connection's set-up within the connect timeout. Close ends its context.
+func (c *Conn) setUp(missing string, step func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(c.ctx, c.cfg.ConnectTimeout)
+	defer cancel()
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.stopConnect = cancel; c.closed {
 		cancel()
 	}
-	return ctx, cancel
+	c.mu.Unlock()
+	err := step(ctx)
+	if err == nil {
+		return nil
+	}
+	if ended := c.Ended(); ended != nil {
+		return ended
+	}
+	if ctx.Err() != nil {
+		return timedOut(missing, c.cfg.ConnectTimeout)
+	}
+	return err
 }
 
 // adopt makes conn the control connection, unless Close was called first.
@@ -130,16 +163,35 @@ func (c *Conn) greeting() (Reply, error) {
 		case err != nil || r.OK():
 			return r, err
 		case r.First() == 3: // some servers send it; their replies to a flight cannot be trusted
-			return r, &AheadError{syntaxError(r.String(), "no greeting")}
+			return r, &AheadError{senseless("no greeting", r.String())}
 		case r.First() != 1:
 			return r, &ReplyError{r, ErrConnect}
 		}
 	}
-	return Reply{}, syntaxError("", "no greeting but delays")
+	return Reply{}, senseless("no greeting but delays", "")
 }
 
 // Note traces what the client does.
 func (c *Conn) Note(text string) { c.trace(Noted, text) }
+
+func (c *Conn) trace(mark byte, text string) {
+	if c.cfg.Trace != nil {
+		c.cfg.Trace(mark, text, c.flight)
+	}
+}
+
+// traceReply traces a reply line by line, with the codes that readReply cut off.
+func (c *Conn) traceReply(r Reply) {
+	lines := strings.Split(r.Text, "\n")
+	last := len(lines) - 1
+	if last > 0 {
+		lines[0] = fmt.Sprintf("%03d-%s", r.Code, lines[0])
+	}
+	lines[last] = fmt.Sprintf("%03d %s", r.Code, lines[last])
+	for _, line := range lines {
+		c.trace(Received, line)
+	}
+}
 
 // Abandon closes the connection. Every further use of it fails with err, or with an earlier error.
 func (c *Conn) Abandon(err error) {
@@ -191,22 +243,20 @@ func (c *Conn) Quit() {
 }
 
 // Close closes both connections. Calls that are waiting on them return.
-func (c *Conn) Close() error {
+func (c *Conn) Close() {
 	c.mu.Lock()
 	c.closed = true
 	conn, data, stopConnect := c.conn, c.data, c.stopConnect
 	c.mu.Unlock()
-	var err error
 	if stopConnect != nil {
 		stopConnect()
 	}
 	if conn != nil {
-		err = conn.Close()
+		conn.Close()
 	}
 	if data != nil {
 		data.Close()
 	}
-	return err
 }
 
 // IPv4 reports whether the control connection is over IPv4, which PASV and PORT require. Through a proxy it assumes
@@ -233,7 +283,7 @@ func (c *Conn) read(limit time.Duration) (Reply, error) {
 	if err := c.setReadDeadline(limit); err != nil {
 		return Reply{}, err
 	}
-	r, err := readReply(c.br)
+	r, err := readReply(c.br, c.cfg.Secrets.Mask)
 	quickAck(c.conn)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -241,9 +291,8 @@ func (c *Conn) read(limit time.Duration) (Reply, error) {
 	case errors.Is(err, io.EOF):
 		return r, io.ErrUnexpectedEOF
 	case err != nil:
-		return r, c.masked(err)
+		return r, err
 	}
-	r.Text = c.cfg.Secrets.Mask(r.Text)
 	c.traceReply(r)
 	if r.Code == 421 {
 		return r, &ReplyError{r, ErrLost}
@@ -270,5 +319,3 @@ func (c *Conn) late(limit time.Duration) error {
 	}
 	return timedOut("no reply", limit)
 }
-
-var errStray = fmt.Errorf("%w: a reply without a command", ErrProtocol)

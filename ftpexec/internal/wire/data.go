@@ -2,11 +2,13 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"sync/atomic"
@@ -23,8 +25,9 @@ type Data struct {
 	net.Conn // nil until ready
 	control  *Conn
 	cancel   context.CancelFunc
-	asked    chan struct{} // closed when the command of the transfer has been sent
-	ready    chan struct{} // closed when Conn, raw and err are set
+	asked    context.Context    // ends when the command of the transfer has been sent, which lets TLS start
+	sent     context.CancelFunc // ends asked
+	ready    chan struct{}      // closed when Conn, raw and err are set
 	err      error
 	raw      net.Conn    // the TCP connection under Conn
 	tail     *tail       // raw under TLS
@@ -51,7 +54,8 @@ const lineCost = 32
 // openData starts to open a data connection with open. The end of ctx closes it.
 func (c *Conn) openData(ctx context.Context, open func(context.Context) (net.Conn, error)) *Data {
 	ctx, cancel := context.WithCancel(ctx)
-	d := &Data{control: c, cancel: cancel, asked: make(chan struct{}), ready: make(chan struct{}), stall: c.cfg.Timeout,
+	asked, sent := context.WithCancel(ctx)
+	d := &Data{control: c, cancel: cancel, asked: asked, sent: sent, ready: make(chan struct{}), stall: c.cfg.Timeout,
 		pace: pace{rate: c.cfg.MinRate, over: c.cfg.RateTime}}
 	secure := c.dataTLS
 	go func() {
@@ -70,7 +74,7 @@ func (c *Conn) openData(ctx context.Context, open func(context.Context) (net.Con
 		case errors.Is(d.err, syscall.ECONNRESET): // it was open for a moment
 			d.err = because(ErrLost, d.err)
 		default:
-			d.err = &DataDialError{d.err}
+			d.err = &DataDialError{because(ErrConnect, d.err)}
 		}
 		if ctx.Err() == nil { // otherwise the data connection is not wanted any more
 			c.dataFailed(d.err)
@@ -82,9 +86,8 @@ func (c *Conn) openData(ctx context.Context, open func(context.Context) (net.Con
 // secure starts TLS on the connection. Only the timeout of Read bounds it: a server may take long before its 150 and may
 // start TLS only then.
 func (d *Data) secure(ctx context.Context, config *tls.Config) error {
-	select {
-	case <-d.asked:
-	case <-ctx.Done():
+	<-d.asked.Done()
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	d.tail = &tail{Conn: d.raw}
@@ -112,22 +115,8 @@ func (t *tail) Read(p []byte) (int, error) {
 // Abrupt reports whether the data has ended under TLS without close_notify. It may have been cut.
 func (d *Data) Abrupt() bool { return d.tail != nil && d.tail.ended }
 
-// commandSent lets TLS start.
-func (d *Data) commandSent() {
-	select {
-	case <-d.asked:
-	default:
-		close(d.asked)
-	}
-}
-
 // Wait waits until the connection is open. It returns an error if it cannot be opened.
-func (d *Data) Wait() error {
-	if err := d.wait(); err != nil {
-		return d.failed(err)
-	}
-	return nil
-}
+func (d *Data) Wait() error { return d.failed(d.wait()) }
 
 // Read reads the bytes that the server sends. It fails with [ErrTimeout] if no byte comes for the stall timeout, or if
 // the server is slower than the least rate.
@@ -144,22 +133,21 @@ func (d *Data) Read(p []byte) (int, error) {
 			return 0, d.failed(ErrListing)
 		}
 	}
-	switch slow := d.pace.count(n, time.Since(d.waiting)); {
-	case errors.Is(err, io.EOF):
+	slow := d.pace.count(n, time.Since(d.waiting))
+	if errors.Is(err, io.EOF) {
 		d.ended = true
 		return n, err
-	case slow != nil:
-		return n, d.failed(fmt.Errorf("%w: %w", ErrTimeout, slow))
-	case err != nil:
-		return n, d.failed(err)
 	}
-	return n, nil
+	return n, d.failed(cmp.Or(slow, err))
 }
 
 // failed explains a read error and abandons the connection. If the server has already said that a listing is complete
 // and the connection could not be opened, or has ended without a byte, failed returns io.EOF: a server may open none for an
 // empty listing.
 func (d *Data) failed(err error) error {
+	if err == nil {
+		return nil
+	}
 	err = d.Reason(err)
 	none := !d.open.Load() && !IsLocal(err) || errors.Is(err, ErrLost) && !errors.Is(err, errCutShort)
 	if d.finished && d.listing && d.read == 0 && none {
@@ -245,3 +233,38 @@ func (d *Data) InLine() bool { return d.read > 0 && d.last != '\n' }
 
 // Received returns how many bytes Read has returned.
 func (d *Data) Received() int64 { return d.read }
+
+// pace checks whether a server keeps the least rate. It must send rate * over bytes in each stretch of that duration. A
+// stretch ends as soon as they have come. Only the time spent waiting for bytes counts, not that in which the receiver is
+// busy.
+type pace struct {
+	rate int64         // bytes per second; 0 means no least rate
+	over time.Duration // the length of a stretch
+
+	bytes  int64 // of this stretch
+	waited time.Duration
+}
+
+// count adds n bytes, and the time spent waiting for them. It returns an error if the stretch ends with too few.
+func (p *pace) count(n int, waited time.Duration) error {
+	if p.rate <= 0 {
+		return nil
+	}
+	p.bytes += int64(n)
+	p.waited += waited
+	switch {
+	case float64(p.bytes) >= float64(p.rate)*p.over.Seconds():
+		p.bytes, p.waited = 0, 0
+	case p.waited >= p.over:
+		return fmt.Errorf("%w: %d bytes in %v, fewer than %d per second", ErrTimeout, p.bytes, p.over, p.rate)
+	}
+	return nil
+}
+
+// left returns how long this stretch may still last.
+func (p *pace) left() time.Duration {
+	if p.rate <= 0 {
+		return math.MaxInt64
+	}
+	return p.over - p.waited
+}

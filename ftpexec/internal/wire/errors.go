@@ -24,9 +24,6 @@ var (
 	ErrTLS       = errors.New("TLS handshake failed")
 )
 
-// errCertificate is the [ErrTLS] for a certificate that cannot be verified.
-var errCertificate = fmt.Errorf("certificate not trusted%.0w", ErrTLS)
-
 // ErrListing means a listing that is longer than Config.MaxListing, or that has a line too long for its reader.
 var ErrListing = fmt.Errorf("%w: listing too long, or a line of it", ErrProtocol)
 
@@ -49,19 +46,25 @@ func (e *AheadError) Unwrap() error { return e.error }
 
 // Disorder is the error for a reply that cannot be the one to its command, but belongs to one sent later.
 func Disorder(r Reply) error {
-	return &AheadError{syntaxError(r.String(), "replies in another order than the commands")}
+	return &AheadError{senseless("replies in another order than the commands", r.String())}
 }
 
 // DataDialError is an [ErrConnect] for a data connection.
-type DataDialError struct{ Err error }
+type DataDialError struct{ error }
 
-func (e *DataDialError) Error() string { return ErrConnect.Error() + ": " + plain(e.Err).Error() }
+// Unwrap returns the underlying error.
+func (e *DataDialError) Unwrap() error { return e.error }
 
-// Is makes e an [ErrConnect].
-func (e *DataDialError) Is(target error) bool { return target == ErrConnect }
+// errStray is the error for a reply without a command.
+var errStray = senseless("a reply without a command", "")
 
-// Unwrap returns the cause.
-func (e *DataDialError) Unwrap() error { return e.Err }
+// senseless returns an [ErrProtocol] that quotes the beginning of a line, if there is one.
+func senseless(reason, line string) error {
+	if line != "" {
+		reason += fmt.Sprintf(": %q", line[:min(len(line), 80)])
+	}
+	return fmt.Errorf("%w: %s", ErrProtocol, reason)
+}
 
 func timedOut(what string, limit time.Duration) error {
 	return fmt.Errorf("%w: %s for %v", ErrTimeout, what, limit)
@@ -99,6 +102,10 @@ func IsLocal(err error) bool {
 	call := (*os.SyscallError)(nil)
 	return isOneOf(err, shortages...) || errors.As(err, &call) && call.Syscall == "bind"
 }
+
+// shortages are the errors of a system call for which this process or this system has too little of something. The last
+// two are WSAEMFILE and WSAENOBUFS of Windows.
+var shortages = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.Errno(10024), syscall.Errno(10055)}
 
 // shortageIn returns the shortage that kept a name from being resolved, or nil. A DNSError has it only as text.
 func shortageIn(dns *net.DNSError) error {

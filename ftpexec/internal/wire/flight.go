@@ -39,7 +39,7 @@ func (c *Conn) Send(flight ...Line) error {
 	c.out, c.batch = flight, len(flight)
 	err := c.write(flight)
 	if err == nil && c.data != nil && slices.ContainsFunc(flight, func(l Line) bool { return l.Transfer }) {
-		c.data.commandSent()
+		c.data.sent()
 	}
 	return c.fail(c.lost(err))
 }

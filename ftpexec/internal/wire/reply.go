@@ -56,64 +56,47 @@ func (r Reply) String() string {
 	return fmt.Sprintf("%03d %s", r.Code, last)
 }
 
-// SyntaxError describes a reply that RFC 959 section 4.2 does not allow. It is an [ErrProtocol].
-type SyntaxError struct {
-	Line   string // as it came; Error shows its first 80 bytes
-	Reason string
-}
-
-func (e *SyntaxError) Error() string {
-	text := ErrProtocol.Error() + ": " + e.Reason
-	if e.Line != "" {
-		text += fmt.Sprintf(": %q", e.Line[:min(len(e.Line), 80)])
-	}
-	return text
-}
-
-// Is makes e an [ErrProtocol].
-func (e *SyntaxError) Is(target error) bool { return target == ErrProtocol }
-
-func syntaxError(line, reason string) error { return &SyntaxError{Line: line, Reason: reason} }
-
 // NewReply returns a reply whose Text is not masked.
 func NewReply(code int, text string) Reply { return Reply{code, text, text} }
 
 // readReply reads a reply of one or more lines and cuts the code off its first and last line. A line may end in LF alone,
 // as some servers send it.
-func readReply(r *bufio.Reader) (Reply, error) {
+func readReply(r *bufio.Reader, mask func(string) string) (Reply, error) {
 	line, err := readLine(r, maxReply)
 	if err != nil {
 		return Reply{}, err
 	}
-	code, more, err := parseFirst(line)
+	code, reason := codeOf(line)
+	if reason != "" {
+		return Reply{}, senseless(reason, mask(line))
+	}
 	var text strings.Builder
 	text.WriteString(cutCode(line))
 	left := maxReply - len(line)
-	for more && err == nil {
+	for more := len(line) > 3 && line[3] == '-'; more; text.WriteString("\n" + line) {
 		if line, err = readLine(r, left); err != nil {
-			break
+			return Reply{}, err
 		}
 		left -= len(line) + 1
 		if end := strconv.Itoa(code); line == end || strings.HasPrefix(line, end+" ") { // some servers send the code alone
 			line, more = cutCode(line), false
 		}
-		text.WriteString("\n" + line)
 	}
-	return NewReply(code, text.String()), err
+	return Reply{code, mask(text.String()), text.String()}, nil
 }
 
-// parseFirst returns the code of a reply's first line, and whether more lines follow.
-func parseFirst(line string) (code int, more bool, err error) {
-	if len(line) < 3 || !digits(line[:3]) {
-		return 0, false, syntaxError(line, "it does not start with three digits")
+// codeOf returns the code of a reply's first line, or what RFC 959 section 4.2 does not allow in it.
+func codeOf(line string) (code int, reason string) {
+	if len(line) < 3 || strings.Trim(line[:3], "0123456789") != "" {
+		return 0, "it does not start with three digits"
 	}
 	if code, _ = strconv.Atoi(line[:3]); code < 100 || code > 599 {
-		return 0, false, syntaxError(line, "code out of range")
+		return 0, "code out of range"
 	}
 	if len(line) > 3 && line[3] != ' ' && line[3] != '-' {
-		return 0, false, syntaxError(line, "no space or hyphen after the code")
+		return 0, "no space or hyphen after the code"
 	}
-	return code, len(line) > 3 && line[3] == '-', nil
+	return code, ""
 }
 
 func cutCode(line string) string { return line[min(4, len(line)):] }
@@ -127,9 +110,9 @@ func readLine(r *bufio.Reader, left int) (string, error) {
 		text := strings.TrimRight(string(line), "\r\n")
 		switch {
 		case len(text) > maxLine:
-			return "", syntaxError(text, "line too long")
+			return "", senseless("line too long", "")
 		case len(line) > left:
-			return "", syntaxError("", "reply too long")
+			return "", senseless("reply too long", "")
 		case err != nil && err != bufio.ErrBufferFull:
 			return "", err
 		case err == nil:
@@ -137,5 +120,3 @@ func readLine(r *bufio.Reader, left int) (string, error) {
 		}
 	}
 }
-
-func digits(s string) bool { return strings.Trim(s, "0123456789") == "" }

@@ -36,16 +36,9 @@ func (s *Secrets) Add(secret string) {
 	if s.used != nil {
 		used = s.used()
 	}
-	known := slices.Index(used, secret)
-	if known >= 0 {
-		used = slices.Delete(used, known, known+1)
-	}
-	used = append(used, secret)
+	used = append(slices.DeleteFunc(used, func(known string) bool { return known == secret }), secret)
 	used = used[max(0, len(used)-maxSecrets):]
 	s.used = func() []string { return used }
-	if known >= 0 {
-		return
-	}
 	longest := slices.SortedStableFunc(slices.Values(used), func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	for _, secret := range longest { // one may contain another
@@ -60,10 +53,9 @@ func (s *Secrets) Mask(text string) string {
 		return text
 	}
 	s.mu.Lock()
-	hide := s.hide
-	s.mu.Unlock()
-	if hide == nil {
+	defer s.mu.Unlock()
+	if s.hide == nil {
 		return text
 	}
-	return hide(text)
+	return s.hide(text)
 }

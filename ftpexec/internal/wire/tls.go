@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 // reply: it would be read as if it had come under TLS.
 func (c *Conn) StartTLS() error {
 	if c.br.Buffered() > 0 {
-		return c.fail(syntaxError("", "unencrypted bytes after the reply to AUTH"))
+		return c.fail(senseless("unencrypted bytes after the reply to AUTH", ""))
 	}
 	secure, err := c.handshake(c.conn)
 	if err == nil {
@@ -28,19 +29,11 @@ func (c *Conn) Secure() bool { return c.dataTLS != nil }
 // handshake starts TLS on conn. The control connection and its data connections share a session cache, because servers
 // want data connections to resume the control connection's session.
 func (c *Conn) handshake(conn net.Conn) (net.Conn, error) {
-	ctx, cancel := c.connecting()
-	defer cancel()
 	secure := tls.Client(conn, c.cfg.TLSConfig)
-	if err := secure.HandshakeContext(ctx); err != nil {
+	err := c.setUp("no TLS handshake", func(ctx context.Context) error { return handshakeError(secure.HandshakeContext(ctx)) })
+	if err != nil {
 		conn.Close()
-		ended := c.Ended()
-		switch {
-		case ended != nil:
-			return nil, ended
-		case ctx.Err() != nil:
-			return nil, timedOut("no TLS handshake", c.cfg.ConnectTimeout)
-		}
-		return nil, handshakeError(err)
+		return nil, err
 	}
 	c.Note(tls.VersionName(secure.ConnectionState().Version) + " established")
 	c.dataTLS = dataTLS(c.cfg.TLSConfig, secure.ConnectionState())
@@ -49,8 +42,11 @@ func (c *Conn) handshake(conn net.Conn) (net.Conn, error) {
 
 func handshakeError(err error) error {
 	var cert *tls.CertificateVerificationError
-	if errors.As(err, &cert) {
-		return fmt.Errorf("%w: %v%.0w", errCertificate, cert.Err, err)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &cert):
+		return fmt.Errorf("certificate not trusted%.0w: %v%.0w", ErrTLS, cert.Err, err)
 	}
 	return because(ErrTLS, withAlert(err))
 }

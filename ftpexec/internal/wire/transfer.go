@@ -146,7 +146,7 @@ func (c *Conn) readFinal(limit time.Duration) (Reply, error) {
 			return r, err
 		}
 	}
-	return Reply{}, syntaxError("", "no final reply but preliminary ones")
+	return Reply{}, senseless("no final reply but preliminary ones", "")
 }
 
 // grace returns how long Conn waits for a reply after the data connection has failed with err. A server that refuses a

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package wire
-
-import "net"
-
-// quickAck does nothing: only Linux has TCP_QUICKACK.
-func quickAck(net.Conn) {}

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package wire
+
+import "net"
+
+func quickAck(net.Conn) {} // only Linux has TCP_QUICKACK
+
+func gather(net.Conn, int) {} // only Linux is known to keep its promise
