@@ -71,10 +71,11 @@ var wordings = []wording{
 	clause(needsTLS, `534`, `secure data connection required`),                                               // Serv-U
 	whole(empty, `450|550`, `no (?:files|members|data sets) found`),                                          // ftpd of BSD and its heirs, proftpd 1.2, z/OS
 	whole(unopened, `226|250`, `transfer done \(but failed to open directory\)`),                             // vsftpd
-	clause(unopened, `226|250`, `sorry, we were unable to read .*`),                                          // pure-ftpd: "[.]"
+	clause(unopened, `226|250`, `[^\n]*\[\.\][^\n]*`),                                                        // pure-ftpd in any language
 	clause(partial, `226|250`, `(?:output truncated to|data afrundet til|anzeige auf|salida truncada a|sortie tronquee a|je t'en file|kimenet|`+
 		`output troncato a|output afgekort naar|resultat er avkortet til|wyj.cie obci.te do|resultado truncado em|rezultat trunchiat la|`+
-		`v.stup (?:zkr.cen|skrateny) na|rezultati i shkurtuar ne|utdata trunkeras till|[^\n]+kt. k.saltmas.) \d+[^\n]*`), // pure-ftpd
+		`v.stup (?:zkr.cen|skrateny) na|rezultati i shkurtuar ne|utdata trunkeras till|[^\n]+kt. k.saltmas.|`+
+		`вывод обрезан до|\? \? \?|\?ض̵\?|\?x\?i\?u\?|[输輸]出截短到) \d+[^\n]*|\d+ (?:개의 결과 표시|\? \? ǥ\?)`), // pure-ftpd; "?" for what is not UTF-8
 	clause(partial, `226|250`, `(?:out of memory|read error) during globbing of .*`),                            // pure-ftpd
 	whole(done, `200`, `mlsd transfer done`),                                                                    // aioftp
 	clause(aborted, `226|250`, `transfer (?:aborted|failed)[^\n]*`),                                             // uFTP

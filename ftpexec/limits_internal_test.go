@@ -73,10 +73,19 @@ var replies = map[meaning][]struct{ reply, source string }{
 	unopened: {
 		{"226 Transfer done (but failed to open directory).", "vsftpd 3.0.3"},
 		{"226-Sorry, we were unable to read [.]\r\n226 0 matches total", "pure-ftpd 1.0.53"},
+		{"226-konnte [.] nicht lesen.\r\n226 0 Eintr\u00e4ge gesamt.", "pure-ftpd 1.0.54, messages_de.h"},
+		{"226-Kunne ikke l\xe6se [.]\r\n226-Options: -a -l \r\n226 0 sammenfald totalt", "pure-ftpd 1.0.54, messages_da.h"},
 	},
 	partial: {
 		{"226-Options: -a -l \r\n226 Output truncated to 10000 matches", "pure-ftpd 1.0.53, messages_en.h: LimitRecursion"},
 		{"226 V\xfdstup zkr\xe1cen na 2000 shod", "pure-ftpd 1.0.53, messages_cs_cz.h"},
+		{"226 \xf7\xd9\xd7\xcf\xc4 \xcf\xc2\xd2\xc5\xda\xc1\xce \xc4\xcf 10000 \xd3\xcf\xd7\xd0\xc1\xc4\xc5\xce\xc9\xca", "pure-ftpd 1.0.54, messages_ru.h, in KOI8-R"},
+		{"226 10000 \xb0\xb3\xc0\xc7 \xb0\xe1\xb0\xfa \xc7\xa5\xbd\xc3", "pure-ftpd 1.0.54, messages_kr.h, in EUC-KR"},
+		{"226 \xca\xe4\xb3\xf6\xbd\xd8\xb6\xcc\xb5\xbd 10000 \xb7\xfb\xba\xcf", "pure-ftpd 1.0.54, messages_zh_cn.h, in GBK"},
+		{"226 \xbf\xe9\xa5X\xbaI\xb5u\xa8\xec 10000 \xb2\xc5\xa6X", "pure-ftpd 1.0.54, messages_zh_tw.h, in Big5"},
+		{"226 Вывод обрезан до 10000 совпадений", "the same, converted"},
+		{"226 输出截短到 10000 符合", "the same, converted"},
+		{"226 10000 개의 결과 표시", "the same, converted"},
 		{"226 Read error during globbing of *", "pure-ftpd 1.0.53, ls.c"},
 	},
 	aborted: {{"226 Transfer aborted.", "uFTP"}, {"226 Transfer failed", "uFTP"}},
@@ -159,6 +168,7 @@ func TestNoSuchWording(t *testing.T) {
 		"530 Anonymous sessions may not use encryption.", "234 AUTH TLS OK.", "534 Fallback to [C]", "522 SSL connection failed: session reuse required",
 		"425 No data connection", "500 TLS not understood", "550 disk full, empty the trash", "550 Directory not empty", "226 No files found.",
 		"550 No files found; the disk is broken", "550 No files found in the cache", "451 No files found", "226 Transfer done", "500 RETR: command not found",
+		"226 10000 \xd3\xcf\xd7\xd0\xc1\xc4\xc5\xce\xc9\xca", "226 10000 \xb0\xa1 \xc0\xcf\xc4\xa1\xb5\xca", "226 \xd7\xdc\xb9\xb2 10000 \xb7\xfb\xba\xcf", "226 \xc1`\xa6@ 10000 \xb2\xc5\xa6X",
 		"550 Too many users", "226 Too many users", "200 TLS is required", "550 x/empty: no", "550 SSL/TLS requirements: none",
 	} {
 		if got := meanings(said(Command{Verb: "LIST"}, "ftp://h/d/", text)); got != nil {

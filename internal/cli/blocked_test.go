@@ -172,6 +172,9 @@ var (
 			s := testserver.NewScript(t, testserver.Honest("contents").With("RETR", testserver.Call(reached), testserver.Reply("450 Busy")))
 			return []string{"--retries", "50", s.URL("/f")}, nil
 		}},
+		{"list on standard input", func(t *testing.T, reached func()) ([]string, io.Reader) {
+			return []string{"-i", "-"}, endless{reached}
+		}},
 		{"password on standard input", func(t *testing.T, reached func()) ([]string, io.Reader) {
 			s := testserver.NewScript(t, testserver.Honest("contents"))
 			return []string{"-u", "me", "--password-stdin", s.URL("/f")}, endless{reached}

@@ -24,7 +24,7 @@ type list struct {
 // open opens the list. An error does not name it.
 func (l *list) open() (io.ReadCloser, error) {
 	if l.temp != nil {
-		return io.NopCloser(io.NewSectionReader(l.temp, 0, mostPiped)), nil
+		return io.NopCloser(io.NewSectionReader(l.temp, 0, int64(mostPiped))), nil
 	}
 	f, err := os.Open(l.path)
 	return f, localError("", "cannot be opened", err)
@@ -114,8 +114,8 @@ func (l *list) spool(ctx context.Context, in io.Reader) error {
 	return err
 }
 
-// mostPiped bounds the bytes of a list from a pipe or device: a device may have no end.
-const mostPiped = 1 << 30
+// mostPiped bounds the bytes of a list from a pipe or device: a device may have no end. It is a variable for a test.
+var mostPiped = 1 << 30
 
 // piped writes the copy of a list.
 type piped struct {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"example.com/ftpfetch/internal/cli/config"
@@ -32,6 +33,19 @@ func TestListShorter(t *testing.T) {
 		}
 		if r.code != want {
 			t.Errorf("list %q: code %d, want %d", text, r.code, want)
+		}
+	}
+}
+
+// TestListTooLong reads a list from a pipe that is one byte too long, and one that is not.
+func TestListTooLong(t *testing.T) {
+	defer func(most int) { mostPiped = most }(mostPiped)
+	const text = "# a list of nothing\n"
+	for most, want := range map[int]string{len(text): "ftpfetch: warning: standard input names no file\n", len(text) - 1: "ftpfetch: -: cannot be read: it is longer than 1 GiB: save it as a file\n"} {
+		mostPiped = most
+		var said strings.Builder
+		if code := Run(t.Context(), []string{"-q", "-i", "-"}, IO{In: strings.NewReader(text), Out: io.Discard, Err: &said}); said.String() != want || (code == 23) != (most < len(text)) {
+			t.Errorf("with a limit of %d bytes: exit %d, %q", most, code, said.String())
 		}
 	}
 }

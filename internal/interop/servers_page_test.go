@@ -34,10 +34,11 @@ const pageFoot = `
 ## Limits of listings
 
 pure-ftpd lists at most ` + "`" + `LimitRecursion` + "`" + ` names (10000; 2000 and 7500 in older set-ups) and then says ` + "`" + `226 Output truncated to 10000
-matches` + "`" + `, or that in another language; Russian, Korean and Chinese are not known here (` + "`" + `ls.c` + "`" + `, ` + "`" + `messages_*.h` + "`" + `; ` + "`" + `TestListingLimit` + "`" + `). proftpd's ` + "`" + `ListOptions maxfiles` + "`" + ` and ` + "`" + `maxdirs` + "`" + ` cut
+matches` + "`" + `, or that in another language (` + "`" + `ls.c` + "`" + `, ` + "`" + `messages_*.h` + "`" + `; ` + "`" + `TestListingLimit` + "`" + `). proftpd's ` + "`" + `ListOptions maxfiles` + "`" + ` and ` + "`" + `maxdirs` + "`" + ` cut
 ` + "`" + `LIST` + "`" + ` and ` + "`" + `NLST` + "`" + ` with ` + "`" + `226 Transfer complete` + "`" + `, but not ` + "`" + `MLSD` + "`" + ` (` + "`" + `mod_ls.c` + "`" + `, ` + "`" + `mod_facts.c` + "`" + `). z/OS says ` + "`" + `451 Nlst failed, too many
-entries` + "`" + ` (IBM's messages). vsftpd reports by 226 that it could not open a directory. No limit is known of vsftpd, FileZilla Server, IIS,
-wu-ftpd, glftpd and, but for recursive listings, Serv-U.
+entries` + "`" + ` (IBM's messages), wu-ftpd ` + "`" + `550 Arguments too long` + "`" + ` to ` + "`" + `NLST` + "`" + ` (` + "`" + `glob.c` + "`" + `). vsftpd reports by 226 that it could not open a directory.
+vsftpd and FileZilla Server list all (` + "`" + `ls.c` + "`" + `; ` + "`" + `Permissions.cpp` + "`" + ` of 0.9, ` + "`" + `commander.cpp` + "`" + ` of 1). About IIS, glftpd and, but for
+recursive listings, Serv-U nothing was found.
 
 ## Not measured
 
