@@ -116,6 +116,16 @@ func TestMustExistDenied(t *testing.T) {
 	}
 }
 
+// twisted answers NLST d with d. What MLSD tells of d then counts, were it only one name.
+func TestListTellsItself(t *testing.T) {
+	for entries, want := range map[string]string{"": "d", "type=file; d\r\n": "d", "type=dir; a\r\n": "a", "type=file; a\r\ntype=file; .b\r\ntype=file; c\r\n": "a c"} {
+		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Transfer("d\r\n")...), testserver.On("MLSD", testserver.Transfer(entries)...))
+		if got, err := list(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d;type=d"))); err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%q: got %q, %v, want %s", entries, got, err, want)
+		}
+	}
+}
+
 // If a server does not know NLST, or only with an argument, List finds the names by the other ways to list.
 func TestListWithoutNLST(t *testing.T) {
 	for _, code := range []int{500, 501, 502, 504} {

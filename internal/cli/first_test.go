@@ -1,0 +1,64 @@
+package cli_test
+
+import (
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/testserver"
+)
+
+// shy returns the address of a server that closes the first connections before it says or hears anything, and passes the
+// others on.
+func shy(t *testing.T, address string, first int) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for n := 0; ; n++ {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("tcp", address)
+			if n < first || err != nil {
+				conn.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(to, conn); to.Close() }()
+			go func() { _, _ = io.Copy(conn, to); conn.Close() }()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// TestFirstConnection has servers that close the first connection at once, also before a TLS handshake. Whatever is asked of
+// them comes with a retry, and only with one.
+func TestFirstConnection(t *testing.T) {
+	for _, mode := range []testserver.TLSMode{0, testserver.TLSOffered, testserver.TLSImplicit} {
+		s := testserver.New(t, &testserver.Options{TLS: mode, Tree: map[string]string{"/d/f": "contents"}})
+		for _, what := range []string{"D/f", "-s 2 D/f", "-o - D/f", "D/", "D;type=d", "-l D/", "--json -l D/", "-I D/f", "-r D/", "--glob D/*", "-i LIST"} {
+			for _, retries := range []string{"0", "1"} {
+				dir := t.TempDir()
+				url := strings.Replace(s.URL("/d"), strings.Split(s.URL(""), "/")[2], shy(t, s.Addr(), 1), 1)
+				if mode == testserver.TLSOffered {
+					url = strings.Replace(url, "ftp:", "ftpes:", 1)
+				}
+				if err := os.WriteFile(filepath.Join(dir, "list"), []byte(url+"/f\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				args := strings.Fields(strings.NewReplacer("D", url, "LIST", filepath.Join(dir, "list")).Replace(what))
+				code, _, said := run(t, append(args, "--insecure", "-d", filepath.Join(dir, "out"), "--retries", retries)...)
+				if (code == 0) != (retries == "1") {
+					t.Errorf("TLS %d, %s, --retries %s: exit %d, %s", mode, what, retries, code, said)
+				}
+			}
+		}
+	}
+}
