@@ -66,7 +66,7 @@ func (s *session) confirm(ctx context.Context, u *urlparse.URL, l listed) (liste
 	}
 	more.lines = slices.DeleteFunc(more.lines, func(name string) bool { return name[0] == '.' })
 	switch e := (*Error)(nil); {
-	case err == nil && len(more.lines) > 0:
+	case err == nil && (len(more.lines) > len(l.lines) || len(more.lines) == 1 && more.lines[0] != u.Name):
 		return more, nil
 	case err == nil, unknownCommand(err):
 		return l, nil

@@ -13,14 +13,23 @@ import (
 
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/urlparse"
 )
 
 // listDir writes a directory to w, an entry a line: the names, or with -l all that the
-// server tells. It goes on after a line that cannot be read, and returns the last such
-// error at the end. On a terminal the names are escaped, and come as they arrive.
+// server tells. It tries again as for a file: what fails so has written nothing. It goes on after a line that cannot
+// be read, and returns the last such error at the end. On a terminal the names are escaped, and come as they arrive.
 func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
+	policy := retry.Policy{Retries: r.File.Retries, Connect: r.File.RetryConnect, Tell: func(err error, try int, wait time.Duration) {
+		r.print.Note(fmt.Sprintf("%s; trying again in %.1f s (%d of %d)", show.OneLine(err.Error()), wait.Seconds(), try, retry.Count(r.File.Retries)), true)
+	}}
+	return retry.New(policy).Do(ctx, func() error { return r.listOnce(ctx, u, w, terminal) })
+}
+
+func (r *run) listOnce(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
 	out := bufio.NewWriter(w)
 	entries := r.source.List
 	if r.Long {

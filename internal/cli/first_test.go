@@ -1,9 +1,9 @@
 package cli_test
 
 import (
+	"fmt"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,21 +43,22 @@ func shy(t *testing.T, address string, first int) string {
 func TestFirstConnection(t *testing.T) {
 	for _, mode := range []testserver.TLSMode{0, testserver.TLSOffered, testserver.TLSImplicit} {
 		s := testserver.New(t, &testserver.Options{TLS: mode, Tree: map[string]string{"/d/f": "contents"}})
-		for _, what := range []string{"D/f", "-s 2 D/f", "-o - D/f", "D/", "D;type=d", "-l D/", "--json -l D/", "-I D/f", "-r D/", "--glob D/*", "-i LIST"} {
+		for _, what := range []string{"D/f", "-s 2 D/f", "D/", "D;type=d", "-l D/", "--json -l D/", "-I D/f", "-r D/", "--glob D/*", "-i LIST"} {
 			for _, retries := range []string{"0", "1"} {
-				dir := t.TempDir()
-				url := strings.Replace(s.URL("/d"), strings.Split(s.URL(""), "/")[2], shy(t, s.Addr(), 1), 1)
-				if mode == testserver.TLSOffered {
-					url = strings.Replace(url, "ftp:", "ftpes:", 1)
-				}
-				if err := os.WriteFile(filepath.Join(dir, "list"), []byte(url+"/f\n"), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				args := strings.Fields(strings.NewReplacer("D", url, "LIST", filepath.Join(dir, "list")).Replace(what))
-				code, _, said := run(t, append(args, "--insecure", "-d", filepath.Join(dir, "out"), "--retries", retries)...)
-				if (code == 0) != (retries == "1") {
-					t.Errorf("TLS %d, %s, --retries %s: exit %d, %s", mode, what, retries, code, said)
-				}
+				t.Run(fmt.Sprint(what, " TLS ", mode, " retries ", retries), func(t *testing.T) {
+					t.Parallel()
+					list := filepath.Join(t.TempDir(), "list")
+					url := strings.Replace(s.URL("/d"), s.Addr(), shy(t, s.Addr(), 1), 1)
+					if mode == testserver.TLSOffered {
+						url = strings.Replace(url, "ftp:", "ftpes:", 1)
+					}
+					writeFile(t, list, url+"/f\n")
+					args := strings.Fields(strings.NewReplacer("D", url, "LIST", list).Replace(what))
+					code, _, said := run(t, append(args, "--insecure", "-d", filepath.Join(t.TempDir(), "out"), "--retries", retries)...)
+					if (code == 0) != (retries == "1") {
+						t.Errorf("exit %d, %s", code, said)
+					}
+				})
 			}
 		}
 	}

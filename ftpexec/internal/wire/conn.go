@@ -17,6 +17,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -102,7 +103,9 @@ func (c *Conn) Connect() (r Reply, err error) {
 		}
 		c.Note("connected to " + through + conn.RemoteAddr().String())
 		if c.cfg.ImplicitTLS {
-			conn, err = c.handshake(conn)
+			if conn, err = c.handshake(conn); errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+				err = fmt.Errorf("%w%.0w", err, ErrLost) // as before a greeting
+			}
 		}
 	}
 	if err == nil {
