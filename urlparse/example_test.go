@@ -7,14 +7,6 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-func must(s string) *urlparse.URL {
-	u, err := urlparse.Parse(s)
-	if err != nil {
-		panic(err)
-	}
-	return u
-}
-
 func ExampleParse() {
 	u, err := urlparse.Parse("ftp://myname@host.dom/%2Fetc/motd;type=a")
 	if err != nil {
@@ -52,14 +44,4 @@ func ExampleFind() {
 	// Output:
 	// 1 ftp://info.cern.ch/pub/www/doc;type=d <nil>
 	// 2 ftp://ds.internic.net/rfc <nil>
-}
-
-func ExampleURL_Child() {
-	for _, dir := range []string{"ftp://host.dom/pub/", "ftp://host.dom/pub;type=d"} {
-		u := must(dir)
-		fmt.Println(u.Child("read me", urlparse.TypeNone), u.Child("src", urlparse.TypeDir))
-	}
-	// Output:
-	// ftp://host.dom/pub/read%20me ftp://host.dom/pub/src/
-	// ftp://host.dom/pub/read%20me ftp://host.dom/pub/src/
 }

@@ -69,29 +69,29 @@ func TestSection2_1Scheme(t *testing.T) {
 	})
 }
 
+// TestSection2_2Encoding encodes every octet of a name, with digits of either case.
 func TestSection2_2Encoding(t *testing.T) {
-	testParse(t, []parseCase{
-		// What needs no encoding, and what may be encoded all the same.
-		{in: "ftp://h/aZ09$-_.+!*'(),", want: URL{Host: "h", Name: "aZ09$-_.+!*'(),"}},
-		{in: "ftp://h/%61%7a", want: URL{Host: "h", Name: "az"}, canon: "ftp://h/az"},
-		{in: "ftp://h/%2e%2E", want: URL{Host: "h", Name: ".."}, canon: "ftp://h/.."},
-		// Hexadecimal digits of either case; the canonical ones are upper case.
-		{in: "ftp://h/%3b%3B", want: URL{Host: "h", Name: ";;"}, canon: "ftp://h/%3B%3B"},
-		// Unsafe characters, encoded.
-		{in: "ftp://h/%20%3C%3E%22%23%25%7B%7D%7C%5C%5E%7E%5B%5D%60",
-			want: URL{Host: "h", Name: " <>\"#%{}|\\^~[]`"}},
-		// Decoded once.
-		{in: "ftp://h/%252F", want: URL{Host: "h", Name: "%2F"}},
-		// No graphic US-ASCII character: 01-1F, 7F, 80-FF.
-		{in: "ftp://h/%01%1F%7F", want: URL{Host: "h", Name: "\x01\x1f\x7f"}},
-		{in: "ftp://h/%E9%FF", want: URL{Host: "h", Name: "\xe9\xff"}},
-		{in: "ftp://h/%C3%A9", want: URL{Host: "h", Name: "é"}},
-		// In user names and passwords too.
+	var cases []parseCase
+	for c := range 256 {
+		octet, canon := string([]byte{byte(c)}), fmt.Sprintf("ftp://h/%%%02X", c)
+		if strings.ContainsAny(octet, "\x00\r\n") {
+			continue
+		}
+		if strings.Contains("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789$-_.+!*'(),", octet) {
+			canon = "ftp://h/" + octet
+			cases = append(cases, parseCase{in: canon, want: URL{Host: "h", Name: octet}})
+		}
+		for _, format := range []string{"ftp://h/%%%02x", "ftp://h/%%%02X"} {
+			cases = append(cases, parseCase{in: fmt.Sprintf(format, c), want: URL{Host: "h", Name: octet}, canon: canon})
+		}
+	}
+	testParse(t, append(cases, []parseCase{
+		{in: "ftp://h/%252F", want: URL{Host: "h", Name: "%2F"}}, // decoded once
 		{in: "ftp://a%3Ab%40c%2Fd:%25%3A@h/", want: URL{User: url.UserPassword("a:b@c/d", "%:"), Host: "h"}},
 		{in: "ftp://a;?&=:;?&=@h/", want: URL{User: url.UserPassword("a;?&=", ";?&="), Host: "h"},
 			canon: "ftp://a%3B%3F%26%3D:%3B%3F%26%3D@h/"},
-		{in: "ftp://%E9@h/", want: URL{User: url.User("\xe9"), Host: "h"}},
-	})
+		{in: "ftp://%E9:%FF@h/", want: URL{User: url.UserPassword("\xe9", "\xff"), Host: "h"}},
+	}...))
 }
 
 func TestExtensionUnencodedPath(t *testing.T) {

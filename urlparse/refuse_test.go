@@ -2,6 +2,8 @@ package urlparse
 
 import (
 	"errors"
+	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -101,33 +103,28 @@ func TestErrScheme(t *testing.T) {
 	}
 }
 
+// TestSection2_2Refusals puts every octet, and some characters beyond ASCII, into a path: what may not stand there
+// is refused with its encoded spelling.
 func TestSection2_2Refusals(t *testing.T) {
-	testRefusals(t, []refusal{
-		{"ftp://h/a b", 10, "a space cannot stand unencoded in a path", "write %20"},
-		{"ftp://h/a#b", 10, `"#"`, "write %23"},
-		{"ftp://h/<", 9, `"<"`, "write %3C"},
-		{"ftp://h/>", 9, `">"`, "write %3E"},
-		{`ftp://h/"`, 9, `'"'`, "write %22"},
-		{"ftp://h/{", 9, `"{"`, "write %7B"},
-		{"ftp://h/}", 9, `"}"`, "write %7D"},
-		{"ftp://h/|", 9, `"|"`, "write %7C"},
-		{`ftp://h/\`, 9, `"\"`, "write %5C"},
-		{"ftp://h/^", 9, `"^"`, "write %5E"},
-		{"ftp://h/[", 9, `"["`, "write %5B"},
-		{"ftp://h/]", 9, `"]"`, "write %5D"},
-		{"ftp://h/`", 9, "\"`\"", "write %60"},
-		{"ftp://h/\x01", 9, "U+0001", "write %01"},
-		{"ftp://h/a\x7fb", 10, "U+007F", "write %7F"},
-		{"ftp://h/\xe9", 9, "octet 0xE9", "write %E9"},
-		{"ftp://h/\xc3", 9, "octet 0xC3", "write %C3"},
+	allowed := "$-_.+!*'(),?:@&=~/%"
+	cases := []refusal{
 		{"ftp://h/a\u00a0b", 10, "U+00A0", "write %C2%A0"},
-		{"ftp://h/\u0085x", 9, "U+0085", "write %C2%85"},
-		{"ftp://h/50%", 11, `"%" is not followed`, "write %25"},
-		{"ftp://h/50%a", 11, `"%" is not followed`, "write %25"},
-		{"ftp://h/50%zz/x", 11, `"%" is not followed`, "write %25"},
-		{"ftp://h/a/b%4/c", 12, `"%" is not followed`, "write %25"},
-		{"ftp://h/%%20", 9, `"%" is not followed`, "write %25"},
-	})
+		{"ftp://h/a\u0085x", 10, "U+0085", "write %C2%85"},
+		{"ftp://h/a b", 10, "a space cannot stand unencoded in a path", "write %20"},
+		{"ftp://h/a\x7f", 10, "U+007F", "write %7F"},
+		{"ftp://h/a\xe9", 10, "octet 0xE9", "write %E9"},
+		{"ftp://h/a\"x", 10, `'"' cannot`, "write %22"},
+		{"ftp://h/a\\x", 10, `"\" cannot`, "write %5C"},
+	}
+	for c := range 256 {
+		if b := byte(c); !alpha(b) && !digit(b) && !strings.Contains(allowed, string(rune(b))) && strings.IndexByte("\x00\r\n", b) < 0 {
+			cases = append(cases, refusal{"ftp://h/a" + string([]byte{b}) + "b", 10, "cannot stand unencoded in a path", fmt.Sprintf("write %%%02X", b)})
+		}
+	}
+	for _, after := range []string{"", "a", "zz/x", "4/c", "%20"} {
+		cases = append(cases, refusal{"ftp://h/50%" + after, 11, `"%" is not followed`, "write %25"})
+	}
+	testRefusals(t, cases)
 }
 
 func TestSection3_1LoginRefusals(t *testing.T) {
@@ -232,22 +229,30 @@ func TestSection3_2_2Refusals(t *testing.T) {
 	})
 }
 
+// TestSection6ControlCharacters puts CR, LF and NUL into every part, as they are, encoded, and by hand.
 func TestSection6ControlCharacters(t *testing.T) {
-	testRefusals(t, []refusal{
-		{"ftp://h/a%0Db", 10, "carriage return", ""},
-		{"ftp://h/a%0ab", 10, "line feed", ""},
-		{"ftp://h/a%00/b", 10, "null octet", ""},
-		{"ftp://h/a/%0d%0aDELE%20x/f", 11, "carriage return", ""},
-		{"ftp://h/a\r\nDELE", 10, "carriage return", ""},
-		{"ftp://h/a\nb", 10, "line feed", ""},
-		{"ftp://h/a\x00b", 10, "null octet", ""},
-		{"ftp://u%0D@h/", 8, "carriage return", ""},
-		{"ftp://u:%0A@h/", 9, "line feed", ""},
-		{"ftp://u:\n@h/", 9, "line feed", ""},
-		{"ftp://u%00:p@h/", 8, "null octet", ""},
-		{"ftp://h\n/", 8, "line feed", ""},
-		{"ftp://h%0A/", 8, "no percent escapes", ""},
-	})
+	for octet, name := range map[string]string{"\r": "carriage return", "\n": "line feed", "\x00": "null octet"} {
+		encoded := fmt.Sprintf("%%%02x", octet)
+		for _, o := range []string{octet, encoded} {
+			testRefusals(t, []refusal{
+				{"ftp://h/a" + o + "b", 10, name, ""},
+				{"ftp://h/a/" + o + "DELE%20x/f", 11, name, ""},
+				{"ftp://u" + o + "@h/", 8, name, ""},
+				{"ftp://u" + o + ":p@h/", 8, name, ""},
+				{"ftp://u:" + o + "@h/", 9, name, ""},
+			})
+		}
+		testRefusals(t, []refusal{{"ftp://h" + octet + "/", 8, name, ""}, {"ftp://h" + encoded + "/", 8, "no percent escapes", ""}})
+		for _, u := range []URL{
+			{User: url.User(octet), Host: "h"}, {User: url.UserPassword("u", octet), Host: "h"}, {Host: "h" + octet},
+			{Host: "h", Dirs: []string{"a" + octet}, Name: "f"}, {Host: "h", Name: octet},
+		} {
+			u.Scheme = FTP
+			if err := u.Check(); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%q: Check gives %v", u.String(), err)
+			}
+		}
+	}
 }
 
 func TestAppendixRefusals(t *testing.T) {

@@ -6,6 +6,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,7 +38,16 @@ func runTests(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	binary = filepath.Join(dir, "ftpfetch")
 	code := m.Run()
+	for _, start := range shared.started {
+		if s, err := start(); err == nil {
+			if err := s.Close(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				code = 1
+			}
+		}
+	}
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -43,46 +55,91 @@ func runTests(m *testing.M) int {
 	return code
 }
 
-// forEachServer runs a subtest on every server, and starts a server for each.
-// The subtests run in parallel, because they mostly wait for servers.
+var (
+	binary  string // the command, once [build] has made it
+	compile = sync.OnceValues(func() ([]byte, error) {
+		return exec.Command("go", "build", "-o", binary, "example.com/ftpfetch/cmd/ftpfetch").CombinedOutput()
+	})
+)
+
+// build compiles the command and returns its path.
+func build(t *testing.T) string {
+	t.Helper()
+	if out, err := compile(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return binary
+}
+
+// shared are the servers and proxies of the tests that leave them as they are.
+var shared = struct {
+	sync.Mutex
+	started map[string]func() (running, error)
+}{started: map[string]func() (running, error){}}
+
+type running interface {
+	log() string
+	Close() error
+}
+
+// share returns what start starts, the first time, for the key. It shows the log of
+// that if the test fails.
+func share[S running](t *testing.T, key string, start func(ctx context.Context) (S, error)) S {
+	t.Helper()
+	shared.Lock()
+	if shared.started[key] == nil {
+		shared.started[key] = sync.OnceValues(func() (running, error) { return start(context.Background()) })
+	}
+	once := shared.started[key]
+	shared.Unlock()
+	s, err := once()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("log of %s:\n%s", key, s.log())
+		}
+	})
+	return s.(S)
+}
+
+// sharedServer returns a server that other tests use too.
+func sharedServer(t *testing.T, kind Kind, tls bool) *Server {
+	t.Helper()
+	return share(t, fmt.Sprint(kind, " TLS ", tls), func(ctx context.Context) (*Server, error) { return Start(ctx, kind, tree, Options{TLS: tls}) })
+}
+
+// forEach runs a subtest on every shared server of which has is true. The subtests
+// run in parallel, because they mostly wait for servers.
+func forEach(t *testing.T, tls bool, has func(f flavour) bool, test func(t *testing.T, s *Server)) {
+	t.Helper()
+	t.Parallel()
+	for _, f := range servers {
+		if has(f) {
+			t.Run(string(f.kind), func(t *testing.T) {
+				t.Parallel()
+				test(t, sharedServer(t, f.kind, tls))
+			})
+		}
+	}
+}
+
 func forEachServer(t *testing.T, test func(t *testing.T, s *Server)) {
 	t.Helper()
-	t.Parallel()
-	for _, f := range servers {
-		t.Run(string(f.kind), func(t *testing.T) {
-			t.Parallel()
-			test(t, New(t, f.kind, tree, Options{}))
-		})
-	}
+	forEach(t, false, func(flavour) bool { return true }, test)
 }
 
-// forEachBehindSquid is like forEachServer, for the servers whose replies squid
-// understands.
+// forEachBehindSquid is for the servers whose replies squid understands.
 func forEachBehindSquid(t *testing.T, test func(t *testing.T, s *Server)) {
 	t.Helper()
-	t.Parallel()
-	for _, f := range servers {
-		if !f.noSquid {
-			t.Run(string(f.kind), func(t *testing.T) {
-				t.Parallel()
-				test(t, New(t, f.kind, tree, Options{}))
-			})
-		}
-	}
+	forEach(t, false, func(f flavour) bool { return !f.noSquid }, test)
 }
 
-// forEachTLSServer is like forEachServer, for the servers with explicit TLS.
+// forEachTLSServer is for the servers with explicit TLS.
 func forEachTLSServer(t *testing.T, test func(t *testing.T, s *Server)) {
 	t.Helper()
-	t.Parallel()
-	for _, f := range servers {
-		if f.tls {
-			t.Run(string(f.kind), func(t *testing.T) {
-				t.Parallel()
-				test(t, New(t, f.kind, tree, Options{TLS: true}))
-			})
-		}
-	}
+	forEach(t, true, func(f flavour) bool { return f.tls }, test)
 }
 
 // forEachClient is like forEachServer, in parallel with a client that sends
@@ -95,15 +152,7 @@ func forEachClient(t *testing.T, test func(t *testing.T, s *Server, c *ftpexec.C
 // forEachUserClient is like forEachClient, for the servers with a named user.
 func forEachUserClient(t *testing.T, test func(t *testing.T, s *Server, c *ftpexec.Client)) {
 	t.Helper()
-	t.Parallel()
-	for _, f := range servers {
-		if !f.noUser {
-			t.Run(string(f.kind), func(t *testing.T) {
-				t.Parallel()
-				bothWays(t, New(t, f.kind, tree, Options{}), test)
-			})
-		}
-	}
+	forEach(t, false, func(f flavour) bool { return !f.noUser }, func(t *testing.T, s *Server) { bothWays(t, s, test) })
 }
 
 func bothWays(t *testing.T, s *Server, test func(t *testing.T, s *Server, c *ftpexec.Client)) {

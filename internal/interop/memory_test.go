@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	memoryLines = flag.Int("memory.lines", night.Or(30_000, 1_000_000), "lines of the long manifests of TestMemory")
-	memoryFiles = flag.Int("memory.files", night.Or(1_000, 20_000), "lines of the manifests of TestMemory whose files a server is asked for")
+	memoryLines = flag.Int("memory.lines", night.Or(5_000, 1_000_000), "lines of the long manifests of TestMemory")
+	memoryFiles = flag.Int("memory.files", night.Or(300, 20_000), "lines of the manifests of TestMemory whose files a server is asked for")
 )
 
 // mostMemory bounds the peak of the command's resident memory, in KiB: that of a
@@ -29,6 +29,7 @@ func mostMemory(lines int) int { return 50<<10 + lines*50/1000 }
 // TestMemory checks that the command's memory stays bounded over long manifests,
 // whatever happens to the files.
 func TestMemory(t *testing.T) {
+	t.Parallel()
 	binary := build(t)
 	tests := []struct {
 		name  string

@@ -53,7 +53,7 @@ func get(t *testing.T, src download.Source, url string, offset int64) (*ftpexec.
 // their names are.
 func TestProxyGet(t *testing.T) {
 	forEachBehindSquid(t, func(t *testing.T, s *Server) {
-		src := newGateway(t, NewProxy(t, Squid))
+		src := newGateway(t, sharedProxy(t, Squid))
 		paths := map[string]string{}
 		for _, path := range []string{"pub/a/b/c/file.txt", "pub/big.bin", "pub/none.bin", "pub/text.txt"} {
 			paths[path] = s.URL("/" + path)
@@ -86,7 +86,7 @@ func TestProxyGet(t *testing.T) {
 // The named user's file comes with a password, which squid does not log.
 func TestProxyGetLogin(t *testing.T) {
 	forEachBehindSquid(t, func(t *testing.T, s *Server) {
-		p := NewProxy(t, Squid)
+		p := sharedProxy(t, Squid)
 		src := newGateway(t, p)
 		src.Always = true
 		if _, got, err := get(t, src, s.UserURL(UserPassword, "/"+homeFile), 0); err != nil || got != homeText {
@@ -108,7 +108,7 @@ func TestProxyGetLogin(t *testing.T) {
 // The rest of a file does not come through squid, which resumes wrongly: the file comes as a whole.
 func TestProxyGetRest(t *testing.T) {
 	forEachBehindSquid(t, func(t *testing.T, s *Server) {
-		src := newGateway(t, NewProxy(t, Squid))
+		src := newGateway(t, sharedProxy(t, Squid))
 		want := tree.Files["pub/big.bin"]
 		path := filepath.Join(t.TempDir(), "big.bin")
 		if err := os.WriteFile(path+".part", []byte(want[:1000]), 0o600); err != nil {
@@ -143,7 +143,7 @@ func TestProxyGetCut(t *testing.T) {
 					return testserver.Fault{}
 				},
 			})
-			src := newGateway(t, NewProxy(t, Squid))
+			src := newGateway(t, sharedProxy(t, Squid))
 			_, got, err := get(t, src, s.URL("/f"), 0)
 			var e *ftpexec.Error
 			if !errors.As(err, &e) || !e.Temporary() {
@@ -156,7 +156,7 @@ func TestProxyGetCut(t *testing.T) {
 // Squid's listings are not asked for, and its answers to HEAD tell the size.
 func TestProxyGetStat(t *testing.T) {
 	forEachBehindSquid(t, func(t *testing.T, s *Server) {
-		src := newGateway(t, NewProxy(t, Squid))
+		src := newGateway(t, sharedProxy(t, Squid))
 		var urls []*urlparse.URL
 		for _, path := range []string{"/pub/big.bin", "/pub/nothing", "/pub/text.txt"} {
 			u, err := urlparse.Parse(s.URL(path))
@@ -183,7 +183,7 @@ func TestProxyGetStat(t *testing.T) {
 // server that was never reached, which is not worth a retry.
 func TestProxyGetTinyproxy(t *testing.T) {
 	forEachBehindSquid(t, func(t *testing.T, s *Server) {
-		p := NewProxy(t, TinyproxyHTTPS)
+		p := sharedProxy(t, TinyproxyHTTPS)
 		_, port, err := net.SplitHostPort(s.Addr)
 		if err != nil {
 			t.Fatal(err)

@@ -40,7 +40,7 @@ func forEachProxy(t *testing.T, test func(t *testing.T, p *ProxyServer)) {
 		}
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			test(t, NewProxy(t, kind))
+			test(t, sharedProxy(t, kind))
 		})
 	}
 }

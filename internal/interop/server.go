@@ -34,7 +34,7 @@ const (
 type flavour struct {
 	kind      Kind
 	pkg       string // the Debian package; "" for the Go module
-	configure func(*site) (program, error)
+	configure func(*site) program
 	banner    string // distinguishes its greeting from the others
 	// inetd marks a server that serves one connection on its standard input
 	// and output instead of listening itself.
@@ -186,9 +186,9 @@ func startOnce(ctx context.Context, f flavour, tree *Tree, o Options) (*Server, 
 
 // begin configures and runs the server, and waits for its greeting.
 func (s *Server) begin(ctx context.Context, st *site) error {
-	p, err := s.flavour.configure(st)
-	if err != nil {
-		return err
+	p := s.flavour.configure(st)
+	if st.err != nil {
+		return st.err
 	}
 	if err := s.run(p); err != nil {
 		return err

@@ -10,25 +10,12 @@ import (
 
 // configureGlobus returns a GridFTP server that also serves plain FTP, confined
 // to the public directory.
-func configureGlobus(st *site) (program, error) {
-	accounts, err := st.accounts()
-	if err != nil {
-		return program{}, err
-	}
+func configureGlobus(st *site) program {
 	// Inside its root the server must still find its own address, by its name.
 	name, err := os.Hostname()
-	if err != nil {
-		return program{}, err
-	}
-	hosts, err := st.write("hosts", lines(st.host+" localhost "+name))
-	if err != nil {
-		return program{}, err
-	}
-	env, err := environment(append(accounts, "NSS_WRAPPER_HOSTS="+hosts)...)
-	if err != nil {
-		return program{}, err
-	}
-	binary, err := installed("usr/sbin/globus-gridftp-server")
+	st.fails(err)
+	hosts := st.write("hosts", lines(st.host+" localhost "+name))
+	binary := st.installed("usr/sbin/globus-gridftp-server")
 	argv := []string{
 		binary, "-exec", binary, "-p", strconv.Itoa(st.port),
 		"-control-interface", st.host, "-data-interface", st.host,
@@ -41,5 +28,5 @@ func configureGlobus(st *site) (program, error) {
 	if st.Idle > 0 {
 		argv = append(argv, "-control-idle-timeout", fmt.Sprint(st.Idle))
 	}
-	return program{argv: argv, env: env}, err
+	return program{argv: argv, env: st.environment(append(st.accounts(), "NSS_WRAPPER_HOSTS="+hosts)...)}
 }

@@ -19,15 +19,12 @@ const libraryConf = "FTPFETCH_INTEROP_LIBRARY"
 
 // configureLibrary returns the test binary again: as a process of its own,
 // ftpserverlib starts and ends like the other servers.
-func configureLibrary(st *site) (program, error) {
-	env, err := environment(libraryConf+"=yes", "INTEROP_ADDR="+st.addr(), "INTEROP_CERT="+st.cert,
-		"INTEROP_PUBLIC="+st.tree.Public, "INTEROP_HOME="+st.tree.Home,
-		"INTEROP_IDLE="+strconv.Itoa(st.Idle), "INTEROP_IMPLICIT="+strconv.FormatBool(st.Implicit))
-	if err != nil {
-		return program{}, err
-	}
+func configureLibrary(st *site) program {
 	binary, err := os.Executable()
-	return program{argv: []string{binary}, env: env}, err
+	st.fails(err)
+	return program{argv: []string{binary}, env: st.environment(libraryConf+"=yes", "INTEROP_ADDR="+st.addr(), "INTEROP_CERT="+st.cert,
+		"INTEROP_PUBLIC="+st.tree.Public, "INTEROP_HOME="+st.tree.Home,
+		"INTEROP_IDLE="+strconv.Itoa(st.Idle), "INTEROP_IMPLICIT="+strconv.FormatBool(st.Implicit))}
 }
 
 // serveLibrary serves until it is killed.

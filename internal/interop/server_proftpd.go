@@ -8,35 +8,10 @@ import (
 )
 
 // configureProftpd returns a proftpd with passwd and group files of its own.
-func configureProftpd(st *site) (program, error) {
-	env, err := environment()
-	if err != nil {
-		return program{}, err
-	}
-	tls, err := installed("usr/lib/proftpd/mod_tls.so")
-	if err != nil {
-		return program{}, err
-	}
-	conf, err := st.proftpdFiles(filepath.Dir(tls))
-	if err != nil {
-		return program{}, err
-	}
-	binary, err := installed("usr/sbin/proftpd")
-	return program{argv: []string{binary, "--nodaemon", "--quiet", "--config", conf}, env: env}, err
-}
-
-func (st *site) proftpdFiles(modules string) (conf string, err error) {
-	users, err := st.write("passwd", st.passwd())
-	if err != nil {
-		return "", err
-	}
-	groups, err := st.write("group", st.groups())
-	if err != nil {
-		return "", err
-	}
-	text := st.proftpdConf(users, groups)
+func configureProftpd(st *site) program {
+	text := st.proftpdConf(st.write("passwd", st.passwd()), st.write("group", st.groups()))
 	if st.cert != "" {
-		text = st.proftpdTLS(modules) + text
+		text = st.proftpdTLS(filepath.Dir(st.installed("usr/lib/proftpd/mod_tls.so"))) + text
 	}
 	if st.Implicit {
 		text += lines("TLSOptions UseImplicitSSL")
@@ -47,13 +22,13 @@ func (st *site) proftpdFiles(modules string) (conf string, err error) {
 	if st.Idle > 0 {
 		text += lines(fmt.Sprintf("TimeoutIdle %d", st.Idle))
 	}
-	return st.write("proftpd.conf", text)
+	return program{argv: []string{st.installed("usr/sbin/proftpd"), "--nodaemon", "--quiet", "--config", st.write("proftpd.conf", text)}, env: st.environment()}
 }
 
 func (st *site) proftpdConf(users, groups string) string {
 	return lines(
 		`ServerName "interop"`, "ServerType standalone",
-		"DefaultAddress "+st.host, "SocketBindTight on", "UseIPv6 "+onOff(st.IPv6),
+		"DefaultAddress "+st.host, "SocketBindTight on", fmt.Sprintf("UseIPv6 %v", st.IPv6),
 		fmt.Sprintf("Port %d", st.port),
 		"User nobody", "Group nogroup",
 		"AuthOrder mod_auth_file.c", "AuthUserFile "+users, "AuthGroupFile "+groups,
@@ -65,13 +40,6 @@ func (st *site) proftpdConf(users, groups string) string {
 		"User ftp", "Group nogroup", "UserAlias anonymous ftp", "RequireValidShell off",
 		"</Anonymous>",
 	)
-}
-
-func onOff(on bool) string {
-	if on {
-		return "on"
-	}
-	return "off"
 }
 
 // proftpdTLS leaves TLSOptions alone: without NoSessionReuseRequired, data

@@ -39,11 +39,11 @@ const (
 var proxyFlavours = map[ProxyKind]struct {
 	scheme    string
 	connects  bool // to every port
-	configure func(*site) ([]string, error)
+	configure func(*site) []string
 }{
 	Microsocks:     {"socks5", true, microsocksArgs},
-	Tinyproxy:      {"http", true, func(st *site) ([]string, error) { return tinyproxyArgs(st) }},
-	TinyproxyHTTPS: {"http", false, func(st *site) ([]string, error) { return tinyproxyArgs(st, "ConnectPort 443") }},
+	Tinyproxy:      {"http", true, func(st *site) []string { return tinyproxyArgs(st) }},
+	TinyproxyHTTPS: {"http", false, func(st *site) []string { return tinyproxyArgs(st, "ConnectPort 443") }},
 	Squid:          {"http", false, squidArgs},
 }
 
@@ -62,37 +62,25 @@ func (p *ProxyServer) URL() string {
 	return u.String()
 }
 
-// NewProxy starts a proxy on a free port and returns when it accepts
-// connections. It stops the proxy when the test ends, and shows the proxy's log
-// if the test failed.
-func NewProxy(tb testing.TB, kind ProxyKind) *ProxyServer {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), startTimeout)
-	defer cancel()
-	var errs []error
-	for range portAttempts {
-		p, err := startProxy(ctx, kind)
-		if err == nil {
-			tb.Cleanup(func() { p.end(tb) })
-			return p
+// sharedProxy returns a proxy that accepts connections. Other tests use it too.
+func sharedProxy(t *testing.T, kind ProxyKind) *ProxyServer {
+	t.Helper()
+	return share(t, string(kind), func(ctx context.Context) (*ProxyServer, error) {
+		ctx, cancel := context.WithTimeout(ctx, startTimeout)
+		defer cancel()
+		var errs []error
+		for range portAttempts {
+			p, err := startProxy(ctx, kind)
+			if err == nil {
+				return p, nil
+			}
+			errs = append(errs, err)
 		}
-		errs = append(errs, err)
-	}
-	tb.Fatalf("interop: %s does not start: %v", kind, errors.Join(errs...))
-	return nil
+		return nil, fmt.Errorf("interop: %s does not start: %w", kind, errors.Join(errs...))
+	})
 }
 
-func (p *ProxyServer) end(tb testing.TB) {
-	if tb.Failed() {
-		tb.Logf("log of the proxy:\n%s", p.log())
-	}
-	if err := p.close(); err != nil {
-		tb.Error(err)
-	}
-}
-
-func (p *ProxyServer) close() error {
-	var err error
+func (p *ProxyServer) Close() (err error) {
 	if p.procs != nil {
 		err = p.procs.close()
 	}
@@ -111,21 +99,18 @@ func startProxy(ctx context.Context, kind ProxyKind) (*ProxyServer, error) {
 	}
 	f := proxyFlavours[kind]
 	p := &ProxyServer{Addr: st.addr(), scheme: f.scheme, dir: st.dir}
-	argv, err := f.configure(st)
-	if err == nil {
-		err = p.begin(ctx, st, argv)
-	}
-	if err != nil {
-		return nil, errors.Join(err, errors.New(p.log()), p.close())
+	if err := p.begin(ctx, st, f.configure(st)); err != nil {
+		return nil, errors.Join(err, errors.New(p.log()), p.Close())
 	}
 	return p, nil
 }
 
 // begin runs the proxy, and waits until it accepts connections.
-func (p *ProxyServer) begin(ctx context.Context, st *site, argv []string) error {
-	env, err := st.hosts()
-	if err != nil {
-		return err
+func (p *ProxyServer) begin(ctx context.Context, st *site, argv []string) (err error) {
+	env := st.environment("LD_PRELOAD="+st.installed("usr/lib/*-linux-gnu/libnss_wrapper.so"),
+		"NSS_WRAPPER_HOSTS="+st.write("hosts", st.host+" "+ProxyHost+"\n")) // it knows ProxyHost
+	if st.err != nil {
+		return st.err
 	}
 	if p.procs, err = newGroup(filepath.Join(st.dir, "log")); err != nil {
 		return err
@@ -136,35 +121,17 @@ func (p *ProxyServer) begin(ctx context.Context, st *site, argv []string) error 
 	return p.awaitPort(ctx)
 }
 
-// hosts returns an environment in which a proxy knows ProxyHost.
-func (st *site) hosts() ([]string, error) {
-	wrapper, err := installed("usr/lib/*-linux-gnu/libnss_wrapper.so")
-	if err != nil {
-		return nil, err
-	}
-	hosts, err := st.write("hosts", st.host+" "+ProxyHost+"\n")
-	if err != nil {
-		return nil, err
-	}
-	return environment("LD_PRELOAD="+wrapper, "NSS_WRAPPER_HOSTS="+hosts)
+func microsocksArgs(st *site) []string {
+	return []string{st.installed("usr/bin/microsocks"), "-i", st.host, "-p", strconv.Itoa(st.port), "-u", proxyUser, "-P", proxyPassword}
 }
 
-func microsocksArgs(st *site) ([]string, error) {
-	binary, err := installed("usr/bin/microsocks")
-	return []string{binary, "-i", st.host, "-p", strconv.Itoa(st.port), "-u", proxyUser, "-P", proxyPassword}, err
-}
-
-func tinyproxyArgs(st *site, more ...string) ([]string, error) {
-	binary, err := installed("usr/bin/tinyproxy")
-	if err != nil {
-		return nil, err
-	}
+func tinyproxyArgs(st *site, more ...string) []string {
 	// Without a ConnectPort tinyproxy connects to every port.
-	conf, err := st.write("tinyproxy.conf", lines(append(more,
+	conf := st.write("tinyproxy.conf", lines(append(more,
 		fmt.Sprintf("Port %d", st.port), "Listen "+st.host, "Timeout 60", "MaxClients 50",
 		fmt.Sprintf("BasicAuth %s %s", proxyUser, proxyPassword), "LogLevel Info",
 	)...))
-	return []string{binary, "-d", "-c", conf}, err
+	return []string{st.installed("usr/bin/tinyproxy"), "-d", "-c", conf}
 }
 
 // awaitPort dials until the proxy accepts, ctx ends or the proxy exits.

@@ -10,21 +10,10 @@ import (
 
 // configurePureFTPd returns a pure-ftpd whose named user is a virtual one, in a
 // puredb. Anonymous users need an account named ftp, which the harness makes up.
-func configurePureFTPd(st *site) (program, error) {
-	accounts, err := st.accounts()
-	if err != nil {
-		return program{}, err
-	}
-	env, err := environment(accounts...)
-	if err != nil {
-		return program{}, err
-	}
-	db, err := st.pureDB(env)
-	if err != nil {
-		return program{}, err
-	}
-	binary, err := installed("usr/sbin/pure-ftpd")
-	return program{argv: append([]string{binary}, st.pureFlags(db)...), env: env}, err
+func configurePureFTPd(st *site) program {
+	env := st.environment(st.accounts()...)
+	db := st.pureDB(env)
+	return program{argv: append([]string{st.installed("usr/sbin/pure-ftpd")}, st.pureFlags(db)...), env: env}
 }
 
 func (st *site) pureFlags(db string) []string {
@@ -51,21 +40,13 @@ func (st *site) pureFlags(db string) []string {
 }
 
 // pureDB makes a database of the virtual user.
-func (st *site) pureDB(env []string) (db string, err error) {
+func (st *site) pureDB(env []string) string {
 	line := fmt.Sprintf("%s:%s:%d:%d::%s/./::::::::::::", UserName, userHash, nobody, nobody, st.tree.Home)
-	users, err := st.write("pureftpd.passwd", lines(line))
-	if err != nil {
-		return "", err
-	}
-	binary, err := installed("usr/bin/pure-pw")
-	if err != nil {
-		return "", err
-	}
-	db = st.path("pureftpd.pdb")
-	mkdb := exec.Command(binary, "mkdb", db, "-f", users)
+	db := st.path("pureftpd.pdb")
+	mkdb := exec.Command(st.installed("usr/bin/pure-pw"), "mkdb", db, "-f", st.write("pureftpd.passwd", lines(line)))
 	mkdb.Env = env
 	if out, err := mkdb.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%v: %w: %s", mkdb.Args, err, out)
+		st.fails(fmt.Errorf("%v: %w: %s", mkdb.Args, err, out))
 	}
-	return db, nil
+	return db
 }

@@ -19,27 +19,18 @@ var twistedServer string
 // configurePyftpdlib, configureAioftp and configureTwisted return programs of a
 // few lines that use these libraries. They stay root: the libraries have users
 // and root directories of their own.
-func configurePyftpdlib(st *site) (program, error) { return st.python(pyftpdlibServer) }
+func configurePyftpdlib(st *site) program { return st.python(pyftpdlibServer) }
 
-func configureAioftp(st *site) (program, error) { return st.python(aioftpServer) }
+func configureAioftp(st *site) program { return st.python(aioftpServer) }
 
-func configureTwisted(st *site) (program, error) { return st.python(twistedServer) }
+func configureTwisted(st *site) program { return st.python(twistedServer) }
 
 // python returns a program that runs a script with what the scripts need to know.
-func (st *site) python(text string) (program, error) {
-	packages, err := installed("usr/lib/python3/dist-packages")
-	if err != nil {
-		return program{}, err
-	}
-	env, err := environment("PYTHONPATH="+packages, "PYTHONDONTWRITEBYTECODE=1")
-	if err != nil {
-		return program{}, err
-	}
-	script, err := st.write("server.py", text)
+func (st *site) python(text string) program {
 	argv := []string{
-		"/usr/bin/python3", "-W", "ignore", script, st.host, strconv.Itoa(st.port),
+		"/usr/bin/python3", "-W", "ignore", st.write("server.py", text), st.host, strconv.Itoa(st.port),
 		st.tree.Public, UserName, UserPassword, st.tree.Home,
 		st.cert, strconv.Itoa(st.MaxClients), strconv.Itoa(st.Idle),
 	}
-	return program{argv: argv, env: env}, err
+	return program{argv: argv, env: st.environment("PYTHONPATH="+st.installed("usr/lib/python3/dist-packages"), "PYTHONDONTWRITEBYTECODE=1")}
 }

@@ -5,13 +5,18 @@ package interop
 import (
 	"cmp"
 	"crypto/x509"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+
+	"example.com/ftpfetch/internal/throwaway"
 )
 
-// site is everything that goes into the configuration of one server.
+// site is everything that goes into the configuration of one server. What fails
+// while it is written is remembered in err, and makes the rest of no effect.
 type site struct {
 	Options
 	dir   string // the server's own directory
@@ -20,6 +25,7 @@ type site struct {
 	port  int
 	cert  string         // PEM file with chain and key; "" without TLS
 	roots *x509.CertPool // nil without TLS
+	err   error
 }
 
 // program is a command line, ready to run.
@@ -39,29 +45,88 @@ func newSite(tree *Tree, o Options) (*site, error) {
 		st.host = "::1"
 	}
 	if st.port == 0 {
-		st.port, err = freePort(st.host)
+		st.port = st.freePort()
 	}
-	if err == nil && o.TLS {
-		err = st.writeCertificate()
+	if o.TLS {
+		st.writeCertificate()
 	}
-	if err != nil {
+	if st.err != nil {
 		os.RemoveAll(dir)
-		return nil, err
 	}
-	return st, nil
+	return st, st.err
+}
+
+// writeCertificate makes a certificate for the loopback address and writes it,
+// its key and its authority to one PEM file. st.roots then holds the authority.
+func (st *site) writeCertificate() {
+	id, err := throwaway.New(st.host)
+	if st.fails(err) {
+		return
+	}
+	pem, err := id.ServerPEM()
+	st.fails(err)
+	st.roots, st.cert = id.Roots, st.write("server.pem", string(pem))
+}
+
+// fails remembers the first error.
+func (st *site) fails(err error) bool {
+	st.err = cmp.Or(st.err, err)
+	return err != nil
 }
 
 func (st *site) addr() string { return net.JoinHostPort(st.host, strconv.Itoa(st.port)) }
 
 func (st *site) path(name string) string { return filepath.Join(st.dir, name) }
 
+func (st *site) freePort() int {
+	port, err := freePort(st.host)
+	st.fails(err)
+	return port
+}
+
 // write creates a file that only the server's privileged process can read, and
 // returns its path. Some servers refuse a configuration that others could have
 // changed.
-func (st *site) write(name, text string) (string, error) {
+func (st *site) write(name, text string) string {
 	path := st.path(name)
-	return path, os.WriteFile(path, []byte(text), 0o600)
+	st.fails(os.WriteFile(path, []byte(text), 0o600))
+	return path
 }
+
+// installDir is where install.sh unpacks the servers.
+func installDir() (string, error) {
+	if dir := os.Getenv("FTPFETCH_INTEROP_DIR"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	cache, err := os.UserCacheDir()
+	return filepath.Join(cache, "ftpfetch-interop"), err
+}
+
+// installed returns the path of an unpacked file, given from the root of the
+// Debian package that holds it. One "*" may stand for a directory whose name
+// depends on the architecture.
+func (st *site) installed(file string) string {
+	dir, err := installDir()
+	st.fails(err)
+	found, err := filepath.Glob(filepath.Join(dir, "root", file))
+	if st.fails(err); len(found) == 0 {
+		st.fails(fmt.Errorf("%s is not in %s: run internal/interop/install.sh", file, dir))
+		return ""
+	}
+	return found[0]
+}
+
+// environment returns the whole environment of a server: where its libraries
+// are, and nothing that would make its answers differ between machines.
+func (st *site) environment(more ...string) []string {
+	return append([]string{
+		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "TZ=UTC",
+		"LD_LIBRARY_PATH=" + st.installed("usr/lib/*-linux-gnu") + ":" + st.installed("lib/*-linux-gnu"),
+	}, more...)
+}
+
+// lines joins the lines of a configuration file.
+func lines(l ...string) string { return strings.Join(l, "\n") + "\n" }
 
 // publicTempDir makes a temporary directory that the servers' unprivileged
 // users can enter, unlike those of testing.T.TempDir.

@@ -41,21 +41,12 @@ func (st *site) groups() string {
 // accounts returns an environment in which a server sees the accounts of passwd
 // instead of the machine's: nss_wrapper answers getpwnam(3) and its like. It is
 // for servers that have no other kind of user.
-func (st *site) accounts() ([]string, error) {
-	wrapper, err := installed("usr/lib/*-linux-gnu/libnss_wrapper.so")
-	if err != nil {
-		return nil, err
-	}
-	passwd, err := st.write("passwd", st.passwd())
-	if err != nil {
-		return nil, err
-	}
-	group, err := st.write("group", st.groups())
+func (st *site) accounts() []string {
 	return []string{
-		"LD_PRELOAD=" + wrapper,
-		"NSS_WRAPPER_PASSWD=" + passwd,
-		"NSS_WRAPPER_GROUP=" + group,
-	}, err
+		"LD_PRELOAD=" + st.installed("usr/lib/*-linux-gnu/libnss_wrapper.so"),
+		"NSS_WRAPPER_PASSWD=" + st.write("passwd", st.passwd()),
+		"NSS_WRAPPER_GROUP=" + st.write("group", st.groups()),
+	}
 }
 
 // UserURL returns the ftp URL of an url-path (which starts with "/") for the

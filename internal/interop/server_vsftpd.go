@@ -7,29 +7,13 @@ import "fmt"
 // configureVsftpd returns a vsftpd that confines anonymous users and the named
 // one to their directories. The named user is a local user in vsftpd's terms: PAM
 // checks it against st.accounts.
-func configureVsftpd(st *site) (program, error) {
-	accounts, err := st.accounts()
-	if err != nil {
-		return program{}, err
-	}
-	env, err := environment(accounts...)
-	if err != nil {
-		return program{}, err
-	}
+func configureVsftpd(st *site) program {
 	text := st.vsftpdConf()
 	if st.OnePort {
-		port, err := freePort(st.host)
-		if err != nil {
-			return program{}, err
-		}
+		port := st.freePort()
 		text += lines("max_per_ip=1", fmt.Sprintf("pasv_min_port=%d", port), fmt.Sprintf("pasv_max_port=%d", port))
 	}
-	conf, err := st.write("vsftpd.conf", text)
-	if err != nil {
-		return program{}, err
-	}
-	binary, err := installed("usr/sbin/vsftpd")
-	return program{argv: []string{binary, conf}, env: env}, err
+	return program{argv: []string{st.installed("usr/sbin/vsftpd"), st.write("vsftpd.conf", text)}, env: st.environment(st.accounts()...)}
 }
 
 func (st *site) vsftpdConf() string {

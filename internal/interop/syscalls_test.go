@@ -89,16 +89,6 @@ type callScene struct {
 	before func()
 }
 
-// build compiles the command and returns its path.
-func build(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "ftpfetch")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "example.com/ftpfetch/cmd/ftpfetch").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return binary
-}
-
 func (c *callTest) path(name string) string { return filepath.Join(c.dir, name) }
 
 // write makes a file. A short one is older than the server's.
