@@ -69,23 +69,26 @@ func errNotDirectory(u *urlparse.URL) error {
 type Reply struct {
 	Code  int           // 100 to 599
 	Text  string        // the lines without the codes of the first and last, joined by LF; secrets masked, not escaped for a terminal
-	raw   func() string // Text before masking; a func, so that fmt does not show it
-	words func() string // see wordsOf
+	words func() string // see wordsOf; a func, because it is not masked and fmt does not show what a func returns
 }
 
-// newReply returns the reply r to op, a command about u. more are further names that the server may repeat in it.
-func newReply(r wire.Reply, op Command, u *urlparse.URL, more ...string) *Reply {
-	return &Reply{r.Code, r.Text, r.Raw, sync.OnceValue(func() string {
-		if stage := verbs[op.Verb].stage; stage == "connect" || stage == "login" { // the server knows no other name yet
-			return wordsOf(r, slices.DeleteFunc([]string{op.Arg}, func(s string) bool { return s == "anonymous" })) // a word of some wordings
-		}
-		return wordsOf(r, slices.Concat([]string{op.Arg, u.Name}, u.Dirs, more))
-	})}
+// newReply returns the reply r to op. The server may repeat names in it.
+func newReply(r wire.Reply, op Command, names ...string) *Reply {
+	switch stage := verbs[op.Verb].stage; {
+	case stage != "connect" && stage != "login":
+		names = append(names, op.Arg)
+	case op.Arg == "anonymous": // a word of some wordings
+		names = nil
+	default: // the server knows no other name yet
+		names = []string{op.Arg}
+	}
+	return &Reply{r.Code, r.Text, sync.OnceValue(func() string { return wordsOf(r, names) })}
 }
 
-// reply returns reply, which is one to op.
-func (r *run) reply(op Command, reply wire.Reply) *Reply {
-	return newReply(reply, op, r.url, append(r.dirs[:len(r.dirs):len(r.dirs)], r.home)...)
+// reply returns the reply to a step.
+func (r *run) reply(st step, reply wire.Reply) *Reply {
+	u := r.about(st).url
+	return newReply(reply, st.Command, slices.Concat([]string{u.Name, r.home}, u.Dirs, r.dirs)...)
 }
 
 // String returns the code and the last line. It is not escaped for a terminal.
@@ -178,23 +181,22 @@ func newError(op Command, u *urlparse.URL, err error) *Error {
 	return &Error{Stage: verbs[op.Verb].stage, Op: op.shown(), URL: u.Redacted(), Err: err}
 }
 
-// failure returns err as an *Error of op. It returns an *Error as it is. secure reports whether the control connection
-// is under TLS.
-func failure(u *urlparse.URL, op Command, secure bool, err error) *Error {
+// failure returns err as an *Error of a step. It returns an *Error as it is.
+func (r *run) failure(st step, err error) *Error {
 	if e := (*Error)(nil); errors.As(err, &e) {
 		return e
 	}
-	e := newError(op, u, err)
+	e := newError(st.Command, r.url, err)
 	var reply *wire.ReplyError
 	if errors.As(err, &reply) {
-		e.Reply, e.Err = newReply(reply.Reply, op, u), reply.Err
+		e.Reply, e.Err = r.reply(st, reply.Reply), reply.Err
 	} else if errors.Is(err, wire.ErrUnsendable) {
-		e.Err = and(verbs[op.Verb].refused, err)
+		e.Err = and(verbs[st.Verb].refused, err)
 	}
 	if errors.Is(err, ErrNoCredentials) {
 		e.Hint = "write ftp://user:password@host/ or supply it in another way"
 	}
-	e.readLimits(op, secure)
+	e.readLimits(st.Command, r.conn.Secure())
 	return e
 }
 
@@ -209,26 +211,22 @@ func (e *Error) unless(ctx context.Context) *Error {
 	return e
 }
 
-func (r *run) failure(op Command, err error) *Error {
-	return failure(r.url, op, r.conn.Secure(), err)
-}
-
 // errUnexpected means a reply whose first digit makes no sense for its command: neither success nor refusal.
 var errUnexpected = fmt.Errorf("%w", ErrProtocol)
 
-// refused returns the error for a reply r to op that is not a success. After a reply that makes no sense another may or
+// refused returns the error for a reply to a step that is not a success. After a reply that makes no sense another may or
 // may not follow, so the connection cannot be used again.
-func (r *run) refused(op Command, reply wire.Reply) *Error {
-	e := newError(op, r.url, nil)
-	e.Reply = r.reply(op, reply)
-	e.Hint, e.Err = refusal(op, e.Reply)
+func (r *run) refused(st step, reply wire.Reply) *Error {
+	e := newError(st.Command, r.about(st).url, nil)
+	e.Reply = r.reply(st, reply)
+	e.Hint, e.Err = refusal(st.Command, e.Reply)
 	if reply.First() == 1 || reply.First() == 3 {
 		e.Err = and(e.Err, errUnexpected)
 	}
 	if errors.Is(e.Err, errUnexpected) || e.Stage == "connect" {
 		r.conn.Abandon(e)
 	}
-	e.readLimits(op, r.conn.Secure())
+	e.readLimits(st.Command, r.conn.Secure())
 	return e
 }
 

@@ -85,7 +85,7 @@ func (r *run) hash(algorithm string) ([]byte, error) {
 func (r *run) command(op Command) (*wire.Reply, error) {
 	reply, err := r.conn.Ask(op.Line(), false)
 	if err != nil {
-		return nil, r.failure(op, err)
+		return nil, r.failure(step{Command: op}, err)
 	}
 	return &reply, nil
 }

@@ -1,7 +1,6 @@
 package ftpexec
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,7 +8,6 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
-	"example.com/ftpfetch/urlparse"
 )
 
 // located keeps the working directory that PWD tells.
@@ -30,7 +28,7 @@ func (r *run) secured(st step, reply wire.Reply) error {
 		r.conn.Note("TLS is not available (" + reply.String() + "): continuing unencrypted")
 		return nil
 	}
-	return r.refused(st.Command, reply)
+	return r.refused(st, reply)
 }
 
 // entered judges the login: 332 asks for an account (RFC 959 section 4.1.1). A PASS that was sent with USER does not
@@ -46,13 +44,13 @@ func (r *run) entered(st step, reply wire.Reply) error {
 		r.admitted, r.spent = true, false
 		return nil
 	}
-	return r.refused(st.Command, reply)
+	return r.refused(st, reply)
 }
 
 // moved records the directory that a CWD leads to. A refused one that asks whether a name is that of a directory leaves the
 // working directory as it was. If the way back is refused, the connection is abandoned, and the plan runs on a new one.
 func (r *run) moved(st step, reply wire.Reply) error {
-	q := cmp.Or(st.about, &r.file)
+	q := r.about(st)
 	if st.probe {
 		q.told++
 		q.dir = reply.OK() && q.gone == nil
@@ -65,12 +63,12 @@ func (r *run) moved(st step, reply wire.Reply) error {
 		r.dirs = append(r.dirs, st.Arg)
 		return nil
 	}
-	e := r.refused(st.Command, reply)
+	e := r.refused(st, reply)
 	if st.probe && r.conn.Err() == nil {
 		q.noDir = e
 		return nil
 	}
-	if e.URL = q.url.Redacted(); e.Hint == "" && e.Err == errDirectory && !st.back {
+	if e.Hint == "" && e.Err == errDirectory && !st.back {
 		e.Hint = inOneStep(q.url, len(r.dirs), e.Reply)
 	}
 	if st.back {
@@ -104,7 +102,7 @@ func (r *run) ported(st step, reply wire.Reply) error {
 	if r.port != 0 && r.port == r.spurned && !r.client.Active {
 		r.conn.Note("the server may still have the data connection of the transfer that it has refused: trying again on a new connection")
 		r.conn.Abandon(errSpurned)
-		return r.failure(op, errSpurned)
+		return r.failure(st, errSpurned)
 	}
 	if st.advance && reply.First() != 1 {
 		r.advance, r.advanced = "", r.port != 0
@@ -115,7 +113,7 @@ func (r *run) ported(st step, reply wire.Reply) error {
 	}
 	last := op.Verb == "PASV" || op.Verb == "PORT" || !r.conn.IPv4()
 	if r.port == 0 && last || reply.First() == 1 {
-		return r.refused(op, reply)
+		return r.refused(st, reply)
 	}
 	r.noEPSV = r.noEPSV || op.Verb == "EPSV" && r.port == 0
 	return nil
@@ -143,7 +141,7 @@ var errNoEntries = errors.New("no entries")
 
 func (r *run) began(st step, reply wire.Reply) error {
 	op := st.Command
-	told := r.reply(op, reply)
+	told := r.reply(st, reply)
 	if r.spurned = 0; reply.First() <= 2 {
 		r.conn.Began(reply, op.lists())
 		r.file.info.opened(told, r.goal.offset)
@@ -155,9 +153,9 @@ func (r *run) began(st step, reply wire.Reply) error {
 	}
 	r.spent = r.goal.offset > 0 // a server may keep the offset of REST for the RETR after the one it refused
 	if err := r.conn.DataFailure(); wire.IsLocal(err) {
-		return r.failure(op, err) // the refusal is its consequence
+		return r.failure(st, err) // the refusal is its consequence
 	}
-	e := r.refused(op, reply)
+	e := r.refused(st, reply)
 	if e.Err == ErrNotFound && op.Verb == "RETR" && r.file.info.Size >= 0 { // SIZE has found it: there is another reason
 		e.Err, e.Hint = errTransfer, ""
 	}
@@ -166,13 +164,14 @@ func (r *run) began(st step, reply wire.Reply) error {
 
 // finish judges the final reply to a transfer of n bytes. The reply is nil if none came. alone means that nothing else
 // tells whether the data is whole.
-func finish(conn *wire.Conn, u *urlparse.URL, op Command, n int64, alone bool) (*Reply, *Error) {
-	reply, err := conn.Finish(alone)
+func (r *run) finish(n int64, alone bool) (*Reply, *Error) {
+	st, op := step{Command: r.goal.op}, r.goal.op
+	reply, err := r.conn.Finish(alone)
 	if err != nil {
-		return nil, failure(u, op, conn.Secure(), err)
+		return nil, r.failure(st, err)
 	}
-	e := newError(op, u, nil)
-	e.Reply = newReply(reply, op, u)
+	e := newError(op, r.url, nil)
+	e.Reply = r.reply(st, reply)
 	switch {
 	case reply.First() == 5 && n == 0: // refused, although 150 came first
 		e.Hint, e.Err = refusal(op, e.Reply)
@@ -187,7 +186,7 @@ func finish(conn *wire.Conn, u *urlparse.URL, op Command, n int64, alone bool) (
 	default:
 		return e.Reply, nil
 	}
-	e.readLimits(op, conn.Secure())
+	e.readLimits(op, r.conn.Secure())
 	return e.Reply, e
 }
 

@@ -125,7 +125,7 @@ func said(op Command, url, text string) *Reply {
 		panic(err)
 	}
 	code, _ := strconv.Atoi(text[:3])
-	return newReply(wire.NewReply(code, strings.ReplaceAll(text[4:], "\r\n", "\n")), op, u)
+	return newReply(wire.NewReply(code, strings.ReplaceAll(text[4:], "\r\n", "\n")), op, append([]string{u.Name}, u.Dirs...)...)
 }
 
 // meanings returns what a reply means.

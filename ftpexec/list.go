@@ -101,7 +101,7 @@ func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names listed
 func (r *run) lines() (l listed, err error) {
 	l = listed{op: r.goal.op, now: time.Now(), mask: r.client.secrets.Mask}
 	l.lines, err = r.library.list(r, func() error {
-		if _, e := finish(r.conn, r.url, l.op, r.library.data.Received(), true); e != nil {
+		if _, e := r.finish(r.library.data.Received(), true); e != nil {
 			return e
 		}
 		return nil
@@ -115,7 +115,7 @@ func (r *run) lines() (l listed, err error) {
 		}
 	}
 	if err == nil && l.op.Verb == "MLSD" && r.library.data.InLine() {
-		err = r.failure(l.op, fmt.Errorf("%w: its last line has no end", ErrTruncated))
+		err = r.failure(step{Command: l.op}, fmt.Errorf("%w: its last line has no end", ErrTruncated))
 	}
 	if err == nil {
 		n := r.library.data.Received() + 1

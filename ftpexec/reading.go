@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/ftpfetch/ftpexec/internal/listing"
 	"example.com/ftpfetch/ftpexec/internal/wire"
 )
 
@@ -107,17 +108,12 @@ func directoryIn(r wire.Reply) string {
 	return strings.ReplaceAll(m[1], `""`, `"`)
 }
 
-// sizeIs matches the size among the facts of MLST: "Type=file;Size=1234;Modify=20260102030405; name".
-var sizeIs = lazy(`(?i)^ *(?:[^ ;]*;)*size=(\d{1,18})[; ]`)
-
-// sizeFact returns the size in a reply to MLST, or -1. The facts are on a line between the first and the last.
-func sizeFact(r wire.Reply) int64 {
+// factsIn returns the facts in a reply to MLST (RFC 3659 section 7.2). They are on the line between the first and the last.
+func factsIn(r wire.Reply) (item listing.Item, ok bool) {
 	lines := strings.Split(r.Raw(), "\n")
-	for i, line := range lines {
-		if m := sizeIs().FindStringSubmatch(line); m != nil && r.OK() && i > 0 && i < len(lines)-1 {
-			n, _ := strconv.ParseInt(m[1], 10, 64)
-			return n
-		}
+	if !r.OK() || len(lines) != 3 {
+		return item, false
 	}
-	return -1
+	item, err := listing.MLSD(strings.TrimPrefix(lines[1], " "))
+	return item, err == nil
 }

@@ -89,7 +89,7 @@ func (r *run) retrieve() (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &body{run: r, conn: r.conn, op: r.goal.op, data: data, wire: conn, size: -1, text: typeOf(r.url) == "A"}
+	b := &body{run: r, conn: r.conn, data: data, wire: conn, size: -1, text: typeOf(r.url) == "A"}
 	info := r.file.info
 	response := &Response{Body: b, Offset: r.goal.offset, Size: info.Size, ModTime: info.ModTime, URL: r.url, body: b}
 	if b.text {
@@ -105,7 +105,6 @@ func (r *run) retrieve() (*Response, error) {
 type body struct {
 	run  *run
 	conn *wire.Conn // that of run
-	op   Command    // RETR
 	data io.Reader
 	wire *wire.Data
 	size int64 // bytes expected, from the offset on; -1 if unknown
@@ -158,7 +157,7 @@ func (b *body) advance(n int, err error) error {
 func (b *body) complete() {
 	b.wire.Close()
 	advance := b.sendInAdvance()
-	final, e := finish(b.conn, b.run.url, b.op, b.n.Load(), b.size < 0)
+	final, e := b.run.finish(b.n.Load(), b.size < 0)
 	err := b.short(b.size)
 	switch {
 	case e != nil && (final == nil || err == nil):
@@ -178,7 +177,7 @@ func (b *body) complete() {
 	b.fail(err)
 	if e := b.err.(*Error); final != nil && e.Reply == nil {
 		e.Reply = final
-		e.readLimits(b.op, b.conn.Secure())
+		e.readLimits(b.run.goal.op, b.conn.Secure())
 	}
 }
 
@@ -205,14 +204,14 @@ func (b *body) short(size int64) error {
 // reply says that the file is complete. A reply that MLST does not have (250 and 5yz) may be a second one.
 func (b *body) confirm() error {
 	if b.size < 0 && !b.text {
-		r, err := b.conn.Ask("MLST "+b.op.Arg, true)
-		switch size := sizeFact(r); {
+		r, err := b.conn.Ask("MLST "+b.run.goal.op.Arg, true)
+		switch item, ok := factsIn(r); {
 		case err != nil:
 			return err
 		case r.Code != 250 && r.First() != 5:
 			return &wire.ReplyError{Reply: r, Err: ErrTruncated}
-		case size >= 0:
-			b.size = max(0, size-b.run.goal.offset)
+		case ok && item.Size >= 0:
+			b.size = max(0, item.Size-b.run.goal.offset)
 		}
 	}
 	if err := b.conn.Ended(); err != nil { // it may have ended during MLST
@@ -234,7 +233,7 @@ func (b *body) end(err error) {
 // fail ends the transfer and closes the connection, on which data may still be coming.
 func (b *body) fail(err error) {
 	b.conn.Abandon(err)
-	b.end(failure(b.run.url, b.op, b.conn.Secure(), err).unless(b.run.ctx))
+	b.end(b.run.failure(step{Command: b.run.goal.op}, err).unless(b.run.ctx))
 	b.release()
 }
 

@@ -55,7 +55,7 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*r
 	case g.listing && !u.IsDir():
 		return errNotDirectory(u)
 	}
-	r := &run{session: s, ctx: ctx, url: u, goal: g}
+	r := &run{session: s, ctx: ctx, url: u, goal: g, file: question{url: u}}
 	slip, mask := masking(u)
 	r.mask, r.goal.op = mask, mask(final(u))
 	s.client.secrets.Add(slip[:max(0, strings.LastIndexByte(slip, '@'))])
@@ -68,7 +68,7 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*r
 		if err == nil {
 			return nil
 		}
-		e := r.failure(r.goal.op, err).unless(ctx)
+		e := r.failure(step{Command: r.goal.op}, err).unless(ctx)
 		again := try < maxTries && r.outlasts(e)
 		if !again && s.conn.Err() == nil {
 			return e
@@ -169,7 +169,7 @@ func (r *run) runTo(verb string) error {
 	for verb == "" || r.due(verb) {
 		if len(r.out) == 0 {
 			if st, err := r.send(); err != nil {
-				return r.failure(st.Command, err)
+				return r.failure(st, err)
 			}
 		}
 		if len(r.out) == 0 {
@@ -182,7 +182,7 @@ func (r *run) runTo(verb string) error {
 			err = r.judge(st, reply)
 		}
 		if err != nil {
-			return r.failure(st.Command, err)
+			return r.failure(st, err)
 		}
 	}
 	return nil

@@ -98,7 +98,7 @@ func (r *run) connect(sequential bool) error {
 		r.library, err = newLibrary(r)
 	}
 	if err != nil {
-		return r.failure(Command{Verb: "connect"}, err)
+		return r.failure(step{Command: Command{Verb: "connect"}}, err)
 	}
 	return nil
 }

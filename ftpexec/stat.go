@@ -7,9 +7,7 @@ import (
 	"io/fs"
 	"iter"
 	"slices"
-	"strings"
 
-	"example.com/ftpfetch/ftpexec/internal/listing"
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/urlparse"
 )
@@ -97,13 +95,13 @@ type question struct {
 	asks []Command // SIZE and MDTM, or others
 
 	info   Entry
-	told   int      // replies to asks
-	absent int      // those of them that are 550
-	gone   []string // the CWDs to the file's directory, up to one that is refused; nil if none is
-	err    *Error   // for that CWD, or the first 550
-	facts  *Reply   // to MLST
-	dir    bool     // a CWD to it worked
-	noDir  *Error   // for that CWD if it was refused
+	told   int        // replies to asks
+	absent int        // those of them that are 550
+	gone   []string   // the CWDs to the file's directory, up to one that is refused; nil if none is
+	err    *Error     // for that CWD, or the first 550
+	facts  wire.Reply // to MLST
+	dir    bool       // a CWD to it worked
+	noDir  *Error     // for that CWD if it was refused
 }
 
 // inquire returns questions about the first files of rest that one run may ask: those that a connection for the first
@@ -154,22 +152,23 @@ func (q *question) answer() (Entry, error) {
 
 // tell records a reply to SIZE, MDTM or MLST.
 func (r *run) tell(st step, reply wire.Reply) {
-	q := cmp.Or(st.about, &r.file)
+	q := r.about(st)
 	q.told++
 	q.info.learn(st.Verb, reply)
 	if st.Verb == "MLST" {
-		q.facts = newReply(reply, st.Command, q.url)
+		q.facts = reply
 	}
 	if reply.Code != 550 || st.about == nil {
 		return
 	}
 	if q.absent++; q.err == nil {
-		q.err = newError(st.Command, q.url, nil)
-		q.err.Reply = newReply(reply, st.Command, q.url, r.home)
-		q.err.Hint, q.err.Err = transferRefusal(withArg("RETR", st.Arg), q.err.Reply)
-		q.err.readLimits(st.Command, r.conn.Secure())
+		q.err = r.refused(step{Command: withArg("RETR", st.Arg), about: q}, reply) // as RETR would be
+		q.err.Op = st.shown()
 	}
 }
+
+// about returns what a step asks about.
+func (r *run) about(st step) *question { return cmp.Or(st.about, &r.file) }
 
 // lose records that the CWD dir on the way to q's file was refused with e: for this file, and for those after it in the
 // same directory. What has been asked about them already is answered in another directory, and does not count.
@@ -257,14 +256,10 @@ func (s *session) ask(ctx context.Context, q *question, then func(*run) error) e
 
 func noMore(*run) error { return nil }
 
-// entry returns what the reply to MLST tells. The facts are on the line between the first and the last.
+// entry returns what the reply to MLST tells.
 func (q *question) entry() Entry {
-	lines := strings.Split(q.facts.raw(), "\n")
-	if q.facts.Code/100 != 2 || len(lines) != 3 {
-		return Entry{Mode: fs.ModeIrregular}
-	}
-	item, err := listing.MLSD(strings.TrimPrefix(lines[1], " "))
-	if err != nil {
+	item, ok := factsIn(q.facts)
+	if !ok {
 		return Entry{Mode: fs.ModeIrregular}
 	}
 	e := entryOf(q.url, item)

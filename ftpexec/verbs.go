@@ -77,7 +77,7 @@ func (r *run) judge(st step, reply wire.Reply) error {
 	case v.judged != nil:
 		return v.judged(r, st, reply)
 	case v.right != nil && !v.right(reply), reply.First() == 1:
-		return r.refused(st.Command, reply)
+		return r.refused(st, reply)
 	case v.kept != nil:
 		v.kept(r, st, reply)
 	}
