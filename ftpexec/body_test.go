@@ -2,16 +2,21 @@ package ftpexec_test
 
 import (
 	"bytes"
+	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
 )
 
 // big is several chunks long, and not a multiple of any buffer's size.
@@ -136,7 +141,11 @@ func TestASCII(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := testserver.NewScript(t, testserver.Honest(tt.wire))
 			got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/f;type=a")))
-			if want := localText(tt.want); err != nil || got != want {
+			want := tt.want
+			if runtime.GOOS == "windows" {
+				want = strings.ReplaceAll(want, "\n", "\r\n")
+			}
+			if err != nil || got != want {
 				t.Errorf("got %.40q..., %v, want %.40q", got, err, want)
 			}
 		})
@@ -210,5 +219,54 @@ func TestWriteToADevice(t *testing.T) {
 	defer null.Close()
 	if n, err := io.Copy(null, r.Body); err != nil || n != int64(len(big)) {
 		t.Errorf("copied %d bytes, %v, want %d", n, err, len(big))
+	}
+}
+
+// The least rate applies on every way that data can take.
+func TestMinRate(t *testing.T) {
+	s := testserver.NewScript(t, testserver.Honest("contents").
+		With("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.StallData()).
+		With("NLST", testserver.Reply("150 x"), testserver.SendData("a\r\nb"), testserver.StallData()))
+	into := func(w io.Writer) func(context.Context, *ftpexec.Client, *urlparse.URL) error {
+		return func(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) error {
+			r, err := c.Do(ctx, &ftpexec.Request{URL: u})
+			if err != nil {
+				return err
+			}
+			defer r.Body.Close()
+			_, err = io.Copy(w, r.Body)
+			return err
+		}
+	}
+	f, err := os.Create(t.TempDir() + "/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	tests := []struct {
+		name, url string
+		do        func(context.Context, *ftpexec.Client, *urlparse.URL) error
+	}{
+		{"into a writer", s.URL("/f"), into(io.Discard)},
+		{"into a file", s.URL("/f"), into(f)},
+		{"TLS", strings.Replace(s.URL("/f"), "ftp:", "ftpes:", 1), into(f)},
+		{"ASCII", s.URL("/f;type=a"), into(f)},
+		{"listing", s.URL("/"), func(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) error {
+			_, err := list(ctx, c, u)
+			return err
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := within(ample)
+			c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}
+			c.MinRate = ftpexec.Rate{Bytes: 1000, Over: 50 * time.Millisecond}
+			err := tt.do(t.Context(), c, parse(t, tt.url))
+			var e *ftpexec.Error
+			if !errors.Is(err, ftpexec.ErrTimeout) || !errors.As(err, &e) || !e.Temporary() ||
+				!strings.Contains(err.Error(), "bytes in 50ms, fewer than 1000 per second") {
+				t.Errorf("error %v, want ErrTimeout, temporary", err)
+			}
+		})
 	}
 }

@@ -12,15 +12,15 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
 
 // ends is how often each test interrupts a transfer, atOnce how many transfers run side by side. The fault that they
 // look for depends on the order in which goroutines run.
-const (
-	ends   = 600
-	atOnce = 32
-)
+var ends = night.Or(96, 600)
+
+const atOnce = 32
 
 // An interruption closes the control connection. A server then ends its data in an orderly way, which looks like the
 // end of the file if the final reply came early and no size is known. It must not count as the end.

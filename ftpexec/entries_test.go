@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"net/url"
 	"slices"
@@ -132,7 +131,6 @@ func TestEntriesTrustsWhatWorked(t *testing.T) {
 	}
 }
 
-// Every other refusal is an error, and no entry comes with it.
 // An empty LIST does not count if NLST says that the directory may not be read.
 func TestEntriesBlankButDenied(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("LIST", testserver.Transfer("")...),
@@ -142,6 +140,7 @@ func TestEntriesBlankButDenied(t *testing.T) {
 	}
 }
 
+// Every other refusal is an error, and no entry comes with it.
 func TestEntriesRefused(t *testing.T) {
 	refusals := map[string][]string{
 		"MLSD":    {"425", "426", "450", "451", "452", "503", "522", "530", "532", "533", "534", "550", "551", "552", "553"},
@@ -351,25 +350,6 @@ func TestEntriesFlights(t *testing.T) {
 	}
 }
 
-func TestEntriesLarge(t *testing.T) {
-	const n = 100_000
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, "type=file;size=%d; %d\r\n", i, i)
-	}
-	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer(b.String())...))
-	i := 0
-	for e, err := range (&ftpexec.Client{MaxIdle: -1}).Entries(t.Context(), parse(t, s.URL("/d/"))) {
-		if err != nil || e.Name != fmt.Sprint(i) || e.Size != int64(i) {
-			t.Fatalf("entry %d: %+v, %v", i, e, err)
-		}
-		i++
-	}
-	if i != n {
-		t.Errorf("%d entries, want %d", i, n)
-	}
-}
-
 // A line too long for its reader is an error, wherever it stands: the listing would end there without a word.
 func TestListingLineTooLong(t *testing.T) {
 	long := strings.Repeat("n", 64<<10)
@@ -380,24 +360,6 @@ func TestListingLineTooLong(t *testing.T) {
 		}
 		if got, err := list(t.Context(), within(ample), parse(t, s.URL("/d/"))); !errors.Is(err, ftpexec.ErrProtocol) || len(got) > 0 {
 			t.Errorf("List: got %d names, %v, want ErrProtocol", len(got), err)
-		}
-	}
-}
-
-func TestEntriesNotADirectory(t *testing.T) {
-	for _, err := range (&ftpexec.Client{MaxIdle: -1}).Entries(t.Context(), parse(t, "ftp://example.invalid/file")) {
-		if !errors.Is(err, ftpexec.ErrNotDirectory) {
-			t.Errorf("error %v, want ErrNotDirectory", err)
-		}
-	}
-}
-
-// A name of NLST has no known type and size.
-func TestListTellsNoType(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest(""))
-	for e, err := range (&ftpexec.Client{MaxIdle: -1}).List(t.Context(), parse(t, s.URL("/d/"))) {
-		if err != nil || e.Mode != fs.ModeIrregular || e.Size != -1 || e.Precision != 0 {
-			t.Errorf("%+v, %v", e, err)
 		}
 	}
 }

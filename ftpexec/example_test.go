@@ -2,12 +2,19 @@ package ftpexec_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"log"
+	"log/slog"
+	"net"
 	"os"
+	"sync"
+	"syscall"
+	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
@@ -119,4 +126,234 @@ func ExampleClient_StatAll() {
 	// motd 6 bytes
 	// gone is missing
 	// news 5 bytes
+}
+
+func ExampleNewPlan() {
+	u, err := urlparse.Parse("ftp://myname@host.dom/%2Fetc/motd")
+	if err != nil {
+		log.Fatal(err)
+	}
+	plan, err := ftpexec.NewPlan(u)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(plan)
+	// Output:
+	// CONNECT host.dom:21
+	// USER myname
+	// PASS <prompt>
+	// CWD /etc
+	// TYPE I
+	// RETR motd
+}
+
+// passwords maps "user@host" to a password. A program may ask a person instead: the server has asked for it already.
+type passwords map[string]string
+
+func (p passwords) Password(_ context.Context, host, user string) (string, error) {
+	if password, ok := p[user+"@"+host]; ok {
+		return password, nil
+	}
+	return "", ftpexec.ErrNoCredentials
+}
+
+// Account supplies nothing. Hardly any server asks for it.
+func (p passwords) Account(context.Context, string, string) (string, error) {
+	return "", ftpexec.ErrNoCredentials
+}
+
+func ExampleCredentials() {
+	s, err := testserver.Start(&testserver.Options{Users: map[string]string{"me": "secret"}, Tree: map[string]string{"/motd": "hello\n"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	var credentials ftpexec.Credentials = passwords{"me@127.0.0.1": "secret"}
+	c := ftpexec.Client{Credentials: credentials}
+	defer c.CloseIdleConnections()
+	r, err := c.Get(context.Background(), s.URLAs("me", "/motd")) // ftp://me@127.0.0.1...
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Body.Close()
+	if _, err := io.Copy(os.Stdout, r.Body); err != nil {
+		log.Fatal(err)
+	}
+	// Output: hello
+}
+
+// A server whose certificate comes from an authority of one's own.
+func ExampleClient_tls() {
+	s, err := testserver.Start(&testserver.Options{TLS: testserver.TLSRequired, Tree: map[string]string{"/motd": "hello\n"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	authority := s.RootPEM() // in a program: os.ReadFile("authority.pem")
+
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(authority) {
+		log.Fatal("no certificate in authority.pem")
+	}
+	c := ftpexec.Client{TLSConfig: &tls.Config{RootCAs: roots}}
+	defer c.CloseIdleConnections()
+	r, err := c.Get(context.Background(), s.URL("/motd")) // ftpes://...; for ftp:// URLs there is no TLS
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Body.Close()
+	if _, err := io.Copy(os.Stdout, r.Body); err != nil {
+		log.Fatal(err)
+	}
+	// Output: hello
+}
+
+// Many files over a pool of connections. To save them, see package download/batch.
+func ExampleClient_maxIdle() {
+	tree := map[string]string{}
+	for i := range 100 {
+		tree[fmt.Sprintf("/pub/%d", i)] = "some bytes"
+	}
+	s, err := testserver.Start(&testserver.Options{Tree: tree})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	const jobs = 4
+	c := ftpexec.Client{MaxIdle: jobs} // as many connections as goroutines
+	defer c.CloseIdleConnections()
+	names := make(chan string)
+	var group sync.WaitGroup
+	for range jobs {
+		group.Go(func() {
+			for name := range names {
+				if err := discard(&c, s.URL(name)); err != nil {
+					log.Print(name, ": ", err)
+				}
+			}
+		})
+	}
+	for name := range tree {
+		names <- name
+	}
+	close(names)
+	group.Wait()
+	fmt.Println("no more than 4 connections:", s.Connections() <= jobs)
+	// Output: no more than 4 connections: true
+}
+
+// discard retrieves a file and closes it, so that c can use the connection again.
+func discard(c *ftpexec.Client, rawURL string) error {
+	u, err := urlparse.Parse(rawURL)
+	if err != nil {
+		return err
+	}
+	r, err := c.Do(context.Background(), &ftpexec.Request{URL: u})
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	_, err = io.Copy(io.Discard, r.Body)
+	return err
+}
+
+// The commands of a retrieval in a log. No text holds a password, and slog's handlers escape what a terminal would take
+// for more than text.
+func ExampleClient_trace() {
+	s := exampleServer()
+	defer s.Close()
+
+	undated := func(_ []string, a slog.Attr) slog.Attr { // so that the output is the same in every run
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}
+	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: undated}))
+	c := ftpexec.Client{MaxIdle: -1, Trace: func(e ftpexec.Event) {
+		if e.Mark == '>' {
+			log.Info("ftp", "command", e.Text, "flight", e.Flight)
+		}
+	}}
+	if _, err := c.Stat(context.Background(), local(s, "/pub/motd")); err != nil {
+		panic(err)
+	}
+	// Output:
+	// level=INFO msg=ftp command="USER anonymous" flight=1
+	// level=INFO msg=ftp command="PASS <anonymous>" flight=1
+	// level=INFO msg=ftp command="CWD pub" flight=1
+	// level=INFO msg=ftp command="TYPE I" flight=1
+	// level=INFO msg=ftp command="SIZE motd" flight=1
+	// level=INFO msg=ftp command="MDTM motd" flight=1
+	// level=INFO msg=ftp command=QUIT flight=2
+}
+
+// The errors that a program may want to tell apart, each from a server that gives cause for it.
+func ExampleError() {
+	explain := func(err error) string {
+		var dns *net.DNSError
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // also ftpexec.ErrNotFound
+			return "no such file"
+		case errors.Is(err, fs.ErrPermission):
+			return "the server does not allow it"
+		case errors.Is(err, ftpexec.ErrTooMany):
+			return "too many connections: try again later"
+		case errors.Is(err, syscall.ECONNREFUSED):
+			return "no server on this port"
+		case errors.As(err, &dns):
+			return "no such host: " + dns.Name
+		case errors.Is(err, context.DeadlineExceeded):
+			return "no time left"
+		default:
+			return err.Error()
+		}
+	}
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	urls, stop := exampleFailures()
+	defer stop()
+	var c ftpexec.Client
+	defer c.CloseIdleConnections()
+	for _, url := range urls {
+		r, err := c.Get(ctx, url)
+		if err != nil {
+			fmt.Println(explain(err))
+			continue
+		}
+		r.Body.Close()
+	}
+	// Output:
+	// no such file
+	// the server does not allow it
+	// too many connections: try again later
+	// no server on this port
+}
+
+// exampleFailures returns URLs that cannot be retrieved, and what stops their servers.
+func exampleFailures() (urls []string, stop func()) {
+	var servers []*testserver.Server
+	for _, faults := range []map[string]testserver.Fault{
+		{"SIZE": {Reply: "550 No such file."}, "RETR": {Reply: "550 No such file."}},
+		{"RETR": {Reply: "550 Permission denied."}},
+		{"": {Reply: "421 Too many connections.", After: testserver.Closed}},
+		nil, // closed below, so that nothing answers
+	} {
+		s, err := testserver.Start(&testserver.Options{Tree: map[string]string{"/file": "contents"},
+			Fault: func(p testserver.FaultPoint) testserver.Fault { return faults[p.Verb] }})
+		if err != nil {
+			log.Fatal(err)
+		}
+		servers = append(servers, s)
+		urls = append(urls, s.URL("/file"))
+	}
+	servers[3].Close()
+	return urls, func() {
+		for _, s := range servers[:3] {
+			s.Close()
+		}
+	}
 }

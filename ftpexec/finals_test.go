@@ -85,7 +85,7 @@ func TestEveryEnd(t *testing.T) {
 					continue
 				}
 				for _, secure := range []bool{false, true} {
-					if cases++; cases%night.Or(5, 1) != 0 {
+					if cases++; cases%night.Or(23, 1) != 0 {
 						continue
 					}
 					n, err, next := ending(t, i, secure, testserver.CloseData(), testserver.Reply(strings.TrimSuffix(fmt.Sprintf("%d x\r\n%s", code, more), "\r\n")))

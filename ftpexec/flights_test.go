@@ -3,7 +3,6 @@ package ftpexec_test
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"slices"
 	"strings"
@@ -206,20 +205,6 @@ func TestKnownServersGoOneAtATime(t *testing.T) {
 		}
 		if s.Connections() != 1 {
 			t.Errorf("%s: %d connections, want 1", greeting, s.Connections())
-		}
-	}
-}
-
-// After a refused CWD no reply counts as a result, and no RETR is sent.
-func TestRefusedDirectoryEndsThePlan(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("the wrong file"), testserver.On("CWD a", testserver.Reply("550 no")))
-	_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/a/b/f")))
-	if !errors.Is(err, ftpexec.ErrDirectory) {
-		t.Errorf("error %v, want ErrDirectory", err)
-	}
-	for _, line := range s.Commands() {
-		if strings.HasPrefix(line, "RETR") || line == "EPSV" {
-			t.Errorf("sent after the refused CWD: %q", line)
 		}
 	}
 }

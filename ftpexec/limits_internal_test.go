@@ -199,7 +199,7 @@ func TestNamesAreNoWordings(t *testing.T) {
 				url string
 			}{{withArg(verb, name), "ftp://h/d/%s"}, {Command{Verb: verb}, "ftp://h/d/%s/"}, {Command{Verb: verb}, "ftp://h/%s/d/"}, {withArg(verb, "f"), "ftp://h/%s/f"}} {
 				for _, place := range places {
-					if n++; n%night.Or(8, 1) != 0 {
+					if n++; n%night.Or(81, 1) != 0 {
 						continue
 					}
 					text := []string{"Busy", "Input/output error", "Permission denied"}[n%3]

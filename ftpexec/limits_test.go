@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -41,44 +42,31 @@ func pathFor(stage string) string {
 	return "/a/f"
 }
 
-func TestTooMany(t *testing.T) {
-	for _, stage := range stages {
-		for _, reply := range ftpexec.TooManyReplies {
-			s := testserver.NewScript(t, testserver.Honest("contents"), stage.step(reply))
-			_, err := do(t.Context(), within(ample), parse(t, s.URLAs("u:password", pathFor(stage.name))))
-			var e *ftpexec.Error
-			switch {
-			case stage.name == "CWD" && !strings.HasPrefix(reply, "421"): // these words are about a directory
-				if errors.Is(err, ftpexec.ErrTooMany) || !errors.Is(err, ftpexec.ErrDirectory) {
-					t.Errorf("%s to CWD: %v, want ErrDirectory alone", reply, err)
+// What a wording means at each stage. TestWordings has all wordings; here each stage gets one of them in turn.
+func TestMeanings(t *testing.T) {
+	for i, stage := range stages {
+		for _, want := range []error{ftpexec.ErrTooMany, ftpexec.ErrTLSRequired} {
+			replies := map[error][]string{ftpexec.ErrTooMany: ftpexec.TooManyReplies, ftpexec.ErrTLSRequired: ftpexec.TLSRequiredReplies}[want]
+			for k := range night.Or(2, len(replies)) {
+				reply := replies[(i+k*5)%len(replies)]
+				s := testserver.NewScript(t, testserver.Honest("contents"), stage.step(reply))
+				_, err := do(t.Context(), within(ample), parse(t, s.URLAs("u:password", pathFor(stage.name))))
+				var e *ftpexec.Error
+				full := want == ftpexec.ErrTooMany
+				switch {
+				case full && stage.name == "CWD" && !strings.HasPrefix(reply, "421"): // these words are about a directory
+					if errors.Is(err, ftpexec.ErrTooMany) || !errors.Is(err, ftpexec.ErrDirectory) {
+						t.Errorf("%s to CWD: %v, want ErrDirectory alone", reply, err)
+					}
+				case !errors.Is(err, want) || !errors.As(err, &e) || e.Temporary() != full || !full && !strings.Contains(e.Hint, "ftpes://"):
+					t.Errorf("%s at %s: %v, want %v", reply, stage.name, err, want)
+				case !isAny(err, errors.Join(stage.want, ftpexec.ErrNotFound, ftpexec.ErrTruncated)) && !(full && errors.Is(err, ftpexec.ErrLost)):
+					t.Errorf("%s at %s: %v, want %v besides", reply, stage.name, err, stage.want)
+				case !full && s.Connections() != 1:
+					t.Errorf("%s at %s: %d connections, want 1", reply, stage.name, s.Connections())
 				}
-			case !errors.Is(err, ftpexec.ErrTooMany) || !errors.As(err, &e) || !e.Temporary():
-				t.Errorf("%s at %s: %v, want ErrTooMany, temporary", reply, stage.name, err)
-			case !isAny(err, errors.Join(stage.want, ftpexec.ErrLost, ftpexec.ErrNotFound, ftpexec.ErrTruncated)):
-				t.Errorf("%s at %s: %v, want %v besides", reply, stage.name, err, stage.want)
+				s.Close()
 			}
-			s.Close()
-		}
-	}
-}
-
-func TestTLSRequired(t *testing.T) {
-	for _, stage := range stages {
-		for _, reply := range ftpexec.TLSRequiredReplies {
-			s := testserver.NewScript(t, testserver.Honest("contents"), stage.step(reply))
-			_, err := do(t.Context(), within(ample), parse(t, s.URLAs("u:password", pathFor(stage.name))))
-			var e *ftpexec.Error
-			if !errors.Is(err, ftpexec.ErrTLSRequired) || !errors.As(err, &e) || e.Temporary() {
-				t.Errorf("%s at %s: %v, want ErrTLSRequired, for good", reply, stage.name, err)
-				continue
-			}
-			if !isAny(err, errors.Join(stage.want, ftpexec.ErrNotFound, ftpexec.ErrTruncated)) || !strings.Contains(e.Hint, "ftpes://") {
-				t.Errorf("%s at %s: %v, want %v and the hint ftpes://", reply, stage.name, err, stage.want)
-			}
-			if n := s.Connections(); n != 1 {
-				t.Errorf("%s at %s: %d connections, want 1", reply, stage.name, n)
-			}
-			s.Close()
 		}
 	}
 }
@@ -103,18 +91,6 @@ func TestTLSRequiredHint(t *testing.T) {
 	_, err = read(t.Context(), &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: script.RootCAs()}}, u)
 	if err == nil || errors.Is(err, ftpexec.ErrTLSRequired) {
 		t.Errorf("under TLS: %v, want another error", err)
-	}
-}
-
-// The name of a file says nothing about the server.
-func TestNamesAreNoWordings(t *testing.T) {
-	for _, name := range []string{"too many users", "TLS required"} {
-		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("SIZE", testserver.Reply("550 no")),
-			testserver.On("RETR", testserver.Reply("550 "+name+": No such file")))
-		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/"+strings.ReplaceAll(name, " ", "%20"))))
-		if !errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrTooMany) || errors.Is(err, ftpexec.ErrTLSRequired) {
-			t.Errorf("%s: %v, want ErrNotFound alone", name, err)
-		}
 	}
 }
 

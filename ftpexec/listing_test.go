@@ -12,18 +12,9 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
-
-func TestAbsentDirectoryNamedEmpty(t *testing.T) {
-	for _, r := range []string{"550 /emptybox: No such file or directory", "550 emptybox: Permission denied"} {
-		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply(r)))
-		got, err := list(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/emptybox;type=d")))
-		if err == nil {
-			t.Errorf("%s: listing %q and no error", r, got)
-		}
-	}
-}
 
 // An endless listing ends with the Read that passes MaxListing. Each line counts 32 bytes more.
 func TestListingIsBounded(t *testing.T) {
@@ -83,36 +74,6 @@ func TestListingResetAfterEarly226(t *testing.T) {
 	got, err := list(t.Context(), c, parse(t, s.URL("/a/")))
 	if err == nil {
 		t.Errorf("got %q and no error", got)
-	}
-}
-
-func TestListingCancelledAfterEarly226(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	came := newArrivals()
-	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply("226 x"),
-		testserver.SendData("a\r\nb\r\nc"), testserver.Call(func() { came.wait(); cancel() }), testserver.StallData()))
-	c := within(ample)
-	c.Dial = came.dial
-	got, err := list(ctx, c, parse(t, s.URL("/a/")))
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("got %q and error %v, want Canceled", got, err)
-	}
-}
-
-func TestRefusedAfter150(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("550 No such directory")))
-	_, err := list(t.Context(), within(ample), parse(t, s.URL("/a;type=d")))
-	if !errors.Is(err, ftpexec.ErrNotFound) {
-		t.Errorf("error %v, want ErrNotFound", err)
-	}
-}
-
-func TestMustExistDenied(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("226 x")),
-		testserver.On("CWD", testserver.Reply("550 Permission denied")))
-	_, err := list(t.Context(), within(ample), parse(t, s.URL("/a;type=d")))
-	if errors.Is(err, ftpexec.ErrNotFound) {
-		t.Errorf("error %v", err)
 	}
 }
 
@@ -189,14 +150,6 @@ func TestListingWithDoubledLineEnds(t *testing.T) {
 	}
 }
 
-func TestNamesWithSlash(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Transfer("a\r\nsub/\r\n")...))
-	got, err := list(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/a/")))
-	if len(got) != 2 {
-		t.Errorf("got %q, %v", got, err)
-	}
-}
-
 func TestListingTooLongTwice(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("x"), testserver.On("NLST", testserver.Reply("150 x"),
 		ftptest.EndlessData(func(i int) string { return "name\r\n" })))
@@ -257,6 +210,7 @@ func TestNamesOfNone(t *testing.T) {
 		{"/d/", "", "250 ok", denied, nil, ftpexec.ErrRefused},
 		{"/d;type=d", "", "250 ok", denied, nil, ftpexec.ErrRefused},
 		{"/d;type=d", "", missing, "", nil, ftpexec.ErrNotFound},
+		{"/d;type=d", "", denied, "", nil, ftpexec.ErrRefused},
 		{"/d;type=d", "d\r\n", "250 ok", denied, nil, ftpexec.ErrRefused},
 		{"/d;type=d", "d/d\r\n", "250 ok", line("d"), []string{"d/d"}, nil},
 		{"/d/", "", "250 ok", "502 no", nil, nil},
@@ -277,6 +231,52 @@ func TestNamesOfNone(t *testing.T) {
 		}
 		if !slices.Equal(got, tt.want) || !errors.Is(err, tt.err) {
 			t.Errorf("%+v: got %q, %v", tt, got, err)
+		}
+	}
+}
+
+// TestListingCutAtEveryByte ends a listing after each number of bytes. Whatever shows that it was cut is an error, and then
+// there are no entries. RFC 3659 section 7.2 ends every line of MLSD with CRLF. RFC 959 section 4.1.3 only separates the names
+// of NLST, so without such a sign its last line, and that of LIST, may do without.
+func TestListingCutAtEveryByte(t *testing.T) {
+	texts := map[string]string{
+		"MLSD": "type=file;size=7; one\r\ntype=dir; two\r\ntype=file; three\r\n",
+		"LIST": line("one") + line("two") + line("three"),
+		"NLST": "one\r\ntwo\r\nthree\r\n",
+	}
+	ends := map[string][]testserver.Action{
+		"226":     {testserver.CloseData(), testserver.Reply("226 Done.")},
+		"426":     {testserver.CloseData(), testserver.Reply("426 Broken.")},
+		"550":     {testserver.CloseData(), testserver.Reply("550 Broken.")},
+		"reset":   {testserver.ResetData(), testserver.Reply("226 Done.")},
+		"control": {testserver.CloseData(), testserver.CloseConn()},
+	}
+	for verb, text := range texts {
+		for end, actions := range ends {
+			for n := 1; n <= len(text); n += night.Or(3, 1) {
+				inMemory(t, func(t *testing.T, network *ftptest.Network) {
+					steps := []testserver.Step{testserver.Honest("")}
+					for _, other := range []string{"MLSD", "LIST", "NLST"} {
+						steps = append(steps, testserver.On(other, testserver.Reply("502 No.")))
+					}
+					data := append([]testserver.Action{testserver.Reply("150 Yes."), testserver.SendData(text[:n])}, actions...)
+					whole := []testserver.Action{testserver.Reply("150 Yes."), testserver.SendData(text), testserver.CloseData(), testserver.Reply("226 Done.")}
+					s := network.NewScript(t, append(steps, testserver.On(verb, data...), testserver.OnConn(2, testserver.On(verb, whole...)))...)
+					c := &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}
+					got, lines, err := entriesOf(t.Context(), c, parse(t, s.URL("/d/")))
+					inLine := text[n-1] != '\n'
+					switch {
+					case end != "226" && (err == nil || len(got) > 0):
+						t.Errorf("%s, %s, %d bytes: got %q, %v, want an error", verb, end, n, got, err)
+					case end == "226" && verb == "MLSD" && inLine && (!errors.Is(err, ftpexec.ErrTruncated) || len(got) > 0):
+						t.Errorf("%s, %d bytes: got %q, %v, want ErrTruncated", verb, n, got, err)
+					case end == "226" && !inLine && (err != nil || len(lines) > 0):
+						t.Errorf("%s, %d bytes: %v, %v", verb, n, lines, err)
+					case end == "226" && verb != "MLSD" && (inLine || n > len(text)-3) && (err != nil || len(got) != 3):
+						t.Errorf("%s, %d bytes: got %q, %v, want all entries", verb, n, got, err)
+					}
+				})
+			}
 		}
 	}
 }

@@ -18,68 +18,6 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-func TestTypeAfterARefusedCWD(t *testing.T) {
-	for _, second := range []string{"/missing/", "/missing/g;type=a"} {
-		s := testserver.NewScript(t, testserver.Honest("contents"),
-			testserver.On("CWD missing", testserver.Reply("550 no")))
-		session := &ftpexec.Client{}
-		defer session.CloseIdleConnections()
-		if _, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil {
-			t.Fatal(err)
-		}
-		u := parse(t, s.URL(second))
-		if u.IsDir() {
-			for range session.List(t.Context(), u) {
-			}
-		} else if _, err := read(t.Context(), session, u); !errors.Is(err, ftpexec.ErrDirectory) {
-			t.Fatal(err)
-		}
-		if _, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil {
-			t.Fatal(err)
-		}
-		typ := ""
-		for _, l := range s.CommandsFor(s.Connections()) {
-			if strings.HasPrefix(l, "TYPE ") {
-				typ = l
-			}
-		}
-		if typ != "TYPE I" {
-			t.Errorf("%s: the last file came in %q: %q", second, typ, s.Commands())
-		}
-	}
-}
-
-func TestNoWayHome(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("PWD", testserver.Reply(`257 "/home/u"`)),
-		testserver.On("CWD /home/u", testserver.Reply("550 no")))
-	session := &ftpexec.Client{}
-	defer session.CloseIdleConnections()
-	for _, p := range []string{"/a/f", "/b/f", "/c/f"} {
-		if got, err := read(t.Context(), session, parse(t, s.URL(p))); err != nil {
-			t.Errorf("%s: got %q, %v", p, got, err)
-		}
-	}
-	if s.Connections() != 3 {
-		t.Errorf("%d connections, want 3", s.Connections())
-	}
-}
-
-func TestIdleHangUpIsNoHabit(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.On("CWD /", testserver.CloseConn())))
-	var d diary
-	c := &ftpexec.Client{Trace: d.add}
-	session := c
-	defer session.CloseIdleConnections()
-	for _, p := range []string{"/a/f", "/b/f"} {
-		if _, err := read(t.Context(), session, parse(t, s.URL(p))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if strings.Contains(d.text(), "one command at a time") {
-		t.Errorf("a kept connection that was closed made the host sequential for good:\n%s", d.text())
-	}
-}
-
 func TestPASVUnreachable(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("500 no")),
@@ -98,20 +36,6 @@ func TestNoEPSVOnIPv6(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "contents"}, Network: "tcp6"})
 	if got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, NoEPSV: true}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
 		t.Errorf("got %q, %v", got, err)
-	}
-}
-
-func TestUTF8StaysOn(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("contents"))
-	session := &ftpexec.Client{}
-	defer session.CloseIdleConnections()
-	for _, p := range []string{"/a/%C3%A9", "/a/%E9"} {
-		if _, err := read(t.Context(), session, parse(t, s.URL(p))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := s.CommandsFor(1); slices.Contains(got, "OPTS UTF8 ON") && slices.Contains(got, "RETR \xe9") {
-		t.Errorf("RETR \\xe9 went out under OPTS UTF8 ON, which a new connection would not have: %q", got)
 	}
 }
 
@@ -243,5 +167,35 @@ func TestReuseNeedsTheSame(t *testing.T) {
 		} else if f.IsExported() {
 			t.Errorf("Client.%s needs a row", f.Name)
 		}
+	}
+}
+
+// TestPlaces lists directories that are deep in a tree one after another. PWD shows that the server names directories by
+// the CWDs that lead there, and then one CWD leads back to what two of them have in common. A name that differs does not.
+func TestPlaces(t *testing.T) {
+	const deep = "/1/2/3/4/5/6/7/8/9"
+	for _, tt := range []struct{ pwd, want string }{
+		{deep + "/a", "CWD " + deep + ",CWD b|CWD " + deep + ",CWD c,CWD d|CWD /1/2,CWD x"},
+		{"/elsewhere", "CWD /,CWD 1,CWD 2,CWD 3,CWD 4,CWD 5,CWD 6,CWD 7,CWD 8,CWD 9,CWD b|CWD /,CWD 1,CWD 2,CWD 3,CWD 4,CWD 5,CWD 6,CWD 7,CWD 8,CWD 9,CWD c,CWD d|CWD /,CWD 1,CWD 2,CWD x"},
+	} {
+		s := testserver.NewScript(t, testserver.Honest(""), testserver.OnNth(2, "PWD", testserver.Reply(`257 "`+tt.pwd+`"`)))
+		var c ftpexec.Client
+		var got []string
+		for _, path := range []string{deep + "/a/", deep + "/b/", deep + "/c/d/", "/1/2/x/"} {
+			before := len(s.Commands())
+			for _, err := range c.Entries(t.Context(), parse(t, s.URL(path))) {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if before > 0 {
+				ways := slices.DeleteFunc(s.Commands()[before:], func(line string) bool { return !strings.HasPrefix(line, "CWD") })
+				got = append(got, strings.Join(ways, ","))
+			}
+		}
+		if strings.Join(got, "|") != tt.want {
+			t.Errorf("%s: %s, want %s", tt.pwd, strings.Join(got, "|"), tt.want)
+		}
+		c.CloseIdleConnections()
 	}
 }

@@ -124,23 +124,6 @@ func TestSecretsOnLaterConnections(t *testing.T) {
 	}
 }
 
-// A secret is also masked on the next connection of the same session.
-func TestSecretsOnTheNextConnection(t *testing.T) {
-	const word = "hiddenword"
-	for _, stage := range repeating {
-		var d diary
-		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.OnNth(2, "EPSV", testserver.ResetConn())),
-			testserver.OnConn(2, repeat(stage.name, stage.well+" for "+word)))
-		session := &ftpexec.Client{Trace: d.add}
-		for range 2 {
-			_, err := read(t.Context(), session, parse(t, s.URLAs("u:"+word, "/a/f")))
-			wantHidden(t, stage.name, word, err, &d)
-		}
-		session.CloseIdleConnections()
-		s.Close()
-	}
-}
-
 func wantHidden(t *testing.T, what, word string, err error, d *diary) {
 	t.Helper()
 	if text := d.text(); strings.Contains(text, word) {

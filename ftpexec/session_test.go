@@ -82,27 +82,6 @@ func setUp(line string) bool {
 	return slices.Contains([]string{"EPSV", "SIZE", "MDTM", "QUIT"}, verb)
 }
 
-func TestRoundTripsOfTheNextFile(t *testing.T) {
-	s := sessionServer(t)
-	session := &ftpexec.Client{}
-	defer session.CloseIdleConnections()
-	if _, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil {
-		t.Fatal(err)
-	}
-	s.ResetCommands()
-	r, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/g"))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Body.Close()
-	if r.Size != 1 || r.ModTime.IsZero() {
-		t.Errorf("size %d, time %v: not asked for", r.Size, r.ModTime)
-	}
-	if got := roundTrips(s); got > 3 {
-		t.Errorf("%d round trips, want at most 3: %v", got, s.Flights())
-	}
-}
-
 // After a missing file the session keeps the connection, and after a missing directory it finds the way back.
 func TestSessionGoesOnAfterARefusal(t *testing.T) {
 	for _, sequential := range []bool{false, true} {
@@ -126,46 +105,79 @@ func TestSessionGoesOnAfterARefusal(t *testing.T) {
 	}
 }
 
-// The session dials again if the server has closed the kept connection.
-func TestSessionAfterTheServerHungUp(t *testing.T) {
-	for _, end := range []testserver.Action{testserver.CloseConn(), testserver.ResetConn(), testserver.Reply("421 too long idle")} {
-		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.OnNth(2, "EPSV", end)))
-		session := &ftpexec.Client{}
-		defer session.CloseIdleConnections()
-		for range 2 {
-			if got, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
-				t.Fatalf("got %q, %v", got, err)
+// A visit is a URL's path, after "user:password@" perhaps, and the error that it leads to. "?" asks for facts, "3+" begins
+// at an offset, and a directory is listed.
+type visit struct {
+	path string
+	err  error
+}
+
+// What happens on a kept connection does not change what the next URLs bring. bad, if not "", must not be in the dialogue
+// of the last connection.
+func TestVisits(t *testing.T) {
+	reply, on, first := testserver.Reply, testserver.On, func(step testserver.Step) testserver.Step { return testserver.OnConn(1, step) }
+	file := visit{"/a/f", nil}
+	for _, tt := range []struct {
+		name   string
+		steps  []testserver.Step
+		visits []visit
+		conns  int
+		bad    string
+	}{
+		{"no way home", []testserver.Step{on("PWD", reply(`257 "/home/u"`)), on("CWD /home/u", reply("550 no"))}, []visit{file, {"/b/f", nil}, {"/c/f", nil}}, 3, ""},
+		{"a password in PWD", []testserver.Step{on("PWD", reply(`257 "/home/demo"`)), on("^CWD .*[*]", reply("550 no"))}, []visit{{"demo:demo@/a/f", nil}, {"demo:demo@/b/f", nil}}, 1, ""},
+		{"an idle hang-up is no habit", []testserver.Step{first(on("CWD /", testserver.CloseConn()))}, []visit{file, {"/b/f", nil}}, 2, "one command at a time"},
+		{"UTF-8 stays on", nil, []visit{{"/a/%C3%A9", nil}, {"/a/%E9", nil}}, 2, "OPTS UTF8 ON"},
+		{"TYPE after a refused CWD", []testserver.Step{on("CWD missing", reply("550 no"))}, []visit{file, {"/missing/g;type=a", ftpexec.ErrDirectory}, file}, 1, "ends in TYPE A"},
+		{"TYPE after a refused listing", []testserver.Step{on("CWD missing", reply("550 no"))}, []visit{file, {"/missing/", ftpexec.ErrDirectory}, file}, 1, "ends in TYPE A"},
+		{"an offset may be pending", []testserver.Step{on("REST", reply("350 go on")), first(on("RETR", reply("450 busy")))}, []visit{{"3+/a/f", ftpexec.ErrRefused}, file}, 2, ""},
+		{"two replies", []testserver.Step{first(on("RETR", reply("550 no\r\n226 aborted")))}, []visit{{"/a/f", ftpexec.ErrRefused}, {"?/a/g", nil}, {"?/a/h", nil}}, 2, ""},
+		{"the second reply hides no refusal", []testserver.Step{first(on("RETR", reply("550 no\r\n226 aborted"))), on("CWD missing", reply("550 no"))},
+			[]visit{{"/a/f", ftpexec.ErrRefused}, {"?/missing/f", ftpexec.ErrDirectory}}, 2, ""},
+		{"a reply that makes no sense", []testserver.Step{first(on("CWD x", reply("150 wait\r\n250 done")))}, []visit{file, {"/a/x/f", ftpexec.ErrDirectory}, {"/a/x/f", nil}}, 2, ""},
+		{"refused logins", []testserver.Step{on("PASS wrong", reply("530 no"))}, []visit{{"u:wrong@/a/f", ftpexec.ErrLogin}, {"u:wrong@/a/f", ftpexec.ErrLogin}, {"u:right@/a/f", nil}}, 3, ""},
+	} {
+		var d diary
+		s := testserver.NewScript(t, append([]testserver.Step{testserver.Honest("contents")}, tt.steps...)...)
+		c := &ftpexec.Client{Trace: d.add}
+		for _, v := range tt.visits {
+			err := v.pay(t, c, s)
+			if !errors.Is(err, v.err) || (err == nil) != (v.err == nil) {
+				t.Errorf("%s: %s: got %v, want %v", tt.name, v.path, err, v.err)
 			}
 		}
-		if s.Connections() != 2 {
-			t.Errorf("%d connections, want 2", s.Connections())
+		last := strings.Join(s.CommandsFor(tt.conns), "\n")
+		if i := strings.LastIndex(last, "TYPE "); i >= 0 {
+			last += "ends in " + last[i:i+len("TYPE A")]
 		}
+		if s.Connections() != tt.conns || tt.bad != "" && (strings.Contains(last, tt.bad) || strings.Contains(d.text(), tt.bad) && tt.bad[0] == 'o') {
+			t.Errorf("%s: %d connections, want %d; the last: %q", tt.name, s.Connections(), tt.conns, last)
+		}
+		c.CloseIdleConnections()
 	}
 }
 
-// Listings and files share a session.
-func TestSessionLists(t *testing.T) {
-	s := sessionServer(t)
-	session := &ftpexec.Client{}
-	defer session.CloseIdleConnections()
-	var got []string
-	for e, err := range session.List(t.Context(), parse(t, s.URL("/a/"))) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, e.Base)
+func (v visit) pay(t *testing.T, c *ftpexec.Client, s *testserver.Server) error {
+	stat, offset := strings.HasPrefix(v.path, "?"), int64(0)
+	path := strings.TrimPrefix(v.path, "?")
+	if rest, ok := strings.CutPrefix(path, "3+"); ok {
+		path, offset = rest, 3
 	}
-	slices.Sort(got)
-	for _, name := range []string{"f", "g"} {
-		contents, err := read(t.Context(), session, parse(t, s.URL("/a/"+name)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, contents)
+	url := s.URL(path)
+	if login, path, ok := strings.Cut(path, "@"); ok {
+		url = s.URLAs(login, path)
 	}
-	if want := []string{"b", "f", "g", "f", "g"}; !slices.Equal(got, want) || s.Connections() != 1 {
-		t.Errorf("got %q on %d connections, want %q on 1", got, s.Connections(), want)
+	u := parse(t, url)
+	switch {
+	case stat:
+		_, err := c.Stat(t.Context(), u)
+		return err
+	case offset > 0:
+		_, err := c.Do(t.Context(), &ftpexec.Request{URL: u, Offset: offset})
+		return err
 	}
+	_, err := do(t.Context(), c, u)
+	return err
 }
 
 // What was sent ahead after a refused CWD was answered in another directory. It does not count for the next file, even
@@ -187,39 +199,6 @@ func TestAnswersAfterARefusalAreForgotten(t *testing.T) {
 	}
 	if s.Connections() != 1 {
 		t.Errorf("%d connections, want 1", s.Connections())
-	}
-}
-
-// After a refused login the next URL logs in again.
-func TestSessionAfterARefusedLogin(t *testing.T) {
-	s := sessionServer(t)
-	session := &ftpexec.Client{}
-	defer session.CloseIdleConnections()
-	for _, step := range []struct {
-		userinfo string
-		want     error
-	}{{"user:wrong", ftpexec.ErrLogin}, {"user:wrong", ftpexec.ErrLogin}, {"user:pass", nil}} {
-		got, err := read(t.Context(), session, parse(t, s.URLAs(step.userinfo, "/a/f")))
-		if !errors.Is(err, step.want) || err == nil && got != "home" {
-			t.Errorf("%s: got %q, %v, want %v", step.userinfo, got, err, step.want)
-		}
-	}
-	if s.Connections() != 3 {
-		t.Errorf("%d connections, want 3", s.Connections())
-	}
-}
-
-// A server may keep the offset of a REST whose RETR it refused, so the next file comes over a new connection.
-func TestSessionAfterARefusalFollowingREST(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("REST", testserver.Reply("350 go on")),
-		testserver.OnConn(1, testserver.On("RETR", testserver.Reply("450 busy"))))
-	session := &ftpexec.Client{}
-	defer session.CloseIdleConnections()
-	if _, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f")), Offset: 3}); !errors.Is(err, ftpexec.ErrRefused) {
-		t.Fatalf("error %v, want ErrRefused", err)
-	}
-	if got, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil || got != "contents" || s.Connections() != 2 {
-		t.Errorf("got %q, %v on %d connections, want 2", got, err, s.Connections())
 	}
 }
 

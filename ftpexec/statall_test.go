@@ -201,23 +201,6 @@ func TestStatAllOnOddServers(t *testing.T) {
 	}
 }
 
-// A connection that the Client kept may be stale when StatAll takes it.
-func TestStatAllOnAStaleConnection(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.OnNth(2, "SIZE", testserver.CloseConn())))
-	c, x := pooled(1, s, new(net.Dialer).DialContext)
-	defer c.CloseIdleConnections()
-	if _, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil {
-		t.Fatal(err)
-	}
-	urls, want := files(t, s, 3)
-	if diff := compare(collect(c.StatAll(t.Context(), urls)), want); diff != "" {
-		t.Error(diff)
-	}
-	if dials, open := x.now(); dials != 2 || open != 1 {
-		t.Errorf("%d dials, %d open", dials, open)
-	}
-}
-
 // Without the way back, another directory needs another connection.
 func TestStatAllWithoutPWD(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{
