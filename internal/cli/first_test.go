@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,7 +53,9 @@ func TestFirstConnection(t *testing.T) {
 					if mode == testserver.TLSOffered {
 						url = strings.Replace(url, "ftp:", "ftpes:", 1)
 					}
-					writeFile(t, list, url+"/f\n")
+					if err := os.WriteFile(list, []byte(url+"/f\n"), 0o600); err != nil {
+						t.Fatal(err)
+					}
 					args := strings.Fields(strings.NewReplacer("D", url, "LIST", list).Replace(what))
 					code, _, said := run(t, append(args, "--insecure", "-d", filepath.Join(t.TempDir(), "out"), "--retries", retries)...)
 					if (code == 0) != (retries == "1") {
