@@ -19,7 +19,7 @@ import (
 
 var (
 	memoryLines = flag.Int("memory.lines", night.Or(5_000, 1_000_000), "lines of the long manifests of TestMemory")
-	memoryFiles = flag.Int("memory.files", night.Or(300, 20_000), "lines of the manifests of TestMemory whose files a server is asked for")
+	memoryFiles = flag.Int("memory.files", night.Or(300, 20_000), "lines of the manifests of TestMemory that need connections")
 )
 
 // mostMemory bounds the peak of the command's resident memory, in KiB: that of a
@@ -39,7 +39,7 @@ func TestMemory(t *testing.T) {
 		plant func(m *longManifest)
 	}{
 		{"complete before", *memoryLines, 0, "%[1]d of %[1]d complete (%[1]d of them before); ", (*longManifest).leaveFiles},
-		{"no server", *memoryLines, 7, "0 of %[1]d complete, %[1]d failed; ", func(m *longManifest) { m.host = "127.0.0.1" }},
+		{"no server", *memoryFiles, 7, "0 of %[1]d complete, %[1]d failed; ", func(m *longManifest) { m.host = "127.0.0.1" }},
 		{"refused", *memoryFiles, 9, "0 of %[1]d complete, %[1]d failed; ", func(m *longManifest) { m.serve(nil) }},
 		{"fetched", *memoryFiles, 0, "%[1]d of %[1]d complete; ", func(m *longManifest) {
 			files := make(map[string]string)
@@ -56,7 +56,7 @@ func TestMemory(t *testing.T) {
 			m.write("manifest.tsv", "url\tpath\tsize\tmd5\n", func(i int) string {
 				return fmt.Sprintf("ftp://%s/%s\t%s\t1\t%s\n", m.host, m.file(i), m.file(i), md5OfX)
 			})
-			cmd := exec.CommandContext(testContext(t), binary, "-d", "out", "--manifest", "manifest.tsv", "--report", "report.json")
+			cmd := exec.CommandContext(t.Context(), binary, "-d", "out", "--manifest", "manifest.tsv", "--report", "report.json")
 			var messages strings.Builder
 			cmd.Dir, cmd.Stderr = m.dir, &messages
 			peak := peakOf(t, cmd)
