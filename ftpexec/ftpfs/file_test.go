@@ -3,6 +3,7 @@ package ftpfs_test
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +26,7 @@ func restarts(contents string) testserver.Step {
 	return func(d *testserver.Dialogue) {
 		offset := 0
 		testserver.Honest(contents)(d)
-		testserver.On("MLST", testserver.Reply("250-x\r\n Type=file;Size="+strconv.Itoa(len(contents))+"; f\r\n250 x"))(d)
+		testserver.On("MLST", mlst("Type=file;Size="+strconv.Itoa(len(contents))))(d)
 		testserver.On("REST", func(c *testserver.Conn) error {
 			offset, _ = strconv.Atoi(strings.TrimPrefix(c.Line(), "REST "))
 			return testserver.Reply("350 fine")(c)
@@ -43,25 +44,38 @@ func restarts(contents string) testserver.Step {
 	}
 }
 
+// seekable is what an open file can do.
+type seekable interface {
+	fs.File
+	io.Seeker
+	io.ReaderAt
+}
+
+// open opens a file until the end of the test.
+func open(t testing.TB, d fs.FS, name string) seekable {
+	t.Helper()
+	f, err := d.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f.(seekable)
+}
+
 // From every position to every position of a small file: the bytes are right, and one connection is enough.
 func TestFSSeekEverywhere(t *testing.T) {
 	const contents = "0123456789abcdef"
 	s := testserver.NewScript(t, restarts(contents))
-	f, err := openFS(t, new(ftpexec.Client), s.URL("/d/")).Open("f")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	seeker := f.(io.ReadSeeker)
+	f := open(t, openFS(t, new(ftpexec.Client), s.URL("/d/")), "f")
 	for from := range len(contents) + 2 {
 		for to := range len(contents) + 2 {
 			for _, pos := range []int{from, to} {
 				whence := []int{io.SeekStart, io.SeekCurrent, io.SeekEnd}[(from+to)%3]
-				now, err := seeker.Seek(0, io.SeekCurrent)
+				now, err := f.Seek(0, io.SeekCurrent)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got, err := seeker.Seek(int64(pos)-[]int64{0, now, int64(len(contents))}[whence], whence); err != nil || got != int64(pos) {
+				if got, err := f.Seek(int64(pos)-[]int64{0, now, int64(len(contents))}[whence], whence); err != nil || got != int64(pos) {
 					t.Fatalf("Seek: got %d, %v, want %d", got, err, pos)
 				}
 				want, b := contents[min(pos, len(contents)):min(pos+2, len(contents))], make([]byte, 2)
@@ -80,14 +94,9 @@ func TestFSSeekEverywhere(t *testing.T) {
 // Open asks one question, Seek sends nothing, and only Read starts a transfer, at the new position.
 func TestFSIsLazy(t *testing.T) {
 	s := testserver.NewScript(t, restarts("0123456789"))
-	d := openFS(t, new(ftpexec.Client), s.URL("/d/"))
-	f, err := d.Open("f")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := open(t, openFS(t, new(ftpexec.Client), s.URL("/d/")), "f")
 	for _, at := range []int64{3, 5, 100, 7} {
-		if _, err := f.(io.Seeker).Seek(at, io.SeekStart); err != nil {
+		if _, err := f.Seek(at, io.SeekStart); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -109,11 +118,7 @@ func TestFSCloseEndsRead(t *testing.T) {
 		var all sync.WaitGroup
 		var files []fs.File
 		for range 2 {
-			f, err := d.Open("f")
-			if err != nil {
-				t.Fatal(err)
-			}
-			files = append(files, f)
+			files = append(files, open(t, d, "f"))
 		}
 		for _, f := range files {
 			all.Go(func() {
@@ -155,47 +160,32 @@ func TestFSSeekFar(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.ResetCommands()
-		f, err := d.Open("f")
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := open(t, d, "f")
 		for _, at := range tt.at {
 			b := make([]byte, 10)
-			if n, err := f.(io.ReaderAt).ReadAt(b, int64(at)); err != nil || string(b) != contents[at:at+10] {
+			if n, err := f.ReadAt(b, int64(at)); err != nil || string(b) != contents[at:at+10] {
 				t.Errorf("%s: at %d got %q, %v", tt.name, at, b[:n], err)
 			}
 		}
 		f.Close()
-		if got := count(verbs(s.Commands()), "RETR"); got != tt.transfers || s.Connections() != tt.dials {
+		if got := count(s.Commands(), "RETR f"); got != tt.transfers || s.Connections() != tt.dials {
 			t.Errorf("%s: %d transfers, %d new connections, want %d and %d", tt.name, got, s.Connections(), tt.transfers, tt.dials)
 		}
 	}
-}
-
-func verbs(lines []string) (list []string) {
-	for _, line := range lines {
-		verb, _, _ := strings.Cut(line, " ")
-		list = append(list, verb)
-	}
-	return list
 }
 
 // Several goroutines may call ReadAt, next to one that reads.
 func TestFSReadAtConcurrently(t *testing.T) {
 	contents := strings.Repeat("0123456789abcdef", 100)
 	s := testserver.NewScript(t, restarts(contents))
-	f, err := openFS(t, new(ftpexec.Client), s.URL("/d/")).Open("f")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := open(t, openFS(t, new(ftpexec.Client), s.URL("/d/")), "f")
 	var all sync.WaitGroup
 	for i := range 4 {
 		random := rand.New(rand.NewPCG(1, uint64(i)))
 		all.Go(func() {
 			for range 20 {
 				at, b := random.IntN(len(contents)-10), make([]byte, 10)
-				if _, err := f.(io.ReaderAt).ReadAt(b, int64(at)); err != nil || string(b) != contents[at:at+10] {
+				if _, err := f.ReadAt(b, int64(at)); err != nil || string(b) != contents[at:at+10] {
 					t.Errorf("at %d: got %q, %v", at, b, err)
 				}
 			}
@@ -208,33 +198,28 @@ func TestFSReadAtConcurrently(t *testing.T) {
 	all.Wait()
 }
 
-// Whatever part of the file comes, Read returns io.EOF only for all of it, and the next Read goes on where it stopped.
+// Whatever part of the file comes, Read returns io.EOF only for all of it, and the next Read goes on where it stopped. At
+// the end it says again what it said, but an empty file is tried again.
 func TestFSTruncated(t *testing.T) {
-	const contents = "contents"
-	for n := range len(contents) + 1 {
-		for _, final := range []string{"226 fine", "426 cut", "451 disk", ""} {
-			cut := []testserver.Action{testserver.Reply("150 x"), testserver.SendData(contents[:n]), testserver.CloseData(), testserver.Reply(final)}
-			if final == "" {
-				cut[3] = testserver.CloseConn()
+	for _, contents := range []string{"", "contents"} {
+		for n := range len(contents) + 1 {
+			for _, final := range []string{"226 fine", "426 cut", "451 disk", ""} {
+				cut := []testserver.Action{testserver.Reply("150 x"), testserver.SendData(contents[:n]), testserver.CloseData(), testserver.Reply(final)}
+				if final == "" {
+					cut[3] = testserver.CloseConn()
+				}
+				s := testserver.NewScript(t, restarts(contents), testserver.OnConn(1, testserver.OnNth(1, "RETR", cut...)))
+				f := open(t, openFS(t, new(ftpexec.Client), s.URL("/d/")), "f")
+				got, err := io.ReadAll(f)
+				if whole := n == len(contents) && final == "226 fine"; (err == nil) != whole || string(got) != contents[:n] ||
+					err != nil && !errors.Is(err, ftpexec.ErrTruncated) && !errors.Is(err, ftpexec.ErrLost) && !errors.Is(err, ftpexec.ErrRefused) {
+					t.Errorf("%d of %q, %q: got %q, %v", n, contents, final, got, err)
+				}
+				rest, again := io.ReadAll(f)
+				if want := contents[n:]; string(rest) != want || (again == nil) != (err == nil || n < len(contents) || n == 0) {
+					t.Errorf("%d of %q, %q: then got %q, %v, want %q", n, contents, final, rest, again, want)
+				}
 			}
-			s := testserver.NewScript(t, restarts(contents), testserver.OnConn(1, testserver.On("RETR", cut...)))
-			d := openFS(t, new(ftpexec.Client), s.URL("/d/"))
-			f, err := d.Open("f")
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := io.ReadAll(f)
-			if whole := n == len(contents) && final == "226 fine"; (err == nil) != whole || string(got) != contents[:n] {
-				t.Errorf("%d bytes, %q: got %q, %v", n, final, got, err)
-			}
-			if err != nil && !errors.Is(err, ftpexec.ErrTruncated) && !errors.Is(err, ftpexec.ErrLost) {
-				t.Errorf("%d bytes, %q: got %v", n, final, err)
-			}
-			rest, again := io.ReadAll(f)
-			if want := contents[n:]; string(rest) != want || (n == len(contents)) && (again == nil) != (err == nil) || n < len(contents) && again != nil {
-				t.Errorf("%d bytes, %q: then got %q, %v, want %q", n, final, rest, again, want)
-			}
-			f.Close()
 		}
 	}
 }
@@ -247,83 +232,53 @@ func TestFSChanged(t *testing.T) {
 		testserver.OnNth(1, "SIZE", testserver.Reply("213 9")), // other than what Open was told
 	} {
 		s := testserver.NewScript(t, restarts("contents"), change)
-		f, err := openFS(t, new(ftpexec.Client), s.URL("/d/")).Open("f")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = io.ReadAll(f)
+		f := open(t, openFS(t, new(ftpexec.Client), s.URL("/d/")), "f")
+		_, err := io.ReadAll(f)
 		if err == nil {
-			_, err = f.(io.ReaderAt).ReadAt(make([]byte, 2), 3)
+			_, err = f.ReadAt(make([]byte, 2), 3)
 		}
 		if !errors.Is(err, ftpexec.ErrChanged) {
 			t.Errorf("got %v, want ErrChanged", err)
 		}
-		f.Close()
 	}
 }
 
-// The packages of the standard library that take an fs.FS work with one.
+// The packages of the standard library that take an fs.FS or an io.ReaderAt work with one.
 func TestFSAtHome(t *testing.T) {
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)
-	for i := range 20 {
-		part, err := w.CreateHeader(&zip.FileHeader{Name: fmt.Sprintf("part%d", i), Method: zip.Store})
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprint(part, strings.Repeat(strconv.Itoa(i), 1000))
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	tree := map[string]string{"/a.zip": archive.String(), "/index/f.txt": "0123456789"}
-	s := testserver.New(t, &testserver.Options{Tree: tree})
-	d := openFS(t, new(ftpexec.Client), s.URL("/"))
-
-	f, err := d.Open("a.zip")
+	part, _ := w.Create("part")
+	fmt.Fprint(part, "contents")
+	w.Close()
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/index/a.zip": archive.String()}})
+	sub, err := fs.Sub(openFS(t, new(ftpexec.Client), s.URL("/")), "index")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	z, err := zip.NewReader(f.(io.ReaderAt), fsInfo(t, d, "a.zip").Size())
+	z, err := zip.NewReader(open(t, sub, "a.zip"), int64(archive.Len()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := fs.ReadFile(z, "part7"); err != nil || string(got) != strings.Repeat("7", 1000) {
-		t.Errorf("zip: got %d bytes, %v", len(got), err)
-	}
-	if got, err := io.ReadAll(io.NewSectionReader(f.(io.ReaderAt), 30, 5)); err != nil || string(got) != archive.String()[30:35] {
-		t.Errorf("SectionReader: got %q, %v", got, err)
-	}
-
-	sub, err := fs.Sub(d, "index")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := fs.ReadFile(sub, "f.txt"); err != nil || string(got) != "0123456789" {
-		t.Errorf("Sub: got %q, %v", got, err)
+	if got, err := fs.ReadFile(z, "part"); err != nil || string(got) != "contents" {
+		t.Errorf("got %q, %v", got, err)
 	}
 }
 
 func TestFSBeyondTheEnd(t *testing.T) {
 	for _, contents := range []string{"", "contents"} {
 		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": contents}, Fault: unknown("REST")})
-		f, err := openFS(t, new(ftpexec.Client), s.URL("/")).Open("f")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
+		f := open(t, openFS(t, new(ftpexec.Client), s.URL("/")), "f")
 		s.ResetCommands()
-		if n, err := f.(io.ReaderAt).ReadAt(make([]byte, 3), 9); n != 0 || err != io.EOF {
+		if n, err := f.ReadAt(make([]byte, 3), 9); n != 0 || err != io.EOF {
 			t.Errorf("%q: ReadAt: got %d bytes and %v, want io.EOF", contents, n, err)
 		}
-		if _, err := f.(io.Seeker).Seek(9, io.SeekStart); err != nil {
+		if _, err := f.Seek(9, io.SeekStart); err != nil {
 			t.Error(err)
 		}
 		if n, err := f.Read(make([]byte, 3)); n != 0 || err != io.EOF || len(s.Commands()) > 0 {
 			t.Errorf("%q: Read: got %d bytes and %v after %q, want io.EOF after no commands", contents, n, err, s.Commands())
 		}
-		if _, err := f.(io.Seeker).Seek(0, io.SeekStart); err != nil {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			t.Error(err)
 		}
 		if got, err := io.ReadAll(f); string(got) != contents || err != nil {
@@ -332,50 +287,19 @@ func TestFSBeyondTheEnd(t *testing.T) {
 	}
 }
 
-// After a failure the next Read of an empty file tries again, as that of any other file does.
-func TestFSEmptyTriesAgain(t *testing.T) {
-	s := testserver.NewScript(t, restarts(""), testserver.OnNth(1, "RETR", testserver.Reply("451 later")))
-	f, err := openFS(t, new(ftpexec.Client), s.URL("/")).Open("f")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := f.Read(make([]byte, 1)); !errors.Is(err, ftpexec.ErrRefused) {
-		t.Errorf("got %v, want ErrRefused", err)
-	}
-	if _, err := f.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("got %v, want io.EOF", err)
-	}
-}
-
 // A file with more bytes than MLST says has changed, even if nothing else tells its size and the surplus comes in one
 // piece with the rest.
 func TestFSMoreThanTold(t *testing.T) {
 	const contents = "contents"
 	for size := range len(contents) + 2 {
+		want := []error{ftpexec.ErrChanged, nil, ftpexec.ErrTruncated}[1+cmp.Compare(size, len(contents))]
 		for _, buffer := range []int{1, 3, 5, 512} {
-			t.Run(fmt.Sprint(size, " ", buffer), func(t *testing.T) {
-				t.Parallel()
-				s := testserver.NewScript(t, testserver.Honest(contents), testserver.On("SIZE", testserver.Reply("502 unknown")),
-					testserver.On("MLST", testserver.Reply("250-x\r\n Type=file;Size="+strconv.Itoa(size)+"; f\r\n250 x")),
-					testserver.On("RETR", append([]testserver.Action{testserver.Reply("150 here it comes")}, testserver.Transfer(contents)[1:]...)...))
-				f, err := openFS(t, new(ftpexec.Client), s.URL("/")).Open("f")
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer f.Close()
-				got, err := io.ReadAll(chunks{f, buffer})
-				var want error
-				switch {
-				case size < len(contents):
-					want = ftpexec.ErrChanged
-				case size > len(contents):
-					want = ftpexec.ErrTruncated
-				}
-				if !errors.Is(err, want) || want == nil && string(got) != contents {
-					t.Errorf("got %q and %v, want %v", got, err, want)
-				}
-			})
+			s := testserver.NewScript(t, testserver.Honest(contents), testserver.On("SIZE", testserver.Reply("502 unknown")), testserver.On("MLST", mlst("Type=file;Size="+strconv.Itoa(size))),
+				testserver.On("RETR", append([]testserver.Action{testserver.Reply("150 here it comes")}, testserver.Transfer(contents)[1:]...)...))
+			got, err := io.ReadAll(chunks{open(t, openFS(t, new(ftpexec.Client), s.URL("/")), "f"), buffer})
+			if !errors.Is(err, want) || want == nil && string(got) != contents {
+				t.Errorf("size %d, buffer %d: got %q and %v, want %v", size, buffer, got, err, want)
+			}
 		}
 	}
 }

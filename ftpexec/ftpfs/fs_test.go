@@ -155,19 +155,8 @@ func TestFSErrors(t *testing.T) {
 	for _, without := range [][]string{nil, {"MLST", "MLSD"}} {
 		s := testserver.New(t, &testserver.Options{Tree: fsTree, Fault: unknown(without...)})
 		d := openFS(t, new(ftpexec.Client), s.URL("/pub/"))
-		file, err := d.Open("motd")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer file.Close()
-		shut, err := d.Open("motd")
-		if err != nil || shut.Close() != nil {
-			t.Fatal(err)
-		}
-		dir, err := d.Open("src")
-		if err != nil {
-			t.Fatal(err)
-		}
+		file, shut, dir := open(t, d, "motd"), open(t, d, "motd"), open(t, d, "src")
+		shut.Close()
 		tests := []struct {
 			op, name string
 			do       func() error
@@ -187,13 +176,13 @@ func TestFSErrors(t *testing.T) {
 			{"read", "missing", func() error { _, err := d.ReadFile("missing"); return err }, fs.ErrNotExist},
 			{"read", ".", func() error { _, err := d.ReadFile("."); return err }, ftpexec.ErrIsDirectory},
 			{"read", "src", func() error { _, err := dir.Read(make([]byte, 1)); return err }, ftpexec.ErrIsDirectory},
-			{"seek", "motd", func() error { _, err := file.(io.Seeker).Seek(-1, io.SeekStart); return err }, fs.ErrInvalid},
-			{"seek", "motd", func() error { _, err := file.(io.Seeker).Seek(0, 3); return err }, fs.ErrInvalid},
-			{"readat", "motd", func() error { _, err := file.(io.ReaderAt).ReadAt(nil, -1); return err }, fs.ErrInvalid},
+			{"seek", "motd", func() error { _, err := file.Seek(-1, io.SeekStart); return err }, fs.ErrInvalid},
+			{"seek", "motd", func() error { _, err := file.Seek(0, 3); return err }, fs.ErrInvalid},
+			{"readat", "motd", func() error { _, err := file.ReadAt(nil, -1); return err }, fs.ErrInvalid},
 			{"read", "motd", func() error { _, err := shut.Read(nil); return err }, fs.ErrClosed},
 			{"stat", "motd", func() error { _, err := shut.Stat(); return err }, fs.ErrClosed},
-			{"seek", "motd", func() error { _, err := shut.(io.Seeker).Seek(0, 0); return err }, fs.ErrClosed},
-			{"readat", "motd", func() error { _, err := shut.(io.ReaderAt).ReadAt(make([]byte, 1), 0); return err }, fs.ErrClosed},
+			{"seek", "motd", func() error { _, err := shut.Seek(0, 0); return err }, fs.ErrClosed},
+			{"readat", "motd", func() error { _, err := shut.ReadAt(make([]byte, 1), 0); return err }, fs.ErrClosed},
 			{"close", "motd", shut.Close, fs.ErrClosed},
 			{"close", "src", func() error { dir.Close(); return dir.Close() }, fs.ErrClosed},
 			{"readdir", "src", func() error { _, err := dir.(fs.ReadDirFile).ReadDir(-1); return err }, fs.ErrClosed},
@@ -214,11 +203,9 @@ func TestFSErrors(t *testing.T) {
 // An entry that io/fs cannot name is reported, and the others are listed.
 func TestFSNames(t *testing.T) {
 	mlsd := "type=file;size=8; ok\r\ntype=file;size=8; caf\xe9\r\ntype=file;size=8; a/b\r\ntype=dir; sub\r\nnonsense\r\n"
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("MLST", testserver.Reply("250-x\r\n Type=dir; d\r\n250 x")),
-		testserver.OnNth(1, "MLSD", testserver.Transfer(mlsd)...), testserver.OnNth(2, "MLSD", testserver.Transfer("")...),
-		testserver.OnNth(3, "MLSD", testserver.Transfer(mlsd)...))
-	c := &ftpexec.Client{MaxIdle: 1}
-	d := openFS(t, c, s.URL("/d/"))
+	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("MLST", mlst("Type=dir")),
+		testserver.On("MLSD", testserver.Transfer(mlsd)...), testserver.OnNth(2, "MLSD", testserver.Transfer("")...))
+	d := openFS(t, &ftpexec.Client{MaxIdle: 1}, s.URL("/d/"))
 	var names []string
 	var bad error
 	err := fs.WalkDir(d, ".", func(path string, _ fs.DirEntry, err error) error {
@@ -235,8 +222,7 @@ func TestFSNames(t *testing.T) {
 	if got, err := fs.Glob(d, "[o-s]*"); err != nil || !slices.Equal(got, []string{"ok", "sub"}) {
 		t.Errorf("Glob: got %q, %v", got, err)
 	}
-	var pe *fs.PathError
-	if !errors.As(bad, &pe) || pe.Path != "." || strings.Count(bad.Error(), ftpexec.ErrLine.Error()) != 3 || !strings.Contains(bad.Error(), "caf%E9") {
+	if pe := (*fs.PathError)(nil); !errors.As(bad, &pe) || pe.Path != "." || strings.Count(bad.Error(), ftpexec.ErrLine.Error()) != 3 || !strings.Contains(bad.Error(), "caf%E9") {
 		t.Errorf("got %v, want a PathError with three lines", bad)
 	}
 }
@@ -244,13 +230,9 @@ func TestFSNames(t *testing.T) {
 // A handle gives the entries in parts, then the entries that cannot be listed as an error, then io.EOF.
 func TestFSReadDirInParts(t *testing.T) {
 	mlsd := "type=file;size=8; b\r\ntype=file;size=8; a\r\nnonsense\r\n"
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("MLST", testserver.Reply("250-x\r\n Type=dir; d\r\n250 x")),
+	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("MLST", mlst("Type=dir")),
 		testserver.On("MLSD", testserver.Transfer(mlsd)...))
-	dir, err := openFS(t, new(ftpexec.Client), s.URL("/d/")).Open(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
+	dir := open(t, openFS(t, new(ftpexec.Client), s.URL("/d/")), ".")
 	var got []string
 	for range 4 {
 		list, err := dir.(fs.ReadDirFile).ReadDir(1)
@@ -270,7 +252,7 @@ func TestFSLinks(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("LIST", testserver.Transfer(list)...),
 		testserver.On("CWD link", testserver.Reply("550 no")).With("CWD target", testserver.Reply("550 no")))
 	d := openFS(t, new(ftpexec.Client), s.URL("/d/"))
-	if info, err := d.Stat("link"); err != nil || info.Mode() != 0o444 || info.Size() != 8 {
+	if info, err := d.Stat("link"); err != nil || info.Mode() != 0o444 || info.Size() != 8 || info.Sys().(*ftpexec.Entry).URL.Name != "link" {
 		t.Errorf("Stat: got %v, %v", info, err)
 	}
 	if info, err := d.Lstat("link"); err != nil || info.Mode().Type() != fs.ModeSymlink || !info.ModTime().Equal(time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)) {
@@ -282,18 +264,6 @@ func TestFSLinks(t *testing.T) {
 	if got, err := d.ReadFile("link"); err != nil || string(got) != "contents" {
 		t.Errorf("ReadFile: got %q, %v", got, err)
 	}
-	if e, ok := fsInfo(t, d, "link").Sys().(*ftpexec.Entry); !ok || e.Size != 8 || e.URL.Name != "link" {
-		t.Errorf("Sys: got %+v", e)
-	}
-}
-
-func fsInfo(t *testing.T, d fs.FS, name string) fs.FileInfo {
-	t.Helper()
-	info, err := fs.Stat(d, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return info
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -307,11 +277,6 @@ func parse(t testing.TB, text string) *urlparse.URL {
 	return u
 }
 
-func count(lines []string, line string) (n int) {
-	for _, l := range lines {
-		if l == line {
-			n++
-		}
-	}
-	return n
+func count(lines []string, line string) int {
+	return len(slices.DeleteFunc(lines, func(l string) bool { return l != line }))
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -92,28 +91,4 @@ func try(t *testing.T, ctx context.Context, steps []testserver.Step, method, pat
 		t.Errorf("got %v (%T), want an *Error", err, err)
 	}
 	return status, shown + fmt.Sprint(err), err
-}
-
-// http.Client.Timeout ends what stalls, with the errors that net/http's users know.
-func TestTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for verb, actions := range map[string][]testserver.Action{
-			"CWD":  {testserver.Silence()},
-			"RETR": {testserver.Reply("150 Go"), testserver.SendData("con"), testserver.StallData()},
-		} {
-			network := ftptest.NewNetwork()
-			s := network.NewScript(t, testserver.Honest("contents").With(verb, actions...))
-			c, start := &http.Client{Timeout: 5 * time.Second, Transport: &Transport{Client: &ftpexec.Client{Dial: network.Dial}}}, time.Now()
-			r, err := c.Get(s.URL("/d/f"))
-			if err == nil {
-				_, err = io.ReadAll(r.Body)
-				r.Body.Close()
-			}
-			var late interface{ Timeout() bool }
-			if !errors.As(err, &late) || !late.Timeout() || errors.As(err, new(*url.Error)) != (verb == "CWD") || time.Since(start) != 5*time.Second {
-				t.Errorf("%s: got %v after %v", verb, err, time.Since(start))
-			}
-			s.Close()
-		}
-	})
 }
