@@ -144,7 +144,7 @@ func readNetrc(value string) (*netrc.File, error) {
 	default:
 		return netrc.Load(value)
 	}
-	for _, path := range netrcPaths(os.Getenv, runtime.GOOS) {
+	for _, path := range netrcPaths() {
 		if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 { // the run would wait for a writer
 			return nil, netrc.Unusable(path, "is a pipe: only --netrc=FILE reads one")
 		}
@@ -157,20 +157,17 @@ func readNetrc(value string) (*netrc.File, error) {
 
 // netrcPaths returns the paths to try: that in the variable NETRC, or else those
 // in the home directory.
-func netrcPaths(getenv func(string) string, goos string) []string {
-	home := getenv("HOME")
-	if goos == "windows" {
-		home = getenv("USERPROFILE")
-	}
-	switch path := getenv("NETRC"); {
-	case path != "":
+func netrcPaths() (paths []string) {
+	if path := os.Getenv("NETRC"); path != "" {
 		return []string{path}
-	case home == "":
-		return nil
-	case goos == "windows":
-		return []string{filepath.Join(home, ".netrc"), filepath.Join(home, "_netrc")}
 	}
-	return []string{filepath.Join(home, ".netrc")}
+	if home, err := os.UserHomeDir(); err == nil {
+		paths = []string{filepath.Join(home, ".netrc")}
+		if runtime.GOOS == "windows" {
+			paths = append(paths, filepath.Join(home, "_netrc"))
+		}
+	}
+	return paths
 }
 
 // user returns the user whom the netrc file names for host, or "".

@@ -287,26 +287,6 @@ func TestENAReport(t *testing.T) {
 	}
 }
 
-// TestENAReportRefused checks that a file that the server does not have makes the
-// run fail, and no other file.
-func TestENAReportRefused(t *testing.T) {
-	s := newStudy(t, 3, 1000, nil)
-	report := s.report()
-	gone := filepath.Base(s.paths[3])
-	if err := s.FS().Remove(s.paths[3]); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"5 of 6 complete, 1 failed; received ", "5 of 6 complete (5 of them before), 1 failed; received 0 bytes"} {
-		code, stderr := s.run(0, "--manifest", report)
-		if last := lastLine(stderr); code != 78 || !strings.HasPrefix(last, want) {
-			t.Errorf("exit %d, last line %q, want 78 and %q", code, last, want)
-		}
-		if r := s.rows()[gone]; r.Status != "failed" || len(s.there()) != 5 {
-			t.Errorf("the report says %+v, %d files are there", r, len(s.there()))
-		}
-	}
-}
-
 // TestKilledAnywhere kills the command at every command that the server receives, by day at some,
 // with digests and without. No file is wrong or lost, and none that had its name is
 // fetched again.

@@ -162,26 +162,6 @@ func TestManyOnTerminal(t *testing.T) {
 	}
 }
 
-// TestManyEndsOnTerminal checks that complete files leave no line, and failures one
-// above the others.
-func TestManyEndsOnTerminal(t *testing.T) {
-	srv := testserver.New(t, &testserver.Options{Tree: files(6, 200<<10), Fault: func(p testserver.FaultPoint) testserver.Fault {
-		if p.Verb == "RETR" && p.Arg == "file-03.gz" {
-			return testserver.Fault{Reply: "550 No."}
-		}
-		return testserver.Fault{}
-	}})
-	s, code := terminal(t, t.Context(), 200, 24, "-r", "-d", t.TempDir(), "-j", "2", "--limit-rate", "1M", srv.URL("/d/"))
-	if got := <-code; got != 78 && got != 19 {
-		t.Errorf("exit code %d", got)
-	}
-	text := s.wait(func(text string) bool { return strings.Contains(text, " s\n") })
-	want := `^ftpfetch: ftp://\S+/file-03.gz: RETR .*\n5 of 6 complete, 1 failed; received 1024000 bytes in [0-9.]+ s\n$`
-	if !regexp.MustCompile(want).MatchString(text) {
-		t.Errorf("in the end the terminal shows\n%s", text)
-	}
-}
-
 func (s *screen) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

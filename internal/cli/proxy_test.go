@@ -2,8 +2,6 @@ package cli_test
 
 import (
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -145,20 +143,5 @@ func TestProxyFailures(t *testing.T) {
 				t.Errorf("exit %d, want %d; %q, %s, want %s", code, tt.code, out, err, tt.want)
 			}
 		})
-	}
-}
-
-// TestProxyDownload checks that a file saved through a proxy is whole.
-func TestProxyDownload(t *testing.T) {
-	noProxies(t)
-	want := strings.Repeat("0123456789abcdef", 1<<16)
-	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/file": want}})
-	for _, p := range newProxies(t) {
-		dir := t.TempDir()
-		code, _, err := run(t, "-q", "-d", dir, "--proxy", p.URLAs("me:proxypw"), strings.Replace(s.URL("/file"), "127.0.0.1", "ftp.test", 1))
-		got, rerr := os.ReadFile(filepath.Join(dir, "file"))
-		if code != 0 || rerr != nil || string(got) != want {
-			t.Errorf("exit %d, %v, %d bytes, want %d: %s", code, rerr, len(got), len(want), err)
-		}
 	}
 }

@@ -1,68 +1,41 @@
 package cli
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/pem"
-	"math/big"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/throwaway"
 	"example.com/ftpfetch/urlparse"
 )
 
-// writeIdentity writes a certificate, its key, and a file with both.
-func writeIdentity(t *testing.T) (cert, key, both string) {
-	t.Helper()
-	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+// TestClientCertificate checks that --cert takes a file with a certificate and its key.
+func TestClientCertificate(t *testing.T) {
+	id, err := throwaway.New("h")
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, k.Public(), k)
+	both, err := id.ServerPEM()
 	if err != nil {
 		t.Fatal(err)
 	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certText := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	keyText := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
-	dir := t.TempDir()
-	write := func(name string, text []byte) string {
-		path := filepath.Join(dir, name)
+	block, _ := pem.Decode(both)
+	one := pem.EncodeToMemory(block)
+	for _, text := range [][]byte{both, one, both[len(one):]} {
+		path := filepath.Join(t.TempDir(), "pem")
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return path
-	}
-	return write("cert", certText), write("key", keyText), write("both", append(certText, keyText...))
-}
-
-func TestClientCertificate(t *testing.T) {
-	cert, key, both := writeIdentity(t)
-	tests := []struct {
-		args []string
-		ok   bool
-	}{
-		{[]string{"--cert", both}, true},
-		{[]string{"--cert", cert}, false},
-		{[]string{"--cert", key}, false},
-	}
-	for _, tt := range tests {
-		o, err := config.Parse(append(tt.args, "ftp://h/f"))
+		o, err := config.Parse([]string{"--cert", path, "ftp://h/f"})
 		var cfg *tls.Config
 		if err == nil {
 			cfg, err = readTLS(o)
 		}
-		if (err == nil) != tt.ok || tt.ok && len(cfg.Certificates) != 1 {
-			t.Errorf("%q: got %v, want accepted %v", tt.args, err, tt.ok)
+		if ok := len(text) == len(both); (err == nil) != ok || ok && len(cfg.Certificates) != 1 {
+			t.Errorf("%s: got %v, want accepted %v", text, err, ok)
 		}
 	}
 }

@@ -13,3 +13,22 @@ func TestKeptNote(t *testing.T) {
 		}
 	}
 }
+
+// TestNote checks that a run which waits says so, that other notes are for -v, and that -q keeps it quiet.
+func TestNote(t *testing.T) {
+	for _, tt := range []struct {
+		options       Options
+		waits, others string
+	}{{Options{}, "text\n", ""}, {Options{Verbose: true}, "* text\n", "* text\n"}, {Options{Quiet: true}, "", ""}} {
+		for _, waits := range []bool{false, true} {
+			s := newStand(Plain)
+			s.Options = tt.options
+			s.Note("text", waits)
+			want := tt.others
+			if waits {
+				want = tt.waits
+			}
+			s.compare(t, want)
+		}
+	}
+}
