@@ -134,7 +134,7 @@ func (t Totals) Whole() bool { return t.Complete == t.Files && t.Listing+t.Unlis
 // 64: with fewer, files log in anew. Run leaves the idle connections to the
 // caller; see [ftpexec.Client.CloseIdleConnections].
 func Run(ctx context.Context, src Source, tasks iter.Seq[Task], o Options) (Totals, error) {
-	b := &run{Options: o, src: src}
+	b := &engine{Options: o, src: src}
 	if o.Ledger != "" {
 		l, err := openLedger(o.Root, o.Ledger)
 		if err != nil {
@@ -165,8 +165,8 @@ func Run(ctx context.Context, src Source, tasks iter.Seq[Task], o Options) (Tota
 // failure of one file: it stops all of them.
 const patience = 4
 
-// run is the state of a Run.
-type run struct {
+// engine is the state of a Run.
+type engine struct {
 	Options
 	src    Source
 	ledger *ledger // nil: nothing is remembered
@@ -182,7 +182,7 @@ type job struct {
 	Task
 	in      *urlparse.URL // the directory whose listing has this file; see settle
 	at      int           // the URL to try, of Item.URLs
-	dir     *place        // where a directory is; nil for a file
+	dir     *node         // where a directory is; nil for a file
 	waited  bool          // for another run
 	short   int           // how often it was short of open files, although it ran alone
 	givenUp bool          // the server of the last try has been given up
@@ -211,7 +211,7 @@ func (j *job) settle() {
 }
 
 // jobs counts the tasks and turns them into jobs.
-func (b *run) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
+func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 	return func(yield func(schedule.Job[*job]) bool) {
 		for t := range tasks {
 			j := &job{Task: t, listed: -1}
@@ -232,7 +232,7 @@ func (b *run) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 }
 
 // found counts a job that is about to be queued for a server.
-func (b *run) found(j *job, host string) schedule.Job[*job] {
+func (b *engine) found(j *job, host string) schedule.Job[*job] {
 	switch {
 	case j.dir != nil:
 		b.listing.Add(1)
@@ -246,7 +246,7 @@ func (b *run) found(j *job, host string) schedule.Job[*job] {
 	return schedule.Job[*job]{Host: host, Value: j, Finds: j.dir != nil}
 }
 
-func (b *run) do(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
+func (b *engine) do(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 	t.Value.settle()
 	if t.Value.dir != nil {
 		return b.list(ctx, t)
@@ -255,7 +255,7 @@ func (b *run) do(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 }
 
 // ceiling notes that a server refused a connection.
-func (b *run) ceiling(host string, most int) {
+func (b *engine) ceiling(host string, most int) {
 	if most == 0 {
 		b.note(Waiting, host+" refuses the only connection: waiting until it has room")
 		return
@@ -264,7 +264,7 @@ func (b *run) ceiling(host string, most int) {
 }
 
 // tell calls Options.Events.
-func (b *run) tell(e Event) {
+func (b *engine) tell(e Event) {
 	if b.Events != nil {
 		b.telling.Lock()
 		defer b.telling.Unlock()
@@ -273,7 +273,7 @@ func (b *run) tell(e Event) {
 }
 
 // note tells something about a server.
-func (b *run) note(kind download.EventKind, text string) {
+func (b *engine) note(kind download.EventKind, text string) {
 	b.tell(Event{Event: download.Event{Kind: kind, Text: text}})
 }
 
@@ -283,7 +283,7 @@ func (j *job) failed(err error) Event {
 }
 
 // ended counts and tells the end of a task.
-func (b *run) ended(e Event) {
+func (b *engine) ended(e Event) {
 	e.Kind = Ended
 	switch {
 	case e.Link != "", e.Err != nil && e.dir: // list counts the directory
@@ -298,7 +298,7 @@ func (b *run) ended(e Event) {
 	b.tell(e)
 }
 
-func (b *run) totals() Totals {
+func (b *engine) totals() Totals {
 	t := Totals{
 		Files: b.files.Load(), Size: b.size.Load(), Complete: b.complete.Load(), Before: b.before.Load(), Failed: b.failed.Load(),
 		Listing: b.listing.Load(), Unlisted: b.unlisted.Load(), Received: b.received.Load(), Done: b.done.Load(),
@@ -313,7 +313,7 @@ func (b *run) totals() Totals {
 const countInterval = 200 * time.Millisecond
 
 // watch tells the totals regularly, until end is called.
-func (b *run) watch() (end func()) {
+func (b *engine) watch() (end func()) {
 	if b.Events == nil {
 		return func() {}
 	}

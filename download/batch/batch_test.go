@@ -1,7 +1,6 @@
 package batch_test
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -14,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -246,48 +244,26 @@ func TestChangedFileIsNotBelieved(t *testing.T) {
 }
 
 // TestTooMany checks that no file is lost on a server that allows few connections
-// and says so in different ways.
+// and says so in different ways, or closes the others without a word.
 func TestTooMany(t *testing.T) {
-	for _, reply := range []string{
-		"421 There are too many connections from your internet address.",
-		"530 Sorry, the maximum number of clients (2) from your host are already connected.",
-		"421 Service not available, closing control connection.",
+	full := func(reply string) testserver.Fault { return testserver.Fault{Reply: reply, After: testserver.Closed} }
+	for name, tt := range map[string]struct {
+		at    string // "" is the greeting
+		fault testserver.Fault
+	}{
+		"greeting 421":         {"", full("421 There are too many connections from your internet address.")},
+		"login 421":            {"USER", full("421 There are too many connections from your internet address.")},
+		"login 530":            {"USER", full("530 Sorry, the maximum number of clients (2) from your host are already connected.")},
+		"greeting without why": {"", full("421 Service not available, closing control connection.")},
+		"login without why":    {"USER", full("421 Service not available, closing control connection.")},
+		"closed":               {"", testserver.Fault{Before: testserver.Closed}},
+		"reset":                {"", testserver.Fault{Before: testserver.Reset}},
 	} {
-		for _, at := range []string{"", "USER"} { // the greeting, the login
-			t.Run(reply[:3]+" "+cmp.Or(at, "greeting"), func(t *testing.T) {
-				files := randomFiles(60)
-				most := 0
-				var mu sync.Mutex
-				s := newStand(t, files, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
-					mu.Lock()
-					defer mu.Unlock()
-					switch {
-					case p.Verb == at && p.Open > 2:
-						return testserver.Fault{Reply: reply, After: testserver.Closed}
-					case p.Verb == "RETR":
-						most = max(most, p.Open)
-					}
-					return testserver.Fault{}
-				}})
-				s.options.Jobs, s.options.PerHost = 8, 8
-				if got := s.run(t.Context(), s.tasks(files)...); !got.Whole() || got.Complete != 60 {
-					t.Errorf("%+v, %q", got, s.failures())
-				}
-				s.compare(below(files))
-			})
-		}
-	}
-}
-
-// TestTooManyUnsaid checks that no file is lost on a server that allows few
-// connections and closes the others without a word, or refuses them.
-func TestTooManyUnsaid(t *testing.T) {
-	for name, ending := range map[string]testserver.Ending{"closed": testserver.Closed, "reset": testserver.Reset} {
 		t.Run(name, func(t *testing.T) {
 			files := randomFiles(60)
 			s := newStand(t, files, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
-				if p.Verb == "" && p.Open > 2 {
-					return testserver.Fault{Before: ending}
+				if p.Verb == tt.at && p.Open > 2 {
+					return tt.fault
 				}
 				return testserver.Fault{}
 			}})
@@ -332,52 +308,6 @@ func TestAlternatives(t *testing.T) {
 	if got := s.run(t.Context(), task); !got.Whole() || got.Complete != 1 || s.outcomes[0].URL.Name != "b" {
 		t.Errorf("%+v, %q, %v", got, s.failures(), s.outcomes)
 	}
-}
-
-// TestGivenUp checks that a server that refuses the login is not asked for every
-// file.
-func TestGivenUp(t *testing.T) {
-	files := randomFiles(50)
-	s := newStand(t, files, testserver.Options{Users: map[string]string{"anonymous": "none"}})
-	got := s.run(t.Context(), s.tasks(files)...)
-	if got.Whole() || got.Failed != 50 {
-		t.Errorf("%+v", got)
-	}
-	if n := s.srv.Connections(); n > 8 {
-		t.Errorf("%d logins were tried", n)
-	}
-	given := 0
-	for _, o := range s.outcomes {
-		if o.GivenUp {
-			given++
-		}
-	}
-	if given < 42 {
-		t.Errorf("%d of 50 outcomes say that the server was given up", given)
-	}
-}
-
-// TestCancelled checks that an interrupted run says what is missing, and that the
-// next one fetches only that.
-func TestCancelled(t *testing.T) {
-	files := randomFiles(30)
-	ctx, cancel := context.WithCancel(t.Context())
-	s := newStand(t, files, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
-		if p.Transfer == 10 {
-			cancel()
-		}
-		return testserver.Fault{}
-	}})
-	tasks := s.tasks(files)
-	got := s.run(ctx, tasks...)
-	if got.Whole() || got.Failed != 0 || got.Complete > 29 || got.Files != 30 {
-		t.Errorf("%+v, %q", got, s.failures())
-	}
-	before := got.Complete
-	if got = s.run(t.Context(), tasks...); !got.Whole() || got.Before != before || got.Complete != 30 {
-		t.Errorf("after %d files: %+v, %q", before, got, s.failures())
-	}
-	s.compare(below(files))
 }
 
 // TestSegments checks that a single large file uses the connections that nothing

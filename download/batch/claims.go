@@ -19,7 +19,7 @@ type claims struct {
 // admit reports whether a job is to be queued. Of two files with the same path only
 // the first is: a second with the same URL, of which no more is known, does not
 // count; any other fails.
-func (b *run) admit(j *job) bool {
+func (b *engine) admit(j *job) bool {
 	if !b.Mixed || j.dir != nil {
 		return true
 	}

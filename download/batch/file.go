@@ -17,7 +17,7 @@ import (
 )
 
 // file retrieves a file, unless it is there already.
-func (b *run) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
+func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 	j := t.Value
 	bounded, cancel := b.bound(ctx)
 	defer cancel()
@@ -29,7 +29,7 @@ func (b *run) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict
 		return schedule.Short()
 	}
 	if there || err != nil {
-		(&meter{run: b, sized: j.size() >= 0}).end(result, err)
+		(&meter{engine: b, sized: j.size() >= 0}).end(result, err)
 		return b.end(ctx, j, result, err, schedule.Untouched())
 	}
 	if t.GivenUp != nil {
@@ -62,7 +62,7 @@ const pause = time.Second
 
 // wait waits for another run, without a connection. Then the file's turn comes
 // again: the other run has completed it, or has left a part to resume from.
-func (b *run) wait(ctx context.Context, t *schedule.Turn[*job], err error) schedule.Verdict {
+func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) schedule.Verdict {
 	j := t.Value
 	if !j.waited {
 		b.note(Waiting, err.Error()+": waiting for it")
@@ -83,7 +83,7 @@ func (b *run) wait(ctx context.Context, t *schedule.Turn[*job], err error) sched
 }
 
 // named reports whether another run has named the file since this one looked for it.
-func (b *run) named(ctx context.Context, j *job) bool {
+func (b *engine) named(ctx context.Context, j *job) bool {
 	if b.ledger == nil || b.ledger.refresh() != nil {
 		return false
 	}
@@ -92,7 +92,7 @@ func (b *run) named(ctx context.Context, j *job) bool {
 }
 
 // forget takes back what found has counted for a file.
-func (b *run) forget(j *job) {
+func (b *engine) forget(j *job) {
 	b.files.Add(-1)
 	if j.size() >= 0 {
 		b.size.Add(-j.size())
@@ -102,7 +102,7 @@ func (b *run) forget(j *job) {
 }
 
 // next turns to the file's next URL after err. Without one the file has failed.
-func (b *run) next(ctx context.Context, j *job, err error, v schedule.Verdict) schedule.Verdict {
+func (b *engine) next(ctx context.Context, j *job, err error, v schedule.Verdict) schedule.Verdict {
 	if local(err) || j.at+1 == len(j.URLs) {
 		return b.end(ctx, j, download.Result{}, err, v)
 	}
@@ -113,7 +113,7 @@ func (b *run) next(ctx context.Context, j *job, err error, v schedule.Verdict) s
 
 // end reports how a file ended. If the run was interrupted it is neither complete
 // nor has it failed.
-func (b *run) end(ctx context.Context, j *job, result download.Result, err error, v schedule.Verdict) schedule.Verdict {
+func (b *engine) end(ctx context.Context, j *job, result download.Result, err error, v schedule.Verdict) schedule.Verdict {
 	if err == nil || ctx.Err() == nil {
 		e := j.failed(err)
 		e.Result, e.GivenUp = result, j.givenUp
@@ -123,7 +123,7 @@ func (b *run) end(ctx context.Context, j *job, result download.Result, err error
 }
 
 // retrieve retrieves a file.
-func (b *run) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download.Result, error) {
+func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download.Result, error) {
 	j := t.Value
 	o := b.Each
 	o.Root, o.Segments = b.Root, 1
@@ -139,7 +139,7 @@ func (b *run) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download.Re
 }
 
 // lone retrieves a file as a caller without a Root asks for it.
-func (b *run) lone(ctx context.Context, t Task) {
+func (b *engine) lone(ctx context.Context, t Task) {
 	j := &job{Task: t, listed: -1}
 	b.found(j, "")
 	ctx, cancel := b.bound(ctx)
@@ -156,8 +156,8 @@ func (b *run) lone(ctx context.Context, t Task) {
 }
 
 // fetch lets do retrieve the file of j with o, and counts and tells what happens.
-func (b *run) fetch(j *job, o *download.Options, arrived func(), do func() (download.Result, error)) (download.Result, error) {
-	m := &meter{run: b, sized: j.size() >= 0}
+func (b *engine) fetch(j *job, o *download.Options, arrived func(), do func() (download.Result, error)) (download.Result, error) {
+	m := &meter{engine: b, sized: j.size() >= 0}
 	o.Size, o.Sum = j.Size, j.Sum
 	o.Events = func(e download.Event) {
 		switch e.Kind {
@@ -178,7 +178,7 @@ func (b *run) fetch(j *job, o *download.Options, arrived func(), do func() (down
 var ErrLate = fmt.Errorf("not done in time: %w", context.DeadlineExceeded)
 
 // bound applies Options.Timeout.
-func (b *run) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+func (b *engine) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if b.Timeout == 0 {
 		return context.WithCancel(ctx)
 	}
@@ -188,7 +188,7 @@ func (b *run) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 // meter counts the bytes of one file. download.File calls update from one
 // goroutine.
 type meter struct {
-	*run
+	*engine
 	sized   bool // the size counts in Totals
 	started bool
 	last    int64
@@ -259,7 +259,7 @@ func (e *extra) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response
 
 // there reports whether the file is there and needs no server: because the ledger
 // has it, because its digest is right, or because it is as new as the server's.
-func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) {
+func (b *engine) there(ctx context.Context, j *job) (download.Result, bool, error) {
 	item := j.Item
 	info, err := b.Root.Lstat(item.Path)
 	if err != nil || !info.Mode().IsRegular() || b.Each.Existing == download.Overwrite {
@@ -292,11 +292,11 @@ func (b *run) there(ctx context.Context, j *job) (download.Result, bool, error) 
 
 // replaces reports whether download.File may make the right file of a wrong one
 // that is there.
-func (b *run) replaces() bool { return b.Each.Newer || b.Each.Continue }
+func (b *engine) replaces() bool { return b.Each.Newer || b.Each.Continue }
 
 // other returns the error about a file that is there and is not the one that the
 // list describes. With Skip, what is wrong with it is the cause.
-func (b *run) other(item manifest.Item, cause error, format string, args ...any) error {
+func (b *engine) other(item manifest.Item, cause error, format string, args ...any) error {
 	if b.Each.Existing == download.Refuse {
 		cause = fs.ErrExist
 	}
@@ -311,7 +311,7 @@ func (j *job) dated() bool { return j.Sum.Algorithm != "" || j.size() >= 0 && !j
 const slack = time.Second - 1
 
 // verify compares the digest of a file that is there.
-func (b *run) verify(ctx context.Context, item manifest.Item, result download.Result) (download.Result, bool, error) {
+func (b *engine) verify(ctx context.Context, item manifest.Item, result download.Result) (download.Result, bool, error) {
 	h := digest.New(item.Sum.Algorithm)
 	err := partfile.Copy(ctx, h, b.Root, item.Path)
 	sum := digest.Sum{Algorithm: item.Sum.Algorithm, Digest: h.Sum(nil)}

@@ -268,7 +268,7 @@ func TestLedgerTogether(t *testing.T) {
 // are there, although one look at the ledger finds the records of all.
 func TestNamedMeanwhile(t *testing.T) {
 	r := newRoom(t)
-	b := &run{Options: Options{Root: r.root}, ledger: r.open(ledgerName)}
+	b := &engine{Options: Options{Root: r.root}, ledger: r.open(ledgerName)}
 	other := r.open(ledgerName)
 	for _, path := range []string{"a", "b"} {
 		name := filepath.Join(r.dir, path)

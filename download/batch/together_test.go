@@ -10,6 +10,7 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -17,53 +18,52 @@ import (
 // the midst of a file. The later run must wait for it, and both must be whole.
 func TestTwoRuns(t *testing.T) {
 	files := map[string]string{"/a": "one", "/b": "two", "/c": "three"}
-	for _, each := range []download.Options{
-		{}, {Existing: download.Skip}, {Existing: download.Overwrite}, {Newer: true}, {Continue: true},
-	} {
-		for _, known := range []bool{false, true} {
-			for _, fails := range []bool{false, true} {
-				first := newStand(t, files, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
-					if fails && p.Verb == "RETR" && p.Transfer == 1 {
-						return testserver.Fault{Data: testserver.Closed, Octets: 1}
-					}
-					return testserver.Fault{}
-				}})
-				tasks := first.tasks(files)
-				for i := range tasks {
-					if !known {
-						tasks[i].Size, tasks[i].Sum = nil, digest.Sum{}
-					}
-				}
-				second := newClientStand(t)
-				second.dir = first.dir
-				first.options.Each, second.options.Each = each, each
-				first.options.Each.Retries, first.options.Jobs, second.options.Jobs = -1, 1, 1
-				midst, release, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
-				var once, again sync.Once
-				first.options.Events = func(e batch.Event) {
-					if e.Kind == download.Progress {
-						once.Do(func() { close(midst); <-release })
-					}
-				}
-				waits := 0
-				second.options.Each.Wait = func(context.Context, time.Duration) error {
-					waits++
-					again.Do(func() { close(release) })
-					<-ended
-					return nil
-				}
-				var one batch.Totals
-				go func() { defer close(ended); one = first.run(t.Context(), tasks...) }()
-				<-midst
-				two := second.run(t.Context(), tasks...)
-				again.Do(func() { close(release) })
-				<-ended
-				what := fmt.Sprintf("%+v, known %v, fails %v", each.Existing, known, fails)
-				if waits == 0 || !two.Whole() || !fails && !one.Whole() {
-					t.Errorf("%s: %d waits, %+v %q and %+v %q", what, waits, one, first.failures(), two, second.failures())
-				}
-				first.compare(below(files))
+	existing := []download.Options{{}, {Existing: download.Skip}, {Existing: download.Overwrite}, {Newer: true}, {Continue: true}}
+	for i := range 4 * len(existing) {
+		if i%night.Or(3, 1) != 0 {
+			continue
+		}
+		each, known, fails := existing[i%len(existing)], i/len(existing)%2 == 1, i/len(existing) > 1
+		first := newStand(t, files, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
+			if fails && p.Verb == "RETR" && p.Transfer == 1 {
+				return testserver.Fault{Data: testserver.Closed, Octets: 1}
+			}
+			return testserver.Fault{}
+		}})
+		tasks := first.tasks(files)
+		for i := range tasks {
+			if !known {
+				tasks[i].Size, tasks[i].Sum = nil, digest.Sum{}
 			}
 		}
+		second := newClientStand(t)
+		second.dir = first.dir
+		first.options.Each, second.options.Each = each, each
+		first.options.Each.Retries, first.options.Jobs, second.options.Jobs = -1, 1, 1
+		midst, release, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		var once, again sync.Once
+		first.options.Events = func(e batch.Event) {
+			if e.Kind == download.Progress {
+				once.Do(func() { close(midst); <-release })
+			}
+		}
+		waits := 0
+		second.options.Each.Wait = func(context.Context, time.Duration) error {
+			waits++
+			again.Do(func() { close(release) })
+			<-ended
+			return nil
+		}
+		var one batch.Totals
+		go func() { defer close(ended); one = first.run(t.Context(), tasks...) }()
+		<-midst
+		two := second.run(t.Context(), tasks...)
+		again.Do(func() { close(release) })
+		<-ended
+		what := fmt.Sprintf("%+v, known %v, fails %v", each.Existing, known, fails)
+		if waits == 0 || !two.Whole() || !fails && !one.Whole() {
+			t.Errorf("%s: %d waits, %+v %q and %+v %q", what, waits, one, first.failures(), two, second.failures())
+		}
+		first.compare(below(files))
 	}
 }

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/retry"
@@ -19,74 +17,13 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Tree says what is wanted of a directory tree. Patterns are those of a shell,
-// with "**" for any number of directories. One without "/" is compared with the
-// name, one with "/" with the path below the tree's directory.
-type Tree struct {
-	Depth  int      // how many levels of directories to list; 0 means all of them
-	Names  string   // a pattern of the names that are wanted in the tree's own directory; "" means all
-	Accept []string // patterns of the files that are wanted; empty means all
-	Reject []string // patterns of files and directories that are not wanted
-	// FollowLinks retrieves what symbolic links lead to, if that is inside the
-	// tree. Otherwise they are only reported.
-	FollowLinks bool
-	// Type, if not nil, returns the type with which to retrieve a file of this name.
-	Type func(name string) urlparse.Typecode
-}
-
-// check returns an error if a pattern is malformed.
-func (t *Tree) check() error {
-	for _, of := range []struct {
-		field    string
-		patterns []string
-	}{{"Accept", t.Accept}, {"Reject", t.Reject}, {"Names", []string{t.Names}}} {
-		for _, p := range of.patterns {
-			if !doublestar.ValidatePattern(p) {
-				return fmt.Errorf(`%s has the malformed pattern %s: close the bracket or brace, or write "\" before it if it stands for itself`, of.field, p)
-			}
-		}
-	}
-	if t.Depth < 0 {
-		return errors.New("the Depth is negative: write 1 for the directory alone, 0 for all levels")
-	}
-	return nil
-}
-
-// typeOf returns the type with which to retrieve a file of the tree.
-func (t *Tree) typeOf(name string) urlparse.Typecode {
-	if t.Type == nil {
-		return urlparse.TypeNone
-	}
-	return t.Type(name)
-}
-
-// wants reports whether an entry with this path below the tree's directory is
-// wanted.
-func (t *Tree) wants(below string, dir bool) bool {
-	if matches(t.Reject, below) || t.Names != "" && !strings.Contains(below, "/") && !matches([]string{t.Names}, below) {
-		return false
-	}
-	return dir || len(t.Accept) == 0 || matches(t.Accept, below)
-}
-
-func matches(patterns []string, below string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool {
-		name := below
-		if !strings.Contains(p, "/") {
-			name = path.Base(below)
-		}
-		ok, _ := doublestar.Match(strings.TrimPrefix(p, "/"), name)
-		return ok
-	})
-}
-
-// place is where a directory of a tree is.
-type place struct {
+// node is where a directory of a tree is.
+type node struct {
 	root  *urlparse.URL // of the tree
 	below string        // the path below the tree's directory; "" for that directory
 	depth int           // levels above it
 	real  string        // below, with the links followed
-	up    *place        // the directory whose listing has it; nil for the tree's own
+	up    *node         // the directory whose listing has it; nil for the tree's own
 	links int           // links followed on the way
 	guess bool          // it may be a file: the listing did not tell
 
@@ -104,8 +41,8 @@ func (e noMatch) Is(target error) bool { return target == ftpexec.ErrNotFound }
 // server resolves itself could otherwise lead in a circle that shows no name twice.
 const mostLinks = 8
 
-// top returns the place of a tree's own directory.
-func top(u *urlparse.URL) *place { return &place{root: directory(u)} }
+// top returns the node of a tree's own directory.
+func top(u *urlparse.URL) *node { return &node{root: directory(u)} }
 
 // directory returns the URL of the directory that u names, as a file or by
 // ";type=d", with a CWD for it.
@@ -128,7 +65,7 @@ func (j *job) asFile() *job {
 }
 
 // list lists a directory and queues what is in it.
-func (b *run) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
+func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 	j := t.Value
 	if t.GivenUp != nil {
 		j.givenUp = true
@@ -137,7 +74,7 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict
 	bounded, cancel := b.bound(ctx)
 	defer cancel()
 	entries, odd, err := b.entries(bounded, j.url())
-	var same *place
+	var same *node
 	if err == nil {
 		same, err = b.circle(bounded, j, entries)
 	}
@@ -170,7 +107,7 @@ func (b *run) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict
 
 // listed queues what a directory that has been listed leads to. A directory in the
 // midst of which the run was interrupted counts as not listed.
-func (b *run) listed(ctx context.Context, t *schedule.Turn[*job], jobs ...*job) schedule.Verdict {
+func (b *engine) listed(ctx context.Context, t *schedule.Turn[*job], jobs ...*job) schedule.Verdict {
 	for _, next := range jobs {
 		if ctx.Err() != nil {
 			break
@@ -190,7 +127,7 @@ var mostListed = []int{2000, 7500, 10000}
 
 // complain reports what is wrong with a listing: lines that cannot be read, and a
 // pattern that nothing matches, which is as bad as a file that does not exist.
-func (b *run) complain(j *job, entries []entry, odd []error) {
+func (b *engine) complain(j *job, entries []entry, odd []error) {
 	for _, err := range odd {
 		b.ended(j.failed(err))
 	}
@@ -209,7 +146,7 @@ func (b *run) complain(j *job, entries []entry, odd []error) {
 
 // notListed reports a directory that could not be listed, unless the run was
 // interrupted.
-func (b *run) notListed(ctx context.Context, j *job, err error, v schedule.Verdict) schedule.Verdict {
+func (b *engine) notListed(ctx context.Context, j *job, err error, v schedule.Verdict) schedule.Verdict {
 	if ctx.Err() == nil {
 		b.listing.Add(-1)
 		b.unlisted.Add(1)
@@ -219,7 +156,7 @@ func (b *run) notListed(ctx context.Context, j *job, err error, v schedule.Verdi
 
 // create creates the local directory, which may stay empty. If only some files
 // are wanted, those create the directories that they need.
-func (b *run) create(j *job) error {
+func (b *engine) create(j *job) error {
 	if len(j.Tree.Accept) > 0 && j.Path != "" {
 		return nil
 	}
@@ -231,7 +168,7 @@ func (b *run) create(j *job) error {
 
 // entries lists a directory. It returns the errors of single lines in odd. It
 // tries again as a download does.
-func (b *run) entries(ctx context.Context, u *urlparse.URL) (entries []entry, odd []error, err error) {
+func (b *engine) entries(ctx context.Context, u *urlparse.URL) (entries []entry, odd []error, err error) {
 	err = b.again(ctx, func() error {
 		entries, odd = nil, nil
 		for e, err := range b.src.Entries(ctx, u) {
@@ -252,7 +189,7 @@ func (b *run) entries(ctx context.Context, u *urlparse.URL) (entries []entry, od
 }
 
 // again calls f until it succeeds, as a download does.
-func (b *run) again(ctx context.Context, f func() error) error {
+func (b *engine) again(ctx context.Context, f func() error) error {
 	return retry.New(retry.Policy{
 		Retries: b.Each.Retries, Connect: b.Each.RetryConnect, Wait: b.Each.Wait, ReturnCrowded: true,
 	}).Do(ctx, f)
@@ -261,7 +198,7 @@ func (b *run) again(ctx context.Context, f func() error) error {
 // sharpen asks the server for the times of the entries that Options.Each.Newer
 // needs, if the listing has told them only roughly. An error leaves them rough:
 // then the files are asked for one by one.
-func (b *run) sharpen(ctx context.Context, j *job, entries []entry) {
+func (b *engine) sharpen(ctx context.Context, j *job, entries []entry) {
 	var rough []int
 	var urls []*urlparse.URL
 	for i, e := range entries {
@@ -282,14 +219,14 @@ func (b *run) sharpen(ctx context.Context, j *job, entries []entry) {
 }
 
 // sameSize reports whether there is a local file of that size.
-func (b *run) sameSize(name string, size int64) bool {
+func (b *engine) sameSize(name string, size int64) bool {
 	info, err := b.Root.Lstat(name)
 	return err == nil && info.Mode().IsRegular() && info.Size() == size
 }
 
 // within returns the jobs for the entries of a directory, and reports those that
 // are not retrieved. If ctx ends it returns some of them.
-func (b *run) within(ctx context.Context, j *job, entries []entry) (jobs []*job) {
+func (b *engine) within(ctx context.Context, j *job, entries []entry) (jobs []*job) {
 	taken := make(map[string]bool)
 	for _, e := range entries {
 		if ctx.Err() != nil {
@@ -324,7 +261,7 @@ func (j *job) fill(e entry) {
 }
 
 // refuse reports an entry that has no local name.
-func (b *run) refuse(j *job, e entry, err error) {
+func (b *engine) refuse(j *job, e entry, err error) {
 	dir := e.mode.IsDir()
 	if dir {
 		b.unlisted.Add(1)
@@ -340,9 +277,9 @@ func (b *run) refuse(j *job, e entry, err error) {
 
 // descend fills in the job for an entry that is not a file. It returns false if
 // the entry is not retrieved.
-func (b *run) descend(parent, next *job, e entry) bool {
+func (b *engine) descend(parent, next *job, e entry) bool {
 	d, u := parent.dir, e.url(next.in)
-	next.dir = &place{
+	next.dir = &node{
 		root: d.root, below: path.Join(d.below, e.name), depth: d.depth + 1, real: path.Join(d.real, e.name),
 		up: d, links: d.links, guess: e.mode != fs.ModeDir, unique: e.unique,
 	}
@@ -363,9 +300,9 @@ func (b *run) descend(parent, next *job, e entry) bool {
 	return true
 }
 
-// follow makes p, an entry of the directory in, the place to which it links. It
+// follow makes p, an entry of the directory in, the node to which it links. It
 // returns false if that is outside the tree or would lead in a circle.
-func (p *place) follow(in *place, target string) bool {
+func (p *node) follow(in *node, target string) bool {
 	if strings.HasPrefix(target, "/") {
 		root := "/" + strings.Trim(strings.Join(p.root.Dirs, "/"), "/")
 		inside, ok := strings.CutPrefix(path.Clean(target)+"/", strings.TrimSuffix(root, "/")+"/")
@@ -388,8 +325,8 @@ func (p *place) follow(in *place, target string) bool {
 	return target != "" && p.real != ".." && !strings.HasPrefix(p.real, "../") && p.links <= mostLinks
 }
 
-// url returns the URL of the place with the links followed.
-func (p *place) url() *urlparse.URL {
+// url returns the URL of the node with the links followed.
+func (p *node) url() *urlparse.URL {
 	v := *p.root
 	v.Dirs = slices.Clone(v.Dirs)
 	for _, name := range strings.Split(p.real, "/") {

@@ -30,10 +30,10 @@ const (
 // suspect it, but both are also the same in trees without a circle. So circle asks:
 // in a circle the way from the one to the other leads on from there, again and again,
 // and shows the same at its end.
-func (b *run) circle(ctx context.Context, j *job, entries []entry) (*place, error) {
+func (b *engine) circle(ctx context.Context, j *job, entries []entry) (*node, error) {
 	d, within := j.dir, 0
 	d.shows, within = identity(entries)
-	var same, named *place // the nearest that shows the same, or that has the same name in "unique"
+	var same, named *node // the nearest that shows the same, or that has the same name in "unique"
 	alike := 0
 	for a := d.up; a != nil && within > 0; a = a.up {
 		_, above := a.wayTo(d)
@@ -78,7 +78,7 @@ func (b *run) circle(ctx context.Context, j *job, entries []entry) (*place, erro
 }
 
 // wayTo returns the names that lead from a to d, if d is below a.
-func (a *place) wayTo(d *place) (string, bool) {
+func (a *node) wayTo(d *node) (string, bool) {
 	if a.real == "" {
 		return d.real, d.real != ""
 	}

@@ -109,8 +109,8 @@ func TestFollow(t *testing.T) {
 			t.Fatal(err)
 		}
 		top := top(u)
-		in := &place{root: top.root, below: "d", real: "d", depth: 1, up: top}
-		p := &place{root: top.root, below: "d/l", real: "d/l", depth: 2, up: in}
+		in := &node{root: top.root, below: "d", real: "d", depth: 1, up: top}
+		p := &node{root: top.root, below: "d/l", real: "d/l", depth: 2, up: in}
 		got := "-"
 		if p.follow(in, tt.target) {
 			got = p.real

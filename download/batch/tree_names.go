@@ -1,15 +1,82 @@
 package batch
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
+	"path"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/urlparse"
 )
+
+// Tree says what is wanted of a directory tree. Patterns are those of a shell,
+// with "**" for any number of directories. One without "/" is compared with the
+// name, one with "/" with the path below the tree's directory.
+type Tree struct {
+	Depth  int      // how many levels of directories to list; 0 means all of them
+	Names  string   // a pattern of the names that are wanted in the tree's own directory; "" means all
+	Accept []string // patterns of the files that are wanted; empty means all
+	Reject []string // patterns of files and directories that are not wanted
+	// FollowLinks retrieves what symbolic links lead to, if that is inside the
+	// tree. Otherwise they are only reported.
+	FollowLinks bool
+	// Type, if not nil, returns the type with which to retrieve a file of this name.
+	Type func(name string) urlparse.Typecode
+}
+
+// check returns an error if a pattern is malformed.
+func (t *Tree) check() error {
+	for _, of := range []struct {
+		field    string
+		patterns []string
+	}{{"Accept", t.Accept}, {"Reject", t.Reject}, {"Names", []string{t.Names}}} {
+		for _, p := range of.patterns {
+			if !doublestar.ValidatePattern(p) {
+				return fmt.Errorf(`%s has the malformed pattern %s: close the bracket or brace, or write "\" before it if it stands for itself`, of.field, p)
+			}
+		}
+	}
+	if t.Depth < 0 {
+		return errors.New("the Depth is negative: write 1 for the directory alone, 0 for all levels")
+	}
+	return nil
+}
+
+// typeOf returns the type with which to retrieve a file of the tree.
+func (t *Tree) typeOf(name string) urlparse.Typecode {
+	if t.Type == nil {
+		return urlparse.TypeNone
+	}
+	return t.Type(name)
+}
+
+// wants reports whether an entry with this path below the tree's directory is
+// wanted.
+func (t *Tree) wants(below string, dir bool) bool {
+	if matches(t.Reject, below) || t.Names != "" && !strings.Contains(below, "/") && !matches([]string{t.Names}, below) {
+		return false
+	}
+	return dir || len(t.Accept) == 0 || matches(t.Accept, below)
+}
+
+func matches(patterns []string, below string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		name := below
+		if !strings.Contains(p, "/") {
+			name = path.Base(below)
+		}
+		ok, _ := doublestar.Match(strings.TrimPrefix(p, "/"), name)
+		return ok
+	})
+}
 
 // entry is what is kept of an ftpexec.Entry: there may be millions.
 type entry struct {

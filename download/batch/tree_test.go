@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -322,38 +321,6 @@ func TestTreeCancelledWithin(t *testing.T) {
 	}}))
 	if seen != 1 || got.Whole() || got.Listing != 1 || got.Files != 0 {
 		t.Errorf("%d entries were looked at: %+v", seen, got)
-	}
-}
-
-// TestTreeGivenUp checks that a server that turns every login away in the midst of
-// a tree is given up, and that all that was found counts as failed.
-func TestTreeGivenUp(t *testing.T) {
-	files := map[string]string{}
-	for i := range 40 {
-		files[fmt.Sprintf("/d%02d/f", i)] = fmt.Sprint(i)
-	}
-	var shut atomic.Bool
-	s := newStand(t, files, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
-		switch {
-		case shut.Load() && p.Verb == "": // the greeting
-		case shut.Load() && p.Verb == "USER":
-			return testserver.Fault{Reply: "530 Not today."}
-		case shut.Load(), p.Transfer == 10:
-			shut.Store(true)
-			return testserver.Fault{Before: testserver.Closed}
-		}
-		return testserver.Fault{}
-	}})
-	got := s.run(t.Context(), treeOf(t, s.srv.URL("/"), batch.Tree{}))
-	s.settled(got)
-	given := 0
-	for _, o := range s.outcomes {
-		if o.GivenUp {
-			given++
-		}
-	}
-	if got.Whole() || given == 0 || s.srv.Connections() > 20 {
-		t.Errorf("%+v, %d given up, %d connections", got, given, s.srv.Connections())
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // full returns the verdict on a server that has too many connections. Those
 // without work are closed: they may be for another login.
-func (b *run) full(err error) schedule.Verdict {
+func (b *engine) full(err error) schedule.Verdict {
 	b.src.CloseIdleConnections()
 	return schedule.Full(err)
 }
@@ -21,7 +21,7 @@ func (b *run) full(err error) schedule.Verdict {
 // short reports whether fewer jobs may be of help against err: this process may open
 // no more files. Even a job alone has another try or two: short closes the connections
 // without work, and the pipes that splice(2) has left are closed when they are collected.
-func (b *run) short(t *schedule.Turn[*job], err error) bool {
+func (b *engine) short(t *schedule.Turn[*job], err error) bool {
 	alone := t.Alone()
 	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) || alone && t.Value.short == 2 {
 		return false
@@ -37,7 +37,7 @@ func (b *run) short(t *schedule.Turn[*job], err error) bool {
 // crowded reports whether the server may accept the connection once there are
 // fewer. Not every server says so: some refuse the connection, or close it without
 // a greeting. That is worth the retries of a file even if there is no other.
-func (b *run) crowded(t *schedule.Turn[*job], err error) bool {
+func (b *engine) crowded(t *schedule.Turn[*job], err error) bool {
 	var e *ftpexec.Error
 	if !errors.As(err, &e) {
 		return false

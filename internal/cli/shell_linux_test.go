@@ -18,14 +18,14 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// job is an interactive shell on a terminal of its own.
-type job struct {
+// shell is an interactive shell on a terminal of its own.
+type shell struct {
 	*screen
 	t        *testing.T
 	keyboard *os.File
 }
 
-func newJob(t *testing.T) *job {
+func newShell(t *testing.T) *shell {
 	t.Helper()
 	keyboard, c := openTerminal(t)
 	if err := unix.IoctlSetWinsize(int(keyboard.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 100}); err != nil {
@@ -40,7 +40,7 @@ func newJob(t *testing.T) *job {
 		t.Fatal(err)
 	}
 	c.Close()
-	j := &job{screen: newScreen(100), t: t, keyboard: keyboard}
+	j := &shell{screen: newScreen(100), t: t, keyboard: keyboard}
 	go j.read(keyboard)
 	t.Cleanup(func() {
 		j.types("\x03kill -KILL %1; exit\n")
@@ -50,14 +50,14 @@ func newJob(t *testing.T) *job {
 	return j
 }
 
-func (j *job) types(keys string) {
+func (j *shell) types(keys string) {
 	if _, err := j.keyboard.WriteString(keys); err != nil {
 		j.t.Error(err)
 	}
 }
 
 // shows waits until the screen matches pattern, and returns its text.
-func (j *job) shows(pattern string) string {
+func (j *shell) shows(pattern string) string {
 	j.t.Helper()
 	want := regexp.MustCompile("(?m)" + pattern)
 	text := j.wait(want.MatchString)
@@ -68,7 +68,7 @@ func (j *job) shows(pattern string) string {
 }
 
 // echoes reports whether the terminal echoes what is typed.
-func (j *job) echoes() bool {
+func (j *shell) echoes() bool {
 	mode, err := unix.IoctlGetTermios(int(j.keyboard.Fd()), unix.TCGETS)
 	if err != nil {
 		j.t.Fatal(err)
@@ -90,7 +90,7 @@ func stalled(t *testing.T) *testserver.Server {
 // brings it back. Its line is on the terminal only while it has it.
 func TestSuspended(t *testing.T) {
 	for _, many := range []string{"", "-j 1 --overwrite "} {
-		j := newJob(t)
+		j := newShell(t)
 		s := stalled(t)
 		j.types("ftpfetch " + many + s.URL("/f") + " " + s.URL("/f?") + "\n")
 		const figures = `^(\$ )?(1 of 2: )?f .* 50 % .*$`
@@ -131,7 +131,7 @@ func TestSuspended(t *testing.T) {
 // the shell has an echo, and the password none.
 func TestSuspendedPrompt(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"))
-	j := newJob(t)
+	j := newShell(t)
 	j.types("ftpfetch " + strings.Replace(s.URL("/f"), "//", "//me@", 1) + "\n")
 	const prompt = `(?s)` + `(Password for me at \S+ .*)`
 	for n := range 2 {
