@@ -77,7 +77,7 @@ type step struct {
 	headline string
 	args     []string
 	code     int
-	check    func(stdout, stderr string) error
+	check    func(output string) error
 }
 
 // steps returns the four things to know, shown on the directory docs (a URL
@@ -86,13 +86,14 @@ func steps(docs, addr, dir string) []step {
 	return []step{{
 		headline: "What a URL means: the plan, with nothing sent",
 		args:     []string{"--dry-run", docs + "/readme.txt"},
-		check: stdoutIs("CONNECT " + addr + "\nUSER anonymous\nPASS <anonymous>\n" +
-			"CWD pub\nCWD docs\nTYPE I\nRETR readme.txt\n"),
+		check: func(output string) error {
+			return contains(output, "CONNECT "+addr+"\nUSER anonymous\nPASS <anonymous>\nCWD pub\nCWD docs\nTYPE I\nRETR readme.txt\n")
+		},
 	}, {
 		headline: "The plan at work: a download, with the dialogue",
 		args:     []string{"-v", "-d", dir, docs + "/readme.txt"},
-		check: func(_, stderr string) error {
-			return errors.Join(contains(stderr, "> CWD docs\n", "> RETR readme.txt\n"),
+		check: func(output string) error {
+			return errors.Join(contains(output, "> CWD docs\n", "> RETR readme.txt\n"),
 				fileIs(filepath.Join(dir, "readme.txt"), readme))
 		},
 	}, {
@@ -103,26 +104,34 @@ func steps(docs, addr, dir string) []step {
 		headline: "A malformed URL: refused, with the spelling that works",
 		args:     []string{docs + "/read me.txt"},
 		code:     3,
-		check: func(stdout, stderr string) error {
-			return errors.Join(stdoutIs("")(stdout, ""), contains(stderr, "column ", "%20"))
-		},
+		check:    func(output string) error { return contains(output, "column ", "%20") },
 	}}
 }
 
 // run runs the command, shows its output on w and compares.
 func (s step) run(ctx context.Context, w io.Writer) error {
-	var stdout, stderr bytes.Buffer
-	shown := &indenter{w: w}
-	code := cli.Run(ctx, s.args, cli.IO{
-		In:  strings.NewReader(""),
-		Out: io.MultiWriter(&stdout, shown),
-		Err: io.MultiWriter(&stderr, shown),
-	})
+	var out output
+	code := cli.Run(ctx, s.args, cli.IO{In: strings.NewReader(""), Out: &out, Err: &out})
+	for line := range strings.Lines(out.String()) {
+		fmt.Fprint(w, "   "+line)
+	}
 	fmt.Fprintf(w, "   (exit code %d)\n", code)
 	if code != s.code {
 		return fmt.Errorf("exit code %d, want %d", code, s.code)
 	}
-	return s.check(stdout.String(), stderr.String())
+	return s.check(out.String())
+}
+
+// output is what a command writes, on both streams.
+type output struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.Buffer.Write(p)
 }
 
 // typed returns the command line as a user would type it in a shell.
@@ -137,43 +146,11 @@ func typed(args []string) string {
 	return line
 }
 
-// indenter indents every line by three columns.
-type indenter struct {
-	w    io.Writer
-	mu   sync.Mutex // both output streams of the command write here
-	open bool       // in the middle of a line
-}
-
-func (i *indenter) Write(p []byte) (int, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for line := range bytes.Lines(p) {
-		if !i.open {
-			line = append([]byte("   "), line...)
-		}
-		i.open = !bytes.HasSuffix(line, []byte("\n"))
-		if _, err := i.w.Write(line); err != nil {
-			return 0, err
-		}
-	}
-	return len(p), nil
-}
-
-func stdoutIs(want string) func(stdout, stderr string) error {
-	return func(stdout, _ string) error {
-		if stdout != want {
-			return fmt.Errorf("standard output is %q, want %q", stdout, want)
-		}
-		return nil
-	}
-}
-
 // namesAre compares a listing in any order, because the server's means nothing.
-func namesAre(want ...string) func(stdout, stderr string) error {
-	return func(stdout, _ string) error {
-		got := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
-		slices.Sort(got)
-		if !slices.Equal(got, want) {
+func namesAre(want ...string) func(output string) error {
+	return func(output string) error {
+		got := strings.Split(strings.TrimSuffix(output, "\n"), "\n")
+		if slices.Sort(got); !slices.Equal(got, want) {
 			return fmt.Errorf("the names are %q, want %q", got, want)
 		}
 		return nil

@@ -1,4 +1,10 @@
-package main
+// Package ftpgetter lets github.com/hashicorp/go-getter/v2 get ftp URLs: files, and directories with all that is in them.
+//
+//	client := getter.Client{Getters: []getter.Getter{&ftpgetter.Getter{Client: &ftpexec.Client{}}}} // and getter.Getters, for other schemes
+//	_, err := client.Get(ctx, &getter.Request{Src: "ftp://ftp.example.org/pub/", Dst: "/tmp/pub", GetMode: getter.ModeDir})
+//
+// It is a module of its own, so that ftpfetch needs none of go-getter's modules. Copy getter.go.
+package ftpgetter
 
 import (
 	"context"

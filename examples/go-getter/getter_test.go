@@ -1,7 +1,6 @@
-package main
+package ftpgetter
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -17,16 +16,6 @@ import (
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
-
-func TestDemo(t *testing.T) {
-	var out bytes.Buffer
-	if err := run(t.Context(), &out, nil); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := out.String(), "file\ntree/a/why?.txt\ntree/motd\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
 
 const (
 	sum   = "sha256:5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03" // of "hello\n"
