@@ -23,7 +23,7 @@ type driver struct{ *embedded }
 
 func (d driver) GetSettings() (*ftpserver.Settings, error) {
 	settings := &ftpserver.Settings{
-		Listener:                d.accept,
+		Listener:                &acceptor{d.listener, d.embedded},
 		Banner:                  "testserver",
 		ActiveTransferPortNon20: true,
 		// "-l" is a file name: RFC 959 has no options for LIST or NLST.

@@ -275,7 +275,7 @@ func (f *front) maybeDone() {
 	over := f.done && f.ended
 	f.mu.Unlock()
 	if over {
-		f.srv.forget(f.wire.num)
+		f.srv.leave(f.wire.num)
 	}
 	if first {
 		f.srv.running.Done()

@@ -4,24 +4,15 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
-	"sync"
 	"testing"
 )
 
 // script plays a dialogue from a table, for replies that no honest server sends.
 type script struct {
 	*Server
-	steps    []Step
-	listen   func() (net.Listener, error) // for control and for data connections
-	listener net.Listener
-	config   *tls.Config
-
-	running sync.WaitGroup // everything that Close waits for
-
-	state  sync.Mutex
-	scenes map[*Conn]struct{}
-	conns  int
-	closed bool
+	steps  []Step
+	listen func() (net.Listener, error) // for control and for data connections
+	config *tls.Config
 }
 
 // NewScript starts a scripted server on 127.0.0.1, and closes it when the test
@@ -56,26 +47,10 @@ func startScript(listen func() (net.Listener, error), steps []Step) (*Server, er
 	if err != nil {
 		return nil, fmt.Errorf("testserver: %w", err)
 	}
-	s := &script{Server: &Server{id: id}, steps: steps, listen: listen, listener: l, config: config, scenes: map[*Conn]struct{}{}}
-	s.address, s.close = address{tcp: l.Addr().(*net.TCPAddr), scheme: "ftp"}, s.end
+	s := &script{Server: &Server{id: id, listener: l}, steps: steps, listen: listen, config: config}
+	s.address = address{tcp: l.Addr().(*net.TCPAddr), scheme: "ftp"}
 	s.running.Go(s.serve)
 	return s.Server, nil
-}
-
-func (s *script) end() error {
-	_ = s.listener.Close()
-	s.state.Lock()
-	s.closed = true
-	var scenes []*Conn
-	for sc := range s.scenes {
-		scenes = append(scenes, sc)
-	}
-	s.state.Unlock()
-	for _, sc := range scenes {
-		sc.abort()
-	}
-	s.stop()
-	return waitFor(&s.running)
 }
 
 func (s *script) serve() {
@@ -90,30 +65,14 @@ func (s *script) serve() {
 
 // admit plays the dialogue for a connection.
 func (s *script) admit(raw net.Conn) {
-	sc, closed := s.register(raw)
+	sc, closed := enter(s.Server, raw, func(w *wire) *Conn { return newConn(w, newDialogue(w.num, s.steps), s.config, s.listen) })
 	s.running.Go(sc.run)
 	s.running.Go(func() {
 		sc.perform()
 		sc.waitEnd() // the connection stays until the client is gone
-		s.forget(sc)
+		s.leave(sc.wire.num)
 	})
 	if closed {
 		sc.abort()
 	}
-}
-
-func (s *script) register(raw net.Conn) (sc *Conn, closed bool) {
-	s.state.Lock()
-	defer s.state.Unlock()
-	s.conns++
-	w := newWire(raw, &s.recorder, s.conns, false)
-	sc = newConn(w, newDialogue(s.conns, s.steps), s.config, s.listen)
-	s.scenes[sc] = struct{}{}
-	return sc, s.closed
-}
-
-func (s *script) forget(sc *Conn) {
-	s.state.Lock()
-	defer s.state.Unlock()
-	delete(s.scenes, sc)
 }

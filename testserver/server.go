@@ -28,29 +28,48 @@ type Server struct {
 	recorder
 	address
 
-	fs    afero.Fs
-	id    *throwaway.Identity // nil without TLS
-	close func() error
+	fs       afero.Fs
+	id       *throwaway.Identity // nil without TLS
+	listener net.Listener
+
+	running sync.WaitGroup // everything that Close waits for
+	state   sync.Mutex
+	open    map[int]interface{ abort() } // the control connections by number
+	conns   int                          // control connections since the start
+	closed  bool
+}
+
+// enter numbers a connection and keeps what begin makes of it until leave.
+func enter[C interface{ abort() }](s *Server, raw net.Conn, begin func(w *wire) C) (c C, closed bool) {
+	s.state.Lock()
+	defer s.state.Unlock()
+	s.conns++
+	c = begin(newWire(raw, &s.recorder, s.conns, false))
+	if s.open == nil {
+		s.open = map[int]interface{ abort() }{}
+	}
+	s.open[s.conns] = c
+	return c, s.closed
+}
+
+// leave drops a connection of which nothing is left.
+func (s *Server) leave(conn int) {
+	s.state.Lock()
+	defer s.state.Unlock()
+	delete(s.open, conn)
 }
 
 // embedded is github.com/fclairamb/ftpserverlib behind its fronts.
 type embedded struct {
 	*Server
-	opts   Options
-	accept *acceptor
+	opts Options
 
 	controlTLS, dataTLS *tls.Config // nil without TLS
 
 	passive    sync.Mutex // held while the library handles EPSV or PASV ...
 	passiveFor *front     // ... of this connection
 
-	running sync.WaitGroup // everything that Close waits for
-
-	state     sync.Mutex
-	fronts    map[int]*front
-	conns     int // control connections since the start
-	transfers int // transfer commands since the start
-	closed    bool
+	transfers int // transfer commands since the start; guarded by state
 }
 
 // Start starts a server. The caller must close it.
@@ -58,8 +77,7 @@ func Start(o *Options) (*Server, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	s := &embedded{Server: &Server{fs: o.FS}, opts: *o, fronts: map[int]*front{}}
-	s.close = s.end
+	s := &embedded{Server: &Server{fs: o.FS}, opts: *o}
 	if err := s.prepare(); err != nil {
 		return nil, fmt.Errorf("testserver: %w", err)
 	}
@@ -68,7 +86,7 @@ func Start(o *Options) (*Server, error) {
 		return nil, fmt.Errorf("testserver: %w", err)
 	}
 	s.address = address{tcp: l.Addr().(*net.TCPAddr), scheme: o.TLS.scheme()}
-	s.accept = &acceptor{Listener: l, srv: s}
+	s.listener = l
 	if err := s.serve(); err != nil {
 		return nil, err
 	}
@@ -163,7 +181,7 @@ func (s *embedded) add(name, contents string) error {
 func (s *embedded) serve() error {
 	ftp := ftpserver.NewFtpServer(driver{s})
 	if err := ftp.Listen(); err != nil {
-		_ = s.accept.Close()
+		_ = s.listener.Close()
 		return fmt.Errorf("testserver: %w", err)
 	}
 	s.running.Go(func() { _ = ftp.Serve() })
@@ -176,35 +194,26 @@ func (s *Server) FS() afero.Fs { return s.fs }
 // Close stops the server, closes every connection and waits for the server's
 // goroutines. It returns an error if they do not end, because a function of the
 // caller does not return.
-func (s *Server) Close() error { return s.close() }
-
-func (s *embedded) end() error {
+func (s *Server) Close() error {
+	_ = s.listener.Close()
 	s.state.Lock()
 	s.closed = true
-	fronts := slices.Collect(maps.Values(s.fronts))
+	open := slices.Collect(maps.Values(s.open))
 	s.state.Unlock()
-
-	_ = s.accept.Close()
-	for _, f := range fronts {
-		f.abort()
+	for _, c := range open {
+		c.abort()
 	}
 	s.stop()
-	return waitFor(&s.running)
-}
-
-var errStuck = errors.New("testserver: connections did not end: does a hook block?")
-
-func waitFor(running *sync.WaitGroup) error {
 	done := make(chan struct{})
 	go func() {
-		running.Wait()
+		s.running.Wait()
 		close(done)
 	}()
 	select {
 	case <-done:
 		return nil
 	case <-time.After(closeTimeout):
-		return errStuck
+		return errors.New("testserver: connections did not end: does a hook block?")
 	}
 }
 
@@ -226,7 +235,7 @@ func (a *acceptor) Accept() (net.Conn, error) {
 
 // admit starts the front of a connection.
 func (s *embedded) admit(raw net.Conn) net.Conn {
-	f, closed := s.register(raw)
+	f, closed := enter(s.Server, raw, func(w *wire) *front { return newFront(s, w) })
 	if s.opts.TLS == TLSImplicit {
 		f.startTLS(s.controlTLS)
 	}
@@ -238,26 +247,11 @@ func (s *embedded) admit(raw net.Conn) net.Conn {
 	return f
 }
 
-func (s *embedded) register(raw net.Conn) (f *front, closed bool) {
-	s.state.Lock()
-	defer s.state.Unlock()
-	s.conns++
-	f = newFront(s, newWire(raw, &s.recorder, s.conns, false))
-	s.fronts[s.conns] = f
-	return f, s.closed
-}
-
 func (s *embedded) front(cc ftpserver.ClientContext) *front {
 	s.state.Lock()
 	defer s.state.Unlock()
-	return s.fronts[int(cc.ID())]
-}
-
-// forget drops a connection of which nothing is left.
-func (s *embedded) forget(conn int) {
-	s.state.Lock()
-	defer s.state.Unlock()
-	delete(s.fronts, conn)
+	f, _ := s.open[int(cc.ID())].(*front)
+	return f
 }
 
 // faultFor numbers transfers and asks Options.Fault what should go wrong.
@@ -277,7 +271,7 @@ func (s *embedded) fault(p FaultPoint) Fault {
 		return Fault{}
 	}
 	s.state.Lock()
-	p.Open = len(s.fronts)
+	p.Open = len(s.open)
 	s.state.Unlock()
 	return s.opts.Fault(p)
 }
