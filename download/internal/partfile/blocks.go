@@ -1,6 +1,7 @@
 package partfile
 
 import (
+	"encoding/json"
 	"errors"
 	"hash/crc32"
 	"io"
@@ -27,6 +28,14 @@ func blockFor(size int64) int64 {
 type block struct {
 	Span
 	sum uint32
+}
+
+func (x block) MarshalJSON() ([]byte, error) {
+	return json.Marshal([]int64{x.Start, x.End, int64(x.sum)})
+}
+
+func (x *block) UnmarshalJSON(b []byte) error {
+	return json.Unmarshal(b, &[]any{&x.Start, &x.End, &x.sum})
 }
 
 // blocks are in order. None is empty, and no two overlap.

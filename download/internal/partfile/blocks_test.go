@@ -76,7 +76,7 @@ func BenchmarkVerify(b *testing.B) {
 	}
 	b.SetBytes(size)
 	for b.Loop() {
-		if good, err := s.blocks.sound(Reader{b.Context(), f}); err != nil || len(good) < len(s.blocks) {
+		if good, err := s.Blocks.sound(Reader{b.Context(), f}); err != nil || len(good) < len(s.Blocks) {
 			b.Fatal(good, err)
 		}
 	}

@@ -212,7 +212,7 @@ func (c *claim) ours() bool {
 		return true
 	}
 	s, err := c.readJournal()
-	return err == nil && s.run == c.run
+	return err == nil && s.Run == c.run
 }
 
 // size returns how long the part is.
@@ -262,7 +262,7 @@ func (c *claim) record(s State, sync bool) error {
 	if !c.ours() {
 		return replaced(c.shown(c.partial))
 	}
-	s.inode, s.run = inodeOf(c.info), c.run
+	s.Inode, s.Run = inodeOf(c.info), c.run
 	if err := c.writeJournal(s, sync); err != nil {
 		return Failure(c.shown(c.journal), "cannot be written", err)
 	}

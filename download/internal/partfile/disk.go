@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"syscall"
 	"time"
 
 	"example.com/ftpfetch/internal/owner"
@@ -28,19 +29,23 @@ func faulty(call, path string) error {
 	return nil
 }
 
-// do makes a call that returns only an error.
-func do(call, path string, f func() error) error {
-	if err := faulty(call, path); err != nil {
+// call makes a call that returns something besides an error, and do one that does not.
+func call[T any](name, path string, f func() (T, error)) (result T, err error) {
+	if err := faulty(name, path); err != nil {
+		return result, err
+	}
+	return f()
+}
+
+func do(name, path string, f func() error) error {
+	if err := faulty(name, path); err != nil {
 		return err
 	}
 	return f()
 }
 
 func (p *Place) lstat(name string) (fs.FileInfo, error) {
-	if err := faulty("lstat", p.shown(name)); err != nil {
-		return nil, err
-	}
-	info, err := p.root.Lstat(name)
+	info, err := call("lstat", p.shown(name), func() (fs.FileInfo, error) { return p.root.Lstat(name) })
 	if err == nil {
 		os.SameFile(info, info) // Windows would look up later which file it is, under a name that may stand for another by then
 	}
@@ -49,27 +54,29 @@ func (p *Place) lstat(name string) (fs.FileInfo, error) {
 
 // Stat examines the target and follows links, below a root only to what is there.
 func (p *Place) Stat() (fs.FileInfo, error) {
-	if !p.lone {
-		return p.stat(p.target)
+	if p.lone {
+		return call("stat", p.Path, func() (fs.FileInfo, error) { return os.Stat(p.Path) })
 	}
-	if err := faulty("stat", p.Path); err != nil {
-		return nil, err
-	}
-	return os.Stat(p.Path)
+	return p.stat(p.target)
 }
 
 func (p *Place) stat(name string) (fs.FileInfo, error) {
-	if err := faulty("stat", p.shown(name)); err != nil {
-		return nil, err
-	}
-	return p.root.Stat(name)
+	return call("stat", p.shown(name), func() (fs.FileInfo, error) { return p.root.Stat(name) })
+}
+
+// Follow opens the target, or what it leads to, to read it.
+func (p *Place) Follow() (*os.File, error) {
+	f, err := call("open", p.Path, func() (*os.File, error) {
+		if p.lone {
+			return os.Open(p.Path)
+		}
+		return p.root.Open(p.target)
+	})
+	return f, Failure(p.Path, "cannot be opened", err)
 }
 
 func (p *Place) openFile(name string, flag int, mode fs.FileMode) (*os.File, error) {
-	if err := faulty("open", p.shown(name)); err != nil {
-		return nil, err
-	}
-	return p.root.OpenFile(name, flag, mode)
+	return call("open", p.shown(name), func() (*os.File, error) { return p.root.OpenFile(name, flag, mode) })
 }
 
 func (p *Place) mkdir(name string) error {
@@ -96,12 +103,7 @@ func (p *Place) chtimes(name string, modTime time.Time) error {
 	return do("utimes", p.shown(name), func() error { return p.root.Chtimes(name, time.Time{}, modTime) })
 }
 
-func fstat(f *os.File) (fs.FileInfo, error) {
-	if err := faulty("fstat", f.Name()); err != nil {
-		return nil, err
-	}
-	return f.Stat()
-}
+func fstat(f *os.File) (fs.FileInfo, error) { return call("fstat", f.Name(), f.Stat) }
 
 func truncate(f *os.File, n int64) error {
 	return do("truncate", f.Name(), func() error { return f.Truncate(n) })
@@ -233,7 +235,7 @@ func (p *Place) syncDir(dir string) error {
 		return Failure(p.shown(dir), "cannot be opened", err)
 	}
 	defer f.Close()
-	if err := fsync(f); err != nil && !errors.Is(err, errors.ErrUnsupported) && !isInvalid(err) {
+	if err := fsync(f); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
 		return Failure(p.shown(dir), "cannot be flushed to disk", err)
 	}
 	return nil

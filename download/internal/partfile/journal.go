@@ -22,48 +22,18 @@ const (
 const journalHead = `{"ftpfetch":`
 
 // State is what is known about a part: where its bytes come from, and which of
-// them it has.
+// them it has. Its JSON is the journal, which docs/download.md describes.
 type State struct {
-	URL      string    // whose bytes they are: any text
-	Size     int64     // bytes of the whole file; -1 if unknown
-	ModTime  time.Time // the source's; zero if unknown
-	Adopted  int64     // bytes at the start that another program brought
-	Complete bool      // only the final name is missing
-	Done     Spans
-
-	inode  string // which file the journal is about: see inodeOf
-	run    string // which run wrote this, where there are no locks
-	blocks blocks // of Done
-}
-
-// record is the journal file. docs/download.md describes it.
-type record struct {
-	Version  int        `json:"ftpfetch"`
-	URL      string     `json:"url"`
-	Size     int64      `json:"size"`
-	Modified *time.Time `json:"modified,omitempty"`
-	Adopted  int64      `json:"adopted,omitempty"`
-	Inode    string     `json:"inode,omitempty"`
-	Complete bool       `json:"complete,omitempty"`
-	Run      string     `json:"run,omitempty"`
-	Done     [][3]int64 `json:"done"`
-}
-
-// encode returns the journal for s. It claims the bytes of s.blocks.
-func (s State) encode() ([]byte, error) {
-	r := record{
-		Version: journalVersion, URL: s.URL, Size: s.Size, Adopted: s.Adopted, Inode: s.inode, Complete: s.Complete, Run: s.run,
-		Done: make([][3]int64, 0, len(s.blocks)),
-	}
-	if !s.ModTime.IsZero() {
-		utc := s.ModTime.UTC()
-		r.Modified = &utc
-	}
-	for _, x := range s.blocks {
-		r.Done = append(r.Done, [3]int64{x.Start, x.End, int64(x.sum)})
-	}
-	b, err := json.Marshal(r)
-	return append(b, '\n'), err
+	Version  int       `json:"ftpfetch"`
+	URL      string    `json:"url"`                // whose bytes they are: any text
+	Size     int64     `json:"size"`               // bytes of the whole file; -1 if unknown
+	ModTime  time.Time `json:"modified,omitzero"`  // the source's, UTC; zero if unknown
+	Adopted  int64     `json:"adopted,omitempty"`  // bytes at the start that another program brought
+	Inode    string    `json:"inode,omitempty"`    // which file the journal is about: see inodeOf
+	Complete bool      `json:"complete,omitempty"` // only the final name is missing
+	Run      string    `json:"run,omitempty"`      // which run wrote this, where there are no locks
+	Blocks   blocks    `json:"done"`               // of Done
+	Done     Spans     `json:"-"`
 }
 
 var errJournal = errors.New("its journal is damaged")
@@ -71,26 +41,21 @@ var errJournal = errors.New("its journal is damaged")
 // parseJournal parses a journal, which may hold anything. The state it returns is
 // consistent: blocks in order and inside the file.
 func parseJournal(data []byte) (State, error) {
-	var r record
-	if err := json.Unmarshal(data, &r); err != nil {
+	var s State
+	if err := json.Unmarshal(data, &s); err != nil {
 		return State{}, errJournal
 	}
-	if r.Version != journalVersion {
-		return State{}, fmt.Errorf("its journal has version %d, not %d", r.Version, journalVersion)
-	}
-	s := State{URL: r.URL, Size: r.Size, Adopted: r.Adopted, inode: r.Inode, Complete: r.Complete, run: r.Run}
-	if r.Modified != nil {
-		s.ModTime = r.Modified.UTC()
+	if s.Version != journalVersion {
+		return State{}, fmt.Errorf("its journal has version %d, not %d", s.Version, journalVersion)
 	}
 	at := int64(0)
-	for _, x := range r.Done {
-		if x[0] < at || x[1] <= x[0] || x[2] != int64(uint32(x[2])) {
+	for _, x := range s.Blocks {
+		if x.Start < at || x.End <= x.Start {
 			return State{}, errJournal
 		}
-		at = x[1]
-		s.blocks = append(s.blocks, block{Span{x[0], x[1]}, uint32(x[2])})
+		at = x.End
 	}
-	s.Done = s.blocks.spans()
+	s.ModTime, s.Done = s.ModTime.UTC(), s.Blocks.spans()
 	if s.Size < -1 || s.URL == "" || at > max(s.Size, 0) || s.Adopted < 0 || s.Adopted > s.Done.Head() ||
 		s.Complete && s.Done.Octets() != s.Size {
 		return State{}, errJournal
@@ -113,7 +78,8 @@ func (p *Place) readJournal() (State, error) {
 // writeJournal replaces the journal by one for s, whole or not at all. With
 // sync the journal is on the disk when writeJournal returns.
 func (p *Place) writeJournal(s State, sync bool) error {
-	data, err := s.encode()
+	s.Version = journalVersion
+	data, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
@@ -127,7 +93,7 @@ func (p *Place) writeJournal(s State, sync bool) error {
 	if err != nil {
 		return err
 	}
-	err = write(f, data)
+	err = write(f, append(data, '\n'))
 	if err == nil && sync {
 		err = fsync(f)
 	}
@@ -168,18 +134,18 @@ func (p *Place) checkHead(name string) error {
 // agrees reports whether any block is in the part: then that is a copy of the one
 // that s was written for.
 func (s State) agrees(r io.ReaderAt) bool {
-	good, err := s.blocks.sound(r)
+	good, err := s.Blocks.sound(r)
 	return err == nil && len(good) > 0
 }
 
 // has makes s claim the first n bytes of f.
 func (s *State) has(ctx context.Context, f *os.File, n int64) (err error) {
 	s.Done = Spans{}.Add(Span{0, n})
-	s.blocks, err = blocks(nil).cover(Reader{ctx, f}, s.Done, blockFor(max(s.Size, n)))
+	s.Blocks, err = blocks(nil).cover(Reader{ctx, f}, s.Done, blockFor(max(s.Size, n)))
 	return err
 }
 
 // about reports whether s is the journal of the file that info describes.
 func (s State) about(info fs.FileInfo) bool {
-	return info != nil && s.inode != "" && s.inode == inodeOf(info)
+	return info != nil && s.Inode != "" && s.Inode == inodeOf(info)
 }

@@ -75,7 +75,7 @@ func (p *Part) look(ctx context.Context) error {
 	switch {
 	case missing && has == 0:
 		return nil // it is new, or left by a run that received nothing
-	case missing, err == nil && has > 0 && !s.about(p.info) && s.inode != "" && !s.agrees(Reader{ctx, p.f}):
+	case missing, err == nil && has > 0 && !s.about(p.info) && s.Inode != "" && !s.agrees(Reader{ctx, p.f}):
 		p.Theirs = true
 		return nil
 	case errors.As(err, new(*fs.PathError)):
@@ -106,12 +106,12 @@ func (p *Part) Empty() error { return p.empty() }
 // Check reads the bytes that Left claims and removes the blocks from it that have
 // changed. It returns their number, and that of all.
 func (p *Part) Check(ctx context.Context) (bad, all int, err error) {
-	good, err := p.Left.blocks.sound(Reader{ctx, p.f})
+	good, err := p.Left.Blocks.sound(Reader{ctx, p.f})
 	if err != nil {
 		return 0, 0, Failure(p.Name(), "cannot be read", err)
 	}
-	all = len(p.Left.blocks)
-	p.Left.blocks, p.Left.Done = good, good.spans()
+	all = len(p.Left.Blocks)
+	p.Left.Blocks, p.Left.Done = good, good.spans()
 	return all - len(good), all, nil
 }
 
@@ -119,13 +119,13 @@ func (p *Part) Check(ctx context.Context) (bad, all int, err error) {
 func (p *Part) Resume() error {
 	p.begin(p.Left)
 	p.claimed = p.Left.Done
-	if p.Left.inode == inodeOf(p.info) {
+	if p.Left.Inode == inodeOf(p.info) {
 		return nil
 	}
 	return p.record(p.Left, false) // part and journal are copies
 }
 
-func (p *Part) begin(s State) { p.state, p.blocks, p.high = s, s.blocks, s.Done.Octets() }
+func (p *Part) begin(s State) { p.state, p.blocks, p.high = s, s.Blocks, s.Done.Octets() }
 
 // Adopt takes all bytes of another program's part as the start.
 func (p *Part) Adopt(ctx context.Context) error {
@@ -419,10 +419,10 @@ func (p *Part) write(s State, sync bool) (err error) {
 	if s.Size < 0 {
 		s.Done = nil // a journal without a size claims nothing
 	}
-	if s.blocks, err = p.blocks.cover(Reader{context.Background(), p.f}, s.Done, blockFor(s.Size)); err != nil {
+	if s.Blocks, err = p.blocks.cover(Reader{context.Background(), p.f}, s.Done, blockFor(s.Size)); err != nil {
 		return Failure(p.Name(), "cannot be read", err)
 	}
-	p.blocks = s.blocks
+	p.blocks = s.Blocks
 	if err := p.record(s, sync); err != nil {
 		return err
 	}

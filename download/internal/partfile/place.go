@@ -117,22 +117,6 @@ func (p *Place) Size() int64 {
 	return info.Size()
 }
 
-// Follow opens the target, or what it leads to, to read it.
-func (p *Place) Follow() (*os.File, error) {
-	open, name := p.root.Open, p.target
-	if p.lone {
-		open, name = os.Open, p.Path
-	}
-	err := faulty("open", p.Path)
-	if err == nil {
-		var f *os.File
-		if f, err = open(name); err == nil {
-			return f, nil
-		}
-	}
-	return nil, Failure(p.Path, "cannot be opened", err)
-}
-
 // openTarget opens the target itself. The error is ErrMoved if it is another file
 // than Look has found, or is no longer there.
 func (p *Place) openTarget(flag int) (*os.File, error) {

@@ -7,8 +7,6 @@ import "io/fs"
 // noFollow has no counterpart here.
 const noFollow = 0
 
-func isInvalid(error) bool { return false }
-
 // inodeOf returns "": files have no such number here.
 func inodeOf(fs.FileInfo) string { return "" }
 

@@ -20,10 +20,6 @@ func held(f *os.File) (taken, locked bool) {
 	return errors.Is(err, syscall.EWOULDBLOCK), err == nil
 }
 
-// isInvalid reports whether err is the answer of a file system that cannot flush
-// a directory.
-func isInvalid(err error) bool { return errors.Is(err, syscall.EINVAL) }
-
 // inodeOf returns what tells a file from others on its file system, whatever its
 // name, or "" if the system does not say.
 func inodeOf(info fs.FileInfo) string {

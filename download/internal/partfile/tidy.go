@@ -64,8 +64,8 @@ func (p *Place) intact(ctx context.Context, f *os.File, accept func(State) (bool
 	if err != nil || !s.Complete || s.Size != p.Info.Size() {
 		return false, nil
 	}
-	good, err := s.blocks.sound(Reader{ctx, f})
-	if err != nil || len(good) < len(s.blocks) {
+	good, err := s.Blocks.sound(Reader{ctx, f})
+	if err != nil || len(good) < len(s.Blocks) {
 		return false, Failure(p.Path, "cannot be read", err)
 	}
 	return accept(s)
