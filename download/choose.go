@@ -14,7 +14,7 @@ import (
 
 // choice says what to do about the target.
 type choice struct {
-	skip      Reason // why to leave it alone; 0 means not to
+	skip      string // why to leave it alone; "" means not to
 	overwrite bool   // it may be replaced
 	start     *start // not nil: it is the start of the file
 }
@@ -46,9 +46,9 @@ func (j *job) choose(ctx context.Context, to *partfile.Place) (choice, error) {
 	case j.o.Existing == Overwrite:
 		return choice{overwrite: true}, nil
 	case j.o.Existing == Skip:
-		return choice{skip: ReasonExists}, nil
+		return choice{skip: leftExists}, nil
 	case whole:
-		return choice{skip: ReasonComplete}, nil
+		return choice{skip: leftComplete}, nil
 	}
 	return choice{}, &partfile.Error{Path: to.Path, Reason: "already exists", Err: fs.ErrExist}
 }
@@ -98,7 +98,7 @@ func (j *job) newer(ctx context.Context, to *partfile.Place) (choice, error) {
 	case !fresh && comparable && j.o.Continue && info.Size > local.Size():
 		return j.extend(ctx, to, info, local)
 	case !fresh && (!comparable || info.Size == local.Size()):
-		return choice{skip: ReasonNotNewer}, nil
+		return choice{skip: leftOlder}, nil
 	}
 	return choice{overwrite: true}, nil
 }
@@ -130,7 +130,7 @@ func (j *job) extend(ctx context.Context, to *partfile.Place, info *ftpexec.Entr
 	case info.ModTime.After(local.ModTime()):
 		return refuse("%s", older)
 	case local.Size() == info.Size:
-		return choice{skip: ReasonComplete}, nil
+		return choice{skip: leftComplete}, nil
 	}
 	return choice{overwrite: true, start: &start{local, info.Size, info.ModTime}}, nil
 }

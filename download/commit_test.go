@@ -78,7 +78,7 @@ func TestNoCommit(t *testing.T) {
 	} {
 		o.Commit = k.commit
 		r, err := k.get("/f", o)
-		if (err == nil) != r.Skipped || (r.Verified != "") != (r.Sum.Algorithm != "") || r.Verified != "" && r.Sum.String() != o.Sum.String() {
+		if (err == nil) != (r.Left != "") || (r.Verified != "") != (r.Sum.Algorithm != "") || r.Verified != "" && r.Sum.String() != o.Sum.String() {
 			t.Errorf("%+v: got %+v, %v", o, r, err)
 		}
 	}

@@ -45,7 +45,7 @@ func saveStream(ctx context.Context, path string, fill func(*os.File) (int64, er
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{Path: path, Size: n}, nil
+	return Result{Size: n}, nil
 }
 
 // readerInterval is the time between two checks whether a FIFO has a reader.

@@ -6,25 +6,15 @@ import (
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/localfile"
-	"example.com/ftpfetch/urlparse"
 )
 
 // Callers tell these causes apart with errors.Is. An [*Error] is also [ErrLocal],
 // unless its cause is ErrResume or one of those after it.
 var (
 	ErrLocal = partfile.ErrLocal
-	ErrBusy  = partfile.ErrBusy // another run writes the file
-	// ErrPart means that NAME.part is in the way and that nothing shows that this
-	// package wrote it. See Overwrite and Continue.
-	ErrPart = partfile.ErrPart
-	// ErrUnfinished means that NAME.part is in the way and holds an unfinished
-	// download of this package. See Overwrite.
-	ErrUnfinished = errors.New("unfinished download exists")
-	// ErrForeign means that NAME.part or its journal belongs to another user, or
-	// that the file under the journal's name is not a journal. It is neither
-	// resumed nor replaced.
-	ErrForeign = partfile.ErrForeign
+	// ErrPart means that NAME.part is in the way: nothing shows that this package
+	// wrote it, or with Continue it is another download's. See Overwrite and Continue.
+	ErrPart = errors.New("partial file exists")
 	// ErrName means that the URL's last segment cannot be a local file name.
 	ErrName = partfile.ErrName
 
@@ -65,15 +55,4 @@ func public(err error) error {
 		return &Error{Path: e.Path, Reason: e.Reason, Err: e.Err}
 	}
 	return err
-}
-
-// LocalName returns the name under which to save the file that u names: its last
-// segment, decoded and otherwise unchanged. The error is [ErrName] if the name
-// would leave the directory, if the system cannot have such a file, or if this
-// program gives such names to its own files, which a later run would trust.
-func LocalName(u *urlparse.URL) (string, error) {
-	if why := localfile.Unusable(u.Name); why != "" {
-		return "", &Error{Path: u.Name, Reason: why, Err: ErrName}
-	}
-	return u.Name, nil
 }

@@ -10,7 +10,6 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"time"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/digest"
@@ -60,50 +59,6 @@ func ExampleOptions_progress() {
 	}
 	fmt.Println(line)
 	// Output: 8 of 8 bytes
-}
-
-// Two more tries, also if the server cannot be reached, and a fixed pause instead of one that doubles.
-func ExampleOptions_retries() {
-	s, dir := exampleServer(func(p testserver.FaultPoint) testserver.Fault {
-		if p.Transfer == 1 {
-			return testserver.Fault{Data: testserver.Reset, Octets: 3} // the first transfer breaks
-		}
-		return testserver.Fault{}
-	})
-	defer s.Close()
-	defer os.RemoveAll(dir)
-
-	u, err := urlparse.Parse(s.URL("/pub/motd"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	options := download.Options{
-		Retries:      2,
-		RetryConnect: true,
-		Wait: func(ctx context.Context, _ time.Duration) error {
-			select {
-			case <-time.After(10 * time.Millisecond):
-				return nil
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		},
-		Events: func(e download.Event) {
-			if e.Kind == download.Retrying {
-				fmt.Printf("retry %d of %d\n", e.Try, e.Tries)
-			}
-		},
-	}
-	var c ftpexec.Client
-	defer c.CloseIdleConnections()
-	r, err := download.File(context.Background(), &c, u, filepath.Join(dir, "motd"), &options)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(r.Size, "bytes")
-	// Output:
-	// retry 1 of 2
-	// 8 bytes
 }
 
 // exampleServer starts a server with a file, and makes a directory.

@@ -38,7 +38,7 @@ func (t *transfer) accept(resp *ftpexec.Response, gap partfile.Span) (partfile.S
 	if earlier {
 		t.resumed = s.Done.Octets()
 		t.responses.Add(1)
-		t.o.notify(Event{Kind: Resumed, Done: t.resumed, Text: fmt.Sprintf("resuming from %d bytes", t.resumed)})
+		t.o.note(fmt.Sprintf("resuming from %d bytes", t.resumed))
 	}
 	if gap.End < 0 {
 		gap.End = resp.Size

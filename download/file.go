@@ -28,7 +28,6 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 		return Result{}, err
 	}
 	j := newJob(src, u, o)
-	j.path = path
 	stream := func(f *os.File) (int64, error) {
 		r, err := To(ctx, src, u, f, o)
 		return r.Size, inPath(err, path)
@@ -51,7 +50,6 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 		}
 		return err
 	})
-	r.Path = path
 	return r, public(err)
 }
 
@@ -62,9 +60,9 @@ func (j *job) file(ctx context.Context, to *partfile.Place) (result Result, err 
 	switch {
 	case err != nil:
 		return Result{}, err
-	case c.skip == ReasonExists && j.o.Sum.Algorithm == "": // the server is not asked for a digest
+	case c.skip == leftExists && j.o.Sum.Algorithm == "": // the server is not asked for a digest
 		return skipped(to, c.skip), j.sized(to)
-	case c.skip != 0:
+	case c.skip != "":
 		return j.leaveTarget(ctx, to, c.skip)
 	}
 	t, err := j.find(ctx, to, c)
@@ -87,14 +85,14 @@ func (j *job) file(ctx context.Context, to *partfile.Place) (result Result, err 
 }
 
 // skipped returns the result for a target that was left alone.
-func skipped(to *partfile.Place, why Reason) Result {
-	return Result{Skipped: true, Reason: why, Size: to.Size()}
+func skipped(to *partfile.Place, why string) Result {
+	return Result{Left: why, Size: to.Size()}
 }
 
 // leaveTarget returns the result for a target that is as good as the server's
 // file. It verifies the target if a digest was asked for, but never removes it.
-func (j *job) leaveTarget(ctx context.Context, to *partfile.Place, reason Reason) (Result, error) {
-	result := skipped(to, reason)
+func (j *job) leaveTarget(ctx context.Context, to *partfile.Place, why string) (Result, error) {
+	result := skipped(to, why)
 	if err := j.sized(to); err != nil {
 		return Result{}, err
 	}

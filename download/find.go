@@ -130,5 +130,5 @@ func (t *transfer) mayForget(adopted int64, why string) error {
 }
 
 func unfinished(path string) error {
-	return &partfile.Error{Path: path, Reason: "is in the way: it holds an unfinished download", Err: ErrUnfinished}
+	return &partfile.Error{Path: path, Reason: "is in the way: it holds an unfinished download", Err: ErrPart}
 }

@@ -13,7 +13,7 @@ import (
 func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite bool) (Result, error) {
 	s := t.part.Snapshot()
 	size := s.Done.Octets()
-	result := Result{Path: t.path, Size: size, ModTime: s.ModTime, Resumed: t.resumed, Text: t.text()}
+	result := Result{Size: size, ModTime: s.ModTime, Resumed: t.resumed}
 	if err := t.arrived(size); err != nil {
 		return Result{}, err
 	}
@@ -27,7 +27,7 @@ func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite boo
 	}
 	if result.ModTime.IsZero() && t.o.Commit != nil {
 		var err error
-		if result.Written, err = t.part.Written(); err != nil {
+		if result.ModTime, err = t.part.Written(); err != nil {
 			return Result{}, err
 		}
 	}
@@ -37,7 +37,7 @@ func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite boo
 	err := t.part.Publish(overwrite)
 	if t.o.Existing == Skip && errors.Is(err, fs.ErrExist) {
 		t.part.Discard()
-		return skipped(to, ReasonExists), nil
+		return skipped(to, leftExists), nil
 	}
 	if err != nil {
 		return Result{}, err

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -23,13 +24,13 @@ func TestForeignFiles(t *testing.T) {
 		o      Options
 		err    error
 	}{
-		{"a data file under the journal's name", map[string]string{"f.part.json": theirs}, Options{}, ErrForeign},
-		{"JSON with a version", map[string]string{"f.part.json": `{"version":1,"entries":[]}`}, Options{}, ErrForeign},
-		{"a backup of it", map[string]string{"f.part.json~": theirs}, Options{}, ErrForeign},
-		{"a pair", pair, Options{}, ErrForeign},
-		{"a pair, overwriting", pair, Options{Existing: Overwrite}, ErrForeign},
-		{"a pair, continuing", pair, Options{Continue: true}, ErrForeign},
-		{"a journal's name, continuing", map[string]string{"f": body[:1000], "f.part.json": theirs}, Options{Continue: true}, ErrForeign},
+		{"a data file under the journal's name", map[string]string{"f.part.json": theirs}, Options{}, partfile.ErrForeign},
+		{"JSON with a version", map[string]string{"f.part.json": `{"version":1,"entries":[]}`}, Options{}, partfile.ErrForeign},
+		{"a backup of it", map[string]string{"f.part.json~": theirs}, Options{}, partfile.ErrForeign},
+		{"a pair", pair, Options{}, partfile.ErrForeign},
+		{"a pair, overwriting", pair, Options{Existing: Overwrite}, partfile.ErrForeign},
+		{"a pair, continuing", pair, Options{Continue: true}, partfile.ErrForeign},
+		{"a journal's name, continuing", map[string]string{"f": body[:1000], "f.part.json": theirs}, Options{Continue: true}, partfile.ErrForeign},
 		{"a part, with Newer", map[string]string{"f.part": theirs}, Options{Newer: true}, ErrPart},
 		{"a part and an old file, with Newer", map[string]string{"f": "old", "f.part": theirs}, Options{Newer: true}, ErrPart},
 	}
@@ -77,7 +78,7 @@ func TestLinkedPart(t *testing.T) {
 	}
 	k.write("f.part.json", k.journal("/f", 300_000, kitTime, span{0, 300_000}))
 	k.change("/f", "new", kitTime.Add(time.Hour))
-	if _, err := k.get("/f", Options{}); err != nil || !k.told(Restarted, "other names") {
+	if _, err := k.get("/f", Options{}); err != nil || !k.told(Noted, "other names") {
 		t.Errorf("got %v, events %v", err, k.events)
 	}
 	k.want(map[string]string{"f": "new", "archived": body})

@@ -17,7 +17,6 @@ type job struct {
 	extra  Source // for further connections
 	u      *urlparse.URL
 	url    string // of u, as journals write it
-	path   string // the target, as given; "" for To
 	o      *Options
 	retry  *retry.Retrier
 	hashed bool // see hasher
@@ -33,7 +32,7 @@ func newJob(src Source, u *urlparse.URL, o *Options) *job {
 	j := &job{src: src, u: u, url: u.WithoutPassword().String(), o: opts, extra: src}
 	policy := retry.Policy{Retries: opts.Retries, Connect: opts.RetryConnect, Wait: opts.Wait}
 	policy.Tell = func(err error, try int, wait time.Duration) {
-		opts.notify(Event{Kind: Retrying, Err: err, Try: try, Tries: retry.Count(opts.Retries), Wait: wait})
+		opts.notify(Event{Kind: Retrying, Err: err, Text: fmt.Sprintf("%d of %d", try, retry.Count(opts.Retries)), Wait: wait})
 	}
 	if m, ok := src.(member); ok {
 		j.extra, policy.ReturnCrowded = m.Extra(), true

@@ -101,7 +101,7 @@ func TestContinueBesideOwnPart(t *testing.T) {
 	k.leaves("/f", 100_000)
 	k.write("f", body[:1000])
 	_, err := k.get("/f", Options{Continue: true})
-	if !errors.Is(err, ErrUnfinished) {
+	if !errors.Is(err, ErrPart) {
 		t.Errorf("got %v of a part with its journal", err)
 	}
 	k.remove("f.part") // as the message proposes

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"example.com/ftpfetch/download/internal/partfile"
 )
 
 // TestPlaces tries every kind of target that a path can name. A local obstacle ends
@@ -138,7 +140,7 @@ func TestFilePartOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, o := range []Options{{}, {Continue: true}, {Existing: Overwrite}} {
-			if _, err := k.get("/f", o); !errors.Is(err, ErrForeign) {
+			if _, err := k.get("/f", o); !errors.Is(err, partfile.ErrForeign) {
 				t.Errorf("%s: got %v, want ErrForeign", name, err)
 			}
 		}

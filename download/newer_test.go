@@ -43,7 +43,7 @@ func TestNewer(t *testing.T) {
 			}
 			k.faulty(tt.fault)
 			r, err := k.get(tt.path, Options{Newer: true})
-			if err != nil || r.Skipped != tt.skip || tt.noted != "" && !k.told(Noted, tt.noted) {
+			if err != nil || (r.Left != "") != tt.skip || tt.noted != "" && !k.told(Noted, tt.noted) {
 				t.Errorf("got %+v, %v, events %v", r, err, k.events)
 			}
 			if tt.skip {
@@ -80,7 +80,7 @@ func TestNewerContinue(t *testing.T) {
 				t.Fatal(err)
 			}
 			r, err := k.get(tt.path, Options{Newer: true, Continue: true})
-			if err != nil || r.Skipped != (tt.local == tt.want) {
+			if err != nil || (r.Left != "") != (tt.local == tt.want) {
 				t.Errorf("got %+v, %v", r, err)
 			}
 			k.want(map[string]string{"f": tt.want})

@@ -109,10 +109,8 @@ type Options struct {
 type EventKind int
 
 const (
-	Noted     EventKind = iota // something worth a line
-	Resumed                    // the transfer resumes a partial file of Done bytes
-	Restarted                  // the partial file is given up: the transfer starts over
-	Retrying                   // a try failed with Err; the next one follows after Wait
+	Noted    EventKind = iota // something worth a line
+	Retrying                  // a try failed with Err; the next one follows after Wait
 	// Progress comes regularly while data flows and once at the end. Done includes
 	// bytes from earlier runs; it falls if a transfer starts over.
 	Progress
@@ -124,12 +122,10 @@ const (
 // Event is something that happens during a download, for Options.Events.
 type Event struct {
 	Kind  EventKind
-	Text  string // of Noted, Resumed and Restarted: one line, unless a file name in it has line ends
+	Text  string // of Noted: one line, unless a file name in it has line ends; of Retrying: which retry in a row without progress this is, "1 of 5"
 	Done  int64  // bytes that are there
 	Total int64  // bytes of the file; -1 if the server did not tell
 	Err   error
-	Try   int // the number of this retry in a row without progress
-	Tries int // the most retries in a row
 	Wait  time.Duration
 }
 
@@ -158,31 +154,23 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Reason says why a target was left alone.
-type Reason int
-
+// Why a target was left alone.
 const (
-	_              Reason = iota
-	ReasonExists          // it exists: [Skip]
-	ReasonNotNewer        // the server's file is not newer: Options.Newer
-	ReasonComplete        // it has as many bytes as the server's file: Options.Continue
+	leftExists   = "already exists"          // Skip
+	leftOlder    = "not newer on the server" // Newer
+	leftComplete = "already complete"        // Continue
 )
 
-// Result describes a finished download. With an error only Path and Kept may
-// be set.
+// Result describes a finished download. With an error only Kept may be set.
 type Result struct {
-	Path     string     // as given, so relative to Options.Root; "" for [To]
 	Size     int64      // bytes of the file
-	ModTime  time.Time  // the server's, UTC; zero if unknown
-	Written  time.Time  // for Commit, that of the local file if the server told none
-	Skipped  bool       // the target was left alone
-	Reason   Reason     // why it was left alone; 0 unless Skipped
+	ModTime  time.Time  // the server's, UTC; if it told none, with Commit that of the local file, or else zero
+	Left     string     // why the target was left alone, such as "already exists"; "" if it was not
 	Resumed  int64      // bytes from earlier runs
 	Kept     int64      // after an error: bytes in NAME.part from which the next call resumes
 	Verified string     // what the digest was compared with, such as "sha256 in SHA256SUMS"; "" if nothing
 	Checked  time.Time  // when that was, and Sum was computed from the bytes; UTC
 	Sum      digest.Sum // the digest of the file's bytes; the zero value if none was computed
-	Text     bool       // the transfer was in ASCII type: its size was not compared
 }
 
 // orDefault returns a copy of o, which may be nil, with defaults for zero fields.
@@ -216,7 +204,7 @@ func (o *Options) commit(r Result) error {
 
 // restarted reports that the part at path is given up.
 func (o *Options) restarted(path, why string) {
-	o.notify(Event{Kind: Restarted, Text: path + ": " + why + ": starting over"})
+	o.note(path + ": " + why + ": starting over")
 }
 
 func (o *Options) note(text string) { o.notify(Event{Kind: Noted, Text: text}) }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
 )
@@ -44,7 +45,7 @@ func TestResumeOfAnother(t *testing.T) {
 			k.leaves("/f", 100_000)
 			tt.do(k)
 			r, err := k.get(tt.path, tt.o)
-			if err != nil || r.Resumed != 0 || tt.told != "" && !k.told(Restarted, tt.told) {
+			if err != nil || r.Resumed != 0 || tt.told != "" && !k.told(Noted, tt.told) {
 				t.Errorf("got %+v, %v, events %v", r, err, k.events)
 			}
 			if tt.want != "" {
@@ -79,13 +80,13 @@ func TestResumeHostileJournal(t *testing.T) {
 		k.write("f.part.json", text)
 		_, err := k.get("/f", Options{})
 		if text != "" && !strings.HasPrefix(text, `{"ftpfetch":`) {
-			if !errors.Is(err, ErrForeign) {
+			if !errors.Is(err, partfile.ErrForeign) {
 				t.Errorf("%s: got %v, want ErrForeign", what, err)
 			}
 			k.want(map[string]string{"f.part": part, "f.part.json": text})
 			continue
 		}
-		if err != nil || !k.told(Restarted, "its journal") {
+		if err != nil || !k.told(Noted, "its journal") {
 			t.Errorf("%s: %v, events %v", what, err, k.events)
 		}
 		k.want(map[string]string{"f": body})

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -134,7 +136,7 @@ func TestRetryWaits(t *testing.T) {
 		if got < mean/2 || got > mean*3/2 {
 			t.Errorf("wait %d is %v, want about %v", i, got, mean)
 		}
-		if e := k.events[i]; e.Kind != Retrying || e.Try != i+1 || e.Tries != 8 || e.Wait != got || e.Err == nil {
+		if e := k.events[i]; e.Kind != Retrying || e.Text != fmt.Sprintf("%d of 8", i+1) || e.Wait != got || e.Err == nil {
 			t.Errorf("event %d is %+v", i, e)
 		}
 	}
@@ -169,7 +171,7 @@ func TestRetryWithoutREST(t *testing.T) {
 		}
 		return without(p)
 	})
-	if _, err := k.get("/f", Options{}); err != nil || !k.told(Restarted, "cannot start in the middle") {
+	if _, err := k.get("/f", Options{}); err != nil || !k.told(Noted, "cannot start in the middle") {
 		t.Errorf("got %v, events %v", err, k.events)
 	}
 	k.want(map[string]string{"f": body})
@@ -200,7 +202,7 @@ func TestRetryOfChangedFile(t *testing.T) {
 			}
 			return testserver.Fault{}
 		})
-		if _, err := k.get("/f", Options{}); err != nil || !k.told(Restarted, map[string]string{"USER": "has been modified", "RETR": string(errMisplaced)}[verb]) {
+		if _, err := k.get("/f", Options{}); err != nil || !k.told(Noted, map[string]string{"USER": "has been modified", "RETR": string(errMisplaced)}[verb]) {
 			t.Errorf("%s: %v, events %v", verb, err, k.events)
 		}
 		k.want(map[string]string{"f": other})
@@ -226,7 +228,7 @@ func TestRetryOfChangingFile(t *testing.T) {
 	}
 	restarts := 0
 	for _, e := range k.events {
-		if e.Kind == Restarted {
+		if strings.HasSuffix(e.Text, "starting over") {
 			restarts++
 		}
 	}

@@ -69,7 +69,7 @@ func TestSegments(t *testing.T) {
 			if got := k.Connections(); got < tt.conns {
 				t.Errorf("%d connections, want %d", got, tt.conns)
 			}
-			if tt.told != "" && !k.told(Restarted, tt.told) {
+			if tt.told != "" && !k.told(Noted, tt.told) {
 				t.Errorf("events %v, want %q", k.events, tt.told)
 			}
 			k.want(map[string]string{"f": large})
@@ -187,7 +187,7 @@ func TestSegmentsUnconfirmedEnd(t *testing.T) {
 			}
 			return testserver.Fault{}
 		})
-		if _, err := k.get("/f", Options{Segments: 4}); err != nil || k.told(Restarted, "") {
+		if _, err := k.get("/f", Options{Segments: 4}); err != nil || k.told(Noted, "starting over") {
 			t.Errorf("%s: got %v, events %v", verb, err, k.events)
 		}
 		k.want(map[string]string{"f": large})

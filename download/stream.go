@@ -31,7 +31,7 @@ func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Option
 	if err = s.run(ctx); err == nil {
 		err = s.arrived(s.n.Load())
 	}
-	r := Result{Size: s.n.Load(), ModTime: s.modTime, Text: s.text()}
+	r := Result{Size: s.n.Load(), ModTime: s.modTime}
 	if err == nil && s.check != nil {
 		err = s.check.compare(&r)
 	}

@@ -69,7 +69,7 @@ func TestSyncFailsAtEnd(t *testing.T) {
 func TestKept(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.faulty(cut(1, 100_000))
-	if r, err := k.get("/f", Options{Retries: -1}); err == nil || r.Kept != 100_000 || r.Path != k.path("f") {
+	if r, err := k.get("/f", Options{Retries: -1}); err == nil || r.Kept != 100_000 {
 		t.Errorf("cut: %+v, %v", r, err)
 	}
 	k.faulty(replies("RETR", "550 no"))
@@ -86,13 +86,13 @@ func TestKept(t *testing.T) {
 
 // TestReason checks the reasons for leaving a target alone.
 func TestReason(t *testing.T) {
-	for want, o := range map[Reason]Options{
-		ReasonExists: {Existing: Skip}, ReasonNotNewer: {Newer: true}, ReasonComplete: {Continue: true},
+	for want, o := range map[string]Options{
+		leftExists: {Existing: Skip}, leftOlder: {Newer: true}, leftComplete: {Continue: true},
 	} {
 		k := newKit(t, map[string]string{"/f": body})
 		k.write("f", body)
 		r, err := k.get("/f", o)
-		if err != nil || !r.Skipped || r.Reason != want || r.Size != int64(len(body)) {
+		if err != nil || r.Left != want || r.Size != int64(len(body)) {
 			t.Errorf("got %+v, %v, want reason %v", r, err, want)
 		}
 	}

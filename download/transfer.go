@@ -181,7 +181,7 @@ func (t *transfer) restart(why string) error {
 	if err := t.mayForget(t.part.Snapshot().Adopted, why); err != nil {
 		return err
 	}
-	t.o.notify(Event{Kind: Restarted, Text: why + ": starting over"})
+	t.o.note(why + ": starting over")
 	if t.check != nil {
 		t.check.reset()
 	}

@@ -289,7 +289,7 @@ func (b *engine) ended(e Event) {
 	case e.Link != "", e.Err != nil && e.dir: // list counts the directory
 	case e.Err != nil:
 		b.failed.Add(1)
-	case e.Result.Skipped:
+	case e.Result.Left != "":
 		b.before.Add(1)
 		b.complete.Add(1)
 	default:

@@ -43,7 +43,7 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 		return b.end(ctx, j, result, nil, schedule.Done())
 	case b.short(t, err):
 		return schedule.Short()
-	case errors.Is(err, download.ErrBusy):
+	case errors.Is(err, partfile.ErrBusy):
 		return b.wait(ctx, t, err)
 	case errors.Is(err, fs.ErrExist) && b.named(bounded, j):
 		return schedule.Untouched().Then(j.url().Address())
@@ -266,7 +266,7 @@ func (b *engine) there(ctx context.Context, j *job) (download.Result, bool, erro
 		return download.Result{}, false, nil // download.File says what is wrong
 	}
 	result := download.Result{
-		Path: item.Path, Size: info.Size(), ModTime: info.ModTime(), Skipped: true, Reason: download.ReasonComplete,
+		Size: info.Size(), ModTime: info.ModTime(), Left: "already complete",
 	}
 	if item.Size != nil && *item.Size != info.Size() && !b.replaces() {
 		return download.Result{}, false, b.other(item, download.ErrSize, "%d bytes, but the list says %d", info.Size(), *item.Size)
@@ -284,7 +284,7 @@ func (b *engine) there(ctx context.Context, j *job) (download.Result, bool, erro
 	case item.Sum.Algorithm != "":
 		return b.verify(ctx, item, result)
 	case b.Each.Newer && !item.ModTime.After(info.ModTime().Add(slack)):
-		result.Reason = download.ReasonNotNewer
+		result.Left = "not newer on the server"
 		return result, true, nil
 	}
 	return download.Result{}, false, nil

@@ -44,11 +44,8 @@ type record struct {
 
 func recordOf(item manifest.Item, u *urlparse.URL, r download.Result) record {
 	out := record{
-		Path: item.Path, URL: u.WithoutPassword().String(), Size: r.Size, Modified: r.ModTime, Sum: r.Sum.String(), Verified: r.Verified,
+		Path: item.Path, URL: u.WithoutPassword().String(), Size: r.Size, Modified: r.ModTime.UTC(), Sum: r.Sum.String(), Verified: r.Verified,
 		Checked: r.Checked,
-	}
-	if out.Modified.IsZero() { // the server did not tell
-		out.Modified = r.Written.UTC()
 	}
 	if !utf8.ValidString(item.Path) {
 		out.Raw = []byte(item.Path)

@@ -23,9 +23,7 @@ var hints = []struct {
 }{
 	{fs.ErrExist, "--overwrite replaces it, --no-clobber skips it"},
 	{download.ErrName, "-o FILE saves it under another"},
-	{download.ErrForeign, "remove it, or choose another place with -o or -d"},
 	{download.ErrPart, "remove it, or -c resumes it, or --overwrite replaces it"},
-	{download.ErrUnfinished, "remove it, or --overwrite, without -c, goes ahead"},
 	{download.ErrResume, "--overwrite, without -c, starts over"},
 	{download.ErrUnverified, "--checksum ALGO:HEX gives the digest of one file"},
 	{manifest.ErrPath, "--keep-dirs saves each file under the directories of its URL"},

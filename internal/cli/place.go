@@ -72,7 +72,7 @@ func (r *run) path(u *urlparse.URL) (path string, err error) {
 	}
 	name := r.Output
 	if name == "" {
-		if name, err = download.LocalName(u); err != nil {
+		if name, err = localName(u); err != nil {
 			return "", err
 		}
 	}
@@ -140,4 +140,13 @@ func real(file string) string {
 	}
 	file, _ = filepath.Abs(file)
 	return file
+}
+
+// localName returns the name under which to save the file that u names: its last
+// segment, decoded and otherwise unchanged.
+func localName(u *urlparse.URL) (string, error) {
+	if why := localfile.Unusable(u.Name); why != "" {
+		return "", &download.Error{Path: u.Name, Reason: why, Err: download.ErrName}
+	}
+	return u.Name, nil
 }

@@ -44,7 +44,7 @@ func reportRow(name string, e batch.Event) []byte {
 		if !e.Result.Checked.IsZero() {
 			r.Checked = e.Result.Checked.Format(time.RFC3339)
 		}
-		if e.Result.Skipped {
+		if e.Result.Left != "" {
 			r.Status = "before"
 		}
 	}

@@ -242,7 +242,7 @@ func (r *run) event(ctx context.Context, e batch.Event) {
 		if errors.Is(e.Err, ftpexec.ErrLogin) {
 			r.logins.forget()
 		}
-		if e.Err = r.explained(ctx, e.URL, e.Err); e.Err == nil && !e.Result.Skipped && r.root == nil {
+		if e.Err = r.explained(ctx, e.URL, e.Err); e.Err == nil && e.Result.Left == "" && r.root == nil {
 			r.saved[e.Task.Path] = true
 		}
 		r.fails(e.Err)

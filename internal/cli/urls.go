@@ -146,7 +146,7 @@ func (r *run) task(t config.Target, u *urlparse.URL) (batch.Task, error) {
 	case u.IsDir():
 		err = &ftpexec.Error{Op: "open", URL: u.Redacted(), Err: ftpexec.ErrIsDirectory, Hint: "-r fetches what is in it"}
 	default:
-		task.Path, err = download.LocalName(u)
+		task.Path, err = localName(u)
 	}
 	return task, err
 }
@@ -163,5 +163,5 @@ func treeName(u *urlparse.URL) (string, error) {
 	if v.Name == "" {
 		v.Name = u.Host
 	}
-	return download.LocalName(&v)
+	return localName(&v)
 }

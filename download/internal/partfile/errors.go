@@ -10,7 +10,6 @@ import (
 var (
 	ErrLocal   = errors.New("local file error")
 	ErrBusy    = errors.New("another run writes the file")
-	ErrPart    = errors.New("partial file exists")
 	ErrForeign = errors.New("another file is in the way")
 	ErrName    = errors.New("no usable local file name")
 	ErrMoved   = errors.New("changed while it was examined") // look again
@@ -53,7 +52,7 @@ func replaced(path string) error {
 }
 
 func othersFile(path string) error {
-	return &Error{Path: path, Reason: "is in the way, and belongs to another user", Err: ErrForeign}
+	return &Error{Path: path, Reason: "is in the way, and belongs to another user: remove it, or choose another place", Err: ErrForeign}
 }
 
 // ended means that the context of a [Reader] has ended.

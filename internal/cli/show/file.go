@@ -128,7 +128,7 @@ func (f *File) Event(e download.Event) {
 	text := e.Text
 	if e.Kind == download.Retrying {
 		state.Error, state.Code = p.explain(e.Err)
-		text = fmt.Sprintf("%s; trying again in %.1f s (%d of %d)", state.Error, e.Wait.Seconds(), e.Try, e.Tries)
+		text = fmt.Sprintf("%s; trying again in %.1f s (%s)", state.Error, e.Wait.Seconds(), e.Text)
 	}
 	switch {
 	case f.run.mode == None:
@@ -155,22 +155,11 @@ func (f *File) End(done download.Result, err error, rest string) {
 		p.failed(e, err, rest)
 	case mode == JSON:
 		f.complete(done, now)
-	case done.Skipped && !p.Quiet && (f.lone() || mode == Bar):
-		p.Line("%s: %s, left alone%s", name, whyLeft(done.Reason), verified(done))
-	case !done.Skipped && f.lone() && mode != None:
+	case done.Left != "" && !p.Quiet && (f.lone() || mode == Bar):
+		p.Line("%s: %s, left alone%s", name, done.Left, verified(done))
+	case done.Left == "" && f.lone() && mode != None:
 		p.Line("%s: %s in %.1f s%s", name, Bytes(done.Size), now.Sub(f.made).Seconds(), verified(done))
 	}
-}
-
-// whyLeft says why an existing file was left alone.
-func whyLeft(r download.Reason) string {
-	switch r {
-	case download.ReasonNotNewer:
-		return "not newer on the server"
-	case download.ReasonComplete:
-		return "already complete"
-	}
-	return "already exists"
 }
 
 // verified says what the file's digest was compared with.

@@ -81,7 +81,7 @@ func (f *File) moved(now time.Time) {
 func (f *File) complete(done download.Result, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !done.Skipped {
+	if done.Left == "" {
 		f.begin(done.Resumed, done.Size, now)
 		f.offset = min(f.offset, done.Resumed)
 		f.speed.first = min(f.speed.first, f.offset)
@@ -89,7 +89,7 @@ func (f *File) complete(done download.Result, now time.Time) {
 	}
 	f.total = done.Size
 	e := f.state("done")
-	if e.Skipped, e.Verified = done.Skipped, done.Verified; !done.Skipped {
+	if e.Skipped, e.Verified = done.Left != "", done.Verified; done.Left == "" {
 		e.Seconds, e.Rate = new(seconds(now.Sub(f.made))), new(int64(f.speed.average(f.done, now)))
 	}
 	f.run.p.emit(e)

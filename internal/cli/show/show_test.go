@@ -75,7 +75,7 @@ func parse(t *testing.T, text string) *urlparse.URL {
 
 var (
 	lost    = &ftpexec.Error{Op: "RETR x", URL: "ftp://u:***@h/x", Err: ftpexec.ErrLost}
-	retries = download.Event{Kind: download.Retrying, Err: lost, Try: 2, Tries: 5, Wait: 1500 * time.Millisecond}
+	retries = download.Event{Kind: download.Retrying, Err: lost, Text: "2 of 5", Wait: 1500 * time.Millisecond}
 )
 
 // TestPlain follows one file in plain lines, whose intervals double.
@@ -93,7 +93,7 @@ func TestPlain(t *testing.T) {
 		f.Update(step.done, step.total)
 	}
 	f.Event(retries)
-	f.Event(download.Event{Kind: download.Restarted, Text: "begins\nanew\x1b"})
+	f.Event(download.Event{Kind: download.Noted, Text: "begins\nanew\x1b"})
 	s.after(1250 * time.Millisecond)
 	f.End(download.Result{Size: 1000}, nil, "")
 	s.compare(t, `a\x1bfile: 1:30 left, 10 B/s, 100 B of 1000 B
@@ -109,9 +109,7 @@ a\x1bfile: 1000 bytes in 71.2 s
 		want string
 	}{
 		{download.Result{Size: 1, Verified: "md5 from\x1b"}, nil, `1 byte in 71.2 s (verified: md5 from\x1b)`},
-		{download.Result{Skipped: true, Reason: download.ReasonExists}, nil, "already exists, left alone"},
-		{download.Result{Skipped: true, Reason: download.ReasonNotNewer}, nil, "not newer on the server, left alone"},
-		{download.Result{Skipped: true, Reason: download.ReasonComplete}, nil, "already complete, left alone"},
+		{download.Result{Left: "already exists"}, nil, "already exists, left alone"},
 	} {
 		f.End(tt.done, nil, "")
 		s.compare(t, `a\x1bfile: `+tt.want+"\n")
@@ -161,10 +159,10 @@ func TestNone(t *testing.T) {
 	f.Event(retries)
 	f.End(download.Result{Size: 2}, nil, "")
 	s.compare(t, "")
-	f.End(download.Result{Skipped: true}, nil, "")
+	f.End(download.Result{Left: "already exists"}, nil, "")
 	s.compare(t, "f: already exists, left alone\n")
 	s.Quiet = true
-	f.End(download.Result{Skipped: true}, nil, "")
+	f.End(download.Result{Left: "already exists"}, nil, "")
 	s.compare(t, "")
 }
 
@@ -176,7 +174,7 @@ func TestJSON(t *testing.T) {
 	u, path := parse(t, "ftp://u:secret@h/x"), "d/x\x1b\xff"
 	s := newStand(JSON)
 	f := s.File(u, path)
-	f.Event(download.Event{Kind: download.Resumed, Text: "resuming from byte 100"})
+	f.Event(download.Event{Kind: download.Noted, Text: "resuming from byte 100"})
 	s.after(time.Second)
 	f.Update(100, 1000)
 	s.after(900 * time.Millisecond)
@@ -197,11 +195,11 @@ func TestJSON(t *testing.T) {
 <done~04.000#,"size":1000,"offset":100,"received":1000,"rate":300,"attempt":2,"seconds":4,"verified":"md5 in x.md5"}
 `))
 	s = newStand(JSON)
-	s.File(u, path).End(download.Result{Size: 5, Skipped: true}, nil, "")
+	s.File(u, path).End(download.Result{Size: 5, Left: "already exists"}, nil, "")
 	s.File(u, path).End(download.Result{}, nil, "") // an empty file, or one that took no time
 	f = s.File(u, path)
 	f.Update(100, -1)
-	f.Event(download.Event{Kind: download.Restarted, Text: "starting over"})
+	f.Event(download.Event{Kind: download.Noted, Text: "starting over"})
 	f.Update(4, -1) // the offset falls even if a transfer starts over between two updates
 	f.End(download.Result{}, lost, "")
 	s.Failed("ftp://h/x", lost, "") // the earlier state is gone
@@ -232,7 +230,7 @@ func TestBar(t *testing.T) {
 	}{
 		{err: lost, want: "ftpfetch: ftp://h/x: RETR x: connection lost\n"},
 		{done: download.Result{Size: 4096, Verified: "md5 in x.md5"}, want: "d/name: 4096 bytes in 2.0 s (verified: md5 in x.md5)\n"},
-		{done: download.Result{Skipped: true}, want: "d/name: already exists, left alone\n"},
+		{done: download.Result{Left: "already exists"}, want: "d/name: already exists, left alone\n"},
 	} {
 		f := s.File(parse(t, "ftp://h/x"), "d/name")
 		f.Update(0, 4096)
