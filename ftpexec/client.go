@@ -15,7 +15,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -200,15 +199,4 @@ func (s sessions) Put(key string, session *tls.ClientSessionState) {
 	if session != nil {
 		s.ClientSessionCache.Put(key, session)
 	}
-}
-
-// check returns an error if a field of c has a bad value. Every retrieval calls it first.
-func (c *Client) check() error {
-	switch {
-	case c.MinRate.Bytes < 0:
-		return errors.New("MinRate is negative: write bytes per second, or 0 for no limit")
-	case c.MaxConns < 0:
-		return errors.New("MaxConns is negative: write a number of connections, or 0 for no limit")
-	}
-	return nil
 }

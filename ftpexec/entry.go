@@ -1,7 +1,6 @@
 package ftpexec
 
 import (
-	"fmt"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"example.com/ftpfetch/ftpexec/internal/listing"
 	"example.com/ftpfetch/ftpexec/internal/wire"
-	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -77,59 +75,4 @@ func entryOf(dir *urlparse.URL, item listing.Item) Entry {
 	}
 	return Entry{Name: item.Name, Base: base, URL: dir.Child(base, kind), Mode: item.Mode, HasPerm: item.HasPerm, Size: item.Size,
 		ModTime: item.Time, Precision: item.Precision, Local: item.Precision > 0 && !item.UTC, Target: item.Target, Unique: item.Unique}
-}
-
-// MarshalJSON returns the object that "ftpfetch -l --json" prints for an entry. It has no password, and lacks what is not
-// known. A name that is not UTF-8 is exact only in url.
-func (e Entry) MarshalJSON() ([]byte, error) {
-	row := struct {
-		Name      string `json:"name"`
-		URL       string `json:"url,omitempty"`
-		Type      string `json:"type"`
-		Size      *int64 `json:"size,omitempty"`
-		Time      string `json:"time,omitempty"`      // RFC 3339, as if the zone were UTC
-		Precision string `json:"precision,omitempty"` // of time: day, minute, second or fraction
-		Local     bool   `json:"local,omitempty"`     // the zone is not known
-		Mode      string `json:"mode,omitempty"`      // permissions in octal digits
-		Target    string `json:"target,omitempty"`
-	}{Name: e.Name, Type: e.kind(), Target: e.Target, Local: e.Local}
-	if e.URL != nil {
-		row.URL = e.URL.WithoutPassword().String()
-	}
-	if e.Size >= 0 {
-		row.Size = &e.Size
-	}
-	if e.Precision > 0 {
-		row.Time, row.Precision = e.ModTime.UTC().Format(time.RFC3339Nano), e.precision()
-	}
-	if e.HasPerm {
-		row.Mode = fmt.Sprintf("%04o", e.Mode.Perm())
-	}
-	return printable.JSON(row), nil
-}
-
-func (e Entry) kind() string {
-	switch e.Mode.Type() {
-	case 0:
-		return "file"
-	case fs.ModeDir:
-		return "directory"
-	case fs.ModeSymlink:
-		return "link"
-	case fs.ModeIrregular:
-		return "unknown"
-	}
-	return "special"
-}
-
-func (e Entry) precision() string {
-	switch {
-	case e.Precision >= 24*time.Hour:
-		return "day"
-	case e.Precision >= time.Minute:
-		return "minute"
-	case e.Precision >= time.Second:
-		return "second"
-	}
-	return "fraction"
 }

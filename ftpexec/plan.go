@@ -2,9 +2,7 @@ package ftpexec
 
 import (
 	"cmp"
-	"net"
 	"slices"
-	"strconv"
 	"strings"
 
 	"example.com/ftpfetch/internal/printable"
@@ -38,10 +36,9 @@ type Command struct {
 //   - MLST, or CWD to the name after SIZE and MDTM, for a Stat of a directory's URL
 //   - PWD after the login, and CWD to return to that directory, if the connection is kept for another URL
 type Plan struct {
-	Host     string          // the URL's host; an IPv6 address has no brackets
-	Port     int             // 1 to 65535
-	Scheme   urlparse.Scheme // the protection: ftpes is AUTH TLS (RFC 4217), ftps is TLS from the first byte
-	Commands []Command       // from USER, or AUTH for ftpes, to RETR or NLST
+	Commands []Command // from USER, or AUTH for ftpes (RFC 4217), to RETR or NLST
+
+	connect string // the first line of String
 }
 
 // NewPlan returns the plan for u. It uses no network. The error is that of [urlparse.URL.Check].
@@ -49,7 +46,10 @@ func NewPlan(u *urlparse.URL) (*Plan, error) {
 	if err := u.Check(); err != nil {
 		return nil, err
 	}
-	p := &Plan{Host: u.Host, Port: u.PortOrDefault(), Scheme: u.Scheme}
+	p := &Plan{connect: "CONNECT " + u.Address()}
+	if u.Scheme == urlparse.FTPS {
+		p.connect += " TLS"
+	}
 	_, mask := masking(u)
 	for _, st := range steps(u, course{fresh: true, bare: true}) {
 		p.Commands = append(p.Commands, mask(st.Command))
@@ -114,11 +114,7 @@ func (c Command) shown() string {
 // line for each command that is not optional. Every line ends in LF.
 func (p *Plan) String() string {
 	var b strings.Builder
-	b.WriteString("CONNECT " + net.JoinHostPort(p.Host, strconv.Itoa(p.Port)))
-	if p.Scheme == urlparse.FTPS {
-		b.WriteString(" TLS")
-	}
-	b.WriteByte('\n')
+	b.WriteString(p.connect + "\n")
 	for _, c := range p.Commands {
 		if !c.Optional {
 			b.WriteString(c.String() + "\n")

@@ -42,10 +42,9 @@ type Response struct {
 	// close Body. Closing it early closes the connection.
 	Body io.ReadCloser
 
-	Offset  int64         // the position in the file of the first byte of Body
-	Size    int64         // the size of the whole file in bytes; -1 if the server did not tell it, and in ASCII type
-	ModTime time.Time     // the modification time (MDTM, RFC 3659 section 3) in UTC; zero if the server did not tell it
-	URL     *urlparse.URL // the URL that was asked for
+	Offset  int64     // the position in the file of the first byte of Body
+	Size    int64     // the size of the whole file in bytes; -1 if the server did not tell it, and in ASCII type
+	ModTime time.Time // the modification time (MDTM, RFC 3659 section 3) in UTC; zero if the server did not tell it
 
 	body *body // nil in a Response that another package made
 }
@@ -91,7 +90,7 @@ func (r *run) retrieve() (*Response, error) {
 	}
 	b := &body{run: r, conn: r.conn, data: data, wire: conn, size: -1, text: typeOf(r.url) == "A"}
 	info := r.file.info
-	response := &Response{Body: b, Offset: r.goal.offset, Size: info.Size, ModTime: info.ModTime, URL: r.url, body: b}
+	response := &Response{Body: b, Offset: r.goal.offset, Size: info.Size, ModTime: info.ModTime, body: b}
 	if b.text {
 		response.Body, response.Size = newText(b), -1
 	} else if info.Size >= 0 {

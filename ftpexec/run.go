@@ -89,13 +89,17 @@ func (c *Client) admit(u *urlparse.URL) error {
 	if err != nil {
 		return err
 	}
-	if err = c.check(); err == nil && c.Active && c.proxy(u.Address()) != nil {
+	switch {
+	case c.MinRate.Bytes < 0:
+		err = errors.New("MinRate is negative: write bytes per second, or 0 for no limit")
+	case c.MaxConns < 0:
+		err = errors.New("MaxConns is negative: write a number of connections, or 0 for no limit")
+	case c.Active && c.proxy(u.Address()) != nil:
 		err = fmt.Errorf("%w: a proxy cannot accept connections", errActive)
+	default:
+		return nil
 	}
-	if err != nil {
-		return &Error{Op: "open", URL: u.Redacted(), Err: err}
-	}
-	return nil
+	return &Error{Op: "open", URL: u.Redacted(), Err: err}
 }
 
 // avoidable reports whether another try can avoid err, which ended the connection. It remembers how.
@@ -254,31 +258,28 @@ func (r *run) user(st step) (string, error) {
 	return st.Arg, nil
 }
 
-// password returns the argument of PASS.
-func (r *run) password(step) (string, error) {
-	given, ok := r.url.User.Password()
-	switch c := r.client.Credentials; {
-	case r.url.User == nil:
+// password returns the argument of PASS. From now on nothing shows it.
+func (r *run) password(step) (text string, err error) {
+	if r.url.User == nil {
 		return cmp.Or(r.client.Email, defaultEmail), nil
-	case ok:
-		return r.secret(given, nil)
-	case c == nil:
-		return "", ErrNoCredentials
-	default:
-		return r.secret(c.Password(r.ctx, r.url.Host, r.url.User.Username()))
 	}
+	text, ok := r.url.User.Password()
+	if !ok {
+		return r.supplied(Credentials.Password)
+	}
+	r.client.secrets.Add(text)
+	return text, nil
 }
 
 // account returns the argument of ACCT.
-func (r *run) account(step) (string, error) {
+func (r *run) account(step) (string, error) { return r.supplied(Credentials.Account) }
+
+// supplied returns what Credentials supplies. From now on nothing shows it.
+func (r *run) supplied(by func(Credentials, context.Context, string, string) (string, error)) (string, error) {
 	if r.client.Credentials == nil {
 		return "", ErrNoCredentials
 	}
-	return r.secret(r.client.Credentials.Account(r.ctx, r.url.Host, r.url.User.Username()))
-}
-
-// secret returns text and err. It remembers text, so that nothing shows it from now on.
-func (r *run) secret(text string, err error) (string, error) {
+	text, err := by(r.client.Credentials, r.ctx, r.url.Host, r.url.User.Username())
 	r.client.secrets.Add(text)
 	return text, err
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,17 +69,52 @@ func (r *run) lineOf(e ftpexec.Entry, terminal bool) []byte {
 		name = printable.Line(name)
 	}
 	switch {
-	case r.JSON && r.Long:
-		return printable.JSON(e)
 	case r.JSON:
-		return printable.JSON(struct {
-			Name string `json:"name"`
-			URL  string `json:"url"`
-		}{e.Name, e.URL.WithoutPassword().String()})
+		return printable.JSON(rowOf(e, r.Long))
 	case r.Long:
 		return fmt.Appendf(nil, "%s %12s  %-20s  %s\n", modeOf(e), count(e.Size), timeOf(e), name)
 	}
 	return []byte(name + "\n")
+}
+
+// row is an entry in JSON. It lacks what is not known. With -l it has all, without only the name and the URL.
+type row struct {
+	Name      string `json:"name"`
+	URL       string `json:"url"`
+	Type      string `json:"type,omitempty"`
+	Size      *int64 `json:"size,omitempty"`
+	Time      string `json:"time,omitempty"`      // RFC 3339, as if the zone were UTC
+	Precision string `json:"precision,omitempty"` // of time: day, minute, second or fraction
+	Local     bool   `json:"local,omitempty"`     // the zone is not known
+	Mode      string `json:"mode,omitempty"`      // permissions in octal digits
+	Target    string `json:"target,omitempty"`
+}
+
+func rowOf(e ftpexec.Entry, long bool) row {
+	x := row{Name: e.Name, URL: e.URL.WithoutPassword().String()}
+	if !long {
+		return x
+	}
+	x.Target, x.Local = e.Target, e.Local
+	x.Type = cmp.Or(map[fs.FileMode]string{0: "file", fs.ModeDir: "directory", fs.ModeSymlink: "link", fs.ModeIrregular: "unknown"}[e.Mode.Type()], "special")
+	if e.Size >= 0 {
+		x.Size = &e.Size
+	}
+	if e.Precision > 0 {
+		x.Time, x.Precision = e.ModTime.UTC().Format(time.RFC3339Nano), "fraction"
+	}
+	switch {
+	case e.Precision >= 24*time.Hour:
+		x.Precision = "day"
+	case e.Precision >= time.Minute:
+		x.Precision = "minute"
+	case e.Precision >= time.Second:
+		x.Precision = "second"
+	}
+	if e.HasPerm {
+		x.Mode = fmt.Sprintf("%04o", e.Mode.Perm())
+	}
+	return x
 }
 
 // modeOf returns the type and permissions as ls(1) writes them, with "?" for what
@@ -141,5 +177,5 @@ func (l listing) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Respons
 	}
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(l.run.listDir(ctx, req.URL, w, false)) }()
-	return &ftpexec.Response{Body: r, URL: req.URL, Size: -1}, nil
+	return &ftpexec.Response{Body: r, Size: -1}, nil
 }

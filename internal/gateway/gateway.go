@@ -209,7 +209,7 @@ func (s *Source) request(ctx context.Context, method string, u *urlparse.URL) (*
 		s.noticed.Do(s.Notice)
 	}
 	t, _ := http.ParseTime(a.Header.Get("Last-Modified")) // or zero
-	return &ftpexec.Response{Body: &body{ReadCloser: a.Body, source: s, ctx: ctx, url: u}, Size: a.ContentLength, ModTime: t.UTC(), URL: u}, nil
+	return &ftpexec.Response{Body: &body{ReadCloser: a.Body, source: s, ctx: ctx, url: u}, Size: a.ContentLength, ModTime: t.UTC()}, nil
 }
 
 // authorize adds the login for the server, unless it is anonymous. It is not in the URL, which proxies log.
