@@ -48,7 +48,12 @@ func Check(text io.Reader, o Options) (s Summary, errs []error) {
 				return true
 			}
 			if o.Shard.has(item) {
-				s.count(item)
+				s.Items++
+				if s.Bytes < 0 || item.Size == nil || *item.Size > math.MaxInt64-s.Bytes {
+					s.Bytes = -1
+				} else {
+					s.Bytes += *item.Size
+				}
 			}
 		}
 		switch {
@@ -65,18 +70,6 @@ func Check(text io.Reader, o Options) (s Summary, errs []error) {
 		errs = append(errs, fmt.Errorf("and %d more bad lines", more))
 	}
 	return s, errs
-}
-
-// count adds an item.
-func (s *Summary) count(item Item) {
-	s.Items++
-	switch {
-	case s.Bytes < 0:
-	case item.Size == nil, *item.Size > math.MaxInt64-s.Bytes:
-		s.Bytes = -1
-	default:
-		s.Bytes += *item.Size
-	}
 }
 
 // Read reads the items of a list in order, while it reads source, without the

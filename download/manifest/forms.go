@@ -151,23 +151,19 @@ func (r *reader) readSums() {
 	}
 	r.each(func(line int, text string) {
 		item := Item{Line: line}
-		err := r.sumLine(&item, text)
+		name, sum, ok := sums.Line(text)
+		item.Path, item.Sum = strings.TrimPrefix(name, "./"), sum
+		err := inField("the name", checkPath(item.Path))
+		if !ok || name == "" {
+			err = errors.New("is not a digest and a name: write the digest, two spaces and the name")
+		}
+		if err == nil {
+			u := r.Base
+			for segment := range strings.SplitSeq(item.Path, "/") {
+				u = u.Child(segment, urlparse.TypeNone)
+			}
+			err = item.addURL(u, u.Check())
+		}
 		r.finish(item, err)
 	})
-}
-
-func (r *reader) sumLine(item *Item, text string) error {
-	name, sum, ok := sums.Line(text)
-	if !ok || name == "" {
-		return errors.New("is not a digest and a name: write the digest, two spaces and the name")
-	}
-	item.Path, item.Sum = strings.TrimPrefix(name, "./"), sum
-	if err := checkPath(item.Path); err != nil {
-		return inField("the name", err)
-	}
-	u := r.Base
-	for segment := range strings.SplitSeq(item.Path, "/") {
-		u = u.Child(segment, urlparse.TypeNone)
-	}
-	return item.addURL(u, u.Check())
 }

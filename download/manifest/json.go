@@ -96,12 +96,21 @@ func members(text []byte) (names, cells []string, err error) {
 		if slices.Contains(names, name) {
 			return nil, nil, fmt.Errorf("%s is there twice: leave one out", name)
 		}
-		values, ok := texts(value)
-		if !ok {
-			return nil, nil, fmt.Errorf("%s is neither a string nor a number: write it as a string", name)
+		values, several := value.([]any)
+		if !several {
+			values = []any{value}
 		}
-		for _, v := range values {
-			names, cells = append(names, name), append(cells, v)
+		for _, one := range values {
+			if number, ok := one.(json.Number); ok && !several {
+				one = number.String()
+			} else if one == nil && !several {
+				one = ""
+			}
+			cell, ok := one.(string)
+			if !ok {
+				return nil, nil, fmt.Errorf("%s is neither a string nor a number: write it as a string", name)
+			}
+			names, cells = append(names, name), append(cells, cell)
 		}
 	}
 	if _, err := in.Token(); err != nil {
@@ -111,28 +120,6 @@ func members(text []byte) (names, cells []string, err error) {
 		return nil, nil, errors.New("text follows the JSON object: write one object on each line")
 	}
 	return names, cells, nil
-}
-
-// texts returns the values of a member: one, or those of an array.
-func texts(value any) (list []string, ok bool) {
-	switch v := value.(type) {
-	case nil:
-		return []string{""}, true
-	case string:
-		return []string{v}, true
-	case json.Number:
-		return []string{v.String()}, true
-	case []any:
-		for _, one := range v {
-			s, ok := one.(string)
-			if !ok {
-				return nil, false
-			}
-			list = append(list, s)
-		}
-		return list, true
-	}
-	return nil, false
 }
 
 // placer tells in which line an offset of what is read through it is, and bounds

@@ -4,7 +4,8 @@ package interop
 
 import (
 	"fmt"
-	"strings"
+
+	"example.com/ftpfetch/urlparse"
 )
 
 // The named user. The password holds characters that a URL must encode.
@@ -57,15 +58,4 @@ func (s *Server) UserURL(password, path string) string {
 
 // Escape percent-encodes every byte but those that are safe anywhere in a URL
 // (RFC 1738, section 2.2).
-func Escape(s string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
-	var b strings.Builder
-	for _, c := range []byte(s) {
-		if strings.IndexByte(plain, c) >= 0 {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	return b.String()
-}
+func Escape(s string) string { return (&urlparse.URL{Name: s}).Path()[1:] }
