@@ -7,8 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"example.com/ftpfetch/testserver"
 )
 
 // TestDamagedPart changes a byte at each end of each block of a part. Only the
@@ -70,30 +68,6 @@ func (k *kit) flip(name string, at int) {
 	}
 	if err != nil {
 		k.Fatal(err)
-	}
-}
-
-// TestDamagedWhileAway cuts a run, changes its part in the middle, and checks
-// that the next run completes the right file.
-func TestDamagedWhileAway(t *testing.T) {
-	for _, segments := range []int{1, 4} {
-		k := newKit(t, map[string]string{"/f": large})
-		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
-			if p.Verb == "RETR" {
-				return testserver.Fault{Data: testserver.Closed, Octets: 1_500_000}
-			}
-			return testserver.Fault{}
-		})
-		if _, err := k.get("/f", Options{Segments: segments, Retries: -1}); err == nil {
-			t.Fatal("no error")
-		}
-		done, _ := k.claims()
-		k.flip("f.part", int(done[0].start+done[0].end)/2)
-		k.faulty(nil)
-		if _, err := k.get("/f", Options{Segments: segments}); err != nil {
-			t.Errorf("%d segments: %v", segments, err)
-		}
-		k.want(map[string]string{"f": large})
 	}
 }
 

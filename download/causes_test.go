@@ -215,29 +215,6 @@ func eachCall(t *testing.T, x *trouble, use func(*ftpexec.Client) error) {
 	}
 }
 
-// TestCutHandshakeIsRetried checks that a run goes on if a data connection ends
-// within its TLS handshake, and gives up if an alert or a certificate ends it.
-func TestCutHandshakeIsRetried(t *testing.T) {
-	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, TLS: testserver.TLSRequired})
-	for _, end := range []error{io.EOF, syscall.ECONNRESET} {
-		x := &trouble{control: s.Addr(), data: true, call: "read", n: 1, err: end}
-		c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, Dial: x.dial}
-		waits := 0
-		wait := func(context.Context, time.Duration) error { waits++; x.n = 1 << 30; return nil }
-		path := filepath.Join(t.TempDir(), "f")
-		if _, err := File(t.Context(), c, urlOf(t, s.URL("/f")), path, &Options{Wait: wait}); err != nil || waits != 1 || read(t, path) != "contents" {
-			t.Errorf("%v: %v after %d retries, want success after 1", end, err, waits)
-		}
-		c.CloseIdleConnections()
-	}
-	s = testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, TLS: testserver.TLSRequired, TLSConfig: &tls.Config{MaxVersion: tls.VersionTLS12, SessionTicketsDisabled: true}, TLSRequireReuse: true})
-	c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
-	wait := func(context.Context, time.Duration) error { t.Error("an alert is retried"); return nil }
-	if _, err := File(t.Context(), c, urlOf(t, s.URL("/f")), filepath.Join(t.TempDir(), "f"), &Options{Wait: wait}); !errors.Is(err, ftpexec.ErrTLS) {
-		t.Errorf("got %v, want ErrTLSHandshake", err)
-	}
-}
-
 // TestCausesOfAnEnd closes the control connection at each reply.
 func TestCausesOfAnEnd(t *testing.T) {
 	for _, use := range uses {
@@ -358,31 +335,6 @@ func TestCauseOfAReset(t *testing.T) {
 		_, err := k.get("/f", Options{Retries: -1})
 		if !errors.Is(err, syscall.ECONNRESET) || !errors.As(err, new(*net.OpError)) || !errors.As(err, new(*ftpexec.Error)) {
 			t.Errorf("got %v, want ECONNRESET", err)
-		}
-	}
-}
-
-func TestCauseOfABadURL(t *testing.T) {
-	for _, use := range uses {
-		err := use.run(t.Context(), t, new(ftpexec.Client), &urlparse.URL{Scheme: "ftp", Host: "h", Name: "a\nb"}, &urlparse.URL{Scheme: "ftp", Host: "h", Dirs: []string{"a\nb"}})
-		if !errors.As(err, new(*urlparse.Error)) {
-			t.Errorf("%s: %v is no *urlparse.Error", use.name, err)
-		}
-	}
-}
-
-// TestCauseOfALocalAddress connects from an address that this machine does not have.
-func TestCauseOfALocalAddress(t *testing.T) {
-	s := testserver.New(t, nil)
-	for _, use := range uses {
-		c := &ftpexec.Client{Dial: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}}).DialContext} // RFC 5737: for documentation
-		err := use.run(t.Context(), t, c, urlOf(t, s.URL("/d/f")), urlOf(t, s.URL("/d/")))
-		want := expectation{is: []error{ftpexec.ErrConnect}, as: []any{new(*net.OpError)}, once: "no connection"}
-		if bad := want.check(err); bad != nil {
-			t.Errorf("%s: %v", use.name, bad)
-		}
-		if e := (*ftpexec.Error)(nil); !errors.As(err, &e) || !e.Local() {
-			t.Errorf("%s: %v is not taken for a failure of this machine", use.name, err)
 		}
 	}
 }

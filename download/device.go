@@ -3,11 +3,14 @@ package download
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/internal/owner"
 	"example.com/ftpfetch/internal/retry"
 )
 
@@ -53,12 +56,16 @@ const readerInterval = 20 * time.Millisecond
 
 // openStream opens a device, or a FIFO once it has a reader.
 func openStream(ctx context.Context, path string) (*os.File, error) {
+	flag := os.O_WRONLY
+	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		flag |= owner.NoWait
+	}
 	for {
-		f, waits, err := openDevice(path)
+		f, err := os.OpenFile(path, flag, 0)
 		switch {
 		case err == nil:
 			return f, nil
-		case !waits:
+		case flag == os.O_WRONLY || !errors.Is(err, syscall.ENXIO):
 			return nil, partfile.Failure(path, "cannot be opened", err)
 		}
 		if err := retry.Sleep(ctx, readerInterval); err != nil {

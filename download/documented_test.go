@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"net"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -128,6 +128,11 @@ func TestRoomForTheJournal(t *testing.T) {
 	if r, err := k.get("/f", Options{Retries: -1}); err == nil || r.Kept != 100_000-64<<10 {
 		t.Errorf("%d bytes are kept (%v)", r.Kept, err)
 	}
+	partfile.Fault = nil
+	k.faulty(nil)
+	if r, err := k.get("/f", Options{}); err != nil || r.Resumed != 100_000-64<<10 {
+		t.Errorf("then: %+v, %v", r, err)
+	}
 }
 
 // TestSegmentsBounds checks from which size on a file takes several connections.
@@ -137,38 +142,5 @@ func TestSegmentsBounds(t *testing.T) {
 		if _, err := k.get("/f", Options{Segments: 8}); err != nil || k.DataConnections() != want {
 			t.Errorf("%d bytes: %d connections for data, want %d (%v)", size, k.DataConnections(), want, err)
 		}
-	}
-}
-
-// TestSegmentsFewer checks that later tries use no more connections than have
-// worked, and only one if the file differs from one connection to another.
-func TestSegmentsFewer(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": large})
-	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
-		if p.Verb == "PASS" && p.Conn >= 2 && p.Conn <= 4 {
-			return testserver.Fault{Reply: "430 Not now.", After: testserver.Closed}
-		}
-		return testserver.Fault{}
-	})
-	if _, err := k.get("/f", Options{Segments: 4}); err != nil || !k.told(Noted, "continuing with at most ") {
-		t.Errorf("got %v, events %v", err, k.events)
-	}
-
-	k = newKit(t, map[string]string{"/f": large})
-	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
-		if p.Verb == "MDTM" && p.Conn == 3 {
-			return testserver.Fault{Reply: "213 20000101000000"}
-		}
-		return testserver.Fault{}
-	})
-	o := Options{Segments: 4, Events: func(e Event) {
-		if strings.HasSuffix(e.Text, "starting over") {
-			k.ResetCommands()
-		}
-	}}
-	_, err := File(t.Context(), k.c, k.url("/f"), k.path("f"), &o)
-	offsets := slices.DeleteFunc(k.Commands(), func(c string) bool { return !strings.HasPrefix(c, "REST ") })
-	if err != nil || len(offsets) > 0 {
-		t.Errorf("after the file has started over: REST %q (%v)", offsets, err)
 	}
 }

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log"
 	"os"
 	"path/filepath"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
@@ -118,45 +116,4 @@ func ExampleOptions_verify() {
 	}
 	fmt.Println(r.Verified)
 	// Output: md5 in MD5SUMS
-}
-
-// What stands in the way of a file, and whose fault it is.
-func ExampleError() {
-	s, dir := exampleServer(nil)
-	defer s.Close()
-	defer os.RemoveAll(dir)
-
-	u, err := urlparse.Parse(s.URL("/pub/motd"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	path := filepath.Join(dir, "motd")
-	var c ftpexec.Client
-	defer c.CloseIdleConnections()
-	for _, o := range []download.Options{
-		{Size: new(int64(9))},
-		{Sum: digest.Sum{Algorithm: "crc32", Digest: make([]byte, 4)}},
-		{},
-		{}, // the file is there now
-	} {
-		_, err := download.File(context.Background(), &c, u, path, &o)
-		var failed *download.Error
-		switch {
-		case err == nil:
-			fmt.Println("saved")
-		case errors.Is(err, fs.ErrExist):
-			fmt.Println("set Options.Existing, or give another path")
-		case errors.Is(err, download.ErrDigest), errors.Is(err, download.ErrSize):
-			fmt.Println("the server has another file")
-		case errors.As(err, &failed): // ErrLocal: a full disk, a directory that is missing
-			fmt.Println(failed.Path, failed.Reason)
-		default: // *ftpexec.Error: the transfer
-			fmt.Println(err)
-		}
-	}
-	// Output:
-	// the server has another file
-	// the server has another file
-	// saved
-	// set Options.Existing, or give another path
 }

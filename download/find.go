@@ -48,7 +48,7 @@ func (t *transfer) take(ctx context.Context, from *start) error {
 	case from != nil && len(p.Left.Done) > 0 && (p.Left.URL != t.url || p.Left.Adopted != from.info.Size()):
 		return unfinished(p.Name())
 	case p.Linked:
-		t.o.restarted(p.Name(), "it has other names (hard links), which are left alone")
+		t.o.note(p.Name() + ": it has other names (hard links), which are left alone: starting over")
 		return p.Renew()
 	}
 	why, err := t.useless(ctx, has)

@@ -25,16 +25,19 @@ func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite boo
 	if err := t.part.Settle(ctx, t.o.note); err != nil {
 		return Result{}, err
 	}
-	if result.ModTime.IsZero() && t.o.Commit != nil {
-		var err error
-		if result.ModTime, err = t.part.Written(); err != nil {
+	var err error
+	if t.o.Commit != nil {
+		if result.ModTime.IsZero() {
+			result.ModTime, err = t.part.Written()
+		}
+		if err == nil {
+			err = t.o.Commit(result)
+		}
+		if err != nil {
 			return Result{}, err
 		}
 	}
-	if err := t.o.commit(result); err != nil {
-		return Result{}, err
-	}
-	err := t.part.Publish(overwrite)
+	err = t.part.Publish(overwrite)
 	if t.o.Existing == Skip && errors.Is(err, fs.ErrExist) {
 		t.part.Discard()
 		return skipped(to, leftExists), nil

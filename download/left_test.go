@@ -1,10 +1,8 @@
 package download
 
 import (
-	"errors"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 
 	"example.com/ftpfetch/download/internal/partfile"
@@ -44,29 +42,6 @@ func TestForeignJournalOfTarget(t *testing.T) {
 	}
 }
 
-// TestKeptOnFullDisk checks that Kept counts only what the journal on the disk
-// claims.
-func TestKeptOnFullDisk(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.faulty(cut(1, 100_000))
-	opens := 0
-	onCall(t, func(call, path string) error {
-		if call == "open" && strings.HasSuffix(path, "~") {
-			if opens++; opens > 1 {
-				return syscall.ENOSPC
-			}
-		}
-		return nil
-	})
-	r, err := k.get("/f", Options{Retries: -1})
-	partfile.Fault = nil
-	k.faulty(nil)
-	again, aerr := k.get("/f", Options{})
-	if r.Kept != again.Resumed {
-		t.Errorf("%v: kept %d bytes; the next run (%v) resumes from %d", err, r.Kept, aerr, again.Resumed)
-	}
-}
-
 // TestSilentServer makes the server no longer report the size at the end. That is
 // not a change of the file, so nothing is given up.
 func TestSilentServer(t *testing.T) {
@@ -92,23 +67,6 @@ func TestSilentServer(t *testing.T) {
 			t.Errorf("%s: got %v, and all bytes are gone", reply, err)
 		}
 	}
-}
-
-// TestContinueBesideOwnPart checks that the error about an earlier run's part
-// beside the target says whose it is.
-func TestContinueBesideOwnPart(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.leaves("/f", 100_000)
-	k.write("f", body[:1000])
-	_, err := k.get("/f", Options{Continue: true})
-	if !errors.Is(err, ErrPart) {
-		t.Errorf("got %v of a part with its journal", err)
-	}
-	k.remove("f.part") // as the message proposes
-	if _, err := k.get("/f", Options{Continue: true}); err != nil {
-		t.Errorf("got %v of a journal alone", err)
-	}
-	k.want(map[string]string{"f": body})
 }
 
 // TestEmptyLinkedPart checks that a part with other names is not written to, even

@@ -195,18 +195,6 @@ func (o *Options) notify(e Event) {
 	}
 }
 
-func (o *Options) commit(r Result) error {
-	if o.Commit == nil {
-		return nil
-	}
-	return o.Commit(r)
-}
-
-// restarted reports that the part at path is given up.
-func (o *Options) restarted(path, why string) {
-	o.note(path + ": " + why + ": starting over")
-}
-
 func (o *Options) note(text string) { o.notify(Event{Kind: Noted, Text: text}) }
 
 // muchToRead is how many bytes take seconds to read.

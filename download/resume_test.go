@@ -106,25 +106,6 @@ func TestResumeJournalInTheWay(t *testing.T) {
 	wantNames(t, k.dir, "f.part.json")
 }
 
-// TestResumeLocked starts a second run on one target.
-func TestResumeLocked(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.leaves("/f", 100_000)
-	var second error
-	o := Options{Events: onProgress(func(int64, int64) {
-		if second == nil {
-			_, second = File(t.Context(), k.c, k.url("/f"), k.path("f"), &Options{Existing: Overwrite})
-		}
-	})}
-	if _, err := k.get("/f", o); err != nil {
-		t.Error(err)
-	}
-	if !errors.Is(second, ErrLocal) || !strings.Contains(second.Error(), "another run") {
-		t.Errorf("second run: %v", second)
-	}
-	k.want(map[string]string{"f": body})
-}
-
 // TestResumeHoles resumes from a part with gaps, as several connections leave it.
 func TestResumeHoles(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
@@ -152,21 +133,6 @@ func TestResumeComplete(t *testing.T) {
 		t.Errorf("REST %q", got)
 	}
 	k.want(map[string]string{"f": body})
-}
-
-// TestResumeLinked kills a run between the two steps that give the file its name.
-func TestResumeLinked(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.write("f", "precious")
-	if err := os.Link(k.path("f"), k.path("f.part")); err != nil {
-		t.Fatal(err)
-	}
-	k.write("f.part.json", k.journal("/f", 300_000, kitTime, span{0, 5}))
-	k.faulty(replies("RETR", "550 no"))
-	if _, err := k.get("/f", Options{Existing: Overwrite}); !errors.Is(err, ftpexec.ErrRefused) {
-		t.Error(err)
-	}
-	k.want(map[string]string{"f": "precious"})
 }
 
 func TestSize(t *testing.T) {

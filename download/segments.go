@@ -86,21 +86,19 @@ func (f *fleet) ended(err error) {
 	}
 }
 
-func (f *fleet) take() (partfile.Span, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.pieces) == 0 {
-		return partfile.Span{}, false
-	}
-	x := f.pieces[0]
-	f.pieces = f.pieces[1:]
-	return x, true
+func (f *fleet) take() (x partfile.Span, ok bool) {
+	f.locked(func() {
+		if ok = len(f.pieces) > 0; ok {
+			x, f.pieces = f.pieces[0], f.pieces[1:]
+		}
+	})
+	return x, ok
 }
 
-func (f *fleet) put(x partfile.Span) {
+func (f *fleet) locked(do func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.pieces = append(f.pieces, x)
+	do()
 }
 
 // work fetches one piece after another, over one connection at a time. After a
@@ -119,34 +117,20 @@ func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, pi
 		progress := rest.Len() < piece.Len()
 		if progress && !useful {
 			useful = true
-			f.worked()
+			f.locked(func() { f.useful++ })
 		}
 		if err == nil {
 			continue
 		}
-		f.put(rest)
+		f.locked(func() { f.pieces = append(f.pieces, rest) })
 		if !progress {
 			return err
 		}
 		if err := f.t.retry.Again(ctx, err, true); err != nil {
-			return f.breaks(err)
+			f.locked(func() { f.broken = err })
+			return err
 		}
 	}
-}
-
-// worked counts a connection that brought bytes.
-func (f *fleet) worked() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.useful++
-}
-
-// breaks records the error of a connection that had brought bytes.
-func (f *fleet) breaks(err error) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.broken = err
-	return err
 }
 
 // piece fetches one piece and returns what is left of it.

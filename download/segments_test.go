@@ -31,6 +31,12 @@ func TestSegments(t *testing.T) {
 			}
 			return testserver.Fault{}
 		}, 5, ""},
+		{"refused without a reason", 4, func(p testserver.FaultPoint) testserver.Fault {
+			if p.Verb == "PASS" && p.Conn >= 2 && p.Conn <= 4 {
+				return testserver.Fault{Reply: "430 Not now.", After: testserver.Closed}
+			}
+			return testserver.Fault{}
+		}, 4, "continuing with at most "},
 		{"too many users", 4, func(p testserver.FaultPoint) testserver.Fault {
 			if p.Verb == "PASS" && (p.Conn == 3 || p.Conn == 4) {
 				return testserver.Fault{Reply: "530 Too many users"}
@@ -74,17 +80,6 @@ func TestSegments(t *testing.T) {
 			}
 			k.want(map[string]string{"f": large})
 		})
-	}
-}
-
-// TestSegmentsSmall checks that a small file takes one connection.
-func TestSegmentsSmall(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	if _, err := k.get("/f", Options{Segments: 4}); err != nil || k.Connections() != 1 {
-		t.Errorf("%v, %d connections", err, k.Connections())
-	}
-	if _, err := k.get("/f;type=a", Options{Segments: 4, Existing: Overwrite}); err != nil || k.Connections() != 1 {
-		t.Errorf("%v, %d connections", err, k.Connections())
 	}
 }
 
@@ -133,26 +128,6 @@ func TestSegmentsResume(t *testing.T) {
 		}
 		k.want(map[string]string{"f": large})
 	}
-}
-
-// TestSegmentsFullDisk checks that a full disk ends all connections and that the
-// journal claims only what the part has.
-func TestSegmentsJournal(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": large})
-	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
-		if p.Verb == "RETR" {
-			return testserver.Fault{Data: testserver.Closed, Octets: 300_000}
-		}
-		return testserver.Fault{}
-	})
-	_, err := k.get("/f", Options{Segments: 2, Retries: -1})
-	_ = err
-	if k.exists("f") {
-		k.want(map[string]string{"f": large})
-		return
-	}
-	done, _ := k.claims()
-	k.checkClaims(done, large)
 }
 
 // checkClaims compares the bytes that a journal claims with the file.

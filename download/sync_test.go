@@ -6,9 +6,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"example.com/ftpfetch/download/internal/partfile"
-	"example.com/ftpfetch/testserver"
 )
 
 // TestSyncFails makes the disk lose bytes when the whole file is flushed. The
@@ -119,41 +116,4 @@ func TestSegmentsRetries(t *testing.T) {
 			k.want(map[string]string{"f": text})
 		}
 	}
-}
-
-// TestVerifyWithEmptyListing uses a directory that can be entered but not read:
-// some servers list nothing in it.
-func TestVerifyWithEmptyListing(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body, "/f.sha256": sha256Of(body) + "  f\n"})
-	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
-		if p.Verb == "NLST" {
-			return testserver.Fault{Data: testserver.Closed}
-		}
-		return testserver.Fault{}
-	})
-	if r, err := k.get("/f", Options{Verify: true}); err != nil || r.Verified != "sha256 in f.sha256" {
-		t.Errorf("got %+v, %v", r, err)
-	}
-}
-
-// TestCheckpointTooEarly makes a checkpoint before the run knows whether it will
-// give the part up. The old journal must stay.
-func TestCheckpointTooEarly(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.leaves("/f", 100_000)
-	before := read(t, k.path("f.part.json"))
-	to, err := partfile.Find(nil, k.path("f"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer to.Close(false)
-	r, err := newJob(k.c, k.url("/f"), &Options{NoResume: true}).find(t.Context(), to, choice{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.part.Leave(true, false)
-	if err := r.part.Checkpoint(); err != nil {
-		t.Error(err)
-	}
-	k.want(map[string]string{"f.part": body[:100_000], "f.part.json": before})
 }

@@ -145,6 +145,7 @@ func TestVerify(t *testing.T) {
 		{"not listed in the first", map[string]string{"/d/SHA256SUMS": sha256Of("x") + "  x\n", "/d/MD5SUMS": md5Of + "  f\n"}, nil, nil, "md5 in MD5SUMS"},
 		{"wrong", map[string]string{"/d/SHA256SUMS": sha256Of("x") + "  f\n"}, nil, ErrDigest, ""},
 		{"no listing", map[string]string{"/d/MD5SUMS": md5Of + "  f\n"}, replies("NLST", "550 No"), nil, "md5 in MD5SUMS"},
+		{"an empty listing", map[string]string{"/d/f.sha256": sha256Of(body) + "  f\n"}, always("NLST", testserver.Fault{Data: testserver.Closed}), nil, "sha256 in f.sha256"},
 		{"none", nil, replies("FEAT", "211-\r\n SIZE\r\n211 End"), ErrUnverified, ""},
 		{"ambiguous", map[string]string{"/d/MD5SUMS": md5Of + "  f\n" + fmt.Sprintf("%x", md5.Sum(nil)) + "  f\n"}, nil, ErrUnverified, ""},
 	}

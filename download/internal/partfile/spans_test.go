@@ -2,34 +2,8 @@ package partfile
 
 import (
 	"math/rand/v2"
-	"reflect"
 	"testing"
 )
-
-func TestSpans(t *testing.T) {
-	tests := []struct {
-		add           []Span
-		done, missing Spans // of 10 bytes
-	}{
-		{nil, nil, Spans{{0, 10}}},
-		{[]Span{{0, 0}}, nil, Spans{{0, 10}}},
-		{[]Span{{0, 10}}, Spans{{0, 10}}, nil},
-		{[]Span{{5, 7}, {0, 2}}, Spans{{0, 2}, {5, 7}}, Spans{{2, 5}, {7, 10}}},
-		{[]Span{{0, 2}, {2, 4}}, Spans{{0, 4}}, Spans{{4, 10}}},
-		{[]Span{{2, 4}, {0, 2}}, Spans{{0, 4}}, Spans{{4, 10}}},
-		{[]Span{{1, 3}, {5, 7}, {2, 6}}, Spans{{1, 7}}, Spans{{0, 1}, {7, 10}}},
-		{[]Span{{1, 9}, {3, 5}}, Spans{{1, 9}}, Spans{{0, 1}, {9, 10}}},
-	}
-	for _, tt := range tests {
-		var got Spans
-		for _, x := range tt.add {
-			got = got.Add(x)
-		}
-		if !reflect.DeepEqual(got, tt.done) || !reflect.DeepEqual(got.Missing(10), tt.missing) {
-			t.Errorf("%v: got %v, missing %v, want %v, missing %v", tt.add, got, got.Missing(10), tt.done, tt.missing)
-		}
-	}
-}
 
 // TestSpansAtRandom compares Spans with a set of bytes.
 func TestSpansAtRandom(t *testing.T) {

@@ -87,15 +87,6 @@ func TestFindAlgorithms(t *testing.T) {
 	}
 }
 
-// TestFindNCBI reads a list in the form that NCBI uses.
-func TestFindNCBI(t *testing.T) {
-	list := abc["md5"] + "  ./GCF_1_genomic.fna.gz\n" + strings.Repeat("1", 32) + "  ./sub/GCF_1_genomic.fna.gz\n"
-	got, err := of("md5").Find(strings.NewReader(list), "GCF_1_genomic.fna.gz")
-	if err != nil || fmt.Sprintf("%x", got.Digest) != abc["md5"] {
-		t.Errorf("got %s, %v", got, err)
-	}
-}
-
 // TestFindAny checks lines that tell the algorithm.
 func TestFindAny(t *testing.T) {
 	tests := []struct {
@@ -205,18 +196,6 @@ md5sums.txt md5 whole
 	}
 	if got := names(Beside("MD5SUMS")); strings.Contains(got, "\nMD5SUMS ") {
 		t.Errorf("a file would verify itself:\n%s", got)
-	}
-}
-
-func TestListFind(t *testing.T) {
-	for _, s := range Beside("f") {
-		a := s.Algorithm
-		if a == "" {
-			a = "sha256"
-		}
-		if got, err := s.Find(strings.NewReader(abc[a]+"  f\n"), "f"); err != nil || fmt.Sprintf("%x", got.Digest) != abc[a] {
-			t.Errorf("%s: got %s, %v", s.File, got, err)
-		}
 	}
 }
 
