@@ -19,43 +19,34 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer s.Close()
+	root, err := urlparse.Parse(s.URL("/"))
+	if err != nil {
+		log.Fatal(err)
+	}
 
 	var c ftpexec.Client
 	defer c.CloseIdleConnections()
-	fsys, err := ftpfs.New(context.Background(), &c, at(s, "/"))
+	fsys, err := ftpfs.New(context.Background(), &c, root)
 	if err != nil {
 		log.Fatal(err)
 	}
 	err = fs.WalkDir(fsys, ".", func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, ftpexec.ErrLine): // an entry that cannot be listed; the walk goes on
+		if errors.Is(err, ftpexec.ErrLine) { // an entry that cannot be listed; the walk goes on
 			log.Print(err)
 			return nil
-		case err != nil:
-			return err
-		case d.IsDir():
-			fmt.Println(path + "/")
-			return nil
 		}
-		contents, err := fs.ReadFile(fsys, path)
-		fmt.Printf("%s: %q\n", path, contents)
+		fmt.Println(path)
 		return err
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
+	contents, err := fs.ReadFile(fsys, "pub/motd")
+	fmt.Printf("%q %v\n", contents, err)
 	// Output:
-	// ./
-	// pub/
-	// pub/motd: "hello\n"
-	// pub/news: "none\n"
-}
-
-// at returns the URL of a path on s.
-func at(s *testserver.Server, path string) *urlparse.URL {
-	u, err := urlparse.Parse(s.URL(path))
-	if err != nil {
-		log.Fatal(err)
-	}
-	return u
+	// .
+	// pub
+	// pub/motd
+	// pub/news
+	// "hello\n" <nil>
 }

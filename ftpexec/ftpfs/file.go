@@ -33,94 +33,97 @@ type file struct {
 	rest   []fs.DirEntry // not read yet; then comes end
 }
 
-// use calls do while no other call uses f. It returns the error of do as one of io/fs.
-func (f *file) use(op string, do func() error) error {
+// begin locks f for a call. The function that it returns unlocks f, and makes *err an error of io/fs.
+func (f *file) begin(op string, err *error) (end func()) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	err := fs.ErrClosed
-	if context.Cause(f.ctx) != err {
-		err = do()
+	return func() {
+		f.mu.Unlock()
+		*err = failed(op, f.info.path, *err)
 	}
-	return failed(op, f.info.path, err)
 }
 
-func (f *file) Stat() (fs.FileInfo, error) {
-	return f.info, f.use("stat", func() error { return nil })
-}
-
-func (f *file) Close() error {
+// closed returns fs.ErrClosed after Close.
+func (f *file) closed() error {
 	if context.Cause(f.ctx) == fs.ErrClosed {
-		return failed("close", f.info.path, fs.ErrClosed)
+		return fs.ErrClosed
 	}
-	f.cancel(fs.ErrClosed)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.giveUp()
 	return nil
+}
+
+func (f *file) Stat() (_ fs.FileInfo, err error) {
+	defer f.begin("stat", &err)()
+	return f.info, f.closed()
+}
+
+// Close ends a call that is under way.
+func (f *file) Close() (err error) {
+	err = f.closed()
+	f.cancel(fs.ErrClosed)
+	defer f.begin("close", &err)()
+	f.giveUp()
+	return err
 }
 
 // ReadDir returns the next n entries, or all that are left. The first call lists the directory.
 func (f *file) ReadDir(n int) (next []fs.DirEntry, err error) {
-	err = f.use("readdir", func() error {
-		if !f.listed {
-			f.rest, f.end = f.info.fsys.ReadDir(f.info.path)
-			f.listed = f.end == nil || errors.Is(f.end, ftpexec.ErrLine)
-		}
-		if n > 0 && len(f.rest) > 0 {
-			n = min(n, len(f.rest))
-			next, f.rest = f.rest[:n:n], f.rest[n:]
-			return nil
-		}
-		err := f.end
-		next, f.rest, f.end = f.rest, nil, nil
-		if n > 0 {
-			err = cmp.Or(err, io.EOF)
-		}
-		return err
-	})
+	defer f.begin("readdir", &err)()
+	if err := f.closed(); err != nil {
+		return nil, err
+	}
+	if !f.listed {
+		f.rest, f.end = f.info.fsys.ReadDir(f.info.path)
+		f.listed = f.end == nil || errors.Is(f.end, ftpexec.ErrLine)
+	}
+	if n > 0 && len(f.rest) > 0 {
+		n = min(n, len(f.rest))
+		next, f.rest = f.rest[:n:n], f.rest[n:]
+		return next, nil
+	}
+	next, err = f.rest, f.end
+	if f.rest, f.end = nil, nil; n > 0 {
+		err = cmp.Or(err, io.EOF)
+	}
 	return next, err
 }
 
 func (f *file) Read(p []byte) (n int, err error) {
-	err = f.use("read", func() (err error) {
-		n, err = f.readFrom(p, f.next)
-		f.next += int64(n)
-		return err
-	})
+	defer f.begin("read", &err)()
+	n, err = f.readFrom(p, f.next)
+	f.next += int64(n)
 	return n, err
 }
 
 // ReadAt does not change where Read goes on, but the two share one transfer.
 func (f *file) ReadAt(p []byte, off int64) (n int, err error) {
-	err = f.use("readat", func() (err error) {
-		if off < 0 {
-			return fs.ErrInvalid
-		}
-		for m := 0; n < len(p) && err == nil; n += m {
-			m, err = f.readFrom(p[n:], off+int64(n))
-		}
-		return err
-	})
+	defer f.begin("readat", &err)()
+	if off < 0 {
+		return 0, fs.ErrInvalid
+	}
+	for m := 0; n < len(p) && err == nil; n += m {
+		m, err = f.readFrom(p[n:], off+int64(n))
+	}
 	return n, err
 }
 
 // Seek sends nothing. It fails with io.SeekEnd if the server has not told the size.
 func (f *file) Seek(offset int64, whence int) (at int64, err error) {
-	err = f.use("seek", func() error {
-		start, ok := map[int]int64{io.SeekStart: 0, io.SeekCurrent: f.next, io.SeekEnd: f.size}[whence]
-		if !ok || start < 0 || start+offset < 0 {
-			return fs.ErrInvalid
-		}
-		f.next = start + offset
-		at = f.next
-		return nil
-	})
-	return at, err
+	defer f.begin("seek", &err)()
+	start, ok := map[int]int64{io.SeekStart: 0, io.SeekCurrent: f.next, io.SeekEnd: f.size}[whence]
+	if err = f.closed(); err == nil && (!ok || start < 0 || start+offset < 0) {
+		err = fs.ErrInvalid
+	}
+	if err != nil {
+		return 0, err
+	}
+	f.next = start + offset
+	return f.next, nil
 }
 
 // readFrom reads at off.
 func (f *file) readFrom(p []byte, off int64) (n int, err error) {
-	switch {
+	switch err := f.closed(); {
+	case err != nil:
+		return 0, err
 	case f.info.IsDir():
 		return 0, ftpexec.ErrIsDirectory
 	case len(p) == 0:
@@ -139,9 +142,9 @@ func (f *file) readFrom(p []byte, off int64) (n int, err error) {
 	}
 	switch {
 	case f.size >= 0 && f.at > f.size && (err == nil || err == io.EOF):
-		err = f.wrong(ftpexec.ErrChanged)
+		err = ftpexec.ErrChanged
 	case err == io.EOF && f.at < f.size:
-		err = f.wrong(ftpexec.ErrTruncated)
+		err = ftpexec.ErrTruncated
 	}
 	if f.end = nil; err == io.EOF || f.size > 0 {
 		f.end = err
@@ -180,7 +183,7 @@ func (f *file) moveTo(off int64) error {
 		f.size = f.first.Size
 	}
 	if r.Size >= 0 && r.Size != f.size || !r.ModTime.Equal(f.first.ModTime) {
-		return f.wrong(ftpexec.ErrChanged)
+		return ftpexec.ErrChanged
 	}
 	return nil
 }
@@ -191,9 +194,4 @@ func (f *file) giveUp() {
 		f.body.Close()
 		f.body = nil
 	}
-}
-
-// wrong returns why as an error of a transfer.
-func (f *file) wrong(why error) error {
-	return &ftpexec.Error{Stage: "transfer", Op: "RETR", URL: f.info.e.URL.Redacted(), Err: why}
 }

@@ -30,17 +30,16 @@ import (
 // files that the same goroutine keeps half read.
 //
 // ReadDir lists a directory as [ftpexec.Client.Entries] does, and asks for each type if the server lists only names. It
-// returns all entries that it can name, and an error that joins an [ftpexec.ErrLine] for each of the others: their name is
-// not valid ([fs.ValidPath]; a name must be UTF-8) or their line is not understood. [fs.WalkDir] gives that error to its
-// function and goes on if that returns nil; [fs.Glob] leaves these entries out.
+// returns the entries with valid names ([fs.ValidPath]) on lines that are understood, and an error that joins an
+// [ftpexec.ErrLine] for each of the others. [fs.WalkDir] gives that error to its function; [fs.Glob] leaves them out.
 //
-// A FileInfo has the size, which is -1 if it is unknown, and the time in UTC, zero if it is unknown. The permissions are
-// not the server's: files have 0444, directories 0555. Sys returns an *[ftpexec.Entry] with what the server told. The Info
-// of a [fs.DirEntry] asks the server if the listing has only rough or local times, as LIST has, and it is no link.
+// A FileInfo has the size and the time in UTC, or -1 and the zero time if the server does not tell them. Files have the
+// permissions 0444, directories 0555. Sys returns an *[ftpexec.Entry] with what the server told. The Info of a
+// [fs.DirEntry] asks the server if the listing has only rough or local times, as LIST has, and it is no link.
 //
-// All errors are *[fs.PathError] and wrap an *[ftpexec.Error]. They are [fs.ErrNotExist], [fs.ErrPermission],
-// [fs.ErrInvalid] or [fs.ErrClosed] where io/fs asks for that. A server that refuses a directory without saying why counts
-// as one that does not have it.
+// All errors are *[fs.PathError]; those of the server wrap an *[ftpexec.Error]. They are [fs.ErrNotExist],
+// [fs.ErrPermission], [fs.ErrInvalid] or [fs.ErrClosed] where io/fs asks for that. A server that refuses a directory
+// without saying why counts as one that does not have it.
 type FS struct {
 	client *ftpexec.Client
 	ctx    context.Context // of New; the methods of io/fs take no context
@@ -185,30 +184,26 @@ func (d *FS) stat(name string) (*info, error) {
 	if i.e, err = d.client.Stat(d.ctx, u.Child("", urlparse.TypeNone)); err != nil || i.Type() != fs.ModeIrregular {
 		return i, err
 	}
-	if i, err = d.lookUp(name); err == nil && i.Type() == fs.ModeSymlink { // it leads nowhere
-		err = missing(u)
+	if i, err = d.lookUp(name); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		i.e.Mode &^= fs.ModeIrregular
+	if i.Type() == fs.ModeSymlink { // it leads nowhere
+		return nil, ftpexec.ErrNotFound
 	}
-	return i, err
+	i.e.Mode &^= fs.ModeIrregular
+	return i, nil
 }
 
 // lookUp returns what the listing of a directory tells about a name in it.
 func (d *FS) lookUp(name string) (*info, error) {
-	u, err := d.url(name)
-	if err != nil {
+	if _, err := d.url(name); err != nil {
 		return nil, err
 	}
 	list, _, err := d.list(path.Dir(name))
 	if at := slices.IndexFunc(list, func(i *info) bool { return i.path == name }); at >= 0 {
 		return list[at], nil
 	}
-	return nil, cmp.Or(err, missing(u))
-}
-
-func missing(u *urlparse.URL) error {
-	return &ftpexec.Error{Stage: "transfer", Op: "open", URL: u.Redacted(), Err: ftpexec.ErrNotFound}
+	return nil, cmp.Or(err, ftpexec.ErrNotFound)
 }
 
 // list returns the entries of a directory. odd joins an error for each that cannot be listed.

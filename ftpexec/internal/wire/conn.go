@@ -53,17 +53,17 @@ const (
 // Conn is the control connection of a session and its current data connection. One goroutine at a time may use it, but
 // any goroutine may call Close, Abandon, Err and Ended.
 type Conn struct {
-	cfg    Config
-	ctx    context.Context // of the current operation
-	br     *bufio.Reader
-	out    []Line // sent and not answered
-	batch  int    // commands in the last flight
-	flight int    // flights so far
+	cfg        Config
+	ctx        context.Context // of the current operation
+	br         *bufio.Reader
+	out        []Line // sent and not answered
+	flightSize int    // commands in the last flight
+	flights    int    // so far
 
-	dataTLS  *tls.Config  // for data connections; nil: unencrypted
-	listener net.Listener // active mode: where the server connects to next
-	final    *Reply       // of the transfer, if it came in place of the preliminary one
-	early    *Reply       // to the command that Ahead sent, if it came before the final one
+	dataTLS    *tls.Config  // for data connections; nil: unencrypted
+	listener   net.Listener // active mode: where the server connects to next
+	final      *Reply       // of the transfer, if it came in place of the preliminary one
+	aheadReply *Reply       // to the command that Ahead sent, if it came before the final one
 
 	mu      sync.Mutex // guards the following against Close and the goroutine that opens the data connection
 	conn    net.Conn
@@ -179,7 +179,7 @@ func (c *Conn) Note(text string) { c.trace(Noted, text) }
 
 func (c *Conn) trace(mark byte, text string) {
 	if c.cfg.Trace != nil {
-		c.cfg.Trace(mark, text, c.flight)
+		c.cfg.Trace(mark, text, c.flights)
 	}
 }
 

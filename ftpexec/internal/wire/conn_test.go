@@ -32,9 +32,9 @@ func TestFailedDataIsForgotten(t *testing.T) {
 func TestPatience(t *testing.T) {
 	size, mdtm, retr := Line{Text: "SIZE f"}, Line{Text: "MDTM f"}, Line{Text: "RETR f", Transfer: true}
 	tests := []struct {
-		out   []Line
-		batch int
-		want  time.Duration
+		out  []Line
+		size int
+		want time.Duration
 	}{
 		{[]Line{size, mdtm}, 2, time.Minute}, // no reply has come yet
 		{[]Line{mdtm, retr}, 3, aheadTimeout},
@@ -42,9 +42,9 @@ func TestPatience(t *testing.T) {
 		{[]Line{size}, 1, time.Minute},
 	}
 	for _, tt := range tests {
-		c := &Conn{cfg: Config{Timeout: time.Minute}, out: tt.out, batch: tt.batch}
+		c := &Conn{cfg: Config{Timeout: time.Minute}, out: tt.out, flightSize: tt.size}
 		if got := c.patience(); got != tt.want {
-			t.Errorf("%v of %d: %v, want %v", tt.out, tt.batch, got, tt.want)
+			t.Errorf("%v of %d: %v, want %v", tt.out, tt.size, got, tt.want)
 		}
 	}
 }

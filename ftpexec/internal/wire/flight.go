@@ -36,7 +36,7 @@ func (c *Conn) Send(flight ...Line) error {
 	if c.br.Buffered() > 0 {
 		return c.fail(errStray)
 	}
-	c.out, c.batch = flight, len(flight)
+	c.out, c.flightSize = flight, len(flight)
 	err := c.write(flight)
 	if err == nil && c.data != nil && slices.ContainsFunc(flight, func(l Line) bool { return l.Transfer }) {
 		c.data.sent()
@@ -52,7 +52,7 @@ func (c *Conn) write(flight []Line) error {
 		}
 		b.WriteString(line.Text + "\r\n")
 	}
-	c.flight++
+	c.flights++
 	for _, line := range flight {
 		c.trace(Sent, line.Shown)
 	}
@@ -73,8 +73,8 @@ func (c *Conn) Receive() (Reply, error) {
 	}
 	var r Reply
 	var err error
-	if c.early != nil {
-		r, c.early = *c.early, nil
+	if c.aheadReply != nil {
+		r, c.aheadReply = *c.aheadReply, nil
 	} else {
 		r, err = c.answer(c.out[0].Transfer, c.patience())
 	}
@@ -116,7 +116,7 @@ func (c *Conn) Ask(line string, informs bool) (Reply, error) {
 
 // patience returns the timeout for the next reply.
 func (c *Conn) patience() time.Duration {
-	if len(c.out) < c.batch && !c.out[0].Transfer {
+	if len(c.out) < c.flightSize && !c.out[0].Transfer {
 		return min(c.cfg.Timeout, aheadTimeout)
 	}
 	return c.cfg.Timeout
@@ -126,8 +126,8 @@ func (c *Conn) patience() time.Duration {
 // reply is malformed, or replies stop after the first. If there is no first reply, the server just does not answer.
 func (c *Conn) lost(err error) error {
 	switch {
-	case err == nil || c.batch < 2 || errors.As(err, new(*DataDialError)):
-	case errors.Is(err, ErrTimeout) && len(c.out) < c.batch, errors.Is(err, ErrProtocol), disconnected(err):
+	case err == nil || c.flightSize < 2 || errors.As(err, new(*DataDialError)):
+	case errors.Is(err, ErrTimeout) && len(c.out) < c.flightSize, errors.Is(err, ErrProtocol), disconnected(err):
 		return &AheadError{explain(err)}
 	}
 	return err

@@ -109,7 +109,7 @@ func (c *Conn) Finish(alone bool) (Reply, error) {
 // Ahead sends the EPSV or PASV of the next transfer after the data of this one has ended, before Finish. The next Receive
 // returns its reply. An error of Ahead shows in Finish or Receive.
 func (c *Conn) Ahead(line Line) {
-	c.out, c.batch = []Line{line}, 2 // RETR was the first of the flight: Receive waits as for commands sent ahead
+	c.out, c.flightSize = []Line{line}, 2 // RETR was the first of the flight: Receive waits as for commands sent ahead
 	_ = c.write(c.out)
 }
 
@@ -135,7 +135,7 @@ func (c *Conn) finalReply() (Reply, error) {
 	if !first.opens() && (err != nil || !final.OK() || final.opens()) {
 		return first, nil
 	}
-	c.early = &first
+	c.aheadReply = &first
 	return final, err
 }
 
