@@ -6,11 +6,17 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/url"
 	"reflect"
 	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"pgregory.net/rapid"
+
+	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/urlparse"
 )
 
 func TestCheck(t *testing.T) {
@@ -145,51 +151,127 @@ func manyLine(i int) string {
 	return fmt.Sprintf("ftp://ftp.example.org/vol1/fastq/SRR%03d/SRR%07d/SRR%07d_1.fastq.gz\tSRR%07d/reads_1.fastq.gz\t%d\t%s", i/1000, i, i, i, i, md5a)
 }
 
-// TestMemoryIsFlat reads many lines and checks that little of them stays.
-func TestMemoryIsFlat(t *testing.T) {
-	const n = 200000
-	var before, after runtime.MemStats
+// heapOver runs use, which calls sample from time to time, and returns by how much the live heap has grown at most.
+func heapOver(use func(sample func())) int64 {
+	var before, now runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	peak, items := uint64(0), 0
-	for _, err := range (Summary{}).Read(generated(n, manyLine), Options{}) {
-		if err != nil {
-			t.Fatal(err)
+	peak := before.HeapAlloc
+	use(func() {
+		runtime.GC()
+		runtime.ReadMemStats(&now)
+		peak = max(peak, now.HeapAlloc)
+	})
+	return int64(peak - before.HeapAlloc)
+}
+
+// TestMemory measures the live heap while many lines are read, of which little stays, and while they are checked: half
+// of them repeat the others, each in a directory of its own.
+func TestMemory(t *testing.T) {
+	n, items := night.Or(40_000, 200_000), 0
+	grown := heapOver(func(sample func()) {
+		for _, err := range (Summary{}).Read(generated(n, manyLine), Options{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if items++; items%(n/4) == 0 {
+				sample()
+			}
 		}
-		if items++; items%(n/4) == 0 {
-			runtime.GC()
-			runtime.ReadMemStats(&after)
-			peak = max(peak, after.HeapAlloc)
+	})
+	if items != n || grown > 2<<20 {
+		t.Errorf("%d items of %d; the live heap grew by %d bytes", items, n, grown)
+	}
+	grown = heapOver(func(sample func()) {
+		s, errs := Check(generated(n, func(i int) string {
+			if i%(n/8) == 0 || i == n-1 {
+				sample()
+			}
+			return manyLine(i % (n / 2))
+		}), Options{})
+		if len(errs) != 0 || s.Items != n/2 || len(s.repeats) != n/2 {
+			t.Errorf("got %d items, %d repeats, errors %v", s.Items, len(s.repeats), errs)
 		}
-	}
-	if items != n {
-		t.Errorf("%d items, want %d", items, n)
-	}
-	if grown := int64(peak) - int64(before.HeapAlloc); grown > 2<<20 {
-		t.Errorf("the live heap grew by %d bytes while reading", grown)
+	})
+	if grown > 60*int64(n) {
+		t.Errorf("the live heap grew by %d bytes, %d a line", grown, grown/int64(n))
 	}
 }
 
-// TestCheckNeedsLittleMemory checks many lines, half of which repeat the others,
-// each in a directory of its own, and measures the live heap meanwhile.
-func TestCheckNeedsLittleMemory(t *testing.T) {
-	const n = 80000
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	peak := uint64(0)
-	s, errs := Check(generated(n, func(i int) string {
-		if i%(n/8) == 0 || i == n-1 {
-			runtime.GC()
-			runtime.ReadMemStats(&after)
-			peak = max(peak, after.HeapAlloc)
+func TestParseShard(t *testing.T) {
+	const form = "write I/N, such as 3/10 for the third of ten shares"
+	for text, want := range map[string]string{
+		"1/1": "1/1", " 3/10 ": "3/10", "10/10": "10/10",
+		"0/10":  `"0/10": shares count from 1: write 1/10 for the first`,
+		"11/10": `"11/10": the share is not a number from 1 to 10: ` + form,
+		"-1/10": "", "1/0": "", "0/0": "", "1/x": "", "1/2/3": "", "3": "", "": "", "auto": "", "1/4294967297": "",
+	} {
+		s, err := ParseShard(text)
+		got := s.String()
+		if err != nil {
+			got = err.Error()
 		}
-		return manyLine(i % (n / 2))
-	}), Options{})
-	if len(errs) != 0 || s.Items != n/2 || len(s.repeats) != n/2 {
-		t.Errorf("got %d items, %d repeats, errors %v", s.Items, len(s.repeats), errs)
+		if want == "" {
+			want = fmt.Sprintf("%q is not a share: %s", text, form)
+		}
+		if got != want {
+			t.Errorf("ParseShard(%q): got %q, want %q", text, got, want)
+		}
 	}
-	if grown := int64(peak) - int64(before.HeapAlloc); grown > 60*n {
-		t.Errorf("the live heap grew by %d bytes, %d a line", grown, grown/n)
+}
+
+// TestShardIsStable holds the shares of some URLs fast: machines with different
+// versions must agree. All spellings of a URL belong together.
+func TestShardIsStable(t *testing.T) {
+	for text, want := range map[string]int{
+		"ftp://h/a": 159,
+		"ftp://ftp.sra.ebi.ac.uk/vol1/fastq/ERR222/003/ERR2223563/ERR2223563_1.fastq.gz": 148,
+		"ftp://ftp.sra.ebi.ac.uk/vol1/fastq/ERR222/003/ERR2223563/ERR2223563_2.fastq.gz": 454,
+		"ftps://u:secret@h/a":           892,
+		"FTPS://u:other@H:990/%61":      892,
+		"ftps://h:21/a":                 261,
+		"ftp://[::1]:2121/%2Fetc/motd":  850,
+		"ftp://h/\u00e9t\u00e9?;type=i": 203,
+	} {
+		if got := shardOf(t, mustParse(t, text), 1000); got != want {
+			t.Errorf("%s: got %d, want %d", text, got, want)
+		}
 	}
+}
+
+// shardOf returns the only share of count that has the URL.
+func shardOf(t interface{ Fatalf(string, ...any) }, u *urlparse.URL, count int) int {
+	found := 0
+	for i := range count {
+		if (Shard{i + 1, count}).has(Item{URLs: []*urlparse.URL{u}}) {
+			if found != 0 {
+				t.Fatalf("%s belongs to %d and %d of %d", u, found, i+1, count)
+			}
+			found = i + 1
+		}
+	}
+	if found == 0 {
+		t.Fatalf("%s belongs to none of %d", u, count)
+	}
+	return found
+}
+
+// TestShardsArePartition checks that every item belongs to just one share.
+func TestShardsArePartition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		u := &urlparse.URL{Scheme: urlparse.FTP, Host: rapid.StringMatching(`[a-z]{1,20}(\.[a-z]{1,5})?`).Draw(t, "host"),
+			Dirs: rapid.SliceOfN(rapid.String(), 0, 4).Draw(t, "dirs"), Name: rapid.String().Draw(t, "name"), Port: rapid.IntRange(0, 65535).Draw(t, "port")}
+		count := rapid.IntRange(1, 40).Draw(t, "count")
+		first := shardOf(t, u, count)
+		v := *u
+		v.User = url.UserPassword("u", rapid.String().Draw(t, "password"))
+		w := v
+		w.User = url.UserPassword("u", "other")
+		if a, b := shardOf(t, &v, count), shardOf(t, &w, count); a != b {
+			t.Fatalf("the password decides: %d and %d", a, b)
+		}
+		if again := shardOf(t, u, count); again != first {
+			t.Fatalf("%d and then %d", first, again)
+		}
+	})
 }

@@ -70,6 +70,7 @@ func TestRead(t *testing.T) {
 		{"text", Options{}, "See <URL:ftp://h/pub/rfc-\n   index.txt>, <ftp://h/x#\n", "1 rfc-index.txt ftp://h/pub/rfc-index.txt\n" +
 			"line 2: ftp://h/x#: column 11: the URL is not closed by >; write <URL:ftp://h/x#>\n"},
 		{"text, several on a line", Options{}, "<ftp://h/a> and <URL:ftp://h/b>, also ftp://h/c.", "1 a ftp://h/a\n1 b ftp://h/b\n1 c ftp://h/c\n"},
+		{"a port of another protocol", Options{AllowPort: true}, "ftp://h:25/a\n", "1 a ftp://h:25/a\n"},
 		{"text, by name", Options{Format: "text"}, "I found it under ftp://h/a, too.\n", "1 a ftp://h/a\n"},
 
 		{"tsv", Options{}, "Path\tnote\tURL\tsize\tSHA-256\tmd5\nd/e\tx y\tftp://h/f\t12\t" + sha256abc + "\t" + md5a + "\n",
@@ -284,13 +285,6 @@ func TestStop(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%q: %d", text, n)
 		}
-	}
-}
-
-func TestAllowPort(t *testing.T) {
-	o := Options{AllowPort: true}
-	if got, want := show("ftp://h:25/a\n", o), "1 a ftp://h:25/a\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
