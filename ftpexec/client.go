@@ -60,29 +60,21 @@ type Client struct {
 	// each line. 0 means 256 MiB.
 	MaxListing int64
 
-	// MaxIdle is how many connections without work the Client keeps for each server, for a minute, for the next call of Do, List
-	// and its other methods. 0 means 2; with a negative number every call connects for itself. RFC 1738
-	// section 3.2.5 decides which URLs a connection can serve. The connections to a server are never more
-	// than MaxIdle, or those in use if they are more: MaxIdle should be the number of files that are retrieved at the same
-	// time. A program that is done with a server calls CloseIdleConnections.
+	// MaxIdle is how many connections without work the Client keeps for each server, for a minute, for later calls. 0 means
+	// 2; with a negative number every call connects for itself. RFC 1738 section 3.2.5 decides which URLs a connection can
+	// serve. The connections to a server are never more than MaxIdle, or those in use if they are more: MaxIdle should be the
+	// number of files that are retrieved at the same time. A program that is done with a server calls CloseIdleConnections.
 	MaxIdle int
-	// MaxConns is the most connections that the Client's own methods have to one server at a time, idle ones included. 0
-	// means no limit. A call that finds all of them in use waits for one; calls get theirs in the order in which they came,
-	// and an idle connection that cannot serve a call makes room for it. If ctx ends the wait, the error wraps its cause. A
-	// Response holds its connection until its Body is read to the end or closed, so a goroutine that keeps MaxConns of them
-	// open and asks for one more waits until its ctx ends. A server may count a connection for a moment after it has been
-	// closed; a call that it refuses meanwhile tries again.
-	// Package download/batch decides how many connections a server gets without regard to MaxConns, and needs none.
+	// MaxConns is the most connections to one server at a time, idle ones included. 0 means no limit. A call that finds all of
+	// them in use waits for one, in the order of the calls. If ctx ends the wait, the error wraps its cause. A Response holds
+	// its connection until its Body is read to the end or closed, so a goroutine that keeps MaxConns of them open and asks for
+	// one more waits until its ctx ends. Package download/batch needs no MaxConns.
 	MaxConns int
 
-	// AllowPort allows the ports of other protocols; see [urlparse.URL.BadPort].
-	AllowPort bool
-	// NoPipelining sends one command at a time.
-	NoPipelining bool
-	// NoEPSV sends PASV without trying EPSV first. It has no effect over IPv6, which PASV does not support.
-	NoEPSV bool
-	// Active makes the server open data connections to the client (EPRT, PORT).
-	Active bool
+	AllowPort    bool // the ports of other protocols too; see [urlparse.URL.BadPort]
+	NoPipelining bool // send one command at a time
+	NoEPSV       bool // send PASV without trying EPSV first; no effect over IPv6, which PASV does not support
+	Active       bool // the server opens data connections to the client (EPRT, PORT)
 	// TLSConfig configures TLS. nil means TLS 1.2 or later and the system's certificate authorities. ServerName
 	// and ClientSessionCache are set on a copy for each control connection.
 	TLSConfig *tls.Config

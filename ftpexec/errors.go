@@ -57,13 +57,11 @@ var (
 	errOtherServer = errors.New("URL names another server or login than the first one")
 )
 
-// errIsDirectory is the error for a URL of a directory where one of a file is needed.
-var errIsDirectory = &Error{Op: "open", Err: ErrIsDirectory, Hint: "use List for a directory"}
-
-// errNotDirectory returns the error for a URL of a file where one of a directory is needed.
-func errNotDirectory(u *urlparse.URL) error {
-	return &Error{Op: "open", URL: u.Redacted(), Err: ErrNotDirectory, Hint: `end the URL in "/" or ";type=d"`}
-}
+// The errors for a URL of a directory where one of a file is needed, and the other way round; see [about].
+var (
+	errIsDirectory  = &Error{Op: "open", Err: ErrIsDirectory, Hint: "use List for a directory"}
+	errNotDirectory = &Error{Op: "open", Err: ErrNotDirectory, Hint: `end the URL in "/" or ";type=d"`}
+)
 
 // Reply is one reply of a server (RFC 959 section 4.2).
 type Reply struct {

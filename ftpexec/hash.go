@@ -43,7 +43,12 @@ func (c *Client) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (d
 	}
 	defer c.put(s)
 	q := &question{url: u, typ: typeOf(u), asks: facts(u)}
-	err = s.ask(ctx, q, func(r *run) error { digest, err = r.hash(algorithm); return err })
+	err = s.ask(ctx, q, func(r *run) error {
+		if q.gone == nil {
+			digest, err = r.hash(algorithm)
+		}
+		return err
+	})
 	return digest, err
 }
 

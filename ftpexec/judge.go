@@ -126,14 +126,14 @@ func (r *run) announce(st step) (string, error) {
 		return "", err
 	}
 	r.listens = here.Port
-	four := here.IP.To4()
-	switch {
-	case st.Verb == "PORT":
-		return fmt.Sprintf("%s,%d,%d", strings.ReplaceAll(four.String(), ".", ","), here.Port>>8, here.Port&0xff), nil
-	case four != nil:
-		return fmt.Sprintf("|1|%s|%d|", four, here.Port), nil
+	if st.Verb == "PORT" {
+		return fmt.Sprintf("%s,%d,%d", strings.ReplaceAll(here.IP.String(), ".", ","), here.Port>>8, here.Port&0xff), nil
 	}
-	return fmt.Sprintf("|2|%s|%d|", here.IP, here.Port), nil
+	family := 2
+	if here.IP.To4() != nil {
+		family = 1
+	}
+	return fmt.Sprintf("|%d|%s|%d|", family, here.IP, here.Port), nil
 }
 
 // errNoEntries means a refusal that stands for an empty directory.

@@ -166,8 +166,8 @@ func (b *body) complete() {
 	}
 	b.run.advance = advance
 	if err == nil {
+		b.end(io.EOF) // first, so that Close leaves alone what another call may use then
 		b.release()
-		b.end(io.EOF)
 		return
 	}
 	if advance != "" { // which may be why

@@ -44,7 +44,7 @@ type run struct {
 // that the host loses commands sent ahead, that its EPSV ports cannot be reached, that it still counts a closed one.
 const maxTries = 4
 
-// run runs u's plan with work at its end. After a failure that can be avoided it tries again.
+// run runs u's plan, or asks what g asks, with work at the end. After a failure that can be avoided it tries again.
 func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*run) error) error {
 	err := s.client.admit(u)
 	switch {
@@ -53,7 +53,7 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*r
 	case u.IsDir() && !g.listing && g.asks == nil:
 		return about(u, errIsDirectory)
 	case g.listing && !u.IsDir():
-		return errNotDirectory(u)
+		return about(u, errNotDirectory)
 	}
 	r := &run{session: s, ctx: ctx, url: u, goal: g, file: question{url: u}}
 	slip, mask := masking(u)
@@ -157,6 +157,12 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 	if r.advance != "" {
 		r.out, r.queue = r.queue[:1:1], r.queue[1:]
 	}
+	if r.goal.asks != nil {
+		err := r.runTo("")
+		if err != nil || work == nil {
+			return err
+		}
+	}
 	return work(r)
 }
 
@@ -191,9 +197,6 @@ func (r *run) runTo(verb string) error {
 	}
 	return nil
 }
-
-// toEnd runs all that is left.
-func (r *run) toEnd() error { return r.runTo("") }
 
 // due reports whether a step with this verb is not yet answered.
 func (r *run) due(verb string) bool {

@@ -70,7 +70,7 @@ func (s *session) statAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[E
 		for rest := urls; len(rest) > 0; {
 			asks, err := inquire(urls[0], rest, last)
 			if err == nil {
-				err = s.run(ctx, rest[0], goal{asks: asks}, (*run).toEnd)
+				err = s.run(ctx, rest[0], goal{asks: asks}, nil)
 			}
 			for _, q := range answered(asks) {
 				last, rest = q, rest[1:]
@@ -218,7 +218,7 @@ func (s *session) look(ctx context.Context, u *urlparse.URL) (Entry, error) {
 	}
 	if !s.known().noMLST {
 		q := &question{url: u, asks: []Command{withArg("MLST", u.Name)}}
-		switch err := s.ask(ctx, q, noMore); {
+		switch err := s.ask(ctx, q, nil); {
 		case err != nil:
 			return Entry{}, err
 		case q.facts.Code == 500 || q.facts.Code == 502:
@@ -231,30 +231,23 @@ func (s *session) look(ctx context.Context, u *urlparse.URL) (Entry, error) {
 		}
 	}
 	if u.IsDir() {
-		return Entry{URL: u, Mode: fs.ModeDir, Size: -1}, s.ask(ctx, &question{url: u}, noMore)
+		return Entry{URL: u, Mode: fs.ModeDir, Size: -1}, s.ask(ctx, &question{url: u}, nil)
 	}
 	q := &question{url: u, typ: "I", asks: []Command{withArg("SIZE", u.Name), withArg("MDTM", u.Name), withArg("CWD", u.Name)}}
-	if err := s.ask(ctx, q, noMore); err != nil {
+	if err := s.ask(ctx, q, nil); err != nil {
 		return Entry{}, err
 	}
 	return q.verdict()
 }
 
-// ask asks a question and then calls then. The error is one that concerns the connection or the directory of the file.
-func (s *session) ask(ctx context.Context, q *question, then func(*run) error) error {
-	return s.run(ctx, q.url, goal{asks: []*question{q}}, func(r *run) error {
-		err := r.toEnd()
-		if err == nil && q.gone != nil {
-			err = q.err
-		}
-		if err != nil {
-			return err
-		}
-		return then(r)
-	})
+// ask asks a question and then calls work. The error is one that concerns the connection or the directory of the file.
+func (s *session) ask(ctx context.Context, q *question, work func(*run) error) error {
+	err := s.run(ctx, q.url, goal{asks: []*question{q}}, work)
+	if err == nil && q.gone != nil {
+		err = q.err
+	}
+	return err
 }
-
-func noMore(*run) error { return nil }
 
 // entry returns what the reply to MLST tells.
 func (q *question) entry() Entry {

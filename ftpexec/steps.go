@@ -116,10 +116,9 @@ func steps(u *urlparse.URL, c course) (list []step) {
 	}
 	for i, verb := range c.setUp {
 		st := step{Command: Command{Verb: verb}}
-		switch {
-		case i > 0:
+		if i > 0 {
 			st.waits = forRefusal
-		case c.inClear:
+		} else if c.inClear {
 			st.waits = forFirewalls
 		}
 		list = append(list, st)

@@ -1,7 +1,6 @@
 package ftpexec
 
 import (
-	"bufio"
 	"io"
 	"runtime"
 )
@@ -9,63 +8,50 @@ import (
 // textBody is a Body in ASCII type. It converts line ends from CR LF to the local ones, and CR NUL to CR (RFC 959 section
 // 3.1.1.1, the NVT of RFC 854). A bare LF, which servers without conversion send, counts as a line end too.
 type textBody struct {
-	src  *bufio.Reader
-	from io.ReadCloser
-	crlf bool // the local line end is CR LF
-	lf   bool // a CR was returned, and its LF comes next
+	io.ReadCloser
+	buf  []byte
+	text []byte // converted and not yet returned
+	cr   bool   // the last byte was a CR, which the next one decides
+	err  error
 }
 
 func newText(from io.ReadCloser) io.ReadCloser {
-	return &textBody{src: bufio.NewReaderSize(from, 64<<10), from: from, crlf: runtime.GOOS == "windows"}
+	return &textBody{ReadCloser: from, buf: make([]byte, 32<<10)}
 }
 
-func (t *textBody) Close() error { return t.from.Close() }
-
-// Read converts the bytes that have come. It blocks only if there are none.
-func (t *textBody) Read(p []byte) (n int, err error) {
-	for n < len(p) && (n == 0 || t.ready()) {
-		c, err := t.next()
-		if err != nil {
-			return n, err
+func (t *textBody) Read(p []byte) (int, error) {
+	for len(t.text) == 0 && len(p) > 0 {
+		if t.err != nil {
+			return 0, t.err
 		}
-		p[n] = c
-		n++
+		var n int
+		n, t.err = t.ReadCloser.Read(t.buf)
+		t.text = t.convert(t.text, t.buf[:n])
+		if t.err != nil && t.cr { // at the end a CR stands for itself
+			t.text = append(t.text, '\r')
+		}
 	}
+	n := copy(p, t.text)
+	t.text = t.text[n:]
 	return n, nil
 }
 
-// ready reports whether next returns without blocking. A CR cannot be judged before the byte after it.
-func (t *textBody) ready() bool {
-	if n := t.src.Buffered(); n != 1 || t.lf {
-		return n > 0 || t.lf
-	}
-	c, _ := t.src.Peek(1)
-	return c[0] != '\r'
-}
+var lineEnd = map[bool]string{true: "\r\n", false: "\n"}[runtime.GOOS == "windows"]
 
-// next returns the next byte of the local text.
-func (t *textBody) next() (byte, error) {
-	if t.lf {
-		t.lf = false
-		return '\n', nil
-	}
-	c, err := t.src.ReadByte()
-	if err != nil || (c != '\r' && c != '\n') {
-		return c, err
-	}
-	if c == '\r' {
-		// The byte after a CR decides. At the end of the data a CR stands for itself, and the next call returns the error.
-		follow, err := t.src.Peek(1)
-		if err != nil || follow[0] != '\n' && follow[0] != 0 {
-			return '\r', nil
+// convert appends the local text of data to text.
+func (t *textBody) convert(text, data []byte) []byte {
+	for _, c := range data {
+		after := t.cr
+		t.cr = c == '\r'
+		if after && c != '\n' {
+			text = append(text, '\r')
 		}
-		t.src.Discard(1)
-		if follow[0] == 0 {
-			return '\r', nil
+		switch {
+		case c == '\n':
+			text = append(text, lineEnd...)
+		case c != '\r' && (c != 0 || !after):
+			text = append(text, c)
 		}
 	}
-	if t.lf = t.crlf; t.lf {
-		return '\r', nil
-	}
-	return '\n', nil
+	return text
 }
