@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"strings"
 	"time"
 
@@ -41,7 +40,8 @@ func (r *run) infos(ctx context.Context) {
 			r.print.Line("ftpfetch: %s: %d more files of this server are not asked about", printable.Line(some[0].Host), len(some))
 		}
 	}
-	for u := range r.urls(ctx) {
+	for t := range r.tasks(ctx) {
+		u := t.URLs[0]
 		if len(some) == most || len(some) > 0 && !some[0].SameLogin(u) {
 			about()
 			some = nil
@@ -51,24 +51,6 @@ func (r *run) infos(ctx context.Context) {
 		}
 	}
 	about()
-}
-
-// urls yields the first URL of each file.
-func (r *run) urls(ctx context.Context) iter.Seq[*urlparse.URL] {
-	return func(yield func(*urlparse.URL) bool) {
-		for _, t := range r.Targets {
-			if u, err := r.complete(ctx, t); err != nil {
-				r.fail(t.URL.Redacted(), err)
-			} else if !yield(u) {
-				return
-			}
-		}
-		for t := range r.listed(ctx) {
-			if !yield(t.URLs[0]) {
-				return
-			}
-		}
-	}
 }
 
 // askAll asks about files of one login, each within --max-time, and tries again as a

@@ -19,7 +19,7 @@ func (r *run) open() (err error) {
 	if r.DryRun || r.Info || r.Dir == "" && !r.Many {
 		return nil
 	}
-	dir := r.outputDir()
+	dir := cmp.Or(r.Dir, ".")
 	for d := filepath.Clean(dir); !r.Many && d != filepath.Dir(d); d = filepath.Dir(d) {
 		if _, err := os.Lstat(d); !os.IsNotExist(err) {
 			break
@@ -61,9 +61,6 @@ func (r *run) close() {
 	}
 }
 
-// outputDir returns the directory under which everything is saved.
-func (r *run) outputDir() string { return cmp.Or(r.Dir, ".") }
-
 // path returns where to save u, or "-" for standard output. Two URLs of a run never
 // share a path: the second would replace the first one's file.
 func (r *run) path(u *urlparse.URL) (path string, err error) {
@@ -95,7 +92,7 @@ func (r *run) reportMeets() string {
 	if why := localfile.Unusable(filepath.Base(r.Report)); why != "" {
 		return why
 	}
-	at, err := filepath.Rel(real(r.outputDir()), real(r.Report))
+	at, err := filepath.Rel(real(cmp.Or(r.Dir, ".")), real(r.Report))
 	at = localfile.Key(filepath.ToSlash(at))
 	inside := err == nil && filepath.IsLocal(at)
 	for _, l := range r.lists {

@@ -147,7 +147,7 @@ func (r *run) one(ctx context.Context, at int) error {
 		r.fail("", err) // the error shows the URL itself
 		return err
 	}
-	listed := u.IsDir() || r.Long // what is no directory is an error of the listing
+	listed := u.IsDir() || r.Long // -l of a file fails with the listing
 	switch {
 	case r.DryRun:
 		return r.failed(ctx, u, r.plan(u))
@@ -160,7 +160,10 @@ func (r *run) one(ctx context.Context, at int) error {
 	if err != nil {
 		return r.failed(ctx, u, err)
 	}
-	o := batch.Options{Each: r.File, Out: r.output()}
+	o := batch.Options{Each: r.File}
+	if path == "-" {
+		o.Out = r.print.Out
+	}
 	var from batch.Source = first{r.source, r, at}
 	if listed {
 		from, o.Each = listing{r.source, r}, download.Options{Existing: r.File.Existing, Retries: -1}
@@ -174,14 +177,6 @@ func (r *run) one(ctx context.Context, at int) error {
 	item := manifest.Item{URLs: []*urlparse.URL{u}, Path: path, Sum: r.File.Sum}
 	_, _ = batch.Run(ctx, from, slices.Values([]batch.Task{{Item: item}}), o)
 	return err
-}
-
-// output returns where -o sends files, if not to a file.
-func (r *run) output() io.Writer {
-	if r.Output == "-" {
-		return r.print.Out
-	}
-	return nil
 }
 
 // first is the source of one URL after another.

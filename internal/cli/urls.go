@@ -59,19 +59,13 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 			if err == nil {
 				task, err = r.task(t, u)
 			}
-			if err != nil {
-				r.loses(t.URL.Redacted(), err)
+			if r.fail(t.URL.Redacted(), err); err != nil {
+				r.lost++
 			} else if !yield(task) {
 				return
 			}
 		}
 	}
-}
-
-// loses reports a URL that cannot even be tried.
-func (r *run) loses(what string, err error) {
-	r.lost++
-	r.fail(what, err)
 }
 
 // listed yields the files of the lists.
@@ -88,14 +82,15 @@ func (r *run) listed(ctx context.Context) iter.Seq[batch.Task] {
 					r.lost += int64(l.summary.Items - n)
 					n = l.summary.Items
 				}
-				if err != nil {
-					r.loses(l.name, err)
+				if r.fail(l.name, err); err != nil {
+					r.lost++
 				} else if !yield(batch.Task{Item: item}) {
 					return
 				}
 			}
 			if n < l.summary.Items {
-				r.loses("", &download.Error{Path: l.name, Err: download.ErrLocal,
+				r.lost++
+				r.fail("", &download.Error{Path: l.name, Err: download.ErrLocal,
 					Reason: "has become shorter during the run: run the command again with the whole list"})
 			}
 		}
@@ -133,6 +128,7 @@ func (r *run) task(t config.Target, u *urlparse.URL) (batch.Task, error) {
 		}
 	}
 	switch {
+	case r.Info: // nothing is saved
 	case t.Pattern != "":
 		task.Tree, tree.Names = &tree, t.Pattern
 		if !r.Recursive {
