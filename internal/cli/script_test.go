@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -249,22 +248,5 @@ func runForCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if code != want {
 		ts.Fatalf("exit code %d, want %d", code, want)
-	}
-}
-
-// TestScriptNames checks that every script is run and says what it tests.
-func TestScriptNames(t *testing.T) {
-	files, err := filepath.Glob("testdata/script/*")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts: %v", err)
-	}
-	for _, f := range files {
-		if filepath.Ext(f) != ".txtar" {
-			t.Errorf("%s is not run: scripts end in .txtar", f)
-		}
-		text, err := os.ReadFile(f)
-		if err != nil || !strings.HasPrefix(string(text), "# ") {
-			t.Errorf("%s does not begin with a comment that says its behaviour (%v)", f, err)
-		}
 	}
 }
