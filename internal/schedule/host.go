@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"math"
 	"time"
 )
@@ -8,9 +9,9 @@ import (
 // host is what the scheduler knows about a server.
 type host[T any] struct {
 	name          string
-	jobs, finders queue[T]
-	tokens        int  // in use
-	known         bool // it has served a job
+	jobs, finders []Job[T] // queued
+	tokens        int      // in use
+	known         bool     // it has served a job
 
 	ceiling int           // connections that it bears; 0 means unknown
 	probe   time.Time     // when to try one more than the ceiling
@@ -23,12 +24,11 @@ type host[T any] struct {
 }
 
 const (
-	// firstProbe and lastProbe bound the time from a refusal until one more
-	// connection than the ceiling is tried. It doubles when that one is refused.
+	// firstProbe and lastProbe bound the time from a refusal until one more connection than the ceiling is tried. It
+	// doubles when that one is refused.
 	firstProbe = 30 * time.Second
 	lastProbe  = 10 * time.Minute
-	// longestPause bounds the pause after the server has refused the only
-	// connection. The pauses double from one second.
+	// longestPause bounds the pause after the server has refused the only connection. The pauses double from one second.
 	longestPause = time.Minute
 	// mostMissed is how many jobs in a row a host may fail to serve.
 	mostMissed = 3
@@ -36,28 +36,22 @@ const (
 	manyJobs = 1024
 )
 
-// room returns how many more tokens h has. It raises the ceiling if it is time
-// to try that.
+// room returns how many more tokens h has. It raises the ceiling if it is time to try that.
 func (h *host[T]) room(perHost int, now time.Time) int {
-	most := math.MaxInt32
-	if perHost > 0 {
-		most = perHost
-	}
-	switch {
-	case h.ceiling == 0 || h.ceiling >= most:
+	most := cmp.Or(perHost, math.MaxInt32)
+	if h.ceiling == 0 || h.ceiling >= most {
 		h.ceiling = 0
-	case h.tokens >= h.ceiling && !now.Before(h.probe):
+		return most - h.tokens
+	}
+	if h.tokens >= h.ceiling && !now.Before(h.probe) {
 		h.ceiling++
 		h.probing, h.probe = true, now.Add(h.patient)
-		most = h.ceiling
-	default:
-		most = h.ceiling
 	}
-	return most - h.tokens
+	return h.ceiling - h.tokens
 }
 
-// full records that the server refused one of the connections in use. It returns
-// the new ceiling.
+// full records that the server refused one of the connections in use. It returns the new ceiling, or 0
+// if that was the only one.
 func (h *host[T]) full(err error, patience int) int {
 	now := time.Now()
 	if h.patient = max(h.patient, firstProbe); h.probing {
@@ -75,7 +69,7 @@ func (h *host[T]) full(err error, patience int) int {
 		h.givenUp = err
 	}
 	h.pause = now.Add(min(longestPause, time.Second<<min(h.alone-1, 10)))
-	return h.ceiling
+	return 0
 }
 
 // failed records that the server did not serve a job.
@@ -88,63 +82,17 @@ func (h *host[T]) failed(err error) {
 // served records that the server has served a job.
 func (h *host[T]) served() { h.known, h.alone, h.unused = true, 0, 0 }
 
+// queued returns the number of queued jobs.
+func (h *host[T]) queued() int { return len(h.jobs) + len(h.finders) }
+
 // take removes the next job from the queues.
 func (h *host[T]) take() Job[T] {
-	if h.jobs.empty() || !h.finders.empty() && h.jobs.len() < manyJobs {
-		return h.finders.pop()
+	q := &h.jobs
+	if len(h.jobs) == 0 || len(h.finders) > 0 && len(h.jobs) < manyJobs {
+		q = &h.finders
 	}
-	return h.jobs.pop()
-}
-
-// due returns when h may start another job because time has passed, or the zero
-// time.
-func (h *host[T]) due(now time.Time) time.Time {
-	switch {
-	case h.givenUp != nil:
-		return time.Time{}
-	case now.Before(h.pause):
-		return h.pause
-	case h.ceiling > 0 && h.tokens >= h.ceiling && now.Before(h.probe):
-		return h.probe
-	}
-	return time.Time{}
-}
-
-// setAlarm makes start run again when a host with queued jobs is due.
-func (s *scheduler[T]) setAlarm() {
-	var next time.Time
-	now := time.Now()
-	for _, h := range s.ring {
-		if due := h.due(now); !due.IsZero() && (next.IsZero() || due.Before(next)) {
-			next = due
-		}
-	}
-	s.timer.set(next, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.start()
-	})
-}
-
-// alarm is a timer that can be set again.
-type alarm struct {
-	at    time.Time
-	timer *time.Timer
-}
-
-// set makes f run at a time; the zero time means never.
-func (a *alarm) set(at time.Time, f func()) {
-	if at.Equal(a.at) && time.Now().Before(at) {
-		return
-	}
-	a.stop()
-	if a.at = at; !at.IsZero() {
-		a.timer = time.AfterFunc(time.Until(at), f)
-	}
-}
-
-func (a *alarm) stop() {
-	if a.timer != nil {
-		a.timer.Stop()
-	}
+	job := (*q)[0]
+	(*q)[0] = Job[T]{}
+	*q = (*q)[1:]
+	return job
 }

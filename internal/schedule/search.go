@@ -1,16 +1,14 @@
 package schedule
 
 import (
-	"context"
 	"math"
 	"time"
 )
 
-// Search finds the number of connections at which more of them are no longer
-// worth it. It compares periods with different numbers by their utility: what
-// came in, divided by price^n, so that a connection that adds little loses. It
-// climbs by steps that double while they help and halve when they do not, first
-// up, then down. The zero value starts with two connections.
+// Search finds the number of connections at which more of them are no longer worth it. It compares periods with
+// different numbers by their utility: what came in, divided by price^n, so that a connection that adds little loses. It
+// climbs by steps that double while they help and halve when they do not, first up, then down. The zero value starts
+// with two connections.
 type Search struct {
 	base    int     // the best number so far; 0 before the first period
 	utility float64 // of base, as a logarithm
@@ -22,8 +20,7 @@ const (
 	price = 1.02
 	// band is the relative change of the utility that counts as none.
 	band = 0.03
-	// perFile is what a file is worth beyond its bytes, in bytes: most of the
-	// time that a small file takes is not spent on its bytes.
+	// perFile is what a file is worth beyond its bytes, in bytes: most of the time of a small file is not spent on them.
 	perFile = 64 << 10
 	// fewest and most bound the search; it starts with the first.
 	fewest, most = 2, 32
@@ -39,8 +36,7 @@ func (s *Search) Connections() int {
 	return s.base + s.step
 }
 
-// Observe takes what came in, per second, in the period that has ended: bytes,
-// with perFile for each file.
+// Observe takes what came in, per second, in the period that has ended: bytes, with perFile for each file.
 func (s *Search) Observe(reward float64) {
 	if reward <= 0 {
 		return
@@ -70,66 +66,28 @@ func (s *Search) Observe(reward float64) {
 	s.step = min(max(s.step, 1-s.base), most-s.base)
 }
 
-// period is how long the search watches a number of connections. What comes in
-// settling counts for nothing: connections start slowly.
+// period is how long the search watches a number of connections. What comes in settling counts for nothing: connections
+// start slowly.
 const (
 	period   = 4 * time.Second
 	settling = time.Second
 )
 
-// search runs the Search, if Jobs does not say how many tokens there are.
-func (s *scheduler[T]) search() (stop func()) {
-	if s.Jobs != 0 {
-		return func() {}
-	}
-	var search Search
-	s.limit = search.Connections()
-	ctx, cancel := context.WithCancel(s.ctx)
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		for ctx.Err() == nil {
-			s.observe(ctx, &search)
-		}
-	}()
-	return func() { cancel(); <-over }
-}
-
-// observe watches one period.
-func (s *scheduler[T]) observe(ctx context.Context, search *Search) {
-	wait(ctx, settling)
-	bytes, files, before := s.sample()
-	wait(ctx, period-settling)
-	if ctx.Err() != nil {
-		return
-	}
-	moreBytes, moreFiles, after := s.sample()
-	reward := float64(moreBytes-bytes) + float64(perFile*(moreFiles-files))
-	if before && after { // else the period says nothing about the number
-		search.Observe(reward / (period - settling).Seconds())
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.limit = search.Connections()
-	s.start()
-}
-
-// sample returns what has come in so far, and whether as many tokens are in use as
-// the search wants: after a smaller number, files that had more must end first.
-func (s *scheduler[T]) sample() (bytes int64, files int, exact bool) {
+// observe tells the search at the end of a period what has come in. After a smaller number, files that had more
+// connections must end first: until then a period says nothing about the number.
+func (s *scheduler[T]) observe() {
+	worth, exact := float64(perFile*s.files), s.tokens == s.limit
 	if s.Received != nil {
-		bytes = s.Received()
+		worth += float64(s.Received())
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return bytes, s.files, s.tokens == s.limit
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
+	s.ticks++
+	switch time.Duration(s.ticks) * tick {
+	case settling:
+		s.worth, s.exact = worth, exact
+	case period:
+		if s.exact && exact {
+			s.search.Observe((worth - s.worth) / (period - settling).Seconds())
+		}
+		s.limit, s.ticks = s.search.Connections(), 0
 	}
 }
