@@ -8,15 +8,13 @@ import (
 	"example.com/ftpfetch/internal/printable"
 )
 
-// docs/progress.md documents these events. A change that breaks a reader must
-// raise eventVersion.
+// docs/progress.md documents these events. A change that breaks a reader must raise eventVersion.
 const (
 	eventVersion  = 1
 	eventInterval = time.Second // the least time between two "progress" events of a file
 )
 
-// event is one line of --progress json. A field is absent if its value is
-// unknown or does not apply.
+// event is one line of --progress json. A field is absent if its value is unknown or does not apply.
 type event struct {
 	Event    string   `json:"event"`
 	Version  int      `json:"version"`
@@ -44,14 +42,14 @@ type event struct {
 func (p *Printer) emit(e event) {
 	e.Version = eventVersion
 	e.Time = p.now().UTC().Format("2006-01-02T15:04:05.000Z")
-	p.Line("%s", bytes.TrimSuffix(printable.JSON(e), []byte("\n")))
+	p.line("%s", bytes.TrimSuffix(printable.JSON(e), []byte("\n")))
 }
 
-// state returns an event with the current state of the file.
-func (f *File) state(kind string) event {
+// event returns an event with the state of the file.
+func (f *file) event(kind string) event {
 	e := event{Event: kind, URL: f.url, Path: f.path}
 	if f.flows {
-		e.Attempt, e.Received, e.Offset = f.attempt, new(f.done), new(f.offset)
+		e.Attempt, e.Received, e.Offset = f.try, new(f.done), new(f.offset)
 	}
 	if f.total >= 0 {
 		e.Size = new(f.total)
@@ -59,51 +57,30 @@ func (f *File) state(kind string) event {
 	return e
 }
 
-// started emits the "start" event.
-func (f *File) started() {
-	e := f.state("start")
-	e.Received = nil
-	f.run.p.emit(e)
-}
-
-// moved emits a "progress" event, if the last one is old enough.
-func (f *File) moved(now time.Time) {
-	if now.Sub(f.shown) < eventInterval {
-		return
-	}
-	f.shown = now
-	e := f.state("progress")
-	e.Rate = new(int64(f.speed.rate))
-	f.run.p.emit(e)
-}
-
 // complete emits the "done" event.
-func (f *File) complete(done download.Result, now time.Time) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (r *Run) complete(f *file, done download.Result, now time.Time) {
 	if done.Left == "" {
-		f.begin(done.Resumed, done.Size, now)
+		r.begin(f, done.Resumed, done.Size, now)
 		f.offset = min(f.offset, done.Resumed)
 		f.speed.first = min(f.speed.first, f.offset)
 		f.done = done.Size
 	}
 	f.total = done.Size
-	e := f.state("done")
+	e := f.event("done")
 	if e.Skipped, e.Verified = done.Left != "", done.Verified; done.Left == "" {
 		e.Seconds, e.Rate = new(seconds(now.Sub(f.made))), new(int64(f.speed.average(f.done, now)))
 	}
-	f.run.p.emit(e)
+	r.p.emit(e)
 }
 
 // event returns the state of the whole run.
 func (r *Run) event(kind string) event {
 	files, size := r.of()
 	t := r.totals
-	e := event{Event: kind, Files: &files, Complete: &t.Complete, Failed: new(t.Failed + t.Unlisted), Received: &t.Received}
+	e := event{Event: kind, Files: &files, Complete: &t.Complete, Failed: new(t.Failed + t.Unlisted), Received: &t.Received, Rate: new(int64(r.speed.rate))}
 	if size >= 0 {
 		e.Size = &size
 	}
-	e.Rate = new(int64(r.speed.rate))
 	if now := r.p.now(); r.ended {
 		e.Seconds, e.Rate = new(seconds(now.Sub(r.began))), new(int64(r.speed.average(t.Received, now)))
 	}

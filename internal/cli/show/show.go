@@ -28,7 +28,6 @@ import (
 	"golang.org/x/term"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/printable"
@@ -61,24 +60,22 @@ type Printer struct {
 	err     io.Writer
 	explain func(error) (text string, code int)
 	now     func() time.Time
-	waits   waits
 
-	mu     sync.Mutex    // held while standard error is written to
-	last   ftpexec.Event // the one printed last
-	bottom *Run          // whose lines are at the bottom of the terminal; nil: nobody's
-	held   bool          // they are not shown
-	drawn  []int         // the columns of each row on the terminal
+	mu     sync.Mutex    // held while standard error is written to; guards what follows, and each Run
+	last   ftpexec.Event // of the dialogue
+	waits  waits
+	bottom *Run  // whose rows are at the bottom of the terminal; nil: nobody's
+	held   bool  // they are not shown
+	drawn  []int // the columns of each row on the terminal
 }
 
-// New returns a Printer for these streams. A stream is a terminal if [IsTerminal]
-// says so. explain returns the text of an error, or "" if it is not worth one,
-// and its exit code.
+// New returns a Printer for these streams. A stream is a terminal if [IsTerminal] says so. explain returns the text of
+// an error, or "" if it is not worth one, and its exit code.
 func New(o Options, stdout, stderr io.Writer, explain func(error) (text string, code int)) *Printer {
 	return &Printer{Options: o, Out: output{stdout}, err: stderr, explain: explain, now: time.Now}
 }
 
-// IsTerminal reports whether a stream is a terminal, or says so by a method
-// IsTerminal() bool.
+// IsTerminal reports whether a stream is a terminal, or says so by a method IsTerminal() bool.
 func IsTerminal(stream any) bool {
 	switch s := stream.(type) {
 	case interface{ IsTerminal() bool }:
@@ -103,8 +100,8 @@ func (o output) Write(b []byte) (int, error) {
 // IsTerminal reports whether standard output is a terminal.
 func (o output) IsTerminal() bool { return IsTerminal(o.Writer) }
 
-// mode applies -q and resolves auto. toTerminal says that data goes to the
-// terminal, where a line that is drawn again and again would garble it.
+// mode applies -q and resolves auto. toTerminal says that data goes to the terminal, where a line that is drawn again
+// and again would garble it.
 func (p *Printer) mode(toTerminal bool) Mode {
 	switch {
 	case p.Quiet:
@@ -122,27 +119,40 @@ func (p *Printer) mode(toTerminal bool) Mode {
 }
 
 // Line writes one line to standard error.
-func (p *Printer) Line(format string, args ...any) { p.draw(fmt.Sprintf(format+"\n", args...)) }
+func (p *Printer) Line(format string, args ...any) {
+	defer p.lock()()
+	p.line(format, args...)
+}
 
-// tell prints a note about something: before is what the line begins with.
+func (p *Printer) line(format string, args ...any) { p.draw(fmt.Sprintf(format+"\n", args...)) }
+
+func (p *Printer) lock() (unlock func()) {
+	p.mu.Lock()
+	return p.mu.Unlock
+}
+
+// tell prints a note about the file or URL that e names, if any: before is what the line begins with.
 func (p *Printer) tell(before string, e event) {
-	if p.Progress == JSON {
-		e.Event, e.Text = "note", OneLine(e.Text)
+	switch e.Event, e.Text = "note", OneLine(e.Text); {
+	case p.Progress == JSON:
 		p.emit(e)
-		return
+	case e.Path != "":
+		p.line("%s%s: %s", before, printable.Line(e.Path), e.Text)
+	default:
+		p.line("%s%s", before, e.Text)
 	}
-	if e.Path != "" {
-		before += printable.Line(e.Path) + ": "
-	}
-	p.Line("%s%s", before, OneLine(e.Text))
 }
 
 // Warning reports a danger in what the user asked for.
-func (p *Printer) Warning(text string) { p.tell("ftpfetch: ", event{Text: "warning: " + text}) }
+func (p *Printer) Warning(text string) {
+	defer p.lock()()
+	p.tell("ftpfetch: ", event{Text: "warning: " + text})
+}
 
-// Note shows what happens to the process or to a server's connections. A run that
-// waits for room says so without -v: it would look like one that hangs.
+// Note shows what happens to the process or to a server's connections. A run that waits for room says so without -v:
+// it would look like one that hangs.
 func (p *Printer) Note(text string, waits bool) {
+	defer p.lock()()
 	switch {
 	case p.Verbose:
 		p.tell("* ", event{Text: text})
@@ -153,21 +163,15 @@ func (p *Printer) Note(text string, waits bool) {
 
 // Made reports that the run made a directory.
 func (p *Printer) Made(dir string) {
+	defer p.lock()()
 	if !p.Quiet {
 		p.tell("", event{Path: dir, Text: "directory made"})
 	}
 }
 
-// Linked reports a symbolic link or special file that was not retrieved.
-func (p *Printer) Linked(e batch.Event) {
-	if !p.Quiet {
-		p.tell("", event{URL: e.URL.Redacted(), Path: e.Task.Path, Text: "leads to " + e.Link + ", not followed"})
-	}
-}
-
-// Failed reports why a URL could not be retrieved. subject is the URL without
-// its password; rest follows the reason.
+// Failed reports why a URL could not be retrieved. subject is the URL without its password; rest follows the reason.
 func (p *Printer) Failed(subject string, err error, rest string) {
+	defer p.lock()()
 	p.failed(event{URL: subject}, err, rest)
 }
 
@@ -178,53 +182,47 @@ func (p *Printer) failed(e event, err error, rest string) {
 		return
 	}
 	what = OneLine(what + rest)
-	if p.Progress == JSON {
-		var malformed *urlparse.Error
-		if e.URL == "" && errors.As(err, &malformed) {
+	switch malformed, ok := errors.AsType[*urlparse.Error](err); {
+	case p.Progress == JSON:
+		if e.URL == "" && ok {
 			e.URL = malformed.Input
 		}
 		e.Event, e.Error, e.Code = "error", what, code
 		p.emit(e)
-		return
+	case e.URL != "":
+		p.line("ftpfetch: %s: %s", printable.Line(e.URL), what)
+	default:
+		p.line("ftpfetch: %s", what)
 	}
-	if e.URL != "" {
-		what = printable.Line(e.URL) + ": " + what
-	}
-	p.Line("ftpfetch: %s", what)
 }
 
-// Trace returns what is told about the dialogue: the user, or only the lines at the
-// bottom of the terminal. It is nil if nobody wants to know.
+// Trace returns what is told about the dialogue: the user, or only the rows at the bottom of the terminal. It is nil
+// if nobody wants to know.
 func (p *Printer) Trace() func(ftpexec.Event) {
 	bar := p.mode(false) == Bar
-	switch {
-	case bar && p.Verbose:
-		return func(e ftpexec.Event) { p.waits.event(e); p.event(e) }
-	case bar:
-		return p.waits.event
-	case p.Verbose:
-		return p.event
+	if !bar && !p.Verbose {
+		return nil
 	}
-	return nil
+	return func(e ftpexec.Event) {
+		defer p.lock()()
+		if p.waits.event(e); p.Verbose {
+			p.dialogue(e)
+		}
+	}
 }
 
-// event shows the dialogue with the server as curl -v does. It marks a command
-// that travels in the same flight as the one before with ">>", and lines of
-// all connections but the first with "[2]" and so on.
-func (p *Printer) event(e ftpexec.Event) {
-	p.mu.Lock()
-	before := p.last
+// dialogue shows the dialogue with the server as curl -v does. It marks a command that travels in the same flight as
+// the one before with ">>", and lines of all connections but the first with "[2]" and so on.
+func (p *Printer) dialogue(e ftpexec.Event) {
+	before, mark, conn := p.last, string(e.Mark), ""
 	p.last = e
-	p.mu.Unlock()
-	before.Text = e.Text
-	mark, conn := string(e.Mark), ""
-	if e.Mark == '>' && e == before {
+	if before.Text = e.Text; e.Mark == '>' && e == before {
 		mark = ">>"
 	}
 	if e.Conn > 1 {
 		conn = fmt.Sprintf("[%d] ", e.Conn)
 	}
-	p.Line("%s %s%s", mark, conn, OneLine(e.Text))
+	p.line("%s %s%s", mark, conn, OneLine(e.Text))
 }
 
 // Bytes returns "1 byte" or "n bytes".
@@ -238,14 +236,47 @@ func counted(n int64, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// OneLine shortens and escapes text that may come from a server, for use within
-// a line of output. Line ends become " / ".
+// OneLine shortens and escapes text that may come from a server, for use within a line of output. Line ends become
+// " / ".
 func OneLine(s string) string {
 	const most = 1000
-	s = strings.ReplaceAll(strings.TrimRight(s, "\r\n"), "\r\n", "\n")
-	s = strings.ReplaceAll(s, "\n", " / ")
+	s = strings.NewReplacer("\r\n", " / ", "\n", " / ").Replace(strings.TrimRight(s, "\r\n"))
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "..."
 	}
 	return printable.Line(s)
+}
+
+// waits knows what the dialogue with a server waits for.
+type waits struct {
+	note string   // what the client did last, if it waits for no reply
+	sent []string // the commands without a reply
+}
+
+// event takes an event of the dialogue.
+func (w *waits) event(e ftpexec.Event) {
+	switch {
+	case e.Mark == '>':
+		w.sent = append(w.sent, e.Text)
+	case e.Mark == '*' && strings.HasPrefix(e.Text, "connected to "):
+		*w = waits{note: "waiting for the greeting"}
+	case e.Mark == '*':
+		w.note = e.Text
+	case len(w.sent) > 0 && len(e.Text) > 3 && e.Text[0] >= '2' && e.Text[0] <= '5' && e.Text[3] == ' ':
+		w.sent = w.sent[1:]
+	}
+}
+
+func (w *waits) String() string {
+	switch {
+	case len(w.sent) == 0 && w.note == "":
+		return "connecting"
+	case len(w.sent) == 0:
+		return OneLine(w.note)
+	}
+	switch verb, _, _ := strings.Cut(w.sent[0], " "); verb {
+	case "USER", "PASS", "ACCT":
+		return "logging in"
+	}
+	return "waiting for the reply to " + OneLine(w.sent[0])
 }

@@ -17,6 +17,7 @@ import (
 	"example.com/ftpfetch/docs"
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
@@ -30,8 +31,38 @@ type stand struct {
 	clock time.Time
 }
 
-// File returns what shows a file in a run of nothing else.
-func (s *stand) File(u *urlparse.URL, path string) *File { return s.Lone(u, path).only }
+// shownFile is a file of a run, or the only one.
+type shownFile struct {
+	*Run
+	t    *batch.Task
+	from *urlparse.URL
+}
+
+func (s *stand) lone(u *urlparse.URL, path string) shownFile {
+	return shownFile{s.Lone(u, path), &batch.Task{}, u}
+}
+
+// one begins one of the files of a run.
+func (r *Run) one(u *urlparse.URL, path string) shownFile {
+	f := shownFile{r, &batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: path}}, u}
+	f.happens(download.Event{Kind: batch.Started})
+	return f
+}
+
+func (f shownFile) happens(e download.Event) { f.Event(batch.Event{Event: e, Task: f.t}) }
+
+func (f shownFile) update(done, total int64) {
+	f.happens(download.Event{Kind: download.Progress, Done: done, Total: total})
+}
+
+func (f shownFile) end(done download.Result, err error) {
+	f.Event(batch.Event{Event: download.Event{Kind: batch.Ended, Err: err}, Task: f.t, URL: f.from, Result: done})
+}
+
+// counts tells a run how far it is.
+func (r *Run) counts(t batch.Totals) {
+	r.Event(batch.Event{Event: download.Event{Kind: batch.Counted}, Totals: t})
+}
 
 func newStand(mode Mode) *stand {
 	s := &stand{clock: time.Unix(0, 0)}
@@ -81,7 +112,7 @@ var (
 // TestPlain follows one file in plain lines, whose intervals double.
 func TestPlain(t *testing.T) {
 	s := newStand(Plain)
-	f := s.File(parse(t, "ftp://h/x"), "a\x1bfile")
+	f := s.lone(parse(t, "ftp://h/x"), "a\x1bfile")
 	for _, step := range []struct {
 		after       time.Duration
 		done, total int64
@@ -90,12 +121,12 @@ func TestPlain(t *testing.T) {
 		{time.Second, 300, 1000}, {40 * time.Second, 700, -1},
 	} {
 		s.after(step.after)
-		f.Update(step.done, step.total)
+		f.update(step.done, step.total)
 	}
-	f.Event(retries)
-	f.Event(download.Event{Kind: download.Noted, Text: "begins\nanew\x1b"})
+	f.happens(retries)
+	f.happens(download.Event{Kind: download.Noted, Text: "begins\nanew\x1b"})
 	s.after(1250 * time.Millisecond)
-	f.End(download.Result{Size: 1000}, nil, "")
+	f.end(download.Result{Size: 1000}, nil)
 	s.compare(t, `a\x1bfile: 1:30 left, 10 B/s, 100 B of 1000 B
 a\x1bfile: 1:10 left, 10 B/s, 300 B of 1000 B
 a\x1bfile: 10 B/s, 700 B
@@ -108,14 +139,16 @@ a\x1bfile: 1000 bytes in 71.2 s
 		err  error
 		want string
 	}{
-		{download.Result{Size: 1, Verified: "md5 from\x1b"}, nil, `1 byte in 71.2 s (verified: md5 from\x1b)`},
+		{download.Result{Size: 1, Verified: "md5 from\x1b"}, nil, `1 byte in 0.0 s (verified: md5 from\x1b)`},
 		{download.Result{Left: "already exists"}, nil, "already exists, left alone"},
 	} {
-		f.End(tt.done, nil, "")
+		s.lone(parse(t, "ftp://h/x"), "a\x1bfile").end(tt.done, nil)
 		s.compare(t, `a\x1bfile: `+tt.want+"\n")
 	}
-	f.End(download.Result{}, lost, "; 7 bytes kept")
-	s.compare(t, "ftpfetch: ftp://h/x: RETR x: connection lost; 7 bytes kept\n")
+	for kept, want := range map[int64]string{0: "", 1: "; 1 byte kept, run the same command to resume", 7: "; 7 bytes kept, run the same command to resume"} {
+		s.lone(parse(t, "ftp://h/x"), "f").end(download.Result{Kept: kept}, lost)
+		s.compare(t, "ftpfetch: ftp://h/x: RETR x: connection lost"+want+"\n")
+	}
 }
 
 // TestMode checks how transfers are shown.
@@ -154,15 +187,15 @@ func (screen) Write(b []byte) (int, error) { return len(b), nil }
 // TestNone reports only a file that was left alone, and not even that with -q.
 func TestNone(t *testing.T) {
 	s := newStand(None)
-	f := s.File(parse(t, "ftp://h/f"), "f")
-	f.Update(1, 2)
-	f.Event(retries)
-	f.End(download.Result{Size: 2}, nil, "")
+	f := s.lone(parse(t, "ftp://h/f"), "f")
+	f.update(1, 2)
+	f.happens(retries)
+	f.end(download.Result{Size: 2}, nil)
 	s.compare(t, "")
-	f.End(download.Result{Left: "already exists"}, nil, "")
+	s.lone(parse(t, "ftp://h/f"), "f").end(download.Result{Left: "already exists"}, nil)
 	s.compare(t, "f: already exists, left alone\n")
 	s.Quiet = true
-	f.End(download.Result{Left: "already exists"}, nil, "")
+	s.lone(parse(t, "ftp://h/f"), "f").end(download.Result{Left: "already exists"}, nil)
 	s.compare(t, "")
 }
 
@@ -173,20 +206,20 @@ func TestJSON(t *testing.T) {
 	want := strings.NewReplacer("<", `{"event":"`, "~", head, "#", `Z",`+of)
 	u, path := parse(t, "ftp://u:secret@h/x"), "d/x\x1b\xff"
 	s := newStand(JSON)
-	f := s.File(u, path)
-	f.Event(download.Event{Kind: download.Noted, Text: "resuming from byte 100"})
+	f := s.lone(u, path)
+	f.happens(download.Event{Kind: download.Noted, Text: "resuming from byte 100"})
 	s.after(time.Second)
-	f.Update(100, 1000)
+	f.update(100, 1000)
 	s.after(900 * time.Millisecond)
-	f.Update(290, 1000) // too soon
+	f.update(290, 1000) // too soon
 	s.after(100 * time.Millisecond)
-	f.Update(300, 1000)
-	f.Event(retries)
+	f.update(300, 1000)
+	f.happens(retries)
 	s.after(1500 * time.Millisecond)
-	f.Update(400, 1000)
+	f.update(400, 1000)
 	s.after(500 * time.Millisecond)
-	f.Update(1000, 1000)
-	f.End(download.Result{Size: 1000, Resumed: 100, Verified: "md5 in x.md5"}, nil, "")
+	f.update(1000, 1000)
+	f.end(download.Result{Size: 1000, Resumed: 100, Verified: "md5 in x.md5"}, nil)
 	s.compare(t, want.Replace(`<note~00.000#,"text":"resuming from byte 100"}
 <start~01.000#,"size":1000,"offset":100,"attempt":1}
 <progress~02.000#,"size":1000,"offset":100,"received":300,"rate":211,"attempt":1}
@@ -195,13 +228,13 @@ func TestJSON(t *testing.T) {
 <done~04.000#,"size":1000,"offset":100,"received":1000,"rate":300,"attempt":2,"seconds":4,"verified":"md5 in x.md5"}
 `))
 	s = newStand(JSON)
-	s.File(u, path).End(download.Result{Size: 5, Left: "already exists"}, nil, "")
-	s.File(u, path).End(download.Result{}, nil, "") // an empty file, or one that took no time
-	f = s.File(u, path)
-	f.Update(100, -1)
-	f.Event(download.Event{Kind: download.Noted, Text: "starting over"})
-	f.Update(4, -1) // the offset falls even if a transfer starts over between two updates
-	f.End(download.Result{}, lost, "")
+	s.lone(u, path).end(download.Result{Size: 5, Left: "already exists"}, nil)
+	s.lone(u, path).end(download.Result{}, nil) // an empty file, or one that took no time
+	f = s.lone(u, path)
+	f.update(100, -1)
+	f.happens(download.Event{Kind: download.Noted, Text: "starting over"})
+	f.update(4, -1) // the offset falls even if a transfer starts over between two updates
+	f.end(download.Result{}, lost)
 	s.Failed("ftp://h/x", lost, "") // the earlier state is gone
 	_, err := urlparse.Parse("ftp://u:secret@h/a b")
 	s.Failed("", err, "")
@@ -232,13 +265,13 @@ func TestBar(t *testing.T) {
 		{done: download.Result{Size: 4096, Verified: "md5 in x.md5"}, want: "d/name: 4096 bytes in 2.0 s (verified: md5 in x.md5)\n"},
 		{done: download.Result{Left: "already exists"}, want: "d/name: already exists, left alone\n"},
 	} {
-		f := s.File(parse(t, "ftp://h/x"), "d/name")
-		f.Update(0, 4096)
+		f := s.lone(parse(t, "ftp://h/x"), "d/name")
+		f.update(0, 4096)
 		s.after(time.Second)
-		f.Update(1024, 4096)
-		f.Event(retries)
+		f.update(1024, 4096)
+		f.happens(retries)
 		s.after(time.Second)
-		f.End(tt.done, tt.err, "")
+		f.end(tt.done, tt.err)
 		got := s.out.String()
 		for _, want := range []string{
 			"d/name: RETR x: connection lost; trying again in 1.5 s (2 of 5)\n", "name [=", "] ", " 1.0 KiB / 4.0 KiB ", " 25 %", " 1.0 KiB/s", "  try 2\n",
@@ -262,13 +295,13 @@ func TestBarsTogether(t *testing.T) {
 	r := s.Run(5, -1)
 	var all sync.WaitGroup
 	for i := range int64(5) {
-		f := r.File(parse(t, "ftp://h/x"), fmt.Sprint("file", i))
-		f.Update(i, 100+i)
+		f := r.one(parse(t, "ftp://h/x"), fmt.Sprint("file", i))
+		f.update(i, 100+i)
 		all.Go(func() {
 			s.after(time.Second)
 			s.Line("line %d", i)
-			f.End(download.Result{Size: 100 + i}, nil, "")
-			f.End(download.Result{}, lost, "") // it was not the last word
+			f.end(download.Result{Size: 100 + i}, nil)
+			f.end(download.Result{}, lost) // it was not the last word
 		})
 	}
 	all.Wait()
@@ -294,7 +327,7 @@ func TestMiddle(t *testing.T) {
 
 // TestFileLine checks the line of a file in terminals of all widths.
 func TestFileLine(t *testing.T) {
-	f := &File{label: "SRR0123456789_1_with_a_long_name.fastq.gz"}
+	f := &file{name: "SRR0123456789_1_with_a_long_name.fastq.gz"}
 	f.speed.update(0, time.Unix(0, 0))
 	f.done, f.total = 1<<20, 4<<20
 	f.speed.update(f.done, time.Unix(1, 0))
@@ -303,14 +336,14 @@ func TestFileLine(t *testing.T) {
 		90:  "SRR0123456789_1_w...ng_name.fastq.gz       1.0 MiB / 4.0 MiB   25 %     1.0 MiB/s    0:03",
 		120: "SRR0123456789_1_with_a_long_name.fastq.gz [=====>----------------]       1.0 MiB / 4.0 MiB   25 %     1.0 MiB/s    0:03",
 	} {
-		if got := f.figures(width); got != want {
+		if got := f.row(width); got != want {
 			t.Errorf("%d columns: got\n%q, want\n%q", width, got, want)
 		}
 	}
-	f.done, f.total, f.attempt = 1<<29, 9<<40, 11
-	for _, f.label = range []string{"f", strings.Repeat("名", 100), strings.Repeat("x", 100)} {
+	f.done, f.total, f.try = 1<<29, 9<<40, 11
+	for _, f.name = range []string{"f", strings.Repeat("名", 100), strings.Repeat("x", 100)} {
 		for width := range 200 {
-			got := f.figures(width)
+			got := f.row(width)
 			if n := runewidth.StringWidth(got); n > width {
 				t.Errorf("%d columns: the line has %d", width, n)
 			}
@@ -326,15 +359,15 @@ func TestFileLine(t *testing.T) {
 func TestRunLine(t *testing.T) {
 	s := newStand(Bar)
 	r := s.Run(500, 3<<30)
-	r.Update(batch.Totals{})
+	r.counts(batch.Totals{})
 	s.after(time.Second)
-	r.Update(batch.Totals{Complete: 123, Failed: 2, Unlisted: 1, Done: 1 << 30, Received: 64 << 20})
+	r.counts(batch.Totals{Complete: 123, Failed: 2, Unlisted: 1, Done: 1 << 30, Received: 64 << 20})
 	const all = "123 of 500 files, 3 failed, 0:32 left, 64.0 MiB/s, 1.0 GiB of 3.0 GiB"
 	for width, want := range map[int]string{
 		len(all): all, len(all) - 1: "123 of 500 files, 3 failed, 0:32 left, 64.0 MiB/s", 40: "123 of 500 files, 3 failed, 0:32 left",
 		10: "123 of 500",
 	} {
-		if got := r.line(width); got != want {
+		if got := r.row(width); got != want {
 			t.Errorf("%d columns: got %q, want %q", width, got, want)
 		}
 	}
@@ -347,7 +380,7 @@ func TestRunPlain(t *testing.T) {
 	r := s.Run(3, 300)
 	for range 4000 { // seconds
 		s.after(time.Second)
-		r.Update(batch.Totals{Files: 3, Size: 300, Complete: 1, Done: 100})
+		r.counts(batch.Totals{Files: 3, Size: 300, Complete: 1, Done: 100})
 	}
 	if n := strings.Count(s.out.String(), "\n"); n != 36 { // after 10, 30, 70 and 150 s, then every two minutes
 		t.Errorf("%d lines in 4000 s, want 36", n)
@@ -362,13 +395,13 @@ func TestRunPlain(t *testing.T) {
 func TestRunJSON(t *testing.T) {
 	s := newStand(JSON)
 	r := s.Run(-1, -1)
-	r.Update(batch.Totals{Files: 2, Size: 10, Listing: 1})
+	r.counts(batch.Totals{Files: 2, Size: 10, Listing: 1})
 	s.after(time.Second)
-	r.Update(batch.Totals{Files: 2, Size: 10, Listing: 1})
+	r.counts(batch.Totals{Files: 2, Size: 10, Listing: 1})
 	s.after(time.Second / 2)
-	r.Update(batch.Totals{Files: 3, Size: 30}) // too soon
+	r.counts(batch.Totals{Files: 3, Size: 30}) // too soon
 	s.after(time.Second / 2)
-	r.Update(batch.Totals{Files: 3, Size: 30, Complete: 1, Received: 10, Done: 10})
+	r.counts(batch.Totals{Files: 3, Size: 30, Complete: 1, Received: 10, Done: 10})
 	r.End(batch.Totals{Files: 3, Size: 30, Complete: 2, Failed: 1, Received: 20, Done: 20})
 	s.compare(t, `{"event":"total","version":1,"time":"1970-01-01T00:00:01.000Z","received":0,"rate":0,"files":2,"complete":0,"failed":0}
 {"event":"total","version":1,"time":"1970-01-01T00:00:02.000Z","size":30,"received":10,"rate":5,"files":3,"complete":1,"failed":0}
@@ -391,7 +424,7 @@ func TestDialogue(t *testing.T) {
 		command("a:21", 1, 3, strings.Repeat("x", 5000)),
 		command("a:21", 0, 1, "GET a"), command("b:21", 0, 1, "GET b"), command("b:21", 0, 1, "Range: x"),
 	} {
-		s.event(e)
+		s.dialogue(e)
 	}
 	s.compare(t, `> USER u
 >> CWD d
@@ -498,5 +531,24 @@ func TestLastLineIsDocumented(t *testing.T) {
 	r.End(batch.Totals{Files: 500, Complete: 498, Before: 120, Failed: 2, Received: 48213377})
 	if err != nil || !strings.Contains(string(text), "\n    "+s.out.String()) {
 		t.Errorf("docs/many.md does not show %q (%v)", s.out.String(), err)
+	}
+}
+
+// TestNote checks that a run which waits says so, that other notes are for -v, and that -q keeps it quiet.
+func TestNote(t *testing.T) {
+	for _, tt := range []struct {
+		options       Options
+		waits, others string
+	}{{Options{}, "text\n", ""}, {Options{Verbose: true}, "* text\n", "* text\n"}, {Options{Quiet: true}, "", ""}} {
+		for _, waits := range []bool{false, true} {
+			s := newStand(Plain)
+			s.Options = tt.options
+			s.Note("text", waits)
+			want := tt.others
+			if waits {
+				want = tt.waits
+			}
+			s.compare(t, want)
+		}
 	}
 }

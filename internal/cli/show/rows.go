@@ -1,0 +1,209 @@
+package show
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// rowDelay is how old a transfer is when it gets a row. Small files get none: the screen would flicker.
+const rowDelay = 300 * time.Millisecond
+
+// rows returns the rows for a terminal of this size: one for each file and one for all of them, which stays where
+// there is not room for all.
+func (r *Run) rows(width, height int) (rows []string) {
+	now := r.p.now()
+	for _, f := range r.files {
+		switch {
+		case now.Sub(f.began) < rowDelay:
+		case f.flows:
+			rows = append(rows, f.row(width))
+		case r.lone:
+			rows = append(rows, runewidth.Truncate(f.host+": "+r.p.waits.String(), width, ""))
+		}
+	}
+	if !r.lone && now.Sub(r.began) >= rowDelay {
+		rows = append(rows, r.row(width))
+	}
+	if most := max(1, height-2); len(rows) > most { // one is for the cursor, one for what was there before
+		rows = append(rows[:most-1], rows[len(rows)-1])
+	}
+	return rows
+}
+
+// row returns as many parts as fit into width. Before the first bytes have come it says what the run waits for.
+func (r *Run) row(width int) string {
+	parts := r.parts()
+	if r.totals.Received == 0 && r.totals.Complete == 0 {
+		parts = append(parts[:1], r.p.waits.String())
+	}
+	for len(parts) > 1 && runewidth.StringWidth(strings.Join(parts, ", ")) > width {
+		parts = parts[:len(parts)-1]
+	}
+	return runewidth.Truncate(strings.Join(parts, ", "), width, "")
+}
+
+// parts returns, for example, "3 of 8 files", "1 failed", "0:40 left", "1.0 MiB/s" and "1.2 GiB of 3.0 GiB", the most
+// important first.
+func (r *Run) parts() []string {
+	files, octets := r.of()
+	parts := []string{fmt.Sprintf("%d of %d files", r.totals.Complete, files)}
+	if r.totals.Listing > 0 {
+		parts[0] += " or more"
+	}
+	if n := r.totals.Failed + r.totals.Unlisted; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed", n))
+	}
+	return append(parts, r.speed.parts(r.totals.Done, octets)...)
+}
+
+// row returns, for example, "name.tar.gz [==>--]   1.0 MiB / 2.0 MiB   50 %  1.0 MiB/s  0:01", in width columns. The
+// figures of several files stand below each other. The name is cut in the middle, because names often differ at an
+// end.
+func (f *file) row(width int) string {
+	const leastName, amountColumn, paceColumn = 10, 24, 29
+	facts := fmt.Sprintf("%-*s", paceColumn, f.pace())
+	if width >= leastName+amountColumn+len(facts) {
+		facts = fmt.Sprintf("%*s", amountColumn, amount(f.done, f.total, " / ")+" ") + facts
+	}
+	room := max(0, width-len(facts)-1)
+	name := middle(path.Base(filepath.ToSlash(f.name)), room)
+	name += f.graph(room - runewidth.StringWidth(name))
+	return strings.TrimRight(runewidth.Truncate(runewidth.FillRight(name, room)+" "+facts, max(width, 0), ""), " ")
+}
+
+// graph returns, for example, " [=====>----]", in room columns, or nothing if that is too little.
+func (f *file) graph(room int) string {
+	room -= len(" []")
+	if f.total <= 0 || room < 5 {
+		return ""
+	}
+	full := min(room, int(float64(room)*float64(f.done)/float64(f.total)))
+	if full == room {
+		return " [" + strings.Repeat("=", room) + "]"
+	}
+	return " [" + strings.Repeat("=", full) + ">" + strings.Repeat("-", room-full-1) + "]"
+}
+
+// pace returns, for example, " 50 %  1.0 MiB/s  0:01  try 2". The percentage is rounded down, so that 100 means all.
+func (f *file) pace() string {
+	text := ""
+	if f.total > 0 {
+		text = fmt.Sprintf("%4d %%", int64(float64(f.done)/float64(f.total)*100))
+	}
+	text += fmt.Sprintf("%12s/s", binary(f.speed.rate))
+	if left := f.speed.left(f.done, f.total); left >= 0 {
+		text += fmt.Sprintf("%8s", clockTime(left))
+	}
+	if f.try > 1 {
+		text += "  try " + strconv.Itoa(f.try)
+	}
+	return text
+}
+
+// middle cuts s in the middle to at most n columns.
+func middle(s string, n int) string {
+	const mark = "..."
+	switch width := runewidth.StringWidth(s); {
+	case width <= n:
+		return s
+	case n <= len(mark):
+		return runewidth.Truncate(s, n, "")
+	}
+	head := runewidth.Truncate(s, (n-len(mark)+1)/2, "")
+	return head + mark + runewidth.TruncateLeft(s, runewidth.StringWidth(s)-(n-len(mark)-runewidth.StringWidth(head)), "")
+}
+
+// speed measures bytes per second. If the data goes straight to the file its counter moves in steps of up to half a
+// second, so a sample lasts from one step to another.
+type speed struct {
+	first, last int64 // values of the counter
+	began, at   time.Time
+	rate        float64 // 0: not known yet
+}
+
+const (
+	speedMemory = 12 * time.Second       // after this time a sample counts for a third
+	speedSample = 250 * time.Millisecond // the shortest sample
+	speedStall  = 2 * time.Second        // so long without movement is a sample too
+)
+
+// begin starts over with done bytes already there.
+func (s *speed) begin(done int64, now time.Time) {
+	*s = speed{first: done, last: done, began: now, at: now}
+}
+
+// update adds the counter's value now.
+func (s *speed) update(done int64, now time.Time) {
+	if s.began.IsZero() || done < s.last {
+		s.begin(done, now)
+		return
+	}
+	span := now.Sub(s.at)
+	if span < speedSample || done == s.last && span < speedStall {
+		return
+	}
+	sample := float64(done-s.last) / span.Seconds()
+	// At first the rate is the average since the start, later that of the last seconds.
+	weight := max(1-math.Exp(-span.Seconds()/speedMemory.Seconds()), span.Seconds()/now.Sub(s.began).Seconds())
+	s.rate += (sample - s.rate) * weight
+	s.last, s.at = done, now
+}
+
+// average returns the bytes per second since the start.
+func (s *speed) average(done int64, now time.Time) float64 {
+	return float64(done-s.first) / max(now.Sub(s.began).Seconds(), 0.001)
+}
+
+// left returns the time that the rest takes at the current rate, or -1 if that is unknown.
+func (s *speed) left(done, total int64) time.Duration {
+	seconds := float64(total-done) / s.rate
+	if total < done || s.rate <= 0 || seconds > 1e8 {
+		return -1
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// parts returns, for example, "0:40 left", "1.0 MiB/s" and "1.2 GiB of 3.0 GiB".
+func (s *speed) parts(done, total int64) (parts []string) {
+	if left := s.left(done, total); left >= 0 {
+		parts = append(parts, clockTime(left)+" left")
+	}
+	return append(parts, binary(s.rate)+"/s", amount(done, total, " of "))
+}
+
+// clockTime formats a time left as 4:05 or 1:02:03.
+func clockTime(d time.Duration) string {
+	s := int64(math.Ceil(d.Seconds()))
+	if s < 3600 {
+		return fmt.Sprintf("%d:%02d", s/60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}
+
+// amount returns, for example, "1.0 MiB of 2.0 MiB".
+func amount(done, total int64, of string) string {
+	if total <= 0 {
+		return binary(float64(done))
+	}
+	return binary(float64(done)) + of + binary(float64(total))
+}
+
+// binary formats a number of bytes in binary units, as 1.5 MiB.
+func binary(n float64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	i := 0
+	for ; n >= 1023.95 && i < len(units)-1; i++ {
+		n /= 1024
+	}
+	if i == 0 {
+		return fmt.Sprintf("%.0f %s", n, units[i])
+	}
+	return fmt.Sprintf("%.1f %s", n, units[i])
+}

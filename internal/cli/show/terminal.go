@@ -1,0 +1,184 @@
+package show
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-runewidth"
+	"golang.org/x/term"
+)
+
+// refresh is the time from one drawing of the rows to the next.
+const refresh = 75 * time.Millisecond
+
+// animate draws the rows of r at the bottom of the terminal until stop is called, which removes them. What is written
+// meanwhile appears above them. The cursor is always at the start of the line below. While the process is stopped the
+// rows are not on the terminal, which belongs to the shell then.
+func (p *Printer) animate(r *Run) (stop func()) {
+	p.bottom = r
+	done := make(chan struct{})
+	go func() {
+		ticker := time.NewTicker(refresh)
+		defer ticker.Stop()
+		defer aroundStops(func() { p.mu.Lock(); p.paint("", nil) }, p.mu.Unlock)()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				p.redraw(func() {})
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		p.bottom = nil
+		p.draw("")
+	}
+}
+
+// Alone calls f, which asks the user something, while the bottom of the terminal is empty.
+func (p *Printer) Alone(f func()) {
+	p.redraw(func() { p.held = true })
+	defer p.redraw(func() { p.held = false })
+	f()
+}
+
+// redraw draws the rows anew after a change.
+func (p *Printer) redraw(change func()) {
+	defer p.lock()()
+	change()
+	p.draw("")
+}
+
+// draw writes text, which is empty or ends in a line end, above the rows, and draws them anew.
+func (p *Printer) draw(text string) {
+	var rows []string
+	switch {
+	case inBackground(p.err):
+		p.drawn = nil // the rows are the shell's now
+	case p.bottom != nil && !p.held:
+		rows = p.bottom.rows(size(p.err))
+	}
+	p.paint(text, rows)
+}
+
+// paint replaces the rows on the terminal by text and rows.
+func (p *Printer) paint(text string, rows []string) {
+	if len(p.drawn) > 0 {
+		width, _ := size(p.err)
+		up := 0
+		for _, columns := range p.drawn { // the terminal may have become narrower
+			up += max(1, (columns+width-1)/width)
+		}
+		text = fmt.Sprintf("\r\x1b[%dA\x1b[J", up) + text
+	}
+	p.drawn = nil
+	for _, row := range rows {
+		p.drawn = append(p.drawn, runewidth.StringWidth(row))
+		text += row + "\n"
+	}
+	if text != "" {
+		_, _ = io.WriteString(p.err, text)
+	}
+}
+
+// size returns the size of the terminal, or what is usual for one.
+func size(out io.Writer) (width, height int) {
+	if f, ok := out.(*os.File); ok {
+		if width, height, err := term.GetSize(int(f.Fd())); err == nil && width > 0 && height > 0 {
+			return width, height
+		}
+	}
+	return 80, 24
+}
+
+// draws reports whether rows can be drawn on out: a terminal that says how wide it is and can move its cursor. Of what
+// is no terminal it reports true.
+func draws(out io.Writer) bool {
+	f, ok := out.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return true
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	return err == nil && width > 0 && movesCursor(f, strings.ToLower(os.Getenv("TERM")))
+}
+
+// Console is the terminal that the process belongs to, whatever its standard input and output are.
+type Console struct{ In, Out *os.File }
+
+// OpenConsole opens the console by its names on this system.
+func OpenConsole() (*Console, error) {
+	in, err := os.OpenFile(consoleIn, os.O_RDWR, 0)
+	if err != nil || consoleOut == consoleIn {
+		return &Console{in, in}, err
+	}
+	out, err := os.OpenFile(consoleOut, os.O_RDWR, 0)
+	if err != nil {
+		in.Close()
+	}
+	return &Console{in, out}, err
+}
+
+// Close closes the console.
+func (c *Console) Close() {
+	c.In.Close()
+	c.Out.Close() // perhaps again
+}
+
+// ReadSecret shows prompt, reads a line without echo and closes the console. If ctx ends first, it turns the echo back
+// on and leaves the read to end with the process: not every system can cancel a read of a terminal.
+func (c *Console) ReadSecret(ctx context.Context, prompt string) (line string, err error) {
+	fd := int(c.In.Fd())
+	before, err := term.GetState(fd)
+	if err != nil {
+		c.Close()
+		return "", err
+	}
+	read := make(chan func() (string, error), 1)
+	go func() {
+		ask := func() { fmt.Fprint(c.Out, prompt) }
+		if ask(); ctx.Err() != nil { // a stopped terminal has resumed too late
+			return
+		}
+		line, err := readHidden(c.In, ask)
+		fmt.Fprintln(c.Out) // the terminal did not echo the line end
+		read <- func() (string, error) { return line, err }
+	}()
+	select {
+	case result := <-read:
+		c.Close()
+		return result()
+	case <-ctx.Done():
+		_ = term.Restore(fd, before)
+		fmt.Fprintln(c.Out)
+		return "", context.Cause(ctx)
+	}
+}
+
+// ErrTooLong means that a line is too long for a password.
+var ErrTooLong = errors.New("the line is too long for a password")
+
+// ReadLine reads a line byte by byte, so that what follows stays unread. It returns io.EOF if the input ends before
+// the first byte.
+func ReadLine(in io.Reader) (string, error) {
+	const most = 4096
+	var line []byte
+	one := make([]byte, 1)
+	for len(line) <= most {
+		_, err := io.ReadFull(in, one)
+		switch {
+		case err != nil && (len(line) == 0 || !errors.Is(err, io.EOF)):
+			return "", err
+		case err != nil, one[0] == '\n':
+			return strings.TrimSuffix(string(line), "\r"), nil
+		}
+		line = append(line, one[0])
+	}
+	return "", ErrTooLong
+}
