@@ -48,7 +48,6 @@ type Source struct {
 	http    *http.Transport             // follows no redirect and decodes no body
 	refusal atomic.Pointer[proxy.Error] // of CONNECT; nil if there was none
 	noticed sync.Once
-	sent    atomic.Int64 // requests
 }
 
 // New returns a Source for an HTTP proxy, to which forward connects; nil means a net.Dialer.
@@ -151,7 +150,7 @@ func (s *Source) learn(u *urlparse.URL, err error) bool {
 		return false
 	}
 	if s.refusal.Swap(e) == nil {
-		s.trace(u, '*', 0, e.Error()+": asking it to fetch files itself")
+		s.trace(u, '*', e.Error()+": asking it to fetch files itself")
 	}
 	return true
 }
@@ -191,16 +190,15 @@ func (s *Source) request(ctx context.Context, method string, u *urlparse.URL) (*
 	if err := s.authorize(ctx, r, u); err != nil {
 		return nil, s.fail(ctx, u, "login", err)
 	}
-	flight := int(s.sent.Add(1))
-	s.trace(u, '>', flight, method+" "+target)
+	s.trace(u, '>', method+" "+target)
 	if r.Header.Get("Authorization") != "" {
-		s.trace(u, '>', flight, "Authorization: ********")
+		s.trace(u, '>', "Authorization: ********")
 	}
 	a, err := s.http.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		return nil, s.unanswered(ctx, u, err)
 	}
-	s.trace(u, '<', 0, strings.TrimSpace(fmt.Sprintf("HTTP %d %s", a.StatusCode, http.StatusText(a.StatusCode))))
+	s.trace(u, '<', strings.TrimSpace(fmt.Sprintf("HTTP %d %s", a.StatusCode, http.StatusText(a.StatusCode))))
 	if stage, reason, meaning := judge(a); meaning != nil {
 		a.Body.Close()
 		return nil, s.fail(ctx, u, stage, s.via.Refusal(a.StatusCode, reason, meaning))
@@ -231,9 +229,9 @@ func (s *Source) authorize(ctx context.Context, r *http.Request, u *urlparse.URL
 }
 
 // trace shows no text of the proxy.
-func (s *Source) trace(u *urlparse.URL, mark byte, flight int, text string) {
+func (s *Source) trace(u *urlparse.URL, mark byte, text string) {
 	if s.Trace != nil {
-		s.Trace(ftpexec.Event{Mark: mark, Flight: flight, Text: text, Server: u.Address()})
+		s.Trace(ftpexec.Event{Mark: mark, Text: text, Server: u.Address()})
 	}
 }
 

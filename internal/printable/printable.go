@@ -11,10 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Line returns s as one line. ASCII control characters and bytes that are not
-// UTF-8 become \xNN. Other control characters, and characters that change the
-// order or look of others (bidirectional overrides, tags, line separators),
-// become \uNNNN or \UNNNNNNNN.
+// Line returns s as one line. ASCII control characters and bytes that are not UTF-8 become \xNN. Other control
+// characters, and characters that change the order or look of others (bidirectional overrides, tags, line
+// separators), become \uNNNN or \UNNNNNNNN.
 func Line(s string) string {
 	var b strings.Builder
 	for len(s) > 0 {
@@ -34,8 +33,8 @@ func Line(s string) string {
 	return b.String()
 }
 
-// steers reports whether r does more on a terminal than show itself. The joiners
-// are exempt, because some languages need them.
+// steers reports whether r does more on a terminal than show itself. The joiners are exempt, because some languages
+// need them.
 func steers(r rune) bool {
 	if r == '\u200c' || r == '\u200d' {
 		return false
@@ -43,8 +42,8 @@ func steers(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// JSON returns v, whose encoding must not fail, as a line of JSON. It escapes
-// what steers a terminal; a program that decodes the line gets the same value.
+// JSON returns v, whose encoding must not fail, as a line of JSON. It escapes what steers a terminal; a program that
+// decodes the line gets the same value.
 func JSON(v any) []byte {
 	var line, b bytes.Buffer
 	enc := json.NewEncoder(&line)
@@ -64,8 +63,8 @@ func JSON(v any) []byte {
 	return b.Bytes()
 }
 
-// Octets returns s with bytes outside 0x20-0x7e as \xNN and a backslash as \\,
-// so that the result identifies every byte.
+// Octets returns s with bytes outside 0x20-0x7e as \xNN and a backslash as \\, so that the result identifies every
+// byte.
 func Octets(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
