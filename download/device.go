@@ -28,7 +28,7 @@ func standard(path string) *os.File {
 
 // saveStream writes to a device or FIFO: there is no file to protect or rename.
 // The end of ctx ends the wait for a FIFO's reader.
-func saveStream(ctx context.Context, path string, fill func(*os.File) (int64, error)) (Result, error) {
+func (j *job) saveStream(ctx context.Context, path string) (Result, error) {
 	f, done := standard(path), func() error { return nil }
 	if f == nil {
 		var err error
@@ -38,7 +38,7 @@ func saveStream(ctx context.Context, path string, fill func(*os.File) (int64, er
 		done = f.Close
 	}
 	stop := context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Unix(1, 0)) })
-	n, err := fill(f)
+	r, err := j.to(ctx, f, path)
 	if stop(); ctx.Err() != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 		err = context.Cause(ctx)
 	}
@@ -48,7 +48,7 @@ func saveStream(ctx context.Context, path string, fill func(*os.File) (int64, er
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{Size: n}, nil
+	return Result{Size: r.Size}, nil
 }
 
 // readerInterval is the time between two checks whether a FIFO has a reader.

@@ -101,19 +101,6 @@ func TestReplacedPart(t *testing.T) {
 	}
 }
 
-// TestFileOfEveryType retrieves files in all types and sizes.
-func TestFileOfEveryType(t *testing.T) {
-	k := newKit(t, map[string]string{"/large": large, "/empty": "", "/text": "one\ntwo\n"})
-	for path, want := range map[string]string{"/large": large, "/empty": "", "/text": "one\ntwo\n", "/text;type=a": "one\ntwo\n"} {
-		k.dir = t.TempDir()
-		r, err := k.get(path, Options{})
-		if err != nil || r.Size != int64(len(want)) || !r.ModTime.Equal(kitTime) {
-			t.Errorf("%s: got %+v, %v", path, r, err)
-		}
-		k.want(map[string]string{"f": want})
-	}
-}
-
 // TestNamed kills a run between naming the target and removing the journal. A run
 // for another URL, or after the file has changed on the server, must not call the
 // file complete.

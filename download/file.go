@@ -2,9 +2,7 @@ package download
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/urlparse"
@@ -28,12 +26,9 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 		return Result{}, err
 	}
 	j := newJob(src, u, o)
-	stream := func(f *os.File) (int64, error) {
-		r, err := To(ctx, src, u, f, o)
-		return r.Size, inPath(err, path)
-	}
 	if j.o.Root == nil && standard(path) != nil {
-		return saveStream(ctx, path, stream)
+		r, err = j.saveStream(ctx, path)
+		return r, public(err)
 	}
 	to, err := partfile.Find(j.o.Root, path, j.hashed)
 	if err != nil {
@@ -44,7 +39,7 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 		switch err = to.Look(); {
 		case err != nil:
 		case to.Stream:
-			r, err = saveStream(ctx, path, stream)
+			r, err = j.saveStream(ctx, path)
 		default:
 			r, err = j.file(ctx, to)
 		}
@@ -120,13 +115,4 @@ func (j *job) sized(to *partfile.Place) error {
 		return &Error{Path: to.Path, Reason: fmt.Sprintf("exists with %d bytes, but %d are wanted", size, *j.o.Size), Err: ErrSize}
 	}
 	return nil
-}
-
-// inPath adds path to a local error that has none.
-func inPath(err error, path string) error {
-	var e *Error
-	if errors.As(err, &e) && errors.Is(err, ErrLocal) && e.Path == "" {
-		e.Path = path
-	}
-	return err
 }

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
@@ -59,25 +56,6 @@ func TestLimitEnds(t *testing.T) {
 	o = &Options{Limit: NewLimiter(1)}
 	if _, err := To(ctx, k.c, k.url("/f"), io.Discard, o); err != context.DeadlineExceeded {
 		t.Errorf("beyond its deadline: got %v", err)
-	}
-}
-
-func TestLimiter(t *testing.T) {
-	tests := []struct {
-		n     int64
-		limit rate.Limit
-		burst int
-	}{
-		{1, 1, 512}, {8 << 10, 8 << 10, 1 << 10}, {1 << 30, 1 << 30, 1 << 27}, {1 << 53, 1 << 53, math.MaxInt32},
-	}
-	for _, tt := range tests {
-		l := newLimiter(tt.n, time.Now())
-		if l.tokens.Limit() != tt.limit || l.tokens.Burst() != tt.burst {
-			t.Errorf("%d: got %v, %d, want %v, %d", tt.n, l.tokens.Limit(), l.tokens.Burst(), tt.limit, tt.burst)
-		}
-	}
-	if l := newLimiter(0, time.Now()); l != nil {
-		t.Errorf("without a number there is a limit of %v", l.tokens.Limit())
 	}
 }
 

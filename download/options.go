@@ -98,8 +98,8 @@ type Options struct {
 	// speaks of a file that does not exist yet, or of an earlier one; the next
 	// run calls Commit again. An error of Commit fails the download as it is.
 	// The part stays as after any failure, so that the next run resumes.
-	// Commit is not called for a target that is left alone, nor by [To] and
-	// [Save], nor for a device or FIFO.
+	// Commit is not called for a target that is left alone, nor by [To], nor for a
+	// device or FIFO.
 	Commit func(Result) error
 
 	checkpoint time.Duration // time between two journals; 0 means checkpointInterval
@@ -221,4 +221,24 @@ func (o *Options) report(count func() (done, total int64)) (stop func()) {
 	tell()
 	end := every(progressInterval, tell)
 	return func() { end(); tell() }
+}
+
+// every calls f at each interval from one goroutine. stop ends that and waits
+// for f to return.
+func every(interval time.Duration, f func()) (stop func()) {
+	quit, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				f()
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return func() { close(quit); <-stopped }
 }

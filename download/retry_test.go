@@ -179,28 +179,6 @@ func TestRetryWithoutREST(t *testing.T) {
 	}
 }
 
-// TestRetryOfChangedFile changes the file between two tries, and between the
-// reply to MDTM and the data.
-func TestRetryOfChangedFile(t *testing.T) {
-	other := noise(300_000, 2)
-	for _, verb := range []string{"USER", "RETR"} {
-		k := newKit(t, map[string]string{"/f": body})
-		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
-			if p.Transfer == 1 {
-				return testserver.Fault{Data: testserver.Closed, Octets: 1000}
-			}
-			if p.Verb == verb && p.Conn == 2 {
-				k.change("/f", other, kitTime.Add(time.Minute))
-			}
-			return testserver.Fault{}
-		})
-		if _, err := k.get("/f", Options{}); err != nil || !k.told(Noted, map[string]string{"USER": "has been modified", "RETR": string(errMisplaced)}[verb]) {
-			t.Errorf("%s: %v, events %v", verb, err, k.events)
-		}
-		k.want(map[string]string{"f": other})
-	}
-}
-
 // TestRetryOfChangingFile changes the size at each try.
 func TestRetryOfChangingFile(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})

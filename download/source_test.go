@@ -47,14 +47,6 @@ func (w untilTold) Read([]byte) (int, error) {
 	return 0, io.ErrNoProgress
 }
 
-func TestFileFromAnotherSource(t *testing.T) {
-	path := t.TempDir() + "/f"
-	r, err := File(t.Context(), memorySource{contents: body}, urlOf(t, "ftp://h/f"), path, nil)
-	if err != nil || r.Size != int64(len(body)) || read(t, path) != body {
-		t.Errorf("got %+v, %v", r, err)
-	}
-}
-
 // TestToFromAnotherSource checks that Progress follows what was written.
 func TestToFromAnotherSource(t *testing.T) {
 	file, err := os.Create(t.TempDir() + "/f")

@@ -23,10 +23,16 @@ func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Option
 	if err := o.check(); err != nil {
 		return Result{}, err
 	}
-	s := &streaming{job: newJob(src, u, o), w: w, size: -1}
+	r, err := newJob(src, u, o).to(ctx, w, "")
+	return r, public(err)
+}
+
+// to is [To]. path names w in errors.
+func (j *job) to(ctx context.Context, w io.Writer, path string) (Result, error) {
+	s := &streaming{job: j, w: w, path: path, size: -1}
 	var err error
 	if s.check, err = s.expected(ctx); err != nil {
-		return Result{}, public(err)
+		return Result{}, err
 	}
 	if err = s.run(ctx); err == nil {
 		err = s.arrived(s.n.Load())
@@ -35,7 +41,7 @@ func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Option
 	if err == nil && s.check != nil {
 		err = s.check.compare(&r)
 	}
-	return r, public(err)
+	return r, err
 }
 
 // streaming is a transfer that can resume but not restart.
@@ -43,6 +49,7 @@ type streaming struct {
 	*job
 	check *digestCheck
 	w     io.Writer
+	path  string
 
 	n       atomic.Int64 // bytes written
 	lap     []byte       // the last of them
@@ -130,7 +137,7 @@ func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
 	if !bytes.Equal(b, s.lap) { // another connection may do better
 		return &retry.Known{Err: &Error{Reason: string(errMisplaced), Err: ftpexec.ErrChanged}, Passes: true}
 	}
-	w := sink{to: s, limit: s.o.Limit, most: -1}
+	w := sink{to: s, path: s.path, limit: s.o.Limit, most: -1}
 	if s.check != nil {
 		w.tee = s.check
 	}

@@ -2,7 +2,6 @@ package partfile
 
 import (
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -55,29 +54,6 @@ func TestBlockFor(t *testing.T) {
 	for size, want := range map[int64]int64{-1: minBlock, 0: minBlock, 16 << 30: minBlock, 1 << 40: 256 << 20} {
 		if got := blockFor(size); got != want || size/got > maxBlocks {
 			t.Errorf("a file of %d bytes has blocks of %d, want %d", size, got, want)
-		}
-	}
-}
-
-// BenchmarkVerify reads a part and compares its checksums.
-func BenchmarkVerify(b *testing.B) {
-	f, err := os.Create(b.TempDir() + "/part")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer f.Close()
-	const size = 256 << 20
-	if err := f.Truncate(size); err != nil {
-		b.Fatal(err)
-	}
-	var s State
-	if err := s.has(b.Context(), f, size); err != nil {
-		b.Fatal(err)
-	}
-	b.SetBytes(size)
-	for b.Loop() {
-		if good, err := s.Blocks.sound(Reader{b.Context(), f}); err != nil || len(good) < len(s.Blocks) {
-			b.Fatal(good, err)
 		}
 	}
 }
