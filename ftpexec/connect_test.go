@@ -58,7 +58,7 @@ func TestTLS(t *testing.T) {
 					}
 					want = append(want, c.Line()+map[bool]string{true: ftpexec.DefaultEmail}[c.Verb == "PASS"])
 				}
-				got := slices.DeleteFunc(s.CommandsFor(1), func(l string) bool { return l == "PWD" })
+				got := slices.DeleteFunc(s.Commands(1), func(l string) bool { return l == "PWD" })
 				if !slices.Equal(got[:len(want)], want) {
 					t.Errorf("server received\n%q\nwant\n%q", got[:len(want)], want)
 				}

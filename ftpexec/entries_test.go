@@ -108,7 +108,7 @@ func TestEntriesWays(t *testing.T) {
 					if err != nil || len(lines) > 0 || strings.Join(got, ",") != test.want {
 						t.Errorf("%s: got %q, %v, %v, want %q", test.name, got, lines, err, test.want)
 					}
-					if sent := strings.Join(listings(s.CommandsFor(i+1)), ","); sent != want { // on one connection for each directory
+					if sent := strings.Join(listings(s.Commands(i+1)), ","); sent != want { // on one connection for each directory
 						t.Errorf("%s: sent %s, want %s", test.name, sent, want)
 					}
 				}

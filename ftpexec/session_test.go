@@ -146,7 +146,7 @@ func TestVisits(t *testing.T) {
 				t.Errorf("%s: %s: got %v, want %v", tt.name, v.path, err, v.err)
 			}
 		}
-		last := strings.Join(s.CommandsFor(tt.conns), "\n")
+		last := strings.Join(s.Commands(tt.conns), "\n")
 		if i := strings.LastIndex(last, "TYPE "); i >= 0 {
 			last += "ends in " + last[i:i+len("TYPE A")]
 		}

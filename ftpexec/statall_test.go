@@ -246,7 +246,7 @@ func TestStatAllUTF8(t *testing.T) {
 		t.Error(diff)
 	}
 	for conn := range s.Connections() {
-		sent := s.CommandsFor(conn + 1)
+		sent := s.Commands(conn + 1)
 		if opts, utf8, latin := slices.Contains(sent, "OPTS UTF8 ON"), slices.Contains(sent, "SIZE \u00e9"), slices.Contains(sent, "SIZE \xe9"); utf8 && !opts || latin && opts {
 			t.Errorf("connection %d: %q", conn+1, sent)
 		}

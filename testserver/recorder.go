@@ -36,23 +36,14 @@ type recorder struct {
 	closed   bool
 }
 
-// Commands returns the lines received on all control connections, in order of
-// arrival, byte for byte, without CRLF. They include passwords.
-func (r *recorder) Commands() []string {
-	return r.filter(func(received) bool { return true })
-}
-
-// CommandsFor is like Commands, for control connection conn, counted from 1.
-func (r *recorder) CommandsFor(conn int) []string {
-	return r.filter(func(c received) bool { return c.conn == conn })
-}
-
-func (r *recorder) filter(keep func(received) bool) []string {
+// Commands returns the lines received on all control connections, or on those
+// given, counted from 1: in order of arrival, byte for byte, without CRLF. They
+// include passwords.
+func (r *recorder) Commands(conns ...int) (lines []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var lines []string
 	for _, c := range r.commands {
-		if keep(c) {
+		if len(conns) == 0 || slices.Contains(conns, c.conn) {
 			lines = append(lines, c.line)
 		}
 	}

@@ -82,7 +82,7 @@ func TestResetCommands(t *testing.T) {
 		t.Errorf("%d flights, want 1", got)
 	}
 	dial(t, s.Addr()).do("FEAT", "211")
-	if got := s.CommandsFor(2); !slices.Equal(got, []string{"FEAT"}) {
+	if got := s.Commands(2); !slices.Equal(got, []string{"FEAT"}) {
 		t.Errorf("got %q", got)
 	}
 }

@@ -36,7 +36,7 @@ func TestNamesAreServedByteForByte(t *testing.T) {
 		c.do("CWD "+name, "250")
 		c.retrieves("NLST", "f\r\n")
 		c.retrieves("RETR f", fmt.Sprint("in ", i))
-		got := s.CommandsFor(i + 1)
+		got := s.Commands(i + 1)
 		if !slices.Contains(got, "CWD "+name) || !slices.Contains(got, "RETR "+name) {
 			t.Errorf("%q is not recorded as sent: %q", name, got)
 		}
