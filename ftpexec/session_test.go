@@ -46,12 +46,8 @@ func TestSessionReuse(t *testing.T) {
 			defer session.CloseIdleConnections()
 			var got strings.Builder
 			for i, path := range tt.paths {
-				user, path, _ := strings.Cut("@"+path, "@")
-				if before, after, ok := strings.Cut(path, "@"); ok {
-					user, path = before, after
-				}
 				url := s.URL(path)
-				if user != "" {
+				if user, path, ok := strings.Cut(path, "@"); ok {
 					url = s.URLAs(user, path)
 				}
 				contents, err := read(t.Context(), session, parse(t, url))

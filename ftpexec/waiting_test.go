@@ -80,30 +80,34 @@ func TestMaxConnsInTurn(t *testing.T) {
 	})
 }
 
+// everyCall has every method of a Client that takes a connection.
+func everyCall(c *ftpexec.Client, file, dir *urlparse.URL) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"Open":    func(ctx context.Context) error { _, err := read(ctx, c, file); return err },
+		"Stat":    func(ctx context.Context) error { _, err := c.Stat(ctx, file); return err },
+		"List":    func(ctx context.Context) error { _, err := list(ctx, c, dir); return err },
+		"Entries": func(ctx context.Context) error { _, _, err := entriesOf(ctx, c, dir); return err },
+		"Hash": func(ctx context.Context) error {
+			if _, err := c.Hash(ctx, file, "md5"); !errors.Is(err, errors.ErrUnsupported) {
+				return err
+			}
+			return nil
+		},
+		"StatAll": func(ctx context.Context) error {
+			for _, err := range c.StatAll(ctx, []*urlparse.URL{file, file}) {
+				return err
+			}
+			return nil
+		},
+	}
+}
+
 // All methods of a Client wait, and an idle connection of another login makes room.
 func TestMaxConnsEveryMethod(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		c, _, s := capped(t, network, 1)
-		file, dir := parse(t, s.URL("/a/f")), parse(t, s.URL("/a/"))
-		calls := map[string]func(context.Context) error{
-			"Open":    func(ctx context.Context) error { _, err := read(ctx, c, file); return err },
-			"Stat":    func(ctx context.Context) error { _, err := c.Stat(ctx, file); return err },
-			"List":    func(ctx context.Context) error { _, err := list(ctx, c, dir); return err },
-			"Entries": func(ctx context.Context) error { _, _, err := entriesOf(ctx, c, dir); return err },
-			"Hash": func(ctx context.Context) error {
-				if _, err := c.Hash(ctx, file, "md5"); !errors.Is(err, errors.ErrUnsupported) {
-					return err
-				}
-				return nil
-			},
-			"StatAll": func(ctx context.Context) error {
-				for _, err := range c.StatAll(ctx, []*urlparse.URL{file, file}) {
-					return err
-				}
-				return nil
-			},
-		}
-		for name, call := range calls {
+		file := parse(t, s.URL("/a/f"))
+		for name, call := range everyCall(c, file, parse(t, s.URL("/a/"))) {
 			other, err := c.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URLAs("user:pass", "/a/f"))})
 			if err != nil {
 				t.Fatal(err)
@@ -130,23 +134,17 @@ func TestMaxConnsServerIsSlowToForget(t *testing.T) {
 		c, s := forgetful(t, network, 1, tooMany, slow)
 		c.MaxConns = 1
 		file := parse(t, s.URL("/a/f"))
-		calls := map[string]func() error{
-			"Open":    func() error { _, err := read(t.Context(), c, file); return err },
-			"Stat":    func() error { _, err := c.Stat(t.Context(), file); return err },
-			"List":    func() error { _, err := list(t.Context(), c, parse(t, s.URL("/a/"))); return err },
-			"Entries": func() error { _, _, err := entriesOf(t.Context(), c, parse(t, s.URL("/a/"))); return err },
-		}
 		full, other := forgetful(t, network, 0, tooMany, 0)
 		if _, err := full.Stat(t.Context(), parse(t, other.URL("/a/f"))); !errors.Is(err, ftpexec.ErrTooMany) || other.Connections() != 1 {
 			t.Errorf("a server that is full with others: got %v after %d connections, want ErrTooMany after 1", err, other.Connections())
 		}
-		for name, call := range calls {
+		for name, call := range everyCall(c, file, parse(t, s.URL("/a/"))) {
 			given, err := c.Do(t.Context(), &ftpexec.Request{URL: file})
 			if err != nil {
 				t.Fatal(err)
 			}
 			given.Body.Close() // and with it the connection
-			if err := call(); err != nil {
+			if err := call(t.Context()); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
