@@ -22,9 +22,6 @@ var recipeSum = regexp.MustCompile(`md5:\$?\{[\w.]+\}`)
 // recipeShare is the number of a job of an array, counted from 1.
 var recipeShare = regexp.MustCompile(`\$SLURM_ARRAY_TASK_ID|\$\(\(JOB_COMPLETION_INDEX \+ 1\)\)`)
 
-// recipeFlag is a flag in the prose of a document.
-var recipeFlag = regexp.MustCompile("`(--?[a-zA-Z][a-z-]*)[^`]*`")
-
 // TestRecipes checks that the command accepts its flags and their values as the
 // recipes write them, and that recipes.md links every file.
 func TestRecipes(t *testing.T) {
@@ -61,27 +58,6 @@ func checkRecipe(t *testing.T, text string) {
 	}
 	if found == 0 {
 		t.Error("there is no command in it")
-	}
-}
-
-// ofOthers are flags in the prose of documents that are those of other programs.
-var ofOthers = map[string]bool{"README.md -Z": true, "CHANGELOG.md -nv": true, "docs/listings.md -a": true}
-
-// TestDocumentsSpeakOfFlags checks that the flags in the prose of the documents
-// exist. Those with measurements, and docs/coming-from.md, speak of other programs.
-func TestDocumentsSpeakOfFlags(t *testing.T) {
-	all := allFlags()
-	for _, name := range []string{
-		"README.md", "SECURITY.md", "CHANGELOG.md", "docs/ARCHITECTURE.md", "docs/download.md", "docs/listings.md", "docs/many.md",
-		"docs/manifests.md", "docs/pipelining.md", "docs/progress.md", "docs/proxies.md", "docs/recipes.md", "docs/rfc1738.md",
-	} {
-		for _, match := range recipeFlag.FindAllStringSubmatch(readRecipe(t, "../../../"+name), -1) {
-			long, ok := strings.CutPrefix(match[1], "--")
-			exists := ok && all.Lookup(long) != nil || !ok && len(long) == 2 && all.ShorthandLookup(long[1:]) != nil
-			if !exists && !ofOthers[name+" "+match[1]] {
-				t.Errorf("%s: there is no flag %s", name, match[1])
-			}
-		}
 	}
 }
 

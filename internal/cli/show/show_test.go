@@ -522,18 +522,6 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestLastLineIsDocumented checks the last line that docs/many.md shows.
-func TestLastLineIsDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/many.md")
-	s := newStand(Plain)
-	r := s.Run(500, -1)
-	s.after(12300 * time.Millisecond)
-	r.End(batch.Totals{Files: 500, Complete: 498, Before: 120, Failed: 2, Received: 48213377})
-	if err != nil || !strings.Contains(string(text), "\n    "+s.out.String()) {
-		t.Errorf("docs/many.md does not show %q (%v)", s.out.String(), err)
-	}
-}
-
 // TestNote checks that a run which waits says so, that other notes are for -v, and that -q keeps it quiet.
 func TestNote(t *testing.T) {
 	for _, tt := range []struct {
