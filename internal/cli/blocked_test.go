@@ -191,8 +191,11 @@ func TestEveryStageEnds(t *testing.T) {
 	nth := 0
 	for _, at := range stages {
 		for _, e := range endings {
+			if e.with == nil && at.name == "list on standard input" {
+				continue // --max-time is for a URL, and there is none yet
+			}
 			for _, blocked := range []bool{false, true} {
-				if nth++; nth%night.Or(3, 1) != 0 { // 3 and the 8 of a stage have no common divisor
+				if nth++; nth%night.Or(3, 1) != 0 {
 					continue
 				}
 				ctx, end := e.begin(t)
