@@ -35,13 +35,11 @@ type ReplyError struct {
 
 func (e *ReplyError) Error() string { return e.Err.Error() + ": " + e.Reply.String() }
 
-// Unwrap returns Err.
 func (e *ReplyError) Unwrap() error { return e.Err }
 
 // AheadError is an error that commands sent ahead may have caused. One command at a time may work.
 type AheadError struct{ error }
 
-// Unwrap returns the underlying error.
 func (e *AheadError) Unwrap() error { return e.error }
 
 // Disorder is the error for a reply that cannot be the one to its command, but belongs to one sent later.
@@ -52,7 +50,6 @@ func Disorder(r Reply) error {
 // DataDialError is an [ErrConnect] for a data connection.
 type DataDialError struct{ error }
 
-// Unwrap returns the underlying error.
 func (e *DataDialError) Unwrap() error { return e.error }
 
 // errStray is the error for a reply without a command.
@@ -109,10 +106,8 @@ var shortages = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall
 
 // shortageIn returns the shortage that kept a name from being resolved, or nil. A DNSError has it only as text.
 func shortageIn(dns *net.DNSError) error {
-	for _, s := range shortages {
-		if strings.HasSuffix(dns.Err, s.Error()) {
-			return s
-		}
+	if i := slices.IndexFunc(shortages, func(s error) bool { return strings.HasSuffix(dns.Err, s.Error()) }); i >= 0 {
+		return shortages[i]
 	}
 	return nil
 }

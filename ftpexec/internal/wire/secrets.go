@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-const stars = "********"
-
 const (
+	stars = "********"
+
 	// minSecret is the length of the shortest secret that is masked. Shorter ones occur by chance in what a server
 	// sends, and masking them would reveal them.
 	minSecret = 3
