@@ -10,6 +10,7 @@ require (
 require (
 	github.com/fclairamb/ftpserverlib v0.32.3 // indirect
 	github.com/spf13/afero v1.15.0 // indirect
+	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 )
 
