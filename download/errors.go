@@ -14,7 +14,7 @@ var (
 	ErrLocal = partfile.ErrLocal
 	// ErrPart means that NAME.part is in the way: nothing shows that this package
 	// wrote it, or with Continue it is another download's. See Overwrite and Continue.
-	ErrPart = errors.New("partial file exists")
+	ErrPart = partfile.ErrPart
 	// ErrName means that the URL's last segment cannot be a local file name.
 	ErrName = partfile.ErrName
 

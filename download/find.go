@@ -10,7 +10,7 @@ import (
 // find claims the part of the target, and takes what it holds as the start if this
 // run may.
 func (j *job) find(ctx context.Context, to *partfile.Place, c choice) (*transfer, error) {
-	p, err := to.Claim(ctx, j.url, j.o.Existing == Overwrite)
+	p, err := to.Claim(ctx, j.url, j.o.Existing == Overwrite, j.o.Continue)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (t *transfer) foreign(ctx context.Context, from *start) error {
 	case t.o.Existing == Overwrite:
 		return p.Renew()
 	case !t.o.Continue || from != nil:
-		return &partfile.Error{Path: p.Name(), Reason: "is in the way: nothing shows that this program wrote it", Err: ErrPart}
+		return p.Naked()
 	case p.Linked:
 		return &Error{Path: p.Name(), Reason: "cannot be resumed: it has other names (hard links), which would change too", Err: ErrResume}
 	}

@@ -199,7 +199,7 @@ func TestWithoutLocks(t *testing.T) {
 							_, err := k.get("/f", first)
 							calls.Lock()
 							total := n
-							n = 1 << 40
+							n = 1 << 30
 							calls.Unlock()
 							if runs++; k.exists("f") {
 								if got := read(t, k.path("f")); got != body && got != other {

@@ -48,8 +48,9 @@ func (p *Place) Again(f func() error) error {
 
 // check refuses, before it is opened, what belongs to another user: in a directory
 // that everyone can write to, it may hold anything. It refuses a journal that is
-// none. With replace it removes another user's part that has no journal.
-func (p *Place) check(replace bool) error {
+// none. With replace it removes another user's part that has no journal, and without
+// replace and adopt it refuses this user's.
+func (p *Place) check(replace, adopt bool) error {
 	journal, jerr := p.lstat(p.journal)
 	if !errors.Is(jerr, fs.ErrNotExist) {
 		if err := p.checkHead(p.journal); err != nil {
@@ -63,12 +64,25 @@ func (p *Place) check(replace bool) error {
 	switch {
 	case jerr == nil && !owner.Ours(journal):
 		return othersFile(p.shown(p.journal))
-	case err != nil || !info.Mode().IsRegular() || owner.Ours(info): // open finds out
+	case err != nil || !info.Mode().IsRegular(): // open finds out
+		return nil
+	case owner.Ours(info):
+		if errors.Is(jerr, fs.ErrNotExist) && !replace && !adopt && p.naked(info) {
+			return naked(p.shown(p.partial))
+		}
 		return nil
 	case jerr != nil && replace:
 		return Failure(p.shown(p.partial), "cannot be removed", p.remove(p.partial))
 	}
 	return othersFile(p.shown(p.partial))
+}
+
+// naked reports whether the part, which info describes, has bytes and no journal. A
+// run removes the journal when the part is empty or has its final name.
+func (p *Place) naked(info fs.FileInfo) bool {
+	_, err := p.lstat(p.journal)
+	now, nerr := p.lstat(p.partial)
+	return errors.Is(err, fs.ErrNotExist) && nerr == nil && os.SameFile(now, info) && now.Size() > 0
 }
 
 // claim opens or creates NAME.part and locks it.

@@ -11,6 +11,7 @@ var (
 	ErrLocal   = errors.New("local file error")
 	ErrBusy    = errors.New("another run writes the file")
 	ErrForeign = errors.New("another file is in the way")
+	ErrPart    = errors.New("partial file exists") // and nothing shows that this package wrote it
 	ErrName    = errors.New("no usable local file name")
 	ErrMoved   = errors.New("changed while it was examined") // look again
 	ErrDiffers = errors.New("other bytes than those that are there")
@@ -49,6 +50,10 @@ func busy(path string) error {
 
 func replaced(path string) error {
 	return &Error{Path: path, Reason: "was replaced while it was written", Err: ErrLocal}
+}
+
+func naked(path string) error {
+	return &Error{Path: path, Reason: "is in the way: nothing shows that this program wrote it", Err: ErrPart}
 }
 
 func othersFile(path string) error {

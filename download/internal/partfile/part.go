@@ -41,8 +41,10 @@ type Part struct {
 
 // Claim locks NAME.part, for the bytes of url, or makes an empty one, and finds out
 // what it holds. With replace it removes another user's part that has no journal.
-func (p *Place) Claim(ctx context.Context, url string, replace bool) (*Part, error) {
-	if err := p.check(replace); err != nil {
+// Without replace and adopt it refuses such a part of this user without taking the
+// lock, which another run may need.
+func (p *Place) Claim(ctx context.Context, url string, replace, adopt bool) (*Part, error) {
+	if err := p.check(replace, adopt); err != nil {
 		return nil, err
 	}
 	c, err := p.claim()
@@ -85,6 +87,10 @@ func (p *Part) look(ctx context.Context) error {
 
 // Name returns the part's name, as messages show it.
 func (p *Part) Name() string { return p.shown(p.partial) }
+
+// Naked returns the error of a part that is in the way: nothing shows that this
+// package wrote it.
+func (p *Part) Naked() error { return naked(p.Name()) }
 
 // File returns the part's own file, to read it.
 func (p *Part) File() *os.File { return p.f }
