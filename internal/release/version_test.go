@@ -58,7 +58,7 @@ func compareVersion(t *testing.T, name, command, version string, commit ...strin
 // newCheckout returns a git repository with the command's source and one commit.
 func newCheckout(t *testing.T) string {
 	dir := filepath.Join(t.TempDir(), "checkout")
-	for _, part := range []string{"cmd", "internal", "urlparse", "ftpexec", "download"} {
+	for _, part := range []string{"cmd", "internal", "urlparse", "ftpexec", "download", "docs"} {
 		if err := os.CopyFS(filepath.Join(dir, part), os.DirFS(filepath.Join("../..", part))); err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,8 @@ func install(t *testing.T, checkout string) string {
 	write(t, filepath.Join(versions, "list"), tag+"\n")
 	write(t, filepath.Join(versions, tag+".info"), fmt.Sprintf(`{"Version":%q,"Time":%q}`, tag, commitTime))
 	write(t, filepath.Join(versions, tag+".mod"), run(t, checkout, "git", "show", tag+":go.mod"))
-	run(t, checkout, "git", "archive", "--prefix="+module+"@"+tag+"/", "-o", filepath.Join(versions, tag+".zip"), tag)
+	run(t, checkout, "git", "archive", "--prefix="+module+"@"+tag+"/", "-o", filepath.Join(versions, tag+".zip"), tag,
+		"--", ".", ":!internal/bench") // a module of its own
 	cache := strings.TrimSpace(run(t, ".", "go", "env", "GOMODCACHE"))
 	t.Setenv("GOPROXY", "file://"+filepath.ToSlash(proxy)+",file://"+filepath.ToSlash(cache)+"/cache/download")
 	t.Setenv("GOMODCACHE", t.TempDir()) // else the tag would stay in this machine's cache
