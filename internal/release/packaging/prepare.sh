@@ -32,6 +32,10 @@ modules() {
 	cat "$(go env GOROOT)/LICENSE"
 	modules | while read -r module dir; do
 		printf '\n======== %s\n\n' "$module"
-		cat "$dir"/LICENSE*
+		if [ -e "$dir/License" ]; then # psx: the BSD terms; those of the GPL are an alternative
+			sed '1,/^BSD 3-clause:/d; /^GPL v2.0:/,$d' "$dir/License"
+		else
+			cat "$dir"/LICENSE*
+		fi
 	done
 } >.release/LICENSES.txt
