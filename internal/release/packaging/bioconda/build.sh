@@ -4,7 +4,7 @@ set -euo pipefail
 # The source is an archive, hence the version. The containers that are made from this
 # package have no certificate authorities, hence the tag.
 export CGO_ENABLED=0
-packaging/prepare.sh
+internal/release/packaging/prepare.sh
 go build -trimpath -buildvcs=false -tags roots -ldflags "-s -w -X example.com/ftpfetch/internal/cli/config.release=v$PKG_VERSION" \
 	-o "$PREFIX/bin/ftpfetch" ./cmd/ftpfetch
 share() {
