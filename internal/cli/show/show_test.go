@@ -3,7 +3,6 @@ package show
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"reflect"
 	"regexp"
@@ -11,8 +10,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/mattn/go-runewidth"
 
 	"example.com/ftpfetch/docs"
 	"example.com/ftpfetch/download"
@@ -252,128 +249,6 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestBar checks that messages appear above the line, and that a line that says what
-// happened takes its place.
-func TestBar(t *testing.T) {
-	s := newStand(Bar)
-	for _, tt := range []struct {
-		err  error
-		done download.Result
-		want string
-	}{
-		{err: lost, want: "ftpfetch: ftp://h/x: RETR x: connection lost\n"},
-		{done: download.Result{Size: 4096, Verified: "md5 in x.md5"}, want: "d/name: 4096 bytes in 2.0 s (verified: md5 in x.md5)\n"},
-		{done: download.Result{Left: "already exists"}, want: "d/name: already exists, left alone\n"},
-	} {
-		f := s.lone(parse(t, "ftp://h/x"), "d/name")
-		f.update(0, 4096)
-		s.after(time.Second)
-		f.update(1024, 4096)
-		f.happens(retries)
-		s.after(time.Second)
-		f.end(tt.done, tt.err)
-		got := s.out.String()
-		for _, want := range []string{
-			"d/name: RETR x: connection lost; trying again in 1.5 s (2 of 5)\n", "name [=", "] ", " 1.0 KiB / 4.0 KiB ", " 25 %", " 1.0 KiB/s", "  try 2\n",
-		} {
-			if !strings.Contains(got, want) {
-				t.Errorf("no %q in %q", want, got)
-			}
-		}
-		if want := "\r\x1b[1A\x1b[J" + tt.want; !strings.HasSuffix(got, want) {
-			t.Errorf("%q does not end with %q", got, want)
-		}
-		s.out.Reset()
-		s.Line("next")
-		s.compare(t, "next\n")
-	}
-}
-
-// TestBarsTogether shows several files and lines at the same time.
-func TestBarsTogether(t *testing.T) {
-	s := newStand(Bar)
-	r := s.Run(5, -1)
-	var all sync.WaitGroup
-	for i := range int64(5) {
-		f := r.one(parse(t, "ftp://h/x"), fmt.Sprint("file", i))
-		f.update(i, 100+i)
-		all.Go(func() {
-			s.after(time.Second)
-			s.Line("line %d", i)
-			f.end(download.Result{Size: 100 + i}, nil)
-			f.end(download.Result{}, lost) // it was not the last word
-		})
-	}
-	all.Wait()
-	s.out.Reset()
-	r.End(batch.Totals{Files: 5, Complete: 5})
-	s.compare(t, "\r\x1b[1A\x1b[J5 of 5 complete; received 0 bytes in 5.0 s\n")
-}
-
-func TestMiddle(t *testing.T) {
-	for _, tt := range []struct {
-		in   string
-		n    int
-		want string
-	}{
-		{"short", 10, "short"}, {"0123456789", 10, "0123456789"}, {"SRR0123456_1.fastq.gz", 12, "SRR01...q.gz"},
-		{"0123456789a", 10, "0123...89a"}, {"名前名前名前", 10, "名前... 前"}, {"éééééééééééé", 10, "éééé...ééé"},
-	} {
-		if got := middle(tt.in, tt.n); got != tt.want || runewidth.StringWidth(got) > tt.n {
-			t.Errorf("middle(%q, %d) = %q, want %q", tt.in, tt.n, got, tt.want)
-		}
-	}
-}
-
-// TestFileLine checks the line of a file in terminals of all widths.
-func TestFileLine(t *testing.T) {
-	f := &file{name: "SRR0123456789_1_with_a_long_name.fastq.gz"}
-	f.speed.update(0, time.Unix(0, 0))
-	f.done, f.total = 1<<20, 4<<20
-	f.speed.update(f.done, time.Unix(1, 0))
-	for width, want := range map[int]string{
-		40:  "SRR0....gz   25 %     1.0 MiB/s    0:03",
-		90:  "SRR0123456789_1_w...ng_name.fastq.gz       1.0 MiB / 4.0 MiB   25 %     1.0 MiB/s    0:03",
-		120: "SRR0123456789_1_with_a_long_name.fastq.gz [=====>----------------]       1.0 MiB / 4.0 MiB   25 %     1.0 MiB/s    0:03",
-	} {
-		if got := f.row(width); got != want {
-			t.Errorf("%d columns: got\n%q, want\n%q", width, got, want)
-		}
-	}
-	f.done, f.total, f.try = 1<<29, 9<<40, 11
-	for _, f.name = range []string{"f", strings.Repeat("名", 100), strings.Repeat("x", 100)} {
-		for width := range 200 {
-			got := f.row(width)
-			if n := runewidth.StringWidth(got); n > width {
-				t.Errorf("%d columns: the line has %d", width, n)
-			}
-			if width >= 40 && !strings.HasSuffix(got, f.pace()) {
-				t.Errorf("%d columns: %q lacks a part of %q", width, got, f.pace())
-			}
-		}
-	}
-}
-
-// TestRunLine checks that the line about all files fits, and says the most
-// important first.
-func TestRunLine(t *testing.T) {
-	s := newStand(Bar)
-	r := s.Run(500, 3<<30)
-	r.counts(batch.Totals{})
-	s.after(time.Second)
-	r.counts(batch.Totals{Complete: 123, Failed: 2, Unlisted: 1, Done: 1 << 30, Received: 64 << 20})
-	const all = "123 of 500 files, 3 failed, 0:32 left, 64.0 MiB/s, 1.0 GiB of 3.0 GiB"
-	for width, want := range map[int]string{
-		len(all): all, len(all) - 1: "123 of 500 files, 3 failed, 0:32 left, 64.0 MiB/s", 40: "123 of 500 files, 3 failed, 0:32 left",
-		10: "123 of 500",
-	} {
-		if got := r.row(width); got != want {
-			t.Errorf("%d columns: got %q, want %q", width, got, want)
-		}
-	}
-	r.End(batch.Totals{})
-}
-
 // TestRunPlain checks that the lines about all files become rarer.
 func TestRunPlain(t *testing.T) {
 	s := newStand(Plain)
@@ -464,61 +339,6 @@ func TestEventsAreDocumented(t *testing.T) {
 	}
 	if len(events) < 4 {
 		t.Errorf("docs/progress.md has %d events", len(events))
-	}
-}
-
-func TestSpeed(t *testing.T) {
-	const second = time.Second
-	type step struct {
-		after time.Duration
-		done  int64
-	}
-	for _, tt := range []struct {
-		name  string
-		start int64
-		steps []step
-		want  float64
-	}{
-		{"nothing yet", 0, nil, 0},
-		{"too short for a sample", 0, []step{{second / 10, 100}}, 0},
-		{"steps of half a second", 0, []step{{second / 4, 0}, {second / 4, 500}, {second / 4, 500}, {second / 4, 1000}}, 1000},
-		{"earlier bytes do not count", 1e6, []step{{second, 1e6 + 1000}}, 1000},
-		{"a stall shows", 0, []step{{second, 1000}, {5 * second, 1000}}, 1000.0 / 6},
-		{"a short one does not", 0, []step{{second, 1000}, {second, 1000}}, 1000},
-		{"starting over", 0, []step{{second, 1000}, {second, 0}, {second, 200}}, 200},
-		{"a slow start is soon forgotten", 0, []step{{second, 100}, {second, 1100}, {second, 2100}}, 700},
-		{"smoothed", 0, []step{{12 * second, 12000}, {12 * second, 36000}}, 1632.1},
-	} {
-		var s speed
-		now := time.Unix(0, 0)
-		s.begin(tt.start, now)
-		for _, step := range tt.steps {
-			now = now.Add(step.after)
-			s.update(step.done, now)
-		}
-		if s.rate < tt.want-0.5 || s.rate > tt.want+0.5 {
-			t.Errorf("%s: got %.1f, want %.1f", tt.name, s.rate, tt.want)
-		}
-	}
-}
-
-func TestUnits(t *testing.T) {
-	left := func(rate float64, done, total int64) string {
-		return fmt.Sprint((&speed{rate: rate}).left(done, total))
-	}
-	for _, tt := range []struct {
-		got, want string
-	}{
-		{left(100, 0, 1000), "10s"}, {left(100, 1000, 1000), "0s"}, {left(0, 0, 1000), "-1ns"}, {left(100, 0, -1), "-1ns"},
-		{left(100, 10, 5), "-1ns"}, {left(1e-9, 0, 1<<40), "-1ns"},
-		{clockTime(0), "0:00"}, {clockTime(1), "0:01"}, {clockTime(61 * time.Second), "1:01"},
-		{clockTime(59*time.Minute + 59*time.Second), "59:59"}, {clockTime(25*time.Hour + time.Second), "25:00:01"},
-		{binary(0), "0 B"}, {binary(1023), "1023 B"}, {binary(1023.96), "1.0 KiB"}, {binary(1536), "1.5 KiB"},
-		{binary(1 << 20), "1.0 MiB"}, {binary(1<<30 - 1), "1.0 GiB"}, {binary(5 << 40), "5.0 TiB"}, {binary(1 << 60), "1048576.0 TiB"},
-	} {
-		if tt.got != tt.want {
-			t.Errorf("got %s, want %s", tt.got, tt.want)
-		}
 	}
 }
 
