@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,9 +48,9 @@ func TestTwoRuns(t *testing.T) {
 				once.Do(func() { close(midst); <-release })
 			}
 		}
-		waits := 0
+		var waits atomic.Int64
 		second.options.Each.Wait = func(context.Context, time.Duration) error {
-			waits++
+			waits.Add(1)
 			again.Do(func() { close(release) })
 			<-ended
 			return nil
@@ -61,8 +62,8 @@ func TestTwoRuns(t *testing.T) {
 		again.Do(func() { close(release) })
 		<-ended
 		what := fmt.Sprintf("%+v, known %v, fails %v", each.Existing, known, fails)
-		if waits == 0 || !two.Whole() || !fails && !one.Whole() {
-			t.Errorf("%s: %d waits, %+v %q and %+v %q", what, waits, one, first.failures(), two, second.failures())
+		if waits.Load() == 0 || !two.Whole() || !fails && !one.Whole() {
+			t.Errorf("%s: %d waits, %+v %q and %+v %q", what, waits.Load(), one, first.failures(), two, second.failures())
 		}
 		first.compare(below(files))
 	}

@@ -78,11 +78,12 @@ func (p *Place) check(replace, adopt bool) error {
 }
 
 // naked reports whether the part, which info describes, has bytes and no journal. A
-// run removes the journal when the part is empty or has its final name.
+// run writes the journal while the part is empty, and removes it when the part is
+// empty again or has its final name: so the part is looked at before and after.
 func (p *Place) naked(info fs.FileInfo) bool {
 	_, err := p.lstat(p.journal)
 	now, nerr := p.lstat(p.partial)
-	return errors.Is(err, fs.ErrNotExist) && nerr == nil && os.SameFile(now, info) && now.Size() > 0
+	return info.Size() > 0 && errors.Is(err, fs.ErrNotExist) && nerr == nil && os.SameFile(now, info) && now.Size() > 0
 }
 
 // claim opens or creates NAME.part and locks it.
