@@ -133,7 +133,7 @@ func inOneStep(u *urlparse.URL, i int, r *Reply) string {
 		}
 		inner = strings.TrimSuffix(inner, "/") + "/" + dir
 	}
-	v := *u
+	v, host := *u, urlparse.URL{Scheme: u.Scheme, User: u.User, Host: u.Host, Port: u.Port}
 	v.Dirs = append(slices.Clone(u.Dirs[:i]), inner)
-	return "if only the inner directory is accessible, write " + v.Path() + " to enter it in one step"
+	return "if only the inner directory is accessible, write /" + strings.TrimPrefix(v.Redacted(), host.Redacted()) + " to enter it in one step"
 }

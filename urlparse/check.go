@@ -9,7 +9,7 @@ import "strconv"
 func (u *URL) Check() error {
 	_, f := host(part{bracket(u.Host), len(u.beforeHost())}) // a delimiter in it would make it another URL
 	switch text := (part{s: u.String()}); {
-	case !u.Scheme.known():
+	case !known(u.Scheme):
 		f = text.fault(0, "the scheme is none of ftp, ftps and ftpes", `write "ftp"`)
 		f.kind = ErrScheme
 	case f == nil:

@@ -65,9 +65,9 @@ func checkPrinted(t *testing.T, in string, u *URL) {
 		t.Errorf("Parse(%q): printed as %q, which the grammar does not allow", in, u.String())
 	}
 	name, _, slip := strings.Cut(u.User.Username(), ":")
-	prefix := string(u.Scheme) + "://" + encode(name) + ":" + mask + "@"
+	prefix := u.Scheme + "://" + encode(name) + ":" + mask + "@"
 	if slip { // everything after the encoded colon is masked as one
-		prefix = string(u.Scheme) + "://" + encode(name) + "%3A" + mask + "@"
+		prefix = u.Scheme + "://" + encode(name) + "%3A" + mask + "@"
 	}
 	_, has := u.User.Password()
 	if got := redact(u.String()); has && !strings.HasPrefix(got, prefix) {
@@ -99,7 +99,7 @@ func FuzzCheck(f *testing.F) {
 	f.Add("ftpes", false, "", false, "", "é.example", 0, "/", "x;y", byte('a'))
 	f.Add("ftp", false, "", true, "p@:/", "a@b/c", -1, "\n", "\xff", byte('A'))
 	f.Fuzz(func(t *testing.T, scheme string, hasUser bool, user string, hasPassword bool, password, host string, port int, dir, name string, code byte) {
-		u := &URL{Scheme: Scheme(scheme), Host: host, Port: port, Dirs: []string{dir}, Name: name, Type: Typecode(code)}
+		u := &URL{Scheme: scheme, Host: host, Port: port, Dirs: []string{dir}, Name: name, Type: Typecode(code)}
 		switch {
 		case hasPassword:
 			u.User = url.UserPassword(user, password)

@@ -161,17 +161,6 @@ func TestSection3_1Port(t *testing.T) {
 		{in: "ftp://h:0000002121/", want: URL{Host: "h", Port: 2121}, canon: "ftp://h:2121/"},
 		{in: "ftp://h:21/", want: URL{Host: "h", Port: 21}},
 	})
-	cases := []struct {
-		in   string
-		want int
-	}{
-		{"ftp://h/", 21}, {"ftpes://h/", 21}, {"ftps://h/", 990}, {"ftps://h:21/", 21}, {"ftp://h:2121/", 2121},
-	}
-	for _, c := range cases {
-		if got := mustParse(t, c.in).PortOrDefault(); got != c.want {
-			t.Errorf("%s: port %d, want %d", c.in, got, c.want)
-		}
-	}
 }
 
 func TestSection3_2_2Path(t *testing.T) {

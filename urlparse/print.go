@@ -88,7 +88,7 @@ func (u *URL) beforeHost() string {
 
 // login returns the scheme and the given, encoded login.
 func (u *URL) login(user, password string) string {
-	s := string(u.Scheme) + "://"
+	s := u.Scheme + "://"
 	if u.User == nil {
 		return s
 	}
@@ -104,17 +104,12 @@ func (u *URL) fromHost() string {
 	if u.Port != 0 {
 		s += ":" + strconv.Itoa(u.Port)
 	}
-	return s + u.Path()
-}
-
-// Path returns the part of String from the "/" after the host on.
-func (u *URL) Path() (path string) {
 	for _, dir := range u.Dirs {
-		path += "/" + encode(dir)
+		s += "/" + encode(dir)
 	}
-	path += "/" + encode(u.Name)
+	s += "/" + encode(u.Name)
 	if u.Type != TypeNone {
-		path += ";type=" + u.Type.String()
+		s += ";type=" + u.Type.String()
 	}
-	return path
+	return s
 }

@@ -49,17 +49,14 @@ func (t Typecode) String() string {
 	return "Typecode(" + strconv.Itoa(int(t)) + ")"
 }
 
-// Scheme says how to reach the server.
-type Scheme string
-
 // The schemes. RFC 1738 defines only ftp; the others are extensions.
 const (
-	FTP   Scheme = "ftp"   // default port 21
-	FTPS  Scheme = "ftps"  // TLS from the first octet (implicit), default port 990
-	FTPES Scheme = "ftpes" // TLS after AUTH TLS (explicit, RFC 4217), default port 21
+	FTP   = "ftp"   // default port 21
+	FTPS  = "ftps"  // TLS from the first octet (implicit), default port 990
+	FTPES = "ftpes" // TLS after AUTH TLS (explicit, RFC 4217), default port 21
 )
 
-func (s Scheme) known() bool { return s == FTP || s == FTPS || s == FTPES }
+func known(scheme string) bool { return scheme == FTP || scheme == FTPS || scheme == FTPES }
 
 // URL is an FTP URL, split into its parts. The parts are decoded: they are the
 // octets that FTP commands carry. [URL.Check] checks a value made by hand.
@@ -67,7 +64,7 @@ func (s Scheme) known() bool { return s == FTP || s == FTPS || s == FTPES }
 // print User alone with it, and fmt calls no method of a copy (not a pointer) in
 // an unexported field, where a verb such as %s shows it.
 type URL struct {
-	Scheme Scheme
+	Scheme string        // FTP, FTPS or FTPES
 	User   *url.Userinfo // arguments of USER and PASS, which may be empty; nil: log in as anonymous
 	Host   string        // lower-case A-label name (a trailing dot kept), dotted decimal, or IPv6 without brackets
 	Port   int           // 0: the scheme's default
@@ -82,21 +79,18 @@ func (u *URL) IsDir() bool {
 	return u.Type == TypeDir || u.Type == TypeNone && u.Name == ""
 }
 
-// PortOrDefault returns the port to connect to: Port, or the scheme's default
-// if Port is 0 (RFC 1738 section 3.2; 990 for ftps).
-func (u *URL) PortOrDefault() int {
-	switch {
-	case u.Port != 0:
-		return u.Port
-	case u.Scheme == FTPS:
-		return 990
-	}
-	return 21
-}
-
-// Address returns "host:port" for net.Dial, with an IPv6 host in brackets.
+// Address returns "host:port" for net.Dial, with an IPv6 host in brackets. The
+// default port is 21 (RFC 1738 section 3.2), or 990 for ftps.
 func (u *URL) Address() string {
-	return u.host() + ":" + strconv.Itoa(u.PortOrDefault())
+	port := u.Port
+	switch {
+	case port != 0:
+	case u.Scheme == FTPS:
+		port = 990
+	default:
+		port = 21
+	}
+	return u.host() + ":" + strconv.Itoa(port)
 }
 
 // SameLogin reports whether one connection may serve u and v: scheme, address,

@@ -60,7 +60,7 @@ func TestChildrenShareNothing(t *testing.T) {
 
 func TestAddress(t *testing.T) {
 	cases := []struct{ in, want string }{
-		{"ftp://h/", "h:21"}, {"ftps://h/", "h:990"}, {"ftpes://h:2121/", "h:2121"}, {"ftp://h./", "h.:21"},
+		{"ftp://h/", "h:21"}, {"ftpes://h/", "h:21"}, {"ftps://h/", "h:990"}, {"ftps://h:21/", "h:21"}, {"ftpes://h:2121/", "h:2121"}, {"ftp://h./", "h.:21"},
 		{"ftp://[2001:db8::1]/", "[2001:db8::1]:21"}, {"ftp://[::1]:2121/", "[::1]:2121"}, {"ftp://192.0.2.1/", "192.0.2.1:21"},
 	}
 	for _, c := range cases {

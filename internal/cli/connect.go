@@ -147,7 +147,7 @@ func withoutPath(err error) string {
 
 // protect applies --tls to a URL that does not ask for TLS itself.
 func (r *run) protect(u *urlparse.URL) {
-	schemes := map[string]urlparse.Scheme{"explicit": urlparse.FTPES, "implicit": urlparse.FTPS}
+	schemes := map[string]string{"explicit": urlparse.FTPES, "implicit": urlparse.FTPS}
 	if scheme, ok := schemes[r.TLS]; ok && u.Scheme == urlparse.FTP {
 		u.Scheme = scheme
 	}

@@ -43,7 +43,7 @@ func TestClientCertificate(t *testing.T) {
 func TestProtect(t *testing.T) {
 	tests := []struct {
 		mode     string
-		in, want urlparse.Scheme
+		in, want string
 	}{
 		{"off", urlparse.FTP, urlparse.FTP},
 		{"try", urlparse.FTP, urlparse.FTP},
