@@ -1,5 +1,5 @@
-// Package ftpfetch_test tests the whole way, urlparse -> ftpexec -> a server, and compares what the server
-// received with the plan.
+// Package ftpfetch_test tests the whole way, urlparse -> ftpexec -> a server, and compares what the server received with
+// the plan.
 package ftpfetch_test
 
 import (
@@ -96,8 +96,8 @@ func (s *secrets) Account(context.Context, string, string) (string, error) {
 	return "", ftpexec.ErrNoCredentials
 }
 
-// checkURL runs one URL in flights and one command at a time. The server must receive the plan, byte for byte,
-// and the result must be want.
+// checkURL runs one URL in flights and one command at a time. The server must receive the plan, byte for byte, and the
+// result must be want.
 func checkURL(t *testing.T, rawURL, want string) {
 	t.Helper()
 	for _, sequential := range []bool{false, true} {

@@ -88,8 +88,7 @@ func testFind(t *testing.T, cases []findCase) {
 	}
 }
 
-// TestFindBoundsMemory reads URLs without end: each is one error, and the
-// search continues after it.
+// TestFindBoundsMemory reads URLs without end: each is one error, and the search continues after it.
 func TestFindBoundsMemory(t *testing.T) {
 	endless := strings.Repeat("a", 3*maxFound)
 	cases := []struct{ in, want string }{

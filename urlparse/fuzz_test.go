@@ -19,8 +19,8 @@ var strict = func() *regexp.Regexp {
 	return regexp.MustCompile(`^(ftp|ftps|ftpes)://(` + uchar + `*(:` + uchar + `*)?@)?` + host + `(:[1-9][0-9]*)?(/` + uchar + `*)+(;type=[aid])?$`)
 }()
 
-// obviousPassword is the text between the first ":" of the login and the last
-// "@", if no other part of the text holds it, and it is long enough to tell.
+// obviousPassword is the text between the first ":" of the login and the last "@", if no other part of the text holds it,
+// and it is long enough to tell.
 func obviousPassword(in string) string {
 	m := regexp.MustCompile(`(?is)^(?:<?url:)?ftp(?:s|es)?://[^:@/]*:(.*)@`).FindStringSubmatchIndex(in)
 	if m == nil || m[3]-m[2] < 6 {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestNoPasswordInErrors parses texts that are not URLs: "S3", "KR" and "ET" are
-// pieces of the password and must be nowhere in the error.
+// TestNoPasswordInErrors parses texts that are not URLs: "S3", "KR" and "ET" are pieces of the password and must be
+// nowhere in the error.
 func TestNoPasswordInErrors(t *testing.T) {
 	for _, in := range []string{
 		"ftp://u:S3#KRET@h/", "ftp://u:S3@KRET@host/f", "ftp://u:S3KRET@ho st/", "ftp://u:S3KRET@h:99999/",

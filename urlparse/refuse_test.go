@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// refusal is a text that is refused: where, why, and what works instead ("" for
-// no hint at all).
+// refusal is a text that is refused: where, why, and what works instead ("" for no hint at all).
 type refusal struct {
 	in     string
 	column int
@@ -103,8 +102,8 @@ func TestErrScheme(t *testing.T) {
 	}
 }
 
-// TestSection2_2Refusals puts every octet, and some characters beyond ASCII, into a path: what may not stand there
-// is refused with its encoded spelling.
+// TestSection2_2Refusals puts every octet, and some characters beyond ASCII, into a path: what may not stand there is
+// refused with its encoded spelling.
 func TestSection2_2Refusals(t *testing.T) {
 	allowed := "$-_.+!*'(),?:@&=~/%"
 	cases := []refusal{

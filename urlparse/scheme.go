@@ -10,8 +10,8 @@ import (
 const generalHint = "write ftp://host/path"
 
 // scheme = 1*[ lowalpha | digit | "+" | "-" | "." ], then ":" and "//": RFC 1738
-// sections 2.1 and 3.1. Letter case does not matter. scheme returns the scheme
-// and the scheme-specific part after the "//".
+// sections 2.1 and 3.1. Letter case does not matter. scheme returns the scheme and the scheme-specific part after the
+// "//".
 func scheme(text part) (string, part, *Error) {
 	if drivePath(text.s) {
 		return "", text, text.fault(0, "this is a path with a drive letter, not a URL", generalHint)
@@ -47,8 +47,8 @@ func drivePath(s string) bool {
 	return len(s) > 2 && alpha(s[0]) && s[1] == ':' && (s[2] == '\\' || s[2] == '/') && !strings.HasPrefix(s[1:], "://")
 }
 
-// hostBeforeColon reports whether name, before the first ":", looks like a host
-// or a user name, although the grammar would allow it as a scheme.
+// hostBeforeColon reports whether name, before the first ":", looks like a host or a user name, although the grammar would
+// allow it as a scheme.
 func hostBeforeColon(name, rest string) bool {
 	switch {
 	case strings.HasPrefix(rest, "//"), strings.EqualFold(name, "mailto"):
