@@ -106,10 +106,10 @@ func (d *FS) ReadLink(name string) (string, error) {
 // ReadFile returns the contents of the named file, without asking first what it is.
 func (d *FS) ReadFile(name string) ([]byte, error) {
 	u, err := d.url(name)
-	if err != nil {
-		return nil, failed("read", name, err)
+	var r *ftpexec.Response
+	if err == nil {
+		r, err = d.client.Do(d.ctx, &ftpexec.Request{URL: u})
 	}
-	r, err := d.client.Do(d.ctx, &ftpexec.Request{URL: u})
 	if err != nil {
 		return nil, failed("read", name, err)
 	}
@@ -145,15 +145,12 @@ func (d *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 // Glob is as [fs.Glob], and leaves out what cannot be listed.
-func (d *FS) Glob(pattern string) ([]string, error) { return fs.Glob(lenient{d, d}, pattern) }
+func (d *FS) Glob(pattern string) ([]string, error) { return fs.Glob(lenient{d}, pattern) }
 
-type lenient struct {
-	fs.StatFS
-	all *FS
-}
+type lenient struct{ fs.StatFS } // without the Glob of FS
 
 func (l lenient) ReadDir(name string) ([]fs.DirEntry, error) {
-	list, err := l.all.ReadDir(name)
+	list, err := fs.ReadDir(l.StatFS, name)
 	if errors.Is(err, ftpexec.ErrLine) {
 		err = nil
 	}
