@@ -15,6 +15,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/gateway"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/urlparse"
@@ -35,7 +36,7 @@ func (r *run) connect(ctx context.Context) (err error) {
 	if r.source = c; r.via != nil && r.via.HTTP() {
 		s := gateway.New(c, r.via, r.dial)
 		s.Always, s.Notice = r.ProxyGet, func() {
-			r.print.Warning("the proxy " + r.via.String() + " fetches the file itself: nothing shows that it asks the server for exactly this path; --checksum shows whether the file is right")
+			r.print.Note(show.Warning, "", "the proxy "+r.via.String()+" fetches the file itself: nothing shows that it asks the server for exactly this path; --checksum shows whether the file is right")
 		}
 		r.source = s
 	}
@@ -161,7 +162,7 @@ func (r *run) warn() {
 	}
 	overTLS := func(t config.Target) bool { return t.Err == nil && (t.URL.Scheme != urlparse.FTP || r.TLS != "") }
 	if r.Insecure && slices.ContainsFunc(r.Targets, overTLS) {
-		r.print.Warning("--insecure: certificates are not checked, anyone may be the server")
+		r.print.Note(show.Warning, "", "--insecure: certificates are not checked, anyone may be the server")
 	}
 	const instead = "leave it out to be asked, or use --password-stdin or a netrc file"
 	where := ""
@@ -174,7 +175,7 @@ func (r *run) warn() {
 		where = "of --proxy in the list of processes; put the URL into the variable ALL_PROXY instead"
 	}
 	if where != "" && !r.Quiet {
-		r.print.Warning("other users can see the password " + where)
+		r.print.Note(show.Warning, "", "other users can see the password "+where)
 	}
 }
 

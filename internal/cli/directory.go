@@ -25,7 +25,7 @@ import (
 // be read, and returns the last such error at the end. On a terminal the names are escaped, and come as they arrive.
 func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
 	policy := retry.Policy{Retries: r.File.Retries, Connect: r.File.RetryConnect, Tell: func(err error, try int, wait time.Duration) {
-		r.print.Note(fmt.Sprintf("%s; trying again in %.1f s (%d of %d)", show.OneLine(err.Error()), wait.Seconds(), try, retry.Count(r.File.Retries)), true)
+		r.print.Note(show.Notice, "", fmt.Sprintf("%s; trying again in %.1f s (%d of %d)", show.OneLine(err.Error()), wait.Seconds(), try, retry.Count(r.File.Retries)))
 	}}
 	return retry.New(policy).Do(ctx, func() error { return r.listOnce(ctx, u, w, terminal) })
 }

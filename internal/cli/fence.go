@@ -13,6 +13,7 @@ import (
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 
 	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/cli/show"
 )
 
 // What the fence allows below a directory.
@@ -58,7 +59,7 @@ func (r *run) fence(ctx context.Context) {
 	}
 	dirs := r.writes(f)
 	f.allow(toWrite, dirs...)
-	r.print.Note(f.close(dirs), false)
+	r.print.Note(show.Detail, "", f.close(dirs))
 }
 
 // writes returns the directories that the run writes to, and allows the device

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/cli/show"
 )
 
 // list is a list of files: that of -i or that of --manifest.
@@ -82,7 +83,7 @@ func (r *run) checkList(ctx context.Context, name string) {
 		r.fail(l.name, err)
 	}
 	if err == nil && wrong == nil && l.summary.Items == 0 && l.options.Shard.String() == "" {
-		r.print.Warning(l.name + " names no file")
+		r.print.Note(show.Warning, "", l.name+" names no file")
 	}
 }
 

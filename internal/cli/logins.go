@@ -126,8 +126,6 @@ func readPiped(in io.Reader) (string, error) {
 	switch {
 	case errors.Is(err, io.EOF):
 		return "", missing("standard input has no line")
-	case errors.Is(err, show.ErrTooLong):
-		return "", missing("the line on standard input is too long for a password")
 	case err != nil:
 		return "", missing("standard input cannot be read: " + err.Error())
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/urlparse"
 )
@@ -55,7 +56,7 @@ func (r *run) close() {
 	}
 	for _, dir := range r.made {
 		if os.Remove(dir) != nil {
-			r.print.Made(r.Dir)
+			r.print.Note(show.Notice, r.Dir, "directory made")
 			return
 		}
 	}

@@ -168,7 +168,7 @@ func (r *run) one(ctx context.Context, at int) error {
 	if listed {
 		from, o.Each = listing{r.source, r}, download.Options{Existing: r.File.Existing, Retries: -1}
 	}
-	r.shown = r.print.Lone(u, path)
+	r.shown = r.print.Run(path, 1, -1)
 	o.Events = func(e batch.Event) {
 		if r.event(ctx, e); e.Kind == batch.Ended {
 			err = e.Err
@@ -205,7 +205,8 @@ func (r *run) many(ctx context.Context) {
 	// The heap of many files is a fixed list of a few bytes a file and little else,
 	// which is worth being collected early.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
-	r.shown = r.print.Run(r.known())
+	files, octets := r.known()
+	r.shown = r.print.Run("", files, octets)
 	ledger := ".ftpfetch-ledger"
 	if shard := r.Reading.Shard.String(); shard != "" {
 		ledger += "-" + strings.Replace(shard, "/", "-of-", 1)
@@ -230,7 +231,7 @@ func (r *run) many(ctx context.Context) {
 // event shows an event. The end of a task it explains and reports.
 func (r *run) event(ctx context.Context, e batch.Event) {
 	if e.Kind == download.Noted && e.Err != nil {
-		r.print.Warning(e.Err.Error())
+		r.print.Note(show.Warning, "", e.Err.Error())
 		return
 	}
 	if e.Kind == batch.Ended {
