@@ -23,7 +23,7 @@ func (b *engine) full(err error) schedule.Verdict {
 // without work, and the pipes that splice(2) has left are closed when they are collected.
 func (b *engine) short(t *schedule.Turn[*job], err error) bool {
 	alone := t.Alone()
-	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) || alone && t.Value.short == 2 {
+	if !scarce(err) || alone && t.Value.short == 2 {
 		return false
 	}
 	if alone {
@@ -33,6 +33,8 @@ func (b *engine) short(t *schedule.Turn[*job], err error) bool {
 	runtime.GC()
 	return true
 }
+
+func scarce(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
 
 // crowded reports whether the server may accept the connection once there are
 // fewer. Not every server says so: some refuse the connection, or close it without
