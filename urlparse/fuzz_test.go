@@ -50,28 +50,25 @@ func checkRefusal(t *testing.T, in string, err error) {
 	}
 }
 
-func checkParts(t *testing.T, in string, u *URL) {
-	password, _ := u.User.Password()
-	parts := append([]string{u.User.Username(), password, u.Host, u.Name}, u.Dirs...)
-	for _, p := range parts {
+// checkValue checks what holds for every URL that Parse or Check takes.
+func checkValue(t *testing.T, u *URL) {
+	checkRoundTrip(t, u)
+	password, has := u.User.Password()
+	for _, p := range append([]string{u.User.Username(), password, u.Host, u.Name}, u.Dirs...) {
 		if strings.ContainsAny(p, "\r\n\x00") {
-			t.Errorf("Parse(%q): a part is %q", in, p)
+			t.Errorf("%q: a part is %q", u.String(), p)
 		}
 	}
-}
-
-func checkPrinted(t *testing.T, in string, u *URL) {
 	if !strict.MatchString(u.String()) {
-		t.Errorf("Parse(%q): printed as %q, which the grammar does not allow", in, u.String())
+		t.Errorf("%q is printed, which the grammar does not allow", u.String())
 	}
 	name, _, slip := strings.Cut(u.User.Username(), ":")
 	prefix := u.Scheme + "://" + encode(name) + ":" + mask + "@"
 	if slip { // everything after the encoded colon is masked as one
 		prefix = u.Scheme + "://" + encode(name) + "%3A" + mask + "@"
 	}
-	_, has := u.User.Password()
 	if got := redact(u.String()); has && !strings.HasPrefix(got, prefix) {
-		t.Errorf("Parse(%q): redact and Redacted differ: %s, %s", in, got, u.Redacted())
+		t.Errorf("%q: redact and Redacted differ: %s, %s", u.String(), got, u.Redacted())
 	}
 }
 
@@ -85,9 +82,7 @@ func FuzzParse(f *testing.F) {
 			checkRefusal(t, in, err)
 			return
 		}
-		checkRoundTrip(t, u)
-		checkParts(t, in, u)
-		checkPrinted(t, in, u)
+		checkValue(t, u)
 		checkRoundTrip(t, u.Child("x/y", TypeDir))
 	})
 }
@@ -110,9 +105,7 @@ func FuzzCheck(f *testing.F) {
 			checkRefusal(t, u.String(), err)
 			return
 		}
-		checkRoundTrip(t, u)
-		checkPrinted(t, u.String(), u)
-		checkParts(t, u.String(), u)
+		checkValue(t, u)
 	})
 }
 
@@ -133,8 +126,7 @@ func FuzzFind(f *testing.F) {
 				}
 				return true
 			}
-			checkRoundTrip(t, u)
-			checkParts(t, text, u)
+			checkValue(t, u)
 			return true
 		})
 	})
