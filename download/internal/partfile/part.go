@@ -1,7 +1,6 @@
 package partfile
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -151,7 +150,7 @@ func (p *Part) Copy(ctx context.Context, was fs.FileInfo, size int64, modTime ti
 	}
 	defer f.Close()
 	if now, err := fstat(f); err != nil || !same(now, was) {
-		return cmp.Or(Failure(p.Path, "cannot be examined", err), ErrMoved)
+		return ErrMoved
 	}
 	if err := p.record(p.state, false); err != nil {
 		return err

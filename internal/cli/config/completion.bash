@@ -8,7 +8,7 @@ _ftpfetch() {
 		prev=${COMP_WORDS[COMP_CWORD-2]}
 	fi
 	case $prev in
-LINES	esac
+VALUES	esac
 	if [[ $cur == -* ]]; then
 		COMPREPLY=($(compgen -W 'FLAGS' -- "$cur"))
 	fi
