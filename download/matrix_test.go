@@ -289,6 +289,9 @@ func (s *scene) fails(k *kit, c *counter) {
 	default:
 		k.Errorf("%s: got %v, which is not a local error", what, err)
 	}
+	if err != nil && !c.more && !errors.Is(err, c.err) && !(s.err != nil && errors.Is(err, s.err)) {
+		k.Errorf("%s: got %v, which hides the cause", what, err)
+	}
 	done := s.finished(k)
 	again := s.run(k.Context(), k)
 	done = done || c.same && s.finished(k) // more than one call failed: the run reported an error, but the file is whole

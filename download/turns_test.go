@@ -118,7 +118,7 @@ func TestTurns(t *testing.T) {
 	t.Cleanup(func() { partfile.Fault = nil })
 	clients := []*ftpexec.Client{k.c, {Timeout: k.c.Timeout}, {Timeout: k.c.Timeout}}
 	n := 0
-	for a, step := 1, night.Or(5, 1); a < 40; a += step { // two runs, the first in three pieces
+	for a, step := 1, night.Or(5, 2); a < 40; a += step { // two runs, the first in three pieces
 		for b := 1; b < night.Or(12, 40); b++ {
 			for c, most := 1, 40; a+c < most; c += step {
 				n++
@@ -127,7 +127,7 @@ func TestTurns(t *testing.T) {
 		}
 	}
 	kinds := []Options{{}, {Existing: Skip}, {Existing: Overwrite}, {Newer: true}, {Continue: true}, {NoResume: true}}
-	for range night.Or(300, 20_000) {
+	for range night.Or(300, 5_000) {
 		var plan []int
 		for range 30 {
 			plan = append(plan, 1+rand.IntN(1+rand.IntN(15)))

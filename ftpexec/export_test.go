@@ -13,16 +13,10 @@ var (
 	ErrNoHost         = wire.ErrResolve
 )
 
-// SetMaxListing bounds the listings of c.
-func (c *Client) SetMaxListing(n int64) *Client {
-	c.maxListing = n
-	return c
-}
-
 // What the tests know about the defaults.
 const (
 	DefaultConnectTimeout = defaultConnectTimeout
 	DefaultMaxIdle        = defaultMaxIdle
 	IdleTimeout           = idleTimeout
-	Email                 = email
+	DefaultEmail          = defaultEmail
 )

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
-	"example.com/ftpfetch/internal/localfile"
 )
 
 // located keeps the working directory that PWD tells.
@@ -40,7 +39,7 @@ func (r *run) entered(st step, reply wire.Reply) error {
 		return nil
 	case reply.Code == 332 && st.Verb != "ACCT":
 		r.admitted = true
-		return r.insert(step{Command: Command{Verb: "ACCT", secret: true}})
+		return r.insert(step{Command: Command{Verb: "ACCT", Secret: true}})
 	case reply.OK():
 		r.admitted, r.spent = true, false
 		return nil
@@ -69,8 +68,8 @@ func (r *run) moved(st step, reply wire.Reply) error {
 		q.noDir = e
 		return nil
 	}
-	if e.Hint == "" && !e.general() && !st.back {
-		e.Hint = e.inOneStep(q.url, len(r.dirs))
+	if e.Hint == "" && e.Err == errDirectory && !st.back {
+		e.Hint = inOneStep(q.url, len(r.dirs), e.Reply)
 	}
 	if st.back {
 		r.conn.Abandon(e)
@@ -142,7 +141,7 @@ var errNoEntries = errors.New("no entries")
 
 func (r *run) began(st step, reply wire.Reply) error {
 	op := st.Command
-	told := r.answer(st, reply)
+	told := r.reply(st, reply)
 	if r.spurned = 0; reply.First() <= 2 {
 		r.conn.Began(reply, op.lists())
 		r.file.info.opened(told, r.goal.offset)
@@ -153,7 +152,7 @@ func (r *run) began(st step, reply wire.Reply) error {
 		return errNoEntries
 	}
 	r.spent = r.goal.offset > 0 // a server may keep the offset of REST for the RETR after the one it refused
-	if err := r.conn.DataFailure(); localfile.Failed(err) {
+	if err := r.conn.DataFailure(); wire.IsLocal(err) {
 		return r.failure(st, err) // the refusal is its consequence
 	}
 	e := r.refused(st, reply)
@@ -163,32 +162,32 @@ func (r *run) began(st step, reply wire.Reply) error {
 	return e
 }
 
-// finish judges the final reply to a transfer of n bytes, which final has; it is nil if none came. alone means that nothing
-// else tells whether the data is whole.
-func (r *run) finish(n int64, alone bool) (final, err *Error) {
+// finish judges the final reply to a transfer of n bytes. The reply is nil if none came. alone means that nothing else
+// tells whether the data is whole.
+func (r *run) finish(n int64, alone bool) (*Reply, *Error) {
 	st, op := step{Command: r.goal.op}, r.goal.op
-	reply, failed := r.conn.Finish(alone)
-	if failed != nil {
-		return nil, r.failure(st, failed)
+	reply, err := r.conn.Finish(alone)
+	if err != nil {
+		return nil, r.failure(st, err)
 	}
 	e := newError(op, r.url, nil)
-	e.take(reply, r.answer(st, reply))
+	e.Reply = r.reply(st, reply)
 	switch {
 	case reply.First() == 5 && n == 0: // refused, although 150 came first
-		e.refuse(op)
-	case !reply.Ends() && !e.answer.means(done), e.answer.means(aborted):
+		e.Hint, e.Err = refusal(op, e.Reply)
+	case !reply.Ends() && !e.Reply.means(done), e.Reply.means(aborted):
 		e.Err = ErrTruncated
-	case op.Verb == "NLST" && e.answer.means(unopened):
+	case op.Verb == "NLST" && e.Reply.means(unopened):
 		e.Err = ErrNotFound
-	case op.lists() && e.answer.means(unopened):
+	case op.lists() && e.Reply.means(unopened):
 		e.Err = errTransfer
-	case op.lists() && e.answer.means(partial):
+	case op.lists() && e.Reply.means(partial):
 		e.Err, e.Hint = errPartial, "the others can be fetched by a list of their URLs"
 	default:
-		return e, nil
+		return e.Reply, nil
 	}
 	e.readLimits(op, r.conn.Secure())
-	return e, e
+	return e.Reply, e
 }
 
 var (
@@ -215,17 +214,18 @@ func (r *run) abrupt(known bool) error {
 // NLST for any reason but what another command meets too, such as TLS (52z, 53z).
 func unlisted(op Command, err error) bool {
 	e := (*Error)(nil)
-	if !errors.As(err, &e) || e.Op != op.shown() || e.general() {
+	if !errors.As(err, &e) || e.Reply == nil || e.Op != op.shown() || errors.Is(e.Err, ErrTooMany) || errors.Is(e.Err, ErrTLSRequired) || errors.Is(e.Err, ErrTruncated) {
 		return false
 	}
+	code := e.Reply.Code
 	if op.Verb == "MLSD" {
 		return unknownCommand(e) || errors.Is(e, fs.ErrNotExist)
 	}
-	return e.Code/10 == 50 || e.Code == 530 || e.Code/10 == 55 || e.Code == 450 && op.Arg != ""
+	return code/10 == 50 || code == 530 || code/10 == 55 || code == 450 && op.Arg != ""
 }
 
 // unknownCommand reports whether err is a refusal because the server does not know the command.
 func unknownCommand(err error) bool {
 	e := (*Error)(nil)
-	return errors.As(err, &e) && slices.Contains([]int{500, 501, 502, 504}, e.Code)
+	return errors.As(err, &e) && e.Reply != nil && slices.Contains([]int{500, 501, 502, 504}, e.Reply.Code)
 }

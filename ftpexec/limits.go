@@ -1,11 +1,10 @@
 package ftpexec
 
 import (
-	"errors"
-	"fmt"
 	"io/fs"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"example.com/ftpfetch/urlparse"
@@ -85,9 +84,10 @@ var wordings = []wording{
 	clause(denied, `4\d\d|5\d\d`, `[^*.,:;!\n]*\b(?:denied|permissions?|not permitted)\b[^*.,:;!\n]*`),          // most
 }
 
-// means reports whether a has one of the wordings.
-func (a answer) means(m meaning) bool {
-	return slices.ContainsFunc(wordings, func(w wording) bool { return w.meaning == m && w.pattern().MatchString(a()) })
+// means reports whether r has one of the wordings.
+func (r *Reply) means(m meaning) bool {
+	text := strconv.Itoa(r.Code) + " " + r.words()
+	return slices.ContainsFunc(wordings, func(w wording) bool { return w.meaning == m && w.pattern().MatchString(text) })
 }
 
 // encryption is what a server that refuses a login may want, if none of the wordings says so.
@@ -96,38 +96,34 @@ var encryption = lazy(`\b(ssl|tls|ftps|ftpes|encrypt|secure)`)
 // readLimits looks in the text of the reply to op for the causes that have no code of their own. secure reports whether
 // the control connection is under TLS.
 func (e *Error) readLimits(op Command, secure bool) {
-	if e.Code < 400 {
+	if e.Reply == nil || e.Reply.Code < 400 {
 		return
 	}
-	also := func(cause error) { e.Err = fmt.Errorf("%w%.0w", e.Err, cause) }
 	switch {
-	case !secure && e.answer.means(needsTLS):
+	case !secure && e.Reply.means(needsTLS):
 		if e.Err == ErrLost { // the server said why it closed the connection
-			if e.refuse(op); e.Err == nil {
+			if _, e.Err = refusal(op, e.Reply); e.Err == nil {
 				e.Err = ErrLost
 			}
 		}
 		e.Err, e.Hint = and(e.Err, ErrTLSRequired), "write ftpes:// in place of ftp://"
-	case !secure && e.entering() && encryption().MatchString(e.answer()), !secure && e.Code == 534:
+	case !secure && e.entering() && encryption().MatchString(e.Reply.words()), !secure && e.Reply.Code == 534:
 		e.Hint = "if the server asks for TLS, write ftpes:// in place of ftp://"
-	case (e.Code == 421 || e.Stage != "directory" && op.Verb != "TYPE") && e.answer.means(full):
+	case (e.Reply.Code == 421 || e.Stage != "directory" && op.Verb != "TYPE") && e.Reply.means(full):
 		e.Err = and(e.Err, ErrTooMany)
-	case e.Code == 421 || e.Stage != "directory" && e.Stage != "transfer":
-	case e.answer.means(denied):
-		also(fs.ErrPermission)
-	case (e.Stage == "directory" || op.lists()) && e.answer.means(absent):
-		also(fs.ErrNotExist)
-	}
-	if e.Code == 421 && e.entering() && !errors.Is(e.Err, ErrTLSRequired) {
-		also(ErrTooMany)
+	case e.Reply.Code == 421 || e.Stage != "directory" && e.Stage != "transfer":
+	case e.Reply.means(denied):
+		e.means = fs.ErrPermission
+	case (e.Stage == "directory" || op.lists()) && e.Reply.means(absent):
+		e.means = fs.ErrNotExist
 	}
 }
 
 // inOneStep returns the hint for a refused CWD that is not the last: the inner directory may be accessible although the
 // outer one is not. The hint is u's path with all directories from the refused one, u.Dirs[i], in one CWD. It is "" if
 // the server says that the directory does not exist, or if one CWD would lead elsewhere.
-func (e *Error) inOneStep(u *urlparse.URL, i int) string {
-	if e.Code/10 != 55 || i < 0 || len(u.Dirs)-i < 2 || e.answer.means(absent) {
+func inOneStep(u *urlparse.URL, i int, r *Reply) string {
+	if r == nil || r.Code/10 != 55 || i < 0 || len(u.Dirs)-i < 2 || r.means(absent) {
 		return ""
 	}
 	inner := u.Dirs[i]
@@ -137,7 +133,7 @@ func (e *Error) inOneStep(u *urlparse.URL, i int) string {
 		}
 		inner = strings.TrimSuffix(inner, "/") + "/" + dir
 	}
-	v := *u
+	v, host := *u, urlparse.URL{Scheme: u.Scheme, User: u.User, Host: u.Host, Port: u.Port}
 	v.Dirs = append(slices.Clone(u.Dirs[:i]), inner)
-	return "if only the inner directory is accessible, write " + v.Path() + " to enter it in one step"
+	return "if only the inner directory is accessible, write /" + strings.TrimPrefix(v.Redacted(), host.Redacted()) + " to enter it in one step"
 }

@@ -8,8 +8,7 @@ import (
 	"example.com/ftpfetch/internal/printable"
 )
 
-// ErrScheme is the error that errors.Is finds if the scheme of a refused URL is
-// none of ftp, ftps and ftpes.
+// ErrScheme is the error that errors.Is finds if the scheme of a refused URL is none of ftp, ftps and ftpes.
 var ErrScheme = errors.New("unsupported scheme")
 
 // Error says why a URL was refused. It holds no password.
@@ -27,8 +26,7 @@ func (e *Error) of(text string) *Error {
 	return e
 }
 
-// Error returns one line with the text, the column, the reason and the hint. It
-// escapes what a terminal would act on.
+// Error returns one line with the text, the column, the reason and the hint. It escapes what a terminal would act on.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("%s: column %d: %s", shown(e.Input), e.column, printable.Line(e.reason))
 	if e.Hint != "" {

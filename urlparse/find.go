@@ -8,21 +8,17 @@ import (
 	"unicode"
 )
 
-// maxFound bounds the octets of one URL in free text, wrapper and white space
-// included, and so the memory that Find uses.
+// maxFound bounds the octets of one URL in free text, wrapper and white space included, and so the memory that Find uses.
 const maxFound = 64 << 10
 
 // Find finds FTP URLs in free text, in order. It reads r in pieces.
 //
-// Wrapped URLs, "<URL:ftp://host/path>" (RFC 1738, Appendix; in any letter
-// case), may span several lines: Find removes white space in the wrapper and
-// keeps a hyphen before a line break. A wrapper without ">" ends before the next
-// "<".
+// Wrapped URLs, "<URL:ftp://host/path>" (RFC 1738, Appendix; in any letter case), may span several lines: Find removes
+// white space in the wrapper and keeps a hyphen before a line break. A wrapper without ">" ends before the next "<".
 //
-// Bare URLs, "ftp://host/path" with or without "URL:" before it, start at the
-// beginning of the text or after white space, a quote (" ' `), an angle bracket,
-// "(", "[", "{" or a character that is not ASCII. They end before white space,
-// '"', a backquote or an angle bracket. There are three kinds:
+// Bare URLs, "ftp://host/path" with or without "URL:" before it, start at the beginning of the text or after white space,
+// a quote (" ' `), an angle bracket, "(", "[", "{" or a character that is not ASCII. They end before white space, '"', a
+// backquote or an angle bracket. There are three kinds:
 //
 //   - A URL alone on its line is taken whole.
 //   - A URL after "<" or a quote is taken whole, and must end before ">" or the
@@ -31,12 +27,10 @@ const maxFound = 64 << 10
 //     its end: . , ; : ! ? ' and a closing bracket that was not opened in it.
 //     If only a scheme is left, Find skips it.
 //
-// Find calls found with the 1-based line where the wrapper or URL begins, and the
-// URL. For a malformed URL, or one of more than 64 KiB, it passes an [*Error]
-// instead, whose column counts from the wrapper's "<" or the start of the URL.
-// Find skips wrapped URLs of other schemes. It ends when found returns false, or
-// with the error of r, unchanged. To refuse spaces in a list of one URL per line,
-// parse it line by line instead.
+// Find calls found with the 1-based line where the wrapper or URL begins, and the URL. For a malformed URL, or one of more
+// than 64 KiB, it passes an [*Error] instead, whose column counts from the wrapper's "<" or the start of the URL. Find
+// skips wrapped URLs of other schemes. It ends when found returns false, or with the error of r, unchanged. To refuse
+// spaces in a list of one URL per line, parse it line by line instead.
 func Find(r io.Reader, found func(line int, u *URL, err error) bool) error {
 	f := &finder{r: r, line: 1, blank: true, prev: ' '}
 	for f.fill(); f.text != ""; f.fill() {

@@ -19,8 +19,8 @@ var strict = func() *regexp.Regexp {
 	return regexp.MustCompile(`^(ftp|ftps|ftpes)://(` + uchar + `*(:` + uchar + `*)?@)?` + host + `(:[1-9][0-9]*)?(/` + uchar + `*)+(;type=[aid])?$`)
 }()
 
-// obviousPassword is the text between the first ":" of the login and the last
-// "@", if no other part of the text holds it, and it is long enough to tell.
+// obviousPassword is the text between the first ":" of the login and the last "@", if no other part of the text holds it,
+// and it is long enough to tell.
 func obviousPassword(in string) string {
 	m := regexp.MustCompile(`(?is)^(?:<?url:)?ftp(?:s|es)?://[^:@/]*:(.*)@`).FindStringSubmatchIndex(in)
 	if m == nil || m[3]-m[2] < 6 {
@@ -50,28 +50,25 @@ func checkRefusal(t *testing.T, in string, err error) {
 	}
 }
 
-func checkParts(t *testing.T, in string, u *URL) {
-	password, _ := u.User.Password()
-	parts := append([]string{u.User.Username(), password, u.Host, u.Name}, u.Dirs...)
-	for _, p := range parts {
+// checkValue checks what holds for every URL that Parse or Check takes.
+func checkValue(t *testing.T, u *URL) {
+	checkRoundTrip(t, u)
+	password, has := u.User.Password()
+	for _, p := range append([]string{u.User.Username(), password, u.Host, u.Name}, u.Dirs...) {
 		if strings.ContainsAny(p, "\r\n\x00") {
-			t.Errorf("Parse(%q): a part is %q", in, p)
+			t.Errorf("%q: a part is %q", u.String(), p)
 		}
 	}
-}
-
-func checkPrinted(t *testing.T, in string, u *URL) {
 	if !strict.MatchString(u.String()) {
-		t.Errorf("Parse(%q): printed as %q, which the grammar does not allow", in, u.String())
+		t.Errorf("%q is printed, which the grammar does not allow", u.String())
 	}
 	name, _, slip := strings.Cut(u.User.Username(), ":")
-	prefix := string(u.Scheme) + "://" + encode(name) + ":" + mask + "@"
+	prefix := u.Scheme + "://" + encode(name) + ":" + mask + "@"
 	if slip { // everything after the encoded colon is masked as one
-		prefix = string(u.Scheme) + "://" + encode(name) + "%3A" + mask + "@"
+		prefix = u.Scheme + "://" + encode(name) + "%3A" + mask + "@"
 	}
-	_, has := u.User.Password()
 	if got := redact(u.String()); has && !strings.HasPrefix(got, prefix) {
-		t.Errorf("Parse(%q): redact and Redacted differ: %s, %s", in, got, u.Redacted())
+		t.Errorf("%q: redact and Redacted differ: %s, %s", u.String(), got, u.Redacted())
 	}
 }
 
@@ -85,9 +82,7 @@ func FuzzParse(f *testing.F) {
 			checkRefusal(t, in, err)
 			return
 		}
-		checkRoundTrip(t, u)
-		checkParts(t, in, u)
-		checkPrinted(t, in, u)
+		checkValue(t, u)
 		checkRoundTrip(t, u.Child("x/y", TypeDir))
 	})
 }
@@ -99,7 +94,7 @@ func FuzzCheck(f *testing.F) {
 	f.Add("ftpes", false, "", false, "", "é.example", 0, "/", "x;y", byte('a'))
 	f.Add("ftp", false, "", true, "p@:/", "a@b/c", -1, "\n", "\xff", byte('A'))
 	f.Fuzz(func(t *testing.T, scheme string, hasUser bool, user string, hasPassword bool, password, host string, port int, dir, name string, code byte) {
-		u := &URL{Scheme: Scheme(scheme), Host: host, Port: port, Dirs: []string{dir}, Name: name, Type: Typecode(code)}
+		u := &URL{Scheme: scheme, Host: host, Port: port, Dirs: []string{dir}, Name: name, Type: Typecode(code)}
 		switch {
 		case hasPassword:
 			u.User = url.UserPassword(user, password)
@@ -110,9 +105,7 @@ func FuzzCheck(f *testing.F) {
 			checkRefusal(t, u.String(), err)
 			return
 		}
-		checkRoundTrip(t, u)
-		checkPrinted(t, u.String(), u)
-		checkParts(t, u.String(), u)
+		checkValue(t, u)
 	})
 }
 
@@ -133,8 +126,7 @@ func FuzzFind(f *testing.F) {
 				}
 				return true
 			}
-			checkRoundTrip(t, u)
-			checkParts(t, text, u)
+			checkValue(t, u)
 			return true
 		})
 	})

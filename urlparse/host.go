@@ -11,9 +11,8 @@ import (
 
 // host = hostname | hostnumber
 //
-// RFC 1738 sections 3.1 and 5. The top label tells them apart: it never starts
-// with a digit. Extensions: an IPv6 address in brackets, a name in UTF-8. host
-// returns the form that URL.Host has.
+// RFC 1738 sections 3.1 and 5. The top label tells them apart: it never starts with a digit. Extensions: an IPv6 address
+// in brackets, a name in UTF-8. host returns the form that URL.Host has.
 func host(text part) (string, *Error) {
 	switch {
 	case text.s == "":
@@ -38,8 +37,7 @@ func labelOctet(c byte) bool { return alpha(c) || digit(c) || c == '-' || c == '
 // topStart returns where the last label begins. It ignores a trailing dot.
 func topStart(s string) int { return strings.LastIndexByte(strings.TrimSuffix(s, "."), '.') + 1 }
 
-// hostOctet refuses octet i, which cannot be in a host, and guesses what was
-// meant.
+// hostOctet refuses octet i, which cannot be in a host, and guesses what was meant.
 func hostOctet(text part, i int) *Error {
 	octet, rest := text.s[i], text.s[i:]
 	if name := forbidden(octet); name != "" {
@@ -76,8 +74,8 @@ func decodedHint(text part) string {
 // hostname = *[ domainlabel "." ] toplabel, and one trailing dot.
 //
 // domainlabel = alphadigit | alphadigit *[ alphadigit | "-" ] alphadigit; a
-// toplabel is the same, because host has looked at its first octet. RFC 1123
-// section 2.1 and RFC 1035 section 2.3.4 bound them.
+// toplabel is the same, because host has looked at its first octet. RFC 1123 section 2.1 and RFC 1035 section 2.3.4 bound
+// them.
 func hostname(text part) (string, *Error) {
 	name, at := strings.TrimSuffix(text.s, "."), 0
 	if len(name) > 253 {
@@ -102,8 +100,7 @@ func hostname(text part) (string, *Error) {
 
 // hostnumber = digits "." digits "." digits "." digits
 //
-// Each group is a decimal number up to 255. Leading zeros do not make it octal,
-// and the result omits them.
+// Each group is a decimal number up to 255. Leading zeros do not make it octal, and the result omits them.
 func hostnumber(text part) (string, *Error) {
 	groups := strings.Split(text.s, ".")
 	if len(groups) != 4 || !allDigits(strings.Join(groups, "")) {
@@ -121,8 +118,7 @@ func hostnumber(text part) (string, *Error) {
 	return strings.Join(groups, "."), nil
 }
 
-// notNumber refuses a host whose top label starts with a digit and that is not
-// an IPv4 address of four groups.
+// notNumber refuses a host whose top label starts with a digit and that is not an IPv4 address of four groups.
 func notNumber(text part) *Error {
 	hint := ""
 	if trimmed := strings.TrimSuffix(text.s, "."); trimmed != text.s {
@@ -135,8 +131,8 @@ func notNumber(text part) *Error {
 	return text.fault(topStart(text.s), "the last label of a host name does not start with a digit, and an IPv4 address has four groups of digits", hint)
 }
 
-// ipv6 reads an address in brackets, an extension (RFC 3986 section 3.2.2). A
-// zone has a meaning on one machine only, so it is refused.
+// ipv6 reads an address in brackets, an extension (RFC 3986 section 3.2.2). A zone has a meaning on one machine only, so
+// it is refused.
 func ipv6(text part) (string, *Error) {
 	if !strings.HasSuffix(text.s, "]") {
 		return "", text.fault(len(text.s), `"]" is missing after the IPv6 address`, "")
@@ -151,8 +147,8 @@ func ipv6(text part) (string, *Error) {
 	return addr.String(), nil
 }
 
-// bracketed returns what s, an IPv6 address without its brackets, may have been
-// meant to be: an address and a port, or the whole an address.
+// bracketed returns what s, an IPv6 address without its brackets, may have been meant to be: an address and a port, or the
+// whole an address.
 func bracketed(s string) (forms []string) {
 	colon := strings.LastIndexByte(s, ':')
 	if colon < 0 {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// part is a piece of the text, and where it begins in the whole. Smaller parts
-// know their place too, so that an error can name the column.
+// part is a piece of the text, and where it begins in the whole. Smaller parts know their place too, so that an error can
+// name the column.
 type part struct {
 	s  string
 	at int // octets before it
@@ -60,8 +60,8 @@ func (c component) decode(p part) (string, *Error) {
 	return b.String(), nil
 }
 
-// uchar reads what is at i: unreserved | escape, or what else the component
-// allows. It returns the decoded octets and how many octets of text it read.
+// uchar reads what is at i: unreserved | escape, or what else the component allows. It returns the decoded octets and how
+// many octets of text it read.
 func (c component) uchar(p part, i int) (string, int, *Error) {
 	ch := p.s[i]
 	switch {
@@ -100,8 +100,7 @@ func escape(p part, i int) (byte, *Error) {
 	return byte(octet), nil
 }
 
-// forbidden returns the name of an octet that no part may hold, raw or decoded,
-// and "" for all others.
+// forbidden returns the name of an octet that no part may hold, raw or decoded, and "" for all others.
 func forbidden(octet byte) string {
 	switch octet {
 	case '\r':

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Parse reads one URL. It may be preceded by "URL:" or wrapped in "<URL:" and
-// ">", in which case white space inside the wrapper is removed (RFC 1738,
-// Appendix). The error is an [*Error].
+// Parse reads one URL. It may be preceded by "URL:" or wrapped in "<URL:" and ">", in which case white space inside the
+// wrapper is removed (RFC 1738, Appendix). The error is an [*Error].
 //
 // Parse takes the ports of other protocols; see [URL.BadPort].
 func Parse(s string) (*URL, error) {
@@ -27,8 +26,8 @@ func Parse(s string) (*URL, error) {
 
 // ftpurl = "ftp://" login [ "/" fpath [ ";type=" ftptype ]]
 //
-// RFC 1738 section 5; the parts of section 3.1. The "/" after the login is not
-// part of the path. If it is missing, the path is empty.
+// RFC 1738 section 5; the parts of section 3.1. The "/" after the login is not part of the path. If it is missing, the
+// path is empty.
 func ftpurl(text part) (*URL, *Error) {
 	u := new(URL)
 	var schemepart part
@@ -47,8 +46,8 @@ func ftpurl(text part) (*URL, *Error) {
 	return u, urlpath(u, path)
 }
 
-// slashInLogin adapts f, the refusal of a login, if an "@" follows somewhere
-// after the login: the "/" that ended it may be part of a password.
+// slashInLogin adapts f, the refusal of a login, if an "@" follows somewhere after the login: the "/" that ended it may be
+// part of a password.
 func slashInLogin(schemepart part, slash int, f *Error) *Error {
 	switch {
 	case !strings.Contains(schemepart.s[slash:], "@"):
@@ -65,8 +64,8 @@ func slashInLogin(schemepart part, slash int, f *Error) *Error {
 
 // login = [ user [ ":" password ] "@" ] hostport
 //
-// RFC 1738 sections 3.1 and 5. The last "@" ends the user name and password,
-// so that the refusal of an unencoded one can point at it.
+// RFC 1738 sections 3.1 and 5. The last "@" ends the user name and password, so that the refusal of an unencoded one can
+// point at it.
 func login(u *URL, text part) *Error {
 	at := strings.LastIndexByte(text.s, '@')
 	if at >= 0 {
@@ -163,8 +162,7 @@ func noFile(t Typecode, at int) *Error {
 	return part{at: at}.fault(0, "no file is named before ;type="+t.String(), "write ;type=d to list the directory")
 }
 
-// splitType cuts off a final ";type=...", in any letter case. It leaves any
-// other ";" for fsegment to refuse.
+// splitType cuts off a final ";type=...", in any letter case. It leaves any other ";" for fsegment to refuse.
 func splitType(text part) (segments, code part, found bool) {
 	const key = ";type="
 	semicolon := strings.LastIndexByte(text.s, ';')
@@ -176,8 +174,7 @@ func splitType(text part) (segments, code part, found bool) {
 
 // fpath = fsegment *[ "/" fsegment ]
 //
-// The last segment is the name, the others are CWD arguments; any of them may
-// be empty: section 3.2.2.
+// The last segment is the name, the others are CWD arguments; any of them may be empty: section 3.2.2.
 func fpath(text part) (dirs []string, name string, f *Error) {
 	at := 0
 	for segment := range strings.SplitSeq(text.s, "/") {

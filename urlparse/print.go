@@ -12,22 +12,18 @@ import (
 // mask replaces a password.
 const mask = "***"
 
-// String returns the URL in its canonical spelling, with the password. Parsing
-// it returns u again. String percent-encodes every octet that RFC 1738 does not
-// list as a uchar, with upper-case digits. It also encodes "~" and the reserved
-// characters that a segment could hold unencoded, so that no other program can
-// take a "?" for a query. It prints the path even if it is empty: "ftp://h"
-// becomes "ftp://h/".
+// String returns the URL in its canonical spelling, with the password. Parsing it returns u again. String percent-encodes
+// every octet that RFC 1738 does not list as a uchar, with upper-case digits. It also encodes "~" and the reserved
+// characters that a segment could hold unencoded, so that no other program can take a "?" for a query. It prints the path
+// even if it is empty: "ftp://h" becomes "ftp://h/".
 //
 // The fmt verbs print [URL.Redacted] instead.
 func (u *URL) String() string { return u.beforeHost() + u.fromHost() }
 
-// Redacted returns the URL like String, with "***" for the password; an absent
-// one stays absent. What follows a colon in the user name becomes "***" too: it
-// is a password if the colon before it was encoded by mistake. So does what
-// stands before an "@" in the first segment, if there is a port and no user:
-// "ftp://me:21/secret@host/f" is the way to a file on the host "me", but probably
-// meant to be a login with a "/" in its password.
+// Redacted returns the URL like String, with "***" for the password; an absent one stays absent. What follows a colon in
+// the user name becomes "***" too: it is a password if the colon before it was encoded by mistake. So does what stands
+// before an "@" in the first segment, if there is a port and no user: "ftp://me:21/secret@host/f" is the way to a file on
+// the host "me", but probably meant to be a login with a "/" in its password.
 func (u *URL) Redacted() string {
 	name, slip, _ := strings.Cut(u.User.Username(), ":")
 	user := encode(u.User.Username())
@@ -56,9 +52,8 @@ func (u *URL) withoutSlip() *URL {
 	return &v
 }
 
-// WithoutPassword returns a copy of u without its password, and without what else
-// may be one ([URL.Redacted]). Use its String to name the file where others can
-// read it.
+// WithoutPassword returns a copy of u without its password, and without what else may be one ([URL.Redacted]). Use its
+// String to name the file where others can read it.
 func (u *URL) WithoutPassword() *URL {
 	v := *u.withoutSlip()
 	if u.User != nil {
@@ -67,8 +62,8 @@ func (u *URL) WithoutPassword() *URL {
 	return &v
 }
 
-// Format prints the URL without its password, whatever the verb, so that a URL
-// in a message or a log shows no secret. Call String for the whole URL.
+// Format prints the URL without its password, whatever the verb, so that a URL in a message or a log shows no secret. Call
+// String for the whole URL.
 func (u URL) Format(f fmt.State, verb rune) {
 	text := u.Redacted()
 	if verb == 'q' {
@@ -88,7 +83,7 @@ func (u *URL) beforeHost() string {
 
 // login returns the scheme and the given, encoded login.
 func (u *URL) login(user, password string) string {
-	s := string(u.Scheme) + "://"
+	s := u.Scheme + "://"
 	if u.User == nil {
 		return s
 	}
@@ -104,17 +99,12 @@ func (u *URL) fromHost() string {
 	if u.Port != 0 {
 		s += ":" + strconv.Itoa(u.Port)
 	}
-	return s + u.Path()
-}
-
-// Path returns the part of String from the "/" after the host on.
-func (u *URL) Path() (path string) {
 	for _, dir := range u.Dirs {
-		path += "/" + encode(dir)
+		s += "/" + encode(dir)
 	}
-	path += "/" + encode(u.Name)
+	s += "/" + encode(u.Name)
 	if u.Type != TypeNone {
-		path += ";type=" + u.Type.String()
+		s += ";type=" + u.Type.String()
 	}
-	return path
+	return s
 }

@@ -2,11 +2,10 @@ package urlparse
 
 import "strings"
 
-// redact masks what may be a password in a text that may not be a URL. It uses
-// no grammar, because the text may follow none: the password is everything
-// between the first ":" after the scheme, encoded or not, and the last "@" of
-// the whole text. That hides parts of some paths, on purpose: a password with
-// "/", "@" or "#" in it must not show because of its own error.
+// redact masks what may be a password in a text that may not be a URL. It uses no grammar, because the text may follow
+// none: the password is everything between the first ":" after the scheme, encoded or not, and the last "@" of the whole
+// text. That hides parts of some paths, on purpose: a password with "/", "@" or "#" in it must not show because of its own
+// error.
 func redact(text string) string {
 	start := loginStart(text)
 	login := text[start:]
@@ -33,8 +32,8 @@ func afterColon(s string) int {
 	return -1
 }
 
-// lastAt returns the end of what may be a login, or -1. An encoded "@" counts
-// only if there is no other: the user encoded one too many.
+// lastAt returns the end of what may be a login, or -1. An encoded "@" counts only if there is no other: the user encoded
+// one too many.
 func lastAt(s string) int {
 	if i := strings.LastIndexByte(s, '@'); i >= 0 {
 		return i
@@ -42,8 +41,8 @@ func lastAt(s string) int {
 	return strings.LastIndex(s, "%40")
 }
 
-// portSpan returns where a port that is not a number begins and ends, or -1: a
-// password looks like that if the "@" was forgotten.
+// portSpan returns where a port that is not a number begins and ends, or -1: a password looks like that if the "@" was
+// forgotten.
 func portSpan(login string) (begin, end int) {
 	if drivePath(login) {
 		return -1, -1
@@ -60,8 +59,8 @@ func portSpan(login string) (begin, end int) {
 	return skip + begin, end
 }
 
-// loginStart skips the Appendix's wrapper and a known scheme. Any other word
-// before a ":" could be a user name, with its password after the ":".
+// loginStart skips the Appendix's wrapper and a known scheme. Any other word before a ":" could be a user name, with its
+// password after the ":".
 func loginStart(text string) int {
 	s := strings.TrimLeft(text, "<\"'` \t\r\n")
 	if hasPrefixFold(s, "URL:") {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// refusal is a text that is refused: where, why, and what works instead ("" for
-// no hint at all).
+// refusal is a text that is refused: where, why, and what works instead ("" for no hint at all).
 type refusal struct {
 	in     string
 	column int
@@ -21,19 +20,16 @@ func testRefusals(t *testing.T, cases []refusal) {
 	t.Helper()
 	for _, c := range cases {
 		u, err := Parse(c.in)
-		var e *Error
-		if !errors.As(err, &e) {
+		e, refused := errors.AsType[*Error](err)
+		if !refused {
 			t.Errorf("Parse(%q) = %v, %v, want an *Error", c.in, u, err)
 			continue
 		}
-		if e.column != c.column || !strings.Contains(e.reason, c.reason) {
-			t.Errorf("Parse(%q): column %d: %s\nwant column %d: %s", c.in, e.column, e.reason, c.column, c.reason)
+		if e.column != c.column || !strings.Contains(e.reason, c.reason) || (c.hint == "") != (e.Hint == "") || !strings.Contains(e.Hint, c.hint) {
+			t.Errorf("Parse(%q): %v, hint %q\nwant column %d: %s, hint %q", c.in, e, e.Hint, c.column, c.reason, c.hint)
 		}
-		if (c.hint == "") != (e.Hint == "") || !strings.Contains(e.Hint, c.hint) {
-			t.Errorf("Parse(%q): hint %q, want %q", c.in, e.Hint, c.hint)
-		}
-		if msg := e.Error(); strings.ContainsAny(msg, "\r\n\x00") || !strings.Contains(msg, "column ") {
-			t.Errorf("Parse(%q): message %q", c.in, msg)
+		if msg := e.Error(); strings.ContainsAny(msg, "\r\n\x00") || !strings.Contains(msg, "column ") || errors.Is(err, ErrScheme) != strings.Contains(e.reason, " none of ") {
+			t.Errorf("Parse(%q): message %q, ErrScheme: %t", c.in, msg, errors.Is(err, ErrScheme))
 		}
 	}
 }
@@ -69,7 +65,6 @@ func TestRefuseScheme(t *testing.T) {
 		{`"x y"`, 1, "scheme is missing", "write ftp://host/path"},
 		{"::1:2101", 1, "scheme is missing", "write ftp://[::1]:2101/ or ftp://[::1:2101]/"},
 		{"::1/x", 1, "scheme is missing", "write ftp://[::1]/x"},
-		{"2001:db8::2/x", 1, "scheme is missing", "write ftp://[2001:db8::2]/x"},
 		{"::1:40000/x", 1, "scheme is missing", "write ftp://[::1]:40000/x"},
 		{"me@h:dir/x", 1, "scheme is missing", "write ftp://me@h/dir/x"},
 		{"me@h:/dir/x", 1, "scheme is missing", "write ftp://me@h/%2Fdir/x"},
@@ -87,24 +82,15 @@ func TestRefuseScheme(t *testing.T) {
 		{"http://h/", 1, "scheme http is none", ""},
 		{"URL:HTTP://h/", 5, "scheme http is none", ""},
 		{"mailto:joe@example.org", 1, "scheme mailto is none", ""},
+		{"sftp://u:p@h/", 1, "scheme sftp is none", ""},
+		{"<URL:gopher://h/>", 6, "scheme gopher is none", ""},
+		{"file:///x", 1, "scheme file is none", ""},
+		{"a+b-c.1://x", 1, "scheme a+b-c.1 is none", ""},
 	})
 }
 
-func TestErrScheme(t *testing.T) {
-	for _, in := range []string{"http://h/", "sftp://u:p@h/", "mailto:a@b", "<URL:gopher://h/>", "file:///x", "a+b-c.1://x"} {
-		if _, err := Parse(in); !errors.Is(err, ErrScheme) {
-			t.Errorf("Parse(%q): %v, want ErrScheme", in, err)
-		}
-	}
-	for _, in := range []string{"", "h/x", "ftp:h", "ftp://", "C:/x", "h:21/x"} {
-		if _, err := Parse(in); err == nil || errors.Is(err, ErrScheme) {
-			t.Errorf("Parse(%q): %v, want another error than ErrScheme", in, err)
-		}
-	}
-}
-
-// TestSection2_2Refusals puts every octet, and some characters beyond ASCII, into a path: what may not stand there
-// is refused with its encoded spelling.
+// TestSection2_2Refusals puts every octet, and some characters beyond ASCII, into a path: what may not stand there is
+// refused with its encoded spelling.
 func TestSection2_2Refusals(t *testing.T) {
 	allowed := "$-_.+!*'(),?:@&=~/%"
 	cases := []refusal{
@@ -156,7 +142,6 @@ func TestSection3_1HostRefusals(t *testing.T) {
 		{`ftp://h\pub`, 8, `"\" cannot stand in a host`, `write "/"`},
 		{"ftp://%68ost/", 7, "no percent escapes", "write host"},
 		{"ftp://h%2Fst/", 8, "no percent escapes", ""},
-		{"ftp://h%/", 8, "no percent escapes", ""},
 		{"ftp://~h/", 7, `"~" cannot stand in a host`, ""},
 		{"ftp://-h/", 7, "does not start with", ""},
 		{"ftp://a.b-/", 10, "does not end with", ""},
@@ -167,7 +152,6 @@ func TestSection3_1HostRefusals(t *testing.T) {
 		{"ftp://" + strings.Repeat("a", 64) + ".org/", 70, "at most 63 octets", ""},
 		{"ftp://" + strings.Repeat("a.", 127) + "b/", 260, "at most 253 octets", ""},
 		{"ftp://127.1/", 11, "last label", "write all four groups"},
-		{"ftp://1.2.3/", 11, "last label", "write all four groups"},
 		{"ftp://2130706433/", 7, "last label", "write all four groups"},
 		{"ftp://1.2.3.4.5/", 15, "last label", "write all four groups"},
 		{"ftp://1.2.3.4./", 13, "last label", "write 1.2.3.4"},
@@ -186,7 +170,6 @@ func TestSection3_1PortRefusals(t *testing.T) {
 		{"ftp://[::1]:", 13, "no port follows", "write [::1]"},
 		{"ftp://h:0/", 9, "1 to 65535", ""},
 		{"ftp://h:65536/", 9, "1 to 65535", ""},
-		{"ftp://u:p@h:99999/", 13, "1 to 65535", ""},
 		{"ftp://h:99999999999999999999/", 9, "1 to 65535", ""},
 		{"ftp://h:2x/", 10, "decimal number", "user:password@host"},
 		{"ftp://u:p@h:2x/", 14, "decimal number", ""},
@@ -202,7 +185,6 @@ func TestExtensionHostRefusals(t *testing.T) {
 		{"ftp://[::1]x/", 12, `only ":" and a port`, ""},
 		{"ftp://[]/", 8, "no IPv6 address", ""},
 		{"ftp://[1.2.3.4]/", 8, "no IPv6 address", ""},
-		{"ftp://[v1.x]/", 8, "no IPv6 address", ""},
 		{"ftp://[fe80::1%25eth0]/", 15, "no zone", "write [fe80::1]"},
 		{"ftp://h\xff/", 8, "not in UTF-8", ""},
 		{"ftp://é.xn--a/", 7, "not a valid internationalized domain name", ""},
@@ -221,7 +203,6 @@ func TestSection3_2_2Refusals(t *testing.T) {
 		{"ftp://h/a;", 10, `";"`, "write %3B"},
 		{"ftp://h/a;type=", 16, "typecode after ;type=", "write ;type=a"},
 		{"ftp://h/a;type=x", 16, "typecode after ;type=", ";type=d"},
-		{"ftp://h/a;type=ascii", 16, "typecode after ;type=", ";type=i"},
 		{"ftp://h/a;type=%61", 16, "typecode after ;type=", "write ;type=a"},
 		{"ftp://h/a;type=\x01", 16, "typecode after ;type=", "write ;type=a"},
 		{"ftp://h/;type=a", 9, "no file is named", "write ;type=d"},

@@ -10,9 +10,9 @@ import (
 const generalHint = "write ftp://host/path"
 
 // scheme = 1*[ lowalpha | digit | "+" | "-" | "." ], then ":" and "//": RFC 1738
-// sections 2.1 and 3.1. Letter case does not matter. scheme returns the scheme
-// and the scheme-specific part after the "//".
-func scheme(text part) (Scheme, part, *Error) {
+// sections 2.1 and 3.1. Letter case does not matter. scheme returns the scheme and the scheme-specific part after the
+// "//".
+func scheme(text part) (string, part, *Error) {
 	if drivePath(text.s) {
 		return "", text, text.fault(0, "this is a path with a drive letter, not a URL", generalHint)
 	}
@@ -20,16 +20,16 @@ func scheme(text part) (Scheme, part, *Error) {
 	if !found || !schemeName(name) || hostBeforeColon(name, rest) {
 		return "", text, missingScheme(text)
 	}
-	s := Scheme(strings.ToLower(name))
-	if !s.known() {
-		f := text.fault(0, "the scheme "+string(s)+" is none of ftp, ftps and ftpes", hostHint(name, rest))
+	s := strings.ToLower(name)
+	if !known(s) {
+		f := text.fault(0, "the scheme "+s+" is none of ftp, ftps and ftpes", hostHint(name, rest))
 		f.kind = ErrScheme
 		return "", text, f
 	}
 	if !strings.HasPrefix(rest, "//") {
 		hint := generalHint
 		if !userBefore(rest) { // or rest begins with a password
-			hint = schemeHint(string(s), rest)
+			hint = schemeHint(s, rest)
 		}
 		return "", text, text.fault(len(name)+1, `"//" is missing after the scheme`, hint)
 	}
@@ -47,13 +47,13 @@ func drivePath(s string) bool {
 	return len(s) > 2 && alpha(s[0]) && s[1] == ':' && (s[2] == '\\' || s[2] == '/') && !strings.HasPrefix(s[1:], "://")
 }
 
-// hostBeforeColon reports whether name, before the first ":", looks like a host
-// or a user name, although the grammar would allow it as a scheme.
+// hostBeforeColon reports whether name, before the first ":", looks like a host or a user name, although the grammar would
+// allow it as a scheme.
 func hostBeforeColon(name, rest string) bool {
 	switch {
 	case strings.HasPrefix(rest, "//"), strings.EqualFold(name, "mailto"):
 		return false
-	case Scheme(strings.ToLower(name)).known():
+	case known(strings.ToLower(name)):
 		return false
 	}
 	return rest == "" || addressHint(name+":"+rest) != "" || strings.Contains(name, ".") || digit(rest[0]) || strings.Contains(rest, "@")
@@ -72,9 +72,9 @@ func missingScheme(text part) *Error {
 		}
 	}
 	name, rest := "ftp", text.s
-	for _, s := range []Scheme{FTPES, FTPS, FTP} {
-		if hasPrefixFold(rest, string(s)+"//") {
-			name, rest = string(s), rest[len(s):]
+	for _, s := range []string{FTPES, FTPS, FTP} {
+		if hasPrefixFold(rest, s+"//") {
+			name, rest = s, rest[len(s):]
 			break
 		}
 	}

@@ -5,8 +5,7 @@ import "strings"
 // space is the white space that the Appendix ignores inside a wrapper.
 const space = " \t\n\v\f\r"
 
-// unwrap removes the prefix "URL:" or the wrapper "<URL:" ">", in any letter
-// case: RFC 1738, Appendix.
+// unwrap removes the prefix "URL:" or the wrapper "<URL:" ">", in any letter case: RFC 1738, Appendix.
 func unwrap(raw string) (string, *Error) {
 	whole, trimmed, end := part{s: raw}, strings.Trim(raw, space), strings.IndexByte(raw, '>')
 	switch wrapped := hasPrefixFold(raw, "<URL:"); {
@@ -27,9 +26,8 @@ func unwrap(raw string) (string, *Error) {
 	return inner(raw), nil
 }
 
-// inner returns a URL without "URL:", or without its wrapper and the white space
-// in that. A hyphen before a line break stays: it may be part of the URL, and a
-// guess could name another file.
+// inner returns a URL without "URL:", or without its wrapper and the white space in that. A hyphen before a line break
+// stays: it may be part of the URL, and a guess could name another file.
 func inner(raw string) string {
 	switch {
 	case hasPrefixFold(raw, "URL:"):

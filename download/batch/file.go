@@ -45,8 +45,13 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 		return schedule.Short()
 	case errors.Is(err, partfile.ErrBusy):
 		return b.wait(ctx, t, err)
-	case errors.Is(err, fs.ErrExist) && b.named(bounded, j):
-		return schedule.Untouched().Then(j.url().Address())
+	case errors.Is(err, fs.ErrExist):
+		switch there, nerr := b.named(bounded, j); {
+		case b.short(t, nerr):
+			return schedule.Short()
+		case there:
+			return schedule.Untouched().Then(j.url().Address())
+		}
 	case b.crowded(t, err):
 		return b.full(err)
 	case j.link != "" && errors.Is(err, ftpexec.ErrNotFound):
@@ -83,12 +88,14 @@ func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) sc
 }
 
 // named reports whether another run has named the file since this one looked for it.
-func (b *engine) named(ctx context.Context, j *job) bool {
-	if b.ledger == nil || b.ledger.refresh() != nil {
-		return false
+func (b *engine) named(ctx context.Context, j *job) (there bool, err error) {
+	if b.ledger == nil {
+		return false, nil
 	}
-	_, there, _ := b.there(ctx, j)
-	return there
+	if err = b.ledger.refresh(); err == nil {
+		_, there, err = b.there(ctx, j)
+	}
+	return there, err
 }
 
 // forget takes back what found has counted for a file.
@@ -262,6 +269,9 @@ func (e *extra) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response
 func (b *engine) there(ctx context.Context, j *job) (download.Result, bool, error) {
 	item := j.Item
 	info, err := b.Root.Lstat(item.Path)
+	if scarce(err) {
+		return download.Result{}, false, localError(item.Path, "cannot be examined", err)
+	}
 	if err != nil || !info.Mode().IsRegular() || b.Each.Existing == download.Overwrite {
 		return download.Result{}, false, nil // download.File says what is wrong
 	}

@@ -7,7 +7,6 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
 )
@@ -24,7 +23,7 @@ func (b *engine) full(err error) schedule.Verdict {
 // without work, and the pipes that splice(2) has left are closed when they are collected.
 func (b *engine) short(t *schedule.Turn[*job], err error) bool {
 	alone := t.Alone()
-	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) || alone && t.Value.short == 2 {
+	if !scarce(err) || alone && t.Value.short == 2 {
 		return false
 	}
 	if alone {
@@ -34,6 +33,8 @@ func (b *engine) short(t *schedule.Turn[*job], err error) bool {
 	runtime.GC()
 	return true
 }
+
+func scarce(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
 
 // crowded reports whether the server may accept the connection once there are
 // fewer. Not every server says so: some refuse the connection, or close it without
@@ -47,7 +48,7 @@ func (b *engine) crowded(t *schedule.Turn[*job], err error) bool {
 	if errors.Is(err, ftpexec.ErrLost) {
 		times = retry.Count(b.Each.Retries)
 	}
-	return errors.Is(err, ftpexec.ErrTooMany) || e.Stage == "connect" && e.Temporary() && t.MayBeFull(times)
+	return e.Crowded() || e.Stage == "connect" && e.Temporary() && t.MayBeFull(times)
 }
 
 // verdict returns what err says about the server.
@@ -64,5 +65,5 @@ func verdict(err error) schedule.Verdict {
 // local reports whether this machine is at fault.
 func local(err error) bool {
 	var e *ftpexec.Error
-	return errors.Is(err, download.ErrLocal) || errors.As(err, &e) && localfile.Failed(err)
+	return errors.Is(err, download.ErrLocal) || errors.As(err, &e) && e.Local()
 }

@@ -181,9 +181,8 @@ func (s Shard) has(item Item) bool {
 	if s.count <= 1 {
 		return true
 	}
-	u := item.URLs[0].WithoutPassword()
-	port := u.PortOrDefault()
-	if u.Port = 0; u.PortOrDefault() != port {
+	u, port := item.URLs[0].WithoutPassword(), item.URLs[0].Port
+	if u.Port = 0; u.Address() != item.URLs[0].Address() { // the port is not the default
 		u.Port = port
 	}
 	sum := sha256.Sum256([]byte(u.String()))

@@ -1,5 +1,5 @@
-// Command demo shows what ftpfetch does, end to end and without a network: it
-// starts the embedded server with a small tree and runs the real command on it.
+// Command demo shows what ftpfetch does, end to end and without a network: it starts the embedded server with a small tree
+// and runs the real command on it.
 //
 //	go run ./examples/demo
 //
@@ -44,8 +44,7 @@ func main() {
 	}
 }
 
-// run starts a server with o, shows all steps on w, and cleans up. The error says
-// which steps did not do what they should.
+// run starts a server with o, shows all steps on w, and cleans up. The error says which steps did not do what they should.
 func run(ctx context.Context, w io.Writer, o *testserver.Options) (err error) {
 	server, err := testserver.Start(o)
 	if err != nil {
@@ -80,8 +79,8 @@ type step struct {
 	check    func(output string) error
 }
 
-// steps returns the four things to know, shown on the directory docs (a URL
-// without its last "/") of the server at addr; files go to dir.
+// steps returns the four things to know, shown on the directory docs (a URL without its last "/") of the server at addr;
+// files go to dir.
 func steps(docs, addr, dir string) []step {
 	return []step{{
 		headline: "What a URL means: the plan, with nothing sent",

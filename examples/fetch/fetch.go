@@ -1,5 +1,5 @@
-// Package fetch is an example of code that needs an FTP server, and its test of how to test
-// such code: with package testserver, without a network.
+// Package fetch is an example of code that needs an FTP server, and its test of how to test such code: with package
+// testserver, without a network.
 package fetch
 
 import (

@@ -25,8 +25,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Getter is a [getter.Getter] for the schemes ftp, ftps and ftpes. It has to come before others that
-// take any URL.
+// Getter is a [getter.Getter] for the schemes ftp, ftps and ftpes. It has to come before others that take any URL.
 type Getter struct {
 	Client *ftpexec.Client
 }
@@ -106,8 +105,8 @@ func (g *Getter) Get(ctx context.Context, r *getter.Request) error {
 
 // parse reads the URL again. Package net/url takes "?" for the start of a query, and go-getter its own parameters
 // (checksum, archive, filename) from there. What is left of it would belong to the name, but go-getter has sorted and
-// encoded it anew ("why?" has become "why?=" for example), so it is refused. go-getter also takes "//" for the start of
-// a part of the tree: write %2F for the root, as RFC 1738 says.
+// encoded it anew ("why?" has become "why?=" for example), so it is refused. go-getter also takes "//" for the start of a
+// part of the tree: write %2F for the root, as RFC 1738 says.
 func parse(from *url.URL) (*urlparse.URL, error) {
 	if from.Fragment != "" {
 		return nil, fmt.Errorf("%s: # cannot stand unencoded in a path: write %%23", from.Redacted())

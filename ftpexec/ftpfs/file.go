@@ -33,97 +33,93 @@ type file struct {
 	rest   []fs.DirEntry // not read yet; then comes end
 }
 
-// begin locks f for a call. The function that it returns unlocks f, and makes *err an error of io/fs.
-func (f *file) begin(op string, err *error) (end func()) {
+// call makes one call at a time, and none after Close. Its error is one of io/fs.
+func (f *file) call(op string, do func() error) error {
 	f.mu.Lock()
-	return func() {
-		f.mu.Unlock()
-		*err = failed(op, f.info.path, *err)
+	defer f.mu.Unlock()
+	err := fs.ErrClosed
+	if context.Cause(f.ctx) != fs.ErrClosed {
+		err = do()
 	}
+	return failed(op, f.info.path, err)
 }
 
-// closed returns fs.ErrClosed after Close.
-func (f *file) closed() error {
-	if context.Cause(f.ctx) == fs.ErrClosed {
-		return fs.ErrClosed
-	}
-	return nil
-}
-
-func (f *file) Stat() (_ fs.FileInfo, err error) {
-	defer f.begin("stat", &err)()
-	return f.info, f.closed()
+func (f *file) Stat() (fs.FileInfo, error) {
+	return f.info, f.call("stat", func() error { return nil })
 }
 
 // Close ends a call that is under way.
 func (f *file) Close() (err error) {
-	err = f.closed()
+	if context.Cause(f.ctx) == fs.ErrClosed {
+		err = failed("close", f.info.path, fs.ErrClosed)
+	}
 	f.cancel(fs.ErrClosed)
-	defer f.begin("close", &err)()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.giveUp()
 	return err
 }
 
 // ReadDir returns the next n entries, or all that are left. The first call lists the directory.
 func (f *file) ReadDir(n int) (next []fs.DirEntry, err error) {
-	defer f.begin("readdir", &err)()
-	if err := f.closed(); err != nil {
-		return nil, err
-	}
-	if !f.listed {
-		f.rest, f.end = f.info.fsys.ReadDir(f.info.path)
-		f.listed = f.end == nil || errors.Is(f.end, ftpexec.ErrLine)
-	}
-	if n > 0 && len(f.rest) > 0 {
-		n = min(n, len(f.rest))
-		next, f.rest = f.rest[:n:n], f.rest[n:]
-		return next, nil
-	}
-	next, err = f.rest, f.end
-	if f.rest, f.end = nil, nil; n > 0 {
-		err = cmp.Or(err, io.EOF)
-	}
+	err = f.call("readdir", func() error {
+		if !f.listed {
+			f.rest, f.end = f.info.fsys.ReadDir(f.info.path)
+			f.listed = f.end == nil || errors.Is(f.end, ftpexec.ErrLine)
+		}
+		if n > 0 && len(f.rest) > 0 {
+			n = min(n, len(f.rest))
+			next, f.rest = f.rest[:n:n], f.rest[n:]
+			return nil
+		}
+		end := f.end
+		if next, f.rest, f.end = f.rest, nil, nil; n > 0 {
+			end = cmp.Or(end, io.EOF)
+		}
+		return end
+	})
 	return next, err
 }
 
 func (f *file) Read(p []byte) (n int, err error) {
-	defer f.begin("read", &err)()
-	n, err = f.readFrom(p, f.next)
-	f.next += int64(n)
+	err = f.call("read", func() error {
+		n, err = f.readFrom(p, f.next)
+		f.next += int64(n)
+		return err
+	})
 	return n, err
 }
 
 // ReadAt does not change where Read goes on, but the two share one transfer.
 func (f *file) ReadAt(p []byte, off int64) (n int, err error) {
-	defer f.begin("readat", &err)()
-	if off < 0 {
-		return 0, fs.ErrInvalid
-	}
-	for m := 0; n < len(p) && err == nil; n += m {
-		m, err = f.readFrom(p[n:], off+int64(n))
-	}
+	err = f.call("readat", func() error {
+		if off < 0 {
+			return fs.ErrInvalid
+		}
+		for m := 0; n < len(p) && err == nil; n += m {
+			m, err = f.readFrom(p[n:], off+int64(n))
+		}
+		return err
+	})
 	return n, err
 }
 
 // Seek sends nothing. It fails with io.SeekEnd if the server has not told the size.
 func (f *file) Seek(offset int64, whence int) (at int64, err error) {
-	defer f.begin("seek", &err)()
-	start, ok := map[int]int64{io.SeekStart: 0, io.SeekCurrent: f.next, io.SeekEnd: f.size}[whence]
-	if err = f.closed(); err == nil && (!ok || start < 0 || start+offset < 0) {
-		err = fs.ErrInvalid
-	}
-	if err != nil {
-		return 0, err
-	}
-	f.next = start + offset
-	return f.next, nil
+	err = f.call("seek", func() error {
+		start, ok := map[int]int64{io.SeekStart: 0, io.SeekCurrent: f.next, io.SeekEnd: f.size}[whence]
+		if at = start + offset; !ok || start < 0 || at < 0 {
+			at = 0
+			return fs.ErrInvalid
+		}
+		f.next = at
+		return nil
+	})
+	return at, err
 }
 
-// readFrom reads at off.
 func (f *file) readFrom(p []byte, off int64) (n int, err error) {
-	switch err := f.closed(); {
-	case err != nil:
-		return 0, err
+	switch {
 	case f.info.IsDir():
 		return 0, ftpexec.ErrIsDirectory
 	case len(p) == 0:

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -63,8 +62,7 @@ func TestFS(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := testserver.New(t, &testserver.Options{Tree: fsTree, Fault: unknown(tt.without...)})
-			d := openFS(t, new(ftpexec.Client), s.URL(tt.path))
-			if err := fstest.TestFS(d, "motd", "empty", ".hidden", "a b", "grün", "none", "src/main.go", "src/deep/er/f"); err != nil {
+			if err := fstest.TestFS(openFS(t, new(ftpexec.Client), s.URL(tt.path)), "motd", "empty", ".hidden", "a b", "grün", "none", "src/main.go", "src/deep/er/f"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -76,78 +74,63 @@ func mlst(facts string) testserver.Action {
 	return testserver.Reply("250-Here\r\n " + facts + "; /n\r\n250 End")
 }
 
-// both takes two steps.
-func both(a, b testserver.Step) testserver.Step {
-	return func(d *testserver.Dialogue) { a(d); b(d) }
-}
-
 // What Stat says of a name, and how many flights that takes on a connection that is there.
 func TestFSStat(t *testing.T) {
-	noDir := testserver.On("CWD n", testserver.Reply("550 no"))
-	no := testserver.On("SIZE", testserver.Reply("550 no")).With("MDTM", testserver.Reply("550 no")).With("CWD n", testserver.Reply("550 no"))
-	old := testserver.On("MLST", testserver.Reply("500 unknown"))
-	listing := func(lines string) testserver.Step {
-		return testserver.On("MLSD", testserver.Reply("500 unknown")).With("LIST", testserver.Transfer(lines)...)
+	on := func(verb, reply string) testserver.Step { return testserver.On(verb, testserver.Reply(reply)) }
+	noDir, noMLST := on("CWD n", "550 no"), on("MLST", "500 unknown")
+	neither := on("SIZE", "550 no").With("MDTM", testserver.Reply("550 no"))
+	told := func(facts string) testserver.Step { return testserver.On("MLST", mlst(facts)) }
+	listing := func(line string) []testserver.Step { // nothing but LIST tells what n is
+		return []testserver.Step{noMLST, noDir, on("SIZE", "500 unknown"), on("MDTM", "500 unknown"), on("MLSD", "500 unknown"), testserver.On("LIST", testserver.Transfer(line)...)}
 	}
-	bare := testserver.On("SIZE", testserver.Reply("500 unknown")).With("MDTM", testserver.Reply("500 unknown")).With("CWD n", testserver.Reply("550 no"))
+	const asked, askedDir = "-r--r--r-- 8 2020-01-02 03:04:05 n", "dr-xr-xr-x 0 2020-01-02 03:04:05 n/"
 	tests := []struct {
 		name    string
-		step    testserver.Step
+		steps   []testserver.Step
 		want    string
 		err     error
 		flights int // with those that learn what the server does not know
 	}{
-		{"MLST of a file", testserver.On("MLST", mlst("type=file;size=7;modify=20260102030405")), "-r--r--r-- 7 2026-01-02 03:04:05 n", nil, 1},
-		{"MLST of a directory with a size", testserver.On("MLST", mlst("Type=dir;Size=4096;Modify=20260102030405")), "dr-xr-xr-x 0 2026-01-02 03:04:05 n/", nil, 1},
-		{"MLST without a time", testserver.On("MLST", mlst("type=file;size=7")), "-r--r--r-- 7 0001-01-01 00:00:00 n", nil, 1},
-		{"MLST of nothing", testserver.On("MLST", testserver.Reply("550 no")), "", fs.ErrNotExist, 1},
-		{"MLST denied", testserver.On("MLST", testserver.Reply("550 Permission denied")), "", fs.ErrPermission, 1},
-		{"MLST of a link to a file", both(testserver.On("MLST", mlst("type=OS.unix=symlink;size=3")), noDir), "-r--r--r-- 8 2020-01-02 03:04:05 n", nil, 2},
-		{"MLST of a link to a directory", testserver.On("MLST", mlst("type=OS.unix=slink:/x;size=3")), "dr-xr-xr-x 0 2020-01-02 03:04:05 n/", nil, 2},
-		{"MLST without type", both(testserver.On("MLST", mlst("size=3")), noDir), "-r--r--r-- 8 2020-01-02 03:04:05 n", nil, 2},
-		{"MLST out of order", both(testserver.On("MLST", testserver.Reply("250 fine")), noDir), "-r--r--r-- 8 2020-01-02 03:04:05 n", nil, 2},
-		{"SIZE of a file", both(old, noDir), "-r--r--r-- 8 2020-01-02 03:04:05 n", nil, 2},
-		{"SIZE of a directory", old, "dr-xr-xr-x 0 2020-01-02 03:04:05 n/", nil, 2},
-		{"a directory that has neither", both(old, testserver.On("SIZE", testserver.Reply("550 no")).With("MDTM", testserver.Reply("550 no"))), "dr-xr-xr-x 0 0001-01-01 00:00:00 n/", nil, 2},
-		{"nothing", both(old, no), "", fs.ErrNotExist, 2},
-		{"a closed directory", both(old, no.With("CWD n", testserver.Reply("550 Permission denied"))), "", fs.ErrPermission, 2},
-		{"only the listing knows it", both(both(old, bare), listing("-rw-r--r-- 1 u g 12 Jan  2  2020 n\r\n")), "-r--r--r-- 12 2020-01-02 00:00:00 n", nil, 7},
-		{"the listing does not know it", both(both(old, bare), listing("-rw-r--r-- 1 u g 12 Jan  2  2020 m\r\n")), "", fs.ErrNotExist, 7},
-		{"the listing has a link that leads nowhere", both(both(old, bare), listing("lrwxrwxrwx 1 u g 1 Jan  2  2020 n -> m\r\n")), "", fs.ErrNotExist, 7},
-		{"closed at MLST", testserver.On("MLST", testserver.CloseConn()), "", ftpexec.ErrLost, 0},
-		{"150 to MLST", testserver.On("MLST", testserver.Reply("150 what")), "", ftpexec.ErrProtocol, 0},
-		{"331 to CWD", both(old, testserver.On("CWD n", testserver.Reply("331 what"))), "", ftpexec.ErrProtocol, 0},
-		{"421 to CWD", both(old, testserver.On("CWD n", testserver.Reply("421 bye"), testserver.CloseConn())), "", ftpexec.ErrLost, 0},
+		{"MLST of a file", []testserver.Step{told("type=file;size=7;modify=20260102030405")}, "-r--r--r-- 7 2026-01-02 03:04:05 n", nil, 1},
+		{"MLST of a directory with a size", []testserver.Step{told("Type=dir;Size=4096;Modify=20260102030405")}, "dr-xr-xr-x 0 2026-01-02 03:04:05 n/", nil, 1},
+		{"MLST without a time", []testserver.Step{told("type=file;size=7")}, "-r--r--r-- 7 0001-01-01 00:00:00 n", nil, 1},
+		{"MLST of nothing", []testserver.Step{on("MLST", "550 no")}, "", fs.ErrNotExist, 1},
+		{"MLST denied", []testserver.Step{on("MLST", "550 Permission denied")}, "", fs.ErrPermission, 1},
+		{"MLST of a link to a file", []testserver.Step{told("type=OS.unix=symlink;size=3"), noDir}, asked, nil, 2},
+		{"MLST of a link to a directory", []testserver.Step{told("type=OS.unix=slink:/x;size=3")}, askedDir, nil, 2},
+		{"MLST without type", []testserver.Step{told("size=3"), noDir}, asked, nil, 2},
+		{"MLST out of order", []testserver.Step{on("MLST", "250 fine"), noDir}, asked, nil, 2},
+		{"SIZE of a file", []testserver.Step{noMLST, noDir}, asked, nil, 2},
+		{"SIZE of a directory", []testserver.Step{noMLST}, askedDir, nil, 2},
+		{"a directory that has neither", []testserver.Step{noMLST, neither}, "dr-xr-xr-x 0 0001-01-01 00:00:00 n/", nil, 2},
+		{"nothing", []testserver.Step{noMLST, neither, noDir}, "", fs.ErrNotExist, 2},
+		{"a closed directory", []testserver.Step{noMLST, neither, on("CWD n", "550 Permission denied")}, "", fs.ErrPermission, 2},
+		{"only the listing knows it", listing("-rw-r--r-- 1 u g 12 Jan  2  2020 n\r\n"), "-r--r--r-- 12 2020-01-02 00:00:00 n", nil, 7},
+		{"the listing does not know it", listing("-rw-r--r-- 1 u g 12 Jan  2  2020 m\r\n"), "", fs.ErrNotExist, 7},
+		{"the listing has a link that leads nowhere", listing("lrwxrwxrwx 1 u g 1 Jan  2  2020 n -> m\r\n"), "", fs.ErrNotExist, 7},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("MLST", testserver.Reply("500 unknown")), tt.step)
-			c := new(ftpexec.Client)
-			d := openFS(t, c, s.URL("/d/"))
-			if _, err := d.ReadFile("warm"); err != nil {
-				t.Fatal(err)
+		s := testserver.NewScript(t, append([]testserver.Step{testserver.Honest("contents"), noMLST}, tt.steps...)...)
+		d := openFS(t, new(ftpexec.Client), s.URL("/d/"))
+		if _, err := d.ReadFile("warm"); err != nil {
+			t.Fatal(err)
+		}
+		s.ResetCommands()
+		info, err := d.Stat("n")
+		switch pe := (*fs.PathError)(nil); {
+		case err == nil && tt.err == nil:
+			if got := fs.FormatFileInfo(info); got != tt.want {
+				t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 			}
-			s.ResetCommands()
-			info, err := d.Stat("n")
-			if !errors.Is(err, tt.err) {
-				t.Fatalf("got %v, %v, want %v", info, err, tt.err)
-			}
-			var pe *fs.PathError
-			if err != nil && (!errors.As(err, &pe) || pe.Op != "stat" || pe.Path != "n" || tt.flights < 7 && !errors.As(err, new(*ftpexec.Error))) {
-				t.Errorf("got %#v, want a PathError, which wraps an Error of the server", err)
-			}
-			if err == nil && fs.FormatFileInfo(info) != tt.want {
-				t.Errorf("got %q, want %q", fs.FormatFileInfo(info), tt.want)
-			}
-			if got := len(s.Flights()); tt.flights > 0 && got != tt.flights {
-				t.Errorf("%d flights, want %d: %v", got, tt.flights, s.Flights())
-			}
-			if tt.err == nil || tt.flights > 0 { // the connection is where it was
-				if got, err := d.ReadFile("warm"); err != nil || string(got) != "contents" || s.Connections() > 1 {
-					t.Errorf("afterwards: got %q, %v, %d connections", got, err, s.Connections())
-				}
-			}
-		})
+		case !errors.Is(err, tt.err) || !errors.As(err, &pe) || pe.Op != "stat" || pe.Path != "n" || tt.flights < 7 && !errors.As(err, new(*ftpexec.Error)):
+			t.Errorf("%s: got %v, want a PathError that is %v and wraps an Error of the server", tt.name, err, tt.err)
+		}
+		if got := len(s.Flights()); got != tt.flights {
+			t.Errorf("%s: %d flights, want %d: %v", tt.name, got, tt.flights, s.Flights())
+		}
+		if got, err := d.ReadFile("warm"); err != nil || string(got) != "contents" || s.Connections() > 1 { // the connection is where it was
+			t.Errorf("%s: afterwards: got %q, %v, %d connections", tt.name, got, err, s.Connections())
+		}
 	}
 }
 
@@ -172,7 +155,7 @@ func TestFSErrors(t *testing.T) {
 			{"lstat", "missing", func() error { _, err := d.Lstat("missing"); return err }, fs.ErrNotExist},
 			{"readlink", "motd", func() error { _, err := d.ReadLink("motd"); return err }, fs.ErrInvalid},
 			{"readdir", "missing", func() error { _, err := d.ReadDir("missing"); return err }, fs.ErrNotExist},
-			{"readdir", "motd", func() error { _, err := d.ReadDir("motd"); return err }, syscall.ENOTDIR},
+			{"readdir", "motd", func() error { _, err := d.ReadDir("motd"); return err }, ftpexec.ErrNotDirectory},
 			{"readdir", "", func() error { _, err := d.ReadDir(""); return err }, fs.ErrInvalid},
 			{"read", "missing", func() error { _, err := d.ReadFile("missing"); return err }, fs.ErrNotExist},
 			{"read", ".", func() error { _, err := d.ReadFile("."); return err }, ftpexec.ErrIsDirectory},
@@ -196,12 +179,13 @@ func TestFSErrors(t *testing.T) {
 			}
 		}
 	}
-	if _, err := ftpfs.New(t.Context(), new(ftpexec.Client), parse(t, "ftp://example.invalid/file")); !errors.Is(err, syscall.ENOTDIR) {
+	if _, err := ftpfs.New(t.Context(), new(ftpexec.Client), parse(t, "ftp://example.invalid/file")); !errors.Is(err, ftpexec.ErrNotDirectory) {
 		t.Errorf("FS of a file: got %v", err)
 	}
 }
 
-// An entry that io/fs cannot name is reported, and the others are listed.
+// An entry that io/fs cannot name is reported, and the others are listed. A handle gives the entries in parts, then the
+// report, then io.EOF.
 func TestFSNames(t *testing.T) {
 	mlsd := "type=file;size=8; ok\r\ntype=file;size=8; caf\xe9\r\ntype=file;size=8; a/b\r\ntype=dir; sub\r\nnonsense\r\n"
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("MLST", mlst("Type=dir")),
@@ -226,24 +210,16 @@ func TestFSNames(t *testing.T) {
 	if pe := (*fs.PathError)(nil); !errors.As(bad, &pe) || pe.Path != "." || strings.Count(bad.Error(), ftpexec.ErrLine.Error()) != 3 || !strings.Contains(bad.Error(), "caf%E9") {
 		t.Errorf("got %v, want a PathError with three lines", bad)
 	}
-}
-
-// A handle gives the entries in parts, then the entries that cannot be listed as an error, then io.EOF.
-func TestFSReadDirInParts(t *testing.T) {
-	mlsd := "type=file;size=8; b\r\ntype=file;size=8; a\r\nnonsense\r\n"
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("MLST", mlst("Type=dir")),
-		testserver.On("MLSD", testserver.Transfer(mlsd)...))
-	dir := open(t, openFS(t, new(ftpexec.Client), s.URL("/d/")), ".")
-	var got []string
+	dir, got := open(t, d, ".").(fs.ReadDirFile), ""
 	for range 4 {
-		list, err := dir.(fs.ReadDirFile).ReadDir(1)
+		list, err := dir.ReadDir(1)
 		for _, e := range list {
-			got = append(got, e.Name())
+			got += e.Name()
 		}
-		got = append(got, fmt.Sprint(errors.Is(err, ftpexec.ErrLine), err == io.EOF))
+		got += fmt.Sprint(" ", errors.Is(err, ftpexec.ErrLine), " ", err == io.EOF, "|")
 	}
-	if want := []string{"a", "false false", "b", "false false", "true false", "false true"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
+	if want := "ok false false|sub false false| true false| false true|"; got != want {
+		t.Errorf("in parts: got %q, want %q", got, want)
 	}
 }
 
@@ -253,17 +229,14 @@ func TestFSLinks(t *testing.T) {
 	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("LIST", testserver.Transfer(list)...),
 		testserver.On("CWD link", testserver.Reply("550 no")).With("CWD target", testserver.Reply("550 no")))
 	d := openFS(t, new(ftpexec.Client), s.URL("/d/"))
-	if info, err := d.Stat("link"); err != nil || info.Mode() != 0o444 || info.Size() != 8 || info.Sys().(*ftpexec.Entry).URL.Name != "link" {
+	info, err := d.Stat("link")
+	if err != nil || info.Mode() != 0o444 || info.Size() != 8 || info.Sys().(*ftpexec.Entry).URL.Name != "link" {
 		t.Errorf("Stat: got %v, %v", info, err)
 	}
-	if info, err := d.Lstat("link"); err != nil || info.Mode().Type() != fs.ModeSymlink || !info.ModTime().Equal(time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)) {
-		t.Errorf("Lstat: got %v, %v", info, err)
-	}
-	if target, err := fs.ReadLink(d, "link"); err != nil || target != "target" {
-		t.Errorf("ReadLink: got %q, %v", target, err)
-	}
-	if got, err := d.ReadFile("link"); err != nil || string(got) != "contents" {
-		t.Errorf("ReadFile: got %q, %v", got, err)
+	link, err := d.Lstat("link")
+	target, rerr := fs.ReadLink(d, "link")
+	if err != nil || link.Mode().Type() != fs.ModeSymlink || !link.ModTime().Equal(time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)) || target != "target" || rerr != nil {
+		t.Errorf("Lstat: got %v, %v; ReadLink: %q, %v", link, err, target, rerr)
 	}
 }
 

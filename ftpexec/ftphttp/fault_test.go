@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -43,14 +42,23 @@ func TestEveryCommand(t *testing.T) {
 					if verb != "" {
 						steps = []testserver.Step{steps[0].With(verb, action)}
 					}
+					network := ftptest.NewNetwork()
+					s := network.NewScript(t, steps...)
+					defer s.Close()
+					c := &ftpexec.Client{Dial: network.Dial}
+					defer c.CloseIdleConnections()
 					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
 					if cause == context.Canceled {
 						time.AfterFunc(time.Second, cancel)
 					}
-					got, shown, err := try(t, ctx, steps, x.method, x.path, x.field)
-					cancel()
-					if got != status || !errors.Is(err, cause) && !(cause == ftpexec.ErrLost && errors.Is(err, ftpexec.ErrConnect)) || strings.Contains(shown, "hunter2") {
-						t.Errorf("%s %s %s, %s at %s: got %d, %v, want %d, %v", x.method, x.path, x.field, what, verb, got, err, status, cause)
+					got := request(ctx, registered(t, c), x.method, s.URLAs("user:hunter2", x.path), "Range: "+x.field)
+					if got.StatusCode == http.StatusPartialContent {
+						got.StatusCode = http.StatusOK
+					}
+					if err := got.err; got.StatusCode != status || !errors.Is(err, cause) && !(cause == ftpexec.ErrLost && errors.Is(err, ftpexec.ErrConnect)) ||
+						err != nil && !errors.As(err, new(*ftpexec.Error)) || strings.Contains(fmt.Sprint(got.Header, got.contents, err), "hunter2") {
+						t.Errorf("%s %s %s, %s at %s: got %s, %v (%[6]T), want %d, %v", x.method, x.path, x.field, what, verb, got.Status, err, status, cause)
 					}
 				}
 				for i, reply := range replies {
@@ -63,32 +71,4 @@ func TestEveryCommand(t *testing.T) {
 			}
 		}
 	})
-}
-
-// try sends a request. It returns the status (200 for 206) or the error of the answer or its body, and all that is shown.
-func try(t *testing.T, ctx context.Context, steps []testserver.Step, method, path, field string) (status int, shown string, err error) {
-	network := ftptest.NewNetwork()
-	s := network.NewScript(t, steps...)
-	defer s.Close()
-	c := &ftpexec.Client{Dial: network.Dial}
-	defer c.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(ctx, method, s.URLAs("user:hunter2", path), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Range", field)
-	r, err := (&http.Client{Transport: &Transport{Client: c}}).Do(req)
-	if err == nil {
-		defer r.Body.Close()
-		var body []byte
-		body, err = io.ReadAll(r.Body)
-		shown, status = fmt.Sprint(r.Header, string(body)), r.StatusCode
-		if status == http.StatusPartialContent {
-			status = http.StatusOK
-		}
-	}
-	if err != nil && !errors.As(err, new(*ftpexec.Error)) {
-		t.Errorf("got %v (%T), want an *Error", err, err)
-	}
-	return status, shown + fmt.Sprint(err), err
 }

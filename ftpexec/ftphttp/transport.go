@@ -57,13 +57,13 @@ func (t *Transport) RoundTrip(req *http.Request) (r *http.Response, err error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, c, head := req.Context(), cmp.Or(t.Client, &t.own), req.Method == http.MethodHead
+	ctx, c, isHead := req.Context(), cmp.Or(t.Client, &t.own), req.Method == http.MethodHead
 	switch {
-	case !head && req.Method != http.MethodGet && req.Method != "":
+	case !isHead && req.Method != http.MethodGet && req.Method != "":
 		r = message(http.StatusMethodNotAllowed, "an FTP URL allows GET and HEAD")
 		r.Header.Set("Allow", "GET, HEAD")
-	case head:
-		r, err = describe(ctx, c, u)
+	case isHead:
+		r, err = head(ctx, c, u)
 	case u.IsDir():
 		r, err = list(ctx, c, u)
 	default:
@@ -78,7 +78,7 @@ func (t *Transport) RoundTrip(req *http.Request) (r *http.Response, err error) {
 	case err != nil:
 		return nil, err
 	}
-	if r.Request = req; head {
+	if r.Request = req; isHead {
 		r.Body = http.NoBody
 	}
 	return r, nil
@@ -109,8 +109,7 @@ func requested(req *http.Request) (*urlparse.URL, error) {
 	return u, u.Check()
 }
 
-// describe answers a HEAD.
-func describe(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (*http.Response, error) {
+func head(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (*http.Response, error) {
 	e, err := c.Stat(ctx, u)
 	if err == nil && u.IsDir() && !e.Mode.IsDir() {
 		return message(http.StatusNotFound, u.Redacted()+": not a directory"), nil
@@ -153,10 +152,8 @@ func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, part span, dat
 		size := max(0, e.Size) // 0: the server may send the file all the same
 		part = span{max(0, size+part.first), size}
 	}
-	from := part.first
-	r, err := c.Do(ctx, &ftpexec.Request{URL: u, Offset: from})
-	if from > 0 && refused(err) { // as some servers do beyond the end
-		from = 0
+	r, err := c.Do(ctx, &ftpexec.Request{URL: u, Offset: part.first})
+	if part.first > 0 && refused(err) { // as some servers do beyond the end
 		r, err = c.Do(ctx, &ftpexec.Request{URL: u})
 	}
 	if err != nil {
@@ -168,31 +165,32 @@ func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, part span, dat
 		r.Body.Close()
 		a = message(http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the file has %d bytes", r.Size))
 		a.Header.Set("Content-Range", fmt.Sprintf("bytes */%d", r.Size))
-	case ranged && part.first == from:
+	case ranged && part.first == r.Offset:
 		end := min(part.end, r.Size)
-		a = respond(http.StatusPartialContent, u, end-from, r.ModTime, r.Body)
-		a.Header.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, end-1, r.Size))
+		a = respond(http.StatusPartialContent, u, end-r.Offset, r.ModTime, r.Body)
+		a.Header.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", r.Offset, end-1, r.Size))
 		if end < r.Size {
-			a.Body = struct {
-				io.Reader
-				io.Closer
-			}{io.LimitReader(r.Body, end-from), r.Body}
+			a.Body = body{io.LimitReader(r.Body, end-r.Offset), r.Body}
 		}
-	case from > 0:
+	case r.Offset > 0:
 		r.Body.Close()
 		return get(ctx, c, u, span{}, "")
 	}
 	return a, nil
 }
 
-// list answers a GET of a directory.
+type body struct {
+	io.Reader
+	io.Closer
+}
+
 func list(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (*http.Response, error) {
 	var names strings.Builder
 	for e, err := range c.List(ctx, u) {
 		if err != nil {
 			return nil, err
 		}
-		names.WriteString(path.Base(e.Name) + "\n")
+		names.WriteString(e.Base + "\n")
 	}
 	return respond(http.StatusOK, nil, int64(names.Len()), time.Time{}, io.NopCloser(strings.NewReader(names.String()))), nil
 }
@@ -204,8 +202,8 @@ func message(status int, line string) *http.Response {
 
 // respond returns a response with length bytes of the file that u names, or of text. length is -1, and modTime zero, if it
 // is not known.
-func respond(status int, u *urlparse.URL, length int64, modTime time.Time, body io.ReadCloser) *http.Response {
-	r := &http.Response{StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), ContentLength: length, Body: body,
+func respond(status int, u *urlparse.URL, length int64, modTime time.Time, contents io.ReadCloser) *http.Response {
+	r := &http.Response{StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), ContentLength: length, Body: contents,
 		Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}, "Date": {time.Now().UTC().Format(http.TimeFormat)}},
 		Proto:  "HTTP/1.0", ProtoMajor: 1} // as http.NewFileTransport says: no HTTP was spoken
 	if u != nil && !u.IsDir() {
@@ -249,11 +247,12 @@ var statuses = []struct {
 // statusOf returns the status for err, or 0 if it is not an answer of the server, or one that makes no sense.
 func statusOf(err error) int {
 	e := (*ftpexec.Error)(nil)
-	if !errors.As(err, &e) || e.Code == 0 && !errors.Is(err, ftpexec.ErrNoCredentials) { // which follows a 331 or 332
+	if !errors.As(err, &e) || e.Reply == nil && !errors.Is(err, ftpexec.ErrNoCredentials) { // which follows a 331 or 332
 		return 0
 	}
+	code := cmp.Or(e.Reply, &ftpexec.Reply{}).Code
 	for _, row := range statuses {
-		if (row.err == nil || errors.Is(err, row.err)) && cmp.Or(row.stage, e.Stage) == e.Stage && (row.code == 0 || row.code == e.Code || row.code == e.Code/100) {
+		if (row.err == nil || errors.Is(err, row.err)) && cmp.Or(row.stage, e.Stage) == e.Stage && (row.code == 0 || row.code == code || row.code == code/100) {
 			return row.status
 		}
 	}

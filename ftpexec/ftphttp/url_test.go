@@ -1,6 +1,7 @@
 package ftphttp
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"net/http"
@@ -74,57 +75,38 @@ func TestURLOctets(t *testing.T) {
 	}
 }
 
-// A path that was put together by hand has no text of its own; RawPath counts only if it belongs to Path.
+// A path that was put together by hand has no text of its own; RawPath counts only if it belongs to Path. The login is
+// that of the Authorization, unless an http.Client made it from the URL.
 func TestURLByHand(t *testing.T) {
+	user, password := url.User, url.UserPassword
 	tests := []struct {
-		u    url.URL
-		want string // "" if refused
+		u                   url.URL
+		authorization, want string // want is "" if refused
 	}{
-		{url.URL{Host: "h", Path: "/a b/f"}, "ftp://h/a%20b/f"}, {url.URL{Host: "h", Path: "a/f"}, "ftp://h/a/f"}, {url.URL{Host: "h", Path: "/100%/#"}, "ftp://h/100%25/%23"},
-		{url.URL{Host: "h", Path: "/a/b", RawPath: "/a%2Fb"}, "ftp://h/a%2Fb"}, {url.URL{Host: "h", Path: "/a/b", RawPath: "/other"}, "ftp://h/a/b"},
-		{url.URL{Host: "h", Path: "/a b/?/c", RawPath: "/a b%2F?/c"}, "ftp://h/a%20b%2F%3F/c"}, {url.URL{Host: "h", Path: "/f;type=a"}, "ftp://h/f;type=a"},
-		{url.URL{Host: "h", User: url.UserPassword("a b", "~/?#@:\xff")}, "ftp://a%20b:%7E%2F%3F%23%40%3A%FF@h/"}, {url.URL{Host: "h", User: url.User("")}, "ftp://@h/"},
-		{url.URL{Host: "h", Opaque: "//other/f"}, ""}, {url.URL{OmitHost: true, Path: "//other/f"}, ""}, {url.URL{Host: "h", RawQuery: "@other/f"}, ""},
-		{url.URL{Host: "h@other", Path: "/f"}, ""}, {url.URL{Host: "u:p@other", Path: "/f"}, ""}, {url.URL{Host: "h/f@other", Path: "/g"}, ""}, {url.URL{}, ""},
+		{url.URL{Path: "/a b/f"}, "", "ftp://h/a%20b/f"}, {url.URL{Path: "a/f"}, "", "ftp://h/a/f"}, {url.URL{Path: "/100%/#"}, "", "ftp://h/100%25/%23"},
+		{url.URL{Path: "/a/b", RawPath: "/a%2Fb"}, "", "ftp://h/a%2Fb"}, {url.URL{Path: "/a/b", RawPath: "/other"}, "", "ftp://h/a/b"},
+		{url.URL{Path: "/a b/?/c", RawPath: "/a b%2F?/c"}, "", "ftp://h/a%20b%2F%3F/c"}, {url.URL{Path: "/f;type=a"}, "", "ftp://h/f;type=a"},
+		{url.URL{User: password("a b", "~/?#@:\xff")}, "", "ftp://a%20b:%7E%2F%3F%23%40%3A%FF@h/"}, {url.URL{User: user("")}, "", "ftp://@h/"},
+		{url.URL{Opaque: "//other/f"}, "", ""}, {url.URL{Host: "-", OmitHost: true, Path: "//other/f"}, "", ""}, {url.URL{RawQuery: "@other/f"}, "", ""},
+		{url.URL{Host: "h@other", Path: "/f"}, "", ""}, {url.URL{Host: "u:p@other", Path: "/f"}, "", ""}, {url.URL{Host: "h/f@other", Path: "/g"}, "", ""}, {url.URL{Host: "-"}, "", ""},
+
+		{url.URL{}, "u:p", "ftp://u:p@h/"}, {url.URL{}, "u:", "ftp://u:@h/"}, {url.URL{}, ":", "ftp://:@h/"}, {url.URL{}, "u:p:q@\xff", "ftp://u:p%3Aq%40%FF@h/"},
+		{url.URL{}, "u:\r\nDELE f", ""}, {url.URL{}, "u\x00:p", ""}, {url.URL{}, "u", "ftp://h/"}, {url.URL{User: user("u")}, "u:", "ftp://u@h/"},
+		{url.URL{User: password("u", "")}, "u:", "ftp://u:@h/"}, {url.URL{User: user("u")}, "u:p", "ftp://u:p@h/"}, {url.URL{User: password("u", "p")}, "u:p", "ftp://u:p@h/"},
+		{url.URL{User: password("u", "p")}, "v:q", "ftp://v:q@h/"}, {url.URL{User: user("")}, ":", "ftp://@h/"},
 	}
 	for _, tt := range tests {
-		tt.u.Scheme = "ftp"
-		got := ""
-		if u, err := requested(&http.Request{URL: &tt.u}); err == nil {
-			got = u.String()
+		tt.u.Scheme, tt.u.Host = "ftp", strings.TrimPrefix(cmp.Or(tt.u.Host, "h"), "-")
+		req := &http.Request{URL: &tt.u, Header: http.Header{}}
+		if tt.authorization != "" {
+			req.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(tt.authorization)))
 		}
-		if got != tt.want {
-			t.Errorf("%+v: got %q, want %q", tt.u, got, tt.want)
+		u, err := requested(req)
+		if got := fmt.Sprint(err); err == nil && u.String() != tt.want || (err == nil) != (tt.want != "") || strings.Contains(got, "DELE") {
+			t.Errorf("%+v, %q: got %+v, %s, want %q", tt.u, tt.authorization, u, got, tt.want)
 		}
 	}
 	if _, err := requested(&http.Request{}); err == nil {
 		t.Error("no URL: no error")
-	}
-}
-
-// The login is that of the Authorization, unless an http.Client made it from the URL.
-func TestLogin(t *testing.T) {
-	tests := []struct{ url, login, want string }{
-		{"ftp://h/f", "u:p", "ftp://u:p@h/f"}, {"ftp://h/f", "u:", "ftp://u:@h/f"}, {"ftp://h/f", ":", "ftp://:@h/f"},
-		{"ftp://h/f", "u:p:q@\xff", "ftp://u:p%3Aq%40%FF@h/f"}, {"ftp://h/f", "u:\r\nDELE f", ""}, {"ftp://h/f", "u\x00:p", ""}, {"ftp://h/f", "u", "ftp://h/f"},
-		{"ftp://u@h/f", "u:", "ftp://u@h/f"}, {"ftp://u:@h/f", "u:", "ftp://u:@h/f"}, {"ftp://u@h/f", "u:p", "ftp://u:p@h/f"},
-		{"ftp://u:p@h/f", "u:p", "ftp://u:p@h/f"}, {"ftp://u:p@h/f", "v:q", "ftp://v:q@h/f"}, {"ftp://@h/f", ":", "ftp://@h/f"},
-	}
-	for _, tt := range tests {
-		req, err := http.NewRequest(http.MethodGet, tt.url, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(tt.login)))
-		got := ""
-		u, err := requested(req)
-		if err == nil {
-			got = u.String()
-		} else if strings.Contains(err.Error(), "DELE") {
-			t.Errorf("%s shows the password", err)
-		}
-		if got != tt.want {
-			t.Errorf("%s with %q: got %q, want %q", tt.url, tt.login, got, tt.want)
-		}
 	}
 }

@@ -124,8 +124,8 @@ func received(ctx context.Context, dir, program, line, url string) (string, erro
 	return said(url, s.Commands()), nil
 }
 
-// said puts the TYPE that is in force right before the transfer, wherever it was sent. LIST of a directory counts as
-// NLST if the URL has no typecode, because the RFC leaves the choice open.
+// said puts the TYPE that is in force right before the transfer, wherever it was sent. LIST of a directory counts as NLST
+// if the URL has no typecode, because the RFC leaves the choice open.
 func said(url string, lines []string) string {
 	var all []string
 	kind := "TYPE A" // RFC 959 section 5.1

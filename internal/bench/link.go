@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// link carries packets between a client's and a server's TUN device, in order. It
-// never drops any. Set name, oneWay and control before newNetwork.
+// link carries packets between a client's and a server's TUN device, in order. It never drops any. Set name, oneWay and
+// control before newNetwork.
 type link struct {
 	name    string        // of the TUN devices
 	oneWay  time.Duration // from the moment when it received a packet
@@ -80,8 +80,7 @@ func (l *link) deliver(to io.Writer, queue <-chan packet, seen func([]byte)) {
 	}
 }
 
-// urgent keeps the goroutine on a thread of its own that wakes up on time, as
-// far as the kernel allows.
+// urgent keeps the goroutine on a thread of its own that wakes up on time, as far as the kernel allows.
 func urgent() {
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)

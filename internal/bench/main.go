@@ -1,5 +1,5 @@
-// Command bench compares ftpfetch with other FTP clients. It makes the tables of docs/exactness.md and
-// docs/performance.md and writes them there:
+// Command bench compares ftpfetch with other FTP clients. It makes the tables of docs/exactness.md and docs/performance.md
+// and writes them there:
 //
 //	go -C internal/bench run .                    # everything: a quarter of an hour on an idle machine
 //	go -C internal/bench run . -only exact,large  # only these tables
@@ -7,8 +7,8 @@
 //
 // It needs Linux and root. On Debian it installs the clients and servers that are missing.
 //
-// A table is jobs x clients: clients.go has the command lines, jobs.go what is fetched from which server, run.go runs
-// and verifies them, and report.go writes the columns.
+// A table is jobs x clients: clients.go has the command lines, jobs.go what is fetched from which server, run.go runs and
+// verifies them, and report.go writes the columns.
 package main
 
 import (
@@ -122,8 +122,8 @@ func insert(text []byte, key, report string) ([]byte, error) {
 	return []byte(string(before) + begin + "\n" + report + "\n\n" + end + string(after)), nil
 }
 
-// outside does what needs the machine's own network: it installs what is missing and builds ftpfetch. Then it starts
-// this program again for each table, in namespaces of its own, whose end is the end of every server and client.
+// outside does what needs the machine's own network: it installs what is missing and builds ftpfetch. Then it starts this
+// program again for each table, in namespaces of its own, whose end is the end of every server and client.
 func outside(ctx context.Context, chosen []string, short bool) error {
 	if err := install(ctx); err != nil {
 		return err

@@ -10,15 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// network is two network namespaces, the client's (that of this process) and the
-// server's, joined by links.
+// network is two network namespaces, the client's (that of this process) and the server's, joined by links.
 type network struct {
 	congestion string // TCP congestion control in both namespaces
 	links      []*link
 }
 
-// subnet has the addresses of the links (RFC 2544, benchmarks). Link i has the
-// network i*256 in it, with the client at .1 and the server at .2.
+// subnet has the addresses of the links (RFC 2544, benchmarks). Link i has the network i*256 in it, with the client at .1
+// and the server at .2.
 const subnet = "198.18.%d.%d/30"
 
 // newNetwork makes the namespaces and links, and calls serve in the server's.
@@ -40,8 +39,8 @@ func newNetwork(links []*link, serve func() error) (*network, error) {
 	return n, nil
 }
 
-// inNewNamespace calls serve on a thread in a network namespace of its own. The thread lives as long as the program:
-// the servers die with the thread that started them.
+// inNewNamespace calls serve on a thread in a network namespace of its own. The thread lives as long as the program: the
+// servers die with the thread that started them.
 func inNewNamespace(serve func() error) error {
 	failed := make(chan error)
 	go func() {
@@ -82,10 +81,9 @@ func (n *network) serverEnds(serve func() error) (err error) {
 
 const sysctl = "/proc/sys/net/ipv4/"
 
-// tuneTCP makes the runs alike in the calling thread's network namespace: TCP
-// keeps no metrics for the next connection and does not pace what it sends (a
-// kernel may allow only some congestion controls here, or only its own default).
-// It returns the congestion control in use.
+// tuneTCP makes the runs alike in the calling thread's network namespace: TCP keeps no metrics for the next connection and
+// does not pace what it sends (a kernel may allow only some congestion controls here, or only its own default). It returns
+// the congestion control in use.
 func tuneTCP() (string, error) {
 	if err := bringUp("lo"); err != nil {
 		return "", fmt.Errorf("lo: %w", err)

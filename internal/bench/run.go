@@ -188,8 +188,8 @@ func readNumber(path string) (float64, error) {
 	return strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
 }
 
-// awaitFree waits until the server has noticed that the command before has gone, which is when it greets as many
-// clients as it allows, and then until these have gone.
+// awaitFree waits until the server has noticed that the command before has gone, which is when it greets as many clients
+// as it allows, and then until these have gone.
 func (j *job) awaitFree(ctx context.Context, l *link) error {
 	if j.server.allowed == 0 {
 		return nil

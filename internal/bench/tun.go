@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTUN makes a TUN device in the network namespace of the calling thread,
-// gives it addr and brings it up. Each read from the file is a packet that the
-// kernel sends; each write is one that it receives.
+// openTUN makes a TUN device in the network namespace of the calling thread, gives it addr and brings it up. Each read
+// from the file is a packet that the kernel sends; each write is one that it receives.
 func openTUN(name string, addr netip.Prefix) (*os.File, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package cli is the command ftpfetch as a function: [Run] takes its arguments
-// and standard streams and returns its exit code. A program that wants files
-// uses package download instead.
+// Package cli is the command ftpfetch as a function: [Run] takes its arguments and standard streams and returns its
+// exit code. A program that wants files uses package download instead.
 package cli
 
 import (
@@ -13,8 +12,8 @@ import (
 	"example.com/ftpfetch/internal/cli/show"
 )
 
-// IO holds the standard streams of a run. A stream is a terminal if it is an
-// [*os.File] on one or if its method IsTerminal() bool returns true.
+// IO holds the standard streams of a run. A stream is a terminal if it is an [*os.File] on one or if its method
+// IsTerminal() bool returns true.
 type IO struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -24,10 +23,9 @@ type IO struct {
 // Standard returns the streams of the process.
 func Standard() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Confine: true} }
 
-// Run runs the command with args, which exclude the program's name, and returns
-// its exit code. It returns within two seconds after ctx ends: what still reads or
-// writes then, because there is nobody at the other end, is left behind. If the
-// cause is a [*SignalError], the exit code tells the signal.
+// Run runs the command with args, which exclude the program's name, and returns its exit code. It returns within two
+// seconds after ctx ends: what still reads or writes then, because there is nobody at the other end, is left behind. If
+// the cause is a [*SignalError], the exit code tells the signal.
 func Run(ctx context.Context, args []string, stdio IO) int {
 	c, err := config.Parse(args)
 	r := newRun(c, stdio)
@@ -70,8 +68,8 @@ func (r *run) execute(ctx context.Context, err error) {
 
 // misused reports what ends a run before its first URL.
 func (r *run) misused(err error) {
-	var bad *config.Error
-	if !errors.As(err, &bad) {
+	bad, ok := errors.AsType[*config.Error](err)
+	if !ok {
 		r.fail("", err)
 		return
 	}

@@ -20,7 +20,7 @@ func TestNetrcPaths(t *testing.T) {
 	t.Setenv("USERPROFILE", "/h")
 	for variable, want := range map[string]string{"": filepath.Join("/h", ".netrc"), "/n": "/n"} {
 		t.Setenv("NETRC", variable)
-		if got := netrcPaths(); got[0] != want || len(got) != 1 && runtime.GOOS != "windows" {
+		if got := netrcPaths(""); got[0] != want || len(got) != 1 && runtime.GOOS != "windows" {
 			t.Errorf("NETRC=%s: got %q, want %q", variable, got, want)
 		}
 	}
@@ -64,35 +64,42 @@ func TestOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &config.Config{Netrc: path, NoPrompt: true, StdinUser: "me"}
+	loaded := func(in io.Reader) *logins {
+		l := newLogins(c, in, nil)
+		if err := l.load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
 	answers := func(l *logins, want map[string]string) {
 		t.Helper()
 		l.typed[login{"password", "h", "you"}] = "typed"
 		for user, want := range want {
-			if got, err := l.supply(t.Context(), "h", user, "password"); got != want || (err == nil) != (want != "") {
+			if got, err := l.Password(t.Context(), "h", user); got != want || (err == nil) != (want != "") {
 				t.Errorf("%s: got %q, %v, want %q", user, got, err, want)
 			}
 		}
-		if got, err := l.supply(t.Context(), "h", "me", "account"); got != "accfile" || err != nil {
+		if got, err := l.Account(t.Context(), "h", "me"); got != "accfile" || err != nil {
 			t.Errorf("got %q, %v, want that of the file", got, err)
 		}
 	}
-	answers(newLogins(c, nil, nil), map[string]string{"me": "fromfile", "you": "typed", "she": ""})
+	answers(loaded(nil), map[string]string{"me": "fromfile", "you": "typed", "she": ""})
 	c.PasswordStdin = true
-	piped := newLogins(c, strings.NewReader("piped\nother\n"), nil)
+	piped := loaded(strings.NewReader("piped\nother\n"))
 	for range 2 { // the line is read once
 		answers(piped, map[string]string{"me": "piped", "you": "typed"})
 	}
 	c.StdinHost = "other"
-	answers(newLogins(c, strings.NewReader("piped\n"), nil), map[string]string{"me": "fromfile"})
+	answers(loaded(strings.NewReader("piped\n")), map[string]string{"me": "fromfile"})
 	c.StdinHost = "h"
-	if _, err := newLogins(c, typed{strings.NewReader("piped\n")}, nil).supply(t.Context(), "h", "me", "password"); !errors.Is(err, ftpexec.ErrNoCredentials) {
+	if _, err := newLogins(c, typed{strings.NewReader("piped\n")}, nil).Password(t.Context(), "h", "me"); !errors.Is(err, ftpexec.ErrNoCredentials) {
 		t.Errorf("a terminal: got %v, want ErrNoCredentials", err)
 	}
 	r, w := io.Pipe()
 	defer w.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := newLogins(c, r, nil).supply(ctx, "h", "me", "password"); !errors.Is(err, context.Canceled) {
+	if _, err := newLogins(c, r, nil).Password(ctx, "h", "me"); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: got %v, want %v", err, context.Canceled)
 	}
 }

@@ -6,14 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/gateway"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/netrc"
 	"example.com/ftpfetch/internal/proxy"
@@ -116,7 +120,6 @@ func exitLines() string {
 func exitCode(err error) int {
 	var bad *config.Error
 	var signal *SignalError
-	var malformed *urlparse.Error
 	var server *ftpexec.Error
 	switch {
 	case err == nil:
@@ -129,7 +132,7 @@ func exitCode(err error) int {
 		return exitURL
 	case outputClosed(err):
 		return exitClosed
-	case errors.As(err, &server) && localfile.Failed(err):
+	case errors.As(err, &server) && server.Local():
 		return exitLocal
 	}
 	for _, e := range exits {
@@ -137,7 +140,7 @@ func exitCode(err error) int {
 			return e.code
 		}
 	}
-	if errors.As(err, &malformed) {
+	if errors.As(err, new(*urlparse.Error)) {
 		return exitURL
 	}
 	return exitOther
@@ -149,33 +152,89 @@ func outputClosed(err error) bool {
 	if !errors.Is(err, download.ErrLocal) {
 		return false
 	}
-	return errors.Is(err, io.ErrClosedPipe) || slices.ContainsFunc(pipeClosed, func(closed error) bool { return errors.Is(err, closed) })
+	// On Windows these are ERROR_BROKEN_PIPE, and ERROR_NO_DATA: the pipe is being closed.
+	windows := runtime.GOOS == "windows" && (errors.Is(err, syscall.Errno(109)) || errors.Is(err, syscall.Errno(232)))
+	return windows || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE)
 }
 
-// explain returns the text and the exit code of an error, for [show.New]. The text
-// is without the URL, which the printer adds, and has a hint: one about flags
-// replaces the library's own. A closed standard output is not worth a text.
+// explain returns the text and the exit code of an error, for [show.New]. The text is without the URL, which the
+// printer adds, and has a hint: one about flags replaces the library's own. A closed standard output is not worth a
+// text.
 func explain(err error) (text string, code int) {
 	if code = exitCode(err); code == exitClosed {
 		return "", code
 	}
-	return describe(err), code
-}
-
-func describe(err error) string {
-	var server *ftpexec.Error
-	what, instead := err.Error(), hint(err)
-	if errors.As(err, &server) {
+	instead := ""
+	if i := slices.IndexFunc(hints, func(h hinted) bool { return isThe(err, h.error) }); i >= 0 {
+		instead = hints[i].hint
+	}
+	if h, ok := errors.AsType[*hinted](err); ok {
+		instead = h.hint
+	}
+	text = err.Error()
+	if server, ok := errors.AsType[*ftpexec.Error](err); ok {
 		e := *server
 		if instead != "" {
 			e.Hint = ""
 		}
-		what = strings.TrimPrefix(e.Error(), e.URL+": ")
+		text = strings.TrimPrefix(e.Error(), e.URL+": ")
 	}
 	if instead != "" {
-		what += " (" + instead + ")"
+		text += " (" + instead + ")"
 	}
-	return what
+	return text, code
+}
+
+// hinted is an error with what to write instead. That of one error goes before that of the table.
+type hinted struct {
+	error
+	hint string
+}
+
+func (e *hinted) Unwrap() error { return e.error }
+
+// hints says what to write instead, for the errors that have such a hint; the first match counts.
+var hints = []hinted{
+	{fs.ErrExist, "--overwrite replaces it, --no-clobber skips it"},
+	{download.ErrName, "-o FILE saves it under another"},
+	{download.ErrPart, "remove it, or -c resumes it, or --overwrite replaces it"},
+	{download.ErrResume, "--overwrite, without -c, starts over"},
+	{download.ErrUnverified, "--checksum ALGO:HEX gives the digest of one file"},
+	{manifest.ErrPath, "--keep-dirs saves each file under the directories of its URL"},
+	{manifest.ErrBase, "--base URL"},
+	{netrc.ErrUnusable, "--netrc=none ignores it"},
+	{ftpexec.ErrIsDirectory, "-r fetches what is in it"},
+	{ftpexec.ErrTLSRequired, "--tls explicit asks for it, and so does ftpes:// in place of ftp://"},
+	{errCertificate, "--cacert FILE trusts the authority in FILE"},
+	{gateway.ErrWithheld, "--proxy get+URL gives it these, unencrypted unless the proxy's URL is https://"},
+	{ftpexec.ErrTLS, "the server may expect ftpes:// in place of ftps://, or --tls explicit in place of --tls implicit"},
+	{syscall.EMFILE, "ulimit -n raises the limit, and a smaller -j or -s needs fewer"},
+	{syscall.ENFILE, "other programs have them: end some, or raise the system's limit"},
+	{syscall.ENOBUFS, "a smaller -j or -s needs less memory"},
+	{syscall.ENOMEM, "a smaller -j or -s needs less memory"},
+	{syscall.EADDRNOTAVAIL, "--bind names no address of this machine"},
+	{ftpexec.ErrNoCredentials, "--password-stdin or a netrc file gives a password, a netrc file an account too"},
+}
+
+// hint returns what the user of this command line may have expected of a URL that failed, or "".
+func (r *run) hint(u *urlparse.URL, err error) string {
+	_, given := r.User.Password()
+	refused := errors.Is(err, ftpexec.ErrLogin) || errors.Is(err, ftpexec.ErrNoCredentials)
+	switch {
+	case u.User == nil && u.WithoutPassword().String() != u.String() && errors.Is(err, ftpexec.ErrConnect):
+		return `if this is a password, write %2F for a "/" in it`
+	case refused && u.User.Username() == r.User.Username() && strings.Contains(r.User.Username(), ",") && !given:
+		return "-u takes NAME:PASSWORD, with a colon"
+	case refused && u.User == nil && !r.logins.names && r.logins.unusable == nil:
+		if _, ok := r.logins.file.User(u.Host); ok {
+			return "-n takes the login for " + u.Host + " from the netrc file"
+		}
+	case errors.Is(err, download.ErrPart) && (u.IsDir() || r.Long || r.File.Continue): // -c does not help
+		return "remove it, or --overwrite, without -c, replaces it"
+	case errors.Is(err, ftpexec.ErrNotFound) && strings.ContainsAny(u.Name, "*?") && !r.Glob:
+		return "--glob takes it as a pattern of names"
+	}
+	return ""
 }
 
 // localError returns an error about a local file, or nil for nil.

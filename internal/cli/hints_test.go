@@ -43,7 +43,7 @@ var misfits = []misfit{
 	// Local files
 	{local: "f=old", args: "URL/f", hint: "--overwrite replaces it, --no-clobber skips it", then: []string{"+--overwrite", "+--no-clobber"}},
 	{local: "f.part=con", args: "URL/f", hint: "remove it, or -c resumes it, or --overwrite replaces it", then: []string{"rm f.part", "+-c", "+--overwrite"}},
-	{local: "l.part=con", args: "-o l URL/d/", hint: "(remove it, or --overwrite replaces it)", then: []string{"rm l.part", "+--overwrite"}},
+	{local: "l.part=con", args: "-o l URL/d/", hint: "remove it, or --overwrite, without -c, replaces it", then: []string{"rm l.part", "+--overwrite"}},
 	{local: "f=con f.part=con", args: "-c URL/f", hint: "remove it, or --overwrite, without -c, replaces it", then: []string{"rm f.part", "-c=>--overwrite"}},
 	{server: cutOnce, before: "--retries 0 URL/f", local: "f=con", args: "-c URL/f", hint: "remove it, or --overwrite, without -c, replaces it",
 		then: []string{"rm f.part", "-c=>--overwrite"}},

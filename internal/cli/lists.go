@@ -6,48 +6,62 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"math"
 	"os"
-	"syscall"
 
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/cli/show"
 )
 
 // list is a list of files: that of -i or that of --manifest.
 type list struct {
 	name    string   // for messages
-	path    string   // of a regular file
-	temp    *os.File // a copy in its place, which no name leads to where the system allows that
+	file    *os.File // is read twice: a regular file, or a copy of what can be read only once
+	copied  bool     // no name leads to it, where the system allows that
 	options manifest.Options
 	summary manifest.Summary
 }
 
-// open opens the list. An error does not name it.
-func (l *list) open() (io.ReadCloser, error) {
-	if l.temp != nil {
-		return io.NopCloser(io.NewSectionReader(l.temp, 0, int64(mostPiped))), nil
-	}
-	f, err := os.Open(l.path)
-	return f, localError("", "cannot be opened", err)
-}
+// text returns what reads the list from its beginning.
+func (l *list) text() io.Reader { return io.NewSectionReader(l.file, 0, math.MaxInt64) }
 
 // items yields what the list names.
 func (l *list) items() iter.Seq2[manifest.Item, error] {
 	return func(yield func(manifest.Item, error) bool) {
-		f, err := l.open()
-		if err != nil {
-			yield(manifest.Item{}, err)
-			return
+		n := 0
+		for item, err := range l.summary.Read(l.text(), l.options) {
+			if n++; !yield(item, err) {
+				return
+			}
 		}
-		defer f.Close()
-		l.summary.Read(f, l.options)(yield)
+		if n < l.summary.Items {
+			yield(manifest.Item{}, &download.Error{Reason: "has become shorter during the run: run the command again with the whole list", Err: download.ErrLocal})
+		}
 	}
 }
 
-// check reads all lists and reports everything that is wrong with them and with the
-// URLs of the command line.
+func (l *list) close() {
+	if l.file == nil {
+		return
+	}
+	l.file.Close()
+	if l.copied {
+		_ = os.Remove(l.file.Name())
+	}
+}
+
+// check completes the URLs of the command line and reads all lists. What is wrong with them is reported at once if they
+// belong together, and that with one URL after another at its turn.
 func (r *run) check(ctx context.Context) {
-	for _, t := range r.Targets {
-		r.fail("", t.Err)
+	for i := range r.Targets {
+		t := &r.Targets[i]
+		if t.Err == nil {
+			t.Err = r.complete(t.URL)
+		}
+		if r.Many || r.Info {
+			r.fail("", t.Err)
+		}
 	}
 	for _, name := range []string{r.Manifest, r.Input} {
 		if name != "" {
@@ -56,61 +70,54 @@ func (r *run) check(ctx context.Context) {
 	}
 }
 
-// checkList reads a list to its end.
+// checkList opens a list and reads it to its end.
 func (r *run) checkList(ctx context.Context, name string) {
-	l := &list{name: name, path: name, options: r.Reading}
+	l := &list{name: name, options: r.Reading}
 	if name == "-" {
 		l.name = "standard input"
 	}
 	r.lists = append(r.lists, l)
-	err := l.spool(ctx, r.in)
 	var wrong []error
+	err := l.open(ctx, name, r.in)
 	if err == nil {
-		wrong, err = await(ctx, func() ([]error, error) {
-			text, err := l.open()
-			if err != nil {
-				return nil, err
-			}
-			defer text.Close()
-			summary, wrong := manifest.Check(text, l.options)
-			l.summary = summary
-			return wrong, nil
+		l.summary, err = await(ctx, func() (s manifest.Summary, err error) {
+			s, wrong = manifest.Check(l.text(), l.options)
+			return s, nil
 		})
 	}
 	r.fail("", localError(name, "cannot be read", err))
+	if err != nil {
+		return
+	}
 	for _, err := range wrong {
 		r.fail(l.name, err)
 	}
-	if err == nil && wrong == nil && l.summary.Items == 0 && l.options.Shard.String() == "" {
-		r.print.Warning(l.name + " names no file")
+	if wrong == nil && l.summary.Items == 0 && l.options.Shard.String() == "" {
+		r.print.Note(show.Warning, "", l.name+" names no file")
 	}
 }
 
-// spool makes sure that the list can be read twice: it copies standard input and
-// pipes to a file.
-func (l *list) spool(ctx context.Context, in io.Reader) error {
-	if l.path != "-" {
-		info, err := os.Stat(l.path)
-		switch {
-		case err != nil || info.Mode().IsRegular():
-			return err
-		case info.IsDir():
-			return syscall.EISDIR
-		}
-		f, err := os.Open(l.path)
+// open opens the list. Of standard input and pipes it makes a copy.
+func (l *list) open(ctx context.Context, name string, in io.Reader) error {
+	if name != "-" {
+		f, err := os.Open(name)
 		if err != nil {
 			return err
+		}
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			l.file = f
+			return nil
 		}
 		defer f.Close()
 		in = f
 	}
-	temp, err := os.CreateTemp("", "ftpfetch-list-")
+	file, err := os.CreateTemp("", "ftpfetch-list-")
 	if err != nil {
 		return err
 	}
-	_ = os.Remove(temp.Name()) // fails on Windows while the file is open
-	l.temp = temp
-	_, err = await(ctx, func() (int64, error) { return io.Copy(&piped{temp, mostPiped}, in) })
+	_ = os.Remove(file.Name()) // fails on Windows while the file is open
+	l.file, l.copied = file, true
+	_, err = await(ctx, func() (int64, error) { return io.Copy(&piped{file, mostPiped}, in) })
 	return err
 }
 
@@ -131,14 +138,4 @@ func (p *piped) Write(text []byte) (int, error) {
 		return 0, errors.New("it is no text in UTF-8")
 	}
 	return p.w.Write(text)
-}
-
-// forget removes the copies that spool made.
-func (r *run) forget() {
-	for _, l := range r.lists {
-		if l.temp != nil {
-			l.temp.Close()
-			_ = os.Remove(l.temp.Name())
-		}
-	}
 }

@@ -17,19 +17,18 @@ import (
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/netrc"
 	"example.com/ftpfetch/internal/printable"
-	"example.com/ftpfetch/urlparse"
 )
 
-// logins is the source of the command's credentials. It answers a server that asks
-// for a password or account that neither the URL nor -u gives, from
-// --password-stdin, the netrc file or the person at the terminal, in this order.
+// logins is the [ftpexec.Credentials] of the command. It answers a server that asks for a password or account that
+// neither the URL nor -u gives, from --password-stdin, the netrc file or the person at the terminal, in this order.
 type logins struct {
-	piped     func() (string, error)      // the password on standard input, read once; nil without --password-stdin
-	pipedFor  login                       // whose it is; an empty host means all hosts
-	netrc     func() (*netrc.File, error) // read once; nil means that there is none
-	forbidden bool                        // --no-prompt
-	open      func() (*show.Console, error)
-	alone     func(f func()) // calls f while nothing else is drawn on the terminal
+	*config.Config
+	piped    func() (string, error) // the password on standard input, which is read once
+	file     *netrc.File            // empty if there is none; nil if it is unusable
+	unusable error                  // concerns only a URL that needs the file
+	names    bool                   // the file gives users too, not only passwords
+	open     func() (*show.Console, error)
+	alone    func(f func()) // calls f while nothing else is drawn on the terminal
 
 	mu    sync.Mutex
 	typed map[login]string // what the person has answered, for the other URLs of the run
@@ -39,38 +38,87 @@ type logins struct {
 type login struct{ what, host, user string }
 
 func newLogins(c *config.Config, in io.Reader, alone func(func())) *logins {
-	l := &logins{
-		pipedFor: login{user: c.StdinUser, host: c.StdinHost}, forbidden: c.NoPrompt, open: show.OpenConsole, alone: alone,
-		netrc: sync.OnceValues(func() (*netrc.File, error) { return readNetrc(c.Netrc) }), typed: make(map[login]string),
+	return &logins{
+		Config: c, piped: sync.OnceValues(func() (string, error) { return readPiped(in) }), file: new(netrc.File),
+		names: c.Netrc != "" && c.Netrc != config.NoNetrc, open: show.OpenConsole, alone: alone, typed: make(map[login]string),
 	}
-	if c.PasswordStdin {
-		l.piped = sync.OnceValues(func() (string, error) { return readPiped(in) })
-	}
-	return l
 }
 
-// supply is a [ftpexec.Client.Credentials].
-func (l *logins) supply(ctx context.Context, host, user, what string) (string, error) {
-	if what == "password" && l.piped != nil && user == l.pipedFor.user && (l.pipedFor.host == "" || host == l.pipedFor.host) {
+// readPiped reads the password on standard input.
+func readPiped(in io.Reader) (string, error) {
+	if show.IsTerminal(in) {
+		return "", missing("standard input is a terminal: leave out --password-stdin to be asked")
+	}
+	line, err := show.ReadLine(in)
+	if errors.Is(err, io.EOF) {
+		return "", missing("standard input has no line")
+	} else if err != nil {
+		return "", missing("standard input: " + err.Error())
+	}
+	return line, nil
+}
+
+// load reads the netrc file.
+func (l *logins) load(ctx context.Context) error {
+	_, err := await(ctx, func() (any, error) { l.file, l.unusable = readNetrc(l.Netrc); return nil, nil })
+	return err
+}
+
+// readNetrc takes the value of --netrc. A file that it names must be there.
+func readNetrc(value string) (*netrc.File, error) {
+	for _, path := range netrcPaths(value) {
+		info, err := os.Stat(path)
+		if path != value && err == nil && info.Mode()&os.ModeNamedPipe != 0 { // the run would wait for a writer
+			return nil, netrc.Unusable(path, "is a pipe: only --netrc=FILE reads one")
+		}
+		if file, err := netrc.Load(path); path == value || !errors.Is(err, os.ErrNotExist) {
+			return file, err
+		}
+	}
+	return new(netrc.File), nil
+}
+
+// netrcPaths returns the paths to try: the value of --netrc if it is one, that in the variable NETRC, or else those in
+// the home directory.
+func netrcPaths(value string) (paths []string) {
+	home, err := os.UserHomeDir()
+	switch variable := os.Getenv("NETRC"); {
+	case value == config.NoNetrc:
+	case value != "" && value != config.UsualNetrc:
+		return []string{value}
+	case variable != "":
+		return []string{variable}
+	case err == nil && runtime.GOOS == "windows":
+		return []string{filepath.Join(home, ".netrc"), filepath.Join(home, "_netrc")}
+	case err == nil:
+		return []string{filepath.Join(home, ".netrc")}
+	}
+	return nil
+}
+
+// Password implements [ftpexec.Credentials].
+func (l *logins) Password(ctx context.Context, host, user string) (string, error) {
+	if l.PasswordStdin && user == l.StdinUser && (l.StdinHost == "" || host == l.StdinHost) {
 		return await(ctx, l.piped)
 	}
-	return l.secret(ctx, login{what, host, user})
+	return l.secret(ctx, login{"password", host, user})
 }
 
-// secret returns what the netrc file has, or what the person has answered, or asks.
-// Like ssh, it refuses a file that other users can read, unless the login is
-// anonymous: its password is no secret.
-func (l *logins) secret(ctx context.Context, of login) (string, error) {
-	file, err := await(ctx, l.netrc)
-	if err != nil {
-		return "", err
+// Account implements [ftpexec.Credentials]; RFC 959 section 4.1.1, ACCT.
+func (l *logins) Account(ctx context.Context, host, user string) (string, error) {
+	return l.secret(ctx, login{"account", host, user})
+}
+
+// secret returns what the netrc file has, or what the person has answered, or asks. Like ssh, it refuses a file that
+// other users can read, unless the login is anonymous: its password is no secret.
+func (l *logins) secret(ctx context.Context, of login) (text string, err error) {
+	if l.unusable != nil {
+		return "", l.unusable
 	}
-	if file != nil {
-		if text, ok := file.Secret(of.host, of.user, of.what); ok && anonymous(of.user) {
-			return text, nil
-		} else if ok {
-			return text, file.Private()
-		}
+	if text, ok := l.file.Secret(of.host, of.user, of.what); ok && anonymous(of.user) {
+		return text, nil
+	} else if ok {
+		return text, l.file.Private()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,15 +138,14 @@ func (l *logins) forget() {
 	clear(l.typed)
 }
 
-func (l *logins) ask(ctx context.Context, of login) (string, error) {
-	if l.forbidden {
+func (l *logins) ask(ctx context.Context, of login) (text string, err error) {
+	if l.NoPrompt {
 		return "", missing("--no-prompt forbids asking")
 	}
 	c, err := l.open()
 	if err != nil {
 		return "", missing("there is no terminal to ask on")
 	}
-	var text string
 	l.alone(func() {
 		what := strings.ToUpper(of.what[:1]) + of.what[1:]
 		text, err = c.ReadSecret(ctx, fmt.Sprintf("%s for %s at %s: ", what, printable.Line(hideSlip(of.user)), printable.Line(of.host)))
@@ -112,96 +159,19 @@ func (l *logins) ask(ctx context.Context, of login) (string, error) {
 	return "", missing("the terminal failed: " + err.Error())
 }
 
-// readPiped reads the password on standard input.
-func readPiped(in io.Reader) (string, error) {
-	if show.IsTerminal(in) {
-		return "", missing("standard input is a terminal: leave out --password-stdin to be asked")
-	}
-	line, err := show.ReadLine(in)
-	switch {
-	case errors.Is(err, io.EOF):
-		return "", missing("standard input has no line")
-	case errors.Is(err, show.ErrTooLong):
-		return "", missing("the line on standard input is too long for a password")
-	case err != nil:
-		return "", missing("standard input cannot be read: " + err.Error())
-	}
-	return line, nil
+// shows reports whether a login holds what may be a secret. An empty password does not count, nor does that of an
+// anonymous login.
+func shows(login *url.Userinfo) bool {
+	user := login.Username()
+	password, _ := login.Password()
+	return (password != "" || hideSlip(user) != user) && !anonymous(user)
 }
 
-// readNetrc takes the value of --netrc. It returns nil if there is no file, unless
-// the value names it.
-func readNetrc(value string) (*netrc.File, error) {
-	switch value {
-	case config.NoNetrc:
-		return nil, nil
-	case "", config.UsualNetrc:
-	default:
-		return netrc.Load(value)
-	}
-	for _, path := range netrcPaths() {
-		if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 { // the run would wait for a writer
-			return nil, netrc.Unusable(path, "is a pipe: only --netrc=FILE reads one")
-		}
-		if file, err := netrc.Load(path); !errors.Is(err, os.ErrNotExist) {
-			return file, err
-		}
-	}
-	return nil, nil
-}
-
-// netrcPaths returns the paths to try: that in the variable NETRC, or else those
-// in the home directory.
-func netrcPaths() (paths []string) {
-	if path := os.Getenv("NETRC"); path != "" {
-		return []string{path}
-	}
-	if home, err := os.UserHomeDir(); err == nil {
-		paths = []string{filepath.Join(home, ".netrc")}
-		if runtime.GOOS == "windows" {
-			paths = append(paths, filepath.Join(home, "_netrc"))
-		}
-	}
-	return paths
-}
-
-// user returns the user whom the netrc file names for host, or "".
-func (l *logins) user(ctx context.Context, host string) (string, bool, error) {
-	file, err := await(ctx, l.netrc)
-	if file == nil || err != nil {
-		return "", false, err
-	}
-	user, ok := file.User(host)
-	return user, ok, nil
-}
-
-// usesNetrc reports whether the netrc file also gives users: without -n it gives
-// only passwords.
-func (r *run) usesNetrc() bool { return r.Netrc != "" && r.Netrc != config.NoNetrc }
-
-// logIn adds the user to a URL that names none: that of -u, or of the netrc file. The
-// password of -u goes with a user who has none; others follow when the server asks.
-func (r *run) logIn(ctx context.Context, u *urlparse.URL) error {
-	_, ok := u.User.Password()
-	if u.User == nil || !ok && r.User != nil && u.User.Username() == r.User.Username() {
-		u.User = r.User
-	}
-	if u.User != nil || !r.usesNetrc() {
-		return nil
-	}
-	user, ok, err := r.logins.user(ctx, u.Host)
-	if ok {
-		u.User = url.User(user)
-	}
-	return err
-}
-
-// anonymous reports whether user is a name of the anonymous user, whose password
-// is no secret.
+// anonymous reports whether user is a name of the anonymous user, whose password is no secret.
 func anonymous(user string) bool { return user == "anonymous" || user == "ftp" }
 
-// hideSlip hides what follows a colon in a user name: it may be a password whose
-// colon was encoded in the URL by mistake.
+// hideSlip hides what follows a colon in a user name: it may be a password whose colon was encoded in the URL by
+// mistake.
 func hideSlip(user string) string {
 	name, slip, _ := strings.Cut(user, ":")
 	if slip == "" {
@@ -210,8 +180,5 @@ func hideSlip(user string) string {
 	return name + ":***"
 }
 
-// missing returns the error for a secret that the server wants and ftpfetch does
-// not have.
-func missing(why string) error {
-	return fmt.Errorf("%w: %s", ftpexec.ErrNoCredentials, why)
-}
+// missing returns the error for a secret that the server wants and ftpfetch does not have.
+func missing(why string) error { return fmt.Errorf("%w: %s", ftpexec.ErrNoCredentials, why) }

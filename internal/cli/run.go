@@ -14,7 +14,6 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
@@ -37,64 +36,60 @@ type run struct {
 	root   *os.Root // of many files
 	report *os.File
 	saved  map[string]bool // paths that lone files were saved under
+	at     int             // the one of Targets that is under way, if not Many
+	gone   *urlparse.URL   // of -I: one whose server does not serve this run
 
 	shown *show.Run
 	mu    sync.Mutex
 	code  int   // the exit code of the first failure
+	shut  bool  // standard output was closed by its reader
 	lost  int64 // URLs that were not even tried
 }
 
-// all retrieves every URL, or tells what it was asked for about them. The end of ctx
-// ends the run, and so does a closed or blocked standard output.
+// all retrieves every URL, or tells what it was asked for about them.
 func (r *run) all(ctx context.Context) {
-	defer r.forget()
-	if r.Many || r.Info {
-		if r.check(ctx); r.code != exitOK {
-			return
-		}
-	}
 	defer r.close()
+	if r.check(ctx); r.code != exitOK {
+		return
+	}
 	if err := r.open(); err != nil {
 		r.fail("", err)
 		return
 	}
 	r.fence(ctx)
-	defer r.keepConnections(ctx)()
+	r.Client.MaxIdle = r.idle()
+	defer r.goodbye(ctx)
 	switch {
 	case r.Info:
 		r.infos(ctx)
-	case r.Many && r.DryRun:
-		r.plans(ctx)
-	case r.Many:
+	case r.Many && !r.DryRun:
 		r.many(ctx)
 	default:
-		for i := range r.Targets {
-			if err := r.one(ctx, i); ctx.Err() != nil || outputClosed(err) {
-				break
-			}
+		for t := range r.tasks(ctx) {
+			r.one(ctx, t)
 		}
 	}
 }
 
-// keepConnections says how many connections the client keeps. For one thing it keeps
-// none, and sends nothing for the sake of a second.
-func (r *run) keepConnections(ctx context.Context) (done func()) {
-	const goodbye = time.Second // nothing depends on its success
+// idle returns how many connections the client keeps. For one thing it keeps none, and sends nothing for the sake of a
+// second.
+func (r *run) idle() int {
 	switch f := r.File; {
 	case r.Info:
-		r.Client.MaxIdle = 1
+		return 1
 	case r.Many:
-		r.Client.MaxIdle = cmp.Or(r.PerHost, r.Jobs, config.MostJobs)
+		return cmp.Or(r.PerHost, r.Jobs, config.MostJobs)
 	case len(r.Targets) == 1 && !f.Newer && !f.Continue && !f.Verify && f.Segments == 1:
-		r.Client.MaxIdle = -1
-	default:
-		r.Client.MaxIdle = f.Segments
+		return -1
 	}
-	return func() {
-		ctx, cancel := context.WithTimeout(ctx, goodbye)
-		defer cancel()
-		_, _ = await(ctx, func() (any, error) { r.source.CloseIdleConnections(); return nil, nil })
-	}
+	return r.File.Segments
+}
+
+// goodbye closes the connections that were kept. Nothing depends on its success.
+func (r *run) goodbye(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_, _ = await(ctx, func() (any, error) { r.source.CloseIdleConnections(); return nil, nil })
 }
 
 // fail reports a failure. The first one's exit code is that of the run.
@@ -108,18 +103,23 @@ func (r *run) fail(what string, err error) {
 func (r *run) fails(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.code = cmp.Or(r.code, exitCode(err))
+	code := exitCode(err)
+	r.code, r.shut = cmp.Or(r.code, code), r.shut || code == exitClosed
+}
+
+// ended reports whether the run goes no further: ctx has ended, or nobody reads standard output.
+func (r *run) ended(ctx context.Context) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.shut || ctx.Err() != nil
 }
 
 // failed reports the failure of a URL before or without a transfer, if err is one.
-func (r *run) failed(ctx context.Context, u *urlparse.URL, err error) error {
-	err = r.explained(ctx, u, err)
-	r.fail(u.Redacted(), err)
-	return err
+func (r *run) failed(ctx context.Context, u *urlparse.URL, err error) {
+	r.fail(u.Redacted(), r.explained(ctx, u, err))
 }
 
-// explained replaces the error of an ended context by its cause, and adds to the
-// failure of a URL what the user may have expected.
+// explained replaces the error of an ended context by its cause, and adds a hint to the failure of a URL.
 func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 	var server *ftpexec.Error
 	var local *download.Error
@@ -135,62 +135,50 @@ func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 		r.MaxTime != 0 && errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &server):
 		err = &tooLong{r.MaxTime}
 	}
-	return r.hintFailure(ctx, u, err)
+	if hint := r.hint(u, err); hint != "" {
+		return &hinted{err, hint}
+	}
+	return err
 }
 
-// one retrieves one URL of the command line, with all of --max-time for it.
-func (r *run) one(ctx context.Context, at int) error {
+// one retrieves one URL after another, or prints the plans of all, with all of --max-time for each.
+func (r *run) one(ctx context.Context, t batch.Task) {
 	ctx, cancel := r.limit(ctx, r.MaxTime)
 	defer cancel()
-	u, err := r.complete(ctx, r.Targets[at])
-	if err != nil {
-		r.fail("", err) // the error shows the URL itself
-		return err
-	}
-	listed := u.IsDir() || r.Long // -l of a file fails with the listing
-	switch {
+	u := t.URLs[0]
+	o := batch.Options{Each: r.File, Events: func(e batch.Event) { r.event(ctx, e) }}
+	from := batch.Source(first{r.source, r})
+	switch listed := u.IsDir() || r.Long; { // -l of a file fails with the listing
 	case r.DryRun:
-		return r.failed(ctx, u, r.plan(u))
-	case listed && (r.File.Verify || r.File.Sum.Algorithm != ""):
-		return r.failed(ctx, u, config.Usage("--checksum and --verify are for files, but the URL names a directory"))
-	case listed && (r.Output == "" || r.Output == "-"):
-		return r.failed(ctx, u, r.listDir(ctx, u, r.print.Out, show.IsTerminal(r.print.Out)))
-	}
-	path, err := r.path(u)
-	if err != nil {
-		return r.failed(ctx, u, err)
-	}
-	o := batch.Options{Each: r.File}
-	if path == "-" {
+		plan, err := ftpexec.NewPlan(u)
+		if err == nil {
+			_, err = io.WriteString(r.print.Out, plan.String())
+		}
+		r.failed(ctx, u, err)
+		return
+	case listed && t.Path == "-":
+		r.failed(ctx, u, r.listDir(ctx, u, r.print.Out, show.IsTerminal(r.print.Out)))
+		return
+	case listed:
+		from, o.Each = listing{r.source, r}, download.Options{Existing: r.File.Existing, Retries: -1}
+	case t.Path == "-":
 		o.Out = r.print.Out
 	}
-	var from batch.Source = first{r.source, r, at}
-	if listed {
-		from, o.Each = listing{r.source, r}, download.Options{Existing: r.File.Existing, Retries: -1}
-	}
-	r.shown = r.print.Lone(u, path)
-	o.Events = func(e batch.Event) {
-		if r.event(ctx, e); e.Kind == batch.Ended {
-			err = e.Err
-		}
-	}
-	item := manifest.Item{URLs: []*urlparse.URL{u}, Path: path, Sum: r.File.Sum}
-	_, _ = batch.Run(ctx, from, slices.Values([]batch.Task{{Item: item}}), o)
-	return err
+	r.shown = r.print.Run(t.Path, 1, -1)
+	_, _ = batch.Run(ctx, from, slices.Values([]batch.Task{t}), o)
 }
 
 // first is the source of one URL after another.
 type first struct {
 	batch.Source
 	run *run
-	at  int // of Config.Targets
 }
 
 // Do says whether a file of the same server follows.
 func (f first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
 	again := *req
 	again.More = func() bool {
-		next := f.run.Targets[f.at+1:]
+		next := f.run.Targets[f.run.at+1:]
 		return len(next) > 0 && next[0].Err == nil && next[0].URL.Scheme == req.URL.Scheme && next[0].URL.Address() == req.URL.Address() &&
 			!next[0].URL.IsDir()
 	}
@@ -202,10 +190,10 @@ func (f first) HashNames() bool { return len(f.run.Targets) > 1 }
 
 // many retrieves lists and trees, and several URLs at once.
 func (r *run) many(ctx context.Context) {
-	// The heap of many files is a fixed list of a few bytes a file and little else,
-	// which is worth being collected early.
+	// The heap of many files is a fixed list of a few bytes a file and little else, which is worth being collected early.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
-	r.shown = r.print.Run(r.known())
+	files, octets := r.known()
+	r.shown = r.print.Run("", files, octets)
 	ledger := ".ftpfetch-ledger"
 	if shard := r.Reading.Shard.String(); shard != "" {
 		ledger += "-" + strings.Replace(shard, "/", "-of-", 1)
@@ -230,7 +218,7 @@ func (r *run) many(ctx context.Context) {
 // event shows an event. The end of a task it explains and reports.
 func (r *run) event(ctx context.Context, e batch.Event) {
 	if e.Kind == download.Noted && e.Err != nil {
-		r.print.Warning(e.Err.Error())
+		r.print.Note(show.Warning, "", e.Err.Error())
 		return
 	}
 	if e.Kind == batch.Ended {
@@ -241,34 +229,7 @@ func (r *run) event(ctx context.Context, e batch.Event) {
 			r.saved[e.Task.Path] = true
 		}
 		r.fails(e.Err)
-		if r.report != nil {
-			if _, err := r.report.Write(reportRow(r.Report, e)); err != nil {
-				r.fail("", localError(r.Report, "cannot be written", err))
-				r.report.Close()
-				r.report = nil
-			}
-		}
+		r.reports(e)
 	}
 	r.shown.Event(e)
-}
-
-// plans prints what would be sent for each file.
-func (r *run) plans(ctx context.Context) {
-	for t := range r.tasks(ctx) {
-		if r.fail(t.URLs[0].Redacted(), r.plan(t.URLs[0])); ctx.Err() != nil {
-			return
-		}
-	}
-}
-
-func (r *run) plan(u *urlparse.URL) error {
-	plan, err := ftpexec.Plan(u)
-	var text strings.Builder
-	for _, c := range plan {
-		text.WriteString(c.String() + "\n")
-	}
-	if err == nil {
-		_, err = io.WriteString(r.print.Out, text.String())
-	}
-	return err
 }

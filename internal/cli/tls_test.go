@@ -9,7 +9,6 @@ import (
 
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/throwaway"
-	"example.com/ftpfetch/urlparse"
 )
 
 // TestClientCertificate checks that --cert takes a file with a certificate and its key.
@@ -36,34 +35,6 @@ func TestClientCertificate(t *testing.T) {
 		}
 		if ok := len(text) == len(both); (err == nil) != ok || ok && len(cfg.Certificates) != 1 {
 			t.Errorf("%s: got %v, want accepted %v", text, err, ok)
-		}
-	}
-}
-
-func TestProtect(t *testing.T) {
-	tests := []struct {
-		mode     string
-		in, want urlparse.Scheme
-	}{
-		{"off", urlparse.FTP, urlparse.FTP},
-		{"try", urlparse.FTP, urlparse.FTP},
-		{"explicit", urlparse.FTP, urlparse.FTPES},
-		{"implicit", urlparse.FTP, urlparse.FTPS},
-		{"off", urlparse.FTPS, urlparse.FTPS},
-		{"off", urlparse.FTPES, urlparse.FTPES},
-		{"try", urlparse.FTPES, urlparse.FTPES},
-		{"implicit", urlparse.FTPES, urlparse.FTPES},
-		{"explicit", urlparse.FTPS, urlparse.FTPS},
-	}
-	for _, tt := range tests {
-		o, err := config.Parse([]string{"--tls", tt.mode, "ftp://h/f"})
-		if err != nil {
-			t.Error(err)
-		}
-		u := &urlparse.URL{Scheme: tt.in, Host: "h"}
-		r := run{Config: o}
-		if r.protect(u); u.Scheme != tt.want {
-			t.Errorf("--tls %s %s: got %s, want %s", tt.mode, tt.in, u.Scheme, tt.want)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (k *kit) through(t *testing.T, via string) {
 		if e.Server == "" {
 			t.Errorf("an event without a server: %v", e)
 		}
-		k.trace = append(k.trace, e.Mark+" "+e.Text)
+		k.trace = append(k.trace, string(e.Mark)+" "+e.Text)
 	}
 	k.Source = gateway.New(c, p, nil)
 	k.Notice = func() { k.notices++ }
@@ -128,7 +128,7 @@ func TestGet(t *testing.T) {
 	k := newKit(t, proxytest.Options{}, serving("contents"))
 	for range 3 {
 		text, r, err := k.read(t, "ftp://h/f", 0)
-		if err != nil || text != "contents" || r.Size != 8 || !r.ModTime.Equal(modified) {
+		if err != nil || text != "contents" || r.Size != 8 || !r.ModTime.Equal(modified) || r.Offset != 0 {
 			t.Fatalf("got %q, %+v, %v", text, r, err)
 		}
 	}
@@ -329,7 +329,7 @@ func TestTrace(t *testing.T) {
 	if _, _, err := k.read(t, "ftp://me:hidden@h/f", 0); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"> GET ftp://h/f;type=i", ">> Authorization: ********", "< HTTP 200 OK"}
+	want := []string{"> GET ftp://h/f;type=i", "> Authorization: ********", "< HTTP 200 OK"}
 	if !slices.Equal(k.trace, want) {
 		t.Errorf("got %q, want %q", k.trace, want)
 	}

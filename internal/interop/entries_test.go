@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -133,10 +132,10 @@ func entriesOf(ctx context.Context, c *ftpexec.Client, url string) (map[string]f
 		case err != nil:
 			return entries, lines, err
 		default:
-			if _, twice := entries[path.Base(e.Name)]; twice {
-				return entries, lines, fmt.Errorf("%q twice", path.Base(e.Name))
+			if _, twice := entries[e.Base]; twice {
+				return entries, lines, fmt.Errorf("%q twice", e.Base)
 			}
-			entries[path.Base(e.Name)] = e
+			entries[e.Base] = e
 		}
 	}
 	return entries, lines, nil

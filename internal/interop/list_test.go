@@ -5,7 +5,6 @@ package interop
 import (
 	"context"
 	"errors"
-	"path"
 	"slices"
 	"testing"
 
@@ -24,7 +23,7 @@ func list(ctx context.Context, c *ftpexec.Client, url string) ([]string, error) 
 		if err != nil {
 			return names, err
 		}
-		names = append(names, path.Base(e.Name))
+		names = append(names, e.Base)
 	}
 	slices.Sort(names)
 	return names, nil
@@ -101,7 +100,7 @@ func TestListThenRetrieve(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Contains(want, path.Base(e.Name)) {
+			if !slices.Contains(want, e.Base) {
 				continue // listed, but the server cannot serve it, and may misspell it
 			}
 			_, text, err := fetch(testContext(t), c, e.URL.String())
@@ -109,8 +108,8 @@ func TestListThenRetrieve(t *testing.T) {
 				t.Errorf("%q: %v", e.Name, err)
 				continue
 			}
-			wantFile(t, "pub/odd/"+path.Base(e.Name), text)
-			got = append(got, path.Base(e.Name))
+			wantFile(t, "pub/odd/"+e.Base, text)
+			got = append(got, e.Base)
 		}
 		slices.Sort(got)
 		if !slices.Equal(got, want) {

@@ -138,11 +138,8 @@ func newTraced() *traced {
 	c.Trace = func(e ftpexec.Event) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if strings.HasPrefix(e.Mark, ">") {
-			c.sent = append(c.sent, e.Text)
-		}
-		if e.Mark == ">" {
-			c.flights++
+		if e.Mark == '>' {
+			c.flights, c.sent = e.Flight, append(c.sent, e.Text)
 		}
 	}
 	return c

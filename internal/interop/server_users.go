@@ -4,6 +4,7 @@ package interop
 
 import (
 	"fmt"
+	"strings"
 
 	"example.com/ftpfetch/urlparse"
 )
@@ -58,4 +59,6 @@ func (s *Server) UserURL(password, path string) string {
 
 // Escape percent-encodes every byte but those that are safe anywhere in a URL
 // (RFC 1738, section 2.2).
-func Escape(s string) string { return (&urlparse.URL{Name: s}).Path()[1:] }
+func Escape(s string) string {
+	return strings.TrimPrefix((&urlparse.URL{Host: "h", Name: s}).String(), "://h/")
+}

@@ -23,9 +23,7 @@ func TestStatAll(t *testing.T) {
 		flights := 0
 		trace := c.Trace
 		c.Trace = func(e ftpexec.Event) {
-			if e.Mark == ">" {
-				flights++
-			}
+			flights = max(flights, e.Flight)
 			trace(e)
 		}
 		var urls []*urlparse.URL

@@ -18,8 +18,7 @@ const (
 	tag        = "v1.2.3"
 )
 
-// TestVersion builds the command in each way that people build it, and compares
-// what --version prints.
+// TestVersion builds the command in each way that people build it, and compares what --version prints.
 func TestVersion(t *testing.T) {
 	checkout := newCheckout(t)
 	first := head(t, checkout)
@@ -43,8 +42,7 @@ func TestVersion(t *testing.T) {
 	compareVersion(t, "after a tag", build(t, checkout), "v1.2.4-0.20260102030405-"+second[:12], "commit "+second+" of "+commitTime)
 }
 
-// compareVersion runs the command. After the version comes the line about the
-// commit, if any.
+// compareVersion runs the command. After the version comes the line about the commit, if any.
 func compareVersion(t *testing.T, name, command, version string, commit ...string) {
 	t.Helper()
 	lines := append([]string{"ftpfetch " + version}, commit...)
@@ -98,9 +96,8 @@ func build(t *testing.T, dir string, flags ...string) string {
 	return command
 }
 
-// install returns the command as go install installs the tag, from a directory
-// that stands for the module proxy. The modules that it needs come from this
-// machine's cache.
+// install returns the command as go install installs the tag, from a directory that stands for the module proxy. The
+// modules that it needs come from this machine's cache.
 func install(t *testing.T, checkout string) string {
 	proxy, bin := t.TempDir(), t.TempDir()
 	versions := filepath.Join(proxy, filepath.FromSlash(module), "@v")

@@ -18,9 +18,8 @@ var (
 	readmeCommands = regexp.MustCompile(`(?m)^    (go mod .*)$`)
 )
 
-// TestReadmeProgram builds the program of README.md in a new module, by the commands
-// that README.md gives, and runs it. The network is not used: "go mod tidy" may
-// miss modules that only tests of other modules need (-e); the build may not.
+// TestReadmeProgram builds the program of README.md in a new module, by the commands that README.md gives, and runs it.
+// The network is not used: "go mod tidy" may miss modules that only tests of other modules need (-e); the build may not.
 func TestReadmeProgram(t *testing.T) {
 	_ = ftpexec.Client{} // so that its modules are in the cache
 	readme := read(t, filepath.Join(root, "README.md"))

@@ -14,8 +14,8 @@ import (
 // public are the packages that docs/api.md promises.
 var public = []string{"urlparse", "ftpexec", "ftpexec/ftpfs", "ftpexec/ftphttp", "download", "download/digest", "download/manifest", "download/batch", "testserver"}
 
-// loader returns an importer of the packages of this repository in dirs, and of all
-// that they and their tests import, as the go command compiles them.
+// loader returns an importer of the packages of this repository in dirs, and of all that they and their tests import, as
+// the go command compiles them.
 func loader(t *testing.T, dirs ...string) types.Importer {
 	t.Helper()
 	args := []string{"list", "-export", "-deps", "-test", "-f", "{{.ImportPath}}\t{{.Export}}"}

@@ -6,12 +6,11 @@ import (
 	"testing"
 )
 
-// changing matches a command of RFC 959 or RFC 3659 that changes something on the
-// server, or the method of jlaffaye/ftp that sends it.
+// changing matches a command of RFC 959 or RFC 3659 that changes something on the server, or the method of jlaffaye/ftp
+// that sends it.
 var changing = regexp.MustCompile(`"(STOR|STOU|APPE|RNFR|RNTO|DELE|RMD|XRMD|MKD|XMKD|SITE|ALLO|MFMT|MFCT|MFF)\b|conn\.(Stor|StorFrom|Append|Rename|Delete|RemoveDir|RemoveDirRecur|MakeDir)\(`)
 
-// TestClientOnlyRetrieves checks that the client has no command that uploads,
-// renames or deletes.
+// TestClientOnlyRetrieves checks that the client has no command that uploads, renames or deletes.
 func TestClientOnlyRetrieves(t *testing.T) {
 	t.Chdir(root)
 	for _, dir := range []string{"ftpexec", "ftpexec/internal/wire"} {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// surface maps each exported thing of a package, by its name as docs/api.txt writes
-// it, to what it is.
+// surface maps each exported thing of a package, by its name as docs/api.txt writes it, to what it is.
 type surface map[string]string
 
 // add adds the exported things of p under dir.
@@ -30,8 +29,7 @@ func (s surface) add(dir string, p *types.Package) {
 	}
 }
 
-// value returns the value of a constant, unless it is a default or a limit: those may
-// change in a minor version.
+// value returns the value of a constant, unless it is a default or a limit: those may change in a minor version.
 func value(c *types.Const) string {
 	if strings.HasPrefix(c.Name(), "Default") || strings.HasPrefix(c.Name(), "Max") {
 		return ""
@@ -83,8 +81,8 @@ func (w writer) parameters(t types.Type) string {
 	return "[" + strings.Join(constraints, ", ") + "]"
 }
 
-// fields adds the exported fields, and those that an unexported embedded struct lends. It reports
-// whether there are no others: only then do callers make values of their own and compare them.
+// fields adds the exported fields, and those that an unexported embedded struct lends. It reports whether there are no
+// others: only then do callers make values of their own and compare them.
 func (w writer) fields(name string, s *types.Struct) (all bool) {
 	all = true
 	for f := range s.Fields() {
@@ -104,8 +102,8 @@ func (w writer) fields(name string, s *types.Struct) (all bool) {
 	return all
 }
 
-// interfaceMethods adds the methods of an interface. One with unexported methods cannot be
-// implemented elsewhere, so that it may get more.
+// interfaceMethods adds the methods of an interface. One with unexported methods cannot be implemented elsewhere, so that
+// it may get more.
 func (w writer) interfaceMethods(name string, i *types.Interface) (closed string) {
 	if !i.IsMethodSet() {
 		closed = " " + w.text(i)

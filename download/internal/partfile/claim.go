@@ -118,15 +118,14 @@ func (p *Place) open() (*claim, error) {
 // create creates an empty part with mode 0666 less umask. The error is ErrMoved
 // if there is a part, or if its directory was missing and has been made.
 func (p *Place) create() (*claim, error) {
-	dir := filepath.Dir(p.partial)
 	f, err := p.openFile(p.partial, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return nil, ErrMoved
 	case errors.Is(err, fs.ErrNotExist) && !p.lone:
-		return nil, cmp.Or(p.makeDir(dir), ErrMoved)
+		return nil, cmp.Or(p.makeDir(filepath.Dir(p.partial)), ErrMoved)
 	case err != nil:
-		return nil, cmp.Or(p.checkDir(dir), Failure(p.shown(p.partial), "cannot be created", err))
+		return nil, p.obstacle(p.partial, "cannot be created", err)
 	}
 	return p.hold(f)
 }
@@ -141,7 +140,7 @@ func (p *Place) hold(f *os.File) (*claim, error) {
 	if err == nil {
 		if c.info, err = fstat(f); err != nil {
 			err = Failure(p.shown(p.partial), "cannot be examined", err)
-		} else if !c.ours() {
+		} else if err = c.ours(); errors.Is(err, errReplaced) {
 			err = ErrMoved
 		}
 	}
@@ -209,25 +208,29 @@ func (c *claim) handle() (*os.File, error) {
 		return nil, Failure(c.shown(c.partial), "cannot be opened", err)
 	}
 	info, err := fstat(f)
-	if err != nil || !os.SameFile(info, c.info) {
-		f.Close()
-		return nil, replaced(c.shown(c.partial))
+	if err == nil && os.SameFile(info, c.info) {
+		return f, nil
 	}
-	return f, nil
+	f.Close()
+	return nil, cmp.Or(Failure(c.shown(c.partial), "cannot be examined", err), replaced(c.shown(c.partial)))
 }
 
-// ours reports whether the part's name still refers to the open file and, without
-// locks, no other run has taken it over.
-func (c *claim) ours() bool {
+// ours returns an error unless the part's name still refers to the open file and,
+// without locks, no other run has taken it over: then it is errReplaced.
+func (c *claim) ours() error {
 	info, err := c.lstat(c.partial)
-	if err != nil || !os.SameFile(info, c.info) {
-		return false
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !os.SameFile(info, c.info):
+		return replaced(c.shown(c.partial))
+	case err != nil:
+		return Failure(c.shown(c.partial), "cannot be examined", err)
+	case c.run == "" || !c.begun.Load():
+		return nil
 	}
-	if c.run == "" || !c.begun.Load() {
-		return true
+	if s, err := c.readJournal(); err != nil || s.Run != c.run {
+		return replaced(c.shown(c.partial))
 	}
-	s, err := c.readJournal()
-	return err == nil && s.Run == c.run
+	return nil
 }
 
 // size returns how long the part is.
@@ -274,8 +277,8 @@ func (c *claim) empty() error {
 
 // record replaces the journal.
 func (c *claim) record(s State, sync bool) error {
-	if !c.ours() {
-		return replaced(c.shown(c.partial))
+	if err := c.ours(); err != nil {
+		return err
 	}
 	s.Inode, s.Run = inodeOf(c.info), c.run
 	if err := c.writeJournal(s, sync); err != nil {

@@ -17,6 +17,7 @@ var (
 	ErrDiffers = errors.New("other bytes than those that are there")
 	ErrBeyond  = errors.New("more bytes than the span has")
 
+	errReplaced   = errors.New("was replaced while it was written")
 	errNotRegular = errors.New("is not a regular file")
 )
 
@@ -49,7 +50,7 @@ func busy(path string) error {
 }
 
 func replaced(path string) error {
-	return &Error{Path: path, Reason: "was replaced while it was written", Err: ErrLocal}
+	return &Error{Path: path, Reason: errReplaced.Error(), Err: errReplaced}
 }
 
 func naked(path string) error {

@@ -26,7 +26,7 @@ func (p *Part) Settle(ctx context.Context, note func(string)) error {
 	if err := p.cut(size); err != nil {
 		return err
 	}
-	if !s.ModTime.IsZero() && p.ours() {
+	if !s.ModTime.IsZero() && p.ours() == nil {
 		if err := p.chtimes(p.partial, s.ModTime); err != nil {
 			note(p.Name() + ": cannot set the server's time: " + localfile.Cause(err).Error())
 		}
@@ -62,8 +62,10 @@ func (p *Part) Written() (time.Time, error) {
 // overwrite, and removes the journal.
 func (p *Part) Publish(overwrite bool) error {
 	if p.copied != nil {
-		now, err := p.lstat(p.target)
-		if err != nil || !same(now, p.copied) {
+		switch now, err := p.lstat(p.target); {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return Failure(p.Path, "cannot be examined", err)
+		case err != nil || !same(now, p.copied):
 			return &Error{Path: p.Path, Reason: ErrMoved.Error(), Err: ErrLocal}
 		}
 	}
@@ -93,8 +95,8 @@ func (c *claim) restrict() error {
 // name renames the part. Except on Windows, which cannot rename an open file,
 // the part stays open and so locked.
 func (c *claim) name(to string, overwrite bool) (err error) {
-	if !c.ours() {
-		return replaced(c.shown(c.partial))
+	if err := c.ours(); err != nil {
+		return err
 	}
 	if err := c.removable(); err != nil {
 		return err
@@ -178,7 +180,7 @@ func (p *Part) Leave(untouched, worthless bool) (kept int64) {
 // that is about to end.
 func (c *claim) GiveUp() {
 	defer c.Close()
-	if n, err := c.size(); err == nil && n == 0 && c.ours() && c.removable() == nil {
+	if n, err := c.size(); err == nil && n == 0 && c.ours() == nil && c.removable() == nil {
 		_ = c.remove(c.partial)
 	}
 }
@@ -191,7 +193,7 @@ func (c *claim) Discard() {
 	if c.placed {
 		return
 	}
-	if !c.ours() {
+	if c.ours() != nil {
 		now, err := c.lstat(c.partial)
 		gone := errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, c.info)
 		if s, err := c.readJournal(); gone && err == nil && s.about(c.info) {

@@ -1,6 +1,7 @@
 package partfile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -150,7 +151,7 @@ func (p *Part) Copy(ctx context.Context, was fs.FileInfo, size int64, modTime ti
 	}
 	defer f.Close()
 	if now, err := fstat(f); err != nil || !same(now, was) {
-		return ErrMoved
+		return cmp.Or(Failure(p.Path, "cannot be examined", err), ErrMoved)
 	}
 	if err := p.record(p.state, false); err != nil {
 		return err

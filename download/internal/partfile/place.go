@@ -88,7 +88,7 @@ func (p *Place) Look() (err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // create finds out if the directory is missing too
 	case err != nil:
-		return cmp.Or(p.checkDir(filepath.Dir(p.target)), Failure(p.Path, "cannot be examined", err))
+		return p.obstacle(p.target, "cannot be examined", err)
 	}
 	mode := p.Info.Mode() // a dangling link counts as a file
 	if followed, err := p.Stat(); err == nil {
@@ -145,6 +145,16 @@ func (p *Place) Unchanged() error {
 
 // shown returns a name as messages show it.
 func (p *Place) shown(name string) string { return filepath.Join(p.root.Name(), name) }
+
+// obstacle says why a call for a name fails: perhaps its directory is none.
+func (p *Place) obstacle(name, what string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		if err := p.checkDir(filepath.Dir(name)); err != nil {
+			return err
+		}
+	}
+	return Failure(p.shown(name), what, err)
+}
 
 // checkDir returns an error if dir is not a directory.
 func (p *Place) checkDir(dir string) error {

@@ -43,12 +43,9 @@ func (s *Stream) brought() Span {
 func (p *Part) Write(x Span) (*Stream, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	f, err := p.f, error(nil)
-	switch {
-	case slices.ContainsFunc(p.streams, func(y *Stream) bool { return y.F == f }):
+	f, err := p.f, p.ours()
+	if err == nil && slices.ContainsFunc(p.streams, func(y *Stream) bool { return y.F == f }) {
 		f, err = p.handle()
-	case !p.ours():
-		err = replaced(p.Name())
 	}
 	if err != nil {
 		return nil, err

@@ -52,10 +52,9 @@ func (c *Conn) write(flight []Line) error {
 		}
 		b.WriteString(line.Text + "\r\n")
 	}
-	mark := ">"
+	c.flights++
 	for _, line := range flight {
-		c.trace(mark, line.Shown)
-		mark = ">>"
+		c.trace(Sent, line.Shown)
 	}
 	if err := c.conn.SetWriteDeadline(time.Now().Add(c.cfg.Timeout)); err != nil {
 		return err

@@ -85,13 +85,7 @@ func (r *reader) long(text string) {
 // wget's -nc leaves alone. What follows a letter that nobody knows may be a password, and is not shown.
 func (r *reader) letters(text string) {
 	name, value, given := strings.Cut(text, "=")
-	var long *pflag.Flag // without its inner dashes
-	r.all.VisitAll(func(f *pflag.Flag) {
-		if strings.ReplaceAll(f.Name, "-", "") == strings.ReplaceAll(name, "-", "") {
-			long = f
-		}
-	})
-	if long != nil {
+	if long := r.all.Lookup(name); long != nil {
 		r.complain("-%s has one dash: write --%s", name, long.Name)
 		r.own(long, value, given)
 		return
@@ -101,7 +95,7 @@ func (r *reader) letters(text string) {
 		if len(text) > 1 && text[0] == 'n' && abroad("-"+text[:2]) != nil {
 			n = 2
 		}
-		letters, found, own := text[:n], abroad("-"+text[:n]), shorthand(text[0], r.all)
+		letters, found, own := text[:n], abroad("-"+text[:n]), r.all.ShorthandLookup(text[:1])
 		text = text[n:]
 		value := strings.TrimPrefix(text, "=")
 		if own != nil && n == 1 && (found == nil || placeholder(own) != "N" || value == "" || value == "auto" || fits("N", value)) {
@@ -134,7 +128,7 @@ func (r *reader) own(f *pflag.Flag, value string, given bool) {
 	}
 	switch {
 	case f.NoOptDefVal != "" && (given && numberFor(meant, value) || !given && numberFor(meant, next)):
-		r.complain("-%s takes no value here; %s", f.Shorthand, answers(meant))
+		r.complain("-%s takes no value here; %s", f.Shorthand, because("", meant))
 		r.swap(meant, value, given)
 		return
 	case given:

@@ -8,7 +8,7 @@ _ftpfetch() {
 		prev=${COMP_WORDS[COMP_CWORD-2]}
 	fi
 	case $prev in
-VALUES	esac
+LINES	esac
 	if [[ $cur == -* ]]; then
 		COMPREPLY=($(compgen -W 'FLAGS' -- "$cur"))
 	fi

@@ -1,8 +1,12 @@
 package config
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/spf13/pflag"
 )
 
 // correct says what is wrong with args, and what the whole command should be: for each of the programs whose flags
@@ -55,4 +59,84 @@ func (r *reader) command() (text string, refused []string) {
 		text += " " + word
 	}
 	return text, nil
+}
+
+// takesURL has the flags whose value may hold a password, and what is shown for it.
+var takesURL = map[string]string{"--base": "URL", "--proxy": "URL", "--user": "NAME", "-u": "NAME"}
+
+var (
+	urlStart = compiled(`(?i)^["'<]*(url:)?(ftp|ftps|ftpes|https?|sftp)://`)
+	number   = compiled(`^-?[0-9][0-9-]*$`)        // of another program's flag, or a range
+	plain    = compiled(`^[A-Za-z0-9_%+=:,./-]+$`) // what needs no quotes in a shell
+)
+
+// compiled compiles a regular expression when it is first used: a run needs few of them.
+func compiled(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
+// dashed returns the shorter spelling of a flag.
+func dashed(f *pflag.Flag) string {
+	if f.Shorthand != "" {
+		return "-" + f.Shorthand
+	}
+	return "--" + f.Name
+}
+
+// badValue returns the error for a flag's bad value. It does not show a value that may hold a password.
+func badValue(flag, value string, why error) string {
+	text := why.Error()
+	switch {
+	case takesURL["--"+flag] != "":
+		return "--" + flag + ": " + text
+	case value == "":
+		value = `""`
+	case strings.Contains(value, "://"):
+		value = "URL"
+	}
+	if strings.HasPrefix(text, "strconv.") {
+		text = "write --" + flag + " or --" + flag + "=false" // the library's words are for programmers
+	}
+	return "--" + flag + " " + value + ": " + text
+}
+
+// closest returns the long flag that name is most likely a misspelling or the beginning of, or nil. One letter in four
+// may be missing, too many or out of place.
+func closest(name string, all *pflag.FlagSet) (best *pflag.Flag) {
+	if len(name) < 3 {
+		return nil
+	}
+	var begin []*pflag.Flag
+	least := max(1, len(name)/4) + 1
+	all.VisitAll(func(f *pflag.Flag) {
+		for ; within(least-1, name, f.Name); least-- {
+			best = f
+		}
+		if len(name) > 3 && strings.HasPrefix(f.Name, name) {
+			begin = append(begin, f)
+		}
+	})
+	if best == nil && len(begin) == 1 {
+		return begin[0]
+	}
+	return best
+}
+
+// within reports whether n changes turn a into b: letters added or dropped, and neighbours swapped. A letter changed
+// counts as two, because it makes another word: --retort is not --report.
+func within(n int, a, b string) bool {
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	if n == 0 || a == "" || b == "" {
+		return len(a)+len(b) <= n
+	}
+	return within(n-1, a[1:], b) || within(n-1, a, b[1:]) ||
+		len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && within(n-1, a[2:], b[2:])
+}
+
+// placeholder returns what stands for the value of a flag in the help, or "".
+func placeholder(f *pflag.Flag) (name string) {
+	name, _ = pflag.UnquoteUsage(f)
+	return name
 }

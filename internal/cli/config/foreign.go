@@ -1,9 +1,15 @@
 package config
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 )
+
+// habits is the one table of other programs' flags.
+//
+//go:embed habits.txt
+var habits string
 
 // foreign is what some programs mean by a flag.
 type foreign struct {
@@ -16,12 +22,13 @@ type foreign struct {
 
 // abroad returns what programs mean by a flag, whose name has its dashes.
 func abroad(name string) (found []foreign) {
-	for _, h := range habits {
-		if !slices.Contains(strings.Fields(h.flags), name) {
+	for row := range strings.SplitSeq(habits, "\n") {
+		flags, means, ok := strings.Cut(row, " = ")
+		if !ok || !slices.Contains(strings.Fields(flags), name) {
 			continue
 		}
-		for means := range strings.SplitSeq(h.means, " | ") {
-			found = append(found, meaning(means))
+		for one := range strings.SplitSeq(means, " | ") {
+			found = append(found, meaning(one))
 		}
 	}
 	return found
@@ -58,10 +65,7 @@ func of(program string, found []foreign) (foreign, bool) {
 	return found[i], true
 }
 
-// answers says what to write for a flag, to the users of each program that has it.
-func answers(found []foreign) string { return because("", found) }
-
-// because says the same after the text before, or nothing if no program has the flag.
+// because says, after the text before, what to write for a flag, to the users of each program that has it.
 func because(before string, found []foreign) string {
 	text := ""
 	for _, f := range found {

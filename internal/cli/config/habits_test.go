@@ -24,7 +24,7 @@ func lookup(all *pflag.FlagSet, name string) *pflag.Flag {
 	if len(name) != 2 {
 		return nil
 	}
-	return shorthand(name[1], all)
+	return all.ShorthandLookup(name[1:])
 }
 
 // TestSuggestions checks what misspelt flags are taken for. The options of the four
@@ -64,24 +64,28 @@ func TestHabits(t *testing.T) {
 	seen, all := make(map[string]bool), allFlags()
 	example := strings.NewReplacer("FILE", "f", "DIR", "d", "TIME", "7s", "RATE", "9K", "GLOB", "*.gz", "ADDR", "127.0.0.1", "URL", "http://h:1", "NAME", "me",
 		"ALGO:HEX", "md5:00000000000000000000000000000000", " N", " 3")
-	for _, h := range habits {
-		for name := range strings.FieldsSeq(h.flags) {
+	for row := range strings.Lines(habits) {
+		flags, _, ok := strings.Cut(row, " = ")
+		if !ok {
+			continue
+		}
+		for name := range strings.FieldsSeq(flags) {
 			if found := abroad(name); found == nil || seen[name] || strings.HasPrefix(name, "--") && all.Lookup(name[2:]) != nil {
 				t.Errorf("%s is there twice, or is a flag of ftpfetch", name)
 			}
 			seen[name] = true
 		}
-		for _, f := range abroad(strings.Fields(h.flags)[0]) {
+		for _, f := range abroad(strings.Fields(flags)[0]) {
 			words := strings.Fields(example.Replace(strings.Join(f.write, " ")))
 			if len(words) > 0 && !strings.HasPrefix(words[0], "2>") {
 				o := read(words, "")
 				if o.wrong != nil || len(o.operands) > 0 {
-					t.Errorf("%s: %q: %q, %q", h.flags, f.write, o.wrong, o.operands)
+					t.Errorf("%s: %q: %q, %q", flags, f.write, o.wrong, o.operands)
 				}
 			}
 			for _, flag := range regexp.MustCompile(`(?:^|[ (])(--?[a-zA-Z][a-z-]*)`).FindAllStringSubmatch(f.answer, -1) {
 				if lookup(all, flag[1]) == nil {
-					t.Errorf("%s names %s", h.flags, flag[1])
+					t.Errorf("%s names %s", flags, flag[1])
 				}
 			}
 		}
@@ -104,7 +108,7 @@ func TestWrongFlags(t *testing.T) {
 		{"-l 2 ftp://h/d/", "-l takes no value here; for wget's write --depth N (with -r); for curl's leave it out (a URL that ends in / is listed); for aria2's write -v (with 2>FILE)\n--depth is for trees: write -r too"},
 		{"-n 4 ftp://h/f", "-n takes no value here; for lftp's write -s N; for aria2's write --netrc=none\nas one command: ftpfetch -s 4 ftp://h/f"},
 		{"-d ftp://h/f", "-d needs a value: write -d DIR; for wget's and lftp's write -v; for curl's nothing does that here (HTTP)\nas one command: ftpfetch -v ftp://h/f"},
-		{"-u -nc -uuser -x -nopipelining", "unknown flag -x: for wget's nothing does that here (-d DIR chooses the directory); for curl's write --proxy URL; for aria2's write -s N; for lftp's write --reject GLOB (in trees)\n-nopipelining has one dash: write --no-pipelining"},
+		{"-u -nc -uuser -x -no-pipelining", "unknown flag -x: for wget's nothing does that here (-d DIR chooses the directory); for curl's write --proxy URL; for aria2's write -s N; for lftp's write --reject GLOB (in trees)\n-no-pipelining has one dash: write --no-pipelining"},
 		{"-T 9 ftp://h/f", "unknown flag -T: for wget's write --timeout TIME; for curl's nothing does that here (it uploads); for aria2's nothing does that here (BitTorrent)\nas one command: ftpfetch --timeout 9 ftp://h/f"},
 		{"-A *.gz,*.txt -r ftp://h/d/", "unknown flag -A: for wget's write --accept GLOB (in trees); for curl's leave it out (HTTP)\nas wget's one command: ftpfetch --accept '{*.gz,*.txt}' -r ftp://h/d/\nas curl's one command: ftpfetch -r ftp://h/d/"},
 		{"--exclude x", `unknown flag --exclude: for lftp's write --reject GLOB (in trees)`},

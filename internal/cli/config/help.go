@@ -1,8 +1,14 @@
 package config
 
 import (
+	"cmp"
 	_ "embed"
+	"fmt"
+	"runtime"
+	"runtime/debug"
 	"strings"
+
+	"github.com/spf13/pflag"
 
 	"example.com/ftpfetch/docs"
 )
@@ -27,4 +33,105 @@ func Text(print, exits string) string {
 		return docs.Man
 	}
 	return completion(print)
+}
+
+// release is the version of a build from an archive of the source, which has no version control to tell it. Who
+// packages ftpfetch sets it with
+//
+//	go build -ldflags '-X example.com/ftpfetch/internal/cli/config.release=v1.2.3'
+var release string
+
+// version returns what --version prints: the version, the commit if it is known, and the Go release and the system of
+// the build.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = new(debug.BuildInfo)
+	}
+	set := make(map[string]string)
+	for _, s := range info.Settings {
+		set[s.Key] = s.Value
+	}
+	text := "ftpfetch " + cmp.Or(release, info.Main.Version, "(devel)")
+	if set["vcs.revision"] != "" {
+		text += "\ncommit " + set["vcs.revision"] + " of " + set["vcs.time"]
+	}
+	if set["vcs.modified"] == "true" {
+		text += ", modified"
+	}
+	return text + "\nbuilt by " + runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
+}
+
+// bashScript is for bash 3.2 or later. If it offers nothing, -o default completes file names.
+//
+//go:embed completion.bash
+var bashScript string
+
+// shells says how each shell completes the value of a flag: one of some words, which stand for %s, a directory, a file,
+// or any text. In the script LINES stands for what line returns for each flag, and FLAGS for the spellings of all.
+var shells = map[string]struct {
+	script, words, dir, file, any string
+	line                          func(f *pflag.Flag, names []string, usage, value string) string
+}{
+	"bash": {bashScript, `COMPREPLY=($(compgen -W '%s' -- "$cur")); return`, `IFS=$'\n'; COMPREPLY=($(compgen -d -- "$cur")); return`, "return", "return", bashLine},
+	"zsh": {"#compdef ftpfetch\n# Completion of ftpfetch for zsh: ftpfetch --print zsh\n_arguments -s -S \\\nLINES\t'*:URL:_urls'\n",
+		"(%s)", "_directories", "_files", " ", zshLine},
+	"fish": {"# Completion of ftpfetch for fish: ftpfetch --print fish\ncomplete -c ftpfetch -f\nLINES",
+		" -x -a '%s'", " -x -a '(__fish_complete_directories)'", " -r -F", " -x", fishLine},
+}
+
+// completion returns the script for a shell.
+func completion(shell string) string {
+	c, all, lines := shells[shell], "", ""
+	for _, g := range new(line).groups() {
+		g.VisitAll(func(f *pflag.Flag) {
+			names := []string{"--" + f.Name}
+			if f.Shorthand != "" {
+				names = []string{"-" + f.Shorthand, names[0]}
+			}
+			kind, usage := pflag.UnquoteUsage(f)
+			value := c.any
+			switch {
+			case kind == "" || f.NoOptDefVal != "":
+				value = ""
+			case strings.Contains(kind, "|"):
+				value = fmt.Sprintf(c.words, strings.ReplaceAll(kind, "|", " "))
+			case kind == "DIR":
+				value = c.dir
+			case kind == "FILE":
+				value = c.file
+			}
+			all, lines = all+" "+strings.Join(names, " "), lines+c.line(f, names, usage, value)
+		})
+	}
+	return strings.NewReplacer("LINES", lines, "FLAGS", all[1:]).Replace(c.script)
+}
+
+func bashLine(_ *pflag.Flag, names []string, _, value string) string {
+	if value == "" {
+		return ""
+	}
+	return fmt.Sprintf("\t%s) %s ;;\n", strings.Join(names, "|"), value)
+}
+
+func zshLine(f *pflag.Flag, names []string, usage, value string) string {
+	spelling := strings.Join(names, ",")
+	if value != "" {
+		spelling = strings.Join(names, "+,") + "="
+		value = ":" + strings.ReplaceAll(placeholder(f), ":", `\:`) + ":" + value
+	}
+	if len(names) > 1 {
+		spelling = fmt.Sprintf("'(%s)'{%s}", strings.Join(names, " "), spelling)
+	}
+	usage = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "'", `'\''`).Replace(usage)
+	return fmt.Sprintf("\t%s'[%s]%s' \\\n", spelling, usage, value)
+}
+
+func fishLine(f *pflag.Flag, names []string, usage, value string) string {
+	short := ""
+	if len(names) > 1 {
+		short = " -s " + f.Shorthand
+	}
+	usage = strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(usage)
+	return fmt.Sprintf("complete -c ftpfetch%s -l %s%s -d '%s'\n", short, f.Name, value, usage)
 }

@@ -1,20 +1,15 @@
 package show
 
 import (
-	"bytes"
+	"strings"
 	"time"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/internal/printable"
 )
 
-// docs/progress.md documents these events. A change that breaks a reader must raise eventVersion.
-const (
-	eventVersion  = 1
-	eventInterval = time.Second // the least time between two "progress" events of a file
-)
-
-// event is one line of --progress json. A field is absent if its value is unknown or does not apply.
+// event is one line of --progress json, which docs/progress.md documents. A field is absent if its value is unknown or
+// does not apply.
 type event struct {
 	Event    string   `json:"event"`
 	Version  int      `json:"version"`
@@ -38,42 +33,44 @@ type event struct {
 	Failed   *int64   `json:"failed,omitempty"`
 }
 
-// emit writes one event as one line to standard error.
-func (p *Printer) emit(e event) {
-	e.Version = eventVersion
-	e.Time = p.now().UTC().Format("2006-01-02T15:04:05.000Z")
-	p.line("%s", bytes.TrimSuffix(printable.JSON(e), []byte("\n")))
+// say shows e as one line of JSON, or as a line of text if that is not empty.
+func (p *Printer) say(e event, text string) {
+	if p.Progress == JSON {
+		e.Version = 1 // a change that breaks a reader must raise it
+		e.Time = p.now().UTC().Format("2006-01-02T15:04:05.000Z")
+		text = strings.TrimSuffix(string(printable.JSON(e)), "\n")
+	}
+	if text != "" {
+		p.line("%s", text)
+	}
 }
 
 // event returns an event with the state of the file.
 func (f *file) event(kind string) event {
-	e := event{Event: kind, URL: f.url, Path: f.path}
-	if f.flows {
-		e.Attempt, e.Received, e.Offset = f.try, new(f.done), new(f.offset)
+	e := event{Event: kind, URL: f.task.URLs[0].Redacted(), Path: f.task.Path}
+	if !f.began.IsZero() {
+		e.Attempt, e.Received, e.Offset = f.try, &f.done, &f.offset
 	}
 	if f.total >= 0 {
-		e.Size = new(f.total)
+		e.Size = &f.total
 	}
 	return e
 }
 
-// complete emits the "done" event.
-func (r *Run) complete(f *file, done download.Result, now time.Time) {
-	if done.Left == "" {
-		r.begin(f, done.Resumed, done.Size, now)
-		f.offset = min(f.offset, done.Resumed)
-		f.speed.first = min(f.speed.first, f.offset)
+// completed returns the "done" event.
+func (f *file) completed(r *Run, done download.Result, now time.Time) event {
+	if f.total = done.Size; done.Left == "" {
+		f.flow(r, done.Resumed, done.Size, now)
 		f.done = done.Size
 	}
-	f.total = done.Size
 	e := f.event("done")
 	if e.Skipped, e.Verified = done.Left != "", done.Verified; done.Left == "" {
-		e.Seconds, e.Rate = new(seconds(now.Sub(f.made))), new(int64(f.speed.average(f.done, now)))
+		e.Seconds, e.Rate = seconds(now.Sub(f.made)), average(f.done-f.offset, now.Sub(f.began))
 	}
-	r.p.emit(e)
+	return e
 }
 
-// event returns the state of the whole run.
+// event returns an event with the state of the whole run.
 func (r *Run) event(kind string) event {
 	files, size := r.of()
 	t := r.totals
@@ -81,13 +78,18 @@ func (r *Run) event(kind string) event {
 	if size >= 0 {
 		e.Size = &size
 	}
-	if now := r.p.now(); r.ended {
-		e.Seconds, e.Rate = new(seconds(now.Sub(r.began))), new(int64(r.speed.average(t.Received, now)))
+	if took := r.p.now().Sub(r.began); r.ended {
+		e.Seconds, e.Rate = seconds(took), average(t.Received, took)
 	}
 	return e
 }
 
+// average returns the bytes per second of n bytes.
+func average(n int64, took time.Duration) *int64 {
+	return new(int64(float64(n) / max(took.Seconds(), 0.001)))
+}
+
 // seconds returns d in seconds, rounded to milliseconds.
-func seconds(d time.Duration) float64 {
-	return float64(d.Round(time.Millisecond).Milliseconds()) / 1000
+func seconds(d time.Duration) *float64 {
+	return new(float64(d.Round(time.Millisecond).Milliseconds()) / 1000)
 }

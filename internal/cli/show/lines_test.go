@@ -53,7 +53,7 @@ func TestBar(t *testing.T) {
 // TestBarsTogether shows several files and lines at the same time.
 func TestBarsTogether(t *testing.T) {
 	s := newStand(Bar)
-	r := s.Run(5, -1)
+	r := s.Run("", 5, -1)
 	var all sync.WaitGroup
 	for i := range int64(5) {
 		f := r.one(parse(t, "ftp://h/x"), fmt.Sprint("file", i))
@@ -119,7 +119,7 @@ func TestFileLine(t *testing.T) {
 // important first.
 func TestRunLine(t *testing.T) {
 	s := newStand(Bar)
-	r := s.Run(500, 3<<30)
+	r := s.Run("", 500, 3<<30)
 	r.counts(batch.Totals{})
 	s.after(time.Second)
 	r.counts(batch.Totals{Complete: 123, Failed: 2, Unlisted: 1, Done: 1 << 30, Received: 64 << 20})

@@ -5,27 +5,28 @@ import (
 	"math"
 	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mattn/go-runewidth"
+
+	"example.com/ftpfetch/internal/printable"
 )
 
 // rowDelay is how old a transfer is when it gets a row. Small files get none: the screen would flicker.
 const rowDelay = 300 * time.Millisecond
 
 // rows returns the rows for a terminal of this size: one for each file and one for all of them, which stays where
-// there is not room for all.
+// there is not room for all. Before data flows the last one says what the run waits for.
 func (r *Run) rows(width, height int) (rows []string) {
 	now := r.p.now()
 	for _, f := range r.files {
 		switch {
-		case now.Sub(f.began) < rowDelay:
-		case f.flows:
+		case r.lone && now.Sub(f.made) < rowDelay:
+		case r.lone && f.began.IsZero():
+			rows = append(rows, runewidth.Truncate(printable.Line(f.task.URLs[0].Host)+": "+r.p.waits.String(), width, ""))
+		case r.lone || !f.began.IsZero() && now.Sub(f.began) >= rowDelay:
 			rows = append(rows, f.row(width))
-		case r.lone:
-			rows = append(rows, runewidth.Truncate(f.host+": "+r.p.waits.String(), width, ""))
 		}
 	}
 	if !r.lone && now.Sub(r.began) >= rowDelay {
@@ -37,7 +38,7 @@ func (r *Run) rows(width, height int) (rows []string) {
 	return rows
 }
 
-// row returns as many parts as fit into width. Before the first bytes have come it says what the run waits for.
+// row returns as many parts as fit into width.
 func (r *Run) row(width int) string {
 	parts := r.parts()
 	if r.totals.Received == 0 && r.totals.Complete == 0 {
@@ -67,42 +68,32 @@ func (r *Run) parts() []string {
 // figures of several files stand below each other. The name is cut in the middle, because names often differ at an
 // end.
 func (f *file) row(width int) string {
-	const leastName, amountColumn, paceColumn = 10, 24, 29
-	facts := fmt.Sprintf("%-*s", paceColumn, f.pace())
+	const leastName, amountColumn = 10, 24
+	facts := f.pace()
 	if width >= leastName+amountColumn+len(facts) {
 		facts = fmt.Sprintf("%*s", amountColumn, amount(f.done, f.total, " / ")+" ") + facts
 	}
 	room := max(0, width-len(facts)-1)
 	name := middle(path.Base(filepath.ToSlash(f.name)), room)
-	name += f.graph(room - runewidth.StringWidth(name))
+	if bar := room - runewidth.StringWidth(name) - len(" []"); f.total > 0 && bar >= 5 {
+		full := min(bar, int(float64(bar)*float64(f.done)/float64(f.total)))
+		name += " [" + (strings.Repeat("=", full) + ">" + strings.Repeat("-", bar))[:bar] + "]"
+	}
 	return strings.TrimRight(runewidth.Truncate(runewidth.FillRight(name, room)+" "+facts, max(width, 0), ""), " ")
 }
 
-// graph returns, for example, " [=====>----]", in room columns, or nothing if that is too little.
-func (f *file) graph(room int) string {
-	room -= len(" []")
-	if f.total <= 0 || room < 5 {
-		return ""
-	}
-	full := min(room, int(float64(room)*float64(f.done)/float64(f.total)))
-	if full == room {
-		return " [" + strings.Repeat("=", room) + "]"
-	}
-	return " [" + strings.Repeat("=", full) + ">" + strings.Repeat("-", room-full-1) + "]"
-}
-
-// pace returns, for example, " 50 %  1.0 MiB/s  0:01  try 2". The percentage is rounded down, so that 100 means all.
+// pace returns, for example, "  50 %   1.0 MiB/s    0:01  try 2". The percentage is rounded down, so that 100 means all.
 func (f *file) pace() string {
-	text := ""
+	percent, left := "", ""
 	if f.total > 0 {
-		text = fmt.Sprintf("%4d %%", int64(float64(f.done)/float64(f.total)*100))
+		percent = fmt.Sprintf("%d %%", int64(float64(f.done)/float64(f.total)*100))
 	}
-	text += fmt.Sprintf("%12s/s", binary(f.speed.rate))
-	if left := f.speed.left(f.done, f.total); left >= 0 {
-		text += fmt.Sprintf("%8s", clockTime(left))
+	if d := f.speed.left(f.done, f.total); d >= 0 {
+		left = clockTime(d)
 	}
+	text := fmt.Sprintf("%6s%12s/s%8s ", percent, binary(f.speed.rate), left)
 	if f.try > 1 {
-		text += "  try " + strconv.Itoa(f.try)
+		text += fmt.Sprintf(" try %d", f.try)
 	}
 	return text
 }
@@ -123,42 +114,30 @@ func middle(s string, n int) string {
 // speed measures bytes per second. If the data goes straight to the file its counter moves in steps of up to half a
 // second, so a sample lasts from one step to another.
 type speed struct {
-	first, last int64 // values of the counter
-	began, at   time.Time
-	rate        float64 // 0: not known yet
+	last      int64 // value of the counter
+	began, at time.Time
+	rate      float64 // 0: not known yet
 }
 
-const (
-	speedMemory = 12 * time.Second       // after this time a sample counts for a third
-	speedSample = 250 * time.Millisecond // the shortest sample
-	speedStall  = 2 * time.Second        // so long without movement is a sample too
-)
-
-// begin starts over with done bytes already there.
-func (s *speed) begin(done int64, now time.Time) {
-	*s = speed{first: done, last: done, began: now, at: now}
-}
-
-// update adds the counter's value now.
+// update adds the counter's value now. If it has fallen, measuring starts over.
 func (s *speed) update(done int64, now time.Time) {
-	if s.began.IsZero() || done < s.last {
-		s.begin(done, now)
+	const (
+		memory   = 12   // seconds: a sample that old counts for a third
+		shortest = 0.25 // of a sample
+		stall    = 2    // so long without movement is a sample too
+	)
+	if s.at.IsZero() || done < s.last {
+		*s = speed{last: done, began: now, at: now}
 		return
 	}
-	span := now.Sub(s.at)
-	if span < speedSample || done == s.last && span < speedStall {
+	span := now.Sub(s.at).Seconds()
+	if span < shortest || done == s.last && span < stall {
 		return
 	}
-	sample := float64(done-s.last) / span.Seconds()
 	// At first the rate is the average since the start, later that of the last seconds.
-	weight := max(1-math.Exp(-span.Seconds()/speedMemory.Seconds()), span.Seconds()/now.Sub(s.began).Seconds())
-	s.rate += (sample - s.rate) * weight
+	weight := max(1-math.Exp(-span/memory), span/now.Sub(s.began).Seconds())
+	s.rate += (float64(done-s.last)/span - s.rate) * weight
 	s.last, s.at = done, now
-}
-
-// average returns the bytes per second since the start.
-func (s *speed) average(done int64, now time.Time) float64 {
-	return float64(done-s.first) / max(now.Sub(s.began).Seconds(), 0.001)
 }
 
 // left returns the time that the rest takes at the current rate, or -1 if that is unknown.

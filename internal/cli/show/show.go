@@ -1,22 +1,18 @@
-// Package show prints everything that the command shows, and asks for passwords.
-// Its rules:
+// Package show prints everything that the command shows, and asks for passwords. Its rules:
 //
-//  1. Standard output gets the data, names, plans or help that the user asked
-//     for, and nothing else.
-//  2. Everything else goes to standard error, in whole lines. Errors and
-//     warnings start with "ftpfetch: ", lines of the dialogue with "* ", "> ",
-//     ">> " or "< ".
-//  3. Text from servers, URLs and file names is escaped before it goes to
-//     standard error, so that it stays on one line and does nothing to a
-//     terminal.
-//  4. Names go to standard output byte for byte, unless it is a terminal: then
-//     they are escaped too.
+//  1. Standard output gets the data, names, plans or help that the user asked for, and nothing else.
+//  2. Everything else goes to standard error, in whole lines. Errors and warnings start with "ftpfetch: ", lines of
+//     the dialogue with "* ", "> ", ">> " or "< ".
+//  3. Text from servers, URLs and file names is escaped before it goes to standard error, so that it stays on one line
+//     and does nothing to a terminal.
+//  4. Names go to standard output byte for byte, unless it is a terminal: then they are escaped too.
 //  5. A URL shows its password as "***". No other text shows a password.
-//  6. Errors from writing to standard error are ignored. What has no reader
-//     waits: the command leaves it behind when it is told to end.
+//  6. Errors from writing to standard error are ignored. What has no reader waits: the command leaves it behind when
+//     it is told to end.
 package show
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -37,9 +33,8 @@ import (
 // Mode is how transfers are shown: the value of --progress.
 type Mode string
 
-// Auto is also written auto.
 const (
-	Auto  Mode = ""
+	Auto  Mode = "" // or auto
 	Bar   Mode = "bar"
 	Plain Mode = "plain"
 	JSON  Mode = "json"
@@ -61,10 +56,10 @@ type Printer struct {
 	explain func(error) (text string, code int)
 	now     func() time.Time
 
-	mu     sync.Mutex // held while standard error is written to; guards what follows, and each Run
+	mu     sync.Mutex    // held while standard error is written to; guards what follows, and each Run
+	last   ftpexec.Event // of the dialogue
 	waits  waits
 	bottom *Run  // whose rows are at the bottom of the terminal; nil: nobody's
-	held   bool  // they are not shown
 	drawn  []int // the columns of each row on the terminal
 }
 
@@ -130,42 +125,33 @@ func (p *Printer) lock() (unlock func()) {
 	return p.mu.Unlock
 }
 
-// tell prints a note about the file or URL that e names, if any: before is what the line begins with.
-func (p *Printer) tell(before string, e event) {
-	switch e.Event, e.Text = "note", OneLine(e.Text); {
-	case p.Progress == JSON:
-		p.emit(e)
-	case e.Path != "":
-		p.line("%s%s: %s", before, printable.Line(e.Path), e.Text)
-	default:
-		p.line("%s%s", before, e.Text)
-	}
+// Note says whom a note is for: its line begins with it.
+type Note string
+
+const (
+	Warning Note = "ftpfetch: " // for everybody: a danger in what the user asked for
+	Notice  Note = ""           // not with -q
+	Detail  Note = "* "         // with -v
+)
+
+// Note shows what happens to the file or directory path, or to the run if path is "".
+func (p *Printer) Note(whom Note, path, text string) {
+	defer p.lock()()
+	p.note(whom, event{Path: path, Text: text})
 }
 
-// Warning reports a danger in what the user asked for.
-func (p *Printer) Warning(text string) {
-	defer p.lock()()
-	p.tell("ftpfetch: ", event{Text: "warning: " + text})
-}
-
-// Note shows what happens to the process or to a server's connections. A run that waits for room says so without -v:
-// it would look like one that hangs.
-func (p *Printer) Note(text string, waits bool) {
-	defer p.lock()()
-	switch {
-	case p.Verbose:
-		p.tell("* ", event{Text: text})
-	case waits && !p.Quiet:
-		p.tell("", event{Text: text})
+func (p *Printer) note(whom Note, e event) {
+	if whom == Detail && !p.Verbose || whom == Notice && p.Quiet {
+		return
 	}
-}
-
-// Made reports that the run made a directory.
-func (p *Printer) Made(dir string) {
-	defer p.lock()()
-	if !p.Quiet {
-		p.tell("", event{Path: dir, Text: "directory made"})
+	if e.Event, e.Text = "note", OneLine(e.Text); whom == Warning {
+		e.Text = "warning: " + e.Text
 	}
+	text := e.Text
+	if e.Path != "" {
+		text = printable.Line(e.Path) + ": " + text
+	}
+	p.say(e, string(whom)+text)
 }
 
 // Failed reports why a URL could not be retrieved. subject is the URL without its password; rest follows the reason.
@@ -180,19 +166,14 @@ func (p *Printer) failed(e event, err error, rest string) {
 	if what == "" {
 		return
 	}
-	what = OneLine(what + rest)
-	switch malformed, ok := errors.AsType[*urlparse.Error](err); {
-	case p.Progress == JSON:
-		if e.URL == "" && ok {
-			e.URL = malformed.Input
-		}
-		e.Event, e.Error, e.Code = "error", what, code
-		p.emit(e)
-	case e.URL != "":
-		p.line("ftpfetch: %s: %s", printable.Line(e.URL), what)
-	default:
-		p.line("ftpfetch: %s", what)
+	e.Event, e.Error, e.Code = "error", OneLine(what+rest), code
+	text := "ftpfetch: "
+	if malformed, ok := errors.AsType[*urlparse.Error](err); e.URL != "" {
+		text += printable.Line(e.URL) + ": "
+	} else if ok {
+		e.URL = malformed.Input
 	}
+	p.say(e, text+e.Error)
 }
 
 // Trace returns what is told about the dialogue: the user, or only the rows at the bottom of the terminal. It is nil
@@ -210,18 +191,19 @@ func (p *Printer) Trace() func(ftpexec.Event) {
 	}
 }
 
-// dialogue shows the dialogue with the server as curl -v does. It marks lines of all connections but the first with
-// "[2]" and so on.
+// dialogue shows the dialogue with the server as curl -v does. It marks a command that travels in the same flight as
+// the one before with ">>", and lines of all connections but the first with "[2]" and so on.
 func (p *Printer) dialogue(e ftpexec.Event) {
-	conn := ""
+	before, mark, conn := p.last, string(e.Mark), ""
+	p.last = e
+	if before.Text = e.Text; e.Mark == '>' && e == before {
+		mark = ">>"
+	}
 	if e.Conn > 1 {
 		conn = fmt.Sprintf("[%d] ", e.Conn)
 	}
-	p.line("%s %s%s", e.Mark, conn, OneLine(e.Text))
+	p.line("%s %s%s", mark, conn, OneLine(e.Text))
 }
-
-// Bytes returns "1 byte" or "n bytes".
-func Bytes(n int64) string { return counted(n, "byte", "bytes") }
 
 // counted returns, for example, "1 link" or "2 links".
 func counted(n int64, one, more string) string {
@@ -244,34 +226,24 @@ func OneLine(s string) string {
 
 // waits knows what the dialogue with a server waits for.
 type waits struct {
-	note string   // what the client did last, if it waits for no reply
-	sent []string // the commands without a reply
+	note string   // what the client did last
+	sent []string // what each reply is about that has not come
 }
 
 // event takes an event of the dialogue.
 func (w *waits) event(e ftpexec.Event) {
-	switch {
-	case strings.HasPrefix(e.Mark, ">"):
-		w.sent = append(w.sent, e.Text)
-	case e.Mark == "*" && strings.HasPrefix(e.Text, "connected to "):
-		*w = waits{note: "waiting for the greeting"}
-	case e.Mark == "*":
+	switch verb, _, _ := strings.Cut(e.Text, " "); {
+	case e.Mark == '*' && verb == "connected":
+		*w = waits{sent: []string{"waiting for the greeting"}}
+	case e.Mark == '*':
 		w.note = e.Text
-	case len(w.sent) > 0 && len(e.Text) > 3 && e.Text[0] >= '2' && e.Text[0] <= '5' && e.Text[3] == ' ':
+	case e.Mark == '>' && (verb == "USER" || verb == "PASS" || verb == "ACCT"):
+		w.sent = append(w.sent, "logging in")
+	case e.Mark == '>':
+		w.sent = append(w.sent, "waiting for the reply to "+e.Text)
+	case len(w.sent) > 0 && len(e.Text) > 3 && e.Text[0] >= '2' && e.Text[0] <= '5' && e.Text[3] == ' ': // final
 		w.sent = w.sent[1:]
 	}
 }
 
-func (w *waits) String() string {
-	switch {
-	case len(w.sent) == 0 && w.note == "":
-		return "connecting"
-	case len(w.sent) == 0:
-		return OneLine(w.note)
-	}
-	switch verb, _, _ := strings.Cut(w.sent[0], " "); verb {
-	case "USER", "PASS", "ACCT":
-		return "logging in"
-	}
-	return "waiting for the reply to " + OneLine(w.sent[0])
-}
+func (w *waits) String() string { return OneLine(append(w.sent, cmp.Or(w.note, "connecting"))[0]) }

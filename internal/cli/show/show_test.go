@@ -31,17 +31,16 @@ type stand struct {
 // shownFile is a file of a run, or the only one.
 type shownFile struct {
 	*Run
-	t    *batch.Task
-	from *urlparse.URL
+	t *batch.Task
 }
 
 func (s *stand) lone(u *urlparse.URL, path string) shownFile {
-	return shownFile{s.Lone(u, path), &batch.Task{}, u}
+	return s.Run(path, 1, -1).one(u, path)
 }
 
-// one begins one of the files of a run.
+// one begins a file of a run.
 func (r *Run) one(u *urlparse.URL, path string) shownFile {
-	f := shownFile{r, &batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: path}}, u}
+	f := shownFile{r, &batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: path}}}
 	f.happens(download.Event{Kind: batch.Started})
 	return f
 }
@@ -53,7 +52,7 @@ func (f shownFile) update(done, total int64) {
 }
 
 func (f shownFile) end(done download.Result, err error) {
-	f.Event(batch.Event{Event: download.Event{Kind: batch.Ended, Err: err}, Task: f.t, URL: f.from, Result: done})
+	f.Event(batch.Event{Event: download.Event{Kind: batch.Ended, Err: err}, Task: f.t, URL: f.t.URLs[0], Result: done})
 }
 
 // counts tells a run how far it is.
@@ -244,7 +243,7 @@ func TestJSON(t *testing.T) {
 <error~00.000Z","url":"ftp://h/x","error":"RETR x: connection lost","code":56}
 <error~00.000Z","url":"ftp://u:***@h/a b","error":"`+err.Error()+`","code":56}
 `))
-	if got := seconds(1343736168); got != 1.344 { // not nine digits
+	if got := *seconds(1343736168); got != 1.344 { // not nine digits
 		t.Errorf("got %v", got)
 	}
 }
@@ -252,7 +251,7 @@ func TestJSON(t *testing.T) {
 // TestRunPlain checks that the lines about all files become rarer.
 func TestRunPlain(t *testing.T) {
 	s := newStand(Plain)
-	r := s.Run(3, 300)
+	r := s.Run("", 3, 300)
 	for range 4000 { // seconds
 		s.after(time.Second)
 		r.counts(batch.Totals{Files: 3, Size: 300, Complete: 1, Done: 100})
@@ -269,7 +268,7 @@ func TestRunPlain(t *testing.T) {
 // TestRunJSON checks the events about all files.
 func TestRunJSON(t *testing.T) {
 	s := newStand(JSON)
-	r := s.Run(-1, -1)
+	r := s.Run("", -1, -1)
 	r.counts(batch.Totals{Files: 2, Size: 10, Listing: 1})
 	s.after(time.Second)
 	r.counts(batch.Totals{Files: 2, Size: 10, Listing: 1})
@@ -284,23 +283,34 @@ func TestRunJSON(t *testing.T) {
 `)
 }
 
-// TestDialogue checks that a line of the dialogue names its connection.
+// TestDialogue checks that a line of the dialogue names its connection, and joins only
+// commands of one flight on one connection.
 func TestDialogue(t *testing.T) {
 	s := newStand(Plain)
+	command := func(server string, conn, flight int, text string) ftpexec.Event {
+		return ftpexec.Event{Mark: '>', Text: text, Flight: flight, Server: server, Conn: conn}
+	}
 	for _, e := range []ftpexec.Event{
-		{Mark: ">", Text: "USER u", Conn: 1}, {Mark: ">>", Text: "CWD d", Conn: 1}, {Mark: ">", Text: "RETR g", Conn: 2},
-		{Mark: "<", Text: "150 yes\nno", Conn: 2}, {Mark: "*", Text: "note", Conn: 2}, {Mark: ">", Text: strings.Repeat("x", 5000), Conn: 1},
-		{Mark: ">", Text: "GET a"},
+		command("a:21", 1, 1, "USER u"), command("a:21", 1, 1, "CWD d"), command("a:21", 1, 2, "RETR f"),
+		command("a:21", 2, 2, "RETR g"), command("a:21", 2, 2, "QUIT"),
+		{Mark: '<', Text: "150 yes\nno", Flight: 2, Server: "a:21", Conn: 2},
+		{Mark: '*', Text: "note", Server: "a:21", Conn: 2},
+		command("a:21", 1, 3, strings.Repeat("x", 5000)),
+		command("a:21", 0, 1, "GET a"), command("b:21", 0, 1, "GET b"), command("b:21", 0, 1, "Range: x"),
 	} {
 		s.dialogue(e)
 	}
 	s.compare(t, `> USER u
 >> CWD d
+> RETR f
 > [2] RETR g
+>> [2] QUIT
 < [2] 150 yes / no
 * [2] note
 > `+strings.Repeat("x", 1000)+`...
 > GET a
+> GET b
+>> Range: x
 `)
 }
 
@@ -336,11 +346,11 @@ func TestNote(t *testing.T) {
 	for _, tt := range []struct {
 		options       Options
 		waits, others string
-	}{{Options{}, "text\n", ""}, {Options{Verbose: true}, "* text\n", "* text\n"}, {Options{Quiet: true}, "", ""}} {
+	}{{Options{}, "text\n", ""}, {Options{Verbose: true}, "text\n", "* text\n"}, {Options{Quiet: true}, "", ""}} {
 		for _, waits := range []bool{false, true} {
 			s := newStand(Plain)
 			s.Options = tt.options
-			s.Note("text", waits)
+			s.Note(map[bool]Note{false: Detail, true: Notice}[waits], "", "text")
 			want := tt.others
 			if waits {
 				want = tt.waits

@@ -30,7 +30,7 @@ func TestSpeed(t *testing.T) {
 	} {
 		var s speed
 		now := time.Unix(0, 0)
-		s.begin(tt.start, now)
+		s.update(tt.start, now)
 		for _, step := range tt.steps {
 			now = now.Add(step.after)
 			s.update(step.done, now)

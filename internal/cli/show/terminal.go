@@ -23,15 +23,15 @@ func (p *Printer) animate(r *Run) (stop func()) {
 	p.bottom = r
 	done := make(chan struct{})
 	go func() {
-		ticker := time.NewTicker(refresh)
-		defer ticker.Stop()
 		defer aroundStops(func() { p.mu.Lock(); p.paint("", nil) }, p.mu.Unlock)()
-		for {
+		for tick := time.Tick(refresh); ; {
 			select {
 			case <-done:
 				return
-			case <-ticker.C:
-				p.redraw(func() {})
+			case <-tick:
+				p.mu.Lock()
+				p.draw("")
+				p.mu.Unlock()
 			}
 		}
 	}()
@@ -44,16 +44,14 @@ func (p *Printer) animate(r *Run) (stop func()) {
 
 // Alone calls f, which asks the user something, while the bottom of the terminal is empty.
 func (p *Printer) Alone(f func()) {
-	p.redraw(func() { p.held = true })
-	defer p.redraw(func() { p.held = false })
+	swap := func(r *Run) (before *Run) {
+		defer p.lock()()
+		before, p.bottom = p.bottom, r
+		p.draw("")
+		return before
+	}
+	defer swap(swap(nil))
 	f()
-}
-
-// redraw draws the rows anew after a change.
-func (p *Printer) redraw(change func()) {
-	defer p.lock()()
-	change()
-	p.draw("")
 }
 
 // draw writes text, which is empty or ends in a line end, above the rows, and draws them anew.
@@ -62,7 +60,7 @@ func (p *Printer) draw(text string) {
 	switch {
 	case inBackground(p.err):
 		p.drawn = nil // the rows are the shell's now
-	case p.bottom != nil && !p.held:
+	case p.bottom != nil:
 		rows = p.bottom.rows(size(p.err))
 	}
 	p.paint(text, rows)
@@ -140,37 +138,35 @@ func (c *Console) ReadSecret(ctx context.Context, prompt string) (line string, e
 		c.Close()
 		return "", err
 	}
-	read := make(chan func() (string, error), 1)
+	type answer struct {
+		line string
+		err  error
+	}
+	read := make(chan answer, 1)
 	go func() {
 		ask := func() { fmt.Fprint(c.Out, prompt) }
-		if ask(); ctx.Err() != nil { // a stopped terminal has resumed too late
-			return
+		if ask(); ctx.Err() == nil { // a stopped terminal may have resumed too late
+			line, err := readHidden(c.In, ask)
+			read <- answer{line, err}
 		}
-		line, err := readHidden(c.In, ask)
-		fmt.Fprintln(c.Out) // the terminal did not echo the line end
-		read <- func() (string, error) { return line, err }
 	}()
 	select {
-	case result := <-read:
-		c.Close()
-		return result()
+	case a := <-read:
+		defer c.Close()
+		line, err = a.line, a.err
 	case <-ctx.Done():
 		_ = term.Restore(fd, before)
-		fmt.Fprintln(c.Out)
-		return "", context.Cause(ctx)
+		err = context.Cause(ctx)
 	}
+	fmt.Fprintln(c.Out) // the terminal did not echo the line end
+	return line, err
 }
-
-// ErrTooLong means that a line is too long for a password.
-var ErrTooLong = errors.New("the line is too long for a password")
 
 // ReadLine reads a line byte by byte, so that what follows stays unread. It returns io.EOF if the input ends before
 // the first byte.
 func ReadLine(in io.Reader) (string, error) {
-	const most = 4096
 	var line []byte
-	one := make([]byte, 1)
-	for len(line) <= most {
+	for one := make([]byte, 1); len(line) <= 4096; line = append(line, one[0]) {
 		_, err := io.ReadFull(in, one)
 		switch {
 		case err != nil && (len(line) == 0 || !errors.Is(err, io.EOF)):
@@ -178,7 +174,6 @@ func ReadLine(in io.Reader) (string, error) {
 		case err != nil, one[0] == '\n':
 			return strings.TrimSuffix(string(line), "\r"), nil
 		}
-		line = append(line, one[0])
 	}
-	return "", ErrTooLong
+	return "", errors.New("the line is too long for a password")
 }

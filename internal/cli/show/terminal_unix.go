@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -54,47 +55,50 @@ func readHidden(terminal *os.File, ask func()) (string, error) {
 	return ReadLine(terminal)
 }
 
-// stops is what happens around a stop by Ctrl-Z. The runtime does not give up SIGTSTP again, so it is caught from the
-// first use to the end of the process.
+// stops has what happens before and after a stop by Ctrl-Z.
 var stops struct {
+	sync.Mutex
 	once   sync.Once
-	mu     sync.Mutex
-	around map[*[2]func()]bool // before and after
+	around [][2]func()
 }
 
 // aroundStops makes the process call before when the user stops it (Ctrl-Z), and after when it goes on, until remove
-// is called.
+// is called. The runtime does not give up SIGTSTP again, so it is caught from the first call to the end of the process.
 func aroundStops(before, after func()) (remove func()) {
 	stops.once.Do(func() {
-		stops.around = make(map[*[2]func()]bool)
 		if !signal.Ignored(syscall.SIGTSTP) {
 			pressed := make(chan os.Signal, 1)
 			signal.Notify(pressed, syscall.SIGTSTP)
 			go stopWhen(pressed)
 		}
 	})
-	key := &[2]func(){before, after}
-	stops.mu.Lock()
-	defer stops.mu.Unlock()
-	stops.around[key] = true
+	stops.Lock()
+	defer stops.Unlock()
+	n := len(stops.around)
+	stops.around = append(stops.around, [2]func(){before, after})
 	return func() {
-		stops.mu.Lock()
-		defer stops.mu.Unlock()
-		delete(stops.around, key)
+		stops.Lock()
+		defer stops.Unlock()
+		stops.around = stops.around[:min(n, len(stops.around))]
 	}
 }
 
-// stopWhen stops the process whenever the keys are pressed, with what happens around that.
+// stopWhen stops the process whenever the keys are pressed. Where no shell could continue it the system ignores that.
+// The signal is SIGTTOU: SIGTSTP is caught, and SIGSTOP would stop a process without a shell for ever.
 func stopWhen(pressed <-chan os.Signal) {
 	for range pressed {
-		stops.mu.Lock()
-		for s := range stops.around {
+		stops.Lock()
+		for _, s := range stops.around {
 			s[0]()
 		}
-		suspend()
-		for s := range stops.around {
+		_ = unix.Kill(unix.Getpid(), unix.SIGTTOU)
+		time.Sleep(stopping)
+		for _, s := range stops.around {
 			s[1]()
 		}
-		stops.mu.Unlock()
+		stops.Unlock()
 	}
 }
+
+// stopping is more than the system takes to stop all threads: this one must do nothing more before that.
+const stopping = 50 * time.Millisecond

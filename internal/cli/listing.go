@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/urlparse"
+)
+
+// again calls f until it succeeds, as often as --retries says.
+func (r *run) again(ctx context.Context, f func() error) error {
+	policy := retry.Policy{Retries: r.File.Retries, Connect: r.File.RetryConnect, Tell: func(err error, try int, wait time.Duration) {
+		r.print.Note(show.Notice, "", fmt.Sprintf("%s; trying again in %.1f s (%d of %d)", show.OneLine(err.Error()), wait.Seconds(), try, retry.Count(r.File.Retries)))
+	}}
+	return retry.New(policy).Do(ctx, f)
+}
+
+// listDir writes a directory to w, an entry a line: the names, or with -l all that the server tells. What it tries again
+// has written nothing. It goes on after a line that cannot be read, and returns the last such error at the end. On a
+// terminal the names are escaped, and come as they arrive.
+func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
+	return r.again(ctx, func() error {
+		out := bufio.NewWriter(w)
+		entries := r.source.List
+		if r.Long {
+			entries = r.source.Entries
+		}
+		var odd error
+		for e, err := range entries(ctx, u) {
+			if errors.Is(err, ftpexec.ErrLine) {
+				if odd != nil {
+					r.print.Failed(u.Redacted(), odd, "")
+				}
+				odd = err
+				continue
+			}
+			if err == nil {
+				_, err = out.Write(r.lineOf(e, terminal))
+			}
+			if err == nil && terminal && !r.Long {
+				err = out.Flush()
+			}
+			if err != nil {
+				return errors.Join(err, out.Flush())
+			}
+		}
+		return errors.Join(out.Flush(), odd)
+	})
+}
+
+// lineOf returns the line for an entry. In the names of JSON bytes that are not UTF-8 become U+FFFD; the URL names the
+// entry exactly, without a password.
+func (r *run) lineOf(e ftpexec.Entry, terminal bool) []byte {
+	name := e.Name
+	if r.Long && e.Target != "" {
+		name += " -> " + e.Target
+	}
+	if terminal {
+		name = printable.Line(name)
+	}
+	switch {
+	case r.JSON:
+		return printable.JSON(rowOf(e, r.Long))
+	case r.Long:
+		return fmt.Appendf(nil, "%s %12s  %-20s  %s\n", modeOf(e), count(e.Size), timeOf(e), name)
+	}
+	return []byte(name + "\n")
+}
+
+// row is an entry in JSON, or what -I prints about a file. It lacks what is not known. Of an entry it has all with -l,
+// and without only the name and the URL.
+type row struct {
+	Name      string `json:"name,omitempty"`
+	URL       string `json:"url"`
+	Type      string `json:"type,omitempty"`
+	Size      *int64 `json:"size,omitempty"`
+	Time      string `json:"time,omitempty"`      // RFC 3339, as if the zone were UTC
+	Precision string `json:"precision,omitempty"` // of time: day, minute, second or fraction
+	Local     bool   `json:"local,omitempty"`     // the zone is not known
+	Mode      string `json:"mode,omitempty"`      // permissions in octal digits
+	Target    string `json:"target,omitempty"`
+}
+
+func rowOf(e ftpexec.Entry, long bool) row {
+	x := row{Name: e.Name, URL: e.URL.WithoutPassword().String()}
+	if !long {
+		return x
+	}
+	x.Target, x.Local = e.Target, e.Local
+	x.Type = cmp.Or(kinds[e.Mode.Type()].name, "special")
+	if e.Size >= 0 {
+		x.Size = &e.Size
+	}
+	if x.Precision, _ = precision(e); x.Precision != "" {
+		x.Time = e.ModTime.UTC().Format(time.RFC3339Nano)
+	}
+	if e.HasPerm {
+		x.Mode = fmt.Sprintf("%04o", e.Mode.Perm())
+	}
+	return x
+}
+
+// kinds are the letters of ls(1) for the types of entries, and the names in JSON of those that are not special.
+var kinds = map[fs.FileMode]struct{ letter, name string }{
+	0: {"-", "file"}, fs.ModeDir: {"d", "directory"}, fs.ModeSymlink: {"l", "link"}, fs.ModeIrregular: {"?", "unknown"},
+	fs.ModeNamedPipe: {letter: "p"}, fs.ModeSocket: {letter: "s"}, fs.ModeDevice: {letter: "b"}, fs.ModeDevice | fs.ModeCharDevice: {letter: "c"},
+}
+
+// modeOf returns the type and permissions as ls(1) writes them, with "?" for what is not known.
+func modeOf(e ftpexec.Entry) string {
+	permissions := strings.Repeat("?", 9)
+	if e.HasPerm {
+		permissions = e.Mode.Perm().String()[1:]
+	}
+	return cmp.Or(kinds[e.Mode.Type()].letter, "?") + permissions
+}
+
+// count returns n, or "-" for an unknown number.
+func count(n int64) string {
+	if n < 0 {
+		return "-"
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// precision returns how exactly the time of an entry is known, and the form of such a time; "" if it is not known.
+func precision(e ftpexec.Entry) (name, form string) {
+	switch {
+	case e.Precision == 0:
+		return "", ""
+	case e.Precision >= 24*time.Hour:
+		return "day", "2006-01-02"
+	case e.Precision >= time.Minute:
+		return "minute", "2006-01-02T15:04"
+	case e.Precision >= time.Second:
+		return "second", "2006-01-02T15:04:05"
+	}
+	return "fraction", "2006-01-02T15:04:05"
+}
+
+// timeOf returns the time of an entry as far as it is known, without a zone if it is the server's local time.
+func timeOf(e ftpexec.Entry) string {
+	name, form := precision(e)
+	if name != "" && name != "day" && !e.Local {
+		form += "Z"
+	}
+	return cmp.Or(e.ModTime.Format(form), "-")
+}
+
+// listing is the Source of a file with what listDir writes.
+type listing struct {
+	batch.Source
+	run *run
+}
+
+// Stat says that nothing is known in advance.
+func (listing) Stat(context.Context, *urlparse.URL) (ftpexec.Entry, error) {
+	return ftpexec.Entry{Size: -1}, nil
+}
+
+// Do lists the directory from the beginning.
+func (l listing) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
+	if req.Offset > 0 {
+		return nil, ftpexec.ErrNoRestart
+	}
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(l.run.listDir(ctx, req.URL, w, false)) }()
+	return &ftpexec.Response{Body: r, Size: -1}, nil
+}

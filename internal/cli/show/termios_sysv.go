@@ -1,0 +1,7 @@
+//go:build aix || linux || solaris
+
+package show
+
+import "golang.org/x/sys/unix"
+
+const getTermios, setTermios = unix.TCGETS, unix.TCSETS

@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/urlparse"
+)
+
+// complete adds to a URL what it leaves open and the flags give.
+func (r *run) complete(u *urlparse.URL) error {
+	if err := r.logIn(u); err != nil {
+		return err
+	}
+	r.addType(u)
+	schemes := map[string]string{"explicit": urlparse.FTPES, "implicit": urlparse.FTPS}
+	if scheme, ok := schemes[r.TLS]; ok && u.Scheme == urlparse.FTP {
+		u.Scheme = scheme
+	}
+	return cmp.Or(r.passes(u), u.Check())
+}
+
+// logIn adds the user to a URL that names none: that of -u, or of the netrc file. The password of -u goes with a user
+// who has none; others follow when the server asks.
+func (r *run) logIn(u *urlparse.URL) error {
+	if _, ok := u.User.Password(); u.User == nil || !ok && r.User != nil && u.User.Username() == r.User.Username() {
+		u.User = r.User
+	}
+	switch {
+	case u.User != nil || !r.logins.names:
+		return nil
+	case r.logins.unusable != nil:
+		return r.logins.unusable
+	}
+	if user, ok := r.logins.file.User(u.Host); ok {
+		u.User = url.User(user)
+	}
+	return nil
+}
+
+// addType applies --type if the URL has no typecode. A URL that names no file stays a directory.
+func (r *run) addType(u *urlparse.URL) {
+	switch {
+	case u.Type != urlparse.TypeNone || u.Name == "" || r.Type == "":
+	case r.Type == "guess":
+		u.Type = urlparse.GuessType(u.Name)
+	default:
+		u.Type = urlparse.Typecode(r.Type[0])
+	}
+}
+
+// passes refuses a URL that cannot go through its proxy as the flags say.
+func (r *run) passes(u *urlparse.URL) error {
+	switch {
+	case !r.via.For(u.Address()):
+	case r.Client.Active: // the server cannot connect back through it
+		return config.Usage("--mode active does not work through the proxy %s: leave out --mode, or write --proxy none", r.via)
+	case !r.ProxyGet || u.Scheme != urlparse.FTP:
+	case u.IsDir():
+		return config.Usage("--proxy get+ fetches files, and lists no directories: write the URL of a file, or leave out get+")
+	case u.Type == urlparse.TypeASCII:
+		return config.Usage("--proxy get+ fetches files as they are: leave out ;type=a, or get+")
+	}
+	return nil
+}
+
+// tasks yields what to retrieve, and reports what cannot be.
+func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
+	return func(yield func(batch.Task) bool) {
+		r.each(func(from string, t batch.Task, err error) bool {
+			if r.ended(ctx) {
+				return false
+			}
+			if err != nil {
+				r.fail(from, err)
+				r.lost++
+				return true
+			}
+			return yield(t)
+		})
+	}
+}
+
+// each calls do with all that the run is to retrieve, the files of the lists first, or with why something cannot be.
+// It ends if do returns false. from is the list or URL.
+func (r *run) each(do func(from string, t batch.Task, err error) bool) {
+	for _, l := range r.lists {
+		for item, err := range l.items() {
+			for i := 0; i < len(item.URLs) && err == nil; i++ {
+				err = r.complete(item.URLs[i])
+			}
+			if !do(l.name, batch.Task{Item: item}, err) {
+				return
+			}
+		}
+	}
+	for i, t := range r.Targets {
+		from, task, err := "", batch.Task{}, t.Err // which shows the URL itself
+		if r.at = i; err == nil {
+			from = t.URL.Redacted()
+			task, err = r.task(t)
+		}
+		if !do(from, task, err) {
+			return
+		}
+	}
+}
+
+// known returns how many files there are and their bytes, as far as that is known in advance; -1 means unknown.
+func (r *run) known() (files, bytes int64) {
+	for _, l := range r.lists {
+		files += int64(l.summary.Items)
+		if bytes += l.summary.Bytes; l.summary.Bytes < 0 {
+			bytes = -1 << 62
+		}
+	}
+	for _, t := range r.Targets {
+		if t.Pattern != "" || r.Recursive && t.URL.IsDir() {
+			return -1, -1
+		}
+		files, bytes = files+1, -1
+	}
+	return files, max(bytes, -1)
+}
+
+// task returns what a URL of the command line asks for. The Path of one URL after another is as [run.path] returns it.
+func (r *run) task(t config.Target) (batch.Task, error) {
+	u, tree := t.URL, r.Tree
+	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Sum: r.File.Sum}}
+	var err error
+	if r.Type != "" && r.Type != "d" {
+		tree.Type = func(name string) urlparse.Typecode {
+			u := &urlparse.URL{Name: name}
+			r.addType(u)
+			return u.Type
+		}
+	}
+	switch {
+	case r.Info || r.DryRun && !r.Many: // nothing is saved
+	case !r.Many:
+		task.Path, err = r.path(u)
+	case t.Pattern != "":
+		task.Tree, tree.Names = &tree, t.Pattern
+		if !r.Recursive {
+			tree.Depth = 1
+		}
+	case r.Recursive && u.IsDir():
+		task.Tree = &tree
+		if r.Dir == "" || len(r.Targets) > 1 {
+			task.Path, err = treeName(u)
+		}
+	case u.IsDir():
+		err = &ftpexec.Error{Op: "open", URL: u.Redacted(), Err: ftpexec.ErrIsDirectory, Hint: "-r fetches what is in it"}
+	default:
+		task.Path, err = localName(u)
+	}
+	return task, err
+}
+
+// treeName returns the name under which to save a tree: that of the directory, or of the host for the login directory.
+func treeName(u *urlparse.URL) (string, error) {
+	v := *u
+	for i := len(u.Dirs) - 1; i >= 0 && v.Name == ""; i-- {
+		if v.Name = path.Base("/" + strings.TrimSuffix(u.Dirs[i], "/")); v.Name == "/" {
+			v.Name = ""
+		}
+	}
+	v.Name = cmp.Or(v.Name, u.Host)
+	return localName(&v)
+}
+
+// localName returns the name under which to save the file that u names: its last segment, decoded and otherwise
+// unchanged.
+func localName(u *urlparse.URL) (string, error) {
+	if why := localfile.Unusable(u.Name); why != "" {
+		return "", &download.Error{Path: u.Name, Reason: why, Err: download.ErrName}
+	}
+	return u.Name, nil
+}
+
+// path returns where to save u, or "-" for standard output. Two URLs of a run never share a path: the second would
+// replace the first one's file.
+func (r *run) path(u *urlparse.URL) (path string, err error) {
+	listed := u.IsDir() || r.Long
+	if listed && (r.File.Verify || r.File.Sum.Algorithm != "") {
+		return "", config.Usage("--checksum and --verify are for files, but the URL names a directory")
+	}
+	if r.Output == "-" || listed && r.Output == "" {
+		return "-", nil
+	}
+	name := r.Output
+	if name == "" {
+		if name, err = localName(u); err != nil {
+			return "", err
+		}
+	}
+	if path = name; r.Dir != "" {
+		path = filepath.Join(r.Dir, name)
+	}
+	isDir := func() bool { info, err := os.Stat(path); return err == nil && info.IsDir() }
+	if r.Output != "" && (os.IsPathSeparator(name[len(name)-1]) || isDir()) {
+		dir := cmp.Or(strings.TrimRight(filepath.ToSlash(path), "/"), "/")
+		return "", &download.Error{Path: path, Reason: "names a directory: write -d " + dir + " to save in it", Err: download.ErrLocal}
+	}
+	if r.saved[path] {
+		return "", &download.Error{Path: path, Reason: "was written for an earlier URL of this run", Err: download.ErrLocal}
+	}
+	return path, nil
+}
