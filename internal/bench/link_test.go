@@ -128,16 +128,12 @@ func TestInsert(t *testing.T) {
 			t.Errorf("%q became %q", wrong, got)
 		}
 	}
-}
-
-// Every table has its place in its document.
-func TestDocumentsHaveEveryTable(t *testing.T) {
-	for _, table := range tables {
-		text, err := os.ReadFile(filepath.Join("../..", table.document))
-		if err != nil {
-			t.Fatal(err)
+	for _, table := range tables { // every one has its place in its document
+		document, err := os.ReadFile(filepath.Join("../..", table.document))
+		if err == nil {
+			_, err = insert(document, table.key, "")
 		}
-		if _, err := insert(text, table.key, ""); err != nil {
+		if err != nil {
 			t.Errorf("%s: %v", table.document, err)
 		}
 	}

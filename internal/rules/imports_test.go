@@ -3,8 +3,6 @@ package rules_test
 import (
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -81,47 +79,4 @@ func imports(t *testing.T, file string) (paths []string) {
 		paths = append(paths, path)
 	}
 	return paths
-}
-
-// The packages of the command compile a regular expression when they need it, not when it starts (but urlparse, which
-// imports no more than it must, and has one of five characters).
-func TestNothingIsCompiledAtStart(t *testing.T) {
-	t.Chdir(root)
-	for _, dir := range []string{"ftpexec", "download", "internal/cli", "internal/gateway", "internal/netrc", "internal/proxy"} {
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-				return err
-			}
-			if strings.Contains(read(t, path), "= regexp.MustCompile(") {
-				t.Errorf("%s: regexp.MustCompile; compile it when it is first used", path)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// The rules for tests: no sleeps, nothing skipped.
-func TestTestsNeitherSleepNorSkip(t *testing.T) {
-	t.Chdir(root)
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "_test.go") || filepath.Base(path) == "imports_test.go" {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		for _, word := range []string{"time.Sleep(", "t.Skip(", "t.Skipf(", "t.SkipNow("} {
-			if strings.Contains(string(text), word) {
-				t.Errorf("%s: %s", path, word)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }

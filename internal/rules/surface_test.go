@@ -18,7 +18,7 @@ func (s surface) add(dir string, p *types.Package) {
 		}
 		switch o := o.(type) {
 		case *types.Const:
-			s[dir+"."+name] = "const " + w.text(o.Type()) + value(o)
+			s[dir+"."+name] = "const " + w.text(o.Type()) + " = " + o.Val().ExactString()
 		case *types.Var:
 			s[dir+"."+name] = "var " + w.text(o.Type())
 		case *types.Func:
@@ -27,14 +27,6 @@ func (s surface) add(dir string, p *types.Package) {
 			w.typeName(dir, o)
 		}
 	}
-}
-
-// value returns the value of a constant, unless it is a default or a limit: those may change in a minor version.
-func value(c *types.Const) string {
-	if strings.HasPrefix(c.Name(), "Default") || strings.HasPrefix(c.Name(), "Max") {
-		return ""
-	}
-	return " = " + c.Val().ExactString()
 }
 
 // writer writes the things of a package.
@@ -50,7 +42,7 @@ func (w writer) typeName(dir string, o *types.TypeName) {
 		return
 	}
 	t := o.Type()
-	what := "type" + w.parameters(t)
+	what := "type"
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
 		what += " struct"
@@ -66,19 +58,6 @@ func (w writer) typeName(dir string, o *types.TypeName) {
 	if !types.IsInterface(t) {
 		w.methods(dir, o.Name(), t)
 	}
-}
-
-// parameters returns the type parameters of a generic type, without their names.
-func (w writer) parameters(t types.Type) string {
-	named, ok := t.(*types.Named)
-	if !ok || named.TypeParams().Len() == 0 {
-		return ""
-	}
-	var constraints []string
-	for p := range named.TypeParams().TypeParams() {
-		constraints = append(constraints, p.Obj().Name()+" "+w.text(p.Constraint()))
-	}
-	return "[" + strings.Join(constraints, ", ") + "]"
 }
 
 // fields adds the exported fields, and those that an unexported embedded struct lends. It reports whether there are no
@@ -179,9 +158,6 @@ func signature(s *types.Signature) types.Type {
 			list = append(list, types.NewParam(v.Pos(), v.Pkg(), "", unnamed(v.Type())))
 		}
 		return types.NewTuple(list...)
-	}
-	if s.TypeParams().Len() > 0 {
-		return s // a type parameter belongs to one signature: the names stay
 	}
 	return types.NewSignatureType(nil, nil, nil, tuple(s.Params()), tuple(s.Results()), s.Variadic())
 }
