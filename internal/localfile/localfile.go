@@ -3,7 +3,6 @@ package localfile
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"regexp"
 	"runtime"
@@ -11,8 +10,7 @@ import (
 	"sync"
 )
 
-// Unusable says why name cannot be the name of a local file, or "".
-func Unusable(name string) string { return unusable(name, runtime.GOOS) }
+var goos = runtime.GOOS // but for tests
 
 // own matches the names that this program alone gives: those of journals, of ledgers, and those with a hash. A server
 // can work out the hash, but nothing is saved under such a name.
@@ -34,17 +32,15 @@ func Own(name string) string {
 }
 
 // Key returns the same key for paths of the same file. The file systems of Windows and macOS usually ignore case.
-func Key(path string) string { return key(path, runtime.GOOS) }
-
-func key(path, goos string) string {
+func Key(path string) string {
 	if goos == "windows" || goos == "darwin" || goos == "ios" {
 		return strings.ToLower(strings.ToUpper(path))
 	}
 	return path
 }
 
-// unusable says why name cannot be a local file name, or "".
-func unusable(name, goos string) string {
+// Unusable says why name cannot be the name of a local file, or "".
+func Unusable(name string) string {
 	switch {
 	case name == "":
 		return `the URL names no file; write its name after the last "/"`
@@ -72,15 +68,13 @@ func unusable(name, goos string) string {
 // Cause returns the system's own error inside err, without the name of a system call: a full disk is no failure of
 // splice(2).
 func Cause(err error) error {
-	var naming *fs.PathError
-	var linking *os.LinkError
-	var call *os.SyscallError
-	switch {
-	case errors.As(err, &call):
+	if call, ok := errors.AsType[*os.SyscallError](err); ok {
 		return call.Err
-	case errors.As(err, &naming):
+	}
+	if naming, ok := errors.AsType[*os.PathError](err); ok {
 		return naming.Err
-	case errors.As(err, &linking):
+	}
+	if linking, ok := errors.AsType[*os.LinkError](err); ok {
 		return linking.Err
 	}
 	return err

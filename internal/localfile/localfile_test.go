@@ -8,52 +8,30 @@ func TestUnusable(t *testing.T) {
 		unix bool
 		win  bool
 	}{
-		{"motd", true, true},
-		{"a.tar.gz", true, true},
-		{"-rf", true, true},
-		{"name with space", true, true},
-		{"...", true, false},
-		{"..x", true, true},
-		{"caf\xe9", true, true},
-		{"\x01\x1b[2J", true, false},
-		{`a\b`, true, false},
-		{"a:b", true, false},
-		{"what?", true, false},
-		{"x.", true, false},
-		{"x ", true, false},
-		{"CON", true, false},
-		{"nul.txt", true, false},
-		{"Com1", true, false},
-		{"lpt9.log", true, false},
-		{"com¹", true, false},
-		{"aux .c", true, false},
-		{"conin$", true, false},
-		{"console", true, true},
-		{"com10", true, true},
-		{"", false, false},
-		{".", false, false},
-		{"..", false, false},
-		{"/etc/passwd", false, false},
-		{"a/b", false, false},
-		{"../x", false, false},
-		{"a\x00b", false, false},
-		{"a.part", true, true},
-		{"a.part.json", false, false},
-		{"A.PART.JSON", false, false},
-		{"part.json", true, true},
+		{"motd", true, true}, {"a.tar.gz", true, true}, {"-rf", true, true}, {"name with space", true, true}, {"...", true, false},
+		{"..x", true, true}, {"caf\xe9", true, true}, {"\x01\x1b[2J", true, false}, {`a\b`, true, false}, {"a:b", true, false},
+		{"what?", true, false}, {"x.", true, false}, {"x ", true, false}, {"CON", true, false}, {"nul.txt", true, false},
+		{"Com1", true, false}, {"lpt9.log", true, false}, {"com¹", true, false}, {"aux .c", true, false}, {"conin$", true, false},
+		{"console", true, true}, {"com10", true, true}, {"", false, false}, {".", false, false}, {"..", false, false},
+		{"/etc/passwd", false, false}, {"a/b", false, false}, {"../x", false, false}, {"a\x00b", false, false}, {"a.part", true, true},
+		{"a.part.json", false, false}, {"A.PART.JSON", false, false}, {"part.json", true, true},
 	}
+	defer func(is string) { goos = is }(goos)
 	for _, tt := range tests {
-		for goos, want := range map[string]bool{"linux": tt.unix, "windows": tt.win} {
-			if why := unusable(tt.name, goos); (why == "") != want {
-				t.Errorf("unusable(%q, %s) = %q, want usable %v", tt.name, goos, why, want)
+		for system, want := range map[string]bool{"linux": tt.unix, "windows": tt.win} {
+			goos = system
+			if why := Unusable(tt.name); (why == "") != want {
+				t.Errorf("%s: Unusable(%q) = %q, want usable %v", goos, tt.name, why, want)
 			}
 		}
 	}
 }
 
 func TestKey(t *testing.T) {
-	for goos, want := range map[string]bool{"linux": false, "windows": true, "darwin": true} {
-		if got := key("A/\u00c9.Gz", goos) == key("a/\u00e9.gz", goos); got != want {
+	defer func(is string) { goos = is }(goos)
+	for system, want := range map[string]bool{"linux": false, "windows": true, "darwin": true} {
+		goos = system
+		if got := Key("A/\u00c9.Gz") == Key("a/\u00e9.gz"); got != want {
 			t.Errorf("%s: the same file %v, want %v", goos, got, want)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,10 +32,8 @@ func Count(n int) int {
 // Retrier counts the failures of one job. It is safe for concurrent use.
 type Retrier struct {
 	Policy
-	Reached atomic.Bool // the server has answered
-
-	mu     sync.Mutex
-	failed int // tries in a row without progress
+	Reached atomic.Bool  // the server has answered
+	failed  atomic.Int64 // tries in a row without progress
 }
 
 // New returns a Retrier with p.
@@ -48,41 +45,29 @@ func New(p Policy) *Retrier {
 	return &Retrier{Policy: p}
 }
 
-// pause returns how long to wait before the given try: about 1 s, twice as long each time, at most about 60 s. It
-// varies by half, so that many clients do not return at the same moment.
-func pause(try int) time.Duration {
-	mean := min(time.Second<<min(try-1, 6), time.Minute)
-	return mean/2 + rand.N(mean)
-}
-
-// Again waits and returns nil if err is worth another try; else it returns err. Progress resets the count.
+// Again waits and returns nil if err is worth another try; else it returns err. Progress resets the count. The wait is
+// about 1 s, twice as long each time, at most about 60 s. It varies by half, so that many clients do not return at the
+// same moment.
 func (r *Retrier) Again(ctx context.Context, err error, progress bool) error {
-	try := r.next(err, progress)
-	if try == 0 {
+	if progress {
+		r.failed.Store(0)
+	}
+	if !r.temporary(err) {
 		return err
 	}
-	if ctx.Err() != nil {
+	try := int(r.failed.Add(1))
+	switch {
+	case try > r.Retries:
+		return err
+	case ctx.Err() != nil:
 		return context.Cause(ctx) // the end of ctx is the reason, not err
 	}
-	d := pause(try)
+	mean := min(time.Second<<min(try-1, 6), time.Minute)
+	wait := mean/2 + rand.N(mean)
 	if r.Tell != nil {
-		r.Tell(err, try, d)
+		r.Tell(err, try, wait)
 	}
-	return r.Wait(ctx, d)
-}
-
-// next counts a failed try, and returns the number of the next one, or 0 if there is none.
-func (r *Retrier) next(err error, progress bool) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if progress {
-		r.failed = 0
-	}
-	if !r.temporary(err) || r.failed >= r.Retries {
-		return 0
-	}
-	r.failed++
-	return r.failed
+	return r.Wait(ctx, wait)
 }
 
 // Known marks an error of which it is known whether it may pass, whatever else it says.
@@ -137,13 +122,11 @@ func NoService(err error) bool {
 
 // Sleep waits for d, or until ctx ends.
 func Sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 && ctx.Err() == nil {
-		return nil
+	if d <= 0 {
+		return context.Cause(ctx)
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
