@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -20,8 +21,8 @@ import (
 func TestCancelledNamesNoFile(t *testing.T) {
 	const atOnce, each = 32, 20
 	cancels := make(chan func(), atOnce)
-	s := testserver.NewScript(t, testserver.Honest("").With("SIZE", testserver.Reply("500 what")).With("MLST", testserver.Reply("500 what")),
-		testserver.On("RETR", testserver.Reply("226 x"), testserver.SendData("half"), testserver.Call(func() { (<-cancels)() }), testserver.StallData()))
+	s := testserver.New(t, nil, testserver.Honest("").With("SIZE", testserver.Reply("500 what")).With("MLST", testserver.Reply("500 what")),
+		testserver.On("RETR", testserver.Reply("226 x"), testserver.Data("half"), ftptest.Call(func() { (<-cancels)() }), testserver.Data("", testserver.Stalled)))
 	u, dir := urlOf(t, s.URL("/a/f")), t.TempDir()
 	var named atomic.Int32
 	var running sync.WaitGroup

@@ -149,15 +149,15 @@ func (c *troubled) fail(call string) error {
 // TestCausesOfConnections lets every read and write of both connections fail, and
 // every dial, with and without TLS.
 func TestCausesOfConnections(t *testing.T) {
-	for _, mode := range []testserver.TLSMode{0, testserver.TLSRequired} {
-		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": "contents"}, TLS: mode})
+	for _, mode := range []string{"ftp", "ftpes"} {
+		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": "contents"}, Scheme: mode})
 		for _, use := range uses {
 			for _, data := range []bool{false, true} {
 				for _, call := range []string{"dial", "read", "write"} {
 					if data && !use.data {
 						continue
 					}
-					t.Run(fmt.Sprintf("%s/TLS %d/data %v/%s", use.name, mode, data, call), func(t *testing.T) {
+					t.Run(fmt.Sprintf("%s/%s/data %v/%s", use.name, mode, data, call), func(t *testing.T) {
 						t.Parallel()
 						var running sync.WaitGroup // some wait a second for a reply
 						defer running.Wait()
@@ -219,11 +219,11 @@ func eachCall(t *testing.T, x *trouble, use func(*ftpexec.Client) error) {
 func TestCausesOfAnEnd(t *testing.T) {
 	for _, use := range uses {
 		for _, verb := range []string{"", "USER", "PASS", "CWD", "TYPE", "SIZE", "MDTM", "EPSV", "RETR", "NLST", "MLSD"} {
-			step := testserver.On(verb, testserver.CloseConn())
+			step := testserver.On(verb, testserver.End(testserver.Closed))
 			if verb == "" {
-				step = testserver.On("", testserver.CloseConn())
+				step = testserver.On("", testserver.End(testserver.Closed))
 			}
-			s := testserver.NewScript(t, testserver.Honest("contents"), step)
+			s := testserver.New(t, nil, testserver.Honest("contents"), step)
 			err := use.run(t.Context(), t, new(ftpexec.Client), urlOf(t, s.URL("/d/f")), urlOf(t, s.URL("/d/")))
 			if err == nil && !sentTo(s, verb) {
 				continue
@@ -288,7 +288,7 @@ func TestCausesOfTimeouts(t *testing.T) {
 			return context.WithTimeoutCause(context.Background(), time.Second, reason)
 		}, expectation{is: []error{reason}, once: "enough"}},
 	}
-	silent := testserver.Silence()
+	silent := testserver.End(testserver.Stalled)
 	for _, use := range uses {
 		for _, verb := range []string{"dial", "", "USER", "PASS", "CWD", "TYPE", "MDTM", "EPSV", "RETR", "NLST", "MLSD", "data"} {
 			for _, end := range ends {
@@ -305,7 +305,7 @@ func TestCausesOfTimeouts(t *testing.T) {
 							return nil, &net.OpError{Op: "dial", Net: network, Err: ctx.Err()}
 						}
 					case "data":
-						stall := []testserver.Action{testserver.Reply("150 x"), testserver.SendData("a"), testserver.StallData()}
+						stall := []testserver.Action{testserver.Reply("150 x"), testserver.Data("a", testserver.Stalled)}
 						step = testserver.On("RETR", stall...).With("NLST", stall...).With("MLSD", stall...)
 					}
 					s := network.NewScript(t, testserver.Honest("contents"), step)
@@ -329,8 +329,8 @@ func TestCausesOfTimeouts(t *testing.T) {
 func TestCauseOfAReset(t *testing.T) {
 	for _, text := range []string{"contents", noise(1<<20, 3)} {
 		k := newKit(t, map[string]string{"/f": text})
-		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
-			return testserver.Fault{Data: testserver.Reset, Octets: int64(len(text) / 2)}
+		k.faulty(func(p *testserver.Conn) testserver.Action {
+			return testserver.Cut(int64(len(text)/2), testserver.Reset)
 		})
 		_, err := k.get("/f", Options{Retries: -1})
 		if !errors.Is(err, syscall.ECONNRESET) || !errors.As(err, new(*net.OpError)) || !errors.As(err, new(*ftpexec.Error)) {

@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
 
 func TestCausesOfTLS(t *testing.T) {
-	later := func() time.Time { return time.Now().Add(48 * time.Hour) }
+	later := func() time.Time { return time.Now().AddDate(100, 0, 0) }
 	tests := []struct {
 		name    string
 		options testserver.Options
@@ -25,17 +26,17 @@ func TestCausesOfTLS(t *testing.T) {
 		want    expectation
 		data    bool // the data connection alone
 	}{
-		{"unknown authority", testserver.Options{TLS: testserver.TLSRequired}, "", &tls.Config{}, false,
+		{"unknown authority", testserver.Options{Scheme: "ftpes"}, "", &tls.Config{}, false,
 			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.UnknownAuthorityError)}, once: "x509: "}, false},
-		{"wrong name", testserver.Options{TLS: testserver.TLSImplicit}, "other", &tls.Config{}, true,
+		{"wrong name", testserver.Options{Scheme: "ftps"}, "other", &tls.Config{}, true,
 			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.HostnameError)}, once: "x509: "}, false},
-		{"expired", testserver.Options{TLS: testserver.TLSRequired}, "", &tls.Config{Time: later}, true,
+		{"expired", testserver.Options{Scheme: "ftpes"}, "", &tls.Config{Time: later}, true,
 			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.CertificateInvalidError)}, once: "x509: "}, false},
-		{"alert", testserver.Options{TLS: testserver.TLSRequired, TLSConfig: &tls.Config{MaxVersion: tls.VersionTLS12}}, "", &tls.Config{MinVersion: tls.VersionTLS13}, true,
+		{"alert", testserver.Options{Scheme: "ftpes", TLSConfig: &tls.Config{MaxVersion: tls.VersionTLS12}}, "", &tls.Config{MinVersion: tls.VersionTLS13}, true,
 			expectation{is: []error{ftpexec.ErrTLS, tls.AlertError(70)}, as: []any{new(*net.OpError), new(tls.AlertError)}, once: "protocol version not supported"}, false},
 		{"not TLS", testserver.Options{}, "ftps", &tls.Config{}, true,
 			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(tls.RecordHeaderError)}, once: "first record does not look like"}, false},
-		{"alert on the data connection", testserver.Options{TLS: testserver.TLSRequired, TLSConfig: &tls.Config{MaxVersion: tls.VersionTLS12, SessionTicketsDisabled: true}, TLSRequireReuse: true}, "", &tls.Config{}, true,
+		{"alert on the data connection", testserver.Options{Scheme: "ftpes", TLSConfig: &tls.Config{MaxVersion: tls.VersionTLS12, SessionTicketsDisabled: true, VerifyConnection: ftptest.Resumed}}, "", &tls.Config{}, true,
 			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*net.OpError), new(tls.AlertError)}, once: "bad certificate"}, true},
 	}
 	for _, tt := range tests {

@@ -22,13 +22,13 @@ func TestAskedOnceMore(t *testing.T) {
 		k := newKit(t, map[string]string{"/f": body})
 		k.leaves("/f", 100_000)
 		times := 0
-		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		k.faulty(func(p *testserver.Conn) testserver.Action {
 			if p.Verb == "MDTM" {
 				if times++; times <= silent {
-					return testserver.Fault{Reply: "450 busy"}
+					return testserver.Reply("450 busy")
 				}
 			}
-			return testserver.Fault{}
+			return nil
 		})
 		r, err := k.get("/f", Options{})
 		if err != nil || r.Resumed != resumed {
@@ -59,11 +59,11 @@ func TestReachedByAnEarlierRun(t *testing.T) {
 // that a run that fails leaves nothing for a later one.
 func TestTextKeepsNothing(t *testing.T) {
 	text := strings.Repeat("a line\r\n", 10_000)
-	broken := func(p testserver.FaultPoint) testserver.Fault {
+	broken := func(p *testserver.Conn) testserver.Action {
 		if p.Transfer == 1 {
-			return testserver.Fault{Data: testserver.Closed, Octets: 20_000, Final: "426 Broken"}
+			return testserver.Do(testserver.Cut(20_000, testserver.Closed), testserver.Final(testserver.Reply("426 Broken")))
 		}
-		return testserver.Fault{}
+		return nil
 	}
 	k := newKit(t, map[string]string{"/f": text})
 	k.faulty(broken)

@@ -60,7 +60,7 @@ func ExampleOptions_progress() {
 }
 
 // exampleServer starts a server with a file, and makes a directory.
-func exampleServer(fault func(testserver.FaultPoint) testserver.Fault) (*testserver.Server, string) {
+func exampleServer(fault func(*testserver.Conn) testserver.Action) (*testserver.Server, string) {
 	s, err := testserver.Start(&testserver.Options{Tree: map[string]string{"/pub/motd": "welcome\n"}, Fault: fault})
 	if err != nil {
 		log.Fatal(err)

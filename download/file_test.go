@@ -22,19 +22,19 @@ func TestFileFaults(t *testing.T) {
 	for _, tt := range []struct {
 		what  string
 		verb  string
-		fault testserver.Fault
+		fault testserver.Action
 		want  error
 		tries int  // transfers asked for
 		kept  bool // a part
 	}{
-		{"refused", "RETR", testserver.Fault{Reply: "550 No such file"}, ftpexec.ErrRefused, 1, false},
-		{"busy", "RETR", testserver.Fault{Reply: "450 Try later"}, ftpexec.ErrRefused, 4, false},
-		{"no login", "USER", testserver.Fault{Reply: "530 No"}, ftpexec.ErrLogin, 0, false},
-		{"data ends early", "RETR", testserver.Fault{Data: testserver.Closed, Octets: 70_000}, nil, 5, false},
-		{"data ends at once", "RETR", testserver.Fault{Data: testserver.Closed}, ftpexec.ErrTruncated, 4, false},
-		{"426 after all bytes", "RETR", testserver.Fault{Final: "426 Something broke"}, ftpexec.ErrTruncated, 4, true},
-		{"size too large", "SIZE", testserver.Fault{Final: "213 99999999"}, ftpexec.ErrTruncated, 4, true},
-		{"size too small", "SIZE", testserver.Fault{Final: "213 1000"}, ftpexec.ErrTruncated, 4, false},
+		{"refused", "RETR", testserver.Reply("550 No such file"), ftpexec.ErrRefused, 1, false},
+		{"busy", "RETR", testserver.Reply("450 Try later"), ftpexec.ErrRefused, 4, false},
+		{"no login", "USER", testserver.Reply("530 No"), ftpexec.ErrLogin, 0, false},
+		{"data ends early", "RETR", testserver.Cut(70_000, testserver.Closed), nil, 5, false},
+		{"data ends at once", "RETR", testserver.Cut(0, testserver.Closed), ftpexec.ErrTruncated, 4, false},
+		{"426 after all bytes", "RETR", testserver.Final(testserver.Reply("426 Something broke")), ftpexec.ErrTruncated, 4, true},
+		{"size too large", "SIZE", testserver.Final(testserver.Reply("213 99999999")), ftpexec.ErrTruncated, 4, true},
+		{"size too small", "SIZE", testserver.Final(testserver.Reply("213 1000")), ftpexec.ErrTruncated, 4, false},
 	} {
 		k := newKit(t, map[string]string{"/f": body})
 		k.faulty(always(tt.verb, tt.fault))
@@ -66,11 +66,11 @@ func TestFileFaults(t *testing.T) {
 // next run resumes from it.
 func TestFileCanceled(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
-	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+	k.faulty(func(p *testserver.Conn) testserver.Action {
 		if p.Transfer == 1 {
-			return testserver.Fault{Data: testserver.Stalled, Octets: 100_000}
+			return testserver.Cut(100_000, testserver.Stalled)
 		}
-		return testserver.Fault{}
+		return nil
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	o := &Options{Events: onProgress(func(done, _ int64) {

@@ -164,9 +164,9 @@ func TestGivenUpLate(t *testing.T) {
 		k.leaves("/f", 100_000)
 		journal := read(t, k.path("f.part.json"))
 		rest, retr := replies("REST", tt.rest), replies("RETR", "550 no")
-		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
-			if f := rest(p); f.Reply != "" {
-				return f
+		k.faulty(func(p *testserver.Conn) testserver.Action {
+			if tt.rest != "" && p.Verb == "REST" {
+				return rest(p)
 			}
 			return retr(p)
 		})

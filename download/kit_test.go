@@ -36,23 +36,25 @@ type kit struct {
 	top string // of the root that dir is below; "" means no root
 	c   *ftpexec.Client
 
+	fs      afero.Fs     // of the server
 	sent    atomic.Int64 // bytes read of the served files
 	commits []Result     // what Commit was called with
 
 	mu     sync.Mutex
 	events []Event
 	waits  []time.Duration
-	fault  func(testserver.FaultPoint) testserver.Fault
+	fault  func(*testserver.Conn) testserver.Action
 }
 
 func newKit(t *testing.T, tree map[string]string) *kit {
 	t.Helper()
 	k := &kit{T: t, dir: t.TempDir(), c: &ftpexec.Client{Timeout: 5 * time.Second}}
-	k.Server = testserver.New(t, &testserver.Options{FS: &countedFS{afero.NewMemMapFs(), &k.sent}, Tree: tree, ModTime: kitTime, Fault: func(p testserver.FaultPoint) testserver.Fault {
+	k.fs = &countedFS{afero.NewMemMapFs(), &k.sent}
+	k.Server = testserver.New(t, &testserver.Options{FS: k.fs, Tree: tree, ModTime: kitTime, Fault: func(p *testserver.Conn) testserver.Action {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		if k.fault == nil {
-			return testserver.Fault{}
+			return nil
 		}
 		return k.fault(p)
 	}})
@@ -82,29 +84,29 @@ func (c *countedFile) Read(p []byte) (int, error) {
 }
 
 // faulty sets the server's faults from now on.
-func (k *kit) faulty(f func(testserver.FaultPoint) testserver.Fault) {
+func (k *kit) faulty(f func(*testserver.Conn) testserver.Action) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.fault = f
 }
 
 // cut makes the data of the nth transfer end after a number of bytes.
-func cut(n int, octets int64) func(testserver.FaultPoint) testserver.Fault {
-	return func(p testserver.FaultPoint) testserver.Fault {
+func cut(n int, octets int64) func(*testserver.Conn) testserver.Action {
+	return func(p *testserver.Conn) testserver.Action {
 		if p.Transfer == n {
-			return testserver.Fault{Data: testserver.Closed, Octets: octets}
+			return testserver.Cut(octets, testserver.Closed)
 		}
-		return testserver.Fault{}
+		return nil
 	}
 }
 
 // replies makes the server give this reply to every command of a verb.
-func replies(verb, reply string) func(testserver.FaultPoint) testserver.Fault {
-	return func(p testserver.FaultPoint) testserver.Fault {
+func replies(verb, reply string) func(*testserver.Conn) testserver.Action {
+	return func(p *testserver.Conn) testserver.Action {
 		if p.Verb == verb {
-			return testserver.Fault{Reply: reply}
+			return testserver.Reply(reply)
 		}
-		return testserver.Fault{}
+		return nil
 	}
 }
 
@@ -201,11 +203,11 @@ func (k *kit) want(files map[string]string) {
 // leaves stops a run after a number of bytes of path, as a kill would.
 func (k *kit) leaves(path string, octets int64) {
 	k.Helper()
-	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+	k.faulty(func(p *testserver.Conn) testserver.Action {
 		if p.Verb == "RETR" {
-			return testserver.Fault{Data: testserver.Closed, Octets: octets}
+			return testserver.Cut(octets, testserver.Closed)
 		}
-		return testserver.Fault{}
+		return nil
 	})
 	if _, err := k.get(path, Options{Retries: -1}); err == nil {
 		k.Fatal("the transfer was not cut")
@@ -218,7 +220,7 @@ func (k *kit) leaves(path string, octets int64) {
 // change replaces a file on the server.
 func (k *kit) change(path, text string, modTime time.Time) {
 	k.Helper()
-	f, err := k.FS().Create(path)
+	f, err := k.fs.Create(path)
 	if err != nil {
 		k.Fatal(err)
 	}
@@ -226,7 +228,7 @@ func (k *kit) change(path, text string, modTime time.Time) {
 		k.Fatal(err)
 	}
 	f.Close()
-	if err := k.FS().Chtimes(path, modTime, modTime); err != nil {
+	if err := k.fs.Chtimes(path, modTime, modTime); err != nil {
 		k.Fatal(err)
 	}
 }

@@ -15,15 +15,15 @@ import (
 // ignores makes a server answer REST with 350 and send the file from its first byte
 // all the same, on every kth connection. If cut is not 0, transfers end after so
 // many bytes: all of them, or only the first.
-func ignores(k, phase int, cut int64, all bool) func(testserver.FaultPoint) testserver.Fault {
-	return func(p testserver.FaultPoint) testserver.Fault {
+func ignores(k, phase int, cut int64, all bool) func(*testserver.Conn) testserver.Action {
+	return func(p *testserver.Conn) testserver.Action {
 		switch {
-		case p.Verb == "REST" && p.Conn%k == phase:
-			return testserver.Fault{Reply: "350 Restarting"}
+		case p.Verb == "REST" && p.Num%k == phase:
+			return testserver.Reply("350 Restarting")
 		case p.Transfer > 0 && cut > 0 && (all || p.Transfer == 1):
-			return testserver.Fault{Data: testserver.Closed, Octets: cut, Final: "426 Broken"}
+			return testserver.Do(testserver.Cut(cut, testserver.Closed), testserver.Final(testserver.Reply("426 Broken")))
 		}
-		return testserver.Fault{}
+		return nil
 	}
 }
 
@@ -152,17 +152,17 @@ func TestVersions(t *testing.T) {
 				for at, seen := 1, 1; at <= seen; at++ {
 					k := newKit(t, map[string]string{"/f": body})
 					seen = 0
-					k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+					k.faulty(func(p *testserver.Conn) testserver.Action {
 						if seen++; seen == at {
 							k.change("/f", other, kitTime.Add(time.Second))
 						}
 						switch {
 						case p.Verb == "MDTM" && !dated:
-							return testserver.Fault{Reply: "502 What?"}
+							return testserver.Reply("502 What?")
 						case p.Transfer == 1 || p.Transfer == 2 && at%2 == 0:
-							return testserver.Fault{Data: testserver.Closed, Octets: cut}
+							return testserver.Cut(cut, testserver.Closed)
 						}
-						return testserver.Fault{}
+						return nil
 					})
 					got, err := get(k)
 					if runs++; err == nil {

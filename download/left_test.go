@@ -49,18 +49,18 @@ func TestSilentServer(t *testing.T) {
 		k := newKit(t, map[string]string{"/f": body})
 		k.leaves("/f", 100_000)
 		sizes, retrs := 0, 0
-		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		k.faulty(func(p *testserver.Conn) testserver.Action {
 			switch p.Verb {
 			case "SIZE":
 				if sizes++; sizes > 1 {
-					return testserver.Fault{Reply: reply}
+					return testserver.Reply(reply)
 				}
 			case "RETR":
 				if retrs++; retrs > 1 {
-					return testserver.Fault{Reply: "550 no"}
+					return testserver.Reply("550 no")
 				}
 			}
-			return testserver.Fault{}
+			return nil
 		})
 		_, err := k.get("/f", Options{})
 		if !k.exists("f") && !k.exists("f.part") {

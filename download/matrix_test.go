@@ -30,9 +30,9 @@ var matrixEvery = flag.Int("matrix.every", night.Or(60, 5), "every how manieth c
 type scene struct {
 	what   string
 	before func(*kit)
-	server func(testserver.FaultPoint) testserver.Fault // for every run
-	path   string                                       // on the server; "" means /f
-	name   string                                       // on the disk; "" means f
+	server func(*testserver.Conn) testserver.Action // for every run
+	path   string                                   // on the server; "" means /f
+	name   string                                   // on the disk; "" means f
 	o      Options
 	err    error
 	want   map[string]string // all files at the end; nil means only the file
@@ -83,10 +83,10 @@ func scenes(t *testing.T) []scene {
 		{what: "continue, refused", before: func(k *kit) { k.write("f", half) }, server: replies("RETR", "550 no"),
 			o: Options{Continue: true}, err: ftpexec.ErrRefused, want: map[string]string{"f": half}, twice: ftpexec.ErrRefused},
 		{what: "continue another program's part, cut at once", before: func(k *kit) { k.write("f.part", half) },
-			server: always("RETR", testserver.Fault{Data: testserver.Closed}), o: Options{Continue: true, Retries: -1},
+			server: always("RETR", testserver.Cut(0, testserver.Closed)), o: Options{Continue: true, Retries: -1},
 			err: ftpexec.ErrTruncated, want: map[string]string{"f.part": half}, twice: ftpexec.ErrTruncated, kept: half},
 		{what: "continue, cut at once", before: func(k *kit) { k.write("f", half) },
-			server: always("RETR", testserver.Fault{Data: testserver.Closed}), o: Options{Continue: true, Retries: -1},
+			server: always("RETR", testserver.Cut(0, testserver.Closed)), o: Options{Continue: true, Retries: -1},
 			err: ftpexec.ErrTruncated, want: map[string]string{"f": half}, twice: ftpexec.ErrTruncated, kept: half},
 		{what: "refused", server: replies("RETR", "550 no"), err: ftpexec.ErrRefused, want: map[string]string{}, twice: ftpexec.ErrRefused},
 		{what: "text", path: "/f.txt;type=a", want: map[string]string{"f": "one\ntwo\n"}, twice: fs.ErrExist},
@@ -99,12 +99,12 @@ func scenes(t *testing.T) []scene {
 }
 
 // always makes every command of a verb fail in the same way.
-func always(verb string, f testserver.Fault) func(testserver.FaultPoint) testserver.Fault {
-	return func(p testserver.FaultPoint) testserver.Fault {
+func always(verb string, f testserver.Action) func(*testserver.Conn) testserver.Action {
+	return func(p *testserver.Conn) testserver.Action {
 		if p.Verb == verb {
 			return f
 		}
-		return testserver.Fault{}
+		return nil
 	}
 }
 

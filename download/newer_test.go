@@ -15,7 +15,7 @@ func TestNewer(t *testing.T) {
 		what   string
 		local  string // "" means none
 		time   time.Time
-		fault  func(testserver.FaultPoint) testserver.Fault
+		fault  func(*testserver.Conn) testserver.Action
 		path   string
 		skip   bool
 		noted  string

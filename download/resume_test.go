@@ -147,11 +147,11 @@ func TestSize(t *testing.T) {
 	if _, err := To(t.Context(), k.c, k.url("/f"), io.Discard, &Options{Size: &wrong}); !errors.Is(err, ErrSize) {
 		t.Errorf("To: got %v, want ErrSize", err)
 	}
-	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+	k.faulty(func(p *testserver.Conn) testserver.Action {
 		if p.Verb == "SIZE" || p.Verb == "MLST" {
-			return testserver.Fault{Reply: "502 What?"}
+			return testserver.Reply("502 What?")
 		}
-		return testserver.Fault{}
+		return nil
 	})
 	if _, err := To(t.Context(), k.c, k.url("/f"), io.Discard, &Options{Size: &wrong}); !errors.Is(err, ErrSize) {
 		t.Errorf("To, without SIZE: got %v, want ErrSize", err)
@@ -168,11 +168,11 @@ func TestSize(t *testing.T) {
 }
 
 // noFacts is a server that refuses SIZE and MDTM as if there were no file.
-func noFacts(p testserver.FaultPoint) testserver.Fault {
+func noFacts(p *testserver.Conn) testserver.Action {
 	if p.Verb == "SIZE" || p.Verb == "MDTM" {
-		return testserver.Fault{Reply: "550 Permission denied."} // vsftpd, cmds_denied
+		return testserver.Reply("550 Permission denied.") // vsftpd, cmds_denied
 	}
-	return testserver.Fault{}
+	return nil
 }
 
 func TestContinue(t *testing.T) {
@@ -180,7 +180,7 @@ func TestContinue(t *testing.T) {
 	tests := []struct {
 		what   string
 		before map[string]string
-		fault  func(testserver.FaultPoint) testserver.Fault
+		fault  func(*testserver.Conn) testserver.Action
 		err    error
 		after  map[string]string
 		rests  []string

@@ -19,32 +19,32 @@ import (
 
 func TestRetry(t *testing.T) {
 	var busy atomic.Bool
-	always := func(f testserver.Fault, verb string) func(testserver.FaultPoint) testserver.Fault {
-		return func(p testserver.FaultPoint) testserver.Fault {
+	always := func(f testserver.Action, verb string) func(*testserver.Conn) testserver.Action {
+		return func(p *testserver.Conn) testserver.Action {
 			if p.Verb == verb {
 				return f
 			}
-			return testserver.Fault{}
+			return nil
 		}
 	}
-	greeting := func(e testserver.Ending, conns int) func(testserver.FaultPoint) testserver.Fault {
-		return func(p testserver.FaultPoint) (f testserver.Fault) {
-			if p.Verb == "" && p.Conn <= conns {
-				f.Before = e
+	greeting := func(e testserver.Ending, conns int) func(*testserver.Conn) testserver.Action {
+		return func(p *testserver.Conn) testserver.Action {
+			if p.Verb == "" && p.Num <= conns {
+				return testserver.End(e)
 			}
-			return f
+			return nil
 		}
 	}
 	tests := []struct {
 		what  string
-		fault func(testserver.FaultPoint) testserver.Fault
+		fault func(*testserver.Conn) testserver.Action
 		waits int
 		err   error
 		rests []string
 	}{
 		{"cut once", cut(1, 100_000), 1, nil, []string{"100000"}},
-		{"cut each 100000", always(testserver.Fault{Data: testserver.Closed, Octets: 100_000 + lapSize}, "RETR"), 2, nil, []string{"100512", "200512"}},
-		{"reset", always(testserver.Fault{Data: testserver.Reset}, "RETR"), 5, ftpexec.ErrTruncated, nil},
+		{"cut each 100000", always(testserver.Cut(100_000+lapSize, testserver.Closed), "RETR"), 2, nil, []string{"100512", "200512"}},
+		{"reset", always(testserver.Cut(0, testserver.Reset), "RETR"), 5, ftpexec.ErrTruncated, nil},
 		{"closed before the first greeting", greeting(testserver.Closed, 1), 1, nil, nil},
 		{"reset before three greetings", greeting(testserver.Reset, 3), 3, nil, nil},
 		{"never a greeting", greeting(testserver.Closed, 99), 5, ftpexec.ErrLost, nil},
@@ -54,15 +54,15 @@ func TestRetry(t *testing.T) {
 		{"wrong password", replies("PASS", "530 Login incorrect"), 0, ftpexec.ErrLogin, nil},
 		{"absent", replies("RETR", "550 No such file"), 0, ftpexec.ErrRefused, nil},
 		{"no directory", replies("CWD", "550 No"), 0, ftpexec.ErrRefused, nil},
-		{"450 to REST", func(p testserver.FaultPoint) testserver.Fault {
+		{"450 to REST", func(p *testserver.Conn) testserver.Action {
 			if p.Verb == "REST" && !busy.Swap(true) {
-				return testserver.Fault{Reply: "450 Busy"}
+				return testserver.Reply("450 Busy")
 			}
 			return cut(1, 100_000)(p)
 		}, 2, nil, []string{"100000", "100000"}},
-		{"421 to REST", func(p testserver.FaultPoint) testserver.Fault {
-			if p.Verb == "REST" && p.Conn == 2 {
-				return testserver.Fault{Reply: "421 Not now", After: testserver.Closed}
+		{"421 to REST", func(p *testserver.Conn) testserver.Action {
+			if p.Verb == "REST" && p.Num == 2 {
+				return testserver.Do(testserver.Reply("421 Not now"), testserver.End(testserver.Closed))
 			}
 			return cut(1, 100_000)(p)
 		}, 2, nil, []string{"100000", "100000"}},
@@ -157,9 +157,9 @@ func TestRetryNever(t *testing.T) {
 func TestRetryWithoutREST(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	without := replies("REST", "502 What?")
-	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+	k.faulty(func(p *testserver.Conn) testserver.Action {
 		if p.Transfer == 1 {
-			return testserver.Fault{Data: testserver.Closed, Octets: 1000}
+			return testserver.Cut(1000, testserver.Closed)
 		}
 		return without(p)
 	})
@@ -168,9 +168,9 @@ func TestRetryWithoutREST(t *testing.T) {
 	}
 	k.want(map[string]string{"f": body})
 
-	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+	k.faulty(func(p *testserver.Conn) testserver.Action {
 		if p.Verb == "RETR" {
-			return testserver.Fault{Data: testserver.Closed, Octets: 1000}
+			return testserver.Cut(1000, testserver.Closed)
 		}
 		return without(p)
 	})
@@ -183,15 +183,15 @@ func TestRetryWithoutREST(t *testing.T) {
 func TestRetryOfChangingFile(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	n := 0
-	k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+	k.faulty(func(p *testserver.Conn) testserver.Action {
 		switch p.Verb {
 		case "MDTM":
 			n++
-			return testserver.Fault{Reply: "213 " + kitTime.Add(time.Duration(n)*time.Second).Format("20060102150405")}
+			return testserver.Reply("213 " + kitTime.Add(time.Duration(n)*time.Second).Format("20060102150405"))
 		case "RETR":
-			return testserver.Fault{Data: testserver.Closed, Octets: 1000}
+			return testserver.Cut(1000, testserver.Closed)
 		}
-		return testserver.Fault{}
+		return nil
 	})
 	if _, err := k.get("/f", Options{}); !errors.Is(err, ftpexec.ErrChanged) {
 		t.Errorf("got %v, want ftpexec.ErrChanged", err)
@@ -227,24 +227,24 @@ func TestToRetries(t *testing.T) {
 func TestToCannotRetry(t *testing.T) {
 	tests := []struct {
 		what, path string
-		fault      func(testserver.FaultPoint) testserver.Fault
+		fault      func(*testserver.Conn) testserver.Action
 		err        error
 	}{
 		{"no REST", "/f", replies("REST", "502 What?"), ftpexec.ErrNoRestart},
-		{"another time", "/f", func(p testserver.FaultPoint) testserver.Fault {
-			if p.Verb == "MDTM" && p.Conn == 2 {
-				return testserver.Fault{Reply: "213 20220101000000"}
+		{"another time", "/f", func(p *testserver.Conn) testserver.Action {
+			if p.Verb == "MDTM" && p.Num == 2 {
+				return testserver.Reply("213 20220101000000")
 			}
-			return testserver.Fault{}
+			return nil
 		}, ftpexec.ErrChanged},
 		{"no size", "/f", replies("SIZE", "502 What?"), ftpexec.ErrTruncated},
-		{"text", "/f;type=a", func(testserver.FaultPoint) testserver.Fault { return testserver.Fault{} }, ftpexec.ErrTruncated},
+		{"text", "/f;type=a", func(*testserver.Conn) testserver.Action { return nil }, ftpexec.ErrTruncated},
 	}
 	for _, tt := range tests {
 		k := newKit(t, map[string]string{"/f": body})
-		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		k.faulty(func(p *testserver.Conn) testserver.Action {
 			if p.Transfer == 1 {
-				return testserver.Fault{Data: testserver.Closed, Octets: 1000, Final: "426 Broken"}
+				return testserver.Do(testserver.Cut(1000, testserver.Closed), testserver.Final(testserver.Reply("426 Broken")))
 			}
 			return tt.fault(p)
 		})

@@ -18,49 +18,49 @@ func TestSegments(t *testing.T) {
 	tests := []struct {
 		what  string
 		n     int
-		fault func(testserver.FaultPoint) testserver.Fault
+		fault func(*testserver.Conn) testserver.Action
 		conns int // at least
 		told  string
 	}{
 		{"two", 2, nil, 2, ""},
 		{"eight", 8, nil, 8, ""},
 		{"more than there are pieces", 20, nil, 8, ""},
-		{"one allowed", 4, func(p testserver.FaultPoint) testserver.Fault {
-			if p.Verb == "" && p.Conn >= 2 && p.Conn <= 4 {
-				return testserver.Fault{Reply: "421 Too many connections", After: testserver.Closed}
+		{"one allowed", 4, func(p *testserver.Conn) testserver.Action {
+			if p.Verb == "" && p.Num >= 2 && p.Num <= 4 {
+				return testserver.Do(testserver.Reply("421 Too many connections"), testserver.End(testserver.Closed))
 			}
-			return testserver.Fault{}
+			return nil
 		}, 5, ""},
-		{"refused without a reason", 4, func(p testserver.FaultPoint) testserver.Fault {
-			if p.Verb == "PASS" && p.Conn >= 2 && p.Conn <= 4 {
-				return testserver.Fault{Reply: "430 Not now.", After: testserver.Closed}
+		{"refused without a reason", 4, func(p *testserver.Conn) testserver.Action {
+			if p.Verb == "PASS" && p.Num >= 2 && p.Num <= 4 {
+				return testserver.Do(testserver.Reply("430 Not now."), testserver.End(testserver.Closed))
 			}
-			return testserver.Fault{}
+			return nil
 		}, 4, "continuing with at most "},
-		{"too many users", 4, func(p testserver.FaultPoint) testserver.Fault {
-			if p.Verb == "PASS" && (p.Conn == 3 || p.Conn == 4) {
-				return testserver.Fault{Reply: "530 Too many users"}
+		{"too many users", 4, func(p *testserver.Conn) testserver.Action {
+			if p.Verb == "PASS" && (p.Num == 3 || p.Num == 4) {
+				return testserver.Reply("530 Too many users")
 			}
-			return testserver.Fault{}
+			return nil
 		}, 3, ""},
 		{"no REST", 4, replies("REST", "502 What?"), 2, ""}, // whether bytes are given up depends on who is first
-		{"cut", 4, func(p testserver.FaultPoint) testserver.Fault {
+		{"cut", 4, func(p *testserver.Conn) testserver.Action {
 			if p.Verb == "RETR" {
-				return testserver.Fault{Data: testserver.Reset, Octets: 500_000}
+				return testserver.Cut(500_000, testserver.Reset)
 			}
-			return testserver.Fault{}
+			return nil
 		}, 4, ""},
-		{"another time on one", 4, func(p testserver.FaultPoint) testserver.Fault {
-			if p.Verb == "MDTM" && p.Conn == 3 {
-				return testserver.Fault{Reply: "213 20000101000000"}
+		{"another time on one", 4, func(p *testserver.Conn) testserver.Action {
+			if p.Verb == "MDTM" && p.Num == 3 {
+				return testserver.Reply("213 20000101000000")
 			}
-			return testserver.Fault{}
+			return nil
 		}, 4, "modified"},
-		{"another size on one", 4, func(p testserver.FaultPoint) testserver.Fault {
-			if p.Verb == "SIZE" && p.Conn == 3 {
-				return testserver.Fault{Final: "213 9000000"}
+		{"another size on one", 4, func(p *testserver.Conn) testserver.Action {
+			if p.Verb == "SIZE" && p.Num == 3 {
+				return testserver.Final(testserver.Reply("213 9000000"))
 			}
-			return testserver.Fault{}
+			return nil
 		}, 4, "now has 9000000 bytes"},
 		{"no size", 4, replies("SIZE", "502 What?"), 1, ""},
 	}
@@ -87,11 +87,11 @@ func TestSegments(t *testing.T) {
 func TestSegmentsLyingSize(t *testing.T) {
 	for _, size := range []string{"3000000", "9000000"} {
 		k := newKit(t, map[string]string{"/f": large})
-		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		k.faulty(func(p *testserver.Conn) testserver.Action {
 			if p.Verb == "SIZE" {
-				return testserver.Fault{Final: "213 " + size}
+				return testserver.Final(testserver.Reply("213 " + size))
 			}
-			return testserver.Fault{}
+			return nil
 		})
 		if _, err := k.get("/f", Options{Segments: 3}); !errors.Is(err, ftpexec.ErrTruncated) || k.exists("f") {
 			t.Errorf("%s: got %v", size, err)
@@ -108,11 +108,11 @@ func TestSegmentsLyingSize(t *testing.T) {
 func TestSegmentsResume(t *testing.T) {
 	for _, segments := range []int{1, 3} {
 		k := newKit(t, map[string]string{"/f": large})
-		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		k.faulty(func(p *testserver.Conn) testserver.Action {
 			if p.Verb == "RETR" {
-				return testserver.Fault{Data: testserver.Closed, Octets: 500_000}
+				return testserver.Cut(500_000, testserver.Closed)
 			}
-			return testserver.Fault{}
+			return nil
 		})
 		_, err := File(t.Context(), k.c, k.url("/f"), k.path("f"), &Options{
 			Segments: 3, Retries: -1,
@@ -148,19 +148,19 @@ func TestSegmentsUnconfirmedEnd(t *testing.T) {
 		k := newKit(t, map[string]string{"/f": large})
 		end := strconv.Itoa(len(large))
 		rest, cut := map[int]string{}, false
-		k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+		k.faulty(func(p *testserver.Conn) testserver.Action {
 			if p.Verb == "REST" {
-				rest[p.Conn] = p.Arg
+				rest[p.Num] = p.Arg
 			}
 			switch {
-			case p.Verb == verb && rest[p.Conn] == end:
+			case p.Verb == verb && rest[p.Num] == end:
 				t.Errorf("%s at the file's end", verb)
-				return testserver.Fault{Reply: "554 Restart offset reaches the end of the file"}
-			case p.Verb == "RETR" && rest[p.Conn] == strconv.Itoa(len(large)/4*3) && !cut:
+				return testserver.Reply("554 Restart offset reaches the end of the file")
+			case p.Verb == "RETR" && rest[p.Num] == strconv.Itoa(len(large)/4*3) && !cut:
 				cut = true
-				return testserver.Fault{Final: "426 cut after the last byte"}
+				return testserver.Final(testserver.Reply("426 cut after the last byte"))
 			}
-			return testserver.Fault{}
+			return nil
 		})
 		if _, err := k.get("/f", Options{Segments: 4}); err != nil || k.told(Noted, "starting over") {
 			t.Errorf("%s: got %v, events %v", verb, err, k.events)

@@ -58,6 +58,7 @@ func TestSoak(t *testing.T) {
 type soak struct {
 	dir      string
 	server   *testserver.Server
+	fs       afero.Fs
 	rng      *rand.Rand // for the runs
 	finished bool
 	failed   int
@@ -77,7 +78,7 @@ type soak struct {
 func newSoak(t *testing.T, seed, file uint64) *soak {
 	t.Helper()
 	s := &soak{
-		dir: t.TempDir(), rng: rand.New(rand.NewPCG(seed, 2*file)), faultRNG: rand.New(rand.NewPCG(seed, 2*file+1)),
+		dir: t.TempDir(), fs: afero.NewMemMapFs(), rng: rand.New(rand.NewPCG(seed, 2*file)), faultRNG: rand.New(rand.NewPCG(seed, 2*file+1)),
 		blind: map[int]bool{}, versions: map[string]bool{},
 	}
 	s.budget = s.rng.IntN(25)
@@ -85,7 +86,7 @@ func newSoak(t *testing.T, seed, file uint64) *soak {
 	if s.rng.IntN(2) == 0 {
 		size = 2<<20 + s.rng.IntN(4<<20)
 	}
-	s.server = testserver.New(t, &testserver.Options{Fault: s.fault})
+	s.server = testserver.New(t, &testserver.Options{FS: s.fs, Fault: s.fault})
 	s.replace(size)
 	return s
 }
@@ -96,15 +97,14 @@ func (s *soak) replace(size int) {
 	s.current = noise(size, uint64(s.version)<<8|uint64(s.budget&0xff))
 	s.versions[s.current] = true
 	when := kitTime.Add(time.Duration(s.version) * time.Minute)
-	fsys := s.server.FS()
-	err := errors.Join(afero.WriteFile(fsys, "/new", []byte(s.current), 0o644), fsys.Chtimes("/new", when, when), fsys.Rename("/new", "/f"))
+	err := errors.Join(afero.WriteFile(s.fs, "/new", []byte(s.current), 0o644), s.fs.Chtimes("/new", when, when), s.fs.Rename("/new", "/f"))
 	if err != nil {
 		panic(err)
 	}
 }
 
 // fault decides what goes wrong with a command.
-func (s *soak) fault(p testserver.FaultPoint) testserver.Fault {
+func (s *soak) fault(p *testserver.Conn) testserver.Action {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	odds := map[string]float64{"RETR": 0.7, "REST": 0.2}[p.Verb]
@@ -112,22 +112,22 @@ func (s *soak) fault(p testserver.FaultPoint) testserver.Fault {
 		odds = 0.07 // a transfer asks many questions before its data
 	}
 	if s.budget == 0 || s.faultRNG.Float64() >= odds {
-		return testserver.Fault{}
+		return nil
 	}
 	kind, f := s.choose(p)
 	if kind != "" {
-		s.log = append(s.log, fmt.Sprintf("%+v: %s %+v", p, kind, f))
+		s.log = append(s.log, fmt.Sprintf("%d: %s %s (transfer %d): %s", p.Num, p.Verb, p.Arg, p.Transfer, kind))
 		s.budget--
 	}
 	return f
 }
 
 // choose picks a fault that fits the command, or "".
-func (s *soak) choose(p testserver.FaultPoint) (string, testserver.Fault) {
+func (s *soak) choose(p *testserver.Conn) (string, testserver.Action) {
 	pick := func(n int) int { return s.faultRNG.IntN(n) }
 	switch p.Verb {
 	case "":
-		return "421 greeting", testserver.Fault{Reply: "421 Too many connections", After: testserver.Closed}
+		return "421 greeting", testserver.Do(testserver.Reply("421 Too many connections"), testserver.End(testserver.Closed))
 	case "PASS":
 		if pick(2) == 0 {
 			size := len(s.current)
@@ -135,35 +135,39 @@ func (s *soak) choose(p testserver.FaultPoint) (string, testserver.Fault) {
 				size = len(s.current)/2 + pick(3<<20)
 			}
 			s.replace(size)
-			return "changed file", testserver.Fault{}
+			return "changed file", nil
 		}
-		return "530 too many users", testserver.Fault{Reply: "530 Sorry, too many users"}
+		return "530 too many users", testserver.Reply("530 Sorry, too many users")
 	case "TYPE", "EPSV":
-		return "control reset", testserver.Fault{Before: []testserver.Ending{testserver.Closed, testserver.Reset}[pick(2)]}
+		return "control reset", testserver.End([]testserver.Ending{testserver.Closed, testserver.Reset}[pick(2)])
 	case "SIZE":
 		if pick(2) == 0 {
-			s.blind[p.Conn] = true
-			return "SIZE refused", testserver.Fault{Reply: "550 No"}
+			s.blind[p.Num] = true
+			return "SIZE refused", testserver.Reply("550 No")
 		}
-		return "wrong SIZE", testserver.Fault{Final: fmt.Sprintf("213 %d", max(0, len(s.current)+[]int{-1, 1, -5000, 5000, 1 << 20}[pick(5)]))}
+		return "wrong SIZE", testserver.Final(testserver.Reply(fmt.Sprintf("213 %d", max(0, len(s.current)+[]int{-1, 1, -5000, 5000, 1 << 20}[pick(5)]))))
 	case "MDTM":
 		s.timeless = true
-		return "MDTM refused", testserver.Fault{Reply: "550 No"}
+		return "MDTM refused", testserver.Reply("550 No")
 	case "REST":
-		return "REST refused", testserver.Fault{Reply: []string{"502 No", "421 Not now", "450 Busy"}[pick(3)]}
+		return "REST refused", testserver.Reply([]string{"502 No", "421 Not now", "450 Busy"}[pick(3)])
 	case "RETR":
 		return s.chooseData(p, pick)
 	}
-	return "", testserver.Fault{}
+	return "", nil
 }
 
 // chooseData picks a fault for a transfer. The server never both refuses SIZE and
 // lies about the end: no client can detect that.
-func (s *soak) chooseData(p testserver.FaultPoint, pick func(int) int) (string, testserver.Fault) {
+func (s *soak) chooseData(p *testserver.Conn, pick func(int) int) (string, testserver.Action) {
 	octets := int64(pick(len(s.current) + 1))
 	truth := []string{"", "426 Broken", "451 Broken"}[pick(3)]
-	if s.blind[p.Conn] && truth == "" {
+	if s.blind[p.Num] && truth == "" {
 		truth = "426 Broken"
+	}
+	var final testserver.Action
+	if truth != "" {
+		final = testserver.Final(testserver.Reply(truth))
 	}
 	switch pick(8) {
 	case 0, 1, 2:
@@ -171,15 +175,15 @@ func (s *soak) chooseData(p testserver.FaultPoint, pick func(int) int) (string, 
 		if truth == "" {
 			kind = "cut, lying 226"
 		}
-		return kind, testserver.Fault{Data: testserver.Closed, Octets: octets, Final: truth}
+		return kind, testserver.Do(testserver.Cut(octets, testserver.Closed), final)
 	case 3, 4:
-		return "data reset", testserver.Fault{Data: testserver.Reset, Octets: octets, Final: truth}
+		return "data reset", testserver.Do(testserver.Cut(octets, testserver.Reset), final)
 	case 5:
-		return "stall", testserver.Fault{Data: testserver.Stalled, Octets: octets}
+		return "stall", testserver.Cut(octets, testserver.Stalled)
 	case 6:
-		return "no final reply", testserver.Fault{After: testserver.Reset}
+		return "no final reply", testserver.Final(testserver.End(testserver.Reset))
 	}
-	return "4yz", testserver.Fault{Reply: []string{"450 Busy", "425 No data connection", "421 Going down"}[pick(3)]}
+	return "4yz", testserver.Reply([]string{"450 Busy", "425 No data connection", "421 Going down"}[pick(3)])
 }
 
 // run makes one run with random options and checks its result.

@@ -180,11 +180,11 @@ func TestWithoutLocks(t *testing.T) {
 									}
 									o := second
 									if stopped {
-										k.faulty(func(p testserver.FaultPoint) testserver.Fault {
+										k.faulty(func(p *testserver.Conn) testserver.Action {
 											if p.Verb == "RETR" {
-												return testserver.Fault{Data: testserver.Closed, Octets: 200_000, Final: "426 Broken"}
+												return testserver.Do(testserver.Cut(200_000, testserver.Closed), testserver.Final(testserver.Reply("426 Broken")))
 											}
-											return testserver.Fault{}
+											return nil
 										})
 										o.Retries = -1
 									}

@@ -135,7 +135,7 @@ func TestVerify(t *testing.T) {
 	tests := []struct {
 		what  string
 		tree  map[string]string
-		fault func(testserver.FaultPoint) testserver.Fault
+		fault func(*testserver.Conn) testserver.Action
 		err   error
 		from  string
 	}{
@@ -145,7 +145,7 @@ func TestVerify(t *testing.T) {
 		{"not listed in the first", map[string]string{"/d/SHA256SUMS": sha256Of("x") + "  x\n", "/d/MD5SUMS": md5Of + "  f\n"}, nil, nil, "md5 in MD5SUMS"},
 		{"wrong", map[string]string{"/d/SHA256SUMS": sha256Of("x") + "  f\n"}, nil, ErrDigest, ""},
 		{"no listing", map[string]string{"/d/MD5SUMS": md5Of + "  f\n"}, replies("NLST", "550 No"), nil, "md5 in MD5SUMS"},
-		{"an empty listing", map[string]string{"/d/f.sha256": sha256Of(body) + "  f\n"}, always("NLST", testserver.Fault{Data: testserver.Closed}), nil, "sha256 in f.sha256"},
+		{"an empty listing", map[string]string{"/d/f.sha256": sha256Of(body) + "  f\n"}, always("NLST", testserver.Cut(0, testserver.Closed)), nil, "sha256 in f.sha256"},
 		{"none", nil, replies("FEAT", "211-\r\n SIZE\r\n211 End"), ErrUnverified, ""},
 		{"ambiguous", map[string]string{"/d/MD5SUMS": md5Of + "  f\n" + fmt.Sprintf("%x", md5.Sum(nil)) + "  f\n"}, nil, ErrUnverified, ""},
 	}
@@ -171,7 +171,7 @@ func TestVerify(t *testing.T) {
 // TestVerifyByServer makes the server compute a digest.
 func TestVerifyByServer(t *testing.T) {
 	for text, want := range map[string]error{"contents": nil, "others": ErrDigest} {
-		s := testserver.NewScript(t, testserver.Honest("contents").
+		s := testserver.New(t, nil, testserver.Honest("contents").
 			With("FEAT", testserver.Reply("211-Features\r\n XSHA256\r\n211 End")).
 			With("XSHA256", testserver.Reply("250 "+sha256Of(text))).
 			With("NLST", testserver.Reply("550 No")).

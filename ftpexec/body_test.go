@@ -61,25 +61,25 @@ func file(t *testing.T) (io.Writer, func() string) {
 func TestWriteToDetectsDamage(t *testing.T) {
 	tests := []struct {
 		name  string
-		fault testserver.Fault
+		fault testserver.Action
 		want  error
 	}{
-		{"cut, 226", testserver.Fault{Data: testserver.Closed, Octets: 2 << 20}, ftpexec.ErrTruncated},
-		{"cut, 426", testserver.Fault{Data: testserver.Closed, Octets: 2 << 20, Final: "426 broken"}, ftpexec.ErrTruncated},
-		{"reset", testserver.Fault{Data: testserver.Reset, Octets: 2 << 20}, ftpexec.ErrLost},
-		{"whole, 451", testserver.Fault{Final: "451 disk"}, ftpexec.ErrTruncated},
-		{"wrong size", testserver.Fault{}, ftpexec.ErrTruncated},
+		{"cut, 226", testserver.Cut(2<<20, testserver.Closed), ftpexec.ErrTruncated},
+		{"cut, 426", testserver.Do(testserver.Cut(2<<20, testserver.Closed), testserver.Final(testserver.Reply("426 broken"))), ftpexec.ErrTruncated},
+		{"reset", testserver.Cut(2<<20, testserver.Reset), ftpexec.ErrLost},
+		{"whole, 451", testserver.Final(testserver.Reply("451 disk")), ftpexec.ErrTruncated},
+		{"wrong size", nil, ftpexec.ErrTruncated},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/big": big}, Fault: func(p testserver.FaultPoint) testserver.Fault {
+			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/big": big}, Fault: func(p *testserver.Conn) testserver.Action {
 				switch {
 				case p.Verb == "RETR":
 					return tt.fault
 				case p.Verb == "SIZE" && tt.name == "wrong size":
-					return testserver.Fault{Final: "213 1000"}
+					return testserver.Final(testserver.Reply("213 1000"))
 				}
-				return testserver.Fault{}
+				return nil
 			}})
 			var n int64
 			r, err := (&ftpexec.Client{MaxIdle: -1}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/big"))})
@@ -139,7 +139,7 @@ func TestASCII(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := testserver.NewScript(t, testserver.Honest(tt.wire))
+			s := testserver.New(t, nil, testserver.Honest(tt.wire))
 			got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/f;type=a")))
 			want := tt.want
 			if runtime.GOOS == "windows" {
@@ -154,8 +154,7 @@ func TestASCII(t *testing.T) {
 
 // SIZE is not sent in ASCII type, where it counts converted line ends. The final reply still decides.
 func TestASCIIFinalReply(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("x"), testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("on"),
-		testserver.CloseData(), testserver.Reply("426 cut")))
+	s := testserver.New(t, nil, testserver.Honest("x"), testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("on", testserver.Closed), testserver.Reply("426 cut")))
 	_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/f;type=a")))
 	if !errors.Is(err, ftpexec.ErrTruncated) {
 		t.Errorf("error %v, want ErrTruncated", err)
@@ -184,7 +183,7 @@ func TestSizeByMLST(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			inMemory(t, func(t *testing.T, network *ftptest.Network) {
 				s := network.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply("500 what")),
-					testserver.On("RETR", testserver.Transfer("contents")...), testserver.On("MLST", answer(tt.mlst)))
+					testserver.On("RETR", testserver.Transfer("contents")), testserver.On("MLST", answer(tt.mlst)))
 				got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}, parse(t, s.URL("/f")))
 				if !errors.Is(err, tt.want) || tt.want == nil && got != "contents" {
 					t.Errorf("got %q, %v, want %v", got, err, tt.want)
@@ -199,7 +198,7 @@ func TestSizeByMLST(t *testing.T) {
 
 func answer(reply string) testserver.Action {
 	if reply == "" {
-		return testserver.Silence()
+		return testserver.End(testserver.Stalled)
 	}
 	return testserver.Reply(reply)
 }
@@ -224,9 +223,9 @@ func TestWriteToADevice(t *testing.T) {
 
 // The least rate applies on every way that data can take.
 func TestMinRate(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("contents").
-		With("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.StallData()).
-		With("NLST", testserver.Reply("150 x"), testserver.SendData("a\r\nb"), testserver.StallData()))
+	s := testserver.New(t, nil, testserver.Honest("contents").
+		With("RETR", testserver.Reply("150 x"), testserver.Data("con", testserver.Stalled)).
+		With("NLST", testserver.Reply("150 x"), testserver.Data("a\r\nb", testserver.Stalled)))
 	into := func(w io.Writer) func(context.Context, *ftpexec.Client, *urlparse.URL) error {
 		return func(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) error {
 			r, err := c.Do(ctx, &ftpexec.Request{URL: u})

@@ -49,7 +49,7 @@ func TestTwoLearnAtOnce(t *testing.T) {
 // that the server refused to connect to.
 func TestRefusedActiveModeClosesItsPort(t *testing.T) {
 	for _, reply := range []string{"500 What?", "421 Gone", "120 Later"} {
-		s := testserver.NewScript(t, testserver.Honest("contents"),
+		s := testserver.New(t, nil, testserver.Honest("contents"),
 			testserver.On("EPRT", testserver.Reply(reply)), testserver.On("PORT", testserver.Reply(reply)))
 		session := &ftpexec.Client{Active: true}
 		if _, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f"))}); err == nil {

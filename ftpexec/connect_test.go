@@ -21,18 +21,18 @@ var tree = map[string]string{"/a/f": "contents", "/a/g": "g"}
 func TestTLS(t *testing.T) {
 	tests := []struct {
 		name    string
-		mode    testserver.TLSMode
+		mode    string
 		version uint16
 	}{
-		{"explicit 1.2", testserver.TLSRequired, tls.VersionTLS12},
-		{"explicit 1.3", testserver.TLSRequired, tls.VersionTLS13},
-		{"implicit 1.2", testserver.TLSImplicit, tls.VersionTLS12},
-		{"implicit 1.3", testserver.TLSImplicit, tls.VersionTLS13},
+		{"explicit 1.2", "ftpes", tls.VersionTLS12},
+		{"explicit 1.3", "ftpes", tls.VersionTLS13},
+		{"implicit 1.2", "ftps", tls.VersionTLS12},
+		{"implicit 1.3", "ftps", tls.VersionTLS13},
 	}
 	for _, tt := range tests {
 		for _, sequential := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
-				s := testserver.New(t, &testserver.Options{Tree: tree, TLS: tt.mode, TLSConfig: &tls.Config{MaxVersion: tt.version}, TLSRequireReuse: true})
+				s := testserver.New(t, &testserver.Options{Tree: tree, Scheme: tt.mode, TLSConfig: &tls.Config{MaxVersion: tt.version, VerifyConnection: ftptest.Resumed}})
 				c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, NoPipelining: sequential}
 				session := c
 				defer session.CloseIdleConnections()
@@ -49,7 +49,7 @@ func TestTLS(t *testing.T) {
 				}
 				p, _ := ftpexec.NewPlan(parse(t, s.URL("/a/f")))
 				var want []string
-				if tt.mode == testserver.TLSImplicit {
+				if tt.mode == "ftps" {
 					want = []string{"PBSZ 0", "PROT P"}
 				}
 				for _, c := range p.Commands {
@@ -79,14 +79,14 @@ func TestTLSRefusals(t *testing.T) {
 		{"not offered", testserver.On("AUTH", testserver.Reply("502 no")), trusted, ftpexec.ErrTLSUnavailable},
 		{"530 to AUTH", testserver.On("AUTH", testserver.Reply("530 log in first")), trusted, ftpexec.ErrTLSUnavailable},
 		{"not trusted", testserver.On("NOOP"), anyone, ftpexec.ErrTLS},
-		{"no handshake", testserver.On("AUTH", testserver.Reply("234 go on"), testserver.CloseConn()), trusted, ftpexec.ErrTLS},
+		{"no handshake", testserver.On("AUTH", testserver.Reply("234 go on"), testserver.End(testserver.Closed)), trusted, ftpexec.ErrTLS},
 		{"bytes before the handshake", testserver.On("AUTH", testserver.Reply("234 go on\r\n230 logged in")), trusted, ftpexec.ErrProtocol},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := testserver.NewScript(t, testserver.Honest("contents"), tt.step)
+			s := testserver.New(t, nil, testserver.Honest("contents"), tt.step)
 			c := &ftpexec.Client{MaxIdle: -1, TLSConfig: tt.config(s)}
-			u := parse(t, strings.Replace(s.URLAs("user:secret", "/a/f"), "ftp:", "ftpes:", 1))
+			u := parse(t, strings.Replace(s.URL("user:secret@/a/f"), "ftp:", "ftpes:", 1))
 			if _, err := read(t.Context(), c, u); !errors.Is(err, tt.want) {
 				t.Errorf("error %v, want %v", err, tt.want)
 			}
@@ -96,7 +96,7 @@ func TestTLSRefusals(t *testing.T) {
 		})
 	}
 	t.Run("data unencrypted", func(t *testing.T) {
-		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("PROT", testserver.Reply("536 no")))
+		s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("PROT", testserver.Reply("536 no")))
 		u := parse(t, strings.Replace(s.URL("/a/f"), "ftp:", "ftpes:", 1))
 		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, TLSConfig: trusted(s)}, u)
 		if !errors.Is(err, ftpexec.ErrTLSUnavailable) || s.DataConnections() != 0 {
@@ -107,19 +107,20 @@ func TestTLSRefusals(t *testing.T) {
 
 func TestDataConnectionModes(t *testing.T) {
 	tests := []struct {
-		name, network string
-		c             *ftpexec.Client
-		setup         string // verbs of the data connection
+		name   string
+		listen func() (net.Listener, error)
+		c      *ftpexec.Client
+		setup  string // verbs of the data connection
 	}{
-		{"EPSV", "tcp4", &ftpexec.Client{}, "EPSV"},
-		{"PASV", "tcp4", &ftpexec.Client{NoEPSV: true}, "PASV"},
-		{"active", "tcp4", &ftpexec.Client{Active: true}, "EPRT"},
-		{"IPv6", "tcp6", &ftpexec.Client{}, "EPSV"},
-		{"IPv6 active", "tcp6", &ftpexec.Client{Active: true}, "EPRT"},
+		{"EPSV", nil, &ftpexec.Client{}, "EPSV"},
+		{"PASV", nil, &ftpexec.Client{NoEPSV: true}, "PASV"},
+		{"active", nil, &ftpexec.Client{Active: true}, "EPRT"},
+		{"IPv6", ftptest.Listen6, &ftpexec.Client{}, "EPSV"},
+		{"IPv6 active", ftptest.Listen6, &ftpexec.Client{Active: true}, "EPRT"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := testserver.New(t, &testserver.Options{Tree: tree, Network: tt.network})
+			s := testserver.New(t, &testserver.Options{Tree: tree, Listen: tt.listen})
 			session := tt.c
 			defer session.CloseIdleConnections()
 			for range 2 {
@@ -143,18 +144,18 @@ func TestDataConnectionModes(t *testing.T) {
 // PORT follows a refused EPRT. If both are refused that is an error: PASV is not tried in active mode.
 func TestActiveFallsBackToPORT(t *testing.T) {
 	dial := func(s **testserver.Server) testserver.Action {
-		return testserver.Call(func() {
+		return ftptest.Call(func() {
 			cmds := (*s).Commands()
 			send(portOf(cmds[slices.IndexFunc(cmds, func(l string) bool { return strings.HasPrefix(l, "PORT ") })]), "contents")
 		})
 	}
 	var s *testserver.Server
-	s = testserver.NewScript(t, testserver.Honest("contents"), testserver.On("EPRT", testserver.Reply("500 what")),
+	s = testserver.New(t, nil, testserver.Honest("contents"), testserver.On("EPRT", testserver.Reply("500 what")),
 		testserver.On("PORT", testserver.Reply("200 ok")), testserver.On("RETR", testserver.Reply("150 x"), dial(&s), testserver.Reply("226 y")))
 	if got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Active: true}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
 		t.Errorf("got %q, %v", got, err)
 	}
-	refuses := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("EPRT", testserver.Reply("500 what")),
+	refuses := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("EPRT", testserver.Reply("500 what")),
 		testserver.On("PORT", testserver.Reply("500 what")))
 	_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Active: true}, parse(t, refuses.URL("/a/f")))
 	if !errors.Is(err, ftpexec.ErrActive) || slices.Contains(refuses.Commands(), "PASV") {
@@ -179,7 +180,7 @@ func send(address, contents string) {
 
 // The address in a reply to PASV is not trusted: data comes from the host of the control connection.
 func TestPASVAddressIsNotTrusted(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("contents"),
+	s := testserver.New(t, nil, testserver.Honest("contents"),
 		testserver.On("PASV", testserver.Reply("227 Entering Passive Mode (203,0,113,7,{hi},{lo})")))
 	var dialled []string
 	c := &ftpexec.Client{MaxIdle: -1, NoEPSV: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -255,9 +256,9 @@ func noAnswer(ctx context.Context, _, _ string) (net.Conn, error) {
 
 // TLS on the data connection starts after RETR, not after the reply to it, which would cost a round trip.
 func TestDataTLSDoesNotWaitForTheReply(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("RETR",
-		testserver.SendData("contents"), // it waits for the handshake first
-		testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("226 y")))
+	s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("RETR",
+		testserver.Data("contents"), // it waits for the handshake first
+		testserver.Reply("150 x"), testserver.Data("", testserver.Closed), testserver.Reply("226 y")))
 	u := parse(t, strings.Replace(s.URL("/a/f"), "ftp:", "ftpes:", 1))
 	c := within(ample)
 	c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}
@@ -273,8 +274,8 @@ func TestDataTLSWaitsForASlowReply(t *testing.T) {
 		c.ConnectTimeout = ample / 10
 		c.Dial = network.Dial
 		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", ftptest.AcceptData(),
-			testserver.Call(func() { <-time.After(2 * c.ConnectTimeout) }),
-			testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("226 y")))
+			ftptest.Call(func() { <-time.After(2 * c.ConnectTimeout) }),
+			testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed), testserver.Reply("226 y")))
 		c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}
 		u := parse(t, strings.Replace(s.URL("/a/f"), "ftp:", "ftpes:", 1))
 		if got, err := read(t.Context(), c, u); err != nil || got != "contents" {

@@ -22,7 +22,7 @@ import (
 // TestDataConnectionUnencrypted checks that no data is taken from a server that accepts PROT P and then sends it unencrypted.
 func TestDataConnectionUnencrypted(t *testing.T) {
 	for _, mode := range []string{"ftpes", "try"} {
-		s := testserver.NewScript(t, testserver.Honest("contents").With("RETR", testserver.Reply("150 x"), ftptest.SendInClear("contents")).With("NLST", testserver.Reply("150 x"), ftptest.SendInClear("a\r\nb\r\n")))
+		s := testserver.New(t, nil, testserver.Honest("contents").With("RETR", testserver.Reply("150 x"), ftptest.SendInClear("contents")).With("NLST", testserver.Reply("150 x"), ftptest.SendInClear("a\r\nb\r\n")))
 		c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, TryTLS: mode == "try"}
 		u := parse(t, s.URL("/f"))
 		if mode == "ftpes" {
@@ -42,9 +42,9 @@ func TestDataConnectionUnencrypted(t *testing.T) {
 // TestDataCertificate checks that the data connection's certificate is verified too, even if the server has already
 // said that the listing is complete, when a missing data connection would not be an error.
 func TestDataCertificate(t *testing.T) {
-	impostor := testserver.New(t, &testserver.Options{TLS: testserver.TLSImplicit})
+	impostor := testserver.New(t, &testserver.Options{Scheme: "ftps"})
 	for _, nlst := range []testserver.Action{testserver.Reply("150 here it comes"), testserver.Reply("226 done already")} {
-		s := testserver.NewScript(t, testserver.Honest("contents").With("NLST", nlst))
+		s := testserver.New(t, nil, testserver.Honest("contents").With("NLST", nlst))
 		c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 		c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			if address != s.Addr() {
@@ -97,17 +97,17 @@ func (c *cutConn) Read(p []byte) (int, error) {
 func TestRefusalKeepsTLSSession(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		logins := 0
-		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": "contents"}, TLS: testserver.TLSRequired, TLSRequireReuse: true,
-			TLSConfig: &tls.Config{MaxVersion: version}, Fault: func(p testserver.FaultPoint) (f testserver.Fault) {
+		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": "contents"}, Scheme: "ftpes",
+			TLSConfig: &tls.Config{MaxVersion: version, VerifyConnection: ftptest.Resumed}, Fault: func(p *testserver.Conn) testserver.Action {
 				switch {
 				case p.Verb == "AUTH":
 					logins++
 				case p.Verb == "MLSD":
-					f.Reply = "500 unknown"
+					return testserver.Reply("500 unknown")
 				case p.Verb == "RETR" && p.Transfer%2 == 1:
-					f.Reply = "550 no such file"
+					return testserver.Reply("550 no such file")
 				}
-				return f
+				return nil
 			}})
 		c := &ftpexec.Client{MaxIdle: 1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 		if got, _, err := entriesOf(t.Context(), c, parse(t, s.URL("/d/"))); len(got) != 1 || err != nil {
@@ -143,7 +143,7 @@ func TestDataHandshakeCut(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%s/resumed %v/%v/%s", tls.VersionName(tt.version), tt.resumed, tt.end, tt.path), func(t *testing.T) {
 			t.Parallel()
-			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, TLS: testserver.TLSRequired, TLSConfig: &tls.Config{MaxVersion: tt.version, SessionTicketsDisabled: !tt.resumed}})
+			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, Scheme: "ftpes", TLSConfig: &tls.Config{MaxVersion: tt.version, SessionTicketsDisabled: !tt.resumed}})
 			for n := 0; ; n += night.Or(40, 1) {
 				data, err := cutData(t, &tls.Config{RootCAs: s.RootCAs()}, s.Addr(), parse(t, s.URL(tt.path)), n, tt.end)
 				var e *ftpexec.Error
@@ -163,7 +163,7 @@ func TestDataHandshakeCut(t *testing.T) {
 
 // A listing is not empty because the handshake was cut, even if the server has already said that it is complete.
 func TestDataHandshakeCutAfterTheEnd(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("NLST", testserver.Reply("226 done already")))
+	s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("NLST", testserver.Reply("226 done already")))
 	u := parse(t, s.URL("/"))
 	u.Scheme = "ftpes"
 	for _, end := range []error{io.EOF, syscall.ECONNRESET} {

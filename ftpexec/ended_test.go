@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
@@ -52,9 +53,9 @@ func TestInterruptedIsNotTheEnd(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
 			end := make(chan func(), atOnce)
-			early := []testserver.Action{testserver.Reply("226 x"), testserver.SendData("a\r\nb\r\nc"),
-				testserver.Call(func() { (<-end)() }), testserver.StallData()}
-			s := testserver.NewScript(t, unsized, testserver.On("RETR", early...), testserver.On("NLST", early...))
+			early := []testserver.Action{testserver.Reply("226 x"), testserver.Data("a\r\nb\r\nc"),
+				ftptest.Call(func() { (<-end)() }), testserver.Data("", testserver.Stalled)}
+			s := testserver.New(t, nil, unsized, testserver.On("RETR", early...), testserver.On("NLST", early...))
 			var believed atomic.Int32
 			sideBySide(func() {
 				ctx, cancel := context.WithCancelCause(t.Context())
@@ -114,8 +115,8 @@ func interrupted(ctx context.Context, t *testing.T, s *ftpexec.Client, url strin
 // Body.Close ends a Read on another goroutine. That does not count as the end either.
 func TestCloseBodyElsewhere(t *testing.T) {
 	came := newArrivals()
-	s := testserver.NewScript(t, testserver.Honest("").With("SIZE", testserver.Reply("500 what")),
-		testserver.On("RETR", testserver.Reply("226 x"), testserver.SendData("con"), testserver.StallData()))
+	s := testserver.New(t, nil, testserver.Honest("").With("SIZE", testserver.Reply("500 what")),
+		testserver.On("RETR", testserver.Reply("226 x"), testserver.Data("con", testserver.Stalled)))
 	r, err := (&ftpexec.Client{MaxIdle: -1, Dial: came.dial}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f"))})
 	if err != nil {
 		t.Fatal(err)

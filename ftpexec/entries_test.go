@@ -61,7 +61,7 @@ func TestEntriesWays(t *testing.T) {
 	gone := func(match string, code int) testserver.Step {
 		return testserver.On(match, testserver.Reply(fmt.Sprint(code, " No.")))
 	}
-	gives := func(match, data string) testserver.Step { return testserver.On(match, testserver.Transfer(data)...) }
+	gives := func(match, data string) testserver.Step { return testserver.On(match, testserver.Transfer(data)) }
 	type test struct {
 		name          string
 		steps         []testserver.Step
@@ -85,7 +85,7 @@ func TestEntriesWays(t *testing.T) {
 		{"no files, by a 550", []testserver.Step{testserver.On(mlsd, testserver.Reply("550 No files found."))}, "", "MLSD", "MLSD"},
 		{"no such file, but files", []testserver.Step{testserver.On(mlsd, testserver.Reply("550 No such file or directory")), gives(all, own+line("a")+line("b"))}, ab, "MLSD,LIST -a", "LIST -a"},
 		{"no such file, but nothing", []testserver.Step{testserver.On(mlsd, testserver.Reply("550 d: No such file or directory")), gives(all, own)}, "", "MLSD,LIST -a", "LIST -a"},
-		{"226 before 150", []testserver.Step{testserver.On(mlsd, testserver.Reply("226 Done."), testserver.CloseData())}, "", "MLSD", "MLSD"},
+		{"226 before 150", []testserver.Step{testserver.On(mlsd, testserver.Reply("226 Done."), testserver.Data("", testserver.Closed))}, "", "MLSD", "MLSD"},
 	}
 	for _, code := range []int{500, 501, 502, 504} {
 		tests = append(tests, test{fmt.Sprintf("MLSD %d", code), []testserver.Step{gone(mlsd, code), gives(all, own+line("a")+line("b"))}, ab, "MLSD,LIST -a", "LIST -a"},
@@ -119,7 +119,7 @@ func TestEntriesWays(t *testing.T) {
 
 // After LIST -a has listed something on a host, an empty LIST -a is an empty directory.
 func TestEntriesTrustsWhatWorked(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("").With("LIST", testserver.Transfer("")...), testserver.OnConn(1, testserver.On("LIST", testserver.Transfer(line("a"))...)))
+	s := testserver.New(t, nil, testserver.Honest("").With("LIST", testserver.Transfer("")), testserver.OnConn(1, testserver.On("LIST", testserver.Transfer(line("a")))))
 	c := &ftpexec.Client{MaxIdle: -1}
 	for range 2 {
 		if _, _, err := entriesOf(t.Context(), c, parse(t, s.URL("/d/"))); err != nil {
@@ -133,7 +133,7 @@ func TestEntriesTrustsWhatWorked(t *testing.T) {
 
 // An empty LIST does not count if NLST says that the directory may not be read.
 func TestEntriesBlankButDenied(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("LIST", testserver.Transfer("")...),
+	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("LIST", testserver.Transfer("")),
 		testserver.On("NLST", testserver.Reply("550 .: Permission denied.")))
 	if got, _, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/"))); !errors.Is(err, ftpexec.ErrRefused) {
 		t.Errorf("got %q, %v, want %v", got, err, ftpexec.ErrRefused)
@@ -160,9 +160,9 @@ func TestEntriesRefused(t *testing.T) {
 				case when != "at once" && !transfer:
 					continue
 				case when == "after 150":
-					actions = slices.Concat([]testserver.Action{testserver.Reply("150 x"), testserver.CloseData()}, actions)
+					actions = slices.Concat([]testserver.Action{testserver.Reply("150 x"), testserver.Data("", testserver.Closed)}, actions)
 				case when == "after data":
-					actions = slices.Concat([]testserver.Action{testserver.Reply("150 x"), testserver.SendData("type=file; a\r\n" + line("a")), testserver.CloseData()}, actions)
+					actions = slices.Concat([]testserver.Action{testserver.Reply("150 x"), testserver.Data("type=file; a\r\n"+line("a"), testserver.Closed)}, actions)
 				}
 				match := "^" + command + "( d)?$"
 				if command == "TYPE" {
@@ -186,9 +186,9 @@ func TestEntriesRefused(t *testing.T) {
 
 // A server that refuses a listing after its 150 loses the connection, but not the listing.
 func TestEntriesRefusedAfter150(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("502 No.")),
-		testserver.On("^LIST -a$", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("550 -a: No such file")),
-		testserver.On("^LIST$", testserver.Transfer(line("a"))...))
+	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("MLSD", testserver.Reply("150 x"), testserver.Data("", testserver.Closed), testserver.Reply("502 No.")),
+		testserver.On("^LIST -a$", testserver.Reply("150 x"), testserver.Data("", testserver.Closed), testserver.Reply("550 -a: No such file")),
+		testserver.On("^LIST$", testserver.Transfer(line("a"))))
 	got, _, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
 	if err != nil || !slices.Equal(got, []string{"- a 7"}) {
 		t.Errorf("got %q, %v", got, err)
@@ -198,8 +198,8 @@ func TestEntriesRefusedAfter150(t *testing.T) {
 // A listing that breaks off is not a refusal, although its final reply has the code of one.
 func TestEntriesBrokenOff(t *testing.T) {
 	for _, command := range []string{"MLSD", "LIST -a", "LIST"} {
-		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("^"+command+"$", testserver.Reply("150 x"),
-			testserver.SendData("type=file; a\r\n"+line("a")), testserver.CloseData(), testserver.Reply("502 No.")))
+		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("^"+command+"$", testserver.Reply("150 x"),
+			testserver.Data("type=file; a\r\n"+line("a"), testserver.Closed), testserver.Reply("502 No.")))
 		got, lines, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
 		if !errors.Is(err, ftpexec.ErrTruncated) || len(got)+len(lines) > 0 {
 			t.Errorf("%s: got %q, %v, %v, want ErrTruncated", command, got, lines, err)
@@ -210,7 +210,7 @@ func TestEntriesBrokenOff(t *testing.T) {
 // Every listing has a data port of its own.
 func TestEntriesPorts(t *testing.T) {
 	for verb, c := range map[string]*ftpexec.Client{"EPSV": {}, "PASV": {NoEPSV: true}} {
-		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("LIST", testserver.Transfer(line("a"))...))
+		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("LIST", testserver.Transfer(line("a"))))
 		if _, _, err := entriesOf(t.Context(), c, parse(t, s.URL("/d/"))); err != nil || count(s.Commands(), verb) != 2 {
 			t.Errorf("sent %q, %v, want %s twice", s.Commands(), err, verb)
 		}
@@ -222,14 +222,14 @@ func TestEntriesPorts(t *testing.T) {
 func TestEntriesDenied(t *testing.T) {
 	for name, steps := range map[string][]testserver.Step{
 		"550":                  {testserver.On("LIST", testserver.Reply("550 Permission denied")), testserver.On("NLST", testserver.Reply("550 x"))},
-		"550, an empty NLST":   {testserver.On("LIST", testserver.Reply("550 Permission denied")), testserver.On("NLST", testserver.Transfer("")...)},
-		"550 to MLSD":          {testserver.On("MLSD", testserver.Reply("550 No such file or directory")), testserver.On("LIST", testserver.Transfer("")...), testserver.On("NLST", testserver.Transfer("")...)},
+		"550, an empty NLST":   {testserver.On("LIST", testserver.Reply("550 Permission denied")), testserver.On("NLST", testserver.Transfer(""))},
+		"550 to MLSD":          {testserver.On("MLSD", testserver.Reply("550 No such file or directory")), testserver.On("LIST", testserver.Transfer("")), testserver.On("NLST", testserver.Transfer(""))},
 		"550 to all":           {testserver.On("MLSD", testserver.Reply("550 No such file")).With("LIST", testserver.Reply("550 No such file")).With("NLST", testserver.Reply("550 No such file"))},
 		"a name":               {testserver.On("LIST", testserver.Reply("550 /x/no files found: Permission denied")), testserver.On("NLST", testserver.Reply("550 /x/no files found: Permission denied"))},
 		"no reply of a server": {testserver.On("LIST", testserver.Reply("550 disk full, empty the trash")), testserver.On("NLST", testserver.Reply("550 no files found; try again"))},
-		"vsftpd":               {testserver.On("LIST", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("226 Transfer done (but failed to open directory)."))},
+		"vsftpd":               {testserver.On("LIST", testserver.Reply("150 x"), testserver.Data("", testserver.Closed), testserver.Reply("226 Transfer done (but failed to open directory)."))},
 	} {
-		s := testserver.NewScript(t, append([]testserver.Step{testserver.Honest("")}, steps...)...)
+		s := testserver.New(t, nil, append([]testserver.Step{testserver.Honest("")}, steps...)...)
 		got, lines, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
 		if !errors.Is(err, ftpexec.ErrRefused) || len(got) > 0 || len(lines) > 0 {
 			t.Errorf("%s: got %q, %v, %v, want ErrRefused", name, got, lines, err)
@@ -239,9 +239,9 @@ func TestEntriesDenied(t *testing.T) {
 
 // Lines without a readable entry are errors that show them. The others are listed.
 func TestEntriesLines(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer(
+	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer(
 		"type=file; good\r\n\r\nno facts\r\ntype=file; a/b\r\ntype=file; ../../etc/passwd\r\ntype=file; /abs\r\ntype=dir; ..\r\ntype=dir; .\r\n"+
-			"type=cdir; name of the directory\r\ntype=file; a\rb\r\ntype=file; nul\x00\r\ntype=file; \x1b[2J\r\ntype=dir; sub/\r\ntype=file; ...\r\ntype=file; \\\r\n")...))
+			"type=cdir; name of the directory\r\ntype=file; a\rb\r\ntype=file; nul\x00\r\ntype=file; \x1b[2J\r\ntype=dir; sub/\r\ntype=file; ...\r\ntype=file; \\\r\n")))
 	got, lines, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
 	if want := []string{"- good", "- \x1b[2J", "d sub/", "- ...", `- \`}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
@@ -259,7 +259,7 @@ func TestEntriesLines(t *testing.T) {
 // An error about a line shows no password, although the server sent it.
 func TestEntriesLineHidesSecrets(t *testing.T) {
 	const secret = "open sesame"
-	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer("type=file; a\r\npassword "+secret+"\r\n")...))
+	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer("type=file; a\r\npassword "+secret+"\r\n")))
 	u := parse(t, s.URL("/d/"))
 	u.User = url.UserPassword("me", secret)
 	_, lines, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, u)
@@ -270,7 +270,7 @@ func TestEntriesLineHidesSecrets(t *testing.T) {
 
 // An entry's URL leads to it: in CWDs to a directory, with RETR to a file.
 func TestEntriesURLs(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer("type=dir; s p/\r\ntype=file; caf\xe9\r\ntype=OS.unix=symlink; l\r\n odd\r\n")...))
+	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer("type=dir; s p/\r\ntype=file; caf\xe9\r\ntype=OS.unix=symlink; l\r\n odd\r\n")))
 	for path, dirs := range map[string][]string{"/d/": {"d"}, "/d;type=d": {"d"}, "/d/%2Fe;type=d": {"d", "/e"}, "/": nil} {
 		var got []string
 		s.ResetCommands()
@@ -301,11 +301,11 @@ func TestEntriesEmbedded(t *testing.T) {
 	files := map[string]string{"d/file": "contents", "d/ lead": "x", "d/-x": "", "d/sub/": "", "d/s;e mi": "12", "d/ünï": "1", "empty/": ""}
 	for _, fault := range []string{"", "502 No."} {
 		for _, active := range []bool{false, true} {
-			s := testserver.New(t, &testserver.Options{Tree: files, ModTime: when, Fault: func(p testserver.FaultPoint) testserver.Fault {
+			s := testserver.New(t, &testserver.Options{Tree: files, ModTime: when, Fault: func(p *testserver.Conn) testserver.Action {
 				if p.Verb == "MLSD" {
-					return testserver.Fault{Reply: fault}
+					return testserver.Reply(fault)
 				}
-				return testserver.Fault{}
+				return nil
 			}})
 			session := &ftpexec.Client{Active: active}
 			for range 2 {
@@ -336,7 +336,7 @@ func TestEntriesEmbedded(t *testing.T) {
 
 // On a kept connection a directory costs a flight for its CWD and EPSV each, and one for MLSD.
 func TestEntriesFlights(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer("type=file; a\r\n")...))
+	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer("type=file; a\r\n")))
 	session := &ftpexec.Client{}
 	defer session.CloseIdleConnections()
 	for i, want := range []int{3, 3, 2} { // the first: USER to TYPE, EPSV, MLSD; the last: the directory is the working directory
@@ -354,7 +354,7 @@ func TestEntriesFlights(t *testing.T) {
 func TestListingLineTooLong(t *testing.T) {
 	long := strings.Repeat("n", 64<<10)
 	for _, data := range []string{long, "type=file; a\r\n" + long, "type=file; " + long + "\r\ntype=file; b\r\n"} {
-		s := testserver.NewScript(t, testserver.Honest("").With("MLSD", testserver.Transfer(data)...).With("NLST", testserver.Transfer(data)...))
+		s := testserver.New(t, nil, testserver.Honest("").With("MLSD", testserver.Transfer(data)).With("NLST", testserver.Transfer(data)))
 		if got, lines, err := entriesOf(t.Context(), within(ample), parse(t, s.URL("/d/"))); !errors.Is(err, ftpexec.ErrProtocol) || len(got)+len(lines) > 0 {
 			t.Errorf("Entries: got %d entries, %v, %v, want ErrProtocol", len(got), lines, err)
 		}

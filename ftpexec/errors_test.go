@@ -25,20 +25,20 @@ func TestErrorStage(t *testing.T) {
 		step testserver.Step
 		want string
 	}{
-		{"/a/f", testserver.On("", no, testserver.CloseConn()), "connect"},
-		{"/a/f", testserver.On("", testserver.CloseConn()), "connect"},
+		{"/a/f", testserver.On("", no, testserver.End(testserver.Closed)), "connect"},
+		{"/a/f", testserver.On("", testserver.End(testserver.Closed)), "connect"},
 		{"/a/f", testserver.On("USER", no), "login"},
 		{"/a/f", testserver.On("PASS", no), "login"},
 		{"/a/f", testserver.On("CWD", no), "directory"},
 		{"/a/f", testserver.On("TYPE", no), "transfer"},
 		{"/a/f", testserver.On("EPSV", no).With("PASV", no), "transfer"},
 		{"/a/f", testserver.On("RETR", no), "transfer"},
-		{"/a/f", testserver.On("RETR", testserver.Reply("150 x"), testserver.CloseData(), no), "transfer"},
+		{"/a/f", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("", testserver.Closed), no), "transfer"},
 		{"/a/", testserver.On("NLST", no), "transfer"},
 		{"/a/f", testserver.On("SIZE", testserver.Reply("150 x")), "transfer"},
 	}
 	for _, tt := range tests {
-		s := testserver.NewScript(t, testserver.Honest("contents"), tt.step)
+		s := testserver.New(t, nil, testserver.Honest("contents"), tt.step)
 		_, err := do(t.Context(), &ftpexec.Client{MaxIdle: -1, NoPipelining: true}, parse(t, s.URL(tt.path)))
 		var e *ftpexec.Error
 		if !errors.As(err, &e) || e.Stage != tt.want {
@@ -53,7 +53,7 @@ func TestErrorStage(t *testing.T) {
 }
 
 func TestErrorIsANetError(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("CWD", testserver.Silence()))
+	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("CWD", testserver.End(testserver.Stalled)))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	for name, tt := range map[string]struct {
@@ -100,7 +100,7 @@ func TestErrorMeans(t *testing.T) {
 		{"/a/f", "RETR", "421 Permission denied", ftpexec.ErrLost, false, false},
 	}
 	for _, tt := range tests {
-		s := testserver.NewScript(t, testserver.Honest("").With("SIZE", testserver.Reply("500 what")), testserver.On(tt.step, testserver.Reply(tt.reply)))
+		s := testserver.New(t, nil, testserver.Honest("").With("SIZE", testserver.Reply("500 what")), testserver.On(tt.step, testserver.Reply(tt.reply)))
 		_, err := do(t.Context(), &ftpexec.Client{MaxIdle: -1, NoPipelining: true}, parse(t, s.URL(tt.path)))
 		missing, denied := errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission)
 		if !errors.Is(err, tt.is) || missing != tt.missing || denied != tt.denied {
@@ -135,7 +135,7 @@ func TestDeadlineOfADialer(t *testing.T) {
 // TestLocalBeforeRefusal checks that a server is neither blamed nor waited for if this machine could not open the data
 // connection.
 func TestLocalBeforeRefusal(t *testing.T) {
-	for name, does := range map[string]testserver.Action{"425": testserver.Reply("425 No data connection."), "silence": testserver.Silence()} {
+	for name, does := range map[string]testserver.Action{"425": testserver.Reply("425 No data connection."), "silence": testserver.End(testserver.Stalled)} {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, func(t *testing.T, network *ftptest.Network) {
 				s := network.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", does))

@@ -3,7 +3,6 @@ package ftpexec_test
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -172,7 +171,7 @@ func ExampleCredentials() {
 	var credentials ftpexec.Credentials = passwords{"me@127.0.0.1": "secret"}
 	c := ftpexec.Client{Credentials: credentials}
 	defer c.CloseIdleConnections()
-	r, err := c.Get(context.Background(), s.URLAs("me", "/motd")) // ftp://me@127.0.0.1...
+	r, err := c.Get(context.Background(), s.URL("me@/motd")) // ftp://me@127.0.0.1...
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -185,17 +184,13 @@ func ExampleCredentials() {
 
 // A server whose certificate comes from an authority of one's own.
 func ExampleClient_tls() {
-	s, err := testserver.Start(&testserver.Options{TLS: testserver.TLSRequired, Tree: map[string]string{"/motd": "hello\n"}})
+	s, err := testserver.Start(&testserver.Options{Scheme: "ftpes", Tree: map[string]string{"/motd": "hello\n"}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer s.Close()
-	authority := s.RootPEM() // in a program: os.ReadFile("authority.pem")
 
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(authority) {
-		log.Fatal("no certificate in authority.pem")
-	}
+	roots := s.RootCAs() // in a program: x509.NewCertPool() and AppendCertsFromPEM
 	c := ftpexec.Client{TLSConfig: &tls.Config{RootCAs: roots}}
 	defer c.CloseIdleConnections()
 	r, err := c.Get(context.Background(), s.URL("/motd")) // ftpes://...; for ftp:// URLs there is no TLS
@@ -336,14 +331,14 @@ func ExampleError() {
 // exampleFailures returns URLs that cannot be retrieved, and what stops their servers.
 func exampleFailures() (urls []string, stop func()) {
 	var servers []*testserver.Server
-	for _, faults := range []map[string]testserver.Fault{
-		{"SIZE": {Reply: "550 No such file."}, "RETR": {Reply: "550 No such file."}},
-		{"RETR": {Reply: "550 Permission denied."}},
-		{"": {Reply: "421 Too many connections.", After: testserver.Closed}},
+	for _, faults := range []map[string]testserver.Action{
+		{"SIZE": testserver.Reply("550 No such file."), "RETR": testserver.Reply("550 No such file.")},
+		{"RETR": testserver.Reply("550 Permission denied.")},
+		{"": testserver.Do(testserver.Reply("421 Too many connections."), testserver.End(testserver.Closed))},
 		nil, // closed below, so that nothing answers
 	} {
 		s, err := testserver.Start(&testserver.Options{Tree: map[string]string{"/file": "contents"},
-			Fault: func(p testserver.FaultPoint) testserver.Fault { return faults[p.Verb] }})
+			Fault: func(p *testserver.Conn) testserver.Action { return faults[p.Verb] }})
 		if err != nil {
 			log.Fatal(err)
 		}

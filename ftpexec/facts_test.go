@@ -42,7 +42,7 @@ func TestOpenFrom(t *testing.T) {
 // After a refused REST no RETR is sent, because it would bring the whole file. The session goes on.
 func TestOpenFromRefused(t *testing.T) {
 	for _, refusal := range []string{"502 what", "501 no", "200 fine", "554 too far"} {
-		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("REST", testserver.Reply(refusal)))
+		s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("REST", testserver.Reply(refusal)))
 		session := &ftpexec.Client{}
 		defer session.CloseIdleConnections()
 		_, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f")), Offset: 3})
@@ -61,8 +61,8 @@ func TestOpenFromRefused(t *testing.T) {
 
 // The rest of a file is compared with the rest of the size.
 func TestOpenFromDetectsTruncation(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("REST", testserver.Reply("350 go on")),
-		testserver.On("RETR", testserver.Reply("150 x (8 bytes)"), testserver.SendData("tent"), testserver.CloseData(), testserver.Reply("226 fine")))
+	s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("REST", testserver.Reply("350 go on")),
+		testserver.On("RETR", testserver.Reply("150 x (8 bytes)"), testserver.Data("tent", testserver.Closed), testserver.Reply("226 fine")))
 	r, err := (&ftpexec.Client{MaxIdle: -1}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/f")), Offset: 3})
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestStatRefused(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for _, sequential := range []bool{false, true} {
-			s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply(tt.size)), testserver.On("MDTM", testserver.Reply(tt.mdtm)))
+			s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply(tt.size)), testserver.On("MDTM", testserver.Reply(tt.mdtm)))
 			u := parse(t, s.URL(tt.path))
 			if tt.err == nil {
 				tt.want.Name, tt.want.Base, tt.want.URL = "f", "f", u
@@ -152,7 +152,7 @@ func TestHash(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("FEAT", testserver.Reply(tt.feat)),
+			s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("FEAT", testserver.Reply(tt.feat)),
 				testserver.On("OPTS", testserver.Reply("200 SHA-256")), tt.step)
 			session := &ftpexec.Client{}
 			defer session.CloseIdleConnections()

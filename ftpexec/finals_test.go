@@ -36,7 +36,7 @@ func ending(t *testing.T, i int, secure bool, actions ...testserver.Action) (con
 			steps = append(steps, testserver.OnConn(1, testserver.On(tr.without, testserver.Reply("502 No."))))
 		}
 		match := "^" + tr.verb + "( d| -a| f)?$"
-		s := network.NewScript(t, append(steps, testserver.On(match, append([]testserver.Action{testserver.Reply("150 x"), testserver.SendData(tr.data)}, actions...)...))...)
+		s := network.NewScript(t, append(steps, testserver.On(match, append([]testserver.Action{testserver.Reply("150 x"), testserver.Data(tr.data)}, actions...)...))...)
 		c := &ftpexec.Client{Dial: network.Dial, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 		session := c
 		defer session.CloseIdleConnections()
@@ -88,7 +88,7 @@ func TestEveryEnd(t *testing.T) {
 					if cases++; cases%night.Or(23, 1) != 0 {
 						continue
 					}
-					n, err, next := ending(t, i, secure, testserver.CloseData(), testserver.Reply(strings.TrimSuffix(fmt.Sprintf("%d x\r\n%s", code, more), "\r\n")))
+					n, err, next := ending(t, i, secure, testserver.Data("", testserver.Closed), testserver.Reply(strings.TrimSuffix(fmt.Sprintf("%d x\r\n%s", code, more), "\r\n")))
 					want := slices.Contains(ends, code) && (harmless || tr.verb == "RETR" && tr.without == "")
 					if (err == nil) != want || next != nil || n > 2 {
 						t.Errorf("%+v, TLS %v: %d, then %q: got %v, want success %v; next %v on connection %d", tr, secure, code, more, err, want, next, n)
@@ -98,7 +98,7 @@ func TestEveryEnd(t *testing.T) {
 		}
 	}
 	t.Logf("%d cases", cases)
-	if _, err, _ := ending(t, 4, false, testserver.CloseData(), testserver.Reply("200 mlsd transfer done")); err != nil {
+	if _, err, _ := ending(t, 4, false, testserver.Data("", testserver.Closed), testserver.Reply("200 mlsd transfer done")); err != nil {
 		t.Errorf("the end of a listing by aioftp: %v", err)
 	}
 }
@@ -107,8 +107,8 @@ func TestEveryEnd(t *testing.T) {
 func TestLateSecondEnd(t *testing.T) {
 	for _, second := range []string{"226 again", "426 x", "226 a\r\n226 b"} {
 		for _, at := range []string{"SIZE", "MDTM", "EPSV", "TYPE", "CWD"} {
-			s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1,
-				testserver.OnNth(2, at, testserver.Reply(second), testserver.Reply("213 8"))))
+			s := testserver.New(t, nil, testserver.Honest("contents"), testserver.OnConn(1,
+				testserver.On("#2 "+at, testserver.Reply(second), testserver.Reply("213 8"))))
 			session := &ftpexec.Client{}
 			for _, name := range []string{"/f", "/d/next;type=a", "/last"} {
 				if got, err := read(t.Context(), session, parse(t, s.URL(name))); err != nil || got != "contents" || s.Connections() > 2 {
@@ -127,7 +127,7 @@ func TestDenials(t *testing.T) {
 			"unopened": {"226 Transfer done (but failed to open directory).", "226-Sorry, we were unable to read [.]\r\n226 0 matches total"}} {
 			for _, reply := range replies {
 				for _, code := range []string{"226", "250"} {
-					_, err, next := ending(t, i, false, testserver.CloseData(), testserver.Reply(strings.ReplaceAll(reply, "226", code)))
+					_, err, next := ending(t, i, false, testserver.Data("", testserver.Closed), testserver.Reply(strings.ReplaceAll(reply, "226", code)))
 					var e *ftpexec.Error
 					known := errors.As(err, &e)
 					switch {
@@ -153,7 +153,7 @@ func TestAbruptEnd(t *testing.T) {
 		for _, cut := range []bool{false, true} {
 			data := []testserver.Action{ftptest.CutData(), testserver.Reply("226 x")}
 			if !cut {
-				data[0] = testserver.CloseData()
+				data[0] = testserver.Data("", testserver.Closed)
 			}
 			n, err, _ := ending(t, i, true, data...)
 			unsized := strings.Contains(tr.without, "MLST")
@@ -167,7 +167,7 @@ func TestAbruptEnd(t *testing.T) {
 	}
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("^(SIZE|MLST) (first|third)", testserver.Reply("502 No.")),
-			testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), ftptest.CutData(), testserver.Reply("226 x")))
+			testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents"), ftptest.CutData(), testserver.Reply("226 x")))
 		notes := 0
 		c := &ftpexec.Client{MaxIdle: -1, Dial: network.Dial, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, Trace: func(e ftpexec.Event) { notes += strings.Count(e.Text, "close_notify") }}
 		for _, name := range []string{"first", "second", "third", "second"} {

@@ -18,35 +18,31 @@ import (
 // clear and every flight of the handshake under TLS. TestDataConnectionIsOpenedMeanwhile checks that the data
 // connection's TCP handshake costs no round trip of its own.
 func roundTrips(s *testserver.Server) int {
-	flights := s.Flights()
-	control := 0
-	for _, f := range flights {
-		control += min(f.Conn, 1)
-	}
-	return 2*s.Connections() + control + max(len(flights)-control, s.DataConnections())
+	data := len(s.Flights(0))
+	return 2*s.Connections() + len(s.Flights()) - data + max(data, s.DataConnections())
 }
 
 func TestRoundTripsOfAFile(t *testing.T) {
 	tests := []struct {
 		name, userinfo string
-		tls            testserver.TLSMode
+		tls            string
 		most           int
 	}{
-		{"anonymous", "", 0, 6},
-		{"user whom no password is asked of", "open@", 0, 7},
-		{"password, unencrypted", "user:pass@", 0, 7},
-		{"explicit TLS 1.3", "", testserver.TLSRequired, 8},
-		{"explicit TLS 1.3 with a password", "user:pass@", testserver.TLSRequired, 9},
+		{"anonymous", "", "ftp", 6},
+		{"user whom no password is asked of", "open@", "ftp", 7},
+		{"password, unencrypted", "user:pass@", "ftp", 7},
+		{"explicit TLS 1.3", "", "ftpes", 8},
+		{"explicit TLS 1.3 with a password", "user:pass@", "ftpes", 9},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := testserver.New(t, &testserver.Options{
-				Tree:  map[string]string{"/a/b/c/file": "contents"},
-				Users: map[string]string{"user": "pass", "open": ""},
-				TLS:   tt.tls, TLSConfig: &tls.Config{SessionTicketsDisabled: true}, // tickets would be sends that cost no round trip
+				Tree:   map[string]string{"/a/b/c/file": "contents"},
+				Users:  map[string]string{"user": "pass", "open": ""},
+				Scheme: tt.tls, TLSConfig: &tls.Config{SessionTicketsDisabled: true}, // tickets would be sends that cost no round trip
 			})
 			c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
-			u := parse(t, s.URLAs(strings.TrimSuffix(tt.userinfo, "@"), "/a/b/c/file"))
+			u := parse(t, s.URL(strings.TrimSuffix(tt.userinfo, "@")+"@/a/b/c/file"))
 			if tt.userinfo == "" {
 				u = parse(t, s.URL("/a/b/c/file"))
 			}
@@ -106,7 +102,7 @@ func TestBarriers(t *testing.T) {
 				Users: map[string]string{"user": "pass", "open": ""}})
 			url := s.URL(tt.path)
 			if tt.userinfo != "" {
-				url = s.URLAs(tt.userinfo, tt.path)
+				url = s.URL(tt.userinfo + "@" + tt.path)
 			}
 			if _, err := do(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, url)); err != nil && tt.name != "refused directory" {
 				t.Fatal(err)
@@ -116,7 +112,7 @@ func TestBarriers(t *testing.T) {
 			}
 			var got []string
 			for _, f := range s.Flights() {
-				got = append(got, strings.Join(f.Commands, ","))
+				got = append(got, strings.Join(f, ","))
 			}
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("flights\n%q\nwant\n%q", got, tt.want)
@@ -136,7 +132,7 @@ func TestUTF8(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for _, sequential := range []bool{false, true} {
-			s := testserver.NewScript(t, testserver.Honest("x"), testserver.On("FEAT", testserver.Reply(tt.feat)),
+			s := testserver.New(t, nil, testserver.Honest("x"), testserver.On("FEAT", testserver.Reply(tt.feat)),
 				testserver.On("OPTS", testserver.Reply("501 never mind")))
 			c := &ftpexec.Client{MaxIdle: -1, NoPipelining: sequential}
 			if _, err := read(t.Context(), c, parse(t, s.URL("/%C3%BC/f"))); err != nil {
@@ -162,7 +158,7 @@ func TestAnomalies(t *testing.T) {
 	}{
 		{"input after PASS is lost", testserver.On("PASS", ftptest.DiscardInput(), testserver.Reply("230 in"))},
 		{"331 where 220 is due", testserver.On("", testserver.Reply("331 what"))},
-		{"reset when more comes", testserver.On("USER", testserver.ResetConn())},
+		{"reset when more comes", testserver.On("USER", testserver.End(testserver.Reset))},
 		{"closed when more comes", testserver.On("USER", ftptest.CloseIfMore(), testserver.Reply("331 x"))},
 		{"nonsense after PASS", testserver.On("CWD", testserver.Reply("?"))},
 		// aioftp runs the commands that it gets together at the same time, and refuses at once those that it does not know.
@@ -182,9 +178,9 @@ func TestAnomalies(t *testing.T) {
 				if n := s.Connections(); n != 3 {
 					t.Errorf("%d connections, want 3: the first lost, its second try, and the second file's", n)
 				}
-				for _, f := range s.Flights() {
-					if f.Conn > 1 && len(f.Commands) > 1 {
-						t.Errorf("sent ahead on connection %d: %v", f.Conn, f)
+				for _, f := range s.Flights(2, 3) {
+					if len(f) > 1 {
+						t.Errorf("sent ahead on a later connection: %v", f)
 					}
 				}
 			})
@@ -194,12 +190,12 @@ func TestAnomalies(t *testing.T) {
 
 func TestKnownServersGoOneAtATime(t *testing.T) {
 	for _, greeting := range []string{"220 Microsoft FTP Service", "220 x MadGoat y", "220 MikroTik FTP server"} {
-		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("", testserver.Reply(greeting)))
+		s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("", testserver.Reply(greeting)))
 		if _, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/a/f"))); err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range s.Flights() {
-			if len(f.Commands) > 1 {
+			if len(f) > 1 {
 				t.Errorf("%s: sent ahead: %v", greeting, f)
 			}
 		}

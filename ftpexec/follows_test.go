@@ -35,8 +35,8 @@ func patient(t *testing.T, s **testserver.Server) testserver.Step {
 			t.Error(err)
 		}
 	}
-	return testserver.On("RETR", testserver.Reply("150 x"), testserver.Call(func() { (*s).ResetCommands() }),
-		testserver.SendData("contents"), testserver.CloseData(), testserver.Call(wait), testserver.Reply("226 y"))
+	return testserver.On("RETR", testserver.Reply("150 x"), ftptest.Call(func() { (*s).ResetCommands() }),
+		testserver.Data("contents", testserver.Closed), ftptest.Call(wait), testserver.Reply("226 y"))
 }
 
 // The next file's EPSV is sent at the end of the data, before the final reply. Then the next file takes one flight more.
@@ -50,7 +50,7 @@ func TestFollows(t *testing.T) {
 			{"/a/missing/", "EPSV | CWD missing,TYPE A | NLST"},
 		} {
 			var s *testserver.Server
-			s = network.NewScript(t, testserver.Honest("contents"), patient(t, &s), testserver.On("RETR g", testserver.Transfer("contents")...))
+			s = network.NewScript(t, testserver.Honest("contents"), patient(t, &s), testserver.On("RETR g", testserver.Transfer("contents")))
 			c := &ftpexec.Client{Dial: network.Dial, MaxIdle: 1}
 			defer c.CloseIdleConnections()
 			if got, err := follow(t.Context(), t, c, s.URL("/a/f"), 1); err != nil || got != "contents" {
@@ -61,7 +61,7 @@ func TestFollows(t *testing.T) {
 			}
 			var flights []string
 			for _, f := range s.Flights() {
-				flights = append(flights, strings.Join(f.Commands, ","))
+				flights = append(flights, strings.Join(f, ","))
 			}
 			if got := strings.Join(flights, " | "); got != next.want {
 				t.Errorf("%s: sent %s, want %s", next.path, got, next.want)
@@ -115,9 +115,9 @@ func always() bool { return true }
 // not take it well gets it only once.
 func TestFollowsOnOddServers(t *testing.T) {
 	transfer := func(end ...testserver.Action) testserver.Step {
-		return testserver.OnNth(1, "RETR", append([]testserver.Action{testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData()}, end...)...)
+		return testserver.On("#1 RETR", append([]testserver.Action{testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed)}, end...)...)
 	}
-	early := func(answer ...testserver.Action) testserver.Step { return testserver.OnNth(2, "EPSV", answer...) }
+	early := func(answer ...testserver.Action) testserver.Step { return testserver.On("#2 EPSV", answer...) }
 	steps := func(all ...testserver.Step) testserver.Step {
 		return func(d *testserver.Dialogue) {
 			for _, step := range all {
@@ -142,8 +142,8 @@ func TestFollowsOnOddServers(t *testing.T) {
 		{"accepts it before the final reply", steps(transfer(testserver.Reply("229 (|||{port}|)"), reply("226 done")), early()), 1, 4},
 		{"a preliminary reply", early(reply("150 what")), 2, 5},
 		{"no reply", early(), 2, 5},
-		{"hangs up instead", early(testserver.CloseConn()), 2, 5},
-		{"hangs up after 226", transfer(reply("226 done"), testserver.CloseConn()), 2, 0},
+		{"hangs up instead", early(testserver.End(testserver.Closed)), 2, 5},
+		{"hangs up after 226", transfer(reply("226 done"), testserver.End(testserver.Closed)), 2, 0},
 		{"421 instead", early(reply("421 that is too much")), 2, 5},
 		{"a port that cannot be reached", early(reply("229 (|||1|)")), 2, 5},
 	}
@@ -172,7 +172,7 @@ func TestFollowsAfterAFailure(t *testing.T) {
 	for _, end := range []string{"451 disk error", "426 aborted\r\n229 (|||1234|)", "425 no\r\n503 no", "426 aborted\r\n226 closed", "551 no\r\n226 closed", "500 no\r\n421 bye"} {
 		inMemory(t, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.On("RETR", testserver.Reply("150 x"),
-				testserver.SendData("contents"), testserver.CloseData(), testserver.Reply(end)), testserver.OnNth(2, "EPSV")))
+				testserver.Data("contents", testserver.Closed), testserver.Reply(end)), testserver.On("#2 EPSV")))
 			session := &ftpexec.Client{Dial: network.Dial}
 			defer session.CloseIdleConnections()
 			if _, err := follow(t.Context(), t, session, s.URL("/a/f"), 1); !errors.Is(err, ftpexec.ErrTruncated) {
@@ -251,7 +251,7 @@ func TestFollowsAfterTheContext(t *testing.T) {
 
 func TestFollowsUnderTLS(t *testing.T) {
 	for _, noEPSV := range []bool{false, true} {
-		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "contents"}, TLS: testserver.TLSRequired})
+		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "contents"}, Scheme: "ftpes"})
 		session := &ftpexec.Client{NoEPSV: noEPSV, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 		defer session.CloseIdleConnections()
 		for more := 2; more >= 0; more-- {

@@ -29,7 +29,7 @@ var hostile = []struct {
 	{"endless line", testserver.On("", ftptest.Endless(func(int) string { return "220 xxxxxxxxxxxxxxxx" })), ftpexec.ErrProtocol, false},
 	{"endless reply", testserver.On("", ftptest.Endless(func(i int) string { return "220-more\r\n" })), ftpexec.ErrProtocol, false},
 	{"endless delays", testserver.On("", ftptest.Endless(func(i int) string { return "120 soon\r\n" })), ftpexec.ErrProtocol, false},
-	{"endless marks", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(),
+	{"endless marks", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed),
 		ftptest.Endless(func(int) string { return "110 MARK 1 = 1\r\n" })), ftpexec.ErrProtocol, false},
 	{"endless data", testserver.On("RETR", testserver.Reply("150 x"), ftptest.EndlessData(func(int) string { return "more" })), ftpexec.ErrTruncated, false},
 	{"endless name", testserver.On("NLST", testserver.Reply("150 x"), ftptest.EndlessData(func(int) string { return "more" })), ftpexec.ErrProtocol, true},
@@ -53,17 +53,17 @@ var hostile = []struct {
 	{"250 to TYPE", testserver.On("TYPE", testserver.Reply("250 x")), errNone, false},
 	{"SIZE and MDTM unknown", testserver.On("SIZE", testserver.Reply("500 x")).With("MDTM", testserver.Reply("502 x")), errNone, false},
 	{"SIZE of a word", testserver.On("SIZE", testserver.Reply("213 big")), errNone, false},
-	{"125 to RETR", testserver.On("RETR", testserver.Reply("125 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("226 x")), errNone, false},
-	{"250 after RETR", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("250 x")), errNone, false},
-	{"226 of many lines", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("226-a\r\nb\r\n226 c")), errNone, false},
-	{"restart mark", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("110 MARK 1 = 1\r\n226 x")), errNone, false},
-	{"226 in place of 150", testserver.On("RETR", testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("226 x")), errNone, false},
+	{"125 to RETR", testserver.On("RETR", testserver.Reply("125 x"), testserver.Data("contents", testserver.Closed), testserver.Reply("226 x")), errNone, false},
+	{"250 after RETR", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed), testserver.Reply("250 x")), errNone, false},
+	{"226 of many lines", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed), testserver.Reply("226-a\r\nb\r\n226 c")), errNone, false},
+	{"restart mark", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed), testserver.Reply("110 MARK 1 = 1\r\n226 x")), errNone, false},
+	{"226 in place of 150", testserver.On("RETR", testserver.Data("contents", testserver.Closed), testserver.Reply("226 x")), errNone, false},
 	{"550 No files found", testserver.On("NLST", testserver.Reply("550 No files found.")), errNone, true},
-	{"450 No such file of an empty directory", testserver.On("NLST", testserver.Reply("450 No such file or directory")).With("LIST", testserver.Transfer("total 0\r\n")...), errNone, true},
+	{"450 No such file of an empty directory", testserver.On("NLST", testserver.Reply("450 No such file or directory")).With("LIST", testserver.Transfer("total 0\r\n")), errNone, true},
 	{"450 No such file, and nothing tells more", testserver.On("NLST", testserver.Reply("450 No such file or directory")), ftpexec.ErrNotFound, true},
 	{"450 of a directory with a name", testserver.On("NLST", testserver.Reply("450 /srv/no files found: Busy")), ftpexec.ErrNotFound, true},
 	{"550 Permission denied to NLST", testserver.On("NLST", testserver.Reply("550 Permission denied")), ftpexec.ErrRefused, true},
-	{"226 of a directory that is not there", testserver.On("NLST", testserver.Reply("150 x"), testserver.CloseData(),
+	{"226 of a directory that is not there", testserver.On("NLST", testserver.Reply("150 x"), testserver.Data("", testserver.Closed),
 		testserver.Reply("226 Transfer done (but failed to open directory).")), ftpexec.ErrNotFound, true},
 	{"PASV without parentheses", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.Reply("227 Entering 10,1,2,3,{hi},{lo}")), errNone, false},
 	{"EPSV with a port out of range", testserver.On("EPSV", testserver.Reply("229 (|||99999|)")), errNone, false},
@@ -71,34 +71,34 @@ var hostile = []struct {
 	{"replies a byte at a time", testserver.On("CWD", ftptest.Trickle("250 x")), errNone, false},
 
 	// Damaged files.
-	{"data cut, 226", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.CloseData(), testserver.Reply("226 fine")), ftpexec.ErrTruncated, false},
-	{"data cut, no SIZE, size in the 150", testserver.On("RETR", testserver.Reply("150 Opening f (8 bytes)."), testserver.SendData("con"), testserver.CloseData(),
+	{"data cut, 226", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("con", testserver.Closed), testserver.Reply("226 fine")), ftpexec.ErrTruncated, false},
+	{"data cut, no SIZE, size in the 150", testserver.On("RETR", testserver.Reply("150 Opening f (8 bytes)."), testserver.Data("con", testserver.Closed),
 		testserver.Reply("226 fine")).With("SIZE", testserver.Reply("500 x")), ftpexec.ErrTruncated, false},
-	{"too much data", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents and more"), testserver.CloseData(), testserver.Reply("226 fine")), ftpexec.ErrTruncated, false},
-	{"all data, 426 and 226", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("426 x\r\n226 y")), ftpexec.ErrTruncated, false},
-	{"all data, 451", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("451 disk")), ftpexec.ErrTruncated, false},
-	{"all data, connection closed", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.CloseConn()), ftpexec.ErrLost, false},
-	{"data reset", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.ResetData(), testserver.Reply("426 x")), errors.Join(ftpexec.ErrLost, ftpexec.ErrConnect), false}, // the reset may come before the connect returns
-	{"listing cut by 426", testserver.On("NLST", testserver.Reply("150 x"), testserver.SendData("a\r\n"), testserver.CloseData(), testserver.Reply("426 x")), ftpexec.ErrTruncated, true},
+	{"too much data", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents and more", testserver.Closed), testserver.Reply("226 fine")), ftpexec.ErrTruncated, false},
+	{"all data, 426 and 226", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed), testserver.Reply("426 x\r\n226 y")), ftpexec.ErrTruncated, false},
+	{"all data, 451", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed), testserver.Reply("451 disk")), ftpexec.ErrTruncated, false},
+	{"all data, connection closed", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed), testserver.End(testserver.Closed)), ftpexec.ErrLost, false},
+	{"data reset", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("con", testserver.Reset), testserver.Reply("426 x")), errors.Join(ftpexec.ErrLost, ftpexec.ErrConnect), false}, // the reset may come before the connect returns
+	{"listing cut by 426", testserver.On("NLST", testserver.Reply("150 x"), testserver.Data("a\r\n", testserver.Closed), testserver.Reply("426 x")), ftpexec.ErrTruncated, true},
 	{"refused as busy", testserver.On("RETR", testserver.Reply("450 busy")), ftpexec.ErrRefused, false},
 	{"refused for rights", testserver.On("RETR", testserver.Reply("550 Permission denied")), ftpexec.ErrRefused, false},
 	{"refused although its size is known", testserver.On("RETR", testserver.Reply("550 no")), ftpexec.ErrRefused, false},
 
 	// 421 and reset at each stage.
-	{"421 greeting", testserver.On("", testserver.Reply("421 too many users"), testserver.CloseConn()), ftpexec.ErrConnect, false},
-	{"530 greeting", testserver.On("", testserver.Reply("530 not you"), testserver.CloseConn()), ftpexec.ErrConnect, false},
-	{"421 at USER", testserver.On("USER", testserver.Reply("421 x"), testserver.CloseConn()), ftpexec.ErrLost, false},
-	{"421 at CWD", testserver.On("CWD", testserver.Reply("421 x"), testserver.CloseConn()), ftpexec.ErrLost, false},
-	{"421 at EPSV", testserver.On("EPSV", testserver.Reply("421 x"), testserver.CloseConn()), ftpexec.ErrLost, false},
-	{"421 at RETR", testserver.On("RETR", testserver.Reply("421 x"), testserver.CloseConn()), ftpexec.ErrLost, false},
-	{"421 in place of 226", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("421 x")), ftpexec.ErrLost, false},
-	{"closed before the greeting", testserver.On("", testserver.CloseConn()), ftpexec.ErrLost, false},
-	{"reset before the greeting", testserver.On("", testserver.ResetConn()), errors.Join(ftpexec.ErrLost, ftpexec.ErrConnect), false},
-	{"reset at USER", testserver.On("USER", testserver.ResetConn()), ftpexec.ErrLost, false},
-	{"reset at CWD", testserver.On("CWD", testserver.ResetConn()), ftpexec.ErrLost, false},
-	{"reset at EPSV", testserver.On("EPSV", testserver.ResetConn()), ftpexec.ErrLost, false},
-	{"reset at RETR", testserver.On("RETR", testserver.ResetConn()), ftpexec.ErrLost, false},
-	{"reset during data", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.CloseData(), testserver.ResetConn()), ftpexec.ErrLost, false},
+	{"421 greeting", testserver.On("", testserver.Reply("421 too many users"), testserver.End(testserver.Closed)), ftpexec.ErrConnect, false},
+	{"530 greeting", testserver.On("", testserver.Reply("530 not you"), testserver.End(testserver.Closed)), ftpexec.ErrConnect, false},
+	{"421 at USER", testserver.On("USER", testserver.Reply("421 x"), testserver.End(testserver.Closed)), ftpexec.ErrLost, false},
+	{"421 at CWD", testserver.On("CWD", testserver.Reply("421 x"), testserver.End(testserver.Closed)), ftpexec.ErrLost, false},
+	{"421 at EPSV", testserver.On("EPSV", testserver.Reply("421 x"), testserver.End(testserver.Closed)), ftpexec.ErrLost, false},
+	{"421 at RETR", testserver.On("RETR", testserver.Reply("421 x"), testserver.End(testserver.Closed)), ftpexec.ErrLost, false},
+	{"421 in place of 226", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed), testserver.Reply("421 x")), ftpexec.ErrLost, false},
+	{"closed before the greeting", testserver.On("", testserver.End(testserver.Closed)), ftpexec.ErrLost, false},
+	{"reset before the greeting", testserver.On("", testserver.End(testserver.Reset)), errors.Join(ftpexec.ErrLost, ftpexec.ErrConnect), false},
+	{"reset at USER", testserver.On("USER", testserver.End(testserver.Reset)), ftpexec.ErrLost, false},
+	{"reset at CWD", testserver.On("CWD", testserver.End(testserver.Reset)), ftpexec.ErrLost, false},
+	{"reset at EPSV", testserver.On("EPSV", testserver.End(testserver.Reset)), ftpexec.ErrLost, false},
+	{"reset at RETR", testserver.On("RETR", testserver.End(testserver.Reset)), ftpexec.ErrLost, false},
+	{"reset during data", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("con", testserver.Closed), testserver.End(testserver.Reset)), ftpexec.ErrLost, false},
 }
 
 // No server makes the client panic, hang, leak a goroutine (see TestMain) or accept a damaged file.
@@ -107,7 +107,7 @@ func TestHostileServers(t *testing.T) {
 		for _, sequential := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
 				t.Parallel()
-				s := testserver.NewScript(t, testserver.Honest("contents"), tt.step)
+				s := testserver.New(t, nil, testserver.Honest("contents"), tt.step)
 				c := within(ample)
 				c.NoPipelining = sequential
 				got, err := do(t.Context(), c, parse(t, s.URL(pathOf(tt.list))))
@@ -133,39 +133,39 @@ var waits = []struct {
 	list bool
 	took time.Duration
 }{
-	{"no greeting", testserver.On("", testserver.Silence()), ftpexec.ErrTimeout, false, limit},
-	{"silent at USER", testserver.On("USER", testserver.Silence()), ftpexec.ErrTimeout, false, limit},
-	{"silent at EPSV", testserver.On("EPSV", testserver.Silence()), ftpexec.ErrTimeout, false, limit},
-	{"silent at RETR", testserver.On("RETR", testserver.Silence()), ftpexec.ErrTimeout, false, limit},
-	{"no data", testserver.On("RETR", testserver.Reply("150 x"), testserver.StallData()), ftpexec.ErrTimeout, false, limit},
-	{"some data and no more", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.StallData()), ftpexec.ErrTimeout, false, limit},
-	{"no final reply", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Silence()), ftpexec.ErrTimeout, false, limit},
-	{"no data of a listing", testserver.On("NLST", testserver.Reply("150 x"), testserver.StallData()), ftpexec.ErrTimeout, true, limit},
+	{"no greeting", testserver.On("", testserver.End(testserver.Stalled)), ftpexec.ErrTimeout, false, limit},
+	{"silent at USER", testserver.On("USER", testserver.End(testserver.Stalled)), ftpexec.ErrTimeout, false, limit},
+	{"silent at EPSV", testserver.On("EPSV", testserver.End(testserver.Stalled)), ftpexec.ErrTimeout, false, limit},
+	{"silent at RETR", testserver.On("RETR", testserver.End(testserver.Stalled)), ftpexec.ErrTimeout, false, limit},
+	{"no data", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("", testserver.Stalled)), ftpexec.ErrTimeout, false, limit},
+	{"some data and no more", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("con", testserver.Stalled)), ftpexec.ErrTimeout, false, limit},
+	{"no final reply", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed), testserver.End(testserver.Stalled)), ftpexec.ErrTimeout, false, limit},
+	{"no data of a listing", testserver.On("NLST", testserver.Reply("150 x"), testserver.Data("", testserver.Stalled)), ftpexec.ErrTimeout, true, limit},
 
-	{"slow 226", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(),
+	{"slow 226", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed),
 		after(limit-1), testserver.Reply("226 x")), errNone, false, limit - 1},
-	{"slow data", testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), after(limit-1), testserver.SendData("ten"),
-		after(limit-1), testserver.SendData("ts"), testserver.CloseData(), testserver.Reply("226 x")), errNone, false, 2 * (limit - 1)},
+	{"slow data", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("con"), after(limit-1), testserver.Data("ten"),
+		after(limit-1), testserver.Data("ts", testserver.Closed), testserver.Reply("226 x")), errNone, false, 2 * (limit - 1)},
 
 	// If the data port cannot be reached, the server has a second to say why.
 	{"data port refuses, silent at RETR", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.Reply("227 (127,0,0,1,0,1)")).
-		With("RETR", testserver.Silence()), ftpexec.ErrConnect, false, time.Second},
+		With("RETR", testserver.End(testserver.Stalled)), ftpexec.ErrConnect, false, time.Second},
 	{"data port refuses, slow refusal", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.Reply("227 (127,0,0,1,0,1)")).
 		With("RETR", after(time.Second-1), testserver.Reply("550 Permission denied")), ftpexec.ErrRefused, false, time.Second - 1},
 
 	// The wait is short once the server has said that it sent everything.
-	{"226 before the data", testserver.On("RETR", testserver.Reply("226 x"), testserver.SendData("contents"), testserver.CloseData()), errNone, false, 0},
-	{"226 with 150 before the data", testserver.On("RETR", testserver.Reply("150 x\r\n226 x"), testserver.SendData("contents"), testserver.CloseData()), errNone, false, 0},
-	{"226 before slow data", testserver.On("RETR", testserver.Reply("226 x"), after(finalGrace-1), testserver.SendData("contents"), testserver.CloseData()), errNone, false, finalGrace - 1},
-	{"226 and no data", testserver.On("RETR", testserver.Reply("226 x"), testserver.StallData()), ftpexec.ErrTimeout, false, finalGrace},
+	{"226 before the data", testserver.On("RETR", testserver.Reply("226 x"), testserver.Data("contents", testserver.Closed)), errNone, false, 0},
+	{"226 with 150 before the data", testserver.On("RETR", testserver.Reply("150 x\r\n226 x"), testserver.Data("contents", testserver.Closed)), errNone, false, 0},
+	{"226 before slow data", testserver.On("RETR", testserver.Reply("226 x"), after(finalGrace-1), testserver.Data("contents", testserver.Closed)), errNone, false, finalGrace - 1},
+	{"226 and no data", testserver.On("RETR", testserver.Reply("226 x"), testserver.Data("", testserver.Stalled)), ftpexec.ErrTimeout, false, finalGrace},
 	{"226 and a data connection that says nothing", testserver.On("NLST", testserver.Reply("226 nothing")), ftpexec.ErrTimeout, true, finalGrace},
-	{"226 and a data connection that ends", testserver.On("NLST", testserver.Reply("226 nothing"), testserver.CloseData()), errNone, true, 0},
+	{"226 and a data connection that ends", testserver.On("NLST", testserver.Reply("226 nothing"), testserver.Data("", testserver.Closed)), errNone, true, 0},
 	{"226 and a data connection that is refused", testserver.On("EPSV", testserver.Reply("229 (|||1|)")).With("NLST", testserver.Reply("226 nothing")), errNone, true, 0},
 }
 
 // after delays a server's replies.
 func after(d time.Duration) testserver.Action {
-	return testserver.Call(func() { <-time.After(d) })
+	return ftptest.Call(func() { <-time.After(d) })
 }
 
 const (
@@ -221,25 +221,27 @@ func TestCancelAtEachStage(t *testing.T) {
 		name string
 		step func(cancel func()) testserver.Step
 	}{
-		{"greeting", func(f func()) testserver.Step { return testserver.On("", testserver.Call(f), testserver.Silence()) }},
+		{"greeting", func(f func()) testserver.Step {
+			return testserver.On("", ftptest.Call(f), testserver.End(testserver.Stalled))
+		}},
 		{"USER", func(f func()) testserver.Step {
-			return testserver.On("USER", testserver.Call(f), testserver.Silence())
+			return testserver.On("USER", ftptest.Call(f), testserver.End(testserver.Stalled))
 		}},
 		{"CWD", func(f func()) testserver.Step {
-			return testserver.On("CWD", testserver.Call(f), testserver.Silence())
+			return testserver.On("CWD", ftptest.Call(f), testserver.End(testserver.Stalled))
 		}},
 		{"EPSV", func(f func()) testserver.Step {
-			return testserver.On("EPSV", testserver.Call(f), testserver.Silence())
+			return testserver.On("EPSV", ftptest.Call(f), testserver.End(testserver.Stalled))
 		}},
 		{"RETR", func(f func()) testserver.Step {
-			return testserver.On("RETR", testserver.Call(f), testserver.Silence())
+			return testserver.On("RETR", ftptest.Call(f), testserver.End(testserver.Stalled))
 		}},
 		{"data", func(f func()) testserver.Step {
-			return testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.Call(f), testserver.StallData())
+			return testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("con"), ftptest.Call(f), testserver.Data("", testserver.Stalled))
 		}},
 		{"final reply", func(f func()) testserver.Step {
-			return testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(),
-				testserver.Call(f), testserver.Silence())
+			return testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed),
+				ftptest.Call(f), testserver.End(testserver.Stalled))
 		}},
 	}
 	for _, tt := range stages {

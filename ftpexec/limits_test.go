@@ -20,7 +20,7 @@ var stages = []struct {
 	want error
 }{
 	{"greeting", func(r string) testserver.Step {
-		return testserver.On("", testserver.Reply(r), testserver.CloseConn())
+		return testserver.On("", testserver.Reply(r), testserver.End(testserver.Closed))
 	}, ftpexec.ErrConnect},
 	{"USER", func(r string) testserver.Step { return testserver.On("USER", testserver.Reply(r)) }, ftpexec.ErrLogin},
 	{"PASS", func(r string) testserver.Step { return testserver.On("PASS", testserver.Reply(r)) }, ftpexec.ErrLogin},
@@ -31,7 +31,7 @@ var stages = []struct {
 	{"RETR", func(r string) testserver.Step { return testserver.On("RETR", testserver.Reply(r)) }, ftpexec.ErrRefused},
 	{"NLST", func(r string) testserver.Step { return testserver.On("NLST", testserver.Reply(r)) }, ftpexec.ErrRefused},
 	{"after 150", func(r string) testserver.Step {
-		return testserver.On("RETR", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply(r))
+		return testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("", testserver.Closed), testserver.Reply(r))
 	}, ftpexec.ErrRefused},
 }
 
@@ -49,8 +49,8 @@ func TestMeanings(t *testing.T) {
 			replies := map[error][]string{ftpexec.ErrTooMany: ftpexec.TooManyReplies, ftpexec.ErrTLSRequired: ftpexec.TLSRequiredReplies}[want]
 			for k := range night.Or(2, len(replies)) {
 				reply := replies[(i+k*5)%len(replies)]
-				s := testserver.NewScript(t, testserver.Honest("contents"), stage.step(reply))
-				_, err := do(t.Context(), within(ample), parse(t, s.URLAs("u:password", pathFor(stage.name))))
+				s := testserver.New(t, nil, testserver.Honest("contents"), stage.step(reply))
+				_, err := do(t.Context(), within(ample), parse(t, s.URL("u:password@"+pathFor(stage.name))))
 				var e *ftpexec.Error
 				full := want == ftpexec.ErrTooMany
 				switch {
@@ -73,7 +73,7 @@ func TestMeanings(t *testing.T) {
 
 // The hint leads to a URL that works on a server that requires TLS. Under TLS the same words mean nothing.
 func TestTLSRequiredHint(t *testing.T) {
-	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, TLS: testserver.TLSRequired})
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, Scheme: "ftpes"})
 	c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 	u := parse(t, s.URL("/f"))
 	u.Scheme = "ftp"
@@ -85,7 +85,7 @@ func TestTLSRequiredHint(t *testing.T) {
 	if got, err := read(t.Context(), c, u); err != nil || got != "contents" {
 		t.Errorf("with ftpes: %q, %v", got, err)
 	}
-	script := testserver.NewScript(t, testserver.Honest(""), testserver.On("RETR", testserver.Reply("550 TLS required")))
+	script := testserver.New(t, nil, testserver.Honest(""), testserver.On("RETR", testserver.Reply("550 TLS required")))
 	u = parse(t, script.URL("/f"))
 	u.Scheme = "ftpes"
 	_, err = read(t.Context(), &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: script.RootCAs()}}, u)
@@ -105,8 +105,8 @@ func TestDecisionsSeeTheReplyUnmasked(t *testing.T) {
 		{"encrypted", "522 Data connections must be encrypted", ftpexec.ErrTLSRequired},
 	}
 	for _, tt := range tests {
-		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("SIZE", testserver.Reply("550 no")), testserver.On("RETR", testserver.Reply(tt.reply)))
-		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URLAs("u:"+tt.password, "/f")))
+		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("SIZE", testserver.Reply("550 no")), testserver.On("RETR", testserver.Reply(tt.reply)))
+		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("u:"+tt.password+"@/f")))
 		if !errors.Is(err, tt.want) || strings.Contains(err.Error(), tt.password+"(") || strings.HasSuffix(err.Error(), tt.password) {
 			t.Errorf("%s: %v, want %v", tt.reply, err, tt.want)
 		}
@@ -137,7 +137,7 @@ func TestOneStepHint(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for _, sequential := range []bool{false, true} {
-			s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On(tt.refused, testserver.Reply(tt.reply)))
+			s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On(tt.refused, testserver.Reply(tt.reply)))
 			c := &ftpexec.Client{MaxIdle: -1, NoPipelining: sequential}
 			_, err := do(t.Context(), c, parse(t, s.URL(tt.path)))
 			var e *ftpexec.Error
@@ -162,7 +162,7 @@ func TestOneStepHint(t *testing.T) {
 
 // On a kept connection the hint counts from the directories that were entered before.
 func TestOneStepHintOnTheWay(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("^CWD a$", testserver.Reply("550 no")))
+	s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("^CWD a$", testserver.Reply("550 no")))
 	session := &ftpexec.Client{}
 	defer session.CloseIdleConnections()
 	for _, path := range []string{"/x/f", "/x/a/b/f", "/y/a/b/f"} {

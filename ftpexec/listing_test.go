@@ -67,8 +67,8 @@ func (m *metered) Read(p []byte) (int, error) {
 
 func TestListingResetAfterEarly226(t *testing.T) {
 	came := newArrivals()
-	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply("226 x"),
-		testserver.SendData("a\r\nb\r\nc"), testserver.Call(came.wait), testserver.ResetData()))
+	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("NLST", testserver.Reply("226 x"),
+		testserver.Data("a\r\nb\r\nc"), ftptest.Call(came.wait), testserver.Data("", testserver.Reset)))
 	c := within(ample)
 	c.Dial = came.dial
 	got, err := list(t.Context(), c, parse(t, s.URL("/a/")))
@@ -80,7 +80,7 @@ func TestListingResetAfterEarly226(t *testing.T) {
 // twisted answers NLST d with d. What MLSD tells of d then counts, were it only one name.
 func TestListTellsItself(t *testing.T) {
 	for entries, want := range map[string]string{"": "d", "type=file; d\r\n": "d", "type=dir; a\r\n": "a", "type=file; a\r\ntype=file; .b\r\ntype=file; c\r\n": "a c"} {
-		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Transfer("d\r\n")...), testserver.On("MLSD", testserver.Transfer(entries)...))
+		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("NLST", testserver.Transfer("d\r\n")), testserver.On("MLSD", testserver.Transfer(entries)))
 		if got, err := list(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d;type=d"))); err != nil || strings.Join(got, " ") != want {
 			t.Errorf("%q: got %q, %v, want %s", entries, got, err, want)
 		}
@@ -91,15 +91,15 @@ func TestListTellsItself(t *testing.T) {
 func TestListWithoutNLST(t *testing.T) {
 	for _, code := range []int{500, 501, 502, 504} {
 		for _, path := range []string{"/d/", "/d;type=d"} {
-			s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply(fmt.Sprint(code, " No."))),
-				testserver.On("MLSD", testserver.Transfer("type=cdir; .\r\ntype=dir; a\r\ntype=file; b\r\n")...))
+			s := testserver.New(t, nil, testserver.Honest(""), testserver.On("NLST", testserver.Reply(fmt.Sprint(code, " No."))),
+				testserver.On("MLSD", testserver.Transfer("type=cdir; .\r\ntype=dir; a\r\ntype=file; b\r\n")))
 			got, err := list(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL(path)))
 			if err != nil || !slices.Equal(got, []string{"a", "b"}) {
 				t.Errorf("%s after %d: got %q, %v, want a and b", path, code, got, err)
 			}
 		}
 	}
-	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("^(NLST|MLSD|LIST)", testserver.Reply("502 No.")))
+	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("^(NLST|MLSD|LIST)", testserver.Reply("502 No.")))
 	if got, err := list(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/"))); err == nil {
 		t.Errorf("no listing: got %q and no error", got)
 	}
@@ -122,7 +122,7 @@ func TestPortOfARefusedTransfer(t *testing.T) {
 			steps := []testserver.Step{testserver.Honest("contents"), testserver.On("NLST", testserver.Reply(refusals[verb])), testserver.On("EPSV", testserver.Reply("500 No.")),
 				testserver.OnConn(1, testserver.On(verb, testserver.Reply(same))), testserver.OnConn(2+full, testserver.On(verb, testserver.Reply(map[string]string{"EPSV": "229 (|||{port}|)", "PASV": "227 (0,0,0,0,{hi},{lo})"}[verb])))}
 			if full > 0 {
-				steps = append(steps, testserver.OnConn(2, testserver.On("", testserver.Reply("421 There are too many connections from your internet address."), testserver.CloseConn())))
+				steps = append(steps, testserver.OnConn(2, testserver.On("", testserver.Reply("421 There are too many connections from your internet address."), testserver.End(testserver.Closed))))
 			}
 			s := network.NewScript(t, steps...)
 			c := &ftpexec.Client{Dial: network.Dial}
@@ -142,7 +142,7 @@ func TestListingWithDoubledLineEnds(t *testing.T) {
 		"a\r\r\nb\r\r\n": {"a", "b"},
 		"a\r\r\nb\r\n":   {"a\r", "b"},
 	} {
-		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Transfer(data)...))
+		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("NLST", testserver.Transfer(data)))
 		got, err := list(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: got %q, %v, want %q", data, got, err, want)
@@ -151,7 +151,7 @@ func TestListingWithDoubledLineEnds(t *testing.T) {
 }
 
 func TestListingTooLongTwice(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("x"), testserver.On("NLST", testserver.Reply("150 x"),
+	s := testserver.New(t, nil, testserver.Honest("x"), testserver.On("NLST", testserver.Reply("150 x"),
 		ftptest.EndlessData(func(i int) string { return "name\r\n" })))
 	session := &ftpexec.Client{MaxListing: 1 << 16}
 	defer session.CloseIdleConnections()
@@ -215,13 +215,13 @@ func TestNamesOfNone(t *testing.T) {
 		{"/d;type=d", "d/d\r\n", "250 ok", line("d"), []string{"d/d"}, nil},
 		{"/d/", "", "250 ok", "502 no", nil, nil},
 	} {
-		list := []testserver.Action{testserver.Reply("150 x"), testserver.SendData(tt.listing), testserver.CloseData(), testserver.Reply("226 x")}
+		list := []testserver.Action{testserver.Reply("150 x"), testserver.Data(tt.listing, testserver.Closed), testserver.Reply("226 x")}
 		if len(tt.listing) > 3 && tt.listing[3] == ' ' {
 			list = []testserver.Action{testserver.Reply(tt.listing)}
 		}
-		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("MLSD", testserver.Reply("500 no")), testserver.On("CWD d", testserver.Reply(tt.cwd)), testserver.On("LIST", list...),
-			testserver.On("NLST d", testserver.Reply("150 x"), testserver.SendData(tt.nlst), testserver.CloseData(), testserver.Reply("226 x")),
-			testserver.On("^NLST$", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("226 x")))
+		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("MLSD", testserver.Reply("500 no")), testserver.On("CWD d", testserver.Reply(tt.cwd)), testserver.On("LIST", list...),
+			testserver.On("NLST d", testserver.Reply("150 x"), testserver.Data(tt.nlst, testserver.Closed), testserver.Reply("226 x")),
+			testserver.On("^NLST$", testserver.Reply("150 x"), testserver.Data("", testserver.Closed), testserver.Reply("226 x")))
 		var got []string
 		var err error
 		for e, lerr := range (&ftpexec.Client{MaxIdle: -1}).List(t.Context(), parse(t, s.URL(tt.path))) {
@@ -245,11 +245,11 @@ func TestListingCutAtEveryByte(t *testing.T) {
 		"NLST": "one\r\ntwo\r\nthree\r\n",
 	}
 	ends := map[string][]testserver.Action{
-		"226":     {testserver.CloseData(), testserver.Reply("226 Done.")},
-		"426":     {testserver.CloseData(), testserver.Reply("426 Broken.")},
-		"550":     {testserver.CloseData(), testserver.Reply("550 Broken.")},
-		"reset":   {testserver.ResetData(), testserver.Reply("226 Done.")},
-		"control": {testserver.CloseData(), testserver.CloseConn()},
+		"226":     {testserver.Data("", testserver.Closed), testserver.Reply("226 Done.")},
+		"426":     {testserver.Data("", testserver.Closed), testserver.Reply("426 Broken.")},
+		"550":     {testserver.Data("", testserver.Closed), testserver.Reply("550 Broken.")},
+		"reset":   {testserver.Data("", testserver.Reset), testserver.Reply("226 Done.")},
+		"control": {testserver.Data("", testserver.Closed), testserver.End(testserver.Closed)},
 	}
 	for verb, text := range texts {
 		for end, actions := range ends {
@@ -259,8 +259,8 @@ func TestListingCutAtEveryByte(t *testing.T) {
 					for _, other := range []string{"MLSD", "LIST", "NLST"} {
 						steps = append(steps, testserver.On(other, testserver.Reply("502 No.")))
 					}
-					data := append([]testserver.Action{testserver.Reply("150 Yes."), testserver.SendData(text[:n])}, actions...)
-					whole := []testserver.Action{testserver.Reply("150 Yes."), testserver.SendData(text), testserver.CloseData(), testserver.Reply("226 Done.")}
+					data := append([]testserver.Action{testserver.Reply("150 Yes."), testserver.Data(text[:n])}, actions...)
+					whole := []testserver.Action{testserver.Reply("150 Yes."), testserver.Data(text, testserver.Closed), testserver.Reply("226 Done.")}
 					s := network.NewScript(t, append(steps, testserver.On(verb, data...), testserver.OnConn(2, testserver.On(verb, whole...)))...)
 					c := &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}
 					got, lines, err := entriesOf(t.Context(), c, parse(t, s.URL("/d/")))

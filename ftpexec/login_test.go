@@ -33,9 +33,9 @@ func TestAccount(t *testing.T) {
 	for _, tt := range tests {
 		for _, sequential := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
-				s := testserver.NewScript(t, testserver.Honest("contents"), tt.step, testserver.On("ACCT", testserver.Reply("230 in")))
+				s := testserver.New(t, nil, testserver.Honest("contents"), tt.step, testserver.On("ACCT", testserver.Reply("230 in")))
 				c := &ftpexec.Client{MaxIdle: -1, Credentials: fixed("word"), NoPipelining: sequential}
-				if got, err := read(t.Context(), c, parse(t, s.URLAs("u", "/a/f"))); err != nil || got != "contents" {
+				if got, err := read(t.Context(), c, parse(t, s.URL("u@/a/f"))); err != nil || got != "contents" {
 					t.Fatalf("got %q, %v", got, err)
 				}
 				cmds := s.Commands()
@@ -49,8 +49,8 @@ func TestAccount(t *testing.T) {
 		}
 	}
 	t.Run("none to give", func(t *testing.T) {
-		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("PASS", testserver.Reply("332 account")))
-		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URLAs("u:p", "/a/f")))
+		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("PASS", testserver.Reply("332 account")))
+		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("u:p@/a/f")))
 		if !errors.Is(err, ftpexec.ErrNoCredentials) {
 			t.Errorf("error %v, want ErrNoCredentials", err)
 		}
@@ -84,14 +84,14 @@ func TestPasswordIsAskedForLate(t *testing.T) {
 		{"530 to USER", "u", testserver.On("USER", testserver.Reply("530 use TLS")), false, ftpexec.ErrLogin},
 		{"530 to USER, password in the URL", "u:secret", testserver.On("USER", testserver.Reply("530 use TLS")), false, ftpexec.ErrLogin},
 		{"230 to USER", "u:secret", testserver.On("USER", testserver.Reply("230 x")), false, nil},
-		{"421 greeting", "u", testserver.On("", testserver.Reply("421 busy"), testserver.CloseConn()), false, ftpexec.ErrConnect},
+		{"421 greeting", "u", testserver.On("", testserver.Reply("421 busy"), testserver.End(testserver.Closed)), false, ftpexec.ErrConnect},
 	}
 	for _, tt := range tests {
 		for _, sequential := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
-				s := testserver.NewScript(t, testserver.Honest("contents"), tt.step)
+				s := testserver.New(t, nil, testserver.Honest("contents"), tt.step)
 				ask := &asker{s: s}
-				_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Credentials: ask, NoPipelining: sequential}, parse(t, s.URLAs(tt.userinfo, "/f")))
+				_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Credentials: ask, NoPipelining: sequential}, parse(t, s.URL(tt.userinfo+"@/f")))
 				if !errors.Is(err, tt.want) {
 					t.Errorf("error %v, want %v", err, tt.want)
 				}
@@ -128,16 +128,16 @@ func TestPasswordIsNeverShown(t *testing.T) {
 		"repeated in a 530": testserver.On("PASS", testserver.Reply("530-no\r\n"+password+"\r\n530 wrong: "+password)),
 		"repeated later":    testserver.On("CWD", testserver.Reply("550 PASS "+password)),
 		"repeated nonsense": testserver.On("CWD", testserver.Reply("PASS "+password)),
-		"repeated in a 226": testserver.On("RETR", testserver.Reply("150 x"), testserver.CloseData(), testserver.Reply("426 "+password)),
+		"repeated in a 226": testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("", testserver.Closed), testserver.Reply("426 "+password)),
 		"repeated in a 421": testserver.On("TYPE", testserver.Reply("421 "+password)),
 		"repeated as a 257": testserver.On("PWD", testserver.Reply("257 \""+password+"\"")),
 	}
 	for name, step := range steps {
 		for _, sequential := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/sequential=%v", name, sequential), func(t *testing.T) {
-				s := testserver.NewScript(t, testserver.Honest("contents"), step)
+				s := testserver.New(t, nil, testserver.Honest("contents"), step)
 				var d diary
-				u := parse(t, s.URLAs("user:"+encoded, "/a/f"))
+				u := parse(t, s.URL("user:"+encoded+"@/a/f"))
 				c := &ftpexec.Client{Trace: d.add, NoPipelining: sequential}
 				defer c.CloseIdleConnections()
 				_, err := read(t.Context(), c, u)

@@ -116,7 +116,7 @@ func TestPool(t *testing.T) {
 				path, stat := strings.CutPrefix(step, "?")
 				url := s.URL(path)
 				if user, path, ok := strings.Cut(path, "@"); ok {
-					url = s.URLAs(user, path)
+					url = s.URL(user + "@" + path)
 				}
 				u, err := parse(t, url), error(nil)
 				x.count(1, 0)
@@ -199,8 +199,8 @@ func TestIdleTimeout(t *testing.T) {
 
 // If the server has closed an idle connection, the Client makes a new one.
 func TestPoolAfterTheServerHungUp(t *testing.T) {
-	for _, end := range []testserver.Action{testserver.CloseConn(), testserver.ResetConn(), testserver.Reply("421 too long idle")} {
-		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.OnNth(2, "EPSV", end)))
+	for _, end := range []testserver.Action{testserver.End(testserver.Closed), testserver.End(testserver.Reset), testserver.Reply("421 too long idle")} {
+		s := testserver.New(t, nil, testserver.Honest("contents"), testserver.OnConn(1, testserver.On("#2 EPSV", end)))
 		c, x := pooled(1, s, new(net.Dialer).DialContext)
 		for range 3 {
 			if got, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
@@ -270,7 +270,7 @@ func TestPoolModel(t *testing.T) {
 		users := rapid.SliceOfN(rapid.SliceOfN(one, 0, 6), 1, 6).Draw(rt, "users")
 		var wrong []string
 		inMemory(t, func(t *testing.T, network *ftptest.Network) {
-			s := network.NewScript(t, testserver.Honest("contents"), testserver.OnNth(hangUp, "EPSV", testserver.CloseConn()))
+			s := network.NewScript(t, testserver.Honest("contents"), testserver.On(fmt.Sprintf("#%d EPSV", hangUp), testserver.End(testserver.Closed)))
 			c, x := pooled(idle, s, network.Dial)
 			c.MaxConns, x.most = most, most
 			var all sync.WaitGroup
@@ -278,7 +278,7 @@ func TestPoolModel(t *testing.T) {
 				all.Go(func() {
 					for _, call := range calls {
 						x.count(1, 0)
-						err := call.run(t.Context(), c, parse(t, s.URLAs(call.login, call.path)))
+						err := call.run(t.Context(), c, parse(t, s.URL(call.login+"@"+call.path)))
 						x.count(-1, 0)
 						if err != nil {
 							x.fault(err)

@@ -36,10 +36,10 @@ func through(t *testing.T, c *ftpexec.Client, p *proxytest.Proxy) {
 func TestProxy(t *testing.T) {
 	proxies := map[string]func(testing.TB, *proxytest.Options) *proxytest.Proxy{"socks5": proxytest.NewSOCKS5, "http": proxytest.NewHTTP}
 	for name, start := range proxies {
-		for _, mode := range []testserver.TLSMode{0, testserver.TLSRequired} {
+		for _, mode := range []string{"ftp", "ftpes"} {
 			for _, noEPSV := range []bool{false, true} {
 				t.Run(name, func(t *testing.T) {
-					s := testserver.New(t, &testserver.Options{Tree: tree, TLS: mode, TLSRequireReuse: true})
+					s := testserver.New(t, &testserver.Options{Tree: tree, Scheme: mode, TLSConfig: &tls.Config{VerifyConnection: ftptest.Resumed}})
 					p := start(t, &proxytest.Options{Hosts: map[string]string{"localhost": "127.0.0.1"}})
 					c := &ftpexec.Client{MaxIdle: -1, NoEPSV: noEPSV, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 					through(t, c, p)

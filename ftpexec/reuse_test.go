@@ -22,7 +22,7 @@ func TestPASVUnreachable(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("500 no")),
 			testserver.On("PASV", testserver.Reply("227 (127,0,0,1,0,1)")))
-		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}, parse(t, s.URLAs("u:word", "/a/f")))
+		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}, parse(t, s.URL("u:word@/a/f")))
 		if !errors.Is(err, ftpexec.ErrConnect) {
 			t.Errorf("error %v", err)
 		}
@@ -33,7 +33,7 @@ func TestPASVUnreachable(t *testing.T) {
 }
 
 func TestNoEPSVOnIPv6(t *testing.T) {
-	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "contents"}, Network: "tcp6"})
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "contents"}, Listen: ftptest.Listen6})
 	if got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, NoEPSV: true}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -59,8 +59,8 @@ func TestSilentHandshake(t *testing.T) {
 }
 
 func TestNoEPSVLearnedOnIPv4(t *testing.T) {
-	six := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "contents"}, Network: "tcp6"})
-	four := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("229 (|||1|)")))
+	six := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "contents"}, Listen: ftptest.Listen6})
+	four := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("229 (|||1|)")))
 	first := true
 	c := within(ample)
 	c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -95,9 +95,9 @@ func (v *vault) Password(context.Context, string, string) (string, error) {
 func (v *vault) Account(context.Context, string, string) (string, error) { return "", nil }
 
 func TestCredentialsError(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("contents"))
+	s := testserver.New(t, nil, testserver.Honest("contents"))
 	v := &vault{}
-	_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Credentials: v}, parse(t, s.URLAs("u", "/a/f")))
+	_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Credentials: v}, parse(t, s.URL("u@/a/f")))
 	if errors.Is(err, ftpexec.ErrLost) || v.asked != 1 {
 		t.Errorf("asked %d times, %v", v.asked, err)
 	}
@@ -107,7 +107,7 @@ func TestCredentialsError(t *testing.T) {
 // field, and counts the connections: a login, TLS settings and proxies are never another's. A new field must be classified
 // here.
 func TestReuseNeedsTheSame(t *testing.T) {
-	other := testserver.NewScript(t, testserver.Honest("contents"))
+	other := testserver.New(t, nil, testserver.Honest("contents"))
 	urls := map[string]struct {
 		change func(*urlparse.URL)
 		conns  int
@@ -133,10 +133,10 @@ func TestReuseNeedsTheSame(t *testing.T) {
 		},
 	}
 	count := func(name string, want int, second *ftpexec.Client, change func(*urlparse.URL)) {
-		s := testserver.NewScript(t, testserver.Honest("contents"))
+		s := testserver.New(t, nil, testserver.Honest("contents"))
 		first := &ftpexec.Client{Dial: dial}
 		before := other.Connections()
-		u := parse(t, s.URLAs("me:secret", "/f"))
+		u := parse(t, s.URL("me:secret@/f"))
 		if _, err := read(t.Context(), first, u); err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +178,7 @@ func TestPlaces(t *testing.T) {
 		{deep + "/a", "CWD " + deep + ",CWD b|CWD " + deep + ",CWD c,CWD d|CWD /1/2,CWD x"},
 		{"/elsewhere", "CWD /,CWD 1,CWD 2,CWD 3,CWD 4,CWD 5,CWD 6,CWD 7,CWD 8,CWD 9,CWD b|CWD /,CWD 1,CWD 2,CWD 3,CWD 4,CWD 5,CWD 6,CWD 7,CWD 8,CWD 9,CWD c,CWD d|CWD /,CWD 1,CWD 2,CWD x"},
 	} {
-		s := testserver.NewScript(t, testserver.Honest(""), testserver.OnNth(2, "PWD", testserver.Reply(`257 "`+tt.pwd+`"`)))
+		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("#2 PWD", testserver.Reply(`257 "`+tt.pwd+`"`)))
 		var c ftpexec.Client
 		var got []string
 		for _, path := range []string{deep + "/a/", deep + "/b/", deep + "/c/d/", "/1/2/x/"} {

@@ -35,7 +35,7 @@ func TestSecretsHoldNoSecondCommand(t *testing.T) {
 			"account without a password": testserver.Honest("x").With("USER", testserver.Reply("332 account?")),
 			"email":                      testserver.Honest("x"),
 		} {
-			s := testserver.NewScript(t, server)
+			s := testserver.New(t, nil, server)
 			c := &ftpexec.Client{MaxIdle: -1, Credentials: lineEnds(end), Email: "hidden" + end + "DELE x"}
 			u := parse(t, s.URL("/f"))
 			if what != "email" {
@@ -77,10 +77,10 @@ func repeat(stage, reply string) testserver.Step {
 	case "greeting":
 		return testserver.On("", testserver.Reply(reply))
 	case "226":
-		return testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply(reply))
+		return testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed), testserver.Reply(reply))
 	case "RETR", "NLST":
 		if strings.HasPrefix(reply, "1") {
-			return testserver.On(stage, testserver.Reply(reply), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("226 x"))
+			return testserver.On(stage, testserver.Reply(reply), testserver.Data("contents", testserver.Closed), testserver.Reply("226 x"))
 		}
 	}
 	return testserver.On(stage, testserver.Reply(reply))
@@ -107,10 +107,10 @@ func TestSecretsOnLaterConnections(t *testing.T) {
 				var d diary
 				c := within(ample)
 				c.Trace, c.Credentials = d.add, same(word)
-				s := testserver.NewScript(t, login.first)
-				_, err := read(t.Context(), c, parse(t, s.URLAs(login.userinfo, "/a/f")))
+				s := testserver.New(t, nil, login.first)
+				_, err := read(t.Context(), c, parse(t, s.URL(login.userinfo+"@/a/f")))
 				wantHidden(t, login.name+" itself", word, err, &d)
-				later := testserver.NewScript(t, testserver.Honest("contents"), repeat(stage.name, code+" for "+word+"\r\n"))
+				later := testserver.New(t, nil, testserver.Honest("contents"), repeat(stage.name, code+" for "+word+"\r\n"))
 				path := "/a/f"
 				if stage.list {
 					path = "/a/"
@@ -149,8 +149,8 @@ func wantHidden(t *testing.T, what, word string, err error, d *diary) {
 // A colon encoded by mistake makes the password part of the user name. It is sent like that, but not shown.
 func TestEncodedColon(t *testing.T) {
 	var d diary
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", testserver.Reply("550 not for hiddenword")))
-	u := parse(t, s.URLAs("user%3Ahiddenword", "/f"))
+	s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("RETR", testserver.Reply("550 not for hiddenword")))
+	u := parse(t, s.URL("user%3Ahiddenword@/f"))
 	c := &ftpexec.Client{MaxIdle: -1, Trace: d.add, Credentials: fixed("other")}
 	_, err := read(t.Context(), c, u)
 	wantHidden(t, "trace", "hiddenword", err, &d)
@@ -171,7 +171,7 @@ func TestEncodedColon(t *testing.T) {
 func TestSlashInPassword(t *testing.T) {
 	for _, path := range []string{"/hiddenword@host/f", "/hiddenword@host", "/hiddenword@host/"} {
 		var d diary
-		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", testserver.Reply("550 no hiddenword here")),
+		s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("RETR", testserver.Reply("550 no hiddenword here")),
 			testserver.On("NLST", testserver.Reply("550 no hiddenword here")))
 		c := &ftpexec.Client{MaxIdle: -1, Trace: d.add}
 		u := parse(t, s.URL(path))

@@ -48,7 +48,7 @@ func TestSessionReuse(t *testing.T) {
 			for i, path := range tt.paths {
 				url := s.URL(path)
 				if user, path, ok := strings.Cut(path, "@"); ok {
-					url = s.URLAs(user, path)
+					url = s.URL(user + "@" + path)
 				}
 				contents, err := read(t.Context(), session, parse(t, url))
 				if err != nil {
@@ -122,7 +122,7 @@ func TestVisits(t *testing.T) {
 	}{
 		{"no way home", []testserver.Step{on("PWD", reply(`257 "/home/u"`)), on("CWD /home/u", reply("550 no"))}, []visit{file, {"/b/f", nil}, {"/c/f", nil}}, 3, ""},
 		{"a password in PWD", []testserver.Step{on("PWD", reply(`257 "/home/demo"`)), on("^CWD .*[*]", reply("550 no"))}, []visit{{"demo:demo@/a/f", nil}, {"demo:demo@/b/f", nil}}, 1, ""},
-		{"an idle hang-up is no habit", []testserver.Step{first(on("CWD /", testserver.CloseConn()))}, []visit{file, {"/b/f", nil}}, 2, "one command at a time"},
+		{"an idle hang-up is no habit", []testserver.Step{first(on("CWD /", testserver.End(testserver.Closed)))}, []visit{file, {"/b/f", nil}}, 2, "one command at a time"},
 		{"UTF-8 stays on", nil, []visit{{"/a/%C3%A9", nil}, {"/a/%E9", nil}}, 2, "OPTS UTF8 ON"},
 		{"TYPE after a refused CWD", []testserver.Step{on("CWD missing", reply("550 no"))}, []visit{file, {"/missing/g;type=a", ftpexec.ErrDirectory}, file}, 1, "ends in TYPE A"},
 		{"TYPE after a refused listing", []testserver.Step{on("CWD missing", reply("550 no"))}, []visit{file, {"/missing/", ftpexec.ErrDirectory}, file}, 1, "ends in TYPE A"},
@@ -134,7 +134,7 @@ func TestVisits(t *testing.T) {
 		{"refused logins", []testserver.Step{on("PASS wrong", reply("530 no"))}, []visit{{"u:wrong@/a/f", ftpexec.ErrLogin}, {"u:wrong@/a/f", ftpexec.ErrLogin}, {"u:right@/a/f", nil}}, 3, ""},
 	} {
 		var d diary
-		s := testserver.NewScript(t, append([]testserver.Step{testserver.Honest("contents")}, tt.steps...)...)
+		s := testserver.New(t, nil, append([]testserver.Step{testserver.Honest("contents")}, tt.steps...)...)
 		c := &ftpexec.Client{Trace: d.add}
 		for _, v := range tt.visits {
 			err := v.pay(t, c, s)
@@ -161,7 +161,7 @@ func (v visit) pay(t *testing.T, c *ftpexec.Client, s *testserver.Server) error 
 	}
 	url := s.URL(path)
 	if login, path, ok := strings.Cut(path, "@"); ok {
-		url = s.URLAs(login, path)
+		url = s.URL(login + "@" + path)
 	}
 	u := parse(t, url)
 	switch {

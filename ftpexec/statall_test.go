@@ -73,14 +73,14 @@ func TestStatAllInFlights(t *testing.T) {
 		if err := s.WaitCommand(t.Context(), "QUIT"); err != nil {
 			t.Fatal(err)
 		}
-		flights := slices.DeleteFunc(s.Flights(), func(f testserver.Flight) bool { return slices.Contains(f.Commands, "QUIT") })
+		flights := slices.DeleteFunc(s.Flights(), func(f []string) bool { return slices.Contains(f, "QUIT") })
 		if len(flights) > tt.most || s.DataConnections() != 0 || s.Connections() != 1 {
 			t.Errorf("%d flights, %d data connections, %d connections", len(flights), s.DataConnections(), s.Connections())
 		}
 		for i, f := range flights {
-			n := len(strings.Join(f.Commands, "\r\n"))
-			if login := 3; len(f.Commands) > 64+login || n > 4<<10+100 || i > 0 && (len(f.Commands) > 64 || n > 4<<10) {
-				t.Errorf("flight %d: %d commands and %d bytes", i, len(f.Commands), n)
+			n := len(strings.Join(f, "\r\n"))
+			if login := 3; len(f) > 64+login || n > 4<<10+100 || i > 0 && (len(f) > 64 || n > 4<<10) {
+				t.Errorf("flight %d: %d commands and %d bytes", i, len(f), n)
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func TestStatAllInFlights(t *testing.T) {
 // Every file gets the answer that it would get alone, and errors about one do not touch the others.
 func TestStatAllMixed(t *testing.T) {
 	s := sessionServer(t)
-	other := testserver.NewScript(t, testserver.Honest("x"))
+	other := testserver.New(t, nil, testserver.Honest("x"))
 	paths := []string{"/a/f", "/a/g", "/a/b/h", "/a/missing", "/nowhere/f", "/nowhere/deeper/f", "/c/i", "/c/i;type=a", "/nowhere/g", "/a/", "/k", "/a/nowhere/f", "/a/f"}
 	want := []told{
 		{1, true, nil}, {1, true, nil}, {1, true, nil}, {-1, false, ftpexec.ErrNotFound}, {-1, false, ftpexec.ErrDirectory},
@@ -98,7 +98,7 @@ func TestStatAllMixed(t *testing.T) {
 		{-1, false, ftpexec.ErrOtherServer}, {-1, false, ftpexec.ErrOtherServer}, {1, true, nil},
 	}
 	urls := parseAll(t, s, paths...)
-	urls = append(urls, parse(t, other.URL("/f")), parse(t, s.URLAs("user:pass", "/a/f")), parse(t, s.URL("/a/b/h")))
+	urls = append(urls, parse(t, other.URL("/f")), parse(t, s.URL("user:pass@/a/f")), parse(t, s.URL("/a/b/h")))
 	for _, c := range []*ftpexec.Client{{MaxIdle: -1}, {MaxIdle: -1, NoPipelining: true}, {MaxIdle: 1}, {}} {
 		got := collect(c.StatAll(t.Context(), urls))
 		if diff := compare(got, want); diff != "" {
@@ -133,7 +133,7 @@ func TestStatAllRefusals(t *testing.T) {
 		{"nonsense", "213 x", "213 y", told{-1, false, nil}},
 	}
 	for _, tt := range tests {
-		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE f", reply(tt.size)), testserver.On("MDTM f", reply(tt.mdtm)))
+		s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("SIZE f", reply(tt.size)), testserver.On("MDTM f", reply(tt.mdtm)))
 		got := collect((&ftpexec.Client{MaxIdle: -1}).StatAll(t.Context(), parseAll(t, s, "/a/f", "/a/g")))
 		if diff := compare(got, []told{tt.want, {8, true, nil}}); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
@@ -159,7 +159,7 @@ func TestStatAllOnOddServers(t *testing.T) {
 		}
 	}
 	first := func(step testserver.Step) testserver.Step { return testserver.OnConn(1, step) }
-	end := testserver.CloseConn()
+	end := testserver.End(testserver.Closed)
 	tests := []struct {
 		name   string
 		step   testserver.Step
@@ -168,12 +168,12 @@ func TestStatAllOnOddServers(t *testing.T) {
 		err    error
 	}{
 		{"honest", steps(), 1, 0, nil},
-		{"hangs up between two batches", first(testserver.OnNth(33, "SIZE", end)), 2, 0, nil},
-		{"hangs up within a later batch", first(testserver.OnNth(40, "MDTM", end)), 2, 0, nil},
-		{"421 within a later batch", first(testserver.OnNth(40, "SIZE", testserver.Reply("421 bye"))), 2, 0, nil},
+		{"hangs up between two batches", first(testserver.On("#33 SIZE", end)), 2, 0, nil},
+		{"hangs up within a later batch", first(testserver.On("#40 MDTM", end)), 2, 0, nil},
+		{"421 within a later batch", first(testserver.On("#40 SIZE", testserver.Reply("421 bye"))), 2, 0, nil},
 		{"loses commands at the login", first(testserver.On("PASS", ftptest.DiscardInput(), testserver.Reply("230 in"))), 2, 0, nil},
-		{"loses commands sent ahead", testserver.OnNth(5, "SIZE", ftptest.DiscardInput(), testserver.Reply("213 8")), 2, 0, nil},
-		{"loses commands of a later batch", steps(first(testserver.OnNth(40, "SIZE", ftptest.DiscardInput(), testserver.Reply("213 8")))), 2, 0, nil},
+		{"loses commands sent ahead", testserver.On("#5 SIZE", ftptest.DiscardInput(), testserver.Reply("213 8")), 2, 0, nil},
+		{"loses commands of a later batch", steps(first(testserver.On("#40 SIZE", ftptest.DiscardInput(), testserver.Reply("213 8")))), 2, 0, nil},
 		{"PWD refused", testserver.On("PWD", testserver.Reply("500 what")), 1, 0, nil},
 		{"never survives a file", testserver.On("^SIZE f70$", end), 3, 70, ftpexec.ErrLost},
 		{"silent at a file", testserver.On("^SIZE f70$"), 3, 70, ftpexec.ErrTimeout},
@@ -205,8 +205,8 @@ func TestStatAllOnOddServers(t *testing.T) {
 func TestStatAllWithoutPWD(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{
 		Tree: map[string]string{"/a/f": "1", "/a/b/f": "22", "/c/f": "333"},
-		Fault: func(p testserver.FaultPoint) testserver.Fault {
-			return map[string]testserver.Fault{"PWD": {Reply: "500 what"}}[p.Verb]
+		Fault: func(p *testserver.Conn) testserver.Action {
+			return map[string]testserver.Action{"PWD": testserver.Reply("500 what")}[p.Verb]
 		},
 	})
 	got := collect((&ftpexec.Client{MaxIdle: -1}).StatAll(t.Context(), parseAll(t, s, "/a/f", "/a/b/f", "/missing/f", "/c/f", "/a/f")))
@@ -240,7 +240,7 @@ func TestStatAllInAMissingDirectory(t *testing.T) {
 
 // A name that is not UTF-8 is asked about on a connection without OPTS UTF8 ON, as it would be alone.
 func TestStatAllUTF8(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("contents"))
+	s := testserver.New(t, nil, testserver.Honest("contents"))
 	got := collect((&ftpexec.Client{MaxIdle: -1}).StatAll(t.Context(), parseAll(t, s, "/a/f", "/a/%C3%A9", "/a/g", "/a/%E9", "/a/f")))
 	if diff := compare(got, slices.Repeat([]told{{8, true, nil}}, 5)); diff != "" {
 		t.Error(diff)

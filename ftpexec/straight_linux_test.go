@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -45,8 +46,8 @@ func TestStraightGathers(t *testing.T) {
 				<-dialled // the control connection
 				got <- lowWater(t, (<-dialled).(*net.TCPConn))
 			}
-			s := testserver.NewScript(t, testserver.Honest("xy"), testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("x"),
-				testserver.Call(under), testserver.SendData("y"), testserver.CloseData(), testserver.Reply("226 x")))
+			s := testserver.New(t, nil, testserver.Honest("xy"), testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("x"),
+				ftptest.Call(under), testserver.Data("y", testserver.Closed), testserver.Reply("226 x")))
 			c := ftpexec.Client{Dial: dial, MaxIdle: -1}
 			response, err := c.Get(t.Context(), s.URL("/f"))
 			if err != nil {

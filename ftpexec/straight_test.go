@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -23,10 +24,10 @@ func TestStraightTakesFewBytes(t *testing.T) {
 	steps := []testserver.Action{testserver.Reply("150 x")}
 	for i := range contents {
 		arrived := func() { waitForSize(t, f, i+1) }
-		steps = append(steps, testserver.SendData(contents[i:i+1]), testserver.Call(arrived))
+		steps = append(steps, testserver.Data(contents[i:i+1]), ftptest.Call(arrived))
 	}
-	steps = append(steps, testserver.CloseData(), testserver.Reply("226 x"))
-	s := testserver.NewScript(t, testserver.Honest(contents), testserver.On("RETR", steps...))
+	steps = append(steps, testserver.Data("", testserver.Closed), testserver.Reply("226 x"))
+	s := testserver.New(t, nil, testserver.Honest(contents), testserver.On("RETR", steps...))
 	c := ftpexec.Client{Timeout: 500 * time.Millisecond} // as long as a step, after which all that came is taken
 	r, err := c.Get(t.Context(), s.URL("/f"))
 	if err != nil {

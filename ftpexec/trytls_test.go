@@ -18,8 +18,8 @@ import (
 // TestTryTLS checks that TLS is used if the server has it, and that a refused AUTH leaves the connection unencrypted.
 func TestTryTLS(t *testing.T) {
 	for _, sequential := range []bool{false, true} {
-		for _, mode := range []testserver.TLSMode{0, testserver.TLSOffered, testserver.TLSRequired} {
-			s := testserver.New(t, &testserver.Options{Tree: tree, TLS: mode, Users: map[string]string{"me": "secret"}})
+		for _, mode := range []string{"ftp", "ftp with TLS", "ftpes"} {
+			s := testserver.New(t, &testserver.Options{Tree: tree, Scheme: strings.Fields(mode)[0], TLSConfig: map[string]*tls.Config{"ftp with TLS": {}}[mode], Users: map[string]string{"me": "secret"}})
 			c := &ftpexec.Client{TryTLS: true, NoPipelining: sequential, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 			session := c
 			u := parse(t, strings.Replace(s.URL("/a/f"), "ftpes://", "ftp://", 1))
@@ -31,7 +31,7 @@ func TestTryTLS(t *testing.T) {
 			}
 			session.CloseIdleConnections()
 			commands := s.Commands()
-			if got, want := slices.Contains(commands, "PROT P"), mode != 0; got != want || commands[0] != "AUTH TLS" {
+			if got, want := slices.Contains(commands, "PROT P"), mode != "ftp"; got != want || commands[0] != "AUTH TLS" {
 				t.Errorf("mode %v: the server received %q", mode, commands)
 			}
 			if s.Connections() != 1 {
@@ -48,7 +48,7 @@ func TestTryTLSAnswers(t *testing.T) {
 		"500 AUTH not understood", "502 AUTH command not implemented.", "504 no", "534 no",
 		"530 Please login with USER and PASS.", "500-This\r\n500 scheme is not implemented",
 	} {
-		s := testserver.NewScript(t, testserver.Honest("contents").With("AUTH", testserver.Reply(refusal)))
+		s := testserver.New(t, nil, testserver.Honest("contents").With("AUTH", testserver.Reply(refusal)))
 		var notes []string
 		c := &ftpexec.Client{MaxIdle: -1, TryTLS: true, Trace: func(e ftpexec.Event) {
 			if e.Mark == '*' {
@@ -70,13 +70,13 @@ func TestTryTLSFailures(t *testing.T) {
 		auth []testserver.Action
 		want error
 	}{
-		{"handshake breaks", []testserver.Action{testserver.Reply("234 go on"), testserver.CloseConn()}, ftpexec.ErrTLS},
+		{"handshake breaks", []testserver.Action{testserver.Reply("234 go on"), testserver.End(testserver.Closed)}, ftpexec.ErrTLS},
 		{"no TLS after 234", []testserver.Action{testserver.Reply("234 go on"), testserver.Reply("220 hello")}, nil},
 		{"certificate", []testserver.Action{testserver.Reply("234 go on")}, ftpexec.ErrTLS},
 		{"injection", []testserver.Action{testserver.Reply("234 go on\r\n530 unencrypted, please")}, ftpexec.ErrProtocol},
 		{"for the moment", []testserver.Action{testserver.Reply("431 later")}, ftpexec.ErrTLSUnavailable},
 		{"intermediate", []testserver.Action{testserver.Reply("331 user?")}, ftpexec.ErrTLSUnavailable},
-		{"closed", []testserver.Action{testserver.CloseConn()}, ftpexec.ErrLost},
+		{"closed", []testserver.Action{testserver.End(testserver.Closed)}, ftpexec.ErrLost},
 		{"PROT", []testserver.Action{testserver.Reply("234 go on")}, ftpexec.ErrTLSUnavailable},
 	}
 	for _, tt := range tests {
@@ -84,7 +84,7 @@ func TestTryTLSFailures(t *testing.T) {
 		if tt.name == "PROT" {
 			script = script.With("PROT", testserver.Reply("536 no"))
 		}
-		s := testserver.NewScript(t, script)
+		s := testserver.New(t, nil, script)
 		c := &ftpexec.Client{MaxIdle: -1, TryTLS: true}
 		if tt.name == "PROT" {
 			c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}
@@ -106,7 +106,7 @@ func TestTLSVersions(t *testing.T) {
 	for version, want := range map[uint16]error{
 		tls.VersionTLS10: ftpexec.ErrTLS, tls.VersionTLS11: ftpexec.ErrTLS, tls.VersionTLS12: nil, tls.VersionTLS13: nil,
 	} {
-		s := testserver.New(t, &testserver.Options{Tree: tree, TLS: testserver.TLSRequired, TLSConfig: &tls.Config{MaxVersion: version}})
+		s := testserver.New(t, &testserver.Options{Tree: tree, Scheme: "ftpes", TLSConfig: &tls.Config{MaxVersion: version}})
 		for _, config := range []*tls.Config{nil, {}} {
 			c := &ftpexec.Client{MaxIdle: -1, TLSConfig: config}
 			if _, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); want != nil && !errors.Is(err, want) || want == nil && !errors.Is(err, ftpexec.ErrTLS) {
@@ -118,7 +118,7 @@ func TestTLSVersions(t *testing.T) {
 
 // TestTLSNames checks that the certificate must be for the URL's host, which may be an address.
 func TestTLSNames(t *testing.T) {
-	s := testserver.New(t, &testserver.Options{Tree: tree, TLS: testserver.TLSRequired})
+	s := testserver.New(t, &testserver.Options{Tree: tree, Scheme: "ftpes"})
 	tests := []struct {
 		host string
 		want error

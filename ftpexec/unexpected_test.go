@@ -67,21 +67,21 @@ func on(verb string) func(string) testserver.Step {
 // text is what opens and closes send: of a listing one whole line.
 func text(verb string) testserver.Action {
 	if verb == "NLST" {
-		return testserver.SendData("contents\r\n")
+		return testserver.Data("contents\r\n")
 	}
-	return testserver.SendData("contents")
+	return testserver.Data("contents")
 }
 
 // opens sends the reply in place of the 150, closes in place of the 226.
 func opens(verb string) func(string) testserver.Step {
 	return func(reply string) testserver.Step {
-		return testserver.On(verb, testserver.Reply(reply), text(verb), testserver.CloseData(), testserver.Reply("226 x"))
+		return testserver.On(verb, testserver.Reply(reply), text(verb), testserver.Data("", testserver.Closed), testserver.Reply("226 x"))
 	}
 }
 
 func closes(verb string) func(string) testserver.Step {
 	return func(reply string) testserver.Step {
-		return testserver.On(verb, testserver.Reply("150 x"), text(verb), testserver.CloseData(), testserver.Reply(reply), testserver.Reply("226 x"))
+		return testserver.On(verb, testserver.Reply("150 x"), text(verb), testserver.Data("", testserver.Closed), testserver.Reply(reply), testserver.Reply("226 x"))
 	}
 }
 
@@ -93,7 +93,7 @@ func TestAnyFirstDigit(t *testing.T) {
 				reply := fmt.Sprintf("%d14 x", i+1)
 				t.Run(fmt.Sprintf("%s to %s, sequential %v", reply, tt.name, sequential), func(t *testing.T) {
 					t.Parallel()
-					s := testserver.NewScript(t, testserver.Honest("contents"), tt.step(reply))
+					s := testserver.New(t, nil, testserver.Honest("contents"), tt.step(reply))
 					c := within(ample)
 					c.MaxIdle = 0
 					c.NoPipelining, c.Credentials, c.TLSConfig = sequential, fixed("word"), &tls.Config{RootCAs: s.RootCAs()}
@@ -122,7 +122,7 @@ func whole(t *testing.T, c *ftpexec.Client, s *testserver.Server, url string, of
 	login, path, found := strings.Cut(url, "@")
 	full := s.URL(url)
 	if found {
-		full = s.URLAs(login, path)
+		full = s.URL(login + "@" + path)
 	}
 	u := parse(t, full)
 	if ftpes {
@@ -154,7 +154,7 @@ func TestAnyFirstDigitInActiveMode(t *testing.T) {
 			testserver.On("EPRT", testserver.Reply(code+" x")),
 			testserver.On("EPRT", testserver.Reply("500 what")).With("PORT", testserver.Reply(code+" x")),
 		} {
-			s := testserver.NewScript(t, testserver.Honest("contents"), step)
+			s := testserver.New(t, nil, testserver.Honest("contents"), step)
 			c := within(ample)
 			c.Active = true
 			if _, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); !errors.Is(err, ftpexec.ErrActive) || s.Connections() != 1 {
@@ -173,14 +173,14 @@ func TestLongReplyLine(t *testing.T) {
 			"PASS":      testserver.On("PASS", testserver.Reply("230 "+long)),
 			"CWD":       testserver.On("CWD", testserver.Reply("250 "+long)),
 			"lines":     testserver.On("CWD", testserver.Reply("250-"+long+"\r\n"+long+"\r\n250 "+long)),
-			"RETR":      testserver.On("RETR", testserver.Reply("150 "+long), testserver.SendData("contents"), testserver.CloseData(), testserver.Reply("226 "+long)),
+			"RETR":      testserver.On("RETR", testserver.Reply("150 "+long), testserver.Data("contents", testserver.Closed), testserver.Reply("226 "+long)),
 			"MDTM":      testserver.On("MDTM", testserver.Reply("550 "+long)),
 			"refused":   testserver.On("CWD", testserver.Reply("550 "+long)),
 			"too long":  testserver.On("CWD", testserver.Reply("250 "+long+strings.Repeat("x", 64<<10-size+1))),
 			"too large": testserver.On("CWD", testserver.Reply("250-x\r\n"+strings.Repeat(long+"\r\n", 256<<10/size+1)+"250 x")),
 		}
 		for name, step := range steps {
-			s := testserver.NewScript(t, testserver.Honest("contents"), step)
+			s := testserver.New(t, nil, testserver.Honest("contents"), step)
 			c := within(ample)
 			c.NoPipelining = true
 			got, err := read(t.Context(), c, parse(t, s.URL("/a/f")))
@@ -207,7 +207,7 @@ func TestRefusalBeforeEnd(t *testing.T) {
 		"500-No such file\r\n500 Go away.":                                       {ftpexec.ErrNotFound, "500 Go away."},
 		"500 End.":                                                               {ftpexec.ErrRefused, "500 End."},
 	} {
-		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("^(SIZE|RETR)", testserver.Reply(reply)))
+		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("^(SIZE|RETR)", testserver.Reply(reply)))
 		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/f")))
 		if !errors.Is(err, want.err) || !strings.Contains(err.Error(), want.says) {
 			t.Errorf("%q: got %v, want %v with %q", reply, err, want.err, want.says)
@@ -217,23 +217,23 @@ func TestRefusalBeforeEnd(t *testing.T) {
 
 func TestSecretInReplies(t *testing.T) {
 	t.Run("SIZE: truncated file called good", func(t *testing.T) {
-		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply("213 12345")),
-			testserver.On("RETR", testserver.Transfer("cut")...))
-		got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URLAs("u:123", "/a/f")))
+		s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply("213 12345")),
+			testserver.On("RETR", testserver.Transfer("cut")))
+		got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("u:123@/a/f")))
 		if !errors.Is(err, ftpexec.ErrTruncated) {
 			t.Errorf("got %q, %v; want ErrTruncated (3 of 12345 bytes)", got, err)
 		}
 	})
 	t.Run("PASV", func(t *testing.T) {
-		s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("500 no")))
-		got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URLAs("u:127", "/a/f")))
+		s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("500 no")))
+		got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("u:127@/a/f")))
 		if err != nil {
 			t.Errorf("got %q, %v", got, err)
 		}
 	})
 	t.Run("MDTM", func(t *testing.T) {
-		s := testserver.NewScript(t, testserver.Honest("contents"))
-		info, err := (&ftpexec.Client{MaxIdle: -1}).Stat(t.Context(), parse(t, s.URLAs("u:2020", "/a/f")))
+		s := testserver.New(t, nil, testserver.Honest("contents"))
+		info, err := (&ftpexec.Client{MaxIdle: -1}).Stat(t.Context(), parse(t, s.URL("u:2020@/a/f")))
 		if err != nil || info.ModTime.IsZero() {
 			t.Errorf("got %v, %v", info, err)
 		}
@@ -241,10 +241,10 @@ func TestSecretInReplies(t *testing.T) {
 }
 
 func TestSizeAfterAccount(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("PASS", testserver.Reply("332 account")),
-		testserver.On("RETR", testserver.Transfer("cont")...))
+	s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("PASS", testserver.Reply("332 account")),
+		testserver.On("RETR", testserver.Transfer("cont")))
 	c := &ftpexec.Client{MaxIdle: -1, Credentials: fixed("word")}
-	got, err := read(t.Context(), c, parse(t, s.URLAs("u", "/a/f")))
+	got, err := read(t.Context(), c, parse(t, s.URL("u@/a/f")))
 	if !errors.Is(err, ftpexec.ErrTruncated) {
 		t.Errorf("got %q, %v, want ErrTruncated; commands %q", got, err, s.Commands())
 	}
@@ -261,8 +261,8 @@ func TestAnnouncedByName(t *testing.T) {
 		"150 (/srv/x (9 bytes)/f)":                                                       nil,
 		"150 Opening data connection for a (4 bytes)":                                    nil,
 	} {
-		s := testserver.NewScript(t, testserver.Honest(""), testserver.On("SIZE", testserver.Reply("500 x")),
-			testserver.On("RETR", testserver.Reply(opening), testserver.SendData("con"), testserver.CloseData(), testserver.Reply("226 x")))
+		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("SIZE", testserver.Reply("500 x")),
+			testserver.On("RETR", testserver.Reply(opening), testserver.Data("con", testserver.Closed), testserver.Reply("226 x")))
 		got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/a%20(4%20bytes)/f%20(5%20bytes)")))
 		if !errors.Is(err, want) {
 			t.Errorf("%s: got %q, %v, want %v", opening, got, err, want)
@@ -272,7 +272,7 @@ func TestAnnouncedByName(t *testing.T) {
 
 func TestDigestIsNotTheName(t *testing.T) {
 	name, digest := strings.Repeat("ab", 16), strings.Repeat("cd", 16)
-	s := testserver.NewScript(t, testserver.Honest(""), testserver.On("FEAT", testserver.Reply("211-x\r\n MD5\r\n211 End")),
+	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("FEAT", testserver.Reply("211-x\r\n MD5\r\n211 End")),
 		testserver.On("MD5", testserver.Reply("251 "+name+" "+digest)))
 	got, err := (&ftpexec.Client{MaxIdle: -1}).Hash(t.Context(), parse(t, s.URL("/"+name)), "md5")
 	if hex.EncodeToString(got) != digest {
@@ -281,10 +281,10 @@ func TestDigestIsNotTheName(t *testing.T) {
 }
 
 func TestPasswordCutInSyntaxError(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest(""),
+	s := testserver.New(t, nil, testserver.Honest(""),
 		testserver.On("PASS", testserver.Reply(strings.Repeat("x", 70)+"verysecretword")))
 	c := &ftpexec.Client{MaxIdle: -1, NoPipelining: true}
-	_, err := read(t.Context(), c, parse(t, s.URLAs("u:verysecretword", "/a/f")))
+	_, err := read(t.Context(), c, parse(t, s.URL("u:verysecretword@/a/f")))
 	if err == nil || strings.Contains(err.Error(), "verysecret") {
 		t.Errorf("error %v", err)
 	}
@@ -294,8 +294,8 @@ func TestPasswordCutInSyntaxError(t *testing.T) {
 func TestTextDoesNotHoldBack(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		release := make(chan struct{})
-		s := network.NewScript(t, testserver.Honest(""), testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("line\r"),
-			testserver.Call(func() { <-release }), testserver.SendData("\nmore"), testserver.CloseData(), testserver.Reply("226 x")))
+		s := network.NewScript(t, testserver.Honest(""), testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("line\r"),
+			ftptest.Call(func() { <-release }), testserver.Data("\nmore", testserver.Closed), testserver.Reply("226 x")))
 		r, err := (&ftpexec.Client{MaxIdle: -1, Dial: network.Dial}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f;type=a"))})
 		if err != nil {
 			t.Fatal(err)

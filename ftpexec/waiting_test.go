@@ -108,7 +108,7 @@ func TestMaxConnsEveryMethod(t *testing.T) {
 		c, _, s := capped(t, network, 1)
 		file := parse(t, s.URL("/a/f"))
 		for name, call := range everyCall(c, file, parse(t, s.URL("/a/"))) {
-			other, err := c.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URLAs("user:pass", "/a/f"))})
+			other, err := c.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("user:pass@/a/f"))})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +166,7 @@ func forgetful(t *testing.T, network *ftptest.Network, most int64, refusal strin
 				return testserver.Reply(welcome)(c)
 			}
 			admitted.Add(-1)
-			return errors.Join(testserver.Reply(refusal)(c), testserver.CloseConn()(c))
+			return errors.Join(testserver.Reply(refusal)(c), testserver.End(testserver.Closed)(c))
 		}
 	}
 	welcome, door := "220 Welcome.", testserver.On("", admit("220 Welcome."))

@@ -72,12 +72,12 @@ func plant(t *testing.T, fs afero.Fs, tree map[string]string) {
 	}
 }
 
-func stallOnName(p FaultPoint) Fault {
+func stallOnName(p *Conn) Action {
 	switch {
 	case p.Arg != "stalls":
-		return Fault{}
+		return nil
 	case p.Verb == "CWD":
-		return Fault{Before: Stalled}
+		return End(Stalled)
 	}
-	return Fault{Data: Stalled}
+	return Cut(0, Stalled)
 }

@@ -10,22 +10,16 @@ const maxLine = 4000
 // and the commands that the library does not support. It reports whether the
 // library must handle the command.
 func (f *front) handle(line string) bool {
-	verb, arg := splitCommand(line)
-	if verb == "AUTH" {
+	if isAuth(line) {
 		defer f.resume()
 	}
-	ex := &exchange{verb: verb, fault: f.srv.faultFor(f.wire.num, verb, arg)}
-	if ex.fault.Before != intact {
-		f.end(ex.fault.Before)
+	ex := f.exchange(line)
+	if f.answered {
 		return false
 	}
-	reply := ex.fault.Reply
-	if reply == "" {
-		reply = f.ownReply(ex, line, arg)
-	}
-	if reply != "" {
+	if reply := f.ownReply(ex, line, f.Arg); reply != "" {
 		f.answer(ex, withCRLF(reply))
-		if ex.startTLS && ex.fault.Final == "" {
+		if ex.startTLS && ex.final == nil {
 			f.startTLS(f.srv.controlTLS)
 		}
 		return false
@@ -33,11 +27,20 @@ func (f *front) handle(line string) bool {
 	return f.deliver(ex)
 }
 
+// exchange begins a command, and does what the fault says.
+func (f *front) exchange(line string) *exchange {
+	f.begin(line)
+	if fault := f.srv.opts.Fault; fault != nil {
+		_ = f.act([]Action{fault(f.Conn)})
+	}
+	return &exchange{Conn: *f.Conn}
+}
+
 // deliver leaves ex to the library. The library does not tell
 // WrapPassiveListener whose listener it passes, so the lock lets only one
 // connection at a time open one.
 func (f *front) deliver(ex *exchange) bool {
-	if ex.verb == "EPSV" || ex.verb == "PASV" {
+	if ex.Verb == "EPSV" || ex.Verb == "PASV" {
 		f.srv.passive.Lock()
 		f.srv.passiveFor = f
 		ex.passive = true
@@ -54,20 +57,20 @@ func (f *front) ownReply(ex *exchange, line, arg string) string {
 	if len(line) > maxLine {
 		return "500 Line too long."
 	}
-	switch ex.verb {
+	switch ex.Verb {
 	case "AUTH":
 		return f.auth(ex, arg)
 	case "PBSZ", "PROT":
-		return f.protect(ex.verb, arg)
+		return f.protect(ex.Verb, arg)
 	case "USER":
 		return f.user(ex, arg)
 	case "PASS":
 		return f.pass(arg)
 	}
 	switch {
-	case ex.verb == "PASV" && f.srv.tcp.IP.To4() == nil:
+	case ex.Verb == "PASV" && f.srv.tcp.IP.To4() == nil:
 		return "425 PASV needs IPv4, use EPSV."
-	case isTransfer(ex.verb) && f.srv.opts.TLS == TLSRequired && !f.private:
+	case isTransfer(ex.Verb) && f.srv.opts.Scheme == "ftpes" && !f.private:
 		return "521 Data connections need PROT P."
 	}
 	return ""
@@ -82,7 +85,7 @@ func isTransfer(verb string) bool {
 func (f *front) auth(ex *exchange, mechanism string) string {
 	mechanism, _ = splitCommand(mechanism)
 	switch {
-	case f.srv.opts.TLS != TLSOffered && f.srv.opts.TLS != TLSRequired:
+	case f.srv.controlTLS == nil || f.srv.opts.Scheme == "ftps":
 		return "502 AUTH not implemented."
 	case f.overTLS():
 		return "503 Already protected."
@@ -107,7 +110,7 @@ func (f *front) protect(verb, arg string) string {
 // user logs in users without a password. The library has such users only
 // under TLS, so the front drops its 331 and injects a PASS.
 func (f *front) user(ex *exchange, name string) string {
-	if f.srv.opts.TLS == TLSRequired && !f.overTLS() {
+	if f.srv.opts.Scheme == "ftpes" && !f.overTLS() {
 		return "530 Use AUTH TLS first."
 	}
 	f.name, f.named = name, true
@@ -120,7 +123,7 @@ func (f *front) pass(password string) string {
 	switch {
 	case !f.named:
 		return "503 USER comes first."
-	case !f.srv.accepts(f.name, password):
+	case !f.srv.admits(f.name, password):
 		return "530 Login incorrect."
 	}
 	return ""

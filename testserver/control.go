@@ -31,6 +31,7 @@ type control struct {
 	paused bool // run waits after AUTH until resume
 	ended  bool // run is done
 	dead   bool // aborted: do not even handle what is queued
+	mute   bool // nothing more is sent
 
 	sending sync.Mutex
 }
@@ -181,6 +182,21 @@ func (c *control) send(b []byte) error {
 	return err
 }
 
+// end does to the connection what e says.
+func (c *control) end(e Ending) {
+	c.mu.Lock()
+	c.mute = true
+	c.cond.Broadcast()
+	c.mu.Unlock()
+	switch e {
+	case Closed:
+		c.hangUp()
+	case Reset:
+		c.wire.reset()
+		c.kill()
+	}
+}
+
 // hangUp sends FIN, under TLS after close_notify, and lets run drain what the
 // client still sends.
 func (c *control) hangUp() {
@@ -193,12 +209,6 @@ func (c *control) hangUp() {
 	}
 	c.wire.closeWrite()
 	c.resume()
-}
-
-// reset sends RST.
-func (c *control) reset() {
-	c.wire.reset()
-	c.kill()
 }
 
 // abort closes the connection at once.

@@ -21,7 +21,7 @@ func (l *dataListener) Accept() (net.Conn, error) {
 	}
 	c := &dataConn{wire: newWire(raw, &l.front.srv.recorder, 0, true), front: l.front}
 	if ex := l.front.current(); ex != nil {
-		c.ending, c.room = ex.fault.Data, ex.fault.Octets
+		c.ending, c.room = ex.ending, ex.room
 	}
 	if !l.front.hold(c) {
 		_ = c.Close()

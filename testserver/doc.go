@@ -1,4 +1,4 @@
-// Package testserver provides two FTP servers for testing FTP clients. Both
+// Package testserver provides FTP servers for testing FTP clients. They
 // listen on a free loopback port, record exactly what they receive, and leave
 // no goroutine running once they are closed.
 //
@@ -11,7 +11,7 @@
 //			Tree:  map[string]string{"/pub/motd": "hello"},
 //			Users: map[string]string{"me": "secret"},
 //		})
-//		got := download(t, srv.URLAs("me:secret", "/pub/motd"))
+//		got := download(t, srv.URL("me:secret@/pub/motd"))
 //		if got != "hello" {
 //			t.Errorf("got %q", got)
 //		}
@@ -28,24 +28,24 @@
 // absolute path, "CWD " with a null argument succeeds and changes nothing, and
 // "-l" is a name. Options.Fault makes it fail at chosen points:
 //
-//	Fault: func(p testserver.FaultPoint) testserver.Fault {
+//	Fault: func(c *testserver.Conn) testserver.Action {
 //		switch {
-//		case p.Transfer == 1: // the first transfer ends early, with a lying 226
-//			return testserver.Fault{Data: testserver.Closed, Octets: 1000}
-//		case p.Verb == "SIZE":
-//			return testserver.Fault{Final: "213 5"}
-//		case p.Verb == "EPSV":
-//			return testserver.Fault{Reply: "500 What?"}
+//		case c.Transfer == 1: // the first transfer ends early, with a lying 226
+//			return testserver.Cut(1000, testserver.Closed)
+//		case c.Verb == "SIZE":
+//			return testserver.Final(testserver.Reply("213 5"))
+//		case c.Verb == "EPSV":
+//			return testserver.Reply("500 What?")
 //		}
-//		return testserver.Fault{}
+//		return nil
 //	},
 //
-// [NewScript] starts a server that sends what no honest one would. It plays a
-// dialogue from a table, usually [Honest] with one thing wrong:
+// With steps the server sends what no honest one would. It plays a script, usually
+// [Honest] with one thing wrong:
 //
-//	srv := testserver.NewScript(t,
+//	srv := testserver.New(t, nil,
 //		testserver.Honest("contents").With("RETR", testserver.Reply("426 Broken\r\n226 Fine")),
-//		testserver.OnConn(2, testserver.On("", testserver.ResetConn())),
+//		testserver.OnConn(2, testserver.On("", testserver.End(testserver.Reset))),
 //	)
 //
 // # Flights and round trips
@@ -70,7 +70,7 @@
 //
 // # Limits
 //
-// The library opens the passive ports of the embedded server on all interfaces, and
+// The library opens the passive ports of the honest server on all interfaces, and
 // accepts only connections from the control connection's address. Active data
 // connections work, but they are not counted and faults do not affect them.
 package testserver

@@ -19,41 +19,51 @@ var (
 
 // driver implements ftpserverlib's interfaces. It is a type of its own so that
 // its methods are apart.
-type driver struct{ *embedded }
+type driver struct {
+	*Server
+	accepts acceptor
+}
 
 func (d driver) GetSettings() (*ftpserver.Settings, error) {
 	settings := &ftpserver.Settings{
-		Listener:                &acceptor{d.listener, d.embedded},
+		Listener:                d.accepts,
 		Banner:                  "testserver",
 		ActiveTransferPortNon20: true,
 		// "-l" is a file name: RFC 959 has no options for LIST or NLST.
 		DisableLISTArgs: true,
 		EnableHASH:      true,
 	}
-	if d.opts.TLS == TLSImplicit {
+	if d.opts.Scheme == "ftps" {
 		settings.TLSRequired = ftpserver.ImplicitEncryption
 	}
 	return settings, nil
 }
 
 func (d driver) ClientConnected(cc ftpserver.ClientContext) (string, error) {
-	d.front(cc).greet()
+	d.frontOf(cc).greet()
 	return "testserver ready", nil
 }
 
 func (d driver) ClientDisconnected(cc ftpserver.ClientContext) {
-	d.front(cc).libraryGone()
+	d.frontOf(cc).libraryGone()
+}
+
+// frontOf returns the connection's front.
+func (d driver) frontOf(cc ftpserver.ClientContext) *front {
+	d.state.Lock()
+	defer d.state.Unlock()
+	return d.open[int(cc.ID())].front
 }
 
 // AuthUser only gets logins that front has accepted.
 func (d driver) AuthUser(cc ftpserver.ClientContext, user, pass string) (ftpserver.ClientDriver, error) {
-	if !d.accepts(user, pass) {
+	if !d.admits(user, pass) {
 		return nil, errLogin
 	}
 	if home := d.opts.Home[user]; home != "" {
 		cc.SetPath(home)
 	}
-	return tree{d.fs}, nil
+	return tree{d.opts.FS}, nil
 }
 
 // tree is the file system as the library sees it.
@@ -81,15 +91,15 @@ func (d driver) WrapPassiveListener(l net.Listener) (net.Listener, error) {
 	return d.passiveFor.wrap(l), nil
 }
 
-// accepts reports whether the server logs user in with pass.
-func (s *embedded) accepts(user, pass string) bool {
+// admits reports whether the server logs user in with pass.
+func (s *Server) admits(user, pass string) bool {
 	if want, ok := s.opts.Users[user]; ok {
 		return pass == want || want == ""
 	}
 	return strings.EqualFold(user, "anonymous") || strings.EqualFold(user, "ftp")
 }
 
-func (s *embedded) opensWithoutPassword(user string) bool {
+func (s *Server) opensWithoutPassword(user string) bool {
 	want, ok := s.opts.Users[user]
 	return ok && want == ""
 }

@@ -49,11 +49,11 @@ func ExampleStart() {
 func ExampleOptions_fault() {
 	srv, err := testserver.Start(&testserver.Options{
 		Tree: map[string]string{"/motd": "hello"},
-		Fault: func(p testserver.FaultPoint) testserver.Fault {
+		Fault: func(p *testserver.Conn) testserver.Action {
 			if p.Transfer == 1 {
-				return testserver.Fault{Data: testserver.Closed, Octets: 3}
+				return testserver.Cut(3, testserver.Closed)
 			}
-			return testserver.Fault{}
+			return nil
 		},
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package testserver
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -21,12 +22,12 @@ func listenLocal(c *client) *net.TCPAddr {
 }
 
 // upon returns a hook that gives fault to every command with this verb.
-func upon(verb string, fault Fault) func(FaultPoint) Fault {
-	return func(p FaultPoint) Fault {
+func upon(verb string, fault Action) func(*Conn) Action {
+	return func(p *Conn) Action {
 		if p.Verb == verb {
 			return fault
 		}
-		return Fault{}
+		return nil
 	}
 }
 
@@ -34,19 +35,19 @@ func TestFaultsOfReplies(t *testing.T) {
 	tests := []struct {
 		name  string
 		verb  string
-		fault Fault
+		fault Action
 		say   []string
 	}{
-		{"busy greeting", "", Fault{Reply: "421 Too many users"}, []string{"", "421 Too many users\r\n"}},
-		{"greeting and end", "", Fault{Reply: "421 Too many users", After: Closed}, []string{"", "421", "", "end"}},
-		{"no greeting", "", Fault{Before: Closed}, []string{"", "end"}},
-		{"refused", "EPSV", Fault{Reply: "500 What?"}, []string{"", "220", "USER open", "230", "EPSV", "500 What?", "PASV", "227"}},
-		{"wrong size", "SIZE", Fault{Final: "213 7\r\n"}, []string{"", "220", "USER open", "230", "TYPE I", "200", "SIZE f", "213 7\r\n"}},
-		{"two replies", "NOOP", Fault{Reply: "426 x\r\n226 y"}, []string{"", "220", "NOOP", "426 x\r\n", "", "226 y\r\n"}},
-		{"dropped before", "CWD", Fault{Before: Closed}, []string{"", "220", "USER open", "230", "CWD d", "end"}},
-		{"reset before", "CWD", Fault{Before: Reset}, []string{"", "220", "USER open", "230", "CWD d", "end"}},
-		{"dropped after", "CWD", Fault{After: Closed}, []string{"", "220", "USER open", "230", "CWD d", "250", "", "end"}},
-		{"refused and dropped", "CWD", Fault{Reply: "421 Bye", After: Closed}, []string{"", "220", "USER open", "230", "CWD d", "421", "", "end"}},
+		{"busy greeting", "", Reply("421 Too many users"), []string{"", "421 Too many users\r\n"}},
+		{"greeting and end", "", Do(Reply("421 Too many users"), End(Closed)), []string{"", "421", "", "end"}},
+		{"no greeting", "", End(Closed), []string{"", "end"}},
+		{"refused", "EPSV", Reply("500 What?"), []string{"", "220", "USER open", "230", "EPSV", "500 What?", "PASV", "227"}},
+		{"wrong size", "SIZE", Final(Reply("213 7\r\n")), []string{"", "220", "USER open", "230", "TYPE I", "200", "SIZE f", "213 7\r\n"}},
+		{"two replies", "NOOP", Reply("426 x\r\n226 y"), []string{"", "220", "NOOP", "426 x\r\n", "", "226 y\r\n"}},
+		{"dropped before", "CWD", End(Closed), []string{"", "220", "USER open", "230", "CWD d", "end"}},
+		{"reset before", "CWD", End(Reset), []string{"", "220", "USER open", "230", "CWD d", "end"}},
+		{"dropped in place of the reply", "CWD", Final(End(Closed)), []string{"", "220", "USER open", "230", "CWD d", "end"}},
+		{"refused and dropped", "CWD", Do(Reply("421 Bye"), End(Closed)), []string{"", "220", "USER open", "230", "CWD d", "421", "", "end"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -63,7 +64,7 @@ func TestFaultsOfReplies(t *testing.T) {
 
 // A stalled connection records commands and sends nothing until Close.
 func TestFaultStallsControl(t *testing.T) {
-	for _, fault := range []Fault{{Before: Stalled}, {After: Stalled}} {
+	for _, fault := range []Action{End(Stalled), Final(End(Stalled))} {
 		s := New(t, &Options{Fault: upon("CWD", fault)})
 		c := anonymous(t, s.Addr())
 		c.send("CWD /\r\nNOOP\r\n")
@@ -81,24 +82,24 @@ func TestFaultsOfData(t *testing.T) {
 	contents := strings.Repeat("0123456789", 10000)
 	tests := []struct {
 		name  string
-		fault Fault
+		fault Action
 		want  int // bytes
 		final string
 	}{
-		{"none", Fault{}, len(contents), "226"},
-		{"cut with a lying reply", Fault{Data: Closed, Octets: 1234}, 1234, "226"},
-		{"cut at once", Fault{Data: Closed}, 0, "226"},
-		{"cut with a true reply", Fault{Data: Closed, Octets: 50000, Final: "426 Broken"}, 50000, "426 Broken"},
-		{"cut after the end", Fault{Data: Closed, Octets: int64(len(contents)) + 1}, len(contents), "226"},
-		{"whole with a false reply", Fault{Final: "451 Broken"}, len(contents), "451"},
+		{"none", nil, len(contents), "226"},
+		{"cut with a lying reply", Cut(1234, Closed), 1234, "226"},
+		{"cut at once", Cut(0, Closed), 0, "226"},
+		{"cut with a true reply", Do(Cut(50000, Closed), Final(Reply("426 Broken"))), 50000, "426 Broken"},
+		{"cut after the end", Cut(int64(len(contents))+1, Closed), len(contents), "226"},
+		{"whole with a false reply", Final(Reply("451 Broken")), len(contents), "451"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := New(t, &Options{
 				Tree: map[string]string{"/f": contents},
-				Fault: func(p FaultPoint) Fault {
+				Fault: func(p *Conn) Action {
 					if p.Transfer != 2 {
-						return Fault{}
+						return nil
 					}
 					return tt.fault
 				},
@@ -116,7 +117,7 @@ func TestFaultsOfData(t *testing.T) {
 }
 
 func TestFaultResetsData(t *testing.T) {
-	s := New(t, &Options{Tree: map[string]string{"/f": "0123456789"}, Fault: upon("RETR", Fault{Data: Reset, Octets: 4})})
+	s := New(t, &Options{Tree: map[string]string{"/f": "0123456789"}, Fault: upon("RETR", Cut(4, Reset))})
 	c := anonymous(t, s.Addr())
 	_, final, err := c.transfer("RETR f")
 	if !errors.Is(err, syscall.ECONNRESET) || !strings.HasPrefix(final, "226") {
@@ -126,7 +127,7 @@ func TestFaultResetsData(t *testing.T) {
 
 // A stalled transfer ends when the client closes the data connection.
 func TestFaultStallsData(t *testing.T) {
-	s := New(t, &Options{Tree: map[string]string{"/f": "0123456789"}, Fault: upon("RETR", Fault{Data: Stalled, Octets: 10})})
+	s := New(t, &Options{Tree: map[string]string{"/f": "0123456789"}, Fault: upon("RETR", Cut(10, Stalled))})
 	c := anonymous(t, s.Addr())
 	data := c.dialData()
 	c.do("RETR f", "150")
@@ -141,9 +142,9 @@ func TestFaultStallsData(t *testing.T) {
 // Under TLS a cut is the end of TCP without close_notify.
 func TestFaultCutsDataUnderTLS(t *testing.T) {
 	s := New(t, &Options{
-		TLS:   TLSOffered,
-		Tree:  map[string]string{"/f": strings.Repeat("x", 100000)},
-		Fault: upon("RETR", Fault{Data: Closed, Octets: 50000}),
+		TLSConfig: &tls.Config{},
+		Tree:      map[string]string{"/f": strings.Repeat("x", 100000)},
+		Fault:     upon("RETR", Cut(50000, Closed)),
 	})
 	c := secure(t, s.Addr(), clientTLS(s.RootCAs()))
 	got, final, err := c.transfer("RETR f")

@@ -14,15 +14,13 @@ import (
 // a time, and passes its replies on one at a time. This way it can answer
 // commands and replace replies without the library knowing.
 type front struct {
-	*control
-	srv *embedded
+	*Conn
 
 	rest []byte // what the library has not yet read of a command; owned by Read
 
 	// Guarded by control.mu.
 	inject    *exchange   // a PASS for the library that the client did not send
 	exchanges []*exchange // handed to the library, final reply not yet seen
-	stalled   bool        // nothing more is sent
 	gone      bool        // the library is done with the connection
 	done      bool        // Server.running knows that this connection is over
 	listeners map[net.Listener]struct{}
@@ -32,29 +30,29 @@ type front struct {
 	partial []byte // an incomplete reply; guarded by writing
 
 	// Owned by Read's goroutine.
-	name    string // USER's argument
-	named   bool   // USER was given
-	private bool   // PROT P
+	name  string // USER's argument
+	named bool   // USER was given
 }
 
-// exchange is a command and the replies to it.
+// exchange is a command and the replies to it. It has a Conn of its own, for what
+// happens when the next command has begun.
 type exchange struct {
-	verb    string
-	fault   Fault
+	Conn
 	hidden  bool // a USER without a password: its 331 is dropped
 	passive bool // holds Server.passive
 
 	startTLS bool // AUTH: the handshake follows the reply
 }
 
-func newFront(s *embedded, w *wire) *front {
+func newFront(c *Conn) *front {
 	f := &front{
-		control:   newControl(w),
-		srv:       s,
+		Conn:      c,
 		listeners: map[net.Listener]struct{}{},
 		conns:     map[net.Conn]struct{}{},
 	}
-	f.onEnd = func() {
+	c.front = f
+	c.onEnd = func() {
+		f.dropData()
 		f.closeData()
 		f.maybeDone()
 	}
@@ -64,14 +62,13 @@ func newFront(s *embedded, w *wire) *front {
 
 // greet applies the greeting's fault, before the library sends the greeting.
 func (f *front) greet() {
-	fault := f.srv.fault(FaultPoint{Conn: f.wire.num})
-	if fault.Reply != "" {
-		fault.Final = fault.Reply
+	ex := f.exchange("")
+	if f.answered {
+		ex.final = []Action{} // in place of the library's
 	}
 	f.mu.Lock()
-	f.exchanges[0].fault = fault
-	f.mu.Unlock()
-	f.end(fault.Before)
+	defer f.mu.Unlock()
+	f.exchanges[0] = ex
 }
 
 // Read returns at most one command line.
@@ -118,7 +115,7 @@ func (f *front) take() (line string, injected, ok bool) {
 			f.exchanges = append(f.exchanges, f.inject)
 			f.inject = nil
 			return "PASS", true, true
-		case f.stalled || len(f.queue) == 0:
+		case f.mute || len(f.queue) == 0:
 			if f.ended {
 				return "", false, false
 			}
@@ -183,7 +180,7 @@ func (f *front) replied(reply string) {
 		f.answer(ex, reply)
 	case ex.hidden:
 		f.mu.Lock()
-		f.inject = &exchange{verb: "PASS", fault: ex.fault}
+		f.inject = &exchange{Conn: ex.Conn}
 		f.mu.Unlock()
 	default:
 		f.answer(ex, reply)
@@ -213,48 +210,26 @@ func (f *front) settle(all bool) {
 	f.maybeDone()
 }
 
-// answer sends a final reply, or what the fault makes of it.
+// answer sends a final reply, or does what the fault wants in its place.
 func (f *front) answer(ex *exchange, reply string) {
-	if ex.fault.Final != "" {
-		reply = withCRLF(ex.fault.Final)
-	}
-	if ex.fault.After != Stalled {
+	if ex.final == nil {
 		f.say(reply)
+		return
 	}
-	f.end(ex.fault.After)
+	_ = ex.act(ex.final)
 }
 
 func withCRLF(s string) string { return strings.TrimSuffix(s, "\r\n") + "\r\n" }
 
-// say sends reply unless the connection is stalled. It ignores errors: Read
+// say sends reply unless the connection was ended. It ignores errors: Read
 // notices that the client is gone.
 func (f *front) say(reply string) {
 	f.mu.Lock()
-	stalled := f.stalled
+	mute := f.mute
 	f.mu.Unlock()
-	if !stalled {
+	if !mute {
 		_ = f.send([]byte(reply))
 	}
-}
-
-// end does to the connection what e says.
-func (f *front) end(e Ending) {
-	switch e {
-	case Closed:
-		f.stall()
-		f.hangUp()
-	case Reset:
-		f.reset()
-	case Stalled:
-		f.stall()
-	}
-}
-
-func (f *front) stall() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.stalled = true
-	f.cond.Broadcast()
 }
 
 // libraryGone is called when the library is done with the connection.
@@ -275,7 +250,7 @@ func (f *front) maybeDone() {
 	over := f.done && f.ended
 	f.mu.Unlock()
 	if over {
-		f.srv.leave(f.wire.num)
+		f.srv.leave(f.Num)
 	}
 	if first {
 		f.srv.running.Done()
@@ -283,12 +258,12 @@ func (f *front) maybeDone() {
 }
 
 // Close hangs up; the library calls it after its last reply. It does nothing
-// to a connection that a fault has already ended or stalled.
+// to a connection that a fault has already ended.
 func (f *front) Close() error {
 	f.mu.Lock()
-	stalled := f.stalled
+	mute := f.mute
 	f.mu.Unlock()
-	if !stalled {
+	if !mute {
 		f.end(Closed)
 	}
 	return nil

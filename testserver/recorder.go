@@ -12,11 +12,11 @@ import (
 // errClosed is returned by WaitCommand if the server is closed first.
 var errClosed = errors.New("testserver: server closed")
 
-// Flight is everything that arrived on one connection between two sends of the
-// server: what a client sent without waiting for a round trip.
-type Flight struct {
-	Conn     int      // number of the control connection, from 1; 0 for a data connection
-	Commands []string // the lines that ended in this flight; none for a part of a TLS handshake
+// flight is everything that arrived on one connection between two sends of the
+// server.
+type flight struct {
+	conn     int // number of the control connection, from 1; 0 for a data connection
+	commands []string
 }
 
 type received struct {
@@ -28,7 +28,7 @@ type received struct {
 type recorder struct {
 	mu       sync.Mutex
 	commands []received
-	flights  []*Flight
+	flights  []*flight
 	control  int // connections accepted since the last reset
 	data     int
 	epoch    int           // grows with every reset, which ends the flights under way
@@ -91,15 +91,16 @@ func (r *recorder) look(prefix string) (found, closed bool, changed <-chan struc
 	return found, r.closed, r.changed
 }
 
-// Flights returns the flights in order of arrival; see the package comment for
-// what they say about round trips.
-func (r *recorder) Flights() []Flight {
+// Flights returns the flights on all connections, or on the control connections given,
+// 0 for the data connections: the lines that ended in each, which are none for a part
+// of a TLS handshake. The package comment has what they say about round trips.
+func (r *recorder) Flights(conns ...int) (log [][]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	log := make([]Flight, len(r.flights))
-	for i, f := range r.flights {
-		log[i] = *f
-		log[i].Commands = slices.Clone(f.Commands)
+	for _, f := range r.flights {
+		if len(conns) == 0 || slices.Contains(conns, f.conn) {
+			log = append(log, slices.Clone(f.commands))
+		}
 	}
 	return log
 }
@@ -111,7 +112,7 @@ func (r *recorder) Connections() int {
 	return r.control
 }
 
-// DataConnections returns the number of data connections accepted. The embedded
+// DataConnections returns the number of data connections accepted. The honest
 // server does not count active ones (PORT, EPRT).
 func (r *recorder) DataConnections() int {
 	r.mu.Lock()
@@ -127,7 +128,7 @@ func (r *recorder) add(w *wire, lines []string) {
 		r.commands = append(r.commands, received{w.num, line})
 	}
 	if w.flight != nil {
-		w.flight.Commands = append(w.flight.Commands, lines...)
+		w.flight.commands = append(w.flight.commands, lines...)
 	}
 	r.wake()
 }

@@ -2,6 +2,7 @@ package testserver
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ func TestFlights(t *testing.T) {
 			}
 			var got []string
 			for _, f := range s.Flights() {
-				got = append(got, strings.Join(f.Commands, " | "))
+				got = append(got, strings.Join(f, " | "))
 			}
 			if !slices.Equal(got, tt.want) || len(s.Flights()) != len(tt.want) {
 				t.Errorf("%d flights: %.200q, want %.200q", len(s.Flights()), got, tt.want)
@@ -44,7 +45,7 @@ func TestFlights(t *testing.T) {
 }
 
 func TestFlightsUnderTLS(t *testing.T) {
-	s := New(t, &Options{TLS: TLSOffered, Users: map[string]string{"open": ""}, Tree: map[string]string{"/f": "x"}})
+	s := New(t, &Options{TLSConfig: &tls.Config{}, Users: map[string]string{"open": ""}, Tree: map[string]string{"/f": "x"}})
 	c := dial(t, s.Addr())
 	c.do("AUTH TLS", "234")
 	c.startTLS(clientTLS(s.RootCAs()))
@@ -57,11 +58,11 @@ func TestFlightsUnderTLS(t *testing.T) {
 	readAll(t, data, "x")
 	c.want("226")
 	// AUTH; hello; finished with all up to EPSV; RETR.
-	control := slices.DeleteFunc(s.Flights(), func(f Flight) bool { return f.Conn == 0 })
-	if len(control) != 4 || strings.Join(control[2].Commands, " | ") != "USER open | PBSZ 0 | PROT P | EPSV" {
+	control := s.Flights(1)
+	if len(control) != 4 || strings.Join(control[2], " | ") != "USER open | PBSZ 0 | PROT P | EPSV" {
 		t.Errorf("flights %v", control)
 	}
-	if got := len(s.Flights()) - len(control); got != 2 {
+	if got := len(s.Flights(0)); got != 2 {
 		t.Errorf("%d data flights, want 2", got)
 	}
 }
@@ -117,12 +118,12 @@ func TestWaitCommand(t *testing.T) {
 
 func TestFaultHoldsTheServer(t *testing.T) {
 	release, seen := make(chan struct{}), make(chan string, 10)
-	s := New(t, &Options{Fault: func(p FaultPoint) Fault {
+	s := New(t, &Options{Fault: func(p *Conn) Action {
 		seen <- p.Verb
 		if p.Verb == "PASS" {
 			<-release
 		}
-		return Fault{}
+		return nil
 	}})
 	c := dial(t, s.Addr())
 	c.send("USER anonymous\r\nPASS x\r\nNOOP\r\n")

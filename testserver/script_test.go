@@ -23,14 +23,14 @@ func TestScriptedReplies(t *testing.T) {
 		{"two replies", Honest("").With("retr", Reply("426 x\r\n226 y\r\n")), []string{"", "220", "RETR f", "426", "", "226 y"}},
 		{"prefix", Honest("").With("CWD b", Reply("550 x")), []string{"", "220", "CWD a", "250", "CWD bc", "550"}},
 		{"expression", Honest("").With("^CWD b$", Reply("550 x")), []string{"", "220", "CWD bc", "250", "CWD b", "550"}},
-		{"every command", Honest("").With("*", Reply("421 x"), CloseConn()), []string{"", "220", "USER x", "421", "", "end"}},
-		{"reset", Honest("").With("CWD", ResetConn()), []string{"", "220", "CWD a", "end"}},
+		{"every command", Honest("").With("*", Reply("421 x"), End(Closed)), []string{"", "220", "USER x", "421", "", "end"}},
+		{"reset", Honest("").With("CWD", End(Reset)), []string{"", "220", "CWD a", "end"}},
 		{"unanswered", Honest("").With("CWD"), []string{"", "220", "CWD a\r\nNOOP", "200"}},
 		{"fake port", Honest("").With("EPSV", Reply("229 (|||99999|)")), []string{"", "220", "EPSV", "229 (|||99999|)"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := NewScript(t, tt.step)
+			s := New(t, nil, tt.step)
 			c := connect(t, s.Addr())
 			c.says(tt.say)
 		})
@@ -38,8 +38,8 @@ func TestScriptedReplies(t *testing.T) {
 }
 
 func TestScriptByTheCount(t *testing.T) {
-	s := NewScript(t, Honest("x"),
-		OnNth(2, "CWD", Reply("450 later")),
+	s := New(t, nil, Honest("x"),
+		On("#2 CWD", Reply("450 later")),
 		OnConn(1, On("", Reply("120 wait\r\n220 ready")), On("NOOP", Reply("500 x"))),
 		OnConn(3, On("", Reply("331 Password"))),
 	)
@@ -58,23 +58,23 @@ func TestScriptByTheCount(t *testing.T) {
 
 func TestScriptedData(t *testing.T) {
 	tests := []struct {
-		name    string
-		actions []Action
-		want    string
-		final   string
-		err     error
+		name   string
+		action Action
+		want   string
+		final  string
+		err    error
 	}{
 		{"honest", Transfer("abc"), "abc", "226", nil},
-		{"short", []Action{Reply("150 x"), SendData("a"), CloseData(), Reply("226 y")}, "a", "226", nil},
-		{"in parts", []Action{Reply("150 x"), SendData("a"), SendData("b"), CloseData(), Reply("226 y")}, "ab", "226", nil},
-		{"reset", []Action{Reply("150 x"), ResetData(), Reply("226 y")}, "", "226", syscall.ECONNRESET},
-		{"none", []Action{Reply("150 x"), CloseData(), Reply("226 y")}, "", "226", nil},
-		{"replies before", []Action{Reply("150 x\r\n226 y"), SendData("abc"), CloseData()}, "abc", "226", nil},
-		{"data before replies", []Action{SendData("abc"), CloseData(), Reply("150 x\r\n226 y")}, "abc", "226", nil},
+		{"short", Do(Reply("150 x"), Data("a", Closed), Reply("226 y")), "a", "226", nil},
+		{"in parts", Do(Reply("150 x"), Data("a"), Data("b", Closed), Reply("226 y")), "ab", "226", nil},
+		{"reset", Do(Reply("150 x"), Data("", Reset), Reply("226 y")), "", "226", syscall.ECONNRESET},
+		{"none", Do(Reply("150 x"), Data("", Closed), Reply("226 y")), "", "226", nil},
+		{"replies before", Do(Reply("150 x\r\n226 y"), Data("abc", Closed)), "abc", "226", nil},
+		{"data before replies", Do(Data("abc", Closed), Reply("150 x\r\n226 y")), "abc", "226", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := NewScript(t, Honest("").With("RETR", tt.actions...))
+			s := New(t, nil, Honest("").With("RETR", tt.action))
 			c := dial(t, s.Addr())
 			got, final, err := c.transfer("RETR f")
 			if got != tt.want || !strings.HasPrefix(final, tt.final) || !errors.Is(err, tt.err) {
@@ -85,7 +85,7 @@ func TestScriptedData(t *testing.T) {
 }
 
 func TestScriptWithoutDataPort(t *testing.T) {
-	s := NewScript(t, Honest("x").With("NLST", SendData("x"), StallData(), ResetData(), CloseData(), Reply("226 y")))
+	s := New(t, nil, Honest("x").With("NLST", Data("x", Stalled), Data("", Reset), Data("", Closed), Reply("226 y")))
 	c := dial(t, s.Addr())
 	c.do("RETR f", "150")
 	c.want("226")
@@ -98,13 +98,13 @@ func TestScriptEnds(t *testing.T) {
 		name    string
 		actions []Action
 	}{
-		{"silence", []Action{Silence()}},
-		{"big data", []Action{SendData(strings.Repeat("x", 16<<20))}},
-		{"stalled data", []Action{SendData("x"), StallData()}},
+		{"silence", []Action{End(Stalled)}},
+		{"big data", []Action{Data(strings.Repeat("x", 16<<20))}},
+		{"stalled data", []Action{Data("x", Stalled)}},
 	}
 	for _, tt := range tests {
 		for _, clientEnds := range []bool{false, true} {
-			s := NewScript(t, Honest("").With("RETR", tt.actions...))
+			s := New(t, nil, Honest("").With("RETR", tt.actions...))
 			c := dial(t, s.Addr())
 			data := c.dialData()
 			c.send("RETR f\r\n" + strings.Repeat("NOOP\r\n", 10000))
@@ -124,7 +124,7 @@ func TestScriptEnds(t *testing.T) {
 }
 
 func TestScriptedTLS(t *testing.T) {
-	s := NewScript(t, Honest("secret"))
+	s := New(t, nil, Honest("secret"))
 	c := dial(t, s.Addr())
 	c.do("AUTH TLS", "234")
 	c.startTLS(clientTLS(s.RootCAs()))
@@ -142,18 +142,18 @@ func TestScriptedTLS(t *testing.T) {
 // TestOwnActions uses an Action and a Step that this package does not provide.
 func TestOwnActions(t *testing.T) {
 	echo := func(c *Conn) error {
-		if _, err := fmt.Fprintf(c, "150 %s\r\n", c.Line()); err != nil {
+		if _, err := fmt.Fprintf(c, "150 %s\r\n", c.Arg); err != nil {
 			return err
 		}
-		if _, err := io.WriteString(c.Data(), c.Line()); err != nil {
+		if _, err := io.WriteString(c.Data(), c.Arg); err != nil {
 			return err
 		}
 		return nil
 	}
-	s := NewScript(t, Honest(""), func(d *Dialogue) {
-		OnConn(1, On("RETR", echo, CloseData(), Reply("226 Done")))(d)
+	s := New(t, nil, Honest(""), func(d *Dialogue) {
+		OnConn(1, On("RETR", echo, Data("", Closed), Reply("226 Done")))(d)
 	})
-	for _, want := range []string{"RETR f", ""} {
+	for _, want := range []string{"f", ""} {
 		conn, err := ftp.Dial(s.Addr(), ftp.DialWithTimeout(limit))
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package testserver
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -19,90 +20,96 @@ import (
 	"example.com/ftpfetch/internal/throwaway"
 )
 
-// closeTimeout bounds Close: a hook of the caller may never return.
+// Options configures a server. The zero value, and a nil *Options, mean an anonymous
+// server without TLS, with an empty tree, on 127.0.0.1. Of a script only Listen and
+// TLSConfig count.
+type Options struct {
+	// FS is the served tree; nil means a new, empty afero.MemMapFs. It is an
+	// afero.Fs rather than an fs.FS because the server's driver needs one, and so
+	// that a test can change files while the server runs. Use afero.FromIOFS to
+	// serve an fs.FS.
+	FS afero.Fs
+	// Tree is added to FS: path -> contents. A path that ends in "/" makes a
+	// directory. Paths are bytes, not text; missing directories are created.
+	Tree map[string]string
+	// ModTime is the modification time of all files in Tree; zero means now.
+	ModTime time.Time
+
+	// Users holds name -> password. A user whose password is "" needs none: USER
+	// gets 230. The anonymous users ("anonymous" and "ftp") are accepted with any
+	// password if they are not among Users.
+	Users map[string]string
+	// Home holds name -> working directory after login, default "/". Missing
+	// directories are created.
+	Home map[string]string
+
+	// Listen returns the listener for control connections, and for a script one for
+	// each data connection; nil means a free port of 127.0.0.1. Their addresses are
+	// *net.TCPAddr.
+	Listen func() (net.Listener, error)
+	// Scheme is that of the server's URLs: "ftp", the default; "ftpes", where USER
+	// before AUTH TLS gets 530 and a transfer without PROT P gets 521 (RFC 4217); or
+	// "ftps", where TLS begins with the first byte on both connections.
+	Scheme string
+	// TLSConfig, when set, is what the server begins with: its versions, its session
+	// tickets. The certificate is the server's own. With "ftp" it makes the server
+	// accept AUTH TLS. VerifyConnection is called for data connections alone, so that
+	// it can refuse those that do not resume a session, as vsftpd does.
+	TLSConfig *tls.Config
+
+	// Fault, when set, says what the honest server should do about the greeting and
+	// about each command before it handles them, say [Reply], [End] or [Cut]; nil for
+	// nothing. If the Action sends nothing and does not end the connection, the server
+	// goes on to handle the command. Fault may block: the connection waits for it.
+	// Calls for different connections are concurrent.
+	Fault func(*Conn) Action
+}
+
+// closeTimeout bounds Close: a function of the caller may never return.
 const closeTimeout = 10 * time.Second
 
-// Server is an FTP server. [Start] and [New] start the embedded one, [NewScript] one that plays a
-// dialogue. All methods may be used concurrently.
+// Server is an FTP server that [Start] or [New] has started. All methods may be used
+// concurrently.
 type Server struct {
 	recorder
-	address
-
-	fs       afero.Fs
-	id       *throwaway.Identity // nil without TLS
+	opts     Options
+	steps    []Step // of a script
+	tcp      *net.TCPAddr
 	listener net.Listener
 
-	running sync.WaitGroup // everything that Close waits for
-	state   sync.Mutex
-	open    map[int]interface{ abort() } // the control connections by number
-	conns   int                          // control connections since the start
-	closed  bool
-}
-
-// enter numbers a connection and keeps what begin makes of it until leave.
-func enter[C interface{ abort() }](s *Server, raw net.Conn, begin func(w *wire) C) (c C, closed bool) {
-	s.state.Lock()
-	defer s.state.Unlock()
-	s.conns++
-	c = begin(newWire(raw, &s.recorder, s.conns, false))
-	if s.open == nil {
-		s.open = map[int]interface{ abort() }{}
-	}
-	s.open[s.conns] = c
-	return c, s.closed
-}
-
-// leave drops a connection of which nothing is left.
-func (s *Server) leave(conn int) {
-	s.state.Lock()
-	defer s.state.Unlock()
-	delete(s.open, conn)
-}
-
-// embedded is github.com/fclairamb/ftpserverlib behind its fronts.
-type embedded struct {
-	*Server
-	opts Options
-
-	controlTLS, dataTLS *tls.Config // nil without TLS
+	id                  *throwaway.Identity // nil without TLS
+	controlTLS, dataTLS *tls.Config
 
 	passive    sync.Mutex // held while the library handles EPSV or PASV ...
 	passiveFor *front     // ... of this connection
 
-	transfers int // transfer commands since the start; guarded by state
+	running   sync.WaitGroup // everything that Close waits for
+	state     sync.Mutex
+	open      map[int]*Conn // by number
+	conns     int           // control connections since the start
+	transfers int           // transfer commands since the start
+	closed    bool
 }
 
-// Start starts a server. The caller must close it.
-func Start(o *Options) (*Server, error) {
-	if o == nil {
-		o = &Options{}
+// Start starts a server: an honest one, or with steps one that plays them. The steps
+// apply in order: if two match a command, the later one plays. A command that none
+// matches gets 502; most scripts begin with [Honest]. The caller must close the server.
+func Start(o *Options, steps ...Step) (*Server, error) {
+	s := &Server{steps: steps, open: map[int]*Conn{}}
+	if o != nil {
+		s.opts = *o
 	}
-	s := &embedded{Server: &Server{fs: o.FS}, opts: *o}
-	if err := s.prepare(); err != nil {
+	if err := s.start(); err != nil {
 		return nil, fmt.Errorf("testserver: %w", err)
 	}
-	l, err := listen(o.Network)
-	if err != nil {
-		return nil, fmt.Errorf("testserver: %w", err)
-	}
-	s.address = address{tcp: l.Addr().(*net.TCPAddr), scheme: o.TLS.scheme()}
-	s.listener = l
-	if err := s.serve(); err != nil {
-		return nil, err
-	}
-	return s.Server, nil
+	return s, nil
 }
 
 // New is Start for a test: it closes the server when the test ends, and fails
 // tb if the server does not start or close.
-func New(tb testing.TB, o *Options) *Server {
+func New(tb testing.TB, o *Options, steps ...Step) *Server {
 	tb.Helper()
-	s, err := Start(o)
-	return closing(tb, s, err)
-}
-
-func closing(tb testing.TB, s *Server, err error) *Server {
-	tb.Helper()
+	s, err := Start(o, steps...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -114,82 +121,160 @@ func closing(tb testing.TB, s *Server, err error) *Server {
 	return s
 }
 
-func listen(network string) (net.Listener, error) {
-	switch network {
-	case "", "tcp4":
-		return net.Listen("tcp4", "127.0.0.1:0")
-	case "tcp6":
-		return net.Listen("tcp6", "[::1]:0")
+func (s *Server) start() (err error) {
+	s.opts.Scheme = cmp.Or(s.opts.Scheme, "ftp")
+	if !slices.Contains([]string{"ftp", "ftpes", "ftps"}, s.opts.Scheme) {
+		return fmt.Errorf("scheme %q is none of ftp, ftpes and ftps", s.opts.Scheme)
 	}
-	return nil, fmt.Errorf("network %q is neither tcp4 nor tcp6", network)
-}
-
-func (m TLSMode) scheme() string {
-	return [...]string{tlsOff: "ftp", TLSOffered: "ftp", TLSRequired: "ftpes", TLSImplicit: "ftps"}[m]
-}
-
-// prepare creates the tree and the certificates.
-func (s *embedded) prepare() error {
-	if s.fs == nil {
-		s.fs = afero.NewMemMapFs()
+	if s.opts.Scheme != "ftp" || s.opts.TLSConfig != nil || s.steps != nil {
+		if err := s.certify(); err != nil {
+			return err
+		}
 	}
-	if err := s.plant(); err != nil {
+	if s.steps == nil {
+		if err := s.plant(); err != nil {
+			return err
+		}
+	}
+	if s.listener, err = s.listen(); err != nil {
 		return err
 	}
-	if s.opts.TLS == tlsOff {
-		return nil
-	}
-	var err error
-	if s.id, err = newIdentity(); err != nil {
-		return err
-	}
-	s.controlTLS, s.dataTLS, err = tlsConfigs(s.id, &s.opts)
-	return err
+	s.tcp = s.listener.Addr().(*net.TCPAddr)
+	return s.serve()
 }
 
-func (s *embedded) plant() error {
+func (s *Server) listen() (net.Listener, error) {
+	if s.opts.Listen != nil {
+		return s.opts.Listen()
+	}
+	return net.Listen("tcp4", "127.0.0.1:0")
+}
+
+// plant creates the tree.
+func (s *Server) plant() error {
+	if s.opts.FS == nil {
+		s.opts.FS = afero.NewMemMapFs()
+	}
 	for name, contents := range s.opts.Tree {
 		if err := s.add(name, contents); err != nil {
 			return err
 		}
 	}
 	for _, home := range s.opts.Home {
-		if err := s.fs.MkdirAll(path.Clean(home), 0o755); err != nil {
+		if err := s.opts.FS.MkdirAll(path.Clean(home), 0o755); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *embedded) add(name, contents string) error {
+func (s *Server) add(name, contents string) error {
 	clean := path.Join("/", name)
 	if strings.HasSuffix(name, "/") {
-		return s.fs.MkdirAll(clean, 0o755)
+		return s.opts.FS.MkdirAll(clean, 0o755)
 	}
-	if err := s.fs.MkdirAll(path.Dir(clean), 0o755); err != nil {
+	if err := s.opts.FS.MkdirAll(path.Dir(clean), 0o755); err != nil {
 		return err
 	}
-	if err := afero.WriteFile(s.fs, clean, []byte(contents), 0o644); err != nil {
+	if err := afero.WriteFile(s.opts.FS, clean, []byte(contents), 0o644); err != nil {
 		return err
 	}
 	if s.opts.ModTime.IsZero() {
 		return nil
 	}
-	return s.fs.Chtimes(clean, s.opts.ModTime, s.opts.ModTime)
+	return s.opts.FS.Chtimes(clean, s.opts.ModTime, s.opts.ModTime)
 }
 
-func (s *embedded) serve() error {
-	ftp := ftpserver.NewFtpServer(driver{s})
+// serve accepts connections, or lets the library do so.
+func (s *Server) serve() error {
+	accepts := acceptor{s.listener, s}
+	if s.steps != nil {
+		s.running.Go(accepts.play)
+		return nil
+	}
+	ftp := ftpserver.NewFtpServer(driver{s, accepts})
 	if err := ftp.Listen(); err != nil {
 		_ = s.listener.Close()
-		return fmt.Errorf("testserver: %w", err)
+		return err
 	}
 	s.running.Go(func() { _ = ftp.Serve() })
 	return nil
 }
 
-// FS returns the served tree, nil for a script. The caller may change it while the server runs.
-func (s *Server) FS() afero.Fs { return s.fs }
+// acceptor numbers the control connections.
+type acceptor struct {
+	net.Listener
+	srv *Server
+}
+
+// play plays the script on every connection.
+func (a acceptor) play() {
+	for {
+		c, err := a.enter()
+		if err != nil {
+			return
+		}
+		c.srv.running.Go(c.run)
+		c.srv.running.Go(func() {
+			c.perform(newDialogue(c.Num, c.srv.steps))
+			c.waitEnd() // the connection stays until the client is gone
+			c.srv.leave(c.Num)
+		})
+	}
+}
+
+// Accept gives the library a front for a connection. The library calls it from one
+// goroutine, and numbers clients in the same order, from 1.
+func (a acceptor) Accept() (net.Conn, error) {
+	c, err := a.enter()
+	if err != nil {
+		return nil, err
+	}
+	f := newFront(c)
+	c.srv.running.Add(1) // until front.maybeDone
+	c.srv.running.Go(f.run)
+	return f, nil
+}
+
+// enter waits for a client, and keeps its connection until leave.
+func (a acceptor) enter() (*Conn, error) {
+	raw, err := a.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	s := a.srv
+	s.state.Lock()
+	defer s.state.Unlock()
+	s.conns++
+	c := newConn(s, s.conns, raw)
+	s.open[c.Num] = c
+	if s.opts.Scheme == "ftps" {
+		c.private = true
+		c.startTLS(s.controlTLS)
+	}
+	if s.closed {
+		c.abort()
+	}
+	return c, nil
+}
+
+// leave drops a connection of which nothing is left.
+func (s *Server) leave(conn int) {
+	s.state.Lock()
+	defer s.state.Unlock()
+	delete(s.open, conn)
+}
+
+// count returns how many connections are open, and the number of a transfer.
+func (s *Server) count(transfer bool) (open, number int) {
+	s.state.Lock()
+	defer s.state.Unlock()
+	if transfer {
+		s.transfers++
+		number = s.transfers
+	}
+	return len(s.open), number
+}
 
 // Close stops the server, closes every connection and waits for the server's
 // goroutines. It returns an error if they do not end, because a function of the
@@ -213,83 +298,19 @@ func (s *Server) Close() error {
 	case <-done:
 		return nil
 	case <-time.After(closeTimeout):
-		return errors.New("testserver: connections did not end: does a hook block?")
+		return errors.New("testserver: connections did not end: does a function of the caller block?")
 	}
-}
-
-// acceptor gives the library a front for every control connection.
-type acceptor struct {
-	net.Listener
-	srv *embedded
-}
-
-// Accept waits for a client. The library calls it from one goroutine, and
-// numbers clients in the same order, from 1.
-func (a *acceptor) Accept() (net.Conn, error) {
-	raw, err := a.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return a.srv.admit(raw), nil
-}
-
-// admit starts the front of a connection.
-func (s *embedded) admit(raw net.Conn) net.Conn {
-	f, closed := enter(s.Server, raw, func(w *wire) *front { return newFront(s, w) })
-	if s.opts.TLS == TLSImplicit {
-		f.startTLS(s.controlTLS)
-	}
-	s.running.Add(1) // until front.maybeDone
-	s.running.Go(f.run)
-	if closed {
-		f.abort()
-	}
-	return f
-}
-
-func (s *embedded) front(cc ftpserver.ClientContext) *front {
-	s.state.Lock()
-	defer s.state.Unlock()
-	f, _ := s.open[int(cc.ID())].(*front)
-	return f
-}
-
-// faultFor numbers transfers and asks Options.Fault what should go wrong.
-func (s *embedded) faultFor(conn int, verb, arg string) Fault {
-	p := FaultPoint{Conn: conn, Verb: verb, Arg: arg}
-	if isTransfer(verb) {
-		s.state.Lock()
-		s.transfers++
-		p.Transfer = s.transfers
-		s.state.Unlock()
-	}
-	return s.fault(p)
-}
-
-func (s *embedded) fault(p FaultPoint) Fault {
-	if s.opts.Fault == nil {
-		return Fault{}
-	}
-	s.state.Lock()
-	p.Open = len(s.open)
-	s.state.Unlock()
-	return s.opts.Fault(p)
-}
-
-// address is where a server listens.
-type address struct {
-	tcp    *net.TCPAddr
-	scheme string
 }
 
 // Addr returns "host:port", IPv6 in brackets.
-func (a *address) Addr() string { return a.tcp.String() }
+func (s *Server) Addr() string { return s.tcp.String() }
 
-// URL returns "scheme://host:port" + path, without encoding path. The scheme
-// is ftpes with TLSRequired, ftps with TLSImplicit, else ftp.
-func (a *address) URL(path string) string { return a.scheme + "://" + a.Addr() + path }
-
-// URLAs is like URL, with userinfo: "user" or "user:password", already encoded.
-func (a *address) URLAs(userinfo, path string) string {
-	return a.scheme + "://" + userinfo + "@" + a.Addr() + path
+// URL returns "scheme://host:port" + path, without encoding path. A login may come
+// before its first "/": "user@/path" or "user:password@/path".
+func (s *Server) URL(path string) string {
+	login := ""
+	if i := strings.IndexByte(path, '/'); i > 0 {
+		login, path = path[:i], path[i:]
+	}
+	return s.opts.Scheme + "://" + login + s.Addr() + path
 }

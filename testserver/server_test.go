@@ -98,7 +98,7 @@ func TestTypes(t *testing.T) {
 func TestAbortDuringTransfer(t *testing.T) {
 	s := New(t, &Options{
 		Tree:  map[string]string{"/f": "contents"},
-		Fault: func(p FaultPoint) Fault { return Fault{Data: stallFirst(p), Octets: 3} },
+		Fault: func(p *Conn) Action { return Cut(3, stallFirst(p)) },
 	})
 	c := anonymous(t, s.Addr())
 	data := c.dialData()
@@ -112,7 +112,7 @@ func TestAbortDuringTransfer(t *testing.T) {
 	c.retrieves("RETR f", "contents")
 }
 
-func stallFirst(p FaultPoint) Ending {
+func stallFirst(p *Conn) Ending {
 	if p.Transfer == 1 {
 		return Stalled
 	}
@@ -120,7 +120,7 @@ func stallFirst(p FaultPoint) Ending {
 }
 
 func TestIPv6(t *testing.T) {
-	s := New(t, &Options{Network: "tcp6", Tree: map[string]string{"/f": "six"}})
+	s := New(t, &Options{Listen: func() (net.Listener, error) { return net.Listen("tcp6", "[::1]:0") }, Tree: map[string]string{"/f": "six"}})
 	if !strings.HasPrefix(s.URL("/f"), "ftp://[::1]:") {
 		t.Errorf("URL %s", s.URL("/f"))
 	}
@@ -179,14 +179,15 @@ func readAll(t *testing.T, data net.Conn, want string) {
 }
 
 func TestFSMayChange(t *testing.T) {
-	s := New(t, &Options{Tree: map[string]string{"/f": "old"}})
+	fs := afero.NewMemMapFs()
+	s := New(t, &Options{FS: fs, Tree: map[string]string{"/f": "old"}})
 	c := anonymous(t, s.Addr())
 	c.retrieves("RETR f", "old")
-	if err := afero.WriteFile(s.FS(), "/f", []byte("newer"), 0o644); err != nil {
+	if err := afero.WriteFile(fs, "/f", []byte("newer"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	c.retrieves("RETR f", "newer")
-	if err := s.FS().Remove("/f"); err != nil {
+	if err := fs.Remove("/f"); err != nil {
 		t.Fatal(err)
 	}
 	c.do("RETR f", "550")

@@ -3,6 +3,7 @@ package testserver
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -26,6 +27,13 @@ func secure(t *testing.T, addr string, config *tls.Config) *client {
 	return c
 }
 
+func resumed(s tls.ConnectionState) error {
+	if !s.DidResume {
+		return errors.New("no session")
+	}
+	return nil
+}
+
 func TestExplicitTLS(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -33,11 +41,11 @@ func TestExplicitTLS(t *testing.T) {
 		resumes bool
 		fails   bool
 	}{
-		{name: "1.3", options: Options{TLS: TLSOffered}, resumes: true},
-		{name: "1.2", options: Options{TLS: TLSRequired, TLSConfig: &tls.Config{MaxVersion: tls.VersionTLS12}}, resumes: true},
-		{name: "no tickets", options: Options{TLS: TLSOffered, TLSConfig: &tls.Config{SessionTicketsDisabled: true}}},
-		{name: "reuse required", options: Options{TLS: TLSOffered, TLSRequireReuse: true}, resumes: true},
-		{name: "reuse required and impossible", options: Options{TLS: TLSOffered, TLSRequireReuse: true, TLSConfig: &tls.Config{SessionTicketsDisabled: true}}, fails: true},
+		{name: "1.3", options: Options{TLSConfig: &tls.Config{}}, resumes: true},
+		{name: "1.2", options: Options{Scheme: "ftpes", TLSConfig: &tls.Config{MaxVersion: tls.VersionTLS12}}, resumes: true},
+		{name: "no tickets", options: Options{TLSConfig: &tls.Config{SessionTicketsDisabled: true}}},
+		{name: "reuse required", options: Options{TLSConfig: &tls.Config{VerifyConnection: resumed}}, resumes: true},
+		{name: "reuse required and impossible", options: Options{TLSConfig: &tls.Config{SessionTicketsDisabled: true, VerifyConnection: resumed}}, fails: true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -69,7 +77,7 @@ func TestExplicitTLS(t *testing.T) {
 }
 
 func TestTLSRequired(t *testing.T) {
-	s := New(t, &Options{TLS: TLSRequired, Tree: map[string]string{"/f": "x"}})
+	s := New(t, &Options{Scheme: "ftpes", Tree: map[string]string{"/f": "x"}})
 	c := dial(t, s.Addr())
 	c.do("USER anonymous", "530")
 	c.do("PASS x", "503")
@@ -92,7 +100,7 @@ func TestTLSRequired(t *testing.T) {
 }
 
 func TestTLSImplicit(t *testing.T) {
-	s := New(t, &Options{TLS: TLSImplicit, Users: map[string]string{"open": ""}, Tree: map[string]string{"/f": "secret"}})
+	s := New(t, &Options{Scheme: "ftps", Users: map[string]string{"open": ""}, Tree: map[string]string{"/f": "secret"}})
 	c := connect(t, s.Addr())
 	c.startTLS(clientTLS(s.RootCAs()))
 	c.want("220")
@@ -102,14 +110,14 @@ func TestTLSImplicit(t *testing.T) {
 	if _, err := c.reply(); err != io.EOF {
 		t.Errorf("got %v, want close_notify", err)
 	}
-	if got, want := s.URLAs("a:b", "/f"), "ftps://a:b@"+s.Addr()+"/f"; got != want {
+	if got, want := s.URL("a:b@/f"), "ftps://a:b@"+s.Addr()+"/f"; got != want {
 		t.Errorf("URL %s, want %s", got, want)
 	}
 }
 
 // The server must not take plaintext commands after AUTH for protected ones.
 func TestClearCommandAfterAuth(t *testing.T) {
-	s := New(t, &Options{TLS: TLSOffered})
+	s := New(t, &Options{TLSConfig: &tls.Config{}})
 	c := dial(t, s.Addr())
 	c.send("AUTH TLS\r\nUSER anonymous\r\nPASS x\r\n")
 	c.want("234")
@@ -120,7 +128,7 @@ func TestClearCommandAfterAuth(t *testing.T) {
 }
 
 func TestCommandsBeforeAuthInOneWrite(t *testing.T) {
-	s := New(t, &Options{TLS: TLSOffered})
+	s := New(t, &Options{TLSConfig: &tls.Config{}})
 	c := dial(t, s.Addr())
 	c.send("NOOP\r\nNOOP\r\nAUTH TLS\r\n")
 	c.want("200")
@@ -128,7 +136,7 @@ func TestCommandsBeforeAuthInOneWrite(t *testing.T) {
 	c.want("234")
 	c.startTLS(clientTLS(s.RootCAs()))
 	c.do("NOOP", "200")
-	if got := strings.Join(s.Flights()[0].Commands, " | "); got != "NOOP | NOOP | AUTH TLS" {
+	if got := strings.Join(s.Flights()[0], " | "); got != "NOOP | NOOP | AUTH TLS" {
 		t.Errorf("flight %s", got)
 	}
 }

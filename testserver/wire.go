@@ -16,7 +16,7 @@ type wire struct {
 	buf, unread []byte // received and not yet read; owned by Read
 
 	// Guarded by rec.mu.
-	flight *Flight // of the bytes received last
+	flight *flight // of the bytes received last
 	open   bool    // nothing was sent since then
 	epoch  int     // rec.epoch when the flight began
 }
@@ -63,7 +63,7 @@ func (w *wire) received() {
 }
 
 func (w *wire) begin() {
-	w.open, w.epoch, w.flight = true, w.rec.epoch, &Flight{Conn: w.num}
+	w.open, w.epoch, w.flight = true, w.rec.epoch, &flight{conn: w.num}
 	w.rec.flights = append(w.rec.flights, w.flight)
 }
 

@@ -246,26 +246,28 @@ func TestChangedFileIsNotBelieved(t *testing.T) {
 // TestTooMany checks that no file is lost on a server that allows few connections
 // and says so in different ways, or closes the others without a word.
 func TestTooMany(t *testing.T) {
-	full := func(reply string) testserver.Fault { return testserver.Fault{Reply: reply, After: testserver.Closed} }
+	full := func(reply string) testserver.Action {
+		return testserver.Do(testserver.Reply(reply), testserver.End(testserver.Closed))
+	}
 	for name, tt := range map[string]struct {
 		at    string // "" is the greeting
-		fault testserver.Fault
+		fault testserver.Action
 	}{
 		"greeting 421":         {"", full("421 There are too many connections from your internet address.")},
 		"login 421":            {"USER", full("421 There are too many connections from your internet address.")},
 		"login 530":            {"USER", full("530 Sorry, the maximum number of clients (2) from your host are already connected.")},
 		"greeting without why": {"", full("421 Service not available, closing control connection.")},
 		"login without why":    {"USER", full("421 Service not available, closing control connection.")},
-		"closed":               {"", testserver.Fault{Before: testserver.Closed}},
-		"reset":                {"", testserver.Fault{Before: testserver.Reset}},
+		"closed":               {"", testserver.End(testserver.Closed)},
+		"reset":                {"", testserver.End(testserver.Reset)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := randomFiles(60)
-			s := newStand(t, files, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
+			s := newStand(t, files, testserver.Options{Fault: func(p *testserver.Conn) testserver.Action {
 				if p.Verb == tt.at && p.Open > 2 {
 					return tt.fault
 				}
-				return testserver.Fault{}
+				return nil
 			}})
 			s.options.Jobs, s.options.PerHost = 8, 8
 			if got := s.run(t.Context(), s.tasks(files)...); !got.Whole() || got.Complete != 60 {
@@ -316,11 +318,11 @@ func TestSegments(t *testing.T) {
 	big := strings.Repeat("0123456789abcdef", 1<<18) // 4 MiB
 	for _, allowed := range []int{4, 2, 1} {
 		t.Run(fmt.Sprint(allowed), func(t *testing.T) {
-			s := newStand(t, map[string]string{"/big": big}, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
-				if p.Verb == "USER" && p.Conn > allowed && p.Open > allowed {
-					return testserver.Fault{Reply: "421 Too many connections (4) from this IP", After: testserver.Closed}
+			s := newStand(t, map[string]string{"/big": big}, testserver.Options{Fault: func(p *testserver.Conn) testserver.Action {
+				if p.Verb == "USER" && p.Num > allowed && p.Open > allowed {
+					return testserver.Do(testserver.Reply("421 Too many connections (4) from this IP"), testserver.End(testserver.Closed))
 				}
-				return testserver.Fault{}
+				return nil
 			}})
 			s.options.Each.Segments = 4
 			if got := s.run(t.Context(), s.tasks(map[string]string{"/big": big})...); !got.Whole() {

@@ -18,7 +18,7 @@ import (
 // done for it, and that the wait for a connection does not count.
 func TestBound(t *testing.T) {
 	const limit = 10 * time.Second
-	silence := testserver.Silence()
+	silence := testserver.End(testserver.Stalled)
 	busy := testserver.Reply("450 Busy.")
 	for name, tt := range map[string]struct {
 		step  testserver.Step
@@ -29,11 +29,11 @@ func TestBound(t *testing.T) {
 		"retries":           {step: testserver.On("RETR", busy)},
 		"silent":            {step: testserver.On("RETR", silence)},
 		"silent at login":   {step: testserver.On("USER", silence)},
-		"data stops":        {step: testserver.On("RETR", testserver.Reply("150 Yes."), testserver.SendData("half"), silence)},
+		"data stops":        {step: testserver.On("RETR", testserver.Reply("150 Yes."), testserver.Data("half"), silence)},
 		"asks for time":     {step: testserver.On("SIZE", silence), o: download.Options{Newer: true}},
 		"listing":           {step: testserver.On("MLSD", busy), tree: true},
 		"listing is silent": {step: testserver.On("MLSD", silence), tree: true},
-		"asks for times": {step: both(testserver.On("LIST", testserver.Transfer("-rw-r--r-- 1 u g 8 Jan 1 2020 f\r\n")...), testserver.On("SIZE", silence)),
+		"asks for times": {step: both(testserver.On("LIST", testserver.Transfer("-rw-r--r-- 1 u g 8 Jan 1 2020 f\r\n")), testserver.On("SIZE", silence)),
 			o: download.Options{Newer: true}, tree: true, takes: 4 * limit}, // for each directory, then for the file in it
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,9 +21,9 @@ func TestServerGivenUp(t *testing.T) {
 		n := 0
 		return func(c *testserver.Conn) error {
 			if n++; n%3 != 0 {
-				return testserver.Silence()(c)
+				return testserver.End(testserver.Stalled)(c)
 			}
-			return all(c, testserver.Transfer("contents"))
+			return testserver.Transfer("contents")(c)
 		}
 	}
 	for name, tt := range map[string]struct {
@@ -31,21 +31,21 @@ func TestServerGivenUp(t *testing.T) {
 		tree  bool
 		tried int // files
 	}{
-		"no reply":               {testserver.On("RETR", testserver.Silence()), false, 3},
-		"no data":                {testserver.On("RETR", begin, ftptest.AcceptData(), testserver.Silence()), false, 3},
-		"half the data":          {testserver.On("RETR", begin, testserver.SendData("half"), testserver.Silence()), false, 3},
-		"no final reply":         {testserver.On("RETR", begin, testserver.SendData("contents"), testserver.CloseData(), testserver.Silence()), false, 3},
-		"closed":                 {testserver.On("RETR", testserver.CloseConn()), false, 3},
-		"421":                    {testserver.On("RETR", testserver.Reply("421 Timeout."), testserver.CloseConn()), false, 3},
+		"no reply":               {testserver.On("RETR", testserver.End(testserver.Stalled)), false, 3},
+		"no data":                {testserver.On("RETR", begin, ftptest.AcceptData(), testserver.End(testserver.Stalled)), false, 3},
+		"half the data":          {testserver.On("RETR", begin, testserver.Data("half"), testserver.End(testserver.Stalled)), false, 3},
+		"no final reply":         {testserver.On("RETR", begin, testserver.Data("contents", testserver.Closed), testserver.End(testserver.Stalled)), false, 3},
+		"closed":                 {testserver.On("RETR", testserver.End(testserver.Closed)), false, 3},
+		"421":                    {testserver.On("RETR", testserver.Reply("421 Timeout."), testserver.End(testserver.Closed)), false, 3},
 		"no data port":           {both(testserver.On("EPSV", testserver.Reply("229 (|||1|)")), testserver.On("PASV", testserver.Reply("227 (127,0,0,1,0,1)"))), false, 3},
 		"425":                    {testserver.On("RETR", testserver.Reply("425 Can't open data connection.")), false, 3},
-		"no reply to SIZE":       {testserver.On("SIZE", testserver.Silence()), false, 3},
-		"no reply to CWD":        {testserver.On("CWD", testserver.Silence()), false, 3},
+		"no reply to SIZE":       {testserver.On("SIZE", testserver.End(testserver.Stalled)), false, 3},
+		"no reply to CWD":        {testserver.On("CWD", testserver.End(testserver.Stalled)), false, 3},
 		"no login":               {testserver.On("PASS", testserver.Reply("530 No.")), false, 3},
-		"listings without reply": {testserver.On("MLSD", testserver.Silence()), true, 3},
+		"listings without reply": {testserver.On("MLSD", testserver.End(testserver.Stalled)), true, 3},
 		"refused":                {testserver.On("RETR", testserver.Reply("550 No.")), false, files},
 		"busy":                   {testserver.On("RETR", testserver.Reply("450 Busy.")), false, files},
-		"cut short":              {testserver.On("RETR", begin, testserver.SendData("half"), testserver.CloseData(), testserver.Reply("426 No.")), false, files},
+		"cut short":              {testserver.On("RETR", begin, testserver.Data("half", testserver.Closed), testserver.Reply("426 No.")), false, files},
 		"no reply, now and then": {testserver.On("RETR", refuseTwoOfThree()), false, files},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,7 +23,7 @@ type shelf struct {
 
 // start starts the server, with steps that override what it does.
 func (s shelf) start(t *testing.T, steps ...testserver.Step) *testserver.Server {
-	return testserver.NewScript(t, append([]testserver.Step{s.step}, steps...)...)
+	return testserver.New(t, nil, append([]testserver.Step{s.step}, steps...)...)
 }
 
 // step adds the server's behavior to a connection.
@@ -31,15 +31,14 @@ func (s shelf) step(d *testserver.Dialogue) {
 	testserver.Honest("")(d)
 	cwd, hops := "/", 0
 	arg := func(c *testserver.Conn) string {
-		_, name, _ := strings.Cut(c.Line(), " ")
-		if strings.HasPrefix(name, "/") {
-			return path.Clean(name)
+		if strings.HasPrefix(c.Arg, "/") {
+			return path.Clean(c.Arg)
 		}
-		return path.Join(cwd, name)
+		return path.Join(cwd, c.Arg)
 	}
 	testserver.On("CWD", func(c *testserver.Conn) error {
 		dir := arg(c)
-		if strings.HasSuffix(c.Line(), " /") {
+		if c.Arg == "/" {
 			hops = 0
 		}
 		if to, ok := s.mounts[dir]; ok {
@@ -54,22 +53,18 @@ func (s shelf) step(d *testserver.Dialogue) {
 		cwd = dir
 		return testserver.Reply("250 Done.")(c)
 	})(d)
-	file := func(serve func(text string) []testserver.Action) testserver.Action {
+	file := func(serve func(text string) testserver.Action) testserver.Action {
 		return func(c *testserver.Conn) error {
 			text, ok := s.files[arg(c)]
 			if reply, no := s.refuse[arg(c)]; no || !ok {
 				return testserver.Reply(cmp.Or(reply, "550 No such file."))(c)
 			}
-			return all(c, serve(text))
+			return serve(text)(c)
 		}
 	}
-	testserver.On("SIZE", file(func(text string) []testserver.Action {
-		return []testserver.Action{testserver.Reply("213 " + strconv.Itoa(len(text)))}
-	}))(d)
-	testserver.On("MDTM", file(func(string) []testserver.Action {
-		return []testserver.Action{testserver.Reply("213 20260102030405")}
-	}))(d)
-	testserver.On("RETR", file(func(text string) []testserver.Action { return testserver.Transfer(text) }))(d)
+	testserver.On("SIZE", file(func(text string) testserver.Action { return testserver.Reply("213 " + strconv.Itoa(len(text))) }))(d)
+	testserver.On("MDTM", file(func(string) testserver.Action { return testserver.Reply("213 20260102030405") }))(d)
+	testserver.On("RETR", file(testserver.Transfer))(d)
 	for _, verb := range []string{"MLSD", "LIST", "NLST"} {
 		testserver.On(verb, testserver.Reply("502 Not implemented."))(d)
 	}
@@ -77,17 +72,8 @@ func (s shelf) step(d *testserver.Dialogue) {
 		if reply, no := s.refuse[cwd]; no {
 			return testserver.Reply(reply)(c)
 		}
-		return all(c, testserver.Transfer(s.listings[cwd]))
+		return testserver.Transfer(s.listings[cwd])(c)
 	})(d)
-}
-
-func all(c *testserver.Conn, actions []testserver.Action) error {
-	for _, act := range actions {
-		if err := act(c); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // lines returns lines with line ends.

@@ -21,14 +21,14 @@ import (
 // fault for one command after the other, greetings included, until a run ends
 // before that command. check looks at the run and the next one, which nothing
 // disturbs.
-func sweep(t *testing.T, fault func(s *sweeper) testserver.Fault, check func(s *sweeper, first, second tally)) {
+func sweep(t *testing.T, fault func(s *sweeper) testserver.Action, check func(s *sweeper, first, second tally)) {
 	files := randomFiles(6)
 	s := &sweeper{}
-	s.stand = newStand(t, files, testserver.Options{Fault: func(testserver.FaultPoint) testserver.Fault {
+	s.stand = newStand(t, files, testserver.Options{Fault: func(*testserver.Conn) testserver.Action {
 		if s.left.Add(-1) == 0 {
 			return fault(s)
 		}
-		return testserver.Fault{}
+		return nil
 	}})
 	s.options.Jobs, s.options.PerHost = 3, 3
 	tasks := s.tasks(files)
@@ -106,18 +106,18 @@ func again(s *sweeper, first, second tally) {
 // TestFaultAtEveryCommand lets each command of a run fail in each way that may
 // pass. The run must not lose a file.
 func TestFaultAtEveryCommand(t *testing.T) {
-	for name, fault := range map[string]testserver.Fault{
-		"421":          {Reply: "421 Service not available, closing control connection.", After: testserver.Closed},
-		"too many":     {Reply: "421 Too many connections (3) from this IP", After: testserver.Closed},
-		"450":          {Reply: "450 Try again."},
-		"closed":       {Before: testserver.Closed},
-		"reset":        {Before: testserver.Reset},
-		"closed after": {After: testserver.Closed},
-		"reset after":  {After: testserver.Reset},
+	for name, fault := range map[string]testserver.Action{
+		"421":          testserver.Do(testserver.Reply("421 Service not available, closing control connection."), testserver.End(testserver.Closed)),
+		"too many":     testserver.Do(testserver.Reply("421 Too many connections (3) from this IP"), testserver.End(testserver.Closed)),
+		"450":          testserver.Reply("450 Try again."),
+		"closed":       testserver.End(testserver.Closed),
+		"reset":        testserver.End(testserver.Reset),
+		"closed after": testserver.Final(testserver.End(testserver.Closed)),
+		"reset after":  testserver.Final(testserver.End(testserver.Reset)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sweep(t, func(*sweeper) testserver.Fault { return fault }, func(s *sweeper, first, second tally) {
+			sweep(t, func(*sweeper) testserver.Action { return fault }, func(s *sweeper, first, second tally) {
 				if !first.Whole() || first.there != 6 {
 					t.Errorf("%d files are there", first.there)
 				}
@@ -133,7 +133,7 @@ func TestRefusalAtEveryCommand(t *testing.T) {
 	for _, reply := range []string{"500 Unknown command.", "530 Not logged in.", "550 No such file or directory."} {
 		t.Run(reply[:3], func(t *testing.T) {
 			t.Parallel()
-			sweep(t, func(*sweeper) testserver.Fault { return testserver.Fault{Reply: reply} }, func(s *sweeper, first, second tally) {
+			sweep(t, func(*sweeper) testserver.Action { return testserver.Reply(reply) }, func(s *sweeper, first, second tally) {
 				if first.Whole() != (first.there == 6) || first.Complete != int64(first.there) || first.Complete+first.Failed != 6 {
 					t.Errorf("%d files are there", first.there)
 				}
@@ -145,7 +145,7 @@ func TestRefusalAtEveryCommand(t *testing.T) {
 
 // TestCancelledAnywhere cancels a run at each command.
 func TestCancelledAnywhere(t *testing.T) {
-	sweep(t, func(s *sweeper) testserver.Fault { s.cancel(); return testserver.Fault{} }, func(s *sweeper, first, second tally) {
+	sweep(t, func(s *sweeper) testserver.Action { s.cancel(); return nil }, func(s *sweeper, first, second tally) {
 		if first.Whole() && first.there != 6 || first.Failed != 0 || first.Complete != int64(first.there) || first.Files > 6 {
 			t.Errorf("%d files are there", first.there)
 		}

@@ -25,11 +25,11 @@ func TestTwoRuns(t *testing.T) {
 			continue
 		}
 		each, known, fails := existing[i%len(existing)], i/len(existing)%2 == 1, i/len(existing) > 1
-		first := newStand(t, files, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
+		first := newStand(t, files, testserver.Options{Fault: func(p *testserver.Conn) testserver.Action {
 			if fails && p.Verb == "RETR" && p.Transfer == 1 {
-				return testserver.Fault{Data: testserver.Closed, Octets: 1}
+				return testserver.Cut(1, testserver.Closed)
 			}
-			return testserver.Fault{}
+			return nil
 		}})
 		tasks := first.tasks(files)
 		for i := range tasks {

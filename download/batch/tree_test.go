@@ -198,14 +198,14 @@ func TestTreeTooMany(t *testing.T) {
 	}
 	refused := 0
 	var mu sync.Mutex
-	s := newStand(t, files, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
+	s := newStand(t, files, testserver.Options{Fault: func(p *testserver.Conn) testserver.Action {
 		mu.Lock()
 		defer mu.Unlock()
 		if slices.Contains([]string{"USER", "EPSV", "MLSD"}, p.Verb) && p.Open > 2 {
 			refused++
-			return testserver.Fault{Reply: "421 Too many connections (2) from this IP", After: testserver.Closed}
+			return testserver.Do(testserver.Reply("421 Too many connections (2) from this IP"), testserver.End(testserver.Closed))
 		}
-		return testserver.Fault{}
+		return nil
 	}})
 	s.options.Jobs, s.options.PerHost = 8, 8
 	got := s.run(t.Context(), treeOf(t, s.srv.URL("/"), batch.Tree{}))
@@ -282,11 +282,11 @@ func TestTreeCancelled(t *testing.T) {
 		t.Run(verb, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			s := newStand(t, files, testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
+			s := newStand(t, files, testserver.Options{Fault: func(p *testserver.Conn) testserver.Action {
 				if p.Verb == verb && p.Transfer > 5 {
 					cancel()
 				}
-				return testserver.Fault{}
+				return nil
 			}})
 			tree := treeOf(t, s.srv.URL("/"), batch.Tree{})
 			got := s.run(ctx, tree)

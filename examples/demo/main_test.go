@@ -27,12 +27,12 @@ func TestRun(t *testing.T) {
 
 // TestRunFails: a step that does not do what it shows is an error.
 func TestRunFails(t *testing.T) {
-	reply := func(verb, text string) func(testserver.FaultPoint) testserver.Fault {
-		return func(p testserver.FaultPoint) testserver.Fault {
+	reply := func(verb, text string) func(*testserver.Conn) testserver.Action {
+		return func(p *testserver.Conn) testserver.Action {
 			if p.Verb == verb {
-				return testserver.Fault{Reply: text}
+				return testserver.Reply(text)
 			}
-			return testserver.Fault{}
+			return nil
 		}
 	}
 	other := tree()

@@ -34,7 +34,7 @@ func TestMotd(t *testing.T) {
 func TestCommands(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Users: map[string]string{"me": "secret"}, Tree: map[string]string{"/motd": "hello"}})
 	c := ftpexec.Client{MaxIdle: -1}
-	if _, err := Motd(t.Context(), &c, s.URLAs("me:secret", "/motd")); err != nil {
+	if _, err := Motd(t.Context(), &c, s.URL("me:secret@/motd")); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.WaitCommand(t.Context(), "QUIT"); err != nil { // its reply is not waited for
@@ -54,11 +54,11 @@ func TestFailures(t *testing.T) {
 		want error
 	}{
 		{"missing", testserver.On("RETR", testserver.Reply("550 No such file.")).With("SIZE", testserver.Reply("550 No such file.")), fs.ErrNotExist},
-		{"full", testserver.On("", testserver.Reply("421 Too many users."), testserver.CloseConn()), ftpexec.ErrTooMany},
-		{"cut", testserver.On("RETR", testserver.Reply("150 Here."), testserver.SendData("hel"), testserver.CloseData(), testserver.Reply("426 Broken.")), ftpexec.ErrTruncated},
+		{"full", testserver.On("", testserver.Reply("421 Too many users."), testserver.End(testserver.Closed)), ftpexec.ErrTooMany},
+		{"cut", testserver.On("RETR", testserver.Reply("150 Here."), testserver.Data("hel", testserver.Closed), testserver.Reply("426 Broken.")), ftpexec.ErrTruncated},
 	}
 	for _, tt := range tests {
-		s := testserver.NewScript(t, testserver.Honest("hello"), tt.step)
+		s := testserver.New(t, nil, testserver.Honest("hello"), tt.step)
 		c := ftpexec.Client{MaxIdle: -1}
 		if got, err := Motd(t.Context(), &c, s.URL("/motd")); !errors.Is(err, tt.want) {
 			t.Errorf("%s: got %q, %v; want %v", tt.name, got, err, tt.want)
@@ -70,7 +70,7 @@ func TestFailures(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := ftptest.NewNetwork()
-		s := network.NewScript(t, testserver.Honest("hello").With("RETR", testserver.Silence()))
+		s := network.NewScript(t, testserver.Honest("hello").With("RETR", testserver.End(testserver.Stalled)))
 		c := ftpexec.Client{MaxIdle: -1, Dial: network.Dial}
 		start := time.Now()
 		_, err := Motd(t.Context(), &c, s.URL("/motd"))

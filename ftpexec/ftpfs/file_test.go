@@ -25,14 +25,12 @@ func restarts(contents string) testserver.Step {
 	return func(d *testserver.Dialogue) {
 		offset := 0
 		testserver.Honest(contents).With("MLST", mlst("Type=file;Size="+strconv.Itoa(len(contents)))).With("REST", func(c *testserver.Conn) error {
-			offset, _ = strconv.Atoi(strings.TrimPrefix(c.Line(), "REST "))
+			offset, _ = strconv.Atoi(c.Arg)
 			return testserver.Reply("350 fine")(c)
-		}).With("RETR", func(c *testserver.Conn) (err error) {
-			for _, action := range testserver.Transfer(contents[offset:]) {
-				err = cmp.Or(err, action(c))
-			}
+		}).With("RETR", func(c *testserver.Conn) error {
+			rest := contents[offset:]
 			offset = 0
-			return err
+			return testserver.Transfer(rest)(c)
 		})(d)
 	}
 }
@@ -59,7 +57,7 @@ func open(t testing.TB, d fs.FS, name string) seekable {
 // starts a transfer.
 func TestFSSeekEverywhere(t *testing.T) {
 	const contents = "0123456789abcdef"
-	s := testserver.NewScript(t, restarts(contents))
+	s := testserver.New(t, nil, restarts(contents))
 	f := open(t, openFS(t, new(ftpexec.Client), s.URL("/d/")), "f")
 	seek := func(whence, to int) {
 		t.Helper()
@@ -98,7 +96,7 @@ func TestFSSeekEverywhere(t *testing.T) {
 func TestFSCloseEndsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := ftptest.NewNetwork()
-		s := network.NewScript(t, restarts("contents"), testserver.On("RETR", testserver.Reply("150 x"), testserver.SendData("con"), testserver.StallData()))
+		s := network.NewScript(t, restarts("contents"), testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("con", testserver.Stalled)))
 		c := &ftpexec.Client{Dial: network.Dial, MaxConns: 1, Timeout: 24 * time.Hour}
 		d := openFS(t, c, s.URL("/d/"))
 		var all sync.WaitGroup
@@ -127,7 +125,7 @@ func TestFSCloseEndsRead(t *testing.T) {
 // In a large file, bytes that are in the way are read over if they are few; otherwise the transfer is given up.
 func TestFSSeekFar(t *testing.T) {
 	contents := strings.Repeat("0123456789abcdef", 1<<17) // 2 MiB
-	s := testserver.NewScript(t, restarts(contents))
+	s := testserver.New(t, nil, restarts(contents))
 	d := openFS(t, new(ftpexec.Client), s.URL("/d/"))
 	tests := []struct {
 		name             string
@@ -163,7 +161,7 @@ func TestFSSeekFar(t *testing.T) {
 // Several goroutines may call ReadAt, next to one that reads.
 func TestFSReadAtConcurrently(t *testing.T) {
 	contents := strings.Repeat("0123456789abcdef", 100)
-	s := testserver.NewScript(t, restarts(contents))
+	s := testserver.New(t, nil, restarts(contents))
 	f := open(t, openFS(t, new(ftpexec.Client), s.URL("/d/")), "f")
 	var all sync.WaitGroup
 	for i := range 4 {
@@ -190,11 +188,11 @@ func TestFSTruncated(t *testing.T) {
 	for _, contents := range []string{"", "contents"} {
 		for n := range len(contents) + 1 {
 			for _, final := range []string{"226 fine", "426 cut", "451 disk", ""} {
-				cut := []testserver.Action{testserver.Reply("150 x"), testserver.SendData(contents[:n]), testserver.CloseData(), testserver.Reply(final)}
+				cut := []testserver.Action{testserver.Reply("150 x"), testserver.Data(contents[:n], testserver.Closed), testserver.Reply(final)}
 				if final == "" {
-					cut[3] = testserver.CloseConn()
+					cut[2] = testserver.End(testserver.Closed)
 				}
-				s := testserver.NewScript(t, restarts(contents), testserver.OnConn(1, testserver.OnNth(1, "RETR", cut...)))
+				s := testserver.New(t, nil, restarts(contents), testserver.OnConn(1, testserver.On("#1 RETR", cut...)))
 				f := open(t, openFS(t, new(ftpexec.Client), s.URL("/d/")), "f")
 				got, err := io.ReadAll(f)
 				if whole := n == len(contents) && final == "226 fine"; (err == nil) != whole || string(got) != contents[:n] ||
@@ -213,10 +211,10 @@ func TestFSTruncated(t *testing.T) {
 // A file that is another one on the server when the next transfer begins is an error.
 func TestFSChanged(t *testing.T) {
 	for _, change := range []testserver.Step{
-		testserver.OnNth(2, "SIZE", testserver.Reply("213 9")), testserver.OnNth(2, "MDTM", testserver.Reply("213 20210102030405")),
-		testserver.OnNth(1, "SIZE", testserver.Reply("213 9")), // other than what Open was told
+		testserver.On("#2 SIZE", testserver.Reply("213 9")), testserver.On("#2 MDTM", testserver.Reply("213 20210102030405")),
+		testserver.On("#1 SIZE", testserver.Reply("213 9")), // other than what Open was told
 	} {
-		s := testserver.NewScript(t, restarts("contents"), change)
+		s := testserver.New(t, nil, restarts("contents"), change)
 		f := open(t, openFS(t, new(ftpexec.Client), s.URL("/d/")), "f")
 		_, err := io.ReadAll(f)
 		if _, again := f.ReadAt(make([]byte, 2), 3); !errors.Is(cmp.Or(err, again), ftpexec.ErrChanged) {
@@ -251,8 +249,8 @@ func TestFSMoreThanTold(t *testing.T) {
 	for size := range len(contents) + 2 {
 		want := []error{ftpexec.ErrChanged, nil, ftpexec.ErrTruncated}[1+cmp.Compare(size, len(contents))]
 		for _, by := range []func(io.Reader) io.Reader{iotest.OneByteReader, func(r io.Reader) io.Reader { return bufio.NewReaderSize(r, 16) }} {
-			s := testserver.NewScript(t, testserver.Honest(contents).With("SIZE", testserver.Reply("502 unknown")).With("MLST", mlst("Type=file;Size="+strconv.Itoa(size))).
-				With("RETR", append([]testserver.Action{testserver.Reply("150 here it comes")}, testserver.Transfer(contents)[1:]...)...))
+			s := testserver.New(t, nil, testserver.Honest(contents).With("SIZE", testserver.Reply("502 unknown")).With("MLST", mlst("Type=file;Size="+strconv.Itoa(size))).
+				With("RETR", testserver.Reply("150 here it comes"), testserver.Data(contents, testserver.Closed), testserver.Reply("226 done")))
 			got, err := io.ReadAll(by(open(t, openFS(t, new(ftpexec.Client), s.URL("/")), "f")))
 			if !errors.Is(err, want) || want == nil && string(got) != contents {
 				t.Errorf("size %d: got %q and %v, want %v", size, got, err, want)

@@ -26,12 +26,12 @@ var fsTree = map[string]string{
 }
 
 // unknown returns a Fault that answers commands with 502.
-func unknown(verbs ...string) func(testserver.FaultPoint) testserver.Fault {
-	return func(p testserver.FaultPoint) testserver.Fault {
+func unknown(verbs ...string) func(*testserver.Conn) testserver.Action {
+	return func(p *testserver.Conn) testserver.Action {
 		if slices.Contains(verbs, p.Verb) {
-			return testserver.Fault{Reply: "502 Command not implemented."}
+			return testserver.Reply("502 Command not implemented.")
 		}
-		return testserver.Fault{}
+		return nil
 	}
 }
 
@@ -81,7 +81,7 @@ func TestFSStat(t *testing.T) {
 	neither := on("SIZE", "550 no").With("MDTM", testserver.Reply("550 no"))
 	told := func(facts string) testserver.Step { return testserver.On("MLST", mlst(facts)) }
 	listing := func(line string) []testserver.Step { // nothing but LIST tells what n is
-		return []testserver.Step{noMLST, noDir, on("SIZE", "500 unknown"), on("MDTM", "500 unknown"), on("MLSD", "500 unknown"), testserver.On("LIST", testserver.Transfer(line)...)}
+		return []testserver.Step{noMLST, noDir, on("SIZE", "500 unknown"), on("MDTM", "500 unknown"), on("MLSD", "500 unknown"), testserver.On("LIST", testserver.Transfer(line))}
 	}
 	const asked, askedDir = "-r--r--r-- 8 2020-01-02 03:04:05 n", "dr-xr-xr-x 0 2020-01-02 03:04:05 n/"
 	tests := []struct {
@@ -110,7 +110,7 @@ func TestFSStat(t *testing.T) {
 		{"the listing has a link that leads nowhere", listing("lrwxrwxrwx 1 u g 1 Jan  2  2020 n -> m\r\n"), "", fs.ErrNotExist, 7},
 	}
 	for _, tt := range tests {
-		s := testserver.NewScript(t, append([]testserver.Step{testserver.Honest("contents"), noMLST}, tt.steps...)...)
+		s := testserver.New(t, nil, append([]testserver.Step{testserver.Honest("contents"), noMLST}, tt.steps...)...)
 		d := openFS(t, new(ftpexec.Client), s.URL("/d/"))
 		if _, err := d.ReadFile("warm"); err != nil {
 			t.Fatal(err)
@@ -188,8 +188,8 @@ func TestFSErrors(t *testing.T) {
 // report, then io.EOF.
 func TestFSNames(t *testing.T) {
 	mlsd := "type=file;size=8; ok\r\ntype=file;size=8; caf\xe9\r\ntype=file;size=8; a/b\r\ntype=dir; sub\r\nnonsense\r\n"
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("MLST", mlst("Type=dir")),
-		testserver.On("MLSD", testserver.Transfer(mlsd)...), testserver.OnNth(2, "MLSD", testserver.Transfer("")...))
+	s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("MLST", mlst("Type=dir")),
+		testserver.On("MLSD", testserver.Transfer(mlsd)), testserver.On("#2 MLSD", testserver.Transfer("")))
 	d := openFS(t, &ftpexec.Client{MaxIdle: 1}, s.URL("/d/"))
 	var names []string
 	var bad error
@@ -226,7 +226,7 @@ func TestFSNames(t *testing.T) {
 // Links are followed by Open and Stat, and not by Lstat and the entries of ReadDir.
 func TestFSLinks(t *testing.T) {
 	list := "lrwxrwxrwx 1 u g 6 Jan  2  2020 link -> target\r\n-rw-r--r-- 1 u g 8 Jan  2  2020 target\r\n"
-	s := testserver.NewScript(t, testserver.Honest("contents"), testserver.On("LIST", testserver.Transfer(list)...),
+	s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("LIST", testserver.Transfer(list)),
 		testserver.On("CWD link", testserver.Reply("550 no")).With("CWD target", testserver.Reply("550 no")))
 	d := openFS(t, new(ftpexec.Client), s.URL("/d/"))
 	info, err := d.Stat("link")

@@ -52,7 +52,7 @@ func TestEveryCommand(t *testing.T) {
 					if cause == context.Canceled {
 						time.AfterFunc(time.Second, cancel)
 					}
-					got := request(ctx, registered(t, c), x.method, s.URLAs("user:hunter2", x.path), "Range: "+x.field)
+					got := request(ctx, registered(t, c), x.method, s.URL("user:hunter2@"+x.path), "Range: "+x.field)
 					if got.StatusCode == http.StatusPartialContent {
 						got.StatusCode = http.StatusOK
 					}
@@ -64,10 +64,10 @@ func TestEveryCommand(t *testing.T) {
 				for i, reply := range replies {
 					check(reply, testserver.Reply(reply), want[verb][i], nil)
 				}
-				check("closed", testserver.CloseConn(), 0, ftpexec.ErrLost)
-				check("reset", testserver.ResetConn(), 0, ftpexec.ErrLost)
-				check("silent", testserver.Silence(), 0, ftpexec.ErrTimeout)
-				check("cancelled", testserver.Silence(), 0, context.Canceled)
+				check("closed", testserver.End(testserver.Closed), 0, ftpexec.ErrLost)
+				check("reset", testserver.End(testserver.Reset), 0, ftpexec.ErrLost)
+				check("silent", testserver.End(testserver.Stalled), 0, ftpexec.ErrTimeout)
+				check("cancelled", testserver.End(testserver.Stalled), 0, context.Canceled)
 			}
 		}
 	})

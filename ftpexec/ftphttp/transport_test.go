@@ -169,16 +169,16 @@ func TestWholeInstead(t *testing.T) {
 	no, unknown := testserver.Reply("550 No"), testserver.Reply("502 What?")
 	honest := testserver.Honest(contents)
 	restarts := honest.With("REST", testserver.Reply("350 Go"))
-	from := func(i int) []testserver.Action { return testserver.Transfer(contents[i:]) }
+	from := func(i int) testserver.Action { return testserver.Transfer(contents[i:]) }
 	then := func(verb string, actions ...testserver.Action) testserver.Step {
-		return testserver.OnNth(1, verb, actions...)
+		return testserver.On("#1 "+verb, actions...)
 	}
 	tests := []struct {
 		name, field string
 		server      []testserver.Step
 		want        string // status, Content-Range, contents
 	}{
-		{"no size", "bytes=2-", []testserver.Step{restarts.With("SIZE", unknown), testserver.OnConn(1, then("RETR", from(2)...))}, "200 OK|contents"},
+		{"no size", "bytes=2-", []testserver.Step{restarts.With("SIZE", unknown), testserver.OnConn(1, then("RETR", from(2)))}, "200 OK|contents"},
 		{"no size", "bytes=-2", []testserver.Step{honest.With("SIZE", unknown)}, "200 OK|contents"},
 		{"neither size nor time", "bytes=-2", []testserver.Step{honest.With("MDTM", no).With("SIZE", no)}, "200 OK|contents"},
 		{"gone", "bytes=2-", []testserver.Step{restarts.With("MDTM", no).With("SIZE", no).With("RETR", no)}, "404 Not Found|"},
@@ -186,12 +186,12 @@ func TestWholeInstead(t *testing.T) {
 		{"no REST", "bytes=2-", []testserver.Step{honest}, "200 OK|contents"},
 		{"no REST beyond the end", "bytes=8-", []testserver.Step{honest}, "416 Requested Range Not Satisfiable|bytes */"},
 		{"RETR beyond the end", "bytes=9-", []testserver.Step{restarts, testserver.OnConn(1, then("RETR", testserver.Reply("554 Beyond")))}, "416 Requested Range Not Satisfiable|bytes */"},
-		{"REST", "bytes=2-", []testserver.Step{restarts.With("RETR", from(2)...)}, "206 Partial Content|bytes 2-7/8|ntents"},
-		{"grows", "bytes=-3", []testserver.Step{restarts.With("RETR", from(2)...), testserver.OnConn(1, then("SIZE", testserver.Reply("213 5")))}, "206 Partial Content|bytes 2-4/8|nte"},
+		{"REST", "bytes=2-", []testserver.Step{restarts.With("RETR", from(2))}, "206 Partial Content|bytes 2-7/8|ntents"},
+		{"grows", "bytes=-3", []testserver.Step{restarts.With("RETR", from(2)), testserver.OnConn(1, then("SIZE", testserver.Reply("213 5")))}, "206 Partial Content|bytes 2-4/8|nte"},
 		{"shrinks", "bytes=-3", []testserver.Step{testserver.Honest("con").With("REST", testserver.Reply("350 Go")), testserver.OnConn(1, then("SIZE", testserver.Reply("213 8")))}, "416 Requested Range Not Satisfiable|bytes */"},
 	}
 	for _, tt := range tests {
-		s := testserver.NewScript(t, tt.server...)
+		s := testserver.New(t, nil, tt.server...)
 		c := registered(t, &ftpexec.Client{MaxIdle: -1, MaxConns: 1})
 		if got := request(t.Context(), c, "GET", s.URL("/d/f"), "Range: "+tt.field); !strings.HasPrefix(got.shown("Content-Range"), tt.want) || got.err != nil {
 			t.Errorf("%s, %s: got %q, %v, want %q", tt.name, tt.field, got.shown("Content-Range"), got.err, tt.want)
@@ -231,10 +231,10 @@ func TestTruncated(t *testing.T) {
 			for _, final := range []string{"226 Done", "426 Broken", ""} {
 				end := testserver.Reply(final)
 				if final == "" {
-					end = testserver.CloseConn()
+					end = testserver.End(testserver.Closed)
 				}
-				s := testserver.NewScript(t, testserver.Honest(contents).With("REST", testserver.Reply("350 Go")), testserver.On("RETR",
-					testserver.Reply("150 Go"), testserver.SendData(contents[r.first:r.first+n]), testserver.CloseData(), end))
+				s := testserver.New(t, nil, testserver.Honest(contents).With("REST", testserver.Reply("350 Go")), testserver.On("RETR",
+					testserver.Reply("150 Go"), testserver.Data(contents[r.first:r.first+n], testserver.Closed), end))
 				got := request(t.Context(), registered(t, &ftpexec.Client{}), "GET", s.URL("/d/f"), "Range: "+r.field)
 				want := contents[r.first:min(r.first+n, r.last+1)]
 				whole := len(want) == r.last-r.first+1 && (r.last < 7 || final == "226 Done")
@@ -298,7 +298,7 @@ func (c *closing) Close() error { c.closed = true; return nil }
 // put it there.
 func TestRedirect(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, Users: map[string]string{"me": "mine"}})
-	for user, url := range map[string]string{"anonymous": s.URL("/f"), "me": s.URLAs("me:mine", "/f")} {
+	for user, url := range map[string]string{"anonymous": s.URL("/f"), "me": s.URL("me:mine@/f")} {
 		web := httptest.NewServer(http.RedirectHandler(url, http.StatusFound))
 		defer web.Close()
 		for _, login := range []string{"", "me:mine@", "web:secret@"} {

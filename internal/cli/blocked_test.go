@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/internal/cli"
+	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
@@ -97,12 +98,12 @@ type stage struct {
 // empty verb is the greeting.
 func at(path string, args []string, verb string, actions ...testserver.Action) func(*testing.T, func()) ([]string, io.Reader) {
 	return func(t *testing.T, reached func()) ([]string, io.Reader) {
-		actions := slices.Concat(actions, []testserver.Action{testserver.Call(reached), testserver.Silence()})
+		actions := slices.Concat(actions, []testserver.Action{ftptest.Call(reached), testserver.End(testserver.Stalled)})
 		honest := testserver.Honest("contents")
 		if verb == "" {
-			return append(args, testserver.NewScript(t, honest, testserver.On("", actions...)).URL(path)), nil
+			return append(args, testserver.New(t, nil, honest, testserver.On("", actions...)).URL(path)), nil
 		}
-		return append(args, testserver.NewScript(t, honest.With(verb, actions...)).URL(path)), nil
+		return append(args, testserver.New(t, nil, honest.With(verb, actions...)).URL(path)), nil
 	}
 }
 
@@ -131,7 +132,7 @@ func (e endless) Read([]byte) (int, error) { e.reached(); select {} }
 
 var (
 	opened = testserver.Reply("150 Here it comes.")
-	some   = testserver.SendData("con")
+	some   = testserver.Data("con")
 	stages = []stage{
 		{"greeting", at("/f", nil, "")},
 		{"TLS handshake", at("/f", []string{"--tls", "implicit"}, "")},
@@ -155,8 +156,8 @@ var (
 		{"EPSV", at("/f", nil, "EPSV")},
 		{"RETR", at("/f", nil, "RETR")},
 		{"active data connection", func(t *testing.T, reached func()) ([]string, io.Reader) {
-			s := testserver.NewScript(t, testserver.Honest("contents").With("EPRT", testserver.Reply("200 Done.")).
-				With("RETR", opened, testserver.Call(reached), testserver.Silence()))
+			s := testserver.New(t, nil, testserver.Honest("contents").With("EPRT", testserver.Reply("200 Done.")).
+				With("RETR", opened, ftptest.Call(reached), testserver.End(testserver.Stalled)))
 			return []string{"--mode", "active", s.URL("/f")}, nil
 		}},
 		{"TLS handshake of data", at("/f", []string{"--tls", "explicit", "--insecure"}, "RETR", opened)},
@@ -164,19 +165,19 @@ var (
 		{"data in ASCII type", at("/f;type=a", nil, "RETR", opened, some)},
 		{"data to standard output", at("/f", []string{"-o", "-"}, "RETR", opened, some)},
 		{"data in two segments", at("/f", []string{"-s", "2"}, "RETR", opened, some)},
-		{"final reply", at("/f", nil, "RETR", opened, testserver.SendData("contents"), testserver.CloseData())},
+		{"final reply", at("/f", nil, "RETR", opened, testserver.Data("contents", testserver.Closed))},
 		{"NLST", at("/", nil, "NLST")},
 		{"listing", at("/", nil, "NLST", opened, some)},
 		{"list of digests", at("/f", []string{"--verify"}, "NLST", opened)},
 		{"retry pause", func(t *testing.T, reached func()) ([]string, io.Reader) {
-			s := testserver.NewScript(t, testserver.Honest("contents").With("RETR", testserver.Call(reached), testserver.Reply("450 Busy")))
+			s := testserver.New(t, nil, testserver.Honest("contents").With("RETR", ftptest.Call(reached), testserver.Reply("450 Busy")))
 			return []string{"--retries", "50", s.URL("/f")}, nil
 		}},
 		{"list on standard input", func(t *testing.T, reached func()) ([]string, io.Reader) {
 			return []string{"-i", "-"}, endless{reached}
 		}},
 		{"password on standard input", func(t *testing.T, reached func()) ([]string, io.Reader) {
-			s := testserver.NewScript(t, testserver.Honest("contents"))
+			s := testserver.New(t, nil, testserver.Honest("contents"))
 			return []string{"-u", "me", "--password-stdin", s.URL("/f")}, endless{reached}
 		}},
 	}
@@ -242,7 +243,7 @@ func TestNameResolutionEnds(t *testing.T) {
 func TestBlockedStreams(t *testing.T) {
 	file := strings.Repeat("0123456789abcdef", 1<<16)
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": file}})
-	missing := testserver.NewScript(t, testserver.Honest("").With("RETR", testserver.Reply("450 Busy")))
+	missing := testserver.New(t, nil, testserver.Honest("").With("RETR", testserver.Reply("450 Busy")))
 	dir, f := s.URL("/d/"), s.URL("/d/f")
 	tests := []struct {
 		stdout bool // standard output is blocked, not standard error

@@ -47,7 +47,7 @@ func newFIFO(t *testing.T, reached func()) string {
 // TestFIFOs checks that every ending ends a run that waits for a FIFO.
 func TestFIFOs(t *testing.T) {
 	noProxies(t)
-	s := testserver.NewScript(t, testserver.Honest("contents"))
+	s := testserver.New(t, nil, testserver.Honest("contents"))
 	var all sync.WaitGroup
 	defer all.Wait()
 	for _, flag := range []string{"--cacert", "--cert", "--netrc=", "-o"} {
@@ -111,14 +111,14 @@ func TestProcessWithFullPipe(t *testing.T) {
 	for _, tt := range tests {
 		for _, e := range endings {
 			reached := make(chan struct{}, 1)
-			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": contents}, Fault: func(p testserver.FaultPoint) testserver.Fault {
+			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": contents}, Fault: func(p *testserver.Conn) testserver.Action {
 				if p.Transfer == 1 {
 					select {
 					case reached <- struct{}{}:
 					default:
 					}
 				}
-				return testserver.Fault{}
+				return nil
 			}})
 			cmd := exec.CommandContext(t.Context(), "ftpfetch", slices.Concat(e.args, tt.args, []string{s.URL("/f")})...)
 			cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "GORACE=atexit_sleep_ms=0")

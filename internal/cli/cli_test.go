@@ -14,8 +14,18 @@ import (
 	"time"
 
 	"example.com/ftpfetch/internal/cli"
+	"example.com/ftpfetch/internal/throwaway"
 	"example.com/ftpfetch/testserver"
 )
+
+// authority returns what a client of the tests' servers must trust, in PEM form.
+func authority() string {
+	id, err := throwaway.Loopback()
+	if err != nil {
+		panic(err)
+	}
+	return string(id.RootPEM())
+}
 
 // run runs the command in this process, with its output in pipes.
 func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
@@ -153,12 +163,12 @@ func TestInterruptEndsRun(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := testserver.New(t, &testserver.Options{
 		Tree: map[string]string{"/f": "data", "/g": "data"},
-		Fault: func(p testserver.FaultPoint) testserver.Fault {
+		Fault: func(p *testserver.Conn) testserver.Action {
 			if p.Verb == "RETR" {
 				cancel(&cli.SignalError{Signal: os.Interrupt})
-				return testserver.Fault{Before: testserver.Stalled}
+				return testserver.End(testserver.Stalled)
 			}
-			return testserver.Fault{}
+			return nil
 		},
 	})
 	var stderr bytes.Buffer
@@ -176,11 +186,11 @@ func TestMaxTimeKeeps(t *testing.T) {
 	var came atomic.Bool
 	s := testserver.New(t, &testserver.Options{
 		Tree: map[string]string{"/f": contents},
-		Fault: func(p testserver.FaultPoint) testserver.Fault {
+		Fault: func(p *testserver.Conn) testserver.Action {
 			if p.Verb == "RETR" && !came.Load() {
-				return testserver.Fault{Data: testserver.Stalled, Octets: 300_000}
+				return testserver.Cut(300_000, testserver.Stalled)
 			}
-			return testserver.Fault{}
+			return nil
 		},
 	})
 	dir := t.TempDir()

@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"fmt"
 	"os"
 	"os/exec"
@@ -122,7 +123,7 @@ func (c documented) check(t *testing.T) {
 		c.write(t, filepath.Join(dir, sub, "old"), "")
 	}
 	c.write(t, filepath.Join(dir, ".netrc"), "machine 127.0.0.1 login user password secret\n")
-	c.write(t, filepath.Join(dir, ".ca.pem"), string(s.RootPEM()))
+	c.write(t, filepath.Join(dir, ".ca.pem"), authority())
 	if strings.Contains(c.line, "urls.txt") || strings.Contains(c.line, "report.tsv") {
 		c.write(t, filepath.Join(dir, "urls.txt"), s.URL("/pub/file")+"\n"+s.URL("/pub/file.gz")+"\n")
 		c.write(t, filepath.Join(dir, "report.tsv"), "url\tsize\n"+s.URL("/pub/file")+"\t8\n"+s.URL("/pub/file.gz")+"\t\n")
@@ -159,7 +160,7 @@ func documentedServer(t *testing.T) *testserver.Server {
 		t.Fatal(err)
 	}
 	big := strings.Repeat("abcd", 1<<20)
-	return testserver.New(t, &testserver.Options{TLS: testserver.TLSOffered, Users: map[string]string{"user": "secret"}, Tree: map[string]string{
+	return testserver.New(t, &testserver.Options{TLSConfig: &tls.Config{}, Users: map[string]string{"user": "secret"}, Tree: map[string]string{
 		"/pub/file.gz": packed.String(), "/pub/file": "contents", "/pub/a.zip": "zip", "/pub/project/read.me": "read", "/pub/big.iso": big,
 		"/pub/big.iso.sha256": fmt.Sprintf("%x  big.iso\n", sha256.Sum256([]byte(big))), "/file": "mine", "/x": "x", "/y": "y",
 	}})

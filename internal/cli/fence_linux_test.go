@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -91,7 +92,7 @@ func TestFenceHolds(t *testing.T) {
 	for _, name := range []string{"../up", "../../two", top + "/absolute", "link/through", "../old", "../dir/deep", "good"} {
 		listing.WriteString("type=file;size=8; " + name + "\r\n")
 	}
-	s := testserver.NewScript(t, testserver.Honest("contents").With("MLSD", testserver.Transfer(listing.String())...))
+	s := testserver.New(t, nil, testserver.Honest("contents").With("MLSD", testserver.Transfer(listing.String())))
 	const before = "a/dir/x: \na/old: untouched"
 	for sandbox, want := range map[string]string{
 		"":             before,
@@ -117,9 +118,9 @@ func TestFenceHolds(t *testing.T) {
 
 // TestFenceReads looks at what the process can open after a run.
 func TestFenceReads(t *testing.T) {
-	s := testserver.New(t, &testserver.Options{TLS: testserver.TLSOffered, Tree: map[string]string{"/g": "contents"}})
+	s := testserver.New(t, &testserver.Options{TLSConfig: &tls.Config{}, Tree: map[string]string{"/g": "contents"}})
 	dir := t.TempDir()
-	for name, text := range map[string]string{".netrc": "", "key": "", "out/g": "contents", "list": s.URL("/g") + "\n", "ca.pem": string(s.RootPEM())} {
+	for name, text := range map[string]string{".netrc": "", "key": "", "out/g": "contents", "list": s.URL("/g") + "\n", "ca.pem": authority()} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +141,7 @@ func TestFenceReads(t *testing.T) {
 // TestFenceAllows runs what must work inside the fence and needs files, devices
 // and pipes that are not in the output directory.
 func TestFenceAllows(t *testing.T) {
-	s := testserver.New(t, &testserver.Options{TLS: testserver.TLSOffered, Users: map[string]string{"me": "secret"}, Tree: map[string]string{"/d/f": "contents", "/g": "contents"}})
+	s := testserver.New(t, &testserver.Options{TLSConfig: &tls.Config{}, Users: map[string]string{"me": "secret"}, Tree: map[string]string{"/d/f": "contents", "/g": "contents"}})
 	me := strings.Replace(s.URL(""), "//", "//me@", 1)
 	socks, connect := proxytest.NewSOCKS5(t, nil).URL(), proxytest.NewHTTP(t, nil).URL()
 	for _, tt := range []struct{ script, out, files string }{
@@ -179,8 +180,8 @@ func TestFenceAllows(t *testing.T) {
 		if err := errors.Join(os.Mkdir(tmp+"/tmp", 0o700), os.Mkdir(tmp+"/certs", 0o700)); err != nil {
 			t.Fatal(err)
 		}
-		writeFile(t, tmp+"/ca.pem", string(s.RootPEM()))
-		writeFile(t, tmp+"/certs/ca.pem", string(s.RootPEM()))
+		writeFile(t, tmp+"/ca.pem", authority())
+		writeFile(t, tmp+"/certs/ca.pem", authority())
 		writeFile(t, tmp+"/.netrc", "machine 127.0.0.1 login me password secret\n")
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.NewReplacer("URL", s.URL(""), "ME/", me+"/", "SOCKS", socks, "HTTP", connect).Replace(tt.script))
 		cmd.Dir = dir

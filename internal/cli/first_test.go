@@ -42,17 +42,14 @@ func shy(t *testing.T, address string, first int) string {
 // TestFirstConnection has servers that close the first connection at once, also before a TLS handshake. Whatever is asked of
 // them comes with a retry, and only with one.
 func TestFirstConnection(t *testing.T) {
-	for _, mode := range []testserver.TLSMode{0, testserver.TLSOffered, testserver.TLSImplicit} {
-		s := testserver.New(t, &testserver.Options{TLS: mode, Tree: map[string]string{"/d/f": "contents"}})
+	for _, mode := range []string{"ftp", "ftpes", "ftps"} {
+		s := testserver.New(t, &testserver.Options{Scheme: mode, Tree: map[string]string{"/d/f": "contents"}})
 		for _, what := range []string{"D/f", "-s 2 D/f", "D/", "D;type=d", "-l D/", "--json -l D/", "-I D/f", "-r D/", "--glob D/*", "-i LIST"} {
 			for _, retries := range []string{"0", "1"} {
 				t.Run(fmt.Sprint(what, " TLS ", mode, " retries ", retries), func(t *testing.T) {
 					t.Parallel()
 					list := filepath.Join(t.TempDir(), "list")
 					url := strings.Replace(s.URL("/d"), s.Addr(), shy(t, s.Addr(), 1), 1)
-					if mode == testserver.TLSOffered {
-						url = strings.Replace(url, "ftp:", "ftpes:", 1)
-					}
 					if err := os.WriteFile(list, []byte(url+"/f\n"), 0o600); err != nil {
 						t.Fatal(err)
 					}

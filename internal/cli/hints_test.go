@@ -2,12 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"crypto/tls"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/throwaway"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -27,15 +30,15 @@ type misfit struct {
 const hex = "98bf7d8c15784f0a3d63204441e1e2aa"
 
 var (
-	needsTLS = testserver.Options{TLS: testserver.TLSRequired}
-	hasTLS   = testserver.Options{TLS: testserver.TLSOffered}
-	six      = testserver.Options{Network: "tcp6"}
+	needsTLS = testserver.Options{Scheme: "ftpes"}
+	hasTLS   = testserver.Options{TLSConfig: &tls.Config{}}
+	six      = testserver.Options{Listen: ftptest.Listen6}
 	strict   = testserver.Options{Users: map[string]string{"anonymous": "none"}}
-	cutOnce  = testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
+	cutOnce  = testserver.Options{Fault: func(p *testserver.Conn) testserver.Action {
 		if p.Transfer == 1 {
-			return testserver.Fault{Data: testserver.Closed, Octets: 3}
+			return testserver.Cut(3, testserver.Closed)
 		}
-		return testserver.Fault{}
+		return nil
 	}}
 )
 
@@ -181,7 +184,11 @@ func (m *misfit) files(t *testing.T, url *strings.Replacer, s *testserver.Server
 			t.Fatal(err)
 		}
 	}
-	write("ca.pem", string(s.RootPEM()))
+	id, err := throwaway.Loopback()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("ca.pem", string(id.RootPEM()))
 	for file := range strings.FieldsSeq(m.local) {
 		name, text, _ := strings.Cut(file, "=")
 		write(name, url.Replace(strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\x20`, " ").Replace(text)))

@@ -29,7 +29,7 @@ type study struct {
 }
 
 // newStudy serves n runs of two files each, of up to most bytes.
-func newStudy(t *testing.T, n, most int, fault func(testserver.FaultPoint) testserver.Fault) *study {
+func newStudy(t *testing.T, n, most int, fault func(*testserver.Conn) testserver.Action) *study {
 	s := &study{T: t, dir: t.TempDir(), files: map[string]string{}}
 	tree := map[string]string{}
 	source := rand.New(rand.NewPCG(1, 2))
@@ -45,12 +45,12 @@ func newStudy(t *testing.T, n, most int, fault func(testserver.FaultPoint) tests
 			s.paths = append(s.paths, path)
 		}
 	}
-	s.Server = testserver.New(t, &testserver.Options{Tree: tree, Fault: func(p testserver.FaultPoint) testserver.Fault {
+	s.Server = testserver.New(t, &testserver.Options{Tree: tree, Fault: func(p *testserver.Conn) testserver.Action {
 		if p.Verb != "" {
 			s.killer.command()
 		}
 		if fault == nil {
-			return testserver.Fault{}
+			return nil
 		}
 		return fault(p)
 	}})
@@ -246,22 +246,22 @@ func lastLine(text string) string {
 
 // crowd is the server of a busy archive. It accepts most connections, refuses
 // others in different ways, and breaks transfers.
-func crowd(most int) func(testserver.FaultPoint) testserver.Fault {
-	return func(p testserver.FaultPoint) testserver.Fault {
-		refuse := func(reply string) testserver.Fault {
-			return testserver.Fault{Reply: reply, After: testserver.Closed}
+func crowd(most int) func(*testserver.Conn) testserver.Action {
+	return func(p *testserver.Conn) testserver.Action {
+		refuse := func(reply string) testserver.Action {
+			return testserver.Do(testserver.Reply(reply), testserver.End(testserver.Closed))
 		}
 		switch {
-		case p.Verb == "" && p.Open > most && p.Conn%2 == 0:
+		case p.Verb == "" && p.Open > most && p.Num%2 == 0:
 			return refuse("421 There are too many connections from your internet address.")
 		case p.Verb == "USER" && p.Open > most:
 			return refuse("530 Sorry, the maximum number of clients (4) from your host are already connected.")
 		case p.Verb == "RETR" && p.Transfer%10 == 3:
-			return testserver.Fault{Data: testserver.Closed, Octets: 1000, Final: "426 Connection closed; transfer aborted."}
+			return testserver.Do(testserver.Cut(1000, testserver.Closed), testserver.Final(testserver.Reply("426 Connection closed; transfer aborted.")))
 		case p.Verb == "RETR" && p.Transfer%10 == 7:
-			return testserver.Fault{Reply: "425 Can't open data connection."}
+			return testserver.Reply("425 Can't open data connection.")
 		}
-		return testserver.Fault{}
+		return nil
 	}
 }
 

@@ -111,7 +111,7 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Defer(func() { ts.Check(s.Close()) })
 	*serverOf(ts) = s
-	ts.Check(os.WriteFile(ts.MkAbs("ca.pem"), s.RootPEM(), 0o666))
+	ts.Check(os.WriteFile(ts.MkAbs("ca.pem"), []byte(authority()), 0o666))
 	ts.Setenv("FTP", s.URL(""))
 	ts.Setenv("ADDR", s.Addr())
 }
@@ -129,35 +129,28 @@ func serverOptions(o *testserver.Options, args []string) (dir string, err error)
 		return nil
 	})
 	fs.Func("tls", "offered, required or implicit", func(s string) error {
-		modes := map[string]testserver.TLSMode{
-			"offered": testserver.TLSOffered, "required": testserver.TLSRequired, "implicit": testserver.TLSImplicit,
+		if o.Scheme = map[string]string{"required": "ftpes", "implicit": "ftps"}[s]; o.TLSConfig == nil {
+			o.TLSConfig = &tls.Config{}
 		}
-		o.TLS = modes[s]
 		return nil
 	})
 	fs.BoolFunc("tls11", "no TLS after 1.1", func(string) error { o.TLSConfig = &tls.Config{MaxVersion: tls.VersionTLS11}; return nil })
 	fs.BoolFunc("noanonymous", "", func(string) error { o.Users["anonymous"] = "none"; return nil })
 	fs.Func("reply", "VERB=REPLY: the answer to a command, in place of the server's", func(s string) error {
 		verb, reply, _ := strings.Cut(s, "=")
-		return addFault(o, verb, testserver.Fault{Reply: strings.ReplaceAll(reply, `\e`, "\x1b")})
+		return addFault(o, on(verb), testserver.Reply(strings.ReplaceAll(reply, `\e`, "\x1b")))
 	})
 	fs.Func("stall", "VERB: a command that is never answered", func(verb string) error {
-		return addFault(o, verb, testserver.Fault{Before: testserver.Stalled})
+		return addFault(o, on(verb), testserver.End(testserver.Stalled))
 	})
 	fs.BoolFunc("late", "the first connection is closed before the greeting", func(string) error {
-		o.Fault = func(p testserver.FaultPoint) testserver.Fault {
-			if p.Verb == "" && p.Conn == 1 {
-				return testserver.Fault{Before: testserver.Closed}
-			}
-			return testserver.Fault{}
-		}
-		return nil
+		return addFault(o, func(c *testserver.Conn) bool { return c.Verb == "" && c.Num == 1 }, testserver.End(testserver.Closed))
 	})
 	fs.Func("cut", "N:OCTETS: the data of the Nth transfer end after so many bytes; N 0: of each", func(s string) error {
-		return addCut(o, s, testserver.Fault{Data: testserver.Closed, Final: "426 Broken"})
+		return addCut(o, s, testserver.Closed, testserver.Final(testserver.Reply("426 Broken")))
 	})
 	fs.Func("hold", "N:OCTETS: the data of the Nth transfer stop after so many bytes; N 0: of each", func(s string) error {
-		return addCut(o, s, testserver.Fault{Data: testserver.Stalled})
+		return addCut(o, s, testserver.Stalled, nil)
 	})
 	if err := fs.Parse(args); err != nil {
 		return "", err
@@ -169,35 +162,32 @@ func serverOptions(o *testserver.Options, args []string) (dir string, err error)
 }
 
 // addCut makes the data of a transfer end early.
-func addCut(o *testserver.Options, s string, f testserver.Fault) error {
+func addCut(o *testserver.Options, s string, e testserver.Ending, more testserver.Action) error {
 	var n int
-	if _, err := fmt.Sscanf(s, "%d:%d", &n, &f.Octets); err != nil {
+	var octets int64
+	if _, err := fmt.Sscanf(s, "%d:%d", &n, &octets); err != nil {
 		return err
 	}
-	before := o.Fault
-	o.Fault = func(p testserver.FaultPoint) testserver.Fault {
-		if p.Verb == "RETR" && (n == 0 || p.Transfer == n) {
-			return f
-		}
-		if before != nil {
-			return before(p)
-		}
-		return testserver.Fault{}
-	}
-	return nil
+	return addFault(o, func(c *testserver.Conn) bool { return c.Verb == "RETR" && (n == 0 || c.Transfer == n) },
+		testserver.Do(testserver.Cut(octets, e), more))
 }
 
-// addFault makes the server answer one verb with a fault.
-func addFault(o *testserver.Options, verb string, f testserver.Fault) error {
+// on is for a verb.
+func on(verb string) func(*testserver.Conn) bool {
+	return func(c *testserver.Conn) bool { return c.Verb == verb }
+}
+
+// addFault makes the server do something where at is true.
+func addFault(o *testserver.Options, at func(*testserver.Conn) bool, fault testserver.Action) error {
 	before := o.Fault
-	o.Fault = func(p testserver.FaultPoint) testserver.Fault {
-		if p.Verb == verb {
-			return f
+	o.Fault = func(c *testserver.Conn) testserver.Action {
+		if at(c) {
+			return fault
 		}
 		if before != nil {
-			return before(p)
+			return before(c)
 		}
-		return testserver.Fault{}
+		return nil
 	}
 	return nil
 }

@@ -106,17 +106,17 @@ func TestNoOutputShowsAPassword(t *testing.T) {
 	servers := map[string]testserver.Options{
 		"takes it":   {Users: map[string]string{"me": secret}},
 		"refuses it": {Users: map[string]string{"me": "another"}},
-		"repeats it": {Fault: func(p testserver.FaultPoint) testserver.Fault {
+		"repeats it": {Fault: func(p *testserver.Conn) testserver.Action {
 			if p.Verb == "PASS" {
-				return testserver.Fault{Reply: "530-" + p.Arg + "\r\n530 No " + p.Arg + " for you"}
+				return testserver.Reply("530-" + p.Arg + "\r\n530 No " + p.Arg + " for you")
 			}
-			return testserver.Fault{}
+			return nil
 		}},
-		"breaks off": {Users: map[string]string{"me": secret}, Fault: func(p testserver.FaultPoint) testserver.Fault {
+		"breaks off": {Users: map[string]string{"me": secret}, Fault: func(p *testserver.Conn) testserver.Action {
 			if p.Transfer > 0 {
-				return testserver.Fault{Data: testserver.Closed, Octets: 10, Final: "426 broken"}
+				return testserver.Do(testserver.Cut(10, testserver.Closed), testserver.Final(testserver.Reply("426 broken")))
 			}
-			return testserver.Fault{}
+			return nil
 		}},
 	}
 	for name, o := range servers {

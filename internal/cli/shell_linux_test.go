@@ -78,11 +78,11 @@ func (j *shell) echoes() bool {
 
 // stalled returns a server whose file /f stops in the middle.
 func stalled(t *testing.T) *testserver.Server {
-	return testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": strings.Repeat("x", 1000)}, Fault: func(p testserver.FaultPoint) testserver.Fault {
+	return testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": strings.Repeat("x", 1000)}, Fault: func(p *testserver.Conn) testserver.Action {
 		if p.Transfer > 0 {
-			return testserver.Fault{Data: testserver.Stalled, Octets: 500}
+			return testserver.Cut(500, testserver.Stalled)
 		}
-		return testserver.Fault{}
+		return nil
 	}})
 }
 
@@ -130,7 +130,7 @@ func TestSuspended(t *testing.T) {
 // TestSuspendedPrompt stops the command with Ctrl-Z while it asks for a password:
 // the shell has an echo, and the password none.
 func TestSuspendedPrompt(t *testing.T) {
-	s := testserver.NewScript(t, testserver.Honest("contents"))
+	s := testserver.New(t, nil, testserver.Honest("contents"))
 	j := newShell(t)
 	j.types("ftpfetch " + strings.Replace(s.URL("/f"), "//", "//me@", 1) + "\n")
 	const prompt = `(?s)` + `(Password for me at \S+ .*)`

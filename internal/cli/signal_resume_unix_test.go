@@ -27,11 +27,11 @@ func TestSignalsKeepPart(t *testing.T) {
 		for signal, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 			s := testserver.New(t, &testserver.Options{
 				Tree: map[string]string{"/f": contents + contents + contents},
-				Fault: func(p testserver.FaultPoint) testserver.Fault {
+				Fault: func(p *testserver.Conn) testserver.Action {
 					if p.Transfer == 1 {
-						return testserver.Fault{Data: testserver.Stalled, Octets: came}
+						return testserver.Cut(came, testserver.Stalled)
 					}
-					return testserver.Fault{}
+					return nil
 				},
 			})
 			dir := t.TempDir()
@@ -80,11 +80,11 @@ func waitForData(t *testing.T, dir string, octets int64) {
 func TestSignalWhileWaiting(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{
 		Tree: map[string]string{"/f": "data"},
-		Fault: func(p testserver.FaultPoint) testserver.Fault {
+		Fault: func(p *testserver.Conn) testserver.Action {
 			if p.Verb == "RETR" {
-				return testserver.Fault{Reply: "450 Busy"}
+				return testserver.Reply("450 Busy")
 			}
-			return testserver.Fault{}
+			return nil
 		},
 	})
 	cmd, stderr := command(t, t.TempDir(), "--retries", "20", s.URL("/f"))

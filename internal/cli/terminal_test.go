@@ -38,9 +38,9 @@ func TestServerTextOnTerminal(t *testing.T) {
 		return testserver.Reply(code + "-" + poison + "\r\n" + code + " " + poison)
 	}
 	honest := testserver.Honest("contents").
-		With("NLST", testserver.Transfer(poison+"\r\nb\r\n")...).
+		With("NLST", testserver.Transfer(poison+"\r\nb\r\n")).
 		With("USER", poisoned("331")).With("PASS", poisoned("230")).With("SIZE", poisoned("550")).
-		With("QUIT", poisoned("221"), testserver.CloseConn())
+		With("QUIT", poisoned("221"), testserver.End(testserver.Closed))
 	tests := []struct {
 		name, path string
 		server     testserver.Step
@@ -57,7 +57,7 @@ func TestServerTextOnTerminal(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for _, flags := range [][]string{{"-v"}, {"-v", "--json"}, {"-v", "--progress", "json"}, {"-v", "--progress", "plain"}} {
-			s := testserver.NewScript(t, tt.server)
+			s := testserver.New(t, nil, tt.server)
 			var out, err screen
 			args := slices.Concat(flags, []string{"--retries", "0", "-d", t.TempDir(), s.URL(tt.path)})
 			cli.Run(t.Context(), args, cli.IO{In: strings.NewReader(""), Out: &out, Err: &err})

@@ -20,13 +20,13 @@ func TestShowsWhatItWaitsFor(t *testing.T) {
 		want string
 	}{
 		{testserver.On(""), "waiting for the greeting"},
-		{silent.With("USER", testserver.Silence()), "logging in"},
-		{silent.With("PASS", testserver.Silence()), "logging in"},
-		{silent.With("CWD", testserver.Silence()), "waiting for the reply to CWD d"},
-		{silent.With("RETR", testserver.Silence()), "waiting for the reply to RETR f"},
+		{silent.With("USER", testserver.End(testserver.Stalled)), "logging in"},
+		{silent.With("PASS", testserver.End(testserver.Stalled)), "logging in"},
+		{silent.With("CWD", testserver.End(testserver.Stalled)), "waiting for the reply to CWD d"},
+		{silent.With("RETR", testserver.End(testserver.Stalled)), "waiting for the reply to RETR f"},
 	} {
 		for _, many := range []bool{false, true} {
-			s := testserver.NewScript(t, tt.step)
+			s := testserver.New(t, nil, tt.step)
 			args, line := []string{"-d", t.TempDir(), s.URL("/d/f"), s.URL("/d/g")}, "127.0.0.1: "
 			if many {
 				args, line = append(args, "-j", "1"), "0 of 2 files, "

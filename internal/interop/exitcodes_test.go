@@ -24,20 +24,20 @@ type exitCase struct {
 
 // fails makes the server answer a command.
 func fails(verb, reply string) testserver.Options {
-	return testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
+	return testserver.Options{Fault: func(p *testserver.Conn) testserver.Action {
 		if p.Verb == verb {
-			return testserver.Fault{Reply: reply}
+			return testserver.Reply(reply)
 		}
-		return testserver.Fault{}
+		return nil
 	}}
 }
 
 // cutShort ends the data of a file.
-var cutShort = testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
+var cutShort = testserver.Options{Fault: func(p *testserver.Conn) testserver.Action {
 	if p.Verb == "RETR" {
-		return testserver.Fault{Data: testserver.Closed, Octets: 3}
+		return testserver.Cut(3, testserver.Closed)
 	}
-	return testserver.Fault{}
+	return nil
 }}
 
 var exitCases = []exitCase{
@@ -51,14 +51,14 @@ var exitCases = []exitCase{
 	{what: "unusable answer to PASV", o: fails("PASV", "500 What?"), curl: "--disable-epsv ftp://SERVER/f", args: "--mode pasv ftp://SERVER/f", code: 13},
 	{what: "TYPE refused", o: fails("TYPE", "504 no"), args: "ftp://SERVER/f", code: 17},
 	{what: "transfer incomplete", o: cutShort, args: "ftp://SERVER/f", code: 18},
-	{what: "timed out", o: testserver.Options{Fault: func(p testserver.FaultPoint) testserver.Fault {
+	{what: "timed out", o: testserver.Options{Fault: func(p *testserver.Conn) testserver.Action {
 		if p.Verb == "TYPE" {
-			return testserver.Fault{Before: testserver.Stalled}
+			return testserver.End(testserver.Stalled)
 		}
-		return testserver.Fault{}
+		return nil
 	}}, args: "--max-time 1 ftp://SERVER/f", code: 28},
 	{what: "TLS not offered", curl: "--ssl-reqd ftp://SERVER/f", args: "--tls explicit ftp://SERVER/f", code: 64},
-	{what: "certificate not trusted", o: testserver.Options{TLS: testserver.TLSRequired}, curl: "--ssl-reqd ftp://SERVER/f", args: "--tls explicit ftp://SERVER/f", code: 60},
+	{what: "certificate not trusted", o: testserver.Options{Scheme: "ftpes"}, curl: "--ssl-reqd ftp://SERVER/f", args: "--tls explicit ftp://SERVER/f", code: 60},
 	{what: "login refused", o: testserver.Options{Users: map[string]string{"anonymous": "none"}}, args: "ftp://SERVER/f", code: 67},
 	{what: "no such file", args: "ftp://SERVER/none", code: 78},
 	{what: "the file exists", args: "-o /no/such/place ftp://SERVER/f", code: 23},

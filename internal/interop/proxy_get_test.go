@@ -133,14 +133,14 @@ func TestProxyGetCut(t *testing.T) {
 			t.Parallel()
 			s := testserver.New(t, &testserver.Options{
 				Tree: map[string]string{"/f": pseudoRandom(1 << 20)},
-				Fault: func(p testserver.FaultPoint) testserver.Fault {
+				Fault: func(p *testserver.Conn) testserver.Action {
 					switch {
 					case p.Verb == "SIZE" && noSize:
-						return testserver.Fault{Reply: "502 no"}
+						return testserver.Reply("502 no")
 					case p.Transfer > 0:
-						return testserver.Fault{Data: testserver.Closed, Octets: 300_000, Final: "426 broken"}
+						return testserver.Do(testserver.Cut(300_000, testserver.Closed), testserver.Final(testserver.Reply("426 broken")))
 					}
-					return testserver.Fault{}
+					return nil
 				},
 			})
 			src := newGateway(t, sharedProxy(t, Squid))

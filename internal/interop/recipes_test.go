@@ -96,6 +96,7 @@ func TestRecipes(t *testing.T) {
 // environment of a recipe.
 type recipeSite struct {
 	*testserver.Server
+	fs     afero.Fs
 	broken atomic.Bool // 2.gz cannot be retrieved
 	files  map[string]string
 	env    []string
@@ -108,18 +109,18 @@ func newRecipeSite(t *testing.T, binary string) *recipeSite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &recipeSite{files: make(map[string]string), dir: t.TempDir()}
+	s := &recipeSite{fs: afero.NewMemMapFs(), files: make(map[string]string), dir: t.TempDir()}
 	tree := make(map[string]string)
 	for _, name := range []string{"1.gz", "2.gz", "3.gz"} {
 		s.files[name] = gzipped(t, strings.Repeat(name, 1000))
 		tree["/run/"+name] = s.files[name]
 		tree["/run/md5checksums.txt"] += fmt.Sprintf("%x  ./%s\n", md5.Sum([]byte(s.files[name])), name)
 	}
-	s.Server = testserver.New(t, &testserver.Options{Tree: tree, Fault: func(p testserver.FaultPoint) testserver.Fault {
+	s.Server = testserver.New(t, &testserver.Options{FS: s.fs, Tree: tree, Fault: func(p *testserver.Conn) testserver.Action {
 		if s.broken.Load() && p.Verb == "RETR" && p.Arg == "2.gz" {
-			return testserver.Fault{Reply: "550 No such file"}
+			return testserver.Reply("550 No such file")
 		}
-		return testserver.Fault{}
+		return nil
 	}})
 	list := filepath.Join(t.TempDir(), "list.tsv")
 	if err := os.WriteFile(list, s.report(), 0o600); err != nil {
@@ -134,11 +135,11 @@ func newRecipeSite(t *testing.T, binary string) *recipeSite {
 func (s *recipeSite) change(t *testing.T, name string) {
 	t.Helper()
 	s.files[name] += gzipped(t, "more")
-	if err := afero.WriteFile(s.FS(), "/run/"+name, []byte(s.files[name]), 0o644); err != nil {
+	if err := afero.WriteFile(s.fs, "/run/"+name, []byte(s.files[name]), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	later := time.Now().Add(time.Hour)
-	if err := s.FS().Chtimes("/run/"+name, later, later); err != nil {
+	if err := s.fs.Chtimes("/run/"+name, later, later); err != nil {
 		t.Fatal(err)
 	}
 }

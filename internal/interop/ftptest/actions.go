@@ -4,6 +4,7 @@ package ftptest
 
 import (
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 
@@ -46,6 +47,14 @@ func endless(w io.Writer, text func(i int) string) error {
 	}
 }
 
+// Call calls f, which may block.
+func Call(f func()) testserver.Action {
+	return func(*testserver.Conn) error {
+		f()
+		return nil
+	}
+}
+
 // AcceptData waits for the data connection.
 func AcceptData() testserver.Action {
 	return func(c *testserver.Conn) error {
@@ -60,11 +69,11 @@ func CutData() testserver.Action {
 		if data := below(c); data != nil {
 			_ = data.Close()
 		}
-		return testserver.CloseData()(c)
+		return testserver.Data("", testserver.Closed)(c)
 	}
 }
 
-// SendInClear is like [testserver.SendData], without the TLS that PROT P asks for.
+// SendInClear is like [testserver.Data], without the TLS that PROT P asks for.
 func SendInClear(contents string) testserver.Action {
 	return func(c *testserver.Conn) error {
 		if data := below(c); data != nil {
@@ -100,6 +109,18 @@ func CloseIfMore() testserver.Action {
 		if len(c.Input()) == 0 {
 			return nil
 		}
-		return testserver.CloseConn()(c)
+		return testserver.End(testserver.Closed)(c)
 	}
+}
+
+// Listen6 listens on ::1, for [testserver.Options].
+func Listen6() (net.Listener, error) { return net.Listen("tcp6", "[::1]:0") }
+
+// Resumed refuses connections that do not resume a TLS session, for the
+// VerifyConnection of a server like vsftpd.
+func Resumed(s tls.ConnectionState) error {
+	if !s.DidResume {
+		return errors.New("no session is resumed")
+	}
+	return nil
 }

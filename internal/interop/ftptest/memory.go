@@ -21,7 +21,7 @@ import (
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		network := ftptest.NewNetwork()
-//		srv := network.NewScript(t, testserver.On("", testserver.Silence()))
+//		srv := network.NewScript(t, testserver.On("", testserver.End(testserver.Stalled)))
 //		start := time.Now()
 //		_, err := download(t, srv.URL("/f"), network.Dial)
 //		// time.Since(start) is the client's timeout, to the nanosecond.
@@ -43,10 +43,10 @@ func NewNetwork() *Network {
 	return n
 }
 
-// NewScript is like [testserver.NewScript], for a server on n.
+// NewScript is like [testserver.New], for a script on n.
 func (n *Network) NewScript(tb testing.TB, steps ...testserver.Step) *testserver.Server {
 	tb.Helper()
-	return testserver.NewScriptOn(tb, n.Listen, steps...)
+	return testserver.New(tb, &testserver.Options{Listen: n.Listen}, steps...)
 }
 
 // Listen returns a listener with a port of its own on 127.0.0.1.

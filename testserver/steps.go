@@ -1,6 +1,7 @@
 package testserver
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,7 +13,7 @@ import (
 //
 //	func(d *testserver.Dialogue) {
 //		tries := 0
-//		testserver.On("RETR", testserver.Call(func() { tries++ }))(d)
+//		testserver.On("RETR", func(*testserver.Conn) error { tries++; return nil })(d)
 //	}
 type Step func(*Dialogue)
 
@@ -46,19 +47,24 @@ func newDialogue(conn int, steps []Step) *Dialogue {
 //	"^CWD pub$"   with a leading ^: a regular expression for the line
 //	"*"           every command
 //	""            the greeting
+//	"#2 RETR"     only the second command of a connection that "RETR" matches
 //
-// On panics if the regular expression does not compile. Without actions the
-// command gets no answer, and the dialogue continues.
-func On(match string, actions ...Action) Step { return OnNth(0, match, actions...) }
-
-// OnNth is like On, for the nth matching command of a connection, counted from 1.
-func OnNth(n int, match string, actions ...Action) Step {
+// On panics if the number or the regular expression makes no sense. Without actions
+// the command gets no answer, and the dialogue continues.
+func On(match string, actions ...Action) Step {
 	if match == "" {
 		return func(d *Dialogue) { d.greeting = actions }
 	}
+	nth := 0
+	if text, ok := strings.CutPrefix(match, "#"); ok {
+		if _, err := fmt.Sscanf(text, "%d", &nth); err != nil || nth < 1 {
+			panic(fmt.Sprintf("testserver: %q has no number from 1 on", match))
+		}
+		_, match, _ = strings.Cut(match, " ")
+	}
 	matches := matcher(match)
 	return func(d *Dialogue) {
-		d.rules = append(d.rules, &rule{match: matches, nth: n, actions: actions})
+		d.rules = append(d.rules, &rule{match: matches, nth: nth, actions: actions})
 	}
 }
 
@@ -127,13 +133,13 @@ func Honest(contents string) Step {
 	steps := slices.Concat(honestReplies(), []Step{
 		On("", Reply("220 Scripted server ready.")),
 		On("SIZE", Reply("213 "+strconv.Itoa(len(contents)))),
-		On("RETR", Transfer(contents)...),
-		On("NLST", Transfer("a\r\nb\r\n")...),
+		On("RETR", Transfer(contents)),
+		On("NLST", Transfer("a\r\nb\r\n")),
 		On("EPSV", Reply("229 Entering Extended Passive Mode (|||{port}|)")),
 		On("PASV", Reply("227 Entering Passive Mode (127,0,0,1,{hi},{lo})")),
 		On("AUTH", Reply("234 Proceed.")),
 		On("PROT", Reply("200 Done.")),
-		On("QUIT", Reply("221 Goodbye."), CloseConn()),
+		On("QUIT", Reply("221 Goodbye."), End(Closed)),
 	})
 	return func(d *Dialogue) {
 		for _, step := range steps {
@@ -161,16 +167,5 @@ func honestReplies() []Step {
 		On("MDTM", Reply("213 20200102030405")),
 		On("ABOR", Reply("226 Nothing to abort.")),
 		On("FEAT", Reply("211-Features:\r\n AUTH TLS\r\n EPSV\r\n MDTM\r\n SIZE\r\n UTF8\r\n211 End")),
-	}
-}
-
-// Transfer returns what an honest server does for RETR or NLST: 150, contents,
-// 226.
-func Transfer(contents string) []Action {
-	return []Action{
-		Reply("150 Here it comes."),
-		SendData(contents),
-		CloseData(),
-		Reply("226 Transfer complete."),
 	}
 }

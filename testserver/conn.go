@@ -1,0 +1,160 @@
+package testserver
+
+import (
+	"crypto/tls"
+	"net"
+)
+
+// Conn is a control connection, and the command on it that the server is about to
+// answer. Only the goroutine that runs [Options].Fault or an [Action] may use it.
+type Conn struct {
+	Num      int    // number of the connection, from 1
+	Verb     string // in upper case; "" is the greeting, before any command
+	Arg      string // everything after the verb's space, byte for byte
+	Open     int    // control connections that are open now, this one included
+	Transfer int    // for RETR, NLST, LIST, MLSD, STOR, APPE: number of the transfer on this server, from 1; else 0
+
+	*control
+	wish
+	srv      *Server
+	front    *front // nil for a script
+	private  bool   // PROT P was given
+	ready    bool   // AUTH got 2yz
+	answered bool   // something was sent, or the connection was ended
+
+	// Guarded by control.mu.
+	listener net.Listener
+	data     net.Conn
+	below    *wire // data's TCP connection
+}
+
+func newConn(s *Server, num int, raw net.Conn) *Conn {
+	c := &Conn{Num: num, control: newControl(newWire(raw, &s.recorder, num, false)), srv: s}
+	c.onEnd = c.dropData
+	return c
+}
+
+// begin makes line the command to answer.
+func (c *Conn) begin(line string) {
+	c.Verb, c.Arg = splitCommand(line)
+	c.wish, c.ready, c.answered = wish{}, false, false
+	c.Open, c.Transfer = c.srv.count(isTransfer(c.Verb))
+}
+
+// act does actions. An error is the end of the connection.
+func (c *Conn) act(actions []Action) error {
+	for _, act := range actions {
+		if act == nil {
+			continue
+		}
+		if err := act(c); err != nil {
+			c.answered = true
+			return err
+		}
+	}
+	return nil
+}
+
+// Write sends b on the control connection, in one write.
+func (c *Conn) Write(b []byte) (int, error) {
+	c.answered = true
+	if err := c.send(b); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// Data waits for the data connection and returns it; nil if no Reply has opened a
+// port. The server closes it.
+func (c *Conn) Data() net.Conn {
+	data, _ := c.accept()
+	return data
+}
+
+// Input returns the commands that have arrived after this one, and drops them.
+func (c *Conn) Input() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	queue := c.queue
+	c.queue = nil
+	return queue
+}
+
+// perform plays a script until the connection is over.
+func (c *Conn) perform(play *Dialogue) {
+	c.begin("")
+	err := c.act(play.greeting)
+	for err == nil {
+		line, ok := c.next()
+		if !ok {
+			return
+		}
+		if c.begin(line); c.Verb == "PROT" {
+			c.private = c.Arg == "P"
+		}
+		err = c.act(play.actionsFor(line))
+		if isAuth(line) {
+			if c.ready && err == nil {
+				c.startTLS(c.srv.controlTLS)
+			}
+			c.resume()
+		}
+	}
+}
+
+// listen opens a listener for data and then closes the one before it, so that the
+// port is another one.
+func (c *Conn) listen() (*net.TCPAddr, error) {
+	l, err := c.srv.listen()
+	c.dropData()
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.listener = l
+	if c.ended || c.dead {
+		_ = l.Close()
+	}
+	return l.Addr().(*net.TCPAddr), nil
+}
+
+// accept waits for the data connection, and returns it with the TCP connection
+// below it; nil if there is none and none will come.
+func (c *Conn) accept() (net.Conn, *wire) {
+	c.mu.Lock()
+	l, data, below := c.listener, c.data, c.below
+	c.mu.Unlock()
+	if data != nil || l == nil {
+		return data, below
+	}
+	raw, err := l.Accept()
+	if err != nil {
+		return nil, nil
+	}
+	w := newWire(raw, c.wire.rec, 0, true)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.below, c.data = w, w
+	if c.private {
+		c.data = tls.Server(w, c.srv.controlTLS)
+	}
+	if c.ended || c.dead {
+		_ = w.Close()
+	}
+	return c.data, w
+}
+
+// dropData closes the data connection and its listener at once.
+func (c *Conn) dropData() {
+	c.mu.Lock()
+	l, w := c.listener, c.below
+	c.listener, c.data, c.below = nil, nil, nil
+	c.mu.Unlock()
+	if l != nil {
+		_ = l.Close()
+	}
+	if w != nil {
+		_ = w.Close()
+	}
+}
