@@ -43,8 +43,7 @@ func (w *wall) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// ends runs the command and returns its exit code. If the command does not
-// return, ends fails the test and returns -1.
+// ends runs the command and returns its exit code. If the command does not return, ends fails the test and returns -1.
 func ends(t *testing.T, ctx context.Context, args []string, stdio cli.IO) int {
 	t.Helper()
 	code := make(chan int, 1)
@@ -94,8 +93,7 @@ type stage struct {
 	set func(t *testing.T, reached func()) (args []string, in io.Reader)
 }
 
-// at sets up a server that falls silent after actions, its answer to verb. An
-// empty verb is the greeting.
+// at sets up a server that falls silent after actions, its answer to verb. An empty verb is the greeting.
 func at(path string, args []string, verb string, actions ...testserver.Action) func(*testing.T, func()) ([]string, io.Reader) {
 	return func(t *testing.T, reached func()) ([]string, io.Reader) {
 		actions := slices.Concat(actions, []testserver.Action{ftptest.Call(reached), testserver.End(testserver.Stalled)})
@@ -107,8 +105,7 @@ func at(path string, args []string, verb string, actions ...testserver.Action) f
 	}
 }
 
-// silent returns the address of a listener that accepts a connection and says
-// nothing.
+// silent returns the address of a listener that accepts a connection and says nothing.
 func silent(t *testing.T, reached func()) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -183,8 +180,8 @@ var (
 	}
 )
 
-// TestEveryStageEnds checks that every signal and --max-time end a run at every
-// stage, even if the message about it has no reader.
+// TestEveryStageEnds checks that every signal and --max-time end a run at every stage, even if the message about it has no
+// reader.
 func TestEveryStageEnds(t *testing.T) {
 	noProxies(t)
 	var all sync.WaitGroup
@@ -238,8 +235,7 @@ func TestNameResolutionEnds(t *testing.T) {
 	}
 }
 
-// TestBlockedStreams checks that every ending ends a run whose output is
-// blocked.
+// TestBlockedStreams checks that every ending ends a run whose output is blocked.
 func TestBlockedStreams(t *testing.T) {
 	file := strings.Repeat("0123456789abcdef", 1<<16)
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": file}})

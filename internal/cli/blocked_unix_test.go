@@ -18,8 +18,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// newFIFO makes a FIFO. If reached is not nil, newFIFO opens the FIFO for
-// writing, never writes, and calls reached once a reader has opened it.
+// newFIFO makes a FIFO. If reached is not nil, newFIFO opens the FIFO for writing, never writes, and calls reached once a
+// reader has opened it.
 func newFIFO(t *testing.T, reached func()) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fifo")
@@ -91,8 +91,8 @@ func fullPipe(t *testing.T) (w *os.File) {
 	return w
 }
 
-// TestProcessWithFullPipe runs the command as a process whose standard output or
-// standard error is a full pipe without a reader.
+// TestProcessWithFullPipe runs the command as a process whose standard output or standard error is a full pipe without a
+// reader.
 func TestProcessWithFullPipe(t *testing.T) {
 	contents := strings.Repeat("0123456789abcdef", 1<<16)
 	tests := []struct {

@@ -58,8 +58,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestMalformed checks the form of the error message; urlparse's tests check
-// the columns and reasons.
+// TestMalformed checks the form of the error message; urlparse's tests check the columns and reasons.
 func TestMalformed(t *testing.T) {
 	tests := []struct {
 		url  string
@@ -157,8 +156,7 @@ func TestOutputClosed(t *testing.T) {
 	}
 }
 
-// TestInterruptEndsRun checks that the URLs after an interrupted one are not
-// tried.
+// TestInterruptEndsRun checks that the URLs after an interrupted one are not tried.
 func TestInterruptEndsRun(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := testserver.New(t, &testserver.Options{
@@ -178,9 +176,8 @@ func TestInterruptEndsRun(t *testing.T) {
 	}
 }
 
-// TestMaxTimeKeeps checks that a run keeps what arrived before --max-time and
-// that the next run resumes from it. On a busy machine nothing may arrive in
-// the first limit.
+// TestMaxTimeKeeps checks that a run keeps what arrived before --max-time and that the next run resumes from it. On a busy
+// machine nothing may arrive in the first limit.
 func TestMaxTimeKeeps(t *testing.T) {
 	contents := strings.Repeat("0123456789abcdef", 1<<16)
 	var came atomic.Bool

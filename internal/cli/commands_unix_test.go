@@ -59,20 +59,17 @@ var documentedCommands = []documented{
 		`jq -Rr 'fromjson? | select(.event == "progress") | "\(.received) of \(.size)"'`, files: "a.zip", out: `(?s).*"event":"done".*`},
 }
 
-// documentedCommand finds a command in an indented or fenced block. A line that
-// ends in "|" goes on in the next one.
+// documentedCommand finds a command in an indented or fenced block. A line that ends in "|" goes on in the next one.
 var (
 	documentedCommand = regexp.MustCompile(`(?m)^(?:    )?(ftpfetch (?:.*\|\n\t?)?.*)$`)
 	lineComment       = regexp.MustCompile(` +# .*$`)
 )
 
-// notOurs are documents whose commands other tests hold: those of performance.md
-// are those that internal/bench has run.
+// notOurs are documents whose commands other tests hold: those of performance.md are those that internal/bench has run.
 var notOurs = []string{"../../docs/performance.md"}
 
-// TestDocumentedCommands has bash run the command lines of README.md and docs as
-// they are written, but with the embedded server for their hosts. The program
-// after a pipe is replaced by cat if a machine may lack it.
+// TestDocumentedCommands has bash run the command lines of README.md and docs as they are written, but with the embedded
+// server for their hosts. The program after a pipe is replaced by cat if a machine may lack it.
 func TestDocumentedCommands(t *testing.T) {
 	found := documentedLines(t)
 	for i, c := range documentedCommands {
@@ -196,8 +193,8 @@ func filesBelow(t *testing.T, dir string) string {
 	return strings.Join(names, " ")
 }
 
-// TestClosedFromTheStart checks what README.md says of a standard output that is
-// closed from the start: nothing is told, and nothing fails.
+// TestClosedFromTheStart checks what README.md says of a standard output that is closed from the start: nothing is told,
+// and nothing fails.
 func TestClosedFromTheStart(t *testing.T) {
 	s := documentedServer(t)
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "ftpfetch -o - "+s.URL("/pub/file")+" >&-")

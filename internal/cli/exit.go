@@ -29,81 +29,85 @@ const (
 	exitOK     = 0
 	exitUsage  = 2
 	exitURL    = 3
-	exitLocal  = 23
 	exitOther  = 8        // an error that is not in the table
 	exitClosed = 128 + 13 // what a shell reports for a program ended by SIGPIPE
 )
 
-// exits is the one table of exit codes: the codes, what the help says of them, and
-// the errors that have them. The first match counts, so that a timeout while
-// connecting is a timeout. A code without errors has a case in exitCode. The codes
-// are curl's if curl has one for the case.
+// exits is the one table of exit codes: the codes, what the help says of them, and which errors have them. The first match
+// counts, so that a timeout while connecting is a timeout. The codes are curl's if curl has one for the case.
 var exits = []struct {
 	code int
 	text string
-	errs []error
+	are  func(error) bool
 }{
 	{exitOK, "done", nil},
-	{exitUsage, "bad usage", nil},
-	{exitURL, "malformed URL, or line of a list", nil},
-	{1, "unsupported scheme", []error{urlparse.ErrScheme}},
-	{exitLocal, "local error: a file exists or fails, or too many are open", []error{download.ErrLocal}},
-	{100, "digest mismatch, or none found to verify against", []error{download.ErrDigest, download.ErrUnverified}},
-	{36, "cannot resume as -c asks for", []error{download.ErrResume}},
-	{26, "netrc file cannot be used", []error{netrc.ErrUnusable}},
-	{5, "proxy not resolved", []error{proxy.ErrResolve}},
-	{97, "the proxy refuses to connect to the host", []error{proxy.ErrRefused}},
-	{6, "host not resolved", []error{errNoHost}},
-	{67, "login refused, or no password", []error{ftpexec.ErrNoCredentials, ftpexec.ErrLogin}},
-	{64, "TLS required but not offered", []error{refused{"AUTH", "PBSZ", "PROT"}}},
-	{60, "certificate not trusted", []error{errCertificate}},
-	{35, "TLS handshake failed", []error{ftpexec.ErrTLS}},
-	{28, "timed out: --connect-timeout, --timeout, --max-time or --speed-limit", []error{ftpexec.ErrTimeout, context.DeadlineExceeded}},
-	{7, "no connection to the host or proxy", []error{ftpexec.ErrConnect}},
-	{9, "access denied, or no such directory (CWD refused)", []error{refused{"CWD"}}},
-	{13, "unusable answer to EPSV or PASV", []error{refused{"EPSV", "PASV"}}},
-	{30, "active mode refused", []error{refused{"EPRT", "PORT"}}},
-	{17, "TYPE refused", []error{refused{"TYPE"}}},
-	{18, "transfer incomplete", []error{download.ErrSize, ftpexec.ErrChanged, ftpexec.ErrTruncated}},
-	{78, "no such file, or none that matches", []error{ftpexec.ErrNotFound}},
-	{19, "refused for a reason other than absence", []error{ftpexec.ErrRefused}},
-	{exitOther, "a reply that makes no sense, or a failure not listed here", []error{ftpexec.ErrProtocol}},
-	{56, "connection lost", []error{ftpexec.ErrLost}},
-	{130, "interrupted (SIGINT)", []error{context.Canceled}},
+	{exitUsage, "bad usage", as[*config.Error]},
+	{exitURL, "malformed URL, or line of a list", malformed},
+	{1, "unsupported scheme", is(urlparse.ErrScheme)},
+	{exitClosed, "standard output was closed by its reader", outputClosed},
+	{23, "local error: a file exists or fails, or too many are open", local},
+	{100, "digest mismatch, or none found to verify against", is(download.ErrDigest, download.ErrUnverified)},
+	{36, "cannot resume as -c asks for", is(download.ErrResume)},
+	{26, "netrc file cannot be used", is(netrc.ErrUnusable)},
+	{5, "proxy not resolved", is(proxy.ErrResolve)},
+	{97, "the proxy refuses to connect to the host", is(proxy.ErrRefused)},
+	{6, "host not resolved", func(err error) bool { return as[*net.DNSError](err) && !errors.Is(err, ftpexec.ErrConnect) }},
+	{67, "login refused, or no password", is(ftpexec.ErrNoCredentials, ftpexec.ErrLogin)},
+	{64, "TLS required but not offered", refused("AUTH", "PBSZ", "PROT")},
+	{60, "certificate not trusted", as[*tls.CertificateVerificationError]},
+	{35, "TLS handshake failed", is(ftpexec.ErrTLS)},
+	{28, "timed out: --connect-timeout, --timeout, --max-time or --speed-limit", is(ftpexec.ErrTimeout, context.DeadlineExceeded)},
+	{7, "no connection to the host or proxy", is(ftpexec.ErrConnect)},
+	{9, "access denied, or no such directory (CWD refused)", refused("CWD")},
+	{13, "unusable answer to EPSV or PASV", refused("EPSV", "PASV")},
+	{30, "active mode refused", refused("EPRT", "PORT")},
+	{17, "TYPE refused", refused("TYPE")},
+	{18, "transfer incomplete", is(download.ErrSize, ftpexec.ErrChanged, ftpexec.ErrTruncated)},
+	{78, "no such file, or none that matches", is(ftpexec.ErrNotFound)},
+	{19, "refused for a reason other than absence", is(ftpexec.ErrRefused)},
+	{exitOther, "a reply that makes no sense, or a failure not listed here", is(ftpexec.ErrProtocol)},
+	{56, "connection lost", is(ftpexec.ErrLost)},
+	{130, "interrupted (SIGINT)", is(context.Canceled)},
 	{129, "ended by SIGHUP", nil},
-	{exitClosed, "standard output was closed by its reader", nil},
 	{143, "ended by SIGTERM", nil},
 }
 
-// refused stands for the refusal of one of these commands.
-type refused []string
-
-func (refused) Error() string { return "refused" }
-
-// Errors that are the standard library's.
-var (
-	errNoHost      = errors.New("DNS has no address for the host")
-	errCertificate = errors.New("the certificate cannot be verified")
-)
-
-// isThe reports whether err is what an entry of the table means.
-func isThe(err, target error) bool {
-	verbs, refusal := target.(refused)
-	var server *ftpexec.Error
-	var dns *net.DNSError
-	switch {
-	case refusal:
-		verb := ""
-		if errors.As(err, &server) {
-			verb, _, _ = strings.Cut(server.Op, " ")
-		}
-		return errors.Is(err, ftpexec.ErrRefused) && slices.Contains(verbs, verb)
-	case target == errNoHost:
-		return errors.As(err, &dns) && !errors.Is(err, ftpexec.ErrConnect)
-	case target == errCertificate:
-		return errors.As(err, new(*tls.CertificateVerificationError))
+// is returns whether an error is one of these.
+func is(targets ...error) func(error) bool {
+	return func(err error) bool {
+		return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 	}
-	return errors.Is(err, target)
+}
+
+// as reports whether an error has one of type E in its chain.
+func as[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// refused returns whether an error is the refusal of one of these commands.
+func refused(verbs ...string) func(error) bool {
+	return func(err error) bool {
+		server, ok := errors.AsType[*ftpexec.Error](err)
+		return ok && errors.Is(err, ftpexec.ErrRefused) && slices.Contains(verbs, strings.SplitN(server.Op, " ", 2)[0])
+	}
+}
+
+func malformed(err error) bool {
+	return errors.Is(err, manifest.ErrLine) || as[*urlparse.Error](err) && !errors.Is(err, urlparse.ErrScheme)
+}
+
+func local(err error) bool {
+	server, ok := errors.AsType[*ftpexec.Error](err)
+	return ok && server.Local() || errors.Is(err, download.ErrLocal)
+}
+
+// outputClosed reports whether err means that the reader of standard output has closed it, as head(1) does. The run then
+// ends without a message.
+func outputClosed(err error) bool {
+	// On Windows these are ERROR_BROKEN_PIPE, and ERROR_NO_DATA: the pipe is being closed.
+	windows := runtime.GOOS == "windows" && is(syscall.Errno(109), syscall.Errno(232))(err)
+	return errors.Is(err, download.ErrLocal) && (windows || is(io.ErrClosedPipe, syscall.EPIPE)(err))
 }
 
 // exitLines lists the exit codes in their order, one per line.
@@ -118,58 +122,36 @@ func exitLines() string {
 
 // exitCode returns the exit code for err.
 func exitCode(err error) int {
-	var bad *config.Error
-	var signal *SignalError
-	var server *ftpexec.Error
-	switch {
-	case err == nil:
+	if err == nil {
 		return exitOK
-	case errors.As(err, &bad):
-		return exitUsage
-	case errors.As(err, &signal):
+	}
+	if signal, ok := errors.AsType[*SignalError](err); ok {
 		return signal.code()
-	case errors.Is(err, manifest.ErrLine):
-		return exitURL
-	case outputClosed(err):
-		return exitClosed
-	case errors.As(err, &server) && server.Local():
-		return exitLocal
 	}
 	for _, e := range exits {
-		if slices.ContainsFunc(e.errs, func(target error) bool { return isThe(err, target) }) {
+		if e.are != nil && e.are(err) {
 			return e.code
 		}
-	}
-	if errors.As(err, new(*urlparse.Error)) {
-		return exitURL
 	}
 	return exitOther
 }
 
-// outputClosed reports whether err means that the reader of standard output has
-// closed it, as head(1) does. The run then ends without a message.
-func outputClosed(err error) bool {
-	if !errors.Is(err, download.ErrLocal) {
-		return false
-	}
-	// On Windows these are ERROR_BROKEN_PIPE, and ERROR_NO_DATA: the pipe is being closed.
-	windows := runtime.GOOS == "windows" && (errors.Is(err, syscall.Errno(109)) || errors.Is(err, syscall.Errno(232)))
-	return windows || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE)
-}
-
-// explain returns the text and the exit code of an error, for [show.New]. The text is without the URL, which the
-// printer adds, and has a hint: one about flags replaces the library's own. A closed standard output is not worth a
-// text.
+// explain returns the text and the exit code of an error, for [show.New]. The text is without the URL, which the printer
+// adds, and has a hint: one about flags replaces the library's own. A closed standard output is not worth a text.
 func explain(err error) (text string, code int) {
 	if code = exitCode(err); code == exitClosed {
 		return "", code
 	}
 	instead := ""
-	if i := slices.IndexFunc(hints, func(h hinted) bool { return isThe(err, h.error) }); i >= 0 {
-		instead = hints[i].hint
-	}
 	if h, ok := errors.AsType[*hinted](err); ok {
 		instead = h.hint
+	} else {
+		for _, h := range hints {
+			if h.are(err) {
+				instead = h.text
+				break
+			}
+		}
 	}
 	text = err.Error()
 	if server, ok := errors.AsType[*ftpexec.Error](err); ok {
@@ -194,26 +176,28 @@ type hinted struct {
 func (e *hinted) Unwrap() error { return e.error }
 
 // hints says what to write instead, for the errors that have such a hint; the first match counts.
-var hints = []hinted{
-	{fs.ErrExist, "--overwrite replaces it, --no-clobber skips it"},
-	{download.ErrName, "-o FILE saves it under another"},
-	{download.ErrPart, "remove it, or -c resumes it, or --overwrite replaces it"},
-	{download.ErrResume, "--overwrite, without -c, starts over"},
-	{download.ErrUnverified, "--checksum ALGO:HEX gives the digest of one file"},
-	{manifest.ErrPath, "--keep-dirs saves each file under the directories of its URL"},
-	{manifest.ErrBase, "--base URL"},
-	{netrc.ErrUnusable, "--netrc=none ignores it"},
-	{ftpexec.ErrIsDirectory, "-r fetches what is in it"},
-	{ftpexec.ErrTLSRequired, "--tls explicit asks for it, and so does ftpes:// in place of ftp://"},
-	{errCertificate, "--cacert FILE trusts the authority in FILE"},
-	{gateway.ErrWithheld, "--proxy get+URL gives it these, unencrypted unless the proxy's URL is https://"},
-	{ftpexec.ErrTLS, "the server may expect ftpes:// in place of ftps://, or --tls explicit in place of --tls implicit"},
-	{syscall.EMFILE, "ulimit -n raises the limit, and a smaller -j or -s needs fewer"},
-	{syscall.ENFILE, "other programs have them: end some, or raise the system's limit"},
-	{syscall.ENOBUFS, "a smaller -j or -s needs less memory"},
-	{syscall.ENOMEM, "a smaller -j or -s needs less memory"},
-	{syscall.EADDRNOTAVAIL, "--bind names no address of this machine"},
-	{ftpexec.ErrNoCredentials, "--password-stdin or a netrc file gives a password, a netrc file an account too"},
+var hints = []struct {
+	are  func(error) bool
+	text string
+}{
+	{is(fs.ErrExist), "--overwrite replaces it, --no-clobber skips it"},
+	{is(download.ErrName), "-o FILE saves it under another"},
+	{is(download.ErrPart), "remove it, or -c resumes it, or --overwrite replaces it"},
+	{is(download.ErrResume), "--overwrite, without -c, starts over"},
+	{is(download.ErrUnverified), "--checksum ALGO:HEX gives the digest of one file"},
+	{is(manifest.ErrPath), "--keep-dirs saves each file under the directories of its URL"},
+	{is(manifest.ErrBase), "--base URL"},
+	{is(netrc.ErrUnusable), "--netrc=none ignores it"},
+	{is(ftpexec.ErrIsDirectory), "-r fetches what is in it"},
+	{is(ftpexec.ErrTLSRequired), "--tls explicit asks for it, and so does ftpes:// in place of ftp://"},
+	{as[*tls.CertificateVerificationError], "--cacert FILE trusts the authority in FILE"},
+	{is(gateway.ErrWithheld), "--proxy get+URL gives it these, unencrypted unless the proxy's URL is https://"},
+	{is(ftpexec.ErrTLS), "the server may expect ftpes:// in place of ftps://, or --tls explicit in place of --tls implicit"},
+	{is(syscall.EMFILE), "ulimit -n raises the limit, and a smaller -j or -s needs fewer"},
+	{is(syscall.ENFILE), "other programs have them: end some, or raise the system's limit"},
+	{is(syscall.ENOBUFS, syscall.ENOMEM), "a smaller -j or -s needs less memory"},
+	{is(syscall.EADDRNOTAVAIL), "--bind names no address of this machine"},
+	{is(ftpexec.ErrNoCredentials), "--password-stdin or a netrc file gives a password, a netrc file an account too"},
 }
 
 // hint returns what the user of this command line may have expected of a URL that failed, or "".

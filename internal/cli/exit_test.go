@@ -59,7 +59,7 @@ func TestExitCode(t *testing.T) {
 		{download.ErrUnverified, 100},
 		{wrapped(ftpexec.ErrTimeout), 28},
 		{context.DeadlineExceeded, 28},
-		{&tooLong{time.Second}, 28},
+		{tooLong(time.Second), 28},
 		{refusedTo("PORT 1"), 30},
 		{wrapped(ftpexec.ErrTLS), 35},
 		{wrapped(ftpexec.ErrLost), 56},

@@ -24,16 +24,15 @@ const (
 	toFile landlock.AccessFSSet = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate // also to a file itself
 )
 
-// needed holds where the resolver, crypto/x509 and package time look while the
-// program runs. In /etc files are replaced, so a rule for each file would not
-// do; /lib and /usr hold the modules of the C library, /nix and /gnu what the
-// links in /etc lead to.
+// needed holds where the resolver, crypto/x509 and package time look while the program runs. In /etc files are replaced,
+// so a rule for each file would not do; /lib and /usr hold the modules of the C library, /nix and /gnu what the links in
+// /etc lead to.
 var needed = []string{"/etc", "/lib", "/lib64", "/usr", "/var/lib/ca-certificates", "/nix/store", "/gnu/store"}
 
 // fence lets the process write only where this run writes, and read only what it needs to connect, as far as the kernel
 // has Landlock. All other files must have been read or opened before.
 func (r *run) fence(ctx context.Context) {
-	if !r.confined || r.NoSandbox || r.DryRun || runtime.GOOS != "linux" {
+	if !r.Confine || r.NoSandbox || r.DryRun || runtime.GOOS != "linux" {
 		return
 	}
 	ctx, cancel := r.limit(ctx, r.MaxTime) // the note may have no reader

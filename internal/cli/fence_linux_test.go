@@ -17,8 +17,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// unchecked are changes that take away what keeps a name from a listing inside
-// the output directory.
+// unchecked are changes that take away what keeps a name from a listing inside the output directory.
 var unchecked = []struct{ file, old, new string }{
 	{"ftpexec/list.go", `e.Base, "/\r`, `e.Base, "\r`},
 	{"internal/localfile/localfile.go", "unusable(name, goos string) string {", "unusable(name, goos string) string {\nreturn \"\""},
@@ -79,9 +78,9 @@ func around(t *testing.T, top string) (paths []string) {
 	return paths
 }
 
-// TestFenceHolds attacks a build that checks no names with listings whose names
-// lead elsewhere. Only the fence is left, and nothing changes outside. Without it
-// every name does: the attack is real. By day TestFenceReads and TestFenceAllows are enough.
+// TestFenceHolds attacks a build that checks no names with listings whose names lead elsewhere. Only the fence is left,
+// and nothing changes outside. Without it every name does: the attack is real. By day TestFenceReads and TestFenceAllows
+// are enough.
 func TestFenceHolds(t *testing.T) {
 	if night.Or(0, 1) == 0 {
 		return // it builds the command anew
@@ -138,8 +137,8 @@ func TestFenceReads(t *testing.T) {
 	}
 }
 
-// TestFenceAllows runs what must work inside the fence and needs files, devices
-// and pipes that are not in the output directory.
+// TestFenceAllows runs what must work inside the fence and needs files, devices and pipes that are not in the output
+// directory.
 func TestFenceAllows(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{TLSConfig: &tls.Config{}, Users: map[string]string{"me": "secret"}, Tree: map[string]string{"/d/f": "contents", "/g": "contents"}})
 	me := strings.Replace(s.URL(""), "//", "//me@", 1)

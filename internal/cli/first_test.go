@@ -39,8 +39,8 @@ func shy(t *testing.T, address string, first int) string {
 	return l.Addr().String()
 }
 
-// TestFirstConnection has servers that close the first connection at once, also before a TLS handshake. Whatever is asked of
-// them comes with a retry, and only with one.
+// TestFirstConnection has servers that close the first connection at once, also before a TLS handshake. Whatever is asked
+// of them comes with a retry, and only with one.
 func TestFirstConnection(t *testing.T) {
 	for _, mode := range []string{"ftp", "ftpes", "ftps"} {
 		s := testserver.New(t, &testserver.Options{Scheme: mode, Tree: map[string]string{"/d/f": "contents"}})

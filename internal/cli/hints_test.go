@@ -21,8 +21,8 @@ type misfit struct {
 	before string // a command that is run first, before the files are written
 	args   string // URL is the server's address with its scheme, ADDR without
 	hint   string // what the message says
-	// then holds the ways that the hint proposes, each from the same situation. A way is one or more of "+WORDS" (add them in front),
-	// "OLD=>NEW" (in the arguments) and "rm FILE", separated by "; ". The message must name each flag in it.
+	// then holds the ways that the hint proposes, each from the same situation. A way is one or more of "+WORDS" (add them
+	// in front), "OLD=>NEW" (in the arguments) and "rm FILE", separated by "; ". The message must name each flag in it.
 	then []string
 }
 
@@ -96,8 +96,8 @@ var misfits = []misfit{
 		local: `netrc=machine\x20127.0.0.1\x20login\x20me\x20password\x20a\x20password\x20b\n right=machine\x20127.0.0.1\x20login\x20me\x20password\x20secret\n`},
 }
 
-// TestHints runs each command, which fails with its hint, and then each way that
-// the hint proposes, which must get something.
+// TestHints runs each command, which fails with its hint, and then each way that the hint proposes, which must get
+// something.
 func TestHints(t *testing.T) {
 	for _, m := range misfits {
 		t.Run(m.args, func(t *testing.T) {

@@ -78,7 +78,7 @@ func (r *run) checkList(ctx context.Context, name string) {
 	}
 	r.lists = append(r.lists, l)
 	var wrong []error
-	err := l.open(ctx, name, r.in)
+	err := l.open(ctx, name, r.In)
 	if err == nil {
 		l.summary, err = await(ctx, func() (s manifest.Summary, err error) {
 			s, wrong = manifest.Check(l.text(), l.options)

@@ -19,8 +19,8 @@ import (
 	"example.com/ftpfetch/internal/printable"
 )
 
-// logins is the [ftpexec.Credentials] of the command. It answers a server that asks for a password or account that
-// neither the URL nor -u gives, from --password-stdin, the netrc file or the person at the terminal, in this order.
+// logins is the [ftpexec.Credentials] of the command. It answers a server that asks for a password or account that neither
+// the URL nor -u gives, from --password-stdin, the netrc file or the person at the terminal, in this order.
 type logins struct {
 	*config.Config
 	piped    func() (string, error) // the password on standard input, which is read once
@@ -78,8 +78,8 @@ func readNetrc(value string) (*netrc.File, error) {
 	return new(netrc.File), nil
 }
 
-// netrcPaths returns the paths to try: the value of --netrc if it is one, that in the variable NETRC, or else those in
-// the home directory.
+// netrcPaths returns the paths to try: the value of --netrc if it is one, that in the variable NETRC, or else those in the
+// home directory.
 func netrcPaths(value string) (paths []string) {
 	home, err := os.UserHomeDir()
 	switch variable := os.Getenv("NETRC"); {
@@ -109,8 +109,8 @@ func (l *logins) Account(ctx context.Context, host, user string) (string, error)
 	return l.secret(ctx, login{"account", host, user})
 }
 
-// secret returns what the netrc file has, or what the person has answered, or asks. Like ssh, it refuses a file that
-// other users can read, unless the login is anonymous: its password is no secret.
+// secret returns what the netrc file has, or what the person has answered, or asks. Like ssh, it refuses a file that other
+// users can read, unless the login is anonymous: its password is no secret.
 func (l *logins) secret(ctx context.Context, of login) (text string, err error) {
 	if l.unusable != nil {
 		return "", l.unusable
@@ -170,8 +170,7 @@ func shows(login *url.Userinfo) bool {
 // anonymous reports whether user is a name of the anonymous user, whose password is no secret.
 func anonymous(user string) bool { return user == "anonymous" || user == "ftp" }
 
-// hideSlip hides what follows a colon in a user name: it may be a password whose colon was encoded in the URL by
-// mistake.
+// hideSlip hides what follows a colon in a user name: it may be a password whose colon was encoded in the URL by mistake.
 func hideSlip(user string) string {
 	name, slip, _ := strings.Cut(user, ":")
 	if slip == "" {

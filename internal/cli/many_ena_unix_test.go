@@ -57,8 +57,7 @@ func newStudy(t *testing.T, n, most int, fault func(*testserver.Conn) testserver
 	return s
 }
 
-// report writes the file report as it is downloaded: two files a row, URLs
-// without a scheme. It returns its path.
+// report writes the file report as it is downloaded: two files a row, URLs without a scheme. It returns its path.
 func (s *study) report() string {
 	var b strings.Builder
 	b.WriteString("run_accession\tfastq_ftp\tfastq_md5\tfastq_bytes\n")
@@ -95,9 +94,8 @@ func (s *study) write(name, text string) string {
 	return path
 }
 
-// run runs the command with six connections, and kills it when the server
-// receives the command with this number; 0 means never. It returns the exit code,
-// -1 if it was killed.
+// run runs the command with six connections, and kills it when the server receives the command with this number; 0 means
+// never. It returns the exit code, -1 if it was killed.
 func (s *study) run(kill int, args ...string) (code int, stderr string) {
 	s.Helper()
 	s.ResetCommands()
@@ -127,8 +125,7 @@ func (k *killer) arm(n int) {
 func (k *killer) aim(p *os.Process) { k.victim <- p }
 func (k *killer) ended()            { close(k.over) }
 
-// command counts a command. The server handles the last one after the process
-// has ended.
+// command counts a command. The server handles the last one after the process has ended.
 func (k *killer) command() {
 	k.mu.Lock()
 	victim, over := k.victim, k.over
@@ -141,8 +138,7 @@ func (k *killer) command() {
 	}
 }
 
-// there returns the names of the files that are there under their final names. It
-// checks that each is right.
+// there returns the names of the files that are there under their final names. It checks that each is right.
 func (s *study) there() map[string]bool {
 	s.Helper()
 	all := map[string]bool{}
@@ -195,8 +191,8 @@ func (s *study) rows() map[string]row {
 	return all
 }
 
-// finish runs the same command again. It checks that it completes what is
-// missing, asks the server for nothing that is there, and says so.
+// finish runs the same command again. It checks that it completes what is missing, asks the server for nothing that is
+// there, and says so.
 func (s *study) finish(args ...string) {
 	s.Helper()
 	before := s.there()
@@ -265,9 +261,8 @@ func crowd(most int) func(*testserver.Conn) testserver.Action {
 	}
 }
 
-// TestENAReport fetches the files of an ENA report from a server that refuses
-// connections and breaks transfers. The command is killed in the middle; the same
-// command fetches the rest, a third one nothing.
+// TestENAReport fetches the files of an ENA report from a server that refuses connections and breaks transfers. The
+// command is killed in the middle; the same command fetches the rest, a third one nothing.
 func TestENAReport(t *testing.T) {
 	s := newStudy(t, night.Or(12, 24), 60_000, crowd(4))
 	report := s.report()
@@ -287,9 +282,8 @@ func TestENAReport(t *testing.T) {
 	}
 }
 
-// TestKilledAnywhere kills the command at every command that the server receives, by day at some,
-// with digests and without. No file is wrong or lost, and none that had its name is
-// fetched again.
+// TestKilledAnywhere kills the command at every command that the server receives, by day at some, with digests and
+// without. No file is wrong or lost, and none that had its name is fetched again.
 func TestKilledAnywhere(t *testing.T) {
 	for name, args := range map[string]func(*study) []string{
 		"digests": func(s *study) []string { return []string{"--manifest", s.report()} },

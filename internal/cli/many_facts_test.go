@@ -8,9 +8,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestFacts gives the same URL in two places, with every pair of facts about it,
-// for a file that is missing, right or wrong, with every flag about existing files.
-// A run may end with 0 only if the file is what all facts say.
+// TestFacts gives the same URL in two places, with every pair of facts about it, for a file that is missing, right or
+// wrong, with every flag about existing files. A run may end with 0 only if the file is what all facts say.
 func TestFacts(t *testing.T) {
 	const right, wrong = "right", "wrong"
 	md5 := map[string]string{right: "7c4f29407893c334a6cb7a87bf045c0d", wrong: "2bda2998d9b0ee197da142a0447f6725"}

@@ -10,8 +10,7 @@ import (
 	"example.com/ftpfetch/internal/cli/config"
 )
 
-// TestListShorter takes lines away from a list after it was checked: what they
-// named is missing, which is no success.
+// TestListShorter takes lines away from a list after it was checked: what they named is missing, which is no success.
 func TestListShorter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "list")
 	const first = "ftp://h/a\n"
@@ -31,8 +30,8 @@ func TestListShorter(t *testing.T) {
 		write(text)
 		for range r.tasks(t.Context()) {
 		}
-		if r.code != want {
-			t.Errorf("list %q: code %d, want %d", text, r.code, want)
+		if code := int(r.code.Load()); code != want {
+			t.Errorf("list %q: code %d, want %d", text, code, want)
 		}
 	}
 }

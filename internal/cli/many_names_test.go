@@ -12,8 +12,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// sources are all ways to name files: by the URL of their directory, and their
-// names. Each returns the arguments.
+// sources are all ways to name files: by the URL of their directory, and their names. Each returns the arguments.
 var sources = map[string]func(t *testing.T, dir string, names []string) []string{
 	"URLs": func(_ *testing.T, dir string, names []string) []string { return each(dir, names) },
 	"together": func(_ *testing.T, dir string, names []string) []string {
@@ -61,8 +60,8 @@ func local() map[string]string {
 	return files
 }
 
-// TestOwnNames checks that no source of names saves a file under a name that this
-// program gives its own files, and that such a run fails.
+// TestOwnNames checks that no source of names saves a file under a name that this program gives its own files, and that
+// such a run fails.
 func TestOwnNames(t *testing.T) {
 	names := []string{
 		"x.part.json", "X.Part.JSON", "x.part.json~", ".part.json", ".ftpfetch-ledger" + "-1-of-2", ".ftpfetch-ledger" + ".evil",
@@ -93,8 +92,8 @@ func TestOwnNames(t *testing.T) {
 	t.Logf("%d cases", cases)
 }
 
-// TestNamesMeet fetches files whose names are those of one another's parts, from
-// every source, in both orders, with every flag about existing files, twice.
+// TestNamesMeet fetches files whose names are those of one another's parts, from every source, in both orders, with every
+// flag about existing files, twice.
 func TestNamesMeet(t *testing.T) {
 	tree := map[string]string{"x": "the text of x", "x.part": "the t", "x.bad": "bad", "x.part.part": "", "ok": "ok"}
 	served := map[string]string{}
@@ -127,8 +126,8 @@ func TestNamesMeet(t *testing.T) {
 	t.Logf("%d cases", cases)
 }
 
-// TestReportMeets checks which names a report cannot have beside the files of its
-// run. One that is refused is neither made nor changed.
+// TestReportMeets checks which names a report cannot have beside the files of its run. One that is refused is neither made
+// nor changed.
 func TestReportMeets(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/a": "a", "/d/sub/b": "b"}})
 	list := func(t *testing.T) string { return written(t, s.URL("/d/a")+"\n") }

@@ -128,9 +128,8 @@ func files(n, size int) map[string]string {
 	return tree
 }
 
-// TestManyOnTerminal checks a run of many files on terminals of several sizes: a
-// line for each running file and one for all, and after an interruption neither of
-// them, but what is missing.
+// TestManyOnTerminal checks a run of many files on terminals of several sizes: a line for each running file and one for
+// all, and after an interruption neither of them, but what is missing.
 func TestManyOnTerminal(t *testing.T) {
 	for _, tt := range []struct{ width, height, jobs, lines int }{{40, 24, 3, 3}, {80, 24, 4, 4}, {200, 50, 2, 2}, {80, 8, 10, 5}} {
 		t.Run(fmt.Sprintf("%dx%d", tt.width, tt.height), func(t *testing.T) {

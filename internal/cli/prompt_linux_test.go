@@ -20,8 +20,7 @@ import (
 	"example.com/ftpfetch/internal/cli/show"
 )
 
-// openTerminal opens a pseudo-terminal. Writing to keyboard types; reading from
-// it returns what the terminal shows.
+// openTerminal opens a pseudo-terminal. Writing to keyboard types; reading from it returns what the terminal shows.
 func openTerminal(t *testing.T) (keyboard *os.File, c *show.Console) {
 	t.Helper()
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

@@ -30,8 +30,8 @@ func newGetter(t *testing.T) (p *proxytest.Proxy, passwords *atomic.Int64) {
 
 const fetchesItself = "fetches the file itself: nothing shows that it asks the server for exactly this path"
 
-// TestProxyGet checks that files come through a proxy that refuses CONNECT, and that standard error says once what
-// that means.
+// TestProxyGet checks that files come through a proxy that refuses CONNECT, and that standard error says once what that
+// means.
 func TestProxyGet(t *testing.T) {
 	noProxies(t)
 	p, passwords := newGetter(t)

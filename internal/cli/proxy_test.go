@@ -24,8 +24,8 @@ func newProxies(t *testing.T) []*proxytest.Proxy {
 	return []*proxytest.Proxy{proxytest.NewSOCKS5(t, o), proxytest.NewHTTP(t, o)}
 }
 
-// TestProxy checks that both connections of a download and of a listing go
-// through the proxy from --proxy or a variable, by the name of the host.
+// TestProxy checks that both connections of a download and of a listing go through the proxy from --proxy or a variable,
+// by the name of the host.
 func TestProxy(t *testing.T) {
 	noProxies(t)
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/file": "contents"}})
@@ -99,8 +99,7 @@ func TestNoProxy(t *testing.T) {
 	}
 }
 
-// refusingAddr returns an address that refuses connections as long as the test
-// runs: the local end of a connection.
+// refusingAddr returns an address that refuses connections as long as the test runs: the local end of a connection.
 func refusingAddr(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,3 +1,5 @@
+// Package cli is the command ftpfetch as a function: [Run] takes its arguments and standard streams and returns its exit
+// code. A program that wants files uses package download instead.
 package cli
 
 import (
@@ -9,7 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/ftpfetch/download"
@@ -21,15 +23,83 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
+// IO holds the standard streams of a run. A stream is a terminal if it is an [*os.File] on one or if its method
+// IsTerminal() bool returns true.
+type IO struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Confine  bool // the process does nothing else: put it under Landlock, without --no-sandbox
+}
+
+// Standard returns the streams of the process.
+func Standard() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Confine: true} }
+
+// Run runs the command with args, which exclude the program's name, and returns its exit code. It returns within two
+// seconds after ctx ends: what still reads or writes then, because there is nobody at the other end, is left behind. If
+// the cause is a [*SignalError], the exit code tells the signal.
+func Run(ctx context.Context, args []string, stdio IO) int {
+	c, err := config.Parse(args)
+	r := newRun(c, stdio)
+	defer r.watch(ctx)()
+	go func() {
+		r.execute(ctx, err)
+		code := int(r.code.Load())
+		if ctx.Err() != nil {
+			code = exitCode(context.Cause(ctx))
+		}
+		r.left <- code
+	}()
+	return <-r.left
+}
+
+func newRun(c *config.Config, stdio IO) *run {
+	options := show.Options{Verbose: c.Verbose, Quiet: c.Quiet, Progress: show.Mode(c.Progress)}
+	p := show.New(options, stdio.Out, stdio.Err, explain)
+	return &run{Config: c, IO: stdio, print: p, left: make(chan int, 1), logins: newLogins(c, stdio.In, p.Alone), saved: make(map[string]bool)}
+}
+
+// execute does what the command line asks for; err says what is wrong with it.
+func (r *run) execute(ctx context.Context, err error) {
+	first, cancel := r.limit(ctx, r.MaxTime)
+	defer cancel()
+	switch {
+	case err != nil:
+	case r.Print != "":
+		_, err = io.WriteString(r.print.Out, config.Text(r.Print, exitLines()))
+	default:
+		if err = r.connect(first); err == nil {
+			cancel()
+			r.all(ctx)
+		}
+	}
+	r.misused(err)
+}
+
+// misused reports what ends a run before its first URL.
+func (r *run) misused(err error) {
+	bad, ok := errors.AsType[*config.Error](err)
+	if !ok {
+		r.fail("", err)
+		return
+	}
+	for i, text := range bad.Lines {
+		if i == len(bad.Lines)-1 && !bad.Whole {
+			text += "; try ftpfetch --help"
+		}
+		r.print.Line("ftpfetch: %s", show.OneLine(text))
+	}
+	r.code.Store(exitUsage)
+}
+
 // run is one run of the command.
 type run struct {
 	*config.Config
-	watchdog
-	in       io.Reader // standard input
-	confined bool      // IO.Confine
-	logins   *logins
-	via      *proxy.Proxy // that --proxy or a variable names, or nil
-	source   batch.Source // where files and listings come from
+	IO
+	print  *show.Printer
+	left   chan int // receives the exit code
+	logins *logins
+	via    *proxy.Proxy // that --proxy or a variable names, or nil
+	source batch.Source // where files and listings come from
 
 	lists  []*list
 	made   []string // directories that open made for -d, the innermost first
@@ -40,16 +110,15 @@ type run struct {
 	gone   *urlparse.URL   // of -I: one whose server does not serve this run
 
 	shown *show.Run
-	mu    sync.Mutex
-	code  int   // the exit code of the first failure
-	shut  bool  // standard output was closed by its reader
-	lost  int64 // URLs that were not even tried
+	code  atomic.Int32 // the exit code of the first failure
+	shut  atomic.Bool  // standard output was closed by its reader
+	lost  int64        // URLs that were not even tried
 }
 
 // all retrieves every URL, or tells what it was asked for about them.
 func (r *run) all(ctx context.Context) {
 	defer r.close()
-	if r.check(ctx); r.code != exitOK {
+	if r.check(ctx); r.code.Load() != exitOK {
 		return
 	}
 	if err := r.open(); err != nil {
@@ -58,7 +127,11 @@ func (r *run) all(ctx context.Context) {
 	}
 	r.fence(ctx)
 	r.Client.MaxIdle = r.idle()
-	defer r.goodbye(ctx)
+	defer func() { // nothing depends on its success
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		_, _ = await(ctx, func() (any, error) { r.source.CloseIdleConnections(); return nil, nil })
+	}()
 	switch {
 	case r.Info:
 		r.infos(ctx)
@@ -85,13 +158,6 @@ func (r *run) idle() int {
 	return r.File.Segments
 }
 
-// goodbye closes the connections that were kept. Nothing depends on its success.
-func (r *run) goodbye(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	_, _ = await(ctx, func() (any, error) { r.source.CloseIdleConnections(); return nil, nil })
-}
-
 // fail reports a failure. The first one's exit code is that of the run.
 func (r *run) fail(what string, err error) {
 	if err != nil {
@@ -101,18 +167,14 @@ func (r *run) fail(what string, err error) {
 }
 
 func (r *run) fails(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	code := exitCode(err)
-	r.code, r.shut = cmp.Or(r.code, code), r.shut || code == exitClosed
+	if r.code.CompareAndSwap(exitOK, int32(code)); code == exitClosed {
+		r.shut.Store(true)
+	}
 }
 
 // ended reports whether the run goes no further: ctx has ended, or nobody reads standard output.
-func (r *run) ended(ctx context.Context) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.shut || ctx.Err() != nil
-}
+func (r *run) ended(ctx context.Context) bool { return r.shut.Load() || ctx.Err() != nil }
 
 // failed reports the failure of a URL before or without a transfer, if err is one.
 func (r *run) failed(ctx context.Context, u *urlparse.URL, err error) {
@@ -133,7 +195,7 @@ func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 	case errors.Is(err, batch.ErrLate),
 		// The limiter gives up early if it knows that the next bytes would come too late.
 		r.MaxTime != 0 && errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &server):
-		err = &tooLong{r.MaxTime}
+		err = tooLong(r.MaxTime)
 	}
 	if hint := r.hint(u, err); hint != "" {
 		return &hinted{err, hint}
@@ -210,7 +272,7 @@ func (r *run) many(ctx context.Context) {
 	if ctx.Err() != nil {
 		r.print.Failed("", context.Cause(ctx), "; the same command fetches the rest")
 	} else if !totals.Whole() {
-		r.code = cmp.Or(r.code, exitOther)
+		r.code.CompareAndSwap(exitOK, exitOther)
 	}
 	r.shown.End(totals)
 }

@@ -27,8 +27,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"ftpfetch": runCommand, "stubborn": runStubborn, "peek": runPeek})
 }
 
-// runPeek is the command, and then opens the file $PEEK for reading and writing:
-// the fence stays. TestFenceReads runs it.
+// runPeek is the command, and then opens the file $PEEK for reading and writing: the fence stays. TestFenceReads runs it.
 func runPeek() {
 	cli.Run(context.Background(), os.Args[1:], cli.Standard())
 	_, rerr := os.ReadFile(os.Getenv("PEEK"))
@@ -58,8 +57,7 @@ func runStubborn() {
 	select {}
 }
 
-// TestScript runs one script for each behaviour of the command. Beside the
-// commands of testscript there are
+// TestScript runs one script for each behaviour of the command. Beside the commands of testscript there are
 //
 //	server [flags] DIR       serve $WORK/DIR, set $FTP (ftp://host:port), $ADDR,
 //	                         write ca.pem; the flags are in serverOptions
@@ -211,8 +209,8 @@ func compareReceived(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// waitReceived waits for a command whose reply the client may not await, such as
-// QUIT. If the command does not come, the caller sees that.
+// waitReceived waits for a command whose reply the client may not await, such as QUIT. If the command does not come, the
+// caller sees that.
 func waitReceived(ts *testscript.TestScript, s *testserver.Server, line string) {
 	ctx, cancel := context.WithTimeout(context.Background(), ample)
 	defer cancel()

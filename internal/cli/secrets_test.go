@@ -41,8 +41,7 @@ func wantNoLeak(t *testing.T, what, text string) {
 	}
 }
 
-// place is a source of a password: flags, the login in the URL, standard input,
-// variables, or the URL of a proxy.
+// place is a source of a password: flags, the login in the URL, standard input, variables, or the URL of a proxy.
 type place struct {
 	name, login, in string
 	args            []string
@@ -98,9 +97,8 @@ func repeats(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, login+secret)
 }
 
-// TestNoOutputShowsAPassword runs the command with the secret in each place and
-// in each output mode, with servers that accept it, refuse it, repeat it or break
-// off. It searches all that was written: standard output, standard error and
+// TestNoOutputShowsAPassword runs the command with the secret in each place and in each output mode, with servers that
+// accept it, refuse it, repeat it or break off. It searches all that was written: standard output, standard error and
 // files, including journals.
 func TestNoOutputShowsAPassword(t *testing.T) {
 	servers := map[string]testserver.Options{

@@ -86,8 +86,8 @@ func stalled(t *testing.T) *testserver.Server {
 	}})
 }
 
-// TestSuspended stops the command with Ctrl-Z, lets it go on in the background and
-// brings it back. Its line is on the terminal only while it has it.
+// TestSuspended stops the command with Ctrl-Z, lets it go on in the background and brings it back. Its line is on the
+// terminal only while it has it.
 func TestSuspended(t *testing.T) {
 	for _, many := range []string{"", "-j 1 --overwrite "} {
 		j := newShell(t)
@@ -127,8 +127,8 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
-// TestSuspendedPrompt stops the command with Ctrl-Z while it asks for a password:
-// the shell has an echo, and the password none.
+// TestSuspendedPrompt stops the command with Ctrl-Z while it asks for a password: the shell has an echo, and the password
+// none.
 func TestSuspendedPrompt(t *testing.T) {
 	s := testserver.New(t, nil, testserver.Honest("contents"))
 	j := newShell(t)

@@ -18,8 +18,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestSignalsKeepPart sends a signal while data flows. The command ends, keeps
-// what has arrived, and the next run resumes.
+// TestSignalsKeepPart sends a signal while data flows. The command ends, keeps what has arrived, and the next run resumes.
 func TestSignalsKeepPart(t *testing.T) {
 	const came = 300_000
 	contents := strings.Repeat("0123456789abcdef", 1<<16)
@@ -75,8 +74,7 @@ func waitForData(t *testing.T, dir string, octets int64) {
 	}
 }
 
-// TestSignalWhileWaiting sends a signal while the command waits to retry: it
-// must not retry.
+// TestSignalWhileWaiting sends a signal while the command waits to retry: it must not retry.
 func TestSignalWhileWaiting(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{
 		Tree: map[string]string{"/f": "data"},
@@ -98,8 +96,7 @@ func TestSignalWhileWaiting(t *testing.T) {
 	}
 }
 
-// command starts ftpfetch in dir. A run that hangs is killed, which no test
-// accepts as an exit code.
+// command starts ftpfetch in dir. A run that hangs is killed, which no test accepts as an exit code.
 func command(t *testing.T, dir string, args ...string) (*exec.Cmd, *transcript) {
 	t.Helper()
 	stderr := newTranscript()

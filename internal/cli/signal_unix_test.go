@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// TestSecondSignal checks that a second signal ends a process that the first one
-// has not ended.
+// TestSecondSignal checks that a second signal ends a process that the first one has not ended.
 func TestSecondSignal(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), ample)
 	defer cancel()

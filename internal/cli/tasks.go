@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"example.com/ftpfetch/download"
@@ -24,7 +25,9 @@ func (r *run) complete(u *urlparse.URL) error {
 	if err := r.logIn(u); err != nil {
 		return err
 	}
-	r.addType(u)
+	if u.Type == urlparse.TypeNone && u.Name != "" { // one that names no file stays a directory
+		u.Type = r.typeOf(u.Name)
+	}
 	schemes := map[string]string{"explicit": urlparse.FTPES, "implicit": urlparse.FTPS}
 	if scheme, ok := schemes[r.TLS]; ok && u.Scheme == urlparse.FTP {
 		u.Scheme = scheme
@@ -32,8 +35,8 @@ func (r *run) complete(u *urlparse.URL) error {
 	return cmp.Or(r.passes(u), u.Check())
 }
 
-// logIn adds the user to a URL that names none: that of -u, or of the netrc file. The password of -u goes with a user
-// who has none; others follow when the server asks.
+// logIn adds the user to a URL that names none: that of -u, or of the netrc file. The password of -u goes with a user who
+// has none; others follow when the server asks.
 func (r *run) logIn(u *urlparse.URL) error {
 	if _, ok := u.User.Password(); u.User == nil || !ok && r.User != nil && u.User.Username() == r.User.Username() {
 		u.User = r.User
@@ -50,15 +53,15 @@ func (r *run) logIn(u *urlparse.URL) error {
 	return nil
 }
 
-// addType applies --type if the URL has no typecode. A URL that names no file stays a directory.
-func (r *run) addType(u *urlparse.URL) {
-	switch {
-	case u.Type != urlparse.TypeNone || u.Name == "" || r.Type == "":
-	case r.Type == "guess":
-		u.Type = urlparse.GuessType(u.Name)
-	default:
-		u.Type = urlparse.Typecode(r.Type[0])
+// typeOf returns the typecode that --type gives a name.
+func (r *run) typeOf(name string) urlparse.Typecode {
+	switch r.Type {
+	case "":
+		return urlparse.TypeNone
+	case "guess":
+		return urlparse.GuessType(name)
 	}
+	return urlparse.Typecode(r.Type[0])
 }
 
 // passes refuses a URL that cannot go through its proxy as the flags say.
@@ -93,8 +96,8 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 	}
 }
 
-// each calls do with all that the run is to retrieve, the files of the lists first, or with why something cannot be.
-// It ends if do returns false. from is the list or URL.
+// each calls do with all that the run is to retrieve, the files of the lists first, or with why something cannot be. It
+// ends if do returns false. from is the list or URL.
 func (r *run) each(do func(from string, t batch.Task, err error) bool) {
 	for _, l := range r.lists {
 		for item, err := range l.items() {
@@ -140,12 +143,8 @@ func (r *run) task(t config.Target) (batch.Task, error) {
 	u, tree := t.URL, r.Tree
 	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Sum: r.File.Sum}}
 	var err error
-	if r.Type != "" && r.Type != "d" {
-		tree.Type = func(name string) urlparse.Typecode {
-			u := &urlparse.URL{Name: name}
-			r.addType(u)
-			return u.Type
-		}
+	if r.Type != "d" {
+		tree.Type = r.typeOf
 	}
 	switch {
 	case r.Info || r.DryRun && !r.Many: // nothing is saved
@@ -159,39 +158,27 @@ func (r *run) task(t config.Target) (batch.Task, error) {
 	case r.Recursive && u.IsDir():
 		task.Tree = &tree
 		if r.Dir == "" || len(r.Targets) > 1 {
-			task.Path, err = treeName(u)
+			name := path.Base("/" + strings.Join(append(slices.Clone(u.Dirs), u.Name), "/")) // "/" for the login directory
+			task.Path, err = localName(strings.Replace(name, "/", u.Host, 1))
 		}
 	case u.IsDir():
 		err = &ftpexec.Error{Op: "open", URL: u.Redacted(), Err: ftpexec.ErrIsDirectory, Hint: "-r fetches what is in it"}
 	default:
-		task.Path, err = localName(u)
+		task.Path, err = localName(u.Name)
 	}
 	return task, err
 }
 
-// treeName returns the name under which to save a tree: that of the directory, or of the host for the login directory.
-func treeName(u *urlparse.URL) (string, error) {
-	v := *u
-	for i := len(u.Dirs) - 1; i >= 0 && v.Name == ""; i-- {
-		if v.Name = path.Base("/" + strings.TrimSuffix(u.Dirs[i], "/")); v.Name == "/" {
-			v.Name = ""
-		}
+// localName returns the name of a URL if a local file can have it.
+func localName(name string) (string, error) {
+	if why := localfile.Unusable(name); why != "" {
+		return "", &download.Error{Path: name, Reason: why, Err: download.ErrName}
 	}
-	v.Name = cmp.Or(v.Name, u.Host)
-	return localName(&v)
+	return name, nil
 }
 
-// localName returns the name under which to save the file that u names: its last segment, decoded and otherwise
-// unchanged.
-func localName(u *urlparse.URL) (string, error) {
-	if why := localfile.Unusable(u.Name); why != "" {
-		return "", &download.Error{Path: u.Name, Reason: why, Err: download.ErrName}
-	}
-	return u.Name, nil
-}
-
-// path returns where to save u, or "-" for standard output. Two URLs of a run never share a path: the second would
-// replace the first one's file.
+// path returns where to save u, or "-" for standard output. Two URLs of a run never share a path: the second would replace
+// the first one's file.
 func (r *run) path(u *urlparse.URL) (path string, err error) {
 	listed := u.IsDir() || r.Long
 	if listed && (r.File.Verify || r.File.Sum.Algorithm != "") {
@@ -200,17 +187,16 @@ func (r *run) path(u *urlparse.URL) (path string, err error) {
 	if r.Output == "-" || listed && r.Output == "" {
 		return "-", nil
 	}
-	name := r.Output
-	if name == "" {
-		if name, err = localName(u); err != nil {
+	if path = r.Output; path == "" {
+		if path, err = localName(u.Name); err != nil {
 			return "", err
 		}
 	}
-	if path = name; r.Dir != "" {
-		path = filepath.Join(r.Dir, name)
+	separated := os.IsPathSeparator(path[len(path)-1])
+	if r.Dir != "" {
+		path = filepath.Join(r.Dir, path)
 	}
-	isDir := func() bool { info, err := os.Stat(path); return err == nil && info.IsDir() }
-	if r.Output != "" && (os.IsPathSeparator(name[len(name)-1]) || isDir()) {
+	if info, err := os.Stat(path); r.Output != "" && (separated || err == nil && info.IsDir()) {
 		dir := cmp.Or(strings.TrimRight(filepath.ToSlash(path), "/"), "/")
 		return "", &download.Error{Path: path, Reason: "names a directory: write -d " + dir + " to save in it", Err: download.ErrLocal}
 	}

@@ -10,13 +10,11 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// poison is text that must not reach a terminal: escape sequences, a carriage
-// return in the middle, C1 controls as one byte and as UTF-8, bidirectional
-// overrides, line separators and tags.
+// poison is text that must not reach a terminal: escape sequences, a carriage return in the middle, C1 controls as one
+// byte and as UTF-8, bidirectional overrides, line separators and tags.
 const poison = "\x1b]0;title\a\x1b[2J\rover\b\x9b31m\u009b31m\u202e\u2066\u2028\U000e0041\x7f"
 
-// wantHarmless fails the test if text would make a terminal do more than show
-// characters on a line.
+// wantHarmless fails the test if text would make a terminal do more than show characters on a line.
 func wantHarmless(t *testing.T, what, text string) {
 	t.Helper()
 	if !strings.Contains(text, `\x1b`) && !strings.Contains(text, `\u001b`) {
@@ -30,9 +28,8 @@ func wantHarmless(t *testing.T, what, text string) {
 	}
 }
 
-// TestServerTextOnTerminal runs a server that sends poison in every reply and
-// name. None of it may reach the terminal raw, as dialogue, error, listing,
-// event or progress.
+// TestServerTextOnTerminal runs a server that sends poison in every reply and name. None of it may reach the terminal raw,
+// as dialogue, error, listing, event or progress.
 func TestServerTextOnTerminal(t *testing.T) {
 	poisoned := func(code string) testserver.Action {
 		return testserver.Reply(code + "-" + poison + "\r\n" + code + " " + poison)

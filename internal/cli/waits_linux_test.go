@@ -11,8 +11,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestShowsWhatItWaitsFor stalls the dialogue at each step: the terminal says what the
-// command waits for, and after Ctrl-C that it was interrupted.
+// TestShowsWhatItWaitsFor stalls the dialogue at each step: the terminal says what the command waits for, and after Ctrl-C
+// that it was interrupted.
 func TestShowsWhatItWaitsFor(t *testing.T) {
 	silent := testserver.Honest("contents")
 	for _, tt := range []struct {
@@ -50,8 +50,7 @@ func TestShowsWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// TestLastLine checks for every way to end that the last thing on the terminal is a
-// line that says what happened.
+// TestLastLine checks for every way to end that the last thing on the terminal is a line that says what happened.
 func TestLastLine(t *testing.T) {
 	const one, all = `/f: 1000 bytes in \S+ s\n$`, `1 of 1 complete; received 1000 bytes in \S+ s\n$`
 	for _, tt := range []struct {

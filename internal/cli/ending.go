@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// SignalError is the cause of a context that a signal ended. For errors.Is it matches [context.Canceled].
+type SignalError struct{ Signal os.Signal }
+
+// Error returns "interrupted" or names the signal.
+func (e *SignalError) Error() string {
+	if e.Signal == os.Interrupt {
+		return "interrupted"
+	}
+	return "ended by signal: " + e.Signal.String()
+}
+
+// Is reports whether target is context.Canceled.
+func (e *SignalError) Is(target error) bool { return target == context.Canceled }
+
+// code returns what a shell reports for a process that the signal ended.
+func (e *SignalError) code() int {
+	if s, ok := e.Signal.(syscall.Signal); ok {
+		return 128 + int(s)
+	}
+	return 130
+}
+
+// NotifyContext returns a context that the first SIGINT, SIGTERM or SIGHUP ends, with a [*SignalError] as its cause. A
+// second one ends the process at once. Signals that the process ignored from the start (nohup) stay ignored.
+//
+// NotifyContext makes the process ignore SIGPIPE, so that a closed standard output is an error like any other and leaves
+// no partial file.
+func NotifyContext(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signal.Ignore(syscall.SIGPIPE)
+	caught := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(caught, s)
+		}
+	}
+	go func() {
+		var cause error
+		select {
+		case s := <-caught:
+			cause = &SignalError{s}
+		case <-ctx.Done():
+		}
+		signal.Stop(caught) // before cancel, so that no second signal is lost
+		cancel(cause)
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+const (
+	grace     = time.Second            // how long a run may go on after its context has ended
+	lastWords = 200 * time.Millisecond // how long the message about the end may take then
+)
+
+// watch leaves the run if it does not call stop within grace after ctx has ended, because nobody reads its output or writes
+// its input. A download that is left behind can be resumed: its journal is never older than a second.
+func (r *run) watch(ctx context.Context) (stop func()) {
+	stopped := make(chan struct{})
+	end := context.AfterFunc(ctx, func() {
+		select {
+		case <-stopped:
+			return
+		case <-time.After(grace):
+		}
+		cause := context.Cause(ctx)
+		said, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer cancel()
+		_, _ = await(said, func() (any, error) { r.print.Failed("", cause, ""); return nil, nil })
+		select {
+		case r.left <- exitCode(cause):
+		default:
+		}
+	})
+	return func() { end(); close(stopped) }
+}
+
+// limit applies --max-time to something that is left behind if it does not end.
+func (r *run) limit(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
+	if most == 0 {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, most, tooLong(most))
+	stop := r.watch(ctx)
+	return ctx, sync.OnceFunc(func() { stop(); cancel() })
+}
+
+// tooLong returns the error when --max-time has passed.
+func tooLong(most time.Duration) error {
+	return fmt.Errorf("not done within --max-time %v%.0w", most, context.DeadlineExceeded)
+}
+
+// await calls f and returns its result. If ctx ends first, await returns its cause and leaves f behind: it reads a FIFO
+// without a writer, or a terminal.
+func await[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	type result struct {
+		v   T
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		v, err := f()
+		done <- result{v, err}
+	}()
+	select {
+	case r := <-done:
+		return r.v, r.err
+	case <-ctx.Done():
+		return *new(T), context.Cause(ctx)
+	}
+}
