@@ -85,7 +85,13 @@ func (r *reader) long(text string) {
 // wget's -nc leaves alone. What follows a letter that nobody knows may be a password, and is not shown.
 func (r *reader) letters(text string) {
 	name, value, given := strings.Cut(text, "=")
-	if long := r.all.Lookup(name); long != nil {
+	var long *pflag.Flag // with or without its inner dashes: -dryrun is no -d
+	r.all.VisitAll(func(f *pflag.Flag) {
+		if strings.ReplaceAll(f.Name, "-", "") == strings.ReplaceAll(name, "-", "") {
+			long = f
+		}
+	})
+	if long != nil {
 		r.complain("-%s has one dash: write --%s", name, long.Name)
 		r.own(long, value, given)
 		return
