@@ -1,16 +1,43 @@
 package gateway_test
 
 import (
+	"bufio"
 	"context"
+	"crypto/md5"
 	"errors"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/gateway"
+	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/internal/proxy/proxytest"
 	"example.com/ftpfetch/urlparse"
 )
+
+// speaking returns a kit whose proxy is what speaks at the other end of each connection. It is only asked for files.
+func speaking(t *testing.T, speak func(net.Conn)) *kit {
+	p, err := proxy.Parse("http://proxy.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := gateway.New(&ftpexec.Client{}, p, func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		go speak(far)
+		return near, nil
+	})
+	s.Always = true
+	return &kit{Source: s}
+}
 
 // TestEnds checks which bodies count as complete.
 func TestEnds(t *testing.T) {
@@ -24,33 +51,38 @@ func TestEnds(t *testing.T) {
 		{"length", ok + "Content-Length: 8\r\n\r\ncontents", "contents", nil, false},
 		{"empty", ok + "Content-Length: 0\r\n\r\n", "", nil, false},
 		{"chunks", ok + "Transfer-Encoding: chunked\r\n\r\n8\r\ncontents\r\n0\r\n\r\n", "contents", nil, false},
-		{"no chunk", ok + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "", nil, false},
 		{"HTTP/1.0 with a length", "HTTP/1.0 200 OK\r\nContent-Length: 8\r\n\r\ncontents", "contents", nil, false},
 		{"compressed on the server", ok + "Content-Encoding: gzip\r\nContent-Length: 8\r\n\r\ncontents", "contents", nil, false},
 		{"after 100 Continue", "HTTP/1.1 100 Continue\r\n\r\n" + ok + "Content-Length: 8\r\n\r\ncontents", "contents", nil, false},
 		{"cut", ok + "Content-Length: 9\r\n\r\ncontents", "contents", ftpexec.ErrTruncated, true},
-		{"cut before the first byte", ok + "Content-Length: 9\r\n\r\n", "", ftpexec.ErrTruncated, true},
 		{"cut in a chunk", ok + "Transfer-Encoding: chunked\r\n\r\n9\r\ncontents", "contents", ftpexec.ErrTruncated, true},
 		{"cut between chunks", ok + "Transfer-Encoding: chunked\r\n\r\n8\r\ncontents\r\n", "contents", ftpexec.ErrTruncated, true},
 		{"cut in the last chunk", ok + "Transfer-Encoding: chunked\r\n\r\n8\r\ncontents\r\n0\r\n", "contents", ftpexec.ErrLost, true},
 		{"malformed chunk", ok + "Transfer-Encoding: chunked\r\n\r\n8\r\ncontents\r\nhidden\r\n", "contents", ftpexec.ErrLost, true},
 		{"no end", ok + "\r\ncontents", "", ftpexec.ErrProtocol, false},
-		{"no end, HTTP/1.0", "HTTP/1.0 200 OK\r\n\r\ncontents", "", ftpexec.ErrProtocol, false},
 		{"listing", ok + "Content-Type: text/html; charset=utf-8\r\nContent-Length: 8\r\n\r\ncontents", "", ftpexec.ErrNotFound, false},
 		{"page of squid", ok + "X-Squid-Error: ERR_DIR_LISTING 0\r\nContent-Length: 8\r\n\r\ncontents", "", ftpexec.ErrNotFound, false},
 		{"HTML by its name", ok + "Content-Type: text/html\r\nContent-Length: 8\r\n\r\ncontents", "contents", nil, false},
 		{"file in HTML", ok + "Content-Type: text/html\r\nLast-Modified: Thu, 04 Mar 2021 05:06:07 GMT\r\nContent-Length: 8\r\n\r\ncontents", "contents", nil, false},
 		{"no answer", "", "", ftpexec.ErrLost, true},
 		{"half a header", "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n", "", ftpexec.ErrLost, true},
+		{"not HTTP", "220 hidden\r\n\r\n", "", proxy.ErrRefused, false}, // which is no refusal of one file, and not shown
+		{"not HTTP: status", "HTTP/1.1 2000 hidden\r\n\r\n", "", proxy.ErrRefused, false},
+		{"not HTTP: length", ok + "Content-Length: hidden\r\n\r\n", "", proxy.ErrRefused, false},
+		{"not HTTP: long", ok + "X: " + strings.Repeat("hidden", 1<<14), "", proxy.ErrRefused, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			k := newKit(t, proxytest.Options{}, answering(tt.answer))
+			k := speaking(t, func(conn net.Conn) {
+				defer conn.Close()
+				_, _ = http.ReadRequest(bufio.NewReader(conn))
+				_, _ = io.WriteString(conn, tt.answer)
+			})
 			url := "ftp://h/f"
 			if strings.Contains(tt.name, "by its name") {
 				url += ".HTML"
 			}
-			text, _, err := k.read(t, url, 0)
+			text, _, err := k.read(t, url)
 			var e *ftpexec.Error
 			if text != tt.text || !errors.Is(err, tt.want) || tt.want == nil && err != nil {
 				t.Errorf("got %q, %v, want %q, %v", text, err, tt.text, tt.want)
@@ -58,34 +90,22 @@ func TestEnds(t *testing.T) {
 			if errors.As(err, &e) && e.Temporary() != tt.temporary || err != nil && strings.Contains(err.Error(), "hidden") {
 				t.Errorf("got %v, temporary %v", err, e.Temporary())
 			}
+			if strings.HasPrefix(tt.name, "not HTTP") && (e.Stage != "connect" || !strings.Contains(err.Error(), "not HTTP")) {
+				t.Errorf("got %v in stage %q", err, e.Stage)
+			}
 		})
 	}
 }
 
-// TestNotHTTP checks that an answer that is not HTTP is no refusal of one file, and not shown.
-func TestNotHTTP(t *testing.T) {
-	for _, answer := range []string{"220 hidden\r\n\r\n", "HTTP/1.1 2000 hidden\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: hidden\r\n\r\n", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("hidden", 1<<14)} {
-		k := newKit(t, proxytest.Options{}, answering(answer))
-		_, _, err := k.read(t, "ftp://h/f", 0)
-		var e *ftpexec.Error
-		if !errors.As(err, &e) || e.Stage != "connect" || e.Temporary() || strings.Contains(err.Error(), "hidden") || !strings.Contains(err.Error(), "not HTTP") {
-			t.Errorf("%.30q: got %v", answer, err)
-		}
-	}
-}
-
 func TestStat(t *testing.T) {
-	noHead := func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodHead {
-			w.WriteHeader(http.StatusMethodNotAllowed)
-			return
+	// by answers HEAD and GET differently.
+	by := func(head, get http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			map[string]http.HandlerFunc{http.MethodHead: head, http.MethodGet: get}[r.Method](w, r)
 		}
-		serving("contents")(w, r)
 	}
-	blindHead := func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodHead {
-			w.WriteHeader(http.StatusNotFound)
-		}
+	status := func(code int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 	}
 	tests := []struct {
 		name  string
@@ -94,9 +114,9 @@ func TestStat(t *testing.T) {
 		want  error
 	}{
 		{"HEAD", serving("contents"), 8, nil},
-		{"no HEAD", noHead, 8, nil},
-		{"HEAD that tells nothing", blindHead, 0, ftpexec.ErrNotFound},
-		{"not found", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, 0, ftpexec.ErrNotFound},
+		{"no HEAD", by(status(405), serving("contents")), 8, nil},
+		{"HEAD that tells nothing", by(status(200), status(404)), 0, ftpexec.ErrNotFound},
+		{"not found", status(404), 0, ftpexec.ErrNotFound},
 		{"chunks", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Last-Modified", modified.Format(http.TimeFormat))
 			w.(http.Flusher).Flush()
@@ -114,7 +134,7 @@ func TestStat(t *testing.T) {
 // TestStatAll asks for three files after a refused CONNECT, and ends after a failure that is no refusal of CONNECT.
 func TestStatAll(t *testing.T) {
 	urls := []*urlparse.URL{urlOf(t, "ftp://h/f"), urlOf(t, "ftp://h/none"), urlOf(t, "ftp://h/g")}
-	for status, answers := range map[int]int{403: 3, 500: 1} {
+	for status, want := range map[int]string{403: "f 8, none -1, g 8, f 8, none -1, g 8, ", 500: "f -1, f -1, "} {
 		k := newKit(t, proxytest.Options{Status: status}, func(w http.ResponseWriter, r *http.Request) {
 			if strings.Contains(r.RequestURI, "none") {
 				w.WriteHeader(http.StatusNotFound)
@@ -122,91 +142,147 @@ func TestStatAll(t *testing.T) {
 			}
 			serving("contents")(w, r)
 		})
-		for range 2 {
+		got := ""
+		for i := range 2 {
 			n := 0
 			for info, err := range k.StatAll(t.Context(), urls) {
-				if missing := n == 1; answers == 3 && (missing != errors.Is(err, ftpexec.ErrNotFound) || !missing && (err != nil || info.Size != 8)) {
-					t.Errorf("file %d: got %+v, %v", n, info, err)
+				if err != nil {
+					info.Size = -1
 				}
+				got += fmt.Sprintf("%s %d, ", urls[n].Name, info.Size)
 				n++
 			}
-			if n != answers {
-				t.Errorf("CONNECT is refused with %d: %d answers, want %d", status, n, answers)
+			if tunnels := len(k.proxy.Targets()); got != want[:len(want)/(2-i)] || status == 403 && tunnels != 1 {
+				t.Errorf("CONNECT is refused with %d, %d times: got %q, want %q", status, tunnels, got, want)
 			}
 		}
-		if got := len(k.proxy.Targets()); status == 403 && got != 1 {
-			t.Errorf("%d times CONNECT, want 1", got)
-		}
 	}
 }
 
-// stalling sends the first half of a file and then nothing, until the client hangs up.
-func stalling(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Length", "8")
-	_, _ = w.Write([]byte("cont"))
-	w.(http.Flusher).Flush()
-	<-r.Context().Done()
-}
-
-// TestUnreachable checks that a proxy that is not there is no answer of the server.
-func TestUnreachable(t *testing.T) {
-	k := newKit(t, proxytest.Options{}, serving(""))
-	k.through(t, "http://[::1]:1")
-	k.Always = true
-	_, _, err := k.read(t, "ftp://h/f", 0)
-	var e *ftpexec.Error
-	if !errors.Is(err, ftpexec.ErrConnect) || !errors.As(err, &e) || e.Stage != "connect" || !strings.Contains(err.Error(), "proxy http://[::1]:1") {
-		t.Errorf("got %v, want ErrConnect that names the proxy", err)
-	}
-}
-
-var errEnough = errors.New("enough")
-
-// TestCancel ends the context while the header or the body is on its way.
-func TestCancel(t *testing.T) {
-	for _, header := range []bool{false, true} {
+// TestInterrupted ends the context while the header or the body is on its way, or closes the body while it is read.
+func TestInterrupted(t *testing.T) {
+	enough := errors.New("enough")
+	for _, when := range []string{"header", "body", "close"} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		k := newKit(t, proxytest.Options{}, func(w http.ResponseWriter, r *http.Request) {
-			if header {
-				cancel(errEnough)
-				<-r.Context().Done()
+			if when == "header" {
+				cancel(enough)
+			} else {
+				w.Header().Set("Content-Length", "8")
+				_, _ = w.Write([]byte("cont"))
+				w.(http.Flusher).Flush()
 			}
-			stalling(w, r)
+			<-r.Context().Done()
 		})
 		k.Always = true
 		r, err := k.Do(ctx, &ftpexec.Request{URL: urlOf(t, "ftp://h/f")})
-		if !header && err == nil {
+		if err == nil {
 			buf := make([]byte, 8)
 			if _, err = r.Body.Read(buf); err != nil {
 				t.Fatal(err)
 			}
-			cancel(errEnough)
+			go func() {
+				if when == "body" {
+					cancel(enough)
+				}
+				r.Body.Close()
+			}()
 			_, err = r.Body.Read(buf)
 			r.Body.Close()
 		}
-		if !errors.Is(err, errEnough) {
-			t.Errorf("got %v, want the context's cause", err)
+		if cancel(nil); err == nil || when != "close" && !errors.Is(err, enough) {
+			t.Errorf("%s: got %v", when, err)
 		}
 	}
 }
 
-// TestCloseInRead closes the body while it is read.
-func TestCloseInRead(t *testing.T) {
-	k := newKit(t, proxytest.Options{}, stalling)
-	r, err := k.Do(t.Context(), &ftpexec.Request{URL: urlOf(t, "ftp://h/f")})
-	if err != nil {
-		t.Fatal(err)
+// slowly answers a request on conn with header and then n bytes, each after a pause, and waits for the client to hang up.
+func slowly(conn net.Conn, header string, n int, pause time.Duration) {
+	defer conn.Close()
+	r := bufio.NewReader(conn)
+	_, _ = http.ReadRequest(r)
+	_, _ = io.WriteString(conn, header)
+	for range n {
+		time.Sleep(pause)
+		_, _ = io.WriteString(conn, "x")
 	}
-	if _, err := r.Body.Read(make([]byte, 8)); err != nil {
-		t.Fatal(err)
+	_, _ = io.Copy(io.Discard, r)
+}
+
+// TestWaits checks how long a proxy may take for the header and for each byte of 100.
+func TestWaits(t *testing.T) {
+	const header = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
+	tests := []struct {
+		name, header string
+		n            int
+		pause        time.Duration
+		want         string // the error; "" for none
+		at           time.Duration
+	}{
+		{"no header", "", 0, 0, "no answer in time", time.Minute},
+		{"a header that stops", header[:17], 0, 0, "no answer in time", time.Minute},
+		{"no byte", header, 0, 0, "timed out: no data for 1m0s", time.Minute},
+		{"no byte after some", header, 1, 30 * time.Second, "timed out: no data for 1m0s", 90 * time.Second},
+		{"slow", header, 100, 59 * time.Second, "", 5900 * time.Second},
 	}
-	done := make(chan error)
-	go func() {
-		_, err := r.Body.Read(make([]byte, 8))
-		done <- err
-	}()
-	r.Body.Close()
-	if err := <-done; err == nil {
-		t.Error("a Read of a closed body succeeds")
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			k := speaking(t, func(conn net.Conn) { slowly(conn, tt.header, tt.n, tt.pause) })
+			defer k.CloseIdleConnections()
+			begun, n := time.Now(), int64(0)
+			r, err := k.Do(t.Context(), &ftpexec.Request{URL: urlOf(t, "ftp://h/f")})
+			if err == nil {
+				n, err = io.Copy(io.Discard, r.Body)
+				r.Body.Close()
+			}
+			var e *ftpexec.Error
+			late := errors.Is(err, ftpexec.ErrTimeout) && errors.As(err, &e) && e.Temporary() && strings.Contains(err.Error(), tt.want)
+			if tt.want == "" && (err != nil || n != 100) || tt.want != "" && !late {
+				t.Errorf("%s: got %d bytes, %v, want %q", tt.name, n, err, tt.want)
+			}
+			if took := time.Since(begun); took != tt.at {
+				t.Errorf("%s: after %v, want %v", tt.name, took, tt.at)
+			}
+		})
+	}
+}
+
+// TestDownload saves a file whose first transfer is cut off: by one connection and by several, in one run and in two. A
+// list beside the file verifies it; lists that are missing do not end the search.
+func TestDownload(t *testing.T) {
+	// longer than the buffers between a proxy and a file, so that the start of a cut file arrives
+	large := strings.Repeat("01234567", 1<<18)
+	sum := fmt.Sprintf("%x  f\n", md5.Sum([]byte(large)))
+	for segments, most := range map[int]int{1: 2, 4: 1} { // segments take over from one that was cut off
+		for runs := 1; runs <= most; runs++ {
+			cut := false
+			k := newKit(t, proxytest.Options{}, func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case strings.HasSuffix(r.RequestURI, "/f.md5;type=i"):
+					serving(sum)(w, r)
+				case !strings.HasSuffix(r.RequestURI, "/f;type=i"):
+					w.WriteHeader(http.StatusNotFound)
+				case r.Method == http.MethodGet && !cut:
+					cut = true
+					w.Header().Set("Content-Length", "2097152")
+					_, _ = w.Write([]byte(large[:1<<20]))
+				default:
+					serving(large)(w, r)
+				}
+			})
+			path := filepath.Join(t.TempDir(), "f")
+			o := &download.Options{Retries: 3 - 2*runs, Wait: func(context.Context, time.Duration) error { return nil }}
+			o.Verify, o.Segments = true, segments
+			if runs == 2 {
+				if _, err := download.File(t.Context(), k, urlOf(t, "ftp://h/f"), path, o); !errors.Is(err, ftpexec.ErrTruncated) {
+					t.Fatalf("got %v, want ErrTruncated", err)
+				}
+			}
+			r, err := download.File(t.Context(), k, urlOf(t, "ftp://h/f"), path, o)
+			got, rerr := os.ReadFile(path)
+			if err != nil || rerr != nil || string(got) != large || !strings.Contains(r.Verified, "f.md5") {
+				t.Errorf("%d segments, %d runs: got %+v, %v, %v, %d bytes", segments, runs, r, err, rerr, len(got))
+			}
+		}
 	}
 }
