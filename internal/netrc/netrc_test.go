@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -97,18 +98,6 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-func TestSecretIsNotPrinted(t *testing.T) {
-	f, err := Parse(strings.NewReader("machine h login me password hidden account hidden"), "f")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
-		if s := fmt.Sprintf(format+format, f, *f); strings.Contains(s, "hidden") {
-			t.Errorf("%s shows a secret: %s", format, s)
-		}
-	}
-}
-
 func TestSecret(t *testing.T) {
 	f, err := Parse(strings.NewReader(`
 		machine ftp.example.org login one password 1
@@ -138,16 +127,14 @@ func TestSecret(t *testing.T) {
 			t.Errorf("%s@%s: got %q, %v, want %q", tt.user, tt.host, got, ok, tt.want)
 		}
 	}
-}
-
-func TestUser(t *testing.T) {
-	f, err := Parse(strings.NewReader("machine a password x machine A login me machine a login you default login me"), "f")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for host, want := range map[string]string{"a": "me", "A.": "me", "b": ""} {
+	for host, want := range map[string]string{"any.example.org": "", "DOT.example.org": "me", "ftp.example.org": "one", "elsewhere": ""} {
 		if got, ok := f.User(host); got != want || ok != (want != "") {
-			t.Errorf("%s: got %q, %v, want %q", host, got, ok, want)
+			t.Errorf("%s: got the user %q, %v, want %q", host, got, ok, want)
+		}
+	}
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+		if text := fmt.Sprintf(format+format, f, *f); strings.Contains(text, "one") {
+			t.Errorf("%s shows the file: %s", format, text)
 		}
 	}
 }
@@ -165,6 +152,23 @@ func TestLoad(t *testing.T) {
 	}
 	if _, err := Load(filepath.Dir(path)); err == nil {
 		t.Error("a directory was read")
+	}
+}
+
+func TestPrivate(t *testing.T) {
+	for mode, ok := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o700: true, 0o640: false, 0o604: false, 0o620: false, 0o644: false} {
+		path := filepath.Join(t.TempDir(), "netrc")
+		if err := errors.Join(os.WriteFile(path, []byte("machine h password hidden"), 0o600), os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+		f, err := Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = f.Private()
+		if (err == nil) != (ok || runtime.GOOS == "windows") || err != nil && !strings.Contains(err.Error(), "chmod 600 "+path) {
+			t.Errorf("%v: got %v, want private %v", mode, err, ok)
+		}
 	}
 }
 
