@@ -203,7 +203,7 @@ func slowly(conn net.Conn, header string, n int, pause time.Duration) {
 	_, _ = http.ReadRequest(r)
 	_, _ = io.WriteString(conn, header)
 	for range n {
-		time.Sleep(pause)
+		<-time.After(pause)
 		_, _ = io.WriteString(conn, "x")
 	}
 	_, _ = io.Copy(io.Discard, r)
