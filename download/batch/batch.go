@@ -9,7 +9,6 @@ package batch
 import (
 	"context"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"path"
@@ -25,12 +24,12 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Source is where files and listings come from: an [*ftpexec.Client].
+// Source is where files and listings come from: an [*ftpexec.Client]. If it has
+// StatAll too, as a Client has, that saves round trips, and if it has
+// CloseIdleConnections, Run makes room with it on servers that are full.
 type Source interface {
 	download.Source
 	Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
-	StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Entry, error]
-	CloseIdleConnections()
 }
 
 // Options changes how files are retrieved.
@@ -40,28 +39,13 @@ type Options struct {
 	// no limit. A server that refuses a connection because it has too many gets
 	// fewer.
 	Jobs, PerHost int
-	// Root is the directory under which all paths are. Nothing outside it is
-	// touched. The caller closes it. Without a Root the files are fetched one after
-	// another, each as [download.File] does it: nothing of the above and of Mixed and
-	// Ledger applies, and there are no trees.
-	Root *os.Root
-	// Out, if not nil, gets the files instead; see [download.To]. It needs that there
-	// is no Root.
-	Out io.Writer
-	// Mixed says that the tasks come from more than one list or tree, so that two of
-	// them may lead to the same path. Then Run retrieves only one of two files with
-	// the same path: a second with another URL, or with a size or digest that the
-	// first does not have, fails; any other does not count. It takes some fifty
-	// bytes of memory a file.
-	Mixed bool
-	// Ledger is the name of a file under Root that remembers the verified files, or
-	// "". It begins with ".ftpfetch-ledger": all such files are read.
+	// Ledger is the name of a file under Each.Root that remembers the verified files,
+	// or "". It begins with ".ftpfetch-ledger": all such files are read.
 	Ledger string
-	// Each applies to every file. Its fields Root, Size, Sum, Events and Commit are
-	// not used: Run sets them. A file gets more than one of its Segments only if
-	// fewer files than connections are left.
+	// Each applies to every file. It needs a Root: nothing outside it is touched. Its
+	// fields Size, Sum, Events and Commit are not used: Run sets them. A file gets more
+	// than one of its Segments only if fewer files than connections are left.
 	Each download.Options
-
 	// Timeout bounds the time for one URL of a file or directory, retries and the
 	// pauses between them included; 0 means no limit. The time in the queue does not
 	// count: a file that returns to it because the server is full begins anew.
@@ -79,18 +63,17 @@ type Task struct {
 }
 
 // Event is something that happens in a run. Its Kind is one of those below, or one
-// that package download has for a file.
+// that package download has for a file. About a server or the run there are
+// download.Noted, with a Wait if nothing comes from the server until what Text says
+// is over, and with an Err for a danger; and download.Progress, regularly and at the
+// end, for all files together.
 type Event struct {
-	download.Event       // Err is why a task failed, after Ended too; of Noted, a danger
-	Task           *Task // the same from Started to Ended; nil if the event is about a server or the run
-
-	// After Ended. URL is that of the last try.
-	URL     *urlparse.URL
-	Result  download.Result // if Err is nil
-	GivenUp bool            // the task was not tried, because its server has failed before
-	Link    string          // where a symbolic link leads to that was not followed; "" otherwise
-
-	Totals Totals // after Counted
+	download.Event // after Ended, Err is why the task failed; or Text is where a symbolic link leads that was not followed
+	// Task is the same from Started to Ended, or nil if the event is about a server or
+	// the run. The first of its URLs is the one that is tried.
+	Task   *Task
+	Result download.Result // after Ended, if Err is nil and Text is ""
+	Totals Totals          // of the Progress of the run
 
 	dir bool // Err is about a directory, which was not listed whole
 }
@@ -102,41 +85,35 @@ const (
 	// Ended comes once for every file, and for every directory that could not be
 	// listed whole.
 	Ended
-	// Counted comes regularly and at the end: the Totals.
-	Counted
-	// Waiting is like download.Noted: nothing comes from a server until what Text says is over.
-	Waiting
 )
 
 // Totals is how far a run is.
 type Totals struct {
 	Files    int64 // found so far
-	Size     int64 // of these, in bytes; -1 if that of one is not known
 	Complete int64 // files, those included that were complete before
-	Before   int64 // files that were complete before
 	Failed   int64 // files
 	Listing  int64 // directories that are not listed yet
 	Unlisted int64 // directories that could not be listed whole
-	Received int64 // bytes that this run has received
-	Done     int64 // bytes of complete files and those of the others so far
 }
 
-// Whole reports whether everything that was asked for is there.
-func (t Totals) Whole() bool { return t.Complete == t.Files && t.Listing+t.Unlisted == 0 }
-
 // Run retrieves all tasks. It returns when they have ended, or soon after ctx has.
-// What failed is told by Options.Events. The error is about the ledger. Run reads tasks while it
-// works, only some thousands ahead, so there may be any number of them. Two tasks
-// must not have the same Path, unless Options.Mixed is set: manifest.Check makes
-// sure of that for a list.
+// The error is nil only if everything that was asked for is there; Options.Events
+// tells what failed. If the error is [download.ErrLocal], the ledger cannot be used,
+// and nothing was retrieved. Run reads tasks while it works, only some thousands
+// ahead, so there may be any number of them.
+//
+// Of two files with the same path Run retrieves only the first: a second with
+// another URL, or with a size or digest that the first does not have, fails, and any
+// other does not count. That takes some fifty bytes of memory a file, unless the only
+// task is a tree.
 //
 // A [*ftpexec.Client] should have a MaxIdle of PerHost, or else Jobs, or else
 // 64: with fewer, files log in anew. Run leaves the idle connections to the
 // caller; see [ftpexec.Client.CloseIdleConnections].
 func Run(ctx context.Context, src Source, tasks iter.Seq[Task], o Options) (Totals, error) {
-	b := &engine{Options: o, src: src}
+	b := &engine{Options: o, src: src, root: o.Each.Root}
 	if o.Ledger != "" {
-		l, err := openLedger(o.Root, o.Ledger)
+		l, err := openLedger(b.root, o.Ledger)
 		if err != nil {
 			return Totals{}, err
 		}
@@ -146,19 +123,18 @@ func Run(ctx context.Context, src Source, tasks iter.Seq[Task], o Options) (Tota
 		}
 	}
 	end := b.watch()
-	if o.Root == nil {
-		for t := range tasks {
-			b.lone(ctx, t)
-		}
-		end()
-		return b.totals(), nil
-	}
-	limits := schedule.Options{
+	schedule.Run(ctx, schedule.Options{
 		Jobs: o.Jobs, PerHost: o.PerHost, Patience: patience * retry.Count(o.Each.Retries), Received: b.received.Load, Full: b.ceiling,
-	}
-	schedule.Run(ctx, limits, b.jobs(tasks), b.do)
+	}, b.jobs(tasks), b.do)
 	end()
-	return b.totals(), nil
+	switch t := b.totals(); {
+	case t.Complete == t.Files && t.Listing+t.Unlisted == 0:
+		return t, nil
+	case ctx.Err() != nil:
+		return t, context.Cause(ctx)
+	default:
+		return t, fmt.Errorf("%d of %d files are complete, and %d directories are not listed whole", t.Complete, t.Files, t.Listing+t.Unlisted)
+	}
 }
 
 // patience is how much more a server that refuses every connection is worth than a
@@ -169,24 +145,44 @@ const patience = 4
 type engine struct {
 	Options
 	src    Source
+	root   *os.Root
 	ledger *ledger // nil: nothing is remembered
+	paths  *paths  // nil: no two files can have the same
 
-	telling sync.Mutex
-	claims  claims
+	telling  sync.Mutex
+	received atomic.Int64 // bytes
 
-	files, size, unsized, complete, before, failed, listing, unlisted, received, done atomic.Int64
+	counting sync.Mutex
+	counts   counts
+}
+
+// counts is how far a run is. Size and done are bytes.
+type counts struct {
+	Totals
+	size, unsized int64 // of the files found so far; how many of them have a size that is not known
+	done          int64 // of complete files and those of the others so far
+}
+
+func (b *engine) count(change func(c *counts)) {
+	b.counting.Lock()
+	defer b.counting.Unlock()
+	change(&b.counts)
+}
+
+func (b *engine) totals() (t Totals) {
+	b.count(func(c *counts) { t = c.Totals })
+	return t
 }
 
 // job is a task on its way.
 type job struct {
 	Task
 	in      *urlparse.URL // the directory whose listing has this file; see settle
-	at      int           // the URL to try, of Item.URLs
 	dir     *node         // where a directory is; nil for a file
 	waited  bool          // for another run
 	short   int           // how often it was short of open files, although it ran alone
-	givenUp bool          // the server of the last try has been given up
 	listed  int64         // the size that a listing tells; -1 if none does
+	modTime time.Time     // that a listing tells, to the second; zero if none does
 	link    string        // the target of the symbolic link that led here; "" if none did
 }
 
@@ -198,28 +194,34 @@ func (j *job) size() int64 {
 	return j.listed
 }
 
-func (j *job) url() *urlparse.URL { return j.URLs[j.at] }
+func (j *job) url() *urlparse.URL { return j.URLs[0] }
 
 // settle gives a file from a listing its URL. It is put off until its turn comes,
 // because a URL takes as much memory as all the rest.
 func (j *job) settle() {
-	if j.in == nil {
-		return
+	if j.in != nil {
+		name := path.Base(j.Path)
+		j.URLs, j.in = []*urlparse.URL{j.in.Child(literal(name), j.Tree.typeOf(name))}, nil
 	}
-	name := path.Base(j.Path)
-	j.URLs, j.in = []*urlparse.URL{j.in.Child(literal(name), j.Tree.typeOf(name))}, nil
 }
 
-// jobs counts the tasks and turns them into jobs.
+// jobs counts the tasks and turns them into jobs. It looks one task ahead: two files
+// of a tree alone cannot have the same path.
 func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 	return func(yield func(schedule.Job[*job]) bool) {
-		for t := range tasks {
+		next, stop := iter.Pull(tasks)
+		defer stop()
+		t, more := next()
+		for more {
 			j := &job{Task: t, listed: -1}
-			if t.Tree != nil {
-				j.dir = top(t.URLs[0])
+			if t, more = next(); b.paths == nil && (more || j.Tree == nil) {
+				b.paths = newPaths()
+			}
+			if j.Tree != nil {
+				j.dir = top(j.url())
 				j.URLs = []*urlparse.URL{j.dir.root}
-				if err := t.Tree.check(); err != nil {
-					b.unlisted.Add(1)
+				if err := j.Tree.check(); err != nil {
+					b.count(func(c *counts) { c.Unlisted++ })
 					b.ended(j.failed(err))
 					continue
 				}
@@ -233,17 +235,23 @@ func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 
 // found counts a job that is about to be queued for a server.
 func (b *engine) found(j *job, host string) schedule.Job[*job] {
-	switch {
-	case j.dir != nil:
-		b.listing.Add(1)
-	case j.size() >= 0:
-		b.files.Add(1)
-		b.size.Add(j.size())
-	default:
-		b.files.Add(1)
-		b.unsized.Add(1)
-	}
+	b.count(func(c *counts) {
+		if j.dir != nil {
+			c.Listing++
+		} else {
+			c.file(j.size(), 1)
+		}
+	})
 	return schedule.Job[*job]{Host: host, Value: j, Finds: j.dir != nil}
+}
+
+// file counts n files of a size, which is -1 if it is not known.
+func (c *counts) file(size, n int64) {
+	if c.Files += n; size >= 0 {
+		c.size += n * size
+	} else {
+		c.unsized += n
+	}
 }
 
 func (b *engine) do(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
@@ -257,10 +265,10 @@ func (b *engine) do(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdic
 // ceiling notes that a server refused a connection.
 func (b *engine) ceiling(host string, most int) {
 	if most == 0 {
-		b.note(Waiting, host+" refuses the only connection: waiting until it has room")
+		b.note(pause, host+" refuses the only connection: waiting until it has room")
 		return
 	}
-	b.note(download.Noted, fmt.Sprintf("%s has too many connections: continuing with %d", host, most))
+	b.note(0, fmt.Sprintf("%s has too many connections: continuing with %d", host, most))
 }
 
 // tell calls Options.Events.
@@ -272,44 +280,32 @@ func (b *engine) tell(e Event) {
 	}
 }
 
-// note tells something about a server.
-func (b *engine) note(kind download.EventKind, text string) {
-	b.tell(Event{Event: download.Event{Kind: kind, Text: text}})
+// note tells something about a server, from which nothing comes for a while if wait is not 0.
+func (b *engine) note(wait time.Duration, text string) {
+	b.tell(Event{Event: download.Event{Kind: download.Noted, Text: text, Wait: wait}})
 }
 
 // failed returns the end of a job that failed with err, at the URL that it tries.
 func (j *job) failed(err error) Event {
-	return Event{Event: download.Event{Err: err}, Task: &j.Task, URL: j.url(), dir: j.dir != nil}
+	return Event{Event: download.Event{Err: err}, Task: &j.Task, dir: j.dir != nil}
 }
 
 // ended counts and tells the end of a task.
 func (b *engine) ended(e Event) {
 	e.Kind = Ended
-	switch {
-	case e.Link != "", e.Err != nil && e.dir: // list counts the directory
-	case e.Err != nil:
-		b.failed.Add(1)
-	case e.Result.Left != "":
-		b.before.Add(1)
-		b.complete.Add(1)
-	default:
-		b.complete.Add(1)
-	}
+	b.count(func(c *counts) {
+		switch {
+		case e.Text != "", e.Err != nil && e.dir: // list counts the directory
+		case e.Err != nil:
+			c.Failed++
+		default:
+			c.Complete++
+		}
+	})
 	b.tell(e)
 }
 
-func (b *engine) totals() Totals {
-	t := Totals{
-		Files: b.files.Load(), Size: b.size.Load(), Complete: b.complete.Load(), Before: b.before.Load(), Failed: b.failed.Load(),
-		Listing: b.listing.Load(), Unlisted: b.unlisted.Load(), Received: b.received.Load(), Done: b.done.Load(),
-	}
-	if b.unsized.Load() > 0 {
-		t.Size = -1
-	}
-	return t
-}
-
-// countInterval is the time between two Counted events.
+// countInterval is the time between two looks at the totals.
 const countInterval = 200 * time.Millisecond
 
 // watch tells the totals regularly, until end is called.
@@ -317,7 +313,15 @@ func (b *engine) watch() (end func()) {
 	if b.Events == nil {
 		return func() {}
 	}
-	tell := func() { b.tell(Event{Event: download.Event{Kind: Counted}, Totals: b.totals()}) }
+	tell := func() {
+		e := Event{Event: download.Event{Kind: download.Progress, Total: -1}}
+		b.count(func(c *counts) {
+			if e.Totals, e.Done = c.Totals, c.done; c.unsized+c.Listing == 0 {
+				e.Total = c.size
+			}
+		})
+		b.tell(e)
+	}
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)

@@ -11,6 +11,7 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -59,8 +60,8 @@ func TestBound(t *testing.T) {
 				if took := time.Since(begun); took != cmp.Or(tt.takes, 2*limit) {
 					t.Errorf("the run took %v, want %v", took, cmp.Or(tt.takes, 2*limit))
 				}
-				if failed := s.failures(); len(failed) != 2 || !strings.Contains(strings.Join(failed, "\n"), batch.ErrLate.Error()) {
-					t.Errorf("got %q, want %v twice", failed, batch.ErrLate)
+				if failed := s.failures(); len(failed) != 2 || !strings.Contains(strings.Join(failed, "\n"), schedule.ErrLate.Error()) {
+					t.Errorf("got %q, want %v twice", failed, schedule.ErrLate)
 				}
 			})
 		})

@@ -1,6 +1,7 @@
 package batch_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"strings"
 
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
@@ -33,11 +35,17 @@ func fetch(ctx context.Context, list io.Reader, dir string) (batch.Totals, error
 			}
 		}
 	}
-	totals, err := batch.Run(ctx, &c, tasks, batch.Options{Jobs: 4, Root: root, Ledger: ".ftpfetch-ledger", Events: func(e batch.Event) {
-		if e.Kind == batch.Ended && e.Err != nil {
-			fmt.Println(e.Task.Path, e.Err)
-		}
-	}})
+	totals, err := batch.Run(ctx, &c, tasks, batch.Options{
+		Jobs: 4, Ledger: ".ftpfetch-ledger", Each: download.Options{Root: root},
+		Events: func(e batch.Event) {
+			switch {
+			case e.Kind == batch.Ended && e.Err != nil:
+				fmt.Println(e.Task.Path, e.Err)
+			case e.Kind == batch.Ended:
+				fmt.Println(e.Task.Path, "is", cmp.Or(e.Result.Left, "fetched"))
+			}
+		},
+	})
 	return totals, errors.Join(wrong, err)
 }
 
@@ -56,12 +64,16 @@ func ExampleRun() {
 	for range 2 {
 		list := strings.NewReader(s.URL("/pub/a") + "\n" + s.URL("/pub/b") + "\n")
 		totals, err := fetch(context.Background(), list, dir)
-		if err != nil || !totals.Whole() {
-			log.Fatal("not all files are complete: ", err)
+		if err != nil {
+			log.Fatal(err)
 		}
-		fmt.Println(totals.Complete, "complete,", totals.Before, "of them before this run")
+		fmt.Println(totals.Complete, "complete")
 	}
-	// Output:
-	// 2 complete, 0 of them before this run
-	// 2 complete, 2 of them before this run
+	// Unordered output:
+	// a is fetched
+	// b is fetched
+	// 2 complete
+	// a is already complete
+	// b is already complete
+	// 2 complete
 }

@@ -13,6 +13,7 @@ import (
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
 )
 
@@ -23,7 +24,7 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	defer cancel()
 	result, there, err := b.there(bounded, j)
 	if there {
-		partfile.Tidy(bounded, b.Root, j.Path)
+		partfile.Tidy(bounded, b.root, j.Path)
 	}
 	if b.short(t, err) {
 		return schedule.Short()
@@ -33,10 +34,8 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 		return b.end(ctx, j, result, err, schedule.Untouched())
 	}
 	if t.GivenUp != nil {
-		j.givenUp = true
 		return b.next(ctx, j, t.GivenUp, schedule.Untouched())
 	}
-	j.givenUp = false
 	result, err = b.retrieve(bounded, t)
 	switch {
 	case err == nil:
@@ -55,8 +54,8 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	case b.crowded(t, err):
 		return b.full(err)
 	case j.link != "" && errors.Is(err, ftpexec.ErrNotFound):
-		b.forget(j)
-		b.ended(Event{Task: &j.Task, URL: j.url(), Link: j.link})
+		b.count(func(c *counts) { c.file(j.size(), -1) })
+		b.left(j, j.link)
 		return schedule.Done()
 	}
 	return b.next(ctx, j, err, verdict(err))
@@ -70,18 +69,15 @@ const pause = time.Second
 func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) schedule.Verdict {
 	j := t.Value
 	if !j.waited {
-		b.note(Waiting, err.Error()+": waiting for it")
+		b.note(pause, err.Error()+": waiting for it")
 	}
 	j.waited = true
 	t.Release()
-	if b.Each.Wait != nil {
-		_ = b.Each.Wait(ctx, pause)
-	} else {
-		over, cancel := context.WithTimeout(ctx, pause)
-		<-over.Done()
-		cancel()
+	wait := b.Each.Wait
+	if wait == nil {
+		wait = retry.Sleep
 	}
-	if ctx.Err() != nil {
+	if _ = wait(ctx, pause); ctx.Err() != nil {
 		return b.end(ctx, j, download.Result{}, err, schedule.Untouched())
 	}
 	return schedule.Untouched().Then(j.url().Address())
@@ -98,23 +94,13 @@ func (b *engine) named(ctx context.Context, j *job) (there bool, err error) {
 	return there, err
 }
 
-// forget takes back what found has counted for a file.
-func (b *engine) forget(j *job) {
-	b.files.Add(-1)
-	if j.size() >= 0 {
-		b.size.Add(-j.size())
-	} else {
-		b.unsized.Add(-1)
-	}
-}
-
 // next turns to the file's next URL after err. Without one the file has failed.
 func (b *engine) next(ctx context.Context, j *job, err error, v schedule.Verdict) schedule.Verdict {
-	if local(err) || j.at+1 == len(j.URLs) {
+	if local(err) || len(j.URLs) == 1 {
 		return b.end(ctx, j, download.Result{}, err, v)
 	}
-	b.note(download.Noted, err.Error()+"; trying "+j.URLs[j.at+1].Redacted())
-	j.at++
+	j.URLs = j.URLs[1:]
+	b.note(0, err.Error()+"; trying "+j.url().Redacted())
 	return v.Then(j.url().Address())
 }
 
@@ -123,73 +109,49 @@ func (b *engine) next(ctx context.Context, j *job, err error, v schedule.Verdict
 func (b *engine) end(ctx context.Context, j *job, result download.Result, err error, v schedule.Verdict) schedule.Verdict {
 	if err == nil || ctx.Err() == nil {
 		e := j.failed(err)
-		e.Result, e.GivenUp = result, j.givenUp
+		e.Result = result
 		b.ended(e)
 	}
 	return v
 }
 
-// retrieve retrieves a file.
+// left reports an entry of a listing that is not followed, because of what it is.
+func (b *engine) left(j *job, what string) {
+	b.ended(Event{Event: download.Event{Text: what}, Task: &j.Task})
+}
+
+// retrieve retrieves a file, and counts and tells what happens.
 func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download.Result, error) {
-	j := t.Value
-	o := b.Each
-	o.Root, o.Segments = b.Root, 1
+	j, o := t.Value, b.Each
+	m := &meter{engine: b, sized: j.size() >= 0}
+	o.Segments, o.Size, o.Sum = 1, j.Size, j.Sum
 	if n := b.Each.Segments - 1; n > 0 {
 		o.Segments += t.Spare(n)
 	}
 	if b.ledger != nil {
 		o.Commit = func(r download.Result) error { return b.ledger.add(recordOf(j.Item, j.url(), r)) }
 	}
-	return b.fetch(j, &o, t.Release, func() (download.Result, error) {
-		return download.File(ctx, &first{b.src, t}, j.url(), j.Path, &o)
-	})
-}
-
-// lone retrieves a file as a caller without a Root asks for it.
-func (b *engine) lone(ctx context.Context, t Task) {
-	j := &job{Task: t, listed: -1}
-	b.found(j, "")
-	ctx, cancel := b.bound(ctx)
-	defer cancel()
-	o := b.Each
-	e := j.failed(nil)
-	e.Result, e.Err = b.fetch(j, &o, func() {}, func() (download.Result, error) {
-		if b.Out != nil {
-			return download.To(ctx, b.src, j.url(), b.Out, &o)
-		}
-		return download.File(ctx, b.src, j.url(), j.Path, &o)
-	})
-	b.ended(e)
-}
-
-// fetch lets do retrieve the file of j with o, and counts and tells what happens.
-func (b *engine) fetch(j *job, o *download.Options, arrived func(), do func() (download.Result, error)) (download.Result, error) {
-	m := &meter{engine: b, sized: j.size() >= 0}
-	o.Size, o.Sum = j.Size, j.Sum
 	o.Events = func(e download.Event) {
 		switch e.Kind {
 		case download.Progress:
 			m.update(e.Done, e.Total)
 		case download.Arrived:
-			arrived()
+			t.Release()
 		}
 		b.tell(Event{Event: e, Task: &j.Task})
 	}
 	b.tell(Event{Event: download.Event{Kind: Started}, Task: &j.Task})
-	result, err := do()
+	result, err := download.File(ctx, &first{b.src, t}, j.url(), j.Path, &o)
 	m.end(result, err)
 	return result, err
 }
-
-// ErrLate is the cause when Options.Timeout has passed.
-var ErrLate = fmt.Errorf("not done in time: %w", context.DeadlineExceeded)
 
 // bound applies Options.Timeout.
 func (b *engine) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if b.Timeout == 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, b.Timeout, ErrLate)
+	return context.WithTimeoutCause(ctx, b.Timeout, schedule.ErrLate)
 }
 
 // meter counts the bytes of one file. download.File calls update from one
@@ -202,32 +164,33 @@ type meter struct {
 }
 
 func (m *meter) update(done, total int64) {
-	m.done.Add(done - m.last)
 	if m.started {
 		m.received.Add(max(0, done-m.last))
 	}
-	m.started, m.last = true, done
-	m.know(total)
+	m.count(func(c *counts) { m.reach(c, done, total) })
+	m.started = true
 }
 
-// know counts the file's size when the server has told it.
-func (m *meter) know(size int64) {
+// reach counts the bytes up to done, and the file's size if it is known by now.
+func (m *meter) reach(c *counts, done, size int64) {
+	c.done, m.last = c.done+done-m.last, done
 	if !m.sized && size >= 0 {
 		m.sized = true
-		m.unsized.Add(-1)
-		m.size.Add(size)
+		c.unsized--
+		c.size += size
 	}
 }
 
 // end replaces what was counted by the size of the whole file. What a failed try
 // brought does not count: the next one counts it again.
 func (m *meter) end(r download.Result, err error) {
-	if err != nil {
-		m.done.Add(-m.last)
-		return
-	}
-	m.know(r.Size)
-	m.done.Add(r.Size - m.last)
+	m.count(func(c *counts) {
+		if err != nil {
+			m.reach(c, 0, -1)
+		} else {
+			m.reach(c, r.Size, r.Size)
+		}
+	})
 }
 
 // first opens the first connection of a file.
@@ -268,7 +231,7 @@ func (e *extra) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response
 // has it, because its digest is right, or because it is as new as the server's.
 func (b *engine) there(ctx context.Context, j *job) (download.Result, bool, error) {
 	item := j.Item
-	info, err := b.Root.Lstat(item.Path)
+	info, err := b.root.Lstat(item.Path)
 	if scarce(err) {
 		return download.Result{}, false, localError(item.Path, "cannot be examined", err)
 	}
@@ -285,7 +248,7 @@ func (b *engine) there(ctx context.Context, j *job) (download.Result, bool, erro
 		return download.Result{}, false, nil
 	}
 	if b.ledger != nil {
-		if r, ok := b.ledger.find(item, info); ok {
+		if r, ok := b.ledger.find(item, j.modTime, info); ok {
 			result.Sum, result.Verified, result.Checked = r.sum(), r.Verified, r.Checked
 			return result, true, nil
 		}
@@ -293,7 +256,7 @@ func (b *engine) there(ctx context.Context, j *job) (download.Result, bool, erro
 	switch {
 	case item.Sum.Algorithm != "":
 		return b.verify(ctx, item, result)
-	case b.Each.Newer && !item.ModTime.After(info.ModTime().Add(slack)):
+	case b.Each.Newer && !j.modTime.After(info.ModTime().Add(slack)):
 		result.Left = "not newer on the server"
 		return result, true, nil
 	}
@@ -315,7 +278,7 @@ func (b *engine) other(item manifest.Item, cause error, format string, args ...a
 
 // dated reports whether the list or the listing tells enough to know whether the
 // server's file is newer. Otherwise the server must be asked.
-func (j *job) dated() bool { return j.Sum.Algorithm != "" || j.size() >= 0 && !j.ModTime.IsZero() }
+func (j *job) dated() bool { return j.Sum.Algorithm != "" || j.size() >= 0 && !j.modTime.IsZero() }
 
 // slack is how much of a second some file systems lose.
 const slack = time.Second - 1
@@ -323,7 +286,7 @@ const slack = time.Second - 1
 // verify compares the digest of a file that is there.
 func (b *engine) verify(ctx context.Context, item manifest.Item, result download.Result) (download.Result, bool, error) {
 	h := digest.New(item.Sum.Algorithm)
-	err := partfile.Copy(ctx, h, b.Root, item.Path)
+	err := partfile.Copy(ctx, h, b.root, item.Path)
 	sum := digest.Sum{Algorithm: item.Sum.Algorithm, Digest: h.Sum(nil)}
 	if err == nil && sum.String() != item.Sum.String() && !b.replaces() {
 		err = b.other(item, download.ErrDigest, "%s, but the list says %s", sum, item.Sum)

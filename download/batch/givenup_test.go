@@ -1,6 +1,7 @@
 package batch_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -9,6 +10,7 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -67,7 +69,7 @@ func TestServerGivenUp(t *testing.T) {
 				s.run(t.Context(), tasks...)
 				tried := 0
 				for _, o := range s.outcomes {
-					if !o.GivenUp {
+					if _, givenUp := errors.AsType[*schedule.GivenUp](o.Err); !givenUp {
 						tried++
 					}
 				}

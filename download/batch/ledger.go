@@ -70,8 +70,9 @@ func (r record) path() string {
 	return r.Path
 }
 
-// about reports whether r is about the file that item names and info describes.
-func (r record) about(item manifest.Item, info fs.FileInfo) bool {
+// about reports whether r is about the file that item names and info describes, and
+// is of no time before newest.
+func (r record) about(item manifest.Item, newest time.Time, info fs.FileInfo) bool {
 	if r.path() != item.Path || r.Size != info.Size() || r.Modified.Sub(info.ModTime()).Abs() >= slack {
 		return false
 	}
@@ -79,7 +80,7 @@ func (r record) about(item manifest.Item, info fs.FileInfo) bool {
 		return r.Sum == item.Sum.String()
 	}
 	return slices.ContainsFunc(item.URLs, func(u *urlparse.URL) bool { return u.WithoutPassword().String() == r.URL }) &&
-		(item.Size == nil || *item.Size == r.Size) && (item.ModTime.IsZero() || !item.ModTime.After(r.Modified))
+		(item.Size == nil || *item.Size == r.Size) && !newest.After(r.Modified)
 }
 
 // ledger remembers the verified files of an output directory. The record of a
@@ -106,7 +107,6 @@ type ledger struct {
 	end     int64             // how far own was read
 	late    map[uint64]uint64 // the records read since, in place of those of index
 
-	seed  maphash.Seed
 	files []*os.File // all ledgers, to read
 	index []position // of the records at the start, ordered by hash
 }
@@ -127,7 +127,7 @@ const maxRecord = 256 << 10
 // believes only those that this user owns and no other may write: if that called
 // name is not one of them, the run adds to another, and the caller closes it.
 func openLedger(root *os.Root, name string) (*ledger, error) {
-	l := &ledger{seed: maphash.MakeSeed(), late: make(map[uint64]uint64)}
+	l := &ledger{late: make(map[uint64]uint64)}
 	err := l.create(root, name, fmt.Sprintf("%s~%d", name, os.Geteuid()))
 	names, gerr := fs.Glob(root.FS(), ledgerName+"*")
 	for _, n := range names {
@@ -240,7 +240,7 @@ func (l *ledger) refresh() (err error) {
 	return err
 }
 
-func (l *ledger) key(path string) uint64 { return maphash.String(l.seed, path) }
+func (l *ledger) key(path string) uint64 { return maphash.String(seed, path) }
 
 // sort makes the index one of the last record of each path.
 func (l *ledger) sort() {
@@ -248,8 +248,8 @@ func (l *ledger) sort() {
 	l.index = slices.CompactFunc(l.index, func(a, b position) bool { return a.hash == b.hash })
 }
 
-// find returns the record of a file that is there.
-func (l *ledger) find(item manifest.Item, info fs.FileInfo) (record, bool) {
+// find returns the record of a file that is there, if it is of no time before newest.
+func (l *ledger) find(item manifest.Item, newest time.Time, info fs.FileInfo) (record, bool) {
 	key := l.key(item.Path)
 	l.mu.Lock()
 	at, ok := l.late[key]
@@ -267,7 +267,7 @@ func (l *ledger) find(item manifest.Item, info fs.FileInfo) (record, bool) {
 	if err != nil || json.Unmarshal(line, &r) != nil {
 		return record{}, false
 	}
-	return r, r.about(item, info) && owner.Ours(info)
+	return r, r.about(item, newest, info) && owner.Ours(info)
 }
 
 // add adds a record and waits until it is on the disk. Records that are added at

@@ -79,9 +79,6 @@ func TestAbout(t *testing.T) {
 		{"another URL", rec, with(func(i *manifest.Item) { i.URLs = urls(t, "ftp://h/g") }), is, false},
 		{"one of the URLs", rec, with(func(i *manifest.Item) { i.URLs = urls(t, "ftp://i/f", "ftp://h/f") }), is, true},
 		{"a password", rec, with(func(i *manifest.Item) { i.URLs = urls(t, "ftp://u:p@h/f") }), is, false},
-		{"as new in the list", rec, with(func(i *manifest.Item) { i.ModTime = modified }), is, true},
-		{"newer in the list", rec, with(func(i *manifest.Item) { i.ModTime = modified.Add(time.Second) }), is, false},
-		{"older in the list", rec, with(func(i *manifest.Item) { i.ModTime = modified.Add(-time.Hour) }), is, true},
 		{"the digest", summed, with(func(i *manifest.Item) { i.Sum = sum(t, md5) }), is, true},
 		{"the digest and another URL", summed, with(func(i *manifest.Item) { i.Sum, i.URLs = sum(t, md5), urls(t, "ftp://x/y") }), is, true},
 		{"another digest", summed, with(func(i *manifest.Item) { i.Sum = sum(t, other) }), is, false},
@@ -90,13 +87,18 @@ func TestAbout(t *testing.T) {
 		{"the digest, another size on the disk", summed, with(func(i *manifest.Item) { i.Sum = sum(t, md5) }), file{size: 6, time: modified}, false},
 	}
 	for _, tt := range tests {
-		if got := tt.r.about(tt.item, tt.info); got != tt.want {
+		if got := tt.r.about(tt.item, time.Time{}, tt.info); got != tt.want {
 			t.Errorf("%s: got %v", tt.name, got)
+		}
+	}
+	for newer, want := range map[time.Duration]bool{0: true, time.Second: false, -time.Hour: true} {
+		if got := rec.about(plain, modified.Add(newer), is); got != want {
+			t.Errorf("%v newer in the listing: got %v", newer, got)
 		}
 	}
 	login := recordOf(plain, urls(t, "ftp://me:secret@h/f")[0], download.Result{Size: 5, ModTime: modified})
 	for pass, want := range map[string]bool{"me:secret": true, "me:changed": true, "me": true, "you:secret": false} {
-		if got := login.about(with(func(i *manifest.Item) { i.URLs = urls(t, "ftp://"+pass+"@h/f") }), is); got != want {
+		if got := login.about(with(func(i *manifest.Item) { i.URLs = urls(t, "ftp://"+pass+"@h/f") }), time.Time{}, is); got != want {
 			t.Errorf("login %s: got %v", pass, got)
 		}
 	}
@@ -145,7 +147,7 @@ func (r *room) add(l *ledger, path string, size int64) {
 // has checks whether the ledger speaks for a file of this size.
 func (r *room) has(l *ledger, path string, size int64, want bool) {
 	r.Helper()
-	if _, got := l.find(r.item(path), file{size: size, time: modified}); got != want {
+	if _, got := l.find(r.item(path), time.Time{}, file{size: size, time: modified}); got != want {
 		r.Errorf("%q with %d bytes: %v, want %v", path, size, got, want)
 	}
 }
@@ -266,7 +268,7 @@ func TestLedgerTogether(t *testing.T) {
 // are there, although one look at the ledger finds the records of all.
 func TestNamedMeanwhile(t *testing.T) {
 	r := newRoom(t)
-	b := &engine{Options: Options{Root: r.root}, ledger: r.open(ledgerName)}
+	b := &engine{root: r.root, ledger: r.open(ledgerName)}
 	other := r.open(ledgerName)
 	for _, path := range []string{"a", "b"} {
 		name := filepath.Join(r.dir, path)

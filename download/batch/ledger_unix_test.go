@@ -10,6 +10,7 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+	"time"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/internal/rules/night"
@@ -106,7 +107,7 @@ func TestLedgerForeignFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := r.open(ledgerName).find(r.item("f"), info); ok != (uid == os.Geteuid()) {
+		if _, ok := r.open(ledgerName).find(r.item("f"), time.Time{}, info); ok != (uid == os.Geteuid()) {
 			t.Errorf("of user %d: %v", uid, ok)
 		}
 	}

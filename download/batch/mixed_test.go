@@ -18,7 +18,7 @@ import (
 // same file.
 func TestMixed(t *testing.T) {
 	s := newStand(t, map[string]string{"/a/f": "one", "/b/f": "two"}, testserver.Options{})
-	s.options.Jobs, s.options.Mixed, s.options.Each.Existing = 1, true, download.Overwrite
+	s.options.Jobs, s.options.Each.Existing = 1, download.Overwrite
 	task := func(path string) batch.Task {
 		return batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{s.url(path)}, Path: "f"}}
 	}

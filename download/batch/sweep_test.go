@@ -54,8 +54,6 @@ func sweep(t *testing.T, fault func(s *sweeper) testserver.Action, check func(s 
 	}
 }
 
-type totals = batch.Totals
-
 type sweeper struct {
 	*stand
 	left   atomic.Int64 // commands to the fault

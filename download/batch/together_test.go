@@ -44,7 +44,7 @@ func TestTwoRuns(t *testing.T) {
 		midst, release, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 		var once, again sync.Once
 		first.options.Events = func(e batch.Event) {
-			if e.Kind == download.Progress {
+			if e.Kind == download.Progress && e.Task != nil {
 				once.Do(func() { close(midst); <-release })
 			}
 		}
@@ -55,7 +55,7 @@ func TestTwoRuns(t *testing.T) {
 			<-ended
 			return nil
 		}
-		var one batch.Totals
+		var one totals
 		go func() { defer close(ended); one = first.run(t.Context(), tasks...) }()
 		<-midst
 		two := second.run(t.Context(), tasks...)

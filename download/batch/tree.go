@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -68,7 +69,6 @@ func (j *job) asFile() *job {
 func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 	j := t.Value
 	if t.GivenUp != nil {
-		j.givenUp = true
 		return b.notListed(ctx, j, t.GivenUp, schedule.Untouched())
 	}
 	bounded, cancel := b.bound(ctx)
@@ -89,7 +89,7 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	case err == nil && j.Tree.Depth > 0 && j.dir.depth >= j.Tree.Depth: // only now it shows that it is a directory
 		return b.listed(ctx, t)
 	case same != nil:
-		b.ended(Event{Task: &j.Task, URL: j.url(), Link: cmp.Or(same.below, ".")})
+		b.left(j, cmp.Or(same.below, "."))
 		return b.listed(ctx, t)
 	case err == nil:
 		err = b.create(j)
@@ -117,7 +117,7 @@ func (b *engine) listed(ctx context.Context, t *schedule.Turn[*job], jobs ...*jo
 		}
 	}
 	if ctx.Err() == nil {
-		b.listing.Add(-1)
+		b.count(func(c *counts) { c.Listing-- })
 	}
 	return schedule.Done()
 }
@@ -131,13 +131,13 @@ func (b *engine) complain(j *job, entries []entry, odd []error) {
 	for _, err := range odd {
 		b.ended(j.failed(err))
 	}
-	b.unlisted.Add(int64(min(1, len(odd))))
+	b.count(func(c *counts) { c.Unlisted += int64(min(1, len(odd))) })
 	if slices.ContainsFunc(mostListed, func(most int) bool { return len(entries) <= most && len(entries) >= most-2 }) {
-		b.note(Waiting, fmt.Sprintf("%s has %d entries, as many as some servers list at most: a list of URLs (-i) fetches what may be missing", j.url().Redacted(), len(entries)))
+		b.note(pause, fmt.Sprintf("%s has %d entries, as many as some servers list at most: a list of URLs (-i) fetches what may be missing", j.url().Redacted(), len(entries)))
 	}
 	match := func(e entry) bool { return matches([]string{j.Tree.Names}, e.name) }
 	if j.Tree.Names != "" && j.dir.depth == 0 && !slices.ContainsFunc(entries, match) {
-		b.files.Add(1)
+		b.count(func(c *counts) { c.file(0, 1) })
 		e := j.failed(noMatch(j.Tree.Names))
 		e.dir = false
 		b.ended(e)
@@ -148,8 +148,7 @@ func (b *engine) complain(j *job, entries []entry, odd []error) {
 // interrupted.
 func (b *engine) notListed(ctx context.Context, j *job, err error, v schedule.Verdict) schedule.Verdict {
 	if ctx.Err() == nil {
-		b.listing.Add(-1)
-		b.unlisted.Add(1)
+		b.count(func(c *counts) { c.Listing--; c.Unlisted++ })
 	}
 	return b.end(ctx, j, download.Result{}, err, v)
 }
@@ -160,7 +159,7 @@ func (b *engine) create(j *job) error {
 	if len(j.Tree.Accept) > 0 && j.Path != "" {
 		return nil
 	}
-	if err := b.Root.MkdirAll(cmp.Or(j.Path, "."), 0o777); err != nil {
+	if err := b.root.MkdirAll(cmp.Or(j.Path, "."), 0o777); err != nil {
 		return localError(j.Path, "cannot be created", err)
 	}
 	return nil
@@ -206,8 +205,14 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []entry) {
 			rough, urls = append(rough, i), append(urls, j.url().Child(literal(e.name), urlparse.TypeNone))
 		}
 	}
+	src, ok := b.src.(interface {
+		StatAll(context.Context, []*urlparse.URL) iter.Seq2[ftpexec.Entry, error]
+	})
+	if !ok {
+		return
+	}
 	n := 0
-	for info, err := range b.src.StatAll(ctx, urls) {
+	for info, err := range src.StatAll(ctx, urls) {
 		if n >= len(rough) {
 			return
 		}
@@ -220,7 +225,7 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []entry) {
 
 // sameSize reports whether there is a local file of that size.
 func (b *engine) sameSize(name string, size int64) bool {
-	info, err := b.Root.Lstat(name)
+	info, err := b.root.Lstat(name)
 	return err == nil && info.Mode().IsRegular() && info.Size() == size
 }
 
@@ -254,7 +259,7 @@ func (b *engine) within(ctx context.Context, j *job, entries []entry) (jobs []*j
 
 // fill fills in the job for a file.
 func (j *job) fill(e entry) {
-	j.ModTime, j.listed = e.time, e.size
+	j.modTime, j.listed = e.time, e.size
 	if j.Tree.typeOf(e.name) == urlparse.TypeASCII {
 		j.listed = -1 // the line ends count otherwise there
 	}
@@ -263,13 +268,14 @@ func (j *job) fill(e entry) {
 // refuse reports an entry that has no local name.
 func (b *engine) refuse(j *job, e entry, err error) {
 	dir := e.mode.IsDir()
-	if dir {
-		b.unlisted.Add(1)
-	} else {
-		b.files.Add(1)
-	}
-	u := e.url(j.in)
-	j.URLs, j.in = []*urlparse.URL{u}, nil
+	b.count(func(c *counts) {
+		if dir {
+			c.Unlisted++
+		} else {
+			c.file(0, 1)
+		}
+	})
+	j.URLs, j.in = []*urlparse.URL{e.url(j.in)}, nil
 	failed := j.failed(err)
 	failed.dir = dir
 	b.ended(failed)
@@ -287,12 +293,14 @@ func (b *engine) descend(parent, next *job, e entry) bool {
 	switch {
 	case e.mode == fs.ModeSymlink:
 		if !parent.Tree.FollowLinks || !next.dir.follow(d, e.target) {
-			b.ended(Event{Task: &next.Task, URL: u, Link: cmp.Or(e.target, "a place that the server does not tell")})
+			next.URLs[0] = u
+			b.left(next, cmp.Or(e.target, "a place that the server does not tell"))
 			return false
 		}
 		next.URLs[0], next.link = next.dir.url(), e.target
 	case e.mode != fs.ModeDir && e.mode != fs.ModeIrregular: // a device or socket
-		b.ended(Event{Task: &next.Task, URL: u, Link: e.mode.String()})
+		next.URLs[0] = u
+		b.left(next, e.mode.String())
 		return false
 	case e.mode == fs.ModeDir && parent.Tree.Depth > 0 && next.dir.depth >= parent.Tree.Depth:
 		return false

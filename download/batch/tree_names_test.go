@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/testserver"
 )
@@ -49,7 +50,7 @@ func TestTreeRoundListing(t *testing.T) {
 		s, srv := scripted(t, shelf{verb: "MLSD", listings: map[string]string{"/d": text.String()}})
 		notes := 0
 		s.options.Events = func(e batch.Event) {
-			if e.Kind == batch.Waiting {
+			if e.Kind == download.Noted && e.Wait > 0 {
 				notes++
 			}
 		}

@@ -33,7 +33,7 @@ func scripted(t *testing.T, s shelf, steps ...testserver.Step) (*stand, *testser
 }
 
 // settled checks that totals of a run that was not interrupted add up.
-func (s *stand) settled(got batch.Totals) {
+func (s *stand) settled(got totals) {
 	s.Helper()
 	if got.Files != got.Complete+got.Failed || got.Listing != 0 || got.Complete < got.Before {
 		s.Errorf("the totals do not add up: %+v", got)

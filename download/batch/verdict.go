@@ -14,8 +14,14 @@ import (
 // full returns the verdict on a server that has too many connections. Those
 // without work are closed: they may be for another login.
 func (b *engine) full(err error) schedule.Verdict {
-	b.src.CloseIdleConnections()
+	b.closeIdle()
 	return schedule.Full(err)
+}
+
+func (b *engine) closeIdle() {
+	if src, ok := b.src.(interface{ CloseIdleConnections() }); ok {
+		src.CloseIdleConnections()
+	}
 }
 
 // short reports whether fewer jobs may be of help against err: this process may open
@@ -29,7 +35,7 @@ func (b *engine) short(t *schedule.Turn[*job], err error) bool {
 	if alone {
 		t.Value.short++
 	}
-	b.src.CloseIdleConnections()
+	b.closeIdle()
 	runtime.GC()
 	return true
 }

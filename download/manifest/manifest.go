@@ -18,7 +18,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/internal/printable"
@@ -54,10 +53,7 @@ type Item struct {
 	Path string          // where to save it, below the output directory, with "/" between its components
 	Size *int64          // in bytes; nil means unknown
 	Sum  digest.Sum      // the zero value means unknown
-	// ModTime is when the file was last modified on its server, to the second; zero
-	// means unknown. It decides about Newer of download.Options, without asking the server.
-	ModTime time.Time
-	Line    int // the line of the list that names it, from 1; 0 if no list does
+	Line int             // the line of the list that names it, from 1; 0 if no list does
 }
 
 // Callers tell these causes apart with errors.Is.

@@ -85,9 +85,8 @@ func (g *Getter) Get(ctx context.Context, r *getter.Request) error {
 	defer root.Close()
 	var failed []error
 	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: "."}, Tree: &batch.Tree{}}
-	totals, err := batch.Run(ctx, g.Client, slices.Values([]batch.Task{task}), batch.Options{
-		Jobs: 4, PerHost: 2, Root: root,
-		Each: download.Options{Newer: true, Existing: download.Overwrite},
+	_, err = batch.Run(ctx, g.Client, slices.Values([]batch.Task{task}), batch.Options{
+		Jobs: 4, PerHost: 2, Each: download.Options{Root: root, Newer: true, Existing: download.Overwrite},
 		Events: func(e batch.Event) {
 			if e.Kind == batch.Ended && e.Err != nil {
 				failed = append(failed, e.Err)
@@ -96,9 +95,6 @@ func (g *Getter) Get(ctx context.Context, r *getter.Request) error {
 	})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
-	}
-	if err == nil && !totals.Whole() && failed == nil {
-		return fmt.Errorf("%s: not all of it came", u)
 	}
 	return errors.Join(append(failed, err)...)
 }

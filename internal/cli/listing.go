@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/printable"
@@ -162,7 +162,7 @@ func timeOf(e ftpexec.Entry) string {
 
 // listing is the Source of a file with what listDir writes.
 type listing struct {
-	batch.Source
+	download.Source
 	run *run
 }
 

@@ -137,11 +137,11 @@ func (r *run) reports(e batch.Event) {
 		Checked  string `json:"checked,omitempty"` // when
 		Error    string `json:"error,omitempty"`
 		Code     int    `json:"code,omitempty"`
-	}{Line: e.Task.Line, URL: e.URL.WithoutPassword().String(), Path: e.Task.Path, Status: "complete"}
+	}{Line: e.Task.Line, URL: e.Task.URLs[0].WithoutPassword().String(), Path: e.Task.Path, Status: "complete"}
 	size := ""
 	switch {
-	case e.Link != "":
-		row.Status, row.Error = "link", "leads to "+e.Link
+	case e.Err == nil && e.Text != "":
+		row.Status, row.Error = "link", "leads to "+e.Text
 	case e.Err != nil:
 		row.Status = "failed"
 		row.Error, row.Code = explain(e.Err)

@@ -7,9 +7,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -20,6 +20,7 @@ import (
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/proxy"
+	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -99,7 +100,7 @@ type run struct {
 	left   chan int // receives the exit code
 	logins *logins
 	via    *proxy.Proxy // that --proxy or a variable names, or nil
-	source batch.Source // where files and listings come from
+	source source       // where files and listings come from
 
 	lists  []*list
 	made   []string // directories that open made for -d, the innermost first
@@ -113,6 +114,13 @@ type run struct {
 	code  atomic.Int32 // the exit code of the first failure
 	shut  atomic.Bool  // standard output was closed by its reader
 	lost  int64        // URLs that were not even tried
+}
+
+// source is an *ftpexec.Client, or what stands before one.
+type source interface {
+	batch.Source
+	StatAll(context.Context, []*urlparse.URL) iter.Seq2[ftpexec.Entry, error]
+	CloseIdleConnections()
 }
 
 // all retrieves every URL, or tells what it was asked for about them.
@@ -192,7 +200,7 @@ func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 		local.Path = "standard output"
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		err = context.Cause(ctx)
-	case errors.Is(err, batch.ErrLate),
+	case errors.Is(err, schedule.ErrLate),
 		// The limiter gives up early if it knows that the next bytes would come too late.
 		r.MaxTime != 0 && errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &server):
 		err = tooLong(r.MaxTime)
@@ -208,8 +216,7 @@ func (r *run) one(ctx context.Context, t batch.Task) {
 	ctx, cancel := r.limit(ctx, r.MaxTime)
 	defer cancel()
 	u := t.URLs[0]
-	o := batch.Options{Each: r.File, Events: func(e batch.Event) { r.event(ctx, e) }}
-	from := batch.Source(first{r.source, r})
+	o, from := r.File, download.Source(first{r.source, r})
 	switch listed := u.IsDir() || r.Long; { // -l of a file fails with the listing
 	case r.DryRun:
 		plan, err := ftpexec.NewPlan(u)
@@ -222,17 +229,23 @@ func (r *run) one(ctx context.Context, t batch.Task) {
 		r.failed(ctx, u, r.listDir(ctx, u, r.print.Out, show.IsTerminal(r.print.Out)))
 		return
 	case listed:
-		from, o.Each = listing{r.source, r}, download.Options{Existing: r.File.Existing, Retries: -1}
-	case t.Path == "-":
-		o.Out = r.print.Out
+		from, o = listing{r.source, r}, download.Options{Existing: r.File.Existing, Retries: -1}
 	}
 	r.shown = r.print.Run(t.Path, 1, -1)
-	_, _ = batch.Run(ctx, from, slices.Values([]batch.Task{t}), o)
+	o.Events = func(e download.Event) { r.event(ctx, batch.Event{Event: e, Task: &t}) }
+	o.Events(download.Event{Kind: batch.Started})
+	end := batch.Event{Event: download.Event{Kind: batch.Ended}, Task: &t}
+	if t.Path == "-" {
+		end.Result, end.Err = download.To(ctx, from, u, r.print.Out, &o)
+	} else {
+		end.Result, end.Err = download.File(ctx, from, u, t.Path, &o)
+	}
+	r.event(ctx, end)
 }
 
 // first is the source of one URL after another.
 type first struct {
-	batch.Source
+	download.Source
 	run *run
 }
 
@@ -260,18 +273,18 @@ func (r *run) many(ctx context.Context) {
 	if shard := r.Reading.Shard.String(); shard != "" {
 		ledger += "-" + strings.Replace(shard, "/", "-of-", 1)
 	}
+	r.File.Root = r.root
 	totals, err := batch.Run(ctx, r.source, r.tasks(ctx), batch.Options{
-		Jobs: r.Jobs, PerHost: r.PerHost, Root: r.root, Ledger: ledger, Each: r.File, Timeout: r.MaxTime,
-		Mixed: len(r.lists)+len(r.Targets) > 1, Events: func(e batch.Event) { r.event(ctx, e) },
+		Jobs: r.Jobs, PerHost: r.PerHost, Ledger: ledger, Each: r.File, Timeout: r.MaxTime, Events: func(e batch.Event) { r.event(ctx, e) },
 	})
-	if err != nil {
+	if ctx.Err() == nil && errors.Is(err, download.ErrLocal) {
 		r.fail("", err)
 		return
 	}
 	totals.Files, totals.Failed = totals.Files+r.lost, totals.Failed+r.lost
 	if ctx.Err() != nil {
 		r.print.Failed("", context.Cause(ctx), "; the same command fetches the rest")
-	} else if !totals.Whole() {
+	} else if err != nil {
 		r.code.CompareAndSwap(exitOK, exitOther)
 	}
 	r.shown.End(totals)
@@ -287,7 +300,7 @@ func (r *run) event(ctx context.Context, e batch.Event) {
 		if errors.Is(e.Err, ftpexec.ErrLogin) {
 			r.logins.forget()
 		}
-		if e.Err = r.explained(ctx, e.URL, e.Err); e.Err == nil && e.Result.Left == "" && r.root == nil {
+		if e.Err = r.explained(ctx, e.Task.URLs[0], e.Err); e.Err == nil && e.Result.Left == "" && r.root == nil {
 			r.saved[e.Task.Path] = true
 		}
 		r.fails(e.Err)

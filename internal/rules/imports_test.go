@@ -31,7 +31,7 @@ var mayImport = map[string]struct{ own, not []string }{
 	"download/manifest":          {own: []string{"urlparse", "download/digest", "download/internal/sums", "internal/localfile", "internal/printable"}, not: []string{"github.com/spf13/pflag", "net", "os"}},
 	"download/batch":             {own: []string{"urlparse", "ftpexec", "download", "download/digest", "download/internal/partfile", "download/manifest", "internal/localfile", "internal/owner", "internal/printable", "internal/retry", "internal/schedule"}, not: []string{"github.com/spf13/pflag"}},
 	"internal/cli/config":        {own: []string{"docs", "urlparse", "ftpexec", "download", "download/digest", "download/manifest", "download/batch", "internal/proxy", "internal/retry"}, not: []string{"net", "context", "golang.org/x/term"}},
-	"internal/cli/show":          {own: []string{"urlparse", "ftpexec", "download", "download/batch", "internal/localfile", "internal/printable"}, not: []string{"net", "github.com/spf13/pflag"}},
+	"internal/cli/show":          {own: []string{"urlparse", "ftpexec", "download", "download/batch", "internal/localfile", "internal/printable", "internal/schedule"}, not: []string{"net", "github.com/spf13/pflag"}},
 	"internal/netrc":             {},
 	"internal/localfile":         {},
 	"internal/retry":             {own: []string{"ftpexec"}},

@@ -9,6 +9,7 @@ package schedule
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"sync"
@@ -34,6 +35,14 @@ type Job[T any] struct {
 	// they show how much there is to do.
 	Finds bool
 }
+
+// ErrLate is the cause with which a context of a job ends when the time for it has passed.
+var ErrLate = fmt.Errorf("not done in time: %w", context.DeadlineExceeded)
+
+// GivenUp is why no job may connect to a host any more.
+type GivenUp struct{ error }
+
+func (e *GivenUp) Unwrap() error { return e.error }
 
 // Verdict says how a job ended.
 type Verdict struct {
@@ -211,7 +220,10 @@ func (s *scheduler[T]) mayStart(h *host[T]) bool {
 
 // launch starts the next job of h.
 func (s *scheduler[T]) launch(h *host[T]) {
-	t := &Turn[T]{Job: h.take(), GivenUp: h.givenUp, s: s, h: h}
+	t := &Turn[T]{Job: h.take(), s: s, h: h}
+	if h.givenUp != nil {
+		t.GivenUp = &GivenUp{h.givenUp}
+	}
 	s.queued--
 	s.running++
 	if s.starts++; s.running == 1 {

@@ -74,12 +74,12 @@ func (f *file) completed(r *Run, done download.Result, now time.Time) event {
 func (r *Run) event(kind string) event {
 	files, size := r.of()
 	t := r.totals
-	e := event{Event: kind, Files: &files, Complete: &t.Complete, Failed: new(t.Failed + t.Unlisted), Received: &t.Received, Rate: new(int64(r.speed.rate))}
+	e := event{Event: kind, Files: &files, Complete: &t.Complete, Failed: new(t.Failed + t.Unlisted), Received: &r.received, Rate: new(int64(r.speed.rate))}
 	if size >= 0 {
 		e.Size = &size
 	}
 	if took := r.p.now().Sub(r.began); r.ended {
-		e.Seconds, e.Rate = seconds(took), average(t.Received, took)
+		e.Seconds, e.Rate = seconds(took), average(r.received, took)
 	}
 	return e
 }

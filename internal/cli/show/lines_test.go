@@ -120,9 +120,9 @@ func TestFileLine(t *testing.T) {
 func TestRunLine(t *testing.T) {
 	s := newStand(Bar)
 	r := s.Run("", 500, 3<<30)
-	r.counts(batch.Totals{})
+	r.counts(batch.Totals{}, 0, 0, 0)
 	s.after(time.Second)
-	r.counts(batch.Totals{Complete: 123, Failed: 2, Unlisted: 1, Done: 1 << 30, Received: 64 << 20})
+	r.counts(batch.Totals{Complete: 123, Failed: 2, Unlisted: 1}, 1<<30, -1, 64<<20)
 	const all = "123 of 500 files, 3 failed, 0:32 left, 64.0 MiB/s, 1.0 GiB of 3.0 GiB"
 	for width, want := range map[int]string{
 		len(all): all, len(all) - 1: "123 of 500 files, 3 failed, 0:32 left, 64.0 MiB/s", 40: "123 of 500 files, 3 failed, 0:32 left",

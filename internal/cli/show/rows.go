@@ -41,7 +41,7 @@ func (r *Run) rows(width, height int) (rows []string) {
 // row returns as many parts as fit into width.
 func (r *Run) row(width int) string {
 	parts := r.parts()
-	if r.totals.Received == 0 && r.totals.Complete == 0 {
+	if r.received == 0 && r.totals.Complete == 0 {
 		parts = append(parts[:1], r.p.waits.String())
 	}
 	for len(parts) > 1 && runewidth.StringWidth(strings.Join(parts, ", ")) > width {
@@ -61,7 +61,7 @@ func (r *Run) parts() []string {
 	if n := r.totals.Failed + r.totals.Unlisted; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", n))
 	}
-	return append(parts, r.speed.parts(r.totals.Done, octets)...)
+	return append(parts, r.speed.parts(r.done, octets)...)
 }
 
 // row returns, for example, "name.tar.gz [==>--]   1.0 MiB / 2.0 MiB   50 %  1.0 MiB/s  0:01", in width columns. The

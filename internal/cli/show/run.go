@@ -1,6 +1,7 @@
 package show
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/internal/schedule"
 )
 
 // Run shows how far a run is: a lone file, or many files and all of them together.
@@ -23,10 +25,12 @@ type Run struct {
 	files  []*file         // that are on their way
 	gone   map[string]bool // addresses of the servers that were given up
 	totals batch.Totals
-	links  int64 // that were not followed
 	ended  bool
 	speed  speed
 	clock  clock
+
+	done, size, received int64 // bytes of all files: those that are there, those found so far (-1: not known), and what this run brought
+	before, links        int64 // files that were complete before; links that were not followed
 }
 
 // file is a file on its way.
@@ -84,11 +88,11 @@ func (r *Run) Event(e batch.Event) {
 		}
 	}
 	switch {
-	case e.Kind == batch.Counted:
-		r.count(e.Totals)
-	case e.Kind == batch.Waiting || e.Task == nil:
+	case e.Task == nil && e.Kind == download.Progress:
+		r.count(e)
+	case e.Task == nil:
 		whom := Detail
-		if e.Kind == batch.Waiting {
+		if e.Wait > 0 {
 			whom = Notice // the run would look like one that hangs
 		}
 		r.p.note(whom, event{Text: e.Text})
@@ -127,6 +131,9 @@ func (r *Run) progress(f *file, done, total int64) {
 
 // flow notes how many bytes of the file are there. The first call tells that data flows.
 func (f *file) flow(r *Run, done, total int64, now time.Time) {
+	if !f.began.IsZero() {
+		r.received += max(0, done-f.done)
+	}
 	if f.done, f.total = done, total; f.began.IsZero() {
 		f.began, f.offset, f.clock.last = now, done, now
 		f.speed.update(done, now)
@@ -154,13 +161,18 @@ func (r *Run) happened(f *file, e download.Event) {
 // end shows how a task has ended. Once a server is given up its next files fail for the same reason, which is not
 // worth a line for each.
 func (r *Run) end(f *file, e batch.Event) {
-	about := event{URL: e.URL.Redacted()}
-	switch at := e.URL.Address(); {
-	case e.Link != "":
+	u := e.Task.URLs[0]
+	about := event{URL: u.Redacted()}
+	_, givenUp := errors.AsType[*schedule.GivenUp](e.Err)
+	if e.Result.Left != "" {
+		r.before++
+	}
+	switch at := u.Address(); {
+	case e.Err == nil && e.Text != "":
 		r.links++
-		about.Path, about.Text = e.Task.Path, "leads to "+e.Link+", not followed"
+		about.Path, about.Text = e.Task.Path, "leads to "+e.Text+", not followed"
 		r.p.note(Notice, about)
-	case e.GivenUp && !r.lone && r.p.Progress != JSON:
+	case givenUp && r.p.Progress != JSON:
 		if !r.gone[at] {
 			r.p.failed(about, e.Err, "; the other files of this server are not tried")
 		}
@@ -196,10 +208,10 @@ func (r *Run) endFile(f *file, done download.Result, err error) {
 }
 
 // count takes how far the run is, and shows it if that is due.
-func (r *Run) count(t batch.Totals) {
+func (r *Run) count(e batch.Event) {
 	now := r.p.now()
-	r.totals = t
-	if r.speed.update(t.Received, now); !r.lone && r.clock.due(now, r.mode) {
+	r.totals, r.done, r.size = e.Totals, e.Done, e.Total
+	if r.speed.update(r.received, now); !r.lone && r.clock.due(now, r.mode) {
 		r.say(r.event("total"), strings.Join(r.parts(), ", "))
 	}
 }
@@ -210,8 +222,8 @@ func (r *Run) of() (files, octets int64) {
 	if files < 0 || r.ended && r.totals.Complete+r.totals.Failed == r.totals.Files { // some may have been named twice
 		files = r.totals.Files
 	}
-	if octets < 0 && r.totals.Listing == 0 && files == r.totals.Files {
-		octets = r.totals.Size
+	if octets < 0 && files == r.totals.Files {
+		octets = r.size
 	}
 	return files, octets
 }
@@ -224,8 +236,8 @@ func (r *Run) End(t batch.Totals) {
 	r.totals, r.ended = t, true
 	files, _ := r.of()
 	text := fmt.Sprintf("%d of %d complete", t.Complete, files)
-	if t.Before > 0 {
-		text += fmt.Sprintf(" (%d of them before)", t.Before)
+	if r.before > 0 {
+		text += fmt.Sprintf(" (%d of them before)", r.before)
 	}
 	if t.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", t.Failed)
@@ -236,7 +248,7 @@ func (r *Run) End(t batch.Totals) {
 	if r.links > 0 {
 		text += ", " + counted(r.links, "link", "links") + " not followed"
 	}
-	if r.mode != None || !t.Whole() || t.Complete != files {
-		r.p.say(r.event("end"), text+fmt.Sprintf("; received %s in %.1f s", counted(t.Received, "byte", "bytes"), r.p.now().Sub(r.began).Seconds()))
+	if r.mode != None || t.Listing+t.Unlisted > 0 || t.Complete != files {
+		r.p.say(r.event("end"), text+fmt.Sprintf("; received %s in %.1f s", counted(r.received, "byte", "bytes"), r.p.now().Sub(r.began).Seconds()))
 	}
 }

@@ -52,12 +52,13 @@ func (f shownFile) update(done, total int64) {
 }
 
 func (f shownFile) end(done download.Result, err error) {
-	f.Event(batch.Event{Event: download.Event{Kind: batch.Ended, Err: err}, Task: f.t, URL: f.t.URLs[0], Result: done})
+	f.Event(batch.Event{Event: download.Event{Kind: batch.Ended, Err: err}, Task: f.t, Result: done})
 }
 
 // counts tells a run how far it is.
-func (r *Run) counts(t batch.Totals) {
-	r.Event(batch.Event{Event: download.Event{Kind: batch.Counted}, Totals: t})
+func (r *Run) counts(t batch.Totals, done, size, received int64) {
+	r.received = received
+	r.Event(batch.Event{Event: download.Event{Kind: download.Progress, Done: done, Total: size}, Totals: t})
 }
 
 func newStand(mode Mode) *stand {
@@ -254,14 +255,14 @@ func TestRunPlain(t *testing.T) {
 	r := s.Run("", 3, 300)
 	for range 4000 { // seconds
 		s.after(time.Second)
-		r.counts(batch.Totals{Files: 3, Size: 300, Complete: 1, Done: 100})
+		r.counts(batch.Totals{Files: 3, Complete: 1}, 100, 300, 1)
 	}
 	if n := strings.Count(s.out.String(), "\n"); n != 36 { // after 10, 30, 70 and 150 s, then every two minutes
 		t.Errorf("%d lines in 4000 s, want 36", n)
 	}
 	s.out.Reset()
-	r.links = 1
-	r.End(batch.Totals{Files: 3, Size: 300, Complete: 1, Before: 1, Failed: 1, Unlisted: 1, Listing: 1, Received: 1})
+	r.links, r.before = 1, 1
+	r.End(batch.Totals{Files: 3, Complete: 1, Failed: 1, Unlisted: 1, Listing: 1})
 	s.compare(t, "1 of 3 complete (1 of them before), 1 failed, 2 directories not listed whole, 1 link not followed; received 1 byte in 4000.0 s\n")
 }
 
@@ -269,14 +270,15 @@ func TestRunPlain(t *testing.T) {
 func TestRunJSON(t *testing.T) {
 	s := newStand(JSON)
 	r := s.Run("", -1, -1)
-	r.counts(batch.Totals{Files: 2, Size: 10, Listing: 1})
+	r.counts(batch.Totals{Files: 2, Listing: 1}, 0, -1, 0)
 	s.after(time.Second)
-	r.counts(batch.Totals{Files: 2, Size: 10, Listing: 1})
+	r.counts(batch.Totals{Files: 2, Listing: 1}, 0, -1, 0)
 	s.after(time.Second / 2)
-	r.counts(batch.Totals{Files: 3, Size: 30}) // too soon
+	r.counts(batch.Totals{Files: 3}, 0, 30, 0) // too soon
 	s.after(time.Second / 2)
-	r.counts(batch.Totals{Files: 3, Size: 30, Complete: 1, Received: 10, Done: 10})
-	r.End(batch.Totals{Files: 3, Size: 30, Complete: 2, Failed: 1, Received: 20, Done: 20})
+	r.counts(batch.Totals{Files: 3, Complete: 1}, 10, 30, 10)
+	r.received = 20
+	r.End(batch.Totals{Files: 3, Complete: 2, Failed: 1})
 	s.compare(t, `{"event":"total","version":1,"time":"1970-01-01T00:00:01.000Z","received":0,"rate":0,"files":2,"complete":0,"failed":0}
 {"event":"total","version":1,"time":"1970-01-01T00:00:02.000Z","size":30,"received":10,"rate":5,"files":3,"complete":1,"failed":0}
 {"event":"end","version":1,"time":"1970-01-01T00:00:02.000Z","size":30,"received":20,"rate":10,"seconds":2,"files":3,"complete":2,"failed":1}
