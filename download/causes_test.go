@@ -20,6 +20,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -200,8 +201,8 @@ func eachCall(t *testing.T, x *trouble, use func(*ftpexec.Client) error) {
 		}
 		handshake, local := errors.Is(err, ftpexec.ErrTLS) && !x.data, slices.Contains(shortages, errno)
 		want := expectation{is: []error{errno}, as: []any{new(*net.OpError)}, temporary: !handshake && !local, timeout: errno.Timeout(), once: errno.Error()}
-		if e := (*ftpexec.Error)(nil); errors.As(err, &e) && e.Local() != local {
-			t.Errorf("%s %d: %v: local %v, want %v", x.call, x.n, err, e.Local(), local)
+		if e := (*ftpexec.Error)(nil); errors.As(err, &e) && localfile.Failed(e) != local {
+			t.Errorf("%s %d: %v: local %v, want %v", x.call, x.n, err, !local, local)
 		}
 		if bad := want.check(err); bad != nil {
 			t.Errorf("%s %d: %v", x.call, x.n, bad)

@@ -36,7 +36,7 @@ type Source interface {
 
 // What a Source for one file of many has besides.
 type (
-	// member is package batch's. An error that is [ftpexec.Error.Crowded] goes back to it.
+	// member is package batch's. An error that is [ftpexec.ErrTooMany] goes back to it.
 	member interface {
 		Extra() Source // for all connections of the file but the first
 	}

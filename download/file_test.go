@@ -93,7 +93,7 @@ func TestFileCanceled(t *testing.T) {
 func TestProgress(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body, "/empty": "", "/text.txt": "one\ntwo\n"})
 	type step struct{ done, total int64 }
-	for path, want := range map[string]step{"/f": {300_000, 300_000}, "/empty": {0, 0}, "/text.txt;type=a": {10, -1}} {
+	for path, want := range map[string]step{"/f": {300_000, 300_000}, "/empty": {0, 0}, "/text.txt;type=a": {8, -1}} {
 		var steps []step
 		o := &Options{Events: onProgress(func(done, total int64) { steps = append(steps, step{done, total}) })}
 		_, err := To(t.Context(), k.c, k.url(path), io.Discard, o)

@@ -75,7 +75,7 @@ func (j *job) arrived(n int64) error {
 func (j *job) stat(ctx context.Context) (*ftpexec.Entry, error) {
 	info, err := j.src.Stat(ctx, j.u)
 	var e *ftpexec.Error
-	if errors.As(err, &e) && e.Stage == "transfer" && e.Reply != nil && e.Reply.Code == 550 {
+	if errors.As(err, &e) && e.Stage == "transfer" && e.Code == 550 {
 		return &ftpexec.Entry{Size: -1}, nil
 	}
 	return &info, err

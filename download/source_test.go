@@ -28,7 +28,7 @@ func (m memorySource) Do(_ context.Context, req *ftpexec.Request) (*ftpexec.Resp
 	}
 	r := io.MultiReader(strings.NewReader(m.contents[req.Offset:half]), wait, strings.NewReader(m.contents[half:]))
 	return &ftpexec.Response{
-		Body: io.NopCloser(struct{ io.Reader }{r}), Offset: req.Offset, Size: int64(len(m.contents)), ModTime: kitTime,
+		Body: io.NopCloser(struct{ io.Reader }{r}), Size: int64(len(m.contents)), ModTime: kitTime,
 	}, nil
 }
 

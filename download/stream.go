@@ -86,15 +86,8 @@ func (s *streaming) run(ctx context.Context) error {
 	}
 }
 
-// count serves Progress events: it counts bytes as they came on the wire, or
-// as they were written if the Response of another Source does not count them.
-func (s *streaming) count() (done, total int64) {
-	resp := s.live.Load()
-	if n := resp.Received(); n > 0 {
-		return resp.Offset + n, resp.Size
-	}
-	return s.n.Load(), resp.Size
-}
+// count serves Progress events.
+func (s *streaming) count() (done, total int64) { return s.n.Load(), s.live.Load().Size }
 
 // Write writes to w and counts. It keeps the last bytes, because w cannot tell them.
 func (s *streaming) Write(p []byte) (int, error) {

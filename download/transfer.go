@@ -221,7 +221,7 @@ func (t *transfer) request(ctx context.Context, src Source, offset int64) (*ftpe
 		return resp, nil
 	case from == 0 || !errors.Is(err, ftpexec.ErrNoRestart):
 		return nil, err
-	case errors.As(err, &e) && e.Reply != nil && e.Reply.Code/100 == 4:
+	case errors.As(err, &e) && e.Code/100 == 4:
 		return nil, err // the server may still support REST
 	}
 	return nil, errNoRestart

@@ -8,6 +8,7 @@ import (
 	"hash"
 	"io"
 	"os"
+	"path"
 	"slices"
 	"time"
 
@@ -133,7 +134,7 @@ func (j *job) sidecar(ctx context.Context) (*digestCheck, error) {
 // absent reports whether err means that the server does not send a list.
 func absent(err error) bool {
 	var e *ftpexec.Error
-	return errors.As(err, &e) && (e.Reply != nil && e.Reply.Code/100 == 5 || e.Reply == nil && errors.Is(err, ftpexec.ErrNotFound))
+	return errors.As(err, &e) && (e.Code/100 == 5 || e.Code == 0 && errors.Is(err, ftpexec.ErrNotFound))
 }
 
 // listing returns the names in the file's directory, or nil if the server does
@@ -146,7 +147,7 @@ func (j *job) listing(ctx context.Context) []string {
 		if err != nil {
 			return nil
 		}
-		names = append(names, e.Base)
+		names = append(names, path.Base(e.Name))
 	}
 	if !slices.Contains(names, j.u.Name) {
 		return nil // vsftpd lists nothing of a directory that it may not read

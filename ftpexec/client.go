@@ -1,5 +1,5 @@
-// Package ftpexec retrieves what ftp URLs name (RFC 1738 section 3.2) from FTP servers. [NewPlan] turns a URL into
-// an ordered [Plan] of FTP commands, [Client.Do] retrieves a file, and [Client.Entries] lists a directory; [Client.List]
+// Package ftpexec retrieves what ftp URLs name (RFC 1738 section 3.2) from FTP servers. [Plan] turns a URL into
+// FTP commands, [Client.Do] retrieves a file, and [Client.Entries] lists a directory; [Client.List]
 // lists only names. Package ftpfs makes a directory an [io/fs.FS], and package ftphttp retrieves for programs that use
 // net/http.
 //
@@ -24,26 +24,26 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Defaults for the fields of [Client] that are zero. defaultMaxListing is in bytes.
+// Defaults for the fields of [Client] that are zero.
 const (
 	defaultConnectTimeout = 30 * time.Second
 	defaultTimeout        = 60 * time.Second
 	defaultRateTime       = 30 * time.Second
 	defaultMaxIdle        = 2
-	idleTimeout           = 60 * time.Second // how long a connection is kept without work
-	defaultEmail          = "ftpfetch@example.com"
-	defaultMaxListing     = 256 << 20
+	idleTimeout           = 60 * time.Second       // how long a connection is kept without work
+	email                 = "ftpfetch@example.com" // the password for anonymous logins (RFC 1738 section 3.2.1)
+	defaultMaxListing     = 256 << 20              // bytes of memory: those that the server sends, and some more for each line
 )
 
 // Client retrieves the files and directories that ftp URLs name. The zero value is ready to use: it logs in as
-// anonymous if the URL names no user, uses passive mode, and does not encrypt unless the URL's scheme is ftps or
+// anonymous if the URL names no user (ftp://anonymous:me%40example.org@host/ sends another password), uses passive mode, and does not encrypt unless the URL's scheme is ftps or
 // ftpes. A Client is safe for concurrent use. It must not be copied, nor its fields changed, after first use.
 type Client struct {
-	// Credentials supplies a password or account that the server asks for and the URL does not contain. If it is
-	// nil, such a login fails with ErrNoCredentials.
-	Credentials Credentials
-	// Email is the password for anonymous logins (RFC 1738 section 3.2.1). "" means ftpfetch@example.com.
-	Email string
+	// Credentials supplies what the server asks for and the URL does not contain: what is "password", after the reply 331 to
+	// USER, or "account" (ACCT, RFC 959 section 4.1.1), after 332. It may block, for example to ask the user. If it has nothing
+	// to supply it returns [ErrNoCredentials], with which the login also fails if Credentials is nil. The result is sent byte
+	// for byte; it must not contain CR, LF or NUL.
+	Credentials func(ctx context.Context, host, user, what string) (string, error)
 	// Trace, if not nil, is called for every step of the dialogue. The calls for one session come in order; those
 	// for different sessions may be concurrent.
 	Trace func(Event)
@@ -55,10 +55,6 @@ type Client struct {
 	// in which the caller does not read does not count. The zero Rate means no limit. With a limit, bytes go to a file
 	// through a buffer.
 	MinRate Rate
-
-	// MaxListing bounds the memory that a listing may take, in bytes: those that the server sends, and 32 more for
-	// each line. 0 means 256 MiB.
-	MaxListing int64
 
 	// MaxIdle is how many connections without work the Client keeps for each server, for a minute, for later calls. 0 means
 	// 2; with a negative number every call connects for itself. RFC 1738 section 3.2.5 decides which URLs a connection can
@@ -88,8 +84,9 @@ type Client struct {
 	// dialled to the URL's host. Its errors are in the chain of the [Error].
 	Proxy func(address string) func(ctx context.Context, network, address string) (net.Conn, error)
 
-	secrets wire.Secrets // those sent on any connection
-	dialled atomic.Int64 // control connections so far
+	maxListing int64        // for tests; 0 means defaultMaxListing
+	secrets    wire.Secrets // those sent on any connection
+	dialled    atomic.Int64 // control connections so far
 
 	mu      sync.Mutex
 	servers map[string]*server // by address
@@ -101,22 +98,10 @@ type Rate struct {
 	Over  time.Duration // 0 means 30 seconds
 }
 
-// Credentials supplies passwords and accounts. The methods may block, for example to prompt the user. They return
-// [ErrNoCredentials] if they have nothing to supply. The result is sent byte for byte; it must not contain CR, LF or
-// NUL.
-type Credentials interface {
-	// Password returns the password of user on host. It is called only after the server has replied 331 to USER.
-	Password(ctx context.Context, host, user string) (string, error)
-	// Account returns the account of user on host (ACCT, RFC 959 section 4.1.1). It is called only after the
-	// server has replied 332.
-	Account(ctx context.Context, host, user string) (string, error)
-}
-
 // Event is one step of the dialogue with a server, as passed to Client.Trace.
 type Event struct {
-	Mark   byte   // '>' for a command, '<' for one line of a reply, '*' for what the client did or decided
+	Mark   string // ">" for a command, ">>" if the write of the one before it carried it, "<" for one line of a reply, "*" for what the client did or decided
 	Text   string // without CR LF; secrets are masked, but it is not escaped for a terminal
-	Flight int    // for a command, the number of the write that carried it, from 1 on each connection
 	Server string // host:port of the URL
 	Conn   int    // the number of the control connection among those of the Client, from 1; 0 if the event is about none
 }
@@ -142,12 +127,12 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 		Timeout:        cmp.Or(c.Timeout, defaultTimeout),
 		MinRate:        c.MinRate.Bytes,
 		RateTime:       cmp.Or(c.MinRate.Over, defaultRateTime),
-		MaxListing:     cmp.Or(c.MaxListing, defaultMaxListing),
+		MaxListing:     cmp.Or(c.maxListing, defaultMaxListing),
 		Secrets:        &c.secrets,
 	}
 	if c.Trace != nil {
 		server, number := u.Address(), int(c.dialled.Add(1))
-		cfg.Trace = func(mark byte, text string, flight int) { c.Trace(Event{mark, text, flight, server, number}) }
+		cfg.Trace = func(mark, text string) { c.Trace(Event{mark, text, server, number}) }
 	}
 	if dial := c.proxy(u.Address()); dial != nil {
 		cfg.Dial, cfg.Proxied = dial, true

@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
@@ -19,7 +21,8 @@ import (
 // The errors that an [Error] wraps, to be tested for with errors.Is. An Error for a connection also wraps the cause: an
 // error of package net, of crypto/tls, or of the system, such as syscall.ECONNREFUSED. If a context ends a retrieval, the
 // Error wraps the context's cause instead. If DNS has no address for the host, it wraps a [*net.DNSError]. If a server
-// cannot compute a digest, the Error of Hash wraps [errors.ErrUnsupported].
+// cannot compute a digest, the Error of Hash wraps [errors.ErrUnsupported]. If a URL names a file, those of List and Entries
+// wrap [syscall.ENOTDIR].
 var (
 	ErrConnect       = wire.ErrConnect             // a control or data connection could not be opened, or the greeting refuses service
 	ErrTLS           = wire.ErrTLS                 // TLS failed; a *tls.CertificateVerificationError is in the chain if the certificate is why
@@ -32,10 +35,9 @@ var (
 	ErrRefused       = errors.New("refused")                                       // any other command refused, which Error.Op tells, but not as ErrNotFound
 	ErrNotFound      = fmt.Errorf("not found%.0w", fs.ErrNotExist)                 // no such file or directory: RETR, NLST, or SIZE and MDTM refused with 550 or 450
 	ErrNoRestart     = errors.New("server cannot begin in the middle of the file") // REST refused, or ASCII type
-	ErrTooMany       = errors.New("too many connections for the server")           // joined with the error of the refused step
+	ErrTooMany       = errors.New("too many connections for the server")           // joined with the error of the refused step; also 421 before the login is complete
 	ErrTLSRequired   = errors.New("server requires TLS")                           // joined with the error of the refused step
 	ErrIsDirectory   = errors.New("URL names a directory, not a file")             // from every method but List and Entries
-	ErrNotDirectory  = errors.New("URL names a file, not a directory")             // from List and Entries
 	ErrLine          = errors.New("line of the listing not understood")            // from Entries, which goes on
 	ErrChanged       = errors.New("file has changed on the server")                // from packages ftpfs and download
 )
@@ -60,18 +62,15 @@ var (
 // The errors for a URL of a directory where one of a file is needed, and the other way round; see [about].
 var (
 	errIsDirectory  = &Error{Op: "open", Err: ErrIsDirectory, Hint: "use List for a directory"}
-	errNotDirectory = &Error{Op: "open", Err: ErrNotDirectory, Hint: `end the URL in "/" or ";type=d"`}
+	errNotDirectory = &Error{Op: "open", Err: fmt.Errorf("URL names a file%.0w", syscall.ENOTDIR), Hint: `end the URL in "/" or ";type=d"`}
 )
 
-// Reply is one reply of a server (RFC 959 section 4.2).
-type Reply struct {
-	Code  int           // 100 to 599
-	Text  string        // the lines without the codes of the first and last, joined by LF; secrets masked, not escaped for a terminal
-	words func() string // see wordsOf; a func, because it is not masked and fmt does not show what a func returns
-}
+// answer is what a reply says: its code, and its words as wordsOf returns them. It is a func, because it is not masked and
+// fmt does not show what a func returns.
+type answer func() string
 
-// newReply returns the reply r to op. The server may repeat names in it.
-func newReply(r wire.Reply, op Command, names ...string) *Reply {
+// answerTo returns the reply r to op. The server may repeat names in it.
+func answerTo(op Command, r wire.Reply, names ...string) answer {
 	switch stage := verbs[op.Verb].stage; {
 	case stage != "connect" && stage != "login":
 		names = append(names, op.Arg)
@@ -80,17 +79,14 @@ func newReply(r wire.Reply, op Command, names ...string) *Reply {
 	default: // the server knows no other name yet
 		names = []string{op.Arg}
 	}
-	return &Reply{r.Code, r.Text, sync.OnceValue(func() string { return wordsOf(r, names) })}
+	return sync.OnceValue(func() string { return fmt.Sprint(r.Code, " ", wordsOf(r, names)) })
 }
 
-// reply returns the reply to a step.
-func (r *run) reply(st step, reply wire.Reply) *Reply {
+// answer returns the reply to a step.
+func (r *run) answer(st step, reply wire.Reply) answer {
 	u := r.about(st).url
-	return newReply(reply, st.Command, slices.Concat([]string{u.Name, r.home}, u.Dirs, r.dirs)...)
+	return answerTo(st.Command, reply, slices.Concat([]string{u.Name, r.home}, u.Dirs, r.dirs)...)
 }
-
-// String returns the code and the last line. It is not escaped for a terminal.
-func (r Reply) String() string { return wire.Reply{Code: r.Code, Text: r.Text}.String() }
 
 // Error describes a failure to retrieve what a URL names.
 type Error struct {
@@ -100,18 +96,22 @@ type Error struct {
 	Stage string
 	Op    string // the operation that failed: "open", "connect", or a command as sent, such as "CWD pub"; no password
 	URL   string // without its password; see [urlparse.URL.Redacted]
-	Reply *Reply // the reply that decided, or nil if there was none
+	Code  int    // that of the reply that decided (RFC 959 section 4.2); 0 if there was none
+	Reply string // that reply: its code and last line; "" if there was none; secrets masked, not escaped for a terminal
 	Hint  string // what to write instead, or ""
-	Err   error  // wraps one of the errors of this package, an error of Credentials, or a context's cause
+	// Err wraps one of the errors of this package, an error of Credentials, or a context's cause. A refusal after the login
+	// also wraps [fs.ErrPermission] if the reply says that access is denied, and a refused CWD, MLSD or LIST [fs.ErrNotExist]
+	// if it says that there is no such directory: RFC 959 has only 550 for both.
+	Err error
 
-	means error // fs.ErrNotExist or fs.ErrPermission, if the text of Reply says so; else nil
+	answer answer // Reply for decisions; nil if there was none
 }
 
 // Error returns one line that is safe to print on a terminal. It contains no password.
 func (e *Error) Error() string {
 	s := e.URL + ": " + printable.Line(e.Op) + ": " + printable.Line(e.Err.Error())
-	if e.Reply != nil {
-		s += ": server says " + printable.Line(cut(e.Reply.String()))
+	if e.Code != 0 {
+		s += ": server says " + printable.Line(cut(e.Reply))
 	}
 	if e.Hint != "" {
 		s += " (" + e.Hint + ")"
@@ -121,10 +121,6 @@ func (e *Error) Error() string {
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
-
-// Is makes a refusal after the login an [fs.ErrPermission] if the reply says that access is denied, and a refused CWD,
-// MLSD or LIST an [fs.ErrNotExist] if the reply says that there is no such directory. RFC 959 has only 550 for both.
-func (e *Error) Is(target error) bool { return e.means != nil && target == e.means }
 
 // maxShown is how many bytes of a reply's line an error shows.
 const maxShown = 300
@@ -136,32 +132,17 @@ func cut(s string) string {
 	return s
 }
 
-// Local reports whether this machine failed, not the server or the network: the process or the system has too many open
-// files or too little memory, or no connection can come from the address that a Dial wants. It is not Temporary.
-func (e *Error) Local() bool { return wire.IsLocal(e.Err) }
-
 // Temporary reports whether the same request may succeed later. It is true for replies 4yz, for [ErrTooMany],
 // [ErrTimeout], [ErrLost] and [ErrTruncated], and for [ErrConnect] without a reply. It is false for [ErrTLSRequired],
-// and if e is Local.
+// and if this machine failed: the process or the system has too many open files or too little memory, or no connection can
+// come from the address that a Dial wants.
 func (e *Error) Temporary() bool {
-	if errors.Is(e.Err, ErrTLSRequired) || errors.Is(e.Err, errPartial) || e.Local() {
+	if errors.Is(e.Err, ErrTLSRequired) || errors.Is(e.Err, errPartial) || localfile.Failed(e.Err) {
 		return false
 	}
-	if e.Reply != nil && e.Reply.Code/100 == 4 {
-		return true
-	}
-	for _, t := range []error{ErrTooMany, ErrTimeout, ErrLost, ErrTruncated} {
-		if errors.Is(e.Err, t) {
-			return true
-		}
-	}
-	return errors.Is(e.Err, ErrConnect) && e.Reply == nil
-}
-
-// Crowded reports whether the server may accept the connection once it has fewer: it said so ([ErrTooMany]), or it
-// refused service with 421 before the login was complete.
-func (e *Error) Crowded() bool {
-	return errors.Is(e.Err, ErrTooMany) || e.entering() && e.Reply != nil && e.Reply.Code == 421 && !errors.Is(e.Err, ErrTLSRequired)
+	passes := func(cause error) bool { return errors.Is(e.Err, cause) }
+	return e.Code/100 == 4 || slices.ContainsFunc([]error{ErrTooMany, ErrTimeout, ErrLost, ErrTruncated}, passes) ||
+		errors.Is(e.Err, ErrConnect) && e.Code == 0
 }
 
 // entering reports whether the login was not complete.
@@ -187,7 +168,8 @@ func (r *run) failure(st step, err error) *Error {
 	e := newError(st.Command, r.url, err)
 	var reply *wire.ReplyError
 	if errors.As(err, &reply) {
-		e.Reply, e.Err = r.reply(st, reply.Reply), reply.Err
+		e.take(reply.Reply, r.answer(st, reply.Reply))
+		e.Err = reply.Err
 	} else if errors.Is(err, wire.ErrUnsendable) {
 		e.Err = and(verbs[st.Verb].refused, err)
 	}
@@ -204,7 +186,7 @@ func (e *Error) unless(ctx context.Context) *Error {
 		<-ctx.Done() // a dialer watches the deadline itself, and may act an instant before ctx
 	}
 	if ctx.Err() != nil {
-		e.Reply, e.Hint, e.Err, e.means = nil, "", context.Cause(ctx), nil
+		e.Code, e.Reply, e.answer, e.Hint, e.Err = 0, "", nil, "", context.Cause(ctx)
 	}
 	return e
 }
@@ -216,8 +198,8 @@ var errUnexpected = fmt.Errorf("%w", ErrProtocol)
 // may not follow, so the connection cannot be used again.
 func (r *run) refused(st step, reply wire.Reply) *Error {
 	e := newError(st.Command, r.about(st).url, nil)
-	e.Reply = r.reply(st, reply)
-	e.Hint, e.Err = refusal(st.Command, e.Reply)
+	e.take(reply, r.answer(st, reply))
+	e.refuse(st.Command)
 	if reply.First() == 1 || reply.First() == 3 {
 		e.Err = and(e.Err, errUnexpected)
 	}
@@ -236,25 +218,28 @@ func and(what, why error) error {
 	return fmt.Errorf("%w: %w", what, why)
 }
 
-// refusal returns what a reply to op means that is not a success. The meaning is nil if op may be refused.
-func refusal(op Command, r *Reply) (hint string, meaning error) {
-	switch {
-	case op.Verb == "RETR", op.Verb == "NLST": // MLSD and LIST name no file: the working directory exists
-		return transferRefusal(op, r)
-	case op.Verb == "CWD" && op.Arg == "":
-		hint = "an empty segment sends CWD with a null argument; %2F names the root"
-	}
-	return hint, verbs[op.Verb].refused
+// take takes the reply that decided.
+func (e *Error) take(reply wire.Reply, a answer) {
+	e.Code, e.Reply, e.answer = reply.Code, reply.String(), a
 }
 
-// transferRefusal is refusal for RETR and NLST. 550 and 450 mean "not found" unless the text mentions permissions:
-// RFC 959 section 4.2 gives both meanings to 550 ("file not found, no access"). A GridFTP server says it with 500.
-func transferRefusal(op Command, r *Reply) (hint string, meaning error) {
-	switch {
-	case r.Code != 550 && r.Code != 450 && !(r.Code == 500 && r.means(absent)), r.means(denied):
-		return "", errTransfer
-	case op.Verb == "RETR":
-		return `if it is a directory, end the URL in "/"`, ErrNotFound
+// refuse makes e what a reply to op means that is not a success. Err is nil if op may be refused. For a command that names
+// a file 550 and 450 mean "not found" unless the text mentions permissions: RFC 959 section 4.2 gives both meanings to 550
+// ("file not found, no access"). A GridFTP server says it with 500.
+func (e *Error) refuse(op Command) {
+	e.Hint, e.Err = "", verbs[op.Verb].refused
+	switch absence := e.Code == 550 || e.Code == 450 || e.Code == 500 && e.answer.means(absent); {
+	case op.Verb == "CWD" && op.Arg == "":
+		e.Hint = "an empty segment sends CWD with a null argument; %2F names the root"
+	case verbs[op.Verb].finds && absence && !e.answer.means(denied):
+		e.Err = ErrNotFound
+		if op.Verb == "RETR" {
+			e.Hint = `if it is a directory, end the URL in "/"`
+		}
 	}
-	return "", ErrNotFound
+}
+
+// general reports whether another command may meet the same refusal, whatever it names.
+func (e *Error) general() bool {
+	return errors.Is(e, ErrTooMany) || errors.Is(e, ErrTLSRequired) || errors.Is(e, ErrTruncated) || errors.Is(e, ErrProtocol)
 }

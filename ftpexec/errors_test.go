@@ -148,7 +148,7 @@ func TestLocalBeforeRefusal(t *testing.T) {
 				start := time.Now()
 				_, err := read(t.Context(), c, parse(t, s.URL("/f")))
 				var e *ftpexec.Error
-				if !errors.As(err, &e) || !e.Local() || e.Temporary() || e.Reply != nil || !errors.Is(err, syscall.EMFILE) {
+				if !errors.As(err, &e) || e.Temporary() || e.Code != 0 || !errors.Is(err, syscall.EMFILE) {
 					t.Errorf("got %v", err)
 				}
 				if waited := time.Since(start); waited > 0 {

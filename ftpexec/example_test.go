@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -58,8 +59,8 @@ func ExampleClient_Entries() {
 			log.Print(err)
 		case err != nil: // the listing failed
 			log.Fatal(err)
-		case e.Base == "motd":
-			fmt.Println(e.Base, e.Mode.IsRegular(), e.Size, e.Precision)
+		case e.Name == "motd":
+			fmt.Println(e.Name, e.Mode.IsRegular(), e.Size, e.Precision)
 		}
 	}
 	// Output: motd true 6 1s
@@ -85,7 +86,7 @@ func ExampleRequest_offset() {
 	defer c.CloseIdleConnections()
 	r, err := c.Do(context.Background(), &ftpexec.Request{URL: local(s, "/pub/motd"), Offset: int64(len(have))})
 	if errors.Is(err, ftpexec.ErrNoRestart) {
-		log.Fatal("start over, with Open")
+		log.Fatal("start over")
 	}
 	if err != nil {
 		log.Fatal(err)
@@ -98,7 +99,7 @@ func ExampleRequest_offset() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%s from byte %d on: %q\n", have, r.Offset, rest)
+	fmt.Printf("%s from byte %d on: %q\n", have, len(have), rest)
 	// Output: he from byte 2 on: "llo\n"
 }
 
@@ -127,16 +128,18 @@ func ExampleClient_StatAll() {
 	// news 5 bytes
 }
 
-func ExampleNewPlan() {
+func ExamplePlan() {
 	u, err := urlparse.Parse("ftp://myname@host.dom/%2Fetc/motd")
 	if err != nil {
 		log.Fatal(err)
 	}
-	plan, err := ftpexec.NewPlan(u)
+	plan, err := ftpexec.Plan(u)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Print(plan)
+	for _, command := range plan {
+		fmt.Println(command)
+	}
 	// Output:
 	// CONNECT host.dom:21
 	// USER myname
@@ -146,30 +149,21 @@ func ExampleNewPlan() {
 	// RETR motd
 }
 
-// passwords maps "user@host" to a password. A program may ask a person instead: the server has asked for it already.
-type passwords map[string]string
-
-func (p passwords) Password(_ context.Context, host, user string) (string, error) {
-	if password, ok := p[user+"@"+host]; ok {
-		return password, nil
-	}
-	return "", ftpexec.ErrNoCredentials
-}
-
-// Account supplies nothing. Hardly any server asks for it.
-func (p passwords) Account(context.Context, string, string) (string, error) {
-	return "", ftpexec.ErrNoCredentials
-}
-
-func ExampleCredentials() {
+func ExampleClient_credentials() {
 	s, err := testserver.Start(&testserver.Options{Users: map[string]string{"me": "secret"}, Tree: map[string]string{"/motd": "hello\n"}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer s.Close()
 
-	var credentials ftpexec.Credentials = passwords{"me@127.0.0.1": "secret"}
-	c := ftpexec.Client{Credentials: credentials}
+	// A program may ask a person instead: the server has asked for it already.
+	passwords := map[string]string{"me@127.0.0.1": "secret"}
+	c := ftpexec.Client{Credentials: func(_ context.Context, host, user, what string) (string, error) {
+		if password, ok := passwords[user+"@"+host]; ok && what == "password" { // hardly any server asks for an account
+			return password, nil
+		}
+		return "", ftpexec.ErrNoCredentials
+	}}
 	defer c.CloseIdleConnections()
 	r, err := c.Get(context.Background(), s.URL("me@/motd")) // ftp://me@127.0.0.1...
 	if err != nil {
@@ -268,21 +262,21 @@ func ExampleClient_trace() {
 	}
 	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: undated}))
 	c := ftpexec.Client{MaxIdle: -1, Trace: func(e ftpexec.Event) {
-		if e.Mark == '>' {
-			log.Info("ftp", "command", e.Text, "flight", e.Flight)
+		if strings.HasPrefix(e.Mark, ">") {
+			log.Info("ftp", "mark", e.Mark, "command", e.Text)
 		}
 	}}
 	if _, err := c.Stat(context.Background(), local(s, "/pub/motd")); err != nil {
 		panic(err)
 	}
 	// Output:
-	// level=INFO msg=ftp command="USER anonymous" flight=1
-	// level=INFO msg=ftp command="PASS <anonymous>" flight=1
-	// level=INFO msg=ftp command="CWD pub" flight=1
-	// level=INFO msg=ftp command="TYPE I" flight=1
-	// level=INFO msg=ftp command="SIZE motd" flight=1
-	// level=INFO msg=ftp command="MDTM motd" flight=1
-	// level=INFO msg=ftp command=QUIT flight=2
+	// level=INFO msg=ftp mark=> command="USER anonymous"
+	// level=INFO msg=ftp mark=>> command="PASS <anonymous>"
+	// level=INFO msg=ftp mark=>> command="CWD pub"
+	// level=INFO msg=ftp mark=>> command="TYPE I"
+	// level=INFO msg=ftp mark=>> command="SIZE motd"
+	// level=INFO msg=ftp mark=>> command="MDTM motd"
+	// level=INFO msg=ftp mark=> command=QUIT
 }
 
 // The errors that a program may want to tell apart, each from a server that gives cause for it.

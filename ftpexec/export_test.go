@@ -13,10 +13,16 @@ var (
 	ErrNoHost         = wire.ErrResolve
 )
 
+// SetMaxListing bounds the listings of c.
+func (c *Client) SetMaxListing(n int64) *Client {
+	c.maxListing = n
+	return c
+}
+
 // What the tests know about the defaults.
 const (
 	DefaultConnectTimeout = defaultConnectTimeout
 	DefaultMaxIdle        = defaultMaxIdle
 	IdleTimeout           = idleTimeout
-	DefaultEmail          = defaultEmail
+	Email                 = email
 )

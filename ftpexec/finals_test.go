@@ -53,11 +53,11 @@ func ending(t *testing.T, i int, secure bool, actions ...testserver.Action) (con
 			got, err = read(t.Context(), session, u)
 		case u.Type != 0 || tr.verb == "NLST":
 			for e, lerr := range session.List(t.Context(), u) {
-				names, err = append(names, e.Base), lerr
+				names, err = append(names, e.Name), lerr
 			}
 		default:
 			for e, lerr := range session.Entries(t.Context(), u) {
-				names, err = append(names, e.Base), lerr
+				names, err = append(names, e.Name), lerr
 			}
 		}
 		if err == nil && got != "contents" && !slices.Equal(names, []string{"one"}) {

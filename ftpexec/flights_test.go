@@ -90,11 +90,11 @@ func TestBarriers(t *testing.T) {
 		want                 []string
 	}{
 		{"anonymous", "", "/a/b/f",
-			[]string{"USER anonymous,PASS " + ftpexec.DefaultEmail + ",CWD a,CWD b,TYPE I,SIZE f,MDTM f", "EPSV", "RETR f", "QUIT"}},
+			[]string{"USER anonymous,PASS " + ftpexec.Email + ",CWD a,CWD b,TYPE I,SIZE f,MDTM f", "EPSV", "RETR f", "QUIT"}},
 		{"password", "user:pass", "/a/b/f", []string{"USER user", "PASS pass,CWD a,CWD b,TYPE I,SIZE f,MDTM f", "EPSV", "RETR f", "QUIT"}},
 		{"no password wanted", "open:pass", "/a/b/f", []string{"USER open", "CWD a,CWD b,TYPE I,SIZE f,MDTM f", "EPSV", "RETR f", "QUIT"}},
-		{"listing", "", "/a/b/", []string{"USER anonymous,PASS " + ftpexec.DefaultEmail + ",CWD a,CWD b,TYPE A", "EPSV", "NLST", "QUIT"}},
-		{"refused directory", "", "/a/x/f", []string{"USER anonymous,PASS " + ftpexec.DefaultEmail + ",CWD a,CWD x,TYPE I,SIZE f,MDTM f", "QUIT"}},
+		{"listing", "", "/a/b/", []string{"USER anonymous,PASS " + ftpexec.Email + ",CWD a,CWD b,TYPE A", "EPSV", "NLST", "QUIT"}},
+		{"refused directory", "", "/a/x/f", []string{"USER anonymous,PASS " + ftpexec.Email + ",CWD a,CWD x,TYPE I,SIZE f,MDTM f", "QUIT"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

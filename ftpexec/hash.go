@@ -88,7 +88,7 @@ func (r *run) hash(algorithm string) ([]byte, error) {
 
 // command sends a command that is not in the plan, and returns its reply.
 func (r *run) command(op Command) (*wire.Reply, error) {
-	reply, err := r.conn.Ask(op.Line(), false)
+	reply, err := r.conn.Ask(op.line(), false)
 	if err != nil {
 		return nil, r.failure(step{Command: op}, err)
 	}

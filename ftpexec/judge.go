@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // located keeps the working directory that PWD tells.
@@ -39,7 +40,7 @@ func (r *run) entered(st step, reply wire.Reply) error {
 		return nil
 	case reply.Code == 332 && st.Verb != "ACCT":
 		r.admitted = true
-		return r.insert(step{Command: Command{Verb: "ACCT", Secret: true}})
+		return r.insert(step{Command: Command{Verb: "ACCT", secret: true}})
 	case reply.OK():
 		r.admitted, r.spent = true, false
 		return nil
@@ -68,8 +69,8 @@ func (r *run) moved(st step, reply wire.Reply) error {
 		q.noDir = e
 		return nil
 	}
-	if e.Hint == "" && e.Err == errDirectory && !st.back {
-		e.Hint = inOneStep(q.url, len(r.dirs), e.Reply)
+	if e.Hint == "" && !e.general() && !st.back {
+		e.Hint = e.inOneStep(q.url, len(r.dirs))
 	}
 	if st.back {
 		r.conn.Abandon(e)
@@ -141,7 +142,7 @@ var errNoEntries = errors.New("no entries")
 
 func (r *run) began(st step, reply wire.Reply) error {
 	op := st.Command
-	told := r.reply(st, reply)
+	told := r.answer(st, reply)
 	if r.spurned = 0; reply.First() <= 2 {
 		r.conn.Began(reply, op.lists())
 		r.file.info.opened(told, r.goal.offset)
@@ -152,7 +153,7 @@ func (r *run) began(st step, reply wire.Reply) error {
 		return errNoEntries
 	}
 	r.spent = r.goal.offset > 0 // a server may keep the offset of REST for the RETR after the one it refused
-	if err := r.conn.DataFailure(); wire.IsLocal(err) {
+	if err := r.conn.DataFailure(); localfile.Failed(err) {
 		return r.failure(st, err) // the refusal is its consequence
 	}
 	e := r.refused(st, reply)
@@ -162,32 +163,32 @@ func (r *run) began(st step, reply wire.Reply) error {
 	return e
 }
 
-// finish judges the final reply to a transfer of n bytes. The reply is nil if none came. alone means that nothing else
-// tells whether the data is whole.
-func (r *run) finish(n int64, alone bool) (*Reply, *Error) {
+// finish judges the final reply to a transfer of n bytes, which final has; it is nil if none came. alone means that nothing
+// else tells whether the data is whole.
+func (r *run) finish(n int64, alone bool) (final, err *Error) {
 	st, op := step{Command: r.goal.op}, r.goal.op
-	reply, err := r.conn.Finish(alone)
-	if err != nil {
-		return nil, r.failure(st, err)
+	reply, failed := r.conn.Finish(alone)
+	if failed != nil {
+		return nil, r.failure(st, failed)
 	}
 	e := newError(op, r.url, nil)
-	e.Reply = r.reply(st, reply)
+	e.take(reply, r.answer(st, reply))
 	switch {
 	case reply.First() == 5 && n == 0: // refused, although 150 came first
-		e.Hint, e.Err = refusal(op, e.Reply)
-	case !reply.Ends() && !e.Reply.means(done), e.Reply.means(aborted):
+		e.refuse(op)
+	case !reply.Ends() && !e.answer.means(done), e.answer.means(aborted):
 		e.Err = ErrTruncated
-	case op.Verb == "NLST" && e.Reply.means(unopened):
+	case op.Verb == "NLST" && e.answer.means(unopened):
 		e.Err = ErrNotFound
-	case op.lists() && e.Reply.means(unopened):
+	case op.lists() && e.answer.means(unopened):
 		e.Err = errTransfer
-	case op.lists() && e.Reply.means(partial):
+	case op.lists() && e.answer.means(partial):
 		e.Err, e.Hint = errPartial, "the others can be fetched by a list of their URLs"
 	default:
-		return e.Reply, nil
+		return e, nil
 	}
 	e.readLimits(op, r.conn.Secure())
-	return e.Reply, e
+	return e, e
 }
 
 var (
@@ -214,18 +215,17 @@ func (r *run) abrupt(known bool) error {
 // NLST for any reason but what another command meets too, such as TLS (52z, 53z).
 func unlisted(op Command, err error) bool {
 	e := (*Error)(nil)
-	if !errors.As(err, &e) || e.Reply == nil || e.Op != op.shown() || errors.Is(e.Err, ErrTooMany) || errors.Is(e.Err, ErrTLSRequired) || errors.Is(e.Err, ErrTruncated) {
+	if !errors.As(err, &e) || e.Op != op.shown() || e.general() {
 		return false
 	}
-	code := e.Reply.Code
 	if op.Verb == "MLSD" {
 		return unknownCommand(e) || errors.Is(e, fs.ErrNotExist)
 	}
-	return code/10 == 50 || code == 530 || code/10 == 55 || code == 450 && op.Arg != ""
+	return e.Code/10 == 50 || e.Code == 530 || e.Code/10 == 55 || e.Code == 450 && op.Arg != ""
 }
 
 // unknownCommand reports whether err is a refusal because the server does not know the command.
 func unknownCommand(err error) bool {
 	e := (*Error)(nil)
-	return errors.As(err, &e) && e.Reply != nil && slices.Contains([]int{500, 501, 502, 504}, e.Reply.Code)
+	return errors.As(err, &e) && slices.Contains([]int{500, 501, 502, 504}, e.Code)
 }

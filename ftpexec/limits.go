@@ -1,10 +1,11 @@
 package ftpexec
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"example.com/ftpfetch/urlparse"
@@ -84,10 +85,9 @@ var wordings = []wording{
 	clause(denied, `4\d\d|5\d\d`, `[^*.,:;!\n]*\b(?:denied|permissions?|not permitted)\b[^*.,:;!\n]*`),          // most
 }
 
-// means reports whether r has one of the wordings.
-func (r *Reply) means(m meaning) bool {
-	text := strconv.Itoa(r.Code) + " " + r.words()
-	return slices.ContainsFunc(wordings, func(w wording) bool { return w.meaning == m && w.pattern().MatchString(text) })
+// means reports whether a has one of the wordings.
+func (a answer) means(m meaning) bool {
+	return slices.ContainsFunc(wordings, func(w wording) bool { return w.meaning == m && w.pattern().MatchString(a()) })
 }
 
 // encryption is what a server that refuses a login may want, if none of the wordings says so.
@@ -96,34 +96,38 @@ var encryption = lazy(`\b(ssl|tls|ftps|ftpes|encrypt|secure)`)
 // readLimits looks in the text of the reply to op for the causes that have no code of their own. secure reports whether
 // the control connection is under TLS.
 func (e *Error) readLimits(op Command, secure bool) {
-	if e.Reply == nil || e.Reply.Code < 400 {
+	if e.Code < 400 {
 		return
 	}
+	also := func(cause error) { e.Err = fmt.Errorf("%w%.0w", e.Err, cause) }
 	switch {
-	case !secure && e.Reply.means(needsTLS):
+	case !secure && e.answer.means(needsTLS):
 		if e.Err == ErrLost { // the server said why it closed the connection
-			if _, e.Err = refusal(op, e.Reply); e.Err == nil {
+			if e.refuse(op); e.Err == nil {
 				e.Err = ErrLost
 			}
 		}
 		e.Err, e.Hint = and(e.Err, ErrTLSRequired), "write ftpes:// in place of ftp://"
-	case !secure && e.entering() && encryption().MatchString(e.Reply.words()), !secure && e.Reply.Code == 534:
+	case !secure && e.entering() && encryption().MatchString(e.answer()), !secure && e.Code == 534:
 		e.Hint = "if the server asks for TLS, write ftpes:// in place of ftp://"
-	case (e.Reply.Code == 421 || e.Stage != "directory" && op.Verb != "TYPE") && e.Reply.means(full):
+	case (e.Code == 421 || e.Stage != "directory" && op.Verb != "TYPE") && e.answer.means(full):
 		e.Err = and(e.Err, ErrTooMany)
-	case e.Reply.Code == 421 || e.Stage != "directory" && e.Stage != "transfer":
-	case e.Reply.means(denied):
-		e.means = fs.ErrPermission
-	case (e.Stage == "directory" || op.lists()) && e.Reply.means(absent):
-		e.means = fs.ErrNotExist
+	case e.Code == 421 || e.Stage != "directory" && e.Stage != "transfer":
+	case e.answer.means(denied):
+		also(fs.ErrPermission)
+	case (e.Stage == "directory" || op.lists()) && e.answer.means(absent):
+		also(fs.ErrNotExist)
+	}
+	if e.Code == 421 && e.entering() && !errors.Is(e.Err, ErrTLSRequired) {
+		also(ErrTooMany)
 	}
 }
 
 // inOneStep returns the hint for a refused CWD that is not the last: the inner directory may be accessible although the
 // outer one is not. The hint is u's path with all directories from the refused one, u.Dirs[i], in one CWD. It is "" if
 // the server says that the directory does not exist, or if one CWD would lead elsewhere.
-func inOneStep(u *urlparse.URL, i int, r *Reply) string {
-	if r == nil || r.Code/10 != 55 || i < 0 || len(u.Dirs)-i < 2 || r.means(absent) {
+func (e *Error) inOneStep(u *urlparse.URL, i int) string {
+	if e.Code/10 != 55 || i < 0 || len(u.Dirs)-i < 2 || e.answer.means(absent) {
 		return ""
 	}
 	inner := u.Dirs[i]

@@ -1,14 +1,14 @@
 package ftpexec
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
-	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/urlparse"
 )
@@ -119,17 +119,16 @@ var (
 )
 
 // said returns the reply to op, a command about url.
-func said(op Command, url, text string) *Reply {
+func said(op Command, url, text string) answer {
 	u, err := urlparse.Parse(url)
 	if err != nil {
 		panic(err)
 	}
-	code, _ := strconv.Atoi(text[:3])
-	return newReply(wire.NewReply(code, strings.ReplaceAll(text[4:], "\r\n", "\n")), op, append([]string{u.Name}, u.Dirs...)...)
+	return answerTo(op, reply(strings.ReplaceAll(text, "\r\n", "\n")), append([]string{u.Name}, u.Dirs...)...)
 }
 
 // meanings returns what a reply means.
-func meanings(r *Reply) (all []meaning) {
+func meanings(r answer) (all []meaning) {
 	for m := full; m <= denied; m++ {
 		if r.means(m) {
 			all = append(all, m)
@@ -148,7 +147,7 @@ func TestWordings(t *testing.T) {
 			}
 			it := said(Command{}, "ftp://h/", r.reply)
 			for i, w := range wordings {
-				used[i] = used[i] || w.pattern().MatchString(fmt.Sprint(it.Code, " ", it.words()))
+				used[i] = used[i] || w.pattern().MatchString(it())
 			}
 		}
 	}
@@ -211,16 +210,17 @@ func TestNamesAreNoWordings(t *testing.T) {
 						}
 						answer := fmt.Sprintf(strings.ReplaceAll(place, "{}", text), code, name)
 						r := said(op, fmt.Sprintf(at.url, escaped), answer)
-						e := &Error{Stage: verbs[verb].stage, Reply: r}
-						e.Hint, e.Err = refusal(op, r)
+						e := &Error{Stage: verbs[verb].stage}
+						e.take(reply(answer), r)
+						e.refuse(op)
 						e.readLimits(op, false)
 						info := Entry{Size: -1}
 						info.opened(r, 0)
-						return fmt.Sprint(meanings(r), e.Err, e.Hint, e.means, unlisted(op, e), info), answer
+						return fmt.Sprint(meanings(r), e.Err, e.Hint, errors.Is(e, fs.ErrPermission), errors.Is(e, fs.ErrNotExist), unlisted(op, e), info), answer
 					}
 					got, answer := judged(name, escaped)
 					if want, _ := judged(plain, plain); got != want && name != text { // the very words of the reply
-						t.Errorf("%s of %s: %q is %s, want %s", at.op.Line(), at.url, answer, got, want)
+						t.Errorf("%s of %s: %q is %s, want %s", at.op.line(), at.url, answer, got, want)
 					}
 				}
 			}

@@ -18,10 +18,9 @@ import (
 )
 
 // Entry is one entry of a directory: a file, a directory, a symbolic link or something else. [Client.Entries] fills the
-// fields with what the server tells; [Client.List] knows only the first three.
+// fields with what the server tells; [Client.List] knows only the first two.
 type Entry struct {
-	Name string        // as the server sent it: a name, or from NLST a path such as "dir/name"
-	Base string        // the last component of Name
+	Name string        // as the server sent it: a name, or from NLST a path such as "dir/name"; a directory's may end in "/"
 	URL  *urlparse.URL // the URL of the entry in the listed directory; it ends in "/" if the entry is a directory
 
 	// Mode has the type, and the permissions if HasPerm is set. The type is fs.ModeIrregular if it is unknown, because
@@ -69,7 +68,7 @@ func (s *session) list(ctx context.Context, u *urlparse.URL) (l listed, err erro
 		l, err = r.lines()
 		return err
 	})
-	if e := (*Error)(nil); errors.As(err, &e) && strings.HasPrefix(e.Op, "NLST") && (unknownCommand(err) || u.Name == "" && e.Reply != nil && e.Reply.means(absent)) {
+	if e := (*Error)(nil); errors.As(err, &e) && strings.HasPrefix(e.Op, "NLST") && (unknownCommand(err) || u.Name == "" && e.Code != 0 && e.answer.means(absent)) {
 		return s.entryNames(ctx, u)
 	}
 	l.names, l.lines = true, slices.DeleteFunc(l.lines, func(name string) bool { return !isEntry(name) })
@@ -93,9 +92,10 @@ func (s *session) confirm(ctx context.Context, u *urlparse.URL, l listed) (liste
 		return more, nil
 	case err == nil, unknownCommand(err):
 		return l, nil
-	case errors.As(err, &e) && e.Err == errDirectory: // there is no such directory
-		_, e.Err = transferRefusal(withArg("NLST", u.Name), e.Reply)
-		e.Hint = ""
+	case errors.As(err, &e) && errors.Is(e.Err, errDirectory) && !e.general(): // there is no such directory
+		op := withArg("NLST", u.Name)
+		e.refuse(op)
+		e.readLimits(op, s.conn.Secure())
 	}
 	return listed{}, err
 }
@@ -113,7 +113,7 @@ func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names listed
 			names.broken = err
 			break
 		}
-		names.lines = append(names.lines, e.Base)
+		names.lines = append(names.lines, base(e.Name))
 	}
 	return names, nil
 }
@@ -227,12 +227,12 @@ func (r *run) goThroughWays() (listed, error) {
 		case err == nil && r.settles(l, clear):
 			return l, nil
 		case err == nil && len(l.lines) == 0:
-			blank = l.op.Line() == "LIST"
+			blank = l.op.line() == "LIST"
 		case err == nil && len(odd.lines) == 0:
 			odd, clear = l, false
 		case err != nil && !unlisted(l.op, err):
 			return l, err
-		case (l.op.Verb == "MLSD" || l.op.Line() == "LIST") && !unknownCommand(err):
+		case (l.op.Verb == "MLSD" || l.op.line() == "LIST") && !unknownCommand(err):
 			denied, clear = err, false
 		}
 		if last := len(ways) - 1; r.goal.how == last {
@@ -300,7 +300,9 @@ func (l listed) items() iter.Seq2[listing.Item, error] {
 	case "LIST":
 		lines, parse = listing.Lines(l.lines), func(line string) (listing.Item, error) { return listing.LIST(line, l.now) }
 	case "NLST":
-		parse = func(line string) (listing.Item, error) { return listing.Item{Name: line}, nil }
+		parse = func(line string) (listing.Item, error) {
+			return listing.Item{Name: line, Mode: fs.ModeIrregular, Size: -1}, nil
+		}
 	}
 	return func(yield func(listing.Item, error) bool) {
 		for _, line := range lines {
@@ -319,20 +321,20 @@ func (l listed) items() iter.Seq2[listing.Item, error] {
 func (l listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for item, err := range l.items() {
-			var e Entry
-			switch names := l.op.Verb == "NLST"; {
-			case errors.Is(err, listing.ErrNoEntry) || names && !isEntry(item.Name):
-				continue
-			case err == nil && names:
-				e = nameOnly(dir, item.Name)
-			case err == nil:
-				e = entryOf(dir, item)
+			name, paths := strings.TrimSuffix(item.Name, "/"), l.op.Verb == "NLST"
+			if paths {
+				name = base(item.Name)
 			}
-			if err != nil || !l.names && strings.ContainsAny(e.Base, "/\r\n\x00") {
-				if !yield(Entry{}, newError(l.op, dir, fmt.Errorf("%w: %s", ErrLine, cut(l.mask(item.Name))))) {
-					return
-				}
-			} else if !yield(e, nil) {
+			var e Entry
+			switch {
+			case errors.Is(err, listing.ErrNoEntry) || paths && !isEntry(item.Name):
+				continue
+			case err != nil || !l.names && strings.ContainsAny(name, "/\r\n\x00"):
+				err = newError(l.op, dir, fmt.Errorf("%w: %s", ErrLine, cut(l.mask(item.Name))))
+			default:
+				e = entryOf(dir, name, item)
+			}
+			if !yield(e, err) {
 				return
 			}
 		}
@@ -344,7 +346,7 @@ func (l listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
 
 // untold returns the entry for u before the server has told anything.
 func untold(u *urlparse.URL) Entry {
-	return Entry{Name: u.Name, Base: u.Name, URL: u, Mode: fs.ModeIrregular, Size: -1}
+	return Entry{Name: u.Name, URL: u, Mode: fs.ModeIrregular, Size: -1}
 }
 
 // learn takes the value from a reply to SIZE or MDTM.
@@ -360,29 +362,23 @@ func (e *Entry) learn(verb string, r wire.Reply) {
 // announced finds the size in the preliminary reply to RETR, which most servers word "... file (1234 bytes)".
 var announced = lazy(`\((\d{1,18}) bytes\)`)
 
-// opened takes the size from r, the first reply to RETR, if SIZE has not told it. With an offset the number may be that
-// of the rest of the file, so it does not count.
-func (e *Entry) opened(r *Reply, offset int64) {
+// opened takes the size from the first reply to RETR, if SIZE has not told it. With an offset the number may be that of
+// the rest of the file, so it does not count.
+func (e *Entry) opened(reply answer, offset int64) {
 	if e.Size >= 0 || offset > 0 {
 		return
 	}
-	if m := announced().FindAllStringSubmatch(r.words(), -1); m != nil {
+	if m := announced().FindAllStringSubmatch(reply(), -1); m != nil {
 		e.Size, _ = strconv.ParseInt(m[len(m)-1][1], 10, 64)
 	}
 }
 
-// nameOnly returns the entry for a name or path from NLST.
-func nameOnly(dir *urlparse.URL, name string) Entry {
-	base := base(name)
-	return Entry{Name: name, Base: base, URL: dir.Child(base, urlparse.TypeNone), Mode: fs.ModeIrregular, Size: -1}
-}
-
-// entryOf returns the entry for an item of MLSD or LIST. Its name may end in a "/" that marks a directory.
-func entryOf(dir *urlparse.URL, item listing.Item) Entry {
-	base, kind := strings.TrimSuffix(item.Name, "/"), urlparse.TypeNone
+// entryOf returns the entry for an item that has this name in dir.
+func entryOf(dir *urlparse.URL, name string, item listing.Item) Entry {
+	kind := urlparse.TypeNone
 	if item.Mode.IsDir() {
 		kind = urlparse.TypeDir
 	}
-	return Entry{Name: item.Name, Base: base, URL: dir.Child(base, kind), Mode: item.Mode, HasPerm: item.HasPerm, Size: item.Size,
+	return Entry{Name: item.Name, URL: dir.Child(name, kind), Mode: item.Mode, HasPerm: item.HasPerm, Size: item.Size,
 		ModTime: item.Time, Precision: item.Precision, Local: item.Precision > 0 && !item.UTC, Target: item.Target, Unique: item.Unique}
 }

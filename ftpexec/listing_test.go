@@ -16,7 +16,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// An endless listing ends with the Read that passes MaxListing. Each line counts 32 bytes more.
+// An endless listing ends with the Read that passes the bound. Each line counts 32 bytes more.
 func TestListingIsBounded(t *testing.T) {
 	const perLine = 32
 	for _, line := range []string{"\n", strings.Repeat("n", 1000) + "\r\n"} {
@@ -24,14 +24,15 @@ func TestListingIsBounded(t *testing.T) {
 			s := network.NewScript(t, testserver.Honest(""), testserver.On("NLST", testserver.Reply("150 x"),
 				ftptest.EndlessData(func(int) string { return line })))
 			intake := &intake{dial: network.Dial, after: 1}
-			c := &ftpexec.Client{MaxIdle: -1, Dial: intake.connect, MaxListing: 1 << 20}
+			c, most := &ftpexec.Client{MaxIdle: -1, Dial: intake.connect}, int64(1<<20)
+			c.SetMaxListing(most)
 			_, err := list(t.Context(), c, parse(t, s.URL("/a/")))
 			if !errors.Is(err, ftpexec.ErrProtocol) {
 				t.Errorf("error %v, want ErrProtocol", err)
 			}
 			cost := func(n int64) int64 { return n + perLine*(n/int64(len(line))) }
-			if before := intake.bytes - intake.last; cost(before) > c.MaxListing || cost(intake.bytes) <= c.MaxListing {
-				t.Errorf("%.5q...: took %d bytes, and %d before, for a MaxListing of %d", line, intake.bytes, before, c.MaxListing)
+			if before := intake.bytes - intake.last; cost(before) > most || cost(intake.bytes) <= most {
+				t.Errorf("%.5q...: took %d bytes, and %d before, for a bound of %d", line, intake.bytes, before, most)
 			}
 		})
 	}
@@ -153,7 +154,7 @@ func TestListingWithDoubledLineEnds(t *testing.T) {
 func TestListingTooLongTwice(t *testing.T) {
 	s := testserver.New(t, nil, testserver.Honest("x"), testserver.On("NLST", testserver.Reply("150 x"),
 		ftptest.EndlessData(func(i int) string { return "name\r\n" })))
-	session := &ftpexec.Client{MaxListing: 1 << 16}
+	session := new(ftpexec.Client).SetMaxListing(1 << 16)
 	defer session.CloseIdleConnections()
 	read(t.Context(), session, parse(t, s.URL("/a/f")))
 	for range session.List(t.Context(), parse(t, s.URL("/a/"))) {

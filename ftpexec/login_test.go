@@ -13,12 +13,11 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// fixed is a Credentials that returns one secret.
-type fixed string
-
-func (f fixed) Password(context.Context, string, string) (string, error) { return string(f), nil }
-func (f fixed) Account(context.Context, string, string) (string, error) {
-	return string(f) + "-account", nil
+// fixed returns Credentials with one password and one account.
+func fixed(password string) func(ctx context.Context, host, user, what string) (string, error) {
+	return func(_ context.Context, _, _, what string) (string, error) {
+		return map[string]string{"password": password, "account": password + "-account"}[what], nil
+	}
 }
 
 func TestAccount(t *testing.T) {
@@ -57,21 +56,6 @@ func TestAccount(t *testing.T) {
 	})
 }
 
-// asker counts the calls. seen is what the server had received by then.
-type asker struct {
-	s    *testserver.Server
-	seen []string
-}
-
-func (a *asker) Password(context.Context, string, string) (string, error) {
-	a.seen = a.s.Commands()
-	return "", ftpexec.ErrNoCredentials
-}
-
-func (a *asker) Account(context.Context, string, string) (string, error) {
-	return "", ftpexec.ErrNoCredentials
-}
-
 // Before the server has replied 331, Credentials is not asked and no password is sent.
 func TestPasswordIsAskedForLate(t *testing.T) {
 	tests := []struct {
@@ -90,13 +74,17 @@ func TestPasswordIsAskedForLate(t *testing.T) {
 		for _, sequential := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
 				s := testserver.New(t, nil, testserver.Honest("contents"), tt.step)
-				ask := &asker{s: s}
+				var seen []string // what the server had received when Credentials was asked
+				ask := func(context.Context, string, string, string) (string, error) {
+					seen = s.Commands()
+					return "", ftpexec.ErrNoCredentials
+				}
 				_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Credentials: ask, NoPipelining: sequential}, parse(t, s.URL(tt.userinfo+"@/f")))
 				if !errors.Is(err, tt.want) {
 					t.Errorf("error %v, want %v", err, tt.want)
 				}
-				if asked := ask.seen != nil; asked != tt.asked || asked && !slices.Equal(ask.seen, []string{"USER u"}) {
-					t.Errorf("asked %v with %q received, want %v", asked, ask.seen, tt.asked)
+				if asked := seen != nil; asked != tt.asked || asked && !slices.Equal(seen, []string{"USER u"}) {
+					t.Errorf("asked %v with %q received, want %v", asked, seen, tt.asked)
 				}
 				if slices.ContainsFunc(s.Commands(), func(l string) bool { return strings.HasPrefix(l, "PASS") }) {
 					t.Errorf("a password was sent: %q", s.Commands())
@@ -144,10 +132,10 @@ func TestPasswordIsNeverShown(t *testing.T) {
 				session := c
 				_, err2 := read(t.Context(), session, u)
 				session.CloseIdleConnections()
-				p, _ := ftpexec.NewPlan(u)
-				shown := d.text() + p.String() + formatted(err, err2, p, c, d.events)
-				if e := (*ftpexec.Error)(nil); errors.As(err, &e) && e.Reply != nil {
-					shown += formatted(*e, *e.Reply, e.Reply)
+				p, _ := ftpexec.Plan(u)
+				shown := d.text() + formatted(err, err2, p, c, d.events)
+				if e := (*ftpexec.Error)(nil); errors.As(err, &e) {
+					shown += formatted(*e)
 				}
 				for _, form := range []string{password, encoded, "ss/w", "w%3Ard", "w%3ard"} {
 					if strings.Contains(shown, form) {

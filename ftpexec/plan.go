@@ -3,27 +3,26 @@ package ftpexec
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
 
-// Command is one FTP command of a [Plan].
+// Command is an FTP command.
 type Command struct {
-	Verb     string // the command code in upper case, such as "RETR"
-	Arg      string // the argument, byte for byte as sent; "" for PASS
-	Optional bool   // the server may refuse it: SIZE and MDTM (RFC 3659)
-	Secret   bool   // it sends the URL's password, or what Credentials supplies
+	Verb string // the command code in upper case, such as "RETR"
+	Arg  string // the argument, byte for byte as sent; "" for PASS
 
-	shows string // what is shown in place of Arg, because it is or may hold a password; "" if Arg is shown
+	secret bool   // it sends the URL's password, or what Credentials supplies
+	shows  string // what is shown in place of Arg, because it is or may hold a password; "" if Arg is shown
 }
 
-// Plan is the sequence of FTP commands that a URL means (RFC 1738 section 3.2.2). It is a plain value without a connection
-// or a password.
+// Plan returns the commands that u means, in their order (RFC 1738 section 3.2.2), without a password. The first stands for
+// the connection: CONNECT host:port, followed by " TLS" for ftps. The last is RETR or NLST. Plan uses no network. The error
+// is that of [urlparse.URL.Check].
 //
-// When a plan runs, the client also sends the commands that set up the data connection (EPSV and PASV, or EPRT and PORT)
-// before RETR or NLST, and QUIT at the end. It sends others only if they are needed:
+// A Client also sends SIZE and MDTM (RFC 3659), which tell about a file, the commands that set up the data connection (EPSV
+// and PASV, or EPRT and PORT), and QUIT at the end. It sends others only if they are needed:
 //
 //   - AUTH, PBSZ and PROT, for Client.TryTLS; PBSZ and PROT for ftps URLs
 //   - ACCT, if the server replies 332
@@ -35,26 +34,19 @@ type Command struct {
 //   - MLST after a file in image type, if neither SIZE nor the reply to RETR has told its size
 //   - MLST, or CWD to the name after SIZE and MDTM, for a Stat of a directory's URL
 //   - PWD after the login, and CWD to return to that directory, if the connection is kept for another URL
-type Plan struct {
-	Commands []Command // from USER, or AUTH for ftpes (RFC 4217), to RETR or NLST
-
-	connect string // the first line of String
-}
-
-// NewPlan returns the plan for u. It uses no network. The error is that of [urlparse.URL.Check].
-func NewPlan(u *urlparse.URL) (*Plan, error) {
+func Plan(u *urlparse.URL) ([]Command, error) {
 	if err := u.Check(); err != nil {
 		return nil, err
 	}
-	p := &Plan{connect: "CONNECT " + u.Address()}
+	plan := []Command{withArg("CONNECT", u.Address())}
 	if u.Scheme == urlparse.FTPS {
-		p.connect += " TLS"
+		plan[0].Arg += " TLS"
 	}
 	_, mask := masking(u)
 	for _, st := range steps(u, course{fresh: true, bare: true}) {
-		p.Commands = append(p.Commands, mask(st.Command))
+		plan = append(plan, mask(st.Command))
 	}
-	return p, nil
+	return plan, nil
 }
 
 const stars = "********"
@@ -76,8 +68,8 @@ func masking(u *urlparse.URL) (slip string, mask func(Command) Command) {
 
 func withArg(verb, arg string) Command { return Command{Verb: verb, Arg: arg} }
 
-// Line returns the command as sent, byte for byte, without CR LF. For PASS the argument is left out.
-func (c Command) Line() string {
+// line returns the command as sent, byte for byte, without CR LF. For PASS the argument is left out.
+func (c Command) line() string {
 	if c.Arg == "" && !verbs[c.Verb].null {
 		return c.Verb
 	}
@@ -91,12 +83,12 @@ func (c Command) String() string { return printable.Octets(c.display()) }
 
 func (c Command) display() string {
 	c.Arg = cmp.Or(c.shows, c.Arg)
-	return c.Line()
+	return c.line()
 }
 
 // traced returns the command for a trace: byte for byte as sent, except that secrets are masked.
 func (c Command) traced() string {
-	if c.Secret {
+	if c.secret {
 		return c.Verb + " " + stars
 	}
 	return c.display()
@@ -108,19 +100,6 @@ func (c Command) shown() string {
 		return c.Verb
 	}
 	return c.display()
-}
-
-// String returns the plan as ftpfetch --dry-run prints it: a line CONNECT host:port, followed by " TLS" for ftps, and a
-// line for each command that is not optional. Every line ends in LF.
-func (p *Plan) String() string {
-	var b strings.Builder
-	b.WriteString(p.connect + "\n")
-	for _, c := range p.Commands {
-		if !c.Optional {
-			b.WriteString(c.String() + "\n")
-		}
-	}
-	return b.String()
 }
 
 // lists reports whether the command lists a directory.

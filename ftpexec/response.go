@@ -42,20 +42,8 @@ type Response struct {
 	// close Body. Closing it early closes the connection.
 	Body io.ReadCloser
 
-	Offset  int64     // the position in the file of the first byte of Body
 	Size    int64     // the size of the whole file in bytes; -1 if the server did not tell it, and in ASCII type
 	ModTime time.Time // the modification time (MDTM, RFC 3659 section 3) in UTC; zero if the server did not tell it
-
-	body *body // nil in a Response that another package made
-}
-
-// Received returns how many bytes of data have come so far, counted on the wire. It may be called while another
-// goroutine reads Body. It returns 0 for a Response that this package did not make.
-func (r *Response) Received() int64 {
-	if r.body == nil {
-		return 0
-	}
-	return r.body.n.Load()
 }
 
 // Do retrieves the file that req names, on a connection that nothing else uses meanwhile (see MaxIdle). The caller must
@@ -90,7 +78,7 @@ func (r *run) retrieve() (*Response, error) {
 	}
 	b := &body{run: r, conn: r.conn, data: data, wire: conn, size: -1, text: typeOf(r.url) == "A"}
 	info := r.file.info
-	response := &Response{Body: b, Offset: r.goal.offset, Size: info.Size, ModTime: info.ModTime, body: b}
+	response := &Response{Body: b, Size: info.Size, ModTime: info.ModTime}
 	if b.text {
 		response.Body, response.Size = newText(b), -1
 	} else if info.Size >= 0 {
@@ -108,7 +96,7 @@ type body struct {
 	wire *wire.Data
 	size int64 // bytes expected, from the offset on; -1 if unknown
 	text bool  // ASCII type: the number of bytes is not that of the server's file
-	n    atomic.Int64
+	n    int64 // bytes so far
 
 	over atomic.Bool // err is set
 	mu   sync.Mutex  // guards err against Close
@@ -135,12 +123,12 @@ func (b *body) ended() error {
 
 // advance counts n bytes. It ends the body if err is not nil or too many bytes have come.
 func (b *body) advance(n int, err error) error {
-	got := b.n.Add(int64(n))
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.n += int64(n)
 	switch {
 	case b.err != nil: // Close was called
-	case b.size >= 0 && got > b.size:
+	case b.size >= 0 && b.n > b.size:
 		b.fail(fmt.Errorf("%w: more than the %d bytes announced", ErrTruncated, b.size))
 	case err == io.EOF:
 		b.complete()
@@ -156,7 +144,7 @@ func (b *body) advance(n int, err error) error {
 func (b *body) complete() {
 	b.wire.Close()
 	advance := b.sendInAdvance()
-	final, e := b.run.finish(b.n.Load(), b.size < 0)
+	final, e := b.run.finish(b.n, b.size < 0)
 	err := b.short(b.size)
 	switch {
 	case e != nil && (final == nil || err == nil):
@@ -174,8 +162,8 @@ func (b *body) complete() {
 		b.run.learn(isLate)
 	}
 	b.fail(err)
-	if e := b.err.(*Error); final != nil && e.Reply == nil {
-		e.Reply = final
+	if e := b.err.(*Error); final != nil && e.Code == 0 {
+		e.Code, e.Reply, e.answer = final.Code, final.Reply, final.answer
 		e.readLimits(b.run.goal.op, b.conn.Secure())
 	}
 }
@@ -183,7 +171,7 @@ func (b *body) complete() {
 // sendInAdvance sends the set-up of the next transfer, and returns it, if the data is whole and another transfer follows.
 func (b *body) sendInAdvance() string {
 	r := b.run
-	if r.goal.more == nil || r.sequential || r.once || r.client.Active || b.size < 0 || b.n.Load() != b.size || r.known().late || !r.goal.more() {
+	if r.goal.more == nil || r.sequential || r.once || r.client.Active || b.size < 0 || b.n != b.size || r.known().late || !r.goal.more() {
 		return ""
 	}
 	verb := r.setUp()[0]
@@ -193,8 +181,8 @@ func (b *body) sendInAdvance() string {
 
 // short returns an error if the body does not have size bytes. A size of -1 is unknown.
 func (b *body) short(size int64) error {
-	if got := b.n.Load(); size >= 0 && got != size {
-		return fmt.Errorf("%w: %d of %d bytes", ErrTruncated, got, size)
+	if size >= 0 && b.n != size {
+		return fmt.Errorf("%w: %d of %d bytes", ErrTruncated, b.n, size)
 	}
 	return nil
 }

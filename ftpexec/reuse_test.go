@@ -85,21 +85,16 @@ func TestNoEPSVLearnedOnIPv4(t *testing.T) {
 	}
 }
 
-type vault struct{ asked int }
-
-func (v *vault) Password(context.Context, string, string) (string, error) {
-	v.asked++
-	return "", &net.OpError{Op: "read", Net: "unix", Err: errors.New("vault is closed")}
-}
-
-func (v *vault) Account(context.Context, string, string) (string, error) { return "", nil }
-
 func TestCredentialsError(t *testing.T) {
 	s := testserver.New(t, nil, testserver.Honest("contents"))
-	v := &vault{}
-	_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Credentials: v}, parse(t, s.URL("u@/a/f")))
-	if errors.Is(err, ftpexec.ErrLost) || v.asked != 1 {
-		t.Errorf("asked %d times, %v", v.asked, err)
+	asked := 0
+	vault := func(context.Context, string, string, string) (string, error) {
+		asked++
+		return "", &net.OpError{Op: "read", Net: "unix", Err: errors.New("vault is closed")}
+	}
+	_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Credentials: vault}, parse(t, s.URL("u@/a/f")))
+	if errors.Is(err, ftpexec.ErrLost) || asked != 1 {
+		t.Errorf("asked %d times, %v", asked, err)
 	}
 }
 
@@ -125,8 +120,8 @@ func TestReuseNeedsTheSame(t *testing.T) {
 		return new(net.Dialer).DialContext(ctx, network, "127.0.0.1:"+port)
 	}
 	clients := map[string]any{
-		"Credentials": fixed("other"), "Email": "x@example.com", "Trace": func(ftpexec.Event) {}, "ConnectTimeout": time.Minute,
-		"Timeout": time.Minute, "MinRate": ftpexec.Rate{Bytes: 1}, "MaxListing": int64(99),
+		"Credentials": fixed("other"), "Trace": func(ftpexec.Event) {}, "ConnectTimeout": time.Minute,
+		"Timeout": time.Minute, "MinRate": ftpexec.Rate{Bytes: 1},
 		"MaxIdle": 1, "MaxConns": 1, "AllowPort": true, "NoPipelining": true, "NoEPSV": true, "Active": true, "TLSConfig": new(tls.Config), "TryTLS": true, "Dial": dial,
 		"Proxy": func(string) func(context.Context, string, string) (net.Conn, error) {
 			return new(net.Dialer).DialContext

@@ -1,7 +1,6 @@
 package ftpexec
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -110,7 +110,7 @@ func (r *run) avoidable(err error, reused bool) bool {
 	case r.advance != "", dial && r.advanced:
 		lesson = isLate
 		r.conn.Note("no data connection could be set up before the end of the last transfer: trying again on a new connection")
-	case errors.Is(err, errUnexpected), wire.IsLocal(err):
+	case errors.Is(err, errUnexpected), localfile.Failed(err):
 		return false
 	case errors.Is(err, errNextWay), errors.Is(err, errSpurned), errors.Is(err, errAbrupt) && r.goal.listing, errors.Is(err, errUnended):
 		return true
@@ -233,10 +233,10 @@ func (r *run) line(st step) (_ wire.Line, err error) {
 	if find := verbs[st.Verb].argument; find != nil {
 		arg, err = find(r, st)
 	}
-	if !st.Secret && st.shows == "" {
+	if !st.secret && st.shows == "" {
 		st.Arg = arg
 	}
-	return wire.Line{Text: Command{Verb: st.Verb, Arg: arg}.Line(), Shown: st.traced(), Transfer: st.transfers()}, err
+	return wire.Line{Text: Command{Verb: st.Verb, Arg: arg}.line(), Shown: st.traced(), Transfer: st.transfers()}, err
 }
 
 // insert puts st before the other steps. Steps that are sent already were sent too early: insert discards their replies,
@@ -264,25 +264,25 @@ func (r *run) user(st step) (string, error) {
 // password returns the argument of PASS. From now on nothing shows it.
 func (r *run) password(step) (text string, err error) {
 	if r.url.User == nil {
-		return cmp.Or(r.client.Email, defaultEmail), nil
+		return email, nil
 	}
 	text, ok := r.url.User.Password()
 	if !ok {
-		return r.supplied(Credentials.Password)
+		return r.supplied("password")
 	}
 	r.client.secrets.Add(text)
 	return text, nil
 }
 
 // account returns the argument of ACCT.
-func (r *run) account(step) (string, error) { return r.supplied(Credentials.Account) }
+func (r *run) account(step) (string, error) { return r.supplied("account") }
 
 // supplied returns what Credentials supplies. From now on nothing shows it.
-func (r *run) supplied(by func(Credentials, context.Context, string, string) (string, error)) (string, error) {
+func (r *run) supplied(what string) (string, error) {
 	if r.client.Credentials == nil {
 		return "", ErrNoCredentials
 	}
-	text, err := by(r.client.Credentials, r.ctx, r.url.Host, r.url.User.Username())
+	text, err := r.client.Credentials(r.ctx, r.url.Host, r.url.User.Username(), what)
 	r.client.secrets.Add(text)
 	return text, err
 }

@@ -3,6 +3,7 @@ package ftpexec
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -176,7 +177,7 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 	host := c.server(u)
 	if !host.slots.TryAcquire(1) {
 		if c.Trace != nil {
-			c.Trace(Event{Mark: '*', Text: "all connections that the server may have are in use: waiting for one", Server: u.Address()})
+			c.Trace(Event{Mark: "*", Text: "all connections that the server may have are in use: waiting for one", Server: u.Address()})
 		}
 		if host.slots.Acquire(ctx, 1) != nil {
 			return nil, newError(Command{Verb: "connect"}, u,
@@ -280,7 +281,7 @@ func (r *run) outlasts(e *Error) bool {
 	r.client.mu.Lock()
 	shut := r.host.shut
 	r.client.mu.Unlock()
-	if !e.Crowded() || e.Stage == "directory" || e.Stage == "transfer" || r.ctx.Err() != nil || time.Since(shut) >= settling {
+	if !errors.Is(e, ErrTooMany) || e.Stage == "directory" || e.Stage == "transfer" || r.ctx.Err() != nil || time.Since(shut) >= settling {
 		return false
 	}
 	r.conn.Note("the server may still count a connection that has been closed: trying again")

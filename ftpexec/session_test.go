@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
@@ -210,8 +211,8 @@ func TestFilesAndDirectories(t *testing.T) {
 			t.Errorf("error %v, want ErrIsDirectory", err)
 		}
 	}
-	if _, err := list(t.Context(), c, file); !errors.Is(err, ftpexec.ErrNotDirectory) {
-		t.Errorf("error %v, want ErrNotDirectory", err)
+	if _, err := list(t.Context(), c, file); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("error %v, want ENOTDIR", err)
 	}
 	var bad *urlparse.Error
 	if _, err := c.Get(t.Context(), "ftp://127.0.0.1:25/f"); !errors.As(err, &bad) || !strings.Contains(bad.Error(), "smtp") {

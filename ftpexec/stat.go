@@ -255,8 +255,8 @@ func (q *question) entry() Entry {
 	if !ok {
 		return Entry{Mode: fs.ModeIrregular}
 	}
-	e := entryOf(q.url, item)
-	e.Name, e.Base, e.URL = q.url.Name, q.url.Name, q.url
+	e := entryOf(q.url, "", item)
+	e.Name, e.URL = q.url.Name, q.url
 	return e
 }
 

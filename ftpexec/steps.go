@@ -72,9 +72,9 @@ func facts(u *urlparse.URL) (list []Command) {
 		return nil
 	}
 	if typeOf(u) == "I" {
-		list = []Command{{Verb: "SIZE", Arg: u.Name, Optional: true}}
+		list = []Command{withArg("SIZE", u.Name)}
 	}
-	return append(list, Command{Verb: "MDTM", Arg: u.Name, Optional: true})
+	return append(list, withArg("MDTM", u.Name))
 }
 
 // ways are the commands that list a directory, the one that tells most first (RFC 3659 section 7, RFC 959 section 4.1.3).
@@ -110,9 +110,10 @@ func steps(u *urlparse.URL, c course) (list []step) {
 	if typ := typeOf(u); typ != c.typ {
 		add(withArg("TYPE", typ))
 	}
-	first := slices.ContainsFunc(list, func(st step) bool { return !st.advance }) // SIZE and MDTM travel with it
-	if first {
-		add(facts(u)...)
+	asks := facts(u)
+	if slices.ContainsFunc(list, func(st step) bool { return !st.advance }) && !c.bare { // SIZE and MDTM travel with it
+		add(asks...)
+		asks = nil
 	}
 	for i, verb := range c.setUp {
 		st := step{Command: Command{Verb: verb}}
@@ -124,8 +125,8 @@ func steps(u *urlparse.URL, c course) (list []step) {
 		list = append(list, st)
 	}
 	ready := len(list)
-	if !first {
-		add(facts(u)...)
+	if !c.bare {
+		add(asks...)
 	}
 	if c.offset > 0 {
 		add(withArg("REST", fmt.Sprint(c.offset)))
@@ -163,7 +164,7 @@ func (c course) questions() (list []step) {
 		_, mask := masking(q.url)
 		for j := range next {
 			next[j].about, next[j].Command = q, mask(next[j].Command)
-			octets += len(next[j].Line()) + 2
+			octets += len(next[j].line()) + 2
 		}
 		if i > 0 && (len(list)+len(next) > maxBatch || octets > maxBatchOctets) {
 			break
@@ -234,7 +235,7 @@ func loginSteps(u *urlparse.URL, c course) (list []step) {
 	}
 	user, pass := withArg("USER", "anonymous"), step{Command: Command{Verb: "PASS", shows: "<anonymous>"}}
 	if u.User != nil { // otherwise it is anonymous (RFC 1738 section 3.2.1)
-		user.Arg, pass.Secret, pass.shows, pass.waits = u.User.Username(), true, "<prompt>", forTheQuestion
+		user.Arg, pass.secret, pass.shows, pass.waits = u.User.Username(), true, "<prompt>", forTheQuestion
 		if _, ok := u.User.Password(); ok {
 			pass.shows = stars
 		}

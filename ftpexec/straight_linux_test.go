@@ -88,7 +88,7 @@ func TestStrangerInActiveMode(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: tree})
 	strangers := 0
 	c := &ftpexec.Client{MaxIdle: -1, Active: true, Trace: func(e ftpexec.Event) {
-		if e.Mark != '>' || !strings.HasPrefix(e.Text, "EPRT ") {
+		if e.Mark != ">" || !strings.HasPrefix(e.Text, "EPRT ") {
 			return
 		}
 		fields := strings.Split(e.Text, "|") // EPRT |1|127.0.0.1|port|

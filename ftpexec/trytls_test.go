@@ -51,7 +51,7 @@ func TestTryTLSAnswers(t *testing.T) {
 		s := testserver.New(t, nil, testserver.Honest("contents").With("AUTH", testserver.Reply(refusal)))
 		var notes []string
 		c := &ftpexec.Client{MaxIdle: -1, TryTLS: true, Trace: func(e ftpexec.Event) {
-			if e.Mark == '*' {
+			if e.Mark == "*" {
 				notes = append(notes, e.Text)
 			}
 		}}

@@ -8,6 +8,7 @@ import (
 type verb struct {
 	stage   string // see [Error]
 	refused error  // what a refusal means; nil if the server may refuse the command
+	finds   bool   // 550 means that what it names does not exist; MLSD and LIST name nothing
 	basic   bool   // every server has it
 	null    bool   // without an argument it is sent with a null argument: "CWD "
 
@@ -56,8 +57,8 @@ func init() {
 		"PORT": {stage: "transfer", refused: errActive, argument: (*run).announce, needless: ready, judged: (*run).ported},
 		// RFC 3659 section 5.3: only 3yz means that RETR starts at the offset.
 		"REST": {stage: "transfer", refused: ErrNoRestart, right: func(r wire.Reply) bool { return r.First() == 3 }},
-		"RETR": {stage: "transfer", refused: errTransfer, judged: (*run).began},
-		"NLST": {stage: "transfer", refused: errTransfer, judged: (*run).began},
+		"RETR": {stage: "transfer", refused: errTransfer, finds: true, judged: (*run).began},
+		"NLST": {stage: "transfer", refused: errTransfer, finds: true, judged: (*run).began},
 		"LIST": {stage: "transfer", refused: errTransfer, judged: (*run).began},
 		"MLSD": {stage: "transfer", refused: errTransfer, judged: (*run).began},
 	}

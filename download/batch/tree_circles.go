@@ -66,7 +66,7 @@ func (b *engine) circle(ctx context.Context, j *job, entries []entry) (*node, er
 		return same, nil
 	case err == nil || !noDirectory(err):
 		return nil, err
-	case errors.As(err, &e) && e.Reply != nil && e.Reply.Text == "Too many levels of symbolic links.": // pyftpdlib
+	case errors.As(err, &e) && strings.HasSuffix(e.Reply, " Too many levels of symbolic links."): // pyftpdlib
 		return same, nil
 	}
 	if within > 1 {

@@ -88,7 +88,7 @@ type entry struct {
 }
 
 func entryOf(e ftpexec.Entry) entry {
-	x := entry{name: strings.Clone(e.Base), target: strings.Clone(e.Target), mode: e.Mode.Type(), size: e.Size}
+	x := entry{name: strings.Clone(path.Base(e.Name)), target: strings.Clone(e.Target), mode: e.Mode.Type(), size: e.Size}
 	if e.Mode.IsDir() {
 		x.unique = strings.Clone(e.Unique)
 	}

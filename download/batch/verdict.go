@@ -7,6 +7,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
 )
@@ -54,7 +55,7 @@ func (b *engine) crowded(t *schedule.Turn[*job], err error) bool {
 	if errors.Is(err, ftpexec.ErrLost) {
 		times = retry.Count(b.Each.Retries)
 	}
-	return e.Crowded() || e.Stage == "connect" && e.Temporary() && t.MayBeFull(times)
+	return errors.Is(err, ftpexec.ErrTooMany) || e.Stage == "connect" && e.Temporary() && t.MayBeFull(times)
 }
 
 // verdict returns what err says about the server.
@@ -71,5 +72,5 @@ func verdict(err error) schedule.Verdict {
 // local reports whether this machine is at fault.
 func local(err error) bool {
 	var e *ftpexec.Error
-	return errors.Is(err, download.ErrLocal) || errors.As(err, &e) && e.Local()
+	return errors.Is(err, download.ErrLocal) || errors.As(err, &e) && localfile.Failed(err)
 }

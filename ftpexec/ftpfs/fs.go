@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
@@ -47,14 +48,14 @@ type FS struct {
 }
 
 // New returns the directory that root names as a file system; root must end in "/" or ";type=d". It sends nothing. ctx
-// covers all use of the FS and its files. The error is [ftpexec.ErrNotDirectory] if root names a file, or a
+// covers all use of the FS and its files. The error is [syscall.ENOTDIR] if root names a file, or a
 // *[urlparse.Error] if it is not valid.
 func New(ctx context.Context, c *ftpexec.Client, root *urlparse.URL) (*FS, error) {
 	if err := root.Check(); err != nil {
 		return nil, err
 	}
 	if !root.IsDir() {
-		return nil, &ftpexec.Error{Op: "open", URL: root.Redacted(), Err: ftpexec.ErrNotDirectory, Hint: `end the URL in "/"`}
+		return nil, &ftpexec.Error{Op: "open", URL: root.Redacted(), Err: syscall.ENOTDIR, Hint: `end the URL in "/"`}
 	}
 	return &FS{c, ctx, root.Child("", urlparse.TypeNone)}, nil
 }
@@ -124,7 +125,7 @@ func (d *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	list, odd, err := d.list(name)
 	if e := (*ftpexec.Error)(nil); errors.As(err, &e) && e.Stage == "directory" { // or is it a file?
 		if i, serr := d.stat(name); serr == nil && !i.IsDir() {
-			err = fmt.Errorf("%w%.0w", ftpexec.ErrNotDirectory, err)
+			err = fmt.Errorf("%w%.0w", syscall.ENOTDIR, err)
 		}
 	}
 	all := make([]fs.DirEntry, len(list))
@@ -210,12 +211,12 @@ func (d *FS) list(name string) (list []*info, odd, err error) {
 		return nil, nil, err
 	}
 	for e, err := range d.client.Entries(d.ctx, u.Child("", urlparse.TypeNone)) {
-		if err == nil && !fs.ValidPath(e.Base) {
+		if err == nil && !fs.ValidPath(path.Base(e.Name)) {
 			err = fmt.Errorf("%s: %w: no name that io/fs allows", e.URL.Redacted(), ftpexec.ErrLine)
 		}
 		switch {
 		case err == nil:
-			list = append(list, &info{d, path.Join(name, e.Base), e})
+			list = append(list, &info{d, path.Join(name, path.Base(e.Name)), e})
 		case errors.Is(err, ftpexec.ErrLine):
 			odd = errors.Join(odd, err)
 		default:
@@ -234,7 +235,7 @@ func failed(op, name string, err error) error {
 	case known && e.Stage == "transfer" && e.Hint != "": // it is about URLs
 		plain := *e
 		plain.Hint, err = "", &plain
-	case known && e.Stage == "directory" && e.Reply != nil && e.Reply.Code == 550 && !errors.Is(e, fs.ErrPermission):
+	case known && e.Stage == "directory" && e.Code == 550 && !errors.Is(e, fs.ErrPermission):
 		err = fmt.Errorf("%w%.0w", err, fs.ErrNotExist)
 	}
 	return &fs.PathError{Op: op, Path: name, Err: err}

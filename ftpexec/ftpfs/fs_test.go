@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -155,7 +156,7 @@ func TestFSErrors(t *testing.T) {
 			{"lstat", "missing", func() error { _, err := d.Lstat("missing"); return err }, fs.ErrNotExist},
 			{"readlink", "motd", func() error { _, err := d.ReadLink("motd"); return err }, fs.ErrInvalid},
 			{"readdir", "missing", func() error { _, err := d.ReadDir("missing"); return err }, fs.ErrNotExist},
-			{"readdir", "motd", func() error { _, err := d.ReadDir("motd"); return err }, ftpexec.ErrNotDirectory},
+			{"readdir", "motd", func() error { _, err := d.ReadDir("motd"); return err }, syscall.ENOTDIR},
 			{"readdir", "", func() error { _, err := d.ReadDir(""); return err }, fs.ErrInvalid},
 			{"read", "missing", func() error { _, err := d.ReadFile("missing"); return err }, fs.ErrNotExist},
 			{"read", ".", func() error { _, err := d.ReadFile("."); return err }, ftpexec.ErrIsDirectory},
@@ -179,7 +180,7 @@ func TestFSErrors(t *testing.T) {
 			}
 		}
 	}
-	if _, err := ftpfs.New(t.Context(), new(ftpexec.Client), parse(t, "ftp://example.invalid/file")); !errors.Is(err, ftpexec.ErrNotDirectory) {
+	if _, err := ftpfs.New(t.Context(), new(ftpexec.Client), parse(t, "ftp://example.invalid/file")); !errors.Is(err, syscall.ENOTDIR) {
 		t.Errorf("FS of a file: got %v", err)
 	}
 }

@@ -152,8 +152,10 @@ func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, part span, dat
 		size := max(0, e.Size) // 0: the server may send the file all the same
 		part = span{max(0, size+part.first), size}
 	}
-	r, err := c.Do(ctx, &ftpexec.Request{URL: u, Offset: part.first})
-	if part.first > 0 && refused(err) { // as some servers do beyond the end
+	from := part.first
+	r, err := c.Do(ctx, &ftpexec.Request{URL: u, Offset: from})
+	if from > 0 && refused(err) { // as some servers do beyond the end
+		from = 0
 		r, err = c.Do(ctx, &ftpexec.Request{URL: u})
 	}
 	if err != nil {
@@ -165,14 +167,14 @@ func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, part span, dat
 		r.Body.Close()
 		a = message(http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the file has %d bytes", r.Size))
 		a.Header.Set("Content-Range", fmt.Sprintf("bytes */%d", r.Size))
-	case ranged && part.first == r.Offset:
+	case ranged && part.first == from:
 		end := min(part.end, r.Size)
-		a = respond(http.StatusPartialContent, u, end-r.Offset, r.ModTime, r.Body)
-		a.Header.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", r.Offset, end-1, r.Size))
+		a = respond(http.StatusPartialContent, u, end-from, r.ModTime, r.Body)
+		a.Header.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, end-1, r.Size))
 		if end < r.Size {
-			a.Body = body{io.LimitReader(r.Body, end-r.Offset), r.Body}
+			a.Body = body{io.LimitReader(r.Body, end-from), r.Body}
 		}
-	case r.Offset > 0:
+	case from > 0:
 		r.Body.Close()
 		return get(ctx, c, u, span{}, "")
 	}
@@ -190,7 +192,7 @@ func list(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (*http.Respon
 		if err != nil {
 			return nil, err
 		}
-		names.WriteString(e.Base + "\n")
+		names.WriteString(path.Base(e.Name) + "\n")
 	}
 	return respond(http.StatusOK, nil, int64(names.Len()), time.Time{}, io.NopCloser(strings.NewReader(names.String()))), nil
 }
@@ -247,12 +249,11 @@ var statuses = []struct {
 // statusOf returns the status for err, or 0 if it is not an answer of the server, or one that makes no sense.
 func statusOf(err error) int {
 	e := (*ftpexec.Error)(nil)
-	if !errors.As(err, &e) || e.Reply == nil && !errors.Is(err, ftpexec.ErrNoCredentials) { // which follows a 331 or 332
+	if !errors.As(err, &e) || e.Code == 0 && !errors.Is(err, ftpexec.ErrNoCredentials) { // which follows a 331 or 332
 		return 0
 	}
-	code := cmp.Or(e.Reply, &ftpexec.Reply{}).Code
 	for _, row := range statuses {
-		if (row.err == nil || errors.Is(err, row.err)) && cmp.Or(row.stage, e.Stage) == e.Stage && (row.code == 0 || row.code == code || row.code == code/100) {
+		if (row.err == nil || errors.Is(err, row.err)) && cmp.Or(row.stage, e.Stage) == e.Stage && (row.code == 0 || row.code == e.Code || row.code == e.Code/100) {
 			return row.status
 		}
 	}

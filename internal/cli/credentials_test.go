@@ -75,11 +75,11 @@ func TestOrder(t *testing.T) {
 		t.Helper()
 		l.typed[login{"password", "h", "you"}] = "typed"
 		for user, want := range want {
-			if got, err := l.Password(t.Context(), "h", user); got != want || (err == nil) != (want != "") {
+			if got, err := l.supply(t.Context(), "h", user, "password"); got != want || (err == nil) != (want != "") {
 				t.Errorf("%s: got %q, %v, want %q", user, got, err, want)
 			}
 		}
-		if got, err := l.Account(t.Context(), "h", "me"); got != "accfile" || err != nil {
+		if got, err := l.supply(t.Context(), "h", "me", "account"); got != "accfile" || err != nil {
 			t.Errorf("got %q, %v, want that of the file", got, err)
 		}
 	}
@@ -92,14 +92,14 @@ func TestOrder(t *testing.T) {
 	c.StdinHost = "other"
 	answers(loaded(strings.NewReader("piped\n")), map[string]string{"me": "fromfile"})
 	c.StdinHost = "h"
-	if _, err := newLogins(c, typed{strings.NewReader("piped\n")}, nil).Password(t.Context(), "h", "me"); !errors.Is(err, ftpexec.ErrNoCredentials) {
+	if _, err := newLogins(c, typed{strings.NewReader("piped\n")}, nil).supply(t.Context(), "h", "me", "password"); !errors.Is(err, ftpexec.ErrNoCredentials) {
 		t.Errorf("a terminal: got %v, want ErrNoCredentials", err)
 	}
 	r, w := io.Pipe()
 	defer w.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := newLogins(c, r, nil).Password(ctx, "h", "me"); !errors.Is(err, context.Canceled) {
+	if _, err := newLogins(c, r, nil).supply(ctx, "h", "me", "password"); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: got %v, want %v", err, context.Canceled)
 	}
 }

@@ -98,8 +98,8 @@ func malformed(err error) bool {
 }
 
 func local(err error) bool {
-	server, ok := errors.AsType[*ftpexec.Error](err)
-	return ok && server.Local() || errors.Is(err, download.ErrLocal)
+	_, server := errors.AsType[*ftpexec.Error](err)
+	return server && localfile.Failed(err) || errors.Is(err, download.ErrLocal)
 }
 
 // outputClosed reports whether err means that the reader of standard output has closed it, as head(1) does. The run then

@@ -19,7 +19,7 @@ import (
 
 // unchecked are changes that take away what keeps a name from a listing inside the output directory.
 var unchecked = []struct{ file, old, new string }{
-	{"ftpexec/list.go", `e.Base, "/\r`, `e.Base, "\r`},
+	{"ftpexec/list.go", `(name, "/\r`, `(name, "\r`},
 	{"internal/localfile/localfile.go", "unusable(name, goos string) string {", "unusable(name, goos string) string {\nreturn \"\""},
 	{"download/internal/partfile/place.go", "p := &Place{root: root, lone: root == nil}",
 		"if root != nil && !filepath.IsAbs(path) {\npath = root.Name() + \"/\" + path\n}\nroot = nil\np := &Place{root: root, lone: root == nil}"},

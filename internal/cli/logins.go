@@ -19,7 +19,7 @@ import (
 	"example.com/ftpfetch/internal/printable"
 )
 
-// logins is the [ftpexec.Credentials] of the command. It answers a server that asks for a password or account that neither
+// logins is the source of the command's credentials. It answers a server that asks for a password or account that neither
 // the URL nor -u gives, from --password-stdin, the netrc file or the person at the terminal, in this order.
 type logins struct {
 	*config.Config
@@ -96,17 +96,12 @@ func netrcPaths(value string) (paths []string) {
 	return nil
 }
 
-// Password implements [ftpexec.Credentials].
-func (l *logins) Password(ctx context.Context, host, user string) (string, error) {
-	if l.PasswordStdin && user == l.StdinUser && (l.StdinHost == "" || host == l.StdinHost) {
+// supply is a [ftpexec.Client.Credentials].
+func (l *logins) supply(ctx context.Context, host, user, what string) (string, error) {
+	if what == "password" && l.PasswordStdin && user == l.StdinUser && (l.StdinHost == "" || host == l.StdinHost) {
 		return await(ctx, l.piped)
 	}
-	return l.secret(ctx, login{"password", host, user})
-}
-
-// Account implements [ftpexec.Credentials]; RFC 959 section 4.1.1, ACCT.
-func (l *logins) Account(ctx context.Context, host, user string) (string, error) {
-	return l.secret(ctx, login{"account", host, user})
+	return l.secret(ctx, login{what, host, user})
 }
 
 // secret returns what the netrc file has, or what the person has answered, or asks. Like ssh, it refuses a file that other

@@ -79,7 +79,7 @@ func TestPromptCanceled(t *testing.T) {
 	p := person(func() (*show.Console, error) { return c, nil })
 	failed := make(chan error)
 	go func() {
-		_, err := p.Password(ctx, "h\x1b", "me")
+		_, err := p.supply(ctx, "h\x1b", "me", "password")
 		failed <- err
 	}()
 	shown(t, keyboard, `Password for me at h\x1b: `)
@@ -110,13 +110,13 @@ func TestPromptRemembers(t *testing.T) {
 		host   string
 		opened int
 	}{{"a", 1}, {"a", 1}, {"b", 2}} {
-		got, err := p.Password(t.Context(), want.host, "me")
+		got, err := p.supply(t.Context(), want.host, "me", "password")
 		if got != "secret" || err != nil || opened != want.opened {
 			t.Errorf("%s: got %q, %v, asked %d times, want %d", want.host, got, err, opened, want.opened)
 		}
 	}
 	p.forget()
-	if _, err := p.Password(t.Context(), "a", "me"); err != nil || opened != 3 {
+	if _, err := p.supply(t.Context(), "a", "me", "password"); err != nil || opened != 3 {
 		t.Errorf("after forget: %v, asked %d times", err, opened)
 	}
 }
@@ -143,7 +143,7 @@ func TestPromptEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := person(func() (*show.Console, error) { return c, nil })
-		got, err := p.Password(t.Context(), "h", "me")
+		got, err := p.supply(t.Context(), "h", "me", "password")
 		if got != tt.want || !errors.Is(err, tt.err) || err != nil && !strings.HasSuffix(err.Error(), ": "+tt.text) {
 			t.Errorf("%q: got %q, %v, want %q, %v", tt.typed, got, err, tt.want, tt.err)
 		}
@@ -157,7 +157,7 @@ func TestPromptEnd(t *testing.T) {
 func TestAccount(t *testing.T) {
 	none := func() (*show.Console, error) { return nil, errors.New("no terminal") }
 	p := person(none)
-	if _, err := p.Account(t.Context(), "h", "me"); !errors.Is(err, ftpexec.ErrNoCredentials) {
+	if _, err := p.supply(t.Context(), "h", "me", "account"); !errors.Is(err, ftpexec.ErrNoCredentials) {
 		t.Errorf("got %v, want ErrNoCredentials", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -219,9 +220,11 @@ func (r *run) one(ctx context.Context, t batch.Task) {
 	o, from := r.File, download.Source(first{r.source, r})
 	switch listed := u.IsDir() || r.Long; { // -l of a file fails with the listing
 	case r.DryRun:
-		plan, err := ftpexec.NewPlan(u)
-		if err == nil {
-			_, err = io.WriteString(r.print.Out, plan.String())
+		plan, err := ftpexec.Plan(u)
+		for _, command := range plan {
+			if err == nil {
+				_, err = fmt.Fprintln(r.print.Out, command)
+			}
 		}
 		r.failed(ctx, u, err)
 		return

@@ -100,7 +100,7 @@ func (s *Source) Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, erro
 				return ftpexec.Entry{}, err
 			}
 			r.Body.Close()
-			return ftpexec.Entry{Name: u.Name, Base: u.Name, URL: u, Size: r.Size, ModTime: r.ModTime}, nil
+			return ftpexec.Entry{Name: u.Name, URL: u, Size: r.Size, ModTime: r.ModTime}, nil
 		})
 }
 
@@ -150,7 +150,7 @@ func (s *Source) learn(u *urlparse.URL, err error) bool {
 		return false
 	}
 	if s.refusal.Swap(e) == nil {
-		s.trace(u, '*', e.Error()+": asking it to fetch files itself")
+		s.trace(u, "*", e.Error()+": asking it to fetch files itself")
 	}
 	return true
 }
@@ -190,15 +190,15 @@ func (s *Source) request(ctx context.Context, method string, u *urlparse.URL) (*
 	if err := s.authorize(ctx, r, u); err != nil {
 		return nil, s.fail(ctx, u, "login", err)
 	}
-	s.trace(u, '>', method+" "+target)
+	s.trace(u, ">", method+" "+target)
 	if r.Header.Get("Authorization") != "" {
-		s.trace(u, '>', "Authorization: ********")
+		s.trace(u, ">>", "Authorization: ********")
 	}
 	a, err := s.http.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		return nil, s.unanswered(ctx, u, err)
 	}
-	s.trace(u, '<', strings.TrimSpace(fmt.Sprintf("HTTP %d %s", a.StatusCode, http.StatusText(a.StatusCode))))
+	s.trace(u, "<", strings.TrimSpace(fmt.Sprintf("HTTP %d %s", a.StatusCode, http.StatusText(a.StatusCode))))
 	if stage, reason, meaning := judge(a); meaning != nil {
 		a.Body.Close()
 		return nil, s.fail(ctx, u, stage, s.via.Refusal(a.StatusCode, reason, meaning))
@@ -222,14 +222,14 @@ func (s *Source) authorize(ctx context.Context, r *http.Request, u *urlparse.URL
 	case !ok && s.Credentials == nil:
 		return ftpexec.ErrNoCredentials
 	case !ok:
-		password, err = s.Credentials.Password(ctx, u.Host, user)
+		password, err = s.Credentials(ctx, u.Host, user, "password")
 	}
 	r.SetBasicAuth(user, password)
 	return err
 }
 
 // trace shows no text of the proxy.
-func (s *Source) trace(u *urlparse.URL, mark byte, text string) {
+func (s *Source) trace(u *urlparse.URL, mark, text string) {
 	if s.Trace != nil {
 		s.Trace(ftpexec.Event{Mark: mark, Text: text, Server: u.Address()})
 	}

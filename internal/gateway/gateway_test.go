@@ -65,7 +65,7 @@ func (k *kit) through(t *testing.T, via string) {
 		if e.Server == "" {
 			t.Errorf("an event without a server: %v", e)
 		}
-		k.trace = append(k.trace, string(e.Mark)+" "+e.Text)
+		k.trace = append(k.trace, e.Mark+" "+e.Text)
 	}
 	k.Source = gateway.New(c, p, nil)
 	t.Cleanup(k.CloseIdleConnections)
@@ -138,7 +138,7 @@ func TestRequests(t *testing.T) {
 		if r.RequestURI != tt.want || r.Host != tt.host || r.Header.Get("Authorization") != login || r.Header.Get("Cache-Control") != "no-cache" || r.Header.Get("Accept-Encoding") != "" {
 			t.Errorf("%s: got %s of %s, %q", tt.url, r.RequestURI, r.Host, r.Header)
 		}
-		trace := []string{"> GET " + tt.want, "> Authorization: ********", "< HTTP 200 OK"}
+		trace := []string{"> GET " + tt.want, ">> Authorization: ********", "< HTTP 200 OK"}
 		if login == "" {
 			trace = slices.Delete(trace, 1, 2)
 		}

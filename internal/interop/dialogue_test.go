@@ -19,7 +19,7 @@ type dialogue struct {
 func (d *dialogue) add(e ftpexec.Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	fmt.Fprintf(&d.text, "%c %q\n", e.Mark, e.Text)
+	fmt.Fprintf(&d.text, "%s %q\n", e.Mark, e.Text)
 }
 
 func (d *dialogue) String() string {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -132,10 +133,10 @@ func entriesOf(ctx context.Context, c *ftpexec.Client, url string) (map[string]f
 		case err != nil:
 			return entries, lines, err
 		default:
-			if _, twice := entries[e.Base]; twice {
-				return entries, lines, fmt.Errorf("%q twice", e.Base)
+			if _, twice := entries[path.Base(e.Name)]; twice {
+				return entries, lines, fmt.Errorf("%q twice", path.Base(e.Name))
 			}
-			entries[e.Base] = e
+			entries[path.Base(e.Name)] = e
 		}
 	}
 	return entries, lines, nil

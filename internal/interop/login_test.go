@@ -46,19 +46,15 @@ func TestLoginRefused(t *testing.T) {
 // keeper knows the named user's password and counts how often it is asked.
 type keeper struct{ asked atomic.Int32 }
 
-func (k *keeper) Password(context.Context, string, string) (string, error) {
+func (k *keeper) supply(context.Context, string, string, string) (string, error) {
 	k.asked.Add(1)
 	return UserPassword, nil
-}
-
-func (k *keeper) Account(context.Context, string, string) (string, error) {
-	return "", ftpexec.ErrNoCredentials
 }
 
 func TestLoginAsks(t *testing.T) {
 	forEachUserClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
 		k := &keeper{}
-		c.Credentials = k
+		c.Credentials = k.supply
 		wantNote(t, c, "ftp://"+UserName+"@"+s.Addr+"/"+homeFile)
 		if got, want := k.asked.Load(), int32(s.logins(c)); got != want {
 			t.Errorf("asked for the password %d times, want %d", got, want)

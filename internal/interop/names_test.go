@@ -53,5 +53,5 @@ func retrieveOdd(t *testing.T, s *Server, c *ftpexec.Client, name, path, urlPath
 // gave up (aioftp, with a name that is not UTF-8).
 func refused(err error) bool {
 	var e *ftpexec.Error
-	return errors.As(err, &e) && e.Reply != nil && e.Reply.Code/100 == 5 || errors.Is(err, ftpexec.ErrLost)
+	return errors.As(err, &e) && e.Code/100 == 5 || errors.Is(err, ftpexec.ErrLost)
 }

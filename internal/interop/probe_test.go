@@ -62,8 +62,8 @@ func (p *probe) fetches(c *ftpexec.Client, base string) string {
 	switch e := (*ftpexec.Error)(nil); {
 	case err == nil && got == p.tree.Files["pub/text.txt"]:
 		return "yes"
-	case errors.As(err, &e) && e.Reply != nil:
-		return fmt.Sprint("no: ", e.Reply.Code)
+	case errors.As(err, &e) && e.Code != 0:
+		return fmt.Sprint("no: ", e.Code)
 	case err != nil:
 		return "no"
 	}

@@ -138,8 +138,11 @@ func newTraced() *traced {
 	c.Trace = func(e ftpexec.Event) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if e.Mark == '>' {
-			c.flights, c.sent = e.Flight, append(c.sent, e.Text)
+		if strings.HasPrefix(e.Mark, ">") {
+			c.sent = append(c.sent, e.Text)
+		}
+		if e.Mark == ">" {
+			c.flights++
 		}
 	}
 	return c

@@ -23,7 +23,9 @@ func TestStatAll(t *testing.T) {
 		flights := 0
 		trace := c.Trace
 		c.Trace = func(e ftpexec.Event) {
-			flights = max(flights, e.Flight)
+			if e.Mark == ">" {
+				flights++
+			}
 			trace(e)
 		}
 		var urls []*urlparse.URL

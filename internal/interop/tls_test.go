@@ -67,7 +67,7 @@ func TestTryTLSUnencrypted(t *testing.T) {
 		connections, unencrypted := countConnections(c), false
 		trace := c.Trace
 		c.Trace = func(e ftpexec.Event) {
-			unencrypted = unencrypted || e.Mark == '*' && strings.Contains(e.Text, "unencrypted")
+			unencrypted = unencrypted || e.Mark == "*" && strings.Contains(e.Text, "unencrypted")
 			trace(e)
 		}
 		inSession(testContext(t), t, c, s.URL(""), sessionPaths())

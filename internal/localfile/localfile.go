@@ -6,8 +6,10 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 var goos = runtime.GOOS // but for tests
@@ -79,3 +81,14 @@ func Cause(err error) error {
 	}
 	return err
 }
+
+// Failed reports whether err came from this machine, not from the network or the server: it has too little of something,
+// or does not have the address to connect from. Where connect(2) finds no free port, one may be free soon.
+func Failed(err error) bool {
+	call := (*os.SyscallError)(nil)
+	return slices.ContainsFunc(Shortages, func(s error) bool { return errors.Is(err, s) }) || errors.As(err, &call) && call.Syscall == "bind"
+}
+
+// Shortages are the errors of a system call for which this process or this system has too little of something. The last
+// two are WSAEMFILE and WSAENOBUFS of Windows.
+var Shortages = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.Errno(10024), syscall.Errno(10055)}

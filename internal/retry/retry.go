@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // Policy says what is retried.
 type Policy struct {
 	Retries int  // the most retries in a row without progress; see Count
 	Connect bool // retry too if the server was never reached
-	// ReturnCrowded returns an error that is [ftpexec.Error.Crowded] at once: the caller has other things to do.
+	// ReturnCrowded returns an error that is [ftpexec.ErrTooMany] at once: the caller has other things to do.
 	ReturnCrowded bool
 	Wait          func(context.Context, time.Duration) error // nil means Sleep
 	Tell          func(err error, try int, wait time.Duration)
@@ -87,10 +88,10 @@ func (r *Retrier) temporary(err error) bool {
 		return known.Passes
 	}
 	e, ok := errors.AsType[*ftpexec.Error](err)
-	if !ok || !e.Temporary() || r.ReturnCrowded && e.Crowded() {
+	if !ok || !e.Temporary() || r.ReturnCrowded && errors.Is(err, ftpexec.ErrTooMany) {
 		return false
 	}
-	return r.Reached.Load() || r.Connect || e.Stage != "connect" || e.Reply != nil ||
+	return r.Reached.Load() || r.Connect || e.Stage != "connect" || e.Code != 0 ||
 		!r.ReturnCrowded && errors.Is(err, ftpexec.ErrLost)
 }
 
@@ -113,10 +114,10 @@ func (r *Retrier) Do(ctx context.Context, f func() error) error {
 // gives a server up after a few such errors in a row.
 func NoService(err error) bool {
 	var e *ftpexec.Error
-	if !errors.As(err, &e) || e.Local() {
+	if !errors.As(err, &e) || localfile.Failed(err) {
 		return false
 	}
-	return e.Stage == "connect" || e.Stage == "login" || e.Reply != nil && e.Reply.Code == 425 ||
+	return e.Stage == "connect" || e.Stage == "login" || e.Code == 425 ||
 		errors.Is(err, ftpexec.ErrConnect) || errors.Is(err, ftpexec.ErrTimeout) || errors.Is(err, ftpexec.ErrLost)
 }
 

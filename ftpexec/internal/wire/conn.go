@@ -39,16 +39,10 @@ type Config struct {
 	MaxListing int64 // the most bytes of a listing; each line counts lineCost more
 
 	Secrets *Secrets // to be masked in every text
-	// Trace, if not nil, gets the dialogue: a mark, a text without CR LF, and the number of flights so far.
-	Trace func(mark byte, text string, flight int)
+	// Trace, if not nil, gets the dialogue: a text without CR LF and its mark, "*" for what the client did or decided, "<" for
+	// a line of a reply, ">" for a command, and ">>" for the others of its flight.
+	Trace func(mark, text string)
 }
-
-// The marks of what Config.Trace gets.
-const (
-	Noted    = '*' // something that the client did or decided
-	Sent     = '>' // a command
-	Received = '<' // one line of a reply
-)
 
 // Conn is the control connection of a session and its current data connection. One goroutine at a time may use it, but
 // any goroutine may call Close, Abandon, Err and Ended.
@@ -58,7 +52,6 @@ type Conn struct {
 	br         *bufio.Reader
 	out        []Line // sent and not answered
 	flightSize int    // commands in the last flight
-	flights    int    // so far
 
 	dataTLS    *tls.Config  // for data connections; nil: unencrypted
 	listener   net.Listener // active mode: where the server connects to next
@@ -175,11 +168,11 @@ func (c *Conn) greeting() (Reply, error) {
 }
 
 // Note traces what the client does.
-func (c *Conn) Note(text string) { c.trace(Noted, text) }
+func (c *Conn) Note(text string) { c.trace("*", text) }
 
-func (c *Conn) trace(mark byte, text string) {
+func (c *Conn) trace(mark, text string) {
 	if c.cfg.Trace != nil {
-		c.cfg.Trace(mark, text, c.flights)
+		c.cfg.Trace(mark, text)
 	}
 }
 
@@ -192,7 +185,7 @@ func (c *Conn) traceReply(r Reply) {
 	}
 	lines[last] = fmt.Sprintf("%03d %s", r.Code, lines[last])
 	for _, line := range lines {
-		c.trace(Received, line)
+		c.trace("<", line)
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // Data is a data connection that opens in the background, so that RETR is under way during the TCP handshake. TLS
@@ -149,7 +151,7 @@ func (d *Data) failed(err error) error {
 		return nil
 	}
 	err = d.Reason(err)
-	none := !d.open.Load() && !IsLocal(err) || errors.Is(err, ErrLost) && !errors.Is(err, errCutShort)
+	none := !d.open.Load() && !localfile.Failed(err) || errors.Is(err, ErrLost) && !errors.Is(err, errCutShort)
 	if d.finished && d.listing && d.read == 0 && none {
 		d.ended = true
 		return io.EOF

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // The errors of a connection. Every error of this package wraps one of these, [ErrUnsendable], a context's cause, or an
@@ -93,21 +95,10 @@ func explain(err error) error {
 	return err
 }
 
-// IsLocal reports whether err came from this machine, not from the network or the server: it has too little of something,
-// or does not have the address to connect from. Where connect(2) finds no free port, one may be free soon.
-func IsLocal(err error) bool {
-	call := (*os.SyscallError)(nil)
-	return isOneOf(err, shortages...) || errors.As(err, &call) && call.Syscall == "bind"
-}
-
-// shortages are the errors of a system call for which this process or this system has too little of something. The last
-// two are WSAEMFILE and WSAENOBUFS of Windows.
-var shortages = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.Errno(10024), syscall.Errno(10055)}
-
 // shortageIn returns the shortage that kept a name from being resolved, or nil. A DNSError has it only as text.
 func shortageIn(dns *net.DNSError) error {
-	if i := slices.IndexFunc(shortages, func(s error) bool { return strings.HasSuffix(dns.Err, s.Error()) }); i >= 0 {
-		return shortages[i]
+	if i := slices.IndexFunc(localfile.Shortages, func(s error) bool { return strings.HasSuffix(dns.Err, s.Error()) }); i >= 0 {
+		return localfile.Shortages[i]
 	}
 	return nil
 }

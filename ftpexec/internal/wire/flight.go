@@ -52,9 +52,10 @@ func (c *Conn) write(flight []Line) error {
 		}
 		b.WriteString(line.Text + "\r\n")
 	}
-	c.flights++
+	mark := ">"
 	for _, line := range flight {
-		c.trace(Sent, line.Shown)
+		c.trace(mark, line.Shown)
+		mark = ">>"
 	}
 	if err := c.conn.SetWriteDeadline(time.Now().Add(c.cfg.Timeout)); err != nil {
 		return err

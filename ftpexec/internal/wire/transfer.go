@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // OpenData starts to open the data connection of a transfer and returns at once. It dials port on the host of the control
@@ -152,7 +154,7 @@ func (c *Conn) readFinal(limit time.Duration) (Reply, error) {
 // grace returns how long Conn waits for a reply after the data connection has failed with err. A server that refuses a
 // transfer may close its data port before its reply arrives. It cannot explain what failed on this machine.
 func grace(err error) time.Duration {
-	if IsLocal(err) {
+	if localfile.Failed(err) {
 		return 0
 	}
 	return time.Second

@@ -56,8 +56,7 @@ type Printer struct {
 	explain func(error) (text string, code int)
 	now     func() time.Time
 
-	mu     sync.Mutex    // held while standard error is written to; guards what follows, and each Run
-	last   ftpexec.Event // of the dialogue
+	mu     sync.Mutex // held while standard error is written to; guards what follows, and each Run
 	waits  waits
 	bottom *Run  // whose rows are at the bottom of the terminal; nil: nobody's
 	drawn  []int // the columns of each row on the terminal
@@ -191,18 +190,14 @@ func (p *Printer) Trace() func(ftpexec.Event) {
 	}
 }
 
-// dialogue shows the dialogue with the server as curl -v does. It marks a command that travels in the same flight as
-// the one before with ">>", and lines of all connections but the first with "[2]" and so on.
+// dialogue shows the dialogue with the server as curl -v does. It marks lines of all connections but the first with
+// "[2]" and so on.
 func (p *Printer) dialogue(e ftpexec.Event) {
-	before, mark, conn := p.last, string(e.Mark), ""
-	p.last = e
-	if before.Text = e.Text; e.Mark == '>' && e == before {
-		mark = ">>"
-	}
+	conn := ""
 	if e.Conn > 1 {
 		conn = fmt.Sprintf("[%d] ", e.Conn)
 	}
-	p.line("%s %s%s", mark, conn, OneLine(e.Text))
+	p.line("%s %s%s", e.Mark, conn, OneLine(e.Text))
 }
 
 // counted returns, for example, "1 link" or "2 links".
@@ -233,13 +228,13 @@ type waits struct {
 // event takes an event of the dialogue.
 func (w *waits) event(e ftpexec.Event) {
 	switch verb, _, _ := strings.Cut(e.Text, " "); {
-	case e.Mark == '*' && verb == "connected":
+	case e.Mark == "*" && verb == "connected":
 		*w = waits{sent: []string{"waiting for the greeting"}}
-	case e.Mark == '*':
+	case e.Mark == "*":
 		w.note = e.Text
-	case e.Mark == '>' && (verb == "USER" || verb == "PASS" || verb == "ACCT"):
+	case strings.HasPrefix(e.Mark, ">") && (verb == "USER" || verb == "PASS" || verb == "ACCT"):
 		w.sent = append(w.sent, "logging in")
-	case e.Mark == '>':
+	case strings.HasPrefix(e.Mark, ">"):
 		w.sent = append(w.sent, "waiting for the reply to "+e.Text)
 	case len(w.sent) > 0 && len(e.Text) > 3 && e.Text[0] >= '2' && e.Text[0] <= '5' && e.Text[3] == ' ': // final
 		w.sent = w.sent[1:]

@@ -285,34 +285,23 @@ func TestRunJSON(t *testing.T) {
 `)
 }
 
-// TestDialogue checks that a line of the dialogue names its connection, and joins only
-// commands of one flight on one connection.
+// TestDialogue checks that a line of the dialogue names its connection.
 func TestDialogue(t *testing.T) {
 	s := newStand(Plain)
-	command := func(server string, conn, flight int, text string) ftpexec.Event {
-		return ftpexec.Event{Mark: '>', Text: text, Flight: flight, Server: server, Conn: conn}
-	}
 	for _, e := range []ftpexec.Event{
-		command("a:21", 1, 1, "USER u"), command("a:21", 1, 1, "CWD d"), command("a:21", 1, 2, "RETR f"),
-		command("a:21", 2, 2, "RETR g"), command("a:21", 2, 2, "QUIT"),
-		{Mark: '<', Text: "150 yes\nno", Flight: 2, Server: "a:21", Conn: 2},
-		{Mark: '*', Text: "note", Server: "a:21", Conn: 2},
-		command("a:21", 1, 3, strings.Repeat("x", 5000)),
-		command("a:21", 0, 1, "GET a"), command("b:21", 0, 1, "GET b"), command("b:21", 0, 1, "Range: x"),
+		{Mark: ">", Text: "USER u", Conn: 1}, {Mark: ">>", Text: "CWD d", Conn: 1}, {Mark: ">", Text: "RETR g", Conn: 2},
+		{Mark: "<", Text: "150 yes\nno", Conn: 2}, {Mark: "*", Text: "note", Conn: 2}, {Mark: ">", Text: strings.Repeat("x", 5000), Conn: 1},
+		{Mark: ">", Text: "GET a"},
 	} {
 		s.dialogue(e)
 	}
 	s.compare(t, `> USER u
 >> CWD d
-> RETR f
 > [2] RETR g
->> [2] QUIT
 < [2] 150 yes / no
 * [2] note
 > `+strings.Repeat("x", 1000)+`...
 > GET a
-> GET b
->> Range: x
 `)
 }
 
