@@ -168,12 +168,9 @@ func (r *reader) own(f *pflag.Flag, value string, given bool) {
 
 // add adds flags with their values to the command as it should be, if they are not there.
 func (r *reader) add(words ...string) {
-	for i := range r.right {
-		if slices.Equal(r.right[i:min(i+len(words), len(r.right))], words) {
-			return
-		}
+	if !strings.Contains(" "+strings.Join(r.right, " ")+" ", " "+strings.Join(words, " ")+" ") {
+		r.right = append(r.right, words...)
 	}
-	r.right = append(r.right, words...)
 }
 
 // swap puts what the program's flag is here into the command as it should be. value is what follows the flag in the

@@ -52,30 +52,17 @@ func less(a, b map[string]bool) []string {
 
 // TestBashCompletion makes bash complete the last of some words.
 func TestBashCompletion(t *testing.T) {
-	script := completion("bash") + `
+	script, want := completion("bash")+`
 try() { COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _ftpfetch; echo "${COMPREPLY[*]}"; }
-`
-	tests := []struct{ words, want string }{
-		{"ftpfetch --progr", "--progress"},
-		{"ftpfetch --type ''", "a i d guess"},
-		{"ftpfetch --type =", "a i d guess"},
-		{"ftpfetch --type = g", "guess"},
-		{"ftpfetch -u -", ""},
-		{"ftpfetch ftp://h", ""},
-	}
-	for _, tt := range tests {
-		script += "try " + tt.words + "\n"
+`, ""
+	for _, tt := range [][2]string{
+		{"--progr", "--progress"}, {"--type ''", "a i d guess"}, {"--type =", "a i d guess"}, {"--type = g", "guess"}, {"-u -", ""}, {"ftp://h", ""},
+	} {
+		script, want = script+"try ftpfetch "+tt[0]+"\n", want+tt[1]+"\n"
 	}
 	bash := exec.Command("bash", "--norc", "-eu")
 	bash.Stdin = strings.NewReader(script)
-	out, err := bash.CombinedOutput()
-	got := strings.Split(string(out), "\n")
-	if err != nil || len(got) != len(tests)+1 {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for i, tt := range tests {
-		if got[i] != tt.want {
-			t.Errorf("%s: got %q, want %q", tt.words, got[i], tt.want)
-		}
+	if got, err := bash.CombinedOutput(); err != nil || string(got) != want {
+		t.Errorf("got %s%v, want %s", got, err, want)
 	}
 }

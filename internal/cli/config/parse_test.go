@@ -1,56 +1,54 @@
 package config
 
 import (
-	"net/url"
-	"reflect"
+	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
-func TestDuration(t *testing.T) {
-	tests := []struct {
-		in   string
-		want time.Duration // 0: refused
-	}{
-		{"3s", 3 * time.Second},
-		{"2m", 2 * time.Minute},
-		{"1h30m", 90 * time.Minute},
-		{"90", 90 * time.Second},
-		{"0.25", 250 * time.Millisecond},
-		{"1e2", 100 * time.Second},
-		{"", 0}, {"0", 0}, {"0s", 0}, {"-1", 0}, {"-3s", 0}, {"soon", 0}, {"3 s", 0},
-		{"NaN", 0}, {"inf", 0}, {"1e300", 0}, {"1e-12", 0},
+// TestValues checks what values of flags mean; "" means that they are refused.
+func TestValues(t *testing.T) {
+	of := func(v any, err error) string {
+		if err != nil {
+			return ""
+		}
+		return fmt.Sprint(v)
 	}
-	for _, tt := range tests {
-		d, err := readTime(tt.in)
-		if (err == nil) != (tt.want != 0) || d != tt.want {
-			t.Errorf("%q: got %v, %v, want %v", tt.in, d, err, tt.want)
+	times := func(s string) string { return of(readTime(s)) }
+	sizes := func(s string) string { return of(readSize(s)) }
+	logins := func(s string) string { return of(readLogin(s)) }
+	for _, tt := range []struct {
+		read func(string) string
+		want map[string]string
+	}{
+		{times, map[string]string{"3s": "3s", "2m": "2m0s", "1h30m": "1h30m0s", "90": "1m30s", "0.25": "250ms", "1e2": "1m40s"}},
+		{sizes, map[string]string{"1": "1", "4096": "4096", "500K": "512000", "500k": "512000", "1.5M": "1572864", "2g": "2147483648", ".5K": "512", "8388608G": "9007199254740992"}},
+		{logins, map[string]string{"me": "me", "me:pw": "me:pw", "me:p:w@/%41": "me:p%3Aw%40%2F%2541", "me:": "me:", "": "", ":x": ":x", "a\nb": "", "a\x00": ""}},
+	} {
+		for in, want := range tt.want {
+			if got := tt.read(in); got != want {
+				t.Errorf("%q: got %q, want %q", in, got, want)
+			}
+		}
+	}
+	for _, in := range []string{"", "0", "0s", "-1", "-3s", "soon", "3 s", "NaN", "inf", "1e300", "1e-12"} {
+		if got := times(in); got != "" {
+			t.Errorf("%q is the time %s", in, got)
+		}
+	}
+	for _, in := range []string{"", "1.9", "1.5", "1.0", "K", "0", "0K", "0.1", "-1", "+1", "1T", "1KiB", "1 K", "1KK", "1e3", "0x10", "1_000", "inf", "NaN", "9000000G", "1.2.3", "1\v"} {
+		if got := sizes(in); got != "" {
+			t.Errorf("%q is the size %s", in, got)
 		}
 	}
 }
 
+// TestLogin checks that -u takes what follows it, even if that is empty.
 func TestLogin(t *testing.T) {
-	tests := []struct {
-		args []string
-		want *url.Userinfo
-	}{
-		{[]string{"ftp://h/"}, nil},
-		{[]string{"-u", "me", "ftp://h/"}, url.User("me")},
-		{[]string{"-u", "me:pw", "ftp://h/"}, url.UserPassword("me", "pw")},
-		{[]string{"-u", "me:p:w@/%41", "ftp://h/"}, url.UserPassword("me", "p:w@/%41")},
-		{[]string{"-u", "me:", "ftp://h/"}, url.UserPassword("me", "")},
-		{[]string{"-u", "", "ftp://h/"}, url.User("")},
-		{[]string{"ftp://h/", "-u:x"}, url.UserPassword("", "x")},
-	}
-	for _, tt := range tests {
-		o, err := Parse(tt.args)
-		if err != nil {
-			t.Errorf("%q: %v", tt.args, err)
-			continue
-		}
-		if !reflect.DeepEqual(o.User, tt.want) {
-			t.Errorf("%q: got %v, want %v", tt.args, o.User, tt.want)
+	for args, want := range map[string]string{"ftp://h/": "false ", "-u me ftp://h/": "true me", "-u= ftp://h/": "true ", "ftp://h/ -u:x": "true :x"} {
+		c, err := Parse(strings.Fields(args))
+		if got := fmt.Sprint(c.User != nil, " ", c.User); err != nil || got != want {
+			t.Errorf("%q: got %q, %v, want %q", args, got, err, want)
 		}
 	}
 }
@@ -64,32 +62,6 @@ func TestPerHost(t *testing.T) {
 		o, err := Parse(append(strings.Fields(args), "-i", "list"))
 		if got := [2]int{o.Jobs, o.PerHost}; err != nil || got != want {
 			t.Errorf("%q: got %v, %v, want %v", args, got, err, want)
-		}
-	}
-}
-
-func TestSize(t *testing.T) {
-	tests := []struct {
-		in   string
-		want int64 // 0: refused
-	}{
-		{"1", 1},
-		{"4096", 4096},
-		{"500K", 500 << 10},
-		{"500k", 500 << 10},
-		{"1.5M", 3 << 19},
-		{"2g", 2 << 30},
-		{".5K", 512},
-		{"1.9", 0}, {"1.5", 0}, {"1.0", 0},
-		{"8388608G", 1 << 53},
-		{"", 0}, {"K", 0}, {"0", 0}, {"0K", 0}, {"0.1", 0}, {"-1", 0}, {"+1", 0},
-		{"1T", 0}, {"1KiB", 0}, {"1 K", 0}, {"1KK", 0}, {"1e3", 0}, {"0x10", 0}, {"1_000", 0},
-		{"inf", 0}, {"NaN", 0}, {"9000000G", 0}, {"1.2.3", 0}, {"1\v", 0},
-	}
-	for _, tt := range tests {
-		n, err := readSize(tt.in)
-		if (err == nil) != (tt.want != 0) || n != tt.want {
-			t.Errorf("%q: got %d, %v, want %d", tt.in, n, err, tt.want)
 		}
 	}
 }
