@@ -96,7 +96,7 @@ type Options struct {
 	// has named is always one that Commit was called for. The opposite does not
 	// hold: if the process is killed, or the name cannot be given, the record
 	// speaks of a file that does not exist yet, or of an earlier one; the next
-	// run calls Commit again. An error of Commit fails the download as it is.
+	// run calls Commit again. An error of Commit fails the download, which returns it as it is.
 	// The part stays as after any failure, so that the next run resumes.
 	// Commit is not called for a target that is left alone, nor by [To], nor for a
 	// device or FIFO.

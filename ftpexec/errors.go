@@ -32,7 +32,7 @@ var (
 	ErrTruncated     = wire.ErrTruncated           // fewer or more bytes than announced, or the server reports a failure
 	ErrLogin         = errors.New("login refused") // USER, PASS or ACCT refused
 	ErrNoCredentials = errors.New("server asks for a password or account, but none was given")
-	ErrRefused       = errors.New("refused")                                       // any other command refused, which Error.Op tells, but not as ErrNotFound
+	ErrRefused       = errors.New("refused")                                       // another command refused: Error.Op says which
 	ErrNotFound      = fmt.Errorf("not found%.0w", fs.ErrNotExist)                 // no such file or directory: RETR, NLST, or SIZE and MDTM refused with 550 or 450
 	ErrNoRestart     = errors.New("server cannot begin in the middle of the file") // REST refused, or ASCII type
 	ErrTooMany       = errors.New("too many connections for the server")           // joined with the error of the refused step; also 421 before the login is complete

@@ -183,7 +183,7 @@ func base(name string) string {
 // error is an *[Error], or a *[urlparse.Error] if u is not valid. ctx covers the whole iteration.
 //
 // Names are bytes as the server sent them, and so are those in the URLs. Entries asks for UTF-8 (OPTS UTF8 ON) only if
-// a name in u needs it, as Open does.
+// a name in u needs it, as Do does.
 func (c *Client) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
 	return c.listing(ctx, u, (*session).entries)
 }

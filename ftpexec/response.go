@@ -26,7 +26,8 @@ type Request struct {
 	// More, if not nil, saves a round trip if another file is retrieved after this one on the same connection. When all bytes
 	// of the Body have come, and More returns true, the client sends the EPSV (or PASV) of the next transfer at once, instead
 	// of after the server's final reply. It does so only in passive mode, with commands sent ahead allowed, and if the size
-	// was known. A server that refuses it is asked again at the usual place, and never ahead any more.
+	// was known. If the server refuses that, the client sends it again in
+	// its usual place, and no longer ahead of that.
 	//
 	// More is called at most once, by Read or WriteTo of Body; it should be quick and must not use Body. If it returns true
 	// and no transfer follows, no harm is done.

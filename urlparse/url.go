@@ -54,9 +54,9 @@ const (
 func known(scheme string) bool { return scheme == FTP || scheme == FTPS || scheme == FTPES }
 
 // URL is an FTP URL, split into its parts. The parts are decoded: they are the octets that FTP commands carry. [URL.Check]
-// checks a value made by hand. Packages fmt, log/slog and encoding/json print a URL without its password. They print User
-// alone with it, and fmt calls no method of a copy (not a pointer) in an unexported field, where a verb such as %s shows
-// it.
+// checks a value made by hand. Packages fmt, log/slog and encoding/json print a URL without its password. Two ways to
+// print it remain: User by itself, and a verb such as %s for a struct with a URL, not a pointer to one, in an unexported
+// field, whose methods fmt does not call.
 type URL struct {
 	Scheme string        // FTP, FTPS or FTPES
 	User   *url.Userinfo // arguments of USER and PASS, which may be empty; nil: log in as anonymous

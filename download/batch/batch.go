@@ -62,11 +62,9 @@ type Task struct {
 	Tree *Tree
 }
 
-// Event is something that happens in a run. Its Kind is one of those below, or one
-// that package download has for a file. About a server or the run there are
-// download.Noted, with a Wait if nothing comes from the server until what Text says
-// is over, and with an Err for a danger; and download.Progress, regularly and at the
-// end, for all files together.
+// Event is something that happens in a run. Its Kind is one of those below, or one that package download has for a file.
+// Two kinds are also about a server or the run: download.Progress, regularly and at the end, for all files together; and
+// download.Noted, with a Wait if the server sends nothing until what Text names is over, and an Err if Text warns of a danger.
 type Event struct {
 	download.Event // after Ended, Err is why the task failed; or Text is where a symbolic link leads that was not followed
 	// Task is the same from Started to Ended, or nil if the event is about a server or

@@ -21,8 +21,8 @@ import (
 // FS is a directory on an FTP server with everything below it. It caches nothing. Its methods may be called concurrently.
 //
 // Open asks what the name is, in one round trip where the server knows MLST (RFC 3659 section 7), and follows links. Files
-// implement [io.Seeker] and [io.ReaderAt]: the next Read begins at its position with REST (RFC 3659 section 5), or reads
-// over up to 256 KiB that are in the way. Calls for one file run one after another; Close ends them. The last bytes, and
+// implement [io.Seeker] and [io.ReaderAt]: the next Read begins at its position with REST (RFC 3659 section 5), or
+// drops up to 256 KiB that come before it. Calls for one file run one after another; Close ends them. The last bytes, and
 // [io.EOF], come only after the server has confirmed that the transfer is complete; after any other error the next Read
 // tries again. If size or time of the file have changed since the first Read, the error is [ftpexec.ErrChanged].
 //

@@ -28,7 +28,7 @@ import (
 //
 // GET of a file sends what [ftpexec.Client.Do] sends. A range is 206, or 416 beyond the end. The file comes whole, with 200,
 // if Range has several, its size is unknown, its type is ASCII, the server refuses REST, or If-Range is not the date of
-// Last-Modified; other preconditions do not count. The last Read of a Body fails if the transfer was short; Close before
+// Last-Modified; other preconditions are ignored. The last Read of a Body fails if the transfer was short; Close before
 // the end of the file closes the connection. GET of a directory (a URL that ends in "/" or ";type=d") is its names, one on
 // each line. HEAD sends what [ftpexec.Client.Stat] sends.
 //
