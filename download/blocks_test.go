@@ -88,7 +88,7 @@ func TestDamagedAdopted(t *testing.T) {
 			t.Error("the part changed")
 		}
 	}
-	if _, err := k.get("/f", Options{Existing: Overwrite}); err != nil {
+	if _, err := k.get("/f", Options{Overwrite: true}); err != nil {
 		t.Error(err)
 	}
 	k.want(map[string]string{"f": body})

@@ -3,12 +3,12 @@ package download
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"time"
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/owner"
 )
 
@@ -30,7 +30,7 @@ type start struct {
 // Continue make that depend on the server's file.
 func (j *job) choose(ctx context.Context, to *partfile.Place) (choice, error) {
 	var brought func(partfile.State) (bool, error)
-	if !j.o.Newer && !j.o.Continue && j.o.Existing == Refuse {
+	if !j.o.Newer && !j.o.Continue && !j.o.Overwrite && !j.o.Skip {
 		brought = func(s partfile.State) (bool, error) { return j.brought(ctx, to, s) }
 	}
 	whole, err := to.Tidy(ctx, brought)
@@ -38,19 +38,19 @@ func (j *job) choose(ctx context.Context, to *partfile.Place) (choice, error) {
 	case err != nil:
 		return choice{}, err
 	case to.Info == nil:
-		return choice{overwrite: j.o.Existing == Overwrite}, nil
+		return choice{overwrite: j.o.Overwrite}, nil
 	case j.o.Newer:
 		return j.newer(ctx, to)
 	case j.o.Continue:
 		return j.extend(ctx, to, nil, nil)
-	case j.o.Existing == Overwrite:
+	case j.o.Overwrite:
 		return choice{overwrite: true}, nil
-	case j.o.Existing == Skip:
+	case j.o.Skip:
 		return choice{skip: leftExists}, nil
 	case whole:
 		return choice{skip: leftComplete}, nil
 	}
-	return choice{}, &partfile.Error{Path: to.Path, Reason: "already exists", Err: fs.ErrExist}
+	return choice{}, &localfile.Error{Path: to.Path, Reason: "already exists", Err: fs.ErrExist}
 }
 
 // brought reports whether the target, which a killed run has brought, is the file
@@ -109,7 +109,7 @@ const older = "is older than the server's file, which has changed since"
 // is any. info and local are what ask has returned, or nil.
 func (j *job) extend(ctx context.Context, to *partfile.Place, info *ftpexec.Entry, local fs.FileInfo) (_ choice, err error) {
 	refuse := func(format string, args ...any) (choice, error) {
-		return choice{}, &Error{Path: to.Path, Reason: fmt.Sprintf(format, args...), Err: ErrResume}
+		return choice{}, because(ErrResume, "%s: "+format, append([]any{to.Path}, args...)...)
 	}
 	switch {
 	case j.text() || !to.Info.Mode().IsRegular():

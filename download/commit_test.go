@@ -23,7 +23,7 @@ func TestCommit(t *testing.T) {
 		"empty":     {path: "/empty"},
 		"text":      {path: "/f.txt;type=a"},
 		"resumed":   {before: func(k *kit) { k.leaves("/f", 100_000) }, path: "/f"},
-		"overwrite": {before: func(k *kit) { k.write("f", "old") }, path: "/f", o: Options{Existing: Overwrite}},
+		"overwrite": {before: func(k *kit) { k.write("f", "old") }, path: "/f", o: Options{Overwrite: true}},
 		"segments":  {path: "/large", o: Options{Segments: 3}},
 		"digest":    {path: "/f", o: Options{Sum: digest}},
 		"complete part of a killed run": {before: func(k *kit) {
@@ -73,8 +73,8 @@ func TestNoCommit(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", body)
 	for _, o := range []Options{
-		{Existing: Skip}, {Newer: true}, {Continue: true}, {Continue: true, Sum: sum(t, "sha256:"+sha256Of(body))},
-		{Existing: Overwrite, Sum: sum(t, "crc32:00000000")}, {},
+		{Skip: true}, {Newer: true}, {Continue: true}, {Continue: true, Sum: sum(t, "sha256:"+sha256Of(body))},
+		{Overwrite: true, Sum: sum(t, "crc32:00000000")}, {},
 	} {
 		o.Commit = k.commit
 		r, err := k.get("/f", o)
@@ -82,7 +82,7 @@ func TestNoCommit(t *testing.T) {
 			t.Errorf("%+v: got %+v, %v", o, r, err)
 		}
 	}
-	o := &Options{Commit: k.commit, Existing: Overwrite}
+	o := &Options{Commit: k.commit, Overwrite: true}
 	_, err := To(t.Context(), k.c, k.url("/f"), io.Discard, o)
 	_, derr := File(t.Context(), k.c, k.url("/f"), os.DevNull, o)
 	if err := errors.Join(err, derr); err != nil || len(k.commits) > 0 {

@@ -1,19 +1,18 @@
 package download
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
-	"math"
 	"os"
-	"time"
 
 	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // bufferSize is how many bytes are copied at a time if they do not go straight
@@ -23,10 +22,10 @@ const bufferSize = 256 << 10
 // sink says where the bytes of a response go.
 type sink struct {
 	to    io.Writer
-	path  string    // of to, for errors
-	tee   io.Writer // gets a copy, unless nil
-	limit *Limiter  // nil means no limit
-	most  int64     // bytes to read; -1 means to the end, which the server confirms
+	path  string        // of to, for errors
+	tee   io.Writer     // gets a copy, unless nil
+	limit *rate.Limiter // nil means no limit
+	most  int64         // bytes to read; -1 means to the end, which the server confirms
 }
 
 // pump copies from body. In the simple case, an unencrypted transfer into a file,
@@ -57,7 +56,7 @@ func (w sink) step() int64 {
 	if w.limit == nil {
 		return bufferSize
 	}
-	return min(bufferSize, max(leastBurst, int64(w.limit.tokens.Limit()/10)))
+	return int64(min(bufferSize, max(512, w.limit.Limit()/10)))
 }
 
 type onlyWriter struct{ io.Writer }
@@ -90,15 +89,9 @@ func (w *writer) Write(p []byte) (int, error) {
 // at once if the context's deadline would come first.
 func (w *writer) wait(n int) error {
 	for w.limit != nil && n > 0 {
-		some := min(n, w.limit.tokens.Burst())
-		turn := w.limit.tokens.ReserveN(time.Now(), some)
-		err := context.DeadlineExceeded
-		if end, ok := w.ctx.Deadline(); w.ctx.Err() != nil || !ok || turn.Delay() <= time.Until(end) {
-			err = retry.Sleep(w.ctx, turn.Delay())
-		}
-		if err != nil {
-			turn.Cancel()
-			return err
+		some := max(1, min(n, w.limit.Burst()))
+		if w.limit.WaitN(w.ctx, some) != nil {
+			return cmp.Or(context.Cause(w.ctx), context.DeadlineExceeded)
 		}
 		n -= some
 	}
@@ -109,34 +102,10 @@ func (w *writer) wait(n int) error {
 // straight to the file, the system's errors come unmarked.
 func inFile(err error, path string) error {
 	var server *ftpexec.Error
-	var local *partfile.Error
+	var local *localfile.Error
 	var system *fs.PathError
 	if errors.As(err, &server) || errors.As(err, &local) || !errors.As(err, &system) {
 		return err
 	}
 	return partfile.Failure(path, "cannot be written", err)
-}
-
-// Limiter limits the bytes per second of all downloads that share it; see
-// Options.Limit. It is safe for concurrent use.
-type Limiter struct{ tokens *rate.Limiter }
-
-// leastBurst is how many bytes are read at once at the lowest rates.
-const leastBurst = 512
-
-// NewLimiter returns a Limiter for a number of bytes per second. It returns nil,
-// which means no limit, if that is not more than 0.
-func NewLimiter(bytesPerSecond int64) *Limiter { return newLimiter(bytesPerSecond, time.Now()) }
-
-// newLimiter returns a Limiter whose burst is the bytes of an eighth of a second,
-// so that a transfer does not shoot ahead after a pause. It starts empty: at no
-// time have the downloads received more than the rate times its age.
-func newLimiter(limit int64, now time.Time) *Limiter {
-	if limit <= 0 {
-		return nil
-	}
-	burst := min(max(limit/8, leastBurst), math.MaxInt32)
-	l := rate.NewLimiter(rate.Limit(limit), int(burst))
-	l.AllowN(now, int(burst))
-	return &Limiter{l}
 }

@@ -51,7 +51,7 @@ func TestStandardOutput(t *testing.T) {
 	}
 	stdout := os.Stdout
 	os.Stdout = f
-	_, err = File(t.Context(), k.c, k.url("/f"), "/dev/stdout", &Options{Existing: Overwrite})
+	_, err = File(t.Context(), k.c, k.url("/f"), "/dev/stdout", &Options{Overwrite: true})
 	os.Stdout = stdout
 	if err != nil {
 		t.Error(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -93,10 +94,10 @@ func TestSkippedIsCompared(t *testing.T) {
 		{Options{Sum: sum(t, "sha256:"+sha256Of("another"))}, nil},
 		{Options{Size: new(int64(7))}, nil},
 		{Options{Sum: sum(t, "sha256:"+sha256Of(body))}, ErrDigest},
-		{Options{Size: new(int64(8))}, ErrSize},
-		{Options{Size: new(int64(8)), Sum: sum(t, "sha256:"+sha256Of("another"))}, ErrSize},
+		{Options{Size: new(int64(8))}, ftpexec.ErrChanged},
+		{Options{Size: new(int64(8)), Sum: sum(t, "sha256:"+sha256Of("another"))}, ftpexec.ErrChanged},
 	} {
-		tt.o.Existing = Skip
+		tt.o.Skip = true
 		r, err := k.get("/f", tt.o)
 		if !errors.Is(err, tt.want) || (r.Verified != "") != (err == nil && tt.o.Sum.Algorithm != "") {
 			t.Errorf("%+v: got %+v, %v", tt.o, r, err)

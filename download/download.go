@@ -39,6 +39,7 @@ type (
 	// member is package batch's. An error that is [ftpexec.ErrTooMany] goes back to it.
 	member interface {
 		Extra() Source // for all connections of the file but the first
+		Arrived()      // all bytes are there: what follows does not need the source
 	}
 	// hasher reports that the names beside the target get a hash, because NAME.part
 	// may be another of the files.

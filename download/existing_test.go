@@ -8,35 +8,37 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // TestExisting checks what happens to a target and to a part that are there.
 func TestExisting(t *testing.T) {
 	for _, tt := range []struct {
-		what     string
-		before   map[string]string
-		existing Existing
-		want     map[string]string
-		err      error
-		skipped  bool
+		what    string
+		before  map[string]string
+		o       Options
+		want    map[string]string
+		err     error
+		skipped bool
 	}{
-		{"new", nil, Refuse, map[string]string{"f": "new"}, nil, false},
-		{"new, overwriting", nil, Overwrite, map[string]string{"f": "new"}, nil, false},
-		{"new, skipping", nil, Skip, map[string]string{"f": "new"}, nil, false},
-		{"refused", map[string]string{"f": "old"}, Refuse, map[string]string{"f": "old"}, fs.ErrExist, false},
-		{"empty one refused", map[string]string{"f": ""}, Refuse, map[string]string{"f": ""}, fs.ErrExist, false},
-		{"overwritten", map[string]string{"f": "old"}, Overwrite, map[string]string{"f": "new"}, nil, false},
-		{"skipped", map[string]string{"f": "old"}, Skip, map[string]string{"f": "old"}, nil, true},
-		{"left-over kept", map[string]string{"f.part": "half"}, Refuse, map[string]string{"f.part": "half"}, ErrPart, false},
-		{"left-over kept, skipping", map[string]string{"f.part": "half"}, Skip, map[string]string{"f.part": "half"}, ErrPart, false},
-		{"left-over overwritten", map[string]string{"f.part": "half"}, Overwrite, map[string]string{"f": "new"}, nil, false},
-		{"empty left-over replaced", map[string]string{"f.part": ""}, Refuse, map[string]string{"f": "new"}, nil, false},
+		{"new", nil, Options{}, map[string]string{"f": "new"}, nil, false},
+		{"new, overwriting", nil, Options{Overwrite: true}, map[string]string{"f": "new"}, nil, false},
+		{"new, skipping", nil, Options{Skip: true}, map[string]string{"f": "new"}, nil, false},
+		{"refused", map[string]string{"f": "old"}, Options{}, map[string]string{"f": "old"}, fs.ErrExist, false},
+		{"empty one refused", map[string]string{"f": ""}, Options{}, map[string]string{"f": ""}, fs.ErrExist, false},
+		{"overwritten", map[string]string{"f": "old"}, Options{Overwrite: true}, map[string]string{"f": "new"}, nil, false},
+		{"skipped", map[string]string{"f": "old"}, Options{Skip: true}, map[string]string{"f": "old"}, nil, true},
+		{"left-over kept", map[string]string{"f.part": "half"}, Options{}, map[string]string{"f.part": "half"}, localfile.ErrPart, false},
+		{"left-over kept, skipping", map[string]string{"f.part": "half"}, Options{Skip: true}, map[string]string{"f.part": "half"}, localfile.ErrPart, false},
+		{"left-over overwritten", map[string]string{"f.part": "half"}, Options{Overwrite: true}, map[string]string{"f": "new"}, nil, false},
+		{"empty left-over replaced", map[string]string{"f.part": ""}, Options{}, map[string]string{"f": "new"}, nil, false},
 	} {
 		k := newKit(t, map[string]string{"/f": "new"})
 		for name, text := range tt.before {
 			k.write(name, text)
 		}
-		r, err := k.get("/f", Options{Existing: tt.existing})
+		r, err := k.get("/f", tt.o)
 		if !errors.Is(err, tt.err) || tt.err != nil && !errors.Is(err, ErrLocal) || (r.Left != "") != tt.skipped || err == nil && r.Size != 3 {
 			t.Errorf("%s: got %+v, %v, want %v, skipped %v", tt.what, r, err, tt.err, tt.skipped)
 		}
@@ -57,8 +59,8 @@ func TestAppears(t *testing.T) {
 	}{
 		{Options{}, "theirs", fs.ErrExist, false},
 		{Options{Newer: true}, "theirs", fs.ErrExist, false}, // it has not been compared
-		{Options{Existing: Skip}, "theirs", nil, true},
-		{Options{Existing: Overwrite}, body, nil, false},
+		{Options{Skip: true}, "theirs", nil, true},
+		{Options{Overwrite: true}, body, nil, false},
 	} {
 		k := newKit(t, map[string]string{"/f": body})
 		tt.o.Events = onProgress(func(int64, int64) { k.write("f", "theirs") })
@@ -85,13 +87,12 @@ func TestReplacedPart(t *testing.T) {
 		"holds 2 bytes, but 300000 were written": func(part string) error { return os.Truncate(part, 2) },
 	} {
 		k := newKit(t, map[string]string{"/f": body})
-		_, err := k.get("/f", Options{Events: func(e Event) {
-			if e.Kind == Arrived {
-				if err := do(k.path("f.part")); err != nil {
-					t.Error(err)
-				}
+		src := arriving{k.c, func() {
+			if err := do(k.path("f.part")); err != nil {
+				t.Error(err)
 			}
-		}})
+		}}
+		_, err := File(t.Context(), src, k.url("/f"), k.path("f"), nil)
 		if !errors.Is(err, ErrLocal) || !strings.Contains(err.Error(), what) || k.exists("f") {
 			t.Errorf("got %v, want %q", err, what)
 		}
@@ -100,6 +101,15 @@ func TestReplacedPart(t *testing.T) {
 		}
 	}
 }
+
+// arriving is a Source that does something when all bytes are there.
+type arriving struct {
+	Source
+	do func()
+}
+
+func (a arriving) Arrived()      { a.do() }
+func (a arriving) Extra() Source { return a.Source }
 
 // TestNamed kills a run between naming the target and removing the journal. A run
 // for another URL, or after the file has changed on the server, must not call the

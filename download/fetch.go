@@ -30,7 +30,7 @@ func (t *transfer) accept(resp *ftpexec.Response, gap partfile.Span) (partfile.S
 	}
 	earlier := len(s.Done) > 0 && !t.part.Known() // what is there has not been compared yet
 	if _, since := t.part.Found(); earlier && s.Size < 0 && resp.ModTime.After(since) {
-		return gap, &Error{Path: t.part.Name(), Reason: older, Err: ErrResume}
+		return gap, because(ErrResume, "%s: %s", t.part.Name(), older)
 	}
 	if err := t.compare(resp, before(gap.Start), gap.Start); err != nil {
 		return gap, err
@@ -80,14 +80,14 @@ func silent(s partfile.State, size int64, modTime time.Time) bool {
 	return size < 0 && s.Size >= 0 || modTime.IsZero() && !s.ModTime.IsZero()
 }
 
-var errSilent = &Error{Reason: "the server no longer reports the file's size and time, so nothing shows that it is the same file", Err: ftpexec.ErrChanged}
+var errSilent = because(ftpexec.ErrChanged, "the server no longer reports the file's size and time, so nothing shows that it is the same file")
 
 // another starts the transfer over because the server's file is no longer the
 // same. If the part is empty it does so at once. Otherwise it returns errAgain,
 // and the part is given up once the server has opened the file from its start.
 func (t *transfer) another(why string) error {
 	if t.restarts++; t.restarts > maxRestarts {
-		return &Error{Reason: "the file changes on the server while it is read: " + why, Err: ftpexec.ErrChanged}
+		return because(ftpexec.ErrChanged, "the file changes on the server while it is read: %s", why)
 	}
 	s := t.part.Snapshot()
 	if len(s.Done) == 0 {

@@ -2,9 +2,9 @@ package download
 
 import (
 	"context"
-	"fmt"
 
 	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -13,12 +13,12 @@ import (
 //
 // File checks for local obstacles before it asks the server for the file: an
 // existing target ([fs.ErrExist]), a directory that is missing or not writable
-// ([ErrLocal]), an impossible name ([ErrName]). It writes directly to a character
+// ([ErrLocal]), an impossible name. It writes directly to a character
 // device or FIFO. With Options.Root path is relative to that directory, and
 // missing directories are made.
 //
 // Errors from the server are those of [ftpexec.Client.Do] and of reading
-// the Body; the others are [*Error]. After an error NAME.part keeps the bytes
+// the Body. After an error NAME.part keeps the bytes
 // that arrived, if the next call can resume from them. After [ErrDigest] they are
 // in NAME.bad.
 func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Options) (r Result, err error) {
@@ -27,12 +27,11 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 	}
 	j := newJob(src, u, o)
 	if j.o.Root == nil && standard(path) != nil {
-		r, err = j.saveStream(ctx, path)
-		return r, public(err)
+		return j.saveStream(ctx, path)
 	}
 	to, err := partfile.Find(j.o.Root, path, j.hashed)
 	if err != nil {
-		return Result{}, public(err)
+		return Result{}, err
 	}
 	defer func() { to.Close(err != nil) }()
 	err = to.Again(func() (err error) {
@@ -45,7 +44,7 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 		}
 		return err
 	})
-	return r, public(err)
+	return r, err
 }
 
 // file is [File] for a target that is a regular file or does not exist. The error
@@ -75,7 +74,9 @@ func (j *job) file(ctx context.Context, to *partfile.Place) (result Result, err 
 	if err := t.run(ctx); err != nil {
 		return Result{}, err
 	}
-	j.o.notify(Event{Kind: Arrived})
+	if j.arrives != nil {
+		j.arrives()
+	}
 	return t.finish(ctx, to, c.overwrite)
 }
 
@@ -112,7 +113,7 @@ func (j *job) leaveTarget(ctx context.Context, to *partfile.Place, why string) (
 // sized returns an error if the target does not have the size that is wanted.
 func (j *job) sized(to *partfile.Place) error {
 	if size := to.Size(); j.o.Size != nil && !j.text() && size != *j.o.Size {
-		return &Error{Path: to.Path, Reason: fmt.Sprintf("exists with %d bytes, but %d are wanted", size, *j.o.Size), Err: ErrSize}
+		return because(ftpexec.ErrChanged, "%s: exists with %d bytes, but %d are wanted", to.Path, size, *j.o.Size)
 	}
 	return nil
 }

@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // find claims the part of the target, and takes what it holds as the start if this
 // run may.
 func (j *job) find(ctx context.Context, to *partfile.Place, c choice) (*transfer, error) {
-	p, err := to.Claim(ctx, j.url, j.o.Existing == Overwrite, j.o.Continue)
+	p, err := to.Claim(ctx, j.url, j.o.Overwrite, j.o.Continue)
 	if err != nil {
 		return nil, err
 	}
@@ -72,12 +73,12 @@ func (t *transfer) take(ctx context.Context, from *start) error {
 func (t *transfer) foreign(ctx context.Context, from *start) error {
 	p := t.part
 	switch {
-	case t.o.Existing == Overwrite:
+	case t.o.Overwrite:
 		return p.Renew()
 	case !t.o.Continue || from != nil:
 		return p.Naked()
 	case p.Linked:
-		return &Error{Path: p.Name(), Reason: "cannot be resumed: it has other names (hard links), which would change too", Err: ErrResume}
+		return because(ErrResume, "%s: cannot be resumed: it has other names (hard links), which would change too", p.Name())
 	}
 	has, _ := p.Found()
 	t.o.reading(p.Name(), has)
@@ -96,7 +97,7 @@ func (t *transfer) useless(ctx context.Context, has int64) (why string, err erro
 		return "", nil
 	case t.o.NoResume:
 		return "not resumed, as requested", nil
-	case s.Adopted > 0 && t.o.Existing == Overwrite:
+	case s.Adopted > 0 && t.o.Overwrite:
 		return "it starts with bytes that another program left", nil
 	case s.URL != t.url:
 		return "it belongs to another URL", nil
@@ -123,12 +124,12 @@ func (t *transfer) useless(ctx context.Context, has int64) (why string, err erro
 // mayForget refuses to give up bytes that another program left, unless Overwrite
 // or NoResume allow it.
 func (t *transfer) mayForget(adopted int64, why string) error {
-	if adopted == 0 || t.o.Existing == Overwrite || t.o.NoResume {
+	if adopted == 0 || t.o.Overwrite || t.o.NoResume {
 		return nil
 	}
-	return &Error{Path: t.part.Path, Reason: why, Err: ErrResume}
+	return because(ErrResume, "%s: %s", t.part.Path, why)
 }
 
 func unfinished(path string) error {
-	return &partfile.Error{Path: path, Reason: "is in the way: it holds an unfinished download", Err: ErrPart}
+	return &localfile.Error{Path: path, Reason: "is in the way: it holds an unfinished download", Err: localfile.ErrPart}
 }

@@ -38,7 +38,7 @@ func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite boo
 		}
 	}
 	err = t.part.Publish(overwrite)
-	if t.o.Existing == Skip && errors.Is(err, fs.ErrExist) {
+	if t.o.Skip && errors.Is(err, fs.ErrExist) {
 		t.part.Discard()
 		return skipped(to, leftExists), nil
 	}
@@ -61,9 +61,9 @@ func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
 	bad, before, failed := t.part.KeepBad(func(f *os.File) bool { return t.check.same(ctx, f, size) })
 	switch {
 	case failed != nil:
-		return &Error{Reason: err.Error() + "; " + failed.Error(), Err: ErrDigest}
+		return because(ErrDigest, "%v; %v", err, failed)
 	case before:
-		return &Error{Reason: err.Error() + "; the same bytes came before, see " + bad + ": the digest or the server's file is wrong", Err: ErrDigest}
+		return because(ErrDigest, "%v; the same bytes came before, see %s: the digest or the server's file is wrong", err, bad)
 	}
-	return &Error{Reason: err.Error() + "; kept as " + bad, Err: ErrDigest}
+	return because(ErrDigest, "%v; kept as %s", err, bad)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -28,11 +29,11 @@ func TestForeignFiles(t *testing.T) {
 		{"JSON with a version", map[string]string{"f.part.json": `{"version":1,"entries":[]}`}, Options{}, partfile.ErrForeign},
 		{"a backup of it", map[string]string{"f.part.json~": theirs}, Options{}, partfile.ErrForeign},
 		{"a pair", pair, Options{}, partfile.ErrForeign},
-		{"a pair, overwriting", pair, Options{Existing: Overwrite}, partfile.ErrForeign},
+		{"a pair, overwriting", pair, Options{Overwrite: true}, partfile.ErrForeign},
 		{"a pair, continuing", pair, Options{Continue: true}, partfile.ErrForeign},
 		{"a journal's name, continuing", map[string]string{"f": body[:1000], "f.part.json": theirs}, Options{Continue: true}, partfile.ErrForeign},
-		{"a part, with Newer", map[string]string{"f.part": theirs}, Options{Newer: true}, ErrPart},
-		{"a part and an old file, with Newer", map[string]string{"f": "old", "f.part": theirs}, Options{Newer: true}, ErrPart},
+		{"a part, with Newer", map[string]string{"f.part": theirs}, Options{Newer: true}, localfile.ErrPart},
+		{"a part and an old file, with Newer", map[string]string{"f": "old", "f.part": theirs}, Options{Newer: true}, localfile.ErrPart},
 	}
 	for _, tt := range tests {
 		t.Run(tt.what, func(t *testing.T) {
@@ -52,7 +53,7 @@ func TestForeignFiles(t *testing.T) {
 // length. The journal must not count for it, whatever the flags.
 func TestForeignPartBesideJournal(t *testing.T) {
 	for _, theirs := range []string{"short", noise(150_000, 9)} {
-		for _, o := range []Options{{}, {NoResume: true}, {Newer: true}, {Existing: Skip}, {Segments: 2}} {
+		for _, o := range []Options{{}, {NoResume: true}, {Newer: true}, {Skip: true}, {Segments: 2}} {
 			k := newKit(t, map[string]string{"/f": body, "/g": "gg"})
 			k.leaves("/f", 100_000)
 			k.write("theirs", theirs) // before f.part is gone: its inode number is not used again
@@ -60,7 +61,7 @@ func TestForeignPartBesideJournal(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, path := range []string{"/f", "/g", "/f;type=a"} {
-				if _, err := k.get(path, o); !errors.Is(err, ErrPart) || read(t, k.path("f.part")) != theirs {
+				if _, err := k.get(path, o); !errors.Is(err, localfile.ErrPart) || read(t, k.path("f.part")) != theirs {
 					t.Errorf("%s, %+v: got %v", path, o, err)
 				}
 			}
@@ -139,7 +140,7 @@ func TestAdoptedKept(t *testing.T) {
 					t.Errorf("%+v: the part lost bytes", o)
 				}
 			}
-			if _, err := k.get(tt.path, Options{Existing: Overwrite}); err != nil || !k.exists("f") {
+			if _, err := k.get(tt.path, Options{Overwrite: true}); err != nil || !k.exists("f") {
 				t.Errorf("overwriting: %v", err)
 			}
 		})
@@ -199,10 +200,11 @@ func TestSumOfLaterVersion(t *testing.T) {
 	fresh := noise(3<<20, 2)
 	k := newKit(t, map[string]string{"/f": noise(1<<20, 1)})
 	k.faulty(cut(1, 300_000))
-	o := &Options{Segments: 2, Sum: sum(t, "sha256:"+sha256Of(fresh)), Wait: func(context.Context, time.Duration) error {
+	o := &Options{Segments: 2, Sum: sum(t, "sha256:"+sha256Of(fresh))}
+	waiting(t, func(context.Context, time.Duration) error {
 		k.change("/f", fresh, kitTime.Add(time.Hour))
 		return nil
-	}}
+	})
 	if _, err := File(t.Context(), k.c, k.url("/f"), k.path("f"), o); err != nil {
 		t.Error(err)
 	}

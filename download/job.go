@@ -13,13 +13,14 @@ import (
 
 // job says what to download, and how.
 type job struct {
-	src    Source
-	extra  Source // for further connections
-	u      *urlparse.URL
-	url    string // of u, as journals write it
-	o      *Options
-	retry  *retry.Retrier
-	hashed bool // see hasher
+	src     Source
+	extra   Source // for further connections
+	u       *urlparse.URL
+	url     string // of u, as journals write it
+	o       *Options
+	retry   *retry.Retrier
+	hashed  bool   // see hasher
+	arrives func() // see member; may be nil
 }
 
 // text reports whether the transfer is in ASCII type, which has neither a
@@ -30,12 +31,12 @@ func (j *job) text() bool { return j.u != nil && j.u.Type == urlparse.TypeASCII 
 func newJob(src Source, u *urlparse.URL, o *Options) *job {
 	opts := o.orDefault()
 	j := &job{src: src, u: u, url: u.WithoutPassword().String(), o: opts, extra: src}
-	policy := retry.Policy{Retries: opts.Retries, Connect: opts.RetryConnect, Wait: opts.Wait}
+	policy := retry.Policy{Retries: opts.Retries, Connect: opts.RetryConnect}
 	policy.Tell = func(err error, try int, wait time.Duration) {
-		opts.notify(Event{Kind: Retrying, Err: err, Text: fmt.Sprintf("%d of %d", try, retry.Count(opts.Retries)), Wait: wait})
+		opts.notify(Event{Err: err, Text: fmt.Sprintf("%d of %d", try, retry.Count(opts.Retries)), Wait: wait})
 	}
 	if m, ok := src.(member); ok {
-		j.extra, policy.ReturnCrowded = m.Extra(), true
+		j.extra, j.arrives, policy.ReturnCrowded = m.Extra(), m.Arrived, true
 	}
 	if h, ok := src.(hasher); ok {
 		j.hashed = h.HashNames()
@@ -57,7 +58,7 @@ func (j *job) dated(modTime time.Time) bool { return !modTime.IsZero() || j.o.Co
 // rightSize compares the size that the server tells with Options.Size.
 func (j *job) rightSize(resp *ftpexec.Response) error {
 	if want := j.o.Size; want != nil && resp.Size >= 0 && resp.Size != *want {
-		return &Error{Reason: fmt.Sprintf("the server's file has %d bytes, not the expected %d", resp.Size, *want), Err: ErrSize}
+		return because(ftpexec.ErrChanged, "the server's file has %d bytes, not the expected %d", resp.Size, *want)
 	}
 	return nil
 }
@@ -65,7 +66,7 @@ func (j *job) rightSize(resp *ftpexec.Response) error {
 // arrived compares how many bytes arrived with Options.Size.
 func (j *job) arrived(n int64) error {
 	if want := j.o.Size; want != nil && n != *want && !j.text() {
-		return &Error{Reason: fmt.Sprintf("%d bytes arrived, not the expected %d", n, *want), Err: ErrSize}
+		return because(ftpexec.ErrChanged, "%d bytes arrived, not the expected %d", n, *want)
 	}
 	return nil
 }

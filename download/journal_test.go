@@ -49,7 +49,7 @@ func TestCheckpoints(t *testing.T) {
 			})
 			limit := int64(len(body)) * 2 / int64(2*seconds+1) // so that it takes half a second more
 			path := filepath.Join(dir, strconv.Itoa(seconds))
-			_, err := File(t.Context(), memorySource{contents: body}, urlOf(t, "ftp://h/f"), path, &Options{Limit: NewLimiter(limit)})
+			_, err := File(t.Context(), memorySource{contents: body}, urlOf(t, "ftp://h/f"), path, &Options{Limit: limitOf(limit)})
 			if want := 1 + seconds + 1; err != nil || journals != want {
 				t.Errorf("in %d seconds and a half: %d journals, want %d (%v)", seconds, journals, want, err)
 			}

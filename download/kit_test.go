@@ -22,6 +22,7 @@ import (
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -149,12 +150,12 @@ func (k *kit) get(path string, o Options) (Result, error) {
 	k.mu.Lock()
 	k.events, k.waits = nil, nil
 	k.mu.Unlock()
-	o.Wait = func(ctx context.Context, d time.Duration) error {
+	waiting(k.T, func(ctx context.Context, d time.Duration) error {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.waits = append(k.waits, d)
 		return ctx.Err()
-	}
+	})
 	if o.Events == nil {
 		o.Events = func(e Event) {
 			k.mu.Lock()
@@ -163,6 +164,12 @@ func (k *kit) get(path string, o Options) (Result, error) {
 		}
 	}
 	return File(k.Context(), k.c, k.url(path), k.path("f"), &o)
+}
+
+// waiting makes f the wait before every retry until the test ends.
+func waiting(t *testing.T, f func(context.Context, time.Duration) error) {
+	retry.Wait = f
+	t.Cleanup(func() { retry.Wait = atOnce })
 }
 
 // onProgress returns an Options.Events that gets only Progress.
@@ -290,8 +297,6 @@ func (k *kit) exists(name string) bool {
 	_, err := os.Lstat(k.path(name))
 	return err == nil
 }
-
-type ctxt = context.Context
 
 func read(t testing.TB, path string) string {
 	t.Helper()

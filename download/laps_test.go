@@ -97,7 +97,7 @@ func TestIgnoredRESTByStreams(t *testing.T) {
 					f := newKit(t, map[string]string{"/f": body})
 					f.faulty(ignores(k, phase, cut, all))
 					var got bytes.Buffer
-					_, err := To(t.Context(), f.c, f.url("/f"), &got, &Options{Wait: atOnce})
+					_, err := To(t.Context(), f.c, f.url("/f"), &got, nil)
 					if !strings.HasPrefix(body, got.String()) || err == nil && got.Len() != len(body) {
 						t.Errorf("REST ignored on %d of %d, cut %d: %d bytes, %v", phase, k, cut, got.Len(), err)
 					}
@@ -127,7 +127,7 @@ func TestVersions(t *testing.T) {
 		},
 		"a writer": func(k *kit) (string, error) {
 			var got bytes.Buffer
-			_, err := To(k.Context(), k.c, k.url("/f"), &got, &Options{Wait: atOnce})
+			_, err := To(k.Context(), k.c, k.url("/f"), &got, nil)
 			return got.String(), err
 		},
 		"a pipe": func(k *kit) (string, error) {
@@ -140,7 +140,7 @@ func TestVersions(t *testing.T) {
 				b, _ := io.ReadAll(r)
 				got <- b
 			}()
-			_, err = To(k.Context(), k.c, k.url("/f"), w, &Options{Wait: atOnce})
+			_, err = To(k.Context(), k.c, k.url("/f"), w, nil)
 			w.Close()
 			return string(<-got), err
 		},

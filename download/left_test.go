@@ -104,7 +104,7 @@ func TestOverwriteAfterContinue(t *testing.T) {
 	k.faulty(cut(1, 100_000))
 	_, _ = k.get("/f", Options{Continue: true, Retries: -1})
 	k.faulty(nil)
-	if _, err := k.get("/f", Options{Existing: Overwrite}); err != nil || read(t, k.path("f")) != body {
+	if _, err := k.get("/f", Options{Overwrite: true}); err != nil || read(t, k.path("f")) != body {
 		t.Errorf("got %v, and f begins with %q", err, read(t, k.path("f"))[:5])
 	}
 }

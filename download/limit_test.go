@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/testserver"
@@ -24,7 +26,7 @@ func TestLimit(t *testing.T) {
 			network := ftptest.NewNetwork()
 			srv := network.NewScript(t, testserver.Honest(strings.Repeat("x", bytes)))
 			c := &ftpexec.Client{Dial: network.Dial}
-			limiter := NewLimiter(limit)
+			limiter := limitOf(limit)
 			begun := time.Now()
 			var group sync.WaitGroup
 			for range transfers {
@@ -47,36 +49,22 @@ func TestLimit(t *testing.T) {
 func TestLimitEnds(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	ctx, cancel := context.WithCancel(t.Context())
-	o := &Options{Limit: NewLimiter(1), Events: onProgress(func(int64, int64) { cancel() })}
+	o := &Options{Limit: limitOf(1), Events: onProgress(func(int64, int64) { cancel() })}
 	if _, err := To(ctx, k.c, k.url("/f"), io.Discard, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	o = &Options{Limit: NewLimiter(1)}
+	o = &Options{Limit: limitOf(1)}
 	if _, err := To(ctx, k.c, k.url("/f"), io.Discard, o); err != context.DeadlineExceeded {
 		t.Errorf("beyond its deadline: got %v", err)
 	}
 }
 
-// TestLimiterBeginsEmpty takes all available tokens in every millisecond of the
-// first second and never gets more than the rate times the time.
-func TestLimiterBeginsEmpty(t *testing.T) {
-	for _, limit := range []int64{4 << 10, 500 << 10, 1 << 20, 1 << 30} {
-		begin := time.Unix(1e9, 0)
-		l := newLimiter(limit, begin)
-		taken := 0
-		for ms := range 1001 {
-			now := begin.Add(time.Duration(ms) * time.Millisecond)
-			if n := int(l.tokens.TokensAt(now)); n > 0 && l.tokens.AllowN(now, n) {
-				taken += n
-			}
-			if most := float64(limit)*float64(ms)/1000 + 1; float64(taken) > most {
-				t.Fatalf("%d: %d bytes after %d ms, at most %.0f", limit, taken, ms, most)
-			}
-		}
-		if taken < int(limit)*9/10 {
-			t.Errorf("%d: only %d bytes in a second", limit, taken)
-		}
-	}
+// limitOf returns an empty limiter of so many bytes a second.
+func limitOf(n int64) *rate.Limiter {
+	burst := int(max(n/8, 512))
+	l := rate.NewLimiter(rate.Limit(n), burst)
+	l.AllowN(time.Now(), burst)
+	return l
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // TestPlaces tries every kind of target that a path can name. A local obstacle ends
@@ -26,18 +27,18 @@ func TestPlaces(t *testing.T) {
 		err  error
 		text string
 	}{
-		{"", ErrName, "no file name given"},
-		{k.dir, ErrName, ": is a directory"},
-		{k.dir + "/..", ErrName, ": is a directory"},
-		{k.dir + "/", ErrName, ": names a directory, not a file"},
-		{k.path("link"), ErrName, ": is a directory"},
+		{"", localfile.ErrName, "no file name given"},
+		{k.dir, localfile.ErrName, ": is a directory"},
+		{k.dir + "/..", localfile.ErrName, ": is a directory"},
+		{k.dir + "/", localfile.ErrName, ": names a directory, not a file"},
+		{k.path("link"), localfile.ErrName, ": is a directory"},
 		{k.path("none/f"), os.ErrNotExist, k.path("none") + ": no such directory (create it first)"},
 		{k.path("none/d/f"), os.ErrNotExist, k.path("none/d") + ": no such directory (create it first)"},
 		{k.path("file/f"), syscall.ENOTDIR, k.path("file") + ": not a directory"},
 		{k.path(strings.Repeat("n", 256)), syscall.ENAMETOOLONG, "file name too long"},
 		{k.path("l"), ErrLocal, k.path("l.part") + ": is in the way and is not a regular file"},
 	} {
-		_, err := File(t.Context(), k.c, k.url("/f"), tt.path, &Options{Existing: Overwrite})
+		_, err := File(t.Context(), k.c, k.url("/f"), tt.path, &Options{Overwrite: true})
 		if !errors.Is(err, tt.err) || !errors.Is(err, ErrLocal) || !strings.HasSuffix(err.Error(), tt.text) {
 			t.Errorf("%.80q: got %v, want %v with %q", tt.path, err, tt.err, tt.text)
 		}
@@ -71,7 +72,7 @@ func TestLinks(t *testing.T) {
 		if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, ErrResume) {
 			t.Errorf("%s, continued: got %v", aim, err)
 		}
-		if _, err := k.get("/f", Options{Existing: Overwrite}); err != nil {
+		if _, err := k.get("/f", Options{Overwrite: true}); err != nil {
 			t.Errorf("%s: got %v", aim, err)
 		}
 		k.want(map[string]string{"f": body})
@@ -107,7 +108,7 @@ func TestFileMode(t *testing.T) {
 		if k.exists("f") {
 			k.chmod("f", want)
 		}
-		if _, err := k.get("/f", Options{Existing: Overwrite}); err != nil {
+		if _, err := k.get("/f", Options{Overwrite: true}); err != nil {
 			t.Fatal(err)
 		}
 		if info, err := os.Stat(k.path("f")); err != nil || info.Mode() != want {
@@ -139,7 +140,7 @@ func TestFilePartOfOthers(t *testing.T) {
 		if err := os.Chown(k.path(name), 65534, 65534); err != nil {
 			t.Fatal(err)
 		}
-		for _, o := range []Options{{}, {Continue: true}, {Existing: Overwrite}} {
+		for _, o := range []Options{{}, {Continue: true}, {Overwrite: true}} {
 			if _, err := k.get("/f", o); !errors.Is(err, partfile.ErrForeign) {
 				t.Errorf("%s: got %v, want ErrForeign", name, err)
 			}

@@ -69,10 +69,10 @@ func scenes(t *testing.T) []scene {
 		{what: "not resumed", before: left, o: Options{NoResume: true}, twice: fs.ErrExist},
 		{what: "no REST", before: left, server: replies("REST", "502 no"), twice: fs.ErrExist},
 		{what: "damaged part", before: damaged, twice: fs.ErrExist},
-		{what: "overwrite", before: old, o: Options{Existing: Overwrite}},
-		{what: "overwrite a read-only file", before: func(k *kit) { old(k); k.chmod("f", 0o444) }, o: Options{Existing: Overwrite}},
-		{what: "overwrite another program's part", before: func(k *kit) { k.write("f.part", "theirs") }, o: Options{Existing: Overwrite}},
-		{what: "skip", o: Options{Existing: Skip}},
+		{what: "overwrite", before: old, o: Options{Overwrite: true}},
+		{what: "overwrite a read-only file", before: func(k *kit) { old(k); k.chmod("f", 0o444) }, o: Options{Overwrite: true}},
+		{what: "overwrite another program's part", before: func(k *kit) { k.write("f.part", "theirs") }, o: Options{Overwrite: true}},
+		{what: "skip", o: Options{Skip: true}},
 		{what: "newer", before: old, o: Options{Newer: true}},
 		{what: "newer, none there", o: Options{Newer: true}},
 		{what: "continue", before: func(k *kit) { k.write("f", half) }, o: Options{Continue: true}},
@@ -124,7 +124,6 @@ func (s *scene) run(ctx context.Context, k *kit) error {
 	defer k.faulty(nil)
 	o := s.o
 	o.Root, o.Commit = root, k.commit
-	o.Wait = atOnce
 	if o.checkpoint == 0 {
 		o.checkpoint = time.Hour
 	}

@@ -1,11 +1,12 @@
 package download
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/download/digest"
 )
@@ -20,24 +21,15 @@ const (
 // maxSegments is the largest number of connections for one file.
 const maxSegments = 64
 
-// Existing says what to do if the target exists.
-type Existing int
-
-const (
-	// Refuse returns [fs.ErrExist] and touches nothing.
-	Refuse Existing = iota
-	// Overwrite replaces the target once the new file is whole, and a NAME.part
-	// without a journal at once. It replaces a symbolic link itself, not the
-	// file that the link points to.
-	Overwrite
-	// Skip leaves the target as it is and reports success.
-	Skip
-)
-
 // Options changes how a file is retrieved. The zero value and nil refuse an
-// existing target, resume a partial file of an earlier call, and retry five times.
+// existing target ([fs.ErrExist]), resume a partial file of an earlier call, and retry five times.
 type Options struct {
-	Existing Existing
+	// Overwrite replaces an existing target once the new file is whole, and a
+	// NAME.part without a journal at once. It replaces a symbolic link itself, not
+	// the file that the link points to.
+	Overwrite bool
+	// Skip leaves an existing target as it is and reports success.
+	Skip bool
 	// Newer retrieves a file only if the target is missing, or if the server's
 	// file is newer or of another size. It then replaces the target. With
 	// Continue, a target that is no older and shorter is resumed instead.
@@ -65,16 +57,13 @@ type Options struct {
 	// connection, or does not answer, or no route leads to it. Without it that is
 	// taken for a wrong address. A host without an address in DNS is not retried.
 	RetryConnect bool
-	// Wait waits before a retry; nil means a timer. It returns an error to give
-	// up. Several connections may call it at the same time.
-	Wait func(ctx context.Context, d time.Duration) error
 
 	// Segments is how many connections fetch one file at the same time, at most 64;
 	// less than 2 means one.
 	Segments int
 
 	// Size is the size that the file must have, in bytes; nil means any. It
-	// does not apply in ASCII type.
+	// does not apply in ASCII type. The error is [ftpexec.ErrChanged].
 	Size *int64
 	// Sum is the digest that the file must have; the zero value means any.
 	Sum digest.Sum
@@ -85,7 +74,7 @@ type Options struct {
 
 	// Limit limits the bytes per second of all downloads that share it; nil
 	// means no limit.
-	Limit *Limiter
+	Limit *rate.Limiter
 
 	// Events, if set, is called with what happens. Calls do not overlap, and none
 	// comes after the function that was given it has returned.
@@ -109,20 +98,18 @@ type Options struct {
 type EventKind int
 
 const (
-	Noted    EventKind = iota // something worth a line
-	Retrying                  // a try failed with Err; the next one follows after Wait
+	// Noted is something worth a line. If Wait is not 0 a try has failed with Err,
+	// and the next one follows after Wait.
+	Noted EventKind = iota
 	// Progress comes regularly while data flows and once at the end. Done includes
 	// bytes from earlier runs; it falls if a transfer starts over.
 	Progress
-	// Arrived comes when all bytes of a file are there and the server has confirmed
-	// them. What follows, from the digest to the name, does not need the source.
-	Arrived
 )
 
 // Event is something that happens during a download, for Options.Events.
 type Event struct {
 	Kind  EventKind
-	Text  string // of Noted: one line, unless a file name in it has line ends; of Retrying: which retry in a row without progress this is, "1 of 5"
+	Text  string // one line, unless a file name in it has line ends; with Wait: which retry in a row without progress this is, "1 of 5"
 	Done  int64  // bytes that are there
 	Total int64  // bytes of the file; -1 if the server did not tell
 	Err   error
@@ -140,12 +127,14 @@ func (o *Options) check() error {
 	switch {
 	case o == nil:
 		return nil
-	case o.Newer && o.Existing == Skip:
-		return contradiction("Newer", "Existing: Skip")
-	case o.Continue && o.Existing == Skip:
-		return contradiction("Continue", "Existing: Skip")
-	case o.Continue && o.Existing == Overwrite:
-		return contradiction("Continue", "Existing: Overwrite")
+	case o.Overwrite && o.Skip:
+		return contradiction("Overwrite", "Skip")
+	case o.Newer && o.Skip:
+		return contradiction("Newer", "Skip")
+	case o.Continue && o.Skip:
+		return contradiction("Continue", "Skip")
+	case o.Continue && o.Overwrite:
+		return contradiction("Continue", "Overwrite")
 	case o.Continue && o.NoResume:
 		return contradiction("Continue", "NoResume")
 	case o.Segments < 0 || o.Segments > maxSegments:

@@ -15,9 +15,10 @@ func TestOptionsCheck(t *testing.T) {
 		o    Options
 		want []string
 	}{
-		{Options{Newer: true, Existing: Skip}, []string{"Newer", "Existing: Skip"}},
-		{Options{Continue: true, Existing: Skip}, []string{"Continue", "Existing: Skip"}},
-		{Options{Continue: true, Existing: Overwrite}, []string{"Continue", "Existing: Overwrite"}},
+		{Options{Overwrite: true, Skip: true}, []string{"Overwrite", "Skip"}},
+		{Options{Newer: true, Skip: true}, []string{"Newer", "Skip"}},
+		{Options{Continue: true, Skip: true}, []string{"Continue", "Skip"}},
+		{Options{Continue: true, Overwrite: true}, []string{"Continue", "Overwrite"}},
 		{Options{Continue: true, NoResume: true}, []string{"Continue", "NoResume"}},
 		{Options{Segments: maxSegments + 1}, []string{"Segments"}},
 		{Options{Segments: -1}, []string{"Segments"}},

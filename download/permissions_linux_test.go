@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // withoutRoot runs f with the file permissions of an ordinary user, even if the
@@ -40,7 +42,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 	}
 	withoutRoot(t, func() {
 		_, err := File(t.Context(), memorySource{contents: "x"}, urlOf(t, "ftp://h/f"), filepath.Join(dir, "f"), nil)
-		var local *Error
+		var local *localfile.Error
 		if !errors.Is(err, os.ErrPermission) || !errors.As(err, &local) || local.Path != filepath.Join(dir, "f.part") {
 			t.Errorf("got %v, want a permission error about f.part", err)
 		}
@@ -51,7 +53,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 // TestReadOnlyTarget checks that Overwrite replaces a read-only file: only
 // its directory must be writable.
 func TestReadOnlyTarget(t *testing.T) {
-	for _, o := range []Options{{Existing: Overwrite}, {Newer: true}} {
+	for _, o := range []Options{{Overwrite: true}, {Newer: true}} {
 		k := newKit(t, map[string]string{"/f": body})
 		k.write("f", "old")
 		if err := errors.Join(os.Chmod(k.path("f"), 0o444), os.Chmod(k.dir, 0o777), os.Chmod(filepath.Dir(k.dir), 0o755)); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -139,13 +140,13 @@ func TestSize(t *testing.T) {
 	right, wrong := int64(300_000), int64(299_999)
 	k := newKit(t, map[string]string{"/f": body})
 	for _, o := range []Options{{Size: &wrong}, {Size: &wrong, Segments: 2}} {
-		if _, err := k.get("/f", o); !errors.Is(err, ErrSize) {
-			t.Errorf("got %v, want ErrSize", err)
+		if _, err := k.get("/f", o); !errors.Is(err, ftpexec.ErrChanged) {
+			t.Errorf("got %v, want ftpexec.ErrChanged", err)
 		}
 		wantNames(t, k.dir)
 	}
-	if _, err := To(t.Context(), k.c, k.url("/f"), io.Discard, &Options{Size: &wrong}); !errors.Is(err, ErrSize) {
-		t.Errorf("To: got %v, want ErrSize", err)
+	if _, err := To(t.Context(), k.c, k.url("/f"), io.Discard, &Options{Size: &wrong}); !errors.Is(err, ftpexec.ErrChanged) {
+		t.Errorf("To: got %v, want ftpexec.ErrChanged", err)
 	}
 	k.faulty(func(p *testserver.Conn) testserver.Action {
 		if p.Verb == "SIZE" || p.Verb == "MLST" {
@@ -153,12 +154,12 @@ func TestSize(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := To(t.Context(), k.c, k.url("/f"), io.Discard, &Options{Size: &wrong}); !errors.Is(err, ErrSize) {
-		t.Errorf("To, without SIZE: got %v, want ErrSize", err)
+	if _, err := To(t.Context(), k.c, k.url("/f"), io.Discard, &Options{Size: &wrong}); !errors.Is(err, ftpexec.ErrChanged) {
+		t.Errorf("To, without SIZE: got %v, want ftpexec.ErrChanged", err)
 	}
 	k.faulty(replies("SIZE", "502 What?"))
-	if _, err := k.get("/f", Options{Size: &wrong}); !errors.Is(err, ErrSize) {
-		t.Errorf("without SIZE: got %v, want ErrSize", err)
+	if _, err := k.get("/f", Options{Size: &wrong}); !errors.Is(err, ftpexec.ErrChanged) {
+		t.Errorf("without SIZE: got %v, want ftpexec.ErrChanged", err)
 	}
 	wantNames(t, k.dir)
 	if _, err := k.get("/f", Options{Size: &right}); err != nil {
@@ -192,7 +193,7 @@ func TestContinue(t *testing.T) {
 		{"too much", map[string]string{"f": body + "x"}, nil, ErrResume, map[string]string{"f": body + "x"}, nil},
 		{"a part", map[string]string{"f.part": half}, nil, nil, map[string]string{"f": body}, []string{"150000"}},
 		{"a part, too much", map[string]string{"f.part": body + "x"}, nil, ErrResume, nil, nil},
-		{"both", map[string]string{"f": half, "f.part": half}, nil, ErrPart, map[string]string{"f": half, "f.part": half}, nil},
+		{"both", map[string]string{"f": half, "f.part": half}, nil, localfile.ErrPart, map[string]string{"f": half, "f.part": half}, nil},
 		{"no REST", map[string]string{"f": half}, replies("REST", "502 What?"), ErrResume, map[string]string{"f": half}, nil},
 		{"a part, no REST", map[string]string{"f.part": half}, replies("REST", "502 What?"), ErrResume, nil, nil},
 		{"no size", map[string]string{"f": half}, replies("SIZE", "502 What?"), ErrResume, map[string]string{"f": half}, nil},

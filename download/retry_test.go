@@ -114,7 +114,7 @@ func TestRetryConnect(t *testing.T) {
 			t.Errorf("%v, RetryConnect %v: %v after %d retries, want %d", tt.err, tt.connect, err, len(k.waits), want)
 		}
 		dials = 0
-		if _, err := k.get("/f", Options{RetryConnect: tt.connect, Retries: -1, Existing: Overwrite}); !errors.Is(err, tt.err) || len(k.waits) > 0 {
+		if _, err := k.get("/f", Options{RetryConnect: tt.connect, Retries: -1, Overwrite: true}); !errors.Is(err, tt.err) || len(k.waits) > 0 {
 			t.Errorf("%v without retries: %v after %d", tt.err, err, len(k.waits))
 		}
 	}
@@ -135,7 +135,7 @@ func TestRetryWaits(t *testing.T) {
 		if got < mean/2 || got > mean*3/2 {
 			t.Errorf("wait %d is %v, want about %v", i, got, mean)
 		}
-		if e := k.events[i]; e.Kind != Retrying || e.Text != fmt.Sprintf("%d of 8", i+1) || e.Wait != got || e.Err == nil {
+		if e := k.events[i]; e.Kind != Noted || e.Text != fmt.Sprintf("%d of 8", i+1) || e.Wait != got || e.Err == nil {
 			t.Errorf("event %d is %+v", i, e)
 		}
 	}
@@ -144,10 +144,10 @@ func TestRetryWaits(t *testing.T) {
 // TestRetryNever checks that a cancelled context is not retried.
 func TestRetryNever(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
-	o := &Options{Wait: func(context.Context, time.Duration) error { t.Error("it waits"); return nil }}
+	waiting(t, func(context.Context, time.Duration) error { t.Error("it waits"); return nil })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := File(ctx, k.c, k.url("/f"), k.path("f"), o); !errors.Is(err, context.Canceled) {
+	if _, err := File(ctx, k.c, k.url("/f"), k.path("f"), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
 	wantNames(t, k.dir)
@@ -174,7 +174,7 @@ func TestRetryWithoutREST(t *testing.T) {
 		}
 		return without(p)
 	})
-	if _, err := k.get("/f", Options{Existing: Overwrite}); !errors.Is(err, ftpexec.ErrTruncated) || len(k.waits) != 5 {
+	if _, err := k.get("/f", Options{Overwrite: true}); !errors.Is(err, ftpexec.ErrTruncated) || len(k.waits) != 5 {
 		t.Errorf("always cut: %v, waits %v", err, k.waits)
 	}
 }
@@ -212,8 +212,7 @@ func TestToRetries(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.faulty(cut(1, 100_000))
 	var got bytes.Buffer
-	o := &Options{Wait: func(context.Context, time.Duration) error { return nil }}
-	r, err := To(t.Context(), k.c, k.url("/f"), &got, o)
+	r, err := To(t.Context(), k.c, k.url("/f"), &got, nil)
 	if err != nil || got.String() != body || r.Size != 300_000 {
 		t.Errorf("%d bytes, %+v, %v", got.Len(), r, err)
 	}
@@ -249,8 +248,7 @@ func TestToCannotRetry(t *testing.T) {
 			return tt.fault(p)
 		})
 		var got bytes.Buffer
-		o := &Options{Wait: func(context.Context, time.Duration) error { return nil }}
-		if _, err := To(t.Context(), k.c, k.url(tt.path), &got, o); !errors.Is(err, tt.err) || got.Len() > 1000 {
+		if _, err := To(t.Context(), k.c, k.url(tt.path), &got, nil); !errors.Is(err, tt.err) || got.Len() > 1000 {
 			t.Errorf("%s: %d bytes, %v, want %v", tt.what, got.Len(), err, tt.err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -170,8 +171,8 @@ func TestRootPaths(t *testing.T) {
 		if err == nil || err.Error() != want || !errors.Is(err, ErrLocal) {
 			t.Errorf("%s: got %v, want %s", path, err, want)
 		}
-		if strings.Contains(want, "leads out") && !errors.Is(err, ErrName) {
-			t.Errorf("%s: got %v, want ErrName", path, err)
+		if strings.Contains(want, "leads out") && !errors.Is(err, localfile.ErrName) {
+			t.Errorf("%s: got %v, want localfile.ErrName", path, err)
 		}
 	}
 	if sent := k.Commands(); len(sent) > 0 {
@@ -193,10 +194,10 @@ func TestRootDevices(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer root.Close()
-		for _, existing := range []Existing{Refuse, Overwrite, Skip} {
-			_, err := File(t.Context(), k.c, k.url("/f"), filepath.Base(path), &Options{Root: root, Existing: existing})
-			if !errors.Is(err, ErrName) || err.Error() != path+": is not a regular file" || len(k.Commands()) > 0 {
-				t.Errorf("%s: got %v, want ErrName", path, err)
+		for _, o := range []Options{{Root: root}, {Root: root, Overwrite: true}, {Root: root, Skip: true}} {
+			_, err := File(t.Context(), k.c, k.url("/f"), filepath.Base(path), &o)
+			if !errors.Is(err, localfile.ErrName) || err.Error() != path+": is not a regular file" || len(k.Commands()) > 0 {
+				t.Errorf("%s: got %v, want localfile.ErrName", path, err)
 			}
 		}
 	}
@@ -204,7 +205,7 @@ func TestRootDevices(t *testing.T) {
 
 // TestRootLinks replaces links below a root, and follows them only inside.
 func TestRootLinks(t *testing.T) {
-	for _, o := range []Options{{Existing: Overwrite}, {Existing: Skip}, {Newer: true}, {Continue: true}} {
+	for _, o := range []Options{{Overwrite: true}, {Skip: true}, {Newer: true}, {Continue: true}} {
 		k := newKit(t, map[string]string{"/f": body})
 		k.below()
 		outside := newOutside(t)
@@ -215,10 +216,10 @@ func TestRootLinks(t *testing.T) {
 		defer root.Close()
 		o.Root = root
 		r, err := File(t.Context(), k.c, k.url("/f"), path, &o)
-		if o.Existing == Overwrite && (err != nil || read(t, k.path("f")) != body) {
+		if o.Overwrite && (err != nil || read(t, k.path("f")) != body) {
 			t.Errorf("%+v: got %+v, %v", o, r, err)
 		}
-		if o.Existing == Skip && (err != nil || r.Left == "" || r.Size != 0) {
+		if o.Skip && (err != nil || r.Left == "" || r.Size != 0) {
 			t.Errorf("%+v: got %+v, %v", o, r, err)
 		}
 		if (o.Newer || o.Continue) && err == nil {

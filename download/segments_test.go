@@ -1,6 +1,7 @@
 package download
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"strconv"
@@ -114,10 +115,8 @@ func TestSegmentsResume(t *testing.T) {
 			}
 			return nil
 		})
-		_, err := File(t.Context(), k.c, k.url("/f"), k.path("f"), &Options{
-			Segments: 3, Retries: -1,
-			Wait: func(ctx ctxt, _ time.Duration) error { return errors.New("enough") },
-		})
+		waiting(t, func(context.Context, time.Duration) error { return errors.New("enough") })
+		_, err := File(t.Context(), k.c, k.url("/f"), k.path("f"), &Options{Segments: 3, Retries: -1})
 		if err == nil {
 			t.Fatal("no error")
 		}

@@ -1,7 +1,6 @@
 package download
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"flag"
@@ -192,7 +191,6 @@ func (s *soak) run(t *testing.T, what string) {
 	c := &ftpexec.Client{Timeout: 2 * time.Second, ConnectTimeout: 2 * time.Second}
 	o := &Options{
 		Retries: 1 + s.rng.IntN(6), Segments: []int{1, 1, 3, 5}[s.rng.IntN(4)],
-		Wait:       func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 		checkpoint: time.Duration(1+s.rng.IntN(20)) * time.Millisecond,
 	}
 	var src Source = c

@@ -23,8 +23,7 @@ func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Option
 	if err := o.check(); err != nil {
 		return Result{}, err
 	}
-	r, err := newJob(src, u, o).to(ctx, w, "")
-	return r, public(err)
+	return newJob(src, u, o).to(ctx, w, "")
 }
 
 // to is [To]. path names w in errors.
@@ -112,7 +111,7 @@ func (s *streaming) same(ctx context.Context, pieces int) error {
 	})
 }
 
-var changed = &Error{Reason: "the file has changed on the server, and a part of it has already been written", Err: ftpexec.ErrChanged}
+var changed = because(ftpexec.ErrChanged, "the file has changed on the server, and a part of it has already been written")
 
 func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
 	defer resp.Body.Close()
@@ -128,7 +127,7 @@ func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
 		return bodyError(err)
 	}
 	if !bytes.Equal(b, s.lap) { // another connection may do better
-		return &retry.Known{Err: &Error{Reason: string(errMisplaced), Err: ftpexec.ErrChanged}, Passes: true}
+		return &retry.Known{Err: because(ftpexec.ErrChanged, string(errMisplaced)), Passes: true}
 	}
 	w := sink{to: s, path: s.path, limit: s.o.Limit, most: -1}
 	if s.check != nil {

@@ -84,7 +84,7 @@ func TestKept(t *testing.T) {
 // TestReason checks the reasons for leaving a target alone.
 func TestReason(t *testing.T) {
 	for want, o := range map[string]Options{
-		leftExists: {Existing: Skip}, leftOlder: {Newer: true}, leftComplete: {Continue: true},
+		leftExists: {Skip: true}, leftOlder: {Newer: true}, leftComplete: {Continue: true},
 	} {
 		k := newKit(t, map[string]string{"/f": body})
 		k.write("f", body)
@@ -105,7 +105,7 @@ func TestSegmentsRetries(t *testing.T) {
 		_, err := k.get("/f", Options{Segments: 2, Retries: retries})
 		told := 0
 		for _, e := range k.events {
-			if e.Kind == Retrying {
+			if e.Wait > 0 {
 				told++
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
@@ -23,7 +24,7 @@ var togetherRounds = flag.Int("together.rounds", night.Or(4, 40), "rounds of Tes
 // nothing may be left over.
 func TestTogether(t *testing.T) {
 	kinds := []Options{
-		{}, {Segments: 4}, {Continue: true}, {Newer: true}, {Existing: Overwrite}, {Existing: Skip}, {NoResume: true}, {Sum: sum(t, "sha256:"+sha256Of(threeMiB))},
+		{}, {Segments: 4}, {Continue: true}, {Newer: true}, {Overwrite: true}, {Skip: true}, {NoResume: true}, {Sum: sum(t, "sha256:"+sha256Of(threeMiB))},
 	}
 	k := newKit(t, map[string]string{"/f": threeMiB})
 	states := map[string]func(){
@@ -63,7 +64,7 @@ func (k *kit) together(kinds []Options, round int) []error {
 	var group sync.WaitGroup
 	for i := range kinds {
 		o := kinds[(i+round)%len(kinds)]
-		o.Wait, o.checkpoint = atOnce, time.Millisecond
+		o.checkpoint = time.Millisecond
 		group.Go(func() {
 			<-start
 			_, errs[(i+round)%len(kinds)] = File(k.Context(), k.c, k.url("/f"), k.path("f"), &o)
@@ -76,7 +77,7 @@ func (k *kit) together(kinds []Options, round int) []error {
 
 // clear reports whether err is a refusal that says what is in the way.
 func clear(err error) bool {
-	return errors.Is(err, fs.ErrExist) || errors.Is(err, ErrPart) || errors.Is(err, ErrResume) ||
+	return errors.Is(err, fs.ErrExist) || errors.Is(err, localfile.ErrPart) || errors.Is(err, ErrResume) ||
 		errors.Is(err, ErrLocal) && strings.Contains(err.Error(), "is being written by another run")
 }
 
@@ -115,8 +116,8 @@ func TestTargetAppears(t *testing.T) {
 func TestSecondRun(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	t.Cleanup(func() { partfile.Fault = nil })
-	for _, first := range []Options{{}, {Continue: true}, {Newer: true}, {Existing: Overwrite}} {
-		for _, second := range []Options{{}, {Continue: true}, {Newer: true}, {Existing: Overwrite}, {Existing: Skip}} {
+	for _, first := range []Options{{}, {Continue: true}, {Newer: true}, {Overwrite: true}} {
+		for _, second := range []Options{{}, {Continue: true}, {Newer: true}, {Overwrite: true}, {Skip: true}} {
 			for at := 1; ; at += *matrixEvery {
 				k.dir = t.TempDir()
 				if first.Continue || first.Newer {
@@ -156,8 +157,8 @@ func TestWithoutLocks(t *testing.T) {
 	runs := 0
 	t.Cleanup(func() { partfile.Fault = nil })
 	for _, before := range []string{"", body[:100_000]} {
-		for _, first := range []Options{{}, {Existing: Overwrite}} {
-			for _, second := range []Options{{}, {Existing: Overwrite}} {
+		for _, first := range []Options{{}, {Overwrite: true}} {
+			for _, second := range []Options{{}, {Overwrite: true}} {
 				for _, changes := range []bool{false, true} {
 					for _, stopped := range []bool{false, true} {
 						for at, n := 1, 1; at <= n; at += *matrixEvery/4 + 1 {
@@ -208,7 +209,7 @@ func TestWithoutLocks(t *testing.T) {
 							} else if err == nil || serr == nil {
 								t.Errorf("at call %d: no file, errors %v, %v", at, err, serr)
 							}
-							_, err = k.get("/f", Options{Existing: Overwrite})
+							_, err = k.get("/f", Options{Overwrite: true})
 							if got := read(t, k.path("f")); err != nil || got != body && got != other {
 								t.Errorf("at call %d, changes %v, stopped %v: the next run: %v", at, changes, stopped, err)
 							}

@@ -12,6 +12,7 @@ import (
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/rules/night"
 )
 
@@ -87,7 +88,6 @@ func (k *kit) inTurns(plan []int, clients []*ftpexec.Client, runs ...Options) []
 	partfile.Fault = s.call
 	for i, o := range runs {
 		group.Go(func() {
-			o.Wait = atOnce
 			for busy := true; busy; s.pass(i, !busy) {
 				_, errs[i] = File(k.Context(), clients[i], k.url("/f"), filepath.Join(s.names[i], "f"), &o)
 				busy = errors.Is(errs[i], partfile.ErrBusy)
@@ -100,7 +100,7 @@ func (k *kit) inTurns(plan []int, clients []*ftpexec.Client, runs ...Options) []
 	for i, err := range errs {
 		if err == nil {
 			done++
-		} else if !clear(err) || errors.Is(err, ErrPart) {
+		} else if !clear(err) || errors.Is(err, localfile.ErrPart) {
 			k.Errorf("%+v, plan %s: got %v", runs[i], what, err)
 		}
 	}
@@ -126,7 +126,7 @@ func TestTurns(t *testing.T) {
 			}
 		}
 	}
-	kinds := []Options{{}, {Existing: Skip}, {Existing: Overwrite}, {Newer: true}, {Continue: true}, {NoResume: true}}
+	kinds := []Options{{}, {Skip: true}, {Overwrite: true}, {Newer: true}, {Continue: true}, {NoResume: true}}
 	for range night.Or(300, 5_000) {
 		var plan []int
 		for range 30 {

@@ -77,7 +77,7 @@ func (c *digestCheck) compare(r *Result) error {
 		r.Verified, r.Checked, r.Sum = c.from, time.Now().UTC(), got
 		return nil
 	}
-	return &Error{Reason: fmt.Sprintf("%s is %x, not %x (%s)", got.Algorithm, got.Digest, c.want.Digest, c.from), Err: ErrDigest}
+	return because(ErrDigest, "%s is %x, not %x (%s)", got.Algorithm, got.Digest, c.want.Digest, c.from)
 }
 
 // expected returns the digest that the file must have: Options.Sum, or with
@@ -92,14 +92,14 @@ func (j *job) expected(ctx context.Context) (*digestCheck, error) {
 		return nil, nil
 	}
 	if j.u.Type == urlparse.TypeASCII {
-		return nil, &Error{Reason: "ASCII type (;type=a) changes bytes, so the file cannot be verified", Err: ErrUnverified}
+		return nil, because(ErrUnverified, "ASCII type (;type=a) changes bytes, so the file cannot be verified")
 	}
 	c, err := j.sidecar(ctx)
 	if c == nil && err == nil {
 		c, err = j.server(ctx)
 	}
 	if c == nil && err == nil {
-		err = &Error{Reason: "there is no list of digests beside the file, and the server computes none", Err: ErrUnverified}
+		err = because(ErrUnverified, "there is no list of digests beside the file, and the server computes none")
 	}
 	return c, err
 }
@@ -124,7 +124,7 @@ func (j *job) sidecar(ctx context.Context) (*digestCheck, error) {
 		case errors.Is(err, sums.ErrNotListed), absent(err):
 			continue
 		case errors.Is(err, sums.ErrTooLarge), errors.Is(err, sums.ErrAmbiguous):
-			return nil, &Error{Reason: side.File + ": " + err.Error(), Err: ErrUnverified}
+			return nil, because(ErrUnverified, "%s: %v", side.File, err)
 		}
 		return nil, fmt.Errorf("%s: %w", side.File, err)
 	}

@@ -75,7 +75,7 @@ func TestSumBadKept(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", "good")
 	k.write("f.bad", "earlier")
-	_, err := k.get("/f", Options{Existing: Overwrite, Sum: sum(t, "sha256:"+sha256Of("x"))})
+	_, err := k.get("/f", Options{Overwrite: true, Sum: sum(t, "sha256:"+sha256Of("x"))})
 	if !errors.Is(err, ErrDigest) {
 		t.Errorf("got %v", err)
 	}

@@ -79,7 +79,7 @@ type Event struct {
 const (
 	// Started comes when a URL of a file is about to be retrieved. A file that is
 	// there already has none.
-	Started = download.Arrived + 1 + iota
+	Started = download.Progress + 1 + iota
 	// Ended comes once for every file, and for every directory that could not be
 	// listed whole.
 	Ended

@@ -25,6 +25,7 @@ import (
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -55,10 +56,12 @@ func newStand(t *testing.T, tree map[string]string, o testserver.Options) *stand
 // newClientStand returns a stand without a server.
 func newClientStand(t *testing.T) *stand {
 	s := &stand{T: t, dir: t.TempDir()}
-	s.options = batch.Options{Jobs: 4, PerHost: 4, Each: download.Options{Retries: 3, Wait: atOnce}}
+	s.options = batch.Options{Jobs: 4, PerHost: 4, Each: download.Options{Retries: 3}}
 	s.client.MaxIdle = 8
 	return s
 }
+
+func init() { retry.Wait = atOnce }
 
 func atOnce(ctx context.Context, _ time.Duration) error { return context.Cause(ctx) }
 

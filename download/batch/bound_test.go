@@ -11,6 +11,7 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/testserver"
 )
@@ -18,6 +19,8 @@ import (
 // TestBound checks that Options.Timeout ends every URL at its time, with all that is
 // done for it, and that the wait for a connection does not count.
 func TestBound(t *testing.T) {
+	retry.Wait = retry.Sleep
+	defer func() { retry.Wait = atOnce }()
 	const limit = 10 * time.Second
 	silence := testserver.End(testserver.Stalled)
 	busy := testserver.Reply("450 Busy.")

@@ -73,11 +73,7 @@ func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) sc
 	}
 	j.waited = true
 	t.Release()
-	wait := b.Each.Wait
-	if wait == nil {
-		wait = retry.Sleep
-	}
-	if _ = wait(ctx, pause); ctx.Err() != nil {
+	if _ = retry.Wait(ctx, pause); ctx.Err() != nil {
 		return b.end(ctx, j, download.Result{}, err, schedule.Untouched())
 	}
 	return schedule.Untouched().Then(j.url().Address())
@@ -132,11 +128,8 @@ func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download
 		o.Commit = func(r download.Result) error { return b.ledger.add(recordOf(j.Item, j.url(), r)) }
 	}
 	o.Events = func(e download.Event) {
-		switch e.Kind {
-		case download.Progress:
+		if e.Kind == download.Progress {
 			m.update(e.Done, e.Total)
-		case download.Arrived:
-			t.Release()
 		}
 		b.tell(Event{Event: e, Task: &j.Task})
 	}
@@ -206,6 +199,9 @@ func (f *first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response
 	return f.Source.Do(ctx, &again)
 }
 
+// Arrived ends the use of the connection: what follows does not need it.
+func (f *first) Arrived() { f.turn.Release() }
+
 // Extra is what package download asks for more connections.
 func (f *first) Extra() download.Source { return &extra{f.Source, f.turn} }
 
@@ -233,16 +229,16 @@ func (b *engine) there(ctx context.Context, j *job) (download.Result, bool, erro
 	item := j.Item
 	info, err := b.root.Lstat(item.Path)
 	if scarce(err) {
-		return download.Result{}, false, localError(item.Path, "cannot be examined", err)
+		return download.Result{}, false, localfile.Failure(item.Path, "cannot be examined", err)
 	}
-	if err != nil || !info.Mode().IsRegular() || b.Each.Existing == download.Overwrite {
+	if err != nil || !info.Mode().IsRegular() || b.Each.Overwrite {
 		return download.Result{}, false, nil // download.File says what is wrong
 	}
 	result := download.Result{
 		Size: info.Size(), ModTime: info.ModTime(), Left: "already complete",
 	}
 	if item.Size != nil && *item.Size != info.Size() && !b.replaces() {
-		return download.Result{}, false, b.other(item, download.ErrSize, "%d bytes, but the list says %d", info.Size(), *item.Size)
+		return download.Result{}, false, b.other(item, ftpexec.ErrChanged, "%d bytes, but the list says %d", info.Size(), *item.Size)
 	}
 	if j.size() >= 0 && j.size() != info.Size() || b.Each.Newer && !j.dated() {
 		return download.Result{}, false, nil
@@ -270,10 +266,10 @@ func (b *engine) replaces() bool { return b.Each.Newer || b.Each.Continue }
 // other returns the error about a file that is there and is not the one that the
 // list describes. With Skip, what is wrong with it is the cause.
 func (b *engine) other(item manifest.Item, cause error, format string, args ...any) error {
-	if b.Each.Existing == download.Refuse {
+	if !b.Each.Skip && !b.Each.Overwrite {
 		cause = fs.ErrExist
 	}
-	return &download.Error{Path: item.Path, Reason: "exists with " + fmt.Sprintf(format, args...), Err: cause}
+	return &localfile.Error{Path: item.Path, Reason: "exists with " + fmt.Sprintf(format, args...), Err: cause, Elsewhere: cause != fs.ErrExist}
 }
 
 // dated reports whether the list or the listing tells enough to know whether the
@@ -299,12 +295,4 @@ func (b *engine) verify(ctx context.Context, item manifest.Item, result download
 		err = b.ledger.add(recordOf(item, item.URLs[0], result))
 	}
 	return result, err == nil, err
-}
-
-// localError returns an error about path, or nil for nil.
-func localError(path, what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &download.Error{Path: path, Reason: what + ": " + localfile.Cause(err).Error(), Err: err}
 }

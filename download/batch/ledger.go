@@ -20,6 +20,7 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/owner"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
@@ -144,11 +145,11 @@ func openLedger(root *os.Root, name string) (*ledger, error) {
 			}
 			fallthrough
 		default:
-			err = cmp.Or(err, localError(n, "the ledger cannot be used", oerr))
+			err = cmp.Or(err, localfile.Failure(n, "the ledger cannot be used", oerr))
 		}
 	}
 	l.sort()
-	if err = cmp.Or(err, localError(name, "the ledger cannot be used", gerr)); err != nil {
+	if err = cmp.Or(err, localfile.Failure(name, "the ledger cannot be used", gerr)); err != nil {
 		l.Close()
 	}
 	return l, err
@@ -169,7 +170,7 @@ func (l *ledger) create(root *os.Root, names ...string) error {
 		if l.own = f; err == nil {
 			err = endLine(f)
 		}
-		return localError(name, "the ledger cannot be used", err)
+		return localfile.Failure(name, "the ledger cannot be used", err)
 	}
 	return nil
 }
@@ -289,7 +290,7 @@ func (l *ledger) add(r record) error {
 	if err == nil {
 		err = l.flush(mine)
 	}
-	return localError(l.own.Name(), "the ledger cannot be written", err)
+	return localfile.Failure(l.own.Name(), "the ledger cannot be written", err)
 }
 
 // flush waits until the first n records are on the disk.

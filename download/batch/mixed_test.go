@@ -18,7 +18,7 @@ import (
 // same file.
 func TestMixed(t *testing.T) {
 	s := newStand(t, map[string]string{"/a/f": "one", "/b/f": "two"}, testserver.Options{})
-	s.options.Jobs, s.options.Each.Existing = 1, download.Overwrite
+	s.options.Jobs, s.options.Each.Overwrite = 1, true
 	task := func(path string) batch.Task {
 		return batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{s.url(path)}, Path: "f"}}
 	}

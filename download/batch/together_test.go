@@ -11,6 +11,7 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
@@ -19,7 +20,7 @@ import (
 // the midst of a file. The later run must wait for it, and both must be whole.
 func TestTwoRuns(t *testing.T) {
 	files := map[string]string{"/a": "one", "/b": "two", "/c": "three"}
-	existing := []download.Options{{}, {Existing: download.Skip}, {Existing: download.Overwrite}, {Newer: true}, {Continue: true}}
+	existing := []download.Options{{}, {Skip: true}, {Overwrite: true}, {Newer: true}, {Continue: true}}
 	for i := range 4 * len(existing) {
 		if i%night.Or(3, 1) != 0 {
 			continue
@@ -49,7 +50,10 @@ func TestTwoRuns(t *testing.T) {
 			}
 		}
 		var waits atomic.Int64
-		second.options.Each.Wait = func(context.Context, time.Duration) error {
+		retry.Wait = func(ctx context.Context, _ time.Duration) error {
+			if ctx.Value(&waits) == nil { // the first may wait too, until the second has looked
+				return retry.Sleep(ctx, time.Millisecond)
+			}
 			waits.Add(1)
 			again.Do(func() { close(release) })
 			<-ended
@@ -58,10 +62,10 @@ func TestTwoRuns(t *testing.T) {
 		var one totals
 		go func() { defer close(ended); one = first.run(t.Context(), tasks...) }()
 		<-midst
-		two := second.run(t.Context(), tasks...)
+		two := second.run(context.WithValue(t.Context(), &waits, true), tasks...)
 		again.Do(func() { close(release) })
 		<-ended
-		what := fmt.Sprintf("%+v, known %v, fails %v", each.Existing, known, fails)
+		what := fmt.Sprintf("%+v, known %v, fails %v", each, known, fails)
 		if waits.Load() == 0 || !two.Whole() || !fails && !one.Whole() {
 			t.Errorf("%s: %d waits, %+v %q and %+v %q", what, waits.Load(), one, first.failures(), two, second.failures())
 		}

@@ -13,6 +13,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/urlparse"
@@ -160,7 +161,7 @@ func (b *engine) create(j *job) error {
 		return nil
 	}
 	if err := b.root.MkdirAll(cmp.Or(j.Path, "."), 0o777); err != nil {
-		return localError(j.Path, "cannot be created", err)
+		return localfile.Failure(j.Path, "cannot be created", err)
 	}
 	return nil
 }
@@ -190,7 +191,7 @@ func (b *engine) entries(ctx context.Context, u *urlparse.URL) (entries []entry,
 // again calls f until it succeeds, as a download does.
 func (b *engine) again(ctx context.Context, f func() error) error {
 	return retry.New(retry.Policy{
-		Retries: b.Each.Retries, Connect: b.Each.RetryConnect, Wait: b.Each.Wait, ReturnCrowded: true,
+		Retries: b.Each.Retries, Connect: b.Each.RetryConnect, ReturnCrowded: true,
 	}).Do(ctx, f)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/localfile"
 )
 
 const (
@@ -44,7 +45,7 @@ func (b *engine) circle(ctx context.Context, j *job, entries []entry) (*node, er
 			named = cmp.Or(named, a)
 		}
 	}
-	unsure := &download.Error{Path: j.Path, Err: download.ErrLocal, Reason: fmt.Sprintf(
+	unsure := &localfile.Error{Path: j.Path, Err: download.ErrLocal, Reason: fmt.Sprintf(
 		"has more than %d directories above it, or some that show the same: if this is no circle, fetch its URL in a run of its own", deepest)}
 	if d.depth > deepest || alike > mostAlike && within > 1 {
 		return nil, unsure

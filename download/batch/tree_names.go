@@ -11,7 +11,6 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/urlparse"
@@ -127,7 +126,7 @@ func (e entry) usable(taken map[string]bool) error {
 		why = "has the name of another entry of the listing"
 	}
 	if why != "" {
-		return &download.Error{Path: e.name, Reason: why, Err: download.ErrName}
+		return &localfile.Error{Path: e.name, Reason: why, Err: localfile.ErrName}
 	}
 	taken[key] = true
 	return nil

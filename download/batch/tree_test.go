@@ -18,6 +18,7 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -133,10 +134,10 @@ func TestTreeErrors(t *testing.T) {
 		{"426 again and again", func(s *shelf) { s.refuse = map[string]string{"/sub": "426 Broken."} }, "sub", ftpexec.ErrRefused, "426", false},
 		{"a line without sense", func(s *shelf) { s.listings["/sub"] += "what is this\r\n" }, "sub", ftpexec.ErrLine, "what is this", true},
 		{"a name with a slash", func(s *shelf) { s.listings["/sub"] += "type=file; ../../evil\r\n" }, "sub", ftpexec.ErrLine, "evil", true},
-		{"a journal's name", func(s *shelf) { s.listings["/sub"] += "type=file; x.part.json\r\n" }, "sub/x.part.json", download.ErrName, "", true},
-		{"two entries with a name", func(s *shelf) { s.listings["/sub"] += "type=dir; lost\r\n" }, "sub/lost", download.ErrName, "another entry", true},
-		{"a ledger's name", func(s *shelf) { s.listings["/"] += "type=file; .ftpfetch-ledger\r\n" }, ".ftpfetch-ledger", download.ErrName, "its own files", true},
-		{"a shard's ledger", func(s *shelf) { s.listings["/"] += "type=dir; .ftpfetch-LEDGER-1-of-2\r\n" }, ".ftpfetch-LEDGER-1-of-2", download.ErrName, "its own files", true},
+		{"a journal's name", func(s *shelf) { s.listings["/sub"] += "type=file; x.part.json\r\n" }, "sub/x.part.json", localfile.ErrName, "", true},
+		{"two entries with a name", func(s *shelf) { s.listings["/sub"] += "type=dir; lost\r\n" }, "sub/lost", localfile.ErrName, "another entry", true},
+		{"a ledger's name", func(s *shelf) { s.listings["/"] += "type=file; .ftpfetch-ledger\r\n" }, ".ftpfetch-ledger", localfile.ErrName, "its own files", true},
+		{"a shard's ledger", func(s *shelf) { s.listings["/"] += "type=dir; .ftpfetch-LEDGER-1-of-2\r\n" }, ".ftpfetch-LEDGER-1-of-2", localfile.ErrName, "its own files", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -62,7 +62,7 @@ func (g *Getter) GetFile(ctx context.Context, r *getter.Request) error {
 	if err := os.MkdirAll(filepath.Dir(r.Dst), r.Mode(0o755)); err != nil {
 		return err
 	}
-	_, err = download.File(ctx, g.Client, u, r.Dst, &download.Options{Existing: download.Overwrite})
+	_, err = download.File(ctx, g.Client, u, r.Dst, &download.Options{Overwrite: true})
 	return err
 }
 

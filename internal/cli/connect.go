@@ -6,12 +6,15 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/netip"
 	"os"
 	"slices"
+	"time"
 
-	"example.com/ftpfetch/download"
+	"golang.org/x/time/rate"
+
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/gateway"
@@ -45,7 +48,9 @@ func (r *run) connect(ctx context.Context) (err error) {
 		}
 		return r.via.Dialer(r.dial)
 	}
-	r.File.Limit = download.NewLimiter(r.LimitRate)
+	if r.LimitRate > 0 {
+		r.File.Limit = newLimiter(r.LimitRate, time.Now())
+	}
 	if r.source = c; r.via != nil && r.via.HTTP() {
 		s := gateway.New(c, r.via, r.dial)
 		s.Always, s.Notice = r.ProxyGet, func() {
@@ -127,4 +132,13 @@ func (r *run) warn() {
 	if where != "" && !r.Quiet {
 		r.print.Note(show.Warning, "", "other users can see the password "+where)
 	}
+}
+
+// newLimiter returns a limiter whose burst is the bytes of an eighth of a second, so that a transfer does not shoot ahead
+// after a pause. It starts empty: at no time have the downloads received more than the rate times its age.
+func newLimiter(limit int64, now time.Time) *rate.Limiter {
+	burst := int(min(max(limit/8, 512), math.MaxInt32))
+	l := rate.NewLimiter(rate.Limit(limit), burst)
+	l.AllowN(now, burst)
+	return l
 }

@@ -62,7 +62,7 @@ var exits = []struct {
 	{13, "unusable answer to EPSV or PASV", refused("EPSV", "PASV")},
 	{30, "active mode refused", refused("EPRT", "PORT")},
 	{17, "TYPE refused", refused("TYPE")},
-	{18, "transfer incomplete", is(download.ErrSize, ftpexec.ErrChanged, ftpexec.ErrTruncated)},
+	{18, "transfer incomplete", is(ftpexec.ErrChanged, ftpexec.ErrTruncated)},
 	{78, "no such file, or none that matches", is(ftpexec.ErrNotFound)},
 	{19, "refused for a reason other than absence", is(ftpexec.ErrRefused)},
 	{exitOther, "a reply that makes no sense, or a failure not listed here", is(ftpexec.ErrProtocol)},
@@ -181,8 +181,8 @@ var hints = []struct {
 	text string
 }{
 	{is(fs.ErrExist), "--overwrite replaces it, --no-clobber skips it"},
-	{is(download.ErrName), "-o FILE saves it under another"},
-	{is(download.ErrPart), "remove it, or -c resumes it, or --overwrite replaces it"},
+	{is(localfile.ErrName), "-o FILE saves it under another"},
+	{is(localfile.ErrPart), "remove it, or -c resumes it, or --overwrite replaces it"},
 	{is(download.ErrResume), "--overwrite, without -c, starts over"},
 	{is(download.ErrUnverified), "--checksum ALGO:HEX gives the digest of one file"},
 	{is(manifest.ErrPath), "--keep-dirs saves each file under the directories of its URL"},
@@ -213,18 +213,10 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 		if _, ok := r.logins.file.User(u.Host); ok {
 			return "-n takes the login for " + u.Host + " from the netrc file"
 		}
-	case errors.Is(err, download.ErrPart) && (u.IsDir() || r.Long || r.File.Continue): // -c does not help
+	case errors.Is(err, localfile.ErrPart) && (u.IsDir() || r.Long || r.File.Continue): // -c does not help
 		return "remove it, or --overwrite, without -c, replaces it"
 	case errors.Is(err, ftpexec.ErrNotFound) && strings.ContainsAny(u.Name, "*?") && !r.Glob:
 		return "--glob takes it as a pattern of names"
 	}
 	return ""
-}
-
-// localError returns an error about a local file, or nil for nil.
-func localError(path, what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &download.Error{Path: path, Reason: what + ": " + localfile.Cause(err).Error(), Err: err}
 }

@@ -18,6 +18,7 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -49,10 +50,9 @@ func TestExitCode(t *testing.T) {
 		{refusedTo("TYPE I"), 17},
 		{wrapped(ftpexec.ErrTruncated), 18},
 		{wrapped(ftpexec.ErrRefused), 19},
-		{&download.Error{Err: fs.ErrExist}, 23},
-		{&download.Error{Err: download.ErrName}, 23},
-		{&download.Error{Err: syscall.ENOSPC}, 23},
-		{download.ErrSize, 18},
+		{&localfile.Error{Err: fs.ErrExist}, 23},
+		{&localfile.Error{Err: localfile.ErrName}, 23},
+		{&localfile.Error{Err: syscall.ENOSPC}, 23},
 		{ftpexec.ErrChanged, 18},
 		{download.ErrResume, 36},
 		{download.ErrDigest, 100},
@@ -73,8 +73,8 @@ func TestExitCode(t *testing.T) {
 		{wrapped(&SignalError{os.Interrupt}), 130},
 		{&SignalError{syscall.SIGTERM}, 143},
 		{&SignalError{syscall.SIGHUP}, 129},
-		{localError("", "", syscall.EPIPE), 141},
-		{localError("", "", io.ErrClosedPipe), 141},
+		{localfile.Failure("", "", syscall.EPIPE), 141},
+		{localfile.Failure("", "", io.ErrClosedPipe), 141},
 		{wrapped(syscall.EPIPE), 8}, // the network's, not standard output's
 		{errors.New("unheard of"), 8},
 	}

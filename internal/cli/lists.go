@@ -12,6 +12,7 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // list is a list of files: that of -i or that of --manifest.
@@ -36,7 +37,7 @@ func (l *list) items() iter.Seq2[manifest.Item, error] {
 			}
 		}
 		if n < l.summary.Items {
-			yield(manifest.Item{}, &download.Error{Reason: "has become shorter during the run: run the command again with the whole list", Err: download.ErrLocal})
+			yield(manifest.Item{}, &localfile.Error{Reason: "has become shorter during the run: run the command again with the whole list", Err: download.ErrLocal})
 		}
 	}
 }
@@ -85,7 +86,7 @@ func (r *run) checkList(ctx context.Context, name string) {
 			return s, nil
 		})
 	}
-	r.fail("", localError(name, "cannot be read", err))
+	r.fail("", localfile.Failure(name, "cannot be read", err))
 	if err != nil {
 		return
 	}

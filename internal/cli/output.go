@@ -30,21 +30,21 @@ func (r *run) open() (err error) {
 		r.made = append(r.made, d)
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil || !r.Many {
-		return localError(dir, "cannot be created", err)
+		return localfile.Failure(dir, "cannot be created", err)
 	}
 	if r.root, err = os.OpenRoot(dir); err != nil {
-		return localError(dir, "cannot be opened", err)
+		return localfile.Failure(dir, "cannot be opened", err)
 	}
 	if r.Report == "" {
 		return nil
 	}
 	if why := r.reportMeets(); why != "" {
-		return &download.Error{Path: r.Report, Reason: why + ": write another name for --report", Err: download.ErrLocal}
+		return &localfile.Error{Path: r.Report, Reason: why + ": write another name for --report", Err: download.ErrLocal}
 	}
 	if r.report, err = os.Create(r.Report); err == nil && isTable(r.Report) {
 		_, err = r.report.WriteString(reportHead)
 	}
-	return localError(r.Report, "cannot be written", err)
+	return localfile.Failure(r.Report, "cannot be written", err)
 }
 
 // close closes the lists and what open has opened. It removes the directories that open made as far as they are still
@@ -54,7 +54,7 @@ func (r *run) close() {
 		l.close()
 	}
 	if r.report != nil {
-		r.fail("", localError(r.Report, "cannot be written", r.report.Close()))
+		r.fail("", localfile.Failure(r.Report, "cannot be written", r.report.Close()))
 	}
 	if r.root != nil {
 		r.root.Close()
@@ -164,7 +164,7 @@ func (r *run) reports(e batch.Event) {
 		text = []byte(strings.Join(cells, "\t") + "\n")
 	}
 	if _, err := r.report.Write(text); err != nil {
-		r.fail("", localError(r.Report, "cannot be written", err))
+		r.fail("", localfile.Failure(r.Report, "cannot be written", err))
 		r.report.Close()
 		r.report = nil
 	}

@@ -20,6 +20,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/urlparse"
@@ -193,7 +194,7 @@ func (r *run) failed(ctx context.Context, u *urlparse.URL, err error) {
 // explained replaces the error of an ended context by its cause, and adds a hint to the failure of a URL.
 func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 	var server *ftpexec.Error
-	var local *download.Error
+	var local *localfile.Error
 	switch {
 	case err == nil:
 		return nil
@@ -232,7 +233,7 @@ func (r *run) one(ctx context.Context, t batch.Task) {
 		r.failed(ctx, u, r.listDir(ctx, u, r.print.Out, show.IsTerminal(r.print.Out)))
 		return
 	case listed:
-		from, o = listing{r.source, r}, download.Options{Existing: r.File.Existing, Retries: -1}
+		from, o = listing{r.source, r}, download.Options{Overwrite: r.File.Overwrite, Skip: r.File.Skip, Retries: -1}
 	}
 	r.shown = r.print.Run(t.Path, 1, -1)
 	o.Events = func(e download.Event) { r.event(ctx, batch.Event{Event: e, Task: &t}) }
@@ -295,7 +296,7 @@ func (r *run) many(ctx context.Context) {
 
 // event shows an event. The end of a task it explains and reports.
 func (r *run) event(ctx context.Context, e batch.Event) {
-	if e.Kind == download.Noted && e.Err != nil {
+	if e.Kind == download.Noted && e.Err != nil && e.Wait == 0 {
 		r.print.Note(show.Warning, "", e.Err.Error())
 		return
 	}

@@ -172,7 +172,7 @@ func (r *run) task(t config.Target) (batch.Task, error) {
 // localName returns the name of a URL if a local file can have it.
 func localName(name string) (string, error) {
 	if why := localfile.Unusable(name); why != "" {
-		return "", &download.Error{Path: name, Reason: why, Err: download.ErrName}
+		return "", &localfile.Error{Path: name, Reason: why, Err: localfile.ErrName}
 	}
 	return name, nil
 }
@@ -198,10 +198,10 @@ func (r *run) path(u *urlparse.URL) (path string, err error) {
 	}
 	if info, err := os.Stat(path); r.Output != "" && (separated || err == nil && info.IsDir()) {
 		dir := cmp.Or(strings.TrimRight(filepath.ToSlash(path), "/"), "/")
-		return "", &download.Error{Path: path, Reason: "names a directory: write -d " + dir + " to save in it", Err: download.ErrLocal}
+		return "", &localfile.Error{Path: path, Reason: "names a directory: write -d " + dir + " to save in it", Err: download.ErrLocal}
 	}
 	if r.saved[path] {
-		return "", &download.Error{Path: path, Reason: "was written for an earlier URL of this run", Err: download.ErrLocal}
+		return "", &localfile.Error{Path: path, Reason: "was written for an earlier URL of this run", Err: download.ErrLocal}
 	}
 	return path, nil
 }

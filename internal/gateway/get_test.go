@@ -21,6 +21,7 @@ import (
 	"example.com/ftpfetch/internal/gateway"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/internal/proxy/proxytest"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -271,8 +272,8 @@ func TestDownload(t *testing.T) {
 				}
 			})
 			path := filepath.Join(t.TempDir(), "f")
-			o := &download.Options{Retries: 3 - 2*runs, Wait: func(context.Context, time.Duration) error { return nil }}
-			o.Verify, o.Segments = true, segments
+			o := &download.Options{Retries: 3 - 2*runs, Verify: true, Segments: segments}
+			retry.Wait = func(context.Context, time.Duration) error { return nil }
 			if runs == 2 {
 				if _, err := download.File(t.Context(), k, urlOf(t, "ftp://h/f"), path, o); !errors.Is(err, ftpexec.ErrTruncated) {
 					t.Fatalf("got %v, want ErrTruncated", err)

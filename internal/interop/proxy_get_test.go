@@ -118,7 +118,7 @@ func TestProxyGetRest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = download.File(testContext(t), src, u, path, &download.Options{Existing: download.Overwrite})
+		_, err = download.File(testContext(t), src, u, path, &download.Options{Overwrite: true})
 		if got, rerr := os.ReadFile(path); err != nil || rerr != nil || string(got) != want {
 			t.Errorf("got %s, %v, %v", digest(string(got)), err, rerr)
 		}

@@ -1,4 +1,4 @@
-// Package localfile knows what names local files may have, and what the system says of errors.
+// Package localfile knows what names local files may have, and says what has failed with them.
 package localfile
 
 import (

@@ -18,7 +18,6 @@ type Policy struct {
 	Connect bool // retry too if the server was never reached
 	// ReturnCrowded returns an error that is [ftpexec.ErrTooMany] at once: the caller has other things to do.
 	ReturnCrowded bool
-	Wait          func(context.Context, time.Duration) error // nil means Sleep
 	Tell          func(err error, try int, wait time.Duration)
 }
 
@@ -40,11 +39,11 @@ type Retrier struct {
 // New returns a Retrier with p.
 func New(p Policy) *Retrier {
 	p.Retries = Count(p.Retries)
-	if p.Wait == nil {
-		p.Wait = Sleep
-	}
 	return &Retrier{Policy: p}
 }
+
+// Wait waits before a retry. A test replaces it.
+var Wait = Sleep
 
 // Again waits and returns nil if err is worth another try; else it returns err. Progress resets the count. The wait is
 // about 1 s, twice as long each time, at most about 60 s. It varies by half, so that many clients do not return at the
@@ -68,7 +67,7 @@ func (r *Retrier) Again(ctx context.Context, err error, progress bool) error {
 	if r.Tell != nil {
 		r.Tell(err, try, wait)
 	}
-	return r.Wait(ctx, wait)
+	return Wait(ctx, wait)
 }
 
 // Known marks an error of which it is known whether it may pass, whatever else it says.

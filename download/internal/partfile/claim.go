@@ -108,7 +108,7 @@ func (p *Place) open() (*claim, error) {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrMoved):
 		return nil, ErrMoved
 	case errors.Is(err, errNotRegular):
-		return nil, &Error{Path: p.shown(p.partial), Reason: "is in the way and is not a regular file", Err: ErrLocal}
+		return nil, refuse(p.shown(p.partial), "is in the way and is not a regular file", nil)
 	case err != nil:
 		return nil, Failure(p.shown(p.partial), "cannot be opened", err)
 	}
@@ -250,7 +250,7 @@ func (c *claim) cut(n int64) error {
 	case err != nil || has == n:
 		return err
 	case has < n:
-		return &Error{Path: c.shown(c.partial), Reason: fmt.Sprintf("holds %d bytes, but %d were written", has, n), Err: ErrLocal}
+		return refuse(c.shown(c.partial), fmt.Sprintf("holds %d bytes, but %d were written", has, n), nil)
 	}
 	return Failure(c.shown(c.partial), "cannot be resized", truncate(c.f, n))
 }

@@ -198,7 +198,7 @@ func (p *Place) openRegular(name string, flag int) (*os.File, error) {
 // taken: a hard link is the one portable call that can tell. moved reports whether
 // the file has the new name, with an error besides the old one.
 func (p *Place) moveToFree(from, to string) (moved bool, err error) {
-	taken := &Error{Path: p.shown(to), Reason: "already exists", Err: fs.ErrExist}
+	taken := refuse(p.shown(to), "already exists", fs.ErrExist)
 	err = p.link(from, to)
 	switch {
 	case err == nil:

@@ -66,7 +66,7 @@ func (p *Part) Publish(overwrite bool) error {
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return Failure(p.Path, "cannot be examined", err)
 		case err != nil || !same(now, p.copied):
-			return &Error{Path: p.Path, Reason: ErrMoved.Error(), Err: ErrLocal}
+			return refuse(p.Path, ErrMoved.Error(), nil)
 		}
 	}
 	if err := p.name(p.target, overwrite); err != nil {
@@ -150,7 +150,7 @@ func (p *Part) KeepBad(same func(f *os.File) bool) (kept string, before bool, er
 		}
 		return p.shown(to), false, err
 	}
-	return "", false, &Error{Path: p.shown(p.bad), Reason: fmt.Sprintf("exists, and so do all names up to .%d: remove them", mostBad), Err: ErrLocal}
+	return "", false, refuse(p.shown(p.bad), fmt.Sprintf("exists, and so do all names up to .%d: remove them", mostBad), nil)
 }
 
 // Leave ends the use of a part: unless that has become a file, it keeps what a later

@@ -128,7 +128,7 @@ func (p *Place) checkHead(name string) error {
 	case len(bytes.Trim(b, "\x00")) == 0: // what is left after a power failure
 		return nil
 	}
-	return &Error{Path: p.shown(name), Reason: "is in the way: it is not the journal of an unfinished download: remove it, or choose another place", Err: ErrForeign}
+	return refuse(p.shown(name), "is in the way: it is not the journal of an unfinished download: remove it, or choose another place", ErrForeign)
 }
 
 // agrees reports whether any block is in the part: then that is a copy of the one

@@ -38,17 +38,17 @@ func Find(root *os.Root, path string, hashed bool) (*Place, error) {
 	p := &Place{root: root, lone: root == nil}
 	switch {
 	case path == "":
-		return nil, &Error{Reason: "no file name given", Err: ErrName}
+		return nil, refuse("", "no file name given", localfile.ErrName)
 	case !p.lone && !filepath.IsLocal(path):
-		return nil, &Error{Path: path, Reason: "leads out of " + root.Name() + ": write a path relative to it, without \"..\"", Err: ErrName}
+		return nil, refuse(path, "leads out of "+root.Name()+": write a path relative to it, without \"..\"", localfile.ErrName)
 	case os.IsPathSeparator(path[len(path)-1]):
-		return nil, &Error{Path: path, Reason: "names a directory, not a file", Err: ErrName}
+		return nil, refuse(path, "names a directory, not a file", localfile.ErrName)
 	}
 	dir, name := "", filepath.Clean(path)
 	if p.lone {
 		dir, name = filepath.Split(path)
 		if name == "." || name == ".." {
-			return nil, &Error{Path: path, Reason: "is a directory", Err: ErrName}
+			return nil, refuse(path, "is a directory", localfile.ErrName)
 		}
 		f, err := os.Open(cmp.Or(dir, ".")) // the runtime ends the process if it cannot open what it needs for its first file: the root takes one more
 		if err == nil {
@@ -63,7 +63,7 @@ func Find(root *os.Root, path string, hashed bool) (*Place, error) {
 	p.names = namesOf(name, hashed)
 	if why := localfile.Own(filepath.Base(name)); why != "" {
 		p.Close(false)
-		return nil, &Error{Path: p.Path, Reason: why, Err: ErrName}
+		return nil, refuse(p.Path, why, localfile.ErrName)
 	}
 	return p, nil
 }
@@ -97,13 +97,13 @@ func (p *Place) Look() (err error) {
 	dir := filepath.Dir(p.Path)
 	switch {
 	case mode.IsDir():
-		return &Error{Path: p.Path, Reason: "is a directory", Err: ErrName}
+		return refuse(p.Path, "is a directory", localfile.ErrName)
 	case mode&(fs.ModeCharDevice|fs.ModeNamedPipe) != 0 && p.lone:
 		p.Stream = true
 	case mode&(fs.ModeDevice|fs.ModeNamedPipe|fs.ModeSocket|fs.ModeIrregular) != 0:
-		return &Error{Path: p.Path, Reason: "is not a regular file", Err: ErrName}
+		return refuse(p.Path, "is not a regular file", localfile.ErrName)
 	case dir == "/dev/fd" || dir == "/proc/self/fd": // no other file can get such a name
-		return &Error{Path: p.Path, Reason: "is an open file, not the name of one", Err: ErrName}
+		return refuse(p.Path, "is an open file, not the name of one", localfile.ErrName)
 	}
 	return nil
 }
@@ -169,9 +169,9 @@ func (p *Place) checkDir(dir string) error {
 func noDirectory(dir string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &Error{Path: dir, Reason: "no such directory (create it first)", Err: err}
+		return refuse(dir, "no such directory (create it first)", err)
 	case errors.Is(err, syscall.ENOTDIR):
-		return &Error{Path: dir, Reason: "not a directory", Err: err}
+		return refuse(dir, "not a directory", err)
 	}
 	return Failure(dir, "cannot be examined", err)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -67,12 +66,7 @@ func (r *reader) settle() {
 	l.Targets = l.targets(r.operands)
 	together := r.all.Changed("jobs")
 	l.Many = l.lists() || l.Recursive || l.Glob || together && len(l.Targets) > 1
-	switch {
-	case l.overwrite:
-		l.File.Existing = download.Overwrite
-	case l.noClobber:
-		l.File.Existing = download.Skip
-	}
+	l.File.Overwrite, l.File.Skip = l.overwrite, l.noClobber
 	l.Client.Active, l.Client.NoEPSV, l.Client.TryTLS = l.mode == "active", l.mode == "pasv", l.TLS == "try"
 	l.Reading.AllowPort = l.Client.AllowPort
 	switch {

@@ -106,7 +106,7 @@ func (r *Run) Event(e batch.Event) {
 		r.end(f, e)
 	case e.Kind == download.Progress:
 		r.progress(f, e.Done, e.Total)
-	case e.Kind != download.Arrived:
+	default:
 		r.happened(f, e.Event)
 	}
 }
@@ -147,7 +147,7 @@ func (f *file) flow(r *Run, done, total int64, now time.Time) {
 // happened shows what happens to a file.
 func (r *Run) happened(f *file, e download.Event) {
 	text, told := OneLine(e.Text), event{Event: "note", URL: f.task.URLs[0].Redacted(), Path: f.task.Path, Text: OneLine(e.Text)}
-	if e.Kind == download.Retrying {
+	if e.Wait > 0 {
 		f.try++
 		r.p.waits = waits{}
 		why, code := r.p.explain(e.Err)

@@ -23,7 +23,6 @@ import (
 
 	"golang.org/x/term"
 
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/printable"
@@ -85,7 +84,7 @@ type output struct{ io.Writer }
 func (o output) Write(b []byte) (int, error) {
 	n, err := o.Writer.Write(b)
 	if err != nil {
-		err = &download.Error{Path: "standard output", Reason: "cannot be written: " + localfile.Cause(err).Error(), Err: err}
+		err = localfile.Failure("standard output", "cannot be written", err)
 	}
 	return n, err
 }

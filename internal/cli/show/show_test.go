@@ -103,7 +103,7 @@ func parse(t *testing.T, text string) *urlparse.URL {
 
 var (
 	lost    = &ftpexec.Error{Op: "RETR x", URL: "ftp://u:***@h/x", Err: ftpexec.ErrLost}
-	retries = download.Event{Kind: download.Retrying, Err: lost, Text: "2 of 5", Wait: 1500 * time.Millisecond}
+	retries = download.Event{Err: lost, Text: "2 of 5", Wait: 1500 * time.Millisecond}
 )
 
 // TestPlain follows one file in plain lines, whose intervals double.
