@@ -223,39 +223,33 @@ func respond(status int, u *urlparse.URL, length int64, modTime time.Time, conte
 	return r
 }
 
-// statuses says which status stands for an error with a reply of the server; the first row that fits counts. A zero field
-// fits every error; a code is that of the reply, or its first digit. With status 0 the error is one of RoundTrip.
-var statuses = []struct {
-	err          error
-	stage        string
-	code, status int
-}{
-	{ftpexec.ErrProtocol, "", 0, 0},
-	{ftpexec.ErrTruncated, "", 0, 0},
-	{ftpexec.ErrTLSRequired, "", 0, http.StatusForbidden},
-	{ftpexec.ErrTooMany, "", 0, http.StatusServiceUnavailable},
-	{nil, "", 421, http.StatusServiceUnavailable},
-	{ftpexec.ErrLogin, "", 0, http.StatusUnauthorized}, // with a password too: another one may be right
-	{ftpexec.ErrNoCredentials, "", 0, http.StatusUnauthorized},
-	{fs.ErrPermission, "", 0, http.StatusForbidden},
-	{fs.ErrNotExist, "", 0, http.StatusNotFound},
-	{nil, "directory", 550, http.StatusNotFound},
-	{nil, "transfer", 550, http.StatusForbidden},
-	{nil, "", 530, http.StatusUnauthorized},
-	{nil, "", 4, http.StatusServiceUnavailable},
-	{nil, "", 5, http.StatusBadGateway},
-}
-
 // statusOf returns the status for err, or 0 if it is not an answer of the server, or one that makes no sense.
 func statusOf(err error) int {
 	e := (*ftpexec.Error)(nil)
 	if !errors.As(err, &e) || e.Code == 0 && !errors.Is(err, ftpexec.ErrNoCredentials) { // which follows a 331 or 332
 		return 0
 	}
-	for _, row := range statuses {
-		if (row.err == nil || errors.Is(err, row.err)) && cmp.Or(row.stage, e.Stage) == e.Stage && (row.code == 0 || row.code == e.Code || row.code == e.Code/100) {
-			return row.status
-		}
+	switch is := func(target error) bool { return errors.Is(err, target) }; {
+	case is(ftpexec.ErrProtocol), is(ftpexec.ErrTruncated):
+		return 0
+	case is(ftpexec.ErrTLSRequired):
+		return http.StatusForbidden
+	case is(ftpexec.ErrTooMany), e.Code == 421:
+		return http.StatusServiceUnavailable
+	case is(ftpexec.ErrLogin), is(ftpexec.ErrNoCredentials): // with a password too: another one may be right
+		return http.StatusUnauthorized
+	case is(fs.ErrPermission):
+		return http.StatusForbidden
+	case is(fs.ErrNotExist), e.Code == 550 && e.Stage == "directory":
+		return http.StatusNotFound
+	case e.Code == 550 && e.Stage == "transfer":
+		return http.StatusForbidden
+	case e.Code == 530:
+		return http.StatusUnauthorized
+	case e.Code/100 == 4:
+		return http.StatusServiceUnavailable
+	case e.Code/100 == 5:
+		return http.StatusBadGateway
 	}
 	return 0
 }

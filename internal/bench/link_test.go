@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -140,13 +141,9 @@ func TestInsert(t *testing.T) {
 }
 
 func TestSpreadOf(t *testing.T) {
-	for _, c := range []struct {
-		in   []float64
-		want spread
-	}{{[]float64{2}, spread{2, 2, 2}}, {[]float64{3, 1, 2}, spread{1, 2, 3}}, {[]float64{4, 1, 3, 2}, spread{1, 2.5, 4}}} {
-		if got := spreadOf(c.in); got != c.want {
-			t.Errorf("spreadOf(%v) = %v, want %v", c.in, got, c.want)
-		}
+	got := []spread{spreadOf([]float64{2}), spreadOf([]float64{3, 1, 2}), spreadOf([]float64{4, 1, 3, 2})}
+	if want := []spread{{2, 2, 2}, {1, 2, 3}, {1, 2.5, 4}}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
