@@ -52,7 +52,7 @@ type Options struct {
 	// "ftps", where TLS begins with the first byte on both connections.
 	Scheme string
 	// TLSConfig, when set, is what the server begins with: its versions, its session
-	// tickets. The certificate is the server's own. With "ftp" it makes the server
+	// tickets, its certificate if not one that RootCAs trusts. With "ftp" it makes the server
 	// accept AUTH TLS. VerifyConnection is called for data connections alone, so that
 	// it can refuse those that do not resume a session, as vsftpd does.
 	TLSConfig *tls.Config

@@ -20,7 +20,9 @@ func (s *Server) certify() (err error) {
 	if s.opts.TLSConfig != nil {
 		s.dataTLS = s.opts.TLSConfig.Clone()
 	}
-	s.dataTLS.Certificates = []tls.Certificate{s.id.Server}
+	if s.dataTLS.Certificates == nil {
+		s.dataTLS.Certificates = []tls.Certificate{s.id.Server}
+	}
 	if s.dataTLS.MaxVersion != 0 { // the least that crypto/tls accepts of itself may be more
 		s.dataTLS.MinVersion = min(s.dataTLS.MaxVersion, tls.VersionTLS12)
 	}
