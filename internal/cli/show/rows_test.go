@@ -22,11 +22,11 @@ func TestBar(t *testing.T) {
 		done download.Result
 		want string
 	}{
-		{err: lost, want: "ftpfetch: ftp://h/x: RETR x: connection lost\n"},
+		{err: lost, want: "ftpfetch: ftp://u:***@h/x: RETR x: connection lost\n"},
 		{done: download.Result{Size: 4096, Verified: "md5 in x.md5"}, want: "d/name: 4096 bytes in 2.0 s (verified: md5 in x.md5)\n"},
 		{done: download.Result{Left: "already exists"}, want: "d/name: already exists, left alone\n"},
 	} {
-		f := s.lone(parse(t, "ftp://h/x"), "d/name")
+		f := s.lone("d/name")
 		f.update(0, 4096)
 		s.after(time.Second)
 		f.update(1024, 4096)
@@ -56,7 +56,7 @@ func TestBarsTogether(t *testing.T) {
 	r := s.Run("", 5, -1)
 	var all sync.WaitGroup
 	for i := range int64(5) {
-		f := r.one(parse(t, "ftp://h/x"), fmt.Sprint("file", i))
+		f := r.one(fmt.Sprint("file", i))
 		f.update(i, 100+i)
 		all.Go(func() {
 			s.after(time.Second)
@@ -69,21 +69,6 @@ func TestBarsTogether(t *testing.T) {
 	s.out.Reset()
 	r.End(batch.Totals{Files: 5, Complete: 5})
 	s.compare(t, "\r\x1b[1A\x1b[J5 of 5 complete; received 0 bytes in 5.0 s\n")
-}
-
-func TestMiddle(t *testing.T) {
-	for _, tt := range []struct {
-		in   string
-		n    int
-		want string
-	}{
-		{"short", 10, "short"}, {"0123456789", 10, "0123456789"}, {"SRR0123456_1.fastq.gz", 12, "SRR01...q.gz"},
-		{"0123456789a", 10, "0123...89a"}, {"名前名前名前", 10, "名前... 前"}, {"éééééééééééé", 10, "éééé...ééé"},
-	} {
-		if got := middle(tt.in, tt.n); got != tt.want || runewidth.StringWidth(got) > tt.n {
-			t.Errorf("middle(%q, %d) = %q, want %q", tt.in, tt.n, got, tt.want)
-		}
-	}
 }
 
 // TestFileLine checks the line of a file in terminals of all widths.
@@ -105,11 +90,8 @@ func TestFileLine(t *testing.T) {
 	for _, f.name = range []string{"f", strings.Repeat("名", 100), strings.Repeat("x", 100)} {
 		for width := range 200 {
 			got := f.row(width)
-			if n := runewidth.StringWidth(got); n > width {
-				t.Errorf("%d columns: the line has %d", width, n)
-			}
-			if width >= 40 && !strings.HasSuffix(got, f.pace()) {
-				t.Errorf("%d columns: %q lacks a part of %q", width, got, f.pace())
+			if n := runewidth.StringWidth(got); n > width || width >= 40 && !strings.HasSuffix(got, f.pace()) {
+				t.Errorf("%d columns: the line has %d, or %q lacks a part of %q", width, n, got, f.pace())
 			}
 		}
 	}
@@ -125,12 +107,61 @@ func TestRunLine(t *testing.T) {
 	r.counts(batch.Totals{Complete: 123, Failed: 2, Unlisted: 1}, 1<<30, -1, 64<<20)
 	const all = "123 of 500 files, 3 failed, 0:32 left, 64.0 MiB/s, 1.0 GiB of 3.0 GiB"
 	for width, want := range map[int]string{
-		len(all): all, len(all) - 1: "123 of 500 files, 3 failed, 0:32 left, 64.0 MiB/s", 40: "123 of 500 files, 3 failed, 0:32 left",
-		10: "123 of 500",
+		len(all): all, len(all) - 1: all[:49], 40: all[:37], 10: all[:10],
 	} {
 		if got := r.row(width); got != want {
 			t.Errorf("%d columns: got %q, want %q", width, got, want)
 		}
 	}
 	r.End(batch.Totals{})
+}
+
+func TestSpeed(t *testing.T) {
+	type steps = [][2]int64 // milliseconds, and bytes then
+	for _, tt := range []struct {
+		name  string
+		start int64
+		steps steps
+		want  float64
+	}{
+		{"nothing yet", 0, nil, 0},
+		{"too short for a sample", 0, steps{{100, 100}}, 0},
+		{"steps of half a second", 0, steps{{250, 0}, {250, 500}, {250, 500}, {250, 1000}}, 1000},
+		{"earlier bytes do not count", 1e6, steps{{1000, 1e6 + 1000}}, 1000},
+		{"a stall shows", 0, steps{{1000, 1000}, {5000, 1000}}, 1000.0 / 6},
+		{"a short one does not", 0, steps{{1000, 1000}, {1000, 1000}}, 1000},
+		{"starting over", 0, steps{{1000, 1000}, {1000, 0}, {1000, 200}}, 200},
+		{"a slow start is soon forgotten", 0, steps{{1000, 100}, {1000, 1100}, {1000, 2100}}, 700},
+		{"smoothed", 0, steps{{12000, 12000}, {12000, 36000}}, 1632.1},
+	} {
+		var s speed
+		now := time.Unix(0, 0)
+		s.update(tt.start, now)
+		for _, step := range tt.steps {
+			now = now.Add(time.Duration(step[0]) * time.Millisecond)
+			s.update(step[1], now)
+		}
+		if s.rate < tt.want-0.5 || s.rate > tt.want+0.5 {
+			t.Errorf("%s: got %.1f, want %.1f", tt.name, s.rate, tt.want)
+		}
+	}
+}
+
+func TestUnits(t *testing.T) {
+	left := func(rate float64, done, total int64) string {
+		return fmt.Sprint((&speed{rate: rate}).left(done, total))
+	}
+	for _, tt := range []struct{ got, want string }{
+		{fmt.Sprint(*seconds(1343736168)), "1.344"}, // not nine digits
+		{left(100, 0, 1000), "10s"}, {left(100, 1000, 1000), "0s"}, {left(0, 0, 1000), "-1ns"}, {left(100, 0, -1), "-1ns"},
+		{left(100, 10, 5), "-1ns"}, {left(1e-9, 0, 1<<40), "-1ns"},
+		{clockTime(0), "0:00"}, {clockTime(1), "0:01"}, {clockTime(61 * time.Second), "1:01"},
+		{clockTime(59*time.Minute + 59*time.Second), "59:59"}, {clockTime(25*time.Hour + time.Second), "25:00:01"},
+		{binary(0), "0 B"}, {binary(1023), "1023 B"}, {binary(1023.96), "1.0 KiB"}, {binary(1536), "1.5 KiB"},
+		{binary(1 << 20), "1.0 MiB"}, {binary(1<<30 - 1), "1.0 GiB"}, {binary(5 << 40), "5.0 TiB"}, {binary(1 << 60), "1048576.0 TiB"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got %s, want %s", tt.got, tt.want)
+		}
+	}
 }
