@@ -19,6 +19,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/netrc"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -47,6 +48,7 @@ func TestExitCode(t *testing.T) {
 		{wrapped(ftpexec.ErrProtocol), 8},
 		{refusedTo("CWD x"), 9},
 		{refusedTo("EPSV"), 13},
+		{wrapped(netrc.ErrUnusable), 26},
 		{refusedTo("TYPE I"), 17},
 		{wrapped(ftpexec.ErrTruncated), 18},
 		{wrapped(ftpexec.ErrRefused), 19},

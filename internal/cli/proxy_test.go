@@ -2,8 +2,13 @@ package cli_test
 
 import (
 	"net"
+	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"example.com/ftpfetch/internal/proxy/proxytest"
 	"example.com/ftpfetch/testserver"
@@ -142,5 +147,116 @@ func TestProxyFailures(t *testing.T) {
 				t.Errorf("exit %d, want %d; %q, %s, want %s", code, tt.code, out, err, tt.want)
 			}
 		})
+	}
+}
+
+// newGetter starts an HTTP proxy that refuses CONNECT and serves files itself. It counts the passwords that it gets.
+func newGetter(t *testing.T) (p *proxytest.Proxy, passwords *atomic.Int64) {
+	t.Helper()
+	passwords = new(atomic.Int64)
+	return proxytest.NewHTTP(t, &proxytest.Options{Refuse: true, Serve: func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" || strings.Contains(r.RequestURI, "@") {
+			passwords.Add(1)
+		}
+		if strings.Contains(r.RequestURI, "none") {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		http.ServeContent(w, r, "f.bin", time.Unix(1e9, 0), strings.NewReader("contents"))
+	}}), passwords
+}
+
+const fetchesItself = "fetches the file itself: nothing shows that it asks the server for exactly this path"
+
+// TestProxyGet checks that files come through a proxy that refuses CONNECT, and that standard error says once what that
+// means.
+func TestProxyGet(t *testing.T) {
+	noProxies(t)
+	p, passwords := newGetter(t)
+	tests := []struct {
+		name     string
+		args     []string
+		code     int
+		connects int
+		notices  int
+		want     string // on standard error
+	}{
+		{"by itself", []string{"ftp://ftp.test/a", "ftp://ftp.test/b"}, 0, 1, 1, ""},
+		{"quiet", []string{"-q", "ftp://ftp.test/a"}, 0, 1, 1, ""},
+		{"several at once", []string{"-j", "1", "ftp://ftp.test/a", "ftp://ftp.test/b"}, 0, 1, 1, "2 of 2 complete"},
+		{"--proxy get+", []string{"--proxy", "get+" + p.URL(), "ftp://ftp.test/a", "ftp://ftp.test/b"}, 0, 0, 1, ""},
+		{"segments", []string{"--proxy", "get+" + p.URL(), "-s", "4", "ftp://ftp.test/a"}, 0, 0, 1, ""},
+		{"dialogue", []string{"-v", "ftp://ftp.test/a"}, 0, 1, 1, "(HTTP status 403): asking it to fetch files itself\n> GET ftp://ftp.test/a;type=i\n< HTTP 200 OK\n"},
+		{"not found", []string{"ftp://ftp.test/none"}, 78, 1, 0, "not found (HTTP status 404)"},
+		{"info", []string{"-I", "ftp://ftp.test/a", "ftp://ftp.test/b"}, 0, 1, 0, ""},
+		{"listing", []string{"ftp://ftp.test/d/"}, 97, 1, 0, "(HTTP status 403)"},
+		{"tree", []string{"-r", "ftp://ftp.test/d/"}, 97, 1, 0, "(HTTP status 403)"},
+		{"ASCII type", []string{"ftp://ftp.test/a;type=a"}, 97, 1, 0, "without ;type=a, and %2F for the root"},
+		{"TLS", []string{"ftpes://ftp.test/a"}, 97, 1, 0, "(HTTP status 403)"},
+		{"--tls", []string{"--tls", "explicit", "ftp://ftp.test/a"}, 97, 1, 0, "(HTTP status 403)"},
+		{"--tls try", []string{"--tls", "try", "ftp://ftp.test/a"}, 97, 1, 0, "(HTTP status 403)"},
+		{"--proxy get+ does not weaken TLS", []string{"--proxy", "get+" + p.URL(), "ftpes://ftp.test/a"}, 97, 1, 0, "(HTTP status 403)"},
+		{"password", []string{"ftp://me@ftp.test/a"}, 97, 1, 0, "(--proxy get+URL gives it these, unencrypted unless the proxy's URL is https://)"},
+		{"-u", []string{"-u", "me", "ftp://ftp.test/a"}, 97, 1, 0, "--proxy get+URL gives it these"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir, before := t.TempDir(), len(p.Targets())
+			code, _, err := run(t, append([]string{"--proxy", p.URL(), "--no-prompt", "--retries", "0", "-d", dir}, tt.args...)...)
+			if code != tt.code || !strings.Contains(err, tt.want) || strings.Count(err, fetchesItself) != tt.notices {
+				t.Errorf("exit %d, want %d; %s, want %q and %d notices", code, tt.code, err, tt.want, tt.notices)
+			}
+			if n := len(p.Targets()) - before; n != tt.connects {
+				t.Errorf("%d times CONNECT, want %d", n, tt.connects)
+			}
+			if got, rerr := os.ReadFile(filepath.Join(dir, "a")); code == 0 && tt.name != "info" && (rerr != nil || string(got) != "contents") {
+				t.Errorf("got %q, %v", got, rerr)
+			}
+		})
+	}
+	if n := passwords.Load(); n != 0 {
+		t.Errorf("the proxy got %d passwords, want none", n)
+	}
+}
+
+// TestProxyGetPassword checks that --proxy get+ gives the proxy the password for the server, from any source.
+func TestProxyGetPassword(t *testing.T) {
+	noProxies(t)
+	p, passwords := newGetter(t)
+	file := filepath.Join(t.TempDir(), "netrc")
+	if err := os.WriteFile(file, []byte("machine ftp.test login me password netrcpw\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"ftp://me:urlpw@ftp.test/a"}, {"-u", "me:userpw", "ftp://ftp.test/a"}, {"--netrc=" + file, "ftp://ftp.test/a"}} {
+		before := passwords.Load()
+		code, out, err := run(t, append([]string{"--proxy", "get+" + p.URL(), "-v", "-o", "-"}, args...)...)
+		if code != 0 || out != "contents" || passwords.Load() == before {
+			t.Errorf("%q: exit %d, %q, %s", args, code, out, err)
+		}
+		if strings.Contains(err, "pw") || !strings.Contains(err, ">> Authorization: ********\n") {
+			t.Errorf("the dialogue is %s", err)
+		}
+	}
+}
+
+// TestProxyGetUsage checks what --proxy get+ refuses before anything is sent.
+func TestProxyGetUsage(t *testing.T) {
+	noProxies(t)
+	p, _ := newGetter(t)
+	tests := []struct {
+		proxy, url string
+		want       string
+	}{
+		{"get+none", "ftp://ftp.test/a", "only an HTTP proxy"},
+		{"get+socks5://h", "ftp://ftp.test/a", "only an HTTP proxy"},
+		{"get+" + p.URL(), "ftp://ftp.test/d/", "write the URL of a file"},
+		{"get+" + p.URL(), "ftp://ftp.test/d;type=d", "write the URL of a file"},
+		{"get+" + p.URL(), "ftp://ftp.test/a;type=a", "leave out ;type=a"},
+	}
+	for _, tt := range tests {
+		code, out, err := run(t, "--proxy", tt.proxy, tt.url)
+		if code != 2 || out != "" || !strings.Contains(err, tt.want) || len(p.Targets()) > 0 {
+			t.Errorf("%s %s: exit %d, %q, %s, want %s", tt.proxy, tt.url, code, out, err, tt.want)
+		}
 	}
 }

@@ -27,11 +27,12 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"ftpfetch": runCommand, "stubborn": runStubborn, "peek": runPeek})
 }
 
-// runPeek is the command, and then opens the file $PEEK for reading and writing: the fence stays. TestFenceReads runs it.
+// runPeek is the command, and then reads the file $PEEK, and opens it for writing or makes it: the fence stays. TestFenceReads
+// runs it.
 func runPeek() {
 	cli.Run(context.Background(), os.Args[1:], cli.Standard())
 	_, rerr := os.ReadFile(os.Getenv("PEEK"))
-	f, werr := os.OpenFile(os.Getenv("PEEK"), os.O_WRONLY, 0)
+	f, werr := os.OpenFile(os.Getenv("PEEK"), os.O_WRONLY|os.O_CREATE, 0o600)
 	fmt.Print(rerr == nil, werr == nil)
 	f.Close()
 	os.Exit(0)

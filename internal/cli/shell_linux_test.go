@@ -1,20 +1,28 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 
+	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -176,5 +184,81 @@ func TestPlainTerminals(t *testing.T) {
 				t.Errorf("%q, %d columns: %q", tt.kind, tt.width, text)
 			}
 		}
+	}
+}
+
+// openTerminal opens a pseudo-terminal. Writing to keyboard types; reading from it returns what the terminal shows.
+func openTerminal(t *testing.T) (keyboard *os.File, c *show.Console) {
+	t.Helper()
+	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { keyboard.Close() })
+	if err := unix.IoctlSetPointerInt(int(keyboard.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(keyboard.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tty, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keyboard, &show.Console{In: tty, Out: tty}
+}
+
+// shown reads from keyboard until the terminal has shown want.
+func shown(t *testing.T, keyboard io.Reader, want string) {
+	t.Helper()
+	var got bytes.Buffer
+	one := make([]byte, 1)
+	for !bytes.Contains(got.Bytes(), []byte(want)) {
+		if _, err := keyboard.Read(one); err != nil {
+			t.Fatalf("the terminal showed %q, then %v; want %q", got.String(), err, want)
+		}
+		got.Write(one)
+	}
+}
+
+// state returns the terminal's current mode.
+func state(t *testing.T, c *show.Console) *term.State {
+	t.Helper()
+	s, err := term.GetState(int(c.In.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// person returns the logins of a run whose only source is the person at a terminal.
+func person(open func() (*show.Console, error)) *logins {
+	l := newLogins(&config.Config{Netrc: config.NoNetrc}, nil, func(f func()) { f() })
+	l.open = open
+	return l
+}
+
+func TestPromptCanceled(t *testing.T) {
+	keyboard, c := openTerminal(t)
+	before := state(t, c)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	p := person(func() (*show.Console, error) { return c, nil })
+	failed := make(chan error)
+	go func() {
+		_, err := p.supply(ctx, "h\x1b", "me", "password")
+		failed <- err
+	}()
+	shown(t, keyboard, `Password for me at h\x1b: `)
+	for reflect.DeepEqual(state(t, c), before) {
+		runtime.Gosched() // until the echo is off
+	}
+	cause := &SignalError{os.Interrupt}
+	cancel(cause)
+	if err := <-failed; !errors.Is(err, cause) {
+		t.Errorf("got %v, want %v", err, cause)
+	}
+	if !reflect.DeepEqual(state(t, c), before) {
+		t.Error("the terminal is left without echo")
 	}
 }

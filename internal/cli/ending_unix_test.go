@@ -3,6 +3,8 @@
 package cli_test
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -11,7 +13,6 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -74,35 +75,39 @@ func waitForData(t *testing.T, dir string, octets int64) {
 	}
 }
 
-// TestSignalWhileWaiting sends a signal while the command waits to retry: it must not retry.
-func TestSignalWhileWaiting(t *testing.T) {
-	s := testserver.New(t, &testserver.Options{
-		Tree: map[string]string{"/f": "data"},
-		Fault: func(p *testserver.Conn) testserver.Action {
-			if p.Verb == "RETR" {
-				return testserver.Reply("450 Busy")
-			}
-			return nil
-		},
-	})
-	cmd, stderr := command(t, t.TempDir(), "--retries", "20", s.URL("/f"))
-	stderr.await("(2 of 20)\n")
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+// TestSecondSignal checks that a second signal ends a process that the first one has not ended.
+func TestSecondSignal(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), ample)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "stubborn")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
-	wantExit(t, cmd, 143, stderr)
-	if tries := strings.Count(strings.Join(s.Commands(), "\n"), "RETR"); tries != 2 {
-		t.Errorf("RETR was sent %d times, want 2: %s", tries, stderr)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for _, want := range []string{"ready", "ended by signal: terminated"} {
+		if !lines.Scan() || lines.Text() != want {
+			t.Errorf("got %q, want %q", lines.Text(), want)
+		}
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err = cmd.Wait()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGTERM {
+		t.Errorf("the second signal: %v", err)
 	}
 }
 
 // command starts ftpfetch in dir. A run that hangs is killed, which no test accepts as an exit code.
-func command(t *testing.T, dir string, args ...string) (*exec.Cmd, *transcript) {
+func command(t *testing.T, dir string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
-	stderr := newTranscript()
+	stderr := new(bytes.Buffer)
 	ctx, cancel := context.WithTimeout(t.Context(), ample)
 	t.Cleanup(cancel)
-	context.AfterFunc(ctx, stderr.end)
 	cmd := exec.CommandContext(ctx, "ftpfetch", args...)
 	cmd.Dir, cmd.Stderr = dir, stderr
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
@@ -112,51 +117,7 @@ func command(t *testing.T, dir string, args ...string) (*exec.Cmd, *transcript) 
 	return cmd, stderr
 }
 
-// transcript is what a running command has written.
-type transcript struct {
-	mu      sync.Mutex
-	changed *sync.Cond
-	text    strings.Builder
-	over    bool
-}
-
-func newTranscript() *transcript {
-	w := new(transcript)
-	w.changed = sync.NewCond(&w.mu)
-	return w
-}
-
-func (w *transcript) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	defer w.changed.Broadcast()
-	return w.text.Write(p)
-}
-
-func (w *transcript) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.String()
-}
-
-// await returns once text has been written or end has been called.
-func (w *transcript) await(text string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for !w.over && !strings.Contains(w.text.String(), text) {
-		w.changed.Wait()
-	}
-}
-
-// end ends every await.
-func (w *transcript) end() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.over = true
-	w.changed.Broadcast()
-}
-
-func wantExit(t *testing.T, cmd *exec.Cmd, want int, stderr *transcript) {
+func wantExit(t *testing.T, cmd *exec.Cmd, want int, stderr *bytes.Buffer) {
 	t.Helper()
 	err := cmd.Wait()
 	var exit *exec.ExitError

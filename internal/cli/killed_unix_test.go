@@ -1,0 +1,125 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"crypto/md5"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/testserver"
+)
+
+// study is a server with the files of an ENA file report, and a directory for what is fetched.
+type study struct {
+	*testing.T
+	*testserver.Server
+	dir   string
+	files map[string]string // the contents by their paths on the server
+	lists [][]string        // the arguments that name them: a report with digests, and a list without
+	run   atomic.Pointer[killing]
+}
+
+// killing kills a process when the server receives a command. The server handles that one after the process has ended.
+type killing struct {
+	left   atomic.Int64 // commands
+	victim chan *os.Process
+	over   chan struct{}
+}
+
+func newStudy(t *testing.T) *study {
+	s := &study{T: t, dir: t.TempDir(), files: map[string]string{}}
+	report, list := "run_accession\tfastq_ftp\tfastq_md5\tfastq_bytes\n", ""
+	var paths []string
+	for n := range 6 {
+		path := fmt.Sprintf("/vol1/fastq/ERR%03d/ERR00%d_%d.fastq.gz", n/4, n/2, n%2)
+		s.files[path], paths = strings.Repeat(path, 11*n), append(paths, path)
+	}
+	s.Server = testserver.New(t, &testserver.Options{Tree: s.files, Fault: func(p *testserver.Conn) testserver.Action {
+		if k := s.run.Load(); p.Verb != "" && k.left.Add(-1) == 0 {
+			_ = (<-k.victim).Kill() // it may have ended
+			<-k.over
+		}
+		return nil
+	}})
+	for i := 0; i < len(paths); i += 2 { // as it is downloaded: two files a row, URLs without a scheme
+		a, b := s.files[paths[i]], s.files[paths[i+1]]
+		report += fmt.Sprintf("ERR%d\t%s%s;%s%s\t%x;%x\t%d;%d\n", i, s.Addr(), paths[i], s.Addr(), paths[i+1], md5.Sum([]byte(a)), md5.Sum([]byte(b)), len(a), len(b))
+		list += s.URL(paths[i]) + "\n" + s.URL(paths[i+1]) + "\n"
+	}
+	s.lists = [][]string{{"--manifest", written(t, report)}, {"-i", written(t, list)}}
+	return s
+}
+
+// fetch runs the command with six connections, and kills it when the server receives the command with this number; 0 means
+// never. It returns the exit code, -1 if it was killed.
+func (s *study) fetch(kill int, args ...string) (code int, said string) {
+	s.Helper()
+	s.ResetCommands()
+	k := &killing{victim: make(chan *os.Process, 1), over: make(chan struct{})}
+	k.left.Store(int64(kill))
+	s.run.Store(k)
+	cmd, stderr := command(s.T, s.dir, append([]string{"-d", "out", "-j", "6", "--per-host", "6"}, args...)...)
+	k.victim <- cmd.Process
+	_ = cmd.Wait() // the exit code tells
+	close(k.over)
+	return cmd.ProcessState.ExitCode(), stderr.String()
+}
+
+// there returns which files are there under their final names, and checks that each is right, and that nothing else is there
+// if the run has completed.
+func (s *study) there(complete bool) map[string]bool {
+	s.Helper()
+	there := map[string]bool{}
+	for path, want := range s.files {
+		switch got, err := os.ReadFile(filepath.Join(s.dir, "out", filepath.Base(path))); {
+		case err == nil && string(got) == want:
+			there[filepath.Base(path)] = true
+		case !os.IsNotExist(err):
+			s.Errorf("%s has %d bytes that differ from those of the server, %v", path, len(got), err)
+		}
+	}
+	if left, _ := os.ReadDir(filepath.Join(s.dir, "out")); complete && len(left) != len(s.files)+1 { // and the ledger
+		s.Errorf("in the end there is %v", left)
+	}
+	return there
+}
+
+// TestKilledAnywhere kills the command at every command that the server receives, by day at some. No file is wrong or lost,
+// and none that had its name is fetched again.
+func TestKilledAnywhere(t *testing.T) {
+	s := newStudy(t)
+	for _, list := range s.lists {
+		at := 0
+		for code, said := -1, ""; code == -1 && !t.Failed(); {
+			if err := os.RemoveAll(filepath.Join(s.dir, "out")); err != nil {
+				t.Fatal(err)
+			}
+			at += night.Or(8, 1)
+			if code, said = s.fetch(at, list...); code > 0 {
+				t.Errorf("exit %d: %s", code, said)
+			}
+			before := s.there(code == 0)
+			want := fmt.Sprintf("%d of %[1]d complete", len(s.files))
+			if len(before) > 0 {
+				want += fmt.Sprintf(" (%d of them before)", len(before))
+			}
+			if code, said := s.fetch(0, list...); code != 0 || len(s.there(true)) != len(s.files) || !strings.Contains(said, want) {
+				t.Errorf("%s, killed at command %d: exit %d, %s, want %s", list, at, code, said, want)
+			}
+			for _, line := range s.Commands() {
+				if name, ok := strings.CutPrefix(line, "RETR "); ok && before[filepath.Base(name)] {
+					t.Errorf("%s, killed at command %d: %s was there, and was asked for again", list, at, name)
+				}
+			}
+		}
+		if at < 3*len(s.files) {
+			t.Errorf("the command ended by itself at command %d, want it killed at commands of every file", at)
+		}
+	}
+}
