@@ -15,7 +15,7 @@ var notes = []note{
 	{"`NLST`", "no", nil, "twisted wants an argument, aioftp has no `NLST`. RFC 959 asks for neither (`TestListWithoutNLST`)."},
 	{"a link, as ftpfetch sees it", "?---------", nil, "Of an entry of `NLST` only the name is known."},
 	{"`REST` outlasts `EPSV`", "no", nil, "A client that sends `REST` before `EPSV` gets the whole file and may append it to what it has."},
-	{"LF in ASCII type", "hangs", nil, "twisted 22.4 on Python 3 fails inside and says nothing. ftpfetch gives up after its stall timeout."},
+	{"LF in ASCII type", "hangs", nil, "twisted 22.4 on Python 3 fails inside and says nothing. ftpfetch gives up after its timeout."},
 	{"LF in ASCII type", "LF", nil, "The bytes of the file, although RFC 959 says CR LF. ftpfetch reads both."},
 	{"CR LF in ASCII type", "CR CR LF", nil, "A text that has CR LF on the server's disk grows. Retrieve it in image type."},
 	{"files that cannot be retrieved", "", []Kind{Proftpd, Aioftp}, "The server drops spaces at the beginning of a name."},
