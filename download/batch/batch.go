@@ -1,7 +1,6 @@
-// Package batch downloads many files: those of a list, of a manifest or of a
-// directory tree. It fetches several at once, within what each server bears,
-// verifies every one, and remembers the verified ones in a ledger, so that the
-// next run fetches only the rest.
+// Package batch downloads many files: those of a list, of a manifest or of a directory tree. It fetches several at once,
+// within what each server bears, verifies every one, and remembers the verified ones in a ledger, so that the next run
+// fetches only the rest.
 //
 // The call to use is [Run].
 package batch
@@ -24,9 +23,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Source is where files and listings come from: an [*ftpexec.Client]. If it has
-// StatAll too, as a Client has, that saves round trips, and if it has
-// CloseIdleConnections, Run makes room with it on servers that are full.
+// Source is where files and listings come from: an [*ftpexec.Client]. If it has StatAll too, as a Client has, that saves
+// round trips, and if it has CloseIdleConnections, Run makes room with it on servers that are full.
 type Source interface {
 	download.Source
 	Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
@@ -34,29 +32,26 @@ type Source interface {
 
 // Options changes how files are retrieved.
 type Options struct {
-	// Jobs is how many connections are used at once; 0 means that Run finds the
-	// number by trying, and more than 64 make no sense. PerHost is how many of them may be to one server; 0 means
-	// no limit. A server that refuses a connection because it has too many gets
-	// fewer.
+	// Jobs is how many connections are used at once; 0 means that Run finds the number by trying, and more than 64 make no
+	// sense. PerHost is how many of them may be to one server; 0 means no limit. A server that refuses a connection
+	// because it has too many gets fewer.
 	Jobs, PerHost int
-	// Ledger is the name of a file under Each.Root that remembers the verified files,
-	// or "". It begins with ".ftpfetch-ledger": all such files are read.
+	// Ledger is the name of a file under Each.Root that remembers the verified files, or "". It begins with
+	// ".ftpfetch-ledger": all such files are read.
 	Ledger string
-	// Each applies to every file. It needs a Root: nothing outside it is touched. Its
-	// fields Size, Sum, Events and Commit are not used: Run sets them. A file gets more
-	// than one of its Segments only if fewer files than connections are left.
+	// Each applies to every file. It needs a Root: nothing outside it is touched. Its fields Size, Sum, Events and Commit
+	// are not used: Run sets them. A file gets more than one of its Segments only if fewer files than connections are
+	// left.
 	Each download.Options
-	// Timeout bounds the time for one URL of a file or directory, retries and the
-	// pauses between them included; 0 means no limit. The time in the queue does not
-	// count: a file that returns to it because the server is full begins anew.
+	// Timeout bounds the time for one URL of a file or directory, retries and the pauses between them included; 0 means no
+	// limit. The time in the queue does not count: a file that returns to it because the server is full begins anew.
 	Timeout time.Duration
-	// Events, if not nil, is called with what happens. Calls do not overlap, and none
-	// comes after Run has returned.
+	// Events, if not nil, is called with what happens. Calls do not overlap, and none comes after Run has returned.
 	Events func(Event)
 }
 
-// Task is something to retrieve: a file, or if Tree is not nil the directory
-// URLs[0] with what is in it, which is saved under Path.
+// Task is something to retrieve: a file, or if Tree is not nil the directory URLs[0] with what is in it, which is saved
+// under Path.
 type Task struct {
 	manifest.Item
 	Tree *Tree
@@ -64,11 +59,12 @@ type Task struct {
 
 // Event is something that happens in a run. Its Kind is one of those below, or one that package download has for a file.
 // Two kinds are also about a server or the run: download.Progress, regularly and at the end, for all files together; and
-// download.Noted, with a Wait if the server sends nothing until what Text names is over, and an Err if Text warns of a danger.
+// download.Noted, with a Wait if the server sends nothing until what Text names is over, and an Err if Text warns of a
+// danger.
 type Event struct {
 	download.Event // after Ended, Err is why the task failed; or Text is where a symbolic link leads that was not followed
-	// Task is the same from Started to Ended, or nil if the event is about a server or
-	// the run. The first of its URLs is the one that is tried.
+	// Task is the same from Started to Ended, or nil if the event is about a server or the run. The first of its URLs is
+	// the one that is tried.
 	Task   *Task
 	Result download.Result // after Ended, if Err is nil and Text is ""
 	Totals Totals          // of the Progress of the run
@@ -77,11 +73,9 @@ type Event struct {
 }
 
 const (
-	// Started comes when a URL of a file is about to be retrieved. A file that is
-	// there already has none.
+	// Started comes when a URL of a file is about to be retrieved. A file that is there already has none.
 	Started = download.Progress + 1 + iota
-	// Ended comes once for every file, and for every directory that could not be
-	// listed whole.
+	// Ended comes once for every file, and for every directory that could not be listed whole.
 	Ended
 )
 
@@ -94,20 +88,17 @@ type Totals struct {
 	Unlisted int64 // directories that could not be listed whole
 }
 
-// Run retrieves all tasks. It returns when they have ended, or soon after ctx has.
-// The error is nil only if everything that was asked for is there; Options.Events
-// tells what failed. If the error is [download.ErrLocal], the ledger cannot be used,
-// and nothing was retrieved. Run reads tasks while it works, only some thousands
-// ahead, so there may be any number of them.
+// Run retrieves all tasks. It returns when they have ended, or soon after ctx has. The error is nil only if everything
+// that was asked for is there; Options.Events tells what failed. If the error is [download.ErrLocal], the ledger cannot be
+// used, and nothing was retrieved. Run reads tasks while it works, only some thousands ahead, so there may be any number
+// of them.
 //
-// Of two files with the same path Run retrieves only the first: a second with
-// another URL, or with a size or digest that the first does not have, fails, and any
-// other does not count. That takes some fifty bytes of memory a file, unless the only
-// task is a tree.
+// Of two files with the same path Run retrieves only the first: a second with another URL, or with a size or digest that
+// the first does not have, fails, and any other does not count. That takes some fifty bytes of memory a file, unless the
+// only task is a tree.
 //
-// A [*ftpexec.Client] should have a MaxIdle of PerHost, or else Jobs, or else
-// 64: with fewer, files log in anew. Run leaves the idle connections to the
-// caller; see [ftpexec.Client.CloseIdleConnections].
+// A [*ftpexec.Client] should have a MaxIdle of PerHost, or else Jobs, or else 64: with fewer, files log in anew. Run
+// leaves the idle connections to the caller; see [ftpexec.Client.CloseIdleConnections].
 func Run(ctx context.Context, src Source, tasks iter.Seq[Task], o Options) (Totals, error) {
 	b := &engine{Options: o, src: src, root: o.Each.Root}
 	if o.Ledger != "" {
@@ -135,8 +126,8 @@ func Run(ctx context.Context, src Source, tasks iter.Seq[Task], o Options) (Tota
 	}
 }
 
-// patience is how much more a server that refuses every connection is worth than a
-// failure of one file: it stops all of them.
+// patience is how much more a server that refuses every connection is worth than a failure of one file: it stops all of
+// them.
 const patience = 4
 
 // engine is the state of a Run.
@@ -194,8 +185,8 @@ func (j *job) size() int64 {
 
 func (j *job) url() *urlparse.URL { return j.URLs[0] }
 
-// settle gives a file from a listing its URL. It is put off until its turn comes,
-// because a URL takes as much memory as all the rest.
+// settle gives a file from a listing its URL. It is put off until its turn comes, because a URL takes as much memory as
+// all the rest.
 func (j *job) settle() {
 	if j.in != nil {
 		name := path.Base(j.Path)
@@ -203,8 +194,8 @@ func (j *job) settle() {
 	}
 }
 
-// jobs counts the tasks and turns them into jobs. It looks one task ahead: two files
-// of a tree alone cannot have the same path.
+// jobs counts the tasks and turns them into jobs. It looks one task ahead: two files of a tree alone cannot have the same
+// path.
 func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 	return func(yield func(schedule.Job[*job]) bool) {
 		next, stop := iter.Pull(tasks)

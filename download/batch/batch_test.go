@@ -210,8 +210,8 @@ func below(files map[string]string) map[string]string {
 	return local
 }
 
-// TestSecondRunSkips checks that a second run needs no server for what the first
-// verified, and fetches again what was changed or removed.
+// TestSecondRunSkips checks that a second run needs no server for what the first verified, and fetches again what was
+// changed or removed.
 func TestSecondRunSkips(t *testing.T) {
 	files := randomFiles(40)
 	s := newStand(t, files, testserver.Options{})
@@ -254,8 +254,7 @@ func TestWithoutLedger(t *testing.T) {
 	}
 }
 
-// TestChangedFileIsNotBelieved checks that the ledger does not speak for a file that
-// someone has changed since.
+// TestChangedFileIsNotBelieved checks that the ledger does not speak for a file that someone has changed since.
 func TestChangedFileIsNotBelieved(t *testing.T) {
 	s := newStand(t, map[string]string{"/f": "right"}, testserver.Options{})
 	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{s.url("/f")}, Path: "f"}}
@@ -270,8 +269,8 @@ func TestChangedFileIsNotBelieved(t *testing.T) {
 	}
 }
 
-// TestTooMany checks that no file is lost on a server that allows few connections
-// and says so in different ways, or closes the others without a word.
+// TestTooMany checks that no file is lost on a server that allows few connections and says so in different ways, or closes
+// the others without a word.
 func TestTooMany(t *testing.T) {
 	full := func(reply string) testserver.Action {
 		return testserver.Do(testserver.Reply(reply), testserver.End(testserver.Closed))
@@ -305,8 +304,7 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// TestUnreachable checks that a server that does not exist is not tried for every
-// file.
+// TestUnreachable checks that a server that does not exist is not tried for every file.
 func TestUnreachable(t *testing.T) {
 	files := randomFiles(50)
 	s := newStand(t, files, testserver.Options{})
@@ -324,8 +322,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestAlternatives checks that the next URL is tried if one fails, on another
-// server too, and that the outcome names the one that worked.
+// TestAlternatives checks that the next URL is tried if one fails, on another server too, and that the outcome names the
+// one that worked.
 func TestAlternatives(t *testing.T) {
 	s := newStand(t, map[string]string{"/a": "text", "/damaged": "tent"}, testserver.Options{})
 	other := testserver.New(t, &testserver.Options{Tree: map[string]string{"/b": "text"}})
@@ -339,8 +337,8 @@ func TestAlternatives(t *testing.T) {
 	}
 }
 
-// TestSegments checks that a single large file uses the connections that nothing
-// else needs, and a server's refusal of them is no failure.
+// TestSegments checks that a single large file uses the connections that nothing else needs, and a server's refusal of
+// them is no failure.
 func TestSegments(t *testing.T) {
 	big := strings.Repeat("0123456789abcdef", 1<<18) // 4 MiB
 	for _, allowed := range []int{4, 2, 1} {

@@ -16,8 +16,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestBound checks that Options.Timeout ends every URL at its time, with all that is
-// done for it, and that the wait for a connection does not count.
+// TestBound checks that Options.Timeout ends every URL at its time, with all that is done for it, and that the wait for a
+// connection does not count.
 func TestBound(t *testing.T) {
 	retry.Wait = retry.Sleep
 	defer func() { retry.Wait = atOnce }()

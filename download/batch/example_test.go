@@ -17,8 +17,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// fetch saves the files of a list below dir. Called again, it fetches those that
-// are missing.
+// fetch saves the files of a list below dir. Called again, it fetches those that are missing.
 func fetch(ctx context.Context, list io.Reader, dir string) (batch.Totals, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

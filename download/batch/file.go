@@ -64,8 +64,8 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 // pause is the time between two looks at a file that another run writes.
 const pause = time.Second
 
-// wait waits for another run, without a connection. Then the file's turn comes
-// again: the other run has completed it, or has left a part to resume from.
+// wait waits for another run, without a connection. Then the file's turn comes again: the other run has completed it, or
+// has left a part to resume from.
 func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) schedule.Verdict {
 	j := t.Value
 	if !j.waited {
@@ -100,8 +100,7 @@ func (b *engine) next(ctx context.Context, j *job, err error, v schedule.Verdict
 	return v.Then(j.url().Address())
 }
 
-// end reports how a file ended. If the run was interrupted it is neither complete
-// nor has it failed.
+// end reports how a file ended. If the run was interrupted it is neither complete nor has it failed.
 func (b *engine) end(ctx context.Context, j *job, result download.Result, err error, v schedule.Verdict) schedule.Verdict {
 	if err == nil || ctx.Err() == nil {
 		e := j.failed(err)
@@ -147,8 +146,7 @@ func (b *engine) bound(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithTimeoutCause(ctx, b.Timeout, schedule.ErrLate)
 }
 
-// meter counts the bytes of one file. download.File calls update from one
-// goroutine.
+// meter counts the bytes of one file. download.File calls update from one goroutine.
 type meter struct {
 	*engine
 	sized   bool // the size counts in Totals
@@ -174,8 +172,8 @@ func (m *meter) reach(c *counts, done, size int64) {
 	}
 }
 
-// end replaces what was counted by the size of the whole file. What a failed try
-// brought does not count: the next one counts it again.
+// end replaces what was counted by the size of the whole file. What a failed try brought does not count: the next one
+// counts it again.
 func (m *meter) end(r download.Result, err error) {
 	m.count(func(c *counts) {
 		if err != nil {
@@ -223,8 +221,8 @@ func (e *extra) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response
 	return r, err
 }
 
-// there reports whether the file is there and needs no server: because the ledger
-// has it, because its digest is right, or because it is as new as the server's.
+// there reports whether the file is there and needs no server: because the ledger has it, because its digest is right, or
+// because it is as new as the server's.
 func (b *engine) there(ctx context.Context, j *job) (download.Result, bool, error) {
 	item := j.Item
 	info, err := b.root.Lstat(item.Path)
@@ -259,12 +257,11 @@ func (b *engine) there(ctx context.Context, j *job) (download.Result, bool, erro
 	return download.Result{}, false, nil
 }
 
-// replaces reports whether download.File may make the right file of a wrong one
-// that is there.
+// replaces reports whether download.File may make the right file of a wrong one that is there.
 func (b *engine) replaces() bool { return b.Each.Newer || b.Each.Continue }
 
-// other returns the error about a file that is there and is not the one that the
-// list describes. With Skip, what is wrong with it is the cause.
+// other returns the error about a file that is there and is not the one that the list describes. With Skip, what is wrong
+// with it is the cause.
 func (b *engine) other(item manifest.Item, cause error, format string, args ...any) error {
 	if !b.Each.Skip && !b.Each.Overwrite {
 		cause = fs.ErrExist
@@ -272,8 +269,8 @@ func (b *engine) other(item manifest.Item, cause error, format string, args ...a
 	return &localfile.Error{Path: item.Path, Reason: "exists with " + fmt.Sprintf(format, args...), Err: cause, Elsewhere: cause != fs.ErrExist}
 }
 
-// dated reports whether the list or the listing tells enough to know whether the
-// server's file is newer. Otherwise the server must be asked.
+// dated reports whether the list or the listing tells enough to know whether the server's file is newer. Otherwise the
+// server must be asked.
 func (j *job) dated() bool { return j.Sum.Algorithm != "" || j.size() >= 0 && !j.modTime.IsZero() }
 
 // slack is how much of a second some file systems lose.

@@ -14,8 +14,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestServerGivenUp checks that a server is given up after three files in a row for
-// which it did nothing, and that replies about single files give up none.
+// TestServerGivenUp checks that a server is given up after three files in a row for which it did nothing, and that replies
+// about single files give up none.
 func TestServerGivenUp(t *testing.T) {
 	const files = 30
 	begin := testserver.Reply("150 Yes.")

@@ -26,12 +26,10 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// ledgerName begins the name of every ledger in the output directory. A shard's ledger
-// has the shard's number added to it.
+// ledgerName begins the name of every ledger in the output directory. A shard's ledger has the shard's number added to it.
 const ledgerName = ".ftpfetch-ledger"
 
-// record is what a ledger says about a file: that these bytes were verified. It
-// is one line of JSON.
+// record is what a ledger says about a file: that these bytes were verified. It is one line of JSON.
 type record struct {
 	Path     string    `json:"path"`               // below the output directory
 	Raw      []byte    `json:"raw,omitempty"`      // the path's bytes, if it is not UTF-8
@@ -71,8 +69,7 @@ func (r record) path() string {
 	return r.Path
 }
 
-// about reports whether r is about the file that item names and info describes, and
-// is of no time before newest.
+// about reports whether r is about the file that item names and info describes, and is of no time before newest.
 func (r record) about(item manifest.Item, newest time.Time, info fs.FileInfo) bool {
 	if r.path() != item.Path || r.Size != info.Size() || r.Modified.Sub(info.ModTime()).Abs() >= slack {
 		return false
@@ -84,15 +81,12 @@ func (r record) about(item manifest.Item, newest time.Time, info fs.FileInfo) bo
 		(item.Size == nil || *item.Size == r.Size) && !newest.After(r.Modified)
 }
 
-// ledger remembers the verified files of an output directory. The record of a
-// file is on the disk before the file has its name, so that a run that is killed
-// leaves no file without a record. A record counts only while the file has the
-// size and time that the record names. Records are only added; the last one of a
-// path counts.
+// ledger remembers the verified files of an output directory. The record of a file is on the disk before the file has its
+// name, so that a run that is killed leaves no file without a record. A record counts only while the file has the size and
+// time that the record names. Records are only added; the last one of a path counts.
 //
-// Several runs may add to the ledgers of one directory at the same time, each to
-// its own or all to the same; every run reads all of them when it starts. A
-// ledger is safe for concurrent use.
+// Several runs may add to the ledgers of one directory at the same time, each to its own or all to the same; every run
+// reads all of them when it starts. A ledger is safe for concurrent use.
 type ledger struct {
 	ignored []string // names of ledgers that are not believed
 
@@ -112,8 +106,8 @@ type ledger struct {
 	index []position // of the records at the start, ordered by hash
 }
 
-// position is where the last record of a path is. Records are read when they are
-// needed, so that a ledger of a million files takes little memory.
+// position is where the last record of a path is. Records are read when they are needed, so that a ledger of a million
+// files takes little memory.
 type position struct {
 	hash uint64 // of the path
 	at   uint64 // the file, and in the lower offsetBits the offset in it
@@ -124,9 +118,8 @@ const offsetBits = 48
 // maxRecord bounds the bytes of a record.
 const maxRecord = 256 << 10
 
-// openLedger opens the ledger called name under root, and all others there. It
-// believes only those that this user owns and no other may write: if that called
-// name is not one of them, the run adds to another, and the caller closes it.
+// openLedger opens the ledger called name under root, and all others there. It believes only those that this user owns and
+// no other may write: if that called name is not one of them, the run adds to another, and the caller closes it.
 func openLedger(root *os.Root, name string) (*ledger, error) {
 	l := &ledger{late: make(map[uint64]uint64)}
 	err := l.create(root, name, fmt.Sprintf("%s~%d", name, os.Geteuid()))
@@ -155,8 +148,8 @@ func openLedger(root *os.Root, name string) (*ledger, error) {
 	return l, err
 }
 
-// create opens the ledger to which the run adds: the first of names that is free
-// or can be believed. If there is none, nothing is remembered.
+// create opens the ledger to which the run adds: the first of names that is free or can be believed. If there is none,
+// nothing is remembered.
 func (l *ledger) create(root *os.Root, names ...string) error {
 	for _, name := range names {
 		const flag = os.O_RDWR | os.O_APPEND
@@ -177,8 +170,7 @@ func (l *ledger) create(root *os.Root, names ...string) error {
 
 var errForeign = errors.New("not believed")
 
-// open opens a regular file that this user owns and no other may write. For
-// anything else the error is errForeign.
+// open opens a regular file that this user owns and no other may write. For anything else the error is errForeign.
 func open(root *os.Root, name string, flag int) (*os.File, error) {
 	info, err := root.Lstat(name)
 	if err == nil && (!info.Mode().IsRegular() || !owner.Alone(info)) {
@@ -212,8 +204,8 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// load reads l.files[n] from at on, and returns where its last line ends. Lines
-// that are not records, such as an unfinished last one, do not count.
+// load reads l.files[n] from at on, and returns where its last line ends. Lines that are not records, such as an
+// unfinished last one, do not count.
 func (l *ledger) load(n int, at int64, add func(position)) (end int64, err error) {
 	in := bufio.NewReaderSize(io.NewSectionReader(l.files[n], at, math.MaxInt64-at), maxRecord)
 	for {
@@ -271,8 +263,7 @@ func (l *ledger) find(item manifest.Item, newest time.Time, info fs.FileInfo) (r
 	return r, r.about(item, newest, info) && owner.Ours(info)
 }
 
-// add adds a record and waits until it is on the disk. Records that are added at
-// the same time share the flush.
+// add adds a record and waits until it is on the disk. Records that are added at the same time share the flush.
 func (l *ledger) add(r record) error {
 	if l.own == nil {
 		return nil

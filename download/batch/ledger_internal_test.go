@@ -161,8 +161,8 @@ func (r *room) text(name string) string {
 	return string(text)
 }
 
-// TestLedger checks that the next run finds what one has added, the last record of
-// each path, in the ledgers of all shards, and that no password is on the disk.
+// TestLedger checks that the next run finds what one has added, the last record of each path, in the ledgers of all
+// shards, and that no password is on the disk.
 func TestLedger(t *testing.T) {
 	r := newRoom(t)
 	odd := []string{"a", "d/b c", "é", "\xe9\xff", "\xe9\xfe", "new\nline", `q"\`}
@@ -186,8 +186,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestLedgerForeignLines checks that lines that are not records count for nothing,
-// and harm none of the others.
+// TestLedgerForeignLines checks that lines that are not records count for nothing, and harm none of the others.
 func TestLedgerForeignLines(t *testing.T) {
 	r := newRoom(t)
 	r.add(r.open(ledgerName), "a", 1)
@@ -209,8 +208,8 @@ func TestLedgerForeignLines(t *testing.T) {
 	}
 }
 
-// TestLedgerTorn cuts the ledger at every byte, as a crash may, and checks that
-// what was whole counts and that the next record is not spoiled.
+// TestLedgerTorn cuts the ledger at every byte, as a crash may, and checks that what was whole counts and that the next
+// record is not spoiled.
 func TestLedgerTorn(t *testing.T) {
 	r := newRoom(t)
 	l := r.open(ledgerName)
@@ -264,8 +263,8 @@ func TestLedgerTogether(t *testing.T) {
 	}
 }
 
-// TestNamedMeanwhile checks that files that another run has named since this one began
-// are there, although one look at the ledger finds the records of all.
+// TestNamedMeanwhile checks that files that another run has named since this one began are there, although one look at the
+// ledger finds the records of all.
 func TestNamedMeanwhile(t *testing.T) {
 	r := newRoom(t)
 	b := &engine{root: r.root, ledger: r.open(ledgerName)}
@@ -284,8 +283,7 @@ func TestNamedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestLedgerFull lets a record be cut off, as on a full disk: the next one stands
-// on its own line.
+// TestLedgerFull lets a record be cut off, as on a full disk: the next one stands on its own line.
 func TestLedgerFull(t *testing.T) {
 	r := newRoom(t)
 	l := r.open(ledgerName)
@@ -318,8 +316,7 @@ func TestLedgerFull(t *testing.T) {
 	r.has(next, "c", 1, true)
 }
 
-// TestLedgerUnwritable checks a ledger that cannot be opened, and one that cannot
-// be written any more.
+// TestLedgerUnwritable checks a ledger that cannot be opened, and one that cannot be written any more.
 func TestLedgerUnwritable(t *testing.T) {
 	r := newRoom(t)
 	l := r.open(ledgerName)

@@ -16,8 +16,8 @@ import (
 	"example.com/ftpfetch/internal/rules/night"
 )
 
-// TestLedgerFlushed checks that a record counts only once it has been flushed to
-// the disk: a pipe takes the record, but cannot be flushed.
+// TestLedgerFlushed checks that a record counts only once it has been flushed to the disk: a pipe takes the record, but
+// cannot be flushed.
 func TestLedgerFlushed(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -30,9 +30,8 @@ func TestLedgerFlushed(t *testing.T) {
 	}
 }
 
-// TestLedgerForeign plants a ledger of every kind, mode and owner, under the run's
-// own name and under others. It is believed only if nobody else can have written
-// it, and the runs remember their files all the same.
+// TestLedgerForeign plants a ledger of every kind, mode and owner, under the run's own name and under others. It is
+// believed only if nobody else can have written it, and the runs remember their files all the same.
 func TestLedgerForeign(t *testing.T) {
 	regular := func(mode fs.FileMode, uid int) func(string, []byte) error {
 		return func(path string, text []byte) error {

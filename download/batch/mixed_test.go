@@ -14,8 +14,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// TestMixed checks that two sources cannot lead to one path, unless they mean the
-// same file.
+// TestMixed checks that two sources cannot lead to one path, unless they mean the same file.
 func TestMixed(t *testing.T) {
 	s := newStand(t, map[string]string{"/a/f": "one", "/b/f": "two"}, testserver.Options{})
 	s.options.Jobs, s.options.Each.Overwrite = 1, true
@@ -33,8 +32,8 @@ func TestMixed(t *testing.T) {
 	}
 }
 
-// TestWrongSizeSaysSo checks that a file that is there with another size than the
-// list says is not called finished, or in the way, but what it is.
+// TestWrongSizeSaysSo checks that a file that is there with another size than the list says is not called finished, or in
+// the way, but what it is.
 func TestWrongSizeSaysSo(t *testing.T) {
 	s := newStand(t, map[string]string{"/f": "four"}, testserver.Options{})
 	if err := os.WriteFile(filepath.Join(s.dir, "f"), []byte("four"), 0o644); err != nil {

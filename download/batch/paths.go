@@ -20,9 +20,8 @@ type known struct{ url, facts uint32 }
 
 func newPaths() *paths { return &paths{files: make(map[uint64]known)} }
 
-// admit reports whether a job is to be queued. Of two files with the same path only
-// the first is: a second with the same URL, of which no more is known, does not
-// count; any other fails.
+// admit reports whether a job is to be queued. Of two files with the same path only the first is: a second with the same
+// URL, of which no more is known, does not count; any other fails.
 func (b *engine) admit(j *job) bool {
 	if b.paths == nil || j.dir != nil {
 		return true
@@ -37,8 +36,8 @@ func (b *engine) admit(j *job) bool {
 	return first
 }
 
-// take reports whether the path of a file was still free, and if not, whether the
-// first file has the same URL, and what is known about j.
+// take reports whether the path of a file was still free, and if not, whether the first file has the same URL, and what is
+// known about j.
 func (p *paths) take(j *job) (first, same bool) {
 	hash := func(s string) uint64 { return maphash.String(seed, s) }
 	facts := j.Sum.String()

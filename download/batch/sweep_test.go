@@ -17,9 +17,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// sweep fetches a few files with three connections again and again, and calls
-// fault for one command after the other, greetings included, until a run ends
-// before that command. check looks at the run and the next one, which nothing
+// sweep fetches a few files with three connections again and again, and calls fault for one command after the other,
+// greetings included, until a run ends before that command. check looks at the run and the next one, which nothing
 // disturbs.
 func sweep(t *testing.T, fault func(s *sweeper) testserver.Action, check func(s *sweeper, first, second tally)) {
 	files := randomFiles(6)
@@ -101,8 +100,7 @@ func again(s *sweeper, first, second tally) {
 	}
 }
 
-// TestFaultAtEveryCommand lets each command of a run fail in each way that may
-// pass. The run must not lose a file.
+// TestFaultAtEveryCommand lets each command of a run fail in each way that may pass. The run must not lose a file.
 func TestFaultAtEveryCommand(t *testing.T) {
 	for name, fault := range map[string]testserver.Action{
 		"421":          testserver.Do(testserver.Reply("421 Service not available, closing control connection."), testserver.End(testserver.Closed)),
@@ -125,8 +123,8 @@ func TestFaultAtEveryCommand(t *testing.T) {
 	}
 }
 
-// TestRefusalAtEveryCommand lets each command of a run be refused for good, and
-// checks that the run does not claim to be whole if a file is missing.
+// TestRefusalAtEveryCommand lets each command of a run be refused for good, and checks that the run does not claim to be
+// whole if a file is missing.
 func TestRefusalAtEveryCommand(t *testing.T) {
 	for _, reply := range []string{"500 Unknown command.", "530 Not logged in.", "550 No such file or directory."} {
 		t.Run(reply[:3], func(t *testing.T) {
@@ -151,8 +149,8 @@ func TestCancelledAnywhere(t *testing.T) {
 	})
 }
 
-// TestTidiesUp checks that a file that a killed run had named, but not yet cleared up
-// after, is both left alone and cleared up after.
+// TestTidiesUp checks that a file that a killed run had named, but not yet cleared up after, is both left alone and
+// cleared up after.
 func TestTidiesUp(t *testing.T) {
 	s := newStand(t, map[string]string{"/f": "text"}, testserver.Options{})
 	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{s.url("/f")}, Path: "f"}}

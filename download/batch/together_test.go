@@ -16,8 +16,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestTwoRuns starts a run of a list while another, which ends well or fails, is in
-// the midst of a file. The later run must wait for it, and both must be whole.
+// TestTwoRuns starts a run of a list while another, which ends well or fails, is in the midst of a file. The later run
+// must wait for it, and both must be whole.
 func TestTwoRuns(t *testing.T) {
 	files := map[string]string{"/a": "one", "/b": "two", "/c": "three"}
 	existing := []download.Options{{}, {Skip: true}, {Overwrite: true}, {Newer: true}, {Continue: true}}

@@ -39,15 +39,14 @@ type noMatch string
 func (e noMatch) Error() string        { return "nothing matches the pattern " + string(e) }
 func (e noMatch) Is(target error) bool { return target == ftpexec.ErrNotFound }
 
-// mostLinks bounds the links on the way to a directory. A chain of links that the
-// server resolves itself could otherwise lead in a circle that shows no name twice.
+// mostLinks bounds the links on the way to a directory. A chain of links that the server resolves itself could otherwise
+// lead in a circle that shows no name twice.
 const mostLinks = 8
 
 // top returns the node of a tree's own directory.
 func top(u *urlparse.URL) *node { return &node{root: directory(u)} }
 
-// directory returns the URL of the directory that u names, as a file or by
-// ";type=d", with a CWD for it.
+// directory returns the URL of the directory that u names, as a file or by ";type=d", with a CWD for it.
 func directory(u *urlparse.URL) *urlparse.URL {
 	v := *u
 	if v.Type = urlparse.TypeNone; v.Name != "" {
@@ -106,8 +105,8 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	return b.listed(ctx, t, b.within(ctx, j, entries)...)
 }
 
-// listed queues what a directory that has been listed leads to. A directory in the
-// midst of which the run was interrupted counts as not listed.
+// listed queues what a directory that has been listed leads to. A directory in the midst of which the run was interrupted
+// counts as not listed.
 func (b *engine) listed(ctx context.Context, t *schedule.Turn[*job], jobs ...*job) schedule.Verdict {
 	for _, next := range jobs {
 		if ctx.Err() != nil {
@@ -126,8 +125,8 @@ func (b *engine) listed(ctx context.Context, t *schedule.Turn[*job], jobs ...*jo
 // mostListed are the numbers of names, with "." and "..", at which set-ups of pure-ftpd and its copies cut a listing.
 var mostListed = []int{2000, 7500, 10000}
 
-// complain reports what is wrong with a listing: lines that cannot be read, and a
-// pattern that nothing matches, which is as bad as a file that does not exist.
+// complain reports what is wrong with a listing: lines that cannot be read, and a pattern that nothing matches, which is
+// as bad as a file that does not exist.
 func (b *engine) complain(j *job, entries []entry, odd []error) {
 	for _, err := range odd {
 		b.ended(j.failed(err))
@@ -145,8 +144,7 @@ func (b *engine) complain(j *job, entries []entry, odd []error) {
 	}
 }
 
-// notListed reports a directory that could not be listed, unless the run was
-// interrupted.
+// notListed reports a directory that could not be listed, unless the run was interrupted.
 func (b *engine) notListed(ctx context.Context, j *job, err error, v schedule.Verdict) schedule.Verdict {
 	if ctx.Err() == nil {
 		b.count(func(c *counts) { c.Listing--; c.Unlisted++ })
@@ -154,8 +152,8 @@ func (b *engine) notListed(ctx context.Context, j *job, err error, v schedule.Ve
 	return b.end(ctx, j, download.Result{}, err, v)
 }
 
-// create creates the local directory, which may stay empty. If only some files
-// are wanted, those create the directories that they need.
+// create creates the local directory, which may stay empty. If only some files are wanted, those create the directories
+// that they need.
 func (b *engine) create(j *job) error {
 	if len(j.Tree.Accept) > 0 && j.Path != "" {
 		return nil
@@ -166,8 +164,7 @@ func (b *engine) create(j *job) error {
 	return nil
 }
 
-// entries lists a directory. It returns the errors of single lines in odd. It
-// tries again as a download does.
+// entries lists a directory. It returns the errors of single lines in odd. It tries again as a download does.
 func (b *engine) entries(ctx context.Context, u *urlparse.URL) (entries []entry, odd []error, err error) {
 	err = b.again(ctx, func() error {
 		entries, odd = nil, nil
@@ -195,9 +192,8 @@ func (b *engine) again(ctx context.Context, f func() error) error {
 	}).Do(ctx, f)
 }
 
-// sharpen asks the server for the times of the entries that Options.Each.Newer
-// needs, if the listing has told them only roughly. An error leaves them rough:
-// then the files are asked for one by one.
+// sharpen asks the server for the times of the entries that Options.Each.Newer needs, if the listing has told them only
+// roughly. An error leaves them rough: then the files are asked for one by one.
 func (b *engine) sharpen(ctx context.Context, j *job, entries []entry) {
 	var rough []int
 	var urls []*urlparse.URL
@@ -230,8 +226,8 @@ func (b *engine) sameSize(name string, size int64) bool {
 	return err == nil && info.Mode().IsRegular() && info.Size() == size
 }
 
-// within returns the jobs for the entries of a directory, and reports those that
-// are not retrieved. If ctx ends it returns some of them.
+// within returns the jobs for the entries of a directory, and reports those that are not retrieved. If ctx ends it returns
+// some of them.
 func (b *engine) within(ctx context.Context, j *job, entries []entry) (jobs []*job) {
 	taken := make(map[string]bool)
 	for _, e := range entries {
@@ -282,8 +278,7 @@ func (b *engine) refuse(j *job, e entry, err error) {
 	b.ended(failed)
 }
 
-// descend fills in the job for an entry that is not a file. It returns false if
-// the entry is not retrieved.
+// descend fills in the job for an entry that is not a file. It returns false if the entry is not retrieved.
 func (b *engine) descend(parent, next *job, e entry) bool {
 	d, u := parent.dir, e.url(next.in)
 	next.dir = &node{
@@ -309,8 +304,8 @@ func (b *engine) descend(parent, next *job, e entry) bool {
 	return true
 }
 
-// follow makes p, an entry of the directory in, the node to which it links. It
-// returns false if that is outside the tree or would lead in a circle.
+// follow makes p, an entry of the directory in, the node to which it links. It returns false if that is outside the tree
+// or would lead in a circle.
 func (p *node) follow(in *node, target string) bool {
 	if strings.HasPrefix(target, "/") {
 		root := "/" + strings.Trim(strings.Join(p.root.Dirs, "/"), "/")

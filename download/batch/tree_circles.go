@@ -18,19 +18,17 @@ import (
 const (
 	// deepest is how many directories may be above one of a tree.
 	deepest = 128
-	// mostAlike is how many of them may show the same as that directory, if it
-	// leads on in more than one way: then the depth bounds nothing.
+	// mostAlike is how many of them may show the same as that directory, if it leads on in more than one way: then the
+	// depth bounds nothing.
 	mostAlike = 8
-	// near is how deep a circle leads on servers that follow only some links in a path:
-	// Linux 40. A tree may lead as deep, so it shows less.
+	// near is how deep a circle leads on servers that follow only some links in a path: Linux 40. A tree may lead as deep,
+	// so it shows less.
 	near = 16
 )
 
-// circle returns the directory above j that is j's own directory: some servers show
-// links and mounts as directories. The fact "unique" or the same entries make one
-// suspect it, but both are also the same in trees without a circle. So circle asks:
-// in a circle the way from the one to the other leads on from there, again and again,
-// and shows the same at its end.
+// circle returns the directory above j that is j's own directory: some servers show links and mounts as directories. The
+// fact "unique" or the same entries make one suspect it, but both are also the same in trees without a circle. So circle
+// asks: in a circle the way from the one to the other leads on from there, again and again, and shows the same at its end.
 func (b *engine) circle(ctx context.Context, j *job, entries []entry) (*node, error) {
 	d, within := j.dir, 0
 	d.shows, within = identity(entries)
@@ -88,8 +86,7 @@ func (a *node) wayTo(d *node) (string, bool) {
 
 var seed = maphash.MakeSeed()
 
-// identity returns a hash of the entries of a directory, in whatever order, and how
-// many of them may be directories.
+// identity returns a hash of the entries of a directory, in whatever order, and how many of them may be directories.
 func identity(entries []entry) (sum uint64, within int) {
 	for _, e := range entries {
 		sum += maphash.Comparable(seed, e)

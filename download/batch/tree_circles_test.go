@@ -9,8 +9,8 @@ import (
 	"example.com/ftpfetch/download/batch"
 )
 
-// listingOf writes what a server lists: of a directory its names, and those of its
-// subdirectories with a "/". unique is what every MLSD says of a directory, if not "".
+// listingOf writes what a server lists: of a directory its names, and those of its subdirectories with a "/". unique is
+// what every MLSD says of a directory, if not "".
 func listingOf(verb, unique string, names []string) string {
 	var text []string
 	for _, name := range names {
@@ -48,9 +48,8 @@ func chain(levels int) map[string][]string {
 	return dirs
 }
 
-// TestTreeCircles has directories that contain themselves, as servers show links and
-// mounts, and trees that look as if they did. Every run ends, and is whole if the
-// server tells enough.
+// TestTreeCircles has directories that contain themselves, as servers show links and mounts, and trees that look as if
+// they did. Every run ends, and is whole if the server tells enough.
 func TestTreeCircles(t *testing.T) {
 	self := map[string]string{"/a": "/"}
 	type dirs = map[string][]string

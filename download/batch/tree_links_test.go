@@ -58,8 +58,8 @@ func TestTreeLinks(t *testing.T) {
 	}
 }
 
-// TestTreeEndlessLinks checks that a circle that the names do not show ends: the
-// server resolves the links on the way itself.
+// TestTreeEndlessLinks checks that a circle that the names do not show ends: the server resolves the links on the way
+// itself.
 func TestTreeEndlessLinks(t *testing.T) {
 	const most = 8 // as docs/many.md says
 	x := shelf{verb: "LIST", files: map[string]string{}, listings: map[string]string{}}
@@ -76,8 +76,7 @@ func TestTreeEndlessLinks(t *testing.T) {
 	}
 }
 
-// TestTreeNLST checks a server that lists only names: each is tried as a directory,
-// then as a file.
+// TestTreeNLST checks a server that lists only names: each is tried as a directory, then as a file.
 func TestTreeNLST(t *testing.T) {
 	x := shelf{
 		verb: "NLST",

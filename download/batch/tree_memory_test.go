@@ -18,8 +18,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestTreeMemory checks how much memory a name of a directory takes until its turn
-// comes: a directory may have a million.
+// TestTreeMemory checks how much memory a name of a directory takes until its turn comes: a directory may have a million.
 func TestTreeMemory(t *testing.T) {
 	const names, most = 20_000, 320 // bytes a name
 	var text strings.Builder

@@ -16,16 +16,14 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Tree says what is wanted of a directory tree. Patterns are those of a shell,
-// with "**" for any number of directories. One without "/" is compared with the
-// name, one with "/" with the path below the tree's directory.
+// Tree says what is wanted of a directory tree. Patterns are those of a shell, with "**" for any number of directories.
+// One without "/" is compared with the name, one with "/" with the path below the tree's directory.
 type Tree struct {
 	Depth  int      // how many levels of directories to list; 0 means all of them
 	Names  string   // a pattern of the names that are wanted in the tree's own directory; "" means all
 	Accept []string // patterns of the files that are wanted; empty means all
 	Reject []string // patterns of files and directories that are not wanted
-	// FollowLinks retrieves what symbolic links lead to, if that is inside the
-	// tree. Otherwise they are only reported.
+	// FollowLinks retrieves what symbolic links lead to, if that is inside the tree. Otherwise they are only reported.
 	FollowLinks bool
 	// Type, if not nil, returns the type with which to retrieve a file of this name.
 	Type func(name string) urlparse.Typecode
@@ -57,8 +55,7 @@ func (t *Tree) typeOf(name string) urlparse.Typecode {
 	return t.Type(name)
 }
 
-// wants reports whether an entry with this path below the tree's directory is
-// wanted.
+// wants reports whether an entry with this path below the tree's directory is wanted.
 func (t *Tree) wants(below string, dir bool) bool {
 	if matches(t.Reject, below) || t.Names != "" && !strings.Contains(below, "/") && !matches([]string{t.Names}, below) {
 		return false
@@ -97,8 +94,7 @@ func entryOf(e ftpexec.Entry) entry {
 	return x
 }
 
-// url returns the URL of an entry of the directory dir, with its name as servers
-// take it.
+// url returns the URL of an entry of the directory dir, with its name as servers take it.
 func (e entry) url(dir *urlparse.URL) *urlparse.URL {
 	kind := urlparse.TypeNone
 	if e.mode.IsDir() {
@@ -107,8 +103,8 @@ func (e entry) url(dir *urlparse.URL) *urlparse.URL {
 	return dir.Child(literal(e.name), kind)
 }
 
-// literal returns the segment of a URL for a name from a listing. Servers take a
-// "~" at its beginning for a home directory, which a tree must not lead to.
+// literal returns the segment of a URL for a name from a listing. Servers take a "~" at its beginning for a home
+// directory, which a tree must not lead to.
 func literal(name string) string {
 	if strings.HasPrefix(name, "~") {
 		return "./" + name
@@ -116,10 +112,9 @@ func literal(name string) string {
 	return name
 }
 
-// usable says why an entry cannot have its name here. It keeps each name as it is on
-// the server or refuses it: one that would leave the directory or mean something else
-// on this system, that of a journal, and the second of two that are the same here.
-// taken holds those of the entries before.
+// usable says why an entry cannot have its name here. It keeps each name as it is on the server or refuses it: one that
+// would leave the directory or mean something else on this system, that of a journal, and the second of two that are the
+// same here. taken holds those of the entries before.
 func (e entry) usable(taken map[string]bool) error {
 	why, key := localfile.Unusable(e.name), localfile.Key(e.name)
 	if why == "" && taken[key] {

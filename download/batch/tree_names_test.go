@@ -10,8 +10,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestTreeBeside checks that a file can be retrieved beside one that has the name
-// of its unfinished download, whichever comes first.
+// TestTreeBeside checks that a file can be retrieved beside one that has the name of its unfinished download, whichever
+// comes first.
 func TestTreeBeside(t *testing.T) {
 	files := map[string]string{"/f": "text", "/f.part": "another", "/f.bad": "third", "/f.part.part": "fourth"}
 	s := newStand(t, files, testserver.Options{})
@@ -24,8 +24,7 @@ func TestTreeBeside(t *testing.T) {
 	s.compare(below(files))
 }
 
-// TestTreeTilde checks that a name from a listing never reaches the server as that
-// of a home directory.
+// TestTreeTilde checks that a name from a listing never reaches the server as that of a home directory.
 func TestTreeTilde(t *testing.T) {
 	files := map[string]string{"/~": "a", "/~root": "b", "/d/~/f": "c", "/d/~x/~y": "d"}
 	s := newStand(t, files, testserver.Options{})

@@ -110,8 +110,8 @@ func (s *stand) dirs() (names []string) {
 	return names
 }
 
-// TestTreeErrors checks that a directory that cannot be listed whole is reported,
-// that the run is no success then, and that everything else is there.
+// TestTreeErrors checks that a directory that cannot be listed whole is reported, that the run is no success then, and
+// that everything else is there.
 func TestTreeErrors(t *testing.T) {
 	whole := shelf{
 		verb: "MLSD",
@@ -188,8 +188,7 @@ func TestTreeNoMatch(t *testing.T) {
 	}
 }
 
-// TestTreeTooMany checks that a directory whose listing is refused for too many
-// connections is listed later.
+// TestTreeTooMany checks that a directory whose listing is refused for too many connections is listed later.
 func TestTreeTooMany(t *testing.T) {
 	files := map[string]string{}
 	for i := range 12 {
@@ -217,8 +216,8 @@ func TestTreeTooMany(t *testing.T) {
 	s.compare(below(files))
 }
 
-// TestTreeNewer checks that -N compares exact times without asking, asks for rough
-// ones, and believes no ledger about a file that has changed.
+// TestTreeNewer checks that -N compares exact times without asking, asks for rough ones, and believes no ledger about a
+// file that has changed.
 func TestTreeNewer(t *testing.T) {
 	const exact, rough = "type=file;size=3;modify=20260102030405; f", "-rw-r--r-- 1 0 0 3 Jan 02 2026 f"
 	const grown = "-rw-r--r-- 1 0 0 5 Jan 02 2026 f"
@@ -272,8 +271,7 @@ func (s *stand) write(name, text string, modified time.Time) {
 	}
 }
 
-// TestTreeCancelled checks a run that ends while directories are listed: the
-// totals say so, and the next run completes it.
+// TestTreeCancelled checks a run that ends while directories are listed: the totals say so, and the next run completes it.
 func TestTreeCancelled(t *testing.T) {
 	files := map[string]string{}
 	for i := range 20 {
@@ -304,8 +302,8 @@ func TestTreeCancelled(t *testing.T) {
 	}
 }
 
-// TestTreeCancelledWithin ends a run while the entries of a large directory are
-// looked at: the rest of them is not, and the totals say so.
+// TestTreeCancelledWithin ends a run while the entries of a large directory are looked at: the rest of them is not, and
+// the totals say so.
 func TestTreeCancelledWithin(t *testing.T) {
 	files := map[string]string{}
 	for i := range 100 {
@@ -355,8 +353,8 @@ func TestTreeInTheWay(t *testing.T) {
 	}
 }
 
-// TestTreeType checks that files are retrieved with the type that is asked for, and
-// that a second run has nothing to do although their sizes differ from the listing's.
+// TestTreeType checks that files are retrieved with the type that is asked for, and that a second run has nothing to do
+// although their sizes differ from the listing's.
 func TestTreeType(t *testing.T) {
 	for _, verb := range []string{"MLSD", "NLST"} {
 		listing := map[string]string{"MLSD": "type=file;size=9; a.txt", "NLST": "a.txt"}[verb]

@@ -12,8 +12,8 @@ import (
 	"example.com/ftpfetch/internal/schedule"
 )
 
-// full returns the verdict on a server that has too many connections. Those
-// without work are closed: they may be for another login.
+// full returns the verdict on a server that has too many connections. Those without work are closed: they may be for
+// another login.
 func (b *engine) full(err error) schedule.Verdict {
 	b.closeIdle()
 	return schedule.Full(err)
@@ -25,9 +25,9 @@ func (b *engine) closeIdle() {
 	}
 }
 
-// short reports whether fewer jobs may be of help against err: this process may open
-// no more files. Even a job alone has another try or two: short closes the connections
-// without work, and the pipes that splice(2) has left are closed when they are collected.
+// short reports whether fewer jobs may be of help against err: this process may open no more files. Even a job alone has
+// another try or two: short closes the connections without work, and the pipes that splice(2) has left are closed when
+// they are collected.
 func (b *engine) short(t *schedule.Turn[*job], err error) bool {
 	alone := t.Alone()
 	if !scarce(err) || alone && t.Value.short == 2 {
@@ -43,9 +43,8 @@ func (b *engine) short(t *schedule.Turn[*job], err error) bool {
 
 func scarce(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
 
-// crowded reports whether the server may accept the connection once there are
-// fewer. Not every server says so: some refuse the connection, or close it without
-// a greeting. That is worth the retries of a file even if there is no other.
+// crowded reports whether the server may accept the connection once there are fewer. Not every server says so: some refuse
+// the connection, or close it without a greeting. That is worth the retries of a file even if there is no other.
 func (b *engine) crowded(t *schedule.Turn[*job], err error) bool {
 	var e *ftpexec.Error
 	if !errors.As(err, &e) {

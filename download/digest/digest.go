@@ -1,5 +1,5 @@
-// Package digest names the digests by which a file can be verified, reads them
-// as people write them ([Parse]), and computes them ([New]).
+// Package digest names the digests by which a file can be verified, reads them as people write them ([Parse]), and
+// computes them ([New]).
 //
 //	want, err := digest.Parse("sha256:9f86d081884c7d65...")
 //	h := digest.New(want.Algorithm)
@@ -23,8 +23,7 @@ import (
 	"golang.org/x/crypto/blake2b"
 )
 
-// Algorithm is the name of a digest algorithm, as written before a digest: one of
-// [Algorithms]. "" means none, or any.
+// Algorithm is the name of a digest algorithm, as written before a digest: one of [Algorithms]. "" means none, or any.
 type Algorithm string
 
 // algorithms are all of them, strongest first.
@@ -40,10 +39,9 @@ var algorithms = []struct {
 	{"crc32", "", func() hash.Hash { return crc32.NewIEEE() }},
 }
 
-// Algorithms returns all algorithms, strongest first: sha512, blake2b (512 bits
-// without a key, as b2sum(1) prints it), sha256, sha1, md5 and crc32 (IEEE 802.3,
-// most significant byte first). The last three detect damage, but not a deliberate
-// change.
+// Algorithms returns all algorithms, strongest first: sha512, blake2b (512 bits without a key, as b2sum(1) prints it),
+// sha256, sha1, md5 and crc32 (IEEE 802.3, most significant byte first). The last three detect damage, but not a
+// deliberate change.
 func Algorithms() (names []Algorithm) {
 	for _, a := range algorithms {
 		names = append(names, a.name)
@@ -51,9 +49,8 @@ func Algorithms() (names []Algorithm) {
 	return names
 }
 
-// New returns a hash that computes a's digest. The hash also implements
-// [encoding.BinaryMarshaler] and [encoding.BinaryUnmarshaler], so that its state
-// can be saved. New panics if a is not an algorithm.
+// New returns a hash that computes a's digest. The hash also implements [encoding.BinaryMarshaler] and
+// [encoding.BinaryUnmarshaler], so that its state can be saved. New panics if a is not an algorithm.
 func New(a Algorithm) hash.Hash {
 	i := slices.Index(Algorithms(), a)
 	if i < 0 {
@@ -62,8 +59,8 @@ func New(a Algorithm) hash.Hash {
 	return algorithms[i].make()
 }
 
-// Named returns the algorithm with the given name in any of its usual spellings:
-// SHA256, sha-256, SHA2-256 (OpenSSL), BLAKE2b-512. It returns "" if there is none.
+// Named returns the algorithm with the given name in any of its usual spellings: SHA256, sha-256, SHA2-256 (OpenSSL),
+// BLAKE2b-512. It returns "" if there is none.
 func Named(name string) Algorithm {
 	plain := Algorithm(strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name)))
 	for _, a := range algorithms {
@@ -80,8 +77,8 @@ type Sum struct {
 	Digest    []byte
 }
 
-// String returns "sha256:" and the digits in lower case, which [Parse] accepts, or ""
-// for the zero value. Equal digests have equal Strings.
+// String returns "sha256:" and the digits in lower case, which [Parse] accepts, or "" for the zero value. Equal digests
+// have equal Strings.
 func (s Sum) String() string {
 	if s.Algorithm == "" {
 		return ""
@@ -89,10 +86,9 @@ func (s Sum) String() string {
 	return string(s.Algorithm) + ":" + hex.EncodeToString(s.Digest)
 }
 
-// Parse parses a digest as a person writes it: ALGO:HEX, both in any case, the
-// algorithm with or without a hyphen (sha-256). The error is one line that says
-// what to write instead. Parse refuses a digest without its algorithm even if the
-// length leaves no doubt.
+// Parse parses a digest as a person writes it: ALGO:HEX, both in any case, the algorithm with or without a hyphen
+// (sha-256). The error is one line that says what to write instead. Parse refuses a digest without its algorithm even if
+// the length leaves no doubt.
 func Parse(s string) (Sum, error) {
 	name, digits, ok := strings.Cut(strings.TrimSpace(s), ":")
 	if !ok {
@@ -140,8 +136,7 @@ func ofLength(digits int) (fits []Algorithm) {
 	return fits
 }
 
-// notHex returns the index of the first byte that is not a hexadecimal digit, or
-// -1.
+// notHex returns the index of the first byte that is not a hexadecimal digit, or -1.
 func notHex(s string) int {
 	return strings.IndexFunc(s, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'f') && (r < 'A' || r > 'F')

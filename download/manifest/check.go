@@ -23,19 +23,17 @@ type Summary struct {
 	Items int   // files in the shard; one that is named again counts once
 	Bytes int64 // their size together; -1 if a size is unknown
 
-	// repeats are the items that name a file again, with all the same facts: their
-	// numbers among those of all shards, from 0, in order.
+	// repeats are the items that name a file again, with all the same facts: their numbers among those of all shards, from
+	// 0, in order.
 	repeats []int32
 }
 
-// Check reads a whole list and returns what it holds and all that is wrong with
-// it, in the order of the lines. Of more than a thousand bad lines one more error
-// says how many others there are. The list of an error that is not [ErrLine]
+// Check reads a whole list and returns what it holds and all that is wrong with it, in the order of the lines. Of more
+// than a thousand bad lines one more error says how many others there are. The list of an error that is not [ErrLine]
 // could not be read to its end.
 //
-// Two items are in each other's way if they have the same path, or if the path of
-// one is a directory of the other's. Items that are the same in all but their line
-// are one file, and no error. Check needs some fifty bytes of memory for each
+// Two items are in each other's way if they have the same path, or if the path of one is a directory of the other's. Items
+// that are the same in all but their line are one file, and no error. Check needs some fifty bytes of memory for each
 // item.
 func Check(text io.Reader, o Options) (s Summary, errs []error) {
 	claims, items, more := newClaims(), int32(-1), 0
@@ -72,11 +70,10 @@ func Check(text io.Reader, o Options) (s Summary, errs []error) {
 	return s, errs
 }
 
-// Read reads the items of a list in order, while it reads source, without the
-// repeats that [Check] found in the same list; the zero Summary knows of none. A bad
-// line yields an [ErrLine], and reading goes on with the next line. If nothing after
-// a line can be understood, or if source fails, the error is the last, and that of
-// source is unchanged. Read needs the same memory for a list of any length.
+// Read reads the items of a list in order, while it reads source, without the repeats that [Check] found in the same list;
+// the zero Summary knows of none. A bad line yields an [ErrLine], and reading goes on with the next line. If nothing after
+// a line can be understood, or if source fails, the error is the last, and that of source is unchanged. Read needs the
+// same memory for a list of any length.
 func (s Summary) Read(source io.Reader, o Options) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		n, repeats := int32(-1), s.repeats
@@ -93,9 +90,8 @@ func (s Summary) Read(source io.Reader, o Options) iter.Seq2[Item, error] {
 	}
 }
 
-// claims are the paths that the items of a list need, by their hashes. By chance,
-// two paths of a list of a million have the same hash in one run of thirty million:
-// it refuses the list.
+// claims are the paths that the items of a list need, by their hashes. By chance, two paths of a list of a million have
+// the same hash in one run of thirty million: it refuses the list.
 type claims struct {
 	seed  maphash.Seed
 	first map[uint64]claim
@@ -138,8 +134,7 @@ func (c *claims) add(item Item) error {
 	return nil
 }
 
-// take returns the claim that a path has, or the zero value if it has none and is
-// claimed now.
+// take returns the claim that a path has, or the zero value if it has none and is claimed now.
 func (c *claims) take(path string, mine claim) claim {
 	hash := maphash.String(c.seed, path)
 	first, taken := c.first[hash]
@@ -162,8 +157,7 @@ func (c *claims) identity(item Item) uint32 {
 	return uint32(maphash.String(c.seed, b.String()))
 }
 
-// Shard is one of several equal shares of the items; see [ParseShard]. The zero
-// value is all items.
+// Shard is one of several equal shares of the items; see [ParseShard]. The zero value is all items.
 type Shard struct{ index, count int }
 
 // String returns "I/N", or "" for the zero value.
@@ -174,9 +168,8 @@ func (s Shard) String() string {
 	return fmt.Sprintf("%d/%d", s.index, s.count)
 }
 
-// has reports whether the item belongs to the share. Every item belongs to just
-// one share, and to the same on every machine: the first URL
-// decides, whatever its password and however it is spelled.
+// has reports whether the item belongs to the share. Every item belongs to just one share, and to the same on every
+// machine: the first URL decides, whatever its password and however it is spelled.
 func (s Shard) has(item Item) bool {
 	if s.count <= 1 {
 		return true
@@ -189,8 +182,8 @@ func (s Shard) has(item Item) bool {
 	return binary.BigEndian.Uint64(sum[:])%uint64(s.count) == uint64(s.index-1)
 }
 
-// ParseShard reads a share as a person writes it: I/N, from 1/N to N/N. The error
-// is one line that says what to write instead.
+// ParseShard reads a share as a person writes it: I/N, from 1/N to N/N. The error is one line that says what to write
+// instead.
 func ParseShard(text string) (Shard, error) {
 	index, count, _ := strings.Cut(strings.TrimSpace(text), "/")
 	i, err := strconv.ParseUint(index, 10, 31)

@@ -85,8 +85,7 @@ func messages(errs []error) (list []string) {
 	return list
 }
 
-// TestCheckShard checks that a share is counted alone, but that the whole list is
-// examined.
+// TestCheckShard checks that a share is counted alone, but that the whole list is examined.
 func TestCheckShard(t *testing.T) {
 	text := "bad\n"
 	for i := range 50 {
@@ -165,8 +164,8 @@ func heapOver(use func(sample func())) int64 {
 	return int64(peak - before.HeapAlloc)
 }
 
-// TestMemory measures the live heap while many lines are read, of which little stays, and while they are checked: half
-// of them repeat the others, each in a directory of its own.
+// TestMemory measures the live heap while many lines are read, of which little stays, and while they are checked: half of
+// them repeat the others, each in a directory of its own.
 func TestMemory(t *testing.T) {
 	n, items := night.Or(40_000, 200_000), 0
 	grown := heapOver(func(sample func()) {
@@ -220,8 +219,8 @@ func TestParseShard(t *testing.T) {
 	}
 }
 
-// TestShardIsStable holds the shares of some URLs fast: machines with different
-// versions must agree. All spellings of a URL belong together.
+// TestShardIsStable holds the shares of some URLs fast: machines with different versions must agree. All spellings of a
+// URL belong together.
 func TestShardIsStable(t *testing.T) {
 	for text, want := range map[string]int{
 		"ftp://h/a": 159,

@@ -12,8 +12,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// finish yields the item of a line, whose path is as given, or the error that came
-// up on the way to it.
+// finish yields the item of a line, whose path is as given, or the error that came up on the way to it.
 func (r *reader) finish(item Item, err error) {
 	if err == nil && len(item.URLs) == 0 {
 		err = errors.New("the line has no URL: write one, such as ftp://host/path, in the column url")
@@ -77,8 +76,8 @@ func checkPath(path string) error {
 	return nil
 }
 
-// unusable says why the components of a path cannot be names of local files, or "". So
-// the path stays below the output directory as long as no symbolic link leads out of it.
+// unusable says why the components of a path cannot be names of local files, or "". So the path stays below the output
+// directory as long as no symbolic link leads out of it.
 func unusable(components []string) string {
 	for _, name := range components {
 		if why := localfile.Unusable(name); why != "" {

@@ -67,8 +67,8 @@ func (b *beginning) heads(separator string) bool {
 	return slices.ContainsFunc(b.head, func(line string) bool { return isHeader(header(line, separator)) })
 }
 
-// formOf skips a byte order mark and returns the form of the list: the wanted one,
-// or else the one that the beginning tells.
+// formOf skips a byte order mark and returns the form of the list: the wanted one, or else the one that the beginning
+// tells.
 func formOf(in *bufio.Reader, want string) (form, error) {
 	start, err := in.Peek(peekSize) // what else is wrong with the reader shows later
 	switch {
@@ -93,9 +93,8 @@ func formOf(in *bufio.Reader, want string) (form, error) {
 	return forms[i], nil
 }
 
-// guess tells the form of a list from its beginning. What looks like nothing else
-// is a table if it has a tab, so that the error asks for the columns, or else a
-// list of URLs, so that the error names the URL.
+// guess tells the form of a list from its beginning. What looks like nothing else is a table if it has a tab, so that the
+// error asks for the columns, or else a list of URLs, so that the error names the URL.
 func guess(text string) string {
 	b := newBeginning(text)
 	i := slices.IndexFunc(forms, func(f form) bool { return f.told(b) })
@@ -126,8 +125,7 @@ func wrapped(text string) bool {
 	return false
 }
 
-// readList reads a URL from each line. A "#" within a line is not a comment: the
-// parser says that it must be encoded.
+// readList reads a URL from each line. A "#" within a line is not a comment: the parser says that it must be encoded.
 func (r *reader) readList() {
 	r.each(func(line int, text string) {
 		u, err := urlparse.Parse(strings.TrimSpace(text))

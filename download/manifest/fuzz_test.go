@@ -11,8 +11,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// password finds what is certainly a password: between the colon and the "@" of
-// the login of a URL, and long enough to tell.
+// password finds what is certainly a password: between the colon and the "@" of the login of a URL, and long enough to
+// tell.
 var password = regexp.MustCompile(`(?i)ftp(?:s|es)?://[a-z0-9]+:([A-Za-z0-9#]{8,})@`)
 
 // secrets returns the passwords in a text that are nowhere else in it.
@@ -120,8 +120,7 @@ func FuzzSums(f *testing.F) {
 	fuzz(f, Options{Format: "sums", Base: base}, md5a+"  ./a/b\n"+md5a+" *../c\nMD5 (x) = "+md5a+"\n\\"+md5a+"  a\\nb\n", secret)
 }
 
-// FuzzCheck checks that Check finds all that is in the way: what it lets pass has
-// paths that can all exist together.
+// FuzzCheck checks that Check finds all that is in the way: what it lets pass has paths that can all exist together.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{"ftp://h/a\nftp://h/a\n", "url\tpath\nftp://h/a\tx\nftp://h/b\tx/y\nftp://h/b\tx/y\n", "bad\n"} {
 		f.Add(seed)

@@ -20,8 +20,7 @@ func (r *reader) readNDJSON() {
 	r.each(func(line int, text string) { r.object(line, []byte(text)) })
 }
 
-// readJSON reads the objects of an array. After a fault in the syntax nothing can
-// be understood.
+// readJSON reads the objects of an array. After a fault in the syntax nothing can be understood.
 func (r *reader) readJSON() {
 	in := &placer{r: r.in.r, line: 1}
 	values := json.NewDecoder(in)
@@ -57,8 +56,7 @@ func syntax(err error) error {
 	return errors.New("is not JSON: write each object as {\"url\": \"ftp://host/path\"}, with a comma between two")
 }
 
-// object reads an object as a row of a table. An array of strings stands for
-// several columns of the same name.
+// object reads an object as a row of a table. An array of strings stands for several columns of the same name.
 func (r *reader) object(line int, text []byte) {
 	names, cells, err := members(text)
 	var t *table
@@ -122,8 +120,7 @@ func members(text []byte) (names, cells []string, err error) {
 	return names, cells, nil
 }
 
-// placer tells in which line an offset of what is read through it is, and bounds
-// what is read for one value.
+// placer tells in which line an offset of what is read through it is, and bounds what is read for one value.
 type placer struct {
 	r    io.Reader
 	text bytes.Buffer // read, from the offset asked for last on

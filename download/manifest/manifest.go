@@ -1,8 +1,7 @@
-// Package manifest reads lists of files to retrieve, one [Item] at a
-// time: lists of URLs, tables, and the reports of sequence archives.
+// Package manifest reads lists of files to retrieve, one [Item] at a time: lists of URLs, tables, and the reports of
+// sequence archives.
 //
-// Call [Check] to find everything that is wrong before anything is fetched, then
-// read the items:
+// Call [Check] to find everything that is wrong before anything is fetched, then read the items:
 //
 //	summary, errs := manifest.Check(text, options)
 //	// ... stop here if there are errs
@@ -26,19 +25,18 @@ import (
 
 // Options says how to read a list. The zero value is ready to use.
 type Options struct {
-	// Format is the form of the list, one of [Formats]. "" means that the beginning
-	// of the list tells. docs/manifests.md describes the forms.
+	// Format is the form of the list, one of [Formats]. "" means that the beginning of the list tells. docs/manifests.md
+	// describes the forms.
 	Format string
 	// AllowPort takes the ports of other protocols; see [urlparse.URL.BadPort].
 	AllowPort bool
-	// KeepDirs makes the default path of a file that of its first URL, with all
-	// directories, instead of the last segment.
+	// KeepDirs makes the default path of a file that of its first URL, with all directories, instead of the last segment.
 	KeepDirs bool
-	// Columns chooses among the files of an ENA file report: "fastq" means the
-	// columns fastq_ftp, fastq_md5 and fastq_bytes. Empty means all.
+	// Columns chooses among the files of an ENA file report: "fastq" means the columns fastq_ftp, fastq_md5 and
+	// fastq_bytes. Empty means all.
 	Columns []string
-	// Suffixes are the ends of the names of the files to fetch for each assembly of
-	// an NCBI summary. Empty means "_genomic.fna.gz".
+	// Suffixes are the ends of the names of the files to fetch for each assembly of an NCBI summary. Empty means
+	// "_genomic.fna.gz".
 	Suffixes []string
 	// Base is the directory that the names in a list of digests are relative to.
 	Base *urlparse.URL
@@ -46,8 +44,7 @@ type Options struct {
 	Shard Shard
 }
 
-// Item is one file of many: where it comes from, where it goes, and what is
-// known about it in advance.
+// Item is one file of many: where it comes from, where it goes, and what is known about it in advance.
 type Item struct {
 	URLs []*urlparse.URL // places of the same file, in the order to try them; at least one
 	Path string          // where to save it, below the output directory, with "/" between its components
@@ -120,8 +117,7 @@ func (r *reader) each(use func(line int, text string)) {
 	}
 }
 
-// next reads the next line. It reports lines that are too long or are several, and
-// skips them.
+// next reads the next line. It reports lines that are too long or are several, and skips them.
 func (r *reader) next() bool {
 	for !r.done && r.in.next() {
 		switch {

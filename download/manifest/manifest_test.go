@@ -203,8 +203,7 @@ var (
 	overlong = strings.Repeat("x", maxLine+1)
 )
 
-// TestBadLines checks that each bad line has its message, and that the good line
-// after it is read.
+// TestBadLines checks that each bad line has its message, and that the good line after it is read.
 func TestBadLines(t *testing.T) {
 	for _, tt := range badLines {
 		t.Run(tt.name, func(t *testing.T) {
@@ -252,8 +251,8 @@ func TestFatal(t *testing.T) {
 	}
 }
 
-// TestReadError checks that an error of the reader comes last and unchanged, in
-// every form, and that half a line is not taken for a whole one.
+// TestReadError checks that an error of the reader comes last and unchanged, in every form, and that half a line is not
+// taken for a whole one.
 func TestReadError(t *testing.T) {
 	want := errors.New("the disk is on fire")
 	for _, format := range Formats() {
@@ -312,8 +311,8 @@ func TestGuess(t *testing.T) {
 	}
 }
 
-// TestLineEnds checks that a list whose lines end in CR alone, of which a comment
-// or header would hide the rest, and one of no bytes are errors.
+// TestLineEnds checks that a list whose lines end in CR alone, of which a comment or header would hide the rest, and one
+// of no bytes are errors.
 func TestLineEnds(t *testing.T) {
 	lines := map[string][]string{
 		"list": {"# two", "ftp://h/a", "ftp://h/b"}, "tsv": {"url\tsize", "ftp://h/a\t1", "ftp://h/b\t2"}, "csv": {"url,size", "ftp://h/a,1", "ftp://h/b,2"},

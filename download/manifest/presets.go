@@ -9,9 +9,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Archives' reports name files in columns of their own: NCBI's in one of assemblies'
-// directories, ENA's in columns such as fastq_ftp, with which fastq_md5 and
-// fastq_bytes go. Their cells may be lists, with ";" between the elements, which
+// Archives' reports name files in columns of their own: NCBI's in one of assemblies' directories, ENA's in columns such as
+// fastq_ftp, with which fastq_md5 and fastq_bytes go. Their cells may be lists, with ";" between the elements, which
 // belong together by position.
 const ftpPath, enaURLs, enaMD5s, enaSizes = "ftp_path", "_ftp", "_md5", "_bytes"
 
@@ -81,8 +80,7 @@ func elements(cell string) []string {
 	return list
 }
 
-// addENA reads a URL, or a host and a path. Such a path is no URL: its "#", "%" and
-// spaces are those of the file's name.
+// addENA reads a URL, or a host and a path. Such a path is no URL: its "#", "%" and spaces are those of the file's name.
 func (i *Item) addENA(text string) error {
 	host, path, _ := strings.Cut(text, "/")
 	switch {
@@ -102,8 +100,8 @@ func (i *Item) addENA(text string) error {
 	return i.addURL(u, u.Check())
 }
 
-// addAssembly adds the file with a suffix of an assembly's directory, with whose name
-// that of the file begins. NCBI serves the same files by HTTPS and by FTP.
+// addAssembly adds the file with a suffix of an assembly's directory, with whose name that of the file begins. NCBI serves
+// the same files by HTTPS and by FTP.
 func (i *Item) addAssembly(text, suffix string) error {
 	text = strings.TrimSuffix(text, "/")
 	if path, ok := strings.CutPrefix(text, "https://ftp.ncbi.nlm.nih.gov/"); ok {

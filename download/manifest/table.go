@@ -32,8 +32,8 @@ var columns = map[string]func(i *Item, text string) error{
 	},
 }
 
-// cellOf returns what a cell of a column tells, nil if the column means nothing. A
-// column with the name of an algorithm has digests.
+// cellOf returns what a cell of a column tells, nil if the column means nothing. A column with the name of an algorithm
+// has digests.
 func cellOf(name string) func(i *Item, text string) error {
 	if a := digest.Named(strings.TrimSuffix(name, "sum")); a != "" {
 		return func(i *Item, text string) error { return i.addSum(digest.Parse(string(a) + ":" + text)) }
@@ -41,8 +41,7 @@ func cellOf(name string) func(i *Item, text string) error {
 	return columns[name]
 }
 
-// header returns the names in a header, in lower case. A "#" before the first does
-// not count.
+// header returns the names in a header, in lower case. A "#" before the first does not count.
 func header(line, separator string) []string {
 	line = strings.TrimLeft(strings.TrimRight(line, "\r\n"), "# ")
 	names := strings.Split(line, separator)
@@ -180,8 +179,8 @@ func (r *reader) row(t *table, line int, cells []string) {
 	}
 }
 
-// record returns the cells of the CSV record that begins on the current line. If a
-// quotation mark is not closed, only this line is lost.
+// record returns the cells of the CSV record that begins on the current line. If a quotation mark is not closed, only this
+// line is lost.
 func (r *reader) record() ([]string, error) {
 	odd := func(text string) bool { return strings.Count(text, `"`)%2 != 0 }
 	record, rest := r.in.text, []string(nil)

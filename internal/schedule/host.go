@@ -50,8 +50,8 @@ func (h *host[T]) room(perHost int, now time.Time) int {
 	return h.ceiling - h.tokens
 }
 
-// full records that the server refused one of the connections in use. It returns the new ceiling, or 0
-// if that was the only one.
+// full records that the server refused one of the connections in use. It returns the new ceiling, or 0 if that was the
+// only one.
 func (h *host[T]) full(err error, patience int) int {
 	now := time.Now()
 	if h.patient = max(h.patient, firstProbe); h.probing {

@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// hostModel says what a host may do: it knows the ceiling that the last refusal told, and when one more connection may
-// be tried.
+// hostModel says what a host may do: it knows the ceiling that the last refusal told, and when one more connection may be
+// tried.
 type hostModel struct {
 	*rapid.T
 	h       host[int]
@@ -58,8 +58,8 @@ func (m *hostModel) refuse() {
 	m.known, m.at, m.h.tokens = got, time.Now(), live
 }
 
-// TestHostModel lets connections start, end and be refused in random order: never are there more than the ceiling known
-// at that time, except for one that tries whether there may be more, a while after the last refusal.
+// TestHostModel lets connections start, end and be refused in random order: never are there more than the ceiling known at
+// that time, except for one that tries whether there may be more, a while after the last refusal.
 func TestHostModel(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		perHost := rapid.IntRange(0, 6).Draw(r, "per host")
@@ -89,9 +89,8 @@ func TestHostModel(t *testing.T) {
 	})
 }
 
-// TestHostWaits checks the times that docs/many.md names: when one more connection
-// is tried if the server refuses each of them, and how long the pauses are after it
-// has refused the only one, and how many if it does not say why.
+// TestHostWaits checks the times that docs/many.md names: when one more connection is tried if the server refuses each of
+// them, and how long the pauses are after it has refused the only one, and how many if it does not say why.
 func TestHostWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := host[int]{tokens: 2}
@@ -128,8 +127,7 @@ func TestHostWaits(t *testing.T) {
 	})
 }
 
-// TestAlarmStops checks that no timer is left when a run has ended, or was
-// interrupted in a pause.
+// TestAlarmStops checks that no timer is left when a run has ended, or was interrupted in a pause.
 func TestAlarmStops(t *testing.T) {
 	for name, limit := range map[string]time.Duration{"ended": math.MaxInt64, "interrupted": 1500 * time.Millisecond} {
 		for jobs := range 3 { // 0 means that the search runs too

@@ -1,9 +1,9 @@
 // Package schedule runs many jobs at once, each on a server, and finds out how many connections each server and the
 // network bear.
 //
-// A job holds one token of its server for as long as it runs, which stands for one connection. No job ever waits while
-// it holds a token, so that no order of events can lock the run up: a job that the server has no room for gives its
-// token back and returns to the queue.
+// A job holds one token of its server for as long as it runs, which stands for one connection. No job ever waits while it
+// holds a token, so that no order of events can lock the run up: a job that the server has no room for gives its token
+// back and returns to the queue.
 package schedule
 
 import (
@@ -31,8 +31,8 @@ type Options struct {
 type Job[T any] struct {
 	Host  string
 	Value T
-	// Finds means that the job may add others. Such jobs run first while few others are queued for the host, because
-	// they show how much there is to do.
+	// Finds means that the job may add others. Such jobs run first while few others are queued for the host, because they
+	// show how much there is to do.
 	Finds bool
 }
 
@@ -74,15 +74,15 @@ func Full(err error) Verdict { return Verdict{kind: full, err: err} }
 // the run gives the host up.
 func Unusable(err error) Verdict { return Verdict{kind: unusable, err: err} }
 
-// Short means that this process has too little of something, such as open files, for all jobs that run. The job returns
-// to the front of its queue, and from now on fewer tokens are in use. A job that is [Turn.Alone] must not say so for ever.
+// Short means that this process has too little of something, such as open files, for all jobs that run. The job returns to
+// the front of its queue, and from now on fewer tokens are in use. A job that is [Turn.Alone] must not say so for ever.
 func Short() Verdict { return Verdict{kind: short} }
 
 // Then means that the job is not over after all: it must run again, on host.
 func (v Verdict) Then(host string) Verdict { v.next = host; return v }
 
-// Run runs the jobs of source, and those that they add, until there are no more or ctx ends; then it waits for those
-// that are running. It reads source only a bounded number of jobs ahead.
+// Run runs the jobs of source, and those that they add, until there are no more or ctx ends; then it waits for those that
+// are running. It reads source only a bounded number of jobs ahead.
 func Run[T any](ctx context.Context, o Options, source iter.Seq[Job[T]], do func(context.Context, *Turn[T]) Verdict) {
 	ctx, end := context.WithCancel(ctx)
 	s := &scheduler[T]{Options: o, ctx: ctx, do: do, hosts: make(map[string]*host[T]), feeding: true}

@@ -123,8 +123,8 @@ func names(tasks []task) (all []string) {
 	return all
 }
 
-// TestEveryJobEndsOnce runs random jobs on random servers, and checks that the
-// run ends, that every job ends once, and that no limit was exceeded.
+// TestEveryJobEndsOnce runs random jobs on random servers, and checks that the run ends, that every job ends once, and
+// that no limit was exceeded.
 func TestEveryJobEndsOnce(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		hosts := []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(r, "hosts")]
@@ -213,8 +213,8 @@ func TestCeiling(t *testing.T) {
 	})
 }
 
-// TestFull checks what Full is told: the number that a server bears, 0 while it
-// refuses the only connection, and nothing when it is given up.
+// TestFull checks what Full is told: the number that a server bears, 0 while it refuses the only connection, and nothing
+// when it is given up.
 func TestFull(t *testing.T) {
 	for _, tt := range []struct {
 		jobs, bears int
@@ -231,8 +231,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestGivenUp checks that a server that always refuses is given up after
-// Patience, that pauses grow meanwhile, and that other servers' jobs go on.
+// TestGivenUp checks that a server that always refuses is given up after Patience, that pauses grow meanwhile, and that
+// other servers' jobs go on.
 func TestGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(Options{Jobs: 4, PerHost: 2, Patience: 5}, map[string]int{"no": 0, "yes": 2})
@@ -289,8 +289,7 @@ func TestFair(t *testing.T) {
 	})
 }
 
-// TestCancelled checks that nothing starts after the end of the context, and that
-// Run waits for what runs.
+// TestCancelled checks that nothing starts after the end of the context, and that Run waits for what runs.
 func TestCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)

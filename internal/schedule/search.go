@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Search finds the number of connections at which more of them are no longer worth it. It compares periods with
-// different numbers by their utility: what came in, divided by price^n, so that a connection that adds little loses. It
-// climbs by steps that double while they help and halve when they do not, first up, then down. The zero value starts
-// with two connections.
+// Search finds the number of connections at which more of them are no longer worth it. It compares periods with different
+// numbers by their utility: what came in, divided by price^n, so that a connection that adds little loses. It climbs by
+// steps that double while they help and halve when they do not, first up, then down. The zero value starts with two
+// connections.
 type Search struct {
 	base    int     // the best number so far; 0 before the first period
 	utility float64 // of base, as a logarithm

@@ -10,12 +10,10 @@ import (
 	"time"
 )
 
-// link is a simulated network: what n connections bring together, in bytes per
-// second.
+// link is a simulated network: what n connections bring together, in bytes per second.
 type link func(n int) float64
 
-// TestSearchConverges runs jobs over simulated links, on a simulated clock, with
-// the number of tokens left to the search.
+// TestSearchConverges runs jobs over simulated links, on a simulated clock, with the number of tokens left to the search.
 func TestSearchConverges(t *testing.T) {
 	const mb = 1 << 20
 	tests := []struct {
@@ -79,8 +77,7 @@ func simulate(t *testing.T, l link, size float64) (used []int) {
 	return used
 }
 
-// TestSearchSettles feeds the search with utilities directly, and checks that it
-// ends within ten percent of the best.
+// TestSearchSettles feeds the search with utilities directly, and checks that it ends within ten percent of the best.
 func TestSearchSettles(t *testing.T) {
 	for knee := 1; knee <= most; knee++ {
 		t.Run(fmt.Sprint(knee), func(t *testing.T) {
@@ -104,8 +101,8 @@ func TestSearchSettles(t *testing.T) {
 	}
 }
 
-// TestSearchPrice checks the numbers that docs/many.md names: where the search
-// begins and ends, and what a connection must add to stay.
+// TestSearchPrice checks the numbers that docs/many.md names: where the search begins and ends, and what a connection must
+// add to stay.
 func TestSearchPrice(t *testing.T) {
 	for _, tt := range []struct {
 		each float64 // what one more connection multiplies the rate by

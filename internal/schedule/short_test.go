@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestShort checks that jobs which need more open files than there are run in smaller
-// numbers, each until it ends, whatever else ends meanwhile.
+// TestShort checks that jobs which need more open files than there are run in smaller numbers, each until it ends,
+// whatever else ends meanwhile.
 func TestShort(t *testing.T) {
 	for jobs := range 17 { // 0 means that the search runs too
 		for bears := 1; bears < 9; bears++ {
@@ -46,8 +46,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// TestFinders checks that jobs that find others come first, but not while many
-// are queued.
+// TestFinders checks that jobs that find others come first, but not while many are queued.
 func TestFinders(t *testing.T) {
 	var order []string
 	finder := func(name string, n int) Job[task] {
