@@ -28,7 +28,7 @@ func fetch(ctx context.Context, list io.Reader, dir string) (batch.Totals, error
 	defer c.CloseIdleConnections()
 	var wrong error
 	tasks := func(yield func(batch.Task) bool) {
-		for item, err := range (manifest.Summary{}).Read(list, manifest.Options{}) {
+		for item, err := range manifest.Read(list, manifest.Options{}) {
 			if wrong = err; err != nil || !yield(batch.Task{Item: item}) {
 				return
 			}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"net/url"
-	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -19,59 +18,52 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
+// summary is what Check counts.
+type summary struct {
+	Items int
+	Bytes int64
+}
+
 func TestCheck(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
 		o          Options
-		want       Summary
+		want       summary
 		errs       []string
-		once       string // what Summary.Read yields; "" means what Read yields
 	}{
-		{name: "sizes", text: "url\tsize\nftp://h/a\t1\nftp://h/b\t2\n", want: Summary{Items: 2, Bytes: 3}},
-		{name: "a size unknown", text: "url\tsize\nftp://h/a\t1\nftp://h/b\t\n", want: Summary{Items: 2, Bytes: -1}},
-		{name: "sizes that overflow", text: fmt.Sprintf("url\tsize\nftp://h/a\t%d\nftp://h/b\t1\n", int64(math.MaxInt64)), want: Summary{Items: 2, Bytes: -1}},
-		{name: "nothing", text: "# x\n", want: Summary{}},
-		{name: "empty lines of a report", text: "run\tfastq_ftp\nA\t\nB\th/b\n", want: Summary{Items: 1, Bytes: -1}},
-		{name: "empty lines of a summary", text: "#ftp_path\nna\nftp://h/b\n", want: Summary{Items: 1, Bytes: -1}},
-		{name: "bad lines", text: "ftp://h/a\nx\nftp://h/b\ny\n", want: Summary{Items: 2, Bytes: -1}, errs: []string{
+		{name: "sizes", text: "url\tsize\nftp://h/a\t1\nftp://h/b\t2\n", want: summary{Items: 2, Bytes: 3}},
+		{name: "a size unknown", text: "url\tsize\nftp://h/a\t1\nftp://h/b\t\n", want: summary{Items: 2, Bytes: -1}},
+		{name: "sizes that overflow", text: fmt.Sprintf("url\tsize\nftp://h/a\t%d\nftp://h/b\t1\n", int64(math.MaxInt64)), want: summary{Items: 2, Bytes: -1}},
+		{name: "nothing", text: "# x\n", want: summary{}},
+		{name: "empty lines of a report", text: "run\tfastq_ftp\nA\t\nB\th/b\n", want: summary{Items: 1, Bytes: -1}},
+		{name: "empty lines of a summary", text: "#ftp_path\nna\nftp://h/b\n", want: summary{Items: 1, Bytes: -1}},
+		{name: "bad lines", text: "ftp://h/a\nx\nftp://h/b\ny\n", want: summary{Items: 2, Bytes: -1}, errs: []string{
 			"line 2: x: column 1: the scheme is missing; write ftp://x", "line 4: y: column 1: the scheme is missing; write ftp://y"}},
-		{name: "a path twice", text: "ftp://h/a/x\nbad\nftp://h/b/x\nftp://i/x\n", want: Summary{Items: 3, Bytes: -1}, errs: []string{
+		{name: "a path twice", text: "ftp://h/a/x\nbad\nftp://h/b/x\nftp://i/x\n", want: summary{Items: 3, Bytes: -1}, errs: []string{
 			"line 2: bad: column 1: the scheme is missing; write ftp://bad",
-			"line 3: the path x is that of line 1, which has another URL, size or digest: write another path",
-			"line 4: the path x is that of line 1, which has another URL, size or digest: write another path"}},
-		{name: "a path twice on one line", text: "x_ftp\nh/a/x;h/b/x\n", want: Summary{Items: 2, Bytes: -1}, errs: []string{
-			"line 2: the path x is that of line 2, which has another URL, size or digest: write another path"}},
-		{name: "directories tell equal names apart", text: "ftp://h/a/x\nftp://h/b/x\n", o: Options{KeepDirs: true}, want: Summary{Items: 2, Bytes: -1}},
-		{name: "the same file twice", text: "url\tsize\nftp://h/a\t1\nftp://h/b\t2\nFTP://H/%61\t1\n", want: Summary{Items: 2, Bytes: 3},
-			once: "2 a ftp://h/a 1\n3 b ftp://h/b 2\n"},
-		{name: "the same URL with two digests", text: "url\tmd5\nftp://h/a\t" + md5a + "\nftp://h/a\t" + md5b + "\n", want: Summary{Items: 2, Bytes: -1}, errs: []string{
-			"line 3: the path a is that of line 2, which has another URL, size or digest: write another path"}},
-		{name: "the same URL with two passwords", text: "ftp://u:p@h/a\nftp://u:q@h/a\n", want: Summary{Items: 2, Bytes: -1}, errs: []string{
-			"line 2: the path a is that of line 1, which has another URL, size or digest: write another path"}},
-		{name: "a file and a directory", text: "url\tpath\nftp://h/a\tx/y\nftp://h/b\tx/y/z/w\nftp://h/c\tx\nftp://h/d\tx/v\n", want: Summary{Items: 4, Bytes: -1}, errs: []string{
-			"line 3: the path x/y/z/w needs a directory where line 2 has a file: write another path",
-			"line 4: the path x is a directory of the path of line 2: write another path"}},
-		{name: "names with the same beginning", text: "url\tpath\nftp://h/a\tx\nftp://h/b\txy/z\nftp://h/c\txy-z\n", want: Summary{Items: 3, Bytes: -1}},
+			"line 3: the path x is that of line 1, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)",
+			"line 4: the path x is that of line 1, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)"}},
+		{name: "a path twice on one line", text: "x_ftp\nh/a/x;h/b/x\n", want: summary{Items: 2, Bytes: -1}, errs: []string{
+			"line 2: the path x is that of line 2, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)"}},
+		{name: "directories tell equal names apart", text: "ftp://h/a/x\nftp://h/b/x\n", o: Options{KeepDirs: true}, want: summary{Items: 2, Bytes: -1}},
+		{name: "the same file twice", text: "url\tsize\nftp://h/a\t1\nftp://h/b\t2\nFTP://H/%61\t1\n", want: summary{Items: 2, Bytes: 3}},
+		{name: "the same URL with two digests", text: "url\tmd5\nftp://h/a\t" + md5a + "\nftp://h/a\t" + md5b + "\n", want: summary{Items: 2, Bytes: -1}, errs: []string{
+			"line 3: the path a is that of line 2, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)"}},
+		{name: "the same URL with two passwords", text: "ftp://u:p@h/a\nftp://u:q@h/a\n", want: summary{Items: 2, Bytes: -1}, errs: []string{
+			"line 2: the path a is that of line 1, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)"}},
+		{name: "a file and a directory", text: "url\tpath\nftp://h/a\tx/y\nftp://h/b\tx/y/z/w\nftp://h/c\tx\nftp://h/d\tx/v\n", want: summary{Items: 4, Bytes: -1}, errs: []string{
+			"line 3: the path x/y/z/w needs a directory where line 2 has a file: write another path (--keep-dirs saves each file under the directories of its URL)",
+			"line 4: the path x is a directory of the path of line 2: write another path (--keep-dirs saves each file under the directories of its URL)"}},
+		{name: "names with the same beginning", text: "url\tpath\nftp://h/a\tx\nftp://h/b\txy/z\nftp://h/c\txy-z\n", want: summary{Items: 3, Bytes: -1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, errs := Check(strings.NewReader(tt.text), tt.o)
+			var got summary
+			var errs []error
+			got.Items, got.Bytes, errs = Check(strings.NewReader(tt.text), tt.o)
 			if strings.Join(messages(errs), "\n") != strings.Join(tt.errs, "\n") {
 				t.Errorf("got errors\n%s\nwant\n%s", strings.Join(messages(errs), "\n"), strings.Join(tt.errs, "\n"))
 			}
-			if tt.once != "" {
-				once := ""
-				for item, err := range got.Read(strings.NewReader(tt.text), tt.o) {
-					if err != nil {
-						t.Error(err)
-					}
-					once += showItem(item) + "\n"
-				}
-				if once != tt.once {
-					t.Errorf("Read: got\n%swant\n%s", once, tt.once)
-				}
-			}
-			got.repeats = nil
-			if !reflect.DeepEqual(got, tt.want) {
+			if got != tt.want {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
 		})
@@ -94,20 +86,19 @@ func TestCheckShard(t *testing.T) {
 	text += "ftp://h/0\nftp://i/1\n"
 	items := 0
 	for i := range 4 {
-		o := Options{Shard: Shard{i + 1, 4}}
-		s, errs := Check(strings.NewReader(text), o)
-		items += s.Items
-		if len(errs) != 2 || len(s.repeats) != 1 {
-			t.Errorf("share %d: errors %v, %d repeats", i+1, errs, len(s.repeats))
+		o, n, distinct := Options{Shard: [2]int{i + 1, 4}}, 0, map[string]bool{}
+		files, _, errs := Check(strings.NewReader(text), o)
+		if items += files; len(errs) != 2 {
+			t.Errorf("share %d: errors %v", i+1, errs)
 		}
-		n := 0
-		for _, err := range s.Read(strings.NewReader(text), o) {
+		for item, err := range Read(strings.NewReader(text), o) {
 			if err == nil {
+				distinct[item.Path] = true
 				n++
 			}
 		}
-		if n != s.Items {
-			t.Errorf("share %d: %d read, %d counted", i+1, n, s.Items)
+		if len(distinct) != files {
+			t.Errorf("share %d: %d of %d are distinct, %d counted", i+1, len(distinct), n, files)
 		}
 	}
 	if items != 51 {
@@ -117,7 +108,7 @@ func TestCheckShard(t *testing.T) {
 
 func TestCheckBoundsErrors(t *testing.T) {
 	const most = 1000 // as docs/manifests.md says
-	_, errs := Check(strings.NewReader(strings.Repeat("bad\n", most+7)+"ftp://h/x\nftp://i/x\n"), Options{})
+	_, _, errs := Check(strings.NewReader(strings.Repeat("bad\n", most+7)+"ftp://h/x\nftp://i/x\n"), Options{})
 	if len(errs) != most+1 || errs[most].Error() != "and 8 more bad lines" {
 		t.Errorf("%d errors, the last is %v", len(errs), errs[len(errs)-1])
 	}
@@ -126,9 +117,9 @@ func TestCheckBoundsErrors(t *testing.T) {
 // TestCheckCannotRead checks that half a list is not taken for the whole.
 func TestCheckCannotRead(t *testing.T) {
 	broken := errors.New("broken")
-	s, errs := Check(io.MultiReader(strings.NewReader("ftp://h/x\nftp://h/y"), iotest.ErrReader(broken)), Options{})
-	if len(errs) != 1 || errs[0] != broken || s.Items != 1 {
-		t.Errorf("got %+v, %v", s, errs)
+	files, _, errs := Check(io.MultiReader(strings.NewReader("ftp://h/x\nftp://h/y"), iotest.ErrReader(broken)), Options{})
+	if len(errs) != 1 || errs[0] != broken || files != 1 {
+		t.Errorf("got %d files, %v", files, errs)
 	}
 }
 
@@ -169,7 +160,7 @@ func heapOver(use func(sample func())) int64 {
 func TestMemory(t *testing.T) {
 	n, items := night.Or(40_000, 200_000), 0
 	grown := heapOver(func(sample func()) {
-		for _, err := range (Summary{}).Read(generated(n, manyLine), Options{}) {
+		for _, err := range Read(generated(n, manyLine), Options{}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,40 +173,18 @@ func TestMemory(t *testing.T) {
 		t.Errorf("%d items of %d; the live heap grew by %d bytes", items, n, grown)
 	}
 	grown = heapOver(func(sample func()) {
-		s, errs := Check(generated(n, func(i int) string {
+		files, _, errs := Check(generated(n, func(i int) string {
 			if i%(n/8) == 0 || i == n-1 {
 				sample()
 			}
 			return manyLine(i % (n / 2))
 		}), Options{})
-		if len(errs) != 0 || s.Items != n/2 || len(s.repeats) != n/2 {
-			t.Errorf("got %d items, %d repeats, errors %v", s.Items, len(s.repeats), errs)
+		if len(errs) != 0 || files != n/2 {
+			t.Errorf("got %d files, errors %v", files, errs)
 		}
 	})
 	if grown > 60*int64(n) {
 		t.Errorf("the live heap grew by %d bytes, %d a line", grown, grown/int64(n))
-	}
-}
-
-func TestParseShard(t *testing.T) {
-	const form = "write I/N, such as 3/10 for the third of ten shares"
-	for text, want := range map[string]string{
-		"1/1": "1/1", " 3/10 ": "3/10", "10/10": "10/10",
-		"0/10":  `"0/10": shares count from 1: write 1/10 for the first`,
-		"11/10": `"11/10": the share is not a number from 1 to 10: ` + form,
-		"-1/10": "", "1/0": "", "0/0": "", "1/x": "", "1/2/3": "", "3": "", "": "", "auto": "", "1/4294967297": "",
-	} {
-		s, err := ParseShard(text)
-		got := s.String()
-		if err != nil {
-			got = err.Error()
-		}
-		if want == "" {
-			want = fmt.Sprintf("%q is not a share: %s", text, form)
-		}
-		if got != want {
-			t.Errorf("ParseShard(%q): got %q, want %q", text, got, want)
-		}
 	}
 }
 
@@ -242,7 +211,7 @@ func TestShardIsStable(t *testing.T) {
 func shardOf(t interface{ Fatalf(string, ...any) }, u *urlparse.URL, count int) int {
 	found := 0
 	for i := range count {
-		if (Shard{i + 1, count}).has(Item{URLs: []*urlparse.URL{u}}) {
+		if (&Options{Shard: [2]int{i + 1, count}}).shares(Item{URLs: []*urlparse.URL{u}}) {
 			if found != 0 {
 				t.Fatalf("%s belongs to %d and %d of %d", u, found, i+1, count)
 			}

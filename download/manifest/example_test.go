@@ -10,18 +10,21 @@ import (
 // A table in which a line is wrong, another names a file again, and two files have the same path.
 func ExampleCheck() {
 	list := "url,size\nftp://host.dom/a/x,3\nftp://host.dom/y,many\nftp://host.dom/b/x,3\nftp://host.dom/a/x,3\n"
-	summary, errs := manifest.Check(strings.NewReader(list), manifest.Options{})
+	files, octets, errs := manifest.Check(strings.NewReader(list), manifest.Options{})
 	for _, err := range errs {
 		fmt.Println(err)
 	}
-	for item, err := range summary.Read(strings.NewReader(list), manifest.Options{}) {
+	fmt.Println(files, "files,", octets, "bytes")
+	for item, err := range manifest.Read(strings.NewReader(list), manifest.Options{}) {
 		if err == nil {
 			fmt.Println(item.Line, item.URLs[0], item.Path, *item.Size)
 		}
 	}
 	// Output:
 	// line 3: size: is not a number of bytes: write digits only, such as 1048576
-	// line 4: the path x is that of line 2, which has another URL, size or digest: write another path
+	// line 4: the path x is that of line 2, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)
+	// 2 files, 6 bytes
 	// 2 ftp://host.dom/a/x x 3
 	// 4 ftp://host.dom/b/x x 3
+	// 5 ftp://host.dom/a/x x 3
 }

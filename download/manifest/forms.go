@@ -144,7 +144,7 @@ func (r *reader) readText() {
 // readSums reads a list of digests of files below Base.
 func (r *reader) readSums() {
 	if r.Base == nil {
-		r.fail(1, fmt.Errorf("a list of digests names files without their directory: %w", ErrBase))
+		r.fail(1, errors.New("a list of digests names files without their directory: give its URL as the base (--base URL)"))
 		return
 	}
 	r.each(func(line int, text string) {

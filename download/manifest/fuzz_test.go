@@ -28,7 +28,7 @@ func secrets(text string) (list []string) {
 // checkReading reads a text and checks what Read promises of every one.
 func checkReading(t *testing.T, text string, o Options) {
 	hidden, last := secrets(text), 0
-	for item, err := range (Summary{}).Read(strings.NewReader(text), o) {
+	for item, err := range Read(strings.NewReader(text), o) {
 		if err != nil {
 			checkFault(t, text, err, hidden)
 			continue
@@ -65,59 +65,34 @@ func checkFault(t *testing.T, text string, err error, hidden []string) {
 	}
 }
 
-// fuzz fuzzes one form.
-func fuzz(f *testing.F, o Options, seeds ...string) {
-	for _, seed := range seeds {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		checkReading(t, text, o)
-	})
-}
-
 const secret = "ftp://joe:hunter2hunter2@h/d/f"
 
-func FuzzAuto(f *testing.F) {
-	fuzz(f, Options{}, "", "ftp://h/a\n# x\r\n\n"+secret+"#x", "<URL:"+secret+"\n>", "url\tpath\n"+secret+"\tx", "url,size\n"+secret+",1", "{\"url\":\""+secret+"\"}", "[{}]",
-		"#ftp_path\n"+secret, md5a+"  a", "x_ftp\tx_md5\nh/a;h/b\t;", "\xff\xfe", "\x1f\x8b", "\ufeffurl\n")
-}
-
-func FuzzList(f *testing.F) {
-	fuzz(f, Options{Format: "list", KeepDirs: true}, secret, secret+" x\n\n#\nURL:ftp://h//a/../b\n", "<URL:"+secret+">\n", "http://joe:hunter2hunter2@h/")
-}
-
-func FuzzText(f *testing.F) {
-	fuzz(f, Options{Format: "text"}, "<URL:"+secret+"\n#>", "see "+secret+", or <"+secret+" x>")
-}
-
-func FuzzTSV(f *testing.F) {
-	fuzz(f, Options{Format: "tsv"}, "url\tpath\tsize\tmd5\tsha256\tchecksum\turls\n"+secret+"\ta/b\t1\t"+md5a+"\t\tmd5:"+md5a+"\t"+secret+" "+secret+"\n",
-		"size\turl\tmd5\n"+secret+"\t1\t2\n", "url\tpath\nftp://h/x\t"+secret+"\n", "url\tchecksum\tsize\nftp://h/x\t"+secret+"\t"+secret+"\n"+secret)
-}
-
-func FuzzCSV(f *testing.F) {
-	fuzz(f, Options{Format: "csv"}, "url,path\n"+secret+",\"a\nb\"\n", "\"url\",\"x\"\"y\"\n\""+secret+",\n"+secret+",\"\n", secret+",\"x\n")
-}
-
-func FuzzENA(f *testing.F) {
-	fuzz(f, Options{Format: "tsv", KeepDirs: true}, "fastq_ftp\tfastq_md5\tfastq_bytes\nh/a#;h/b%\t"+md5a+";\t1;\n\t\t\n", "x_ftp\n"+secret+"#;joe:hunter2hunter2@h/a b\n")
-}
-
-func FuzzJSON(f *testing.F) {
-	fuzz(f, Options{Format: "json"}, `[{"url":"`+secret+`#"},`+"\n"+`{"urls":["ftp://h/a"],"size":1,"path":null}]`, "[1,[],{}]", "["+secret, `[{"fastq_ftp":"h/a","fastq_md5":""}`)
-}
-
-func FuzzNDJSON(f *testing.F) {
-	fuzz(f, Options{Format: "ndjson"}, `{"url":"`+secret+`#"}`+"\n"+`{"path":"`+secret+`","url":"ftp://h/a"}`+"\n#\n"+secret, `{"size":"`+secret+`","url":"ftp://h/a"}`)
-}
-
-func FuzzNCBI(f *testing.F) {
-	fuzz(f, Options{Format: "ncbi", Suffixes: []string{"_x", "/../y"}}, "##\n#a\tftp_path\nx\tna\nx\thttps://ftp.ncbi.nlm.nih.gov/a/b\n"+secret, "#ftp_path\n"+secret+"#\nhttps://joe:hunter2hunter2@h/\n")
-}
-
-func FuzzSums(f *testing.F) {
+// FuzzRead reads a text as one of the forms.
+func FuzzRead(f *testing.F) {
 	base := &urlparse.URL{Scheme: urlparse.FTP, Host: "h", User: url.UserPassword("joe", "hunter2hunter2"), Dirs: []string{"d"}}
-	fuzz(f, Options{Format: "sums", Base: base}, md5a+"  ./a/b\n"+md5a+" *../c\nMD5 (x) = "+md5a+"\n\\"+md5a+"  a\\nb\n", secret)
+	forms := []struct {
+		o     Options
+		seeds []string
+	}{
+		{Options{}, []string{"", "ftp://h/a\n# x\r\n\n" + secret + "#x", "<URL:" + secret + "\n>", "url\tpath\n" + secret + "\tx", "url,size\n" + secret + ",1", "{\"url\":\"" + secret + "\"}", "[{}]",
+			"#ftp_path\n" + secret, md5a + "  a", "x_ftp\tx_md5\nh/a;h/b\t;", "\xff\xfe", "\x1f\x8b", "\ufeffurl\n"}},
+		{Options{Format: "list", KeepDirs: true}, []string{secret, secret + " x\n\n#\nURL:ftp://h//a/../b\n", "<URL:" + secret + ">\n", "http://joe:hunter2hunter2@h/"}},
+		{Options{Format: "text"}, []string{"<URL:" + secret + "\n#>", "see " + secret + ", or <" + secret + " x>"}},
+		{Options{Format: "tsv"}, []string{"url\tpath\tsize\tmd5\tsha256\tchecksum\turls\n" + secret + "\ta/b\t1\t" + md5a + "\t\tmd5:" + md5a + "\t" + secret + " " + secret + "\n",
+			"size\turl\tmd5\n" + secret + "\t1\t2\n", "url\tpath\nftp://h/x\t" + secret + "\n", "url\tchecksum\tsize\nftp://h/x\t" + secret + "\t" + secret + "\n" + secret}},
+		{Options{Format: "csv"}, []string{"url,path\n" + secret + ",\"a\nb\"\n", "\"url\",\"x\"\"y\"\n\"" + secret + ",\n" + secret + ",\"\n", secret + ",\"x\n"}},
+		{Options{Format: "tsv", KeepDirs: true}, []string{"fastq_ftp\tfastq_md5\tfastq_bytes\nh/a#;h/b%\t" + md5a + ";\t1;\n\t\t\n", "x_ftp\n" + secret + "#;joe:hunter2hunter2@h/a b\n"}},
+		{Options{Format: "json"}, []string{`[{"url":"` + secret + `#"},` + "\n" + `{"urls":["ftp://h/a"],"size":1,"path":null}]`, "[1,[],{}]", "[" + secret, `[{"fastq_ftp":"h/a","fastq_md5":""}`}},
+		{Options{Format: "ndjson"}, []string{`{"url":"` + secret + `#"}` + "\n" + `{"path":"` + secret + `","url":"ftp://h/a"}` + "\n#\n" + secret, `{"size":"` + secret + `","url":"ftp://h/a"}`}},
+		{Options{Format: "ncbi", Suffixes: []string{"_x", "/../y"}}, []string{"##\n#a\tftp_path\nx\tna\nx\thttps://ftp.ncbi.nlm.nih.gov/a/b\n" + secret, "#ftp_path\n" + secret + "#\nhttps://joe:hunter2hunter2@h/\n"}},
+		{Options{Format: "sums", Base: base}, []string{md5a + "  ./a/b\n" + md5a + " *../c\nMD5 (x) = " + md5a + "\n\\" + md5a + "  a\\nb\n", secret}},
+	}
+	for n, form := range forms {
+		for _, seed := range form.seeds {
+			f.Add(byte(n), seed)
+		}
+	}
+	f.Fuzz(func(t *testing.T, n byte, text string) { checkReading(t, text, forms[int(n)%len(forms)].o) })
 }
 
 // FuzzCheck checks that Check finds all that is in the way: what it lets pass has paths that can all exist together.
@@ -126,20 +101,14 @@ func FuzzCheck(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s, errs := Check(strings.NewReader(text), Options{})
-		items, paths := 0, map[string]bool{}
-		for item, err := range s.Read(strings.NewReader(text), Options{}) {
-			if err != nil {
-				if len(errs) == 0 {
-					t.Errorf("%q: not found: %v", text, err)
-				}
-				continue
+		files, _, errs := Check(strings.NewReader(text), Options{})
+		paths := map[string]bool{}
+		for item, err := range Read(strings.NewReader(text), Options{}) {
+			if err != nil && len(errs) == 0 {
+				t.Errorf("%q: not found: %v", text, err)
+			} else if err == nil {
+				paths[item.Path] = true
 			}
-			items++
-			if len(errs) == 0 && paths[item.Path] {
-				t.Errorf("%q: %s twice", text, item.Path)
-			}
-			paths[item.Path] = true
 		}
 		for path := range paths {
 			for i := range path {
@@ -148,8 +117,8 @@ func FuzzCheck(f *testing.F) {
 				}
 			}
 		}
-		if items != s.Items {
-			t.Errorf("%q: %d items read, %d counted", text, items, s.Items)
+		if len(errs) == 0 && len(paths) != files {
+			t.Errorf("%q: %d files read, %d counted", text, len(paths), files)
 		}
 	})
 }

@@ -3,9 +3,9 @@
 //
 // Call [Check] to find everything that is wrong before anything is fetched, then read the items:
 //
-//	summary, errs := manifest.Check(text, options)
+//	files, octets, errs := manifest.Check(text, options)
 //	// ... stop here if there are errs
-//	for item, err := range summary.Read(again, options) {
+//	for item, err := range manifest.Read(again, options) {
 //
 // The package opens no files and no connections. No error shows a password.
 package manifest
@@ -40,8 +40,8 @@ type Options struct {
 	Suffixes []string
 	// Base is the directory that the names in a list of digests are relative to.
 	Base *urlparse.URL
-	// Shard limits what is read to a share of the items. The zero value is all.
-	Shard Shard
+	// Shard {I, N} limits what is read to the I-th, from 1, of N equal shares of the items; {} is all.
+	Shard [2]int
 }
 
 // Item is one file of many: where it comes from, where it goes, and what is known about it in advance.
@@ -53,12 +53,8 @@ type Item struct {
 	Line int             // the line of the list that names it, from 1; 0 if no list does
 }
 
-// Callers tell these causes apart with errors.Is.
-var (
-	ErrLine = errors.New("a line of the list is wrong")
-	ErrPath = errors.New("write another path")       // two items need the same place
-	ErrBase = errors.New("give its URL as the base") // Options.Base
-)
+// ErrLine is in every error about what a list says.
+var ErrLine = errors.New("a line of the list is wrong")
 
 // lineError says what is wrong with a line of a list, on one printable line without a password.
 type lineError struct {

@@ -20,7 +20,7 @@ const (
 // show returns what reading yields, a line for each item or error.
 func show(text string, o Options) string {
 	var b strings.Builder
-	for item, err := range (Summary{}).Read(strings.NewReader(text), o) {
+	for item, err := range Read(strings.NewReader(text), o) {
 		if err != nil {
 			fmt.Fprintln(&b, err)
 			continue
@@ -236,7 +236,7 @@ func TestFatal(t *testing.T) {
 		{Options{Columns: []string{"bam"}}, "fastq_ftp\nh/a\n", "line 1: the report has no column bam_ftp: ask for it, or choose one of those that are there\n"},
 		{Options{Format: "tsv"}, "url\tsize\tSIZE\nx\t1\t2\n", "line 1: the column size is there twice: leave one out\n"},
 		{Options{Format: "ncbi"}, "##x\nGCA_1\tna\n", "line 2: the first line names no column url, and none that ends in _ftp: write a header such as url, path, size, sha256\n"},
-		{Options{}, md5a + "  a\n", "line 1: a list of digests names files without their directory: give its URL as the base\n"},
+		{Options{}, md5a + "  a\n", "line 1: a list of digests names files without their directory: give its URL as the base (--base URL)\n"},
 		{Options{}, "\xff\xfeu\x00", "line 1: the list is in UTF-16: save it as UTF-8\n"},
 		{Options{}, "\x1f\x8b\x08", "line 1: the list is compressed: decompress it with gunzip\n"},
 		{Options{Format: "xml"}, "x", `line 1: there is no form of list "xml": write one of ["ncbi" "tsv" "csv" "ndjson" "json" "list" "sums" "text"]` + "\n"},
@@ -259,7 +259,7 @@ func TestReadError(t *testing.T) {
 		start := map[string]string{"json": `["`, "tsv": "url\n", "csv": "url\n", "ncbi": "#ftp_path\n"}[format]
 		r := io.MultiReader(strings.NewReader(start+"ftp://h/ha"), iotest.ErrReader(want))
 		var got []error
-		for item, err := range (Summary{}).Read(r, Options{Format: format, Base: mustParse(t, "ftp://h/")}) {
+		for item, err := range Read(r, Options{Format: format, Base: mustParse(t, "ftp://h/")}) {
 			if err == nil {
 				t.Errorf("%s: got %s", format, showItem(item))
 			}
@@ -277,7 +277,7 @@ func TestStop(t *testing.T) {
 		"{\"url\":\"ftp://h/a\"}\n{}\n", "[{\"url\":\"ftp://h/a\"},1]", "#ftp_path\nftp://h/a\nna\nx\n", "bad\nbad\n"}
 	for _, text := range texts {
 		n := 0
-		for range (Summary{}).Read(strings.NewReader(text), Options{}) {
+		for range Read(strings.NewReader(text), Options{}) {
 			n++
 			break
 		}
@@ -327,7 +327,7 @@ func TestLineEnds(t *testing.T) {
 				for _, last := range []string{"", eol} {
 					cases++
 					items, errs := 0, 0
-					for _, err := range (Summary{}).Read(strings.NewReader(strings.Join(text, eol)+last), Options{Format: format, Base: base}) {
+					for _, err := range Read(strings.NewReader(strings.Join(text, eol)+last), Options{Format: format, Base: base}) {
 						if items++; err != nil {
 							errs++
 						}
@@ -342,7 +342,7 @@ func TestLineEnds(t *testing.T) {
 	for _, format := range append(Formats(), "") {
 		for _, text := range []string{"", "\xef\xbb\xbf"} {
 			cases++
-			_, errs := Check(strings.NewReader(text), Options{Format: format})
+			_, _, errs := Check(strings.NewReader(text), Options{Format: format})
 			if len(errs) == 0 {
 				t.Errorf("%q as %q: no error", text, format)
 			}

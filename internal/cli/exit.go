@@ -185,8 +185,6 @@ var hints = []struct {
 	{is(localfile.ErrPart), "remove it, or -c resumes it, or --overwrite replaces it"},
 	{is(download.ErrResume), "--overwrite, without -c, starts over"},
 	{is(download.ErrUnverified), "--checksum ALGO:HEX gives the digest of one file"},
-	{is(manifest.ErrPath), "--keep-dirs saves each file under the directories of its URL"},
-	{is(manifest.ErrBase), "--base URL"},
 	{is(netrc.ErrUnusable), "--netrc=none ignores it"},
 	{is(ftpexec.ErrIsDirectory), "-r fetches what is in it"},
 	{is(ftpexec.ErrTLSRequired), "--tls explicit asks for it, and so does ftpes:// in place of ftp://"},

@@ -21,7 +21,9 @@ type list struct {
 	file    *os.File // is read twice: a regular file, or a copy of what can be read only once
 	copied  bool     // no name leads to it, where the system allows that
 	options manifest.Options
-	summary manifest.Summary
+	size    int64 // of the file when it was checked
+	files   int   // that it names
+	octets  int64 // their size together; -1 if it is not known
 }
 
 // text returns what reads the list from its beginning.
@@ -30,13 +32,12 @@ func (l *list) text() io.Reader { return io.NewSectionReader(l.file, 0, math.Max
 // items yields what the list names.
 func (l *list) items() iter.Seq2[manifest.Item, error] {
 	return func(yield func(manifest.Item, error) bool) {
-		n := 0
-		for item, err := range l.summary.Read(l.text(), l.options) {
-			if n++; !yield(item, err) {
+		for item, err := range manifest.Read(l.text(), l.options) {
+			if !yield(item, err) {
 				return
 			}
 		}
-		if n < l.summary.Items {
+		if info, err := l.file.Stat(); err == nil && info.Size() < l.size {
 			yield(manifest.Item{}, &localfile.Error{Reason: "has become shorter during the run: run the command again with the whole list", Err: download.ErrLocal})
 		}
 	}
@@ -81,9 +82,13 @@ func (r *run) checkList(ctx context.Context, name string) {
 	var wrong []error
 	err := l.open(ctx, name, r.In)
 	if err == nil {
-		l.summary, err = await(ctx, func() (s manifest.Summary, err error) {
-			s, wrong = manifest.Check(l.text(), l.options)
-			return s, nil
+		_, err = await(ctx, func() (any, error) {
+			info, err := l.file.Stat()
+			if err == nil {
+				l.size = info.Size()
+				l.files, l.octets, wrong = manifest.Check(l.text(), l.options)
+			}
+			return nil, err
 		})
 	}
 	r.fail("", localfile.Failure(name, "cannot be read", err))
@@ -93,7 +98,7 @@ func (r *run) checkList(ctx context.Context, name string) {
 	for _, err := range wrong {
 		r.fail(l.name, err)
 	}
-	if wrong == nil && l.summary.Items == 0 && l.options.Shard.String() == "" {
+	if wrong == nil && l.files == 0 && l.options.Shard[1] == 0 {
 		r.print.Note(show.Warning, "", l.name+" names no file")
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"iter"
 	"os"
 	"runtime/debug"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -274,8 +273,8 @@ func (r *run) many(ctx context.Context) {
 	files, octets := r.known()
 	r.shown = r.print.Run("", files, octets)
 	ledger := ".ftpfetch-ledger"
-	if shard := r.Reading.Shard.String(); shard != "" {
-		ledger += "-" + strings.Replace(shard, "/", "-of-", 1)
+	if shard := r.Reading.Shard; shard[1] != 0 {
+		ledger += fmt.Sprintf("-%d-of-%d", shard[0], shard[1])
 	}
 	r.File.Root = r.root
 	totals, err := batch.Run(ctx, r.source, r.tasks(ctx), batch.Options{

@@ -124,8 +124,8 @@ func (r *run) each(do func(from string, t batch.Task, err error) bool) {
 // known returns how many files there are and their bytes, as far as that is known in advance; -1 means unknown.
 func (r *run) known() (files, bytes int64) {
 	for _, l := range r.lists {
-		files += int64(l.summary.Items)
-		if bytes += l.summary.Bytes; l.summary.Bytes < 0 {
+		files += int64(l.files)
+		if bytes += l.octets; l.octets < 0 {
 			bytes = -1 << 62
 		}
 	}

@@ -52,7 +52,7 @@ func (l *line) declareFiles(group func(title string) *pflag.FlagSet) {
 	fs.StringArrayVar(&l.Reading.Suffixes, "suffix", nil, "of an NCBI summary, fetch the files that end in `TEXT` (may be repeated)")
 	fs.StringVar(&l.base, "base", "", "of a list of digests such as md5checksums.txt, fetch the files from the directory `URL`")
 	fs.BoolVar(&l.Reading.KeepDirs, "keep-dirs", false, "save the files of a list under the directories of their URLs")
-	into(fs, &l.Reading.Shard, "shard", "", "fetch only share `I/N` of a list, from 1/N to N/N", manifest.ParseShard)
+	into(fs, &l.Reading.Shard, "shard", "", "fetch only share `I/N` of a list, from 1/N to N/N", readShard)
 	fs.BoolVarP(&l.Recursive, "recursive", "r", false, "fetch the directories that URLs name, with everything in them")
 	into(fs, &l.Tree.Depth, "depth", "", "with -r, list only `N` levels of directories", whole(1, 0))
 	patterns(fs, &l.Tree.Accept, "accept", "with -r or --glob, fetch only files that match `GLOB` (may be repeated)")

@@ -49,7 +49,7 @@ func (l *line) refusals() []refusal {
 			"-i - and --manifest - contradict each other: there is one standard input"},
 		{len(l.Reading.Columns)+len(l.Reading.Suffixes) > 0 && l.Manifest == "",
 			"--columns and --suffix are for a table: write --manifest FILE too"},
-		{!l.lists() && (l.Reading.Format != "" || l.base != "" || l.Reading.KeepDirs || l.Reading.Shard.String() != ""),
+		{!l.lists() && (l.Reading.Format != "" || l.base != "" || l.Reading.KeepDirs || l.Reading.Shard[1] != 0),
 			"--format, --base, --keep-dirs and --shard are for a list: write -i FILE or --manifest FILE too"},
 		{!l.Recursive && !l.Glob && (l.Tree.Accept != nil || l.Tree.Reject != nil || l.Tree.FollowLinks),
 			"--accept, --reject and --follow-links are for directories: write -r or --glob too"},

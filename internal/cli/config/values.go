@@ -97,6 +97,22 @@ func readAddress(s string) (netip.Addr, error) {
 	return a, nil
 }
 
+// readShard reads a share of a list: I/N, from 1/N to N/N.
+func readShard(s string) ([2]int, error) {
+	index, count, _ := strings.Cut(strings.TrimSpace(s), "/")
+	i, err := strconv.ParseUint(index, 10, 31)
+	n, bad := strconv.ParseUint(count, 10, 31)
+	switch {
+	case err == nil && bad == nil && i == 0 && n > 0:
+		return [2]int{}, fmt.Errorf("shares count from 1: write 1/%d for the first", n)
+	case err != nil || bad != nil || n == 0:
+		return [2]int{}, errors.New("is not a share: write I/N, such as 3/10 for the third of ten shares")
+	case i > n:
+		return [2]int{}, fmt.Errorf("the share is not a number from 1 to %d: write I/N, such as 3/10 for the third of ten shares", n)
+	}
+	return [2]int{int(i), int(n)}, nil
+}
+
 // readTime reads a positive duration: 3s, 2m, or plain seconds.
 func readTime(s string) (time.Duration, error) {
 	t, err := time.ParseDuration(s)
