@@ -17,11 +17,8 @@ func correct(args []string) error {
 	for _, program := range []string{"wget", "curl", "aria2", "lftp"} {
 		r := read(args, program)
 		command, texts := r.command()
-		switch {
-		case best == nil, r.known > best.known, r.known == best.known && commands == nil && command != "":
-			best, refused, whose, commands = r, texts, nil, nil
-		case r.known < best.known:
-			continue
+		if best == nil || r.known > best.known || r.known == best.known && commands == nil && command != "" {
+			best, refused = r, texts
 		}
 		if command != "" && !slices.Contains(commands, command) {
 			whose, commands = append(whose, program+"'s "), append(commands, command)

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/internal/printable"
 )
 
@@ -53,19 +52,6 @@ func (f *file) event(kind string) event {
 	}
 	if f.total >= 0 {
 		e.Size = &f.total
-	}
-	return e
-}
-
-// completed returns the "done" event.
-func (f *file) completed(r *Run, done download.Result, now time.Time) event {
-	if f.total = done.Size; done.Left == "" {
-		f.flow(r, done.Resumed, done.Size, now)
-		f.done = done.Size
-	}
-	e := f.event("done")
-	if e.Skipped, e.Verified = done.Left != "", done.Verified; done.Left == "" {
-		e.Seconds, e.Rate = seconds(now.Sub(f.made)), average(f.done-f.offset, now.Sub(f.began))
 	}
 	return e
 }

@@ -176,13 +176,12 @@ func amount(done, total int64, of string) string {
 
 // binary formats a number of bytes in binary units, as 1.5 MiB.
 func binary(n float64) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	i := 0
-	for ; n >= 1023.95 && i < len(units)-1; i++ {
+	for ; n >= 1023.95 && i < 4; i++ {
 		n /= 1024
 	}
 	if i == 0 {
-		return fmt.Sprintf("%.0f %s", n, units[i])
+		return fmt.Sprintf("%.0f B", n)
 	}
-	return fmt.Sprintf("%.1f %s", n, units[i])
+	return fmt.Sprintf("%.1f %ciB", n, "KMGT"[i-1])
 }

@@ -186,24 +186,33 @@ func (r *Run) end(f *file, e batch.Event) {
 
 // endFile shows how the transfer of a file has ended.
 func (r *Run) endFile(f *file, done download.Result, err error) {
-	now, kept, verified := r.p.now(), "", ""
-	if done.Verified != "" {
-		verified = " (verified: " + OneLine(done.Verified) + ")"
-	}
 	if r.lone {
-		if r.stop(); done.Kept > 0 {
+		r.stop()
+	}
+	if err != nil {
+		kept := ""
+		if r.lone && done.Kept > 0 {
 			kept = "; " + counted(done.Kept, "byte", "bytes") + " kept, run the same command to resume"
 		}
-	}
-	switch {
-	case err != nil:
 		r.p.failed(f.event("error"), err, kept)
-	case r.mode == JSON:
-		r.p.say(f.completed(r, done, now), "")
-	case done.Left != "" && !r.p.Quiet && (r.lone || r.mode == Bar):
-		r.p.line("%s: %s, left alone%s", f.name, done.Left, verified)
-	case done.Left == "" && r.lone && r.mode != None:
-		r.p.line("%s: %s in %.1f s%s", f.name, counted(done.Size, "byte", "bytes"), now.Sub(f.made).Seconds(), verified)
+		return
+	}
+	now, text, shown := r.p.now(), done.Left+", left alone", r.lone || r.mode == Bar || r.mode == JSON
+	if f.total = done.Size; done.Left == "" {
+		f.flow(r, done.Resumed, done.Size, now)
+		f.done, shown = done.Size, r.mode == JSON || r.lone && r.mode != None
+	}
+	e := f.event("done")
+	if e.Skipped, e.Verified = done.Left != "", done.Verified; !e.Skipped {
+		took := now.Sub(f.made)
+		e.Seconds, e.Rate = seconds(took), average(f.done-f.offset, now.Sub(f.began))
+		text = fmt.Sprintf("%s in %.1f s", counted(done.Size, "byte", "bytes"), took.Seconds())
+	}
+	if done.Verified != "" {
+		text += " (verified: " + OneLine(done.Verified) + ")"
+	}
+	if shown && !r.p.Quiet {
+		r.p.say(e, f.name+": "+text)
 	}
 }
 

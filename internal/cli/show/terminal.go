@@ -138,22 +138,18 @@ func (c *Console) ReadSecret(ctx context.Context, prompt string) (line string, e
 		c.Close()
 		return "", err
 	}
-	type answer struct {
-		line string
-		err  error
-	}
-	read := make(chan answer, 1)
+	read := make(chan func() (string, error), 1)
 	go func() {
 		ask := func() { fmt.Fprint(c.Out, prompt) }
 		if ask(); ctx.Err() == nil { // a stopped terminal may have resumed too late
 			line, err := readHidden(c.In, ask)
-			read <- answer{line, err}
+			read <- func() (string, error) { return line, err }
 		}
 	}()
 	select {
-	case a := <-read:
+	case answer := <-read:
 		defer c.Close()
-		line, err = a.line, a.err
+		line, err = answer()
 	case <-ctx.Done():
 		_ = term.Restore(fd, before)
 		err = context.Cause(ctx)
