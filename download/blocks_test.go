@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -32,28 +31,6 @@ func TestDamagedPart(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestUnreadableBlock makes one block of a part unreadable. Only that block is
-// fetched again.
-func TestUnreadableBlock(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.write("f.part", body[:200_000])
-	k.write("f.part.json", k.journal("/f", 300_000, kitTime, span{0, 200_000}))
-	reads := 0
-	onCall(t, func(call, path string) error {
-		if call == "read" && path == k.path("f.part") {
-			if reads++; reads == 2 {
-				return syscall.EIO
-			}
-		}
-		return nil
-	})
-	r, err := k.get("/f", Options{})
-	if err != nil || r.Resumed != 200_000-64<<10 || !k.told(Noted, "1 of 4 blocks") {
-		t.Errorf("got %+v, %v, events %v", r, err, k.events)
-	}
-	k.want(map[string]string{"f": body})
 }
 
 // flip changes one bit of a file in the test's directory.

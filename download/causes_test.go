@@ -15,11 +15,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
@@ -29,33 +26,14 @@ import (
 // causes in all of them.
 var uses = []struct {
 	name string
-	data bool // it opens a data connection
 	run  func(ctx context.Context, t *testing.T, c *ftpexec.Client, file, dir *urlparse.URL) error
 }{
-	{"Open", true, func(ctx context.Context, _ *testing.T, c *ftpexec.Client, file, _ *urlparse.URL) error {
-		r, err := c.Do(ctx, &ftpexec.Request{URL: file})
-		if err != nil {
-			return err
-		}
-		defer r.Body.Close()
-		_, err = io.Copy(io.Discard, r.Body)
-		return err
-	}},
-	{"List", true, func(ctx context.Context, _ *testing.T, c *ftpexec.Client, _, dir *urlparse.URL) (err error) {
+	{"List", func(ctx context.Context, _ *testing.T, c *ftpexec.Client, _, dir *urlparse.URL) (err error) {
 		for _, err = range c.List(ctx, dir) {
 		}
 		return err
 	}},
-	{"Entries", true, func(ctx context.Context, _ *testing.T, c *ftpexec.Client, _, dir *urlparse.URL) (err error) {
-		for _, err = range c.Entries(ctx, dir) {
-		}
-		return err
-	}},
-	{"Stat", false, func(ctx context.Context, _ *testing.T, c *ftpexec.Client, file, _ *urlparse.URL) error {
-		_, err := c.Stat(ctx, file)
-		return err
-	}},
-	{"File", true, func(ctx context.Context, t *testing.T, c *ftpexec.Client, file, _ *urlparse.URL) error {
+	{"File", func(ctx context.Context, t *testing.T, c *ftpexec.Client, file, _ *urlparse.URL) error {
 		_, err := File(ctx, c, file, filepath.Join(t.TempDir(), "f"), &Options{Retries: -1})
 		return err
 	}},
@@ -155,9 +133,6 @@ func TestCausesOfConnections(t *testing.T) {
 		for _, use := range uses {
 			for _, data := range []bool{false, true} {
 				for _, call := range []string{"dial", "read", "write"} {
-					if data && !use.data {
-						continue
-					}
 					t.Run(fmt.Sprintf("%s/%s/data %v/%s", use.name, mode, data, call), func(t *testing.T) {
 						t.Parallel()
 						var running sync.WaitGroup // some wait a second for a reply
@@ -216,36 +191,6 @@ func eachCall(t *testing.T, x *trouble, use func(*ftpexec.Client) error) {
 	}
 }
 
-// TestCausesOfAnEnd closes the control connection at each reply.
-func TestCausesOfAnEnd(t *testing.T) {
-	for _, use := range uses {
-		for _, verb := range []string{"", "USER", "PASS", "CWD", "TYPE", "SIZE", "MDTM", "EPSV", "RETR", "NLST", "MLSD"} {
-			step := testserver.On(verb, testserver.End(testserver.Closed))
-			if verb == "" {
-				step = testserver.On("", testserver.End(testserver.Closed))
-			}
-			s := testserver.New(t, nil, testserver.Honest("contents"), step)
-			err := use.run(t.Context(), t, new(ftpexec.Client), urlOf(t, s.URL("/d/f")), urlOf(t, s.URL("/d/")))
-			if err == nil && !sentTo(s, verb) {
-				continue
-			}
-			want := expectation{is: []error{ftpexec.ErrLost}, temporary: true, once: "connection lost"}
-			if bad := want.check(err); bad != nil {
-				t.Errorf("%s, %s: %v", use.name, verb, bad)
-			}
-		}
-	}
-}
-
-func sentTo(s *testserver.Server, verb string) bool {
-	for _, line := range s.Commands() {
-		if strings.HasPrefix(line, verb) {
-			return true
-		}
-	}
-	return verb == ""
-}
-
 func TestCausesOfResolving(t *testing.T) {
 	tests := []struct {
 		err  *net.DNSError
@@ -264,63 +209,6 @@ func TestCausesOfResolving(t *testing.T) {
 			err := use.run(t.Context(), t, &ftpexec.Client{Dial: x.dial}, urlOf(t, "ftp://nosuch.invalid/d/f"), urlOf(t, "ftp://nosuch.invalid/d/"))
 			if bad := tt.want.check(err); bad != nil {
 				t.Errorf("%s: %v", use.name, bad)
-			}
-		}
-	}
-}
-
-// TestCausesOfTimeouts lets the server be silent at each stage. The timeouts of
-// the Client and the end of a context are both timeouts, but only the first is
-// ErrTimeout.
-func TestCausesOfTimeouts(t *testing.T) {
-	reason := errors.New("enough")
-	ends := []struct {
-		name  string
-		after func() (context.Context, context.CancelFunc)
-		want  expectation
-	}{
-		{"client", func() (context.Context, context.CancelFunc) { return context.WithCancel(context.Background()) },
-			expectation{is: []error{ftpexec.ErrTimeout}, temporary: true, timeout: true, once: "timed out"}},
-		{"deadline", func() (context.Context, context.CancelFunc) {
-			return context.WithTimeout(context.Background(), time.Second)
-		},
-			expectation{is: []error{context.DeadlineExceeded}, timeout: true, once: "deadline exceeded"}},
-		{"cause", func() (context.Context, context.CancelFunc) {
-			return context.WithTimeoutCause(context.Background(), time.Second, reason)
-		}, expectation{is: []error{reason}, once: "enough"}},
-	}
-	silent := testserver.End(testserver.Stalled)
-	for _, use := range uses {
-		for _, verb := range []string{"dial", "", "USER", "PASS", "CWD", "TYPE", "MDTM", "EPSV", "RETR", "NLST", "MLSD", "data"} {
-			for _, end := range ends {
-				synctest.Test(t, func(t *testing.T) {
-					network := ftptest.NewNetwork()
-					step := testserver.On(verb, silent)
-					c := &ftpexec.Client{Dial: network.Dial}
-					switch verb {
-					case "":
-						step = testserver.On("", silent)
-					case "dial":
-						c.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
-							<-ctx.Done()
-							return nil, &net.OpError{Op: "dial", Net: network, Err: ctx.Err()}
-						}
-					case "data":
-						stall := []testserver.Action{testserver.Reply("150 x"), testserver.Data("a", testserver.Stalled)}
-						step = testserver.On("RETR", stall...).With("NLST", stall...).With("MLSD", stall...)
-					}
-					s := network.NewScript(t, testserver.Honest("contents"), step)
-					ctx, cancel := end.after()
-					defer cancel()
-					err := use.run(ctx, t, c, urlOf(t, s.URL("/d/f")), urlOf(t, s.URL("/d/")))
-					c.CloseIdleConnections()
-					if err == nil && (verb == "data" && !use.data || !sentTo(s, verb)) {
-						return
-					}
-					if bad := end.want.check(err); bad != nil {
-						t.Errorf("%s, %s, %s: %v", use.name, verb, end.name, bad)
-					}
-				})
 			}
 		}
 	}

@@ -24,28 +24,24 @@ func TestCausesOfTLS(t *testing.T) {
 		config  *tls.Config
 		trusted bool
 		want    expectation
-		data    bool // the data connection alone
 	}{
 		{"unknown authority", testserver.Options{Scheme: "ftpes"}, "", &tls.Config{}, false,
-			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.UnknownAuthorityError)}, once: "x509: "}, false},
+			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.UnknownAuthorityError)}, once: "x509: "}},
 		{"wrong name", testserver.Options{Scheme: "ftps"}, "other", &tls.Config{}, true,
-			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.HostnameError)}, once: "x509: "}, false},
+			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.HostnameError)}, once: "x509: "}},
 		{"expired", testserver.Options{Scheme: "ftpes"}, "", &tls.Config{Time: later}, true,
-			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.CertificateInvalidError)}, once: "x509: "}, false},
+			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.CertificateInvalidError)}, once: "x509: "}},
 		{"alert", testserver.Options{Scheme: "ftpes", TLSConfig: &tls.Config{MaxVersion: tls.VersionTLS12}}, "", &tls.Config{MinVersion: tls.VersionTLS13}, true,
-			expectation{is: []error{ftpexec.ErrTLS, tls.AlertError(70)}, as: []any{new(*net.OpError), new(tls.AlertError)}, once: "protocol version not supported"}, false},
+			expectation{is: []error{ftpexec.ErrTLS, tls.AlertError(70)}, as: []any{new(*net.OpError), new(tls.AlertError)}, once: "protocol version not supported"}},
 		{"not TLS", testserver.Options{}, "ftps", &tls.Config{}, true,
-			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(tls.RecordHeaderError)}, once: "first record does not look like"}, false},
+			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(tls.RecordHeaderError)}, once: "first record does not look like"}},
 		{"alert on the data connection", testserver.Options{Scheme: "ftpes", TLSConfig: &tls.Config{MaxVersion: tls.VersionTLS12, SessionTicketsDisabled: true, VerifyConnection: ftptest.Resumed}}, "", &tls.Config{}, true,
-			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*net.OpError), new(tls.AlertError)}, once: "bad certificate"}, true},
+			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*net.OpError), new(tls.AlertError)}, once: "bad certificate"}},
 	}
 	for _, tt := range tests {
 		tt.options.Tree = map[string]string{"/d/f": "contents"}
 		s := testserver.New(t, &tt.options)
 		for _, use := range uses {
-			if tt.data && !use.data {
-				continue
-			}
 			config := tt.config.Clone()
 			if tt.trusted {
 				config.RootCAs = s.RootCAs()

@@ -183,17 +183,6 @@ func TestGivenUpLate(t *testing.T) {
 	}
 }
 
-// TestPartTooLong resumes from a part that is longer than the file.
-func TestPartTooLong(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.write("f.part", body[:100_000]+strings.Repeat("z", 250_000))
-	k.write("f.part.json", k.journal("/f", 300_000, kitTime, span{0, 100_000}))
-	if r, err := k.get("/f", Options{}); err != nil || r.Resumed != 100_000 {
-		t.Errorf("got %+v, %v", r, err)
-	}
-	k.want(map[string]string{"f": body})
-}
-
 // TestSumOfLaterVersion feeds the digest bytes of an earlier version before
 // several connections fetch the later one.
 func TestSumOfLaterVersion(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -222,6 +223,9 @@ func (k *kit) leaves(path string, octets int64) {
 	k.faulty(nil)
 	k.ResetCommands()
 	wantNames(k.T, k.dir, "f.part", "f.part.json")
+	if info, err := os.Stat(k.path("f.part.json")); err != nil || info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" { // a URL may be private
+		k.Errorf("the journal has mode %v, %v", info.Mode(), err)
+	}
 }
 
 // change replaces a file on the server.

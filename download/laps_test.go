@@ -2,7 +2,6 @@ package download
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -129,20 +128,6 @@ func TestVersions(t *testing.T) {
 			var got bytes.Buffer
 			_, err := To(k.Context(), k.c, k.url("/f"), &got, nil)
 			return got.String(), err
-		},
-		"a pipe": func(k *kit) (string, error) {
-			r, w, err := os.Pipe()
-			if err != nil {
-				k.Fatal(err)
-			}
-			got := make(chan []byte)
-			go func() {
-				b, _ := io.ReadAll(r)
-				got <- b
-			}()
-			_, err = To(k.Context(), k.c, k.url("/f"), w, nil)
-			w.Close()
-			return string(<-got), err
 		},
 	}
 	runs, whole := 0, 0

@@ -117,17 +117,6 @@ func TestFileMode(t *testing.T) {
 	}
 }
 
-// TestFileJournalMode checks that only the owner can read the journal: a URL may
-// be private.
-func TestFileJournalMode(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.leaves("/f", 1000)
-	info, err := os.Stat(k.path("f.part.json"))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
-	}
-}
-
 // TestFilePartOfOthers checks that a run trusts no bytes that another user left
 // in a directory that both can write to.
 func TestFilePartOfOthers(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/testserver"
@@ -37,6 +36,8 @@ func TestResumeOfAnother(t *testing.T) {
 		{"type", func(*kit) {}, "/f;type=a", Options{}, "", ""},
 		{"part cut", func(k *kit) { k.truncate("f.part", 99_999) }, "/f", Options{}, "it has 99999 bytes, but its journal claims 100000", body},
 		{"part gone", func(k *kit) { k.remove("f.part") }, "/f", Options{}, "it has 0 bytes, but its journal claims 100000", body},
+		{"journal damaged", func(k *kit) { k.write("f.part.json", `{"ftpfetch":3,"size":10,"done":[[5,3,0]]}`) }, "/f", Options{}, "its journal is damaged", body},
+		{"journal of a later version", func(k *kit) { k.write("f.part.json", `{"ftpfetch":4,"url":"ftp://h/f","size":10,"done":[]}`) }, "/f", Options{}, "its journal has version 4", body},
 		{"no REST", func(k *kit) { k.faulty(replies("REST", "502 What?")) }, "/f", Options{}, "cannot start in the middle", body},
 		{"no time", func(k *kit) { k.faulty(replies("MDTM", "502 What?")) }, "/f", Options{}, "does not always report the file's time", body},
 	}
@@ -68,32 +69,6 @@ func (k *kit) remove(name string) {
 	}
 }
 
-// TestResumeHostileJournal puts any journal beside any part. The file must come
-// out right; a file that is not a journal must stay.
-func TestResumeHostileJournal(t *testing.T) {
-	part := strings.Repeat("z", 400_000)
-	for what, text := range map[string]string{
-		"empty": "", "no JSON": "hello", "another's": `{"version":1}`, "cut": `{"ftpfetch":3,"url":"ftp://h/f","si`,
-		"later version": `{"ftpfetch":4,"url":"ftp://h/f","size":10,"done":[]}`, "damaged": `{"ftpfetch":3,"size":10,"done":[[5,3,0]]}`,
-	} {
-		k := newKit(t, map[string]string{"/f": body})
-		k.write("f.part", part)
-		k.write("f.part.json", text)
-		_, err := k.get("/f", Options{})
-		if text != "" && !strings.HasPrefix(text, `{"ftpfetch":`) {
-			if !errors.Is(err, partfile.ErrForeign) {
-				t.Errorf("%s: got %v, want ErrForeign", what, err)
-			}
-			k.want(map[string]string{"f.part": part, "f.part.json": text})
-			continue
-		}
-		if err != nil || !k.told(Noted, "its journal") {
-			t.Errorf("%s: %v, events %v", what, err, k.events)
-		}
-		k.want(map[string]string{"f": body})
-	}
-}
-
 // TestResumeJournalInTheWay puts a directory under the name of the journal.
 func TestResumeJournalInTheWay(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
@@ -107,33 +82,27 @@ func TestResumeJournalInTheWay(t *testing.T) {
 	wantNames(t, k.dir, "f.part.json")
 }
 
-// TestResumeHoles resumes from a part with gaps, as several connections leave it.
-func TestResumeHoles(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.write("f.part", body[:1000]+strings.Repeat("z", 9000)+body[10_000:20_000]+strings.Repeat("z", 280_000))
-	k.write("f.part.json", k.journal("/f", 300_000, kitTime, span{0, 1000}, span{10000, 20000}))
-	r, err := k.get("/f", Options{})
-	if err != nil || r.Resumed != 11_000 {
-		t.Errorf("got %+v, %v", r, err)
+// TestResumeParts resumes from a part with gaps, as several connections leave it, from
+// one that has all bytes but no confirmed end, and from one that is too long.
+func TestResumeParts(t *testing.T) {
+	for _, tt := range []struct {
+		part  string
+		done  []span
+		rests []string
+	}{
+		{body[:1000] + strings.Repeat("z", 9000) + body[10_000:20_000] + strings.Repeat("z", 280_000), []span{{0, 1000}, {10000, 20000}}, []string{"1000", "20000"}},
+		{body, []span{{0, 300_000}}, []string{"299999"}},
+		{body[:100_000] + strings.Repeat("z", 250_000), []span{{0, 100_000}}, []string{"100000"}},
+	} {
+		k := newKit(t, map[string]string{"/f": body})
+		k.write("f.part", tt.part)
+		k.write("f.part.json", k.journal("/f", 300_000, kitTime, tt.done...))
+		r, err := k.get("/f", Options{})
+		if got := k.rests(); err != nil || r.Resumed == 0 || !slices.Equal(got, tt.rests) {
+			t.Errorf("got %+v, %v, REST %q, want %q", r, err, got, tt.rests)
+		}
+		k.want(map[string]string{"f": body})
 	}
-	if got := k.rests(); !slices.Equal(got, []string{"1000", "20000"}) {
-		t.Errorf("REST %q", got)
-	}
-	k.want(map[string]string{"f": body})
-}
-
-// TestResumeComplete resumes from a part that has all bytes but no confirmed end.
-func TestResumeComplete(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.write("f.part", body)
-	k.write("f.part.json", k.journal("/f", 300_000, kitTime, span{0, 300000}))
-	if _, err := k.get("/f", Options{}); err != nil {
-		t.Error(err)
-	}
-	if got := k.rests(); !slices.Equal(got, []string{"299999"}) {
-		t.Errorf("REST %q", got)
-	}
-	k.want(map[string]string{"f": body})
 }
 
 func TestSize(t *testing.T) {
@@ -242,24 +211,4 @@ func TestContinueOlder(t *testing.T) {
 			k.want(map[string]string{name: body[:n]})
 		}
 	}
-}
-
-// TestContinueCut resumes what a run with Continue began. Until the end the target
-// stays.
-func TestContinueCut(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.write("f", body[:50_000])
-	k.faulty(cut(1, lapSize+100_000))
-	if _, err := k.get("/f", Options{Continue: true, Retries: -1}); !errors.Is(err, ftpexec.ErrTruncated) {
-		t.Error(err)
-	}
-	wantNames(t, k.dir, "f", "f.part", "f.part.json")
-	if got := read(t, k.path("f")); got != body[:50_000] {
-		t.Errorf("the target has %d bytes", len(got))
-	}
-	k.faulty(nil)
-	if r, err := k.get("/f", Options{Continue: true}); err != nil || r.Resumed != 150_000 {
-		t.Errorf("got %+v, %v", r, err)
-	}
-	k.want(map[string]string{"f": body})
 }

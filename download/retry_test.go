@@ -207,20 +207,6 @@ func TestRetryOfChangingFile(t *testing.T) {
 	}
 }
 
-// TestToRetries checks that a stream resumes where it was cut.
-func TestToRetries(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.faulty(cut(1, 100_000))
-	var got bytes.Buffer
-	r, err := To(t.Context(), k.c, k.url("/f"), &got, nil)
-	if err != nil || got.String() != body || r.Size != 300_000 {
-		t.Errorf("%d bytes, %+v, %v", got.Len(), r, err)
-	}
-	if rests := k.rests(); !slices.Equal(rests, []string{"100000"}) {
-		t.Errorf("REST %q", rests)
-	}
-}
-
 // TestToCannotRetry changes the file after a part of it was written, or takes
 // REST from the server. Nothing may be written twice.
 func TestToCannotRetry(t *testing.T) {

@@ -81,20 +81,6 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestReason checks the reasons for leaving a target alone.
-func TestReason(t *testing.T) {
-	for want, o := range map[string]Options{
-		leftExists: {Skip: true}, leftOlder: {Newer: true}, leftComplete: {Continue: true},
-	} {
-		k := newKit(t, map[string]string{"/f": body})
-		k.write("f", body)
-		r, err := k.get("/f", o)
-		if err != nil || r.Left != want || r.Size != int64(len(body)) {
-			t.Errorf("got %+v, %v, want reason %v", r, err, want)
-		}
-	}
-}
-
 // TestSegmentsRetries checks that Retries applies to several connections too, and
 // that each retry is reported.
 func TestSegmentsRetries(t *testing.T) {

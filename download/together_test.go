@@ -111,44 +111,6 @@ func TestTargetAppears(t *testing.T) {
 	k.want(map[string]string{"f": body, "f.part.json": journal})
 }
 
-// TestSecondRun starts a second run at every call on the disk of a first. It must
-// be refused or succeed, and the file must be whole.
-func TestSecondRun(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	t.Cleanup(func() { partfile.Fault = nil })
-	for _, first := range []Options{{}, {Continue: true}, {Newer: true}, {Overwrite: true}} {
-		for _, second := range []Options{{}, {Continue: true}, {Newer: true}, {Overwrite: true}, {Skip: true}} {
-			for at := 1; ; at += *matrixEvery {
-				k.dir = t.TempDir()
-				if first.Continue || first.Newer {
-					k.write("f", body[:1000])
-				}
-				n, calls := 0, sync.Mutex{}
-				var serr error
-				partfile.Fault = func(string, string) error {
-					calls.Lock()
-					n++
-					now := n == at
-					calls.Unlock()
-					if now {
-						_, serr = File(context.Background(), k.c, k.url("/f"), k.path("f"), &second)
-					}
-					return nil
-				}
-				_, err := File(t.Context(), k.c, k.url("/f"), k.path("f"), &first)
-				partfile.Fault = nil
-				if err != nil && !clear(err) || serr != nil && !clear(serr) {
-					t.Errorf("%+v, then at call %d %+v: got %v and %v", first, at, second, err, serr)
-				}
-				k.checkTogether(body, []error{err, serr})
-				if n < at {
-					break
-				}
-			}
-		}
-	}
-}
-
 // TestWithoutLocks is TestSecondRun on a file system without locks, from nothing and
 // from a part, with another version of the file for the second run, which may also
 // be stopped. A run may fail, but the name belongs to one whole version.

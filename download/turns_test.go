@@ -68,12 +68,15 @@ func (s *turns) pass(i int, ended bool) {
 	}
 }
 
-// inTurns starts a run with each of the options and lets them take turns. A run that
+// inTurns starts a run with each of the options, with before as the target unless that
+// is "", and lets them take turns. A run that
 // finds another at work tries again, as batches do. It returns how many calls each
 // run has made.
-func (k *kit) inTurns(plan []int, clients []*ftpexec.Client, runs ...Options) []int {
+func (k *kit) inTurns(before string, plan []int, clients []*ftpexec.Client, runs ...Options) []int {
 	k.Helper()
-	k.dir = k.TempDir()
+	if k.dir = k.TempDir(); before != "" {
+		k.write("f", before)
+	}
 	s := &turns{plan: plan, calls: make([]int, len(runs)), ended: make([]bool, len(runs))}
 	s.moved = sync.NewCond(&s.mu)
 	what := fmt.Sprint(plan)
@@ -122,7 +125,7 @@ func TestTurns(t *testing.T) {
 		for b := 1; b < night.Or(12, 40); b++ {
 			for c, most := 1, 40; a+c < most; c += step {
 				n++
-				most = k.inTurns([]int{a, b, c}, clients, Options{}, Options{})[0]
+				most = k.inTurns("", []int{a, b, c}, clients, Options{}, Options{})[0]
 			}
 		}
 	}
@@ -133,7 +136,11 @@ func TestTurns(t *testing.T) {
 			plan = append(plan, 1+rand.IntN(1+rand.IntN(15)))
 		}
 		n++
-		k.inTurns(plan, clients, kinds[rand.IntN(6)], kinds[rand.IntN(6)], kinds[rand.IntN(6)])
+		before, first := "", kinds[rand.IntN(6)]
+		if (first.Overwrite || first.Newer || first.Continue) && rand.IntN(2) == 0 {
+			before = body[:1000]
+		}
+		k.inTurns(before, plan, clients, first, kinds[rand.IntN(6)], kinds[rand.IntN(6)])
 	}
 	t.Logf("%d orders", n)
 }
