@@ -88,8 +88,8 @@ type Client struct {
 	secrets    wire.Secrets // those sent on any connection
 	dialled    atomic.Int64 // control connections so far
 
-	mu      sync.Mutex
-	servers map[string]*server // by address
+	servers sync.Map   // a *server by address
+	mu      sync.Mutex // guards them
 }
 
 // Rate is a number of bytes a second, on average over a time.

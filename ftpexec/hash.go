@@ -5,23 +5,19 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/urlparse"
 )
 
-// hashCommand says which commands ask for a digest. They count if FEAT lists them.
-type hashCommand struct {
+// hashCommands say which commands ask for a digest. They count if FEAT lists them.
+var hashCommands = map[string]struct {
 	length int      // of the digest in bytes
 	hash   string   // the algorithm's name for HASH (draft-bryan-ftpext-hash)
 	verbs  []string // commands for this algorithm alone, in the order of preference
-}
-
-var hashCommands = map[string]hashCommand{
+}{
 	"sha512": {64, "SHA-512", []string{"XSHA512"}},
 	"sha256": {32, "SHA-256", []string{"XSHA256"}},
 	"sha1":   {20, "SHA-1", []string{"XSHA1", "XSHA"}},
@@ -129,9 +125,4 @@ func digestIn(r *wire.Reply, length int, name string) (digest []byte) {
 		}
 	}
 	return digest
-}
-
-// lazy compiles a regular expression when it is first used: dozens of them, of which a run needs few, take milliseconds.
-func lazy(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/ftpfetch/ftpexec/internal/listing"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -34,12 +35,12 @@ type wording struct {
 
 // clause is a phrase that stands alone between punctuation marks, names and the ends of the reply.
 func clause(m meaning, codes, phrase string) wording {
-	return wording{m, lazy(`(?s)^(?:` + codes + `) (?:.*[-*.,:;!\])\n] *)?(?:` + phrase + `)(?: *[-*.,:;!(\n].*)?$`)}
+	return wording{m, listing.Lazy(`(?s)^(?:` + codes + `) (?:.*[-*.,:;!\])\n] *)?(?:` + phrase + `)(?: *[-*.,:;!(\n].*)?$`)}
 }
 
 // whole is a phrase that is all of the reply.
 func whole(m meaning, codes, phrase string) wording {
-	return wording{m, lazy(`^(?:` + codes + `) (?:` + phrase + `)\.?$`)}
+	return wording{m, listing.Lazy(`^(?:` + codes + `) (?:` + phrase + `)\.?$`)}
 }
 
 // wordings are the phrases of real servers; limits_internal_test.go has their replies, with the sources.
@@ -91,7 +92,7 @@ func (a answer) means(m meaning) bool {
 }
 
 // encryption is what a server that refuses a login may want, if none of the wordings says so.
-var encryption = lazy(`\b(ssl|tls|ftps|ftpes|encrypt|secure)`)
+var encryption = listing.Lazy(`\b(ssl|tls|ftps|ftpes|encrypt|secure)`)
 
 // readLimits looks in the text of the reply to op for the causes that have no code of their own. secure reports whether
 // the control connection is under TLS.

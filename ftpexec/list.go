@@ -360,7 +360,7 @@ func (e *Entry) learn(verb string, r wire.Reply) {
 }
 
 // announced finds the size in the preliminary reply to RETR, which most servers word "... file (1234 bytes)".
-var announced = lazy(`\((\d{1,18}) bytes\)`)
+var announced = listing.Lazy(`\((\d{1,18}) bytes\)`)
 
 // opened takes the size from the first reply to RETR, if SIZE has not told it. With an offset the number may be that of
 // the rest of the file, so it does not count.

@@ -18,21 +18,18 @@ func extendedPort(text string) int {
 	if !closed || text == "" {
 		return 0
 	}
-	fields := strings.Split(text, text[:1])
-	if len(fields) != 5 || !digits(fields[3]) {
-		return 0
+	if fields := strings.Split(text, text[:1]); len(fields) == 5 {
+		if n, err := strconv.ParseUint(fields[3], 10, 16); err == nil {
+			return int(n)
+		}
 	}
-	n, err := strconv.ParseUint(fields[3], 10, 16)
-	if err != nil {
-		return 0
-	}
-	return int(n)
+	return 0
 }
 
 // sixNumbers matches "h1,h2,h3,h4,p1,p2" with numbers up to 255.
 var sixNumbers = func() func() *regexp.Regexp {
 	const octet = `0*(25[0-5]|2[0-4]\d|1\d\d|\d\d?)`
-	return lazy(`(?:^|\D)` + octet + strings.Repeat(` *, *`+octet, 5) + `(?:\D|$)`)
+	return listing.Lazy(`(?:^|\D)` + octet + strings.Repeat(` *, *`+octet, 5) + `(?:\D|$)`)
 }()
 
 // passivePort returns the port in a 227 reply, or 0. The text around the six numbers is not fixed (RFC 1123 section
@@ -48,9 +45,9 @@ func passivePort(text string) int {
 }
 
 var (
-	oneWord   = lazy(`(^|\s)ssl/tls(\s|$)`) // the only word with a "/" that is a wording
-	quotation = lazy(`(^|[\s([:=])(?:".*"|'.*'|` + "`.*['`]" + `|[“‘«<].*[”’»>])(\PL|$)`)
-	fullPath  = lazy(`\S*[/\\](?:.*[/\\])?(?:[^:\n]*:|\S*)`)
+	oneWord   = listing.Lazy(`(^|\s)ssl/tls(\s|$)`) // the only word with a "/" that is a wording
+	quotation = listing.Lazy(`(^|[\s([:=])(?:".*"|'.*'|` + "`.*['`]" + `|[“‘«<].*[”’»>])(\PL|$)`)
+	fullPath  = listing.Lazy(`\S*[/\\](?:.*[/\\])?(?:[^:\n]*:|\S*)`)
 )
 
 // wordsOf returns what r says, in lower case, with "*" for whatever may be a name that the server repeats: names, with
@@ -70,7 +67,7 @@ func wordsOf(r wire.Reply, names []string) string {
 	}
 	if len(known) > 0 {
 		slices.SortFunc(known, func(a, b string) int { return len(b) - len(a) })
-		text = lazy(`(^|\PL)(?:(?:`+strings.Join(known, "|")+`)(\PL|$))+`)().ReplaceAllString(text, "$1*$2")
+		text = listing.Lazy(`(^|\PL)(?:(?:`+strings.Join(known, "|")+`)(\PL|$))+`)().ReplaceAllString(text, "$1*$2")
 	}
 	if strings.ContainsAny(text, "\"'`“‘«</\\") {
 		text = quotation().ReplaceAllString(oneWord().ReplaceAllString(text, "${1}tls$2"), "$1*$2")
@@ -79,25 +76,21 @@ func wordsOf(r wire.Reply, names []string) string {
 	return strings.TrimSpace(text)
 }
 
-// digits reports whether s is a number without a sign.
-func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
-
 // sizeIn returns the size in bytes in a 213 reply to SIZE (RFC 3659 section 4).
 func sizeIn(r wire.Reply) (int64, bool) {
-	text := strings.TrimSpace(r.LastLine())
-	n, err := strconv.ParseInt(text, 10, 64)
-	return n, err == nil && r.OK() && digits(text)
+	n, err := strconv.ParseUint(strings.TrimSpace(r.LastLine()), 10, 63)
+	return int64(n), err == nil && r.OK()
 }
 
 // timeIn returns the time in a 213 reply to MDTM (RFC 3659 section 2.3): YYYYMMDDHHMMSS in UTC. It drops a fraction.
 func timeIn(r wire.Reply) (time.Time, bool) {
 	text, _, _ := strings.Cut(strings.TrimSpace(r.LastLine()), ".")
 	t, err := time.Parse("20060102150405", text)
-	return t, err == nil && r.OK() && digits(text)
+	return t, err == nil && r.OK()
 }
 
 // inQuotes matches a text in quotes. A quote in the text is doubled.
-var inQuotes = lazy(`^[^"]*"((?:[^"]|"")*)"(?:[^"]|$)`)
+var inQuotes = listing.Lazy(`^[^"]*"((?:[^"]|"")*)"(?:[^"]|$)`)
 
 // directoryIn returns the directory in a 257 reply to PWD, which stands in quotes (RFC 959 appendix II), or "".
 func directoryIn(r wire.Reply) string {

@@ -81,7 +81,7 @@ func (r *run) retrieve() (*Response, error) {
 	info := r.file.info
 	response := &Response{Body: b, Size: info.Size, ModTime: info.ModTime}
 	if b.text {
-		response.Body, response.Size = newText(b), -1
+		response.Body, response.Size = &textBody{ReadCloser: b, buf: make([]byte, 32<<10)}, -1
 	} else if info.Size >= 0 {
 		b.size = max(0, info.Size-r.goal.offset)
 	}
@@ -155,8 +155,7 @@ func (b *body) complete() {
 	}
 	b.run.advance = advance
 	if err == nil {
-		b.end(io.EOF) // first, so that Close leaves alone what another call may use then
-		b.release()
+		b.end(io.EOF)
 		return
 	}
 	if advance != "" { // which may be why
@@ -212,23 +211,18 @@ func (b *body) confirm() error {
 	return err
 }
 
-// end ends the body.
+// end ends the body and gives the session back.
 func (b *body) end(err error) {
 	b.err = err
-	b.over.Store(true)
+	b.over.Store(true) // first, so that Close leaves alone what another call may use then
+	b.run.stop()
+	b.run.client.put(b.run.session)
 }
 
 // fail ends the transfer and closes the connection, on which data may still be coming.
 func (b *body) fail(err error) {
 	b.conn.Abandon(err)
 	b.end(b.run.failure(step{Command: b.run.goal.op}, err).unless(b.run.ctx))
-	b.release()
-}
-
-// release gives the session back.
-func (b *body) release() {
-	b.run.stop()
-	b.run.client.put(b.run.session)
 }
 
 // Close ends the transfer. Any goroutine may call it. After a complete transfer it does nothing.

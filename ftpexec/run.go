@@ -274,9 +274,6 @@ func (r *run) password(step) (text string, err error) {
 	return text, nil
 }
 
-// account returns the argument of ACCT.
-func (r *run) account(step) (string, error) { return r.supplied("account") }
-
 // supplied returns what Credentials supplies. From now on nothing shows it.
 func (r *run) supplied(what string) (string, error) {
 	if r.client.Credentials == nil {

@@ -140,17 +140,8 @@ func (c *Client) maxConns() int { return cmp.Or(max(0, c.MaxConns), math.MaxInt)
 
 // server returns the server of u.
 func (c *Client) server(u *urlparse.URL) *server {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	host := c.servers[u.Address()]
-	if host == nil {
-		if c.servers == nil {
-			c.servers = map[string]*server{}
-		}
-		host = &server{slots: semaphore.NewWeighted(int64(c.maxConns()))}
-		c.servers[u.Address()] = host
-	}
-	return host
+	host, _ := c.servers.LoadOrStore(u.Address(), &server{slots: semaphore.NewWeighted(int64(c.maxConns()))})
+	return host.(*server)
 }
 
 // known returns what is known about the server, and what the Client is set to.
@@ -222,14 +213,13 @@ func (c *Client) put(s *session) {
 // CloseIdleConnections closes the connections that the Client keeps for further URLs (see MaxIdle). It does not touch
 // those in use. The Client may be used further.
 func (c *Client) CloseIdleConnections() {
-	c.mu.Lock()
-	var all []*session
-	for _, host := range c.servers {
-		all = append(all, host.idle...)
-	}
-	c.mu.Unlock()
-	for _, s := range all {
-		c.expire(s)
+	for _, host := range c.servers.Range {
+		c.mu.Lock()
+		all := slices.Clone(host.(*server).idle)
+		c.mu.Unlock()
+		for _, s := range all {
+			c.expire(s)
+		}
 	}
 }
 

@@ -15,10 +15,6 @@ type textBody struct {
 	err  error
 }
 
-func newText(from io.ReadCloser) io.ReadCloser {
-	return &textBody{ReadCloser: from, buf: make([]byte, 32<<10)}
-}
-
 func (t *textBody) Read(p []byte) (int, error) {
 	for len(t.text) == 0 && len(p) > 0 {
 		if t.err != nil {

@@ -39,7 +39,7 @@ func init() {
 		"USER": {stage: "login", refused: ErrLogin, basic: true, null: true, argument: (*run).user, judged: (*run).entered},
 		"PASS": {stage: "login", refused: ErrLogin, basic: true, null: true, argument: (*run).password, judged: (*run).entered,
 			needless: func(r *run, _ step) bool { return r.admitted }},
-		"ACCT": {stage: "login", refused: ErrLogin, null: true, argument: (*run).account, judged: (*run).entered},
+		"ACCT": {stage: "login", refused: ErrLogin, null: true, argument: func(r *run, _ step) (string, error) { return r.supplied("account") }, judged: (*run).entered},
 		"FEAT": {kept: func(r *run, _ step, reply wire.Reply) { r.features = &reply }},
 		"OPTS": {needless: func(r *run, _ step) bool { return !offered(r.features, "UTF8", "") }},
 		"PWD":  {kept: (*run).located},

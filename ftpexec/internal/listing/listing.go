@@ -34,7 +34,7 @@ var (
 )
 
 // vmsName matches a file name of VMS that stands alone, because what belongs to it did not fit on its line.
-var vmsName = lazy(`^[^\s;]+;\d+\s*$`)
+var vmsName = Lazy(`^[^\s;]+;\d+\s*$`)
 
 // Lines returns the lines of a listing by LIST, with an entry of VMS that takes two lines on one.
 func Lines(lines []string) (all []string) {
@@ -62,7 +62,7 @@ func entry(item Item) (Item, error) {
 	return item, nil
 }
 
-// lazy compiles a regular expression when it is first used: dozens of them, of which a run needs few, take milliseconds.
-func lazy(text string) func() *regexp.Regexp {
+// Lazy compiles a regular expression when it is first used: dozens of them, of which a run needs few, take milliseconds.
+func Lazy(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

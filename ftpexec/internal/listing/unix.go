@@ -7,10 +7,10 @@ import (
 )
 
 // mode matches the first column of ls -l, with the mark of an ACL or an extended attribute.
-var mode = lazy(`^([-bcdlpsDL])([-r][-w][-xsS][-r][-w][-xsSlL][-r][-w][-xtT])[.+@]?`)
+var mode = Lazy(`^([-bcdlpsDL])([-r][-w][-xsS][-r][-w][-xsSlL][-r][-w][-xtT])[.+@]?`)
 
 // oddMode matches what other systems put there: Connect:Enterprise and the rights of NetWare.
-var oddMode = lazy(`^([-d])(?:(?:[A-Z]*-[-A-Z]*[A-Z]{3} )|( ?\[[-A-Za-z]*\] ))`)
+var oddMode = Lazy(`^([-d])(?:(?:[A-Z]*-[-A-Z]*[A-Z]{3} )|( ?\[[-A-Za-z]*\] ))`)
 
 // unix reads a line of ls -l, with or without the number of links and the group: "drwxr-xr-x 2 ftp ftp 4096 Jan  2 15:04 name".
 func unix(line string, now time.Time) (Item, bool) {
@@ -91,7 +91,7 @@ type word struct {
 // maxWords bounds the search for the time: owners and groups are short.
 const maxWords = 16
 
-var wordPattern = lazy(`[^ \t]+`)
+var wordPattern = Lazy(`[^ \t]+`)
 
 func split(line string) (words []word) {
 	for _, at := range wordPattern().FindAllStringIndex(line, maxWords) {
