@@ -14,14 +14,10 @@ import (
 
 // You can understand the rest of the package without this file.
 //
-// It connects github.com/jlaffaye/ftp, whose RetrFrom and NameList start the transfers. The library decides that EPSV is
-// tried before PASV and remembers if it fails, that REST comes between the data connection and RETR, that the final
-// reply is due when the data of a listing has ended, and which part of a line in a listing is the name.
-//
-// The program decides everything else: connecting, login, directories, what travels together, timeouts, which codes
-// mean success, where data comes from, and TLS. The library cannot do that here: it insists on exact codes, has no
-// deadlines, and panics on some replies. A command that it writes runs the program up to that step. What it then reads
-// is the code that it expects for the outcome.
+// It connects github.com/jlaffaye/ftp, whose RetrFrom and NameList start the transfers. The library decides the order of
+// EPSV, PASV, REST and RETR, and that the final reply is due when the data of a listing has ended. The program decides
+// everything else: the library insists on exact codes, has no deadlines, and panics on some replies. A command that it
+// writes runs the program up to that step. What it then reads is the code that it expects for the outcome.
 
 // library is the net.Conn that jlaffaye/ftp uses as the connection to a server.
 type library struct {

@@ -22,18 +22,8 @@ type Command struct {
 // is that of [urlparse.URL.Check].
 //
 // A Client also sends SIZE and MDTM (RFC 3659), which tell about a file, the commands that set up the data connection (EPSV
-// and PASV, or EPRT and PORT), and QUIT at the end. It sends others only if they are needed:
-//
-//   - AUTH, PBSZ and PROT, for Client.TryTLS; PBSZ and PROT for ftps URLs
-//   - ACCT, if the server replies 332
-//   - FEAT after the login if a name contains UTF-8 beyond ASCII, and OPTS UTF8 ON if FEAT offers it
-//   - REST, for Request.Offset
-//   - MLSD, LIST -a or LIST in place of NLST, for Entries, which enters the directory that NLST names with CWD
-//   - CWD after an NLST with an argument that lists nothing, because some servers also list nothing for a directory
-//     that does not exist
-//   - MLST after a file in image type, if neither SIZE nor the reply to RETR has told its size
-//   - MLST, or CWD to the name after SIZE and MDTM, for a Stat of a directory's URL
-//   - PWD after the login, and CWD to return to that directory, if the connection is kept for another URL
+// and PASV, or EPRT and PORT), QUIT, and what a server or a request calls for: AUTH, PBSZ, PROT, ACCT, FEAT, OPTS, REST,
+// MLST, PWD, and MLSD or LIST in place of NLST.
 func Plan(u *urlparse.URL) ([]Command, error) {
 	if err := u.Check(); err != nil {
 		return nil, err

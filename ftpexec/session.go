@@ -91,14 +91,12 @@ func (s *session) setUp() []string {
 	return verbs
 }
 
-// oneAtATime are parts of the greetings of servers that lose commands sent ahead.
-var oneAtATime = []string{"icrosoft FTP Service", "MadGoat", "MikroTik"}
-
 // connect opens the connection and gives it to jlaffaye/ftp.
 func (r *run) connect(sequential bool) error {
 	greeting, err := r.conn.Connect()
 	if err == nil {
-		r.oneByOne = slices.ContainsFunc(oneAtATime, func(name string) bool { return strings.Contains(greeting.Raw(), name) })
+		loses := []string{"icrosoft FTP Service", "MadGoat", "MikroTik"} // commands sent ahead
+		r.oneByOne = slices.ContainsFunc(loses, func(name string) bool { return strings.Contains(greeting.Raw(), name) })
 		if r.oneByOne && !sequential {
 			r.conn.Note("this kind of server needs one command at a time")
 		}

@@ -33,12 +33,12 @@ var headings = Lazy(`^\s*$|^(?i:total|insgesamt|totale|totaal|итого|合計|
 // LIST reads a line of LIST in whichever format it has. A time without a year is the last such time before now.
 func LIST(line string, now time.Time) (Item, error) {
 	if item, ok := unix(line, now); ok {
-		return entry(item)
+		return named(item)
 	}
 	for _, format := range formats {
 		if found := format.pattern().FindStringSubmatch(line); found != nil {
 			if item, ok := format.read(found); ok {
-				return entry(item)
+				return named(item)
 			}
 		}
 	}

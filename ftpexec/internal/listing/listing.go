@@ -48,8 +48,8 @@ func Lines(lines []string) (all []string) {
 	return all
 }
 
-// entry returns item, unless its name is empty or names the directory itself or its parent.
-func entry(item Item) (Item, error) {
+// named returns item, unless its name is empty or names the directory itself or its parent.
+func named(item Item) (Item, error) {
 	switch item.Name {
 	case "":
 		return Item{}, ErrUnknown

@@ -24,7 +24,7 @@ func MLSD(line string) (Item, error) {
 			return Item{}, ErrNoEntry
 		}
 	}
-	return entry(item)
+	return named(item)
 }
 
 // cutFacts splits a line after "; ", or at its first space if the server leaves out the last semicolon. A line that

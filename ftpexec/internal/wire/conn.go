@@ -53,10 +53,10 @@ type Conn struct {
 	out        []Line // sent and not answered
 	flightSize int    // commands in the last flight
 
-	dataTLS    *tls.Config  // for data connections; nil: unencrypted
-	listener   net.Listener // active mode: where the server connects to next
-	final      *Reply       // of the transfer, if it came in place of the preliminary one
-	aheadReply *Reply       // to the command that Ahead sent, if it came before the final one
+	dataTLS      *tls.Config  // for data connections; nil: unencrypted
+	listener     net.Listener // active mode: where the server connects to next
+	final        *Reply       // of the transfer, if it came in place of the preliminary one
+	advanceReply *Reply       // to the command that Advance sent, if it came before the final one
 
 	mu      sync.Mutex // guards the following against Close and the goroutine that opens the data connection
 	conn    net.Conn

@@ -74,8 +74,8 @@ func (c *Conn) Receive() (Reply, error) {
 	}
 	var r Reply
 	var err error
-	if c.aheadReply != nil {
-		r, c.aheadReply = *c.aheadReply, nil
+	if c.advanceReply != nil {
+		r, c.advanceReply = *c.advanceReply, nil
 	} else {
 		r, err = c.answer(c.out[0].Transfer, c.patience())
 	}

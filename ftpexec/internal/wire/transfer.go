@@ -108,9 +108,9 @@ func (c *Conn) Finish(alone bool) (Reply, error) {
 	return r, c.fail(err)
 }
 
-// Ahead sends the EPSV or PASV of the next transfer after the data of this one has ended, before Finish. The next Receive
-// returns its reply. An error of Ahead shows in Finish or Receive.
-func (c *Conn) Ahead(line Line) {
+// Advance sends the EPSV or PASV of the next transfer after the data of this one has ended, before Finish. The next Receive
+// returns its reply. An error of Advance shows in Finish or Receive.
+func (c *Conn) Advance(line Line) {
 	c.out, c.flightSize = []Line{line}, 2 // RETR was the first of the flight: Receive waits as for commands sent ahead
 	_ = c.write(c.out)
 }
@@ -119,7 +119,7 @@ func (c *Conn) Ahead(line Line) {
 // failure of a transfer whose data has come with others: 426, 451, 551 and so on.
 var refusals = []int{425, 450, 500, 501, 502, 503, 504, 522, 530}
 
-// finalReply returns the final reply of the transfer. Some servers answer the command that Ahead sent before it: with a
+// finalReply returns the final reply of the transfer. Some servers answer the command that Advance sent before it: with a
 // port, or with a refusal, which counts as one if a positive final reply follows.
 func (c *Conn) finalReply() (Reply, error) {
 	if c.final != nil {
@@ -137,7 +137,7 @@ func (c *Conn) finalReply() (Reply, error) {
 	if !first.opens() && (err != nil || !final.OK() || final.opens()) {
 		return first, nil
 	}
-	c.aheadReply = &first
+	c.advanceReply = &first
 	return final, err
 }
 
