@@ -131,15 +131,6 @@ func TestEntriesTrustsWhatWorked(t *testing.T) {
 	}
 }
 
-// An empty LIST does not count if NLST says that the directory may not be read.
-func TestEntriesBlankButDenied(t *testing.T) {
-	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("LIST", testserver.Transfer("")),
-		testserver.On("NLST", testserver.Reply("550 .: Permission denied.")))
-	if got, _, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/"))); !errors.Is(err, ftpexec.ErrRefused) {
-		t.Errorf("got %q, %v, want %v", got, err, ftpexec.ErrRefused)
-	}
-}
-
 // Every other refusal is an error, and no entry comes with it.
 func TestEntriesRefused(t *testing.T) {
 	refusals := map[string][]string{
@@ -195,34 +186,13 @@ func TestEntriesRefusedAfter150(t *testing.T) {
 	}
 }
 
-// A listing that breaks off is not a refusal, although its final reply has the code of one.
-func TestEntriesBrokenOff(t *testing.T) {
-	for _, command := range []string{"MLSD", "LIST -a", "LIST"} {
-		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("^"+command+"$", testserver.Reply("150 x"),
-			testserver.Data("type=file; a\r\n"+line("a"), testserver.Closed), testserver.Reply("502 No.")))
-		got, lines, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
-		if !errors.Is(err, ftpexec.ErrTruncated) || len(got)+len(lines) > 0 {
-			t.Errorf("%s: got %q, %v, %v, want ErrTruncated", command, got, lines, err)
-		}
-	}
-}
-
-// Every listing has a data port of its own.
-func TestEntriesPorts(t *testing.T) {
-	for verb, c := range map[string]*ftpexec.Client{"EPSV": {}, "PASV": {NoEPSV: true}} {
-		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("LIST", testserver.Transfer(line("a"))))
-		if _, _, err := entriesOf(t.Context(), c, parse(t, s.URL("/d/"))); err != nil || count(s.Commands(), verb) != 2 {
-			t.Errorf("sent %q, %v, want %s twice", s.Commands(), err, verb)
-		}
-	}
-}
-
 // What all ways refuse is an error that says why LIST was refused, even if NLST then lists nothing. An unreadable
 // directory is not an empty one.
 func TestEntriesDenied(t *testing.T) {
 	for name, steps := range map[string][]testserver.Step{
 		"550":                  {testserver.On("LIST", testserver.Reply("550 Permission denied")), testserver.On("NLST", testserver.Reply("550 x"))},
 		"550, an empty NLST":   {testserver.On("LIST", testserver.Reply("550 Permission denied")), testserver.On("NLST", testserver.Transfer(""))},
+		"550, an empty LIST":   {testserver.On("LIST", testserver.Transfer("")), testserver.On("NLST", testserver.Reply("550 .: Permission denied."))},
 		"550 to MLSD":          {testserver.On("MLSD", testserver.Reply("550 No such file or directory")), testserver.On("LIST", testserver.Transfer("")), testserver.On("NLST", testserver.Transfer(""))},
 		"550 to all":           {testserver.On("MLSD", testserver.Reply("550 No such file")).With("LIST", testserver.Reply("550 No such file")).With("NLST", testserver.Reply("550 No such file"))},
 		"a name":               {testserver.On("LIST", testserver.Reply("550 /x/no files found: Permission denied")), testserver.On("NLST", testserver.Reply("550 /x/no files found: Permission denied"))},

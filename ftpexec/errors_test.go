@@ -17,41 +17,6 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// An Error tells its Stage.
-func TestErrorStage(t *testing.T) {
-	no := testserver.Reply("530 no")
-	tests := []struct {
-		path string
-		step testserver.Step
-		want string
-	}{
-		{"/a/f", testserver.On("", no, testserver.End(testserver.Closed)), "connect"},
-		{"/a/f", testserver.On("", testserver.End(testserver.Closed)), "connect"},
-		{"/a/f", testserver.On("USER", no), "login"},
-		{"/a/f", testserver.On("PASS", no), "login"},
-		{"/a/f", testserver.On("CWD", no), "directory"},
-		{"/a/f", testserver.On("TYPE", no), "transfer"},
-		{"/a/f", testserver.On("EPSV", no).With("PASV", no), "transfer"},
-		{"/a/f", testserver.On("RETR", no), "transfer"},
-		{"/a/f", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("", testserver.Closed), no), "transfer"},
-		{"/a/", testserver.On("NLST", no), "transfer"},
-		{"/a/f", testserver.On("SIZE", testserver.Reply("150 x")), "transfer"},
-	}
-	for _, tt := range tests {
-		s := testserver.New(t, nil, testserver.Honest("contents"), tt.step)
-		_, err := do(t.Context(), &ftpexec.Client{MaxIdle: -1, NoPipelining: true}, parse(t, s.URL(tt.path)))
-		var e *ftpexec.Error
-		if !errors.As(err, &e) || e.Stage != tt.want {
-			t.Errorf("%v: stage %q, want %q", err, e.Stage, tt.want)
-		}
-	}
-	refused := &ftpexec.Client{MaxIdle: -1, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no") }}
-	var e *ftpexec.Error
-	if _, err := refused.Get(t.Context(), "ftp://h/f"); !errors.As(err, &e) || e.Stage != "connect" {
-		t.Errorf("no connection: %v", err)
-	}
-}
-
 func TestErrorIsANetError(t *testing.T) {
 	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("CWD", testserver.End(testserver.Stalled)))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
-	"slices"
 	"strings"
 	"testing"
 
@@ -80,44 +79,6 @@ func TestDataConnectionIsOpenedMeanwhile(t *testing.T) {
 	}}
 	if got, err := read(t.Context(), c, parse(t, s.URL("/f"))); err != nil || got != "contents" {
 		t.Errorf("got %q, %v", got, err)
-	}
-}
-
-// What travels together, and what waits.
-func TestBarriers(t *testing.T) {
-	tests := []struct {
-		name, userinfo, path string
-		want                 []string
-	}{
-		{"anonymous", "", "/a/b/f",
-			[]string{"USER anonymous,PASS " + ftpexec.Email + ",CWD a,CWD b,TYPE I,SIZE f,MDTM f", "EPSV", "RETR f", "QUIT"}},
-		{"password", "user:pass", "/a/b/f", []string{"USER user", "PASS pass,CWD a,CWD b,TYPE I,SIZE f,MDTM f", "EPSV", "RETR f", "QUIT"}},
-		{"no password wanted", "open:pass", "/a/b/f", []string{"USER open", "CWD a,CWD b,TYPE I,SIZE f,MDTM f", "EPSV", "RETR f", "QUIT"}},
-		{"listing", "", "/a/b/", []string{"USER anonymous,PASS " + ftpexec.Email + ",CWD a,CWD b,TYPE A", "EPSV", "NLST", "QUIT"}},
-		{"refused directory", "", "/a/x/f", []string{"USER anonymous,PASS " + ftpexec.Email + ",CWD a,CWD x,TYPE I,SIZE f,MDTM f", "QUIT"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/b/f": "contents"},
-				Users: map[string]string{"user": "pass", "open": ""}})
-			url := s.URL(tt.path)
-			if tt.userinfo != "" {
-				url = s.URL(tt.userinfo + "@" + tt.path)
-			}
-			if _, err := do(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, url)); err != nil && tt.name != "refused directory" {
-				t.Fatal(err)
-			}
-			if err := s.WaitCommand(t.Context(), "QUIT"); err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, f := range s.Flights() {
-				got = append(got, strings.Join(f, ","))
-			}
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("flights\n%q\nwant\n%q", got, tt.want)
-			}
-		})
 	}
 }
 

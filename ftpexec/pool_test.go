@@ -21,7 +21,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// exchange dials for a Client and counts its control connections to one server.
+// exchange dials for a Client and counts its control connections to one server, or all connections if address is "".
 type exchange struct {
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	address string
@@ -37,7 +37,7 @@ type exchange struct {
 
 func (x *exchange) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := x.dial(ctx, network, address)
-	if err != nil || address != x.address {
+	if err != nil || x.address != "" && address != x.address {
 		return conn, err
 	}
 	x.count(0, 1)

@@ -79,29 +79,6 @@ func setUp(line string) bool {
 	return slices.Contains([]string{"EPSV", "SIZE", "MDTM", "QUIT"}, verb)
 }
 
-// After a missing file the session keeps the connection, and after a missing directory it finds the way back.
-func TestSessionGoesOnAfterARefusal(t *testing.T) {
-	for _, sequential := range []bool{false, true} {
-		s := sessionServer(t)
-		session := &ftpexec.Client{NoPipelining: sequential}
-		defer session.CloseIdleConnections()
-		for _, step := range []struct {
-			path, want string
-			err        error
-		}{
-			{"/a/missing", "", ftpexec.ErrNotFound}, {"/a/g", "g", nil}, {"/a/x/b/h", "", ftpexec.ErrDirectory}, {"/a/b/h", "h", nil}, {"/a/f", "f", nil},
-		} {
-			got, err := read(t.Context(), session, parse(t, s.URL(step.path)))
-			if got != step.want || !errors.Is(err, step.err) {
-				t.Errorf("%s: got %q, %v, want %q, %v", step.path, got, err, step.want, step.err)
-			}
-		}
-		if s.Connections() != 1 {
-			t.Errorf("%d connections, want 1", s.Connections())
-		}
-	}
-}
-
 // A visit is a URL's path, after "user:password@" perhaps, and the error that it leads to. "?" asks for facts, "3+" begins
 // at an offset, and a directory is listed.
 type visit struct {

@@ -64,7 +64,8 @@ func TestTryTLSAnswers(t *testing.T) {
 	}
 }
 
-func TestTryTLSFailures(t *testing.T) {
+// TestTLSFailures checks that after anything but a refusal no password is sent, whether TLS is tried or required.
+func TestTLSFailures(t *testing.T) {
 	tests := []struct {
 		name string
 		auth []testserver.Action
@@ -79,23 +80,25 @@ func TestTryTLSFailures(t *testing.T) {
 		{"closed", []testserver.Action{testserver.End(testserver.Closed)}, ftpexec.ErrLost},
 		{"PROT", []testserver.Action{testserver.Reply("234 go on")}, ftpexec.ErrTLSUnavailable},
 	}
-	for _, tt := range tests {
+	for i, tt := range slices.Concat(tests, tests) {
 		script := testserver.Honest("contents").With("AUTH", tt.auth...)
 		if tt.name == "PROT" {
 			script = script.With("PROT", testserver.Reply("536 no"))
 		}
 		s := testserver.New(t, nil, script)
-		c := &ftpexec.Client{MaxIdle: -1, TryTLS: true}
+		c, u := &ftpexec.Client{MaxIdle: -1, TryTLS: true}, parse(t, s.URL("/f"))
 		if tt.name == "PROT" {
 			c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}
 		}
-		u := parse(t, s.URL("/f"))
+		if i >= len(tests) {
+			u.Scheme = "ftpes"
+		}
 		u.User = url.UserPassword("me", "secret")
 		_, err := read(t.Context(), c, u)
 		if err == nil || tt.want != nil && !errors.Is(err, tt.want) {
 			t.Errorf("%s: got %v, want %v", tt.name, err, tt.want)
 		}
-		if slices.ContainsFunc(s.Commands(), func(l string) bool { return strings.HasPrefix(l, "PASS") }) {
+		if slices.ContainsFunc(s.Commands(), func(l string) bool { return strings.HasPrefix(l, "PASS") }) || s.DataConnections() > 0 {
 			t.Errorf("%s: the password was sent: %q", tt.name, s.Commands())
 		}
 	}
