@@ -234,7 +234,7 @@ func statusOf(err error) int {
 		return 0
 	case is(ftpexec.ErrTLSRequired):
 		return http.StatusForbidden
-	case is(ftpexec.ErrTooMany), e.Code == 421:
+	case is(ftpexec.ErrTooMany):
 		return http.StatusServiceUnavailable
 	case is(ftpexec.ErrLogin), is(ftpexec.ErrNoCredentials): // with a password too: another one may be right
 		return http.StatusUnauthorized
