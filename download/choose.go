@@ -26,8 +26,8 @@ type start struct {
 	modTime time.Time
 }
 
-// choose decides what to do about the target. It asks the server if Newer or
-// Continue make that depend on the server's file.
+// choose decides what to do about the target. It asks the server if Newer or Continue make that depend on the server's
+// file.
 func (j *job) choose(ctx context.Context, to *partfile.Place) (choice, error) {
 	var brought func(partfile.State) (bool, error)
 	if !j.o.Newer && !j.o.Continue && !j.o.Overwrite && !j.o.Skip {
@@ -53,8 +53,8 @@ func (j *job) choose(ctx context.Context, to *partfile.Place) (choice, error) {
 	return choice{}, &localfile.Error{Path: to.Path, Reason: "already exists", Err: fs.ErrExist}
 }
 
-// brought reports whether the target, which a killed run has brought, is the file
-// that this run should retrieve, and that has not changed on the server.
+// brought reports whether the target, which a killed run has brought, is the file that this run should retrieve, and that
+// has not changed on the server.
 func (j *job) brought(ctx context.Context, to *partfile.Place, s partfile.State) (bool, error) {
 	if s.URL != j.url {
 		return false, nil
@@ -66,8 +66,7 @@ func (j *job) brought(ctx context.Context, to *partfile.Place, s partfile.State)
 	return (info.Size < 0 || j.text() || info.Size == s.Size) && info.ModTime.Equal(s.ModTime), nil
 }
 
-// ask asks the server for its file's size and time, and the system for the
-// target's.
+// ask asks the server for its file's size and time, and the system for the target's.
 func (j *job) ask(ctx context.Context, to *partfile.Place) (info *ftpexec.Entry, local fs.FileInfo, err error) {
 	local, err = to.Stat()
 	switch {
@@ -83,9 +82,8 @@ func (j *job) ask(ctx context.Context, to *partfile.Place) (info *ftpexec.Entry,
 	return info, local, err
 }
 
-// newer decides whether to retrieve the file because it is newer than the target
-// or of another size. A target that is only shorter is continued if Continue
-// asks for that.
+// newer decides whether to retrieve the file because it is newer than the target or of another size. A target that is only
+// shorter is continued if Continue asks for that.
 func (j *job) newer(ctx context.Context, to *partfile.Place) (choice, error) {
 	info, local, err := j.ask(ctx, to)
 	if err != nil {
@@ -105,8 +103,8 @@ func (j *job) newer(ctx context.Context, to *partfile.Place) (choice, error) {
 
 const older = "is older than the server's file, which has changed since"
 
-// extend checks whether the rest of the target can be fetched, and whether there
-// is any. info and local are what ask has returned, or nil.
+// extend checks whether the rest of the target can be fetched, and whether there is any. info and local are what ask has
+// returned, or nil.
 func (j *job) extend(ctx context.Context, to *partfile.Place, info *ftpexec.Entry, local fs.FileInfo) (_ choice, err error) {
 	refuse := func(format string, args ...any) (choice, error) {
 		return choice{}, because(ErrResume, "%s: "+format, append([]any{to.Path}, args...)...)

@@ -15,8 +15,7 @@ import (
 	"example.com/ftpfetch/internal/localfile"
 )
 
-// bufferSize is how many bytes are copied at a time if they do not go straight
-// from the socket to the file.
+// bufferSize is how many bytes are copied at a time if they do not go straight from the socket to the file.
 const bufferSize = 256 << 10
 
 // sink says where the bytes of a response go.
@@ -28,8 +27,8 @@ type sink struct {
 	most  int64         // bytes to read; -1 means to the end, which the server confirms
 }
 
-// pump copies from body. In the simple case, an unencrypted transfer into a file,
-// bytes go straight there: see [ftpexec.Response].Body.
+// pump copies from body. In the simple case, an unencrypted transfer into a file, bytes go straight there: see
+// [ftpexec.Response].Body.
 func (w sink) pump(ctx context.Context, body io.Reader) (int64, error) {
 	if file, ok := w.to.(*os.File); ok && w.tee == nil && w.limit == nil && w.most < 0 {
 		n, err := io.Copy(file, body)
@@ -50,8 +49,7 @@ func (w sink) pump(ctx context.Context, body io.Reader) (int64, error) {
 	return out.n, err
 }
 
-// step returns the buffer size. Under a limit it is about a tenth of a second's
-// bytes, so that data flows evenly.
+// step returns the buffer size. Under a limit it is about a tenth of a second's bytes, so that data flows evenly.
 func (w sink) step() int64 {
 	if w.limit == nil {
 		return bufferSize
@@ -85,8 +83,8 @@ func (w *writer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// wait waits until the limit allows n bytes. It returns when the context ends, or
-// at once if the context's deadline would come first.
+// wait waits until the limit allows n bytes. It returns when the context ends, or at once if the context's deadline would
+// come first.
 func (w *writer) wait(n int) error {
 	for w.limit != nil && n > 0 {
 		some := max(1, min(n, w.limit.Burst()))
@@ -98,8 +96,8 @@ func (w *writer) wait(n int) error {
 	return nil
 }
 
-// inFile marks the errors of writing to a file as local. If the data went
-// straight to the file, the system's errors come unmarked.
+// inFile marks the errors of writing to a file as local. If the data went straight to the file, the system's errors come
+// unmarked.
 func inFile(err error, path string) error {
 	var server *ftpexec.Error
 	var local *localfile.Error

@@ -14,8 +14,8 @@ import (
 	"example.com/ftpfetch/internal/retry"
 )
 
-// standard returns the standard stream that path names, or nil. Opening the name
-// again would write from the file's first byte.
+// standard returns the standard stream that path names, or nil. Opening the name again would write from the file's first
+// byte.
 func standard(path string) *os.File {
 	switch filepath.Clean(path) {
 	case "/dev/stdout":
@@ -26,8 +26,8 @@ func standard(path string) *os.File {
 	return nil
 }
 
-// saveStream writes to a device or FIFO: there is no file to protect or rename.
-// The end of ctx ends the wait for a FIFO's reader.
+// saveStream writes to a device or FIFO: there is no file to protect or rename. The end of ctx ends the wait for a FIFO's
+// reader.
 func (j *job) saveStream(ctx context.Context, path string) (Result, error) {
 	f, done := standard(path), func() error { return nil }
 	if f == nil {

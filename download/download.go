@@ -1,5 +1,4 @@
-// Package download saves the file that an ftp URL names, whole or not at all, or
-// copies it to any writer.
+// Package download saves the file that an ftp URL names, whole or not at all, or copies it to any writer.
 //
 // The two calls to use are [File] and, for a writer, [To]:
 //
@@ -7,14 +6,11 @@
 //	u, err := urlparse.Parse("ftp://ftp.example.org/pub/x")
 //	r, err := download.File(ctx, &c, u, "x", nil)
 //
-// A file gets its final name only after every byte has arrived, the server has
-// confirmed the end of the transfer (RFC 959 section 5.4), the digest, if one was
-// asked for, has matched, and the data is on the disk. Until then it is called
-// NAME.part and has a journal, NAME.part.json, beside it. After a failure that
-// may pass the download resumes from where it stopped. After any other failure
-// the two files stay if the next call can resume from them, which it does if the
-// server still has the same file; a file whose digest is wrong becomes NAME.bad.
-// docs/download.md has the rules.
+// A file gets its final name only after every byte has arrived, the server has confirmed the end of the transfer (RFC 959
+// section 5.4), the digest, if one was asked for, has matched, and the data is on the disk. Until then it is called
+// NAME.part and has a journal, NAME.part.json, beside it. After a failure that may pass the download resumes from where it
+// stopped. After any other failure the two files stay if the next call can resume from them, which it does if the server
+// still has the same file; a file whose digest is wrong becomes NAME.bad. docs/download.md has the rules.
 package download
 
 import (
@@ -25,8 +21,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Source is where files come from: an [*ftpexec.Client]. It is safe for concurrent
-// use if Options.Segments asks for several connections.
+// Source is where files come from: an [*ftpexec.Client]. It is safe for concurrent use if Options.Segments asks for
+// several connections.
 type Source interface {
 	Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error)
 	Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, error)
@@ -41,7 +37,6 @@ type (
 		Extra() Source // for all connections of the file but the first
 		Arrived()      // all bytes are there: what follows does not need the source
 	}
-	// hasher reports that the names beside the target get a hash, because NAME.part
-	// may be another of the files.
+	// hasher reports that the names beside the target get a hash, because NAME.part may be another of the files.
 	hasher interface{ HashNames() bool }
 )

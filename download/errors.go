@@ -7,8 +7,7 @@ import (
 	"example.com/ftpfetch/internal/localfile"
 )
 
-// Callers tell these causes apart with errors.Is. ErrLocal is every failure on the
-// local side.
+// Callers tell these causes apart with errors.Is. ErrLocal is every failure on the local side.
 var (
 	ErrLocal = localfile.ErrLocal
 

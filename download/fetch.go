@@ -13,10 +13,8 @@ import (
 	"example.com/ftpfetch/internal/retry"
 )
 
-// accept compares what the server says about its file with what is known, before
-// any byte is read. It returns gap with its end filled in. If the file is a
-// different one the transfer starts over: with errAgain, unless the part was
-// empty.
+// accept compares what the server says about its file with what is known, before any byte is read. It returns gap with its
+// end filled in. If the file is a different one the transfer starts over: with errAgain, unless the part was empty.
 func (t *transfer) accept(resp *ftpexec.Response, gap partfile.Span) (partfile.Span, error) {
 	s := t.part.Snapshot()
 	if err := t.told(s, resp.Size, resp.ModTime); err != nil {
@@ -66,8 +64,8 @@ func misplaced(err error) error {
 	return err
 }
 
-// told returns an error that may pass if the server no longer reports what it
-// reported before: it may be busy. The second time told accepts that.
+// told returns an error that may pass if the server no longer reports what it reported before: it may be busy. The second
+// time told accepts that.
 func (t *transfer) told(s partfile.State, size int64, modTime time.Time) error {
 	if len(s.Done) == 0 || !silent(s, size, modTime) || t.untold.Swap(true) {
 		return nil
@@ -82,9 +80,8 @@ func silent(s partfile.State, size int64, modTime time.Time) bool {
 
 var errSilent = because(ftpexec.ErrChanged, "the server no longer reports the file's size and time, so nothing shows that it is the same file")
 
-// another starts the transfer over because the server's file is no longer the
-// same. If the part is empty it does so at once. Otherwise it returns errAgain,
-// and the part is given up once the server has opened the file from its start.
+// another starts the transfer over because the server's file is no longer the same. If the part is empty it does so at
+// once. Otherwise it returns errAgain, and the part is given up once the server has opened the file from its start.
 func (t *transfer) another(why string) error {
 	if t.restarts++; t.restarts > maxRestarts {
 		return because(ftpexec.ErrChanged, "the file changes on the server while it is read: %s", why)
@@ -118,8 +115,8 @@ func (t *transfer) differs(s partfile.State, resp *ftpexec.Response) string {
 	return ""
 }
 
-// same checks that a file that came in several pieces did not change: the server
-// may replace it between its reply to MDTM and the data.
+// same checks that a file that came in several pieces did not change: the server may replace it between its reply to MDTM
+// and the data.
 func (t *transfer) same(ctx context.Context) error {
 	if t.responses.Load() < 2 {
 		return nil
@@ -148,9 +145,8 @@ func countOf(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// fetch writes one span of the file and returns how many of its bytes count. If
-// whole is true the bytes pass through the digest too. fetch reads the last span
-// of the file until the server confirms the end.
+// fetch writes one span of the file and returns how many of its bytes count. If whole is true the bytes pass through the
+// digest too. fetch reads the last span of the file until the server confirms the end.
 func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x partfile.Span, whole bool) (int64, error) {
 	w := sink{path: t.part.Name(), limit: t.o.Limit, most: -1}
 	if tail := x.End == resp.Size; !tail {

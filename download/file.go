@@ -8,19 +8,14 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// File retrieves the file that u names and saves it under path, whole or not
-// at all. o may be nil.
+// File retrieves the file that u names and saves it under path, whole or not at all. o may be nil.
 //
-// File checks for local obstacles before it asks the server for the file: an
-// existing target ([fs.ErrExist]), a directory that is missing or not writable
-// ([ErrLocal]), an impossible name. It writes directly to a character
-// device or FIFO. With Options.Root path is relative to that directory, and
-// missing directories are made.
+// File checks for local obstacles before it asks the server for the file: an existing target ([fs.ErrExist]), a directory
+// that is missing or not writable ([ErrLocal]), an impossible name. It writes directly to a character device or FIFO. With
+// Options.Root path is relative to that directory, and missing directories are made.
 //
-// Errors from the server are those of [ftpexec.Client.Do] and of reading
-// the Body. After an error NAME.part keeps the bytes
-// that arrived, if the next call can resume from them. After [ErrDigest] they are
-// in NAME.bad.
+// Errors from the server are those of [ftpexec.Client.Do] and of reading the Body. After an error NAME.part keeps the
+// bytes that arrived, if the next call can resume from them. After [ErrDigest] they are in NAME.bad.
 func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Options) (r Result, err error) {
 	if err := o.check(); err != nil {
 		return Result{}, err
@@ -47,8 +42,8 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 	return r, err
 }
 
-// file is [File] for a target that is a regular file or does not exist. The error
-// is [partfile.ErrMoved] if another run changed the target meanwhile.
+// file is [File] for a target that is a regular file or does not exist. The error is [partfile.ErrMoved] if another run
+// changed the target meanwhile.
 func (j *job) file(ctx context.Context, to *partfile.Place) (result Result, err error) {
 	c, err := j.choose(ctx, to)
 	switch {
@@ -85,8 +80,8 @@ func skipped(to *partfile.Place, why string) Result {
 	return Result{Left: why, Size: to.Size()}
 }
 
-// leaveTarget returns the result for a target that is as good as the server's
-// file. It verifies the target if a digest was asked for, but never removes it.
+// leaveTarget returns the result for a target that is as good as the server's file. It verifies the target if a digest was
+// asked for, but never removes it.
 func (j *job) leaveTarget(ctx context.Context, to *partfile.Place, why string) (Result, error) {
 	result := skipped(to, why)
 	if err := j.sized(to); err != nil {

@@ -8,8 +8,7 @@ import (
 	"example.com/ftpfetch/internal/localfile"
 )
 
-// find claims the part of the target, and takes what it holds as the start if this
-// run may.
+// find claims the part of the target, and takes what it holds as the start if this run may.
 func (j *job) find(ctx context.Context, to *partfile.Place, c choice) (*transfer, error) {
 	p, err := to.Claim(ctx, j.url, j.o.Overwrite, j.o.Continue)
 	if err != nil {
@@ -36,8 +35,7 @@ func (j *job) find(ctx context.Context, to *partfile.Place, c choice) (*transfer
 	return t, nil
 }
 
-// take decides about what the part holds. from is the target that Continue takes as
-// the start of the file, or nil.
+// take decides about what the part holds. from is the target that Continue takes as the start of the file, or nil.
 func (t *transfer) take(ctx context.Context, from *start) error {
 	p := t.part
 	has, _ := p.Found()
@@ -85,8 +83,7 @@ func (t *transfer) foreign(ctx context.Context, from *start) error {
 	return p.Adopt(ctx)
 }
 
-// useless says why a run cannot resume from the part, or "". It removes damaged
-// blocks from what is left.
+// useless says why a run cannot resume from the part, or "". It removes damaged blocks from what is left.
 func (t *transfer) useless(ctx context.Context, has int64) (why string, err error) {
 	p := t.part
 	s := &p.Left
@@ -121,8 +118,7 @@ func (t *transfer) useless(ctx context.Context, has int64) (why string, err erro
 	return "", nil
 }
 
-// mayForget refuses to give up bytes that another program left, unless Overwrite
-// or NoResume allow it.
+// mayForget refuses to give up bytes that another program left, unless Overwrite or NoResume allow it.
 func (t *transfer) mayForget(adopted int64, why string) error {
 	if adopted == 0 || t.o.Overwrite || t.o.NoResume {
 		return nil

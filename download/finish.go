@@ -48,8 +48,8 @@ func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite boo
 	return result, nil
 }
 
-// verify compares the part's digest and writes it to r. If it differs, the part becomes NAME.bad,
-// as evidence: no run resumes from it.
+// verify compares the part's digest and writes it to r. If it differs, the part becomes NAME.bad, as evidence: no run
+// resumes from it.
 func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
 	if err := t.check.reach(ctx, t.part.File(), size); err != nil {
 		return err

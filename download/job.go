@@ -23,8 +23,7 @@ type job struct {
 	arrives func() // see member; may be nil
 }
 
-// text reports whether the transfer is in ASCII type, which has neither a
-// comparable size nor offsets.
+// text reports whether the transfer is in ASCII type, which has neither a comparable size nor offsets.
 func (j *job) text() bool { return j.u != nil && j.u.Type == urlparse.TypeASCII }
 
 // newJob returns a job with a copy of o that has its defaults filled in.
@@ -51,8 +50,8 @@ const cannotResumeText = "a file in ASCII type (;type=a) cannot be resumed"
 // undated says why pieces of a file are not joined.
 const undated = "the server does not always report the file's time, so it may be another file"
 
-// dated reports whether pieces of a file with this time may be joined. Without a
-// time only Continue says so: the size and the laps are all that can be compared.
+// dated reports whether pieces of a file with this time may be joined. Without a time only Continue says so: the size and
+// the laps are all that can be compared.
 func (j *job) dated(modTime time.Time) bool { return !modTime.IsZero() || j.o.Continue }
 
 // rightSize compares the size that the server tells with Options.Size.
@@ -71,8 +70,8 @@ func (j *job) arrived(n int64) error {
 	return nil
 }
 
-// stat asks the server for its file's size and time. If the server refuses to tell
-// anything nothing is known: only RETR shows whether there is a file.
+// stat asks the server for its file's size and time. If the server refuses to tell anything nothing is known: only RETR
+// shows whether there is a file.
 func (j *job) stat(ctx context.Context) (*ftpexec.Entry, error) {
 	info, err := j.src.Stat(ctx, j.u)
 	var e *ftpexec.Error

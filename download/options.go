@@ -11,8 +11,7 @@ import (
 	"example.com/ftpfetch/download/digest"
 )
 
-// progressInterval is the time between two Progress events, and
-// checkpointInterval the time between two journals.
+// progressInterval is the time between two Progress events, and checkpointInterval the time between two journals.
 const (
 	progressInterval   = 100 * time.Millisecond
 	checkpointInterval = time.Second
@@ -21,74 +20,62 @@ const (
 // maxSegments is the largest number of connections for one file.
 const maxSegments = 64
 
-// Options changes how a file is retrieved. The zero value and nil refuse an
-// existing target ([fs.ErrExist]), resume a partial file of an earlier call, and retry five times.
+// Options changes how a file is retrieved. The zero value and nil refuse an existing target ([fs.ErrExist]), resume a
+// partial file of an earlier call, and retry five times.
 type Options struct {
-	// Overwrite replaces an existing target once the new file is whole, and a
-	// NAME.part without a journal at once. It replaces a symbolic link itself, not
-	// the file that the link points to.
+	// Overwrite replaces an existing target once the new file is whole, and a NAME.part without a journal at once. It
+	// replaces a symbolic link itself, not the file that the link points to.
 	Overwrite bool
 	// Skip leaves an existing target as it is and reports success.
 	Skip bool
-	// Newer retrieves a file only if the target is missing, or if the server's
-	// file is newer or of another size. It then replaces the target. With
-	// Continue, a target that is no older and shorter is resumed instead.
+	// Newer retrieves a file only if the target is missing, or if the server's file is newer or of another size. It then
+	// replaces the target. With Continue, a target that is no older and shorter is resumed instead.
 	Newer bool
-	// Continue uses the target, or a NAME.part without a journal, as the start
-	// of the file and retrieves the rest. It checks only their length, their time
-	// and their last bytes: see Sum. The target is copied, and stays until the whole
-	// file replaces it. Neither this nor a later call gives up those bytes without
-	// Overwrite or NoResume; the error is then [ErrResume].
+	// Continue uses the target, or a NAME.part without a journal, as the start of the file and retrieves the rest. It
+	// checks only their length, their time and their last bytes: see Sum. The target is copied, and stays until the whole
+	// file replaces it. Neither this nor a later call gives up those bytes without Overwrite or NoResume; the error is
+	// then [ErrResume].
 	Continue bool
 	// NoResume starts over even if there is a NAME.part with a journal.
 	NoResume bool
 
-	// Root, if not nil, is the directory that the download must not leave: the
-	// path is relative to it, and no symbolic link leads out of it. Missing
-	// directories below Root are made, with mode 0777 less umask; a run that
-	// fails removes those that it made and that are empty. A device or FIFO is
-	// refused. The caller closes Root.
+	// Root, if not nil, is the directory that the download must not leave: the path is relative to it, and no symbolic
+	// link leads out of it. Missing directories below Root are made, with mode 0777 less umask; a run that fails removes
+	// those that it made and that are empty. A device or FIFO is refused. The caller closes Root.
 	Root *os.Root
 
-	// Retries is how many times in a row, without progress, a failure that may
-	// pass is retried; 0 means five, less than 0 never.
+	// Retries is how many times in a row, without progress, a failure that may pass is retried; 0 means five, less than 0
+	// never.
 	Retries int
-	// RetryConnect retries too if the server was never reached: it refuses the
-	// connection, or does not answer, or no route leads to it. Without it that is
-	// taken for a wrong address. A host without an address in DNS is not retried.
+	// RetryConnect retries too if the server was never reached: it refuses the connection, or does not answer, or no route
+	// leads to it. Without it that is taken for a wrong address. A host without an address in DNS is not retried.
 	RetryConnect bool
 
-	// Segments is how many connections fetch one file at the same time, at most 64;
-	// less than 2 means one.
+	// Segments is how many connections fetch one file at the same time, at most 64; less than 2 means one.
 	Segments int
 
-	// Size is the size that the file must have, in bytes; nil means any. It
-	// does not apply in ASCII type. The error is [ftpexec.ErrChanged].
+	// Size is the size that the file must have, in bytes; nil means any. It does not apply in ASCII type. The error is
+	// [ftpexec.ErrChanged].
 	Size *int64
 	// Sum is the digest that the file must have; the zero value means any.
 	Sum digest.Sum
-	// Verify looks on the server for a digest that the file must have: in
-	// lists beside it, then by HASH and similar commands. If there is none the
-	// error is [ErrUnverified]. If Sum is set, only Sum counts.
+	// Verify looks on the server for a digest that the file must have: in lists beside it, then by HASH and similar
+	// commands. If there is none the error is [ErrUnverified]. If Sum is set, only Sum counts.
 	Verify bool
 
-	// Limit limits the bytes per second of all downloads that share it; nil
-	// means no limit.
+	// Limit limits the bytes per second of all downloads that share it; nil means no limit.
 	Limit *rate.Limiter
 
-	// Events, if set, is called with what happens. Calls do not overlap, and none
-	// comes after the function that was given it has returned.
+	// Events, if set, is called with what happens. Calls do not overlap, and none comes after the function that was given
+	// it has returned.
 	Events func(Event)
-	// Commit, if set, is called when a file is complete, verified and flushed to
-	// the disk, just before it gets its name. The Result is the one that [File]
-	// is about to return. The caller may record the file there: a file that File
-	// has named is always one that Commit was called for. The opposite does not
-	// hold: if the process is killed, or the name cannot be given, the record
-	// speaks of a file that does not exist yet, or of an earlier one; the next
-	// run calls Commit again. An error of Commit fails the download, which returns it as it is.
-	// The part stays as after any failure, so that the next run resumes.
-	// Commit is not called for a target that is left alone, nor by [To], nor for a
-	// device or FIFO.
+	// Commit, if set, is called when a file is complete, verified and flushed to the disk, just before it gets its name.
+	// The Result is the one that [File] is about to return. The caller may record the file there: a file that File has
+	// named is always one that Commit was called for. The opposite does not hold: if the process is killed, or the name
+	// cannot be given, the record speaks of a file that does not exist yet, or of an earlier one; the next run calls
+	// Commit again. An error of Commit fails the download, which returns it as it is. The part stays as after any failure,
+	// so that the next run resumes. Commit is not called for a target that is left alone, nor by [To], nor for a device or
+	// FIFO.
 	Commit func(Result) error
 
 	checkpoint time.Duration // time between two journals; 0 means checkpointInterval
@@ -98,11 +85,10 @@ type Options struct {
 type EventKind int
 
 const (
-	// Noted is something worth a line. If Wait is not 0 a try has failed with Err,
-	// and the next one follows after Wait.
+	// Noted is something worth a line. If Wait is not 0 a try has failed with Err, and the next one follows after Wait.
 	Noted EventKind = iota
-	// Progress comes regularly while data flows and once at the end. Done includes
-	// bytes from earlier runs; it falls if a transfer starts over.
+	// Progress comes regularly while data flows and once at the end. Done includes bytes from earlier runs; it falls if a
+	// transfer starts over.
 	Progress
 )
 
@@ -121,8 +107,7 @@ func contradiction(a, b string) error {
 	return fmt.Errorf("%s and %s contradict each other: leave one out", a, b)
 }
 
-// check returns an error if the options contradict each other.
-// [File] and [To] call it first.
+// check returns an error if the options contradict each other. [File] and [To] call it first.
 func (o *Options) check() error {
 	switch {
 	case o == nil:
@@ -189,16 +174,15 @@ func (o *Options) note(text string) { o.notify(Event{Kind: Noted, Text: text}) }
 // muchToRead is how many bytes take seconds to read.
 const muchToRead = 1 << 30
 
-// reading reports that the run first reads n bytes of the file at path, if that
-// takes a while.
+// reading reports that the run first reads n bytes of the file at path, if that takes a while.
 func (o *Options) reading(path string, n int64) {
 	if n >= muchToRead {
 		o.note(fmt.Sprintf("%s: reading %d bytes to check them", path, n))
 	}
 }
 
-// report tells the result of count at each progressInterval, until stop is called.
-// It only reads counters and does not slow the data down.
+// report tells the result of count at each progressInterval, until stop is called. It only reads counters and does not
+// slow the data down.
 func (o *Options) report(count func() (done, total int64)) (stop func()) {
 	if o.Events == nil {
 		return func() {}
@@ -212,8 +196,7 @@ func (o *Options) report(count func() (done, total int64)) (stop func()) {
 	return func() { end(); tell() }
 }
 
-// every calls f at each interval from one goroutine. stop ends that and waits
-// for f to return.
+// every calls f at each interval from one goroutine. stop ends that and waits for f to return.
 func every(interval time.Duration, f func()) (stop func()) {
 	quit, stopped := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -29,8 +29,8 @@ type fleet struct {
 	useful int   // connections that brought bytes
 }
 
-// parallel fetches what is missing over several connections. resp belongs to the
-// first one and starts at the first missing byte.
+// parallel fetches what is missing over several connections. resp belongs to the first one and starts at the first missing
+// byte.
 func (t *transfer) parallel(ctx context.Context, cancel context.CancelCauseFunc, resp *ftpexec.Response) error {
 	s := t.part.Snapshot()
 	if err := t.part.Grow(s.Size); err != nil {
@@ -72,8 +72,7 @@ func (f *fleet) outcome(main error) error {
 	return main
 }
 
-// ended records how one connection ended. An error that makes the others
-// pointless ends them too.
+// ended records how one connection ended. An error that makes the others pointless ends them too.
 func (f *fleet) ended(err error) {
 	if err == nil {
 		return
@@ -101,8 +100,8 @@ func (f *fleet) locked(do func()) {
 	do()
 }
 
-// work fetches one piece after another, over one connection at a time. After a
-// failure it continues as long as each try brings bytes.
+// work fetches one piece after another, over one connection at a time. After a failure it continues as long as each try
+// brings bytes.
 func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, piece partfile.Span) error {
 	useful := false
 	for {
@@ -168,8 +167,8 @@ func (f *fleet) open(ctx context.Context, src Source, offset int64) (*ftpexec.Re
 	return resp, nil
 }
 
-// split cuts the longest of s in two until there are n spans, or until a cut
-// would make one shorter than minSegment. A single span is cut into equal pieces.
+// split cuts the longest of s in two until there are n spans, or until a cut would make one shorter than minSegment. A
+// single span is cut into equal pieces.
 func split(s partfile.Spans, n int) partfile.Spans {
 	out := slices.Clone(s)
 	for len(out) > 0 && len(out) < n {

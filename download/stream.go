@@ -14,11 +14,9 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// To retrieves the file that u names and writes it to w as it arrives: after an
-// error w may hold the start of the file. It does not close w. o may be nil; its
-// fields about local files do not apply. To retries a failure that may pass from
-// the byte where it stopped, if the server can restart there. It compares a digest
-// at the end, when w has everything.
+// To retrieves the file that u names and writes it to w as it arrives: after an error w may hold the start of the file. It
+// does not close w. o may be nil; its fields about local files do not apply. To retries a failure that may pass from the
+// byte where it stopped, if the server can restart there. It compares a digest at the end, when w has everything.
 func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Options) (Result, error) {
 	if err := o.check(); err != nil {
 		return Result{}, err

@@ -9,12 +9,12 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// maxRestarts is how often a transfer starts over because the server's file has
-// changed, before it fails with ftpexec.ErrChanged.
+// maxRestarts is how often a transfer starts over because the server's file has changed, before it fails with
+// ftpexec.ErrChanged.
 const maxRestarts = 3
 
-// lapSize is how many bytes a response brings before its own, to compare them with
-// what is there: a server that does not start where it is asked to sends others.
+// lapSize is how many bytes a response brings before its own, to compare them with what is there: a server that does not
+// start where it is asked to sends others.
 const lapSize = 512
 
 // before returns where the lap of a response begins whose own bytes begin at start.
@@ -36,12 +36,10 @@ type transfer struct {
 	segments  int          // connections to use
 }
 
-// errAgain asks for another try at once, which will use what was learned in this
-// one.
+// errAgain asks for another try at once, which will use what was learned in this one.
 var errAgain = errors.New("try again with what is known now")
 
-// noRestart says why a transfer can only begin with a file's first byte. It is
-// errAgain too.
+// noRestart says why a transfer can only begin with a file's first byte. It is errAgain too.
 type noRestart string
 
 func (n noRestart) Error() string     { return string(n) }
@@ -52,8 +50,8 @@ const (
 	errNoRestart noRestart = "the server cannot start in the middle of a file"
 	// errMisplaced means that two responses differ about the same bytes.
 	errMisplaced noRestart = "the server does not start where it is asked to, or its file has changed"
-	// errBeyond means that a response from the middle went on after the file's end:
-	// what came like it cannot be trusted, not even if all bytes are the same.
+	// errBeyond means that a response from the middle went on after the file's end: what came like it cannot be trusted,
+	// not even if all bytes are the same.
 	errBeyond noRestart = "the server does not start where it is asked to"
 )
 
@@ -101,8 +99,7 @@ func (t *transfer) count() (done, total int64) {
 	return s.Done.Octets(), s.Size
 }
 
-// try fetches the gaps in the part, in order. It calls opened when data is about
-// to flow.
+// try fetches the gaps in the part, in order. It calls opened when data is about to flow.
 func (t *transfer) try(ctx context.Context, opened func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -117,9 +114,8 @@ func (t *transfer) try(ctx context.Context, opened func()) error {
 	return err
 }
 
-// step fetches the first gap, over several connections if that was asked for and
-// worth it. If why is not "", the gap is the whole file, and step gives up the part
-// once the server has opened the transfer.
+// step fetches the first gap, over several connections if that was asked for and worth it. If why is not "", the gap is
+// the whole file, and step gives up the part once the server has opened the transfer.
 func (t *transfer) step(ctx context.Context, cancel context.CancelCauseFunc, why string, opened func()) (complete bool, err error) {
 	gap := partfile.Span{Start: 0, End: -1}
 	if why == "" {
@@ -191,8 +187,8 @@ func (t *transfer) restart(why string) error {
 	return t.part.Reset()
 }
 
-// next returns the first gap; its end is -1 if the size is unknown. If all bytes
-// are there but the server never confirmed the end, the last byte is the gap.
+// next returns the first gap; its end is -1 if the size is unknown. If all bytes are there but the server never confirmed
+// the end, the last byte is the gap.
 func (t *transfer) next() (gap partfile.Span, complete bool) {
 	s := t.part.Snapshot()
 	if s.Size < 0 {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Action is something that a server does about a command. Every Action ends when the
-// client goes away or the server is closed. An error ends the connection.
+// Action is something that a server does about a command. Every Action ends when the client goes away or the server is
+// closed. An error ends the connection.
 //
 // Write your own with the fields and methods of [Conn]:
 //
@@ -37,13 +37,12 @@ func Do(actions ...Action) Action {
 	return func(c *Conn) error { return c.act(actions) }
 }
 
-// Reply sends text, byte for byte, and CRLF unless text already ends in it, in
-// one write. text may hold several lines and several replies; "" sends nothing.
+// Reply sends text, byte for byte, and CRLF unless text already ends in it, in one write. text may hold several lines and
+// several replies; "" sends nothing.
 //
-// If text holds "{port}", or "{hi}" and "{lo}", Reply opens a port for the data
-// connection, and sends its number, or the two bytes of that, in their place.
-// After a positive reply of a script to AUTH a TLS handshake is expected. After
-// PROT P data connections begin with one when the first byte is sent on them.
+// If text holds "{port}", or "{hi}" and "{lo}", Reply opens a port for the data connection, and sends its number, or the
+// two bytes of that, in their place. After a positive reply of a script to AUTH a TLS handshake is expected. After PROT P
+// data connections begin with one when the first byte is sent on them.
 func Reply(text string) Action {
 	return func(c *Conn) error {
 		if text == "" {
@@ -72,9 +71,8 @@ func End(e Ending) Action {
 	}
 }
 
-// Data sends contents, byte for byte, on the data connection, and then ends that, or
-// leaves it open if no Ending is given. It waits for the client to connect to the
-// port that a Reply has opened; if none is open it does nothing.
+// Data sends contents, byte for byte, on the data connection, and then ends that, or leaves it open if no Ending is given.
+// It waits for the client to connect to the port that a Reply has opened; if none is open it does nothing.
 func Data(contents string, end ...Ending) Action {
 	return func(c *Conn) error {
 		if contents != "" {
@@ -125,8 +123,8 @@ type wish struct {
 	room   int64    // bytes before that
 }
 
-// Final lets the honest server handle the command, and does actions in place of its
-// final (2yz to 5yz) reply: a lying 226, a wrong size, an end.
+// Final lets the honest server handle the command, and does actions in place of its final (2yz to 5yz) reply: a lying 226,
+// a wrong size, an end.
 func Final(actions ...Action) Action {
 	return func(c *Conn) error {
 		c.final = actions
@@ -134,10 +132,9 @@ func Final(actions ...Action) Action {
 	}
 }
 
-// Cut lets the honest server handle the command, and ends the passive data connection
-// once octets bytes have been sent on it: under TLS, bytes of TLS records, and no
-// close_notify. The server itself does not notice and sends 226: use Final for a
-// truthful 426.
+// Cut lets the honest server handle the command, and ends the passive data connection once octets bytes have been sent on
+// it: under TLS, bytes of TLS records, and no close_notify. The server itself does not notice and sends 226: use Final for
+// a truthful 426.
 func Cut(octets int64, e Ending) Action {
 	return func(c *Conn) error {
 		c.ending, c.room = e, octets

@@ -2,13 +2,11 @@ package testserver
 
 import "slices"
 
-// maxLine is the longest command that the library gets. It hangs up without a
-// reply if a line is too long for it.
+// maxLine is the longest command that the library gets. It hangs up without a reply if a line is too long for it.
 const maxLine = 4000
 
-// handle does everything that comes before the library: the fault
-// and the commands that the library does not support. It reports whether the
-// library must handle the command.
+// handle does everything that comes before the library: the fault and the commands that the library does not support. It
+// reports whether the library must handle the command.
 func (f *front) handle(line string) bool {
 	if isAuth(line) {
 		defer f.resume()
@@ -36,9 +34,8 @@ func (f *front) exchange(line string) *exchange {
 	return &exchange{Conn: *f.Conn}
 }
 
-// deliver leaves ex to the library. The library does not tell
-// WrapPassiveListener whose listener it passes, so the lock lets only one
-// connection at a time open one.
+// deliver leaves ex to the library. The library does not tell WrapPassiveListener whose listener it passes, so the lock
+// lets only one connection at a time open one.
 func (f *front) deliver(ex *exchange) bool {
 	if ex.Verb == "EPSV" || ex.Verb == "PASV" {
 		f.srv.passive.Lock()
@@ -51,8 +48,8 @@ func (f *front) deliver(ex *exchange) bool {
 	return true
 }
 
-// ownReply returns the reply to a command that the library does not support,
-// or does not answer as servers do. It returns "" for all other commands.
+// ownReply returns the reply to a command that the library does not support, or does not answer as servers do. It returns
+// "" for all other commands.
 func (f *front) ownReply(ex *exchange, line, arg string) string {
 	if len(line) > maxLine {
 		return "500 Line too long."
@@ -107,8 +104,8 @@ func (f *front) protect(verb, arg string) string {
 	return ""
 }
 
-// user logs in users without a password. The library has such users only
-// under TLS, so the front drops its 331 and injects a PASS.
+// user logs in users without a password. The library has such users only under TLS, so the front drops its 331 and injects
+// a PASS.
 func (f *front) user(ex *exchange, name string) string {
 	if f.srv.opts.Scheme == "ftpes" && !f.overTLS() {
 		return "530 Use AUTH TLS first."

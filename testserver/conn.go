@@ -5,8 +5,8 @@ import (
 	"net"
 )
 
-// Conn is a control connection, and the command on it that the server is about to
-// answer. Only the goroutine that runs [Options].Fault or an [Action] may use it.
+// Conn is a control connection, and the command on it that the server is about to answer. Only the goroutine that runs
+// [Options].Fault or an [Action] may use it.
 type Conn struct {
 	Num      int    // number of the connection, from 1
 	Verb     string // in upper case; "" is the greeting, before any command
@@ -64,8 +64,7 @@ func (c *Conn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Data waits for the data connection and returns it; nil if no Reply has opened a
-// port. The server closes it.
+// Data waits for the data connection and returns it; nil if no Reply has opened a port. The server closes it.
 func (c *Conn) Data() net.Conn {
 	data, _ := c.accept()
 	return data
@@ -102,8 +101,7 @@ func (c *Conn) perform(play *Dialogue) {
 	}
 }
 
-// listen opens a listener for data and then closes the one before it, so that the
-// port is another one.
+// listen opens a listener for data and then closes the one before it, so that the port is another one.
 func (c *Conn) listen() (*net.TCPAddr, error) {
 	l, err := c.srv.listen()
 	c.dropData()
@@ -119,8 +117,8 @@ func (c *Conn) listen() (*net.TCPAddr, error) {
 	return l.Addr().(*net.TCPAddr), nil
 }
 
-// accept waits for the data connection, and returns it with the TCP connection
-// below it; nil if there is none and none will come.
+// accept waits for the data connection, and returns it with the TCP connection below it; nil if there is none and none
+// will come.
 func (c *Conn) accept() (net.Conn, *wire) {
 	c.mu.Lock()
 	l, data, below := c.listener, c.data, c.below

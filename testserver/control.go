@@ -11,14 +11,12 @@ import (
 	"time"
 )
 
-// lingerTime is how long a closing control connection is drained: closing it
-// with unread bytes would make the kernel send RST, and the client could lose
-// the last reply.
+// lingerTime is how long a closing control connection is drained: closing it with unread bytes would make the kernel send
+// RST, and the client could lose the last reply.
 const lingerTime = 2 * time.Second
 
-// control is the server's side of a control connection. A goroutine (run)
-// reads eagerly, so that commands are recorded when they arrive and a client
-// that sends ahead is never blocked; the goroutine that answers calls next.
+// control is the server's side of a control connection. A goroutine (run) reads eagerly, so that commands are recorded
+// when they arrive and a client that sends ahead is never blocked; the goroutine that answers calls next.
 type control struct {
 	wire  *wire
 	onEnd func() // called once when nothing more can arrive
@@ -68,8 +66,8 @@ func (c *control) finish() {
 	}
 }
 
-// readLines returns every whole line that has arrived, at least one. It
-// stops after AUTH: what follows is TLS or must not be there.
+// readLines returns every whole line that has arrived, at least one. It stops after AUTH: what follows is TLS or must not
+// be there.
 func (c *control) readLines() ([]string, error) {
 	var lines []string
 	for len(lines) == 0 || c.wholeLine() {
@@ -91,8 +89,7 @@ func (c *control) wholeLine() bool {
 	return bytes.IndexByte(b, '\n') >= 0
 }
 
-// push queues lines and, after AUTH, waits for resume. It reports whether to
-// keep reading.
+// push queues lines and, after AUTH, waits for resume. It reports whether to keep reading.
 func (c *control) push(lines []string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,9 +140,8 @@ func (c *control) resume() {
 	c.cond.Broadcast()
 }
 
-// startTLS starts TLS on the connection. Bytes that have already arrived
-// belong to the handshake; plaintext commands among them make it fail, as they
-// must. Call startTLS only before run starts or while it is paused.
+// startTLS starts TLS on the connection. Bytes that have already arrived belong to the handshake; plaintext commands among
+// them make it fail, as they must. Call startTLS only before run starts or while it is paused.
 func (c *control) startTLS(config *tls.Config) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -197,8 +193,7 @@ func (c *control) end(e Ending) {
 	}
 }
 
-// hangUp sends FIN, under TLS after close_notify, and lets run drain what the
-// client still sends.
+// hangUp sends FIN, under TLS after close_notify, and lets run drain what the client still sends.
 func (c *control) hangUp() {
 	c.mu.Lock()
 	stream := c.stream

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// dataListener wraps a passive listener of the library. Its connections are
-// counted, tied to their control connection, and subject to faults.
+// dataListener wraps a passive listener of the library. Its connections are counted, tied to their control connection, and
+// subject to faults.
 type dataListener struct {
 	net.Listener
 	front *front
@@ -57,8 +57,7 @@ func (f *front) wrap(l net.Listener) net.Listener {
 	return d
 }
 
-// closeData closes the data connections and their listeners, because the
-// library would wait for a client that is gone.
+// closeData closes the data connections and their listeners, because the library would wait for a client that is gone.
 func (f *front) closeData() {
 	f.mu.Lock()
 	var closers []io.Closer
@@ -85,8 +84,7 @@ type dataConn struct {
 	once sync.Once
 }
 
-// Write sends what the fault allows. After a cut the rest vanishes without an
-// error, so the server sends a lying 226.
+// Write sends what the fault allows. After a cut the rest vanishes without an error, so the server sends a lying 226.
 func (c *dataConn) Write(p []byte) (int, error) {
 	switch {
 	case c.cut:

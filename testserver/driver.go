@@ -17,8 +17,7 @@ var (
 	errIsDir = errors.New("is a directory")
 )
 
-// driver implements ftpserverlib's interfaces. It is a type of its own so that
-// its methods are apart.
+// driver implements ftpserverlib's interfaces. It is a type of its own so that its methods are apart.
 type driver struct {
 	*Server
 	accepts acceptor
@@ -69,8 +68,7 @@ func (d driver) AuthUser(cc ftpserver.ClientContext, user, pass string) (ftpserv
 // tree is the file system as the library sees it.
 type tree struct{ afero.Fs }
 
-// OpenFile refuses directories: afero opens them, and RETR of one would
-// transfer nothing and succeed.
+// OpenFile refuses directories: afero opens them, and RETR of one would transfer nothing and succeed.
 func (t tree) OpenFile(name string, flag int, perm fs.FileMode) (afero.File, error) {
 	if info, err := t.Stat(name); err == nil && info.IsDir() {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errIsDir}
@@ -78,8 +76,7 @@ func (t tree) OpenFile(name string, flag int, perm fs.FileMode) (afero.File, err
 	return t.Fs.OpenFile(name, flag, perm)
 }
 
-// GetTLSConfig returns the configuration for data connections; front does TLS
-// on control connections.
+// GetTLSConfig returns the configuration for data connections; front does TLS on control connections.
 func (d driver) GetTLSConfig() (*tls.Config, error) {
 	if d.dataTLS == nil {
 		return nil, errNoTLS

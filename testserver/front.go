@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// front is the control connection that ftpserverlib sees. It stands between
-// the client and the library: it speaks TLS, hands the library one command at
-// a time, and passes its replies on one at a time. This way it can answer
-// commands and replace replies without the library knowing.
+// front is the control connection that ftpserverlib sees. It stands between the client and the library: it speaks TLS,
+// hands the library one command at a time, and passes its replies on one at a time. This way it can answer commands and
+// replace replies without the library knowing.
 type front struct {
 	*Conn
 
@@ -34,8 +33,7 @@ type front struct {
 	named bool   // USER was given
 }
 
-// exchange is a command and the replies to it. It has a Conn of its own, for what
-// happens when the next command has begun.
+// exchange is a command and the replies to it. It has a Conn of its own, for what happens when the next command has begun.
 type exchange struct {
 	Conn
 	hidden  bool // a USER without a password: its 331 is dropped
@@ -102,8 +100,7 @@ func (f *front) nextForLibrary() (string, bool) {
 	}
 }
 
-// take waits for the next command. Commands run one at a time, but ABOR may
-// overtake the transfer that it aborts.
+// take waits for the next command. Commands run one at a time, but ABOR may overtake the transfer that it aborts.
 func (f *front) take() (line string, injected, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -126,8 +123,7 @@ func (f *front) take() (line string, injected, ok bool) {
 	}
 }
 
-// isAbort reports whether line is ABOR, also after the Telnet signals of RFC
-// 959 section 4.1.3.
+// isAbort reports whether line is ABOR, also after the Telnet signals of RFC 959 section 4.1.3.
 func isAbort(line string) bool {
 	verb, _ := splitCommand(line)
 	return strings.HasSuffix(verb, "ABOR")
@@ -148,8 +144,8 @@ func (f *front) Write(p []byte) (int, error) {
 	}
 }
 
-// replyLen returns the length of the reply at the start of b, with all its
-// lines (RFC 959 section 4.2), or 0 if it is incomplete.
+// replyLen returns the length of the reply at the start of b, with all its lines (RFC 959 section 4.2), or 0 if it is
+// incomplete.
 func replyLen(b []byte) int {
 	n := bytes.IndexByte(b, '\n') + 1
 	if n < 5 || b[3] != '-' {
@@ -197,8 +193,8 @@ func (f *front) current() *exchange {
 	return f.exchanges[0]
 }
 
-// settle ends the exchange under way. The library may not reply to an aborted
-// transfer, so ABOR's own reply ends all exchanges.
+// settle ends the exchange under way. The library may not reply to an aborted transfer, so ABOR's own reply ends all
+// exchanges.
 func (f *front) settle(all bool) {
 	f.mu.Lock()
 	f.exchanges = f.exchanges[1:]
@@ -221,8 +217,7 @@ func (f *front) answer(ex *exchange, reply string) {
 
 func withCRLF(s string) string { return strings.TrimSuffix(s, "\r\n") + "\r\n" }
 
-// say sends reply unless the connection was ended. It ignores errors: Read
-// notices that the client is gone.
+// say sends reply unless the connection was ended. It ignores errors: Read notices that the client is gone.
 func (f *front) say(reply string) {
 	f.mu.Lock()
 	mute := f.mute
@@ -241,8 +236,8 @@ func (f *front) libraryGone() {
 	f.maybeDone()
 }
 
-// maybeDone tells the server once the library's command loop and its transfers
-// are over, and has it forget the connection once the reader is done too.
+// maybeDone tells the server once the library's command loop and its transfers are over, and has it forget the connection
+// once the reader is done too.
 func (f *front) maybeDone() {
 	f.mu.Lock()
 	first := f.gone && len(f.exchanges) == 0 && !f.done
@@ -257,8 +252,8 @@ func (f *front) maybeDone() {
 	}
 }
 
-// Close hangs up; the library calls it after its last reply. It does nothing
-// to a connection that a fault has already ended.
+// Close hangs up; the library calls it after its last reply. It does nothing to a connection that a fault has already
+// ended.
 func (f *front) Close() error {
 	f.mu.Lock()
 	mute := f.mute

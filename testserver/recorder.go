@@ -12,8 +12,7 @@ import (
 // errClosed is returned by WaitCommand if the server is closed first.
 var errClosed = errors.New("testserver: server closed")
 
-// flight is everything that arrived on one connection between two sends of the
-// server.
+// flight is everything that arrived on one connection between two sends of the server.
 type flight struct {
 	conn     int // number of the control connection, from 1; 0 for a data connection
 	commands []string
@@ -36,9 +35,8 @@ type recorder struct {
 	closed   bool
 }
 
-// Commands returns the lines received on all control connections, or on those
-// given, counted from 1: in order of arrival, byte for byte, without CRLF. They
-// include passwords.
+// Commands returns the lines received on all control connections, or on those given, counted from 1: in order of arrival,
+// byte for byte, without CRLF. They include passwords.
 func (r *recorder) Commands(conns ...int) (lines []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,8 +48,8 @@ func (r *recorder) Commands(conns ...int) (lines []string) {
 	return lines
 }
 
-// ResetCommands forgets everything recorded so far: commands, flights and
-// counts. The numbering of control connections and transfers continues.
+// ResetCommands forgets everything recorded so far: commands, flights and counts. The numbering of control connections and
+// transfers continues.
 func (r *recorder) ResetCommands() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,9 +57,8 @@ func (r *recorder) ResetCommands() {
 	r.epoch++
 }
 
-// WaitCommand returns nil as soon as a command that starts with prefix has
-// been received, even if that was before the call. Otherwise it returns ctx's
-// error or errClosed. The server may not have handled the command yet.
+// WaitCommand returns nil as soon as a command that starts with prefix has been received, even if that was before the
+// call. Otherwise it returns ctx's error or errClosed. The server may not have handled the command yet.
 func (r *recorder) WaitCommand(ctx context.Context, prefix string) error {
 	for {
 		found, closed, changed := r.look(prefix)
@@ -91,9 +88,9 @@ func (r *recorder) look(prefix string) (found, closed bool, changed <-chan struc
 	return found, r.closed, r.changed
 }
 
-// Flights returns the flights on all connections, or on the control connections given,
-// 0 for the data connections: the lines that ended in each, which are none for a part
-// of a TLS handshake. The package comment has what they say about round trips.
+// Flights returns the flights on all connections, or on the control connections given, 0 for the data connections: the
+// lines that ended in each, which are none for a part of a TLS handshake. The package comment has what they say about
+// round trips.
 func (r *recorder) Flights(conns ...int) (log [][]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,8 +109,8 @@ func (r *recorder) Connections() int {
 	return r.control
 }
 
-// DataConnections returns the number of data connections accepted. The honest
-// server does not count active ones (PORT, EPRT).
+// DataConnections returns the number of data connections accepted. The honest server does not count active ones (PORT,
+// EPRT).
 func (r *recorder) DataConnections() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,56 +20,47 @@ import (
 	"example.com/ftpfetch/internal/throwaway"
 )
 
-// Options configures a server. The zero value, and a nil *Options, mean an anonymous
-// server without TLS, with an empty tree, on 127.0.0.1. Of a script only Listen and
-// TLSConfig count.
+// Options configures a server. The zero value, and a nil *Options, mean an anonymous server without TLS, with an empty
+// tree, on 127.0.0.1. Of a script only Listen and TLSConfig count.
 type Options struct {
-	// FS is the served tree; nil means a new, empty afero.MemMapFs. It is an
-	// afero.Fs rather than an fs.FS because the server's driver needs one, and so
-	// that a test can change files while the server runs. Use afero.FromIOFS to
-	// serve an fs.FS.
+	// FS is the served tree; nil means a new, empty afero.MemMapFs. It is an afero.Fs rather than an fs.FS because the
+	// server's driver needs one, and so that a test can change files while the server runs. Use afero.FromIOFS to serve an
+	// fs.FS.
 	FS afero.Fs
-	// Tree is added to FS: path -> contents. A path that ends in "/" makes a
-	// directory. Paths are bytes, not text; missing directories are created.
+	// Tree is added to FS: path -> contents. A path that ends in "/" makes a directory. Paths are bytes, not text; missing
+	// directories are created.
 	Tree map[string]string
 	// ModTime is the modification time of all files in Tree; zero means now.
 	ModTime time.Time
 
-	// Users holds name -> password. A user whose password is "" needs none: USER
-	// gets 230. The anonymous users ("anonymous" and "ftp") are accepted with any
-	// password if they are not among Users.
+	// Users holds name -> password. A user whose password is "" needs none: USER gets 230. The anonymous users
+	// ("anonymous" and "ftp") are accepted with any password if they are not among Users.
 	Users map[string]string
-	// Home holds name -> working directory after login, default "/". Missing
-	// directories are created.
+	// Home holds name -> working directory after login, default "/". Missing directories are created.
 	Home map[string]string
 
-	// Listen returns the listener for control connections, and for a script one for
-	// each data connection; nil means a free port of 127.0.0.1. Their addresses are
-	// *net.TCPAddr.
+	// Listen returns the listener for control connections, and for a script one for each data connection; nil means a free
+	// port of 127.0.0.1. Their addresses are *net.TCPAddr.
 	Listen func() (net.Listener, error)
-	// Scheme is that of the server's URLs: "ftp", the default; "ftpes", where USER
-	// before AUTH TLS gets 530 and a transfer without PROT P gets 521 (RFC 4217); or
-	// "ftps", where TLS begins with the first byte on both connections.
+	// Scheme is that of the server's URLs: "ftp", the default; "ftpes", where USER before AUTH TLS gets 530 and a transfer
+	// without PROT P gets 521 (RFC 4217); or "ftps", where TLS begins with the first byte on both connections.
 	Scheme string
-	// TLSConfig, when set, is what the server begins with: its versions, its session
-	// tickets, its certificate if not one that RootCAs trusts. With "ftp" it makes the server
-	// accept AUTH TLS. VerifyConnection is called for data connections alone, so that
-	// it can refuse those that do not resume a session, as vsftpd does.
+	// TLSConfig, when set, is what the server begins with: its versions, its session tickets, its certificate if not one
+	// that RootCAs trusts. With "ftp" it makes the server accept AUTH TLS. VerifyConnection is called for data connections
+	// alone, so that it can refuse those that do not resume a session, as vsftpd does.
 	TLSConfig *tls.Config
 
-	// Fault, when set, says what the honest server should do about the greeting and
-	// about each command before it handles them, say [Reply], [End] or [Cut]; nil for
-	// nothing. If the Action sends nothing and does not end the connection, the server
-	// goes on to handle the command. Fault may block: the connection waits for it.
-	// Calls for different connections are concurrent.
+	// Fault, when set, says what the honest server should do about the greeting and about each command before it handles
+	// them, say [Reply], [End] or [Cut]; nil for nothing. If the Action sends nothing and does not end the connection, the
+	// server goes on to handle the command. Fault may block: the connection waits for it. Calls for different connections
+	// are concurrent.
 	Fault func(*Conn) Action
 }
 
 // closeTimeout bounds Close: a function of the caller may never return.
 const closeTimeout = 10 * time.Second
 
-// Server is an FTP server that [Start] or [New] has started. All methods may be used
-// concurrently.
+// Server is an FTP server that [Start] or [New] has started. All methods may be used concurrently.
 type Server struct {
 	recorder
 	opts     Options
@@ -91,9 +82,9 @@ type Server struct {
 	closed    bool
 }
 
-// Start starts a server: an honest one, or with steps one that plays them. The steps
-// apply in order: if two match a command, the later one plays. A command that none
-// matches gets 502; most scripts begin with [Honest]. The caller must close the server.
+// Start starts a server: an honest one, or with steps one that plays them. The steps apply in order: if two match a
+// command, the later one plays. A command that none matches gets 502; most scripts begin with [Honest]. The caller must
+// close the server.
 func Start(o *Options, steps ...Step) (*Server, error) {
 	s := &Server{steps: steps, open: map[int]*Conn{}}
 	if o != nil {
@@ -105,8 +96,7 @@ func Start(o *Options, steps ...Step) (*Server, error) {
 	return s, nil
 }
 
-// New is Start for a test: it closes the server when the test ends, and fails
-// tb if the server does not start or close.
+// New is Start for a test: it closes the server when the test ends, and fails tb if the server does not start or close.
 func New(tb testing.TB, o *Options, steps ...Step) *Server {
 	tb.Helper()
 	s, err := Start(o, steps...)
@@ -223,8 +213,8 @@ func (a acceptor) play() {
 	}
 }
 
-// Accept gives the library a front for a connection. The library calls it from one
-// goroutine, and numbers clients in the same order, from 1.
+// Accept gives the library a front for a connection. The library calls it from one goroutine, and numbers clients in the
+// same order, from 1.
 func (a acceptor) Accept() (net.Conn, error) {
 	c, err := a.enter()
 	if err != nil {
@@ -276,9 +266,8 @@ func (s *Server) count(transfer bool) (open, number int) {
 	return len(s.open), number
 }
 
-// Close stops the server, closes every connection and waits for the server's
-// goroutines. It returns an error if they do not end, because a function of the
-// caller does not return.
+// Close stops the server, closes every connection and waits for the server's goroutines. It returns an error if they do
+// not end, because a function of the caller does not return.
 func (s *Server) Close() error {
 	_ = s.listener.Close()
 	s.state.Lock()
@@ -305,8 +294,8 @@ func (s *Server) Close() error {
 // Addr returns "host:port", IPv6 in brackets.
 func (s *Server) Addr() string { return s.tcp.String() }
 
-// URL returns "scheme://host:port" + path, without encoding path. A login may come
-// before its first "/": "user@/path" or "user:password@/path".
+// URL returns "scheme://host:port" + path, without encoding path. A login may come before its first "/": "user@/path" or
+// "user:password@/path".
 func (s *Server) URL(path string) string {
 	login := ""
 	if i := strings.IndexByte(path, '/'); i > 0 {

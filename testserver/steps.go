@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Step is a part of a scripted dialogue: one rule or several. Write your own, say
-// with variables for each connection, by calling others:
+// Step is a part of a scripted dialogue: one rule or several. Write your own, say with variables for each connection, by
+// calling others:
 //
 //	func(d *testserver.Dialogue) {
 //		tries := 0
@@ -49,8 +49,8 @@ func newDialogue(conn int, steps []Step) *Dialogue {
 //	""            the greeting
 //	"#2 RETR"     only the second command of a connection that "RETR" matches
 //
-// On panics if the number or the regular expression makes no sense. Without actions
-// the command gets no answer, and the dialogue continues.
+// On panics if the number or the regular expression makes no sense. Without actions the command gets no answer, and the
+// dialogue continues.
 func On(match string, actions ...Action) Step {
 	if match == "" {
 		return func(d *Dialogue) { d.greeting = actions }
@@ -80,8 +80,7 @@ func OnConn(n int, steps ...Step) Step {
 	}
 }
 
-// With returns s followed by On(match, actions...), which overrides what s does
-// on these commands.
+// With returns s followed by On(match, actions...), which overrides what s does on these commands.
 func (s Step) With(match string, actions ...Action) Step {
 	return func(d *Dialogue) {
 		s(d)
@@ -123,10 +122,9 @@ func (d *Dialogue) actionsFor(line string) []Action {
 	return last.actions
 }
 
-// Honest is a dialogue without faults. It accepts every login and every
-// directory, every file holds contents, and NLST lists "a" and "b". SIZE and
-// MDTM (2020-01-02 03:04:05 UTC), EPSV, PASV and AUTH TLS work; REST, active
-// mode and ASCII conversion do not. Override what should go wrong:
+// Honest is a dialogue without faults. It accepts every login and every directory, every file holds contents, and NLST
+// lists "a" and "b". SIZE and MDTM (2020-01-02 03:04:05 UTC), EPSV, PASV and AUTH TLS work; REST, active mode and ASCII
+// conversion do not. Override what should go wrong:
 //
 //	testserver.Honest("contents").With("RETR", testserver.Reply("550 No"))
 func Honest(contents string) Step {

@@ -9,9 +9,8 @@ import (
 	"example.com/ftpfetch/internal/throwaway"
 )
 
-// certify makes the configurations for control and for data connections. They share
-// the key of the session tickets, so that a data connection can resume the control
-// connection's session.
+// certify makes the configurations for control and for data connections. They share the key of the session tickets, so
+// that a data connection can resume the control connection's session.
 func (s *Server) certify() (err error) {
 	if s.id, err = throwaway.Loopback(); err != nil {
 		return err
@@ -36,8 +35,8 @@ func (s *Server) certify() (err error) {
 	return nil
 }
 
-// RootCAs returns a pool with the authority of the server's certificate, which
-// is valid for 127.0.0.1, ::1 and localhost; nil without TLS.
+// RootCAs returns a pool with the authority of the server's certificate, which is valid for 127.0.0.1, ::1 and localhost;
+// nil without TLS.
 func (s *Server) RootCAs() *x509.CertPool {
 	if s.id == nil {
 		return nil

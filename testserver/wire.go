@@ -2,11 +2,12 @@ package testserver
 
 import "net"
 
-// bufferSize bounds one read from the socket. It is more than a loopback
-// segment, so that what a client writes at once arrives at once.
+// bufferSize bounds one read from the socket. It is more than a loopback segment, so that what a client writes at once
+// arrives at once.
 const bufferSize = 64 << 10
 
-// wire is an accepted TCP connection, below TLS, that counts flights. Read and Write may each be used by one goroutine at a time.
+// wire is an accepted TCP connection, below TLS, that counts flights. Read and Write may each be used by one goroutine at
+// a time.
 type wire struct {
 	net.Conn // not *net.TCPConn, whose ReadFrom would bypass the counters
 	rec      *recorder
@@ -33,8 +34,7 @@ func newWire(c net.Conn, rec *recorder, num int, data bool) *wire {
 	return w
 }
 
-// Read serves from the buffer first: only what comes from the socket can
-// start a flight, however small p is.
+// Read serves from the buffer first: only what comes from the socket can start a flight, however small p is.
 func (w *wire) Read(p []byte) (int, error) {
 	if len(w.unread) == 0 {
 		if w.buf == nil {
@@ -52,8 +52,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// received begins a new flight if something was sent since the
-// last one.
+// received begins a new flight if something was sent since the last one.
 func (w *wire) received() {
 	w.rec.mu.Lock()
 	defer w.rec.mu.Unlock()
@@ -67,8 +66,7 @@ func (w *wire) begin() {
 	w.rec.flights = append(w.rec.flights, w.flight)
 }
 
-// Write ends the flight before it sends: the answer may arrive before the system
-// call returns.
+// Write ends the flight before it sends: the answer may arrive before the system call returns.
 func (w *wire) Write(p []byte) (int, error) {
 	w.rec.mu.Lock()
 	w.open = false

@@ -54,8 +54,8 @@ func (b blocks) spans() Spans {
 	return out
 }
 
-// cover returns blocks of exactly done: those of b that lie in it, and others of
-// at most size bytes for the rest, which it reads from r.
+// cover returns blocks of exactly done: those of b that lie in it, and others of at most size bytes for the rest, which it
+// reads from r.
 func (b blocks) cover(r io.ReaderAt, done Spans, size int64) (blocks, error) {
 	var out blocks
 	for _, x := range done {
@@ -96,8 +96,7 @@ func (x *block) read(r io.ReaderAt, end int64) error {
 	return nil
 }
 
-// sound returns those of b whose bytes r still has. It returns an error only if
-// r's context has ended.
+// sound returns those of b whose bytes r still has. It returns an error only if r's context has ended.
 func (b blocks) sound(r io.ReaderAt) (good blocks, err error) {
 	for _, x := range b {
 		now := block{Span: Span{x.Start, x.Start}}

@@ -16,12 +16,10 @@ import (
 
 // claim is NAME.part and its journal, which a run writes until the file is whole.
 //
-// The run that holds the lock on NAME.part owns both files. A run can tell its
-// own kind of part from another program's file even if an earlier run was
-// killed: no byte goes into a part before the journal names its inode, and the
-// journal is removed last. The exception is an empty part, which anyone may
-// remove. The lock is on the file, not on its name: it lasts while the part
-// becomes the target, until the journal is gone.
+// The run that holds the lock on NAME.part owns both files. A run can tell its own kind of part from another program's
+// file even if an earlier run was killed: no byte goes into a part before the journal names its inode, and the journal is
+// removed last. The exception is an empty part, which anyone may remove. The lock is on the file, not on its name: it
+// lasts while the part becomes the target, until the journal is gone.
 type claim struct {
 	*Place
 	f      *os.File
@@ -32,8 +30,7 @@ type claim struct {
 	begun  atomic.Bool  // this run has written a journal
 }
 
-// claimTries limits how often a run tries again if a part vanishes while it opens
-// it.
+// claimTries limits how often a run tries again if a part vanishes while it opens it.
 const claimTries = 16
 
 // Again calls f again while it returns ErrMoved: another run is at work.
@@ -46,10 +43,9 @@ func (p *Place) Again(f func() error) error {
 	return busy(p.shown(p.partial))
 }
 
-// check refuses, before it is opened, what belongs to another user: in a directory
-// that everyone can write to, it may hold anything. It refuses a journal that is
-// none. With replace it removes another user's part that has no journal, and without
-// replace and adopt it refuses this user's.
+// check refuses, before it is opened, what belongs to another user: in a directory that everyone can write to, it may hold
+// anything. It refuses a journal that is none. With replace it removes another user's part that has no journal, and
+// without replace and adopt it refuses this user's.
 func (p *Place) check(replace, adopt bool) error {
 	journal, jerr := p.lstat(p.journal)
 	if !errors.Is(jerr, fs.ErrNotExist) {
@@ -77,9 +73,8 @@ func (p *Place) check(replace, adopt bool) error {
 	return othersFile(p.shown(p.partial))
 }
 
-// naked reports whether the part, which info describes, has bytes and no journal. A
-// run writes the journal while the part is empty, and removes it when the part is
-// empty again or has its final name: so the part is looked at before and after.
+// naked reports whether the part, which info describes, has bytes and no journal. A run writes the journal while the part
+// is empty, and removes it when the part is empty again or has its final name: so the part is looked at before and after.
 func (p *Place) naked(info fs.FileInfo) bool {
 	_, err := p.lstat(p.journal)
 	now, nerr := p.lstat(p.partial)
@@ -100,8 +95,7 @@ func (p *Place) claim() (c *claim, err error) {
 	return c, err
 }
 
-// open opens and locks an existing part. The error is ErrMoved if another run
-// has renamed or removed it meanwhile.
+// open opens and locks an existing part. The error is ErrMoved if another run has renamed or removed it meanwhile.
 func (p *Place) open() (*claim, error) {
 	f, err := p.openRegular(p.partial, os.O_RDWR)
 	switch {
@@ -115,8 +109,8 @@ func (p *Place) open() (*claim, error) {
 	return p.hold(f)
 }
 
-// create creates an empty part with mode 0666 less umask. The error is ErrMoved
-// if there is a part, or if its directory was missing and has been made.
+// create creates an empty part with mode 0666 less umask. The error is ErrMoved if there is a part, or if its directory
+// was missing and has been made.
 func (p *Place) create() (*claim, error) {
 	f, err := p.openFile(p.partial, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	switch {
@@ -151,9 +145,8 @@ func (p *Place) hold(f *os.File) (*claim, error) {
 	return c, nil
 }
 
-// Like gives the part the permissions of the file that it will replace, so that a
-// private file stays private. Until the file has its name its owner can write to it:
-// each connection and later runs open it again.
+// Like gives the part the permissions of the file that it will replace, so that a private file stays private. Until the
+// file has its name its owner can write to it: each connection and later runs open it again.
 func (c *claim) Like(replaced fs.FileInfo) error {
 	if replaced == nil || !replaced.Mode().IsRegular() {
 		return nil
@@ -167,8 +160,7 @@ func (c *claim) permit(name string, mode fs.FileMode) error {
 	return Failure(c.shown(name), "cannot take the permissions of the file that it replaces", c.chmod(name, mode))
 }
 
-// renew puts a new, empty file in the part's place. A part that has other names
-// (hard links) keeps its bytes under those.
+// renew puts a new, empty file in the part's place. A part that has other names (hard links) keeps its bytes under those.
 func (c *claim) renew() error {
 	defer c.f.Close()
 	if err := c.removable(); err != nil {
@@ -215,8 +207,8 @@ func (c *claim) handle() (*os.File, error) {
 	return nil, cmp.Or(Failure(c.shown(c.partial), "cannot be examined", err), replaced(c.shown(c.partial)))
 }
 
-// ours returns an error unless the part's name still refers to the open file and,
-// without locks, no other run has taken it over: then it is errReplaced.
+// ours returns an error unless the part's name still refers to the open file and, without locks, no other run has taken it
+// over: then it is errReplaced.
 func (c *claim) ours() error {
 	info, err := c.lstat(c.partial)
 	switch {
@@ -242,8 +234,7 @@ func (c *claim) size() (int64, error) {
 	return info.Size(), nil
 }
 
-// cut cuts off what the part has beyond its first n bytes. It is an error if the
-// part has fewer.
+// cut cuts off what the part has beyond its first n bytes. It is an error if the part has fewer.
 func (c *claim) cut(n int64) error {
 	has, err := c.size()
 	switch {
@@ -255,8 +246,7 @@ func (c *claim) cut(n int64) error {
 	return Failure(c.shown(c.partial), "cannot be resized", truncate(c.f, n))
 }
 
-// Grow makes the part at least size bytes long. On most file systems the new bytes
-// take no space.
+// Grow makes the part at least size bytes long. On most file systems the new bytes take no space.
 func (c *claim) Grow(size int64) error {
 	has, err := c.size()
 	if err != nil || has >= size {
@@ -265,9 +255,8 @@ func (c *claim) Grow(size int64) error {
 	return Failure(c.shown(c.partial), "cannot be resized", truncate(c.f, size))
 }
 
-// empty removes all bytes from the part. Without locks another run may still write
-// to it, so a new file takes its place: only runs that resume share one, and they
-// write the same bytes.
+// empty removes all bytes from the part. Without locks another run may still write to it, so a new file takes its place:
+// only runs that resume share one, and they write the same bytes.
 func (c *claim) empty() error {
 	if n, err := c.size(); c.run != "" && (err != nil || n > 0) {
 		return c.renew()

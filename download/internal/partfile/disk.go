@@ -1,7 +1,7 @@
 package partfile
 
-// All calls to the local disk are in this file, each named after its system call, so
-// that a test can make each of them fail.
+// All calls to the local disk are in this file, each named after its system call, so that a test can make each of them
+// fail.
 
 import (
 	"context"
@@ -111,8 +111,7 @@ func truncate(f *os.File, n int64) error {
 
 func fsync(f *os.File) error { return do("fsync", f.Name(), f.Sync) }
 
-// lock locks f for this run. It fails only if another run has the lock. On a file
-// system without locks locked is false.
+// lock locks f for this run. It fails only if another run has the lock. On a file system without locks locked is false.
 func lock(f *os.File) (locked bool, err error) {
 	if faulty("flock", f.Name()) != nil {
 		return false, nil
@@ -168,9 +167,8 @@ func (p *Place) readStart(name string, n int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(Reader{context.Background(), f}, n))
 }
 
-// openRegular opens an existing regular file. It does not follow a symbolic
-// link: an [os.Root] would, but only to a file inside, which is not the one that
-// lstat saw.
+// openRegular opens an existing regular file. It does not follow a symbolic link: an [os.Root] would, but only to a file
+// inside, which is not the one that lstat saw.
 func (p *Place) openRegular(name string, flag int) (*os.File, error) {
 	info, err := p.lstat(name)
 	if err != nil {
@@ -194,9 +192,8 @@ func (p *Place) openRegular(name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// moveToFree renames a file to a free name. The error is fs.ErrExist if the name is
-// taken: a hard link is the one portable call that can tell. moved reports whether
-// the file has the new name, with an error besides the old one.
+// moveToFree renames a file to a free name. The error is fs.ErrExist if the name is taken: a hard link is the one portable
+// call that can tell. moved reports whether the file has the new name, with an error besides the old one.
 func (p *Place) moveToFree(from, to string) (moved bool, err error) {
 	taken := refuse(p.shown(to), "already exists", fs.ErrExist)
 	err = p.link(from, to)

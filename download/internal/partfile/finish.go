@@ -12,11 +12,9 @@ import (
 	"example.com/ftpfetch/internal/localfile"
 )
 
-// A whole part becomes a file in three steps: Settle flushes it, name gives it the
-// name, and syncDir flushes that.
+// A whole part becomes a file in three steps: Settle flushes it, name gives it the name, and syncDir flushes that.
 
-// Settle flushes the complete part to disk, with its size and time. It notes if the
-// time cannot be set.
+// Settle flushes the complete part to disk, with its size and time. It notes if the time cannot be set.
 func (p *Part) Settle(ctx context.Context, note func(string)) error {
 	if err := p.Health(); err != nil { // a checkpoint may have failed at the end
 		return err
@@ -58,8 +56,7 @@ func (p *Part) Written() (time.Time, error) {
 	return info.ModTime(), nil
 }
 
-// Publish gives the settled part its final name, which may exist only with
-// overwrite, and removes the journal.
+// Publish gives the settled part its final name, which may exist only with overwrite, and removes the journal.
 func (p *Part) Publish(overwrite bool) error {
 	if p.copied != nil {
 		switch now, err := p.lstat(p.target); {
@@ -83,8 +80,8 @@ func (p *Part) Publish(overwrite bool) error {
 	return err
 }
 
-// restrict gives the file the permissions of the one that it replaces, if its owner
-// could not have written to it with those.
+// restrict gives the file the permissions of the one that it replaces, if its owner could not have written to it with
+// those.
 func (c *claim) restrict() error {
 	if c.mode == nil || *c.mode == *c.mode|0o600 {
 		return nil
@@ -92,8 +89,7 @@ func (c *claim) restrict() error {
 	return c.permit(c.target, *c.mode)
 }
 
-// name renames the part. Except on Windows, which cannot rename an open file,
-// the part stays open and so locked.
+// name renames the part. Except on Windows, which cannot rename an open file, the part stays open and so locked.
 func (c *claim) name(to string, overwrite bool) (err error) {
 	if err := c.ours(); err != nil {
 		return err
@@ -123,9 +119,8 @@ func (c *claim) name(to string, overwrite bool) (err error) {
 // mostBad bounds the files with wrong digests that are kept of one target.
 const mostBad = 9
 
-// KeepBad renames the part to NAME.bad, or to NAME.bad.2 and so on if that
-// exists, because its digest is wrong. If same reports that one of these has the
-// same bytes, KeepBad removes the part in place of that.
+// KeepBad renames the part to NAME.bad, or to NAME.bad.2 and so on if that exists, because its digest is wrong. If same
+// reports that one of these has the same bytes, KeepBad removes the part in place of that.
 func (p *Part) KeepBad(same func(f *os.File) bool) (kept string, before bool, err error) {
 	for i := 1; i <= mostBad; i++ {
 		to := p.bad
@@ -153,10 +148,9 @@ func (p *Part) KeepBad(same func(f *os.File) bool) (kept string, before bool, er
 	return "", false, refuse(p.shown(p.bad), fmt.Sprintf("exists, and so do all names up to .%d: remove them", mostBad), nil)
 }
 
-// Leave ends the use of a part: unless that has become a file, it keeps what a later
-// run can resume from. The part is untouched if it holds only what it held before,
-// which stays, and worthless if no run can resume from it. Leave returns how many
-// bytes the next run resumes from.
+// Leave ends the use of a part: unless that has become a file, it keeps what a later run can resume from. The part is
+// untouched if it holds only what it held before, which stays, and worthless if no run can resume from it. Leave returns
+// how many bytes the next run resumes from.
 func (p *Part) Leave(untouched, worthless bool) (kept int64) {
 	defer p.Close()
 	s := p.Snapshot()
@@ -175,9 +169,8 @@ func (p *Part) Leave(untouched, worthless bool) (kept int64) {
 	return kept
 }
 
-// GiveUp releases a part that this run has not written to, and removes it if it
-// is empty. The journal stays: it may be about the target and belong to a run
-// that is about to end.
+// GiveUp releases a part that this run has not written to, and removes it if it is empty. The journal stays: it may be
+// about the target and belong to a run that is about to end.
 func (c *claim) GiveUp() {
 	defer c.Close()
 	if n, err := c.size(); err == nil && n == 0 && c.ours() == nil && c.removable() == nil {
@@ -185,9 +178,8 @@ func (c *claim) GiveUp() {
 	}
 }
 
-// Discard removes the part and its journal, unless the part has become a file.
-// It empties the part first, so that a kill leaves nothing that a later run
-// would keep.
+// Discard removes the part and its journal, unless the part has become a file. It empties the part first, so that a kill
+// leaves nothing that a later run would keep.
 func (c *claim) Discard() {
 	defer c.Close()
 	if c.placed {

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// held locks f, and reports whether another run has it locked already, or else
-// whether it is locked now. The lock is
-// on one byte that no file reaches, because it keeps other handles from that byte.
+// held locks f, and reports whether another run has it locked already, or else whether it is locked now. The lock is on
+// one byte that no file reaches, because it keeps other handles from that byte.
 func held(f *os.File) (taken, locked bool) {
 	at := windows.Overlapped{Offset: math.MaxUint32, OffsetHigh: math.MaxInt32}
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY

@@ -15,8 +15,8 @@ const (
 	badSuffix     = ".bad"
 )
 
-// mostName is how many bytes a name may have. Systems allow 255 bytes or 255 UTF-16
-// units, and a name never has more UTF-16 units than bytes.
+// mostName is how many bytes a name may have. Systems allow 255 bytes or 255 UTF-16 units, and a name never has more
+// UTF-16 units than bytes.
 const mostName = 255
 
 // names are the paths of one download, below the root.
@@ -28,9 +28,8 @@ type names struct {
 	bad     string // a file whose digest was wrong
 }
 
-// namesOf returns the names that belong to target. If hashed is set or a name would
-// have more than mostName bytes, the start of target's name and a hash of it go
-// before the suffixes.
+// namesOf returns the names that belong to target. If hashed is set or a name would have more than mostName bytes, the
+// start of target's name and a hash of it go before the suffixes.
 func namesOf(target string, hashed bool) names {
 	dir, name := filepath.Split(target)
 	stem := name

@@ -13,14 +13,13 @@ import (
 	"time"
 )
 
-// Part is a claimed NAME.part. It records which bytes have arrived and writes the
-// journal. Its methods are safe for concurrent use while bytes arrive.
+// Part is a claimed NAME.part. It records which bytes have arrived and writes the journal. Its methods are safe for
+// concurrent use while bytes arrive.
 type Part struct {
 	*claim
 
-	// What Claim has found. Theirs means that there are bytes and nothing shows that
-	// this package wrote them, Linked that the part has other names. Otherwise Left is
-	// what the journal says, or LeftErr what is wrong with it.
+	// What Claim has found. Theirs means that there are bytes and nothing shows that this package wrote them, Linked that
+	// the part has other names. Otherwise Left is what the journal says, or LeftErr what is wrong with it.
 	Theirs, Linked bool
 	Left           State
 	LeftErr        error
@@ -40,10 +39,9 @@ type Part struct {
 	blocks  blocks
 }
 
-// Claim locks NAME.part, for the bytes of url, or makes an empty one, and finds out
-// what it holds. With replace it removes another user's part that has no journal.
-// Without replace and adopt it refuses such a part of this user without taking the
-// lock, which another run may need.
+// Claim locks NAME.part, for the bytes of url, or makes an empty one, and finds out what it holds. With replace it removes
+// another user's part that has no journal. Without replace and adopt it refuses such a part of this user without taking
+// the lock, which another run may need.
 func (p *Place) Claim(ctx context.Context, url string, replace, adopt bool) (*Part, error) {
 	if err := p.check(replace, adopt); err != nil {
 		return nil, err
@@ -89,8 +87,7 @@ func (p *Part) look(ctx context.Context) error {
 // Name returns the part's name, as messages show it.
 func (p *Part) Name() string { return p.shown(p.partial) }
 
-// Naked returns the error of a part that is in the way: nothing shows that this
-// package wrote it.
+// Naked returns the error of a part that is in the way: nothing shows that this package wrote it.
 func (p *Part) Naked() error { return naked(p.Name()) }
 
 // File returns the part's own file, to read it.
@@ -108,8 +105,8 @@ func (p *Part) Renew() error {
 // Empty removes all bytes from the part.
 func (p *Part) Empty() error { return p.empty() }
 
-// Check reads the bytes that Left claims and removes the blocks from it that have
-// changed. It returns their number, and that of all.
+// Check reads the bytes that Left claims and removes the blocks from it that have changed. It returns their number, and
+// that of all.
 func (p *Part) Check(ctx context.Context) (bad, all int, err error) {
 	good, err := p.Left.Blocks.sound(Reader{ctx, p.f})
 	if err != nil {
@@ -141,9 +138,8 @@ func (p *Part) Adopt(ctx context.Context) error {
 	return Failure(p.Name(), "cannot be read", err)
 }
 
-// Copy fills the part, which is empty, with the target, which must still be the one
-// that was describes, as the start of a file with this size and time. The journal
-// comes first: it marks the part as this package's.
+// Copy fills the part, which is empty, with the target, which must still be the one that was describes, as the start of a
+// file with this size and time. The journal comes first: it marks the part as this package's.
 func (p *Part) Copy(ctx context.Context, was fs.FileInfo, size int64, modTime time.Time) error {
 	f, err := p.openTarget(os.O_RDONLY)
 	if err != nil {
@@ -202,8 +198,8 @@ func (p *Part) Progressed() bool {
 	return more
 }
 
-// Know sets what is known about the file. From now on the journal may be written:
-// the first one is written now, and without locks each.
+// Know sets what is known about the file. From now on the journal may be written: the first one is written now, and
+// without locks each.
 func (p *Part) Know(size int64, modTime time.Time) error {
 	p.mu.Lock()
 	p.known = true
@@ -220,8 +216,8 @@ func (p *Part) Know(size int64, modTime time.Time) error {
 	return p.write(p.Snapshot(), false)
 }
 
-// Known reports whether Know has been called. Until then the journal on the disk
-// stays: it may be an earlier one that is about to be given up.
+// Known reports whether Know has been called. Until then the journal on the disk stays: it may be an earlier one that is
+// about to be given up.
 func (p *Part) Known() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -252,9 +248,8 @@ func (p *Part) Reset() error {
 	return p.empty()
 }
 
-// Checkpoint flushes the part to disk, and only then claims its bytes in the
-// journal. If the journal cannot be written, the next run merely fetches those
-// bytes again. If the bytes do not reach the disk, the run ends: see Health.
+// Checkpoint flushes the part to disk, and only then claims its bytes in the journal. If the journal cannot be written,
+// the next run merely fetches those bytes again. If the bytes do not reach the disk, the run ends: see Health.
 func (p *Part) Checkpoint() error {
 	p.writing.Lock()
 	defer p.writing.Unlock()
@@ -272,9 +267,8 @@ func (p *Part) Checkpoint() error {
 // room is how many bytes of the part keep gives up for the journal on a full disk.
 const room = 64 << 10
 
-// keep makes a checkpoint at the end of a run. If the disk is full, it gives up
-// the last bytes of the part to make room for the journal, but none that the one on
-// the disk claims. It returns how many bytes the journal claims.
+// keep makes a checkpoint at the end of a run. If the disk is full, it gives up the last bytes of the part to make room
+// for the journal, but none that the one on the disk claims. It returns how many bytes the journal claims.
 func (p *Part) keep() int64 {
 	err := p.Checkpoint()
 	if errors.Is(err, syscall.ENOSPC) && p.Health() == nil {
@@ -288,9 +282,8 @@ func (p *Part) keep() int64 {
 	return p.claimed.Octets()
 }
 
-// write writes a journal for s, whose bytes must be in the part. The caller must
-// hold writing, so that no bytes are given up between the snapshot and the
-// journal.
+// write writes a journal for s, whose bytes must be in the part. The caller must hold writing, so that no bytes are given
+// up between the snapshot and the journal.
 func (p *Part) write(s State, sync bool) (err error) {
 	if s.Size < 0 {
 		s.Done = nil // a journal without a size claims nothing
@@ -308,9 +301,8 @@ func (p *Part) write(s State, sync bool) (err error) {
 	return nil
 }
 
-// fail makes err the part's health. Bytes may be missing on the disk although
-// they can still be read, and the system reports that only once: a later flush
-// would succeed.
+// fail makes err the part's health. Bytes may be missing on the disk although they can still be read, and the system
+// reports that only once: a later flush would succeed.
 func (p *Part) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

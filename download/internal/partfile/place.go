@@ -1,9 +1,8 @@
-// Package partfile keeps the bytes of a file on the disk until it is whole. It
-// knows of no server: who writes brings the bytes of spans in any order.
+// Package partfile keeps the bytes of a file on the disk until it is whole. It knows of no server: who writes brings the
+// bytes of spans in any order.
 //
-// A [Place] is a target with the names beside it. Place.Claim locks NAME.part and
-// finds out what is in it. The [Part] counts what arrives, writes the journal, and
-// gives the file its name or keeps what a later run can resume from.
+// A [Place] is a target with the names beside it. Place.Claim locks NAME.part and finds out what is in it. The [Part]
+// counts what arrives, writes the journal, and gives the file its name or keeps what a later run can resume from.
 // docs/download.md has the rules.
 package partfile
 
@@ -19,8 +18,8 @@ import (
 	"example.com/ftpfetch/internal/localfile"
 )
 
-// Place is where a file is to be. All its names are below a root: the one that the
-// caller gave, or the directory of the target.
+// Place is where a file is to be. All its names are below a root: the one that the caller gave, or the directory of the
+// target.
 type Place struct {
 	Path   string      // the target, as messages show it
 	Info   fs.FileInfo // of the target, not following links; nil if there is none
@@ -32,8 +31,7 @@ type Place struct {
 	made []string // the directories that this run made, in order
 }
 
-// Find returns the place of the target at path: below root, or anywhere if that is
-// nil. Then Close must be called.
+// Find returns the place of the target at path: below root, or anywhere if that is nil. Then Close must be called.
 func Find(root *os.Root, path string, hashed bool) (*Place, error) {
 	p := &Place{root: root, lone: root == nil}
 	switch {
@@ -68,8 +66,7 @@ func Find(root *os.Root, path string, hashed bool) (*Place, error) {
 	return p, nil
 }
 
-// Close ends the use of p. If the run failed, it removes the directories that it
-// made, as far as they are empty.
+// Close ends the use of p. If the run failed, it removes the directories that it made, as far as they are empty.
 func (p *Place) Close(failed bool) {
 	for _, dir := range slices.Backward(p.made) {
 		if info, err := p.lstat(dir); !failed || err != nil || !info.IsDir() || p.remove(dir) != nil {
@@ -117,8 +114,8 @@ func (p *Place) Size() int64 {
 	return info.Size()
 }
 
-// openTarget opens the target itself. The error is ErrMoved if it is another file
-// than Look has found, or is no longer there.
+// openTarget opens the target itself. The error is ErrMoved if it is another file than Look has found, or is no longer
+// there.
 func (p *Place) openTarget(flag int) (*os.File, error) {
 	f, err := p.openRegular(p.target, flag)
 	switch {
@@ -130,8 +127,7 @@ func (p *Place) openTarget(flag int) (*os.File, error) {
 	return f, nil
 }
 
-// Unchanged returns ErrMoved if the target is no longer the one that Look has
-// found: another run has ended meanwhile.
+// Unchanged returns ErrMoved if the target is no longer the one that Look has found: another run has ended meanwhile.
 func (p *Place) Unchanged() error {
 	now, err := p.lstat(p.target)
 	switch {
@@ -176,8 +172,8 @@ func noDirectory(dir string, err error) error {
 	return Failure(dir, "cannot be examined", err)
 }
 
-// makeDir makes dir, which was missing, and what is missing between it and the
-// root. The error is ErrMoved if another run has removed a directory meanwhile.
+// makeDir makes dir, which was missing, and what is missing between it and the root. The error is ErrMoved if another run
+// has removed a directory meanwhile.
 func (p *Place) makeDir(dir string) error {
 	if dir == "." { // the root itself has been removed
 		return cmp.Or(p.checkDir(dir), Failure(p.shown(dir), "cannot be written to", syscall.ENOENT))

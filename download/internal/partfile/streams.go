@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Stream writes one connection's bytes into the part. The offset of its own file
-// handle tells how far it is, even if the bytes go straight from the socket.
+// Stream writes one connection's bytes into the part. The offset of its own file handle tells how far it is, even if the
+// bytes go straight from the socket.
 type Stream struct {
 	F     *os.File // the part's own, or one of its own while that is in use
 	span  Span     // the bytes to write; an end of -1 means the end of the file
@@ -25,8 +25,8 @@ func (s *Stream) at() int64 {
 	return n
 }
 
-// brought returns the bytes of s.span that s has written, but not the last one
-// before the span is known to be whole: no run may take it for that.
+// brought returns the bytes of s.span that s has written, but not the last one before the span is known to be whole: no
+// run may take it for that.
 func (s *Stream) brought() Span {
 	at := s.at()
 	switch {
@@ -38,8 +38,7 @@ func (s *Stream) brought() Span {
 	return Span{s.span.Start, at}
 }
 
-// Write returns a stream that writes x. The first of several at a time uses the
-// part's own file.
+// Write returns a stream that writes x. The first of several at a time uses the part's own file.
 func (p *Part) Write(x Span) (*Stream, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,9 +66,8 @@ func (p *Part) close(s *Stream) error {
 	return Failure(p.Name(), "cannot be closed", closing(s.F))
 }
 
-// End ends s and counts its bytes. If it wrote more than its span, none of them
-// count: if it began in the middle of the file, that was not where it should have,
-// and the error is ErrBeyond.
+// End ends s and counts its bytes. If it wrote more than its span, none of them count: if it began in the middle of the
+// file, that was not where it should have, and the error is ErrBeyond.
 func (p *Part) End(s *Stream, whole bool) (brought int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,8 +94,8 @@ type lap struct {
 	b []byte
 }
 
-// Expect compares b with the bytes of the file from start on: now, or as soon as
-// all of them are there. The error is then ErrDiffers.
+// Expect compares b with the bytes of the file from start on: now, or as soon as all of them are there. The error is then
+// ErrDiffers.
 func (p *Part) Expect(start int64, b []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,15 +13,14 @@ import (
 // noFollow makes open refuse a symbolic link and not wait for a FIFO's other end.
 const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// held locks f and reports whether another run has already locked it, or else
-// whether it is locked now: not all file systems have locks.
+// held locks f and reports whether another run has already locked it, or else whether it is locked now: not all file
+// systems have locks.
 func held(f *os.File) (taken, locked bool) {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	return errors.Is(err, syscall.EWOULDBLOCK), err == nil
 }
 
-// inodeOf returns what tells a file from others on its file system, whatever its
-// name, or "" if the system does not say.
+// inodeOf returns what tells a file from others on its file system, whatever its name, or "" if the system does not say.
 func inodeOf(info fs.FileInfo) string {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return strconv.FormatUint(stat.Ino, 10)

@@ -10,9 +10,8 @@ import (
 	"example.com/ftpfetch/internal/owner"
 )
 
-// Tidy cleans up after a run that was killed after it named the target but before
-// it removed the journal. whole reports that the target has all that the journal
-// says and that accept, if there is one, takes that for the file.
+// Tidy cleans up after a run that was killed after it named the target but before it removed the journal. whole reports
+// that the target has all that the journal says and that accept, if there is one, takes that for the file.
 func (p *Place) Tidy(ctx context.Context, accept func(State) (bool, error)) (whole bool, err error) {
 	if !p.named() {
 		return false, nil
@@ -57,8 +56,7 @@ func (p *Place) named() bool {
 	return err == nil && s.about(p.Info)
 }
 
-// intact reports whether f, the target, has what its journal says and accept takes
-// that for the file.
+// intact reports whether f, the target, has what its journal says and accept takes that for the file.
 func (p *Place) intact(ctx context.Context, f *os.File, accept func(State) (bool, error)) (bool, error) {
 	s, err := p.readJournal()
 	if err != nil || !s.Complete || s.Size != p.Info.Size() {
@@ -71,8 +69,8 @@ func (p *Place) intact(ctx context.Context, f *os.File, accept func(State) (bool
 	return accept(s)
 }
 
-// Tidy does for the target at path below root what Place.Tidy does, if nothing
-// hinders it. It is for a caller that knows that the file is complete.
+// Tidy does for the target at path below root what Place.Tidy does, if nothing hinders it. It is for a caller that knows
+// that the file is complete.
 func Tidy(ctx context.Context, root *os.Root, path string) {
 	if p, err := Find(root, path, true); err == nil && p.Look() == nil {
 		_, _ = p.Tidy(ctx, nil)
