@@ -71,17 +71,9 @@ func (s *Server) wanted() map[string]string {
 // a single file or none that may be read.
 func plantEntries(t *testing.T) *Tree {
 	t.Helper()
-	dir, err := publicTempDir("ftpfetch-interop-entries-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	tree, err := NewTree(dir)
+	tree := plantTree(t, map[string]string{"dash/-a": "x", "hidden/.only": "x", "denied/x": "x"})
 	below := func(path string) string { return filepath.Join(tree.Public, path) }
-	if err == nil {
-		err = errors.Join(writeFile(below("dash/-a"), "x"), writeFile(below("hidden/.only"), "x"), makePublicDir(below("denied")),
-			os.Chmod(below("denied"), 0o711), makePublicDir(below("entries")))
-	}
+	err := errors.Join(os.Remove(below("denied/x")), os.Chmod(below("denied"), 0o711), makePublicDir(below("entries")))
 	for name, what := range planted {
 		if err == nil {
 			err = makeEntry(below("entries")+"/"+name, what)
@@ -143,14 +135,7 @@ func entriesOf(ctx context.Context, c *ftpexec.Client, url string) (map[string]f
 }
 
 func TestEntries(t *testing.T) {
-	t.Parallel()
-	tree := plantEntries(t)
-	for _, f := range servers {
-		t.Run(string(f.kind), func(t *testing.T) {
-			t.Parallel()
-			bothWays(t, New(t, f.kind, tree, Options{}), testEntries)
-		})
-	}
+	forEachOn(t, plantEntries(t), func(t *testing.T, s *Server) { bothWays(t, s, testEntries) })
 }
 
 func testEntries(t *testing.T, s *Server, c *ftpexec.Client) {

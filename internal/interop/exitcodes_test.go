@@ -22,23 +22,15 @@ type exitCase struct {
 	code int
 }
 
-// fails makes the server answer a command.
-func fails(verb, reply string) testserver.Options {
-	return testserver.Options{Fault: func(p *testserver.Conn) testserver.Action {
-		if p.Verb == verb {
-			return testserver.Reply(reply)
+// at makes the server do something about a command.
+func at(verb string, action testserver.Action) testserver.Options {
+	return testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
+		if c.Verb == verb {
+			return action
 		}
 		return nil
 	}}
 }
-
-// cutShort ends the data of a file.
-var cutShort = testserver.Options{Fault: func(p *testserver.Conn) testserver.Action {
-	if p.Verb == "RETR" {
-		return testserver.Cut(3, testserver.Closed)
-	}
-	return nil
-}}
 
 var exitCases = []exitCase{
 	{what: "unsupported scheme", args: "gopherx://SERVER/f", code: 1},
@@ -48,15 +40,10 @@ var exitCases = []exitCase{
 	{what: "host not resolved", args: "ftp://host.invalid/f", code: 6},
 	{what: "no connection", args: "ftp://CLOSED/f", code: 7},
 	{what: "no such directory", args: "ftp://SERVER/none/f", code: 9},
-	{what: "unusable answer to PASV", o: fails("PASV", "500 What?"), curl: "--disable-epsv ftp://SERVER/f", args: "--mode pasv ftp://SERVER/f", code: 13},
-	{what: "TYPE refused", o: fails("TYPE", "504 no"), args: "ftp://SERVER/f", code: 17},
-	{what: "transfer incomplete", o: cutShort, args: "ftp://SERVER/f", code: 18},
-	{what: "timed out", o: testserver.Options{Fault: func(p *testserver.Conn) testserver.Action {
-		if p.Verb == "TYPE" {
-			return testserver.End(testserver.Stalled)
-		}
-		return nil
-	}}, args: "--max-time 1 ftp://SERVER/f", code: 28},
+	{what: "unusable answer to PASV", o: at("PASV", testserver.Reply("500 What?")), curl: "--disable-epsv ftp://SERVER/f", args: "--mode pasv ftp://SERVER/f", code: 13},
+	{what: "TYPE refused", o: at("TYPE", testserver.Reply("504 no")), args: "ftp://SERVER/f", code: 17},
+	{what: "transfer incomplete", o: at("RETR", testserver.Cut(3, testserver.Closed)), args: "ftp://SERVER/f", code: 18},
+	{what: "timed out", o: at("TYPE", testserver.End(testserver.Stalled)), args: "--max-time 1 ftp://SERVER/f", code: 28},
 	{what: "TLS not offered", curl: "--ssl-reqd ftp://SERVER/f", args: "--tls explicit ftp://SERVER/f", code: 64},
 	{what: "certificate not trusted", o: testserver.Options{Scheme: "ftpes"}, curl: "--ssl-reqd ftp://SERVER/f", args: "--tls explicit ftp://SERVER/f", code: 60},
 	{what: "login refused", o: testserver.Options{Users: map[string]string{"anonymous": "none"}}, args: "ftp://SERVER/f", code: 67},

@@ -5,11 +5,15 @@ package interop
 import (
 	"context"
 	"errors"
+	"maps"
 	"path"
 	"slices"
+	"strings"
 	"testing"
+	"testing/fstest"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/ftpexec/ftpfs"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -30,52 +34,35 @@ func list(ctx context.Context, c *ftpexec.Client, url string) ([]string, error) 
 	return names, nil
 }
 
+// No server may make an absent directory look like an empty one.
 func TestList(t *testing.T) {
+	pub := []string{"a", "big.bin", "empty", "none.bin", "odd", "odd-dirs", "text.txt"}
 	tests := []struct {
 		path string
 		want []string
+		err  error
 	}{
-		{"", []string{"pub"}},
-		{"/pub/a;type=d", []string{"b"}},
-		{"/pub/a/", []string{"b"}},
-		{"/pub/a/b/c/", []string{"file.txt"}},
-		{"/pub/", []string{"a", "big.bin", "empty", "none.bin", "odd", "odd-dirs", "text.txt"}},
-		{"/pub;type=d", []string{"a", "big.bin", "empty", "none.bin", "odd", "odd-dirs", "text.txt"}},
-		{"/%2Fpub%2Fa;type=d", []string{"b"}},
-		{"/pub/empty/", nil},
-		{"/pub/empty;type=d", nil},
+		{"", []string{"pub"}, nil},
+		{"/pub/a;type=d", []string{"b"}, nil},
+		{"/pub/a/b/c/", []string{"file.txt"}, nil},
+		{"/pub/", pub, nil},
+		{"/pub;type=d", pub, nil},
+		{"/%2Fpub%2Fa;type=d", []string{"b"}, nil},
+		{"/pub/empty/", nil, nil},
+		{"/pub/empty;type=d", nil, nil},
+		{"/pub/absent/", nil, ftpexec.ErrRefused},
+		{"/pub/absent/absent;type=d", nil, ftpexec.ErrRefused},
+		{"/pub/absent;type=d", nil, ftpexec.ErrNotFound},
+		{"/absent%2Fabsent;type=d", nil, ftpexec.ErrNotFound},
 	}
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
 		for _, test := range tests {
 			got, err := list(testContext(t), c, s.URL(test.path))
-			if err != nil {
-				t.Errorf("%s: %v", test.path, err)
-			} else if !slices.Equal(got, test.want) {
-				t.Errorf("%s: got %q, want %q", test.path, got, test.want)
-			}
-		}
-	})
-}
-
-// No server may make an absent directory look like an empty one.
-func TestListRefused(t *testing.T) {
-	tests := []struct {
-		path string
-		want error
-	}{
-		{"/pub/absent/", ftpexec.ErrRefused},
-		{"/pub/absent/absent;type=d", ftpexec.ErrRefused},
-		{"/pub/absent;type=d", ftpexec.ErrNotFound},
-		{"/absent%2Fabsent;type=d", ftpexec.ErrNotFound},
-	}
-	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
-		for _, test := range tests {
-			got, err := list(testContext(t), c, s.URL(test.path))
-			if s.Kind == Aioftp && errors.Is(err, ftpexec.ErrRefused) {
+			if s.Kind == Aioftp && test.err != nil && errors.Is(err, ftpexec.ErrRefused) {
 				continue // it has no NLST: CWD told
 			}
-			if !errors.Is(err, test.want) {
-				t.Errorf("%s: got %q and %v, want %v", test.path, got, err, test.want)
+			if !errors.Is(err, test.err) || err == nil && !slices.Equal(got, test.want) {
+				t.Errorf("%s: got %q and %v, want %q and %v", test.path, got, err, test.want, test.err)
 			}
 		}
 	})
@@ -85,13 +72,9 @@ func TestListRefused(t *testing.T) {
 func TestListThenRetrieve(t *testing.T) {
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
 		var got []string
-		want := reachable(s)
-		u, err := urlparse.Parse(s.URL("/pub/odd/"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := slices.DeleteFunc(slices.Sorted(slices.Values(oddNames)), func(n string) bool { return !s.serves(n) })
 		c.Timeout = hangTimeout
-		for e, err := range c.List(testContext(t), u) {
+		for e, err := range c.List(testContext(t), parse(t, s.URL("/pub/odd/"))) {
 			if s.flavour.breaksOff {
 				if err == nil {
 					t.Errorf("got %q from a listing that is broken off, want an error", e.Name)
@@ -119,9 +102,59 @@ func TestListThenRetrieve(t *testing.T) {
 	})
 }
 
-// reachable returns the odd names that the server can serve, sorted.
-func reachable(s *Server) []string {
-	names := slices.DeleteFunc(slices.Clone(oddNames), func(n string) bool { return !s.serves(n) })
-	slices.Sort(names)
-	return names
+// StatAll tells the size and time of the files of the tree, and goes on after
+// missing files and directories.
+func TestStatAll(t *testing.T) {
+	forEach(t, false, func(f flavour) bool { return !f.noFacts }, func(t *testing.T, s *Server) {
+		bothWays(t, s, testStatAll)
+	})
+}
+
+func testStatAll(t *testing.T, s *Server, c *ftpexec.Client) {
+	flights, trace := 0, c.Trace
+	c.Trace = func(e ftpexec.Event) {
+		if e.Mark == ">" {
+			flights++
+		}
+		trace(e)
+	}
+	var urls []*urlparse.URL
+	var want []string // a path, "" for a missing file or directory
+	for _, file := range slices.Sorted(maps.Keys(tree.Files)) {
+		if strings.ContainsFunc(file, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }) {
+			continue
+		}
+		for _, path := range []string{urlPath(file), "/pub/absent/file", "/pub/absent.txt"} {
+			urls = append(urls, parse(t, s.URL(path)))
+		}
+		want = append(want, file, "", "")
+	}
+	next := 0
+	for info, err := range c.StatAll(testContext(t), urls) {
+		file := want[next]
+		switch size := int64(len(tree.Files[file])); {
+		case file == "" && !errors.Is(err, ftpexec.ErrNotFound) && !errors.Is(err, ftpexec.ErrRefused),
+			file != "" && (err != nil || info.Size != size || !info.ModTime.Equal(modTime)):
+			t.Errorf("%s: got %+v, %v", urls[next], info, err)
+		}
+		next++
+	}
+	if most := 4 + len(urls)*8/64; next != len(urls) || !c.NoPipelining && flights > most {
+		t.Errorf("%d answers for %d URLs, %d flights, want at most %d", next, len(urls), flights, most)
+	}
+}
+
+// Every server's files are a file system by the rules of io/fs.
+func TestFS(t *testing.T) {
+	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
+		t.Cleanup(c.CloseIdleConnections)
+		d, err := ftpfs.New(testContext(t), c, parse(t, s.URL("/pub/a/")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = fstest.TestFS(d, "b/c/file.txt")
+		if seeks := !s.flavour.noRest; seeks != (err == nil) || !seeks && !strings.Contains(err.Error(), ftpexec.ErrNoRestart.Error()) {
+			t.Errorf("seeks %v: got %v", seeks, err)
+		}
+	})
 }

@@ -4,10 +4,12 @@ package interop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
 )
 
 // tree is what every server of the tests serves.
@@ -149,10 +152,34 @@ func forEachClient(t *testing.T, test func(t *testing.T, s *Server, c *ftpexec.C
 	forEachServer(t, func(t *testing.T, s *Server) { bothWays(t, s, test) })
 }
 
-// forEachUserClient is like forEachClient, for the servers with a named user.
-func forEachUserClient(t *testing.T, test func(t *testing.T, s *Server, c *ftpexec.Client)) {
+// forEachOn runs a subtest on every server with a tree of its own.
+func forEachOn(t *testing.T, tree *Tree, test func(t *testing.T, s *Server)) {
 	t.Helper()
-	forEach(t, false, func(f flavour) bool { return !f.noUser }, func(t *testing.T, s *Server) { bothWays(t, s, test) })
+	t.Parallel()
+	for _, f := range servers {
+		t.Run(string(f.kind), func(t *testing.T) {
+			t.Parallel()
+			test(t, New(t, f.kind, tree, Options{}))
+		})
+	}
+}
+
+// plantTree returns a tree that has further files.
+func plantTree(t *testing.T, files map[string]string) *Tree {
+	t.Helper()
+	dir, err := publicTempDir("ftpfetch-interop-tree-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	tree, err := NewTree(dir)
+	for path, text := range files {
+		err = errors.Join(err, writeFile(tree.Public+"/"+path, text))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
 }
 
 func bothWays(t *testing.T, s *Server, test func(t *testing.T, s *Server, c *ftpexec.Client)) {
@@ -174,14 +201,30 @@ const testTimeout = 5 * time.Minute
 func newClient(t *testing.T) *ftpexec.Client {
 	t.Helper()
 	c := &ftpexec.Client{}
-	dialogue := &dialogue{}
-	c.Trace = dialogue.add
+	var mu sync.Mutex
+	var dialogue strings.Builder
+	c.Trace = func(e ftpexec.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(&dialogue, "%s %q\n", e.Mark, e.Text)
+	}
 	t.Cleanup(func() {
+		mu.Lock()
+		defer mu.Unlock()
 		if t.Failed() {
-			t.Logf("dialogue:\n%s", dialogue)
+			t.Logf("dialogue:\n%s", &dialogue)
 		}
 	})
 	return c
+}
+
+func parse(t testing.TB, url string) *urlparse.URL {
+	t.Helper()
+	u, err := urlparse.Parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
 }
 
 func testContext(t *testing.T) context.Context {

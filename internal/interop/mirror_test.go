@@ -46,9 +46,12 @@ type mirror struct {
 	server         *Server
 	source, binary string
 	dir            string            // the copy is in dir/out
-	files          map[string]string // below source -> text
-	dirs           map[string]bool   // below source
+	planted        map[string]string // below source -> text, or directory
+	files          int               // of planted
 }
+
+// directory stands for one among the texts of files.
+const directory = "\x00directory"
 
 func newMirror(t *testing.T, kind Kind, binary string) *mirror {
 	dir, err := publicTempDir("ftpfetch-interop-mirror-")
@@ -56,10 +59,7 @@ func newMirror(t *testing.T, kind Kind, binary string) *mirror {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	m := &mirror{
-		T: t, binary: binary, dir: t.TempDir(), source: filepath.Join(dir, "public"),
-		files: map[string]string{}, dirs: map[string]bool{},
-	}
+	m := &mirror{T: t, binary: binary, dir: t.TempDir(), source: filepath.Join(dir, "public"), planted: map[string]string{}}
 	if err := makePublicDir(m.source); err != nil {
 		t.Fatal(err)
 	}
@@ -73,8 +73,11 @@ func (m *mirror) plant(path, text string) {
 	if err := writeFile(m.source+"/"+path, text); err != nil {
 		m.Fatal(err)
 	}
-	m.files[path] = text
-	if dir := filepath.Dir(path); !m.dirs[dir] && dir != "." {
+	if _, ok := m.planted[path]; !ok {
+		m.files++
+	}
+	m.planted[path] = text
+	if dir := filepath.Dir(path); m.planted[dir] == "" && dir != "." {
 		m.plantDir(dir)
 	}
 }
@@ -85,14 +88,7 @@ func (m *mirror) plantDir(path string) {
 		m.Fatal(err)
 	}
 	for dir := path; dir != "."; dir = filepath.Dir(dir) {
-		m.dirs[dir] = true
-	}
-}
-
-func (m *mirror) link(target, path string) {
-	m.Helper()
-	if err := os.Symlink(target, m.source+"/"+path); err != nil {
-		m.Fatal(err)
+		m.planted[dir] = directory
 	}
 }
 
@@ -111,23 +107,23 @@ func (m *mirror) wants(code int, last string, flags ...string) (stderr string) {
 	m.Helper()
 	got, stderr := m.run(flags...)
 	if end := lastLine(stderr); got != code || !strings.HasPrefix(end, last) {
-		m.Errorf("%q: exit %d, %q, want %d and %q\n%s", flags, got, end, code, last, start(stderr))
+		m.Errorf("%q: exit %d, %q, want %d and %q\n%s", flags, got, end, code, last, beginning(stderr))
 	}
 	return stderr
 }
 
-// start returns the first bytes of a long text.
-func start(text string) string { return text[:min(len(text), 2000)] }
+// beginning returns the first bytes of a long text.
+func beginning(text string) string { return text[:min(len(text), 2000)] }
 
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	return lines[len(lines)-1]
 }
 
-// same compares the copy with files and dirs, byte for byte.
-func (m *mirror) same(files map[string]string, dirs map[string]bool) {
+// same compares the copy with the planted, byte for byte.
+func (m *mirror) same(planted map[string]string) {
 	m.Helper()
-	gotFiles, gotDirs := map[string]string{}, map[string]bool{}
+	got := map[string]string{}
 	out := filepath.Join(m.dir, "out")
 	err := filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
 		below, _ := filepath.Rel(out, path)
@@ -135,42 +131,29 @@ func (m *mirror) same(files map[string]string, dirs map[string]bool) {
 			return err
 		}
 		if d.IsDir() {
-			gotDirs[below] = true
+			got[below] = directory
 			return nil
 		}
 		text, err := os.ReadFile(path)
-		gotFiles[below] = string(text)
+		got[below] = string(text)
 		return err
 	})
 	if err != nil {
 		m.Fatal(err)
 	}
-	for path := range maps.Keys(merge(gotFiles, files)) {
-		got, ok := gotFiles[path]
-		want, wanted := files[path]
-		if ok != wanted || got != want {
-			m.Errorf("%q: there %v, wanted %v, %s, want %s", path, ok, wanted, digest(got), digest(want))
-		}
-	}
-	for path := range dirs {
-		if !gotDirs[path] {
-			m.Errorf("the directory %q is missing", path)
-		}
-	}
-	for path := range gotDirs {
-		if !dirs[path] {
-			m.Errorf("the directory %q should not be there", path)
+	for path := range maps.Keys(merge(got, planted)) {
+		is, ok := got[path]
+		want, wanted := planted[path]
+		if ok != wanted || is != want {
+			m.Errorf("%q: there %v, wanted %v, %s, want %s", path, ok, wanted, digest(is), digest(want))
 		}
 	}
 }
 
-// mirrored are the servers of these tests.
-var mirrored = []Kind{Vsftpd, Proftpd, PureFTPd}
-
 func forEachMirror(t *testing.T, test func(m *mirror)) {
 	t.Helper()
 	binary := build(t)
-	for _, kind := range mirrored {
+	for _, kind := range []Kind{Vsftpd, Proftpd, PureFTPd} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			test(newMirror(t, kind, binary))
@@ -192,24 +175,25 @@ func TestMirror(t *testing.T) {
 		}
 		deep := strings.Repeat("deep/", 50)
 		m.plant(deep+"file", "fifty levels down")
-		for i := 0; len(m.files)+len(m.dirs) < night.Or(700, 5000); i++ {
+		for i := 0; len(m.planted) < night.Or(700, 5000); i++ {
 			m.plant(fmt.Sprintf("many/%d/%d", i%50, i), fmt.Sprint(i))
 		}
-		n := len(m.files)
+		n := m.files
 		m.wants(0, fmt.Sprintf("%d of %d complete; received ", n, n))
-		m.same(m.files, m.dirs)
-		m.wants(0, fmt.Sprintf("%d of %d complete (%d of them before); received 0 bytes", n, n, n))
-		m.wants(0, fmt.Sprintf("%d of %d complete (%d of them before); received 0 bytes", n, n, n), "-N")
+		m.same(m.planted)
+		before := fmt.Sprintf("%d of %d complete (%d of them before); received 0 bytes", n, n, n)
+		m.wants(0, before)
+		m.wants(0, before, "-N")
 		if err := os.Remove(filepath.Join(m.dir, "out/.ftpfetch-ledger")); err != nil {
 			m.Fatal(err)
 		}
-		m.wants(0, fmt.Sprintf("%d of %d complete (%d of them before); received 0 bytes", n, n, n), "-N")
+		m.wants(0, before, "-N")
 		m.plant(deep+"file", "changed")
 		if err := os.Chtimes(m.source+"/"+deep+"file", time.Time{}, modTime.Add(time.Hour)); err != nil {
 			m.Fatal(err)
 		}
 		m.wants(0, fmt.Sprintf("%d of %d complete (%d of them before); received 7 bytes", n, n, n-1), "-N")
-		m.same(m.files, m.dirs)
+		m.same(m.planted)
 	})
 }
 
@@ -235,9 +219,9 @@ func TestMirrorChanged(t *testing.T) {
 			before = 2
 		}
 		m.wants(23, fmt.Sprintf("%[1]d of 4 complete (%[1]d of them before), %[2]d failed; received 0 bytes", before, 4-before))
-		m.same(map[string]string{"same": "old", "time": "old", "size": "old", "both": "old"}, m.dirs)
+		m.same(map[string]string{"same": "old", "time": "old", "size": "old", "both": "old"})
 		m.wants(0, "4 of 4 complete (1 of them before); received 14 bytes", "-N")
-		m.same(m.files, m.dirs)
+		m.same(m.planted)
 	})
 }
 
@@ -248,7 +232,7 @@ func TestMirrorImpossible(t *testing.T) {
 		t.Run(fmt.Sprintf("%q", name), func(t *testing.T) {
 			forEachMirror(t, func(m *mirror) {
 				m.plant("plain", "text")
-				files, dirs := maps.Clone(m.files), maps.Clone(m.dirs)
+				planted := maps.Clone(m.planted)
 				m.plant(name, "bad")
 				if m.server.Kind == PureFTPd && strings.ContainsAny(name, "\r\n") {
 					return // its listings leave such names out
@@ -257,7 +241,7 @@ func TestMirrorImpossible(t *testing.T) {
 				if code == 0 || !strings.Contains(stderr, "ftpfetch: "+m.server.URL("/")) {
 					m.Errorf("exit %d, %q", code, stderr)
 				}
-				m.same(files, dirs)
+				m.same(planted)
 			})
 		})
 	}
@@ -277,7 +261,7 @@ func TestMirrorDenied(t *testing.T) {
 		for _, dir := range shut {
 			m.plantDir(filepath.Dir(dir))
 		}
-		files, dirs := maps.Clone(m.files), maps.Clone(m.dirs)
+		planted := maps.Clone(m.planted)
 		for _, dir := range shut {
 			m.plant(dir+"/file", "secret")
 			if err := os.Chmod(m.source+"/"+dir, 0o711); err != nil { // CWD enters it
@@ -297,7 +281,7 @@ func TestMirrorDenied(t *testing.T) {
 				}
 			}
 		}
-		m.same(files, dirs)
+		m.same(planted)
 	})
 }
 
@@ -329,7 +313,9 @@ func TestMirrorLinks(t *testing.T) {
 		for name, target := range map[string]string{
 			"to-file": "../dir/file", "to-dir": "../dir", "dangling": "nowhere", "itself": "itself", "out": "../../secret", "up": "..", "here": ".",
 		} {
-			m.link(target, "links/"+name)
+			if err := os.Symlink(target, m.source+"/links/"+name); err != nil {
+				m.Fatal(err)
+			}
 		}
 		if err := writeFile(filepath.Join(filepath.Dir(m.source), "secret"), "outside"); err != nil {
 			m.Fatal(err)
@@ -339,13 +325,13 @@ func TestMirrorLinks(t *testing.T) {
 			links = 4 // its MLSD leaves out links that lead to nothing
 		}
 		m.wants(0, fmt.Sprintf("1 of 1 complete, %d links not followed; ", links))
-		m.same(m.files, m.dirs)
+		m.same(m.planted)
 		if m.server.Kind == Proftpd { // its MLSD does not tell where links lead to
 			m.wants(0, "1 of 1 complete (1 of them before), 4 links not followed; ", "--follow-links")
 			return
 		}
 		m.wants(0, "3 of 3 complete (1 of them before), 5 links not followed; ", "--follow-links")
-		m.files["links/to-file"], m.files["links/to-dir/file"], m.dirs["links/to-dir"] = "text", "text", true
-		m.same(m.files, m.dirs)
+		m.planted["links/to-file"], m.planted["links/to-dir/file"], m.planted["links/to-dir"] = "text", "text", directory
+		m.same(m.planted)
 	})
 }

@@ -3,10 +3,7 @@
 package interop
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -24,9 +21,7 @@ import (
 // ftpexec would not send.
 type control struct {
 	*textproto.Conn
-	raw  net.Conn
-	tls  *tls.Config // for data connections; nil without TLS
-	host string
+	raw net.Conn
 }
 
 // answer is a reply, or what came in its place.
@@ -53,7 +48,7 @@ const (
 )
 
 // dial connects and reads the greeting.
-func (s *Server) dial(ctx context.Context, config *tls.Config) (*control, answer, error) {
+func (s *Server) dial(ctx context.Context) (*control, answer, error) {
 	raw, err := new(net.Dialer).DialContext(ctx, "tcp", s.Addr)
 	if err != nil {
 		return nil, answer{}, err
@@ -61,34 +56,17 @@ func (s *Server) dial(ctx context.Context, config *tls.Config) (*control, answer
 	if err := raw.SetDeadline(time.Now().Add(probeTimeout)); err != nil {
 		return nil, answer{}, err
 	}
-	c := &control{raw: raw, tls: config}
-	c.host, _, _ = net.SplitHostPort(s.Addr)
-	if s.implicit {
-		c.raw = tls.Client(raw, config)
-	}
-	c.Conn = textproto.NewConn(c.raw)
+	c := &control{Conn: textproto.NewConn(raw), raw: raw}
 	return c, c.read(), nil
 }
 
-// enter dials, starts TLS if config is not nil, and logs in as anonymous in image
-// type.
-func (s *Server) enter(ctx context.Context, config *tls.Config) (*control, error) {
-	c, a, err := s.dial(ctx, config)
+// enter dials, and logs in as anonymous in image type.
+func (s *Server) enter(ctx context.Context) (*control, error) {
+	c, a, err := s.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
-	commands := []string{"USER anonymous", "PASS ftpfetch@example.com", "TYPE I"}
-	if config != nil && !s.implicit {
-		if a := c.ask("AUTH TLS"); !a.ok() {
-			return nil, fmt.Errorf("AUTH: %s", a)
-		}
-		c.raw = tls.Client(c.raw, config)
-		c.Conn = textproto.NewConn(c.raw)
-	}
-	if config != nil {
-		commands = append([]string{"PBSZ 0", "PROT P"}, commands...)
-	}
-	for _, command := range commands {
+	for _, command := range []string{"USER anonymous", "PASS ftpfetch@example.com", "TYPE I"} {
 		if strings.HasPrefix(command, "PASS") && a.code == 230 {
 			continue // USER was enough
 		}
@@ -123,41 +101,22 @@ func isReset(err error) bool {
 	return err != nil && (strings.Contains(err.Error(), "reset by peer") || strings.Contains(err.Error(), "broken pipe"))
 }
 
-// passivePorts are the ports in the replies to EPSV and PASV.
-var passivePorts = map[string]*regexp.Regexp{
-	"EPSV": regexp.MustCompile(`\|\|\|(\d+)\|`),
-	"PASV": regexp.MustCompile(`\d+,\d+,\d+,\d+,(\d+),(\d+)`),
-}
-
-// passive opens a data connection by EPSV or PASV.
-func (c *control) passive(verb string) (net.Conn, answer) {
-	a := c.ask(verb)
-	found := passivePorts[verb].FindStringSubmatch(a.text)
-	if found == nil {
-		return nil, a
-	}
-	port, _ := strconv.Atoi(found[1])
-	if len(found) > 2 {
-		low, _ := strconv.Atoi(found[2])
-		port = port<<8 + low
-	}
-	data, err := net.DialTimeout("tcp", net.JoinHostPort(c.host, strconv.Itoa(port)), probeTimeout)
-	if err != nil {
-		return nil, answer{text: err.Error()}
-	}
-	return data, a
-}
+// passivePort is the port in the reply to PASV, which every server has.
+var passivePort = regexp.MustCompile(`\d+,\d+,\d+,\d+,(\d+),(\d+)`)
 
 // transfer returns what the server sends in reply to the last command, and its
-// last reply. It opens the data connection by EPSV, or PASV if the server refuses
-// it, before it sends the first command.
+// last reply. It opens the data connection before it sends the first command.
 func (c *control) transfer(commands ...string) (string, answer) {
-	data, a := c.passive("EPSV")
-	if data == nil {
-		data, a = c.passive("PASV")
-	}
-	if data == nil {
+	a := c.ask("PASV")
+	found := passivePort.FindStringSubmatch(a.text)
+	if found == nil {
 		return "", a
+	}
+	high, _ := strconv.Atoi(found[1])
+	low, _ := strconv.Atoi(found[2])
+	data, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(high<<8+low)), probeTimeout)
+	if err != nil {
+		return "", answer{text: err.Error()}
 	}
 	defer data.Close()
 	for _, command := range commands {
@@ -165,20 +124,10 @@ func (c *control) transfer(commands ...string) (string, answer) {
 			return "", a
 		}
 	}
-	return c.receive(data, a)
-}
-
-// receive reads a data connection to its end, under TLS if the control connection
-// is, and then the final reply to a transfer that a has opened.
-func (c *control) receive(data net.Conn, a answer) (string, answer) {
 	if err := data.SetDeadline(time.Now().Add(hangTimeout)); err != nil {
 		return "", answer{text: err.Error()}
 	}
-	if c.tls != nil {
-		data = tls.Client(data, c.tls)
-	}
-	var b bytes.Buffer
-	_, err := io.Copy(&b, data)
+	text, err := io.ReadAll(data)
 	data.Close()
 	if a.code/100 == 1 && err == nil {
 		a = c.read()
@@ -189,11 +138,5 @@ func (c *control) receive(data net.Conn, a answer) (string, answer) {
 	case err != nil && a.ok():
 		a = answer{text: err.Error()}
 	}
-	return b.String(), a
-}
-
-// probeTLS returns a configuration for one version that can resume sessions.
-func probeTLS(roots *x509.CertPool, version uint16) *tls.Config {
-	return &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: version, MaxVersion: version,
-		ClientSessionCache: tls.NewLRUClientSessionCache(1)}
+	return string(text), a
 }

@@ -4,12 +4,10 @@ package interop
 
 import (
 	"crypto/tls"
-	"fmt"
-	"io"
 	"net"
 	"os"
+	"strconv"
 	"strings"
-	"time"
 
 	"example.com/ftpfetch/ftpexec"
 )
@@ -40,10 +38,10 @@ the data after.`
 
 var tables = []table{
 	{title: "Connections and logins", features: []feature{
-		{"`EPSV`", func(p *probe) string { return p.passively("EPSV") }, "sends `PASV` after a refusal"},
-		{"`PASV`", func(p *probe) string { return p.passively("PASV") }, ""},
-		{"`EPRT`", func(p *probe) string { return p.actively("EPRT") }, "sends `PORT` after a refusal"},
-		{"`PORT`", func(p *probe) string { return p.actively("PORT") }, ""},
+		{"`EPSV`", func(p *probe) string { return p.code("EPSV") }, "sends `PASV` after a refusal"},
+		{"`PASV`", func(p *probe) string { return p.code("PASV") }, ""},
+		{"`EPRT`", func(p *probe) string { return p.actively("EPRT |1|127.0.0.1|{port}|") }, "sends `PORT` after a refusal"},
+		{"`PORT`", func(p *probe) string { return p.actively("PORT 127,0,0,1,{hi},{lo}") }, ""},
 		{"IPv6", (*probe).ipv6, "has no `PASV` to fall back on"},
 	}},
 	{title: "TLS", features: []feature{
@@ -112,65 +110,15 @@ func yesNo(err error) string {
 	return "yes"
 }
 
-// passively retrieves a file by EPSV or PASV.
-func (p *probe) passively(verb string) string {
-	c := p.session(p.plain, nil)
-	data, a := c.passive(verb)
-	if data == nil {
-		return fmt.Sprint("no: ", a.code)
-	}
-	return p.wantText(c.receive(data, c.ask("RETR pub/text.txt")))
-}
-
-// wantText says whether pub/text.txt has come.
-func (p *probe) wantText(got string, a answer) string {
-	switch {
-	case a.code == 0:
-		return a.text
-	case !a.ok():
-		return fmt.Sprint("no: ", a.code)
-	case got != p.tree.Files["pub/text.txt"]:
-		return "wrong bytes"
-	}
-	return "yes"
-}
-
-// actively retrieves a file by EPRT or PORT.
-func (p *probe) actively(verb string) string {
-	c := p.session(p.plain, nil)
-	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.ParseIP(c.host)})
+// actively says whether the server takes a port for data. Some connect at once.
+func (p *probe) actively(command string) string {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		p.Fatal(err)
 	}
 	defer l.Close()
 	port := l.Addr().(*net.TCPAddr).Port
-	arg := fmt.Sprintf("|1|%s|%d|", c.host, port)
-	if verb == "PORT" {
-		arg = fmt.Sprintf("%s,%d,%d", strings.ReplaceAll(c.host, ".", ","), port>>8, port&0xff)
-	}
-	if a := c.ask(verb + " " + arg); !a.ok() {
-		return fmt.Sprint("no: ", a.code)
-	}
-	if err := l.SetDeadline(time.Now().Add(probeTimeout)); err != nil {
-		p.Fatal(err)
-	}
-	if err := c.PrintfLine("RETR pub/text.txt"); err != nil {
-		return "closed"
-	}
-	data, err := l.Accept()
-	if err != nil {
-		return fmt.Sprint("no: ", c.read().code)
-	}
-	defer data.Close()
-	got, err := io.ReadAll(data)
-	a := c.read()
-	if a.code/100 == 1 {
-		a = c.read()
-	}
-	if err != nil {
-		return "no"
-	}
-	return p.wantText(string(got), a)
+	return p.code(strings.NewReplacer("{port}", strconv.Itoa(port), "{hi}", strconv.Itoa(port>>8), "{lo}", strconv.Itoa(port&0xff)).Replace(command))
 }
 
 func (p *probe) ipv6() string {
@@ -179,12 +127,22 @@ func (p *probe) ipv6() string {
 
 // explicit retrieves files under explicit TLS.
 func (p *probe) explicit(version uint16) string {
+	return p.underTLS(&tls.Config{MaxVersion: version, MinVersion: version})
+}
+
+// underTLS retrieves two files from the server with explicit TLS.
+func (p *probe) underTLS(config *tls.Config) string {
 	if !p.flavour.tls {
 		return none
 	}
-	s, c := p.underTLS(), p.client()
-	c.TLSConfig = probeTLS(s.RootCAs, version)
-	return p.fetches(c, "ftpes://"+s.Addr)
+	if p.secure == nil {
+		p.secure = p.start(Options{TLS: true})
+	}
+	c := &ftpexec.Client{MaxIdle: 1, TLSConfig: config}
+	defer c.CloseIdleConnections()
+	config.RootCAs = p.secure.RootCAs
+	p.fetches(c, "ftpes://"+p.secure.Addr) // a ticket may come late
+	return p.fetches(c, "ftpes://"+p.secure.Addr)
 }
 
 func (p *probe) implicit() string {
@@ -192,43 +150,28 @@ func (p *probe) implicit() string {
 		return none
 	}
 	s, c := p.start(Options{TLS: true, Implicit: true}), p.client()
-	c.TLSConfig = probeTLS(s.RootCAs, tls.VersionTLS13)
+	c.TLSConfig = &tls.Config{RootCAs: s.RootCAs}
 	return p.fetches(c, "ftps://"+s.Addr)
 }
 
 // resumes says whether a data connection resumes the TLS session of the control
 // connection.
 func (p *probe) resumes(version uint16) string {
-	if !p.flavour.tls {
-		return none
-	}
 	resumed := false
-	s, config := p.underTLS(), probeTLS(p.underTLS().RootCAs, version)
-	config.VerifyConnection = func(state tls.ConnectionState) error {
+	got := p.underTLS(&tls.Config{MaxVersion: version, MinVersion: version, VerifyConnection: func(state tls.ConnectionState) error {
 		resumed = resumed || state.DidResume
 		return nil
+	}})
+	if got == "yes" && !resumed {
+		return "no"
 	}
-	c := p.session(s, config)
-	for range 2 { // a ticket may come late
-		if got := p.wantText(c.transfer("RETR pub/text.txt")); got != "yes" {
-			return got
-		}
-	}
-	if resumed {
-		return "yes"
-	}
-	return "no"
+	return got
 }
 
 // withoutSession retrieves a file by a data connection with a TLS session of its
 // own.
 func (p *probe) withoutSession() string {
-	if !p.flavour.tls {
-		return none
-	}
-	config := probeTLS(p.underTLS().RootCAs, tls.VersionTLS13)
-	config.ClientSessionCache = nil
-	switch got := p.wantText(p.session(p.underTLS(), config).transfer("RETR pub/text.txt")); got {
+	switch got := p.underTLS(&tls.Config{SessionTicketsDisabled: true}); got {
 	case "yes":
 		return "accepted"
 	default:

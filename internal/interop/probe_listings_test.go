@@ -13,7 +13,7 @@ import (
 // code says "yes" if the last command gets a positive reply, and otherwise its
 // code.
 func (p *probe) code(commands ...string) string {
-	c := p.session(p.plain, nil)
+	c := p.session(p.plain)
 	var a answer
 	for _, command := range commands {
 		a = c.ask(command)
@@ -33,12 +33,12 @@ func (p *probe) no(a answer) string {
 
 // lists says whether a listing has a line that ends in name.
 func (p *probe) lists(command, name string) string {
-	return p.hasName(p.session(p.plain, nil), command, name)
+	return p.hasName(p.session(p.plain), command, name)
 }
 
 // listsIn is lists in the directory probe/listing.
 func (p *probe) listsIn(command, name string) string {
-	c := p.session(p.plain, nil)
+	c := p.session(p.plain)
 	c.ask("CWD probe/listing")
 	return p.hasName(c, command, name)
 }
@@ -58,7 +58,7 @@ func (p *probe) hasName(c *control, command, name string) string {
 
 // nlstArgument says which names NLST gives for another directory.
 func (p *probe) nlstArgument() string {
-	got, a := p.session(p.plain, nil).transfer("NLST probe/listing/dir")
+	got, a := p.session(p.plain).transfer("NLST probe/listing/dir")
 	switch got = strings.TrimSpace(got); {
 	case !a.ok():
 		return p.no(a)
@@ -72,7 +72,7 @@ func (p *probe) nlstArgument() string {
 
 // empty says how an empty listing of a directory comes.
 func (p *probe) empty(dir string) string {
-	got, a := p.session(p.plain, nil).transfer("NLST " + dir)
+	got, a := p.session(p.plain).transfer("NLST " + dir)
 	if a.ok() && got != "" {
 		return fmt.Sprintf("`%s`", strings.Join(strings.Fields(got), " "))
 	}
@@ -133,7 +133,7 @@ func (p *probe) octets(pattern string) string {
 }
 
 func (p *probe) retrieve(c *ftpexec.Client, url string) (string, error) {
-	r, err := c.Do(p.context(), &ftpexec.Request{URL: mustParse(p, url)})
+	r, err := c.Do(p.context(), &ftpexec.Request{URL: parse(p, url)})
 	if err != nil {
 		return "", err
 	}

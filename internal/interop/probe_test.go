@@ -4,7 +4,6 @@ package interop
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -29,14 +28,6 @@ type probe struct {
 // start returns another server of the same kind, which ends with the test.
 func (p *probe) start(o Options) *Server { return New(p, p.kind, p.tree, o) }
 
-// underTLS returns the server with explicit TLS.
-func (p *probe) underTLS() *Server {
-	if p.secure == nil {
-		p.secure = p.start(Options{TLS: true})
-	}
-	return p.secure
-}
-
 func (p *probe) context() context.Context {
 	ctx, cancel := context.WithTimeout(p.Context(), testTimeout)
 	p.Cleanup(cancel)
@@ -44,9 +35,9 @@ func (p *probe) context() context.Context {
 }
 
 // session returns a raw session that is logged in.
-func (p *probe) session(s *Server, config *tls.Config) *control {
+func (p *probe) session(s *Server) *control {
 	p.Helper()
-	c, err := s.enter(p.context(), config)
+	c, err := s.enter(p.context())
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -57,7 +48,6 @@ func (p *probe) session(s *Server, config *tls.Config) *control {
 // fetches says "yes" if ftpfetch retrieves pub/text.txt whole, and otherwise why
 // not.
 func (p *probe) fetches(c *ftpexec.Client, base string) string {
-	defer c.CloseIdleConnections()
 	_, got, err := fetch(p.context(), c, base+"/pub/text.txt")
 	switch e := (*ftpexec.Error)(nil); {
 	case err == nil && got == p.tree.Files["pub/text.txt"]:
@@ -91,22 +81,14 @@ func octets() (names []string) {
 // plantProbe returns the tree that the probed servers serve.
 func plantProbe(t *testing.T) *Tree {
 	t.Helper()
-	dir, err := publicTempDir("ftpfetch-interop-probe-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	tree, err := NewTree(dir)
-	below := func(path string) string { return filepath.Join(tree.Public, "probe") + "/" + path }
-	files := map[string]string{"ends.txt": endsText, "denied.txt": "x", "listing/plain": "plain", "listing/.hidden": "x",
-		"listing/dir/inside": "x", "utf8/\u00fc": "u"}
+	files := map[string]string{"probe/ends.txt": endsText, "probe/denied.txt": "x", "probe/listing/plain": "plain", "probe/listing/.hidden": "x",
+		"probe/listing/dir/inside": "x", "probe/utf8/\u00fc": "u"}
 	for _, name := range octets() {
-		files["octets/"+name] = name
+		files["probe/octets/"+name] = name
 	}
-	for path, text := range files {
-		err = errors.Join(err, writeFile(below(path), text))
-	}
-	err = errors.Join(err, os.Chmod(below("denied.txt"), 0o600), os.Symlink("plain", below("listing/link")), makePublicDir(below("empty")))
+	tree := plantTree(t, files)
+	below := func(path string) string { return filepath.Join(tree.Public, "probe") + "/" + path }
+	err := errors.Join(os.Chmod(below("denied.txt"), 0o600), os.Symlink("plain", below("listing/link")), makePublicDir(below("empty")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,26 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/urlparse"
 )
-
-func mustParse(p *probe, url string) *urlparse.URL {
-	u, err := urlparse.Parse(url)
-	if err != nil {
-		p.Fatal(err)
-	}
-	return u
-}
 
 // resume retrieves a file from an offset on.
 func (p *probe) resume(offset int) string {
-	c := p.session(p.plain, nil)
+	c := p.session(p.plain)
 	want := p.tree.Files["pub/big.bin"]
 	got, a := c.transfer(fmt.Sprint("REST ", offset), "RETR pub/big.bin")
 	switch {
@@ -40,10 +32,11 @@ func (p *probe) resume(offset int) string {
 
 // keepsOffset says whether the server remembers an offset over EPSV.
 func (p *probe) keepsOffset() string {
-	c := p.session(p.plain, nil)
+	c := p.session(p.plain)
 	if a := c.ask("REST 1"); a.code/100 != 3 {
 		return none
 	}
+	c.ask("EPSV")
 	got, _ := c.transfer("RETR pub/big.bin")
 	if got == p.tree.Files["pub/big.bin"][1:] {
 		return "yes"
@@ -54,7 +47,7 @@ func (p *probe) keepsOffset() string {
 // lineEnd says what comes between two letters of endsText in ASCII type.
 func (p *probe) lineEnd(before, after string) string {
 	if p.ends == nil {
-		got, a := p.session(p.plain, nil).transfer("TYPE A", "RETR "+endsFile)
+		got, a := p.session(p.plain).transfer("TYPE A", "RETR "+endsFile)
 		if p.ends = &got; !a.ok() {
 			*p.ends = p.no(a)
 		}
@@ -90,7 +83,7 @@ func (p *probe) digests() string {
 func (p *probe) ahead() string {
 	commands := []string{"USER anonymous", "PASS ftpfetch@example.com", "CWD pub", "TYPE I", "SIZE text.txt", "MDTM text.txt", "PWD"}
 	codes := func(together bool) (got []int) {
-		c, _, err := p.plain.dial(p.context(), nil)
+		c, _, err := p.plain.dial(p.context())
 		if err != nil {
 			p.Fatal(err)
 		}
@@ -125,68 +118,56 @@ func (p *probe) ahead() string {
 	return "other replies"
 }
 
-// traced is a client that counts what it sends.
-type traced struct {
-	ftpexec.Client
-	mu      sync.Mutex
-	flights int // in the last flight of the connection
-	sent    []string
+// sent is what a client has sent.
+type sent struct {
+	flights int
+	verbs   map[string]int
 }
 
-func newTraced() *traced {
-	c := &traced{}
-	c.Trace = func(e ftpexec.Event) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if strings.HasPrefix(e.Mark, ">") {
-			c.sent = append(c.sent, e.Text)
+// retrieves gets files on one connection, and counts what is sent for each.
+func (p *probe) retrieves(path string, files int, more bool) (counts []sent, err error) {
+	var mu sync.Mutex
+	now := sent{verbs: map[string]int{}}
+	c := &ftpexec.Client{MaxIdle: 1, Trace: func(e ftpexec.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		if verb, _, _ := strings.Cut(e.Text, " "); strings.HasPrefix(e.Mark, ">") {
+			now.verbs[verb]++
 		}
 		if e.Mark == ">" {
-			c.flights++
+			now.flights++
 		}
-	}
-	return c
-}
-
-func (c *traced) count(verb string) (n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, line := range c.sent {
-		if strings.HasPrefix(line, verb) {
-			n++
+	}}
+	defer c.CloseIdleConnections()
+	for i := range files {
+		r, err := c.Do(p.context(), &ftpexec.Request{URL: parse(p, p.plain.URL(path)), More: func() bool { return more && i < files-1 }})
+		if err == nil {
+			_, err = readAll(r)
 		}
+		if err != nil {
+			return nil, err
+		}
+		mu.Lock()
+		counts = append(counts, sent{now.flights, maps.Clone(now.verbs)})
+		mu.Unlock()
 	}
-	return n
-}
-
-func (c *traced) sentFlights() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.flights
+	return counts, nil
 }
 
 // early says whether the server takes EPSV, or PASV where that is all it has,
 // before its final reply to a transfer.
 func (p *probe) early() string {
-	c := newTraced()
-	c.MaxIdle = 1
-	defer c.CloseIdleConnections()
 	const files = 3
-	for i := range files {
-		r, err := c.Do(p.context(), &ftpexec.Request{URL: mustParse(p, p.plain.URL("/pub/text.txt")), More: func() bool { return i < files-1 }})
-		if err != nil {
-			return "no"
-		}
-		if _, err := readAll(r); err != nil {
-			return "no"
-		}
-	}
-	switch {
-	case c.count("USER") > 1:
+	counts, err := p.retrieves("/pub/text.txt", files, true)
+	if err != nil {
 		return "no"
-	case c.count("EPSV") == files, c.count("EPSV") == 1 && c.count("PASV") == files:
+	}
+	switch n := counts[files-1].verbs; {
+	case n["USER"] > 1:
+		return "no"
+	case n["EPSV"] == files, n["EPSV"] == 1 && n["PASV"] == files:
 		return "yes"
-	case c.count("MLST") > 0 || c.count("EPSV") < files:
+	case n["MLST"] > 0 || n["EPSV"] < files:
 		return "not sent"
 	}
 	return "refused"
@@ -195,22 +176,16 @@ func (p *probe) early() string {
 // flights counts the flights for the first file of a connection and for the next
 // one from its directory.
 func (p *probe) flights() (first, next string) {
-	c := newTraced()
-	c.MaxIdle = 1
-	defer c.CloseIdleConnections()
-	var counts []int
-	for range 2 {
-		if _, err := p.retrieve(&c.Client, p.plain.URL("/"+deepFile)); err != nil {
-			return "no", "no"
-		}
-		counts = append(counts, c.sentFlights())
+	counts, err := p.retrieves("/"+deepFile, 2, false)
+	if err != nil {
+		return "no", "no"
 	}
-	return fmt.Sprint(counts[0]), fmt.Sprint(counts[1] - counts[0])
+	return fmt.Sprint(counts[0].flights), fmt.Sprint(counts[1].flights - counts[0].flights)
 }
 
 // refusal returns the reply to a command, or the final one of a transfer.
 func (p *probe) refusal(command string) string {
-	c := p.session(p.plain, nil)
+	c := p.session(p.plain)
 	if !strings.HasPrefix(command, "RETR") {
 		return p.quote(c.ask(command))
 	}
@@ -241,7 +216,7 @@ func (p *probe) full() *Server {
 	s := p.start(Options{MaxClients: mostClients})
 	for range mostClients {
 		err := s.procs.await(p.context(), func(ctx context.Context) error { // the harness's own connection may not be gone yet
-			c, err := s.enter(ctx, nil)
+			c, err := s.enter(ctx)
 			if err == nil {
 				p.Cleanup(func() { c.Close() })
 			}
@@ -258,7 +233,7 @@ func (p *probe) limit() string {
 	if !p.flavour.caps {
 		return none
 	}
-	c, a, err := p.full().dial(p.context(), nil)
+	c, a, err := p.full().dial(p.context())
 	if err != nil {
 		return "no connection"
 	}
@@ -294,5 +269,5 @@ func (p *probe) idle() string {
 	if p.kind == PureFTPd {
 		return none
 	}
-	return p.quote(p.session(p.start(Options{Idle: idleSeconds}), nil).read())
+	return p.quote(p.session(p.start(Options{Idle: idleSeconds})).read())
 }

@@ -9,10 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"testing"
-	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/night"
 )
 
 // fetch retrieves a whole file.
@@ -50,56 +52,33 @@ func digest(contents string) string {
 	return fmt.Sprintf("%d bytes, SHA-256 %x", len(contents), sha256.Sum256([]byte(contents)))
 }
 
+// serves reports whether a server can serve a path of the tree at all.
+func (s *Server) serves(path string) bool {
+	return !slices.ContainsFunc(strings.Split(path, "/"), func(name string) bool { return slices.Contains(s.flavour.refuses, name) })
+}
+
+// urlPath returns the url-path of a path of the tree.
+func urlPath(path string) string { return "/" + strings.ReplaceAll(Escape(path), "%2F", "/") }
+
+// Every file of the tree arrives, whatever its name and those of its directories.
 func TestRetrieve(t *testing.T) {
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
-		for _, path := range []string{"pub/a/b/c/file.txt", "pub/big.bin", "pub/none.bin", "pub/text.txt"} {
-			r, got, err := fetch(testContext(t), c, s.URL("/"+path+";type=i"))
-			if err != nil {
-				t.Errorf("%s: %v", path, err)
-				continue
+		for path, text := range tree.Files {
+			r, got, err := fetch(testContext(t), c, s.URL(urlPath(path)))
+			var e *ftpexec.Error
+			switch plain := !strings.Contains(path, "/odd"); {
+			case !s.serves(path): // aioftp gives up at a name that is not UTF-8
+				if !errors.Is(err, ftpexec.ErrLost) && (!errors.As(err, &e) || e.Code/100 != 5) {
+					t.Errorf("%q: got %v, want a refusal: this server cannot serve it", path, err)
+				}
+			case err != nil:
+				t.Errorf("%q: %v", path, err)
+			case plain && s.flavour.noFacts && (r.Size != -1 || !r.ModTime.IsZero()),
+				plain && !s.flavour.noFacts && (r.Size != int64(len(text)) || !r.ModTime.Equal(modTime)):
+				t.Errorf("%s: got %d bytes, %v", path, r.Size, r.ModTime)
+			default:
+				wantFile(t, path, got)
 			}
-			wantFile(t, path, got)
-			size, at := int64(len(tree.Files[path])), modTime
-			if s.flavour.noFacts {
-				size, at = -1, time.Time{}
-			}
-			if r.Size != size || !r.ModTime.Equal(at) {
-				t.Errorf("%s: got %d bytes, %v, want %d, %v", path, r.Size, r.ModTime, size, at)
-			}
-		}
-	})
-}
-
-// The root that %2F names (RFC 1738, section 3.2.2) is the public tree for
-// anonymous users, who log in to it.
-func TestRetrieveFromRoot(t *testing.T) {
-	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
-		_, got, err := fetch(testContext(t), c, s.URL("/%2Fpub/a/b%2Fc/file.txt"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantFile(t, "pub/a/b/c/file.txt", got)
-	})
-}
-
-// vsftpd sends a text as it is on its disk, the others end its lines with CRLF;
-// the client gets the same text.
-func TestRetrieveText(t *testing.T) {
-	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
-		c.Timeout = hangTimeout
-		r, got, err := fetch(testContext(t), c, s.URL("/pub/text.txt;type=a"))
-		if s.flavour.noASCII {
-			if !errors.Is(err, ftpexec.ErrTimeout) {
-				t.Errorf("got %q, %v, want %v", got, err, ftpexec.ErrTimeout)
-			}
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantFile(t, "pub/text.txt", got)
-		if r.Size != -1 {
-			t.Errorf("Size: got %d, want -1", r.Size)
 		}
 	})
 }
@@ -108,45 +87,47 @@ func TestRetrieveText(t *testing.T) {
 // like a file that is there, and what follows.
 var opensDirectories = map[Kind]error{Twisted: ftpexec.ErrRefused, Globus: ftpexec.ErrTruncated}
 
-func TestRetrieveRefused(t *testing.T) {
+// TestOtherURLs retrieves files by other URLs than their paths, and what is no file. The
+// root that %2F names (RFC 1738, section 3.2.2) is the public tree for anonymous users, who
+// log in to it. An empty segment is a CWD with a null argument: some servers change to the
+// home directory then, others refuse it. vsftpd sends a text as it is on its disk, the
+// others end its lines with CRLF; the client gets the same text.
+func TestOtherURLs(t *testing.T) {
 	tests := []struct {
-		path string
-		want error
+		path, file string
+		err        error
+		differs    map[Kind]error
 	}{
-		{"/pub/absent.txt", ftpexec.ErrNotFound},
-		{"/pub/a", ftpexec.ErrNotFound}, // a directory: no file of that name
-		{"/pub/absent/file.txt", ftpexec.ErrRefused},
-		{"/pub/text.txt/file.txt", ftpexec.ErrRefused},
+		{"/%2Fpub/a/b%2Fc/file.txt;type=i", "pub/a/b/c/file.txt", nil, nil},
+		{"/pub/text.txt;type=a", "pub/text.txt", nil, map[Kind]error{Twisted: ftpexec.ErrTimeout}},
+		{"/pub/absent.txt", "", ftpexec.ErrNotFound, nil},
+		{"/pub/a", "", ftpexec.ErrNotFound, opensDirectories},
+		{"/pub/absent/file.txt", "", ftpexec.ErrRefused, nil},
+		{"/pub/text.txt/file.txt", "", ftpexec.ErrRefused, nil},
+		{"//pub/text.txt", "pub/text.txt", nil, map[Kind]error{Vsftpd: ftpexec.ErrRefused, Proftpd: ftpexec.ErrRefused,
+			Inetutils: ftpexec.ErrRefused, Netkit: ftpexec.ErrRefused, Globus: ftpexec.ErrRefused}},
 	}
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
 		for _, test := range tests {
-			_, _, err := fetch(testContext(t), c, s.URL(test.path))
-			if want := opensDirectories[s.Kind]; want != nil && test.path == "/pub/a" {
-				test.want = want
+			c.Timeout = 0
+			if strings.HasSuffix(test.path, "a") {
+				c.Timeout = hangTimeout
 			}
-			if !errors.Is(err, test.want) {
-				t.Errorf("%s: got %v, want %v", test.path, err, test.want)
+			r, got, err := fetch(testContext(t), c, s.URL(test.path))
+			want := test.err
+			if differs := test.differs[s.Kind]; differs != nil {
+				want = differs
+			}
+			if !errors.Is(err, want) {
+				t.Errorf("%s: got %v, want %v", test.path, err, want)
+			}
+			if err == nil {
+				wantFile(t, test.file, got)
+			}
+			if err == nil && strings.HasSuffix(test.path, "type=a") && r.Size != -1 {
+				t.Errorf("%s: size %d, want -1", test.path, r.Size)
 			}
 		}
-	})
-}
-
-// An empty segment is a CWD with a null argument. Some servers change to the
-// home directory then, others refuse it.
-func TestNullSegment(t *testing.T) {
-	goesHome := map[Kind]bool{PureFTPd: true, Pyftpdlib: true, Twisted: true, Aioftp: true, Library: true}
-	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
-		_, got, err := fetch(testContext(t), c, s.URL("//pub/text.txt"))
-		if !goesHome[s.Kind] {
-			if !errors.Is(err, ftpexec.ErrRefused) {
-				t.Errorf("got %v, want %v", err, ftpexec.ErrRefused)
-			}
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantFile(t, "pub/text.txt", got)
 	})
 }
 
@@ -173,6 +154,42 @@ func TestDataConnections(t *testing.T) {
 				continue
 			}
 			wantFile(t, "pub/big.bin", got)
+		}
+	})
+}
+
+// takesTelnet are the servers that read the control connection as Telnet, as RFC 959
+// section 3.1 says: two octets 0xFF stand for one.
+var takesTelnet = map[Kind]bool{Proftpd: true, Inetutils: true, Netkit: true}
+
+// TestTelnetOctets finds out how each server takes a name with the octet 0xFF, which
+// is IAC in Telnet, before every other octet: %FF%FF names it on servers that read
+// Telnet, and %FF on the others. Some servers serve no name that is not UTF-8.
+func TestTelnetOctets(t *testing.T) {
+	names := []string{"\xff", "x\xff", "x\xff\xff\xffy"}
+	for b := ' '; b <= 0xff; b += rune(night.Or(11, 1)) {
+		if !strings.ContainsRune("/\\\x7f", b) { // pure-ftpd does not take the last two
+			names = append(names, "x\xff"+string([]byte{byte(b)})+"y")
+		}
+	}
+	files := map[string]string{}
+	for _, name := range names {
+		files["pub/"+name] = "I am " + name
+	}
+	forEachOn(t, plantTree(t, files), func(t *testing.T, s *Server) {
+		c := newClient(t)
+		for _, name := range names {
+			sent := name
+			if takesTelnet[s.Kind] {
+				sent = strings.ReplaceAll(name, "\xff", "\xff\xff")
+			}
+			_, got, err := fetch(testContext(t), c, s.URL("/pub/"+Escape(sent)))
+			switch {
+			case !s.serves(latin1Name) && err == nil:
+				t.Errorf("%q: got %q, want a refusal", name, got)
+			case s.serves(latin1Name) && (err != nil || got != "I am "+name):
+				t.Errorf("%q as %q: got %q, %v", name, sent, got, err)
+			}
 		}
 	})
 }

@@ -35,7 +35,7 @@ type flavour struct {
 	kind      Kind
 	pkg       string // the Debian package; "" for the Go module
 	configure func(*site) program
-	banner    string // distinguishes its greeting from the others
+	banner    string // distinguishes its greeting from the others; "" if it does not greet
 	// inetd marks a server that serves one connection on its standard input
 	// and output instead of listening itself.
 	inetd bool
@@ -129,6 +129,11 @@ func Start(ctx context.Context, kind Kind, tree *Tree, o Options) (*Server, erro
 	if o.TLS && !o.Implicit && !f.tls || o.Implicit && !f.implicit {
 		return nil, fmt.Errorf("interop: no TLS set-up for %s", kind)
 	}
+	return start(ctx, f, tree, o)
+}
+
+// start tries again if another program has taken the port in the meantime.
+func start(ctx context.Context, f flavour, tree *Tree, o Options) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	var errs []error
@@ -139,7 +144,7 @@ func Start(ctx context.Context, kind Kind, tree *Tree, o Options) (*Server, erro
 		}
 		errs = append(errs, err)
 	}
-	return nil, fmt.Errorf("interop: %s does not start: %w", kind, errors.Join(errs...))
+	return nil, fmt.Errorf("interop: %s does not start: %w", f.kind, errors.Join(errs...))
 }
 
 // New is Start for tests: it fails the test if the server does not start, closes
@@ -170,7 +175,6 @@ func lookup(kind Kind) (flavour, error) {
 	return flavour{}, fmt.Errorf("interop: no server %q", kind)
 }
 
-// startOnce fails if another program has taken the port in the meantime.
 func startOnce(ctx context.Context, f flavour, tree *Tree, o Options) (*Server, error) {
 	st, err := newSite(tree, o)
 	if err != nil {

@@ -101,6 +101,9 @@ func (s *Server) greeting(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer c.Close()
+	if s.flavour.banner == "" {
+		return "", nil
+	}
 	stop := context.AfterFunc(ctx, func() { c.Close() })
 	defer stop()
 	return bufio.NewReader(c).ReadString('\n')

@@ -46,9 +46,3 @@ func squidArgs(st *site) []string {
 	}
 	return []string{st.installed("usr/sbin/squid"), "-N", "-f", conf}
 }
-
-// squidLog returns what squid has logged about requests.
-func (p *ProxyServer) squidLog() (string, error) {
-	text, err := os.ReadFile(filepath.Join(p.dir, "squid", "access.log"))
-	return string(text), err
-}

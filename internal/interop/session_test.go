@@ -4,11 +4,12 @@ package interop
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/urlparse"
 )
 
 // transfers is how many files one session retrieves in a row: some servers give
@@ -21,15 +22,7 @@ func inSession(ctx context.Context, t *testing.T, c *ftpexec.Client, base string
 	c.MaxIdle = 1
 	defer c.CloseIdleConnections()
 	for _, path := range paths {
-		u, err := urlparse.Parse(base + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := c.Do(ctx, &ftpexec.Request{URL: u})
-		if err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		got, err := readAll(r)
+		_, got, err := fetch(ctx, c, base+path)
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
@@ -80,4 +73,39 @@ func countConnections(c *ftpexec.Client) *int {
 		trace(e)
 	}
 	return n
+}
+
+// keeper knows the named user's password and counts how often it is asked.
+type keeper struct{ asked atomic.Int32 }
+
+func (k *keeper) supply(context.Context, string, string, string) (string, error) {
+	k.asked.Add(1)
+	return UserPassword, nil
+}
+
+func TestLogin(t *testing.T) {
+	const wrong = "not the one"
+	forEach(t, false, func(f flavour) bool { return !f.noUser }, func(t *testing.T, s *Server) {
+		bothWays(t, s, func(t *testing.T, s *Server, c *ftpexec.Client) {
+			k := &keeper{}
+			c.Credentials = k.supply
+			wantNote(t, c, "ftp://"+UserName+"@"+s.Addr+"/"+homeFile)
+			if got, want := k.asked.Load(), int32(s.logins(c)); got != want {
+				t.Errorf("asked for the password %d times, want %d", got, want)
+			}
+			wantNote(t, c, s.UserURL(UserPassword, "/"+homeFile))
+			_, _, err := fetch(testContext(t), c, s.UserURL(wrong, "/"+homeFile))
+			if !errors.Is(err, ftpexec.ErrLogin) || strings.Contains(err.Error(), wrong) || strings.Contains(err.Error(), Escape(wrong)) {
+				t.Errorf("got %v, want %v without the password", err, ftpexec.ErrLogin)
+			}
+		})
+	})
+}
+
+// wantNote retrieves the named user's one file.
+func wantNote(t *testing.T, c *ftpexec.Client, url string) {
+	t.Helper()
+	if _, got, err := fetch(testContext(t), c, url); err != nil || got != homeText {
+		t.Errorf("got %q, %v, want %q", got, err, homeText)
+	}
 }

@@ -17,17 +17,27 @@ var versions = map[string]uint16{"TLS 1.2": tls.VersionTLS12, "TLS 1.3": tls.Ver
 
 // vsftpd and proftpd refuse a data connection that does not resume the control
 // connection's TLS session, and they do so after the 150 reply: such a client
-// would see an empty file that ends cleanly, and a negative final reply.
+// would see an empty file that ends cleanly, and a negative final reply. If a server
+// has TLS, trying it is the same as requiring it. Without the throwaway authority the
+// client must not trust the certificate.
 func TestTLS(t *testing.T) {
 	forEachTLSServer(t, func(t *testing.T, s *Server) {
 		for name, version := range versions {
 			t.Run(name, func(t *testing.T) {
 				bothWays(t, s, func(t *testing.T, s *Server, c *ftpexec.Client) {
 					c.TLSConfig = &tls.Config{RootCAs: s.RootCAs, MinVersion: version, MaxVersion: version}
-					inSession(testContext(t), t, c, "ftpes://"+s.Addr, sessionPaths())
-					listUnderTLS(t, c, "ftpes://"+s.Addr)
+					scheme := "ftpes://"
+					if version == tls.VersionTLS12 {
+						c.TryTLS, scheme = true, "ftp://"
+					}
+					inSession(testContext(t), t, c, scheme+s.Addr, sessionPaths())
+					listUnderTLS(t, c, scheme+s.Addr)
+					wantNote(t, c, "ftpes://"+UserName+":"+Escape(UserPassword)+"@"+s.Addr+"/"+homeFile)
 				})
 			})
+		}
+		if _, _, err := fetch(testContext(t), newClient(t), "ftpes://"+s.Addr+"/pub/text.txt"); !errors.Is(err, ftpexec.ErrTLS) {
+			t.Errorf("without the authority: got %v, want %v", err, ftpexec.ErrTLS)
 		}
 	})
 }
@@ -42,25 +52,22 @@ func listUnderTLS(t *testing.T, c *ftpexec.Client, base string) {
 	}
 }
 
-// If a server has TLS, trying it is the same as requiring it.
-func TestTryTLS(t *testing.T) {
-	forEachTLSServer(t, func(t *testing.T, s *Server) {
-		bothWays(t, s, func(t *testing.T, s *Server, c *ftpexec.Client) {
-			c.TryTLS, c.TLSConfig = true, &tls.Config{RootCAs: s.RootCAs}
-			inSession(testContext(t), t, c, s.URL(""), sessionPaths())
-			listUnderTLS(t, c, s.URL(""))
-		})
-	})
-}
-
-// If a server has no TLS, the session continues unencrypted on the same
-// connection, whatever the server's reply to AUTH.
+// If a server has no TLS, it cannot serve an ftpes URL, and a session that tries TLS
+// continues unencrypted on the same connection, whatever the server's reply to AUTH.
 func TestTryTLSUnencrypted(t *testing.T) {
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
-		c.TryTLS = true
+		want := ftpexec.ErrRefused
 		if s.flavour.takesAUTH { // then nothing is sent unencrypted
-			if _, _, err := fetch(testContext(t), c, s.URL("/pub/text.txt")); !errors.Is(err, ftpexec.ErrTLS) {
-				t.Errorf("got %v, want %v", err, ftpexec.ErrTLS)
+			want = ftpexec.ErrTLS
+		}
+		if _, _, err := fetch(testContext(t), c, "ftpes://"+s.Addr+"/pub/text.txt"); !errors.Is(err, want) {
+			t.Errorf("got %v, want %v", err, want)
+		}
+		c = newClient(t)
+		c.TryTLS = true
+		if s.flavour.takesAUTH {
+			if _, _, err := fetch(testContext(t), c, s.URL("/pub/text.txt")); !errors.Is(err, want) {
+				t.Errorf("got %v, want %v", err, want)
 			}
 			return
 		}
@@ -73,40 +80,6 @@ func TestTryTLSUnencrypted(t *testing.T) {
 		inSession(testContext(t), t, c, s.URL(""), sessionPaths())
 		if want := s.logins(c); *connections != want || !unencrypted {
 			t.Errorf("%d logins, want %d; noted that it is unencrypted: %v", *connections, want, unencrypted)
-		}
-	})
-}
-
-func TestTLSLogin(t *testing.T) {
-	forEachTLSServer(t, func(t *testing.T, s *Server) {
-		bothWays(t, s, func(t *testing.T, s *Server, c *ftpexec.Client) {
-			c.TLSConfig = &tls.Config{RootCAs: s.RootCAs}
-			url := "ftpes://" + UserName + ":" + Escape(UserPassword) + "@" + s.Addr + "/" + homeFile
-			wantNote(t, c, url)
-		})
-	})
-}
-
-// Without the throwaway authority the client must not trust the certificate.
-func TestTLSUntrusted(t *testing.T) {
-	forEachTLSServer(t, func(t *testing.T, s *Server) {
-		_, _, err := fetch(testContext(t), newClient(t), "ftpes://"+s.Addr+"/pub/text.txt")
-		if !errors.Is(err, ftpexec.ErrTLS) {
-			t.Errorf("got %v, want %v", err, ftpexec.ErrTLS)
-		}
-	})
-}
-
-// A server without TLS cannot serve an ftpes URL.
-func TestTLSUnavailable(t *testing.T) {
-	forEachServer(t, func(t *testing.T, s *Server) {
-		_, _, err := fetch(testContext(t), newClient(t), "ftpes://"+s.Addr+"/pub/text.txt")
-		want := ftpexec.ErrRefused
-		if s.flavour.takesAUTH {
-			want = ftpexec.ErrTLS
-		}
-		if !errors.Is(err, want) {
-			t.Errorf("got %v, want %v", err, want)
 		}
 	})
 }
