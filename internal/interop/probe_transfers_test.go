@@ -120,7 +120,7 @@ func (p *probe) ahead() string {
 
 // sent is what a client has sent.
 type sent struct {
-	flights int
+	flights int // on the connection
 	verbs   map[string]int
 }
 
@@ -136,6 +136,9 @@ func (p *probe) retrieves(path string, files int, more bool) (counts []sent, err
 		}
 		if e.Mark == ">" {
 			now.flights++
+		}
+		if e.Mark == ">" && strings.HasPrefix(e.Text, "USER ") { // on another connection
+			now.flights = 1
 		}
 	}}
 	defer c.CloseIdleConnections()
