@@ -27,6 +27,7 @@ type client struct {
 	conn net.Conn // raw or TLS on it
 	r    *bufio.Reader
 	tls  *tls.Config // for data, once set
+	next *tls.Config // for TLS to come
 }
 
 // connect dials and leaves the greeting unread.
@@ -90,26 +91,36 @@ func (c *client) want(prefix string) string {
 func (c *client) do(line, prefix string) string {
 	c.t.Helper()
 	c.send(line + "\r\n")
-	got, err := c.reply()
-	if err != nil || !strings.HasPrefix(got, prefix) {
-		c.t.Fatalf("%q: reply %q, %v, want %q", line, got, err, prefix)
-	}
-	return got
+	return c.want(prefix)
 }
 
 // says holds a dialogue: a command, or "" for none, and what the reply to it begins
-// with, or "end".
+// with, or "end" or "EOF", or "=" and the data of a transfer. "TLS" is a handshake, after which no
+// reply comes.
 func (c *client) says(say []string) {
 	c.t.Helper()
 	for i := 0; i < len(say); i += 2 {
+		if data, ok := strings.CutPrefix(say[i+1], "="); ok {
+			c.retrieves(say[i], data)
+			continue
+		}
+		if say[i] == "TLS" {
+			c.startTLS(c.next)
+			continue
+		}
 		if say[i] != "" {
 			c.send(say[i] + "\r\n")
 		}
-		if say[i+1] == "end" {
+		switch say[i+1] {
+		case "end":
 			c.ends()
-			continue
+		case "EOF": // under TLS after close_notify
+			if got, err := c.reply(); err != io.EOF {
+				c.t.Fatalf("reply %q, %v, want the end", got, err)
+			}
+		default:
+			c.want(say[i+1])
 		}
-		c.want(say[i+1])
 	}
 }
 

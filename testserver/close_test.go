@@ -33,6 +33,7 @@ func TestCloseIsFastWhateverHappens(t *testing.T) {
 		}},
 		{"replies not read", func(c *client) { c.send(strings.Repeat("FEAT\r\n", 10000)) }},
 		{"control stalled", func(c *client) { c.send("CWD stalls\r\nNOOP\r\n") }},
+		{"control stalled at the reply", func(c *client) { c.send("MDTM stalls\r\nNOOP\r\n") }},
 		{"passive port not used", func(c *client) { c.do("EPSV", "229"); c.do("EPSV", "229") }},
 		{"client gone", func(c *client) {
 			data := c.dialData()
@@ -43,8 +44,7 @@ func TestCloseIsFastWhateverHappens(t *testing.T) {
 		{"hung up and client stays", func(c *client) { c.do("QUIT", "221") }},
 	}
 	fs := afero.NewMemMapFs()
-	tree := map[string]string{"/f": "x", "/stalls": "x", "/big": strings.Repeat("x", 16<<20)} // more than sockets hold
-	plant(t, fs, tree)
+	New(t, &Options{FS: fs, Tree: map[string]string{"/f": "x", "/stalls": "x", "/big": strings.Repeat("x", 16<<20)}}) // more than sockets hold
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := Start(&Options{FS: fs, Fault: stallOnName})
@@ -62,22 +62,14 @@ func TestCloseIsFastWhateverHappens(t *testing.T) {
 	}
 }
 
-// plant fills fs once for several servers.
-func plant(t *testing.T, fs afero.Fs, tree map[string]string) {
-	t.Helper()
-	for name, contents := range tree {
-		if err := afero.WriteFile(fs, name, []byte(contents), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func stallOnName(p *Conn) Action {
 	switch {
 	case p.Arg != "stalls":
 		return nil
 	case p.Verb == "CWD":
 		return End(Stalled)
+	case p.Verb == "MDTM":
+		return Final(End(Stalled))
 	}
 	return Cut(0, Stalled)
 }

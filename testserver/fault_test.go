@@ -21,113 +21,52 @@ func listenLocal(c *client) *net.TCPAddr {
 	return l.Addr().(*net.TCPAddr)
 }
 
-// upon returns a hook that gives fault to every command with this verb.
-func upon(verb string, fault Action) func(*Conn) Action {
-	return func(p *Conn) Action {
-		if p.Verb == verb {
-			return fault
-		}
-		return nil
-	}
-}
-
-func TestFaultsOfReplies(t *testing.T) {
-	tests := []struct {
-		name  string
-		verb  string
-		fault Action
-		say   []string
-	}{
-		{"busy greeting", "", Reply("421 Too many users"), []string{"", "421 Too many users\r\n"}},
-		{"greeting and end", "", Do(Reply("421 Too many users"), End(Closed)), []string{"", "421", "", "end"}},
-		{"no greeting", "", End(Closed), []string{"", "end"}},
-		{"refused", "EPSV", Reply("500 What?"), []string{"", "220", "USER open", "230", "EPSV", "500 What?", "PASV", "227"}},
-		{"wrong size", "SIZE", Final(Reply("213 7\r\n")), []string{"", "220", "USER open", "230", "TYPE I", "200", "SIZE f", "213 7\r\n"}},
-		{"two replies", "NOOP", Reply("426 x\r\n226 y"), []string{"", "220", "NOOP", "426 x\r\n", "", "226 y\r\n"}},
-		{"dropped before", "CWD", End(Closed), []string{"", "220", "USER open", "230", "CWD d", "end"}},
-		{"reset before", "CWD", End(Reset), []string{"", "220", "USER open", "230", "CWD d", "end"}},
-		{"dropped in place of the reply", "CWD", Final(End(Closed)), []string{"", "220", "USER open", "230", "CWD d", "end"}},
-		{"refused and dropped", "CWD", Do(Reply("421 Bye"), End(Closed)), []string{"", "220", "USER open", "230", "CWD d", "421", "", "end"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s := New(t, &Options{
-				Tree:  map[string]string{"/f": "x", "/d/": ""},
-				Users: map[string]string{"open": ""},
-				Fault: upon(tt.verb, tt.fault),
-			})
-			c := connect(t, s.Addr())
-			c.says(tt.say)
-		})
-	}
-}
-
-// A stalled connection records commands and sends nothing until Close.
-func TestFaultStallsControl(t *testing.T) {
-	for _, fault := range []Action{End(Stalled), Final(End(Stalled))} {
-		s := New(t, &Options{Fault: upon("CWD", fault)})
-		c := anonymous(t, s.Addr())
-		c.send("CWD /\r\nNOOP\r\n")
-		if err := s.WaitCommand(t.Context(), "NOOP"); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		c.ends()
-	}
-}
-
-func TestFaultsOfData(t *testing.T) {
+func TestData(t *testing.T) {
 	contents := strings.Repeat("0123456789", 10000)
 	tests := []struct {
-		name  string
-		fault Action
-		want  int // bytes
-		final string
+		name   string
+		action Action // about RETR
+		script bool
+		want   string
+		final  string
+		err    error
 	}{
-		{"none", nil, len(contents), "226"},
-		{"cut with a lying reply", Cut(1234, Closed), 1234, "226"},
-		{"cut at once", Cut(0, Closed), 0, "226"},
-		{"cut with a true reply", Do(Cut(50000, Closed), Final(Reply("426 Broken"))), 50000, "426 Broken"},
-		{"cut after the end", Cut(int64(len(contents))+1, Closed), len(contents), "226"},
-		{"whole with a false reply", Final(Reply("451 Broken")), len(contents), "451"},
+		{"none", nil, false, contents, "226", nil},
+		{"cut with a lying reply", Cut(1234, Closed), false, contents[:1234], "226", nil},
+		{"cut at once", Cut(0, Closed), false, "", "226", nil},
+		{"cut with a true reply", Do(Cut(50000, Closed), Final(Reply("426 Broken"))), false, contents[:50000], "426 Broken", nil},
+		{"cut after the end", Cut(int64(len(contents))+1, Closed), false, contents, "226", nil},
+		{"whole with a false reply", Final(Reply("451 Broken")), false, contents, "451", nil},
+		{"reset", Cut(4, Reset), false, "", "226", syscall.ECONNRESET},
+		{"honest script", Transfer("abc"), true, "abc", "226", nil},
+		{"in parts", Do(Reply("150 x"), Data("a"), Data("b", Closed), Reply("226 y")), true, "ab", "226", nil},
+		{"script resets", Do(Reply("150 x"), Data("", Reset), Reply("226 y")), true, "", "226", syscall.ECONNRESET},
+		{"nothing", Do(Reply("150 x"), Data("", Closed), Reply("226 y")), true, "", "226", nil},
+		{"replies before", Do(Reply("150 x\r\n226 y"), Data("abc", Closed)), true, "abc", "226", nil},
+		{"data before replies", Do(Data("abc", Closed), Reply("150 x\r\n226 y")), true, "abc", "226", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := New(t, &Options{
-				Tree: map[string]string{"/f": contents},
-				Fault: func(p *Conn) Action {
-					if p.Transfer != 2 {
-						return nil
-					}
-					return tt.fault
-				},
-			})
-			c := anonymous(t, s.Addr())
-			c.do("TYPE I", "200")
-			c.retrieves("RETR f", contents)
-			got, final, err := c.transfer("RETR f")
-			if got != contents[:tt.want] || err != nil || !strings.HasPrefix(final, tt.final) {
-				t.Errorf("%d bytes, %v, %q, want %d, %q", len(got), err, final, tt.want, tt.final)
+			o, steps := upon("RETR", tt.action), []Step(nil)
+			if o.Tree = map[string]string{"/f": contents}; tt.script {
+				steps = []Step{Honest("").With("RETR", tt.action)}
 			}
-			c.retrieves("RETR f", contents)
+			c := anonymous(t, New(t, &o, steps...).Addr())
+			c.do("TYPE I", "200")
+			got, final, err := c.transfer("RETR f")
+			if tt.err == nil && got != tt.want || !strings.HasPrefix(final, tt.final) || !errors.Is(err, tt.err) {
+				t.Errorf("%d bytes, %v, %q, want %d, %q", len(got), err, final, len(tt.want), tt.final)
+			}
+			c.do("NOOP", "200")
 		})
-	}
-}
-
-func TestFaultResetsData(t *testing.T) {
-	s := New(t, &Options{Tree: map[string]string{"/f": "0123456789"}, Fault: upon("RETR", Cut(4, Reset))})
-	c := anonymous(t, s.Addr())
-	_, final, err := c.transfer("RETR f")
-	if !errors.Is(err, syscall.ECONNRESET) || !strings.HasPrefix(final, "226") {
-		t.Errorf("got %v and %q", err, final)
 	}
 }
 
 // A stalled transfer ends when the client closes the data connection.
 func TestFaultStallsData(t *testing.T) {
-	s := New(t, &Options{Tree: map[string]string{"/f": "0123456789"}, Fault: upon("RETR", Cut(10, Stalled))})
+	o := upon("RETR", Cut(10, Stalled))
+	o.Tree = map[string]string{"/f": "0123456789"}
+	s := New(t, &o)
 	c := anonymous(t, s.Addr())
 	data := c.dialData()
 	c.do("RETR f", "150")
@@ -144,7 +83,7 @@ func TestFaultCutsDataUnderTLS(t *testing.T) {
 	s := New(t, &Options{
 		TLSConfig: &tls.Config{},
 		Tree:      map[string]string{"/f": strings.Repeat("x", 100000)},
-		Fault:     upon("RETR", Cut(50000, Closed)),
+		Fault:     upon("RETR", Cut(50000, Closed)).Fault,
 	})
 	c := secure(t, s.Addr(), clientTLS(s.RootCAs()))
 	got, final, err := c.transfer("RETR f")

@@ -1,6 +1,7 @@
 package testserver
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -44,61 +45,112 @@ func TestNamesAreServedByteForByte(t *testing.T) {
 }
 
 func TestDialogues(t *testing.T) {
-	tree := map[string]string{"/etc/motd": "root's", "/home/me/etc/motd": "mine", "/empty/": "", "/text": "a\nb\r\nc"}
-	options := Options{
+	tree := map[string]string{"/etc/motd": "root's", "/home/me/etc/motd": "mine", "/empty/": "", "/text": "a\nb\r\nc", "/none": "", "/f": "x", "/d/": ""}
+	honest := Options{
 		Tree:    tree,
 		ModTime: time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC),
 		Users:   map[string]string{"me": "se cret ", "": "null", "open": ""},
 		Home:    map[string]string{"me": "/home/me", "open": "/made"},
 	}
+	open := []string{"", "220", "USER open", "230"}
+	me := []string{"", "220", "USER me", "331", "PASS se cret ", "230"}
+	six := honest
+	six.Listen = func() (net.Listener, error) { return net.Listen("tcp6", "[::1]:0") }
 	tests := []struct {
-		name string
-		say  []string // command, start of the reply, ...
+		name  string
+		o     Options
+		steps []Step
+		hello []string
+		say   []string
 	}{
-		{"password", []string{"USER me", "331", "PASS se cret ", "230", "PWD", `257 "/home/me"`}},
-		{"password without its space", []string{"USER me", "331", "PASS se cret", "530", "PASS se cret ", "230"}},
-		{"commands before login", []string{"CWD etc", "530", "PASS x", "503", "USER anonymous", "331", "PASS ", "230"}},
-		{"unknown user", []string{"USER you", "331", "PASS x", "530", "CWD etc", "530", "NOOP", "200"}},
-		{"null user", []string{"USER ", "331", "PASS null", "230"}},
-		{"ftp is anonymous", []string{"USER FTP", "331", "PASS", "230"}},
-		{"no password", []string{"USER open", "230", "PWD", `257 "/made"`, "PASS x", "230"}},
-		{"absolute", []string{"USER me", "331", "PASS se cret ", "230", "CWD /etc", "250", "PWD", `257 "/etc"`}},
-		{"relative", []string{"USER me", "331", "PASS se cret ", "230", "CWD etc", "250", "PWD", `257 "/home/me/etc"`}},
-		{"null CWD", []string{"USER me", "331", "PASS se cret ", "230", "CWD ", "250", "PWD", `257 "/home/me"`}},
-		{"no such directory", []string{"USER open", "230", "CWD nowhere", "550", "CWD /text", "550"}},
-		{"time and size", []string{"USER open", "230", "MDTM /text", "213 20010203040506\r\n", "SIZE /text", "550", "TYPE I", "200", "SIZE /text", "213 6"}},
-		{"directory as file", []string{"USER open", "230", "EPSV", "229", "RETR /etc", "550", "SIZE /etc", "550"}},
-		{"no TLS", []string{"AUTH TLS", "502", "PBSZ 0", "503", "PROT P", "503"}},
-		{"long line", []string{"USER open", "230", "CWD " + strings.Repeat("x", 5000), "500", "NOOP", "200"}},
-		{"long user", []string{"USER " + strings.Repeat("x", 5000), "500", "USER open", "230"}},
-		{"unknown verb", []string{"USER open", "230", "XYZZY", "500"}},
-		{"many lines", []string{"FEAT", "211-", "NOOP", "200"}},
+		{"password", honest, nil, me, []string{"PWD", `257 "/home/me"`}},
+		{"password without its space", honest, nil, nil, []string{"", "220", "USER me", "331", "PASS se cret", "530", "PASS se cret ", "230"}},
+		{"commands before login", honest, nil, nil, []string{"", "220", "CWD etc", "530", "PASS x", "503", "USER anonymous", "331", "PASS ", "230"}},
+		{"unknown user", honest, nil, nil, []string{"", "220", "USER you", "331", "PASS x", "530", "CWD etc", "530", "NOOP", "200"}},
+		{"null user", honest, nil, nil, []string{"", "220", "USER ", "331", "PASS null", "230"}},
+		{"ftp is anonymous", honest, nil, nil, []string{"", "220", "USER FTP", "331", "PASS", "230"}},
+		{"no password", honest, nil, open, []string{"PWD", `257 "/made"`, "PASS x", "230"}},
+		{"absolute", honest, nil, me, []string{"CWD /etc", "250", "PWD", `257 "/etc"`}},
+		{"relative", honest, nil, me, []string{"CWD etc", "250", "PWD", `257 "/home/me/etc"`}},
+		{"null CWD", honest, nil, me, []string{"CWD ", "250", "PWD", `257 "/home/me"`}},
+		{"no such directory", honest, nil, open, []string{"CWD nowhere", "550", "CWD /text", "550"}},
+		{"time and size", honest, nil, open, []string{"MDTM /text", "213 20010203040506\r\n", "SIZE /text", "550", "TYPE I", "200", "SIZE /text", "213 6"}},
+		{"directory as file", honest, nil, open, []string{"EPSV", "229", "RETR /etc", "550", "SIZE /etc", "550"}},
+		{"types", honest, nil, open, []string{"TYPE A", "200", "RETR /text", "=a\r\nb\r\nc", "TYPE I", "200", "RETR /text", "=a\nb\r\nc", "RETR /none", "=",
+			"REST 2", "350", "RETR /text", "=b\r\nc"}},
+		{"IPv6", six, nil, open, []string{"TYPE I", "200", "RETR /f", "=x", "PASV", "425", "RETR /f", "=x"}},
+		{"no TLS", honest, nil, nil, []string{"", "220", "AUTH TLS", "502", "PBSZ 0", "503", "PROT P", "503"}},
+		{"long line", honest, nil, open, []string{"CWD " + strings.Repeat("x", 5000), "500", "NOOP", "200"}},
+		{"long user", honest, nil, nil, []string{"", "220", "USER " + strings.Repeat("x", 5000), "500", "USER open", "230"}},
+		{"unknown verb", honest, nil, open, []string{"XYZZY", "500"}},
+		{"many lines", honest, nil, nil, []string{"", "220", "FEAT", "211-", "NOOP", "200"}},
+
+		{"busy greeting", upon("", Reply("421 Too many users")), nil, nil, []string{"", "421 Too many users\r\n"}},
+		{"greeting and end", upon("", Do(Reply("421 Too many users"), End(Closed))), nil, nil, []string{"", "421", "", "end"}},
+		{"no greeting", upon("", End(Closed)), nil, nil, []string{"", "end"}},
+		{"refused", upon("EPSV", Reply("500 What?")), nil, open, []string{"EPSV", "500 What?", "PASV", "227"}},
+		{"wrong size", upon("SIZE", Final(Reply("213 7\r\n"))), nil, open, []string{"TYPE I", "200", "SIZE /f", "213 7\r\n"}},
+		{"two replies", upon("NOOP", Reply("426 x\r\n226 y")), nil, open, []string{"NOOP", "426 x\r\n", "", "226 y\r\n"}},
+		{"dropped", upon("CWD", End(Closed)), nil, open, []string{"CWD /d", "end"}},
+		{"reset", upon("CWD", End(Reset)), nil, open, []string{"CWD /d", "end"}},
+		{"dropped in place of the reply", upon("CWD", Final(End(Closed))), nil, open, []string{"CWD /d", "end"}},
+		{"refused and dropped", upon("CWD", Do(Reply("421 Bye"), End(Closed))), nil, open, []string{"CWD /d", "421", "", "end"}},
+
+		{"TLS required", Options{Scheme: "ftpes"}, nil, nil, []string{"", "220", "USER anonymous", "530", "PASS x", "503", "AUTH KERBEROS", "504", "AUTH TLS", "234", "TLS", "",
+			"AUTH TLS", "503", "USER anonymous", "331", "PASS x", "230", "NLST", "521", "PROT P", "200", "PROT C", "200", "RETR f", "521"}},
+		{"TLS implicit", Options{Scheme: "ftps", Tree: tree, Users: honest.Users}, nil, nil, []string{"TLS", "", "", "220", "USER open", "230", "TYPE I", "200", "RETR /f", "=x",
+			"QUIT", "221", "", "EOF"}},
+		{"commands before AUTH in one write", Options{TLSConfig: &tls.Config{}}, nil, nil, []string{"", "220", "NOOP\r\nNOOP\r\nAUTH TLS", "200", "", "200", "", "234",
+			"TLS", "", "NOOP", "200"}},
+		{"script under TLS", Options{}, []Step{Honest("secret")}, nil, []string{"", "220", "AUTH TLS", "234", "TLS", "", "PROT P", "200", "RETR f", "=secret", "QUIT", "221", "", "EOF"}},
+
+		{"nothing", Options{}, []Step{func(*Dialogue) {}}, nil, []string{"NOOP", "502"}},
+		{"331 for 220", Options{}, []Step{Honest("").With("NOOP", Reply("331 x"))}, nil, []string{"", "220", "NOOP", "331 x\r\n"}},
+		{"script of two replies", Options{}, []Step{Honest("").With("retr", Reply("426 x\r\n226 y\r\n"))}, nil, []string{"", "220", "RETR f", "426", "", "226 y"}},
+		{"prefix", Options{}, []Step{Honest("").With("CWD b", Reply("550 x"))}, nil, []string{"", "220", "CWD a", "250", "CWD bc", "550"}},
+		{"expression", Options{}, []Step{Honest("").With("^CWD b$", Reply("550 x"))}, nil, []string{"", "220", "CWD bc", "250", "CWD b", "550"}},
+		{"by the count", Options{}, []Step{Honest(""), On("#2 CWD", Reply("450 later"))}, nil, []string{"", "220", "CWD a", "250", "CWD b", "450", "CWD a", "250"}},
+		{"every command", Options{}, []Step{Honest("").With("*", Reply("421 x"), End(Closed))}, nil, []string{"", "220", "USER x", "421", "", "end"}},
+		{"script resets", Options{}, []Step{Honest("").With("CWD", End(Reset))}, nil, []string{"", "220", "CWD a", "end"}},
+		{"unanswered", Options{}, []Step{Honest("").With("CWD")}, nil, []string{"", "220", "CWD a\r\nNOOP", "200"}},
+		{"fake port", Options{}, []Step{Honest("").With("EPSV", Reply("229 (|||99999|)"))}, nil, []string{"", "220", "EPSV", "229 (|||99999|)"}},
+		{"first connection", Options{}, []Step{Honest(""), OnConn(1, On("", Reply("120 wait\r\n220 ready")), On("NOOP", Reply("500 x"))), OnConn(2, On("NOOP", Reply("501 x")))},
+			nil, []string{"", "120", "", "220", "NOOP", "500"}},
+		{"no port for data", Options{}, []Step{Honest("x").With("NLST", Data("x", Stalled), Data("", Reset), Data("", Closed), Reply("226 y"))},
+			nil, []string{"", "220", "RETR f", "150", "", "226", "NLST", "226"}},
 	}
-	s := New(t, &options)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := dial(t, s.Addr())
-			c.says(tt.say)
+			if tt.o.Fault != nil {
+				tt.o.Tree, tt.o.Users = tree, honest.Users
+			}
+			s := New(t, &tt.o, tt.steps...)
+			c := connect(t, s.Addr())
+			c.next = clientTLS(s.RootCAs())
+			c.says(append(slices.Clone(tt.hello), tt.say...))
 		})
 	}
 }
 
-func TestTypes(t *testing.T) {
-	s := New(t, &Options{Tree: map[string]string{"/t": "a\nb\r\nc", "/e": ""}})
-	c := anonymous(t, s.Addr())
-	c.do("TYPE A", "200")
-	c.retrieves("RETR t", "a\r\nb\r\nc")
-	c.do("TYPE I", "200")
-	c.retrieves("RETR t", "a\nb\r\nc")
-	c.retrieves("RETR e", "")
-	c.do("REST 2", "350")
-	c.retrieves("RETR t", "b\r\nc")
+// upon does action about every command with this verb.
+func upon(verb string, action Action) Options {
+	return Options{Fault: func(c *Conn) Action {
+		if c.Verb == verb {
+			return action
+		}
+		return nil
+	}}
 }
 
 func TestAbortDuringTransfer(t *testing.T) {
 	s := New(t, &Options{
-		Tree:  map[string]string{"/f": "contents"},
-		Fault: func(p *Conn) Action { return Cut(3, stallFirst(p)) },
+		Tree: map[string]string{"/f": "contents"},
+		Fault: func(c *Conn) Action {
+			if c.Transfer == 1 {
+				return Cut(3, Stalled)
+			}
+			return nil
+		},
 	})
 	c := anonymous(t, s.Addr())
 	data := c.dialData()
@@ -112,22 +164,18 @@ func TestAbortDuringTransfer(t *testing.T) {
 	c.retrieves("RETR f", "contents")
 }
 
-func stallFirst(p *Conn) Ending {
-	if p.Transfer == 1 {
-		return Stalled
+func TestURL(t *testing.T) {
+	for scheme, want := range map[string]string{"": "ftp", "ftp": "ftp", "ftpes": "ftpes", "ftps": "ftps"} {
+		s := New(t, &Options{Scheme: scheme})
+		for path, rest := range map[string]string{"/f": s.Addr() + "/f", "a:b@/f@/": "a:b@" + s.Addr() + "/f@/", "": s.Addr()} {
+			if got := s.URL(path); got != want+"://"+rest {
+				t.Errorf("%q, %q: %s", scheme, path, got)
+			}
+		}
 	}
-	return intact
-}
-
-func TestIPv6(t *testing.T) {
-	s := New(t, &Options{Listen: func() (net.Listener, error) { return net.Listen("tcp6", "[::1]:0") }, Tree: map[string]string{"/f": "six"}})
-	if !strings.HasPrefix(s.URL("/f"), "ftp://[::1]:") {
-		t.Errorf("URL %s", s.URL("/f"))
+	if _, err := Start(&Options{Scheme: "sftp"}); err == nil {
+		t.Error("sftp: no error")
 	}
-	c := anonymous(t, s.Addr())
-	c.retrieves("RETR f", "six")
-	c.do("PASV", "425")
-	c.retrieves("RETR f", "six")
 }
 
 func TestPassiveAndActive(t *testing.T) {
@@ -138,18 +186,18 @@ func TestPassiveAndActive(t *testing.T) {
 	if _, err := fmt.Sscanf(reply[strings.Index(reply, "0,0,1,")+6:], "%d,%d", &hi, &lo); err != nil {
 		t.Fatal(reply)
 	}
-	wantData(t, c, c.dialPort(fmt.Sprint(hi<<8+lo)), "data")
-	for _, command := range []string{"PORT 127,0,0,1,%s", "EPRT |1|127.0.0.1|%s|"} {
-		l, err := net.Listen("tcp4", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := l.Addr().(*net.TCPAddr).Port
-		arg := fmt.Sprint(port)
-		if strings.HasPrefix(command, "PORT") {
-			arg = digits(port)
-		}
-		c.do(fmt.Sprintf(command, arg), "200")
+	data := c.dialPort(fmt.Sprint(hi<<8 + lo))
+	c.do("RETR f", "150")
+	readAll(t, data, "data")
+	c.want("226")
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	port := l.Addr().(*net.TCPAddr).Port
+	for _, command := range []string{"PORT 127,0,0,1," + digits(port), fmt.Sprintf("EPRT |1|127.0.0.1|%d|", port)} {
+		c.do(command, "200")
 		c.send("RETR f\r\n")
 		data, err := l.Accept()
 		if err != nil {
@@ -158,15 +206,7 @@ func TestPassiveAndActive(t *testing.T) {
 		c.want("150")
 		readAll(t, data, "data")
 		c.want("226")
-		l.Close()
 	}
-}
-
-func wantData(t *testing.T, c *client, data net.Conn, want string) {
-	t.Helper()
-	c.do("RETR f", "150")
-	readAll(t, data, want)
-	c.want("226")
 }
 
 func readAll(t *testing.T, data net.Conn, want string) {

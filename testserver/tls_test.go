@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -76,45 +75,6 @@ func TestExplicitTLS(t *testing.T) {
 	}
 }
 
-func TestTLSRequired(t *testing.T) {
-	s := New(t, &Options{Scheme: "ftpes", Tree: map[string]string{"/f": "x"}})
-	c := dial(t, s.Addr())
-	c.do("USER anonymous", "530")
-	c.do("PASS x", "503")
-	c.do("AUTH KERBEROS", "504")
-	c.do("AUTH TLS", "234")
-	c.startTLS(clientTLS(s.RootCAs()))
-	c.do("AUTH TLS", "503")
-	c.do("USER anonymous", "331")
-	c.do("PASS x", "230")
-	c.do("NLST", "521")
-	c.do("PROT P", "200")
-	c.do("PROT C", "200")
-	c.do("RETR f", "521")
-	if want := []string{"USER anonymous", "PASS x", "AUTH KERBEROS", "AUTH TLS", "AUTH TLS"}; !slices.Equal(s.Commands()[:5], want) {
-		t.Errorf("got %q", s.Commands())
-	}
-	if got, want := s.URL("/"), "ftpes://"+s.Addr()+"/"; got != want {
-		t.Errorf("URL %s, want %s", got, want)
-	}
-}
-
-func TestTLSImplicit(t *testing.T) {
-	s := New(t, &Options{Scheme: "ftps", Users: map[string]string{"open": ""}, Tree: map[string]string{"/f": "secret"}})
-	c := connect(t, s.Addr())
-	c.startTLS(clientTLS(s.RootCAs()))
-	c.want("220")
-	c.do("USER open", "230")
-	c.retrieves("RETR f", "secret")
-	c.do("QUIT", "221")
-	if _, err := c.reply(); err != io.EOF {
-		t.Errorf("got %v, want close_notify", err)
-	}
-	if got, want := s.URL("a:b@/f"), "ftps://a:b@"+s.Addr()+"/f"; got != want {
-		t.Errorf("URL %s, want %s", got, want)
-	}
-}
-
 // The server must not take plaintext commands after AUTH for protected ones.
 func TestClearCommandAfterAuth(t *testing.T) {
 	s := New(t, &Options{TLSConfig: &tls.Config{}})
@@ -124,19 +84,5 @@ func TestClearCommandAfterAuth(t *testing.T) {
 	c.ends()
 	if got := s.Commands(); !slices.Equal(got, []string{"AUTH TLS"}) {
 		t.Errorf("got %q", got)
-	}
-}
-
-func TestCommandsBeforeAuthInOneWrite(t *testing.T) {
-	s := New(t, &Options{TLSConfig: &tls.Config{}})
-	c := dial(t, s.Addr())
-	c.send("NOOP\r\nNOOP\r\nAUTH TLS\r\n")
-	c.want("200")
-	c.want("200")
-	c.want("234")
-	c.startTLS(clientTLS(s.RootCAs()))
-	c.do("NOOP", "200")
-	if got := strings.Join(s.Flights()[0], " | "); got != "NOOP | NOOP | AUTH TLS" {
-		t.Errorf("flight %s", got)
 	}
 }
