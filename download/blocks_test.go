@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestDamagedPart changes a byte at each end of each block of a part. Only the
-// damaged block is fetched again.
+// TestDamagedPart changes a byte at each end of each block of a part. Only the damaged block is fetched again.
 func TestDamagedPart(t *testing.T) {
 	const block = 64 << 10
 	for _, segments := range []int{1, 3} {
@@ -48,8 +47,7 @@ func (k *kit) flip(name string, at int) {
 	}
 }
 
-// TestDamagedAdopted checks that bytes which -c took and which changed since are
-// replaced only on request.
+// TestDamagedAdopted checks that bytes which -c took and which changed since are replaced only on request.
 func TestDamagedAdopted(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f.part", body[:200_000])

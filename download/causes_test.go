@@ -22,8 +22,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// uses are the ways to use a server that has /d/f. Every error must have the same
-// causes in all of them.
+// uses are the ways to use a server that has /d/f. Every error must have the same causes in all of them.
 var uses = []struct {
 	name string
 	run  func(ctx context.Context, t *testing.T, c *ftpexec.Client, file, dir *urlparse.URL) error
@@ -125,8 +124,7 @@ func (c *troubled) fail(call string) error {
 	return &net.OpError{Op: call, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError(call, c.err)}
 }
 
-// TestCausesOfConnections lets every read and write of both connections fail, and
-// every dial, with and without TLS.
+// TestCausesOfConnections lets every read and write of both connections fail, and every dial, with and without TLS.
 func TestCausesOfConnections(t *testing.T) {
 	for _, mode := range []string{"ftp", "ftpes"} {
 		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": "contents"}, Scheme: mode})

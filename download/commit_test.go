@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// TestCommit checks what Commit is told, and when: the part is whole, and the
-// target does not have its bytes yet. TestMatrix checks that no run ends with a
-// target that Commit was not called for.
+// TestCommit checks what Commit is told, and when: the part is whole, and the target does not have its bytes yet.
+// TestMatrix checks that no run ends with a target that Commit was not called for.
 func TestCommit(t *testing.T) {
 	digest := sum(t, "sha256:"+sha256Of(body))
 	for what, tt := range map[string]struct {
@@ -51,8 +50,7 @@ func TestCommit(t *testing.T) {
 	}
 }
 
-// TestCommitFails checks that an error of Commit is the run's, and that the next
-// run resumes.
+// TestCommitFails checks that an error of Commit is the run's, and that the next run resumes.
 func TestCommitFails(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	full := errors.New("the list of files is full")

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// TestFIFOEnds ends the context while a FIFO has no reader, and while its reader
-// does not read.
+// TestFIFOEnds ends the context while a FIFO has no reader, and while its reader does not read.
 func TestFIFOEnds(t *testing.T) {
 	cause := errors.New("enough")
 	for _, reading := range []bool{false, true} {
@@ -37,8 +36,7 @@ func TestFIFOEnds(t *testing.T) {
 	}
 }
 
-// TestStandardOutput checks that /dev/stdout is written to at its current offset
-// and never replaced.
+// TestStandardOutput checks that /dev/stdout is written to at its current offset and never replaced.
 func TestStandardOutput(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	f, err := os.OpenFile(k.path("out"), os.O_RDWR|os.O_CREATE, 0o600)
@@ -75,8 +73,7 @@ func TestContinueOthers(t *testing.T) {
 	k.want(map[string]string{"f": body[:1000]})
 }
 
-// TestDigestEnds ends the context while the digest of a file on the disk is
-// computed, which can take seconds.
+// TestDigestEnds ends the context while the digest of a file on the disk is computed, which can take seconds.
 func TestDigestEnds(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	f, err := os.Create(k.path("large"))

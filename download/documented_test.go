@@ -13,11 +13,10 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// The tests of this file are about sentences of docs/download.md that nothing else
-// would miss.
+// The tests of this file are about sentences of docs/download.md that nothing else would miss.
 
-// TestAskedOnceMore checks that a server that does not report what it reported
-// before is asked once more, and then believed.
+// TestAskedOnceMore checks that a server that does not report what it reported before is asked once more, and then
+// believed.
 func TestAskedOnceMore(t *testing.T) {
 	for silent, resumed := range map[int]int64{1: 100_000, 2: 0} {
 		k := newKit(t, map[string]string{"/f": body})
@@ -39,8 +38,8 @@ func TestAskedOnceMore(t *testing.T) {
 	}
 }
 
-// TestReachedByAnEarlierRun checks that a server that an earlier run of the file
-// has reached is tried again if it cannot be reached.
+// TestReachedByAnEarlierRun checks that a server that an earlier run of the file has reached is tried again if it cannot
+// be reached.
 func TestReachedByAnEarlierRun(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
@@ -56,8 +55,8 @@ func TestReachedByAnEarlierRun(t *testing.T) {
 	}
 }
 
-// TestTextKeepsNothing checks that in ASCII type a cut transfer starts over, and
-// that a run that fails leaves nothing for a later one.
+// TestTextKeepsNothing checks that in ASCII type a cut transfer starts over, and that a run that fails leaves nothing for
+// a later one.
 func TestTextKeepsNothing(t *testing.T) {
 	text := strings.Repeat("a line\r\n", 10_000)
 	broken := func(p *testserver.Conn) testserver.Action {
@@ -80,8 +79,8 @@ func TestTextKeepsNothing(t *testing.T) {
 	k.want(map[string]string{})
 }
 
-// TestSkippedIsCompared checks that a file that Skip leaves alone is compared with
-// what was given, and that the server is not asked for more.
+// TestSkippedIsCompared checks that a file that Skip leaves alone is compared with what was given, and that the server is
+// not asked for more.
 func TestSkippedIsCompared(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", "another")
@@ -109,8 +108,7 @@ func TestSkippedIsCompared(t *testing.T) {
 	k.want(map[string]string{"f": "another"})
 }
 
-// TestRoomForTheJournal checks that a run gives up the last 64 KiB of its part if
-// the disk is too full for the journal.
+// TestRoomForTheJournal checks that a run gives up the last 64 KiB of its part if the disk is too full for the journal.
 func TestRoomForTheJournal(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.faulty(cut(1, 100_000))

@@ -74,8 +74,7 @@ func TestAppears(t *testing.T) {
 	}
 }
 
-// TestReplacedPart replaces the part by another program's file, or takes bytes from
-// it, when all bytes are there.
+// TestReplacedPart replaces the part by another program's file, or takes bytes from it, when all bytes are there.
 func TestReplacedPart(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // an open file cannot be replaced there
@@ -111,9 +110,8 @@ type arriving struct {
 func (a arriving) Arrived()      { a.do() }
 func (a arriving) Extra() Source { return a.Source }
 
-// TestNamed kills a run between naming the target and removing the journal. A run
-// for another URL, or after the file has changed on the server, must not call the
-// file complete.
+// TestNamed kills a run between naming the target and removing the journal. A run for another URL, or after the file has
+// changed on the server, must not call the file complete.
 func TestNamed(t *testing.T) {
 	for path, want := range map[string]string{"/g": "the other file", "/f": "a later version"} {
 		k := newKit(t, map[string]string{"/f": body, "/g": "the other file"})

@@ -16,8 +16,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestFileFaults makes the server fail in many ways and never recover. No file
-// appears, the bytes that arrived stay, and the next run fetches the rest.
+// TestFileFaults makes the server fail in many ways and never recover. No file appears, the bytes that arrived stay, and
+// the next run fetches the rest.
 func TestFileFaults(t *testing.T) {
 	for _, tt := range []struct {
 		what  string
@@ -62,8 +62,7 @@ func TestFileFaults(t *testing.T) {
 	}
 }
 
-// TestFileCanceled ends the context while data flows. What arrived stays, and the
-// next run resumes from it.
+// TestFileCanceled ends the context while data flows. What arrived stays, and the next run resumes from it.
 func TestFileCanceled(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.faulty(func(p *testserver.Conn) testserver.Action {
@@ -126,8 +125,7 @@ func (w *brokenWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestToBroken checks that the writer's errors are told from the server's,
-// whichever way the bytes take.
+// TestToBroken checks that the writer's errors are told from the server's, whichever way the bytes take.
 func TestToBroken(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": strings.Repeat("0123456789abcdef", 200_000)})
 	r, pipe, err := os.Pipe()

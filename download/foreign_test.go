@@ -14,8 +14,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestForeignFiles puts other programs' files under the names of a download's
-// files. None of them may change.
+// TestForeignFiles puts other programs' files under the names of a download's files. None of them may change.
 func TestForeignFiles(t *testing.T) {
 	theirs := "another program's bytes"
 	pair := map[string]string{"f.part": theirs, "f.part.json": `{"another":"program"}`}
@@ -49,8 +48,8 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// TestForeignPartBesideJournal replaces the part by another program's file of any
-// length. The journal must not count for it, whatever the flags.
+// TestForeignPartBesideJournal replaces the part by another program's file of any length. The journal must not count for
+// it, whatever the flags.
 func TestForeignPartBesideJournal(t *testing.T) {
 	for _, theirs := range []string{"short", noise(150_000, 9)} {
 		for _, o := range []Options{{}, {NoResume: true}, {Newer: true}, {Skip: true}, {Segments: 2}} {
@@ -69,8 +68,8 @@ func TestForeignPartBesideJournal(t *testing.T) {
 	}
 }
 
-// TestLinkedPart kills a run between the two steps that give a file its name,
-// and moves the file away. The next run must not write to it.
+// TestLinkedPart kills a run between the two steps that give a file its name, and moves the file away. The next run must
+// not write to it.
 func TestLinkedPart(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("archived", body)
@@ -85,8 +84,8 @@ func TestLinkedPart(t *testing.T) {
 	k.want(map[string]string{"f": "new", "archived": body})
 }
 
-// TestContinueLinked checks that a second name of a file, as snapshots give it, keeps
-// its bytes: a target is copied, a part is refused.
+// TestContinueLinked checks that a second name of a file, as snapshots give it, keeps its bytes: a target is copied, a
+// part is refused.
 func TestContinueLinked(t *testing.T) {
 	for name, want := range map[string]error{"f": nil, "f.part": ErrResume} {
 		k := newKit(t, map[string]string{"/f": body})
@@ -103,8 +102,8 @@ func TestContinueLinked(t *testing.T) {
 	}
 }
 
-// TestAdoptedKept checks that a later run that cannot resume from the bytes that
-// Continue took gives them up only on request.
+// TestAdoptedKept checks that a later run that cannot resume from the bytes that Continue took gives them up only on
+// request.
 func TestAdoptedKept(t *testing.T) {
 	tests := []struct {
 		what string
@@ -147,8 +146,7 @@ func TestAdoptedKept(t *testing.T) {
 	}
 }
 
-// TestGivenUpLate checks that a part is given up only once the server has opened
-// the transfer that replaces it.
+// TestGivenUpLate checks that a part is given up only once the server has opened the transfer that replaces it.
 func TestGivenUpLate(t *testing.T) {
 	tests := []struct {
 		what string
@@ -183,8 +181,7 @@ func TestGivenUpLate(t *testing.T) {
 	}
 }
 
-// TestSumOfLaterVersion feeds the digest bytes of an earlier version before
-// several connections fetch the later one.
+// TestSumOfLaterVersion feeds the digest bytes of an earlier version before several connections fetch the later one.
 func TestSumOfLaterVersion(t *testing.T) {
 	fresh := noise(3<<20, 2)
 	k := newKit(t, map[string]string{"/f": noise(1<<20, 1)})

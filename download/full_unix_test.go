@@ -18,8 +18,8 @@ import (
 	"example.com/ftpfetch/download/internal/partfile"
 )
 
-// TestLocalErrorText checks that a message shows the reason alone, and that the
-// error keeps its causes, in whatever way package os wraps them.
+// TestLocalErrorText checks that a message shows the reason alone, and that the error keeps its causes, in whatever way
+// package os wraps them.
 func TestLocalErrorText(t *testing.T) {
 	for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EFBIG, syscall.EROFS, syscall.EACCES, syscall.ESTALE} {
 		for _, err := range []error{
@@ -42,8 +42,8 @@ func TestLocalErrorText(t *testing.T) {
 	}
 }
 
-// TestFileFullDisk fills a small file system, with bytes that reach the file
-// straight from the socket and through a buffer.
+// TestFileFullDisk fills a small file system, with bytes that reach the file straight from the socket and through a
+// buffer.
 func TestFileFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := mountSmall(dir, "256k"); err != nil {

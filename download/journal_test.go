@@ -34,8 +34,7 @@ func wantNames(t *testing.T, dir string, want ...string) {
 	}
 }
 
-// TestCheckpoints checks that a journal is written before the first byte, every
-// second while data flows, and at the end.
+// TestCheckpoints checks that a journal is written before the first byte, every second while data flows, and at the end.
 func TestCheckpoints(t *testing.T) {
 	dir := t.TempDir()
 	for seconds := range 4 {

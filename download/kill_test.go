@@ -28,8 +28,7 @@ var (
 	killSize  = flag.Int("kill.size", night.Or(4<<20, 12<<20), "bytes of TestKill's file")
 )
 
-// killChild is the environment variable that makes the test binary a downloader.
-// Its value is a killOrder.
+// killChild is the environment variable that makes the test binary a downloader. Its value is a killOrder.
 const killChild = "FTPFETCH_TEST_DOWNLOAD"
 
 // killOrder tells the downloader what to do.
@@ -103,10 +102,9 @@ func die() {
 	select {}
 }
 
-// TestKill kills a downloader at random points, counted in bytes or in calls on
-// the disk, again and again, with one connection and several. After each kill the
-// journal claims only bytes that the part has. At the end the file is right and
-// nothing else is left.
+// TestKill kills a downloader at random points, counted in bytes or in calls on the disk, again and again, with one
+// connection and several. After each kill the journal claims only bytes that the part has. At the end the file is right
+// and nothing else is left.
 func TestKill(t *testing.T) {
 	rng := rand.New(rand.NewPCG(*killSeed, 0))
 	text := noise(*killSize, *killSeed)
@@ -194,8 +192,7 @@ func (k *kit) finishAfterKills(rng *rand.Rand) {
 	}
 }
 
-// checkLeft compares what the journal claims with the part, and returns the
-// bytes claimed.
+// checkLeft compares what the journal claims with the part, and returns the bytes claimed.
 func (k *kit) checkLeft(text string) int64 {
 	k.Helper()
 	if k.exists("f") {

@@ -129,8 +129,7 @@ func (k *kit) below() {
 	k.dir = filepath.Join(k.top, "d", "e")
 }
 
-// target returns what names f to a download: its path, and the root if there is
-// one, which the caller closes.
+// target returns what names f to a download: its path, and the root if there is one, which the caller closes.
 func (k *kit) target(f string) (path string, root *os.Root) {
 	k.Helper()
 	if k.top == "" {
@@ -259,8 +258,7 @@ func (k *kit) write(name, text string) {
 // span is a range of bytes that a journal claims.
 type span struct{ start, end int64 }
 
-// journal returns a journal for path on the server, about the current f.part, in
-// blocks of 64 KiB.
+// journal returns a journal for path on the server, about the current f.part, in blocks of 64 KiB.
 func (k *kit) journal(path string, size int64, modTime time.Time, done ...span) string {
 	k.Helper()
 	part := read(k.T, k.path("f.part"))

@@ -11,9 +11,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// ignores makes a server answer REST with 350 and send the file from its first byte
-// all the same, on every kth connection. If cut is not 0, transfers end after so
-// many bytes: all of them, or only the first.
+// ignores makes a server answer REST with 350 and send the file from its first byte all the same, on every kth connection.
+// If cut is not 0, transfers end after so many bytes: all of them, or only the first.
 func ignores(k, phase int, cut int64, all bool) func(*testserver.Conn) testserver.Action {
 	return func(p *testserver.Conn) testserver.Action {
 		switch {
@@ -35,9 +34,8 @@ func alike() string {
 	return string(b)
 }
 
-// TestIgnoredREST retrieves files from farms of which some servers, or all, ignore
-// REST. No wrong byte may get the name, neither from this run nor from what an
-// earlier one left.
+// TestIgnoredREST retrieves files from farms of which some servers, or all, ignore REST. No wrong byte may get the name,
+// neither from this run nor from what an earlier one left.
 func TestIgnoredREST(t *testing.T) {
 	at, runs, named := 0, 0, 0
 	for what, text := range map[string]string{"noise": noise(4<<20, 8), "alike": alike()} {
@@ -86,8 +84,8 @@ func TestIgnoredREST(t *testing.T) {
 	t.Logf("%d runs, %d named their file", runs, named)
 }
 
-// TestIgnoredRESTByStreams is TestIgnoredREST for standard output: what is written
-// must be the start of the file whenever To fails.
+// TestIgnoredRESTByStreams is TestIgnoredREST for standard output: what is written must be the start of the file whenever
+// To fails.
 func TestIgnoredRESTByStreams(t *testing.T) {
 	for k := 1; k <= 3; k++ {
 		for phase := range k {
@@ -110,9 +108,8 @@ func TestIgnoredRESTByStreams(t *testing.T) {
 	}
 }
 
-// TestVersions replaces the server's file by another of the same size at each
-// command of a run and between two runs, with and without MDTM. What comes out must
-// be one of the two.
+// TestVersions replaces the server's file by another of the same size at each command of a run and between two runs, with
+// and without MDTM. What comes out must be one of the two.
 func TestVersions(t *testing.T) {
 	other := noise(len(body), 2)
 	to := map[string]func(*kit) (string, error){

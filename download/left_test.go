@@ -42,8 +42,8 @@ func TestForeignJournalOfTarget(t *testing.T) {
 	}
 }
 
-// TestSilentServer makes the server no longer report the size at the end. That is
-// not a change of the file, so nothing is given up.
+// TestSilentServer makes the server no longer report the size at the end. That is not a change of the file, so nothing is
+// given up.
 func TestSilentServer(t *testing.T) {
 	for _, reply := range []string{"450 busy", "550 no"} {
 		k := newKit(t, map[string]string{"/f": body})
@@ -69,8 +69,7 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
-// TestEmptyLinkedPart checks that a part with other names is not written to, even
-// if it is empty.
+// TestEmptyLinkedPart checks that a part with other names is not written to, even if it is empty.
 func TestEmptyLinkedPart(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("theirs", "")
@@ -83,8 +82,7 @@ func TestEmptyLinkedPart(t *testing.T) {
 	}
 }
 
-// TestAdoptedPartGone checks that a run starts over if nothing is left of what
-// Continue took.
+// TestAdoptedPartGone checks that a run starts over if nothing is left of what Continue took.
 func TestAdoptedPartGone(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
@@ -96,8 +94,7 @@ func TestAdoptedPartGone(t *testing.T) {
 	}
 }
 
-// TestOverwriteAfterContinue checks that Overwrite starts over and does not keep
-// what Continue took.
+// TestOverwriteAfterContinue checks that Overwrite starts over and does not keep what Continue took.
 func TestOverwriteAfterContinue(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f.part", strings.Repeat("x", 1000))

@@ -17,8 +17,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestLimit checks that all transfers that share a limit keep to it, to the
-// millisecond.
+// TestLimit checks that all transfers that share a limit keep to it, to the millisecond.
 func TestLimit(t *testing.T) {
 	const bytes, limit = 2 << 20, 8 << 20
 	for transfers := range 3 {

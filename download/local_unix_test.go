@@ -13,8 +13,7 @@ import (
 	"example.com/ftpfetch/internal/localfile"
 )
 
-// TestPlaces tries every kind of target that a path can name. A local obstacle ends
-// a run before it connects.
+// TestPlaces tries every kind of target that a path can name. A local obstacle ends a run before it connects.
 func TestPlaces(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("file", "")
@@ -56,8 +55,7 @@ func TestPlaces(t *testing.T) {
 	wantNames(t, k.dir, "dangling", "file", "l.part", "link")
 }
 
-// TestLinks checks that a symbolic link counts as the file that it names, and is
-// itself replaced.
+// TestLinks checks that a symbolic link counts as the file that it names, and is itself replaced.
 func TestLinks(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	elsewhere := t.TempDir()
@@ -81,8 +79,7 @@ func TestLinks(t *testing.T) {
 	wantFiles(t, elsewhere, map[string]string{"aim": "precious"})
 }
 
-// TestFileToFIFO checks that a FIFO gets the bytes as they arrive, even after a
-// failure and a retry.
+// TestFileToFIFO checks that a FIFO gets the bytes as they arrive, even after a failure and a retry.
 func TestFileToFIFO(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	if err := syscall.Mkfifo(k.path("f"), 0o600); err != nil {
@@ -117,8 +114,7 @@ func TestFileMode(t *testing.T) {
 	}
 }
 
-// TestFilePartOfOthers checks that a run trusts no bytes that another user left
-// in a directory that both can write to.
+// TestFilePartOfOthers checks that a run trusts no bytes that another user left in a directory that both can write to.
 func TestFilePartOfOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return

@@ -142,8 +142,7 @@ func (s *scene) new() bool { return s.err == nil }
 
 func atOnce(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
-// begin makes the directory that s starts with. Below a root it is missing if s
-// starts with nothing.
+// begin makes the directory that s starts with. Below a root it is missing if s starts with nothing.
 func (s *scene) begin(k *kit) {
 	k.commits = nil
 	if k.top == "" {
@@ -237,9 +236,8 @@ var matrixTree = map[string]string{"/f": body, "/g": body, "/empty": "", "/large
 
 var errDead = errors.New("the process is dead")
 
-// TestMatrix kills a run at each call on the disk, or makes the call fail. Then
-// the same command must end well and leave nothing behind. Each scene is run
-// twice: with any path, and below a root.
+// TestMatrix kills a run at each call on the disk, or makes the call fail. Then the same command must end well and leave
+// nothing behind. Each scene is run twice: with any path, and below a root.
 func TestMatrix(t *testing.T) {
 	kinds := []*counter{
 		{err: errDead, more: true},
@@ -317,8 +315,8 @@ func (s *scene) finished(k *kit) bool {
 	return s.err == nil && slices.Equal(all, slices.Sorted(maps.Keys(want))) && read(k.T, k.path(all[0])) == want[all[0]]
 }
 
-// checkTarget checks that the file under the final name is whole and that Commit
-// was called for it, or that it was there before.
+// checkTarget checks that the file under the final name is whole and that Commit was called for it, or that it was there
+// before.
 func (s *scene) checkTarget(k *kit, what string) {
 	k.Helper()
 	name := cmp.Or(s.name, "f")

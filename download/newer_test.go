@@ -10,8 +10,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestNewer checks which targets are retrieved again. With Continue too, one that is
-// shorter and no older is continued.
+// TestNewer checks which targets are retrieved again. With Continue too, one that is shorter and no older is continued.
 func TestNewer(t *testing.T) {
 	tests := []struct {
 		what  string

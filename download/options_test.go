@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestOptionsCheck checks that contradictory options are refused before the
-// server is asked or any file touched.
+// TestOptionsCheck checks that contradictory options are refused before the server is asked or any file touched.
 func TestOptionsCheck(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": "contents"})
 	for _, tt := range []struct {

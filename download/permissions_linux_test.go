@@ -11,8 +11,8 @@ import (
 	"example.com/ftpfetch/internal/localfile"
 )
 
-// withoutRoot runs f with the file permissions of an ordinary user, even if the
-// tests run as root. Linux keeps them per thread.
+// withoutRoot runs f with the file permissions of an ordinary user, even if the tests run as root. Linux keeps them per
+// thread.
 func withoutRoot(t *testing.T, f func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -50,8 +50,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 	wantFiles(t, dir, nil)
 }
 
-// TestReadOnlyTarget checks that Overwrite replaces a read-only file: only
-// its directory must be writable.
+// TestReadOnlyTarget checks that Overwrite replaces a read-only file: only its directory must be writable.
 func TestReadOnlyTarget(t *testing.T) {
 	for _, o := range []Options{{Overwrite: true}, {Newer: true}} {
 		k := newKit(t, map[string]string{"/f": body})
@@ -73,8 +72,7 @@ func TestReadOnlyTarget(t *testing.T) {
 	}
 }
 
-// TestJournalUnreadable checks that an unreadable journal makes a run give
-// nothing up.
+// TestJournalUnreadable checks that an unreadable journal makes a run give nothing up.
 func TestJournalUnreadable(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)

@@ -16,8 +16,7 @@ import (
 
 var body = noise(300_000, 1)
 
-// TestResumeOfAnother changes something between two runs. The second must say so
-// and fetch everything again.
+// TestResumeOfAnother changes something between two runs. The second must say so and fetch everything again.
 func TestResumeOfAnother(t *testing.T) {
 	other := noise(300_000, 2)
 	tests := []struct {
@@ -82,8 +81,8 @@ func TestResumeJournalInTheWay(t *testing.T) {
 	wantNames(t, k.dir, "f.part.json")
 }
 
-// TestResumeParts resumes from a part with gaps, as several connections leave it, from
-// one that has all bytes but no confirmed end, and from one that is too long.
+// TestResumeParts resumes from a part with gaps, as several connections leave it, from one that has all bytes but no
+// confirmed end, and from one that is too long.
 func TestResumeParts(t *testing.T) {
 	for _, tt := range []struct {
 		part  string
@@ -193,8 +192,8 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// TestContinueOlder checks that Continue refuses a file or part that is older
-// than the server's file, which has changed since.
+// TestContinueOlder checks that Continue refuses a file or part that is older than the server's file, which has changed
+// since.
 func TestContinueOlder(t *testing.T) {
 	for _, name := range []string{"f", "f.part"} {
 		for _, n := range []int{1000, 300_000} {

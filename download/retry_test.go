@@ -207,8 +207,8 @@ func TestRetryOfChangingFile(t *testing.T) {
 	}
 }
 
-// TestToCannotRetry changes the file after a part of it was written, or takes
-// REST from the server. Nothing may be written twice.
+// TestToCannotRetry changes the file after a part of it was written, or takes REST from the server. Nothing may be written
+// twice.
 func TestToCannotRetry(t *testing.T) {
 	tests := []struct {
 		what, path string
@@ -240,8 +240,7 @@ func TestToCannotRetry(t *testing.T) {
 	}
 }
 
-// TestRetryForgetsREST refuses a RETR after a REST, which the server then applies
-// to the next RETR on the connection.
+// TestRetryForgetsREST refuses a RETR after a REST, which the server then applies to the next RETR on the connection.
 func TestRetryForgetsREST(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body, "/g": large})
 	k.leaves("/f", 100_000)

@@ -19,8 +19,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestNeverOutside makes something in a run's way a link to the outside of its
-// root, at each call on the disk in turn. Nothing outside may change.
+// TestNeverOutside makes something in a run's way a link to the outside of its root, at each call on the disk in turn.
+// Nothing outside may change.
 func TestNeverOutside(t *testing.T) {
 	t.Cleanup(func() { partfile.Fault = nil })
 	runs := 0
@@ -125,8 +125,7 @@ func (o *outside) list() (all []string) {
 	return all
 }
 
-// TestRootPaths checks which paths below a root are refused, before anything is
-// sent, and how messages show them.
+// TestRootPaths checks which paths below a root are refused, before anything is sent, and how messages show them.
 func TestRootPaths(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.top = k.dir
@@ -231,8 +230,7 @@ func TestRootLinks(t *testing.T) {
 	}
 }
 
-// TestRootMakesDirectories checks that missing directories are made, and that a
-// run that fails removes those that it made.
+// TestRootMakesDirectories checks that missing directories are made, and that a run that fails removes those that it made.
 func TestRootMakesDirectories(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.top = k.dir

@@ -140,8 +140,8 @@ func (k *kit) checkClaims(done []span, text string) {
 	}
 }
 
-// TestSegmentsUnconfirmedEnd has the last piece arrive whole and its end not be
-// confirmed: its last byte is fetched again, and nothing after the file's end.
+// TestSegmentsUnconfirmedEnd has the last piece arrive whole and its end not be confirmed: its last byte is fetched again,
+// and nothing after the file's end.
 func TestSegmentsUnconfirmedEnd(t *testing.T) {
 	for _, verb := range []string{"REST", "RETR"} {
 		k := newKit(t, map[string]string{"/f": large})

@@ -10,8 +10,8 @@ import (
 
 var fourKiB = noise(4<<10, 9)
 
-// TestSmallFile counts the calls on the disk for one small file, of which people
-// retrieve many thousands: below a root too, where the directory is there already.
+// TestSmallFile counts the calls on the disk for one small file, of which people retrieve many thousands: below a root
+// too, where the directory is there already.
 func TestSmallFile(t *testing.T) {
 	const most = 33
 	dir := t.TempDir()

@@ -12,8 +12,8 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// memorySource is a Source that another package might write: its Responses hold
-// nothing but exported fields, and its Body is a plain io.ReadCloser.
+// memorySource is a Source that another package might write: its Responses hold nothing but exported fields, and its Body
+// is a plain io.ReadCloser.
 type memorySource struct {
 	Source   // nil: the tests ask for nothing else
 	contents string

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// TestSyncFails makes the disk lose bytes when the whole file is flushed. The
-// system reports that once. The journal must not claim the bytes, although a
-// later flush succeeds.
+// TestSyncFails makes the disk lose bytes when the whole file is flushed. The system reports that once. The journal must
+// not claim the bytes, although a later flush succeeds.
 func TestSyncFails(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
@@ -35,8 +34,7 @@ func TestSyncFails(t *testing.T) {
 	k.want(map[string]string{"f": body})
 }
 
-// TestSyncFailsAtEnd makes a checkpoint fail that runs while the last bytes
-// arrive.
+// TestSyncFailsAtEnd makes a checkpoint fail that runs while the last bytes arrive.
 func TestSyncFailsAtEnd(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	var all atomic.Bool
@@ -81,8 +79,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestSegmentsRetries checks that Retries applies to several connections too, and
-// that each retry is reported.
+// TestSegmentsRetries checks that Retries applies to several connections too, and that each retry is reported.
 func TestSegmentsRetries(t *testing.T) {
 	text := noise(4<<20, 3)
 	for _, retries := range []int{-1, 1} {

@@ -19,9 +19,8 @@ import (
 
 var togetherRounds = flag.Int("together.rounds", night.Or(4, 40), "rounds of TestTogether")
 
-// TestTogether starts runs of all kinds at once on one name, from several states.
-// One whole file must come out, a run may fail only with a clear refusal, and
-// nothing may be left over.
+// TestTogether starts runs of all kinds at once on one name, from several states. One whole file must come out, a run may
+// fail only with a clear refusal, and nothing may be left over.
 func TestTogether(t *testing.T) {
 	kinds := []Options{
 		{}, {Segments: 4}, {Continue: true}, {Newer: true}, {Overwrite: true}, {Skip: true}, {NoResume: true}, {Sum: sum(t, "sha256:"+sha256Of(threeMiB))},
@@ -81,8 +80,7 @@ func clear(err error) bool {
 		errors.Is(err, ErrLocal) && strings.Contains(err.Error(), "is being written by another run")
 }
 
-// checkTogether checks that there is one whole file, or the earlier files if no
-// run could use them.
+// checkTogether checks that there is one whole file, or the earlier files if no run could use them.
 func (k *kit) checkTogether(text string, errs []error) {
 	k.Helper()
 	all := namesIn(k.T, k.dir)
@@ -91,8 +89,8 @@ func (k *kit) checkTogether(text string, errs []error) {
 	}
 }
 
-// TestTargetAppears makes the target appear while the part is claimed, beside the
-// journal of the run that named it. Nothing from the later run may stay.
+// TestTargetAppears makes the target appear while the part is claimed, beside the journal of the run that named it.
+// Nothing from the later run may stay.
 func TestTargetAppears(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f.part", body)
@@ -111,9 +109,8 @@ func TestTargetAppears(t *testing.T) {
 	k.want(map[string]string{"f": body, "f.part.json": journal})
 }
 
-// TestWithoutLocks is TestSecondRun on a file system without locks, from nothing and
-// from a part, with another version of the file for the second run, which may also
-// be stopped. A run may fail, but the name belongs to one whole version.
+// TestWithoutLocks is TestSecondRun on a file system without locks, from nothing and from a part, with another version of
+// the file for the second run, which may also be stopped. A run may fail, but the name belongs to one whole version.
 func TestWithoutLocks(t *testing.T) {
 	other := noise(len(body), 2)
 	runs := 0

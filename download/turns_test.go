@@ -16,8 +16,8 @@ import (
 	"example.com/ftpfetch/internal/rules/night"
 )
 
-// turns lets runs make their calls on the disk in an order of its own. Each run
-// reaches the one directory under another name.
+// turns lets runs make their calls on the disk in an order of its own. Each run reaches the one directory under another
+// name.
 type turns struct {
 	mu    sync.Mutex
 	moved *sync.Cond
@@ -68,10 +68,8 @@ func (s *turns) pass(i int, ended bool) {
 	}
 }
 
-// inTurns starts a run with each of the options, with before as the target unless that
-// is "", and lets them take turns. A run that
-// finds another at work tries again, as batches do. It returns how many calls each
-// run has made.
+// inTurns starts a run with each of the options, with before as the target unless that is "", and lets them take turns. A
+// run that finds another at work tries again, as batches do. It returns how many calls each run has made.
 func (k *kit) inTurns(before string, plan []int, clients []*ftpexec.Client, runs ...Options) []int {
 	k.Helper()
 	if k.dir = k.TempDir(); before != "" {
@@ -114,8 +112,8 @@ func (k *kit) inTurns(before string, plan []int, clients []*ftpexec.Client, runs
 	return s.calls
 }
 
-// TestTurns starts two and three runs at once in every kind of order that their calls
-// on the disk can have. One must bring the file, and the others find it there.
+// TestTurns starts two and three runs at once in every kind of order that their calls on the disk can have. One must bring
+// the file, and the others find it there.
 func TestTurns(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	t.Cleanup(func() { partfile.Fault = nil })

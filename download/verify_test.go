@@ -69,8 +69,8 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// TestSumBadBounded checks that a wrong digest leaves one file, however often the
-// command runs, that other bytes leave a few more, and that a good file stays.
+// TestSumBadBounded checks that a wrong digest leaves one file, however often the command runs, that other bytes leave a
+// few more, and that a good file stays.
 func TestSumBadBounded(t *testing.T) {
 	wrong := Options{Overwrite: true, Sum: sum(t, "sha256:"+sha256Of("x"))}
 	k := newKit(t, map[string]string{"/f": body, "/g": "good"})

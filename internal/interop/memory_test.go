@@ -22,12 +22,10 @@ var (
 	memoryFiles = flag.Int("memory.files", night.Or(300, 20_000), "lines of the manifests of TestMemory that need connections")
 )
 
-// mostMemory bounds the peak of the command's resident memory, in KiB: that of a
-// million lines to 100 MiB.
+// mostMemory bounds the peak of the command's resident memory, in KiB: that of a million lines to 100 MiB.
 func mostMemory(lines int) int { return 50<<10 + lines*50/1000 }
 
-// TestMemory checks that the command's memory stays bounded over long manifests,
-// whatever happens to the files.
+// TestMemory checks that the command's memory stays bounded over long manifests, whatever happens to the files.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	binary := build(t)
@@ -72,9 +70,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// peakOf runs cmd and returns the peak of its resident memory, in KiB. It asks again
-// and again: what the system tells at the end counts this process too, of which the
-// child was a copy.
+// peakOf runs cmd and returns the peak of its resident memory, in KiB. It asks again and again: what the system tells at
+// the end counts this process too, of which the child was a copy.
 func peakOf(t *testing.T, cmd *exec.Cmd) (peak int) {
 	t.Helper()
 	if err := cmd.Start(); err != nil {
@@ -142,8 +139,7 @@ func (m *longManifest) serve(files map[string]string) {
 	m.host = testserver.New(m, &testserver.Options{Tree: files}).Addr()
 }
 
-// leaveFiles leaves the output directory that a complete run leaves. The files of
-// a directory are links to one.
+// leaveFiles leaves the output directory that a complete run leaves. The files of a directory are links to one.
 func (m *longManifest) leaveFiles() {
 	m.host = "127.0.0.1"
 	out := filepath.Join(m.dir, "out")

@@ -57,9 +57,8 @@ const (
 	here    = `sed "s|ftp://[^ ]*|$base/|" | sh`
 )
 
-// TestRecipes runs what needs only a shell and make. The first time the server
-// refuses one file of three, and the recipe must say so. The second time the same
-// command must complete, and fetch only that file.
+// TestRecipes runs what needs only a shell and make. The first time the server refuses one file of three, and the recipe
+// must say so. The second time the same command must complete, and fetch only that file.
 func TestRecipes(t *testing.T) {
 	binary := build(t)
 	for name, r := range recipeTests {
@@ -92,8 +91,7 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
-// recipeSite is a server with three files in the directory run, and the
-// environment of a recipe.
+// recipeSite is a server with three files in the directory run, and the environment of a recipe.
 type recipeSite struct {
 	*testserver.Server
 	fs     afero.Fs

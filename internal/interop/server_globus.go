@@ -8,8 +8,7 @@ import (
 	"strconv"
 )
 
-// configureGlobus returns a GridFTP server that also serves plain FTP, confined
-// to the public directory.
+// configureGlobus returns a GridFTP server that also serves plain FTP, confined to the public directory.
 func configureGlobus(st *site) program {
 	// Inside its root the server must still find its own address, by its name.
 	name, err := os.Hostname()

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// inetd does what the program of that name does: it listens, and makes every
-// connection the standard input and output of a new process.
+// inetd does what the program of that name does: it listens, and makes every connection the standard input and output of a
+// new process.
 type inetd struct {
 	listener *net.TCPListener
 	procs    *group

@@ -13,12 +13,11 @@ import (
 	"github.com/spf13/afero"
 )
 
-// libraryConf is the environment variable that makes the test binary run an
-// ftpserverlib in place of the tests.
+// libraryConf is the environment variable that makes the test binary run an ftpserverlib in place of the tests.
 const libraryConf = "FTPFETCH_INTEROP_LIBRARY"
 
-// configureLibrary returns the test binary again: as a process of its own,
-// ftpserverlib starts and ends like the other servers.
+// configureLibrary returns the test binary again: as a process of its own, ftpserverlib starts and ends like the other
+// servers.
 func configureLibrary(st *site) program {
 	binary, err := os.Executable()
 	st.fails(err)

@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// descendants returns the current descendants of the given processes, from
-// /proc. vsftpd makes every session the leader of its own process group.
+// descendants returns the current descendants of the given processes, from /proc. vsftpd makes every session the leader of
+// its own process group.
 func descendants(pids []int) []int {
 	children := childrenByParent()
 	var all []int
@@ -34,8 +34,8 @@ func childrenByParent() map[int][]int {
 	return children
 }
 
-// parentOf reads the fourth field of /proc/PID/stat. The second is the command
-// in parentheses and may hold anything, so parentOf counts the fields after it.
+// parentOf reads the fourth field of /proc/PID/stat. The second is the command in parentheses and may hold anything, so
+// parentOf counts the fields after it.
 func parentOf(stat string) (pid int, ok bool) {
 	text, err := os.ReadFile(stat)
 	if err != nil {

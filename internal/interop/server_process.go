@@ -12,9 +12,8 @@ import (
 	"syscall"
 )
 
-// group is a process group with a leash: a shell that leads the group, reads a
-// pipe whose other end this process holds, and kills the whole group when the
-// pipe closes. So no server outlives the tests, however they end.
+// group is a process group with a leash: a shell that leads the group, reads a pipe whose other end this process holds,
+// and kills the whole group when the pipe closes. So no server outlives the tests, however they end.
 type group struct {
 	leash  *exec.Cmd
 	pull   io.Closer     // closing it pulls the leash
@@ -44,9 +43,8 @@ func newGroup(logPath string) (*group, error) {
 	return g, nil
 }
 
-// start runs p in the group. If socket is not nil it becomes p's standard input
-// and output; otherwise p is the only program of the group, and listens. The
-// caller must close socket.
+// start runs p in the group. If socket is not nil it becomes p's standard input and output; otherwise p is the only
+// program of the group, and listens. The caller must close socket.
 func (g *group) start(p program, socket *os.File) error {
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
 	cmd.Env, cmd.Dir = p.env, cmp.Or(p.dir, "/")
@@ -73,8 +71,8 @@ func (g *group) start(p program, socket *os.File) error {
 	return nil
 }
 
-// close kills the group and the processes that its servers put into groups of
-// their own, and waits for the processes that it started.
+// close kills the group and the processes that its servers put into groups of their own, and waits for the processes that
+// it started.
 func (g *group) close() error {
 	g.mu.Lock()
 	g.done = true

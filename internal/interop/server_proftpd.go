@@ -42,8 +42,8 @@ func (st *site) proftpdConf(users, groups string) string {
 	)
 }
 
-// proftpdTLS leaves TLSOptions alone: without NoSessionReuseRequired, data
-// connections must resume the session of their control connection.
+// proftpdTLS leaves TLSOptions alone: without NoSessionReuseRequired, data connections must resume the session of their
+// control connection.
 func (st *site) proftpdTLS(modules string) string {
 	return lines(
 		"ModulePath "+modules, "LoadModule mod_tls.c",

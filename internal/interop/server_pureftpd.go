@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// configurePureFTPd returns a pure-ftpd whose named user is a virtual one, in a
-// puredb. Anonymous users need an account named ftp, which the harness makes up.
+// configurePureFTPd returns a pure-ftpd whose named user is a virtual one, in a puredb. Anonymous users need an account
+// named ftp, which the harness makes up.
 func configurePureFTPd(st *site) program {
 	env := st.environment(st.accounts()...)
 	db := st.pureDB(env)

@@ -16,9 +16,8 @@ var aioftpServer string
 //go:embed twisted_server.py
 var twistedServer string
 
-// configurePyftpdlib, configureAioftp and configureTwisted return programs of a
-// few lines that use these libraries. They stay root: the libraries have users
-// and root directories of their own.
+// configurePyftpdlib, configureAioftp and configureTwisted return programs of a few lines that use these libraries. They
+// stay root: the libraries have users and root directories of their own.
 func configurePyftpdlib(st *site) program { return st.python(pyftpdlibServer) }
 
 func configureAioftp(st *site) program { return st.python(aioftpServer) }

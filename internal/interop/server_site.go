@@ -15,8 +15,8 @@ import (
 	"example.com/ftpfetch/internal/throwaway"
 )
 
-// site is everything that goes into the configuration of one server. What fails
-// while it is written is remembered in err, and makes the rest of no effect.
+// site is everything that goes into the configuration of one server. What fails while it is written is remembered in err,
+// and makes the rest of no effect.
 type site struct {
 	Options
 	dir   string // the server's own directory
@@ -56,8 +56,8 @@ func newSite(tree *Tree, o Options) (*site, error) {
 	return st, st.err
 }
 
-// writeCertificate makes a certificate for the loopback address and writes it,
-// its key and its authority to one PEM file. st.roots then holds the authority.
+// writeCertificate makes a certificate for the loopback address and writes it, its key and its authority to one PEM file.
+// st.roots then holds the authority.
 func (st *site) writeCertificate() {
 	id, err := throwaway.New(st.host)
 	if st.fails(err) {
@@ -84,9 +84,8 @@ func (st *site) freePort() int {
 	return port
 }
 
-// write creates a file that only the server's privileged process can read, and
-// returns its path. Some servers refuse a configuration that others could have
-// changed.
+// write creates a file that only the server's privileged process can read, and returns its path. Some servers refuse a
+// configuration that others could have changed.
 func (st *site) write(name, text string) string {
 	path := st.path(name)
 	st.fails(os.WriteFile(path, []byte(text), 0o600))
@@ -102,9 +101,8 @@ func installDir() (string, error) {
 	return filepath.Join(cache, "ftpfetch-interop"), err
 }
 
-// installed returns the path of an unpacked file, given from the root of the
-// Debian package that holds it. One "*" may stand for a directory whose name
-// depends on the architecture.
+// installed returns the path of an unpacked file, given from the root of the Debian package that holds it. One "*" may
+// stand for a directory whose name depends on the architecture.
 func (st *site) installed(file string) string {
 	dir, err := installDir()
 	st.fails(err)
@@ -116,8 +114,8 @@ func (st *site) installed(file string) string {
 	return found[0]
 }
 
-// environment returns the whole environment of a server: where its libraries
-// are, and nothing that would make its answers differ between machines.
+// environment returns the whole environment of a server: where its libraries are, and nothing that would make its answers
+// differ between machines.
 func (st *site) environment(more ...string) []string {
 	return append([]string{
 		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "TZ=UTC",
@@ -128,8 +126,8 @@ func (st *site) environment(more ...string) []string {
 // lines joins the lines of a configuration file.
 func lines(l ...string) string { return strings.Join(l, "\n") + "\n" }
 
-// publicTempDir makes a temporary directory that the servers' unprivileged
-// users can enter, unlike those of testing.T.TempDir.
+// publicTempDir makes a temporary directory that the servers' unprivileged users can enter, unlike those of
+// testing.T.TempDir.
 func publicTempDir(prefix string) (string, error) {
 	dir, err := os.MkdirTemp("", prefix)
 	if err != nil {

@@ -25,8 +25,8 @@ const (
 	homeText = "for the named user\n"
 )
 
-// modTime is the modification time of every file: whole seconds, long ago,
-// neither summer time nor a round number in any zone.
+// modTime is the modification time of every file: whole seconds, long ago, neither summer time nor a round number in any
+// zone.
 var modTime = time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
 
 // oddNames are names that a URL or a server could stumble over.

@@ -4,9 +4,8 @@ package interop
 
 import "fmt"
 
-// configureVsftpd returns a vsftpd that confines anonymous users and the named
-// one to their directories. The named user is a local user in vsftpd's terms: PAM
-// checks it against st.accounts.
+// configureVsftpd returns a vsftpd that confines anonymous users and the named one to their directories. The named user is
+// a local user in vsftpd's terms: PAM checks it against st.accounts.
 func configureVsftpd(st *site) program {
 	text := st.vsftpdConf()
 	if st.OnePort {

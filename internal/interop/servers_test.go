@@ -80,8 +80,8 @@ func measureAll(t *testing.T) map[Kind]cells {
 	return all
 }
 
-// version returns what a server's package or module is called, and its upstream
-// version. A Debian security update changes only what follows it.
+// version returns what a server's package or module is called, and its upstream version. A Debian security update changes
+// only what follows it.
 func (f flavour) version() (string, error) {
 	if f.kind == Library {
 		text, err := os.ReadFile("../../go.mod")

@@ -36,9 +36,8 @@ var injections = []string{"signal=SIGKILL", "error=EIO", "error=ENOSPC", "error=
 // maxCalls bounds how often one thread makes one call.
 const maxCalls = 60
 
-// TestSystemCalls runs the command under strace, which kills it at each system
-// call on its files or makes the call fail. The same command must then succeed
-// and leave nothing behind.
+// TestSystemCalls runs the command under strace, which kills it at each system call on its files or makes the call fail.
+// The same command must then succeed and leave nothing behind.
 func TestSystemCalls(t *testing.T) {
 	whole := bytes.Repeat([]byte("0123456789abcdef"), 200_000)
 	s := testserver.New(t, &testserver.Options{
@@ -135,8 +134,7 @@ func (c *callTest) command(lead, flags []string) *exec.Cmd {
 	return cmd
 }
 
-// inject runs the command with one injection, and then once more without. It
-// reports whether the injection took place.
+// inject runs the command with one injection, and then once more without. It reports whether the injection took place.
 func (c *callTest) inject(s callScene, injection string) bool {
 	c.dir = c.TempDir()
 	if s.before != nil {

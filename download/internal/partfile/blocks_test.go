@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestBlocks adds and gives up ranges at random. The blocks always cover exactly
-// what is done, and find every byte that changed.
+// TestBlocks adds and gives up ranges at random. The blocks always cover exactly what is done, and find every byte that
+// changed.
 func TestBlocks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	text := make([]byte, 1000)

@@ -97,8 +97,7 @@ func TestJournalTooLarge(t *testing.T) {
 	}
 }
 
-// FuzzJournal checks that every journal that parses is sound and means the same
-// when it is written again.
+// FuzzJournal checks that every journal that parses is sound and means the same when it is written again.
 func FuzzJournal(f *testing.F) {
 	for _, s := range stateSeeds {
 		b, err := json.Marshal(s)
@@ -129,8 +128,7 @@ func FuzzJournal(f *testing.F) {
 	})
 }
 
-// TestJournalInDocs checks that the journal in docs/download.md is one, and that
-// its table has every field.
+// TestJournalInDocs checks that the journal in docs/download.md is one, and that its table has every field.
 func TestJournalInDocs(t *testing.T) {
 	b, err := os.ReadFile("../../../docs/download.md")
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestMoveToFree moves a file to a name that is taken, and to one that is free, with
-// hard links and without.
+// TestMoveToFree moves a file to a name that is taken, and to one that is free, with hard links and without.
 func TestMoveToFree(t *testing.T) {
 	for _, links := range []error{nil, syscall.EPERM} {
 		p := placeIn(t, t.TempDir(), "f")

@@ -1,5 +1,5 @@
-// Package ftptest has what the tests of this module need beyond testserver: rare
-// faults of a scripted server, and a network in memory.
+// Package ftptest has what the tests of this module need beyond testserver: rare faults of a scripted server, and a
+// network in memory.
 package ftptest
 
 import (
@@ -11,8 +11,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// Trickle is like [testserver.Reply], with one write, and so usually one TCP
-// segment, for each byte.
+// Trickle is like [testserver.Reply], with one write, and so usually one TCP segment, for each byte.
 func Trickle(text string) testserver.Action {
 	return func(c *testserver.Conn) error {
 		for _, b := range []byte(text + "\r\n") {
@@ -93,8 +92,8 @@ func below(c *testserver.Conn) net.Conn {
 	return data
 }
 
-// DiscardInput drops the commands that arrived after this one, as servers do that
-// flush their input at login. They stay in Commands.
+// DiscardInput drops the commands that arrived after this one, as servers do that flush their input at login. They stay in
+// Commands.
 func DiscardInput() testserver.Action {
 	return func(c *testserver.Conn) error {
 		c.Input()
@@ -102,8 +101,7 @@ func DiscardInput() testserver.Action {
 	}
 }
 
-// CloseIfMore closes the control connection if a command has arrived after this
-// one.
+// CloseIfMore closes the control connection if a command has arrived after this one.
 func CloseIfMore() testserver.Action {
 	return func(c *testserver.Conn) error {
 		if len(c.Input()) == 0 {
@@ -116,8 +114,7 @@ func CloseIfMore() testserver.Action {
 // Listen6 listens on ::1, for [testserver.Options].
 func Listen6() (net.Listener, error) { return net.Listen("tcp6", "[::1]:0") }
 
-// Resumed refuses connections that do not resume a TLS session, for the
-// VerifyConnection of a server like vsftpd.
+// Resumed refuses connections that do not resume a TLS session, for the VerifyConnection of a server like vsftpd.
 func Resumed(s tls.ConnectionState) error {
 	if !s.DidResume {
 		return errors.New("no session is resumed")

@@ -13,11 +13,9 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// Network is a network in memory, for testing a client's timing. A client that
-// dials with [Network.Dial] reaches the network's listeners without opening a
-// socket. In a testing/synctest bubble the clock advances only when every
-// goroutine waits: a timeout of a minute takes no real time and expires at its
-// exact moment, however busy the machine is.
+// Network is a network in memory, for testing a client's timing. A client that dials with [Network.Dial] reaches the
+// network's listeners without opening a socket. In a testing/synctest bubble the clock advances only when every goroutine
+// waits: a timeout of a minute takes no real time and expires at its exact moment, however busy the machine is.
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		network := ftptest.NewNetwork()
@@ -27,8 +25,8 @@ import (
 //		// time.Since(start) is the client's timeout, to the nanosecond.
 //	})
 //
-// Connections behave like TCP connections on the loopback interface, with a
-// buffer of 64 KiB each way. All methods may be used concurrently.
+// Connections behave like TCP connections on the loopback interface, with a buffer of 64 KiB each way. All methods may be
+// used concurrently.
 type Network struct {
 	mu        sync.Mutex
 	changed   *sync.Cond // any change of the network, its listeners and connections
@@ -64,8 +62,7 @@ func (n *Network) newAddr() *net.TCPAddr {
 	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: n.ports}
 }
 
-// Dial connects to the listener on address's port, whatever the host. It has
-// the signature of [net.Dialer.DialContext].
+// Dial connects to the listener on address's port, whatever the host. It has the signature of [net.Dialer.DialContext].
 func (n *Network) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: err}

@@ -117,8 +117,7 @@ func TestMemoryDial(t *testing.T) {
 	}
 }
 
-// TestMemoryWritersWait: two writers that wait for readers do not wake each
-// other, so the bubble's clock advances.
+// TestMemoryWritersWait: two writers that wait for readers do not wake each other, so the bubble's clock advances.
 func TestMemoryWritersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewNetwork()
