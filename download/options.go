@@ -9,6 +9,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/internal/retry"
 )
 
 // progressInterval is the time between two Progress events, and checkpointInterval the time between two journals.
@@ -192,25 +193,6 @@ func (o *Options) report(count func() (done, total int64)) (stop func()) {
 		o.Events(Event{Kind: Progress, Done: done, Total: total})
 	}
 	tell()
-	end := every(progressInterval, tell)
+	end := retry.Every(progressInterval, tell)
 	return func() { end(); tell() }
-}
-
-// every calls f at each interval from one goroutine. stop ends that and waits for f to return.
-func every(interval time.Duration, f func()) (stop func()) {
-	quit, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		ticker := time.NewTicker(interval)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				f()
-			case <-quit:
-				return
-			}
-		}
-	}()
-	return func() { close(quit); <-stopped }
 }

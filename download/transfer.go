@@ -7,6 +7,7 @@ import (
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/retry"
 )
 
 // maxRestarts is how often a transfer starts over because the server's file has changed, before it fails with
@@ -57,7 +58,7 @@ const (
 
 // run retries until every byte is there and the server has confirmed the end.
 func (t *transfer) run(ctx context.Context) error {
-	end := every(t.o.checkpoint, func() { _ = t.part.Checkpoint() })
+	end := retry.Every(t.o.checkpoint, func() { _ = t.part.Checkpoint() })
 	defer end()
 	stop := func() {}
 	defer func() { stop() }()

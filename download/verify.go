@@ -118,7 +118,7 @@ func (j *job) sidecar(ctx context.Context) (*digestCheck, error) {
 		})
 		switch {
 		case err == nil:
-			return newCheck(sum, string(sum.Algorithm)+" in "+side.File), nil
+			return newCheck(sum, sum.Algorithm+" in "+side.File), nil
 		case ctx.Err() != nil:
 			return nil, err
 		case errors.Is(err, sums.ErrNotListed), absent(err):
@@ -180,12 +180,12 @@ func (j *job) server(ctx context.Context) (*digestCheck, error) {
 		}
 		var d []byte
 		err := j.retry.Do(ctx, func() (err error) {
-			d, err = j.src.Hash(ctx, j.u, string(a))
+			d, err = j.src.Hash(ctx, j.u, a)
 			return err
 		})
 		switch {
 		case err == nil:
-			return newCheck(digest.Sum{Algorithm: a, Digest: d}, string(a)+" from the server"), nil
+			return newCheck(digest.Sum{Algorithm: a, Digest: d}, a+" from the server"), nil
 		case !errors.Is(err, errors.ErrUnsupported):
 			return nil, err
 		}

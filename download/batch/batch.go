@@ -311,19 +311,7 @@ func (b *engine) watch() (end func()) {
 		})
 		b.tell(e)
 	}
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		tick := time.NewTicker(countInterval)
-		defer tick.Stop()
-		for {
-			tell()
-			select {
-			case <-tick.C:
-			case <-stop:
-				return
-			}
-		}
-	}()
-	return func() { close(stop); <-stopped; tell() }
+	tell()
+	stop := retry.Every(countInterval, tell)
+	return func() { stop(); tell() }
 }

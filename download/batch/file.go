@@ -27,36 +27,36 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 		partfile.Tidy(bounded, b.root, j.Path)
 	}
 	if b.short(t, err) {
-		return schedule.Short()
+		return schedule.Short
 	}
 	if there || err != nil {
 		(&meter{engine: b, sized: j.size() >= 0}).end(result, err)
-		return b.end(ctx, j, result, err, schedule.Untouched())
+		return b.end(ctx, j, result, err, schedule.Untouched)
 	}
 	if t.GivenUp != nil {
-		return b.next(ctx, j, t.GivenUp, schedule.Untouched())
+		return b.next(ctx, j, t.GivenUp, schedule.Untouched)
 	}
 	result, err = b.retrieve(bounded, t)
 	switch {
 	case err == nil:
-		return b.end(ctx, j, result, nil, schedule.Done())
+		return b.end(ctx, j, result, nil, schedule.Done)
 	case b.short(t, err):
-		return schedule.Short()
+		return schedule.Short
 	case errors.Is(err, partfile.ErrBusy):
 		return b.wait(ctx, t, err)
 	case errors.Is(err, fs.ErrExist):
 		switch there, nerr := b.named(bounded, j); {
 		case b.short(t, nerr):
-			return schedule.Short()
+			return schedule.Short
 		case there:
-			return schedule.Untouched().Then(j.url().Address())
+			return schedule.Untouched.Then(j.url().Address())
 		}
 	case b.crowded(t, err):
 		return b.full(err)
 	case j.link != "" && errors.Is(err, ftpexec.ErrNotFound):
 		b.count(func(c *counts) { c.file(j.size(), -1) })
 		b.left(j, j.link)
-		return schedule.Done()
+		return schedule.Done
 	}
 	return b.next(ctx, j, err, verdict(err))
 }
@@ -74,9 +74,9 @@ func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) sc
 	j.waited = true
 	t.Release()
 	if _ = retry.Wait(ctx, pause); ctx.Err() != nil {
-		return b.end(ctx, j, download.Result{}, err, schedule.Untouched())
+		return b.end(ctx, j, download.Result{}, err, schedule.Untouched)
 	}
-	return schedule.Untouched().Then(j.url().Address())
+	return schedule.Untouched.Then(j.url().Address())
 }
 
 // named reports whether another run has named the file since this one looked for it.
@@ -243,7 +243,8 @@ func (b *engine) there(ctx context.Context, j *job) (download.Result, bool, erro
 	}
 	if b.ledger != nil {
 		if r, ok := b.ledger.find(item, j.modTime, info); ok {
-			result.Sum, result.Verified, result.Checked = r.sum(), r.Verified, r.Checked
+			result.Sum, _ = digest.Parse(r.Sum)
+			result.Verified, result.Checked = r.Verified, r.Checked
 			return result, true, nil
 		}
 	}
@@ -287,7 +288,7 @@ func (b *engine) verify(ctx context.Context, item manifest.Item, result download
 	if err != nil || sum.String() != item.Sum.String() {
 		return download.Result{}, false, err
 	}
-	result.Sum, result.Verified, result.Checked = sum, string(sum.Algorithm)+" given", time.Now().UTC()
+	result.Sum, result.Verified, result.Checked = sum, sum.Algorithm+" given", time.Now().UTC()
 	if b.ledger != nil {
 		err = b.ledger.add(recordOf(item, item.URLs[0], result))
 	}

@@ -18,7 +18,6 @@ import (
 	"unicode/utf8"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/owner"
@@ -50,15 +49,6 @@ func recordOf(item manifest.Item, u *urlparse.URL, r download.Result) record {
 		out.Raw = []byte(item.Path)
 	}
 	return out
-}
-
-// sum returns the digest of the file, or the zero value if none is known.
-func (r record) sum() digest.Sum {
-	sum, err := digest.Parse(r.Sum)
-	if err != nil {
-		return digest.Sum{}
-	}
-	return sum
 }
 
 // path returns the path as it was given.

@@ -69,7 +69,7 @@ func (j *job) asFile() *job {
 func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 	j := t.Value
 	if t.GivenUp != nil {
-		return b.notListed(ctx, j, t.GivenUp, schedule.Untouched())
+		return b.notListed(ctx, j, t.GivenUp, schedule.Untouched)
 	}
 	bounded, cancel := b.bound(ctx)
 	defer cancel()
@@ -96,7 +96,7 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	}
 	switch {
 	case b.short(t, err):
-		return schedule.Short()
+		return schedule.Short
 	case err != nil:
 		return b.notListed(ctx, j, err, verdict(err))
 	}
@@ -119,7 +119,7 @@ func (b *engine) listed(ctx context.Context, t *schedule.Turn[*job], jobs ...*jo
 	if ctx.Err() == nil {
 		b.count(func(c *counts) { c.Listing-- })
 	}
-	return schedule.Done()
+	return schedule.Done
 }
 
 // mostListed are the numbers of names, with "." and "..", at which set-ups of pure-ftpd and its copies cut a listing.

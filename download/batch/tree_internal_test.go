@@ -52,14 +52,10 @@ func TestWants(t *testing.T) {
 }
 
 func TestTreeCheck(t *testing.T) {
-	for field, tree := range map[string]Tree{
-		"Accept": {Accept: []string{"*", "[a"}},
-		"Reject": {Reject: []string{"{a"}},
-		"Names":  {Names: "[a"},
-		"Depth":  {Depth: -1},
+	for what, tree := range map[string]Tree{
+		"pattern [a": {Accept: []string{"*", "[a"}}, "pattern {a": {Reject: []string{"{a"}}, "pattern [b": {Names: "[b"}, "Depth ": {Depth: -1},
 	} {
-		err := tree.check()
-		if err == nil || !strings.Contains(err.Error(), field+" ") || !strings.Contains(err.Error(), "write ") {
+		if err := tree.check(); err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), "write ") {
 			t.Errorf("%+v: %v", tree, err)
 		}
 	}

@@ -31,14 +31,9 @@ type Tree struct {
 
 // check returns an error if a pattern is malformed.
 func (t *Tree) check() error {
-	for _, of := range []struct {
-		field    string
-		patterns []string
-	}{{"Accept", t.Accept}, {"Reject", t.Reject}, {"Names", []string{t.Names}}} {
-		for _, p := range of.patterns {
-			if !doublestar.ValidatePattern(p) {
-				return fmt.Errorf(`%s has the malformed pattern %s: close the bracket or brace, or write "\" before it if it stands for itself`, of.field, p)
-			}
+	for _, p := range slices.Concat(t.Accept, t.Reject, []string{t.Names}) {
+		if !doublestar.ValidatePattern(p) {
+			return fmt.Errorf(`the malformed pattern %s: close the bracket or brace, or write "\" before it if it stands for itself`, p)
 		}
 	}
 	if t.Depth < 0 {

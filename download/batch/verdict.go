@@ -63,9 +63,9 @@ func verdict(err error) schedule.Verdict {
 	case retry.NoService(err):
 		return schedule.Unusable(err)
 	case local(err):
-		return schedule.Untouched()
+		return schedule.Untouched
 	}
-	return schedule.Done()
+	return schedule.Done
 }
 
 // local reports whether this machine is at fault.

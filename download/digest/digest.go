@@ -23,12 +23,9 @@ import (
 	"golang.org/x/crypto/blake2b"
 )
 
-// Algorithm is the name of a digest algorithm, as written before a digest: one of [Algorithms]. "" means none, or any.
-type Algorithm string
-
 // algorithms are all of them, strongest first.
 var algorithms = []struct {
-	name, alias Algorithm
+	name, alias string
 	make        func() hash.Hash
 }{
 	{"sha512", "sha2512", sha512.New},
@@ -42,7 +39,7 @@ var algorithms = []struct {
 // Algorithms returns all algorithms, strongest first: sha512, blake2b (512 bits without a key, as b2sum(1) prints it),
 // sha256, sha1, md5 and crc32 (IEEE 802.3, most significant byte first). The last three detect damage, but not a
 // deliberate change.
-func Algorithms() (names []Algorithm) {
+func Algorithms() (names []string) {
 	for _, a := range algorithms {
 		names = append(names, a.name)
 	}
@@ -51,18 +48,18 @@ func Algorithms() (names []Algorithm) {
 
 // New returns a hash that computes a's digest. The hash also implements [encoding.BinaryMarshaler] and
 // [encoding.BinaryUnmarshaler], so that its state can be saved. New panics if a is not an algorithm.
-func New(a Algorithm) hash.Hash {
+func New(a string) hash.Hash {
 	i := slices.Index(Algorithms(), a)
 	if i < 0 {
-		panic("digest: unknown algorithm " + string(a))
+		panic("digest: unknown algorithm " + a)
 	}
 	return algorithms[i].make()
 }
 
 // Named returns the algorithm with the given name in any of its usual spellings: SHA256, sha-256, SHA2-256 (OpenSSL),
 // BLAKE2b-512. It returns "" if there is none.
-func Named(name string) Algorithm {
-	plain := Algorithm(strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name)))
+func Named(name string) string {
+	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
 	for _, a := range algorithms {
 		if plain != "" && (plain == a.name || plain == a.alias) {
 			return a.name
@@ -73,7 +70,7 @@ func Named(name string) Algorithm {
 
 // Sum is a digest of a known algorithm. Digest has the algorithm's size.
 type Sum struct {
-	Algorithm Algorithm
+	Algorithm string // one of Algorithms; "" means none
 	Digest    []byte
 }
 
@@ -83,7 +80,7 @@ func (s Sum) String() string {
 	if s.Algorithm == "" {
 		return ""
 	}
-	return string(s.Algorithm) + ":" + hex.EncodeToString(s.Digest)
+	return s.Algorithm + ":" + hex.EncodeToString(s.Digest)
 }
 
 // Parse parses a digest as a person writes it: ALGO:HEX, both in any case, the algorithm with or without a hyphen
@@ -127,7 +124,7 @@ func withoutAlgorithm(s string) error {
 }
 
 // ofLength returns the algorithms whose digests have that many digits.
-func ofLength(digits int) (fits []Algorithm) {
+func ofLength(digits int) (fits []string) {
 	for _, a := range Algorithms() {
 		if 2*New(a).Size() == digits {
 			fits = append(fits, a)
@@ -144,10 +141,10 @@ func notHex(s string) int {
 }
 
 // alternatives returns the names as "a, b or c", each with the ending.
-func alternatives(list []Algorithm, ending ...string) string {
+func alternatives(list []string, ending ...string) string {
 	names := make([]string, len(list))
 	for i, a := range list {
-		names[i] = string(a) + strings.Join(ending, "")
+		names[i] = a + strings.Join(ending, "")
 	}
 	last := len(names) - 1
 	if last == 0 {

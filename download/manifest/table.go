@@ -36,7 +36,7 @@ var columns = map[string]func(i *Item, text string) error{
 // has digests.
 func cellOf(name string) func(i *Item, text string) error {
 	if a := digest.Named(strings.TrimSuffix(name, "sum")); a != "" {
-		return func(i *Item, text string) error { return i.addSum(digest.Parse(string(a) + ":" + text)) }
+		return func(i *Item, text string) error { return i.addSum(digest.Parse(a + ":" + text)) }
 	}
 	return columns[name]
 }

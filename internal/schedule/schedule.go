@@ -61,11 +61,16 @@ const (
 	short
 )
 
-// Done means that the job is over and that the server has answered, with or without success.
-func Done() Verdict { return Verdict{} }
-
-// Untouched means that the job is over, and that it did not need the server.
-func Untouched() Verdict { return Verdict{kind: untouched} }
+var (
+	// Done means that the job is over and that the server has answered, with or without success.
+	Done = Verdict{}
+	// Untouched means that the job is over, and that it did not need the server.
+	Untouched = Verdict{kind: untouched}
+	// Short means that this process has too little of something, such as open files, for all jobs that run. The job returns
+	// to the front of its queue, and from now on fewer tokens are in use. A job that is [Turn.Alone] must not say so for
+	// ever.
+	Short = Verdict{kind: short}
+)
 
 // Full means that the server has too many connections, as err says. The job returns to the front of its queue.
 func Full(err error) Verdict { return Verdict{kind: full, err: err} }
@@ -73,10 +78,6 @@ func Full(err error) Verdict { return Verdict{kind: full, err: err} }
 // Unusable means that the job is over because the host let nobody in or did not serve it. After a few of these in a row
 // the run gives the host up.
 func Unusable(err error) Verdict { return Verdict{kind: unusable, err: err} }
-
-// Short means that this process has too little of something, such as open files, for all jobs that run. The job returns to
-// the front of its queue, and from now on fewer tokens are in use. A job that is [Turn.Alone] must not say so for ever.
-func Short() Verdict { return Verdict{kind: short} }
 
 // Then means that the job is not over after all: it must run again, on host.
 func (v Verdict) Then(host string) Verdict { v.next = host; return v }

@@ -47,7 +47,7 @@ type task struct {
 func (w *world) do(ctx context.Context, t *Turn[task]) Verdict {
 	if t.GivenUp != nil {
 		w.note(w.gone, t.Value.name)
-		return Untouched()
+		return Untouched
 	}
 	if !w.connect(t.Host) {
 		return Full(errTooMany)
@@ -79,10 +79,10 @@ func (w *world) do(ctx context.Context, t *Turn[task]) Verdict {
 		t.Add(Job[task]{Host: t.Host, Value: found, Finds: len(found.finds) > 0})
 	}
 	if t.Value.moves != "" && t.Value.moves != t.Host {
-		return Done().Then(t.Value.moves)
+		return Done.Then(t.Value.moves)
 	}
 	w.note(w.ended, t.Value.name)
-	return Done()
+	return Done
 }
 
 func (w *world) note(in map[string]int, name string) {
@@ -256,10 +256,10 @@ func TestUnusable(t *testing.T) {
 				turn.s.mu.Lock()
 				defer turn.s.mu.Unlock()
 				given++
-				return Untouched()
+				return Untouched
 			}
 			if tried++; good && tried%3 == 0 { // a success in between
-				return Done()
+				return Done
 			}
 			return Unusable(errors.New("no route"))
 		})
@@ -317,7 +317,7 @@ func TestAhead(t *testing.T) {
 			}
 		}
 	}
-	Run(t.Context(), Options{Jobs: 1}, source, func(context.Context, *Turn[task]) Verdict { behind++; return Done() })
+	Run(t.Context(), Options{Jobs: 1}, source, func(context.Context, *Turn[task]) Verdict { behind++; return Done })
 	if read != 3*window || behind != read {
 		t.Errorf("%d read, %d done", read, behind)
 	}
@@ -343,7 +343,7 @@ func TestRelease(t *testing.T) {
 			mu.Lock()
 			late--
 			mu.Unlock()
-			return Done()
+			return Done
 		})
 		synctest.Wait()
 		if most != 1+mostWithout {

@@ -71,7 +71,7 @@ func simulate(t *testing.T, l link, size float64) (used []int) {
 			left -= got
 			received.Add(int64(got))
 		}
-		return Done()
+		return Done
 	})
 	synctest.Wait()
 	return used

@@ -23,7 +23,7 @@ func TestShort(t *testing.T) {
 							t.Errorf("-j %d: a job failed though it was alone", jobs)
 						}
 						times.Add(1)
-						return Short()
+						return Short
 					}
 					defer w.close("")
 					return w.do(ctx, turn)
@@ -64,7 +64,7 @@ func TestFinders(t *testing.T) {
 	Run(t.Context(), Options{Jobs: 1}, source, func(_ context.Context, turn *Turn[task]) Verdict {
 		if turn.Value.name == "gate" {
 			<-gate
-			return Done()
+			return Done
 		}
 		for range turn.Value.finds {
 			turn.Add(Job[task]{Host: "h"})
@@ -72,7 +72,7 @@ func TestFinders(t *testing.T) {
 		if turn.Value.name != "" {
 			order = append(order, turn.Value.name)
 		}
-		return Done()
+		return Done
 	})
 	if want := []string{"first", "second", "file", "third"}; !slices.Equal(order, want) {
 		t.Errorf("order %v, want %v", order, want)

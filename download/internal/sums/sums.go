@@ -32,9 +32,9 @@ var (
 // List is a file on the server that may hold the digest of another one in the same
 // directory.
 type List struct {
-	File      string           // its name, in the directory of the file to verify
-	Algorithm digest.Algorithm // of its digests; "" if its lines tell
-	Whole     bool             // it lists the whole directory, so one retrieval serves many files
+	File      string // its name, in the directory of the file to verify
+	Algorithm string // of its digests; "" if its lines tell
+	Whole     bool   // it lists the whole directory, so one retrieval serves many files
 }
 
 // Beside returns the lists to look for beside the file name, best first: stronger
@@ -84,7 +84,7 @@ func (l List) find(r io.Reader, name string, most int64) (digest.Sum, error) {
 	in := &io.LimitedReader{R: r, N: most + 1}
 	text := bufio.NewScanner(in)
 	text.Buffer(nil, MaxLine)
-	found, ambiguous := map[digest.Algorithm]digest.Sum{}, false
+	found, ambiguous := map[string]digest.Sum{}, false
 	var nameless digest.Sum
 	lines := 0
 	for text.Scan() {
@@ -145,10 +145,10 @@ type entry struct {
 // byLength tells the algorithm of a digest by the number of its digits. 128 digits
 // are sha512 or blake2b, and eight may be a date: a wrong guess would make a good
 // file look damaged.
-var byLength = map[int]digest.Algorithm{64: "sha256", 40: "sha1", 32: "md5"}
+var byLength = map[int]string{64: "sha256", 40: "sha1", 32: "md5"}
 
 // parse reads a line in any of the forms, if its digest is of the algorithm want.
-func parse(text string, want digest.Algorithm) (entry, digest.Sum, bool) {
+func parse(text string, want string) (entry, digest.Sum, bool) {
 	text, escaped := strings.CutPrefix(text, `\`)
 	e, ok := tagged(text)
 	if !ok {
@@ -169,7 +169,7 @@ func parse(text string, want digest.Algorithm) (entry, digest.Sum, bool) {
 	if a == "" || want != "" && a != want {
 		return e, digest.Sum{}, false
 	}
-	sum, err := digest.Parse(string(a) + ":" + e.digits)
+	sum, err := digest.Parse(a + ":" + e.digits)
 	return e, sum, err == nil
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // abc has the digests of the three bytes "abc".
-var abc = map[digest.Algorithm]string{}
+var abc = map[string]string{}
 
 func init() {
 	for _, a := range digest.Algorithms() {
@@ -23,7 +23,7 @@ func init() {
 }
 
 // of returns a list of digests of an algorithm.
-func of(a digest.Algorithm) List { return List{Algorithm: a} }
+func of(a string) List { return List{Algorithm: a} }
 
 // other is a digest that no search wants.
 var other = strings.Repeat("0", 64)
@@ -78,9 +78,9 @@ func TestFindForms(t *testing.T) {
 func TestFindAlgorithms(t *testing.T) {
 	for _, a := range digest.Algorithms() {
 		for _, list := range []string{
-			abc[a] + "  f\n", strings.ToUpper(string(a)) + " (f) = " + abc[a] + "\n", abc[a],
+			abc[a] + "  f\n", strings.ToUpper(a) + " (f) = " + abc[a] + "\n", abc[a],
 		} {
-			if got, err := of(a).Find(strings.NewReader(list), "f"); err != nil || got.String() != string(a)+":"+abc[a] {
+			if got, err := of(a).Find(strings.NewReader(list), "f"); err != nil || got.String() != a+":"+abc[a] {
 				t.Errorf("%s in %q: got %s, %v", a, list, got, err)
 			}
 		}
@@ -91,7 +91,7 @@ func TestFindAlgorithms(t *testing.T) {
 func TestFindAny(t *testing.T) {
 	tests := []struct {
 		list string
-		want digest.Algorithm // "" means none
+		want string // "" means none
 	}{
 		{"SHA256 (f) = " + abc["sha256"], "sha256"},
 		{"MD5 (f) = " + abc["md5"] + "\nSHA512 (f) = " + abc["sha512"] + "\nSHA1 (f) = " + abc["sha1"], "sha512"},
@@ -235,14 +235,14 @@ func FuzzFind(f *testing.F) {
 		f.Add([]byte(list), "a\nb", "")
 	}
 	f.Fuzz(func(t *testing.T, list []byte, name, wanted string) {
-		sum, err := of(digest.Algorithm(wanted)).Find(strings.NewReader(string(list)), name)
+		sum, err := of(wanted).Find(strings.NewReader(string(list)), name)
 		if err != nil {
 			if sum.Algorithm != "" || sum.Digest != nil {
 				t.Errorf("an error with a sum: %s, %v", sum, err)
 			}
 			return
 		}
-		if len(sum.Digest) == 0 || len(sum.Digest) != digest.New(sum.Algorithm).Size() || wanted != "" && string(sum.Algorithm) != wanted {
+		if len(sum.Digest) == 0 || len(sum.Digest) != digest.New(sum.Algorithm).Size() || wanted != "" && sum.Algorithm != wanted {
 			t.Errorf("%q of %q: got %s, %d bytes", wanted, list, sum, len(sum.Digest))
 		}
 		if !strings.Contains(strings.ToLower(string(list)), fmt.Sprintf("%x", sum.Digest)) {
