@@ -53,8 +53,7 @@ func Usage(format string, args ...any) error {
 // line is a command line while it is read: the Config, and what only its checks need.
 type line struct {
 	Config
-	overwrite, noClobber bool
-	mode, base           string
+	mode, base string
 }
 
 // lists reports whether the line names a list.
@@ -66,7 +65,6 @@ func (r *reader) settle() {
 	l.Targets = l.targets(r.operands)
 	together := r.all.Changed("jobs")
 	l.Many = l.lists() || l.Recursive || l.Glob || together && len(l.Targets) > 1
-	l.File.Overwrite, l.File.Skip = l.overwrite, l.noClobber
 	l.Client.Active, l.Client.NoEPSV, l.Client.TryTLS = l.mode == "active", l.mode == "pasv", l.TLS == "try"
 	l.Reading.AllowPort = l.Client.AllowPort
 	switch {

@@ -174,29 +174,23 @@ func (p *Printer) failed(e event, err error, rest string) {
 	p.say(e, text+e.Error)
 }
 
-// Trace returns what is told about the dialogue: the user, or only the rows at the bottom of the terminal. It is nil
-// if nobody wants to know.
+// Trace returns what is told about the dialogue: the user, as curl -v does, or only the rows at the bottom of the
+// terminal. It is nil if nobody wants to know. Lines of all connections but the first are marked with "[2]" and so on.
 func (p *Printer) Trace() func(ftpexec.Event) {
-	bar := p.mode(false) == Bar
-	if !bar && !p.Verbose {
+	if p.mode(false) != Bar && !p.Verbose {
 		return nil
 	}
 	return func(e ftpexec.Event) {
 		defer p.lock()()
-		if p.waits.event(e); p.Verbose {
-			p.dialogue(e)
+		p.waits.event(e)
+		conn := ""
+		if e.Conn > 1 {
+			conn = fmt.Sprintf("[%d] ", e.Conn)
+		}
+		if p.Verbose {
+			p.line("%s %s%s", e.Mark, conn, OneLine(e.Text))
 		}
 	}
-}
-
-// dialogue shows the dialogue with the server as curl -v does. It marks lines of all connections but the first with
-// "[2]" and so on.
-func (p *Printer) dialogue(e ftpexec.Event) {
-	conn := ""
-	if e.Conn > 1 {
-		conn = fmt.Sprintf("[%d] ", e.Conn)
-	}
-	p.line("%s %s%s", e.Mark, conn, OneLine(e.Text))
 }
 
 // counted returns, for example, "1 link" or "2 links".

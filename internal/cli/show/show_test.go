@@ -257,12 +257,13 @@ func TestRunJSON(t *testing.T) {
 // TestDialogue checks that a line of the dialogue names its connection.
 func TestDialogue(t *testing.T) {
 	s := newStand(Plain)
+	s.Verbose = true
 	for _, e := range []ftpexec.Event{
 		{Mark: ">", Text: "USER u", Conn: 1}, {Mark: ">>", Text: "CWD d", Conn: 1}, {Mark: ">", Text: "RETR g", Conn: 2},
 		{Mark: "<", Text: "150 yes\nno", Conn: 2}, {Mark: "*", Text: "note", Conn: 2}, {Mark: ">", Text: strings.Repeat("x", 5000), Conn: 1},
 		{Mark: ">", Text: "GET a"},
 	} {
-		s.dialogue(e)
+		s.Trace()(e)
 	}
 	s.compare(t, `> USER u
 >> CWD d
