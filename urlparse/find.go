@@ -21,11 +21,10 @@ const maxFound = 64 << 10
 // backquote or an angle bracket. There are three kinds:
 //
 //   - A URL alone on its line is taken whole.
-//   - A URL after "<" or a quote is taken whole, and must end before ">" or the
-//     same quote. White space in it is an error, since the rest would be lost.
-//   - Any other URL ends before a typographic quote, and loses punctuation at
-//     its end: . , ; : ! ? ' and a closing bracket that was not opened in it.
-//     If only a scheme is left, Find skips it.
+//   - A URL after "<" or a quote is taken whole, and must end before ">" or the same quote. White space in it is an error,
+//     since the rest would be lost.
+//   - Any other URL ends before a typographic quote, and loses punctuation at its end: . , ; : ! ? ' and a closing bracket
+//     that was not opened in it. If only a scheme is left, Find skips it.
 //
 // Find calls found with the 1-based line where the wrapper or URL begins, and the URL. For a malformed URL, or one of more
 // than 64 KiB, it passes an [*Error] instead, whose column counts from the wrapper's "<" or the start of the URL. Find

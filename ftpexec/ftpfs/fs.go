@@ -66,9 +66,8 @@ func (d *FS) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, failed("open", name, err)
 	}
-	f := &file{info: i, size: i.Size()}
-	f.ctx, f.cancel = context.WithCancelCause(d.ctx)
-	return f, nil
+	ctx, cancel := context.WithCancelCause(d.ctx)
+	return &file{info: i, ctx: ctx, cancel: cancel, size: i.Size()}, nil
 }
 
 // Stat returns what the server tells about the named file or directory. It follows links.

@@ -67,7 +67,7 @@ func (t *Transport) RoundTrip(req *http.Request) (r *http.Response, err error) {
 	case u.IsDir():
 		r, err = list(ctx, c, u)
 	default:
-		r, err = get(ctx, c, u, rangeOf(req.Header.Get("Range")), req.Header.Get("If-Range"))
+		r, err = get(ctx, c, u, req.Header.Get("Range"), req.Header.Get("If-Range"))
 	}
 	switch status := statusOf(err); {
 	case status != 0:
@@ -117,42 +117,41 @@ func head(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (*http.Respon
 	return respond(http.StatusOK, u, e.Size, e.ModTime, nil), err
 }
 
-// span is a part of a file: from first up to end, or the last -first bytes if first is negative. The zero span is all of it.
-type span struct{ first, end int64 }
-
-// rangeOf returns the part of a file that Range asks for, or the zero span if it is to be ignored.
-func rangeOf(field string) span {
+// rangeOf returns the part of a file that Range asks for: from first up to end, or the last -first bytes if first is
+// negative. Without an end it is all of it, because Range is to be ignored.
+func rangeOf(field string) (first, end int64) {
 	text, known := strings.CutPrefix(field, "bytes=")
 	from, to, one := strings.Cut(text, "-")
-	first, noFirst := strconv.ParseUint(from, 10, 62)
-	last, noLast := strconv.ParseUint(to, 10, 62)
+	a, noFirst := strconv.ParseUint(from, 10, 62)
+	b, noLast := strconv.ParseUint(to, 10, 62)
 	switch {
 	case !known || !one:
 	case from == "" && noLast == nil:
-		return span{-int64(last), 0}
+		return -int64(b), 0
 	case to == "" && noFirst == nil:
-		return span{int64(first), math.MaxInt64}
-	case noFirst == nil && noLast == nil && first <= last:
-		return span{int64(first), int64(last) + 1}
+		return int64(a), math.MaxInt64
+	case noFirst == nil && noLast == nil && a <= b:
+		return int64(a), int64(b) + 1
 	}
-	return span{}
+	return 0, 0
 }
 
-// get answers a GET of part of a file. It asks for the part before it knows the size, which saves a round trip. date is
-// If-Range.
-func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, part span, date string) (*http.Response, error) {
+// get answers a GET of a file, or of the part that the fields Range and If-Range ask for. It asks for the part before it
+// knows the size, which saves a round trip.
+func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, part, date string) (*http.Response, error) {
+	first, end := rangeOf(part)
 	refused := func(err error) bool {
 		return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused) || errors.Is(err, ftpexec.ErrNoRestart)
 	}
-	if part.first < 0 {
+	if first < 0 {
 		e, err := c.Stat(ctx, u)
 		if err != nil && !refused(err) {
 			return nil, err
 		}
-		size := max(0, e.Size) // 0: the server may send the file all the same
-		part = span{max(0, size+part.first), size}
+		end = max(0, e.Size) // 0: the server may send the file all the same
+		first = max(0, end+first)
 	}
-	from := part.first
+	from := first
 	r, err := c.Do(ctx, &ftpexec.Request{URL: u, Offset: from})
 	if from > 0 && refused(err) { // as some servers do beyond the end
 		from = 0
@@ -162,13 +161,13 @@ func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, part span, dat
 		return nil, err
 	}
 	a := respond(http.StatusOK, u, r.Size, r.ModTime, r.Body)
-	switch ranged := part.end > 0 && r.Size > 0 && (date == "" || date == a.Header.Get("Last-Modified")); {
-	case ranged && part.first >= r.Size:
+	switch ranged := end > 0 && r.Size > 0 && (date == "" || date == a.Header.Get("Last-Modified")); {
+	case ranged && first >= r.Size:
 		r.Body.Close()
 		a = message(http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the file has %d bytes", r.Size))
 		a.Header.Set("Content-Range", fmt.Sprintf("bytes */%d", r.Size))
-	case ranged && part.first == from:
-		end := min(part.end, r.Size)
+	case ranged && first == from:
+		end = min(end, r.Size)
 		a = respond(http.StatusPartialContent, u, end-from, r.ModTime, r.Body)
 		a.Header.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, end-1, r.Size))
 		if end < r.Size {
@@ -176,7 +175,7 @@ func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, part span, dat
 		}
 	case from > 0:
 		r.Body.Close()
-		return get(ctx, c, u, span{}, "")
+		return get(ctx, c, u, "", "")
 	}
 	return a, nil
 }
