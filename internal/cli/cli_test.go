@@ -5,14 +5,10 @@ import (
 	"context"
 	"io"
 	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 	"unicode"
 
 	"example.com/ftpfetch/internal/cli"
@@ -152,39 +148,6 @@ func TestInterruptEndsRun(t *testing.T) {
 	code := cli.Run(ctx, []string{"-d", t.TempDir(), s.URL("/none/x"), s.URL("/f"), s.URL("/g")}, cli.IO{Out: io.Discard, Err: &stderr})
 	if code != 130 || !strings.HasSuffix(stderr.String(), "/f: interrupted\n") {
 		t.Errorf("exit %d, %q", code, stderr.String())
-	}
-}
-
-// TestMaxTimeKeeps checks that a run keeps what arrived before --max-time and that the next run resumes from it. On a busy
-// machine nothing may arrive in the first limit.
-func TestMaxTimeKeeps(t *testing.T) {
-	contents := strings.Repeat("0123456789abcdef", 1<<16)
-	var came atomic.Bool
-	s := testserver.New(t, &testserver.Options{
-		Tree: map[string]string{"/f": contents},
-		Fault: func(p *testserver.Conn) testserver.Action {
-			if p.Verb == "RETR" && !came.Load() {
-				return testserver.Cut(300_000, testserver.Stalled)
-			}
-			return nil
-		},
-	})
-	dir := t.TempDir()
-	kept := regexp.MustCompile(`/f: not done within --max-time [0-9a-z]+; [1-9][0-9]+ bytes kept, run the same command to resume\n$`)
-	late := regexp.MustCompile(`/f: not done within --max-time [0-9a-z]+\n$`)
-	for limit := 250 * time.Millisecond; !came.Load(); limit *= 2 {
-		code, _, err := run(t, "--max-time", limit.String(), "-d", dir, s.URL("/f"))
-		came.Store(kept.MatchString(err))
-		if code != 28 || !came.Load() && !late.MatchString(err) {
-			t.Fatalf("exit %d, %s", code, err)
-		}
-	}
-	code, _, err := run(t, "-d", dir, s.URL("/f"))
-	if code != 0 || !strings.Contains(err, "resuming from ") {
-		t.Errorf("exit %d, %s", code, err)
-	}
-	if got, err := os.ReadFile(filepath.Join(dir, "f")); err != nil || string(got) != contents {
-		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }
 

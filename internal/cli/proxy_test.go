@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -104,26 +103,9 @@ func TestNoProxy(t *testing.T) {
 	}
 }
 
-// refusingAddr returns an address that refuses connections as long as the test runs: the local end of a connection.
-func refusingAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	conn, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	return conn.LocalAddr().String()
-}
-
 func TestProxyFailures(t *testing.T) {
 	noProxies(t)
 	refusing := proxytest.NewHTTP(t, &proxytest.Options{Refuse: true})
-	gone := refusingAddr(t)
 	tests := []struct {
 		name string
 		env  string // ALL_PROXY
@@ -132,7 +114,7 @@ func TestProxyFailures(t *testing.T) {
 		want string
 	}{
 		{"refuses", "", []string{"--proxy", refusing.URL()}, 97, "proxy " + refusing.URL() + ": it refuses to connect to ftp.test:21 (HTTP status 403)"},
-		{"unreachable", "", []string{"--retries", "0", "--proxy", "socks5://" + gone}, 7, "proxy socks5://" + gone},
+		{"unreachable", "", []string{"--retries", "0", "--proxy", "socks5://127.0.0.1:1"}, 7, "proxy socks5://127.0.0.1:1"},
 		{"not resolved", "", []string{"--proxy", "socks5://no..where"}, 5, "proxy socks5://no..where:1080: not resolved"},
 		{"malformed", "", []string{"--proxy", "socks4://h"}, 2, "--proxy: its scheme must be "},
 		{"malformed variable", "socks4://h", nil, 2, "the variable ALL_PROXY: its scheme must be "},
