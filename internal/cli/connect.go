@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -90,13 +91,11 @@ func readTLS(c *config.Config) (*tls.Config, error) {
 	}
 	if c.Cert != "" {
 		text, err := readPEM(c.Cert)
-		cfg.Certificates = make([]tls.Certificate, 1)
-		if err == nil {
-			cfg.Certificates[0], err = tls.X509KeyPair(text, text)
-		}
-		if err != nil {
+		both, perr := tls.X509KeyPair(text, text)
+		if err = cmp.Or(err, perr); err != nil {
 			return nil, config.Usage("--cert %s: %s", c.Cert, localfile.Cause(err))
 		}
+		cfg.Certificates = []tls.Certificate{both}
 	}
 	return cfg, nil
 }

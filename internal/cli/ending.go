@@ -24,14 +24,6 @@ func (e *SignalError) Error() string {
 // Is reports whether target is context.Canceled.
 func (e *SignalError) Is(target error) bool { return target == context.Canceled }
 
-// code returns what a shell reports for a process that the signal ended.
-func (e *SignalError) code() int {
-	if s, ok := e.Signal.(syscall.Signal); ok {
-		return 128 + int(s)
-	}
-	return 130
-}
-
 // NotifyContext returns a context that the first SIGINT, SIGTERM or SIGHUP ends, with a [*SignalError] as its cause. A
 // second one ends the process at once. Signals that the process ignored from the start (nohup) stay ignored.
 //

@@ -125,8 +125,10 @@ func exitCode(err error) int {
 	if err == nil {
 		return exitOK
 	}
-	if signal, ok := errors.AsType[*SignalError](err); ok {
-		return signal.code()
+	if ended, ok := errors.AsType[*SignalError](err); ok {
+		if signal, ok := ended.Signal.(syscall.Signal); ok {
+			return 128 + int(signal) // as a shell reports it
+		}
 	}
 	for _, e := range exits {
 		if e.are != nil && e.are(err) {
@@ -192,7 +194,6 @@ var hints = []struct {
 	{is(gateway.ErrWithheld), "--proxy get+URL gives it these, unencrypted unless the proxy's URL is https://"},
 	{is(ftpexec.ErrTLS), "the server may expect ftpes:// in place of ftps://, or --tls explicit in place of --tls implicit"},
 	{is(syscall.EMFILE), "ulimit -n raises the limit, and a smaller -j or -s needs fewer"},
-	{is(syscall.ENFILE), "other programs have them: end some, or raise the system's limit"},
 	{is(syscall.ENOBUFS, syscall.ENOMEM), "a smaller -j or -s needs less memory"},
 	{is(syscall.EADDRNOTAVAIL), "--bind names no address of this machine"},
 	{is(ftpexec.ErrNoCredentials), "--password-stdin or a netrc file gives a password, a netrc file an account too"},
@@ -200,13 +201,10 @@ var hints = []struct {
 
 // hint returns what the user of this command line may have expected of a URL that failed, or "".
 func (r *run) hint(u *urlparse.URL, err error) string {
-	_, given := r.User.Password()
 	refused := errors.Is(err, ftpexec.ErrLogin) || errors.Is(err, ftpexec.ErrNoCredentials)
 	switch {
 	case u.User == nil && u.WithoutPassword().String() != u.String() && errors.Is(err, ftpexec.ErrConnect):
 		return `if this is a password, write %2F for a "/" in it`
-	case refused && u.User.Username() == r.User.Username() && strings.Contains(r.User.Username(), ",") && !given:
-		return "-u takes NAME:PASSWORD, with a colon"
 	case refused && u.User == nil && !r.logins.names && r.logins.unusable == nil:
 		if _, ok := r.logins.file.User(u.Host); ok {
 			return "-n takes the login for " + u.Host + " from the netrc file"

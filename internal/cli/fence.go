@@ -67,7 +67,16 @@ func (r *run) fence(ctx context.Context) {
 	}
 	dirs := r.writes()
 	allow(toWrite, dirs...)
-	r.print.Note(show.Detail, "", confine(rules, dirs))
+	note := "fenced: this process can write no file"
+	if len(dirs) > 0 {
+		note = "fenced: this process can write only below " + strings.Join(dirs, " and ")
+	}
+	if version, err := ll.LandlockGetABIVersion(); err != nil || version < 2 {
+		note = "not fenced: the kernel has no Landlock, or an old one"
+	} else if err := landlock.V3.BestEffort().RestrictPaths(rules...); err != nil {
+		note = "not fenced: " + err.Error()
+	}
+	r.print.Note(show.Detail, "", note)
 }
 
 // writes returns the directories that the run writes to.
@@ -84,18 +93,4 @@ func (r *run) writes() (dirs []string) {
 		dirs = append(dirs, filepath.Dir(r.Report))
 	}
 	return dirs
-}
-
-// confine puts the fence around the process and says what it is.
-func confine(rules []landlock.Rule, dirs []string) string {
-	if version, err := ll.LandlockGetABIVersion(); err != nil || version < 2 {
-		return "not fenced: the kernel has no Landlock, or an old one"
-	}
-	if err := landlock.V3.BestEffort().RestrictPaths(rules...); err != nil {
-		return "not fenced: " + err.Error()
-	}
-	if len(dirs) == 0 {
-		return "fenced: this process can write no file"
-	}
-	return "fenced: this process can write only below " + strings.Join(dirs, " and ")
 }

@@ -63,7 +63,6 @@ var misfits = []misfit{
 	{args: "ftp://me@ADDR/f", hint: "--password-stdin or a netrc file gives a password", then: []string{"+--password-stdin"}},
 	{local: `netrc=machine\x20127.0.0.1\x20login\x20me\x20password\x20secret\n`, server: strict, args: "URL/f",
 		hint: "-n takes the login for 127.0.0.1 from the netrc file", then: []string{"+-n"}},
-	{args: "-u me,secret URL/f", hint: "-u takes NAME:PASSWORD, with a colon", then: []string{"me,=>me:"}},
 
 	// Patterns and lists
 	{args: "URL/d/*.txt", hint: "--glob takes it as a pattern of names", then: []string{"+--glob"}},

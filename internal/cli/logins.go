@@ -96,27 +96,23 @@ func netrcPaths(value string) (paths []string) {
 	return nil
 }
 
-// supply is a [ftpexec.Client.Credentials].
-func (l *logins) supply(ctx context.Context, host, user, what string) (string, error) {
+// supply is a [ftpexec.Client.Credentials]. Like ssh, it refuses a netrc file that other users can read, unless the login is
+// anonymous: its password is no secret.
+func (l *logins) supply(ctx context.Context, host, user, what string) (text string, err error) {
 	if what == "password" && l.PasswordStdin && user == l.StdinUser && (l.StdinHost == "" || host == l.StdinHost) {
 		return await(ctx, l.piped)
 	}
-	return l.secret(ctx, login{what, host, user})
-}
-
-// secret returns what the netrc file has, or what the person has answered, or asks. Like ssh, it refuses a file that other
-// users can read, unless the login is anonymous: its password is no secret.
-func (l *logins) secret(ctx context.Context, of login) (text string, err error) {
 	if l.unusable != nil {
 		return "", l.unusable
 	}
-	if text, ok := l.file.Secret(of.host, of.user, of.what); ok && anonymous(of.user) {
+	if text, ok := l.file.Secret(host, user, what); ok && anonymous(user) {
 		return text, nil
 	} else if ok {
 		return text, l.file.Private()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	of := login{what, host, user}
 	text, ok := l.typed[of]
 	if !ok {
 		if text, err = l.ask(ctx, of); err == nil {
