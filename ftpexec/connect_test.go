@@ -63,6 +63,7 @@ func TestDataConnectionModes(t *testing.T) {
 		{"PASV", nil, &ftpexec.Client{NoEPSV: true}, "PASV"},
 		{"active", nil, &ftpexec.Client{Active: true}, "EPRT"},
 		{"IPv6", ftptest.Listen6, &ftpexec.Client{}, "EPSV"},
+		{"IPv6 without EPSV", ftptest.Listen6, &ftpexec.Client{NoEPSV: true}, "EPSV"},
 		{"IPv6 active", ftptest.Listen6, &ftpexec.Client{Active: true}, "EPRT"},
 	}
 	for _, tt := range tests {

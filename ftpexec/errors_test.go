@@ -17,28 +17,6 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-func TestErrorIsANetError(t *testing.T) {
-	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("CWD", testserver.End(testserver.Stalled)))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	for name, tt := range map[string]struct {
-		ctx  context.Context
-		c    *ftpexec.Client
-		path string
-		want bool
-	}{
-		"reply":    {t.Context(), &ftpexec.Client{MaxIdle: -1, Timeout: time.Second}, "/a/f", true},
-		"deadline": {ctx, &ftpexec.Client{MaxIdle: -1}, "/a/f", true},
-		"refusal":  {t.Context(), &ftpexec.Client{MaxIdle: -1}, "/", false},
-	} {
-		_, err := tt.c.Do(tt.ctx, &ftpexec.Request{URL: parse(t, s.URL(tt.path))})
-		var e net.Error
-		if !errors.As(err, &e) || e.Timeout() != tt.want {
-			t.Errorf("%s: %v, want a net.Error with Timeout() %v", name, err, tt.want)
-		}
-	}
-}
-
 // A refusal says in its text alone whether something is missing or access to it is denied.
 func TestErrorMeans(t *testing.T) {
 	tests := []struct {

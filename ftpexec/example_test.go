@@ -8,13 +8,11 @@ import (
 	"io"
 	"io/fs"
 	"log"
-	"log/slog"
 	"net"
 	"os"
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
@@ -200,86 +198,63 @@ func ExampleClient_tls() {
 
 // Many files over a pool of connections. To save them, see package download/batch.
 func ExampleClient_maxIdle() {
-	tree := map[string]string{}
-	for i := range 100 {
-		tree[fmt.Sprintf("/pub/%d", i)] = "some bytes"
-	}
-	s, err := testserver.Start(&testserver.Options{Tree: tree})
-	if err != nil {
-		log.Fatal(err)
-	}
+	s := exampleServer()
 	defer s.Close()
 
 	const jobs = 4
 	c := ftpexec.Client{MaxIdle: jobs} // as many connections as goroutines
 	defer c.CloseIdleConnections()
-	names := make(chan string)
+	urls := make(chan string)
 	var group sync.WaitGroup
 	for range jobs {
 		group.Go(func() {
-			for name := range names {
-				if err := discard(&c, s.URL(name)); err != nil {
-					log.Print(name, ": ", err)
+			for url := range urls {
+				r, err := c.Get(context.Background(), url)
+				if err != nil {
+					log.Print(err)
+					continue
 				}
+				if _, err := io.Copy(io.Discard, r.Body); err != nil {
+					log.Print(err)
+				}
+				r.Body.Close() // so that c can use the connection again
 			}
 		})
 	}
-	for name := range tree {
-		names <- name
+	for range 50 {
+		urls <- s.URL("/pub/motd")
+		urls <- s.URL("/pub/news")
 	}
-	close(names)
+	close(urls)
 	group.Wait()
 	fmt.Println("no more than 4 connections:", s.Connections() <= jobs)
 	// Output: no more than 4 connections: true
 }
 
-// discard retrieves a file and closes it, so that c can use the connection again.
-func discard(c *ftpexec.Client, rawURL string) error {
-	u, err := urlparse.Parse(rawURL)
-	if err != nil {
-		return err
-	}
-	r, err := c.Do(context.Background(), &ftpexec.Request{URL: u})
-	if err != nil {
-		return err
-	}
-	defer r.Body.Close()
-	_, err = io.Copy(io.Discard, r.Body)
-	return err
-}
-
-// The commands of a retrieval in a log. No text holds a password, and slog's handlers escape what a terminal would take
-// for more than text.
+// The commands of a retrieval. No text holds a password. Escape it before it goes to a terminal.
 func ExampleClient_trace() {
 	s := exampleServer()
 	defer s.Close()
 
-	undated := func(_ []string, a slog.Attr) slog.Attr { // so that the output is the same in every run
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}
-	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: undated}))
 	c := ftpexec.Client{MaxIdle: -1, Trace: func(e ftpexec.Event) {
 		if strings.HasPrefix(e.Mark, ">") {
-			log.Info("ftp", "mark", e.Mark, "command", e.Text)
+			fmt.Printf("%s %q\n", e.Mark, e.Text)
 		}
 	}}
 	if _, err := c.Stat(context.Background(), local(s, "/pub/motd")); err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
 	// Output:
-	// level=INFO msg=ftp mark=> command="USER anonymous"
-	// level=INFO msg=ftp mark=>> command="PASS <anonymous>"
-	// level=INFO msg=ftp mark=>> command="CWD pub"
-	// level=INFO msg=ftp mark=>> command="TYPE I"
-	// level=INFO msg=ftp mark=>> command="SIZE motd"
-	// level=INFO msg=ftp mark=>> command="MDTM motd"
-	// level=INFO msg=ftp mark=> command=QUIT
+	// > "USER anonymous"
+	// >> "PASS <anonymous>"
+	// >> "CWD pub"
+	// >> "TYPE I"
+	// >> "SIZE motd"
+	// >> "MDTM motd"
+	// > "QUIT"
 }
 
-// The errors that a program may want to tell apart, each from a server that gives cause for it.
+// The errors that a program may want to tell apart.
 func ExampleError() {
 	explain := func(err error) string {
 		var dns *net.DNSError
@@ -294,55 +269,19 @@ func ExampleError() {
 			return "no server on this port"
 		case errors.As(err, &dns):
 			return "no such host: " + dns.Name
-		case errors.Is(err, context.DeadlineExceeded):
-			return "no time left"
 		default:
 			return err.Error()
 		}
 	}
 
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	urls, stop := exampleFailures()
-	defer stop()
-	var c ftpexec.Client
-	defer c.CloseIdleConnections()
-	for _, url := range urls {
-		r, err := c.Get(ctx, url)
-		if err != nil {
-			fmt.Println(explain(err))
-			continue
-		}
-		r.Body.Close()
-	}
+	s := exampleServer()
+	c := ftpexec.Client{MaxIdle: -1}
+	_, err := c.Get(context.Background(), s.URL("/pub/missing"))
+	fmt.Println(explain(err))
+	s.Close()
+	_, err = c.Get(context.Background(), s.URL("/pub/motd"))
+	fmt.Println(explain(err))
 	// Output:
 	// no such file
-	// the server does not allow it
-	// too many connections: try again later
 	// no server on this port
-}
-
-// exampleFailures returns URLs that cannot be retrieved, and what stops their servers.
-func exampleFailures() (urls []string, stop func()) {
-	var servers []*testserver.Server
-	for _, faults := range []map[string]testserver.Action{
-		{"SIZE": testserver.Reply("550 No such file."), "RETR": testserver.Reply("550 No such file.")},
-		{"RETR": testserver.Reply("550 Permission denied.")},
-		{"": testserver.Do(testserver.Reply("421 Too many connections."), testserver.End(testserver.Closed))},
-		nil, // closed below, so that nothing answers
-	} {
-		s, err := testserver.Start(&testserver.Options{Tree: map[string]string{"/file": "contents"},
-			Fault: func(p *testserver.Conn) testserver.Action { return faults[p.Verb] }})
-		if err != nil {
-			log.Fatal(err)
-		}
-		servers = append(servers, s)
-		urls = append(urls, s.URL("/file"))
-	}
-	servers[3].Close()
-	return urls, func() {
-		for _, s := range servers[:3] {
-			s.Close()
-		}
-	}
 }

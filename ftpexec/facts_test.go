@@ -110,6 +110,7 @@ func TestStatRefused(t *testing.T) {
 		{"/f", "500 what", "502 what", ftpexec.Entry{Mode: fs.ModeIrregular, Size: -1}, nil, nil},
 		{"/f", "450 busy", "450 busy", ftpexec.Entry{Mode: fs.ModeIrregular, Size: -1}, nil, nil},
 		{"/f;type=a", "500 what", "550 f: No such file", ftpexec.Entry{}, ftpexec.ErrNotFound, fs.ErrNotExist},
+		{"/f", "213 x", "213 y", ftpexec.Entry{Mode: fs.ModeIrregular, Size: -1}, nil, nil},
 		{"/f;type=a", "550 no", "213 20260203040506", ftpexec.Entry{Mode: fs.ModeIrregular, Size: -1, ModTime: when, Precision: time.Second}, nil, nil},
 	}
 	for _, tt := range tests {

@@ -187,45 +187,40 @@ func TestFollowsAfterAFailure(t *testing.T) {
 
 // Between the files anything may happen: the end of a context, other calls, a pause, Close.
 func TestFollowsBetween(t *testing.T) {
-	between := map[string]func(ctx context.Context, session *ftpexec.Client, url string) error{
-		"cancelled run": func(ctx context.Context, session *ftpexec.Client, url string) error {
+	for name, between := range map[string]func(ctx context.Context, c *ftpexec.Client, file, missing *urlparse.URL) (err, want error){
+		"cancelled run": func(ctx context.Context, c *ftpexec.Client, file, _ *urlparse.URL) (err, want error) {
 			ctx, cancel := context.WithCancel(ctx)
 			cancel()
-			if _, err := session.Do(ctx, &ftpexec.Request{URL: mustParse(url)}); !errors.Is(err, context.Canceled) {
-				return errors.New("not cancelled")
-			}
-			return nil
+			_, err = c.Do(ctx, &ftpexec.Request{URL: file})
+			return err, context.Canceled
 		},
-		"facts": func(ctx context.Context, session *ftpexec.Client, url string) error {
-			info, err := session.Stat(ctx, mustParse(url))
-			if err == nil && info.Size != 8 {
-				err = errors.New("wrong size")
-			}
-			return err
+		"facts": func(ctx context.Context, c *ftpexec.Client, file, _ *urlparse.URL) (err, want error) {
+			_, err = c.Stat(ctx, file)
+			return err, nil
 		},
-		"refusal": func(ctx context.Context, session *ftpexec.Client, url string) error {
-			if _, err := session.Stat(ctx, mustParse(strings.TrimSuffix(url, "f")+"missing/f")); !errors.Is(err, ftpexec.ErrDirectory) {
-				return errors.New("not refused")
-			}
-			return nil
+		"refusal": func(ctx context.Context, c *ftpexec.Client, _, missing *urlparse.URL) (err, want error) {
+			_, err = c.Stat(ctx, missing)
+			return err, ftpexec.ErrDirectory
 		},
-		"pause": func(context.Context, *ftpexec.Client, string) error { <-time.After(time.Hour); return nil },
-		"close": func(_ context.Context, session *ftpexec.Client, _ string) error {
-			session.CloseIdleConnections()
-			return nil
+		"pause": func(context.Context, *ftpexec.Client, *urlparse.URL, *urlparse.URL) (err, want error) {
+			<-time.After(time.Hour)
+			return nil, nil
 		},
-	}
-	for name, do := range between {
+		"close": func(_ context.Context, c *ftpexec.Client, _, _ *urlparse.URL) (err, want error) {
+			c.CloseIdleConnections()
+			return nil, nil
+		},
+	} {
 		inMemory(t, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), testserver.On("^CWD missing", testserver.Reply("550 no")))
-			session := &ftpexec.Client{Dial: network.Dial}
-			defer session.CloseIdleConnections()
+			c := &ftpexec.Client{Dial: network.Dial}
+			defer c.CloseIdleConnections()
 			for range 2 {
-				if got, err := follow(t.Context(), t, session, s.URL("/a/f"), 1); err != nil || got != "contents" {
+				if got, err := follow(t.Context(), t, c, s.URL("/a/f"), 1); err != nil || got != "contents" {
 					t.Errorf("%s: got %q, %v", name, got, err)
 				}
-				if err := do(t.Context(), session, s.URL("/a/f")); err != nil {
-					t.Errorf("%s: %v", name, err)
+				if err, want := between(t.Context(), c, parse(t, s.URL("/a/f")), parse(t, s.URL("/a/missing/f"))); !errors.Is(err, want) {
+					t.Errorf("%s: %v, want %v", name, err, want)
 				}
 			}
 		})
@@ -264,12 +259,4 @@ func TestFollowsUnderTLS(t *testing.T) {
 			t.Errorf("commands %q on %d connections, want %s three times on one", s.Commands(), s.Connections(), verb)
 		}
 	}
-}
-
-func mustParse(rawURL string) *urlparse.URL {
-	u, err := urlparse.Parse(rawURL)
-	if err != nil {
-		panic(err)
-	}
-	return u
 }

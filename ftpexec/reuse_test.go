@@ -18,27 +18,6 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-func TestPASVUnreachable(t *testing.T) {
-	inMemory(t, func(t *testing.T, network *ftptest.Network) {
-		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("500 no")),
-			testserver.On("PASV", testserver.Reply("227 (127,0,0,1,0,1)")))
-		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}, parse(t, s.URL("u:word@/a/f")))
-		if !errors.Is(err, ftpexec.ErrConnect) {
-			t.Errorf("error %v", err)
-		}
-		if n := count(s.Commands(), "PASS word"); n != 1 {
-			t.Errorf("the password was sent %d times", n)
-		}
-	})
-}
-
-func TestNoEPSVOnIPv6(t *testing.T) {
-	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "contents"}, Listen: ftptest.Listen6})
-	if got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, NoEPSV: true}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
-		t.Errorf("got %q, %v", got, err)
-	}
-}
-
 func TestSilentHandshake(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		l, err := network.Listen()
@@ -56,33 +35,6 @@ func TestSilentHandshake(t *testing.T) {
 			t.Errorf("gave up after %v, want %v", took, ftpexec.DefaultConnectTimeout)
 		}
 	})
-}
-
-func TestNoEPSVLearnedOnIPv4(t *testing.T) {
-	six := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "contents"}, Listen: ftptest.Listen6})
-	four := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("229 (|||1|)")))
-	first := true
-	c := within(ample)
-	c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-		host, port, _ := net.SplitHostPort(address)
-		if host == "localhost" {
-			address = six.Addr()
-			if first {
-				address = four.Addr()
-			}
-		} else {
-			address = net.JoinHostPort(host, port)
-		}
-		return new(net.Dialer).DialContext(ctx, network, address)
-	}
-	u := parse(t, "ftp://localhost:2121/a/f")
-	if _, err := read(t.Context(), c, u); err != nil {
-		t.Fatal(err)
-	}
-	first = false
-	if got, err := read(t.Context(), c, u); err != nil {
-		t.Errorf("over IPv6: %q, %v", got, err)
-	}
 }
 
 func TestCredentialsError(t *testing.T) {

@@ -117,30 +117,6 @@ func TestStatAllMixed(t *testing.T) {
 	}
 }
 
-func TestStatAllRefusals(t *testing.T) {
-	reply := testserver.Reply
-	tests := []struct {
-		name       string
-		size, mdtm string
-		want       told
-	}{
-		{"both", "550 no such file", "550 no such file", told{-1, false, ftpexec.ErrNotFound}},
-		{"no permission", "550 permission denied", "550 permission denied", told{-1, false, ftpexec.ErrRefused}},
-		{"size alone", "213 8", "550 no", told{8, false, nil}},
-		{"time alone", "550 no", "213 20200102030405", told{-1, true, nil}},
-		{"unknown commands", "500 what", "500 what", told{-1, false, nil}},
-		{"one unknown command", "550 no", "500 what", told{-1, false, nil}},
-		{"nonsense", "213 x", "213 y", told{-1, false, nil}},
-	}
-	for _, tt := range tests {
-		s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("SIZE f", reply(tt.size)), testserver.On("MDTM f", reply(tt.mdtm)))
-		got := collect((&ftpexec.Client{MaxIdle: -1}).StatAll(t.Context(), parseAll(t, s, "/a/f", "/a/g")))
-		if diff := compare(got, []told{tt.want, {8, true, nil}}); diff != "" {
-			t.Errorf("%s: %s", tt.name, diff)
-		}
-	}
-}
-
 // files returns n URLs in one directory and what Honest("contents") tells about them.
 func files(t testing.TB, s interface{ URL(string) string }, n int) (urls []*urlparse.URL, want []told) {
 	for i := range n {
