@@ -71,26 +71,14 @@ func TestMeanings(t *testing.T) {
 	}
 }
 
-// The hint leads to a URL that works on a server that requires TLS. Under TLS the same words mean nothing.
-func TestTLSRequiredHint(t *testing.T) {
-	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, Scheme: "ftpes"})
-	c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+// Under TLS the words that ask for it mean nothing.
+func TestTLSRequiredUnderTLS(t *testing.T) {
+	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("RETR", testserver.Reply("550 TLS required")))
 	u := parse(t, s.URL("/f"))
-	u.Scheme = "ftp"
-	_, err := read(t.Context(), c, u)
-	if !errors.Is(err, ftpexec.ErrTLSRequired) {
-		t.Fatalf("unencrypted: %v, want ErrTLSRequired", err)
-	}
 	u.Scheme = "ftpes"
-	if got, err := read(t.Context(), c, u); err != nil || got != "contents" {
-		t.Errorf("with ftpes: %q, %v", got, err)
-	}
-	script := testserver.New(t, nil, testserver.Honest(""), testserver.On("RETR", testserver.Reply("550 TLS required")))
-	u = parse(t, script.URL("/f"))
-	u.Scheme = "ftpes"
-	_, err = read(t.Context(), &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: script.RootCAs()}}, u)
-	if err == nil || errors.Is(err, ftpexec.ErrTLSRequired) {
-		t.Errorf("under TLS: %v, want another error", err)
+	_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}, u)
+	if !errors.Is(err, ftpexec.ErrRefused) || errors.Is(err, ftpexec.ErrTLSRequired) {
+		t.Errorf("got %v, want another error", err)
 	}
 }
 

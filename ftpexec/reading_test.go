@@ -1,6 +1,7 @@
 package ftpexec
 
 import (
+	"encoding/hex"
 	"strconv"
 	"testing"
 	"time"
@@ -32,6 +33,7 @@ func TestReadingReplies(t *testing.T) {
 	}
 	epsv, pasv := port(extendedPort), port(passivePort)
 	pwd := func(r wire.Reply) any { return directoryIn(r) }
+	digest := func(r wire.Reply) any { return hex.EncodeToString(digestIn(&r, 2, "abab f")) }
 	tests := []struct {
 		read func(wire.Reply) any
 		in   string
@@ -42,6 +44,7 @@ func TestReadingReplies(t *testing.T) {
 		{when, "213 20260102030405", "2026-01-02T03:04:05Z"}, {when, "213 20260102030405.678", "2026-01-02T03:04:05Z"},
 		{when, "213 1", nil}, {when, "213 20261302030405", nil}, {when, "550 20260102030405", nil},
 		{pwd, `257 "/a" is it`, "/a"}, {pwd, `257 "/a ""b"""`, `/a "b"`}, {pwd, `257 "x`, ""}, {pwd, "257 x", ""}, {pwd, `500 "/a"`, ""},
+		{digest, "251 abab cdcd", "cdcd"}, {digest, "251 f cdcd cdcd", "cdcd"}, {digest, "251 abab", ""}, {digest, "251 1234 5678", ""}, {digest, "550 cdcd", ""},
 		{epsv, "229 Entering (|||2121|)", 2121}, {epsv, "229 (|||99999|)", nil}, {epsv, "229 (!!!21!)", 21}, {epsv, "229 (|1|10.0.0.1|21|)", 21},
 		{epsv, "229 (", nil}, {epsv, "229 )(", nil}, {epsv, "229 (|||0|)", nil},
 		{pasv, "227 Entering Passive Mode (10,0,0,1,1,2).", 258}, {pasv, "227 Entering 127,0,0,1,200,7", 51207}, {pasv, "200 =1,2,3,4,5,6", 1286},

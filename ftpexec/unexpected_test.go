@@ -2,7 +2,6 @@ package ftpexec_test
 
 import (
 	"crypto/tls"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -243,36 +242,6 @@ func TestSizeAfterAccount(t *testing.T) {
 	got, err := read(t.Context(), c, parse(t, s.URL("u@/a/f")))
 	if !errors.Is(err, ftpexec.ErrTruncated) {
 		t.Errorf("got %q, %v, want ErrTruncated; commands %q", got, err, s.Commands())
-	}
-}
-
-// A size in the name of the file, or of a directory, is not the size.
-func TestAnnouncedByName(t *testing.T) {
-	for opening, want := range map[string]error{
-		"150 Opening BINARY mode data connection for f (5 bytes) (8 bytes).":             ftpexec.ErrTruncated,
-		"150 Opening BINARY mode data connection for /d (9 bytes)/f (5 bytes) (8 bytes)": ftpexec.ErrTruncated,
-		"150 Opening BINARY mode data connection for F (5 BYTES) (8 Bytes).":             ftpexec.ErrTruncated,
-		"150 Opening data connection for f (5 bytes).":                                   nil,
-		"150 Opening data connection for 'x (9 bytes)/f (5 bytes)'":                      nil,
-		"150 (/srv/x (9 bytes)/f)":                                                       nil,
-		"150 Opening data connection for a (4 bytes)":                                    nil,
-	} {
-		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("SIZE", testserver.Reply("500 x")),
-			testserver.On("RETR", testserver.Reply(opening), testserver.Data("con", testserver.Closed), testserver.Reply("226 x")))
-		got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/a%20(4%20bytes)/f%20(5%20bytes)")))
-		if !errors.Is(err, want) {
-			t.Errorf("%s: got %q, %v, want %v", opening, got, err, want)
-		}
-	}
-}
-
-func TestDigestIsNotTheName(t *testing.T) {
-	name, digest := strings.Repeat("ab", 16), strings.Repeat("cd", 16)
-	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("FEAT", testserver.Reply("211-x\r\n MD5\r\n211 End")),
-		testserver.On("MD5", testserver.Reply("251 "+name+" "+digest)))
-	got, err := (&ftpexec.Client{MaxIdle: -1}).Hash(t.Context(), parse(t, s.URL("/"+name)), "md5")
-	if hex.EncodeToString(got) != digest {
-		t.Errorf("got %x, %v, want %s", got, err, digest)
 	}
 }
 
