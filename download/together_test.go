@@ -19,8 +19,8 @@ import (
 
 var togetherRounds = flag.Int("together.rounds", night.Or(4, 40), "rounds of TestTogether")
 
-// TestTogether starts runs of all kinds at once on one name, from several states. One whole file must come out, a run may
-// fail only with a clear refusal, and nothing may be left over.
+// TestTogether starts runs of all kinds at once on one name, from several states. One whole file must come out, a run
+// may fail only with a clear refusal, and nothing may be left over.
 func TestTogether(t *testing.T) {
 	kinds := []Options{
 		{}, {Segments: 4}, {Continue: true}, {Newer: true}, {Overwrite: true}, {Skip: true}, {NoResume: true}, {Sum: sum(t, "sha256:"+sha256Of(threeMiB))},
@@ -109,8 +109,9 @@ func TestTargetAppears(t *testing.T) {
 	k.want(map[string]string{"f": body, "f.part.json": journal})
 }
 
-// TestWithoutLocks is TestSecondRun on a file system without locks, from nothing and from a part, with another version of
-// the file for the second run, which may also be stopped. A run may fail, but the name belongs to one whole version.
+// TestWithoutLocks starts a second run at every call on the disk of a first, on a file system without locks, from
+// nothing and from a part, with another version of the file for the second run, which may also be stopped. A run may
+// fail, but the name belongs to one whole version.
 func TestWithoutLocks(t *testing.T) {
 	other := noise(len(body), 2)
 	runs := 0

@@ -45,11 +45,7 @@ type blocks []block
 func (b blocks) spans() Spans {
 	var out Spans
 	for _, x := range b {
-		if n := len(out); n > 0 && out[n-1].End == x.Start {
-			out[n-1].End = x.End
-		} else {
-			out = append(out, x.Span)
-		}
+		out = out.Add(x.Span)
 	}
 	return out
 }

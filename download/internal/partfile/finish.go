@@ -30,7 +30,6 @@ func (p *Part) Settle(ctx context.Context, note func(string)) error {
 		}
 	}
 	if err := p.flush(); err != nil {
-		p.fail(err)
 		return err
 	}
 	p.writing.Lock()
@@ -82,38 +81,38 @@ func (p *Part) Publish(overwrite bool) error {
 
 // restrict gives the file the permissions of the one that it replaces, if its owner could not have written to it with
 // those.
-func (c *claim) restrict() error {
-	if c.mode == nil || *c.mode == *c.mode|0o600 {
+func (p *Part) restrict() error {
+	if p.mode == nil || *p.mode == *p.mode|0o600 {
 		return nil
 	}
-	return c.permit(c.target, *c.mode)
+	return p.permit(p.target, *p.mode)
 }
 
 // name renames the part. Except on Windows, which cannot rename an open file, the part stays open and so locked.
-func (c *claim) name(to string, overwrite bool) (err error) {
-	if err := c.ours(); err != nil {
+func (p *Part) name(to string, overwrite bool) (err error) {
+	if err := p.ours(); err != nil {
 		return err
 	}
-	if err := c.removable(); err != nil {
+	if err := p.removable(); err != nil {
 		return err
 	}
 	if overwrite {
-		err = Failure(c.shown(to), "cannot be moved into place", c.rename(c.partial, to))
-		c.placed = err == nil
+		err = Failure(p.shown(to), "cannot be moved into place", p.rename(p.partial, to))
+		p.placed = err == nil
 	} else {
-		c.placed, err = c.moveToFree(c.partial, to)
+		p.placed, err = p.moveToFree(p.partial, to)
 	}
-	if err != nil || c.run == "" {
+	if err != nil || p.run == "" {
 		return err
 	}
-	info, err := c.lstat(to)
-	if err == nil && os.SameFile(info, c.info) {
+	info, err := p.lstat(to)
+	if err == nil && os.SameFile(info, p.info) {
 		return nil
 	}
-	if s, err := c.readJournal(); err == nil && s.about(info) && !s.Complete {
-		_ = c.remove(to) // the unfinished part of another run
+	if s, err := p.readJournal(); err == nil && s.about(info) && !s.Complete {
+		_ = p.remove(to) // the unfinished part of another run
 	}
-	return replaced(c.shown(c.partial))
+	return replaced(p.Name())
 }
 
 // mostBad bounds the files with wrong digests that are kept of one target.
@@ -149,8 +148,8 @@ func (p *Part) KeepBad(same func(f *os.File) bool) (kept string, before bool, er
 }
 
 // Leave ends the use of a part: unless that has become a file, it keeps what a later run can resume from. The part is
-// untouched if it holds only what it held before, which stays, and worthless if no run can resume from it. Leave returns
-// how many bytes the next run resumes from.
+// untouched if it holds only what it held before, which stays, and worthless if no run can resume from it. Leave
+// returns how many bytes the next run resumes from.
 func (p *Part) Leave(untouched, worthless bool) (kept int64) {
 	defer p.Close()
 	s := p.Snapshot()
@@ -171,35 +170,35 @@ func (p *Part) Leave(untouched, worthless bool) (kept int64) {
 
 // GiveUp releases a part that this run has not written to, and removes it if it is empty. The journal stays: it may be
 // about the target and belong to a run that is about to end.
-func (c *claim) GiveUp() {
-	defer c.Close()
-	if n, err := c.size(); err == nil && n == 0 && c.ours() == nil && c.removable() == nil {
-		_ = c.remove(c.partial)
+func (p *Part) GiveUp() {
+	defer p.Close()
+	if n, err := p.size(); err == nil && n == 0 && p.ours() == nil && p.removable() == nil {
+		_ = p.remove(p.partial)
 	}
 }
 
-// Discard removes the part and its journal, unless the part has become a file. It empties the part first, so that a kill
-// leaves nothing that a later run would keep.
-func (c *claim) Discard() {
-	defer c.Close()
-	if c.placed {
+// Discard removes the part and its journal, unless the part has become a file. It empties the part first, so that a
+// kill leaves nothing that a later run would keep.
+func (p *Part) Discard() {
+	defer p.Close()
+	if p.placed {
 		return
 	}
-	if c.ours() != nil {
-		now, err := c.lstat(c.partial)
-		gone := errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, c.info)
-		if s, err := c.readJournal(); gone && err == nil && s.about(c.info) {
-			_ = c.removeJournal()
+	if p.ours() != nil {
+		now, err := p.lstat(p.partial)
+		gone := errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, p.info)
+		if s, err := p.readJournal(); gone && err == nil && s.about(p.info) {
+			_ = p.removeJournal()
 		}
 		return
 	}
-	if err := truncate(c.f, 0); err != nil && !errors.Is(err, fs.ErrClosed) || c.removeJournal() != nil {
+	if err := truncate(p.f, 0); err != nil && !errors.Is(err, fs.ErrClosed) || p.removeJournal() != nil {
 		return
 	}
-	if c.removable() == nil {
-		_ = c.remove(c.partial)
+	if p.removable() == nil {
+		_ = p.remove(p.partial)
 	}
 }
 
 // Close leaves the part as it is.
-func (c *claim) Close() { _ = c.f.Close() }
+func (p *Part) Close() { _ = p.f.Close() }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -21,8 +20,8 @@ const (
 // journalHead is the start of every journal.
 const journalHead = `{"ftpfetch":`
 
-// State is what is known about a part: where its bytes come from, and which of them it has. Its JSON is the journal, which
-// docs/download.md describes.
+// State is what is known about a part: where its bytes come from, and which of them it has. Its JSON is the journal,
+// which docs/download.md describes.
 type State struct {
 	Version  int       `json:"ftpfetch"`
 	URL      string    `json:"url"`                // whose bytes they are: any text
@@ -38,8 +37,8 @@ type State struct {
 
 var errJournal = errors.New("its journal is damaged")
 
-// parseJournal parses a journal, which may hold anything. The state it returns is consistent: blocks in order and inside
-// the file.
+// parseJournal parses a journal, which may hold anything. The state it returns is consistent: blocks in order and
+// inside the file.
 func parseJournal(data []byte) (State, error) {
 	var s State
 	if err := json.Unmarshal(data, &s); err != nil {
@@ -114,8 +113,8 @@ func (p *Place) removeJournal() error {
 	return Failure(p.shown(p.journal), "cannot be removed", errors.Join(p.removeIfThere(p.fresh), p.removeIfThere(p.journal)))
 }
 
-// checkHead refuses a file under the name of a journal that is not one: another program's file, or one that was retrieved
-// under such a name.
+// checkHead refuses a file under the name of a journal that is not one: another program's file, or one that was
+// retrieved under such a name.
 func (p *Place) checkHead(name string) error {
 	b, err := p.readStart(name, int64(len(journalHead)))
 	switch {
@@ -129,12 +128,6 @@ func (p *Place) checkHead(name string) error {
 		return nil
 	}
 	return refuse(p.shown(name), "is in the way: it is not the journal of an unfinished download: remove it, or choose another place", ErrForeign)
-}
-
-// agrees reports whether any block is in the part: then that is a copy of the one that s was written for.
-func (s State) agrees(r io.ReaderAt) bool {
-	good, err := s.Blocks.sound(r)
-	return err == nil && len(good) > 0
 }
 
 // has makes s claim the first n bytes of f.

@@ -9,17 +9,29 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
 
-// Part is a claimed NAME.part. It records which bytes have arrived and writes the journal. Its methods are safe for
+// Part is a claimed NAME.part and its journal, which a run writes until the file is whole. Its methods are safe for
 // concurrent use while bytes arrive.
+//
+// The run that holds the lock on NAME.part owns both files. A run can tell its own kind of part from another program's
+// file even if an earlier run was killed: no byte goes into a part before the journal names its inode, and the journal
+// is removed last. The exception is an empty part, which anyone may remove. The lock is on the file, not on its name:
+// it lasts while the part becomes the target, until the journal is gone.
 type Part struct {
-	*claim
+	*Place
+	f      *os.File
+	info   fs.FileInfo  // of f when it was locked, to recognize it
+	mode   *fs.FileMode // of the target; nil means the part's own
+	placed bool         // the file has another name now
+	run    string       // what this run calls itself in its journals where there are no locks; "" means a lock
+	begun  atomic.Bool  // this run has written a journal
 
-	// What Claim has found. Theirs means that there are bytes and nothing shows that this package wrote them, Linked that
-	// the part has other names. Otherwise Left is what the journal says, or LeftErr what is wrong with it.
+	// What Claim has found. Theirs means that there are bytes and nothing shows that this package wrote them, Linked
+	// that the part has other names. Otherwise Left is what the journal says, or LeftErr what is wrong with it.
 	Theirs, Linked bool
 	Left           State
 	LeftErr        error
@@ -39,28 +51,6 @@ type Part struct {
 	blocks  blocks
 }
 
-// Claim locks NAME.part, for the bytes of url, or makes an empty one, and finds out what it holds. With replace it removes
-// another user's part that has no journal. Without replace and adopt it refuses such a part of this user without taking
-// the lock, which another run may need.
-func (p *Place) Claim(ctx context.Context, url string, replace, adopt bool) (*Part, error) {
-	if err := p.check(replace, adopt); err != nil {
-		return nil, err
-	}
-	c, err := p.claim()
-	if err != nil {
-		return nil, err
-	}
-	part := &Part{claim: c, state: State{URL: url, Size: -1}}
-	if err = p.Unchanged(); err == nil {
-		err = part.look(ctx)
-	}
-	if err != nil {
-		part.GiveUp()
-		return nil, err
-	}
-	return part, nil
-}
-
 // look finds out what the part holds.
 func (p *Part) look(ctx context.Context) error {
 	has := p.info.Size()
@@ -74,9 +64,11 @@ func (p *Part) look(ctx context.Context) error {
 	switch {
 	case missing && has == 0:
 		return nil // it is new, or left by a run that received nothing
-	case missing, err == nil && has > 0 && !s.about(p.info) && s.Inode != "" && !s.agrees(Reader{ctx, p.f}):
-		p.Theirs = true
-		return nil
+	case missing, err == nil && has > 0 && !s.about(p.info) && s.Inode != "":
+		good, serr := s.Blocks.sound(Reader{ctx, p.f}) // if any block is in the part, that is a copy of the one that s was written for
+		if p.Theirs = serr != nil || len(good) == 0; p.Theirs {
+			return nil
+		}
 	case errors.As(err, new(*fs.PathError)):
 		return Failure(p.shown(p.journal), "cannot be read", err)
 	}
@@ -101,9 +93,6 @@ func (p *Part) Renew() error {
 	p.Theirs, p.Linked, p.Left, p.LeftErr = false, false, State{}, nil
 	return p.renew()
 }
-
-// Empty removes all bytes from the part.
-func (p *Part) Empty() error { return p.empty() }
 
 // Check reads the bytes that Left claims and removes the blocks from it that have changed. It returns their number, and
 // that of all.
@@ -138,8 +127,8 @@ func (p *Part) Adopt(ctx context.Context) error {
 	return Failure(p.Name(), "cannot be read", err)
 }
 
-// Copy fills the part, which is empty, with the target, which must still be the one that was describes, as the start of a
-// file with this size and time. The journal comes first: it marks the part as this package's.
+// Copy fills the part, which is empty, with the target, which must still be the one that was describes, as the start of
+// a file with this size and time. The journal comes first: it marks the part as this package's.
 func (p *Part) Copy(ctx context.Context, was fs.FileInfo, size int64, modTime time.Time) error {
 	f, err := p.openTarget(os.O_RDONLY)
 	if err != nil {
@@ -216,8 +205,8 @@ func (p *Part) Know(size int64, modTime time.Time) error {
 	return p.write(p.Snapshot(), false)
 }
 
-// Known reports whether Know has been called. Until then the journal on the disk stays: it may be an earlier one that is
-// about to be given up.
+// Known reports whether Know has been called. Until then the journal on the disk stays: it may be an earlier one that
+// is about to be given up.
 func (p *Part) Known() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -245,7 +234,7 @@ func (p *Part) Reset() error {
 	if err := p.syncDir(filepath.Dir(p.partial)); err != nil {
 		return err
 	}
-	return p.empty()
+	return p.Empty()
 }
 
 // Checkpoint flushes the part to disk, and only then claims its bytes in the journal. If the journal cannot be written,
@@ -258,7 +247,6 @@ func (p *Part) Checkpoint() error {
 	}
 	s := p.Snapshot()
 	if err := p.flush(); err != nil {
-		p.fail(err)
 		return err
 	}
 	return p.write(s, true)
@@ -282,8 +270,8 @@ func (p *Part) keep() int64 {
 	return p.claimed.Octets()
 }
 
-// write writes a journal for s, whose bytes must be in the part. The caller must hold writing, so that no bytes are given
-// up between the snapshot and the journal.
+// write writes a journal for s, whose bytes must be in the part. The caller must hold writing, so that no bytes are
+// given up between the snapshot and the journal.
 func (p *Part) write(s State, sync bool) (err error) {
 	if s.Size < 0 {
 		s.Done = nil // a journal without a size claims nothing
@@ -299,16 +287,6 @@ func (p *Part) write(s State, sync bool) (err error) {
 	defer p.mu.Unlock()
 	p.claimed = s.Done
 	return nil
-}
-
-// fail makes err the part's health. Bytes may be missing on the disk although they can still be read, and the system
-// reports that only once: a later flush would succeed.
-func (p *Part) fail(err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.failed == nil {
-		p.failed = err
-	}
 }
 
 // Health returns why the part cannot be trusted, or nil.
