@@ -97,8 +97,8 @@ func TestBadValues(t *testing.T) {
 		"--bind lo": "write an IP address of this machine", "--timeout x": "write a time such as 3s, 2m or 90", "--speed-limit 1K/x": "write a time",
 		"--limit-rate 1.5": "write bytes such as 500K", "--limit-rate x": "write bytes such as 500K", "--limit-rate 0": "without the flag there is no limit",
 		"--format x": "write ncbi, tsv,", "--json=x": "write --json or --json=false", "--checksum sha3:00": "unknown digest algorithm", "--checksum=": "write ALGO:HEX",
-		"--checksum abc": "has no algorithm: write ALGO:HEX", "--shard 0/1": "shares count from 1: write 1/1", "--shard 3/2": "not a number from 1 to 2",
-		"--shard half": "is not a share", "--progress JSON": "write auto, bar", "--print tcsh": "write man, bash, zsh or fish",
+		"--checksum abc": "has no algorithm: write ALGO:HEX", "--shard 0/1": "--shard 0/1: write I/N, from 1/N to N/N", "--shard 3/2": "write I/N",
+		"--shard half": "write I/N", "--progress JSON": "write auto, bar", "--print tcsh": "write man, bash, zsh or fish",
 		"-u me:secret\x00": "--user: the value holds a line end or NUL", "--proxy me:secret@h:99999": "--proxy: ", "--proxy get+socks5://me:secret@h": "--proxy: only an HTTP proxy",
 		"--proxy get+none": "only an HTTP proxy",
 	} {

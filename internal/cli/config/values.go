@@ -97,20 +97,15 @@ func readAddress(s string) (netip.Addr, error) {
 	return a, nil
 }
 
-// readShard reads a share of a list: I/N, from 1/N to N/N.
+// readShard reads a share of a list.
 func readShard(s string) ([2]int, error) {
-	index, count, _ := strings.Cut(strings.TrimSpace(s), "/")
-	i, err := strconv.ParseUint(index, 10, 31)
-	n, bad := strconv.ParseUint(count, 10, 31)
-	switch {
-	case err == nil && bad == nil && i == 0 && n > 0:
-		return [2]int{}, fmt.Errorf("shares count from 1: write 1/%d for the first", n)
-	case err != nil || bad != nil || n == 0:
-		return [2]int{}, errors.New("is not a share: write I/N, such as 3/10 for the third of ten shares")
-	case i > n:
-		return [2]int{}, fmt.Errorf("the share is not a number from 1 to %d: write I/N, such as 3/10 for the third of ten shares", n)
+	index, count, _ := strings.Cut(s, "/")
+	i, err := strconv.Atoi(index)
+	n, bad := strconv.Atoi(count)
+	if err != nil || bad != nil || i < 1 || i > n {
+		return [2]int{}, errors.New("write I/N, from 1/N to N/N: 3/10 is the third of ten shares")
 	}
-	return [2]int{int(i), int(n)}, nil
+	return [2]int{i, n}, nil
 }
 
 // readTime reads a positive duration: 3s, 2m, or plain seconds.
