@@ -17,7 +17,6 @@ import (
 type misfit struct {
 	server testserver.Options
 	local  string // "name=contents" of files, one a word; \n is a line end
-	before string // a command that is run first, before the files are written
 	args   string // URL is the server's address with its scheme, ADDR without
 	hint   string // what the message says
 	// then holds the ways that the hint proposes, each from the same situation. A way is one or more of "+WORDS" (add them
@@ -32,12 +31,6 @@ var (
 	needsTLS = testserver.Options{Scheme: "ftpes"}
 	hasTLS   = testserver.Options{TLSConfig: &tls.Config{}}
 	strict   = testserver.Options{Users: map[string]string{"anonymous": "none"}}
-	cutOnce  = testserver.Options{Fault: func(p *testserver.Conn) testserver.Action {
-		if p.Transfer == 1 {
-			return testserver.Cut(3, testserver.Closed)
-		}
-		return nil
-	}}
 )
 
 var misfits = []misfit{
@@ -46,8 +39,6 @@ var misfits = []misfit{
 	{local: "f.part=con", args: "URL/f", hint: "remove it, or -c resumes it, or --overwrite replaces it", then: []string{"rm f.part", "+-c", "+--overwrite"}},
 	{local: "l.part=con", args: "-o l URL/d/", hint: "remove it, or --overwrite, without -c, replaces it", then: []string{"rm l.part", "+--overwrite"}},
 	{local: "f=con f.part=con", args: "-c URL/f", hint: "remove it, or --overwrite, without -c, replaces it", then: []string{"rm f.part", "-c=>--overwrite"}},
-	{server: cutOnce, before: "--retries 0 URL/f", local: "f=con", args: "-c URL/f", hint: "remove it, or --overwrite, without -c, replaces it",
-		then: []string{"rm f.part", "-c=>--overwrite"}},
 	{local: "f=contents,longer", args: "-c URL/f", hint: "--overwrite, without -c, starts over", then: []string{"-c=>--overwrite"}},
 	{args: "URL/d%2Fa.txt", hint: "-o FILE saves it under another", then: []string{"+-o FILE"}},
 	{local: "sub/x=1", args: "-o sub URL/f", hint: "write -d sub to save in it", then: []string{"-o=>-d"}},
@@ -137,9 +128,6 @@ func (m *misfit) run(t *testing.T, way string) (code int, out, message string, s
 	t.Chdir(t.TempDir())
 	t.Setenv("NETRC", "netrc")
 	url := strings.NewReplacer("URL", strings.TrimSuffix(s.URL("/"), "/"), "HEX", hex, "ADDR", s.Addr(), "PORT", s.Addr()[strings.LastIndexByte(s.Addr(), ':')+1:])
-	if m.before != "" {
-		m.command(t, strings.Fields(url.Replace(m.before)))
-	}
 	m.files(t, url, s)
 	line := m.args
 	for step := range strings.SplitSeq(way, "; ") {
