@@ -2,13 +2,217 @@ package batch_test
 
 import (
 	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
 	"path"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"go.uber.org/goleak"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const ledgerName = ".ftpfetch-ledger"
+
+// stand is a run against an embedded server.
+type stand struct {
+	*testing.T
+	srv     *testserver.Server
+	client  ftpexec.Client
+	dir     string
+	options batch.Options
+
+	outcomes []batch.Event // the ends of the tasks
+}
+
+// newStand starts a server with files.
+func newStand(t *testing.T, tree map[string]string, o testserver.Options) *stand {
+	o.Tree, o.ModTime = tree, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	s := newClientStand(t)
+	s.srv = testserver.New(t, &o)
+	return s
+}
+
+// newClientStand returns a stand without a server.
+func newClientStand(t *testing.T) *stand {
+	s := &stand{T: t, dir: t.TempDir()}
+	s.options = batch.Options{Jobs: 4, PerHost: 4, Each: download.Options{Retries: 3}}
+	s.client.MaxIdle = 8
+	return s
+}
+
+func init() { retry.Wait = atOnce }
+
+func atOnce(ctx context.Context, _ time.Duration) error { return context.Cause(ctx) }
+
+// totals is what a run has told at its end.
+type totals struct {
+	batch.Totals
+	Before, Received, Size, Done int64
+	err                          error
+}
+
+// Whole reports whether the run says that everything is there.
+func (t totals) Whole() bool { return t.err == nil }
+
+// run retrieves tasks into the stand's directory, with a ledger.
+func (s *stand) run(ctx context.Context, tasks ...batch.Task) (got totals) {
+	s.Helper()
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer root.Close()
+	defer s.client.CloseIdleConnections()
+	s.outcomes = nil
+	at := map[*batch.Task]int64{} // bytes
+	o := s.options
+	o.Each.Root, o.Ledger = root, ledgerName
+	tell := o.Events
+	o.Events = func(e batch.Event) {
+		switch {
+		case e.Kind == batch.Started:
+			at[e.Task] = -1
+		case e.Kind == download.Progress && e.Task == nil:
+			got.Size, got.Done = e.Total, e.Done
+		case e.Kind == download.Progress:
+			if before, ok := at[e.Task]; ok && before >= 0 {
+				got.Received += max(0, e.Done-before)
+			}
+			at[e.Task] = e.Done
+		case e.Kind == batch.Ended:
+			s.outcomes = append(s.outcomes, e)
+			if e.Result.Left != "" {
+				got.Before++
+			}
+		}
+		if tell != nil {
+			tell(e)
+		}
+	}
+	got.Totals, got.err = batch.Run(ctx, &s.client, slices.Values(tasks), o)
+	if errors.Is(got.err, download.ErrLocal) {
+		s.Error(got.err)
+	}
+	return got
+}
+
+// failures returns the outcomes that are no success.
+func (s *stand) failures() (all []string) {
+	for _, o := range s.outcomes {
+		if o.Err != nil {
+			all = append(all, o.Task.Path+": "+o.Err.Error())
+		}
+	}
+	return all
+}
+
+// links returns how many links were not followed.
+func (s *stand) links() (n int64) {
+	for _, o := range s.outcomes {
+		if o.Err == nil && o.Text != "" {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *stand) url(path string) *urlparse.URL { return parse(s.T, s.srv.URL(path)) }
+
+func parse(t *testing.T, text string) *urlparse.URL {
+	t.Helper()
+	u, err := urlparse.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// compare checks that the output directory holds exactly these files.
+func (s *stand) compare(want map[string]string) {
+	s.Helper()
+	got := map[string]string{}
+	err := filepath.WalkDir(s.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ledgerName) {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		name, _ := filepath.Rel(s.dir, path)
+		got[filepath.ToSlash(name)] = string(text)
+		return err
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if text, ok := got[name]; !ok {
+			s.Errorf("%s is missing", name)
+		} else if text != want[name] {
+			s.Errorf("%s has %d bytes that differ", name, len(text))
+		}
+		delete(got, name)
+	}
+	for name := range got {
+		s.Errorf("%s should not be there", name)
+	}
+}
+
+// files returns n files of random sizes, and the tasks for them with digests.
+func (s *stand) tasks(tree map[string]string) (tasks []batch.Task) {
+	for i, path := range slices.Sorted(maps.Keys(tree)) {
+		sum := sha256.Sum256([]byte(tree[path]))
+		tasks = append(tasks, batch.Task{Item: manifest.Item{
+			URLs: []*urlparse.URL{s.url(path)}, Path: strings.TrimPrefix(path, "/"), Line: i + 1,
+			Size: new(int64(len(tree[path]))), Sum: digest.Sum{Algorithm: "sha256", Digest: sum[:]},
+		}})
+	}
+	return tasks
+}
+
+func randomFiles(n int) map[string]string {
+	files := map[string]string{}
+	for i := range n {
+		text := make([]byte, rand.IntN(3000))
+		for j := range text {
+			text[j] = byte(rand.Uint32())
+		}
+		files[fmt.Sprintf("/d%d/f%03d", i%5, i)] = string(text)
+	}
+	return files
+}
+
+// below returns files without the "/" at the start of their paths.
+func below(files map[string]string) map[string]string {
+	local := map[string]string{}
+	for path, text := range files {
+		local[strings.TrimPrefix(path, "/")] = text
+	}
+	return local
+}
+
+// fileOf returns the task of a file.
+func fileOf(u *urlparse.URL, path string) batch.Task {
+	return batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: path}}
+}
 
 // shelf is a scripted server of directories whose listings the test writes.
 type shelf struct {

@@ -136,11 +136,16 @@ func (r *room) item(path string) manifest.Item {
 	return manifest.Item{URLs: urls(r.T, "ftp://me:secret@h/f"), Path: path}
 }
 
+// record returns the record of a file.
+func (r *room) record(path string, size int64) record {
+	item := r.item(path)
+	return recordOf(item, item.URLs[0], download.Result{Size: size, ModTime: modified})
+}
+
 func (r *room) add(l *ledger, path string, size int64) {
 	r.Helper()
-	item := r.item(path)
-	if err := l.add(recordOf(item, item.URLs[0], download.Result{Size: size, ModTime: modified})); err != nil {
-		r.Fatal(err)
+	if err := l.add(r.record(path, size)); err != nil {
+		r.Error(err)
 	}
 }
 
@@ -237,6 +242,7 @@ func TestLedgerTorn(t *testing.T) {
 // TestLedgerTogether lets two runs add to one ledger at the same time.
 func TestLedgerTogether(t *testing.T) {
 	r := newRoom(t)
+	name := func(run, worker, i int) string { return fmt.Sprint(run, worker, i, strings.Repeat("x", 100*i)) }
 	var adding sync.WaitGroup
 	const n = 20
 	for run := range 2 {
@@ -244,10 +250,7 @@ func TestLedgerTogether(t *testing.T) {
 		for worker := range 2 {
 			adding.Go(func() {
 				for i := range n {
-					item := r.item(fmt.Sprint(run, worker, i, strings.Repeat("x", 100*i)))
-					if err := l.add(recordOf(item, item.URLs[0], download.Result{Size: 1, ModTime: modified})); err != nil {
-						t.Error(err)
-					}
+					r.add(l, name(run, worker, i), 1)
 				}
 			})
 		}
@@ -257,7 +260,7 @@ func TestLedgerTogether(t *testing.T) {
 	for run := range 2 {
 		for worker := range 2 {
 			for i := range n {
-				r.has(l, fmt.Sprint(run, worker, i, strings.Repeat("x", 100*i)), 1, true)
+				r.has(l, name(run, worker, i), 1, true)
 			}
 		}
 	}
@@ -296,20 +299,13 @@ func TestLedgerFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer blocked.Close()
-	add := func(name string) error {
-		item := r.item(name)
-		return l.add(recordOf(item, item.URLs[0], download.Result{Size: 1, ModTime: modified}))
-	}
 	l.own = blocked
-	if err := add("a"); err == nil {
+	if err := l.add(r.record("a", 1)); err == nil {
 		t.Error("a record was written to a file that cannot be written")
 	}
 	l.own = own
-	for _, name := range []string{"b", "c"} {
-		if err := add(name); err != nil {
-			t.Error(err)
-		}
-	}
+	r.add(l, "b", 1)
+	r.add(l, "c", 1)
 	next := r.open(ledgerName)
 	r.has(next, "a", 1, false)
 	r.has(next, "b", 1, true)
@@ -323,8 +319,7 @@ func TestLedgerUnwritable(t *testing.T) {
 	if err := l.own.Close(); err != nil {
 		t.Fatal(err)
 	}
-	item := r.item("a")
-	err := l.add(recordOf(item, item.URLs[0], download.Result{}))
+	err := l.add(r.record("a", 0))
 	if !errors.Is(err, download.ErrLocal) || !strings.Contains(err.Error(), ledgerName+": the ledger cannot be written: ") || strings.Count(err.Error(), ledgerName) != 1 {
 		t.Errorf("got %v", err)
 	}
