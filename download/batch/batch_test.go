@@ -99,6 +99,8 @@ func TestTooMany(t *testing.T) {
 		"login without why":    {"USER", full("421 Service not available, closing control connection.")},
 		"closed":               {"", testserver.End(testserver.Closed)},
 		"reset":                {"", testserver.End(testserver.Reset)},
+		"data connection":      {"EPSV", full("421 Too many connections (2) from this IP")},
+		"listing":              {"MLSD", full("421 Too many connections (2) from this IP")}, // of a tree
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := randomFiles(60)
@@ -109,7 +111,12 @@ func TestTooMany(t *testing.T) {
 				return nil
 			}})
 			s.options.Jobs, s.options.PerHost = 8, 8
-			if got := s.run(t.Context(), s.tasks(files)...); !got.Whole() || got.Complete != 60 {
+			tasks := s.tasks(files)
+			if tt.at == "MLSD" || tt.at == "EPSV" {
+				tasks = []batch.Task{treeOf(t, s.srv.URL("/"), batch.Tree{})}
+			}
+			got := s.run(t.Context(), tasks...)
+			if s.settled(got); !got.Whole() || got.Complete != 60 {
 				t.Errorf("%+v, %q", got, s.failures())
 			}
 			s.compare(below(files))

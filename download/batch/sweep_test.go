@@ -11,16 +11,14 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
-	"example.com/ftpfetch/urlparse"
 )
 
 // sweep fetches a few files with three connections again and again, and calls fault for one command after the other,
 // greetings included, until a run ends before that command. check looks at the run and the next one, which nothing
 // disturbs.
-func sweep(t *testing.T, fault func(s *sweeper) testserver.Action, check func(s *sweeper, first, second tally)) {
+func sweep(t *testing.T, tree bool, fault func(s *sweeper) testserver.Action, check func(s *sweeper, first, second tally)) {
 	files := randomFiles(6)
 	s := &sweeper{}
 	s.stand = newStand(t, files, testserver.Options{Fault: func(*testserver.Conn) testserver.Action {
@@ -31,6 +29,9 @@ func sweep(t *testing.T, fault func(s *sweeper) testserver.Action, check func(s 
 	}})
 	s.options.Jobs, s.options.PerHost = 3, 3
 	tasks := s.tasks(files)
+	if tree {
+		tasks = []batch.Task{treeOf(t, s.srv.URL("/"), batch.Tree{})}
+	}
 	most := int64(3 * len(files)) // at least what the run must send
 	for n := int64(1); !t.Failed(); n++ {
 		s.dir = t.TempDir()
@@ -113,7 +114,7 @@ func TestFaultAtEveryCommand(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sweep(t, func(*sweeper) testserver.Action { return fault }, func(s *sweeper, first, second tally) {
+			sweep(t, false, func(*sweeper) testserver.Action { return fault }, func(s *sweeper, first, second tally) {
 				if !first.Whole() || first.there != 6 {
 					t.Errorf("%d files are there", first.there)
 				}
@@ -129,7 +130,7 @@ func TestRefusalAtEveryCommand(t *testing.T) {
 	for _, reply := range []string{"500 Unknown command.", "530 Not logged in.", "550 No such file or directory."} {
 		t.Run(reply[:3], func(t *testing.T) {
 			t.Parallel()
-			sweep(t, func(*sweeper) testserver.Action { return testserver.Reply(reply) }, func(s *sweeper, first, second tally) {
+			sweep(t, false, func(*sweeper) testserver.Action { return testserver.Reply(reply) }, func(s *sweeper, first, second tally) {
 				if first.Whole() != (first.there == 6) || first.Complete != int64(first.there) || first.Complete+first.Failed != 6 {
 					t.Errorf("%d files are there", first.there)
 				}
@@ -139,21 +140,24 @@ func TestRefusalAtEveryCommand(t *testing.T) {
 	}
 }
 
-// TestCancelledAnywhere cancels a run at each command.
+// TestCancelledAnywhere cancels a run of a list or tree at each command.
 func TestCancelledAnywhere(t *testing.T) {
-	sweep(t, func(s *sweeper) testserver.Action { s.cancel(); return nil }, func(s *sweeper, first, second tally) {
-		if first.Whole() && first.there != 6 || first.Failed != 0 || first.Complete != int64(first.there) || first.Files > 6 {
-			t.Errorf("%d files are there", first.there)
-		}
-		again(s, first, second)
-	})
+	for _, tree := range []bool{false, true} {
+		sweep(t, tree, func(s *sweeper) testserver.Action { s.cancel(); return nil }, func(s *sweeper, first, second tally) {
+			if first.Whole() && first.there != 6 || first.Failed+first.Unlisted != 0 || first.Complete != int64(first.there) || first.Files > 6 {
+				t.Errorf("%d files are there", first.there)
+			}
+			s.settled(second.totals)
+			again(s, first, second)
+		})
+	}
 }
 
 // TestTidiesUp checks that a file that a killed run had named, but not yet cleared up after, is both left alone and
 // cleared up after.
 func TestTidiesUp(t *testing.T) {
 	s := newStand(t, map[string]string{"/f": "text"}, testserver.Options{})
-	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{s.url("/f")}, Path: "f"}}
+	task := fileOf(s.url("/f"), "f")
 	stop := errors.New("stop")
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {

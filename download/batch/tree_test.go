@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -163,17 +162,7 @@ func TestTreeErrors(t *testing.T) {
 	}
 }
 
-// TestTreeTop checks the errors of the tree's own directory.
-func TestTreeTop(t *testing.T) {
-	s, srv := scripted(t, shelf{verb: "MLSD", listings: map[string]string{"/": ""}})
-	got := s.run(t.Context(), treeOf(t, srv.URL("/missing/"), batch.Tree{}))
-	s.settled(got)
-	if got.Whole() || got.Unlisted != 1 || !errors.Is(s.outcomes[0].Err, ftpexec.ErrRefused) {
-		t.Errorf("%+v, %q", got, s.failures())
-	}
-}
-
-// TestTreeNoMatch checks that a pattern that matches nothing is a failure.
+// TestTreeNoMatch checks that a pattern that matches nothing is a failure, and so is a directory that does not exist.
 func TestTreeNoMatch(t *testing.T) {
 	s := newStand(t, map[string]string{"/d/f": "f", "/d/g/x": "x"}, testserver.Options{})
 	got := s.run(t.Context(), treeOf(t, s.srv.URL("/d/"), batch.Tree{Names: "x*"}))
@@ -182,38 +171,14 @@ func TestTreeNoMatch(t *testing.T) {
 		t.Errorf("%+v, %q", got, s.failures())
 	}
 	s.compare(nil)
+	got = s.run(t.Context(), treeOf(t, s.srv.URL("/missing/"), batch.Tree{}))
+	if s.settled(got); got.Whole() || got.Unlisted != 1 || !errors.Is(s.outcomes[0].Err, ftpexec.ErrRefused) {
+		t.Errorf("%+v, %q", got, s.failures())
+	}
 	got = s.run(t.Context(), treeOf(t, s.srv.URL("/d/"), batch.Tree{Accept: []string{"["}}))
 	if got.Whole() || !strings.Contains(fmt.Sprint(s.failures()), "malformed pattern [") {
 		t.Errorf("a malformed pattern: %+v, %q", got, s.failures())
 	}
-}
-
-// TestTreeTooMany checks that a directory whose listing is refused for too many connections is listed later.
-func TestTreeTooMany(t *testing.T) {
-	files := map[string]string{}
-	for i := range 12 {
-		for j := range 3 {
-			files[fmt.Sprintf("/d%02d/e/f%d", i, j)] = fmt.Sprint(i, j)
-		}
-	}
-	refused := 0
-	var mu sync.Mutex
-	s := newStand(t, files, testserver.Options{Fault: func(p *testserver.Conn) testserver.Action {
-		mu.Lock()
-		defer mu.Unlock()
-		if slices.Contains([]string{"USER", "EPSV", "MLSD"}, p.Verb) && p.Open > 2 {
-			refused++
-			return testserver.Do(testserver.Reply("421 Too many connections (2) from this IP"), testserver.End(testserver.Closed))
-		}
-		return nil
-	}})
-	s.options.Jobs, s.options.PerHost = 8, 8
-	got := s.run(t.Context(), treeOf(t, s.srv.URL("/"), batch.Tree{}))
-	s.settled(got)
-	if !got.Whole() || got.Complete != 36 || refused == 0 {
-		t.Errorf("%+v, %q, %d refused", got, s.failures(), refused)
-	}
-	s.compare(below(files))
 }
 
 // TestTreeNewer checks that -N compares exact times without asking, asks for rough ones, and believes no ledger about a
@@ -268,37 +233,6 @@ func (s *stand) write(name, text string, modified time.Time) {
 	}
 	if err := os.Chtimes(file, modified, modified); err != nil {
 		s.Fatal(err)
-	}
-}
-
-// TestTreeCancelled checks a run that ends while directories are listed: the totals say so, and the next run completes it.
-func TestTreeCancelled(t *testing.T) {
-	files := map[string]string{}
-	for i := range 20 {
-		files[fmt.Sprintf("/d%02d/f", i)] = fmt.Sprint(i)
-	}
-	for _, verb := range []string{"MLSD", "RETR"} {
-		t.Run(verb, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			s := newStand(t, files, testserver.Options{Fault: func(p *testserver.Conn) testserver.Action {
-				if p.Verb == verb && p.Transfer > 5 {
-					cancel()
-				}
-				return nil
-			}})
-			tree := treeOf(t, s.srv.URL("/"), batch.Tree{})
-			got := s.run(ctx, tree)
-			if got.Whole() || got.Failed != 0 || got.Unlisted != 0 || got.Complete > got.Files {
-				t.Errorf("%+v, %q", got, s.failures())
-			}
-			got = s.run(t.Context(), tree)
-			s.settled(got)
-			if !got.Whole() || got.Complete != 20 {
-				t.Errorf("%+v, %q", got, s.failures())
-			}
-			s.compare(below(files))
-		})
 	}
 }
 
