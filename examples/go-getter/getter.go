@@ -86,7 +86,7 @@ func (g *Getter) Get(ctx context.Context, r *getter.Request) error {
 	var failed []error
 	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: "."}, Tree: &batch.Tree{}}
 	_, err = batch.Run(ctx, g.Client, slices.Values([]batch.Task{task}), batch.Options{
-		Jobs: 4, PerHost: 2, Each: download.Options{Root: root, Newer: true, Existing: download.Overwrite},
+		Jobs: 4, PerHost: 2, Each: download.Options{Root: root, Newer: true, Overwrite: true},
 		Events: func(e batch.Event) {
 			if e.Kind == batch.Ended && e.Err != nil {
 				failed = append(failed, e.Err)
