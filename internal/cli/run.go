@@ -55,8 +55,8 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 }
 
 func newRun(c *config.Config, stdio IO) *run {
-	options := show.Options{Verbose: c.Verbose, Quiet: c.Quiet, Progress: show.Mode(c.Progress)}
-	p := show.New(options, stdio.Out, stdio.Err, explain)
+	p := show.New(stdio.Out, stdio.Err, explain)
+	p.Verbose, p.Quiet, p.Progress = c.Verbose, c.Quiet, show.Mode(c.Progress)
 	return &run{Config: c, IO: stdio, print: p, left: make(chan int, 1), logins: newLogins(c, stdio.In, p.Alone), saved: make(map[string]bool)}
 }
 

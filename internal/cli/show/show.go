@@ -40,16 +40,11 @@ const (
 	None  Mode = "none"
 )
 
-// Options holds the flags about what is shown.
-type Options struct {
-	Verbose, Quiet bool
-	Progress       Mode
-}
-
 // Printer knows where and how to print. It is safe for concurrent use.
 type Printer struct {
-	Options
-	Out io.Writer // standard output: its errors are marked as such
+	Out            io.Writer // standard output: its errors are marked as such
+	Verbose, Quiet bool      // these and Progress are as the flags say, and do not change after first use
+	Progress       Mode
 
 	err     io.Writer
 	explain func(error) (text string, code int)
@@ -63,8 +58,8 @@ type Printer struct {
 
 // New returns a Printer for these streams. A stream is a terminal if [IsTerminal] says so. explain returns the text of
 // an error, or "" if it is not worth one, and its exit code.
-func New(o Options, stdout, stderr io.Writer, explain func(error) (text string, code int)) *Printer {
-	return &Printer{Options: o, Out: output{stdout}, err: stderr, explain: explain, now: time.Now}
+func New(stdout, stderr io.Writer, explain func(error) (text string, code int)) *Printer {
+	return &Printer{Out: output{stdout}, err: stderr, explain: explain, now: time.Now}
 }
 
 // IsTerminal reports whether a stream is a terminal, or says so by a method IsTerminal() bool.

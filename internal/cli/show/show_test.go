@@ -29,10 +29,8 @@ type stand struct {
 
 func newStand(mode Mode) *stand {
 	s := &stand{}
-	s.Printer = New(Options{Progress: mode}, nil, &s.out, func(err error) (string, int) {
-		return strings.TrimPrefix(err.Error(), "ftp://u:***@h/x: "), 56
-	})
-	s.now = func() time.Time { return time.Unix(0, s.clock.Load()) }
+	s.Printer = New(nil, &s.out, func(err error) (string, int) { return strings.TrimPrefix(err.Error(), "ftp://u:***@h/x: "), 56 })
+	s.Progress, s.now = mode, func() time.Time { return time.Unix(0, s.clock.Load()) }
 	return s
 }
 
@@ -155,7 +153,8 @@ func TestMode(t *testing.T) {
 		{set: JSON, quiet: true, want: None},
 		{set: None, terminal: true, want: None},
 	} {
-		p := New(Options{Progress: tt.set, Quiet: tt.quiet, Verbose: tt.verbose}, nil, screen(tt.terminal), nil)
+		p := New(nil, screen(tt.terminal), nil)
+		p.Progress, p.Quiet, p.Verbose = tt.set, tt.quiet, tt.verbose
 		if got := p.mode(tt.toTerminal); got != tt.want {
 			t.Errorf("%+v: got %q", tt, got)
 		}
@@ -300,11 +299,11 @@ func TestEventsAreDocumented(t *testing.T) {
 
 // TestNote checks that a run which waits says so, that other notes are for -v, and that -q keeps it quiet.
 func TestNote(t *testing.T) {
-	for options, want := range map[Options]string{
-		{}: "text\nftpfetch: warning: text\n", {Verbose: true}: "text\n* text\nftpfetch: warning: text\n", {Quiet: true}: "ftpfetch: warning: text\n",
+	for flag, want := range map[string]string{
+		"": "text\nftpfetch: warning: text\n", "-v": "text\n* text\nftpfetch: warning: text\n", "-q": "ftpfetch: warning: text\n",
 	} {
 		s := newStand(Plain)
-		s.Options = options
+		s.Verbose, s.Quiet = flag == "-v", flag == "-q"
 		s.Note(Notice, "", "text")
 		s.Note(Detail, "", "text")
 		s.Note(Warning, "", "text")

@@ -92,13 +92,10 @@ func stopWhen(pressed <-chan os.Signal) {
 			s[0]()
 		}
 		_ = unix.Kill(unix.Getpid(), unix.SIGTTOU)
-		time.Sleep(stopping)
+		time.Sleep(50 * time.Millisecond) // until all threads have stopped: this one must do nothing more before that
 		for _, s := range stops.around {
 			s[1]()
 		}
 		stops.Unlock()
 	}
 }
-
-// stopping is more than the system takes to stop all threads: this one must do nothing more before that.
-const stopping = 50 * time.Millisecond
