@@ -31,6 +31,8 @@ func (f *front) exchange(line string) *exchange {
 	if fault := f.srv.opts.Fault; fault != nil {
 		_ = f.act([]Action{fault(f.Conn)})
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	return &exchange{Conn: *f.Conn}
 }
 

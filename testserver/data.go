@@ -2,7 +2,9 @@ package testserver
 
 import (
 	"io"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 )
 
@@ -31,27 +33,28 @@ func (l *dataListener) Accept() (net.Conn, error) {
 }
 
 func (l *dataListener) Close() error {
-	l.front.mu.Lock()
-	delete(l.front.listeners, l)
-	l.front.mu.Unlock()
+	l.front.drop(l)
 	return l.Listener.Close()
 }
 
 // hold keeps c for closeData. It returns false if the client is already gone.
-func (f *front) hold(c net.Conn) bool {
+func (f *front) hold(c io.Closer) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.conns[c] = struct{}{}
+	f.held[c] = struct{}{}
 	return !f.ended
+}
+
+func (f *front) drop(c io.Closer) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.held, c)
 }
 
 // wrap returns a dataListener on l, the library's listener for this connection.
 func (f *front) wrap(l net.Listener) net.Listener {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	d := &dataListener{Listener: l, front: f}
-	f.listeners[d] = struct{}{}
-	if f.ended {
+	if !f.hold(d) {
 		_ = l.Close()
 	}
 	return d
@@ -60,15 +63,9 @@ func (f *front) wrap(l net.Listener) net.Listener {
 // closeData closes the data connections and their listeners, because the library would wait for a client that is gone.
 func (f *front) closeData() {
 	f.mu.Lock()
-	var closers []io.Closer
-	for l := range f.listeners {
-		closers = append(closers, l)
-	}
-	for c := range f.conns {
-		closers = append(closers, c)
-	}
+	held := slices.Collect(maps.Keys(f.held))
 	f.mu.Unlock()
-	for _, c := range closers {
+	for _, c := range held {
 		_ = c.Close()
 	}
 }
@@ -115,9 +112,7 @@ func (c *dataConn) strike(n int) (int, error) {
 }
 
 func (c *dataConn) Close() error {
-	c.front.mu.Lock()
-	delete(c.front.conns, c)
-	c.front.mu.Unlock()
+	c.front.drop(c)
 	err := net.ErrClosed
 	c.once.Do(func() { err = c.wire.Close() })
 	return err

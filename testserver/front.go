@@ -18,12 +18,11 @@ type front struct {
 	rest []byte // what the library has not yet read of a command; owned by Read
 
 	// Guarded by control.mu.
-	inject    *exchange   // a PASS for the library that the client did not send
-	exchanges []*exchange // handed to the library, final reply not yet seen
-	gone      bool        // the library is done with the connection
-	done      bool        // Server.running knows that this connection is over
-	listeners map[net.Listener]struct{}
-	conns     map[net.Conn]struct{}
+	inject    *exchange              // a PASS for the library that the client did not send
+	exchanges []*exchange            // handed to the library, final reply not yet seen
+	gone      bool                   // the library is done with the connection
+	done      bool                   // Server.running knows that this connection is over
+	held      map[io.Closer]struct{} // data connections and their listeners
 
 	writing sync.Mutex
 	partial []byte // an incomplete reply; guarded by writing
@@ -43,11 +42,7 @@ type exchange struct {
 }
 
 func newFront(c *Conn) *front {
-	f := &front{
-		Conn:      c,
-		listeners: map[net.Listener]struct{}{},
-		conns:     map[net.Conn]struct{}{},
-	}
+	f := &front{Conn: c, held: map[io.Closer]struct{}{}}
 	c.front = f
 	c.onEnd = func() {
 		f.dropData()

@@ -94,11 +94,8 @@ func TestListingLimit(t *testing.T) {
 	s := New(t, PureFTPd, tree, Options{MaxListing: 4})
 	binary := build(t)
 	for _, args := range [][]string{{"-r", s.URL("/pub/")}, {"-l", s.URL("/pub/")}, {s.URL("/pub/")}, {s.URL("/pub;type=d")}} {
-		dir := t.TempDir()
-		cmd := exec.Command(binary, append([]string{"-d", dir}, args...)...)
-		if args[0] != "-r" {
-			cmd = exec.Command(binary, args...)
-		}
+		cmd := exec.Command(binary, args...)
+		cmd.Dir = t.TempDir()
 		out, _ := cmd.CombinedOutput()
 		if code := cmd.ProcessState.ExitCode(); code != 18 || !strings.Contains(string(out), "226 Output truncated to 4 matches") {
 			t.Errorf("%q: exit code %d, %s", args, code, out)

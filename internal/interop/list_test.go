@@ -68,40 +68,6 @@ func TestList(t *testing.T) {
 	})
 }
 
-// A listing leads to its files: the URL of every entry retrieves it.
-func TestListThenRetrieve(t *testing.T) {
-	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
-		var got []string
-		want := slices.DeleteFunc(slices.Sorted(slices.Values(oddNames)), func(n string) bool { return !s.serves(n) })
-		c.Timeout = hangTimeout
-		for e, err := range c.List(testContext(t), parse(t, s.URL("/pub/odd/"))) {
-			if s.flavour.breaksOff {
-				if err == nil {
-					t.Errorf("got %q from a listing that is broken off, want an error", e.Name)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !slices.Contains(want, path.Base(e.Name)) {
-				continue // listed, but the server cannot serve it, and may misspell it
-			}
-			_, text, err := fetch(testContext(t), c, e.URL.String())
-			if err != nil {
-				t.Errorf("%q: %v", e.Name, err)
-				continue
-			}
-			wantFile(t, "pub/odd/"+path.Base(e.Name), text)
-			got = append(got, path.Base(e.Name))
-		}
-		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	})
-}
-
 // StatAll tells the size and time of the files of the tree, and goes on after
 // missing files and directories.
 func TestStatAll(t *testing.T) {

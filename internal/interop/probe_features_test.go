@@ -80,7 +80,6 @@ var tables = []table{
 	{title: "Names", text: namesText, features: []feature{
 		{"files that cannot be retrieved", func(p *probe) string { return p.octets("octets/%s") }, ""},
 		{"files that the listing misses", (*probe).unlistedOctets, "reports lines that it cannot read"},
-		{"a name in UTF-8", (*probe).utf8, ""},
 		{"`OPTS UTF8 ON`", func(p *probe) string { return p.code("OPTS UTF8 ON") }, "sends it if `FEAT` offers it"},
 	}},
 	{title: "Flights", text: flightsText, features: []feature{
@@ -102,13 +101,6 @@ var tables = []table{
 
 // client returns a client that keeps no connection.
 func (p *probe) client() *ftpexec.Client { return &ftpexec.Client{MaxIdle: -1} }
-
-func yesNo(err error) string {
-	if err != nil {
-		return "no"
-	}
-	return "yes"
-}
 
 // actively says whether the server takes a port for data. Some connect at once.
 func (p *probe) actively(command string) string {

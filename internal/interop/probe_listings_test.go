@@ -173,11 +173,3 @@ func ranges(names []string) string {
 	}
 	return strings.Join(parts, " ")
 }
-
-func (p *probe) utf8() string {
-	_, got, err := fetch(p.context(), p.client(), p.plain.URL("/probe/utf8/"+Escape("\u00fc")))
-	if err == nil && got != "u" {
-		return "wrong bytes"
-	}
-	return yesNo(err)
-}

@@ -5,10 +5,8 @@ package interop
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"slices"
-	"strings"
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
@@ -71,26 +69,5 @@ func TestProxyTLS(t *testing.T) {
 			through(t, c, p)
 			inSession(testContext(t), t, c, "ftpes://"+s.Addr, sessionPaths())
 		})
-	})
-}
-
-// A proxy's refusal is ErrRefused, and does not show the proxy's password.
-func TestProxyRefuses(t *testing.T) {
-	t.Parallel()
-	forEachProxy(t, func(t *testing.T, p *Server) {
-		wrong, err := proxy.Parse(strings.Replace(proxyURL(p), proxyUser, "nobody", 1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		right, err := proxy.Parse(proxyURL(p))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for name, via := range map[string]*proxy.Proxy{"wrong login": wrong, "no such host": right} {
-			_, err := via.Dialer(nil)(testContext(t), "tcp", "none.interop.invalid:21")
-			if !errors.Is(err, proxy.ErrRefused) || strings.Contains(err.Error(), proxyPassword) {
-				t.Errorf("%s: got %v, want ErrRefused without the password", name, err)
-			}
-		}
 	})
 }

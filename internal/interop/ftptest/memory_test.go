@@ -120,21 +120,8 @@ func TestMemoryDial(t *testing.T) {
 // TestMemoryWritersWait: two writers that wait for readers do not wake each other, so the bubble's clock advances.
 func TestMemoryWritersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := NewNetwork()
-		l, err := n.Listen()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
 		for range 2 {
-			near, err := n.Dial(t.Context(), "tcp", l.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			far, err := l.Accept()
-			if err != nil {
-				t.Fatal(err)
-			}
+			near, far := connectInMemory(t)
 			go func() { _, _ = near.Write(make([]byte, 2*bufferSize)) }()
 			defer near.Close()
 			defer far.Close()
