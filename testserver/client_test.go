@@ -54,8 +54,7 @@ func dial(t *testing.T, addr string) *client {
 func anonymous(t *testing.T, addr string) *client {
 	t.Helper()
 	c := dial(t, addr)
-	c.do("USER anonymous", "331")
-	c.do("PASS x@", "230")
+	c.says([]string{"USER anonymous", "331", "PASS x@", "230"})
 	return c
 }
 

@@ -2,6 +2,7 @@ package testserver
 
 import (
 	"io"
+	"net"
 	"strings"
 	"testing"
 
@@ -23,8 +24,12 @@ func TestCloseIsFastWhateverHappens(t *testing.T) {
 			c.do("RETR big", "150")
 		}},
 		{"active data not read", func(c *client) {
-			l := listenLocal(c)
-			c.do("PORT 127,0,0,1,"+digits(l.Port), "200")
+			l, err := net.Listen("tcp4", "127.0.0.1:0")
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			c.t.Cleanup(func() { l.Close() })
+			c.do("PORT 127,0,0,1,"+digits(l.Addr().(*net.TCPAddr).Port), "200")
 			c.do("RETR big", "150")
 		}},
 		{"data stalled", func(c *client) {

@@ -27,16 +27,9 @@ func TestNamesAreServedByteForByte(t *testing.T) {
 	}
 	s := New(t, &Options{Tree: tree})
 	for i, name := range oddNames {
-		c := anonymous(t, s.Addr())
-		c.do("TYPE I", "200")
-		c.do("CWD files", "250")
-		c.do("SIZE "+name, fmt.Sprintf("213 %d\r\n", len(fmt.Sprint("file ", i))))
-		c.retrieves("RETR "+name, fmt.Sprint("file ", i))
-		c.retrieves("NLST "+name, name+"\r\n")
-		c.do("CWD /d", "250")
-		c.do("CWD "+name, "250")
-		c.retrieves("NLST", "f\r\n")
-		c.retrieves("RETR f", fmt.Sprint("in ", i))
+		in, file := fmt.Sprint("in ", i), fmt.Sprint("file ", i)
+		anonymous(t, s.Addr()).says([]string{"TYPE I", "200", "CWD files", "250", "SIZE " + name, fmt.Sprintf("213 %d\r\n", len(file)), "RETR " + name, "=" + file,
+			"NLST " + name, "=" + name + "\r\n", "CWD /d", "250", "CWD " + name, "250", "NLST", "=f\r\n", "RETR f", "=" + in})
 		got := s.Commands(i + 1)
 		if !slices.Contains(got, "CWD "+name) || !slices.Contains(got, "RETR "+name) {
 			t.Errorf("%q is not recorded as sent: %q", name, got)

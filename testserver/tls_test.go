@@ -19,10 +19,7 @@ func secure(t *testing.T, addr string, config *tls.Config) *client {
 	c := dial(t, addr)
 	c.do("AUTH TLS", "234")
 	c.startTLS(config)
-	c.do("PBSZ 0", "200")
-	c.do("PROT P", "200")
-	c.do("USER anonymous", "331")
-	c.do("PASS x@", "230")
+	c.says([]string{"PBSZ 0", "200", "PROT P", "200", "USER anonymous", "331", "PASS x@", "230"})
 	return c
 }
 
@@ -35,10 +32,9 @@ func resumed(s tls.ConnectionState) error {
 
 func TestExplicitTLS(t *testing.T) {
 	tests := []struct {
-		name    string
-		options Options
-		resumes bool
-		fails   bool
+		name           string
+		options        Options
+		resumes, fails bool
 	}{
 		{name: "1.3", options: Options{TLSConfig: &tls.Config{}}, resumes: true},
 		{name: "1.2", options: Options{Scheme: "ftpes", TLSConfig: &tls.Config{MaxVersion: tls.VersionTLS12}}, resumes: true},

@@ -3,33 +3,21 @@ package testserver
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
-	"net"
 	"strings"
 	"syscall"
 	"testing"
 )
 
-// listenLocal listens for active data and never accepts.
-func listenLocal(c *client) *net.TCPAddr {
-	c.t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	c.t.Cleanup(func() { l.Close() })
-	return l.Addr().(*net.TCPAddr)
-}
-
 func TestData(t *testing.T) {
 	contents := strings.Repeat("0123456789", 10000)
 	tests := []struct {
-		name   string
-		action Action // about RETR
-		script bool
-		want   string
-		final  string
-		err    error
+		name        string
+		action      Action // about RETR
+		script      bool
+		want, final string
+		err         error
 	}{
 		{"none", nil, false, contents, "226", nil},
 		{"cut with a lying reply", Cut(1234, Closed), false, contents[:1234], "226", nil},
@@ -89,5 +77,45 @@ func TestFaultCutsDataUnderTLS(t *testing.T) {
 	got, final, err := c.transfer("RETR f")
 	if len(got) == 0 || len(got) >= 50000 || !strings.HasPrefix(final, "226") {
 		t.Errorf("%d bytes, %v, %q", len(got), err, final)
+	}
+}
+
+// Every action ends when the client goes away and when the script is closed.
+func TestScriptEnds(t *testing.T) {
+	for _, action := range []Action{End(Stalled), Data(strings.Repeat("x", 16<<20)), Data("x", Stalled)} {
+		for _, clientEnds := range []bool{false, true} {
+			s := New(t, nil, Honest("").With("RETR", action))
+			c := dial(t, s.Addr())
+			data := c.dialData()
+			c.send("RETR f\r\n" + strings.Repeat("NOOP\r\n", 10000))
+			if err := s.WaitCommand(t.Context(), "RETR"); err != nil {
+				t.Fatal(err)
+			}
+			if clientEnds {
+				c.raw.Close()
+				_, _ = io.Copy(io.Discard, data)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			data.Close()
+		}
+	}
+}
+
+// TestOwnActions uses an Action and a Step that this package does not provide.
+func TestOwnActions(t *testing.T) {
+	echo := func(c *Conn) error {
+		if _, err := fmt.Fprintf(c, "150 %s\r\n", c.Arg); err != nil {
+			return err
+		}
+		_, err := io.WriteString(c.Data(), c.Arg)
+		return err
+	}
+	s := New(t, nil, Honest(""), func(d *Dialogue) {
+		OnConn(1, On("RETR", echo, Data("", Closed), Reply("226 Done")))(d)
+	})
+	for _, want := range []string{"f", ""} {
+		dial(t, s.Addr()).retrieves("RETR f", want)
 	}
 }
