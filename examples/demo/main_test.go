@@ -37,8 +37,8 @@ func TestRunFails(t *testing.T) {
 	}
 	other := tree()
 	other["/pub/docs/readme.txt"] = strings.ToUpper(readme)
-	more := tree()
-	more["/pub/docs/more"] = ""
+	less := tree()
+	delete(less, "/pub/docs/why?.txt")
 	tests := []struct {
 		o    testserver.Options
 		want string
@@ -46,7 +46,7 @@ func TestRunFails(t *testing.T) {
 		{testserver.Options{Tree: tree(), Fault: reply("RETR", "550 No")}, "step 2 "},
 		{testserver.Options{Tree: tree(), Fault: reply("NLST", "550 No")}, "step 3 "},
 		{testserver.Options{Tree: other}, "step 2 "},
-		{testserver.Options{Tree: more}, "step 3 "},
+		{testserver.Options{Tree: less}, "step 3 "},
 	}
 	for _, tt := range tests {
 		t.Setenv("TMPDIR", t.TempDir())
