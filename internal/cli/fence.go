@@ -35,7 +35,7 @@ func (r *run) fence(ctx context.Context) {
 	if !r.Confine || r.NoSandbox || r.DryRun || runtime.GOOS != "linux" {
 		return
 	}
-	ctx, cancel := r.limit(ctx, r.MaxTime) // the note may have no reader
+	_, cancel := r.limit(ctx, r.MaxTime) // the note may have no reader
 	defer cancel()
 	var rules []landlock.Rule
 	allow := func(access landlock.AccessFSSet, paths ...string) { // as far as they exist
