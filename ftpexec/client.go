@@ -24,7 +24,6 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Defaults for the fields of [Client] that are zero.
 const (
 	defaultConnectTimeout = 30 * time.Second
 	defaultTimeout        = 60 * time.Second
@@ -52,19 +51,16 @@ type Client struct {
 	Timeout        time.Duration // bounds each wait for a reply or for data, TLS handshakes on data connections included; 0 means a minute
 
 	// MinRate is the lowest rate at which a server may send data. If it sends less, the transfer fails with ErrTimeout. Time
-	// in which the caller does not read does not count. The zero Rate means no limit. With a limit, bytes go to a file
-	// through a buffer.
+	// in which the caller does not read does not count. The zero Rate means no limit.
 	MinRate Rate
 
-	// MaxIdle is how many connections without work the Client keeps for each server, for a minute, for later calls. 0 means
-	// 2; with a negative number every call connects for itself. RFC 1738 section 3.2.5 decides which URLs a connection can
-	// serve. The connections to a server are never more than MaxIdle, or those in use if they are more: MaxIdle should be the
-	// number of files that are retrieved at the same time. A program that is done with a server calls CloseIdleConnections.
+	// MaxIdle is how many connections without work the Client keeps for each server, for a minute, for later calls (RFC 1738
+	// section 3.2.5). 0 means 2; with a negative number every call connects for itself. It should be the number of files that
+	// are retrieved at the same time. A program that is done with a server calls CloseIdleConnections.
 	MaxIdle int
 	// MaxConns is the most connections to one server at a time, idle ones included. 0 means no limit. A call that finds all of
-	// them in use waits for one, in the order of the calls. If ctx ends the wait, the error wraps its cause. A Response holds
-	// its connection until its Body is read to the end or closed, so a goroutine that keeps MaxConns of them open and asks for
-	// one more waits until its ctx ends. Package download/batch needs no MaxConns.
+	// them in use waits for one, in the order of the calls, or until ctx ends. A Response holds its connection until its Body
+	// is read to the end or closed. Package download/batch needs no MaxConns.
 	MaxConns int
 
 	AllowPort    bool // the ports of other protocols too; see [urlparse.URL.BadPort]

@@ -122,12 +122,10 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// maxShown is how many bytes of a reply's line an error shows.
-const maxShown = 300
-
+// cut returns what an error shows of a line.
 func cut(s string) string {
-	if len(s) > maxShown {
-		return strings.ToValidUTF8(s[:maxShown], "") + "..."
+	if len(s) > 300 {
+		return strings.ToValidUTF8(s[:300], "") + "..."
 	}
 	return s
 }

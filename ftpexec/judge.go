@@ -17,6 +17,7 @@ type verb struct {
 	refused error  // what a refusal means; nil if the server may refuse the command
 	finds   bool   // 550 means that what it names does not exist; MLSD and LIST name nothing
 	basic   bool   // every server has it
+	lists   bool   // it lists a directory
 	null    bool   // without an argument it is sent with a null argument: "CWD "
 
 	// argument returns the argument of a command that is known only when it is sent; nil: it is that of the step.
@@ -65,9 +66,9 @@ func init() {
 		// RFC 3659 section 5.3: only 3yz means that RETR starts at the offset.
 		"REST": {stage: "transfer", refused: ErrNoRestart, right: func(r wire.Reply) bool { return r.First() == 3 }},
 		"RETR": {stage: "transfer", refused: errTransfer, finds: true, judged: (*run).began},
-		"NLST": {stage: "transfer", refused: errTransfer, finds: true, judged: (*run).began},
-		"LIST": {stage: "transfer", refused: errTransfer, judged: (*run).began},
-		"MLSD": {stage: "transfer", refused: errTransfer, judged: (*run).began},
+		"NLST": {stage: "transfer", refused: errTransfer, finds: true, lists: true, judged: (*run).began},
+		"LIST": {stage: "transfer", refused: errTransfer, lists: true, judged: (*run).began},
+		"MLSD": {stage: "transfer", refused: errTransfer, lists: true, judged: (*run).began},
 	}
 }
 
@@ -231,12 +232,12 @@ func (r *run) began(st step, reply wire.Reply) error {
 	op := st.Command
 	told := r.answer(st, reply)
 	if r.spurned = 0; reply.First() <= 2 {
-		r.conn.Began(reply, op.lists())
+		r.conn.Began(reply, verbs[op.Verb].lists)
 		r.file.info.opened(told, r.goal.offset)
 		return nil
 	}
 	r.spurned = r.port
-	if op.lists() && told.means(empty) {
+	if verbs[op.Verb].lists && told.means(empty) {
 		return errNoEntries
 	}
 	r.spent = r.goal.offset > 0 // a server may keep the offset of REST for the RETR after the one it refused
@@ -267,9 +268,9 @@ func (r *run) finish(n int64, alone bool) (final, err *Error) {
 		e.Err = ErrTruncated
 	case op.Verb == "NLST" && e.answer.means(unopened):
 		e.Err = ErrNotFound
-	case op.lists() && e.answer.means(unopened):
+	case verbs[op.Verb].lists && e.answer.means(unopened):
 		e.Err = errTransfer
-	case op.lists() && e.answer.means(partial):
+	case verbs[op.Verb].lists && e.answer.means(partial):
 		e.Err, e.Hint = errPartial, "the others can be fetched by a list of their URLs"
 	default:
 		return e, nil

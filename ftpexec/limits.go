@@ -116,7 +116,7 @@ func (e *Error) readLimits(op Command, secure bool) {
 	case e.Code == 421 || e.Stage != "directory" && e.Stage != "transfer":
 	case e.answer.means(denied):
 		also(fs.ErrPermission)
-	case (e.Stage == "directory" || op.lists()) && e.answer.means(absent):
+	case (e.Stage == "directory" || verbs[op.Verb].lists) && e.answer.means(absent):
 		also(fs.ErrNotExist)
 	}
 	if e.Code == 421 && e.entering() && !errors.Is(e.Err, ErrTLSRequired) {

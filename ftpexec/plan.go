@@ -91,9 +91,3 @@ func (c Command) shown() string {
 	}
 	return c.display()
 }
-
-// lists reports whether the command lists a directory.
-func (c Command) lists() bool { return c.Verb == "NLST" || c.Verb == "LIST" || c.Verb == "MLSD" }
-
-// transfers reports whether the command starts a transfer.
-func (c Command) transfers() bool { return c.Verb == "RETR" || c.lists() }

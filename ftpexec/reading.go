@@ -27,10 +27,9 @@ func extendedPort(text string) int {
 }
 
 // sixNumbers matches "h1,h2,h3,h4,p1,p2" with numbers up to 255.
-var sixNumbers = func() func() *regexp.Regexp {
-	const octet = `0*(25[0-5]|2[0-4]\d|1\d\d|\d\d?)`
-	return listing.Lazy(`(?:^|\D)` + octet + strings.Repeat(` *, *`+octet, 5) + `(?:\D|$)`)
-}()
+var sixNumbers = listing.Lazy(`(?:^|\D)` + octet + strings.Repeat(` *, *`+octet, 5) + `(?:\D|$)`)
+
+const octet = `0*(25[0-5]|2[0-4]\d|1\d\d|\d\d?)`
 
 // passivePort returns the port in a 227 reply, or 0. The text around the six numbers is not fixed (RFC 1123 section
 // 4.1.2.6).

@@ -309,18 +309,13 @@ func socketError(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) || errors.As(err, &op) {
 		return err
 	}
-	for _, errno := range socketErrors {
+	for _, errno := range []error{syscall.ECONNRESET, syscall.ETIMEDOUT, syscall.ECONNABORTED, syscall.ENETDOWN, syscall.ENETUNREACH,
+		syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETRESET, syscall.ENOTCONN} {
 		if errors.Is(err, errno) {
 			return &net.OpError{Op: "read", Net: "tcp", Err: errno}
 		}
 	}
 	return nil
-}
-
-// socketErrors are those that a splice reports without saying that they are the socket's.
-var socketErrors = []error{
-	syscall.ECONNRESET, syscall.ETIMEDOUT, syscall.ECONNABORTED, syscall.ENETDOWN, syscall.ENETUNREACH,
-	syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETRESET, syscall.ENOTCONN,
 }
 
 // textBody is a Body in ASCII type. It converts line ends from CR LF to the local ones, and CR NUL to CR (RFC 959 section

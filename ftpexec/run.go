@@ -236,7 +236,7 @@ func (r *run) line(st step) (_ wire.Line, err error) {
 	if !st.secret && st.shows == "" {
 		st.Arg = arg
 	}
-	return wire.Line{Text: Command{Verb: st.Verb, Arg: arg}.line(), Shown: st.traced(), Transfer: st.transfers()}, err
+	return wire.Line{Text: Command{Verb: st.Verb, Arg: arg}.line(), Shown: st.traced(), Transfer: st.Verb == "RETR" || verbs[st.Verb].lists}, err
 }
 
 // insert puts st before the other steps. Steps that are sent already were sent too early: insert discards their replies,

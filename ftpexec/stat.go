@@ -72,7 +72,10 @@ func (s *session) statAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[E
 			if err == nil {
 				err = s.run(ctx, rest[0], goal{asks: asks}, nil)
 			}
-			for _, q := range answered(asks) {
+			for _, q := range asks {
+				if q.gone == nil && q.told < len(q.asks) {
+					break
+				}
 				last, rest = q, rest[1:]
 				if !yield(q.answer()) {
 					return
@@ -131,15 +134,6 @@ func inquire(first *urlparse.URL, rest []*urlparse.URL, last *question) (asks []
 		asks = append(asks, q)
 	}
 	return asks, nil
-}
-
-// answered returns the questions up to the first without an answer.
-func answered(asks []*question) []*question {
-	open := func(q *question) bool { return q.gone == nil && q.told < len(q.asks) }
-	if i := slices.IndexFunc(asks, open); i >= 0 {
-		return asks[:i]
-	}
-	return asks
 }
 
 // answer returns what StatAll yields about the file.
