@@ -26,12 +26,8 @@ type Request struct {
 	Offset int64
 	// More, if not nil, saves a round trip if another file is retrieved after this one on the same connection. When all bytes
 	// of the Body have come, and More returns true, the client sends the EPSV (or PASV) of the next transfer at once, instead
-	// of after the server's final reply. It does so only in passive mode, with commands sent ahead allowed, and if the size
-	// was known. If the server refuses that, the client sends it again in
-	// its usual place, and no longer ahead of that.
-	//
-	// More is called at most once, by Read or WriteTo of Body; it should be quick and must not use Body. If it returns true
-	// and no transfer follows, no harm is done.
+	// of after the server's final reply. More is called at most once, by Read or WriteTo of Body; it should be quick and must
+	// not use Body. If it returns true and no transfer follows, no harm is done.
 	More func() bool
 }
 
@@ -39,7 +35,7 @@ type Request struct {
 type Response struct {
 	// Body is the file's contents: the bytes as stored in image type, the text with local line ends in ASCII type
 	// (RFC 959 section 3.1.1). Read returns io.EOF only after the server has confirmed that the transfer is complete
-	// and, if Size is known, exactly Size - Offset bytes have come. Otherwise it returns an *[Error]. In image type
+	// and, if Size is known, exactly the bytes from the offset on have come. Otherwise it returns an *[Error]. In image type
 	// Body is also an io.WriterTo, which copies to an *os.File without a buffer if the system can. The caller must
 	// close Body. Closing it early closes the connection.
 	Body io.ReadCloser
