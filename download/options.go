@@ -103,27 +103,23 @@ type Event struct {
 	Wait  time.Duration
 }
 
-// contradiction returns the error for two fields that cannot be used together.
-func contradiction(a, b string) error {
-	return fmt.Errorf("%s and %s contradict each other: leave one out", a, b)
-}
-
 // check returns an error if the options contradict each other. [File] and [To] call it first.
 func (o *Options) check() error {
-	switch {
-	case o == nil:
+	if o == nil {
 		return nil
-	case o.Overwrite && o.Skip:
-		return contradiction("Overwrite", "Skip")
-	case o.Newer && o.Skip:
-		return contradiction("Newer", "Skip")
-	case o.Continue && o.Skip:
-		return contradiction("Continue", "Skip")
-	case o.Continue && o.Overwrite:
-		return contradiction("Continue", "Overwrite")
-	case o.Continue && o.NoResume:
-		return contradiction("Continue", "NoResume")
-	case o.Segments < 0 || o.Segments > maxSegments:
+	}
+	for _, both := range []struct {
+		set  bool
+		a, b string
+	}{
+		{o.Overwrite && o.Skip, "Overwrite", "Skip"}, {o.Newer && o.Skip, "Newer", "Skip"}, {o.Continue && o.Skip, "Continue", "Skip"},
+		{o.Continue && o.Overwrite, "Continue", "Overwrite"}, {o.Continue && o.NoResume, "Continue", "NoResume"},
+	} {
+		if both.set {
+			return fmt.Errorf("%s and %s contradict each other: leave one out", both.a, both.b)
+		}
+	}
+	if o.Segments < 0 || o.Segments > maxSegments {
 		return fmt.Errorf("the number of Segments is not from 0 to %d", maxSegments)
 	}
 	return nil

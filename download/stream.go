@@ -58,17 +58,16 @@ type streaming struct {
 func (s *streaming) run(ctx context.Context) error {
 	stop := func() {}
 	defer func() { stop() }()
-	first, pieces := true, 0
+	pieces := 0
 	for {
 		before := s.n.Load()
 		resp, err := s.src.Do(ctx, &ftpexec.Request{URL: s.u, Offset: before - int64(len(s.lap))})
 		if err == nil {
 			s.retry.Reached.Store(true)
 			s.live.Store(resp)
-			if first {
-				stop, first = s.o.report(s.count), false
+			if pieces++; pieces == 1 {
+				stop = s.o.report(s.count)
 			}
-			pieces++
 			err = s.copy(ctx, resp)
 		}
 		if err == nil {

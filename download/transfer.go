@@ -3,6 +3,7 @@ package download
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 
 	"example.com/ftpfetch/download/internal/partfile"
@@ -34,6 +35,7 @@ type transfer struct {
 	noRestart noRestart    // why the server cannot start in the middle of a file; "" if it may
 	untold    atomic.Bool  // the server once omitted something that it had reported before
 	restarts  int          // how often the server's file has changed
+	opened    func()       // data is about to flow
 	segments  int          // connections to use
 }
 
@@ -62,20 +64,19 @@ func (t *transfer) run(ctx context.Context) error {
 	defer end()
 	stop := func() {}
 	defer func() { stop() }()
-	first := true
+	t.opened = sync.OnceFunc(func() { stop = t.o.report(t.count) })
+	high, _ := t.count()
 	for {
-		err := t.try(ctx, func() {
-			if first {
-				stop, first = t.o.report(t.count), false
-			}
-		})
+		err := t.try(ctx)
 		if failed := t.part.Health(); failed != nil {
 			return failed
 		}
 		if err == nil {
 			return nil
 		}
-		progress := t.part.Progressed()
+		n, _ := t.count()
+		progress := n > high
+		high = max(high, n)
 		if errors.As(err, &t.noRestart) {
 			t.segments = 1
 		}
@@ -100,14 +101,14 @@ func (t *transfer) count() (done, total int64) {
 	return s.Done.Octets(), s.Size
 }
 
-// try fetches the gaps in the part, in order. It calls opened when data is about to flow.
-func (t *transfer) try(ctx context.Context, opened func()) error {
+// try fetches the gaps in the part, in order.
+func (t *transfer) try(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	why, err := t.forgo()
 	for err == nil {
 		var complete bool
-		if complete, err = t.step(ctx, cancel, why, opened); complete {
+		if complete, err = t.step(ctx, cancel, why); complete {
 			return t.same(ctx)
 		}
 		why = ""
@@ -117,7 +118,7 @@ func (t *transfer) try(ctx context.Context, opened func()) error {
 
 // step fetches the first gap, over several connections if that was asked for and worth it. If why is not "", the gap is
 // the whole file, and step gives up the part once the server has opened the transfer.
-func (t *transfer) step(ctx context.Context, cancel context.CancelCauseFunc, why string, opened func()) (complete bool, err error) {
+func (t *transfer) step(ctx context.Context, cancel context.CancelCauseFunc, why string) (complete bool, err error) {
 	gap := partfile.Span{Start: 0, End: -1}
 	if why == "" {
 		if gap, complete = t.next(); complete {
@@ -141,7 +142,7 @@ func (t *transfer) step(ctx context.Context, cancel context.CancelCauseFunc, why
 	if gap, err = t.accept(resp, gap); err != nil {
 		return false, err
 	}
-	opened()
+	t.opened()
 	if t.segments > 1 && t.noRestart == "" && !t.text() && resp.Size >= 2*minSegment && t.dated(resp.ModTime) {
 		return false, t.parallel(ctx, cancel, resp)
 	}

@@ -43,7 +43,6 @@ type Part struct {
 	claimed Spans // by the journal on the disk
 	known   bool  // the journal is about this transfer and may be written
 	streams []*Stream
-	high    int64 // the most bytes that the part has ever had
 	failed  error // why bytes did not reach the disk: the part cannot be trusted
 	laps    []lap // what other responses had of bytes that are not all there yet
 
@@ -116,7 +115,7 @@ func (p *Part) Resume() error {
 	return p.record(p.Left, false) // part and journal are copies
 }
 
-func (p *Part) begin(s State) { p.state, p.blocks, p.high = s, s.Blocks, s.Done.Octets() }
+func (p *Part) begin(s State) { p.state, p.blocks = s, s.Blocks }
 
 // Adopt takes all bytes of another program's part as the start.
 func (p *Part) Adopt(ctx context.Context) error {
@@ -175,16 +174,6 @@ func (p *Part) Snapshot() State {
 	}
 	s.Adopted = min(s.Adopted, s.Done.Head())
 	return s
-}
-
-// Progressed reports whether the part has more bytes than ever before.
-func (p *Part) Progressed() bool {
-	n := p.Snapshot().Done.Octets()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	more := n > p.high
-	p.high = max(p.high, n)
-	return more
 }
 
 // Know sets what is known about the file. From now on the journal may be written: the first one is written now, and
