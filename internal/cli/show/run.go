@@ -261,3 +261,39 @@ func (r *Run) End(t batch.Totals) {
 		r.p.say(r.event("end"), text+fmt.Sprintf("; received %s in %.1f s", counted(r.received, "byte", "bytes"), r.p.now().Sub(r.began).Seconds()))
 	}
 }
+
+// event returns an event with the state of the file.
+func (f *file) event(kind string) event {
+	e := event{Event: kind, URL: f.task.URLs[0].Redacted(), Path: f.task.Path}
+	if !f.began.IsZero() {
+		e.Attempt, e.Received, e.Offset = f.try, &f.done, &f.offset
+	}
+	if f.total >= 0 {
+		e.Size = &f.total
+	}
+	return e
+}
+
+// event returns an event with the state of the whole run.
+func (r *Run) event(kind string) event {
+	files, size := r.of()
+	t := r.totals
+	e := event{Event: kind, Files: &files, Complete: &t.Complete, Failed: new(t.Failed + t.Unlisted), Received: &r.received, Rate: new(int64(r.speed.rate))}
+	if size >= 0 {
+		e.Size = &size
+	}
+	if took := r.p.now().Sub(r.began); r.ended {
+		e.Seconds, e.Rate = seconds(took), average(r.received, took)
+	}
+	return e
+}
+
+// average returns the bytes per second of n bytes.
+func average(n int64, took time.Duration) *int64 {
+	return new(int64(float64(n) / max(took.Seconds(), 0.001)))
+}
+
+// seconds returns d in seconds, rounded to milliseconds.
+func seconds(d time.Duration) *float64 {
+	return new(float64(d.Round(time.Millisecond).Milliseconds()) / 1000)
+}

@@ -118,6 +118,43 @@ func (p *Printer) lock() (unlock func()) {
 	return p.mu.Unlock
 }
 
+// event is one line of --progress json, which docs/progress.md documents. A field is absent if its value is unknown or
+// does not apply.
+type event struct {
+	Event    string   `json:"event"`
+	Version  int      `json:"version"`
+	Time     string   `json:"time"`
+	URL      string   `json:"url,omitempty"`
+	Path     string   `json:"path,omitempty"`
+	Size     *int64   `json:"size,omitempty"`
+	Offset   *int64   `json:"offset,omitempty"`
+	Received *int64   `json:"received,omitempty"`
+	Rate     *int64   `json:"rate,omitempty"`
+	Attempt  int      `json:"attempt,omitempty"`
+	Delay    *float64 `json:"delay,omitempty"`
+	Seconds  *float64 `json:"seconds,omitempty"`
+	Skipped  bool     `json:"skipped,omitempty"`
+	Verified string   `json:"verified,omitempty"`
+	Text     string   `json:"text,omitempty"`
+	Error    string   `json:"error,omitempty"`
+	Code     int      `json:"code,omitempty"`
+	Files    *int64   `json:"files,omitempty"`
+	Complete *int64   `json:"complete,omitempty"`
+	Failed   *int64   `json:"failed,omitempty"`
+}
+
+// say shows e as one line of JSON, or as a line of text if that is not empty.
+func (p *Printer) say(e event, text string) {
+	if p.Progress == JSON {
+		e.Version = 1 // a change that breaks a reader must raise it
+		e.Time = p.now().UTC().Format("2006-01-02T15:04:05.000Z")
+		text = strings.TrimSuffix(string(printable.JSON(e)), "\n")
+	}
+	if text != "" {
+		p.line("%s", text)
+	}
+}
+
 // Note says whom a note is for: its line begins with it.
 type Note string
 
