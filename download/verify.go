@@ -42,8 +42,7 @@ func (c *digestCheck) reset() {
 	c.at = 0
 }
 
-// reach makes the digest cover the first n bytes of f. It reads those that have
-// not passed yet, until ctx ends.
+// reach makes the digest cover the first n bytes of f. It reads those that have not passed yet, until ctx ends.
 func (c *digestCheck) reach(ctx context.Context, f *os.File, n int64) error {
 	if c.at > n {
 		c.reset()
@@ -69,8 +68,8 @@ func (c *digestCheck) same(ctx context.Context, f *os.File, n int64) bool {
 	return err == nil && info.Size() == n && other.reach(ctx, f, n) == nil && bytes.Equal(other.h.Sum(nil), c.h.Sum(nil))
 }
 
-// compare writes to r what the digest is and what it was compared with. The error
-// is [ErrDigest] if it is not the wanted one.
+// compare writes to r what the digest is and what it was compared with. The error is [ErrDigest] if it is not the wanted
+// one.
 func (c *digestCheck) compare(r *Result) error {
 	got := digest.Sum{Algorithm: c.want.Algorithm, Digest: c.h.Sum(nil)}
 	if got.String() == c.want.String() {
@@ -80,10 +79,9 @@ func (c *digestCheck) compare(r *Result) error {
 	return because(ErrDigest, "%s is %x, not %x (%s)", got.Algorithm, got.Digest, c.want.Digest, c.from)
 }
 
-// expected returns the digest that the file must have: Options.Sum, or with
-// Options.Verify what the server offers, a list beside the file or else a digest
-// that it computes. It is called before the file is retrieved, so that the digest
-// is computed while bytes pass. It returns nil if no digest was asked for.
+// expected returns the digest that the file must have: Options.Sum, or with Options.Verify what the server offers, a list
+// beside the file or else a digest that it computes. It is called before the file is retrieved, so that the digest is
+// computed while bytes pass. It returns nil if no digest was asked for.
 func (j *job) expected(ctx context.Context) (*digestCheck, error) {
 	if j.o.Sum.Algorithm != "" {
 		return newCheck(j.o.Sum, string(j.o.Sum.Algorithm)+" given"), nil
@@ -137,8 +135,8 @@ func absent(err error) bool {
 	return errors.As(err, &e) && (e.Code/100 == 5 || e.Code == 0 && errors.Is(err, ftpexec.ErrNotFound))
 }
 
-// listing returns the names in the file's directory, or nil if the server does
-// not list it: then the lists are asked for by name.
+// listing returns the names in the file's directory, or nil if the server does not list it: then the lists are asked for
+// by name.
 func (j *job) listing(ctx context.Context) []string {
 	dir := *j.u
 	dir.Name, dir.Type = "", urlparse.TypeNone

@@ -16,8 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// limit bounds every read and write of the tests' client. It tells a hang from a
-// busy machine, and nothing else.
+// limit bounds every read and write of the tests' client. It tells a hang from a busy machine, and nothing else.
 const limit = time.Minute
 
 // client is a small FTP client that sends exactly what it is told.
@@ -93,9 +92,8 @@ func (c *client) do(line, prefix string) string {
 	return c.want(prefix)
 }
 
-// says holds a dialogue: a command, or "" for none, and what the reply to it begins
-// with, or "end" or "EOF", or "=" and the data of a transfer. "TLS" is a handshake, after which no
-// reply comes.
+// says holds a dialogue: a command, or "" for none, and what the reply to it begins with, or "end" or "EOF", or "=" and
+// the data of a transfer. "TLS" is a handshake, after which no reply comes.
 func (c *client) says(say []string) {
 	c.t.Helper()
 	for i := 0; i < len(say); i += 2 {

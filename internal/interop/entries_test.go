@@ -21,8 +21,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// planted are the entries of the directory that TestEntries lists: name -> what
-// describe says about it.
+// planted are the entries of the directory that TestEntries lists: name -> what describe says about it.
 var planted = map[string]string{
 	"dir": "dir", ".hidden dir": "dir", "-d": "dir", "dir with  spaces ": "dir",
 	"link": "link to plain", "dangling": "link to no where", "dirlink": "link to dir", "arrow -> link": "link to plain",
@@ -36,8 +35,7 @@ func init() {
 	}
 }
 
-// told is what a server's listing tells in place of planted. An entry with ""
-// is not in it.
+// told is what a server's listing tells in place of planted. An entry with "" is not in it.
 var told = map[Kind]map[string]string{
 	// MLSD says type=OS.unix=symlink without the target.
 	Proftpd: {"link": "link to ", "dirlink": "link to ", "arrow -> link": "link to ", "dangling": ""},
@@ -67,8 +65,7 @@ func (s *Server) wanted() map[string]string {
 	return want
 }
 
-// plantEntries returns a tree with the entries in /entries, and directories with
-// a single file or none that may be read.
+// plantEntries returns a tree with the entries in /entries, and directories with a single file or none that may be read.
 func plantEntries(t *testing.T) *Tree {
 	t.Helper()
 	tree := plantTree(t, map[string]string{"dash/-a": "x", "hidden/.only": "x", "denied/x": "x"})
@@ -110,8 +107,7 @@ func describe(e ftpexec.Entry) string {
 	return e.Mode.Type().String()
 }
 
-// entriesOf returns the entries by their names, and the lines that are not
-// understood.
+// entriesOf returns the entries by their names, and the lines that are not understood.
 func entriesOf(ctx context.Context, c *ftpexec.Client, url string) (map[string]ftpexec.Entry, []error, error) {
 	u, err := urlparse.Parse(url)
 	if err != nil {
@@ -188,8 +184,7 @@ func merge(a, b map[string]string) map[string]string {
 	return both
 }
 
-// checkTime compares an entry's time with that of every file. The server's zone
-// may be any.
+// checkTime compares an entry's time with that of every file. The server's zone may be any.
 func checkTime(t *testing.T, e ftpexec.Entry) {
 	t.Helper()
 	tolerance := time.Duration(0)

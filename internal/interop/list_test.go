@@ -68,8 +68,7 @@ func TestList(t *testing.T) {
 	})
 }
 
-// StatAll tells the size and time of the files of the tree, and goes on after
-// missing files and directories.
+// StatAll tells the size and time of the files of the tree, and goes on after missing files and directories.
 func TestStatAll(t *testing.T) {
 	forEach(t, false, func(f flavour) bool { return !f.noFacts }, func(t *testing.T, s *Server) {
 		bothWays(t, s, testStatAll)

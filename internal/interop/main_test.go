@@ -85,8 +85,7 @@ type running interface {
 	Close() error
 }
 
-// share returns what start starts, the first time, for the key. It shows the log of
-// that if the test fails.
+// share returns what start starts, the first time, for the key. It shows the log of that if the test fails.
 func share[S running](t *testing.T, key string, start func(ctx context.Context) (S, error)) S {
 	t.Helper()
 	shared.Lock()
@@ -113,8 +112,8 @@ func sharedServer(t *testing.T, kind Kind, tls bool) *Server {
 	return share(t, fmt.Sprint(kind, " TLS ", tls), func(ctx context.Context) (*Server, error) { return Start(ctx, kind, tree, Options{TLS: tls}) })
 }
 
-// forEach runs a subtest on every shared server of which has is true. The subtests
-// run in parallel, because they mostly wait for servers.
+// forEach runs a subtest on every shared server of which has is true. The subtests run in parallel, because they mostly
+// wait for servers.
 func forEach(t *testing.T, tls bool, has func(f flavour) bool, test func(t *testing.T, s *Server)) {
 	t.Helper()
 	t.Parallel()
@@ -145,8 +144,7 @@ func forEachTLSServer(t *testing.T, test func(t *testing.T, s *Server)) {
 	forEach(t, true, func(f flavour) bool { return f.tls }, test)
 }
 
-// forEachClient is like forEachServer, in parallel with a client that sends
-// ahead and with one that does not.
+// forEachClient is like forEachServer, in parallel with a client that sends ahead and with one that does not.
 func forEachClient(t *testing.T, test func(t *testing.T, s *Server, c *ftpexec.Client)) {
 	t.Helper()
 	forEachServer(t, func(t *testing.T, s *Server) { bothWays(t, s, test) })
@@ -194,8 +192,8 @@ func bothWays(t *testing.T, s *Server, test func(t *testing.T, s *Server, c *ftp
 	}
 }
 
-// testTimeout bounds every test. It is long enough to tell a hanging server from
-// a busy machine; pure-ftpd is slow to refuse a password.
+// testTimeout bounds every test. It is long enough to tell a hanging server from a busy machine; pure-ftpd is slow to
+// refuse a password.
 const testTimeout = 5 * time.Minute
 
 func newClient(t *testing.T) *ftpexec.Client {

@@ -17,8 +17,7 @@ import (
 	"example.com/ftpfetch/internal/rules/night"
 )
 
-// hostileNames are names that a shell, a listing, a local file system or the
-// command's own files could stumble over.
+// hostileNames are names that a shell, a listing, a local file system or the command's own files could stumble over.
 var hostileNames = []string{
 	" lead", "  two", "trail ", "in  ner", "-rf", "--help", "-", "*", "?", "[", "[a-z]*", "{a,b}", `"`, `""`, `a"b`, "'", "`id`", "$(id)",
 	"\\", backslashName, "\u00fcn\u00efcode \u2603", "e\u0301", "\u202ertl", latin1Name, "\xff\xfe", "\xc3", "tab\there", "esc\x1b[31m", "bell\a", "\x7f",
@@ -27,8 +26,7 @@ var hostileNames = []string{
 	"x.", "@", "@eaDir", "file.TMP", ".part", ".bad", strings.Repeat("n", 255), strings.Repeat("n", 250) + ".part", strings.Repeat("\u2603", 85),
 }
 
-// unserved reports whether a server leaves a name out of its listings, or cannot
-// retrieve it.
+// unserved reports whether a server leaves a name out of its listings, or cannot retrieve it.
 func unserved(kind Kind, name string) bool {
 	control := strings.ContainsFunc(name, func(r rune) bool { return r < 0x20 || r == 0x7f })
 	switch kind {
@@ -161,9 +159,8 @@ func forEachMirror(t *testing.T, test func(m *mirror)) {
 	}
 }
 
-// TestMirror mirrors a tree of many entries with hostile names. A second run
-// fetches nothing; with -N a third one fetches what has changed, in size, in time or in
-// both, also when the ledger has the file.
+// TestMirror mirrors a tree of many entries with hostile names. A second run fetches nothing; with -N a third one fetches
+// what has changed, in size, in time or in both, also when the ledger has the file.
 func TestMirror(t *testing.T) {
 	forEachMirror(t, func(m *mirror) {
 		for i, name := range hostileNames {
@@ -205,8 +202,8 @@ func TestMirror(t *testing.T) {
 	})
 }
 
-// TestMirrorImpossible checks that what cannot be listed or saved is reported and
-// makes the run fail, and that everything else is there.
+// TestMirrorImpossible checks that what cannot be listed or saved is reported and makes the run fail, and that everything
+// else is there.
 func TestMirrorImpossible(t *testing.T) {
 	for _, name := range []string{"a\nb", "a\rb", "g.part.json", ".ftpfetch-ledger", ".ftpfetch-ledger-1-of-2"} {
 		t.Run(fmt.Sprintf("%q", name), func(t *testing.T) {
@@ -227,9 +224,8 @@ func TestMirrorImpossible(t *testing.T) {
 	}
 }
 
-// TestMirrorDenied checks that directories that may not be listed make the run
-// fail, whatever their names and those of their parents, and that what is beside
-// them is there.
+// TestMirrorDenied checks that directories that may not be listed make the run fail, whatever their names and those of
+// their parents, and that what is beside them is there.
 func TestMirrorDenied(t *testing.T) {
 	forEachMirror(t, func(m *mirror) {
 		m.plant("a/file", "a")
@@ -265,8 +261,8 @@ func TestMirrorDenied(t *testing.T) {
 	})
 }
 
-// TestOnePort lists a directory on a vsftpd that has one port for data and bears
-// one connection. It knows no MLSD, and the next listing would use the same port.
+// TestOnePort lists a directory on a vsftpd that has one port for data and bears one connection. It knows no MLSD, and the
+// next listing would use the same port.
 func TestOnePort(t *testing.T) {
 	t.Parallel()
 	s, ctx := New(t, Vsftpd, tree, Options{OnePort: true}), testContext(t)
@@ -284,8 +280,7 @@ func TestOnePort(t *testing.T) {
 	}
 }
 
-// TestMirrorLinks checks that symbolic links are reported, and followed only within
-// the tree.
+// TestMirrorLinks checks that symbolic links are reported, and followed only within the tree.
 func TestMirrorLinks(t *testing.T) {
 	forEachMirror(t, func(m *mirror) {
 		m.plant("dir/file", "text")

@@ -16,9 +16,8 @@ import (
 	"time"
 )
 
-// control is a control connection that sends what it is told to, one command at
-// a time, and judges nothing: it shows what a server does with commands that
-// ftpexec would not send.
+// control is a control connection that sends what it is told to, one command at a time, and judges nothing: it shows what
+// a server does with commands that ftpexec would not send.
 type control struct {
 	*textproto.Conn
 	raw net.Conn
@@ -104,8 +103,8 @@ func isReset(err error) bool {
 // passivePort is the port in the reply to PASV, which every server has.
 var passivePort = regexp.MustCompile(`\d+,\d+,\d+,\d+,(\d+),(\d+)`)
 
-// transfer returns what the server sends in reply to the last command, and its
-// last reply. It opens the data connection before it sends the first command.
+// transfer returns what the server sends in reply to the last command, and its last reply. It opens the data connection
+// before it sends the first command.
 func (c *control) transfer(commands ...string) (string, answer) {
 	a := c.ask("PASV")
 	found := passivePort.FindStringSubmatch(a.text)

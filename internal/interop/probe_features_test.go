@@ -146,8 +146,7 @@ func (p *probe) implicit() string {
 	return p.fetches(c, "ftps://"+s.Addr)
 }
 
-// resumes says whether a data connection resumes the TLS session of the control
-// connection.
+// resumes says whether a data connection resumes the TLS session of the control connection.
 func (p *probe) resumes(version uint16) string {
 	resumed := false
 	got := p.underTLS(&tls.Config{MaxVersion: version, MinVersion: version, VerifyConnection: func(state tls.ConnectionState) error {
@@ -160,8 +159,7 @@ func (p *probe) resumes(version uint16) string {
 	return got
 }
 
-// withoutSession retrieves a file by a data connection with a TLS session of its
-// own.
+// withoutSession retrieves a file by a data connection with a TLS session of its own.
 func (p *probe) withoutSession() string {
 	switch got := p.underTLS(&tls.Config{SessionTicketsDisabled: true}); got {
 	case "yes":

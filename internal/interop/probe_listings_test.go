@@ -10,8 +10,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// code says "yes" if the last command gets a positive reply, and otherwise its
-// code.
+// code says "yes" if the last command gets a positive reply, and otherwise its code.
 func (p *probe) code(commands ...string) string {
 	c := p.session(p.plain)
 	var a answer
@@ -115,8 +114,7 @@ func (p *probe) precision() string {
 	return fmt.Sprintf("%s, %s", strings.TrimSuffix(strings.TrimSuffix(e.Precision.String(), "0s"), "0m"), map[bool]string{true: "local", false: "UTC"}[e.Local])
 }
 
-// octets returns the octets for which the file at the pattern cannot be
-// retrieved.
+// octets returns the octets for which the file at the pattern cannot be retrieved.
 func (p *probe) octets(pattern string) string {
 	c := p.client()
 	c.MaxIdle = 1

@@ -45,8 +45,7 @@ func (p *probe) session(s *Server) *control {
 	return c
 }
 
-// fetches says "yes" if ftpfetch retrieves pub/text.txt whole, and otherwise why
-// not.
+// fetches says "yes" if ftpfetch retrieves pub/text.txt whole, and otherwise why not.
 func (p *probe) fetches(c *ftpexec.Client, base string) string {
 	_, got, err := fetch(p.context(), c, base+"/pub/text.txt")
 	switch e := (*ftpexec.Error)(nil); {
@@ -67,8 +66,8 @@ const (
 	deepFile = "pub/a/b/c/file.txt"
 )
 
-// octets returns the octets that are a name by themselves: all but NUL, LF and CR,
-// which no command can contain, "/", and ".", which is a directory.
+// octets returns the octets that are a name by themselves: all but NUL, LF and CR, which no command can contain, "/", and
+// ".", which is a directory.
 func octets() (names []string) {
 	for o := 1; o <= 0xff; o++ {
 		if !strings.ContainsRune("\r\n/.", rune(o)) {

@@ -78,8 +78,7 @@ func (p *probe) digests() string {
 	return strings.Join(known, " ")
 }
 
-// ahead sends the commands before a transfer in one write, and compares the
-// replies with those that come one by one.
+// ahead sends the commands before a transfer in one write, and compares the replies with those that come one by one.
 func (p *probe) ahead() string {
 	commands := []string{"USER anonymous", "PASS ftpfetch@example.com", "CWD pub", "TYPE I", "SIZE text.txt", "MDTM text.txt", "PWD"}
 	codes := func(together bool) (got []int) {
@@ -157,8 +156,7 @@ func (p *probe) retrieves(path string, files int, more bool) (counts []sent, err
 	return counts, nil
 }
 
-// early says whether the server takes EPSV, or PASV where that is all it has,
-// before its final reply to a transfer.
+// early says whether the server takes EPSV, or PASV where that is all it has, before its final reply to a transfer.
 func (p *probe) early() string {
 	const files = 3
 	counts, err := p.retrieves("/pub/text.txt", files, true)
@@ -176,8 +174,7 @@ func (p *probe) early() string {
 	return "refused"
 }
 
-// flights counts the flights for the first file of a connection and for the next
-// one from its directory.
+// flights counts the flights for the first file of a connection and for the next one from its directory.
 func (p *probe) flights() (first, next string) {
 	counts, err := p.retrieves("/"+deepFile, 2, false)
 	if err != nil {

@@ -45,9 +45,9 @@ func get(t *testing.T, src download.Source, url string) (*ftpexec.Response, stri
 	return r, text, err
 }
 
-// Files arrive through squid, which refuses CONNECT, byte for byte, whatever their names
-// are. Squid resumes wrongly, so the rest of a file is not asked for: it comes as a whole.
-// Its listings are not asked for, and its answers to HEAD tell the size.
+// Files arrive through squid, which refuses CONNECT, byte for byte, whatever their names are. Squid resumes wrongly, so
+// the rest of a file is not asked for: it comes as a whole. Its listings are not asked for, and its answers to HEAD tell
+// the size.
 func TestProxyGet(t *testing.T) {
 	forEachBehindSquid(t, func(t *testing.T, s *Server) {
 		src := newGateway(t, sharedProxy(t, Squid))
@@ -116,8 +116,7 @@ func TestProxyGetLogin(t *testing.T) {
 	})
 }
 
-// A transfer that the server breaks off is not complete, whether squid knows the
-// size of the file or not.
+// A transfer that the server breaks off is not complete, whether squid knows the size of the file or not.
 func TestProxyGetCut(t *testing.T) {
 	for name, noSize := range map[string]bool{"size known": false, "size unknown": true} {
 		t.Run(name, func(t *testing.T) {
@@ -144,9 +143,8 @@ func TestProxyGetCut(t *testing.T) {
 	}
 }
 
-// Tinyproxy does not speak FTP: it sends the request to the server as HTTP, and
-// answers that this went wrong, or waits. The error names both refusals, and is that of a
-// server that was never reached, which is not worth a retry.
+// Tinyproxy does not speak FTP: it sends the request to the server as HTTP, and answers that this went wrong, or waits.
+// The error names both refusals, and is that of a server that was never reached, which is not worth a retry.
 func TestProxyGetTinyproxy(t *testing.T) {
 	forEachBehindSquid(t, func(t *testing.T, s *Server) {
 		p := sharedProxy(t, TinyproxyHTTPS)

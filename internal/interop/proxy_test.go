@@ -28,8 +28,7 @@ func through(t *testing.T, c *ftpexec.Client, p *Server) {
 	}
 }
 
-// forEachProxy runs test with every proxy that connects to FTP servers, in the
-// servers' own subtests.
+// forEachProxy runs test with every proxy that connects to FTP servers, in the servers' own subtests.
 func forEachProxy(t *testing.T, test func(t *testing.T, p *Server)) {
 	t.Helper()
 	for _, kind := range []Kind{Microsocks, Tinyproxy} {
@@ -40,8 +39,8 @@ func forEachProxy(t *testing.T, test func(t *testing.T, p *Server)) {
 	}
 }
 
-// Files and listings arrive through both proxies from every server, with EPSV
-// and with PASV, and the proxy resolves the server's name.
+// Files and listings arrive through both proxies from every server, with EPSV and with PASV, and the proxy resolves the
+// server's name.
 func TestProxy(t *testing.T) {
 	forEachServer(t, func(t *testing.T, s *Server) {
 		_, port, _ := net.SplitHostPort(s.Addr)

@@ -83,15 +83,14 @@ func TestRetrieve(t *testing.T) {
 	})
 }
 
-// opensDirectories are the servers that tell the size of a directory, so it looks
-// like a file that is there, and what follows.
+// opensDirectories are the servers that tell the size of a directory, so it looks like a file that is there, and what
+// follows.
 var opensDirectories = map[Kind]error{Twisted: ftpexec.ErrRefused, Globus: ftpexec.ErrTruncated}
 
-// TestOtherURLs retrieves files by other URLs than their paths, and what is no file. The
-// root that %2F names (RFC 1738, section 3.2.2) is the public tree for anonymous users, who
-// log in to it. An empty segment is a CWD with a null argument: some servers change to the
-// home directory then, others refuse it. vsftpd sends a text as it is on its disk, the
-// others end its lines with CRLF; the client gets the same text.
+// TestOtherURLs retrieves files by other URLs than their paths, and what is no file. The root that %2F names (RFC 1738,
+// section 3.2.2) is the public tree for anonymous users, who log in to it. An empty segment is a CWD with a null argument:
+// some servers change to the home directory then, others refuse it. vsftpd sends a text as it is on its disk, the others
+// end its lines with CRLF; the client gets the same text.
 func TestOtherURLs(t *testing.T) {
 	tests := []struct {
 		path, file string
@@ -158,13 +157,12 @@ func TestDataConnections(t *testing.T) {
 	})
 }
 
-// takesTelnet are the servers that read the control connection as Telnet, as RFC 959
-// section 3.1 says: two octets 0xFF stand for one.
+// takesTelnet are the servers that read the control connection as Telnet, as RFC 959 section 3.1 says: two octets 0xFF
+// stand for one.
 var takesTelnet = map[Kind]bool{Proftpd: true, Inetutils: true, Netkit: true}
 
-// TestTelnetOctets finds out how each server takes a name with the octet 0xFF, which
-// is IAC in Telnet, before every other octet: %FF%FF names it on servers that read
-// Telnet, and %FF on the others. Some servers serve no name that is not UTF-8.
+// TestTelnetOctets finds out how each server takes a name with the octet 0xFF, which is IAC in Telnet, before every other
+// octet: %FF%FF names it on servers that read Telnet, and %FF on the others. Some servers serve no name that is not UTF-8.
 func TestTelnetOctets(t *testing.T) {
 	names := []string{"\xff", "x\xff", "x\xff\xff\xffy"}
 	for b := ' '; b <= 0xff; b += rune(night.Or(11, 1)) {

@@ -36,26 +36,21 @@ type flavour struct {
 	pkg       string // the Debian package; "" for the Go module
 	configure func(*site) program
 	banner    string // distinguishes its greeting from the others; "" if it does not greet
-	// inetd marks a server that serves one connection on its standard input
-	// and output instead of listening itself.
+	// inetd marks a server that serves one connection on its standard input and output instead of listening itself.
 	inetd bool
-	// tls says that the harness can set up explicit TLS (RFC 4217), implicit that
-	// it can set up TLS from the first byte.
+	// tls says that the harness can set up explicit TLS (RFC 4217), implicit that it can set up TLS from the first byte.
 	tls, implicit bool
 	// noUser says that the harness can only set up anonymous logins.
 	noUser bool
 	// caps says that the server can limit the number of its connections.
 	caps bool
-	// noFacts says that the server has neither SIZE nor MDTM, noActive that it has
-	// neither EPRT nor PORT, noRest that it has no REST, noASCII that it does not transfer texts, and takesAUTH
-	// that it accepts AUTH TLS without having TLS.
+	// noFacts says that the server has neither SIZE nor MDTM, noActive that it has neither EPRT nor PORT, noRest that it
+	// has no REST, noASCII that it does not transfer texts, and takesAUTH that it accepts AUTH TLS without having TLS.
 	noFacts, noActive, noRest, noASCII, takesAUTH bool
-	// breaksOff says that it breaks off the listing of a directory with a name that
-	// is not UTF-8.
+	// breaksOff says that it breaks off the listing of a directory with a name that is not UTF-8.
 	breaksOff bool
-	// noSquid says that squid does not understand its replies: it wants a 331 (aioftp
-	// admits anonymous users without), a 550 for a missing file (globus says 500), and
-	// a refusal of a directory before the 150 (ftpserverlib).
+	// noSquid says that squid does not understand its replies: it wants a 331 (aioftp admits anonymous users without), a
+	// 550 for a missing file (globus says 500), and a refusal of a directory before the 150 (ftpserverlib).
 	noSquid bool
 	// disorder says that the replies to commands sent ahead come in any order.
 	disorder bool
@@ -78,9 +73,8 @@ var servers = []flavour{
 
 // Options say how to set up a server. The zero value is a server without TLS.
 type Options struct {
-	// TLS makes the server require TLS for logins and data: explicit TLS (RFC
-	// 4217), or with Implicit TLS from the first byte. vsftpd and proftpd also
-	// require that data connections resume the session of the control connection.
+	// TLS makes the server require TLS for logins and data: explicit TLS (RFC 4217), or with Implicit TLS from the first
+	// byte. vsftpd and proftpd also require that data connections resume the session of the control connection.
 	TLS, Implicit bool
 	// Host and Port are where it listens; empty: a free port of 127.0.0.1.
 	Host string
@@ -89,20 +83,18 @@ type Options struct {
 	More []string
 	// IPv6 makes the server listen on ::1 instead of 127.0.0.1.
 	IPv6 bool
-	// MaxClients is the number of connections that the server takes; 0 means its
-	// default.
+	// MaxClients is the number of connections that the server takes; 0 means its default.
 	MaxClients int
 	// MaxListing is how many names pure-ftpd lists; 0 means its default.
 	MaxListing int
 	// OnePort gives vsftpd one port for data, and one connection for each client.
 	OnePort bool
-	// Idle is how many seconds a client may be silent; 0 means the server's
-	// default. pure-ftpd knows only minutes.
+	// Idle is how many seconds a client may be silent; 0 means the server's default. pure-ftpd knows only minutes.
 	Idle int
 }
 
-// Server is a running server. Anonymous users get Tree.Public, the user
-// UserName with the password UserPassword gets Tree.Home.
+// Server is a running server. Anonymous users get Tree.Public, the user UserName with the password UserPassword gets
+// Tree.Home.
 type Server struct {
 	Kind    Kind
 	Addr    string         // "127.0.0.1:port" or "[::1]:port"
@@ -115,12 +107,11 @@ type Server struct {
 	inetd    *inetd // nil if the server listens itself
 }
 
-// startTimeout bounds the start of a server, from its first process to its
-// greeting. It is long enough to tell a hanging server from a busy machine.
+// startTimeout bounds the start of a server, from its first process to its greeting. It is long enough to tell a hanging
+// server from a busy machine.
 const startTimeout = 2 * time.Minute
 
-// Start runs a server and returns when it greets.
-// The caller must close it. ctx bounds only the start.
+// Start runs a server and returns when it greets. The caller must close it. ctx bounds only the start.
 func Start(ctx context.Context, kind Kind, tree *Tree, o Options) (*Server, error) {
 	f, err := lookup(kind)
 	if err != nil {
@@ -147,8 +138,8 @@ func start(ctx context.Context, f flavour, tree *Tree, o Options) (*Server, erro
 	return nil, fmt.Errorf("interop: %s does not start: %w", f.kind, errors.Join(errs...))
 }
 
-// New is Start for tests: it fails the test if the server does not start, closes
-// the server when the test ends, and shows its log if the test failed.
+// New is Start for tests: it fails the test if the server does not start, closes the server when the test ends, and shows
+// its log if the test failed.
 func New(tb testing.TB, kind Kind, tree *Tree, o Options) *Server {
 	tb.Helper()
 	s, err := Start(tb.Context(), kind, tree, o)
@@ -211,8 +202,7 @@ func (s *Server) run(p program) (err error) {
 	return s.procs.start(p, nil)
 }
 
-// URL returns the ftp URL of an url-path (which starts with "/") for an
-// anonymous user.
+// URL returns the ftp URL of an url-path (which starts with "/") for an anonymous user.
 func (s *Server) URL(path string) string { return "ftp://" + s.Addr + path }
 
 // Close kills the server's processes, waits for them and removes its files.

@@ -16,18 +16,16 @@ import (
 	"time"
 )
 
-// portAttempts is how often the harness tries to start a server. It cannot pass
-// a listener to the servers, so it chooses a port, closes it and tells them its
-// number: another program may take the port in between.
+// portAttempts is how often the harness tries to start a server. It cannot pass a listener to the servers, so it chooses a
+// port, closes it and tells them its number: another program may take the port in between.
 const portAttempts = 5
 
-// readyInterval is the time between two tries to reach a server that does not
-// greet yet: there is nothing to wait on but its port.
+// readyInterval is the time between two tries to reach a server that does not greet yet: there is nothing to wait on but
+// its port.
 const readyInterval = 20 * time.Millisecond
 
-// The harness chooses ports below those that systems assign to clients and data
-// connections: Linux begins at 32768. So only a program that asks for a port by
-// its number can take it in between.
+// The harness chooses ports below those that systems assign to clients and data connections: Linux begins at 32768. So
+// only a program that asks for a port by its number can take it in between.
 const (
 	firstPort = 10000
 	lastPort  = 32000
@@ -62,9 +60,8 @@ func (s *Server) awaitGreeting(ctx context.Context) error {
 	})
 }
 
-// await calls look again and again until it returns nil. It gives up with an
-// error when ctx ends, or when the process that listens does: what look finds
-// then belongs to another program.
+// await calls look again and again until it returns nil. It gives up with an error when ctx ends, or when the process that
+// listens does: what look finds then belongs to another program.
 func (g *group) await(ctx context.Context, look func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

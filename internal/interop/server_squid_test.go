@@ -11,9 +11,8 @@ import (
 // proxyHash is proxyPassword as crypt(3) writes it (SHA-512, salt "interop").
 const proxyHash = "$6$interop$qNBZt67I0TlNOk5yUb7M6./r0OkEq0NcmpPixeWj0i6NVVZmlCV4Oq1QnEwhhWiu/xeyIUSw5dlyH1l5QJNnG1"
 
-// squidArgs configures a squid that fetches ftp URLs itself and refuses CONNECT,
-// as many sites configure theirs. Squid reads its files, runs its programs and
-// writes its logs as nobody, who may not look into the directory of the unpacked
+// squidArgs configures a squid that fetches ftp URLs itself and refuses CONNECT, as many sites configure theirs. Squid
+// reads its files, runs its programs and writes its logs as nobody, who may not look into the directory of the unpacked
 // packages.
 func squidArgs(st *site) []string {
 	dir := st.path("squid")

@@ -12,8 +12,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// transfers is how many files one session retrieves in a row: some servers give
-// up on a TLS session after a few.
+// transfers is how many files one session retrieves in a row: some servers give up on a TLS session after a few.
 const transfers = 8
 
 // inSession retrieves one url-path after another in one session.
@@ -30,8 +29,8 @@ func inSession(ctx context.Context, t *testing.T, c *ftpexec.Client, base string
 	}
 }
 
-// sessionPaths returns paths that go down, stay, go up and aside, so that the
-// working directory of one file is wrong for the next.
+// sessionPaths returns paths that go down, stay, go up and aside, so that the working directory of one file is wrong for
+// the next.
 func sessionPaths() []string {
 	paths := []string{
 		"/pub/text.txt", "/pub/none.bin", "/pub/a/b/c/file.txt", "/pub/text.txt",
@@ -53,8 +52,8 @@ func TestSession(t *testing.T) {
 	})
 }
 
-// logins returns how many connections a session needs: one more if the replies
-// to what is sent ahead on the first are in disorder.
+// logins returns how many connections a session needs: one more if the replies to what is sent ahead on the first are in
+// disorder.
 func (s *Server) logins(c *ftpexec.Client) int {
 	if s.flavour.disorder && !c.NoPipelining {
 		return 2
@@ -62,8 +61,7 @@ func (s *Server) logins(c *ftpexec.Client) int {
 	return 1
 }
 
-// countConnections counts the USER commands that c sends. One goroutine must use
-// both the session and the count.
+// countConnections counts the USER commands that c sends. One goroutine must use both the session and the count.
 func countConnections(c *ftpexec.Client) *int {
 	n, trace := new(int), c.Trace
 	c.Trace = func(e ftpexec.Event) {

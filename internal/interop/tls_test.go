@@ -15,11 +15,10 @@ import (
 // versions are the TLS versions that a test may limit a client to.
 var versions = map[string]uint16{"TLS 1.2": tls.VersionTLS12, "TLS 1.3": tls.VersionTLS13}
 
-// vsftpd and proftpd refuse a data connection that does not resume the control
-// connection's TLS session, and they do so after the 150 reply: such a client
-// would see an empty file that ends cleanly, and a negative final reply. If a server
-// has TLS, trying it is the same as requiring it. Without the throwaway authority the
-// client must not trust the certificate.
+// vsftpd and proftpd refuse a data connection that does not resume the control connection's TLS session, and they do so
+// after the 150 reply: such a client would see an empty file that ends cleanly, and a negative final reply. If a server
+// has TLS, trying it is the same as requiring it. Without the throwaway authority the client must not trust the
+// certificate.
 func TestTLS(t *testing.T) {
 	forEachTLSServer(t, func(t *testing.T, s *Server) {
 		for name, version := range versions {
@@ -52,8 +51,8 @@ func listUnderTLS(t *testing.T, c *ftpexec.Client, base string) {
 	}
 }
 
-// If a server has no TLS, it cannot serve an ftpes URL, and a session that tries TLS
-// continues unencrypted on the same connection, whatever the server's reply to AUTH.
+// If a server has no TLS, it cannot serve an ftpes URL, and a session that tries TLS continues unencrypted on the same
+// connection, whatever the server's reply to AUTH.
 func TestTryTLSUnencrypted(t *testing.T) {
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
 		want := ftpexec.ErrRefused

@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Line returns s as one line. ASCII control characters and bytes that are not UTF-8 become \xNN. Other control
-// characters, and characters that change the order or look of others (bidirectional overrides, tags, line
-// separators), become \uNNNN or \UNNNNNNNN.
+// Line returns s as one line. ASCII control characters and bytes that are not UTF-8 become \xNN. Other control characters,
+// and characters that change the order or look of others (bidirectional overrides, tags, line separators), become \uNNNN
+// or \UNNNNNNNN.
 func Line(s string) string {
 	var b strings.Builder
 	for len(s) > 0 {
@@ -33,8 +33,8 @@ func Line(s string) string {
 	return b.String()
 }
 
-// steers reports whether r does more on a terminal than show itself. The joiners are exempt, because some languages
-// need them.
+// steers reports whether r does more on a terminal than show itself. The joiners are exempt, because some languages need
+// them.
 func steers(r rune) bool {
 	if r == '\u200c' || r == '\u200d' {
 		return false
@@ -63,8 +63,7 @@ func JSON(v any) []byte {
 	return b.Bytes()
 }
 
-// Octets returns s with bytes outside 0x20-0x7e as \xNN and a backslash as \\, so that the result identifies every
-// byte.
+// Octets returns s with bytes outside 0x20-0x7e as \xNN and a backslash as \\, so that the result identifies every byte.
 func Octets(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

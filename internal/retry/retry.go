@@ -79,9 +79,9 @@ type Known struct {
 func (e *Known) Error() string { return e.Err.Error() }
 func (e *Known) Unwrap() error { return e.Err }
 
-// temporary reports whether a retry may succeed after err. A server that was never reached is more likely a wrong
-// address; see Policy.Connect. One that closes the connection before its greeting has been reached; if crowded errors
-// go back to the caller, so does this one, which may be one.
+// temporary reports whether a retry may succeed after err. A server that was never reached is more likely a wrong address;
+// see Policy.Connect. One that closes the connection before its greeting has been reached; if crowded errors go back to
+// the caller, so does this one, which may be one.
 func (r *Retrier) temporary(err error) bool {
 	if known, ok := errors.AsType[*Known](err); ok {
 		return known.Passes
@@ -108,9 +108,8 @@ func (r *Retrier) Do(ctx context.Context, f func() error) error {
 	}
 }
 
-// NoService reports whether err is about the server rather than about one file: it
-// cannot be reached, nobody gets in, or it fails to answer or to send data. A run
-// gives a server up after a few such errors in a row.
+// NoService reports whether err is about the server rather than about one file: it cannot be reached, nobody gets in, or
+// it fails to answer or to send data. A run gives a server up after a few such errors in a row.
 func NoService(err error) bool {
 	var e *ftpexec.Error
 	if !errors.As(err, &e) || localfile.Failed(err) {

@@ -27,9 +27,9 @@ func (p *Place) Again(f func() error) error {
 	return busy(p.shown(p.partial))
 }
 
-// check refuses, before it is opened, what belongs to another user: in a directory that everyone can write to, it may
-// hold anything. It refuses a journal that is none. With replace it removes another user's part that has no journal,
-// and without replace and adopt it refuses this user's.
+// check refuses, before it is opened, what belongs to another user: in a directory that everyone can write to, it may hold
+// anything. It refuses a journal that is none. With replace it removes another user's part that has no journal, and
+// without replace and adopt it refuses this user's.
 func (p *Place) check(replace, adopt bool) error {
 	journal, jerr := p.lstat(p.journal)
 	if !errors.Is(jerr, fs.ErrNotExist) {
@@ -57,18 +57,17 @@ func (p *Place) check(replace, adopt bool) error {
 	return othersFile(p.shown(p.partial))
 }
 
-// naked reports whether the part, which info describes, has bytes and no journal. A run writes the journal while the
-// part is empty, and removes it when the part is empty again or has its final name: so the part is looked at before and
-// after.
+// naked reports whether the part, which info describes, has bytes and no journal. A run writes the journal while the part
+// is empty, and removes it when the part is empty again or has its final name: so the part is looked at before and after.
 func (p *Place) naked(info fs.FileInfo) bool {
 	_, err := p.lstat(p.journal)
 	now, nerr := p.lstat(p.partial)
 	return info.Size() > 0 && errors.Is(err, fs.ErrNotExist) && nerr == nil && os.SameFile(now, info) && now.Size() > 0
 }
 
-// Claim locks NAME.part, for the bytes of url, or makes an empty one, and finds out what it holds. With replace it
-// removes another user's part that has no journal. Without replace and adopt it refuses such a part of this user
-// without taking the lock, which another run may need.
+// Claim locks NAME.part, for the bytes of url, or makes an empty one, and finds out what it holds. With replace it removes
+// another user's part that has no journal. Without replace and adopt it refuses such a part of this user without taking
+// the lock, which another run may need.
 func (p *Place) Claim(ctx context.Context, url string, replace, adopt bool) (*Part, error) {
 	if err := p.check(replace, adopt); err != nil {
 		return nil, err
@@ -160,8 +159,7 @@ func (p *Part) permit(name string, mode fs.FileMode) error {
 	return Failure(p.shown(name), "cannot take the permissions of the file that it replaces", p.chmod(name, mode))
 }
 
-// renew puts a new, empty file in the part's place. A part that has other names (hard links) keeps its bytes under
-// those.
+// renew puts a new, empty file in the part's place. A part that has other names (hard links) keeps its bytes under those.
 func (p *Part) renew() error {
 	defer p.f.Close() // the old one
 	if err := p.removable(); err != nil {
@@ -205,8 +203,8 @@ func (p *Part) handle() (*os.File, error) {
 	return nil, cmp.Or(Failure(p.Name(), "cannot be examined", err), replaced(p.Name()))
 }
 
-// ours returns an error unless the part's name still refers to the open file and, without locks, no other run has taken
-// it over: then it is errReplaced.
+// ours returns an error unless the part's name still refers to the open file and, without locks, no other run has taken it
+// over: then it is errReplaced.
 func (p *Part) ours() error {
 	info, err := p.lstat(p.partial)
 	switch {
@@ -253,8 +251,8 @@ func (p *Part) Grow(size int64) error {
 	return Failure(p.Name(), "cannot be resized", truncate(p.f, size))
 }
 
-// Empty removes all bytes from the part. Without locks another run may still write to it, so a new file takes its
-// place: only runs that resume share one, and they write the same bytes.
+// Empty removes all bytes from the part. Without locks another run may still write to it, so a new file takes its place:
+// only runs that resume share one, and they write the same bytes.
 func (p *Part) Empty() error {
 	if n, err := p.size(); p.run != "" && (err != nil || n > 0) {
 		return p.renew()

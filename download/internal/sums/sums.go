@@ -29,19 +29,16 @@ var (
 	ErrTooLarge = errors.New("too large for a list of digests")
 )
 
-// List is a file on the server that may hold the digest of another one in the same
-// directory.
+// List is a file on the server that may hold the digest of another one in the same directory.
 type List struct {
 	File      string // its name, in the directory of the file to verify
 	Algorithm string // of its digests; "" if its lines tell
 	Whole     bool   // it lists the whole directory, so one retrieval serves many files
 }
 
-// Beside returns the lists to look for beside the file name, best first: stronger
-// algorithms before weaker ones, and for each algorithm the file's own list
-// (NAME.sha256) before the directory's (SHA256SUMS), which is larger. NCBI uses
-// md5checksums.txt, others md5sums.txt; the lines of CHECKSUMS name their algorithm.
-// Beside omits the file itself.
+// Beside returns the lists to look for beside the file name, best first: stronger algorithms before weaker ones, and for
+// each algorithm the file's own list (NAME.sha256) before the directory's (SHA256SUMS), which is larger. NCBI uses
+// md5checksums.txt, others md5sums.txt; the lines of CHECKSUMS name their algorithm. Beside omits the file itself.
 func Beside(name string) []List {
 	return slices.DeleteFunc([]List{
 		{File: name + ".sha512", Algorithm: "sha512"},
@@ -58,8 +55,7 @@ func Beside(name string) []List {
 	}, func(l List) bool { return l.File == name })
 }
 
-// Find reads the list and returns the digest for the file name. A line has one of
-// the forms
+// Find reads the list and returns the digest for the file name. A line has one of the forms
 //
 //	hex  name         md5sum(1) and similar; also with one space or a tab
 //	hex *name         the same, in binary mode
@@ -68,14 +64,11 @@ func Beside(name string) []List {
 //	hex               alone or with the name "-", if the list has no other line
 //	                  and is not one of a whole directory
 //
-// A backslash at the start of the line says that \\, \n and \r in the name are
-// escapes. The name may start with "./"; the rest must equal name byte for byte,
-// so that an entry for another directory never counts. Find skips all other
-// lines.
+// A backslash at the start of the line says that \\, \n and \r in the name are escapes. The name may start with "./"; the
+// rest must equal name byte for byte, so that an entry for another directory never counts. Find skips all other lines.
 //
-// Only digests of the list's algorithm count. If that is "", the line tells it by
-// name, or by the length of its digest if that is one of md5, sha1 and sha256, and
-// the strongest digest of the file wins.
+// Only digests of the list's algorithm count. If that is "", the line tells it by name, or by the length of its digest if
+// that is one of md5, sha1 and sha256, and the strongest digest of the file wins.
 //
 // Errors are [ErrNotListed], [ErrAmbiguous], [ErrTooLarge] and those of r.
 func (l List) Find(r io.Reader, name string) (digest.Sum, error) { return l.find(r, name, MaxList) }
@@ -127,9 +120,8 @@ func (l List) find(r io.Reader, name string, most int64) (digest.Sum, error) {
 	return digest.Sum{}, ErrNotListed
 }
 
-// Line reads one line of a list of digests. The name is "" if the line has only a
-// digest. The last result is false if the line has no digest, or if neither the
-// line nor the digest's length tells the algorithm.
+// Line reads one line of a list of digests. The name is "" if the line has only a digest. The last result is false if the
+// line has no digest, or if neither the line nor the digest's length tells the algorithm.
 func Line(text string) (name string, sum digest.Sum, ok bool) {
 	e, sum, ok := parse(text, "")
 	return e.name, sum, ok
@@ -142,9 +134,8 @@ type entry struct {
 	name   string // "" if the line is only a digest
 }
 
-// byLength tells the algorithm of a digest by the number of its digits. 128 digits
-// are sha512 or blake2b, and eight may be a date: a wrong guess would make a good
-// file look damaged.
+// byLength tells the algorithm of a digest by the number of its digits. 128 digits are sha512 or blake2b, and eight may be
+// a date: a wrong guess would make a good file look damaged.
 var byLength = map[int]string{64: "sha256", 40: "sha1", 32: "md5"}
 
 // parse reads a line in any of the forms, if its digest is of the algorithm want.
@@ -173,8 +164,7 @@ func parse(text string, want string) (entry, digest.Sum, bool) {
 	return e, sum, err == nil
 }
 
-// withTag is "SHA256 (name) = hex" or "SHA256(name)= hex". The name may hold
-// parentheses itself.
+// withTag is "SHA256 (name) = hex" or "SHA256(name)= hex". The name may hold parentheses itself.
 var withTag = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([^(]+?) ?\((.+)\) *=\s*([0-9a-fA-F]+)\s*$`)
 })

@@ -187,8 +187,7 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// TestListNameless checks that a digest without a name counts only in the
-// file's own list.
+// TestListNameless checks that a digest without a name counts only in the file's own list.
 func TestListNameless(t *testing.T) {
 	for _, s := range Beside("f") {
 		if s.Algorithm == "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// correct says what is wrong with args, and what the whole command should be: for each of the programs whose flags
-// they may be, if these differ.
+// correct says what is wrong with args, and what the whole command should be: for each of the programs whose flags they
+// may be, if these differ.
 func correct(args []string) error {
 	var best *reader
 	var whose, commands, refused []string
@@ -35,8 +35,7 @@ func correct(args []string) error {
 	return e
 }
 
-// command returns the command as it should be, or "" if that is not known, and what would still contradict itself in
-// it.
+// command returns the command as it should be, or "" if that is not known, and what would still contradict itself in it.
 func (r *reader) command() (text string, refused []string) {
 	right := read(r.right, "")
 	right.settle()
@@ -98,8 +97,8 @@ func badValue(flag, value string, why error) string {
 	return "--" + flag + " " + value + ": " + text
 }
 
-// closest returns the long flag that name is most likely a misspelling or the beginning of, or nil. One letter in four
-// may be missing, too many or out of place.
+// closest returns the long flag that name is most likely a misspelling or the beginning of, or nil. One letter in four may
+// be missing, too many or out of place.
 func closest(name string, all *pflag.FlagSet) (best *pflag.Flag) {
 	if len(name) < 3 {
 		return nil

@@ -11,9 +11,8 @@ import (
 // recipes is where the recipes are; recipes.md beside it explains them.
 const recipes = "../../../docs/recipes"
 
-// recipeCommand is a call of the command in a shell, a Makefile, a unit, a YAML
-// list or an indented example: up to an operator of the shell, a comment or the
-// end of the line. A line may go on after "\" and, in YAML, after ",".
+// recipeCommand is a call of the command in a shell, a Makefile, a unit, a YAML list or an indented example: up to an
+// operator of the shell, a comment or the end of the line. A line may go on after "\" and, in YAML, after ",".
 var recipeCommand = regexp.MustCompile(`\bftpfetch[ ,]((?:,\n|\\\n|[^\n\\|&;<>#` + "`" + `])*)`)
 
 // recipeSum is a digest that a recipe fills in.

@@ -16,8 +16,8 @@ import (
 // rowDelay is how old a transfer is when it gets a row. Small files get none: the screen would flicker.
 const rowDelay = 300 * time.Millisecond
 
-// rows returns the rows for a terminal of this size: one for each file and one for all of them, which stays where
-// there is not room for all. Before data flows the last one says what the run waits for.
+// rows returns the rows for a terminal of this size: one for each file and one for all of them, which stays where there is
+// not room for all. Before data flows the last one says what the run waits for.
 func (r *Run) rows(width, height int) (rows []string) {
 	now := r.p.now()
 	for _, f := range r.files {
@@ -65,8 +65,7 @@ func (r *Run) parts() []string {
 }
 
 // row returns, for example, "name.tar.gz [==>--]   1.0 MiB / 2.0 MiB   50 %  1.0 MiB/s  0:01", in width columns. The
-// figures of several files stand below each other. The name is cut in the middle, because names often differ at an
-// end.
+// figures of several files stand below each other. The name is cut in the middle, because names often differ at an end.
 func (f *file) row(width int) string {
 	const leastName, amountColumn = 10, 24
 	facts := f.pace()

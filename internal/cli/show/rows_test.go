@@ -13,8 +13,7 @@ import (
 	"example.com/ftpfetch/download/batch"
 )
 
-// TestBar checks that messages appear above the line, and that a line that says what
-// happened takes its place.
+// TestBar checks that messages appear above the line, and that a line that says what happened takes its place.
 func TestBar(t *testing.T) {
 	s := newStand(Bar)
 	for _, tt := range []struct {
@@ -97,8 +96,7 @@ func TestFileLine(t *testing.T) {
 	}
 }
 
-// TestRunLine checks that the line about all files fits, and says the most
-// important first.
+// TestRunLine checks that the line about all files fits, and says the most important first.
 func TestRunLine(t *testing.T) {
 	s := newStand(Bar)
 	r := s.Run("", 500, 3<<30)

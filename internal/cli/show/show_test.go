@@ -167,8 +167,7 @@ type screen bool
 func (s screen) IsTerminal() bool          { return bool(s) }
 func (screen) Write(b []byte) (int, error) { return len(b), nil }
 
-// TestJSON follows a file from start to end, with a retry, and files that end without
-// progress.
+// TestJSON follows a file from start to end, with a retry, and files that end without progress.
 func TestJSON(t *testing.T) {
 	const head, of = `","version":1,"time":"1970-01-01T00:00:`, `"url":"ftp://u:***@h/x","path":"d/x\u001b\ufffd"`
 	want := strings.NewReplacer("<", `{"event":"`, "~", head, "#", `Z",`+of)
@@ -274,8 +273,8 @@ func TestDialogue(t *testing.T) {
 `)
 }
 
-// TestEventsAreDocumented checks that docs/progress.md and the man page name every
-// field, and that the document's events are written as the command writes them.
+// TestEventsAreDocumented checks that docs/progress.md and the man page name every field, and that the document's events
+// are written as the command writes them.
 func TestEventsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/progress.md")
 	events := regexp.MustCompile(`(?m)^\{"event".*\n`).FindAll(text, -1)
