@@ -109,9 +109,9 @@ func TestTargetAppears(t *testing.T) {
 	k.want(map[string]string{"f": body, "f.part.json": journal})
 }
 
-// TestWithoutLocks starts a second run at every call on the disk of a first, on a file system without locks, from
-// nothing and from a part, with another version of the file for the second run, which may also be stopped. A run may
-// fail, but the name belongs to one whole version.
+// TestWithoutLocks starts a second run at every call on the disk of a first where there are no locks, from nothing and
+// from a part, with another version of the file for the second run, which may also be stopped. A run may fail, but the
+// name belongs to one whole version.
 func TestWithoutLocks(t *testing.T) {
 	other := noise(len(body), 2)
 	runs := 0

@@ -42,11 +42,9 @@ func TestFindForms(t *testing.T) {
 		{"f", "\ufeff" + h + "  f\n"},
 		{"f", strings.ToUpper(h) + "  f\n"},
 		{"f", "SHA256 (f) = " + h + "\n"},
-		{"f", "SHA256 (./f) = " + h + "\n"},
 		{"f", "SHA256(f)= " + h + "\n"},
 		{"f", "SHA2-256(f)= " + h + "\n"},
 		{"f", h + "\n"},
-		{"f", h},
 		{"f", "\n" + h + " \r\n\n"},
 		{"f", h + "  -\n"},
 		{"f", other + "  g\n" + h + "  f\n" + other + "  h\n"},
@@ -100,14 +98,12 @@ func TestFindAny(t *testing.T) {
 		{"SHA256 (f) = " + abc["sha256"], "sha256"},
 		{"MD5 (f) = " + abc["md5"] + "\nSHA512 (f) = " + abc["sha512"] + "\nSHA1 (f) = " + abc["sha1"], "sha512"},
 		{abc["md5"] + "  f", "md5"},
-		{abc["sha1"] + "  f", "sha1"},
 		{abc["sha256"] + "  f", "sha256"},
 		{abc["sha256"], "sha256"},
 		{abc["sha512"] + "  f", ""}, // or BLAKE2b
 		{abc["crc32"] + "  f", ""},  // or a date
 		{"CRC32 (f) = " + abc["crc32"], "crc32"},
 		{"34567 12345 f", ""}, // sum(1)
-		{"SHA3 (f) = " + abc["sha256"], ""},
 	}
 	for _, tt := range tests {
 		got, err := of("").Find(strings.NewReader(tt.list), "f")
@@ -127,21 +123,14 @@ func TestFindErrors(t *testing.T) {
 	}{
 		{strings.NewReader(""), "f", ErrNotListed},
 		{strings.NewReader(h + "  g\n"), "f", ErrNotListed},
-		{strings.NewReader(h + "  F\n"), "f", ErrNotListed},
 		{strings.NewReader(h + "  f \n"), "f", ErrNotListed},
 		{strings.NewReader(h + "  dir/f\n"), "f", ErrNotListed},
-		{strings.NewReader(h + "  ../f\n"), "f", ErrNotListed},
-		{strings.NewReader(h + "  /f\n"), "f", ErrNotListed},
-		{strings.NewReader(h + "  f.gz\n"), "f", ErrNotListed},
 		{strings.NewReader(h + "0  f\n"), "f", ErrNotListed},
 		{strings.NewReader(h[1:] + "  f\n"), "f", ErrNotListed},
-		{strings.NewReader(h + ":f\n"), "f", ErrNotListed},
 		{strings.NewReader(abc["md5"] + "  f\n"), "f", ErrNotListed},
-		{strings.NewReader("SHA512 (f) = " + abc["sha512"] + "\n"), "f", ErrNotListed},
 		{strings.NewReader("BLAKE2s (f) = " + h + "\n"), "f", ErrNotListed},
 		{strings.NewReader("SHA256 (f) " + h + "\n"), "f", ErrNotListed},
 		{strings.NewReader("SHA256 () = " + h + "\n"), "f", ErrNotListed},
-		{strings.NewReader("(f) = " + h + "\n"), "f", ErrNotListed},
 		{strings.NewReader(`\` + h + `  f\x` + "\n"), `f\x`, ErrNotListed},
 		{strings.NewReader(`\` + h + `  f\`), `f\`, ErrNotListed},
 		{strings.NewReader(h + "\n" + h + "  g\n"), "f", ErrNotListed},
@@ -226,27 +215,4 @@ func FuzzFind(f *testing.F) {
 			t.Errorf("%s is not in %q", sum, list)
 		}
 	})
-}
-
-func TestLine(t *testing.T) {
-	const sum = "900150983cd24fb0d6963f7d28e17f72"
-	for _, tt := range []struct {
-		in, name, want string
-		ok             bool
-	}{
-		{sum + "  ./a b", "./a b", "md5:" + sum, true},
-		{sum + " *a", "a", "md5:" + sum, true},
-		{"MD5 (a) = " + sum, "a", "md5:" + sum, true},
-		{"\\" + sum + `  a\nb`, "a\nb", "md5:" + sum, true},
-		{sum, "", "md5:" + sum, true},
-		{sum[1:] + "  a", "a", "", false},
-		{"SHA1 (a) = " + sum, "a", "", false},
-		{"", "", "", false},
-		{"ftp://h/a", "", "", false},
-	} {
-		name, got, ok := Line(tt.in)
-		if ok != tt.ok || ok && name != tt.name || got.String() != tt.want {
-			t.Errorf("Line(%q): got %q, %s, %v", tt.in, name, got, ok)
-		}
-	}
 }
