@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -10,7 +9,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"pgregory.net/rapid"
 
@@ -111,15 +109,6 @@ func TestCheckBoundsErrors(t *testing.T) {
 	_, _, errs := Check(strings.NewReader(strings.Repeat("bad\n", most+7)+"ftp://h/x\nftp://i/x\n"), Options{})
 	if len(errs) != most+1 || errs[most].Error() != "and 8 more bad lines" {
 		t.Errorf("%d errors, the last is %v", len(errs), errs[len(errs)-1])
-	}
-}
-
-// TestCheckCannotRead checks that half a list is not taken for the whole.
-func TestCheckCannotRead(t *testing.T) {
-	broken := errors.New("broken")
-	files, _, errs := Check(io.MultiReader(strings.NewReader("ftp://h/x\nftp://h/y"), iotest.ErrReader(broken)), Options{})
-	if len(errs) != 1 || errs[0] != broken || files != 1 {
-		t.Errorf("got %d files, %v", files, errs)
 	}
 }
 

@@ -257,9 +257,13 @@ func TestReadError(t *testing.T) {
 	want := errors.New("the disk is on fire")
 	for _, format := range Formats() {
 		start := map[string]string{"json": `["`, "tsv": "url\n", "csv": "url\n", "ncbi": "#ftp_path\n"}[format]
-		r := io.MultiReader(strings.NewReader(start+"ftp://h/ha"), iotest.ErrReader(want))
+		broken := func() io.Reader { return io.MultiReader(strings.NewReader(start+"ftp://h/ha"), iotest.ErrReader(want)) }
+		o := Options{Format: format, Base: mustParse(t, "ftp://h/")}
+		if files, _, errs := Check(broken(), o); files != 0 || len(errs) == 0 || errs[len(errs)-1] != want {
+			t.Errorf("%s: Check has %d files, %v", format, files, errs)
+		}
 		var got []error
-		for item, err := range Read(r, Options{Format: format, Base: mustParse(t, "ftp://h/")}) {
+		for item, err := range Read(broken(), o) {
 			if err == nil {
 				t.Errorf("%s: got %s", format, showItem(item))
 			}

@@ -247,28 +247,6 @@ func TestGivenUp(t *testing.T) {
 	})
 }
 
-// TestUnusable checks that a server that cannot be reached is given up after a few jobs.
-func TestUnusable(t *testing.T) {
-	for good, want := range map[bool]int{false: 3, true: 20} { // 3 as docs/many.md says
-		tried, given := 0, 0
-		Run(t.Context(), Options{Jobs: 1}, slices.Values(many("h", 20, 0)), func(_ context.Context, turn *Turn[task]) Verdict {
-			if turn.GivenUp != nil {
-				turn.s.mu.Lock()
-				defer turn.s.mu.Unlock()
-				given++
-				return Untouched
-			}
-			if tried++; good && tried%3 == 0 { // a success in between
-				return Done
-			}
-			return Unusable(errors.New("no route"))
-		})
-		if tried != want || tried+given != 20 {
-			t.Errorf("with successes %v: %d tried, %d given up; want %d tried", good, tried, given, want)
-		}
-	}
-}
-
 // TestFair checks that a host with few jobs does not wait for one with many.
 func TestFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
