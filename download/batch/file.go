@@ -52,7 +52,7 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 			return schedule.Untouched.Then(j.url().Address())
 		}
 	case b.crowded(t, err):
-		return b.full(err)
+		return schedule.Full(err)
 	case j.link != "" && errors.Is(err, ftpexec.ErrNotFound):
 		b.count(func(c *counts) { c.file(j.size(), -1) })
 		b.left(j, j.link)

@@ -80,7 +80,7 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	}
 	switch {
 	case b.crowded(t, err):
-		return b.full(err)
+		return schedule.Full(err)
 	case err != nil && j.dir.guess && noDirectory(err):
 		if j.Tree.wants(j.dir.below, false) {
 			return b.listed(ctx, t, j.asFile())

@@ -12,13 +12,7 @@ import (
 	"example.com/ftpfetch/internal/schedule"
 )
 
-// full returns the verdict on a server that has too many connections. Those without work are closed: they may be for
-// another login.
-func (b *engine) full(err error) schedule.Verdict {
-	b.closeIdle()
-	return schedule.Full(err)
-}
-
+// closeIdle closes the connections without work: they may be for another login.
 func (b *engine) closeIdle() {
 	if src, ok := b.src.(interface{ CloseIdleConnections() }); ok {
 		src.CloseIdleConnections()
@@ -54,7 +48,11 @@ func (b *engine) crowded(t *schedule.Turn[*job], err error) bool {
 	if errors.Is(err, ftpexec.ErrLost) {
 		times = retry.Count(b.Each.Retries)
 	}
-	return errors.Is(err, ftpexec.ErrTooMany) || e.Stage == "connect" && e.Temporary() && t.MayBeFull(times)
+	crowded := errors.Is(err, ftpexec.ErrTooMany) || e.Stage == "connect" && e.Temporary() && t.MayBeFull(times)
+	if crowded {
+		b.closeIdle()
+	}
+	return crowded
 }
 
 // verdict returns what err says about the server.

@@ -157,7 +157,9 @@ func (l *lines) next() bool {
 	l.buf, l.long = l.buf[:0], false
 	for {
 		piece, err := l.r.ReadSlice('\n')
-		l.append(piece)
+		if l.long = l.long || len(l.buf)+len(piece) > maxLine; !l.long {
+			l.buf = append(l.buf, piece...)
+		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
@@ -171,14 +173,6 @@ func (l *lines) next() bool {
 		l.text = strings.TrimSuffix(strings.TrimSuffix(string(l.buf), "\n"), "\r")
 		return true
 	}
-}
-
-func (l *lines) append(piece []byte) {
-	if len(l.buf)+len(piece) > maxLine {
-		l.long = true
-		return
-	}
-	l.buf = append(l.buf, piece...)
 }
 
 // unread makes next return the given lines again, which were the last.

@@ -32,7 +32,11 @@ func (r *reader) report(names []string) (t *table, err error) {
 		switch {
 		case name == ftpPath:
 			t.open = true
-			for _, suffix := range r.suffixes() {
+			suffixes := r.Suffixes
+			if len(suffixes) == 0 {
+				suffixes = []string{"_genomic.fna.gz"}
+			}
+			for _, suffix := range suffixes {
 				t.files = append(t.files, []column{{i, name, func(d *Item, text string) error { return d.addAssembly(text, suffix) }}})
 			}
 		case ena && stem != "":
@@ -59,13 +63,6 @@ func (r *reader) report(names []string) (t *table, err error) {
 		t.files = append(t.files[:n:n], all[i])
 	}
 	return t, nil
-}
-
-func (r *reader) suffixes() []string {
-	if len(r.Suffixes) == 0 {
-		return []string{"_genomic.fna.gz"}
-	}
-	return r.Suffixes
 }
 
 // elements returns the elements of a cell of a report, none for "na".
