@@ -42,28 +42,24 @@ var (
 	ErrChanged       = errors.New("file has changed on the server")                // from packages ftpfs and download
 )
 
-// What is refused, each an [ErrRefused].
 var (
+	// What is refused, each an [ErrRefused].
 	errNoTLS     = refusing("server does not offer TLS")        // AUTH, PBSZ or PROT
 	errDirectory = refusing("directory refused")                // CWD
 	errType      = refusing("type refused")                     // TYPE
 	errPassive   = refusing("no usable answer to EPSV or PASV") // or both refused
 	errActive    = refusing("active mode refused")              // EPRT and PORT, or a proxy in use
 	errTransfer  = refusing("transfer refused")                 // RETR or a listing
-)
 
-func refusing(text string) error { return fmt.Errorf("%s%.0w", text, ErrRefused) }
-
-var (
 	errNoHash      = fmt.Errorf("no digest from the server%.0w", errors.ErrUnsupported) // FEAT offers no command for it, or the reply has none
 	errOtherServer = errors.New("URL names another server or login than the first one")
-)
 
-// The errors for a URL of a directory where one of a file is needed, and the other way round; see [about].
-var (
+	// The errors for a URL of a directory where one of a file is needed, and the other way round; see [about].
 	errIsDirectory  = &Error{Op: "open", Err: ErrIsDirectory, Hint: "use List for a directory"}
 	errNotDirectory = &Error{Op: "open", Err: fmt.Errorf("URL names a file%.0w", syscall.ENOTDIR), Hint: `end the URL in "/" or ";type=d"`}
 )
+
+func refusing(text string) error { return fmt.Errorf("%s%.0w", text, ErrRefused) }
 
 // answer is what a reply says: its code, and its words as wordsOf returns them. It is a func, because it is not masked and
 // fmt does not show what a func returns.
