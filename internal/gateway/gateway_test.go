@@ -158,6 +158,9 @@ func TestVia(t *testing.T) {
 			t.Errorf("got %v, want %v", err, want)
 		}
 	}
+	if all := strings.Join(k.trace, "\n"); strings.Contains(all, "bWU6") || strings.Contains(all, "proxypw") {
+		t.Errorf("the dialogue shows the proxy's password: %s", all)
+	}
 }
 
 // TestStatuses checks what each answer means, to the first GET and to one after a refused CONNECT.
@@ -213,11 +216,13 @@ func TestNotByGet(t *testing.T) {
 	}{
 		{"ftp://h/f;type=a", gateway.ErrFilesOnly, gateway.ErrFilesOnly, "without ;type=a"},
 		{"ftp://h/d/", gateway.ErrFilesOnly, ftpexec.ErrIsDirectory, ""},
+		{"ftp://h/d;type=d", gateway.ErrFilesOnly, ftpexec.ErrIsDirectory, ""},
 		{"ftp://h//etc/f", gateway.ErrFilesOnly, gateway.ErrFilesOnly, "%2F for the root"},
 		{"ftp://me:hidden@h/f", nil, gateway.ErrWithheld, "user and password"},
 		{"ftp://me@h/f", ftpexec.ErrNoCredentials, gateway.ErrWithheld, ""},
 		{"ftp://a%3Ahidden:x@h/f", ftpexec.ErrLogin, gateway.ErrWithheld, ""},
 		{"ftps://h/f", proxy.ErrRefused, proxy.ErrRefused, "refuses to connect"},
+		{"ftpes://h/f", proxy.ErrRefused, proxy.ErrRefused, "refuses to connect"},
 	}
 	for _, tt := range tests {
 		for always, want := range map[bool]error{true: tt.always, false: tt.auto} {

@@ -210,6 +210,8 @@ func TestHostileProxy(t *testing.T) {
 		{"http://h", "220 ftp server\r\n\r\n", "not HTTP"},
 		{"http://h", "HTTP/1.1 2000 OK\r\n\r\n", "not HTTP"},
 		{"http://h", "HTTP/2\n\n", "not HTTP"},
+		{"http://h", "HTTP/1.1 -20 OK\r\n\r\n", "not HTTP"},
+		{"http://h", "\n\n", "not HTTP"},
 		{"http://h", "HTTP/1.1 200 OK\r\n\x1b[2J\r\n\r\n", "not HTTP"},
 		{"http://h", "HTTP/1.1 200 OK\r\n", "no answer: EOF"},
 		{"http://h", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<16), "too long"},
