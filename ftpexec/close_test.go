@@ -12,8 +12,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestTwoLearnAtOnce has two connections of a client lose what was sent ahead: both
-// try again, although only one of them is the first to learn it.
+// TestTwoLearnAtOnce has two connections of a client lose what was sent ahead: both try again, although only one of them
+// is the first to learn it.
 func TestTwoLearnAtOnce(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		loses := testserver.On("USER", ftptest.CloseIfMore(), testserver.Reply("331 Password, please."))
@@ -45,8 +45,7 @@ func TestTwoLearnAtOnce(t *testing.T) {
 	})
 }
 
-// TestRefusedActiveModeClosesItsPort checks that nothing listens any more on a port
-// that the server refused to connect to.
+// TestRefusedActiveModeClosesItsPort checks that nothing listens any more on a port that the server refused to connect to.
 func TestRefusedActiveModeClosesItsPort(t *testing.T) {
 	for _, reply := range []string{"500 What?", "421 Gone", "120 Later"} {
 		s := testserver.New(t, nil, testserver.Honest("contents"),

@@ -56,8 +56,8 @@ type Printer struct {
 	drawn  []int // the columns of each row on the terminal
 }
 
-// New returns a Printer for these streams. A stream is a terminal if [IsTerminal] says so. explain returns the text of
-// an error, or "" if it is not worth one, and its exit code.
+// New returns a Printer for these streams. A stream is a terminal if [IsTerminal] says so. explain returns the text of an
+// error, or "" if it is not worth one, and its exit code.
 func New(stdout, stderr io.Writer, explain func(error) (text string, code int)) *Printer {
 	return &Printer{Out: output{stdout}, err: stderr, explain: explain, now: time.Now}
 }
@@ -87,8 +87,8 @@ func (o output) Write(b []byte) (int, error) {
 // IsTerminal reports whether standard output is a terminal.
 func (o output) IsTerminal() bool { return IsTerminal(o.Writer) }
 
-// mode applies -q and resolves auto. toTerminal says that data goes to the terminal, where a line that is drawn again
-// and again would garble it.
+// mode applies -q and resolves auto. toTerminal says that data goes to the terminal, where a line that is drawn again and
+// again would garble it.
 func (p *Printer) mode(toTerminal bool) Mode {
 	switch {
 	case p.Quiet:
@@ -233,8 +233,7 @@ func counted(n int64, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// OneLine shortens and escapes text that may come from a server, for use within a line of output. Line ends become
-// " / ".
+// OneLine shortens and escapes text that may come from a server, for use within a line of output. Line ends become " / ".
 func OneLine(s string) string {
 	const most = 1000
 	s = strings.NewReplacer("\r\n", " / ", "\n", " / ").Replace(strings.TrimRight(s, "\r\n"))
