@@ -162,8 +162,8 @@ func TestSection3_2_Examples(t *testing.T) {
 func TestSection3_2_NamesOctetForOctet(t *testing.T) {
 	for _, name := range names {
 		root := &urlparse.URL{Scheme: urlparse.FTP, Host: "x", Dirs: []string{"odd"}}
-		file := root.Child(name, urlparse.TypeNone)
-		inside := root.Child("dir "+name, urlparse.TypeDir).Child(name, urlparse.TypeNone)
+		file := root.Child(name, "")
+		inside := root.Child("dir "+name, urlparse.TypeDir).Child(name, "")
 		checkURL(t, strings.Replace(file.String(), "//x/", "//SERVER/", 1), "file "+name)
 		checkURL(t, strings.Replace(inside.String(), "//x/", "//SERVER/", 1), "inside "+name)
 	}

@@ -28,6 +28,7 @@ type Source interface {
 	Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, error)
 	Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error)
 	List(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
+	Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] // of package batch, for trees
 }
 
 // What a Source for one file of many has besides.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/algorithm"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
@@ -139,7 +140,7 @@ func absent(err error) bool {
 // by name.
 func (j *job) listing(ctx context.Context) []string {
 	dir := *j.u
-	dir.Name, dir.Type = "", urlparse.TypeNone
+	dir.Name, dir.Type = "", ""
 	names := []string{}
 	for e, err := range j.src.List(ctx, &dir) {
 		if err != nil {
@@ -172,7 +173,7 @@ func (j *job) readList(ctx context.Context, side sums.List) (digest.Sum, error) 
 
 // server asks the server to compute a digest.
 func (j *job) server(ctx context.Context) (*digestCheck, error) {
-	for _, a := range digest.Algorithms() {
+	for _, a := range algorithm.Names() {
 		if a == "blake2b" {
 			continue // no FTP command computes it
 		}

@@ -96,10 +96,9 @@ type Rate struct {
 
 // Event is one step of the dialogue with a server, as passed to Client.Trace.
 type Event struct {
-	Mark   string // ">" for a command, ">>" if the write of the one before it carried it, "<" for one line of a reply, "*" for what the client did or decided
-	Text   string // without CR LF; secrets are masked, but it is not escaped for a terminal
-	Server string // host:port of the URL
-	Conn   int    // the number of the control connection among those of the Client, from 1; 0 if the event is about none
+	Mark string // ">" for a command, ">>" if the write of the one before it carried it, "<" for one line of a reply, "*" for what the client did or decided
+	Text string // without CR LF; secrets are masked, but it is not escaped for a terminal
+	Conn int    // the number of the control connection among those of the Client, from 1; 0 if the event is about none
 }
 
 // Get parses rawURL and retrieves the file that it names; see [Client.Do]. The error is a *[urlparse.Error] if
@@ -127,8 +126,8 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 		Secrets:        &c.secrets,
 	}
 	if c.Trace != nil {
-		server, number := u.Address(), int(c.dialled.Add(1))
-		cfg.Trace = func(mark, text string) { c.Trace(Event{mark, text, server, number}) }
+		number := int(c.dialled.Add(1))
+		cfg.Trace = func(mark, text string) { c.Trace(Event{mark, text, number}) }
 	}
 	if dial := c.proxy(u.Address()); dial != nil {
 		cfg.Dial, cfg.Proxied = dial, true

@@ -51,7 +51,7 @@ func ending(t *testing.T, i int, secure bool, actions ...testserver.Action) (con
 		switch u := parse(t, url(tr.path)); {
 		case tr.verb == "RETR":
 			got, err = read(t.Context(), session, u)
-		case u.Type != 0 || tr.verb == "NLST":
+		case u.Type != "" || tr.verb == "NLST":
 			for e, lerr := range session.List(t.Context(), u) {
 				names, err = append(names, e.Name), lerr
 			}

@@ -375,7 +375,7 @@ func (e *Entry) opened(reply answer, offset int64) {
 
 // entryOf returns the entry for an item that has this name in dir.
 func entryOf(dir *urlparse.URL, name string, item listing.Item) Entry {
-	kind := urlparse.TypeNone
+	kind := urlparse.Typecode("")
 	if item.Mode.IsDir() {
 		kind = urlparse.TypeDir
 	}

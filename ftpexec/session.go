@@ -166,7 +166,7 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 	host := c.server(u)
 	if !host.slots.TryAcquire(1) {
 		if c.Trace != nil {
-			c.Trace(Event{Mark: "*", Text: "all connections that the server may have are in use: waiting for one", Server: u.Address()})
+			c.Trace(Event{Mark: "*", Text: "all connections that the server may have are in use: waiting for one"})
 		}
 		if host.slots.Acquire(ctx, 1) != nil {
 			return nil, newError(Command{Verb: "connect"}, u,

@@ -207,7 +207,7 @@ func about(u *urlparse.URL, err error) error {
 // MDTM and a CWD to the name travel together: a directory is what CWD enters, whatever the server answers to SIZE. The
 // type of the entry is fs.ModeIrregular if that says neither what u is nor that it is missing.
 func (s *session) look(ctx context.Context, u *urlparse.URL) (Entry, error) {
-	if u = u.Child("", urlparse.TypeNone); len(u.Dirs) > 0 {
+	if u = u.Child("", ""); len(u.Dirs) > 0 {
 		last := len(u.Dirs) - 1
 		u.Dirs, u.Name = u.Dirs[:last], u.Dirs[last]
 		if u.Name == "" {

@@ -89,11 +89,11 @@ func FuzzParse(f *testing.F) {
 
 // FuzzCheck makes values by hand: what Check accepts survives String and Parse.
 func FuzzCheck(f *testing.F) {
-	f.Add("ftp", true, "u", true, "p", "h", 21, "a", "f", byte('d'))
-	f.Add("ftps", true, "", false, "", "::1", 0, "", "", byte(0))
-	f.Add("ftpes", false, "", false, "", "é.example", 0, "/", "x;y", byte('a'))
-	f.Add("ftp", false, "", true, "p@:/", "a@b/c", -1, "\n", "\xff", byte('A'))
-	f.Fuzz(func(t *testing.T, scheme string, hasUser bool, user string, hasPassword bool, password, host string, port int, dir, name string, code byte) {
+	f.Add("ftp", true, "u", true, "p", "h", 21, "a", "f", "d")
+	f.Add("ftps", true, "", false, "", "::1", 0, "", "", "")
+	f.Add("ftpes", false, "", false, "", "é.example", 0, "/", "x;y", "a")
+	f.Add("ftp", false, "", true, "p@:/", "a@b/c", -1, "\n", "\xff", "A")
+	f.Fuzz(func(t *testing.T, scheme string, hasUser bool, user string, hasPassword bool, password, host string, port int, dir, name, code string) {
 		u := &URL{Scheme: scheme, Host: host, Port: port, Dirs: []string{dir}, Name: name, Type: Typecode(code)}
 		switch {
 		case hasPassword:

@@ -159,7 +159,7 @@ func urlpath(u *URL, text part) (f *Error) {
 
 // noFile refuses a typecode of a file if there is no name; it would end at at.
 func noFile(t Typecode, at int) *Error {
-	return part{at: at}.fault(0, "no file is named before ;type="+t.String(), "write ;type=d to list the directory")
+	return part{at: at}.fault(0, "no file is named before ;type="+string(t), "write ;type=d to list the directory")
 }
 
 // splitType cuts off a final ";type=...", in any letter case. It leaves any other ";" for fsegment to refuse.
@@ -200,11 +200,9 @@ func fsegment(text part) (string, *Error) { return segmentOctets.decode(text) }
 
 // ftptype = "A" | "I" | "D" | "a" | "i" | "d"
 func ftptype(text part) (Typecode, *Error) {
-	if len(text.s) == 1 {
-		switch t := Typecode(text.s[0] | 0x20); t {
-		case TypeASCII, TypeImage, TypeDir:
-			return t, nil
-		}
+	switch t := Typecode(strings.ToLower(text.s)); t {
+	case TypeASCII, TypeImage, TypeDir:
+		return t, nil
 	}
-	return 0, text.fault(0, "the typecode after ;type= is a, i or d", "write ;type=a, ;type=i or ;type=d")
+	return "", text.fault(0, "the typecode after ;type= is a, i or d", "write ;type=a, ;type=i or ;type=d")
 }

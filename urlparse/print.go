@@ -103,8 +103,12 @@ func (u *URL) fromHost() string {
 		s += "/" + encode(dir)
 	}
 	s += "/" + encode(u.Name)
-	if u.Type != TypeNone {
-		s += ";type=" + u.Type.String()
+	switch u.Type {
+	case "":
+	case TypeASCII, TypeImage, TypeDir:
+		s += ";type=" + string(u.Type)
+	default:
+		s += ";type=?"
 	}
 	return s
 }

@@ -23,26 +23,14 @@ import (
 )
 
 // Typecode is the ftptype of a URL, RFC 1738 section 3.2.2.
-type Typecode byte
+type Typecode string
 
-// The typecodes.
+// The typecodes. "" means that the URL has no ;type=.
 const (
-	TypeNone  Typecode = 0   // the URL has no ;type=
-	TypeASCII Typecode = 'a' // TYPE A, then RETR
-	TypeImage Typecode = 'i' // TYPE I, then RETR
-	TypeDir   Typecode = 'd' // NLST: the names in a directory
+	TypeASCII Typecode = "a" // TYPE A, then RETR
+	TypeImage Typecode = "i" // TYPE I, then RETR
+	TypeDir   Typecode = "d" // NLST: the names in a directory
 )
-
-// String returns the letter of the typecode in lower case, "" for TypeNone.
-func (t Typecode) String() string {
-	switch t {
-	case TypeNone:
-		return ""
-	case TypeASCII, TypeImage, TypeDir:
-		return string(rune(t))
-	}
-	return "Typecode(" + strconv.Itoa(int(t)) + ")"
-}
 
 // The schemes. RFC 1738 defines only ftp; the others are extensions.
 const (
@@ -69,7 +57,7 @@ type URL struct {
 
 // IsDir reports whether u names a directory: by ;type=d, or by an empty name without a typecode ("ftp://host/pub/").
 func (u *URL) IsDir() bool {
-	return u.Type == TypeDir || u.Type == TypeNone && u.Name == ""
+	return u.Type == TypeDir || u.Type == "" && u.Name == ""
 }
 
 // Address returns "host:port" for net.Dial, with an IPv6 host in brackets. The default port is 21 (RFC 1738 section 3.2),
@@ -108,7 +96,7 @@ func (u *URL) Child(name string, t Typecode) *URL {
 	}
 	v.Name, v.Type = name, t
 	if t == TypeDir {
-		v.Dirs, v.Name, v.Type = append(v.Dirs, name), "", TypeNone
+		v.Dirs, v.Name, v.Type = append(v.Dirs, name), "", ""
 	}
 	return &v
 }

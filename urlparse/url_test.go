@@ -13,20 +13,20 @@ func TestChild(t *testing.T) {
 		t            Typecode
 		want         string
 	}{
-		{"ftp://h/a/", "f", TypeNone, "ftp://h/a/f"},
-		{"ftp://h/a;type=d", "f", TypeNone, "ftp://h/a/f"},
-		{"ftp://h/a/;type=d", "f", TypeNone, "ftp://h/a/f"},
-		{"ftp://h/a", "f", TypeNone, "ftp://h/a/f"},
-		{"ftp://h", "f", TypeNone, "ftp://h/f"},
+		{"ftp://h/a/", "f", "", "ftp://h/a/f"},
+		{"ftp://h/a;type=d", "f", "", "ftp://h/a/f"},
+		{"ftp://h/a/;type=d", "f", "", "ftp://h/a/f"},
+		{"ftp://h/a", "f", "", "ftp://h/a/f"},
+		{"ftp://h", "f", "", "ftp://h/f"},
 		{"ftp://h/;type=d", "f", TypeASCII, "ftp://h/f;type=a"},
 		{"ftp://h//", "f", TypeImage, "ftp://h//f;type=i"},
-		{"ftp://h/%2F;type=d", "f", TypeNone, "ftp://h/%2F/f"},
+		{"ftp://h/%2F;type=d", "f", "", "ftp://h/%2F/f"},
 		{"ftp://h/a/", "b", TypeDir, "ftp://h/a/b/"},
 		{"ftp://h/a;type=d", "b", TypeDir, "ftp://h/a/b/"},
-		{"ftp://u:p@h:2121/a/", "f", TypeNone, "ftp://u:p@h:2121/a/f"},
-		{"ftps://[::1]/", "f", TypeNone, "ftps://[::1]/f"},
-		{"ftp://h/a/", "x y;z?#%/\xe9", TypeNone, "ftp://h/a/x%20y%3Bz%3F%23%25%2F%E9"},
-		{"ftp://h/a/", "", TypeNone, "ftp://h/a/"},
+		{"ftp://u:p@h:2121/a/", "f", "", "ftp://u:p@h:2121/a/f"},
+		{"ftps://[::1]/", "f", "", "ftps://[::1]/f"},
+		{"ftp://h/a/", "x y;z?#%/\xe9", "", "ftp://h/a/x%20y%3Bz%3F%23%25%2F%E9"},
+		{"ftp://h/a/", "", "", "ftp://h/a/"},
 		{"ftp://h/a/", "", TypeDir, "ftp://h/a//"},
 		{"ftp://h/a/", "..", TypeDir, "ftp://h/a/../"},
 	}
@@ -105,8 +105,8 @@ func TestCheck(t *testing.T) {
 		{"brackets in host", func(u *URL) { u.Host = "[::1]" }, 17, "IPv6"},
 		{"negative port", func(u *URL) { u.Port = -1 }, 18, "decimal number"},
 		{"large port", func(u *URL) { u.Port = 65536 }, 18, "1 to 65535"},
-		{"unknown typecode", func(u *URL) { u.Type = 'x' }, 27, "typecode"},
-		{"upper-case typecode", func(u *URL) { u.Type = 'A' }, 27, "typecode"},
+		{"unknown typecode", func(u *URL) { u.Type = "x" }, 27, "typecode"},
+		{"upper-case typecode", func(u *URL) { u.Type = "A" }, 27, "typecode"},
 		{"no name to retrieve", func(u *URL) { u.Name, u.Type = "", TypeImage }, 20, "no file is named"},
 	}
 	for _, c := range bad {

@@ -17,18 +17,10 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/manifest"
-	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/urlparse"
 )
-
-// Source is where files and listings come from: an [*ftpexec.Client]. If it has StatAll too, as a Client has, that saves
-// round trips, and if it has CloseIdleConnections, Run makes room with it on servers that are full.
-type Source interface {
-	download.Source
-	Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
-}
 
 // Options changes how files are retrieved.
 type Options struct {
@@ -97,9 +89,10 @@ type Totals struct {
 // the first does not have, fails, and any other does not count. That takes some fifty bytes of memory a file, unless the
 // only task is a tree.
 //
-// A [*ftpexec.Client] should have a MaxIdle of PerHost, or else Jobs, or else 64: with fewer, files log in anew. Run
+// If src has StatAll, as a [*ftpexec.Client] has, that saves round trips, and if it has CloseIdleConnections, Run makes
+// room with it on servers that are full. A Client should have a MaxIdle of PerHost, or else Jobs, or else 64: with fewer, files log in anew. Run
 // leaves the idle connections to the caller; see [ftpexec.Client.CloseIdleConnections].
-func Run(ctx context.Context, src Source, tasks iter.Seq[Task], o Options) (Totals, error) {
+func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Options) (Totals, error) {
 	b := &engine{Options: o, src: src, root: o.Each.Root}
 	if o.Ledger != "" {
 		l, err := openLedger(b.root, o.Ledger)
@@ -133,7 +126,7 @@ const patience = 4
 // engine is the state of a Run.
 type engine struct {
 	Options
-	src    Source
+	src    download.Source
 	root   *os.Root
 	ledger *ledger // nil: nothing is remembered
 	paths  *paths  // nil: no two files can have the same

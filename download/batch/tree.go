@@ -49,7 +49,7 @@ func top(u *urlparse.URL) *node { return &node{root: directory(u)} }
 // directory returns the URL of the directory that u names, as a file or by ";type=d", with a CWD for it.
 func directory(u *urlparse.URL) *urlparse.URL {
 	v := *u
-	if v.Type = urlparse.TypeNone; v.Name != "" {
+	if v.Type = ""; v.Name != "" {
 		v.Dirs, v.Name = append(slices.Clone(v.Dirs), v.Name), ""
 	}
 	return &v
@@ -199,7 +199,7 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []entry) {
 	var urls []*urlparse.URL
 	for i, e := range entries {
 		if b.Each.Newer && e.mode.IsRegular() && e.time.IsZero() && b.sameSize(path.Join(j.Path, e.name), e.size) {
-			rough, urls = append(rough, i), append(urls, j.url().Child(literal(e.name), urlparse.TypeNone))
+			rough, urls = append(rough, i), append(urls, j.url().Child(literal(e.name), ""))
 		}
 	}
 	src, ok := b.src.(interface {

@@ -45,7 +45,7 @@ func (t *Tree) check() error {
 // typeOf returns the type with which to retrieve a file of the tree.
 func (t *Tree) typeOf(name string) urlparse.Typecode {
 	if t.Type == nil {
-		return urlparse.TypeNone
+		return ""
 	}
 	return t.Type(name)
 }
@@ -91,7 +91,7 @@ func entryOf(e ftpexec.Entry) entry {
 
 // url returns the URL of an entry of the directory dir, with its name as servers take it.
 func (e entry) url(dir *urlparse.URL) *urlparse.URL {
-	kind := urlparse.TypeNone
+	kind := urlparse.Typecode("")
 	if e.mode.IsDir() {
 		kind = urlparse.TypeDir
 	}

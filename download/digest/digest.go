@@ -8,69 +8,24 @@
 package digest
 
 import (
-	"crypto/md5"
-	"crypto/sha1"
-	"crypto/sha256"
-	"crypto/sha512"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
-	"hash/crc32"
-	"slices"
 	"strings"
 
-	"golang.org/x/crypto/blake2b"
+	"example.com/ftpfetch/download/internal/algorithm"
 )
 
-// algorithms are all of them, strongest first.
-var algorithms = []struct {
-	name, alias string
-	make        func() hash.Hash
-}{
-	{"sha512", "sha2512", sha512.New},
-	{"blake2b", "blake2b512", func() hash.Hash { h, _ := blake2b.New512(nil); return h }}, // it refuses only long keys
-	{"sha256", "sha2256", sha256.New},
-	{"sha1", "", sha1.New},
-	{"md5", "", md5.New},
-	{"crc32", "", func() hash.Hash { return crc32.NewIEEE() }},
-}
-
-// Algorithms returns all algorithms, strongest first: sha512, blake2b (512 bits without a key, as b2sum(1) prints it),
-// sha256, sha1, md5 and crc32 (IEEE 802.3, most significant byte first). The last three detect damage, but not a
-// deliberate change.
-func Algorithms() (names []string) {
-	for _, a := range algorithms {
-		names = append(names, a.name)
-	}
-	return names
-}
-
-// New returns a hash that computes a's digest. The hash also implements [encoding.BinaryMarshaler] and
-// [encoding.BinaryUnmarshaler], so that its state can be saved. New panics if a is not an algorithm.
-func New(a string) hash.Hash {
-	i := slices.Index(Algorithms(), a)
-	if i < 0 {
-		panic("digest: unknown algorithm " + a)
-	}
-	return algorithms[i].make()
-}
-
-// Named returns the algorithm with the given name in any of its usual spellings: SHA256, sha-256, SHA2-256 (OpenSSL),
-// BLAKE2b-512. It returns "" if there is none.
-func Named(name string) string {
-	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
-	for _, a := range algorithms {
-		if plain != "" && (plain == a.name || plain == a.alias) {
-			return a.name
-		}
-	}
-	return ""
-}
+// New returns a hash that computes the digest of an algorithm: sha512, blake2b (512 bits without a key, as b2sum(1) prints
+// it), sha256, sha1, md5 or crc32 (IEEE 802.3, most significant byte first). The last three detect damage, but not a
+// deliberate change. The hash also implements [encoding.BinaryMarshaler] and [encoding.BinaryUnmarshaler], so that its
+// state can be saved. New panics if there is no such algorithm.
+func New(name string) hash.Hash { return algorithm.New(name) }
 
 // Sum is a digest of a known algorithm. Digest has the algorithm's size.
 type Sum struct {
-	Algorithm string // one of Algorithms; "" means none
+	Algorithm string // as New takes it; "" means none
 	Digest    []byte
 }
 
@@ -91,9 +46,9 @@ func Parse(s string) (Sum, error) {
 	if !ok {
 		return Sum{}, withoutAlgorithm(name)
 	}
-	a := Named(name)
+	a := algorithm.Named(name)
 	if a == "" {
-		return Sum{}, fmt.Errorf("unknown digest algorithm %q: write %s", shorten(name), alternatives(Algorithms()))
+		return Sum{}, fmt.Errorf("unknown digest algorithm %q: write %s", shorten(name), alternatives(algorithm.Names()))
 	}
 	if i := notHex(digits); i >= 0 {
 		return Sum{}, fmt.Errorf("%s: %q at character %d is not a hexadecimal digit", a, []rune(digits[i:])[0], i+1)
@@ -115,7 +70,7 @@ func withoutAlgorithm(s string) error {
 	case s == "":
 		return errors.New("no digest given: write ALGO:HEX, for example sha256: and 64 hexadecimal digits")
 	case notHex(s) >= 0 || len(fits) == 0:
-		return fmt.Errorf("%q has no algorithm: write ALGO:HEX, where ALGO is %s", shorten(s), alternatives(Algorithms()))
+		return fmt.Errorf("%q has no algorithm: write ALGO:HEX, where ALGO is %s", shorten(s), alternatives(algorithm.Names()))
 	case len(fits) == 1:
 		return fmt.Errorf("the digest has no algorithm: write %s:%s", fits[0], s)
 	default:
@@ -125,7 +80,7 @@ func withoutAlgorithm(s string) error {
 
 // ofLength returns the algorithms whose digests have that many digits.
 func ofLength(digits int) (fits []string) {
-	for _, a := range Algorithms() {
+	for _, a := range algorithm.Names() {
 		if 2*New(a).Size() == digits {
 			fits = append(fits, a)
 		}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"example.com/ftpfetch/download/internal/algorithm"
 )
 
 // abc has the digests of the three bytes "abc".
@@ -19,10 +21,10 @@ var abc = map[string]string{
 
 // TestNew computes digests, of which another hash continues the second half, as after a restart.
 func TestNew(t *testing.T) {
-	if got := (Sum{}).String(); got != "" || len(Algorithms()) != len(abc) {
-		t.Errorf("the zero Sum is %q, and there are %d algorithms, of which %d are tested", got, len(Algorithms()), len(abc))
+	if got := (Sum{}).String(); got != "" || len(algorithm.Names()) != len(abc) {
+		t.Errorf("the zero Sum is %q, and there are %d algorithms, of which %d are tested", got, len(algorithm.Names()), len(abc))
 	}
-	for _, a := range Algorithms() {
+	for _, a := range algorithm.Names() {
 		first, second := New(a), New(a)
 		_, _ = io.WriteString(first, "ab")
 		state, err := first.(encoding.BinaryMarshaler).MarshalBinary()
@@ -49,7 +51,7 @@ func TestParse(t *testing.T) {
 	names := map[string]string{ // in other spellings
 		"SHA-512": "sha512", "BLAKE2b-512": "blake2b", "sha-256": "sha256", "SHA2-256": "sha256", " sha256": "sha256", "Sha_1": "sha1", "CRC-32": "crc32",
 	}
-	for _, a := range Algorithms() {
+	for _, a := range algorithm.Names() {
 		names[a], names[strings.ToUpper(a)] = a, a
 	}
 	for name, a := range names {
@@ -96,7 +98,7 @@ func TestParseErrors(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, a := range Algorithms() {
+	for _, a := range algorithm.Names() {
 		f.Add(a + ":" + abc[a])
 		f.Add(strings.ToUpper(a) + ":" + abc[a])
 		f.Add(abc[a])

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/algorithm"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/urlparse"
 )
@@ -111,7 +112,7 @@ func (i *Item) setSize(text string) error {
 
 // addSum adds a digest, or passes on why there is none. The strongest counts.
 func (i *Item) addSum(sum digest.Sum, err error) error {
-	rank := func(s digest.Sum) int { return slices.Index(digest.Algorithms(), s.Algorithm) }
+	rank := func(s digest.Sum) int { return slices.Index(algorithm.Names(), s.Algorithm) }
 	if err == nil && (i.Sum.Algorithm == "" || rank(sum) < rank(i.Sum)) {
 		i.Sum = sum
 	}

@@ -32,8 +32,8 @@ var forms = []form{
 	{"text", func(b *beginning) bool { return wrapped(b.text) }, (*reader).readText},
 }
 
-// Formats returns the names of all forms.
-func Formats() (names []string) {
+// formats returns the names of all forms.
+func formats() (names []string) {
 	for _, f := range forms {
 		names = append(names, f.name)
 	}
@@ -86,9 +86,9 @@ func formOf(in *bufio.Reader, want string) (form, error) {
 	if want == "" {
 		want = guess(string(start))
 	}
-	i := slices.Index(Formats(), want)
+	i := slices.Index(formats(), want)
 	if i < 0 {
-		return form{}, fmt.Errorf("there is no form of list %q: write one of %q", want, Formats())
+		return form{}, fmt.Errorf("there is no form of list %q: write one of %q", want, formats())
 	}
 	return forms[i], nil
 }
@@ -158,7 +158,7 @@ func (r *reader) readSums() {
 		if err == nil {
 			u := r.Base
 			for segment := range strings.SplitSeq(item.Path, "/") {
-				u = u.Child(segment, urlparse.TypeNone)
+				u = u.Child(segment, "")
 			}
 			err = item.addURL(u, u.Check())
 		}

@@ -84,7 +84,7 @@ func FuzzRead(f *testing.F) {
 		{Options{Format: "tsv", KeepDirs: true}, []string{"fastq_ftp\tfastq_md5\tfastq_bytes\nh/a#;h/b%\t" + md5a + ";\t1;\n\t\t\n", "x_ftp\n" + secret + "#;joe:hunter2hunter2@h/a b\n"}},
 		{Options{Format: "json"}, []string{`[{"url":"` + secret + `#"},` + "\n" + `{"urls":["ftp://h/a"],"size":1,"path":null}]`, "[1,[],{}]", "[" + secret, `[{"fastq_ftp":"h/a","fastq_md5":""}`}},
 		{Options{Format: "ndjson"}, []string{`{"url":"` + secret + `#"}` + "\n" + `{"path":"` + secret + `","url":"ftp://h/a"}` + "\n#\n" + secret, `{"size":"` + secret + `","url":"ftp://h/a"}`}},
-		{Options{Format: "ncbi", Suffixes: []string{"_x", "/../y"}}, []string{"##\n#a\tftp_path\nx\tna\nx\thttps://ftp.ncbi.nlm.nih.gov/a/b\n" + secret, "#ftp_path\n" + secret + "#\nhttps://joe:hunter2hunter2@h/\n"}},
+		{Options{Format: "ncbi", Files: []string{"_x", "/../y"}}, []string{"##\n#a\tftp_path\nx\tna\nx\thttps://ftp.ncbi.nlm.nih.gov/a/b\n" + secret, "#ftp_path\n" + secret + "#\nhttps://joe:hunter2hunter2@h/\n"}},
 		{Options{Format: "sums", Base: base}, []string{md5a + "  ./a/b\n" + md5a + " *../c\nMD5 (x) = " + md5a + "\n\\" + md5a + "  a\\nb\n", secret}},
 	}
 	for n, form := range forms {

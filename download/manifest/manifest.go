@@ -25,19 +25,17 @@ import (
 
 // Options says how to read a list. The zero value is ready to use.
 type Options struct {
-	// Format is the form of the list, one of [Formats]. "" means that the beginning of the list tells. docs/manifests.md
+	// Format is the form of the list, such as tsv. "" means that the beginning of the list tells. docs/manifests.md
 	// describes the forms.
 	Format string
 	// AllowPort takes the ports of other protocols; see [urlparse.URL.BadPort].
 	AllowPort bool
 	// KeepDirs makes the default path of a file that of its first URL, with all directories, instead of the last segment.
 	KeepDirs bool
-	// Columns chooses among the files of an ENA file report: "fastq" means the columns fastq_ftp, fastq_md5 and
-	// fastq_bytes. Empty means all.
-	Columns []string
-	// Suffixes are the ends of the names of the files to fetch for each assembly of an NCBI summary. Empty means
+	// Files chooses among the files of each row. In an ENA file report "fastq" means those of the columns fastq_ftp,
+	// fastq_md5 and fastq_bytes, and none means all; in an NCBI summary they are the ends of the names, and none means
 	// "_genomic.fna.gz".
-	Suffixes []string
+	Files []string
 	// Base is the directory that the names in a list of digests are relative to.
 	Base *urlparse.URL
 	// Shard {I, N} limits what is read to the I-th, from 1, of N equal shares of the items; {} is all.

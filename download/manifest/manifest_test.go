@@ -98,8 +98,8 @@ func TestRead(t *testing.T) {
 				"2 ERR2223563_2.fastq.gz ftp://ftp.sra.ebi.ac.uk/vol1/fastq/ERR222/003/ERR2223563/ERR2223563_2.fastq.gz 1246298835 md5:" + md5b + "\n"},
 		{"ENA report with several sets", Options{}, "fastq_ftp\tsubmitted_ftp\tsra_md5\tsra_ftp\tsubmitted_bytes\nh/a;\th/7568_4#9 %23.bam\t" + md5a + "\th/s\t5\n\t\t\t\t\n\t\t\th/t\t\n",
 			"2 a ftp://h/a\n2 7568_4#9 %23.bam ftp://h/7568_4%239%20%2523.bam 5\n2 s ftp://h/s md5:" + md5a + "\n4 t ftp://h/t\n"},
-		{"ENA report, one set chosen", Options{Columns: []string{"SRA", "fastq_ftp"}}, "fastq_ftp\tsubmitted_ftp\tsra_ftp\nh/a\th/b\tftp://h/c\n", "2 c ftp://h/c\n2 a ftp://h/a\n"},
-		{"ENA report as JSON", Options{Columns: []string{"sra"}}, `[{"run_accession":"SRR16298157","fastq_ftp":"ftp.sra.ebi.ac.uk/vol1/fastq/SRR162/057/SRR16298157/SRR16298157_1.fastq.gz",` +
+		{"ENA report, one set chosen", Options{Files: []string{"SRA", "fastq_ftp"}}, "fastq_ftp\tsubmitted_ftp\tsra_ftp\nh/a\th/b\tftp://h/c\n", "2 c ftp://h/c\n2 a ftp://h/a\n"},
+		{"ENA report as JSON", Options{Files: []string{"sra"}}, `[{"run_accession":"SRR16298157","fastq_ftp":"ftp.sra.ebi.ac.uk/vol1/fastq/SRR162/057/SRR16298157/SRR16298157_1.fastq.gz",` +
 			`"fastq_bytes":"43409","sra_ftp":"ftp.sra.ebi.ac.uk/vol1/srr/SRR162/057/SRR16298157","sra_bytes":"157435","sra_md5":"baa98dd72f2a966be8f76569e46c03d9"},` + "\n" + `{"run_accession":"x","sra_ftp":""}]`,
 			"1 SRR16298157 ftp://ftp.sra.ebi.ac.uk/vol1/srr/SRR162/057/SRR16298157 157435 md5:baa98dd72f2a966be8f76569e46c03d9\n"},
 
@@ -108,7 +108,7 @@ func TestRead(t *testing.T) {
 			"GCF_000005845.2\t511145\thttps://ftp.ncbi.nlm.nih.gov/genomes/all/GCF/000/005/845/GCF_000005845.2_ASM584v2\tbacteria\n" +
 			"GCA_000000001.1\t1\tna\tx\n",
 			"3 GCF_000005845.2_ASM584v2_genomic.fna.gz ftp://ftp.ncbi.nlm.nih.gov/genomes/all/GCF/000/005/845/GCF_000005845.2_ASM584v2/GCF_000005845.2_ASM584v2_genomic.fna.gz\n"},
-		{"NCBI summary, older", Options{Suffixes: []string{"_a", "_b"}}, "#   See README\n# assembly_accession\tftp_path\nGCA_1\tftp://ftp.ncbi.nlm.nih.gov/all/GCA_1_x/\n",
+		{"NCBI summary, older", Options{Files: []string{"_a", "_b"}}, "#   See README\n# assembly_accession\tftp_path\nGCA_1\tftp://ftp.ncbi.nlm.nih.gov/all/GCA_1_x/\n",
 			"3 GCA_1_x_a ftp://ftp.ncbi.nlm.nih.gov/all/GCA_1_x/GCA_1_x_a\n3 GCA_1_x_b ftp://ftp.ncbi.nlm.nih.gov/all/GCA_1_x/GCA_1_x_b\n"},
 		{"NCBI digests", Options{Base: base}, "c13d459b5caa702ff7e1f26fe44b8ad7  ./GCF_000005845.2_ASM584v2_genomic.fna.gz\n2238238dd39e11329547d26ab138be41  ./sub dir/a#b\n",
 			"1 GCF_000005845.2_ASM584v2_genomic.fna.gz ftp://h/genomes/x/GCF_000005845.2_ASM584v2_genomic.fna.gz md5:c13d459b5caa702ff7e1f26fe44b8ad7\n" +
@@ -233,7 +233,7 @@ func TestFatal(t *testing.T) {
 	}{
 		{Options{Format: "tsv"}, "ftp://u:secret@h/a\t1\nftp://h/b\t2\n", "line 1: the first line names no column url, and none that ends in _ftp: write a header such as url, path, size, sha256\n"},
 		{Options{}, "run_accession\tfastq_aspera\nE1\tfasp.h:/a\n", "line 1: the first line names no column url, and none that ends in _ftp: write a header such as url, path, size, sha256\n"},
-		{Options{Columns: []string{"bam"}}, "fastq_ftp\nh/a\n", "line 1: the report has no column bam_ftp: ask for it, or choose one of those that are there\n"},
+		{Options{Files: []string{"bam"}}, "fastq_ftp\nh/a\n", "line 1: the report has no column bam_ftp: ask for it, or choose one of those that are there\n"},
 		{Options{Format: "tsv"}, "url\tsize\tSIZE\nx\t1\t2\n", "line 1: the column size is there twice: leave one out\n"},
 		{Options{Format: "ncbi"}, "##x\nGCA_1\tna\n", "line 2: the first line names no column url, and none that ends in _ftp: write a header such as url, path, size, sha256\n"},
 		{Options{}, md5a + "  a\n", "line 1: a list of digests names files without their directory: give its URL as the base (--base URL)\n"},
@@ -255,7 +255,7 @@ func TestFatal(t *testing.T) {
 // taken for a whole one.
 func TestReadError(t *testing.T) {
 	want := errors.New("the disk is on fire")
-	for _, format := range Formats() {
+	for _, format := range formats() {
 		start := map[string]string{"json": `["`, "tsv": "url\n", "csv": "url\n", "ncbi": "#ftp_path\n"}[format]
 		broken := func() io.Reader { return io.MultiReader(strings.NewReader(start+"ftp://h/ha"), iotest.ErrReader(want)) }
 		o := Options{Format: format, Base: mustParse(t, "ftp://h/")}
@@ -343,7 +343,7 @@ func TestLineEnds(t *testing.T) {
 			}
 		}
 	}
-	for _, format := range append(Formats(), "") {
+	for _, format := range append(formats(), "") {
 		for _, text := range []string{"", "\xef\xbb\xbf"} {
 			cases++
 			_, _, errs := Check(strings.NewReader(text), Options{Format: format})

@@ -32,7 +32,7 @@ func (r *reader) report(names []string) (t *table, err error) {
 		switch {
 		case name == ftpPath:
 			t.open = true
-			suffixes := r.Suffixes
+			suffixes := r.Files
 			if len(suffixes) == 0 {
 				suffixes = []string{"_genomic.fna.gz"}
 			}
@@ -53,8 +53,11 @@ func (r *reader) report(names []string) (t *table, err error) {
 	if len(t.files) == 0 {
 		return nil, errNoHeader
 	}
-	all := t.files
-	for n, want := range r.Columns {
+	all, chosen := t.files, r.Files
+	if t.open {
+		chosen = nil
+	}
+	for n, want := range chosen {
 		want = strings.TrimSuffix(strings.ToLower(want), enaURLs) + enaURLs
 		i := slices.IndexFunc(all, func(file []column) bool { return file[0].name == want })
 		if i < 0 {
@@ -108,9 +111,9 @@ func (i *Item) addAssembly(text, suffix string) error {
 	switch {
 	case err != nil:
 		return err
-	case dir.Name == "" || dir.Type != urlparse.TypeNone:
+	case dir.Name == "" || dir.Type != "":
 		return inField(dir.Redacted(), errors.New("is not the directory of an assembly: download the file again"))
 	}
-	u := dir.Child(dir.Name+suffix, urlparse.TypeNone)
+	u := dir.Child(dir.Name+suffix, "")
 	return i.addURL(u, u.Check())
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/algorithm"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -25,7 +26,7 @@ var columns = map[string]func(i *Item, text string) error{
 	"path": func(i *Item, text string) error { i.Path = text; return nil },
 	"size": (*Item).setSize,
 	"checksum": func(i *Item, text string) error {
-		if name, _, ok := strings.Cut(text, ":"); !ok || digest.Named(name) == "" { // the text may be a URL with a password
+		if name, _, ok := strings.Cut(text, ":"); !ok || algorithm.Named(name) == "" { // the text may be a URL with a password
 			return errors.New("is not a digest: write ALGO:HEX, such as md5: and 32 hexadecimal digits")
 		}
 		return i.addSum(digest.Parse(text))
@@ -35,7 +36,7 @@ var columns = map[string]func(i *Item, text string) error{
 // cellOf returns what a cell of a column tells, nil if the column means nothing. A column with the name of an algorithm
 // has digests.
 func cellOf(name string) func(i *Item, text string) error {
-	if a := digest.Named(strings.TrimSuffix(name, "sum")); a != "" {
+	if a := algorithm.Named(strings.TrimSuffix(name, "sum")); a != "" {
 		return func(i *Item, text string) error { return i.addSum(digest.Parse(a + ":" + text)) }
 	}
 	return columns[name]

@@ -73,7 +73,7 @@ func (g *Getter) Get(ctx context.Context, r *getter.Request) error {
 		return err
 	}
 	if !u.IsDir() {
-		u = u.Child("", urlparse.TypeNone) // the client knows that it is one
+		u = u.Child("", "") // the client knows that it is one
 	}
 	if err := os.MkdirAll(r.Dst, r.Mode(0o755)); err != nil {
 		return err

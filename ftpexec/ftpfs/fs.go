@@ -57,7 +57,7 @@ func New(ctx context.Context, c *ftpexec.Client, root *urlparse.URL) (*FS, error
 	if !root.IsDir() {
 		return nil, &ftpexec.Error{Op: "open", URL: root.Redacted(), Err: syscall.ENOTDIR, Hint: `end the URL in "/"`}
 	}
-	return &FS{c, ctx, root.Child("", urlparse.TypeNone)}, nil
+	return &FS{c, ctx, root.Child("", "")}, nil
 }
 
 // Open opens the named file or directory.
@@ -165,7 +165,7 @@ func (d *FS) url(name string) (*urlparse.URL, error) {
 	u := d.root
 	if name != "." {
 		for segment := range strings.SplitSeq(name, "/") {
-			u = u.Child(segment, urlparse.TypeNone)
+			u = u.Child(segment, "")
 		}
 	}
 	return u, nil
@@ -178,7 +178,7 @@ func (d *FS) stat(name string) (*info, error) {
 		return nil, err
 	}
 	i := &info{fsys: d, path: name}
-	if i.e, err = d.client.Stat(d.ctx, u.Child("", urlparse.TypeNone)); err != nil || i.Type() != fs.ModeIrregular {
+	if i.e, err = d.client.Stat(d.ctx, u.Child("", "")); err != nil || i.Type() != fs.ModeIrregular {
 		return i, err
 	}
 	if i, err = d.lookUp(name); err != nil {
@@ -209,7 +209,7 @@ func (d *FS) list(name string) (list []*info, odd, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for e, err := range d.client.Entries(d.ctx, u.Child("", urlparse.TypeNone)) {
+	for e, err := range d.client.Entries(d.ctx, u.Child("", "")) {
 		if err == nil && !fs.ValidPath(path.Base(e.Name)) {
 			err = fmt.Errorf("%s: %w: no name that io/fs allows", e.URL.Redacted(), ftpexec.ErrLine)
 		}

@@ -119,7 +119,7 @@ type run struct {
 
 // source is an *ftpexec.Client, or what stands before one.
 type source interface {
-	batch.Source
+	download.Source
 	StatAll(context.Context, []*urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 	CloseIdleConnections()
 }

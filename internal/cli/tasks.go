@@ -25,7 +25,7 @@ func (r *run) complete(u *urlparse.URL) error {
 	if err := r.logIn(u); err != nil {
 		return err
 	}
-	if u.Type == urlparse.TypeNone && u.Name != "" { // one that names no file stays a directory
+	if u.Type == "" && u.Name != "" { // one that names no file stays a directory
 		u.Type = r.typeOf(u.Name)
 	}
 	schemes := map[string]string{"explicit": urlparse.FTPES, "implicit": urlparse.FTPS}
@@ -57,11 +57,11 @@ func (r *run) logIn(u *urlparse.URL) error {
 func (r *run) typeOf(name string) urlparse.Typecode {
 	switch r.Type {
 	case "":
-		return urlparse.TypeNone
+		return ""
 	case "guess":
 		return urlparse.GuessType(name)
 	}
-	return urlparse.Typecode(r.Type[0])
+	return urlparse.Typecode(r.Type)
 }
 
 // passes refuses a URL that cannot go through its proxy as the flags say.

@@ -150,7 +150,7 @@ func (s *Source) learn(u *urlparse.URL, err error) bool {
 		return false
 	}
 	if s.refusal.Swap(e) == nil {
-		s.trace(u, "*", e.Error()+": asking it to fetch files itself")
+		s.trace("*", e.Error()+": asking it to fetch files itself")
 	}
 	return true
 }
@@ -190,15 +190,15 @@ func (s *Source) request(ctx context.Context, method string, u *urlparse.URL) (*
 	if err := s.authorize(ctx, r, u); err != nil {
 		return nil, s.fail(ctx, u, "login", err)
 	}
-	s.trace(u, ">", method+" "+target)
+	s.trace(">", method+" "+target)
 	if r.Header.Get("Authorization") != "" {
-		s.trace(u, ">>", "Authorization: ********")
+		s.trace(">>", "Authorization: ********")
 	}
 	a, err := s.http.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		return nil, s.unanswered(ctx, u, err)
 	}
-	s.trace(u, "<", strings.TrimSpace(fmt.Sprintf("HTTP %d %s", a.StatusCode, http.StatusText(a.StatusCode))))
+	s.trace("<", strings.TrimSpace(fmt.Sprintf("HTTP %d %s", a.StatusCode, http.StatusText(a.StatusCode))))
 	if stage, reason, meaning := judge(a); meaning != nil {
 		a.Body.Close()
 		return nil, s.fail(ctx, u, stage, s.via.Refusal(a.StatusCode, reason, meaning))
@@ -229,9 +229,9 @@ func (s *Source) authorize(ctx context.Context, r *http.Request, u *urlparse.URL
 }
 
 // trace shows no text of the proxy.
-func (s *Source) trace(u *urlparse.URL, mark, text string) {
+func (s *Source) trace(mark, text string) {
 	if s.Trace != nil {
-		s.Trace(ftpexec.Event{Mark: mark, Text: text, Server: u.Address()})
+		s.Trace(ftpexec.Event{Mark: mark, Text: text})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/algorithm"
 )
 
 // The limits of what [List.Find] reads, in bytes: lists come from servers.
@@ -109,7 +110,7 @@ func (l List) find(r io.Reader, name string, most int64) (digest.Sum, error) {
 	case ambiguous:
 		return digest.Sum{}, ErrAmbiguous
 	}
-	for _, a := range digest.Algorithms() {
+	for _, a := range algorithm.Names() {
 		if sum, ok := found[a]; ok {
 			return sum, nil
 		}
@@ -153,7 +154,7 @@ func parse(text string, want string) (entry, digest.Sum, bool) {
 	case !ok:
 		return e, digest.Sum{}, false
 	case e.tag != "":
-		a = digest.Named(e.tag)
+		a = algorithm.Named(e.tag)
 	case a == "":
 		a = byLength[len(e.digits)]
 	}
@@ -174,7 +175,7 @@ func tagged(text string) (entry, bool) {
 		return entry{}, false
 	}
 	m := withTag().FindStringSubmatch(text)
-	if m == nil || digest.Named(m[1]) == "" { // a name of the plain form may look like the end of this one
+	if m == nil || algorithm.Named(m[1]) == "" { // a name of the plain form may look like the end of this one
 		return entry{}, false
 	}
 	return entry{tag: m[1], name: m[2], digits: m[3]}, true

@@ -10,13 +10,14 @@ import (
 	"testing/iotest"
 
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/algorithm"
 )
 
 // abc has the digests of the three bytes "abc".
 var abc = map[string]string{}
 
 func init() {
-	for _, a := range digest.Algorithms() {
+	for _, a := range algorithm.Names() {
 		h := digest.New(a)
 		_, _ = io.WriteString(h, "abc")
 		abc[a] = fmt.Sprintf("%x", h.Sum(nil))
@@ -78,7 +79,7 @@ func TestFindForms(t *testing.T) {
 
 // TestFindAlgorithms finds a digest of every algorithm.
 func TestFindAlgorithms(t *testing.T) {
-	for _, a := range digest.Algorithms() {
+	for _, a := range algorithm.Names() {
 		for _, list := range []string{
 			abc[a] + "  f\n", strings.ToUpper(a) + " (f) = " + abc[a] + "\n", abc[a],
 		} {
@@ -165,7 +166,7 @@ func TestFindLimit(t *testing.T) {
 func TestBeside(t *testing.T) {
 	at := -1
 	for _, l := range Beside("x") {
-		i := slices.Index(digest.Algorithms(), l.Algorithm)
+		i := slices.Index(algorithm.Names(), l.Algorithm)
 		if own := strings.HasPrefix(l.File, "x."); l.Algorithm != "" && i < at || own == l.Whole {
 			t.Errorf("%+v is in the wrong place", l)
 		}

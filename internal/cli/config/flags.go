@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/ftpfetch/download/digest"
-	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/internal/retry"
@@ -52,9 +51,9 @@ func (l *line) declareFiles(group func(title string) *pflag.FlagSet) {
 	fs = group("Selection")
 	into(fs, &l.Input, "input", "i", "also fetch the URLs in `FILE`, one per line or as <URL:...> in text; \"-\" is standard input", readList(&l.Input))
 	into(fs, &l.Manifest, "manifest", "", "also fetch the files in the table `FILE` (TSV, CSV, NDJSON, an ENA or NCBI report), and verify them", readList(&l.Manifest))
-	into(fs, &l.Reading.Format, "format", "", "the `FORM` of the list (default: recognized by its beginning): "+strings.Join(manifest.Formats(), ", "), oneOf("", manifest.Formats()...))
-	fs.StringArrayVar(&l.Reading.Columns, "columns", nil, "of an ENA report, fetch only the files of the columns `NAME`_ftp (may be repeated)")
-	fs.StringArrayVar(&l.Reading.Suffixes, "suffix", nil, "of an NCBI summary, fetch the files that end in `TEXT` (may be repeated)")
+	word(fs, &l.Reading.Format, "", "format", "the form of the list (default: recognized by its beginning): `ncbi|tsv|csv|ndjson|json|list|sums|text`")
+	fs.StringArrayVar(&l.Reading.Files, "columns", nil, "of an ENA report, fetch only the files of the columns `NAME`_ftp (may be repeated)")
+	fs.StringArrayVar(&l.Reading.Files, "suffix", nil, "of an NCBI summary, fetch the files that end in `TEXT` (may be repeated)")
 	fs.StringVar(&l.base, "base", "", "of a list of digests such as md5checksums.txt, fetch the files from the directory `URL`")
 	fs.BoolVar(&l.Reading.KeepDirs, "keep-dirs", false, "save the files of a list under the directories of their URLs")
 	into(fs, &l.Reading.Shard, "shard", "", "fetch only share `I/N` of a list, from 1/N to N/N", readShard)

@@ -47,7 +47,7 @@ func (l *line) refusals() []refusal {
 		// Lists and directories
 		{l.Input == "-" && l.Manifest == "-",
 			"-i - and --manifest - contradict each other: there is one standard input"},
-		{len(l.Reading.Columns)+len(l.Reading.Suffixes) > 0 && l.Manifest == "",
+		{len(l.Reading.Files) > 0 && l.Manifest == "",
 			"--columns and --suffix are for a table: write --manifest FILE too"},
 		{!l.lists() && (l.Reading.Format != "" || l.base != "" || l.Reading.KeepDirs || l.Reading.Shard[1] != 0),
 			"--format, --base, --keep-dirs and --shard are for a list: write -i FILE or --manifest FILE too"},

@@ -1,0 +1,57 @@
+// Package algorithm is the table of the algorithms of digests.
+package algorithm
+
+import (
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"hash"
+	"hash/crc32"
+	"slices"
+	"strings"
+
+	"golang.org/x/crypto/blake2b"
+)
+
+// algorithms are all of them, strongest first.
+var algorithms = []struct {
+	name, alias string
+	make        func() hash.Hash
+}{
+	{"sha512", "sha2512", sha512.New},
+	{"blake2b", "blake2b512", func() hash.Hash { h, _ := blake2b.New512(nil); return h }}, // it refuses only long keys
+	{"sha256", "sha2256", sha256.New},
+	{"sha1", "", sha1.New},
+	{"md5", "", md5.New},
+	{"crc32", "", func() hash.Hash { return crc32.NewIEEE() }},
+}
+
+// Names returns the names of all algorithms, strongest first.
+func Names() (names []string) {
+	for _, a := range algorithms {
+		names = append(names, a.name)
+	}
+	return names
+}
+
+// New returns a hash for an algorithm. It panics if there is none of that name.
+func New(a string) hash.Hash {
+	i := slices.Index(Names(), a)
+	if i < 0 {
+		panic("digest: unknown algorithm " + a)
+	}
+	return algorithms[i].make()
+}
+
+// Named returns the algorithm with the given name in any of its usual spellings: SHA256, sha-256, SHA2-256 (OpenSSL),
+// BLAKE2b-512. It returns "" if there is none.
+func Named(name string) string {
+	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
+	for _, a := range algorithms {
+		if plain != "" && (plain == a.name || plain == a.alias) {
+			return a.name
+		}
+	}
+	return ""
+}
