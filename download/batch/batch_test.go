@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
@@ -169,7 +171,7 @@ func TestSegments(t *testing.T) {
 				}
 				return nil
 			}})
-			s.options.Each.Segments = 4
+			s.options.Each.Segments, s.options.Each.Limit = 4, rate.NewLimiter(8<<20, 1<<20) // or the first may bring all
 			if got := s.run(t.Context(), s.tasks(map[string]string{"/big": big})...); !got.Whole() {
 				t.Errorf("%+v, %q", got, s.failures())
 			}
