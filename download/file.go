@@ -75,7 +75,6 @@ func (j *job) file(ctx context.Context, to *partfile.Place) (result Result, err 
 	return t.finish(ctx, to, c.overwrite)
 }
 
-// skipped returns the result for a target that was left alone.
 func skipped(to *partfile.Place, why string) Result {
 	return Result{Left: why, Size: to.Size()}
 }

@@ -78,7 +78,6 @@ func answerTo(op Command, r wire.Reply, names ...string) answer {
 	return sync.OnceValue(func() string { return fmt.Sprint(r.Code, " ", wordsOf(r, names)) })
 }
 
-// answer returns the reply to a step.
 func (r *run) answer(st step, reply wire.Reply) answer {
 	u := r.about(st).url
 	return answerTo(st.Command, reply, slices.Concat([]string{u.Name, r.home}, u.Dirs, r.dirs)...)
@@ -212,7 +211,6 @@ func and(what, why error) error {
 	return fmt.Errorf("%w: %w", what, why)
 }
 
-// take takes the reply that decided.
 func (e *Error) take(reply wire.Reply, a answer) {
 	e.Code, e.Reply, e.answer = reply.Code, reply.String(), a
 }

@@ -188,7 +188,6 @@ func (c *Client) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, 
 	return c.listing(ctx, u, (*session).entries)
 }
 
-// entries lists the directory that u names.
 func (s *session) entries(ctx context.Context, u *urlparse.URL) (l listed, err error) {
 	err = s.run(ctx, u, goal{listing: true, entries: true}, func(r *run) error {
 		l, err = r.goThroughWays()

@@ -188,7 +188,6 @@ var wordings = []wording{
 	clause(denied, `4\d\d|5\d\d`, `[^*.,:;!\n]*\b(?:denied|permissions?|not permitted)\b[^*.,:;!\n]*`),          // most
 }
 
-// means reports whether a has one of the wordings.
 func (a answer) means(m meaning) bool {
 	return slices.ContainsFunc(wordings, func(w wording) bool { return w.meaning == m && w.pattern().MatchString(a()) })
 }

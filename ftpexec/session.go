@@ -130,13 +130,10 @@ type habits struct {
 	abrupt     bool // it ends data under TLS without close_notify
 }
 
-// maxIdle returns what MaxIdle means.
 func (c *Client) maxIdle() int { return max(0, cmp.Or(c.MaxIdle, defaultMaxIdle)) }
 
-// maxConns returns what MaxConns means.
 func (c *Client) maxConns() int { return cmp.Or(max(0, c.MaxConns), math.MaxInt) }
 
-// server returns the server of u.
 func (c *Client) server(u *urlparse.URL) *server {
 	host, _ := c.servers.LoadOrStore(u.Address(), &server{slots: semaphore.NewWeighted(int64(c.maxConns()))})
 	return host.(*server)
@@ -151,7 +148,6 @@ func (s *session) known() habits {
 	return h
 }
 
-// learn changes what is known about the server.
 func (s *session) learn(change func(*habits)) {
 	s.client.mu.Lock()
 	defer s.client.mu.Unlock()

@@ -343,7 +343,6 @@ func (r *run) hash(algorithm string) ([]byte, error) {
 	return nil, &Error{Op: op.shown(), URL: r.url.Redacted(), Err: why}
 }
 
-// command sends a command that is not in the plan, and returns its reply.
 func (r *run) command(op Command) (*wire.Reply, error) {
 	reply, err := r.conn.Ask(op.line(), false)
 	if err != nil {

@@ -253,7 +253,6 @@ func (b *engine) ceiling(host string, most int) {
 	b.note(0, fmt.Sprintf("%s has too many connections: continuing with %d", host, most))
 }
 
-// tell calls Options.Events.
 func (b *engine) tell(e Event) {
 	if b.Events != nil {
 		b.telling.Lock()

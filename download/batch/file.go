@@ -138,7 +138,6 @@ func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download
 	return result, err
 }
 
-// bound applies Options.Timeout.
 func (b *engine) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if b.Timeout == 0 {
 		return context.WithCancel(ctx)

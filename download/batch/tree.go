@@ -185,7 +185,6 @@ func (b *engine) entries(ctx context.Context, u *urlparse.URL) (entries []entry,
 	return entries, odd, err
 }
 
-// again calls f until it succeeds, as a download does.
 func (b *engine) again(ctx context.Context, f func() error) error {
 	return retry.New(retry.Policy{
 		Retries: b.Each.Retries, Connect: b.Each.RetryConnect, ReturnCrowded: true,
@@ -220,7 +219,6 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []entry) {
 	}
 }
 
-// sameSize reports whether there is a local file of that size.
 func (b *engine) sameSize(name string, size int64) bool {
 	info, err := b.root.Lstat(name)
 	return err == nil && info.Mode().IsRegular() && info.Size() == size
@@ -254,7 +252,6 @@ func (b *engine) within(ctx context.Context, j *job, entries []entry) (jobs []*j
 	return jobs
 }
 
-// fill fills in the job for a file.
 func (j *job) fill(e entry) {
 	j.modTime, j.listed = e.time, e.size
 	if j.Tree.typeOf(e.name) == urlparse.TypeASCII {

@@ -42,7 +42,6 @@ func (t *Tree) check() error {
 	return nil
 }
 
-// typeOf returns the type with which to retrieve a file of the tree.
 func (t *Tree) typeOf(name string) urlparse.Typecode {
 	if t.Type == nil {
 		return ""

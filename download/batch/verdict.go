@@ -66,7 +66,6 @@ func verdict(err error) schedule.Verdict {
 	return schedule.Done
 }
 
-// local reports whether this machine is at fault.
 func local(err error) bool {
 	var e *ftpexec.Error
 	return errors.Is(err, download.ErrLocal) || errors.As(err, &e) && localfile.Failed(err)

@@ -108,7 +108,6 @@ func alternatives(list []string, ending ...string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// shorten cuts s so that an error fits on one line.
 func shorten(s string) string {
 	const most = 40
 	if len(s) <= most {

@@ -32,7 +32,6 @@ var forms = []form{
 	{"text", func(b *beginning) bool { return wrapped(b.text) }, (*reader).readText},
 }
 
-// formats returns the names of all forms.
 func formats() (names []string) {
 	for _, f := range forms {
 		names = append(names, f.name)
@@ -107,7 +106,6 @@ func guess(text string) string {
 	return "list"
 }
 
-// hasScheme reports whether text begins like a URL.
 func hasScheme(text string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc([]string{"ftp://", "ftps://", "ftpes://", "url:"}, func(prefix string) bool {
@@ -133,7 +131,6 @@ func (r *reader) readList() {
 	})
 }
 
-// readText finds URLs in free text.
 func (r *reader) readText() {
 	r.in.err = urlparse.Find(r.in.r, func(line int, u *urlparse.URL, err error) bool {
 		r.single(line, u, err)

@@ -15,7 +15,6 @@ var (
 	errNotArray  = errors.New("the list is not a JSON array: write [ before the first object")
 )
 
-// readNDJSON reads an object from each line.
 func (r *reader) readNDJSON() {
 	r.each(func(line int, text string) { r.object(line, []byte(text)) })
 }

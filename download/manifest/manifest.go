@@ -66,7 +66,6 @@ func (e *lineError) Error() string {
 
 func (e *lineError) Unwrap() []error { return []error{e.err, ErrLine} }
 
-// inField adds the name of a column to an error.
 func inField(name string, err error) error {
 	if err == nil {
 		return nil
@@ -126,7 +125,6 @@ func (r *reader) next() bool {
 	return false
 }
 
-// fail yields the fault of a line.
 func (r *reader) fail(line int, err error) {
 	if !r.done {
 		r.done = !r.yield(Item{}, &lineError{line, err})

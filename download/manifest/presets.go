@@ -14,7 +14,6 @@ import (
 // belong together by position.
 const ftpPath, enaURLs, enaMD5s, enaSizes = "ftp_path", "_ftp", "_md5", "_bytes"
 
-// reports tells whether a column names the files of a report.
 func reports(name string) bool {
 	return name == ftpPath || len(name) > len(enaURLs) && strings.HasSuffix(name, enaURLs)
 }

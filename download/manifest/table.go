@@ -116,7 +116,6 @@ func (r *reader) readTabs() {
 	})
 }
 
-// readCommas reads a table whose cells are separated by commas.
 func (r *reader) readCommas() { r.readTable(",", r.record) }
 
 // readTable reads a table with a header. The header may be a comment.

@@ -196,7 +196,6 @@ func list(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (*http.Respon
 	return respond(http.StatusOK, nil, int64(names.Len()), time.Time{}, io.NopCloser(strings.NewReader(names.String()))), nil
 }
 
-// message returns a response with one line of text.
 func message(status int, line string) *http.Response {
 	return respond(status, nil, int64(len(line))+1, time.Time{}, io.NopCloser(strings.NewReader(line+"\n")))
 }

@@ -88,7 +88,6 @@ func (r *run) limit(ctx context.Context, most time.Duration) (context.Context, c
 	return ctx, sync.OnceFunc(func() { stop(); cancel() })
 }
 
-// tooLong returns the error when --max-time has passed.
 func tooLong(most time.Duration) error {
 	return fmt.Errorf("not done within --max-time %v%.0w", most, context.DeadlineExceeded)
 }

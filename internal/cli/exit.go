@@ -72,7 +72,6 @@ var exits = []struct {
 	{143, "ended by SIGTERM", nil},
 }
 
-// is returns whether an error is one of these.
 func is(targets ...error) func(error) bool {
 	return func(err error) bool {
 		return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
@@ -141,7 +140,7 @@ func exitCode(err error) int {
 // explain returns the text and the exit code of an error, for [show.New]. The text is without the URL, which the printer
 // adds, and has a hint: one about flags replaces the library's own. A closed standard output is not worth a text.
 func explain(err error) (text string, code int) {
-	if code = exitCode(err); code == exitClosed {
+	if code = exitCode(err); err == nil || code == exitClosed {
 		return "", code
 	}
 	instead := ""

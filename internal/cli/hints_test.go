@@ -57,7 +57,6 @@ var misfits = []misfit{
 
 	// Patterns and lists
 	{args: "URL/d/*.txt", hint: "--glob takes it as a pattern of names", then: []string{"+--glob"}},
-	{args: "URL/n[01-02]", hint: "for a range of numbers, write {1..20} without quotes: the shell makes a URL of each", then: []string{"URL/n[01-02]=>URL/n01 URL/n02"}},
 	{local: `u.txt=URL/f\n`, args: "u.txt", hint: "-i u.txt fetches the URLs in that file", then: []string{"u.txt=>-i u.txt"}},
 	{args: "--report r URL/f", hint: "write -i, --manifest, -r, --glob or -j too", then: []string{"+-j 2 URL/x1", "+-r"}},
 	{args: "-j 2 URL/d/ URL/f", hint: "-r fetches what is in it", then: []string{"+-r"}},

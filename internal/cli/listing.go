@@ -246,7 +246,6 @@ func (r *run) askAll(ctx context.Context, urls []*urlparse.URL) (n int, err erro
 	return n, err
 }
 
-// ofOne reports whether err concerns one file alone.
 func ofOne(err error) bool {
 	var e *ftpexec.Error
 	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrIsDirectory) || errors.Is(err, ftpexec.ErrRefused) &&

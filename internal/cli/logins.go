@@ -58,7 +58,6 @@ func readPiped(in io.Reader) (string, error) {
 	return line, nil
 }
 
-// load reads the netrc file.
 func (l *logins) load(ctx context.Context) error {
 	_, err := await(ctx, func() (any, error) { l.file, l.unusable = readNetrc(l.Netrc); return nil, nil })
 	return err

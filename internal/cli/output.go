@@ -2,19 +2,21 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/fence"
 	"example.com/ftpfetch/internal/localfile"
-	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/internal/report"
 )
 
 // open makes the directory of -d with its parents, and opens what many files need: their directory and the report.
@@ -41,9 +43,7 @@ func (r *run) open() (err error) {
 	if why := r.reportMeets(); why != "" {
 		return &localfile.Error{Path: r.Report, Reason: why + ": write another name for --report", Err: download.ErrLocal}
 	}
-	if r.report, err = os.Create(r.Report); err == nil && isTable(r.Report) {
-		_, err = r.report.WriteString(reportHead)
-	}
+	r.report, err = report.Create(r.Report)
 	return localfile.Failure(r.Report, "cannot be written", err)
 }
 
@@ -116,56 +116,49 @@ func real(file string) string {
 	return file
 }
 
-// isTable reports whether the report is one, by its name. Then reportHead is its first line.
-func isTable(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".tsv") }
-
-const reportHead = "line\turl\tpath\tstatus\tsize\tsum\tverified\terror\tcode\tchecked\n"
-
-// reports writes the row of --report for the end of a task. It shows no password. docs/many.md documents it.
+// reports adds the end of a task to --report.
 func (r *run) reports(e batch.Event) {
 	if r.report == nil {
 		return
 	}
-	row := struct {
-		Line     int    `json:"line,omitempty"`
-		URL      string `json:"url"`
-		Path     string `json:"path,omitempty"`
-		Status   string `json:"status"` // complete, before, failed or link
-		Size     *int64 `json:"size,omitempty"`
-		Sum      string `json:"sum,omitempty"`
-		Verified string `json:"verified,omitempty"`
-		Checked  string `json:"checked,omitempty"` // when
-		Error    string `json:"error,omitempty"`
-		Code     int    `json:"code,omitempty"`
-	}{Line: e.Task.Line, URL: e.Task.URLs[0].WithoutPassword().String(), Path: e.Task.Path, Status: "complete"}
-	size := ""
-	switch {
-	case e.Err == nil && e.Text != "":
-		row.Status, row.Error = "link", "leads to "+e.Text
-	case e.Err != nil:
-		row.Status = "failed"
-		row.Error, row.Code = explain(e.Err)
-		row.Error = show.OneLine(row.Error)
-	default:
-		row.Size, row.Sum, row.Verified, size = &e.Result.Size, e.Result.Sum.String(), e.Result.Verified, strconv.FormatInt(e.Result.Size, 10)
-		if !e.Result.Checked.IsZero() {
-			row.Checked = e.Result.Checked.Format(time.RFC3339)
-		}
-		if e.Result.Left != "" {
-			row.Status = "before"
-		}
-	}
-	text := printable.JSON(row)
-	if isTable(r.Report) {
-		cells := []string{strconv.Itoa(row.Line), row.URL, row.Path, row.Status, size, row.Sum, row.Verified, row.Error, strconv.Itoa(row.Code), row.Checked}
-		for i, cell := range cells {
-			cells[i] = printable.Line(cell)
-		}
-		text = []byte(strings.Join(cells, "\t") + "\n")
-	}
-	if _, err := r.report.Write(text); err != nil {
+	text, code := explain(e.Err)
+	if err := r.report.Add(e, show.OneLine(text), code); err != nil {
 		r.fail("", localfile.Failure(r.Report, "cannot be written", err))
 		r.report.Close()
 		r.report = nil
 	}
+}
+
+// fence lets the process write only where this run writes. All other files must have been read or opened before.
+func (r *run) fence(ctx context.Context) {
+	if !r.Confine || r.NoSandbox || r.DryRun {
+		return
+	}
+	_, cancel := r.limit(ctx, r.MaxTime) // the note may have no reader
+	defer cancel()
+	// Devices and FIFOs, of which the second is reopened. Pipes without a name need no rule.
+	files := []string{"/dev/tty", "/proc/self/fd/1", filepath.Join(r.Dir, r.Output)}
+	var parents []string
+	if n := len(r.made); n > 0 {
+		parents = append(parents, filepath.Dir(r.made[n-1]))
+	}
+	if note := fence.Confine(r.writes(), files, parents); note != "" {
+		r.print.Note(show.Detail, "", note)
+	}
+}
+
+// writes returns the directories that the run writes to.
+func (r *run) writes() (dirs []string) {
+	file := func(t config.Target) bool { return t.Err == nil && !t.URL.IsDir() && !r.Long }
+	switch {
+	case r.Info, r.Output == "-":
+	case r.Output != "":
+		dirs = append(dirs, filepath.Dir(filepath.Join(r.Dir, r.Output)))
+	case r.Many, slices.ContainsFunc(r.Targets, file):
+		dirs = append(dirs, cmp.Or(r.Dir, "."))
+	}
+	if r.Report != "" {
+		dirs = append(dirs, filepath.Dir(r.Report))
+	}
+	return dirs
 }

@@ -21,6 +21,7 @@ import (
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/proxy"
+	"example.com/ftpfetch/internal/report"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/urlparse"
 )
@@ -106,7 +107,7 @@ type run struct {
 	lists  []*list
 	made   []string // directories that open made for -d, the innermost first
 	root   *os.Root // of many files
-	report *os.File
+	report *report.File
 	saved  map[string]bool // paths that lone files were saved under
 	at     int             // the one of Targets that is under way, if not Many
 	gone   *urlparse.URL   // of -I: one whose server does not serve this run

@@ -53,12 +53,8 @@ func (r *run) logIn(u *urlparse.URL) error {
 	return nil
 }
 
-// typeOf returns the typecode that --type gives a name.
 func (r *run) typeOf(name string) urlparse.Typecode {
-	switch r.Type {
-	case "":
-		return ""
-	case "guess":
+	if r.Type == "guess" {
 		return urlparse.GuessType(name)
 	}
 	return urlparse.Typecode(r.Type)

@@ -133,7 +133,6 @@ func (s *Source) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ft
 	}
 }
 
-// mayGet reports whether u may go by GET at all.
 func (s *Source) mayGet(u *urlparse.URL) bool {
 	return u.Scheme == urlparse.FTP && !s.TryTLS && s.via.For(u.Address())
 }

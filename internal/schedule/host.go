@@ -72,17 +72,14 @@ func (h *host[T]) full(err error, patience int) int {
 	return 0
 }
 
-// failed records that the server did not serve a job.
 func (h *host[T]) failed(err error) {
 	if h.unused++; h.unused >= mostMissed {
 		h.givenUp = err
 	}
 }
 
-// served records that the server has served a job.
 func (h *host[T]) served() { h.known, h.alone, h.unused = true, 0, 0 }
 
-// queued returns the number of queued jobs.
 func (h *host[T]) queued() int { return len(h.jobs) + len(h.finders) }
 
 // take removes the next job from the queues.

@@ -203,7 +203,6 @@ func (s *scheduler[T]) start() {
 	}
 }
 
-// most returns how many tokens may be in use.
 func (s *scheduler[T]) most() int { return cmp.Or(s.Jobs, s.limit) }
 
 // mayStart reports whether the next job of h may start.
@@ -266,7 +265,6 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 	}
 }
 
-// refused records that h has refused one of the connections in use.
 func (s *scheduler[T]) refused(h *host[T], err error) {
 	if ceiling := h.full(err, s.Patience); s.Full != nil && h.givenUp == nil {
 		s.Full(h.name, ceiling)

@@ -221,7 +221,6 @@ func (p *Part) ours() error {
 	return nil
 }
 
-// size returns how long the part is.
 func (p *Part) size() (int64, error) {
 	info, err := fstat(p.f)
 	if err != nil {

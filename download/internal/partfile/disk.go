@@ -211,7 +211,6 @@ func (p *Place) moveToFree(from, to string) (moved bool, err error) {
 	return err == nil, Failure(p.shown(to), "cannot be moved into place", err)
 }
 
-// removeIfThere removes a file, if there is one.
 func (p *Place) removeIfThere(name string) error {
 	if err := p.remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -137,7 +137,6 @@ func (s *State) has(ctx context.Context, f *os.File, n int64) (err error) {
 	return err
 }
 
-// about reports whether s is the journal of the file that info describes.
 func (s State) about(info fs.FileInfo) bool {
 	return info != nil && s.Inode != "" && s.Inode == inodeOf(info)
 }

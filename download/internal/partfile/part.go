@@ -156,7 +156,6 @@ func (p *Part) Copy(ctx context.Context, was fs.FileInfo, size int64, modTime ti
 	return Failure(p.Name(), "cannot be read", err)
 }
 
-// same reports whether a file has not changed.
 func same(now, was fs.FileInfo) bool {
 	return os.SameFile(now, was) && now.Size() == was.Size() && now.ModTime().Equal(was.ModTime())
 }

@@ -152,7 +152,6 @@ func (p *Place) obstacle(name, what string, err error) error {
 	return Failure(p.shown(name), what, err)
 }
 
-// checkDir returns an error if dir is not a directory.
 func (p *Place) checkDir(dir string) error {
 	info, err := p.stat(dir)
 	if err == nil && !info.IsDir() {

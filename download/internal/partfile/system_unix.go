@@ -28,7 +28,6 @@ func inodeOf(info fs.FileInfo) string {
 	return ""
 }
 
-// links returns how many names (hard links) a file has.
 func links(info fs.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(stat.Nlink)

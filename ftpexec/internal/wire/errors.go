@@ -118,7 +118,6 @@ func plain(err error) error {
 	return err
 }
 
-// disconnected reports whether the other side ended the connection.
 func disconnected(err error) bool {
 	var op *net.OpError
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||

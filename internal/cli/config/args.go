@@ -50,14 +50,12 @@ func read(args []string, program string) *reader {
 	return r
 }
 
-// next takes the next argument.
 func (r *reader) next() string {
 	arg := r.args[0]
 	r.args = r.args[1:]
 	return arg
 }
 
-// isFlag reports whether an argument is one or more flags.
 func isFlag(arg string) bool { return len(arg) > 1 && arg[0] == '-' }
 
 func (r *reader) complain(format string, args ...any) {

@@ -153,7 +153,6 @@ func readLogin(s string) (*url.Userinfo, error) {
 	return url.User(s), nil
 }
 
-// readPace reads a rate, and perhaps the time over which it is measured.
 func readPace(s string) (pace ftpexec.Rate, err error) {
 	text, over, timed := strings.Cut(s, "/")
 	if pace.Bytes, err = readSize(text); err == nil && timed {
@@ -224,7 +223,6 @@ func patterns(fs *pflag.FlagSet, to *[]string, name, usage string) {
 // inBraces matches where a comma in a pattern is no sign of a list, which wget's --accept takes.
 var inBraces = compiled(`\\.|\{[^{}]*\}|\[[^\]]*\]`)
 
-// readName reads the name of a file or directory.
 func readName(s string) (string, error) {
 	if s == "" {
 		return "", errors.New("write a name")
@@ -246,7 +244,6 @@ func whole(least, most int) func(string) (int, error) {
 	}
 }
 
-// readRetries reads a number of retries as [retry.Count] takes it.
 func readRetries(s string) (int, error) {
 	n, err := whole(0, 0)(s)
 	return cmp.Or(n, -1), err

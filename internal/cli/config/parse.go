@@ -56,7 +56,6 @@ type line struct {
 	mode, base string
 }
 
-// lists reports whether the line names a list.
 func (l *line) lists() bool { return l.Input != "" || l.Manifest != "" }
 
 // settle sets what follows from the flags and the URLs together.
@@ -121,15 +120,10 @@ func (l *line) hint(text string, err error) {
 	case !strings.Contains(text, "://") && (marked || serr == nil && info.Mode().IsRegular()):
 		bad.Hint = "-i " + list + " fetches the URLs in that file"
 	case l.Glob || perr != nil || pattern == "":
-	case numbers().MatchString(text):
-		bad.Hint = "for a range of numbers, write {1..20} without quotes: the shell makes a URL of each"
 	case derr == nil:
 		bad.Hint = "--glob takes it as a pattern of names"
 	}
 }
-
-// numbers matches a range of numbers, as curl reads it.
-var numbers = compiled(`\[([0-9]*[0-9]{2}-[0-9]+|[0-9]+-[0-9]{2,})\]`)
 
 // wild are the characters that make a segment a pattern.
 const wild = "*?[{"
@@ -166,7 +160,6 @@ func patternIn(text string) (dir, pattern string, err error) {
 
 var percent = compiled(`%([0-9A-Fa-f]{2})?`)
 
-// checkPattern refuses a malformed pattern.
 func checkPattern(p string) error {
 	if !doublestar.ValidatePattern(p) {
 		return errors.New(`close the bracket or brace, or write "\" before it if it stands for itself`)

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path"
@@ -17,14 +18,14 @@ import (
 const rowDelay = 300 * time.Millisecond
 
 // rows returns the rows for a terminal of this size: one for each file and one for all of them, which stays where there is
-// not room for all. Before data flows the last one says what the run waits for.
+// not room for all. Before data flows the last one shows the end of the dialogue.
 func (r *Run) rows(width, height int) (rows []string) {
 	now := r.p.now()
 	for _, f := range r.files {
 		switch {
 		case r.lone && now.Sub(f.made) < rowDelay:
 		case r.lone && f.began.IsZero():
-			rows = append(rows, runewidth.Truncate(printable.Line(f.task.URLs[0].Host)+": "+r.p.waits.String(), width, ""))
+			rows = append(rows, runewidth.Truncate(printable.Line(f.task.URLs[0].Host)+": "+cmp.Or(r.p.said, "connecting"), width, ""))
 		case r.lone || !f.began.IsZero() && now.Sub(f.began) >= rowDelay:
 			rows = append(rows, f.row(width))
 		}
@@ -42,7 +43,7 @@ func (r *Run) rows(width, height int) (rows []string) {
 func (r *Run) row(width int) string {
 	parts := r.parts()
 	if r.received == 0 && r.totals.Complete == 0 {
-		parts = append(parts[:1], r.p.waits.String())
+		parts = append(parts[:1], cmp.Or(r.p.said, "connecting"))
 	}
 	for len(parts) > 1 && runewidth.StringWidth(strings.Join(parts, ", ")) > width {
 		parts = parts[:len(parts)-1]
@@ -65,7 +66,7 @@ func (r *Run) parts() []string {
 }
 
 // row returns, for example, "name.tar.gz [==>--]   1.0 MiB / 2.0 MiB   50 %  1.0 MiB/s  0:01", in width columns. The
-// figures of several files stand below each other. The name is cut in the middle, because names often differ at an end.
+// figures of several files stand below each other. Of a long name the end stays.
 func (f *file) row(width int) string {
 	const leastName, amountColumn = 10, 24
 	facts := f.pace()
@@ -73,7 +74,10 @@ func (f *file) row(width int) string {
 		facts = fmt.Sprintf("%*s", amountColumn, amount(f.done, f.total, " / ")+" ") + facts
 	}
 	room := max(0, width-len(facts)-1)
-	name := middle(path.Base(filepath.ToSlash(f.name)), room)
+	name := path.Base(filepath.ToSlash(f.name))
+	if over := runewidth.StringWidth(name) - room; over > 0 {
+		name = runewidth.TruncateLeft(name, over+3, "..."[:min(3, room)])
+	}
 	if bar := room - runewidth.StringWidth(name) - len(" []"); f.total > 0 && bar >= 5 {
 		full := min(bar, int(float64(bar)*float64(f.done)/float64(f.total)))
 		name += " [" + (strings.Repeat("=", full) + ">" + strings.Repeat("-", bar))[:bar] + "]"
@@ -95,19 +99,6 @@ func (f *file) pace() string {
 		text += fmt.Sprintf(" try %d", f.try)
 	}
 	return text
-}
-
-// middle cuts s in the middle to at most n columns.
-func middle(s string, n int) string {
-	const mark = "..."
-	switch width := runewidth.StringWidth(s); {
-	case width <= n:
-		return s
-	case n <= len(mark):
-		return runewidth.Truncate(s, n, "")
-	}
-	head := runewidth.Truncate(s, (n-len(mark)+1)/2, "")
-	return head + mark + runewidth.TruncateLeft(s, runewidth.StringWidth(s)-(n-len(mark)-runewidth.StringWidth(head)), "")
 }
 
 // speed measures bytes per second. If the data goes straight to the file its counter moves in steps of up to half a

@@ -77,8 +77,8 @@ func TestFileLine(t *testing.T) {
 	f.done, f.total = 1<<20, 4<<20
 	f.speed.update(f.done, time.Unix(1, 0))
 	for width, want := range map[int]string{
-		40:  "SRR0....gz   25 %     1.0 MiB/s    0:03",
-		90:  "SRR0123456789_1_w...ng_name.fastq.gz       1.0 MiB / 4.0 MiB   25 %     1.0 MiB/s    0:03",
+		40:  "...astq.gz   25 %     1.0 MiB/s    0:03",
+		90:  "...56789_1_with_a_long_name.fastq.gz       1.0 MiB / 4.0 MiB   25 %     1.0 MiB/s    0:03",
 		120: "SRR0123456789_1_with_a_long_name.fastq.gz [=====>----------------]       1.0 MiB / 4.0 MiB   25 %     1.0 MiB/s    0:03",
 	} {
 		if got := f.row(width); got != want {

@@ -149,7 +149,7 @@ func (r *Run) happened(f *file, e download.Event) {
 	text, told := OneLine(e.Text), event{Event: "note", URL: f.task.URLs[0].Redacted(), Path: f.task.Path, Text: OneLine(e.Text)}
 	if e.Wait > 0 {
 		f.try++
-		r.p.waits = waits{}
+		r.p.said = ""
 		why, code := r.p.explain(e.Err)
 		text = OneLine(fmt.Sprintf("%s; trying again in %.1f s (%s)", why, e.Wait.Seconds(), e.Text))
 		told = f.event("retry")
@@ -216,7 +216,6 @@ func (r *Run) endFile(f *file, done download.Result, err error) {
 	}
 }
 
-// count takes how far the run is, and shows it if that is due.
 func (r *Run) count(e batch.Event) {
 	now := r.p.now()
 	r.totals, r.done, r.size = e.Totals, e.Done, e.Total
@@ -288,7 +287,6 @@ func (r *Run) event(kind string) event {
 	return e
 }
 
-// average returns the bytes per second of n bytes.
 func average(n int64, took time.Duration) *int64 {
 	return new(int64(float64(n) / max(took.Seconds(), 0.001)))
 }

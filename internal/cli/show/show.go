@@ -12,7 +12,6 @@
 package show
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -51,9 +50,9 @@ type Printer struct {
 	now     func() time.Time
 
 	mu     sync.Mutex // held while standard error is written to; guards what follows, and each Run
-	waits  waits
-	bottom *Run  // whose rows are at the bottom of the terminal; nil: nobody's
-	drawn  []int // the columns of each row on the terminal
+	said   string     // last in the dialogue; "" before that
+	bottom *Run       // whose rows are at the bottom of the terminal; nil: nobody's
+	drawn  []int      // the columns of each row on the terminal
 }
 
 // New returns a Printer for these streams. A stream is a terminal if [IsTerminal] says so. explain returns the text of an
@@ -214,7 +213,7 @@ func (p *Printer) Trace() func(ftpexec.Event) {
 	}
 	return func(e ftpexec.Event) {
 		defer p.lock()()
-		p.waits.event(e)
+		p.said = e.Mark + " " + OneLine(e.Text)
 		conn := ""
 		if e.Conn > 1 {
 			conn = fmt.Sprintf("[%d] ", e.Conn)
@@ -242,27 +241,3 @@ func OneLine(s string) string {
 	}
 	return printable.Line(s)
 }
-
-// waits knows what the dialogue with a server waits for.
-type waits struct {
-	note string   // what the client did last
-	sent []string // what each reply is about that has not come
-}
-
-// event takes an event of the dialogue.
-func (w *waits) event(e ftpexec.Event) {
-	switch verb, _, _ := strings.Cut(e.Text, " "); {
-	case e.Mark == "*" && verb == "connected":
-		*w = waits{sent: []string{"waiting for the greeting"}}
-	case e.Mark == "*":
-		w.note = e.Text
-	case strings.HasPrefix(e.Mark, ">") && (verb == "USER" || verb == "PASS" || verb == "ACCT"):
-		w.sent = append(w.sent, "logging in")
-	case strings.HasPrefix(e.Mark, ">"):
-		w.sent = append(w.sent, "waiting for the reply to "+e.Text)
-	case len(w.sent) > 0 && len(e.Text) > 3 && e.Text[0] >= '2' && e.Text[0] <= '5' && e.Text[3] == ' ': // final
-		w.sent = w.sent[1:]
-	}
-}
-
-func (w *waits) String() string { return OneLine(append(w.sent, cmp.Or(w.note, "connecting"))[0]) }

@@ -1,19 +1,15 @@
-package cli
+// Package fence lets a process write only where it is to write, and read only what it needs to connect, as far as the
+// system has a way: on Linux Landlock.
+package fence
 
 import (
-	"cmp"
-	"context"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
-
-	"example.com/ftpfetch/internal/cli/config"
-	"example.com/ftpfetch/internal/cli/show"
 )
 
 // What the fence allows below a directory.
@@ -29,14 +25,13 @@ const (
 // /etc lead to.
 var needed = []string{"/etc", "/lib", "/lib64", "/usr", "/var/lib/ca-certificates", "/nix/store", "/gnu/store"}
 
-// fence lets the process write only where this run writes, and read only what it needs to connect, as far as the kernel
-// has Landlock. All other files must have been read or opened before.
-func (r *run) fence(ctx context.Context) {
-	if !r.Confine || r.NoSandbox || r.DryRun || runtime.GOOS != "linux" {
-		return
+// Confine fences the process: it can write below dirs, and to those of files that are devices or FIFOs, and remove
+// directories in parents. All else that it reads must be open. Confine returns a note about what it has done, or "" on a
+// system without a fence.
+func Confine(dirs, files, parents []string) (note string) {
+	if runtime.GOOS != "linux" {
+		return ""
 	}
-	_, cancel := r.limit(ctx, r.MaxTime) // the note may have no reader
-	defer cancel()
 	var rules []landlock.Rule
 	allow := func(access landlock.AccessFSSet, paths ...string) { // as far as they exist
 		for _, path := range paths {
@@ -55,42 +50,22 @@ func (r *run) fence(ctx context.Context) {
 	if conf, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil {
 		allow(toRead, filepath.Dir(conf))
 	}
-	// Devices and FIFOs, of which the second is reopened. Pipes without a name need no rule.
-	for _, path := range []string{"/dev/tty", "/proc/self/fd/1", filepath.Join(r.Dir, r.Output)} {
+	for _, path := range files {
 		path, err := filepath.EvalSymlinks(path)
 		if info, serr := os.Stat(path); err == nil && serr == nil && !info.IsDir() && !info.Mode().IsRegular() {
 			allow(toFile, path)
 		}
 	}
-	if n := len(r.made); n > 0 {
-		allow(ll.AccessFSRemoveDir, filepath.Dir(r.made[n-1]))
-	}
-	dirs := r.writes()
+	allow(ll.AccessFSRemoveDir, parents...)
 	allow(toWrite, dirs...)
-	note := "fenced: this process can write no file"
-	if len(dirs) > 0 {
-		note = "fenced: this process can write only below " + strings.Join(dirs, " and ")
-	}
 	if version, err := ll.LandlockGetABIVersion(); err != nil || version < 2 {
-		note = "not fenced: the kernel has no Landlock, or an old one"
-	} else if err := landlock.V3.BestEffort().RestrictPaths(rules...); err != nil {
-		note = "not fenced: " + err.Error()
+		return "not fenced: the kernel has no Landlock, or an old one"
 	}
-	r.print.Note(show.Detail, "", note)
-}
-
-// writes returns the directories that the run writes to.
-func (r *run) writes() (dirs []string) {
-	file := func(t config.Target) bool { return t.Err == nil && !t.URL.IsDir() && !r.Long }
-	switch {
-	case r.Info, r.Output == "-":
-	case r.Output != "":
-		dirs = append(dirs, filepath.Dir(filepath.Join(r.Dir, r.Output)))
-	case r.Many, slices.ContainsFunc(r.Targets, file):
-		dirs = append(dirs, cmp.Or(r.Dir, "."))
+	if err := landlock.V3.BestEffort().RestrictPaths(rules...); err != nil {
+		return "not fenced: " + err.Error()
 	}
-	if r.Report != "" {
-		dirs = append(dirs, filepath.Dir(r.Report))
+	if len(dirs) == 0 {
+		return "fenced: this process can write no file"
 	}
-	return dirs
+	return "fenced: this process can write only below " + strings.Join(dirs, " and ")
 }

@@ -1,0 +1,73 @@
+// Package report writes what happened to each file of a run: the rows of --report, which docs/many.md documents.
+package report
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/internal/printable"
+)
+
+// File is a report: an object of JSON for each file, one a line, or a table.
+type File struct {
+	*os.File
+	table bool
+}
+
+// Create makes the file of a report, which is a table if its name ends in .tsv.
+func Create(name string) (*File, error) {
+	file, err := os.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{file, strings.HasSuffix(strings.ToLower(name), ".tsv")}
+	if f.table {
+		_, err = f.WriteString("line\turl\tpath\tstatus\tsize\tsum\tverified\terror\tcode\tchecked\n")
+	}
+	return f, err
+}
+
+type row struct {
+	Line     int    `json:"line,omitempty"`
+	URL      string `json:"url"`
+	Path     string `json:"path,omitempty"`
+	Status   string `json:"status"` // complete, before, failed or link
+	Size     *int64 `json:"size,omitempty"`
+	Sum      string `json:"sum,omitempty"`
+	Verified string `json:"verified,omitempty"`
+	Checked  string `json:"checked,omitempty"` // when
+	Error    string `json:"error,omitempty"`
+	Code     int    `json:"code,omitempty"`
+}
+
+// Add writes the row for the end of a task. text and code are those of its error. It shows no password.
+func (f *File) Add(e batch.Event, text string, code int) error {
+	x, size := row{Line: e.Task.Line, URL: e.Task.URLs[0].WithoutPassword().String(), Path: e.Task.Path, Status: "complete"}, ""
+	switch {
+	case e.Err == nil && e.Text != "":
+		x.Status, x.Error = "link", "leads to "+e.Text
+	case e.Err != nil:
+		x.Status, x.Error, x.Code = "failed", text, code
+	default:
+		x.Size, x.Sum, x.Verified, size = &e.Result.Size, e.Result.Sum.String(), e.Result.Verified, strconv.FormatInt(e.Result.Size, 10)
+		if !e.Result.Checked.IsZero() {
+			x.Checked = e.Result.Checked.Format(time.RFC3339)
+		}
+		if e.Result.Left != "" {
+			x.Status = "before"
+		}
+	}
+	line := printable.JSON(x)
+	if f.table {
+		cells := []string{strconv.Itoa(x.Line), x.URL, x.Path, x.Status, size, x.Sum, x.Verified, x.Error, strconv.Itoa(x.Code), x.Checked}
+		for i, cell := range cells {
+			cells[i] = printable.Line(cell)
+		}
+		line = []byte(strings.Join(cells, "\t") + "\n")
+	}
+	_, err := f.Write(line)
+	return err
+}
