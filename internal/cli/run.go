@@ -270,7 +270,7 @@ func (f first) HashNames() bool { return len(f.run.Targets) > 1 }
 // many retrieves lists and trees, and several URLs at once.
 func (r *run) many(ctx context.Context) {
 	// The heap of many files is a fixed list of a few bytes a file and little else, which is worth being collected early.
-	defer debug.SetGCPercent(debug.SetGCPercent(50))
+	defer debug.SetGCPercent(debug.SetGCPercent(40))
 	files, octets := r.known()
 	r.shown = r.print.Run("", files, octets)
 	ledger := ".ftpfetch-ledger"
