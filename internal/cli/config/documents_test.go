@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"os/exec"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/ftpfetch/docs"
+	"example.com/ftpfetch/download/manifest"
 )
 
 // TestFlagsAreEverywhere checks that the help, the man page and the completions name
@@ -41,6 +43,16 @@ func TestFlagsAreEverywhere(t *testing.T) {
 		}
 		if lacks, has := less(names, got), less(got, names); len(lacks)+len(has) > 0 {
 			t.Errorf("%s does not complete %q, but %q", name, lacks, has)
+		}
+	}
+}
+
+// TestFormats checks that --format has the words that package manifest knows.
+func TestFormats(t *testing.T) {
+	words := strings.Split(placeholder(allFlags().Lookup("format")), "|")
+	for _, err := range manifest.Read(strings.NewReader("ftp://h/f"), manifest.Options{Format: "none"}) {
+		if want := fmt.Sprintf("write one of %q", words); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 }
