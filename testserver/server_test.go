@@ -37,6 +37,15 @@ func TestNamesAreServedByteForByte(t *testing.T) {
 	}
 }
 
+// talk is what a client says to a server, and what the answers begin with; see [client.says].
+type talk struct {
+	name  string
+	o     Options
+	steps []Step
+	hello []string
+	say   []string
+}
+
 func TestDialogues(t *testing.T) {
 	tree := map[string]string{"/etc/motd": "root's", "/home/me/etc/motd": "mine", "/empty/": "", "/text": "a\nb\r\nc", "/none": "", "/f": "x", "/d/": ""}
 	honest := Options{
@@ -49,13 +58,7 @@ func TestDialogues(t *testing.T) {
 	me := []string{"", "220", "USER me", "331", "PASS se cret ", "230"}
 	six := honest
 	six.Listen = func() (net.Listener, error) { return net.Listen("tcp6", "[::1]:0") }
-	tests := []struct {
-		name  string
-		o     Options
-		steps []Step
-		hello []string
-		say   []string
-	}{
+	talks(t, tree, honest.Users, []talk{
 		{"password", honest, nil, me, []string{"PWD", `257 "/home/me"`}},
 		{"password without its space", honest, nil, nil, []string{"", "220", "USER me", "331", "PASS se cret", "530", "PASS se cret ", "230"}},
 		{"commands before login", honest, nil, nil, []string{"", "220", "CWD etc", "530", "PASS x", "503", "USER anonymous", "331", "PASS ", "230"}},
@@ -96,7 +99,11 @@ func TestDialogues(t *testing.T) {
 		{"commands before AUTH in one write", Options{TLSConfig: &tls.Config{}}, nil, nil, []string{"", "220", "NOOP\r\nNOOP\r\nAUTH TLS", "200", "", "200", "", "234",
 			"TLS", "", "NOOP", "200"}},
 		{"script under TLS", Options{}, []Step{Honest("secret")}, nil, []string{"", "220", "AUTH TLS", "234", "TLS", "", "PROT P", "200", "RETR f", "=secret", "QUIT", "221", "", "EOF"}},
+	})
+}
 
+func TestScripts(t *testing.T) {
+	talks(t, nil, nil, []talk{
 		{"nothing", Options{}, []Step{func(*Dialogue) {}}, nil, []string{"NOOP", "502"}},
 		{"331 for 220", Options{}, []Step{Honest("").With("NOOP", Reply("331 x"))}, nil, []string{"", "220", "NOOP", "331 x\r\n"}},
 		{"script of two replies", Options{}, []Step{Honest("").With("retr", Reply("426 x\r\n226 y\r\n"))}, nil, []string{"", "220", "RETR f", "426", "", "226 y"}},
@@ -111,11 +118,15 @@ func TestDialogues(t *testing.T) {
 			nil, []string{"", "120", "", "220", "NOOP", "500"}},
 		{"no port for data", Options{}, []Step{Honest("x").With("NLST", Data("x", Stalled), Data("", Reset), Data("", Closed), Reply("226 y"))},
 			nil, []string{"", "220", "RETR f", "150", "", "226", "NLST", "226"}},
-	}
+	})
+}
+
+// talks has each talk with a server of its own. One with a fault serves tree to users.
+func talks(t *testing.T, tree, users map[string]string, tests []talk) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.o.Fault != nil {
-				tt.o.Tree, tt.o.Users = tree, honest.Users
+				tt.o.Tree, tt.o.Users = tree, users
 			}
 			s := New(t, &tt.o, tt.steps...)
 			c := connect(t, s.Addr())

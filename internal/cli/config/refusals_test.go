@@ -6,63 +6,65 @@ import (
 	"testing"
 )
 
-// TestRefusals gives a line for each row of the table of refusals, and then the line
-// changed as the text says ("old=>new", or flags to add), which must be taken.
+// refusalTests has a line for each row of the table of refusals, and how it changes as the text says: "old=>new", or flags
+// to add.
+var refusalTests = []struct {
+	args, want string
+	then       []string
+}{
+	{"", "no URL given", []string{"URL", "-i l", "--manifest -", "--help"}},
+	{"-o g URL URL", "-o names one file", []string{"-o g=>-d g", "-o g=>-o -"}},
+	{"-r -o g URL/", "-o names one file", []string{"-o g=>-d g"}},
+	{"-i l -o -", "-o names one file", []string{"-o -=>"}},
+	{"--checksum md5:HEX URL URL", "--checksum is for one file", []string{" URL URL=> URL", "--checksum md5:HEX=>--verify"}},
+	{"--checksum md5:HEX -i l", "--checksum is for one file", []string{"--checksum md5:HEX=>--verify"}},
+	{"-l -j 2 URL/ URL/", "-l lists directories", []string{"-j 2=>"}},
+	{"--json -i l", "--json is for -I and for listings", []string{"-I", "--json=>--report r"}},
+	{"--report r -j 2 URL", "--report is for many files", []string{"-r", "URL"}},
+	{"--report r -I -i l", "-I and --dry-run fetch nothing", []string{"--report r=>", "-I=>"}},
+	{"--report r --dry-run -i l", "-I and --dry-run fetch nothing", []string{"--report r=>"}},
+	{"-I -o g URL", "-I prints what servers tell", []string{"-o g=>"}},
+	{"-I --dry-run URL", "-I prints what servers tell", []string{"--dry-run=>"}},
+	{"-I -r URL/", "-I prints what servers tell", []string{"-r=>"}},
+	{"-I --glob URL*", "-I prints what servers tell", []string{"-I=>"}},
+	{"-o - -d g URL", "-d contradicts -o -", []string{"-d g=>"}},
+	{"-o /g -d g URL", "-d contradicts -o -", []string{"-d g=>", "/g=>g"}},
+	{"-o - -N URL", "-o - and -N or -c contradict", []string{"-o -=>", "-N=>"}},
+	{"-o - -c URL", "-o - and -N or -c contradict", []string{"-o -=>", "-c=>"}},
+	{"--overwrite --no-clobber URL", "--overwrite and --no-clobber contradict", []string{"--overwrite=>", "--no-clobber=>", "clobber=>clobber=false"}},
+	{"-N --no-clobber URL", "-N and --no-clobber contradict", []string{"-N=>", "--no-clobber=>--overwrite"}},
+	{"-c --no-clobber URL", "-c contradicts --overwrite and --no-clobber", []string{"-c=>", "--no-clobber=>"}},
+	{"-c --overwrite URL", "-c contradicts --overwrite and --no-clobber", []string{"-c=>", "--overwrite=>"}},
+	{"-i - --manifest -", "-i - and --manifest - contradict", []string{"-i -=>"}},
+	{"--columns fastq -i l", "--columns and --suffix are for a table", []string{"-i=>--manifest"}},
+	{"--suffix .gz -i l", "--columns and --suffix are for a table", []string{"-i=>--manifest"}},
+	{"--format tsv URL", "are for a list", []string{"-i l"}},
+	{"--base URL/ URL", "are for a list", []string{"-i l"}},
+	{"--keep-dirs URL", "are for a list", []string{"--manifest l"}},
+	{"--shard 1/2 URL", "are for a list", []string{"-i l"}},
+	{"--accept x URL/", "are for directories", []string{"-r", "--glob"}},
+	{"--reject x -i l", "are for directories", []string{"-r"}},
+	{"--follow-links URL/", "are for directories", []string{"-r"}},
+	{"--glob --depth 2 URL*", "--depth is for trees", []string{"-r"}},
+	{"--password-stdin -u me -i -", "--password-stdin and a list on standard input", []string{"-i -=>-i l"}},
+	{"--password-stdin ftp://me:secret@h/f", "--password-stdin and a password in the URL", []string{":secret=>", "--password-stdin=>"}},
+	{"--password-stdin -u me:secret URL", "--password-stdin and a password in -u", []string{":secret=>"}},
+	{"--password-stdin URL", "--password-stdin: whose password is it?", []string{"-u me", "URL=>ftp://me@h/f"}},
+	{"--password-stdin ftp://me@h/f URL", "--password-stdin: whose password is it?", []string{"-u me"}},
+	{"--limit-rate 1K --speed-limit 2K URL", "--limit-rate is less than --speed-limit", []string{"1K=>2K", "2K=>1"}},
+	{"--bind ::1 --ip 4 URL", "--bind and --ip contradict", []string{"::1=>127.0.0.1", "--ip 4=>--ip 6"}},
+	{"--bind 127.0.0.1 --ip 6 URL", "--bind and --ip contradict", []string{"--ip 6=>"}},
+	{"--mode active --proxy h:1 URL", "--mode active does not work through a proxy", []string{"h:1=>none", "active=>pasv"}},
+	{"--proxy get+h:1 --tls try URL", "--proxy get+ and --tls try contradict", []string{"get+=>", "--tls try=>"}},
+}
+
+// TestRefusals checks that each line is refused, and taken after the change.
 func TestRefusals(t *testing.T) {
-	tests := []struct {
-		args, want string
-		then       []string
-	}{
-		{"", "no URL given", []string{"URL", "-i l", "--manifest -", "--help"}},
-		{"-o g URL URL", "-o names one file", []string{"-o g=>-d g", "-o g=>-o -"}},
-		{"-r -o g URL/", "-o names one file", []string{"-o g=>-d g"}},
-		{"-i l -o -", "-o names one file", []string{"-o -=>"}},
-		{"--checksum md5:HEX URL URL", "--checksum is for one file", []string{" URL URL=> URL", "--checksum md5:HEX=>--verify"}},
-		{"--checksum md5:HEX -i l", "--checksum is for one file", []string{"--checksum md5:HEX=>--verify"}},
-		{"-l -j 2 URL/ URL/", "-l lists directories", []string{"-j 2=>"}},
-		{"--json -i l", "--json is for -I and for listings", []string{"-I", "--json=>--report r"}},
-		{"--report r -j 2 URL", "--report is for many files", []string{"-r", "URL"}},
-		{"--report r -I -i l", "-I and --dry-run fetch nothing", []string{"--report r=>", "-I=>"}},
-		{"--report r --dry-run -i l", "-I and --dry-run fetch nothing", []string{"--report r=>"}},
-		{"-I -o g URL", "-I prints what servers tell", []string{"-o g=>"}},
-		{"-I --dry-run URL", "-I prints what servers tell", []string{"--dry-run=>"}},
-		{"-I -r URL/", "-I prints what servers tell", []string{"-r=>"}},
-		{"-I --glob URL*", "-I prints what servers tell", []string{"-I=>"}},
-		{"-o - -d g URL", "-d contradicts -o -", []string{"-d g=>"}},
-		{"-o /g -d g URL", "-d contradicts -o -", []string{"-d g=>", "/g=>g"}},
-		{"-o - -N URL", "-o - and -N or -c contradict", []string{"-o -=>", "-N=>"}},
-		{"-o - -c URL", "-o - and -N or -c contradict", []string{"-o -=>", "-c=>"}},
-		{"--overwrite --no-clobber URL", "--overwrite and --no-clobber contradict", []string{"--overwrite=>", "--no-clobber=>", "clobber=>clobber=false"}},
-		{"-N --no-clobber URL", "-N and --no-clobber contradict", []string{"-N=>", "--no-clobber=>--overwrite"}},
-		{"-c --no-clobber URL", "-c contradicts --overwrite and --no-clobber", []string{"-c=>", "--no-clobber=>"}},
-		{"-c --overwrite URL", "-c contradicts --overwrite and --no-clobber", []string{"-c=>", "--overwrite=>"}},
-		{"-i - --manifest -", "-i - and --manifest - contradict", []string{"-i -=>"}},
-		{"--columns fastq -i l", "--columns and --suffix are for a table", []string{"-i=>--manifest"}},
-		{"--suffix .gz -i l", "--columns and --suffix are for a table", []string{"-i=>--manifest"}},
-		{"--format tsv URL", "are for a list", []string{"-i l"}},
-		{"--base URL/ URL", "are for a list", []string{"-i l"}},
-		{"--keep-dirs URL", "are for a list", []string{"--manifest l"}},
-		{"--shard 1/2 URL", "are for a list", []string{"-i l"}},
-		{"--accept x URL/", "are for directories", []string{"-r", "--glob"}},
-		{"--reject x -i l", "are for directories", []string{"-r"}},
-		{"--follow-links URL/", "are for directories", []string{"-r"}},
-		{"--glob --depth 2 URL*", "--depth is for trees", []string{"-r"}},
-		{"--password-stdin -u me -i -", "--password-stdin and a list on standard input", []string{"-i -=>-i l"}},
-		{"--password-stdin ftp://me:secret@h/f", "--password-stdin and a password in the URL", []string{":secret=>", "--password-stdin=>"}},
-		{"--password-stdin -u me:secret URL", "--password-stdin and a password in -u", []string{":secret=>"}},
-		{"--password-stdin URL", "--password-stdin: whose password is it?", []string{"-u me", "URL=>ftp://me@h/f"}},
-		{"--password-stdin ftp://me@h/f URL", "--password-stdin: whose password is it?", []string{"-u me"}},
-		{"--limit-rate 1K --speed-limit 2K URL", "--limit-rate is less than --speed-limit", []string{"1K=>2K", "2K=>1"}},
-		{"--bind ::1 --ip 4 URL", "--bind and --ip contradict", []string{"::1=>127.0.0.1", "--ip 4=>--ip 6"}},
-		{"--bind 127.0.0.1 --ip 6 URL", "--bind and --ip contradict", []string{"--ip 6=>"}},
-		{"--mode active --proxy h:1 URL", "--mode active does not work through a proxy", []string{"h:1=>none", "active=>pasv"}},
-		{"--proxy get+h:1 --tls try URL", "--proxy get+ and --tls try contradict", []string{"get+=>", "--tls try=>"}},
-	}
 	line := func(text string) []string {
 		return strings.Fields(strings.NewReplacer("URL", "ftp://h/f", "HEX", strings.Repeat("0", 32)).Replace(text))
 	}
 	told := ""
-	for _, tt := range tests {
+	for _, tt := range refusalTests {
 		_, err := Parse(line(tt.args))
 		if message := fmt.Sprint(err); !strings.Contains(message, tt.want) || strings.Contains(message, "\n") {
 			t.Errorf("%s: got %v, want %s", tt.args, err, tt.want)
