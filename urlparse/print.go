@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -23,7 +24,8 @@ func (u *URL) String() string { return u.beforeHost() + u.fromHost() }
 // Redacted returns the URL like String, with "***" for the password; an absent one stays absent. What follows a colon in
 // the user name becomes "***" too: it is a password if the colon before it was encoded by mistake. So does what stands
 // before an "@" in the first segment, if there is a port and no user: "ftp://me:21/secret@host/f" is the way to a file on
-// the host "me", but probably meant to be a login with a "/" in its password.
+// the host "me", but probably meant to be a login with a "/" in its password. So does the password of a second URL in the
+// path.
 func (u *URL) Redacted() string {
 	name, slip, _ := strings.Cut(u.User.Username(), ":")
 	user := encode(u.User.Username())
@@ -33,22 +35,24 @@ func (u *URL) Redacted() string {
 	return u.login(user, mask) + u.withoutSlip().fromHost()
 }
 
-// withoutSlip returns u without what may be the end of a password in its path.
+// withoutSlip returns u without what may be a password in its path: the end of one, or that of a second URL, as in
+// "ftp://a/x,ftp://me:secret@b/y".
 func (u *URL) withoutSlip() *URL {
-	first := u.Name
-	if len(u.Dirs) > 0 {
-		first = u.Dirs[0]
+	path := append(slices.Clone(u.Dirs), u.Name)
+	for i, s := range path {
+		start, at := 0, strings.LastIndexByte(s, '@')
+		switch {
+		case i >= 2 && path[i-1] == "" && strings.HasSuffix(path[i-2], ":"):
+			start = strings.IndexByte(s, ':') + 1
+		case i > 0 || u.Port == 0 || u.User != nil:
+			continue
+		}
+		if start+at > 0 && start <= at {
+			path[i] = s[:start] + mask + s[at:]
+		}
 	}
-	at := strings.LastIndexByte(first, '@')
-	if u.Port == 0 || u.User != nil || at <= 0 {
-		return u
-	}
-	v := *u
-	if len(u.Dirs) == 0 {
-		v.Name = mask + first[at:]
-	} else {
-		v.Dirs = append([]string{mask + first[at:]}, u.Dirs[1:]...)
-	}
+	v, last := *u, len(path)-1
+	v.Dirs, v.Name = path[:last], path[last]
 	return &v
 }
 

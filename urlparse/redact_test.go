@@ -76,6 +76,9 @@ func TestSection6Redacted(t *testing.T) {
 		{"ftp://u:2121/secret%40h/;type=d", "ftp://u:2121/***%40h/;type=d", "ftp://u:2121/***%40h/;type=d"},
 		{"ftp://u:2121/a/b%40h", "ftp://u:2121/a/b%40h", "ftp://u:2121/a/b%40h"},
 		{"ftp://u@h:2121/a%40h", "ftp://u@h:2121/a%40h", "ftp://u@h:2121/a%40h"},
+		{"ftp://h/x,ftp%3A//u%3Asecret%40h/f", "ftp://h/x,ftp%3A//u%3A***%40h/f", "ftp://h/x,ftp%3A//u%3A***%40h/f"},
+		{"ftp://h/ftps%3A//u%3As%3At%40h", "ftp://h/ftps%3A//u%3A***%40h", "ftp://h/ftps%3A//u%3A***%40h"},
+		{"ftp://h/ftp%3A//u%40h/a%3A//b", "ftp://h/ftp%3A//***%40h/a%3A//b", "ftp://h/ftp%3A//***%40h/a%3A//b"},
 	} {
 		u := mustParse(t, c.in)
 		if got, without := u.Redacted(), u.WithoutPassword().String(); got != c.redacted || without != c.without {
