@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,6 +26,9 @@ import (
 
 func TestMain(m *testing.M) {
 	os.Setenv("TERM", "xterm") // for the tests with terminals, wherever they run
+	if strings.HasSuffix(os.Args[0], ".test") {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // what nohup ignores is not ignored in the commands
+	}
 	testscript.Main(m, map[string]func(){"ftpfetch": runCommand, "stubborn": runStubborn, "peek": runPeek})
 }
 
