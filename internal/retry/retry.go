@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -132,21 +133,26 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Every calls f at each interval from one goroutine. stop ends that and waits for f to return.
+// Every calls f at each interval. stop ends that and waits for f to return. There is no goroutine before the first interval
+// has passed.
 func Every(interval time.Duration, f func()) (stop func()) {
-	quit, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		ticker := time.NewTicker(interval)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				f()
-			case <-quit:
-				return
-			}
+	var calling sync.Mutex
+	var timer *time.Timer
+	ended := false
+	calling.Lock() // until there is a timer
+	defer calling.Unlock()
+	timer = time.AfterFunc(interval, func() {
+		calling.Lock()
+		defer calling.Unlock()
+		if !ended {
+			f()
+			timer.Reset(interval)
 		}
-	}()
-	return func() { close(quit); <-stopped }
+	})
+	return func() {
+		timer.Stop()
+		calling.Lock()
+		defer calling.Unlock()
+		ended = true
+	}
 }
