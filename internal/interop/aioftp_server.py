@@ -24,6 +24,7 @@ async def main(host, port, public, user, password, home, cert, limit, idle):
         ssl=context,
         maximum_connections=int(limit) or None,
         idle_timeout=int(idle) or None,
+        wait_future_timeout=10,  # by default 425 after a second, too soon on a busy machine
     )
     await server.run(host, int(port))
 
