@@ -102,20 +102,19 @@ func hostname(text part) (string, *Error) {
 //
 // Each group is a decimal number up to 255. Leading zeros do not make it octal, and the result omits them.
 func hostnumber(text part) (string, *Error) {
-	groups := strings.Split(text.s, ".")
-	if len(groups) != 4 || !allDigits(strings.Join(groups, "")) {
+	if strings.Count(text.s, ".") != 3 || strings.Trim(text.s, "0123456789.") != "" {
 		return "", notNumber(text)
 	}
-	at := 0
-	for i, group := range groups {
+	at, octets := 0, make([]byte, 0, 4)
+	for group := range strings.SplitSeq(text.s, ".") {
 		n, err := strconv.ParseUint(group, 10, 8)
 		if err != nil {
 			return "", text.fault(at, "a group of an IPv4 address is 0 to 255", "")
 		}
-		groups[i] = strconv.Itoa(int(n))
+		octets = append(octets, byte(n))
 		at += len(group) + 1
 	}
-	return strings.Join(groups, "."), nil
+	return netip.AddrFrom4([4]byte(octets)).String(), nil
 }
 
 // notNumber refuses a host whose top label starts with a digit and that is not an IPv4 address of four groups.

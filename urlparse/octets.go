@@ -49,6 +49,7 @@ var (
 // decode reads a part octet by octet and returns the octets that it stands for.
 func (c component) decode(p part) (string, *Error) {
 	var b strings.Builder
+	b.Grow(len(p.s))
 	for i := 0; i < len(p.s); {
 		octets, n, f := c.uchar(p, i)
 		if f != nil {
@@ -115,6 +116,13 @@ func forbidden(octet byte) string {
 
 // encode returns octets in a form that is allowed anywhere in a URL.
 func encode(octets string) string {
+	plain := 0
+	for plain < len(octets) && unreserved(octets[plain]) {
+		plain++
+	}
+	if plain == len(octets) {
+		return octets
+	}
 	var b strings.Builder
 	for _, c := range []byte(octets) {
 		if unreserved(c) {

@@ -38,6 +38,10 @@ func (u *URL) Redacted() string {
 // withoutSlip returns u without what may be a password in its path: the end of one, or that of a second URL, as in
 // "ftp://a/x,ftp://me:secret@b/y".
 func (u *URL) withoutSlip() *URL {
+	suspect := func(s string) bool { return strings.Contains(s, "@") }
+	if !suspect(u.Name) && !slices.ContainsFunc(u.Dirs, suspect) {
+		return u
+	}
 	path := append(slices.Clone(u.Dirs), u.Name)
 	for i, s := range path {
 		start, at := 0, strings.LastIndexByte(s, '@')
@@ -60,6 +64,7 @@ func (u *URL) withoutSlip() *URL {
 // String to name the file where others can read it.
 func (u *URL) WithoutPassword() *URL {
 	v := *u.withoutSlip()
+	v.Dirs = slices.Clone(v.Dirs)
 	if u.User != nil {
 		v.User = url.User(upTo(u.User.Username(), ":"))
 	}
@@ -99,20 +104,20 @@ func (u *URL) login(user, password string) string {
 
 // fromHost returns the host and all that follows.
 func (u *URL) fromHost() string {
-	s := u.host()
+	b := append(make([]byte, 0, 128), u.host()...)
 	if u.Port != 0 {
-		s += ":" + strconv.Itoa(u.Port)
+		b = strconv.AppendInt(append(b, ':'), int64(u.Port), 10)
 	}
 	for _, dir := range u.Dirs {
-		s += "/" + encode(dir)
+		b = append(append(b, '/'), encode(dir)...)
 	}
-	s += "/" + encode(u.Name)
+	b = append(append(b, '/'), encode(u.Name)...)
 	switch u.Type {
 	case "":
 	case TypeASCII, TypeImage, TypeDir:
-		s += ";type=" + string(u.Type)
+		b = append(b, ";type="+u.Type...)
 	default:
-		s += ";type=?"
+		b = append(b, ";type=?"...)
 	}
-	return s
+	return string(b)
 }

@@ -77,7 +77,7 @@ func (u *URL) Address() string {
 // SameLogin reports whether one connection may serve u and v: scheme, address, user and password are the same.
 func (u *URL) SameLogin(v *URL) bool {
 	same := u.User == v.User || u.User != nil && v.User != nil && *u.User == *v.User
-	return same && u.Scheme == v.Scheme && u.Address() == v.Address()
+	return same && u.Scheme == v.Scheme && (u.Host == v.Host && u.Port == v.Port || u.Address() == v.Address())
 }
 
 // Child returns the URL of the entry name in the directory that u names, with the login of u. The directory is u's Dirs,
