@@ -131,8 +131,6 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 	}
 	if dial := c.proxy(u.Address()); dial != nil {
 		cfg.Dial, cfg.Proxied = dial, true
-	} else if cfg.Dial == nil {
-		cfg.Dial = new(net.Dialer).DialContext
 	}
 	if u.Scheme != urlparse.FTP || c.TryTLS {
 		cfg.TLSConfig = c.tlsConfig(u.Host)

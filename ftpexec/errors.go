@@ -65,22 +65,19 @@ func refusing(text string) error { return fmt.Errorf("%s%.0w", text, ErrRefused)
 // fmt does not show what a func returns.
 type answer func() string
 
-// answerTo returns the reply r to op. The server may repeat names in it.
-func answerTo(op Command, r wire.Reply, names ...string) answer {
-	switch stage := verbs[op.Verb].stage; {
-	case stage != "connect" && stage != "login":
-		names = append(names, op.Arg)
-	case op.Arg == "anonymous": // a word of some wordings
-		names = nil
-	default: // the server knows no other name yet
-		names = []string{op.Arg}
-	}
-	return sync.OnceValue(func() string { return fmt.Sprint(r.Code, " ", wordsOf(r, names)) })
+// answerTo returns the reply r to op, a command about u in a session that is at a place. The server may repeat their names.
+func answerTo(op Command, r wire.Reply, u *urlparse.URL, at place) answer {
+	return sync.OnceValue(func() string {
+		names := slices.Concat([]string{u.Name, at.home, op.Arg}, u.Dirs, at.dirs)
+		if stage := verbs[op.Verb].stage; stage == "connect" || stage == "login" { // the server knows no other name yet
+			names = slices.DeleteFunc([]string{op.Arg}, func(name string) bool { return name == "anonymous" }) // a word of some wordings
+		}
+		return fmt.Sprint(r.Code, " ", wordsOf(r, names))
+	})
 }
 
 func (r *run) answer(st step, reply wire.Reply) answer {
-	u := r.about(st).url
-	return answerTo(st.Command, reply, slices.Concat([]string{u.Name, r.home}, u.Dirs, r.dirs)...)
+	return answerTo(st.Command, reply, r.about(st).url, r.place)
 }
 
 // Error describes a failure to retrieve what a URL names.

@@ -251,32 +251,36 @@ func (r *run) began(st step, reply wire.Reply) error {
 	return e
 }
 
-// finish judges the final reply to a transfer of n bytes, which final has; it is nil if none came. alone means that nothing
-// else tells whether the data is whole.
-func (r *run) finish(n int64, alone bool) (final, err *Error) {
+// finish judges the final reply to a transfer of n bytes, which it returns; nil if none came. alone means that nothing else
+// tells whether the data is whole.
+func (r *run) finish(n int64, alone bool) (final *wire.Reply, err *Error) {
 	st, op := step{Command: r.goal.op}, r.goal.op
 	reply, failed := r.conn.Finish(alone)
 	if failed != nil {
 		return nil, r.failure(st, failed)
 	}
-	e := newError(op, r.url, nil)
-	e.take(reply, r.answer(st, reply))
+	told, lists, hint := r.answer(st, reply), verbs[op.Verb].lists, ""
+	var cause error
 	switch {
 	case reply.First() == 5 && n == 0: // refused, although 150 came first
-		e.refuse(op)
-	case !reply.Ends() && !e.answer.means(done), e.answer.means(aborted):
-		e.Err = ErrTruncated
-	case op.Verb == "NLST" && e.answer.means(unopened):
-		e.Err = ErrNotFound
-	case verbs[op.Verb].lists && e.answer.means(unopened):
-		e.Err = errTransfer
-	case verbs[op.Verb].lists && e.answer.means(partial):
-		e.Err, e.Hint = errPartial, "the others can be fetched by a list of their URLs"
+	case !reply.Ends() && !told.means(done), reply.Says("abort", "fail") && told.means(aborted): // Says takes much less time
+		cause = ErrTruncated
+	case op.Verb == "NLST" && told.means(unopened):
+		cause = ErrNotFound
+	case lists && told.means(unopened):
+		cause = errTransfer
+	case lists && told.means(partial):
+		cause, hint = errPartial, "the others can be fetched by a list of their URLs"
 	default:
-		return e, nil
+		return &reply, nil
+	}
+	e := newError(op, r.url, cause)
+	e.take(reply, told)
+	if e.Hint = hint; cause == nil {
+		e.refuse(op)
 	}
 	e.readLimits(op, r.conn.Secure())
-	return e, e
+	return &reply, e
 }
 
 var (

@@ -124,7 +124,7 @@ func said(op Command, url, text string) answer {
 	if err != nil {
 		panic(err)
 	}
-	return answerTo(op, reply(strings.ReplaceAll(text, "\r\n", "\n")), append([]string{u.Name}, u.Dirs...)...)
+	return answerTo(op, reply(strings.ReplaceAll(text, "\r\n", "\n")), u, place{})
 }
 
 // meanings returns what a reply means.

@@ -160,7 +160,7 @@ func (b *body) complete() {
 	}
 	b.fail(err)
 	if e := b.err.(*Error); final != nil && e.Code == 0 {
-		e.Code, e.Reply, e.answer = final.Code, final.Reply, final.answer
+		e.take(*final, b.run.answer(step{Command: b.run.goal.op}, *final))
 		e.readLimits(b.run.goal.op, b.conn.Secure())
 	}
 }
@@ -237,6 +237,9 @@ func (b *body) Close() error {
 
 var errClosed = errors.New("body closed before its end")
 
+// small is how many bytes take a buffer less time than a splice.
+const small = 16 << 10
+
 // chunk (in bytes) and slice bound one step of straight, which counts between the steps. lastLook is how long the step
 // takes that only looks whether bytes have come since the one before.
 const (
@@ -251,7 +254,7 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 256<<10); return &b 
 // WriteTo writes the rest of the body to w. Without TLS it copies straight from the socket (splice(2) on Linux) to an
 // *os.File that is a regular file. It returns an error of w unchanged.
 func (b *body) WriteTo(w io.Writer) (int64, error) {
-	if file, ok := w.(*os.File); ok && !b.over.Load() {
+	if file, ok := w.(*os.File); ok && !b.over.Load() && (b.size < 0 || b.size-b.n > small) {
 		info, err := file.Stat() // a device refuses only after bytes have left the socket, which are then lost
 		if tcp := b.wire.TCP(); tcp != nil && err == nil && info.Mode().IsRegular() {
 			return b.straight(file, tcp)

@@ -47,7 +47,7 @@ const stars = "********"
 // masking returns the segment of u that may hold a password, or "", and a function that hides it in a command.
 func masking(u *urlparse.URL) (slip string, mask func(Command) Command) {
 	shown := u.WithoutPassword()
-	if u.User != nil || shown.String() == u.String() {
+	if u.User != nil || shown.Name == u.Name && slices.Equal(shown.Dirs, u.Dirs) {
 		return "", func(c Command) Command { return c }
 	}
 	slip, shows := append(slices.Clone(u.Dirs), u.Name)[0], append(slices.Clone(shown.Dirs), shown.Name)[0]

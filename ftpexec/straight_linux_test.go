@@ -15,7 +15,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// Bytes are gathered on their way into a file. Through a pipe each goes as it comes.
+// Bytes are gathered on their way into a file that is not known to be small. Through a pipe each goes as it comes.
 func TestStraightGathers(t *testing.T) {
 	for name, gathered := range map[string]int{"file": 16 << 10, "pipe": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestStraightGathers(t *testing.T) {
 				<-dialled // the control connection
 				got <- lowWater(t, (<-dialled).(*net.TCPConn))
 			}
-			s := testserver.New(t, nil, testserver.Honest("xy"), testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("x"),
+			s := testserver.New(t, nil, testserver.Honest("xy").With("SIZE", testserver.Reply("500 x")), testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("x"),
 				ftptest.Call(under), testserver.Data("y", testserver.Closed), testserver.Reply("226 x")))
 			c := ftpexec.Client{Dial: dial, MaxIdle: -1}
 			response, err := c.Get(t.Context(), s.URL("/f"))

@@ -27,7 +27,7 @@ func TestStraightTakesFewBytes(t *testing.T) {
 		steps = append(steps, testserver.Data(contents[i:i+1]), ftptest.Call(arrived))
 	}
 	steps = append(steps, testserver.Data("", testserver.Closed), testserver.Reply("226 x"))
-	s := testserver.New(t, nil, testserver.Honest(contents), testserver.On("RETR", steps...))
+	s := testserver.New(t, nil, testserver.Honest(contents).With("SIZE", testserver.Reply("500 x")), testserver.On("RETR", steps...))
 	c := ftpexec.Client{Timeout: 500 * time.Millisecond} // as long as a step, after which all that came is taken
 	r, err := c.Get(t.Context(), s.URL("/f"))
 	if err != nil {

@@ -42,7 +42,10 @@ func (r *run) connect(ctx context.Context) (err error) {
 			return config.Usage("%s (--proxy none ignores it)", err)
 		}
 	}
-	c.Credentials, c.Dial, c.Trace = r.logins.supply, r.dial, r.print.Trace()
+	c.Credentials, c.Trace = r.logins.supply, r.print.Trace()
+	if r.IP != "" || r.Bind.IsValid() {
+		c.Dial = r.dial
+	}
 	c.Proxy = func(address string) proxy.DialFunc {
 		if !r.via.For(address) {
 			return nil

@@ -23,10 +23,10 @@ import (
 
 // Config configures a Conn. It must not be changed while in use.
 type Config struct {
-	Host    string // the name or address to resolve, and the name that a certificate must be for
-	Address string // host:port of the control connection
-	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	Proxied bool // Dial goes through a proxy: the connections have its address, and Host leads to the server
+	Host    string                                                               // the name or address to resolve, and the name that a certificate must be for
+	Address string                                                               // host:port of the control connection
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: a net.Dialer
+	Proxied bool                                                                 // Dial goes through a proxy: the connections have its address, and Host leads to the server
 
 	ImplicitTLS bool        // TLS from the first byte
 	TLSConfig   *tls.Config // a private copy with ServerName and its own session cache; nil without TLS
@@ -50,6 +50,8 @@ type Conn struct {
 	cfg        Config
 	ctx        context.Context // of the current operation
 	br         *bufio.Reader
+	quickAck   func() // acknowledges what has been read
+	silent     bool   // nothing has been sent since the last reply came
 	out        []Line // sent and not answered
 	flightSize int    // commands in the last flight
 
@@ -86,7 +88,7 @@ func (c *Conn) Begin(ctx context.Context) (stop func()) {
 func (c *Conn) Connect() (r Reply, err error) {
 	var conn net.Conn
 	err = c.setUp("no connection", func(ctx context.Context) (err error) {
-		conn, err = c.cfg.Dial(ctx, "tcp", c.cfg.Address)
+		conn, err = c.dial(ctx, c.cfg.Address, 0)
 		return err
 	})
 	if err == nil {
@@ -108,6 +110,14 @@ func (c *Conn) Connect() (r Reply, err error) {
 		r, err = c.greeting()
 	}
 	return r, c.fail(err)
+}
+
+// dial opens a TCP connection. keepAlive is that of a [net.Dialer].
+func (c *Conn) dial(ctx context.Context, address string, keepAlive time.Duration) (net.Conn, error) {
+	if c.cfg.Dial != nil {
+		return c.cfg.Dial(ctx, "tcp", address)
+	}
+	return (&net.Dialer{KeepAlive: keepAlive}).DialContext(ctx, "tcp", address)
 }
 
 // setUp does a step of the connection's set-up within the connect timeout. Close ends its context.
@@ -140,7 +150,7 @@ func (c *Conn) adopt(conn net.Conn) error {
 		conn.Close()
 		return net.ErrClosed
 	}
-	c.conn, c.br = conn, bufio.NewReader(conn)
+	c.conn, c.br, c.quickAck = conn, bufio.NewReader(conn), quickAck(conn)
 	return nil
 }
 
@@ -178,6 +188,9 @@ func (c *Conn) trace(mark, text string) {
 
 // traceReply traces a reply line by line, with the codes that readReply cut off.
 func (c *Conn) traceReply(r Reply) {
+	if c.cfg.Trace == nil {
+		return
+	}
 	lines := strings.Split(r.Text, "\n")
 	last := len(lines) - 1
 	if last > 0 {
@@ -279,8 +292,11 @@ func (c *Conn) read(limit time.Duration) (Reply, error) {
 	if err := c.setReadDeadline(limit); err != nil {
 		return Reply{}, err
 	}
+	if c.silent && c.br.Buffered() == 0 {
+		c.quickAck()
+	}
+	c.silent = true
 	r, err := readReply(c.br, c.cfg.Secrets.Mask)
-	quickAck(c.conn)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return r, c.late(limit)

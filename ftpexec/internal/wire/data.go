@@ -27,7 +27,7 @@ type Data struct {
 	net.Conn // nil until ready
 	control  *Conn
 	cancel   context.CancelFunc
-	asked    context.Context    // ends when the command of the transfer has been sent, which lets TLS start
+	asked    context.Context    // for TLS: ends when the command of the transfer has been sent, which lets TLS start
 	sent     context.CancelFunc // ends asked
 	ready    chan struct{}      // closed when Conn, raw and err are set
 	err      error
@@ -56,10 +56,12 @@ const lineCost = 32
 // openData starts to open a data connection with open. The end of ctx closes it.
 func (c *Conn) openData(ctx context.Context, open func(context.Context) (net.Conn, error)) *Data {
 	ctx, cancel := context.WithCancel(ctx)
-	asked, sent := context.WithCancel(ctx)
-	d := &Data{control: c, cancel: cancel, asked: asked, sent: sent, ready: make(chan struct{}), stall: c.cfg.Timeout,
+	d := &Data{control: c, cancel: cancel, sent: func() {}, ready: make(chan struct{}), stall: c.cfg.Timeout,
 		pace: pace{rate: c.cfg.MinRate, over: c.cfg.RateTime}}
 	secure := c.dataTLS
+	if secure != nil {
+		d.asked, d.sent = context.WithCancel(ctx)
+	}
 	go func() {
 		defer close(d.ready)
 		opening, stop := context.WithTimeout(ctx, c.cfg.ConnectTimeout)
@@ -203,12 +205,16 @@ func (d *Data) Patience() time.Duration {
 
 // wait waits until the connection is open, and sets the deadline for the next read.
 func (d *Data) wait() error {
-	patience := time.NewTimer(d.Patience())
-	defer patience.Stop()
 	select {
 	case <-d.ready:
-	case <-patience.C:
-		return os.ErrDeadlineExceeded
+	default:
+		patience := time.NewTimer(d.Patience())
+		defer patience.Stop()
+		select {
+		case <-d.ready:
+		case <-patience.C:
+			return os.ErrDeadlineExceeded
+		}
 	}
 	if d.err != nil {
 		return d.err

@@ -77,6 +77,8 @@ func explain(err error) error {
 	var dns *net.DNSError
 	var op *net.OpError
 	switch {
+	case err == nil, err == io.EOF:
+		return err
 	case isOneOf(err, ErrConnect, ErrLost, ErrTimeout, ErrProtocol, ErrTLS):
 		return err
 	case errors.As(err, &dns) && shortageIn(dns) != nil:

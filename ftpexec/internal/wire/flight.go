@@ -45,12 +45,12 @@ func (c *Conn) Send(flight ...Line) error {
 }
 
 func (c *Conn) write(flight []Line) error {
-	var b strings.Builder
+	text := make([]byte, 0, 256)
 	for _, line := range flight {
 		if strings.ContainsAny(line.Text, "\r\n\x00") {
 			return ErrUnsendable
 		}
-		b.WriteString(line.Text + "\r\n")
+		text = append(append(text, line.Text...), "\r\n"...)
 	}
 	mark := ">"
 	for _, line := range flight {
@@ -60,7 +60,8 @@ func (c *Conn) write(flight []Line) error {
 	if err := c.conn.SetWriteDeadline(time.Now().Add(c.cfg.Timeout)); err != nil {
 		return err
 	}
-	_, err := c.conn.Write([]byte(b.String()))
+	c.silent = false
+	_, err := c.conn.Write(text)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return timedOut("command not accepted", c.cfg.Timeout)
 	}

@@ -28,6 +28,12 @@ func (r Reply) Raw() string { return r.raw }
 // LastLine returns the last line of Raw.
 func (r Reply) LastLine() string { return r.raw[strings.LastIndexByte(r.raw, '\n')+1:] }
 
+// Says reports whether r contains one of the words, which are in lower case.
+func (r Reply) Says(words ...string) bool {
+	text := strings.ToLower(r.raw)
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
+}
+
 // First returns the first digit of the code, which decides (RFC 1123 section 4.1.2.11).
 func (r Reply) First() int { return r.Code / 100 }
 
@@ -70,10 +76,13 @@ func readReply(r *bufio.Reader, mask func(string) string) (Reply, error) {
 	if reason != "" {
 		return Reply{}, senseless(reason, mask(line))
 	}
+	if len(line) <= 3 || line[3] != '-' {
+		return Reply{code, mask(cutCode(line)), cutCode(line)}, nil
+	}
 	var text strings.Builder
 	text.WriteString(cutCode(line))
 	left := maxReply - len(line)
-	for more := len(line) > 3 && line[3] == '-'; more; text.WriteString("\n" + line) {
+	for more := true; more; text.WriteString("\n" + line) {
 		if line, err = readLine(r, left); err != nil {
 			return Reply{}, err
 		}
@@ -103,11 +112,11 @@ func cutCode(line string) string { return line[min(4, len(line)):] }
 
 // readLine reads a line of at most left bytes and cuts off the LF at its end and the CRs before it.
 func readLine(r *bufio.Reader, left int) (string, error) {
-	var line []byte
+	line := ""
 	for {
 		part, err := r.ReadSlice('\n')
-		line = append(line, part...)
-		text := strings.TrimRight(string(line), "\r\n")
+		line += string(part)
+		text := strings.TrimRight(line, "\r\n")
 		switch {
 		case len(text) > maxLine:
 			return "", senseless("line too long", "")
