@@ -6,86 +6,64 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 
 	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/localfile"
 )
 
 // bufferSize is how many bytes are copied at a time if they do not go straight from the socket to the file.
 const bufferSize = 256 << 10
 
-// sink says where the bytes of a response go.
+// sink is where the bytes of a response go. Its errors are local.
 type sink struct {
+	ctx   context.Context // Write takes no context
 	to    io.Writer
 	path  string        // of to, for errors
-	tee   io.Writer     // gets a copy, unless nil
+	check *digestCheck  // gets a copy, unless nil
 	limit *rate.Limiter // nil means no limit
-	most  int64         // bytes to read; -1 means to the end, which the server confirms
 }
 
-// pump copies from body. In the simple case, an unencrypted transfer into a file, bytes go straight there: see
-// [ftpexec.Response].Body.
-func (w sink) pump(ctx context.Context, body io.Reader) (int64, error) {
-	if file, ok := w.to.(*os.File); ok && w.tee == nil && w.limit == nil && w.most < 0 {
-		n, err := io.Copy(file, body)
-		return n, inFile(err, w.path)
+// pump copies from body to its end, which the server confirms, or at most so many bytes if most is not -1. In the simple
+// case, an unencrypted transfer into a file, bytes go straight there: see [ftpexec.Response].Body.
+func (w *sink) pump(body io.Reader, most int64) (err error) {
+	if most < 0 && w.limit == nil {
+		if file, ok := w.to.(*os.File); ok && w.check == nil {
+			_, err = io.Copy(file, body)
+			return inFile(err, w.path)
+		}
+		_, err = io.Copy(w, body) // with a buffer of the body's
+		return err
 	}
-	out := &writer{ctx: ctx, sink: w}
-	if w.most < 0 && w.limit == nil {
-		_, err := io.Copy(out, body)
-		return out.n, err
+	if most < 0 {
+		most = math.MaxInt64
 	}
-	if w.most >= 0 {
-		body = io.LimitReader(body, w.most)
+	size := float64(bufferSize)
+	if w.limit != nil { // bytes of a tenth of a second, so that data flows evenly
+		size = min(size, max(512, float64(w.limit.Limit()/10)))
 	}
-	_, err := io.CopyBuffer(onlyWriter{out}, onlyReader{body}, make([]byte, w.step()))
-	if err == nil && w.most >= 0 && out.n < w.most {
-		err = io.ErrUnexpectedEOF // unlikely: a Body returns a better error
-	}
-	return out.n, err
+	_, err = io.CopyBuffer(w, io.LimitReader(body, most), make([]byte, int(size)))
+	return err
 }
 
-// step returns the buffer size. Under a limit it is about a tenth of a second's bytes, so that data flows evenly.
-func (w sink) step() int64 {
-	if w.limit == nil {
-		return bufferSize
-	}
-	return int64(min(bufferSize, max(512, w.limit.Limit()/10)))
-}
-
-type onlyWriter struct{ io.Writer }
-
-type onlyReader struct{ io.Reader }
-
-// writer writes to a sink, marks its errors as local, and keeps to the limit.
-type writer struct {
-	ctx context.Context // Write takes no context
-	sink
-	n int64
-}
-
-func (w *writer) Write(p []byte) (int, error) {
+// Write keeps to the limit.
+func (w *sink) Write(p []byte) (int, error) {
 	if err := w.wait(len(p)); err != nil {
 		return 0, err
 	}
 	n, err := w.to.Write(p)
-	w.n += int64(n)
-	if w.tee != nil {
-		_, _ = w.tee.Write(p[:n]) // a hash never fails
+	if w.check != nil {
+		_, _ = w.check.Write(p[:n]) // a hash never fails
 	}
-	if err != nil {
-		err = partfile.Failure(w.path, "cannot be written", err)
-	}
-	return n, err
+	return n, partfile.Failure(w.path, "cannot be written", err)
 }
 
 // wait waits until the limit allows n bytes. It returns when the context ends, or at once if the context's deadline would
 // come first.
-func (w *writer) wait(n int) error {
+func (w *sink) wait(n int) error {
 	for w.limit != nil && n > 0 {
 		some := max(1, min(n, w.limit.Burst()))
 		if w.limit.WaitN(w.ctx, some) != nil {
@@ -96,13 +74,10 @@ func (w *writer) wait(n int) error {
 	return nil
 }
 
-// inFile marks the errors of writing to a file as local. If the data went straight to the file, the system's errors come
-// unmarked.
+// inFile marks the errors of a file that data went straight to as local. The server's stay as they are.
 func inFile(err error, path string) error {
-	var server *ftpexec.Error
-	var local *localfile.Error
-	var system *fs.PathError
-	if errors.As(err, &server) || errors.As(err, &local) || !errors.As(err, &system) {
+	_, system := errors.AsType[*fs.PathError](err)
+	if _, server := errors.AsType[*ftpexec.Error](err); server || !system {
 		return err
 	}
 	return partfile.Failure(path, "cannot be written", err)

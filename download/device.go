@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -28,22 +29,21 @@ func standard(path string) *os.File {
 
 // saveStream writes to a device or FIFO: there is no file to protect or rename. The end of ctx ends the wait for a FIFO's
 // reader.
-func (j *job) saveStream(ctx context.Context, path string) (Result, error) {
-	f, done := standard(path), func() error { return nil }
+func (j *job) saveStream(ctx context.Context, path string) (r Result, err error) {
+	f, own := standard(path), false
 	if f == nil {
-		var err error
+		own = true
 		if f, err = openStream(ctx, path); err != nil {
 			return Result{}, err
 		}
-		done = f.Close
 	}
 	stop := context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Unix(1, 0)) })
-	r, err := j.to(ctx, f, path)
+	r, err = j.to(ctx, f, path)
 	if stop(); ctx.Err() != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 		err = context.Cause(ctx)
 	}
-	if closing := done(); err == nil && closing != nil {
-		err = partfile.Failure(path, "cannot be closed", closing)
+	if own {
+		err = cmp.Or(err, partfile.Failure(path, "cannot be closed", f.Close()))
 	}
 	if err != nil {
 		return Result{}, err

@@ -1,7 +1,6 @@
 package download
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,44 +12,82 @@ import (
 	"example.com/ftpfetch/internal/retry"
 )
 
-// accept compares what the server says about its file with what is known, before any byte is read. It returns gap with its
-// end filled in. If the file is a different one the transfer starts over: with errAgain, unless the part was empty.
-func (t *transfer) accept(resp *ftpexec.Response, gap partfile.Span) (partfile.Span, error) {
-	s := t.part.Snapshot()
-	if err := t.told(s, resp.Size, resp.ModTime); err != nil {
-		return gap, err
-	}
-	if why := t.differs(s, resp); why != "" {
-		if err := t.another(why); err != nil {
-			return gap, err
+// lapSize is how many bytes a response brings before its own, to compare them with what is there: a server that does not
+// start where it is asked to sends others.
+const lapSize = 512
+
+// before returns where the lap of a response begins whose own bytes begin at start.
+func before(start int64) int64 { return max(0, start-lapSize) }
+
+// open asks src for the bytes from start on of the file that s has others of. It compares what the server says about the
+// file with s, and the lap with the bytes that are there.
+func (t *transfer) open(ctx context.Context, src Source, s partfile.State, start int64) (*ftpexec.Response, error) {
+	from := before(start)
+	resp, err := src.Do(ctx, &ftpexec.Request{URL: t.u, Offset: from})
+	if from > 0 && errors.Is(err, ftpexec.ErrNoRestart) {
+		if e, ok := errors.AsType[*ftpexec.Error](err); !ok || e.Code/100 != 4 { // after 4yz it may still support REST
+			err = errNoRestart
 		}
-		gap = partfile.Span{Start: 0, End: -1}
 	}
-	earlier := len(s.Done) > 0 && !t.part.Known() // what is there has not been compared yet
-	if _, since := t.part.Found(); earlier && s.Size < 0 && resp.ModTime.After(since) {
-		return gap, because(ErrResume, "%s: %s", t.part.Name(), older)
+	if err != nil {
+		return nil, err
 	}
-	if err := t.compare(resp, before(gap.Start), gap.Start); err != nil {
-		return gap, err
+	t.retry.Reached.Store(true)
+	if err = t.rightSize(resp); err == nil {
+		err = t.unlike(s, resp.Size, resp.ModTime)
 	}
-	if earlier {
-		t.resumed = s.Done.Octets()
-		t.responses.Add(1)
-		t.o.note(fmt.Sprintf("resuming from %d bytes", t.resumed))
+	if err == nil {
+		err = t.compare(resp, partfile.Span{Start: from, End: start})
 	}
-	if gap.End < 0 {
-		gap.End = resp.Size
+	if err != nil {
+		resp.Body.Close()
+		return nil, err
 	}
-	return gap, t.part.Know(resp.Size, resp.ModTime)
+	return resp, nil
 }
 
-// compare reads the bytes from start to end from resp, to compare them with others.
-func (t *transfer) compare(resp *ftpexec.Response, start, end int64) error {
-	b := make([]byte, max(0, end-start))
+// unlike returns an error if a file of this size and time is not the one that s has bytes of. It may pass if the server
+// does not report what it reported before: it may be busy. The second time that counts.
+func (t *transfer) unlike(s partfile.State, size int64, modTime time.Time) error {
+	omits := size < 0 && s.Size >= 0 || modTime.IsZero() && !s.ModTime.IsZero()
+	why := ""
+	switch _, since := t.part.Found(); {
+	case s.Size < 0 && len(s.Done) == 0:
+	case omits && !t.server.omitted.Swap(true):
+		return &retry.Known{Err: errOmitted, Passes: true}
+	case s.Size < 0 && size < 0:
+		why = "the server does not report the file's size"
+	case s.Size < 0 && s.Done.End() > size:
+		why = fmt.Sprintf("%d bytes are there, but the server's file has only %d", s.Done.End(), size)
+	case s.Size < 0 && modTime.After(since):
+		return because(ErrResume, "%s: %s", t.part.Name(), older)
+	case s.Size >= 0 && size < 0:
+		why = errOmitted.Error()
+	case s.Size >= 0 && s.Size != size:
+		why = fmt.Sprintf("the server's file now has %d bytes, not %d", size, s.Size)
+	case !omits && !s.ModTime.IsZero() && !s.ModTime.Equal(modTime):
+		why = "the server's file has been modified"
+	case !t.dated(s.ModTime) || !t.dated(modTime):
+		why = undated
+	}
+	if why == "" {
+		return nil
+	}
+	return &anew{why, true}
+}
+
+var errOmitted = because(ftpexec.ErrChanged, "the server no longer reports the file's size and time, so nothing shows that it is the same file")
+
+// compare reads the bytes of a lap from resp and compares them with what is there, or will be.
+func (t *transfer) compare(resp *ftpexec.Response, lap partfile.Span) error {
+	if lap.Len() == 0 {
+		return nil
+	}
+	b := make([]byte, lap.Len())
 	if _, err := io.ReadFull(resp.Body, b); err != nil {
 		return bodyError(err)
 	}
-	return misplaced(t.part.Expect(start, b))
+	return misplaced(t.part.Expect(lap.Start, b))
 }
 
 // misplaced turns what package partfile says of bytes into why there is no restart.
@@ -64,124 +101,58 @@ func misplaced(err error) error {
 	return err
 }
 
-// told returns an error that may pass if the server no longer reports what it reported before: it may be busy. The second
-// time told accepts that.
-func (t *transfer) told(s partfile.State, size int64, modTime time.Time) error {
-	if len(s.Done) == 0 || !silent(s, size, modTime) || t.untold.Swap(true) {
-		return nil
-	}
-	return &retry.Known{Err: errSilent, Passes: true}
-}
-
-// silent reports whether s has a size or time that the server now omits.
-func silent(s partfile.State, size int64, modTime time.Time) bool {
-	return size < 0 && s.Size >= 0 || modTime.IsZero() && !s.ModTime.IsZero()
-}
-
-var errSilent = because(ftpexec.ErrChanged, "the server no longer reports the file's size and time, so nothing shows that it is the same file")
-
-// another starts the transfer over because the server's file is no longer the same. If the part is empty it does so at
-// once. Otherwise it returns errAgain, and the part is given up once the server has opened the file from its start.
-func (t *transfer) another(why string) error {
-	if t.restarts++; t.restarts > maxRestarts {
-		return because(ftpexec.ErrChanged, "the file changes on the server while it is read: %s", why)
-	}
-	s := t.part.Snapshot()
-	if len(s.Done) == 0 {
-		return t.restart(why)
-	}
-	t.stale = why
-	return cmp.Or(t.mayForget(s.Adopted, why), errAgain)
-}
-
-// differs says why resp is not the file that s has bytes of, or "".
-func (t *transfer) differs(s partfile.State, resp *ftpexec.Response) string {
-	switch {
-	case s.Size < 0 && len(s.Done) == 0:
-		return ""
-	case s.Size < 0 && resp.Size < 0:
-		return "the server does not report the file's size"
-	case s.Size < 0 && s.Done.End() > resp.Size:
-		return fmt.Sprintf("%d bytes are there, but the server's file has only %d", s.Done.End(), resp.Size)
-	case s.Size < 0:
-		return ""
-	case s.Size != resp.Size:
-		return fmt.Sprintf("the server's file now has %s bytes, not %d", countOf(resp.Size), s.Size)
-	case !s.ModTime.IsZero() && !resp.ModTime.IsZero() && !s.ModTime.Equal(resp.ModTime):
-		return "the server's file has been modified"
-	case len(s.Done) > 0 && (!t.dated(s.ModTime) || !t.dated(resp.ModTime)):
-		return undated
-	}
-	return ""
-}
-
-// same checks that a file that came in several pieces did not change: the server may replace it between its reply to MDTM
-// and the data.
+// same finds out whether a file that came in several pieces has changed: the server may replace it between its reply to
+// MDTM and the data.
 func (t *transfer) same(ctx context.Context) error {
-	if t.responses.Load() < 2 {
+	if t.responses < 2 {
 		return nil
 	}
 	info, err := t.stat(ctx)
 	if err != nil {
 		return err
 	}
-	s := t.part.Snapshot()
-	if info.Size == s.Size && info.ModTime.Equal(s.ModTime) {
-		return nil
-	}
-	if err := t.told(s, info.Size, info.ModTime); err != nil {
-		return err
-	}
-	if silent(s, info.Size, info.ModTime) {
-		return errSilent
-	}
-	return t.another("the server's file has been modified")
+	return t.unlike(t.part.Snapshot(), info.Size, info.ModTime)
 }
 
-func countOf(n int64) string {
-	if n < 0 {
-		return "an unknown number of"
-	}
-	return fmt.Sprint(n)
-}
-
-// fetch writes one span of the file and returns how many of its bytes count. If whole is true the bytes pass through the
-// digest too. fetch reads the last span of the file until the server confirms the end.
-func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x partfile.Span, whole bool) (int64, error) {
-	w := sink{path: t.part.Name(), limit: t.o.Limit, most: -1}
-	if tail := x.End == resp.Size; !tail {
-		w.most = x.Len()
-	}
+// fetch writes one span of the file and returns how many of its bytes count. They pass through check too, unless that is
+// nil. fetch reads the last span of the file until the server confirms the end.
+func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x partfile.Span, check *digestCheck) (int64, error) {
 	s, err := t.part.Write(x)
 	if err != nil {
 		return 0, err
 	}
-	w.to = s.F
-	if t.check != nil && whole {
-		w.tee = t.check
-		err = t.check.reach(ctx, s.F, x.Start)
+	tail, most := x.End == resp.Size, int64(-1)
+	if !tail {
+		most = x.Len()
+	}
+	if check != nil {
+		err = check.reach(ctx, s.F, x.Start)
 	}
 	if err == nil {
-		_, err = w.pump(ctx, resp.Body)
+		out := sink{ctx: ctx, to: s.F, path: t.part.Name(), check: check, limit: t.o.Limit}
+		err = out.pump(resp.Body, most)
 	}
-	if err == nil && w.most >= 0 {
-		lap := t.part.After(x.End, lapSize)
-		err = t.compare(resp, lap.Start, lap.End)
+	if err == nil && !tail {
+		err = t.compare(resp, t.part.After(x.End, lapSize))
 	}
 	n, ended := t.part.End(s, err == nil)
-	t.responses.Add(1)
-	if ended = misplaced(ended); err == nil || errors.Is(ended, errAgain) {
+	ended = misplaced(ended)
+	if _, wrong := ended.(*anew); wrong || err == nil {
 		err = ended
 	}
-	if err == nil && w.most < 0 {
-		t.confirmed.Store(true)
+	if err == nil && n < x.Len() { // unlikely: a Body returns a better error
+		err = ftpexec.ErrTruncated
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.responses++
+	t.confirmed = t.confirmed || err == nil && tail
 	return n, bodyError(err)
 }
 
 // bodyError turns the error of a copy that ended early into ErrTruncated.
 func bodyError(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) && !errors.As(err, new(*ftpexec.Error)) {
+	if _, server := errors.AsType[*ftpexec.Error](err); errors.Is(err, io.ErrUnexpectedEOF) && !server {
 		return ftpexec.ErrTruncated
 	}
 	return err

@@ -21,6 +21,7 @@ type job struct {
 	retry   *retry.Retrier
 	hashed  bool   // see hasher
 	arrives func() // see member; may be nil
+	quiet   func() // ends the Progress events; nil before data flows
 }
 
 // text reports whether the transfer is in ASCII type, which has neither a comparable size nor offsets.
@@ -79,4 +80,25 @@ func (j *job) stat(ctx context.Context) (*ftpexec.Entry, error) {
 		return &ftpexec.Entry{Size: -1}, nil
 	}
 	return &info, err
+}
+
+// report tells the result of count at each progressInterval from the first call on, until reported is called. It only
+// reads counters and does not slow the data down.
+func (j *job) report(count func() (done, total int64)) {
+	if j.o.Events == nil || j.quiet != nil {
+		return
+	}
+	tell := func() {
+		done, total := count()
+		j.o.Events(Event{Kind: Progress, Done: done, Total: total})
+	}
+	tell()
+	end := retry.Every(progressInterval, tell)
+	j.quiet = func() { end(); tell() }
+}
+
+func (j *job) reported() {
+	if j.quiet != nil {
+		j.quiet()
+	}
 }

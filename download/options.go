@@ -9,7 +9,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/download/digest"
-	"example.com/ftpfetch/internal/retry"
 )
 
 // progressInterval is the time between two Progress events, and checkpointInterval the time between two journals.
@@ -176,19 +175,4 @@ func (o *Options) reading(path string, n int64) {
 	if n >= muchToRead {
 		o.note(fmt.Sprintf("%s: reading %d bytes to check them", path, n))
 	}
-}
-
-// report tells the result of count at each progressInterval, until stop is called. It only reads counters and does not
-// slow the data down.
-func (o *Options) report(count func() (done, total int64)) (stop func()) {
-	if o.Events == nil {
-		return func() {}
-	}
-	tell := func() {
-		done, total := count()
-		o.Events(Event{Kind: Progress, Done: done, Total: total})
-	}
-	tell()
-	end := retry.Every(progressInterval, tell)
-	return func() { end(); tell() }
 }

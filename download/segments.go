@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
+	"sync/atomic"
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
@@ -14,183 +14,99 @@ import (
 // minSegment is the fewest bytes that are worth a connection of their own.
 const minSegment = 1 << 20
 
-// errDiffers means that the file differs from one connection to another.
-var errDiffers = errors.New("another file")
-
 // fleet fetches one file over several connections.
 type fleet struct {
-	t      *transfer
-	cancel context.CancelCauseFunc
+	*transfer
+	pieces chan partfile.Span      // not yet taken by a connection; it has room for all
+	cancel context.CancelCauseFunc // with an error that makes the other connections pointless
 
-	mu     sync.Mutex
-	pieces partfile.Spans // not yet taken by a connection
-	errs   []error
-	broken error // of a connection that had brought bytes and may not be retried
-	useful int   // connections that brought bytes
+	useful, failed atomic.Int32 // connections that brought bytes, and that ended with an error
 }
 
 // parallel fetches what is missing over several connections. resp belongs to the first one and starts at the first missing
-// byte.
-func (t *transfer) parallel(ctx context.Context, cancel context.CancelCauseFunc, resp *ftpexec.Response) error {
+// byte. If others fail, nil does not mean that all is there.
+func (t *transfer) parallel(ctx context.Context, resp *ftpexec.Response) error {
 	s := t.part.Snapshot()
 	if err := t.part.Grow(s.Size); err != nil {
 		return err
 	}
-	f := &fleet{t: t, cancel: cancel, pieces: split(s.Done.Missing(s.Size), t.segments)}
-	first, _ := f.take()
-	var group sync.WaitGroup
-	for range min(t.segments-1, len(f.pieces)) {
-		group.Go(func() { f.ended(f.work(ctx, t.extra, nil, partfile.Span{})) })
-	}
-	main := f.work(ctx, t.src, resp, first)
-	f.ended(main)
-	group.Wait()
-	return f.outcome(main)
-}
-
-// outcome returns the error of all connections together.
-func (f *fleet) outcome(main error) error {
-	for _, err := range f.errs {
-		switch {
-		case errors.Is(err, errDiffers):
-			f.t.segments = 1
-			return f.t.another(err.Error())
-		case errors.Is(err, errAgain), errors.Is(err, ErrLocal):
-			return err
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() { resp.Body.Close() })()
+	pieces := split(s.Done.Missing(s.Size), t.segments)
+	f := &fleet{transfer: t, pieces: make(chan partfile.Span, len(pieces)), cancel: cancel}
+	var others sync.WaitGroup
+	for i, x := range pieces[1:] {
+		if i < t.segments-1 {
+			others.Go(func() { _ = f.work(ctx, t.extra, nil, x) })
+		} else {
+			f.pieces <- x
 		}
 	}
-	if main == nil && len(f.pieces) > 0 && f.broken != nil {
-		return f.broken
+	err := f.work(ctx, t.src, resp, pieces[0])
+	others.Wait()
+	if fatal := context.Cause(ctx); fatal != nil {
+		t.segments = 1
+		return fatal
 	}
-	if f.useful < f.t.segments && len(f.errs) > 0 {
-		f.t.segments = max(1, f.useful)
-		f.t.o.note(fmt.Sprintf("continuing with at most %d connections", f.t.segments))
+	if useful := int(f.useful.Load()); f.failed.Load() > 0 && useful < t.segments {
+		t.segments = max(1, useful)
+		t.o.note(fmt.Sprintf("continuing with at most %d connections", t.segments))
 	}
-	if main == nil && len(f.errs) > 0 {
-		return errAgain // fewer connections fetch the rest
-	}
-	return main
+	return err
 }
 
-// ended records how one connection ended. An error that makes the others pointless ends them too.
-func (f *fleet) ended(err error) {
-	if err == nil {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.errs = append(f.errs, err)
-	if errors.Is(err, errDiffers) || errors.Is(err, errAgain) || errors.Is(err, ErrLocal) {
-		f.cancel(err)
-	}
-}
-
-func (f *fleet) take() (x partfile.Span, ok bool) {
-	f.locked(func() {
-		if ok = len(f.pieces) > 0; ok {
-			x, f.pieces = f.pieces[0], f.pieces[1:]
-		}
-	})
-	return x, ok
-}
-
-func (f *fleet) locked(do func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	do()
-}
-
-// work fetches one piece after another, over one connection at a time. After a failure it continues as long as each try
-// brings bytes.
-func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, piece partfile.Span) error {
+// work fetches x and then one piece after another, over one connection at a time. After a failure it continues as long as
+// each try brings bytes.
+func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, x partfile.Span) error {
 	useful := false
 	for {
-		if resp == nil {
-			var ok bool
-			if piece, ok = f.take(); !ok {
-				return nil
-			}
-		}
-		rest, err := f.piece(ctx, src, resp, piece)
+		n, err := f.piece(ctx, src, resp, x)
 		resp = nil
-		progress := rest.Len() < piece.Len()
-		if progress && !useful {
+		if n > 0 && !useful {
 			useful = true
-			f.locked(func() { f.useful++ })
+			f.useful.Add(1)
 		}
-		if err == nil {
-			continue
+		if err != nil {
+			f.pieces <- partfile.Span{Start: x.Start + n, End: x.End}
 		}
-		f.locked(func() { f.pieces = append(f.pieces, rest) })
-		if !progress {
+		if err != nil && n > 0 {
+			err = f.retry.Again(ctx, err, true)
+		}
+		if err != nil {
+			f.failed.Add(1)
+			if _, over := errors.AsType[*anew](err); over || errors.Is(err, ErrLocal) {
+				f.cancel(err)
+			}
 			return err
 		}
-		if err := f.t.retry.Again(ctx, err, true); err != nil {
-			f.locked(func() { f.broken = err })
-			return err
+		select {
+		case x = <-f.pieces:
+		default:
+			return nil
 		}
 	}
 }
 
-// piece fetches one piece and returns what is left of it.
-func (f *fleet) piece(ctx context.Context, src Source, resp *ftpexec.Response, x partfile.Span) (partfile.Span, error) {
+// piece fetches x and returns how many of its bytes are there. resp has been opened for it, or is nil.
+func (f *fleet) piece(ctx context.Context, src Source, resp *ftpexec.Response, x partfile.Span) (n int64, err error) {
 	if resp == nil {
-		var err error
-		if resp, err = f.open(ctx, src, x.Start); err != nil {
-			return x, err
+		if resp, err = f.open(ctx, src, f.part.Snapshot(), x.Start); err != nil {
+			return 0, err
 		}
 	}
 	defer resp.Body.Close()
-	n, err := f.t.fetch(ctx, resp, x, false)
-	return partfile.Span{Start: x.Start + n, End: x.End}, err
+	return f.fetch(ctx, resp, x, nil)
 }
 
-// open asks for the file from offset on and checks that it is the same file.
-func (f *fleet) open(ctx context.Context, src Source, offset int64) (*ftpexec.Response, error) {
-	resp, err := f.t.request(ctx, src, offset)
-	if err != nil {
-		return nil, err
-	}
-	s := f.t.part.Snapshot()
-	if err := f.t.told(s, resp.Size, resp.ModTime); err != nil {
-		resp.Body.Close()
-		return nil, err
-	}
-	if why := f.t.differs(s, resp); why != "" {
-		resp.Body.Close()
-		return nil, fmt.Errorf("%w: %s", errDiffers, why)
-	}
-	if err := f.t.compare(resp, before(offset), offset); err != nil {
-		resp.Body.Close()
-		return nil, err
-	}
-	return resp, nil
-}
-
-// split cuts the longest of s in two until there are n spans, or until a cut would make one shorter than minSegment. A
-// single span is cut into equal pieces.
-func split(s partfile.Spans, n int) partfile.Spans {
-	out := slices.Clone(s)
-	for len(out) > 0 && len(out) < n {
-		long := 0
-		for i := range out {
-			if out[i].Len() > out[long].Len() {
-				long = i
-			}
-		}
-		x, count := out[long], int64(2)
-		if x.Len() < 2*minSegment {
-			break
-		}
-		if len(out) == 1 {
-			count = min(int64(n), x.Len()/minSegment)
-		}
-		pieces := make(partfile.Spans, count)
+// split cuts s into about n pieces of about the same length, but none shorter than minSegment.
+func split(s partfile.Spans, n int) (pieces partfile.Spans) {
+	length := max(1, s.Octets()/int64(n))
+	for _, x := range s {
+		count := max(1, min((x.Len()+(length-1)/2)/length, x.Len()/minSegment))
 		for i := range count {
-			pieces[i] = partfile.Span{Start: x.Start + x.Len()/count*i, End: x.Start + x.Len()/count*(i+1)}
+			pieces = append(pieces, partfile.Span{Start: x.Start + x.Len()*i/count, End: x.Start + x.Len()*(i+1)/count})
 		}
-		pieces[count-1].End = x.End
-		out = slices.Replace(out, long, long+1, pieces...)
 	}
-	return out
+	return pieces
 }

@@ -25,118 +25,111 @@ func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Option
 }
 
 // to is [To]. path names w in errors.
-func (j *job) to(ctx context.Context, w io.Writer, path string) (Result, error) {
-	s := &streaming{job: j, w: w, path: path, size: -1}
-	var err error
-	if s.check, err = s.expected(ctx); err != nil {
-		return Result{}, err
+func (j *job) to(ctx context.Context, w io.Writer, path string) (r Result, err error) {
+	s := &stream{job: j, w: w}
+	s.out = sink{ctx: ctx, to: s, path: path, limit: j.o.Limit}
+	if s.out.check, err = j.expected(ctx); err == nil {
+		err = s.run(ctx)
 	}
-	if err = s.run(ctx); err == nil {
-		err = s.arrived(s.n.Load())
+	r = Result{Size: s.n.Load(), ModTime: s.modTime}
+	if err == nil {
+		err = j.arrived(r.Size)
 	}
-	r := Result{Size: s.n.Load(), ModTime: s.modTime}
-	if err == nil && s.check != nil {
-		err = s.check.compare(&r)
+	if err == nil && s.out.check != nil {
+		err = s.out.check.compare(&r)
 	}
 	return r, err
 }
 
-// streaming is a transfer that can resume but not restart.
-type streaming struct {
+// stream is a transfer that can resume but not start over.
+type stream struct {
 	*job
-	check *digestCheck
-	w     io.Writer
-	path  string
+	w   io.Writer
+	out sink
 
 	n       atomic.Int64 // bytes written
 	lap     []byte       // the last of them
-	size    int64
+	size    atomic.Int64
 	modTime time.Time
-	live    atomic.Pointer[ftpexec.Response]
+	pieces  int // responses
 }
 
-func (s *streaming) run(ctx context.Context) error {
-	stop := func() {}
-	defer func() { stop() }()
-	pieces := 0
+func (s *stream) run(ctx context.Context) error {
+	defer s.reported()
 	for {
-		before := s.n.Load()
-		resp, err := s.src.Do(ctx, &ftpexec.Request{URL: s.u, Offset: before - int64(len(s.lap))})
-		if err == nil {
-			s.retry.Reached.Store(true)
-			s.live.Store(resp)
-			if pieces++; pieces == 1 {
-				stop = s.o.report(s.count)
-			}
-			err = s.copy(ctx, resp)
-		}
-		if err == nil {
-			return s.same(ctx, pieces)
-		}
-		if s.n.Load() > 0 && (s.text() || s.size < 0 || !s.dated(s.modTime)) {
+		begun := s.n.Load()
+		err := s.piece(ctx)
+		switch {
+		case err == nil && s.pieces == 1:
+			return nil
+		case err == nil:
+			return s.retry.Do(ctx, func() error {
+				info, err := s.stat(ctx)
+				if err == nil {
+					err = s.same(info.Size, info.ModTime)
+				}
+				return err
+			})
+		case s.n.Load() > 0 && (s.text() || s.size.Load() < 0 || !s.dated(s.modTime)):
 			return err // it cannot be resumed
 		}
-		if err := s.retry.Again(ctx, err, s.n.Load() > before); err != nil {
+		if err := s.retry.Again(ctx, err, s.n.Load() > begun); err != nil {
 			return err
 		}
 	}
 }
 
-// count serves Progress events.
-func (s *streaming) count() (done, total int64) { return s.n.Load(), s.live.Load().Size }
-
-// Write writes to w and counts. It keeps the last bytes, because w cannot tell them.
-func (s *streaming) Write(p []byte) (int, error) {
-	n, err := s.w.Write(p)
-	s.n.Add(int64(n))
-	s.lap = append(s.lap, p[max(0, n-lapSize):n]...)
-	s.lap = s.lap[max(0, len(s.lap)-lapSize):]
-	return n, err
-}
-
-// same checks that a file that came in several pieces did not change.
-func (s *streaming) same(ctx context.Context, pieces int) error {
-	if pieces < 2 {
+// same returns an error if a file of this size and time is not the one that w has the start of.
+func (s *stream) same(size int64, modTime time.Time) error {
+	if size == s.size.Load() && modTime.Equal(s.modTime) {
 		return nil
 	}
-	return s.retry.Do(ctx, func() error {
-		info, err := s.stat(ctx)
-		if err == nil && (info.Size != s.size || !info.ModTime.Equal(s.modTime)) {
-			err = changed
-		}
-		return err
-	})
+	return because(ftpexec.ErrChanged, "the file has changed on the server, and a part of it has already been written")
 }
 
-var changed = because(ftpexec.ErrChanged, "the file has changed on the server, and a part of it has already been written")
-
-func (s *streaming) copy(ctx context.Context, resp *ftpexec.Response) error {
-	defer resp.Body.Close()
-	if err := s.rightSize(resp); err != nil {
+// piece writes what is missing, as far as one response brings it.
+func (s *stream) piece(ctx context.Context) error {
+	begun := s.n.Load()
+	resp, err := s.src.Do(ctx, &ftpexec.Request{URL: s.u, Offset: begun - int64(len(s.lap))})
+	if err != nil {
 		return err
 	}
-	if s.n.Load() > 0 && (resp.Size != s.size || !resp.ModTime.Equal(s.modTime)) {
-		return changed
+	defer resp.Body.Close()
+	s.retry.Reached.Store(true)
+	err = s.rightSize(resp)
+	if err == nil && begun > 0 {
+		err = s.same(resp.Size, resp.ModTime)
 	}
-	s.size, s.modTime = resp.Size, resp.ModTime
+	if err != nil {
+		return err
+	}
+	s.pieces++
+	s.size.Store(resp.Size)
+	s.modTime = resp.ModTime
+	s.report(func() (done, total int64) { return s.n.Load(), s.size.Load() })
 	b := make([]byte, len(s.lap))
 	if _, err := io.ReadFull(resp.Body, b); err != nil {
 		return bodyError(err)
 	}
 	if !bytes.Equal(b, s.lap) { // another connection may do better
-		return &retry.Known{Err: because(ftpexec.ErrChanged, string(errMisplaced)), Passes: true}
+		return &retry.Known{Err: because(ftpexec.ErrChanged, "%v", errMisplaced), Passes: true}
 	}
-	w := sink{to: s, path: s.path, limit: s.o.Limit, most: -1}
-	if s.check != nil {
-		w.tee = s.check
-	}
-	_, err := w.pump(ctx, resp.Body)
+	err = s.out.pump(resp.Body, -1)
 	n := s.n.Load()
-	if err == nil && s.size >= 0 && n != s.size {
-		err = fmt.Errorf("%w: %d of %d bytes", ftpexec.ErrTruncated, n, s.size)
+	if err == nil && resp.Size >= 0 && n != resp.Size {
+		err = fmt.Errorf("%w: %d of %d bytes", ftpexec.ErrTruncated, n, resp.Size)
 	}
-	if errors.Is(err, ftpexec.ErrTruncated) && s.size >= 0 && n >= s.size {
+	if errors.Is(err, ftpexec.ErrTruncated) && resp.Size >= 0 && n >= resp.Size {
 		return &retry.Known{Err: err} // everything or too much is written: a retry has nothing to do
 	}
 	return err
+}
+
+// Write writes to w and counts. It keeps the last bytes, because w cannot tell them.
+func (s *stream) Write(p []byte) (int, error) {
+	n, err := s.w.Write(p)
+	s.n.Add(int64(n))
+	s.lap = append(s.lap, p[max(0, n-lapSize):n]...)
+	s.lap = s.lap[max(0, len(s.lap)-lapSize):]
+	return n, err
 }

@@ -3,6 +3,7 @@ package download
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -11,60 +12,59 @@ import (
 	"example.com/ftpfetch/internal/retry"
 )
 
-// maxRestarts is how often a transfer starts over because the server's file has changed, before it fails with
+// maxChanges is how often a transfer starts over because the server's file has changed, before it fails with
 // ftpexec.ErrChanged.
-const maxRestarts = 3
-
-// lapSize is how many bytes a response brings before its own, to compare them with what is there: a server that does not
-// start where it is asked to sends others.
-const lapSize = 512
-
-// before returns where the lap of a response begins whose own bytes begin at start.
-func before(start int64) int64 { return max(0, start-lapSize) }
+const maxChanges = 3
 
 // transfer fetches what is missing of a file into its part.
 type transfer struct {
 	*job
-	part  *partfile.Part
-	check *digestCheck // the digest to compare; nil if there is none
+	part     *partfile.Part
+	check    *digestCheck // the digest to compare; nil if there is none
+	stale    string       // why to give up the part once the server has opened the file; "" means not to
+	segments int          // connections to use
+	server   learned
 
-	stale     string       // why to give up the part; "" means not to
-	resumed   int64        // bytes from earlier runs
-	confirmed atomic.Bool  // the server has confirmed the end of the file
-	responses atomic.Int64 // how many brought bytes of the file, in this run and earlier ones
-	noRestart noRestart    // why the server cannot start in the middle of a file; "" if it may
-	untold    atomic.Bool  // the server once omitted something that it had reported before
-	restarts  int          // how often the server's file has changed
-	opened    func()       // data is about to flow
-	segments  int          // connections to use
+	mu sync.Mutex
+	tally
 }
 
-// errAgain asks for another try at once, which will use what was learned in this one.
-var errAgain = errors.New("try again with what is known now")
+// learned is what a run finds out about the server.
+type learned struct {
+	noRestart string      // why it cannot start in the middle of a file; "" if it may
+	omitted   atomic.Bool // it once omitted something that it had reported before
+	changes   int         // of its file
+}
 
-// noRestart says why a transfer can only begin with a file's first byte. It is errAgain too.
-type noRestart string
+// tally counts what has come of the file since the transfer last started over.
+type tally struct {
+	resumed   int64 // bytes from earlier runs
+	responses int   // that brought bytes of the file, in this run and earlier ones
+	confirmed bool  // the server has confirmed the end of the file
+}
 
-func (n noRestart) Error() string     { return string(n) }
-func (n noRestart) Is(err error) bool { return err == errAgain }
+// anew ends a try. The next one follows at once, and starts over.
+type anew struct {
+	why     string
+	changed bool // the server's file has, or else the server cannot start in the middle of one
+}
 
-const (
+func (a *anew) Error() string { return a.why }
+
+var (
 	// errNoRestart means that the server turned out not to support REST.
-	errNoRestart noRestart = "the server cannot start in the middle of a file"
+	errNoRestart = &anew{why: "the server cannot start in the middle of a file"}
 	// errMisplaced means that two responses differ about the same bytes.
-	errMisplaced noRestart = "the server does not start where it is asked to, or its file has changed"
+	errMisplaced = &anew{why: "the server does not start where it is asked to, or its file has changed"}
 	// errBeyond means that a response from the middle went on after the file's end: what came like it cannot be trusted,
 	// not even if all bytes are the same.
-	errBeyond noRestart = "the server does not start where it is asked to"
+	errBeyond = &anew{why: "the server does not start where it is asked to"}
 )
 
 // run retries until every byte is there and the server has confirmed the end.
 func (t *transfer) run(ctx context.Context) error {
-	end := retry.Every(t.o.checkpoint, func() { _ = t.part.Checkpoint() })
-	defer end()
-	stop := func() {}
-	defer func() { stop() }()
-	t.opened = sync.OnceFunc(func() { stop = t.o.report(t.count) })
+	defer retry.Every(t.o.checkpoint, func() { _ = t.part.Checkpoint() })()
+	defer t.reported()
 	high, _ := t.count()
 	for {
 		err := t.try(ctx)
@@ -75,23 +75,15 @@ func (t *transfer) run(ctx context.Context) error {
 			return nil
 		}
 		n, _ := t.count()
-		progress := n > high
-		high = max(high, n)
-		if errors.As(err, &t.noRestart) {
-			t.segments = 1
+		if over, ok := errors.AsType[*anew](err); ok {
+			err = t.learn(over)
+		} else {
+			err = t.retry.Again(ctx, err, n > high)
 		}
-		if errors.Is(err, errBeyond) { // not later: the journal vouches for bytes that may be wrong
-			t.part.Disown(t.part.Snapshot().Adopted)
-			if err := t.restart(string(errBeyond)); err != nil {
-				return err
-			}
-		}
-		if errors.Is(err, errAgain) {
-			continue
-		}
-		if err := t.retry.Again(ctx, err, progress); err != nil {
+		if err != nil {
 			return err
 		}
+		high = max(high, n)
 	}
 }
 
@@ -101,69 +93,58 @@ func (t *transfer) count() (done, total int64) {
 	return s.Done.Octets(), s.Size
 }
 
-// try fetches the gaps in the part, in order.
+// learn prepares for the try after one that ended with over.
+func (t *transfer) learn(over *anew) error {
+	if over.changed {
+		t.stale = over.why
+		if t.server.changes++; t.server.changes > maxChanges {
+			return because(ftpexec.ErrChanged, "the file changes on the server while it is read: %s", over.why)
+		}
+		return nil
+	}
+	t.server.noRestart = over.why
+	if over != errBeyond {
+		return nil
+	}
+	adopted := t.part.Snapshot().Adopted
+	t.part.Disown(adopted)
+	if err := t.mayForget(adopted, over.why); err != nil {
+		return err
+	}
+	return t.restart(over.why) // not later: the journal vouches for bytes that may be wrong
+}
+
+// try fetches the gaps in the part, in order, and finds out at the end whether they were of one file.
 func (t *transfer) try(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	why, err := t.forgo()
 	for err == nil {
-		var complete bool
-		if complete, err = t.step(ctx, cancel, why); complete {
+		gap, complete := partfile.Span{Start: 0, End: -1}, false
+		if why == "" {
+			gap, complete = t.next()
+		}
+		if complete {
 			return t.same(ctx)
 		}
+		err = t.step(ctx, gap, why)
 		why = ""
 	}
 	return err
 }
 
-// step fetches the first gap, over several connections if that was asked for and worth it. If why is not "", the gap is
-// the whole file, and step gives up the part once the server has opened the transfer.
-func (t *transfer) step(ctx context.Context, cancel context.CancelCauseFunc, why string) (complete bool, err error) {
-	gap := partfile.Span{Start: 0, End: -1}
-	if why == "" {
-		if gap, complete = t.next(); complete {
-			return true, nil
-		}
-	}
-	resp, err := t.request(ctx, t.src, gap.Start)
-	if err != nil {
-		return false, err
-	}
-	defer resp.Body.Close()
-	t.retry.Reached.Store(true)
-	if err := t.rightSize(resp); err != nil {
-		return false, err
-	}
-	if why != "" {
-		if err := t.restart(why); err != nil {
-			return false, err
-		}
-	}
-	if gap, err = t.accept(resp, gap); err != nil {
-		return false, err
-	}
-	t.opened()
-	if t.segments > 1 && t.noRestart == "" && !t.text() && resp.Size >= 2*minSegment && t.dated(resp.ModTime) {
-		return false, t.parallel(ctx, cancel, resp)
-	}
-	_, err = t.fetch(ctx, resp, gap, true)
-	return false, err
-}
-
-// forgo says why the transfer cannot resume from the part, or "".
+// forgo says why the transfer cannot resume from the part, or "". The error is that it must not start over.
 func (t *transfer) forgo() (why string, err error) {
 	s := t.part.Snapshot()
 	switch {
 	case t.stale != "":
-		return t.stale, nil
+		why = t.stale
 	case len(s.Done) == 0:
 		return "", nil
 	case t.text():
 		why = cannotResumeText
-	case t.noRestart != "":
-		why = string(t.noRestart)
+	case t.server.noRestart != "":
+		why = t.server.noRestart
 	case s.Size < 0 && !t.part.Known():
-		return "", nil // another program's part: request and accept decide
+		return "", nil // another program's part: the response decides
 	case s.Size < 0:
 		why = "the server does not report the file's size"
 	case t.dated(s.ModTime):
@@ -176,16 +157,11 @@ func (t *transfer) forgo() (why string, err error) {
 
 // restart gives up what the part holds, and reports it.
 func (t *transfer) restart(why string) error {
-	if err := t.mayForget(t.part.Snapshot().Adopted, why); err != nil {
-		return err
-	}
 	t.o.note(why + ": starting over")
 	if t.check != nil {
 		t.check.reset()
 	}
-	t.confirmed.Store(false)
-	t.responses.Store(0)
-	t.stale, t.resumed = "", 0
+	t.stale, t.tally = "", tally{}
 	return t.part.Reset()
 }
 
@@ -194,13 +170,13 @@ func (t *transfer) restart(why string) error {
 func (t *transfer) next() (gap partfile.Span, complete bool) {
 	s := t.part.Snapshot()
 	if s.Size < 0 {
-		return partfile.Span{Start: s.Done.End(), End: -1}, t.confirmed.Load()
+		return partfile.Span{Start: s.Done.End(), End: -1}, t.confirmed
 	}
 	missing := s.Done.Missing(s.Size)
 	switch {
 	case len(missing) > 0:
 		return missing[0], false
-	case t.confirmed.Load():
+	case t.confirmed:
 		return partfile.Span{}, true
 	case s.Size == 0:
 		return partfile.Span{}, false
@@ -209,18 +185,37 @@ func (t *transfer) next() (gap partfile.Span, complete bool) {
 	return partfile.Span{Start: s.Size - 1, End: s.Size}, false
 }
 
-// request asks src for the file from the lap before offset on.
-func (t *transfer) request(ctx context.Context, src Source, offset int64) (*ftpexec.Response, error) {
-	from := before(offset)
-	resp, err := src.Do(ctx, &ftpexec.Request{URL: t.u, Offset: from})
-	var e *ftpexec.Error
-	switch {
-	case err == nil:
-		return resp, nil
-	case from == 0 || !errors.Is(err, ftpexec.ErrNoRestart):
-		return nil, err
-	case errors.As(err, &e) && e.Code/100 == 4:
-		return nil, err // the server may still support REST
+// step fetches a gap, or all of them over several connections if that was asked for and is worth it. If why is not "", the
+// gap is the whole file, and step gives up what is there once the server has opened the file.
+func (t *transfer) step(ctx context.Context, gap partfile.Span, why string) error {
+	s := t.part.Snapshot()
+	if why != "" || len(s.Done) == 0 {
+		s = partfile.State{Size: -1} // there is nothing that the file must be the same as
 	}
-	return nil, errNoRestart
+	resp, err := t.open(ctx, t.src, s, gap.Start)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if why != "" {
+		if err := t.restart(why); err != nil {
+			return err
+		}
+	}
+	if len(s.Done) > 0 && !t.part.Known() {
+		t.resumed, t.responses = s.Done.Octets(), 1
+		t.o.note(fmt.Sprintf("resuming from %d bytes", t.resumed))
+	}
+	if err := t.part.Know(resp.Size, resp.ModTime); err != nil {
+		return err
+	}
+	t.report(t.count)
+	if t.segments > 1 && t.server.noRestart == "" && resp.Size >= 2*minSegment && t.dated(resp.ModTime) && !t.text() {
+		return t.parallel(ctx, resp)
+	}
+	if gap.End < 0 {
+		gap.End = resp.Size
+	}
+	_, err = t.fetch(ctx, resp, gap, t.check)
+	return err
 }

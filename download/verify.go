@@ -48,18 +48,18 @@ func (c *digestCheck) reach(ctx context.Context, f *os.File, n int64) error {
 	if c.at > n {
 		c.reset()
 	}
+	if c.at == n {
+		return nil
+	}
 	in := io.NewSectionReader(partfile.Reader{Ctx: ctx, F: f}, c.at, n-c.at)
-	_, err := io.CopyBuffer(onlyWriter{c}, onlyReader{in}, make([]byte, bufferSize))
+	_, err := io.CopyBuffer(c, in, make([]byte, bufferSize))
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err == nil && c.at != n:
 		err = fmt.Errorf("%w after %d bytes", io.ErrUnexpectedEOF, c.at)
 	}
-	if err != nil {
-		return partfile.Failure(f.Name(), "cannot be read", err)
-	}
-	return nil
+	return partfile.Failure(f.Name(), "cannot be read", err)
 }
 
 // same reports whether f has the n bytes that the digest covers.
