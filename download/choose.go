@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"time"
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
@@ -19,11 +18,10 @@ type choice struct {
 	start     *start // not nil: it is the start of the file
 }
 
-// start is a target that Continue takes as the start of the file.
+// start is a target that Continue takes as the start of the server's file.
 type start struct {
-	info    fs.FileInfo
-	size    int64 // of the server's file
-	modTime time.Time
+	fs.FileInfo
+	whole *ftpexec.Entry
 }
 
 // choose decides what to do about the target. It asks the server if Newer or Continue make that depend on the server's
@@ -39,10 +37,8 @@ func (j *job) choose(ctx context.Context, to *partfile.Place) (choice, error) {
 		return choice{}, err
 	case to.Info == nil:
 		return choice{overwrite: j.o.Overwrite}, nil
-	case j.o.Newer:
-		return j.newer(ctx, to)
-	case j.o.Continue:
-		return j.extend(ctx, to, nil, nil)
+	case j.o.Newer, j.o.Continue:
+		return j.against(ctx, to)
 	case j.o.Overwrite:
 		return choice{overwrite: true}, nil
 	case j.o.Skip:
@@ -82,53 +78,50 @@ func (j *job) ask(ctx context.Context, to *partfile.Place) (info *ftpexec.Entry,
 	return info, local, err
 }
 
-// newer decides whether to retrieve the file because it is newer than the target or of another size. A target that is only
-// shorter is continued if Continue asks for that.
-func (j *job) newer(ctx context.Context, to *partfile.Place) (choice, error) {
+const older = "is older than the server's file, which has changed since"
+
+// against decides what to do about the target by what the server says about its file. Newer retrieves one that is newer or
+// of another size. Continue takes the target for its start; with Newer, only if the target is no older and shorter.
+func (j *job) against(ctx context.Context, to *partfile.Place) (choice, error) {
+	refuse := func(format string, args ...any) (choice, error) {
+		return choice{}, because(ErrResume, "%s: "+format, append([]any{to.Path}, args...)...)
+	}
+	never := "" // why the target is the start of no file
+	switch {
+	case j.text() || !to.Info.Mode().IsRegular():
+		never = "only a regular file in image type can be resumed"
+	case !owner.Ours(to.Info):
+		never = "cannot be resumed: it belongs to another user"
+	}
+	if never != "" && !j.o.Newer {
+		return refuse("%s", never)
+	}
 	info, local, err := j.ask(ctx, to)
 	if err != nil {
 		return choice{}, err
 	}
 	fresh, comparable := info.ModTime.After(local.ModTime()), info.Size >= 0 && !j.text()
 	switch {
+	case !j.o.Newer:
 	case info.ModTime.IsZero():
 		j.o.note("the server does not report the file's time: retrieving it")
-	case !fresh && comparable && j.o.Continue && info.Size > local.Size():
-		return j.extend(ctx, to, info, local)
+		return choice{overwrite: true}, nil
 	case !fresh && (!comparable || info.Size == local.Size()):
 		return choice{skip: leftOlder}, nil
-	}
-	return choice{overwrite: true}, nil
-}
-
-const older = "is older than the server's file, which has changed since"
-
-// extend checks whether the rest of the target can be fetched, and whether there is any. info and local are what ask has
-// returned, or nil.
-func (j *job) extend(ctx context.Context, to *partfile.Place, info *ftpexec.Entry, local fs.FileInfo) (_ choice, err error) {
-	refuse := func(format string, args ...any) (choice, error) {
-		return choice{}, because(ErrResume, "%s: "+format, append([]any{to.Path}, args...)...)
+	case fresh || !j.o.Continue || info.Size < local.Size():
+		return choice{overwrite: true}, nil
 	}
 	switch {
-	case j.text() || !to.Info.Mode().IsRegular():
-		return refuse("only a regular file in image type can be resumed")
-	case !owner.Ours(to.Info):
-		return refuse("cannot be resumed: it belongs to another user")
-	}
-	if info == nil {
-		if info, local, err = j.ask(ctx, to); err != nil {
-			return choice{}, err
-		}
-	}
-	switch {
+	case never != "":
+		return refuse("%s", never)
 	case info.Size < 0:
 		return refuse("cannot be resumed: the server does not report the file's size")
 	case local.Size() > info.Size:
 		return refuse("has %d bytes, but the server's file has only %d", local.Size(), info.Size)
-	case info.ModTime.After(local.ModTime()):
+	case fresh:
 		return refuse("%s", older)
 	case local.Size() == info.Size:
 		return choice{skip: leftComplete}, nil
 	}
-	return choice{overwrite: true, start: &start{local, info.Size, info.ModTime}}, nil
+	return choice{overwrite: true, start: &start{local, info}}, nil
 }

@@ -33,7 +33,7 @@ func (t *transfer) open(ctx context.Context, src Source, s partfile.State, start
 		return nil, err
 	}
 	t.retry.Reached.Store(true)
-	if err = t.rightSize(resp); err == nil {
+	if err = t.sized("the server's file has", resp.Size); err == nil {
 		err = t.unlike(s, resp.Size, resp.ModTime)
 	}
 	if err == nil {

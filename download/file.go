@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"example.com/ftpfetch/download/internal/partfile"
-	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -50,7 +49,7 @@ func (j *job) file(ctx context.Context, to *partfile.Place) (result Result, err 
 	case err != nil:
 		return Result{}, err
 	case c.skip == leftExists && j.o.Sum.Algorithm == "": // the server is not asked for a digest
-		return skipped(to, c.skip), j.sized(to)
+		return skipped(to, c.skip), j.sized(to.Path+": exists with", to.Size())
 	case c.skip != "":
 		return j.leaveTarget(ctx, to, c.skip)
 	}
@@ -83,7 +82,7 @@ func skipped(to *partfile.Place, why string) Result {
 // asked for, but never removes it.
 func (j *job) leaveTarget(ctx context.Context, to *partfile.Place, why string) (Result, error) {
 	result := skipped(to, why)
-	if err := j.sized(to); err != nil {
+	if err := j.sized(to.Path+": exists with", result.Size); err != nil {
 		return Result{}, err
 	}
 	c, err := j.expected(ctx)
@@ -102,12 +101,4 @@ func (j *job) leaveTarget(ctx context.Context, to *partfile.Place, why string) (
 		return Result{}, err
 	}
 	return result, nil
-}
-
-// sized returns an error if the target does not have the size that is wanted.
-func (j *job) sized(to *partfile.Place) error {
-	if size := to.Size(); j.o.Size != nil && !j.text() && size != *j.o.Size {
-		return because(ftpexec.ErrChanged, "%s: exists with %d bytes, but %d are wanted", to.Path, size, *j.o.Size)
-	}
-	return nil
 }

@@ -23,8 +23,8 @@ func (j *job) find(ctx context.Context, to *partfile.Place, c choice) (*transfer
 		err = unfinished(p.Name())
 	}
 	if err == nil && c.start != nil && len(p.Snapshot().Done) == 0 {
-		j.o.reading(to.Path, c.start.info.Size())
-		if err = p.Copy(ctx, c.start.info, c.start.size, c.start.modTime); err != nil {
+		j.o.reading(to.Path, c.start.Size())
+		if err = p.Copy(ctx, c.start.FileInfo, c.start.whole.Size, c.start.whole.ModTime); err != nil {
 			p.Discard()
 		}
 	}
@@ -40,11 +40,18 @@ func (t *transfer) take(ctx context.Context, from *start) error {
 	p := t.part
 	has, _ := p.Found()
 	switch {
+	case p.Theirs && t.o.Overwrite:
+		return p.Renew()
+	case p.Theirs && (!t.o.Continue || from != nil):
+		return p.Naked()
+	case p.Theirs && p.Linked:
+		return because(ErrResume, "%s: cannot be resumed: it has other names (hard links), which would change too", p.Name())
 	case p.Theirs:
-		return t.foreign(ctx, from)
+		t.o.reading(p.Name(), has)
+		return p.Adopt(ctx)
 	case has == 0 && (from != nil || p.LeftErr == nil && len(p.Left.Done) == 0):
 		return nil
-	case from != nil && len(p.Left.Done) > 0 && (p.Left.URL != t.url || p.Left.Adopted != from.info.Size()):
+	case from != nil && len(p.Left.Done) > 0 && (p.Left.URL != t.url || p.Left.Adopted != from.Size()):
 		return unfinished(p.Name())
 	case p.Linked:
 		t.o.note(p.Name() + ": it has other names (hard links), which are left alone: starting over")
@@ -65,22 +72,6 @@ func (t *transfer) take(ctx context.Context, from *start) error {
 	}
 	t.retry.Reached.Store(true) // the bytes came from the server, so the address is right
 	return p.Resume()
-}
-
-// foreign decides what to do about a part that another program left.
-func (t *transfer) foreign(ctx context.Context, from *start) error {
-	p := t.part
-	switch {
-	case t.o.Overwrite:
-		return p.Renew()
-	case !t.o.Continue || from != nil:
-		return p.Naked()
-	case p.Linked:
-		return because(ErrResume, "%s: cannot be resumed: it has other names (hard links), which would change too", p.Name())
-	}
-	has, _ := p.Found()
-	t.o.reading(p.Name(), has)
-	return p.Adopt(ctx)
 }
 
 // useless says why a run cannot resume from the part, or "". It removes damaged blocks from what is left.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
@@ -29,11 +30,20 @@ func (j *job) text() bool { return j.u != nil && j.u.Type == urlparse.TypeASCII 
 
 // newJob returns a job with a copy of o that has its defaults filled in.
 func newJob(src Source, u *urlparse.URL, o *Options) *job {
-	opts := o.orDefault()
-	j := &job{src: src, u: u, url: u.WithoutPassword().String(), o: opts, extra: src}
-	policy := retry.Policy{Retries: opts.Retries, Connect: opts.RetryConnect}
+	j := &job{src: src, u: u, url: u.WithoutPassword().String(), o: new(Options), extra: src}
+	if o != nil {
+		*j.o = *o
+	}
+	if j.o.checkpoint == 0 {
+		j.o.checkpoint = checkpointInterval
+	}
+	if tell := j.o.Events; tell != nil {
+		var one sync.Mutex
+		j.o.Events = func(e Event) { one.Lock(); defer one.Unlock(); tell(e) }
+	}
+	policy := retry.Policy{Retries: j.o.Retries, Connect: j.o.RetryConnect}
 	policy.Tell = func(err error, try int, wait time.Duration) {
-		opts.notify(Event{Err: err, Text: fmt.Sprintf("%d of %d", try, retry.Count(opts.Retries)), Wait: wait})
+		j.o.notify(Event{Err: err, Text: fmt.Sprintf("%d of %d", try, retry.Count(j.o.Retries)), Wait: wait})
 	}
 	if m, ok := src.(member); ok {
 		j.extra, j.arrives, policy.ReturnCrowded = m.Extra(), m.Arrived, true
@@ -55,18 +65,10 @@ const undated = "the server does not always report the file's time, so it may be
 // the laps are all that can be compared.
 func (j *job) dated(modTime time.Time) bool { return !modTime.IsZero() || j.o.Continue }
 
-// rightSize compares the size that the server tells with Options.Size.
-func (j *job) rightSize(resp *ftpexec.Response) error {
-	if want := j.o.Size; want != nil && resp.Size >= 0 && resp.Size != *want {
-		return because(ftpexec.ErrChanged, "the server's file has %d bytes, not the expected %d", resp.Size, *want)
-	}
-	return nil
-}
-
-// arrived compares how many bytes arrived with Options.Size.
-func (j *job) arrived(n int64) error {
-	if want := j.o.Size; want != nil && n != *want && !j.text() {
-		return because(ftpexec.ErrChanged, "%d bytes arrived, not the expected %d", n, *want)
+// sized returns an error if something has n bytes, which may be unknown, and Options.Size says another number.
+func (j *job) sized(what string, n int64) error {
+	if want := j.o.Size; want != nil && n >= 0 && n != *want && !j.text() {
+		return because(ftpexec.ErrChanged, "%s %d bytes, not the expected %d", what, n, *want)
 	}
 	return nil
 }

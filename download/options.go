@@ -3,7 +3,6 @@ package download
 import (
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -141,22 +140,6 @@ type Result struct {
 	Verified string     // what the digest was compared with, such as "sha256 in SHA256SUMS"; "" if nothing
 	Checked  time.Time  // when that was, and Sum was computed from the bytes; UTC
 	Sum      digest.Sum // the digest of the file's bytes; the zero value if none was computed
-}
-
-// orDefault returns a copy of o, which may be nil, with defaults for zero fields.
-func (o *Options) orDefault() *Options {
-	var c Options
-	if o != nil {
-		c = *o
-	}
-	if c.checkpoint == 0 {
-		c.checkpoint = checkpointInterval
-	}
-	if tell := c.Events; tell != nil {
-		var one sync.Mutex
-		c.Events = func(e Event) { one.Lock(); defer one.Unlock(); tell(e) }
-	}
-	return &c
 }
 
 func (o *Options) notify(e Event) {

@@ -2,14 +2,21 @@ package download
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"sync/atomic"
+	"syscall"
 	"time"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/owner"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/urlparse"
 )
@@ -33,7 +40,7 @@ func (j *job) to(ctx context.Context, w io.Writer, path string) (r Result, err e
 	}
 	r = Result{Size: s.n.Load(), ModTime: s.modTime}
 	if err == nil {
-		err = j.arrived(r.Size)
+		err = j.sized("there came", r.Size)
 	}
 	if err == nil && s.out.check != nil {
 		err = s.out.check.compare(&r)
@@ -96,7 +103,7 @@ func (s *stream) piece(ctx context.Context) error {
 	}
 	defer resp.Body.Close()
 	s.retry.Reached.Store(true)
-	err = s.rightSize(resp)
+	err = s.sized("the server's file has", resp.Size)
 	if err == nil && begun > 0 {
 		err = s.same(resp.Size, resp.ModTime)
 	}
@@ -132,4 +139,63 @@ func (s *stream) Write(p []byte) (int, error) {
 	s.lap = append(s.lap, p[max(0, n-lapSize):n]...)
 	s.lap = s.lap[max(0, len(s.lap)-lapSize):]
 	return n, err
+}
+
+// standard returns the standard stream that path names, or nil. Opening the name again would write from the file's first
+// byte.
+func standard(path string) *os.File {
+	switch filepath.Clean(path) {
+	case "/dev/stdout":
+		return os.Stdout
+	case "/dev/stderr":
+		return os.Stderr
+	}
+	return nil
+}
+
+// saveStream writes to a device or FIFO: there is no file to protect or rename. The end of ctx ends the wait for a FIFO's
+// reader.
+func (j *job) saveStream(ctx context.Context, path string) (r Result, err error) {
+	f, own := standard(path), false
+	if f == nil {
+		own = true
+		if f, err = openStream(ctx, path); err != nil {
+			return Result{}, err
+		}
+	}
+	stop := context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Unix(1, 0)) })
+	r, err = j.to(ctx, f, path)
+	if stop(); ctx.Err() != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+		err = context.Cause(ctx)
+	}
+	if own {
+		err = cmp.Or(err, partfile.Failure(path, "cannot be closed", f.Close()))
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Size: r.Size}, nil
+}
+
+// readerInterval is the time between two checks whether a FIFO has a reader.
+const readerInterval = 20 * time.Millisecond
+
+// openStream opens a device, or a FIFO once it has a reader.
+func openStream(ctx context.Context, path string) (*os.File, error) {
+	flag := os.O_WRONLY
+	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		flag |= owner.NoWait
+	}
+	for {
+		f, err := os.OpenFile(path, flag, 0)
+		switch {
+		case err == nil:
+			return f, nil
+		case flag == os.O_WRONLY || !errors.Is(err, syscall.ENXIO):
+			return nil, partfile.Failure(path, "cannot be opened", err)
+		}
+		if err := retry.Sleep(ctx, readerInterval); err != nil {
+			return nil, err
+		}
+	}
 }

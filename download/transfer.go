@@ -118,14 +118,15 @@ func (t *transfer) learn(over *anew) error {
 func (t *transfer) try(ctx context.Context) error {
 	why, err := t.forgo()
 	for err == nil {
-		gap, complete := partfile.Span{Start: 0, End: -1}, false
-		if why == "" {
-			gap, complete = t.next()
+		s := t.part.Snapshot()
+		if why != "" || len(s.Done) == 0 && !t.confirmed {
+			s = partfile.State{Size: -1} // there is nothing that the file must be the same as
 		}
-		if complete {
+		gap, complete := t.next(s)
+		if complete && why == "" {
 			return t.same(ctx)
 		}
-		err = t.step(ctx, gap, why)
+		err = t.step(ctx, s, gap, why)
 		why = ""
 	}
 	return err
@@ -165,33 +166,24 @@ func (t *transfer) restart(why string) error {
 	return t.part.Reset()
 }
 
-// next returns the first gap; its end is -1 if the size is unknown. If all bytes are there but the server never confirmed
-// the end, the last byte is the gap.
-func (t *transfer) next() (gap partfile.Span, complete bool) {
-	s := t.part.Snapshot()
+// next returns the first gap in s; its end is -1 if the size is unknown. If all bytes are there but the server never
+// confirmed the end, the last byte is the gap.
+func (t *transfer) next(s partfile.State) (gap partfile.Span, complete bool) {
 	if s.Size < 0 {
 		return partfile.Span{Start: s.Done.End(), End: -1}, t.confirmed
 	}
-	missing := s.Done.Missing(s.Size)
-	switch {
-	case len(missing) > 0:
+	if missing := s.Done.Missing(s.Size); len(missing) > 0 {
 		return missing[0], false
-	case t.confirmed:
-		return partfile.Span{}, true
-	case s.Size == 0:
-		return partfile.Span{}, false
 	}
-	t.part.Disown(s.Size - 1)
-	return partfile.Span{Start: s.Size - 1, End: s.Size}, false
+	if !t.confirmed {
+		t.part.Disown(s.Size - 1)
+	}
+	return partfile.Span{Start: s.Size - 1, End: s.Size}, t.confirmed
 }
 
-// step fetches a gap, or all of them over several connections if that was asked for and is worth it. If why is not "", the
-// gap is the whole file, and step gives up what is there once the server has opened the file.
-func (t *transfer) step(ctx context.Context, gap partfile.Span, why string) error {
-	s := t.part.Snapshot()
-	if why != "" || len(s.Done) == 0 {
-		s = partfile.State{Size: -1} // there is nothing that the file must be the same as
-	}
+// step fetches a gap in s, or all of them over several connections if that was asked for and is worth it. If why is not "",
+// the gap is the whole file, and step gives up what is there once the server has opened the file.
+func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span, why string) error {
 	resp, err := t.open(ctx, t.src, s, gap.Start)
 	if err != nil {
 		return err

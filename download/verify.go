@@ -84,18 +84,17 @@ func (c *digestCheck) compare(r *Result) error {
 // beside the file or else a digest that it computes. It is called before the file is retrieved, so that the digest is
 // computed while bytes pass. It returns nil if no digest was asked for.
 func (j *job) expected(ctx context.Context) (*digestCheck, error) {
-	if j.o.Sum.Algorithm != "" {
-		return newCheck(j.o.Sum, string(j.o.Sum.Algorithm)+" given"), nil
-	}
-	if !j.o.Verify {
+	switch {
+	case j.o.Sum.Algorithm != "":
+		return newCheck(j.o.Sum, j.o.Sum.Algorithm+" given"), nil
+	case !j.o.Verify:
 		return nil, nil
-	}
-	if j.u.Type == urlparse.TypeASCII {
+	case j.text():
 		return nil, because(ErrUnverified, "ASCII type (;type=a) changes bytes, so the file cannot be verified")
 	}
-	c, err := j.sidecar(ctx)
+	c, err := j.listed(ctx)
 	if c == nil && err == nil {
-		c, err = j.server(ctx)
+		c, err = j.computed(ctx)
 	}
 	if c == nil && err == nil {
 		err = because(ErrUnverified, "there is no list of digests beside the file, and the server computes none")
@@ -103,45 +102,40 @@ func (j *job) expected(ctx context.Context) (*digestCheck, error) {
 	return c, err
 }
 
-// sidecar looks in the lists beside the file, strongest algorithm first.
-func (j *job) sidecar(ctx context.Context) (*digestCheck, error) {
-	there := j.listing(ctx)
-	for _, side := range sums.Beside(j.u.Name) {
-		if there != nil && !slices.Contains(there, side.File) {
+// listed looks in the lists beside the file, strongest algorithm first.
+func (j *job) listed(ctx context.Context) (*digestCheck, error) {
+	there := j.neighbors(ctx)
+	for _, list := range sums.Beside(j.u.Name) {
+		if there != nil && !slices.Contains(there, list.File) {
 			continue
 		}
 		var sum digest.Sum
 		err := j.retry.Do(ctx, func() (err error) {
-			sum, err = j.readList(ctx, side)
+			sum, err = j.readList(ctx, list)
 			return err
 		})
+		e, _ := errors.AsType[*ftpexec.Error](err)
 		switch {
 		case err == nil:
-			return newCheck(sum, sum.Algorithm+" in "+side.File), nil
+			return newCheck(sum, sum.Algorithm+" in "+list.File), nil
 		case ctx.Err() != nil:
 			return nil, err
-		case errors.Is(err, sums.ErrNotListed), absent(err):
-			continue
+		case errors.Is(err, sums.ErrNotListed):
+		case e != nil && (e.Code/100 == 5 || e.Code == 0 && errors.Is(err, ftpexec.ErrNotFound)): // the server does not send it
 		case errors.Is(err, sums.ErrTooLarge), errors.Is(err, sums.ErrAmbiguous):
-			return nil, because(ErrUnverified, "%s: %v", side.File, err)
+			return nil, because(ErrUnverified, "%s: %v", list.File, err)
+		default:
+			return nil, fmt.Errorf("%s: %w", list.File, err)
 		}
-		return nil, fmt.Errorf("%s: %w", side.File, err)
 	}
 	return nil, nil
 }
 
-// absent reports whether err means that the server does not send a list.
-func absent(err error) bool {
-	var e *ftpexec.Error
-	return errors.As(err, &e) && (e.Code/100 == 5 || e.Code == 0 && errors.Is(err, ftpexec.ErrNotFound))
-}
-
-// listing returns the names in the file's directory, or nil if the server does not list it: then the lists are asked for
+// neighbors returns the names in the file's directory, or nil if the server does not list it: then the lists are asked for
 // by name.
-func (j *job) listing(ctx context.Context) []string {
+func (j *job) neighbors(ctx context.Context) (names []string) {
 	dir := *j.u
 	dir.Name, dir.Type = "", ""
-	names := []string{}
 	for e, err := range j.src.List(ctx, &dir) {
 		if err != nil {
 			return nil
@@ -154,25 +148,20 @@ func (j *job) listing(ctx context.Context) []string {
 	return names
 }
 
-// readList retrieves a list and finds the file in it.
-func (j *job) readList(ctx context.Context, side sums.List) (digest.Sum, error) {
+// readList retrieves a list and finds the file in it. A list that was cut short does not count.
+func (j *job) readList(ctx context.Context, list sums.List) (digest.Sum, error) {
 	u := *j.u
-	u.Name, u.Type = side.File, urlparse.TypeImage
+	u.Name, u.Type = list.File, urlparse.TypeImage
 	resp, err := j.src.Do(ctx, &ftpexec.Request{URL: &u})
 	if err != nil {
 		return digest.Sum{}, err
 	}
 	defer resp.Body.Close()
-	// A list that was cut short does not count, so read it to its end first.
-	text, err := io.ReadAll(io.LimitReader(resp.Body, sums.MaxList+1))
-	if err != nil {
-		return digest.Sum{}, err
-	}
-	return side.Find(bytes.NewReader(text), j.u.Name)
+	return list.Find(resp.Body, j.u.Name)
 }
 
-// server asks the server to compute a digest.
-func (j *job) server(ctx context.Context) (*digestCheck, error) {
+// computed asks the server to compute a digest.
+func (j *job) computed(ctx context.Context) (*digestCheck, error) {
 	for _, a := range algorithm.Names() {
 		if a == "blake2b" {
 			continue // no FTP command computes it
