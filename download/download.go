@@ -17,6 +17,7 @@ import (
 	"context"
 	"iter"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
 )
@@ -35,8 +36,9 @@ type Source interface {
 type (
 	// member is package batch's. An error that is [ftpexec.ErrTooMany] goes back to it.
 	member interface {
-		Extra() Source // for all connections of the file but the first
-		Arrived()      // all bytes are there: what follows does not need the source
+		Extra() Source          // for all connections of the file but the first
+		Arrived()               // all bytes are there: what follows does not need the source
+		Group() *partfile.Group // of all files
 	}
 	// hasher reports that the names beside the target get a hash, because NAME.part may be another of the files.
 	hasher interface{ HashNames() bool }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/internal/localfile"
 )
 
@@ -107,8 +108,9 @@ type arriving struct {
 	do func()
 }
 
-func (a arriving) Arrived()      { a.do() }
-func (a arriving) Extra() Source { return a.Source }
+func (a arriving) Arrived()               { a.do() }
+func (a arriving) Extra() Source          { return a.Source }
+func (a arriving) Group() *partfile.Group { return new(partfile.Group) }
 
 // TestNamed kills a run between naming the target and removing the journal. A run for another URL, or after the file has
 // changed on the server, must not call the file complete.

@@ -23,7 +23,7 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 	if j.o.Root == nil && standard(path) != nil {
 		return j.saveStream(ctx, path)
 	}
-	to, err := partfile.Find(j.o.Root, path, j.hashed)
+	to, err := j.group.Find(j.o.Root, path, j.hashed)
 	if err != nil {
 		return Result{}, err
 	}

@@ -22,22 +22,19 @@ func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite boo
 			return Result{}, err
 		}
 	}
-	if err := t.part.Settle(ctx, t.o.note); err != nil {
-		return Result{}, err
-	}
-	var err error
+	last := partfile.Finish{Overwrite: overwrite, Note: t.o.note}
 	if t.o.Commit != nil {
-		if result.ModTime.IsZero() {
-			result.ModTime, err = t.part.Written()
-		}
-		if err == nil {
-			err = t.o.Commit(result)
-		}
-		if err != nil {
-			return Result{}, err
+		last.Commit = func() (err error) {
+			if result.ModTime.IsZero() {
+				result.ModTime, err = t.part.Written()
+			}
+			if err == nil {
+				err = t.o.Commit(result)
+			}
+			return err
 		}
 	}
-	err = t.part.Publish(overwrite)
+	err := t.part.Publish(last)
 	if t.o.Skip && errors.Is(err, fs.ErrExist) {
 		t.part.Discard()
 		return skipped(to, leftExists), nil

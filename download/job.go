@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/urlparse"
@@ -23,6 +24,7 @@ type job struct {
 	hashed  bool   // see hasher
 	arrives func() // see member; may be nil
 	quiet   func() // ends the Progress events; nil before data flows
+	group   *partfile.Group
 }
 
 // text reports whether the transfer is in ASCII type, which has neither a comparable size nor offsets.
@@ -45,8 +47,9 @@ func newJob(src Source, u *urlparse.URL, o *Options) *job {
 	policy.Tell = func(err error, try int, wait time.Duration) {
 		j.o.notify(Event{Err: err, Text: fmt.Sprintf("%d of %d", try, retry.Count(j.o.Retries)), Wait: wait})
 	}
+	j.group = new(partfile.Group)
 	if m, ok := src.(member); ok {
-		j.extra, j.arrives, policy.ReturnCrowded = m.Extra(), m.Arrived, true
+		j.extra, j.arrives, j.group, policy.ReturnCrowded = m.Extra(), m.Arrived, m.Group(), true
 	}
 	if h, ok := src.(hasher); ok {
 		j.hashed = h.HashNames()

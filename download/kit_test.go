@@ -2,6 +2,8 @@ package download
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,9 +36,11 @@ var kitTime = time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
 type kit struct {
 	*testing.T
 	*testserver.Server
-	dir string
-	top string // of the root that dir is below; "" means no root
-	c   *ftpexec.Client
+	dir  string
+	top  string // of the root that dir is below; "" means no root
+	c    *ftpexec.Client
+	src  Source // c, or one of many files: see among
+	part string // the name of the part
 
 	fs      afero.Fs     // of the server
 	sent    atomic.Int64 // bytes read of the served files
@@ -50,7 +54,8 @@ type kit struct {
 
 func newKit(t *testing.T, tree map[string]string) *kit {
 	t.Helper()
-	k := &kit{T: t, dir: t.TempDir(), c: &ftpexec.Client{Timeout: 5 * time.Second}}
+	k := &kit{T: t, dir: t.TempDir(), c: &ftpexec.Client{Timeout: 5 * time.Second}, part: "f.part"}
+	k.src = k.c
 	k.fs = &countedFS{afero.NewMemMapFs(), &k.sent}
 	k.Server = testserver.New(t, &testserver.Options{FS: k.fs, Tree: tree, ModTime: kitTime, Fault: func(p *testserver.Conn) testserver.Action {
 		k.mu.Lock()
@@ -91,6 +96,18 @@ func (k *kit) faulty(f func(*testserver.Conn) testserver.Action) {
 	defer k.mu.Unlock()
 	k.fault = f
 }
+
+// among makes f one of many files.
+func (k *kit) among() {
+	hash := sha256.Sum256([]byte("f"))
+	k.part = "f~" + hex.EncodeToString(hash[:8]) + ".part"
+	k.src = grouped{arriving{k.c, func() {}}}
+}
+
+// grouped is a Source of one file of many.
+type grouped struct{ arriving }
+
+func (grouped) HashNames() bool { return true }
 
 // cut makes the data of the nth transfer end after a number of bytes.
 func cut(n int, octets int64) func(*testserver.Conn) testserver.Action {
@@ -163,7 +180,7 @@ func (k *kit) get(path string, o Options) (Result, error) {
 			k.events = append(k.events, e)
 		}
 	}
-	return File(k.Context(), k.c, k.url(path), k.path("f"), &o)
+	return File(k.Context(), k.src, k.url(path), k.path("f"), &o)
 }
 
 // waiting makes f the wait before every retry until the test ends.
@@ -221,8 +238,8 @@ func (k *kit) leaves(path string, octets int64) {
 	}
 	k.faulty(nil)
 	k.ResetCommands()
-	wantNames(k.T, k.dir, "f.part", "f.part.json")
-	if info, err := os.Stat(k.path("f.part.json")); err != nil || info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" { // a URL may be private
+	wantNames(k.T, k.dir, k.part, k.part+".json")
+	if info, err := os.Stat(k.path(k.part + ".json")); err != nil || info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" { // a URL may be private
 		k.Errorf("the journal has mode %v, %v", info.Mode(), err)
 	}
 }
@@ -261,7 +278,7 @@ type span struct{ start, end int64 }
 // journal returns a journal for path on the server, about the current f.part, in blocks of 64 KiB.
 func (k *kit) journal(path string, size int64, modTime time.Time, done ...span) string {
 	k.Helper()
-	part := read(k.T, k.path("f.part"))
+	part := read(k.T, k.path(k.part))
 	var blocks []string
 	for _, x := range done {
 		for at := x.start; at < x.end; at += 64 << 10 {
@@ -278,7 +295,7 @@ func (k *kit) journal(path string, size int64, modTime time.Time, done ...span) 
 func (k *kit) claims() (done []span, octets int64) {
 	k.Helper()
 	var journal struct{ Done [][3]int64 }
-	if err := json.Unmarshal([]byte(read(k.T, k.path("f.part.json"))), &journal); err != nil {
+	if err := json.Unmarshal([]byte(read(k.T, k.path(k.part+".json"))), &journal); err != nil {
 		k.Fatal(err)
 	}
 	for _, x := range journal.Done {

@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 )
+
+// renames is the call that gives a file its name.
+var renames = map[bool]string{true: "renameat2", false: "link"}[runtime.GOOS == "linux"]
 
 var fourKiB = noise(4<<10, 9)
 
@@ -34,7 +38,7 @@ func TestSmallFile(t *testing.T) {
 		onCall(t, func(call, path string) error {
 			path = filepath.Clean(path)
 			calls = append(calls, call+" "+filepath.Base(path))
-			if call == "fsync" || call == "link" {
+			if call == "fsync" || call == renames {
 				flushed = append(flushed, call+" "+filepath.Base(path))
 			}
 			return nil
@@ -45,7 +49,7 @@ func TestSmallFile(t *testing.T) {
 		if len(calls) > most {
 			t.Errorf("%s: %d calls, want at most %d: %q", tt.path, len(calls), most, calls)
 		}
-		want := []string{"fsync f.part", "link f.part", "fsync " + tt.dir}
+		want := []string{"fsync f.part", renames + " f.part", "fsync " + tt.dir}
 		if !slices.Equal(flushed, want) {
 			t.Errorf("%s: got %q, want %q", tt.path, flushed, want)
 		}

@@ -70,7 +70,7 @@ func (s *turns) pass(i int, ended bool) {
 
 // inTurns starts a run with each of the options, with before as the target unless that is "", and lets them take turns. A
 // run that finds another at work tries again, as batches do. It returns how many calls each run has made.
-func (k *kit) inTurns(before string, plan []int, clients []*ftpexec.Client, runs ...Options) []int {
+func (k *kit) inTurns(before string, plan []int, clients []Source, runs ...Options) []int {
 	k.Helper()
 	if k.dir = k.TempDir(); before != "" {
 		k.write("f", before)
@@ -117,18 +117,24 @@ func (k *kit) inTurns(before string, plan []int, clients []*ftpexec.Client, runs
 func TestTurns(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	t.Cleanup(func() { partfile.Fault = nil })
-	clients := []*ftpexec.Client{k.c, {Timeout: k.c.Timeout}, {Timeout: k.c.Timeout}}
+	alone := []Source{k.c, &ftpexec.Client{Timeout: k.c.Timeout}, &ftpexec.Client{Timeout: k.c.Timeout}}
+	among := make([]Source, len(alone)) // for one of many files
+	for i, c := range alone {
+		among[i] = grouped{arriving{c, func() {}}}
+	}
 	n := 0
 	for a, step := 1, night.Or(5, 2); a < 40; a += step { // two runs, the first in three pieces
 		for b := 1; b < night.Or(12, 40); b++ {
 			for c, most := 1, 40; a+c < most; c += step {
-				n++
-				most = k.inTurns("", []int{a, b, c}, clients, Options{}, Options{})[0]
+				for _, clients := range [][]Source{alone, among} {
+					n++
+					most = k.inTurns("", []int{a, b, c}, clients, Options{}, Options{})[0]
+				}
 			}
 		}
 	}
 	kinds := []Options{{}, {Skip: true}, {Overwrite: true}, {Newer: true}, {Continue: true}, {NoResume: true}}
-	for range night.Or(300, 5_000) {
+	for i := range night.Or(300, 5_000) {
 		var plan []int
 		for range 30 {
 			plan = append(plan, 1+rand.IntN(1+rand.IntN(15)))
@@ -138,7 +144,7 @@ func TestTurns(t *testing.T) {
 		if (first.Overwrite || first.Newer || first.Continue) && rand.IntN(2) == 0 {
 			before = body[:1000]
 		}
-		k.inTurns(before, plan, clients, first, kinds[rand.IntN(6)], kinds[rand.IntN(6)])
+		k.inTurns(before, plan, [][]Source{alone, among}[i%2], first, kinds[rand.IntN(6)], kinds[rand.IntN(6)])
 	}
 	t.Logf("%d orders", n)
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
@@ -93,13 +94,15 @@ type Totals struct {
 // room with it on servers that are full. A Client should have a MaxIdle of PerHost, or else Jobs, or else 64: with fewer, files log in anew. Run
 // leaves the idle connections to the caller; see [ftpexec.Client.CloseIdleConnections].
 func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Options) (Totals, error) {
-	b := &engine{Options: o, src: src, root: o.Each.Root}
+	b := &engine{Options: o, src: src, root: o.Each.Root, group: &partfile.Group{Keep: keptOpen}}
+	defer b.group.Close()
 	if o.Ledger != "" {
 		l, err := openLedger(b.root, o.Ledger)
 		if err != nil {
 			return Totals{}, err
 		}
 		defer l.Close()
+		b.group.Flush = l.flush
 		if b.ledger = l; l.ignored != nil {
 			b.tell(Event{Event: download.Event{Err: fmt.Errorf("%s (%d in all) is ignored: not a regular file that only this user may write", l.ignored[0], len(l.ignored))}})
 		}
@@ -107,6 +110,7 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 	end := b.watch()
 	schedule.Run(ctx, schedule.Options{
 		Jobs: o.Jobs, PerHost: o.PerHost, Patience: patience * retry.Count(o.Each.Retries), Received: b.received.Load, Full: b.ceiling,
+		Without: partfile.MostWaiting(),
 	}, b.jobs(tasks), b.do)
 	end()
 	switch t := b.totals(); {
@@ -119,6 +123,9 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 	}
 }
 
+// keptOpen is how many directories stay open for files to come.
+const keptOpen = 16
+
 // patience is how much more a server that refuses every connection is worth than a failure of one file: it stops all of
 // them.
 const patience = 4
@@ -128,6 +135,7 @@ type engine struct {
 	Options
 	src    download.Source
 	root   *os.Root
+	group  *partfile.Group
 	ledger *ledger // nil: nothing is remembered
 	paths  *paths  // nil: no two files can have the same
 

@@ -23,9 +23,6 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	bounded, cancel := b.bound(ctx)
 	defer cancel()
 	result, there, err := b.there(bounded, j)
-	if there {
-		partfile.Tidy(bounded, b.root, j.Path)
-	}
 	if b.short(t, err) {
 		return schedule.Short
 	}
@@ -133,7 +130,7 @@ func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download
 		b.tell(Event{Event: e, Task: &j.Task})
 	}
 	b.tell(Event{Event: download.Event{Kind: Started}, Task: &j.Task})
-	result, err := download.File(ctx, &first{b.src, t}, j.url(), j.Path, &o)
+	result, err := download.File(ctx, &first{b.src, t, b.group}, j.url(), j.Path, &o)
 	m.end(result, err)
 	return result, err
 }
@@ -186,7 +183,8 @@ func (m *meter) end(r download.Result, err error) {
 // first opens the first connection of a file.
 type first struct {
 	download.Source
-	turn *schedule.Turn[*job]
+	turn  *schedule.Turn[*job]
+	group *partfile.Group
 }
 
 // Do says whether another file of the server follows.
@@ -198,6 +196,9 @@ func (f *first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response
 
 // Arrived ends the use of the connection: what follows does not need it.
 func (f *first) Arrived() { f.turn.Release() }
+
+// Group gives the files of the run their names.
+func (f *first) Group() *partfile.Group { return f.group }
 
 // Extra is what package download asks for more connections.
 func (f *first) Extra() download.Source { return &extra{f.Source, f.turn} }
@@ -222,15 +223,25 @@ func (e *extra) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response
 
 // there reports whether the file is there and needs no server: because the ledger has it, because its digest is right, or
 // because it is as new as the server's.
-func (b *engine) there(ctx context.Context, j *job) (download.Result, bool, error) {
+func (b *engine) there(ctx context.Context, j *job) (_ download.Result, ok bool, _ error) {
 	item := j.Item
-	info, err := b.root.Lstat(item.Path)
-	if scarce(err) {
-		return download.Result{}, false, localfile.Failure(item.Path, "cannot be examined", err)
+	to, err := b.group.Find(b.root, item.Path, true)
+	if err == nil {
+		defer to.Close(false)
+		err = to.Look()
 	}
-	if err != nil || !info.Mode().IsRegular() || b.Each.Overwrite {
+	if scarce(err) {
+		return download.Result{}, false, err
+	}
+	if err != nil || to.Info == nil || !to.Info.Mode().IsRegular() || b.Each.Overwrite {
 		return download.Result{}, false, nil // download.File says what is wrong
 	}
+	defer func() {
+		if ok {
+			_, _ = to.Tidy(ctx, nil)
+		}
+	}()
+	info := to.Info
 	result := download.Result{
 		Size: info.Size(), ModTime: info.ModTime(), Left: "already complete",
 	}
@@ -249,7 +260,7 @@ func (b *engine) there(ctx context.Context, j *job) (download.Result, bool, erro
 	}
 	switch {
 	case item.Sum.Algorithm != "":
-		return b.verify(ctx, item, result)
+		return b.verify(ctx, item, to, result)
 	case b.Each.Newer && !j.modTime.After(info.ModTime().Add(slack)):
 		result.Left = "not newer on the server"
 		return result, true, nil
@@ -277,9 +288,9 @@ func (j *job) dated() bool { return j.Sum.Algorithm != "" || j.size() >= 0 && !j
 const slack = time.Second - 1
 
 // verify compares the digest of a file that is there.
-func (b *engine) verify(ctx context.Context, item manifest.Item, result download.Result) (download.Result, bool, error) {
+func (b *engine) verify(ctx context.Context, item manifest.Item, to *partfile.Place, result download.Result) (download.Result, bool, error) {
 	h := digest.New(item.Sum.Algorithm)
-	err := partfile.Copy(ctx, h, b.root, item.Path)
+	err := to.Copy(ctx, h)
 	sum := digest.Sum{Algorithm: item.Sum.Algorithm, Digest: h.Sum(nil)}
 	if err == nil && sum.String() != item.Sum.String() && !b.replaces() {
 		err = b.other(item, download.ErrDigest, "%s, but the list says %s", sum, item.Sum)
@@ -289,7 +300,7 @@ func (b *engine) verify(ctx context.Context, item manifest.Item, result download
 	}
 	result.Sum, result.Verified, result.Checked = sum, sum.Algorithm+" given", time.Now().UTC()
 	if b.ledger != nil {
-		err = b.ledger.add(recordOf(item, item.URLs[0], result))
+		err = b.group.Record(func() error { return b.ledger.add(recordOf(item, item.URLs[0], result)) })
 	}
 	return result, err == nil, err
 }

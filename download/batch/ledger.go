@@ -82,15 +82,11 @@ type ledger struct {
 
 	own *os.File // nil: nothing is remembered
 
-	flushing sync.Mutex // held while own is flushed; lock it before mu
-	flushed  int        // records of this run on the disk
-
-	mu      sync.Mutex
-	written int               // records of this run
-	torn    bool              // the last record was not written whole
-	mine    int               // the place of own in files
-	end     int64             // how far own was read
-	late    map[uint64]uint64 // the records read since, in place of those of index
+	mu   sync.Mutex
+	torn bool              // the last record was not written whole
+	mine int               // the place of own in files
+	end  int64             // how far own was read
+	late map[uint64]uint64 // the records read since, in place of those of index
 
 	files []*os.File // all ledgers, to read
 	index []position // of the records at the start, ordered by hash
@@ -253,42 +249,27 @@ func (l *ledger) find(item manifest.Item, newest time.Time, info fs.FileInfo) (r
 	return r, r.about(item, newest, info) && owner.Ours(info)
 }
 
-// add adds a record and waits until it is on the disk. Records that are added at the same time share the flush.
+// add adds a record. It counts once flush has put it on the disk.
 func (l *ledger) add(r record) error {
 	if l.own == nil {
 		return nil
 	}
 	line := printable.JSON(r)
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.torn {
 		line = append([]byte("\n"), line...)
 	}
 	_, err := l.own.Write(line)
 	l.torn = err != nil
-	l.written++
-	mine := l.written
-	l.mu.Unlock()
-	if err == nil {
-		err = l.flush(mine)
-	}
 	return localfile.Failure(l.own.Name(), "the ledger cannot be written", err)
 }
 
-// flush waits until the first n records are on the disk.
-func (l *ledger) flush(n int) error {
-	l.flushing.Lock()
-	defer l.flushing.Unlock()
-	if l.flushed >= n {
+func (l *ledger) flush() error {
+	if l.own == nil {
 		return nil
 	}
-	l.mu.Lock()
-	all := l.written
-	l.mu.Unlock()
-	if err := l.own.Sync(); err != nil {
-		return err
-	}
-	l.flushed = all
-	return nil
+	return localfile.Failure(l.own.Name(), "the ledger cannot be written", l.own.Sync())
 }
 
 // Close closes the ledger.

@@ -13,6 +13,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/urlparse"
 )
@@ -270,7 +271,7 @@ func TestLedgerTogether(t *testing.T) {
 // ledger finds the records of all.
 func TestNamedMeanwhile(t *testing.T) {
 	r := newRoom(t)
-	b := &engine{root: r.root, ledger: r.open(ledgerName)}
+	b := &engine{root: r.root, group: new(partfile.Group), ledger: r.open(ledgerName)}
 	other := r.open(ledgerName)
 	for _, path := range []string{"a", "b"} {
 		name := filepath.Join(r.dir, path)

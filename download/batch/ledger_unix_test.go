@@ -25,7 +25,8 @@ func TestLedgerFlushed(t *testing.T) {
 	}
 	defer r.Close()
 	defer w.Close()
-	if err := (&ledger{own: w}).add(record{Path: "f"}); !errors.Is(err, download.ErrLocal) {
+	l := &ledger{own: w}
+	if err := errors.Join(l.add(record{Path: "f"}), l.flush()); !errors.Is(err, download.ErrLocal) {
 		t.Errorf("got %v, want the failure of the flush", err)
 	}
 }

@@ -21,6 +21,7 @@ type Options struct {
 	Jobs     int          // tokens in use at once, of all hosts together; 0 means that [Search] finds the number
 	PerHost  int          // tokens in use at once for each host; 0 means no limit
 	Patience int          // how many times in a row a host may refuse every connection before the run gives it up
+	Without  int          // the most jobs that need no token: those of hosts that were given up, and those that have given theirs back
 	Received func() int64 // how many bytes have come in so far; needed only if Jobs is 0
 	// Full, if not nil, is called when a host has refused a connection and is not given up, with the number that it is
 	// believed to bear; 0 means that it refused the only one, and that the run pauses. It must not call the scheduler.
@@ -119,9 +120,6 @@ const (
 	tick = time.Second / 4
 	// window bounds the jobs that are read from the source in advance.
 	window = 4096
-	// mostWithout bounds the jobs that need no token: those of hosts that were given up, and those that have given their
-	// tokens back.
-	mostWithout = 16
 )
 
 // scheduler holds the state of a run. Every change of it ends in start.
@@ -209,7 +207,7 @@ func (s *scheduler[T]) most() int { return cmp.Or(s.Jobs, s.limit) }
 func (s *scheduler[T]) mayStart(h *host[T]) bool {
 	most := s.most()
 	if !s.short {
-		most += mostWithout
+		most += s.Without
 	}
 	if s.running >= most || h.givenUp != nil {
 		return s.running < most

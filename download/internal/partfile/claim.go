@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 
 	"example.com/ftpfetch/internal/owner"
@@ -29,32 +28,39 @@ func (p *Place) Again(f func() error) error {
 
 // check refuses, before it is opened, what belongs to another user: in a directory that everyone can write to, it may hold
 // anything. It refuses a journal that is none. With replace it removes another user's part that has no journal, and
-// without replace and adopt it refuses this user's.
+// without replace and adopt it refuses this user's, unless the names show that this package made it.
 func (p *Place) check(replace, adopt bool) error {
-	journal, jerr := p.lstat(p.journal)
-	if !errors.Is(jerr, fs.ErrNotExist) {
-		if err := p.checkHead(p.journal); err != nil {
-			return err
-		}
-	}
-	if err := p.checkHead(p.fresh); err != nil {
+	journal, err := p.checkJournal()
+	if err != nil {
 		return err
 	}
 	info, err := p.lstat(p.partial)
 	switch {
-	case jerr == nil && !owner.Ours(journal):
-		return othersFile(p.shown(p.journal))
 	case err != nil || !info.Mode().IsRegular(): // open finds out
 		return nil
 	case owner.Ours(info):
-		if errors.Is(jerr, fs.ErrNotExist) && !replace && !adopt && p.naked(info) {
+		if !journal && !replace && !adopt && !p.own && p.naked(info) {
 			return naked(p.shown(p.partial))
 		}
 		return nil
-	case jerr != nil && replace:
+	case !journal && replace:
 		return Failure(p.shown(p.partial), "cannot be removed", p.remove(p.partial))
 	}
 	return othersFile(p.shown(p.partial))
+}
+
+// checkJournal is check for the journal, and for one that was still being written.
+func (p *Place) checkJournal() (there bool, err error) {
+	info, err := p.lstat(p.journal)
+	switch {
+	case err == nil && !owner.Ours(info):
+		return true, othersFile(p.shown(p.journal))
+	case !errors.Is(err, fs.ErrNotExist):
+		there, err = true, p.checkHead(p.journal)
+	default:
+		err = nil
+	}
+	return there, cmp.Or(err, p.checkHead(p.fresh))
 }
 
 // naked reports whether the part, which info describes, has bytes and no journal. A run writes the journal while the part
@@ -69,12 +75,23 @@ func (p *Place) naked(info fs.FileInfo) bool {
 // another user's part that has no journal. Without replace and adopt it refuses such a part of this user without taking
 // the lock, which another run may need.
 func (p *Place) Claim(ctx context.Context, url string, replace, adopt bool) (*Part, error) {
-	if err := p.check(replace, adopt); err != nil {
-		return nil, err
-	}
 	part := &Part{Place: p, state: State{URL: url, Size: -1}}
 	err := p.Again(func() error {
+		if err := p.enter(); errors.Is(err, fs.ErrNotExist) {
+			return cmp.Or(p.makeDir(p.path), ErrMoved)
+		} else if err != nil {
+			return p.obstacle(p.partial, "cannot be created", err)
+		}
+		check := func() error { return p.check(replace, adopt) }
+		if !p.own { // else the part is most often new
+			if err := check(); err != nil {
+				return err
+			}
+		}
 		err := part.create()
+		if errors.Is(err, ErrMoved) && p.own {
+			err = cmp.Or(check(), err)
+		}
 		if errors.Is(err, ErrMoved) {
 			if err = part.open(); err == nil && part.run != "" && part.info.Size() == 0 { // another run may be about to write to it
 				err = part.renew()
@@ -116,8 +133,9 @@ func (p *Part) create() error {
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return ErrMoved
-	case errors.Is(err, fs.ErrNotExist) && !p.lone:
-		return cmp.Or(p.makeDir(filepath.Dir(p.partial)), ErrMoved)
+	case errors.Is(err, fs.ErrNotExist) && p.root != nil: // its directory has been removed
+		p.leave(true)
+		return cmp.Or(p.makeDir(p.path), ErrMoved)
 	case err != nil:
 		return p.obstacle(p.partial, "cannot be created", err)
 	}

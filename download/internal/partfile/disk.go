@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
@@ -44,9 +45,11 @@ func do(name, path string, f func() error) error {
 	return f()
 }
 
-func (p *Place) lstat(name string) (fs.FileInfo, error) {
-	info, err := call("lstat", p.shown(name), func() (fs.FileInfo, error) { return p.root.Lstat(name) })
-	if err == nil {
+func (p *Place) lstat(name string) (info fs.FileInfo, err error) {
+	if p.dir == nil {
+		return nil, fs.ErrNotExist
+	}
+	if info, err = call("lstat", p.shown(name), func() (fs.FileInfo, error) { return p.dir.Lstat(name) }); err == nil {
 		os.SameFile(info, info) // Windows would look up later which file it is, under a name that may stand for another by then
 	}
 	return info, err
@@ -54,53 +57,70 @@ func (p *Place) lstat(name string) (fs.FileInfo, error) {
 
 // Stat examines the target and follows links, below a root only to what is there.
 func (p *Place) Stat() (fs.FileInfo, error) {
-	if p.lone {
-		return call("stat", p.Path, func() (fs.FileInfo, error) { return os.Stat(p.Path) })
-	}
-	return p.stat(p.target)
-}
-
-func (p *Place) stat(name string) (fs.FileInfo, error) {
-	return call("stat", p.shown(name), func() (fs.FileInfo, error) { return p.root.Stat(name) })
+	return call("stat", p.Path, func() (fs.FileInfo, error) {
+		if p.root == nil {
+			return os.Stat(p.Path)
+		}
+		return p.root.Stat(filepath.Join(p.path, p.target))
+	})
 }
 
 // Follow opens the target, or what it leads to, to read it.
 func (p *Place) Follow() (*os.File, error) {
 	f, err := call("open", p.Path, func() (*os.File, error) {
-		if p.lone {
+		if p.root == nil {
 			return os.Open(p.Path)
 		}
-		return p.root.Open(p.target)
+		return p.root.Open(filepath.Join(p.path, p.target))
 	})
 	return f, Failure(p.Path, "cannot be opened", err)
 }
 
 func (p *Place) openFile(name string, flag int, mode fs.FileMode) (*os.File, error) {
-	return call("open", p.shown(name), func() (*os.File, error) { return p.root.OpenFile(name, flag, mode) })
-}
-
-func (p *Place) mkdir(name string) error {
-	return do("mkdir", p.shown(name), func() error { return p.root.Mkdir(name, 0o777) })
+	return call("open", p.shown(name), func() (*os.File, error) {
+		if flag&os.O_EXCL != 0 {
+			return p.dir.create(name, flag, mode)
+		}
+		return p.dir.OpenFile(name, flag, mode)
+	})
 }
 
 func (p *Place) rename(from, to string) error {
-	return do("rename", p.shown(from), func() error { return p.root.Rename(from, to) })
+	return do("rename", p.shown(from), func() error { return p.dir.Rename(from, to) })
+}
+
+func (p *Place) renameNew(from, to string) error {
+	return do("renameat2", p.shown(from), func() error { return p.dir.renameNew(from, to) })
 }
 
 func (p *Place) link(from, to string) error {
-	return do("link", p.shown(from), func() error { return p.root.Link(from, to) })
+	return do("link", p.shown(from), func() error { return p.dir.Link(from, to) })
 }
 
 func (p *Place) remove(name string) error {
-	return do("unlink", p.shown(name), func() error { return p.root.Remove(name) })
+	return do("unlink", p.shown(name), func() error { return p.dir.Remove(name) })
 }
 
 func (p *Place) chmod(name string, mode fs.FileMode) error {
-	return do("chmod", p.shown(name), func() error { return p.root.Chmod(name, mode) })
+	return do("chmod", p.shown(name), func() error { return p.dir.Chmod(name, mode) })
 }
 
 func (p *Place) chtimes(name string, modTime time.Time) error {
-	return do("utimes", p.shown(name), func() error { return p.root.Chtimes(name, time.Time{}, modTime) })
+	return do("utimes", p.shown(name), func() error { return p.dir.Chtimes(name, time.Time{}, modTime) })
+}
+
+// The calls below are for directories, which have paths below the root.
+
+func (p *Place) mkdir(dir string) error {
+	return do("mkdir", p.below(dir), func() error { return p.root.Mkdir(dir, 0o777) })
+}
+
+func (p *Place) rmdir(dir string) error {
+	return do("rmdir", p.below(dir), func() error { return p.root.Remove(dir) })
+}
+
+func (p *Place) statDir(dir string, stat func(string) (fs.FileInfo, error)) (fs.FileInfo, error) {
+	return call("stat", p.below(dir), func() (fs.FileInfo, error) { return stat(dir) })
 }
 
 func fstat(f *os.File) (fs.FileInfo, error) { return call("fstat", f.Name(), f.Stat) }
@@ -192,11 +212,15 @@ func (p *Place) openRegular(name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// moveToFree renames a file to a free name. The error is fs.ErrExist if the name is taken: a hard link is the one portable
-// call that can tell. moved reports whether the file has the new name, with an error besides the old one.
+// moveToFree renames a file to a free name. The error is fs.ErrExist if the name is taken: renameat2 and a hard link can
+// tell. moved reports whether the file has the new name, with an error besides the old one.
 func (p *Place) moveToFree(from, to string) (moved bool, err error) {
 	taken := refuse(p.shown(to), "already exists", fs.ErrExist)
-	err = p.link(from, to)
+	if err = p.renameNew(from, to); err == nil {
+		return true, nil
+	} else if !errors.Is(err, fs.ErrExist) { // not here, perhaps
+		err = p.link(from, to)
+	}
 	switch {
 	case err == nil:
 		return true, Failure(p.shown(from), "cannot be removed", p.remove(from))
@@ -218,21 +242,26 @@ func (p *Place) removeIfThere(name string) error {
 	return nil
 }
 
-// syncDir flushes the directory to disk. Windows has no such call.
-func (p *Place) syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	f, err := p.openFile(dir, os.O_RDONLY|owner.NoWait, 0)
+// syncDir flushes a directory below the root to disk.
+func (p *Place) syncDir(path string) error {
+	f, err := call("open", p.below(path), func() (*os.File, error) { return p.root.OpenFile(path, os.O_RDONLY|owner.NoWait, 0) })
 	if errors.Is(err, fs.ErrPermission) {
 		return nil // the directory may be written to but not read
 	}
 	if err != nil {
-		return Failure(p.shown(dir), "cannot be opened", err)
+		return Failure(p.below(path), "cannot be opened", err)
 	}
 	defer f.Close()
+	return flushDir(f)
+}
+
+// flushDir flushes an open directory to disk. Windows has no such call.
+func flushDir(f *os.File) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	if err := fsync(f); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
-		return Failure(p.shown(dir), "cannot be flushed to disk", err)
+		return Failure(filepath.Clean(f.Name()), "cannot be flushed to disk", err)
 	}
 	return nil
 }

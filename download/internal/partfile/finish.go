@@ -1,21 +1,22 @@
 package partfile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"example.com/ftpfetch/internal/localfile"
 )
 
-// A whole part becomes a file in three steps: Settle flushes it, name gives it the name, and syncDir flushes that.
+// Publish gives the whole part its final name, together with the others of its group, and removes the journal.
+func (p *Part) Publish(f Finish) error { return p.group.join(&naming{Finish: f, part: p}) }
 
-// Settle flushes the complete part to disk, with its size and time. It notes if the time cannot be set.
-func (p *Part) Settle(ctx context.Context, note func(string)) error {
+// settle flushes the part to disk, with its size and time.
+func (p *Part) settle(note func(string)) error {
 	if err := p.Health(); err != nil { // a checkpoint may have failed at the end
 		return err
 	}
@@ -29,17 +30,20 @@ func (p *Part) Settle(ctx context.Context, note func(string)) error {
 			note(p.Name() + ": cannot set the server's time: " + localfile.Cause(err).Error())
 		}
 	}
-	if err := p.flush(); err != nil {
+	if err := p.flush(); err != nil || p.bare() {
 		return err
 	}
 	p.writing.Lock()
-	s.Size, s.Done, s.Complete = size, Spans{}.Add(Span{0, size}), true
+	s.Size, s.Done, s.Complete = size, p.blocks.spans(), true
+	if p.run != "" {
+		s.Done = Spans{}.Add(Span{0, size})
+	}
 	_ = p.write(s, false) // if the run is killed while it names the part, the next one knows that it is complete
 	p.writing.Unlock()
 	if p.run == "" {
 		return nil
 	}
-	good, err := p.blocks.sound(Reader{ctx, p.f}) // without locks another run may have written there
+	good, err := p.blocks.sound(Reader{context.Background(), p.f}) // without locks another run may have written there
 	if err == nil && len(good) < len(p.blocks) {
 		return replaced(p.Name())
 	}
@@ -55,8 +59,8 @@ func (p *Part) Written() (time.Time, error) {
 	return info.ModTime(), nil
 }
 
-// Publish gives the settled part its final name, which may exist only with overwrite, and removes the journal.
-func (p *Part) Publish(overwrite bool) error {
+// publish gives the settled part its final name, which may exist only with overwrite, and removes the journal.
+func (p *Part) publish(overwrite bool) error {
 	if p.copied != nil {
 		switch now, err := p.lstat(p.target); {
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -68,15 +72,7 @@ func (p *Part) Publish(overwrite bool) error {
 	if err := p.name(p.target, overwrite); err != nil {
 		return err
 	}
-	err := p.restrict()
-	if jerr := p.removeJournal(); err == nil {
-		err = jerr
-	}
-	p.Close()
-	if serr := p.syncDir(filepath.Dir(p.target)); serr != nil {
-		return serr
-	}
-	return err
+	return cmp.Or(p.restrict(), p.removeJournal())
 }
 
 // restrict gives the file the permissions of the one that it replaces, if its owner could not have written to it with
@@ -164,6 +160,8 @@ func (p *Part) Leave(untouched, worthless bool) (kept int64) {
 		p.Discard()
 	case p.Health() == nil:
 		kept = p.keep()
+	case p.bare():
+		p.Discard()
 	}
 	return kept
 }

@@ -29,7 +29,7 @@ type State struct {
 	ModTime  time.Time `json:"modified,omitzero"`  // the source's, UTC; zero if unknown
 	Adopted  int64     `json:"adopted,omitempty"`  // bytes at the start that another program brought
 	Inode    string    `json:"inode,omitempty"`    // which file the journal is about: see inodeOf
-	Complete bool      `json:"complete,omitempty"` // only the final name is missing
+	Complete bool      `json:"complete,omitempty"` // all bytes are there: only the final name is missing
 	Run      string    `json:"run,omitempty"`      // which run wrote this, where there are no locks
 	Blocks   blocks    `json:"done"`               // of Done
 	Done     Spans     `json:"-"`
@@ -55,8 +55,7 @@ func parseJournal(data []byte) (State, error) {
 		at = x.End
 	}
 	s.ModTime, s.Done = s.ModTime.UTC(), s.Blocks.spans()
-	if s.Size < -1 || s.URL == "" || at > max(s.Size, 0) || s.Adopted < 0 || s.Adopted > s.Done.Head() ||
-		s.Complete && s.Done.Octets() != s.Size {
+	if s.Size < -1 || s.URL == "" || at > max(s.Size, 0) || s.Adopted < 0 || s.Adopted > s.Done.Head() {
 		return State{}, errJournal
 	}
 	return s, nil

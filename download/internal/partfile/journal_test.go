@@ -33,7 +33,6 @@ var badJournals = map[string]string{
 	"beyond the file":  `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[0,11,0]]}`,
 	"overlapping":      `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[0,5,0],[4,8,0]]}`,
 	"sum too great":    `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[0,5,4294967296]]}`,
-	"not complete":     `{"ftpfetch":3,"url":"ftp://h/f","size":10,"complete":true,"done":[[0,5,0]]}`,
 	"no size":          `{"ftpfetch":3,"url":"ftp://h/f","size":-1,"done":[[0,5,0]]}`,
 	"size below -1":    `{"ftpfetch":3,"url":"ftp://h/f","size":-2,"done":[]}`,
 	"no time":          `{"ftpfetch":3,"url":"ftp://h/f","size":10,"modified":"yesterday","done":[]}`,
@@ -70,7 +69,7 @@ func TestJournalRoundTrip(t *testing.T) {
 // placeIn returns the place of a target in dir.
 func placeIn(t *testing.T, dir, name string) *Place {
 	t.Helper()
-	p, err := Find(nil, filepath.Join(dir, name), false)
+	p, err := new(Group).Find(nil, filepath.Join(dir, name), false)
 	if err != nil {
 		t.Fatal(err)
 	}

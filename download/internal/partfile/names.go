@@ -3,7 +3,6 @@ package partfile
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"path/filepath"
 	"unicode/utf8"
 )
 
@@ -19,7 +18,7 @@ const (
 // UTF-16 units than bytes.
 const mostName = 255
 
-// names are the paths of one download, below the root.
+// names are those of one download, in its directory.
 type names struct {
 	target  string
 	partial string // the bytes so far
@@ -28,12 +27,11 @@ type names struct {
 	bad     string // a file whose digest was wrong
 }
 
-// namesOf returns the names that belong to target. If hashed is set or a name would have more than mostName bytes, the
-// start of target's name and a hash of it go before the suffixes.
-func namesOf(target string, hashed bool) names {
-	dir, name := filepath.Split(target)
+// namesOf returns the names that belong to a target. If hashed is set or a name would have more than mostName bytes, the
+// start of the target's name and a hash of it go before the suffixes; own reports that.
+func namesOf(name string, hashed bool) (_ names, own bool) {
 	stem := name
-	if hashed || len(name)+len(freshSuffix) > mostName {
+	if own = hashed || len(name)+len(freshSuffix) > mostName; own {
 		sum := sha256.Sum256([]byte(name))
 		hash := "~" + hex.EncodeToString(sum[:8])
 		stem = name[:min(len(name), mostName-len(freshSuffix)-len(hash))]
@@ -42,6 +40,5 @@ func namesOf(target string, hashed bool) names {
 		}
 		stem += hash
 	}
-	stem = dir + stem
-	return names{target: target, partial: stem + partSuffix, journal: stem + journalSuffix, fresh: stem + freshSuffix, bad: stem + badSuffix}
+	return names{name, stem + partSuffix, stem + journalSuffix, stem + freshSuffix, stem + badSuffix}, own
 }

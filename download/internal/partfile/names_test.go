@@ -1,7 +1,6 @@
 package partfile
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -11,7 +10,7 @@ func TestNames(t *testing.T) {
 	for n := 1; n <= 255; n++ {
 		for _, letter := range []string{"n", "ü", "語", "\xff"} {
 			name := strings.Repeat(letter, n/len(letter)+1)[:n/len(letter)*len(letter)]
-			got := namesOf(name, false)
+			got, _ := namesOf(name, false)
 			switch {
 			case len(name)+len(freshSuffix) <= 255 && got.partial != name+".part":
 				t.Errorf("%d bytes: shortened to %s", len(name), got.partial)
@@ -22,15 +21,15 @@ func TestNames(t *testing.T) {
 			}
 		}
 	}
-	if a, b := namesOf(strings.Repeat("n", 254)+"a", false), namesOf(strings.Repeat("n", 254)+"b", false); a.partial == b.partial {
-		t.Errorf("two names have the part %q", a.partial)
+	a, _ := namesOf(strings.Repeat("n", 254)+"a", false)
+	if b, own := namesOf(strings.Repeat("n", 254)+"b", false); a.partial == b.partial || !own {
+		t.Errorf("two names have the part %q, own %v", a.partial, own)
 	}
-	if a := namesOf("f", true); a.partial == "f.part" || !strings.HasPrefix(a.partial, "f~") {
+	if a, own := namesOf("f", true); a.partial == "f.part" || !strings.HasPrefix(a.partial, "f~") || !own {
 		t.Errorf("with a hash the part is %q", a.partial)
 	}
-	d := func(name string) string { return filepath.Join("d", name) }
-	want := names{target: d("f"), partial: d("f.part"), journal: d("f.part.json"), fresh: d("f.part.json~"), bad: d("f.bad")}
-	if got := namesOf(d("f"), false); got != want {
+	want := names{target: "f", partial: "f.part", journal: "f.part.json", fresh: "f.part.json~", bad: "f.bad"}
+	if got, own := namesOf("f", false); got != want || own {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

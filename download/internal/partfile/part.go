@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -18,8 +17,8 @@ import (
 // concurrent use while bytes arrive.
 //
 // The run that holds the lock on NAME.part owns both files. A run can tell its own kind of part from another program's
-// file even if an earlier run was killed: no byte goes into a part before the journal names its inode, and the journal
-// is removed last. The exception is an empty part, which anyone may remove. The lock is on the file, not on its name:
+// file even if an earlier run was killed: the name has a hash, or no byte goes into a part before the journal names its
+// inode, and the journal is removed last. The exception is an empty part, which anyone may remove. The lock is on the file, not on its name:
 // it lasts while the part becomes the target, until the journal is gone.
 type Part struct {
 	*Place
@@ -29,6 +28,7 @@ type Part struct {
 	placed bool         // the file has another name now
 	run    string       // what this run calls itself in its journals where there are no locks; "" means a lock
 	begun  atomic.Bool  // this run has written a journal
+	light  bool         // the names show whose it is: there was no journal, and there need not be one before the first checkpoint
 
 	// What Claim has found. Theirs means that there are bytes and nothing shows that this package wrote them, Linked
 	// that the part has other names. Otherwise Left is what the journal says, or LeftErr what is wrong with it.
@@ -55,7 +55,20 @@ func (p *Part) look(ctx context.Context) error {
 	has := p.info.Size()
 	s, err := p.readJournal()
 	missing := errors.Is(err, fs.ErrNotExist)
-	if p.Linked = links(p.info) > 1; p.Linked && has == 0 {
+	p.Linked = links(p.info) > 1
+	if missing && p.own { // it is new, or left by a killed run
+		p.light = p.run == ""
+		if has > 0 {
+			return p.Renew()
+		}
+		return nil
+	}
+	if p.own {
+		if _, err := p.checkJournal(); err != nil {
+			return err
+		}
+	}
+	if p.Linked && has == 0 {
 		if err := p.Renew(); err != nil {
 			return err
 		}
@@ -185,12 +198,23 @@ func (p *Part) Know(size int64, modTime time.Time) error {
 		p.state.ModTime = modTime
 	}
 	p.mu.Unlock()
-	if p.begun.Load() && p.run == "" {
+	if p.begun.Load() && p.run == "" || p.bare() {
 		return nil
 	}
 	p.writing.Lock()
 	defer p.writing.Unlock()
 	return p.write(p.Snapshot(), false)
+}
+
+// bare reports whether there is no journal, and need not be.
+func (p *Part) bare() bool { return p.light && !p.begun.Load() }
+
+// removeJournal removes the journal, if there may be one.
+func (p *Part) removeJournal() error {
+	if p.bare() {
+		return nil
+	}
+	return p.Place.removeJournal()
 }
 
 // Known reports whether Know has been called. Until then the journal on the disk stays: it may be an earlier one that
@@ -216,10 +240,13 @@ func (p *Part) Reset() error {
 	p.state, p.claimed, p.laps = State{URL: p.state.URL, Size: -1}, nil, nil
 	p.mu.Unlock()
 	p.blocks, p.copied = nil, nil
+	if p.bare() {
+		return p.Empty()
+	}
 	if err := p.record(p.state, false); err != nil {
 		return err
 	}
-	if err := p.syncDir(filepath.Dir(p.partial)); err != nil {
+	if err := p.dir.flush(); err != nil {
 		return err
 	}
 	return p.Empty()

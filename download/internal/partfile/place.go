@@ -2,7 +2,7 @@
 // bytes of spans in any order.
 //
 // A [Place] is a target with the names beside it. Place.Claim locks NAME.part and finds out what is in it. The [Part]
-// counts what arrives, writes the journal, and gives the file its name or keeps what a later run can resume from.
+// counts what arrives, writes the journal, and keeps what a later run can resume from. A [Group] gives files their names.
 // docs/download.md has the rules.
 package partfile
 
@@ -18,84 +18,102 @@ import (
 	"example.com/ftpfetch/internal/localfile"
 )
 
-// Place is where a file is to be. All its names are below a root: the one that the caller gave, or the directory of the
-// target.
+// Place is where a file is to be. All its names are in one directory, which stays open.
 type Place struct {
 	Path   string      // the target, as messages show it
 	Info   fs.FileInfo // of the target, not following links; nil if there is none
 	Stream bool        // the target is a character device or FIFO
 
-	root *os.Root
-	lone bool // root is the target's directory, and the target may be a link or device anywhere
+	group *Group
+	root  *os.Root // below which the file is; nil: anywhere, and the target may be a link or device
+	path  string   // of the directory, below root
+	dir   *dir     // nil while there is none
 	names
+	own  bool     // the names show that this package makes the files: nothing else is saved under such
 	made []string // the directories that this run made, in order
 }
 
-// Find returns the place of the target at path: below root, or anywhere if that is nil. Then Close must be called.
-func Find(root *os.Root, path string, hashed bool) (*Place, error) {
-	p := &Place{root: root, lone: root == nil}
+// Find returns the place of the target at path: below root, or anywhere if that is nil. hashed adds a hash to the names
+// beside it. Close must be called.
+func (g *Group) Find(root *os.Root, path string, hashed bool) (*Place, error) {
+	p := &Place{group: g, root: root}
 	switch {
 	case path == "":
 		return nil, refuse("", "no file name given", localfile.ErrName)
-	case !p.lone && !filepath.IsLocal(path):
+	case root != nil && !filepath.IsLocal(path):
 		return nil, refuse(path, "leads out of "+root.Name()+": write a path relative to it, without \"..\"", localfile.ErrName)
 	case os.IsPathSeparator(path[len(path)-1]):
 		return nil, refuse(path, "names a directory, not a file", localfile.ErrName)
 	}
-	dir, name := "", filepath.Clean(path)
-	if p.lone {
-		dir, name = filepath.Split(path)
-		if name == "." || name == ".." {
-			return nil, refuse(path, "is a directory", localfile.ErrName)
-		}
-		f, err := os.Open(cmp.Or(dir, ".")) // the runtime ends the process if it cannot open what it needs for its first file: the root takes one more
-		if err == nil {
-			f.Close()
-			p.root, err = os.OpenRoot(cmp.Or(dir, "."))
-		}
-		if err != nil {
+	dir, name := filepath.Split(path)
+	if root != nil {
+		path = filepath.Clean(path)
+		p.path, name = filepath.Dir(path), filepath.Base(path)
+	} else if p.path = cmp.Or(dir, "."); name == "." || name == ".." {
+		return nil, refuse(path, "is a directory", localfile.ErrName)
+	}
+	p.Path = filepath.Join(p.below(p.path), name)
+	p.names, p.own = namesOf(name, hashed)
+	if why := localfile.Own(name); why != "" {
+		return nil, refuse(p.Path, why, localfile.ErrName)
+	}
+	if root == nil {
+		if err := p.enter(); err != nil {
 			return nil, noDirectory(filepath.Clean(dir), err)
 		}
-	}
-	p.Path = filepath.Join(p.root.Name(), name)
-	p.names = namesOf(name, hashed)
-	if why := localfile.Own(filepath.Base(name)); why != "" {
-		p.Close(false)
-		return nil, refuse(p.Path, why, localfile.ErrName)
 	}
 	return p, nil
 }
 
+// enter opens the directory, unless it is open.
+func (p *Place) enter() (err error) {
+	if p.dir == nil {
+		p.dir, err = p.group.enter(p.root, p.path)
+	}
+	return err
+}
+
+// leave closes the directory. gone means that it has lost its name.
+func (p *Place) leave(gone bool) {
+	if p.dir != nil {
+		p.group.leave(p.dir, gone)
+		p.dir = nil
+	}
+}
+
 // Close ends the use of p. If the run failed, it removes the directories that it made, as far as they are empty.
 func (p *Place) Close(failed bool) {
+	p.leave(false)
 	for _, dir := range slices.Backward(p.made) {
-		if info, err := p.lstat(dir); !failed || err != nil || !info.IsDir() || p.remove(dir) != nil {
+		if info, err := p.statDir(dir, p.root.Lstat); !failed || err != nil || !info.IsDir() || p.rmdir(dir) != nil {
 			break
 		}
-	}
-	if p.lone {
-		_ = p.root.Close()
 	}
 }
 
 // Look examines the target. It refuses what no download can replace.
 func (p *Place) Look() (err error) {
-	p.Info, err = p.lstat(p.target)
+	if err = p.enter(); err == nil {
+		p.Info, err = p.lstat(p.target)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil // create finds out if the directory is missing too
+		p.Info = nil
+		return nil // Claim finds out if the directory is missing too
 	case err != nil:
 		return p.obstacle(p.target, "cannot be examined", err)
 	}
 	mode := p.Info.Mode() // a dangling link counts as a file
-	if followed, err := p.Stat(); err == nil {
-		mode = followed.Mode()
+	if mode&fs.ModeSymlink != 0 {
+		if followed, err := p.Stat(); err == nil {
+			mode = followed.Mode()
+		}
 	}
 	dir := filepath.Dir(p.Path)
 	switch {
 	case mode.IsDir():
 		return refuse(p.Path, "is a directory", localfile.ErrName)
-	case mode&(fs.ModeCharDevice|fs.ModeNamedPipe) != 0 && p.lone:
+	case mode&(fs.ModeCharDevice|fs.ModeNamedPipe) != 0 && p.root == nil:
 		p.Stream = true
 	case mode&(fs.ModeDevice|fs.ModeNamedPipe|fs.ModeSocket|fs.ModeIrregular) != 0:
 		return refuse(p.Path, "is not a regular file", localfile.ErrName)
@@ -140,12 +158,20 @@ func (p *Place) Unchanged() error {
 }
 
 // shown returns a name as messages show it.
-func (p *Place) shown(name string) string { return filepath.Join(p.root.Name(), name) }
+func (p *Place) shown(name string) string { return filepath.Join(filepath.Dir(p.Path), name) }
+
+// below returns the path of a directory as messages show it.
+func (p *Place) below(dir string) string {
+	if p.root == nil {
+		return dir
+	}
+	return filepath.Join(p.root.Name(), dir)
+}
 
 // obstacle says why a call for a name fails: perhaps its directory is none.
 func (p *Place) obstacle(name, what string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		if err := p.checkDir(filepath.Dir(name)); err != nil {
+		if err := p.checkDir(p.path); err != nil {
 			return err
 		}
 	}
@@ -153,11 +179,15 @@ func (p *Place) obstacle(name, what string, err error) error {
 }
 
 func (p *Place) checkDir(dir string) error {
-	info, err := p.stat(dir)
+	stat := os.Stat
+	if p.root != nil {
+		stat = p.root.Stat
+	}
+	info, err := p.statDir(dir, stat)
 	if err == nil && !info.IsDir() {
 		err = syscall.ENOTDIR
 	}
-	return noDirectory(p.shown(dir), err)
+	return noDirectory(p.below(dir), err)
 }
 
 // noDirectory says what is wrong with dir, or returns nil for nil.
@@ -175,7 +205,7 @@ func noDirectory(dir string, err error) error {
 // has removed a directory meanwhile.
 func (p *Place) makeDir(dir string) error {
 	if dir == "." { // the root itself has been removed
-		return cmp.Or(p.checkDir(dir), Failure(p.shown(dir), "cannot be written to", syscall.ENOENT))
+		return cmp.Or(p.checkDir(dir), Failure(p.below(dir), "cannot be written to", syscall.ENOENT))
 	}
 	parent := filepath.Dir(dir)
 	err := p.mkdir(dir)
@@ -191,12 +221,12 @@ func (p *Place) makeDir(dir string) error {
 		return p.syncDir(parent)
 	case errors.Is(err, fs.ErrExist): // another run has made it, or it is something else
 		err = p.checkDir(dir)
-		if _, lerr := p.lstat(dir); errors.Is(lerr, fs.ErrNotExist) {
+		if _, lerr := p.statDir(dir, p.root.Lstat); errors.Is(lerr, fs.ErrNotExist) {
 			err = ErrMoved
 		}
 		return err
 	case errors.Is(err, fs.ErrNotExist):
 		return ErrMoved
 	}
-	return Failure(p.shown(dir), "cannot be created", err)
+	return Failure(p.below(dir), "cannot be created", err)
 }

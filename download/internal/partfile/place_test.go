@@ -13,7 +13,7 @@ func TestMoveToFree(t *testing.T) {
 	for _, links := range []error{nil, syscall.EPERM} {
 		p := placeIn(t, t.TempDir(), "f")
 		Fault = func(call, _ string) error {
-			if call == "link" {
+			if call == "link" || call == "renameat2" {
 				return links
 			}
 			return nil

@@ -42,7 +42,10 @@ func (s *Stream) brought() Span {
 func (p *Part) Write(x Span) (*Stream, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	f, err := p.f, p.ours()
+	f, err := p.f, error(nil)
+	if p.run != "" {
+		err = p.ours()
+	}
 	if err == nil && slices.ContainsFunc(p.streams, func(y *Stream) bool { return y.F == f }) {
 		f, err = p.handle()
 	}

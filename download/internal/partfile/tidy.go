@@ -44,12 +44,17 @@ func (p *Place) Tidy(ctx context.Context, accept func(State) (bool, error)) (who
 	return whole, Failure(p.Path, "cannot be examined", err)
 }
 
-// named reports whether this user's journal is about the target.
+// named reports whether this user's journal is about the target, or without a journal its part is the target.
 func (p *Place) named() bool {
 	if p.Info == nil || !owner.Ours(p.Info) {
 		return false
 	}
-	if info, err := p.lstat(p.journal); err != nil || !owner.Ours(info) {
+	info, err := p.lstat(p.journal)
+	if errors.Is(err, fs.ErrNotExist) && p.own && links(p.Info) > 1 {
+		info, err = p.lstat(p.partial)
+		return err == nil && os.SameFile(info, p.Info)
+	}
+	if err != nil || !owner.Ours(info) {
 		return false
 	}
 	s, err := p.readJournal()
@@ -69,20 +74,8 @@ func (p *Place) intact(ctx context.Context, f *os.File, accept func(State) (bool
 	return accept(s)
 }
 
-// Tidy does for the target at path below root what Place.Tidy does, if nothing hinders it. It is for a caller that knows
-// that the file is complete.
-func Tidy(ctx context.Context, root *os.Root, path string) {
-	if p, err := Find(root, path, true); err == nil && p.Look() == nil {
-		_, _ = p.Tidy(ctx, nil)
-	}
-}
-
-// Copy copies the regular file at path below root to w.
-func Copy(ctx context.Context, w io.Writer, root *os.Root, path string) error {
-	p, err := Find(root, path, true)
-	if err != nil {
-		return err
-	}
+// Copy copies the target to w.
+func (p *Place) Copy(ctx context.Context, w io.Writer) error {
 	f, err := p.openRegular(p.target, os.O_RDONLY)
 	if err != nil {
 		return Failure(p.Path, "cannot be opened", err)

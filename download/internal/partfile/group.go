@@ -1,0 +1,130 @@
+package partfile
+
+import (
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Group gives files their names, many at a time: those that arrive while others are flushed are the next ones, so that no
+// file waits for another that is still to come. Its zero value is for one file. It is safe for concurrent use.
+type Group struct {
+	Flush func() error // puts on the disk what Finish.Commit has recorded; nil if there is nothing to do
+	Keep  int          // how many directories stay open that no file is in
+
+	mu      sync.Mutex
+	leads   bool // somebody flushes
+	waiting []*naming
+	dirs    map[string]*dir
+}
+
+// Finish says how a part becomes a file.
+type Finish struct {
+	Overwrite bool         // the name may exist
+	Note      func(string) // is told if the server's time cannot be set
+	Commit    func() error // records the file, which is on the disk; nil: nothing does
+}
+
+// naming is a file that waits for its name.
+type naming struct {
+	Finish
+	part *Part // nil: there is only something to record
+	err  error
+	wake chan bool // true: to lead the next group; false: it is done
+}
+
+func (n *naming) path() string {
+	if n.part == nil {
+		return ""
+	}
+	return n.part.Path
+}
+
+// Record calls commit and waits until what it records is on the disk.
+func (g *Group) Record(commit func() error) error {
+	return g.join(&naming{Finish: Finish{Commit: commit}})
+}
+
+// join waits until n is done. Who finds nobody at work does it for all that wait.
+func (g *Group) join(n *naming) error {
+	n.wake = make(chan bool, 1)
+	g.mu.Lock()
+	g.waiting = append(g.waiting, n)
+	lead := !g.leads
+	g.leads = true
+	g.mu.Unlock()
+	if !lead && !<-n.wake {
+		return n.err
+	}
+	g.mu.Lock()
+	all := g.waiting
+	g.waiting = nil
+	g.mu.Unlock()
+	g.finish(all)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, x := range all {
+		x.wake <- false
+	}
+	if g.leads = len(g.waiting) > 0; g.leads {
+		g.waiting[0].wake <- true
+	}
+	return n.err
+}
+
+// mostFlushes is how many files of a group are flushed at once: the disk joins them.
+const mostFlushes = 32
+
+// MostWaiting returns how many files may wait for their names: each is open.
+func MostWaiting() int { return min(256, openFiles()/4) }
+
+// finish flushes the files of a group, records those that are on the disk, and gives them their names. A failure of one
+// file is its own; one of the record or a directory is that of all.
+func (g *Group) finish(all []*naming) {
+	var flushes errgroup.Group
+	flushes.SetLimit(mostFlushes)
+	for _, n := range all {
+		if n.part != nil {
+			flushes.Go(func() error { n.err = n.part.settle(n.Note); return nil })
+		}
+	}
+	_ = flushes.Wait()
+	recorded := false
+	each(all, func(n *naming) error {
+		if n.Commit == nil {
+			return nil
+		}
+		recorded = true
+		return do("commit", n.path(), n.Commit)
+	})
+	if recorded && g.Flush != nil {
+		err := do("flush", "", g.Flush)
+		each(all, func(*naming) error { return err })
+	}
+	dirs := make(map[*dir]error)
+	each(all, func(n *naming) (err error) {
+		if n.part != nil {
+			if err = n.part.publish(n.Overwrite); n.part.placed {
+				dirs[n.part.dir] = nil
+			}
+		}
+		return err
+	})
+	for d := range dirs {
+		dirs[d] = d.flush()
+	}
+	for _, n := range all {
+		if n.part != nil && n.part.placed && dirs[n.part.dir] != nil {
+			n.err = dirs[n.part.dir]
+		}
+	}
+}
+
+// each calls f for those of all that have not failed.
+func each(all []*naming, f func(*naming) error) {
+	for _, n := range all {
+		if n.err == nil {
+			n.err = f(n)
+		}
+	}
+}
