@@ -33,7 +33,11 @@ func (w *sink) pump(body io.Reader, most int64) (err error) {
 	if most < 0 && w.limit == nil {
 		if file, ok := w.to.(*os.File); ok && w.check == nil {
 			_, err = io.Copy(file, body)
-			return inFile(err, w.path)
+			_, system := errors.AsType[*fs.PathError](err)
+			if _, server := errors.AsType[*ftpexec.Error](err); system && !server { // the file's own error, not yet marked
+				err = partfile.Failure(w.path, "cannot be written", err)
+			}
+			return err
 		}
 		_, err = io.Copy(w, body) // with a buffer of the body's
 		return err
@@ -72,13 +76,4 @@ func (w *sink) wait(n int) error {
 		n -= some
 	}
 	return nil
-}
-
-// inFile marks the errors of a file that data went straight to as local. The server's stay as they are.
-func inFile(err error, path string) error {
-	_, system := errors.AsType[*fs.PathError](err)
-	if _, server := errors.AsType[*ftpexec.Error](err); server || !system {
-		return err
-	}
-	return partfile.Failure(path, "cannot be written", err)
 }

@@ -15,10 +15,13 @@ package download
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -43,3 +46,17 @@ type (
 	// hasher reports that the names beside the target get a hash, because NAME.part may be another of the files.
 	hasher interface{ HashNames() bool }
 )
+
+// Callers tell these causes apart with errors.Is. ErrLocal is every failure on the local side.
+var (
+	ErrLocal = localfile.ErrLocal
+
+	ErrResume     = errors.New("cannot resume") // as Continue asks for
+	ErrDigest     = errors.New("digest mismatch")
+	ErrUnverified = errors.New("nothing to verify the file with") // Options.Verify
+)
+
+// because returns an error with this text that is not [ErrLocal].
+func because(cause error, format string, args ...any) error {
+	return &localfile.Error{Reason: fmt.Sprintf(format, args...), Err: cause, Elsewhere: true}
+}

@@ -27,7 +27,11 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 	if err != nil {
 		return Result{}, err
 	}
-	defer func() { to.Close(err != nil) }()
+	defer func() {
+		if to.Close(err != nil); err != nil {
+			r = Result{Kept: r.Kept}
+		}
+	}()
 	err = to.Again(func() (err error) {
 		switch err = to.Look(); {
 		case err != nil:
@@ -48,10 +52,8 @@ func (j *job) file(ctx context.Context, to *partfile.Place) (result Result, err 
 	switch {
 	case err != nil:
 		return Result{}, err
-	case c.skip == leftExists && j.o.Sum.Algorithm == "": // the server is not asked for a digest
-		return skipped(to, c.skip), j.sized(to.Path+": exists with", to.Size())
 	case c.skip != "":
-		return j.leaveTarget(ctx, to, c.skip)
+		return j.leaveAlone(ctx, to, c.skip)
 	}
 	t, err := j.find(ctx, to, c)
 	if err != nil {
@@ -78,27 +80,25 @@ func skipped(to *partfile.Place, why string) Result {
 	return Result{Left: why, Size: to.Size()}
 }
 
-// leaveTarget returns the result for a target that is as good as the server's file. It verifies the target if a digest was
-// asked for, but never removes it.
-func (j *job) leaveTarget(ctx context.Context, to *partfile.Place, why string) (Result, error) {
+// leaveAlone returns the result for a target that stays. It verifies one that is as good as the server's file if a digest was
+// asked for, but never removes it. It asks the server for no digest of one that has merely been there.
+func (j *job) leaveAlone(ctx context.Context, to *partfile.Place, why string) (Result, error) {
 	result := skipped(to, why)
-	if err := j.sized(to.Path+": exists with", result.Size); err != nil {
-		return Result{}, err
+	err := j.sized(to.Path+": exists with", result.Size)
+	if err != nil || why == leftExists && j.o.Sum.Algorithm == "" {
+		return result, err
 	}
 	c, err := j.expected(ctx)
 	if err != nil || c == nil {
 		return result, err
 	}
 	f, err := to.Follow()
-	if err != nil {
-		return Result{}, err
+	if err == nil {
+		defer f.Close()
+		err = c.reach(ctx, f, result.Size)
 	}
-	defer f.Close()
-	if err := c.reach(ctx, f, result.Size); err != nil {
-		return Result{}, err
+	if err == nil {
+		err = c.compare(&result)
 	}
-	if err := c.compare(&result); err != nil {
-		return Result{}, err
-	}
-	return result, nil
+	return result, err
 }

@@ -14,7 +14,7 @@ func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite boo
 	s := t.part.Snapshot()
 	size := s.Done.Octets()
 	result := Result{Size: size, ModTime: s.ModTime, Resumed: t.resumed}
-	if err := t.sized("there came", size); err != nil {
+	if err := t.sized("what arrived has", size); err != nil {
 		return Result{}, err
 	}
 	if t.check != nil {

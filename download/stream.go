@@ -40,7 +40,7 @@ func (j *job) to(ctx context.Context, w io.Writer, path string) (r Result, err e
 	}
 	r = Result{Size: s.n.Load(), ModTime: s.modTime}
 	if err == nil {
-		err = j.sized("there came", r.Size)
+		err = j.sized("what arrived has", r.Size)
 	}
 	if err == nil && s.out.check != nil {
 		err = s.out.check.compare(&r)
@@ -144,13 +144,7 @@ func (s *stream) Write(p []byte) (int, error) {
 // standard returns the standard stream that path names, or nil. Opening the name again would write from the file's first
 // byte.
 func standard(path string) *os.File {
-	switch filepath.Clean(path) {
-	case "/dev/stdout":
-		return os.Stdout
-	case "/dev/stderr":
-		return os.Stderr
-	}
-	return nil
+	return map[string]*os.File{"/dev/stdout": os.Stdout, "/dev/stderr": os.Stderr}[filepath.Clean(path)]
 }
 
 // saveStream writes to a device or FIFO: there is no file to protect or rename. The end of ctx ends the wait for a FIFO's

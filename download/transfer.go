@@ -202,7 +202,7 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 		return err
 	}
 	t.report(t.count)
-	if t.segments > 1 && t.server.noRestart == "" && resp.Size >= 2*minSegment && t.dated(resp.ModTime) && !t.text() {
+	if t.segments > 1 && t.server.noRestart == "" && resp.Size >= 2*minSegment && t.dated(resp.ModTime) {
 		return t.parallel(ctx, resp)
 	}
 	if gap.End < 0 {

@@ -3,6 +3,7 @@ package sums
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -89,15 +90,15 @@ func (l List) find(r io.Reader, name string, most int64) (digest.Sum, error) {
 		if strings.TrimSpace(line) != "" {
 			lines++
 		}
-		e, sum, ok := parse(line, l.Algorithm)
+		of, sum, ok := parse(line, l.Algorithm)
 		switch {
 		case !ok:
-		case e.name == "" || e.name == "-" && e.tag == "":
-			nameless = sum
-		case strings.TrimPrefix(e.name, "./") == name:
+		case strings.TrimPrefix(of, "./") == name:
 			old, again := found[sum.Algorithm]
 			ambiguous = ambiguous || again && old.String() != sum.String()
 			found[sum.Algorithm] = sum
+		case of == "" || of == "-":
+			nameless = sum
 		}
 	}
 	switch err := text.Err(); {
@@ -123,46 +124,29 @@ func (l List) find(r io.Reader, name string, most int64) (digest.Sum, error) {
 
 // Line reads one line of a list of digests. The name is "" if the line has only a digest. The last result is false if the
 // line has no digest, or if neither the line nor the digest's length tells the algorithm.
-func Line(text string) (name string, sum digest.Sum, ok bool) {
-	e, sum, ok := parse(text, "")
-	return e.name, sum, ok
-}
-
-// entry is a line of a list.
-type entry struct {
-	tag    string // the algorithm as written; "" if the line does not say
-	digits string
-	name   string // "" if the line is only a digest
-}
+func Line(text string) (name string, sum digest.Sum, ok bool) { return parse(text, "") }
 
 // byLength tells the algorithm of a digest by the number of its digits. 128 digits are sha512 or blake2b, and eight may be
 // a date: a wrong guess would make a good file look damaged.
 var byLength = map[int]string{64: "sha256", 40: "sha1", 32: "md5"}
 
-// parse reads a line in any of the forms, if its digest is of the algorithm want.
-func parse(text string, want string) (entry, digest.Sum, bool) {
+// parse is [Line], but ok only if the digest is of the algorithm want.
+func parse(text, want string) (name string, sum digest.Sum, ok bool) {
 	text, escaped := strings.CutPrefix(text, `\`)
-	e, ok := tagged(text)
-	if !ok {
-		e, ok = plain(text)
+	a, name, digits := tagged(text)
+	if a == "" {
+		name, digits = plain(text)
+		a = cmp.Or(want, byLength[len(digits)])
 	}
+	ok = digits != "" && a != "" && (want == "" || a == want)
 	if ok && escaped {
-		e.name, ok = unescape(e.name)
+		name, ok = unescape(name)
 	}
-	a := want
-	switch {
-	case !ok:
-		return e, digest.Sum{}, false
-	case e.tag != "":
-		a = algorithm.Named(e.tag)
-	case a == "":
-		a = byLength[len(e.digits)]
+	if !ok {
+		return "", digest.Sum{}, false
 	}
-	if a == "" || want != "" && a != want {
-		return e, digest.Sum{}, false
-	}
-	sum, err := digest.Parse(a + ":" + e.digits)
-	return e, sum, err == nil
+	sum, err := digest.Parse(a + ":" + digits)
+	return name, sum, err == nil
 }
 
 // withTag is "SHA256 (name) = hex" or "SHA256(name)= hex". The name may hold parentheses itself.
@@ -170,31 +154,30 @@ var withTag = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([^(]+?) ?\((.+)\) *=\s*([0-9a-fA-F]+)\s*$`)
 })
 
-func tagged(text string) (entry, bool) {
+func tagged(text string) (algo, name, digits string) {
 	if !strings.Contains(text, "(") {
-		return entry{}, false
+		return "", "", ""
 	}
 	m := withTag().FindStringSubmatch(text)
 	if m == nil || algorithm.Named(m[1]) == "" { // a name of the plain form may look like the end of this one
-		return entry{}, false
+		return "", "", ""
 	}
-	return entry{tag: m[1], name: m[2], digits: m[3]}, true
+	return algorithm.Named(m[1]), m[2], m[3]
 }
 
-// plain reads "hex  name", "hex *name", "hex name" and "hex".
-func plain(text string) (entry, bool) {
-	name := strings.TrimLeft(text, "0123456789abcdefABCDEF")
-	e := entry{digits: text[:len(text)-len(name)]}
-	if strings.TrimSpace(name) == "" {
-		return e, e.digits != ""
+// plain reads "hex  name", "hex *name", "hex name" and "hex". There are no digits if text has another form.
+func plain(text string) (name, digits string) {
+	rest := strings.TrimLeft(text, "0123456789abcdefABCDEF")
+	digits = text[:len(text)-len(rest)]
+	if strings.TrimSpace(rest) == "" {
+		return "", digits
 	}
 	for _, separator := range []string{"  ", " *", " ", "\t"} {
-		if rest, ok := strings.CutPrefix(name, separator); ok {
-			e.name = rest
-			return e, e.digits != "" && rest != ""
+		if name, ok := strings.CutPrefix(rest, separator); ok && name != "" {
+			return name, digits
 		}
 	}
-	return e, false
+	return "", ""
 }
 
 var (
