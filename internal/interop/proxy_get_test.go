@@ -20,14 +20,15 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// newGateway returns a Source that reaches servers only through p.
-func newGateway(t *testing.T, p *Server) *gateway.Source {
+// newGateway returns a Source that reaches servers only through p. A timeout of 0 means the default.
+func newGateway(t *testing.T, p *Server, timeout time.Duration) *gateway.Source {
 	t.Helper()
 	via, err := proxy.Parse(proxyURL(p))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := newClient(t)
+	c.Timeout = timeout
 	through(t, c, p)
 	src := gateway.New(c, via, nil)
 	t.Cleanup(src.CloseIdleConnections)
@@ -50,7 +51,7 @@ func get(t *testing.T, src download.Source, url string) (*ftpexec.Response, stri
 // the size.
 func TestProxyGet(t *testing.T) {
 	forEachBehindSquid(t, func(t *testing.T, s *Server) {
-		src := newGateway(t, sharedProxy(t, Squid))
+		src := newGateway(t, sharedProxy(t, Squid), 0)
 		for path := range tree.Files {
 			if !s.serves(path) {
 				continue
@@ -98,7 +99,7 @@ func TestProxyGet(t *testing.T) {
 func TestProxyGetLogin(t *testing.T) {
 	forEachBehindSquid(t, func(t *testing.T, s *Server) {
 		p := sharedProxy(t, Squid)
-		src := newGateway(t, p)
+		src := newGateway(t, p, 0)
 		src.Always = true
 		if _, got, err := get(t, src, s.UserURL(UserPassword, "/"+homeFile)); err != nil || got != homeText {
 			t.Errorf("got %q, %v", got, err)
@@ -106,7 +107,7 @@ func TestProxyGetLogin(t *testing.T) {
 		if _, _, err := get(t, src, s.UserURL("wrong", "/"+homeFile)); !errors.Is(err, ftpexec.ErrLogin) {
 			t.Errorf("got %v, want ErrLogin", err)
 		}
-		if _, _, err := get(t, newGateway(t, p), s.UserURL(UserPassword, "/"+homeFile)); !errors.Is(err, gateway.ErrWithheld) {
+		if _, _, err := get(t, newGateway(t, p, 0), s.UserURL(UserPassword, "/"+homeFile)); !errors.Is(err, gateway.ErrWithheld) {
 			t.Errorf("got %v, want ErrWithheld", err)
 		}
 		text, err := os.ReadFile(filepath.Join(p.dir, "squid", "access.log"))
@@ -118,6 +119,7 @@ func TestProxyGetLogin(t *testing.T) {
 
 // A transfer that the server breaks off is not complete, whether squid knows the size of the file or not.
 func TestProxyGetCut(t *testing.T) {
+	t.Parallel()
 	for name, noSize := range map[string]bool{"size known": false, "size unknown": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -133,7 +135,7 @@ func TestProxyGetCut(t *testing.T) {
 					return nil
 				},
 			})
-			src := newGateway(t, sharedProxy(t, Squid))
+			src := newGateway(t, sharedProxy(t, Squid), 0)
 			_, got, err := get(t, src, s.URL("/f"))
 			var e *ftpexec.Error
 			if !errors.As(err, &e) || !e.Temporary() {
@@ -153,8 +155,8 @@ func TestProxyGetTinyproxy(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, always := range []bool{false, true} {
-			src := newGateway(t, p)
-			src.Always, src.Timeout = always, time.Second
+			src := newGateway(t, p, time.Second)
+			src.Always = always
 			_, _, err := get(t, src, "ftp://"+net.JoinHostPort(ProxyHost, port)+"/pub/text.txt")
 			var e *ftpexec.Error
 			if !errors.As(err, &e) || strings.Contains(err.Error(), "it refuses to connect to") == always || !always && e.Stage != "connect" {

@@ -107,11 +107,8 @@ func TestOtherURLs(t *testing.T) {
 			Inetutils: ftpexec.ErrRefused, Netkit: ftpexec.ErrRefused, Globus: ftpexec.ErrRefused}},
 	}
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
+		c.Timeout = hangTimeout
 		for _, test := range tests {
-			c.Timeout = 0
-			if strings.HasSuffix(test.path, "a") {
-				c.Timeout = hangTimeout
-			}
 			r, got, err := fetch(testContext(t), c, s.URL(test.path))
 			want := test.err
 			if differs := test.differs[s.Kind]; differs != nil {

@@ -57,6 +57,7 @@ func (st *site) pam(p *program) {
 	for i, variable := range p.env {
 		p.env[i] = strings.Replace(variable, "LD_LIBRARY_PATH=", "LD_LIBRARY_PATH="+p.dir+":", 1)
 	}
-	st.write("pam.d/ftp", lines("auth sufficient pam_ftp.so", "auth required pam_unix.so",
+	// Without "ignore" the host of an anonymous password is looked up, which may take seconds.
+	st.write("pam.d/ftp", lines("auth sufficient pam_ftp.so ignore", "auth required pam_unix.so",
 		"account required pam_unix.so", "session required pam_permit.so"))
 }

@@ -34,10 +34,10 @@ const (
 // ports remembers the ports given out, so that freePort returns none twice.
 var ports sync.Map
 
-// freePort returns a port without a listener.
+// freePort returns an even port without a listener: the ftpds connect from the port below their own, which must be free.
 func freePort(host string) (int, error) {
 	for range lastPort - firstPort {
-		port := firstPort + rand.IntN(lastPort-firstPort)
+		port := firstPort + 2*rand.IntN((lastPort-firstPort)/2)
 		if _, taken := ports.LoadOrStore(port, true); taken {
 			continue
 		}
