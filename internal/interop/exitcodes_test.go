@@ -53,6 +53,7 @@ var exitCases = []exitCase{
 
 // TestExitCodesOfCurl checks that curl ends with the same exit code as ftpfetch.
 func TestExitCodesOfCurl(t *testing.T) {
+	t.Parallel()
 	binary := build(t)
 	taken, err := net.Dial("tcp", testserver.New(t, nil).Addr()) // nobody listens on its port, and nobody else gets it
 	if err != nil {
@@ -91,6 +92,7 @@ func TestExitCodesOfCurl(t *testing.T) {
 
 // TestListingLimit asks a pure-ftpd for a directory with more names than it lists.
 func TestListingLimit(t *testing.T) {
+	t.Parallel()
 	s := New(t, PureFTPd, tree, Options{MaxListing: 4})
 	binary := build(t)
 	for _, args := range [][]string{{"-r", s.URL("/pub/")}, {"-l", s.URL("/pub/")}, {s.URL("/pub/")}, {s.URL("/pub;type=d")}} {

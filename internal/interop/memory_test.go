@@ -49,6 +49,7 @@ func TestMemory(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			m := &longManifest{T: t, lines: test.lines, dir: t.TempDir()}
 			test.plant(m)
 			m.write("manifest.tsv", "url\tpath\tsize\tmd5\n", func(i int) string {

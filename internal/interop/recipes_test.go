@@ -60,6 +60,7 @@ const (
 // TestRecipes runs what needs only a shell and make. The first time the server refuses one file of three, and the recipe
 // must say so. The second time the same command must complete, and fetch only that file.
 func TestRecipes(t *testing.T) {
+	t.Parallel()
 	binary := build(t)
 	for name, r := range recipeTests {
 		t.Run(name, func(t *testing.T) {

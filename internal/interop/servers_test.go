@@ -55,7 +55,7 @@ func differences(was, is string) string {
 // cells are the values of a server: feature -> value.
 type cells map[string]string
 
-// measureAll measures the servers in parallel.
+// measureAll measures the servers in parallel, and for each the tables: some servers are silent for long.
 func measureAll(t *testing.T) map[Kind]cells {
 	tree := plantProbe(t)
 	var mu sync.Mutex
@@ -64,16 +64,22 @@ func measureAll(t *testing.T) map[Kind]cells {
 		for _, f := range servers {
 			t.Run(string(f.kind), func(t *testing.T) {
 				t.Parallel()
-				p := &probe{TB: t, kind: f.kind, flavour: f, tree: tree, plain: New(t, f.kind, tree, Options{})}
-				got := cells{}
-				for _, table := range tables {
-					for _, feature := range table.features {
-						got[feature.name] = feature.measure(p)
-					}
-				}
+				got, plain := cells{}, New(t, f.kind, tree, Options{})
 				mu.Lock()
 				defer mu.Unlock()
 				all[f.kind] = got
+				for _, table := range tables {
+					t.Run(table.title, func(t *testing.T) {
+						t.Parallel()
+						p := &probe{TB: t, kind: f.kind, flavour: f, tree: tree, plain: plain}
+						for _, feature := range table.features {
+							value := feature.measure(p)
+							mu.Lock()
+							got[feature.name] = value
+							mu.Unlock()
+						}
+					})
+				}
 			})
 		}
 	})

@@ -39,6 +39,7 @@ const maxCalls = 60
 // TestSystemCalls runs the command under strace, which kills it at each system call on its files or makes the call fail.
 // The same command must then succeed and leave nothing behind.
 func TestSystemCalls(t *testing.T) {
+	t.Parallel()
 	whole := bytes.Repeat([]byte("0123456789abcdef"), 200_000)
 	s := testserver.New(t, &testserver.Options{
 		Tree: map[string]string{"/f": string(whole)}, ModTime: time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC),
