@@ -137,9 +137,11 @@ func (f *file) flow(r *Run, done, total int64, now time.Time) {
 	if f.done, f.total = done, total; f.began.IsZero() {
 		f.began, f.offset, f.clock.last = now, done, now
 		f.speed.update(done, now)
-		e := f.event("start")
-		e.Received = nil
-		r.say(e, "")
+		if r.mode == JSON {
+			e := f.event("start")
+			e.Received = nil
+			r.say(e, "")
+		}
 	}
 	f.offset = min(f.offset, done)
 }
@@ -162,25 +164,23 @@ func (r *Run) happened(f *file, e download.Event) {
 // worth a line for each.
 func (r *Run) end(f *file, e batch.Event) {
 	u := e.Task.URLs[0]
-	about := event{URL: u.Redacted()}
 	_, givenUp := errors.AsType[*schedule.GivenUp](e.Err)
 	if e.Result.Left != "" {
 		r.before++
 	}
-	switch at := u.Address(); {
+	switch {
 	case e.Err == nil && e.Text != "":
 		r.links++
-		about.Path, about.Text = e.Task.Path, "leads to "+e.Text+", not followed"
-		r.p.note(Notice, about)
+		r.p.note(Notice, event{URL: u.Redacted(), Path: e.Task.Path, Text: "leads to " + e.Text + ", not followed"})
 	case givenUp && r.p.Progress != JSON:
-		if !r.gone[at] {
-			r.p.failed(about, e.Err, "; the other files of this server are not tried")
+		if at := u.Address(); !r.gone[at] {
+			r.gone[at] = true
+			r.p.failed(event{URL: u.Redacted()}, e.Err, "; the other files of this server are not tried")
 		}
-		r.gone[at] = true
 	case f != nil:
 		r.endFile(f, e.Result, e.Err)
 	case e.Err != nil:
-		r.p.failed(about, e.Err, "")
+		r.p.failed(event{URL: u.Redacted()}, e.Err, "")
 	}
 }
 
@@ -202,6 +202,9 @@ func (r *Run) endFile(f *file, done download.Result, err error) {
 		f.flow(r, done.Resumed, done.Size, now)
 		f.done, shown = done.Size, r.mode == JSON || r.lone && r.mode != None
 	}
+	if !shown || r.p.Quiet {
+		return
+	}
 	e := f.event("done")
 	if e.Skipped, e.Verified = done.Left != "", done.Verified; !e.Skipped {
 		took := now.Sub(f.made)
@@ -211,9 +214,7 @@ func (r *Run) endFile(f *file, done download.Result, err error) {
 	if done.Verified != "" {
 		text += " (verified: " + OneLine(done.Verified) + ")"
 	}
-	if shown && !r.p.Quiet {
-		r.p.say(e, f.name+": "+text)
-	}
+	r.p.say(e, f.name+": "+text)
 }
 
 func (r *Run) count(e batch.Event) {

@@ -86,6 +86,22 @@ var (
 	retries = download.Event{Err: lost, Text: "2 of 5", Wait: 1500 * time.Millisecond}
 )
 
+// TestSilentFile checks that a file of many of which nothing is shown costs little.
+func TestSilentFile(t *testing.T) {
+	for _, mode := range []Mode{Plain, None} {
+		r := newStand(mode).Run("", 10, -1)
+		f := r.one("f")
+		if n := testing.AllocsPerRun(100, func() {
+			f.happens(download.Event{Kind: batch.Started})
+			f.update(0, 5)
+			f.update(5, 5)
+			f.end(download.Result{Size: 5}, nil)
+		}); n > 3 {
+			t.Errorf("%s: %.0f allocations", mode, n)
+		}
+	}
+}
+
 // TestPlain follows one file in plain lines, whose intervals double, and files of which little or nothing is shown.
 func TestPlain(t *testing.T) {
 	s := newStand(Plain)
