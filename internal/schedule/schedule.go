@@ -116,8 +116,8 @@ func Run[T any](ctx context.Context, o Options, source iter.Seq[Job[T]], do func
 }
 
 const (
-	// tick is how often the scheduler looks whether a pause is over, or a probe is due.
-	tick = time.Second / 4
+	// tick is how often the scheduler looks whether a pause is over, a probe is due, or the search knows more.
+	tick = time.Second / 10
 	// window bounds the jobs that are read from the source in advance.
 	window = 4096
 )
@@ -141,11 +141,11 @@ type scheduler[T any] struct {
 	files   int         // jobs that ended well
 	alarm   *time.Timer // the next tick
 
-	search Search
-	limit  int     // of tokens: what the search says
-	ticks  int     // in this period
-	worth  float64 // what had come in after settling
-	exact  bool    // as many tokens as limit were in use then
+	search  Search
+	limit   int  // of tokens: what the search says
+	begun   mark // since when as many are in use
+	settled mark // when connections that start slowly have started
+	recent  mark // the beginning of the short window
 }
 
 // look looks at the state again, which time or ctx has changed.

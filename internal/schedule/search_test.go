@@ -24,7 +24,6 @@ func TestSearchConverges(t *testing.T) {
 	}{
 		{"each connection is limited by its window", func(n int) float64 { return min(float64(n), 10) * mb }, 10 * mb, 9, 12},
 		{"one connection fills the link", func(int) float64 { return 20 * mb }, 40 * mb, 1, 2},
-		{"small files", func(n int) float64 { return 100 * mb }, 4096, 24, most},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -35,9 +34,6 @@ func TestSearchConverges(t *testing.T) {
 					sum += n
 				}
 				mean := float64(sum) / float64(len(used)-len(used)/2)
-				if tt.from == 9 && (used[2] != 2 || used[4] == 2) {
-					t.Errorf("the first number changes not after four seconds: %v", used[:10])
-				}
 				if mean < float64(tt.from)-0.5 || mean > float64(tt.to)+0.5 {
 					t.Errorf("the search used %.1f connections on average, want %d to %d; the first: %v", mean, tt.from, tt.to, used[:300])
 				}
@@ -88,7 +84,7 @@ func TestSearchSettles(t *testing.T) {
 			utility := func(n int) float64 { return reward(n) / math.Pow(price, float64(n)) }
 			var s Search
 			for range 40 {
-				s.Observe(reward(s.Connections()))
+				s.Observe(reward(s.Connections()), period)
 				if n := s.Connections(); n < 1 || n > most {
 					t.Fatalf("%d connections", n)
 				}
@@ -112,11 +108,11 @@ func TestSearchPrice(t *testing.T) {
 		want int
 	}{{1, 1}, {1.018, 1}, {1.1, 32}} {
 		var s Search
-		if n := s.Connections(); n != 2 {
+		if n := s.Connections(); n != 4 {
 			t.Errorf("the search begins with %d connections", n)
 		}
 		for range 200 {
-			s.Observe(math.Pow(tt.each, float64(s.Connections())))
+			s.Observe(math.Pow(tt.each, float64(s.Connections())), period)
 		}
 		if s.base != tt.want {
 			t.Errorf("each connection brings %v times as much: %d are used, want %d", tt.each, s.base, tt.want)

@@ -1,0 +1,164 @@
+package schedule
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/ftpfetch/internal/rules/night"
+)
+
+// road is a simulated network with a server at its end.
+type road struct {
+	name         string
+	rtt          time.Duration
+	shared, each float64 // bytes per second of all connections, and of one
+	bears        int     // connections; 0: any number
+	noise        float64 // how much of its rate a file and a second may lose by chance
+	worse        float64 // how much of shared each connection above eight takes away
+}
+
+// ride is a run on a road.
+type ride struct {
+	road
+	mu       sync.Mutex
+	rand     *rand.Rand
+	idle     int // connections that are logged in
+	open     int
+	active   int // transfers
+	received int64
+	most     int
+}
+
+// rate returns what one of the active transfers gets at this moment.
+func (r *ride) rate(luck float64) float64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	shared := r.shared * (1 - min(0.9, r.worse*float64(max(0, r.active-8)))) * (1 - r.noise*r.rand.Float64())
+	return min(r.each*luck, shared/float64(r.active))
+}
+
+// file fetches one: a connection takes seven round trips to log in, a file three, and its rate doubles with each until it
+// is what the road bears. The counter moves as that of a transfer without buffers does.
+func (r *ride) file(ctx context.Context, size float64) bool {
+	r.mu.Lock()
+	trips := 3
+	if r.idle > 0 {
+		r.idle--
+	} else {
+		trips = 10
+		if r.open++; r.bears > 0 && r.open > r.bears {
+			r.open--
+			r.mu.Unlock()
+			wait(ctx, 3*r.rtt)
+			return false
+		}
+	}
+	r.most = max(r.most, r.open)
+	luck := 1 - r.noise*r.rand.Float64()
+	r.mu.Unlock()
+	wait(ctx, time.Duration(trips)*r.rtt+200*time.Microsecond)
+	r.mu.Lock()
+	r.active++
+	r.mu.Unlock()
+	count := func(n float64) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.received += int64(n)
+	}
+	window, uncounted, since := 14600.0, 0.0, time.Duration(0)
+	for left := size; left > 0 && ctx.Err() == nil; {
+		step := min(max(r.rtt, 5*time.Millisecond), 100*time.Millisecond)
+		rate := min(r.rate(luck), window/max(r.rtt, time.Millisecond).Seconds())
+		window = min(2*window, 64<<20)
+		got := min(left, rate*step.Seconds())
+		wait(ctx, time.Duration(got/rate*float64(time.Second)))
+		left -= got
+		uncounted, since = uncounted+got, since+step
+		if uncounted >= 1<<20 || since >= time.Second/2 {
+			count(uncounted)
+			uncounted, since = 0, 0
+		}
+	}
+	count(uncounted)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.active--
+	r.idle++
+	return true
+}
+
+// fetch fetches n files with a number of connections, until ctx ends; 0 connections means that the search finds the number.
+// It returns how long that took, how many files came whole, and the most connections.
+func (r road) fetch(t *testing.T, seed, jobs, n int, size float64, limit time.Duration) (took time.Duration, whole, most int) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		x := &ride{road: r, rand: rand.New(rand.NewPCG(uint64(seed), 2))}
+		received := func() int64 { x.mu.Lock(); defer x.mu.Unlock(); return x.received }
+		begun := time.Now()
+		source := func(yield func(Job[int]) bool) {
+			for i := 0; i < n && yield(Job[int]{Host: "h"}); i++ {
+			}
+		}
+		Run(ctx, Options{Jobs: jobs, Patience: 20, Received: received}, source, func(ctx context.Context, _ *Turn[int]) Verdict {
+			if !x.file(ctx, size) {
+				return Full(errTooMany)
+			}
+			return Done
+		})
+		took, most = time.Since(begun), x.most
+		whole = int(float64(x.received) / size)
+	})
+	return took, whole, most
+}
+
+// TestRoads compares the search with the best fixed number, which fetches for ten seconds or longer.
+func TestRoads(t *testing.T) {
+	const mb, ms = 1e6, time.Millisecond
+	roads := []struct {
+		road
+		bound float64 // of the ratio of the times
+	}{
+		{road{name: "LAN", rtt: ms / 2, shared: 110 * mb, each: 110 * mb}, 1.1},
+		{road{name: "fast", rtt: 20 * ms, shared: 120 * mb, each: 10 * mb, noise: 0.3}, 1.4},
+		{road{name: "one fills it", rtt: 51 * ms, shared: 12 * mb, each: 12 * mb}, 1.2},
+		{road{name: "windows", rtt: 51 * ms, shared: 120 * mb, each: 1.2 * mb, noise: 0.5}, 1.35},
+		{road{name: "eight fill it", rtt: 51 * ms, shared: 10 * mb, each: 1.2 * mb, noise: 0.2}, 1.35},
+		{road{name: "bears three", rtt: 51 * ms, shared: 12 * mb, each: 2 * mb, bears: 3}, 1.1},
+		{road{name: "bears ten", rtt: 51 * ms, shared: 12 * mb, each: 2 * mb, bears: 10}, 1.15},
+		{road{name: "a crowd harms", rtt: 51 * ms, shared: 6 * mb, each: 3 * mb, worse: 0.08}, 1.45},
+		{road{name: "loss", rtt: 51 * ms, shared: 12 * mb, each: 0.4 * mb, noise: 0.7}, 1.55},
+		{road{name: "DSL", rtt: 150 * ms, shared: mb, each: mb, noise: 0.2}, 1.35},
+		{road{name: "around the world", rtt: 300 * ms, shared: 5 * mb, each: mb / 10, noise: 0.5}, 1.8}, // ten seconds are eleven files
+	}
+	for i := 0; i < len(roads); i += night.Or(3, 1) {
+		r := roads[i]
+		for _, size := range []float64{4 << 10, 256 << 10, 8 << 20} {
+			for seed := range night.Or(1, 3) {
+				for work := 10 * time.Second; work <= time.Duration(night.Or(10, 40))*time.Second; work *= 4 {
+					if 4*size > r.each*work.Seconds() || r.rtt < ms && size < mb { // too few or too many files
+						continue
+					}
+					best, at := 0, 0
+					for _, jobs := range []int{2, 3, 4, 8, 10, 16, 32} {
+						if _, n, _ := r.fetch(t, seed, jobs, math.MaxInt, size, work); n > best {
+							best, at = n, jobs
+						}
+					}
+					fixed, _, _ := r.fetch(t, seed, at, best, size, time.Hour)
+					took, _, most := r.fetch(t, seed, 0, best, size, time.Hour)
+					ratio := took.Seconds() / fixed.Seconds()
+					t.Logf("%-16s %5.0f KiB x %5d: %2d connections %5.1f s, the search %5.1f s with at most %2d: %.2f", r.name, size/1024, best, at, fixed.Seconds(), took.Seconds(), most, ratio)
+					if ratio > r.bound {
+						t.Errorf("%.2f of the time of the best number, want at most %.2f", ratio, r.bound)
+					}
+				}
+			}
+		}
+	}
+}
