@@ -126,10 +126,10 @@ func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x partfile
 		most = x.Len()
 	}
 	if check != nil {
-		err = check.reach(ctx, s.F, x.Start)
+		err = check.reach(ctx, t.part.File(), x.Start)
 	}
 	if err == nil {
-		out := sink{ctx: ctx, to: s.F, path: t.part.Name(), check: check, limit: t.o.Limit}
+		out := sink{ctx: ctx, to: s.To, path: t.part.Name(), check: check, limit: t.o.Limit}
 		err = out.pump(resp.Body, most)
 	}
 	if err == nil && !tail {

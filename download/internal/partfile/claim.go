@@ -26,43 +26,6 @@ func (p *Place) Again(f func() error) error {
 	return busy(p.shown(p.partial))
 }
 
-// check refuses, before it is opened, what belongs to another user: in a directory that everyone can write to, it may hold
-// anything. It refuses a journal that is none. With replace it removes another user's part that has no journal, and
-// without replace and adopt it refuses this user's, unless the names show that this package made it.
-func (p *Place) check(replace, adopt bool) error {
-	journal, err := p.checkJournal()
-	if err != nil {
-		return err
-	}
-	info, err := p.lstat(p.partial)
-	switch {
-	case err != nil || !info.Mode().IsRegular(): // open finds out
-		return nil
-	case owner.Ours(info):
-		if !journal && !replace && !adopt && !p.own && p.naked(info) {
-			return naked(p.shown(p.partial))
-		}
-		return nil
-	case !journal && replace:
-		return Failure(p.shown(p.partial), "cannot be removed", p.remove(p.partial))
-	}
-	return othersFile(p.shown(p.partial))
-}
-
-// checkJournal is check for the journal, and for one that was still being written.
-func (p *Place) checkJournal() (there bool, err error) {
-	info, err := p.lstat(p.journal)
-	switch {
-	case err == nil && !owner.Ours(info):
-		return true, othersFile(p.shown(p.journal))
-	case !errors.Is(err, fs.ErrNotExist):
-		there, err = true, p.checkHead(p.journal)
-	default:
-		err = nil
-	}
-	return there, cmp.Or(err, p.checkHead(p.fresh))
-}
-
 // naked reports whether the part, which info describes, has bytes and no journal. A run writes the journal while the part
 // is empty, and removes it when the part is empty again or has its final name: so the part is looked at before and after.
 func (p *Place) naked(info fs.FileInfo) bool {
@@ -82,18 +45,9 @@ func (p *Place) Claim(ctx context.Context, url string, replace, adopt bool) (*Pa
 		} else if err != nil {
 			return p.obstacle(p.partial, "cannot be created", err)
 		}
-		check := func() error { return p.check(replace, adopt) }
-		if !p.own { // else the part is most often new
-			if err := check(); err != nil {
-				return err
-			}
-		}
 		err := part.create()
-		if errors.Is(err, ErrMoved) && p.own {
-			err = cmp.Or(check(), err)
-		}
 		if errors.Is(err, ErrMoved) {
-			if err = part.open(); err == nil && part.run != "" && part.info.Size() == 0 { // another run may be about to write to it
+			if err = part.open(replace, adopt); err == nil && part.run != "" && part.info.Size() == 0 { // another run may be about to write to it
 				err = part.renew()
 			}
 		}
@@ -112,8 +66,19 @@ func (p *Place) Claim(ctx context.Context, url string, replace, adopt bool) (*Pa
 	return part, nil
 }
 
-// open opens and locks an existing part. The error is ErrMoved if another run has renamed or removed it meanwhile.
-func (p *Part) open() error {
+// open opens and locks an existing part. The error is ErrMoved if another run has renamed or removed it meanwhile. It
+// refuses what belongs to another user: in a directory that everyone can write to, it may hold anything.
+func (p *Part) open(replace, adopt bool) error {
+	info, err := p.lstat(p.partial)
+	switch regular := err == nil && info.Mode().IsRegular(); {
+	case regular && owner.Ours(info) && !replace && !adopt && !p.own && p.naked(info):
+		return p.Naked()
+	case regular && !owner.Ours(info):
+		if _, err := p.lstat(p.journal); replace && errors.Is(err, fs.ErrNotExist) {
+			return cmp.Or(Failure(p.Name(), "cannot be removed", p.remove(p.partial)), ErrMoved)
+		}
+		return othersFile(p.Name())
+	}
 	f, err := p.openRegular(p.partial, os.O_RDWR)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrMoved):
@@ -163,7 +128,7 @@ func (p *Part) hold(f *os.File) error {
 }
 
 // Like gives the part the permissions of the file that it will replace, so that a private file stays private. Until the
-// file has its name its owner can write to it: each connection and later runs open it again.
+// file has its name its owner can write to it: later runs open it again.
 func (p *Part) Like(replaced fs.FileInfo) error {
 	if replaced == nil || !replaced.Mode().IsRegular() {
 		return nil
@@ -207,20 +172,6 @@ func (p *Part) removable() error {
 	return nil
 }
 
-// handle opens the part again, with an offset of its own.
-func (p *Part) handle() (*os.File, error) {
-	f, err := p.openRegular(p.partial, os.O_WRONLY)
-	if err != nil {
-		return nil, Failure(p.Name(), "cannot be opened", err)
-	}
-	info, err := fstat(f)
-	if err == nil && os.SameFile(info, p.info) {
-		return f, nil
-	}
-	f.Close()
-	return nil, cmp.Or(Failure(p.Name(), "cannot be examined", err), replaced(p.Name()))
-}
-
 // ours returns an error unless the part's name still refers to the open file and, without locks, no other run has taken it
 // over: then it is errReplaced.
 func (p *Part) ours() error {
@@ -233,7 +184,7 @@ func (p *Part) ours() error {
 	case p.run == "" || !p.begun.Load():
 		return nil
 	}
-	if s, err := p.readJournal(); err != nil || s.Run != p.run {
+	if s, err := p.readJournal(p.journal); err != nil || s.Run != p.run {
 		return replaced(p.Name())
 	}
 	return nil

@@ -6,7 +6,6 @@ package partfile
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -39,10 +38,8 @@ func call[T any](name, path string, f func() (T, error)) (result T, err error) {
 }
 
 func do(name, path string, f func() error) error {
-	if err := faulty(name, path); err != nil {
-		return err
-	}
-	return f()
+	_, err := call(name, path, func() (struct{}, error) { return struct{}{}, f() })
+	return err
 }
 
 func (p *Place) lstat(name string) (info fs.FileInfo, err error) {
@@ -85,31 +82,30 @@ func (p *Place) openFile(name string, flag int, mode fs.FileMode) (*os.File, err
 	})
 }
 
-func (p *Place) rename(from, to string) error {
-	return do("rename", p.shown(from), func() error { return p.dir.Rename(from, to) })
+// on makes a call for a file, and from one that gives it another name.
+func (p *Place) on(call, name string, f func(string) error) error {
+	return do(call, p.shown(name), func() error { return f(name) })
 }
 
-func (p *Place) renameNew(from, to string) error {
-	return do("renameat2", p.shown(from), func() error { return p.dir.renameNew(from, to) })
+func (p *Place) from(call, old, name string, f func(old, name string) error) error {
+	return do(call, p.shown(old), func() error { return f(old, name) })
 }
 
-func (p *Place) link(from, to string) error {
-	return do("link", p.shown(from), func() error { return p.dir.Link(from, to) })
+func (p *Place) remove(name string) error      { return p.on("unlink", name, p.dir.Remove) }
+func (p *Place) rename(old, name string) error { return p.from("rename", old, name, p.dir.Rename) }
+func (p *Place) renameNew(old, name string) error {
+	return p.from("renameat2", old, name, p.dir.renameNew)
 }
-
-func (p *Place) remove(name string) error {
-	return do("unlink", p.shown(name), func() error { return p.dir.Remove(name) })
-}
-
+func (p *Place) link(old, name string) error { return p.from("link", old, name, p.dir.Link) }
 func (p *Place) chmod(name string, mode fs.FileMode) error {
-	return do("chmod", p.shown(name), func() error { return p.dir.Chmod(name, mode) })
+	return p.on("chmod", name, func(string) error { return p.dir.Chmod(name, mode) })
 }
 
 func (p *Place) chtimes(name string, modTime time.Time) error {
-	return do("utimes", p.shown(name), func() error { return p.dir.Chtimes(name, time.Time{}, modTime) })
+	return p.on("utimes", name, func(string) error { return p.dir.Chtimes(name, time.Time{}, modTime) })
 }
 
-// The calls below are for directories, which have paths below the root.
+// These are for directories, which have paths below the root.
 
 func (p *Place) mkdir(dir string) error {
 	return do("mkdir", p.below(dir), func() error { return p.root.Mkdir(dir, 0o777) })
@@ -124,12 +120,10 @@ func (p *Place) statDir(dir string, stat func(string) (fs.FileInfo, error)) (fs.
 }
 
 func fstat(f *os.File) (fs.FileInfo, error) { return call("fstat", f.Name(), f.Stat) }
-
+func fsync(f *os.File) error                { return do("fsync", f.Name(), f.Sync) }
 func truncate(f *os.File, n int64) error {
 	return do("truncate", f.Name(), func() error { return f.Truncate(n) })
 }
-
-func fsync(f *os.File) error { return do("fsync", f.Name(), f.Sync) }
 
 // lock locks f for this run. It fails only if another run has the lock. On a file system without locks locked is false.
 func lock(f *os.File) (locked bool, err error) {
@@ -175,16 +169,6 @@ func (r Reader) ReadAt(p []byte, offset int64) (int, error) {
 		return 0, err
 	}
 	return r.F.ReadAt(p, offset)
-}
-
-// readStart reads up to n bytes of the regular file name.
-func (p *Place) readStart(name string, n int64) ([]byte, error) {
-	f, err := p.openRegular(name, os.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(Reader{context.Background(), f}, n))
 }
 
 // openRegular opens an existing regular file. It does not follow a symbolic link: an [os.Root] would, but only to a file

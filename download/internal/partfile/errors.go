@@ -34,10 +34,6 @@ func busy(path string) error { return refuse(path, "is being written by another 
 
 func replaced(path string) error { return refuse(path, errReplaced.Error(), errReplaced) }
 
-func naked(path string) error {
-	return refuse(path, "is in the way: nothing shows that this program wrote it", localfile.ErrPart)
-}
-
 func othersFile(path string) error {
 	return refuse(path, "is in the way, and belongs to another user: remove it, or choose another place", ErrForeign)
 }

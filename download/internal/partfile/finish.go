@@ -105,7 +105,7 @@ func (p *Part) name(to string, overwrite bool) (err error) {
 	if err == nil && os.SameFile(info, p.info) {
 		return nil
 	}
-	if s, err := p.readJournal(); err == nil && s.about(info) && !s.Complete {
+	if s, err := p.readJournal(p.journal); err == nil && s.about(info) && !s.Complete {
 		_ = p.remove(to) // the unfinished part of another run
 	}
 	return replaced(p.Name())
@@ -185,7 +185,7 @@ func (p *Part) Discard() {
 	if p.ours() != nil {
 		now, err := p.lstat(p.partial)
 		gone := errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, p.info)
-		if s, err := p.readJournal(); gone && err == nil && s.about(p.info) {
+		if s, err := p.readJournal(p.journal); gone && err == nil && s.about(p.info) {
 			_ = p.removeJournal()
 		}
 		return

@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
 	"time"
+
+	"example.com/ftpfetch/internal/owner"
 )
 
 const (
@@ -61,16 +64,29 @@ func parseJournal(data []byte) (State, error) {
 	return s, nil
 }
 
-// readJournal reads the journal. The error is fs.ErrNotExist if there is none.
-func (p *Place) readJournal() (State, error) {
-	data, err := p.readStart(p.journal, maxJournal+1)
-	if err == nil && len(data) > maxJournal {
-		err = errJournal
-	}
+// readJournal reads the journal, or one that is still being written. The error is fs.ErrNotExist if there is none, and
+// ErrForeign if it belongs to another user or is another program's file.
+func (p *Place) readJournal(name string) (State, error) {
+	f, err := p.openRegular(name, os.O_RDONLY)
 	if err != nil {
 		return State{}, err
 	}
-	return parseJournal(data)
+	defer f.Close()
+	if info, err := fstat(f); err == nil && !owner.Ours(info) {
+		return State{}, othersFile(p.shown(name))
+	}
+	data, err := io.ReadAll(io.LimitReader(Reader{context.Background(), f}, maxJournal+1))
+	if err != nil {
+		return State{}, err
+	}
+	head := data[:min(len(data), len(journalHead))]
+	switch {
+	case len(data) > maxJournal:
+		return State{}, errJournal
+	case strings.HasPrefix(journalHead, string(head)), len(bytes.Trim(head, "\x00")) == 0: // or what a full disk or a power failure has left
+		return parseJournal(data)
+	}
+	return State{}, refuse(p.shown(name), "is in the way: it is not the journal of an unfinished download: remove it, or choose another place", ErrForeign)
 }
 
 // writeJournal replaces the journal by one for s, whole or not at all. With sync the journal is on the disk when
@@ -110,23 +126,6 @@ func (p *Place) writeJournal(s State, sync bool) error {
 // removeJournal removes the journal, and one that was still being written.
 func (p *Place) removeJournal() error {
 	return Failure(p.shown(p.journal), "cannot be removed", errors.Join(p.removeIfThere(p.fresh), p.removeIfThere(p.journal)))
-}
-
-// checkHead refuses a file under the name of a journal that is not one: another program's file, or one that was
-// retrieved under such a name.
-func (p *Place) checkHead(name string) error {
-	b, err := p.readStart(name, int64(len(journalHead)))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return Failure(p.shown(name), "cannot be read", err)
-	case strings.HasPrefix(journalHead, string(b)): // or what is left of one after a full disk
-		return nil
-	case len(bytes.Trim(b, "\x00")) == 0: // what is left after a power failure
-		return nil
-	}
-	return refuse(p.shown(name), "is in the way: it is not the journal of an unfinished download: remove it, or choose another place", ErrForeign)
 }
 
 // has makes s claim the first n bytes of f.

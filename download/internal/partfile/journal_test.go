@@ -52,14 +52,14 @@ func TestJournalBad(t *testing.T) {
 
 func TestJournalRoundTrip(t *testing.T) {
 	p := placeIn(t, t.TempDir(), "f")
-	if _, err := p.readJournal(); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := p.readJournal(p.journal); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 	for _, want := range stateSeeds {
 		if err := p.writeJournal(want, true); err != nil {
 			t.Fatal(err)
 		}
-		got, err := p.readJournal()
+		got, err := p.readJournal(p.journal)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
 		}
@@ -83,7 +83,7 @@ func TestJournalTooLarge(t *testing.T) {
 	if err := os.WriteFile(p.shown(p.journal), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.readJournal(); err == nil {
+	if _, err := p.readJournal(p.journal); err == nil {
 		t.Error("no error")
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // Part is a claimed NAME.part and its journal, which a run writes until the file is whole. Its methods are safe for
@@ -53,29 +55,23 @@ type Part struct {
 // look finds out what the part holds.
 func (p *Part) look(ctx context.Context) error {
 	has := p.info.Size()
-	s, err := p.readJournal()
+	s, err := p.readJournal(p.journal)
 	missing := errors.Is(err, fs.ErrNotExist)
-	p.Linked = links(p.info) > 1
-	if missing && p.own { // it is new, or left by a killed run
-		p.light = p.run == ""
-		if has > 0 {
-			return p.Renew()
-		}
-		return nil
-	}
-	if p.own {
-		if _, err := p.checkJournal(); err != nil {
-			return err
+	if p.light = p.own && p.run == "" && missing; !p.light {
+		if _, ferr := p.readJournal(p.fresh); errors.Is(ferr, ErrForeign) {
+			return ferr
 		}
 	}
-	if p.Linked && has == 0 {
-		if err := p.Renew(); err != nil {
+	if p.Linked = links(p.info) > 1; p.Linked && has == 0 || p.own && missing && has > 0 { // a killed run left it
+		if err := p.Renew(); err != nil || missing {
 			return err
 		}
 	}
 	switch {
 	case missing && has == 0:
 		return nil // it is new, or left by a run that received nothing
+	case errors.Is(err, ErrForeign):
+		return err
 	case missing, err == nil && has > 0 && !s.about(p.info) && s.Inode != "":
 		good, serr := s.Blocks.sound(Reader{ctx, p.f}) // if any block is in the part, that is a copy of the one that s was written for
 		if p.Theirs = serr != nil || len(good) == 0; p.Theirs {
@@ -92,7 +88,9 @@ func (p *Part) look(ctx context.Context) error {
 func (p *Part) Name() string { return p.shown(p.partial) }
 
 // Naked returns the error of a part that is in the way: nothing shows that this package wrote it.
-func (p *Part) Naked() error { return naked(p.Name()) }
+func (p *Part) Naked() error {
+	return refuse(p.Name(), "is in the way: nothing shows that this program wrote it", localfile.ErrPart)
+}
 
 // File returns the part's own file, to read it.
 func (p *Part) File() *os.File { return p.f }

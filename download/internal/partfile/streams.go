@@ -4,21 +4,35 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"os"
 	"slices"
+	"sync/atomic"
 )
 
-// Stream writes one connection's bytes into the part. The offset of its own file handle tells how far it is, even if the
-// bytes go straight from the socket.
+// Stream writes one connection's bytes into the part.
 type Stream struct {
-	F     *os.File // the part's own, or one of its own while that is in use
-	span  Span     // the bytes to write; an end of -1 means the end of the file
-	whole bool     // the span has arrived and nothing contradicts it
+	// To is the part's file, whose offset tells how far the stream is even if the bytes go straight from the socket, or the
+	// stream itself while another has that.
+	To io.Writer
+
+	part  *Part
+	n     atomic.Int64 // bytes written by Write
+	span  Span         // the bytes to write; an end of -1 means the end of the file
+	whole bool         // the span has arrived and nothing contradicts it
+}
+
+// Write writes to where the stream is.
+func (s *Stream) Write(b []byte) (int, error) {
+	n, err := s.part.f.WriteAt(b, s.at())
+	s.n.Add(int64(n))
+	return n, err
 }
 
 // at returns the position of the first byte not written yet.
 func (s *Stream) at() int64 {
-	n, err := s.F.Seek(0, io.SeekCurrent)
+	if s.To == s {
+		return s.span.Start + s.n.Load()
+	}
+	n, err := s.part.f.Seek(0, io.SeekCurrent)
 	if err != nil {
 		return s.span.Start
 	}
@@ -42,31 +56,20 @@ func (s *Stream) brought() Span {
 func (p *Part) Write(x Span) (*Stream, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	f, err := p.f, error(nil)
+	s := &Stream{part: p, span: x}
+	if s.To = s; !slices.ContainsFunc(p.streams, func(y *Stream) bool { return y.To == p.f }) {
+		s.To = p.f
+		if _, err := p.f.Seek(x.Start, io.SeekStart); err != nil {
+			return nil, Failure(p.Name(), "cannot be written", err)
+		}
+	}
 	if p.run != "" {
-		err = p.ours()
-	}
-	if err == nil && slices.ContainsFunc(p.streams, func(y *Stream) bool { return y.F == f }) {
-		f, err = p.handle()
-	}
-	if err != nil {
-		return nil, err
-	}
-	s := &Stream{F: f, span: x}
-	if _, err := f.Seek(x.Start, io.SeekStart); err != nil {
-		_ = p.close(s)
-		return nil, Failure(p.Name(), "cannot be written", err)
+		if err := p.ours(); err != nil {
+			return nil, err
+		}
 	}
 	p.streams = append(p.streams, s)
 	return s, nil
-}
-
-// close closes the file of s, unless it is the part's own.
-func (p *Part) close(s *Stream) error {
-	if s.F == p.f {
-		return nil
-	}
-	return Failure(p.Name(), "cannot be closed", closing(s.F))
 }
 
 // End ends s and counts its bytes. If it wrote more than its span, none of them count: if it began in the middle of the
@@ -77,12 +80,11 @@ func (p *Part) End(s *Stream, whole bool) (brought int64, err error) {
 	s.whole = whole
 	x, over := s.brought(), s.span.End >= 0 && s.at() > s.span.End
 	p.streams = slices.DeleteFunc(p.streams, func(y *Stream) bool { return y == s })
-	err = p.close(s)
 	switch {
 	case over && x.Start > 0:
 		return 0, ErrBeyond
-	case over || err != nil:
-		return 0, err
+	case over:
+		return 0, nil
 	}
 	if err := p.agree(p.state.Done.Add(x)); err != nil {
 		return 0, err

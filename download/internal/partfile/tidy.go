@@ -49,21 +49,17 @@ func (p *Place) named() bool {
 	if p.Info == nil || !owner.Ours(p.Info) {
 		return false
 	}
-	info, err := p.lstat(p.journal)
+	s, err := p.readJournal(p.journal)
 	if errors.Is(err, fs.ErrNotExist) && p.own && links(p.Info) > 1 {
-		info, err = p.lstat(p.partial)
+		info, err := p.lstat(p.partial)
 		return err == nil && os.SameFile(info, p.Info)
 	}
-	if err != nil || !owner.Ours(info) {
-		return false
-	}
-	s, err := p.readJournal()
 	return err == nil && s.about(p.Info)
 }
 
 // intact reports whether f, the target, has what its journal says and accept takes that for the file.
 func (p *Place) intact(ctx context.Context, f *os.File, accept func(State) (bool, error)) (bool, error) {
-	s, err := p.readJournal()
+	s, err := p.readJournal(p.journal)
 	if err != nil || !s.Complete || s.Size != p.Info.Size() {
 		return false, nil
 	}
