@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 
 	"golang.org/x/time/rate"
@@ -27,10 +26,10 @@ type sink struct {
 	limit *rate.Limiter // nil means no limit
 }
 
-// pump copies from body to its end, which the server confirms, or at most so many bytes if most is not -1. In the simple
-// case, an unencrypted transfer into a file, bytes go straight there: see [ftpexec.Response].Body.
-func (w *sink) pump(body io.Reader, most int64) (err error) {
-	if most < 0 && w.limit == nil {
+// pump copies body to its end. In the simple case, all of an unencrypted response into a file, bytes go straight there: see
+// [ftpexec.Response].Body.
+func (w *sink) pump(body io.Reader) (err error) {
+	if _, whole := body.(io.WriterTo); whole && w.limit == nil {
 		if file, ok := w.to.(*os.File); ok && w.check == nil {
 			_, err = io.Copy(file, body)
 			_, system := errors.AsType[*fs.PathError](err)
@@ -42,14 +41,11 @@ func (w *sink) pump(body io.Reader, most int64) (err error) {
 		_, err = io.Copy(w, body) // with a buffer of the body's
 		return err
 	}
-	if most < 0 {
-		most = math.MaxInt64
-	}
 	size := float64(bufferSize)
 	if w.limit != nil { // bytes of a tenth of a second, so that data flows evenly
 		size = min(size, max(512, float64(w.limit.Limit()/10)))
 	}
-	_, err = io.CopyBuffer(w, io.LimitReader(body, most), make([]byte, int(size)))
+	_, err = io.CopyBuffer(w, struct{ io.Reader }{body}, make([]byte, int(size)))
 	return err
 }
 

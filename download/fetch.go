@@ -121,16 +121,16 @@ func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x partfile
 	if err != nil {
 		return 0, err
 	}
-	tail, most := x.End == resp.Size, int64(-1)
+	body, tail := io.Reader(resp.Body), x.End == resp.Size
 	if !tail {
-		most = x.Len()
+		body = io.LimitReader(body, x.Len())
 	}
 	if check != nil {
 		err = check.reach(ctx, t.part.File(), x.Start)
 	}
 	if err == nil {
 		out := sink{ctx: ctx, to: s.To, path: t.part.Name(), check: check, limit: t.o.Limit}
-		err = out.pump(resp.Body, most)
+		err = out.pump(body)
 	}
 	if err == nil && !tail {
 		err = t.compare(resp, t.part.After(x.End, lapSize))

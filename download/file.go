@@ -2,6 +2,8 @@ package download
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/urlparse"
@@ -61,19 +63,52 @@ func (j *job) file(ctx context.Context, to *partfile.Place) (result Result, err 
 	}
 	defer func() {
 		if kept := t.part.Leave(t.stale != "", t.text()); err != nil {
-			result = Result{Kept: kept}
+			result.Kept = kept
 		}
 	}()
-	if t.check, err = j.expected(ctx); err != nil {
-		return Result{}, err
+	if t.check, err = j.expected(ctx); err == nil {
+		err = t.run(ctx)
 	}
-	if err := t.run(ctx); err != nil {
+	if err != nil {
 		return Result{}, err
 	}
 	if j.arrives != nil {
 		j.arrives()
 	}
 	return t.finish(ctx, to, c.overwrite)
+}
+
+// finish checks the complete part and gives it its final name.
+func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite bool) (Result, error) {
+	s := t.part.Snapshot()
+	size := s.Done.Octets()
+	result := Result{Size: size, ModTime: s.ModTime, Resumed: t.resumed}
+	if err := t.sized("what arrived has", size); err != nil {
+		return Result{}, err
+	}
+	if t.check != nil {
+		if err := t.verify(ctx, size, &result); err != nil {
+			return Result{}, err
+		}
+	}
+	last := partfile.Finish{Overwrite: overwrite, Note: t.o.note}
+	if t.o.Commit != nil {
+		last.Commit = func() (err error) {
+			if result.ModTime.IsZero() {
+				result.ModTime, err = t.part.Written()
+			}
+			if err == nil {
+				err = t.o.Commit(result)
+			}
+			return err
+		}
+	}
+	err := t.part.Publish(last)
+	if t.o.Skip && errors.Is(err, fs.ErrExist) {
+		t.part.Discard()
+		return skipped(to, leftExists), nil
+	}
+	return result, err
 }
 
 func skipped(to *partfile.Place, why string) Result {

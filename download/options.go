@@ -150,12 +150,9 @@ func (o *Options) notify(e Event) {
 
 func (o *Options) note(text string) { o.notify(Event{Kind: Noted, Text: text}) }
 
-// muchToRead is how many bytes take seconds to read.
-const muchToRead = 1 << 30
-
 // reading reports that the run first reads n bytes of the file at path, if that takes a while.
 func (o *Options) reading(path string, n int64) {
-	if n >= muchToRead {
+	if n >= 1<<30 { // which takes seconds
 		o.note(fmt.Sprintf("%s: reading %d bytes to check them", path, n))
 	}
 }

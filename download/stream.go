@@ -121,7 +121,7 @@ func (s *stream) piece(ctx context.Context) error {
 	if !bytes.Equal(b, s.lap) { // another connection may do better
 		return &retry.Known{Err: because(ftpexec.ErrChanged, "%v", errMisplaced), Passes: true}
 	}
-	err = s.out.pump(resp.Body, -1)
+	err = s.out.pump(resp.Body)
 	n := s.n.Load()
 	if err == nil && resp.Size >= 0 && n != resp.Size {
 		err = fmt.Errorf("%w: %d of %d bytes", ftpexec.ErrTruncated, n, resp.Size)
@@ -150,20 +150,17 @@ func standard(path string) *os.File {
 // saveStream writes to a device or FIFO: there is no file to protect or rename. The end of ctx ends the wait for a FIFO's
 // reader.
 func (j *job) saveStream(ctx context.Context, path string) (r Result, err error) {
-	f, own := standard(path), false
+	f := standard(path)
 	if f == nil {
-		own = true
 		if f, err = openStream(ctx, path); err != nil {
 			return Result{}, err
 		}
+		defer func() { err = cmp.Or(err, partfile.Failure(path, "cannot be closed", f.Close())) }()
 	}
 	stop := context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Unix(1, 0)) })
 	r, err = j.to(ctx, f, path)
 	if stop(); ctx.Err() != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 		err = context.Cause(ctx)
-	}
-	if own {
-		err = cmp.Or(err, partfile.Failure(path, "cannot be closed", f.Close()))
 	}
 	if err != nil {
 		return Result{}, err

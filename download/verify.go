@@ -80,6 +80,26 @@ func (c *digestCheck) compare(r *Result) error {
 	return because(ErrDigest, "%s is %x, not %x (%s)", got.Algorithm, got.Digest, c.want.Digest, c.from)
 }
 
+// verify compares the part's digest and writes it to r. If it differs, the part becomes NAME.bad, as evidence: no run
+// resumes from it.
+func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
+	if err := t.check.reach(ctx, t.part.File(), size); err != nil {
+		return err
+	}
+	err := t.check.compare(r)
+	if err == nil {
+		return nil
+	}
+	bad, before, failed := t.part.KeepBad(func(f *os.File) bool { return t.check.same(ctx, f, size) })
+	switch {
+	case failed != nil:
+		return because(ErrDigest, "%v; %v", err, failed)
+	case before:
+		return because(ErrDigest, "%v; the same bytes came before, see %s: the digest or the server's file is wrong", err, bad)
+	}
+	return because(ErrDigest, "%v; kept as %s", err, bad)
+}
+
 // expected returns the digest that the file must have: Options.Sum, or with Options.Verify what the server offers, a list
 // beside the file or else a digest that it computes. It is called before the file is retrieved, so that the digest is
 // computed while bytes pass. It returns nil if no digest was asked for.

@@ -8,7 +8,6 @@ import (
 	"crypto/sha512"
 	"hash"
 	"hash/crc32"
-	"slices"
 	"strings"
 
 	"golang.org/x/crypto/blake2b"
@@ -37,11 +36,12 @@ func Names() (names []string) {
 
 // New returns a hash for an algorithm. It panics if there is none of that name.
 func New(a string) hash.Hash {
-	i := slices.Index(Names(), a)
-	if i < 0 {
-		panic("digest: unknown algorithm " + a)
+	for _, x := range algorithms {
+		if x.name == a {
+			return x.make()
+		}
 	}
-	return algorithms[i].make()
+	panic("digest: unknown algorithm " + a)
 }
 
 // Named returns the algorithm with the given name in any of its usual spellings: SHA256, sha-256, SHA2-256 (OpenSSL),
