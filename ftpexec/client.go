@@ -132,6 +132,9 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 	if dial := c.proxy(u.Address()); dial != nil {
 		cfg.Dial, cfg.Proxied = dial, true
 	}
+	if cfg.DialData = cfg.Dial; cfg.Dial == nil {
+		cfg.Dial, cfg.DialData = new(net.Dialer).DialContext, (&net.Dialer{KeepAlive: -1}).DialContext
+	}
 	if u.Scheme != urlparse.FTP || c.TryTLS {
 		cfg.TLSConfig = c.tlsConfig(u.Host)
 	}

@@ -260,10 +260,10 @@ func (r *run) finish(n int64, alone bool) (final *wire.Reply, err *Error) {
 		return nil, r.failure(st, failed)
 	}
 	told, lists, hint := r.answer(st, reply), verbs[op.Verb].lists, ""
-	var cause error
+	low, cause := strings.ToLower(reply.Raw()), error(nil) // means takes long
 	switch {
 	case reply.First() == 5 && n == 0: // refused, although 150 came first
-	case !reply.Ends() && !told.means(done), reply.Says("abort", "fail") && told.means(aborted): // Says takes much less time
+	case !reply.Ends() && !told.means(done), (strings.Contains(low, "abort") || strings.Contains(low, "fail")) && told.means(aborted):
 		cause = ErrTruncated
 	case op.Verb == "NLST" && told.means(unopened):
 		cause = ErrNotFound

@@ -207,7 +207,7 @@ func (r *run) due(verb string) bool {
 // send sends the next flight. With an error it returns the step that failed, which is the first one of the flight if the
 // connection failed.
 func (r *run) send() (step, error) {
-	var flight []wire.Line
+	flight := make([]wire.Line, 0, len(r.queue))
 	for len(r.queue) > 0 && (len(flight) == 0 || !r.sequential && r.queue[0].waits == "") {
 		st := r.queue[0]
 		r.queue = r.queue[1:]

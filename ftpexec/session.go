@@ -135,11 +135,7 @@ func (c *Client) maxIdle() int { return max(0, cmp.Or(c.MaxIdle, defaultMaxIdle)
 func (c *Client) maxConns() int { return cmp.Or(max(0, c.MaxConns), math.MaxInt) }
 
 func (c *Client) server(u *urlparse.URL) *server {
-	address := u.Address()
-	host, known := c.servers.Load(address)
-	if !known {
-		host, _ = c.servers.LoadOrStore(address, &server{slots: semaphore.NewWeighted(int64(c.maxConns()))})
-	}
+	host, _ := c.servers.LoadOrStore(u.Address(), &server{slots: semaphore.NewWeighted(int64(c.maxConns()))})
 	return host.(*server)
 }
 
@@ -196,10 +192,7 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 func (c *Client) put(s *session) {
 	c.mu.Lock()
 	if s.usable() && (!s.lost || s.home != "") && len(s.host.idle)+s.host.busy <= c.maxIdle() {
-		if s.end == nil {
-			s.end = time.AfterFunc(idleTimeout, func() { c.expire(s) })
-		}
-		s.end.Reset(idleTimeout)
+		s.end = time.AfterFunc(idleTimeout, func() { c.expire(s) })
 		s.host.idle = append(s.host.idle, s)
 	} else {
 		c.mu.Unlock()

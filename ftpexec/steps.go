@@ -339,7 +339,9 @@ func loginSteps(u *urlparse.URL, c course) (list []step) {
 }
 
 // names returns what commands send of u.
-func names(u *urlparse.URL) []string { return append(slices.Clone(u.Dirs), u.Name, u.User.Username()) }
+func names(u *urlparse.URL) []string {
+	return slices.Concat(u.Dirs, []string{u.Name, u.User.Username()})
+}
 
 // isASCII reports whether all names are ASCII.
 func isASCII(u *urlparse.URL) bool { return !slices.ContainsFunc(names(u), beyondASCII) }

@@ -102,6 +102,9 @@ func hostname(text part) (string, *Error) {
 //
 // Each group is a decimal number up to 255. Leading zeros do not make it octal, and the result omits them.
 func hostnumber(text part) (string, *Error) {
+	if _, err := netip.ParseAddr(text.s); err == nil { // without leading zeros
+		return text.s, nil
+	}
 	if strings.Count(text.s, ".") != 3 || strings.Trim(text.s, "0123456789.") != "" {
 		return "", notNumber(text)
 	}
@@ -150,7 +153,7 @@ func ipv6(text part) (string, *Error) {
 // whole an address.
 func bracketed(s string) (forms []string) {
 	colon := strings.LastIndexByte(s, ':')
-	if colon < 0 {
+	if strings.IndexByte(s, ':') == colon { // an IPv6 address has two
 		return nil
 	}
 	if addr, err := netip.ParseAddr(s[:colon]); err == nil && addr.Is6() && addr.Zone() == "" {

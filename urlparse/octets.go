@@ -116,11 +116,7 @@ func forbidden(octet byte) string {
 
 // encode returns octets in a form that is allowed anywhere in a URL.
 func encode(octets string) string {
-	plain := 0
-	for plain < len(octets) && unreserved(octets[plain]) {
-		plain++
-	}
-	if plain == len(octets) {
+	if !strings.ContainsFunc(octets, func(r rune) bool { return r >= utf8.RuneSelf || !unreserved(byte(r)) }) {
 		return octets
 	}
 	var b strings.Builder

@@ -176,7 +176,7 @@ func splitType(text part) (segments, code part, found bool) {
 //
 // The last segment is the name, the others are CWD arguments; any of them may be empty: section 3.2.2.
 func fpath(text part) (dirs []string, name string, f *Error) {
-	at := 0
+	at, dirs := 0, make([]string, 0, strings.Count(text.s, "/")+1)
 	for segment := range strings.SplitSeq(text.s, "/") {
 		octets, f := fsegment(part{segment, text.at + at})
 		if f != nil {

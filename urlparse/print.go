@@ -19,7 +19,7 @@ const mask = "***"
 // even if it is empty: "ftp://h" becomes "ftp://h/".
 //
 // The fmt verbs print [URL.Redacted] instead.
-func (u *URL) String() string { return u.beforeHost() + u.fromHost() }
+func (u *URL) String() string { return u.fromHost(u.beforeHost()) }
 
 // Redacted returns the URL like String, with "***" for the password; an absent one stays absent. What follows a colon in
 // the user name becomes "***" too: it is a password if the colon before it was encoded by mistake. So does what stands
@@ -32,7 +32,7 @@ func (u *URL) Redacted() string {
 	if slip != "" {
 		user = encode(name+":") + mask
 	}
-	return u.login(user, mask) + u.withoutSlip().fromHost()
+	return u.withoutSlip().fromHost(u.login(user, mask))
 }
 
 // withoutSlip returns u without what may be a password in its path: the end of one, or that of a second URL, as in
@@ -102,9 +102,9 @@ func (u *URL) login(user, password string) string {
 	return s + user + "@"
 }
 
-// fromHost returns the host and all that follows.
-func (u *URL) fromHost() string {
-	b := append(make([]byte, 0, 128), u.host()...)
+// fromHost returns what is before the host, the host, and all that follows.
+func (u *URL) fromHost(before string) string {
+	b := append(append(make([]byte, 0, 128), before...), u.host()...)
 	if u.Port != 0 {
 		b = strconv.AppendInt(append(b, ':'), int64(u.Port), 10)
 	}

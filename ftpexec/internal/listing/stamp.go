@@ -52,6 +52,9 @@ func recent(month, dayOfMonth int, c stamp, now time.Time) (stamp, bool) {
 
 // clock reads "15:04", "15:04:05" or "15:04:05.123", and "3:04PM" or "3:04p".
 func clock(text string) (stamp, bool) {
+	if !strings.Contains(text, ":") {
+		return stamp{}, false
+	}
 	text = strings.ToUpper(text)
 	if strings.HasSuffix(text, "A") || strings.HasSuffix(text, "P") {
 		text += "M"

@@ -23,10 +23,12 @@ import (
 
 // Config configures a Conn. It must not be changed while in use.
 type Config struct {
-	Host    string                                                               // the name or address to resolve, and the name that a certificate must be for
-	Address string                                                               // host:port of the control connection
-	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: a net.Dialer
-	Proxied bool                                                                 // Dial goes through a proxy: the connections have its address, and Host leads to the server
+	Host    string // the name or address to resolve, and the name that a certificate must be for
+	Address string // host:port of the control connection
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	// DialData is for data connections. They need no keep-alives, because they are never idle for long.
+	DialData func(ctx context.Context, network, address string) (net.Conn, error)
+	Proxied  bool // Dial goes through a proxy: the connections have its address, and Host leads to the server
 
 	ImplicitTLS bool        // TLS from the first byte
 	TLSConfig   *tls.Config // a private copy with ServerName and its own session cache; nil without TLS
@@ -88,7 +90,7 @@ func (c *Conn) Begin(ctx context.Context) (stop func()) {
 func (c *Conn) Connect() (r Reply, err error) {
 	var conn net.Conn
 	err = c.setUp("no connection", func(ctx context.Context) (err error) {
-		conn, err = c.dial(ctx, c.cfg.Address, 0)
+		conn, err = c.cfg.Dial(ctx, "tcp", c.cfg.Address)
 		return err
 	})
 	if err == nil {
@@ -110,14 +112,6 @@ func (c *Conn) Connect() (r Reply, err error) {
 		r, err = c.greeting()
 	}
 	return r, c.fail(err)
-}
-
-// dial opens a TCP connection. keepAlive is that of a [net.Dialer].
-func (c *Conn) dial(ctx context.Context, address string, keepAlive time.Duration) (net.Conn, error) {
-	if c.cfg.Dial != nil {
-		return c.cfg.Dial(ctx, "tcp", address)
-	}
-	return (&net.Dialer{KeepAlive: keepAlive}).DialContext(ctx, "tcp", address)
 }
 
 // setUp does a step of the connection's set-up within the connect timeout. Close ends its context.

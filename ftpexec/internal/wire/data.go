@@ -208,11 +208,9 @@ func (d *Data) wait() error {
 	select {
 	case <-d.ready:
 	default:
-		patience := time.NewTimer(d.Patience())
-		defer patience.Stop()
 		select {
 		case <-d.ready:
-		case <-patience.C:
+		case <-time.After(d.Patience()):
 			return os.ErrDeadlineExceeded
 		}
 	}
@@ -227,11 +225,10 @@ func (d *Data) wait() error {
 func (d *Data) Close() error {
 	d.cancel()
 	<-d.ready
-	if d.raw == nil {
-		return nil
-	}
-	if err := d.raw.Close(); !errors.Is(err, net.ErrClosed) { // as the end of a handshake does
-		return err
+	if d.raw != nil {
+		if err := d.raw.Close(); !errors.Is(err, net.ErrClosed) { // as the end of a handshake does
+			return err
+		}
 	}
 	return nil
 }

@@ -77,9 +77,7 @@ func explain(err error) error {
 	var dns *net.DNSError
 	var op *net.OpError
 	switch {
-	case err == nil, err == io.EOF:
-		return err
-	case isOneOf(err, ErrConnect, ErrLost, ErrTimeout, ErrProtocol, ErrTLS):
+	case err == nil || err == io.EOF || isOneOf(err, ErrConnect, ErrLost, ErrTimeout, ErrProtocol, ErrTLS):
 		return err
 	case errors.As(err, &dns) && shortageIn(dns) != nil:
 		return fmt.Errorf("%w: %w%.0w", ErrConnect, shortageIn(dns), err)

@@ -28,12 +28,6 @@ func (r Reply) Raw() string { return r.raw }
 // LastLine returns the last line of Raw.
 func (r Reply) LastLine() string { return r.raw[strings.LastIndexByte(r.raw, '\n')+1:] }
 
-// Says reports whether r contains one of the words, which are in lower case.
-func (r Reply) Says(words ...string) bool {
-	text := strings.ToLower(r.raw)
-	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
-}
-
 // First returns the first digit of the code, which decides (RFC 1123 section 4.1.2.11).
 func (r Reply) First() int { return r.Code / 100 }
 
@@ -76,13 +70,8 @@ func readReply(r *bufio.Reader, mask func(string) string) (Reply, error) {
 	if reason != "" {
 		return Reply{}, senseless(reason, mask(line))
 	}
-	if len(line) <= 3 || line[3] != '-' {
-		return Reply{code, mask(cutCode(line)), cutCode(line)}, nil
-	}
-	var text strings.Builder
-	text.WriteString(cutCode(line))
-	left := maxReply - len(line)
-	for more := true; more; text.WriteString("\n" + line) {
+	lines, left := []string{cutCode(line)}, maxReply-len(line)
+	for more := len(line) > 3 && line[3] == '-'; more; lines = append(lines, line) {
 		if line, err = readLine(r, left); err != nil {
 			return Reply{}, err
 		}
@@ -91,7 +80,8 @@ func readReply(r *bufio.Reader, mask func(string) string) (Reply, error) {
 			line, more = cutCode(line), false
 		}
 	}
-	return Reply{code, mask(text.String()), text.String()}, nil
+	text := strings.Join(lines, "\n")
+	return Reply{code, mask(text), text}, nil
 }
 
 // codeOf returns the code of a reply's first line, or what RFC 959 section 4.2 does not allow in it.
@@ -112,12 +102,10 @@ func cutCode(line string) string { return line[min(4, len(line)):] }
 
 // readLine reads a line of at most left bytes and cuts off the LF at its end and the CRs before it.
 func readLine(r *bufio.Reader, left int) (string, error) {
-	line := ""
-	for {
+	for line := ""; ; {
 		part, err := r.ReadSlice('\n')
 		line += string(part)
-		text := strings.TrimRight(line, "\r\n")
-		switch {
+		switch text := strings.TrimRight(line, "\r\n"); {
 		case len(text) > maxLine:
 			return "", senseless("line too long", "")
 		case len(line) > left:

@@ -33,7 +33,7 @@ func TestQuickAck(t *testing.T) {
 			}
 		}
 	}()
-	c := New(Config{Address: l.Addr().String(), ConnectTimeout: time.Minute, Timeout: 10 * time.Second})
+	c := New(Config{Address: l.Addr().String(), Dial: new(net.Dialer).DialContext, ConnectTimeout: time.Minute, Timeout: 10 * time.Second})
 	defer c.Close()
 	if _, err := c.Connect(); err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ func (c *Conn) OpenData(port int) (*Data, error) {
 			host, _, _ = net.SplitHostPort(c.conn.RemoteAddr().String())
 		}
 		target := net.JoinHostPort(host, strconv.Itoa(port))
-		open = func(ctx context.Context) (net.Conn, error) { return c.dial(ctx, target, -1) } // it is never idle for long
+		open = func(ctx context.Context) (net.Conn, error) { return c.cfg.DialData(ctx, "tcp", target) }
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,8 +75,7 @@ func (c *Conn) accept(ctx context.Context, l net.Listener) (net.Conn, error) {
 // reply; then r is the final one, before or after the data.
 func (c *Conn) Began(r Reply, listing bool) {
 	if r.OK() {
-		final := r
-		c.final, c.data.finished = &final, true
+		c.final, c.data.finished = &r, true
 	}
 	if listing {
 		c.data.listing, c.data.left = true, c.cfg.MaxListing
