@@ -36,12 +36,10 @@ func (j *job) choose(ctx context.Context, to *partfile.Place) (choice, error) {
 	switch {
 	case err != nil:
 		return choice{}, err
-	case to.Info == nil:
+	case to.Info == nil, j.o.Overwrite && !j.o.Newer:
 		return choice{overwrite: j.o.Overwrite}, nil
 	case j.o.Newer, j.o.Continue:
 		return j.against(ctx, to)
-	case j.o.Overwrite:
-		return choice{overwrite: true}, nil
 	case j.o.Skip:
 		return choice{skip: leftExists}, nil
 	case whole:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 
 	"golang.org/x/time/rate"
 
@@ -16,6 +17,8 @@ import (
 
 // bufferSize is how many bytes are copied at a time if they do not go straight from the socket to the file.
 const bufferSize = 256 << 10
+
+var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
 // sink is where the bytes of a response go. Its errors are local.
 type sink struct {
@@ -45,7 +48,9 @@ func (w *sink) pump(body io.Reader) (err error) {
 	if w.limit != nil { // bytes of a tenth of a second, so that data flows evenly
 		size = min(size, max(512, float64(w.limit.Limit()/10)))
 	}
-	_, err = io.CopyBuffer(w, struct{ io.Reader }{body}, make([]byte, int(size)))
+	buffer := buffers.Get().(*[bufferSize]byte)
+	defer buffers.Put(buffer)
+	_, err = io.CopyBuffer(w, struct{ io.Reader }{body}, buffer[:int(size)])
 	return err
 }
 

@@ -83,11 +83,21 @@ func (t *transfer) compare(resp *ftpexec.Response, lap partfile.Span) error {
 	if lap.Len() == 0 {
 		return nil
 	}
-	b := make([]byte, lap.Len())
-	if _, err := io.ReadFull(resp.Body, b); err != nil {
-		return bodyError(err)
+	b, err := readLap(resp, lap.Len())
+	if err != nil {
+		return err
 	}
 	return misplaced(t.part.Expect(lap.Start, b))
+}
+
+// readLap reads n bytes from resp.
+func readLap(resp *ftpexec.Response, n int64) ([]byte, error) {
+	b := make([]byte, n)
+	_, err := io.ReadFull(resp.Body, b)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = ftpexec.ErrTruncated
+	}
+	return b, err
 }
 
 // misplaced turns what package partfile says of bytes into why there is no restart.
@@ -147,13 +157,5 @@ func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x partfile
 	defer t.mu.Unlock()
 	t.responses++
 	t.confirmed = t.confirmed || err == nil && tail
-	return n, bodyError(err)
-}
-
-// bodyError turns the error of a copy that ended early into ErrTruncated.
-func bodyError(err error) error {
-	if _, server := errors.AsType[*ftpexec.Error](err); errors.Is(err, io.ErrUnexpectedEOF) && !server {
-		return ftpexec.ErrTruncated
-	}
-	return err
+	return n, err
 }

@@ -72,9 +72,7 @@ func (j *job) file(ctx context.Context, to *partfile.Place) (result Result, err 
 	if err != nil {
 		return Result{}, err
 	}
-	if j.arrives != nil {
-		j.arrives()
-	}
+	j.arrives()
 	return t.finish(ctx, to, c.overwrite)
 }
 
@@ -106,19 +104,15 @@ func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite boo
 	err := t.part.Publish(last)
 	if t.o.Skip && errors.Is(err, fs.ErrExist) {
 		t.part.Discard()
-		return skipped(to, leftExists), nil
+		return Result{Left: leftExists, Size: to.Size()}, nil
 	}
 	return result, err
-}
-
-func skipped(to *partfile.Place, why string) Result {
-	return Result{Left: why, Size: to.Size()}
 }
 
 // leaveAlone returns the result for a target that stays. It verifies one that is as good as the server's file if a digest was
 // asked for, but never removes it. It asks the server for no digest of one that has merely been there.
 func (j *job) leaveAlone(ctx context.Context, to *partfile.Place, why string) (Result, error) {
-	result := skipped(to, why)
+	result := Result{Left: why, Size: to.Size()}
 	err := j.sized(to.Path+": exists with", result.Size)
 	if err != nil || why == leftExists && j.o.Sum.Algorithm == "" {
 		return result, err

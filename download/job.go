@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ type job struct {
 	o       *Options
 	retry   *retry.Retrier
 	hashed  bool   // see hasher
-	arrives func() // see member; may be nil
+	arrives func() // see member
 	quiet   func() // ends the Progress events; nil before data flows
 	group   *partfile.Group
 }
@@ -32,13 +33,11 @@ func (j *job) text() bool { return j.u != nil && j.u.Type == urlparse.TypeASCII 
 
 // newJob returns a job with a copy of o that has its defaults filled in.
 func newJob(src Source, u *urlparse.URL, o *Options) *job {
-	j := &job{src: src, u: u, url: u.WithoutPassword().String(), o: new(Options), extra: src}
+	j := &job{src: src, u: u, url: u.WithoutPassword().String(), o: new(Options), extra: src, arrives: func() {}, group: new(partfile.Group)}
 	if o != nil {
 		*j.o = *o
 	}
-	if j.o.checkpoint == 0 {
-		j.o.checkpoint = checkpointInterval
-	}
+	j.o.checkpoint = cmp.Or(j.o.checkpoint, checkpointInterval)
 	if tell := j.o.Events; tell != nil {
 		var one sync.Mutex
 		j.o.Events = func(e Event) { one.Lock(); defer one.Unlock(); tell(e) }
@@ -47,7 +46,6 @@ func newJob(src Source, u *urlparse.URL, o *Options) *job {
 	policy.Tell = func(err error, try int, wait time.Duration) {
 		j.o.notify(Event{Err: err, Text: fmt.Sprintf("%d of %d", try, retry.Count(j.o.Retries)), Wait: wait})
 	}
-	j.group = new(partfile.Group)
 	if m, ok := src.(member); ok {
 		j.extra, j.arrives, j.group, policy.ReturnCrowded = m.Extra(), m.Arrived, m.Group(), true
 	}

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+
+	"example.com/ftpfetch/download/internal/partfile"
 )
 
 // renames is the call that gives a file its name.
@@ -14,10 +16,20 @@ var renames = map[bool]string{true: "renameat2", false: "link"}[runtime.GOOS == 
 
 var fourKiB = noise(4<<10, 9)
 
+// ofMany is the Source of a file of many.
+type ofMany struct {
+	Source
+	group *partfile.Group
+}
+
+func (o ofMany) Extra() Source          { return o.Source }
+func (o ofMany) Arrived()               {}
+func (o ofMany) Group() *partfile.Group { return o.group }
+func (o ofMany) HashNames() bool        { return true }
+
 // TestSmallFile counts the calls on the disk for one small file, of which people retrieve many thousands: below a root
-// too, where the directory is there already.
+// too, where the directory is there already, and as one of many.
 func TestSmallFile(t *testing.T) {
-	const most = 33
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "d"), 0o777); err != nil {
 		t.Fatal(err)
@@ -27,12 +39,16 @@ func TestSmallFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
+	alone := memorySource{contents: fourKiB}
 	for _, tt := range []struct {
-		path, dir string
-		o         *Options
+		src             Source
+		path, part, dir string
+		o               *Options
+		most            int
 	}{
-		{filepath.Join(dir, "f"), filepath.Base(dir), nil},
-		{"d/f", "d", &Options{Root: root}},
+		{alone, filepath.Join(dir, "f"), "f.part", filepath.Base(dir), nil, 33},
+		{alone, "d/f", "f.part", "d", &Options{Root: root}, 33},
+		{ofMany{alone, new(partfile.Group)}, "d/g", "g~cd0aa9856147b6c5.part", "d", &Options{Root: root}, 14},
 	} {
 		var calls, flushed []string
 		onCall(t, func(call, path string) error {
@@ -43,13 +59,13 @@ func TestSmallFile(t *testing.T) {
 			}
 			return nil
 		})
-		if _, err := File(t.Context(), memorySource{contents: fourKiB}, urlOf(t, "ftp://h/f"), tt.path, tt.o); err != nil {
+		if _, err := File(t.Context(), tt.src, urlOf(t, "ftp://h/f"), tt.path, tt.o); err != nil {
 			t.Fatal(err)
 		}
-		if len(calls) > most {
-			t.Errorf("%s: %d calls, want at most %d: %q", tt.path, len(calls), most, calls)
+		if len(calls) > tt.most {
+			t.Errorf("%s: %d calls, want at most %d: %q", tt.path, len(calls), tt.most, calls)
 		}
-		want := []string{"fsync f.part", renames + " f.part", "fsync " + tt.dir}
+		want := []string{"fsync " + tt.part, renames + " " + tt.part, "fsync " + tt.dir}
 		if !slices.Equal(flushed, want) {
 			t.Errorf("%s: got %q, want %q", tt.path, flushed, want)
 		}
@@ -65,15 +81,18 @@ func BenchmarkSmall(b *testing.B) {
 	}
 	defer root.Close()
 	u := urlOf(b, "ftp://h/f")
+	alone := memorySource{contents: fourKiB}
 	for _, bb := range []struct {
 		what, dir string
+		src       Source
 		o         *Options
 	}{
-		{"anywhere", dir, nil}, {"root", "d", &Options{Root: root}},
+		{"anywhere", dir, alone, nil}, {"root", "d", alone, &Options{Root: root}},
+		{"of many", "e", ofMany{alone, new(partfile.Group)}, &Options{Root: root, Events: func(Event) {}, Commit: func(Result) error { return nil }}},
 	} {
 		b.Run(bb.what, func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
-				if _, err := File(b.Context(), memorySource{contents: fourKiB}, u, filepath.Join(bb.dir, fmt.Sprint(i)), bb.o); err != nil {
+				if _, err := File(b.Context(), bb.src, u, filepath.Join(bb.dir, fmt.Sprint(i)), bb.o); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -72,10 +72,7 @@ func (s *stream) run(ctx context.Context) error {
 		case err == nil:
 			return s.retry.Do(ctx, func() error {
 				info, err := s.stat(ctx)
-				if err == nil {
-					err = s.same(info.Size, info.ModTime)
-				}
-				return err
+				return cmp.Or(err, s.same(info.Size, info.ModTime))
 			})
 		case s.n.Load() > 0 && (s.text() || s.size.Load() < 0 || !s.dated(s.modTime)):
 			return err // it cannot be resumed
@@ -114,9 +111,9 @@ func (s *stream) piece(ctx context.Context) error {
 	s.size.Store(resp.Size)
 	s.modTime = resp.ModTime
 	s.report(func() (done, total int64) { return s.n.Load(), s.size.Load() })
-	b := make([]byte, len(s.lap))
-	if _, err := io.ReadFull(resp.Body, b); err != nil {
-		return bodyError(err)
+	b, err := readLap(resp, int64(len(s.lap)))
+	if err != nil {
+		return err
 	}
 	if !bytes.Equal(b, s.lap) { // another connection may do better
 		return &retry.Known{Err: because(ftpexec.ErrChanged, "%v", errMisplaced), Passes: true}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download/digest"
-	"example.com/ftpfetch/download/internal/algorithm"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
@@ -52,7 +51,9 @@ func (c *digestCheck) reach(ctx context.Context, f *os.File, n int64) error {
 		return nil
 	}
 	in := io.NewSectionReader(partfile.Reader{Ctx: ctx, F: f}, c.at, n-c.at)
-	_, err := io.CopyBuffer(c, in, make([]byte, bufferSize))
+	buffer := buffers.Get().(*[bufferSize]byte)
+	defer buffers.Put(buffer)
+	_, err := io.CopyBuffer(c, in, buffer[:])
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -162,10 +163,10 @@ func (j *job) neighbors(ctx context.Context) (names []string) {
 		}
 		names = append(names, path.Base(e.Name))
 	}
-	if !slices.Contains(names, j.u.Name) {
-		return nil // vsftpd lists nothing of a directory that it may not read
+	if slices.Contains(names, j.u.Name) {
+		return names
 	}
-	return names
+	return nil // vsftpd lists nothing of a directory that it may not read
 }
 
 // readList retrieves a list and finds the file in it. A list that was cut short does not count.
@@ -180,12 +181,9 @@ func (j *job) readList(ctx context.Context, list sums.List) (digest.Sum, error) 
 	return list.Find(resp.Body, j.u.Name)
 }
 
-// computed asks the server to compute a digest.
+// computed asks the server to compute a digest, of all but blake2b, which no FTP command computes.
 func (j *job) computed(ctx context.Context) (*digestCheck, error) {
-	for _, a := range algorithm.Names() {
-		if a == "blake2b" {
-			continue // no FTP command computes it
-		}
+	for _, a := range []string{"sha512", "sha256", "sha1", "md5", "crc32"} {
 		var d []byte
 		err := j.retry.Do(ctx, func() (err error) {
 			d, err = j.src.Hash(ctx, j.u, a)

@@ -73,10 +73,8 @@ func Beside(name string) []List {
 // that is one of md5, sha1 and sha256, and the strongest digest of the file wins.
 //
 // Errors are [ErrNotListed], [ErrAmbiguous], [ErrTooLarge] and those of r.
-func (l List) Find(r io.Reader, name string) (digest.Sum, error) { return l.find(r, name, MaxList) }
-
-func (l List) find(r io.Reader, name string, most int64) (digest.Sum, error) {
-	in := &io.LimitedReader{R: r, N: most + 1}
+func (l List) Find(r io.Reader, name string) (digest.Sum, error) {
+	in := &io.LimitedReader{R: r, N: MaxList + 1}
 	text := bufio.NewScanner(in)
 	text.Buffer(nil, MaxLine)
 	found, ambiguous := map[string]digest.Sum{}, false
@@ -107,7 +105,7 @@ func (l List) find(r io.Reader, name string, most int64) (digest.Sum, error) {
 	case err != nil:
 		return digest.Sum{}, err
 	case in.N == 0:
-		return digest.Sum{}, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, most)
+		return digest.Sum{}, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxList)
 	case ambiguous:
 		return digest.Sum{}, ErrAmbiguous
 	}

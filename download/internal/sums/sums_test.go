@@ -153,10 +153,11 @@ func TestFindErrors(t *testing.T) {
 // TestFindLimit reads lists of exactly the limit and of one byte more.
 func TestFindLimit(t *testing.T) {
 	list := abc["sha256"] + "  f\n"
-	if _, err := of("sha256").find(strings.NewReader(list), "f", int64(len(list))); err != nil {
+	list += strings.Repeat(strings.Repeat("x", 1<<13-1)+"\n", MaxList>>13)[len(list):]
+	if _, err := of("sha256").Find(strings.NewReader(list), "f"); err != nil {
 		t.Errorf("at the limit: %v", err)
 	}
-	if got, err := of("sha256").find(strings.NewReader(list+"\n"), "f", int64(len(list))); !errors.Is(err, ErrTooLarge) {
+	if got, err := of("sha256").Find(strings.NewReader(list+"\n"), "f"); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("beyond the limit: %s, %v", got, err)
 	}
 }
