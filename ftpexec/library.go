@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"strings"
 
 	"github.com/jlaffaye/ftp"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/internal/early"
 )
 
 // You can understand the rest of the package without this file.
@@ -43,7 +45,10 @@ func newLibrary(r *run) (*library, error) {
 		}
 		data, err := l.run.conn.OpenData(l.run.port)
 		l.data = data
-		return data, err
+		if l.finished == nil || err != nil {
+			return data, err
+		}
+		return early.Watch(l.run.ctx, data, func(line string) iter.Seq2[Entry, error] { return l.run.listed(line).entries(l.run.url) }), nil
 	}))
 	l.conn = conn
 	return l, err

@@ -122,7 +122,7 @@ func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names listed
 // have its end: a name without one may be the start of another (RFC 3659 section 7.2). Another listing without it counts if
 // it comes twice, as does one that ends in the midst of TLS.
 func (r *run) lines() (l listed, err error) {
-	l = listed{op: r.goal.op, now: time.Now(), mask: r.client.secrets.Mask}
+	l = r.listed()
 	l.lines, err = r.library.list(r, func() error {
 		if _, e := r.finish(r.library.data.Received(), true); e != nil {
 			return e
@@ -160,6 +160,10 @@ func (r *run) lines() (l listed, err error) {
 	return l, err
 }
 
+func (r *run) listed(lines ...string) listed {
+	return listed{op: r.goal.op, lines: lines, now: time.Now(), mask: r.client.secrets.Mask}
+}
+
 // isEntry reports whether a line names an entry, not the directory itself or its parent, which some servers list.
 func isEntry(name string) bool {
 	return !slices.Contains([]string{"", ".", ".."}, base(name))
@@ -176,11 +180,10 @@ func base(name string) string {
 // then LIST, then NLST, which tells only names. The Client remembers for each host which of them works. The entries "."
 // and ".." are left out.
 //
-// The iteration retrieves the whole listing, and gives its connection back (see MaxIdle), before it yields the first entry. If that
-// fails it yields a zero Entry with the error and stops, so the entries of a directory are never mistaken for all of
-// them. A line that names no entry that this package understands, or a name that no FTP command can contain, yields a zero Entry
-// with an [ErrLine] that shows the line, and the iteration goes on: the directory has an entry that is not listed. Every
-// error is an *[Error], or a *[urlparse.Error] if u is not valid. ctx covers the whole iteration.
+// The iteration retrieves the whole listing first and may fail as that of List, so the entries of a directory are never
+// mistaken for all of them. A line that names no entry that this package understands, or a name that no FTP command can
+// contain, yields a zero Entry with an [ErrLine] that shows the line, and the iteration goes on: the directory has an
+// entry that is not listed.
 //
 // Names are bytes as the server sent them, and so are those in the URLs. Entries asks for UTF-8 (OPTS UTF8 ON) only if
 // a name in u needs it, as Do does.

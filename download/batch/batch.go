@@ -166,19 +166,20 @@ func (b *engine) totals() (t Totals) {
 
 // job is a task on its way.
 type job struct {
-	Task
-	in      *urlparse.URL // the directory whose listing has this file; see settle
-	dir     *node         // where a directory is; nil for a file
-	waited  bool          // for another run
-	short   int           // how often it was short of open files, although it ran alone
-	listed  int64         // the size that a listing tells; -1 if none does
-	modTime time.Time     // that a listing tells, to the second; zero if none does
-	link    string        // the target of the symbolic link that led here; "" if none did
+	*Task             // nil until settle, because it takes more memory than all the rest
+	in      *job      // the directory whose listing has this file
+	name    string    // there
+	dir     *node     // where a directory is; nil for a file
+	listed  int64     // the size that a listing tells; -1 if none does
+	modTime time.Time // that a listing tells, to the second; zero if none does
+	link    string    // the target of the symbolic link that led here; "" if none did
+	waited  bool      // for another run
+	short   uint8     // how often it was short of open files, although it ran alone
 }
 
 // size returns the size of a file as far as it is known in advance, or -1.
 func (j *job) size() int64 {
-	if j.Size != nil {
+	if j.Task != nil && j.Size != nil {
 		return *j.Size
 	}
 	return j.listed
@@ -186,12 +187,12 @@ func (j *job) size() int64 {
 
 func (j *job) url() *urlparse.URL { return j.URLs[0] }
 
-// settle gives a file from a listing its URL. It is put off until its turn comes, because a URL takes as much memory as
-// all the rest.
+// settle gives a file from a listing its path and URL when its turn comes.
 func (j *job) settle() {
-	if j.in != nil {
-		name := path.Base(j.Path)
-		j.URLs, j.in = []*urlparse.URL{j.in.Child(literal(name), j.Tree.typeOf(name))}, nil
+	if j.Task == nil {
+		j.Task = &Task{Tree: j.in.Tree}
+		j.Path = path.Join(j.in.Path, j.name)
+		j.URLs = []*urlparse.URL{j.in.url().Child(literal(j.name), j.Tree.typeOf(j.name))}
 	}
 }
 
@@ -203,7 +204,8 @@ func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 		defer stop()
 		t, more := next()
 		for more {
-			j := &job{Task: t, listed: -1}
+			task := t
+			j := &job{Task: &task, listed: -1}
 			if t, more = next(); b.paths == nil && (more || j.Tree == nil) {
 				b.paths = newPaths()
 			}
@@ -276,7 +278,7 @@ func (b *engine) note(wait time.Duration, text string) {
 
 // failed returns the end of a job that failed with err, at the URL that it tries.
 func (j *job) failed(err error) Event {
-	return Event{Event: download.Event{Err: err}, Task: &j.Task, dir: j.dir != nil}
+	return Event{Event: download.Event{Err: err}, Task: j.Task, dir: j.dir != nil}
 }
 
 // ended counts and tells the end of a task.

@@ -109,7 +109,7 @@ func (b *engine) end(ctx context.Context, j *job, result download.Result, err er
 
 // left reports an entry of a listing that is not followed, because of what it is.
 func (b *engine) left(j *job, what string) {
-	b.ended(Event{Event: download.Event{Text: what}, Task: &j.Task})
+	b.ended(Event{Event: download.Event{Text: what}, Task: j.Task})
 }
 
 // retrieve retrieves a file, and counts and tells what happens.
@@ -127,9 +127,9 @@ func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download
 		if e.Kind == download.Progress {
 			m.update(e.Done, e.Total)
 		}
-		b.tell(Event{Event: e, Task: &j.Task})
+		b.tell(Event{Event: e, Task: j.Task})
 	}
-	b.tell(Event{Event: download.Event{Kind: Started}, Task: &j.Task})
+	b.tell(Event{Event: download.Event{Kind: Started}, Task: j.Task})
 	result, err := download.File(ctx, &first{b.src, t, b.group}, j.url(), j.Path, &o)
 	m.end(result, err)
 	return result, err

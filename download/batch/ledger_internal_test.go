@@ -281,7 +281,7 @@ func TestNamedMeanwhile(t *testing.T) {
 		r.add(other, path, 1)
 	}
 	for path, want := range map[string]bool{"a": true, "b": true, "c": false} {
-		if got, err := b.named(t.Context(), &job{Task: Task{Item: r.item(path)}, listed: -1}); got != want || err != nil {
+		if got, err := b.named(t.Context(), &job{Task: &Task{Item: r.item(path)}, listed: -1}); got != want || err != nil {
 			t.Errorf("%s: %v, %v, want %v", path, got, err, want)
 		}
 	}

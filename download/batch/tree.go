@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io/fs"
 	"iter"
 	"path"
@@ -29,8 +30,9 @@ type node struct {
 	links int           // links followed on the way
 	guess bool          // it may be a file: the listing did not tell
 
-	unique string // as the listing of up has it; "" if it does not tell
-	shows  uint64 // the identity of its own listing
+	unique string          // as the listing of up has it; "" if it does not tell
+	shows  uint64          // the identity of its own listing
+	ahead  map[uint64]bool // the keys of files that are queued before the listing is whole; see begin
 }
 
 // noMatch is the error if nothing in a directory matches Tree.Names.
@@ -60,9 +62,9 @@ func (j *job) asFile() *job {
 	v, last := *j.url(), len(j.url().Dirs)-1
 	v.Dirs, v.Name = v.Dirs[:last:last], v.Dirs[last]
 	v.Type = j.Tree.typeOf(v.Name)
-	file := &job{Task: j.Task, listed: -1, link: j.link}
-	file.URLs = []*urlparse.URL{&v}
-	return file
+	task := *j.Task
+	task.URLs = []*urlparse.URL{&v}
+	return &job{Task: &task, listed: -1, link: j.link}
 }
 
 // list lists a directory and queues what is in it.
@@ -73,10 +75,10 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	}
 	bounded, cancel := b.bound(ctx)
 	defer cancel()
-	entries, odd, err := b.entries(bounded, j.url())
+	found, err := b.entries(b.begin(bounded, t), j.url(), j.dir.ahead)
 	var same *node
 	if err == nil {
-		same, err = b.circle(bounded, j, entries)
+		same, err = b.circle(bounded, j, found)
 	}
 	switch {
 	case b.crowded(t, err):
@@ -100,9 +102,16 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	case err != nil:
 		return b.notListed(ctx, j, err, verdict(err))
 	}
-	b.complain(j, entries, odd)
-	b.sharpen(bounded, j, entries)
-	return b.listed(ctx, t, b.within(ctx, j, entries)...)
+	b.complain(j, found)
+	b.sharpen(bounded, j, found.entries)
+	return b.listed(ctx, t, b.within(ctx, j, found.entries)...)
+}
+
+// queue queues a job that the listing of t has shown.
+func (b *engine) queue(t *schedule.Turn[*job], j *job) {
+	if b.admit(j) {
+		t.Add(b.found(j, t.Host))
+	}
 }
 
 // listed queues what a directory that has been listed leads to. A directory in the midst of which the run was interrupted
@@ -112,13 +121,12 @@ func (b *engine) listed(ctx context.Context, t *schedule.Turn[*job], jobs ...*jo
 		if ctx.Err() != nil {
 			break
 		}
-		if b.admit(next) {
-			t.Add(b.found(next, t.Host))
-		}
+		b.queue(t, next)
 	}
 	if ctx.Err() == nil {
 		b.count(func(c *counts) { c.Listing-- })
 	}
+	t.Value.dir.ahead = nil
 	return schedule.Done
 }
 
@@ -127,16 +135,16 @@ var mostListed = []int{2000, 7500, 10000}
 
 // complain reports what is wrong with a listing: lines that cannot be read, and a pattern that nothing matches, which is
 // as bad as a file that does not exist.
-func (b *engine) complain(j *job, entries []entry, odd []error) {
-	for _, err := range odd {
+func (b *engine) complain(j *job, found contents) {
+	for _, err := range found.odd {
 		b.ended(j.failed(err))
 	}
-	b.count(func(c *counts) { c.Unlisted += int64(min(1, len(odd))) })
-	if slices.ContainsFunc(mostListed, func(most int) bool { return len(entries) <= most && len(entries) >= most-2 }) {
-		b.note(pause, fmt.Sprintf("%s has %d entries, as many as some servers list at most: a list of URLs (-i) fetches what may be missing", j.url().Redacted(), len(entries)))
+	b.count(func(c *counts) { c.Unlisted += int64(min(1, len(found.odd))) })
+	if slices.ContainsFunc(mostListed, func(most int) bool { return found.all <= most && found.all >= most-2 }) {
+		b.note(pause, fmt.Sprintf("%s has %d entries, as many as some servers list at most: a list of URLs (-i) fetches what may be missing", j.url().Redacted(), found.all))
 	}
 	match := func(e entry) bool { return matches([]string{j.Tree.Names}, e.name) }
-	if j.Tree.Names != "" && j.dir.depth == 0 && !slices.ContainsFunc(entries, match) {
+	if j.Tree.Names != "" && j.dir.depth == 0 && len(j.dir.ahead) == 0 && !slices.ContainsFunc(found.entries, match) {
 		b.count(func(c *counts) { c.file(0, 1) })
 		e := j.failed(noMatch(j.Tree.Names))
 		e.dir = false
@@ -164,25 +172,50 @@ func (b *engine) create(j *job) error {
 	return nil
 }
 
-// entries lists a directory. It returns the errors of single lines in odd. It tries again as a download does.
-func (b *engine) entries(ctx context.Context, u *urlparse.URL) (entries []entry, odd []error, err error) {
+// contents is what a listing shows.
+type contents struct {
+	entries []entry // without the files that are queued already
+	odd     []error // of single lines
+	all     int     // the number of entries
+	dirs    int     // how many of them may be directories
+	shows   uint64  // a hash of them, in whatever order
+}
+
+// entries lists a directory of which some files are queued already. It tries again as a download does.
+func (b *engine) entries(ctx context.Context, u *urlparse.URL, ahead map[uint64]bool) (c contents, err error) {
 	err = b.again(ctx, func() error {
-		entries, odd = nil, nil
+		c = contents{}
+		for key := range ahead {
+			ahead[key] = true
+		}
 		for e, err := range b.src.Entries(ctx, u) {
 			switch {
 			case ctx.Err() != nil: // a listing may have a million lines
 				return context.Cause(ctx)
 			case errors.Is(err, ftpexec.ErrLine):
-				odd = append(odd, err)
+				c.odd = append(c.odd, err)
 			case err != nil:
 				return err
 			default:
-				entries = append(entries, entryOf(e))
+				c.add(entryOf(e), ahead)
 			}
 		}
 		return nil
 	})
-	return entries, odd, err
+	return c, err
+}
+
+func (c *contents) add(e entry, ahead map[uint64]bool) {
+	c.all++
+	c.shows += maphash.Comparable(seed, e)
+	if e.mode == fs.ModeDir || e.mode == fs.ModeIrregular {
+		c.dirs++
+	}
+	if key := e.key(); e.mode == 0 && ahead[key] {
+		ahead[key] = false // another of that name is one too many
+	} else {
+		c.entries = append(c.entries, e)
+	}
 }
 
 func (b *engine) again(ctx context.Context, f func() error) error {
@@ -227,7 +260,10 @@ func (b *engine) sameSize(name string, size int64) bool {
 // within returns the jobs for the entries of a directory, and reports those that are not retrieved. If ctx ends it returns
 // some of them.
 func (b *engine) within(ctx context.Context, j *job, entries []entry) (jobs []*job) {
-	taken := make(map[string]bool)
+	taken := j.dir.ahead
+	if taken == nil {
+		taken = make(map[uint64]bool)
+	}
 	for _, e := range entries {
 		if ctx.Err() != nil {
 			break
@@ -238,12 +274,10 @@ func (b *engine) within(ctx context.Context, j *job, entries []entry) (jobs []*j
 		if !j.Tree.wants(below, e.mode == fs.ModeDir || e.mode != 0 && deeper && !link) {
 			continue
 		}
-		next := &job{Task: Task{Tree: j.Tree}, in: j.url()}
-		next.Path = path.Join(j.Path, e.name)
+		next := j.file(e)
 		if err := e.usable(taken); err != nil {
 			b.refuse(next, e, err)
 		} else if e.mode == 0 {
-			next.fill(e)
 			jobs = append(jobs, next)
 		} else if b.descend(j, next, e) {
 			jobs = append(jobs, next)
@@ -252,11 +286,13 @@ func (b *engine) within(ctx context.Context, j *job, entries []entry) (jobs []*j
 	return jobs
 }
 
-func (j *job) fill(e entry) {
-	j.modTime, j.listed = e.time, e.size
+// file returns the job for a file in the directory j.
+func (j *job) file(e entry) *job {
+	size := e.size
 	if j.Tree.typeOf(e.name) == urlparse.TypeASCII {
-		j.listed = -1 // the line ends count otherwise there
+		size = -1 // the line ends count otherwise there
 	}
+	return &job{in: j, name: e.name, modTime: e.time, listed: size}
 }
 
 // refuse reports an entry that has no local name.
@@ -269,7 +305,8 @@ func (b *engine) refuse(j *job, e entry, err error) {
 			c.file(0, 1)
 		}
 	})
-	j.URLs, j.in = []*urlparse.URL{e.url(j.in)}, nil
+	j.settle()
+	j.URLs[0] = e.url(j.in.url())
 	failed := j.failed(err)
 	failed.dir = dir
 	b.ended(failed)
@@ -277,12 +314,13 @@ func (b *engine) refuse(j *job, e entry, err error) {
 
 // descend fills in the job for an entry that is not a file. It returns false if the entry is not retrieved.
 func (b *engine) descend(parent, next *job, e entry) bool {
-	d, u := parent.dir, e.url(next.in)
+	d, u := parent.dir, e.url(parent.url())
+	next.settle()
 	next.dir = &node{
 		root: d.root, below: path.Join(d.below, e.name), depth: d.depth + 1, real: path.Join(d.real, e.name),
 		up: d, links: d.links, guess: e.mode != fs.ModeDir, unique: e.unique,
 	}
-	next.URLs, next.in = []*urlparse.URL{directory(u)}, nil
+	next.URLs[0] = directory(u)
 	switch {
 	case e.mode == fs.ModeSymlink:
 		if !parent.Tree.FollowLinks || !next.dir.follow(d, e.target) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"io/fs"
 	"path"
 	"strings"
 
@@ -29,9 +28,9 @@ const (
 // circle returns the directory above j that is j's own directory: some servers show links and mounts as directories. The
 // fact "unique" or the same entries make one suspect it, but both are also the same in trees without a circle. So circle
 // asks: in a circle the way from the one to the other leads on from there, again and again, and shows the same at its end.
-func (b *engine) circle(ctx context.Context, j *job, entries []entry) (*node, error) {
-	d, within := j.dir, 0
-	d.shows, within = identity(entries)
+func (b *engine) circle(ctx context.Context, j *job, found contents) (*node, error) {
+	d, within := j.dir, found.dirs
+	d.shows = found.shows
 	var same, named *node // the nearest that shows the same, or that has the same name in "unique"
 	alike := 0
 	for a := d.up; a != nil && within > 0; a = a.up {
@@ -55,9 +54,8 @@ func (b *engine) circle(ctx context.Context, j *job, entries []entry) (*node, er
 	leads := func(levels int) (bool, error) {
 		far := *d
 		far.real = path.Join(d.real, strings.Repeat("/"+way, levels/(1+strings.Count(way, "/"))+1))
-		there, _, err := b.entries(ctx, far.url())
-		shows, _ := identity(there)
-		return err == nil && shows == d.shows, err
+		there, err := b.entries(ctx, far.url(), nil)
+		return err == nil && there.shows == d.shows, err
 	}
 	on, err := leads(deepest - d.depth)
 	switch e := (*ftpexec.Error)(nil); {
@@ -85,14 +83,3 @@ func (a *node) wayTo(d *node) (string, bool) {
 }
 
 var seed = maphash.MakeSeed()
-
-// identity returns a hash of the entries of a directory, in whatever order, and how many of them may be directories.
-func identity(entries []entry) (sum uint64, within int) {
-	for _, e := range entries {
-		sum += maphash.Comparable(seed, e)
-		if e.mode == fs.ModeDir || e.mode == fs.ModeIrregular {
-			within++
-		}
-	}
-	return sum, within
-}

@@ -3,6 +3,7 @@ package batch
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io/fs"
 	"path"
 	"slices"
@@ -106,12 +107,15 @@ func literal(name string) string {
 	return name
 }
 
+// key returns a hash of the name, which is the same for names of the same file.
+func (e entry) key() uint64 { return maphash.String(seed, localfile.Key(e.name)) }
+
 // usable says why an entry cannot have its name here. It keeps each name as it is on the server or refuses it: one that
 // would leave the directory or mean something else on this system, that of a journal, and the second of two that are the
-// same here. taken holds those of the entries before.
-func (e entry) usable(taken map[string]bool) error {
-	why, key := localfile.Unusable(e.name), localfile.Key(e.name)
-	if why == "" && taken[key] {
+// same here. taken has the keys of those before.
+func (e entry) usable(taken map[uint64]bool) error {
+	why, key := localfile.Unusable(e.name), e.key()
+	if _, again := taken[key]; again && why == "" {
 		why = "has the name of another entry of the listing"
 	}
 	if why != "" {
