@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"time"
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/urlparse"
@@ -91,14 +92,9 @@ func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite boo
 	}
 	last := partfile.Finish{Overwrite: overwrite, Note: t.o.note}
 	if t.o.Commit != nil {
-		last.Commit = func() (err error) {
-			if result.ModTime.IsZero() {
-				result.ModTime, err = t.part.Written()
-			}
-			if err == nil {
-				err = t.o.Commit(result)
-			}
-			return err
+		last.Commit = func(modTime time.Time) error {
+			result.ModTime = modTime
+			return t.o.Commit(result)
 		}
 	}
 	err := t.part.Publish(last)

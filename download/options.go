@@ -133,7 +133,7 @@ const (
 // Result describes a finished download. With an error only Kept may be set.
 type Result struct {
 	Size     int64      // bytes of the file
-	ModTime  time.Time  // the server's, UTC; if it told none, with Commit that of the local file, or else zero
+	ModTime  time.Time  // the server's, UTC; if it told none or it cannot be set, with Commit that of the local file, or else zero
 	Left     string     // why the target was left alone, such as "already exists"; "" if it was not
 	Resumed  int64      // bytes from earlier runs
 	Kept     int64      // after an error: bytes in NAME.part from which the next call resumes

@@ -7,11 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -150,6 +154,49 @@ func TestCancelledAnywhere(t *testing.T) {
 			s.settled(second.totals)
 			again(s, first, second)
 		})
+	}
+}
+
+// TestDiskFaults makes each call on the disk fail, or stops the run there as a kill would. What has a name then is whole and
+// in the ledger, and the next run brings the rest and leaves nothing else.
+func TestDiskFaults(t *testing.T) {
+	files := randomFiles(6)
+	dead := errors.New("dead")
+	for _, kind := range []error{syscall.EIO, dead} {
+		for at, more := int64(1), true; more; at += int64(night.Or(7, 1)) {
+			s := &sweeper{stand: newStand(t, files, testserver.Options{})}
+			s.options.Jobs, s.options.PerHost = 3, 3
+			tasks := s.tasks(files)
+			for i := range tasks { // only the ledger knows that they are complete
+				tasks[i].Sum = digest.Sum{}
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var calls atomic.Int64
+			partfile.Fault = func(string, string) error {
+				switch n := calls.Add(1); {
+				case n > at && kind == dead, n == at:
+					if kind == dead {
+						cancel()
+					}
+					return kind
+				}
+				return nil
+			}
+			first := s.count(func(context.Context) { s.totals = s.run(ctx, tasks...) })
+			partfile.Fault = nil
+			cancel()
+			failures := s.failures()
+			if first.Complete > int64(first.there) || kind != dead && int(first.Complete)+len(failures) != 6 {
+				t.Errorf("%d are complete, %d are there: %q", first.Complete, first.there, failures)
+			}
+			more = calls.Load() >= at
+			second := s.count(func(context.Context) { s.totals = s.run(t.Context(), tasks...) })
+			again(s, first, second)
+			s.compare(below(files))
+			if t.Failed() {
+				t.Fatalf("%v at call %d: first run %+v, %q; second run %+v, %q", kind, at, first, failures, second, s.failures())
+			}
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 func (p *Part) Publish(f Finish) error { return p.group.join(&naming{Finish: f, part: p}) }
 
 // settle flushes the part to disk, with its size and time.
-func (p *Part) settle(note func(string)) error {
+func (p *Part) settle(n *naming) error {
 	if err := p.Health(); err != nil { // a checkpoint may have failed at the end
 		return err
 	}
@@ -25,10 +25,22 @@ func (p *Part) settle(note func(string)) error {
 	if err := p.cut(size); err != nil {
 		return err
 	}
-	if !s.ModTime.IsZero() && p.ours() == nil {
-		if err := p.chtimes(p.partial, s.ModTime); err != nil {
-			note(p.Name() + ": cannot set the server's time: " + localfile.Cause(err).Error())
+	if n.time = s.ModTime; !n.time.IsZero() {
+		err := p.ours()
+		if err == nil {
+			err = p.chtimes(p.partial, n.time)
 		}
+		if err != nil {
+			n.time = time.Time{}
+			n.Note(p.Name() + ": cannot set the server's time: " + localfile.Cause(err).Error())
+		}
+	}
+	if n.time.IsZero() {
+		info, err := fstat(p.f)
+		if err != nil {
+			return Failure(p.Name(), "cannot be examined", err)
+		}
+		n.time = info.ModTime()
 	}
 	if err := p.flush(); err != nil || p.bare() {
 		return err
@@ -48,15 +60,6 @@ func (p *Part) settle(note func(string)) error {
 		return replaced(p.Name())
 	}
 	return Failure(p.Name(), "cannot be read", err)
-}
-
-// Written returns the time of the part, as the system has it.
-func (p *Part) Written() (time.Time, error) {
-	info, err := fstat(p.f)
-	if err != nil {
-		return time.Time{}, Failure(p.Name(), "cannot be examined", err)
-	}
-	return info.ModTime(), nil
 }
 
 // publish gives the settled part its final name, which may exist only with overwrite, and removes the journal.

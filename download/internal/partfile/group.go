@@ -2,6 +2,7 @@ package partfile
 
 import (
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -20,15 +21,16 @@ type Group struct {
 
 // Finish says how a part becomes a file.
 type Finish struct {
-	Overwrite bool         // the name may exist
-	Note      func(string) // is told if the server's time cannot be set
-	Commit    func() error // records the file, which is on the disk; nil: nothing does
+	Overwrite bool                          // the name may exist
+	Note      func(string)                  // is told if the server's time cannot be set
+	Commit    func(modTime time.Time) error // records the file, which is on the disk with this time; nil: nothing does
 }
 
 // naming is a file that waits for its name.
 type naming struct {
 	Finish
-	part *Part // nil: there is only something to record
+	part *Part     // nil: there is only something to record
+	time time.Time // the file's
 	err  error
 	wake chan bool // true: to lead the next group; false: it is done
 }
@@ -42,7 +44,7 @@ func (n *naming) path() string {
 
 // Record calls commit and waits until what it records is on the disk.
 func (g *Group) Record(commit func() error) error {
-	return g.join(&naming{Finish: Finish{Commit: commit}})
+	return g.join(&naming{Finish: Finish{Commit: func(time.Time) error { return commit() }}})
 }
 
 // join waits until n is done. Who finds nobody at work does it for all that wait.
@@ -85,7 +87,7 @@ func (g *Group) finish(all []*naming) {
 	flushes.SetLimit(mostFlushes)
 	for _, n := range all {
 		if n.part != nil {
-			flushes.Go(func() error { n.err = n.part.settle(n.Note); return nil })
+			flushes.Go(func() error { n.err = n.part.settle(n); return nil })
 		}
 	}
 	_ = flushes.Wait()
@@ -95,7 +97,7 @@ func (g *Group) finish(all []*naming) {
 			return nil
 		}
 		recorded = true
-		return do("commit", n.path(), n.Commit)
+		return do("commit", n.path(), func() error { return n.Commit(n.time) })
 	})
 	if recorded && g.Flush != nil {
 		err := do("flush", "", g.Flush)

@@ -1,0 +1,202 @@
+package partfile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// flock is a run that gives several files their names: one first, and then the others together.
+type flock struct {
+	*testing.T
+	root  *os.Root
+	group *Group
+
+	mu       sync.Mutex
+	at, n    int // which call fails, and how many there were
+	err      error
+	dead     bool   // and all later ones
+	failed   string // the call, and its path
+	path     string
+	begun    func()         // the first is at work
+	synced   map[string]int // how often each file was flushed
+	recorded []string
+	flushed  []string // of recorded
+	errs     map[string]error
+}
+
+var flockNames = []string{"a", "b", "d/a", "d/b", "e/a"}
+
+// call is the Fault. The first flush ends when all other files wait.
+func (f *flock) call(call, path string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if call == "fsync" {
+		f.synced[path]++
+		f.begun()
+	}
+	if f.n++; f.n == f.at || f.dead && f.at > 0 && f.n > f.at {
+		if f.n == f.at {
+			f.failed, f.path = call, path
+		}
+		return f.err
+	}
+	return nil
+}
+
+// run brings the files that are missing.
+func (f *flock) run() {
+	f.synced, f.recorded, f.flushed, f.errs = map[string]int{}, nil, nil, map[string]error{}
+	var parts []*Part
+	for _, name := range flockNames {
+		p, err := f.group.Find(f.root, name, true)
+		if err == nil {
+			err = p.Look()
+		}
+		if err != nil {
+			f.Fatal(err)
+		}
+		defer func() { p.Close(false) }()
+		if p.Info != nil {
+			continue
+		}
+		part, err := p.Claim(f.Context(), "ftp://h/"+name, false, false)
+		if err != nil {
+			f.Fatal(err)
+		}
+		s, err := part.Write(Span{0, -1})
+		_, werr := io.WriteString(s.To, name)
+		if _, eerr := part.End(s, true); errors.Join(err, werr, eerr, part.Know(int64(len(name)), time.Unix(1e9, 0))) != nil {
+			f.Fatal(err, werr, eerr)
+		}
+		parts = append(parts, part)
+	}
+	var all sync.WaitGroup
+	var ended atomic.Bool // the first
+	first := make(chan bool)
+	start := sync.OnceFunc(func() { close(first) })
+	f.begun = sync.OnceFunc(func() { // the others wait by the time that the first is flushed
+		start()
+		for wait := len(parts) == len(flockNames); wait && !ended.Load(); runtime.Gosched() {
+			f.group.mu.Lock()
+			wait = len(f.group.waiting) < len(parts)-1
+			f.group.mu.Unlock()
+		}
+	})
+	Fault = f.call
+	for i, part := range parts {
+		name := strings.TrimPrefix(filepath.ToSlash(part.Path), filepath.ToSlash(f.root.Name())+"/")
+		all.Go(func() {
+			err := part.Publish(Finish{Note: func(string) {}, Commit: func(time.Time) error {
+				f.recorded = append(f.recorded, name)
+				return nil
+			}})
+			f.mu.Lock()
+			f.errs[name] = err
+			f.mu.Unlock()
+			if i == 0 {
+				ended.Store(true)
+				start()
+			}
+		})
+		if i == 0 {
+			<-first
+		}
+	}
+	all.Wait()
+	for _, part := range parts {
+		part.Leave(false, false)
+	}
+	Fault = nil
+}
+
+// files returns all that there is.
+func (f *flock) files() map[string]string {
+	all := map[string]string{}
+	_ = fs.WalkDir(f.root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			text, _ := f.root.ReadFile(path)
+			all[path] = string(text)
+		}
+		return err
+	})
+	return all
+}
+
+// check checks what a run says and has left.
+func (f *flock) check(what string) {
+	there := f.files()
+	for name, err := range f.errs {
+		text, named := there[name]
+		switch {
+		case named && (text != name || !slices.Contains(f.flushed, name)):
+			f.Errorf("%s: %s has its name with %q, recorded are %q", what, name, text, f.flushed)
+		case err == nil && !named:
+			f.Errorf("%s: %s is reported, and is not there", what, name)
+		}
+	}
+	if n := f.synced[f.path]; f.failed == "fsync" && n != 1 && strings.HasSuffix(f.path, ".part") {
+		f.Errorf("%s: %s was flushed %d times", what, f.path, n)
+	}
+}
+
+// TestGroupFaults makes each call fail by which several files get their names, or kills the run there. Nothing has a name
+// that is not on the disk and recorded, a file whose flush fails is the only one that fails, and the next run brings the
+// rest and leaves nothing else behind.
+func TestGroupFaults(t *testing.T) {
+	t.Cleanup(func() { Fault = nil })
+	want := map[string]string{}
+	for _, name := range flockNames {
+		want[name] = name
+	}
+	runs := 0
+	for _, kind := range []struct {
+		err  error
+		dead bool
+	}{{syscall.EIO, false}, {syscall.ENOSPC, false}, {errors.New("dead"), true}} {
+		for at := 0; ; at++ {
+			root, err := os.OpenRoot(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := &flock{T: t, root: root, err: kind.err, dead: kind.dead, at: at}
+			runs++
+			f.group = &Group{Keep: 2}
+			f.group.Flush = func() error { f.flushed = slices.Clone(f.recorded); return nil }
+			f.run()
+			f.check(kind.err.Error() + " at " + f.failed)
+			failures := 0
+			for _, err := range f.errs {
+				if err != nil {
+					failures++
+				}
+			}
+			if alone := strings.HasSuffix(f.path, ".part") && !kind.dead; alone && failures > 1 || f.failed == "fsync" && failures == 0 || at == 0 && failures > 0 {
+				t.Errorf("call %d (%s): %d files fail: %v", at, f.failed, failures, f.errs)
+			}
+			more := f.n >= at
+			f.at = 0
+			f.run()
+			if got := f.files(); !maps.Equal(got, want) {
+				t.Fatalf("%v at call %d (%s): then there is %q, errors %v", kind.err, at, f.failed, got, f.errs)
+			}
+			f.group.Close()
+			root.Close()
+			if !more {
+				break
+			}
+		}
+	}
+	t.Logf("%d runs", runs)
+}
