@@ -1,0 +1,340 @@
+//go:build interop && linux
+
+package interop
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/testserver"
+)
+
+var (
+	crashMoments = flag.Int("crash.moments", night.Or(1, 3), "TestCrash looks at `n` moments of each run")
+	crashPlays   = flag.Int("crash.plays", night.Or(1, 12), "TestCrash plays `n` scenes on each file system")
+)
+
+// fileSystems are those on which the machine crashes.
+var fileSystems = []struct {
+	name, kind string
+	make       string // the command
+	repair     string // what does the work of a journal
+	shutdown   bool   // there is an ioctl for that
+}{
+	{"ext4", "ext4", "mkfs.ext4 -q -F -E nodiscard", "", true},
+	{"ext4 without a journal", "ext4", "mkfs.ext4 -q -F -E nodiscard -O ^has_journal", "e2fsck -fy", true},
+	{"xfs", "xfs", "mkfs.xfs -q -f -K", "", false}, // after its shutdown fsync of a directory may return no error
+	{"btrfs", "btrfs", "mkfs.btrfs -q -f -K", "", false},
+}
+
+// crashScene is a command that saves files below OUT.
+type crashScene struct {
+	args string
+	want string // what of the server's files comes, as a pattern
+	tree bool   // with the directories
+	old  int    // bytes of the one file that is there before
+}
+
+var crashScenes = []crashScene{
+	{"-j 6 -i LIST -d OUT --report REPORT", "/t/*/*", false, 0},
+	{"-j 6 --manifest MANIFEST -d OUT --report REPORT", "/t/*/*", true, 0},
+	{"-j 6 -r SERVER/t/ -d OUT --report REPORT", "/t/*/*", true, 0},
+	{"-j 6 -r --overwrite SERVER/t/ -d OUT --report REPORT", "/t/*/*", true, 9},
+	{"-j 2 SERVER/t/1/f16 SERVER/t/2/f17 -d OUT --report REPORT", "/t/[12]/f1[67]", false, 0},
+}
+
+// TestCrash cuts the power of the machine at random moments of runs of the command: of what the disk was given it keeps
+// what was flushed, and any part of the rest. Files that were reported complete must be whole then, no name may have a part
+// of a file, and the same command must complete the rest, at which the power may be cut again. Another run goes on after
+// its file system was shut down.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	command := build(t)
+	files := map[string]string{"/large": strings.Repeat("0123456789abcdef", 1<<18)}
+	for i := range 30 {
+		name := fmt.Sprintf("/t/%d/f%d", i%3, i)
+		files[name] = strings.Repeat(name, i*i*i/9)
+	}
+	server := testserver.New(t, &testserver.Options{Tree: files, ModTime: modTime})
+	for _, system := range fileSystems {
+		t.Run(system.name, func(t *testing.T) {
+			t.Parallel()
+			seed := rand.Uint64()
+			m := &machine{disks: mountDisks(t), rand: rand.New(rand.NewPCG(seed, 0)), command: command, kind: system.kind,
+				repair: system.repair, files: files, server: server}
+			m.writeLists()
+			empty := m.format(system.make)
+			for i, from := 0, m.rand.IntN(len(crashScenes)); i < *crashPlays; i++ {
+				m.play(crashScenes[(from+i)%len(crashScenes)], empty, system.shutdown)
+			}
+			t.Logf("%d states of the disk after a crash, seed %d", m.looked, seed)
+		})
+	}
+}
+
+// machine runs commands on a file system that crashes.
+type machine struct {
+	*disks
+	rand                  *rand.Rand
+	command, kind, repair string
+	files                 map[string]string // the server's
+	server                *testserver.Server
+	list, manifest        string // their files
+	looked                int    // at what a crash has left
+}
+
+// crashed is what a crash has left.
+type crashed struct {
+	blocks   map[int64]block
+	complete map[string]bool // the files that were reported
+	how      string          // "" before the first one
+}
+
+func (m *machine) writeLists() {
+	m.list, m.manifest = filepath.Join(m.TempDir(), "list"), filepath.Join(m.TempDir(), "manifest.tsv")
+	var list, manifest strings.Builder
+	manifest.WriteString("url\tpath\tsize\tmd5\n")
+	for name, text := range m.files {
+		if name != "/large" {
+			fmt.Fprintln(&list, m.server.URL(name))
+			fmt.Fprintf(&manifest, "%s\t%s\t%d\t%x\n", m.server.URL(name), strings.TrimPrefix(name, "/t/"), len(text), md5.Sum([]byte(text)))
+		}
+	}
+	if err := errors.Join(writeFile(m.list, list.String()), writeFile(m.manifest, manifest.String())); err != nil {
+		m.Fatal(err)
+	}
+}
+
+// format returns a disk with an empty file system.
+func (m *machine) format(line string) map[int64]block {
+	m.Helper()
+	d := newDisk(map[int64]block{})
+	if err := m.inside(line + " " + m.insert(d)); err != nil {
+		m.Fatal(err)
+	}
+	return d.seen
+}
+
+// mount mounts d, which is repaired first, and returns the directory. The caller calls unmount.
+func (m *machine) mount(d *disk) (dir string) {
+	m.Helper()
+	file, dir := m.insert(d), m.TempDir()
+	if m.repair != "" {
+		// It ends with 1 if it has repaired something.
+		if err := m.inside(m.repair + " " + file); err != nil && !strings.Contains(err.Error(), "exit status 1:") {
+			m.Fatal(err)
+		}
+	}
+	if err := m.inside("mount -o loop -t " + m.kind + " " + file + " " + dir); err != nil {
+		m.Fatal(err)
+	}
+	return dir
+}
+
+// unmount tries again while another process has something open, such as one that asks for all mounts.
+func (m *machine) unmount(dir string) {
+	m.Helper()
+	var err error
+	for range 100 {
+		if err = m.inside("umount " + dir); err == nil {
+			return
+		}
+	}
+	m.Fatal(err)
+}
+
+// play runs the scene, then runs it again on what crashes have left.
+func (m *machine) play(s crashScene, empty map[int64]block, shutdown bool) {
+	first, events := m.run(s, crashed{blocks: empty}, *crashMoments)
+	if shutdown {
+		first = append(first, m.shutDown(s, empty, m.rand.IntN(events+1)))
+	}
+	for _, state := range first {
+		again, _ := m.run(s, state, 1)
+		for _, state := range again[:1] {
+			_, _ = m.run(s, state, 0)
+		}
+	}
+}
+
+// run runs the scene's command to its end. It returns what the disk would have if the power were cut at that many moments
+// and at the end, and how often the disk was written to or flushed.
+func (m *machine) run(s crashScene, from crashed, moments int) (states []crashed, events int) {
+	d := newDisk(maps.Clone(from.blocks))
+	dir := m.mount(d)
+	defer m.unmount(dir)
+	out, report := filepath.Join(dir, "out"), filepath.Join(m.TempDir(), "report")
+	m.looked++
+	m.check(s, m.path(out), from)
+	if from.how == "" {
+		m.plant(s, m.path(out), d)
+	}
+	crash := func() crashed {
+		return crashed{d.afterCrash(m.rand), m.reported(report, from.complete), fmt.Sprint(from.how, " write or flush ", events, ",")}
+	}
+	d.watch(func() {
+		if events++; len(states) < moments {
+			states = append(states, crash())
+		} else if n := m.rand.IntN(events); n < moments { // each moment is as likely as the others
+			states[n] = crash()
+		}
+	})
+	said, err := m.start(s, out, report).CombinedOutput()
+	d.watch(nil)
+	last := crashed{complete: m.reported(report, from.complete), how: from.how + " end,"}
+	if err != nil {
+		m.Errorf("%s, after %s: %v: %s", s.args, from.how, err, said)
+	} else {
+		for name := range m.wanted(s) {
+			last.complete[name] = true
+		}
+		m.clean(s, m.path(out))
+	}
+	m.check(s, m.path(out), last)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	last.blocks = d.afterCrash(m.rand)
+	return append(states, last), events
+}
+
+// shutDown runs the scene and shuts its file system down meanwhile, after so many writes and flushes.
+func (m *machine) shutDown(s crashScene, empty map[int64]block, events int) crashed {
+	d := newDisk(maps.Clone(empty))
+	dir := m.mount(d)
+	out, report, now := filepath.Join(dir, "out"), filepath.Join(m.TempDir(), "report"), make(chan struct{})
+	m.plant(s, m.path(out), d)
+	top, err := os.Open(m.path(dir))
+	if err != nil {
+		m.Fatal(err)
+	}
+	cmd := m.start(s, out, report)
+	d.watch(func() {
+		if events--; events == -1 {
+			close(now)
+		}
+	})
+	over := make(chan error)
+	go func() { over <- cmd.Run() }()
+	select {
+	case <-now:
+		const shutdown, flushLog, dropLog = 0x8004587d, 1, 2
+		if err := unix.IoctlSetPointerInt(int(top.Fd()), shutdown, flushLog+m.rand.IntN(dropLog)); err != nil {
+			m.Error(err)
+		}
+		err = <-over
+	case err = <-over:
+	}
+	d.watch(nil)
+	left := crashed{complete: m.reported(report, nil), how: fmt.Sprint(" shutdown: ", err)}
+	if err == nil {
+		for name := range m.wanted(s) {
+			left.complete[name] = true
+		}
+	}
+	top.Close()
+	m.unmount(dir)
+	left.blocks = d.seen
+	return left
+}
+
+func (m *machine) start(s crashScene, out, report string) *exec.Cmd {
+	args := strings.NewReplacer("SERVER", m.server.URL(""), "OUT", out, "REPORT", report, "LIST", m.list, "MANIFEST", m.manifest).Replace(s.args)
+	ctx, cancel := context.WithTimeout(m.Context(), time.Minute)
+	m.Cleanup(cancel)
+	return exec.CommandContext(ctx, "nsenter", append([]string{"--mount", "--target", m.space, m.command, "-q"}, strings.Fields(args)...)...)
+}
+
+// wanted returns the files that the scene fetches, by their paths below the output directory.
+func (m *machine) wanted(s crashScene) map[string]string {
+	all := map[string]string{}
+	for name, text := range m.files {
+		if ok, _ := path.Match(s.want, name); ok && s.tree {
+			all[strings.TrimPrefix(name, "/t/")] = text
+		} else if ok {
+			all[path.Base(name)] = text
+		}
+	}
+	return all
+}
+
+// plant writes the files that are there before the scene, to the disk too.
+func (m *machine) plant(s crashScene, out string, d *disk) {
+	for name, text := range m.wanted(s) {
+		if s.old > 0 {
+			if err := writeFile(filepath.Join(out, name), text[:min(s.old, len(text))]); err != nil {
+				m.Fatal(err)
+			}
+		}
+	}
+	unix.Sync()
+	d.flush() // without a journal, not all of this has been flushed
+}
+
+// reported returns what is complete by the report, and by earlier ones.
+func (m *machine) reported(report string, before map[string]bool) map[string]bool {
+	all := maps.Clone(before)
+	if all == nil {
+		all = map[string]bool{}
+	}
+	text, _ := os.ReadFile(report) // without one, nothing is reported before the end
+	for line := range bytes.Lines(text) {
+		var row struct{ Path, Status string }
+		if err := json.Unmarshal(line, &row); err == nil && (row.Status == "complete" || row.Status == "before") {
+			all[row.Path] = true
+		}
+	}
+	return all
+}
+
+// check looks at the files with their final names.
+func (m *machine) check(s crashScene, out string, c crashed) {
+	m.Helper()
+	for name, text := range m.wanted(s) {
+		got, err := os.ReadFile(filepath.Join(out, name))
+		switch {
+		case err == nil && string(got) == text:
+		case c.complete[name]:
+			m.Errorf("%s, after %s: %s was complete, and has %d bytes of %d: %v", s.args, c.how, name, len(got), len(text), err)
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil || s.old == 0 || string(got) != text[:min(s.old, len(text))]:
+			m.Errorf("%s, after %s: %s has %d bytes of %d: %v", s.args, c.how, name, len(got), len(text), err)
+		}
+	}
+}
+
+// clean checks that there are no other files.
+func (m *machine) clean(s crashScene, out string) {
+	m.Helper()
+	want := m.wanted(s)
+	err := filepath.WalkDir(out, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == ".ftpfetch-ledger" {
+			return err
+		}
+		name, err = filepath.Rel(out, name)
+		if _, ok := want[name]; !ok {
+			m.Errorf("%s left %s", s.args, name)
+		}
+		return err
+	})
+	if err != nil {
+		m.Error(err)
+	}
+}
