@@ -50,29 +50,25 @@ func (b blocks) spans() Spans {
 	return out
 }
 
-// cover returns blocks of exactly done: those of b that lie in it, and others of at most size bytes for the rest, which it
-// reads from r.
-func (b blocks) cover(r io.ReaderAt, done Spans, size int64) (blocks, error) {
-	var out blocks
+// cover returns blocks of exactly done: those of b that lie in it, which grow to size bytes where they can, and others for
+// the rest, which it reads from r.
+func (b blocks) cover(r io.ReaderAt, done Spans, size int64) (out blocks, err error) {
 	for _, x := range done {
 		for at := x.Start; at < x.End; at = out[len(out)-1].End {
 			for len(b) > 0 && (b[0].Start < at || b[0].Start < x.End && b[0].End > x.End) {
 				b = b[1:]
 			}
-			end := x.End
-			if len(b) > 0 && b[0].Start < end {
-				if end = b[0].Start; at == end {
-					out, b = append(out, b[0]), b[1:]
-					continue
-				}
+			next, end := block{Span: Span{at, at}}, min(x.End, at+size)
+			if len(b) > 0 && b[0].Start == at {
+				next, b = b[0], b[1:]
 			}
-			if n := len(out); n == 0 || out[n-1].End != at || out[n-1].Len() >= size {
-				out = append(out, block{Span: Span{at, at}})
+			if len(b) > 0 {
+				end = min(end, b[0].Start)
 			}
-			last := &out[len(out)-1]
-			if err := last.read(r, min(end, last.Start+size)); err != nil {
+			if err := next.read(r, max(end, next.End)); err != nil {
 				return nil, err
 			}
+			out = append(out, next)
 		}
 	}
 	return out, nil
