@@ -48,7 +48,7 @@ func (p *Place) Claim(ctx context.Context, url string, replace, adopt bool) (*Pa
 		err := part.create()
 		if errors.Is(err, ErrMoved) {
 			if err = part.open(replace, adopt); err == nil && part.run != "" && part.info.Size() == 0 { // another run may be about to write to it
-				err = part.renew()
+				err = part.Renew()
 			}
 		}
 		return err
@@ -142,8 +142,8 @@ func (p *Part) permit(name string, mode fs.FileMode) error {
 	return Failure(p.shown(name), "cannot take the permissions of the file that it replaces", p.chmod(name, mode))
 }
 
-// renew puts a new, empty file in the part's place. A part that has other names (hard links) keeps its bytes under those.
-func (p *Part) renew() error {
+// Renew puts a new, empty file in the part's place. A part that has other names (hard links) keeps its bytes under those.
+func (p *Part) Renew() error {
 	defer p.f.Close() // the old one
 	if err := p.removable(); err != nil {
 		return err
@@ -223,7 +223,7 @@ func (p *Part) Grow(size int64) error {
 // only runs that resume share one, and they write the same bytes.
 func (p *Part) Empty() error {
 	if n, err := p.size(); p.run != "" && (err != nil || n > 0) {
-		return p.renew()
+		return p.Renew()
 	}
 	return Failure(p.Name(), "cannot be emptied", truncate(p.f, 0))
 }

@@ -1,8 +1,6 @@
 package partfile
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"syscall"
 )
@@ -10,7 +8,7 @@ import (
 // dir is an open directory.
 type dir struct {
 	*os.Root
-	self  *os.File // for what a Root lacks; nil if it may not be read
+	self  *os.File // for what a Root lacks
 	path  string
 	users int // places
 }
@@ -24,9 +22,7 @@ func openDir(root *os.Root, path string) (_ *dir, err error) {
 			d.Root, err = os.OpenRoot(path)
 		}
 	} else if d.Root, err = root.OpenRoot(path); err == nil {
-		if d.self, err = d.Open("."); errors.Is(err, fs.ErrPermission) {
-			err = nil
-		}
+		d.self, err = d.Open(".")
 	} else if info, serr := root.Stat(path); serr == nil && !info.IsDir() {
 		err = syscall.ENOTDIR
 	}
@@ -42,14 +38,6 @@ func (d *dir) close() {
 		_ = d.Root.Close()
 	}
 	_ = d.self.Close()
-}
-
-// flush flushes the directory to disk.
-func (d *dir) flush() error {
-	if d.self == nil {
-		return nil
-	}
-	return flushDir(d.self)
 }
 
 // enter opens the directory of a place, or shares it.

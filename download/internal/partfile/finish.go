@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"example.com/ftpfetch/internal/localfile"
@@ -65,26 +66,18 @@ func (p *Part) settle(n *naming) error {
 // publish gives the settled part its final name, which may exist only with overwrite, and removes the journal.
 func (p *Part) publish(overwrite bool) error {
 	if p.copied != nil {
-		switch now, err := p.lstat(p.target); {
-		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			return Failure(p.Path, "cannot be examined", err)
-		case err != nil || !same(now, p.copied):
-			return refuse(p.Path, ErrMoved.Error(), nil)
+		if now, err := p.lstat(p.target); err != nil || !same(now, p.copied) {
+			return refuse(p.Path, ErrMoved.Error(), err)
 		}
 	}
 	if err := p.name(p.target, overwrite); err != nil {
 		return err
 	}
-	return cmp.Or(p.restrict(), p.removeJournal())
-}
-
-// restrict gives the file the permissions of the one that it replaces, if its owner could not have written to it with
-// those.
-func (p *Part) restrict() error {
-	if p.mode == nil || *p.mode == *p.mode|0o600 {
-		return nil
+	var err error
+	if p.mode != nil && *p.mode != *p.mode|0o600 { // its owner could not have written to it
+		err = p.permit(p.target, *p.mode)
 	}
-	return p.permit(p.target, *p.mode)
+	return cmp.Or(err, p.removeJournal())
 }
 
 // name renames the part. Except on Windows, which cannot rename an open file, the part stays open and so locked.
@@ -121,10 +114,7 @@ const mostBad = 9
 // reports that one of these has the same bytes, KeepBad removes the part in place of that.
 func (p *Part) KeepBad(same func(f *os.File) bool) (kept string, before bool, err error) {
 	for i := 1; i <= mostBad; i++ {
-		to := p.bad
-		if i > 1 {
-			to = fmt.Sprintf("%s.%d", to, i)
-		}
+		to := p.bad + strings.TrimSuffix(fmt.Sprintf(".%d", i), ".1")
 		if f, err := p.openRegular(to, os.O_RDONLY); err == nil {
 			before = same(f)
 			f.Close()
@@ -134,14 +124,12 @@ func (p *Part) KeepBad(same func(f *os.File) bool) (kept string, before bool, er
 			p.placed = true // there is nothing left to resume from
 			return p.shown(to), true, nil
 		}
-		err := p.name(to, false)
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		if err == nil {
+		if err = p.name(to, false); err == nil {
 			_ = p.removeJournal()
 		}
-		return p.shown(to), false, err
+		if !errors.Is(err, fs.ErrExist) {
+			return p.shown(to), false, err
+		}
 	}
 	return "", false, refuse(p.shown(p.bad), fmt.Sprintf("exists, and so do all names up to .%d: remove them", mostBad), nil)
 }

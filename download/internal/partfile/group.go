@@ -1,6 +1,7 @@
 package partfile
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -33,13 +34,6 @@ type naming struct {
 	time time.Time // the file's
 	err  error
 	wake chan bool // true: to lead the next group; false: it is done
-}
-
-func (n *naming) path() string {
-	if n.part == nil {
-		return ""
-	}
-	return n.part.Path
 }
 
 // Record calls commit and waits until what it records is on the disk.
@@ -97,27 +91,26 @@ func (g *Group) finish(all []*naming) {
 			return nil
 		}
 		recorded = true
-		return do("commit", n.path(), func() error { return n.Commit(n.time) })
+		return do("commit", "", func() error { return n.Commit(n.time) })
 	})
 	if recorded && g.Flush != nil {
 		err := do("flush", "", g.Flush)
 		each(all, func(*naming) error { return err })
 	}
-	dirs := make(map[*dir]error)
-	each(all, func(n *naming) (err error) {
-		if n.part != nil {
-			if err = n.part.publish(n.Overwrite); n.part.placed {
-				dirs[n.part.dir] = nil
-			}
+	each(all, func(n *naming) error {
+		if n.part == nil {
+			return nil
 		}
-		return err
+		return n.part.publish(n.Overwrite)
 	})
-	for d := range dirs {
-		dirs[d] = d.flush()
-	}
+	dirs := make(map[*dir]error)
 	for _, n := range all {
-		if n.part != nil && n.part.placed && dirs[n.part.dir] != nil {
-			n.err = dirs[n.part.dir]
+		if n.part != nil && n.part.placed {
+			d := n.part.dir
+			if _, done := dirs[d]; !done {
+				dirs[d] = flushDir(d.self)
+			}
+			n.err = cmp.Or(dirs[d], n.err)
 		}
 	}
 }

@@ -42,8 +42,8 @@ type Part struct {
 
 	mu      sync.Mutex
 	state   State
-	claimed Spans // by the journal on the disk
-	known   bool  // the journal is about this transfer and may be written
+	claimed Spans       // by the journal on the disk
+	known   atomic.Bool // the journal is about this transfer and may be written
 	streams []*Stream
 	failed  error // why bytes did not reach the disk: the part cannot be trusted
 	laps    []lap // what other responses had of bytes that are not all there yet
@@ -63,6 +63,7 @@ func (p *Part) look(ctx context.Context) error {
 		}
 	}
 	if p.Linked = links(p.info) > 1; p.Linked && has == 0 || p.own && missing && has > 0 { // a killed run left it
+		p.Linked = false
 		if err := p.Renew(); err != nil || missing {
 			return err
 		}
@@ -97,12 +98,6 @@ func (p *Part) File() *os.File { return p.f }
 
 // Found returns how many bytes the part had when it was claimed, and since when.
 func (p *Part) Found() (int64, time.Time) { return p.info.Size(), p.info.ModTime() }
-
-// Renew puts an empty part in the place of what was there.
-func (p *Part) Renew() error {
-	p.Theirs, p.Linked, p.Left, p.LeftErr = false, false, State{}, nil
-	return p.renew()
-}
 
 // Check reads the bytes that Left claims and removes the blocks from it that have changed. It returns their number, and
 // that of all.
@@ -189,8 +184,8 @@ func (p *Part) Snapshot() State {
 // Know sets what is known about the file. From now on the journal may be written: the first one is written now, and
 // without locks each.
 func (p *Part) Know(size int64, modTime time.Time) error {
+	p.known.Store(true)
 	p.mu.Lock()
-	p.known = true
 	p.state.Size = size
 	if !modTime.IsZero() {
 		p.state.ModTime = modTime
@@ -217,11 +212,7 @@ func (p *Part) removeJournal() error {
 
 // Known reports whether Know has been called. Until then the journal on the disk stays: it may be an earlier one that
 // is about to be given up.
-func (p *Part) Known() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.known
-}
+func (p *Part) Known() bool { return p.known.Load() }
 
 // Disown drops the bytes from n on, so that they are fetched again.
 func (p *Part) Disown(n int64) {
@@ -244,7 +235,7 @@ func (p *Part) Reset() error {
 	if err := p.record(p.state, false); err != nil {
 		return err
 	}
-	if err := p.dir.flush(); err != nil {
+	if err := flushDir(p.dir.self); err != nil {
 		return err
 	}
 	return p.Empty()

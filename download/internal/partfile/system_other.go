@@ -2,15 +2,7 @@
 
 package partfile
 
-import (
-	"io/fs"
-	"os"
-)
-
-// create makes a new file.
-func (d *dir) create(name string, flag int, mode fs.FileMode) (*os.File, error) {
-	return d.OpenFile(name, flag, mode)
-}
+import "io/fs"
 
 // noFollow has no counterpart here.
 const noFollow = 0
@@ -20,6 +12,3 @@ func inodeOf(fs.FileInfo) string { return "" }
 
 // links returns 1: the number is unknown here.
 func links(fs.FileInfo) uint64 { return 1 }
-
-// openFiles returns how many files the process may open.
-func openFiles() int { return 512 }
