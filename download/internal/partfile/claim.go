@@ -41,7 +41,7 @@ func (p *Place) Claim(ctx context.Context, url string, replace, adopt bool) (*Pa
 	part := &Part{Place: p, state: State{URL: url, Size: -1}}
 	err := p.Again(func() error {
 		if err := p.enter(); errors.Is(err, fs.ErrNotExist) {
-			return cmp.Or(p.makeDir(p.path), ErrMoved)
+			return cmp.Or(p.makeDir(), ErrMoved)
 		} else if err != nil {
 			return p.obstacle(p.partial, "cannot be created", err)
 		}
@@ -100,7 +100,7 @@ func (p *Part) create() error {
 		return ErrMoved
 	case errors.Is(err, fs.ErrNotExist) && p.root != nil: // its directory has been removed
 		p.leave(true)
-		return cmp.Or(p.makeDir(p.path), ErrMoved)
+		return cmp.Or(p.makeDir(), ErrMoved)
 	case err != nil:
 		return p.obstacle(p.partial, "cannot be created", err)
 	}

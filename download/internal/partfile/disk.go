@@ -105,8 +105,6 @@ func (p *Place) chtimes(name string, modTime time.Time) error {
 	return p.on("utimes", name, func(string) error { return p.dir.Chtimes(name, time.Time{}, modTime) })
 }
 
-// These are for directories, which have paths below the root.
-
 func (p *Place) mkdir(dir string) error {
 	return do("mkdir", p.below(dir), func() error { return p.root.Mkdir(dir, 0o777) })
 }

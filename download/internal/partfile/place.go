@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"example.com/ftpfetch/internal/localfile"
@@ -201,32 +202,31 @@ func noDirectory(dir string, err error) error {
 	return Failure(dir, "cannot be examined", err)
 }
 
-// makeDir makes dir, which was missing, and what is missing between it and the root. The error is ErrMoved if another run
-// has removed a directory meanwhile.
-func (p *Place) makeDir(dir string) error {
-	if dir == "." { // the root itself has been removed
-		return cmp.Or(p.checkDir(dir), Failure(p.below(dir), "cannot be written to", syscall.ENOENT))
-	}
-	parent := filepath.Dir(dir)
-	err := p.mkdir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := p.makeDir(parent); err != nil {
+// makeDir makes the directory, and what is missing between it and the root. The error is ErrMoved if another run has
+// removed a directory meanwhile.
+func (p *Place) makeDir() error {
+	parent := "."
+	for _, name := range strings.Split(p.path, string(filepath.Separator)) {
+		dir := filepath.Join(parent, name)
+		err := p.mkdir(dir)
+		switch {
+		case err == nil:
+			p.made = append(p.made, dir)
+			err = p.syncDir(parent)
+		case errors.Is(err, fs.ErrExist): // another run has made it, or it is something else
+			err = p.checkDir(dir)
+			if _, lerr := p.statDir(dir, p.root.Lstat); errors.Is(lerr, fs.ErrNotExist) {
+				err = ErrMoved
+			}
+		case errors.Is(err, fs.ErrNotExist) && parent != ".": // else the root itself has been removed
+			err = ErrMoved
+		default:
+			err = Failure(p.below(dir), "cannot be created", err)
+		}
+		if err != nil {
 			return err
 		}
-		err = p.mkdir(dir)
+		parent = dir
 	}
-	switch {
-	case err == nil:
-		p.made = append(p.made, dir)
-		return p.syncDir(parent)
-	case errors.Is(err, fs.ErrExist): // another run has made it, or it is something else
-		err = p.checkDir(dir)
-		if _, lerr := p.statDir(dir, p.root.Lstat); errors.Is(lerr, fs.ErrNotExist) {
-			err = ErrMoved
-		}
-		return err
-	case errors.Is(err, fs.ErrNotExist):
-		return ErrMoved
-	}
-	return Failure(p.below(dir), "cannot be created", err)
+	return nil
 }
