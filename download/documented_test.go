@@ -16,25 +16,39 @@ import (
 // The tests of this file are about sentences of docs/download.md that nothing else would miss.
 
 // TestAskedOnceMore checks that a server that does not report what it reported before is asked once more, and then
-// believed.
+// believed: the file starts over. If all bytes are there, they stay for a later run.
 func TestAskedOnceMore(t *testing.T) {
-	for silent, resumed := range map[int]int64{1: 100_000, 2: 0} {
+	for _, tt := range []struct {
+		verb, reply string
+		from, to    int // the questions that it does not answer: one before the rest comes, one after it
+		resumed     int64
+		err         error
+	}{
+		{"MDTM", "450 busy", 1, 1, 100_000, nil},
+		{"MDTM", "450 busy", 1, 2, 0, nil},
+		{"SIZE", "550 no", 2, 2, 100_000, nil},
+		{"MDTM", "450 busy", 2, 99, 0, ftpexec.ErrChanged},
+		{"SIZE", "450 busy", 2, 99, 0, ftpexec.ErrChanged},
+		{"SIZE", "550 no", 2, 99, 0, ftpexec.ErrChanged},
+	} {
 		k := newKit(t, map[string]string{"/f": body})
 		k.leaves("/f", 100_000)
-		times := 0
+		asked := 0
 		k.faulty(func(p *testserver.Conn) testserver.Action {
-			if p.Verb == "MDTM" {
-				if times++; times <= silent {
-					return testserver.Reply("450 busy")
+			if p.Verb == tt.verb {
+				if asked++; asked >= tt.from && asked <= tt.to {
+					return testserver.Reply(tt.reply)
 				}
 			}
 			return nil
 		})
 		r, err := k.get("/f", Options{})
-		if err != nil || r.Resumed != resumed {
-			t.Errorf("silent %d times: resumed from %d, want %d (%v)", silent, r.Resumed, resumed, err)
+		if !errors.Is(err, tt.err) || r.Resumed != tt.resumed || err != nil && r.Kept != int64(len(body)) {
+			t.Errorf("%+v: got %+v, %v", tt, r, err)
 		}
-		k.want(map[string]string{"f": body})
+		if err == nil {
+			k.want(map[string]string{"f": body})
+		}
 	}
 }
 

@@ -49,8 +49,7 @@ func (t *transfer) open(ctx context.Context, src Source, s partfile.State, start
 // unlike returns an error if a file of this size and time is not the one that s has bytes of. It may pass if the server
 // does not report what it reported before: it may be busy. The second time that counts.
 func (t *transfer) unlike(s partfile.State, size int64, modTime time.Time) error {
-	omits := size < 0 && s.Size >= 0 || modTime.IsZero() && !s.ModTime.IsZero()
-	why := ""
+	why, omits := "", size < 0 && s.Size >= 0 || modTime.IsZero() && !s.ModTime.IsZero()
 	switch _, since := t.part.Found(); {
 	case s.Size < 0 && len(s.Done) == 0:
 	case omits && !t.server.omitted.Swap(true):
@@ -121,7 +120,12 @@ func (t *transfer) same(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return t.unlike(t.part.Snapshot(), info.Size, info.ModTime)
+	s := t.part.Snapshot()
+	err = t.unlike(s, info.Size, info.ModTime)
+	if _, over := err.(*anew); over && (info.Size < 0 || info.ModTime.IsZero() && !s.ModTime.IsZero()) {
+		return errOmitted // the bytes stay: a later run may find that they are right
+	}
+	return err
 }
 
 // fetch writes one span of the file and returns how many of its bytes count. They pass through check too, unless that is

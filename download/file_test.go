@@ -1,7 +1,6 @@
 package download
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -102,15 +101,6 @@ func TestProgress(t *testing.T) {
 		if !slices.IsSortedFunc(steps, func(a, b step) int { return int(a.done - b.done) }) {
 			t.Errorf("%s: goes back: %v", path, steps)
 		}
-	}
-}
-
-func TestTo(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": large})
-	var got bytes.Buffer
-	r, err := To(t.Context(), k.c, k.url("/f"), &got, nil)
-	if err != nil || got.String() != large || r.Size != int64(len(large)) || !r.ModTime.Equal(kitTime) {
-		t.Errorf("%d bytes, %+v, %v", got.Len(), r, err)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/download/internal/partfile"
-	"example.com/ftpfetch/testserver"
 )
 
 // killedAfterNaming stops a run before it removes the journal.
@@ -39,33 +38,6 @@ func TestForeignJournalOfTarget(t *testing.T) {
 	_, _ = k.get("/f", Options{})
 	if !k.exists("f.part.json") {
 		t.Error("another user's journal was removed")
-	}
-}
-
-// TestSilentServer makes the server no longer report the size at the end. That is not a change of the file, so nothing is
-// given up.
-func TestSilentServer(t *testing.T) {
-	for _, reply := range []string{"450 busy", "550 no"} {
-		k := newKit(t, map[string]string{"/f": body})
-		k.leaves("/f", 100_000)
-		sizes, retrs := 0, 0
-		k.faulty(func(p *testserver.Conn) testserver.Action {
-			switch p.Verb {
-			case "SIZE":
-				if sizes++; sizes > 1 {
-					return testserver.Reply(reply)
-				}
-			case "RETR":
-				if retrs++; retrs > 1 {
-					return testserver.Reply("550 no")
-				}
-			}
-			return nil
-		})
-		_, err := k.get("/f", Options{})
-		if !k.exists("f") && !k.exists("f.part") {
-			t.Errorf("%s: got %v, and all bytes are gone", reply, err)
-		}
 	}
 }
 

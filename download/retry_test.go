@@ -207,38 +207,6 @@ func TestRetryOfChangingFile(t *testing.T) {
 	}
 }
 
-// TestRetryWithoutTime has a server no longer report the file's time: once, which is retried, or from then on, and then a file
-// of two pieces starts over, even if that shows only when both are there.
-func TestRetryWithoutTime(t *testing.T) {
-	for _, tt := range []struct {
-		from, to int // the questions without an answer
-		over     bool
-		waits    int
-		rests    []string
-	}{
-		{2, 2, false, 2, []string{"100000", "100000"}},
-		{2, 99, true, 2, []string{"100000", "100000"}},
-		{3, 3, false, 2, []string{"100000"}},
-		{3, 99, true, 2, []string{"100000"}},
-	} {
-		k := newKit(t, map[string]string{"/f": body})
-		asked := 0
-		k.faulty(func(p *testserver.Conn) testserver.Action {
-			if p.Verb == "MDTM" {
-				if asked++; asked >= tt.from && asked <= tt.to {
-					return testserver.Reply("502 What?")
-				}
-			}
-			return cut(1, 100_000)(p)
-		})
-		_, err := k.get("/f", Options{})
-		if rests := k.rests(); err != nil || k.told(Noted, "starting over") != tt.over || len(k.waits) != tt.waits || !slices.Equal(rests, tt.rests) {
-			t.Errorf("%+v: got %v, waits %v, REST %q, events %v", tt, err, k.waits, rests, k.events)
-		}
-		k.want(map[string]string{"f": body})
-	}
-}
-
 // TestToCannotRetry changes the file after a part of it was written, or takes REST from the server. Nothing may be written
 // twice.
 func TestToCannotRetry(t *testing.T) {

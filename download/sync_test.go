@@ -78,25 +78,3 @@ func TestKept(t *testing.T) {
 		t.Errorf("as text: %+v, %v", r, err)
 	}
 }
-
-// TestSegmentsRetries checks that Retries applies to several connections too, and that each retry is reported.
-func TestSegmentsRetries(t *testing.T) {
-	text := noise(4<<20, 3)
-	for _, retries := range []int{-1, 1} {
-		k := newKit(t, map[string]string{"/f": text})
-		k.faulty(cut(2, 300_000))
-		_, err := k.get("/f", Options{Segments: 2, Retries: retries})
-		told := 0
-		for _, e := range k.events {
-			if e.Wait > 0 {
-				told++
-			}
-		}
-		if retries == 0 && told > 0 || told != len(k.waits) || retries > 0 && (err != nil || told != 1) {
-			t.Errorf("%d retries: got %v, waits %v, events %v", retries, err, k.waits, k.events)
-		}
-		if err == nil {
-			k.want(map[string]string{"f": text})
-		}
-	}
-}
