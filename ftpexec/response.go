@@ -249,7 +249,7 @@ const (
 )
 
 // buffers are for a WriteTo that cannot use splice.
-var buffers = sync.Pool{New: func() any { b := make([]byte, 256<<10); return &b }}
+var buffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 
 // WriteTo writes the rest of the body to w. Without TLS it copies straight from the socket (splice(2) on Linux) to an
 // *os.File that is a regular file. It returns an error of w unchanged.

@@ -269,9 +269,10 @@ func (f first) HashNames() bool { return len(f.run.Targets) > 1 }
 
 // many retrieves lists and trees, and several URLs at once.
 func (r *run) many(ctx context.Context) {
-	// The heap of many files is a fixed list of a few bytes a file and little else, which is worth being collected early.
-	defer debug.SetGCPercent(debug.SetGCPercent(40))
 	files, octets := r.known()
+	if files < 0 || files > 100_000 { // then the heap is a fixed list of a few bytes a file and little else: it is worth being collected early
+		defer debug.SetGCPercent(debug.SetGCPercent(40))
+	}
 	r.shown = r.print.Run("", files, octets)
 	ledger := ".ftpfetch-ledger"
 	if shard := r.Reading.Shard; shard[1] != 0 {
