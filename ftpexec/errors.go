@@ -156,8 +156,7 @@ func (r *run) failure(st step, err error) *Error {
 		return e
 	}
 	e := newError(st.Command, r.url, err)
-	var reply *wire.ReplyError
-	if errors.As(err, &reply) {
+	if reply, ok := errors.AsType[*wire.ReplyError](err); ok {
 		e.take(reply.Reply, r.answer(st, reply.Reply))
 		e.Err = reply.Err
 	} else if errors.Is(err, wire.ErrUnsendable) {

@@ -353,15 +353,12 @@ func untold(u *urlparse.URL) Entry {
 
 // learn takes the value from a reply to SIZE or MDTM.
 func (e *Entry) learn(verb string, r wire.Reply) {
-	switch verb {
-	case "SIZE":
+	if verb == "SIZE" {
 		if n, ok := sizeIn(r); ok {
 			e.Size, e.Mode = n, 0
 		}
-	case "MDTM":
-		if t, ok := timeIn(r); ok {
-			e.ModTime, e.Precision = t, time.Second
-		}
+	} else if t, ok := timeIn(r); ok && verb == "MDTM" {
+		e.ModTime, e.Precision = t, time.Second
 	}
 }
 

@@ -237,12 +237,10 @@ func (b *body) Close() error {
 
 var errClosed = errors.New("body closed before its end")
 
-// small is how many bytes take a buffer less time than a splice.
-const small = 16 << 10
-
 // chunk (in bytes) and slice bound one step of straight, which counts between the steps. lastLook is how long the step
-// takes that only looks whether bytes have come since the one before.
+// takes that only looks whether bytes have come since the one before. small is how many bytes take a buffer less time.
 const (
+	small    = 16 << 10
 	chunk    = 1 << 20
 	slice    = 500 * time.Millisecond
 	lastLook = time.Millisecond

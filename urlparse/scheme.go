@@ -50,10 +50,7 @@ func drivePath(s string) bool {
 // hostBeforeColon reports whether name, before the first ":", looks like a host or a user name, although the grammar would
 // allow it as a scheme.
 func hostBeforeColon(name, rest string) bool {
-	switch {
-	case strings.HasPrefix(rest, "//"), strings.EqualFold(name, "mailto"):
-		return false
-	case known(strings.ToLower(name)):
+	if strings.HasPrefix(rest, "//") || strings.EqualFold(name, "mailto") || known(strings.ToLower(name)) {
 		return false
 	}
 	return rest == "" || addressHint(name+":"+rest) != "" || strings.Contains(name, ".") || digit(rest[0]) || strings.Contains(rest, "@")
