@@ -73,12 +73,7 @@ func TestReachedByAnEarlierRun(t *testing.T) {
 // a later one.
 func TestTextKeepsNothing(t *testing.T) {
 	text := strings.Repeat("a line\r\n", 10_000)
-	broken := func(p *testserver.Conn) testserver.Action {
-		if p.Transfer == 1 {
-			return testserver.Do(testserver.Cut(20_000, testserver.Closed), testserver.Final(testserver.Reply("426 Broken")))
-		}
-		return nil
-	}
+	broken := during(1, testserver.Do(testserver.Cut(20_000, testserver.Closed), testserver.Final(testserver.Reply("426 Broken"))))
 	k := newKit(t, map[string]string{"/f": text})
 	k.faulty(broken)
 	r, err := k.get("/f;type=a", Options{})

@@ -64,12 +64,7 @@ func TestFileFaults(t *testing.T) {
 // TestFileCanceled ends the context while data flows. What arrived stays, and the next run resumes from it.
 func TestFileCanceled(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
-	k.faulty(func(p *testserver.Conn) testserver.Action {
-		if p.Transfer == 1 {
-			return testserver.Cut(100_000, testserver.Stalled)
-		}
-		return nil
-	})
+	k.faulty(during(1, testserver.Cut(100_000, testserver.Stalled)))
 	ctx, cancel := context.WithCancel(t.Context())
 	o := &Options{Events: onProgress(func(done, _ int64) {
 		if done == 100_000 {

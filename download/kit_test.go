@@ -49,7 +49,7 @@ type kit struct {
 	mu     sync.Mutex
 	events []Event
 	waits  []time.Duration
-	fault  func(*testserver.Conn) testserver.Action
+	fault  failure
 }
 
 func newKit(t *testing.T, tree map[string]string) *kit {
@@ -91,7 +91,7 @@ func (c *countedFile) Read(p []byte) (int, error) {
 }
 
 // faulty sets the server's faults from now on.
-func (k *kit) faulty(f func(*testserver.Conn) testserver.Action) {
+func (k *kit) faulty(f failure) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.fault = f
@@ -109,25 +109,37 @@ type grouped struct{ arriving }
 
 func (grouped) HashNames() bool { return true }
 
-// cut makes the data of the nth transfer end after a number of bytes.
-func cut(n int, octets int64) func(*testserver.Conn) testserver.Action {
+// A failure says what a server does instead of what it should.
+type failure = func(*testserver.Conn) testserver.Action
+
+// on makes every command of a verb fail in the same way, on the connections with these numbers.
+func on(verb string, from, to int, f testserver.Action) failure {
 	return func(p *testserver.Conn) testserver.Action {
-		if p.Transfer == n {
-			return testserver.Cut(octets, testserver.Closed)
+		if p.Verb == verb && p.Num >= from && p.Num <= to {
+			return f
 		}
 		return nil
 	}
 }
 
+// always is on for all connections.
+func always(verb string, f testserver.Action) failure { return on(verb, 1, 1<<30, f) }
+
 // replies makes the server give this reply to every command of a verb.
-func replies(verb, reply string) func(*testserver.Conn) testserver.Action {
+func replies(verb, reply string) failure { return always(verb, testserver.Reply(reply)) }
+
+// during makes the nth transfer fail.
+func during(n int, f testserver.Action) failure {
 	return func(p *testserver.Conn) testserver.Action {
-		if p.Verb == verb {
-			return testserver.Reply(reply)
+		if p.Transfer == n {
+			return f
 		}
 		return nil
 	}
 }
+
+// cut makes the data of the nth transfer end after a number of bytes.
+func cut(n int, octets int64) failure { return during(n, testserver.Cut(octets, testserver.Closed)) }
 
 func (k *kit) url(path string) *urlparse.URL { return urlOf(k.T, k.URL(path)) }
 
@@ -227,12 +239,7 @@ func (k *kit) want(files map[string]string) {
 // leaves stops a run after a number of bytes of path, as a kill would.
 func (k *kit) leaves(path string, octets int64) {
 	k.Helper()
-	k.faulty(func(p *testserver.Conn) testserver.Action {
-		if p.Verb == "RETR" {
-			return testserver.Cut(octets, testserver.Closed)
-		}
-		return nil
-	})
+	k.faulty(always("RETR", testserver.Cut(octets, testserver.Closed)))
 	if _, err := k.get(path, Options{Retries: -1}); err == nil {
 		k.Fatal("the transfer was not cut")
 	}

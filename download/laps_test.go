@@ -13,7 +13,7 @@ import (
 
 // ignores makes a server answer REST with 350 and send the file from its first byte all the same, on every kth connection.
 // If cut is not 0, transfers end after so many bytes: all of them, or only the first.
-func ignores(k, phase int, cut int64, all bool) func(*testserver.Conn) testserver.Action {
+func ignores(k, phase int, cut int64, all bool) failure {
 	return func(p *testserver.Conn) testserver.Action {
 		switch {
 		case p.Verb == "REST" && p.Num%k == phase:

@@ -103,16 +103,6 @@ func scenes(t *testing.T) []scene {
 	}
 }
 
-// always makes every command of a verb fail in the same way.
-func always(verb string, f testserver.Action) func(*testserver.Conn) testserver.Action {
-	return func(p *testserver.Conn) testserver.Action {
-		if p.Verb == verb {
-			return f
-		}
-		return nil
-	}
-}
-
 func (k *kit) chmod(name string, mode os.FileMode) {
 	if err := os.Chmod(k.path(name), mode); err != nil {
 		k.Fatal(err)

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"example.com/ftpfetch/testserver"
 )
 
 // TestNewer checks which targets are retrieved again. With Continue too, one that is shorter and no older is continued.
@@ -16,7 +14,7 @@ func TestNewer(t *testing.T) {
 		what  string
 		local string // "" means none
 		time  time.Time
-		fault func(*testserver.Conn) testserver.Action
+		fault failure
 		path  string
 		want  string // what the target holds in the end
 		noted string

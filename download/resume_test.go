@@ -149,7 +149,7 @@ func TestContinue(t *testing.T) {
 	tests := []struct {
 		what   string
 		before map[string]string
-		fault  func(*testserver.Conn) testserver.Action
+		fault  failure
 		err    error
 		after  map[string]string
 		rests  []string

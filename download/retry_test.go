@@ -19,35 +19,19 @@ import (
 
 func TestRetry(t *testing.T) {
 	var busy atomic.Bool
-	always := func(f testserver.Action, verb string) func(*testserver.Conn) testserver.Action {
-		return func(p *testserver.Conn) testserver.Action {
-			if p.Verb == verb {
-				return f
-			}
-			return nil
-		}
-	}
-	greeting := func(e testserver.Ending, conns int) func(*testserver.Conn) testserver.Action {
-		return func(p *testserver.Conn) testserver.Action {
-			if p.Verb == "" && p.Num <= conns {
-				return testserver.End(e)
-			}
-			return nil
-		}
-	}
 	tests := []struct {
 		what  string
-		fault func(*testserver.Conn) testserver.Action
+		fault failure
 		waits int
 		err   error
 		rests []string
 	}{
 		{"cut once", cut(1, 100_000), 1, nil, []string{"100000"}},
-		{"cut each 100000", always(testserver.Cut(100_000+lapSize, testserver.Closed), "RETR"), 2, nil, []string{"100512", "200512"}},
-		{"reset", always(testserver.Cut(0, testserver.Reset), "RETR"), 5, ftpexec.ErrTruncated, nil},
-		{"closed before the first greeting", greeting(testserver.Closed, 1), 1, nil, nil},
-		{"reset before three greetings", greeting(testserver.Reset, 3), 3, nil, nil},
-		{"never a greeting", greeting(testserver.Closed, 99), 5, ftpexec.ErrLost, nil},
+		{"cut each 100000", always("RETR", testserver.Cut(100_000+lapSize, testserver.Closed)), 2, nil, []string{"100512", "200512"}},
+		{"reset", always("RETR", testserver.Cut(0, testserver.Reset)), 5, ftpexec.ErrTruncated, nil},
+		{"closed before the first greeting", on("", 1, 1, testserver.End(testserver.Closed)), 1, nil, nil},
+		{"reset before three greetings", on("", 1, 3, testserver.End(testserver.Reset)), 3, nil, nil},
+		{"never a greeting", on("", 1, 99, testserver.End(testserver.Closed)), 5, ftpexec.ErrLost, nil},
 		{"421", replies("RETR", "421 Going down"), 5, ftpexec.ErrLost, nil},
 		{"450", replies("RETR", "450 Busy"), 5, ftpexec.ErrNotFound, nil},
 		{"too many users", replies("PASS", "530 Sorry, too many users"), 5, ftpexec.ErrLogin, nil},
@@ -212,16 +196,11 @@ func TestRetryOfChangingFile(t *testing.T) {
 func TestToCannotRetry(t *testing.T) {
 	tests := []struct {
 		what, path string
-		fault      func(*testserver.Conn) testserver.Action
+		fault      failure
 		err        error
 	}{
 		{"no REST", "/f", replies("REST", "502 What?"), ftpexec.ErrNoRestart},
-		{"another time", "/f", func(p *testserver.Conn) testserver.Action {
-			if p.Verb == "MDTM" && p.Num == 2 {
-				return testserver.Reply("213 20220101000000")
-			}
-			return nil
-		}, ftpexec.ErrChanged},
+		{"another time", "/f", on("MDTM", 2, 2, testserver.Reply("213 20220101000000")), ftpexec.ErrChanged},
 		{"no size", "/f", replies("SIZE", "502 What?"), ftpexec.ErrTruncated},
 		{"text", "/f;type=a", func(*testserver.Conn) testserver.Action { return nil }, ftpexec.ErrTruncated},
 	}

@@ -19,50 +19,20 @@ func TestSegments(t *testing.T) {
 	tests := []struct {
 		what  string
 		n     int
-		fault func(*testserver.Conn) testserver.Action
+		fault failure
 		conns int // at least
 		told  string
 	}{
 		{"two", 2, nil, 2, ""},
 		{"eight", 8, nil, 8, ""},
 		{"more than there are pieces", 20, nil, 8, ""},
-		{"one allowed", 4, func(p *testserver.Conn) testserver.Action {
-			if p.Verb == "" && p.Num >= 2 && p.Num <= 4 {
-				return testserver.Do(testserver.Reply("421 Too many connections"), testserver.End(testserver.Closed))
-			}
-			return nil
-		}, 5, ""},
-		{"refused without a reason", 4, func(p *testserver.Conn) testserver.Action {
-			if p.Verb == "PASS" && p.Num >= 2 && p.Num <= 4 {
-				return testserver.Do(testserver.Reply("430 Not now."), testserver.End(testserver.Closed))
-			}
-			return nil
-		}, 4, "continuing with at most "},
-		{"too many users", 4, func(p *testserver.Conn) testserver.Action {
-			if p.Verb == "PASS" && (p.Num == 3 || p.Num == 4) {
-				return testserver.Reply("530 Too many users")
-			}
-			return nil
-		}, 3, ""},
+		{"one allowed", 4, on("", 2, 4, testserver.Do(testserver.Reply("421 Too many connections"), testserver.End(testserver.Closed))), 5, ""},
+		{"refused without a reason", 4, on("PASS", 2, 4, testserver.Do(testserver.Reply("430 Not now."), testserver.End(testserver.Closed))), 4, "continuing with at most "},
+		{"too many users", 4, on("PASS", 3, 4, testserver.Reply("530 Too many users")), 3, ""},
 		{"no REST", 4, replies("REST", "502 What?"), 2, ""}, // whether bytes are given up depends on who is first
-		{"cut", 4, func(p *testserver.Conn) testserver.Action {
-			if p.Verb == "RETR" {
-				return testserver.Cut(500_000, testserver.Reset)
-			}
-			return nil
-		}, 4, ""},
-		{"another time on one", 4, func(p *testserver.Conn) testserver.Action {
-			if p.Verb == "MDTM" && p.Num == 3 {
-				return testserver.Reply("213 20000101000000")
-			}
-			return nil
-		}, 4, "modified"},
-		{"another size on one", 4, func(p *testserver.Conn) testserver.Action {
-			if p.Verb == "SIZE" && p.Num == 3 {
-				return testserver.Final(testserver.Reply("213 9000000"))
-			}
-			return nil
-		}, 4, "now has 9000000 bytes"},
+		{"cut", 4, always("RETR", testserver.Cut(500_000, testserver.Reset)), 4, ""},
+		{"another time on one", 4, on("MDTM", 3, 3, testserver.Reply("213 20000101000000")), 4, "modified"},
+		{"another size on one", 4, on("SIZE", 3, 3, testserver.Final(testserver.Reply("213 9000000"))), 4, "now has 9000000 bytes"},
 		{"no size", 4, replies("SIZE", "502 What?"), 1, ""},
 	}
 	for _, tt := range tests {
@@ -88,12 +58,7 @@ func TestSegments(t *testing.T) {
 func TestSegmentsLyingSize(t *testing.T) {
 	for _, size := range []string{"3000000", "9000000"} {
 		k := newKit(t, map[string]string{"/f": large})
-		k.faulty(func(p *testserver.Conn) testserver.Action {
-			if p.Verb == "SIZE" {
-				return testserver.Final(testserver.Reply("213 " + size))
-			}
-			return nil
-		})
+		k.faulty(always("SIZE", testserver.Final(testserver.Reply("213 "+size))))
 		if _, err := k.get("/f", Options{Segments: 3}); !errors.Is(err, ftpexec.ErrTruncated) || k.exists("f") {
 			t.Errorf("%s: got %v", size, err)
 		}
@@ -109,12 +74,7 @@ func TestSegmentsLyingSize(t *testing.T) {
 func TestSegmentsResume(t *testing.T) {
 	for _, segments := range []int{1, 3} {
 		k := newKit(t, map[string]string{"/f": large})
-		k.faulty(func(p *testserver.Conn) testserver.Action {
-			if p.Verb == "RETR" {
-				return testserver.Cut(500_000, testserver.Closed)
-			}
-			return nil
-		})
+		k.faulty(always("RETR", testserver.Cut(500_000, testserver.Closed)))
 		waiting(t, func(context.Context, time.Duration) error { return errors.New("enough") })
 		_, err := File(t.Context(), k.c, k.url("/f"), k.path("f"), &Options{Segments: 3, Retries: -1})
 		if err == nil {

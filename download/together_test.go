@@ -141,12 +141,7 @@ func TestWithoutLocks(t *testing.T) {
 									}
 									o := second
 									if stopped {
-										k.faulty(func(p *testserver.Conn) testserver.Action {
-											if p.Verb == "RETR" {
-												return testserver.Do(testserver.Cut(200_000, testserver.Closed), testserver.Final(testserver.Reply("426 Broken")))
-											}
-											return nil
-										})
+										k.faulty(always("RETR", testserver.Do(testserver.Cut(200_000, testserver.Closed), testserver.Final(testserver.Reply("426 Broken")))))
 										o.Retries = -1
 									}
 									_, serr = File(context.Background(), k.c, k.url("/f"), k.path("f"), &o)

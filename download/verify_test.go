@@ -123,7 +123,7 @@ func TestVerify(t *testing.T) {
 	tests := []struct {
 		what  string
 		tree  map[string]string
-		fault func(*testserver.Conn) testserver.Action
+		fault failure
 		err   error
 		from  string
 	}{
