@@ -165,6 +165,8 @@ func (t *transfer) take(ctx context.Context, from *start) error {
 		return p.Adopt(ctx)
 	case has == 0 && (from != nil || p.LeftErr == nil && len(p.Left.Done) == 0):
 		return nil
+	case from != nil && p.LeftErr != nil: // a crash has damaged the journal, and the target still has the bytes
+		return p.Renew()
 	case from != nil && len(p.Left.Done) > 0 && (p.Left.URL != t.url || p.Left.Adopted != from.Size()):
 		return unfinished(p.Name())
 	case p.Linked:

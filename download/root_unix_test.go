@@ -289,7 +289,7 @@ func TestRootSyncsDirectories(t *testing.T) {
 	if _, err := File(t.Context(), k.c, k.url("/f"), path, &Options{Root: root}); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{k.top, k.path(".."), k.path("f.part"), k.dir}
+	want := []string{k.top, k.path(".."), k.path("f.part.json~"), k.dir, k.path("f.part"), k.dir}
 	if !slices.Equal(synced, want) {
 		t.Errorf("synced %q, want %q", synced, want)
 	}

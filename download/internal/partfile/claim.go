@@ -229,16 +229,18 @@ func (p *Part) Empty() error {
 }
 
 // record replaces the journal.
-func (p *Part) record(s State, sync bool) error {
+func (p *Part) record(s State) error {
 	if err := p.ours(); err != nil {
 		return err
 	}
 	s.Inode, s.Run = inodeOf(p.info), p.run
-	if err := p.writeJournal(s, sync); err != nil {
+	if err := p.writeJournal(s); err != nil {
 		return Failure(p.shown(p.journal), "cannot be written", err)
 	}
-	p.begun.Store(true)
-	return nil
+	if p.begun.Swap(true) || p.own {
+		return nil
+	}
+	return p.dir.flush() // only the journal shows whose the part is, after a crash too
 }
 
 // flush flushes the part to disk. An error is the part's health from then on: bytes may be missing on the disk although

@@ -8,23 +8,27 @@ import (
 // dir is an open directory.
 type dir struct {
 	*os.Root
-	self  *os.File // for what a Root lacks
+	self  *os.File // for what a Root lacks; nil if it is opened when it is needed
 	path  string
 	users int // places
 }
 
 // openDir opens a directory: below root, or anywhere if that is nil.
-func openDir(root *os.Root, path string) (_ *dir, err error) {
+func openDir(root *os.Root, path string, kept bool) (_ *dir, err error) {
 	d := &dir{path: path}
 	if root == nil {
 		// The runtime ends the process if it cannot open what it needs for its first file: the root takes one more.
 		if d.self, err = os.Open(path); err == nil {
+			d.self.Close()
 			d.Root, err = os.OpenRoot(path)
 		}
-	} else if d.Root, err = root.OpenRoot(path); err == nil {
+	} else if d.Root, err = root.OpenRoot(path); err != nil {
+		if info, serr := root.Stat(path); serr == nil && !info.IsDir() {
+			err = syscall.ENOTDIR
+		}
+	}
+	if d.self = nil; err == nil && kept {
 		d.self, err = d.Open(".")
-	} else if info, serr := root.Stat(path); serr == nil && !info.IsDir() {
-		err = syscall.ENOTDIR
 	}
 	if err != nil {
 		d.close()
@@ -32,6 +36,21 @@ func openDir(root *os.Root, path string) (_ *dir, err error) {
 	}
 	return d, nil
 }
+
+// with calls f with the open directory.
+func (d *dir) with(f func(*os.File) error) error {
+	if d.self != nil {
+		return f(d.self)
+	}
+	self, err := d.Open(".")
+	if err != nil {
+		return err
+	}
+	defer self.Close()
+	return f(self)
+}
+
+func (d *dir) flush() error { return d.with(flushDir) }
 
 func (d *dir) close() {
 	if d.Root != nil {
@@ -47,7 +66,7 @@ func (g *Group) enter(root *os.Root, path string) (*dir, error) {
 	d := g.dirs[path]
 	if d == nil {
 		var err error
-		if d, err = openDir(root, path); err != nil {
+		if d, err = openDir(root, path, g.Keep > 0); err != nil {
 			return nil, err
 		}
 		g.trim(g.Keep - 1)

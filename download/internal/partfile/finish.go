@@ -51,7 +51,7 @@ func (p *Part) settle(n *naming) error {
 	if p.run != "" {
 		s.Done = Spans{}.Add(Span{0, size})
 	}
-	_ = p.write(s, false) // if the run is killed while it names the part, the next one knows that it is complete
+	_ = p.write(s) // if the run is killed while it names the part, the next one knows that it is complete
 	p.writing.Unlock()
 	if p.run == "" {
 		return nil

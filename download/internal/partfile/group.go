@@ -108,7 +108,7 @@ func (g *Group) finish(all []*naming) {
 		if n.part != nil && n.part.placed {
 			d := n.part.dir
 			if _, done := dirs[d]; !done {
-				dirs[d] = flushDir(d.self)
+				dirs[d] = d.flush()
 			}
 			n.err = cmp.Or(dirs[d], n.err)
 		}

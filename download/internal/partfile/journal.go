@@ -89,9 +89,9 @@ func (p *Place) readJournal(name string) (State, error) {
 	return State{}, refuse(p.shown(name), "is in the way: it is not the journal of an unfinished download: remove it, or choose another place", ErrForeign)
 }
 
-// writeJournal replaces the journal by one for s, whole or not at all. With sync the journal is on the disk when
-// writeJournal returns.
-func (p *Place) writeJournal(s State, sync bool) error {
+// writeJournal replaces the journal by one for s, whole or not at all. It flushes it, unless s is complete: the file is
+// about to get its name.
+func (p *Place) writeJournal(s State) error {
 	s.Version = journalVersion
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -108,7 +108,7 @@ func (p *Place) writeJournal(s State, sync bool) error {
 		return err
 	}
 	err = write(f, append(data, '\n'))
-	if err == nil && sync {
+	if err == nil && !s.Complete {
 		err = fsync(f)
 	}
 	if cerr := closing(f); err == nil {

@@ -56,7 +56,7 @@ func TestJournalRoundTrip(t *testing.T) {
 		t.Errorf("no file: %v", err)
 	}
 	for _, want := range stateSeeds {
-		if err := p.writeJournal(want, true); err != nil {
+		if err := p.writeJournal(want); err != nil {
 			t.Fatal(err)
 		}
 		got, err := p.readJournal(p.journal)

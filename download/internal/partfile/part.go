@@ -118,7 +118,7 @@ func (p *Part) Resume() error {
 	if p.Left.Inode == inodeOf(p.info) {
 		return nil
 	}
-	return p.record(p.Left, false) // part and journal are copies
+	return p.record(p.Left) // part and journal are copies
 }
 
 func (p *Part) begin(s State) { p.state, p.blocks = s, s.Blocks }
@@ -143,7 +143,7 @@ func (p *Part) Copy(ctx context.Context, was fs.FileInfo, size int64, modTime ti
 	if now, err := fstat(f); err != nil || !same(now, was) {
 		return cmp.Or(Failure(p.Path, "cannot be examined", err), ErrMoved)
 	}
-	if err := p.record(p.state, false); err != nil {
+	if err := p.record(p.state); err != nil {
 		return err
 	}
 	for err == nil {
@@ -196,7 +196,7 @@ func (p *Part) Know(size int64, modTime time.Time) error {
 	}
 	p.writing.Lock()
 	defer p.writing.Unlock()
-	return p.write(p.Snapshot(), false)
+	return p.write(p.Snapshot())
 }
 
 // bare reports whether there is no journal, and need not be.
@@ -232,10 +232,10 @@ func (p *Part) Reset() error {
 	if p.bare() {
 		return p.Empty()
 	}
-	if err := p.record(p.state, false); err != nil {
+	if err := p.record(p.state); err != nil {
 		return err
 	}
-	if err := flushDir(p.dir.self); err != nil {
+	if err := p.dir.flush(); err != nil {
 		return err
 	}
 	return p.Empty()
@@ -253,7 +253,7 @@ func (p *Part) Checkpoint() error {
 	if err := p.flush(); err != nil {
 		return err
 	}
-	return p.write(s, true)
+	return p.write(s)
 }
 
 // room is how many bytes of the part keep gives up for the journal on a full disk.
@@ -276,7 +276,7 @@ func (p *Part) keep() int64 {
 
 // write writes a journal for s, whose bytes must be in the part. The caller must hold writing, so that no bytes are
 // given up between the snapshot and the journal.
-func (p *Part) write(s State, sync bool) (err error) {
+func (p *Part) write(s State) (err error) {
 	if s.Size < 0 {
 		s.Done = nil // a journal without a size claims nothing
 	}
@@ -284,7 +284,7 @@ func (p *Part) write(s State, sync bool) (err error) {
 		return Failure(p.Name(), "cannot be read", err)
 	}
 	p.blocks = s.Blocks
-	if err := p.record(s, sync); err != nil {
+	if err := p.record(s); err != nil {
 		return err
 	}
 	p.mu.Lock()

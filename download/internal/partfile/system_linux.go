@@ -10,6 +10,9 @@ import (
 
 // create makes a new file. Unlike os.OpenFile it does not ask whether the file can be polled, which takes five calls.
 func (d *dir) create(name string, flag int, mode fs.FileMode) (*os.File, error) {
+	if d.self == nil {
+		return d.OpenFile(name, flag, mode)
+	}
 	path := filepath.Join(d.Name(), name)
 	fd, err := unix.Openat(int(d.self.Fd()), name, flag|unix.O_CLOEXEC|unix.O_NOFOLLOW, uint32(mode))
 	if err == unix.EINTR {
@@ -22,8 +25,10 @@ func (d *dir) create(name string, flag int, mode fs.FileMode) (*os.File, error) 
 
 // renameNew renames a file to a name that does not exist.
 func (d *dir) renameNew(from, to string) error {
-	fd := int(d.self.Fd())
-	return unix.Renameat2(fd, from, fd, to, unix.RENAME_NOREPLACE)
+	return d.with(func(self *os.File) error {
+		fd := int(self.Fd())
+		return unix.Renameat2(fd, from, fd, to, unix.RENAME_NOREPLACE)
+	})
 }
 
 // openFiles returns how many files the process may open.
