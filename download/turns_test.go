@@ -123,8 +123,8 @@ func TestTurns(t *testing.T) {
 		among[i] = grouped{arriving{c, func() {}}}
 	}
 	n := 0
-	for a, step := 1, night.Or(5, 2); a < 40; a += step { // two runs, the first in three pieces
-		for b := 1; b < night.Or(12, 40); b++ {
+	for a, step := 1, night.Or(7, 2); a < 40; a += step { // two runs, the first in three pieces
+		for b := 1; b < night.Or(8, 40); b++ {
 			for c, most := 1, 40; a+c < most; c += step {
 				for _, clients := range [][]Source{alone, among} {
 					n++
@@ -134,7 +134,7 @@ func TestTurns(t *testing.T) {
 		}
 	}
 	kinds := []Options{{}, {Skip: true}, {Overwrite: true}, {Newer: true}, {Continue: true}, {NoResume: true}}
-	for i := range night.Or(300, 5_000) {
+	for i := range night.Or(150, 5_000) {
 		var plan []int
 		for range 30 {
 			plan = append(plan, 1+rand.IntN(1+rand.IntN(15)))

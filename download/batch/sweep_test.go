@@ -19,9 +19,9 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// sweep fetches a few files with three connections again and again, and calls fault for one command after the other,
-// greetings included, until a run ends before that command. check looks at the run and the next one, which nothing
-// disturbs.
+// sweep fetches a few files with three connections again and again, and calls fault for one command after the other (by
+// day every third), greetings included, until a run ends before that command. check looks at the run and the next one,
+// which nothing disturbs.
 func sweep(t *testing.T, tree bool, fault func(s *sweeper) testserver.Action, check func(s *sweeper, first, second tally)) {
 	files := randomFiles(6)
 	s := &sweeper{}
@@ -37,7 +37,8 @@ func sweep(t *testing.T, tree bool, fault func(s *sweeper) testserver.Action, ch
 		tasks = []batch.Task{treeOf(t, s.srv.URL("/"), batch.Tree{})}
 	}
 	most := int64(3 * len(files)) // at least what the run must send
-	for n := int64(1); !t.Failed(); n++ {
+	step := night.Or(3, 1)
+	for n := int64(1 + len(t.Name())%step); !t.Failed(); n += int64(step) {
 		s.dir = t.TempDir()
 		s.left.Store(n)
 		first := s.count(func(ctx context.Context) { s.totals = s.run(ctx, tasks...) })

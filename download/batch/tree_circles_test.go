@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/internal/rules/night"
 )
 
 // listingOf writes what a server lists: of a directory its names, and those of its subdirectories with a "/". unique is
@@ -71,10 +72,13 @@ func TestTreeCircles(t *testing.T) {
 		{"a chain as deep as may be", chain(128), nil, 1, 0, 0},
 		{"too deep a chain", chain(129), nil, 0, 0, 1},
 	}
-	for _, tt := range tests {
-		for _, kind := range []string{"MLSD", "MLSD unique", "LIST", "NLST"} {
+	for i, tt := range tests {
+		for j, kind := range []string{"MLSD", "MLSD unique", "LIST", "NLST"} {
 			for _, end := range []string{"", "550 Too many levels of symbolic links.", "550 File name too long."} {
-				unsure := strings.Contains(end, "too long")
+				unsure, long := strings.Contains(end, "too long"), len(tt.dirs) > 99
+				if long && (i+j)%night.Or(4, 1) != 0 {
+					continue
+				}
 				if end != "" && tt.mounts == nil || unsure && tt.name != "itself twice" {
 					continue
 				}

@@ -27,7 +27,11 @@ import (
 func TestMain(m *testing.M) {
 	os.Setenv("TERM", "xterm") // for the tests with terminals, wherever they run
 	if strings.HasSuffix(os.Args[0], ".test") {
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // what nohup ignores is not ignored in the commands
+		for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+			if signal.Ignored(s) { // by nohup or "&" of a script: not in the commands
+				signal.Notify(make(chan os.Signal, 1), s)
+			}
+		}
 	}
 	testscript.Main(m, map[string]func(){"ftpfetch": runCommand, "stubborn": runStubborn, "peek": runPeek})
 }
