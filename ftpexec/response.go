@@ -36,7 +36,7 @@ type Response struct {
 	// Body is the file's contents: the bytes as stored in image type, the text with local line ends in ASCII type
 	// (RFC 959 section 3.1.1). Read returns io.EOF only after the server has confirmed that the transfer is complete
 	// and, if Size is known, exactly the bytes from the offset on have come. Otherwise it returns an *[Error]. In image type
-	// Body is also an io.WriterTo, which copies to an *os.File without a buffer if the system can. The caller must
+	// Body is also an io.WriterTo, which copies many bytes to an *os.File without a buffer if the system can. The caller must
 	// close Body. Closing it early closes the connection.
 	Body io.ReadCloser
 
@@ -250,7 +250,7 @@ const (
 var buffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 
 // WriteTo writes the rest of the body to w. Without TLS it copies straight from the socket (splice(2) on Linux) to an
-// *os.File that is a regular file. It returns an error of w unchanged.
+// *os.File that is a regular file, unless few are left. It returns an error of w unchanged.
 func (b *body) WriteTo(w io.Writer) (int64, error) {
 	if file, ok := w.(*os.File); ok && !b.over.Load() && (b.size < 0 || b.size-b.n > small) {
 		info, err := file.Stat() // a device refuses only after bytes have left the socket, which are then lost
