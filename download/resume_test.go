@@ -104,36 +104,31 @@ func TestResumeParts(t *testing.T) {
 	}
 }
 
+// TestSize gives a file's size, right or wrong, where the server tells it before, at the end or never.
 func TestSize(t *testing.T) {
 	right, wrong := int64(300_000), int64(299_999)
-	k := newKit(t, map[string]string{"/f": body})
-	for _, o := range []Options{{Size: &wrong}, {Size: &wrong, Segments: 2}} {
-		if _, err := k.get("/f", o); !errors.Is(err, ftpexec.ErrChanged) {
-			t.Errorf("got %v, want ftpexec.ErrChanged", err)
-		}
-		wantNames(t, k.dir)
-	}
-	if _, err := To(t.Context(), k.c, k.url("/f"), io.Discard, &Options{Size: &wrong}); !errors.Is(err, ftpexec.ErrChanged) {
-		t.Errorf("To: got %v, want ftpexec.ErrChanged", err)
-	}
-	k.faulty(func(p *testserver.Conn) testserver.Action {
+	never := func(p *testserver.Conn) testserver.Action {
 		if p.Verb == "SIZE" || p.Verb == "MLST" {
 			return testserver.Reply("502 What?")
 		}
 		return nil
-	})
-	if _, err := To(t.Context(), k.c, k.url("/f"), io.Discard, &Options{Size: &wrong}); !errors.Is(err, ftpexec.ErrChanged) {
-		t.Errorf("To, without SIZE: got %v, want ftpexec.ErrChanged", err)
 	}
-	k.faulty(replies("SIZE", "502 What?"))
-	if _, err := k.get("/f", Options{Size: &wrong}); !errors.Is(err, ftpexec.ErrChanged) {
-		t.Errorf("without SIZE: got %v, want ftpexec.ErrChanged", err)
+	for what, fault := range map[string]failure{"before": nil, "at the end": replies("SIZE", "502 What?"), "never": never} {
+		k := newKit(t, map[string]string{"/f": body})
+		k.faulty(fault)
+		for _, o := range []Options{{Size: &wrong}, {Size: &wrong, Segments: 2}} {
+			_, err := k.get("/f", o)
+			_, terr := To(t.Context(), k.c, k.url("/f"), io.Discard, &o)
+			if !errors.Is(err, ftpexec.ErrChanged) || !errors.Is(terr, ftpexec.ErrChanged) {
+				t.Errorf("%s: got %v, To %v, want ftpexec.ErrChanged", what, err, terr)
+			}
+			wantNames(t, k.dir)
+		}
+		if _, err := k.get("/f", Options{Size: &right}); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		k.want(map[string]string{"f": body})
 	}
-	wantNames(t, k.dir)
-	if _, err := k.get("/f", Options{Size: &right}); err != nil {
-		t.Errorf("without SIZE: %v", err)
-	}
-	k.want(map[string]string{"f": body})
 }
 
 // noFacts is a server that refuses SIZE and MDTM as if there were no file.
