@@ -27,9 +27,6 @@ type fleet struct {
 // byte. If others fail, nil does not mean that all is there.
 func (t *transfer) parallel(ctx context.Context, resp *ftpexec.Response) error {
 	s := t.part.Snapshot()
-	if err := t.part.Grow(s.Size); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { resp.Body.Close() })()

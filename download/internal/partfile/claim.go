@@ -210,15 +210,6 @@ func (p *Part) cut(n int64) error {
 	return Failure(p.Name(), "cannot be resized", truncate(p.f, n))
 }
 
-// Grow makes the part at least size bytes long. On most file systems the new bytes take no space.
-func (p *Part) Grow(size int64) error {
-	has, err := p.size()
-	if err != nil || has >= size {
-		return err
-	}
-	return Failure(p.Name(), "cannot be resized", truncate(p.f, size))
-}
-
 // Empty removes all bytes from the part. Without locks another run may still write to it, so a new file takes its place:
 // only runs that resume share one, and they write the same bytes.
 func (p *Part) Empty() error {

@@ -12,8 +12,6 @@ import (
 	"runtime"
 	"syscall"
 	"time"
-
-	"example.com/ftpfetch/internal/owner"
 )
 
 // Fault, if a test sets it, is called before each call and returns its error.
@@ -155,13 +153,7 @@ func (r Reader) ready() error {
 	return faulty("read", r.F.Name())
 }
 
-func (r Reader) Read(p []byte) (int, error) {
-	if err := r.ready(); err != nil {
-		return 0, err
-	}
-	return r.F.Read(p)
-}
-
+// ReadAt reads from the file.
 func (r Reader) ReadAt(p []byte, offset int64) (int, error) {
 	if err := r.ready(); err != nil {
 		return 0, err
@@ -226,15 +218,12 @@ func (p *Place) removeIfThere(name string) error {
 
 // syncDir flushes a directory below the root to disk.
 func (p *Place) syncDir(path string) error {
-	f, err := call("open", p.below(path), func() (*os.File, error) { return p.root.OpenFile(path, os.O_RDONLY|owner.NoWait, 0) })
-	if errors.Is(err, fs.ErrPermission) {
-		return nil // the directory may be written to but not read
-	}
+	d, err := p.group.enter(p.root, path)
 	if err != nil {
 		return Failure(p.below(path), "cannot be opened", err)
 	}
-	defer f.Close()
-	return flushDir(f)
+	defer p.group.leave(d, false)
+	return d.flush()
 }
 
 // flushDir flushes an open directory to disk. Windows has no such call.

@@ -75,7 +75,7 @@ func (p *Place) readJournal(name string) (State, error) {
 	if info, err := fstat(f); err == nil && !owner.Ours(info) {
 		return State{}, othersFile(p.shown(name))
 	}
-	data, err := io.ReadAll(io.LimitReader(Reader{context.Background(), f}, maxJournal+1))
+	data, err := io.ReadAll(io.NewSectionReader(Reader{context.Background(), f}, 0, maxJournal+1))
 	if err != nil {
 		return State{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 
 	"example.com/ftpfetch/internal/owner"
@@ -77,6 +78,6 @@ func (p *Place) Copy(ctx context.Context, w io.Writer) error {
 		return Failure(p.Path, "cannot be opened", err)
 	}
 	defer f.Close()
-	_, err = io.Copy(w, Reader{ctx, f})
+	_, err = io.Copy(w, io.NewSectionReader(Reader{ctx, f}, 0, math.MaxInt64))
 	return Failure(p.Path, "cannot be read", err)
 }
