@@ -71,13 +71,9 @@ func (p *Place) Follow() (*os.File, error) {
 	return f, Failure(p.Path, "cannot be opened", err)
 }
 
+// openFile opens a file, and does not follow a link.
 func (p *Place) openFile(name string, flag int, mode fs.FileMode) (*os.File, error) {
-	return call("open", p.shown(name), func() (*os.File, error) {
-		if flag&os.O_EXCL != 0 {
-			return p.dir.create(name, flag, mode)
-		}
-		return p.dir.OpenFile(name, flag, mode)
-	})
+	return call("open", p.shown(name), func() (*os.File, error) { return p.dir.OpenFile(name, flag|noFollow, mode) })
 }
 
 // on makes a call for a file, and from one that gives it another name.
@@ -171,7 +167,7 @@ func (p *Place) openRegular(name string, flag int) (*os.File, error) {
 	if !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "open", Path: p.shown(name), Err: errNotRegular}
 	}
-	f, err := p.openFile(name, flag|noFollow, 0)
+	f, err := p.openFile(name, flag, 0)
 	if err != nil {
 		return nil, err
 	}

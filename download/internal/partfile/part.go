@@ -229,14 +229,13 @@ func (p *Part) Reset() error {
 	p.state, p.claimed, p.laps = State{URL: p.state.URL, Size: -1}, nil, nil
 	p.mu.Unlock()
 	p.blocks, p.copied = nil, nil
-	if p.bare() {
-		return p.Empty()
-	}
-	if err := p.record(p.state); err != nil {
-		return err
-	}
-	if err := p.dir.flush(); err != nil {
-		return err
+	if !p.bare() {
+		if err := p.record(p.state); err != nil {
+			return err
+		}
+		if err := p.dir.flush(); err != nil { // no run may find the journal that was
+			return err
+		}
 	}
 	return p.Empty()
 }

@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// noFollow makes open refuse a symbolic link and not wait for a FIFO's other end.
+// noFollow makes open refuse a symbolic link, not wait for a FIFO's other end, and not try to poll a file, which takes four
+// calls.
 const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
 // held locks f and reports whether another run has already locked it, or else whether it is locked now: not all file
