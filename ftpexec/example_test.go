@@ -279,7 +279,7 @@ func ExampleError() {
 	_, err := c.Get(context.Background(), s.URL("/pub/missing"))
 	fmt.Println(explain(err))
 	s.Close()
-	_, err = c.Get(context.Background(), s.URL("/pub/motd"))
+	_, err = c.Get(context.Background(), "ftp://127.0.0.1:2/pub/motd")
 	fmt.Println(explain(err))
 	// Output:
 	// no such file

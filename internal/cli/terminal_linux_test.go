@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -94,11 +95,18 @@ func (s *screen) control(sequence string) {
 	}
 }
 
-// wait waits until the screen shows what enough wants, and returns that.
+// wait waits until the screen shows what enough wants, and returns what it shows then, or after a minute.
 func (s *screen) wait(enough func(text string) bool) string {
+	late := false
+	defer time.AfterFunc(time.Minute, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		late = true
+		s.changed.Broadcast()
+	}).Stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for !s.over && !enough(strings.Join(s.rows, "\n")) {
+	for !s.over && !late && !enough(strings.Join(s.rows, "\n")) {
 		s.changed.Wait()
 	}
 	return strings.Join(s.rows, "\n")
