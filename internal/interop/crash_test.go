@@ -59,6 +59,9 @@ var crashScenes = []crashScene{
 	{"-j 6 -r SERVER/t/ -d OUT --report REPORT", "/t/*/*", true, 0},
 	{"-j 6 -r --overwrite SERVER/t/ -d OUT --report REPORT", "/t/*/*", true, 9},
 	{"-j 2 SERVER/t/1/f16 SERVER/t/2/f17 -d OUT --report REPORT", "/t/[12]/f1[67]", false, 0},
+	{"--no-clobber SERVER/large -d OUT", "/large", false, 0},
+	{"-c SERVER/large -d OUT", "/large", false, 1_000_000},
+	{"--no-clobber -s 2 --limit-rate 3M SERVER/large -d OUT", "/large", false, 0},
 }
 
 // TestCrash cuts the power of the machine at random moments of runs of the command: of what the disk was given it keeps
@@ -163,96 +166,80 @@ func (m *machine) unmount(dir string) {
 
 // play runs the scene, then runs it again on what crashes have left.
 func (m *machine) play(s crashScene, empty map[int64]block, shutdown bool) {
-	first, events := m.run(s, crashed{blocks: empty}, *crashMoments)
+	first, events := m.run(s, crashed{blocks: empty}, *crashMoments, 0)
 	if shutdown {
-		first = append(first, m.shutDown(s, empty, m.rand.IntN(events+1)))
+		after, _ := m.run(s, crashed{blocks: empty}, 0, 1+m.rand.IntN(events+1))
+		first = append(first, after...)
 	}
 	for _, state := range first {
-		again, _ := m.run(s, state, 1)
-		for _, state := range again[:1] {
-			_, _ = m.run(s, state, 0)
-		}
+		again, _ := m.run(s, state, 1, 0)
+		_, _ = m.run(s, again[0], 0, 0)
 	}
 }
 
 // run runs the scene's command to its end. It returns what the disk would have if the power were cut at that many moments
-// and at the end, and how often the disk was written to or flushed.
-func (m *machine) run(s crashScene, from crashed, moments int) (states []crashed, events int) {
-	d := newDisk(maps.Clone(from.blocks))
+// and at the end, and how often the disk was written to or flushed. At that event it shuts the file system down, if not 0.
+func (m *machine) run(s crashScene, from crashed, moments, shutdown int) (states []crashed, events int) {
+	d, now := newDisk(maps.Clone(from.blocks)), make(chan bool, 2)
 	dir := m.mount(d)
 	defer m.unmount(dir)
 	out, report := filepath.Join(dir, "out"), filepath.Join(m.TempDir(), "report")
 	m.looked++
-	m.check(s, m.path(out), from)
+	m.check(s, m.path(out), from, false)
 	if from.how == "" {
 		m.plant(s, m.path(out), d)
 	}
-	crash := func() crashed {
-		return crashed{d.afterCrash(m.rand), m.reported(report, from.complete), fmt.Sprint(from.how, " write or flush ", events, ",")}
+	crash := func(how string) crashed {
+		return crashed{d.afterCrash(m.rand), m.reported(report, from.complete), from.how + how}
 	}
 	d.watch(func() {
-		if events++; len(states) < moments {
-			states = append(states, crash())
-		} else if n := m.rand.IntN(events); n < moments { // each moment is as likely as the others
-			states[n] = crash()
+		events++
+		if events == shutdown {
+			now <- true
+		}
+		if n := m.rand.IntN(events); len(states) < moments {
+			states = append(states, crash(fmt.Sprint(" event ", events)))
+		} else if n < moments { // each moment is as likely as the others
+			states[n] = crash(fmt.Sprint(" event ", events))
 		}
 	})
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		if <-now {
+			m.shutDown(m.path(dir))
+		}
+	}()
 	said, err := m.start(s, out, report).CombinedOutput()
 	d.watch(nil)
-	last := crashed{complete: m.reported(report, from.complete), how: from.how + " end,"}
-	if err != nil {
-		m.Errorf("%s, after %s: %v: %s", s.args, from.how, err, said)
-	} else {
+	now <- false
+	<-over
+	d.mu.Lock()
+	last := crash(" end")
+	d.mu.Unlock()
+	if err == nil {
 		for name := range m.wanted(s) {
 			last.complete[name] = true
 		}
-		m.clean(s, m.path(out))
+	} else if shutdown == 0 {
+		m.Errorf("%s, after%s: %v: %s", s.args, from.how, err, said)
 	}
-	m.check(s, m.path(out), last)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	last.blocks = d.afterCrash(m.rand)
+	if shutdown == 0 {
+		m.check(s, m.path(out), last, err == nil)
+	}
 	return append(states, last), events
 }
 
-// shutDown runs the scene and shuts its file system down meanwhile, after so many writes and flushes.
-func (m *machine) shutDown(s crashScene, empty map[int64]block, events int) crashed {
-	d := newDisk(maps.Clone(empty))
-	dir := m.mount(d)
-	out, report, now := filepath.Join(dir, "out"), filepath.Join(m.TempDir(), "report"), make(chan struct{})
-	m.plant(s, m.path(out), d)
-	top, err := os.Open(m.path(dir))
-	if err != nil {
-		m.Fatal(err)
-	}
-	cmd := m.start(s, out, report)
-	d.watch(func() {
-		if events--; events == -1 {
-			close(now)
-		}
-	})
-	over := make(chan error)
-	go func() { over <- cmd.Run() }()
-	select {
-	case <-now:
-		const shutdown, flushLog, dropLog = 0x8004587d, 1, 2
-		if err := unix.IoctlSetPointerInt(int(top.Fd()), shutdown, flushLog+m.rand.IntN(dropLog)); err != nil {
-			m.Error(err)
-		}
-		err = <-over
-	case err = <-over:
-	}
-	d.watch(nil)
-	left := crashed{complete: m.reported(report, nil), how: fmt.Sprint(" shutdown: ", err)}
+func (m *machine) shutDown(dir string) {
+	top, err := os.Open(dir)
 	if err == nil {
-		for name := range m.wanted(s) {
-			left.complete[name] = true
-		}
+		defer top.Close()
+		const shutdown, flushLog, dropLog = 0x8004587d, 1, 2
+		err = unix.IoctlSetPointerInt(int(top.Fd()), shutdown, []int{flushLog, dropLog}[rand.IntN(2)])
 	}
-	top.Close()
-	m.unmount(dir)
-	left.blocks = d.seen
-	return left
+	if err != nil {
+		m.Error(err)
+	}
 }
 
 func (m *machine) start(s crashScene, out, report string) *exec.Cmd {
@@ -290,10 +277,8 @@ func (m *machine) plant(s crashScene, out string, d *disk) {
 
 // reported returns what is complete by the report, and by earlier ones.
 func (m *machine) reported(report string, before map[string]bool) map[string]bool {
-	all := maps.Clone(before)
-	if all == nil {
-		all = map[string]bool{}
-	}
+	all := map[string]bool{}
+	maps.Copy(all, before)
 	text, _ := os.ReadFile(report) // without one, nothing is reported before the end
 	for line := range bytes.Lines(text) {
 		var row struct{ Path, Status string }
@@ -304,37 +289,23 @@ func (m *machine) reported(report string, before map[string]bool) map[string]boo
 	return all
 }
 
-// check looks at the files with their final names.
-func (m *machine) check(s crashScene, out string, c crashed) {
-	m.Helper()
-	for name, text := range m.wanted(s) {
-		got, err := os.ReadFile(filepath.Join(out, name))
-		switch {
-		case err == nil && string(got) == text:
-		case c.complete[name]:
-			m.Errorf("%s, after %s: %s was complete, and has %d bytes of %d: %v", s.args, c.how, name, len(got), len(text), err)
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil || s.old == 0 || string(got) != text[:min(s.old, len(text))]:
-			m.Errorf("%s, after %s: %s has %d bytes of %d: %v", s.args, c.how, name, len(got), len(text), err)
-		}
-	}
-}
-
-// clean checks that there are no other files.
-func (m *machine) clean(s crashScene, out string) {
+// check looks at the files with their final names. With only there must be no others.
+func (m *machine) check(s crashScene, out string, c crashed, only bool) {
 	m.Helper()
 	want := m.wanted(s)
-	err := filepath.WalkDir(out, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() == ".ftpfetch-ledger" {
-			return err
+	for name, text := range want {
+		got, err := os.ReadFile(filepath.Join(out, name))
+		switch {
+		case err == nil && (string(got) == text || s.old > 0 && !c.complete[name] && string(got) == text[:min(s.old, len(text))]):
+		case !errors.Is(err, fs.ErrNotExist) || c.complete[name]:
+			m.Errorf("%s, after%s: %s (reported: %v) has %d bytes of %d: %v", s.args, c.how, name, c.complete[name], len(got), len(text), err)
 		}
-		name, err = filepath.Rel(out, name)
-		if _, ok := want[name]; !ok {
-			m.Errorf("%s left %s", s.args, name)
-		}
-		return err
-	})
-	if err != nil {
-		m.Error(err)
 	}
+	_ = filepath.WalkDir(out, func(found string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(out, found)
+		if _, ok := want[name]; only && (err != nil || !ok && !d.IsDir() && name != ".ftpfetch-ledger") {
+			m.Errorf("%s, after%s: left %s: %v", s.args, c.how, name, err)
+		}
+		return nil
+	})
 }
