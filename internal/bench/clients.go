@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path"
@@ -36,6 +37,7 @@ const rclonePass = "XHpueJGe18zB4R6ITOGIvSYCqBGXtTmI9w"
 var clients = []client{
 	{ours, ours, "", always, "ftpfetch, -q, {url}", "ftpfetch, -q, --cacert, {ca}, {ftpes}", "ftpfetch, -q, -j, {n}, --per-host, {n}, -i, {home}/urls"},
 	{"ftpfetch -s 4", ours, "large", always, "ftpfetch, -q, -s, 4, {url}", "ftpfetch, -q, -s, 4, --cacert, {ca}, {ftpes}", ""},
+	{"ftpfetch -r", ours, "small", more, "", "", "ftpfetch, -q, -j, {n}, --per-host, {n}, -r, {base}"},
 	{"curl", "curl", "", one, "curl, -sS, -O, {url}", "curl, -sS, --ssl-reqd, --cacert, {ca}, -O, {url}", "curl, -sS, -K, {home}/curl"},
 	{"curl -Z", "curl", "", more, "", "", "curl, -sS, -Z, --parallel-max, {n}, -K, {home}/curl"},
 	{"curl -Z --retry 5", "curl", "", more, "", "", "curl, -sS, -Z, --retry, 5, --parallel-max, {n}, -K, {home}/curl"},
@@ -67,8 +69,8 @@ func (c *client) line(j *job) string {
 // authority's certificate, and {home} the directory of the lists. {paths} becomes a word for each file.
 func (w *row) words(l *link, home string) (words []string) {
 	j := w.job
-	url := func(scheme string) string { return j.base(scheme, l) + j.files[0] }
-	r := strings.NewReplacer("{url}", url("ftp"), "{ftps}", url("ftps"), "{ftpes}", url("ftpes"), "{base}", j.base("ftp", l)+path.Dir(j.files[0])+"/",
+	url := func(scheme string) string { return j.at(scheme, l) + j.files[0] }
+	r := strings.NewReplacer("{url}", url("ftp"), "{ftps}", url("ftps"), "{ftpes}", url("ftpes"), "{base}", j.at("ftp", l)+cmp.Or(j.top, path.Dir(j.files[0]))+"/",
 		"{n}", strconv.Itoa(w.cap), "{ca}", j.server.ca[l], "{home}", home, "{host}", l.host(), "{port}", strconv.Itoa(j.server.port))
 	for word := range strings.SplitSeq(w.client.line(j), ", ") {
 		if word == "{paths}" {
@@ -82,7 +84,7 @@ func (w *row) words(l *link, home string) (words []string) {
 
 // writeLists writes the list of the job in the form of each client.
 func (w *row) writeLists(l *link, home string) error {
-	base := w.job.base("ftp", l)
+	base := w.job.at("ftp", l)
 	var urls, paths, curl, lftp strings.Builder
 	fmt.Fprintf(&lftp, "set cmd:queue-parallel %d\nopen %s\n", w.cap, base)
 	for _, name := range w.job.files {

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"example.com/ftpfetch/internal/interop"
@@ -21,6 +23,10 @@ type job struct {
 	runs   int           // of each command, after one that is not counted if the job compares links
 	links  []*link       // that each run takes in turn: the delayed one last
 	limit  time.Duration // after which a client counts as hanging
+	top    string        // the directory that has all files, if not that of the first
+	disk   string        // where to save, and to leave what is saved: to remove files slows some file systems down
+	only   []string      // the clients; nil for all
+	base   string        // the client to compare with, if not the table's
 }
 
 // server is one of the servers, on each link of its jobs.
@@ -198,8 +204,64 @@ func (b *bench) large(ctx context.Context) ([]*job, error) {
 	return []*job{&first, &second}, b.start(ctx, j.links, plain, secure)
 }
 
-// base returns the URL of the top of the tree, with its final slash.
-func (j *job) base(scheme string, l *link) string {
+// small has many small files, on file systems of its own.
+func (b *bench) small(ctx context.Context) ([]*job, error) {
+	plain := &server{kind: interop.Vsftpd, port: anonymousPort}
+	j := job{server: plain, links: []*link{loopback}, runs: pick(b, 5, 1), limit: 5 * time.Minute, caps: []int{6}}
+	j.only = []string{ours, "curl -Z", "lftp mirror"}
+	for i := range pick(b, 3000, 30) {
+		name, err := b.file(fmt.Sprintf("small/f%04d", i), small)
+		if err != nil {
+			return nil, err
+		}
+		j.files = append(j.files, name)
+	}
+	tree := job{server: plain, links: j.links, runs: 1, limit: j.limit, caps: j.caps, top: "tree", only: []string{"ftpfetch -r", "lftp mirror"}, base: "lftp mirror"}
+	for i := range pick(b, 50_000, 50) {
+		name, err := b.file(fmt.Sprintf("tree/d%02d/t%05d", i%50, i), small)
+		if err != nil {
+			return nil, err
+		}
+		tree.files = append(tree.files, name)
+	}
+	var jobs []*job
+	for _, d := range []struct{ title, kind, make string }{
+		{"ext4", "ext4", "mkfs.ext4 -q -F"},
+		{"ext4 without a journal", "ext4", "mkfs.ext4 -q -F -O ^has_journal"},
+		{"tmpfs", "tmpfs", ""},
+	} {
+		j := j
+		j.title, j.disk = fmt.Sprintf("%d files of %d bytes to %s", len(j.files), small, d.title), filepath.Join(b.dir, d.title)
+		if err := newDisk(ctx, j.disk, d.kind, d.make); err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, &j)
+		tree.disk = j.disk
+	}
+	tree.title = fmt.Sprintf("A tree of %d such files to tmpfs", len(tree.files))
+	return append(jobs, &tree), b.start(ctx, j.links, plain)
+}
+
+// newDisk mounts a new file system at dir: one that the command line makes in a file beside it, or, without that, one in memory.
+func newDisk(ctx context.Context, dir, kind, line string) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	if line == "" {
+		return command(ctx, "mount", "-t", kind, "-o", "size=6g,nr_inodes=0", kind, dir)
+	}
+	file := dir + ".image"
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, 4<<30)); err != nil {
+		return err
+	}
+	if err := command(ctx, append(strings.Fields(line), file)...); err != nil {
+		return err
+	}
+	return command(ctx, "mount", "-o", "loop", "-t", kind, file, dir)
+}
+
+// at returns the URL of the top of the tree, with its final slash.
+func (j *job) at(scheme string, l *link) string {
 	host := l.host()
 	if j.login {
 		host = interop.UserName + ":" + interop.Escape(interop.UserPassword) + "@" + host

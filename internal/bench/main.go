@@ -37,6 +37,7 @@ var tables = []table{
 	{"exact", "docs/exactness.md", exact},
 	{"latency", "docs/performance.md", measured((*bench).latency, roundTrips)},
 	{"many", "docs/performance.md", measured((*bench).many, lists)},
+	{"small", "docs/performance.md", measured((*bench).small, costs)},
 	{"large", "docs/performance.md", measured((*bench).large, ratios)},
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -28,7 +29,7 @@ func measured(jobs func(*bench, context.Context) ([]*job, error), c columns) fun
 		if err != nil {
 			return err
 		}
-		key := map[string]string{ours: "many", "curl": "large"}[c.base]
+		key := map[string]string{ours: "many", "curl": "large", "curl -Z": "small"}[c.base]
 		if len(all[0].links) > 1 {
 			key = "latency"
 		}
@@ -60,7 +61,7 @@ func (b *bench) report(ctx context.Context, out io.Writer, rows []*row, c column
 }
 
 func (w *row) name() string {
-	if w.job.caps == nil {
+	if len(w.job.caps) < 2 {
 		return w.client.name
 	}
 	return fmt.Sprintf("%s, %d at once", w.client.name, w.cap)
@@ -79,7 +80,9 @@ func (w *row) cells(rows []*row, c columns) []string {
 		}
 		return all
 	}
-	base := slices.IndexFunc(rows, func(o *row) bool { return o.job == w.job && o.cap == w.cap && o.client.name == c.base })
+	base := slices.IndexFunc(rows, func(o *row) bool {
+		return o.job == w.job && o.cap == w.cap && o.client.name == cmp.Or(w.job.base, c.base)
+	})
 	if base < 0 || rows[base].err != nil {
 		return c.cells(w, nil)
 	}
@@ -102,7 +105,7 @@ func last(s sample) float64      { return s.last.Seconds() }
 // roundTrips are what a client waits for, one after the other: (its time over the delayed link - its least time over the
 // other) / the delay.
 var roundTrips = columns{
-	names: []string{"to the last byte: least", "median", "to exit: median", "seconds", "without delay"},
+	names: []string{"to the last byte: median", "to exit: median"},
 	cells: func(w, _ *row) []string {
 		trips := func(of func(sample) float64) spread {
 			far, near := w.each(of), []float64{}
@@ -115,42 +118,52 @@ var roundTrips = columns{
 			return spreadOf(far)
 		}
 		end, exit := trips(last), trips(elapsed)
-		return []string{fmt.Sprintf("%.1f", end.min), fmt.Sprintf("%.1f", end.median), fmt.Sprintf("%.1f", exit.median),
-			fmt.Sprintf("%.2f", spreadOf(w.each(elapsed)).median), fmt.Sprintf("%.2f", w.samples[0][0].elapsed.Seconds())}
+		return []string{fmt.Sprintf("%.1f", end.median), fmt.Sprintf("%.1f", exit.median)}
 	},
 }
 
-// lists compares with ftpfetch at the same cap.
+// lists are what many files take over a link; the job names the cap of connections.
 var lists = columns{
-	names: []string{"seconds", "ratio", "round trips a file", "connections", "exit code"}, base: ours,
-	cells: func(w, base *row) []string {
-		s, ratio := w.samples[0][0], ""
-		if base != nil {
-			ratio = fmt.Sprintf("%.2f", elapsed(s)/elapsed(base.samples[0][0]))
-		}
+	names: []string{"seconds", "round trips a file", "connections"}, base: ours,
+	cells: func(w, _ *row) []string {
+		s := w.samples[0][0]
 		trips := float64(s.elapsed) / float64(2*w.job.links[0].oneWay) / float64(len(w.job.files))
-		return []string{fmt.Sprintf("%.2f", elapsed(s)), ratio, fmt.Sprintf("%.2f", trips), fmt.Sprint(s.controls), fmt.Sprint(s.code)}
+		return []string{fmt.Sprintf("%.2f", elapsed(s)), fmt.Sprintf("%.2f", trips), fmt.Sprint(s.controls)}
 	},
 }
 
 // ratios are those of a run to curl's in the same pass, and the median of the passes.
 var ratios = columns{
-	names: []string{"processor time: ratio", "peak memory: ratio", "time: ratio", "processor seconds", "peak memory, MiB", "seconds"}, base: "curl",
+	names: []string{"processor time: ratio", "peak memory: ratio", "time: ratio", "processor seconds"}, base: "curl",
 	cells: func(w, base *row) (all []string) {
-		var values []string
 		for _, of := range []func(sample) float64{processor, memory, elapsed} {
-			mine, text := w.each(of), ""
-			values = append(values, fmt.Sprintf("%.3g", spreadOf(mine).median))
-			if base != nil {
-				for i, v := range base.each(of) {
-					mine[i] /= v
-				}
-				text = fmt.Sprintf("%.2f", spreadOf(mine).median)
-			}
-			all = append(all, text)
+			all = append(all, w.against(base, of))
 		}
-		return append(all, values...)
+		return append(all, fmt.Sprintf("%.3g", spreadOf(w.each(processor)).median))
 	},
+}
+
+// costs are those of many files, compared like ratios.
+var costs = columns{
+	names: []string{"time: ratio", "processor time: ratio", "processor time a file, µs"}, base: "curl -Z",
+	cells: func(w, base *row) (all []string) {
+		for _, of := range []func(sample) float64{elapsed, processor} {
+			all = append(all, w.against(base, of))
+		}
+		return append(all, fmt.Sprintf("%.0f", spreadOf(w.each(processor)).median/float64(len(w.job.files))*1e6))
+	},
+}
+
+// against returns the median of the ratios to what base took in the same pass; "" without base.
+func (w *row) against(base *row, of func(sample) float64) string {
+	if base == nil {
+		return ""
+	}
+	mine := w.each(of)
+	for i, v := range base.each(of) {
+		mine[i] /= v
+	}
+	return fmt.Sprintf("%.2f", spreadOf(mine).median)
 }
 
 // versions returns the version that each program prints, in short.

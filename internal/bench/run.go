@@ -12,9 +12,12 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // row is one client at one job with one cap of connections.
@@ -47,7 +50,7 @@ func (b *bench) rows(key string, jobs []*job) (rows []*row) {
 		for _, n := range caps {
 			for i := range clients {
 				c := &clients[i]
-				if c.line(j) == "" || !c.caps(n) || c.tables != "" && c.tables != key || b.short && c.program != ours && c.program != "curl" {
+				if c.line(j) == "" || !c.caps(n) || c.tables != "" && c.tables != key || j.only != nil && !slices.Contains(j.only, c.name) || b.short && c.program != ours && c.program != "curl" {
 					continue
 				}
 				rows = append(rows, &row{client: c, job: j, cap: n})
@@ -110,6 +113,10 @@ func (b *bench) measure(ctx context.Context, w *row, l *link) (s sample, lost in
 	}
 	defer os.RemoveAll(home)
 	work := filepath.Join(home, "work")
+	if w.job.disk != "" {
+		work = filepath.Join(w.job.disk, filepath.Base(home))
+		unix.Sync() // what the client before has left to be written
+	}
 	if err := os.Mkdir(work, 0o755); err != nil {
 		return s, 0, err
 	}
