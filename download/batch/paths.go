@@ -31,7 +31,7 @@ func (b *engine) admit(j *job) bool {
 	first, same := b.paths.take(&settled)
 	if !first && !same {
 		b.count(func(c *counts) { c.file(-1, 1) })
-		b.ended(settled.failed(&localfile.Error{Path: j.Path, Reason: "is also the place of an earlier file of this run", Err: download.ErrLocal}))
+		b.ended(settled.failed(&localfile.Error{Path: settled.Path, Reason: "is also the place of an earlier file of this run", Err: download.ErrLocal}))
 	}
 	return first
 }
