@@ -29,8 +29,9 @@ func (p *Printer) animate(r *Run) (stop func()) {
 			case <-done:
 				return
 			case <-tick:
-				p.mu.Lock()
-				p.draw("")
+				if p.mu.Lock(); p.bottom != nil { // else the terminal may be closed
+					p.draw("")
+				}
 				p.mu.Unlock()
 			}
 		}
