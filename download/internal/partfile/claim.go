@@ -13,12 +13,9 @@ import (
 	"example.com/ftpfetch/internal/owner"
 )
 
-// claimTries limits how often a run tries again if a part vanishes while it opens it.
-const claimTries = 16
-
-// Again calls f again while it returns ErrMoved: another run is at work.
+// Again calls f again while it returns ErrMoved, a few times: another run is at work.
 func (p *Place) Again(f func() error) error {
-	for range claimTries {
+	for range 16 {
 		if err := f(); !errors.Is(err, ErrMoved) {
 			return err
 		}

@@ -68,9 +68,6 @@ func (g *Group) join(n *naming) error {
 	return n.err
 }
 
-// mostFlushes is how many files of a group are flushed at once: the disk joins them.
-const mostFlushes = 32
-
 // MostWaiting returns how many files may wait for their names: each is open.
 func MostWaiting() int { return min(256, openFiles()/4) }
 
@@ -78,7 +75,7 @@ func MostWaiting() int { return min(256, openFiles()/4) }
 // file is its own; one of the record or a directory is that of all.
 func (g *Group) finish(all []*naming) {
 	var flushes errgroup.Group
-	flushes.SetLimit(mostFlushes)
+	flushes.SetLimit(32) // at once: the disk joins them
 	for _, n := range all {
 		if n.part != nil {
 			flushes.Go(func() error { n.err = n.part.settle(n); return nil })

@@ -128,13 +128,6 @@ func (p *Place) removeJournal() error {
 	return Failure(p.shown(p.journal), "cannot be removed", errors.Join(p.removeIfThere(p.fresh), p.removeIfThere(p.journal)))
 }
 
-// has makes s claim the first n bytes of f.
-func (s *State) has(ctx context.Context, f *os.File, n int64) (err error) {
-	s.Done = Spans{}.Add(Span{0, n})
-	s.Blocks, err = blocks(nil).cover(Reader{ctx, f}, s.Done, blockFor(max(s.Size, n)))
-	return err
-}
-
 func (s State) about(info fs.FileInfo) bool {
 	return info != nil && s.Inode != "" && s.Inode == inodeOf(info)
 }

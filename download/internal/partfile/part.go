@@ -124,10 +124,12 @@ func (p *Part) Resume() error {
 func (p *Part) begin(s State) { p.state, p.blocks = s, s.Blocks }
 
 // Adopt takes all bytes of another program's part as the start.
-func (p *Part) Adopt(ctx context.Context) error {
-	s := p.state
-	s.Adopted = p.info.Size()
-	err := s.has(ctx, p.f, s.Adopted)
+func (p *Part) Adopt(ctx context.Context) error { return p.adopt(ctx, p.state, p.info.Size()) }
+
+// adopt makes s, with the first n bytes of the part, which another program brought, the start.
+func (p *Part) adopt(ctx context.Context, s State, n int64) (err error) {
+	s.Adopted, s.Done = n, Spans{}.Add(Span{0, n})
+	s.Blocks, err = blocks(nil).cover(Reader{ctx, p.f}, s.Done, blockFor(max(s.Size, n)))
 	p.begin(s)
 	return Failure(p.Name(), "cannot be read", err)
 }
@@ -155,11 +157,8 @@ func (p *Part) Copy(ctx context.Context, was fs.FileInfo, size int64, modTime ti
 		return Failure(p.Name(), "cannot be written", err)
 	}
 	s := p.state
-	s.Size, s.ModTime, s.Adopted = size, modTime, was.Size()
-	err = s.has(ctx, p.f, s.Adopted)
-	p.copied = was
-	p.begin(s)
-	return Failure(p.Name(), "cannot be read", err)
+	s.Size, s.ModTime, p.copied = size, modTime, was
+	return p.adopt(ctx, s, was.Size())
 }
 
 func same(now, was fs.FileInfo) bool {
@@ -255,16 +254,13 @@ func (p *Part) Checkpoint() error {
 	return p.write(s)
 }
 
-// room is how many bytes of the part keep gives up for the journal on a full disk.
-const room = 64 << 10
-
-// keep makes a checkpoint at the end of a run. If the disk is full, it gives up the last bytes of the part to make room
+// keep makes a checkpoint at the end of a run. If the disk is full, it gives up the last 64 KiB of the part to make room
 // for the journal, but none that the one on the disk claims. It returns how many bytes the journal claims.
 func (p *Part) keep() int64 {
 	err := p.Checkpoint()
 	if errors.Is(err, syscall.ENOSPC) && p.Health() == nil {
 		s := p.Snapshot()
-		end := max(p.claimed.End(), s.Done.End()-room)
+		end := max(p.claimed.End(), s.Done.End()-64<<10)
 		p.Disown(end)
 		if p.cut(end) == nil {
 			_ = p.Checkpoint()
