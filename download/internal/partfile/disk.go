@@ -185,23 +185,19 @@ func (p *Place) openRegular(name string, flag int) (*os.File, error) {
 // moveToFree renames a file to a free name. The error is fs.ErrExist if the name is taken: renameat2 and a hard link can
 // tell. moved reports whether the file has the new name, with an error besides the old one.
 func (p *Place) moveToFree(from, to string) (moved bool, err error) {
-	taken := refuse(p.shown(to), "already exists", fs.ErrExist)
-	if err = p.renameNew(from, to); err == nil {
+	err = p.renameNew(from, to)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // not here, perhaps
+		if err = p.link(from, to); err == nil {
+			return true, Failure(p.shown(from), "cannot be removed", p.remove(from))
+		}
+	}
+	if err == nil {
 		return true, nil
-	} else if !errors.Is(err, fs.ErrExist) { // not here, perhaps
-		err = p.link(from, to)
 	}
-	switch {
-	case err == nil:
-		return true, Failure(p.shown(from), "cannot be removed", p.remove(from))
-	case errors.Is(err, fs.ErrExist):
-		return false, taken
+	if _, lerr := p.lstat(to); lerr == nil || errors.Is(err, fs.ErrExist) {
+		return false, refuse(p.shown(to), "already exists", fs.ErrExist)
 	}
-	// There are no hard links (FAT). A file that appears in between is lost.
-	if _, err := p.lstat(to); err == nil {
-		return false, taken
-	}
-	err = p.rename(from, to)
+	err = p.rename(from, to) // there are no hard links (FAT): a file that appears in between is lost
 	return err == nil, Failure(p.shown(to), "cannot be moved into place", err)
 }
 

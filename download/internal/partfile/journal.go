@@ -2,6 +2,7 @@ package partfile
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -107,14 +108,10 @@ func (p *Place) writeJournal(s State) error {
 	if err != nil {
 		return err
 	}
-	err = write(f, append(data, '\n'))
-	if err == nil && !s.Complete {
+	if err = write(f, append(data, '\n')); err == nil && !s.Complete {
 		err = fsync(f)
 	}
-	if cerr := closing(f); err == nil {
-		err = cerr
-	}
-	if err == nil {
+	if err = cmp.Or(err, closing(f)); err == nil {
 		err = p.rename(p.fresh, p.journal)
 	}
 	if err != nil {
