@@ -15,6 +15,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -27,10 +28,7 @@ func TestWriteTo(t *testing.T) {
 	for path, want := range map[string]string{"/big": big, "/empty": ""} {
 		for name, open := range map[string]func(t *testing.T) (io.Writer, func() string){"buffer": buffer, "file": file, "device": device} {
 			t.Run(name+path, func(t *testing.T) {
-				r, err := (&ftpexec.Client{MaxIdle: -1}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL(path))})
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := must.Get((&ftpexec.Client{MaxIdle: -1}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL(path))}))(t)
 				defer r.Body.Close()
 				w, contents := open(t)
 				n, err := io.Copy(w, r.Body)
@@ -49,20 +47,14 @@ func buffer(*testing.T) (io.Writer, func() string) {
 
 func file(t *testing.T) (io.Writer, func() string) {
 	name := filepath.Join(t.TempDir(), "f")
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(name))(t)
 	t.Cleanup(func() { f.Close() })
 	return f, func() string { b, _ := os.ReadFile(name); return string(b) }
 }
 
 // device returns one that refuses a splice, which must lose no bytes.
 func device(t *testing.T) (io.Writer, func() string) {
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	null := must.Get(os.OpenFile(os.DevNull, os.O_WRONLY, 0))(t)
 	t.Cleanup(func() { null.Close() })
 	return null, nil
 }
@@ -109,21 +101,13 @@ func TestWriteToDetectsDamage(t *testing.T) {
 func TestWriteToReturnsTheWritersError(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/big": big}})
 	name := filepath.Join(t.TempDir(), "f")
-	if err := os.WriteFile(name, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	readOnly, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, nil, 0o666))
+	readOnly := must.Get(os.Open(name))(t)
 	defer readOnly.Close()
 	full := errors.New("disk full")
 	for _, w := range []io.Writer{readOnly, failing{full}} {
-		r, err := (&ftpexec.Client{MaxIdle: -1}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/big"))})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = io.Copy(w, r.Body)
+		r := must.Get((&ftpexec.Client{MaxIdle: -1}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/big"))}))(t)
+		_, err := io.Copy(w, r.Body)
 		var e *ftpexec.Error
 		if err == nil || errors.As(err, &e) {
 			t.Errorf("%T: error %v, want the writer's", w, err)
@@ -217,10 +201,7 @@ func TestMinRate(t *testing.T) {
 			return err
 		}
 	}
-	f, err := os.Create(t.TempDir() + "/f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(t.TempDir() + "/f"))(t)
 	defer f.Close()
 	tests := []struct {
 		name, url string

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -54,10 +55,7 @@ func TestCostOfASmallFile(t *testing.T) {
 	c := &ftpexec.Client{Dial: dial}
 	u := parse(t, "ftp://127.0.0.1/pub/file-0001.dat")
 	retrieve := func() {
-		r, err := c.Do(t.Context(), &ftpexec.Request{URL: u, More: func() bool { return true }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(c.Do(t.Context(), &ftpexec.Request{URL: u, More: func() bool { return true }}))(t)
 		if n, err := io.Copy(io.Discard, r.Body); n != 4096 || err != nil {
 			t.Errorf("got %d bytes, %v", n, err)
 		}
@@ -87,13 +85,8 @@ func BenchmarkSmallFile(b *testing.B) {
 	request := &ftpexec.Request{URL: parse(b, s.URL("/pub/f")), More: func() bool { return true }}
 	b.ReportAllocs() // those of the server too
 	for b.Loop() {
-		r, err := c.Do(b.Context(), request)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := io.Copy(io.Discard, r.Body); err != nil {
-			b.Fatal(err)
-		}
+		r := must.Get(c.Do(b.Context(), request))(b)
+		must.Get(io.Copy(io.Discard, r.Body))(b)
 		r.Body.Close()
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/internal/throwaway"
 	"example.com/ftpfetch/testserver"
@@ -43,10 +44,7 @@ func TestDataConnectionUnencrypted(t *testing.T) {
 // TestDataCertificate checks that the data connection's certificate is verified too, even if the server has already
 // said that the listing is complete, when a missing data connection would not be an error.
 func TestDataCertificate(t *testing.T) {
-	id, err := throwaway.New("127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must.Get(throwaway.New("127.0.0.1"))(t)
 	impostor := testserver.New(t, &testserver.Options{Scheme: "ftps", TLSConfig: &tls.Config{Certificates: []tls.Certificate{id.Server}}})
 	for _, nlst := range []testserver.Action{testserver.Reply("150 here it comes"), testserver.Reply("226 done already")} {
 		s := testserver.New(t, nil, testserver.Honest("contents").With("NLST", nlst))

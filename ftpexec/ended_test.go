@@ -13,6 +13,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
@@ -36,12 +37,9 @@ func TestInterruptedIsNotTheEnd(t *testing.T) {
 			return err
 		}},
 		{"straight", "/a/f", func(t *testing.T, r *ftpexec.Response) error {
-			f, err := os.Create(filepath.Join(t.TempDir(), "f"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(os.Create(filepath.Join(t.TempDir(), "f")))(t)
 			defer f.Close()
-			_, err = io.Copy(f, r.Body)
+			_, err := io.Copy(f, r.Body)
 			return err
 		}},
 		{"text", "/a/f;type=a", func(_ *testing.T, r *ftpexec.Response) error {
@@ -117,10 +115,7 @@ func TestCloseBodyElsewhere(t *testing.T) {
 	came := newArrivals()
 	s := testserver.New(t, nil, testserver.Honest("").With("SIZE", testserver.Reply("500 what")),
 		testserver.On("RETR", testserver.Reply("226 x"), testserver.Data("con", testserver.Stalled)))
-	r, err := (&ftpexec.Client{MaxIdle: -1, Dial: came.dial}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f"))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get((&ftpexec.Client{MaxIdle: -1, Dial: came.dial}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f"))}))(t)
 	go func() {
 		came.wait()
 		r.Body.Close()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -21,10 +22,7 @@ func TestOpenFrom(t *testing.T) {
 		session := &ftpexec.Client{NoPipelining: sequential}
 		defer session.CloseIdleConnections()
 		for _, offset := range []int64{0, 3, 9, 10} {
-			r, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f")), Offset: offset})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f")), Offset: offset}))(t)
 			got, err := io.ReadAll(r.Body)
 			if err != nil || string(got) != "0123456789"[offset:] || r.Size != 10 {
 				t.Errorf("from %d: got %q, %v, size %d", offset, got, err, r.Size)
@@ -63,10 +61,7 @@ func TestOpenFromRefused(t *testing.T) {
 func TestOpenFromDetectsTruncation(t *testing.T) {
 	s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("REST", testserver.Reply("350 go on")),
 		testserver.On("RETR", testserver.Reply("150 x (8 bytes)"), testserver.Data("tent", testserver.Closed), testserver.Reply("226 fine")))
-	r, err := (&ftpexec.Client{MaxIdle: -1}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/f")), Offset: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get((&ftpexec.Client{MaxIdle: -1}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/f")), Offset: 3}))(t)
 	defer r.Body.Close()
 	if got, err := io.ReadAll(r.Body); !errors.Is(err, ftpexec.ErrTruncated) {
 		t.Errorf("got %q, %v, want ErrTruncated", got, err)

@@ -9,6 +9,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -45,10 +46,7 @@ func TestRoundTripsOfAFile(t *testing.T) {
 			if tt.userinfo == "" {
 				u = parse(t, s.URL("/a/b/c/file"))
 			}
-			r, err := c.Do(t.Context(), &ftpexec.Request{URL: u})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(c.Do(t.Context(), &ftpexec.Request{URL: u}))(t)
 			if r.Size != 8 || r.ModTime.IsZero() {
 				t.Errorf("size %d, time %v: not asked for", r.Size, r.ModTime)
 			}
@@ -96,9 +94,7 @@ func TestUTF8(t *testing.T) {
 			s := testserver.New(t, nil, testserver.Honest("x"), testserver.On("FEAT", testserver.Reply(tt.feat)),
 				testserver.On("OPTS", testserver.Reply("501 never mind")))
 			c := &ftpexec.Client{MaxIdle: -1, NoPipelining: sequential}
-			if _, err := read(t.Context(), c, parse(t, s.URL("/%C3%BC/f"))); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(read(t.Context(), c, parse(t, s.URL("/%C3%BC/f"))))(t)
 			var verbs []string
 			for _, line := range s.Commands() {
 				verb, _, _ := strings.Cut(line, " ")
@@ -152,9 +148,7 @@ func TestAnomalies(t *testing.T) {
 func TestKnownServersGoOneAtATime(t *testing.T) {
 	for _, greeting := range []string{"220 Microsoft FTP Service", "220 x MadGoat y", "220 MikroTik FTP server"} {
 		s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("", testserver.Reply(greeting)))
-		if _, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/a/f"))); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/a/f"))))(t)
 		for _, f := range s.Flights() {
 			if len(f) > 1 {
 				t.Errorf("%s: sent ahead: %v", greeting, f)

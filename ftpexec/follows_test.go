@@ -12,6 +12,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -92,11 +93,8 @@ func TestFollowsSendsNothing(t *testing.T) {
 		inMemory(t, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), tt.step)
 			tt.c.Dial = network.Dial
-			r, err := tt.c.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL(tt.path)), More: tt.more})
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = io.ReadAll(r.Body)
+			r := must.Get(tt.c.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL(tt.path)), More: tt.more}))(t)
+			_, err := io.ReadAll(r.Body)
 			if tt.name == "truncated" != (err != nil) {
 				t.Errorf("%s: %v", tt.name, err)
 			}

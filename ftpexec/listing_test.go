@@ -12,6 +12,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
@@ -113,10 +114,7 @@ func TestPortOfARefusedTransfer(t *testing.T) {
 	for i := range 4 {
 		verb, full := []string{"EPSV", "PASV"}[i&1], i>>1&1
 		inMemory(t, func(t *testing.T, network *ftptest.Network) {
-			l, err := network.Listen()
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := must.Get(network.Listen())(t)
 			defer l.Close()
 			port := l.Addr().(*net.TCPAddr).Port
 			same := map[string]string{"EPSV": fmt.Sprintf("229 (|||%d|)", port), "PASV": fmt.Sprintf("227 (0,0,0,0,%d,%d)", port>>8, port&0xff)}[verb]

@@ -15,6 +15,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -22,11 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func parse(t testing.TB, rawURL string) *urlparse.URL {
 	t.Helper()
-	u, err := urlparse.Parse(rawURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
+	return must.Get(urlparse.Parse(rawURL))(t)
 }
 
 // read retrieves a whole file.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -56,10 +57,7 @@ func TestPlanRefusesBadValues(t *testing.T) {
 // planned returns the plan of u, "|" between its commands.
 func planned(t *testing.T, u *urlparse.URL) string {
 	t.Helper()
-	plan, err := ftpexec.Plan(u)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must.Get(ftpexec.Plan(u))(t)
 	var shown []string
 	for _, c := range plan {
 		shown = append(shown, c.String())

@@ -17,6 +17,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -148,22 +149,15 @@ func TestPoolPrefersTheShortWay(t *testing.T) {
 	defer c.CloseIdleConnections()
 	var open []*ftpexec.Response
 	for _, path := range []string{"/a/b/h", "/a/f", "/c/i"} {
-		r, err := c.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL(path))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(c.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL(path))}))(t)
 		open = append(open, r)
 	}
 	for _, r := range open {
-		if _, err := io.Copy(io.Discard, r.Body); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.Copy(io.Discard, r.Body))(t)
 	}
 	s.ResetCommands()
 	for _, path := range []string{"/a/g", "/a/b/h", "/c/i"} {
-		if _, err := read(t.Context(), c, parse(t, s.URL(path))); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(read(t.Context(), c, parse(t, s.URL(path))))(t)
 	}
 	for _, line := range s.Commands() {
 		if strings.HasPrefix(line, "CWD") {
@@ -181,9 +175,7 @@ func TestIdleTimeout(t *testing.T) {
 		s := network.NewScript(t, testserver.Honest("contents"))
 		c, x := pooled(1, s, network.Dial)
 		for range 3 {
-			if _, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(read(t.Context(), c, parse(t, s.URL("/a/f"))))(t)
 			<-time.After(ftpexec.IdleTimeout - 1)
 			if dials, open := x.now(); dials != 1 || open != 1 {
 				t.Errorf("before the timeout: %d dials, %d open, want 1", dials, open)

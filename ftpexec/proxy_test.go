@@ -13,6 +13,7 @@ import (
 	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/internal/proxy/proxytest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -21,10 +22,7 @@ type dialFunc = func(ctx context.Context, network, address string) (net.Conn, er
 // through makes c use p for every host.
 func through(t *testing.T, c *ftpexec.Client, p *proxytest.Proxy) {
 	t.Helper()
-	via, err := proxy.Parse(p.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	via := must.Get(proxy.Parse(p.URL()))(t)
 	c.Proxy = func(string) func(context.Context, string, string) (net.Conn, error) { return via.Dialer(nil) }
 	c.Dial = func(context.Context, string, string) (net.Conn, error) {
 		t.Error("dialled past the proxy")

@@ -14,19 +14,17 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
 
 func TestSilentHandshake(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
-		l, err := network.Listen()
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(network.Listen())(t)
 		defer l.Close()
 		start := time.Now()
-		_, err = read(t.Context(), &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}, parse(t, "ftps://"+l.Addr().String()+"/a/f"))
+		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}, parse(t, "ftps://"+l.Addr().String()+"/a/f"))
 		var e *ftpexec.Error
 		if !errors.Is(err, ftpexec.ErrTimeout) || !errors.As(err, &e) || !e.Temporary() {
 			t.Errorf("error %v, want ErrTimeout and temporary", err)
@@ -84,9 +82,7 @@ func TestReuseNeedsTheSame(t *testing.T) {
 		first := &ftpexec.Client{Dial: dial}
 		before := other.Connections()
 		u := parse(t, s.URL("me:secret@/f"))
-		if _, err := read(t.Context(), first, u); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(read(t.Context(), first, u))(t)
 		v := *u
 		if change(&v); second == nil {
 			second = first

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -51,10 +52,7 @@ func TestSessionReuse(t *testing.T) {
 				if user, path, ok := strings.Cut(path, "@"); ok {
 					url = s.URL(user + "@" + path)
 				}
-				contents, err := read(t.Context(), session, parse(t, url))
-				if err != nil {
-					t.Fatal(err)
-				}
+				contents := must.Get(read(t.Context(), session, parse(t, url)))(t)
 				got.WriteString(contents)
 				if i == 0 {
 					s.ResetCommands()
@@ -163,10 +161,7 @@ func TestAnswersAfterARefusalAreForgotten(t *testing.T) {
 	if _, err := read(t.Context(), session, parse(t, s.URL("/a/missing/f"))); !errors.Is(err, ftpexec.ErrDirectory) {
 		t.Fatalf("error %v, want ErrDirectory", err)
 	}
-	r, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/b/f"))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/b/f"))}))(t)
 	defer r.Body.Close()
 	if got, err := io.ReadAll(r.Body); err != nil || string(got) != "much longer" || r.Size != 11 {
 		t.Errorf("got %q, %v, size %d", got, err, r.Size)

@@ -14,6 +14,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -70,9 +71,7 @@ func TestStatAllInFlights(t *testing.T) {
 		if diff := compare(collect((&ftpexec.Client{MaxIdle: -1}).StatAll(t.Context(), parseAll(t, s, paths...))), want); diff != "" {
 			t.Error(diff)
 		}
-		if err := s.WaitCommand(t.Context(), "QUIT"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.WaitCommand(t.Context(), "QUIT"))
 		flights := slices.DeleteFunc(s.Flights(), func(f []string) bool { return slices.Contains(f, "QUIT") })
 		if len(flights) > tt.most || s.DataConnections() != 0 || s.Connections() != 1 {
 			t.Errorf("%d flights, %d data connections, %d connections", len(flights), s.DataConnections(), s.Connections())

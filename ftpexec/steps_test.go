@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -62,10 +63,7 @@ func TestSteps(t *testing.T) {
 			"USER anonymous, PASS <anonymous>, PWD, CWD a, TYPE I, SIZE f, MDTM f"},
 	}
 	for _, tt := range tests {
-		u, err := urlparse.Parse(tt.url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := must.Get(urlparse.Parse(tt.url))(t)
 		var got strings.Builder
 		for i, st := range steps(u, tt.course) {
 			switch {

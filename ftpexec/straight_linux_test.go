@@ -12,6 +12,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -49,14 +50,9 @@ func TestStraightGathers(t *testing.T) {
 			s := testserver.New(t, nil, testserver.Honest("xy").With("SIZE", testserver.Reply("500 x")), testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("x"),
 				ftptest.Call(under), testserver.Data("y", testserver.Closed), testserver.Reply("226 x")))
 			c := ftpexec.Client{Dial: dial, MaxIdle: -1}
-			response, err := c.Get(t.Context(), s.URL("/f"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			response := must.Get(c.Get(t.Context(), s.URL("/f")))(t)
 			defer response.Body.Close()
-			if _, err := io.Copy(w, response.Body); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(io.Copy(w, response.Body))(t)
 			if n := <-got; n != gathered {
 				t.Errorf("woke for %d bytes, want %d", n, gathered)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -16,10 +17,7 @@ import (
 // sent, and the server that sent them has not stalled.
 func TestStraightTakesFewBytes(t *testing.T) {
 	const contents = "four"
-	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(filepath.Join(t.TempDir(), "f")))(t)
 	defer f.Close()
 	steps := []testserver.Action{testserver.Reply("150 x")}
 	for i := range contents {
@@ -29,14 +27,9 @@ func TestStraightTakesFewBytes(t *testing.T) {
 	steps = append(steps, testserver.Data("", testserver.Closed), testserver.Reply("226 x"))
 	s := testserver.New(t, nil, testserver.Honest(contents).With("SIZE", testserver.Reply("500 x")), testserver.On("RETR", steps...))
 	c := ftpexec.Client{Timeout: 500 * time.Millisecond} // as long as a step, after which all that came is taken
-	r, err := c.Get(t.Context(), s.URL("/f"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(c.Get(t.Context(), s.URL("/f")))(t)
 	defer r.Body.Close()
-	if _, err := io.Copy(f, r.Body); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.Copy(f, r.Body))(t)
 	if got, err := os.ReadFile(f.Name()); string(got) != contents || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}

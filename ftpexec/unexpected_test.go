@@ -12,6 +12,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -261,10 +262,7 @@ func TestTextDoesNotHoldBack(t *testing.T) {
 		release := make(chan struct{})
 		s := network.NewScript(t, testserver.Honest(""), testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("line\r"),
 			ftptest.Call(func() { <-release }), testserver.Data("\nmore", testserver.Closed), testserver.Reply("226 x")))
-		r, err := (&ftpexec.Client{MaxIdle: -1, Dial: network.Dial}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f;type=a"))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get((&ftpexec.Client{MaxIdle: -1, Dial: network.Dial}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f;type=a"))}))(t)
 		defer r.Body.Close()
 		var got []byte
 		go func() {

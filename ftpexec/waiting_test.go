@@ -16,6 +16,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -44,10 +45,7 @@ func TestMaxConnsInTurn(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		c, _, s := capped(t, network, 1)
 		u := parse(t, s.URL("/a/f"))
-		first, err := c.Do(t.Context(), &ftpexec.Request{URL: u})
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := must.Get(c.Do(t.Context(), &ftpexec.Request{URL: u}))(t)
 		var all sync.WaitGroup
 		impatient, cancel := context.WithCancelCause(t.Context())
 		why := errors.New("no time left")
@@ -69,9 +67,7 @@ func TestMaxConnsInTurn(t *testing.T) {
 		}
 		cancel(why)
 		synctest.Wait()
-		if _, err := io.Copy(io.Discard, first.Body); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.Copy(io.Discard, first.Body))(t)
 		all.Wait()
 		order := slices.DeleteFunc(s.Commands(), func(line string) bool { return !strings.HasPrefix(line, "RETR ") })
 		if want := []string{"RETR f", "RETR 0", "RETR 2", "RETR 3", "RETR 5"}; !slices.Equal(order, want) || s.Connections() != 1 {
@@ -108,18 +104,13 @@ func TestMaxConnsEveryMethod(t *testing.T) {
 		c, _, s := capped(t, network, 1)
 		file := parse(t, s.URL("/a/f"))
 		for name, call := range everyCall(c, file, parse(t, s.URL("/a/"))) {
-			other, err := c.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("user:pass@/a/f"))})
-			if err != nil {
-				t.Fatal(err)
-			}
+			other := must.Get(c.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("user:pass@/a/f"))}))(t)
 			soon, cancel := context.WithTimeout(t.Context(), time.Minute)
 			if err := call(soon); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s while the connection is in use: got %v, want DeadlineExceeded", name, err)
 			}
 			cancel()
-			if _, err := io.Copy(io.Discard, other.Body); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(io.Copy(io.Discard, other.Body))(t)
 			if err := call(t.Context()); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -139,10 +130,7 @@ func TestMaxConnsServerIsSlowToForget(t *testing.T) {
 			t.Errorf("a server that is full with others: got %v after %d connections, want ErrTooMany after 1", err, other.Connections())
 		}
 		for name, call := range everyCall(c, file, parse(t, s.URL("/a/"))) {
-			given, err := c.Do(t.Context(), &ftpexec.Request{URL: file})
-			if err != nil {
-				t.Fatal(err)
-			}
+			given := must.Get(c.Do(t.Context(), &ftpexec.Request{URL: file}))(t)
 			given.Body.Close() // and with it the connection
 			if err := call(t.Context()); err != nil {
 				t.Errorf("%s: %v", name, err)

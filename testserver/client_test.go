@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,10 +34,7 @@ type client struct {
 // connect dials and leaves the greeting unread.
 func connect(t *testing.T, addr string) *client {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", addr, limit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.DialTimeout("tcp", addr, limit))(t)
 	t.Cleanup(func() { conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(limit))
 	return &client{t: t, raw: conn, conn: conn, r: bufio.NewReader(conn)}
@@ -141,10 +140,7 @@ func (c *client) dialData() net.Conn {
 func (c *client) dialPort(port string) net.Conn {
 	c.t.Helper()
 	host, _, _ := net.SplitHostPort(c.raw.RemoteAddr().String())
-	data, err := net.DialTimeout("tcp", net.JoinHostPort(host, port), limit)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	data := must.Get(net.DialTimeout("tcp", net.JoinHostPort(host, port), limit))(c.t)
 	c.t.Cleanup(func() { data.Close() })
 	_ = data.SetDeadline(time.Now().Add(limit))
 	if c.tls != nil {
@@ -180,9 +176,7 @@ func (c *client) retrieves(command, want string) {
 func (c *client) startTLS(config *tls.Config) {
 	c.t.Helper()
 	conn := tls.Client(c.raw, config)
-	if err := conn.Handshake(); err != nil {
-		c.t.Fatal(err)
-	}
+	must.Do(c.t, conn.Handshake())
 	c.conn, c.r, c.tls = conn, bufio.NewReader(conn), config
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/spf13/afero"
+
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 func TestCloseIsFastWhateverHappens(t *testing.T) {
@@ -24,10 +26,7 @@ func TestCloseIsFastWhateverHappens(t *testing.T) {
 			c.do("RETR big", "150")
 		}},
 		{"active data not read", func(c *client) {
-			l, err := net.Listen("tcp4", "127.0.0.1:0")
-			if err != nil {
-				c.t.Fatal(err)
-			}
+			l := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(c.t)
 			c.t.Cleanup(func() { l.Close() })
 			c.do("PORT 127,0,0,1,"+digits(l.Addr().(*net.TCPAddr).Port), "200")
 			c.do("RETR big", "150")
@@ -52,10 +51,7 @@ func TestCloseIsFastWhateverHappens(t *testing.T) {
 	New(t, &Options{FS: fs, Tree: map[string]string{"/f": "x", "/stalls": "x", "/big": strings.Repeat("x", 16<<20)}}) // more than sockets hold
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := Start(&Options{FS: fs, Fault: stallOnName})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(Start(&Options{FS: fs, Fault: stallOnName}))(t)
 			tt.do(anonymous(t, s.Addr()))
 			if err := s.Close(); err != nil {
 				t.Error(err)

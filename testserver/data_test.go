@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 func TestData(t *testing.T) {
@@ -58,9 +60,7 @@ func TestFaultStallsData(t *testing.T) {
 	c := anonymous(t, s.Addr())
 	data := c.dialData()
 	c.do("RETR f", "150")
-	if _, err := io.ReadFull(data, make([]byte, 10)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.ReadFull(data, make([]byte, 10)))(t)
 	data.Close()
 	c.want("5")
 	c.do("NOOP", "200")
@@ -88,9 +88,7 @@ func TestScriptEnds(t *testing.T) {
 			c := dial(t, s.Addr())
 			data := c.dialData()
 			c.send("RETR f\r\n" + strings.Repeat("NOOP\r\n", 10000))
-			if err := s.WaitCommand(t.Context(), "RETR"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.WaitCommand(t.Context(), "RETR"))
 			if clientEnds {
 				c.raw.Close()
 				_, _ = io.Copy(io.Discard, data)

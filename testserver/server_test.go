@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/afero"
+
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 // oddNames are names that clients and servers tend to garble.
@@ -159,9 +161,7 @@ func TestAbortDuringTransfer(t *testing.T) {
 	c := anonymous(t, s.Addr())
 	data := c.dialData()
 	c.do("RETR f", "150")
-	if _, err := io.ReadFull(data, make([]byte, 3)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.ReadFull(data, make([]byte, 3)))(t)
 	c.do("ABOR", "426")
 	c.want("226")
 	c.do("NOOP", "200")
@@ -194,19 +194,13 @@ func TestPassiveAndActive(t *testing.T) {
 	c.do("RETR f", "150")
 	readAll(t, data, "data")
 	c.want("226")
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
 	defer l.Close()
 	port := l.Addr().(*net.TCPAddr).Port
 	for _, command := range []string{"PORT 127,0,0,1," + digits(port), fmt.Sprintf("EPRT |1|127.0.0.1|%d|", port)} {
 		c.do(command, "200")
 		c.send("RETR f\r\n")
-		data, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(l.Accept())(t)
 		c.want("150")
 		readAll(t, data, "data")
 		c.want("226")
@@ -227,12 +221,8 @@ func TestFSMayChange(t *testing.T) {
 	s := New(t, &Options{FS: fs, Tree: map[string]string{"/f": "old"}})
 	c := anonymous(t, s.Addr())
 	c.retrieves("RETR f", "old")
-	if err := afero.WriteFile(fs, "/f", []byte("newer"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, afero.WriteFile(fs, "/f", []byte("newer"), 0o644))
 	c.retrieves("RETR f", "newer")
-	if err := fs.Remove("/f"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, fs.Remove("/f"))
 	c.do("RETR f", "550")
 }

@@ -17,6 +17,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -45,10 +46,7 @@ type seekable interface {
 // open opens a file until the end of the test.
 func open(t testing.TB, d fs.FS, name string) seekable {
 	t.Helper()
-	f, err := d.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(d.Open(name))(t)
 	t.Cleanup(func() { f.Close() })
 	return f.(seekable)
 }
@@ -61,10 +59,7 @@ func TestFSSeekEverywhere(t *testing.T) {
 	f := open(t, openFS(t, new(ftpexec.Client), s.URL("/d/")), "f")
 	seek := func(whence, to int) {
 		t.Helper()
-		now, err := f.Seek(0, io.SeekCurrent)
-		if err != nil {
-			t.Fatal(err)
-		}
+		now := must.Get(f.Seek(0, io.SeekCurrent))(t)
 		if got, err := f.Seek(int64(to)-[]int64{0, now, int64(len(contents))}[whence], whence); err != nil || got != int64(to) {
 			t.Fatalf("Seek: got %d, %v, want %d", got, err, to)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/ftpexec/ftpfs"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -40,11 +41,7 @@ func unknown(verbs ...string) func(*testserver.Conn) testserver.Action {
 func openFS(t *testing.T, c *ftpexec.Client, url string) *ftpfs.FS {
 	t.Helper()
 	t.Cleanup(c.CloseIdleConnections)
-	d, err := ftpfs.New(t.Context(), c, parse(t, url))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return must.Get(ftpfs.New(t.Context(), c, parse(t, url)))(t)
 }
 
 // Whatever tells what is in a directory, the FS is one by the rules of io/fs.
@@ -113,9 +110,7 @@ func TestFSStat(t *testing.T) {
 	for _, tt := range tests {
 		s := testserver.New(t, nil, append([]testserver.Step{testserver.Honest("contents"), noMLST}, tt.steps...)...)
 		d := openFS(t, new(ftpexec.Client), s.URL("/d/"))
-		if _, err := d.ReadFile("warm"); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(d.ReadFile("warm"))(t)
 		s.ResetCommands()
 		info, err := d.Stat("n")
 		switch pe := (*fs.PathError)(nil); {
@@ -245,11 +240,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func parse(t testing.TB, text string) *urlparse.URL {
 	t.Helper()
-	u, err := urlparse.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
+	return must.Get(urlparse.Parse(text))(t)
 }
 
 func count(lines []string, line string) int {

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -246,10 +247,7 @@ func TestRoundTrip(t *testing.T) {
 		{"GET", s.URL("/f"), 200}, {"", s.URL("/f"), 200}, {"HEAD", s.URL("/f"), 200}, {"POST", s.URL("/f"), 405}, {"OPTIONS", s.URL("/"), 405}, {"get", s.URL("/f"), 405},
 		{"GET", s.URL("/f#x"), 0}, {"GET", "ftp://127.0.0.1:1/f", 0}, {"GET", "http://h/f", 0}, {"GET", "ftp:f", 0},
 	} {
-		u, err := url.Parse(tt.url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := must.Get(url.Parse(tt.url))(t)
 		body := &closing{Reader: strings.NewReader("body")}
 		req := (&http.Request{Method: tt.method, URL: u, Body: body, Header: http.Header{"Range": {"bytes=x"}}}).WithContext(t.Context())
 		before := fmt.Sprint(req.Header, req.URL, req.Method)

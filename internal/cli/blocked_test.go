@@ -15,6 +15,7 @@ import (
 
 	"example.com/ftpfetch/internal/cli"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
@@ -107,10 +108,7 @@ func at(path string, args []string, verb string, actions ...testserver.Action) f
 
 // silent returns the address of a listener that accepts a connection and says nothing.
 func silent(t *testing.T, reached func()) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		if conn, err := l.Accept(); err == nil {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/internal/cli"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -23,9 +24,7 @@ import (
 func newFIFO(t *testing.T, reached func()) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fifo")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(path, 0o600))
 	if reached == nil {
 		return path
 	}
@@ -77,17 +76,13 @@ func fullPipe(t *testing.T) (w *os.File) {
 	}
 	t.Cleanup(func() { r.Close(); w.Close() })
 	fd := int(w.Fd())
-	if err := syscall.SetNonblock(fd, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.SetNonblock(fd, true))
 	for size := 4096; size > 0; {
 		if _, err := syscall.Write(fd, make([]byte, size)); err != nil {
 			size /= 2
 		}
 	}
-	if err := syscall.SetNonblock(fd, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.SetNonblock(fd, false))
 	return w
 }
 
@@ -127,9 +122,7 @@ func TestProcessWithFullPipe(t *testing.T) {
 			} else {
 				cmd.Stderr = fullPipe(t)
 			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, cmd.Start())
 			all.Go(func() {
 				if e.with != nil {
 					<-reached

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -90,15 +91,9 @@ func TestDocumentedCommands(t *testing.T) {
 
 func documentedLines(t *testing.T) (lines []string) {
 	t.Helper()
-	files, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("../../docs/*.md"))(t)
 	for _, file := range append(files, "../../README.md") {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		if slices.Contains(notOurs, filepath.ToSlash(file)) {
 			continue
 		}
@@ -150,12 +145,8 @@ func (c documented) check(t *testing.T) {
 func documentedServer(t *testing.T) *testserver.Server {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
-	if _, err := w.Write([]byte("unpacked")); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write([]byte("unpacked")))(t)
+	must.Do(t, w.Close())
 	big := strings.Repeat("abcd", 1<<20)
 	return testserver.New(t, &testserver.Options{TLSConfig: &tls.Config{}, Users: map[string]string{"user": "secret"}, Tree: map[string]string{
 		"/pub/file.gz": packed.String(), "/pub/file": "contents", "/pub/a.zip": "zip", "/pub/project/read.me": "read", "/pub/big.iso": big,
@@ -165,12 +156,8 @@ func documentedServer(t *testing.T) *testserver.Server {
 
 func (documented) write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // filesBelow returns the names of the files, but for those that check has made and the ledger.

@@ -14,6 +14,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/throwaway"
 )
 
@@ -62,15 +63,11 @@ func (typed) IsTerminal() bool { return true }
 // TestOrder checks the order of the sources: standard input, netrc, the person.
 func TestOrder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "netrc")
-	if err := os.WriteFile(path, []byte("machine h login me password fromfile account accfile"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("machine h login me password fromfile account accfile"), 0o600))
 	c := &config.Config{Netrc: path, NoPrompt: true, StdinUser: "me"}
 	loaded := func(in io.Reader) *logins {
 		l := newLogins(c, in, nil)
-		if err := l.load(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.load(t.Context()))
 		return l
 	}
 	answers := func(l *logins, want map[string]string) {
@@ -108,21 +105,13 @@ func TestOrder(t *testing.T) {
 
 // TestClientCertificate checks that --cert takes a file with a certificate and its key.
 func TestClientCertificate(t *testing.T) {
-	id, err := throwaway.New("h")
-	if err != nil {
-		t.Fatal(err)
-	}
-	both, err := id.ServerPEM()
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must.Get(throwaway.New("h"))(t)
+	both := must.Get(id.ServerPEM())(t)
 	block, _ := pem.Decode(both)
 	one := pem.EncodeToMemory(block)
 	for _, text := range [][]byte{both, one, both[len(one):]} {
 		path := filepath.Join(t.TempDir(), "pem")
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, text, 0o600))
 		o, err := config.Parse([]string{"--cert", path, "ftp://h/f"})
 		var cfg *tls.Config
 		if err == nil {

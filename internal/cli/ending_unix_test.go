@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -37,9 +38,7 @@ func TestSignalsKeepPart(t *testing.T) {
 			dir := t.TempDir()
 			cmd, stderr := command(t, dir, "-s", segments, s.URL("/f"))
 			waitForData(t, dir, came)
-			if err := cmd.Process.Signal(signal); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, cmd.Process.Signal(signal))
 			wantExit(t, cmd, want, stderr)
 			if !keptLine.MatchString(stderr.String()) {
 				t.Errorf("%v: %q does not say what was kept", signal, stderr)
@@ -80,23 +79,16 @@ func TestSecondSignal(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), ample)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "stubborn")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	lines := bufio.NewScanner(out)
 	for _, want := range []string{"ready", "ended by signal: terminated"} {
 		if !lines.Scan() || lines.Text() != want {
 			t.Errorf("got %q, want %q", lines.Text(), want)
 		}
-		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cmd.Process.Signal(syscall.SIGTERM))
 	}
-	err = cmd.Wait()
+	err := cmd.Wait()
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGTERM {
 		t.Errorf("the second signal: %v", err)
 	}
@@ -111,9 +103,7 @@ func command(t *testing.T, dir string, args ...string) (*exec.Cmd, *bytes.Buffer
 	cmd := exec.CommandContext(ctx, "ftpfetch", args...)
 	cmd.Dir, cmd.Stderr = dir, stderr
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	return cmd, stderr
 }
 

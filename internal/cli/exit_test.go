@@ -20,6 +20,7 @@ import (
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/netrc"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -106,10 +107,7 @@ func TestDescribe(t *testing.T) {
 // TestExitCodesAreDocumented finds each code in the help, the man page and README.md.
 func TestExitCodesAreDocumented(t *testing.T) {
 	man := strings.ReplaceAll(docs.Man, `\-`, "-")
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := must.Get(os.ReadFile("../../README.md"))(t)
 	for _, e := range exits {
 		for where, row := range map[string]string{
 			config.Text("help", exitLines()): fmt.Sprintf("\n  %3d  %s\n", e.code, e.text),

@@ -11,14 +11,13 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/internal/proxy/proxytest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // TestFenceReads looks at what the process can open, change or make after a run.
@@ -26,14 +25,10 @@ func TestFenceReads(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{TLSConfig: &tls.Config{}, Tree: map[string]string{"/g": "contents"}})
 	dir := t.TempDir()
 	for name, text := range map[string]string{".netrc": "", "key": "", "out/g": "contents", "list": s.URL("/g") + "\n", "ca.pem": authority()} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
 		writeFile(t, filepath.Join(dir, name), text)
 	}
-	if err := os.Symlink(dir+"/key", dir+"/out/link"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(dir+"/key", dir+"/out/link"))
 	for path, want := range map[string]string{
 		dir + "/key": "false false", dir + "/.netrc": "false false", dir + "/ca.pem": "false false", "/proc/self/environ": "false false",
 		dir + "/list": "false false", "/etc/hosts": "true false", dir + "/out/g": "true true",
@@ -86,9 +81,7 @@ func TestFenceAllows(t *testing.T) {
 		{"SSL_CERT_DIR=$TMP/none:$TMP/certs ftpfetch -q --tls explicit URL/g", "", "g"},
 	} {
 		dir, tmp := t.TempDir(), t.TempDir()
-		if err := errors.Join(os.Mkdir(tmp+"/tmp", 0o700), os.Mkdir(tmp+"/certs", 0o700)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.Mkdir(tmp+"/tmp", 0o700), os.Mkdir(tmp+"/certs", 0o700)))
 		writeFile(t, tmp+"/ca.pem", authority())
 		writeFile(t, tmp+"/certs/ca.pem", authority())
 		writeFile(t, tmp+"/.netrc", "machine 127.0.0.1 login me password secret\n")

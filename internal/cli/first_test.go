@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -16,10 +17,7 @@ import (
 // others on.
 func shy(t *testing.T, address string, first int) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for n := 0; ; n++ {
@@ -50,9 +48,7 @@ func TestFirstConnection(t *testing.T) {
 					t.Parallel()
 					list := filepath.Join(t.TempDir(), "list")
 					url := strings.Replace(s.URL("/d"), s.Addr(), shy(t, s.Addr(), 1), 1)
-					if err := os.WriteFile(list, []byte(url+"/f\n"), 0o600); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, os.WriteFile(list, []byte(url+"/f\n"), 0o600))
 					args := strings.Fields(strings.NewReplacer("D", url, "LIST", list).Replace(what))
 					code, _, said := run(t, append(args, "--insecure", "-d", filepath.Join(t.TempDir(), "out"), "--retries", retries)...)
 					if (code == 0) != (retries == "1") {

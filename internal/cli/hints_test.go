@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/throwaway"
 	"example.com/ftpfetch/testserver"
 )
@@ -134,9 +135,7 @@ func (m *misfit) run(t *testing.T, way string) (code int, out, message string, s
 		name, removes := strings.CutPrefix(step, "rm ")
 		switch {
 		case removes:
-			if err := os.Remove(name); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Remove(name))
 		case replaces:
 			line = strings.ReplaceAll(line, before, after)
 		default:
@@ -150,17 +149,10 @@ func (m *misfit) run(t *testing.T, way string) (code int, out, message string, s
 func (m *misfit) files(t *testing.T, url *strings.Replacer, s *testserver.Server) {
 	t.Helper()
 	write := func(name, text string) {
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	}
-	id, err := throwaway.Loopback()
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must.Get(throwaway.Loopback())(t)
 	write("ca.pem", string(id.RootPEM()))
 	for file := range strings.FieldsSeq(m.local) {
 		name, text, _ := strings.Cut(file, "=")

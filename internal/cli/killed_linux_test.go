@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -22,12 +23,8 @@ import (
 func packets(t *testing.T) (r, w *os.File) {
 	t.Helper()
 	fds := make([]int, 2)
-	if err := unix.Pipe2(fds, unix.O_CLOEXEC|unix.O_DIRECT); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := unix.FcntlInt(uintptr(fds[1]), unix.F_SETPIPE_SZ, os.Getpagesize()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Pipe2(fds, unix.O_CLOEXEC|unix.O_DIRECT))
+	must.Get(unix.FcntlInt(uintptr(fds[1]), unix.F_SETPIPE_SZ, os.Getpagesize()))(t)
 	return os.NewFile(uintptr(fds[0]), "messages"), os.NewFile(uintptr(fds[1]), "messages")
 }
 
@@ -41,9 +38,7 @@ func TestKilledAtEachMessage(t *testing.T) {
 			r, w := packets(t)
 			cmd := exec.CommandContext(t.Context(), "ftpfetch", append([]string{"--progress", "json"}, args...)...)
 			cmd.Dir, cmd.Stderr, cmd.Env = t.TempDir(), w, append(os.Environ(), "GORACE=atexit_sleep_ms=0")
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, cmd.Start())
 			w.Close()
 			for range n {
 				if _, err := r.Read(make([]byte, 1<<16)); err != nil {
@@ -81,9 +76,7 @@ func TestListEnds(t *testing.T) {
 			tmp, list := filepath.Join(cmd.Dir, "tmp"), filepath.Join(cmd.Dir, "list")
 			cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "GORACE=atexit_sleep_ms=0")
 			in, err := cmd.StdinPipe()
-			if err := errors.Join(err, os.Mkdir(tmp, 0o700), os.WriteFile(list, []byte(strings.Repeat("# no URL\n", 1<<22)), 0o600), cmd.Start()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(err, os.Mkdir(tmp, 0o700), os.WriteFile(list, []byte(strings.Repeat("# no URL\n", 1<<22)), 0o600), cmd.Start()))
 			if name == "-" {
 				_, _ = io.WriteString(in, "# no URL\n")
 			}

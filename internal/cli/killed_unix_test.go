@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
@@ -97,9 +98,7 @@ func TestKilledAnywhere(t *testing.T) {
 	for _, list := range s.lists {
 		at := 0
 		for code, said := -1, ""; code == -1 && !t.Failed(); {
-			if err := os.RemoveAll(filepath.Join(s.dir, "out")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.RemoveAll(filepath.Join(s.dir, "out")))
 			at += night.Or(8, 1)
 			if code, said = s.fetch(at, list...); code > 0 {
 				t.Errorf("exit %d: %s", code, said)

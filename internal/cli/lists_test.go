@@ -12,16 +12,14 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
 )
 
 // TestRow checks entries in JSON: what is not known is left out, and no password is shown.
 func TestRow(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6e8, time.UTC)
-	u, err := urlparse.Parse("ftp://u:hunter2@h/d/f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(urlparse.Parse("ftp://u:hunter2@h/d/f"))(t)
 	for want, e := range map[string]ftpexec.Entry{
 		`"f","url":"ftp://u@h/d/f","type":"file","size":0,"time":"2026-01-02T03:04:05.6Z","precision":"fraction","mode":"0640"`: {Name: "f", Mode: 0o640, HasPerm: true, ModTime: at, Precision: time.Nanosecond},
 		`"d","url":"ftp://u@h/d/f","type":"directory","time":"2026-01-02T03:04:00Z","precision":"minute","local":true`:          {Name: "d", Size: -1, Mode: fs.ModeDir, ModTime: at.Truncate(time.Minute), Precision: time.Minute, Local: true},
@@ -41,16 +39,11 @@ func TestListShorter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "list")
 	const first = "ftp://h/a\n"
 	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	for text, want := range map[string]int{first + "ftp://h/b\n": exitOK, first: 23, "": 3} {
 		write(first + "ftp://h/b\n")
-		o, err := config.Parse([]string{"-i", path})
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(config.Parse([]string{"-i", path}))(t)
 		r := newRun(o, IO{Out: io.Discard, Err: io.Discard})
 		r.check(t.Context())
 		write(text)

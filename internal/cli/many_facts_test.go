@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
@@ -41,9 +42,7 @@ func TestFacts(t *testing.T) {
 				}
 				t.Chdir(t.TempDir())
 				if there != "" {
-					if err := os.WriteFile("f", []byte(there), 0o666); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, os.WriteFile("f", []byte(there), 0o666))
 				}
 				code, _, stderr := run(t, append(args, flag)...)
 				text, _ := os.ReadFile("f")

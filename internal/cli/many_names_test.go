@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
@@ -42,9 +43,7 @@ func each(dir string, names []string) (urls []string) {
 // written writes a list, outside the current directory.
 func written(t *testing.T, text string) string {
 	path := filepath.Join(t.TempDir(), "list")
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o666))
 	return path
 }
 
@@ -152,14 +151,10 @@ func TestReportMeets(t *testing.T) {
 			cases++
 			t.Chdir(t.TempDir())
 			for _, dir := range []string{"w/x", "w/d/sub"} {
-				if err := os.MkdirAll(dir, 0o777); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.MkdirAll(dir, 0o777))
 			}
 			t.Chdir("w")
-			if err := os.Symlink(".", "link"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Symlink(".", "link"))
 			args := strings.Fields(strings.NewReplacer("D", s.URL("/d/"), "L", list(t)).Replace(tt.args))
 			code, _, stderr := run(t, append(args, "--report", name)...)
 			_, err := os.Stat(name)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/internal/proxy/proxytest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -206,9 +207,7 @@ func TestProxyGetPassword(t *testing.T) {
 	noProxies(t)
 	p, passwords := newGetter(t)
 	file := filepath.Join(t.TempDir(), "netrc")
-	if err := os.WriteFile(file, []byte("machine ftp.test login me password netrcpw\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte("machine ftp.test login me password netrcpw\n"), 0o600))
 	for _, args := range [][]string{{"ftp://me:urlpw@ftp.test/a"}, {"-u", "me:userpw", "ftp://ftp.test/a"}, {"--netrc=" + file, "ftp://ftp.test/a"}} {
 		before := passwords.Load()
 		code, out, err := run(t, append([]string{"--proxy", "get+" + p.URL(), "-v", "-o", "-"}, args...)...)

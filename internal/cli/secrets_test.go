@@ -16,6 +16,7 @@ import (
 
 	"example.com/ftpfetch/internal/cli"
 	"example.com/ftpfetch/internal/proxy/proxytest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
@@ -53,14 +54,10 @@ func places(t *testing.T, host string) []place {
 	t.Helper()
 	home, open := filepath.Join(t.TempDir(), ".netrc"), filepath.Join(t.TempDir(), "open")
 	for path, mode := range map[string]os.FileMode{home: 0o600, open: 0o644} {
-		if err := os.WriteFile(path, []byte("machine "+host+" login me password \""+secret+"\"\n"), mode); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte("machine "+host+" login me password \""+secret+"\"\n"), mode))
 	}
 	broken := filepath.Join(t.TempDir(), "broken")
-	if err := os.WriteFile(broken, []byte("machine h login me password "+secret+" "+secret), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(broken, []byte("machine h login me password "+secret+" "+secret), 0o600))
 	o := &proxytest.Options{User: "me", Password: secret}
 	socks, tunnel := proxytest.NewSOCKS5(t, o), proxytest.NewHTTP(t, o)
 	wrong := proxytest.NewHTTP(t, &proxytest.Options{User: "me", Password: "another"})
@@ -135,10 +132,7 @@ func TestNoOutputShowsAPassword(t *testing.T) {
 // TestSlashInPassword checks that a password with a "/" in it, which makes a host of the user, does not show when that
 // host cannot be reached, and that the error says what to write.
 func TestSlashInPassword(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	l.Close() // nobody listens here now
 	for _, args := range [][]string{{"-v"}, {"--progress", "json"}, {"-j", "2", "--report", "REPORT"}, {"-I"}, {"--dry-run"}} {
 		dir := t.TempDir()

@@ -23,6 +23,7 @@ import (
 
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -36,17 +37,13 @@ type shell struct {
 func newShell(t *testing.T) *shell {
 	t.Helper()
 	keyboard, c := openTerminal(t)
-	if err := unix.IoctlSetWinsize(int(keyboard.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 100}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.IoctlSetWinsize(int(keyboard.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 100}))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends every wait
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-i")
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = t.TempDir(), c.In, c.In, c.In
 	cmd.Env = append(os.Environ(), "PS1=$ ", "ENV=", "GORACE=atexit_sleep_ms=0")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	c.Close()
 	j := &shell{screen: newScreen(100), t: t, keyboard: keyboard}
 	go j.read(keyboard)
@@ -77,10 +74,7 @@ func (j *shell) shows(pattern string) string {
 
 // echoes reports whether the terminal echoes what is typed.
 func (j *shell) echoes() bool {
-	mode, err := unix.IoctlGetTermios(int(j.keyboard.Fd()), unix.TCGETS)
-	if err != nil {
-		j.t.Fatal(err)
-	}
+	mode := must.Get(unix.IoctlGetTermios(int(j.keyboard.Fd()), unix.TCGETS))(j.t)
 	return mode.Lflag&unix.ECHO != 0
 }
 
@@ -190,22 +184,11 @@ func TestPlainTerminals(t *testing.T) {
 // openTerminal opens a pseudo-terminal. Writing to keyboard types; reading from it returns what the terminal shows.
 func openTerminal(t *testing.T) (keyboard *os.File, c *show.Console) {
 	t.Helper()
-	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keyboard = must.Get(os.OpenFile("/dev/ptmx", os.O_RDWR, 0))(t)
 	t.Cleanup(func() { keyboard.Close() })
-	if err := unix.IoctlSetPointerInt(int(keyboard.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(keyboard.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tty, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.IoctlSetPointerInt(int(keyboard.Fd()), unix.TIOCSPTLCK, 0))
+	n := must.Get(unix.IoctlGetInt(int(keyboard.Fd()), unix.TIOCGPTN))(t)
+	tty := must.Get(os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0))(t)
 	return keyboard, &show.Console{In: tty, Out: tty}
 }
 
@@ -225,11 +208,7 @@ func shown(t *testing.T, keyboard io.Reader, want string) {
 // state returns the terminal's current mode.
 func state(t *testing.T, c *show.Console) *term.State {
 	t.Helper()
-	s, err := term.GetState(int(c.In.Fd()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must.Get(term.GetState(int(c.In.Fd())))(t)
 }
 
 // person returns the logins of a run whose only source is the person at a terminal.

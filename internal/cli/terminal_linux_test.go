@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -116,9 +117,7 @@ func (s *screen) wait(enough func(text string) bool) string {
 func terminal(t *testing.T, ctx context.Context, width, height int, args ...string) (*screen, <-chan int) {
 	t.Helper()
 	keyboard, c := openTerminal(t)
-	if err := unix.IoctlSetWinsize(int(keyboard.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(height), Col: uint16(width)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.IoctlSetWinsize(int(keyboard.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(height), Col: uint16(width)}))
 	s, code := newScreen(cmp.Or(width, 80)), make(chan int, 1)
 	go s.read(keyboard)
 	go func() {
@@ -237,9 +236,7 @@ func TestLastLine(t *testing.T) {
 				url = "ftp://127.0.0.1:1/f"
 			}
 			list := filepath.Join(t.TempDir(), "list")
-			if err := os.WriteFile(list, []byte(url+"\n"), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(list, []byte(url+"\n"), 0o666))
 			for _, mode := range []string{"bar", "plain", "none"} {
 				for _, many := range []bool{false, true} {
 					args, want := append([]string{"--retries", "0", "--allow-port", "--progress", mode, "-d", t.TempDir()}, tt.args...), tt.one

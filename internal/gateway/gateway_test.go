@@ -18,6 +18,7 @@ import (
 	"example.com/ftpfetch/internal/gateway"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/internal/proxy/proxytest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -53,10 +54,7 @@ func newKit(t *testing.T, o proxytest.Options, serve http.HandlerFunc) *kit {
 // through makes a new Source, which knows nothing about the proxy yet.
 func (k *kit) through(t *testing.T, via string) {
 	t.Helper()
-	p, err := proxy.Parse(via)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(proxy.Parse(via))(t)
 	c := &ftpexec.Client{Proxy: func(string) proxy.DialFunc { return p.Dialer(nil) }}
 	c.Trace = func(e ftpexec.Event) {
 		k.mu.Lock()
@@ -79,11 +77,7 @@ func (k *kit) asked() (list []string) {
 
 func urlOf(t *testing.T, text string) *urlparse.URL {
 	t.Helper()
-	u, err := urlparse.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
+	return must.Get(urlparse.Parse(text))(t)
 }
 
 // read opens a file and reads it to its end.

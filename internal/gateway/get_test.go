@@ -22,15 +22,13 @@ import (
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/internal/proxy/proxytest"
 	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
 )
 
 // speaking returns a kit whose proxy is what speaks at the other end of each connection. It is only asked for files.
 func speaking(t *testing.T, speak func(net.Conn)) *kit {
-	p, err := proxy.Parse("http://proxy.test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(proxy.Parse("http://proxy.test"))(t)
 	s := gateway.New(&ftpexec.Client{}, p, func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
 		go speak(far)
@@ -182,9 +180,7 @@ func TestInterrupted(t *testing.T) {
 		r, err := k.Do(ctx, &ftpexec.Request{URL: urlOf(t, "ftp://h/f")})
 		if err == nil {
 			buf := make([]byte, 8)
-			if _, err = r.Body.Read(buf); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.Body.Read(buf))(t)
 			go func() {
 				if when == "body" {
 					cancel(enough)

@@ -19,6 +19,7 @@ import (
 	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/internal/proxy/proxytest"
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -63,10 +64,7 @@ func TestParse(t *testing.T) {
 // speaker is a server that speaks first, as FTP servers do, and then repeats what it hears.
 func speaker(t *testing.T) (port string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		for conn, err := l.Accept(); err == nil; conn, err = l.Accept() {
@@ -111,10 +109,7 @@ var kinds = []struct {
 // parse returns p as a proxy of the tested package.
 func parse(t *testing.T, p *proxytest.Proxy, url string) *proxy.Proxy {
 	t.Helper()
-	got, err := proxy.Parse(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(proxy.Parse(url))(t)
 	if p != nil && p.Server != nil && p.Server.Certificate() != nil {
 		got.RootCAs = x509.NewCertPool()
 		got.RootCAs.AddCert(p.Server.Certificate())
@@ -131,10 +126,7 @@ func TestDial(t *testing.T) {
 			})
 			dial := parse(t, p, p.URLAs("me:p%3Aw")).Dialer(nil)
 			for _, host := range []string{"ftp.test", "127.0.0.1"} {
-				conn, err := dial(t.Context(), "tcp4", net.JoinHostPort(host, port))
-				if err != nil {
-					t.Fatal(err)
-				}
+				conn := must.Get(dial(t.Context(), "tcp4", net.JoinHostPort(host, port)))(t)
 				if got, want := converse(t, conn), kind.early+"220 hello\r\necho"; got != want {
 					t.Errorf("%s: got %q, want %q", host, got, want)
 				}

@@ -7,14 +7,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 // TestQuickAck checks that the kernel acknowledges a reply at once if another one of its flight is awaited, and only then.
 func TestQuickAck(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	acknowledged := make(chan bool)
 	go func() {
@@ -35,9 +34,7 @@ func TestQuickAck(t *testing.T) {
 	}()
 	c := New(Config{Address: l.Addr().String(), Dial: new(net.Dialer).DialContext, ConnectTimeout: time.Minute, Timeout: 10 * time.Second})
 	defer c.Close()
-	if _, err := c.Connect(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Connect())(t)
 	acknowledge := c.quickAck
 	c.quickAck = func() {
 		if acknowledge(); !quick(t, c.conn.(*net.TCPConn)) {
@@ -46,13 +43,9 @@ func TestQuickAck(t *testing.T) {
 		acknowledged <- true
 	}
 	for range 5 {
-		if err := c.Send(Line{Text: "NOOP 1"}, Line{Text: "NOOP 2"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Send(Line{Text: "NOOP 1"}, Line{Text: "NOOP 2"}))
 		for range 2 {
-			if _, err := c.Receive(); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(c.Receive())(t)
 		}
 	}
 }

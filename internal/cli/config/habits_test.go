@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 // allFlags returns every flag of the command.
@@ -41,10 +43,7 @@ func TestSuggestions(t *testing.T) {
 	}
 	var words []string
 	for _, program := range []string{"wget", "curl", "aria2", "lftp"} {
-		text, err := os.ReadFile("testdata/options/" + program + ".txt")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile("testdata/options/" + program + ".txt"))(t)
 		words = append(words, strings.Fields(strings.ReplaceAll(string(text), "--", ""))...)
 	}
 	words = append(words, strings.Fields("retort import export bast lase tips glow bond tape mark port short sort mobs lobs slum song dig fir out for tin kay bit infer grief")...)
@@ -129,10 +128,7 @@ func TestWrongFlags(t *testing.T) {
 // TestNewcomers types each command of docs/coming-from.md with ftpfetch in place of the
 // program's name. The one beside it must come of that, or be proposed.
 func TestNewcomers(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/coming-from.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../../docs/coming-from.md"))(t)
 	rows := regexp.MustCompile("(?m)^\\| `(.*)` \\| `ftpfetch (.*)` \\|$").FindAllStringSubmatch(string(page), -1)
 	if len(rows) < 20 {
 		t.Errorf("the page has %d commands", len(rows))
