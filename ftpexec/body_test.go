@@ -162,18 +162,16 @@ func TestSizeByMLST(t *testing.T) {
 		{"is the reply after a second one", "550 broken\r\n250-x\r\n size=8; f\r\n250 End", ftpexec.ErrProtocol},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, network *ftptest.Network) {
-				s := network.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply("500 what")),
-					testserver.On("RETR", testserver.Transfer("contents")), testserver.On("MLST", answer(tt.mlst)))
-				got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}, parse(t, s.URL("/f")))
-				if !errors.Is(err, tt.want) || tt.want == nil && got != "contents" {
-					t.Errorf("got %q, %v, want %v", got, err, tt.want)
-				}
-				if n := count(s.Commands(), "MLST f"); n != 1 {
-					t.Errorf("MLST sent %d times: %q", n, s.Commands())
-				}
-			})
+		runInMemory(t, tt.name, func(t *testing.T, network *ftptest.Network) {
+			s := network.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply("500 what")),
+				testserver.On("RETR", testserver.Transfer("contents")), testserver.On("MLST", answer(tt.mlst)))
+			got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}, parse(t, s.URL("/f")))
+			if !errors.Is(err, tt.want) || tt.want == nil && got != "contents" {
+				t.Errorf("got %q, %v, want %v", got, err, tt.want)
+			}
+			if n := count(s.Commands(), "MLST f"); n != 1 {
+				t.Errorf("MLST sent %d times: %q", n, s.Commands())
+			}
 		})
 	}
 }

@@ -36,9 +36,7 @@ func TestTwoLearnAtOnce(t *testing.T) {
 		var group sync.WaitGroup
 		for range 2 {
 			group.Go(func() {
-				if got, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
-					t.Errorf("got %q, %v", got, err)
-				}
+				wantContents(t, c, parse(t, s.URL("/a/f")))
 			})
 		}
 		group.Wait()

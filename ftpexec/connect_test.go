@@ -34,12 +34,9 @@ func TestTLS(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
 				s := testserver.New(t, &testserver.Options{Tree: tree, Scheme: tt.mode, TLSConfig: &tls.Config{MaxVersion: tt.version, VerifyConnection: ftptest.Resumed}})
 				c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, NoPipelining: sequential}
-				session := c
-				defer session.CloseIdleConnections()
+				defer c.CloseIdleConnections()
 				for range 8 {
-					if got, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
-						t.Fatalf("got %q, %v", got, err)
-					}
+					wantContents(t, c, parse(t, s.URL("/a/f")))
 				}
 				if s.Connections() != 1 {
 					t.Errorf("%d connections, want 1", s.Connections())
@@ -69,12 +66,9 @@ func TestDataConnectionModes(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := testserver.New(t, &testserver.Options{Tree: tree, Listen: tt.listen})
-			session := tt.c
-			defer session.CloseIdleConnections()
+			defer tt.c.CloseIdleConnections()
 			for range 2 {
-				if got, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
-					t.Fatalf("got %q, %v", got, err)
-				}
+				wantContents(t, tt.c, parse(t, s.URL("/a/f")))
 			}
 			if got, err := list(t.Context(), tt.c, parse(t, s.URL("/a/"))); err != nil || len(got) != 2 {
 				t.Errorf("listing %q, %v", got, err)
@@ -100,9 +94,7 @@ func TestActiveFallsBackToPORT(t *testing.T) {
 	var s *testserver.Server
 	s = testserver.New(t, nil, testserver.Honest("contents"), testserver.On("EPRT", testserver.Reply("500 what")),
 		testserver.On("PORT", testserver.Reply("200 ok")), testserver.On("RETR", testserver.Reply("150 x"), dial(&s), testserver.Reply("226 y")))
-	if got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Active: true}, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
-		t.Errorf("got %q, %v", got, err)
-	}
+	wantContents(t, &ftpexec.Client{MaxIdle: -1, Active: true}, parse(t, s.URL("/a/f")))
 }
 
 // portOf reads "PORT h1,h2,h3,h4,p1,p2".
@@ -129,9 +121,7 @@ func TestPASVAddressIsNotTrusted(t *testing.T) {
 		dialled = append(dialled, address)
 		return (&net.Dialer{}).DialContext(ctx, network, address)
 	}}
-	if got, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
-		t.Errorf("got %q, %v", got, err)
-	}
+	wantContents(t, c, parse(t, s.URL("/a/f")))
 	for _, address := range dialled {
 		if !strings.HasPrefix(address, "127.0.0.1:") {
 			t.Errorf("dialled %s", address)
@@ -145,9 +135,7 @@ func TestUnreachableEPSVIsRemembered(t *testing.T) {
 		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("229 (|||1|)")))
 		c := &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}
 		for range 2 {
-			if got, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
-				t.Fatalf("got %q, %v", got, err)
-			}
+			wantContents(t, c, parse(t, s.URL("/a/f")))
 		}
 		if n := count(s.Commands(), "EPSV"); n != 1 || s.Connections() != 3 {
 			t.Errorf("EPSV sent %d times on %d connections, want once on 3", n, s.Connections())
@@ -167,22 +155,20 @@ func TestConnectErrors(t *testing.T) {
 		{"no answer", noAnswer, ftpexec.ErrTimeout, ftpexec.DefaultConnectTimeout},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, network *ftptest.Network) {
-				c := &ftpexec.Client{MaxIdle: -1, Dial: tt.dial}
-				if tt.dial == nil {
-					c.Dial = network.Dial
-				}
-				start := time.Now()
-				_, err := read(t.Context(), c, parse(t, "ftp://nosuch.invalid/f"))
-				var e *ftpexec.Error
-				if !errors.As(err, &e) || !errors.Is(err, tt.want) || e.Op != "connect" || e.Stage != "connect" {
-					t.Errorf("error %v, want %v", err, tt.want)
-				}
-				if took := time.Since(start); took != tt.took {
-					t.Errorf("gave up after %v, want %v", took, tt.took)
-				}
-			})
+		runInMemory(t, tt.name, func(t *testing.T, network *ftptest.Network) {
+			c := &ftpexec.Client{MaxIdle: -1, Dial: tt.dial}
+			if tt.dial == nil {
+				c.Dial = network.Dial
+			}
+			start := time.Now()
+			_, err := read(t.Context(), c, parse(t, "ftp://nosuch.invalid/f"))
+			var e *ftpexec.Error
+			if !errors.As(err, &e) || !errors.Is(err, tt.want) || e.Op != "connect" || e.Stage != "connect" {
+				t.Errorf("error %v, want %v", err, tt.want)
+			}
+			if took := time.Since(start); took != tt.took {
+				t.Errorf("gave up after %v, want %v", took, tt.took)
+			}
 		})
 	}
 }
@@ -204,9 +190,7 @@ func TestDataTLSDoesNotWaitForTheReply(t *testing.T) {
 	u := parse(t, strings.Replace(s.URL("/a/f"), "ftp:", "ftpes:", 1))
 	c := within(ample)
 	c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}
-	if got, err := read(t.Context(), c, u); err != nil || got != "contents" {
-		t.Errorf("got %q, %v", got, err)
-	}
+	wantContents(t, c, u)
 }
 
 // A server may take long before the 150: ConnectTimeout does not bound TLS on the data connection.
@@ -220,8 +204,6 @@ func TestDataTLSWaitsForASlowReply(t *testing.T) {
 			testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed), testserver.Reply("226 y")))
 		c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}
 		u := parse(t, strings.Replace(s.URL("/a/f"), "ftp:", "ftpes:", 1))
-		if got, err := read(t.Context(), c, u); err != nil || got != "contents" {
-			t.Errorf("got %q, %v", got, err)
-		}
+		wantContents(t, c, u)
 	})
 }

@@ -57,17 +57,6 @@ func TestOpenFromRefused(t *testing.T) {
 	}
 }
 
-// The rest of a file is compared with the rest of the size.
-func TestOpenFromDetectsTruncation(t *testing.T) {
-	s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("REST", testserver.Reply("350 go on")),
-		testserver.On("RETR", testserver.Reply("150 x (8 bytes)"), testserver.Data("tent", testserver.Closed), testserver.Reply("226 fine")))
-	r := must.Get((&ftpexec.Client{MaxIdle: -1}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/f")), Offset: 3}))(t)
-	defer r.Body.Close()
-	if got, err := io.ReadAll(r.Body); !errors.Is(err, ftpexec.ErrTruncated) {
-		t.Errorf("got %q, %v, want ErrTruncated", got, err)
-	}
-}
-
 func TestStat(t *testing.T) {
 	when := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "0123456789"}, ModTime: when})

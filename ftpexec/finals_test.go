@@ -38,8 +38,7 @@ func ending(t *testing.T, i int, secure bool, actions ...testserver.Action) (con
 		match := "^" + tr.verb + "( d| -a| f)?$"
 		s := network.NewScript(t, append(steps, testserver.On(match, append([]testserver.Action{testserver.Reply("150 x"), testserver.Data(tr.data)}, actions...)...))...)
 		c := &ftpexec.Client{Dial: network.Dial, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
-		session := c
-		defer session.CloseIdleConnections()
+		defer c.CloseIdleConnections()
 		url := func(path string) string {
 			if secure {
 				return strings.Replace(s.URL(path), "ftp:", "ftpes:", 1)
@@ -50,20 +49,20 @@ func ending(t *testing.T, i int, secure bool, actions ...testserver.Action) (con
 		var names []string
 		switch u := parse(t, url(tr.path)); {
 		case tr.verb == "RETR":
-			got, err = read(t.Context(), session, u)
+			got, err = read(t.Context(), c, u)
 		case u.Type != "" || tr.verb == "NLST":
-			for e, lerr := range session.List(t.Context(), u) {
+			for e, lerr := range c.List(t.Context(), u) {
 				names, err = append(names, e.Name), lerr
 			}
 		default:
-			for e, lerr := range session.Entries(t.Context(), u) {
+			for e, lerr := range c.Entries(t.Context(), u) {
 				names, err = append(names, e.Name), lerr
 			}
 		}
 		if err == nil && got != "contents" && !slices.Equal(names, []string{"one"}) {
 			t.Errorf("%+v: got %q, %q and no error", tr, got, names)
 		}
-		if got, next = read(t.Context(), session, parse(t, url("/d/next"))); next == nil && got != "contents" {
+		if got, next = read(t.Context(), c, parse(t, url("/d/next"))); next == nil && got != "contents" {
 			t.Errorf("%+v: then got %q and no error", tr, got)
 		}
 		connections = s.Connections()

@@ -42,11 +42,7 @@ func TestRoundTripsOfAFile(t *testing.T) {
 				Scheme: tt.tls, TLSConfig: &tls.Config{SessionTicketsDisabled: true}, // tickets would be sends that cost no round trip
 			})
 			c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
-			u := parse(t, s.URL(strings.TrimSuffix(tt.userinfo, "@")+"@/a/b/c/file"))
-			if tt.userinfo == "" {
-				u = parse(t, s.URL("/a/b/c/file"))
-			}
-			r := must.Get(c.Do(t.Context(), &ftpexec.Request{URL: u}))(t)
+			r := must.Get(c.Get(t.Context(), s.URL(tt.userinfo+"/a/b/c/file")))(t)
 			if r.Size != 8 || r.ModTime.IsZero() {
 				t.Errorf("size %d, time %v: not asked for", r.Size, r.ModTime)
 			}
@@ -75,9 +71,7 @@ func TestDataConnectionIsOpenedMeanwhile(t *testing.T) {
 		}
 		return (&net.Dialer{}).DialContext(ctx, network, address)
 	}}
-	if got, err := read(t.Context(), c, parse(t, s.URL("/f"))); err != nil || got != "contents" {
-		t.Errorf("got %q, %v", got, err)
-	}
+	wantContents(t, c, parse(t, s.URL("/f")))
 }
 
 // FEAT is sent if a name needs it, and OPTS if FEAT offers it.
@@ -123,24 +117,20 @@ func TestAnomalies(t *testing.T) {
 		{"a later command's reply to CWD", testserver.On("CWD", testserver.Reply("500 what?"))},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, network *ftptest.Network) {
-				s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, tt.step))
-				c := &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}
-				for range 2 {
-					if got, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
-						t.Fatalf("got %q, %v", got, err)
-					}
+		runInMemory(t, tt.name, func(t *testing.T, network *ftptest.Network) {
+			s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, tt.step))
+			c := &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}
+			for range 2 {
+				wantContents(t, c, parse(t, s.URL("/a/f")))
+			}
+			if n := s.Connections(); n != 3 {
+				t.Errorf("%d connections, want 3: the first lost, its second try, and the second file's", n)
+			}
+			for _, f := range s.Flights(2, 3) {
+				if len(f) > 1 {
+					t.Errorf("sent ahead on a later connection: %v", f)
 				}
-				if n := s.Connections(); n != 3 {
-					t.Errorf("%d connections, want 3: the first lost, its second try, and the second file's", n)
-				}
-				for _, f := range s.Flights(2, 3) {
-					if len(f) > 1 {
-						t.Errorf("sent ahead on a later connection: %v", f)
-					}
-				}
-			})
+			}
 		})
 	}
 }

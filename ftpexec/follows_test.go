@@ -146,21 +146,19 @@ func TestFollowsOnOddServers(t *testing.T) {
 		{"a port that cannot be reached", early(reply("229 (|||1|)")), 2, 5},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, network *ftptest.Network) {
-				s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, tt.first))
-				session := &ftpexec.Client{Dial: network.Dial}
-				defer session.CloseIdleConnections()
-				for more := 3; more >= 0; more-- {
-					if got, err := follow(t.Context(), t, session, s.URL("/a/f"), more); err != nil || got != "contents" {
-						t.Fatalf("got %q, %v", got, err)
-					}
+		runInMemory(t, tt.name, func(t *testing.T, network *ftptest.Network) {
+			s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, tt.first))
+			session := &ftpexec.Client{Dial: network.Dial}
+			defer session.CloseIdleConnections()
+			for more := 3; more >= 0; more-- {
+				if got, err := follow(t.Context(), t, session, s.URL("/a/f"), more); err != nil || got != "contents" {
+					t.Fatalf("got %q, %v", got, err)
 				}
-				sets := count(s.Commands(), "EPSV")
-				if s.Connections() != tt.conns || tt.sets > 0 && sets != tt.sets || slices.Contains(s.Commands(), "PASV") {
-					t.Errorf("%d connections, %d times EPSV, want %d, %d: %q", s.Connections(), sets, tt.conns, tt.sets, s.Commands())
-				}
-			})
+			}
+			sets := count(s.Commands(), "EPSV")
+			if s.Connections() != tt.conns || tt.sets > 0 && sets != tt.sets || slices.Contains(s.Commands(), "PASV") {
+				t.Errorf("%d connections, %d times EPSV, want %d, %d: %q", s.Connections(), sets, tt.conns, tt.sets, s.Commands())
+			}
 		})
 	}
 }

@@ -158,17 +158,15 @@ const (
 func TestWaits(t *testing.T) {
 	for _, tt := range waits {
 		for _, sequential := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
-				inMemory(t, func(t *testing.T, network *ftptest.Network) {
-					s := network.NewScript(t, testserver.Honest("contents"), tt.step)
-					c := &ftpexec.Client{Dial: network.Dial, Timeout: limit, NoPipelining: sequential}
-					start := time.Now()
-					got, err := do(t.Context(), c, parse(t, s.URL(pathOf(tt.list))))
-					checkHostile(t, got, err, tt.want, tt.list)
-					if took := time.Since(start); took != tt.took {
-						t.Errorf("gave up after %v, want %v", took, tt.took)
-					}
-				})
+			runInMemory(t, fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T, network *ftptest.Network) {
+				s := network.NewScript(t, testserver.Honest("contents"), tt.step)
+				c := &ftpexec.Client{Dial: network.Dial, Timeout: limit, NoPipelining: sequential}
+				start := time.Now()
+				got, err := do(t.Context(), c, parse(t, s.URL(pathOf(tt.list))))
+				checkHostile(t, got, err, tt.want, tt.list)
+				if took := time.Since(start); took != tt.took {
+					t.Errorf("gave up after %v, want %v", took, tt.took)
+				}
 			})
 		}
 	}
@@ -212,24 +210,22 @@ func TestCancelAtEachStage(t *testing.T) {
 		}
 	}
 	for name, step := range stages {
-		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, network *ftptest.Network) {
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				start := time.Now()
-				s := network.NewScript(t, testserver.Honest("contents"), step(cancel))
-				x := &exchange{dial: network.Dial}
-				_, err := do(ctx, &ftpexec.Client{Dial: x.Dial}, parse(t, s.URL("/a/f")))
-				if !errors.Is(err, context.Canceled) {
-					t.Errorf("error %v, want context.Canceled", err)
-				}
-				if dials, open := x.now(); open != 0 {
-					t.Errorf("%d of %d connections are still open", open, dials)
-				}
-				if took := time.Since(start); took != 0 {
-					t.Errorf("waited for %v", took)
-				}
-			})
+		runInMemory(t, name, func(t *testing.T, network *ftptest.Network) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			start := time.Now()
+			s := network.NewScript(t, testserver.Honest("contents"), step(cancel))
+			x := &exchange{dial: network.Dial}
+			_, err := do(ctx, &ftpexec.Client{Dial: x.Dial}, parse(t, s.URL("/a/f")))
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("error %v, want context.Canceled", err)
+			}
+			if dials, open := x.now(); open != 0 {
+				t.Errorf("%d of %d connections are still open", open, dials)
+			}
+			if took := time.Since(start); took != 0 {
+				t.Errorf("waited for %v", took)
+			}
 		})
 	}
 }

@@ -34,9 +34,7 @@ func TestAccount(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
 				s := testserver.New(t, nil, testserver.Honest("contents"), tt.step, testserver.On("ACCT", testserver.Reply("230 in")))
 				c := &ftpexec.Client{MaxIdle: -1, Credentials: fixed("word"), NoPipelining: sequential}
-				if got, err := read(t.Context(), c, parse(t, s.URL("u@/a/f"))); err != nil || got != "contents" {
-					t.Fatalf("got %q, %v", got, err)
-				}
+				wantContents(t, c, parse(t, s.URL("u@/a/f")))
 				cmds := s.Commands()
 				if i := slices.Index(cmds, "ACCT word-account"); i < 0 || !slices.Contains(cmds[i:], "CWD a") {
 					t.Errorf("commands %q: no CWD a after ACCT", cmds)
@@ -129,9 +127,8 @@ func TestPasswordIsNeverShown(t *testing.T) {
 				c := &ftpexec.Client{Trace: d.add, NoPipelining: sequential}
 				defer c.CloseIdleConnections()
 				_, err := read(t.Context(), c, u)
-				session := c
-				_, err2 := read(t.Context(), session, u)
-				session.CloseIdleConnections()
+				_, err2 := read(t.Context(), c, u)
+				c.CloseIdleConnections()
 				p, _ := ftpexec.Plan(u)
 				shown := d.text() + formatted(err, err2, p, c, d.events)
 				if e := (*ftpexec.Error)(nil); errors.As(err, &e) {

@@ -44,6 +44,19 @@ func inMemory(t *testing.T, test func(t *testing.T, network *ftptest.Network)) {
 	synctest.Test(t, func(t *testing.T) { test(t, ftptest.NewNetwork()) })
 }
 
+// runInMemory runs test as a subtest, in memory.
+func runInMemory(t *testing.T, name string, test func(t *testing.T, network *ftptest.Network)) {
+	t.Run(name, func(t *testing.T) { inMemory(t, test) })
+}
+
+// wantContents retrieves a file that holds "contents".
+func wantContents(t *testing.T, s opener, u *urlparse.URL) {
+	t.Helper()
+	if got, err := read(t.Context(), s, u); err != nil || got != "contents" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
 // within returns a Client whose timeouts are all d.
 func within(d time.Duration) *ftpexec.Client {
 	return &ftpexec.Client{MaxIdle: -1, ConnectTimeout: d, Timeout: d}

@@ -115,11 +115,7 @@ func TestPool(t *testing.T) {
 			defer c.CloseIdleConnections()
 			for _, step := range tt.steps {
 				path, stat := strings.CutPrefix(step, "?")
-				url := s.URL(path)
-				if user, path, ok := strings.Cut(path, "@"); ok {
-					url = s.URL(user + "@" + path)
-				}
-				u, err := parse(t, url), error(nil)
+				u, err := parse(t, s.URL(path)), error(nil)
 				x.count(1, 0)
 				if stat {
 					_, err = c.Stat(t.Context(), u)
@@ -149,8 +145,7 @@ func TestPoolPrefersTheShortWay(t *testing.T) {
 	defer c.CloseIdleConnections()
 	var open []*ftpexec.Response
 	for _, path := range []string{"/a/b/h", "/a/f", "/c/i"} {
-		r := must.Get(c.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL(path))}))(t)
-		open = append(open, r)
+		open = append(open, must.Get(c.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL(path))}))(t))
 	}
 	for _, r := range open {
 		must.Get(io.Copy(io.Discard, r.Body))(t)
@@ -195,9 +190,7 @@ func TestPoolAfterTheServerHungUp(t *testing.T) {
 		s := testserver.New(t, nil, testserver.Honest("contents"), testserver.OnConn(1, testserver.On("#2 EPSV", end)))
 		c, x := pooled(1, s, new(net.Dialer).DialContext)
 		for range 3 {
-			if got, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
-				t.Fatalf("got %q, %v", got, err)
-			}
+			wantContents(t, c, parse(t, s.URL("/a/f")))
 		}
 		if dials, open := x.now(); dials != 2 || open != 1 || x.wrong != nil {
 			t.Errorf("%d dials, %d open, %q; want 2, 1", dials, open, x.wrong)

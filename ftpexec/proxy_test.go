@@ -42,9 +42,7 @@ func TestProxy(t *testing.T) {
 					c := &ftpexec.Client{MaxIdle: -1, NoEPSV: noEPSV, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 					through(t, c, p)
 					u := parse(t, strings.Replace(s.URL("/a/f"), "127.0.0.1", "localhost", 1))
-					if got, err := read(t.Context(), c, u); err != nil || got != "contents" {
-						t.Errorf("got %q, %v", got, err)
-					}
+					wantContents(t, c, u)
 					targets := p.Targets()
 					if len(targets) != 2 || targets[0] != u.Address() || !strings.HasPrefix(targets[1], "localhost:") {
 						t.Errorf("the proxy was asked for %q, want localhost twice", targets)
@@ -86,9 +84,7 @@ func TestProxyForSomeHosts(t *testing.T) {
 		asked = address
 		return nil
 	}}
-	if got, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || got != "contents" {
-		t.Errorf("got %q, %v", got, err)
-	}
+	wantContents(t, c, parse(t, s.URL("/a/f")))
 	if asked != s.Addr() {
 		t.Errorf("asked for %q, want %q", asked, s.Addr())
 	}

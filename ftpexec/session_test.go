@@ -48,12 +48,7 @@ func TestSessionReuse(t *testing.T) {
 			defer session.CloseIdleConnections()
 			var got strings.Builder
 			for i, path := range tt.paths {
-				url := s.URL(path)
-				if user, path, ok := strings.Cut(path, "@"); ok {
-					url = s.URL(user + "@" + path)
-				}
-				contents := must.Get(read(t.Context(), session, parse(t, url)))(t)
-				got.WriteString(contents)
+				got.WriteString(must.Get(read(t.Context(), session, parse(t, s.URL(path))))(t))
 				if i == 0 {
 					s.ResetCommands()
 				}
@@ -135,11 +130,7 @@ func (v visit) pay(t *testing.T, c *ftpexec.Client, s *testserver.Server) error 
 	if rest, ok := strings.CutPrefix(path, "3+"); ok {
 		path, offset = rest, 3
 	}
-	url := s.URL(path)
-	if login, path, ok := strings.Cut(path, "@"); ok {
-		url = s.URL(login + "@" + path)
-	}
-	u := parse(t, url)
+	u := parse(t, s.URL(path))
 	switch {
 	case stat:
 		_, err := c.Stat(t.Context(), u)

@@ -156,22 +156,20 @@ func TestStatAllOnOddServers(t *testing.T) {
 		{"refuses the login", testserver.On("USER", testserver.Reply("530 no")), 1, -1, ftpexec.ErrLogin},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, network *ftptest.Network) {
-				s := network.NewScript(t, testserver.Honest("contents"), tt.step)
-				c, x := pooled(1, s, network.Dial)
-				defer c.CloseIdleConnections()
-				urls, want := files(t, s, 100)
-				if tt.err != nil {
-					want = append(want[:max(tt.answer, 0)], told{-1, false, tt.err})
-				}
-				if diff := compare(collect(c.StatAll(t.Context(), urls)), want); diff != "" {
-					t.Error(diff)
-				}
-				if dials, _ := x.now(); dials != tt.conns {
-					t.Errorf("%d connections, want %d", dials, tt.conns)
-				}
-			})
+		runInMemory(t, tt.name, func(t *testing.T, network *ftptest.Network) {
+			s := network.NewScript(t, testserver.Honest("contents"), tt.step)
+			c, x := pooled(1, s, network.Dial)
+			defer c.CloseIdleConnections()
+			urls, want := files(t, s, 100)
+			if tt.err != nil {
+				want = append(want[:max(tt.answer, 0)], told{-1, false, tt.err})
+			}
+			if diff := compare(collect(c.StatAll(t.Context(), urls)), want); diff != "" {
+				t.Error(diff)
+			}
+			if dials, _ := x.now(); dials != tt.conns {
+				t.Errorf("%d connections, want %d", dials, tt.conns)
+			}
 		})
 	}
 }

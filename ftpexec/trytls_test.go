@@ -21,15 +21,14 @@ func TestTryTLS(t *testing.T) {
 		for _, mode := range []string{"ftp", "ftp with TLS", "ftpes"} {
 			s := testserver.New(t, &testserver.Options{Tree: tree, Scheme: strings.Fields(mode)[0], TLSConfig: map[string]*tls.Config{"ftp with TLS": {}}[mode], Users: map[string]string{"me": "secret"}})
 			c := &ftpexec.Client{TryTLS: true, NoPipelining: sequential, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
-			session := c
 			u := parse(t, strings.Replace(s.URL("/a/f"), "ftpes://", "ftp://", 1))
 			u.User = url.UserPassword("me", "secret")
 			for range 2 {
-				if got, err := read(t.Context(), session, u); err != nil || got != "contents" {
+				if got, err := read(t.Context(), c, u); err != nil || got != "contents" {
 					t.Errorf("mode %v: got %q, %v", mode, got, err)
 				}
 			}
-			session.CloseIdleConnections()
+			c.CloseIdleConnections()
 			commands := s.Commands()
 			if got, want := slices.Contains(commands, "PROT P"), mode != "ftp"; got != want || commands[0] != "AUTH TLS" {
 				t.Errorf("mode %v: the server received %q", mode, commands)

@@ -121,8 +121,7 @@ func TestAnyFirstDigit(t *testing.T) {
 
 // whole retrieves what url names with a session, as for more than one URL.
 func whole(t *testing.T, c *ftpexec.Client, s *testserver.Server, url string, offset int64) error {
-	session := c
-	defer session.CloseIdleConnections()
+	defer c.CloseIdleConnections()
 	url, ftpes := strings.CutPrefix(url, "+")
 	login, path, found := strings.Cut(url, "@")
 	full := s.URL(url)
@@ -134,14 +133,14 @@ func whole(t *testing.T, c *ftpexec.Client, s *testserver.Server, url string, of
 		u.Scheme = "ftpes"
 	}
 	if u.IsDir() {
-		for _, err := range session.List(t.Context(), u) {
+		for _, err := range c.List(t.Context(), u) {
 			if err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	r, err := session.Do(t.Context(), &ftpexec.Request{URL: u, Offset: offset})
+	r, err := c.Do(t.Context(), &ftpexec.Request{URL: u, Offset: offset})
 	if err != nil {
 		return err
 	}

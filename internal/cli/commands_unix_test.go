@@ -124,7 +124,7 @@ func (c documented) check(t *testing.T) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", "set -o pipefail; fpath=(none ~/functions)\n"+host.Replace(c.line))
 	cmd.Dir = dir
-	cmd.Env = append(cmd.Environ(), "HOME="+dir, "SSL_CERT_FILE="+filepath.Join(dir, ".ca.pem"), "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(cmd.Environ(), "HOME="+dir, "SSL_CERT_FILE="+filepath.Join(dir, ".ca.pem"))
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

@@ -102,7 +102,6 @@ func command(t *testing.T, dir string, args ...string) (*exec.Cmd, *bytes.Buffer
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, "ftpfetch", args...)
 	cmd.Dir, cmd.Stderr = dir, stderr
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	must.Do(t, cmd.Start())
 	return cmd, stderr
 }

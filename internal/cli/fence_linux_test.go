@@ -35,7 +35,7 @@ func TestFenceReads(t *testing.T) {
 		dir + "/new": "false false", dir + "/out/../new": "false false", dir + "/out/link": "false false", dir + "/out/new": "false true",
 	} {
 		cmd := exec.CommandContext(t.Context(), "peek", "-q", "--no-clobber", "-d", "out", "--cacert", "ca.pem", "-i", "list")
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "PEEK="+path, "GORACE=atexit_sleep_ms=0")
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "PEEK="+path)
 		if out, err := cmd.CombinedOutput(); err != nil || string(out) != want {
 			t.Errorf("%s: %v, can be read and written: %s, want %s", path, err, out, want)
 		}
@@ -87,7 +87,7 @@ func TestFenceAllows(t *testing.T) {
 		writeFile(t, tmp+"/.netrc", "machine 127.0.0.1 login me password secret\n")
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.NewReplacer("URL", s.URL(""), "ME/", me+"/", "SOCKS", socks, "HTTP", connect).Replace(tt.script))
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "HOME="+tmp, "TMP="+tmp, "TMPDIR="+tmp+"/tmp", "GORACE=atexit_sleep_ms=0")
+		cmd.Env = append(os.Environ(), "HOME="+tmp, "TMP="+tmp, "TMPDIR="+tmp+"/tmp")
 		out, err := cmd.CombinedOutput()
 		if err != nil || string(out) != tt.out {
 			t.Errorf("%s: %v, %q, want %q", tt.script, err, out, tt.out)

@@ -37,7 +37,7 @@ func TestKilledAtEachMessage(t *testing.T) {
 		for n := 0; !ended; n++ {
 			r, w := packets(t)
 			cmd := exec.CommandContext(t.Context(), "ftpfetch", append([]string{"--progress", "json"}, args...)...)
-			cmd.Dir, cmd.Stderr, cmd.Env = t.TempDir(), w, append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+			cmd.Dir, cmd.Stderr = t.TempDir(), w
 			must.Do(t, cmd.Start())
 			w.Close()
 			for range n {
@@ -50,7 +50,7 @@ func TestKilledAtEachMessage(t *testing.T) {
 			_ = cmd.Wait()
 			r.Close()
 			again := exec.CommandContext(t.Context(), "ftpfetch", append([]string{"-q", "--no-clobber"}, args...)...)
-			again.Dir, again.Env = cmd.Dir, cmd.Env
+			again.Dir = cmd.Dir
 			said, err := again.CombinedOutput()
 			var left []string
 			for _, pattern := range []string{"/[^d]*", "/d/*"} {
@@ -74,7 +74,7 @@ func TestListEnds(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "ftpfetch", "-q", "-i", name)
 			cmd.Dir = t.TempDir()
 			tmp, list := filepath.Join(cmd.Dir, "tmp"), filepath.Join(cmd.Dir, "list")
-			cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "GORACE=atexit_sleep_ms=0")
+			cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
 			in, err := cmd.StdinPipe()
 			must.Do(t, errors.Join(err, os.Mkdir(tmp, 0o700), os.WriteFile(list, []byte(strings.Repeat("# no URL\n", 1<<22)), 0o600), cmd.Start()))
 			if name == "-" {

@@ -25,7 +25,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Setenv("TERM", "xterm") // for the tests with terminals, wherever they run
+	os.Setenv("TERM", "xterm")               // for the tests with terminals, wherever they run
+	os.Setenv("GORACE", "atexit_sleep_ms=0") // every process would wait a second
 	if strings.HasSuffix(os.Args[0], ".test") {
 		for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
 			if signal.Ignored(s) { // by nohup or "&" of a script: not in the commands

@@ -41,7 +41,7 @@ func newShell(t *testing.T) *shell {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends every wait
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-i")
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = t.TempDir(), c.In, c.In, c.In
-	cmd.Env = append(os.Environ(), "PS1=$ ", "ENV=", "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), "PS1=$ ", "ENV=")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	must.Do(t, cmd.Start())
 	c.Close()
