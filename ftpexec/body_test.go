@@ -61,7 +61,7 @@ func device(t *testing.T) (io.Writer, func() string) {
 
 // WriteTo to a file also reports a damaged file.
 func TestWriteToDetectsDamage(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		fault testserver.Action
 		want  error
@@ -71,8 +71,7 @@ func TestWriteToDetectsDamage(t *testing.T) {
 		{"reset", testserver.Cut(2<<20, testserver.Reset), ftpexec.ErrLost},
 		{"whole, 451", testserver.Final(testserver.Reply("451 disk")), ftpexec.ErrTruncated},
 		{"wrong size", nil, ftpexec.ErrTruncated},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/big": big}, Fault: func(p *testserver.Conn) testserver.Action {
 				switch {
@@ -121,7 +120,7 @@ type failing struct{ err error }
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 func TestASCII(t *testing.T) {
-	tests := []struct{ name, wire, want string }{
+	for _, tt := range []struct{ name, wire, want string }{
 		{"CR LF", "one\r\ntwo\r\n", "one\ntwo\n"},
 		{"no end", "one\r\ntwo", "one\ntwo"},
 		{"bare LF of a server that does not convert", "one\ntwo\n", "one\ntwo\n"},
@@ -130,8 +129,7 @@ func TestASCII(t *testing.T) {
 		{"CR at the end", "a\r", "a\r"},
 		{"long", strings.Repeat("line\r\n", 50000), strings.Repeat("line\n", 50000)},
 		{"bytes", "\xe9\x00\xff\r\n", "\xe9\x00\xff\n"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := testserver.New(t, nil, testserver.Honest(tt.wire))
 			got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/f;type=a")))
@@ -148,7 +146,7 @@ func TestASCII(t *testing.T) {
 
 // If neither SIZE nor the 150 tells the size, MLST is sent at the end. If the server does not know that, the file still counts.
 func TestSizeByMLST(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name, mlst string // "": no answer
 		want       error
 	}{
@@ -160,8 +158,7 @@ func TestSizeByMLST(t *testing.T) {
 		{"is not known", "500 what", nil},
 		{"ends the connection", "421 what", ftpexec.ErrLost},
 		{"is the reply after a second one", "550 broken\r\n250-x\r\n size=8; f\r\n250 End", ftpexec.ErrProtocol},
-	}
-	for _, tt := range tests {
+	} {
 		runInMemory(t, tt.name, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply("500 what")),
 				testserver.On("RETR", testserver.Transfer("contents")), testserver.On("MLST", answer(tt.mlst)))
@@ -201,7 +198,7 @@ func TestMinRate(t *testing.T) {
 	}
 	f := must.Get(os.Create(t.TempDir() + "/f"))(t)
 	defer f.Close()
-	tests := []struct {
+	for _, tt := range []struct {
 		name, url string
 		do        func(context.Context, *ftpexec.Client, *urlparse.URL) error
 	}{
@@ -213,8 +210,7 @@ func TestMinRate(t *testing.T) {
 			_, err := list(ctx, c, u)
 			return err
 		}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := within(ample)
 			c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}

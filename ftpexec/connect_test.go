@@ -19,7 +19,7 @@ import (
 var tree = map[string]string{"/a/f": "contents", "/a/g": "g"}
 
 func TestTLS(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		mode    string
 		version uint16
@@ -28,8 +28,7 @@ func TestTLS(t *testing.T) {
 		{"explicit 1.3", "ftpes", tls.VersionTLS13},
 		{"implicit 1.2", "ftps", tls.VersionTLS12},
 		{"implicit 1.3", "ftps", tls.VersionTLS13},
-	}
-	for _, tt := range tests {
+	} {
 		for _, sequential := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
 				s := testserver.New(t, &testserver.Options{Tree: tree, Scheme: tt.mode, TLSConfig: &tls.Config{MaxVersion: tt.version, VerifyConnection: ftptest.Resumed}})
@@ -50,7 +49,7 @@ func TestTLS(t *testing.T) {
 }
 
 func TestDataConnectionModes(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		listen func() (net.Listener, error)
 		c      *ftpexec.Client
@@ -62,8 +61,7 @@ func TestDataConnectionModes(t *testing.T) {
 		{"IPv6", ftptest.Listen6, &ftpexec.Client{}, "EPSV"},
 		{"IPv6 without EPSV", ftptest.Listen6, &ftpexec.Client{NoEPSV: true}, "EPSV"},
 		{"IPv6 active", ftptest.Listen6, &ftpexec.Client{Active: true}, "EPRT"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := testserver.New(t, &testserver.Options{Tree: tree, Listen: tt.listen})
 			defer tt.c.CloseIdleConnections()
@@ -144,7 +142,7 @@ func TestUnreachableEPSVIsRemembered(t *testing.T) {
 }
 
 func TestConnectErrors(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		dial dialFunc // nil means that of a network without listeners
 		want error
@@ -153,8 +151,7 @@ func TestConnectErrors(t *testing.T) {
 		{"refused", nil, ftpexec.ErrConnect, 0},
 		{"no such host", noSuchHost, ftpexec.ErrNoHost, 0},
 		{"no answer", noAnswer, ftpexec.ErrTimeout, ftpexec.DefaultConnectTimeout},
-	}
-	for _, tt := range tests {
+	} {
 		runInMemory(t, tt.name, func(t *testing.T, network *ftptest.Network) {
 			c := &ftpexec.Client{MaxIdle: -1, Dial: tt.dial}
 			if tt.dial == nil {

@@ -131,7 +131,7 @@ func TestRefusalKeepsTLSSession(t *testing.T) {
 // A data connection that ends within its TLS handshake, after any number of bytes, is lost, as at any other time: a server
 // that refuses TLS says so with an alert.
 func TestDataHandshakeCut(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		version uint16
 		resumed bool
 		end     error
@@ -142,8 +142,7 @@ func TestDataHandshakeCut(t *testing.T) {
 		{tls.VersionTLS12, true, syscall.ECONNRESET, "/"},
 		{tls.VersionTLS13, true, io.EOF, "/"},
 		{tls.VersionTLS13, true, syscall.ECONNRESET, "/f"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(fmt.Sprintf("%s/resumed %v/%v/%s", tls.VersionName(tt.version), tt.resumed, tt.end, tt.path), func(t *testing.T) {
 			t.Parallel()
 			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, Scheme: "ftpes", TLSConfig: &tls.Config{MaxVersion: tt.version, SessionTicketsDisabled: !tt.resumed}})

@@ -19,7 +19,7 @@ import (
 
 // A refusal says in its text alone whether something is missing or access to it is denied.
 func TestErrorMeans(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		path, step, reply string
 		is                error
 		missing, denied   bool
@@ -41,8 +41,7 @@ func TestErrorMeans(t *testing.T) {
 		{"/a/f", "USER", "530 Permission denied.", ftpexec.ErrLogin, false, false},
 		{"/a/f", "PASS", "530 Permission denied, no such user", ftpexec.ErrLogin, false, false},
 		{"/a/f", "RETR", "421 Permission denied", ftpexec.ErrLost, false, false},
-	}
-	for _, tt := range tests {
+	} {
 		s := testserver.New(t, nil, testserver.Honest("").With("SIZE", testserver.Reply("500 what")), testserver.On(tt.step, testserver.Reply(tt.reply)))
 		_, err := do(t.Context(), &ftpexec.Client{MaxIdle: -1, NoPipelining: true}, parse(t, s.URL(tt.path)))
 		missing, denied := errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission)

@@ -78,7 +78,7 @@ func TestStat(t *testing.T) {
 // A file is missing only if the server says so to all that Stat asks.
 func TestStatRefused(t *testing.T) {
 	when := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
-	tests := []struct {
+	for _, tt := range []struct {
 		path, size, mdtm string
 		want             ftpexec.Entry
 		err              error // and what it means for package fs:
@@ -96,8 +96,7 @@ func TestStatRefused(t *testing.T) {
 		{"/f;type=a", "500 what", "550 f: No such file", ftpexec.Entry{}, ftpexec.ErrNotFound, fs.ErrNotExist},
 		{"/f", "213 x", "213 y", ftpexec.Entry{Mode: fs.ModeIrregular, Size: -1}, nil, nil},
 		{"/f;type=a", "550 no", "213 20260203040506", ftpexec.Entry{Mode: fs.ModeIrregular, Size: -1, ModTime: when, Precision: time.Second}, nil, nil},
-	}
-	for _, tt := range tests {
+	} {
 		for _, sequential := range []bool{false, true} {
 			s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply(tt.size)), testserver.On("MDTM", testserver.Reply(tt.mdtm)))
 			u := parse(t, s.URL(tt.path))
@@ -120,7 +119,7 @@ func TestStatRefused(t *testing.T) {
 
 func TestHash(t *testing.T) {
 	sum := sha256.Sum256([]byte("contents"))
-	tests := []struct {
+	for _, tt := range []struct {
 		name, feat string
 		step       testserver.Step
 		want       error
@@ -134,8 +133,7 @@ func TestHash(t *testing.T) {
 		{"no FEAT", "500 what", testserver.On("NOOP"), errors.ErrUnsupported, ": it offers no command for sha256"},
 		{"refused", "211-x\r\n XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply("450 no")), errors.ErrUnsupported, "XSHA256 f: no digest from the server: it says 450 no"},
 		{"no digest", "211-x\r\n XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply("250 abcd")), errors.ErrUnsupported, ": it says 250 abcd"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("FEAT", testserver.Reply(tt.feat)),
 				testserver.On("OPTS", testserver.Reply("200 SHA-256")), tt.step)

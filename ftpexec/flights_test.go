@@ -23,7 +23,7 @@ func roundTrips(s *testserver.Server) int {
 }
 
 func TestRoundTripsOfAFile(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name, userinfo string
 		tls            string
 		most           int
@@ -33,8 +33,7 @@ func TestRoundTripsOfAFile(t *testing.T) {
 		{"password, unencrypted", "user:pass@", "ftp", 7},
 		{"explicit TLS 1.3", "", "ftpes", 8},
 		{"explicit TLS 1.3 with a password", "user:pass@", "ftpes", 9},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := testserver.New(t, &testserver.Options{
 				Tree:   map[string]string{"/a/b/c/file": "contents"},
@@ -76,14 +75,13 @@ func TestDataConnectionIsOpenedMeanwhile(t *testing.T) {
 
 // FEAT is sent if a name needs it, and OPTS if FEAT offers it.
 func TestUTF8(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		feat, want string
 	}{
 		{"211-x\r\n UTF8\r\n211 y", "PASS,FEAT,OPTS,CWD"},
 		{"211-x\r\n MDTM\r\n211 y", "PASS,FEAT,CWD"},
 		{"500 x", "PASS,FEAT,CWD"},
-	}
-	for _, tt := range tests {
+	} {
 		for _, sequential := range []bool{false, true} {
 			s := testserver.New(t, nil, testserver.Honest("x"), testserver.On("FEAT", testserver.Reply(tt.feat)),
 				testserver.On("OPTS", testserver.Reply("501 never mind")))
@@ -103,7 +101,7 @@ func TestUTF8(t *testing.T) {
 
 // If commands sent ahead get lost, the client dials again, sends one command at a time, and remembers that.
 func TestAnomalies(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		step testserver.Step // on the first connection only
 	}{
@@ -115,8 +113,7 @@ func TestAnomalies(t *testing.T) {
 		// aioftp runs the commands that it gets together at the same time, and refuses at once those that it does not know.
 		{"a later command's reply", testserver.On("TYPE", testserver.Reply("502 'size' not implemented"))},
 		{"a later command's reply to CWD", testserver.On("CWD", testserver.Reply("500 what?"))},
-	}
-	for _, tt := range tests {
+	} {
 		runInMemory(t, tt.name, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, tt.step))
 			c := &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}

@@ -73,7 +73,7 @@ func TestFollows(t *testing.T) {
 
 // Nothing is sent ahead if it could not be used, or might do harm.
 func TestFollowsSendsNothing(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		c    *ftpexec.Client
 		path string
@@ -88,8 +88,7 @@ func TestFollowsSendsNothing(t *testing.T) {
 		{"unknown size", &ftpexec.Client{MaxIdle: 1}, "/f", always, testserver.On("SIZE", testserver.Reply("550 no"))},
 		{"text", &ftpexec.Client{MaxIdle: 1}, "/f;type=a", always, testserver.On("X")},
 		{"truncated", &ftpexec.Client{MaxIdle: 1}, "/f", always, testserver.On("SIZE", testserver.Reply("213 9"))},
-	}
-	for _, tt := range tests {
+	} {
 		inMemory(t, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), tt.step)
 			tt.c.Dial = network.Dial
@@ -124,7 +123,7 @@ func TestFollowsOnOddServers(t *testing.T) {
 		}
 	}
 	reply := testserver.Reply
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		first testserver.Step // on the first connection
 		conns int
@@ -144,8 +143,7 @@ func TestFollowsOnOddServers(t *testing.T) {
 		{"hangs up after 226", transfer(reply("226 done"), testserver.End(testserver.Closed)), 2, 0},
 		{"421 instead", early(reply("421 that is too much")), 2, 5},
 		{"a port that cannot be reached", early(reply("229 (|||1|)")), 2, 5},
-	}
-	for _, tt := range tests {
+	} {
 		runInMemory(t, tt.name, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, tt.first))
 			session := &ftpexec.Client{Dial: network.Dial}

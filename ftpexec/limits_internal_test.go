@@ -230,7 +230,7 @@ func TestNamesAreNoWordings(t *testing.T) {
 }
 
 func TestWordsOf(t *testing.T) {
-	tests := []struct{ text, name, want string }{
+	for _, tt := range []struct{ text, name, want string }{
 		{"f: Too many users", "", "f: too many users"},
 		{"Too Many Users: no such file", "too many users", "*: no such file"},
 		{"Permission denied", "e", "permission denied"},
@@ -241,8 +241,7 @@ func TestWordsOf(t *testing.T) {
 		{"/a b/no c: Permission denied", "", "* permission denied"},
 		{"SSL/TLS required", "", "tls required"},
 		{"SSL/TLS required: no", "SSL/TLS required", "*: no"},
-	}
-	for _, tt := range tests {
+	} {
 		if got := wordsOf(reply("550 "+tt.text), []string{tt.name}); got != tt.want {
 			t.Errorf("%q without %q: got %q, want %q", tt.text, tt.name, got, tt.want)
 		}

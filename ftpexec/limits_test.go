@@ -84,15 +84,14 @@ func TestTLSRequiredUnderTLS(t *testing.T) {
 
 // No decision depends on a secret: a password may be the word that decides.
 func TestDecisionsSeeTheReplyUnmasked(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		password, reply string
 		want            error
 	}{
 		{"denied", "550 Access denied", ftpexec.ErrRefused},
 		{"users", "450 too many users", ftpexec.ErrTooMany},
 		{"encrypted", "522 Data connections must be encrypted", ftpexec.ErrTLSRequired},
-	}
-	for _, tt := range tests {
+	} {
 		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("SIZE", testserver.Reply("550 no")), testserver.On("RETR", testserver.Reply(tt.reply)))
 		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("u:"+tt.password+"@/f")))
 		if !errors.Is(err, tt.want) || strings.Contains(err.Error(), tt.password+"(") || strings.HasSuffix(err.Error(), tt.password) {
@@ -103,7 +102,7 @@ func TestDecisionsSeeTheReplyUnmasked(t *testing.T) {
 
 // An inner directory may be accessible although the outer one is not. The hint names the URL for that.
 func TestOneStepHint(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		path, refused, reply string
 		hint                 string // the path in the hint; "" means no hint
 	}{
@@ -122,8 +121,7 @@ func TestOneStepHint(t *testing.T) {
 		{"/a/b/f", "^CWD a$", "530 who are you", ""},
 		{"/a//f", "^CWD a$", "550 no", ""},
 		{"/a/%2Fb/f", "^CWD a$", "550 no", ""},
-	}
-	for _, tt := range tests {
+	} {
 		for _, sequential := range []bool{false, true} {
 			s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On(tt.refused, testserver.Reply(tt.reply)))
 			c := &ftpexec.Client{MaxIdle: -1, NoPipelining: sequential}

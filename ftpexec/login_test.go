@@ -21,15 +21,14 @@ func fixed(password string) func(ctx context.Context, host, user, what string) (
 }
 
 func TestAccount(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		step testserver.Step
 		want string // commands up to CWD
 	}{
 		{"332 to PASS", testserver.On("PASS", testserver.Reply("332 account")), "USER u,PASS word,ACCT word-account,CWD a"},
 		{"332 to USER", testserver.On("USER", testserver.Reply("332 account")), "USER u,ACCT word-account,CWD a"},
-	}
-	for _, tt := range tests {
+	} {
 		for _, sequential := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
 				s := testserver.New(t, nil, testserver.Honest("contents"), tt.step, testserver.On("ACCT", testserver.Reply("230 in")))
@@ -56,7 +55,7 @@ func TestAccount(t *testing.T) {
 
 // Before the server has replied 331, Credentials is not asked and no password is sent.
 func TestPasswordIsAskedForLate(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name, userinfo string
 		step           testserver.Step
 		asked          bool
@@ -67,8 +66,7 @@ func TestPasswordIsAskedForLate(t *testing.T) {
 		{"530 to USER, password in the URL", "u:secret", testserver.On("USER", testserver.Reply("530 use TLS")), false, ftpexec.ErrLogin},
 		{"230 to USER", "u:secret", testserver.On("USER", testserver.Reply("230 x")), false, nil},
 		{"421 greeting", "u", testserver.On("", testserver.Reply("421 busy"), testserver.End(testserver.Closed)), false, ftpexec.ErrConnect},
-	}
-	for _, tt := range tests {
+	} {
 		for _, sequential := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
 				s := testserver.New(t, nil, testserver.Honest("contents"), tt.step)

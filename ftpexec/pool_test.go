@@ -91,7 +91,7 @@ func pooled(n int, s interface{ Addr() string }, dial func(context.Context, stri
 }
 
 func TestPool(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		idle  int
 		steps []string // "user@/path"; a directory is listed; "?" before it asks for facts
@@ -107,8 +107,7 @@ func TestPool(t *testing.T) {
 		{"the oldest makes room", 2, []string{"/a/f", "user@/a/f", "user:pass@/a/f", "user@/a/f", "/a/f"}, 4, 2},
 		{"refused login", 1, []string{"user:wrong@/a/f"}, 1, 0},
 		{"another login after a refused one", 1, []string{"user:wrong@/a/f", "user@/a/f"}, 2, 1},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := sessionServer(t)
 			c, x := pooled(tt.idle, s, new(net.Dialer).DialContext)

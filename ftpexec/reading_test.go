@@ -34,7 +34,7 @@ func TestReadingReplies(t *testing.T) {
 	epsv, pasv := port(extendedPort), port(passivePort)
 	pwd := func(r wire.Reply) any { return directoryIn(r) }
 	digest := func(r wire.Reply) any { return hex.EncodeToString(digestIn(&r, 2, "abab f")) }
-	tests := []struct {
+	for _, tt := range []struct {
 		read func(wire.Reply) any
 		in   string
 		want any
@@ -51,8 +51,7 @@ func TestReadingReplies(t *testing.T) {
 		{pasv, "227 on 3 ports: 1, 2, 3, 4, 5, 6", 1286}, {pasv, "227 )(", nil}, {pasv, "227 x", nil}, {pasv, "227 (1,2,3,4,5)", nil},
 		{pasv, "227 (1,2,3,4,256,1)", nil}, {pasv, "227 (1,2,3,4,0,0)", nil},
 		{pasv, "227 300,1,2,3,4,5,6", 1286}, {pasv, "227 (1,2,3,4,5,6999)", nil}, {pasv, "227 1,2,3,4,5,6", 1286}, {pasv, "227 (001,002,003,004,005,006)", 1286},
-	}
-	for _, tt := range tests {
+	} {
 		if got := tt.read(reply(tt.in)); got != tt.want {
 			t.Errorf("%q: got %v, want %v", tt.in, got, tt.want)
 		}

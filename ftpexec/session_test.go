@@ -25,7 +25,7 @@ func sessionServer(t *testing.T) *testserver.Server {
 
 // RFC 1738 section 3.2.5: a kept connection must lead to the same file as a new one would.
 func TestSessionReuse(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		paths []string // "user@/path" for another login
 		want  string   // contents
@@ -40,8 +40,7 @@ func TestSessionReuse(t *testing.T) {
 		{"elsewhere from a home", []string{"user@/a/f", "user@/%2Fc/i", "user@/a/f"}, "homeihome", "CWD /home,CWD /c,RETR i,CWD /home,CWD a,RETR f", 1},
 		{"other type", []string{"/a/f", "/a/g;type=a"}, "fg", "TYPE A,RETR g", 1},
 		{"other login", []string{"/a/f", "user@/a/f"}, "fhome", "", 2},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := sessionServer(t)
 			session := &ftpexec.Client{Credentials: fixed("pass")}

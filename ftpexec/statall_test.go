@@ -135,7 +135,7 @@ func TestStatAllOnOddServers(t *testing.T) {
 	}
 	first := func(step testserver.Step) testserver.Step { return testserver.OnConn(1, step) }
 	end := testserver.End(testserver.Closed)
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		step   testserver.Step
 		conns  int
@@ -154,8 +154,7 @@ func TestStatAllOnOddServers(t *testing.T) {
 		{"silent at a file", testserver.On("^SIZE f70$"), 3, 70, ftpexec.ErrTimeout},
 		{"a reply that makes no sense", testserver.On("^MDTM f40$", testserver.Reply("150 what")), 1, 40, ftpexec.ErrProtocol},
 		{"refuses the login", testserver.On("USER", testserver.Reply("530 no")), 1, -1, ftpexec.ErrLogin},
-	}
-	for _, tt := range tests {
+	} {
 		runInMemory(t, tt.name, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), tt.step)
 			c, x := pooled(1, s, network.Dial)

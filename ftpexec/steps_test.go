@@ -27,7 +27,7 @@ func questions(paths ...string) (asks []*question) {
 func TestSteps(t *testing.T) {
 	dirs := []string{"a", "b"}
 	passive := []string{"EPSV", "PASV"}
-	tests := []struct {
+	for _, tt := range []struct {
 		name, url string
 		course    course
 		want      string
@@ -61,8 +61,7 @@ func TestSteps(t *testing.T) {
 			"CWD /x, CWD a, TYPE I, SIZE f, MDTM f, SIZE g, MDTM g, CWD b, SIZE f, MDTM f, CWD /x, CWD c, MDTM f, SIZE g, MDTM g"},
 		{"facts about those on the way", "ftp://h/a/f", course{goal: goal{asks: questions("a/f", "c/f")}, fresh: true},
 			"USER anonymous, PASS <anonymous>, PWD, CWD a, TYPE I, SIZE f, MDTM f"},
-	}
-	for _, tt := range tests {
+	} {
 		u := must.Get(urlparse.Parse(tt.url))(t)
 		var got strings.Builder
 		for i, st := range steps(u, tt.course) {

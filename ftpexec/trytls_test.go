@@ -121,13 +121,12 @@ func TestTLSVersions(t *testing.T) {
 // TestTLSNames checks that the certificate must be for the URL's host, which may be an address.
 func TestTLSNames(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: tree, Scheme: "ftpes"})
-	tests := []struct {
+	for _, tt := range []struct {
 		host string
 		want error
 	}{
 		{"127.0.0.1", nil}, {"localhost", nil}, {"localhost.", nil}, {"127.0.0.2", ftpexec.ErrTLS}, {"ftp.example.org", ftpexec.ErrTLS},
-	}
-	for _, tt := range tests {
+	} {
 		c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs(), ServerName: "localhost"}, Dial: to(s.Addr())}
 		u := parse(t, s.URL("/a/f"))
 		u.Host = tt.host

@@ -14,7 +14,7 @@ import (
 
 func TestData(t *testing.T) {
 	contents := strings.Repeat("0123456789", 10000)
-	tests := []struct {
+	for _, tt := range []struct {
 		name        string
 		action      Action // about RETR
 		script      bool
@@ -34,8 +34,7 @@ func TestData(t *testing.T) {
 		{"nothing", Do(Reply("150 x"), Data("", Closed), Reply("226 y")), true, "", "226", nil},
 		{"replies before", Do(Reply("150 x\r\n226 y"), Data("abc", Closed)), true, "abc", "226", nil},
 		{"data before replies", Do(Data("abc", Closed), Reply("150 x\r\n226 y")), true, "abc", "226", nil},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o, steps := upon("RETR", tt.action), []Step(nil)
 			if o.Tree = map[string]string{"/f": contents}; tt.script {

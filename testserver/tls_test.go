@@ -31,7 +31,7 @@ func resumed(s tls.ConnectionState) error {
 }
 
 func TestExplicitTLS(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name           string
 		options        Options
 		resumes, fails bool
@@ -41,8 +41,7 @@ func TestExplicitTLS(t *testing.T) {
 		{name: "no tickets", options: Options{TLSConfig: &tls.Config{SessionTicketsDisabled: true}}},
 		{name: "reuse required", options: Options{TLSConfig: &tls.Config{VerifyConnection: resumed}}, resumes: true},
 		{name: "reuse required and impossible", options: Options{TLSConfig: &tls.Config{SessionTicketsDisabled: true, VerifyConnection: resumed}}, fails: true},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.options.Tree = map[string]string{"/f": "secret"}
 			s := New(t, &tt.options)

@@ -122,7 +122,7 @@ func TestFSSeekFar(t *testing.T) {
 	contents := strings.Repeat("0123456789abcdef", 1<<17) // 2 MiB
 	s := testserver.New(t, nil, restarts(contents))
 	d := openFS(t, new(ftpexec.Client), s.URL("/d/"))
-	tests := []struct {
+	for _, tt := range []struct {
 		name             string
 		at               []int
 		transfers, dials int
@@ -133,8 +133,7 @@ func TestFSSeekFar(t *testing.T) {
 		{"back", []int{1 << 20, 0}, 2, 1},
 		{"to the end and back", []int{2<<20 - 10, 0}, 2, 0}, // the first transfer is over
 		{"near the end and back", []int{2<<20 - 200<<10, 0}, 2, 0},
-	}
-	for _, tt := range tests {
+	} {
 		if _, err := d.Stat("f"); err != nil { // there is a connection
 			t.Fatal(err)
 		}

@@ -46,7 +46,7 @@ func openFS(t *testing.T, c *ftpexec.Client, url string) *ftpfs.FS {
 
 // Whatever tells what is in a directory, the FS is one by the rules of io/fs.
 func TestFS(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name, path string
 		without    []string
 	}{
@@ -55,8 +55,7 @@ func TestFS(t *testing.T) {
 		{"LIST", "/pub;type=d", []string{"MLSD", "MLST"}},
 		{"nothing but LIST", "/pub/", []string{"MLSD", "MLST", "SIZE", "MDTM"}},
 		{"NLST", "/pub/", []string{"MLSD", "MLST", "LIST"}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := testserver.New(t, &testserver.Options{Tree: fsTree, Fault: unknown(tt.without...)})
@@ -82,7 +81,7 @@ func TestFSStat(t *testing.T) {
 		return []testserver.Step{noMLST, noDir, on("SIZE", "500 unknown"), on("MDTM", "500 unknown"), on("MLSD", "500 unknown"), testserver.On("LIST", testserver.Transfer(line))}
 	}
 	const asked, askedDir = "-r--r--r-- 8 2020-01-02 03:04:05 n", "dr-xr-xr-x 0 2020-01-02 03:04:05 n/"
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		steps   []testserver.Step
 		want    string
@@ -106,8 +105,7 @@ func TestFSStat(t *testing.T) {
 		{"only the listing knows it", listing("-rw-r--r-- 1 u g 12 Jan  2  2020 n\r\n"), "-r--r--r-- 12 2020-01-02 00:00:00 n", nil, 7},
 		{"the listing does not know it", listing("-rw-r--r-- 1 u g 12 Jan  2  2020 m\r\n"), "", fs.ErrNotExist, 7},
 		{"the listing has a link that leads nowhere", listing("lrwxrwxrwx 1 u g 1 Jan  2  2020 n -> m\r\n"), "", fs.ErrNotExist, 7},
-	}
-	for _, tt := range tests {
+	} {
 		s := testserver.New(t, nil, append([]testserver.Step{testserver.Honest("contents"), noMLST}, tt.steps...)...)
 		d := openFS(t, new(ftpexec.Client), s.URL("/d/"))
 		must.Get(d.ReadFile("warm"))(t)
@@ -137,7 +135,7 @@ func TestFSErrors(t *testing.T) {
 		d := openFS(t, new(ftpexec.Client), s.URL("/pub/"))
 		file, shut, dir := open(t, d, "motd"), open(t, d, "motd"), open(t, d, "src")
 		shut.Close()
-		tests := []struct {
+		for _, tt := range []struct {
 			op, name string
 			do       func() error
 			want     error
@@ -166,8 +164,7 @@ func TestFSErrors(t *testing.T) {
 			{"close", "motd", shut.Close, fs.ErrClosed},
 			{"close", "src", func() error { dir.Close(); return dir.Close() }, fs.ErrClosed},
 			{"readdir", "src", func() error { _, err := dir.(fs.ReadDirFile).ReadDir(-1); return err }, fs.ErrClosed},
-		}
-		for _, tt := range tests {
+		} {
 			err := tt.do()
 			var pe *fs.PathError
 			if !errors.As(err, &pe) || pe.Op != tt.op || pe.Path != tt.name || !errors.Is(err, tt.want) {

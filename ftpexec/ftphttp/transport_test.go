@@ -179,7 +179,7 @@ func TestWholeInstead(t *testing.T) {
 	then := func(verb string, actions ...testserver.Action) testserver.Step {
 		return testserver.On("#1 "+verb, actions...)
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name, field string
 		server      []testserver.Step
 		want        string // status, Content-Range, contents
@@ -195,8 +195,7 @@ func TestWholeInstead(t *testing.T) {
 		{"REST", "bytes=2-", []testserver.Step{restarts.With("RETR", from(2))}, "206 Partial Content|bytes 2-7/8|ntents"},
 		{"grows", "bytes=-3", []testserver.Step{restarts.With("RETR", from(2)), testserver.OnConn(1, then("SIZE", testserver.Reply("213 5")))}, "206 Partial Content|bytes 2-4/8|nte"},
 		{"shrinks", "bytes=-3", []testserver.Step{testserver.Honest("con").With("REST", testserver.Reply("350 Go")), testserver.OnConn(1, then("SIZE", testserver.Reply("213 8")))}, "416 Requested Range Not Satisfiable|bytes */"},
-	}
-	for _, tt := range tests {
+	} {
 		s := testserver.New(t, nil, tt.server...)
 		c := registered(t, &ftpexec.Client{MaxIdle: -1, MaxConns: 1})
 		if got := request(t.Context(), c, "GET", s.URL("/d/f"), "Range: "+tt.field); !strings.HasPrefix(got.shown("Content-Range"), tt.want) || got.err != nil {

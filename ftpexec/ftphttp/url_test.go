@@ -79,7 +79,7 @@ func TestURLOctets(t *testing.T) {
 // that of the Authorization, unless an http.Client made it from the URL.
 func TestURLByHand(t *testing.T) {
 	user, password := url.User, url.UserPassword
-	tests := []struct {
+	for _, tt := range []struct {
 		u                   url.URL
 		authorization, want string // want is "" if refused
 	}{
@@ -94,8 +94,7 @@ func TestURLByHand(t *testing.T) {
 		{url.URL{}, "u:\r\nDELE f", ""}, {url.URL{}, "u\x00:p", ""}, {url.URL{}, "u", "ftp://h/"}, {url.URL{User: user("u")}, "u:", "ftp://u@h/"},
 		{url.URL{User: password("u", "")}, "u:", "ftp://u:@h/"}, {url.URL{User: user("u")}, "u:p", "ftp://u:p@h/"}, {url.URL{User: password("u", "p")}, "u:p", "ftp://u:p@h/"},
 		{url.URL{User: password("u", "p")}, "v:q", "ftp://v:q@h/"}, {url.URL{User: user("")}, ":", "ftp://@h/"},
-	}
-	for _, tt := range tests {
+	} {
 		tt.u.Scheme, tt.u.Host = "ftp", strings.TrimPrefix(cmp.Or(tt.u.Host, "h"), "-")
 		req := &http.Request{URL: &tt.u, Header: http.Header{}}
 		if tt.authorization != "" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"unicode"
 
 	"example.com/ftpfetch/internal/cli"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/throwaway"
 	"example.com/ftpfetch/testserver"
 )
@@ -33,9 +35,16 @@ func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), err.String()
 }
 
+// writeFile writes a file, and makes its directory.
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
 // TestMalformed checks the form of the error message; urlparse's tests check the columns and reasons.
 func TestMalformed(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		url  string
 		code int
 		want string // in the complaint
@@ -48,8 +57,7 @@ func TestMalformed(t *testing.T) {
 		{"ftp://u:s3/cr3t@h/f", 3, "column "},
 		{"", 3, "column "},
 		{"http://h/f", 1, "column "},
-	}
-	for _, tt := range tests {
+	} {
 		for _, args := range [][]string{{tt.url}, {"--dry-run", tt.url}, {"-q", "-o", "-", tt.url}} {
 			code, out, err := run(t, args...)
 			if code != tt.code || out != "" || strings.Count(err, "\n") != 1 ||
@@ -179,7 +187,7 @@ func TestServerTextOnTerminal(t *testing.T) {
 		With("NLST", testserver.Transfer(poison+"\r\nb\r\n")).
 		With("USER", poisoned("331")).With("PASS", poisoned("230")).With("SIZE", poisoned("550")).
 		With("QUIT", poisoned("221"), testserver.End(testserver.Closed))
-	tests := []struct {
+	for _, tt := range []struct {
 		name, path string
 		server     testserver.Step
 	}{
@@ -192,8 +200,7 @@ func TestServerTextOnTerminal(t *testing.T) {
 		{"goodbye", "/f", honest.With("TYPE", poisoned("421"))},
 		{"no sense", "/f", honest.With("TYPE", testserver.Reply(poison))},
 		{"no passive port", "/f", honest.With("EPSV", poisoned("500")).With("PASV", poisoned("227"))},
-	}
-	for _, tt := range tests {
+	} {
 		for _, flags := range [][]string{{"-v"}, {"-v", "--json"}, {"-v", "--progress", "json"}, {"-v", "--progress", "plain"}} {
 			s := testserver.New(t, nil, tt.server)
 			var out, err screen

@@ -112,13 +112,13 @@ func (c documented) check(t *testing.T) {
 	host := strings.NewReplacer("ftp.example.org", s.Addr(), "host.dom", s.Addr(), "a.example", s.Addr(), "b.example", s.Addr(), "jq -Rr", "cat #")
 	// The directories are those of which README.md says that they must be there.
 	for _, sub := range []string{".local/share/bash-completion/completions", ".config/fish/completions", "functions"} {
-		c.write(t, filepath.Join(dir, sub, "old"), "")
+		writeFile(t, filepath.Join(dir, sub, "old"), "")
 	}
-	c.write(t, filepath.Join(dir, ".netrc"), "machine 127.0.0.1 login user password secret\n")
-	c.write(t, filepath.Join(dir, ".ca.pem"), authority())
+	writeFile(t, filepath.Join(dir, ".netrc"), "machine 127.0.0.1 login user password secret\n")
+	writeFile(t, filepath.Join(dir, ".ca.pem"), authority())
 	if strings.Contains(c.line, "urls.txt") || strings.Contains(c.line, "report.tsv") {
-		c.write(t, filepath.Join(dir, "urls.txt"), s.URL("/pub/file")+"\n"+s.URL("/pub/file.gz")+"\n")
-		c.write(t, filepath.Join(dir, "report.tsv"), "url\tsize\n"+s.URL("/pub/file")+"\t8\n"+s.URL("/pub/file.gz")+"\t\n")
+		writeFile(t, filepath.Join(dir, "urls.txt"), s.URL("/pub/file")+"\n"+s.URL("/pub/file.gz")+"\n")
+		writeFile(t, filepath.Join(dir, "report.tsv"), "url\tsize\n"+s.URL("/pub/file")+"\t8\n"+s.URL("/pub/file.gz")+"\t\n")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), ample)
 	defer cancel()
@@ -152,12 +152,6 @@ func documentedServer(t *testing.T) *testserver.Server {
 		"/pub/file.gz": packed.String(), "/pub/file": "contents", "/pub/a.zip": "zip", "/pub/project/read.me": "read", "/pub/big.iso": big,
 		"/pub/big.iso.sha256": fmt.Sprintf("%x  big.iso\n", sha256.Sum256([]byte(big))), "/file": "mine", "/x": "x", "/y": "y",
 	}})
-}
-
-func (documented) write(t *testing.T, path, text string) {
-	t.Helper()
-	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
-	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // filesBelow returns the names of the files, but for those that check has made and the ledger.

@@ -30,7 +30,7 @@ func TestNetrcPaths(t *testing.T) {
 }
 
 func TestReadLine(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		in, want, rest string
 		ok             bool
 	}{
@@ -41,8 +41,7 @@ func TestReadLine(t *testing.T) {
 		{"\nmore", "", "more", true},
 		{"", "", "", false},
 		{strings.Repeat("x", 4096+2), "", "x", false},
-	}
-	for _, tt := range tests {
+	} {
 		in := strings.NewReader(tt.in)
 		got, err := readPiped(in)
 		rest, _ := io.ReadAll(in)

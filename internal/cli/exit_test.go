@@ -36,7 +36,7 @@ func refusedTo(op string) error {
 func TestExitCode(t *testing.T) {
 	_, scheme := urlparse.Parse("gopher://h/")
 	_, malformed := urlparse.Parse("ftp://h/a b")
-	tests := []struct {
+	for _, tt := range []struct {
 		err  error
 		want int
 	}{
@@ -80,8 +80,7 @@ func TestExitCode(t *testing.T) {
 		{localfile.Failure("", "", io.ErrClosedPipe), 141},
 		{wrapped(syscall.EPIPE), 8}, // the network's, not standard output's
 		{errors.New("unheard of"), 8},
-	}
-	for _, tt := range tests {
+	} {
 		if got := exitCode(tt.err); got != tt.want {
 			t.Errorf("exitCode(%v) = %d, want %d", tt.err, got, tt.want)
 		}

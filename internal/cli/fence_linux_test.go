@@ -15,17 +15,11 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-func writeFile(t *testing.T, path, text string) {
-	t.Helper()
-	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
-}
-
 // TestFenceReads looks at what the process can open, change or make after a run.
 func TestFenceReads(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{TLSConfig: &tls.Config{}, Tree: map[string]string{"/g": "contents"}})
 	dir := t.TempDir()
 	for name, text := range map[string]string{".netrc": "", "key": "", "out/g": "contents", "list": s.URL("/g") + "\n", "ca.pem": authority()} {
-		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
 		writeFile(t, filepath.Join(dir, name), text)
 	}
 	must.Do(t, os.Symlink(dir+"/key", dir+"/out/link"))

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,10 +45,8 @@ func TestFirstConnection(t *testing.T) {
 			for _, retries := range []string{"0", "1"} {
 				t.Run(fmt.Sprint(what, " TLS ", mode, " retries ", retries), func(t *testing.T) {
 					t.Parallel()
-					list := filepath.Join(t.TempDir(), "list")
 					url := strings.Replace(s.URL("/d"), s.Addr(), shy(t, s.Addr(), 1), 1)
-					must.Do(t, os.WriteFile(list, []byte(url+"/f\n"), 0o600))
-					args := strings.Fields(strings.NewReplacer("D", url, "LIST", list).Replace(what))
+					args := strings.Fields(strings.NewReplacer("D", url, "LIST", written(t, url+"/f\n")).Replace(what))
 					code, _, said := run(t, append(args, "--insecure", "-d", filepath.Join(t.TempDir(), "out"), "--retries", retries)...)
 					if (code == 0) != (retries == "1") {
 						t.Errorf("exit %d, %s", code, said)

@@ -43,7 +43,7 @@ func each(dir string, names []string) (urls []string) {
 // written writes a list, outside the current directory.
 func written(t *testing.T, text string) string {
 	path := filepath.Join(t.TempDir(), "list")
-	must.Do(t, os.WriteFile(path, []byte(text), 0o666))
+	writeFile(t, path, text)
 	return path
 }
 

@@ -37,7 +37,7 @@ func TestProxy(t *testing.T) {
 	base := strings.Replace(s.URL("/"), "127.0.0.1", "ftp.test", 1)
 	for _, p := range newProxies(t) {
 		via := p.URLAs("me:proxypw")
-		tests := []struct {
+		for _, tt := range []struct {
 			name string
 			env  map[string]string
 			args []string
@@ -47,8 +47,7 @@ func TestProxy(t *testing.T) {
 			{"ALL_PROXY", map[string]string{"ALL_PROXY": via}, nil},
 			{"ftp_proxy", map[string]string{"ftp_proxy": via, "ALL_PROXY": "socks5://127.0.0.1:1"}, nil},
 			{"NO_PROXY", map[string]string{"FTP_PROXY": via, "NO_PROXY": "other.test"}, nil},
-		}
-		for _, tt := range tests {
+		} {
 			t.Run(tt.name, func(t *testing.T) {
 				for name, value := range tt.env {
 					t.Setenv(name, value)
@@ -81,7 +80,7 @@ func TestProxy(t *testing.T) {
 func TestNoProxy(t *testing.T) {
 	noProxies(t)
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/file": "contents"}})
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		env  map[string]string
 		args []string
@@ -91,8 +90,7 @@ func TestNoProxy(t *testing.T) {
 		{"loopback", map[string]string{"ALL_PROXY": "socks5://127.0.0.1:1"}, nil},
 		{"NO_PROXY", map[string]string{"ALL_PROXY": "socks5://127.0.0.1:1", "NO_PROXY": "127.0.0.0/8"}, nil},
 		{"active", map[string]string{"ALL_PROXY": "socks5://127.0.0.1:1", "NO_PROXY": "127.0.0.0/8"}, []string{"--mode", "active"}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for name, value := range tt.env {
 				t.Setenv(name, value)
@@ -107,7 +105,7 @@ func TestNoProxy(t *testing.T) {
 func TestProxyFailures(t *testing.T) {
 	noProxies(t)
 	refusing := proxytest.NewHTTP(t, &proxytest.Options{Refuse: true})
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		env  string // ALL_PROXY
 		args []string
@@ -121,8 +119,7 @@ func TestProxyFailures(t *testing.T) {
 		{"malformed variable", "socks4://h", nil, 2, "the variable ALL_PROXY: its scheme must be "},
 		{"active", "", []string{"--mode", "active", "--proxy", "socks5://h"}, 2, "--mode active does not work through a proxy"},
 		{"active and variable", "socks5://h", []string{"--mode", "active"}, 2, "--mode active does not work through the proxy socks5://h:1080"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("ALL_PROXY", tt.env)
 			code, out, err := run(t, append(tt.args, "-o", "-", "ftp://ftp.test/file")...)
@@ -156,7 +153,7 @@ const fetchesItself = "fetches the file itself: nothing shows that it asks the s
 func TestProxyGet(t *testing.T) {
 	noProxies(t)
 	p, passwords := newGetter(t)
-	tests := []struct {
+	for _, tt := range []struct {
 		name     string
 		args     []string
 		code     int
@@ -181,8 +178,7 @@ func TestProxyGet(t *testing.T) {
 		{"--proxy get+ does not weaken TLS", []string{"--proxy", "get+" + p.URL(), "ftpes://ftp.test/a"}, 97, 1, 0, "(HTTP status 403)"},
 		{"password", []string{"ftp://me@ftp.test/a"}, 97, 1, 0, "(--proxy get+URL gives it these, unencrypted unless the proxy's URL is https://)"},
 		{"-u", []string{"-u", "me", "ftp://ftp.test/a"}, 97, 1, 0, "--proxy get+URL gives it these"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir, before := t.TempDir(), len(p.Targets())
 			code, _, err := run(t, append([]string{"--proxy", p.URL(), "--no-prompt", "--retries", "0", "-d", dir}, tt.args...)...)
@@ -224,7 +220,7 @@ func TestProxyGetPassword(t *testing.T) {
 func TestProxyGetUsage(t *testing.T) {
 	noProxies(t)
 	p, _ := newGetter(t)
-	tests := []struct {
+	for _, tt := range []struct {
 		proxy, url string
 		want       string
 	}{
@@ -233,8 +229,7 @@ func TestProxyGetUsage(t *testing.T) {
 		{"get+" + p.URL(), "ftp://ftp.test/d/", "write the URL of a file"},
 		{"get+" + p.URL(), "ftp://ftp.test/d;type=d", "write the URL of a file"},
 		{"get+" + p.URL(), "ftp://ftp.test/a;type=a", "leave out ;type=a"},
-	}
-	for _, tt := range tests {
+	} {
 		code, out, err := run(t, "--proxy", tt.proxy, tt.url)
 		if code != 2 || out != "" || !strings.Contains(err, tt.want) || len(p.Targets()) > 0 {
 			t.Errorf("%s %s: exit %d, %q, %s, want %s", tt.proxy, tt.url, code, out, err, tt.want)

@@ -102,7 +102,7 @@ func serving(contents string) http.HandlerFunc {
 
 // TestRequests checks what a proxy is asked for: every byte encoded, the type, and no login in the URL or the dialogue.
 func TestRequests(t *testing.T) {
-	tests := []struct{ url, want, host string }{
+	for _, tt := range []struct{ url, want, host string }{
 		{"ftp://h/f", "ftp://h/f;type=i", "h"},
 		{"ftp://h:2121/a/b.txt;type=i", "ftp://h:2121/a/b.txt;type=i", "h:2121"},
 		{"ftp://h/%2Fetc/motd", "ftp://h/%2Fetc/motd;type=i", "h"},
@@ -112,8 +112,7 @@ func TestRequests(t *testing.T) {
 		{"ftp://anonymous:hidden@h/f", "ftp://h/f;type=i", "h"},
 		{"ftp://me:hidden@h/f", "ftp://h/f;type=i", "h"},
 		{"ftp://h/./../f", "ftp://h/./../f;type=i", "h"},
-	}
-	for _, tt := range tests {
+	} {
 		k := newKit(t, proxytest.Options{}, serving("contents"))
 		k.Always = true
 		text, a, err := k.read(t, tt.url)
@@ -159,7 +158,7 @@ func TestVia(t *testing.T) {
 
 // TestStatuses checks what each answer means, to the first GET and to one after a refused CONNECT.
 func TestStatuses(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		status    []int
 		want      error
 		stage     string
@@ -175,8 +174,7 @@ func TestStatuses(t *testing.T) {
 		{[]int{408, 504}, ftpexec.ErrTimeout, "transfer", true, false},
 		{[]int{429}, ftpexec.ErrTooMany, "transfer", true, false},
 		{[]int{500, 502, 503}, ftpexec.ErrConnect, "transfer", true, false},
-	}
-	for _, tt := range tests {
+	} {
 		for i := range 2 * len(tt.status) {
 			status, always := tt.status[i/2], i%2 == 0
 			k := newKit(t, proxytest.Options{}, func(w http.ResponseWriter, _ *http.Request) {
@@ -202,7 +200,7 @@ func TestStatuses(t *testing.T) {
 
 // TestNotByGet checks what a proxy is not asked for, and what the error says.
 func TestNotByGet(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		url      string
 		always   error  // with Always; nil: it goes by GET
 		auto     error  // after CONNECT was refused
@@ -217,8 +215,7 @@ func TestNotByGet(t *testing.T) {
 		{"ftp://a%3Ahidden:x@h/f", ftpexec.ErrLogin, gateway.ErrWithheld, ""},
 		{"ftps://h/f", proxy.ErrRefused, proxy.ErrRefused, "refuses to connect"},
 		{"ftpes://h/f", proxy.ErrRefused, proxy.ErrRefused, "refuses to connect"},
-	}
-	for _, tt := range tests {
+	} {
 		for always, want := range map[bool]error{true: tt.always, false: tt.auto} {
 			k := newKit(t, proxytest.Options{}, serving("contents"))
 			k.Always = always

@@ -41,7 +41,7 @@ func speaking(t *testing.T, speak func(net.Conn)) *kit {
 // TestEnds checks which bodies count as complete.
 func TestEnds(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\n"
-	tests := []struct {
+	for _, tt := range []struct {
 		name, answer string
 		text         string
 		want         error
@@ -72,8 +72,7 @@ func TestEnds(t *testing.T) {
 		{"not HTTP: status", "HTTP/1.1 2000 hidden\r\n\r\n", "", proxy.ErrRefused, false},
 		{"not HTTP: length", ok + "Content-Length: hidden\r\n\r\n", "", proxy.ErrRefused, false},
 		{"not HTTP: long", ok + "X: " + strings.Repeat("hidden", 1<<14), "", proxy.ErrRefused, false},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			k := speaking(t, func(conn net.Conn) {
 				defer conn.Close()
@@ -109,7 +108,7 @@ func TestStat(t *testing.T) {
 	status := func(code int) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		serve http.HandlerFunc
 		size  int64
@@ -123,8 +122,7 @@ func TestStat(t *testing.T) {
 			w.Header().Set("Last-Modified", modified.Format(http.TimeFormat))
 			w.(http.Flusher).Flush()
 		}, -1, nil},
-	}
-	for _, tt := range tests {
+	} {
 		k := newKit(t, proxytest.Options{}, tt.serve)
 		info, err := k.Stat(t.Context(), urlOf(t, "ftp://h/f"))
 		if !errors.Is(err, tt.want) || tt.want == nil && (err != nil || info.Size != tt.size || !info.ModTime.Equal(modified)) {
@@ -212,7 +210,7 @@ func slowly(conn net.Conn, header string, n int, pause time.Duration) {
 // TestWaits checks how long a proxy may take for the header and for each byte of 100.
 func TestWaits(t *testing.T) {
 	const header = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
-	tests := []struct {
+	for _, tt := range []struct {
 		name, header string
 		n            int
 		pause        time.Duration
@@ -224,8 +222,7 @@ func TestWaits(t *testing.T) {
 		{"no byte", header, 0, 0, "timed out: no data for 1m0s", time.Minute},
 		{"no byte after some", header, 1, 30 * time.Second, "timed out: no data for 1m0s", 90 * time.Second},
 		{"slow", header, 100, 59 * time.Second, "", 5900 * time.Second},
-	}
-	for _, tt := range tests {
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			k := speaking(t, func(conn net.Conn) { slowly(conn, tt.header, tt.n, tt.pause) })
 			defer k.CloseIdleConnections()

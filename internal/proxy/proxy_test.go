@@ -144,15 +144,14 @@ func TestDial(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for _, kind := range kinds {
-		tests := []struct {
+		for _, tt := range []struct {
 			name, login string
 			o           proxytest.Options
 		}{
 			{"wrong password", "me:hidden@", proxytest.Options{User: "me", Password: "other"}},
 			{"no password", "", proxytest.Options{User: "me", Password: "other"}},
 			{"not allowed", "me:hidden@", proxytest.Options{Refuse: true}},
-		}
-		for _, tt := range tests {
+		} {
 			t.Run(kind.name+" "+tt.name, func(t *testing.T) {
 				tt.o.TLS = kind.tls
 				p := kind.new(t, &tt.o)
@@ -198,7 +197,7 @@ func answering(t *testing.T, text string) proxy.DialFunc {
 }
 
 func TestHostileProxy(t *testing.T) {
-	tests := []struct{ url, answer, want string }{
+	for _, tt := range []struct{ url, answer, want string }{
 		{"http://h", "220 ftp server\r\n\r\n", "not HTTP"},
 		{"http://h", "HTTP/1.1 2000 OK\r\n\r\n", "not HTTP"},
 		{"http://h", "HTTP/2\n\n", "not HTTP"},
@@ -213,8 +212,7 @@ func TestHostileProxy(t *testing.T) {
 		{"socks5://h", "\x05\x00\x05\x05\x00\x01", "connection refused"},
 		{"socks5://h", "\x05\xff", "no acceptable authentication methods"},
 		{"socks5://h", "\x05\x00\x05", "EOF"},
-	}
-	for _, tt := range tests {
+	} {
 		_, err := parse(t, nil, tt.url).Dialer(answering(t, tt.answer))(t.Context(), "tcp", "ftp.test:21")
 		if !errors.Is(err, proxy.ErrRefused) || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("%s %.40q: got %v, want %s", tt.url, tt.answer, err, tt.want)
@@ -255,7 +253,7 @@ func TestUnreachable(t *testing.T) {
 }
 
 func TestFromEnvironment(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		env     map[string]string
 		address string
 		want    string
@@ -272,8 +270,7 @@ func TestFromEnvironment(t *testing.T) {
 		{map[string]string{"ALL_PROXY": "a:1", "no_proxy": "*"}, "example.org:21", ""},
 		{map[string]string{"ALL_PROXY": "a:1"}, "localhost:21", ""},
 		{map[string]string{"ALL_PROXY": "a:1"}, "127.0.0.1:2121", ""},
-	}
-	for _, tt := range tests {
+	} {
 		p, err := proxy.FromEnvironment(func(name string) string { return tt.env[name] })
 		got := ""
 		if p.For(tt.address) {

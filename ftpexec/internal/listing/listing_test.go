@@ -241,14 +241,13 @@ func TestUnknown(t *testing.T) {
 }
 
 func TestLines(t *testing.T) {
-	tests := []struct{ lines, want []string }{
+	for _, test := range []struct{ lines, want []string }{
 		{nil, nil},
 		{[]string{"a", "b"}, []string{"a", "b"}},
 		{[]string{"VMS_file_1;1", "170774/170775     24-APR-2003 08:16:15  [FTP_CLIENT,SCOT]      (RWED,RWED,RE,)", "b"},
 			[]string{"VMS_file_1;1 170774/170775     24-APR-2003 08:16:15  [FTP_CLIENT,SCOT]      (RWED,RWED,RE,)", "b"}},
 		{[]string{"a;1", "b;1", "c;1"}, []string{"a;1", "b;1", "c;1"}},
-	}
-	for _, test := range tests {
+	} {
 		if got := Lines(test.lines); !slices.Equal(got, test.want) {
 			t.Errorf("Lines(%q) = %q, want %q", test.lines, got, test.want)
 		}

@@ -31,7 +31,7 @@ func TestFailedDataIsForgotten(t *testing.T) {
 // A transfer may take long to start. Another reply of a flight that does not come is lost.
 func TestPatience(t *testing.T) {
 	size, mdtm, retr := Line{Text: "SIZE f"}, Line{Text: "MDTM f"}, Line{Text: "RETR f", Transfer: true}
-	tests := []struct {
+	for _, tt := range []struct {
 		out  []Line
 		size int
 		want time.Duration
@@ -40,8 +40,7 @@ func TestPatience(t *testing.T) {
 		{[]Line{mdtm, retr}, 3, aheadTimeout},
 		{[]Line{retr}, 3, time.Minute},
 		{[]Line{size}, 1, time.Minute},
-	}
-	for _, tt := range tests {
+	} {
 		c := &Conn{cfg: Config{Timeout: time.Minute}, out: tt.out, flightSize: tt.size}
 		if got := c.patience(); got != tt.want {
 			t.Errorf("%v of %d: %v, want %v", tt.out, tt.size, got, tt.want)

@@ -19,7 +19,7 @@ type drip struct {
 
 // TestMinRate has a server send drips to a reader that pauses after each Read.
 func TestMinRate(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		rate   int64
 		reader time.Duration // its pause after each Read
@@ -38,8 +38,7 @@ func TestMinRate(t *testing.T) {
 		{name: "a slow reader and a fast server", rate: 10, reader: time.Hour, drips: drips(100, 4*time.Second, 1)},
 		{name: "a slow reader that has to wait all the same", rate: 10, reader: time.Hour, drips: append(drips(1, 4*time.Second, 1), drips(100, time.Hour+4*time.Second, 1)...),
 			want: "timed out: 7 bytes in 30s, fewer than 10 per second", at: 7*(time.Hour+4*time.Second) + 2*time.Second},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				here, there := net.Pipe()

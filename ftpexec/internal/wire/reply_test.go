@@ -13,7 +13,7 @@ func reader(s string) *bufio.Reader { return bufio.NewReaderSize(strings.NewRead
 func unmasked(text string) string { return text }
 
 func TestReadReply(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name, in string
 		want     Reply
 	}{
@@ -27,8 +27,7 @@ func TestReadReply(t *testing.T) {
 		{"other code inside", "230-a\r\n220 b\r\n230 c\r\n", Reply{Code: 230, Text: "a\n220 b\nc"}},
 		{"ends in the code alone", "230-a\r\n230\r\n", Reply{Code: 230, Text: "a\n"}},
 		{"bytes", "250 \xe9\x00\x1b[2J\xff\r\n", Reply{Code: 250, Text: "\xe9\x00\x1b[2J\xff"}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := readReply(reader(tt.in), unmasked)
 			if got.raw = ""; err != nil || got != tt.want {
@@ -39,7 +38,7 @@ func TestReadReply(t *testing.T) {
 }
 
 func TestReadReplyRefuses(t *testing.T) {
-	tests := []struct{ name, in, reason string }{
+	for _, tt := range []struct{ name, in, reason string }{
 		{"no code", "hello\r\n", "three digits"},
 		{"short", "20\r\n", "three digits"},
 		{"code 000", "000 x\r\n", "out of range"},
@@ -50,8 +49,7 @@ func TestReadReplyRefuses(t *testing.T) {
 		{"empty line", "\r\n", "three digits"},
 		{"endless line", "200 " + strings.Repeat("x", maxLine), "line too long"},
 		{"endless reply", "200-\r\n" + strings.Repeat("more\r\n", maxReply), "reply too long"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := readReply(reader(tt.in), unmasked)
 			if !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), tt.reason) {

@@ -11,10 +11,9 @@ func TestSecrets(t *testing.T) {
 	for _, secret := range []string{"ab", "pass", "password", "", "pass"} {
 		s.Add(secret)
 	}
-	tests := []struct{ in, want string }{
+	for _, tt := range []struct{ in, want string }{
 		{"", ""}, {"ab and pass", "ab and " + stars}, {"the password", "the " + stars}, {"passpass", stars + stars}, {"no", "no"},
-	}
-	for _, tt := range tests {
+	} {
 		if got := s.Mask(tt.in); got != tt.want {
 			t.Errorf("%q: got %q, want %q", tt.in, got, tt.want)
 		}

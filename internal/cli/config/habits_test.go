@@ -93,7 +93,7 @@ func TestHabits(t *testing.T) {
 
 // TestWrongFlags checks what is said about command lines.
 func TestWrongFlags(t *testing.T) {
-	tests := []struct{ args, want string }{
+	for _, tt := range []struct{ args, want string }{
 		{"--tpye a", `unknown flag --tpye: perhaps --type`},
 		{"-k", `unknown flag -k: for curl's write --insecure; for wget's nothing does that here (HTML); for aria2's leave it out (automatic)`},
 		{"-xhttp://me:secret@h/", `unknown flag -x: for wget's nothing does that here (-d DIR chooses the directory); for curl's write --proxy URL; for aria2's write -s N; for lftp's write --reject GLOB (in trees)`},
@@ -116,8 +116,7 @@ func TestWrongFlags(t *testing.T) {
 		{"-k ftp://h/f", "unknown flag -k: for curl's write --insecure; for wget's nothing does that here (HTML); for aria2's leave it out (automatic)\nas curl's one command: ftpfetch --insecure ftp://h/f\nas aria2's one command: ftpfetch ftp://h/f"},
 		{"--tpye a --retires 3 ftp://h/f", "unknown flag --tpye: perhaps --type\nunknown flag --retires: perhaps --retries\nas one command: ftpfetch --type a --retries 3 ftp://h/f"},
 		{"--socks5 h:1 --ftp-passwd secret -u me ftp://h/f", "unknown flag --socks5: for curl's write --proxy socks5://ADDR\nunknown flag --ftp-passwd: write --password-stdin (with -u NAME)\nas one command: ftpfetch --proxy URL --password-stdin -u NAME ftp://h/f"},
-	}
-	for _, tt := range tests {
+	} {
 		_, err := Parse(strings.Fields(tt.args))
 		if got := strings.TrimSuffix(fmt.Sprint(err), "\nno URL given: write ftpfetch ftp://host/path/file"); got != tt.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", tt.args, got, tt.want)
