@@ -18,58 +18,41 @@ import (
 
 var tree = map[string]string{"/a/f": "contents", "/a/g": "g"}
 
-func TestTLS(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		mode    string
-		version uint16
-	}{
-		{"explicit 1.2", "ftpes", tls.VersionTLS12},
-		{"explicit 1.3", "ftpes", tls.VersionTLS13},
-		{"implicit 1.2", "ftps", tls.VersionTLS12},
-		{"implicit 1.3", "ftps", tls.VersionTLS13},
-	} {
-		for _, sequential := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
-				s := testserver.New(t, &testserver.Options{Tree: tree, Scheme: tt.mode, TLSConfig: &tls.Config{MaxVersion: tt.version, VerifyConnection: ftptest.Resumed}})
-				c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, NoPipelining: sequential}
-				defer c.CloseIdleConnections()
-				for range 8 {
-					wantContents(t, c, parse(t, s.URL("/a/f")))
-				}
-				if s.Connections() != 1 {
-					t.Errorf("%d connections, want 1", s.Connections())
-				}
-				if got, err := list(t.Context(), c, parse(t, s.URL("/a/"))); err != nil || len(got) != 2 {
-					t.Errorf("listing %q, %v", got, err)
-				}
-			})
+// TestSessions retrieves files and lists a directory in one session, by every kind of connection.
+func TestSessions(t *testing.T) {
+	type session struct {
+		name  string
+		o     testserver.Options
+		c     *ftpexec.Client
+		setup string // the verb of the data connections, of those that there are
+	}
+	sessions := []session{
+		{"PASV", testserver.Options{}, &ftpexec.Client{NoEPSV: true}, "PASV"},
+		{"active", testserver.Options{}, &ftpexec.Client{Active: true}, "EPRT"},
+		{"IPv6 without EPSV", testserver.Options{Listen: ftptest.Listen6}, &ftpexec.Client{NoEPSV: true}, "EPSV"},
+		{"IPv6 active", testserver.Options{Listen: ftptest.Listen6}, &ftpexec.Client{Active: true}, "EPRT"},
+	}
+	for _, sequential := range []bool{false, true} {
+		sessions = append(sessions, session{"EPSV", testserver.Options{}, &ftpexec.Client{NoPipelining: sequential}, "EPSV"},
+			session{"IPv6", testserver.Options{Listen: ftptest.Listen6}, &ftpexec.Client{NoPipelining: sequential}, "EPSV"})
+		for _, scheme := range []string{"ftpes", "ftps"} {
+			for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+				config := &tls.Config{MaxVersion: version, VerifyConnection: ftptest.Resumed}
+				sessions = append(sessions, session{scheme + " " + tls.VersionName(version), testserver.Options{Scheme: scheme, TLSConfig: config}, &ftpexec.Client{NoPipelining: sequential}, "EPSV"})
+			}
 		}
 	}
-}
-
-func TestDataConnectionModes(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		listen func() (net.Listener, error)
-		c      *ftpexec.Client
-		setup  string // verbs of the data connection
-	}{
-		{"EPSV", nil, &ftpexec.Client{}, "EPSV"},
-		{"PASV", nil, &ftpexec.Client{NoEPSV: true}, "PASV"},
-		{"active", nil, &ftpexec.Client{Active: true}, "EPRT"},
-		{"IPv6", ftptest.Listen6, &ftpexec.Client{}, "EPSV"},
-		{"IPv6 without EPSV", ftptest.Listen6, &ftpexec.Client{NoEPSV: true}, "EPSV"},
-		{"IPv6 active", ftptest.Listen6, &ftpexec.Client{Active: true}, "EPRT"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := testserver.New(t, &testserver.Options{Tree: tree, Listen: tt.listen})
-			defer tt.c.CloseIdleConnections()
-			for range 2 {
-				wantContents(t, tt.c, parse(t, s.URL("/a/f")))
+	for _, tt := range sessions {
+		t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, tt.c.NoPipelining), func(t *testing.T) {
+			tt.o.Tree = tree
+			s := testserver.New(t, &tt.o)
+			c := closing(t, tt.c)
+			c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}
+			for range 8 {
+				wantContents(t, c, parse(t, s.URL("/a/f")))
 			}
-			if got, err := list(t.Context(), tt.c, parse(t, s.URL("/a/"))); err != nil || len(got) != 2 {
-				t.Errorf("listing %q, %v", got, err)
+			if got, err := list(t.Context(), c, parse(t, s.URL("/a/"))); err != nil || len(got) != 2 || s.Connections() != 1 {
+				t.Errorf("listing %q, %v on %d connections, want 1", got, err, s.Connections())
 			}
 			for _, verb := range []string{"EPSV", "PASV", "EPRT", "PORT"} {
 				has := slices.ContainsFunc(s.Commands(), func(l string) bool { return strings.HasPrefix(l, verb) })

@@ -307,8 +307,7 @@ func TestEntriesEmbedded(t *testing.T) {
 // On a kept connection a directory costs a flight for its CWD and EPSV each, and one for MLSD.
 func TestEntriesFlights(t *testing.T) {
 	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer("type=file; a\r\n")))
-	session := &ftpexec.Client{}
-	defer session.CloseIdleConnections()
+	session := closing(t, &ftpexec.Client{})
 	for i, want := range []int{3, 3, 2} { // the first: USER to TYPE, EPSV, MLSD; the last: the directory is the working directory
 		before := len(s.Flights())
 		if _, _, err := entriesOf(t.Context(), session, parse(t, s.URL([]string{"/a/", "/a/b/", "/a/b/"}[i]))); err != nil {

@@ -19,8 +19,7 @@ import (
 func TestOpenFrom(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "0123456789"}})
 	for _, sequential := range []bool{false, true} {
-		session := &ftpexec.Client{NoPipelining: sequential}
-		defer session.CloseIdleConnections()
+		session := closing(t, &ftpexec.Client{NoPipelining: sequential})
 		for _, offset := range []int64{0, 3, 9, 10} {
 			r := must.Get(session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f")), Offset: offset}))(t)
 			got, err := io.ReadAll(r.Body)
@@ -41,8 +40,7 @@ func TestOpenFrom(t *testing.T) {
 func TestOpenFromRefused(t *testing.T) {
 	for _, refusal := range []string{"502 what", "501 no", "200 fine", "554 too far"} {
 		s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("REST", testserver.Reply(refusal)))
-		session := &ftpexec.Client{}
-		defer session.CloseIdleConnections()
+		session := closing(t, &ftpexec.Client{})
 		_, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f")), Offset: 3})
 		if !errors.Is(err, ftpexec.ErrNoRestart) || slices.Contains(s.Commands(), "RETR f") {
 			t.Errorf("%s: error %v, want ErrNoRestart; commands %q", refusal, err, s.Commands())
@@ -60,8 +58,7 @@ func TestOpenFromRefused(t *testing.T) {
 func TestStat(t *testing.T) {
 	when := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "0123456789"}, ModTime: when})
-	session := &ftpexec.Client{}
-	defer session.CloseIdleConnections()
+	session := closing(t, &ftpexec.Client{})
 	u := parse(t, s.URL("/a/f"))
 	want := ftpexec.Entry{Name: "f", URL: u, Size: 10, ModTime: when, Precision: time.Second}
 	if got, err := session.Stat(t.Context(), u); err != nil || got != want {
@@ -137,8 +134,7 @@ func TestHash(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("FEAT", testserver.Reply(tt.feat)),
 				testserver.On("OPTS", testserver.Reply("200 SHA-256")), tt.step)
-			session := &ftpexec.Client{}
-			defer session.CloseIdleConnections()
+			session := closing(t, &ftpexec.Client{})
 			got, err := session.Hash(t.Context(), parse(t, s.URL("/a/f")), "sha256")
 			if !errors.Is(err, tt.want) || tt.want == nil && string(got) != string(sum[:]) {
 				t.Errorf("got %x, %v, want %x, %v", got, err, sum, tt.want)

@@ -37,8 +37,7 @@ func ending(t *testing.T, i int, secure bool, actions ...testserver.Action) (con
 		}
 		match := "^" + tr.verb + "( d| -a| f)?$"
 		s := network.NewScript(t, append(steps, testserver.On(match, append([]testserver.Action{testserver.Reply("150 x"), testserver.Data(tr.data)}, actions...)...))...)
-		c := &ftpexec.Client{Dial: network.Dial, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
-		defer c.CloseIdleConnections()
+		c := closing(t, &ftpexec.Client{Dial: network.Dial, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}})
 		url := func(path string) string {
 			if secure {
 				return strings.Replace(s.URL(path), "ftp:", "ftpes:", 1)

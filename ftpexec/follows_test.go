@@ -52,8 +52,7 @@ func TestFollows(t *testing.T) {
 		} {
 			var s *testserver.Server
 			s = network.NewScript(t, testserver.Honest("contents"), patient(t, &s), testserver.On("RETR g", testserver.Transfer("contents")))
-			c := &ftpexec.Client{Dial: network.Dial, MaxIdle: 1}
-			defer c.CloseIdleConnections()
+			c := closing(t, &ftpexec.Client{Dial: network.Dial, MaxIdle: 1})
 			if got, err := follow(t.Context(), t, c, s.URL("/a/f"), 1); err != nil || got != "contents" {
 				t.Fatalf("got %q, %v", got, err)
 			}
@@ -146,8 +145,7 @@ func TestFollowsOnOddServers(t *testing.T) {
 	} {
 		runInMemory(t, tt.name, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, tt.first))
-			session := &ftpexec.Client{Dial: network.Dial}
-			defer session.CloseIdleConnections()
+			session := closing(t, &ftpexec.Client{Dial: network.Dial})
 			for more := 3; more >= 0; more-- {
 				if got, err := follow(t.Context(), t, session, s.URL("/a/f"), more); err != nil || got != "contents" {
 					t.Fatalf("got %q, %v", got, err)
@@ -167,8 +165,7 @@ func TestFollowsAfterAFailure(t *testing.T) {
 		inMemory(t, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.On("RETR", testserver.Reply("150 x"),
 				testserver.Data("contents", testserver.Closed), testserver.Reply(end)), testserver.On("#2 EPSV")))
-			session := &ftpexec.Client{Dial: network.Dial}
-			defer session.CloseIdleConnections()
+			session := closing(t, &ftpexec.Client{Dial: network.Dial})
 			if _, err := follow(t.Context(), t, session, s.URL("/a/f"), 1); !errors.Is(err, ftpexec.ErrTruncated) {
 				t.Errorf("%q: %v, want ErrTruncated", end, err)
 			}
@@ -207,8 +204,7 @@ func TestFollowsBetween(t *testing.T) {
 	} {
 		inMemory(t, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), testserver.On("^CWD missing", testserver.Reply("550 no")))
-			c := &ftpexec.Client{Dial: network.Dial}
-			defer c.CloseIdleConnections()
+			c := closing(t, &ftpexec.Client{Dial: network.Dial})
 			for range 2 {
 				if got, err := follow(t.Context(), t, c, s.URL("/a/f"), 1); err != nil || got != "contents" {
 					t.Errorf("%s: got %q, %v", name, got, err)
@@ -224,8 +220,7 @@ func TestFollowsBetween(t *testing.T) {
 // The context of a file ends after the file: the connection and its early EPSV stay.
 func TestFollowsAfterTheContext(t *testing.T) {
 	s := sessionServer(t)
-	session := &ftpexec.Client{}
-	defer session.CloseIdleConnections()
+	session := closing(t, &ftpexec.Client{})
 	for i, path := range []string{"/a/f", "/a/g", "/a/b/h"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := follow(ctx, t, session, s.URL(path), 2-i)
@@ -241,8 +236,7 @@ func TestFollowsAfterTheContext(t *testing.T) {
 func TestFollowsUnderTLS(t *testing.T) {
 	for _, noEPSV := range []bool{false, true} {
 		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "contents"}, Scheme: "ftpes"})
-		session := &ftpexec.Client{NoEPSV: noEPSV, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
-		defer session.CloseIdleConnections()
+		session := closing(t, &ftpexec.Client{NoEPSV: noEPSV, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}})
 		for more := 2; more >= 0; more-- {
 			if got, err := follow(t.Context(), t, session, s.URL("/a/f"), more); err != nil || got != "contents" {
 				t.Fatalf("got %q, %v", got, err)

@@ -149,8 +149,7 @@ func TestOneStepHint(t *testing.T) {
 // On a kept connection the hint counts from the directories that were entered before.
 func TestOneStepHintOnTheWay(t *testing.T) {
 	s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("^CWD a$", testserver.Reply("550 no")))
-	session := &ftpexec.Client{}
-	defer session.CloseIdleConnections()
+	session := closing(t, &ftpexec.Client{})
 	for _, path := range []string{"/x/f", "/x/a/b/f", "/y/a/b/f"} {
 		_, err := read(context.Background(), session, parse(t, s.URL(path)))
 		want := strings.Replace(path, "a/b", "a%2Fb", 1)

@@ -124,8 +124,7 @@ func TestPortOfARefusedTransfer(t *testing.T) {
 				steps = append(steps, testserver.OnConn(2, testserver.On("", testserver.Reply("421 There are too many connections from your internet address."), testserver.End(testserver.Closed))))
 			}
 			s := network.NewScript(t, steps...)
-			c := &ftpexec.Client{Dial: network.Dial}
-			defer c.CloseIdleConnections()
+			c := closing(t, &ftpexec.Client{Dial: network.Dial})
 			_, _ = list(t.Context(), c, parse(t, s.URL("/d/")))
 			got, err := read(t.Context(), c, parse(t, s.URL("/d/f")))
 			if err != nil || got != "contents" || s.Connections() != 2+full {

@@ -122,8 +122,7 @@ func TestPasswordIsNeverShown(t *testing.T) {
 				s := testserver.New(t, nil, testserver.Honest("contents"), step)
 				var d diary
 				u := parse(t, s.URL("user:"+encoded+"@/a/f"))
-				c := &ftpexec.Client{Trace: d.add, NoPipelining: sequential}
-				defer c.CloseIdleConnections()
+				c := closing(t, &ftpexec.Client{Trace: d.add, NoPipelining: sequential})
 				_, err := read(t.Context(), c, u)
 				_, err2 := read(t.Context(), c, u)
 				c.CloseIdleConnections()

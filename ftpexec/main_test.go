@@ -57,6 +57,12 @@ func wantContents(t *testing.T, s opener, u *urlparse.URL) {
 	}
 }
 
+// closing returns c, and closes its connections at the end of the test.
+func closing(t *testing.T, c *ftpexec.Client) *ftpexec.Client {
+	t.Cleanup(c.CloseIdleConnections)
+	return c
+}
+
 // within returns a Client whose timeouts are all d.
 func within(d time.Duration) *ftpexec.Client {
 	return &ftpexec.Client{MaxIdle: -1, ConnectTimeout: d, Timeout: d}

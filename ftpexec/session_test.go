@@ -43,8 +43,7 @@ func TestSessionReuse(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := sessionServer(t)
-			session := &ftpexec.Client{Credentials: fixed("pass")}
-			defer session.CloseIdleConnections()
+			session := closing(t, &ftpexec.Client{Credentials: fixed("pass")})
 			var got strings.Builder
 			for i, path := range tt.paths {
 				got.WriteString(must.Get(read(t.Context(), session, parse(t, s.URL(path))))(t))
@@ -146,8 +145,7 @@ func (v visit) pay(t *testing.T, c *ftpexec.Client, s *testserver.Server) error 
 // one of the same name.
 func TestAnswersAfterARefusalAreForgotten(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "short", "/b/f": "much longer"}})
-	session := &ftpexec.Client{}
-	defer session.CloseIdleConnections()
+	session := closing(t, &ftpexec.Client{})
 	if _, err := read(t.Context(), session, parse(t, s.URL("/a/missing/f"))); !errors.Is(err, ftpexec.ErrDirectory) {
 		t.Fatalf("error %v, want ErrDirectory", err)
 	}

@@ -53,9 +53,7 @@ func TestCloseIsFastWhateverHappens(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := must.Get(Start(&Options{FS: fs, Fault: stallOnName}))(t)
 			tt.do(anonymous(t, s.Addr()))
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, s.Close())
 			if err := s.Close(); err != nil {
 				t.Errorf("second Close: %v", err)
 			}

@@ -92,9 +92,7 @@ func TestScriptEnds(t *testing.T) {
 				c.raw.Close()
 				_, _ = io.Copy(io.Discard, data)
 			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, s.Close())
 			data.Close()
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 func TestFlights(t *testing.T) {
@@ -87,9 +89,7 @@ func TestWaitCommand(t *testing.T) {
 	c := dial(t, s.Addr())
 	c.do("NOOP", "200")
 	c.do("USER anonymous", "331")
-	if err := <-waited; err != nil {
-		t.Error(err)
-	}
+	must.Do(t, <-waited)
 	if err := s.WaitCommand(ctx, "NOOP"); err != nil {
 		t.Errorf("a command that came before: %v", err)
 	}
@@ -98,9 +98,7 @@ func TestWaitCommand(t *testing.T) {
 		t.Errorf("got %v, want Canceled", err)
 	}
 	go func() { waited <- s.WaitCommand(t.Context(), "CWD") }()
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, s.Close())
 	if err := <-waited; err != errClosed {
 		t.Errorf("got %v, want errClosed", err)
 	}
@@ -118,9 +116,7 @@ func TestFaultHoldsTheServer(t *testing.T) {
 	c := dial(t, s.Addr())
 	c.send("USER anonymous\r\nPASS x\r\nNOOP\r\n")
 	c.want("331")
-	if err := s.WaitCommand(t.Context(), "NOOP"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.WaitCommand(t.Context(), "NOOP"))
 	anonymous(t, s.Addr())
 	close(release)
 	c.says([]string{"", "230", "", "200"})

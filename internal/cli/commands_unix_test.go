@@ -158,7 +158,7 @@ func documentedServer(t *testing.T) *testserver.Server {
 func filesBelow(t *testing.T, dir string) string {
 	t.Helper()
 	var names []string
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		switch d.Name() {
 		case "old", ".netrc", ".ca.pem", ".ftpfetch-ledger":
 			return err
@@ -167,10 +167,7 @@ func filesBelow(t *testing.T, dir string) string {
 			names = append(names, strings.TrimPrefix(path, dir+string(filepath.Separator)))
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return strings.Join(names, " ")
 }
 

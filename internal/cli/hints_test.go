@@ -168,15 +168,12 @@ func (m *misfit) command(t *testing.T, args []string) (code int, out, message st
 
 // retrieved reports whether a file in the current directory has the contents.
 func retrieved(t *testing.T) (found bool) {
-	err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			text, rerr := os.ReadFile(path)
 			found, err = found || string(text) == "contents" || path == "l" && string(text) == "a.txt\nsame\n", rerr
 		}
 		return err
-	})
-	if err != nil {
-		t.Error(err)
-	}
+	}))
 	return found
 }

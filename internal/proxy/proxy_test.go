@@ -81,17 +81,11 @@ func speaker(t *testing.T) (port string) {
 // converse sends over conn and returns all that comes back.
 func converse(t *testing.T, conn net.Conn) string {
 	t.Helper()
-	if _, err := io.WriteString(conn, "echo"); err != nil {
-		t.Error(err)
-	}
+	must.Get(io.WriteString(conn, "echo"))(t)
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 	}
-	got, err := io.ReadAll(conn)
-	if err != nil {
-		t.Error(err)
-	}
-	return string(got)
+	return string(must.Get(io.ReadAll(conn))(t))
 }
 
 // kinds starts each kind of proxy and returns its URL with login in it.
