@@ -94,12 +94,8 @@ var errStop = errors.New("stop")
 
 func interrupted(ctx context.Context, t *testing.T, s *ftpexec.Client, url string, came *arrivals, retrieve func(*testing.T, *ftpexec.Response) error) error {
 	if retrieve == nil {
-		for _, err := range s.List(ctx, parse(t, url)) {
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err := list(ctx, s, parse(t, url))
+		return err
 	}
 	r, err := s.Do(ctx, &ftpexec.Request{URL: parse(t, url)})
 	if err != nil {

@@ -142,9 +142,7 @@ func TestHash(t *testing.T) {
 			if e := (*ftpexec.Error)(nil); errors.As(err, &e) && (!strings.HasSuffix(e.Error(), tt.text) || e.Temporary()) {
 				t.Errorf("got %v, temporary %v, want %q at its end", err, e.Temporary(), tt.text)
 			}
-			if contents, err := read(t.Context(), session, parse(t, s.URL("/a/f"))); err != nil || contents != "contents" {
-				t.Errorf("afterwards: %q, %v", contents, err)
-			}
+			wantContents(t, session, parse(t, s.URL("/a/f"))) // afterwards
 		})
 	}
 }

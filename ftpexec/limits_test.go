@@ -22,24 +22,15 @@ var stages = []struct {
 	{"greeting", func(r string) testserver.Step {
 		return testserver.On("", testserver.Reply(r), testserver.End(testserver.Closed))
 	}, ftpexec.ErrConnect},
-	{"USER", func(r string) testserver.Step { return testserver.On("USER", testserver.Reply(r)) }, ftpexec.ErrLogin},
-	{"PASS", func(r string) testserver.Step { return testserver.On("PASS", testserver.Reply(r)) }, ftpexec.ErrLogin},
-	{"CWD", func(r string) testserver.Step { return testserver.On("CWD", testserver.Reply(r)) }, ftpexec.ErrDirectory},
-	{"PASV", func(r string) testserver.Step {
-		return testserver.On("EPSV", testserver.Reply("500 what")).With("PASV", testserver.Reply(r))
-	}, ftpexec.ErrPassive},
-	{"RETR", func(r string) testserver.Step { return testserver.On("RETR", testserver.Reply(r)) }, ftpexec.ErrRefused},
-	{"NLST", func(r string) testserver.Step { return testserver.On("NLST", testserver.Reply(r)) }, ftpexec.ErrRefused},
+	{"USER", on("USER"), ftpexec.ErrLogin},
+	{"PASS", on("PASS"), ftpexec.ErrLogin},
+	{"CWD", on("CWD"), ftpexec.ErrDirectory},
+	{"PASV", after500("EPSV", "PASV"), ftpexec.ErrPassive},
+	{"RETR", on("RETR"), ftpexec.ErrRefused},
+	{"NLST", on("NLST"), ftpexec.ErrRefused},
 	{"after 150", func(r string) testserver.Step {
 		return testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("", testserver.Closed), testserver.Reply(r))
 	}, ftpexec.ErrRefused},
-}
-
-func pathFor(stage string) string {
-	if stage == "NLST" {
-		return "/a/"
-	}
-	return "/a/f"
 }
 
 // What a wording means at each stage. TestWordings has all wordings; here each stage gets one of them in turn.
@@ -50,7 +41,7 @@ func TestMeanings(t *testing.T) {
 			for k := range night.Or(2, len(replies)) {
 				reply := replies[(i+k*5)%len(replies)]
 				s := testserver.New(t, nil, testserver.Honest("contents"), stage.step(reply))
-				_, err := do(t.Context(), within(ample), parse(t, s.URL("u:password@"+pathFor(stage.name))))
+				_, err := do(t.Context(), within(ample), parse(t, s.URL("u:password@"+pathOf(stage.name == "NLST"))))
 				var e *ftpexec.Error
 				full := want == ftpexec.ErrTooMany
 				switch {

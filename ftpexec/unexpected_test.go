@@ -41,28 +41,27 @@ var anyDigit = []struct {
 	{"SIZE", "/a/f", on("SIZE"), 0, [5]error{ftpexec.ErrProtocol}},
 	{"MDTM", "/a/f", on("MDTM"), 0, [5]error{ftpexec.ErrProtocol}},
 	{"EPSV", "/a/f", on("EPSV"), 0, [5]error{ftpexec.ErrPassive}},
-	{"PASV", "/a/f", func(r string) testserver.Step {
-		return testserver.On("EPSV", testserver.Reply("500 what")).With("PASV", testserver.Reply(r))
-	}, 0, [5]error{ftpexec.ErrPassive, ftpexec.ErrPassive, ftpexec.ErrPassive, ftpexec.ErrPassive, ftpexec.ErrPassive}},
+	{"PASV", "/a/f", after500("EPSV", "PASV"), 0, [5]error{ftpexec.ErrPassive, ftpexec.ErrPassive, ftpexec.ErrPassive, ftpexec.ErrPassive, ftpexec.ErrPassive}},
 	{"REST", "/a/f", on("REST"), 3, [5]error{ftpexec.ErrNoRestart, ftpexec.ErrNoRestart, nil, ftpexec.ErrNoRestart, ftpexec.ErrNoRestart}},
 	{"RETR", "/a/f", opens("RETR"), 0, [5]error{nil, ftpexec.ErrTruncated, ftpexec.ErrRefused, ftpexec.ErrRefused, ftpexec.ErrRefused}},
 	{"NLST", "/a/", opens("NLST"), 0, [5]error{nil, ftpexec.ErrTruncated, ftpexec.ErrRefused, ftpexec.ErrRefused, ftpexec.ErrRefused}},
 	{"end of RETR", "/a/f", closes("RETR"), 0, [5]error{nil, ftpexec.ErrTruncated, ftpexec.ErrTruncated, ftpexec.ErrTruncated, ftpexec.ErrTruncated}},
 	{"end of NLST", "/a/", closes("NLST"), 0, [5]error{nil, ftpexec.ErrTruncated, ftpexec.ErrTruncated, ftpexec.ErrTruncated, ftpexec.ErrTruncated}},
-	{"MLST", "/a/f", func(r string) testserver.Step {
-		return testserver.On("SIZE", testserver.Reply("500 what")).With("MLST", testserver.Reply(r))
-	}, 0, [5]error{ftpexec.ErrProtocol, ftpexec.ErrTruncated, ftpexec.ErrTruncated, ftpexec.ErrTruncated}},
-	{"AUTH", "+/a/f", func(r string) testserver.Step {
-		return testserver.On("AUTH", testserver.Reply(r))
-	}, 0, [5]error{ftpexec.ErrTLSUnavailable, nil, ftpexec.ErrTLSUnavailable, ftpexec.ErrTLSUnavailable, ftpexec.ErrTLSUnavailable}},
+	{"MLST", "/a/f", after500("SIZE", "MLST"), 0, [5]error{ftpexec.ErrProtocol, ftpexec.ErrTruncated, ftpexec.ErrTruncated, ftpexec.ErrTruncated}},
+	{"AUTH", "+/a/f", on("AUTH"), 0, [5]error{ftpexec.ErrTLSUnavailable, nil, ftpexec.ErrTLSUnavailable, ftpexec.ErrTLSUnavailable, ftpexec.ErrTLSUnavailable}},
 	{"PBSZ", "+/a/f", on("PBSZ"), 0, [5]error{ftpexec.ErrTLSUnavailable}},
-	{"PROT", "+/a/f", func(r string) testserver.Step {
-		return testserver.On("PROT", testserver.Reply(r))
-	}, 0, [5]error{ftpexec.ErrTLSUnavailable, nil, ftpexec.ErrTLSUnavailable, ftpexec.ErrTLSUnavailable, ftpexec.ErrTLSUnavailable}},
+	{"PROT", "+/a/f", on("PROT"), 0, [5]error{ftpexec.ErrTLSUnavailable, nil, ftpexec.ErrTLSUnavailable, ftpexec.ErrTLSUnavailable, ftpexec.ErrTLSUnavailable}},
 }
 
 func on(verb string) func(string) testserver.Step {
 	return func(reply string) testserver.Step { return testserver.On(verb, testserver.Reply(reply)) }
+}
+
+// after500 sends the reply to the verb that follows one that the server does not know.
+func after500(unknown, verb string) func(string) testserver.Step {
+	return func(reply string) testserver.Step {
+		return testserver.On(unknown, testserver.Reply("500 what")).With(verb, testserver.Reply(reply))
+	}
 }
 
 // text is what opens and closes send: of a listing one whole line.
@@ -123,22 +122,13 @@ func TestAnyFirstDigit(t *testing.T) {
 func whole(t *testing.T, c *ftpexec.Client, s *testserver.Server, url string, offset int64) error {
 	defer c.CloseIdleConnections()
 	url, ftpes := strings.CutPrefix(url, "+")
-	login, path, found := strings.Cut(url, "@")
-	full := s.URL(url)
-	if found {
-		full = s.URL(login + "@" + path)
-	}
-	u := parse(t, full)
+	u := parse(t, s.URL(url))
 	if ftpes {
 		u.Scheme = "ftpes"
 	}
 	if u.IsDir() {
-		for _, err := range c.List(t.Context(), u) {
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err := list(t.Context(), c, u)
+		return err
 	}
 	r, err := c.Do(t.Context(), &ftpexec.Request{URL: u, Offset: offset})
 	if err != nil {
