@@ -165,13 +165,24 @@ func TestSegments(t *testing.T) {
 	big := strings.Repeat("0123456789abcdef", 1<<18) // 4 MiB
 	for _, allowed := range []int{4, 2, 1} {
 		t.Run(fmt.Sprint(allowed), func(t *testing.T) {
+			limit := rate.NewLimiter(1<<20, 1<<18) // or the first may bring all, until the others have had their turn
+			var transfers, refused atomic.Int64
 			s := newStand(t, map[string]string{"/big": big}, testserver.Options{Fault: func(p *testserver.Conn) testserver.Action {
-				if p.Verb == "USER" && p.Num > allowed && p.Open > allowed {
+				full := p.Verb == "USER" && p.Num > allowed && p.Open > allowed
+				if full {
+					refused.Add(1)
+				} else if p.Verb == "RETR" {
+					transfers.Add(1)
+				}
+				if transfers.Load() >= int64(allowed) && (refused.Load() > 0 || allowed == 4) {
+					limit.SetLimit(rate.Inf)
+				}
+				if full {
 					return testserver.Do(testserver.Reply("421 Too many connections (4) from this IP"), testserver.End(testserver.Closed))
 				}
 				return nil
 			}})
-			s.options.Each.Segments, s.options.Each.Limit = 4, rate.NewLimiter(8<<20, 1<<20) // or the first may bring all
+			s.options.Each.Segments, s.options.Each.Limit = 4, limit
 			if got := s.run(t.Context(), s.tasks(map[string]string{"/big": big})...); !got.Whole() {
 				t.Errorf("%+v, %q", got, s.failures())
 			}
