@@ -48,6 +48,31 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
+// TestFreshJournalOfMany puts a file where the first journal of one of many files is to be written. A stranger's stays;
+// one that a killed run has left goes with the part.
+func TestFreshJournalOfMany(t *testing.T) {
+	for text, wrong := range map[string]error{"another program's bytes": partfile.ErrForeign, `{"ftpfetch":3,"ur`: nil} {
+		k := newKit(t, map[string]string{"/f": body})
+		k.among()
+		k.write(k.part+".json~", text)
+		want := map[string]string{"f": body}
+		if wrong != nil {
+			want = map[string]string{k.part + ".json~": text}
+		}
+		if _, err := k.get("/f", Options{checkpoint: time.Millisecond}); !errors.Is(err, wrong) {
+			t.Errorf("%s: got %v, want %v", text, err, wrong)
+		}
+		k.want(want)
+	}
+	k := newKit(t, map[string]string{"/f": body})
+	if err := os.Symlink("nowhere", k.path("f.part.json~")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.get("/f", Options{checkpoint: time.Millisecond}); !errors.Is(err, ErrLocal) || k.exists("f") {
+		t.Errorf("a link: %v", err)
+	}
+}
+
 // TestForeignPartBesideJournal replaces the part by another program's file of any length. The journal must not count for
 // it, whatever the flags.
 func TestForeignPartBesideJournal(t *testing.T) {

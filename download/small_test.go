@@ -48,7 +48,7 @@ func TestSmallFile(t *testing.T) {
 	}{
 		{alone, filepath.Join(dir, "f"), "f.part", filepath.Base(dir), nil, 31},
 		{alone, "d/f", "f.part", "d", &Options{Root: root}, 31},
-		{ofMany{alone, new(partfile.Group)}, "d/g", "g~cd0aa9856147b6c5.part", "d", &Options{Root: root}, 14},
+		{ofMany{alone, new(partfile.Group)}, "d/g", "g~cd0aa9856147b6c5.part", "d", &Options{Root: root}, 15},
 	} {
 		var calls, flushed []string
 		onCall(t, func(call, path string) error {

@@ -57,11 +57,14 @@ func (p *Part) look(ctx context.Context) error {
 	has := p.info.Size()
 	s, err := p.readJournal(p.journal)
 	missing := errors.Is(err, fs.ErrNotExist)
-	if p.light = p.own && p.run == "" && missing; !p.light {
-		if _, ferr := p.readJournal(p.fresh); errors.Is(ferr, ErrForeign) {
-			return ferr
-		}
+	_, ferr := p.readJournal(p.fresh) // of a killed run, if not of a stranger
+	switch {
+	case errors.Is(ferr, ErrForeign):
+		return ferr
+	case errors.Is(ferr, errNotRegular):
+		return Failure(p.shown(p.fresh), "is in the way", ferr)
 	}
+	p.light = p.own && p.run == "" && missing && errors.Is(ferr, fs.ErrNotExist)
 	if p.Linked = links(p.info) > 1; p.Linked && has == 0 || p.own && missing && has > 0 { // a killed run left it
 		p.Linked = false
 		if err := p.Renew(); err != nil || missing {
