@@ -71,6 +71,7 @@ var mlsdLines = []struct {
 	{"ftpserverlib 0.32.3", "Type=file;Size=7;Modify=20260102030405; x", plain(0, "x", 7, "2026-01-02 03:04:05", time.Second).inUTC()},
 	{"other case", "TYPE=Dir; UpperDir", plain(fs.ModeDir, "UpperDir", -1, "", 0)},
 	{"a target with a space", "type=OS.unix=slink:a b;size=3; n", plain(link, "n", -1, "", 0).to("a b")},
+	{"the last of two types", "type=OS.unix=slink:a;type=file; n", plain(0, "n", -1, "", 0)},
 	{"no last semicolon", "type=file;size=3 n", plain(0, "n", 3, "", 0)},
 	{"the name's own spaces and semicolons", "type=file;   ; a ", plain(0, "  ; a ", -1, "", 0)},
 	{"an unknown type", "type=OS.z/OS=pds; n", plain(unknown, "n", -1, "", 0)},

@@ -49,7 +49,7 @@ func (item *Item) learn(key, value string) bool {
 			return false
 		}
 		item.Mode = item.Mode&^fs.ModeType | typeOf(kind)
-		if item.Mode&fs.ModeSymlink != 0 {
+		if item.Target = ""; item.Mode&fs.ModeSymlink != 0 {
 			_, item.Target, _ = strings.Cut(value, ":")
 		}
 	case "size":
