@@ -13,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"example.com/ftpfetch/internal/cli"
 	"example.com/ftpfetch/internal/rules/must"
@@ -125,7 +126,10 @@ func TestProcessWithFullPipe(t *testing.T) {
 			must.Do(t, cmd.Start())
 			all.Go(func() {
 				if e.with != nil {
-					<-reached
+					select {
+					case <-reached:
+					case <-time.After(ample / 6): // a busy machine: a message was due before, and waits
+					}
 					_ = cmd.Process.Signal(e.with)
 				}
 				_ = cmd.Wait()
