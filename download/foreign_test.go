@@ -11,6 +11,7 @@ import (
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -65,9 +66,7 @@ func TestFreshJournalOfMany(t *testing.T) {
 		k.want(want)
 	}
 	k := newKit(t, map[string]string{"/f": body})
-	if err := os.Symlink("nowhere", k.path("f.part.json~")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("nowhere", k.path("f.part.json~")))
 	if _, err := k.get("/f", Options{checkpoint: time.Millisecond}); !errors.Is(err, ErrLocal) || k.exists("f") {
 		t.Errorf("a link: %v", err)
 	}
@@ -98,9 +97,7 @@ func TestForeignPartBesideJournal(t *testing.T) {
 func TestLinkedPart(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("archived", body)
-	if err := os.Link(k.path("archived"), k.path("f.part")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Link(k.path("archived"), k.path("f.part")))
 	k.write("f.part.json", k.journal("/f", 300_000, kitTime, span{0, 300_000}))
 	k.change("/f", "new", kitTime.Add(time.Hour))
 	if _, err := k.get("/f", Options{}); err != nil || !k.told(Noted, "other names") {
@@ -115,9 +112,7 @@ func TestContinueLinked(t *testing.T) {
 	for name, want := range map[string]error{"f": nil, "f.part": ErrResume} {
 		k := newKit(t, map[string]string{"/f": body})
 		k.write(name, body[:1000])
-		if err := os.Link(k.path(name), k.path("snapshot")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Link(k.path(name), k.path("snapshot")))
 		if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, want) {
 			t.Errorf("%s: got %v, want %v", name, err, want)
 		}

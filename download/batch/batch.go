@@ -218,7 +218,11 @@ func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 					continue
 				}
 			}
-			if b.admit(j) && !yield(b.found(j, j.url().Address())) {
+			if !b.admit(j) {
+				continue
+			}
+			found := b.found(j, j.url().Address())
+			if found.Last = !more; !yield(found) {
 				return
 			}
 		}

@@ -35,6 +35,8 @@ type Job[T any] struct {
 	// Finds means that the job may add others. Such jobs run first while few others are queued for the host, because they
 	// show how much there is to do.
 	Finds bool
+	// Last means that the source has no other, so that this one may take what is to spare.
+	Last bool
 }
 
 // ErrLate is the cause with which a context of a job ends when the time for it has passed.
@@ -98,6 +100,7 @@ func Run[T any](ctx context.Context, o Options, source iter.Seq[Job[T]], do func
 		for s.queued >= window && ctx.Err() == nil {
 			s.changed.Wait()
 		}
+		s.feeding = !job.Last
 		s.push(job, false)
 		s.start()
 		s.mu.Unlock()

@@ -335,3 +335,14 @@ func TestRelease(t *testing.T) {
 		}
 	})
 }
+
+// TestLast asks for what is to spare before the source has ended.
+func TestLast(t *testing.T) {
+	ended := make(chan int, 1)
+	Run(t.Context(), Options{Jobs: 4}, func(yield func(Job[int]) bool) {
+		yield(Job[int]{Host: "h", Last: true})
+		if got := <-ended; got != 3 {
+			t.Errorf("got %d, want 3", got)
+		}
+	}, func(_ context.Context, turn *Turn[int]) Verdict { ended <- turn.Spare(3); return Done })
+}
