@@ -134,7 +134,7 @@ func TestNoOutputShowsAPassword(t *testing.T) {
 func TestSlashInPassword(t *testing.T) {
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	l.Close() // nobody listens here now
-	for _, args := range [][]string{{"-v"}, {"--progress", "json"}, {"-j", "2", "--report", "REPORT"}, {"-I"}, {"--dry-run"}} {
+	for _, args := range [][]string{{"-v"}, {"--progress", "json"}, {"-j", "1", "--report", "REPORT"}, {"-I"}, {"--dry-run"}} {
 		dir := t.TempDir()
 		report := filepath.Join(dir, "report")
 		for i := range args {
