@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -50,10 +51,7 @@ func start(t *testing.T) *testserver.Server {
 // parse parses rawURL with the address of s in place of SERVER.
 func parse(t *testing.T, s *testserver.Server, rawURL string) *urlparse.URL {
 	t.Helper()
-	u, err := urlparse.Parse(strings.Replace(rawURL, "SERVER", s.Addr(), 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(urlparse.Parse(strings.Replace(rawURL, "SERVER", s.Addr(), 1)))(t)
 	return u
 }
 
@@ -108,13 +106,8 @@ func checkURL(t *testing.T, rawURL, want string) {
 // comparePlan compares what s received with u's plan.
 func comparePlan(t *testing.T, s *testserver.Server, u *urlparse.URL) {
 	t.Helper()
-	if err := s.WaitCommand(t.Context(), "QUIT"); err != nil {
-		t.Fatal(err)
-	}
-	plan, err := ftpexec.Plan(u)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.WaitCommand(t.Context(), "QUIT"))
+	plan := must.Get(ftpexec.Plan(u))(t)
 	secret, ok := u.User.Password()
 	if !ok {
 		secret = "secret"
@@ -204,9 +197,7 @@ func TestSection3_2_1_Logins(t *testing.T) {
 	for _, tt := range tests {
 		s := start(t)
 		ask := &secrets{password: "secret"}
-		if _, err := run(&ftpexec.Client{MaxIdle: -1, Credentials: ask.supply}, parse(t, s, tt.url)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(run(&ftpexec.Client{MaxIdle: -1, Credentials: ask.supply}, parse(t, s, tt.url)))(t)
 		isLogin := func(line string) bool { return strings.HasPrefix(line, "USER") || strings.HasPrefix(line, "PASS") }
 		got := slices.DeleteFunc(s.Commands(), func(line string) bool { return !isLogin(line) })
 		if strings.Join(got, "|") != tt.login || ask.asked != tt.asked {

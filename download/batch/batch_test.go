@@ -21,6 +21,7 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -36,9 +37,7 @@ func TestLaterRuns(t *testing.T) {
 		before, most int    // files that are there, and connections
 	}{{"", 0, 4}, {"", 40, 0}, {ledgerName, 40, 0}, {"d0/f000", 39, 1}} {
 		if run.lose != "" {
-			if err := os.Remove(filepath.Join(s.dir, run.lose)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Remove(filepath.Join(s.dir, run.lose)))
 		}
 		conns = s.srv.Connections()
 		got := s.run(t.Context(), tasks...)
@@ -131,9 +130,7 @@ func TestUnreachable(t *testing.T) {
 	files := randomFiles(50)
 	s := newStand(t, files, testserver.Options{})
 	tasks := s.tasks(files)
-	if err := s.srv.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.srv.Close())
 	var dials atomic.Int64
 	s.client.Dial = func(context.Context, string, string) (net.Conn, error) {
 		dials.Add(1)

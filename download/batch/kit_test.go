@@ -25,6 +25,7 @@ import (
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -77,10 +78,7 @@ func (t totals) Whole() bool { return t.err == nil }
 // run retrieves tasks into the stand's directory, with a ledger.
 func (s *stand) run(ctx context.Context, tasks ...batch.Task) (got totals) {
 	s.Helper()
-	root, err := os.OpenRoot(s.dir)
-	if err != nil {
-		s.Fatal(err)
-	}
+	root := must.Get(os.OpenRoot(s.dir))(s)
 	defer root.Close()
 	defer s.client.CloseIdleConnections()
 	s.outcomes = nil
@@ -140,10 +138,7 @@ func (s *stand) url(path string) *urlparse.URL { return parse(s.T, s.srv.URL(pat
 
 func parse(t *testing.T, text string) *urlparse.URL {
 	t.Helper()
-	u, err := urlparse.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(urlparse.Parse(text))(t)
 	return u
 }
 

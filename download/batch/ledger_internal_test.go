@@ -15,6 +15,7 @@ import (
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -34,10 +35,7 @@ func (f file) Sys() any           { return nil }
 func urls(t *testing.T, texts ...string) (all []*urlparse.URL) {
 	t.Helper()
 	for _, text := range texts {
-		u, err := urlparse.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := must.Get(urlparse.Parse(text))(t)
 		all = append(all, u)
 	}
 	return all
@@ -45,10 +43,7 @@ func urls(t *testing.T, texts ...string) (all []*urlparse.URL) {
 
 func sum(t *testing.T, text string) digest.Sum {
 	t.Helper()
-	s, err := digest.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(digest.Parse(text))(t)
 	return s
 }
 
@@ -115,20 +110,14 @@ type room struct {
 func newRoom(t *testing.T) *room {
 	t.Helper()
 	dir := t.TempDir()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(os.OpenRoot(dir))(t)
 	t.Cleanup(func() { root.Close() })
 	return &room{t, dir, root}
 }
 
 func (r *room) open(name string) *ledger {
 	r.Helper()
-	l, err := openLedger(r.root, name)
-	if err != nil {
-		r.Fatal(err)
-	}
+	l := must.Get(openLedger(r.root, name))(r)
 	r.Cleanup(func() { l.Close() })
 	return l
 }
@@ -160,10 +149,7 @@ func (r *room) has(l *ledger, path string, size int64, want bool) {
 
 func (r *room) text(name string) string {
 	r.Helper()
-	text, err := os.ReadFile(filepath.Join(r.dir, name))
-	if err != nil {
-		r.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(r.dir, name)))(r)
 	return string(text)
 }
 
@@ -202,9 +188,7 @@ func TestLedgerForeignLines(t *testing.T) {
 		"\x00\xff\n", strings.Repeat("x", 1<<20) + "\n", "{\"path\":\"" + strings.Repeat("x", 1<<20) + "\"}\n", "{\"future\":[1],\"path\":\"z\"}\n",
 	} {
 		for _, text := range []string{foreign + line, line + foreign} {
-			if err := os.WriteFile(filepath.Join(r.dir, ledgerName), []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(r.dir, ledgerName), []byte(text), 0o666))
 			l := r.open(ledgerName)
 			r.has(l, "a", 1, true)
 			r.has(l, "", 0, false)
@@ -224,9 +208,7 @@ func TestLedgerTorn(t *testing.T) {
 	r.add(l, "b", 2)
 	whole := r.text(ledgerName)
 	for n := range len(whole) + 1 {
-		if err := os.WriteFile(filepath.Join(r.dir, ledgerName), []byte(whole[:n]), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(r.dir, ledgerName), []byte(whole[:n]), 0o666))
 		l := r.open(ledgerName)
 		r.has(l, "a", 1, n >= first-1) // the line end is there now
 		r.has(l, "b", 2, n >= len(whole)-1)
@@ -275,9 +257,7 @@ func TestNamedMeanwhile(t *testing.T) {
 	other := r.open(ledgerName)
 	for _, path := range []string{"a", "b"} {
 		name := filepath.Join(r.dir, path)
-		if err := errors.Join(os.WriteFile(name, []byte("x"), 0o666), os.Chtimes(name, modified, modified)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.WriteFile(name, []byte("x"), 0o666), os.Chtimes(name, modified, modified)))
 		r.add(other, path, 1)
 	}
 	for path, want := range map[string]bool{"a": true, "b": true, "c": false} {
@@ -292,9 +272,7 @@ func TestLedgerFull(t *testing.T) {
 	r := newRoom(t)
 	l := r.open(ledgerName)
 	own := l.own
-	if _, err := own.WriteString(`{"path":"a","url`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(own.WriteString(`{"path":"a","url`))(t)
 	blocked, err := os.Open(filepath.Join(r.dir, ledgerName)) // for reading only
 	if err != nil {
 		t.Fatal(err)
@@ -317,9 +295,7 @@ func TestLedgerFull(t *testing.T) {
 func TestLedgerUnwritable(t *testing.T) {
 	r := newRoom(t)
 	l := r.open(ledgerName)
-	if err := l.own.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.own.Close())
 	err := l.add(r.record("a", 0))
 	if !errors.Is(err, download.ErrLocal) || !strings.Contains(err.Error(), ledgerName+": the ledger cannot be written: ") || strings.Count(err.Error(), ledgerName) != 1 {
 		t.Errorf("got %v", err)
@@ -327,9 +303,7 @@ func TestLedgerUnwritable(t *testing.T) {
 	if os.Geteuid() == 0 {
 		return // root may write everything
 	}
-	if err := os.Chmod(filepath.Join(r.dir, ledgerName), 0o444); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(filepath.Join(r.dir, ledgerName), 0o444))
 	if _, err := openLedger(r.root, ledgerName); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("got %v, want ErrPermission", err)
 	}

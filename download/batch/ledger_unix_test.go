@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 )
 
@@ -73,9 +74,7 @@ func TestLedgerForeign(t *testing.T) {
 			r.add(r.open(ledgerName), "planted", 1)
 			path := filepath.Join(r.dir, ledgerName)
 			text := []byte(r.text(ledgerName))
-			if err := errors.Join(os.Remove(path), kind.plant(filepath.Join(r.dir, name), text)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(os.Remove(path), kind.plant(filepath.Join(r.dir, name), text)))
 			l := r.open(ledgerName)
 			r.has(l, "planted", 1, kind.believe)
 			if slices.Contains(l.ignored, name) == kind.believe {
@@ -96,17 +95,12 @@ func TestLedgerForeignFile(t *testing.T) {
 	r := newRoom(t)
 	r.add(r.open(ledgerName), "f", 0)
 	path := filepath.Join(r.dir, "f")
-	if err := errors.Join(os.WriteFile(path, nil, 0o666), os.Chtimes(path, modified, modified)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.WriteFile(path, nil, 0o666), os.Chtimes(path, modified, modified)))
 	for _, uid := range []int{os.Geteuid(), 12345} {
 		if err := os.Chown(path, uid, -1); err != nil {
 			return // only root may give files away
 		}
-		info, err := r.root.Lstat("f")
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must.Get(r.root.Lstat("f"))(t)
 		if _, ok := r.open(ledgerName).find(r.item("f"), time.Time{}, info); ok != (uid == os.Geteuid()) {
 			t.Errorf("of user %d: %v", uid, ok)
 		}

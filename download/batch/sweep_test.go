@@ -15,6 +15,7 @@ import (
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
@@ -87,10 +88,7 @@ func (s *sweeper) count(f func(context.Context)) tally {
 			t.times[name]++
 		}
 	}
-	found, err := filepath.Glob(filepath.Join(s.dir, "d*", "f???"))
-	if err != nil {
-		s.Fatal(err)
-	}
+	found := must.Get(filepath.Glob(filepath.Join(s.dir, "d*", "f???")))(s)
 	t.there = len(found)
 	return t
 }
@@ -207,12 +205,9 @@ func TestTidiesUp(t *testing.T) {
 	s := newStand(t, map[string]string{"/f": "text"}, testserver.Options{})
 	task := fileOf(s.url("/f"), "f")
 	stop := errors.New("stop")
-	root, err := os.OpenRoot(s.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(os.OpenRoot(s.dir))(t)
 	defer root.Close()
-	_, err = download.File(t.Context(), hashing{&s.client}, s.url("/f"), "f", &download.Options{Root: root, Commit: func(download.Result) error { return stop }})
+	_, err := download.File(t.Context(), hashing{&s.client}, s.url("/f"), "f", &download.Options{Root: root, Commit: func(download.Result) error { return stop }})
 	names, _ := filepath.Glob(filepath.Join(s.dir, "f~*.part.json"))
 	name := strings.Join(names, "")
 	journal, rerr := os.ReadFile(name)
@@ -224,13 +219,9 @@ func TestTidiesUp(t *testing.T) {
 	}
 	for _, left := range []bool{true, false} { // the journal
 		if left {
-			if err := os.WriteFile(name, journal, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(name, journal, 0o644))
 		}
-		if err := os.Link(filepath.Join(s.dir, "f"), strings.TrimSuffix(name, ".json")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Link(filepath.Join(s.dir, "f"), strings.TrimSuffix(name, ".json")))
 		if got := s.run(t.Context(), task); got.Before != 1 || !got.Whole() {
 			t.Errorf("%+v, %q", got, s.failures())
 		}

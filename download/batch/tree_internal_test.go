@@ -8,6 +8,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -94,10 +95,7 @@ func TestFollow(t *testing.T) {
 		{"%2F/", "../../f", "-"},
 	}
 	for _, tt := range tests {
-		u, err := urlparse.Parse("ftp://h/" + tt.root)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := must.Get(urlparse.Parse("ftp://h/" + tt.root))(t)
 		top := top(u)
 		in := &node{root: top.root, below: "d", real: "d", depth: 1, up: top}
 		p := &node{root: top.root, below: "d/l", real: "d/l", depth: 2, up: in}

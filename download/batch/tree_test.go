@@ -18,6 +18,7 @@ import (
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -225,15 +226,9 @@ func TestTreeNewer(t *testing.T) {
 func (s *stand) write(name, text string, modified time.Time) {
 	s.Helper()
 	file := filepath.Join(s.dir, name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		s.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		s.Fatal(err)
-	}
-	if err := os.Chtimes(file, modified, modified); err != nil {
-		s.Fatal(err)
-	}
+	must.Do(s, os.MkdirAll(filepath.Dir(file), 0o755))
+	must.Do(s, os.WriteFile(file, []byte(text), 0o644))
+	must.Do(s, os.Chtimes(file, modified, modified))
 }
 
 // TestTreeCancelledWithin ends a run while the entries of a large directory are looked at: the rest of them is not, and

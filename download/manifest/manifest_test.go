@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -46,10 +47,7 @@ func showItem(item Item) string {
 
 func mustParse(t testing.TB, text string) *urlparse.URL {
 	t.Helper()
-	u, err := urlparse.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(urlparse.Parse(text))(t)
 	return u
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 // newTestLink returns a link whose devices are pipes, and the pipes' other ends.
@@ -37,9 +39,7 @@ func TestLinkDelaysInOrder(t *testing.T) {
 	}{{"to the server", client, server}, {"to the client", server, client}} {
 		start := time.Now()
 		for i := range byte(3) {
-			if _, err := way.from.Write([]byte{i}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(way.from.Write([]byte{i}))(t)
 		}
 		for i := range byte(3) {
 			buf := make([]byte, mtu)
@@ -149,15 +149,10 @@ func TestSpreadOf(t *testing.T) {
 
 // A client that leaves a file out, or changes a byte, loses it; directories do not count.
 func TestMissing(t *testing.T) {
-	b, err := newBench(t.TempDir(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(newBench(t.TempDir(), true))(t)
 	var files []string
 	for _, name := range []string{"list/a", "list/b", "list/c"} {
-		if _, err := b.file(name, small); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.file(name, small))(t)
 		files = append(files, name)
 	}
 	dir := t.TempDir()

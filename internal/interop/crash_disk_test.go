@@ -18,6 +18,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 const (
@@ -127,17 +129,12 @@ const firstNode = 2 // 1 is the directory
 
 func mountDisks(t *testing.T) *disks {
 	t.Helper()
-	fuse, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fuse := must.Get(unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0))(t)
 	s := &disks{T: t, dir: t.TempDir(), fd: os.NewFile(uintptr(fuse), "fuse")}
 	keeper := exec.Command("unshare", "--mount", "cat")
 	alive, err1 := keeper.StdinPipe()
 	echo, err2 := keeper.StdoutPipe()
-	if err := errors.Join(err1, err2, keeper.Start()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err1, err2, keeper.Start()))
 	_, err1 = alive.Write([]byte{'.'})
 	_, err2 = echo.Read(make([]byte, 1)) // now it is in the namespace
 	s.space = strconv.Itoa(keeper.Process.Pid)
@@ -151,9 +148,7 @@ func mountDisks(t *testing.T) *disks {
 			t.Error(err)
 		}
 	})
-	if err := errors.Join(err1, err2, mounted); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err1, err2, mounted))
 	return s
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
@@ -121,18 +122,14 @@ func (m *machine) writeLists() {
 			fmt.Fprintf(&manifest, "%s\t%s\t%d\t%x\n", m.server.URL(name), strings.TrimPrefix(name, "/t/"), len(text), md5.Sum([]byte(text)))
 		}
 	}
-	if err := errors.Join(writeFile(m.list, list.String()), writeFile(m.manifest, manifest.String())); err != nil {
-		m.Fatal(err)
-	}
+	must.Do(m, errors.Join(writeFile(m.list, list.String()), writeFile(m.manifest, manifest.String())))
 }
 
 // format returns a disk with an empty file system.
 func (m *machine) format(line string) map[int64]block {
 	m.Helper()
 	d := newDisk(map[int64]block{})
-	if err := m.inside(line + " " + m.insert(d)); err != nil {
-		m.Fatal(err)
-	}
+	must.Do(m, m.inside(line+" "+m.insert(d)))
 	return d.seen
 }
 
@@ -146,9 +143,7 @@ func (m *machine) mount(d *disk) (dir string) {
 			m.Fatal(err)
 		}
 	}
-	if err := m.inside("mount -o loop -t " + m.kind + " " + file + " " + dir); err != nil {
-		m.Fatal(err)
-	}
+	must.Do(m, m.inside("mount -o loop -t "+m.kind+" "+file+" "+dir))
 	return dir
 }
 
@@ -266,9 +261,7 @@ func (m *machine) wanted(s crashScene) map[string]string {
 func (m *machine) plant(s crashScene, out string, d *disk) {
 	for name, text := range m.wanted(s) {
 		if s.old > 0 {
-			if err := writeFile(filepath.Join(out, name), text[:min(s.old, len(text))]); err != nil {
-				m.Fatal(err)
-			}
+			must.Do(m, writeFile(filepath.Join(out, name), text[:min(s.old, len(text))]))
 		}
 	}
 	unix.Sync()

@@ -14,6 +14,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/ftpexec/ftpfs"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -113,11 +114,8 @@ func testStatAll(t *testing.T, s *Server, c *ftpexec.Client) {
 func TestFS(t *testing.T) {
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
 		t.Cleanup(c.CloseIdleConnections)
-		d, err := ftpfs.New(testContext(t), c, parse(t, s.URL("/pub/a/")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = fstest.TestFS(d, "b/c/file.txt")
+		d := must.Get(ftpfs.New(testContext(t), c, parse(t, s.URL("/pub/a/"))))(t)
+		err := fstest.TestFS(d, "b/c/file.txt")
 		if seeks := !s.flavour.noRest; seeks != (err == nil) || !seeks && !strings.Contains(err.Error(), ftpexec.ErrNoRestart.Error()) {
 			t.Errorf("seeks %v: got %v", seeks, err)
 		}

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -94,10 +95,7 @@ func share[S running](t *testing.T, key string, start func(ctx context.Context) 
 	}
 	once := shared.started[key]
 	shared.Unlock()
-	s, err := once()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(once())(t)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("log of %s:\n%s", key, s.log())
@@ -165,10 +163,7 @@ func forEachOn(t *testing.T, tree *Tree, test func(t *testing.T, s *Server)) {
 // plantTree returns a tree that has further files.
 func plantTree(t *testing.T, files map[string]string) *Tree {
 	t.Helper()
-	dir, err := publicTempDir("ftpfetch-interop-tree-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(publicTempDir("ftpfetch-interop-tree-"))(t)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	tree, err := NewTree(dir)
 	for path, text := range files {
@@ -218,10 +213,7 @@ func newClient(t *testing.T) *ftpexec.Client {
 
 func parse(t testing.TB, url string) *urlparse.URL {
 	t.Helper()
-	u, err := urlparse.Parse(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(urlparse.Parse(url))(t)
 	return u
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
@@ -75,9 +76,7 @@ func TestMemory(t *testing.T) {
 // the end counts this process too, of which the child was a copy.
 func peakOf(t *testing.T, cmd *exec.Cmd) (peak int) {
 	t.Helper()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -117,13 +116,10 @@ func (m *longManifest) file(i int) string {
 // write writes a file with a line for each line of the manifest.
 func (m *longManifest) write(name, head string, line func(int) string) {
 	m.Helper()
-	f, err := os.Create(filepath.Join(m.dir, name))
-	if err != nil {
-		m.Fatal(err)
-	}
+	f := must.Get(os.Create(filepath.Join(m.dir, name)))(m)
 	defer f.Close()
 	w := bufio.NewWriter(f)
-	_, err = w.WriteString(head)
+	_, err := w.WriteString(head)
 	for i := 0; i < m.lines && err == nil; i++ {
 		_, err = w.WriteString(line(i))
 	}

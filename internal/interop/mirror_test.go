@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 )
 
@@ -52,15 +53,10 @@ type mirror struct {
 const directory = "\x00directory"
 
 func newMirror(t *testing.T, kind Kind, binary string) *mirror {
-	dir, err := publicTempDir("ftpfetch-interop-mirror-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(publicTempDir("ftpfetch-interop-mirror-"))(t)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	m := &mirror{T: t, binary: binary, dir: t.TempDir(), source: filepath.Join(dir, "public"), planted: map[string]string{}}
-	if err := makePublicDir(m.source); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, makePublicDir(m.source))
 	m.server = New(t, kind, &Tree{Public: m.source, Home: m.source}, Options{})
 	return m
 }
@@ -68,9 +64,7 @@ func newMirror(t *testing.T, kind Kind, binary string) *mirror {
 // plant makes a file, with the directories above it.
 func (m *mirror) plant(path, text string) {
 	m.Helper()
-	if err := writeFile(m.source+"/"+path, text); err != nil {
-		m.Fatal(err)
-	}
+	must.Do(m, writeFile(m.source+"/"+path, text))
 	if _, ok := m.planted[path]; !ok {
 		m.files++
 	}
@@ -82,9 +76,7 @@ func (m *mirror) plant(path, text string) {
 
 func (m *mirror) plantDir(path string) {
 	m.Helper()
-	if err := makePublicDir(m.source + "/" + path); err != nil {
-		m.Fatal(err)
-	}
+	must.Do(m, makePublicDir(m.source+"/"+path))
 	for dir := path; dir != "."; dir = filepath.Dir(dir) {
 		m.planted[dir] = directory
 	}
@@ -185,18 +177,14 @@ func TestMirror(t *testing.T) {
 		before := fmt.Sprintf("%d of %d complete (%d of them before); received 0 bytes", n, n, n)
 		m.wants(0, before)
 		m.wants(0, before, "-N")
-		if err := os.Remove(filepath.Join(m.dir, "out/.ftpfetch-ledger")); err != nil {
-			m.Fatal(err)
-		}
+		must.Do(m, os.Remove(filepath.Join(m.dir, "out/.ftpfetch-ledger")))
 		m.wants(0, before, "-N")
 		for path, text := range map[string]string{deep + "file": "changed", "same size": "new", "same time": "newer"} {
 			m.plant(path, text)
 			if path == "same time" {
 				continue
 			}
-			if err := os.Chtimes(m.source+"/"+path, time.Time{}, modTime.Add(time.Hour)); err != nil {
-				m.Fatal(err)
-			}
+			must.Do(m, os.Chtimes(m.source+"/"+path, time.Time{}, modTime.Add(time.Hour)))
 		}
 		m.wants(0, fmt.Sprintf("%d of %d complete (%d of them before); received 15 bytes", n, n, n-3), "-N")
 		m.same(m.planted)
@@ -293,13 +281,9 @@ func TestMirrorLinks(t *testing.T) {
 		for name, target := range map[string]string{
 			"to-file": "../dir/file", "to-dir": "../dir", "dangling": "nowhere", "itself": "itself", "out": "../../secret", "up": "..", "here": ".",
 		} {
-			if err := os.Symlink(target, m.source+"/links/"+name); err != nil {
-				m.Fatal(err)
-			}
+			must.Do(m, os.Symlink(target, m.source+"/links/"+name))
 		}
-		if err := writeFile(filepath.Join(filepath.Dir(m.source), "secret"), "outside"); err != nil {
-			m.Fatal(err)
-		}
+		must.Do(m, writeFile(filepath.Join(filepath.Dir(m.source), "secret"), "outside"))
 		links := 7
 		if m.server.Kind == Proftpd {
 			links = 4 // its MLSD leaves out links that lead to nothing

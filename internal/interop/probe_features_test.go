@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 // feature is a row of a table in docs/servers.md.
@@ -104,10 +105,7 @@ func (p *probe) client() *ftpexec.Client { return &ftpexec.Client{MaxIdle: -1} }
 
 // actively says whether the server takes a port for data. Some connect at once.
 func (p *probe) actively(command string) string {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		p.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(p)
 	defer l.Close()
 	port := l.Addr().(*net.TCPAddr).Port
 	return p.code(strings.NewReplacer("{port}", strconv.Itoa(port), "{hi}", strconv.Itoa(port>>8), "{lo}", strconv.Itoa(port&0xff)).Replace(command))

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 // probe measures one server.
@@ -37,10 +38,7 @@ func (p *probe) context() context.Context {
 // session returns a raw session that is logged in.
 func (p *probe) session(s *Server) *control {
 	p.Helper()
-	c, err := s.enter(p.context())
-	if err != nil {
-		p.Fatal(err)
-	}
+	c := must.Get(s.enter(p.context()))(p)
 	p.Cleanup(func() { c.Close() })
 	return c
 }
@@ -87,9 +85,6 @@ func plantProbe(t *testing.T) *Tree {
 	}
 	tree := plantTree(t, files)
 	below := func(path string) string { return filepath.Join(tree.Public, "probe") + "/" + path }
-	err := errors.Join(os.Chmod(below("denied.txt"), 0o600), os.Symlink("plain", below("listing/link")), makePublicDir(below("empty")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Chmod(below("denied.txt"), 0o600), os.Symlink("plain", below("listing/link")), makePublicDir(below("empty"))))
 	return tree
 }

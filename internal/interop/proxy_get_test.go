@@ -16,6 +16,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/gateway"
 	"example.com/ftpfetch/internal/proxy"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -23,10 +24,7 @@ import (
 // newGateway returns a Source that reaches servers only through p. A timeout of 0 means the default.
 func newGateway(t *testing.T, p *Server, timeout time.Duration) *gateway.Source {
 	t.Helper()
-	via, err := proxy.Parse(proxyURL(p))
-	if err != nil {
-		t.Fatal(err)
-	}
+	via := must.Get(proxy.Parse(proxyURL(p)))(t)
 	c := newClient(t)
 	c.Timeout = timeout
 	through(t, c, p)
@@ -73,9 +71,7 @@ func TestProxyGet(t *testing.T) {
 		}
 
 		want, saved := tree.Files["pub/big.bin"], filepath.Join(t.TempDir(), "big.bin")
-		if err := os.WriteFile(saved+".part", []byte(want[:1000]), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(saved+".part", []byte(want[:1000]), 0o600))
 		_, err := download.File(testContext(t), src, parse(t, s.URL("/pub/big.bin")), saved, &download.Options{Overwrite: true})
 		if got, rerr := os.ReadFile(saved); err != nil || rerr != nil || string(got) != want {
 			t.Errorf("got %s, %v, %v", digest(string(got)), err, rerr)

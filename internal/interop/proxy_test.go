@@ -11,15 +11,13 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/proxy"
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 // through makes every connection of c go through p. Any other fails the test.
 func through(t *testing.T, c *ftpexec.Client, p *Server) {
 	t.Helper()
-	via, err := proxy.Parse(proxyURL(p))
-	if err != nil {
-		t.Fatal(err)
-	}
+	via := must.Get(proxy.Parse(proxyURL(p)))(t)
 	dial := via.Dialer(nil)
 	c.Proxy = func(string) func(context.Context, string, string) (net.Conn, error) { return dial }
 	c.Dial = func(_ context.Context, _, address string) (net.Conn, error) {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/spf13/afero"
 
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -104,10 +105,7 @@ type recipeSite struct {
 
 func newRecipeSite(t *testing.T, binary string) *recipeSite {
 	t.Helper()
-	recipes, err := filepath.Abs("../../docs/recipes")
-	if err != nil {
-		t.Fatal(err)
-	}
+	recipes := must.Get(filepath.Abs("../../docs/recipes"))(t)
 	s := &recipeSite{fs: afero.NewMemMapFs(), files: make(map[string]string), dir: t.TempDir()}
 	tree := make(map[string]string)
 	for _, name := range []string{"1.gz", "2.gz", "3.gz"} {
@@ -122,9 +120,7 @@ func newRecipeSite(t *testing.T, binary string) *recipeSite {
 		return nil
 	}})
 	list := filepath.Join(t.TempDir(), "list.tsv")
-	if err := os.WriteFile(list, s.report(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(list, s.report(), 0o600))
 	s.env = append(os.Environ(), "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"), "HOME="+s.dir, "recipes="+recipes,
 		"base=ftp://"+s.Addr(), "list="+list, "ENA_PORTAL="+s.portal(t))
 	return s
@@ -134,13 +130,9 @@ func newRecipeSite(t *testing.T, binary string) *recipeSite {
 func (s *recipeSite) change(t *testing.T, name string) {
 	t.Helper()
 	s.files[name] += gzipped(t, "more")
-	if err := afero.WriteFile(s.fs, "/run/"+name, []byte(s.files[name]), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, afero.WriteFile(s.fs, "/run/"+name, []byte(s.files[name]), 0o644))
 	later := time.Now().Add(time.Hour)
-	if err := s.fs.Chtimes("/run/"+name, later, later); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.fs.Chtimes("/run/"+name, later, later))
 }
 
 // report returns what ENA's portal would say about the files.
@@ -197,11 +189,7 @@ func gzipped(t *testing.T, text string) string {
 	t.Helper()
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	if _, err := w.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write([]byte(text)))(t)
+	must.Do(t, w.Close())
 	return b.String()
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
@@ -93,23 +94,17 @@ func (c *callTest) path(name string) string { return filepath.Join(c.dir, name) 
 
 // write makes a file. A short one is older than the server's.
 func (c *callTest) write(name string, text []byte) {
-	if err := os.WriteFile(c.path(name), text, 0o644); err != nil {
-		c.Fatal(err)
-	}
+	must.Do(c, os.WriteFile(c.path(name), text, 0o644))
 	if len(text) > 3 {
 		return
 	}
-	if err := os.Chtimes(c.path(name), time.Time{}, time.Unix(1000, 0)); err != nil {
-		c.Fatal(err)
-	}
+	must.Do(c, os.Chtimes(c.path(name), time.Time{}, time.Unix(1000, 0)))
 }
 
 // leave interrupts a run once its journal claims something.
 func (c *callTest) leave() {
 	cmd := c.command(nil, []string{"--limit-rate", "2M"})
-	if err := cmd.Start(); err != nil {
-		c.Fatal(err)
-	}
+	must.Do(c, cmd.Start())
 	for {
 		text, _ := os.ReadFile(c.path("f.part.json"))
 		if bytes.Contains(text, []byte(`"done":[[`)) || c.exists("f") {
@@ -185,10 +180,7 @@ func (c *callTest) finished() bool {
 }
 
 func (c *callTest) names() []string {
-	entries, err := os.ReadDir(c.dir)
-	if err != nil {
-		c.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(c.dir))(c)
 	var all []string
 	for _, e := range entries {
 		all = append(all, e.Name())

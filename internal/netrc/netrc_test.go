@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 // flat returns the entries as text for comparison.
@@ -141,9 +143,7 @@ func TestSecret(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "netrc")
-	if err := os.WriteFile(path, []byte("machine h\noops"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("machine h\noops"), 0o600))
 	if _, err := Load(path); err == nil || !strings.HasPrefix(err.Error(), path+": line 2: ") {
 		t.Errorf("got %v, want the path and the line", err)
 	}
@@ -158,14 +158,9 @@ func TestLoad(t *testing.T) {
 func TestPrivate(t *testing.T) {
 	for mode, ok := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o700: true, 0o640: false, 0o604: false, 0o620: false, 0o644: false} {
 		path := filepath.Join(t.TempDir(), "netrc")
-		if err := errors.Join(os.WriteFile(path, []byte("machine h password hidden"), 0o600), os.Chmod(path, mode)); err != nil {
-			t.Fatal(err)
-		}
-		f, err := Load(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = f.Private()
+		must.Do(t, errors.Join(os.WriteFile(path, []byte("machine h password hidden"), 0o600), os.Chmod(path, mode)))
+		f := must.Get(Load(path))(t)
+		err := f.Private()
 		if (err == nil) != (ok || runtime.GOOS == "windows") || err != nil && !strings.Contains(err.Error(), "chmod 600 "+path) {
 			t.Errorf("%v: got %v, want private %v", mode, err, ok)
 		}

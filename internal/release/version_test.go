@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 const (
@@ -57,15 +59,10 @@ func compareVersion(t *testing.T, name, command, version string, commit ...strin
 func newCheckout(t *testing.T) string {
 	dir := filepath.Join(t.TempDir(), "checkout")
 	for _, part := range []string{"cmd", "internal", "urlparse", "ftpexec", "download", "docs"} {
-		if err := os.CopyFS(filepath.Join(dir, part), os.DirFS(filepath.Join("../..", part))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.CopyFS(filepath.Join(dir, part), os.DirFS(filepath.Join("../..", part))))
 	}
 	for _, name := range []string{"go.mod", "go.sum"} {
-		text, err := os.ReadFile(filepath.Join("../..", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join("../..", name)))(t)
 		write(t, filepath.Join(dir, name), string(text))
 	}
 	run(t, dir, "git", "init", "-q")
@@ -78,9 +75,7 @@ func newCheckout(t *testing.T) string {
 func exported(t *testing.T, checkout string) string {
 	dir := filepath.Join(t.TempDir(), "source")
 	run(t, checkout, "git", "worktree", "add", "-q", dir, tag)
-	if err := os.Remove(filepath.Join(dir, ".git")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(dir, ".git")))
 	return dir
 }
 
@@ -133,10 +128,6 @@ func run(t *testing.T, dir string, args ...string) string {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 var update = flag.Bool("update", false, "write docs/api.txt")
@@ -19,10 +21,7 @@ func TestAPI(t *testing.T) {
 	got := surface{}
 	from := loader(t)
 	for _, dir := range public {
-		p, err := from.Import(module + dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(from.Import(module + dir))(t)
 		got.add(dir, p)
 	}
 	if *update {
@@ -30,9 +29,7 @@ func TestAPI(t *testing.T) {
 		for _, name := range names(got) {
 			b.WriteString(name + ": " + got[name] + "\n")
 		}
-		if err := os.WriteFile(apiFile, []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(apiFile, []byte(b.String()), 0o666))
 	}
 	for name, what := range got {
 		if strings.Contains(what, "internal/") {
@@ -70,9 +67,6 @@ func names(surfaces ...surface) []string {
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	return string(text)
 }

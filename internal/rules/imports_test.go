@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 const module = "example.com/ftpfetch/"
@@ -71,15 +73,9 @@ func TestImportsRunOneWay(t *testing.T) {
 
 func imports(t *testing.T, file string) (paths []string) {
 	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly))(t)
 	for _, spec := range f.Imports {
-		path, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		path := must.Get(strconv.Unquote(spec.Path.Value))(t)
 		paths = append(paths, path)
 	}
 	return paths

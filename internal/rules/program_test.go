@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -23,14 +24,9 @@ var (
 func TestReadmeProgram(t *testing.T) {
 	_ = ftpexec.Client{} // so that its modules are in the cache
 	readme := read(t, filepath.Join(root, "README.md"))
-	checkout, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checkout := must.Get(filepath.Abs(root))(t)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(readmeProgram.FindString(readme)), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(readmeProgram.FindString(readme)), 0o666))
 	commands := readmeCommands.FindAllStringSubmatch(readme, -1)
 	if len(commands) != 3 {
 		t.Errorf("README.md has %d commands", len(commands))

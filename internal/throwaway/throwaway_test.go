@@ -4,21 +4,14 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"testing"
+
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 func TestNew(t *testing.T) {
-	id, err := New("127.0.0.1", "::1", "localhost")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := id.ServerPEM()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pair, err := tls.X509KeyPair(text, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must.Get(New("127.0.0.1", "::1", "localhost"))(t)
+	text := must.Get(id.ServerPEM())(t)
+	pair := must.Get(tls.X509KeyPair(text, text))(t)
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(id.RootPEM()) {
 		t.Fatal("RootPEM holds no certificate")

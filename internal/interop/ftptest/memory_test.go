@@ -13,24 +13,17 @@ import (
 	"time"
 
 	"golang.org/x/net/nettest"
+
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 // connectInMemory returns the two ends of a connection.
 func connectInMemory(t *testing.T) (near, far net.Conn) {
 	t.Helper()
 	network := NewNetwork()
-	l, err := network.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	near, err = network.Dial(t.Context(), "tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	far, err = l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(network.Listen())(t)
+	near = must.Get(network.Dial(t.Context(), "tcp", l.Addr().String()))(t)
+	far = must.Get(l.Accept())(t)
 	t.Cleanup(func() { l.Close(); near.Close(); far.Close() })
 	return near, far
 }
@@ -58,9 +51,7 @@ func TestMemoryConnEnds(t *testing.T) {
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
 			near, far := connectInMemory(t)
-			if _, err := io.WriteString(near, "NOOP"); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(io.WriteString(near, "NOOP"))(t)
 			tt.end(far.(*memoryConn))
 			if _, err := near.Read(make([]byte, 1)); !errors.Is(err, tt.read) {
 				t.Errorf("%s: read: %v, want %v", tt.name, err, tt.read)
@@ -91,14 +82,8 @@ func TestMemoryDeadlines(t *testing.T) {
 
 func TestMemoryDial(t *testing.T) {
 	network := NewNetwork()
-	l, err := network.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	waiting, err := network.Dial(t.Context(), "tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(network.Listen())(t)
+	waiting := must.Get(network.Dial(t.Context(), "tcp", l.Addr().String()))(t)
 	defer waiting.Close()
 	l.Close()
 	if _, err := waiting.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
