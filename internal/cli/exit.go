@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -33,43 +32,39 @@ const (
 	exitClosed = 128 + 13 // what a shell reports for a program ended by SIGPIPE
 )
 
-// exits is the one table of exit codes: the codes, what the help says of them, and which errors have them. The first match
-// counts, so that a timeout while connecting is a timeout. The codes are curl's if curl has one for the case.
+// exits says which errors have which exit code; the help says what they mean. The first match counts, so that a timeout
+// while connecting is a timeout. The codes are curl's if curl has one for the case.
 var exits = []struct {
 	code int
-	text string
 	are  func(error) bool
 }{
-	{exitOK, "done", nil},
-	{exitUsage, "bad usage", as[*config.Error]},
-	{exitURL, "malformed URL, or line of a list", malformed},
-	{1, "unsupported scheme", is(urlparse.ErrScheme)},
-	{exitClosed, "standard output was closed by its reader", outputClosed},
-	{23, "local error: a file exists or fails, or too many are open", local},
-	{100, "digest mismatch, or none found to verify against", is(download.ErrDigest, download.ErrUnverified)},
-	{36, "cannot resume as -c asks for", is(download.ErrResume)},
-	{26, "netrc file cannot be used", is(netrc.ErrUnusable)},
-	{5, "proxy not resolved", is(proxy.ErrResolve)},
-	{97, "the proxy refuses to connect to the host", is(proxy.ErrRefused)},
-	{6, "host not resolved", func(err error) bool { return as[*net.DNSError](err) && !errors.Is(err, ftpexec.ErrConnect) }},
-	{67, "login refused, or no password", is(ftpexec.ErrNoCredentials, ftpexec.ErrLogin)},
-	{64, "TLS required but not offered", refused("AUTH", "PBSZ", "PROT")},
-	{60, "certificate not trusted", as[*tls.CertificateVerificationError]},
-	{35, "TLS handshake failed", is(ftpexec.ErrTLS)},
-	{28, "timed out: --connect-timeout, --timeout, --max-time or --speed-limit", is(ftpexec.ErrTimeout, context.DeadlineExceeded)},
-	{7, "no connection to the host or proxy", is(ftpexec.ErrConnect)},
-	{9, "access denied, or no such directory (CWD refused)", refused("CWD")},
-	{13, "unusable answer to EPSV or PASV", refused("EPSV", "PASV")},
-	{30, "active mode refused", refused("EPRT", "PORT")},
-	{17, "TYPE refused", refused("TYPE")},
-	{18, "transfer incomplete", is(ftpexec.ErrChanged, ftpexec.ErrTruncated)},
-	{78, "no such file, or none that matches", is(ftpexec.ErrNotFound)},
-	{19, "refused for a reason other than absence", is(ftpexec.ErrRefused)},
-	{exitOther, "a reply that makes no sense, or a failure not listed here", is(ftpexec.ErrProtocol)},
-	{56, "connection lost", is(ftpexec.ErrLost)},
-	{130, "interrupted (SIGINT)", is(context.Canceled)},
-	{129, "ended by SIGHUP", nil},
-	{143, "ended by SIGTERM", nil},
+	{exitUsage, as[*config.Error]},
+	{exitURL, malformed},
+	{1, is(urlparse.ErrScheme)},
+	{exitClosed, outputClosed},
+	{23, local},
+	{100, is(download.ErrDigest, download.ErrUnverified)},
+	{36, is(download.ErrResume)},
+	{26, is(netrc.ErrUnusable)},
+	{5, is(proxy.ErrResolve)},
+	{97, is(proxy.ErrRefused)},
+	{6, func(err error) bool { return as[*net.DNSError](err) && !errors.Is(err, ftpexec.ErrConnect) }},
+	{67, is(ftpexec.ErrNoCredentials, ftpexec.ErrLogin)},
+	{64, refused("AUTH", "PBSZ", "PROT")},
+	{60, as[*tls.CertificateVerificationError]},
+	{35, is(ftpexec.ErrTLS)},
+	{28, is(ftpexec.ErrTimeout, context.DeadlineExceeded)},
+	{7, is(ftpexec.ErrConnect)},
+	{9, refused("CWD")},
+	{13, refused("EPSV", "PASV")},
+	{30, refused("EPRT", "PORT")},
+	{17, refused("TYPE")},
+	{18, is(ftpexec.ErrChanged, ftpexec.ErrTruncated)},
+	{78, is(ftpexec.ErrNotFound)},
+	{19, is(ftpexec.ErrRefused)},
+	{exitOther, is(ftpexec.ErrProtocol)},
+	{56, is(ftpexec.ErrLost)},
+	{130, is(context.Canceled)},
 }
 
 func is(targets ...error) func(error) bool {
@@ -109,16 +104,6 @@ func outputClosed(err error) bool {
 	return errors.Is(err, download.ErrLocal) && (windows || is(io.ErrClosedPipe, syscall.EPIPE)(err))
 }
 
-// exitLines lists the exit codes in their order, one per line.
-func exitLines() string {
-	lines := make([]string, len(exits))
-	for i, e := range exits {
-		lines[i] = fmt.Sprintf("  %3d  %s\n", e.code, e.text)
-	}
-	slices.Sort(lines)
-	return strings.Join(lines, "")
-}
-
 // exitCode returns the exit code for err.
 func exitCode(err error) int {
 	if err == nil {
@@ -130,7 +115,7 @@ func exitCode(err error) int {
 		}
 	}
 	for _, e := range exits {
-		if e.are != nil && e.are(err) {
+		if e.are(err) {
 			return e.code
 		}
 	}

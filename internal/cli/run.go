@@ -68,7 +68,7 @@ func (r *run) execute(ctx context.Context, err error) {
 	switch {
 	case err != nil:
 	case r.Print != "":
-		_, err = io.WriteString(r.print.Out, config.Text(r.Print, exitLines()))
+		_, err = io.WriteString(r.print.Out, config.Text(r.Print))
 	default:
 		if err = r.connect(first); err == nil {
 			cancel()

@@ -25,10 +25,8 @@ type reader struct {
 
 // read reads args, which exclude the program's name.
 func read(args []string, program string) *reader {
-	r := &reader{line: new(line), all: pflag.NewFlagSet("", pflag.ContinueOnError), program: program, args: args}
-	for _, group := range r.groups() {
-		r.all.AddFlagSet(group)
-	}
+	r := &reader{line: new(line), program: program, args: args}
+	r.all = r.flags()
 	for len(r.args) > 0 {
 		arg := r.next()
 		command := abroad(arg) // of lftp

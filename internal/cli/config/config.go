@@ -17,7 +17,7 @@ import (
 
 // Config is what a command line asks for, parsed and checked. It is a plain value.
 type Config struct {
-	Print string // what to print in place of a run: help, version, man, bash, zsh or fish; "" for a run
+	Print string // what to print in place of a run: help, short (help), version, man, bash, zsh or fish; "" for a run
 
 	// What to retrieve.
 	Targets         []Target

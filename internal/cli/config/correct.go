@@ -133,10 +133,7 @@ func within(n int, a, b string) bool {
 }
 
 // placeholder returns what stands for the value of a flag in the help, or "".
-func placeholder(f *pflag.Flag) (name string) {
-	name, _ = pflag.UnquoteUsage(f)
-	return name
-}
+func placeholder(f *pflag.Flag) string { return described()[f.Name].value }
 
 // habits is the one table of other programs' flags.
 //

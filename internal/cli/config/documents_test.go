@@ -20,14 +20,16 @@ import (
 func TestFlagsAreEverywhere(t *testing.T) {
 	want, names := make(map[string]bool), make(map[string]bool)
 	allFlags().VisitAll(func(f *pflag.Flag) {
-		value, _ := pflag.UnquoteUsage(f)
-		want[f.Shorthand+" "+f.Name+" "+value], names[f.Name] = true, true
+		want[f.Shorthand+" "+f.Name+" "+placeholder(f)], names[f.Name] = true, true
+		if f.Usage == "" {
+			t.Errorf("the help says nothing of --%s", f.Name)
+		}
 	})
 	if len(want) > 60 {
 		t.Errorf("there are %d flags: a new one takes the place of two", len(want))
 	}
 	man := strings.NewReplacer(`\-`, "-", `\fB`, "", `\fR`, "", `\fI`, "", `\&`, "").Replace(docs.Man)
-	for where, text := range map[string]string{"the help": strings.Replace(Text("help", ""), "[=~/.netrc]", "", 1), "the man page": man} {
+	for where, text := range map[string]string{"the help": strings.Replace(Text("help"), "[=FILE]", " FILE", 1), "the man page": man} {
 		got := make(map[string]bool)
 		for _, f := range regexp.MustCompile(`(?m)^ *(?:-(\S), )?--([a-z0-9-]+)(?: (\S+))?(?:$|  )`).FindAllStringSubmatch(text, -1) {
 			got[strings.Join(f[1:], " ")] = true
@@ -44,6 +46,21 @@ func TestFlagsAreEverywhere(t *testing.T) {
 		if lacks, has := less(names, got), less(got, names); len(lacks)+len(has) > 0 {
 			t.Errorf("%s does not complete %q, but %q", name, lacks, has)
 		}
+	}
+}
+
+// TestHelpFits checks that the help fits a terminal of 80 columns, and the short one 30 lines, whose flags are as in the other.
+func TestHelpFits(t *testing.T) {
+	short := strings.SplitAfter(Text("short"), "\n")
+	for i, line := range append(short, strings.SplitAfter(Text("help"), "\n")...) {
+		text := strings.TrimSuffix(line, "\n")
+		flag := regexp.MustCompile(`^ +-\S+.*?(  |$)`).FindString(text)
+		if len(text) > 80 || strings.TrimRight(text, " ") != text || i < len(short) && !strings.Contains(Text("help"), "\n"+flag) {
+			t.Errorf("line %d: %q", i+1, text)
+		}
+	}
+	if len(short) > 31 {
+		t.Errorf("the short help has %d lines", len(short)-1)
 	}
 }
 

@@ -20,105 +20,96 @@ import (
 	"example.com/ftpfetch/internal/retry"
 )
 
-// groups declares every flag. Their names are the titles in the help.
-func (l *line) groups() (all []*pflag.FlagSet) {
-	group := func(title string) *pflag.FlagSet {
-		fs := pflag.NewFlagSet(title, pflag.ContinueOnError)
-		fs.SortFlags = false
-		all = append(all, fs)
-		return fs
-	}
-	l.declareFiles(group)
-	l.declareTransfers(group)
+// flags declares every flag, in the order of the help, which describes them.
+func (l *line) flags() *pflag.FlagSet {
+	all, declared := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+	all.SortFlags, declared.SortFlags = false, false
+	l.declareFiles(declared)
+	l.declareTransfers(declared)
+	declared.VisitAll(func(f *pflag.Flag) {
+		d := described()[f.Name]
+		f.Shorthand, f.Usage = d.letter, d.usage
+		all.AddFlag(f)
+	})
 	return all
 }
 
 // declareFiles declares the flags about what is retrieved and where it goes.
-func (l *line) declareFiles(group func(title string) *pflag.FlagSet) {
-	fs := group("Output")
-	into(fs, &l.Output, "output", "o", "save as `FILE`; \"-\" is standard output", readName)
-	into(fs, &l.Dir, "dir", "d", "save in the directory `DIR`, which is made if it is missing", readName)
-	fs.BoolVar(&l.File.Overwrite, "overwrite", false, "replace a file that exists")
-	fs.BoolVar(&l.File.Skip, "no-clobber", false, "skip a file that exists, and count that as success")
-	fs.BoolVarP(&l.File.Newer, "newer", "N", false, "replace a file only if the server's is newer or of another size")
-	fs.BoolVarP(&l.File.Continue, "continue", "c", false, "resume a partial FILE that another program left")
-	fs.BoolVar(&l.NoSandbox, "no-sandbox", false, "do not let Linux confine the process to the directories it saves in")
+func (l *line) declareFiles(fs *pflag.FlagSet) {
+	into(fs, &l.Output, "output", readName)
+	into(fs, &l.Dir, "dir", readName)
+	fs.BoolVar(&l.File.Newer, "newer", false, "")
+	fs.BoolVar(&l.File.Continue, "continue", false, "")
+	fs.BoolVar(&l.File.Overwrite, "overwrite", false, "")
+	fs.BoolVar(&l.File.Skip, "no-clobber", false, "")
+	fs.BoolVar(&l.NoSandbox, "no-sandbox", false, "")
 
-	fs = group("Listing")
-	fs.BoolVarP(&l.Long, "long", "l", false, "list types, sizes, times and links too (MLSD, or LIST)")
-	fs.BoolVar(&l.JSON, "json", false, "list one JSON object per line")
+	fs.BoolVar(&l.Long, "long", false, "")
+	fs.BoolVar(&l.Info, "info", false, "")
+	fs.BoolVar(&l.JSON, "json", false, "")
+	fs.BoolVar(&l.DryRun, "dry-run", false, "")
 
-	fs = group("Selection")
-	into(fs, &l.Input, "input", "i", "also fetch the URLs in `FILE`, one per line or as <URL:...> in text; \"-\" is standard input", readList(&l.Input))
-	into(fs, &l.Manifest, "manifest", "", "also fetch the files in the table `FILE` (TSV, CSV, NDJSON, an ENA or NCBI report), and verify them", readList(&l.Manifest))
-	word(fs, &l.Reading.Format, "", "format", "the form of the list (default: recognized by its beginning): `ncbi|tsv|csv|ndjson|json|list|sums|text`")
-	fs.StringArrayVar(&l.Reading.Files, "columns", nil, "of an ENA report, fetch only the files of the columns `NAME`_ftp (may be repeated)")
-	fs.StringArrayVar(&l.Reading.Files, "suffix", nil, "of an NCBI summary, fetch the files that end in `TEXT` (may be repeated)")
-	fs.StringVar(&l.base, "base", "", "of a list of digests such as md5checksums.txt, fetch the files from the directory `URL`")
-	fs.BoolVar(&l.Reading.KeepDirs, "keep-dirs", false, "save the files of a list under the directories of their URLs")
-	into(fs, &l.Reading.Shard, "shard", "", "fetch only share `I/N` of a list, from 1/N to N/N", readShard)
-	fs.BoolVarP(&l.Recursive, "recursive", "r", false, "fetch the directories that URLs name, with everything in them")
-	into(fs, &l.Tree.Depth, "depth", "", "with -r, list only `N` levels of directories", whole(1, 0))
-	patterns(fs, &l.Tree.Accept, "accept", "with -r or --glob, fetch only files that match `GLOB` (may be repeated)")
-	patterns(fs, &l.Tree.Reject, "reject", "with -r or --glob, leave out files and directories that match `GLOB` (may be repeated)")
-	fs.BoolVar(&l.Tree.FollowLinks, "follow-links", false, "with -r or --glob, fetch what symbolic links lead to inside the directory")
-	fs.BoolVar(&l.Glob, "glob", false, "take *, ?, [a-z] and {a,b} in the last segment of a URL as a pattern of names")
-	l.Jobs = 4
-	into(fs, &l.Jobs, "jobs", "j", "use `N` connections at once (auto: find the number) for lists and trees, and for several URLs if given (default 4)", readJobs)
-	into(fs, &l.PerHost, "per-host", "", "use at most `N` connections to one server (default: as many as -j says, 2 without -j)", whole(1, MostJobs))
-	into(fs, &l.Report, "report", "", "write what happened to each file to `FILE`, one JSON object per line, or a table if it ends in .tsv", readName)
+	into(fs, &l.Input, "input", readList(&l.Input))
+	into(fs, &l.Manifest, "manifest", readList(&l.Manifest))
+	word(fs, &l.Reading.Format, "", "format")
+	fs.StringArrayVar(&l.Reading.Files, "columns", nil, "")
+	fs.StringArrayVar(&l.Reading.Files, "suffix", nil, "")
+	fs.StringVar(&l.base, "base", "", "")
+	fs.BoolVar(&l.Reading.KeepDirs, "keep-dirs", false, "")
+	into(fs, &l.Reading.Shard, "shard", readShard)
+	into(fs, &l.Report, "report", readName)
+
+	fs.BoolVar(&l.Recursive, "recursive", false, "")
+	fs.BoolVar(&l.Glob, "glob", false, "")
+	patterns(fs, &l.Tree.Accept, "accept")
+	patterns(fs, &l.Tree.Reject, "reject")
+	into(fs, &l.Tree.Depth, "depth", whole(1, 0))
+	fs.BoolVar(&l.Tree.FollowLinks, "follow-links", false, "")
 }
 
 // declareTransfers declares the flags about how it comes.
-func (l *line) declareTransfers(group func(title string) *pflag.FlagSet) {
-	fs := group("Login")
-	into(fs, &l.User, "user", "u", "log in as `NAME[:PASSWORD]` if the URL names no user", readLogin)
-	fs.BoolVar(&l.NoPrompt, "no-prompt", false, "never ask for a password")
-	fs.BoolVar(&l.PasswordStdin, "password-stdin", false, "read the password, one line, from standard input")
-	into(fs, &l.Netrc, "netrc", "n", "take the user too from ~/.netrc, or from `FILE`, if the URL names none; =none ignores the netrc file", readName)
+func (l *line) declareTransfers(fs *pflag.FlagSet) {
+	l.Jobs, l.File.Segments = 4, 1
+	into(fs, &l.Jobs, "jobs", readJobs)
+	into(fs, &l.PerHost, "per-host", whole(1, MostJobs))
+	into(fs, &l.File.Segments, "segments", whole(1, 64))
+	into(fs, &l.LimitRate, "limit-rate", readSize)
+	fs.BoolVar(&l.Client.NoPipelining, "no-pipelining", false, "")
+
+	l.File.Retries = retry.Count(0)
+	l.Client.ConnectTimeout, l.Client.Timeout = 30*time.Second, time.Minute
+	into(fs, &l.File.Retries, "retries", readRetries)
+	fs.BoolVar(&l.File.RetryConnect, "retry-connrefused", false, "")
+	into(fs, &l.Client.ConnectTimeout, "connect-timeout", readTime)
+	into(fs, &l.Client.Timeout, "timeout", readTime)
+	into(fs, &l.MaxTime, "max-time", readTime)
+	into(fs, &l.Client.MinRate, "speed-limit", readPace)
+	into(fs, &l.File.Sum, "checksum", digest.Parse)
+	fs.BoolVar(&l.File.Verify, "verify", false, "")
+
+	into(fs, &l.User, "user", readLogin)
+	fs.BoolVar(&l.PasswordStdin, "password-stdin", false, "")
+	fs.BoolVar(&l.NoPrompt, "no-prompt", false, "")
+	into(fs, &l.Netrc, "netrc", readName)
 	fs.Lookup("netrc").NoOptDefVal = UsualNetrc
 
-	fs = group("Transfer")
-	word(fs, &l.Type, "", "type", "transfer type if the URL has no ;type=: `a|i|d|guess`")
-	l.File.Segments = 1
-	l.File.Retries = retry.Count(0)
-	into(fs, &l.File.Retries, "retries", "", "retry a failure that may pass, up to `N` times without progress (default 5)", readRetries)
-	fs.BoolVar(&l.File.RetryConnect, "retry-connrefused", false, "retry too if the server cannot be reached: it may be restarting")
-	into(fs, &l.File.Segments, "segments", "s", "fetch a file over `N` connections at once, at most 64 (default 1)", whole(1, 64))
-	into(fs, &l.File.Sum, "checksum", "", "fail unless the file has this digest, as `ALGO:HEX` (sha512, blake2b, sha256, sha1, md5, crc32)", digest.Parse)
-	fs.BoolVar(&l.File.Verify, "verify", false, "fail unless the file has the digest in a list beside it, or that of the server")
-	into(fs, &l.LimitRate, "limit-rate", "", "receive at most `RATE` bytes a second in total (500K, 2M, 1G are binary)", readSize)
-	into(fs, &l.Client.MinRate, "speed-limit", "Y", "give up if a connection brings fewer than `RATE` bytes a second for 30 seconds, or for another time: 10K/2m", readPace)
+	word(fs, &l.TLS, "off", "tls")
+	fs.StringVar(&l.CACert, "cacert", "", "")
+	fs.StringVar(&l.Cert, "cert", "", "")
+	fs.BoolVar(&l.Insecure, "insecure", false, "")
+	into(fs, &l.Proxy, "proxy", l.readProxy)
+	word(fs, &l.mode, "passive", "mode")
+	word(fs, &l.Type, "", "type")
+	word(fs, &l.IP, "", "ip")
+	into(fs, &l.Bind, "bind", readAddress)
+	fs.BoolVar(&l.Client.AllowPort, "allow-port", false, "")
 
-	fs = group("Connection")
-	word(fs, &l.IP, "", "ip", "use only IPv4 or IPv6: `4|6`")
-	word(fs, &l.mode, "passive", "mode", "open data connections as `passive|pasv|active`: the client, without EPSV, or the server")
-	into(fs, &l.Bind, "bind", "", "connect from the local IP address `ADDR`", readAddress)
-	l.Client.ConnectTimeout, l.Client.Timeout = 30*time.Second, time.Minute
-	into(fs, &l.Client.ConnectTimeout, "connect-timeout", "", "give up connecting after `TIME` (3s, 2m, or seconds) (default 30s)", readTime)
-	into(fs, &l.Client.Timeout, "timeout", "", "give up after `TIME` without a reply or a byte of data (default 1m)", readTime)
-	into(fs, &l.MaxTime, "max-time", "", "give up on a URL after `TIME`, with all its retries and their pauses", readTime)
-	word(fs, &l.TLS, "off", "tls", "TLS for ftp:// URLs: `off|try|explicit|implicit`; try continues unencrypted if the server has none")
-	fs.StringVar(&l.CACert, "cacert", "", "trust the authorities in the PEM `FILE` and no others")
-	fs.StringVar(&l.Cert, "cert", "", "show the server the certificate in the PEM `FILE`, with its private key")
-	fs.BoolVar(&l.Insecure, "insecure", false, "accept any certificate: anyone may be the server")
-	into(fs, &l.Proxy, "proxy", "", "go through the proxy `URL`, socks5:// or http:// (if it has no scheme), for all hosts; get+http:// has it fetch files itself (GET), "+
-		"and gives it the passwords for servers; \"none\" ignores the proxy variables", l.readProxy)
-	fs.BoolVar(&l.Client.NoPipelining, "no-pipelining", false, "wait for every reply before the next command")
-	fs.BoolVar(&l.Client.AllowPort, "allow-port", false, "allow ports of other well-known protocols")
-
-	fs = group("Information")
-	fs.BoolVarP(&l.Info, "info", "I", false, "print the size, time and URL of each file, and fetch nothing")
-	fs.BoolVar(&l.DryRun, "dry-run", false, "print the FTP commands for each URL, as if it were the only one, and send nothing")
-	fs.BoolVarP(&l.Verbose, "verbose", "v", false, "show the dialogue: > sent, >> sent in the same flight, < received")
-	fs.BoolVarP(&l.Quiet, "quiet", "q", false, "show no progress, only errors and warnings")
-	word(fs, &l.Progress, "auto", "progress", "show transfers as `auto|bar|plain|json|none`; auto: bar on a terminal, else plain")
-	word(fs, &l.Print, "", "print", "print the man page, or the completion for a shell: `man|bash|zsh|fish`")
-	print := func(what string) func(string) error {
-		return func(string) error { l.Print = what; return nil }
-	}
-	fs.BoolFunc("version", "print the version", print("version"))
-	fs.BoolFuncP("help", "h", "print this help", print("help"))
+	fs.BoolVar(&l.Verbose, "verbose", false, "")
+	fs.BoolVar(&l.Quiet, "quiet", false, "")
+	word(fs, &l.Progress, "auto", "progress")
+	word(fs, &l.Print, "", "print")
+	fs.BoolFunc("version", "", func(string) error { l.Print = "version"; return nil })
+	fs.BoolFunc("help", "", func(string) error { l.Print = "help"; return nil })
 }
 
 // readList returns what reads the name of a list. The second of two lists would silently replace the first.
@@ -178,8 +169,8 @@ func (l *line) readProxy(s string) (*proxy.Proxy, error) {
 }
 
 // into declares a flag whose value read parses into *to.
-func into[T any](fs *pflag.FlagSet, to *T, name, short, usage string, read func(string) (T, error)) {
-	fs.FuncP(name, short, usage, func(text string) error {
+func into[T any](fs *pflag.FlagSet, to *T, name string, read func(string) (T, error)) {
+	fs.Func(name, "", func(text string) error {
 		v, err := read(text)
 		if err == nil {
 			*to = v
@@ -188,17 +179,10 @@ func into[T any](fs *pflag.FlagSet, to *T, name, short, usage string, read func(
 	})
 }
 
-// word declares a flag whose value is one of the words between backquotes in usage. unset is the word for the
-// default; it reads as "".
-func word(fs *pflag.FlagSet, to *string, unset, name, usage string) {
-	_, rest, _ := strings.Cut(usage, "`")
-	words, _, _ := strings.Cut(rest, "`")
-	into(fs, to, name, "", usage, oneOf(unset, strings.Split(words, "|")...))
-}
-
-// oneOf returns what reads one of these words. That for the default, if it is not "", reads as "".
-func oneOf(unset string, words ...string) func(string) (string, error) {
-	return func(s string) (string, error) {
+// word declares a flag whose value is one of the words that the help names. unset is the one for the default; it reads as "".
+func word(fs *pflag.FlagSet, to *string, unset, name string) {
+	words := strings.Split(described()[name].value, "|")
+	into(fs, to, name, func(s string) (string, error) {
 		switch last := len(words) - 1; {
 		case !slices.Contains(words, s):
 			return "", fmt.Errorf("write %s or %s", strings.Join(words[:last], ", "), words[last])
@@ -206,18 +190,17 @@ func oneOf(unset string, words ...string) func(string) (string, error) {
 			return "", nil
 		}
 		return s, nil
-	}
+	})
 }
 
 // patterns declares a flag that may be repeated, whose value is a pattern of names.
-func patterns(fs *pflag.FlagSet, to *[]string, name, usage string) {
-	read := func(s string) ([]string, error) {
+func patterns(fs *pflag.FlagSet, to *[]string, name string) {
+	into(fs, to, name, func(s string) ([]string, error) {
 		if strings.Contains(inBraces().ReplaceAllString(s, ""), ",") {
 			return nil, fmt.Errorf(`is one pattern: write --%s for each pattern, or {a,b}, or "\," for a comma in names`, name)
 		}
 		return append(*to, s), checkPattern(s)
-	}
-	into(fs, to, name, "", usage, read)
+	})
 }
 
 // inBraces matches where a comma in a pattern is no sign of a list, which wget's --accept takes.

@@ -7,26 +7,27 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 
 	"example.com/ftpfetch/docs"
 )
 
-// helpText is the help, in which FLAGS and EXITS stand for the flags and the exit codes.
+// helpText is the help in three parts: its beginning, what only -h prints then, and what only --help prints. The last one
+// is also the one table of the flags.
 //
 //go:embed help.txt
 var helpText string
 
-// Text returns what [Config.Print] asks for. exits is the list of exit codes.
-func Text(print, exits string) string {
+// Text returns what [Config.Print] asks for.
+func Text(print string) string {
+	parts := strings.Split(helpText, "---\n")
 	switch print {
+	case "short":
+		return parts[0] + parts[1]
 	case "help":
-		flags := ""
-		for _, group := range new(line).groups() {
-			flags += "\n" + group.Name() + ":\n" + group.FlagUsagesWrapped(80)
-		}
-		return strings.NewReplacer("FLAGS", flags, "EXITS", exits).Replace(helpText)
+		return parts[0] + parts[2]
 	case "version":
 		return version()
 	case "man":
@@ -34,6 +35,34 @@ func Text(print, exits string) string {
 	}
 	return completion(print)
 }
+
+// description is what the help says of a flag. value stands for the value, or is "".
+type description struct{ letter, value, usage string }
+
+// described returns the flags that the help describes, by their names. Two lines of it are
+//
+//	-n, --netrc[=FILE]          take the user too from ~/.netrc, or from FILE, if
+//	                            the URL names none; =none ignores the netrc file
+var described = sync.OnceValue(func() map[string]description {
+	all, name := make(map[string]description), ""
+	for line := range strings.Lines(strings.Split(helpText, "---\n")[2]) {
+		text := strings.TrimSpace(line)
+		d := all[name]
+		switch indent := strings.Index(line, text); {
+		case indent > 6:
+			d.usage = strings.TrimSpace(d.usage + " " + text)
+		case strings.HasPrefix(text, "-"):
+			flag, usage, _ := strings.Cut(text, "  ")
+			letter, long, _ := strings.Cut(flag, "--")
+			d = description{letter: strings.Trim(letter, "-, "), usage: strings.TrimSpace(usage)}
+			name, d.value, _ = strings.Cut(strings.Replace(long, "[=FILE]", " FILE", 1), " ")
+		default:
+			continue
+		}
+		all[name] = d
+	}
+	return all
+})
 
 // release is the version of a build from an archive of the source, which has no version control to tell it. Who
 // packages ftpfetch sets it with
@@ -83,27 +112,24 @@ var shells = map[string]struct {
 // completion returns the script for a shell.
 func completion(shell string) string {
 	c, all, lines := shells[shell], "", ""
-	for _, g := range new(line).groups() {
-		g.VisitAll(func(f *pflag.Flag) {
-			names := []string{"--" + f.Name}
-			if f.Shorthand != "" {
-				names = []string{"-" + f.Shorthand, names[0]}
-			}
-			kind, usage := pflag.UnquoteUsage(f)
-			value := c.any
-			switch {
-			case kind == "" || f.NoOptDefVal != "":
-				value = ""
-			case strings.Contains(kind, "|"):
-				value = fmt.Sprintf(c.words, strings.ReplaceAll(kind, "|", " "))
-			case kind == "DIR":
-				value = c.dir
-			case kind == "FILE":
-				value = c.file
-			}
-			all, lines = all+" "+strings.Join(names, " "), lines+c.line(f, names, usage, value)
-		})
-	}
+	new(line).flags().VisitAll(func(f *pflag.Flag) {
+		names := []string{"--" + f.Name}
+		if f.Shorthand != "" {
+			names = []string{"-" + f.Shorthand, names[0]}
+		}
+		kind, value := placeholder(f), c.any
+		switch {
+		case kind == "" || f.NoOptDefVal != "":
+			value = ""
+		case strings.Contains(kind, "|"):
+			value = fmt.Sprintf(c.words, strings.ReplaceAll(kind, "|", " "))
+		case kind == "DIR":
+			value = c.dir
+		case kind == "FILE":
+			value = c.file
+		}
+		all, lines = all+" "+strings.Join(names, " "), lines+c.line(f, names, f.Usage, value)
+	})
 	return strings.NewReplacer("LINES", lines, "FLAGS", all[1:]).Replace(c.script)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -18,6 +19,9 @@ import (
 func Parse(args []string) (*Config, error) {
 	r := read(args, "")
 	r.settle()
+	if r.Print == "help" && !slices.Contains(args, "--help") { // -h
+		r.Print = "short"
+	}
 	switch {
 	case r.wrong != nil:
 		return &r.Config, correct(args)
