@@ -112,6 +112,7 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 		Jobs: o.Jobs, PerHost: o.PerHost, Patience: patience * retry.Count(o.Each.Retries), Received: b.received.Load, Full: b.ceiling,
 		Without: partfile.MostWaiting(),
 	}, b.jobs(tasks), b.do)
+	b.hauls(ctx)
 	end()
 	switch t := b.totals(); {
 	case t.Complete == t.Files && t.Listing+t.Unlisted == 0:
@@ -138,6 +139,7 @@ type engine struct {
 	group  *partfile.Group
 	ledger *ledger // nil: nothing is remembered
 	paths  *paths  // nil: no two files can have the same
+	trees  []*job
 
 	telling  sync.Mutex
 	received atomic.Int64 // bytes
@@ -210,7 +212,7 @@ func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 				b.paths = newPaths()
 			}
 			if j.Tree != nil {
-				j.dir = top(j.url())
+				j.dir, b.trees = top(j.url()), append(b.trees, j)
 				j.URLs = []*urlparse.URL{j.dir.root}
 				if err := j.Tree.check(); err != nil {
 					b.count(func(c *counts) { c.Unlisted++ })

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -78,18 +77,18 @@ func (r record) about(item manifest.Item, newest time.Time, info fs.FileInfo) bo
 // Several runs may add to the ledgers of one directory at the same time, each to its own or all to the same; every run
 // reads all of them when it starts. A ledger is safe for concurrent use.
 type ledger struct {
-	ignored []string // names of ledgers that are not believed
+	root    *os.Root
+	names   [2]string  // of the ledger to which the run adds: the second if the first is not believed
+	ignored []string   // names of ledgers that are not believed
+	index   []position // of the records at the start, ordered by hash
 
-	own *os.File // nil: nothing is remembered
-
-	mu   sync.Mutex
-	torn bool              // the last record was not written whole
-	mine int               // the place of own in files
-	end  int64             // how far own was read
-	late map[uint64]uint64 // the records read since, in place of those of index
-
-	files []*os.File // all ledgers, to read
-	index []position // of the records at the start, ordered by hash
+	mu    sync.Mutex
+	files []*os.File        // all ledgers, to read
+	own   *os.File          // that to which the run adds; nil: none so far
+	mine  int               // its place in files
+	torn  bool              // its last record was not written whole
+	end   int64             // how far it was read
+	late  map[uint64]uint64 // the records read since, in place of those of index
 }
 
 // position is where the last record of a path is. Records are read when they are needed, so that a ledger of a million
@@ -104,52 +103,69 @@ const offsetBits = 48
 // maxRecord bounds the bytes of a record.
 const maxRecord = 256 << 10
 
-// openLedger opens the ledger called name under root, and all others there. It believes only those that this user owns and
-// no other may write: if that called name is not one of them, the run adds to another, and the caller closes it.
+// openLedger opens all ledgers under root. It believes only those that this user owns and no other may write. The one called
+// name appears with its first record. The caller closes the ledger.
 func openLedger(root *os.Root, name string) (*ledger, error) {
-	l := &ledger{late: make(map[uint64]uint64)}
-	err := l.create(root, name, fmt.Sprintf("%s~%d", name, os.Geteuid()))
-	names, gerr := fs.Glob(root.FS(), ledgerName+"*")
+	l := &ledger{root: root, names: [...]string{name, fmt.Sprintf("%s~%d", name, os.Geteuid())}, late: make(map[uint64]uint64)}
+	names, err := fs.Glob(root.FS(), ledgerName+"*")
 	for _, n := range names {
-		f, oerr := open(root, n, os.O_RDONLY)
-		switch {
-		case errors.Is(oerr, errForeign):
+		switch uerr := l.use(n, func(p position) { l.index = append(l.index, p) }); {
+		case errors.Is(uerr, errForeign):
 			l.ignored = append(l.ignored, n)
-		case oerr == nil:
-			var end int64
-			l.files = append(l.files, f)
-			end, oerr = l.load(len(l.files)-1, 0, func(p position) { l.index = append(l.index, p) })
-			if l.own != nil && n == filepath.Base(l.own.Name()) {
-				l.mine, l.end = len(l.files)-1, end
-			}
-			fallthrough
 		default:
-			err = cmp.Or(err, localfile.Failure(n, "the ledger cannot be used", oerr))
+			err = cmp.Or(err, uerr)
 		}
 	}
-	l.sort()
-	if err = cmp.Or(err, localfile.Failure(name, "the ledger cannot be used", gerr)); err != nil {
+	slices.SortFunc(l.index, func(a, b position) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(b.at, a.at)) })
+	l.index = slices.CompactFunc(l.index, func(a, b position) bool { return a.hash == b.hash }) // the last record of each path
+	if err != nil {
 		l.Close()
 	}
-	return l, err
+	return l, localfile.Failure(name, "the ledger cannot be used", err)
 }
 
-// create opens the ledger to which the run adds: the first of names that is free or can be believed. If there is none,
+// use opens and reads one of the ledgers. If it is that of this run, the run adds to it.
+func (l *ledger) use(name string, add func(position)) error {
+	flag, mine := os.O_RDONLY, l.own == nil && slices.Contains(l.names[:], name)
+	if mine {
+		flag = os.O_RDWR | os.O_APPEND
+	}
+	f, err := open(l.root, name, flag)
+	if err != nil {
+		return err
+	}
+	l.files = append(l.files, f)
+	n := len(l.files) - 1
+	end, err := l.load(n, 0, add)
+	if !mine {
+		return err
+	}
+	if info, serr := f.Stat(); err == nil && serr == nil && info.Size() > end { // a killed run left a line unfinished
+		if _, err = f.WriteString("\n"); err == nil {
+			end, err = l.load(n, end, add)
+		}
+	}
+	l.own, l.mine, l.end = f, n, end
+	return err
+}
+
+// begin opens the ledger to which the run adds, and makes it if it is not there. If there are only others' of its names,
 // nothing is remembered.
-func (l *ledger) create(root *os.Root, names ...string) error {
-	for _, name := range names {
-		const flag = os.O_RDWR | os.O_APPEND
-		f, err := root.OpenFile(name, flag|os.O_CREATE|os.O_EXCL, 0o644)
-		if errors.Is(err, fs.ErrExist) {
-			f, err = open(root, name, flag)
+func (l *ledger) begin(create bool) error {
+	for i := 0; l.own == nil && i < len(l.names); i++ {
+		name, err := l.names[i], error(nil)
+		if create {
+			var f *os.File
+			if f, err = l.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err == nil {
+				f.Close()
+			}
 		}
-		if errors.Is(err, errForeign) {
-			continue
+		if err == nil || errors.Is(err, fs.ErrExist) {
+			err = l.use(name, func(p position) { l.late[p.hash] = p.at })
 		}
-		if l.own = f; err == nil {
-			err = endLine(f)
+		if err != nil && !errors.Is(err, errForeign) && (create || !errors.Is(err, fs.ErrNotExist)) {
+			return localfile.Failure(name, "the ledger cannot be used", err)
 		}
-		return localfile.Failure(name, "the ledger cannot be used", err)
 	}
 	return nil
 }
@@ -176,20 +192,6 @@ func open(root *os.Root, name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// endLine ends a line that a killed run left unfinished.
-func endLine(f *os.File) error {
-	end, err := f.Seek(0, io.SeekEnd)
-	if err != nil || end == 0 {
-		return err
-	}
-	last := make([]byte, 1)
-	if _, err := f.ReadAt(last, end-1); err != nil || last[0] == '\n' {
-		return err
-	}
-	_, err = f.Write([]byte("\n"))
-	return err
-}
-
 // load reads l.files[n] from at on, and returns where its last line ends. Lines that are not records, such as an
 // unfinished last one, do not count.
 func (l *ledger) load(n int, at int64, add func(position)) (end int64, err error) {
@@ -210,10 +212,11 @@ func (l *ledger) load(n int, at int64, add func(position)) (end int64, err error
 }
 
 // refresh reads what has been added to the ledger since, by any run.
-func (l *ledger) refresh() (err error) {
+func (l *ledger) refresh() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.own != nil {
+	err := l.begin(false)
+	if err == nil && l.own != nil {
 		l.end, err = l.load(l.mine, l.end, func(p position) { l.late[p.hash] = p.at })
 	}
 	return err
@@ -221,18 +224,12 @@ func (l *ledger) refresh() (err error) {
 
 func (l *ledger) key(path string) uint64 { return maphash.String(seed, path) }
 
-// sort makes the index one of the last record of each path.
-func (l *ledger) sort() {
-	slices.SortFunc(l.index, func(a, b position) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(b.at, a.at)) })
-	l.index = slices.CompactFunc(l.index, func(a, b position) bool { return a.hash == b.hash })
-}
-
 // find returns the record of a file that is there, if it is of no time before newest.
 func (l *ledger) find(item manifest.Item, newest time.Time, info fs.FileInfo) (record, bool) {
 	key := l.key(item.Path)
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	at, ok := l.late[key]
-	l.mu.Unlock()
 	if !ok {
 		var i int
 		if i, ok = slices.BinarySearchFunc(l.index, key, func(p position, hash uint64) int { return cmp.Compare(p.hash, hash) }); !ok {
@@ -251,12 +248,12 @@ func (l *ledger) find(item manifest.Item, newest time.Time, info fs.FileInfo) (r
 
 // add adds a record. It counts once flush has put it on the disk.
 func (l *ledger) add(r record) error {
-	if l.own == nil {
-		return nil
-	}
 	line := printable.JSON(r)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := l.begin(true); err != nil || l.own == nil {
+		return err
+	}
 	if l.torn {
 		line = append([]byte("\n"), line...)
 	}
@@ -266,20 +263,18 @@ func (l *ledger) add(r record) error {
 }
 
 func (l *ledger) flush() error {
-	if l.own == nil {
+	l.mu.Lock()
+	own := l.own
+	l.mu.Unlock()
+	if own == nil {
 		return nil
 	}
-	return localfile.Failure(l.own.Name(), "the ledger cannot be written", l.own.Sync())
+	return localfile.Failure(own.Name(), "the ledger cannot be written", own.Sync())
 }
 
 // Close closes the ledger.
-func (l *ledger) Close() error {
-	var errs []error
+func (l *ledger) Close() {
 	for _, f := range l.files {
-		errs = append(errs, f.Close())
+		f.Close()
 	}
-	if l.own != nil {
-		errs = append(errs, l.own.Close())
-	}
-	return errors.Join(errs...)
 }

@@ -271,6 +271,7 @@ func TestNamedMeanwhile(t *testing.T) {
 func TestLedgerFull(t *testing.T) {
 	r := newRoom(t)
 	l := r.open(ledgerName)
+	r.add(l, "first", 1)
 	own := l.own
 	must.Get(own.WriteString(`{"path":"a","url`))(t)
 	blocked, err := os.Open(filepath.Join(r.dir, ledgerName)) // for reading only
@@ -295,6 +296,7 @@ func TestLedgerFull(t *testing.T) {
 func TestLedgerUnwritable(t *testing.T) {
 	r := newRoom(t)
 	l := r.open(ledgerName)
+	r.add(l, "first", 1)
 	must.Do(t, l.own.Close())
 	err := l.add(r.record("a", 0))
 	if !errors.Is(err, download.ErrLocal) || !strings.Contains(err.Error(), ledgerName+": the ledger cannot be written: ") || strings.Count(err.Error(), ledgerName) != 1 {

@@ -14,6 +14,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
@@ -27,6 +28,7 @@ type node struct {
 	depth int           // levels above it
 	real  string        // below, with the links followed
 	up    *node         // the directory whose listing has it; nil for the tree's own
+	haul  *haul         // of the tree
 	links int           // links followed on the way
 	guess bool          // it may be a file: the listing did not tell
 
@@ -35,18 +37,12 @@ type node struct {
 	ahead  map[uint64]bool // the keys of files that are queued before the listing is whole; see begin
 }
 
-// noMatch is the error if nothing in a directory matches Tree.Names.
-type noMatch string
-
-func (e noMatch) Error() string        { return "nothing matches the pattern " + string(e) }
-func (e noMatch) Is(target error) bool { return target == ftpexec.ErrNotFound }
-
 // mostLinks bounds the links on the way to a directory. A chain of links that the server resolves itself could otherwise
 // lead in a circle that shows no name twice.
 const mostLinks = 8
 
 // top returns the node of a tree's own directory.
-func top(u *urlparse.URL) *node { return &node{root: directory(u)} }
+func top(u *urlparse.URL) *node { return &node{root: directory(u), haul: new(haul)} }
 
 // directory returns the URL of the directory that u names, as a file or by ";type=d", with a CWD for it.
 func directory(u *urlparse.URL) *urlparse.URL {
@@ -87,8 +83,10 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 		if j.Tree.wants(j.dir.below, false) {
 			return b.listed(ctx, t, j.asFile())
 		}
+		j.leave(entry{name: "."})
 		return b.listed(ctx, t)
 	case err == nil && j.Tree.Depth > 0 && j.dir.depth >= j.Tree.Depth: // only now it shows that it is a directory
+		j.note(func(h *haul) { h.deeper++ })
 		return b.listed(ctx, t)
 	case same != nil:
 		b.left(j, cmp.Or(same.below, "."))
@@ -109,6 +107,9 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 
 // queue queues a job that the listing of t has shown.
 func (b *engine) queue(t *schedule.Turn[*job], j *job) {
+	if j.dir == nil {
+		t.Value.note(func(h *haul) { h.wanted = true })
+	}
 	if b.admit(j) {
 		t.Add(b.found(j, t.Host))
 	}
@@ -133,8 +134,7 @@ func (b *engine) listed(ctx context.Context, t *schedule.Turn[*job], jobs ...*jo
 // mostListed are the numbers of names, with "." and "..", at which set-ups of pure-ftpd and its copies cut a listing.
 var mostListed = []int{2000, 7500, 10000}
 
-// complain reports what is wrong with a listing: lines that cannot be read, and a pattern that nothing matches, which is
-// as bad as a file that does not exist.
+// complain reports what is wrong with a listing: lines that cannot be read, and perhaps that it is cut.
 func (b *engine) complain(j *job, found contents) {
 	for _, err := range found.odd {
 		b.ended(j.failed(err))
@@ -143,17 +143,15 @@ func (b *engine) complain(j *job, found contents) {
 	if slices.ContainsFunc(mostListed, func(most int) bool { return found.all <= most && found.all >= most-2 }) {
 		b.note(pause, fmt.Sprintf("%s has %d entries, as many as some servers list at most: a list of URLs (-i) fetches what may be missing", j.url().Redacted(), found.all))
 	}
-	match := func(e entry) bool { return matches([]string{j.Tree.Names}, e.name) }
-	if j.Tree.Names != "" && j.dir.depth == 0 && len(j.dir.ahead) == 0 && !slices.ContainsFunc(found.entries, match) {
-		b.count(func(c *counts) { c.file(0, 1) })
-		e := j.failed(noMatch(j.Tree.Names))
-		e.dir = false
-		b.ended(e)
-	}
+	j.note(func(h *haul) {
+		h.lost, h.shown = h.lost || len(found.odd) > 0, h.shown || found.all > 0
+		h.named = h.named || slices.ContainsFunc(found.entries, func(e entry) bool { return glob.Match([]string{j.Tree.Names}, e.name) })
+	})
 }
 
 // notListed reports a directory that could not be listed, unless the run was interrupted.
 func (b *engine) notListed(ctx context.Context, j *job, err error, v schedule.Verdict) schedule.Verdict {
+	j.note(func(h *haul) { h.lost = true })
 	if ctx.Err() == nil {
 		b.count(func(c *counts) { c.Listing--; c.Unlisted++ })
 	}
@@ -272,6 +270,7 @@ func (b *engine) within(ctx context.Context, j *job, entries []entry) (jobs []*j
 		deeper := j.Tree.Depth == 0 || j.dir.depth+1 < j.Tree.Depth
 		link := e.mode == fs.ModeSymlink && !j.Tree.FollowLinks
 		if !j.Tree.wants(below, e.mode == fs.ModeDir || e.mode != 0 && deeper && !link) {
+			j.leave(e)
 			continue
 		}
 		next := j.file(e)
@@ -298,6 +297,7 @@ func (j *job) file(e entry) *job {
 // refuse reports an entry that has no local name.
 func (b *engine) refuse(j *job, e entry, err error) {
 	dir := e.mode.IsDir()
+	j.in.note(func(h *haul) { h.lost = true })
 	b.count(func(c *counts) {
 		if dir {
 			c.Unlisted++
@@ -318,22 +318,25 @@ func (b *engine) descend(parent, next *job, e entry) bool {
 	next.settle()
 	next.dir = &node{
 		root: d.root, below: path.Join(d.below, e.name), depth: d.depth + 1, real: path.Join(d.real, e.name),
-		up: d, links: d.links, guess: e.mode != fs.ModeDir, unique: e.unique,
+		up: d, haul: d.haul, links: d.links, guess: e.mode != fs.ModeDir, unique: e.unique,
 	}
 	next.URLs[0] = directory(u)
 	switch {
 	case e.mode == fs.ModeSymlink:
 		if !parent.Tree.FollowLinks || !next.dir.follow(d, e.target) {
 			next.URLs[0] = u
+			parent.note(func(h *haul) { h.links++ })
 			b.left(next, cmp.Or(e.target, "a place that the server does not tell"))
 			return false
 		}
 		next.URLs[0], next.link = next.dir.url(), e.target
 	case e.mode != fs.ModeDir && e.mode != fs.ModeIrregular: // a device or socket
 		next.URLs[0] = u
+		parent.note(func(h *haul) { h.links++ })
 		b.left(next, e.mode.String())
 		return false
 	case e.mode == fs.ModeDir && parent.Tree.Depth > 0 && next.dir.depth >= parent.Tree.Depth:
+		parent.note(func(h *haul) { h.deeper++ })
 		return false
 	}
 	return true

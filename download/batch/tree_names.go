@@ -10,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/urlparse"
 )
@@ -33,8 +32,8 @@ type Tree struct {
 // check returns an error if a pattern is malformed.
 func (t *Tree) check() error {
 	for _, p := range slices.Concat(t.Accept, t.Reject, []string{t.Names}) {
-		if !doublestar.ValidatePattern(p) {
-			return fmt.Errorf(`the malformed pattern %s: close the bracket or brace, or write "\" before it if it stands for itself`, p)
+		if err := glob.Check(p); err != nil {
+			return fmt.Errorf("the malformed pattern %s: %w", p, err)
 		}
 	}
 	if t.Depth < 0 {
@@ -52,21 +51,10 @@ func (t *Tree) typeOf(name string) urlparse.Typecode {
 
 // wants reports whether an entry with this path below the tree's directory is wanted.
 func (t *Tree) wants(below string, dir bool) bool {
-	if matches(t.Reject, below) || t.Names != "" && !strings.Contains(below, "/") && !matches([]string{t.Names}, below) {
+	if glob.Match(t.Reject, below) || t.Names != "" && !strings.Contains(below, "/") && !glob.Match([]string{t.Names}, below) {
 		return false
 	}
-	return dir || len(t.Accept) == 0 || matches(t.Accept, below)
-}
-
-func matches(patterns []string, below string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool {
-		name := below
-		if !strings.Contains(p, "/") {
-			name = path.Base(below)
-		}
-		ok, _ := doublestar.Match(strings.TrimPrefix(p, "/"), name)
-		return ok
-	})
+	return dir || len(t.Accept) == 0 || glob.Match(t.Accept, below)
 }
 
 // entry is what is kept of an ftpexec.Entry: there may be millions.

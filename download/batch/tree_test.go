@@ -62,7 +62,6 @@ func TestTree(t *testing.T) {
 		{"depth 1", "/pub/", batch.Tree{Depth: 1}, "a.gz a.txt é_;type=d", ""},
 		{"depth 2", "/pub/", batch.Tree{Depth: 2}, "a.gz a.txt sub/b.gz é_;type=d", "empty sub"},
 		{"accept", "/pub/", batch.Tree{Accept: []string{"*.gz"}}, "a.gz sub/b.gz sub/old/c.gz", "sub sub/old"},
-		{"accept nothing", "/pub/", batch.Tree{Accept: []string{"*.zip"}}, "", ""},
 		{"reject a directory", "/pub/", batch.Tree{Reject: []string{"old", "é*"}}, "a.gz a.txt sub/b.gz", "empty sub"},
 		{"both", "/pub/", batch.Tree{Accept: []string{"**/*.gz"}, Reject: []string{"sub/*.gz"}}, "a.gz sub/old/c.gz", "sub sub/old"},
 		{"names", "/pub/", batch.Tree{Names: "*.gz", Depth: 1}, "a.gz", ""},
@@ -163,16 +162,10 @@ func TestTreeErrors(t *testing.T) {
 	}
 }
 
-// TestTreeNoMatch checks that a pattern that matches nothing is a failure, and so is a directory that does not exist.
-func TestTreeNoMatch(t *testing.T) {
-	s := newStand(t, map[string]string{"/d/f": "f", "/d/g/x": "x"}, testserver.Options{})
-	got := s.run(t.Context(), treeOf(t, s.srv.URL("/d/"), batch.Tree{Names: "x*"}))
-	s.settled(got)
-	if got.Whole() || got.Failed != 1 || !errors.Is(s.outcomes[0].Err, ftpexec.ErrNotFound) {
-		t.Errorf("%+v, %q", got, s.failures())
-	}
-	s.compare(nil)
-	got = s.run(t.Context(), treeOf(t, s.srv.URL("/missing/"), batch.Tree{}))
+// TestTreeMissing checks that a directory that does not exist is a failure, and so is a malformed pattern.
+func TestTreeMissing(t *testing.T) {
+	s := newStand(t, map[string]string{"/d/f": "f"}, testserver.Options{})
+	got := s.run(t.Context(), treeOf(t, s.srv.URL("/missing/"), batch.Tree{}))
 	if s.settled(got); got.Whole() || got.Unlisted != 1 || !errors.Is(s.outcomes[0].Err, ftpexec.ErrRefused) {
 		t.Errorf("%+v, %q", got, s.failures())
 	}

@@ -8,13 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/fence"
+	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/report"
 )
@@ -100,8 +99,7 @@ func (r *run) meets(t batch.Task, at string) bool {
 	}
 	below, within := strings.CutPrefix("/"+at+"/", strings.TrimSuffix("/"+place, "/")+"/")
 	first, deeper, _ := strings.Cut(strings.TrimSuffix(below, "/"), "/")
-	matches, _ := doublestar.Match(cmp.Or(t.Tree.Names, "*"), first)
-	return within && matches && (deeper == "" || r.Recursive)
+	return within && glob.Match([]string{cmp.Or(t.Tree.Names, "*")}, first) && (deeper == "" || r.Recursive)
 }
 
 // real returns the absolute path of a file, without links as far as it exists.

@@ -16,6 +16,7 @@ import (
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/internal/retry"
 )
@@ -199,7 +200,7 @@ func patterns(fs *pflag.FlagSet, to *[]string, name string) {
 		if strings.Contains(inBraces().ReplaceAllString(s, ""), ",") {
 			return nil, fmt.Errorf(`is one pattern: write --%s for each pattern, or {a,b}, or "\," for a comma in names`, name)
 		}
-		return append(*to, s), checkPattern(s)
+		return append(*to, s), glob.Check(s)
 	})
 }
 

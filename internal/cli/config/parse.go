@@ -9,8 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
+	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -156,17 +155,10 @@ func patternIn(text string) (dir, pattern string, err error) {
 		}
 		return string(b)
 	})
-	if bad := checkPattern(pattern); err == nil && bad != nil {
+	if bad := glob.Check(pattern); err == nil && bad != nil {
 		err = Usage("the pattern %s is malformed: %v", name, bad)
 	}
 	return strings.TrimSuffix(text, name), pattern, err
 }
 
 var percent = compiled(`%([0-9A-Fa-f]{2})?`)
-
-func checkPattern(p string) error {
-	if !doublestar.ValidatePattern(p) {
-		return errors.New(`close the bracket or brace, or write "\" before it if it stands for itself`)
-	}
-	return nil
-}

@@ -1,0 +1,126 @@
+package batch
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/glob"
+)
+
+// haul is what the listings of a tree have shown, for the case that no file of it is fetched. That is a failure, unless
+// the server has none.
+type haul struct {
+	mu       sync.Mutex
+	wanted   bool  // a file is fetched
+	lost     bool  // something failed, which is told
+	named    bool  // something in the tree's own directory matches Tree.Names
+	shown    bool  // there is something
+	rejected bool  // something matches Tree.Reject
+	unwanted int64 // files that Tree.Reject leaves, but no pattern chooses
+	links    int64 // and special files
+	deeper   int64 // directories below Tree.Depth
+	guesses  glob.Guesses
+}
+
+// note changes what the listings of a tree have shown.
+func (j *job) note(change func(h *haul)) {
+	h := j.dir.haul
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	change(h)
+}
+
+// leave counts an entry that is not wanted, and tries what its patterns may have been meant to be.
+func (j *job) leave(e entry) {
+	below := path.Join(j.dir.below, e.name)
+	j.note(func(h *haul) {
+		switch {
+		case h.wanted:
+			return
+		case glob.Match(j.Tree.Reject, below):
+			h.rejected = true
+			return
+		case e.mode != 0, h.named && j.dir.depth == 0 && !glob.Match([]string{j.Tree.Names}, below):
+			return
+		case h.guesses == nil:
+			h.guesses = glob.Guess(j.Tree.patterns())
+		}
+		h.unwanted++
+		h.guesses.Add(below)
+	})
+}
+
+// patterns returns those that choose files.
+func (t *Tree) patterns() []string {
+	if len(t.Accept) == 0 && t.Names != "" {
+		return []string{t.Names}
+	}
+	return t.Accept
+}
+
+// barren is the error of a tree of which no file is fetched although there is something in it.
+type barren string
+
+func (e barren) Error() string        { return string(e) }
+func (e barren) Is(target error) bool { return target == ftpexec.ErrNotFound }
+
+// wanting says why no file of the tree t is fetched, or returns nil if the server has none.
+func (h *haul) wanting(t *Tree) error {
+	text := "nothing matches " + strings.Join(t.patterns(), " or ")
+	switch {
+	case h.wanted || h.lost:
+		return nil
+	case t.Names != "" && !h.named:
+		text = "nothing matches " + t.Names
+	case h.unwanted > 0:
+	case t.Names != "" && t.Depth == 1 && h.deeper > 0:
+		return barren("only directories match " + t.Names + " (-r fetches what is in them)")
+	case h.rejected:
+		text = "--reject leaves no file of it"
+	case h.deeper > 0:
+		text = "no file"
+	case h.links > 0 && t.FollowLinks:
+		text = "only links, which lead to no file in it"
+	case h.links > 0:
+		text = "only links (--follow-links fetches what they lead to inside it)"
+	default:
+		return nil
+	}
+	text += h.guesses.Advice()
+	if h.deeper > 0 {
+		text += fmt.Sprintf("; %s (--depth %d reads more)", h.unread(t), t.Depth+1)
+	}
+	return barren(text)
+}
+
+// unread says what Depth keeps from being read.
+func (h *haul) unread(t *Tree) string {
+	if h.deeper == 1 {
+		return fmt.Sprintf("1 directory below level %d is not read", t.Depth)
+	}
+	return fmt.Sprintf("%d directories below level %d are not read", h.deeper, t.Depth)
+}
+
+// hauls tells of each tree what its user may not expect: that no file of it is fetched, and what Depth leaves unread.
+func (b *engine) hauls(ctx context.Context) {
+	for _, j := range b.trees {
+		h := j.dir.haul
+		switch err := h.wanting(j.Tree); {
+		case ctx.Err() != nil:
+		case err != nil:
+			b.count(func(c *counts) { c.file(0, 1) })
+			b.ended(Event{Event: download.Event{Err: err}, Task: j.Task})
+		case h.deeper > 0:
+			b.note(pause, j.url().Redacted()+": "+h.unread(j.Tree))
+		case !h.wanted && !h.lost && h.shown:
+			b.note(pause, j.url().Redacted()+": no file in it")
+		case !h.wanted && !h.lost:
+			b.note(pause, j.url().Redacted()+": empty")
+		}
+	}
+}
