@@ -31,7 +31,7 @@ func authority() string {
 func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	code = cli.Run(t.Context(), args, cli.IO{In: strings.NewReader(""), Out: &out, Err: &err})
+	code = cli.Run(t.Context(), args, cli.IO{Out: &out, Err: &err}) // nobody is asked
 	return code, out.String(), err.String()
 }
 

@@ -63,7 +63,7 @@ func (typed) IsTerminal() bool { return true }
 func TestOrder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "netrc")
 	must.Do(t, os.WriteFile(path, []byte("machine h login me password fromfile account accfile"), 0o600))
-	c := &config.Config{Netrc: path, NoPrompt: true, StdinUser: "me"}
+	c := &config.Config{Netrc: path, StdinUser: "me"}
 	loaded := func(in io.Reader) *logins {
 		l := newLogins(c, in, nil)
 		must.Do(t, l.load(t.Context()))

@@ -24,11 +24,11 @@ import (
 type logins struct {
 	*config.Config
 	piped    func() (string, error) // the password on standard input, which is read once
+	alone    func(f func())         // calls f while nothing else is drawn on the terminal; nil if nobody may be asked
 	file     *netrc.File            // empty if there is none; nil if it is unusable
 	unusable error                  // concerns only a URL that needs the file
 	names    bool                   // the file gives users too, not only passwords
 	open     func() (*show.Console, error)
-	alone    func(f func()) // calls f while nothing else is drawn on the terminal
 
 	mu    sync.Mutex
 	typed map[login]string // what the person has answered, for the other URLs of the run
@@ -38,6 +38,9 @@ type logins struct {
 type login struct{ what, host, user string }
 
 func newLogins(c *config.Config, in io.Reader, alone func(func())) *logins {
+	if show.IsNull(in) {
+		alone = nil
+	}
 	return &logins{
 		Config: c, piped: sync.OnceValues(func() (string, error) { return readPiped(in) }), file: new(netrc.File),
 		names: c.Netrc != "" && c.Netrc != config.NoNetrc, open: show.OpenConsole, alone: alone, typed: make(map[login]string),
@@ -129,8 +132,8 @@ func (l *logins) forget() {
 }
 
 func (l *logins) ask(ctx context.Context, of login) (text string, err error) {
-	if l.NoPrompt {
-		return "", missing("--no-prompt forbids asking")
+	if l.alone == nil {
+		return "", missing("standard input is " + os.DevNull + ", so nobody is asked")
 	}
 	c, err := l.open()
 	if err != nil {

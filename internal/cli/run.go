@@ -275,7 +275,9 @@ func (r *run) many(ctx context.Context) {
 	}
 	r.shown = r.print.Run("", files, octets)
 	ledger := ".ftpfetch-ledger"
-	if shard := r.Reading.Shard; shard[1] != 0 {
+	if shard := r.Reading.Shard; r.NoLedger {
+		ledger = ""
+	} else if shard[1] != 0 {
 		ledger += fmt.Sprintf("-%d-of-%d", shard[0], shard[1])
 	}
 	r.File.Root = r.root

@@ -172,13 +172,17 @@ func tryEveryWay(t *testing.T, s *testserver.Server, p place) (journals int) {
 			continue
 		}
 		dir := t.TempDir()
-		args := slices.Concat(way.args, []string{"--no-prompt", "--retries", "0"}, p.args,
+		args := slices.Concat(way.args, []string{"--retries", "0"}, p.args,
 			[]string{strings.Replace(s.URL(way.path), "://", "://"+p.login, 1)})
 		if !slices.Contains(args, "-o") {
 			args = append(args, "-d", dir)
 		}
 		var stdout, stderr bytes.Buffer
-		cli.Run(t.Context(), args, cli.IO{In: strings.NewReader(p.in), Out: &stdout, Err: &stderr})
+		streams := cli.IO{Out: &stdout, Err: &stderr} // nobody is asked
+		if p.in != "" {
+			streams.In = strings.NewReader(p.in)
+		}
+		cli.Run(t.Context(), args, streams)
 		wantNoLeak(t, "standard output", stdout.String())
 		wantNoLeak(t, "standard error", stderr.String())
 		files := everything(t, dir)

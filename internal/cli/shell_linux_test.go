@@ -213,7 +213,7 @@ func state(t *testing.T, c *show.Console) *term.State {
 
 // person returns the logins of a run whose only source is the person at a terminal.
 func person(open func() (*show.Console, error)) *logins {
-	l := newLogins(&config.Config{Netrc: config.NoNetrc}, nil, func(f func()) { f() })
+	l := newLogins(&config.Config{Netrc: config.NoNetrc}, strings.NewReader(""), func(f func()) { f() })
 	l.open = open
 	return l
 }

@@ -35,7 +35,7 @@ type Config struct {
 	Jobs, PerHost            int              // connections, in all and to one server; 0 Jobs: to be found
 	MaxTime                  time.Duration    // for a URL with its retries; 0: no limit
 	LimitRate                int64            // bytes a second; 0: no limit
-	NoSandbox                bool
+	NoSandbox, NoLedger      bool
 
 	// How to connect. The run sets Credentials, Dial, Proxy, Trace and TLSConfig.
 	Client       ftpexec.Client
@@ -50,7 +50,6 @@ type Config struct {
 
 	// Who logs in.
 	User                 *url.Userinfo // of -u
-	NoPrompt             bool
 	PasswordStdin        bool
 	StdinUser, StdinHost string // whom standard input's password is for; no host means all
 	Netrc                string // a file, [UsualNetrc], [NoNetrc], or "": the usual one, but only for passwords

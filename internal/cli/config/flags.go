@@ -59,6 +59,7 @@ func (l *line) declareFiles(fs *pflag.FlagSet) {
 	fs.BoolVar(&l.Reading.KeepDirs, "keep-dirs", false, "")
 	into(fs, &l.Reading.Shard, "shard", readShard)
 	into(fs, &l.Report, "report", readName)
+	fs.BoolVar(&l.NoLedger, "no-ledger", false, "")
 
 	fs.BoolVar(&l.Recursive, "recursive", false, "")
 	fs.BoolVar(&l.Glob, "glob", false, "")
@@ -90,7 +91,6 @@ func (l *line) declareTransfers(fs *pflag.FlagSet) {
 
 	into(fs, &l.User, "user", readLogin)
 	fs.BoolVar(&l.PasswordStdin, "password-stdin", false, "")
-	fs.BoolVar(&l.NoPrompt, "no-prompt", false, "")
 	into(fs, &l.Netrc, "netrc", readName)
 	fs.Lookup("netrc").NoOptDefVal = UsualNetrc
 

@@ -72,6 +72,17 @@ func IsTerminal(stream any) bool {
 	return false
 }
 
+// IsNull reports whether a stream is the null device, or nil.
+func IsNull(stream any) bool {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return stream == nil
+	}
+	info, err := f.Stat()
+	null, nerr := os.Stat(os.DevNull)
+	return err == nil && nerr == nil && os.SameFile(info, null)
+}
+
 // output marks the errors of standard output as local ones.
 type output struct{ io.Writer }
 
