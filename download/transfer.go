@@ -9,6 +9,7 @@ import (
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/retry"
 )
 
@@ -196,7 +197,7 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 	}
 	if len(s.Done) > 0 && !t.part.Known() {
 		t.resumed, t.responses = s.Done.Octets(), 1
-		t.o.note(fmt.Sprintf("resuming from %d bytes", t.resumed))
+		t.o.note(fmt.Sprintf("resuming at %s", printable.Size(float64(t.resumed))))
 	}
 	if err := t.part.Know(resp.Size, resp.ModTime); err != nil {
 		return err

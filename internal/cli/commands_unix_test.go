@@ -176,7 +176,7 @@ func filesBelow(t *testing.T, dir string) string {
 func TestClosedFromTheStart(t *testing.T) {
 	s := documentedServer(t)
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "ftpfetch -o - "+s.URL("/pub/file")+" >&-")
-	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("8 bytes in")) {
+	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("8 B in")) {
 		t.Errorf("got %q, %v", out, err)
 	}
 }

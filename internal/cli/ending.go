@@ -18,7 +18,7 @@ func (e *SignalError) Error() string {
 	if e.Signal == os.Interrupt {
 		return "interrupted"
 	}
-	return "ended by signal: " + e.Signal.String()
+	return "stopped by " + map[os.Signal]string{syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP"}[e.Signal]
 }
 
 // Is reports whether target is context.Canceled.
@@ -89,7 +89,7 @@ func (r *run) limit(ctx context.Context, most time.Duration) (context.Context, c
 }
 
 func tooLong(most time.Duration) error {
-	return fmt.Errorf("not done within --max-time %v%.0w", most, context.DeadlineExceeded)
+	return fmt.Errorf("did not finish within --max-time %v%.0w", most, context.DeadlineExceeded)
 }
 
 // await calls f and returns its result. If ctx ends first, await returns its cause and leaves f behind: it reads a FIFO

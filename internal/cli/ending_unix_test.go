@@ -48,7 +48,7 @@ func TestSignalsKeepPart(t *testing.T) {
 			}
 			cmd, stderr = command(t, dir, s.URL("/f"))
 			wantExit(t, cmd, 0, stderr)
-			if !strings.Contains(stderr.String(), "resuming from ") {
+			if !strings.Contains(stderr.String(), "resuming at ") {
 				t.Errorf("%v: second run says %q", signal, stderr)
 			}
 			got, err := os.ReadFile(filepath.Join(dir, "f"))
@@ -59,7 +59,7 @@ func TestSignalsKeepPart(t *testing.T) {
 	}
 }
 
-var keptLine = regexp.MustCompile(`(?m)/f: (interrupted|ended by signal: [a-z]+); \d{6,7} bytes kept, run the same command to resume$`)
+var keptLine = regexp.MustCompile(`(?m)/f: (interrupted|stopped by SIG[A-Z]+); [0-9.]+ [KM]iB kept: the same command resumes$`)
 
 // waitForData waits until the part has that many bytes.
 func waitForData(t *testing.T, dir string, octets int64) {

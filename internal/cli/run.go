@@ -57,7 +57,10 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 
 func newRun(c *config.Config, stdio IO) *run {
 	p := show.New(stdio.Out, stdio.Err, explain)
-	p.Verbose, p.Quiet, p.Progress = c.Verbose, c.Quiet, show.Mode(c.Progress)
+	p.Verbose, p.Quiet, p.Progress, p.Dir, p.Report = c.Verbose, c.Quiet, show.Mode(c.Progress), c.Dir, c.Report
+	if len(c.Targets) == 1 {
+		p.Tree = c.Targets[0].URL
+	}
 	return &run{Config: c, IO: stdio, print: p, left: make(chan int, 1), logins: newLogins(c, stdio.In, p.Alone), saved: make(map[string]bool)}
 }
 

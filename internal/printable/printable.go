@@ -63,6 +63,21 @@ func JSON(v any) []byte {
 	return b.Bytes()
 }
 
+// Size returns a number of bytes as people read it, in binary units and with at most one decimal: 512 B, 6.7 MiB, 108 MiB.
+func Size(n float64) string {
+	i := 0
+	for ; n >= 1023.5 && i < 4; i++ {
+		n /= 1024
+	}
+	switch {
+	case i == 0:
+		return fmt.Sprintf("%.0f B", n)
+	case n >= 99.95:
+		return fmt.Sprintf("%.0f %ciB", n, "KMGT"[i-1])
+	}
+	return fmt.Sprintf("%.1f %ciB", n, "KMGT"[i-1])
+}
+
 // Octets returns s with bytes outside 0x20-0x7e as \xNN and a backslash as \\, so that the result identifies every byte.
 func Octets(s string) string {
 	var b strings.Builder

@@ -48,3 +48,14 @@ func TestJSON(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+func TestSize(t *testing.T) {
+	for n, want := range map[float64]string{
+		0: "0 B", 1: "1 B", 1023: "1023 B", 1024: "1.0 KiB", 1536: "1.5 KiB", 63.2 * (1 << 20): "63.2 MiB", 108 << 20: "108 MiB", 99.94 * 1024: "99.9 KiB",
+		99.95 * 1024: "100 KiB", 1023.4 * 1024: "1023 KiB", 1<<30 - 1: "1.0 GiB", 5 << 40: "5.0 TiB", 1 << 60: "1048576 TiB",
+	} {
+		if got := Size(n); got != want {
+			t.Errorf("%f: got %s, want %s", n, got, want)
+		}
+	}
+}

@@ -26,7 +26,7 @@ var mayImport = map[string]struct{ own, not []string }{
 	"ftpexec/ftphttp":             {own: []string{"urlparse", "ftpexec"}},
 	"ftpexec/internal/listing":    {},
 	"ftpexec/internal/wire":       {own: []string{"internal/localfile"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
-	"download":                    {own: []string{"urlparse", "ftpexec", "download/digest", "download/internal/partfile", "download/internal/sums", "internal/owner", "internal/localfile", "internal/retry"}, not: []string{"github.com/spf13/pflag"}},
+	"download":                    {own: []string{"urlparse", "ftpexec", "download/digest", "download/internal/partfile", "download/internal/sums", "internal/owner", "internal/localfile", "internal/printable", "internal/retry"}, not: []string{"github.com/spf13/pflag"}},
 	"download/digest":             {own: []string{"download/internal/algorithm"}},
 	"download/internal/partfile":  {own: []string{"internal/localfile", "internal/owner"}, not: []string{"net"}},
 	"download/internal/sums":      {own: []string{"download/digest", "download/internal/algorithm"}, not: []string{"net", "os"}},

@@ -42,8 +42,8 @@ func (r *Run) rows(width, height int) (rows []string) {
 // row returns as many parts as fit into width.
 func (r *Run) row(width int) string {
 	parts := r.parts()
-	if r.received == 0 && r.totals.Complete == 0 {
-		parts = append(parts[:1], cmp.Or(r.p.said, "connecting"))
+	if !r.flows() {
+		parts = append(parts, cmp.Or(r.p.said, "connecting"))
 	}
 	for len(parts) > 1 && runewidth.StringWidth(strings.Join(parts, ", ")) > width {
 		parts = parts[:len(parts)-1]
@@ -51,28 +51,43 @@ func (r *Run) row(width int) string {
 	return runewidth.Truncate(strings.Join(parts, ", "), width, "")
 }
 
+// flows reports whether anything has come.
+func (r *Run) flows() bool { return r.received > 0 || r.totals.Complete > 0 }
+
 // parts returns, for example, "3 of 8 files", "1 failed", "0:40 left", "1.0 MiB/s" and "1.2 GiB of 3.0 GiB", the most
 // important first.
 func (r *Run) parts() []string {
 	files, octets := r.of()
-	parts := []string{fmt.Sprintf("%d of %d files", r.totals.Complete, files)}
+	parts := []string{fmt.Sprintf("%d of %s", r.totals.Complete, counted(files, "file", "files"))}
 	if r.totals.Listing > 0 {
-		parts[0] += " or more"
+		if parts[0] += " so far"; !r.flows() {
+			parts[0] = fmt.Sprintf("listing %s: %s so far", r.p.tree(), counted(files, "file", "files"))
+		}
 	}
 	if n := r.totals.Failed + r.totals.Unlisted; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", n))
 	}
+	if !r.flows() {
+		return parts
+	}
 	return append(parts, r.speed.parts(r.done, octets)...)
 }
 
-// row returns, for example, "name.tar.gz [==>--]   1.0 MiB / 2.0 MiB   50 %  1.0 MiB/s  0:01", in width columns. The
+// tree returns the name of the tree that is listed: ".../pub/", or of several "directories".
+func (p *Printer) tree() string {
+	if p.Tree == nil {
+		return "directories"
+	}
+	if n := len(p.Tree.Dirs); n > 0 {
+		return printable.Line(".../" + p.Tree.Dirs[n-1] + "/")
+	}
+	return printable.Line(p.Tree.Host) + "/"
+}
+
+// row returns, for example, "name.tar.gz [==>--]  1.0 MiB / 2.0 MiB   50 %  1.0 MiB/s    0:01", in width columns. The
 // figures of several files stand below each other. Of a long name the end stays.
 func (f *file) row(width int) string {
-	const leastName, amountColumn = 10, 24
-	facts := f.pace()
-	if width >= leastName+amountColumn+len(facts) {
-		facts = fmt.Sprintf("%*s", amountColumn, amount(f.done, f.total, " / ")+" ") + facts
-	}
+	facts := f.facts(width)
 	room := max(0, width-len(facts)-1)
 	name := path.Base(filepath.ToSlash(f.name))
 	if over := runewidth.StringWidth(name) - room; over > 0 {
@@ -85,20 +100,34 @@ func (f *file) row(width int) string {
 	return strings.TrimRight(runewidth.Truncate(runewidth.FillRight(name, room)+" "+facts, max(width, 0), ""), " ")
 }
 
-// pace returns, for example, "  50 %   1.0 MiB/s    0:01  try 2". The percentage is rounded down, so that 100 means all.
-func (f *file) pace() string {
-	percent, left := "", ""
+// leastName is how many columns the name of a file has before anything else, in a terminal of 40 columns.
+const leastName = 18
+
+// facts returns, for example, "  1.0 MiB / 2.0 MiB   50 %  1.0 MiB/s    0:01  try 2", or in a narrow terminal what of it
+// matters most beside the name. The percentage is rounded down, so that 100 means all.
+func (f *file) facts(width int) (text string) {
+	percent, left, try := "", "", ""
 	if f.total > 0 {
 		percent = fmt.Sprintf("%d %%", int64(float64(f.done)/float64(f.total)*100))
 	}
 	if d := f.speed.left(f.done, f.total); d >= 0 {
 		left = clockTime(d)
 	}
-	text := fmt.Sprintf("%6s%12s/s%8s ", percent, binary(f.speed.rate), left)
 	if f.try > 1 {
-		text += fmt.Sprintf(" try %d", f.try)
+		try = fmt.Sprintf("  try %d", f.try)
 	}
-	return text
+	facts := []string{fmt.Sprintf("%19s", amount(f.done, f.total, " / ")), fmt.Sprintf("%6s", percent),
+		fmt.Sprintf("%10s/s", printable.Size(f.speed.rate)), fmt.Sprintf("%8s", left), try}
+	room, shown := width-leastName-1, make([]string, len(facts))
+	for _, i := range []int{3, 1, 2, 0, 4} {
+		if strings.TrimSpace(facts[i]) != "" || width >= 80 {
+			if room -= len(facts[i]); room < 0 {
+				break
+			}
+			shown[i] = facts[i]
+		}
+	}
+	return strings.Join(shown, "")
 }
 
 // speed measures bytes per second. If the data goes straight to the file its counter moves in steps of up to half a
@@ -144,7 +173,7 @@ func (s *speed) parts(done, total int64) (parts []string) {
 	if left := s.left(done, total); left >= 0 {
 		parts = append(parts, clockTime(left)+" left")
 	}
-	return append(parts, binary(s.rate)+"/s", amount(done, total, " of "))
+	return append(parts, printable.Size(s.rate)+"/s", amount(done, total, " of "))
 }
 
 // clockTime formats a time left as 4:05 or 1:02:03.
@@ -156,22 +185,34 @@ func clockTime(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
-// amount returns, for example, "1.0 MiB of 2.0 MiB".
-func amount(done, total int64, of string) string {
-	if total <= 0 {
-		return binary(float64(done))
+// lasted formats the time that something took: 0.03 s, 16.1 s, 4 min 5 s or 1 h 2 min.
+func lasted(d time.Duration) string {
+	s := int64(d.Round(time.Second).Seconds())
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%.2f s", d.Seconds())
+	case d < 100*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case s < 3600:
+		return fmt.Sprintf("%d min %d s", s/60, s%60)
 	}
-	return binary(float64(done)) + of + binary(float64(total))
+	return fmt.Sprintf("%d h %d min", s/3600, s/60%60)
 }
 
-// binary formats a number of bytes in binary units, as 1.5 MiB.
-func binary(n float64) string {
-	i := 0
-	for ; n >= 1023.95 && i < 4; i++ {
-		n /= 1024
+// ending returns what has come and how fast, for example "108 MiB in 16.1 s, 6.7 MiB/s". A moment has no rate.
+func ending(received int64, took time.Duration) string {
+	text := printable.Size(float64(received)) + " in " + lasted(took)
+	if received > 0 && took >= 100*time.Millisecond {
+		text += ", " + printable.Size(float64(received)/took.Seconds()) + "/s"
 	}
-	if i == 0 {
-		return fmt.Sprintf("%.0f B", n)
+	return text
+}
+
+// amount returns, for example, "1.0 MiB of 2.0 MiB".
+func amount(done, total int64, of string) string {
+	text := printable.Size(float64(done))
+	if total > 0 {
+		text += of + printable.Size(float64(total))
 	}
-	return fmt.Sprintf("%.1f %ciB", n, "KMGT"[i-1])
+	return text
 }

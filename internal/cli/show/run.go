@@ -1,8 +1,11 @@
 package show
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -29,8 +32,11 @@ type Run struct {
 	speed  speed
 	clock  clock
 
-	done, size, received int64 // bytes of all files: those that are there, those found so far (-1: not known), and what this run brought
-	before, links        int64 // files that were complete before; links that were not followed
+	done, size, received int64           // bytes of all files: those that are there, those found so far (-1: not known), and what this run brought
+	before, links        int64           // files that were complete before; links that were not followed
+	losses, firstLoss    int             // what failed; how many lines there were before
+	failed               []string        // the first of them, printable
+	places               map[string]bool // the directories of the files that are there, as far as a second one
 }
 
 // file is a file on its way.
@@ -70,7 +76,7 @@ func (p *Printer) Run(path string, files, octets int64) *Run {
 	defer p.lock()()
 	r := &Run{
 		p: p, lone: path != "", known: files, octets: octets, mode: p.mode(path == "-" && IsTerminal(p.Out)),
-		began: p.now(), gone: make(map[string]bool), stop: func() {},
+		began: p.now(), gone: make(map[string]bool), places: make(map[string]bool), stop: func() {},
 	}
 	if r.clock.last = r.began; r.mode == Bar {
 		r.stop = p.animate(r)
@@ -165,6 +171,16 @@ func (r *Run) happened(f *file, e download.Event) {
 func (r *Run) end(f *file, e batch.Event) {
 	u := e.Task.URLs[0]
 	_, givenUp := errors.AsType[*schedule.GivenUp](e.Err)
+	switch {
+	case e.Err != nil:
+		r.lose(e.Task)
+	case e.Text == "" && len(r.places) < 2:
+		first, _, below := strings.Cut(e.Task.Path, "/")
+		if !below {
+			first = ""
+		}
+		r.places[first] = true
+	}
 	if e.Result.Left != "" {
 		r.before++
 	}
@@ -192,7 +208,7 @@ func (r *Run) endFile(f *file, done download.Result, err error) {
 	if err != nil {
 		kept := ""
 		if r.lone && done.Kept > 0 {
-			kept = "; " + counted(done.Kept, "byte", "bytes") + " kept, run the same command to resume"
+			kept = "; " + printable.Size(float64(done.Kept)) + " kept: the same command resumes"
 		}
 		r.p.failed(f.event("error"), err, kept)
 		return
@@ -209,7 +225,9 @@ func (r *Run) endFile(f *file, done download.Result, err error) {
 	if e.Skipped, e.Verified = done.Left != "", done.Verified; !e.Skipped {
 		took := now.Sub(f.made)
 		e.Seconds, e.Rate = seconds(took), average(f.done-f.offset, now.Sub(f.began))
-		text = fmt.Sprintf("%s in %.1f s", counted(done.Size, "byte", "bytes"), took.Seconds())
+		if text = ending(f.done-f.offset, took); f.offset > 0 {
+			text += "; " + printable.Size(float64(done.Size)) + " in all"
+		}
 	}
 	if done.Verified != "" {
 		text += " (verified: " + OneLine(done.Verified) + ")"
@@ -237,28 +255,74 @@ func (r *Run) of() (files, octets int64) {
 	return files, octets
 }
 
-// End shows how a run of many files has ended, for example as "498 of 500 complete (12 of them before), 2 failed;
-// received 1234567 bytes in 3.2 s".
+// End shows how a run of many files has ended, for example as "498 of 500 complete in m/, 12 already there, 2 failed: 108
+// MiB in 16.1 s, 6.7 MiB/s". After a long run it names the files that failed once more.
 func (r *Run) End(t batch.Totals) {
 	defer r.p.lock()()
 	r.stop()
 	r.totals, r.ended = t, true
 	files, _ := r.of()
+	took := r.p.now().Sub(r.began)
 	text := fmt.Sprintf("%d of %d complete", t.Complete, files)
+	if place := r.place(); place != "" && t.Complete > 0 {
+		text += " in " + place
+	}
 	if r.before > 0 {
-		text += fmt.Sprintf(" (%d of them before)", r.before)
+		text += fmt.Sprintf(", %d already there", r.before)
 	}
 	if t.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", t.Failed)
 	}
 	if n := t.Unlisted + t.Listing; n > 0 {
-		text += ", " + counted(n, "directory", "directories") + " not listed whole"
+		text += ", " + counted(n, "directory", "directories") + " could not be fully listed"
 	}
 	if r.links > 0 {
 		text += ", " + counted(r.links, "link", "links") + " not followed"
 	}
+	if r.received > 0 || t.Complete > r.before {
+		text += ": " + ending(r.received, took)
+	}
+	r.again(took)
 	if r.mode != None || t.Listing+t.Unlisted > 0 || t.Complete != files {
-		r.p.say(r.event("end"), text+fmt.Sprintf("; received %s in %.1f s", counted(r.received, "byte", "bytes"), r.p.now().Sub(r.began).Seconds()))
+		r.p.say(r.event("end"), text)
+	}
+}
+
+// place returns the directory that has all files, for example "data/m/"; "" if that is the current one.
+func (r *Run) place() string {
+	place := filepath.ToSlash(r.p.Dir)
+	for first := range r.places {
+		if len(r.places) == 1 {
+			place = path.Join(place, first)
+		}
+	}
+	if place == "" {
+		return ""
+	}
+	return printable.Line(strings.TrimSuffix(place, "/")) + "/"
+}
+
+// lose notes what failed, for the end.
+func (r *Run) lose(t *batch.Task) {
+	const most = 10
+	if r.losses++; r.losses == 1 {
+		r.firstLoss = r.p.lines
+	}
+	if r.losses <= most {
+		r.failed = append(r.failed, printable.Line(cmp.Or(t.Path, t.URLs[0].Redacted())))
+	}
+}
+
+// again names what failed once more, if that was long ago or many lines above.
+func (r *Run) again(took time.Duration) {
+	if r.mode == None || r.mode == JSON || took < time.Minute && r.p.lines-r.firstLoss < len(r.failed)+10 {
+		return
+	}
+	for _, name := range r.failed {
+		r.p.line("failed: %s", name)
+	}
+	if more := r.losses - len(r.failed); more > 0 {
+		r.p.line("... and %d more: %s has them all", more, cmp.Or(printable.Line(r.p.Report), "--report FILE"))
 	}
 }
 

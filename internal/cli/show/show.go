@@ -44,6 +44,8 @@ type Printer struct {
 	Out            io.Writer // standard output: its errors are marked as such
 	Verbose, Quiet bool      // these and Progress are as the flags say, and do not change after first use
 	Progress       Mode
+	Dir, Report    string        // of -d and --report, for the end of a run
+	Tree           *urlparse.URL // the only one of the command line, or nil
 
 	err     io.Writer
 	explain func(error) (text string, code int)
@@ -51,6 +53,7 @@ type Printer struct {
 
 	mu     sync.Mutex // held while standard error is written to; guards what follows, and each Run
 	said   string     // last in the dialogue; "" before that
+	lines  int        // so many were printed
 	bottom *Run       // whose rows are at the bottom of the terminal; nil: nobody's
 	drawn  []int      // the columns of each row on the terminal
 }
@@ -121,7 +124,10 @@ func (p *Printer) Line(format string, args ...any) {
 	p.line(format, args...)
 }
 
-func (p *Printer) line(format string, args ...any) { p.draw(fmt.Sprintf(format+"\n", args...)) }
+func (p *Printer) line(format string, args ...any) {
+	p.lines++
+	p.draw(fmt.Sprintf(format+"\n", args...))
+}
 
 func (p *Printer) lock() (unlock func()) {
 	p.mu.Lock()

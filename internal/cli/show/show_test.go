@@ -119,7 +119,7 @@ a\x1bfile: 1:10 left, 10 B/s, 300 B of 1000 B
 a\x1bfile: 10 B/s, 700 B
 a\x1bfile: RETR x: connection lost; trying again in 1.5 s (2 of 5)
 a\x1bfile: begins / anew\x1b
-a\x1bfile: 1000 bytes in 71.2 s
+a\x1bfile: 1000 B in 71.2 s, 14 B/s
 `)
 	for _, tt := range []struct {
 		mode  Mode
@@ -127,7 +127,7 @@ a\x1bfile: 1000 bytes in 71.2 s
 		done  download.Result
 		want  string
 	}{
-		{Plain, false, download.Result{Size: 1, Verified: "md5 from\x1b"}, `a\x1bfile: 1 byte in 0.0 s (verified: md5 from\x1b)` + "\n"},
+		{Plain, false, download.Result{Size: 1, Verified: "md5 from\x1b"}, `a\x1bfile: 1 B in 0.00 s (verified: md5 from\x1b)` + "\n"},
 		{Plain, false, download.Result{Left: "already exists"}, `a\x1bfile: already exists, left alone` + "\n"},
 		{None, false, download.Result{Left: "already exists"}, `a\x1bfile: already exists, left alone` + "\n"},
 		{None, false, download.Result{Size: 2}, ""},
@@ -143,7 +143,7 @@ a\x1bfile: 1000 bytes in 71.2 s
 		s.compare(t, tt.want)
 	}
 	s.Quiet = false
-	for kept, want := range map[int64]string{0: "", 1: "; 1 byte kept, run the same command to resume", 7: "; 7 bytes kept, run the same command to resume"} {
+	for kept, want := range map[int64]string{0: "", 1: "; 1 B kept: the same command resumes", 66270000: "; 63.2 MiB kept: the same command resumes"} {
 		s.lone("f").end(download.Result{Kept: kept}, lost)
 		s.compare(t, "ftpfetch: ftp://u:***@h/x: RETR x: connection lost"+want+"\n")
 	}
@@ -246,7 +246,7 @@ func TestRunPlain(t *testing.T) {
 	s.out.Reset()
 	r.links, r.before = 1, 1
 	r.End(batch.Totals{Files: 3, Complete: 1, Failed: 1, Unlisted: 1, Listing: 1})
-	s.compare(t, "1 of 3 complete (1 of them before), 1 failed, 2 directories not listed whole, 1 link not followed; received 1 byte in 4000.0 s\n")
+	s.compare(t, "1 of 3 complete, 1 already there, 1 failed, 2 directories could not be fully listed, 1 link not followed: 1 B in 1 h 6 min, 0 B/s\n")
 }
 
 // TestRunJSON checks the events about all files.
