@@ -78,6 +78,10 @@ func formOf(in *bufio.Reader, want string) (form, error) {
 		return form{}, errors.New("the list is in UTF-16: save it as UTF-8")
 	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
 		return form{}, errors.New("the list is compressed: decompress it with gunzip")
+	case bytes.HasPrefix(start, []byte("PK\x03\x04")):
+		return form{}, errors.New("the list is a ZIP archive or a workbook: save it as CSV")
+	case bytes.IndexByte(start, 0) >= 0:
+		return form{}, errors.New("the list is no text")
 	}
 	if len(start) == 0 && err == io.EOF {
 		return form{}, errors.New("the list is empty")
@@ -126,9 +130,27 @@ func wrapped(text string) bool {
 // readList reads a URL from each line. A "#" within a line is not a comment: the parser says that it must be encoded.
 func (r *reader) readList() {
 	r.each(func(line int, text string) {
-		u, err := urlparse.Parse(strings.TrimSpace(text))
+		text = strings.TrimSpace(text)
+		bare := !hasScheme(text) && !strings.Contains(text, "://")
+		if bare && r.Base != nil {
+			text = r.below() + strings.TrimPrefix(strings.TrimPrefix(text, "./"), "//")
+		}
+		u, err := urlparse.Parse(text)
+		if bad, ok := errors.AsType[*urlparse.Error](err); ok && bare && r.Base == nil {
+			if u, err := urlparse.Parse("ftp://" + text); err == nil && !u.IsDir() {
+				bad.Hint += ", or --base ftp:// for the whole list"
+			}
+		}
 		r.single(line, u, err)
 	})
+}
+
+// below returns what a line without a scheme goes on.
+func (r *reader) below() string {
+	if r.Base.Host == "" {
+		return r.Base.Scheme + "://"
+	}
+	return strings.TrimSuffix(r.Base.String(), "/") + "/"
 }
 
 func (r *reader) readText() {
@@ -140,7 +162,7 @@ func (r *reader) readText() {
 
 // readSums reads a list of digests of files below Base.
 func (r *reader) readSums() {
-	if r.Base == nil {
+	if r.Base == nil || r.Base.Host == "" {
 		r.fail(1, errors.New("a list of digests names files without their directory: give its URL as the base (--base URL)"))
 		return
 	}

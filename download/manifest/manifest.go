@@ -36,7 +36,8 @@ type Options struct {
 	// fastq_md5 and fastq_bytes, and none means all; in an NCBI summary they are the ends of the names, and none means
 	// "_genomic.fna.gz".
 	Files []string
-	// Base is the directory that the names in a list of digests are relative to.
+	// Base is the directory that the names in a list of digests are relative to, and lines without a scheme in one of URLs.
+	// With nothing but a Scheme it is what these lines lack.
 	Base *urlparse.URL
 	// Shard {I, N} limits what is read to the I-th, from 1, of N equal shares of the items; {} is all.
 	Shard [2]int

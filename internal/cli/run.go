@@ -79,6 +79,7 @@ func (r *run) execute(ctx context.Context, err error) {
 		}
 	}
 	r.misused(err)
+	r.print.Rest()
 }
 
 // misused reports what ends a run before its first URL.

@@ -31,9 +31,16 @@ func Parse(args []string) (*Config, error) {
 		return &r.Config, &Error{Lines: texts}
 	}
 	if r.base != "" {
-		base, err := r.parseURL(strings.TrimSuffix(r.base, "/") + "/")
+		text, bare := strings.TrimSuffix(r.base, "/"), strings.HasSuffix(r.base, "://")
+		if bare {
+			text = r.base + "any"
+		}
+		base, err := r.parseURL(text + "/")
 		if err != nil {
 			return &r.Config, fmt.Errorf("--base: %w", err)
+		}
+		if bare {
+			base = &urlparse.URL{Scheme: base.Scheme}
 		}
 		r.Reading.Base = base
 	}

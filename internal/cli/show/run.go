@@ -163,7 +163,18 @@ func (r *Run) happened(f *file, e download.Event) {
 		told = f.event("retry")
 		told.Attempt, told.Error, told.Code, told.Delay = f.try, OneLine(why), code, seconds(e.Wait)
 	}
-	r.say(told, f.name+": "+text)
+	if r.mode != None {
+		r.each(told, f.name+": "+text)
+	}
+}
+
+// each shows what may come for each of many files.
+func (r *Run) each(e event, text string) {
+	if r.lone {
+		r.p.say(e, text)
+	} else {
+		r.p.sayFew("", e, text)
+	}
 }
 
 // end shows how a task has ended. Once a server is given up its next files fail for the same reason, which is not
@@ -232,7 +243,7 @@ func (r *Run) endFile(f *file, done download.Result, err error) {
 	if done.Verified != "" {
 		text += " (verified: " + OneLine(done.Verified) + ")"
 	}
-	r.p.say(e, f.name+": "+text)
+	r.each(e, f.name+": "+text)
 }
 
 func (r *Run) count(e batch.Event) {
@@ -260,6 +271,7 @@ func (r *Run) of() (files, octets int64) {
 func (r *Run) End(t batch.Totals) {
 	defer r.p.lock()()
 	r.stop()
+	r.p.rest()
 	r.totals, r.ended = t, true
 	files, _ := r.of()
 	took := r.p.now().Sub(r.began)

@@ -12,10 +12,13 @@
 package show
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -56,6 +59,7 @@ type Printer struct {
 	lines  int        // so many were printed
 	bottom *Run       // whose rows are at the bottom of the terminal; nil: nobody's
 	drawn  []int      // the columns of each row on the terminal
+	kinds  []*kind    // of messages about one thing of many
 }
 
 // New returns a Printer for these streams. A stream is a terminal if [IsTerminal] says so. explain returns the text of an
@@ -197,7 +201,7 @@ func (p *Printer) note(whom Note, e event) {
 	if e.Path != "" {
 		text = printable.Line(e.Path) + ": " + text
 	}
-	p.say(e, string(whom)+text)
+	p.sayFew(string(whom), e, text)
 }
 
 // Failed reports why a URL could not be retrieved. subject is the URL without its password; rest follows the reason.
@@ -213,13 +217,68 @@ func (p *Printer) failed(e event, err error, rest string) {
 		return
 	}
 	e.Event, e.Error, e.Code = "error", OneLine(what+rest), code
-	text := "ftpfetch: "
+	text := ""
 	if malformed, ok := errors.AsType[*urlparse.Error](err); e.URL != "" {
-		text += printable.Line(e.URL) + ": "
+		text = printable.Line(e.URL) + ": "
 	} else if ok {
 		e.URL = malformed.Input
 	}
-	p.say(e, text+e.Error)
+	p.sayFew("ftpfetch: ", e, text+e.Error)
+}
+
+// kind counts messages that say the same about different things.
+type kind struct {
+	words, mark, first string
+	n                  int
+}
+
+// mostAlike is how many messages of a kind are shown. The others are counted.
+const mostAlike = 5
+
+// sayFew is say for a message that may come once for each of many things. What is read by programs, or asked for by -v, is
+// whole.
+func (p *Printer) sayFew(mark string, e event, text string) {
+	few := true
+	if p.Progress != JSON && !p.Verbose {
+		k := p.kindOf(mark, text, e)
+		k.n++
+		few = k.n <= mostAlike
+	}
+	if few {
+		p.say(e, mark+text)
+	}
+}
+
+// kindOf returns the kind of a message, which the words tell that are no names. After a hundred kinds all others are one.
+func (p *Printer) kindOf(mark, text string, e event) *kind {
+	words := strings.Fields(strings.NewReplacer(cmp.Or(path.Base(e.URL), " "), " ", cmp.Or(e.Path, " "), " ").Replace(text))
+	all := strings.Join(slices.DeleteFunc(words, func(word string) bool { return strings.Trim(word, "abcdefghijklmnopqrstuvwxyz,;:") != "" }), " ")
+	i := slices.IndexFunc(p.kinds, func(k *kind) bool { return k.words == all })
+	if i < 0 {
+		if i = len(p.kinds); i > 100 {
+			return p.kinds[i-1]
+		}
+		p.kinds = append(p.kinds, &kind{words: all, mark: mark, first: text})
+	}
+	return p.kinds[i]
+}
+
+// Rest says how many messages of each kind were not shown.
+func (p *Printer) Rest() {
+	defer p.lock()()
+	p.rest()
+}
+
+func (p *Printer) rest() {
+	many := slices.DeleteFunc(p.kinds, func(k *kind) bool { return k.n <= mostAlike })
+	for _, k := range many {
+		like := ""
+		if len(many) > 1 {
+			like = " like " + k.first
+		}
+		p.line("%s... and %d more%s", k.mark, k.n-mostAlike, like)
+	}
+	p.kinds = nil
 }
 
 // Trace returns what is told about the dialogue: the user, as curl -v does, or only the rows at the bottom of the
