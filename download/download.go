@@ -1,9 +1,12 @@
 // Package download saves the file that an ftp URL names, whole or not at all, or copies it to any writer.
 //
-// The two calls to use are [File] and, for a writer, [To]:
+//	r, err := download.Get(ctx, "ftp://ftp.example.org/pub/x", "x", nil)
+//
+// is enough for a first program; with [Options] it verifies, limits and shows the download. [File] and, for a writer, [To]
+// take a parsed URL, and a Client with logins, TLS, proxies and connections to keep:
 //
 //	var c ftpexec.Client
-//	u, err := urlparse.Parse("ftp://ftp.example.org/pub/x")
+//	u, err := urlparse.Parse("ftp://me@ftp.example.org/pub/x")
 //	r, err := download.File(ctx, &c, u, "x", nil)
 //
 // A file gets its final name only after every byte has arrived, the server has confirmed the end of the transfer (RFC 959

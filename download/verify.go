@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/algorithm"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
@@ -28,7 +29,7 @@ type digestCheck struct {
 }
 
 func newCheck(want digest.Sum, from string) *digestCheck {
-	return &digestCheck{want: want, from: from, h: digest.New(want.Algorithm)}
+	return &digestCheck{want: want, from: from, h: algorithm.New(want.Algorithm)}
 }
 
 func (c *digestCheck) Write(p []byte) (int, error) {

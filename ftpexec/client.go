@@ -1,12 +1,11 @@
-// Package ftpexec retrieves what ftp URLs name (RFC 1738 section 3.2) from FTP servers. [Plan] turns a URL into
-// FTP commands, [Client.Do] retrieves a file, and [Client.Entries] lists a directory; [Client.List]
-// lists only names. Package ftpfs makes a directory an [io/fs.FS], and package ftphttp retrieves for programs that use
-// net/http.
+// Package ftpexec retrieves what ftp URLs name (RFC 1738 section 3.2) from FTP servers. [Plan] turns a URL into FTP
+// commands, [Client.Do] retrieves a file, and [Client.Entries] lists a directory; [Client.List] lists only names.
+// Package ftpfs makes a directory an [io/fs.FS], and package ftphttp retrieves for programs that use net/http.
 //
 //	var c ftpexec.Client
 //	r, err := c.Get(ctx, "ftp://ftp.example.org/pub/file")
 //
-// The methods of Client take parsed URLs, except Get, which parses one first.
+// The methods of Client take parsed URLs, except Get, which parses one first. Package download saves files, with retries.
 //
 // The package uses no files, flags or terminal. No text that it returns or traces contains a password.
 package ftpexec
@@ -101,8 +100,7 @@ type Event struct {
 	Conn int    // the number of the control connection among those of the Client, from 1; 0 if the event is about none
 }
 
-// Get parses rawURL and retrieves the file that it names; see [Client.Do]. The error is a *[urlparse.Error] if
-// rawURL is not valid.
+// Get parses rawURL and retrieves the file that it names; see [Client.Do] and [urlparse.Parse].
 func (c *Client) Get(ctx context.Context, rawURL string) (*Response, error) {
 	u, err := urlparse.Parse(rawURL)
 	if err != nil {
@@ -136,7 +134,9 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 		cfg.Dial, cfg.DialData = new(net.Dialer).DialContext, (&net.Dialer{KeepAlive: -1}).DialContext
 	}
 	if u.Scheme != urlparse.FTP || c.TryTLS {
-		cfg.TLSConfig = c.tlsConfig(u.Host)
+		cfg.TLSConfig = cmp.Or(c.TLSConfig.Clone(), &tls.Config{MinVersion: tls.VersionTLS12})
+		// Servers want data connections to resume the control connection's session: they share a cache, keyed by ServerName.
+		cfg.TLSConfig.ServerName, cfg.TLSConfig.ClientSessionCache = u.Host, sessions{tls.NewLRUClientSessionCache(4)}
 	}
 	return cfg
 }
@@ -151,18 +151,6 @@ func (c *Client) proxy(address string) func(ctx context.Context, network, addres
 
 // tries reports whether the client asks for TLS that u does not require.
 func (c *Client) tries(u *urlparse.URL) bool { return c.TryTLS && u.Scheme == urlparse.FTP }
-
-// tlsConfig returns a TLS configuration for one control connection and its data connections. They share a session
-// cache, keyed by ServerName, because servers want data connections to resume the control connection's session.
-func (c *Client) tlsConfig(host string) *tls.Config {
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
-	if c.TLSConfig != nil {
-		cfg = c.TLSConfig.Clone()
-	}
-	cfg.ServerName = host
-	cfg.ClientSessionCache = sessions{tls.NewLRUClientSessionCache(4)}
-	return cfg
-}
 
 // sessions is a cache from which crypto/tls cannot remove a session. It would if a handshake fails, as on the data
 // connection of a refused transfer; the next transfer must resume that session.

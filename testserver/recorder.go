@@ -89,8 +89,19 @@ func (r *recorder) look(prefix string) (found, closed bool, changed <-chan struc
 }
 
 // Flights returns the flights on all connections, or on the control connections given, 0 for the data connections: the
-// lines that ended in each, which are none for a part of a TLS handshake. The package comment has what they say about
-// round trips.
+// lines that ended in each, which are none for a part of a TLS handshake.
+//
+// A flight is everything that arrives from the client on a connection between two sends of the server, counted below TLS.
+// Bytes that have already arrived when the server sends do not start a new flight. If a client writes commands one by one
+// without waiting, a reply that the server sends in between may still split them; a client that means one flight writes it
+// at once. An unencrypted download on a new connection takes, to its last byte,
+//
+//	1 (TCP) + 1 (greeting) + flights + 1 (data connection)
+//
+// round trips, if the client opens the data connection while its RETR is under way and Flights is read before QUIT is
+// sent. The flights of the control connection include those of a TLS handshake. On a protected data connection the last
+// term is its own flights: 2 for a TLS 1.3 handshake. The next file on the same connection has no greeting to wait for and
+// takes flights + 1, counted from ResetCommands.
 func (r *recorder) Flights(conns ...int) (log [][]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

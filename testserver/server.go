@@ -22,6 +22,11 @@ import (
 
 // Options configures a server. The zero value, and a nil *Options, mean an anonymous server without TLS, with an empty
 // tree, on 127.0.0.1. Of a script only Listen and TLSConfig count.
+//
+// The honest server is github.com/fclairamb/ftpserverlib over an afero.Fs. It serves names byte for byte; no name can
+// contain "/". "CWD /etc" takes an absolute path, "CWD " with a null argument succeeds and changes nothing, and "-l" is a
+// name. The library opens the passive ports on all interfaces, and accepts only connections from the control connection's
+// address. Active data connections work, but they are not counted and faults do not affect them.
 type Options struct {
 	// FS is the served tree; nil means a new, empty afero.MemMapFs. It is an afero.Fs rather than an fs.FS because the
 	// server's driver needs one, and so that a test can change files while the server runs. Use afero.FromIOFS to serve an
@@ -54,6 +59,11 @@ type Options struct {
 	// them, say [Reply], [End] or [Cut]; nil for nothing. If the Action sends nothing and does not end the connection, the
 	// server goes on to handle the command. Fault may block: the connection waits for it. Calls for different connections
 	// are concurrent.
+	//
+	//	case c.Transfer == 1: // the first transfer ends early, with a lying 226
+	//		return testserver.Cut(1000, testserver.Closed)
+	//	case c.Verb == "SIZE":
+	//		return testserver.Final(testserver.Reply("213 5"))
 	Fault func(*Conn) Action
 }
 

@@ -2,7 +2,16 @@
 // within what each server bears, verifies every one, and remembers the verified ones in a ledger, so that the next run
 // fetches only the rest.
 //
-// The call to use is [Run].
+//	tasks := func(yield func(batch.Task) bool) {
+//		for item, err := range manifest.Read(list, manifest.Options{}) { // a URL per line, or a table
+//			if err != nil || !yield(batch.Task{Item: item}) {
+//				return
+//			}
+//		}
+//	}
+//	root, err := os.OpenRoot("data")
+//	var c ftpexec.Client
+//	totals, err := batch.Run(ctx, &c, tasks, batch.Options{Jobs: 4, Ledger: ".ftpfetch-ledger", Each: download.Options{Root: root}})
 package batch
 
 import (

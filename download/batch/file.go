@@ -9,6 +9,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/algorithm"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
@@ -289,7 +290,7 @@ const slack = time.Second - 1
 
 // verify compares the digest of a file that is there.
 func (b *engine) verify(ctx context.Context, item manifest.Item, to *partfile.Place, result download.Result) (download.Result, bool, error) {
-	h := digest.New(item.Sum.Algorithm)
+	h := algorithm.New(item.Sum.Algorithm)
 	err := to.Copy(ctx, h)
 	sum := digest.Sum{Algorithm: item.Sum.Algorithm, Digest: h.Sum(nil)}
 	if err == nil && sum.String() != item.Sum.String() && !b.replaces() {

@@ -1,31 +1,24 @@
-// Package digest names the digests by which a file can be verified, reads them as people write them ([Parse]), and
-// computes them ([New]).
+// Package digest reads digests of files as people write them.
 //
-//	want, err := digest.Parse("sha256:9f86d081884c7d65...")
-//	h := digest.New(want.Algorithm)
-//	_, err = io.Copy(h, file)
-//	ok := want.String() == digest.Sum{Algorithm: want.Algorithm, Digest: h.Sum(nil)}.String()
+//	sum, err := digest.Parse("sha256:9f86d081884c7d65...")
+//	r, err := download.Get(ctx, "ftp://ftp.example.org/pub/x", "x", &download.Options{Sum: sum})
+//
+// The algorithms are sha512, blake2b (512 bits without a key, as b2sum(1) prints it), sha256, sha1, md5 and crc32 (IEEE
+// 802.3, most significant byte first). The last three detect damage, but not a deliberate change.
 package digest
 
 import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"strings"
 
 	"example.com/ftpfetch/download/internal/algorithm"
 )
 
-// New returns a hash that computes the digest of an algorithm: sha512, blake2b (512 bits without a key, as b2sum(1) prints
-// it), sha256, sha1, md5 or crc32 (IEEE 802.3, most significant byte first). The last three detect damage, but not a
-// deliberate change. The hash also implements [encoding.BinaryMarshaler] and [encoding.BinaryUnmarshaler], so that its
-// state can be saved. New panics if there is no such algorithm.
-func New(name string) hash.Hash { return algorithm.New(name) }
-
 // Sum is a digest of a known algorithm. Digest has the algorithm's size.
 type Sum struct {
-	Algorithm string // as New takes it; "" means none
+	Algorithm string // "" means none
 	Digest    []byte
 }
 
@@ -53,7 +46,7 @@ func Parse(s string) (Sum, error) {
 	if i := notHex(digits); i >= 0 {
 		return Sum{}, fmt.Errorf("%s: %q at character %d is not a hexadecimal digit", a, []rune(digits[i:])[0], i+1)
 	}
-	if size := 2 * New(a).Size(); len(digits) != size {
+	if size := 2 * algorithm.New(a).Size(); len(digits) != size {
 		instead := ""
 		if fits := ofLength(len(digits)); len(fits) > 0 {
 			instead = ": for this digest write " + alternatives(fits, ":")
@@ -81,7 +74,7 @@ func withoutAlgorithm(s string) error {
 // ofLength returns the algorithms whose digests have that many digits.
 func ofLength(digits int) (fits []string) {
 	for _, a := range algorithm.Names() {
-		if 2*New(a).Size() == digits {
+		if 2*algorithm.New(a).Size() == digits {
 			fits = append(fits, a)
 		}
 	}

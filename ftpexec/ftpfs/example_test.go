@@ -10,7 +10,6 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/ftpexec/ftpfs"
 	"example.com/ftpfetch/testserver"
-	"example.com/ftpfetch/urlparse"
 )
 
 func Example() {
@@ -19,14 +18,10 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer s.Close()
-	root, err := urlparse.Parse(s.URL("/"))
-	if err != nil {
-		log.Fatal(err)
-	}
 
 	var c ftpexec.Client
 	defer c.CloseIdleConnections()
-	fsys, err := ftpfs.New(context.Background(), &c, root)
+	fsys, err := ftpfs.New(context.Background(), &c, s.URL("/"))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,4 +1,7 @@
 // Package ftpfs makes a directory on an FTP server a file system that can be read ([io/fs]).
+//
+//	fsys, err := ftpfs.New(ctx, nil, "ftp://ftp.example.org/pub/")
+//	text, err := fs.ReadFile(fsys, "README")
 package ftpfs
 
 import (
@@ -47,17 +50,18 @@ type FS struct {
 	root   *urlparse.URL
 }
 
-// New returns the directory that root names as a file system; root must end in "/" or ";type=d". It sends nothing. ctx
-// covers all use of the FS and its files. The error is [syscall.ENOTDIR] if root names a file, or a
-// *[urlparse.Error] if it is not valid.
-func New(ctx context.Context, c *ftpexec.Client, root *urlparse.URL) (*FS, error) {
-	if err := root.Check(); err != nil {
+// New returns the directory that a URL names as a file system; url must end in "/" or ";type=d". It sends nothing. ctx
+// covers all use of the FS and its files. A nil Client means one with its defaults. The error is [syscall.ENOTDIR] if the
+// URL names a file, or a *[urlparse.Error] if it is not valid.
+func New(ctx context.Context, c *ftpexec.Client, url string) (*FS, error) {
+	root, err := urlparse.Parse(url)
+	if err != nil {
 		return nil, err
 	}
 	if !root.IsDir() {
 		return nil, &ftpexec.Error{Op: "open", URL: root.Redacted(), Err: syscall.ENOTDIR, Hint: `end the URL in "/"`}
 	}
-	return &FS{c, ctx, root.Child("", "")}, nil
+	return &FS{cmp.Or(c, new(ftpexec.Client)), ctx, root.Child("", "")}, nil
 }
 
 // Open opens the named file or directory.

@@ -41,7 +41,7 @@ func unknown(verbs ...string) func(*testserver.Conn) testserver.Action {
 func openFS(t *testing.T, c *ftpexec.Client, url string) *ftpfs.FS {
 	t.Helper()
 	t.Cleanup(c.CloseIdleConnections)
-	return must.Get(ftpfs.New(t.Context(), c, parse(t, url)))(t)
+	return must.Get(ftpfs.New(t.Context(), c, url))(t)
 }
 
 // Whatever tells what is in a directory, the FS is one by the rules of io/fs.
@@ -172,7 +172,7 @@ func TestFSErrors(t *testing.T) {
 			}
 		}
 	}
-	if _, err := ftpfs.New(t.Context(), new(ftpexec.Client), parse(t, "ftp://example.invalid/file")); !errors.Is(err, syscall.ENOTDIR) {
+	if _, err := ftpfs.New(t.Context(), nil, "ftp://example.invalid/file"); !errors.Is(err, syscall.ENOTDIR) {
 		t.Errorf("FS of a file: got %v", err)
 	}
 }

@@ -1,4 +1,9 @@
 // Package ftphttp retrieves what FTP URLs name for programs that use net/http.
+//
+//	t := &http.Transport{}
+//	t.RegisterProtocol("ftp", &ftphttp.Transport{})
+//	c := &http.Client{Transport: t}
+//	r, err := c.Get("ftp://ftp.example.org/pub/x")
 package ftphttp
 
 import (

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/algorithm"
 )
 
@@ -18,7 +17,7 @@ var abc = map[string]string{}
 
 func init() {
 	for _, a := range algorithm.Names() {
-		h := digest.New(a)
+		h := algorithm.New(a)
 		_, _ = io.WriteString(h, "abc")
 		abc[a] = fmt.Sprintf("%x", h.Sum(nil))
 	}
@@ -213,7 +212,7 @@ func FuzzFind(f *testing.F) {
 			}
 			return
 		}
-		if len(sum.Digest) == 0 || len(sum.Digest) != digest.New(sum.Algorithm).Size() || wanted != "" && sum.Algorithm != wanted {
+		if len(sum.Digest) == 0 || len(sum.Digest) != algorithm.New(sum.Algorithm).Size() || wanted != "" && sum.Algorithm != wanted {
 			t.Errorf("%q of %q: got %s, %d bytes", wanted, list, sum, len(sum.Digest))
 		}
 		if !strings.Contains(strings.ToLower(string(list)), fmt.Sprintf("%x", sum.Digest)) {
