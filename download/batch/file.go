@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"time"
 
 	"example.com/ftpfetch/download"
@@ -16,6 +17,7 @@ import (
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
+	"example.com/ftpfetch/urlparse"
 )
 
 // file retrieves a file, unless it is there already.
@@ -48,6 +50,10 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 			return schedule.Short
 		case there:
 			return schedule.Untouched.Then(j.url().Address())
+		}
+		if result, err = b.compare(bounded, j, err); err == nil {
+			(&meter{engine: b, sized: j.size() >= 0}).end(result, nil)
+			return b.end(ctx, j, result, nil, schedule.Done)
 		}
 	case b.crowded(t, err):
 		return schedule.Full(err)
@@ -86,6 +92,40 @@ func (b *engine) named(ctx context.Context, j *job) (there bool, err error) {
 		_, there, err = b.there(ctx, j)
 	}
 	return there, err
+}
+
+// compare takes a file that is there and in no ledger for the server's if it has that one's size and time. Else the error
+// says how they differ, or is err if the server does not tell.
+func (b *engine) compare(ctx context.Context, j *job, err error) (download.Result, error) {
+	has, lerr := b.root.Lstat(j.Path)
+	if lerr != nil || !has.Mode().IsRegular() || j.url().Type == urlparse.TypeASCII {
+		return download.Result{}, err
+	}
+	size, modTime := j.listed, j.modTime
+	if size < 0 || modTime.IsZero() && size == has.Size() {
+		aerr := b.again(ctx, func() error {
+			e, err := b.src.Stat(ctx, j.url())
+			size, modTime = e.Size, e.ModTime
+			return err
+		})
+		if aerr != nil || size < 0 {
+			return download.Result{}, err
+		}
+	}
+	how := ""
+	switch age := modTime.Sub(has.ModTime()); {
+	case size != has.Size():
+		how = fmt.Sprintf("differs from the server's (%d bytes there, %d here): -N updates it", size, has.Size())
+	case modTime.IsZero():
+		how = "has the size of the server's, which tells no time: --overwrite replaces it"
+	case age.Abs() <= slack:
+		return download.Result{Size: size, ModTime: has.ModTime(), Left: "already there"}, nil
+	case age > 0:
+		how = "is older than the server's, and of the same size: -N updates it"
+	default:
+		how = "is newer than the server's, and of the same size: -N leaves it, --overwrite replaces it"
+	}
+	return download.Result{}, &localfile.Error{Path: filepath.Join(b.root.Name(), j.Path), Reason: how, Err: localfile.ErrOther}
 }
 
 // next turns to the file's next URL after err. Without one the file has failed.
@@ -276,9 +316,10 @@ func (b *engine) replaces() bool { return b.Each.Newer || b.Each.Continue }
 // with it is the cause.
 func (b *engine) other(item manifest.Item, cause error, format string, args ...any) error {
 	if !b.Each.Skip && !b.Each.Overwrite {
-		cause = fs.ErrExist
+		cause = localfile.ErrOther
+		format += ": --overwrite replaces it"
 	}
-	return &localfile.Error{Path: item.Path, Reason: "exists with " + fmt.Sprintf(format, args...), Err: cause, Elsewhere: cause != fs.ErrExist}
+	return &localfile.Error{Path: filepath.Join(b.root.Name(), item.Path), Reason: "exists with " + fmt.Sprintf(format, args...), Err: cause, Elsewhere: cause != localfile.ErrOther}
 }
 
 // dated reports whether the list or the listing tells enough to know whether the server's file is newer. Otherwise the

@@ -166,6 +166,7 @@ var hints = []struct {
 	are  func(error) bool
 	text string
 }{
+	{is(localfile.ErrOther), ""},
 	{is(fs.ErrExist), "--overwrite replaces it, --no-clobber skips it"},
 	{is(localfile.ErrName), "-o FILE saves it under another"},
 	{is(localfile.ErrPart), "remove it, or -c resumes it, or --overwrite replaces it"},
