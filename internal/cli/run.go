@@ -10,6 +10,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -132,6 +133,12 @@ type source interface {
 // all retrieves every URL, or tells what it was asked for about them.
 func (r *run) all(ctx context.Context) {
 	defer r.close()
+	if r.Many {
+		// Of a million files the heap is a fixed list of a few bytes each and little else, which is worth being collected early. A
+		// small heap is not: so a part of it is never touched, and takes no memory.
+		defer debug.SetGCPercent(debug.SetGCPercent(40))
+		defer runtime.KeepAlive(make([]byte, 20<<20))
+	}
 	if r.check(ctx); r.code.Load() != exitOK {
 		return
 	}
@@ -274,9 +281,6 @@ func (f first) HashNames() bool { return len(f.run.Targets) > 1 }
 // many retrieves lists and trees, and several URLs at once.
 func (r *run) many(ctx context.Context) {
 	files, octets := r.known()
-	if files < 0 || files > 100_000 { // then the heap is a fixed list of a few bytes a file and little else: it is worth being collected early
-		defer debug.SetGCPercent(debug.SetGCPercent(40))
-	}
 	r.shown = r.print.Run("", files, octets)
 	ledger := ".ftpfetch-ledger"
 	if shard := r.Reading.Shard; r.NoLedger {
