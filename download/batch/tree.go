@@ -145,7 +145,9 @@ func (b *engine) complain(j *job, found contents) {
 	}
 	j.note(func(h *haul) {
 		h.lost, h.shown = h.lost || len(found.odd) > 0, h.shown || found.all > 0
-		h.named = h.named || slices.ContainsFunc(found.entries, func(e entry) bool { return glob.Match([]string{j.Tree.Names}, e.name) })
+		if pattern, last := j.Tree.level(j.dir.depth); last {
+			h.named = h.named || slices.ContainsFunc(found.entries, func(e entry) bool { return glob.Match([]string{pattern}, e.name) })
+		}
 	})
 }
 
@@ -161,7 +163,7 @@ func (b *engine) notListed(ctx context.Context, j *job, err error, v schedule.Ve
 // create creates the local directory, which may stay empty. If only some files are wanted, those create the directories
 // that they need.
 func (b *engine) create(j *job) error {
-	if len(j.Tree.Accept) > 0 && j.Path != "" {
+	if pattern, _ := j.Tree.level(j.dir.depth); j.Path != "" && (pattern != "" || len(j.Tree.Accept) > 0) {
 		return nil
 	}
 	if err := b.root.MkdirAll(cmp.Or(j.Path, "."), 0o777); err != nil {

@@ -18,7 +18,7 @@ type haul struct {
 	mu       sync.Mutex
 	wanted   bool  // a file is fetched
 	lost     bool  // something failed, which is told
-	named    bool  // something in the tree's own directory matches Tree.Names
+	named    bool  // something matches Tree.Names
 	shown    bool  // there is something
 	rejected bool  // something matches Tree.Reject
 	unwanted int64 // files that Tree.Reject leaves, but no pattern chooses
@@ -38,6 +38,7 @@ func (j *job) note(change func(h *haul)) {
 // leave counts an entry that is not wanted, and tries what its patterns may have been meant to be.
 func (j *job) leave(e entry) {
 	below := path.Join(j.dir.below, e.name)
+	pattern, last := j.Tree.level(j.dir.depth)
 	j.note(func(h *haul) {
 		switch {
 		case h.wanted:
@@ -45,7 +46,7 @@ func (j *job) leave(e entry) {
 		case glob.Match(j.Tree.Reject, below):
 			h.rejected = true
 			return
-		case e.mode != 0, h.named && j.dir.depth == 0 && !glob.Match([]string{j.Tree.Names}, below):
+		case e.mode != 0, pattern != "" && !last, pattern != "" && h.named && !glob.Match([]string{pattern}, below):
 			return
 		case h.guesses == nil:
 			h.guesses = glob.Guess(j.Tree.patterns())
@@ -78,7 +79,7 @@ func (h *haul) wanting(t *Tree) error {
 	case t.Names != "" && !h.named:
 		text = "nothing matches " + t.Names
 	case h.unwanted > 0:
-	case t.Names != "" && t.Depth == 1 && h.deeper > 0:
+	case t.flat() && h.deeper > 0:
 		return barren("only directories match " + t.Names + " (-r fetches what is in them)")
 	case h.rejected:
 		text = "--reject leaves no file of it"
@@ -92,15 +93,23 @@ func (h *haul) wanting(t *Tree) error {
 		return nil
 	}
 	text += h.guesses.Advice()
-	if h.deeper > 0 {
+	if h.deeper > 0 && !t.flat() {
 		text += fmt.Sprintf("; %s (--depth %d reads more)", h.unread(t), t.Depth+1)
 	}
 	return barren(text)
 }
 
+// flat reports whether no directory that matches Names is read.
+func (t *Tree) flat() bool { return t.Names != "" && t.Depth == 1+strings.Count(t.Names, "/") }
+
 // unread says what Depth keeps from being read.
 func (h *haul) unread(t *Tree) string {
-	if h.deeper == 1 {
+	switch {
+	case t.flat() && h.deeper == 1:
+		return "1 directory that matches is not fetched (-r fetches what is in it)"
+	case t.flat():
+		return fmt.Sprintf("%d directories that match are not fetched (-r fetches what is in them)", h.deeper)
+	case h.deeper == 1:
 		return fmt.Sprintf("1 directory below level %d is not read", t.Depth)
 	}
 	return fmt.Sprintf("%d directories below level %d are not read", h.deeper, t.Depth)

@@ -20,7 +20,7 @@ import (
 // One without "/" is compared with the name, one with "/" with the path below the tree's directory.
 type Tree struct {
 	Depth  int      // how many levels of directories to list; 0 means all of them
-	Names  string   // a pattern of the names that are wanted in the tree's own directory; "" means all
+	Names  string   // a pattern of the paths that are wanted, level by level: "*/doc/*.pdf"; "" means all
 	Accept []string // patterns of the files that are wanted; empty means all
 	Reject []string // patterns of files and directories that are not wanted
 	// FollowLinks retrieves what symbolic links lead to, if that is inside the tree. Otherwise they are only reported.
@@ -31,7 +31,7 @@ type Tree struct {
 
 // check returns an error if a pattern is malformed.
 func (t *Tree) check() error {
-	for _, p := range slices.Concat(t.Accept, t.Reject, []string{t.Names}) {
+	for _, p := range slices.Concat(t.Accept, t.Reject, strings.Split(t.Names, "/")) {
 		if err := glob.Check(p); err != nil {
 			return fmt.Errorf("the malformed pattern %s: %w", p, err)
 		}
@@ -49,10 +49,27 @@ func (t *Tree) typeOf(name string) urlparse.Typecode {
 	return t.Type(name)
 }
 
+// level returns the part of Names for what is so many directories below the tree's own, and whether it is the last one; ""
+// if Names reaches not so deep.
+func (t *Tree) level(depth int) (pattern string, last bool) {
+	rest, more := t.Names, t.Names != ""
+	for ; more && depth >= 0; depth-- {
+		pattern, rest, more = strings.Cut(rest, "/")
+	}
+	if depth >= 0 {
+		return "", false
+	}
+	return pattern, !more
+}
+
 // wants reports whether an entry with this path below the tree's directory is wanted.
 func (t *Tree) wants(below string, dir bool) bool {
-	if glob.Match(t.Reject, below) || t.Names != "" && !strings.Contains(below, "/") && !glob.Match([]string{t.Names}, below) {
+	pattern, last := t.level(strings.Count(below, "/"))
+	switch {
+	case glob.Match(t.Reject, below), pattern != "" && !glob.Match([]string{pattern}, below):
 		return false
+	case pattern != "" && !last:
+		return dir
 	}
 	return dir || len(t.Accept) == 0 || glob.Match(t.Accept, below)
 }

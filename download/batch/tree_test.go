@@ -66,6 +66,8 @@ func TestTree(t *testing.T) {
 		{"both", "/pub/", batch.Tree{Accept: []string{"**/*.gz"}, Reject: []string{"sub/*.gz"}}, "a.gz sub/old/c.gz", "sub sub/old"},
 		{"names", "/pub/", batch.Tree{Names: "*.gz", Depth: 1}, "a.gz", ""},
 		{"names of directories", "/pub/", batch.Tree{Names: "s*"}, "sub/b.gz sub/old/c.gz", "sub sub/old"},
+		{"names in each level", "/pub/", batch.Tree{Names: "s*/old/*.gz", Depth: 3}, "sub/old/c.gz", "sub sub/old"},
+		{"names of directories in each level", "/pub/", batch.Tree{Names: "*/o*"}, "sub/old/c.gz", "sub sub/old"},
 		{"names and accept", "/pub/", batch.Tree{Names: "{s,a}*", Accept: []string{"*.txt", "c*"}}, "a.txt sub/old/c.gz", "sub sub/old"},
 		{"empty", "/pub/empty/", batch.Tree{}, "", ""},
 	}

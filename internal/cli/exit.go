@@ -196,7 +196,7 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 		}
 	case errors.Is(err, localfile.ErrPart) && (u.IsDir() || r.Long || r.File.Continue): // -c does not help
 		return "remove it, or --overwrite, without -c, replaces it"
-	case errors.Is(err, ftpexec.ErrNotFound) && strings.ContainsAny(u.Name, "*?") && !r.Glob:
+	case !r.Glob && strings.ContainsAny(strings.Join(u.Dirs, "")+u.Name, "*?") && (errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused)):
 		return "--glob takes it as a pattern of names"
 	}
 	return ""

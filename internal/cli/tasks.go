@@ -135,33 +135,40 @@ func (r *run) known() (files, bytes int64) {
 }
 
 // task returns what a URL of the command line asks for. The Path of one URL after another is as [run.path] returns it.
-func (r *run) task(t config.Target) (batch.Task, error) {
-	u, tree := t.URL, r.Tree
-	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Sum: r.File.Sum}}
-	var err error
+func (r *run) task(t config.Target) (task batch.Task, err error) {
+	u, tree, names := t.URL, r.Tree, slices.Clone(t.Under)
+	task.Item = manifest.Item{URLs: []*urlparse.URL{u}, Sum: r.File.Sum}
 	if r.Type != "d" {
 		tree.Type = r.typeOf
 	}
 	switch {
-	case r.Info || r.DryRun && !r.Many: // nothing is saved
-	case !r.Many:
-		task.Path, err = r.path(u)
 	case t.Pattern != "":
 		task.Tree, tree.Names = &tree, t.Pattern
-		if !r.Recursive {
-			tree.Depth = 1
+		if more := strings.Count(t.Pattern, "/"); !r.Recursive {
+			tree.Depth = 1 + more
+		} else if tree.Depth > 0 {
+			tree.Depth += more
 		}
 	case r.Recursive && u.IsDir():
 		task.Tree = &tree
 		if r.Dir == "" || len(r.Targets) > 1 {
 			name := path.Base("/" + strings.Join(append(slices.Clone(u.Dirs), u.Name), "/")) // "/" for the login directory
-			task.Path, err = localName(strings.Replace(name, "/", u.Host, 1))
+			names = append(names, strings.Replace(name, "/", u.Host, 1))
 		}
+	case r.Info || r.DryRun && !r.Many: // nothing is saved
+		return task, nil
+	case !r.Many:
+		task.Path, err = r.path(u)
+		return task, err
 	case u.IsDir():
-		err = &ftpexec.Error{Op: "open", URL: u.Redacted(), Err: ftpexec.ErrIsDirectory, Hint: "-r fetches what is in it"}
+		return task, &ftpexec.Error{Op: "open", URL: u.Redacted(), Err: ftpexec.ErrIsDirectory, Hint: "-r fetches what is in it"}
 	default:
-		task.Path, err = localName(u.Name)
+		names = append(names, u.Name)
 	}
+	for i := 0; i < len(names) && err == nil; i++ {
+		names[i], err = localName(names[i])
+	}
+	task.Path = path.Join(names...)
 	return task, err
 }
 

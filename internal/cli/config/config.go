@@ -71,6 +71,7 @@ const (
 // Target is a URL of the command line.
 type Target struct {
 	URL     *urlparse.URL // nil if Err is set
-	Pattern string        // of names in the directory URL; "" if there is none
+	Pattern string        // of paths below the directory URL; "" if there is none
+	Under   []string      // the directories of URL that patterns chose: it is saved in such
 	Err     error         // why the text is not a URL
 }

@@ -1,11 +1,9 @@
 package config
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 	"strings"
 
@@ -101,16 +99,24 @@ func (l *line) parseURL(text string) (*urlparse.URL, error) {
 	return u, nil
 }
 
-func (l *line) targets(texts []string) []Target {
-	targets := make([]Target, len(texts))
-	for i, text := range texts {
-		t, rest := &targets[i], text
+// targets returns what the URLs of the command line stand for.
+func (l *line) targets(texts []string) (targets []Target) {
+	for _, text := range texts {
+		choices, err := []glob.Choice{{URL: text}}, error(nil)
 		if l.Glob {
-			rest, t.Pattern, t.Err = patternIn(text)
+			choices, err = glob.Choices(text)
 		}
-		if t.Err == nil {
-			t.URL, t.Err = l.parseURL(rest)
-			l.hint(rest, t.Err)
+		if err != nil {
+			targets = append(targets, Target{Err: Usage("%v", err)})
+			continue
+		}
+		for _, c := range choices {
+			t := Target{Pattern: c.Pattern}
+			if t.URL, t.Err = l.parseURL(c.URL); t.Err == nil {
+				t.Under = slices.Clone(t.URL.Dirs[len(t.URL.Dirs)-c.Dirs:])
+			}
+			l.hint(c.URL, t.Err)
+			targets = append(targets, t)
 		}
 	}
 	return targets
@@ -124,48 +130,14 @@ func (l *line) hint(text string, err error) {
 	}
 	list, marked := strings.CutPrefix(text, "@")
 	info, serr := os.Stat(list)
-	dir, pattern, perr := patternIn(text)
-	_, derr := urlparse.Parse(dir)
+	choices, gerr := glob.Choices(text)
 	switch {
 	case !strings.Contains(text, "://") && (marked || serr == nil && info.Mode().IsRegular()):
 		bad.Hint = "-i " + list + " fetches the URLs in that file"
-	case l.Glob || perr != nil || pattern == "":
-	case derr == nil:
-		bad.Hint = "--glob takes it as a pattern of names"
-	}
-}
-
-// wild are the characters that make a segment a pattern.
-const wild = "*?[{"
-
-// patternIn splits a URL whose last segment is a pattern: dir is the URL of the directory, and pattern the segment,
-// decoded. The pattern is "" if there is none.
-func patternIn(text string) (dir, pattern string, err error) {
-	_, rest, _ := strings.Cut(text, "://")
-	_, rest, _ = strings.Cut(rest, "/")
-	dirs, name := path.Split(rest)
-	switch {
-	case strings.ContainsAny(dirs, wild):
-		return text, "", Usage("a pattern works only in the last segment, not in %s: write %%2A for a \"*\" itself, and %%3F, %%5B and %%7B for ?, [ and {", dirs)
-	case !strings.ContainsAny(name, wild):
-		return text, "", nil
-	case strings.Contains(name, ";type="):
-		return text, "", Usage("a pattern has no ;type=: write --type a, i or guess")
-	}
-	pattern = percent().ReplaceAllStringFunc(name, func(code string) string {
-		b, _ := hex.DecodeString(code[1:])
-		switch {
-		case len(b) == 0:
-			err = Usage(`the pattern %s has a "%%" that is not followed by two hexadecimal digits: write %%25 for a "%%" itself`, name)
-		case strings.IndexByte(`*?[]{}\!-^,`, b[0]) >= 0: // what was encoded stands for itself
-			return `\` + string(b)
+	case l.Glob || gerr != nil || choices[0].URL == text:
+	default:
+		if _, err := urlparse.Parse(choices[0].URL); err == nil {
+			bad.Hint = "--glob takes it as a pattern of names"
 		}
-		return string(b)
-	})
-	if bad := glob.Check(pattern); err == nil && bad != nil {
-		err = Usage("the pattern %s is malformed: %v", name, bad)
 	}
-	return strings.TrimSuffix(text, name), pattern, err
 }
-
-var percent = compiled(`%([0-9A-Fa-f]{2})?`)

@@ -111,18 +111,6 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-// TestBadPatterns checks what is said about patterns of --glob, which is an error of the URL.
-func TestBadPatterns(t *testing.T) {
-	for url, want := range map[string]string{
-		"[a": "the pattern [a is malformed: close the bracket", "*%2": "write %25", "*%zz": "write %25", "*/f": "only in the last segment", "*;type=i": "write --type",
-	} {
-		c, err := Parse([]string{"--glob", "ftp://h/" + url})
-		if err != nil || !strings.Contains(fmt.Sprint(c.Targets[0].Err), want) {
-			t.Errorf("%s: got %v, want %s", url, err, want)
-		}
-	}
-}
-
 // TestAllAtOnce checks that wrong flags, bad values and contradictions are told together.
 func TestAllAtOnce(t *testing.T) {
 	_, err := Parse(strings.Fields("--tpye a -s 0 --overwrite --no-clobber --accept x ftp://h/f"))
