@@ -20,7 +20,7 @@ if ! [ -e "$list" ]; then # delete it to see runs that were added to the study
 fi
 
 code=0
-ftpfetch --manifest "$list" --columns fastq -d "$dir" --report "$report" || code=$?
+ftpfetch --manifest "$list" --map ena:fastq -d "$dir" --report "$report" || code=$?
 if [ "$code" -ne 0 ] && [ -e "$report" ]; then
 	echo "failed:"
 	awk -F '\t' 'NR > 1 && $4 == "failed" { print $2 ": " $8 }' "$report"

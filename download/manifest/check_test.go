@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bufio"
+	"compress/gzip"
 	"fmt"
 	"io"
 	"math"
@@ -33,7 +34,7 @@ func TestCheck(t *testing.T) {
 		{name: "a size unknown", text: "url\tsize\nftp://h/a\t1\nftp://h/b\t\n", want: summary{Items: 2, Bytes: -1}},
 		{name: "sizes that overflow", text: fmt.Sprintf("url\tsize\nftp://h/a\t%d\nftp://h/b\t1\n", int64(math.MaxInt64)), want: summary{Items: 2, Bytes: -1}},
 		{name: "nothing", text: "# x\n", want: summary{}},
-		{name: "empty lines of a report", text: "run\tfastq_ftp\nA\t\nB\th/b\n", want: summary{Items: 1, Bytes: -1}},
+		{name: "empty lines of a report", text: "run\tfastq_ftp\nA\t\nB\th.x/b\n", want: summary{Items: 1, Bytes: -1}},
 		{name: "empty lines of a summary", text: "#ftp_path\nna\nftp://h/b\n", want: summary{Items: 1, Bytes: -1}},
 		{name: "bad lines", text: "ftp://h/a\nx\nftp://h/b\ny\n", want: summary{Items: 2, Bytes: -1}, errs: []string{
 			"line 2: x: column 1: the scheme is missing; write ftp://x", "line 4: y: column 1: the scheme is missing; write ftp://y"}},
@@ -41,7 +42,7 @@ func TestCheck(t *testing.T) {
 			"line 2: bad: column 1: the scheme is missing; write ftp://bad",
 			"line 3: the path x is that of line 1, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)",
 			"line 4: the path x is that of line 1, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)"}},
-		{name: "a path twice on one line", text: "x_ftp\nh/a/x;h/b/x\n", want: summary{Items: 2, Bytes: -1}, errs: []string{
+		{name: "a path twice on one line", text: "x_ftp\nh.x/a/x;h.x/b/x\n", want: summary{Items: 2, Bytes: -1}, errs: []string{
 			"line 2: the path x is that of line 2, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)"}},
 		{name: "directories tell equal names apart", text: "ftp://h/a/x\nftp://h/b/x\n", o: Options{KeepDirs: true}, want: summary{Items: 2, Bytes: -1}},
 		{name: "the same file twice", text: "url\tsize\nftp://h/a\t1\nftp://h/b\t2\nFTP://H/%61\t1\n", want: summary{Items: 2, Bytes: 3}},
@@ -174,6 +175,37 @@ func TestMemory(t *testing.T) {
 	})
 	if grown > 60*int64(n) {
 		t.Errorf("the live heap grew by %d bytes, %d a line", grown, grown/int64(n))
+	}
+}
+
+// BenchmarkArgo reads a compressed index of a million profiles, in little memory.
+func BenchmarkArgo(b *testing.B) {
+	const n = 1_000_000
+	for range b.N {
+		r, w := io.Pipe()
+		go func() {
+			packed := gzip.NewWriter(w)
+			text := bufio.NewWriter(packed)
+			fmt.Fprint(text, "# Title : Profile directory file\n# FTP root number 1 : ftp://h/argo/dac\nfile,date,latitude,longitude,ocean,profiler_type,institution,date_update\n")
+			for i := range n {
+				fmt.Fprintf(text, "aoml/%d/profiles/R%d_%03d.nc,20200101000000,0.267,-16.032,A,845,AO,20200102000000\n", i/300, i/300, i%300)
+			}
+			_, _ = text.Flush(), packed.Close()
+			w.Close()
+		}()
+		items := 0
+		grown := heapOver(func(sample func()) {
+			for _, err := range Read(r, Options{}) {
+				if items++; err != nil {
+					b.Fatal(err)
+				} else if items%(n/4) == 0 {
+					sample()
+				}
+			}
+		})
+		if items != n || grown > 2<<20 {
+			b.Errorf("%d items; the live heap grew by %d bytes", items, grown)
+		}
 	}
 }
 

@@ -3,6 +3,9 @@ package manifest
 import (
 	"bufio"
 	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,11 +25,10 @@ type form struct {
 
 // forms are all forms, in the order in which the beginning of a list tells them.
 var forms = []form{
-	{"ncbi", func(*beginning) bool { return false }, (*reader).readTabs}, // told as tsv
 	{"tsv", func(b *beginning) bool { return b.heads("\t") }, (*reader).readTabs},
 	{"csv", func(b *beginning) bool { return b.heads(",") }, (*reader).readCommas},
+	{"json", (*beginning).document, (*reader).readJSON},
 	{"ndjson", func(b *beginning) bool { return strings.HasPrefix(b.first, "{") }, (*reader).readNDJSON},
-	{"json", func(b *beginning) bool { return strings.HasPrefix(b.first, "[") }, (*reader).readJSON},
 	{"list", func(b *beginning) bool { return hasScheme(b.first) }, (*reader).readList},
 	{"sums", func(b *beginning) bool { _, _, ok := sums.Line(b.first); return ok }, (*reader).readSums},
 	{"text", func(b *beginning) bool { return wrapped(b.text) }, (*reader).readText},
@@ -44,13 +46,14 @@ const peekSize = 64 << 10
 
 // beginning is the beginning of a list.
 type beginning struct {
+	*reader
 	text  string
 	first string   // the first line that is neither empty nor a comment
 	head  []string // the lines up to that one
 }
 
-func newBeginning(text string) *beginning {
-	b := &beginning{text: text}
+func (r *reader) beginning(text string) *beginning {
+	b := &beginning{reader: r, text: text}
 	for line := range strings.Lines(text) {
 		b.head = append(b.head, strings.TrimSpace(line))
 		if !comment(line) {
@@ -63,21 +66,39 @@ func newBeginning(text string) *beginning {
 
 // heads reports whether one of the lines is the header of a table.
 func (b *beginning) heads(separator string) bool {
-	return slices.ContainsFunc(b.head, func(line string) bool { return isHeader(header(line, separator)) })
+	return slices.ContainsFunc(b.head, func(line string) bool { return b.isHeader(header(line, separator), comment(line)) })
 }
 
-// formOf skips a byte order mark and returns the form of the list: the wanted one, or else the one that the beginning
-// tells.
-func formOf(in *bufio.Reader, want string) (form, error) {
-	start, err := in.Peek(peekSize) // what else is wrong with the reader shows later
+// document reports whether the list is one JSON value. An object on a line of its own is a row if it says where its file is.
+func (b *beginning) document() bool {
+	var value json.RawMessage
+	err := json.NewDecoder(strings.NewReader(b.text[strings.Index(b.text, b.first):])).Decode(&value)
+	names, _, wrong := b.members(value)
+	for i, name := range names {
+		names[i] = plain(name)
+	}
+	return strings.HasPrefix(b.first, "[") || strings.HasPrefix(b.first, "{") &&
+		(errors.Is(err, io.ErrUnexpectedEOF) || bytes.ContainsRune(value, '\n') || wrong == nil && !b.isHeader(names, false))
+}
+
+// form skips a byte order mark, decompresses what gzip has compressed, and returns the form of the list: that of Format,
+// or else the one that the beginning tells.
+func (r *reader) form() (form, error) {
+	start, err := r.in.r.Peek(peekSize) // what else is wrong with the reader shows later
+	if bytes.HasPrefix(start, []byte("\x1f\x8b")) {
+		text, wrong := gzip.NewReader(r.in.r)
+		if wrong != nil {
+			return form{}, errDamaged
+		}
+		r.in.r = bufio.NewReaderSize(text, peekSize)
+		start, err = r.in.r.Peek(peekSize)
+	}
 	switch {
 	case bytes.HasPrefix(start, []byte("\xef\xbb\xbf")):
-		_, _ = in.Discard(3)
+		_, _ = r.in.r.Discard(3)
 		start = start[3:]
 	case bytes.HasPrefix(start, []byte("\xff\xfe")), bytes.HasPrefix(start, []byte("\xfe\xff")):
 		return form{}, errors.New("the list is in UTF-16: save it as UTF-8")
-	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
-		return form{}, errors.New("the list is compressed: decompress it with gunzip")
 	case bytes.HasPrefix(start, []byte("PK\x03\x04")):
 		return form{}, errors.New("the list is a ZIP archive or a workbook: save it as CSV")
 	case bytes.IndexByte(start, 0) >= 0:
@@ -86,8 +107,9 @@ func formOf(in *bufio.Reader, want string) (form, error) {
 	if len(start) == 0 && err == io.EOF {
 		return form{}, errors.New("the list is empty")
 	}
+	want := r.Format
 	if want == "" {
-		want = guess(string(start))
+		want = r.guess(string(start))
 	}
 	i := slices.Index(formats(), want)
 	if i < 0 {
@@ -96,15 +118,25 @@ func formOf(in *bufio.Reader, want string) (form, error) {
 	return forms[i], nil
 }
 
+var errDamaged = errors.New("the list is compressed and damaged: download it again")
+
+// damaged reports whether err is about what gzip has compressed.
+func damaged(err error) bool {
+	_, corrupt := errors.AsType[flate.CorruptInputError](err)
+	return corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader)
+}
+
 // guess tells the form of a list from its beginning. What looks like nothing else is a table if it has a tab, so that the
-// error asks for the columns, or else a list of URLs, so that the error names the URL.
-func guess(text string) string {
-	b := newBeginning(text)
+// error asks for the columns, or else a list of URLs, so that the error names the URL. What Map is for is a table.
+func (r *reader) guess(text string) string {
+	b := r.beginning(text)
 	i := slices.IndexFunc(forms, func(f form) bool { return f.told(b) })
 	switch {
-	case i >= 0:
+	case i >= 0 && (r.maps == nil || i < 4):
 		return forms[i].name
-	case strings.Contains(b.first, "\t") && !strings.Contains(b.first, "://"):
+	case r.maps != nil && strings.Contains(b.first, ",") && !strings.Contains(b.first, "\t"):
+		return "csv"
+	case r.maps != nil, strings.Contains(b.first, "\t") && !strings.Contains(b.first, "://"):
 		return "tsv"
 	}
 	return "list"
@@ -162,25 +194,22 @@ func (r *reader) readText() {
 
 // readSums reads a list of digests of files below Base.
 func (r *reader) readSums() {
-	if r.Base == nil || r.Base.Host == "" {
-		r.fail(1, errors.New("a list of digests names files without their directory: give its URL as the base (--base URL)"))
+	r.each(func(line int, text string) { r.listed(line, text) })
+}
+
+// listed yields the file of a line of a list of digests.
+func (r *reader) listed(line int, text string) {
+	name, sum, ok := sums.Line(text)
+	item, err := Item{Line: line, Sum: sum}, error(nil)
+	switch {
+	case r.Base == nil || r.Base.Host == "":
+		r.fail(line, errors.New("a list of digests names files without their directory: give its URL as the base (--base URL)"))
+		r.done = true
 		return
+	case !ok || name == "":
+		err = errors.New("is not a digest and a name: write the digest, two spaces and the name")
+	default:
+		err = item.below(r.Base, name)
 	}
-	r.each(func(line int, text string) {
-		item := Item{Line: line}
-		name, sum, ok := sums.Line(text)
-		item.Path, item.Sum = strings.TrimPrefix(name, "./"), sum
-		err := inField("the name", checkPath(item.Path))
-		if !ok || name == "" {
-			err = errors.New("is not a digest and a name: write the digest, two spaces and the name")
-		}
-		if err == nil {
-			u := r.Base
-			for segment := range strings.SplitSeq(item.Path, "/") {
-				u = u.Child(segment, "")
-			}
-			err = item.addURL(u, u.Check())
-		}
-		r.finish(item, err)
-	})
+	r.finish(item, err)
 }

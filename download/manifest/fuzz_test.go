@@ -84,7 +84,10 @@ func FuzzRead(f *testing.F) {
 		{Options{Format: "tsv", KeepDirs: true}, []string{"fastq_ftp\tfastq_md5\tfastq_bytes\nh/a#;h/b%\t" + md5a + ";\t1;\n\t\t\n", "x_ftp\n" + secret + "#;joe:hunter2hunter2@h/a b\n"}},
 		{Options{Format: "json"}, []string{`[{"url":"` + secret + `#"},` + "\n" + `{"urls":["ftp://h/a"],"size":1,"path":null}]`, "[1,[],{}]", "[" + secret, `[{"fastq_ftp":"h/a","fastq_md5":""}`}},
 		{Options{Format: "ndjson"}, []string{`{"url":"` + secret + `#"}` + "\n" + `{"path":"` + secret + `","url":"ftp://h/a"}` + "\n#\n" + secret, `{"size":"` + secret + `","url":"ftp://h/a"}`}},
-		{Options{Format: "ncbi", Files: []string{"_x", "/../y"}}, []string{"##\n#a\tftp_path\nx\tna\nx\thttps://ftp.ncbi.nlm.nih.gov/a/b\n" + secret, "#ftp_path\n" + secret + "#\nhttps://joe:hunter2hunter2@h/\n"}},
+		{Options{Map: []string{"ncbi:_x", "ncbi:/../y"}}, []string{"##\n#a\tftp_path\nx\tna\nx\thttps://ftp.ncbi.nlm.nih.gov/a/b\n" + secret, "#ftp_path\n" + secret + "#\nhttps://joe:hunter2hunter2@h/\n"}},
+		{Options{Map: []string{"url=u,md5=m,path=p", "url=v"}, Base: base}, []string{"#u\tv\tm\tp\n" + secret + ";type=i;x\t" + secret + "#\t" + md5a + "\t\nu\tv\tm\tp\n..\tna\t\t\n",
+			"m,p,v,u\n" + secret + ",1,,\n", `{"list":[{"u":["a","` + secret + `"],"v":null,"m":"","p":1}],"a":"` + md5a + `"}`, gzipped("u,v\n1,2,3\n"), secret + "\n"}},
+		{Options{Base: base}, []string{"{\"a\":\n\"" + md5a + "\",\"b/../c\":\"" + md5a + "\",\"x\":{\"y\":[1,\"z\",{\"url\":\"" + secret + "\"}]}}", "# FTP root number 1 : " + secret + "\nfile,date\na/b,1\n"}},
 		{Options{Format: "sums", Base: base}, []string{md5a + "  ./a/b\n" + md5a + " *../c\nMD5 (x) = " + md5a + "\n\\" + md5a + "  a\\nb\n", secret}},
 	}
 	for n, form := range forms {

@@ -7,39 +7,85 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
+
+	"example.com/ftpfetch/download/internal/sums"
 )
 
 var (
 	errNotObject = errors.New(`is not a JSON object: write {"url": "ftp://host/path"}`)
-	errNotArray  = errors.New("the list is not a JSON array: write [ before the first object")
+	errNotArray  = errors.New("the list has neither a JSON array nor digests: write [ before the first object")
 )
 
 func (r *reader) readNDJSON() {
 	r.each(func(line int, text string) { r.object(line, []byte(text)) })
 }
 
-// readJSON reads the objects of an array. After a fault in the syntax nothing can be understood.
+// readJSON reads a document: its objects in arrays are rows, and its other members may be digests of files. After a fault
+// in the syntax nothing can be understood.
 func (r *reader) readJSON() {
 	in := &placer{r: r.in.r, line: 1}
 	values := json.NewDecoder(in)
-	token, err := values.Token()
-	if err == nil && token != json.Delim('[') {
-		err = errNotArray
-	}
-	for err == nil && values.More() && !r.done {
-		var value json.RawMessage
-		if err = values.Decode(&value); err == nil {
-			r.object(in.lineAt(values.InputOffset()-int64(len(value))), value)
-		}
-	}
-	if err == nil && !r.done {
-		_, err = values.Token() // the "]"
-	}
+	err := r.document(in, values)
 	if err != nil && in.err == nil {
 		r.fail(in.lineAt(values.InputOffset()), syntax(err))
 	}
 	r.in.err = in.err
+}
+
+// document reads the tokens of a document but for those of arrays' elements.
+func (r *reader) document(in *placer, values *json.Decoder) error {
+	depth, inside, found, name := 0, false, false, "" // inside: a name has come, whose value is next
+	for !r.done {
+		token, err := values.Token()
+		line := in.lineAt(values.InputOffset())
+		text, isText := token.(string)
+		switch {
+		case err != nil:
+			return err
+		case token == json.Delim('['):
+			found = true
+			if err := r.elements(in, values, depth > 0); err != nil {
+				return err
+			}
+			inside = false
+		case token == json.Delim('{'):
+			depth, inside = depth+1, false
+		case token == json.Delim('}'):
+			depth, inside = depth-1, false
+		case !inside:
+			name, inside = text, true
+		default:
+			inside = false
+			if _, _, ok := sums.Line(text + "  " + name); ok && isText {
+				found = true
+				r.listed(line, text+"  "+name)
+			}
+		}
+		if depth == 0 && !found {
+			return errNotArray
+		} else if depth == 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// elements reads the elements of an array, of which the rows are objects.
+func (r *reader) elements(in *placer, values *json.Decoder, within bool) error {
+	for values.More() && !r.done {
+		var value json.RawMessage
+		if err := values.Decode(&value); err != nil {
+			return err
+		}
+		if line := in.lineAt(values.InputOffset() - int64(len(value))); !within || value[0] == '{' {
+			r.object(line, value)
+		}
+	}
+	if r.done {
+		return nil
+	}
+	_, err := values.Token() // the "]"
+	return err
 }
 
 // syntax says what is wrong with JSON, without the text.
@@ -57,7 +103,7 @@ func syntax(err error) error {
 
 // object reads an object as a row of a table. An array of strings stands for several columns of the same name.
 func (r *reader) object(line int, text []byte) {
-	names, cells, err := members(text)
+	names, cells, err := r.members(text)
 	var t *table
 	if err == nil {
 		t, err = r.newTable(names)
@@ -72,8 +118,8 @@ func (r *reader) object(line int, text []byte) {
 	}
 }
 
-// members returns the names and values of an object that could mean something.
-func members(text []byte) (names, cells []string, err error) {
+// members returns the names and values of an object. The value of a name that means nothing is "".
+func (r *reader) members(text []byte) (names, cells []string, err error) {
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.UseNumber()
 	if token, err := in.Token(); err != nil || token != json.Delim('{') {
@@ -86,11 +132,11 @@ func members(text []byte) (names, cells []string, err error) {
 		if err != nil || !ok || in.Decode(&value) != nil {
 			return nil, nil, errNotObject
 		}
-		name = strings.ToLower(name)
-		if cellOf(name) == nil && !ofReport(name) {
+		if !r.means(plain(name)) {
+			names, cells = append(names, name), append(cells, "")
 			continue
 		}
-		if slices.Contains(names, name) {
+		if slices.ContainsFunc(names, func(other string) bool { return plain(other) == plain(name) }) {
 			return nil, nil, fmt.Errorf("%s is there twice: leave one out", name)
 		}
 		values, several := value.([]any)

@@ -32,12 +32,13 @@ type Options struct {
 	AllowPort bool
 	// KeepDirs makes the default path of a file that of its first URL, with all directories, instead of the last segment.
 	KeepDirs bool
-	// Files chooses among the files of each row. In an ENA file report "fastq" means those of the columns fastq_ftp,
-	// fastq_md5 and fastq_bytes, and none means all; in an NCBI summary they are the ends of the names, and none means
-	// "_genomic.fna.gz".
-	Files []string
-	// Base is the directory that the names in a list of digests are relative to, and lines without a scheme in one of URLs.
-	// With nothing but a Scheme it is what these lines lack.
+	// Map says which columns of a table, or members of objects, tell about a file of each row: "url=FASTQ_FILE,md5=MD5". The
+	// first word is a column of this package's own tables. "ena:fastq" are the columns fastq_ftp, fastq_md5 and fastq_bytes of
+	// an ENA file report, "ncbi:_genomic.fna.gz" the files that end so in the directories of an NCBI summary. Several elements
+	// are several files of each row; none means that the header tells.
+	Map []string
+	// Base is the directory that relative names in a list are below. With nothing but a Scheme it is what the lines of a list of
+	// URLs lack.
 	Base *urlparse.URL
 	// Shard {I, N} limits what is read to the I-th, from 1, of N equal shares of the items; {} is all.
 	Shard [2]int
@@ -83,22 +84,33 @@ var errTooLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
 type reader struct {
 	Options
 	in    *lines
+	maps  []mapping // what Map says; nil if the header tells
 	yield func(Item, error) bool
 	done  bool // the caller wants no more
 }
 
 // read yields all items, those of other shards too.
 func (r *reader) read(source io.Reader) {
-	in := bufio.NewReaderSize(source, peekSize)
-	format, err := formOf(in, r.Format)
-	r.in = &lines{r: in}
+	r.in = &lines{r: bufio.NewReaderSize(source, peekSize)}
+	for _, text := range r.Map {
+		m, err := newMapping(text)
+		if err != nil {
+			r.fail(1, err)
+			return
+		}
+		r.maps = append(r.maps, m)
+	}
+	format, err := r.form()
 	if err != nil {
 		r.fail(1, err)
 		return
 	}
 	format.read(r)
-	if r.in.err != nil && !r.done {
-		r.yield(Item{}, r.in.err)
+	switch err := r.in.err; {
+	case damaged(err):
+		r.fail(max(1, r.in.n), errDamaged)
+	case err != nil && !r.done:
+		r.yield(Item{}, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +52,14 @@ func mustParse(t testing.TB, text string) *urlparse.URL {
 	return u
 }
 
+func gzipped(text string) string {
+	var b strings.Builder
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(text))
+	_ = w.Close()
+	return b.String()
+}
+
 // TestRead reads every form, told by its beginning.
 func TestRead(t *testing.T) {
 	base := mustParse(t, "ftp://h/genomes/x/")
@@ -94,10 +103,10 @@ func TestRead(t *testing.T) {
 			md5a + ";" + md5b + "\t1170312089;1246298835",
 			"2 ERR2223563_1.fastq.gz ftp://ftp.sra.ebi.ac.uk/vol1/fastq/ERR222/003/ERR2223563/ERR2223563_1.fastq.gz 1170312089 md5:" + md5a + "\n" +
 				"2 ERR2223563_2.fastq.gz ftp://ftp.sra.ebi.ac.uk/vol1/fastq/ERR222/003/ERR2223563/ERR2223563_2.fastq.gz 1246298835 md5:" + md5b + "\n"},
-		{"ENA report with several sets", Options{}, "fastq_ftp\tsubmitted_ftp\tsra_md5\tsra_ftp\tsubmitted_bytes\nh/a;\th/7568_4#9 %23.bam\t" + md5a + "\th/s\t5\n\t\t\t\t\n\t\t\th/t\t\n",
-			"2 a ftp://h/a\n2 7568_4#9 %23.bam ftp://h/7568_4%239%20%2523.bam 5\n2 s ftp://h/s md5:" + md5a + "\n4 t ftp://h/t\n"},
-		{"ENA report, one set chosen", Options{Files: []string{"SRA", "fastq_ftp"}}, "fastq_ftp\tsubmitted_ftp\tsra_ftp\nh/a\th/b\tftp://h/c\n", "2 c ftp://h/c\n2 a ftp://h/a\n"},
-		{"ENA report as JSON", Options{Files: []string{"sra"}}, `[{"run_accession":"SRR16298157","fastq_ftp":"ftp.sra.ebi.ac.uk/vol1/fastq/SRR162/057/SRR16298157/SRR16298157_1.fastq.gz",` +
+		{"ENA report with several sets", Options{}, "fastq_ftp\tsubmitted_ftp\tsra_md5\tsra_ftp\tsubmitted_bytes\nh.x/a;\th.x/7568_4#9 %23.bam\t" + md5a + "\th.x/s\t5\n\t\t\t\t\n\t\t\th.x/t\t\n",
+			"2 a ftp://h.x/a\n2 7568_4#9 %23.bam ftp://h.x/7568_4%239%20%2523.bam 5\n2 s ftp://h.x/s md5:" + md5a + "\n4 t ftp://h.x/t\n"},
+		{"ENA report, one set chosen", Options{Map: []string{"ena:SRA", "ena:fastq_ftp"}}, "fastq_ftp\tsubmitted_ftp\tsra_ftp\nh.x/a\th.x/b\tftp://h.x/c\n", "2 c ftp://h.x/c\n2 a ftp://h.x/a\n"},
+		{"ENA report as JSON", Options{Map: []string{"ena:sra"}}, `[{"run_accession":"SRR16298157","fastq_ftp":"ftp.sra.ebi.ac.uk/vol1/fastq/SRR162/057/SRR16298157/SRR16298157_1.fastq.gz",` +
 			`"fastq_bytes":"43409","sra_ftp":"ftp.sra.ebi.ac.uk/vol1/srr/SRR162/057/SRR16298157","sra_bytes":"157435","sra_md5":"baa98dd72f2a966be8f76569e46c03d9"},` + "\n" + `{"run_accession":"x","sra_ftp":""}]`,
 			"1 SRR16298157 ftp://ftp.sra.ebi.ac.uk/vol1/srr/SRR162/057/SRR16298157 157435 md5:baa98dd72f2a966be8f76569e46c03d9\n"},
 
@@ -106,12 +115,40 @@ func TestRead(t *testing.T) {
 			"GCF_000005845.2\t511145\thttps://ftp.ncbi.nlm.nih.gov/genomes/all/GCF/000/005/845/GCF_000005845.2_ASM584v2\tbacteria\n" +
 			"GCA_000000001.1\t1\tna\tx\n",
 			"3 GCF_000005845.2_ASM584v2_genomic.fna.gz ftp://ftp.ncbi.nlm.nih.gov/genomes/all/GCF/000/005/845/GCF_000005845.2_ASM584v2/GCF_000005845.2_ASM584v2_genomic.fna.gz\n"},
-		{"NCBI summary, older", Options{Files: []string{"_a", "_b"}}, "#   See README\n# assembly_accession\tftp_path\nGCA_1\tftp://ftp.ncbi.nlm.nih.gov/all/GCA_1_x/\n",
+		{"NCBI summary, older", Options{Map: []string{"ncbi:_a", "ncbi:_b"}}, "#   See README\n# assembly_accession\tftp_path\nGCA_1\tftp://ftp.ncbi.nlm.nih.gov/all/GCA_1_x/\n",
 			"3 GCA_1_x_a ftp://ftp.ncbi.nlm.nih.gov/all/GCA_1_x/GCA_1_x_a\n3 GCA_1_x_b ftp://ftp.ncbi.nlm.nih.gov/all/GCA_1_x/GCA_1_x_b\n"},
 		{"NCBI digests", Options{Base: base}, "c13d459b5caa702ff7e1f26fe44b8ad7  ./GCF_000005845.2_ASM584v2_genomic.fna.gz\n2238238dd39e11329547d26ab138be41  ./sub dir/a#b\n",
 			"1 GCF_000005845.2_ASM584v2_genomic.fna.gz ftp://h/genomes/x/GCF_000005845.2_ASM584v2_genomic.fna.gz md5:c13d459b5caa702ff7e1f26fe44b8ad7\n" +
 				"2 sub dir/a#b ftp://h/genomes/x/sub%20dir/a%23b md5:2238238dd39e11329547d26ab138be41\n"},
 		{"BSD digests", Options{Base: base, Format: "sums"}, "# x\nSHA256 (a) = " + sha256abc + "\n", "2 a ftp://h/genomes/x/a sha256:" + sha256abc + "\n"},
+
+		// The columns and comments as the archives' own descriptions give them; the names are made up.
+		{"IGSR sequence.index", Options{Base: base}, "##FileDate=20190503\n##ENA_FILE_PATH=path to ENA file on ENA ftp site\n##MD5=md5sum of file\n" +
+			"#ENA_FILE_PATH\tMD5SUM\tRUN_ID\nftp://h/vol1/run/ERR1/N1.cram\t" + md5a + "\tERR1\nftp:/ftp.h.x/N2.cram\t" + md5b + "\tERR2\n",
+			"5 N1.cram ftp://h/vol1/run/ERR1/N1.cram md5:" + md5a + "\n6 N2.cram ftp://ftp.h.x/N2.cram md5:" + md5b + "\n"},
+		{"IGSR sequence.index, relative", Options{Base: base}, "FASTQ_FILE\tMD5\tRUN_ID\ndata/N1/E1_1.fastq.gz\t" + md5a + "\tE1\nFASTQ_FILE\tMD5\tRUN_ID\ndata/N1/E1#2.gz\t" + md5b + "\tE1\n",
+			"2 data/N1/E1_1.fastq.gz ftp://h/genomes/x/data/N1/E1_1.fastq.gz md5:" + md5a + "\n4 data/N1/E1#2.gz ftp://h/genomes/x/data/N1/E1%232.gz md5:" + md5b + "\n"},
+		{"Argo index", Options{}, "# Title : Profile directory file of the Argo Global Data Assembly Center\n# FTP root number 1 : ftp://h/argo/dac\n# FTP root number 2 : ftp://i/argo/dac\n# GDAC node : X\n" +
+			"file,date,latitude,longitude,ocean,profiler_type,institution,date_update\naoml/1/profiles/R1_001.nc,20200101000000,0.267,-16.032,A,845,AO,20200102000000\naoml/1/R1_002.nc,2,,,,845,AO,3,\"more\",x\n",
+			"6 aoml/1/profiles/R1_001.nc ftp://h/argo/dac/aoml/1/profiles/R1_001.nc\n7 aoml/1/R1_002.nc ftp://h/argo/dac/aoml/1/R1_002.nc\n"},
+		{"Argo index, another root", Options{Base: base, Map: []string{"url=file"}}, "# FTP root number 1 : ftp://h/argo/dac\nfile,date\na/R1.nc,1\n", "3 a/R1.nc ftp://h/genomes/x/a/R1.nc\n"},
+		{"SDRF of ArrayExpress", Options{}, "Source Name\tComment [FASTQ_URI]\tComment[MD5]\nS1\tftp://h/E1_1.fastq.gz\t\nS1\tftp://h/E1_2.fastq.gz\t\n",
+			"2 E1_1.fastq.gz ftp://h/E1_1.fastq.gz\n3 E1_2.fastq.gz ftp://h/E1_2.fastq.gz\n"},
+		{"SDRF of proteomics", Options{}, "source name\tcomment[data file]\tcomment[file uri]\nS1\ta.raw\thttps://ftp.pride.ebi.ac.uk/p/a.raw\nS2\tb.raw\tnot available\n",
+			"2 a.raw ftp://ftp.pride.ebi.ac.uk/p/a.raw\n"},
+		{"README.txt of PRIDE", Options{}, "ID\tNAME\tURI\tTYPE\tMAPPINGS\n1\ta.raw\tftp://h/p/a.raw\tRAW\t-\n", "2 a.raw ftp://h/p/a.raw\n"},
+		{"JSON of digests", Options{Base: base}, "{\"i_X.txt\": \"" + sha256abc + "\",\n\"FILES/a b.zip\": \"" + md5a + "\", \"version\": 1}",
+			"1 i_X.txt ftp://h/genomes/x/i_X.txt sha256:" + sha256abc + "\n2 FILES/a b.zip ftp://h/genomes/x/FILES/a%20b.zip md5:" + md5a + "\n"},
+		{"JSON, an array within", Options{Map: []string{"url=downloadLink,size=fileSize,path=fileName"}},
+			`{"page":{"n":1,"tags":["x",2]},"list":[{"fileName":"a","fileSize":3,"downloadLink":"ftp://h/x/1"},` + "\n" + `{"other":{},"fileName":"b","fileSize":4,"downloadLink":"ftp://h/x/2"}]}`,
+			"1 a ftp://h/x/1 3\n2 b ftp://h/x/2 4\n"},
+		{"NDJSON, mapped", Options{Map: []string{"url=link,sha256=sum"}}, `{"link":"ftp://h/a","sum":"` + sha256abc + `","n":1}` + "\n" + `{"n":2,"sum":"","link":"ftp://h/b"}`,
+			"1 a ftp://h/a sha256:" + sha256abc + "\n2 b ftp://h/b\n"},
+		{"several URLs in a cell", Options{Map: []string{"MD5=Sums, Size=n, url=Links, path=As"}}, "As\tLinks\tn\tSums\nx/a;x/b\tftp://h/1;type=i;ftp://h/2\t1;2\t" + md5a + ";" + md5b + "\n",
+			"2 x/a ftp://h/1;type=i 1 md5:" + md5a + "\n2 x/b ftp://h/2 2 md5:" + md5b + "\n"},
+		{"several maps", Options{Map: []string{"url=b", "url=a"}}, "a,b\nftp://h/1,ftp://h/2\n", "2 2 ftp://h/2\n2 1 ftp://h/1\n"},
+		{"a comment as header", Options{Map: []string{"url=b"}}, "# first\n# a\tb\n\tftp://h/2\n", "3 2 ftp://h/2\n"},
+		{"compressed", Options{}, gzipped("url\nftp://h/a\n") + gzipped("ftp://h/b\n"), "2 a ftp://h/a\n3 b ftp://h/b\n"},
 		{"nothing", Options{}, "\n", ""},
 		{"a header alone", Options{}, "url\tpath\n", ""},
 	} {
@@ -173,21 +210,26 @@ var badLines = []struct {
 	{"two objects", Options{Format: "ndjson"}, "", `{"url":"ftp://h/a"} {}`, `{"url":"ftp://h/g"}`, "text follows the JSON object: write one object on each line"},
 	{"an object without URL", Options{Format: "ndjson"}, "", `{"path":"a"}`, `{"url":"ftp://h/g"}`, "the line has no URL: write one, such as ftp://host/path, in the column url"},
 	{"an empty array", Options{Format: "ndjson"}, "", `{"url":[]}`, `{"url":"ftp://h/g"}`, "the line has no URL: write one, such as ftp://host/path, in the column url"},
-	{"a key twice", Options{Format: "ndjson"}, "", `{"url":"ftp://h/a","URL":"ftp://h/b"}`, `{"url":"ftp://h/g"}`, "url is there twice: leave one out"},
+	{"a key twice", Options{Format: "ndjson"}, "", `{"url":"ftp://h/a","URL":"ftp://h/b"}`, `{"url":"ftp://h/g"}`, "URL is there twice: leave one out"},
 	{"two paths", Options{Format: "ndjson"}, "", `{"url":"ftp://h/a","path":["a","b"]}`, `{"url":"ftp://h/g"}`, "the column path is there twice: leave one out"},
 	{"a path that is no string", Options{Format: "ndjson"}, "", `{"url":"ftp://h/a","path":true}`, `{"url":"ftp://h/g"}`, "path is neither a string nor a number: write it as a string"},
 	{"a size that is no integer", Options{Format: "ndjson"}, "", `{"url":"ftp://h/a","size":1e3}`, `{"url":"ftp://h/g"}`, "size: is not a number of bytes: write digits only, such as 1048576"},
 
-	{"unequal lists", Options{}, "x_ftp\tx_md5\n", "h/a;h/b\t" + md5a, "h/g\t", "x_md5 has 1 elements, but x_ftp has 2: download the report again"},
-	{"unequal sizes", Options{}, "x_ftp\tx_bytes\n", "h/a\t1;2", "h/g\t", "x_bytes has 2 elements, but x_ftp has 1: download the report again"},
-	{"a digest without URL", Options{}, "x_ftp\tx_md5\n", "\t" + md5a, "h/g\t", "x_md5 has 1 elements, but x_ftp has 0: download the report again"},
-	{"an empty element", Options{}, "x_ftp\tx_md5\n", "h/a;;h/b\t", "h/g\t", "x_ftp: an element is empty: download the report again"},
-	{"a bad host", Options{}, "x_ftp\n", "h o/a", "h/g", "x_ftp: ftp://h o/: column 8: a space cannot stand in a host"},
-	{"a host alone", Options{}, "x_ftp\n", "h", "h/g", "x_ftp: ftp://h/: names a directory: write the URL of a file"},
-	{"a report's bad digest", Options{}, "x_ftp\tx_md5\n", "h/a\tabc", "h/g\t", "x_md5: md5 has 32 hexadecimal digits, not 3"},
+	{"unequal lists", Options{}, "x_ftp\tx_md5\n", "h.x/a;h.x/b\t" + md5a, "h.x/g\t", "x_md5 has 1 elements, but x_ftp has 2: download the list again"},
+	{"unequal sizes", Options{}, "x_ftp\tx_bytes\n", "h.x/a\t1;2", "h.x/g\t", "x_bytes has 2 elements, but x_ftp has 1: download the list again"},
+	{"a digest without URL", Options{}, "x_ftp\tx_md5\n", "\t" + md5a, "h.x/g\t", "x_md5 has 1 elements, but x_ftp has 0: download the list again"},
+	{"an empty element", Options{}, "x_ftp\tx_md5\n", "h.x/a;;h.x/b\t", "h.x/g\t", "x_ftp: an element is empty: download the list again"},
+	{"a bad host", Options{}, "x_ftp\n", "h.x o/a", "h.x/g", "x_ftp: ftp://h.x o/: column 10: a space cannot stand in a host"},
+	{"a host alone", Options{}, "x_ftp\n", "h.x", "h.x/g", "x_ftp: ftp://h.x/: names a directory: write the URL of a file"},
+	{"a report's bad digest", Options{}, "x_ftp\tx_md5\n", "h.x/a\tabc", "h.x/g\t", "x_md5: md5 has 32 hexadecimal digits, not 3"},
 
+	{"a relative name", Options{}, "file,date\n", "aoml/a.nc,1", "ftp://h/g,1", "file: is relative: give the URL of the directory that it is below (--base URL)"},
+	{"a relative name that leaves", Options{Base: aDir}, "fastq_file\tmd5\n", "../a\t", "g\t", `fastq_file: the name: has "." or ".." as a component: write it without them, relative to the output directory`},
+	{"too few digests", Options{Map: []string{"url=u,md5=m"}}, "u\tm\n", "ftp://h/a;ftp://h/b\t" + md5a, "ftp://h/g\t", "m has 1 elements, but u has 2: download the list again"},
+	{"cells cut off", Options{Map: []string{"url=u,md5=m"}}, "u\tn\tm\n", "ftp://h/a\t", "ftp://h/g\t\t\t", "the line has 2 cells, but the header has 3: write one cell for each column"},
+	{"an object without a member", Options{Map: []string{"url=u,md5=m"}, Format: "ndjson"}, "", `{"u":"ftp://h/a","M D":""}`, `{"u":"ftp://h/g","m":""}`, "there is no column m: choose among u, M D"},
 	{"NCBI by HTTPS elsewhere", Options{}, "#ftp_path\n", "https://h/GCA_1", "ftp://h/g", "ftp_path: https://h/GCA_1: column 1: the scheme https is none of ftp, ftps and ftpes"},
-	{"NCBI, a host alone", Options{}, "#ftp_path\n", "ftp://h", "ftp://h/g", "ftp_path: ftp://h/: is not the directory of an assembly: download the file again"},
+	{"NCBI, a host alone", Options{}, "#ftp_path\n", "ftp://h", "ftp://h.x/g", "ftp_path: ftp://h/: is not the directory of an assembly: download the file again"},
 	{"NCBI, cut off", Options{}, "#a\tftp_path\n", "x", "\tftp://h/g", "the line has 1 cells, but the header has 2: write one cell for each column"},
 	{"not a digest", Options{Base: aDir, Format: "sums"}, "", "g", md5a + "  g", "is not a digest and a name: write the digest, two spaces and the name"},
 	{"a digest without name", Options{Base: aDir, Format: "sums"}, "", md5a, md5a + "  g", "is not a digest and a name: write the digest, two spaces and the name"},
@@ -228,18 +270,26 @@ func TestFatal(t *testing.T) {
 		o          Options
 		text, want string
 	}{
-		{Options{Format: "tsv"}, "ftp://u:secret@h/a\t1\nftp://h/b\t2\n", "line 1: the first line names no column url, and none that ends in _ftp: write a header such as url, path, size, sha256\n"},
-		{Options{}, "run_accession\tfastq_aspera\nE1\tfasp.h:/a\n", "line 1: the first line names no column url, and none that ends in _ftp: write a header such as url, path, size, sha256\n"},
-		{Options{Files: []string{"bam"}}, "fastq_ftp\nh/a\n", "line 1: the report has no column bam_ftp: ask for it, or choose one of those that are there\n"},
+		{Options{Format: "tsv"}, "ftp://u:secret@h.x/a\t1\nftp://h.x/b\t2\n", "line 1: the first line names no column url, and none that an archive's list has: write a header such as url, path, size, sha256, or say which columns to read (--map url=COLUMN)\n"},
+		{Options{}, "run_accession\tfastq_aspera\nE1\tfasp.h:/a\n", "line 1: the first line names no column url, and none that an archive's list has: write a header such as url, path, size, sha256, or say which columns to read (--map url=COLUMN)\n"},
+		{Options{Map: []string{"ena:bam"}}, "fastq_ftp\nh.x/a\n", "line 1: there is no column bam_ftp: choose among fastq_ftp\n"},
+		{Options{Map: []string{"url=FASTQ,md5=MD5"}}, "FASTQ_FILE\tMD5\nftp://h/a\t\n", "line 1: there is no column fastq: choose among FASTQ_FILE, MD5\n"},
+		{Options{Map: []string{"url=x"}}, "ftp://u:secret@h/a,y\n", "line 1: there is no column x: choose among y\n"},
+		{Options{Map: []string{"url=a"}}, "a\tA\nftp://h/a\tftp://h/b\n", "line 1: the column a is there twice: leave one out\n"},
+		{Options{Map: []string{"md5=a"}}, "a\n", "line 1: the map \"md5=a\" says nothing about URLs: write url=COLUMN too\n"},
+		{Options{Map: []string{"url=a,b"}}, "a\n", "line 1: the map \"url=a,b\": \"b\" is no cell: write url=COLUMN, and path, size, checksum or sha512, blake2b, sha256, sha1, md5, crc32 likewise, ena:COLUMN or ncbi:SUFFIX\n"},
+		{Options{}, "{\"a\":\n\"" + md5a + "\"}", "line 2: a list of digests names files without their directory: give its URL as the base (--base URL)\n"},
+		{Options{}, "{\"a\": 1}", "line 1: the list has neither a JSON array nor digests: write [ before the first object\n"},
 		{Options{Format: "tsv"}, "url\tsize\tSIZE\nx\t1\t2\n", "line 1: the column size is there twice: leave one out\n"},
-		{Options{Format: "ncbi"}, "##x\nGCA_1\tna\n", "line 2: the first line names no column url, and none that ends in _ftp: write a header such as url, path, size, sha256\n"},
+		{Options{Format: "tsv"}, "##x\nGCA_1\tna\n", "line 2: the first line names no column url, and none that an archive's list has: write a header such as url, path, size, sha256, or say which columns to read (--map url=COLUMN)\n"},
 		{Options{}, md5a + "  a\n", "line 1: a list of digests names files without their directory: give its URL as the base (--base URL)\n"},
 		{Options{}, "\xff\xfeu\x00", "line 1: the list is in UTF-16: save it as UTF-8\n"},
-		{Options{}, "\x1f\x8b\x08", "line 1: the list is compressed: decompress it with gunzip\n"},
-		{Options{Format: "xml"}, "x", `line 1: there is no form of list "xml": write one of ["ncbi" "tsv" "csv" "ndjson" "json" "list" "sums" "text"]` + "\n"},
+		{Options{}, "\x1f\x8b\x08", "line 1: the list is compressed and damaged: download it again\n"},
+		{Options{}, gzipped("ftp://h/a\nftp://h/b\n")[:36], "1 a ftp://h/a\n2 b ftp://h/b\nline 2: the list is compressed and damaged: download it again\n"},
+		{Options{Format: "xml"}, "x", `line 1: there is no form of list "xml": write one of ["tsv" "csv" "json" "ndjson" "list" "sums" "text"]` + "\n"},
 		{Options{}, "[\n{\"url\":\"ftp://h/a\"}\n{\"url\":\"ftp://h/b\"}]", "2 a ftp://h/a\nline 3: is not JSON: write each object as {\"url\": \"ftp://host/path\"}, with a comma between two\n"},
 		{Options{}, "[\n{\"url\":\"ftp://h/a\"},", "2 a ftp://h/a\nline 2: the JSON ends too early: download the list again\n"},
-		{Options{Format: "json"}, `{"url":"ftp://h/a"}`, "line 1: the list is not a JSON array: write [ before the first object\n"},
+		{Options{Format: "json"}, `{"url":"ftp://h/a"}`, "line 1: the list has neither a JSON array nor digests: write [ before the first object\n"},
 		{Options{}, "[\n\"" + strings.Repeat("x", 3*maxLine), "line 2: the line is longer than 1048576 bytes\n"},
 	} {
 		if got := show(tt.text, tt.o); got != tt.want {
@@ -253,7 +303,7 @@ func TestFatal(t *testing.T) {
 func TestReadError(t *testing.T) {
 	want := errors.New("the disk is on fire")
 	for _, format := range formats() {
-		start := map[string]string{"json": `["`, "tsv": "url\n", "csv": "url\n", "ncbi": "#ftp_path\n"}[format]
+		start := map[string]string{"json": `["`, "tsv": "url\n", "csv": "url\n"}[format]
 		broken := func() io.Reader { return io.MultiReader(strings.NewReader(start+"ftp://h/ha"), iotest.ErrReader(want)) }
 		o := Options{Format: format, Base: mustParse(t, "ftp://h/")}
 		if files, _, errs := Check(broken(), o); files != 0 || len(errs) == 0 || errs[len(errs)-1] != want {
@@ -274,7 +324,7 @@ func TestReadError(t *testing.T) {
 
 // TestStop checks that nothing is read after the caller has stopped.
 func TestStop(t *testing.T) {
-	texts := []string{"ftp://h/a\nftp://h/b\n", "<ftp://h/a> <ftp://h/b>", "url\nftp://h/a\nftp://h/b\n", "x_ftp\ty_ftp\nh/a;h/b\th/c\n",
+	texts := []string{"ftp://h.x/a\nftp://h.x/b\n", "<ftp://h.x/a> <ftp://h.x/b>", "url\nftp://h.x/a\nftp://h.x/b\n", "x_ftp\ty_ftp\nh/a;h.x/b\th/c\n",
 		"{\"url\":\"ftp://h/a\"}\n{}\n", "[{\"url\":\"ftp://h/a\"},1]", "#ftp_path\nftp://h/a\nna\nx\n", "bad\nbad\n"}
 	for _, text := range texts {
 		n := 0
@@ -300,13 +350,13 @@ func TestGuess(t *testing.T) {
 		"_ftp":                        "list",
 		"a,URL":                       "csv",
 		"#ftp_path":                   "tsv",
-		" {":                          "ndjson",
+		" {":                          "json",
 		"[":                           "json",
 		"# x\n" + md5a + "  a":        "sums",
 		"SHA256 (a) = " + sha256abc:   "sums",
 		strings.Repeat("#x\n", 1<<10): "list",
 	} {
-		if got := guess(text); got != want {
+		if got := (&reader{}).guess(text); got != want {
 			t.Errorf("guess(%.30q) = %q, want %q", text, got, want)
 		}
 	}
@@ -317,8 +367,8 @@ func TestGuess(t *testing.T) {
 func TestLineEnds(t *testing.T) {
 	lines := map[string][]string{
 		"list": {"# two", "ftp://h/a", "ftp://h/b"}, "tsv": {"url\tsize", "ftp://h/a\t1", "ftp://h/b\t2"}, "csv": {"url,size", "ftp://h/a,1", "ftp://h/b,2"},
-		"ndjson": {`{"url":"ftp://h/a"}`, `{"url":"ftp://h/b"}`}, "ncbi": {"#\tftp_path", "1\tftp://h/a", "2\tftp://h/b"},
-		"sums": {"d41d8cd98f00b204e9800998ecf8427e  a", "d41d8cd98f00b204e9800998ecf8427e  b"},
+		"ndjson": {`{"url":"ftp://h/a"}`, `{"url":"ftp://h/b"}`},
+		"sums":   {"d41d8cd98f00b204e9800998ecf8427e  a", "d41d8cd98f00b204e9800998ecf8427e  b"},
 	}
 	base := mustParse(t, "ftp://h/")
 	cases := 0

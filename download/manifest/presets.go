@@ -6,113 +6,193 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/ftpfetch/download/internal/algorithm"
 	"example.com/ftpfetch/urlparse"
 )
 
-// Archives' reports name files in columns of their own: NCBI's in one of assemblies' directories, ENA's in columns such as
-// fastq_ftp, with which fastq_md5 and fastq_bytes go. Their cells may be lists, with ";" between the elements, which
-// belong together by position.
-const ftpPath, enaURLs, enaMD5s, enaSizes = "ftp_path", "_ftp", "_md5", "_bytes"
-
-func reports(name string) bool {
-	return name == ftpPath || len(name) > len(enaURLs) && strings.HasSuffix(name, enaURLs)
+// mapping says which columns of a table tell about a file of each row, as Options.Map has it: first its URL. An archive's
+// cells may be lists, with ";" between the elements, which belong together by position.
+type mapping struct {
+	cells  []cell
+	suffix string // the URL is that of an assembly's directory, with whose name that of the file begins
 }
 
-// ofReport tells whether a name could be that of a column of a report.
-func ofReport(name string) bool {
-	return reports(name) || strings.HasSuffix(name, enaMD5s) || strings.HasSuffix(name, enaSizes)
+// cell is a column, and the column of this package's own tables that means the same.
+type cell struct {
+	as, column string
+	optional   bool
 }
 
-// report returns what the header of a report means: the chosen columns, or all.
-func (r *reader) report(names []string) (t *table, err error) {
-	t = &table{names: names, report: true}
-	for i, name := range names {
-		stem, ena := strings.CutSuffix(name, enaURLs)
+// ftpPath is NCBI's column of assemblies' directories; ENA has columns such as fastq_ftp, fastq_md5 and fastq_bytes.
+const ftpPath, enaURLs = "ftp_path", "_ftp"
+
+// urlColumns are what archives call their columns of URLs: IGSR, ArrayExpress, SDRF-Proteomics, PRIDE and Argo.
+var urlColumns = []string{"url", "urls", ftpPath, "fastq_file", "ena_file_path", "comment[fastq_uri]", "comment[fileuri]", "uri", "file"}
+
+// plain returns the name of a column without what archives vary.
+func plain(name string) string { return strings.ToLower(strings.ReplaceAll(name, " ", "")) }
+
+// isHeader reports whether one of the names is that of a column of URLs. In a comment "file" and "uri" are words.
+func (r *reader) isHeader(names []string, commented bool) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
 		switch {
-		case name == ftpPath:
-			t.open = true
-			suffixes := r.Files
-			if len(suffixes) == 0 {
-				suffixes = []string{"_genomic.fna.gz"}
-			}
-			for _, suffix := range suffixes {
-				t.files = append(t.files, []column{{i, name, func(d *Item, text string) error { return d.addAssembly(text, suffix) }}})
-			}
-		case ena && stem != "":
-			file := []column{{i, name, (*Item).addENA}}
-			if at := slices.Index(names, stem+enaMD5s); at >= 0 {
-				file = append(file, column{at, names[at], cellOf("md5")})
-			}
-			if at := slices.Index(names, stem+enaSizes); at >= 0 {
-				file = append(file, column{at, names[at], cellOf("size")})
-			}
-			t.files = append(t.files, file)
+		case r.maps != nil:
+			return slices.ContainsFunc(r.maps, func(m mapping) bool { return m.cells[0].column == name })
+		case name == "file" || name == "uri":
+			return !commented && len(names) > 1
 		}
-	}
-	if len(t.files) == 0 {
-		return nil, errNoHeader
-	}
-	all, chosen := t.files, r.Files
-	if t.open {
-		chosen = nil
-	}
-	for n, want := range chosen {
-		want = strings.TrimSuffix(strings.ToLower(want), enaURLs) + enaURLs
-		i := slices.IndexFunc(all, func(file []column) bool { return file[0].name == want })
-		if i < 0 {
-			return nil, fmt.Errorf("the report has no column %s: ask for it, or choose one of those that are there", want)
-		}
-		t.files = append(t.files[:n:n], all[i])
-	}
-	return t, nil
+		return slices.Contains(urlColumns, name) || len(name) > len(enaURLs) && strings.HasSuffix(name, enaURLs)
+	})
 }
 
-// elements returns the elements of a cell of a report, none for "na".
-func elements(cell string) []string {
-	if cell = strings.TrimSuffix(cell, ";"); cell == "" || cell == "na" {
+// means reports whether what a column of this name has could count.
+func (r *reader) means(name string) bool {
+	if r.maps == nil {
+		return cellOf(name) != nil || r.isHeader([]string{name, ""}, false) || strings.HasSuffix(name, "_md5") || strings.HasSuffix(name, "_bytes")
+	}
+	return slices.ContainsFunc(r.maps, func(m mapping) bool {
+		return slices.ContainsFunc(m.cells, func(c cell) bool { return c.column == name })
+	})
+}
+
+// newMapping reads an element of Options.Map.
+func newMapping(text string) (m mapping, err error) {
+	archive, files, preset := strings.Cut(text, ":")
+	switch {
+	case preset && archive == "ena":
+		stem := strings.TrimSuffix(plain(files), enaURLs)
+		return mapping{cells: []cell{{"url", stem + enaURLs, false}, {"md5", stem + "_md5", true}, {"size", stem + "_bytes", true}}}, nil
+	case preset && archive == "ncbi" && files != "":
+		return mapping{[]cell{{"url", ftpPath, false}}, files}, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		as, column, _ := strings.Cut(part, "=")
+		c := cell{as: plain(as), column: plain(column)}
+		switch {
+		case c.column == "" || cellOf(c.as) == nil || c.as == "urls":
+			return m, fmt.Errorf("the map %q: %q is no cell: write url=COLUMN, and path, size, checksum or %s likewise, ena:COLUMN or ncbi:SUFFIX",
+				text, part, strings.Join(algorithm.Names(), ", "))
+		case c.as == "url":
+			m.cells = slices.Insert(m.cells, 0, c)
+		default:
+			m.cells = append(m.cells, c)
+		}
+	}
+	if m.cells[0].as != "url" {
+		err = fmt.Errorf("the map %q says nothing about URLs: write url=COLUMN too", text)
+	}
+	return m, err
+}
+
+// mappings returns what the names in an archive's header mean: with an URL go the digests and the size.
+func mappings(names []string) (maps []mapping) {
+	for _, name := range names {
+		if stem, ok := strings.CutSuffix(name, enaURLs); ok && stem != "" {
+			m, _ := newMapping("ena:" + stem)
+			maps = append(maps, m)
+		}
+	}
+	i := slices.IndexFunc(urlColumns, func(name string) bool { return slices.Contains(names, name) })
+	switch {
+	case maps != nil || i < 0:
+		return maps
+	case urlColumns[i] == ftpPath:
+		return []mapping{{[]cell{{"url", ftpPath, false}}, "_genomic.fna.gz"}}
+	}
+	m := mapping{cells: []cell{{as: "url", column: urlColumns[i]}}}
+	for _, name := range names {
+		if cellOf(name) != nil && name != "path" {
+			m.cells = append(m.cells, cell{as: name, column: name})
+		}
+	}
+	return []mapping{m}
+}
+
+// columns returns the columns of a table that a mapping names.
+func (r *reader) columns(m mapping, header, names []string) (file []column, err error) {
+	for _, c := range m.cells {
+		at := slices.Index(names, c.column)
+		switch {
+		case at < 0 && c.optional:
+			continue
+		case at < 0:
+			there := slices.DeleteFunc(slices.Clone(header), func(name string) bool { return strings.ContainsAny(name, ":@") }) // a row, with a password
+			return nil, fmt.Errorf("there is no column %s: choose among %s", c.column, strings.Join(there, ", "))
+		case slices.Contains(names[at+1:], c.column):
+			return nil, fmt.Errorf("the column %s is there twice: leave one out", header[at])
+		}
+		tell := cellOf(c.as)
+		if c.as == "url" {
+			tell = func(i *Item, text string) error { return r.locate(i, text, m.suffix) }
+		}
+		file = append(file, column{at, header[at], tell})
+	}
+	return file, nil
+}
+
+// elements returns the elements of a cell of an archive's table, none if it says that there is nothing.
+func elements(cell string) (list []string) {
+	switch cell = strings.TrimSuffix(cell, ";"); strings.ToLower(cell) {
+	case "", "na", "n/a", "not available", "not applicable":
 		return nil
 	}
-	list := strings.Split(cell, ";")
-	for i, e := range list {
-		list[i] = strings.TrimSpace(e)
+	for e := range strings.SplitSeq(cell, ";") {
+		if e = strings.TrimSpace(e); strings.HasPrefix(e, "type=") && list != nil {
+			list[len(list)-1] += ";" + e
+		} else {
+			list = append(list, e)
+		}
 	}
 	return list
 }
 
-// addENA reads a URL, or a host and a path. Such a path is no URL: its "#", "%" and spaces are those of the file's name.
-func (i *Item) addENA(text string) error {
+// servers serve the same files by HTTPS and by FTP.
+var servers = strings.NewReplacer("https://ftp.ncbi.nlm.nih.gov/", "ftp://ftp.ncbi.nlm.nih.gov/",
+	"https://ftp.ebi.ac.uk/", "ftp://ftp.ebi.ac.uk/", "https://ftp.pride.ebi.ac.uk/", "ftp://ftp.pride.ebi.ac.uk/", "ftp:/ftp.", "ftp://ftp.")
+
+// locate adds what an archive calls the place of a file: a URL, a path below Base, or a host and a path. Such a path is no
+// URL: its "#", "%" and spaces are those of the file's name.
+func (r *reader) locate(i *Item, text, suffix string) error {
+	text = servers.Replace(text)
 	host, path, _ := strings.Cut(text, "/")
+	var u *urlparse.URL
+	var err error
 	switch {
+	case text == "":
+		return errors.New("an element is empty: download the list again")
+	case strings.Contains(text, "://") && suffix != "":
+		u, err = urlparse.Parse(strings.TrimSuffix(text, "/"))
 	case strings.Contains(text, "://"):
-		return i.addURL(urlparse.Parse(text))
-	case host == "":
-		return errors.New("an element is empty: download the report again")
+		u, err = urlparse.Parse(text)
+	case r.Base != nil && r.Base.Host != "":
+		return i.below(r.Base, text)
+	case !strings.Contains(host, "."):
+		return errors.New("is relative: give the URL of the directory that it is below (--base URL)")
+	default:
+		if u, err = urlparse.Parse("ftp://" + host + "/"); err == nil {
+			segments := strings.Split(path, "/")
+			u.Dirs, u.Name = segments[:len(segments)-1], segments[len(segments)-1]
+			err = u.Check()
+		}
 	}
-	u, err := urlparse.Parse("ftp://" + host + "/")
-	if err != nil {
-		return err
+	switch {
+	case err == nil && suffix != "" && (u.Name == "" || u.Type != ""):
+		return inField(u.Redacted(), errors.New("is not the directory of an assembly: download the file again"))
+	case err == nil && suffix != "":
+		u = u.Child(u.Name+suffix, "")
+		err = u.Check()
 	}
-	segments := strings.Split(path, "/")
-	if u.Name = segments[len(segments)-1]; len(segments) > 1 {
-		u.Dirs = segments[:len(segments)-1]
-	}
-	return i.addURL(u, u.Check())
+	return i.addURL(u, err)
 }
 
-// addAssembly adds the file with a suffix of an assembly's directory, with whose name that of the file begins. NCBI serves
-// the same files by HTTPS and by FTP.
-func (i *Item) addAssembly(text, suffix string) error {
-	text = strings.TrimSuffix(text, "/")
-	if path, ok := strings.CutPrefix(text, "https://ftp.ncbi.nlm.nih.gov/"); ok {
-		text = "ftp://ftp.ncbi.nlm.nih.gov/" + path
-	}
-	dir, err := urlparse.Parse(text)
-	switch {
-	case err != nil:
+// below adds the file with a name below a directory, under which it is saved.
+func (i *Item) below(dir *urlparse.URL, name string) error {
+	i.Path = strings.TrimPrefix(name, "./")
+	if err := inField("the name", checkPath(i.Path)); err != nil {
 		return err
-	case dir.Name == "" || dir.Type != "":
-		return inField(dir.Redacted(), errors.New("is not the directory of an assembly: download the file again"))
 	}
-	u := dir.Child(dir.Name+suffix, "")
-	return i.addURL(u, u.Check())
+	for segment := range strings.SplitSeq(i.Path, "/") {
+		dir = dir.Child(segment, "")
+	}
+	return i.addURL(dir, dir.Check())
 }

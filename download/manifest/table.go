@@ -42,21 +42,13 @@ func cellOf(name string) func(i *Item, text string) error {
 	return columns[name]
 }
 
-// header returns the names in a header, in lower case. A "#" before the first does not count.
+// header returns the names in a header as they compare. A "#" before the first does not count.
 func header(line, separator string) []string {
-	line = strings.TrimLeft(strings.TrimRight(line, "\r\n"), "# ")
-	names := strings.Split(line, separator)
+	names := strings.Split(strings.TrimLeft(strings.TrimRight(line, "\r\n"), "# "), separator)
 	for i, name := range names {
-		names[i] = strings.ToLower(unquote(name))
+		names[i] = plain(unquote(name))
 	}
 	return names
-}
-
-// isHeader reports whether one of the names is that of a column of URLs.
-func isHeader(names []string) bool {
-	return slices.ContainsFunc(names, func(name string) bool {
-		return name == "url" || name == "urls" || reports(name)
-	})
 }
 
 // unquote removes white space and one pair of quotes around a cell.
@@ -70,10 +62,10 @@ func unquote(cell string) string {
 
 // table is what the header of a table says.
 type table struct {
-	names  []string
+	width  int        // cells of the header
+	needed int        // cells that a row must have
 	files  [][]column // the columns of each file in a row
-	report bool       // an archive's: cells are lists, and other columns do not count
-	open   bool       // a row may have more cells, because the header of some is shorter
+	mapped bool       // an archive's: cells are lists, and a row may be longer than the header or lack what does not count
 }
 
 // column is a column of a table, and what its cells tell.
@@ -83,26 +75,45 @@ type column struct {
 	tell func(i *Item, text string) error
 }
 
-var errNoHeader = errors.New("the first line names no column url, and none that ends in _ftp: write a header such as url, path, size, sha256")
+var errNoHeader = errors.New("the first line names no column url, and none that an archive's list has: write a header such as url, path, size, sha256, or say which columns to read (--map url=COLUMN)")
 
 // newTable returns the meaning of a header.
-func (r *reader) newTable(names []string) (*table, error) {
+func (r *reader) newTable(header []string) (*table, error) {
+	names := slices.Clone(header)
 	for i, name := range names {
-		names[i] = strings.ToLower(name)
-		if (names[i] == "path" || names[i] == "size") && slices.Contains(names[:i], names[i]) {
-			return nil, fmt.Errorf("the column %s is there twice: leave one out", names[i])
-		}
+		names[i] = plain(name)
 	}
-	if !slices.Contains(names, "url") && !slices.Contains(names, "urls") {
-		return r.report(names)
+	maps := r.maps
+	own := maps == nil && (slices.Contains(names, "url") || slices.Contains(names, "urls"))
+	if maps == nil && !own {
+		maps = mappings(names)
+	}
+	t := &table{width: len(names), needed: len(names), mapped: !own}
+	for _, m := range maps {
+		file, err := r.columns(m, header, names)
+		if err != nil {
+			return nil, err
+		}
+		t.files = append(t.files, file)
+	}
+	switch {
+	case !own && t.files == nil:
+		return nil, errNoHeader
+	case !own:
+		t.needed = 1 + slices.MaxFunc(slices.Concat(t.files...), func(a, b column) int { return a.at - b.at }).at
+		return t, nil
 	}
 	var file []column
 	for i, name := range names {
+		if (name == "path" || name == "size") && slices.Contains(names[:i], name) {
+			return nil, fmt.Errorf("the column %s is there twice: leave one out", name)
+		}
 		if tell := cellOf(name); tell != nil {
 			file = append(file, column{i, name, tell})
 		}
 	}
-	return &table{names: names, files: [][]column{file}}, nil
+	t.files = [][]column{file}
+	return t, nil
 }
 
 // readTabs reads a table whose cells are separated by tabs.
@@ -118,28 +129,36 @@ func (r *reader) readTabs() {
 
 func (r *reader) readCommas() { r.readTable(",", r.record) }
 
-// readTable reads a table with a header. The header may be a comment.
+// readTable reads a table with a header. The header may be a comment, which has a name of a column of URLs, or as many
+// names as the first row has cells.
 func (r *reader) readTable(separator string, cells func() ([]string, error)) {
 	var t *table
+	above := ""
 	for r.next() {
 		line, text := r.in.n, r.in.text
-		if comment(text) && (t != nil || !isHeader(header(text, separator))) {
+		if comment(text) && (t != nil || !r.isHeader(header(text, separator), true)) {
+			if _, root, ok := strings.Cut(text, "FTP root number 1 : "); ok && r.Base == nil { // Argo
+				r.Base, _ = urlparse.Parse(strings.TrimSpace(root) + "/")
+			}
+			above = text
 			continue
 		}
 		values, err := cells()
-		switch {
-		case err != nil && t != nil:
-			r.fail(line, err)
-			continue
-		case err == nil && t != nil:
+		if err == nil && t != nil {
 			r.row(t, line, values)
 			continue
-		case err == nil:
+		}
+		if err == nil {
+			if r.maps != nil && above != "" && !r.isHeader(header(text, separator), false) && strings.Count(above, separator) == len(values)-1 {
+				values = strings.Split(above, separator)
+			}
 			values[0] = strings.TrimLeft(values[0], "# ")
 			t, err = r.newTable(values)
 		}
 		if err != nil {
 			r.fail(line, err)
+		}
+		if t == nil {
 			return
 		}
 	}
@@ -147,35 +166,39 @@ func (r *reader) readTable(separator string, cells func() ([]string, error)) {
 
 // row reads a row of a table.
 func (r *reader) row(t *table, line int, cells []string) {
-	if len(cells) != len(t.names) && !(t.open && len(cells) > t.files[0][0].at) {
-		r.fail(line, fmt.Errorf("the line has %d cells, but the header has %d: write one cell for each column", len(cells), len(t.names)))
-		return
+	switch first := t.files[0]; {
+	case len(cells) < t.needed, len(cells) > t.width && !t.mapped:
+		r.fail(line, fmt.Errorf("the line has %d cells, but the header has %d: write one cell for each column", len(cells), t.width))
+	case t.mapped && strings.EqualFold(cells[first[0].at], first[0].name): // the header again, of lists that were joined
+	default:
+		for _, file := range t.files {
+			r.files(t, file, line, cells)
+		}
 	}
-	for _, file := range t.files {
-		lists, n := make([][]string, len(file)), 1
+}
+
+// files reads the files of one mapping in a row.
+func (r *reader) files(t *table, file []column, line int, cells []string) {
+	lists, n := make([][]string, len(file)), 1
+	for i, c := range file {
+		if lists[i] = []string{cells[c.at]}; !t.mapped {
+			continue
+		}
+		if lists[i] = elements(cells[c.at]); i == 0 {
+			n = len(lists[0])
+		} else if len(lists[i]) != 0 && len(lists[i]) != n {
+			r.fail(line, fmt.Errorf("%s has %d elements, but %s has %d: download the list again", c.name, len(lists[i]), file[0].name, n))
+			return
+		}
+	}
+	for k := range n {
+		item, err := Item{Line: line}, error(nil)
 		for i, c := range file {
-			if lists[i] = []string{cells[c.at]}; !t.report {
-				continue
-			}
-			if lists[i] = elements(cells[c.at]); i == 0 {
-				n = len(lists[0])
-			} else if len(lists[i]) != 0 && len(lists[i]) != n {
-				r.fail(line, fmt.Errorf("%s has %d elements, but %s has %d: download the report again", c.name, len(lists[i]), file[0].name, n))
-				n = 0
-				break
+			if err == nil && k < len(lists[i]) && (lists[i][k] != "" || t.mapped && i == 0) {
+				err = inField(c.name, c.tell(&item, lists[i][k]))
 			}
 		}
-		for k := range n {
-			item, err := Item{Line: line}, error(nil)
-			for i, c := range file {
-				if err == nil && k < len(lists[i]) && (lists[i][k] != "" || t.report && i == 0) {
-					err = inField(c.name, c.tell(&item, lists[i][k]))
-				}
-			}
-			if r.finish(item, err); err != nil && t.open {
-				return // the same is wrong with the row's other files
-			}
-		}
+		r.finish(item, err)
 	}
 }
 
@@ -194,6 +217,9 @@ func (r *reader) record() ([]string, error) {
 		r.in.unread(rest)
 	} else {
 		record = strings.Join(append([]string{record}, rest...), "\n")
+	}
+	if !strings.Contains(record, `"`) {
+		return strings.Split(record, ","), nil
 	}
 	cells, err := csv.NewReader(strings.NewReader(record)).Read()
 	var fault *csv.ParseError

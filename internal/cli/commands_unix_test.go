@@ -55,6 +55,10 @@ var documentedCommands = []documented{
 	{line: "ftpfetch --glob 'ftp://ftp.example.org/pub/*.gz'", files: "file.gz", err: "1 of 1 complete"},
 	{line: "ftpfetch -j 6 ftp://a.example/x ftp://b.example/y", files: "x y", err: "2 of 2 complete"},
 
+	// docs/manifests.md
+	{line: "ftpfetch --manifest ar_index_global_prof.txt.gz -d argo", files: "ar_index_global_prof.txt.gz argo/project/read.me", err: "1 of 1 complete"},
+	{line: "ftpfetch --manifest sequence.index --base ftp://ftp.example.org/pub -d reads", files: "reads/file sequence.index", err: "1 of 1 complete"},
+
 	// docs/progress.md
 	{line: "ftpfetch --progress json ftp://ftp.example.org/pub/a.zip 2>&1 >/dev/null | " +
 		`jq -Rr 'fromjson? | select(.event == "progress") | "\(.received) of \(.size)"'`, files: "a.zip", out: `(?s).*"event":"done".*`},
@@ -120,6 +124,12 @@ func (c documented) check(t *testing.T) {
 		writeFile(t, filepath.Join(dir, "urls.txt"), s.URL("/pub/file")+"\n"+s.URL("/pub/file.gz")+"\n")
 		writeFile(t, filepath.Join(dir, "report.tsv"), "url\tsize\n"+s.URL("/pub/file")+"\t8\n"+s.URL("/pub/file.gz")+"\t\n")
 	}
+	for name, text := range map[string]string{"sequence.index": "FASTQ_FILE\tMD5\nfile\t98bf7d8c15784f0a3d63204441e1e2aa\n",
+		"ar_index_global_prof.txt.gz": packed("# FTP root number 1 : " + s.URL("/pub") + "\nfile,date\nproject/read.me,1\n")} {
+		if strings.Contains(c.line, name) {
+			writeFile(t, filepath.Join(dir, name), text)
+		}
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), ample)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", "set -o pipefail; fpath=(none ~/functions)\n"+host.Replace(c.line))
@@ -143,15 +153,19 @@ func (c documented) check(t *testing.T) {
 
 // documentedServer serves what the documents' URLs name.
 func documentedServer(t *testing.T) *testserver.Server {
-	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	must.Get(w.Write([]byte("unpacked")))(t)
-	must.Do(t, w.Close())
 	big := strings.Repeat("abcd", 1<<20)
 	return testserver.New(t, &testserver.Options{TLSConfig: &tls.Config{}, Users: map[string]string{"user": "secret"}, Tree: map[string]string{
-		"/pub/file.gz": packed.String(), "/pub/file": "contents", "/pub/a.zip": "zip", "/pub/project/read.me": "read", "/pub/big.iso": big,
+		"/pub/file.gz": packed("unpacked"), "/pub/file": "contents", "/pub/a.zip": "zip", "/pub/project/read.me": "read", "/pub/big.iso": big,
 		"/pub/big.iso.sha256": fmt.Sprintf("%x  big.iso\n", sha256.Sum256([]byte(big))), "/file": "mine", "/x": "x", "/y": "y",
 	}})
+}
+
+func packed(text string) string {
+	var b strings.Builder
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(text))
+	_ = w.Close()
+	return b.String()
 }
 
 // filesBelow returns the names of the files, but for those that check has made and the ledger.

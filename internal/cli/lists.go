@@ -123,7 +123,7 @@ func (l *list) open(ctx context.Context, name string, in io.Reader) error {
 	}
 	_ = os.Remove(file.Name()) // fails on Windows while the file is open
 	l.file, l.copied = file, true
-	_, err = await(ctx, func() (int64, error) { return io.Copy(&piped{file, mostPiped}, in) })
+	_, err = await(ctx, func() (int64, error) { return io.Copy(&piped{w: file, left: mostPiped}, in) })
 	return err
 }
 
@@ -132,15 +132,17 @@ var mostPiped = 1 << 30
 
 // piped writes the copy of a list.
 type piped struct {
-	w    io.Writer
-	left int
+	w      io.Writer
+	left   int
+	packed bool // by gzip
 }
 
 func (p *piped) Write(text []byte) (int, error) {
+	p.packed = p.packed || p.left == mostPiped && bytes.HasPrefix(text, []byte("\x1f\x8b"))
 	if p.left -= len(text); p.left < 0 {
 		return 0, errors.New("it is longer than 1 GiB: save it as a file")
 	}
-	if bytes.IndexByte(text, 0) >= 0 {
+	if !p.packed && bytes.IndexByte(text, 0) >= 0 {
 		return 0, errors.New("it is no text in UTF-8")
 	}
 	return p.w.Write(text)

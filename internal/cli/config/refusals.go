@@ -47,8 +47,8 @@ func (l *line) refusals() []refusal {
 		// Lists and directories
 		{l.Input == "-" && l.Manifest == "-",
 			"-i - and --manifest - contradict each other: there is one standard input"},
-		{len(l.Reading.Files) > 0 && l.Manifest == "",
-			"--columns and --suffix are for a table: write --manifest FILE too"},
+		{len(l.Reading.Map) > 0 && l.Manifest == "",
+			"--map is for a table: write --manifest FILE too"},
 		{!l.lists() && (l.Reading.Format != "" || l.base != "" || l.Reading.KeepDirs || l.Reading.Shard[1] != 0),
 			"--format, --base, --keep-dirs and --shard are for a list: write -i FILE or --manifest FILE too"},
 		{!l.Recursive && !l.Glob && (l.Tree.Accept != nil || l.Tree.Reject != nil || l.Tree.FollowLinks),
