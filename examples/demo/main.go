@@ -1,5 +1,4 @@
-// Command demo shows what ftpfetch does, end to end and without a network: it starts the embedded server with a small tree
-// and runs the real command on it.
+// Command demo shows ftpfetch at work without a network: it starts a server in its own process and runs the command on it.
 //
 //	go run ./examples/demo
 //
@@ -9,37 +8,46 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/md5"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
+	"time"
 
 	"example.com/ftpfetch/internal/cli"
 	"example.com/ftpfetch/testserver"
 )
 
-// readme is the downloaded file.
-const readme = "An ftp URL names a file by the way to it:\none CWD for each segment, then RETR.\n"
-
-// tree is what the server serves.
-func tree() map[string]string {
-	return map[string]string{
-		"/pub/docs/readme.txt":  readme,
-		"/pub/docs/why?.txt":    "A question mark is a part of the name.\n",
-		"/pub/images/bytes.bin": "\x00\xff\r\n",
-	}
-}
+// asCommand is the variable that makes this program the command ftpfetch.
+const asCommand = "FTPFETCH_DEMO"
 
 func main() {
 	ctx, stop := cli.NotifyContext(context.Background())
+	if os.Getenv(asCommand) != "" {
+		code := cli.Run(ctx, os.Args[1:], cli.Standard())
+		stop()
+		os.Exit(code)
+	}
 	err := run(ctx, os.Stdout, &testserver.Options{Tree: tree()})
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
+	}
+}
+
+// tree is what the server serves: a file of 4 MiB, two files of a list, and a directory.
+func tree() map[string]string {
+	genome := make([]byte, 4<<20)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(genome)
+	return map[string]string{
+		"/pub/genome.fa.gz": string(genome), "/pub/reads_1.fq": "ACGT\n", "/pub/reads_2.fq": "TTGA\n",
+		"/pub/project/README": "Results\n", "/pub/project/data/a.csv": "1,2\n", "/pub/project/data/b.csv": "3,4\n",
 	}
 }
 
@@ -55,108 +63,112 @@ func run(ctx context.Context, w io.Writer, o *testserver.Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-
+	list := fmt.Sprintf("url\tmd5\n%s\t%x\n%s\t%x\n", server.URL("/pub/reads_1.fq"), md5.Sum([]byte("ACGT\n")),
+		server.URL("/pub/reads_2.fq"), md5.Sum([]byte("another file")))
+	if err := os.WriteFile(filepath.Join(dir, "reads.tsv"), []byte(list), 0o666); err != nil {
+		return err
+	}
 	var failed []error
-	for i, s := range steps(server.URL("/pub/docs"), server.Addr(), dir) {
-		fmt.Fprintf(w, "%d. %s\n\n   $ %s\n", i+1, s.headline, typed(s.args))
-		if err := s.run(ctx, w); err != nil {
-			failed = append(failed, fmt.Errorf("step %d (%s): %w", i+1, s.headline, err))
+	for _, s := range steps(server) {
+		if err := s.run(ctx, w, dir); err != nil {
+			failed = append(failed, fmt.Errorf("ftpfetch %s: %w", strings.Join(s.args, " "), err))
 		}
-		fmt.Fprintln(w)
 	}
 	if len(failed) == 0 {
-		fmt.Fprintln(w, "All of it worked.")
+		fmt.Fprintln(w, "\nAll of it worked. Next: ftpfetch -h")
 	}
 	return errors.Join(failed...)
 }
 
-// step is one command line and its expected result.
+// step is a command line and its expected result.
 type step struct {
-	headline string
+	headline string // of this step and those after it that have none
 	args     []string
+	killed   bool // in the middle
 	code     int
-	check    func(output string) error
+	says     string // somewhere
+	then     string // what the exit code means here
+	file     string // that is there then, with these contents
+	contents string
 }
 
-// steps returns the four things to know, shown on the directory docs (a URL without its last "/") of the server at addr;
-// files go to dir.
-func steps(docs, addr, dir string) []step {
+func steps(server *testserver.Server) []step {
+	genome, project := server.URL("/pub/genome.fa.gz"), server.URL("/pub/project/")
 	return []step{{
-		headline: "What a URL means: the plan, with nothing sent",
-		args:     []string{"--dry-run", docs + "/readme.txt"},
-		check: func(output string) error {
-			return contains(output, "CONNECT "+addr+"\nUSER anonymous\nPASS <anonymous>\nCWD pub\nCWD docs\nTYPE I\nRETR readme.txt\n")
-		},
+		headline: "A download is killed, and the same command goes on where it was",
+		args:     []string{"--limit-rate", "2M", genome}, killed: true,
 	}, {
-		headline: "The plan at work: a download, with the dialogue",
-		args:     []string{"-v", "-d", dir, docs + "/readme.txt"},
-		check: func(output string) error {
-			return errors.Join(contains(output, "> CWD docs\n", "> RETR readme.txt\n"),
-				fileIs(filepath.Join(dir, "readme.txt"), readme))
-		},
+		args: []string{genome}, says: "resuming", then: "every byte is the server's",
+		file: "genome.fa.gz", contents: tree()["/pub/genome.fa.gz"],
 	}, {
-		headline: "A directory: the names in it",
-		args:     []string{docs + "/"},
-		check:    func(output string) error { return contains(output, "readme.txt\n", "why?.txt\n") },
+		headline: "A list with a wrong digest: that file does not get its name",
+		args:     []string{"--manifest", "reads.tsv", "-d", "data"}, code: 100, says: "1 of 2 complete", then: "a digest differs",
+		file: "data/reads_1.fq", contents: "ACGT\n",
 	}, {
-		headline: "A malformed URL: refused, with the spelling that works",
-		args:     []string{docs + "/read me.txt"},
-		code:     3,
-		check:    func(output string) error { return contains(output, "column ", "%20") },
+		headline: "A directory with everything in it; later only what has changed",
+		args:     []string{"-r", "-N", project}, says: "3 of 3 complete", file: "project/data/b.csv", contents: "3,4\n",
+	}, {
+		args: []string{"-r", "-N", project}, says: "3 of 3 complete", then: "nothing was fetched",
 	}}
 }
 
-// run runs the command, shows its output on w and compares.
-func (s step) run(ctx context.Context, w io.Writer) error {
-	var out output
-	code := cli.Run(ctx, s.args, cli.IO{In: strings.NewReader(""), Out: &out, Err: &out})
+// run runs the command in dir, shows its output on w and compares.
+func (s step) run(ctx context.Context, w io.Writer, dir string) error {
+	if s.headline != "" {
+		fmt.Fprintf(w, "\n%s\n\n", s.headline)
+	}
+	fmt.Fprintln(w, "   $ ftpfetch", strings.Join(s.args, " "))
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	command := exec.CommandContext(ctx, self, s.args...)
+	command.Dir, command.Env = dir, append(os.Environ(), asCommand+"=1")
+	command.Stdout, command.Stderr = &out, &out
+	if err := command.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	for running := true; running; {
+		select {
+		case err = <-ended:
+			running = false
+		case <-time.After(10 * time.Millisecond):
+			if s.killed && claimed(dir) {
+				_ = command.Process.Kill()
+			}
+		}
+	}
 	for line := range strings.Lines(out.String()) {
-		fmt.Fprint(w, "   "+line)
+		fmt.Fprint(w, "   ", line)
 	}
-	fmt.Fprintf(w, "   (exit code %d)\n", code)
-	if code != s.code {
-		return fmt.Errorf("exit code %d, want %d", code, s.code)
+	code := command.ProcessState.ExitCode()
+	switch {
+	case s.killed && code < 0 || s.killed && err != nil && code == 1: // on Windows
+		fmt.Fprintln(w, "   Killed")
+		return nil
+	case s.then != "":
+		fmt.Fprintf(w, "   (exit code %d: %s)\n", code, s.then)
 	}
-	return s.check(out.String())
-}
-
-// output is what a command writes, on both streams.
-type output struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.Buffer.Write(p)
-}
-
-// typed returns the command line as a user would type it in a shell.
-func typed(args []string) string {
-	line := "ftpfetch"
-	for _, a := range args {
-		if strings.ContainsAny(a, " ;?&'\"\\*$") {
-			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
-		}
-		line += " " + a
+	if s.killed || code != s.code || !strings.Contains(out.String(), s.says) {
+		return fmt.Errorf("exit code %d, want %d and %q", code, s.code, s.says)
 	}
-	return line
-}
-
-func contains(text string, want ...string) error {
-	for _, s := range want {
-		if !strings.Contains(text, s) {
-			return fmt.Errorf("no %q in %q", s, text)
-		}
+	got, err := os.ReadFile(filepath.Join(dir, s.file))
+	if s.file != "" && (err != nil || string(got) != s.contents) {
+		return fmt.Errorf("%s is not as on the server (%v)", s.file, err)
 	}
 	return nil
 }
 
-func fileIs(path, want string) error {
-	got, err := os.ReadFile(path)
-	if err == nil && string(got) != want {
-		err = fmt.Errorf("%s holds %q, want %q", path, got, want)
+// claimed reports whether the journal in dir says that bytes are on the disk.
+func claimed(dir string) bool {
+	journals, _ := filepath.Glob(filepath.Join(dir, "*.json"))
+	for _, name := range journals {
+		if text, _ := os.ReadFile(name); bytes.Contains(text, []byte(`"done":[[`)) {
+			return true
+		}
 	}
-	return err
+	return false
 }
