@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,9 +17,9 @@ func TestDamagedPart(t *testing.T) {
 			end := min(i*block+block, 200_000)
 			for _, at := range []int{i * block, (i*block + end) / 2, end - 1} {
 				k := newKit(t, map[string]string{"/f": body})
-				k.write("f.part", body[:200_000])
-				k.write("f.part.json", k.journal("/f", 300_000, kitTime, span{0, 200_000}))
-				k.flip("f.part", at)
+				k.write("f.ftpfetch.part", body[:200_000])
+				k.write("f.ftpfetch.json", k.journal("/f", 300_000, kitTime, span{0, 200_000}))
+				k.flip("f.ftpfetch.part", at)
 				r, err := k.get("/f", Options{Segments: segments})
 				if err != nil || r.Resumed != int64(200_000-(end-i*block)) || !k.told(Noted, "1 of 4 blocks are damaged") {
 					t.Errorf("byte %d: got %+v, %v, events %v", at, r, err, k.events)
@@ -47,24 +48,21 @@ func (k *kit) flip(name string, at int) {
 	}
 }
 
-// TestDamagedAdopted checks that bytes which -c took and which changed since are replaced only on request.
+// TestDamagedAdopted checks that bytes which -c took and which changed since are taken again from the target, or else fetched.
 func TestDamagedAdopted(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.write("f.part", body[:200_000])
-	text := k.journal("/f", 300_000, kitTime, span{0, 200_000})
-	k.write("f.part.json", strings.Replace(text, `"size":300000,`, `"size":300000,"adopted":1000,`, 1))
-	k.flip("f.part", 5)
-	changed := read(t, k.path("f.part"))
-	for _, o := range []Options{{}, {Continue: true}} {
-		if _, err := k.get("/f", o); !errors.Is(err, ErrResume) {
-			t.Errorf("got %v, want ErrResume", err)
+	for _, o := range []Options{{Continue: true}, {}, {Overwrite: true}} {
+		k := newKit(t, map[string]string{"/f": body})
+		k.write(k.part, body[:200_000])
+		text := k.journal("/f", 300_000, kitTime, span{0, 200_000})
+		k.write(k.json, strings.Replace(text, `"size":300000,`, `"size":300000,"adopted":1000,`, 1))
+		k.flip(k.part, 5)
+		if o.Continue {
+			k.write("f", body[:1000])
 		}
-		if got := read(t, k.path("f.part")); got != changed {
-			t.Error("the part changed")
+		_, err := k.get("/f", o)
+		if got := k.rests(); err != nil || o.Continue && !slices.Equal(got, []string{"1000"}) || !o.Continue && len(got) > 0 {
+			t.Errorf("%+v: %v, REST %q", o, err, got)
 		}
+		k.want(map[string]string{"f": body})
 	}
-	if _, err := k.get("/f", Options{Overwrite: true}); err != nil {
-		t.Error(err)
-	}
-	k.want(map[string]string{"f": body})
 }

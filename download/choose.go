@@ -28,37 +28,15 @@ type start struct {
 // choose decides what to do about the target. It asks the server if Newer or Continue make that depend on the server's
 // file.
 func (j *job) choose(ctx context.Context, to *partfile.Place) (choice, error) {
-	var brought func(partfile.State) (bool, error)
-	if !j.o.Newer && !j.o.Continue && !j.o.Overwrite && !j.o.Skip {
-		brought = func(s partfile.State) (bool, error) { return j.brought(ctx, to, s) }
-	}
-	whole, err := to.Tidy(ctx, brought)
 	switch {
-	case err != nil:
-		return choice{}, err
 	case to.Info == nil, j.o.Overwrite && !j.o.Newer:
 		return choice{overwrite: j.o.Overwrite}, nil
 	case j.o.Newer, j.o.Continue:
 		return j.against(ctx, to)
 	case j.o.Skip:
 		return choice{skip: leftExists}, nil
-	case whole:
-		return choice{skip: leftComplete}, nil
 	}
 	return choice{}, &localfile.Error{Path: to.Path, Reason: "already exists", Err: fs.ErrExist}
-}
-
-// brought reports whether the target, which a killed run has brought, is the file that this run should retrieve, and that
-// has not changed on the server.
-func (j *job) brought(ctx context.Context, to *partfile.Place, s partfile.State) (bool, error) {
-	if s.URL != j.url {
-		return false, nil
-	}
-	info, _, err := j.ask(ctx, to)
-	if err != nil {
-		return false, err
-	}
-	return (info.Size < 0 || j.text() || info.Size == s.Size) && info.ModTime.Equal(s.ModTime), nil
 }
 
 // ask asks the server for its file's size and time, and the system for the target's.
@@ -127,23 +105,16 @@ func (j *job) against(ctx context.Context, to *partfile.Place) (choice, error) {
 
 // find claims the part of the target, and takes what it holds as the start if this run may.
 func (j *job) find(ctx context.Context, to *partfile.Place, c choice) (*transfer, error) {
-	p, err := to.Claim(ctx, j.url, j.o.Overwrite, j.o.Continue)
+	p, err := to.Claim(j.url)
 	if err != nil {
 		return nil, err
 	}
 	t := &transfer{job: j, part: p, segments: max(1, j.o.Segments)}
-	err = t.take(ctx, c.start)
-	if err == nil && c.overwrite {
+	if err = t.take(ctx, c.start); err == nil && c.overwrite {
 		err = p.Like(to.Info)
 	}
-	if err == nil && c.start != nil && len(p.Snapshot().Done) == 0 {
-		j.o.reading(to.Path, c.start.Size())
-		if err = p.Copy(ctx, c.start.FileInfo, c.start.whole.Size, c.start.whole.ModTime); err != nil {
-			p.Discard()
-		}
-	}
 	if err != nil {
-		p.GiveUp()
+		p.Leave(false)
 		return nil, err
 	}
 	return t, nil
@@ -152,51 +123,25 @@ func (j *job) find(ctx context.Context, to *partfile.Place, c choice) (*transfer
 // take decides about what the part holds. from is the target that Continue takes as the start of the file, or nil.
 func (t *transfer) take(ctx context.Context, from *start) error {
 	p := t.part
-	has, _ := p.Found()
-	switch {
-	case p.Theirs && t.o.Overwrite:
-		return p.Renew()
-	case p.Theirs && (!t.o.Continue || from != nil):
-		return p.Naked()
-	case p.Theirs && p.Linked:
-		return because(ErrResume, "%s: cannot be resumed: it has other names (hard links), which would change too", p.Name())
-	case p.Theirs:
-		t.o.reading(p.Name(), has)
-		return p.Adopt(ctx)
-	case has == 0 && (from != nil || p.LeftErr == nil && len(p.Left.Done) == 0):
-		return nil
-	case from != nil && p.LeftErr != nil: // a crash has damaged the journal, and the target still has the bytes
-		return p.Renew()
-	case from != nil && len(p.Left.Done) > 0 && (p.Left.URL != t.url || p.Left.Adopted != from.Size()):
-		return unfinished(p.Name())
-	case p.Linked:
-		t.o.note(p.Name() + ": it has other names (hard links), which are left alone: starting over")
-		return p.Renew()
-	}
-	why, err := t.useless(ctx, has)
+	why, err := t.useless(ctx, from)
 	switch {
 	case err != nil:
 		return err
+	case why == "" && len(p.Left.Done) > 0:
+		t.retry.Reached.Store(true) // the bytes came from the server, so the address is right
+		p.Resume()
+	case from != nil:
+		t.o.reading(p.Path, from.Size())
+		return p.Copy(ctx, from.FileInfo, from.whole.Size, from.whole.ModTime)
 	case why != "":
 		t.stale = p.Name() + ": " + why
-		if has > 0 { // or there is nothing to give up
-			err = t.mayForget(p.Left.Adopted, t.stale)
-		}
-		if err == nil && from != nil {
-			err = unfinished(p.Name())
-		}
-		return err
-	case len(p.Left.Done) == 0:
-		return p.Empty()
 	}
-	t.retry.Reached.Store(true) // the bytes came from the server, so the address is right
-	return p.Resume()
+	return nil
 }
 
 // useless says why a run cannot resume from the part, or "". It removes damaged blocks from what is left.
-func (t *transfer) useless(ctx context.Context, has int64) (why string, err error) {
-	p := t.part
-	s := &p.Left
+func (t *transfer) useless(ctx context.Context, from *start) (why string, err error) {
+	p, s, has := t.part, &t.part.Left, t.part.Found()
 	switch {
 	case p.LeftErr != nil:
 		return p.LeftErr.Error(), nil
@@ -204,7 +149,7 @@ func (t *transfer) useless(ctx context.Context, has int64) (why string, err erro
 		return "", nil
 	case t.o.NoResume:
 		return "not resumed, as requested", nil
-	case s.Adopted > 0 && t.o.Overwrite:
+	case s.Adopted > 0 && !t.o.Continue, from != nil && s.Adopted > 0 && s.Adopted != from.Size():
 		return "it starts with bytes that another program left", nil
 	case s.URL != t.url:
 		return "it belongs to another URL", nil
@@ -218,24 +163,17 @@ func (t *transfer) useless(ctx context.Context, has int64) (why string, err erro
 	switch {
 	case err != nil || bad == 0:
 		return "", err
-	case bad == all:
+	case bad == all || s.Done.Head() < s.Adopted:
 		return "it does not match its journal", nil
 	}
 	t.o.note(fmt.Sprintf("%s: %d of %d blocks are damaged: fetching them again", p.Name(), bad, all))
-	if s.Done.Head() < s.Adopted {
-		return "", t.mayForget(s.Adopted, p.Name()+": the file that -c resumed has changed since")
-	}
 	return "", nil
 }
 
-// mayForget refuses to give up bytes that another program left, unless Overwrite or NoResume allow it.
-func (t *transfer) mayForget(adopted int64, why string) error {
-	if adopted == 0 || t.o.Overwrite || t.o.NoResume {
+// keeps refuses to give up the bytes that Continue takes as the start of the file.
+func (t *transfer) keeps(why string) error {
+	if t.part.Snapshot().Adopted == 0 {
 		return nil
 	}
 	return because(ErrResume, "%s: %s", t.part.Path, why)
-}
-
-func unfinished(path string) error {
-	return &localfile.Error{Path: path, Reason: "is in the way: it holds an unfinished download", Err: localfile.ErrPart}
 }

@@ -26,8 +26,8 @@ func TestCommit(t *testing.T) {
 		"segments":  {path: "/large", o: Options{Segments: 3}},
 		"digest":    {path: "/f", o: Options{Sum: digest}},
 		"complete part of a killed run": {before: func(k *kit) {
-			k.write("f.part", body)
-			k.write("f.part.json", strings.Replace(k.journal("/f", 300_000, kitTime, span{0, 300_000}), `"done"`, `"complete":true,"done"`, 1))
+			k.write("f.ftpfetch.part", body)
+			k.write("f.ftpfetch.json", strings.Replace(k.journal("/f", 300_000, kitTime, span{0, 300_000}), `"done"`, `"complete":true,"done"`, 1))
 		}, path: "/f", o: Options{Sum: digest}},
 	} {
 		k := newKit(t, matrixTree)
@@ -35,7 +35,7 @@ func TestCommit(t *testing.T) {
 			tt.before(k)
 		}
 		tt.o.Commit = func(r Result) error {
-			if info, err := os.Stat(k.path("f.part")); err != nil || info.Size() != r.Size || k.exists("f") && read(t, k.path("f")) != "old" {
+			if info, err := os.Stat(k.path("f.ftpfetch.part")); err != nil || info.Size() != r.Size || k.exists("f") && read(t, k.path("f")) != "old" {
 				t.Errorf("%s: Commit comes too early or too late: %v", what, err)
 			}
 			return k.commit(r)
@@ -58,7 +58,7 @@ func TestCommitFails(t *testing.T) {
 	if err != full || r.Kept != int64(len(body)) {
 		t.Errorf("got %+v, %v", r, err)
 	}
-	wantNames(t, k.dir, "f.part", "f.part.json")
+	wantNames(t, k.dir, k.json, k.part)
 	k.ResetCommands()
 	if r, err := k.get("/f", Options{Commit: k.commit}); err != nil || r.Resumed < int64(len(body))-1 || len(k.commits) != 1 {
 		t.Errorf("then: %+v, %v, commits %v", r, err, k.commits)

@@ -8,7 +8,6 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/testserver"
 )
@@ -115,40 +114,4 @@ func TestSkippedIsCompared(t *testing.T) {
 		t.Errorf("the server received %d commands", n)
 	}
 	k.want(map[string]string{"f": "another"})
-}
-
-// TestRoomForTheJournal checks that a run gives up the last 64 KiB of its part if the disk is too full for the journal.
-func TestRoomForTheJournal(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.faulty(cut(1, 100_000))
-	opens, full := 0, true
-	onCall(t, func(call, path string) error {
-		switch {
-		case call == "truncate":
-			full = false
-		case call == "open" && strings.HasSuffix(path, "~"):
-			if opens++; opens > 1 && full {
-				return syscall.ENOSPC
-			}
-		}
-		return nil
-	})
-	if r, err := k.get("/f", Options{Retries: -1}); err == nil || r.Kept != 100_000-64<<10 {
-		t.Errorf("%d bytes are kept (%v)", r.Kept, err)
-	}
-	partfile.Fault = nil
-	k.faulty(nil)
-	if r, err := k.get("/f", Options{}); err != nil || r.Resumed != 100_000-64<<10 {
-		t.Errorf("then: %+v, %v", r, err)
-	}
-}
-
-// TestSegmentsBounds checks from which size on a file takes several connections.
-func TestSegmentsBounds(t *testing.T) {
-	for size, want := range map[int]int{2<<20 - 1: 1, 2 << 20: 2, 4<<20 - 1: 3} {
-		k := newKit(t, map[string]string{"/f": noise(size, 3)})
-		if _, err := k.get("/f", Options{Segments: 8}); err != nil || k.DataConnections() != want {
-			t.Errorf("%d bytes: %d connections for data, want %d (%v)", size, k.DataConnections(), want, err)
-		}
-	}
 }

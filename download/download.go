@@ -11,9 +11,9 @@
 //
 // A file gets its final name only after every byte has arrived, the server has confirmed the end of the transfer (RFC 959
 // section 5.4), the digest, if one was asked for, has matched, and the data is on the disk. Until then it is called
-// NAME.part and has a journal, NAME.part.json, beside it. After a failure that may pass the download resumes from where it
-// stopped. After any other failure the two files stay if the next call can resume from them, which it does if the server
-// still has the same file; a file whose digest is wrong becomes NAME.bad. docs/download.md has the rules.
+// NAME.ftpfetch.part. After a failure that may pass the download resumes from where it stopped. After any other failure the
+// part stays, with a journal, NAME.ftpfetch.json, beside it, if the next call can resume from it, which it does if the server
+// still has the same file; a file whose digest is wrong becomes NAME.ftpfetch.bad. docs/download.md has the rules.
 package download
 
 import (
@@ -38,17 +38,13 @@ type Source interface {
 	Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] // of package batch, for trees
 }
 
-// What a Source for one file of many has besides.
-type (
-	// member is package batch's. An error that is [ftpexec.ErrTooMany] goes back to it.
-	member interface {
-		Extra() Source          // for all connections of the file but the first
-		Arrived()               // all bytes are there: what follows does not need the source
-		Group() *partfile.Group // of all files
-	}
-	// hasher reports that the names beside the target get a hash, because NAME.part may be another of the files.
-	hasher interface{ HashNames() bool }
-)
+// member is what package batch's Source for one file of many has besides. An error that is [ftpexec.ErrTooMany] goes back
+// to it.
+type member interface {
+	Extra() Source          // for all connections of the file but the first
+	Arrived()               // all bytes are there: what follows does not need the source
+	Group() *partfile.Group // of all files
+}
 
 // Callers tell these causes apart with errors.Is. ErrLocal is every failure on the local side.
 var (

@@ -7,10 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/ftpfetch/download/internal/partfile"
-	"example.com/ftpfetch/internal/localfile"
 )
 
 // TestExisting checks what happens to a target and to a part that are there.
@@ -30,10 +28,8 @@ func TestExisting(t *testing.T) {
 		{"empty one refused", map[string]string{"f": ""}, Options{}, map[string]string{"f": ""}, fs.ErrExist, false},
 		{"overwritten", map[string]string{"f": "old"}, Options{Overwrite: true}, map[string]string{"f": "new"}, nil, false},
 		{"skipped", map[string]string{"f": "old"}, Options{Skip: true}, map[string]string{"f": "old"}, nil, true},
-		{"left-over kept", map[string]string{"f.part": "half"}, Options{}, map[string]string{"f.part": "half"}, localfile.ErrPart, false},
-		{"left-over kept, skipping", map[string]string{"f.part": "half"}, Options{Skip: true}, map[string]string{"f.part": "half"}, localfile.ErrPart, false},
-		{"left-over overwritten", map[string]string{"f.part": "half"}, Options{Overwrite: true}, map[string]string{"f": "new"}, nil, false},
-		{"empty left-over replaced", map[string]string{"f.part": ""}, Options{}, map[string]string{"f": "new"}, nil, false},
+		{"left-over replaced", map[string]string{"f.ftpfetch.part": "half"}, Options{}, map[string]string{"f": "new"}, nil, false},
+		{"empty left-over replaced", map[string]string{"f.ftpfetch.part": ""}, Options{}, map[string]string{"f": "new"}, nil, false},
 	} {
 		k := newKit(t, map[string]string{"/f": "new"})
 		for name, text := range tt.before {
@@ -88,7 +84,7 @@ func TestReplacedPart(t *testing.T) {
 	} {
 		k := newKit(t, map[string]string{"/f": body})
 		src := arriving{k.c, func() {
-			if err := do(k.path("f.part")); err != nil {
+			if err := do(k.path("f.ftpfetch.part")); err != nil {
 				t.Error(err)
 			}
 		}}
@@ -96,7 +92,7 @@ func TestReplacedPart(t *testing.T) {
 		if !errors.Is(err, ErrLocal) || !strings.Contains(err.Error(), what) || k.exists("f") {
 			t.Errorf("got %v, want %q", err, what)
 		}
-		if strings.HasPrefix(what, "was") && read(t, k.path("f.part")) != "theirs" {
+		if strings.HasPrefix(what, "was") && read(t, k.path("f.ftpfetch.part")) != "theirs" {
 			t.Error("another program's part is gone")
 		}
 	}
@@ -111,17 +107,3 @@ type arriving struct {
 func (a arriving) Arrived()               { a.do() }
 func (a arriving) Extra() Source          { return a.Source }
 func (a arriving) Group() *partfile.Group { return new(partfile.Group) }
-
-// TestNamed kills a run between naming the target and removing the journal. A run for another URL, or after the file has
-// changed on the server, must not call the file complete.
-func TestNamed(t *testing.T) {
-	for path, want := range map[string]string{"/g": "the other file", "/f": "a later version"} {
-		k := newKit(t, map[string]string{"/f": body, "/g": "the other file"})
-		k.killedAfterNaming("/f")
-		k.change("/f", "a later version", kitTime.Add(time.Hour))
-		r, err := k.get(path, Options{})
-		if err == nil && read(t, k.path("f")) != want {
-			t.Errorf("got %+v, nil error, and f is not the file of %s", r, path)
-		}
-	}
-}

@@ -50,19 +50,13 @@ func (t *transfer) open(ctx context.Context, src Source, s partfile.State, start
 // does not report what it reported before: it may be busy. The second time that counts.
 func (t *transfer) unlike(s partfile.State, size int64, modTime time.Time) error {
 	why, omits := "", size < 0 && s.Size >= 0 || modTime.IsZero() && !s.ModTime.IsZero()
-	switch _, since := t.part.Found(); {
-	case s.Size < 0 && len(s.Done) == 0:
+	switch {
+	case s.Size < 0:
 	case omits && !t.server.omitted.Swap(true):
 		return &retry.Known{Err: errOmitted, Passes: true}
-	case s.Size < 0 && size < 0:
-		why = "the server does not report the file's size"
-	case s.Size < 0 && s.Done.End() > size:
-		why = fmt.Sprintf("%d bytes are there, but the server's file has only %d", s.Done.End(), size)
-	case s.Size < 0 && modTime.After(since):
-		return because(ErrResume, "%s: %s", t.part.Name(), older)
-	case s.Size >= 0 && size < 0:
+	case size < 0:
 		why = errOmitted.Error()
-	case s.Size >= 0 && s.Size != size:
+	case s.Size != size:
 		why = fmt.Sprintf("the server's file now has %d bytes, not %d", size, s.Size)
 	case !omits && !s.ModTime.IsZero() && !s.ModTime.Equal(modTime):
 		why = "the server's file has been modified"

@@ -16,8 +16,8 @@ import (
 // that is missing or not writable ([ErrLocal]), an impossible name. It writes directly to a character device or FIFO. With
 // Options.Root path is relative to that directory, and missing directories are made.
 //
-// Errors from the server are those of [ftpexec.Client.Do] and of reading the Body. After an error NAME.part keeps the
-// bytes that arrived, if the next call can resume from them. After [ErrDigest] they are in NAME.bad.
+// Errors from the server are those of [ftpexec.Client.Do] and of reading the Body. After an error NAME.ftpfetch.part keeps
+// the bytes that arrived, if the next call can resume from them. After [ErrDigest] they are in NAME.ftpfetch.bad.
 func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Options) (r Result, err error) {
 	if err := o.check(); err != nil {
 		return Result{}, err
@@ -26,7 +26,7 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 	if j.o.Root == nil && standard(path) != nil {
 		return j.saveStream(ctx, path)
 	}
-	to, err := j.group.Find(j.o.Root, path, j.hashed)
+	to, err := j.group.Find(j.o.Root, path)
 	if err != nil {
 		return Result{}, err
 	}
@@ -63,7 +63,7 @@ func (j *job) file(ctx context.Context, to *partfile.Place) (result Result, err 
 		return Result{}, err
 	}
 	defer func() {
-		if kept := t.part.Leave(t.stale != "", t.text()); err != nil {
+		if kept := t.part.Leave(t.text()); err != nil {
 			result.Kept = kept
 		}
 	}()

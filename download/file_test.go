@@ -46,7 +46,7 @@ func TestFileFaults(t *testing.T) {
 		}
 		switch {
 		case tt.kept:
-			wantNames(t, k.dir, "f.part", "f.part.json")
+			wantNames(t, k.dir, k.json, k.part)
 		case tt.want != nil:
 			wantNames(t, k.dir)
 		default:
@@ -75,7 +75,7 @@ func TestFileCanceled(t *testing.T) {
 	if _, err := File(ctx, k.c, k.url("/f"), k.path("f"), o); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	wantNames(t, k.dir, "f.part", "f.part.json")
+	wantNames(t, k.dir, k.json, k.part)
 	r, err := k.get("/f", Options{})
 	if err != nil || r.Resumed != 100_000 || !slices.Contains(k.Commands(), "REST 99488") || !k.told(Noted, "100000") {
 		t.Errorf("second run: %+v, %v, want one resumed at 100000", r, err)

@@ -9,117 +9,72 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ftpfetch/download/internal/partfile"
-	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
-// TestForeignFiles puts other programs' files under the names of a download's files. None of them may change.
+// TestForeignFiles puts other programs' files beside the target, under names that look like those of parts. None of them
+// may change, whatever the run does.
 func TestForeignFiles(t *testing.T) {
-	theirs := "another program's bytes"
-	pair := map[string]string{"f.part": theirs, "f.part.json": `{"another":"program"}`}
-	tests := []struct {
-		what   string
-		before map[string]string
-		o      Options
-		err    error
-	}{
-		{"a data file under the journal's name", map[string]string{"f.part.json": theirs}, Options{}, partfile.ErrForeign},
-		{"JSON with a version", map[string]string{"f.part.json": `{"version":1,"entries":[]}`}, Options{}, partfile.ErrForeign},
-		{"a backup of it", map[string]string{"f.part.json~": theirs}, Options{}, partfile.ErrForeign},
-		{"a pair", pair, Options{}, partfile.ErrForeign},
-		{"a pair, overwriting", pair, Options{Overwrite: true}, partfile.ErrForeign},
-		{"a pair, continuing", pair, Options{Continue: true}, partfile.ErrForeign},
-		{"a journal's name, continuing", map[string]string{"f": body[:1000], "f.part.json": theirs}, Options{Continue: true}, partfile.ErrForeign},
-		{"a part, with Newer", map[string]string{"f.part": theirs}, Options{Newer: true}, localfile.ErrPart},
-		{"a part and an old file, with Newer", map[string]string{"f": "old", "f.part": theirs}, Options{Newer: true}, localfile.ErrPart},
+	for _, o := range []Options{{}, {Overwrite: true}, {Continue: true}, {Newer: true}, {Sum: sum(t, "crc32:00000000")}, {checkpoint: time.Millisecond}} {
+		k := newKit(t, map[string]string{"/f": body})
+		theirs := map[string]string{}
+		for _, name := range []string{"f.part", "f.part.json", "f.json", "f.bad", "f~", "ftpfetch.part"} {
+			theirs[name] = "another program's bytes"
+			k.write(name, theirs[name])
+		}
+		if _, err := k.get("/f", o); (err == nil) != (o.Sum.Algorithm == "") {
+			t.Errorf("%+v: got %v", o, err)
+		}
+		must.Do(t, os.Remove(k.path(map[bool]string{true: "f", false: "f.ftpfetch.bad"}[o.Sum.Algorithm == ""])))
+		k.want(theirs)
 	}
-	for _, tt := range tests {
-		t.Run(tt.what, func(t *testing.T) {
+}
+
+// TestLinksInTheWay puts a link under each name that a run uses. What it leads to stays.
+func TestLinksInTheWay(t *testing.T) {
+	for name, wrong := range map[string]bool{"f.ftpfetch.part": true, "f.ftpfetch.json": true, "f.ftpfetch.json~": false, "f.ftpfetch.bad": false} {
+		for _, o := range []Options{{}, {Sum: sum(t, "crc32:00000000")}} {
 			k := newKit(t, map[string]string{"/f": body})
-			for name, text := range tt.before {
-				k.write(name, text)
+			k.write("aim", "theirs")
+			must.Do(t, os.Symlink("aim", k.path(name)))
+			k.faulty(cut(1, 100_000))
+			o.Retries = -1
+			if _, err := k.get("/f", o); errors.Is(err, ErrLocal) != wrong {
+				t.Errorf("%s: got %v", name, err)
 			}
-			if _, err := k.get("/f", tt.o); !errors.Is(err, tt.err) {
-				t.Errorf("got %v, want %v", err, tt.err)
-			}
-			k.want(tt.before)
-		})
-	}
-}
-
-// TestFreshJournalOfMany puts a file where the first journal of one of many files is to be written. A stranger's stays;
-// one that a killed run has left goes with the part.
-func TestFreshJournalOfMany(t *testing.T) {
-	for text, wrong := range map[string]error{"another program's bytes": partfile.ErrForeign, `{"ftpfetch":3,"ur`: nil} {
-		k := newKit(t, map[string]string{"/f": body})
-		k.among()
-		k.write(k.part+".json~", text)
-		want := map[string]string{"f": body}
-		if wrong != nil {
-			want = map[string]string{k.part + ".json~": text}
-		}
-		if _, err := k.get("/f", Options{checkpoint: time.Millisecond}); !errors.Is(err, wrong) {
-			t.Errorf("%s: got %v, want %v", text, err, wrong)
-		}
-		k.want(want)
-	}
-	k := newKit(t, map[string]string{"/f": body})
-	must.Do(t, os.Symlink("nowhere", k.path("f.part.json~")))
-	if _, err := k.get("/f", Options{checkpoint: time.Millisecond}); !errors.Is(err, ErrLocal) || k.exists("f") {
-		t.Errorf("a link: %v", err)
-	}
-}
-
-// TestForeignPartBesideJournal replaces the part by another program's file of any length. The journal must not count for
-// it, whatever the flags.
-func TestForeignPartBesideJournal(t *testing.T) {
-	for _, theirs := range []string{"short", noise(150_000, 9)} {
-		for _, o := range []Options{{}, {NoResume: true}, {Newer: true}, {Skip: true}, {Segments: 2}} {
-			k := newKit(t, map[string]string{"/f": body, "/g": "gg"})
-			k.leaves("/f", 100_000)
-			k.write("theirs", theirs) // before f.part is gone: its inode number is not used again
-			if err := os.Rename(k.path("theirs"), k.path("f.part")); err != nil {
-				t.Fatal(err)
-			}
-			for _, path := range []string{"/f", "/g", "/f;type=a"} {
-				if _, err := k.get(path, o); !errors.Is(err, localfile.ErrPart) || read(t, k.path("f.part")) != theirs {
-					t.Errorf("%s, %+v: got %v", path, o, err)
-				}
+			k.faulty(nil)
+			if _, err := k.get("/f", o); errors.Is(err, ErrLocal) != wrong || read(t, k.path("aim")) != "theirs" {
+				t.Errorf("%s: then %v, and the aim holds %.10q", name, err, read(t, k.path("aim")))
 			}
 		}
 	}
 }
 
-// TestLinkedPart kills a run between the two steps that give a file its name, and moves the file away. The next run must
-// not write to it.
+// TestLinkedPart gives the part another name, as a run does that is killed between the two steps that give a file its name,
+// and moves the file away. The next run must not write to it.
 func TestLinkedPart(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	k.write("archived", body)
-	must.Do(t, os.Link(k.path("archived"), k.path("f.part")))
-	k.write("f.part.json", k.journal("/f", 300_000, kitTime, span{0, 300_000}))
-	k.change("/f", "new", kitTime.Add(time.Hour))
-	if _, err := k.get("/f", Options{}); err != nil || !k.told(Noted, "other names") {
-		t.Errorf("got %v, events %v", err, k.events)
+	for _, archived := range []string{body, ""} {
+		k := newKit(t, map[string]string{"/f": "new"})
+		k.write("archived", archived)
+		must.Do(t, os.Link(k.path("archived"), k.path(k.part)))
+		k.write(k.json, k.journal("/f", 300_000, kitTime, span{0, int64(len(archived))}))
+		if _, err := k.get("/f", Options{}); err != nil {
+			t.Errorf("got %v", err)
+		}
+		k.want(map[string]string{"f": "new", "archived": archived})
 	}
-	k.want(map[string]string{"f": "new", "archived": body})
 }
 
-// TestContinueLinked checks that a second name of a file, as snapshots give it, keeps its bytes: a target is copied, a
-// part is refused.
+// TestContinueLinked checks that a second name of the target, as snapshots give it, keeps its bytes.
 func TestContinueLinked(t *testing.T) {
-	for name, want := range map[string]error{"f": nil, "f.part": ErrResume} {
-		k := newKit(t, map[string]string{"/f": body})
-		k.write(name, body[:1000])
-		must.Do(t, os.Link(k.path(name), k.path("snapshot")))
-		if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, want) {
-			t.Errorf("%s: got %v, want %v", name, err, want)
-		}
-		if got := read(t, k.path("snapshot")); got != body[:1000] {
-			t.Errorf("%s: the other name has %d bytes", name, len(got))
-		}
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f", body[:1000])
+	must.Do(t, os.Link(k.path("f"), k.path("snapshot")))
+	if _, err := k.get("/f", Options{Continue: true}); err != nil {
+		t.Error(err)
 	}
+	k.want(map[string]string{"f": body, "snapshot": body[:1000]})
 }
 
 // TestAdoptedKept checks that a later run that cannot resume from the bytes that Continue took gives them up only on
@@ -155,7 +110,7 @@ func TestAdoptedKept(t *testing.T) {
 				if _, err := k.get(tt.path, o); !errors.Is(err, want) || read(t, k.path("f")) != body[:50_000] {
 					t.Errorf("%+v: got %v, want %v", o, err, want)
 				}
-				if got := read(t, k.path("f.part")); !strings.HasPrefix(got, body[:50_001]) {
+				if got := read(t, k.path("f.ftpfetch.part")); !strings.HasPrefix(got, body[:50_001]) {
 					t.Errorf("%+v: the part lost bytes", o)
 				}
 			}
@@ -181,7 +136,7 @@ func TestGivenUpLate(t *testing.T) {
 	for _, tt := range tests {
 		k := newKit(t, map[string]string{"/f": body, "/g": "gg"})
 		k.leaves("/f", 100_000)
-		journal := read(t, k.path("f.part.json"))
+		journal := read(t, k.path("f.ftpfetch.json"))
 		rest, retr := replies("REST", tt.rest), replies("RETR", "550 no")
 		k.faulty(func(p *testserver.Conn) testserver.Action {
 			if tt.rest != "" && p.Verb == "REST" {
@@ -193,7 +148,7 @@ func TestGivenUpLate(t *testing.T) {
 		if _, err := k.get(tt.path, tt.o); err == nil {
 			t.Errorf("%s: no error", tt.what)
 		}
-		k.want(map[string]string{"f.part": body[:100_000], "f.part.json": journal})
+		k.want(map[string]string{"f.ftpfetch.part": body[:100_000], "f.ftpfetch.json": journal})
 		k.faulty(nil)
 		if r, err := k.get("/f", Options{}); err != nil || r.Resumed != 100_000 {
 			t.Errorf("%s: then %+v, %v", tt.what, r, err)

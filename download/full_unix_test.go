@@ -25,14 +25,14 @@ func TestLocalErrorText(t *testing.T) {
 		for _, err := range []error{
 			errno,
 			os.NewSyscallError("splice", errno),
-			&fs.PathError{Op: "write", Path: "/d/f.part", Err: errno},
-			&fs.PathError{Op: "write", Path: "/d/f.part", Err: os.NewSyscallError("splice", errno)},
-			&fs.PathError{Op: "write", Path: "/d/f.part", Err: os.NewSyscallError("copy_file_range", errno)},
-			&os.LinkError{Op: "rename", Old: "/d/f.part", New: "/d/f", Err: errno},
-			fmt.Errorf("while writing: %w", &fs.PathError{Op: "write", Path: "/d/f.part", Err: os.NewSyscallError("splice", errno)}),
+			&fs.PathError{Op: "write", Path: "/d/f.ftpfetch.part", Err: errno},
+			&fs.PathError{Op: "write", Path: "/d/f.ftpfetch.part", Err: os.NewSyscallError("splice", errno)},
+			&fs.PathError{Op: "write", Path: "/d/f.ftpfetch.part", Err: os.NewSyscallError("copy_file_range", errno)},
+			&os.LinkError{Op: "rename", Old: "/d/f.ftpfetch.part", New: "/d/f", Err: errno},
+			fmt.Errorf("while writing: %w", &fs.PathError{Op: "write", Path: "/d/f.ftpfetch.part", Err: os.NewSyscallError("splice", errno)}),
 		} {
-			got := partfile.Failure("/d/f.part", "cannot be written", err)
-			if want := "/d/f.part: cannot be written: " + errno.Error(); got.Error() != want {
+			got := partfile.Failure("/d/f.ftpfetch.part", "cannot be written", err)
+			if want := "/d/f.ftpfetch.part: cannot be written: " + errno.Error(); got.Error() != want {
 				t.Errorf("%v: got %q, want %q", err, got, want)
 			}
 			if !errors.Is(got, errno) || !errors.Is(got, ErrLocal) || errors.As(err, new(*fs.PathError)) != errors.As(got, new(*fs.PathError)) {
@@ -60,13 +60,13 @@ func TestFileFullDisk(t *testing.T) {
 		if !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, ErrLocal) || len(k.waits) > 0 {
 			t.Errorf("%s: got %v, want ENOSPC at once", name, err)
 		}
-		if want := k.path("f.part") + ": cannot be written: no space left on device"; err == nil || err.Error() != want {
+		if want := k.path("f.ftpfetch.part") + ": cannot be written: no space left on device"; err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %q", name, err, want)
 		}
 		if k.exists("f") {
 			t.Errorf("%s: a file is there", name)
 		}
-		for _, left := range []string{"f.part", "f.part.json"} {
+		for _, left := range []string{"f.ftpfetch.part", "f.ftpfetch.json"} {
 			os.Remove(k.path(left))
 		}
 	}
@@ -85,7 +85,7 @@ func TestFileSizeLimit(t *testing.T) {
 		child.Env = append(os.Environ(), killChild+"="+string(order))
 		var said bytes.Buffer
 		child.Stderr = &said
-		if err := child.Run(); err == nil || said.String() != path+".part: cannot be written: file too large\n" {
+		if err := child.Run(); err == nil || said.String() != path+".ftpfetch.part: cannot be written: file too large\n" {
 			t.Errorf("straight %v: %v, %q", straight, err, &said)
 		}
 	}

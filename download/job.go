@@ -22,7 +22,6 @@ type job struct {
 	url     string // of u, as journals write it
 	o       *Options
 	retry   *retry.Retrier
-	hashed  bool   // see hasher
 	arrives func() // see member
 	quiet   func() // ends the Progress events; nil before data flows
 	group   *partfile.Group
@@ -48,9 +47,6 @@ func newJob(src Source, u *urlparse.URL, o *Options) *job {
 	}
 	if m, ok := src.(member); ok {
 		j.extra, j.arrives, j.group, policy.ReturnCrowded = m.Extra(), m.Arrived, m.Group(), true
-	}
-	if h, ok := src.(hasher); ok {
-		j.hashed = h.HashNames()
 	}
 	j.retry = retry.New(policy)
 	return j

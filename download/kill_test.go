@@ -201,10 +201,7 @@ func (k *kit) checkLeft(text string) int64 {
 		}
 		return int64(len(text))
 	}
-	if !k.exists("f.part.json") {
-		if info, err := os.Stat(k.path("f.part")); err == nil && info.Size() > 0 {
-			k.Errorf("a part of %d bytes without a journal", info.Size())
-		}
+	if !k.exists(k.json) {
 		return 0
 	}
 	done, octets := k.claims()

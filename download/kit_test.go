@@ -2,8 +2,6 @@ package download
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,8 +37,9 @@ type kit struct {
 	dir  string
 	top  string // of the root that dir is below; "" means no root
 	c    *ftpexec.Client
-	src  Source // c, or one of many files: see among
+	src  Source // c
 	part string // the name of the part
+	json string // and of its journal
 
 	fs      afero.Fs     // of the server
 	sent    atomic.Int64 // bytes read of the served files
@@ -54,7 +53,7 @@ type kit struct {
 
 func newKit(t *testing.T, tree map[string]string) *kit {
 	t.Helper()
-	k := &kit{T: t, dir: t.TempDir(), c: &ftpexec.Client{Timeout: 5 * time.Second}, part: "f.part"}
+	k := &kit{T: t, dir: t.TempDir(), c: &ftpexec.Client{Timeout: 5 * time.Second}, part: "f.ftpfetch.part", json: "f.ftpfetch.json"}
 	k.src = k.c
 	k.fs = &countedFS{afero.NewMemMapFs(), &k.sent}
 	k.Server = testserver.New(t, &testserver.Options{FS: k.fs, Tree: tree, ModTime: kitTime, Fault: func(p *testserver.Conn) testserver.Action {
@@ -96,18 +95,6 @@ func (k *kit) faulty(f failure) {
 	defer k.mu.Unlock()
 	k.fault = f
 }
-
-// among makes f one of many files.
-func (k *kit) among() {
-	hash := sha256.Sum256([]byte("f"))
-	k.part = "f~" + hex.EncodeToString(hash[:8]) + ".part"
-	k.src = grouped{arriving{k.c, func() {}}}
-}
-
-// grouped is a Source of one file of many.
-type grouped struct{ arriving }
-
-func (grouped) HashNames() bool { return true }
 
 // A failure says what a server does instead of what it should.
 type failure = func(*testserver.Conn) testserver.Action
@@ -245,8 +232,8 @@ func (k *kit) leaves(path string, octets int64) {
 	}
 	k.faulty(nil)
 	k.ResetCommands()
-	wantNames(k.T, k.dir, k.part, k.part+".json")
-	if info, err := os.Stat(k.path(k.part + ".json")); err != nil || info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" { // a URL may be private
+	wantNames(k.T, k.dir, k.json, k.part)
+	if info, err := os.Stat(k.path(k.json)); err != nil || info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" { // a URL may be private
 		k.Errorf("the journal has mode %v, %v", info.Mode(), err)
 	}
 }
@@ -282,7 +269,7 @@ func (k *kit) write(name, text string) {
 // span is a range of bytes that a journal claims.
 type span struct{ start, end int64 }
 
-// journal returns a journal for path on the server, about the current f.part, in blocks of 64 KiB.
+// journal returns a journal for path on the server, about the current f.ftpfetch.part, in blocks of 64 KiB.
 func (k *kit) journal(path string, size int64, modTime time.Time, done ...span) string {
 	k.Helper()
 	part := read(k.T, k.path(k.part))
@@ -294,15 +281,15 @@ func (k *kit) journal(path string, size int64, modTime time.Time, done ...span) 
 			blocks = append(blocks, fmt.Sprintf("[%d,%d,%d]", at, end, sum))
 		}
 	}
-	return fmt.Sprintf(`{"ftpfetch":3,"url":%q,"size":%d,"modified":%q,"done":[%s]}`,
+	return fmt.Sprintf(`{"ftpfetch":4,"url":%q,"size":%d,"modified":%q,"done":[%s]}`,
 		k.URL(path), size, modTime.Format(time.RFC3339), strings.Join(blocks, ","))
 }
 
-// claims returns what the journal of f.part claims, and how many bytes that are.
+// claims returns what the journal of f.ftpfetch.part claims, and how many bytes that are.
 func (k *kit) claims() (done []span, octets int64) {
 	k.Helper()
 	var journal struct{ Done [][3]int64 }
-	if err := json.Unmarshal([]byte(read(k.T, k.path(k.part+".json"))), &journal); err != nil {
+	if err := json.Unmarshal([]byte(read(k.T, k.path(k.json))), &journal); err != nil {
 		k.Fatal(err)
 	}
 	for _, x := range journal.Done {

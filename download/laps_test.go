@@ -57,8 +57,8 @@ func TestIgnoredREST(t *testing.T) {
 									f.write("f", part)
 									o.Continue = true
 								case part != "":
-									f.write("f.part", part)
-									f.write("f.part.json", f.journal("/f", 4<<20, kitTime, span{0, int64(len(part))}))
+									f.write("f.ftpfetch.part", part)
+									f.write("f.ftpfetch.json", f.journal("/f", 4<<20, kitTime, span{0, int64(len(part))}))
 								}
 								f.faulty(ignores(k, phase, cut, all))
 								_, err := f.get("/f", o)

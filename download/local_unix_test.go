@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/internal/localfile"
 )
 
@@ -18,7 +17,7 @@ func TestPlaces(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("file", "")
 	elsewhere := t.TempDir()
-	if err := errors.Join(os.Symlink(k.dir, k.path("link")), os.Symlink(elsewhere+"/aim", k.path("dangling")), os.Symlink(elsewhere+"/aim", k.path("l.part"))); err != nil {
+	if err := errors.Join(os.Symlink(k.dir, k.path("link")), os.Symlink(elsewhere+"/aim", k.path("dangling")), os.Symlink(elsewhere+"/aim", k.path("l.ftpfetch.part"))); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -35,7 +34,7 @@ func TestPlaces(t *testing.T) {
 		{k.path("none/d/f"), os.ErrNotExist, k.path("none/d") + ": no such directory (create it first)"},
 		{k.path("file/f"), syscall.ENOTDIR, k.path("file") + ": not a directory"},
 		{k.path(strings.Repeat("n", 256)), syscall.ENAMETOOLONG, "file name too long"},
-		{k.path("l"), ErrLocal, k.path("l.part") + ": is in the way and is not a regular file"},
+		{k.path("l"), ErrLocal, k.path("l.ftpfetch.part") + ": is in the way and is not a regular file"},
 	} {
 		_, err := File(t.Context(), k.c, k.url("/f"), tt.path, &Options{Overwrite: true})
 		if !errors.Is(err, tt.err) || !errors.Is(err, ErrLocal) || !strings.HasSuffix(err.Error(), tt.text) {
@@ -52,7 +51,7 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("%s: %+v, %v", os.DevNull, r, err)
 	}
 	wantNames(t, elsewhere)
-	wantNames(t, k.dir, "dangling", "file", "l.part", "link")
+	wantNames(t, k.dir, "dangling", "file", "l.ftpfetch.part", "link")
 }
 
 // TestLinks checks that a symbolic link counts as the file that it names, and is itself replaced.
@@ -119,17 +118,17 @@ func TestFilePartOfOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return
 	}
-	for _, name := range []string{"f.part", "f.part.json"} {
+	for _, name := range []string{"f.ftpfetch.part", "f.ftpfetch.json"} {
 		k := newKit(t, map[string]string{"/f": body})
 		k.leaves("/f", 1000)
 		if err := os.Chown(k.path(name), 65534, 65534); err != nil {
 			t.Fatal(err)
 		}
 		for _, o := range []Options{{}, {Continue: true}, {Overwrite: true}} {
-			if _, err := k.get("/f", o); !errors.Is(err, partfile.ErrForeign) {
-				t.Errorf("%s: got %v, want ErrForeign", name, err)
+			if _, err := k.get("/f", o); !errors.Is(err, ErrLocal) || !strings.Contains(err.Error(), "belongs to another user") {
+				t.Errorf("%s: got %v", name, err)
 			}
 		}
-		wantNames(t, k.dir, "f.part", "f.part.json")
+		wantNames(t, k.dir, k.json, k.part)
 	}
 }

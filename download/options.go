@@ -22,20 +22,19 @@ const maxSegments = 64
 // Options changes how a file is retrieved. The zero value and nil refuse an existing target ([fs.ErrExist]), resume a
 // partial file of an earlier call, and retry five times.
 type Options struct {
-	// Overwrite replaces an existing target once the new file is whole, and a NAME.part without a journal at once. It
-	// replaces a symbolic link itself, not the file that the link points to.
+	// Overwrite replaces an existing target once the new file is whole. It replaces a symbolic link itself, not the file
+	// that the link points to.
 	Overwrite bool
 	// Skip leaves an existing target as it is and reports success.
 	Skip bool
 	// Newer retrieves a file only if the target is missing, or if the server's file is newer or of another size. It then
 	// replaces the target. With Continue, a target that is no older and shorter is resumed instead.
 	Newer bool
-	// Continue uses the target, or a NAME.part without a journal, as the start of the file and retrieves the rest. It
-	// checks only their length, their time and their last bytes: see Sum. The target is copied, and stays until the whole
-	// file replaces it. Neither this nor a later call gives up those bytes without Overwrite or NoResume; the error is
-	// then [ErrResume].
+	// Continue uses the target as the start of the file and retrieves the rest. It checks only its length, its time and its
+	// last bytes: see Sum. The target is copied, and stays until the whole file replaces it. A call that would have to
+	// start over ends with [ErrResume].
 	Continue bool
-	// NoResume starts over even if there is a NAME.part with a journal.
+	// NoResume starts over even if there is a part that could be resumed.
 	NoResume bool
 
 	// Root, if not nil, is the directory that the download must not leave: the path is relative to it, and no symbolic
@@ -136,7 +135,7 @@ type Result struct {
 	ModTime  time.Time  // the server's, UTC; if it told none or it cannot be set, with Commit that of the local file, or else zero
 	Left     string     // why the target was left alone, such as "already exists"; "" if it was not
 	Resumed  int64      // bytes from earlier runs
-	Kept     int64      // after an error: bytes in NAME.part from which the next call resumes
+	Kept     int64      // after an error: bytes in the part from which the next call resumes
 	Verified string     // what the digest was compared with, such as "sha256 in SHA256SUMS"; "" if nothing
 	Checked  time.Time  // when that was, and Sum was computed from the bytes; UTC
 	Sum      digest.Sum // the digest of the file's bytes; the zero value if none was computed

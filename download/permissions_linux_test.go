@@ -43,8 +43,8 @@ func TestReadOnlyDirectory(t *testing.T) {
 	withoutRoot(t, func() {
 		_, err := File(t.Context(), memorySource{contents: "x"}, urlOf(t, "ftp://h/f"), filepath.Join(dir, "f"), nil)
 		var local *localfile.Error
-		if !errors.Is(err, os.ErrPermission) || !errors.As(err, &local) || local.Path != filepath.Join(dir, "f.part") {
-			t.Errorf("got %v, want a permission error about f.part", err)
+		if !errors.Is(err, os.ErrPermission) || !errors.As(err, &local) || local.Path != filepath.Join(dir, "f.ftpfetch.part") {
+			t.Errorf("got %v, want a permission error about f.ftpfetch.part", err)
 		}
 	})
 	wantFiles(t, dir, nil)
@@ -76,7 +76,7 @@ func TestReadOnlyTarget(t *testing.T) {
 func TestJournalUnreadable(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
-	if err := errors.Join(os.Chmod(k.path("f.part.json"), 0), os.Chmod(k.dir, 0o777), os.Chmod(filepath.Dir(k.dir), 0o755)); err != nil {
+	if err := errors.Join(os.Chmod(k.path("f.ftpfetch.json"), 0), os.Chmod(k.dir, 0o777), os.Chmod(filepath.Dir(k.dir), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	withoutRoot(t, func() {
@@ -84,5 +84,5 @@ func TestJournalUnreadable(t *testing.T) {
 			t.Errorf("got %v, want a permission error", err)
 		}
 	})
-	wantNames(t, k.dir, "f.part", "f.part.json")
+	wantNames(t, k.dir, k.json, k.part)
 }

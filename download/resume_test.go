@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -33,10 +33,10 @@ func TestResumeOfAnother(t *testing.T) {
 		{"URL", func(*kit) {}, "/g", Options{}, "another URL", "gg"},
 		{"not wanted", func(*kit) {}, "/f", Options{NoResume: true}, "as requested", body},
 		{"type", func(*kit) {}, "/f;type=a", Options{}, "", ""},
-		{"part cut", func(k *kit) { k.truncate("f.part", 99_999) }, "/f", Options{}, "it has 99999 bytes, but its journal claims 100000", body},
-		{"part gone", func(k *kit) { k.remove("f.part") }, "/f", Options{}, "it has 0 bytes, but its journal claims 100000", body},
-		{"journal damaged", func(k *kit) { k.write("f.part.json", `{"ftpfetch":3,"size":10,"done":[[5,3,0]]}`) }, "/f", Options{}, "its journal is damaged", body},
-		{"journal of a later version", func(k *kit) { k.write("f.part.json", `{"ftpfetch":4,"url":"ftp://h/f","size":10,"done":[]}`) }, "/f", Options{}, "its journal has version 4", body},
+		{"part cut", func(k *kit) { k.truncate("f.ftpfetch.part", 99_999) }, "/f", Options{}, "it has 99999 bytes, but its journal claims 100000", body},
+		{"part gone", func(k *kit) { k.remove("f.ftpfetch.part") }, "/f", Options{}, "it has 0 bytes, but its journal claims 100000", body},
+		{"journal damaged", func(k *kit) { k.write("f.ftpfetch.json", `{"ftpfetch":4,"size":10,"done":[[5,3,0]]}`) }, "/f", Options{}, "its journal is damaged", body},
+		{"journal of a later version", func(k *kit) { k.write("f.ftpfetch.json", `{"ftpfetch":5,"url":"ftp://h/f","size":10,"done":[]}`) }, "/f", Options{}, "its journal has version 5", body},
 		{"no REST", func(k *kit) { k.faulty(replies("REST", "502 What?")) }, "/f", Options{}, "cannot start in the middle", body},
 		{"no time", func(k *kit) { k.faulty(replies("MDTM", "502 What?")) }, "/f", Options{}, "does not always report the file's time", body},
 	}
@@ -71,14 +71,14 @@ func (k *kit) remove(name string) {
 // TestResumeJournalInTheWay puts a directory under the name of the journal.
 func TestResumeJournalInTheWay(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
-	if err := os.Mkdir(k.path("f.part.json"), 0o755); err != nil {
+	if err := os.Mkdir(k.path("f.ftpfetch.json"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	k.write("f.part.json/x", "")
+	k.write("f.ftpfetch.json/x", "")
 	if _, err := k.get("/f", Options{}); !errors.Is(err, ErrLocal) {
 		t.Errorf("got %v, want ErrLocal", err)
 	}
-	wantNames(t, k.dir, "f.part.json")
+	wantNames(t, k.dir, "f.ftpfetch.json")
 }
 
 // TestResumeParts resumes from a part with gaps, as several connections leave it, from one that has all bytes but no
@@ -94,8 +94,8 @@ func TestResumeParts(t *testing.T) {
 		{body[:100_000] + strings.Repeat("z", 250_000), []span{{0, 100_000}}, []string{"100000"}},
 	} {
 		k := newKit(t, map[string]string{"/f": body})
-		k.write("f.part", tt.part)
-		k.write("f.part.json", k.journal("/f", 300_000, kitTime, tt.done...))
+		k.write("f.ftpfetch.part", tt.part)
+		k.write("f.ftpfetch.json", k.journal("/f", 300_000, kitTime, tt.done...))
 		r, err := k.get("/f", Options{})
 		if got := k.rests(); err != nil || r.Resumed == 0 || !slices.Equal(got, tt.rests) {
 			t.Errorf("got %+v, %v, REST %q, want %q", r, err, got, tt.rests)
@@ -154,11 +154,7 @@ func TestContinue(t *testing.T) {
 		{"all", map[string]string{"f": body}, nil, nil, map[string]string{"f": body}, nil},
 		{"empty", map[string]string{"f": ""}, nil, nil, map[string]string{"f": body}, nil},
 		{"too much", map[string]string{"f": body + "x"}, nil, ErrResume, map[string]string{"f": body + "x"}, nil},
-		{"a part", map[string]string{"f.part": half}, nil, nil, map[string]string{"f": body}, []string{"150000"}},
-		{"a part, too much", map[string]string{"f.part": body + "x"}, nil, ErrResume, nil, nil},
-		{"both", map[string]string{"f": half, "f.part": half}, nil, localfile.ErrPart, map[string]string{"f": half, "f.part": half}, nil},
 		{"no REST", map[string]string{"f": half}, replies("REST", "502 What?"), ErrResume, map[string]string{"f": half}, nil},
-		{"a part, no REST", map[string]string{"f.part": half}, replies("REST", "502 What?"), ErrResume, nil, nil},
 		{"no size", map[string]string{"f": half}, replies("SIZE", "502 What?"), ErrResume, map[string]string{"f": half}, nil},
 		{"no time", map[string]string{"f": half}, replies("MDTM", "502 What?"), nil, map[string]string{"f": body}, []string{"150000"}},
 		{"size and time refused", map[string]string{"f": half}, noFacts, ErrResume, map[string]string{"f": half}, nil},
@@ -175,11 +171,7 @@ func TestContinue(t *testing.T) {
 			if !errors.Is(err, tt.err) {
 				t.Errorf("got %v, want %v", err, tt.err)
 			}
-			if tt.after != nil {
-				k.want(tt.after)
-			} else if got, err := os.ReadFile(k.path("f.part")); err != nil || string(got) != tt.before["f.part"] {
-				t.Errorf("the part was lost: %d bytes, %v", len(got), err)
-			}
+			k.want(tt.after)
 			if tt.rests != nil && !slices.Equal(k.rests(), tt.rests) {
 				t.Errorf("it did not resume at %s", tt.rests)
 			}
@@ -187,22 +179,16 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// TestContinueOlder checks that Continue refuses a file or part that is older than the server's file, which has changed
-// since.
+// TestContinueOlder checks that Continue refuses a file that is older than the server's file, which has changed since.
 func TestContinueOlder(t *testing.T) {
-	for _, name := range []string{"f", "f.part"} {
-		for _, n := range []int{1000, 300_000} {
-			k := newKit(t, map[string]string{"/f": body})
-			k.write(name, body[:n])
-			past := kitTime.Add(-time.Second)
-			if err := os.Chtimes(k.path(name), past, past); err != nil {
-				t.Fatal(err)
-			}
-			_, err := k.get("/f", Options{Continue: true})
-			if !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), older) {
-				t.Errorf("%s, %d bytes: got %v", name, n, err)
-			}
-			k.want(map[string]string{name: body[:n]})
+	for _, n := range []int{1000, 300_000} {
+		k := newKit(t, map[string]string{"/f": body})
+		k.write("f", body[:n])
+		past := kitTime.Add(-time.Second)
+		must.Do(t, os.Chtimes(k.path("f"), past, past))
+		if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), older) {
+			t.Errorf("%d bytes: got %v", n, err)
 		}
+		k.want(map[string]string{"f": body[:n]})
 	}
 }

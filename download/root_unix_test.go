@@ -26,9 +26,6 @@ func TestNeverOutside(t *testing.T) {
 	t.Cleanup(func() { partfile.Fault = nil })
 	runs := 0
 	for i, s := range scenes(t) {
-		if s.among {
-			continue
-		}
 		k := newKit(t, matrixTree)
 		k.below()
 		calls := s.calls(k)
@@ -62,9 +59,9 @@ type swap struct {
 
 var swaps = []swap{
 	{"d", ".", false}, {"d", ".", true}, {"d/e", "e", false}, {"d/e", "e", true},
-	{"d/e/f", "f", false}, {"d/e/f.part", "f.part", false}, {"d/e/f.part.json", "f.part.json", false},
-	{"d/e/f.part.json~", "f.part.json~", false}, {"d/e/f.bad", "f.bad", false},
-	{"d/e/f", "new", false}, {"d/e/f.part", "new", false}, {"d/e/f.part.json", "new", false}, {"d/e/f.part.json~", "new", false},
+	{"d/e/f", "f", false}, {"d/e/f.ftpfetch.part", "f.ftpfetch.part", false}, {"d/e/f.ftpfetch.json", "f.ftpfetch.json", false},
+	{"d/e/f.ftpfetch.json~", "f.ftpfetch.json~", false}, {"d/e/f.ftpfetch.bad", "f.ftpfetch.bad", false},
+	{"d/e/f", "new", false}, {"d/e/f.ftpfetch.part", "new", false}, {"d/e/f.ftpfetch.json", "new", false}, {"d/e/f.ftpfetch.json~", "new", false},
 }
 
 func (s swap) String() string {
@@ -101,7 +98,7 @@ func newOutside(t *testing.T) *outside {
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"f", "f.part", "f.part.json", "f.part.json~", "f.bad"} {
+		for _, name := range []string{"f", "f.ftpfetch.part", "f.ftpfetch.json", "f.ftpfetch.json~", "f.ftpfetch.bad"} {
 			mustWrite(t, filepath.Join(dir, name), "theirs")
 		}
 	}
@@ -263,7 +260,7 @@ func TestRootMakesDirectories(t *testing.T) {
 	if err := get("kept/f", Options{Retries: -1}); err == nil {
 		t.Error("no error")
 	}
-	wantNames(t, k.path("kept"), "f.part", "f.part.json")
+	wantNames(t, k.path("kept"), k.json, k.part)
 	k.faulty(nil)
 	for _, path := range []string{"a/b/c/f", "a/b/d/f", "f", "kept/f"} {
 		if err := get(path, Options{}); err != nil {
@@ -293,7 +290,7 @@ func TestRootSyncsDirectories(t *testing.T) {
 	if _, err := File(t.Context(), k.c, k.url("/f"), path, &Options{Root: root}); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{k.top, k.path(".."), k.path("f.part.json~"), k.dir, k.path("f.part"), k.dir}
+	want := []string{k.top, k.path(".."), k.path("f.ftpfetch.part"), k.dir}
 	if !slices.Equal(synced, want) {
 		t.Errorf("synced %q, want %q", synced, want)
 	}

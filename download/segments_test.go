@@ -80,7 +80,7 @@ func TestSegmentsResume(t *testing.T) {
 		if err == nil {
 			t.Fatal("no error")
 		}
-		wantNames(t, k.dir, "f.part", "f.part.json")
+		wantNames(t, k.dir, k.json, k.part)
 		k.faulty(nil)
 		if r, err := k.get("/f", Options{Segments: segments}); err != nil || r.Resumed != 1_500_000-2*lapSize {
 			t.Errorf("got %+v, %v", r, err)
@@ -92,7 +92,7 @@ func TestSegmentsResume(t *testing.T) {
 // checkClaims compares the bytes that a journal claims with the file.
 func (k *kit) checkClaims(done []span, text string) {
 	k.Helper()
-	got := read(k.T, k.path("f.part"))
+	got := read(k.T, k.path("f.ftpfetch.part"))
 	for _, x := range done {
 		if text[x.start:x.end] != got[x.start:x.end] {
 			k.Errorf("bytes %d to %d are not the file's", x.start, x.end)

@@ -15,14 +15,14 @@ func TestSyncFails(t *testing.T) {
 	k.leaves("/f", 100_000)
 	failed := false
 	onCall(t, func(call, path string) error {
-		if call != "fsync" || path != k.path("f.part") || failed {
+		if call != "fsync" || path != k.path("f.ftpfetch.part") || failed {
 			return nil
 		}
 		failed = true
 		return syscall.EIO
 	})
 	r, err := k.get("/f", Options{checkpoint: time.Hour})
-	if !errors.Is(err, syscall.EIO) || !errors.Is(err, ErrLocal) || r.Kept != 0 {
+	if !errors.Is(err, syscall.EIO) || !errors.Is(err, ErrLocal) || r.Kept != 100_000 {
 		t.Errorf("got %+v, %v, want EIO", r, err)
 	}
 	if done, octets := k.claims(); octets != 100_000 {
@@ -41,7 +41,7 @@ func TestSyncFailsAtEnd(t *testing.T) {
 	var calls atomic.Int64
 	begun, ended := make(chan struct{}), make(chan struct{})
 	onCall(t, func(call, path string) error {
-		if call != "fsync" || path != k.path("f.part") || calls.Add(1) > 1 {
+		if call != "fsync" || path != k.path("f.ftpfetch.part") || calls.Add(1) > 1 {
 			return nil
 		}
 		close(begun)

@@ -107,9 +107,8 @@ func (t *transfer) learn(over *anew) error {
 	if over != errBeyond {
 		return nil
 	}
-	adopted := t.part.Snapshot().Adopted
-	t.part.Disown(adopted)
-	if err := t.mayForget(adopted, over.why); err != nil {
+	t.part.Disown(t.part.Snapshot().Adopted)
+	if err := t.keeps(over.why); err != nil {
 		return err
 	}
 	return t.restart(over.why) // not later: the journal vouches for bytes that may be wrong
@@ -145,8 +144,6 @@ func (t *transfer) forgo() (why string, err error) {
 		why = cannotResumeText
 	case t.server.noRestart != "":
 		why = t.server.noRestart
-	case s.Size < 0 && !t.part.Known():
-		return "", nil // another program's part: the response decides
 	case s.Size < 0:
 		why = "the server does not report the file's size"
 	case t.dated(s.ModTime):
@@ -154,7 +151,7 @@ func (t *transfer) forgo() (why string, err error) {
 	default:
 		why = undated
 	}
-	return why, t.mayForget(s.Adopted, why)
+	return why, t.keeps(why)
 }
 
 // restart gives up what the part holds, and reports it.
@@ -199,9 +196,7 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 		t.resumed, t.responses = s.Done.Octets(), 1
 		t.o.note(fmt.Sprintf("resuming at %s", printable.Size(float64(t.resumed))))
 	}
-	if err := t.part.Know(resp.Size, resp.ModTime); err != nil {
-		return err
-	}
+	t.part.Know(resp.Size, resp.ModTime)
 	t.report(t.count)
 	if t.segments > 1 && t.server.noRestart == "" && resp.Size >= 2*minSegment && t.dated(resp.ModTime) {
 		return t.parallel(ctx, resp)

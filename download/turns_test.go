@@ -12,7 +12,6 @@ import (
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/rules/night"
 )
 
@@ -101,7 +100,7 @@ func (k *kit) inTurns(before string, plan []int, clients []Source, runs ...Optio
 	for i, err := range errs {
 		if err == nil {
 			done++
-		} else if !clear(err) || errors.Is(err, localfile.ErrPart) {
+		} else if !clear(err) {
 			k.Errorf("%+v, plan %s: got %v", runs[i], what, err)
 		}
 	}
@@ -117,24 +116,18 @@ func (k *kit) inTurns(before string, plan []int, clients []Source, runs ...Optio
 func TestTurns(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	t.Cleanup(func() { partfile.Fault = nil })
-	alone := []Source{k.c, &ftpexec.Client{Timeout: k.c.Timeout}, &ftpexec.Client{Timeout: k.c.Timeout}}
-	among := make([]Source, len(alone)) // for one of many files
-	for i, c := range alone {
-		among[i] = grouped{arriving{c, func() {}}}
-	}
+	clients := []Source{k.c, &ftpexec.Client{Timeout: k.c.Timeout}, &ftpexec.Client{Timeout: k.c.Timeout}}
 	n := 0
 	for a, step := 1, night.Or(7, 2); a < 40; a += step { // two runs, the first in three pieces
 		for b := 1; b < night.Or(8, 40); b++ {
 			for c, most := 1, 40; a+c < most; c += step {
-				for _, clients := range [][]Source{alone, among} {
-					n++
-					most = k.inTurns("", []int{a, b, c}, clients, Options{}, Options{})[0]
-				}
+				n++
+				most = k.inTurns("", []int{a, b, c}, clients, Options{}, Options{})[0]
 			}
 		}
 	}
 	kinds := []Options{{}, {Skip: true}, {Overwrite: true}, {Newer: true}, {Continue: true}, {NoResume: true}}
-	for i := range night.Or(150, 5_000) {
+	for range night.Or(150, 5_000) {
 		var plan []int
 		for range 30 {
 			plan = append(plan, 1+rand.IntN(1+rand.IntN(15)))
@@ -144,7 +137,7 @@ func TestTurns(t *testing.T) {
 		if (first.Overwrite || first.Newer || first.Continue) && rand.IntN(2) == 0 {
 			before = body[:1000]
 		}
-		k.inTurns(before, plan, [][]Source{alone, among}[i%2], first, kinds[rand.IntN(6)], kinds[rand.IntN(6)])
+		k.inTurns(before, plan, clients, first, kinds[rand.IntN(6)], kinds[rand.IntN(6)])
 	}
 	t.Logf("%d orders", n)
 }

@@ -82,7 +82,7 @@ func (c *digestCheck) compare(r *Result) error {
 	return because(ErrDigest, "%s is %x, not %x (%s)", got.Algorithm, got.Digest, c.want.Digest, c.from)
 }
 
-// verify compares the part's digest and writes it to r. If it differs, the part becomes NAME.bad, as evidence: no run
+// verify compares the part's digest and writes it to r. If it differs, the part becomes NAME.ftpfetch.bad, as evidence: no run
 // resumes from it.
 func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
 	if err := t.check.reach(ctx, t.part.File(), size); err != nil {
@@ -92,12 +92,13 @@ func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
 	if err == nil {
 		return nil
 	}
-	bad, before, failed := t.part.KeepBad(func(f *os.File) bool { return t.check.same(ctx, f, size) })
+	before := false
+	bad, failed := t.part.KeepBad(func(f *os.File) { before = t.check.same(ctx, f, size) })
 	switch {
 	case failed != nil:
 		return because(ErrDigest, "%v; %v", err, failed)
 	case before:
-		return because(ErrDigest, "%v; the same bytes came before, see %s: the digest or the server's file is wrong", err, bad)
+		return because(ErrDigest, "%v; the same bytes came before: the digest or the server's file is wrong; kept as %s", err, bad)
 	}
 	return because(ErrDigest, "%v; kept as %s", err, bad)
 }

@@ -244,9 +244,6 @@ func (f *first) Group() *partfile.Group { return f.group }
 // Extra is what package download asks for more connections.
 func (f *first) Extra() download.Source { return &extra{f.Source, f.turn} }
 
-// HashNames too: NAME.part may be one of the files.
-func (f *first) HashNames() bool { return true }
-
 // extra opens the further connections of a file in segments.
 type extra struct {
 	download.Source
@@ -266,7 +263,7 @@ func (e *extra) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response
 // because it is as new as the server's.
 func (b *engine) there(ctx context.Context, j *job) (_ download.Result, ok bool, _ error) {
 	item := j.Item
-	to, err := b.group.Find(b.root, item.Path, true)
+	to, err := b.group.Find(b.root, item.Path)
 	if err == nil {
 		defer to.Close(false)
 		err = to.Look()
@@ -277,11 +274,6 @@ func (b *engine) there(ctx context.Context, j *job) (_ download.Result, ok bool,
 	if err != nil || to.Info == nil || !to.Info.Mode().IsRegular() || b.Each.Overwrite {
 		return download.Result{}, false, nil // download.File says what is wrong
 	}
-	defer func() {
-		if ok {
-			_, _ = to.Tidy(ctx, nil)
-		}
-	}()
 	info := to.Info
 	result := download.Result{
 		Size: info.Size(), ModTime: info.ModTime(), Left: "already complete",

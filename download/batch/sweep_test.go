@@ -10,11 +10,9 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/partfile"
-	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
@@ -199,37 +197,16 @@ func TestDiskFaults(t *testing.T) {
 	}
 }
 
-// TestTidiesUp checks that a file that a killed run had named, but not yet cleared up after, is both left alone and
-// cleared up after.
-func TestTidiesUp(t *testing.T) {
+// TestTwin checks that a file that a killed run had given its name, but not yet taken the part's, is left alone, and loses
+// that.
+func TestTwin(t *testing.T) {
 	s := newStand(t, map[string]string{"/f": "text"}, testserver.Options{})
 	task := fileOf(s.url("/f"), "f")
-	stop := errors.New("stop")
-	root := must.Get(os.OpenRoot(s.dir))(t)
-	defer root.Close()
-	_, err := download.File(t.Context(), hashing{&s.client}, s.url("/f"), "f", &download.Options{Root: root, Commit: func(download.Result) error { return stop }})
-	names, _ := filepath.Glob(filepath.Join(s.dir, "f~*.part.json"))
-	name := strings.Join(names, "")
-	journal, rerr := os.ReadFile(name)
-	if !errors.Is(err, stop) || rerr != nil {
-		t.Fatalf("got %v and the journal %q, %v", err, journal, rerr)
-	}
-	if got := s.run(t.Context(), task); !got.Whole() {
-		t.Fatalf("%+v, %q", got, s.failures())
-	}
-	for _, left := range []bool{true, false} { // the journal
-		if left {
-			must.Do(t, os.WriteFile(name, journal, 0o644))
-		}
-		must.Do(t, os.Link(filepath.Join(s.dir, "f"), strings.TrimSuffix(name, ".json")))
-		if got := s.run(t.Context(), task); got.Before != 1 || !got.Whole() {
+	for _, before := range []int64{0, 1} {
+		if got := s.run(t.Context(), task); got.Before != before || !got.Whole() {
 			t.Errorf("%+v, %q", got, s.failures())
 		}
 		s.compare(map[string]string{"f": "text"})
+		must.Do(t, os.Link(filepath.Join(s.dir, "f"), filepath.Join(s.dir, "f.ftpfetch.part")))
 	}
 }
-
-// hashing gets names with a hash beside its target.
-type hashing struct{ *ftpexec.Client }
-
-func (hashing) HashNames() bool { return true }

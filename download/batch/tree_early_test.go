@@ -38,7 +38,7 @@ func TestTreeEarly(t *testing.T) {
 		{"the name again", []string{early + late}, "226 Done.", "early late", 1, 0, "another entry"},
 		{"the name again after a retry", []string{"", early + late}, "426 Broken.", "early late", 1, 0, "another entry"},
 		{"the name of a directory", []string{late + "type=dir; early\r\n"}, "226 Done.", "early late", 0, 1, "another entry"},
-		{"no local name", []string{late + "type=file;size=1; x.part.json\r\n"}, "226 Done.", "early late", 1, 0, "x.part.json"},
+		{"no local name", []string{late + "type=file;size=1; x.ftpfetch.json\r\n"}, "226 Done.", "early late", 1, 0, "x.ftpfetch.json"},
 	}
 	asLIST := strings.NewReplacer("type=file;size=1; ", "-rw-r--r-- 1 0 0 1 Jan 02 2003 ", "type=dir; ", "drwxr-xr-x 1 0 0 1 Jan 02 2003 ")
 	for i := range 2 * len(tests) {

@@ -135,7 +135,7 @@ func TestTreeErrors(t *testing.T) {
 		{"426 again and again", func(s *shelf) { s.refuse = map[string]string{"/sub": "426 Broken."} }, "sub", ftpexec.ErrRefused, "426", false},
 		{"a line without sense", func(s *shelf) { s.listings["/sub"] += "what is this\r\n" }, "sub", ftpexec.ErrLine, "what is this", true},
 		{"a name with a slash", func(s *shelf) { s.listings["/sub"] += "type=file; ../../evil\r\n" }, "sub", ftpexec.ErrLine, "evil", true},
-		{"a journal's name", func(s *shelf) { s.listings["/sub"] += "type=file; x.part.json\r\n" }, "sub/x.part.json", localfile.ErrName, "", true},
+		{"a journal's name", func(s *shelf) { s.listings["/sub"] += "type=file; x.ftpfetch.json\r\n" }, "sub/x.ftpfetch.json", localfile.ErrName, "", true},
 		{"two entries with a name", func(s *shelf) { s.listings["/sub"] += "type=dir; lost\r\n" }, "sub/lost", localfile.ErrName, "another entry", true},
 		{"a ledger's name", func(s *shelf) { s.listings["/"] += "type=file; .ftpfetch-ledger\r\n" }, ".ftpfetch-ledger", localfile.ErrName, "its own files", true},
 		{"a shard's ledger", func(s *shelf) { s.listings["/"] += "type=dir; .ftpfetch-LEDGER-1-of-2\r\n" }, ".ftpfetch-LEDGER-1-of-2", localfile.ErrName, "its own files", true},

@@ -199,7 +199,7 @@ var badLines = []struct {
 	{"a path that leaves", Options{}, "url\tpath\n", "ftp://h/a\tx/../../y", "ftp://h/g\t",
 		`path: has "." or ".." as a component: write it without them, relative to the output directory`},
 	{"a path of a directory", Options{}, "url\tpath\n", "ftp://h/a\tx/", "ftp://h/g\t", "path: has an empty component: write a name before and after each /"},
-	{"the path of a journal", Options{}, "url\tpath\n", "ftp://h/a\tx.part.json", "ftp://h/g\t", "path: has a name that ftpfetch gives its own files: write another name"},
+	{"the path of a journal", Options{}, "url\tpath\n", "ftp://h/a\tx.ftpfetch.json", "ftp://h/g\t", "path: has a name that ftpfetch gives its own files: write another name"},
 
 	{"an open quote", Options{}, "url,path\n", "ftp://h/a,\"x", "ftp://h/g,", `column 13: a quotation mark is not closed, or text follows it: write "" for one in a cell`},
 	{"a bare quote", Options{}, "url,path\n", `ftp://h/a,x"y"`, "ftp://h/g,", `column 12: a quotation mark in a cell that does not begin with one: write "" for it, and " around the cell`},

@@ -43,7 +43,7 @@ func TestSignalsKeepPart(t *testing.T) {
 			if !keptLine.MatchString(stderr.String()) {
 				t.Errorf("%v: %q does not say what was kept", signal, stderr)
 			}
-			if _, err := os.Stat(filepath.Join(dir, "f.part.json")); err != nil {
+			if _, err := os.Stat(filepath.Join(dir, "f.ftpfetch.json")); err != nil {
 				t.Errorf("%v: %v", signal, err)
 			}
 			cmd, stderr = command(t, dir, s.URL("/f"))
@@ -66,7 +66,7 @@ func waitForData(t *testing.T, dir string, octets int64) {
 	t.Helper()
 	last := make([]byte, 1)
 	for t.Context().Err() == nil && last[0] == 0 {
-		if part, err := os.Open(filepath.Join(dir, "f.part")); err == nil {
+		if part, err := os.Open(filepath.Join(dir, "f.ftpfetch.part")); err == nil {
 			_, _ = part.ReadAt(last, octets-1)
 			part.Close()
 		}

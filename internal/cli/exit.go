@@ -169,7 +169,6 @@ var hints = []struct {
 	{is(localfile.ErrOther), ""},
 	{is(fs.ErrExist), "--overwrite replaces it, --no-clobber skips it"},
 	{is(localfile.ErrName), "-o FILE saves it under another"},
-	{is(localfile.ErrPart), "remove it, or -c resumes it, or --overwrite replaces it"},
 	{is(download.ErrResume), "--overwrite, without -c, starts over"},
 	{is(download.ErrUnverified), "--checksum ALGO:HEX gives the digest of one file"},
 	{is(netrc.ErrUnusable), "--netrc=none ignores it"},
@@ -194,8 +193,6 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 		if _, ok := r.logins.file.User(u.Host); ok {
 			return "-n takes the login for " + u.Host + " from the netrc file"
 		}
-	case errors.Is(err, localfile.ErrPart) && (u.IsDir() || r.Long || r.File.Continue): // -c does not help
-		return "remove it, or --overwrite, without -c, replaces it"
 	case !r.Glob && strings.ContainsAny(strings.Join(u.Dirs, "")+u.Name, "*?") && (errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused)):
 		return "--glob takes it as a pattern of names"
 	}

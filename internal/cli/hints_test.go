@@ -38,9 +38,6 @@ var misfits = []misfit{
 	// Local files
 	{local: "f=old", args: "URL/f", hint: "--overwrite replaces it, --no-clobber skips it", then: []string{"+--overwrite", "+--no-clobber"}},
 	{local: `f=old l=url\tpath\tsize\nURL/f\tf\t8\n`, args: "--manifest l", hint: "exists with 3 bytes, but the list says 8: --overwrite replaces it", then: []string{"+--overwrite"}},
-	{local: "f.part=con", args: "URL/f", hint: "remove it, or -c resumes it, or --overwrite replaces it", then: []string{"rm f.part", "+-c", "+--overwrite"}},
-	{local: "l.part=con", args: "-o l URL/d/", hint: "remove it, or --overwrite, without -c, replaces it", then: []string{"rm l.part", "+--overwrite"}},
-	{local: "f=con f.part=con", args: "-c URL/f", hint: "remove it, or --overwrite, without -c, replaces it", then: []string{"rm f.part", "-c=>--overwrite"}},
 	{local: "f=contents,longer", args: "-c URL/f", hint: "--overwrite, without -c, starts over", then: []string{"-c=>--overwrite"}},
 	{args: "URL/d%2Fa.txt", hint: "-o FILE saves it under another", then: []string{"+-o FILE"}},
 	{local: "sub/x=1", args: "-o sub URL/f", hint: "write -d sub to save in it", then: []string{"-o=>-d"}},

@@ -63,8 +63,8 @@ func local() map[string]string {
 // such a run fails.
 func TestOwnNames(t *testing.T) {
 	names := []string{
-		"x.part.json", "X.Part.JSON", "x.part.json~", ".part.json", ".ftpfetch-ledger" + "-1-of-2", ".ftpfetch-ledger" + ".evil",
-		".FTPFETCH-ledger", "x~0123456789abcdef.part", "x~0123456789abcdef.bad", "x~0123456789ABCDEF.bad.2",
+		"x.ftpfetch.json", "X.Ftpfetch.JSON", "x.ftpfetch.json~", ".ftpfetch.json", ".ftpfetch-ledger" + "-1-of-2", ".ftpfetch-ledger" + ".evil",
+		".FTPFETCH-ledger", "x.ftpfetch.part", "x.ftpfetch.bad", "x~0123456789ABCDEF.ftpfetch.part",
 	}
 	cases := 0
 	for _, name := range names {

@@ -275,9 +275,6 @@ func (f first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response,
 	return f.Source.Do(ctx, &again)
 }
 
-// HashNames tells package download that NAME.part may be one of the files.
-func (f first) HashNames() bool { return len(f.run.Targets) > 1 }
-
 // many retrieves lists and trees, and several URLs at once.
 func (r *run) many(ctx context.Context) {
 	files, octets := r.known()

@@ -187,7 +187,7 @@ func tryEveryWay(t *testing.T, s *testserver.Server, p place) (journals int) {
 		wantNoLeak(t, "standard error", stderr.String())
 		files := everything(t, dir)
 		wantNoLeak(t, "the directory", files)
-		journals += strings.Count(files, ".part.json\n")
+		journals += strings.Count(files, ".ftpfetch.json\n")
 	}
 	return journals
 }

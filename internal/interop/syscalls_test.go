@@ -106,7 +106,7 @@ func (c *callTest) leave() {
 	cmd := c.command(nil, []string{"--limit-rate", "2M"})
 	must.Do(c, cmd.Start())
 	for {
-		text, _ := os.ReadFile(c.path("f.part.json"))
+		text, _ := os.ReadFile(c.path("f.ftpfetch.json"))
 		if bytes.Contains(text, []byte(`"done":[[`)) || c.exists("f") {
 			break
 		}
@@ -139,7 +139,7 @@ func (c *callTest) inject(s callScene, injection string) bool {
 	before, _ := os.ReadFile(c.path("f"))
 	log := filepath.Join(c.TempDir(), "strace")
 	lead := []string{"strace", "-f", "-qq", "-o", log, "-e", "inject=" + injection}
-	for _, name := range []string{"", "f", "f.part", "f.part.json", "f.part.json~"} {
+	for _, name := range []string{"", "f", "f.ftpfetch.part", "f.ftpfetch.json", "f.ftpfetch.json~"} {
 		lead = append(lead, "-P", c.path(name))
 	}
 	first := c.run(c.command(lead, s.flags))

@@ -10,8 +10,7 @@ import (
 var (
 	ErrLocal = errors.New("local file error")
 	ErrName  = errors.New("no usable local file name")
-	ErrPart  = errors.New("partial file exists") // and nothing shows that this program wrote it
-	ErrOther = fmt.Errorf("%w", fs.ErrExist)     // and is not the one to retrieve; the Reason says what to do
+	ErrOther = fmt.Errorf("%w", fs.ErrExist) // and is not the one to retrieve; the Reason says what to do
 )
 
 // Error says why something failed, unless the transfer itself failed.

@@ -14,10 +14,9 @@ import (
 
 var goos = runtime.GOOS // but for tests
 
-// own matches the names that this program alone gives: those of journals, of ledgers, and those with a hash. A server
-// can work out the hash, but nothing is saved under such a name.
+// own matches the names that this program alone gives: nothing else is saved under them.
 var own = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^\.ftpfetch-ledger|\.part\.json~?$|~[0-9a-f]{16}\.(part|bad(\.[0-9])?)$`)
+	return regexp.MustCompile(`(?i)^\.ftpfetch-ledger|\.ftpfetch\.(part|json~?|bad)$`)
 })
 
 // device matches the names of devices on Windows, which have superscript digits too and any extension.

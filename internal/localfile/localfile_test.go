@@ -14,7 +14,7 @@ func TestUnusable(t *testing.T) {
 		{"Com1", true, false}, {"lpt9.log", true, false}, {"com¹", true, false}, {"aux .c", true, false}, {"conin$", true, false},
 		{"console", true, true}, {"com10", true, true}, {"", false, false}, {".", false, false}, {"..", false, false},
 		{"/etc/passwd", false, false}, {"a/b", false, false}, {"../x", false, false}, {"a\x00b", false, false}, {"a.part", true, true},
-		{"a.part.json", false, false}, {"A.PART.JSON", false, false}, {"part.json", true, true},
+		{"a.ftpfetch.json", false, false}, {"A.FTPFETCH.PART", false, false}, {"a.part.json", true, true}, {"ftpfetch.part", true, true},
 	}
 	defer func(is string) { goos = is }(goos)
 	for _, tt := range tests {

@@ -7,22 +7,13 @@ import (
 	"io"
 )
 
-// A part is checked in blocks, so that only damaged ones must be fetched again.
-const (
-	minBlock  = 4 << 20 // the smallest block size, in bytes
-	maxBlocks = 4 << 10 // roughly the most blocks of a file: larger files have larger blocks
-)
+// minBlock is how many bytes a checksum covers at least, so that only damaged blocks must be fetched again.
+const minBlock = 4 << 20
+
+// blockFor returns the block size for a file of size bytes, which has about 4096 blocks at most.
+func blockFor(size int64) int64 { return max(minBlock, size>>12) }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// blockFor returns the block size for a file of size bytes.
-func blockFor(size int64) int64 {
-	block := int64(minBlock)
-	for size/block > maxBlocks {
-		block *= 2
-	}
-	return block
-}
 
 // block is a range of a part with the CRC-32C (Castagnoli) of its bytes.
 type block struct {
@@ -50,22 +41,20 @@ func (b blocks) spans() Spans {
 	return out
 }
 
-// cover returns blocks of exactly done: those of b that lie in it, which grow to size bytes where they can, and others for
-// the rest, which it reads from r.
+// cover returns blocks of exactly done, which end at multiples of size if they can. It reads from r what b does not have.
 func (b blocks) cover(r io.ReaderAt, done Spans, size int64) (out blocks, err error) {
+	known := make(map[int64]block, len(b))
+	for _, x := range b {
+		known[x.Start] = x
+	}
 	for _, x := range done {
 		for at := x.Start; at < x.End; at = out[len(out)-1].End {
-			for len(b) > 0 && (b[0].Start < at || b[0].Start < x.End && b[0].End > x.End) {
-				b = b[1:]
+			end := min(x.End, at-at%size+size)
+			next, ok := known[at]
+			if !ok || next.End > end {
+				next = block{Span: Span{at, at}}
 			}
-			next, end := block{Span: Span{at, at}}, min(x.End, at+size)
-			if len(b) > 0 && b[0].Start == at {
-				next, b = b[0], b[1:]
-			}
-			if len(b) > 0 {
-				end = min(end, b[0].Start)
-			}
-			if err := next.read(r, max(end, next.End)); err != nil {
+			if err := next.read(r, end); err != nil {
 				return nil, err
 			}
 			out = append(out, next)
@@ -106,11 +95,11 @@ func (b blocks) sound(r io.ReaderAt) (good blocks, err error) {
 // readFull fills b from offset on. It is an error if the file ends before.
 func readFull(r io.ReaderAt, b []byte, offset int64) error {
 	n, err := r.ReadAt(b, offset)
+	if n < len(b) && errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
 	if n == len(b) {
 		return nil
-	}
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
 	}
 	return err
 }

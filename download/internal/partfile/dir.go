@@ -1,25 +1,32 @@
 package partfile
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
 	"syscall"
 )
 
 // dir is an open directory.
 type dir struct {
 	*os.Root
-	self  *os.File // for what a Root lacks; nil if it is opened when it is needed
 	path  string
 	users int // places
+
+	mu   sync.Mutex
+	self *os.File // for what a Root lacks; nil until that is needed
 }
 
 // openDir opens a directory: below root, or anywhere if that is nil.
-func openDir(root *os.Root, path string, kept bool) (_ *dir, err error) {
-	d := &dir{path: path}
+func openDir(root *os.Root, path string) (d *dir, err error) {
+	d = &dir{path: path}
 	if root == nil {
-		// The runtime ends the process if it cannot open what it needs for its first file: the root takes one more.
-		if d.self, err = os.Open(path); err == nil {
-			d.self.Close()
+		// The runtime ends the process if it cannot open what it needs for its first file: that takes one more than the root.
+		var f *os.File
+		if f, err = os.Open(path); err == nil {
+			f.Close()
 			d.Root, err = os.OpenRoot(path)
 		}
 	} else if d.Root, err = root.OpenRoot(path); err != nil {
@@ -27,35 +34,35 @@ func openDir(root *os.Root, path string, kept bool) (_ *dir, err error) {
 			err = syscall.ENOTDIR
 		}
 	}
-	if d.self = nil; err == nil && kept {
-		d.self, err = d.Open(".")
-	}
-	if err != nil {
-		d.close()
-		return nil, err
-	}
-	return d, nil
+	return d, err
 }
 
-// with calls f with the open directory.
-func (d *dir) with(f func(*os.File) error) error {
-	if d.self != nil {
-		return f(d.self)
+// file returns the directory itself.
+func (d *dir) file() (f *os.File, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.self == nil {
+		if f, err = d.Open("."); err == nil {
+			d.self = f
+		}
 	}
-	self, err := d.Open(".")
-	if err != nil {
-		return err
-	}
-	defer self.Close()
-	return f(self)
+	return d.self, err
 }
 
-func (d *dir) flush() error { return d.with(flushDir) }
+// flush flushes the directory to disk. Windows has no such call.
+func (d *dir) flush() error {
+	f, err := d.file()
+	if err == nil && runtime.GOOS != "windows" {
+		err = fsync(f)
+	}
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
+		return nil
+	}
+	return Failure(filepath.Clean(d.Name()), "cannot be flushed to disk", err)
+}
 
 func (d *dir) close() {
-	if d.Root != nil {
-		_ = d.Root.Close()
-	}
+	_ = d.Root.Close()
 	_ = d.self.Close()
 }
 
@@ -66,7 +73,7 @@ func (g *Group) enter(root *os.Root, path string) (*dir, error) {
 	d := g.dirs[path]
 	if d == nil {
 		var err error
-		if d, err = openDir(root, path, g.Keep > 0); err != nil {
+		if d, err = openDir(root, path); err != nil {
 			return nil, err
 		}
 		g.trim(g.Keep - 1)

@@ -6,11 +6,11 @@ package partfile
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
-	"runtime"
-	"syscall"
 	"time"
 )
 
@@ -91,10 +91,6 @@ func (p *Place) renameNew(old, name string) error {
 	return p.from("renameat2", old, name, p.dir.renameNew)
 }
 func (p *Place) link(old, name string) error { return p.from("link", old, name, p.dir.Link) }
-func (p *Place) chmod(name string, mode fs.FileMode) error {
-	return p.on("chmod", name, func(string) error { return p.dir.Chmod(name, mode) })
-}
-
 func (p *Place) chtimes(name string, modTime time.Time) error {
 	return p.on("utimes", name, func(string) error { return p.dir.Chtimes(name, time.Time{}, modTime) })
 }
@@ -113,6 +109,10 @@ func (p *Place) statDir(dir string, stat func(string) (fs.FileInfo, error)) (fs.
 
 func fstat(f *os.File) (fs.FileInfo, error) { return call("fstat", f.Name(), f.Stat) }
 func fsync(f *os.File) error                { return do("fsync", f.Name(), f.Sync) }
+func chmod(f *os.File, mode fs.FileMode) error {
+	return do("chmod", f.Name(), func() error { return f.Chmod(mode) })
+}
+
 func truncate(f *os.File, n int64) error {
 	return do("truncate", f.Name(), func() error { return f.Truncate(n) })
 }
@@ -182,25 +182,6 @@ func (p *Place) openRegular(name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// moveToFree renames a file to a free name. The error is fs.ErrExist if the name is taken: renameat2 and a hard link can
-// tell. moved reports whether the file has the new name, with an error besides the old one.
-func (p *Place) moveToFree(from, to string) (moved bool, err error) {
-	err = p.renameNew(from, to)
-	if err != nil && !errors.Is(err, fs.ErrExist) { // not here, perhaps
-		if err = p.link(from, to); err == nil {
-			return true, Failure(p.shown(from), "cannot be removed", p.remove(from))
-		}
-	}
-	if err == nil {
-		return true, nil
-	}
-	if _, lerr := p.lstat(to); lerr == nil || errors.Is(err, fs.ErrExist) {
-		return false, refuse(p.shown(to), "already exists", fs.ErrExist)
-	}
-	err = p.rename(from, to) // there are no hard links (FAT): a file that appears in between is lost
-	return err == nil, Failure(p.shown(to), "cannot be moved into place", err)
-}
-
 func (p *Place) removeIfThere(name string) error {
 	if err := p.remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -218,13 +199,13 @@ func (p *Place) syncDir(path string) error {
 	return d.flush()
 }
 
-// flushDir flushes an open directory to disk. Windows has no such call.
-func flushDir(f *os.File) error {
-	if runtime.GOOS == "windows" {
-		return nil
+// Copy copies the target to w.
+func (p *Place) Copy(ctx context.Context, w io.Writer) error {
+	f, err := p.openRegular(p.target, os.O_RDONLY)
+	if err != nil {
+		return Failure(p.Path, "cannot be opened", err)
 	}
-	if err := fsync(f); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
-		return Failure(filepath.Clean(f.Name()), "cannot be flushed to disk", err)
-	}
-	return nil
+	defer f.Close()
+	_, err = io.Copy(w, io.NewSectionReader(Reader{ctx, f}, 0, math.MaxInt64))
+	return Failure(p.Path, "cannot be read", err)
 }

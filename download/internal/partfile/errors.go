@@ -9,7 +9,6 @@ import (
 // These errors tell causes apart.
 var (
 	ErrBusy    = errors.New("another run writes the file")
-	ErrForeign = errors.New("another file is in the way")
 	ErrMoved   = errors.New("changed while it was examined") // look again
 	ErrDiffers = errors.New("other bytes than those that are there")
 	ErrBeyond  = errors.New("more bytes than the span has")
@@ -31,12 +30,6 @@ func refuse(path, reason string, cause error) error {
 }
 
 func busy(path string) error { return refuse(path, "is being written by another run", ErrBusy) }
-
-func replaced(path string) error { return refuse(path, errReplaced.Error(), errReplaced) }
-
-func othersFile(path string) error {
-	return refuse(path, "is in the way, and belongs to another user: remove it, or choose another place", ErrForeign)
-}
 
 // ended means that the context of a [Reader] has ended.
 type ended struct{ cause error }

@@ -60,7 +60,7 @@ func (f *flock) run() {
 	f.synced, f.recorded, f.flushed, f.errs = map[string]int{}, nil, nil, map[string]error{}
 	var parts []*Part
 	for _, name := range flockNames {
-		p, err := f.group.Find(f.root, name, true)
+		p, err := f.group.Find(f.root, name)
 		if err == nil {
 			err = p.Look()
 		}
@@ -71,13 +71,14 @@ func (f *flock) run() {
 		if p.Info != nil {
 			continue
 		}
-		part, err := p.Claim(f.Context(), "ftp://h/"+name, false, false)
+		part, err := p.Claim("ftp://h/" + name)
 		if err != nil {
 			f.Fatal(err)
 		}
 		s, err := part.Write(Span{0, -1})
 		_, werr := io.WriteString(s.To, name)
-		if _, eerr := part.End(s, true); errors.Join(err, werr, eerr, part.Know(int64(len(name)), time.Unix(1e9, 0))) != nil {
+		part.Know(int64(len(name)), time.Unix(1e9, 0))
+		if _, eerr := part.End(s, true); errors.Join(err, werr, eerr) != nil {
 			f.Fatal(err, werr, eerr)
 		}
 		parts = append(parts, part)
@@ -116,7 +117,7 @@ func (f *flock) run() {
 	}
 	all.Wait()
 	for _, part := range parts {
-		part.Leave(false, false)
+		part.Leave(false)
 	}
 	Fault = nil
 }

@@ -14,10 +14,9 @@ import (
 )
 
 var stateSeeds = []State{
-	{Version: 3, URL: "ftp://h/f", Size: 100, ModTime: time.Date(2020, 2, 29, 12, 30, 45, 0, time.UTC), Done: Spans{{0, 10}, {20, 100}}, Adopted: 10, Inode: "12",
+	{Version: 4, URL: "ftp://h/f", Size: 100, ModTime: time.Date(2020, 2, 29, 12, 30, 45, 0, time.UTC), Done: Spans{{0, 10}, {20, 100}}, Adopted: 10,
 		Blocks: blocks{{Span{0, 10}, 0}, {Span{20, 60}, 1<<32 - 1}, {Span{60, 100}, 5}}},
-	{Version: 3, URL: "ftp://h/f", Size: -1},
-	{Version: 3, URL: "ftp://u@h/%FF%0A", Size: 0, Complete: true},
+	{Version: 4, URL: "ftp://u@h/%FF%0A", Size: 0},
 }
 
 // badJournals holds journals that parseJournal refuses.
@@ -25,21 +24,20 @@ var badJournals = map[string]string{
 	"empty":            "",
 	"no JSON":          "hello",
 	"no version":       `{"url":"ftp://h/f","size":10,"done":[]}`,
-	"later version":    `{"ftpfetch":4,"url":"ftp://h/f","size":10,"done":[]}`,
-	"no URL":           `{"ftpfetch":3,"size":10,"done":[]}`,
-	"cut":              `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[0,`,
-	"backwards":        `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[5,3,0]]}`,
-	"empty range":      `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[5,5,0]]}`,
-	"beyond the file":  `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[0,11,0]]}`,
-	"overlapping":      `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[0,5,0],[4,8,0]]}`,
-	"sum too great":    `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[[0,5,4294967296]]}`,
-	"no size":          `{"ftpfetch":3,"url":"ftp://h/f","size":-1,"done":[[0,5,0]]}`,
-	"size below -1":    `{"ftpfetch":3,"url":"ftp://h/f","size":-2,"done":[]}`,
-	"no time":          `{"ftpfetch":3,"url":"ftp://h/f","size":10,"modified":"yesterday","done":[]}`,
-	"adopted too much": `{"ftpfetch":3,"url":"ftp://h/f","size":10,"adopted":6,"done":[[0,5,0]]}`,
-	"adopted in a gap": `{"ftpfetch":3,"url":"ftp://h/f","size":10,"adopted":1,"done":[[1,5,0]]}`,
-	"adopted below 0":  `{"ftpfetch":3,"url":"ftp://h/f","size":10,"adopted":-1,"done":[[0,5,0]]}`,
-	"no range":         `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[{"a":1}]}`,
+	"later version":    `{"ftpfetch":9,"url":"ftp://h/f","size":10,"done":[]}`,
+	"no URL":           `{"ftpfetch":4,"size":10,"done":[]}`,
+	"cut":              `{"ftpfetch":4,"url":"ftp://h/f","size":10,"done":[[0,`,
+	"backwards":        `{"ftpfetch":4,"url":"ftp://h/f","size":10,"done":[[5,3,0]]}`,
+	"empty range":      `{"ftpfetch":4,"url":"ftp://h/f","size":10,"done":[[5,5,0]]}`,
+	"beyond the file":  `{"ftpfetch":4,"url":"ftp://h/f","size":10,"done":[[0,11,0]]}`,
+	"overlapping":      `{"ftpfetch":4,"url":"ftp://h/f","size":10,"done":[[0,5,0],[4,8,0]]}`,
+	"sum too great":    `{"ftpfetch":4,"url":"ftp://h/f","size":10,"done":[[0,5,4294967296]]}`,
+	"no size":          `{"ftpfetch":4,"url":"ftp://h/f","size":-1,"done":[]}`,
+	"no time":          `{"ftpfetch":4,"url":"ftp://h/f","size":10,"modified":"yesterday","done":[]}`,
+	"adopted too much": `{"ftpfetch":4,"url":"ftp://h/f","size":10,"adopted":6,"done":[[0,5,0]]}`,
+	"adopted in a gap": `{"ftpfetch":4,"url":"ftp://h/f","size":10,"adopted":1,"done":[[1,5,0]]}`,
+	"adopted below 0":  `{"ftpfetch":4,"url":"ftp://h/f","size":10,"adopted":-1,"done":[[0,5,0]]}`,
+	"no range":         `{"ftpfetch":4,"url":"ftp://h/f","size":10,"done":[{"a":1}]}`,
 }
 
 func TestJournalBad(t *testing.T) {
@@ -52,14 +50,14 @@ func TestJournalBad(t *testing.T) {
 
 func TestJournalRoundTrip(t *testing.T) {
 	p := placeIn(t, t.TempDir(), "f")
-	if _, err := p.readJournal(p.journal); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := p.readJournal(); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 	for _, want := range stateSeeds {
 		if err := p.writeJournal(want); err != nil {
 			t.Fatal(err)
 		}
-		got, err := p.readJournal(p.journal)
+		got, err := p.readJournal()
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
 		}
@@ -69,7 +67,7 @@ func TestJournalRoundTrip(t *testing.T) {
 // placeIn returns the place of a target in dir.
 func placeIn(t *testing.T, dir, name string) *Place {
 	t.Helper()
-	p, err := new(Group).Find(nil, filepath.Join(dir, name), false)
+	p, err := new(Group).Find(nil, filepath.Join(dir, name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,11 +77,11 @@ func placeIn(t *testing.T, dir, name string) *Place {
 
 func TestJournalTooLarge(t *testing.T) {
 	p := placeIn(t, t.TempDir(), "f")
-	text := `{"ftpfetch":3,"url":"ftp://h/f","size":10,"done":[]}` + strings.Repeat(" ", maxJournal)
+	text := `{"ftpfetch":4,"url":"ftp://h/f","size":10,"done":[]}` + strings.Repeat(" ", maxJournal)
 	if err := os.WriteFile(p.shown(p.journal), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.readJournal(p.journal); err == nil {
+	if _, err := p.readJournal(); err == nil {
 		t.Error("no error")
 	}
 }
@@ -105,7 +103,7 @@ func FuzzJournal(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if s.Size < -1 || !sound(s.Done, max(s.Size, 0)) || s.Done.Octets() > max(s.Size, 0) {
+		if s.Size < 0 || !sound(s.Done, max(s.Size, 0)) || s.Done.Octets() > max(s.Size, 0) {
 			t.Fatalf("%q: unsound: %+v", data, s)
 		}
 		b, err := json.Marshal(s)
@@ -113,7 +111,7 @@ func FuzzJournal(f *testing.F) {
 			return // a year that JSON does not write
 		}
 		if again, err := parseJournal(b); err != nil || again.URL != strings.ToValidUTF8(s.URL, "\ufffd") || again.Adopted != s.Adopted ||
-			again.Complete != s.Complete || !reflect.DeepEqual(again.Blocks, s.Blocks) {
+			!reflect.DeepEqual(again.Blocks, s.Blocks) {
 			t.Fatalf("%q: %+v, then %+v, %v", data, s, again, err)
 		}
 	})

@@ -3,15 +3,16 @@ package partfile
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 	"unicode/utf8"
 )
 
-// The suffixes of the files beside a target.
+// The suffixes of the files beside a target: no other program's files have them, and nothing is saved under such names.
 const (
-	partSuffix    = ".part"
-	journalSuffix = ".part.json"
-	freshSuffix   = ".part.json~" // the longest
-	badSuffix     = ".bad"
+	partSuffix    = ".ftpfetch.part"
+	journalSuffix = ".ftpfetch.json"
+	freshSuffix   = ".ftpfetch.json~" // the longest
+	badSuffix     = ".ftpfetch.bad"
 )
 
 // mostName is how many bytes a name may have. Systems allow 255 bytes or 255 UTF-16 units, and a name never has more
@@ -27,18 +28,20 @@ type names struct {
 	bad     string // a file whose digest was wrong
 }
 
-// namesOf returns the names that belong to a target. If hashed is set or a name would have more than mostName bytes, the
-// start of the target's name and a hash of it go before the suffixes; own reports that.
-func namesOf(name string, hashed bool) (_ names, own bool) {
+// namesOf returns the names that belong to a target, for one run alone if run is not "". If a name would have more than
+// mostName bytes, the start of the target's name and a hash of it go before the suffixes.
+func namesOf(name, run string) names {
 	stem := name
-	if own = hashed || len(name)+len(freshSuffix) > mostName; own {
-		sum := sha256.Sum256([]byte(name))
+	if run != "" {
+		stem += "~" + run
+	}
+	if len(stem)+len(freshSuffix) > mostName {
+		sum := sha256.Sum256([]byte(stem))
 		hash := "~" + hex.EncodeToString(sum[:8])
-		stem = name[:min(len(name), mostName-len(freshSuffix)-len(hash))]
-		for cut := stem; utf8.ValidString(name) && !utf8.ValidString(stem); stem = cut {
-			cut = stem[:len(stem)-1]
+		if stem = stem[:mostName-len(freshSuffix)-len(hash)]; utf8.ValidString(name) {
+			stem = strings.ToValidUTF8(stem, "") // without half a letter at its end
 		}
 		stem += hash
 	}
-	return names{name, stem + partSuffix, stem + journalSuffix, stem + freshSuffix, stem + badSuffix}, own
+	return names{name, stem + partSuffix, stem + journalSuffix, stem + freshSuffix, stem + badSuffix}
 }

@@ -10,26 +10,26 @@ func TestNames(t *testing.T) {
 	for n := 1; n <= 255; n++ {
 		for _, letter := range []string{"n", "ü", "語", "\xff"} {
 			name := strings.Repeat(letter, n/len(letter)+1)[:n/len(letter)*len(letter)]
-			got, _ := namesOf(name, false)
+			got := namesOf(name, "")
 			switch {
-			case len(name)+len(freshSuffix) <= 255 && got.partial != name+".part":
+			case len(name)+len(freshSuffix) <= 255 && got.partial != name+".ftpfetch.part":
 				t.Errorf("%d bytes: shortened to %s", len(name), got.partial)
-			case len(got.fresh) > 255, len(got.bad+".999") > 255:
+			case len(got.fresh) > 255:
 				t.Errorf("%d bytes: the names have %d", len(name), len(got.fresh))
-			case utf8.ValidString(name) != utf8.ValidString(got.partial):
+			case utf8.ValidString(name) && !utf8.ValidString(got.partial):
 				t.Errorf("%q is not UTF-8", got.partial)
 			}
 		}
 	}
-	a, _ := namesOf(strings.Repeat("n", 254)+"a", false)
-	if b, own := namesOf(strings.Repeat("n", 254)+"b", false); a.partial == b.partial || !own {
-		t.Errorf("two names have the part %q, own %v", a.partial, own)
+	long := strings.Repeat("n", 254)
+	if a, b := namesOf(long+"a", ""), namesOf(long+"b", ""); a.partial == b.partial || a.partial == namesOf(long+"a", "run").partial {
+		t.Errorf("two names have the part %q", a.partial)
 	}
-	if a, own := namesOf("f", true); a.partial == "f.part" || !strings.HasPrefix(a.partial, "f~") || !own {
-		t.Errorf("with a hash the part is %q", a.partial)
-	}
-	want := names{target: "f", partial: "f.part", journal: "f.part.json", fresh: "f.part.json~", bad: "f.bad"}
-	if got, own := namesOf("f", false); got != want || own {
+	want := names{target: "f", partial: "f.ftpfetch.part", journal: "f.ftpfetch.json", fresh: "f.ftpfetch.json~", bad: "f.ftpfetch.bad"}
+	if got := namesOf("f", ""); got != want {
 		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := namesOf("f", "run"); got.partial != "f~run.ftpfetch.part" || got.target != "f" {
+		t.Errorf("got %v", got)
 	}
 }

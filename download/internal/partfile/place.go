@@ -1,9 +1,9 @@
 // Package partfile keeps the bytes of a file on the disk until it is whole. It knows of no server: who writes brings the
 // bytes of spans in any order.
 //
-// A [Place] is a target with the names beside it. Place.Claim locks NAME.part and finds out what is in it. The [Part]
-// counts what arrives, writes the journal, and keeps what a later run can resume from. A [Group] gives files their names.
-// docs/download.md has the rules.
+// A [Place] is a target with the names beside it. Place.Claim locks NAME.ftpfetch.part and finds out what is in it. The
+// [Part] counts what arrives, writes the journal, and keeps what a later run can resume from. A [Group] gives files their
+// names. docs/download.md has the rules.
 package partfile
 
 import (
@@ -30,13 +30,12 @@ type Place struct {
 	path  string   // of the directory, below root
 	dir   *dir     // nil while there is none
 	names
-	own  bool     // the names show that this package makes the files: nothing else is saved under such
-	made []string // the directories that this run made, in order
+	alone bool     // the names are of this run alone: there are no locks
+	made  []string // the directories that this run made, in order
 }
 
-// Find returns the place of the target at path: below root, or anywhere if that is nil. hashed adds a hash to the names
-// beside it. Close must be called.
-func (g *Group) Find(root *os.Root, path string, hashed bool) (*Place, error) {
+// Find returns the place of the target at path: below root, or anywhere if that is nil. Close must be called.
+func (g *Group) Find(root *os.Root, path string) (*Place, error) {
 	p := &Place{group: g, root: root}
 	switch {
 	case path == "":
@@ -54,7 +53,7 @@ func (g *Group) Find(root *os.Root, path string, hashed bool) (*Place, error) {
 		return nil, refuse(path, "is a directory", localfile.ErrName)
 	}
 	p.Path = filepath.Join(p.below(p.path), name)
-	p.names, p.own = namesOf(name, hashed)
+	p.names = namesOf(name, "")
 	if why := localfile.Own(name); why != "" {
 		return nil, refuse(p.Path, why, localfile.ErrName)
 	}
@@ -104,6 +103,13 @@ func (p *Place) Look() (err error) {
 	case err != nil:
 		return p.obstacle(p.target, "cannot be examined", err)
 	}
+	if links(p.Info) > 1 { // a run was killed that gave the part its name by a hard link
+		if part, err := p.lstat(p.partial); err == nil && os.SameFile(part, p.Info) {
+			if err := p.removeIfThere(p.partial); err != nil {
+				return Failure(p.shown(p.partial), "cannot be removed", err)
+			}
+		}
+	}
 	mode := p.Info.Mode() // a dangling link counts as a file
 	if mode&fs.ModeSymlink != 0 {
 		if followed, err := p.Stat(); err == nil {
@@ -131,31 +137,6 @@ func (p *Place) Size() int64 {
 		return 0
 	}
 	return info.Size()
-}
-
-// openTarget opens the target itself. The error is ErrMoved if it is another file than Look has found, or is no longer
-// there.
-func (p *Place) openTarget(flag int) (*os.File, error) {
-	f, err := p.openRegular(p.target, flag)
-	switch {
-	case errors.Is(err, ErrMoved), errors.Is(err, fs.ErrNotExist):
-		return nil, ErrMoved
-	case err != nil:
-		return nil, Failure(p.Path, "cannot be opened", err)
-	}
-	return f, nil
-}
-
-// Unchanged returns ErrMoved if the target is no longer the one that Look has found: another run has ended meanwhile.
-func (p *Place) Unchanged() error {
-	now, err := p.lstat(p.target)
-	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return Failure(p.Path, "cannot be examined", err)
-	case (err == nil) != (p.Info != nil), err == nil && !os.SameFile(now, p.Info):
-		return ErrMoved
-	}
-	return nil
 }
 
 // shown returns a name as messages show it.

@@ -1,17 +1,15 @@
 package partfile
 
-import (
-	"os"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // renameNew renames a file to a name that does not exist.
 func (d *dir) renameNew(from, to string) error {
-	return d.with(func(self *os.File) error {
-		fd := int(self.Fd())
-		return unix.Renameat2(fd, from, fd, to, unix.RENAME_NOREPLACE)
-	})
+	self, err := d.file()
+	if err != nil {
+		return err
+	}
+	fd := int(self.Fd())
+	return unix.Renameat2(fd, from, fd, to, unix.RENAME_NOREPLACE)
 }
 
 // openFiles returns how many files the process may open.

@@ -7,8 +7,5 @@ import "io/fs"
 // noFollow has no counterpart here.
 const noFollow = 0
 
-// inodeOf returns "": files have no such number here.
-func inodeOf(fs.FileInfo) string { return "" }
-
 // links returns 1: the number is unknown here.
 func links(fs.FileInfo) uint64 { return 1 }

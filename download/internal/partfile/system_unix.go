@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"strconv"
 	"syscall"
 )
 
@@ -19,14 +18,6 @@ const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 func held(f *os.File) (taken, locked bool) {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	return errors.Is(err, syscall.EWOULDBLOCK), err == nil
-}
-
-// inodeOf returns what tells a file from others on its file system, whatever its name, or "" if the system does not say.
-func inodeOf(info fs.FileInfo) string {
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		return strconv.FormatUint(stat.Ino, 10)
-	}
-	return ""
 }
 
 func links(info fs.FileInfo) uint64 {
