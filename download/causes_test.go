@@ -195,7 +195,7 @@ func TestCausesOfResolving(t *testing.T) {
 		want expectation
 	}{
 		{&net.DNSError{Err: "no such host", Name: "nosuch.invalid", IsNotFound: true},
-			expectation{as: []any{new(*net.DNSError), new(*net.OpError)}, once: "host not resolved: no such host"}},
+			expectation{as: []any{new(*net.DNSError), new(*net.OpError)}, once: "cannot find the host"}},
 		{&net.DNSError{Err: "i/o timeout", Name: "nosuch.invalid", IsTimeout: true},
 			expectation{is: []error{ftpexec.ErrConnect}, as: []any{new(*net.DNSError), new(*net.OpError)}, temporary: true, timeout: true, once: "i/o timeout"}},
 		{&net.DNSError{Err: "dial udp 127.0.0.1:53: socket: too many open files", Name: "nosuch.invalid", IsTemporary: true},

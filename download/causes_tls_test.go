@@ -26,11 +26,11 @@ func TestCausesOfTLS(t *testing.T) {
 		want    expectation
 	}{
 		{"unknown authority", testserver.Options{Scheme: "ftpes"}, "", &tls.Config{}, false,
-			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.UnknownAuthorityError)}, once: "x509: "}},
+			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.UnknownAuthorityError)}, once: "certificate not trusted: "}},
 		{"wrong name", testserver.Options{Scheme: "ftps"}, "other", &tls.Config{}, true,
-			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.HostnameError)}, once: "x509: "}},
+			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.HostnameError)}, once: "certificate not trusted: "}},
 		{"expired", testserver.Options{Scheme: "ftpes"}, "", &tls.Config{Time: later}, true,
-			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.CertificateInvalidError)}, once: "x509: "}},
+			expectation{is: []error{ftpexec.ErrTLS}, as: []any{new(*tls.CertificateVerificationError), new(x509.CertificateInvalidError)}, once: "certificate not trusted: "}},
 		{"alert", testserver.Options{Scheme: "ftpes", TLSConfig: &tls.Config{MaxVersion: tls.VersionTLS12}}, "", &tls.Config{MinVersion: tls.VersionTLS13}, true,
 			expectation{is: []error{ftpexec.ErrTLS, tls.AlertError(70)}, as: []any{new(*net.OpError), new(tls.AlertError)}, once: "protocol version not supported"}},
 		{"not TLS", testserver.Options{}, "ftps", &tls.Config{}, true,

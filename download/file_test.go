@@ -77,7 +77,7 @@ func TestFileCanceled(t *testing.T) {
 	}
 	wantNames(t, k.dir, k.json, k.part)
 	r, err := k.get("/f", Options{})
-	if err != nil || r.Resumed != 100_000 || !slices.Contains(k.Commands(), "REST 99488") || !k.told(Noted, "resuming at") {
+	if err != nil || r.Resumed != 100_000 || !slices.Contains(k.Commands(), "REST 99488") || !k.told(Noted, "resuming at 97.7 KiB") {
 		t.Errorf("second run: %+v, %v, want one resumed at 100000", r, err)
 	}
 	k.want(map[string]string{"f": body})

@@ -1,6 +1,7 @@
 package ftpexec
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,20 +32,20 @@ var (
 	ErrTimeout       = wire.ErrTimeout             // one of the Client's timeouts passed, or data came too slowly
 	ErrTruncated     = wire.ErrTruncated           // fewer or more bytes than announced, or the server reports a failure
 	ErrLogin         = errors.New("login refused") // USER, PASS or ACCT refused
-	ErrNoCredentials = errors.New("server asks for a password or account, but none was given")
-	ErrRefused       = errors.New("refused")                                       // another command refused: Error.Op says which
-	ErrNotFound      = fmt.Errorf("not found%.0w", fs.ErrNotExist)                 // no such file or directory: RETR, NLST, or SIZE and MDTM refused with 550 or 450
-	ErrNoRestart     = errors.New("server cannot begin in the middle of the file") // REST refused, or ASCII type
-	ErrTooMany       = errors.New("too many connections for the server")           // joined with the error of the refused step; also 421 before the login is complete
-	ErrTLSRequired   = errors.New("server requires TLS")                           // joined with the error of the refused step
-	ErrIsDirectory   = errors.New("URL names a directory, not a file")             // from every method but List and Entries
-	ErrLine          = errors.New("line of the listing not understood")            // from Entries, which goes on
-	ErrChanged       = errors.New("file has changed on the server")                // from packages ftpfs and download
+	ErrNoCredentials = errors.New("the server wants a password or account, and none was given")
+	ErrRefused       = errors.New("refused")                                           // another command refused: Error.Op says which
+	ErrNotFound      = fmt.Errorf("not found%.0w", fs.ErrNotExist)                     // no such file or directory: RETR, NLST, or SIZE and MDTM refused with 550 or 450
+	ErrNoRestart     = errors.New("the server cannot begin in the middle of the file") // REST refused, or ASCII type
+	ErrTooMany       = errors.New("too many connections for the server")               // joined with the error of the refused step; also 421 before the login is complete
+	ErrTLSRequired   = errors.New("the server requires TLS")                           // joined with the error of the refused step
+	ErrIsDirectory   = errors.New("the URL names a directory, not a file")             // from every method but List and Entries
+	ErrLine          = errors.New("a line of the listing is not understood")           // from Entries, which goes on
+	ErrChanged       = errors.New("the file has changed on the server")                // from packages ftpfs and download
 )
 
 var (
 	// What is refused, each an [ErrRefused].
-	errNoTLS     = refusing("server does not offer TLS")        // AUTH, PBSZ or PROT
+	errNoTLS     = refusing("the server does not offer TLS")    // AUTH, PBSZ or PROT
 	errDirectory = refusing("directory refused")                // CWD
 	errType      = refusing("type refused")                     // TYPE
 	errPassive   = refusing("no usable answer to EPSV or PASV") // or both refused
@@ -52,11 +53,11 @@ var (
 	errTransfer  = refusing("transfer refused")                 // RETR or a listing
 
 	errNoHash      = fmt.Errorf("no digest from the server%.0w", errors.ErrUnsupported) // FEAT offers no command for it, or the reply has none
-	errOtherServer = errors.New("URL names another server or login than the first one")
+	errOtherServer = errors.New("the URL names another server or login than the first one")
 
 	// The errors for a URL of a directory where one of a file is needed, and the other way round; see [about].
 	errIsDirectory  = &Error{Op: "open", Err: ErrIsDirectory, Hint: "use List for a directory"}
-	errNotDirectory = &Error{Op: "open", Err: fmt.Errorf("URL names a file%.0w", syscall.ENOTDIR), Hint: `end the URL in "/" or ";type=d"`}
+	errNotDirectory = &Error{Op: "open", Err: fmt.Errorf("the URL names a file%.0w", syscall.ENOTDIR), Hint: `end the URL in "/" or ";type=d"`}
 )
 
 func refusing(text string) error { return fmt.Errorf("%s%.0w", text, ErrRefused) }
@@ -101,11 +102,20 @@ type Error struct {
 
 // Error returns one line that is safe to print on a terminal. It contains no password.
 func (e *Error) Error() string {
-	s := e.URL + ": " + printable.Line(e.Op) + ": " + printable.Line(e.Err.Error())
-	if e.Code != 0 {
-		s += ": server says " + printable.Line(cut(e.Reply))
+	s, verb, arg := e.Err.Error(), "", ""
+	switch verb, arg, _ = strings.Cut(e.Op, " "); {
+	case verb == "CWD": // the other refusals say enough
+		s = strings.Replace(s, errDirectory.Error(), "cannot enter "+cmp.Or(arg, `""`), 1)
+	case errors.Is(e.Err, ErrProtocol) && e.Op != "connect":
+		s = e.Op + ": " + s
 	}
-	if e.Hint != "" {
+	s = e.URL + ": " + printable.Line(s)
+	switch {
+	case e.Code != 0:
+		if s += " (" + printable.Line(cut(e.Reply)) + ")"; e.Hint != "" {
+			s += ". " + e.Hint
+		}
+	case e.Hint != "":
 		s += " (" + e.Hint + ")"
 	}
 	return s
@@ -218,11 +228,11 @@ func (e *Error) refuse(op Command) {
 	e.Hint, e.Err = "", verbs[op.Verb].refused
 	switch absence := e.Code == 550 || e.Code == 450 || e.Code == 500 && e.answer.means(absent); {
 	case op.Verb == "CWD" && op.Arg == "":
-		e.Hint = "an empty segment sends CWD with a null argument; %2F names the root"
+		e.Hint = "An empty segment sends CWD with a null argument; %2F names the root"
 	case verbs[op.Verb].finds && absence && !e.answer.means(denied):
 		e.Err = ErrNotFound
 		if op.Verb == "RETR" {
-			e.Hint = `if it is a directory, end the URL in "/"`
+			e.Hint = `Is it a directory? End the URL in "/"`
 		}
 	}
 }

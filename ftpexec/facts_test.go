@@ -128,7 +128,7 @@ func TestHash(t *testing.T) {
 		{"not offered", "211-x\r\n SIZE\r\n211 y", testserver.On("NOOP"), errors.ErrUnsupported, ": it offers no command for sha256"},
 		{"other algorithm", "211-x\r\n HASH MD5\r\n XMD5\r\n211 y", testserver.On("NOOP"), errors.ErrUnsupported, ": it offers no command for sha256"},
 		{"no FEAT", "500 what", testserver.On("NOOP"), errors.ErrUnsupported, ": it offers no command for sha256"},
-		{"refused", "211-x\r\n XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply("450 no")), errors.ErrUnsupported, "XSHA256 f: no digest from the server: it says 450 no"},
+		{"refused", "211-x\r\n XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply("450 no")), errors.ErrUnsupported, "no digest from the server: it says 450 no"},
 		{"no digest", "211-x\r\n XSHA256\r\n211 y", testserver.On("XSHA256", testserver.Reply("250 abcd")), errors.ErrUnsupported, ": it says 250 abcd"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

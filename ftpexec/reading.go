@@ -209,9 +209,9 @@ func (e *Error) readLimits(op Command, secure bool) {
 				e.Err = ErrLost
 			}
 		}
-		e.Err, e.Hint = and(e.Err, ErrTLSRequired), "write ftpes:// in place of ftp://"
+		e.Err, e.Hint = and(e.Err, ErrTLSRequired), "Write ftpes:// in place of ftp://"
 	case !secure && e.entering() && encryption().MatchString(e.answer()), !secure && e.Code == 534:
-		e.Hint = "if the server asks for TLS, write ftpes:// in place of ftp://"
+		e.Hint = "If the server asks for TLS, write ftpes:// in place of ftp://"
 	case (e.Code == 421 || e.Stage != "directory" && op.Verb != "TYPE") && e.answer.means(full):
 		e.Err = and(e.Err, ErrTooMany)
 	case e.Code == 421 || e.Stage != "directory" && e.Stage != "transfer":
@@ -241,5 +241,5 @@ func (e *Error) inOneStep(u *urlparse.URL, i int) string {
 	}
 	v, host := *u, urlparse.URL{Scheme: u.Scheme, User: u.User, Host: u.Host, Port: u.Port}
 	v.Dirs = append(slices.Clone(u.Dirs[:i]), inner)
-	return "if only the inner directory is accessible, write /" + strings.TrimPrefix(v.Redacted(), host.Redacted()) + " to enter it in one step"
+	return "If only the inner directory is accessible, write /" + strings.TrimPrefix(v.Redacted(), host.Redacted()) + " to enter it in one step"
 }

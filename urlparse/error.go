@@ -26,9 +26,14 @@ func (e *Error) of(text string) *Error {
 	return e
 }
 
-// Error returns one line with the text, the column, the reason and the hint. It escapes what a terminal would act on.
+// Error returns one line with the text, the column if it is not the first, the reason and the hint. It escapes what a
+// terminal would act on.
 func (e *Error) Error() string {
-	s := fmt.Sprintf("%s: column %d: %s", shown(e.Input), e.column, printable.Line(e.reason))
+	s := shown(e.Input) + ": "
+	if e.column > 1 {
+		s += fmt.Sprintf("column %d: ", e.column)
+	}
+	s += printable.Line(e.reason)
 	if e.Hint != "" {
 		s += "; " + shown(e.Hint)
 	}

@@ -31,7 +31,7 @@ func ExampleParse_refused() {
 	fmt.Println(err)
 	// Output:
 	// ftp://joe:***@host.dom/pub: column 14: "#" cannot stand unencoded in a password; write %23
-	// ftp.example.org/pub: column 1: the scheme is missing; write ftp://ftp.example.org/pub
+	// ftp.example.org/pub: the scheme is missing; write ftp://ftp.example.org/pub
 }
 
 func ExampleFind() {

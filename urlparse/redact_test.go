@@ -134,7 +134,7 @@ func TestErrorMessage(t *testing.T) {
 		{"ftp://h/é\x1b[1m", `ftp://h/é\x1b[1m: column 11: the character U+001B cannot stand unencoded in a path; write %1B`},
 		{"ftp://h/a\n\"b", `ftp://h/a\x0a"b: column 10: a line feed (LF) cannot be part of an FTP command`},
 		{"ftp://h/\u202e \xff", `ftp://h/\u202e \xff: column 12: a space cannot stand unencoded in a path; write %20`},
-		{"", `"": column 1: the URL is empty; write ftp://host/path`},
+		{"", `"": the URL is empty; write ftp://host/path`},
 	}
 	for _, c := range cases {
 		if _, err := Parse(c.in); err == nil || err.Error() != c.want {

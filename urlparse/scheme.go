@@ -22,7 +22,7 @@ func scheme(text part) (string, part, *Error) {
 	}
 	s := strings.ToLower(name)
 	if !known(s) {
-		f := text.fault(0, "the scheme "+s+" is none of ftp, ftps and ftpes", hostHint(name, rest))
+		f := text.fault(0, s+" is not supported, only ftp, ftps and ftpes"+clients[s], hostHint(name, rest))
 		f.kind = ErrScheme
 		return "", text, f
 	}
@@ -81,6 +81,9 @@ func missingScheme(text part) *Error {
 	}
 	return text.fault(0, reason, hint)
 }
+
+// clients says what retrieves the URLs of other schemes.
+var clients = map[string]string{"http": " (use curl)", "https": " (use curl)", "sftp": " (use sftp)", "scp": " (use scp)"}
 
 // otherSchemes are never taken for a host.
 var otherSchemes = []string{"http", "https", "sftp", "scp", "file", "mailto", "news", "data", "s3"}

@@ -44,7 +44,7 @@ func TestGet(t *testing.T) {
 		{"from the root", "/%2Fpub/motd", getter.ModeFile, "", "hello\n", ""},
 		{"wrong checksum", "/pub/motd?checksum=" + wrong, getter.ModeFile, "", "", "Checksums did not match"},
 		{"missing", "/pub/gone", getter.ModeFile, "", "", "not found"},
-		{"missing directory", "/gone/", getter.ModeDir, "", "", "directory refused"},
+		{"missing directory", "/gone/", getter.ModeDir, "", "", "cannot enter gone"},
 		{"unencoded question mark", "/pub/motd?old", getter.ModeFile, "", "", "write %3F"},
 		{"parameters and a question mark", "/pub/motd?old&checksum=" + sum, getter.ModeFile, "", "", "write %3F"},
 		{"directory with a question mark", "/pub?old/", getter.ModeDir, "", "", "write %3F"},

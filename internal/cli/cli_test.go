@@ -55,8 +55,8 @@ func TestMalformed(t *testing.T) {
 		{"ftp://h:6667/f", 3, "--allow-port"},
 		{"ftp://u:s3cr3t:x@h/f", 3, "%3A"},
 		{"ftp://u:s3/cr3t@h/f", 3, "column "},
-		{"", 3, "column "},
-		{"http://h/f", 1, "column "},
+		{"", 3, "is empty"},
+		{"http://h/f", 1, "use curl"},
 	} {
 		for _, args := range [][]string{{tt.url}, {"--dry-run", tt.url}, {"-q", "-o", "-", tt.url}} {
 			code, out, err := run(t, args...)

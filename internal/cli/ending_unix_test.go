@@ -82,7 +82,7 @@ func TestSecondSignal(t *testing.T) {
 	out := must.Get(cmd.StdoutPipe())(t)
 	must.Do(t, cmd.Start())
 	lines := bufio.NewScanner(out)
-	for _, want := range []string{"ready", "ended by signal: terminated"} {
+	for _, want := range []string{"ready", "stopped by SIGTERM"} {
 		if !lines.Scan() || lines.Text() != want {
 			t.Errorf("got %q, want %q", lines.Text(), want)
 		}

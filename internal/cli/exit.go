@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -131,23 +132,15 @@ func explain(err error) (text string, code int) {
 	instead := ""
 	if h, ok := errors.AsType[*hinted](err); ok {
 		instead = h.hint
-	} else {
-		for _, h := range hints {
-			if h.are(err) {
-				instead = h.text
-				break
-			}
-		}
+	} else if i := slices.IndexFunc(hints, func(h hint) bool { return h.are(err) }); i >= 0 {
+		instead = hints[i].text
 	}
 	text = err.Error()
 	if server, ok := errors.AsType[*ftpexec.Error](err); ok {
 		e := *server
-		if instead != "" {
-			e.Hint = ""
-		}
+		e.Hint = cmp.Or(instead, e.Hint)
 		text = strings.TrimPrefix(e.Error(), e.URL+": ")
-	}
-	if instead != "" {
+	} else if instead != "" {
 		text += " (" + instead + ")"
 	}
 	return text, code
@@ -161,11 +154,14 @@ type hinted struct {
 
 func (e *hinted) Unwrap() error { return e.error }
 
-// hints says what to write instead, for the errors that have such a hint; the first match counts.
-var hints = []struct {
+// hint says what to write instead, for some errors.
+type hint struct {
 	are  func(error) bool
 	text string
-}{
+}
+
+// hints says what to write instead, for the errors that have such a hint; the first match counts.
+var hints = []hint{
 	{is(localfile.ErrOther), ""},
 	{is(fs.ErrExist), "--overwrite replaces it, --no-clobber skips it"},
 	{is(localfile.ErrName), "-o FILE saves it under another"},
@@ -176,11 +172,11 @@ var hints = []struct {
 	{is(ftpexec.ErrTLSRequired), "--tls explicit asks for it, and so does ftpes:// in place of ftp://"},
 	{as[*tls.CertificateVerificationError], "--cacert FILE trusts the authority in FILE"},
 	{is(gateway.ErrWithheld), "--proxy get+URL gives it these, unencrypted unless the proxy's URL is https://"},
-	{is(ftpexec.ErrTLS), "the server may expect ftpes:// in place of ftps://, or --tls explicit in place of --tls implicit"},
+	{is(ftpexec.ErrTLS), "perhaps the server expects ftpes:// in place of ftps://, or --tls explicit in place of --tls implicit"},
 	{is(syscall.EMFILE), "ulimit -n raises the limit, and a smaller -j or -s needs fewer"},
 	{is(syscall.ENOBUFS, syscall.ENOMEM), "a smaller -j or -s needs less memory"},
 	{is(syscall.EADDRNOTAVAIL), "--bind names no address of this machine"},
-	{is(ftpexec.ErrNoCredentials), "--password-stdin or a netrc file gives a password, a netrc file an account too"},
+	{is(ftpexec.ErrNoCredentials), "--password-stdin or ~/.netrc"},
 }
 
 // hint returns what the user of this command line may have expected of a URL that failed, or "".
@@ -188,7 +184,7 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 	refused := errors.Is(err, ftpexec.ErrLogin) || errors.Is(err, ftpexec.ErrNoCredentials)
 	switch {
 	case u.User == nil && u.WithoutPassword().String() != u.String() && errors.Is(err, ftpexec.ErrConnect):
-		return `if this is a password, write %2F for a "/" in it`
+		return `if the "/" is part of a password, write %2F for it`
 	case refused && u.User == nil && !r.logins.names && r.logins.unusable == nil:
 		if _, ok := r.logins.file.User(u.Host); ok {
 			return "-n takes the login for " + u.Host + " from the netrc file"

@@ -93,12 +93,12 @@ func TestDescribe(t *testing.T) {
 		Op: "login", URL: "ftp://me:***@h/x", Hint: "library's hint",
 		Err: fmt.Errorf("%w: no terminal", ftpexec.ErrNoCredentials),
 	}
-	want := "login: " + ftpexec.ErrNoCredentials.Error() + ": no terminal (--password-stdin or a netrc file gives a password, a netrc file an account too)"
+	want := ftpexec.ErrNoCredentials.Error() + ": no terminal (--password-stdin or ~/.netrc)"
 	if got, _ := explain(err); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	err.Err = ftpexec.ErrLogin
-	if got, _ := explain(err); got != "login: login refused (library's hint)" {
+	if got, _ := explain(err); got != "login refused (library's hint)" {
 		t.Errorf("got %s", got)
 	}
 }

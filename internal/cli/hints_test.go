@@ -47,10 +47,10 @@ var misfits = []misfit{
 
 	// Logins and TLS
 	{server: needsTLS, args: "--insecure ftp://ADDR/f", hint: "--tls explicit asks for it, and so does ftpes:// in place of ftp://", then: []string{"+--tls explicit", "ftp://=>ftpes://"}},
-	{server: hasTLS, args: "--insecure ftps://ADDR/f", hint: "the server may expect ftpes:// in place of ftps://", then: []string{"ftps://=>ftpes://"}},
+	{server: hasTLS, args: "--insecure ftps://ADDR/f", hint: "perhaps the server expects ftpes:// in place of ftps://", then: []string{"ftps://=>ftpes://"}},
 	{server: hasTLS, args: "--insecure --tls implicit ftp://ADDR/f", hint: "or --tls explicit in place of --tls implicit", then: []string{"implicit=>explicit", "ftp://=>ftpes://"}},
 	{server: needsTLS, args: "ftpes://ADDR/f", hint: "--cacert FILE trusts the authority in FILE", then: []string{"+--cacert ca.pem"}},
-	{args: "ftp://me@ADDR/f", hint: "--password-stdin or a netrc file gives a password", then: []string{"+--password-stdin"}},
+	{args: "ftp://me@ADDR/f", hint: "--password-stdin or ~/.netrc", then: []string{"+--password-stdin"}},
 	{local: `netrc=machine\x20127.0.0.1\x20login\x20me\x20password\x20secret\n`, server: strict, args: "URL/f",
 		hint: "-n takes the login for 127.0.0.1 from the netrc file", then: []string{"+-n"}},
 
@@ -59,7 +59,7 @@ var misfits = []misfit{
 	{local: `u.txt=URL/f\n`, args: "u.txt", hint: "-i u.txt fetches the URLs in that file", then: []string{"u.txt=>-i u.txt"}},
 	{args: "--report r URL/f", hint: "write -i, --manifest, -r, --glob or -j too", then: []string{"+-j 2 URL/x1", "+-r"}},
 	{args: "-j 2 URL/d/ URL/f", hint: "-r fetches what is in it", then: []string{"+-r"}},
-	{args: "URL/d", hint: `if it is a directory, end the URL in "/"`, then: []string{"URL/d=>URL/d/"}},
+	{args: "URL/d", hint: `End the URL in "/"`, then: []string{"URL/d=>URL/d/"}},
 
 	// URLs
 	{args: "URL/;type=i", hint: "write ;type=d to list the directory", then: []string{";type=i=>;type=d"}},

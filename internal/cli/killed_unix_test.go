@@ -106,7 +106,7 @@ func TestKilledAnywhere(t *testing.T) {
 			before := s.there(code == 0)
 			want := fmt.Sprintf("%d of %[1]d complete", len(s.files))
 			if len(before) > 0 {
-				want += fmt.Sprintf(" (%d of them before)", len(before))
+				want += fmt.Sprintf(" in out/, %d already there", len(before))
 			}
 			if code, said := s.fetch(0, list...); code != 0 || len(s.there(true)) != len(s.files) || !strings.Contains(said, want) {
 				t.Errorf("%s, killed at command %d: exit %d, %s, want %s", list, at, code, said, want)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/netrc"
 	"example.com/ftpfetch/internal/printable"
 )
@@ -50,13 +52,13 @@ func newLogins(c *config.Config, in io.Reader, alone func(func())) *logins {
 // readPiped reads the password on standard input.
 func readPiped(in io.Reader) (string, error) {
 	if show.IsTerminal(in) {
-		return "", missing("standard input is a terminal: leave out --password-stdin to be asked")
+		return "", missing("password", "standard input is a terminal", "leave out --password-stdin to be asked")
 	}
 	line, err := show.ReadLine(in)
 	if errors.Is(err, io.EOF) {
-		return "", missing("standard input has no line")
+		return "", missing("password", "standard input is empty", "write the password on its first line")
 	} else if err != nil {
-		return "", missing("standard input: " + err.Error())
+		return "", missing("password", "standard input cannot be read: "+localfile.Cause(err).Error(), "")
 	}
 	return line, nil
 }
@@ -133,11 +135,11 @@ func (l *logins) forget() {
 
 func (l *logins) ask(ctx context.Context, of login) (text string, err error) {
 	if l.alone == nil {
-		return "", missing("standard input is " + os.DevNull + ", so nobody is asked")
+		return "", missing(of.what, "standard input is "+os.DevNull+", so nobody is asked", "")
 	}
 	c, err := l.open()
 	if err != nil {
-		return "", missing("there is no terminal to ask on")
+		return "", missing(of.what, "there is no terminal to ask on", "")
 	}
 	l.alone(func() {
 		what := strings.ToUpper(of.what[:1]) + of.what[1:]
@@ -147,9 +149,9 @@ func (l *logins) ask(ctx context.Context, of login) (text string, err error) {
 	case err == nil || ctx.Err() != nil:
 		return text, err
 	case errors.Is(err, io.EOF):
-		return "", missing("no " + of.what + " was typed")
+		return "", missing(of.what, "none was typed", "")
 	}
-	return "", missing("the terminal failed: " + err.Error())
+	return "", missing(of.what, "the terminal failed: "+localfile.Cause(err).Error(), "")
 }
 
 // shows reports whether a login holds what may be a secret. An empty password does not count, nor does that of an
@@ -172,5 +174,17 @@ func hideSlip(user string) string {
 	return name + ":***"
 }
 
-// missing returns the error for a secret that the server wants and ftpfetch does not have.
-func missing(why string) error { return fmt.Errorf("%w: %s", ftpexec.ErrNoCredentials, why) }
+// missing returns the error for a secret that the server wants and ftpfetch does not have. instead says what to write if
+// that is not what the table of hints has.
+func missing(what, why, instead string) error {
+	if what == "account" {
+		what, instead = "n account", cmp.Or(instead, "account NAME in ~/.netrc")
+	} else {
+		what = " " + what
+	}
+	err := fmt.Errorf("the server wants a%s and %s%.0w", what, why, ftpexec.ErrNoCredentials)
+	if instead != "" {
+		return &hinted{err, instead}
+	}
+	return err
+}

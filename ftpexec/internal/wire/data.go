@@ -261,7 +261,7 @@ func (p *pace) count(n int, waited time.Duration) error {
 	case float64(p.bytes) >= float64(p.rate)*p.over.Seconds():
 		p.bytes, p.waited = 0, 0
 	case p.waited >= p.over:
-		return fmt.Errorf("%w: %d bytes in %v, fewer than %d per second", ErrTimeout, p.bytes, p.over, p.rate)
+		return fmt.Errorf("%w: %d bytes in %s, fewer than %d per second", ErrTimeout, p.bytes, lasting(p.over), p.rate)
 	}
 	return nil
 }

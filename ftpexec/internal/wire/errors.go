@@ -17,11 +17,11 @@ import (
 // The errors of a connection. Every error of this package wraps one of these, [ErrUnsendable], a context's cause, or an
 // error of the Dial function.
 var (
-	ErrResolve   = errors.New("host not resolved")
-	ErrConnect   = errors.New("no connection") // for control or data; or the greeting refuses service
+	ErrResolve   = errors.New("cannot find the host")
+	ErrConnect   = errors.New("cannot connect") // for control or data; or the greeting refuses service
 	ErrLost      = errors.New("connection lost")
 	ErrTimeout   = errors.New("timed out")
-	ErrProtocol  = errors.New("reply makes no sense")
+	ErrProtocol  = errors.New("the reply makes no sense")
 	ErrTruncated = errors.New("transfer incomplete")
 	ErrTLS       = errors.New("TLS handshake failed")
 )
@@ -52,6 +52,7 @@ func Disorder(r Reply) error {
 // DataDialError is an [ErrConnect] for a data connection.
 type DataDialError struct{ error }
 
+func (e *DataDialError) Error() string { return "data connection: " + e.error.Error() }
 func (e *DataDialError) Unwrap() error { return e.error }
 
 // errStray is the error for a reply without a command.
@@ -66,11 +67,22 @@ func senseless(reason, line string) error {
 }
 
 func timedOut(what string, limit time.Duration) error {
-	return fmt.Errorf("%w: %s for %v", ErrTimeout, what, limit)
+	return fmt.Errorf("%w: %s for %s", ErrTimeout, what, lasting(limit))
+}
+
+// lasting formats a limit as people write it: 2m, not 2m0s.
+func lasting(limit time.Duration) string {
+	text := limit.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	return text
 }
 
 // because returns an error that is both what and why, and that shows why without its addresses.
-func because(what, why error) error { return fmt.Errorf("%w: %v%.0w", what, plain(why), why) }
+func because(what, why error) error {
+	return fmt.Errorf("%w: %s%.0w", what, strings.TrimPrefix(plain(why).Error(), "tls: "), why)
+}
 
 // explain wraps an error of the system in one of this package's.
 func explain(err error) error {
@@ -81,6 +93,8 @@ func explain(err error) error {
 		return err
 	case errors.As(err, &dns) && shortageIn(dns) != nil:
 		return fmt.Errorf("%w: %w%.0w", ErrConnect, shortageIn(dns), err)
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return fmt.Errorf("%w%.0w", ErrResolve, err)
 	case errors.As(err, &dns) && !dns.IsTimeout:
 		return fmt.Errorf("%w: %s%.0w", ErrResolve, dns.Err, err)
 	case errors.Is(err, net.ErrClosed): // by this package

@@ -28,7 +28,7 @@ func TestMinRate(t *testing.T) {
 		at     time.Duration // when the reader has it
 	}{
 		{name: "no least rate", drips: drips(10, 59*time.Second, 1)},
-		{name: "no least rate, nothing comes", drips: []drip{{2 * time.Minute, 1}}, want: "timed out: no data for 1m0s", at: time.Minute},
+		{name: "no least rate, nothing comes", drips: []drip{{2 * time.Minute, 1}}, want: "timed out: no data for 1m", at: time.Minute},
 		{name: "a byte a minute", rate: 1, drips: drips(10, 59*time.Second, 1), want: "timed out: 0 bytes in 30s, fewer than 1 per second", at: 30 * time.Second},
 		{name: "just too slow", rate: 10, drips: drips(100, 1100*time.Millisecond, 10), want: "timed out: 270 bytes in 30s, fewer than 10 per second", at: 30 * time.Second},
 		{name: "just fast enough", rate: 10, drips: drips(100, 1100*time.Millisecond, 12)},

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"reflect"
+	"strings"
 )
 
 // StartTLS starts TLS on the control connection after a positive reply to AUTH. It fails if anything has come after that
@@ -46,7 +47,7 @@ func handshakeError(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &cert):
-		return fmt.Errorf("certificate not trusted%.0w: %v%.0w", ErrTLS, cert.Err, err)
+		return fmt.Errorf("certificate not trusted%.0w: %s%.0w", ErrTLS, strings.TrimPrefix(cert.Err.Error(), "x509: "), err)
 	}
 	return because(ErrTLS, withAlert(err))
 }

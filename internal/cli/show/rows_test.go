@@ -21,7 +21,7 @@ func TestBar(t *testing.T) {
 		done download.Result
 		want string
 	}{
-		{err: lost, want: "ftpfetch: ftp://u:***@h/x: RETR x: connection lost\n"},
+		{err: lost, want: "ftpfetch: ftp://u:***@h/x: connection lost\n"},
 		{done: download.Result{Size: 4096, Verified: "md5 in x.md5"}, want: "d/name: 4.0 KiB in 2.0 s, 2.0 KiB/s (verified: md5 in x.md5)\n"},
 		{done: download.Result{Left: "already exists"}, want: "d/name: already exists, left alone\n"},
 	} {
@@ -34,7 +34,7 @@ func TestBar(t *testing.T) {
 		f.end(tt.done, tt.err)
 		got := s.out.String()
 		for _, want := range []string{
-			"d/name: RETR x: connection lost; trying again in 1.5 s (2 of 5)\n", "name [=", "] ", " 1.0 KiB / 4.0 KiB ", " 25 %", " 1.0 KiB/s", "  try 2\n",
+			"d/name: connection lost; trying again in 1.5 s (2 of 5)\n", "name [=", "] ", " 1.0 KiB / 4.0 KiB ", " 25 %", " 1.0 KiB/s", "  try 2\n",
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("no %q in %q", want, got)

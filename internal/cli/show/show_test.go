@@ -117,7 +117,7 @@ func TestPlain(t *testing.T) {
 	s.compare(t, `a\x1bfile: 1:30 left, 10 B/s, 100 B of 1000 B
 a\x1bfile: 1:10 left, 10 B/s, 300 B of 1000 B
 a\x1bfile: 10 B/s, 700 B
-a\x1bfile: RETR x: connection lost; trying again in 1.5 s (2 of 5)
+a\x1bfile: connection lost; trying again in 1.5 s (2 of 5)
 a\x1bfile: begins / anew\x1b
 a\x1bfile: 1000 B in 71.2 s, 14 B/s
 `)
@@ -145,7 +145,7 @@ a\x1bfile: 1000 B in 71.2 s, 14 B/s
 	s.Quiet = false
 	for kept, want := range map[int64]string{0: "", 1: "; 1 B kept: the same command resumes", 66270000: "; 63.2 MiB kept: the same command resumes"} {
 		s.lone("f").end(download.Result{Kept: kept}, lost)
-		s.compare(t, "ftpfetch: ftp://u:***@h/x: RETR x: connection lost"+want+"\n")
+		s.compare(t, "ftpfetch: ftp://u:***@h/x: connection lost"+want+"\n")
 	}
 }
 
@@ -206,7 +206,7 @@ func TestJSON(t *testing.T) {
 	s.compare(t, want.Replace(`<note~00.000#,"text":"resuming from byte 100"}
 <start~01.000#,"size":1000,"offset":100,"attempt":1}
 <progress~02.000#,"size":1000,"offset":100,"received":300,"rate":211,"attempt":1}
-<retry~02.000#,"size":1000,"offset":100,"received":300,"attempt":2,"delay":1.5,"error":"RETR x: connection lost","code":56}
+<retry~02.000#,"size":1000,"offset":100,"received":300,"attempt":2,"delay":1.5,"error":"connection lost","code":56}
 <progress~03.500#,"size":1000,"offset":100,"received":400,"rate":120,"attempt":2}
 <done~04.000#,"size":1000,"offset":100,"received":1000,"rate":300,"attempt":2,"seconds":4,"verified":"md5 in x.md5"}
 `))
@@ -226,8 +226,8 @@ func TestJSON(t *testing.T) {
 <done~00.000#,"size":0,"offset":0,"received":0,"rate":0,"attempt":1,"seconds":0}
 <start~00.000#,"offset":100,"attempt":1}
 <note~00.000#,"text":"starting over"}
-<error~00.000#,"offset":4,"received":4,"attempt":1,"error":"RETR x: connection lost","code":56}
-<error~00.000Z","url":"ftp://h/x","error":"RETR x: connection lost","code":56}
+<error~00.000#,"offset":4,"received":4,"attempt":1,"error":"connection lost","code":56}
+<error~00.000Z","url":"ftp://h/x","error":"connection lost","code":56}
 <error~00.000Z","url":"ftp://u:***@h/a b","error":"`+err.Error()+`","code":56}
 `))
 }
