@@ -29,7 +29,7 @@ const (
 	exitOK     = 0
 	exitUsage  = 2
 	exitURL    = 3
-	exitOther  = 8        // an error that is not in the table
+	exitOther  = 43       // an error that is not in the table
 	exitClosed = 128 + 13 // what a shell reports for a program ended by SIGPIPE
 )
 
@@ -39,7 +39,7 @@ var exits = []struct {
 	code int
 	are  func(error) bool
 }{
-	{exitUsage, as[*config.Error]},
+	{exitUsage, misnamed},
 	{exitURL, malformed},
 	{1, is(urlparse.ErrScheme)},
 	{exitClosed, outputClosed},
@@ -63,7 +63,7 @@ var exits = []struct {
 	{18, is(ftpexec.ErrChanged, ftpexec.ErrTruncated)},
 	{78, is(ftpexec.ErrNotFound)},
 	{19, is(ftpexec.ErrRefused)},
-	{exitOther, is(ftpexec.ErrProtocol)},
+	{8, is(ftpexec.ErrProtocol, ftpexec.ErrLine)},
 	{56, is(ftpexec.ErrLost)},
 	{130, is(context.Canceled)},
 }
@@ -86,6 +86,12 @@ func refused(verbs ...string) func(error) bool {
 		server, ok := errors.AsType[*ftpexec.Error](err)
 		return ok && errors.Is(err, ftpexec.ErrRefused) && slices.Contains(verbs, strings.SplitN(server.Op, " ", 2)[0])
 	}
+}
+
+// misnamed reports whether err is about the command line: what it says, or that a URL names a directory in place of a file
+// or the reverse.
+func misnamed(err error) bool {
+	return as[*config.Error](err) || as[*ftpexec.Error](err) && is(ftpexec.ErrIsDirectory, syscall.ENOTDIR)(err)
 }
 
 func malformed(err error) bool {

@@ -78,8 +78,12 @@ func TestExitCode(t *testing.T) {
 		{&SignalError{syscall.SIGHUP}, 129},
 		{localfile.Failure("", "", syscall.EPIPE), 141},
 		{localfile.Failure("", "", io.ErrClosedPipe), 141},
-		{wrapped(syscall.EPIPE), 8}, // the network's, not standard output's
-		{errors.New("unheard of"), 8},
+		{wrapped(ftpexec.ErrLine), 8},
+		{wrapped(ftpexec.ErrIsDirectory), 2},
+		{wrapped(syscall.ENOTDIR), 2},
+		{localfile.Failure("f", "cannot be created", syscall.ENOTDIR), 23},
+		{wrapped(syscall.EPIPE), 43}, // the network's, not standard output's
+		{errors.New("unheard of"), 43},
 	} {
 		if got := exitCode(tt.err); got != tt.want {
 			t.Errorf("exitCode(%v) = %d, want %d", tt.err, got, tt.want)

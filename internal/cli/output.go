@@ -39,10 +39,10 @@ func (r *run) open() (err error) {
 	if r.Report == "" {
 		return nil
 	}
-	if why := r.reportMeets(); why != "" {
+	if why := r.reportMeets(); why != "" && r.Report != "-" {
 		return &localfile.Error{Path: r.Report, Reason: why + ": write another name for --report", Err: download.ErrLocal}
 	}
-	r.report, err = report.Create(r.Report)
+	r.report, err = report.Create(r.Report, r.Dir, r.print.Out)
 	return localfile.Failure(r.Report, "cannot be written", err)
 }
 

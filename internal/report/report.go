@@ -2,7 +2,9 @@
 package report
 
 import (
+	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -13,24 +15,26 @@ import (
 
 // File is a report: an object of JSON for each file, one a line, or a table.
 type File struct {
-	*os.File
+	io.Writer
+	dir   string // that of -d
 	table bool
 }
 
-// Create makes the file of a report, which is a table if its name ends in .tsv.
-func Create(name string) (*File, error) {
-	file, err := os.Create(name)
-	if err != nil {
-		return nil, err
+// Create makes the file of a report about files below dir. It is a table if its name ends in .tsv; "-" is standard output.
+func Create(name, dir string, stdout io.Writer) (*File, error) {
+	f := &File{stdout, dir, strings.HasSuffix(strings.ToLower(name), ".tsv")}
+	if name == "-" {
+		return f, nil
 	}
-	f := &File{file, strings.HasSuffix(strings.ToLower(name), ".tsv")}
-	if f.table {
-		_, err = f.WriteString("line\turl\tpath\tstatus\tsize\tsum\tverified\terror\tcode\tchecked\n")
+	file, err := os.Create(name)
+	if f.Writer = file; err == nil && f.table {
+		_, err = file.WriteString("line\turl\tpath\tstatus\tsize\tsum\tverified\terror\tcode\tchecked\n")
 	}
 	return f, err
 }
 
 type row struct {
+	Version  int    `json:"version"`
 	Line     int    `json:"line,omitempty"`
 	URL      string `json:"url"`
 	Path     string `json:"path,omitempty"`
@@ -45,7 +49,7 @@ type row struct {
 
 // Add writes the row for the end of a task. text and code are those of its error. It shows no password.
 func (f *File) Add(e batch.Event, text string, code int) error {
-	x, size := row{Line: e.Task.Line, URL: e.Task.URLs[0].WithoutPassword().String(), Path: e.Task.Path, Status: "complete"}, ""
+	x, size := row{Version: 1, Line: e.Task.Line, URL: e.Task.URLs[0].WithoutPassword().String(), Path: filepath.Join(f.dir, e.Task.Path), Status: "complete"}, ""
 	switch {
 	case e.Err == nil && e.Text != "":
 		x.Status, x.Error = "link", "leads to "+e.Text
@@ -70,4 +74,12 @@ func (f *File) Add(e batch.Event, text string, code int) error {
 	}
 	_, err := f.Write(line)
 	return err
+}
+
+// Close closes the file.
+func (f *File) Close() error {
+	if file, ok := f.Writer.(*os.File); ok {
+		return file.Close()
+	}
+	return nil
 }

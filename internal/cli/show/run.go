@@ -42,6 +42,7 @@ type Run struct {
 // file is a file on its way.
 type file struct {
 	task        *batch.Task
+	path        string    // as a program in the current directory opens it
 	name        string    // printable
 	made, began time.Time // began: data has begun to flow; zero before
 	offset      int64     // bytes from before this run
@@ -75,7 +76,7 @@ func (c *clock) due(now time.Time, m Mode) bool {
 func (p *Printer) Run(path string, files, octets int64) *Run {
 	defer p.lock()()
 	r := &Run{
-		p: p, lone: path != "", known: files, octets: octets, mode: p.mode(path == "-" && IsTerminal(p.Out)),
+		p: p, lone: path != "", known: files, octets: octets, mode: p.mode((path == "-" || p.Report == "-") && IsTerminal(p.Out)),
 		began: p.now(), gone: make(map[string]bool), places: make(map[string]bool), stop: func() {},
 	}
 	if r.clock.last = r.began; r.mode == Bar {
@@ -107,7 +108,7 @@ func (r *Run) Event(e batch.Event) {
 		if name == "-" {
 			name = e.Task.URLs[0].Name
 		}
-		r.files = append(r.files, &file{task: e.Task, name: printable.Line(name), made: r.p.now(), try: 1, total: -1})
+		r.files = append(r.files, &file{task: e.Task, path: r.path(e.Task), name: printable.Line(name), made: r.p.now(), try: 1, total: -1})
 	case e.Kind == batch.Ended:
 		r.end(f, e)
 	case e.Kind == download.Progress:
@@ -115,6 +116,14 @@ func (r *Run) Event(e batch.Event) {
 	default:
 		r.happened(f, e.Event)
 	}
+}
+
+// path returns the local path of a task. Many files are below the directory of -d.
+func (r *Run) path(t *batch.Task) string {
+	if r.lone || t.Path == "" {
+		return t.Path
+	}
+	return filepath.Join(r.p.Dir, t.Path)
 }
 
 // say shows e unless the run is not shown: as JSON, or as a line of text.
@@ -154,7 +163,7 @@ func (f *file) flow(r *Run, done, total int64, now time.Time) {
 
 // happened shows what happens to a file.
 func (r *Run) happened(f *file, e download.Event) {
-	text, told := OneLine(e.Text), event{Event: "note", URL: f.task.URLs[0].Redacted(), Path: f.task.Path, Text: OneLine(e.Text)}
+	text, told := OneLine(e.Text), event{Event: "note", URL: f.task.URLs[0].Redacted(), Path: f.path, Text: OneLine(e.Text)}
 	if e.Wait > 0 {
 		f.try++
 		r.p.said = ""
@@ -198,7 +207,7 @@ func (r *Run) end(f *file, e batch.Event) {
 	switch {
 	case e.Err == nil && e.Text != "":
 		r.links++
-		r.p.note(Notice, event{URL: u.Redacted(), Path: e.Task.Path, Text: "leads to " + e.Text + ", not followed"})
+		r.p.note(Notice, event{URL: u.Redacted(), Path: r.path(e.Task), Text: "leads to " + e.Text + ", not followed"})
 	case givenUp && r.p.Progress != JSON:
 		if at := u.Address(); !r.gone[at] {
 			r.gone[at] = true
@@ -340,7 +349,7 @@ func (r *Run) again(took time.Duration) {
 
 // event returns an event with the state of the file.
 func (f *file) event(kind string) event {
-	e := event{Event: kind, URL: f.task.URLs[0].Redacted(), Path: f.task.Path}
+	e := event{Event: kind, URL: f.task.URLs[0].Redacted(), Path: f.path}
 	if !f.began.IsZero() {
 		e.Attempt, e.Received, e.Offset = f.try, &f.done, &f.offset
 	}

@@ -18,6 +18,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -251,7 +252,7 @@ func (p *Printer) sayFew(mark string, e event, text string) {
 
 // kindOf returns the kind of a message, which the words tell that are no names. After a hundred kinds all others are one.
 func (p *Printer) kindOf(mark, text string, e event) *kind {
-	words := strings.Fields(strings.NewReplacer(cmp.Or(path.Base(e.URL), " "), " ", cmp.Or(e.Path, " "), " ").Replace(text))
+	words := strings.Fields(strings.NewReplacer(path.Base(cmp.Or(e.URL, "  ")), " ", filepath.Base(cmp.Or(e.Path, "  ")), " ").Replace(text))
 	all := strings.Join(slices.DeleteFunc(words, func(word string) bool { return strings.Trim(word, "abcdefghijklmnopqrstuvwxyz,;:") != "" }), " ")
 	i := slices.IndexFunc(p.kinds, func(k *kind) bool { return k.words == all })
 	if i < 0 {
