@@ -3,7 +3,6 @@ package testserver
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -128,42 +127,29 @@ func (d *Dialogue) actionsFor(line string) []Action {
 //
 //	testserver.Honest("contents").With("RETR", testserver.Reply("550 No"))
 func Honest(contents string) Step {
-	steps := slices.Concat(honestReplies(), []Step{
+	steps := []Step{
 		On("", Reply("220 Scripted server ready.")),
+		On("USER", Reply("331 Password, please.")),
+		On(`^(?i)(PASS|ACCT)\b`, Reply("230 Logged in.")),
+		On(`^(?i)(CWD|CDUP)\b`, Reply("250 Done.")),
+		On(`^(?i)(TYPE|MODE|STRU|NOOP|OPTS|PROT)\b`, Reply("200 Done.")),
+		On("PWD", Reply(`257 "/" is the directory.`)),
+		On("SYST", Reply("215 UNIX Type: L8")),
+		On("FEAT", Reply("211-Features:\r\n AUTH TLS\r\n EPSV\r\n MDTM\r\n SIZE\r\n UTF8\r\n211 End")),
+		On("AUTH", Reply("234 Proceed.")),
+		On("PBSZ", Reply("200 PBSZ=0")),
+		On("MDTM", Reply("213 20200102030405")),
 		On("SIZE", Reply("213 "+strconv.Itoa(len(contents)))),
-		On("RETR", Transfer(contents)),
-		On("NLST", Transfer("a\r\nb\r\n")),
 		On("EPSV", Reply("229 Entering Extended Passive Mode (|||{port}|)")),
 		On("PASV", Reply("227 Entering Passive Mode (127,0,0,1,{hi},{lo})")),
-		On("AUTH", Reply("234 Proceed.")),
-		On("PROT", Reply("200 Done.")),
+		On("RETR", Transfer(contents)),
+		On("NLST", Transfer("a\r\nb\r\n")),
+		On("ABOR", Reply("226 Nothing to abort.")),
 		On("QUIT", Reply("221 Goodbye."), End(Closed)),
-	})
+	}
 	return func(d *Dialogue) {
 		for _, step := range steps {
 			step(d)
 		}
-	}
-}
-
-// honestReplies returns the steps for commands that get a single reply.
-func honestReplies() []Step {
-	return []Step{
-		On("USER", Reply("331 Password, please.")),
-		On("PASS", Reply("230 Logged in.")),
-		On("ACCT", Reply("230 Logged in.")),
-		On("CWD", Reply("250 Done.")),
-		On("CDUP", Reply("250 Done.")),
-		On("PWD", Reply(`257 "/" is the directory.`)),
-		On("TYPE", Reply("200 Done.")),
-		On("MODE", Reply("200 Done.")),
-		On("STRU", Reply("200 Done.")),
-		On("NOOP", Reply("200 Done.")),
-		On("OPTS", Reply("200 Done.")),
-		On("PBSZ", Reply("200 PBSZ=0")),
-		On("SYST", Reply("215 UNIX Type: L8")),
-		On("MDTM", Reply("213 20200102030405")),
-		On("ABOR", Reply("226 Nothing to abort.")),
-		On("FEAT", Reply("211-Features:\r\n AUTH TLS\r\n EPSV\r\n MDTM\r\n SIZE\r\n UTF8\r\n211 End")),
 	}
 }

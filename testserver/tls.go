@@ -1,6 +1,7 @@
 package testserver
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
@@ -15,10 +16,7 @@ func (s *Server) certify() (err error) {
 	if s.id, err = throwaway.Loopback(); err != nil {
 		return err
 	}
-	s.dataTLS = &tls.Config{}
-	if s.opts.TLSConfig != nil {
-		s.dataTLS = s.opts.TLSConfig.Clone()
-	}
+	s.dataTLS = cmp.Or(s.opts.TLSConfig.Clone(), &tls.Config{})
 	if s.dataTLS.Certificates == nil {
 		s.dataTLS.Certificates = []tls.Certificate{s.id.Server}
 	}

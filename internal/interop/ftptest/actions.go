@@ -30,12 +30,11 @@ func Endless(text func(i int) string) testserver.Action {
 
 // EndlessData is like Endless, on the data connection.
 func EndlessData(text func(i int) string) testserver.Action {
-	return func(c *testserver.Conn) error {
+	return does(func(c *testserver.Conn) {
 		if data := c.Data(); data != nil {
 			_ = endless(data, text)
 		}
-		return nil
-	}
+	})
 }
 
 func endless(w io.Writer, text func(i int) string) error {
@@ -46,21 +45,19 @@ func endless(w io.Writer, text func(i int) string) error {
 	}
 }
 
-// Call calls f, which may block.
-func Call(f func()) testserver.Action {
-	return func(*testserver.Conn) error {
-		f()
+// does is an Action that cannot fail.
+func does(what func(c *testserver.Conn)) testserver.Action {
+	return func(c *testserver.Conn) error {
+		what(c)
 		return nil
 	}
 }
 
+// Call calls f, which may block.
+func Call(f func()) testserver.Action { return does(func(*testserver.Conn) { f() }) }
+
 // AcceptData waits for the data connection.
-func AcceptData() testserver.Action {
-	return func(c *testserver.Conn) error {
-		c.Data()
-		return nil
-	}
-}
+func AcceptData() testserver.Action { return does(func(c *testserver.Conn) { c.Data() }) }
 
 // CutData closes the data connection without TLS's close_notify.
 func CutData() testserver.Action {
@@ -74,13 +71,12 @@ func CutData() testserver.Action {
 
 // SendInClear is like [testserver.Data], without the TLS that PROT P asks for.
 func SendInClear(contents string) testserver.Action {
-	return func(c *testserver.Conn) error {
+	return does(func(c *testserver.Conn) {
 		if data := below(c); data != nil {
 			_, _ = io.WriteString(data, contents)
 			_ = data.Close()
 		}
-		return nil
-	}
+	})
 }
 
 // below returns the TCP connection for data.
@@ -94,12 +90,7 @@ func below(c *testserver.Conn) net.Conn {
 
 // DiscardInput drops the commands that arrived after this one, as servers do that flush their input at login. They stay in
 // Commands.
-func DiscardInput() testserver.Action {
-	return func(c *testserver.Conn) error {
-		c.Input()
-		return nil
-	}
-}
+func DiscardInput() testserver.Action { return does(func(c *testserver.Conn) { c.Input() }) }
 
 // CloseIfMore closes the control connection if a command has arrived after this one.
 func CloseIfMore() testserver.Action {
