@@ -148,6 +148,19 @@ func TestRead(t *testing.T) {
 			"2 x/a ftp://h/1;type=i 1 md5:" + md5a + "\n2 x/b ftp://h/2 2 md5:" + md5b + "\n"},
 		{"several maps", Options{Map: []string{"url=b", "url=a"}}, "a,b\nftp://h/1,ftp://h/2\n", "2 2 ftp://h/2\n2 1 ftp://h/1\n"},
 		{"a comment as header", Options{Map: []string{"url=b"}}, "# first\n# a\tb\n\tftp://h/2\n", "3 2 ftp://h/2\n"},
+		{"aria2", Options{}, "# x\nftp://h/a\tftp://i/a\thttp://j/a\n  out=x/b\n\tchecksum=sha-256=" + sha256abc + "\n  split=4\n#\nftp://h/c\n dir=./d\n  continue=true\nhttp://j/e\tftp://h/e\n  dir=.\nftp://h/f",
+			"2 x/b ftp://h/a ftp://i/a sha256:" + sha256abc + "\n7 d/c ftp://h/c\n10 e ftp://h/e\n12 f ftp://h/f\n"},
+		{"aria2, first place by HTTP", Options{}, "https://j/e\tftp://h/e\n", "1 e ftp://h/e\n"},
+		{"aria2, an option first", Options{Format: "aria2"}, " ftp://h/a=b\n", "1 a=b ftp://h/a%3Db\n"},
+		{"Metalink 4", Options{}, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<metalink xmlns=\"urn:ietf:params:xml:ns:metalink\">\n<generator>g</generator>\n<file name=\"d/a&amp;b\">\n<size>14</size>" +
+			"<hash type=\"sha-256\">" + sha256abc + "</hash><hash type=\"md5\">" + md5a + "</hash><hash type=\"sha-224\">x</hash><pieces length=\"7\" type=\"sha-1\"><hash>1</hash><hash>2</hash></pieces>\n" +
+			"<url location=\"de\" priority=\"2\">ftp://i/a</url><url>ftp://k/a</url><url priority=\"1\">http://j/a</url>\n<url priority=\"1\"> ftp://h/a\n</url><metaurl mediatype=\"torrent\">http://j/t</metaurl></file>\n<file name=\"c\"><url>ftp://h/c</url></file></metalink>\n",
+			"4 d/a&b ftp://h/a ftp://i/a ftp://k/a 14 sha256:" + sha256abc + "\n9 c ftp://h/c\n"},
+		{"Metalink 3", Options{}, "<metalink version=\"3.0\" xmlns=\"http://www.metalinker.org/\"><files><file name=\"a\"><size>3</size><verification><hash type=\"md5\">" + md5a + "</hash>" +
+			"<pieces type=\"sha1\" length=\"2\"><hash piece=\"0\">x</hash></pieces></verification><resources><url type=\"ftp\" preference=\"10\">ftp://i/a</url><url type=\"ftp\" preference=\"90\">ftp://h/a</url>" +
+			"<url type=\"bittorrent\" preference=\"100\">http://j/a.torrent</url></resources></file></files></metalink>", "1 a ftp://h/a ftp://i/a 3 md5:" + md5a + "\n"},
+		{"a script of curl", Options{}, "#!/usr/bin/env bash\ncurl -L ftp://h/SRR1_1.fastq.gz -o SRR1_GSM1_x_1.fastq.gz\ncurl -O 'ftp://h/b'\ncurl --output \"c\" --location ftp://h/x\n",
+			"2 SRR1_GSM1_x_1.fastq.gz ftp://h/SRR1_1.fastq.gz\n3 b ftp://h/b\n4 c ftp://h/x\n"},
 		{"compressed", Options{}, gzipped("url\nftp://h/a\n") + gzipped("ftp://h/b\n"), "2 a ftp://h/a\n3 b ftp://h/b\n"},
 		{"nothing", Options{}, "\n", ""},
 		{"a header alone", Options{}, "url\tpath\n", ""},
@@ -228,6 +241,25 @@ var badLines = []struct {
 	{"too few digests", Options{Map: []string{"url=u,md5=m"}}, "u\tm\n", "ftp://h/a;ftp://h/b\t" + md5a, "ftp://h/g\t", "m has 1 elements, but u has 2: download the list again"},
 	{"cells cut off", Options{Map: []string{"url=u,md5=m"}}, "u\tn\tm\n", "ftp://h/a\t", "ftp://h/g\t\t\t", "the line has 2 cells, but the header has 3: write one cell for each column"},
 	{"an object without a member", Options{Map: []string{"url=u,md5=m"}, Format: "ndjson"}, "", `{"u":"ftp://h/a","M D":""}`, `{"u":"ftp://h/g","m":""}`, "there is no column m: choose among u, M D"},
+	{"places by HTTP alone", Options{}, "ftp://h/a\n", "http://h/b\thttp://i/b", "ftp://h/g", "http://h/b: http is not supported, only ftp, ftps and ftpes (use curl)"},
+	{"a path outside", Options{}, "", "ftp://h/a\n out=../b", "ftp://h/g", `path: has "." or ".." as a component: write it without them, relative to the output directory`},
+	{"an absolute directory", Options{}, "", "ftp://h/a\n dir=/data", "ftp://h/g", "path: is absolute: write it relative to the output directory"},
+	{"a checksum of aria2", Options{}, "", "ftp://h/a\n checksum=sha-1=1", "ftp://h/g", "checksum: sha1 has 40 hexadecimal digits, not 1"},
+	{"a file of Metalink outside", Options{}, "<metalink>\n", "<file name=\"../a\"><url>ftp://h/a</url></file>", "<file name=\"g\"><url>ftp://h/g</url></file></metalink>",
+		`path: has "." or ".." as a component: write it without them, relative to the output directory`},
+	{"a file of Metalink by HTTP", Options{}, "<metalink>\n", "<file name=\"a\"><url>http://h/a</url></file>", "<file name=\"g\"><url>ftp://h/g</url></file></metalink>",
+		"http://h/a: http is not supported, only ftp, ftps and ftpes (use curl)"},
+	{"a size of Metalink", Options{}, "<metalink>\n", "<file name=\"a\"><size>x</size><url>ftp://h/a</url></file>", "<file name=\"g\"><url>ftp://h/g</url></file></metalink>",
+		"size: is not a number of bytes: write digits only, such as 1048576"},
+	{"a digest of Metalink", Options{}, "<metalink>\n", "<file name=\"a\"><hash type=\"md5\">x</hash><url>ftp://h/a</url></file>", "<file name=\"g\"><url>ftp://h/g</url></file></metalink>",
+		"hash: md5: 'x' at character 1 is not a hexadecimal digit"},
+	{"a line that is no curl", Options{Format: "curl"}, "", "mkdir x", "curl ftp://h/g", errNotCurl.Error()},
+	{"curl and more", Options{}, "curl ftp://h/f\n", "curl ftp://h/a -o a && rm a", "curl ftp://h/g", errNotCurl.Error()},
+	{"curl with a variable", Options{}, "curl ftp://h/f\n", "curl ftp://h/a -o \"$x\"", "curl ftp://h/g", errNotCurl.Error()},
+	{"curl with a space in quotes", Options{}, "curl ftp://h/f\n", "curl ftp://h/a -o 'a b'", "curl ftp://h/g", errNotCurl.Error()},
+	{"curl with another option", Options{}, "curl ftp://h/f\n", "curl -r 0-3 ftp://h/a", "curl ftp://h/g", errNotCurl.Error()},
+	{"curl with two URLs", Options{}, "curl ftp://h/f\n", "curl -O ftp://h/a -O ftp://h/b", "curl ftp://h/g", errNotCurl.Error()},
+	{"curl without a URL", Options{}, "curl ftp://h/f\n", "curl -o a", "curl ftp://h/g", "the line has no URL: write one, such as ftp://host/path, in the column url"},
 	{"NCBI by HTTPS elsewhere", Options{}, "#ftp_path\n", "https://h/GCA_1", "ftp://h/g", "ftp_path: https://h/GCA_1: https is not supported, only ftp, ftps and ftpes (use curl)"},
 	{"NCBI, a host alone", Options{}, "#ftp_path\n", "ftp://h", "ftp://h.x/g", "ftp_path: ftp://h/: is not the directory of an assembly: download the file again"},
 	{"NCBI, cut off", Options{}, "#a\tftp_path\n", "x", "\tftp://h/g", "the line has 1 cells, but the header has 2: write one cell for each column"},
@@ -253,7 +285,7 @@ func TestBadLines(t *testing.T) {
 			for line := range strings.Lines(got) {
 				if strings.HasPrefix(line, "line ") {
 					errors += line
-				} else if strings.HasPrefix(line, fmt.Sprint(n+1, " ")) {
+				} else if strings.HasPrefix(line, fmt.Sprint(n+1+strings.Count(tt.bad, "\n"), " ")) {
 					items++
 				}
 			}
@@ -285,8 +317,10 @@ func TestFatal(t *testing.T) {
 		{Options{}, md5a + "  a\n", "line 1: a list of digests names files without their directory: give its URL as the base (--base URL)\n"},
 		{Options{}, "\xff\xfeu\x00", "line 1: the list is in UTF-16: save it as UTF-8\n"},
 		{Options{}, "\x1f\x8b\x08", "line 1: the list is compressed and damaged: download it again\n"},
-		{Options{}, gzipped("ftp://h/a\nftp://h/b\n")[:36], "1 a ftp://h/a\n2 b ftp://h/b\nline 2: the list is compressed and damaged: download it again\n"},
-		{Options{Format: "xml"}, "x", `line 1: there is no form of list "xml": write one of ["tsv" "csv" "json" "ndjson" "list" "sums" "text"]` + "\n"},
+		{Options{}, gzipped("ftp://h/a\nftp://h/b\n")[:36], "1 a ftp://h/a\nline 2: the list is compressed and damaged: download it again\n"},
+		{Options{}, "<metalink>\n<file name=\"a\"><url>ftp://h/a</url></file>\n<file", "2 a ftp://h/a\nline 3: is not XML in UTF-8, or is cut off: download the list again\n"},
+		{Options{}, "<metalink>\n<file name=\"" + strings.Repeat("x", 3*maxLine), "line 2: the line is longer than 1048576 bytes\n"},
+		{Options{Format: "xml"}, "x", `line 1: there is no form of list "xml": write one of ["tsv" "csv" "json" "ndjson" "metalink" "curl" "list" "aria2" "sums" "text"]` + "\n"},
 		{Options{}, "[\n{\"url\":\"ftp://h/a\"}\n{\"url\":\"ftp://h/b\"}]", "2 a ftp://h/a\nline 3: is not JSON: write each object as {\"url\": \"ftp://host/path\"}, with a comma between two\n"},
 		{Options{}, "[\n{\"url\":\"ftp://h/a\"},", "2 a ftp://h/a\nline 2: the JSON ends too early: download the list again\n"},
 		{Options{Format: "json"}, `{"url":"ftp://h/a"}`, "line 1: the list has neither a JSON array nor digests: write [ before the first object\n"},
