@@ -114,6 +114,7 @@ type run struct {
 	root   *os.Root // of many files
 	report *report.File
 	saved  map[string]bool // paths that lone files were saved under
+	last   string          // the path of the last file that was saved; "-" is standard output
 	at     int             // the one of Targets that is under way, if not Many
 	gone   *urlparse.URL   // of -I: one whose server does not serve this run
 
@@ -163,6 +164,7 @@ func (r *run) all(ctx context.Context) {
 			r.one(ctx, t)
 		}
 	}
+	r.astray()
 }
 
 // idle returns how many connections the client keeps. For one thing it keeps none, and sends nothing for the sake of a
@@ -251,7 +253,11 @@ func (r *run) one(ctx context.Context, t batch.Task) {
 	o.Events(download.Event{Kind: batch.Started})
 	end := batch.Event{Event: download.Event{Kind: batch.Ended}, Task: &t}
 	if t.Path == "-" {
-		end.Result, end.Err = download.To(ctx, from, u, r.print.Out, &o)
+		out := r.print.Out
+		if show.IsTerminal(out) {
+			out = &readable{Writer: out}
+		}
+		end.Result, end.Err = download.To(ctx, from, u, out, &o)
 	} else {
 		end.Result, end.Err = download.File(ctx, from, u, t.Path, &o)
 	}
@@ -314,6 +320,9 @@ func (r *run) event(ctx context.Context, e batch.Event) {
 		}
 		if e.Err = r.explained(ctx, e.Task.URLs[0], e.Err); e.Err == nil && e.Result.Left == "" && r.root == nil {
 			r.saved[e.Task.Path] = true
+		}
+		if e.Err == nil && e.Result.Left == "" && e.Text == "" {
+			r.last = e.Task.Path
 		}
 		r.fails(e.Err)
 		r.reports(e)
