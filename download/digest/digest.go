@@ -31,13 +31,18 @@ func (s Sum) String() string {
 	return s.Algorithm + ":" + hex.EncodeToString(s.Digest)
 }
 
-// Parse parses a digest as a person writes it: ALGO:HEX, both in any case, the algorithm with or without a hyphen
-// (sha-256). The error is one line that says what to write instead. Parse refuses a digest without its algorithm even if
-// the length leaves no doubt.
+// Parse parses a digest as a person writes it: ALGO:HEX or ALGO=HEX, both in any case, the algorithm with or without a
+// hyphen (sha-256), or HEX alone if only one algorithm has digests of its length. The error is one line that says what to
+// write instead.
 func Parse(s string) (Sum, error) {
-	name, digits, ok := strings.Cut(strings.TrimSpace(s), ":")
-	if !ok {
-		return Sum{}, withoutAlgorithm(name)
+	s = strings.TrimSpace(s)
+	name, digits := "", s
+	if i := strings.IndexAny(s, ":="); i >= 0 {
+		name, digits = s[:i], s[i+1:]
+	} else if fits := ofLength(len(s)); len(fits) == 1 && notHex(s) < 0 {
+		name = fits[0]
+	} else {
+		return Sum{}, withoutAlgorithm(s)
 	}
 	a := algorithm.Named(name)
 	if a == "" {
@@ -64,8 +69,6 @@ func withoutAlgorithm(s string) error {
 		return errors.New("no digest given: write ALGO:HEX, for example sha256: and 64 hexadecimal digits")
 	case notHex(s) >= 0 || len(fits) == 0:
 		return fmt.Errorf("%q has no algorithm: write ALGO:HEX, where ALGO is %s", shorten(s), alternatives(algorithm.Names()))
-	case len(fits) == 1:
-		return fmt.Errorf("the digest has no algorithm: write %s:%s", fits[0], s)
 	default:
 		return fmt.Errorf("the digest has no algorithm: write %s in front of the digits", alternatives(fits, ":"))
 	}

@@ -56,8 +56,11 @@ func TestParse(t *testing.T) {
 	}
 	for name, a := range names {
 		for _, digits := range []string{abc[a], strings.ToUpper(abc[a]), abc[a] + "\n"} {
-			if got, err := Parse(name + ":" + digits); err != nil || got.String() != a+":"+abc[a] {
-				t.Errorf("Parse(%q) = %s, %v", name+":"+digits, got, err)
+			for _, in := range []string{name + ":" + digits, name + "=" + digits, digits} {
+				got, err := Parse(in)
+				if ambiguous := in == digits && len(abc[a]) == 128; (err != nil) != ambiguous || !ambiguous && got.String() != a+":"+abc[a] {
+					t.Errorf("Parse(%q) = %s, %v", in, got, err)
+				}
 			}
 		}
 	}
@@ -69,11 +72,6 @@ func TestParseErrors(t *testing.T) {
 	tests := []struct{ in, want string }{
 		{"", "no digest given: write ALGO:HEX, for example sha256: and 64 hexadecimal digits"},
 		{"sha256", `"sha256" has no algorithm: write ALGO:HEX, where ALGO is ` + all},
-		{"sha256=" + digits(64), `"sha256=` + digits(33) + `..." has no algorithm: write ALGO:HEX, where ALGO is ` + all},
-		{abc["crc32"], "the digest has no algorithm: write crc32:" + abc["crc32"]},
-		{abc["md5"], "the digest has no algorithm: write md5:" + abc["md5"]},
-		{abc["sha1"], "the digest has no algorithm: write sha1:" + abc["sha1"]},
-		{abc["sha256"], "the digest has no algorithm: write sha256:" + abc["sha256"]},
 		{abc["sha512"], "the digest has no algorithm: write sha512: or blake2b: in front of the digits"},
 		{digits(3), `"aaa" has no algorithm: write ALGO:HEX, where ALGO is ` + all},
 		{"sha3:" + digits(64), `unknown digest algorithm "sha3": write ` + all},

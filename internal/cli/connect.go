@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -29,6 +30,11 @@ func (r *run) connect(ctx context.Context) (err error) {
 	if err := r.logins.load(ctx); err != nil {
 		return err
 	}
+	r.logins.warn = sync.OnceFunc(func() {
+		for _, text := range r.logins.file.Warnings {
+			r.print.Note(show.Warning, "", text)
+		}
+	})
 	c := &r.Client
 	if c.TLSConfig, err = await(ctx, func() (*tls.Config, error) { return readTLS(r.Config) }); err != nil {
 		return err

@@ -189,7 +189,7 @@ var hints = []hint{
 func (r *run) hint(u *urlparse.URL, err error) string {
 	refused := errors.Is(err, ftpexec.ErrLogin) || errors.Is(err, ftpexec.ErrNoCredentials)
 	switch {
-	case u.User == nil && u.WithoutPassword().String() != u.String() && errors.Is(err, ftpexec.ErrConnect):
+	case u.User == nil && u.WithoutPassword().String() != u.String() && (errors.Is(err, ftpexec.ErrConnect) || as[*net.DNSError](err)):
 		return `if the "/" is part of a password, write %2F for it`
 	case refused && u.User == nil && !r.logins.names && r.logins.unusable == nil:
 		if _, ok := r.logins.file.User(u.Host); ok {

@@ -41,6 +41,8 @@ var misfits = []misfit{
 	{local: "f=contents,longer", args: "-c URL/f", hint: "--overwrite, without -c, starts over", then: []string{"-c=>--overwrite"}},
 	{args: "URL/d%2Fa.txt", hint: "-o FILE saves it under another", then: []string{"+-o FILE"}},
 	{local: "sub/x=1", args: "-o sub URL/f", hint: "write -d sub to save in it", then: []string{"-o=>-d"}},
+	{args: "-o a/b/c.txt URL/f", hint: "there is no directory a/b: write -d a/b -o c.txt", then: []string{"-o a/b/c.txt=>-d a/b -o c.txt"}},
+	{args: "-d new -o b/c.txt URL/f", hint: "write -d new/b -o c.txt", then: []string{"-d new -o b/c.txt=>-d new/b -o c.txt"}},
 	{args: "--verify URL/f", hint: "--checksum ALGO:HEX gives the digest of one file", then: []string{"+--checksum md5:HEX"}},
 	{local: `l=URL/d/same\nURL/e/same\n`, args: "-i l", hint: "--keep-dirs saves each file under the directories of its URL", then: []string{"+--keep-dirs"}},
 	{local: `l=HEX\x20\x20f\n`, args: "--manifest l --format sums", hint: "--base URL", then: []string{"+--base URL/"}},
@@ -65,6 +67,8 @@ var misfits = []misfit{
 	{args: "URL/;type=i", hint: "write ;type=d to list the directory", then: []string{";type=i=>;type=d"}},
 	{args: "ftp://127.0.0.1.:PORT/f", hint: "write 127.0.0.1", then: []string{"127.0.0.1.=>127.0.0.1"}},
 	{args: "ftp://sl:a/b@ADDR/f", hint: `write %2F for a "/"`, then: []string{"a/b=>a%2Fb"}},
+	{args: "ftp://n.invalid:12/b@ADDR/f", hint: `if the "/" is part of a password, write %2F for it`, then: []string{"12/b=>12%2Fb"}},
+	{args: "ftp://sl:a#b@ADDR/f", hint: "write %23", then: []string{"sl:a#b=>sh:a%23b"}},
 	{args: "127.0.0.1:/d/a.txt", hint: `write ftp://127.0.0.1/%2Fd/a.txt`, then: []string{"127.0.0.1:/=>ftp://ADDR/%2F"}},
 
 	{args: "ftp://me@ADDR/f", hint: "for one machine: write a machine entry for each login", then: []string{"+--netrc=right"},
@@ -118,7 +122,7 @@ func unnamed(way, says string) string {
 func (m *misfit) run(t *testing.T, way string) (code int, out, message string, s *testserver.Server) {
 	t.Helper()
 	o := m.server
-	o.Users = map[string]string{"me": "secret", "sl": "a/b"}
+	o.Users = map[string]string{"me": "secret", "sl": "a/b", "sh": "a#b", "n.invalid": "12/b"}
 	maps.Copy(o.Users, m.server.Users)
 	o.Tree = map[string]string{"/f": "contents", "/x1": "contents", "/x2": "contents", "/n01": "contents", "/n02": "contents", "/d/a.txt": "contents",
 		"/d/same": "contents", "/e/same": "contents", "/x;1": "contents", "/x%": "contents", "/d/": ""}

@@ -30,6 +30,7 @@ type logins struct {
 	file     *netrc.File            // empty if there is none; nil if it is unusable
 	unusable error                  // concerns only a URL that needs the file
 	names    bool                   // the file gives users too, not only passwords
+	warn     func()                 // says what of the file was not read
 	open     func() (*show.Console, error)
 
 	mu    sync.Mutex
@@ -45,7 +46,7 @@ func newLogins(c *config.Config, in io.Reader, alone func(func())) *logins {
 	}
 	return &logins{
 		Config: c, piped: sync.OnceValues(func() (string, error) { return readPiped(in) }), file: new(netrc.File),
-		names: c.Netrc != "" && c.Netrc != config.NoNetrc, open: show.OpenConsole, alone: alone, typed: make(map[login]string),
+		names: c.Netrc != "" && c.Netrc != config.NoNetrc, warn: func() {}, open: show.OpenConsole, alone: alone, typed: make(map[login]string),
 	}
 }
 
@@ -109,6 +110,7 @@ func (l *logins) supply(ctx context.Context, host, user, what string) (text stri
 	if l.unusable != nil {
 		return "", l.unusable
 	}
+	l.warn()
 	if text, ok := l.file.Secret(host, user, what); ok && anonymous(user) {
 		return text, nil
 	} else if ok {

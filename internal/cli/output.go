@@ -60,10 +60,18 @@ func (r *run) close() {
 	}
 	for _, dir := range r.made {
 		if os.Remove(dir) != nil {
-			r.print.Note(show.Notice, r.Dir, "directory made")
+			r.created()
 			return
 		}
 	}
+}
+
+// created says that the directory of -d is new, once there is something in it.
+func (r *run) created() {
+	if len(r.made) > 0 {
+		r.print.Note(show.Notice, "", "created directory "+r.Dir)
+	}
+	r.made = nil
 }
 
 // reportMeets says what else of the run has the name of the report, or "".

@@ -320,6 +320,7 @@ func (r *run) event(ctx context.Context, e batch.Event) {
 		}
 		if e.Err = r.explained(ctx, e.Task.URLs[0], e.Err); e.Err == nil && e.Result.Left == "" && r.root == nil {
 			r.saved[e.Task.Path] = true
+			r.created()
 		}
 		if e.Err == nil && e.Result.Left == "" && e.Text == "" {
 			r.last = e.Task.Path

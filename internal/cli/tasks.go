@@ -47,6 +47,7 @@ func (r *run) logIn(u *urlparse.URL) error {
 	case r.logins.unusable != nil:
 		return r.logins.unusable
 	}
+	r.logins.warn()
 	if user, ok := r.logins.file.User(u.Host); ok {
 		u.User = url.User(user)
 	}
@@ -202,6 +203,11 @@ func (r *run) path(u *urlparse.URL) (path string, err error) {
 	if info, err := os.Stat(path); r.Output != "" && (separated || err == nil && info.IsDir()) {
 		dir := cmp.Or(strings.TrimRight(filepath.ToSlash(path), "/"), "/")
 		return "", &localfile.Error{Path: path, Reason: "names a directory: write -d " + dir + " to save in it", Err: download.ErrLocal}
+	}
+	dir := filepath.Dir(path)
+	if _, err := os.Stat(dir); r.Output != "" && os.IsNotExist(err) {
+		why := "there is no directory " + dir + ": write -d " + filepath.ToSlash(dir) + " -o " + filepath.Base(path) + ", which creates it"
+		return "", &localfile.Error{Reason: why, Err: download.ErrLocal}
 	}
 	if r.saved[path] {
 		return "", &localfile.Error{Path: path, Reason: "was written for an earlier URL of this run", Err: download.ErrLocal}

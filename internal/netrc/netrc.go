@@ -21,6 +21,8 @@ type File struct {
 	entries []entry // in the order of the file; the default entry comes last
 	path    string
 	info    os.FileInfo
+
+	Warnings []string // of what was not read, a line each
 }
 
 // entry is what a file says about one machine, or by default.
@@ -118,7 +120,8 @@ func Parse(r io.Reader, path string) (*File, error) {
 	case len(text) > maxSize:
 		return nil, Unusable(path, "is too long")
 	}
-	p := &parser{File: File{path: path}, text: string(text), line: 1}
+	p := &parser{File: File{path: path}, line: 1}
+	p.text = p.withoutNUL(string(text))
 	for p.space(); p.text != ""; p.space() {
 		if p.text[0] == '#' { // a comment, but only where a keyword may be
 			p.rest()
@@ -126,7 +129,28 @@ func Parse(r io.Reader, path string) (*File, error) {
 			return nil, err
 		}
 	}
+	if i := slices.IndexFunc(p.entries, func(e entry) bool { return e.rest }); i >= 0 {
+		p.entries = p.entries[:i+1]
+	}
 	return &p.File, nil
+}
+
+func (p *parser) warn(line int, reason string) {
+	p.Warnings = append(p.Warnings, p.fail(line, reason).Error())
+}
+
+// withoutNUL returns text with each line up to its first NUL, where C programs end it, and warns of the first.
+func (p *parser) withoutNUL(text string) string {
+	at := strings.IndexByte(text, 0)
+	if at < 0 {
+		return text
+	}
+	p.warn(1+strings.Count(text[:at], "\n"), "a NUL byte ends the line here: save the file as plain text")
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i], _, _ = strings.Cut(lines[i], "\x00")
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (p *parser) fail(line int, reason string) error {
@@ -155,9 +179,10 @@ func (p *parser) statement() (err error) {
 	case word == "macdef": // up to an empty line
 		for p.rest(); p.text != "" && strings.TrimSuffix(p.rest(), "\r") != ""; {
 		}
-	case begins && last.rest:
-		return p.fail(line, "an entry after the default entry is never used: put default last")
 	case begins:
+		if last.rest && !slices.ContainsFunc(p.entries[:len(p.entries)-1], func(e entry) bool { return e.rest }) {
+			p.warn(line, "what follows the default entry is never used: put default last")
+		}
 		p.entries = append(p.entries, entry{value, word == "default", make(map[string]string)})
 	case last.words == nil:
 		return p.fail(line, word+" comes before the first machine")

@@ -80,11 +80,23 @@ var bad = []struct {
 	{"password first", "\npassword hidden", 2, "before the first machine"},
 	{"two passwords", "machine h password a\npassword hidden", 2, "a second password"},
 	{"two logins", "machine h login a login hidden", 1, "a second login"},
-	{"machine after default", "default login a\nmachine h password hidden", 2, "put default last"},
-	{"two defaults", "default\ndefault", 2, "put default last"},
 	{"macro without a name", "macdef", 1, "no value"},
 	{"capitals", "MACHINE hidden", 1, "not a netrc keyword"},
-	{"NUL", "\x00", 1, "not a netrc keyword"},
+}
+
+// TestWarns checks what is said of what is not read, once, and what is read all the same.
+func TestWarns(t *testing.T) {
+	for in, want := range map[string]string{
+		"machine h login a\ndefault login b\nmachine i login hidden password hidden\nmachine j\n": "[f: line 3: what follows the default entry is never used: put default last]",
+		"default\ndefault login hidden":                                 "[f: line 2: what follows the default entry is never used: put default last]",
+		"\nmachine h login a password b\x00hidden\ndefault login c\x00": "[f: line 2: a NUL byte ends the line here: save the file as plain text]",
+		"machine h login a":                                             "[]",
+	} {
+		f, err := Parse(strings.NewReader(in), "f")
+		if err != nil || fmt.Sprint(f.Warnings) != want || len(f.entries) == 0 || strings.Contains(fmt.Sprint(f.entries), "hidden") {
+			t.Errorf("%q: got %v, %q, %v", in, err, f.Warnings, f.entries)
+		}
+	}
 }
 
 func TestParseRefuses(t *testing.T) {

@@ -19,6 +19,7 @@ type reader struct {
 	operands []string
 	wrong    []string
 	right    []string // the command as it should be
+	command  bool     // a command of lftp is the first word
 	lost     bool     // something has no counterpart in it
 	known    int      // how well the wrong flags are known as the program's
 }
@@ -38,8 +39,11 @@ func read(args []string, program string) *reader {
 			r.long(arg[2:])
 		case isFlag(arg):
 			r.letters(arg[1:])
+		case len(r.operands) == 0 && (arg == "help" || arg == "version"):
+			r.args = append([]string{"--" + arg}, r.args...)
 		case command != nil && len(r.operands) == 0:
-			r.complain("%s is lftp's: %s", arg, command[0].answer)
+			r.command = true
+			r.complain("%s is no command here: %s", arg, command[0].answer)
 			r.swap(command, "", false)
 		default:
 			r.operands, r.right = append(r.operands, arg), append(r.right, arg)
@@ -71,6 +75,9 @@ func (r *reader) long(text string) {
 	}
 	if f != nil {
 		r.own(f, value, given)
+		return
+	}
+	if r.take(found, value) {
 		return
 	}
 	r.complain("unknown flag --%s%s", name, because(": ", found))
@@ -108,6 +115,9 @@ func (r *reader) letters(text string) {
 			r.own(own, value, given)
 			continue
 		}
+		if own == nil && r.take(found, text) {
+			return
+		}
 		what := "unknown flag -" + letters
 		if own != nil && n == 1 {
 			what = "-" + letters + " takes a number here"
@@ -120,6 +130,31 @@ func (r *reader) letters(text string) {
 		}
 		r.swap(found, value, given)
 	}
+}
+
+// take obeys a flag of other programs if what follows leaves no doubt of what it means: text in the same argument, or the
+// next one. The table marks the meanings that it may take.
+func (r *reader) take(found []foreign, text string) bool {
+	next := ""
+	if len(r.args) > 0 {
+		next = r.args[0]
+	}
+	ends := next == "" || isFlag(next) || urlStart().MatchString(next)
+	for _, f := range found {
+		switch {
+		case !f.sure || r.command:
+		case f.value == "" && text == "" && ends:
+			r.args = slices.Concat(f.write, r.args)
+			return true
+		case f.value != "" && (len(text) > 2 || text == "-") && fits(f.value, text):
+			r.args = slices.Concat(f.write[:1], []string{text}, r.args)
+			return true
+		case f.value != "" && text == "" && !ends && fits(f.value, next) && len(r.args)+len(r.operands) > 1: // it is not the URL
+			r.args = slices.Concat(f.write[:1], r.args)
+			return true
+		}
+	}
+	return false
 }
 
 // own sets a flag of ours. value is what follows it in the same argument.

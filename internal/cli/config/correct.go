@@ -17,7 +17,7 @@ func correct(args []string) error {
 	var whose, commands, refused []string
 	for _, program := range []string{"wget", "curl", "aria2", "lftp"} {
 		r := read(args, program)
-		command, texts := r.command()
+		command, texts := r.whole()
 		if best == nil || r.known > best.known || r.known == best.known && commands == nil && command != "" {
 			best, refused = r, texts
 		}
@@ -35,8 +35,8 @@ func correct(args []string) error {
 	return e
 }
 
-// command returns the command as it should be, or "" if that is not known, and what would still contradict itself in it.
-func (r *reader) command() (text string, refused []string) {
+// whole returns the command as it should be, or "" if that is not known, and what would still contradict itself in it.
+func (r *reader) whole() (text string, refused []string) {
 	right := read(r.right, "")
 	right.settle()
 	refused = right.refused()
@@ -147,6 +147,7 @@ type foreign struct {
 	answer   string   // what to write, for people
 	write    []string // the same word by word
 	none     bool     // nothing does that here
+	sure     bool     // it is taken if what follows fits
 }
 
 // abroad returns what programs mean by a flag, whose name has its dashes.
@@ -165,6 +166,7 @@ func abroad(name string) (found []foreign) {
 
 func meaning(text string) (f foreign) {
 	whose, answer, _ := strings.Cut(text, ": ")
+	whose, f.sure = strings.CutSuffix(whose, "!")
 	for name := range strings.FieldsSeq(strings.ReplaceAll(whose, ",", "")) {
 		switch {
 		case name == strings.ToUpper(name):

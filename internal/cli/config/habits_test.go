@@ -99,7 +99,11 @@ func TestWrongFlags(t *testing.T) {
 		{"-xhttp://me:secret@h/", `unknown flag -x: for wget's nothing does that here (-d DIR chooses the directory); for curl's write --proxy URL; for aria2's write -s N; for lftp's write --reject GLOB (in trees)`},
 		{"-v -json", `-json has one dash: write --json`},
 		{"-nc", `unknown flag -nc: for wget's write --no-clobber`},
-		{"-qO- ftp://h/f", "unknown flag -O: for wget's write -o FILE; for curl's leave it out (a file gets its own name); for aria2's nothing does that here (BitTorrent); for lftp's write -d DIR\nas one command: ftpfetch -q -o - ftp://h/f"},
+		{"-OL ftp://h/f", "unknown flag -O: for wget's write -o FILE; for curl's leave it out (a file gets its own name); for aria2's nothing does that here (BitTorrent); for lftp's write -d DIR\nunknown flag -L: for wget's leave it out (a tree stays on its server); for curl's leave it out (HTTP); for lftp's write --follow-links (in trees)\nas wget's one command: ftpfetch -o L ftp://h/f\nas curl's one command: ftpfetch ftp://h/f\nas lftp's one command: ftpfetch -d L ftp://h/f"},
+		{"put f ftp://h/f", "put is no command here: nothing does that here (it retrieves only)"},
+		{"get ftp://h/f", "get is no command here: leave it out (-s N is for segments)\nas one command: ftpfetch ftp://h/f"},
+		{"ls ftp://h/d/", "ls is no command here: write -l\nas one command: ftpfetch -l ftp://h/d/"},
+		{"mirror ftp://h/d/", "mirror is no command here: write -r\nas one command: ftpfetch -r ftp://h/d/"},
 		{"-rl2 ftp://h/d/", "-l takes no value here; for wget's write --depth N (with -r); for curl's leave it out (a URL that ends in / is listed); for aria2's write -v (with 2>FILE)\nas one command: ftpfetch -r --depth 2 ftp://h/d/"},
 		{"-sS ftp://h/f", "-s takes a number here: for curl's write -q\nunknown flag -S: for wget's write -v; for curl's leave it out (the default); for aria2's nothing does that here (BitTorrent)\nas one command: ftpfetch -q ftp://h/f"},
 		{"-s ftp://h/f", "-s needs a value: write -s N; for curl's write -q\nas one command: ftpfetch -q ftp://h/f"},
@@ -111,7 +115,7 @@ func TestWrongFlags(t *testing.T) {
 		{"-T 9 ftp://h/f", "unknown flag -T: for wget's write --timeout TIME; for curl's nothing does that here (it uploads); for aria2's nothing does that here (BitTorrent)\nas one command: ftpfetch --timeout 9 ftp://h/f"},
 		{"-A *.gz,*.txt -r ftp://h/d/", "unknown flag -A: for wget's write --accept GLOB (in trees); for curl's leave it out (HTTP)\nas wget's one command: ftpfetch --accept '{*.gz,*.txt}' -r ftp://h/d/\nas curl's one command: ftpfetch -r ftp://h/d/"},
 		{"--exclude x", `unknown flag --exclude: for lftp's write --reject GLOB (in trees)`},
-		{"-P dir --tries 3 -q --progress-bar ftp://me:secret@h/f", "unknown flag -P: for wget's write -d DIR; for curl's write --mode active; for aria2's nothing does that here (the shell takes {1..9}); for lftp's write -j N\nunknown flag --tries: for wget's and curl's and aria2's write --retries N (besides the first try)\nunknown flag --progress-bar: write --progress bar\nas one command: ftpfetch -d dir --retries 3 -q --progress bar URL"},
+		{"-P dir --tries 3 -q --progress-bar ftp://me:secret@h/f", "unknown flag --tries: for wget's and curl's and aria2's write --retries N (besides the first try)\nunknown flag --progress-bar: write --progress bar\nas one command: ftpfetch -d dir --retries 3 -q --progress bar URL"},
 		{"--no-check-certificate --proxy http://me:secret@h:1 ftp://h/f", "unknown flag --no-check-certificate: write --insecure\nas one command: ftpfetch --insecure --proxy URL ftp://h/f"},
 		{"-k ftp://h/f", "unknown flag -k: for curl's write --insecure; for wget's nothing does that here (HTML); for aria2's leave it out (automatic)\nas curl's one command: ftpfetch --insecure ftp://h/f\nas aria2's one command: ftpfetch ftp://h/f"},
 		{"--tpye a --retires 3 ftp://h/f", "unknown flag --tpye: perhaps --type\nunknown flag --retires: perhaps --retries\nas one command: ftpfetch --type a --retries 3 ftp://h/f"},
@@ -120,6 +124,21 @@ func TestWrongFlags(t *testing.T) {
 		_, err := Parse(strings.Fields(tt.args))
 		if got := strings.TrimSuffix(fmt.Sprint(err), "\nno URL given: write ftpfetch ftp://host/path/file"); got != tt.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", tt.args, got, tt.want)
+		}
+	}
+}
+
+// TestTaken checks the flags of other programs that are simply taken, and those that are in doubt.
+func TestTaken(t *testing.T) {
+	for args, want := range map[string]string{
+		"-O f URL": "-o f URL", "-O - URL": "-o - URL", "-qO- URL": "-q -o - URL", "-O URL": "URL", "URL -O": "URL", "-q -O URL -O URL": "-q URL URL", "-Of.gz URL": "-o f.gz URL",
+		"-O ftp.h/f": "", "-O 1=f URL": "", "-P d URL": "-d d URL", "-P 5 URL": "", "-P - URL": "", "-P URL": "", "-m URL/": "-r -N URL/", "-m 30 URL": "", "-m30 URL": "",
+		"--mirror URL/": "-r -N URL/", "-m -P d URL/": "-r -N -d d URL/", "help": "-h", "version": "--version",
+	} {
+		words := strings.Fields(strings.ReplaceAll(args, "URL", "ftp://h/f"))
+		r := read(words, "")
+		if got := strings.Join(r.right, " "); (r.wrong == nil) != (want != "") || want != "" && got != strings.ReplaceAll(want, "URL", "ftp://h/f") {
+			t.Errorf("%s: got %s, %q, want %s", args, got, r.wrong, want)
 		}
 	}
 }
@@ -134,7 +153,8 @@ func TestNewcomers(t *testing.T) {
 	}
 	for _, row := range rows {
 		typed, args := row[1], strings.Fields(strings.ReplaceAll(row[1], "URL", "ftp://host"))[1:]
-		got := args
+		whole, _ := read(args, "").whole()
+		got := strings.Fields(strings.ReplaceAll(strings.TrimPrefix(whole, "ftpfetch "), "'", ""))
 		if _, err := Parse(args); err != nil {
 			program, _, _ := strings.Cut(strings.ReplaceAll(typed, "aria2c", "aria2"), " ")
 			_, proposed, _ := strings.Cut(strings.ReplaceAll(err.Error(), "as "+program+"'s one", "as one"), "as one command: ftpfetch ")
