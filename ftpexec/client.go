@@ -130,8 +130,8 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 	if dial := c.proxy(u.Address()); dial != nil {
 		cfg.Dial, cfg.Proxied = dial, true
 	}
-	if cfg.DialData = cfg.Dial; cfg.Dial == nil {
-		cfg.Dial, cfg.DialData = new(net.Dialer).DialContext, (&net.Dialer{KeepAlive: -1}).DialContext
+	if cfg.Dial == nil {
+		cfg.Dial, cfg.Direct = new(net.Dialer).DialContext, true
 	}
 	if u.Scheme != urlparse.FTP || c.TryTLS {
 		cfg.TLSConfig = cmp.Or(c.TLSConfig.Clone(), &tls.Config{MinVersion: tls.VersionTLS12})

@@ -26,9 +26,8 @@ type Config struct {
 	Host    string // the name or address to resolve, and the name that a certificate must be for
 	Address string // host:port of the control connection
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	// DialData is for data connections. They need no keep-alives, because they are never idle for long.
-	DialData func(ctx context.Context, network, address string) (net.Conn, error)
-	Proxied  bool // Dial goes through a proxy: the connections have its address, and Host leads to the server
+	Direct  bool // Dial is a net.Dialer with its defaults
+	Proxied bool // Dial goes through a proxy: the connections have its address, and Host leads to the server
 
 	ImplicitTLS bool        // TLS from the first byte
 	TLSConfig   *tls.Config // a private copy with ServerName and its own session cache; nil without TLS

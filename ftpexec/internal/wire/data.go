@@ -31,9 +31,9 @@ type Data struct {
 	sent     context.CancelFunc // ends asked
 	ready    chan struct{}      // closed when Conn, raw and err are set
 	err      error
-	raw      net.Conn    // the TCP connection under Conn
-	tail     *tail       // raw under TLS
-	open     atomic.Bool // raw is set
+	raw      net.Conn // the TCP connection under Conn, if open is set
+	tail     *tail    // raw under TLS
+	open     atomic.Bool
 
 	stall   time.Duration
 	pace    pace
@@ -58,26 +58,27 @@ func (c *Conn) openData(ctx context.Context, open func(context.Context) (net.Con
 	ctx, cancel := context.WithCancel(ctx)
 	d := &Data{control: c, cancel: cancel, sent: func() {}, ready: make(chan struct{}), stall: c.cfg.Timeout,
 		pace: pace{rate: c.cfg.MinRate, over: c.cfg.RateTime}}
-	secure := c.dataTLS
-	if secure != nil {
+	if c.dataTLS != nil {
 		d.asked, d.sent = context.WithCancel(ctx)
 	}
 	go func() {
 		defer close(d.ready)
-		opening, stop := context.WithTimeout(ctx, c.cfg.ConnectTimeout)
+		opening, stop := context.WithCancel(ctx)
+		timeout := time.AfterFunc(c.cfg.ConnectTimeout, stop) // the dialer would set a deadline of ctx on the socket, which costs more
 		d.raw, d.err = open(opening)
+		if timeout.Stop(); d.err != nil && ctx.Err() == nil && opening.Err() != nil {
+			d.err = os.ErrDeadlineExceeded
+		}
 		stop()
-		d.open.Store(d.err == nil)
-		switch {
-		case d.err == nil && secure != nil:
-			d.err = d.secure(ctx, secure)
+		if d.open.Store(d.err == nil); d.err == nil {
+			if d.Conn = d.raw; d.asked != nil {
+				d.err = d.secure(ctx, c.dataTLS)
+			}
 			return
-		case d.err == nil:
-			d.Conn = d.raw
-			return
-		case errors.Is(d.err, syscall.ECONNRESET): // it was open for a moment
+		}
+		if errors.Is(d.err, syscall.ECONNRESET) { // it was open for a moment
 			d.err = because(ErrLost, d.err)
-		default:
+		} else {
 			d.err = &DataDialError{because(ErrConnect, d.err)}
 		}
 		if ctx.Err() == nil { // otherwise the data connection is not wanted any more
@@ -225,10 +226,8 @@ func (d *Data) wait() error {
 func (d *Data) Close() error {
 	d.cancel()
 	<-d.ready
-	if d.raw != nil {
-		if err := d.raw.Close(); !errors.Is(err, net.ErrClosed) { // as the end of a handshake does
-			return err
-		}
+	if d.open.Load() {
+		_ = d.raw.Close() // the end of a handshake may have closed it
 	}
 	return nil
 }

@@ -57,11 +57,10 @@ func (c *Conn) write(flight []Line) error {
 		c.trace(mark, line.Shown)
 		mark = ">>"
 	}
-	if err := c.conn.SetWriteDeadline(time.Now().Add(c.cfg.Timeout)); err != nil {
-		return err
+	err := c.conn.SetWriteDeadline(time.Now().Add(c.cfg.Timeout))
+	if c.silent = false; err == nil {
+		_, err = c.conn.Write(text)
 	}
-	c.silent = false
-	_, err := c.conn.Write(text)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return timedOut("command not accepted", c.cfg.Timeout)
 	}
@@ -69,12 +68,10 @@ func (c *Conn) write(flight []Line) error {
 }
 
 // Receive returns the reply to the oldest command that has not been answered.
-func (c *Conn) Receive() (Reply, error) {
-	if err := c.Err(); err != nil {
-		return Reply{}, err
+func (c *Conn) Receive() (r Reply, err error) {
+	if err = c.Err(); err != nil {
+		return r, err
 	}
-	var r Reply
-	var err error
 	if c.advanceReply != nil {
 		r, c.advanceReply = *c.advanceReply, nil
 	} else {

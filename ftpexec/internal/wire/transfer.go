@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"time"
@@ -13,15 +14,20 @@ import (
 // OpenData starts to open the data connection of a transfer and returns at once. It dials port on the host of the control
 // connection, whatever address a reply contains. After Listen it waits for the server to connect instead.
 func (c *Conn) OpenData(port int) (*Data, error) {
-	l := c.listener
-	open := func(ctx context.Context) (net.Conn, error) { return c.accept(ctx, l) }
-	if l == nil {
-		host := c.cfg.Host // only the proxy knows the address
-		if !c.cfg.Proxied {
+	var open func(context.Context) (net.Conn, error)
+	switch l, host := c.listener, c.cfg.Host; {
+	case l != nil:
+		open = func(ctx context.Context) (net.Conn, error) { return c.accept(ctx, l) }
+	case c.cfg.Direct:
+		target, d := netip.AddrPortFrom(c.RemoteAddr().AddrPort().Addr(), uint16(port)), net.Dialer{KeepAlive: -1} // it is never idle for long
+		open = func(ctx context.Context) (net.Conn, error) { return d.DialTCP(ctx, "tcp", netip.AddrPort{}, target) }
+	default:
+		if !c.cfg.Proxied { // else only the proxy knows the address
 			host, _, _ = net.SplitHostPort(c.conn.RemoteAddr().String())
 		}
-		target := net.JoinHostPort(host, strconv.Itoa(port))
-		open = func(ctx context.Context) (net.Conn, error) { return c.cfg.DialData(ctx, "tcp", target) }
+		open = func(ctx context.Context) (net.Conn, error) {
+			return c.cfg.Dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,8 +63,7 @@ func (c *Conn) Unlisten() {
 // accept waits for a connection from the server's address and closes all others.
 func (c *Conn) accept(ctx context.Context, l net.Listener) (net.Conn, error) {
 	defer l.Close()
-	stop := context.AfterFunc(ctx, func() { l.Close() })
-	defer stop()
+	defer context.AfterFunc(ctx, func() { l.Close() })()
 	for {
 		conn, err := l.Accept()
 		if err != nil {
