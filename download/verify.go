@@ -128,6 +128,7 @@ func (j *job) expected(ctx context.Context) (*digestCheck, error) {
 // listed looks in the lists beside the file, strongest algorithm first.
 func (j *job) listed(ctx context.Context) (*digestCheck, error) {
 	there := j.neighbors(ctx)
+	var weak *digestCheck // counts if there is no other
 	for _, list := range sums.Beside(j.u.Name) {
 		if there != nil && !slices.Contains(there, list.File) {
 			continue
@@ -140,7 +141,10 @@ func (j *job) listed(ctx context.Context) (*digestCheck, error) {
 		e, _ := errors.AsType[*ftpexec.Error](err)
 		switch {
 		case err == nil:
-			return newCheck(sum, sum.Algorithm+" in "+list.File), nil
+			if sum.Algorithm != "bsdsum" {
+				return newCheck(sum, sum.Algorithm+" in "+list.File), nil
+			}
+			weak = newCheck(sum, "bsdsum in "+list.File+", which is weak: 16 bits")
 		case ctx.Err() != nil:
 			return nil, err
 		case errors.Is(err, sums.ErrNotListed):
@@ -151,7 +155,7 @@ func (j *job) listed(ctx context.Context) (*digestCheck, error) {
 			return nil, fmt.Errorf("%s: %w", list.File, err)
 		}
 	}
-	return nil, nil
+	return weak, nil
 }
 
 // neighbors returns the names in the file's directory, or nil if the server does not list it: then the lists are asked for

@@ -15,6 +15,16 @@ import (
 
 func sha256Of(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s))) }
 
+// bsdOf returns what sum(1) prints.
+func bsdOf(s string) string {
+	sum := uint16(0)
+	for _, c := range []byte(s) {
+		sum = sum>>1 | sum<<15
+		sum += uint16(c)
+	}
+	return fmt.Sprintf("%05d %5d", sum, (len(s)+1023)/1024)
+}
+
 func sum(t *testing.T, s string) digest.Sum {
 	t.Helper()
 	d, err := digest.Parse(s)
@@ -113,6 +123,11 @@ func TestVerify(t *testing.T) {
 		{"wrong", map[string]string{"/d/SHA256SUMS": sha256Of("x") + "  f\n"}, nil, ErrDigest, ""},
 		{"no listing", map[string]string{"/d/MD5SUMS": md5Of + "  f\n"}, replies("NLST", "550 No"), nil, "md5 in MD5SUMS"},
 		{"an empty listing", map[string]string{"/d/f.sha256": sha256Of(body) + "  f\n"}, always("NLST", testserver.Cut(0, testserver.Closed)), nil, "sha256 in f.sha256"},
+		{"UCSC", map[string]string{"/d/md5sum.txt": md5Of + "  f\n"}, nil, nil, "md5 in md5sum.txt"},
+		{"a path in its own list", map[string]string{"/d/f.md5": md5Of + "  /nfs/build/f\n"}, nil, nil, "md5 in f.md5"},
+		{"Ensembl", map[string]string{"/d/CHECKSUMS": bsdOf(body) + " f\n"}, nil, nil, "bsdsum in CHECKSUMS, which is weak: 16 bits"},
+		{"Ensembl, wrong", map[string]string{"/d/CHECKSUMS": bsdOf(body+"x") + " f\n"}, nil, ErrDigest, ""},
+		{"a stronger list than Ensembl's", map[string]string{"/d/CHECKSUMS": bsdOf(body+"x") + " f\n", "/d/MD5SUMS": md5Of + "  f\n"}, nil, nil, "md5 in MD5SUMS"},
 		{"none", nil, replies("FEAT", "211-\r\n SIZE\r\n211 End"), ErrUnverified, ""},
 		{"ambiguous", map[string]string{"/d/MD5SUMS": md5Of + "  f\n" + fmt.Sprintf("%x", md5.Sum(nil)) + "  f\n"}, nil, ErrUnverified, ""},
 	}

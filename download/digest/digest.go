@@ -3,8 +3,9 @@
 //	sum, err := digest.Parse("sha256:9f86d081884c7d65...")
 //	r, err := download.Get(ctx, "ftp://ftp.example.org/pub/x", "x", &download.Options{Sum: sum})
 //
-// The algorithms are sha512, blake2b (512 bits without a key, as b2sum(1) prints it), sha256, sha1, md5 and crc32 (IEEE
-// 802.3, most significant byte first). The last three detect damage, but not a deliberate change.
+// The algorithms are sha512, blake2b (512 bits without a key, as b2sum(1) prints it), sha256, sha1, md5, crc32 (IEEE 802.3,
+// most significant byte first) and bsdsum (the 16 bits of BSD's sum(1), and the number of KiB in 32). The last four detect
+// damage, but not a deliberate change, and bsdsum not all damage.
 package digest
 
 import (

@@ -309,7 +309,7 @@ func TestFatal(t *testing.T) {
 		{Options{Map: []string{"url=x"}}, "ftp://u:secret@h/a,y\n", "line 1: there is no column x: choose among y\n"},
 		{Options{Map: []string{"url=a"}}, "a\tA\nftp://h/a\tftp://h/b\n", "line 1: the column a is there twice: leave one out\n"},
 		{Options{Map: []string{"md5=a"}}, "a\n", "line 1: the map \"md5=a\" says nothing about URLs: write url=COLUMN too\n"},
-		{Options{Map: []string{"url=a,b"}}, "a\n", "line 1: the map \"url=a,b\": \"b\" is no cell: write url=COLUMN, and path, size, checksum or sha512, blake2b, sha256, sha1, md5, crc32 likewise, ena:COLUMN or ncbi:SUFFIX\n"},
+		{Options{Map: []string{"url=a,b"}}, "a\n", "line 1: the map \"url=a,b\": \"b\" is no cell: write url=COLUMN, and path, size, checksum or sha512, blake2b, sha256, sha1, md5, crc32, bsdsum likewise, ena:COLUMN or ncbi:SUFFIX\n"},
 		{Options{}, "{\"a\":\n\"" + md5a + "\"}", "line 2: a list of digests names files without their directory: give its URL as the base (--base URL)\n"},
 		{Options{}, "{\"a\": 1}", "line 1: the list has neither a JSON array nor digests: write [ before the first object\n"},
 		{Options{Format: "tsv"}, "url\tsize\tSIZE\nx\t1\t2\n", "line 1: the column size is there twice: leave one out\n"},

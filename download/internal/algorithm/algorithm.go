@@ -24,6 +24,7 @@ var algorithms = []struct {
 	{"sha1", "", sha1.New},
 	{"md5", "", md5.New},
 	{"crc32", "", func() hash.Hash { return crc32.NewIEEE() }},
+	{"bsdsum", "", func() hash.Hash { return new(bsd) }},
 }
 
 // Names returns the names of all algorithms, strongest first.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,7 +41,8 @@ type List struct {
 
 // Beside returns the lists to look for beside the file name, best first: stronger algorithms before weaker ones, and for
 // each algorithm the file's own list (NAME.sha256) before the directory's (SHA256SUMS), which is larger. NCBI uses
-// md5checksums.txt, others md5sums.txt; the lines of CHECKSUMS name their algorithm. Beside omits the file itself.
+// md5checksums.txt, UCSC md5sum.txt; the lines of CHECKSUMS tell their algorithm, which is BSD's sum(1) at Ensembl. Beside
+// omits the file itself.
 func Beside(name string) []List {
 	return slices.DeleteFunc([]List{
 		{File: name + ".sha512", Algorithm: "sha512"},
@@ -52,8 +54,10 @@ func Beside(name string) []List {
 		{File: "SHA1SUMS", Algorithm: "sha1", Whole: true},
 		{File: name + ".md5", Algorithm: "md5"},
 		{File: "MD5SUMS", Algorithm: "md5", Whole: true},
+		{File: "MD5SUM", Algorithm: "md5", Whole: true},
 		{File: "md5checksums.txt", Algorithm: "md5", Whole: true},
 		{File: "md5sums.txt", Algorithm: "md5", Whole: true},
+		{File: "md5sum.txt", Algorithm: "md5", Whole: true},
 	}, func(l List) bool { return l.File == name })
 }
 
@@ -63,11 +67,13 @@ func Beside(name string) []List {
 //	hex *name         the same, in binary mode
 //	SHA256 (name) = hex   BSD, and sha256sum --tag
 //	SHA256(name)= hex     openssl dgst
+//	12345 67 name     sum(1) of BSD, with five digits and the number of KiB
 //	hex               alone or with the name "-", if the list has no other line
 //	                  and is not one of a whole directory
 //
-// A backslash at the start of the line says that \\, \n and \r in the name are escapes. The name may start with "./"; the
-// rest must equal name byte for byte, so that an entry for another directory never counts. Find skips all other lines.
+// A backslash at the start of the line says that \\, \n and \r in the name are escapes. The name may start with "./",
+// and in the file's own list with any directories; the rest must equal name byte for byte, so that an entry for another
+// file never counts. Find skips all other lines.
 //
 // Only digests of the list's algorithm count. If that is "", the line tells it by name, or by the length of its digest if
 // that is one of md5, sha1 and sha256, and the strongest digest of the file wins.
@@ -91,7 +97,7 @@ func (l List) Find(r io.Reader, name string) (digest.Sum, error) {
 		of, sum, ok := parse(line, l.Algorithm)
 		switch {
 		case !ok:
-		case strings.TrimPrefix(of, "./") == name:
+		case strings.TrimPrefix(of, "./") == name, !l.Whole && path.Base(of) == path.Base(name):
 			old, again := found[sum.Algorithm]
 			ambiguous = ambiguous || again && old.String() != sum.String()
 			found[sum.Algorithm] = sum
@@ -132,6 +138,9 @@ var byLength = map[int]string{64: "sha256", 40: "sha1", 32: "md5"}
 func parse(text, want string) (name string, sum digest.Sum, ok bool) {
 	text, escaped := strings.CutPrefix(text, `\`)
 	a, name, digits := tagged(text)
+	if a == "" && want == "" {
+		a, name, digits = blocks(text)
+	}
 	if a == "" {
 		name, digits = plain(text)
 		a = cmp.Or(want, byLength[len(digits)])
@@ -161,6 +170,20 @@ func tagged(text string) (algo, name, digits string) {
 		return "", "", ""
 	}
 	return algorithm.Named(m[1]), m[2], m[3]
+}
+
+// blocks reads what BSD's sum(1) prints: "12345 67 name".
+func blocks(text string) (algo, name, digits string) {
+	var sum uint16
+	var kib uint32
+	words := strings.Fields(text)
+	if len(words) != 3 || len(words[0]) != 5 {
+		return "", "", ""
+	}
+	if n, err := fmt.Sscanf(text, "%d %d", &sum, &kib); n != 2 || err != nil {
+		return "", "", ""
+	}
+	return "bsdsum", words[2], fmt.Sprintf("%04x%08x", sum, kib)
 }
 
 // plain reads "hex  name", "hex *name", "hex name" and "hex". There are no digits if text has another form.

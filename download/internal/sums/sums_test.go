@@ -39,6 +39,7 @@ func TestFindForms(t *testing.T) {
 		{"f", h + "\tf\n"},
 		{"f", h + "  f\r\n"},
 		{"f", h + "  ./f\n"},
+		{"f", h + "  /nfs/pub/d/f\n"}, // of the file's own list
 		{"f", "\ufeff" + h + "  f\n"},
 		{"f", strings.ToUpper(h) + "  f\n"},
 		{"f", "SHA256 (f) = " + h + "\n"},
@@ -103,7 +104,9 @@ func TestFindAny(t *testing.T) {
 		{abc["sha512"] + "  f", ""}, // or BLAKE2b
 		{abc["crc32"] + "  f", ""},  // or a date
 		{"CRC32 (f) = " + abc["crc32"], "crc32"},
-		{"34567 12345 f", ""}, // sum(1)
+		{"34567 12345 f", "bsdsum"},
+		{"MD5 (f) = " + abc["md5"] + "\n34567 1 f", "md5"},
+		{"65536 1 f", ""}, {"4567 1 f", ""}, {"34567 1 f g", ""}, {"34567 -1 f", ""}, {"34567 x f", ""}, {"34567 4294967296 f", ""},
 	}
 	for _, tt := range tests {
 		got, err := of("").Find(strings.NewReader(tt.list), "f")
@@ -124,7 +127,6 @@ func TestFindErrors(t *testing.T) {
 		{strings.NewReader(""), "f", ErrNotListed},
 		{strings.NewReader(h + "  g\n"), "f", ErrNotListed},
 		{strings.NewReader(h + "  f \n"), "f", ErrNotListed},
-		{strings.NewReader(h + "  dir/f\n"), "f", ErrNotListed},
 		{strings.NewReader(h + "0  f\n"), "f", ErrNotListed},
 		{strings.NewReader(h[1:] + "  f\n"), "f", ErrNotListed},
 		{strings.NewReader(abc["md5"] + "  f\n"), "f", ErrNotListed},
@@ -174,6 +176,16 @@ func TestBeside(t *testing.T) {
 	}
 	if slices.ContainsFunc(Beside("MD5SUMS"), func(l List) bool { return l.File == "MD5SUMS" }) {
 		t.Error("a file would verify itself")
+	}
+}
+
+// TestFindOfDirectory checks that a path in the list of a whole directory is that of one file only.
+func TestFindOfDirectory(t *testing.T) {
+	l := List{Algorithm: "sha256", Whole: true}
+	for name, want := range map[string]error{"d/f": nil, "f": ErrNotListed, "e/f": ErrNotListed} {
+		if _, err := l.Find(strings.NewReader(abc["sha256"]+"  ./d/f\n"), name); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
 	}
 }
 
