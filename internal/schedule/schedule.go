@@ -144,11 +144,13 @@ type scheduler[T any] struct {
 	files   int         // jobs that ended well
 	alarm   *time.Timer // the next tick
 
-	search  Search
-	limit   int  // of tokens: what the search says
-	begun   mark // since when as many are in use
-	settled mark // when connections that start slowly have started
-	recent  mark // the beginning of the short window
+	search Search
+	limit  int           // of tokens: what the search says
+	silent time.Duration // until the first file or byte came in
+	spent  time.Duration // by the files, together
+	begun  time.Time     // since when as many tokens are in use
+	from   mark          // the beginning of the window
+	heard  bool          // something has come in since begun
 }
 
 // look looks at the state again, which time or ctx has changed.
@@ -221,7 +223,7 @@ func (s *scheduler[T]) mayStart(h *host[T]) bool {
 
 // launch starts the next job of h.
 func (s *scheduler[T]) launch(h *host[T]) {
-	t := &Turn[T]{Job: h.take(), s: s, h: h}
+	t := &Turn[T]{Job: h.take(), s: s, h: h, begun: time.Now()}
 	if h.givenUp != nil {
 		t.GivenUp = &GivenUp{h.givenUp}
 	}
@@ -243,6 +245,7 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 	switch v.kind {
 	case done:
 		s.files++
+		s.spent += time.Since(t.begun)
 		t.h.served()
 	case full:
 		s.refused(t.h, v.err)

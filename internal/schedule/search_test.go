@@ -83,8 +83,9 @@ func TestSearchSettles(t *testing.T) {
 			reward := func(n int) float64 { return math.Min(float64(n), float64(knee)) }
 			utility := func(n int) float64 { return reward(n) / math.Pow(price, float64(n)) }
 			var s Search
+			s.Begin(reward(s.Connections()), 1, 1)
 			for range 40 {
-				s.Observe(reward(s.Connections()), period)
+				s.Observe(reward(s.Connections()), true, true)
 				if n := s.Connections(); n < 1 || n > most {
 					t.Fatalf("%d connections", n)
 				}
@@ -108,11 +109,12 @@ func TestSearchPrice(t *testing.T) {
 		want int
 	}{{1, 1}, {1.018, 1}, {1.1, 32}} {
 		var s Search
-		if n := s.Connections(); n != 4 {
-			t.Errorf("the search begins with %d connections", n)
+		n := s.Connections()
+		if s.Begin(math.Pow(tt.each, float64(n)), 1, 1); n != 8 || s.Connections() != 16 {
+			t.Errorf("the search begins with %d connections, then tries %d", n, s.Connections())
 		}
 		for range 200 {
-			s.Observe(math.Pow(tt.each, float64(s.Connections())), period)
+			s.Observe(math.Pow(tt.each, float64(s.Connections())), true, true)
 		}
 		if s.base != tt.want {
 			t.Errorf("each connection brings %v times as much: %d are used, want %d", tt.each, s.base, tt.want)

@@ -11,6 +11,7 @@ type Turn[T any] struct {
 	s      *scheduler[T]
 	h      *host[T]
 	tokens int
+	begun  time.Time
 	alone  int // what scheduler.starts was when t was launched, if no other job ran; or else 0
 }
 
