@@ -8,6 +8,7 @@ import (
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/owner"
 )
@@ -46,7 +47,7 @@ func (j *job) ask(ctx context.Context, to *partfile.Place) (info *ftpexec.Entry,
 	case errors.Is(err, fs.ErrNotExist) && to.Info.Mode().IsRegular():
 		return nil, nil, partfile.ErrMoved
 	case err != nil:
-		return nil, nil, partfile.Failure(to.Path, "cannot be examined", err)
+		return nil, nil, disk.Failure(to.Path, "cannot be examined", err)
 	}
 	err = j.retry.Do(ctx, func() (err error) {
 		info, err = j.stat(ctx)
@@ -141,7 +142,7 @@ func (t *transfer) take(ctx context.Context, from *start) error {
 
 // useless says why a run cannot resume from the part, or "". It removes damaged blocks from what is left.
 func (t *transfer) useless(ctx context.Context, from *start) (why string, err error) {
-	p, s, has := t.part, &t.part.Left, t.part.Found()
+	p, s := t.part, &t.part.Left
 	switch {
 	case p.LeftErr != nil:
 		return p.LeftErr.Error(), nil
@@ -153,21 +154,21 @@ func (t *transfer) useless(ctx context.Context, from *start) (why string, err er
 		return "it starts with bytes that another program left", nil
 	case s.URL != t.url:
 		return "it belongs to another URL", nil
-	case s.Done.End() > has:
-		return fmt.Sprintf("it has %d bytes, but its journal claims %d", has, s.Done.End()), nil
 	case t.text():
 		return cannotResumeText, nil
 	}
 	t.o.reading(p.Name(), s.Done.Octets())
-	bad, all, err := p.Check(ctx)
-	switch {
+	all := len(s.Blocks)
+	err = p.Check(ctx)
+	switch bad := all - len(s.Blocks); {
 	case err != nil || bad == 0:
 		return "", err
 	case bad == all || s.Done.Head() < s.Adopted:
 		return "it does not match its journal", nil
+	default:
+		t.o.note(fmt.Sprintf("%s: %d of %d blocks are damaged: fetching them again", p.Name(), bad, all))
+		return "", nil
 	}
-	t.o.note(fmt.Sprintf("%s: %d of %d blocks are damaged: fetching them again", p.Name(), bad, all))
-	return "", nil
 }
 
 // keeps refuses to give up the bytes that Continue takes as the start of the file.

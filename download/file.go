@@ -117,11 +117,7 @@ func (j *job) leaveAlone(ctx context.Context, to *partfile.Place, why string) (R
 	if err != nil || c == nil {
 		return result, err
 	}
-	f, err := to.Follow()
-	if err == nil {
-		defer f.Close()
-		err = c.reach(ctx, f, result.Size)
-	}
+	err = to.Copy(ctx, c)
 	if err == nil {
 		err = c.compare(&result)
 	}

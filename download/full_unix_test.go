@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/download/digest"
-	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/internal/disk"
 )
 
 // TestLocalErrorText checks that a message shows the reason alone, and that the error keeps its causes, in whatever way
@@ -31,7 +31,7 @@ func TestLocalErrorText(t *testing.T) {
 			&os.LinkError{Op: "rename", Old: "/d/f.ftpfetch.part", New: "/d/f", Err: errno},
 			fmt.Errorf("while writing: %w", &fs.PathError{Op: "write", Path: "/d/f.ftpfetch.part", Err: os.NewSyscallError("splice", errno)}),
 		} {
-			got := partfile.Failure("/d/f.ftpfetch.part", "cannot be written", err)
+			got := disk.Failure("/d/f.ftpfetch.part", "cannot be written", err)
 			if want := "/d/f.ftpfetch.part: cannot be written: " + errno.Error(); got.Error() != want {
 				t.Errorf("%v: got %q, want %q", err, got, want)
 			}

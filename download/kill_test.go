@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/urlparse"
 )
@@ -52,7 +52,7 @@ func beKilled() int {
 	}
 	if order.Call > 0 {
 		var calls atomic.Int64
-		partfile.Fault = func(string, string) error {
+		disk.Fault = func(string, string) error {
 			if calls.Add(1) == int64(order.Call) {
 				die()
 			}

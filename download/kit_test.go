@@ -21,8 +21,8 @@ import (
 
 	"github.com/spf13/afero"
 
-	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
@@ -302,8 +302,8 @@ func (k *kit) claims() (done []span, octets int64) {
 // onCall makes f the fault of every call on the local disk until the test ends.
 func onCall(t *testing.T, f func(call, path string) error) {
 	t.Helper()
-	partfile.Fault = f
-	t.Cleanup(func() { partfile.Fault = nil })
+	disk.Fault = f
+	t.Cleanup(func() { disk.Fault = nil })
 }
 
 func (k *kit) exists(name string) bool {

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
@@ -184,9 +184,9 @@ func (k *kit) onlyBad() {
 func (s *scene) calls(k *kit) int {
 	s.begin(k)
 	c := counter{at: -1}
-	partfile.Fault = c.call
+	disk.Fault = c.call
 	err := s.run(k.Context(), k)
-	partfile.Fault = nil
+	disk.Fault = nil
 	if !errors.Is(err, s.err) {
 		k.Fatalf("%s: got %v, want %v", s.what, err, s.err)
 	}
@@ -242,7 +242,7 @@ func TestMatrix(t *testing.T) {
 		{err: syscall.EIO, same: true}, {err: syscall.ENOSPC, same: true}, {err: syscall.EACCES, same: true},
 	}
 	counts := map[string]int{}
-	t.Cleanup(func() { partfile.Fault = nil })
+	t.Cleanup(func() { disk.Fault = nil })
 	all := scenes(t)
 	for i, s := range slices.Concat(all, all) {
 		t.Run(s.what, func(t *testing.T) {
@@ -276,9 +276,9 @@ func (s *scene) fails(k *kit, c *counter) {
 	if c.more {
 		c.died = cancel
 	}
-	partfile.Fault = c.call
+	disk.Fault = c.call
 	err := s.run(ctx, k)
-	partfile.Fault = nil
+	disk.Fault = nil
 	what := fmt.Sprintf("%v at call %d (%s, more %v)", c.err, c.at, c.named, c.same)
 	s.checkTarget(k, what)
 	switch {

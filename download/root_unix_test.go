@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
@@ -23,7 +23,7 @@ import (
 // TestNeverOutside makes something in a run's way a link to the outside of its root, at each call on the disk in turn.
 // Nothing outside may change.
 func TestNeverOutside(t *testing.T) {
-	t.Cleanup(func() { partfile.Fault = nil })
+	t.Cleanup(func() { disk.Fault = nil })
 	runs := 0
 	for i, s := range scenes(t) {
 		k := newKit(t, matrixTree)
@@ -39,9 +39,9 @@ func TestNeverOutside(t *testing.T) {
 				outside := newOutside(t)
 				once := sync.Once{}
 				c := counter{at: at, died: func() { once.Do(func() { swap.do(k, outside.dir) }) }}
-				partfile.Fault = c.call
+				disk.Fault = c.call
 				err := s.run(t.Context(), k)
-				partfile.Fault = nil
+				disk.Fault = nil
 				if now := outside.list(); !slices.Equal(now, outside.was) {
 					t.Fatalf("%s, call %d (%s), %s: %v; outside there is %q, want %q", s.what, at, c.named, swap, err, now, outside.was)
 				}
@@ -161,8 +161,8 @@ func TestRootPaths(t *testing.T) {
 		"dir":              k.path("dir") + ": is a directory",
 		"dir.txt/f":        k.path("dir.txt") + ": not a directory",
 		"dir.txt/d/f":      k.path("dir.txt/d") + ": not a directory",
-		"out/f":            k.path("out/f") + ": cannot be examined: path escapes from parent",
-		"out/d/f":          k.path("out/d/f") + ": cannot be examined: path escapes from parent",
+		"out/f":            k.path("out") + ": cannot be examined: path escapes from parent",
+		"out/d/f":          k.path("out/d") + ": cannot be examined: path escapes from parent",
 		"dangling/f":       k.path("dangling") + ": no such directory (create it first)",
 		"dir.txt":          k.path("dir.txt") + ": already exists",
 		"link":             k.path("link") + ": already exists",

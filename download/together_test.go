@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/rules/night"
 )
 
@@ -91,7 +91,7 @@ func (k *kit) checkTogether(text string, errs []error) {
 func TestWithoutLocks(t *testing.T) {
 	other := noise(len(body), 2)
 	runs := 0
-	t.Cleanup(func() { partfile.Fault = nil })
+	t.Cleanup(func() { disk.Fault = nil })
 	for i := range 16 {
 		first, second := Options{Overwrite: i&1 > 0}, Options{Overwrite: i&2 > 0}
 		changes, stopped := i&4 > 0, i&8 > 0

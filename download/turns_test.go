@@ -12,6 +12,7 @@ import (
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/rules/night"
 )
 
@@ -85,7 +86,7 @@ func (k *kit) inTurns(before string, plan []int, clients []Source, runs ...Optio
 	}
 	errs := make([]error, len(runs))
 	var group sync.WaitGroup
-	partfile.Fault = s.call
+	disk.Fault = s.call
 	for i, o := range runs {
 		group.Go(func() {
 			for busy := true; busy; s.pass(i, !busy) {
@@ -95,7 +96,7 @@ func (k *kit) inTurns(before string, plan []int, clients []Source, runs ...Optio
 		})
 	}
 	group.Wait()
-	partfile.Fault = nil
+	disk.Fault = nil
 	done := 0
 	for i, err := range errs {
 		if err == nil {
@@ -115,7 +116,7 @@ func (k *kit) inTurns(before string, plan []int, clients []Source, runs ...Optio
 // the file, and the others find it there.
 func TestTurns(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
-	t.Cleanup(func() { partfile.Fault = nil })
+	t.Cleanup(func() { disk.Fault = nil })
 	clients := []Source{k.c, &ftpexec.Client{Timeout: k.c.Timeout}, &ftpexec.Client{Timeout: k.c.Timeout}}
 	n := 0
 	for a, step := 1, night.Or(7, 2); a < 40; a += step { // two runs, the first in three pieces

@@ -14,9 +14,9 @@ import (
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/algorithm"
-	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -51,7 +51,7 @@ func (c *digestCheck) reach(ctx context.Context, f *os.File, n int64) error {
 	if c.at == n {
 		return nil
 	}
-	in := io.NewSectionReader(partfile.Reader{Ctx: ctx, F: f}, c.at, n-c.at)
+	in := io.NewSectionReader(disk.Reader{Ctx: ctx, F: f}, c.at, n-c.at)
 	buffer := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(buffer)
 	_, err := io.CopyBuffer(c, in, buffer[:])
@@ -61,7 +61,7 @@ func (c *digestCheck) reach(ctx context.Context, f *os.File, n int64) error {
 	case err == nil && c.at != n:
 		err = fmt.Errorf("%w after %d bytes", io.ErrUnexpectedEOF, c.at)
 	}
-	return partfile.Failure(f.Name(), "cannot be read", err)
+	return disk.Failure(f.Name(), "cannot be read", err)
 }
 
 // same reports whether f has the n bytes that the digest covers.

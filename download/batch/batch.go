@@ -103,8 +103,9 @@ type Totals struct {
 // room with it on servers that are full. A Client should have a MaxIdle of PerHost, or else Jobs, or else 64: with fewer, files log in anew. Run
 // leaves the idle connections to the caller; see [ftpexec.Client.CloseIdleConnections].
 func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Options) (Totals, error) {
-	b := &engine{Options: o, src: src, root: o.Each.Root, group: &partfile.Group{Keep: keptOpen}}
-	defer b.group.Close()
+	b := &engine{Options: o, src: src, root: o.Each.Root, group: new(partfile.Group)}
+	b.group.Dirs.Keep = keptOpen
+	defer b.group.Dirs.Close()
 	if o.Ledger != "" {
 		l, err := openLedger(b.root, o.Ledger)
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
-	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
@@ -169,7 +169,7 @@ func TestDiskFaults(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			var calls atomic.Int64
-			partfile.Fault = func(string, string) error {
+			disk.Fault = func(string, string) error {
 				switch n := calls.Add(1); {
 				case n > at && kind == dead, n == at:
 					if kind == dead {
@@ -180,7 +180,7 @@ func TestDiskFaults(t *testing.T) {
 				return nil
 			}
 			first := s.count(func(context.Context) { s.totals = s.run(ctx, tasks...) })
-			partfile.Fault = nil
+			disk.Fault = nil
 			cancel()
 			failures := s.failures()
 			if first.Complete > int64(first.there) || kind != dead && int(first.Complete)+len(failures) != 6 {

@@ -2,9 +2,10 @@ package partfile
 
 import (
 	"encoding/json"
-	"errors"
 	"hash/crc32"
 	"io"
+
+	"example.com/ftpfetch/internal/disk"
 )
 
 // minBlock is how many bytes a checksum covers at least, so that only damaged blocks must be fetched again.
@@ -65,14 +66,15 @@ func (b blocks) cover(r io.ReaderAt, done Spans, size int64) (out blocks, err er
 
 // read makes x reach to end.
 func (x *block) read(r io.ReaderAt, end int64) error {
-	buf := make([]byte, min(end-x.End, 256<<10))
+	rest := io.NewSectionReader(r, x.End, end-x.End)
+	buf := make([]byte, min(rest.Size(), 256<<10))
 	for x.End < end {
-		b := buf[:min(int64(len(buf)), end-x.End)]
-		if err := readFull(r, b, x.End); err != nil {
+		n, err := io.ReadFull(rest, buf[:min(int64(len(buf)), end-x.End)])
+		if err != nil {
 			return err
 		}
-		x.sum = crc32.Update(x.sum, castagnoli, b)
-		x.End += int64(len(b))
+		x.sum = crc32.Update(x.sum, castagnoli, buf[:n])
+		x.End += int64(n)
 	}
 	return nil
 }
@@ -82,24 +84,12 @@ func (b blocks) sound(r io.ReaderAt) (good blocks, err error) {
 	for _, x := range b {
 		now := block{Span: Span{x.Start, x.Start}}
 		err := now.read(r, x.End)
-		if end := (*ended)(nil); errors.As(err, &end) {
+		if disk.Ended(err) {
 			return nil, err
 		}
-		if err == nil && now.sum == x.sum {
+		if err == nil && now == x {
 			good = append(good, x)
 		}
 	}
 	return good, nil
-}
-
-// readFull fills b from offset on. It is an error if the file ends before.
-func readFull(r io.ReaderAt, b []byte, offset int64) error {
-	n, err := r.ReadAt(b, offset)
-	if n < len(b) && errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	if n == len(b) {
-		return nil
-	}
-	return err
 }

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/owner"
 )
 
@@ -43,10 +45,10 @@ func (p *Place) Claim(url string) (*Part, error) {
 
 // unchanged returns ErrMoved if the target is no longer the one that Look has found: another run has ended meanwhile.
 func (p *Place) unchanged() error {
-	now, err := p.lstat(p.target)
+	now, err := p.dir.Lstat(p.target)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return Failure(p.Path, "cannot be examined", err)
+		return failure(p.Path, "cannot be examined", err)
 	case (err == nil) != (p.Info != nil), err == nil && !os.SameFile(now, p.Info):
 		return ErrMoved
 	}
@@ -57,26 +59,30 @@ func (p *Place) unchanged() error {
 // removed the part or its directory.
 func (p *Part) open() (err error) {
 	if err = p.enter(); err == nil {
-		p.f, err = p.openFile(p.partial, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		p.f, err = p.dir.Create(p.partial, os.O_RDWR, 0o666)
 	}
 	p.created = err == nil
 	switch {
 	case p.created:
 	case errors.Is(err, fs.ErrExist):
-		p.f, err = p.openRegular(p.partial, os.O_RDWR)
+		p.f, err = p.dir.Open(p.partial, os.O_RDWR)
 	case errors.Is(err, fs.ErrNotExist) && p.root != nil:
 		p.leave(true)
-		return cmp.Or(p.makeDir(), ErrMoved)
+		made, err := p.group.Dirs.Make(p.root, p.path)
+		p.made = append(p.made, made...)
+		return cmp.Or(err, ErrMoved)
+	case p.dir == nil:
+		return err
 	default:
-		return p.obstacle(p.partial, "cannot be created", err)
+		return failure(p.Name(), "cannot be created", err)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return ErrMoved
-	case errors.Is(err, errNotRegular):
+	case errors.Is(err, disk.ErrNotRegular):
 		return refuse(p.Name(), "is in the way and is not a regular file", nil)
 	case err != nil && !errors.Is(err, ErrMoved):
-		return Failure(p.Name(), "cannot be opened", err)
+		return failure(p.Name(), "cannot be opened", err)
 	case err == nil:
 		err = p.hold()
 	}
@@ -89,12 +95,13 @@ func (p *Part) open() (err error) {
 // hold locks the opened part. It refuses what belongs to another user: that may hold anything. Where there are no locks the
 // part gets a name of this run alone.
 func (p *Part) hold() error {
-	locked, err := lock(p.f)
-	if err != nil {
-		return err
+	taken, locked := disk.Lock(p.f)
+	if taken {
+		return busy(p.Name())
 	}
-	if p.info, err = fstat(p.f); err != nil {
-		return Failure(p.Name(), "cannot be examined", err)
+	var err error
+	if p.info, err = disk.Stat(p.f); err != nil {
+		return failure(p.Name(), "cannot be examined", err)
 	}
 	switch err = p.ours(); {
 	case errors.Is(err, errReplaced):
@@ -103,11 +110,11 @@ func (p *Part) hold() error {
 		return err
 	case !p.created && !owner.Ours(p.info):
 		return othersFile(p.Name())
-	case links(p.info) > 1: // a killed run was about to give it its name
-		return cmp.Or(Failure(p.Name(), "cannot be removed", p.remove(p.partial)), ErrMoved)
+	case disk.Links(p.info) > 1: // a killed run was about to give it its name
+		return cmp.Or(failure(p.Name(), "cannot be removed", p.dir.Remove(p.partial)), ErrMoved)
 	case !locked && !p.alone:
 		if p.created {
-			_ = p.remove(p.partial)
+			_ = p.dir.Remove(p.partial)
 		}
 		p.names, p.alone = namesOf(p.target, rand.Text()), true
 		return ErrMoved
@@ -124,13 +131,16 @@ func (p *Part) look() (err error) {
 	p.Left, err = p.readJournal()
 	missing := errors.Is(err, fs.ErrNotExist)
 	if !missing && errors.As(err, new(*fs.PathError)) {
-		return Failure(p.shown(p.journal), "cannot be read", err)
+		return failure(p.shown(p.journal), "cannot be read", err)
 	}
 	p.journaled = !missing || !p.created // or a killed run may have begun to write one
-	if !missing {
+	has, claims := p.info.Size(), p.Left.Done.End()
+	switch {
+	case !missing && err != nil:
 		p.LeftErr = err
-	}
-	if p.empty() && p.info.Size() > 0 {
+	case claims > has:
+		p.LeftErr = fmt.Errorf("it has %d bytes, but its journal claims %d", has, claims)
+	case claims == 0 && has > 0:
 		return p.truncate()
 	}
 	return nil
@@ -141,11 +151,11 @@ func (p *Part) empty() bool { return p.LeftErr == nil && len(p.Left.Done) == 0 }
 
 // ours returns an error unless the part's name still refers to the open file.
 func (p *Part) ours() error {
-	info, err := p.lstat(p.partial)
+	info, err := p.dir.Lstat(p.partial)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, p.info) {
 		return refuse(p.Name(), errReplaced.Error(), errReplaced)
 	}
-	return Failure(p.Name(), "cannot be examined", err)
+	return failure(p.Name(), "cannot be examined", err)
 }
 
 // Like gives the part the permissions of the file that it will replace, so that a private file stays private. Until the
@@ -159,5 +169,5 @@ func (p *Part) Like(replaced fs.FileInfo) error {
 }
 
 func (p *Part) permit(mode fs.FileMode) error {
-	return Failure(p.Name(), "cannot take the permissions of the file that it replaces", chmod(p.f, mode))
+	return failure(p.Name(), "cannot take the permissions of the file that it replaces", disk.Chmod(p.f, mode))
 }

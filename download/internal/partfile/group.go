@@ -6,18 +6,19 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"example.com/ftpfetch/internal/disk"
 )
 
 // Group gives files their names, many at a time: those that arrive while others are flushed are the next ones, so that no
 // file waits for another that is still to come. Its zero value is for one file. It is safe for concurrent use.
 type Group struct {
 	Flush func() error // puts on the disk what Finish.Commit has recorded; nil if there is nothing to do
-	Keep  int          // how many directories stay open that no file is in
+	Dirs  disk.Dirs
 
 	mu      sync.Mutex
 	leads   bool // somebody flushes
 	waiting []*naming
-	dirs    map[string]*dir
 }
 
 // Finish says how a part becomes a file.
@@ -69,7 +70,7 @@ func (g *Group) join(n *naming) error {
 }
 
 // MostWaiting returns how many files may wait for their names: each is open.
-func MostWaiting() int { return min(256, openFiles()/4) }
+func MostWaiting() int { return min(256, disk.OpenFiles()/4) }
 
 // finish flushes the files of a group, records those that are on the disk, and gives them their names. A failure of one
 // file is its own; one of the record or a directory is that of all.
@@ -88,10 +89,10 @@ func (g *Group) finish(all []*naming) {
 			return nil
 		}
 		recorded = true
-		return do("commit", "", func() error { return n.Commit(n.time) })
+		return disk.Do("commit", "", func() error { return n.Commit(n.time) })
 	})
 	if recorded && g.Flush != nil {
-		err := do("flush", "", g.Flush)
+		err := disk.Do("flush", "", g.Flush)
 		each(all, func(*naming) error { return err })
 	}
 	each(all, func(n *naming) error {
@@ -100,12 +101,12 @@ func (g *Group) finish(all []*naming) {
 		}
 		return n.part.publish(n.Overwrite)
 	})
-	dirs := make(map[*dir]error)
+	dirs := make(map[*disk.Dir]error)
 	for _, n := range all {
 		if n.part != nil && n.part.placed {
 			d := n.part.dir
 			if _, done := dirs[d]; !done {
-				dirs[d] = d.flush()
+				dirs[d] = d.Flush()
 			}
 			n.err = cmp.Or(dirs[d], n.err)
 		}

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"example.com/ftpfetch/internal/disk"
 )
 
 // flock is a run that gives several files their names: one first, and then the others together.
@@ -95,7 +97,7 @@ func (f *flock) run() {
 			f.group.mu.Unlock()
 		}
 	})
-	Fault = f.call
+	disk.Fault = f.call
 	for i, part := range parts {
 		name := strings.TrimPrefix(filepath.ToSlash(part.Path), filepath.ToSlash(f.root.Name())+"/")
 		all.Go(func() {
@@ -119,7 +121,7 @@ func (f *flock) run() {
 	for _, part := range parts {
 		part.Leave(false)
 	}
-	Fault = nil
+	disk.Fault = nil
 }
 
 // files returns all that there is.
@@ -156,7 +158,7 @@ func (f *flock) check(what string) {
 // that is not on the disk and recorded, a file whose flush fails is the only one that fails, and the next run brings the
 // rest and leaves nothing else behind.
 func TestGroupFaults(t *testing.T) {
-	t.Cleanup(func() { Fault = nil })
+	t.Cleanup(func() { disk.Fault = nil })
 	want := map[string]string{}
 	for _, name := range flockNames {
 		want[name] = name
@@ -173,7 +175,8 @@ func TestGroupFaults(t *testing.T) {
 			}
 			f := &flock{T: t, root: root, err: kind.err, dead: kind.dead, at: at}
 			runs++
-			f.group = &Group{Keep: 2}
+			f.group = new(Group)
+			f.group.Dirs.Keep = 2
 			f.group.Flush = func() error { f.flushed = slices.Clone(f.recorded); return nil }
 			f.run()
 			f.check(kind.err.Error() + " at " + f.failed)
@@ -192,7 +195,7 @@ func TestGroupFaults(t *testing.T) {
 			if got := f.files(); !maps.Equal(got, want) {
 				t.Fatalf("%v at call %d (%s): then there is %q, errors %v", kind.err, at, f.failed, got, f.errs)
 			}
-			f.group.Close()
+			f.group.Dirs.Close()
 			root.Close()
 			if !more {
 				break

@@ -1,7 +1,6 @@
 package partfile
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/owner"
 )
 
@@ -59,15 +59,15 @@ func parseJournal(data []byte) (State, error) {
 
 // readJournal reads the journal. The error is fs.ErrNotExist if there is none, and a [fs.PathError] if it cannot be read.
 func (p *Place) readJournal() (State, error) {
-	f, err := p.openRegular(p.journal, os.O_RDONLY)
+	f, err := p.dir.Open(p.journal, os.O_RDONLY)
 	if err != nil {
 		return State{}, err
 	}
 	defer f.Close()
-	if info, err := fstat(f); err == nil && !owner.Ours(info) {
+	if info, err := disk.Stat(f); err == nil && !owner.Ours(info) {
 		return State{}, &fs.PathError{Op: "open", Path: p.shown(p.journal), Err: errors.New("it belongs to another user")}
 	}
-	data, err := io.ReadAll(io.NewSectionReader(Reader{context.Background(), f}, 0, maxJournal+1))
+	data, err := io.ReadAll(io.NewSectionReader(disk.Reader{Ctx: context.Background(), F: f}, 0, maxJournal+1))
 	switch {
 	case err != nil:
 		return State{}, err
@@ -82,24 +82,12 @@ func (p *Place) writeJournal(s State) error {
 	s.Version = journalVersion
 	data, err := json.Marshal(s)
 	if err == nil {
-		err = p.removeIfThere(p.fresh) // a killed run left it
-	}
-	var f *os.File
-	if err == nil {
-		f, err = p.openFile(p.fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		err = p.dir.Write(p.fresh, append(data, '\n'))
 	}
 	if err == nil {
-		if err = write(f, append(data, '\n')); err == nil {
-			err = fsync(f)
-		}
-		if err = cmp.Or(err, closing(f)); err == nil {
-			err = p.rename(p.fresh, p.journal)
-		}
-		if err != nil {
-			_ = p.remove(p.fresh)
-		}
+		err = p.dir.Rename(p.fresh, p.journal)
 	}
-	return Failure(p.shown(p.journal), "cannot be written", err)
+	return failure(p.shown(p.journal), "cannot be written", err)
 }
 
 // removeJournal removes the journal, and one that was still being written.
@@ -107,9 +95,9 @@ func (p *Part) removeJournal() error {
 	if !p.journaled {
 		return nil
 	}
-	err := errors.Join(p.removeIfThere(p.fresh), p.removeIfThere(p.journal))
+	err := errors.Join(p.dir.RemoveIfThere(p.fresh), p.dir.RemoveIfThere(p.journal))
 	if err == nil {
 		p.journaled, p.claimed = false, nil
 	}
-	return Failure(p.shown(p.journal), "cannot be removed", err)
+	return failure(p.shown(p.journal), "cannot be removed", err)
 }

@@ -3,7 +3,10 @@ package partfile
 import (
 	"bytes"
 	"context"
+	"io"
 	"slices"
+
+	"example.com/ftpfetch/internal/disk"
 )
 
 // lap holds bytes of the file that a response had beside its own.
@@ -28,8 +31,9 @@ func (p *Part) agree(done Spans) (err error) {
 			return x.Len() <= 0
 		}
 		b := make([]byte, len(x.b))
-		if rerr := readFull(Reader{context.Background(), p.f}, b, x.Start); rerr != nil {
-			err = Failure(p.Name(), "cannot be read", rerr)
+		in := io.NewSectionReader(disk.Reader{Ctx: context.Background(), F: p.f}, x.Start, x.Len())
+		if _, rerr := io.ReadFull(in, b); rerr != nil {
+			err = failure(p.Name(), "cannot be read", rerr)
 		} else if !bytes.Equal(b, x.b) {
 			err = ErrDiffers
 		}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"example.com/ftpfetch/internal/disk"
 )
 
 // Part is a claimed part and its journal, which a run writes until the file is whole. Its methods are safe for concurrent
@@ -50,19 +52,13 @@ func (p *Part) Name() string { return p.shown(p.partial) }
 // File returns the part's own file, to read it.
 func (p *Part) File() *os.File { return p.f }
 
-// Found returns how many bytes the part had when it was claimed.
-func (p *Part) Found() int64 { return p.info.Size() }
-
-// Check reads the bytes that Left claims and removes the blocks from it that have changed. It returns their number, and
-// that of all.
-func (p *Part) Check(ctx context.Context) (bad, all int, err error) {
-	good, err := p.Left.Blocks.sound(Reader{ctx, p.f})
-	if err != nil {
-		return 0, 0, Failure(p.Name(), "cannot be read", err)
+// Check reads the bytes that Left claims and removes the blocks from it that have changed.
+func (p *Part) Check(ctx context.Context) error {
+	good, err := p.Left.Blocks.sound(disk.Reader{Ctx: ctx, F: p.f})
+	if err == nil {
+		p.Left.Blocks, p.Left.Done = good, good.spans()
 	}
-	all = len(p.Left.Blocks)
-	p.Left.Blocks, p.Left.Done = good, good.spans()
-	return all - len(good), all, nil
+	return failure(p.Name(), "cannot be read", err)
 }
 
 // Resume takes what Left claims as the start.
@@ -71,24 +67,24 @@ func (p *Part) Resume() { p.state, p.blocks, p.claimed = p.Left, p.Left.Blocks, 
 // Copy replaces what the part has by the target, which must still be the one that was describes, as the start of a file with
 // this size and time.
 func (p *Part) Copy(ctx context.Context, was fs.FileInfo, size int64, modTime time.Time) error {
-	f, err := p.openRegular(p.target, os.O_RDONLY)
+	f, err := p.dir.Open(p.target, os.O_RDONLY)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return ErrMoved
 	case err != nil:
-		return Failure(p.Path, "cannot be opened", err)
+		return failure(p.Path, "cannot be opened", err)
 	}
 	defer f.Close()
-	if now, err := fstat(f); err != nil || !same(now, was) {
-		return cmp.Or(Failure(p.Path, "cannot be examined", err), ErrMoved)
+	if now, err := disk.Stat(f); err != nil || !same(now, was) {
+		return cmp.Or(failure(p.Path, "cannot be examined", err), ErrMoved)
 	}
 	for err = p.Reset(); err == nil; {
-		if err = (Reader{ctx, f}).ready(); err == nil {
+		if err = (disk.Reader{Ctx: ctx, F: f}).Ready(); err == nil {
 			_, err = io.CopyN(p.f, f, 64<<20) // within the kernel, where that is possible
 		}
 	}
 	if err != io.EOF {
-		return Failure(p.Name(), "cannot be written", err)
+		return failure(p.Name(), "cannot be written", err)
 	}
 	p.copied = was
 	p.state.Size, p.state.ModTime, p.state.Adopted = size, modTime, was.Size()
@@ -148,7 +144,7 @@ func (p *Part) Reset() error {
 }
 
 func (p *Part) truncate() error {
-	return Failure(p.Name(), "cannot be emptied", truncate(p.f, 0))
+	return failure(p.Name(), "cannot be emptied", disk.Truncate(p.f, 0))
 }
 
 // Checkpoint flushes the part to disk, and only then claims its bytes in the journal. If the journal cannot be written,
@@ -163,8 +159,8 @@ func (p *Part) Checkpoint() (err error) {
 	if err = p.flush(); err != nil {
 		return err
 	}
-	if s.Blocks, err = p.blocks.cover(Reader{context.Background(), p.f}, s.Done, blockFor(s.Size)); err != nil {
-		return Failure(p.Name(), "cannot be read", err)
+	if s.Blocks, err = p.blocks.cover(disk.Reader{Ctx: context.Background(), F: p.f}, s.Done, blockFor(s.Size)); err != nil {
+		return failure(p.Name(), "cannot be read", err)
 	}
 	p.blocks, p.journaled = s.Blocks, true
 	if err = p.writeJournal(s); err == nil {
@@ -176,7 +172,7 @@ func (p *Part) Checkpoint() (err error) {
 // flush flushes the part to disk. An error is the part's health from then on: bytes may be missing on the disk although
 // they can still be read, and the system reports that only once.
 func (p *Part) flush() error {
-	err := Failure(p.Name(), "cannot be flushed to disk", fsync(p.f))
+	err := failure(p.Name(), "cannot be flushed to disk", disk.Flush(p.f))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failed = cmp.Or(p.failed, err)
@@ -211,7 +207,7 @@ func (p *Part) Leave(worthless bool) (kept int64) {
 func (p *Part) Discard() {
 	defer p.Close()
 	if !p.placed && p.ours() == nil && p.removeJournal() == nil {
-		_ = p.remove(p.partial)
+		_ = p.dir.Remove(p.partial)
 	}
 }
 

@@ -8,14 +8,15 @@ package partfile
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
-	"syscall"
 
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/localfile"
 )
 
@@ -26,9 +27,9 @@ type Place struct {
 	Stream bool        // the target is a character device or FIFO
 
 	group *Group
-	root  *os.Root // below which the file is; nil: anywhere, and the target may be a link or device
-	path  string   // of the directory, below root
-	dir   *dir     // nil while there is none
+	root  *os.Root  // below which the file is; nil: anywhere, and the target may be a link or device
+	path  string    // of the directory, below root
+	dir   *disk.Dir // nil while there is none
 	names
 	alone bool     // the names are of this run alone: there are no locks
 	made  []string // the directories that this run made, in order
@@ -52,15 +53,13 @@ func (g *Group) Find(root *os.Root, path string) (*Place, error) {
 	} else if p.path = cmp.Or(dir, "."); name == "." || name == ".." {
 		return nil, refuse(path, "is a directory", localfile.ErrName)
 	}
-	p.Path = filepath.Join(p.below(p.path), name)
+	p.Path = filepath.Join(disk.Below(root, p.path), name)
 	p.names = namesOf(name, "")
 	if why := localfile.Own(name); why != "" {
 		return nil, refuse(p.Path, why, localfile.ErrName)
 	}
 	if root == nil {
-		if err := p.enter(); err != nil {
-			return nil, noDirectory(filepath.Clean(dir), err)
-		}
+		return p, p.enter()
 	}
 	return p, nil
 }
@@ -68,7 +67,7 @@ func (g *Group) Find(root *os.Root, path string) (*Place, error) {
 // enter opens the directory, unless it is open.
 func (p *Place) enter() (err error) {
 	if p.dir == nil {
-		p.dir, err = p.group.enter(p.root, p.path)
+		p.dir, err = p.group.Dirs.Enter(p.root, p.path)
 	}
 	return err
 }
@@ -76,7 +75,7 @@ func (p *Place) enter() (err error) {
 // leave closes the directory. gone means that it has lost its name.
 func (p *Place) leave(gone bool) {
 	if p.dir != nil {
-		p.group.leave(p.dir, gone)
+		p.group.Dirs.Leave(p.dir, gone)
 		p.dir = nil
 	}
 }
@@ -84,29 +83,31 @@ func (p *Place) leave(gone bool) {
 // Close ends the use of p. If the run failed, it removes the directories that it made, as far as they are empty.
 func (p *Place) Close(failed bool) {
 	p.leave(false)
-	for _, dir := range slices.Backward(p.made) {
-		if info, err := p.statDir(dir, p.root.Lstat); !failed || err != nil || !info.IsDir() || p.rmdir(dir) != nil {
-			break
-		}
+	if failed {
+		disk.Unmake(p.root, p.made)
 	}
 }
 
 // Look examines the target. It refuses what no download can replace.
-func (p *Place) Look() (err error) {
-	if err = p.enter(); err == nil {
-		p.Info, err = p.lstat(p.target)
+func (p *Place) Look() error {
+	p.Info = nil
+	if err := p.enter(); errors.Is(err, fs.ErrNotExist) {
+		return nil // Claim makes the directory
+	} else if err != nil {
+		return err
 	}
+	info, err := p.dir.Lstat(p.target)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		p.Info = nil
-		return nil // Claim finds out if the directory is missing too
+		return nil
 	case err != nil:
-		return p.obstacle(p.target, "cannot be examined", err)
+		return failure(p.Path, "cannot be examined", err)
 	}
-	if links(p.Info) > 1 { // a run was killed that gave the part its name by a hard link
-		if part, err := p.lstat(p.partial); err == nil && os.SameFile(part, p.Info) {
-			if err := p.removeIfThere(p.partial); err != nil {
-				return Failure(p.shown(p.partial), "cannot be removed", err)
+	p.Info = info
+	if disk.Links(p.Info) > 1 { // a run was killed that gave the part its name by a hard link
+		if part, err := p.dir.Lstat(p.partial); err == nil && os.SameFile(part, p.Info) {
+			if err := p.dir.RemoveIfThere(p.partial); err != nil {
+				return failure(p.shown(p.partial), "cannot be removed", err)
 			}
 		}
 	}
@@ -130,6 +131,16 @@ func (p *Place) Look() (err error) {
 	return nil
 }
 
+// Stat examines the target and follows links, below a root only to what is there.
+func (p *Place) Stat() (fs.FileInfo, error) {
+	return disk.Call("stat", p.Path, func() (fs.FileInfo, error) {
+		if p.root == nil {
+			return os.Stat(p.Path)
+		}
+		return p.root.Stat(filepath.Join(p.path, p.target))
+	})
+}
+
 // Size returns the size of the target, or 0 if it is a link to nowhere.
 func (p *Place) Size() int64 {
 	info, err := p.Stat()
@@ -139,75 +150,21 @@ func (p *Place) Size() int64 {
 	return info.Size()
 }
 
+// Copy copies the target, or what it leads to, to w.
+func (p *Place) Copy(ctx context.Context, w io.Writer) error {
+	f, err := disk.Call("open", p.Path, func() (*os.File, error) {
+		if p.root == nil {
+			return os.Open(p.Path)
+		}
+		return p.root.Open(filepath.Join(p.path, p.target))
+	})
+	if err != nil {
+		return failure(p.Path, "cannot be opened", err)
+	}
+	defer f.Close()
+	_, err = io.Copy(w, io.NewSectionReader(disk.Reader{Ctx: ctx, F: f}, 0, math.MaxInt64))
+	return failure(p.Path, "cannot be read", err)
+}
+
 // shown returns a name as messages show it.
 func (p *Place) shown(name string) string { return filepath.Join(filepath.Dir(p.Path), name) }
-
-// below returns the path of a directory as messages show it.
-func (p *Place) below(dir string) string {
-	if p.root == nil {
-		return dir
-	}
-	return filepath.Join(p.root.Name(), dir)
-}
-
-// obstacle says why a call for a name fails: perhaps its directory is none.
-func (p *Place) obstacle(name, what string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		if err := p.checkDir(p.path); err != nil {
-			return err
-		}
-	}
-	return Failure(p.shown(name), what, err)
-}
-
-func (p *Place) checkDir(dir string) error {
-	stat := os.Stat
-	if p.root != nil {
-		stat = p.root.Stat
-	}
-	info, err := p.statDir(dir, stat)
-	if err == nil && !info.IsDir() {
-		err = syscall.ENOTDIR
-	}
-	return noDirectory(p.below(dir), err)
-}
-
-// noDirectory says what is wrong with dir, or returns nil for nil.
-func noDirectory(dir string, err error) error {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return refuse(dir, "no such directory (create it first)", err)
-	case errors.Is(err, syscall.ENOTDIR):
-		return refuse(dir, "not a directory", err)
-	}
-	return Failure(dir, "cannot be examined", err)
-}
-
-// makeDir makes the directory, and what is missing between it and the root. The error is ErrMoved if another run has
-// removed a directory meanwhile.
-func (p *Place) makeDir() error {
-	parent := "."
-	for _, name := range strings.Split(p.path, string(filepath.Separator)) {
-		dir := filepath.Join(parent, name)
-		err := p.mkdir(dir)
-		switch {
-		case err == nil:
-			p.made = append(p.made, dir)
-			err = p.syncDir(parent)
-		case errors.Is(err, fs.ErrExist): // another run has made it, or it is something else
-			err = p.checkDir(dir)
-			if _, lerr := p.statDir(dir, p.root.Lstat); errors.Is(lerr, fs.ErrNotExist) {
-				err = ErrMoved
-			}
-		case errors.Is(err, fs.ErrNotExist) && parent != ".": // else the root itself has been removed
-			err = ErrMoved
-		default:
-			err = Failure(p.below(dir), "cannot be created", err)
-		}
-		if err != nil {
-			return err
-		}
-		parent = dir
-	}
-	return nil
-}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/localfile"
 )
 
@@ -19,44 +20,39 @@ func (p *Part) settle(n *naming) error {
 		return err
 	}
 	s := p.Snapshot()
-	if err := p.cut(s.Done.Octets()); err != nil {
-		return err
+	size := s.Done.Octets()
+	info, err := disk.Stat(p.f)
+	switch {
+	case err != nil:
+		return failure(p.Name(), "cannot be examined", err)
+	case info.Size() < size:
+		return refuse(p.Name(), fmt.Sprintf("holds %d bytes, but %d were written", info.Size(), size), nil)
+	case info.Size() > size:
+		if err := disk.Truncate(p.f, size); err != nil {
+			return failure(p.Name(), "cannot be resized", err)
+		}
 	}
 	if n.time = s.ModTime; !n.time.IsZero() {
-		if err := p.chtimes(p.partial, n.time); err != nil {
+		if err := p.dir.SetTime(p.partial, n.time); err != nil {
 			n.time = time.Time{}
 			n.Note(p.Name() + ": cannot set the server's time: " + localfile.Cause(err).Error())
 		}
 	}
 	if n.time.IsZero() {
-		info, err := fstat(p.f)
+		info, err := disk.Stat(p.f)
 		if err != nil {
-			return Failure(p.Name(), "cannot be examined", err)
+			return failure(p.Name(), "cannot be examined", err)
 		}
 		n.time = info.ModTime()
 	}
 	return p.flush()
 }
 
-// cut cuts off what the part has beyond its first n bytes.
-func (p *Part) cut(n int64) error {
-	info, err := fstat(p.f)
-	switch {
-	case err != nil:
-		return Failure(p.Name(), "cannot be examined", err)
-	case info.Size() < n:
-		return refuse(p.Name(), fmt.Sprintf("holds %d bytes, but %d were written", info.Size(), n), nil)
-	case info.Size() > n:
-		return Failure(p.Name(), "cannot be resized", truncate(p.f, n))
-	}
-	return nil
-}
-
 // publish gives the settled part its final name, which may exist only with overwrite. The journal goes first, so that none
 // is left beside the file.
 func (p *Part) publish(overwrite bool) (err error) {
 	if p.copied != nil {
-		if now, err := p.lstat(p.target); err != nil || !same(now, p.copied) {
+		if now, err := p.dir.Lstat(p.target); err != nil || !same(now, p.copied) {
 			return refuse(p.Path, ErrMoved.Error(), err)
 		}
 	}
@@ -67,11 +63,15 @@ func (p *Part) publish(overwrite bool) (err error) {
 	case err != nil:
 		return err
 	case overwrite:
-		err = Failure(p.Path, "cannot be moved into place", p.rename(p.partial, p.target))
+		err = p.dir.Rename(p.partial, p.target)
 		p.placed = err == nil
 	default:
-		p.placed, err = p.moveToFree(p.partial, p.target)
+		p.placed, err = p.dir.RenameNew(p.partial, p.target)
 	}
+	if errors.Is(err, fs.ErrExist) {
+		return refuse(p.Path, "already exists", fs.ErrExist)
+	}
+	err = failure(p.Path, "cannot be moved into place", err)
 	if err == nil && p.like != nil && p.like.Mode()&0o600 != 0o600 { // its owner could not have written to it
 		err = p.permit(p.like.Mode().Perm())
 	}
@@ -81,7 +81,7 @@ func (p *Part) publish(overwrite bool) (err error) {
 // KeepBad renames the part, because its digest is wrong, and returns the new name. One that an earlier run has kept makes
 // room for it; same is called with that first.
 func (p *Part) KeepBad(same func(f *os.File)) (kept string, err error) {
-	if f, err := p.openRegular(p.bad, os.O_RDONLY); err == nil {
+	if f, err := p.dir.Open(p.bad, os.O_RDONLY); err == nil {
 		same(f)
 		f.Close()
 	}
@@ -89,27 +89,8 @@ func (p *Part) KeepBad(same func(f *os.File)) (kept string, err error) {
 		err = p.removeJournal()
 	}
 	if err == nil {
-		err = Failure(p.shown(p.bad), "cannot be moved into place", p.rename(p.partial, p.bad))
+		err = failure(p.shown(p.bad), "cannot be moved into place", p.dir.Rename(p.partial, p.bad))
 		p.placed = err == nil
 	}
 	return p.shown(p.bad), err
-}
-
-// moveToFree renames a file to a free name. The error is fs.ErrExist if the name is taken: renameat2 and a hard link can
-// tell. moved reports whether the file has the new name, with an error besides the old one.
-func (p *Place) moveToFree(from, to string) (moved bool, err error) {
-	err = p.renameNew(from, to)
-	if err != nil && !errors.Is(err, fs.ErrExist) { // not here, perhaps
-		if err = p.link(from, to); err == nil {
-			return true, Failure(p.shown(from), "cannot be removed", p.removeIfThere(from))
-		}
-	}
-	if err == nil {
-		return true, nil
-	}
-	if _, lerr := p.lstat(to); lerr == nil || errors.Is(err, fs.ErrExist) {
-		return false, refuse(p.shown(to), "already exists", fs.ErrExist)
-	}
-	err = p.rename(from, to) // there are no hard links (FAT): a file that appears in between is lost
-	return err == nil, Failure(p.shown(to), "cannot be moved into place", err)
 }

@@ -40,12 +40,12 @@ func (s *Stream) at() int64 {
 // brought returns the bytes of s.span that s has written, but not the last one before the span is known to be whole: no
 // run may take it for that.
 func (s *Stream) brought() Span {
-	at := s.at()
-	switch {
-	case s.whole && s.span.End >= 0:
-		at = min(at, s.span.End)
-	case s.span.End >= 0:
-		at = min(at, s.span.End-1)
+	at, end := s.at(), s.span.End
+	if end >= 0 && !s.whole {
+		end--
+	}
+	if end >= 0 {
+		at = min(at, end)
 	}
 	return Span{s.span.Start, at}
 }
@@ -58,7 +58,7 @@ func (p *Part) Write(x Span) (*Stream, error) {
 	if s.To = s; !slices.ContainsFunc(p.streams, func(y *Stream) bool { return y.To == p.f }) {
 		s.To = p.f
 		if _, err := p.f.Seek(x.Start, io.SeekStart); err != nil {
-			return nil, Failure(p.Name(), "cannot be written", err)
+			return nil, failure(p.Name(), "cannot be written", err)
 		}
 	}
 	p.streams = append(p.streams, s)

@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package partfile
+package disk
 
 import (
 	"errors"
@@ -20,7 +20,8 @@ func held(f *os.File) (taken, locked bool) {
 	return errors.Is(err, syscall.EWOULDBLOCK), err == nil
 }
 
-func links(info fs.FileInfo) uint64 {
+// Links returns how many names a file has.
+func Links(info fs.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(stat.Nlink)
 	}

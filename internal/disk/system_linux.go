@@ -1,9 +1,9 @@
-package partfile
+package disk
 
 import "golang.org/x/sys/unix"
 
 // renameNew renames a file to a name that does not exist.
-func (d *dir) renameNew(from, to string) error {
+func (d *Dir) renameNew(from, to string) error {
 	self, err := d.file()
 	if err != nil {
 		return err
@@ -12,8 +12,8 @@ func (d *dir) renameNew(from, to string) error {
 	return unix.Renameat2(fd, from, fd, to, unix.RENAME_NOREPLACE)
 }
 
-// openFiles returns how many files the process may open.
-func openFiles() int {
+// OpenFiles returns how many files the process may open.
+func OpenFiles() int {
 	most := unix.Rlimit{Cur: 256}
 	_ = unix.Getrlimit(unix.RLIMIT_NOFILE, &most)
 	return int(min(most.Cur, 1<<20))

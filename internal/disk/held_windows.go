@@ -1,4 +1,4 @@
-package partfile
+package disk
 
 import (
 	"errors"
