@@ -56,9 +56,8 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*r
 		return about(u, errNotDirectory)
 	}
 	r := &run{session: s, ctx: ctx, url: u, goal: g, file: question{url: u}}
-	slip, mask := masking(u)
-	r.mask, r.goal.op = mask, mask(final(u))
-	s.client.secrets.Add(slip[:max(0, strings.LastIndexByte(slip, '@'))])
+	r.mask = masking(u, s.client.secrets.Add)
+	r.goal.op = r.mask(final(u))
 	if g.entries {
 		r.listBy(s.known().how)
 	}

@@ -134,22 +134,22 @@ func TestEncodedColon(t *testing.T) {
 	}
 }
 
-// TestSlashInPassword retrieves a path that may end a password with a "/" in it, by every way to use one. Only the
+// TestSlashInPassword retrieves a path that may end a password with a "/" in it, or has a second URL, by every way to use one. Only the
 // server sees it, and what it repeats is masked.
 func TestSlashInPassword(t *testing.T) {
-	for _, path := range []string{"/hiddenword@host/f", "/hiddenword@host", "/hiddenword@host/"} {
+	for _, path := range []string{"/hiddenword@host/f", "/hiddenword@host", "/hiddenword@host/", "/x,ftp://me:hiddenword@host/f", "u:other@/x,ftp://me:hiddenword@host/f"} {
 		var d diary
 		s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("RETR", testserver.Reply("550 no hiddenword here")),
 			testserver.On("NLST", testserver.Reply("550 no hiddenword here")))
 		c := &ftpexec.Client{MaxIdle: -1, Trace: d.add}
 		u := parse(t, s.URL(path))
 		_, err := do(t.Context(), c, u)
-		if wantHidden(t, path, "hiddenword", err, &d); err == nil || !strings.Contains(strings.Join(s.Commands(), "\n"), " hiddenword@host") {
+		if wantHidden(t, path, "hiddenword", err, &d); err == nil || !strings.Contains(strings.Join(s.Commands(), "\n"), "hiddenword@host") {
 			t.Errorf("%s: got %v, commands %q", path, err, s.Commands())
 		}
 		_, err = c.Stat(t.Context(), u)
 		wantHidden(t, path, "hiddenword", err, &d)
-		if plan := planned(t, u); strings.Contains(plan, "hidden") || !strings.Contains(plan+"|", " ***@host|") {
+		if plan := planned(t, u); strings.Contains(plan, "hidden") || !strings.Contains(plan+"|", "***@host|") {
 			t.Errorf("%s: plan\n%s, %v", path, plan, err)
 		}
 	}

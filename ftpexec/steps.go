@@ -35,7 +35,7 @@ func Plan(u *urlparse.URL) ([]Command, error) {
 	if u.Scheme == urlparse.FTPS {
 		plan[0].Arg += " TLS"
 	}
-	_, mask := masking(u)
+	mask := masking(u, func(string) {})
 	for _, st := range steps(u, course{fresh: true, bare: true}) {
 		plan = append(plan, mask(st.Command))
 	}
@@ -44,17 +44,21 @@ func Plan(u *urlparse.URL) ([]Command, error) {
 
 const stars = "********"
 
-// masking returns the segment of u that may hold a password, or "", and a function that hides it in a command.
-func masking(u *urlparse.URL) (slip string, mask func(Command) Command) {
-	shown := u.WithoutPassword()
-	if u.User != nil || shown.Name == u.Name && slices.Equal(shown.Dirs, u.Dirs) {
-		return "", func(c Command) Command { return c }
+// masking returns a function that hides in a command what may be a password in the path of u. It gives each of these to secret.
+func masking(u *urlparse.URL, secret func(string)) func(Command) Command {
+	v := u.WithoutPassword()
+	if v.Name == u.Name && slices.Equal(v.Dirs, u.Dirs) {
+		return func(c Command) Command { return c }
 	}
-	slip, shows := append(slices.Clone(u.Dirs), u.Name)[0], append(slices.Clone(shown.Dirs), shown.Name)[0]
-	return slip, func(c Command) Command {
-		if c.Arg == slip {
-			c.shows = shows
+	shown, shows := append(v.Dirs, v.Name), map[string]string{}
+	for i, segment := range append(slices.Clone(u.Dirs), u.Name) {
+		if before, _, _ := strings.Cut(shown[i], "***"); segment != shown[i] {
+			shows[segment] = shown[i]
+			secret(segment[len(before):strings.LastIndexByte(segment, '@')])
 		}
+	}
+	return func(c Command) Command {
+		c.shows = cmp.Or(shows[c.Arg], c.shows)
 		return c
 	}
 }
@@ -246,7 +250,7 @@ func (c course) questions() (list []step) {
 		for _, op := range q.asks {
 			next = append(next, step{Command: op, probe: op.Verb == "CWD"})
 		}
-		_, mask := masking(q.url)
+		mask := masking(q.url, func(string) {})
 		for j := range next {
 			next[j].about, next[j].Command = q, mask(next[j].Command)
 			octets += len(next[j].line()) + 2
