@@ -26,6 +26,9 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	j := t.Value
 	bounded, cancel := b.bound(ctx)
 	defer cancel()
+	if b.root == nil {
+		return b.tells(bounded, t)
+	}
 	result, there, err := b.there(bounded, j)
 	if b.short(t, err) {
 		return schedule.Short
@@ -71,6 +74,23 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 //
 //go:noinline
 func stack() byte { var frame [16 << 10]byte; return frame[time.Now().Nanosecond()&1] }
+
+// tells ends a file with what its listing or else the server tells.
+func (b *engine) tells(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
+	j := t.Value
+	result, err := download.Result{Size: j.size(), ModTime: j.modTime}, t.GivenUp
+	if result.Size < 0 && err == nil {
+		err = b.again(ctx, func() error {
+			e, err := b.src.Stat(ctx, j.url())
+			result.Size, result.ModTime = e.Size, e.ModTime
+			return err
+		})
+	}
+	if b.crowded(t, err) {
+		return schedule.Full(err)
+	}
+	return b.end(ctx, j, result, err, verdict(err))
+}
 
 // pause is the time between two looks at a file that another run writes.
 const pause = time.Second

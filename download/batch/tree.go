@@ -23,14 +23,15 @@ import (
 
 // node is where a directory of a tree is.
 type node struct {
-	root  *urlparse.URL // of the tree
-	below string        // the path below the tree's directory; "" for that directory
-	depth int           // levels above it
-	real  string        // below, with the links followed
-	up    *node         // the directory whose listing has it; nil for the tree's own
-	haul  *haul         // of the tree
-	links int           // links followed on the way
-	guess bool          // it may be a file: the listing did not tell
+	root  *urlparse.URL     // of the tree
+	below string            // the path below the tree's directory; "" for that directory
+	depth int               // levels above it
+	real  string            // below, with the links followed
+	up    *node             // the directory whose listing has it; nil for the tree's own
+	haul  *haul             // of the tree
+	links int               // links followed on the way
+	guess bool              // it may be a file: the listing or the URL does not tell
+	kind  urlparse.Typecode // of the file that it may be; "" if the tree says it
 
 	unique string          // as the listing of up has it; "" if it does not tell
 	shows  uint64          // the identity of its own listing
@@ -41,8 +42,10 @@ type node struct {
 // lead in a circle that shows no name twice.
 const mostLinks = 8
 
-// top returns the node of a tree's own directory.
-func top(u *urlparse.URL) *node { return &node{root: directory(u), haul: new(haul)} }
+// top returns the node of a tree's own directory, which may be a file if its URL does not end as one of a directory.
+func top(u *urlparse.URL) *node {
+	return &node{root: directory(u), haul: new(haul), guess: !u.IsDir(), kind: u.Type}
+}
 
 // directory returns the URL of the directory that u names, as a file or by ";type=d", with a CWD for it.
 func directory(u *urlparse.URL) *urlparse.URL {
@@ -57,8 +60,9 @@ func directory(u *urlparse.URL) *urlparse.URL {
 func (j *job) asFile() *job {
 	v, last := *j.url(), len(j.url().Dirs)-1
 	v.Dirs, v.Name = v.Dirs[:last:last], v.Dirs[last]
-	v.Type = j.Tree.typeOf(v.Name)
+	v.Type = cmp.Or(j.dir.kind, j.Tree.typeOf(v.Name))
 	task := *j.Task
+	task.Path = cmp.Or(task.Path, v.Name)
 	task.URLs = []*urlparse.URL{&v}
 	return &job{Task: &task, listed: -1, link: j.link}
 }
@@ -80,7 +84,7 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	case b.crowded(t, err):
 		return schedule.Full(err)
 	case err != nil && j.dir.guess && noDirectory(err):
-		if j.Tree.wants(j.dir.below, false) {
+		if j.dir.up == nil || j.Tree.wants(j.dir.below, false) {
 			return b.listed(ctx, t, j.asFile())
 		}
 		j.leave(entry{name: "."})
@@ -163,7 +167,7 @@ func (b *engine) notListed(ctx context.Context, j *job, err error, v schedule.Ve
 // create creates the local directory, which may stay empty. If only some files are wanted, those create the directories
 // that they need.
 func (b *engine) create(j *job) error {
-	if pattern, _ := j.Tree.level(j.dir.depth); j.Path != "" && (pattern != "" || len(j.Tree.Accept) > 0) {
+	if pattern, _ := j.Tree.level(j.dir.depth); b.root == nil || j.Path != "" && (pattern != "" || len(j.Tree.Accept) > 0) {
 		return nil
 	}
 	if err := b.root.MkdirAll(cmp.Or(j.Path, "."), 0o777); err != nil {
@@ -230,7 +234,7 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []entry) {
 	var rough []int
 	var urls []*urlparse.URL
 	for i, e := range entries {
-		if b.Each.Newer && e.mode.IsRegular() && e.time.IsZero() && b.sameSize(path.Join(j.Path, e.name), e.size) {
+		if b.Each.Newer && e.mode.IsRegular() && e.rough && b.sameSize(path.Join(j.Path, e.name), e.size) {
 			rough, urls = append(rough, i), append(urls, j.url().Child(literal(e.name), ""))
 		}
 	}
@@ -247,7 +251,7 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []entry) {
 		}
 		e := &entries[rough[n]]
 		if n++; err == nil && info.Size == e.size {
-			e.time = info.ModTime
+			e.time, e.rough = info.ModTime, false
 		}
 	}
 }
@@ -275,8 +279,8 @@ func (b *engine) within(ctx context.Context, j *job, entries []entry) (jobs []*j
 			j.leave(e)
 			continue
 		}
-		next := j.file(e)
-		if err := e.usable(taken); err != nil {
+		next := b.fileIn(j, e)
+		if err := e.usable(taken); err != nil && (b.root != nil || e.mode != 0) {
 			b.refuse(next, e, err)
 		} else if e.mode == 0 {
 			jobs = append(jobs, next)
@@ -287,13 +291,16 @@ func (b *engine) within(ctx context.Context, j *job, entries []entry) (jobs []*j
 	return jobs
 }
 
-// file returns the job for a file in the directory j.
-func (j *job) file(e entry) *job {
-	size := e.size
+// fileIn returns the job for a file in the directory j.
+func (b *engine) fileIn(j *job, e entry) *job {
+	f := &job{in: j, name: e.name, listed: e.size}
 	if j.Tree.typeOf(e.name) == urlparse.TypeASCII {
-		size = -1 // the line ends count otherwise there
+		f.listed = -1 // the line ends count otherwise there
 	}
-	return &job{in: j, name: e.name, modTime: e.time, listed: size}
+	if !e.rough || b.root == nil {
+		f.modTime = e.time
+	}
+	return f
 }
 
 // refuse reports an entry that has no local name.

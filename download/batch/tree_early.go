@@ -30,6 +30,6 @@ func (b *engine) begin(ctx context.Context, t *schedule.Turn[*job]) context.Cont
 			return
 		}
 		j.dir.ahead[e.key()] = true
-		b.queue(t, j.file(e))
+		b.queue(t, b.fileIn(j, e))
 	})
 }

@@ -80,7 +80,8 @@ type entry struct {
 	unique       string      // of a directory
 	mode         fs.FileMode // the type
 	size         int64
-	time         time.Time // of modification; zero if it is known only roughly
+	time         time.Time // of modification; if it is known only roughly, the day
+	rough        bool
 }
 
 func entryOf(e ftpexec.Entry) entry {
@@ -88,8 +89,8 @@ func entryOf(e ftpexec.Entry) entry {
 	if e.Mode.IsDir() {
 		x.unique = strings.Clone(e.Unique)
 	}
-	if !e.Local && e.Precision <= time.Second {
-		x.time = e.ModTime
+	if x.time = e.ModTime; e.Local || e.Precision == 0 || e.Precision > time.Second {
+		x.time, x.rough = e.ModTime.Truncate(24*time.Hour), true
 	}
 	return x
 }

@@ -247,6 +247,40 @@ func TestTreeCancelledWithin(t *testing.T) {
 	}
 }
 
+// TestTreeTold checks that without a Root nothing is retrieved: files end with what their listings tell, or the server.
+func TestTreeTold(t *testing.T) {
+	exact, day := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	for verb, want := range map[string]struct {
+		line  string
+		time  time.Time
+		sends []string
+	}{
+		"MLSD": {"type=file;size=3;modify=20260102030405; x.part.json", exact, []string{"MLSD"}},
+		"LIST": {"-rw-r--r-- 1 0 0 3 Jan 02 2026 x.part.json", day, []string{"LIST -a"}},
+		"NLST": {"x.part.json", exact, []string{"NLST", "SIZE x.part.json", "MDTM x.part.json"}},
+	} {
+		s, srv := scripted(t, shelf{verb: verb, listings: map[string]string{"/": lines(want.line)}, files: map[string]string{"/x.part.json": "abc"}})
+		var told []batch.Event
+		s.options.Events = func(e batch.Event) {
+			if e.Kind == batch.Ended {
+				told = append(told, e)
+			}
+		}
+		totals, err := batch.Run(t.Context(), &s.client, slices.Values([]batch.Task{treeOf(t, srv.URL("/"), batch.Tree{})}), s.options)
+		s.client.CloseIdleConnections()
+		if err != nil || totals.Complete != 1 || len(told) != 1 || told[0].Result.Size != 3 || !told[0].Result.ModTime.Equal(want.time) {
+			t.Errorf("%s: %+v, %v, %+v", verb, totals, err, told)
+		}
+		sent := slices.DeleteFunc(srv.Commands(), func(c string) bool {
+			return !slices.Contains([]string{"SIZE", "MDTM", "RETR", verb}, strings.Fields(c)[0])
+		})
+		if !slices.Equal(sent, want.sends) {
+			t.Errorf("%s: %q is sent, want %q", verb, sent, want.sends)
+		}
+		s.compare(nil)
+	}
+}
+
 // TestTreeInTheWay checks local files and links in the place of directories.
 func TestTreeInTheWay(t *testing.T) {
 	for _, what := range []string{"file", "link out", "dangling link"} {

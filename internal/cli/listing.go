@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/retry"
@@ -28,17 +31,71 @@ func (r *run) again(ctx context.Context, f func() error) error {
 	return retry.New(policy).Do(ctx, f)
 }
 
+// directory returns the URL of the directory that u names, as if it ended in "/".
+func directory(u *urlparse.URL) *urlparse.URL {
+	v := *u
+	if v.Type = ""; v.Name != "" {
+		v.Dirs, v.Name = append(slices.Clone(v.Dirs), v.Name), ""
+	}
+	return &v
+}
+
+// told reports whether the listing of u is to tell types: for -l, and to mark directories on a terminal unless the URL says
+// ";type=d", which is NLST.
+func (r *run) told(u *urlparse.URL, terminal bool) bool {
+	return r.Long || terminal && u.Type != urlparse.TypeDir
+}
+
+// plan prints the commands that u means, and of a tree those of its first listing.
+func (r *run) plan(u *urlparse.URL, tree bool) error {
+	told := u.IsDir() && r.told(u, show.IsTerminal(r.print.Out))
+	if tree {
+		u = directory(u)
+	}
+	plan, err := ftpexec.Plan(u)
+	if err == nil && (tree || told) {
+		plan[len(plan)-1] = ftpexec.Command{Verb: "MLSD"}
+	}
+	for _, command := range plan {
+		if err == nil {
+			_, err = fmt.Fprintln(r.print.Out, command)
+		}
+	}
+	if err == nil && tree {
+		r.print.Note(show.Notice, "", u.Redacted()+": what follows depends on this listing")
+	}
+	return err
+}
+
+// line is one of a listing, with what it is sorted by.
+type line struct {
+	name string
+	size int64
+	time time.Time
+	text []byte
+}
+
+// orders are those of --sort.
+var orders = map[string]func(a, b line) int{
+	"name": func(a, b line) int { return strings.Compare(a.name, b.name) },
+	"time": func(a, b line) int { return cmp.Or(b.time.Compare(a.time), strings.Compare(a.name, b.name)) },
+	"size": func(a, b line) int { return cmp.Or(cmp.Compare(b.size, a.size), strings.Compare(a.name, b.name)) },
+}
+
 // listDir writes a directory to w, an entry a line: the names, or with -l all that the server tells. What it tries again
 // has written nothing. It goes on after a line that cannot be read, and returns the last such error at the end. On a
-// terminal the names are escaped, and come as they arrive.
+// terminal the names are escaped.
 func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
 	return r.again(ctx, func() error {
 		out := bufio.NewWriter(w)
-		entries := r.source.List
-		if r.Long {
+		entries, order := r.source.List, orders[r.Sort]
+		if r.told(u, terminal) {
 			entries = r.source.Entries
+		} else {
+			order = nil
 		}
 		var odd error
+		var lines []line
 		for e, err := range entries(ctx, u) {
 			if errors.Is(err, ftpexec.ErrLine) {
 				if odd != nil {
@@ -47,41 +104,63 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 				odd = err
 				continue
 			}
-			if err == nil {
+			switch {
+			case err != nil:
+			case order != nil:
+				lines = append(lines, line{e.Name, e.Size, e.ModTime, r.lineOf(e, terminal)})
+			default:
 				_, err = out.Write(r.lineOf(e, terminal))
-			}
-			if err == nil && terminal && !r.Long {
-				err = out.Flush()
 			}
 			if err != nil {
 				return errors.Join(err, out.Flush())
 			}
 		}
+		slices.SortStableFunc(lines, order)
+		for _, l := range lines {
+			_, _ = out.Write(l.text) // Flush returns the error
+		}
 		return errors.Join(out.Flush(), odd)
 	})
+}
+
+// noDirectory replaces the error of a listing if u, which does not end as the URL of a directory, names a file.
+func (r *run) noDirectory(ctx context.Context, u *urlparse.URL, err error) error {
+	e, ok := errors.AsType[*ftpexec.Error](err)
+	if !ok || e.Stage != "directory" || u.IsDir() {
+		return err
+	}
+	if _, serr := r.source.Stat(ctx, u); serr != nil {
+		return err
+	}
+	return config.Usage("it is a file: leave out -l to fetch it; -I shows its size and time")
 }
 
 // lineOf returns the line for an entry. In the names of JSON bytes that are not UTF-8 become U+FFFD; the URL names the
 // entry exactly, without a password.
 func (r *run) lineOf(e ftpexec.Entry, terminal bool) []byte {
-	name := e.Name
-	if r.Long && e.Target != "" {
+	name, size := e.Name, count(e.Size)
+	switch {
+	case r.Long && e.Target != "":
 		name += " -> " + e.Target
+	case e.Mode.IsDir() && (r.Long || terminal) && !strings.HasSuffix(name, "/"):
+		name += "/"
 	}
 	if terminal {
 		name = printable.Line(name)
 	}
+	if r.Human && e.Size >= 0 {
+		size = printable.Size(float64(e.Size))
+	}
 	switch {
 	case r.JSON:
-		return printable.JSON(rowOf(e, r.Long))
+		return printable.JSON(rowOf(e))
 	case r.Long:
-		return fmt.Appendf(nil, "%s %12s  %-20s  %s\n", modeOf(e), count(e.Size), timeOf(e), name)
+		return fmt.Appendf(nil, "%s %12s  %-20s  %s\n", modeOf(e), size, timeOf(e), name)
 	}
 	return []byte(name + "\n")
 }
 
-// row is an entry in JSON, or what -I prints about a file. It lacks what is not known. Of an entry it has all with -l, and
-// without only the name and the URL.
+// row is an entry in JSON, or what -I prints about a file. It lacks what is not known.
 type row struct {
 	Name      string `json:"name,omitempty"`
 	URL       string `json:"url"`
@@ -94,12 +173,8 @@ type row struct {
 	Target    string `json:"target,omitempty"`
 }
 
-func rowOf(e ftpexec.Entry, long bool) row {
-	x := row{Name: e.Name, URL: e.URL.WithoutPassword().String()}
-	if !long {
-		return x
-	}
-	x.Target, x.Local = e.Target, e.Local
+func rowOf(e ftpexec.Entry) row {
+	x := row{Name: e.Name, URL: e.URL.WithoutPassword().String(), Target: e.Target, Local: e.Local}
 	x.Type = cmp.Or(kinds[e.Mode.Type()].name, "special")
 	if e.Size >= 0 {
 		x.Size = &e.Size
@@ -230,7 +305,7 @@ func (r *run) askAll(ctx context.Context, urls []*urlparse.URL) (n int, err erro
 		for e, err := range r.source.StatAll(ctx, urls[n:]) {
 			switch {
 			case err == nil:
-				if _, err := r.print.Out.Write(r.infoLine(urls[n], e)); err != nil {
+				if _, err := r.print.Out.Write(r.infoLine(urls[n], e.Size, e.ModTime, false)); err != nil {
 					return err
 				}
 			case !ofOne(err):
@@ -252,17 +327,58 @@ func ofOne(err error) bool {
 		errors.As(err, &e) && (e.Stage == "directory" || e.Stage == "transfer" && !strings.HasPrefix(e.Op, "TYPE"))
 }
 
-// infoLine returns the line about a file: size, time, URL.
-func (r *run) infoLine(u *urlparse.URL, e ftpexec.Entry) []byte {
+// infoLine returns the line about a file: size, time, URL. rough says that a time at midnight is only a day.
+func (r *run) infoLine(u *urlparse.URL, size int64, t time.Time, rough bool) []byte {
 	x := row{URL: u.WithoutPassword().String()}
-	if !e.ModTime.IsZero() {
-		x.Time = e.ModTime.UTC().Format(time.RFC3339)
+	if !t.IsZero() {
+		x.Time = t.UTC().Format(time.RFC3339)
 	}
-	if e.Size >= 0 {
-		x.Size = &e.Size
+	if rough = rough && t.Equal(t.Truncate(24*time.Hour)); rough && x.Time != "" {
+		x.Precision = "day"
 	}
-	if r.JSON {
+	if size >= 0 {
+		x.Size = &size
+	}
+	switch {
+	case r.JSON:
 		return printable.JSON(x)
+	case rough:
+		x.Time, _, _ = strings.Cut(x.Time, "T")
 	}
-	return fmt.Appendf(nil, "%s\t%s\t%s\n", count(e.Size), cmp.Or(x.Time, "-"), x.URL)
+	return fmt.Appendf(nil, "%s\t%s\t%s\n", count(size), cmp.Or(x.Time, "-"), x.URL)
+}
+
+// inventory prints what the listings of trees tell about the files in them (-I with -r or --glob), and how much it is.
+func (r *run) inventory(ctx context.Context) {
+	var files, unknown, octets int64
+	r.shown = r.print.Run("", -1, -1)
+	_, err := batch.Run(ctx, r.source, r.tasks(ctx), batch.Options{
+		Jobs: r.Jobs, PerHost: r.PerHost, Each: r.File, Timeout: r.MaxTime, Events: func(e batch.Event) {
+			switch {
+			case e.Kind == download.Progress:
+			case e.Kind != batch.Ended, e.Err != nil, e.Text != "":
+				r.event(ctx, e)
+			case !r.shut.Load():
+				if files++; e.Result.Size < 0 {
+					unknown++
+				}
+				octets += max(0, e.Result.Size)
+				_, err := r.print.Out.Write(r.infoLine(e.Task.URLs[0], e.Result.Size, e.Result.ModTime, true))
+				r.fail("", err)
+			}
+		}})
+	text := fmt.Sprintf("%s, %s (%d bytes)", printable.Count(files, "file", "files"), printable.Size(float64(octets)), octets)
+	if unknown > 0 {
+		text += fmt.Sprintf(", %d of them of unknown size", unknown)
+	}
+	switch {
+	case ctx.Err() != nil:
+		r.print.Failed("", context.Cause(ctx), "")
+	case err != nil:
+		r.code.CompareAndSwap(exitOK, exitOther)
+		text += ", not all of the tree"
+	}
+	if files > 0 || err == nil {
+		r.print.Note(show.Notice, "", text)
+	}
 }

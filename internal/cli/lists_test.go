@@ -28,7 +28,7 @@ func TestRow(t *testing.T) {
 		`"s","url":"ftp://u@h/d/f","type":"special","time":"2026-01-02T03:04:05.6Z","precision":"day"`:                          {Name: "s", Size: -1, Mode: fs.ModeSocket, ModTime: at, Precision: 24 * time.Hour},
 	} {
 		e.URL = u
-		if got := string(printable.JSON(rowOf(e, true))); got != `{"name":`+want+"}\n" {
+		if got := string(printable.JSON(rowOf(e))); got != `{"name":`+want+"}\n" {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}

@@ -155,6 +155,8 @@ func (r *run) all(ctx context.Context) {
 		_, _ = await(ctx, func() (any, error) { r.source.CloseIdleConnections(); return nil, nil })
 	}()
 	switch {
+	case r.Info && (r.Recursive || r.Glob):
+		r.inventory(ctx)
 	case r.Info:
 		r.infos(ctx)
 	case r.Many && !r.DryRun:
@@ -171,7 +173,7 @@ func (r *run) all(ctx context.Context) {
 // second.
 func (r *run) idle() int {
 	switch f := r.File; {
-	case r.Info:
+	case r.Info && !r.Recursive && !r.Glob:
 		return 1
 	case r.Many:
 		return cmp.Or(r.PerHost, r.Jobs, config.MostJobs)
@@ -232,20 +234,18 @@ func (r *run) one(ctx context.Context, t batch.Task) {
 	defer cancel()
 	u := t.URLs[0]
 	o, from := r.File, download.Source(first{r.source, r})
-	switch listed := u.IsDir() || r.Long; { // -l of a file fails with the listing
+	if r.Long {
+		u = directory(u)
+	}
+	switch {
 	case r.DryRun:
-		plan, err := ftpexec.Plan(u)
-		for _, command := range plan {
-			if err == nil {
-				_, err = fmt.Fprintln(r.print.Out, command)
-			}
-		}
-		r.failed(ctx, u, err)
+		r.failed(ctx, u, r.plan(u, t.Tree != nil))
 		return
-	case listed && t.Path == "-":
-		r.failed(ctx, u, r.listDir(ctx, u, r.print.Out, show.IsTerminal(r.print.Out)))
+	case u.IsDir() && t.Path == "-":
+		err := r.listDir(ctx, u, r.print.Out, show.IsTerminal(r.print.Out))
+		r.failed(ctx, u, r.noDirectory(ctx, t.URLs[0], err))
 		return
-	case listed:
+	case u.IsDir():
 		from, o = listing{r.source, r}, download.Options{Overwrite: r.File.Overwrite, Skip: r.File.Skip, Retries: -1}
 	}
 	r.shown = r.print.Run(t.Path, 1, -1)

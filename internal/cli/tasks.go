@@ -127,7 +127,7 @@ func (r *run) known() (files, bytes int64) {
 		}
 	}
 	for _, t := range r.Targets {
-		if t.Pattern != "" || r.Recursive && t.URL.IsDir() {
+		if t.Pattern != "" || r.Recursive {
 			return -1, -1
 		}
 		files, bytes = files+1, -1
@@ -150,7 +150,7 @@ func (r *run) task(t config.Target) (task batch.Task, err error) {
 		} else if tree.Depth > 0 {
 			tree.Depth += more
 		}
-	case r.Recursive && u.IsDir():
+	case r.Recursive:
 		task.Tree = &tree
 		if r.Dir == "" || len(r.Targets) > 1 {
 			name := path.Base("/" + strings.Join(append(slices.Clone(u.Dirs), u.Name), "/")) // "/" for the login directory

@@ -78,6 +78,14 @@ func Size(n float64) string {
 	return fmt.Sprintf("%.1f %ciB", n, "KMGT"[i-1])
 }
 
+// Count returns, for example, "1 link" or "2 links".
+func Count(n int64, one, more string) string {
+	if n == 1 {
+		more = one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
 // Octets returns s with bytes outside 0x20-0x7e as \xNN and a backslash as \\, so that the result identifies every byte.
 func Octets(s string) string {
 	var b strings.Builder

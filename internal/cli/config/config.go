@@ -29,6 +29,8 @@ type Config struct {
 
 	// What to do with it.
 	Info, Long, JSON, DryRun bool
+	Human                    bool   // sizes for people
+	Sort                     string // of listings by name, time or size, or none
 	Output, Dir, Report      string
 	File                     download.Options // of each file
 	Many                     bool             // several files at once

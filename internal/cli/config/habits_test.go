@@ -46,7 +46,7 @@ func TestSuggestions(t *testing.T) {
 		text := must.Get(os.ReadFile("testdata/options/" + program + ".txt"))(t)
 		words = append(words, strings.Fields(strings.ReplaceAll(string(text), "--", ""))...)
 	}
-	words = append(words, strings.Fields("retort import export bast lase tips glow bond tape mark port short sort mobs lobs slum song dig fir out for tin kay bit infer grief")...)
+	words = append(words, strings.Fields("retort import export bast lase tips glow bond tape mark port mobs lobs slum song dig fir out for tin kay bit infer grief")...)
 	for _, word := range words {
 		if all.Lookup(word) != nil {
 			continue

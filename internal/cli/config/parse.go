@@ -16,7 +16,11 @@ import (
 func Parse(args []string) (*Config, error) {
 	r := read(args, "")
 	r.settle()
-	if r.Print == "help" && !slices.Contains(args, "--help") { // -h
+	switch {
+	case r.Print != "help" || slices.Contains(args, "--help"):
+	case r.Long: // -h is that of ls
+		r.Print, r.Human = "", true
+	default:
 		r.Print = "short"
 	}
 	switch {
@@ -72,6 +76,7 @@ func (r *reader) settle() {
 	l.Targets = l.targets(r.operands)
 	together := r.all.Changed("jobs")
 	l.Many = l.lists() || l.Recursive || l.Glob || together && len(l.Targets) > 1
+	l.Long = l.Long || !l.Many && (l.JSON && !l.Info || r.all.Changed("sort"))
 	l.Client.Active, l.Client.NoEPSV, l.Client.TryTLS = l.mode == "active", l.mode == "pasv", l.TLS == "try"
 	l.Reading.AllowPort = l.Client.AllowPort
 	switch {

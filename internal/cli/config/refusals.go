@@ -31,8 +31,8 @@ func (l *line) refusals() []refusal {
 			"--report is for many files: write -i, --manifest, -r, --glob or -j too"},
 		{l.Report != "" && (l.Info || l.DryRun),
 			"-I and --dry-run fetch nothing: leave out --report"},
-		{l.Info && (l.Output != "" || l.DryRun || l.Recursive || l.Glob),
-			"-I prints what servers tell about files: leave out -o, -r, --glob and --dry-run"},
+		{l.Info && (l.Output != "" || l.DryRun),
+			"-I prints what servers tell about files: leave out -o and --dry-run"},
 		// The file here
 		{l.Dir != "" && (l.Output == "-" || filepath.IsAbs(l.Output)),
 			"-d contradicts -o - and an -o that begins at the root: leave out -d"},

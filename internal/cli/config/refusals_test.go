@@ -25,8 +25,6 @@ var refusalTests = []struct {
 	{"--report r --dry-run -i l", "-I and --dry-run fetch nothing", []string{"--report r=>"}},
 	{"-I -o g URL", "-I prints what servers tell", []string{"-o g=>"}},
 	{"-I --dry-run URL", "-I prints what servers tell", []string{"--dry-run=>"}},
-	{"-I -r URL/", "-I prints what servers tell", []string{"-r=>"}},
-	{"-I --glob URL*", "-I prints what servers tell", []string{"-I=>"}},
 	{"-o - -d g URL", "-d contradicts -o -", []string{"-d g=>"}},
 	{"-o /g -d g URL", "-d contradicts -o -", []string{"-d g=>", "/g=>g"}},
 	{"-o - -N URL", "-o - and -N or -c contradict", []string{"-o -=>", "-N=>"}},

@@ -58,10 +58,10 @@ func (r *Run) flows() bool { return r.received > 0 || r.totals.Complete > 0 }
 // important first.
 func (r *Run) parts() []string {
 	files, octets := r.of()
-	parts := []string{fmt.Sprintf("%d of %s", r.totals.Complete, counted(files, "file", "files"))}
+	parts := []string{fmt.Sprintf("%d of %s", r.totals.Complete, printable.Count(files, "file", "files"))}
 	if r.totals.Listing > 0 {
 		if parts[0] += " so far"; !r.flows() {
-			parts[0] = fmt.Sprintf("listing %s: %s so far", r.p.tree(), counted(files, "file", "files"))
+			parts[0] = fmt.Sprintf("listing %s: %s so far", r.p.tree(), printable.Count(files, "file", "files"))
 		}
 	}
 	if n := r.totals.Failed + r.totals.Unlisted; n > 0 {

@@ -295,10 +295,10 @@ func (r *Run) End(t batch.Totals) {
 		text += fmt.Sprintf(", %d failed", t.Failed)
 	}
 	if n := t.Unlisted + t.Listing; n > 0 {
-		text += ", " + counted(n, "directory", "directories") + " could not be fully listed"
+		text += ", " + printable.Count(n, "directory", "directories") + " could not be fully listed"
 	}
 	if r.links > 0 {
-		text += ", " + counted(r.links, "link", "links") + " not followed"
+		text += ", " + printable.Count(r.links, "link", "links") + " not followed"
 	}
 	if r.received > 0 || t.Complete > r.before {
 		text += ": " + ending(r.received, took)

@@ -301,14 +301,6 @@ func (p *Printer) Trace() func(ftpexec.Event) {
 	}
 }
 
-// counted returns, for example, "1 link" or "2 links".
-func counted(n int64, one, more string) string {
-	if n == 1 {
-		more = one
-	}
-	return fmt.Sprintf("%d %s", n, more)
-}
-
 // OneLine shortens and escapes text that may come from a server, for use within a line of output. Line ends become " / ".
 func OneLine(s string) string {
 	const most = 1000
