@@ -126,6 +126,8 @@ func (b *engine) hauls(ctx context.Context) {
 			b.ended(Event{Event: download.Event{Err: err}, Task: j.Task})
 		case h.deeper > 0:
 			b.note(pause, j.url().Redacted()+": "+h.unread(j.Tree))
+		case !h.wanted && !h.lost && j.Tree.Names != "":
+			b.note(pause, j.url().Redacted()+": no file in what matches "+j.Tree.Names)
 		case !h.wanted && !h.lost && h.shown:
 			b.note(pause, j.url().Redacted()+": no file in it")
 		case !h.wanted && !h.lost:

@@ -37,9 +37,9 @@ func TestCheck(t *testing.T) {
 		{name: "empty lines of a report", text: "run\tfastq_ftp\nA\t\nB\th.x/b\n", want: summary{Items: 1, Bytes: -1}},
 		{name: "empty lines of a summary", text: "#ftp_path\nna\nftp://h/b\n", want: summary{Items: 1, Bytes: -1}},
 		{name: "bad lines", text: "ftp://h/a\nx\nftp://h/b\ny\n", want: summary{Items: 2, Bytes: -1}, errs: []string{
-			"line 2: x: the scheme is missing; write ftp://x", "line 4: y: the scheme is missing; write ftp://y"}},
+			"line 2: x: the scheme is missing; write ftp://host/path, or --base URL for the directory of the whole list", "line 4: y: the scheme is missing; write ftp://host/path, or --base URL for the directory of the whole list"}},
 		{name: "a path twice", text: "ftp://h/a/x\nbad\nftp://h/b/x\nftp://i/x\n", want: summary{Items: 3, Bytes: -1}, errs: []string{
-			"line 2: bad: the scheme is missing; write ftp://bad",
+			"line 2: bad: the scheme is missing; write ftp://host/path, or --base URL for the directory of the whole list",
 			"line 3: the path x is that of line 1, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)",
 			"line 4: the path x is that of line 1, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)"}},
 		{name: "a path twice on one line", text: "x_ftp\nh.x/a/x;h.x/b/x\n", want: summary{Items: 2, Bytes: -1}, errs: []string{

@@ -179,7 +179,10 @@ func (r *reader) url(text string) (*urlparse.URL, error) {
 	}
 	u, err := urlparse.Parse(text)
 	if bad, ok := errors.AsType[*urlparse.Error](err); ok && bare && r.Base == nil {
-		if u, err := urlparse.Parse("ftp://" + text); err == nil && !u.IsDir() {
+		switch u, err := urlparse.Parse("ftp://" + text); {
+		case !strings.ContainsAny(text, "/:@"): // a name
+			bad.Hint = "write ftp://host/path, or --base URL for the directory of the whole list"
+		case err == nil && !u.IsDir():
 			bad.Hint += ", or --base ftp:// for the whole list"
 		}
 	}

@@ -30,7 +30,7 @@ func TestNothingFetched(t *testing.T) {
 		{"-r --depth 1 U/d/", 0, "1 directory below level 1 is not read"},
 		{"--glob U/d/s*", 78, "only directories match s* (-r fetches what is in them)"},
 		{"--glob U/d/*.GZ", 78, "nothing matches *.GZ (write '*.gz', which matches 2)"},
-		{"--glob -r U/top/two*", 0, "no file in it"},
+		{"--glob -r U/top/two*", 0, "no file in what matches two*"},
 		{"--glob -r --accept x U/d/s*", 78, "nothing matches x (write '*x*', which matches 1)"},
 		{"-r U/empty/", 0, "empty"},
 		{"-r U/none/", 0, "no file in it"},

@@ -195,6 +195,8 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 		if _, ok := r.logins.file.User(u.Host); ok {
 			return "-n takes the login for " + u.Host + " from the netrc file"
 		}
+	case errors.Is(err, localfile.ErrName) && r.Many: // which have no -o
+		return "-o FILE saves it under another, if it is fetched alone"
 	case !r.Glob && strings.ContainsAny(strings.Join(u.Dirs, "")+u.Name, "*?") && (errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused)):
 		return "--glob takes it as a pattern of names"
 	}

@@ -37,6 +37,7 @@ func TestFloods(t *testing.T) {
 		{lines("ftp.sra.ebi.ac.uk/vol1/", " x"), "-i LIST", 3, 6, "\nftpfetch: ... and 55 more\n"},
 		{lines("ftp.sra.ebi.ac.uk/vol1/", ""), "-i LIST -v", 3, 60, "aa/f0.gz"},
 		{lines("ftp.sra.ebi.ac.uk/vol1/", ""), "-i LIST --progress json", 3, 60, "aa/f0.gz"},
+		{written(t, "a.gz\nb.gz\n"), "-i LIST", 3, 2, "write ftp://host/path, or --base URL for the directory of the whole list"},
 		{lines("", "") + " ", "--manifest LIST --format tsv", 3, 1, "names no column url"},
 		{written(t, string(noise)), "--manifest LIST", 3, 1, "the list is no text"},
 		{written(t, string(noise)), "-i LIST", 3, 1, "the list is no text"},

@@ -24,7 +24,7 @@ func (r *run) open() (err error) {
 		return nil
 	}
 	dir := cmp.Or(r.Dir, ".")
-	for d := filepath.Clean(dir); !r.Many && d != filepath.Dir(d); d = filepath.Dir(d) {
+	for d := filepath.Clean(dir); d != filepath.Dir(d); d = filepath.Dir(d) {
 		if _, err := os.Lstat(d); !os.IsNotExist(err) {
 			break
 		}
@@ -59,8 +59,13 @@ func (r *run) close() {
 		r.root.Close()
 	}
 	for _, dir := range r.made {
+		if r.Many && r.code.Load() == exitOK { // it is what the server has, even if it is empty
+			return
+		}
 		if os.Remove(dir) != nil {
-			r.created()
+			if !r.Many {
+				r.created()
+			}
 			return
 		}
 	}

@@ -46,7 +46,8 @@ type guess struct {
 func Guess(patterns []string) Guesses {
 	all := Guesses{}
 	for _, p := range patterns {
-		likely := []string{path.Base(p), strings.NewReplacer(".*", "*", `\.`, ".", "^", "", "$", "").Replace(p), p}
+		plain := strings.NewReplacer(".*", "*", `\.`, ".", "^", "", "$", "").Replace(p)
+		likely := []string{path.Base(p), plain, "*" + plain, p}
 		if !strings.ContainsAny(p, `*?[{\/`) {
 			likely = []string{p, "*." + strings.TrimPrefix(p, "."), "*" + p, "*" + p + "*"}
 		}
