@@ -33,28 +33,17 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunFails: a step that does not do what it shows is an error.
+// TestRunFails: a step that does not do what it shows is an error. The large file is small, and there before it can be killed.
 func TestRunFails(t *testing.T) {
-	files := func(change func(map[string]string)) *testserver.Options {
-		all := tree()
-		all["/pub/genome.fa.gz"] = "soon there" // before it can be killed
-		change(all)
-		return &testserver.Options{Tree: all}
-	}
-	tests := []struct {
-		o    *testserver.Options
-		want string
-	}{
-		{files(func(map[string]string) {}), "ftpfetch --limit-rate 2M ftp://"},
-		{files(func(all map[string]string) { delete(all, "/pub/reads_1.fq") }), "ftpfetch --manifest "},
-		{files(func(all map[string]string) { delete(all, "/pub/project/README") }), "ftpfetch -r "},
-	}
-	for _, tt := range tests {
+	for missing, want := range map[string]string{"": "--limit-rate 2M ftp://", "/pub/reads_1.fq": "--manifest ", "/pub/project/README": "-r "} {
 		t.Setenv("TMPDIR", t.TempDir())
+		files := tree()
+		files["/pub/genome.fa.gz"] = "soon there"
+		delete(files, missing)
 		var out bytes.Buffer
-		err := run(t.Context(), &out, tt.o)
-		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(out.String(), "All of it worked") {
-			t.Errorf("got %v, want the failure of %s", err, tt.want)
+		err := run(t.Context(), &out, &testserver.Options{Tree: files})
+		if err == nil || !strings.Contains(err.Error(), "ftpfetch "+want) || strings.Contains(out.String(), "All of it worked") {
+			t.Errorf("got %v, want the failure of %s", err, want)
 		}
 	}
 }

@@ -140,6 +140,15 @@ func TestInsert(t *testing.T) {
 	}
 }
 
+// TestChart checks that docs/chart.svg is what the tables say.
+func TestChart(t *testing.T) {
+	tables, _ := os.ReadFile("../../docs/performance.md")
+	want, err := chart(string(tables))
+	if got, rerr := os.ReadFile("../../docs/chart.svg"); err != nil || rerr != nil || string(got) != want {
+		t.Errorf("%v, %v: go -C internal/bench run . -only chart", err, rerr)
+	}
+}
+
 func TestSpreadOf(t *testing.T) {
 	got := []spread{spreadOf([]float64{2}), spreadOf([]float64{3, 1, 2}), spreadOf([]float64{4, 1, 3, 2})}
 	if want := []spread{{2, 2, 2}, {1, 2, 3}, {1, 2.5, 4}}; !slices.Equal(got, want) {

@@ -3,6 +3,7 @@
 //
 //	go -C internal/bench run .                    # everything: a quarter of an hour on an idle machine
 //	go -C internal/bench run . -only exact,large  # only these tables
+//	go -C internal/bench run . -only chart        # draw docs/chart.svg from the tables once more
 //	go -C internal/bench run . -short             # everything small, and nothing is written
 //
 // It needs Linux and root. On Debian it installs the clients and servers that are missing.
@@ -14,6 +15,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -67,6 +69,9 @@ func run(ctx context.Context, args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
+	if *only == "chart" {
+		return draw("../..")
+	}
 	chosen := strings.Split(*only, ",")
 	for _, key := range chosen {
 		if !slices.Contains(keys(), key) || f.NArg() > 0 {
@@ -108,7 +113,20 @@ func (t table) write(ctx context.Context, root, dir string, short bool) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.document, err)
 	}
-	return os.WriteFile(path, text, 0o644)
+	return errors.Join(os.WriteFile(path, text, 0o644), draw(root))
+}
+
+// draw writes the chart of the tables that are there.
+func draw(root string) error {
+	text, err := os.ReadFile(filepath.Join(root, "docs/performance.md"))
+	if err != nil {
+		return err
+	}
+	picture, err := chart(string(text))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(root, "docs/chart.svg"), []byte(picture), 0o644)
 }
 
 // insert replaces what is between the markers of key.
