@@ -103,8 +103,8 @@ func TestListingOctets(t *testing.T) {
 		t.Errorf("terminal: exit %d, got %q, want %q", code, tty.String(), want)
 	}
 	code, out, _ = run(t, "--json", s.URL("/d/"))
-	want := `{"name":"\u001b[31mcaf\ufffd\u202e","url":"` + s.URL("/d/%1B%5B31mcaf%E9%E2%80%AE") + `"}` + "\n"
-	if code != 0 || out != want {
+	want := `{"name":"\u001b[31mcaf\ufffd\u202e","url":"` + s.URL("/d/%1B%5B31mcaf%E9%E2%80%AE") + `","type":"file",`
+	if code != 0 || !strings.HasPrefix(out, want) {
 		t.Errorf("json: exit %d, got %s, want %s", code, out, want)
 	}
 }

@@ -8,11 +8,13 @@ import (
 	"iter"
 	"math"
 	"os"
+	"strings"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/urlparse"
 )
 
 // list is a list of files: that of -i or that of --manifest.
@@ -75,12 +77,20 @@ func (r *run) check(ctx context.Context) {
 // checkList opens a list and reads it to its end.
 func (r *run) checkList(ctx context.Context, name string) {
 	l := &list{name: name, options: r.Reading}
-	if name == "-" {
-		l.name = "standard input"
-	}
 	r.lists = append(r.lists, l)
 	var wrong []error
-	err := l.open(ctx, name, r.In)
+	var err error
+	switch {
+	case name == "-":
+		l.name = "standard input"
+		err = l.copy(ctx, func(w io.Writer) error { _, err := io.Copy(w, r.In); return err })
+	case strings.Contains(name, "://"):
+		if !r.retrieveList(ctx, l) {
+			return
+		}
+	default:
+		err = l.open(ctx)
+	}
 	if err == nil {
 		_, err = await(ctx, func() (any, error) {
 			info, err := l.file.Stat()
@@ -107,27 +117,54 @@ func (r *run) checkList(ctx context.Context, name string) {
 	}
 }
 
-// open opens the list. Of standard input and pipes it makes a copy.
-func (l *list) open(ctx context.Context, name string, in io.Reader) error {
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			l.file = f
-			return nil
-		}
-		defer f.Close()
-		in = f
+// retrieveList makes a copy of a list on a server, whole. The files that it names without a URL are in its directory.
+func (r *run) retrieveList(ctx context.Context, l *list) bool {
+	u, err := urlparse.Parse(l.name)
+	if err == nil {
+		l.name, err = u.Redacted(), r.complete(u)
 	}
+	if err != nil {
+		r.fail("", err)
+		return false
+	}
+	ctx, cancel := r.limit(ctx, r.MaxTime)
+	defer cancel()
+	err = l.copy(ctx, func(w io.Writer) error {
+		_, err := download.To(ctx, r.source, u, w, &download.Options{Retries: r.File.Retries, RetryConnect: r.File.RetryConnect})
+		return err
+	})
+	if l.options.Base == nil {
+		base := *u
+		base.Name, base.Type = "", ""
+		l.options.Base = &base
+	}
+	r.failed(ctx, u, err)
+	return err == nil
+}
+
+// open opens a list here. Of a pipe it makes a copy.
+func (l *list) open(ctx context.Context) error {
+	f, err := os.Open(l.name)
+	if err != nil {
+		return err
+	}
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		l.file = f
+		return nil
+	}
+	defer f.Close()
+	return l.copy(ctx, func(w io.Writer) error { _, err := io.Copy(w, f); return err })
+}
+
+// copy makes the copy of a list that write writes.
+func (l *list) copy(ctx context.Context, write func(io.Writer) error) error {
 	file, err := os.CreateTemp("", "ftpfetch-list-")
 	if err != nil {
 		return err
 	}
 	_ = os.Remove(file.Name()) // fails on Windows while the file is open
 	l.file, l.copied = file, true
-	_, err = await(ctx, func() (int64, error) { return io.Copy(&piped{w: file, left: mostPiped}, in) })
+	_, err = await(ctx, func() (any, error) { return nil, write(&piped{w: file, left: mostPiped}) })
 	return err
 }
 

@@ -171,7 +171,7 @@ func (r *reader) own(f *pflag.Flag, value string, given bool) {
 	case given:
 	case f.NoOptDefVal != "":
 		value = f.NoOptDefVal
-	case len(r.args) == 0, isFlag(next) && meant != nil, urlStart().MatchString(next) && takesURL["--"+f.Name] == "":
+	case len(r.args) == 0, isFlag(next) && meant != nil, urlStart().MatchString(next) && takesURL["--"+f.Name] == "" && f.Name != "input" && f.Name != "manifest":
 		r.complain("%s needs a value: write %s %s%s", dashed(f), dashed(f), placeholder(f), because("; ", meant))
 		r.swap(meant, "", false)
 		return

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // refusal is what a command line must not say together: whether it does, and what to write instead.
@@ -51,6 +52,8 @@ func (l *line) refusals() []refusal {
 			"--map is for a table: write --manifest FILE too"},
 		{!l.lists() && (l.Reading.Format != "" || l.base != "" || l.Reading.KeepDirs || l.Reading.Shard[1] != 0),
 			"--format, --base, --keep-dirs and --shard are for a list: write -i FILE or --manifest FILE too"},
+		{l.DryRun && (strings.Contains(l.Input, "://") || strings.Contains(l.Manifest, "://")),
+			"--dry-run sends nothing, but the list is on a server: save it, and write -i FILE or --manifest FILE"},
 		{!l.Recursive && !l.Glob && (l.Tree.Accept != nil || l.Tree.Reject != nil || l.Tree.FollowLinks),
 			"--accept, --reject and --follow-links are for directories: write -r or --glob too"},
 		{l.Tree.Depth > 0 && !l.Recursive,

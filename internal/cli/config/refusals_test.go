@@ -39,6 +39,7 @@ var refusalTests = []struct {
 	{"--base URL/ URL", "are for a list", []string{"-i l"}},
 	{"--keep-dirs URL", "are for a list", []string{"--manifest l"}},
 	{"--shard 1/2 URL", "are for a list", []string{"-i l"}},
+	{"--dry-run -i URL", "the list is on a server", []string{"-i URL=>-i l", "-i URL=>--manifest l"}},
 	{"--accept x URL/", "are for directories", []string{"-r", "--glob"}},
 	{"--reject x -i l", "are for directories", []string{"-r"}},
 	{"--follow-links URL/", "are for directories", []string{"-r"}},
