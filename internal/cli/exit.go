@@ -178,7 +178,6 @@ var hints = []hint{
 	{is(ftpexec.ErrTLSRequired), "--tls explicit asks for it, and so does ftpes:// in place of ftp://"},
 	{as[*tls.CertificateVerificationError], "--cacert FILE trusts the authority in FILE"},
 	{is(gateway.ErrWithheld), "--proxy get+URL gives it these, unencrypted unless the proxy's URL is https://"},
-	{is(ftpexec.ErrTLS), "perhaps the server expects ftpes:// in place of ftps://, or --tls explicit in place of --tls implicit"},
 	{is(syscall.EMFILE), "ulimit -n raises the limit, and a smaller -j or -s needs fewer"},
 	{is(syscall.ENOBUFS, syscall.ENOMEM), "a smaller -j or -s needs less memory"},
 	{is(syscall.EADDRNOTAVAIL), "--bind names no address of this machine"},
@@ -197,7 +196,11 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 		}
 	case errors.Is(err, localfile.ErrName) && r.Many: // which have no -o
 		return "-o FILE saves it under another, if it is fetched alone"
-	case !r.Glob && strings.ContainsAny(strings.Join(u.Dirs, "")+u.Name, "*?") && (errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused)):
+	case errors.Is(err, ftpexec.ErrTLS) && u.Scheme == urlparse.FTPS && !as[*tls.CertificateVerificationError](err):
+		return "perhaps the server expects ftpes:// in place of ftps://, or --tls explicit in place of --tls implicit"
+	case errors.Is(err, ftpexec.ErrIsDirectory) && r.Info:
+		return "-l, without -I, lists it"
+	case !r.Glob && strings.ContainsAny(strings.Join(u.Dirs, "")+u.Name, "*?") && !strings.Contains(u.Name, "=") && (errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused)):
 		return "--glob takes it as a pattern of names"
 	}
 	return ""

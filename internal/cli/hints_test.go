@@ -3,9 +3,15 @@ package cli
 import (
 	"bytes"
 	"crypto/tls"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -41,6 +47,7 @@ var misfits = []misfit{
 	{local: "f=contents,longer", args: "-c URL/f", hint: "--overwrite, without -c, starts over", then: []string{"-c=>--overwrite"}},
 	{args: "URL/d%2Fa.txt", hint: "-o FILE saves it under another", then: []string{"+-o FILE"}},
 	{local: "sub/x=1", args: "-o sub URL/f", hint: "write -d sub to save in it", then: []string{"-o=>-d"}},
+	{args: "-j 2 URL/d%2Fa.txt URL/f", hint: "-o FILE saves it under another, if it is fetched alone", then: []string{"-j 2=>-o FILE; URL/f=>"}},
 	{args: "-o a/b/c.txt URL/f", hint: "there is no directory a/b: write -d a/b -o c.txt", then: []string{"-o a/b/c.txt=>-d a/b -o c.txt"}},
 	{args: "-d new -o b/c.txt URL/f", hint: "write -d new/b -o c.txt", then: []string{"-d new -o b/c.txt=>-d new/b -o c.txt"}},
 	{args: "--verify URL/f", hint: "--checksum ALGO:HEX gives the digest of one file", then: []string{"+--checksum md5:HEX"}},
@@ -57,6 +64,9 @@ var misfits = []misfit{
 		hint: "-n takes the login for 127.0.0.1 from the netrc file", then: []string{"+-n"}},
 
 	// Patterns and lists
+	{args: "--glob URL/[de]", hint: "only directories match [de] (-r fetches what is in them)", then: []string{"+-r"}},
+	{args: "-I URL/d/", hint: "-l, without -I, lists it", then: []string{"-I=>-l"}},
+	{args: "-l URL/f", hint: "leave out -l to fetch it; -I shows its size and time", then: []string{"-l=>-I", "-l=>"}},
 	{args: "URL/d/*.txt", hint: "--glob takes it as a pattern of names", then: []string{"+--glob"}},
 	{local: `u.txt=URL/f\n`, args: "u.txt", hint: "-i u.txt fetches the URLs in that file", then: []string{"u.txt=>-i u.txt"}},
 	{args: "--report r URL/f", hint: "write -i, --manifest, -r, --glob or -j too", then: []string{"+-j 2 URL/x1", "+-r"}},
@@ -98,6 +108,49 @@ func TestHints(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// triedElsewhere are texts that name a flag and that other tests try with fewer of their words, or that propose nothing.
+var triedElsewhere = []string{
+	// TestProxy, TestPassesNot
+	"--proxy none ignores it", "fetches the file itself: ", "leave out --mode, or write", "--proxy get+ fetches files", "ALL_PROXY",
+	// TestWarnings, script stdin
+	"--insecure: certificates", "leave it out to be asked", "leave out --password-stdin",
+	// the limits of a system, which no test takes
+	"needs less memory",
+	// tests of packages batch, glob and manifest
+	"--follow-links fetches", "is not fetched (-r fetches", "are not fetched (-r fetches", "as some servers list at most", "write -i with a list of URLs", "no command such as curl", "--remote-name", "--checksum and --verify are for files",
+}
+
+// TestEveryHint finds each text of the program that names a flag in a test, which tries what it says: in misfits, in the
+// tables of packages config, batch and manifest, or in a script.
+func TestEveryHint(t *testing.T) {
+	tests := ""
+	for _, pattern := range []string{"*_test.go", "config/*_test.go", "testdata/script/*", "../../download/*/*_test.go", "../gateway/*_test.go", "../glob/*_test.go"} {
+		for _, file := range must.Get(filepath.Glob(pattern))(t) {
+			tests += strings.NewReplacer(`\`, "").Replace(string(must.Get(os.ReadFile(file))(t)))
+		}
+	}
+	flag, verb := regexp.MustCompile(`(?:^|[ (])--?[a-zA-Z][a-z-]*\b.*[a-z]{3}`), regexp.MustCompile(`%\.?[0-9]*[a-z]`)
+	for _, pattern := range []string{"*.go", "../../download/*.go", "../../download/*/*.go", "../../ftpexec/*.go", "../gateway/*.go", "../glob/*.go", "../../urlparse/*.go"} {
+		for _, file := range must.Get(filepath.Glob(pattern))(t) {
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+			if must.Do(t, err); strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			ast.Inspect(parsed, func(n ast.Node) bool {
+				if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
+					for _, said := range verb.Split(must.Get(strconv.Unquote(text.Value))(t), -1) {
+						tried := slices.ContainsFunc(triedElsewhere, func(part string) bool { return strings.Contains(said, part) })
+						if flag.MatchString(said) && !tried && !strings.Contains(tests, strings.Trim(said, " ():;,\n")) {
+							t.Errorf("%s: no test has %q", file, said)
+						}
+					}
+				}
+				return true
+			})
+		}
 	}
 }
 

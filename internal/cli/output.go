@@ -62,7 +62,7 @@ func (r *run) close() {
 		if r.Many && r.code.Load() == exitOK { // it is what the server has, even if it is empty
 			return
 		}
-		if os.Remove(dir) != nil {
+		if err := os.Remove(dir); err != nil && !os.IsNotExist(err) {
 			if !r.Many {
 				r.created()
 			}

@@ -114,7 +114,7 @@ func TestProxyFailures(t *testing.T) {
 	}{
 		{"refuses", "", []string{"--proxy", refusing.URL()}, 97, "proxy " + refusing.URL() + ": it refuses to connect to ftp.test:21 (HTTP status 403)"},
 		{"unreachable", "", []string{"--retries", "0", "--proxy", "socks5://127.0.0.1:1"}, 7, "proxy socks5://127.0.0.1:1"},
-		{"not resolved", "", []string{"--proxy", "socks5://no..where"}, 5, "proxy socks5://no..where:1080: not resolved"},
+		{"not resolved", "", []string{"--proxy", "socks5://no..where"}, 5, "proxy socks5://no..where:1080: cannot find its host"},
 		{"malformed", "", []string{"--proxy", "socks4://h"}, 2, "--proxy: its scheme must be "},
 		{"malformed variable", "socks4://h", nil, 2, "the variable ALL_PROXY: its scheme must be "},
 		{"active", "", []string{"--mode", "active", "--proxy", "socks5://h"}, 2, "--mode active does not work through a proxy"},

@@ -18,6 +18,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 
 	"golang.org/x/net/http/httpproxy"
@@ -201,9 +202,12 @@ func (p *Proxy) Reach(ctx context.Context, forward DialFunc, network string) (ne
 	case err == nil || ctx.Err() != nil:
 		return conn, err
 	case errors.As(err, &dns) && !dns.IsTimeout:
-		return nil, p.Refusal(0, "not resolved: "+dns.Err, ErrResolve)
+		return nil, p.Refusal(0, "cannot find its host", ErrResolve)
 	case errors.As(err, &op):
 		err = op.Err
+	}
+	if call := (*os.SyscallError)(nil); errors.As(err, &call) {
+		err = call.Err
 	}
 	return nil, &net.OpError{Op: "dial", Net: network, Err: fmt.Errorf("proxy %s: %w", p, err)}
 }

@@ -43,7 +43,7 @@ func read(args []string, program string) *reader {
 			r.args = append([]string{"--" + arg}, r.args...)
 		case command != nil && len(r.operands) == 0:
 			r.command = true
-			r.complain("%s is no command here: %s", arg, command[0].answer)
+			r.complain("%s is no command: %s", arg, command[0].answer)
 			r.swap(command, "", false)
 		default:
 			r.operands, r.right = append(r.operands, arg), append(r.right, arg)
