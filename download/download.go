@@ -23,6 +23,7 @@ import (
 	"iter"
 
 	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/urlparse"
@@ -44,6 +45,7 @@ type member interface {
 	Extra() Source          // for all connections of the file but the first
 	Arrived()               // all bytes are there: what follows does not need the source
 	Group() *partfile.Group // of all files
+	Lists() *sums.Cache     // of all files
 }
 
 // Callers tell these causes apart with errors.Is. ErrLocal is every failure on the local side.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/download/internal/sums"
 )
 
 // TestExisting checks what happens to a target and to a part that are there.
@@ -107,3 +108,4 @@ type arriving struct {
 func (a arriving) Arrived()               { a.do() }
 func (a arriving) Extra() Source          { return a.Source }
 func (a arriving) Group() *partfile.Group { return new(partfile.Group) }
+func (a arriving) Lists() *sums.Cache     { return new(sums.Cache) }

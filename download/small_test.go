@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/download/internal/sums"
 )
 
 // renames is the call that gives a file its name.
@@ -25,6 +26,7 @@ type ofMany struct {
 func (o ofMany) Extra() Source          { return o.Source }
 func (o ofMany) Arrived()               {}
 func (o ofMany) Group() *partfile.Group { return o.group }
+func (o ofMany) Lists() *sums.Cache     { return new(sums.Cache) }
 
 // TestSmallFile counts the calls on the disk for one small file, of which people retrieve many thousands: below a root
 // too, where the directory is there already, and as one of many.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"example.com/ftpfetch/download/digest"
@@ -115,40 +116,59 @@ func (j *job) expected(ctx context.Context) (*digestCheck, error) {
 	case j.text():
 		return nil, because(ErrUnverified, "ASCII type (;type=a) changes bytes, so the file cannot be verified")
 	}
-	c, err := j.listed(ctx)
+	c, err := j.listed(ctx, 0)
 	if c == nil && err == nil {
 		c, err = j.computed(ctx)
 	}
-	if c == nil && err == nil {
-		err = because(ErrUnverified, "there is no list of digests beside the file, and the server computes none")
+	for up := 1; up <= mostUp && c == nil && err == nil; up++ {
+		c, err = j.listed(ctx, up)
+	}
+	if c == nil && err == nil && !(j.many && sums.Is(j.u.Name)) {
+		err = because(ErrUnverified, "there is no list of digests beside the file or above, and the server computes none")
 	}
 	return c, err
 }
 
-// listed looks in the lists beside the file, strongest algorithm first.
-func (j *job) listed(ctx context.Context) (*digestCheck, error) {
-	there := j.neighbors(ctx)
+// mostUp is how many directories above that of a file may have the list with its digest.
+const mostUp = 2
+
+// listed looks in the lists beside the file, or so many directories up, strongest algorithm first.
+func (j *job) listed(ctx context.Context, up int) (*digestCheck, error) {
+	dir, name := *j.u, j.u.Name
+	dir.Name, dir.Type = "", urlparse.TypeImage
+	for range up {
+		last := len(dir.Dirs) - 1
+		if last < 0 || strings.Contains(dir.Dirs[last], "/") {
+			return nil, nil
+		}
+		name, dir.Dirs = dir.Dirs[last]+"/"+name, dir.Dirs[:last]
+	}
+	there := j.names(ctx, dir)
+	switch {
+	case there == nil && up > 0:
+		return nil, nil
+	case up == 0 && !slices.Contains(there, name): // vsftpd lists nothing of a directory that it may not read
+		there = nil
+	}
 	var weak *digestCheck // counts if there is no other
-	for _, list := range sums.Beside(j.u.Name) {
+	for _, list := range sums.Beside(name) {
 		if there != nil && !slices.Contains(there, list.File) {
 			continue
 		}
+		dir.Name = list.File
 		var sum digest.Sum
-		err := j.retry.Do(ctx, func() (err error) {
-			sum, err = j.readList(ctx, list)
-			return err
-		})
-		e, _ := errors.AsType[*ftpexec.Error](err)
+		digests, err := j.digests(ctx, dir, list, name)
+		if err == nil {
+			sum, err = digests.Find(name)
+		}
 		switch {
+		case err == nil && sum.Algorithm != "bsdsum":
+			return newCheck(sum, sum.Algorithm+" in "+strings.Repeat("../", up)+list.File), nil
 		case err == nil:
-			if sum.Algorithm != "bsdsum" {
-				return newCheck(sum, sum.Algorithm+" in "+list.File), nil
-			}
-			weak = newCheck(sum, "bsdsum in "+list.File+", which is weak: 16 bits")
+			weak = newCheck(sum, "bsdsum in "+strings.Repeat("../", up)+list.File+", which is weak: 16 bits")
 		case ctx.Err() != nil:
 			return nil, err
 		case errors.Is(err, sums.ErrNotListed):
-		case e != nil && (e.Code/100 == 5 || e.Code == 0 && errors.Is(err, ftpexec.ErrNotFound)): // the server does not send it
 		case errors.Is(err, sums.ErrTooLarge), errors.Is(err, sums.ErrAmbiguous):
 			return nil, because(ErrUnverified, "%s: %v", list.File, err)
 		default:
@@ -158,33 +178,49 @@ func (j *job) listed(ctx context.Context) (*digestCheck, error) {
 	return weak, nil
 }
 
-// neighbors returns the names in the file's directory, or nil if the server does not list it: then the lists are asked for
-// by name.
-func (j *job) neighbors(ctx context.Context) (names []string) {
-	dir := *j.u
-	dir.Name, dir.Type = "", ""
-	for e, err := range j.src.List(ctx, &dir) {
-		if err != nil {
-			return nil
+// names returns the names in a directory, or nil if the server does not list it: then the lists are asked for by name.
+func (j *job) names(ctx context.Context, dir urlparse.URL) []string {
+	dir.Type = ""
+	names, _ := j.lists.Get(dir.String(), func() (any, int, error) {
+		var names []string
+		for e, err := range j.src.List(ctx, &dir) {
+			if err != nil {
+				return []string(nil), 0, ctx.Err()
+			}
+			names = append(names, path.Base(e.Name))
 		}
-		names = append(names, path.Base(e.Name))
-	}
-	if slices.Contains(names, j.u.Name) {
-		return names
-	}
-	return nil // vsftpd lists nothing of a directory that it may not read
+		return names, len(names), nil
+	})
+	list, _ := names.([]string)
+	return list
 }
 
-// readList retrieves a list and finds the file in it. A list that was cut short does not count.
-func (j *job) readList(ctx context.Context, list sums.List) (digest.Sum, error) {
-	u := *j.u
-	u.Name, u.Type = list.File, urlparse.TypeImage
-	resp, err := j.src.Do(ctx, &ftpexec.Request{URL: &u})
-	if err != nil {
-		return digest.Sum{}, err
-	}
-	defer resp.Body.Close()
-	return list.Find(resp.Body, j.u.Name)
+// digests retrieves a list. A list that was cut short does not count, and one that the server does not send has no digests.
+func (j *job) digests(ctx context.Context, u urlparse.URL, list sums.List, name string) (*sums.Digests, error) {
+	value, err := j.lists.Get(u.String(), func() (any, int, error) {
+		var d *sums.Digests
+		err := j.retry.Do(ctx, func() error {
+			resp, err := j.src.Do(ctx, &ftpexec.Request{URL: &u})
+			if err != nil {
+				return err
+			}
+			defer resp.Body.Close()
+			d, err = list.Read(resp.Body, name)
+			return err
+		})
+		e, _ := errors.AsType[*ftpexec.Error](err)
+		switch {
+		case e != nil && (e.Code/100 == 5 || e.Code == 0 && errors.Is(err, ftpexec.ErrNotFound)):
+			return new(sums.Digests), 1, nil
+		case err != nil:
+			return nil, 0, err
+		case d.Partial || !list.Whole:
+			return d, -1, nil
+		}
+		return d, d.Len(), nil
+	})
+	d, _ := value.(*sums.Digests)
+	return d, err
 }
 
 // computed asks the server to compute a digest, of all but blake2b, which no FTP command computes.

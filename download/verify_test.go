@@ -128,6 +128,8 @@ func TestVerify(t *testing.T) {
 		{"Ensembl", map[string]string{"/d/CHECKSUMS": bsdOf(body) + " f\n"}, nil, nil, "bsdsum in CHECKSUMS, which is weak: 16 bits"},
 		{"Ensembl, wrong", map[string]string{"/d/CHECKSUMS": bsdOf(body+"x") + " f\n"}, nil, ErrDigest, ""},
 		{"a stronger list than Ensembl's", map[string]string{"/d/CHECKSUMS": bsdOf(body+"x") + " f\n", "/d/MD5SUMS": md5Of + "  f\n"}, nil, nil, "md5 in MD5SUMS"},
+		{"in a parent directory", map[string]string{"/MD5SUMS": md5Of + "  ./d/f\n"}, replies("FEAT", "211-\r\n SIZE\r\n211 End"), nil, "md5 in ../MD5SUMS"},
+		{"another directory's", map[string]string{"/MD5SUMS": md5Of + "  e/f\n" + md5Of + "  f\n"}, replies("FEAT", "211-\r\n SIZE\r\n211 End"), ErrUnverified, ""},
 		{"none", nil, replies("FEAT", "211-\r\n SIZE\r\n211 End"), ErrUnverified, ""},
 		{"ambiguous", map[string]string{"/d/MD5SUMS": md5Of + "  f\n" + fmt.Sprintf("%x", md5.Sum(nil)) + "  f\n"}, nil, ErrUnverified, ""},
 	}

@@ -26,6 +26,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
@@ -148,6 +149,7 @@ type engine struct {
 	src    download.Source
 	root   *os.Root
 	group  *partfile.Group
+	lists  sums.Cache
 	ledger *ledger // nil: nothing is remembered
 	paths  *paths  // nil: no two files can have the same
 	trees  []*job

@@ -12,6 +12,7 @@ import (
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/algorithm"
 	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/localfile"
@@ -198,7 +199,7 @@ func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download
 		b.tell(Event{Event: e, Task: j.Task})
 	}
 	b.tell(Event{Event: download.Event{Kind: Started}, Task: j.Task})
-	result, err := download.File(ctx, &first{b.src, t, b.group}, j.url(), j.Path, &o)
+	result, err := download.File(ctx, &first{b.src, t, b.group, &b.lists}, j.url(), j.Path, &o)
 	m.end(result, err)
 	return result, err
 }
@@ -253,6 +254,7 @@ type first struct {
 	download.Source
 	turn  *schedule.Turn[*job]
 	group *partfile.Group
+	lists *sums.Cache
 }
 
 // Do says whether another file of the server follows.
@@ -267,6 +269,9 @@ func (f *first) Arrived() { f.turn.Release() }
 
 // Group gives the files of the run their names.
 func (f *first) Group() *partfile.Group { return f.group }
+
+// Lists has the lists of digests that files of the run have needed.
+func (f *first) Lists() *sums.Cache { return f.lists }
 
 // Extra is what package download asks for more connections.
 func (f *first) Extra() download.Source { return &extra{f.Source, f.turn} }

@@ -17,7 +17,7 @@ import (
 	"example.com/ftpfetch/download/internal/algorithm"
 )
 
-// The limits of what [List.Find] reads, in bytes: lists come from servers.
+// The limits of what [List.Read] reads, in bytes: lists come from servers.
 const (
 	MaxLine = 16 << 10
 	MaxList = 64 << 20
@@ -61,7 +61,30 @@ func Beside(name string) []List {
 	}, func(l List) bool { return l.File == name })
 }
 
-// Find reads the list and returns the digest for the file name. A line has one of the forms
+// Is reports whether a file has the name of a list.
+func Is(name string) bool {
+	ext := path.Ext(name)
+	return slices.ContainsFunc(Beside(""), func(l List) bool { return l.File == name || !l.Whole && l.File == ext })
+}
+
+// Digests are those of a list, by the names of their files.
+type Digests struct {
+	Partial  bool // there are more than are kept
+	of       map[string]*entry
+	nameless digest.Sum // of a list that has nothing else
+}
+
+// entry has the strongest digest of a file.
+type entry struct {
+	sum       digest.Sum
+	ambiguous bool
+}
+
+// Len returns how many files have a digest.
+func (d *Digests) Len() int { return len(d.of) }
+
+// Read reads the list. Of a list of very many files it keeps the digests of some, and that of the file name. A line has one
+// of the forms
 //
 //	hex  name         md5sum(1) and similar; also with one space or a tab
 //	hex *name         the same, in binary mode
@@ -72,19 +95,18 @@ func Beside(name string) []List {
 //	                  and is not one of a whole directory
 //
 // A backslash at the start of the line says that \\, \n and \r in the name are escapes. The name may start with "./",
-// and in the file's own list with any directories; the rest must equal name byte for byte, so that an entry for another
-// file never counts. Find skips all other lines.
+// and in the file's own list with any directories; the rest must equal the name byte for byte, so that an entry for another
+// file never counts. Read skips all other lines.
 //
 // Only digests of the list's algorithm count. If that is "", the line tells it by name, or by the length of its digest if
 // that is one of md5, sha1 and sha256, and the strongest digest of the file wins.
 //
-// Errors are [ErrNotListed], [ErrAmbiguous], [ErrTooLarge] and those of r.
-func (l List) Find(r io.Reader, name string) (digest.Sum, error) {
+// Errors are [ErrTooLarge] and those of r.
+func (l List) Read(r io.Reader, name string) (*Digests, error) {
 	in := &io.LimitedReader{R: r, N: MaxList + 1}
 	text := bufio.NewScanner(in)
 	text.Buffer(nil, MaxLine)
-	found, ambiguous := map[string]digest.Sum{}, false
-	var nameless digest.Sum
+	d := &Digests{of: make(map[string]*entry)}
 	lines := 0
 	for text.Scan() {
 		line := text.Text()
@@ -95,33 +117,55 @@ func (l List) Find(r io.Reader, name string) (digest.Sum, error) {
 			lines++
 		}
 		of, sum, ok := parse(line, l.Algorithm)
-		switch {
-		case !ok:
-		case strings.TrimPrefix(of, "./") == name, !l.Whole && path.Base(of) == path.Base(name):
-			old, again := found[sum.Algorithm]
-			ambiguous = ambiguous || again && old.String() != sum.String()
-			found[sum.Algorithm] = sum
-		case of == "" || of == "-":
-			nameless = sum
+		if !ok {
+			continue
 		}
+		if of == "" || of == "-" {
+			d.nameless = sum
+		}
+		if of = strings.TrimPrefix(of, "./"); !l.Whole {
+			of = path.Base(of)
+		}
+		d.add(of, sum, name)
 	}
 	switch err := text.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return digest.Sum{}, fmt.Errorf("%w: a line has more than %d bytes", ErrTooLarge, MaxLine)
+		return nil, fmt.Errorf("%w: a line has more than %d bytes", ErrTooLarge, MaxLine)
 	case err != nil:
-		return digest.Sum{}, err
+		return nil, err
 	case in.N == 0:
-		return digest.Sum{}, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxList)
-	case ambiguous:
+		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxList)
+	}
+	if lines != 1 || l.Whole {
+		d.nameless = digest.Sum{}
+	}
+	return d, nil
+}
+
+// add keeps a digest. The strongest counts, and two different ones of an algorithm are none.
+func (d *Digests) add(of string, sum digest.Sum, name string) {
+	e := d.of[of]
+	switch {
+	case e == nil && len(d.of) >= mostKnown && of != name:
+		d.Partial = true
+	case e == nil:
+		d.of[of] = &entry{sum: sum}
+	case e.sum.Algorithm == sum.Algorithm:
+		e.ambiguous = e.ambiguous || e.sum.String() != sum.String()
+	case slices.Index(algorithm.Names(), sum.Algorithm) < slices.Index(algorithm.Names(), e.sum.Algorithm):
+		*e = entry{sum: sum}
+	}
+}
+
+// Find returns the digest of a file. The errors are [ErrNotListed] and [ErrAmbiguous].
+func (d *Digests) Find(name string) (digest.Sum, error) {
+	switch e := d.of[name]; {
+	case e != nil && e.ambiguous:
 		return digest.Sum{}, ErrAmbiguous
-	}
-	for _, a := range algorithm.Names() {
-		if sum, ok := found[a]; ok {
-			return sum, nil
-		}
-	}
-	if lines == 1 && !l.Whole && nameless.Algorithm != "" {
-		return nameless, nil
+	case e != nil:
+		return e.sum, nil
+	case d.nameless.Algorithm != "":
+		return d.nameless, nil
 	}
 	return digest.Sum{}, ErrNotListed
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/algorithm"
 )
 
@@ -28,6 +29,15 @@ func of(a string) List { return List{Algorithm: a} }
 
 // other is a digest that no search wants.
 var other = strings.Repeat("0", 64)
+
+// find returns the digest of a file that a list has.
+func find(l List, r io.Reader, name string) (digest.Sum, error) {
+	d, err := l.Read(r, name)
+	if err != nil {
+		return digest.Sum{}, err
+	}
+	return d.Find(name)
+}
 
 func TestFindForms(t *testing.T) {
 	h := abc["sha256"]
@@ -70,7 +80,7 @@ func TestFindForms(t *testing.T) {
 		{"SHA256 (x) = ab", h + "  SHA256 (x) = ab\n"},
 	}
 	for _, tt := range tests {
-		got, err := of("sha256").Find(strings.NewReader(tt.list), tt.name)
+		got, err := find(of("sha256"), strings.NewReader(tt.list), tt.name)
 		if err != nil || got.String() != "sha256:"+h {
 			t.Errorf("%q in %q: got %s, %v", tt.name, tt.list, got, err)
 		}
@@ -83,7 +93,7 @@ func TestFindAlgorithms(t *testing.T) {
 		for _, list := range []string{
 			abc[a] + "  f\n", strings.ToUpper(a) + " (f) = " + abc[a] + "\n", abc[a],
 		} {
-			if got, err := of(a).Find(strings.NewReader(list), "f"); err != nil || got.String() != a+":"+abc[a] {
+			if got, err := find(of(a), strings.NewReader(list), "f"); err != nil || got.String() != a+":"+abc[a] {
 				t.Errorf("%s in %q: got %s, %v", a, list, got, err)
 			}
 		}
@@ -109,7 +119,7 @@ func TestFindAny(t *testing.T) {
 		{"65536 1 f", ""}, {"4567 1 f", ""}, {"34567 1 f g", ""}, {"34567 -1 f", ""}, {"34567 x f", ""}, {"34567 4294967296 f", ""},
 	}
 	for _, tt := range tests {
-		got, err := of("").Find(strings.NewReader(tt.list), "f")
+		got, err := find(of(""), strings.NewReader(tt.list), "f")
 		if got.Algorithm != tt.want || (err == nil) != (tt.want != "") {
 			t.Errorf("%q: got %s, %v", tt.list, got, err)
 		}
@@ -145,7 +155,7 @@ func TestFindErrors(t *testing.T) {
 		{io.MultiReader(strings.NewReader(h+"  f\n"), iotest.ErrReader(broken)), "f", broken},
 	}
 	for i, tt := range tests {
-		if got, err := of("sha256").Find(tt.list, tt.name); !errors.Is(err, tt.want) || got.Algorithm != "" {
+		if got, err := find(of("sha256"), tt.list, tt.name); !errors.Is(err, tt.want) || got.Algorithm != "" {
 			t.Errorf("case %d: got %s, %v, want %v", i, got, err, tt.want)
 		}
 	}
@@ -155,10 +165,10 @@ func TestFindErrors(t *testing.T) {
 func TestFindLimit(t *testing.T) {
 	list := abc["sha256"] + "  f\n"
 	list += strings.Repeat(strings.Repeat("x", 1<<13-1)+"\n", MaxList>>13)[len(list):]
-	if _, err := of("sha256").Find(strings.NewReader(list), "f"); err != nil {
+	if _, err := find(of("sha256"), strings.NewReader(list), "f"); err != nil {
 		t.Errorf("at the limit: %v", err)
 	}
-	if got, err := of("sha256").Find(strings.NewReader(list+"\n"), "f"); !errors.Is(err, ErrTooLarge) {
+	if got, err := find(of("sha256"), strings.NewReader(list+"\n"), "f"); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("beyond the limit: %s, %v", got, err)
 	}
 }
@@ -183,7 +193,7 @@ func TestBeside(t *testing.T) {
 func TestFindOfDirectory(t *testing.T) {
 	l := List{Algorithm: "sha256", Whole: true}
 	for name, want := range map[string]error{"d/f": nil, "f": ErrNotListed, "e/f": ErrNotListed} {
-		if _, err := l.Find(strings.NewReader(abc["sha256"]+"  ./d/f\n"), name); !errors.Is(err, want) {
+		if _, err := find(l, strings.NewReader(abc["sha256"]+"  ./d/f\n"), name); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", name, err, want)
 		}
 	}
@@ -196,7 +206,7 @@ func TestListNameless(t *testing.T) {
 			continue
 		}
 		for _, name := range []string{"", "  -"} {
-			_, err := s.Find(strings.NewReader(abc[s.Algorithm]+name+"\n"), "f")
+			_, err := find(s, strings.NewReader(abc[s.Algorithm]+name+"\n"), "f")
 			if want := s.Whole; errors.Is(err, ErrNotListed) != want {
 				t.Errorf("%s with the name %q: %v, want refused %v", s.File, name, err, want)
 			}
@@ -217,7 +227,7 @@ func FuzzFind(f *testing.F) {
 		if algorithm.Named(wanted) != wanted {
 			return
 		}
-		sum, err := of(wanted).Find(strings.NewReader(string(list)), name)
+		sum, err := find(of(wanted), strings.NewReader(string(list)), name)
 		if err != nil {
 			if sum.Algorithm != "" || sum.Digest != nil {
 				t.Errorf("an error with a sum: %s, %v", sum, err)
