@@ -27,7 +27,10 @@ func Create(name, dir string, stdout io.Writer) (*File, error) {
 		return f, nil
 	}
 	file, err := os.Create(name)
-	if f.Writer = file; err == nil && f.table {
+	if err != nil {
+		return nil, err
+	}
+	if f.Writer = file; f.table {
 		_, err = file.WriteString("line\turl\tpath\tstatus\tsize\tsum\tverified\terror\tcode\tchecked\n")
 	}
 	return f, err
