@@ -81,6 +81,7 @@ func TestScript(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		WorkdirRoot:         t.TempDir(), // testscript's own stays when only some scripts run
 		Condition:           condition,
 		Setup: func(e *testscript.Env) error {
 			e.Values[serverKey{}] = new(*testserver.Server)
