@@ -44,5 +44,6 @@ func chart(document string) (string, error) {
 			return "", fmt.Errorf("no figures under %q", p.table)
 		}
 	}
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 %d" font-family="sans-serif" font-size="14" fill="#7d8590">`+"\n%s</svg>\n", y+4, drawn), nil
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 %d" role="img" font-family="sans-serif" font-size="14" fill="#7d8590">`+
+		"\n<title>Round trips that FTP clients take: the fewer the better</title>\n%s</svg>\n", y+4, drawn), nil
 }

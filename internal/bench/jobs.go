@@ -207,7 +207,7 @@ func (b *bench) large(ctx context.Context) ([]*job, error) {
 // small has many small files, on file systems of its own.
 func (b *bench) small(ctx context.Context) ([]*job, error) {
 	plain := &server{kind: interop.Vsftpd, port: anonymousPort}
-	j := job{server: plain, links: []*link{loopback}, runs: pick(b, 5, 1), limit: 5 * time.Minute, caps: []int{6}}
+	j := job{server: plain, links: []*link{loopback}, runs: pick(b, 9, 1), limit: 5 * time.Minute, caps: []int{6}}
 	j.only = []string{ours, "curl -Z", "lftp mirror"}
 	for i := range pick(b, 3000, 30) {
 		name, err := b.file(fmt.Sprintf("small/f%04d", i), small)

@@ -1,7 +1,7 @@
 // Command bench compares ftpfetch with other FTP clients. It makes the tables of docs/exactness.md and docs/performance.md
 // and writes them there:
 //
-//	go -C internal/bench run .                    # everything: a quarter of an hour on an idle machine
+//	go -C internal/bench run .                    # everything: some twenty minutes on an idle machine
 //	go -C internal/bench run . -only exact,large  # only these tables
 //	go -C internal/bench run . -only chart        # draw docs/chart.svg from the tables once more
 //	go -C internal/bench run . -short             # everything small, and nothing is written

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"example.com/ftpfetch/internal/interop"
 )
 
 // columns are what a kind of table shows of a row; base is the one that it is compared with, or nil.
@@ -53,11 +53,15 @@ func (b *bench) report(ctx context.Context, out io.Writer, rows []*row, c column
 			programs = append(programs, w.client.program)
 		}
 	}
-	fmt.Fprintf(out, "\nMachine: %s%s. Servers:", machine(), strings.TrimSuffix(", congestion control "+b.congestion, ", congestion control "))
+	var servers []string
 	for _, s := range b.servers {
-		fmt.Fprintf(out, " %s (%d)", s.kind, s.port)
+		version, _ := interop.Version(string(s.kind)) // without one the name stands alone
+		if name := strings.TrimSpace(string(s.kind) + " " + version); !slices.Contains(servers, name) {
+			servers = append(servers, name)
+		}
 	}
-	fmt.Fprintf(out, ". %s.\n", versions(ctx, programs))
+	fmt.Fprintf(out, "\nMachine: %s%s. %s. %s.\n", machine(), strings.TrimSuffix(", congestion control "+b.congestion, ", congestion control "),
+		strings.Join(servers, ", "), versions(ctx, programs))
 }
 
 func (w *row) name() string {
@@ -197,15 +201,10 @@ func firstNumber(text string) string {
 
 // machine describes what the benchmark runs on.
 func machine() string {
-	var u unix.Utsname
-	_ = unix.Uname(&u) // an empty answer shows
-	model := "unknown"
+	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	text, _ := os.ReadFile("/proc/cpuinfo")
-	for line := range strings.Lines(string(text)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-			model = strings.TrimSpace(value)
-			break
-		}
-	}
-	return fmt.Sprintf("%d processors (%s), Linux %s, %s, %s", runtime.NumCPU(), model, unix.ByteSliceToString(u.Release[:]), runtime.GOARCH, time.Now().UTC().Format(time.DateOnly))
+	_, model, _ := strings.Cut(string(text), "model name\t: ")
+	model, _, _ = strings.Cut(model, "\n")
+	release, _, _ := strings.Cut(strings.TrimSpace(string(kernel)), "-") // without what a distribution adds
+	return fmt.Sprintf("%d processors (%s), Linux %s, %s, %s", runtime.NumCPU(), cmp.Or(model, "unknown"), release, runtime.GOARCH, time.Now().UTC().Format(time.DateOnly))
 }

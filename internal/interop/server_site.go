@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -99,6 +100,20 @@ func installDir() (string, error) {
 	}
 	cache, err := os.UserCacheDir()
 	return filepath.Join(cache, "ftpfetch-interop"), err
+}
+
+// Version returns the upstream version of the package with a server. A Debian security update changes only what follows it.
+func Version(name string) (string, error) {
+	dir, err := installDir()
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(dir + "/versions")
+	found := regexp.MustCompile(`(?m)^` + name + `\t(?:\d+:)?([0-9.]+)`).FindSubmatch(text)
+	if err != nil || found == nil {
+		return "", fmt.Errorf("no %s in %s/versions (%w)", name, dir, err)
+	}
+	return strings.TrimSuffix(string(found[1]), "."), nil
 }
 
 // installed returns the path of an unpacked file, given from the root of the Debian package that holds it. One "*" may
