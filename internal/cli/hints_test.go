@@ -47,7 +47,7 @@ var misfits = []misfit{
 	{local: "f=contents,longer", args: "-c URL/f", hint: "--overwrite, without -c, starts over", then: []string{"-c=>--overwrite"}},
 	{args: "URL/d%2Fa.txt", hint: "-o FILE saves it under another", then: []string{"+-o FILE"}},
 	{local: "sub/x=1", args: "-o sub URL/f", hint: "write -d sub to save in it", then: []string{"-o=>-d"}},
-	{args: "-j 2 URL/d%2Fa.txt URL/f", hint: "-o FILE saves it under another, if it is fetched alone", then: []string{"-j 2=>-o FILE; URL/f=>"}},
+	{args: "-j 2 URL/d%2Fa.txt URL/f", hint: "-o FILE saves it under another", then: []string{"-j 2=>-o FILE; URL/f=>"}},
 	{args: "-o a/b/c.txt URL/f", hint: "there is no directory a/b: write -d a/b -o c.txt", then: []string{"-o a/b/c.txt=>-d a/b -o c.txt"}},
 	{args: "-d new -o b/c.txt URL/f", hint: "write -d new/b -o c.txt", then: []string{"-d new -o b/c.txt=>-d new/b -o c.txt"}},
 	{args: "--verify URL/f", hint: "--checksum ALGO:HEX gives the digest of one file", then: []string{"+--checksum md5:HEX"}},
@@ -120,7 +120,7 @@ var triedElsewhere = []string{
 	// the limits of a system, which no test takes
 	"needs less memory",
 	// tests of packages batch, glob and manifest
-	"--follow-links fetches", "is not fetched (-r fetches", "are not fetched (-r fetches", "as some servers list at most", "write -i with a list of URLs", "no command such as curl", "--remote-name", "--checksum and --verify are for files",
+	"--follow-links fetches", "is not fetched (-r fetches", "are not fetched (-r fetches", "as some servers list at most", "write -i with a list of URLs", "no command such as curl", "--remote-name", "--checksum and --verify are for files", "if it is fetched alone",
 }
 
 // TestEveryHint finds each text of the program that names a flag in a test, which tries what it says: in misfits, in the
