@@ -200,8 +200,6 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 		return "-o FILE saves it under another, if it is fetched alone"
 	case errors.Is(err, ftpexec.ErrTLS) && u.Scheme == urlparse.FTPS && !as[*tls.CertificateVerificationError](err):
 		return "perhaps the server expects ftpes:// in place of ftps://, or --tls explicit in place of --tls implicit"
-	case errors.Is(err, ftpexec.ErrIsDirectory) && r.Info:
-		return "-l, without -I, lists it"
 	case !r.Glob && strings.ContainsAny(strings.Join(u.Dirs, "")+u.Name, "*?") && !strings.Contains(u.Name, "=") && (errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused)):
 		return "--glob takes it as a pattern of names"
 	}

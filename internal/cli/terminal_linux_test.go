@@ -118,10 +118,11 @@ func terminal(t *testing.T, ctx context.Context, width, height int, args ...stri
 	t.Helper()
 	keyboard, c := openTerminal(t)
 	must.Do(t, unix.IoctlSetWinsize(int(keyboard.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(height), Col: uint16(width)}))
-	s, code := newScreen(cmp.Or(width, 80)), make(chan int, 1)
+	s, code, null := newScreen(cmp.Or(width, 80)), make(chan int, 1), must.Get(os.OpenFile(os.DevNull, os.O_WRONLY, 0))(t)
 	go s.read(keyboard)
 	go func() {
-		code <- Run(ctx, args, IO{In: strings.NewReader(""), Out: io.Discard, Err: c.Out})
+		code <- Run(ctx, args, IO{In: strings.NewReader(""), Out: null, Err: c.Out})
+		null.Close()
 		c.In.Close()
 	}()
 	return s, code
