@@ -184,7 +184,7 @@ func TestServerTextOnTerminal(t *testing.T) {
 		return testserver.Reply(code + "-" + poison + "\r\n" + code + " " + poison)
 	}
 	honest := testserver.Honest("contents").
-		With("NLST", testserver.Transfer(poison+"\r\nb\r\n")).
+		With("NLST", testserver.Transfer(poison+"\r\n"+strings.ReplaceAll(poison, "\r", "")+"\r\nb\r\n")).
 		With("USER", poisoned("331")).With("PASS", poisoned("230")).With("SIZE", poisoned("550")).
 		With("QUIT", poisoned("221"), testserver.End(testserver.Closed))
 	for _, tt := range []struct {

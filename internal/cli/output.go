@@ -168,7 +168,7 @@ func (r *run) writes() (dirs []string) {
 	case r.Many, slices.ContainsFunc(r.Targets, file):
 		dirs = append(dirs, cmp.Or(r.Dir, "."))
 	}
-	if r.Report != "" {
+	if r.Report != "" && r.Report != "-" {
 		dirs = append(dirs, filepath.Dir(r.Report))
 	}
 	return dirs

@@ -80,11 +80,11 @@ func IsTerminal(stream any) bool {
 	return false
 }
 
-// IsNull reports whether a stream is the null device, or nil.
+// IsNull reports whether a stream is the null device, io.Discard or nil.
 func IsNull(stream any) bool {
 	f, ok := stream.(*os.File)
 	if !ok {
-		return stream == nil
+		return stream == nil || stream == io.Discard
 	}
 	info, err := f.Stat()
 	null, nerr := os.Stat(os.DevNull)
