@@ -47,9 +47,9 @@ func TestSmallFile(t *testing.T) {
 		o               *Options
 		most            int
 	}{
-		{alone, filepath.Join(dir, "f"), "f.ftpfetch.part", filepath.Base(dir), nil, 31},
-		{alone, "d/f", "f.ftpfetch.part", "d", &Options{Root: root}, 31},
-		{ofMany{alone, new(partfile.Group)}, "d/g", "g.ftpfetch.part", "d", &Options{Root: root}, 15},
+		{alone, filepath.Join(dir, "f"), "f.ftpfetch.part", filepath.Base(dir), nil, 13},
+		{alone, "d/f", "f.ftpfetch.part", "d", &Options{Root: root}, 13},
+		{ofMany{alone, new(partfile.Group)}, "d/g", "g.ftpfetch.part", "d", &Options{Root: root}, 13},
 	} {
 		var calls, flushed []string
 		onCall(t, func(call, path string) error {

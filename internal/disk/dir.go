@@ -163,7 +163,7 @@ func (d *Dir) RenameNew(from, to string) (moved bool, err error) {
 
 // SetTime sets a file's time.
 func (d *Dir) SetTime(name string, modTime time.Time) error {
-	return d.do("utimes", name, func(string) error { return d.root.Chtimes(name, time.Time{}, modTime) })
+	return d.do("utimes", name, func(string) error { return d.setTime(name, modTime) })
 }
 
 // Flush waits until the names in the directory are on the disk. Windows has no such call.

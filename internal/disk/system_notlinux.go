@@ -2,8 +2,15 @@
 
 package disk
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // On Linux these do more.
 func (d *Dir) renameNew(string, string) error { return errors.ErrUnsupported }
 func OpenFiles() int                          { return 256 }
+
+func (d *Dir) setTime(name string, modTime time.Time) error {
+	return d.root.Chtimes(name, time.Time{}, modTime)
+}

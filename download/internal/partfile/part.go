@@ -102,7 +102,7 @@ func (p *Part) Snapshot() State {
 	defer p.mu.Unlock()
 	s := p.state
 	for _, x := range p.streams {
-		s.Done = s.Done.Add(x.brought())
+		s.Done = s.Done.Add(x.brought(x.at()))
 	}
 	if s.Size >= 0 {
 		s.Done = s.Done.UpTo(s.Size)

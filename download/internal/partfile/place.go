@@ -104,11 +104,9 @@ func (p *Place) Look() error {
 		return failure(p.Path, "cannot be examined", err)
 	}
 	p.Info = info
-	if disk.Links(p.Info) > 1 { // a run was killed that gave the part its name by a hard link
-		if part, err := p.dir.Lstat(p.partial); err == nil && os.SameFile(part, p.Info) {
-			if err := p.dir.RemoveIfThere(p.partial); err != nil {
-				return failure(p.shown(p.partial), "cannot be removed", err)
-			}
+	if disk.Links(p.Info) > 1 {
+		if err := p.separate(); err != nil {
+			return err
 		}
 	}
 	mode := p.Info.Mode() // a dangling link counts as a file
@@ -129,6 +127,20 @@ func (p *Place) Look() error {
 		return refuse(p.Path, "is an open file, not the name of one", localfile.ErrName)
 	}
 	return nil
+}
+
+// separate removes the part's name if that is the target's too: a run was killed that gave the file its name by a hard link.
+func (p *Place) separate() error {
+	f, err := p.dir.Open(p.partial, os.O_RDONLY)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	part, err := disk.Stat(f)
+	if taken, _ := disk.Lock(f); taken || err != nil || !os.SameFile(part, p.Info) {
+		return nil
+	}
+	return failure(p.Path, "cannot lose its other name "+p.partial, p.dir.RemoveIfThere(p.partial))
 }
 
 // Stat examines the target and follows links, below a root only to what is there.

@@ -37,10 +37,10 @@ func (s *Stream) at() int64 {
 	return n
 }
 
-// brought returns the bytes of s.span that s has written, but not the last one before the span is known to be whole: no
+// brought returns the bytes of s.span that s has written if it is at at, but not the last one before the span is known to be whole: no
 // run may take it for that.
-func (s *Stream) brought() Span {
-	at, end := s.at(), s.span.End
+func (s *Stream) brought(at int64) Span {
+	end := s.span.End
 	if end >= 0 && !s.whole {
 		end--
 	}
@@ -71,7 +71,8 @@ func (p *Part) End(s *Stream, whole bool) (brought int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.whole = whole
-	x, over := s.brought(), s.span.End >= 0 && s.at() > s.span.End
+	at := s.at()
+	x, over := s.brought(at), s.span.End >= 0 && at > s.span.End
 	p.streams = slices.DeleteFunc(p.streams, func(y *Stream) bool { return y == s })
 	switch {
 	case over && x.Start > 0:
