@@ -43,12 +43,14 @@ func TestTwoLearnAtOnce(t *testing.T) {
 	})
 }
 
-// TestRefusedActiveModeClosesItsPort checks that nothing listens any more on a port that the server refused to connect to.
+// TestRefusedActiveModeClosesItsPort checks that nothing listens any more on a port that the server refused to connect to. It
+// is one of an address that no other test has, because one of them may open the same port meanwhile.
 func TestRefusedActiveModeClosesItsPort(t *testing.T) {
 	for _, reply := range []string{"500 What?", "421 Gone", "120 Later"} {
 		s := testserver.New(t, nil, testserver.Honest("contents"),
 			testserver.On("EPRT", testserver.Reply(reply)), testserver.On("PORT", testserver.Reply(reply)))
-		session := &ftpexec.Client{Active: true}
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+		session := &ftpexec.Client{Active: true, Dial: dialer.DialContext}
 		if _, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f"))}); err == nil {
 			t.Errorf("%s: no error", reply)
 		}
