@@ -207,6 +207,7 @@ func (r *run) due(verb string) bool {
 // connection failed.
 func (r *run) send() (step, error) {
 	flight := make([]wire.Line, 0, len(r.queue))
+	r.out = slices.Grow(r.out, len(r.queue))
 	for len(r.queue) > 0 && (len(flight) == 0 || !r.sequential && r.queue[0].waits == "") {
 		st := r.queue[0]
 		r.queue = r.queue[1:]
@@ -232,10 +233,12 @@ func (r *run) line(st step) (_ wire.Line, err error) {
 	if find := verbs[st.Verb].argument; find != nil {
 		arg, err = find(r, st)
 	}
-	if !st.secret && st.shows == "" {
-		st.Arg = arg
+	text := Command{Verb: st.Verb, Arg: arg}.line()
+	shown := text
+	if st.secret || st.shows != "" {
+		shown = st.traced()
 	}
-	return wire.Line{Text: Command{Verb: st.Verb, Arg: arg}.line(), Shown: st.traced(), Transfer: st.Verb == "RETR" || verbs[st.Verb].lists}, err
+	return wire.Line{Text: text, Shown: shown, Transfer: st.Verb == "RETR" || verbs[st.Verb].lists}, err
 }
 
 // insert puts st before the other steps. Steps that are sent already were sent too early: insert discards their replies,

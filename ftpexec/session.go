@@ -76,11 +76,13 @@ func (l *link) serves(u *urlparse.URL) bool {
 // usable reports whether the connection may serve another URL.
 func (l *link) usable() bool { return l.conn != nil && l.conn.Err() == nil && !l.spent }
 
+var passive, active = []string{"EPSV", "PASV"}, []string{"EPRT", "PORT"}
+
 // setUp returns the commands that set up a data connection. The second is for servers that refuse the first.
 func (s *session) setUp() []string {
-	verbs := []string{"EPSV", "PASV"}
+	verbs := passive
 	if s.client.Active {
-		verbs = []string{"EPRT", "PORT"}
+		verbs = active
 	}
 	switch {
 	case !s.conn.IPv4():

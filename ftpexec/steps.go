@@ -173,7 +173,8 @@ var ways = []Command{{Verb: "MLSD"}, withArg("LIST", "-a"), {Verb: "LIST"}, {Ver
 
 // steps returns the commands of a run: those of RFC 1738 section 3.2.2 and what is sent before and between them. It is
 // the one list of what is sent and what may travel together; [verbs] says what the replies mean.
-func steps(u *urlparse.URL, c course) (list []step) {
+func steps(u *urlparse.URL, c course) []step {
+	list := make([]step, 0, 8)
 	add := func(commands ...Command) {
 		for _, command := range commands {
 			list = append(list, step{Command: command})
@@ -183,7 +184,7 @@ func steps(u *urlparse.URL, c course) (list []step) {
 	case c.fresh:
 		list = loginSteps(u, c)
 	case c.advance != "":
-		list = []step{{Command: Command{Verb: c.advance}, advance: true}}
+		list = append(list, step{Command: Command{Verb: c.advance}, advance: true})
 	}
 	if c.asks != nil {
 		return append(list, c.questions()...)
