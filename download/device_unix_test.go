@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 // TestFIFOEnds ends the context while a FIFO has no reader, and while its reader does not read.
@@ -17,14 +19,9 @@ func TestFIFOEnds(t *testing.T) {
 	for _, reading := range []bool{false, true} {
 		k := newKit(t, map[string]string{"/f": large})
 		fifo := k.path("fifo")
-		if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Mkfifo(fifo, 0o600))
 		if reading {
-			f, err := os.OpenFile(fifo, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(os.OpenFile(fifo, os.O_RDONLY|syscall.O_NONBLOCK, 0))(t)
 			defer f.Close()
 		}
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 4*readerInterval, cause)
@@ -39,17 +36,12 @@ func TestFIFOEnds(t *testing.T) {
 // TestStandardOutput checks that /dev/stdout is written to at its current offset and never replaced.
 func TestStandardOutput(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
-	f, err := os.OpenFile(k.path("out"), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.OpenFile(k.path("out"), os.O_RDWR|os.O_CREATE, 0o600))(t)
 	defer f.Close()
-	if _, err := f.WriteString("before "); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.WriteString("before "))(t)
 	stdout := os.Stdout
 	os.Stdout = f
-	_, err = File(t.Context(), k.c, k.url("/f"), "/dev/stdout", &Options{Overwrite: true})
+	_, err := File(t.Context(), k.c, k.url("/f"), "/dev/stdout", &Options{Overwrite: true})
 	os.Stdout = stdout
 	if err != nil {
 		t.Error(err)
@@ -64,9 +56,7 @@ func TestContinueOthers(t *testing.T) {
 	}
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", body[:1000])
-	if err := os.Chown(k.path("f"), 65534, 65534); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chown(k.path("f"), 65534, 65534))
 	if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, ErrResume) {
 		t.Errorf("another user's: got %v, want ErrResume", err)
 	}
@@ -76,14 +66,9 @@ func TestContinueOthers(t *testing.T) {
 // TestDigestEnds ends the context while the digest of a file on the disk is computed, which can take seconds.
 func TestDigestEnds(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
-	f, err := os.Create(k.path("large"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(k.path("large")))(t)
 	defer f.Close()
-	if err := f.Truncate(1 << 40); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Truncate(1<<40))
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(time.Millisecond, func() { cancel(cause) })

@@ -16,6 +16,7 @@ import (
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/internal/disk"
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 // TestLocalErrorText checks that a message shows the reason alone, and that the error keeps its causes, in whatever way
@@ -77,10 +78,7 @@ func TestFileSizeLimit(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": noise(3<<20, 5)})
 	for _, straight := range []bool{true, false} {
 		path := filepath.Join(t.TempDir(), "f")
-		order, err := json.Marshal(killOrder{URL: k.URL("/f"), Path: path, Straight: straight})
-		if err != nil {
-			t.Fatal(err)
-		}
+		order := must.Get(json.Marshal(killOrder{URL: k.URL("/f"), Path: path, Straight: straight}))(t)
 		child := exec.Command("sh", "-c", `ulimit -f 100; exec "$0"`, os.Args[0])
 		child.Env = append(os.Environ(), killChild+"="+string(order))
 		var said bytes.Buffer

@@ -18,6 +18,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/disk"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/urlparse"
 )
@@ -141,9 +142,7 @@ func (k *kit) runAndKill(rng *rand.Rand) bool {
 	}
 	cmd := k.command(order)
 	k.sent.Store(0)
-	if err := cmd.Start(); err != nil {
-		k.Fatal(err)
-	}
+	must.Do(k, cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for order.Straight {
@@ -167,14 +166,8 @@ func (k *kit) runAndKill(rng *rand.Rand) bool {
 }
 
 func (k *kit) command(order killOrder) *exec.Cmd {
-	self, err := os.Executable()
-	if err != nil {
-		k.Fatal(err)
-	}
-	b, err := json.Marshal(order)
-	if err != nil {
-		k.Fatal(err)
-	}
+	self := must.Get(os.Executable())(k)
+	b := must.Get(json.Marshal(order))(k)
 	cmd := exec.CommandContext(k.Context(), self)
 	cmd.Env = append(os.Environ(), killChild+"="+string(b), "GORACE=atexit_sleep_ms=0")
 	cmd.Stderr = os.Stderr
@@ -187,9 +180,7 @@ func (k *kit) finishAfterKills(rng *rand.Rand) {
 		return
 	}
 	cmd := k.command(killOrder{URL: k.URL("/f"), Path: k.path("f"), Segments: 1 + 3*rng.IntN(2)})
-	if err := cmd.Run(); err != nil {
-		k.Fatal(err)
-	}
+	must.Do(k, cmd.Run())
 }
 
 // checkLeft compares what the journal claims with the part, and returns the bytes claimed.

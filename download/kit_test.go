@@ -24,6 +24,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -132,10 +133,7 @@ func (k *kit) url(path string) *urlparse.URL { return urlOf(k.T, k.URL(path)) }
 
 func urlOf(t testing.TB, s string) *urlparse.URL {
 	t.Helper()
-	u, err := urlparse.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(urlparse.Parse(s))(t)
 	return u
 }
 
@@ -151,11 +149,7 @@ func (k *kit) target(f string) (path string, root *os.Root) {
 	if k.top == "" {
 		return k.path(f), nil
 	}
-	root, err := os.OpenRoot(k.top)
-	if err != nil {
-		k.Fatal(err)
-	}
-	return filepath.Join("d", "e", f), root
+	return filepath.Join("d", "e", f), must.Get(os.OpenRoot(k.top))(k)
 }
 
 func (k *kit) path(name string) string { return filepath.Join(k.dir, name) }
@@ -241,17 +235,10 @@ func (k *kit) leaves(path string, octets int64) {
 // change replaces a file on the server.
 func (k *kit) change(path, text string, modTime time.Time) {
 	k.Helper()
-	f, err := k.fs.Create(path)
-	if err != nil {
-		k.Fatal(err)
-	}
-	if _, err := f.WriteString(text); err != nil {
-		k.Fatal(err)
-	}
+	f := must.Get(k.fs.Create(path))(k)
+	must.Get(f.WriteString(text))(k)
 	f.Close()
-	if err := k.fs.Chtimes(path, modTime, modTime); err != nil {
-		k.Fatal(err)
-	}
+	must.Do(k, k.fs.Chtimes(path, modTime, modTime))
 }
 
 // noise returns n bytes without repetition.
@@ -289,9 +276,7 @@ func (k *kit) journal(path string, size int64, modTime time.Time, done ...span) 
 func (k *kit) claims() (done []span, octets int64) {
 	k.Helper()
 	var journal struct{ Done [][3]int64 }
-	if err := json.Unmarshal([]byte(read(k.T, k.path(k.json))), &journal); err != nil {
-		k.Fatal(err)
-	}
+	must.Do(k, json.Unmarshal([]byte(read(k.T, k.path(k.json))), &journal))
 	for _, x := range journal.Done {
 		done = append(done, span{x[0], x[1]})
 		octets += x[1] - x[0]
@@ -313,19 +298,14 @@ func (k *kit) exists(name string) bool {
 
 func read(t testing.TB, path string) string {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(path))(t)
 	return string(b)
 }
 
 // mustWrite makes a file for a test.
 func mustWrite(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // wantFiles compares the names and contents of a directory.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 // TestPlaces tries every kind of target that a path can name. A local obstacle ends a run before it connects.
@@ -17,9 +18,7 @@ func TestPlaces(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("file", "")
 	elsewhere := t.TempDir()
-	if err := errors.Join(os.Symlink(k.dir, k.path("link")), os.Symlink(elsewhere+"/aim", k.path("dangling")), os.Symlink(elsewhere+"/aim", k.path("l.ftpfetch.part"))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Symlink(k.dir, k.path("link")), os.Symlink(elsewhere+"/aim", k.path("dangling")), os.Symlink(elsewhere+"/aim", k.path("l.ftpfetch.part"))))
 	for _, tt := range []struct {
 		path string
 		err  error
@@ -60,9 +59,7 @@ func TestLinks(t *testing.T) {
 	elsewhere := t.TempDir()
 	mustWrite(t, elsewhere+"/aim", "precious")
 	for _, aim := range []string{"/aim", "/nowhere"} {
-		if err := os.Symlink(elsewhere+aim, k.path("f")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(elsewhere+aim, k.path("f")))
 		if _, err := k.get("/f", Options{}); !errors.Is(err, os.ErrExist) {
 			t.Errorf("%s: got %v", aim, err)
 		}
@@ -81,9 +78,7 @@ func TestLinks(t *testing.T) {
 // TestFileToFIFO checks that a FIFO gets the bytes as they arrive, even after a failure and a retry.
 func TestFileToFIFO(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
-	if err := syscall.Mkfifo(k.path("f"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(k.path("f"), 0o600))
 	k.faulty(cut(1, 100_000))
 	got := make(chan string)
 	go func() { b, _ := os.ReadFile(k.path("f")); got <- string(b) }()
@@ -104,9 +99,7 @@ func TestFileMode(t *testing.T) {
 		if k.exists("f") {
 			k.chmod("f", want)
 		}
-		if _, err := k.get("/f", Options{Overwrite: true}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(k.get("/f", Options{Overwrite: true}))(t)
 		if info, err := os.Stat(k.path("f")); err != nil || info.Mode() != want {
 			t.Errorf("mode %v, %v, want %v", info.Mode(), err, want)
 		}
@@ -121,9 +114,7 @@ func TestFilePartOfOthers(t *testing.T) {
 	for _, name := range []string{"f.ftpfetch.part", "f.ftpfetch.json"} {
 		k := newKit(t, map[string]string{"/f": body})
 		k.leaves("/f", 1000)
-		if err := os.Chown(k.path(name), 65534, 65534); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chown(k.path(name), 65534, 65534))
 		for _, o := range []Options{{}, {Continue: true}, {Overwrite: true}} {
 			if _, err := k.get("/f", o); !errors.Is(err, ErrLocal) || !strings.Contains(err.Error(), "belongs to another user") {
 				t.Errorf("%s: got %v", name, err)

@@ -19,6 +19,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/disk"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
@@ -48,9 +49,7 @@ func scenes(t *testing.T) []scene {
 	old := func(k *kit) {
 		k.write("f", "old")
 		past := kitTime.Add(-time.Hour)
-		if err := os.Chtimes(k.path("f"), past, past); err != nil {
-			k.Fatal(err)
-		}
+		must.Do(k, os.Chtimes(k.path("f"), past, past))
 	}
 	left := func(k *kit) { k.leaves("/f", 100_000) }
 	damaged := func(k *kit) {
@@ -97,15 +96,11 @@ func scenes(t *testing.T) []scene {
 }
 
 func (k *kit) chmod(name string, mode os.FileMode) {
-	if err := os.Chmod(k.path(name), mode); err != nil {
-		k.Fatal(err)
-	}
+	must.Do(k, os.Chmod(k.path(name), mode))
 }
 
 func (k *kit) link(from, to string) {
-	if err := os.Link(k.path(from), k.path(to)); err != nil {
-		k.Fatal(err)
-	}
+	must.Do(k, os.Link(k.path(from), k.path(to)))
 }
 
 // run runs the command of s.
@@ -145,9 +140,7 @@ func (s *scene) begin(k *kit) {
 		k.below()
 	}
 	if s.before != nil {
-		if err := os.MkdirAll(k.dir, 0o777); err != nil {
-			k.Fatal(err)
-		}
+		must.Do(k, os.MkdirAll(k.dir, 0o777))
 		s.before(k)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 // withoutRoot runs f with the file permissions of an ordinary user, even if the tests run as root. Linux keeps them per
@@ -34,12 +35,8 @@ func withoutRoot(t *testing.T, f func()) {
 
 func TestReadOnlyDirectory(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(filepath.Dir(dir), 0o755))
+	must.Do(t, os.Chmod(dir, 0o555))
 	withoutRoot(t, func() {
 		_, err := File(t.Context(), memorySource{contents: "x"}, urlOf(t, "ftp://h/f"), filepath.Join(dir, "f"), nil)
 		var local *localfile.Error
@@ -55,9 +52,7 @@ func TestReadOnlyTarget(t *testing.T) {
 	for _, o := range []Options{{Overwrite: true}, {Newer: true}} {
 		k := newKit(t, map[string]string{"/f": body})
 		k.write("f", "old")
-		if err := errors.Join(os.Chmod(k.path("f"), 0o444), os.Chmod(k.dir, 0o777), os.Chmod(filepath.Dir(k.dir), 0o755)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.Chmod(k.path("f"), 0o444), os.Chmod(k.dir, 0o777), os.Chmod(filepath.Dir(k.dir), 0o755)))
 		k.faulty(cut(1, 1000))
 		withoutRoot(t, func() {
 			if _, err := k.get("/f", o); err != nil {
@@ -76,9 +71,7 @@ func TestReadOnlyTarget(t *testing.T) {
 func TestJournalUnreadable(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
-	if err := errors.Join(os.Chmod(k.path("f.ftpfetch.json"), 0), os.Chmod(k.dir, 0o777), os.Chmod(filepath.Dir(k.dir), 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Chmod(k.path("f.ftpfetch.json"), 0), os.Chmod(k.dir, 0o777), os.Chmod(filepath.Dir(k.dir), 0o755)))
 	withoutRoot(t, func() {
 		if _, err := k.get("/f", Options{}); !errors.Is(err, os.ErrPermission) || !errors.Is(err, ErrLocal) {
 			t.Errorf("got %v, want a permission error", err)

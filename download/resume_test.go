@@ -57,23 +57,17 @@ func TestResumeOfAnother(t *testing.T) {
 }
 
 func (k *kit) truncate(name string, n int64) {
-	if err := os.Truncate(k.path(name), n); err != nil {
-		k.Fatal(err)
-	}
+	must.Do(k, os.Truncate(k.path(name), n))
 }
 
 func (k *kit) remove(name string) {
-	if err := os.Remove(k.path(name)); err != nil {
-		k.Fatal(err)
-	}
+	must.Do(k, os.Remove(k.path(name)))
 }
 
 // TestResumeJournalInTheWay puts a directory under the name of the journal.
 func TestResumeJournalInTheWay(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
-	if err := os.Mkdir(k.path("f.ftpfetch.json"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(k.path("f.ftpfetch.json"), 0o755))
 	k.write("f.ftpfetch.json/x", "")
 	if _, err := k.get("/f", Options{}); !errors.Is(err, ErrLocal) {
 		t.Errorf("got %v, want ErrLocal", err)

@@ -16,6 +16,7 @@ import (
 
 	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
@@ -95,9 +96,7 @@ type outside struct {
 func newOutside(t *testing.T) *outside {
 	o := &outside{T: t, dir: t.TempDir()}
 	for _, dir := range []string{o.dir, filepath.Join(o.dir, "e")} {
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(dir, 0o777))
 		for _, name := range []string{"f", "f.ftpfetch.part", "f.ftpfetch.json", "f.ftpfetch.json~", "f.ftpfetch.bad"} {
 			mustWrite(t, filepath.Join(dir, name), "theirs")
 		}
@@ -144,10 +143,7 @@ func TestRootPaths(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	root, err := os.OpenRoot(k.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(os.OpenRoot(k.dir))(t)
 	defer root.Close()
 	before := namesIn(t, k.dir)
 	for path, want := range map[string]string{
@@ -188,14 +184,9 @@ func TestRootPaths(t *testing.T) {
 // TestRootDevices checks that no run below a root writes to a device or FIFO.
 func TestRootDevices(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
-	if err := syscall.Mkfifo(k.path("fifo"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(k.path("fifo"), 0o600))
 	for _, path := range []string{k.path("fifo"), os.DevNull} {
-		root, err := os.OpenRoot(filepath.Dir(path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		root := must.Get(os.OpenRoot(filepath.Dir(path)))(t)
 		defer root.Close()
 		for _, o := range []Options{{Root: root}, {Root: root, Overwrite: true}, {Root: root, Skip: true}} {
 			_, err := File(t.Context(), k.c, k.url("/f"), filepath.Base(path), &o)
@@ -212,9 +203,7 @@ func TestRootLinks(t *testing.T) {
 		k := newKit(t, map[string]string{"/f": body})
 		k.below()
 		outside := newOutside(t)
-		if err := errors.Join(os.MkdirAll(k.dir, 0o777), os.Symlink(filepath.Join(outside.dir, "f"), k.path("f"))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(k.dir, 0o777), os.Symlink(filepath.Join(outside.dir, "f"), k.path("f"))))
 		path, root := k.target("f")
 		defer root.Close()
 		o.Root = root
@@ -238,10 +227,7 @@ func TestRootLinks(t *testing.T) {
 func TestRootMakesDirectories(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.top = k.dir
-	root, err := os.OpenRoot(k.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(os.OpenRoot(k.dir))(t)
 	defer root.Close()
 	get := func(path string, o Options) error {
 		o.Root = root
@@ -287,9 +273,7 @@ func TestRootSyncsDirectories(t *testing.T) {
 	})
 	path, root := k.target("f")
 	defer root.Close()
-	if _, err := File(t.Context(), k.c, k.url("/f"), path, &Options{Root: root}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(File(t.Context(), k.c, k.url("/f"), path, &Options{Root: root}))(t)
 	want := []string{k.top, k.path(".."), k.path("f.ftpfetch.part"), k.dir}
 	if !slices.Equal(synced, want) {
 		t.Errorf("synced %q, want %q", synced, want)
@@ -326,9 +310,7 @@ func TestRootRemoved(t *testing.T) {
 	k.below()
 	path, root := k.target("f")
 	defer root.Close()
-	if err := os.Remove(k.top); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(k.top))
 	_, err := File(t.Context(), k.c, k.url("/f"), path, &Options{Root: root})
 	if !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, ErrLocal) || len(k.Commands()) > 0 {
 		t.Errorf("got %v", err)

@@ -10,6 +10,7 @@ import (
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 // renames is the call that gives a file its name.
@@ -32,13 +33,8 @@ func (o ofMany) Lists() *sums.Cache     { return new(sums.Cache) }
 // too, where the directory is there already, and as one of many.
 func TestSmallFile(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "d"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, "d"), 0o777))
+	root := must.Get(os.OpenRoot(dir))(t)
 	defer root.Close()
 	alone := memorySource{contents: fourKiB}
 	for _, tt := range []struct {
@@ -60,9 +56,7 @@ func TestSmallFile(t *testing.T) {
 			}
 			return nil
 		})
-		if _, err := File(t.Context(), tt.src, urlOf(t, "ftp://h/f"), tt.path, tt.o); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(File(t.Context(), tt.src, urlOf(t, "ftp://h/f"), tt.path, tt.o))(t)
 		if len(calls) > tt.most {
 			t.Errorf("%s: %d calls, want at most %d: %q", tt.path, len(calls), tt.most, calls)
 		}
@@ -76,10 +70,7 @@ func TestSmallFile(t *testing.T) {
 // BenchmarkSmall saves files of 4 KiB, one after another, without a network.
 func BenchmarkSmall(b *testing.B) {
 	dir := b.TempDir()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		b.Fatal(err)
-	}
+	root := must.Get(os.OpenRoot(dir))(b)
 	defer root.Close()
 	u := urlOf(b, "ftp://h/f")
 	alone := memorySource{contents: fourKiB}
@@ -93,9 +84,7 @@ func BenchmarkSmall(b *testing.B) {
 	} {
 		b.Run(bb.what, func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
-				if _, err := File(b.Context(), bb.src, u, filepath.Join(bb.dir, fmt.Sprint(i)), bb.o); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(File(b.Context(), bb.src, u, filepath.Join(bb.dir, fmt.Sprint(i)), bb.o))(b)
 			}
 		})
 	}

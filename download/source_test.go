@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 // memorySource is a Source that another package might write: its Responses hold nothing but exported fields, and its Body
@@ -49,10 +50,7 @@ func (w untilTold) Read([]byte) (int, error) {
 
 // TestToFromAnotherSource checks that Progress follows what was written.
 func TestToFromAnotherSource(t *testing.T) {
-	file, err := os.Create(t.TempDir() + "/f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Create(t.TempDir() + "/f"))(t)
 	defer file.Close()
 	var buffer bytes.Buffer
 	for _, w := range []io.Writer{&buffer, file} {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -27,10 +28,7 @@ func bsdOf(s string) string {
 
 func sum(t *testing.T, s string) digest.Sum {
 	t.Helper()
-	d, err := digest.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(digest.Parse(s))(t)
 	return d
 }
 

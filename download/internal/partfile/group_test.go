@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/internal/disk"
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 // flock is a run that gives several files their names: one first, and then the others together.
@@ -73,10 +74,7 @@ func (f *flock) run() {
 		if p.Info != nil {
 			continue
 		}
-		part, err := p.Claim("ftp://h/" + name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		part := must.Get(p.Claim("ftp://h/" + name))(f)
 		s, err := part.Write(Span{0, -1})
 		_, werr := io.WriteString(s.To, name)
 		part.Know(int64(len(name)), time.Unix(1e9, 0))
@@ -169,10 +167,7 @@ func TestGroupFaults(t *testing.T) {
 		dead bool
 	}{{syscall.EIO, false}, {syscall.ENOSPC, false}, {errors.New("dead"), true}} {
 		for at := 0; ; at++ {
-			root, err := os.OpenRoot(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			root := must.Get(os.OpenRoot(t.TempDir()))(t)
 			f := &flock{T: t, root: root, err: kind.err, dead: kind.dead, at: at}
 			runs++
 			f.group = new(Group)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 var stateSeeds = []State{
@@ -54,9 +56,7 @@ func TestJournalRoundTrip(t *testing.T) {
 		t.Errorf("no file: %v", err)
 	}
 	for _, want := range stateSeeds {
-		if err := p.writeJournal(want); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.writeJournal(want))
 		got, err := p.readJournal()
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
@@ -67,10 +67,7 @@ func TestJournalRoundTrip(t *testing.T) {
 // placeIn returns the place of a target in dir.
 func placeIn(t *testing.T, dir, name string) *Place {
 	t.Helper()
-	p, err := new(Group).Find(nil, filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(new(Group).Find(nil, filepath.Join(dir, name)))(t)
 	t.Cleanup(func() { p.Close(false) })
 	return p
 }
@@ -78,9 +75,7 @@ func placeIn(t *testing.T, dir, name string) *Place {
 func TestJournalTooLarge(t *testing.T) {
 	p := placeIn(t, t.TempDir(), "f")
 	text := `{"ftpfetch":4,"url":"ftp://h/f","size":10,"done":[]}` + strings.Repeat(" ", maxJournal)
-	if err := os.WriteFile(p.shown(p.journal), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(p.shown(p.journal), []byte(text), 0o600))
 	if _, err := p.readJournal(); err == nil {
 		t.Error("no error")
 	}
@@ -89,10 +84,7 @@ func TestJournalTooLarge(t *testing.T) {
 // FuzzJournal checks that every journal that parses is sound and means the same when it is written again.
 func FuzzJournal(f *testing.F) {
 	for _, s := range stateSeeds {
-		b, err := json.Marshal(s)
-		if err != nil {
-			f.Fatal(err)
-		}
+		b := must.Get(json.Marshal(s))(f)
 		f.Add(b)
 	}
 	for _, text := range badJournals {
@@ -119,17 +111,11 @@ func FuzzJournal(f *testing.F) {
 
 // TestJournalInDocs checks that the journal in docs/download.md is one, and that its table has every field.
 func TestJournalInDocs(t *testing.T) {
-	b, err := os.ReadFile("../../../docs/download.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile("../../../docs/download.md"))(t)
 	text := string(b)
 	_, sample, _ := strings.Cut(text, "```\n")
 	sample, fields, _ := strings.Cut(sample, "```\n")
-	s, err := parseJournal([]byte(sample))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(parseJournal([]byte(sample)))(t)
 	if again, err := json.Marshal(s); err != nil || string(again)+"\n" != sample {
 		t.Errorf("the document has\n%swant\n%s(%v)", sample, again, err)
 	}
