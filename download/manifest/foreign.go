@@ -80,8 +80,7 @@ func (r *reader) readList() {
 		case "out":
 			item.Path = value
 		case "dir":
-			dir = strings.TrimPrefix(strings.TrimSuffix(value, "/")+"/", "./")
-			dir = strings.TrimSuffix(dir, "/")
+			dir = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(value, "/")+"/", "./"), "/")
 		case "checksum":
 			err = cmp.Or(err, inField("checksum", item.addSum(digest.Parse(strings.Replace(value, "=", ":", 1)))))
 		default:
@@ -132,83 +131,71 @@ func (r *reader) curl(item *Item, text string) error {
 	return nil
 }
 
-// place is a URL of a Metalink, and its rank: a lower one comes first.
-type place struct {
-	text string
-	rank int
+// metafile is a file of Metalink 3 or 4 (RFC 5854). The digests of pieces are elsewhere.
+type metafile struct {
+	Path  string    `xml:"name,attr"`
+	Size  string    `xml:"size"`
+	Sums  []element `xml:"hash"`
+	URLs  []element `xml:"url"`
+	Sums3 []element `xml:"verification>hash"`
+	URLs3 []element `xml:"resources>url"`
 }
 
-// readMetalink reads Metalink 3 and 4 (RFC 5854), element by element. After a fault in the syntax nothing can be understood.
+type element struct {
+	Text       string `xml:",chardata"`
+	Type       string `xml:"type,attr"`
+	Priority   string `xml:"priority,attr"`   // of Metalink 4, the best is 1
+	Preference string `xml:"preference,attr"` // of Metalink 3, the best is 100
+}
+
+// rank is lower for better places.
+func (e element) rank() int {
+	n, err := strconv.Atoi(cmp.Or(e.Priority, "-"+e.Preference))
+	if err != nil {
+		return math.MaxInt
+	}
+	return n
+}
+
+// readMetalink reads file by file. After a fault in the syntax nothing can be understood.
 func (r *reader) readMetalink() {
 	in := &placer{r: r.in.r, line: 1}
 	tokens := xml.NewDecoder(in)
-	var item Item
-	var wrong, err error
-	var urls []place
-	var element xml.StartElement // the last one; those with a text have no others within
-	var text strings.Builder
-	for !r.done && err == nil {
-		var token xml.Token
+	var token xml.Token
+	var err error
+	for err == nil && !r.done {
 		token, err = tokens.Token()
-		line := in.lineAt(tokens.InputOffset())
-		switch t := token.(type) {
-		case xml.StartElement:
-			element = t.Copy()
-			text.Reset()
-			if t.Name.Local == "file" {
-				item, wrong, urls = Item{Line: line, Path: attribute(element, "name")}, nil, nil
-			}
-		case xml.CharData:
-			text.Write(t[:min(len(t), maxLine-min(maxLine, text.Len()))])
-		case xml.EndElement:
-			if t.Name.Local == "file" {
-				slices.SortStableFunc(urls, func(a, b place) int { return cmp.Compare(a.rank, b.rank) })
-				var texts []string
-				for _, u := range urls {
-					texts = append(texts, u.text)
-				}
-				r.finish(item, cmp.Or(wrong, r.places(&item, texts)))
-			} else if t.Name == element.Name {
-				wrong = cmp.Or(wrong, item.metalink(element, strings.TrimSpace(text.String()), &urls))
+		item := Item{Line: in.lineAt(tokens.InputOffset())}
+		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "file" {
+			var f metafile
+			if err = tokens.DecodeElement(&f, &start); err == nil {
+				wrong := r.metalink(&item, f)
+				r.finish(item, wrong)
 			}
 		}
 	}
-	switch line := in.lineAt(tokens.InputOffset()); {
-	case err == nil || err == io.EOF || in.err != nil:
-	case errors.Is(err, errTooLong):
-		r.fail(line, errTooLong)
-	default:
-		r.fail(line, errors.New("is not XML in UTF-8, or is cut off: download the list again"))
+	if r.in.err = in.err; errors.Is(err, errTooLong) {
+		r.fail(in.line, err)
+	} else if err != nil && err != io.EOF && in.err == nil {
+		r.fail(in.lineAt(tokens.InputOffset()), errors.New("is not XML in UTF-8, or is cut off: download the list again"))
 	}
-	r.in.err = in.err
 }
 
-// metalink reads an element with a text. The digests of pieces have no type.
-func (i *Item) metalink(e xml.StartElement, text string, urls *[]place) error {
-	switch e.Name.Local {
-	case "size":
-		return inField("size", i.setSize(text))
-	case "hash":
-		if a := algorithm.Named(attribute(e, "type")); a != "" {
-			return inField("hash", i.addSum(digest.Parse(a+":"+text)))
-		}
-	case "url":
-		rank := math.MaxInt
-		if n, err := strconv.Atoi(attribute(e, "priority")); err == nil {
-			rank = n
-		} else if n, err := strconv.Atoi(attribute(e, "preference")); err == nil {
-			rank = -n // of Metalink 3
-		}
-		*urls = append(*urls, place{text, rank})
+func (r *reader) metalink(item *Item, f metafile) error {
+	var err error
+	if item.Path = f.Path; f.Size != "" {
+		err = inField("size", item.setSize(strings.TrimSpace(f.Size)))
 	}
-	return nil
-}
-
-func attribute(e xml.StartElement, name string) string {
-	for _, a := range e.Attr {
-		if a.Name.Local == name {
-			return a.Value
+	for _, sum := range append(f.Sums, f.Sums3...) {
+		if a := algorithm.Named(sum.Type); a != "" {
+			err = cmp.Or(err, inField("hash", item.addSum(digest.Parse(a+":"+strings.TrimSpace(sum.Text)))))
 		}
 	}
-	return ""
+	urls := append(f.URLs, f.URLs3...)
+	slices.SortStableFunc(urls, func(a, b element) int { return cmp.Compare(a.rank(), b.rank()) })
+	var texts []string
+	for _, u := range urls {
+		texts = append(texts, strings.TrimSpace(u.Text))
+	}
+	return cmp.Or(err, r.places(item, texts))
 }
