@@ -168,7 +168,7 @@ func (r *reader) readTable(separator string, cells func() ([]string, error)) {
 func (r *reader) row(t *table, line int, cells []string) {
 	switch first := t.files[0]; {
 	case len(cells) < t.needed, len(cells) > t.width && !t.mapped:
-		r.fail(line, fmt.Errorf("the line has %d cells, but the header has %d: write one cell for each column", len(cells), t.width))
+		r.fail(line, fmt.Errorf("the number of cells is %d, but that of the header is %d: write one cell for each column", len(cells), t.width))
 	case t.mapped && strings.EqualFold(cells[first[0].at], first[0].name): // the header again, of lists that were joined
 	default:
 		for _, file := range t.files {
@@ -187,7 +187,7 @@ func (r *reader) files(t *table, file []column, line int, cells []string) {
 		if lists[i] = elements(cells[c.at]); i == 0 {
 			n = len(lists[0])
 		} else if len(lists[i]) != 0 && len(lists[i]) != n {
-			r.fail(line, fmt.Errorf("%s has %d elements, but %s has %d: download the list again", c.name, len(lists[i]), file[0].name, n))
+			r.fail(line, fmt.Errorf("the number of elements of %s is %d, but that of %s is %d: download the list again", c.name, len(lists[i]), file[0].name, n))
 			return
 		}
 	}
