@@ -280,7 +280,7 @@ func (r *Run) of() (files, octets int64) {
 func (r *Run) End(t batch.Totals) {
 	defer r.p.lock()()
 	r.stop()
-	r.p.rest()
+	r.p.rest(": " + cmp.Or(printable.Line(r.p.Report), "--report FILE") + " has them all")
 	r.totals, r.ended = t, true
 	files, _ := r.of()
 	took := r.p.now().Sub(r.began)

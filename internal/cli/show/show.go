@@ -267,15 +267,16 @@ func (p *Printer) kindOf(mark, text string, e event) *kind {
 // Rest says how many messages of each kind were not shown.
 func (p *Printer) Rest() {
 	defer p.lock()()
-	p.rest()
+	p.rest("")
 }
 
-func (p *Printer) rest() {
+// rest is Rest with what names them all.
+func (p *Printer) rest(where string) {
 	many := slices.DeleteFunc(p.kinds, func(k *kind) bool { return k.n <= mostAlike })
 	for _, k := range many {
-		like := ""
+		like := where
 		if len(many) > 1 {
-			like = " like " + k.first
+			like = " like " + k.first + where
 		}
 		p.line("%s... and %d more%s", k.mark, k.n-mostAlike, like)
 	}
