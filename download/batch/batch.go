@@ -42,8 +42,7 @@ type Options struct {
 	// Ledger is the name of a file under Each.Root that remembers the verified files, or "". It begins with
 	// ".ftpfetch-ledger": all such files are read.
 	Ledger string
-	// Each applies to every file. Nothing outside its Root is touched. Without a Root nothing is retrieved: files end with the
-	// Size and ModTime that their listings or else the servers tell, the day alone at midnight if no more is known. Its fields Size, Sum, Events and Commit
+	// Each applies to every file. It needs a Root: nothing outside it is touched. Its fields Size, Sum, Events and Commit
 	// are not used: Run sets them. A file gets more than one of its Segments only if fewer files than connections are
 	// left.
 	Each download.Options
@@ -108,6 +107,7 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 	b := &engine{Options: o, src: src, root: o.Each.Root, group: new(partfile.Group)}
 	b.group.Dirs.Keep = keptOpen
 	defer b.group.Dirs.Close()
+	b.teller, _ = src.(teller)
 	if o.Ledger != "" {
 		l, err := openLedger(b.root, o.Ledger)
 		if err != nil {
@@ -147,6 +147,7 @@ const patience = 4
 type engine struct {
 	Options
 	src    download.Source
+	teller teller // not nil: nothing is retrieved
 	root   *os.Root
 	group  *partfile.Group
 	lists  sums.Cache
@@ -186,7 +187,7 @@ type job struct {
 	name    string    // there
 	dir     *node     // where a directory is; nil for a file
 	listed  int64     // the size that a listing tells; -1 if none does
-	modTime time.Time // that a listing tells, to the second, or, without a Root, to the day; zero if none does
+	modTime time.Time // that a listing tells, to the second; zero if none does
 	link    string    // the target of the symbolic link that led here; "" if none did
 	waited  bool      // for another run
 	short   uint8     // how often it was short of open files, although it ran alone

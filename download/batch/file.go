@@ -27,8 +27,8 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	j := t.Value
 	bounded, cancel := b.bound(ctx)
 	defer cancel()
-	if b.root == nil {
-		return b.tells(bounded, t)
+	if b.teller != nil {
+		return b.ask(bounded, t)
 	}
 	result, there, err := b.there(bounded, j)
 	if b.short(t, err) {
@@ -76,21 +76,37 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 //go:noinline
 func stack() byte { var frame [16 << 10]byte; return frame[time.Now().Nanosecond()&1] }
 
-// tells ends a file with what its listing or else the server tells.
-func (b *engine) tells(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
-	j := t.Value
-	result, err := download.Result{Size: j.size(), ModTime: j.modTime}, t.GivenUp
-	if result.Size < 0 && err == nil {
-		err = b.again(ctx, func() error {
-			e, err := b.src.Stat(ctx, j.url())
-			result.Size, result.ModTime = e.Size, e.ModTime
-			return err
-		})
+// teller is a Source that wants no files, only what listings or else servers tell about them.
+type teller interface {
+	Tell(u *urlparse.URL, e ftpexec.Entry)
+}
+
+// tells tells about a file of a listing.
+func (b *engine) tells(j *job, e ftpexec.Entry) {
+	j.in.note(func(h *haul) { h.wanted = true })
+	b.count(func(c *counts) { c.file(e.Size, 1); c.Complete++ })
+	b.telling.Lock()
+	defer b.telling.Unlock()
+	j.settle()
+	b.teller.Tell(j.url(), e)
+}
+
+// ask asks the server about a file.
+func (b *engine) ask(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
+	j, err := t.Value, t.GivenUp
+	var e ftpexec.Entry
+	if err == nil {
+		err = b.again(ctx, func() (err error) { e, err = b.src.Stat(ctx, j.url()); return err })
 	}
 	if b.crowded(t, err) {
 		return schedule.Full(err)
 	}
-	return b.end(ctx, j, result, err, verdict(err))
+	if err == nil {
+		b.telling.Lock()
+		b.teller.Tell(j.url(), e)
+		b.telling.Unlock()
+	}
+	return b.end(ctx, j, download.Result{}, err, verdict(err))
 }
 
 // pause is the time between two looks at a file that another run writes.

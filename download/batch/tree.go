@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
@@ -167,7 +168,7 @@ func (b *engine) notListed(ctx context.Context, j *job, err error, v schedule.Ve
 // create creates the local directory, which may stay empty. If only some files are wanted, those create the directories
 // that they need.
 func (b *engine) create(j *job) error {
-	if pattern, _ := j.Tree.level(j.dir.depth); b.root == nil || j.Path != "" && (pattern != "" || len(j.Tree.Accept) > 0) {
+	if pattern, _ := j.Tree.level(j.dir.depth); b.teller != nil || j.Path != "" && (pattern != "" || len(j.Tree.Accept) > 0) {
 		return nil
 	}
 	if err := b.root.MkdirAll(cmp.Or(j.Path, "."), 0o777); err != nil {
@@ -234,7 +235,7 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []entry) {
 	var rough []int
 	var urls []*urlparse.URL
 	for i, e := range entries {
-		if b.Each.Newer && e.mode.IsRegular() && e.rough && b.sameSize(path.Join(j.Path, e.name), e.size) {
+		if b.Each.Newer && e.mode.IsRegular() && e.rough() && b.sameSize(path.Join(j.Path, e.name), e.size) {
 			rough, urls = append(rough, i), append(urls, j.url().Child(literal(e.name), ""))
 		}
 	}
@@ -251,7 +252,7 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []entry) {
 		}
 		e := &entries[rough[n]]
 		if n++; err == nil && info.Size == e.size {
-			e.time, e.rough = info.ModTime, false
+			e.time, e.unit, e.local = info.ModTime, time.Second, false
 		}
 	}
 }
@@ -279,8 +280,10 @@ func (b *engine) within(ctx context.Context, j *job, entries []entry) (jobs []*j
 			j.leave(e)
 			continue
 		}
-		next := b.fileIn(j, e)
-		if err := e.usable(taken); err != nil && (b.root != nil || e.mode != 0) {
+		next := j.file(e)
+		if b.teller != nil && next.listed >= 0 && e.mode == 0 {
+			b.tells(next, ftpexec.Entry{Name: e.name, Size: e.size, ModTime: e.time, Precision: e.unit, Local: e.local})
+		} else if err := e.usable(taken); err != nil {
 			b.refuse(next, e, err)
 		} else if e.mode == 0 {
 			jobs = append(jobs, next)
@@ -291,13 +294,13 @@ func (b *engine) within(ctx context.Context, j *job, entries []entry) (jobs []*j
 	return jobs
 }
 
-// fileIn returns the job for a file in the directory j.
-func (b *engine) fileIn(j *job, e entry) *job {
+// file returns the job for a file in the directory j.
+func (j *job) file(e entry) *job {
 	f := &job{in: j, name: e.name, listed: e.size}
 	if j.Tree.typeOf(e.name) == urlparse.TypeASCII {
 		f.listed = -1 // the line ends count otherwise there
 	}
-	if !e.rough || b.root == nil {
+	if !e.rough() {
 		f.modTime = e.time
 	}
 	return f

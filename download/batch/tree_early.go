@@ -16,7 +16,7 @@ const many = 1000
 // The others may be circles, and files whose times must be asked for wait too. Everything else is judged at the end.
 func (b *engine) begin(ctx context.Context, t *schedule.Turn[*job]) context.Context {
 	j, seen := t.Value, 0
-	if j.dir.up != nil || b.Each.Newer {
+	if j.dir.up != nil || b.Each.Newer || b.teller != nil {
 		return ctx
 	}
 	if j.dir.ahead == nil {
@@ -30,6 +30,6 @@ func (b *engine) begin(ctx context.Context, t *schedule.Turn[*job]) context.Cont
 			return
 		}
 		j.dir.ahead[e.key()] = true
-		b.queue(t, b.fileIn(j, e))
+		b.queue(t, j.file(e))
 	})
 }

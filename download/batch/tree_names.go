@@ -80,8 +80,9 @@ type entry struct {
 	unique       string      // of a directory
 	mode         fs.FileMode // the type
 	size         int64
-	time         time.Time // of modification; if it is known only roughly, the day
-	rough        bool
+	time         time.Time // of modification
+	unit         time.Duration
+	local        bool
 }
 
 func entryOf(e ftpexec.Entry) entry {
@@ -89,11 +90,12 @@ func entryOf(e ftpexec.Entry) entry {
 	if e.Mode.IsDir() {
 		x.unique = strings.Clone(e.Unique)
 	}
-	if x.time = e.ModTime; e.Local || e.Precision == 0 || e.Precision > time.Second {
-		x.time, x.rough = e.ModTime.Truncate(24*time.Hour), true
-	}
+	x.time, x.unit, x.local = e.ModTime, e.Precision, e.Local
 	return x
 }
+
+// rough reports whether the time is known only roughly.
+func (e *entry) rough() bool { return e.local || e.unit == 0 || e.unit > time.Second }
 
 // url returns the URL of an entry of the directory dir, with its name as servers take it.
 func (e entry) url(dir *urlparse.URL) *urlparse.URL {

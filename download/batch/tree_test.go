@@ -247,29 +247,38 @@ func TestTreeCancelledWithin(t *testing.T) {
 	}
 }
 
-// TestTreeTold checks that without a Root nothing is retrieved: files end with what their listings tell, or the server.
+// told gathers what a run without files tells.
+type told struct {
+	*ftpexec.Client
+	all []ftpexec.Entry
+}
+
+func (s *told) Tell(u *urlparse.URL, e ftpexec.Entry) {
+	e.URL = u
+	s.all = append(s.all, e)
+}
+
+// TestTreeTold checks that a Source with Tell gets what listings tell about files, or else the server, and no files.
 func TestTreeTold(t *testing.T) {
 	exact, day := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	for verb, want := range map[string]struct {
 		line  string
-		time  time.Time
+		told  ftpexec.Entry
 		sends []string
 	}{
-		"MLSD": {"type=file;size=3;modify=20260102030405; x.part.json", exact, []string{"MLSD"}},
-		"LIST": {"-rw-r--r-- 1 0 0 3 Jan 02 2026 x.part.json", day, []string{"LIST -a"}},
-		"NLST": {"x.part.json", exact, []string{"NLST", "SIZE x.part.json", "MDTM x.part.json"}},
+		"MLSD": {"type=file;size=3;modify=20260102030405; x.part", ftpexec.Entry{ModTime: exact, Precision: time.Second}, []string{"MLSD"}},
+		"LIST": {"-rw-r--r-- 1 0 0 3 Jan 02 2026 x.part", ftpexec.Entry{ModTime: day, Precision: 24 * time.Hour, Local: true}, []string{"LIST -a"}},
+		"NLST": {"x.part", ftpexec.Entry{ModTime: exact, Precision: time.Second}, []string{"NLST", "SIZE x.part", "MDTM x.part"}},
 	} {
-		s, srv := scripted(t, shelf{verb: verb, listings: map[string]string{"/": lines(want.line)}, files: map[string]string{"/x.part.json": "abc"}})
-		var told []batch.Event
-		s.options.Events = func(e batch.Event) {
-			if e.Kind == batch.Ended {
-				told = append(told, e)
-			}
-		}
-		totals, err := batch.Run(t.Context(), &s.client, slices.Values([]batch.Task{treeOf(t, srv.URL("/"), batch.Tree{})}), s.options)
+		s, srv := scripted(t, shelf{verb: verb, listings: map[string]string{"/": lines(want.line)}, files: map[string]string{"/x.part": "abc"}})
+		src := &told{Client: &s.client}
+		totals, err := batch.Run(t.Context(), src, slices.Values([]batch.Task{treeOf(t, srv.URL("/"), batch.Tree{})}), s.options)
 		s.client.CloseIdleConnections()
-		if err != nil || totals.Complete != 1 || len(told) != 1 || told[0].Result.Size != 3 || !told[0].Result.ModTime.Equal(want.time) {
-			t.Errorf("%s: %+v, %v, %+v", verb, totals, err, told)
+		if err != nil || totals.Complete != 1 || len(src.all) != 1 {
+			t.Fatalf("%s: %+v, %v, %+v", verb, totals, err, src.all)
+		}
+		if e := src.all[0]; e.Size != 3 || !e.ModTime.Equal(want.told.ModTime) || e.Precision != want.told.Precision || e.Local != want.told.Local || e.URL.Name != "x.part" {
+			t.Errorf("%s: %+v, want %+v", verb, e, want.told)
 		}
 		sent := slices.DeleteFunc(srv.Commands(), func(c string) bool {
 			return !slices.Contains([]string{"SIZE", "MDTM", "RETR", verb}, strings.Fields(c)[0])

@@ -61,8 +61,8 @@ func (r *run) plan(u *urlparse.URL, tree bool) error {
 			_, err = fmt.Fprintln(r.print.Out, command)
 		}
 	}
-	if err == nil && tree {
-		r.print.Note(show.Notice, "", u.Redacted()+": what follows depends on this listing")
+	if err == nil && (tree || told) {
+		r.print.Note(show.Notice, "", u.Redacted()+": a server without MLSD is sent LIST; what follows depends on the listing")
 	}
 	return err
 }
@@ -82,17 +82,26 @@ var orders = map[string]func(a, b line) int{
 	"size": func(a, b line) int { return cmp.Or(cmp.Compare(b.size, a.size), strings.Compare(a.name, b.name)) },
 }
 
+// writeSorted writes lines in an order of --sort.
+func writeSorted(w io.Writer, lines []line, order string) error {
+	slices.SortStableFunc(lines, orders[order])
+	for _, l := range lines {
+		if _, err := w.Write(l.text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // listDir writes a directory to w, an entry a line: the names, or with -l all that the server tells. What it tries again
 // has written nothing. It goes on after a line that cannot be read, and returns the last such error at the end. On a
 // terminal the names are escaped.
 func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
 	return r.again(ctx, func() error {
 		out := bufio.NewWriter(w)
-		entries, order := r.source.List, orders[r.Sort]
+		entries, sort := r.source.List, "none"
 		if r.told(u, terminal) {
-			entries = r.source.Entries
-		} else {
-			order = nil
+			entries, sort = r.source.Entries, cmp.Or(r.Sort, "name")
 		}
 		var odd error
 		var lines []line
@@ -106,7 +115,7 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 			}
 			switch {
 			case err != nil:
-			case order != nil:
+			case sort != "none":
 				lines = append(lines, line{e.Name, e.Size, e.ModTime, r.lineOf(e, terminal)})
 			default:
 				_, err = out.Write(r.lineOf(e, terminal))
@@ -115,11 +124,7 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 				return errors.Join(err, out.Flush())
 			}
 		}
-		slices.SortStableFunc(lines, order)
-		for _, l := range lines {
-			_, _ = out.Write(l.text) // Flush returns the error
-		}
-		return errors.Join(out.Flush(), odd)
+		return errors.Join(writeSorted(out, lines, sort), out.Flush(), odd)
 	})
 }
 
@@ -132,13 +137,13 @@ func (r *run) noDirectory(ctx context.Context, u *urlparse.URL, err error) error
 	if _, serr := r.source.Stat(ctx, u); serr != nil {
 		return err
 	}
-	return config.Usage("it is a file: leave out -l to fetch it; -I shows its size and time")
+	return config.Usage("it is a file: -l, --json and --sort are for directories; -I shows its size and time")
 }
 
 // lineOf returns the line for an entry. In the names of JSON bytes that are not UTF-8 become U+FFFD; the URL names the
 // entry exactly, without a password.
 func (r *run) lineOf(e ftpexec.Entry, terminal bool) []byte {
-	name, size := e.Name, count(e.Size)
+	name := e.Name
 	switch {
 	case r.Long && e.Target != "":
 		name += " -> " + e.Target
@@ -148,14 +153,11 @@ func (r *run) lineOf(e ftpexec.Entry, terminal bool) []byte {
 	if terminal {
 		name = printable.Line(name)
 	}
-	if r.Human && e.Size >= 0 {
-		size = printable.Size(float64(e.Size))
-	}
 	switch {
 	case r.JSON:
 		return printable.JSON(rowOf(e))
 	case r.Long:
-		return fmt.Appendf(nil, "%s %12s  %-20s  %s\n", modeOf(e), size, timeOf(e), name)
+		return fmt.Appendf(nil, "%s %12s  %-20s  %s\n", modeOf(e), r.size(e.Size), timeOf(e), name)
 	}
 	return []byte(name + "\n")
 }
@@ -203,10 +205,13 @@ func modeOf(e ftpexec.Entry) string {
 	return cmp.Or(kinds[e.Mode.Type()].letter, "?") + permissions
 }
 
-// count returns n, or "-" for an unknown number.
-func count(n int64) string {
-	if n < 0 {
+// size returns a size, which is "-" if it is not known.
+func (r *run) size(n int64) string {
+	switch {
+	case n < 0:
 		return "-"
+	case r.Human:
+		return printable.Size(float64(n))
 	}
 	return strconv.FormatInt(n, 10)
 }
@@ -305,7 +310,7 @@ func (r *run) askAll(ctx context.Context, urls []*urlparse.URL) (n int, err erro
 		for e, err := range r.source.StatAll(ctx, urls[n:]) {
 			switch {
 			case err == nil:
-				if _, err := r.print.Out.Write(r.infoLine(urls[n], e.Size, e.ModTime, false)); err != nil {
+				if _, err := r.print.Out.Write(r.infoLine(urls[n], e)); err != nil {
 					return err
 				}
 			case !ofOne(err):
@@ -327,49 +332,63 @@ func ofOne(err error) bool {
 		errors.As(err, &e) && (e.Stage == "directory" || e.Stage == "transfer" && !strings.HasPrefix(e.Op, "TYPE"))
 }
 
-// infoLine returns the line about a file: size, time, URL. rough says that a time at midnight is only a day.
-func (r *run) infoLine(u *urlparse.URL, size int64, t time.Time, rough bool) []byte {
+// infoLine returns the line about a file: size, time, URL.
+func (r *run) infoLine(u *urlparse.URL, e ftpexec.Entry) []byte {
 	x := row{URL: u.WithoutPassword().String()}
-	if !t.IsZero() {
-		x.Time = t.UTC().Format(time.RFC3339)
+	if e.Size >= 0 {
+		x.Size = &e.Size
 	}
-	if rough = rough && t.Equal(t.Truncate(24*time.Hour)); rough && x.Time != "" {
-		x.Precision = "day"
+	if !r.JSON {
+		return fmt.Appendf(nil, "%s\t%s\t%s\n", r.size(e.Size), timeOf(e), x.URL)
 	}
-	if size >= 0 {
-		x.Size = &size
+	if name, _ := precision(e); name != "" {
+		x.Time = e.ModTime.UTC().Format(time.RFC3339)
+		if x.Local = e.Local; e.Local || e.Precision > time.Second {
+			x.Precision = name
+		}
 	}
-	switch {
-	case r.JSON:
-		return printable.JSON(x)
-	case rough:
-		x.Time, _, _ = strings.Cut(x.Time, "T")
-	}
-	return fmt.Appendf(nil, "%s\t%s\t%s\n", count(size), cmp.Or(x.Time, "-"), x.URL)
+	return printable.JSON(x)
 }
 
-// inventory prints what the listings of trees tell about the files in them (-I with -r or --glob), and how much it is.
+// teller is the source of trees of which only is printed what listings tell about the files in them, and how much that is
+// (-I with -r or --glob).
+type teller struct {
+	source
+	run            *run
+	files, unknown int64 // files of unknown size
+	octets         int64
+	lines          []line // to be sorted
+}
+
+// Tell takes what is told about a file.
+func (i *teller) Tell(u *urlparse.URL, e ftpexec.Entry) {
+	if i.files++; e.Size < 0 {
+		i.unknown++
+	}
+	i.octets += max(0, e.Size)
+	text := i.run.infoLine(u, e)
+	if i.run.Sort != "" && i.run.Sort != "none" {
+		i.lines = append(i.lines, line{u.String(), e.Size, e.ModTime, text})
+	} else if !i.run.shut.Load() {
+		_, err := i.run.print.Out.Write(text)
+		i.run.fail("", err)
+	}
+}
+
+// inventory prints size, time and URL of each file in trees, and how much it is.
 func (r *run) inventory(ctx context.Context) {
-	var files, unknown, octets int64
+	i := &teller{source: r.source, run: r}
 	r.shown = r.print.Run("", -1, -1)
-	_, err := batch.Run(ctx, r.source, r.tasks(ctx), batch.Options{
+	_, err := batch.Run(ctx, i, r.tasks(ctx), batch.Options{
 		Jobs: r.Jobs, PerHost: r.PerHost, Each: r.File, Timeout: r.MaxTime, Events: func(e batch.Event) {
-			switch {
-			case e.Kind == download.Progress:
-			case e.Kind != batch.Ended, e.Err != nil, e.Text != "":
+			if e.Kind != download.Progress && (e.Kind != batch.Ended || e.Err != nil || e.Text != "") {
 				r.event(ctx, e)
-			case !r.shut.Load():
-				if files++; e.Result.Size < 0 {
-					unknown++
-				}
-				octets += max(0, e.Result.Size)
-				_, err := r.print.Out.Write(r.infoLine(e.Task.URLs[0], e.Result.Size, e.Result.ModTime, true))
-				r.fail("", err)
 			}
 		}})
-	text := fmt.Sprintf("%s, %s (%d bytes)", printable.Count(files, "file", "files"), printable.Size(float64(octets)), octets)
-	if unknown > 0 {
-		text += fmt.Sprintf(", %d of them of unknown size", unknown)
+	r.fail("", writeSorted(r.print.Out, i.lines, r.Sort))
+	text := fmt.Sprintf("%s, %s (%d bytes)", printable.Count(i.files, "file", "files"), printable.Size(float64(i.octets)), i.octets)
+	if i.unknown > 0 {
+		text += fmt.Sprintf(", %d of them of unknown size", i.unknown)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -378,7 +397,7 @@ func (r *run) inventory(ctx context.Context) {
 		r.code.CompareAndSwap(exitOK, exitOther)
 		text += ", not all of the tree"
 	}
-	if files > 0 || err == nil {
+	if !r.ended(ctx) && (i.files > 0 || err == nil) {
 		r.print.Note(show.Notice, "", text)
 	}
 }

@@ -130,7 +130,7 @@ func (r *run) retrieveList(ctx context.Context, l *list) bool {
 	ctx, cancel := r.limit(ctx, r.MaxTime)
 	defer cancel()
 	err = l.copy(ctx, func(w io.Writer) error {
-		_, err := download.To(ctx, r.source, u, w, &download.Options{Retries: r.File.Retries, RetryConnect: r.File.RetryConnect})
+		_, err = download.To(ctx, r.source, u, w, &download.Options{Retries: r.File.Retries, RetryConnect: r.File.RetryConnect})
 		return err
 	})
 	if l.options.Base == nil {
@@ -138,7 +138,11 @@ func (r *run) retrieveList(ctx context.Context, l *list) bool {
 		base.Name, base.Type = "", ""
 		l.options.Base = &base
 	}
-	r.failed(ctx, u, err)
+	if bad, ok := errors.AsType[unreadable](err); ok {
+		r.fail("", localfile.Failure(l.name, "cannot be read", bad))
+	} else {
+		r.failed(ctx, u, err)
+	}
 	return err == nil
 }
 
@@ -171,6 +175,11 @@ func (l *list) copy(ctx context.Context, write func(io.Writer) error) error {
 // mostPiped bounds the bytes of a list from a pipe or device: a device may have no end. It is a variable for a test.
 var mostPiped = 1 << 30
 
+// unreadable says what makes a list none.
+type unreadable string
+
+func (e unreadable) Error() string { return string(e) }
+
 // piped writes the copy of a list.
 type piped struct {
 	w      io.Writer
@@ -181,10 +190,10 @@ type piped struct {
 func (p *piped) Write(text []byte) (int, error) {
 	p.packed = p.packed || p.left == mostPiped && bytes.HasPrefix(text, []byte("\x1f\x8b"))
 	if p.left -= len(text); p.left < 0 {
-		return 0, errors.New("it is longer than 1 GiB: save it as a file")
+		return 0, unreadable("it is longer than 1 GiB: save it as a file")
 	}
 	if !p.packed && bytes.IndexByte(text, 0) >= 0 {
-		return 0, errors.New("it is no text in UTF-8")
+		return 0, unreadable("it is no text in UTF-8")
 	}
 	return p.w.Write(text)
 }

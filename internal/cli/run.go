@@ -243,7 +243,7 @@ func (r *run) one(ctx context.Context, t batch.Task) {
 		return
 	case u.IsDir() && t.Path == "-":
 		err := r.listDir(ctx, u, r.print.Out, show.IsTerminal(r.print.Out))
-		r.failed(ctx, u, r.noDirectory(ctx, t.URLs[0], err))
+		r.failed(ctx, t.URLs[0], r.noDirectory(ctx, t.URLs[0], err))
 		return
 	case u.IsDir():
 		from, o = listing{r.source, r}, download.Options{Overwrite: r.File.Overwrite, Skip: r.File.Skip, Retries: -1}

@@ -105,6 +105,9 @@ func tooMany(s string) error {
 // members returns what a list stands for. The numbers of a range have as many digits as its first one.
 func members(text string) (all []string, err error) {
 	part := list().FindStringSubmatch(text)
+	if from, to, dots := strings.Cut(part[1], ".."); dots && !strings.Contains(part[1], ",") {
+		return nil, fmt.Errorf("%s is no list: write [%s-%s]", text, from, to)
+	}
 	if part[2] == "" {
 		return strings.Split(part[1], ","), nil
 	}
@@ -156,6 +159,8 @@ func decoded(segments []string) (string, error) {
 		switch bad := Check(segments[i]); {
 		case err != nil:
 			return "", err
+		case segment == "**":
+			return "", errors.New("** stands for one directory in a URL: write -r, the URL of the directory, and --accept for the names")
 		case strings.Contains(segment, ";type="):
 			return "", errors.New("a pattern has no ;type=: write --type a, i or guess")
 		case bad != nil:

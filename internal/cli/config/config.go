@@ -30,7 +30,7 @@ type Config struct {
 	// What to do with it.
 	Info, Long, JSON, DryRun bool
 	Human                    bool   // sizes for people
-	Sort                     string // of listings by name, time or size, or none
+	Sort                     string // name, time, size or none; "" is name for -l
 	Output, Dir, Report      string
 	File                     download.Options // of each file
 	Many                     bool             // several files at once

@@ -48,7 +48,6 @@ func (l *line) declareFiles(fs *pflag.FlagSet) {
 	fs.BoolVar(&l.Long, "long", false, "")
 	fs.BoolVar(&l.Info, "info", false, "")
 	fs.BoolVar(&l.JSON, "json", false, "")
-	l.Sort = "name"
 	word(fs, &l.Sort, "", "sort")
 	fs.BoolVar(&l.DryRun, "dry-run", false, "")
 

@@ -18,7 +18,7 @@ func Parse(args []string) (*Config, error) {
 	r.settle()
 	switch {
 	case r.Print != "help" || slices.Contains(args, "--help"):
-	case r.Long: // -h is that of ls
+	case r.Long || r.Info: // -h is that of ls and du
 		r.Print, r.Human = "", true
 	default:
 		r.Print = "short"
