@@ -131,7 +131,9 @@ func TestRead(t *testing.T) {
 		{"Argo index", Options{}, "# Title : Profile directory file of the Argo Global Data Assembly Center\n# FTP root number 1 : ftp://h/argo/dac\n# FTP root number 2 : ftp://i/argo/dac\n# GDAC node : X\n" +
 			"file,date,latitude,longitude,ocean,profiler_type,institution,date_update\naoml/1/profiles/R1_001.nc,20200101000000,0.267,-16.032,A,845,AO,20200102000000\naoml/1/R1_002.nc,2,,,,845,AO,3,\"more\",x\n",
 			"6 aoml/1/profiles/R1_001.nc ftp://h/argo/dac/aoml/1/profiles/R1_001.nc\n7 aoml/1/R1_002.nc ftp://h/argo/dac/aoml/1/R1_002.nc\n"},
-		{"Argo index, another root", Options{Base: base, Map: []string{"url=file"}}, "# FTP root number 1 : ftp://h/argo/dac\nfile,date\na/R1.nc,1\n", "3 a/R1.nc ftp://h/genomes/x/a/R1.nc\n"},
+		{"Argo index, another root", Options{Base: base, Map: []string{"url=file"}}, "# FTP root number 1 : ftp://i/argo/dac\nfile,date\na/R1.nc,1\n", "3 a/R1.nc ftp://h/genomes/x/a/R1.nc\n"},
+		{"Argo index from its server", Options{Base: base}, "# FTP root number 1 : ftp://h/argo/dac\nfile,date\na/R1.nc,1\n", "3 a/R1.nc ftp://h/argo/dac/a/R1.nc\n"},
+		{"ENA report from a server", Options{Base: base}, "fastq_ftp\nh/a\n", "2 a ftp://h/a\n"},
 		{"SDRF of ArrayExpress", Options{}, "Source Name\tComment [FASTQ_URI]\tComment[MD5]\nS1\tftp://h/E1_1.fastq.gz\t\nS1\tftp://h/E1_2.fastq.gz\t\n",
 			"2 E1_1.fastq.gz ftp://h/E1_1.fastq.gz\n3 E1_2.fastq.gz ftp://h/E1_2.fastq.gz\n"},
 		{"SDRF of proteomics", Options{}, "source name\tcomment[data file]\tcomment[file uri]\nS1\ta.raw\thttps://ftp.pride.ebi.ac.uk/p/a.raw\nS2\tb.raw\tnot available\n",

@@ -123,7 +123,7 @@ func (r *reader) columns(m mapping, header, names []string) (file []column, err 
 		}
 		tell := cellOf(c.as)
 		if c.as == "url" {
-			tell = func(i *Item, text string) error { return r.locate(i, text, m.suffix) }
+			tell = func(i *Item, text string) error { return r.locate(i, text, m) }
 		}
 		file = append(file, column{at, header[at], tell})
 	}
@@ -152,21 +152,22 @@ var servers = strings.NewReplacer("https://ftp.ncbi.nlm.nih.gov/", "ftp://ftp.nc
 
 // locate adds what an archive calls the place of a file: a URL, a path below Base, or a host and a path. Such a path is no
 // URL: its "#", "%" and spaces are those of the file's name.
-func (r *reader) locate(i *Item, text, suffix string) error {
+func (r *reader) locate(i *Item, text string, m mapping) error {
 	text = servers.Replace(text)
 	host, path, _ := strings.Cut(text, "/")
+	hosted := strings.HasSuffix(m.cells[0].column, enaURLs) // ENA's never are relative
 	var u *urlparse.URL
 	var err error
 	switch {
 	case text == "":
 		return errors.New("an element is empty: download the list again")
-	case strings.Contains(text, "://") && suffix != "":
+	case strings.Contains(text, "://") && m.suffix != "":
 		u, err = urlparse.Parse(strings.TrimSuffix(text, "/"))
 	case strings.Contains(text, "://"):
 		u, err = urlparse.Parse(text)
-	case r.Base != nil && r.Base.Host != "":
+	case r.Base != nil && r.Base.Host != "" && !hosted:
 		return i.below(r.Base, text)
-	case !strings.Contains(host, "."):
+	case !hosted && !strings.Contains(host, "."):
 		return errors.New("is relative: give the URL of the directory that it is below (--base URL)")
 	default:
 		if u, err = urlparse.Parse("ftp://" + host + "/"); err == nil {
@@ -176,10 +177,10 @@ func (r *reader) locate(i *Item, text, suffix string) error {
 		}
 	}
 	switch {
-	case err == nil && suffix != "" && (u.Name == "" || u.Type != ""):
+	case err == nil && m.suffix != "" && (u.Name == "" || u.Type != ""):
 		return inField(u.Redacted(), errors.New("is not the directory of an assembly: download the file again"))
-	case err == nil && suffix != "":
-		u = u.Child(u.Name+suffix, "")
+	case err == nil && m.suffix != "":
+		u = u.Child(u.Name+m.suffix, "")
 		err = u.Check()
 	}
 	return i.addURL(u, err)

@@ -137,8 +137,11 @@ func (r *reader) readTable(separator string, cells func() ([]string, error)) {
 	for r.next() {
 		line, text := r.in.n, r.in.text
 		if comment(text) && (t != nil || !r.isHeader(header(text, separator), true)) {
-			if _, root, ok := strings.Cut(text, "FTP root number 1 : "); ok && r.Base == nil { // Argo
-				r.Base, _ = urlparse.Parse(strings.TrimSpace(root) + "/")
+			if _, text, ok := strings.Cut(text, "FTP root number 1 : "); ok { // of Argo; it may be --base on another server that has the same
+				root, err := urlparse.Parse(strings.TrimSpace(text) + "/")
+				if err == nil && (r.Base == nil || r.Base.Host == root.Host) {
+					r.Base = root
+				}
 			}
 			above = text
 			continue
