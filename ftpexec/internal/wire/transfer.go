@@ -3,7 +3,6 @@ package wire
 import (
 	"context"
 	"net"
-	"net/netip"
 	"slices"
 	"strconv"
 	"time"
@@ -14,20 +13,18 @@ import (
 // OpenData starts to open the data connection of a transfer and returns at once. It dials port on the host of the control
 // connection, whatever address a reply contains. After Listen it waits for the server to connect instead.
 func (c *Conn) OpenData(port int) (*Data, error) {
-	var open func(context.Context) (net.Conn, error)
-	switch l, host := c.listener, c.cfg.Host; {
-	case l != nil:
+	l, dial, host := c.listener, c.cfg.Dial, c.cfg.Host
+	if c.cfg.Direct { // no keep-alives: the connection is never idle for long
+		dial = (&net.Dialer{KeepAlive: -1}).DialContext
+	}
+	if !c.cfg.Proxied { // else only the proxy knows the address
+		host, _, _ = net.SplitHostPort(c.conn.RemoteAddr().String())
+	}
+	open := func(ctx context.Context) (net.Conn, error) {
+		return dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	}
+	if l != nil {
 		open = func(ctx context.Context) (net.Conn, error) { return c.accept(ctx, l) }
-	case c.cfg.Direct:
-		target, d := netip.AddrPortFrom(c.RemoteAddr().AddrPort().Addr(), uint16(port)), net.Dialer{KeepAlive: -1} // it is never idle for long
-		open = func(ctx context.Context) (net.Conn, error) { return d.DialTCP(ctx, "tcp", netip.AddrPort{}, target) }
-	default:
-		if !c.cfg.Proxied { // else only the proxy knows the address
-			host, _, _ = net.SplitHostPort(c.conn.RemoteAddr().String())
-		}
-		open = func(ctx context.Context) (net.Conn, error) {
-			return c.cfg.Dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
-		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
