@@ -3,6 +3,7 @@ package show
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"reflect"
 	"regexp"
@@ -247,6 +248,29 @@ func TestRunPlain(t *testing.T) {
 	r.links, r.before = 1, 1
 	r.End(batch.Totals{Files: 3, Complete: 1, Failed: 1, Unlisted: 1, Listing: 1})
 	s.compare(t, "1 of 3 complete, 1 already there, 1 failed, 2 directories could not be fully listed, 1 link not followed: 1 B in 1 h 6 min, 0 B/s\n")
+}
+
+// TestFailedAgain checks that what failed is named again at the end, up to ten names, if it may be out of sight.
+func TestFailedAgain(t *testing.T) {
+	for _, tt := range []struct {
+		fail  int
+		after time.Duration
+		want  string
+	}{
+		{5, time.Second, ""},
+		{1, time.Minute, "failed: f\n"},
+		{12, 0, "ftpfetch: ... and 7 more: --report FILE has them all\n" + strings.Repeat("failed: f\n", 10) + "... and 2 more: --report FILE has them all\n"},
+	} {
+		s := newStand(Plain)
+		r := s.Run("", 20, -1)
+		for range tt.fail {
+			r.one("f").end(download.Result{}, lost)
+		}
+		s.after(tt.after)
+		s.out.Reset()
+		r.End(batch.Totals{Files: 20, Failed: int64(tt.fail)})
+		s.compare(t, tt.want+fmt.Sprintf("0 of 20 complete, %d failed\n", tt.fail))
+	}
 }
 
 // TestRunJSON checks the events about all files.
