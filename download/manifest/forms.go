@@ -138,15 +138,15 @@ func damaged(err error) bool {
 	return corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader)
 }
 
-// guess tells the form of a list from its beginning. What looks like nothing else is a table if it has a tab, so that the
-// error asks for the columns, or else a list of URLs, so that the error names the URL. What Map is for is a table.
+// guess tells the form of a list from its beginning. What looks like nothing else is a table if it has a tab, or a
+// comma and nothing of a URL, so that the error asks for the columns, or else a list of URLs, so that the error names the URL. What Map is for is a table.
 func (r *reader) guess(text string) string {
 	b := r.beginning(text)
 	i := slices.IndexFunc(forms, func(f form) bool { return f.told(b) })
 	switch {
 	case i >= 0 && (r.maps == nil || i < 4):
 		return forms[i].name
-	case r.maps != nil && strings.Contains(b.first, ",") && !strings.Contains(b.first, "\t"):
+	case strings.Contains(b.first, ",") && !strings.Contains(b.first, "\t") && (r.maps != nil || r.Base == nil && !strings.ContainsAny(b.first, "/:")):
 		return "csv"
 	case r.maps != nil, strings.Contains(b.first, "\t") && !strings.Contains(b.first, "://"):
 		return "tsv"

@@ -386,6 +386,8 @@ func TestGuess(t *testing.T) {
 		"_ftp":                        "list",
 		"a,URL":                       "csv",
 		"#ftp_path":                   "tsv",
+		"a,b":                         "csv",
+		"h/x,v":                       "list",
 		" {":                          "json",
 		"[":                           "json",
 		"# x\n" + md5a + "  a":        "sums",
