@@ -120,7 +120,7 @@ var triedElsewhere = []string{
 	// the limits of a system, which no test takes
 	"needs less memory",
 	// tests of packages batch, glob and manifest
-	"--follow-links fetches", "is not fetched (-r fetches", "are not fetched (-r fetches", "as some servers list at most", "write -i with a list of URLs", "no command such as curl", "--remote-name", "--checksum and --verify are for files", "if it is fetched alone",
+	"--follow-links fetches", "is not fetched (-r fetches", "are not fetched (-r fetches", "as some servers list at most", "write -i with a list of URLs", "no command such as curl", "--remote-name", "--checksum and --verify are for files", "if it is fetched alone", "stands for one directory in a URL",
 }
 
 // TestEveryHint finds each text of the program that names a flag in a test, which tries what it says: in misfits, in the
