@@ -75,7 +75,7 @@ func End(e Ending) Action {
 // It waits for the client to connect to the port that a Reply has opened; if none is open it does nothing.
 func Data(contents string, end ...Ending) Action {
 	return func(c *Conn) error {
-		if contents != "" {
+		if contents != "" || len(end) == 0 {
 			c.sendData(contents)
 		}
 		for _, e := range end {
@@ -87,11 +87,7 @@ func Data(contents string, end ...Ending) Action {
 
 // Transfer does what an honest server does for RETR or NLST: 150, contents, 226.
 func Transfer(contents string) Action {
-	data := func(c *Conn) error {
-		c.sendData(contents)
-		return nil
-	}
-	return Do(Reply("150 Here it comes."), data, Data("", Closed), Reply("226 Transfer complete."))
+	return Do(Reply("150 Here it comes."), Data(contents), Data("", Closed), Reply("226 Transfer complete."))
 }
 
 // sendData sends contents, under TLS after a handshake even if there are none.

@@ -1,7 +1,6 @@
 //go:build linux
 
-// Command picture draws docs/terminal.svg: it runs the command on a terminal, against a server of its own, and draws what
-// the terminal shows in the end.
+// Command picture draws docs/terminal.svg: what a terminal shows in the end after the command has run on it.
 //
 //	go run ./internal/interop/picture >docs/terminal.svg
 package main
@@ -48,7 +47,6 @@ func main() {
 	dir := must(os.MkdirTemp("", "picture-"))
 	defer os.RemoveAll(dir)
 	server := must(testserver.Start(&testserver.Options{Tree: files}))
-	defer server.Close()
 	_ = must(0, os.WriteFile(filepath.Join(dir, "reads.tsv"), []byte(strings.ReplaceAll(list, "ftp.example.org", server.Addr())), 0o666))
 	_ = must(exec.Command("go", "build", "-o", filepath.Join(dir, "bin", "ftpfetch"), "./cmd/ftpfetch").Output())
 
@@ -152,9 +150,7 @@ func (s *screen) draw() string {
 		case strings.HasPrefix(row, "ftpfetch: ") || row == "Killed":
 			color = "#ffa657"
 		}
-		if row != "" {
-			fmt.Fprintf(&b, `<text x="%d" y="%d" textLength="%.1f" xml:space="preserve" fill="%s">%s</text>`+"\n", margin, (i+1)*line+margin/2, float64(len(row))*letter, color, html.EscapeString(row))
-		}
+		fmt.Fprintf(&b, `<text x="%d" y="%d" textLength="%.1f" xml:space="preserve" fill="%s">%s</text>`+"\n", margin, (i+1)*line+margin/2, float64(len(row))*letter, color, html.EscapeString(row))
 	}
 	return b.String() + "</svg>\n"
 }
