@@ -105,13 +105,10 @@ func installDir() (string, error) {
 // Version returns the upstream version of the package with a server. A Debian security update changes only what follows it.
 func Version(name string) (string, error) {
 	dir, err := installDir()
-	if err != nil {
-		return "", err
-	}
-	text, err := os.ReadFile(dir + "/versions")
+	text, unread := os.ReadFile(dir + "/versions")
 	found := regexp.MustCompile(`(?m)^` + name + `\t(?:\d+:)?([0-9.]+)`).FindSubmatch(text)
-	if err != nil || found == nil {
-		return "", fmt.Errorf("no %s in %s/versions (%w)", name, dir, err)
+	if found == nil {
+		return "", fmt.Errorf("no %s in %s/versions (%w)", name, dir, cmp.Or(err, unread))
 	}
 	return strings.TrimSuffix(string(found[1]), "."), nil
 }
