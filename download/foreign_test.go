@@ -71,9 +71,7 @@ func TestContinueLinked(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", body[:1000])
 	must.Do(t, os.Link(k.path("f"), k.path("snapshot")))
-	if _, err := k.get("/f", Options{Continue: true}); err != nil {
-		t.Error(err)
-	}
+	must.Get(k.get("/f", Options{Continue: true}))(t)
 	k.want(map[string]string{"f": body, "snapshot": body[:1000]})
 }
 
@@ -166,8 +164,6 @@ func TestSumOfLaterVersion(t *testing.T) {
 		k.change("/f", fresh, kitTime.Add(time.Hour))
 		return nil
 	})
-	if _, err := File(t.Context(), k.c, k.url("/f"), k.path("f"), o); err != nil {
-		t.Error(err)
-	}
+	must.Get(File(t.Context(), k.c, k.url("/f"), k.path("f"), o))(t)
 	k.want(map[string]string{"f": fresh})
 }

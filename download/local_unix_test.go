@@ -82,9 +82,7 @@ func TestFileToFIFO(t *testing.T) {
 	k.faulty(cut(1, 100_000))
 	got := make(chan string)
 	go func() { b, _ := os.ReadFile(k.path("f")); got <- string(b) }()
-	if _, err := k.get("/f", Options{}); err != nil {
-		t.Error(err)
-	}
+	must.Get(k.get("/f", Options{}))(t)
 	if <-got != body {
 		t.Error("the reader got something else")
 	}

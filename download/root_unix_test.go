@@ -249,9 +249,7 @@ func TestRootMakesDirectories(t *testing.T) {
 	wantNames(t, k.path("kept"), k.json, k.part)
 	k.faulty(nil)
 	for _, path := range []string{"a/b/c/f", "a/b/d/f", "f", "kept/f"} {
-		if err := get(path, Options{}); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, get(path, Options{}))
 	}
 	k.faulty(replies("RETR", "550 no"))
 	if err := get("a/b/e/f", Options{}); err == nil {

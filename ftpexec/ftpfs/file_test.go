@@ -109,9 +109,7 @@ func TestFSCloseEndsRead(t *testing.T) {
 			synctest.Wait()
 		}
 		for _, i := range []int{1, 0} {
-			if err := files[i].Close(); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, files[i].Close())
 		}
 		all.Wait()
 	})

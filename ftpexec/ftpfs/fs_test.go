@@ -59,9 +59,7 @@ func TestFS(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := testserver.New(t, &testserver.Options{Tree: fsTree, Fault: unknown(tt.without...)})
-			if err := fstest.TestFS(openFS(t, new(ftpexec.Client), s.URL(tt.path)), "motd", "empty", ".hidden", "a b", "grün", "none", "src/main.go", "src/deep/er/f"); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, fstest.TestFS(openFS(t, new(ftpexec.Client), s.URL(tt.path)), "motd", "empty", ".hidden", "a b", "grün", "none", "src/main.go", "src/deep/er/f"))
 		})
 	}
 }

@@ -144,9 +144,7 @@ func mountDisks(t *testing.T) *disks {
 	t.Cleanup(func() {
 		_ = alive.Close()
 		_ = keeper.Wait()
-		if err := errors.Join(<-served, s.fd.Close()); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, errors.Join(<-served, s.fd.Close()))
 	})
 	must.Do(t, errors.Join(err1, err2, mounted))
 	return s
