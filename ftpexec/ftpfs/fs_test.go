@@ -18,7 +18,6 @@ import (
 	"example.com/ftpfetch/ftpexec/ftpfs"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
-	"example.com/ftpfetch/urlparse"
 )
 
 // fsTree is what most tests of FS serve.
@@ -232,11 +231,6 @@ func TestFSLinks(t *testing.T) {
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func parse(t testing.TB, text string) *urlparse.URL {
-	t.Helper()
-	return must.Get(urlparse.Parse(text))(t)
-}
 
 func count(lines []string, line string) int {
 	return len(slices.DeleteFunc(lines, func(l string) bool { return l != line }))
