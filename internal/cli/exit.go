@@ -194,6 +194,8 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 		if _, ok := r.logins.file.User(u.Host); ok {
 			return "-n takes the login for " + u.Host + " from the netrc file"
 		}
+	case r.Recursive && as[*ftpexec.Error](err) && errors.Is(err, ftpexec.ErrNotFound):
+		return "It is no directory either"
 	case r.Info && errors.Is(err, ftpexec.ErrIsDirectory):
 		return "-r tells about what is in it"
 	case errors.Is(err, localfile.ErrName) && r.Many: // which have no -o

@@ -66,6 +66,7 @@ var misfits = []misfit{
 	// Patterns and lists
 	{args: "--glob URL/[de]", hint: "only directories match [de] (-r fetches what is in them)", then: []string{"+-r"}},
 	{args: "-I URL/d/", hint: "-r tells about what is in it", then: []string{"+-r"}},
+	{args: "--json URL/f", hint: "leave out --json to fetch it; -I shows its size and time", then: []string{"--json=>-I", "--json=>"}},
 	{args: "-l URL/f", hint: "leave out -l to fetch it; -I shows its size and time", then: []string{"-l=>-I", "-l=>"}},
 	{args: "URL/d/*.txt", hint: "--glob takes it as a pattern of names", then: []string{"+--glob"}},
 	{local: `u.txt=URL/f\n`, args: "u.txt", hint: "-i u.txt fetches the URLs in that file", then: []string{"u.txt=>-i u.txt"}},

@@ -137,7 +137,11 @@ func (r *run) noDirectory(ctx context.Context, u *urlparse.URL, err error) error
 	if _, serr := r.source.Stat(ctx, u); serr != nil {
 		return err
 	}
-	return config.Usage("it is a file: -l, --json and --sort are for directories; -I shows its size and time")
+	flag := "-l"
+	if r.JSON {
+		flag = "--json"
+	}
+	return config.Usage("it is a file: leave out %s to fetch it; -I shows its size and time", flag)
 }
 
 // lineOf returns the line for an entry. In the names of JSON bytes that are not UTF-8 become U+FFFD; the URL names the

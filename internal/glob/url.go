@@ -160,7 +160,7 @@ func decoded(segments []string) (string, error) {
 		case err != nil:
 			return "", err
 		case segment == "**":
-			return "", errors.New("** stands for one directory in a URL: write -r, the URL of the directory, and --accept for the names")
+			return "", errors.New("** means nothing in a URL: leave out --glob, and write -r with --accept")
 		case strings.Contains(segment, ";type="):
 			return "", errors.New("a pattern has no ;type=: write --type a, i or guess")
 		case bad != nil:

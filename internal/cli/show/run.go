@@ -334,9 +334,9 @@ func (r *Run) lose(t *batch.Task) {
 	}
 }
 
-// again names what failed once more, if that was long ago, many lines above, or so much that not all was shown.
+// again names what failed once more, if that was long ago or many lines above.
 func (r *Run) again(took time.Duration) {
-	if r.mode == None || r.mode == JSON || took < time.Minute && r.losses <= mostAlike && r.p.lines-r.firstLoss < r.losses+10 {
+	if r.mode == None || r.mode == JSON || took < time.Minute && r.p.lines-r.firstLoss < r.losses+10 {
 		return
 	}
 	for _, name := range r.failed {

@@ -257,9 +257,9 @@ func TestFailedAgain(t *testing.T) {
 		after time.Duration
 		want  string
 	}{
-		{5, time.Second, ""},
+		{12, time.Second, "ftpfetch: ... and 7 more: --report FILE has them all\n"},
 		{1, time.Minute, "failed: f\n"},
-		{12, 0, "ftpfetch: ... and 7 more: --report FILE has them all\n" + strings.Repeat("failed: f\n", 10) + "... and 2 more: --report FILE has them all\n"},
+		{12, time.Minute, "ftpfetch: ... and 7 more: --report FILE has them all\n" + strings.Repeat("failed: f\n", 10) + "... and 2 more: --report FILE has them all\n"},
 	} {
 		s := newStand(Plain)
 		r := s.Run("", 20, -1)
