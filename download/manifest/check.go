@@ -20,8 +20,7 @@ const maxErrors = 1000
 
 // Check reads a whole list and returns how many files it names in the shard, their size together, which is -1 if that of
 // one is unknown, and all that is wrong with the list, in the order of the lines. Of more than a thousand bad lines one
-// more error says how many others there are. An error that is [errors.ErrUnsupported] says what the list is read without, such as
-// mirrors by HTTP: nothing is wrong. The list of any other that is not [ErrLine] could not be read to its end.
+// more error says how many others there are. The list of an error that is not [ErrLine] could not be read to its end.
 //
 // Two items are in each other's way if they have the same path, or if the path of one is a directory of the other's. Items
 // that are the same in all but their line are one file, and no error. Check needs some fifty bytes of memory for each
@@ -62,7 +61,7 @@ func Check(text io.Reader, o Options) (files int, octets int64, errs []error) {
 func Read(source io.Reader, o Options) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		(&reader{Options: o, yield: func(item Item, err error) bool {
-			return err == nil && !o.shares(item) || errors.Is(err, errors.ErrUnsupported) || yield(item, err)
+			return err == nil && !o.shares(item) || yield(item, err)
 		}}).read(source)
 	}
 }

@@ -45,8 +45,6 @@ func TestCheck(t *testing.T) {
 		{name: "a path twice on one line", text: "x_ftp\nh.x/a/x;h.x/b/x\n", want: summary{Items: 2, Bytes: -1}, errs: []string{
 			"line 2: the path x is that of line 2, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)"}},
 		{name: "directories tell equal names apart", text: "ftp://h/a/x\nftp://h/b/x\n", o: Options{KeepDirs: true}, want: summary{Items: 2, Bytes: -1}},
-		{name: "what is left out, told once", text: "ftp://h/a\thttp://i/a\n split=1\nhttp://h/b\tftp://h/b\n dir=x\n split=2\n", want: summary{Items: 2, Bytes: -1}, errs: []string{
-			"line 1: places that are no ftp URLs are left out", "line 2: options of aria2 other than out, dir and checksum are left out"}},
 		{name: "the same file twice", text: "url\tsize\nftp://h/a\t1\nftp://h/b\t2\nFTP://H/%61\t1\n", want: summary{Items: 2, Bytes: 3}},
 		{name: "the same URL with two digests", text: "url\tmd5\nftp://h/a\t" + md5a + "\nftp://h/a\t" + md5b + "\n", want: summary{Items: 2, Bytes: -1}, errs: []string{
 			"line 3: the path a is that of line 2, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)"}},

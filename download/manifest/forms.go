@@ -29,12 +29,7 @@ var forms = []form{
 	{"csv", func(b *beginning) bool { return b.heads(",") }, (*reader).readCommas},
 	{"json", (*beginning).document, (*reader).readJSON},
 	{"ndjson", func(b *beginning) bool { return strings.HasPrefix(b.first, "{") }, (*reader).readNDJSON},
-	{"metalink", func(b *beginning) bool {
-		return strings.HasPrefix(b.first, "<") && strings.Contains(b.text, "<metalink")
-	}, (*reader).readMetalink},
-	{"curl", func(b *beginning) bool { return strings.HasPrefix(b.first, "curl ") }, (*reader).readCurl},
 	{"list", func(b *beginning) bool { return hasScheme(b.first) }, (*reader).readList},
-	{"aria2", (*beginning).aria2, (*reader).readList},
 	{"sums", func(b *beginning) bool { _, _, ok := sums.Line(b.first); return ok }, (*reader).readSums},
 	{"text", func(b *beginning) bool { return wrapped(b.text) }, (*reader).readText},
 }
@@ -72,13 +67,6 @@ func (r *reader) beginning(text string) *beginning {
 // heads reports whether one of the lines is the header of a table.
 func (b *beginning) heads(separator string) bool {
 	return slices.ContainsFunc(b.head, func(line string) bool { return b.isHeader(header(line, separator), comment(line)) })
-}
-
-// aria2 reports whether the list has the places of a file on its first line, or below it an option.
-func (b *beginning) aria2() bool {
-	_, rest, _ := strings.Cut(b.text, b.first+"\n")
-	_, _, below := option(rest)
-	return strings.Contains(b.first, "://") && (strings.Contains(b.first, "\t") || below)
 }
 
 // document reports whether the list is one JSON value. An object on a line of its own is a row if it says where its file is.
@@ -169,6 +157,14 @@ func wrapped(text string) bool {
 		}
 	}
 	return false
+}
+
+// readList reads a URL from each line. A "#" within a line is not a comment: the parser says that it must be encoded.
+func (r *reader) readList() {
+	r.each(func(line int, text string) {
+		u, err := r.url(strings.TrimSpace(text))
+		r.single(line, u, err)
+	})
 }
 
 // url reads a URL of a list of them, which may lack what Base has.

@@ -88,10 +88,6 @@ func FuzzRead(f *testing.F) {
 		{Options{Map: []string{"url=u,md5=m,path=p", "url=v"}, Base: base}, []string{"#u\tv\tm\tp\n" + secret + ";type=i;x\t" + secret + "#\t" + md5a + "\t\nu\tv\tm\tp\n..\tna\t\t\n",
 			"m,p,v,u\n" + secret + ",1,,\n", `{"list":[{"u":["a","` + secret + `"],"v":null,"m":"","p":1}],"a":"` + md5a + `"}`, gzipped("u,v\n1,2,3\n"), secret + "\n"}},
 		{Options{Base: base}, []string{"{\"a\":\n\"" + md5a + "\",\"b/../c\":\"" + md5a + "\",\"x\":{\"y\":[1,\"z\",{\"url\":\"" + secret + "\"}]}}", "# FTP root number 1 : " + secret + "\nfile,date\na/b,1\n"}},
-		{Options{Format: "aria2"}, []string{secret + "\thttp://joe:hunter2hunter2@i/a\n out=a/../b\n dir=./\n checksum=md5=" + md5a + "\n checksum=" + secret + "\n x=" + secret + "\n", " out=x\n"}},
-		{Options{Format: "metalink"}, []string{"<?xml?><metalink><file name='a'><size>3</size><hash type='md5'>" + md5a + "</hash><url priority='1'>" + secret + "#</url><url>ftp://h/a</url><url>http://joe:hunter2hunter2@h/</url></file></metalink>",
-			"<metalink><files><file name='" + secret + "'><resources><url preference='9'>" + secret + "</url></resources></file>", "<file name='a'><file name='b'/><url>" + secret + "</file>"}},
-		{Options{Format: "curl"}, []string{"curl -L " + secret + " -o 'a'\ncurl -o \"" + secret + "\" ftp://h/a\ncurl\ncurl -o\n'\n'' '\n" + secret}},
 		{Options{Format: "sums", Base: base}, []string{md5a + "  ./a/b\n" + md5a + " *../c\nMD5 (x) = " + md5a + "\n\\" + md5a + "  a\\nb\n", secret}},
 	}
 	for n, form := range forms {

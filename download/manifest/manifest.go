@@ -85,7 +85,6 @@ type reader struct {
 	Options
 	in    *lines
 	maps  []mapping // what Map says; nil if the header tells
-	noted []string  // what has been told once
 	yield func(Item, error) bool
 	done  bool // the caller wants no more
 }

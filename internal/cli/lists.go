@@ -106,11 +106,7 @@ func (r *run) checkList(ctx context.Context, name string) {
 		return
 	}
 	for _, err := range wrong {
-		if errors.Is(err, errors.ErrUnsupported) {
-			r.print.Note(show.Warning, "", l.name+": "+err.Error())
-		} else {
-			r.fail(l.name, err)
-		}
+		r.fail(l.name, err)
 	}
 	if wrong == nil && l.files == 0 && l.options.Shard[1] == 0 {
 		r.print.Note(show.Warning, "", l.name+" names no file")
