@@ -37,10 +37,10 @@ func TestMemory(t *testing.T) {
 		last  string // how the last line begins, with the number of lines for %[1]d
 		plant func(m *longManifest)
 	}{
-		{"complete before", *memoryLines, 0, "%[1]d of %[1]d complete in out/, %[1]d already there", (*longManifest).leaveFiles},
+		{"complete before", *memoryLines, 0, "%[1]d of %[1]d complete in out/vol1/, %[1]d already there", (*longManifest).leaveFiles},
 		{"no server", *memoryFiles, 7, "0 of %[1]d complete, %[1]d failed", func(m *longManifest) { m.host = "127.0.0.1" }},
 		{"refused", *memoryFiles, 9, "0 of %[1]d complete, %[1]d failed", func(m *longManifest) { m.serve(nil) }},
-		{"fetched", *memoryFiles, 0, "%[1]d of %[1]d complete in out/: ", func(m *longManifest) {
+		{"fetched", *memoryFiles, 0, "%[1]d of %[1]d complete in out/vol1/: ", func(m *longManifest) {
 			files := make(map[string]string)
 			for i := range m.lines {
 				files["/"+m.file(i)] = "x"

@@ -24,7 +24,7 @@ var hostileNames = []string{
 	" lead", "  two", "trail ", "in  ner", "-rf", "--help", "-", "*", "?", "[", "[a-z]*", "{a,b}", `"`, `""`, `a"b`, "'", "`id`", "$(id)",
 	"\\", backslashName, "\u00fcn\u00efcode \u2603", "e\u0301", "\u202ertl", latin1Name, "\xff\xfe", "\xc3", "tab\there", "esc\x1b[31m", "bell\a", "\x7f",
 	"...", "....", ".. ", "..a", ".hidden", "~", "~root", "#", "%", "%2F", "%00", "&", ";", "a;type=d", "=", "a=b;c", "size=5; x", "a -> b",
-	"Jan  1 00:00 x", "total 5", "drwxr-xr-x", "f", "f.part", "f.bad", "f.bad.2", "f.part.json~x", "ftpfetch-ledger", "CON", "nul.txt", "a:b", "a|b", "<>",
+	"Jan  1 00:00 x", "total 5", "drwxr-xr-x", "f", "f.part", "f.bad", "f.part.json", "f.ftpfetch", "ftpfetch-ledger", "CON", "nul.txt", "a:b", "a|b", "<>",
 	"x.", "@", "@eaDir", "file.TMP", ".part", ".bad", strings.Repeat("n", 255), strings.Repeat("n", 250) + ".part", strings.Repeat("\u2603", 85),
 }
 
@@ -199,7 +199,7 @@ func TestMirror(t *testing.T) {
 // else is there.
 func TestMirrorImpossible(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"a\nb", "a\rb", "g.part.json", ".ftpfetch-ledger", ".ftpfetch-ledger-1-of-2"} {
+	for _, name := range []string{"a\nb", "a\rb", "g.ftpfetch.json", ".ftpfetch-ledger", ".ftpfetch-ledger-1-of-2"} {
 		t.Run(fmt.Sprintf("%q", name), func(t *testing.T) {
 			forEachMirror(t, func(m *mirror) {
 				m.plant("plain", "text")
@@ -216,6 +216,23 @@ func TestMirrorImpossible(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestMirrorTold checks the total of a tree that is only told about, and of what patterns in each segment choose of it.
+func TestMirrorTold(t *testing.T) {
+	forEachMirror(t, func(m *mirror) {
+		m.plant("2023/a.gz", "aa")
+		m.plant("2024/a.gz", "aaa")
+		m.plant("2024/b.txt", "bbbb")
+		for flags, want := range map[string]string{"-I": "3 files, 9 B", "-I --accept *.gz": "2 files, 5 B", "-I --glob URL/2024/*": "5 files, 16 B"} {
+			if code, stderr := m.run(strings.Fields(strings.ReplaceAll(flags, "URL", m.server.URL("")))...); code != 0 || !strings.Contains(stderr, want) {
+				m.Errorf("%s: exit %d, %s, want %s", flags, code, stderr, want)
+			}
+		}
+		if code, stderr := m.run("--glob", m.server.URL("/*/a.gz")); code != 0 || !strings.HasPrefix(stderr, "5 of 5 complete") {
+			m.Errorf("a pattern: exit %d, %s", code, stderr)
+		}
+	})
 }
 
 // TestMirrorDenied checks that directories that may not be listed make the run fail, whatever their names and those of
@@ -238,7 +255,7 @@ func TestMirrorDenied(t *testing.T) {
 				m.Fatal(err)
 			}
 		}
-		code, stderr := m.run()
+		code, stderr := m.run("-v") // which names all of them
 		for i, dir := range shut {
 			url := m.server.URL("/" + strings.ReplaceAll(dir, " ", "%20") + "/")
 			if code == 0 || !strings.Contains(stderr, url) {
