@@ -125,44 +125,20 @@ func TestNamesMeet(t *testing.T) {
 	t.Logf("%d cases", cases)
 }
 
-// TestReportMeets checks which names a report cannot have beside the files of its run. One that is refused is neither made
-// nor changed.
-func TestReportMeets(t *testing.T) {
-	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/a": "a", "/d/sub/b": "b"}})
-	list := func(t *testing.T) string { return written(t, s.URL("/d/a")+"\n") }
-	cases := 0
-	for _, tt := range []struct {
-		args    string // with D for the directory's URL, and L for a list of D/a
-		refused []string
-		fine    []string
-	}{
-		{"-j2 Da Dsub/b", []string{"a", "b", "./a", "x/../b", "link/a"}, []string{"c", "x/a"}},
-		{"-j2 -d x Da Dsub/b", []string{"x/a", "link/x/a"}, []string{"a", "x/c", "r"}},
-		{"-i L", []string{"a"}, []string{"r", "x/a"}},
-		{"--manifest L -d x", []string{"x/a"}, []string{"a"}},
-		{"-r D", []string{"d/r", "d/sub/r"}, []string{"r", "dd", "x/d"}},
-		{"-r D -d x", []string{"x/r", "x/sub/r"}, []string{"r", "xx"}},
-		{"-r D -d .", []string{"r", "x/r"}, []string{"../r"}},
-		{"--glob D*", []string{"r", "a"}, []string{"x/r", "../r"}},
-		{"--glob D*a*", []string{"a", "later"}, []string{"r"}},
-		{"-r --glob Ds*", []string{"sub", "sub/r", "s"}, []string{"r", "x/sub"}},
-	} {
-		for i, name := range slices.Concat(tt.refused, tt.fine) {
-			cases++
+// TestReportPlace fetches a file to the place of the report, which fails that file alone. A report never replaces a file that
+// was fetched.
+func TestReportPlace(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/a": "contents", "/d/sub/b": "b"}})
+	for _, args := range [][]string{{"-j2", s.URL("/d/a"), s.URL("/d/sub/b")}, {"-i", written(t, s.URL("/d/a")+"\n")}, {"-r", "-d.", s.URL("/d/")}} {
+		for want, fetched := range map[string]bool{"contents": true, `{"version":`: false} {
 			t.Chdir(t.TempDir())
-			for _, dir := range []string{"w/x", "w/d/sub"} {
-				must.Do(t, os.MkdirAll(dir, 0o777))
+			if fetched {
+				must.Do(t, os.WriteFile("a", []byte("contents"), 0o666))
 			}
-			t.Chdir("w")
-			must.Do(t, os.Symlink(".", "link"))
-			args := strings.Fields(strings.NewReplacer("D", s.URL("/d/"), "L", list(t)).Replace(tt.args))
-			code, _, stderr := run(t, append(args, "--report", name)...)
-			_, err := os.Stat(name)
-			refused := code == 23 && strings.Contains(stderr, "write another name for --report") && !strings.Contains(stderr, "complete")
-			if refused != (i < len(tt.refused)) || !refused && code != 0 || refused && err == nil {
-				t.Errorf("%s with %s: code %d, %v: %s", tt.args, name, code, err, stderr)
+			code, _, stderr := run(t, append(args, "--report", "a")...)
+			if text := string(must.Get(os.ReadFile("a"))(t)); code == 0 || !strings.HasPrefix(text, want) {
+				t.Errorf("%q, fetched before %t: code %d, %s, %q", args, fetched, code, stderr, text)
 			}
 		}
 	}
-	t.Logf("%d cases", cases)
 }

@@ -6,14 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/fence"
-	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/report"
 )
@@ -39,7 +37,7 @@ func (r *run) open() (err error) {
 	if r.Report == "" {
 		return nil
 	}
-	if why := r.reportMeets(); why != "" && r.Report != "-" {
+	if why := localfile.Unusable(filepath.Base(r.Report)); why != "" && r.Report != "-" {
 		return &localfile.Error{Path: r.Report, Reason: why + ": write another name for --report", Err: download.ErrLocal}
 	}
 	r.report, err = report.Create(r.Report, r.Dir, r.print.Out)
@@ -77,54 +75,6 @@ func (r *run) created() {
 		r.print.Note(show.Notice, "", "created directory "+r.Dir)
 	}
 	r.made = nil
-}
-
-// reportMeets says what else of the run has the name of the report, or "".
-func (r *run) reportMeets() (why string) {
-	if why := localfile.Unusable(filepath.Base(r.Report)); why != "" {
-		return why
-	}
-	old, _ := os.Stat(r.Report)
-	for _, l := range r.lists {
-		if list, err := l.file.Stat(); err == nil && os.SameFile(list, old) {
-			return "is the list itself"
-		}
-	}
-	at, err := filepath.Rel(real(cmp.Or(r.Dir, ".")), real(r.Report))
-	if err != nil || !filepath.IsLocal(at) {
-		return ""
-	}
-	at = localfile.Key(filepath.ToSlash(at))
-	r.each(func(_ string, t batch.Task, err error) bool {
-		if err == nil && r.meets(t, at) {
-			why = "is the place of what the run fetches"
-		}
-		return why == ""
-	})
-	return why
-}
-
-// meets reports whether the task retrieves something to the path with this key.
-func (r *run) meets(t batch.Task, at string) bool {
-	place := localfile.Key(t.Path)
-	if t.Tree == nil {
-		return place == at
-	}
-	below, within := strings.CutPrefix("/"+at+"/", strings.TrimSuffix("/"+place, "/")+"/")
-	first, deeper, _ := strings.Cut(strings.TrimSuffix(below, "/"), "/")
-	return within && glob.Match([]string{cmp.Or(t.Tree.Names, "*")}, first) && (deeper == "" || r.Recursive)
-}
-
-// real returns the absolute path of a file, without links as far as it exists.
-func real(file string) string {
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil {
-		file = filepath.Join(dir, filepath.Base(file))
-	}
-	if target, err := filepath.EvalSymlinks(file); err == nil {
-		file = target
-	}
-	file, _ = filepath.Abs(file)
-	return file
 }
 
 // reports adds the end of a task to --report.

@@ -2,6 +2,7 @@
 package report
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -21,19 +22,37 @@ type File struct {
 }
 
 // Create makes the file of a report about files below dir. It is a table if its name ends in .tsv; "-" is standard output.
+// It replaces an older report, and no other file: that may be the list of the run, or what an earlier run has fetched.
 func Create(name, dir string, stdout io.Writer) (*File, error) {
 	f := &File{stdout, dir, strings.HasSuffix(strings.ToLower(name), ".tsv")}
 	if name == "-" {
 		return f, nil
+	}
+	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Size() > 0 && !isReport(name) {
+		return nil, errors.New("it is there, and is no report: write another name for --report")
 	}
 	file, err := os.Create(name)
 	if err != nil {
 		return nil, err
 	}
 	if f.Writer = file; f.table {
-		_, err = file.WriteString("line\turl\tpath\tstatus\tsize\tsum\tverified\terror\tcode\tchecked\n")
+		_, err = file.WriteString(heading)
 	}
 	return f, err
+}
+
+// heading begins a table.
+const heading = "line\turl\tpath\tstatus\tsize\tsum\tverified\terror\tcode\tchecked\n"
+
+// isReport reports whether a file begins as reports do.
+func isReport(name string) bool {
+	file, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	text, _ := io.ReadAll(io.LimitReader(file, int64(len(heading))))
+	return string(text) == heading || strings.HasPrefix(string(text), `{"version":`)
 }
 
 type row struct {
