@@ -55,12 +55,13 @@ type Printer struct {
 	explain func(error) (text string, code int)
 	now     func() time.Time
 
-	mu     sync.Mutex // held while standard error is written to; guards what follows, and each Run
-	said   string     // last in the dialogue; "" before that
-	lines  int        // so many were printed
-	bottom *Run       // whose rows are at the bottom of the terminal; nil: nobody's
-	drawn  []int      // the columns of each row on the terminal
-	kinds  []*kind    // of messages about one thing of many
+	mu      sync.Mutex // held while standard error is written to; guards what follows, and each Run
+	said    string     // last in the dialogue; "" before that
+	lines   int        // so many were printed
+	bottom  *Run       // whose rows are at the bottom of the terminal; nil: nobody's
+	drawn   []int      // the columns of each row on the terminal
+	painted time.Time  // when they were drawn
+	kinds   []*kind    // of messages about one thing of many
 }
 
 // New returns a Printer for these streams. A stream is a terminal if [IsTerminal] says so. explain returns the text of an

@@ -17,13 +17,11 @@ import (
 const refresh = 75 * time.Millisecond
 
 // animate draws the rows of r at the bottom of the terminal until stop is called, which removes them. What is written
-// meanwhile appears above them. The cursor is always at the start of the line below. While the process is stopped the
-// rows are not on the terminal, which belongs to the shell then.
+// meanwhile appears above them. The cursor is always at the start of the line below.
 func (p *Printer) animate(r *Run) (stop func()) {
 	p.bottom = r
 	done := make(chan struct{})
 	go func() {
-		defer aroundStops(func() { p.mu.Lock(); p.paint("", nil) }, p.mu.Unlock)()
 		for tick := time.Tick(refresh); ; {
 			select {
 			case <-done:
@@ -55,21 +53,11 @@ func (p *Printer) Alone(f func()) {
 	f()
 }
 
-// draw writes text, which is empty or ends in a line end, above the rows, and draws them anew.
+// draw writes text, which is empty or ends in a line end, above the rows, and draws them anew. A process that was stopped,
+// or is in the background, leaves the rows from before where they are: what stands below them is the shell's.
 func (p *Printer) draw(text string) {
-	var rows []string
-	switch {
-	case inBackground(p.err):
-		p.drawn = nil // the rows are the shell's now
-	case p.bottom != nil:
-		rows = p.bottom.rows(size(p.err))
-	}
-	p.paint(text, rows)
-}
-
-// paint replaces the rows on the terminal by text and rows.
-func (p *Printer) paint(text string, rows []string) {
-	if len(p.drawn) > 0 {
+	away := inBackground(p.err)
+	if len(p.drawn) > 0 && !away && time.Since(p.painted) < time.Second {
 		width, _ := size(p.err)
 		up := 0
 		for _, columns := range p.drawn { // the terminal may have become narrower
@@ -78,13 +66,16 @@ func (p *Printer) paint(text string, rows []string) {
 		text = fmt.Sprintf("\r\x1b[%dA\x1b[J", up) + text
 	}
 	p.drawn = nil
-	for _, row := range rows {
-		p.drawn = append(p.drawn, runewidth.StringWidth(row))
-		text += row + "\n"
+	if p.bottom != nil && !away {
+		for _, row := range p.bottom.rows(size(p.err)) {
+			p.drawn = append(p.drawn, runewidth.StringWidth(row))
+			text += row + "\n"
+		}
 	}
 	if text != "" {
 		_, _ = io.WriteString(p.err, text)
 	}
+	p.painted = time.Now()
 }
 
 // size returns the size of the terminal, or what is usual for one.
@@ -141,10 +132,9 @@ func (c *Console) ReadSecret(ctx context.Context, prompt string) (line string, e
 	}
 	read := make(chan func() (string, error), 1)
 	go func() {
-		ask := func() { fmt.Fprint(c.Out, prompt) }
-		if ask(); ctx.Err() == nil { // a stopped terminal may have resumed too late
-			line, err := readHidden(c.In, ask)
-			read <- func() (string, error) { return line, err }
+		if fmt.Fprint(c.Out, prompt); ctx.Err() == nil { // a terminal that was stopped may have taken the prompt too late
+			line, err := term.ReadPassword(fd)
+			read <- func() (string, error) { return string(line), err }
 		}
 	}()
 	select {

@@ -5,7 +5,6 @@ import (
 	"os"
 
 	"golang.org/x/sys/windows"
-	"golang.org/x/term"
 )
 
 // The device names of the console that the process belongs to.
@@ -19,14 +18,5 @@ func movesCursor(console *os.File, kind string) bool {
 		windows.SetConsoleMode(handle, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
 }
 
-// readHidden reads a line from the console without echo. It returns io.EOF if the user types Ctrl-Z instead.
-func readHidden(console *os.File, _ func()) (string, error) {
-	line, err := term.ReadPassword(int(console.Fd()))
-	return string(line), err
-}
-
-// Windows has no job control.
-
+// inBackground reports false: Windows has no job control.
 func inBackground(io.Writer) bool { return false }
-
-func aroundStops(_, _ func()) (remove func()) { return func() {} }

@@ -1,7 +1,0 @@
-//go:build aix || linux || solaris
-
-package show
-
-import "golang.org/x/sys/unix"
-
-const getTermios, setTermios = unix.TCGETS, unix.TCSETS
