@@ -283,7 +283,7 @@ func judge(a *http.Response) (stage string, reason string, meaning error) {
 	ext := strings.ToLower(path.Ext(strings.TrimSuffix(a.Request.URL.Opaque, ";type=i")))
 	listing := kind == "text/html" && a.Header.Get("Last-Modified") == "" && ext != ".html" && ext != ".htm"
 	switch status := a.StatusCode; {
-	case status == 400, status == 405, status == 501:
+	case status == 400, status == 405, status == 407, status == 501:
 		return "connect", "it does not fetch ftp URLs itself", proxy.ErrRefused
 	case status == 401:
 		return "login", "the server refuses the login", ftpexec.ErrLogin
@@ -291,8 +291,6 @@ func judge(a *http.Response) (stage string, reason string, meaning error) {
 		return "transfer", "it refuses to fetch the file, or the server does", ftpexec.ErrRefused
 	case status == 404, status == 410:
 		return "transfer", "not found", ftpexec.ErrNotFound
-	case status == 407:
-		return "connect", "its own login", proxy.ErrRefused
 	case status == 408, status == 504:
 		return "transfer", "the server does not answer in time", ftpexec.ErrTimeout
 	case status == 429:

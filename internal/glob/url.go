@@ -45,7 +45,7 @@ func Choices(text string) ([]Choice, error) {
 			chosen = min(chosen, i)
 		}
 		if err == nil && len(choices)*len(names) > mostChoices {
-			err = fmt.Errorf("%s names more than %d files: write -i with a list of URLs", text, mostChoices)
+			err = tooMany(text)
 		}
 		if err != nil {
 			return nil, err

@@ -65,17 +65,14 @@ func JSON(v any) []byte {
 
 // Size returns a number of bytes as people read it, in binary units and with at most one decimal: 512 B, 6.7 MiB, 108 MiB.
 func Size(n float64) string {
-	i := 0
-	for ; n >= 1023.5 && i < 4; i++ {
+	unit, digits := 0, 1
+	for ; n >= 1023.5 && unit < 4; unit++ {
 		n /= 1024
 	}
-	switch {
-	case i == 0:
-		return fmt.Sprintf("%.0f B", n)
-	case n >= 99.95:
-		return fmt.Sprintf("%.0f %ciB", n, "KMGT"[i-1])
+	if unit == 0 || n >= 99.95 {
+		digits = 0
 	}
-	return fmt.Sprintf("%.1f %ciB", n, "KMGT"[i-1])
+	return fmt.Sprintf("%.*f %s", digits, n, [...]string{"B", "KiB", "MiB", "GiB", "TiB"}[unit])
 }
 
 // Count returns, for example, "1 link" or "2 links".

@@ -194,34 +194,27 @@ func (p *Proxy) Reach(ctx context.Context, forward DialFunc, network string) (ne
 		forward = new(net.Dialer).DialContext
 	}
 	conn, err := forward(ctx, network, p.url.Host)
-	var dns *net.DNSError
-	var op *net.OpError
+	dns, _ := errors.AsType[*net.DNSError](err)
 	switch {
 	case err == nil && p.url.Scheme == "https":
 		return p.secure(ctx, conn)
 	case err == nil || ctx.Err() != nil:
 		return conn, err
-	case errors.As(err, &dns) && !dns.IsTimeout:
+	case dns != nil && !dns.IsTimeout:
 		return nil, p.Refusal(0, "cannot find its host", ErrResolve)
-	case errors.As(err, &op):
-		err = op.Err
 	}
-	if call := (*os.SyscallError)(nil); errors.As(err, &call) {
-		err = call.Err
-	}
-	return nil, &net.OpError{Op: "dial", Net: network, Err: fmt.Errorf("proxy %s: %w", p, err)}
+	return nil, &net.OpError{Op: "dial", Net: network, Err: fmt.Errorf("proxy %s: %w", p, innermost(err))}
 }
 
 // secure performs the TLS handshake with an https proxy. After an error, conn is closed.
 func (p *Proxy) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
-	cfg := &tls.Config{ServerName: p.url.Hostname(), RootCAs: p.RootCAs}
-	under := tls.Client(conn, cfg)
+	under := tls.Client(conn, &tls.Config{ServerName: p.url.Hostname(), RootCAs: p.RootCAs})
 	err := under.HandshakeContext(ctx)
 	if err == nil {
 		return under, nil
 	}
 	conn.Close()
-	reason := innermost(err)
+	reason := innermost(err).Error()
 	if cert := (*tls.CertificateVerificationError)(nil); errors.As(err, &cert) { // its text has the names in the certificate
 		reason = "its certificate is not trusted, or for another host"
 	}
@@ -238,15 +231,13 @@ func (p *Proxy) askSOCKS(conn net.Conn, network, address string) error {
 		password, _ := p.url.User.Password()
 		login = &proxy.Auth{User: p.url.User.Username(), Password: password}
 	}
-	client, err := proxy.SOCKS5(network, p.url.Host, login, nil)
-	if err == nil {
-		// DialContext would wrap conn, and copying from a plain TCP connection is faster. Dialer watches over the time.
-		_, err = client.(interface {
-			DialWithConn(context.Context, net.Conn, string, string) (net.Addr, error)
-		}).DialWithConn(context.Background(), conn, network, address)
-	}
+	client, _ := proxy.SOCKS5(network, p.url.Host, login, nil) // never fails
+	// DialContext would wrap conn, and copying from a plain TCP connection is faster. Dialer watches over the time.
+	_, err := client.(interface {
+		DialWithConn(context.Context, net.Conn, string, string) (net.Addr, error)
+	}).DialWithConn(context.Background(), conn, network, address)
 	if err != nil {
-		return p.Refusal(0, innermost(err), ErrRefused)
+		return p.Refusal(0, innermost(err).Error(), ErrRefused)
 	}
 	return nil
 }
@@ -255,7 +246,7 @@ func (p *Proxy) askSOCKS(conn net.Conn, network, address string) error {
 func (p *Proxy) askHTTP(conn net.Conn, _, address string) error {
 	r := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: p.Header()}
 	if err := r.Write(conn); err != nil {
-		return p.Refusal(0, "cannot send the request: "+innermost(err), ErrRefused)
+		return p.Refusal(0, "cannot send the request: "+innermost(err).Error(), ErrRefused)
 	}
 	status, err := finalStatus(conn)
 	switch {
@@ -283,15 +274,18 @@ const MaxHeader = 16 << 10
 // finalStatus reads answers up to the first that is not 1xx. It reads nothing after it: the server beyond
 // the proxy may have spoken already.
 func finalStatus(conn io.Reader) (int, error) {
-	one := &oneByOne{r: conn, left: MaxHeader}
+	limited := &io.LimitedReader{R: conn, N: MaxHeader}
+	one := &oneByOne{Reader: limited}
 	for r := bufio.NewReader(one); ; {
 		a, err := http.ReadResponse(r, &http.Request{Method: http.MethodConnect})
 		switch {
 		case err == nil && a.StatusCode/100 == 1:
 		case err == nil:
 			return a.StatusCode, nil
+		case limited.N == 0:
+			return 0, errors.New("its answer is not HTTP: its header is too long")
 		case one.err != nil:
-			return 0, one.err
+			return 0, errors.New("no answer: " + innermost(one.err).Error())
 		default: // err quotes the proxy
 			return 0, errors.New("its answer is not HTTP")
 		}
@@ -300,28 +294,22 @@ func finalStatus(conn io.Reader) (int, error) {
 
 // oneByOne reads byte by byte, so that a [bufio.Reader] takes no more than it is asked for.
 type oneByOne struct {
-	r    io.Reader
-	left int
-	err  error
+	io.Reader
+	err error
 }
 
 func (o *oneByOne) Read(b []byte) (n int, err error) {
-	if o.left--; o.left < 0 {
-		o.err = errors.New("its answer is not HTTP: its header is too long")
-		return 0, o.err
-	}
-	n, err = o.r.Read(b[:min(1, len(b))])
-	if err != nil {
-		o.err = errors.New("no answer: " + innermost(err))
-	}
-	return n, err
+	n, o.err = o.Reader.Read(b[:min(1, len(b))])
+	return n, o.err
 }
 
-// innermost returns the text of the innermost error, without the addresses that [net.OpError] adds.
-func innermost(err error) string {
-	var op *net.OpError
-	for errors.As(err, &op) {
+// innermost returns what err holds, without the addresses and the names of calls that package net adds.
+func innermost(err error) error {
+	for op := (*net.OpError)(nil); errors.As(err, &op); {
 		err = op.Err
 	}
-	return err.Error()
+	if call, ok := errors.AsType[*os.SyscallError](err); ok {
+		err = call.Err
+	}
+	return err
 }
