@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -144,28 +143,20 @@ func (j *job) listed(ctx context.Context, up int) (*digestCheck, error) {
 		name, dir.Dirs = dir.Dirs[last]+"/"+name, dir.Dirs[:last]
 	}
 	there := j.names(ctx, dir)
-	switch {
-	case there == nil && up > 0:
-		return nil, nil
-	case up == 0 && !slices.Contains(there, name): // vsftpd lists nothing of a directory that it may not read
-		there = nil
-	}
-	var weak *digestCheck // counts if there is no other
+	listing := up > 0 || there.Has(name) // vsftpd lists nothing of a directory that it may not read
 	for _, list := range sums.Beside(name) {
-		if there != nil && !slices.Contains(there, list.File) {
+		if listing && !there.Has(list.File) {
 			continue
 		}
 		dir.Name = list.File
-		var sum digest.Sum
-		digests, err := j.digests(ctx, dir, list, name)
-		if err == nil {
-			sum, err = digests.Find(name)
-		}
+		sum, err := j.lookUp(ctx, dir, list, name)
 		switch {
-		case err == nil && sum.Algorithm != "bsdsum":
-			return newCheck(sum, sum.Algorithm+" in "+strings.Repeat("../", up)+list.File), nil
 		case err == nil:
-			weak = newCheck(sum, "bsdsum in "+strings.Repeat("../", up)+list.File+", which is weak: 16 bits")
+			from := sum.Algorithm + " in " + strings.Repeat("../", up) + list.File
+			if sum.Algorithm == "bsdsum" {
+				from += ", which is weak: 16 bits"
+			}
+			return newCheck(sum, from), nil
 		case ctx.Err() != nil:
 			return nil, err
 		case errors.Is(err, sums.ErrNotListed):
@@ -175,31 +166,30 @@ func (j *job) listed(ctx context.Context, up int) (*digestCheck, error) {
 			return nil, fmt.Errorf("%s: %w", list.File, err)
 		}
 	}
-	return weak, nil
+	return nil, nil
 }
 
-// names returns the names in a directory, or nil if the server does not list it: then the lists are asked for by name.
-func (j *job) names(ctx context.Context, dir urlparse.URL) []string {
+// names returns the names in a directory: none if the server does not list it, so that the lists are asked for by name.
+func (j *job) names(ctx context.Context, dir urlparse.URL) *sums.Digests {
 	dir.Type = ""
-	names, _ := j.lists.Get(dir.String(), func() (any, int, error) {
-		var names []string
+	names, _ := j.lists.Get(dir.String(), func() (*sums.Digests, error) {
+		names := new(sums.Digests)
 		for e, err := range j.src.List(ctx, &dir) {
 			if err != nil {
-				return []string(nil), 0, ctx.Err()
+				return new(sums.Digests), ctx.Err()
 			}
-			names = append(names, path.Base(e.Name))
+			names.Add(path.Base(e.Name), digest.Sum{})
 		}
-		return names, len(names), nil
+		return names, nil
 	})
-	list, _ := names.([]string)
-	return list
+	return names
 }
 
-// digests retrieves a list. A list that was cut short does not count, and one that the server does not send has no digests.
-func (j *job) digests(ctx context.Context, u urlparse.URL, list sums.List, name string) (*sums.Digests, error) {
-	value, err := j.lists.Get(u.String(), func() (any, int, error) {
-		var d *sums.Digests
-		err := j.retry.Do(ctx, func() error {
+// lookUp returns the digest of a file that a list has. A list that was cut short does not count, and one that the server
+// does not send has no digests.
+func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, name string) (digest.Sum, error) {
+	digests, err := j.lists.Get(u.String(), func() (d *sums.Digests, err error) {
+		err = j.retry.Do(ctx, func() error {
 			resp, err := j.src.Do(ctx, &ftpexec.Request{URL: &u})
 			if err != nil {
 				return err
@@ -209,18 +199,15 @@ func (j *job) digests(ctx context.Context, u urlparse.URL, list sums.List, name 
 			return err
 		})
 		e, _ := errors.AsType[*ftpexec.Error](err)
-		switch {
-		case e != nil && (e.Code/100 == 5 || e.Code == 0 && errors.Is(err, ftpexec.ErrNotFound)):
-			return new(sums.Digests), 1, nil
-		case err != nil:
-			return nil, 0, err
-		case d.Partial || !list.Whole:
-			return d, -1, nil
+		if e != nil && (e.Code/100 == 5 || e.Code == 0 && errors.Is(err, ftpexec.ErrNotFound)) {
+			return new(sums.Digests), nil
 		}
-		return d, d.Len(), nil
+		return d, err
 	})
-	d, _ := value.(*sums.Digests)
-	return d, err
+	if err != nil {
+		return digest.Sum{}, err
+	}
+	return digests.Find(name)
 }
 
 // computed asks the server to compute a digest, of all but blake2b, which no FTP command computes.

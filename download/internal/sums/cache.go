@@ -11,17 +11,15 @@ type Cache struct {
 }
 
 type known struct {
-	mu    sync.Mutex // held while one file finds out, for which the others wait
-	there bool
-	value any
+	sync.Mutex // held while one file finds out, for which the others wait
+	digests    *Digests
 }
 
 // mostKnown bounds the names that a Cache remembers, and those of a list.
 const mostKnown = 200_000
 
-// Get returns what get returned for the key before, or calls it. The weight is how many names there are; less than 0 means
-// that the value is for this call only.
-func (c *Cache) Get(key string, get func() (value any, weight int, err error)) (any, error) {
+// Get returns what get returned for the key before, or calls it.
+func (c *Cache) Get(key string, get func() (*Digests, error)) (*Digests, error) {
 	c.mu.Lock()
 	k := c.known[key]
 	if k == nil {
@@ -32,21 +30,21 @@ func (c *Cache) Get(key string, get func() (value any, weight int, err error)) (
 		c.known[key] = k
 	}
 	c.mu.Unlock()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.there {
-		return k.value, nil
+	k.Lock()
+	defer k.Unlock()
+	if k.digests != nil {
+		return k.digests, nil
 	}
-	value, weight, err := get()
+	d, err := get()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err != nil || weight < 0 {
+	if err != nil || d.Once {
 		delete(c.known, key)
-		return value, err
+		return d, err
 	}
-	k.value, k.there = value, true
-	if c.weight += weight + 1; c.weight > mostKnown {
+	k.digests = d
+	if c.weight += d.Len() + 1; c.weight > mostKnown {
 		c.known, c.weight = nil, 0
 	}
-	return value, nil
+	return d, nil
 }

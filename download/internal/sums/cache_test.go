@@ -7,19 +7,28 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"example.com/ftpfetch/download/digest"
 )
 
 // TestCache checks that one of many asks, that what fails is asked again, and that there is a bound.
 func TestCache(t *testing.T) {
 	var c Cache
 	var asked atomic.Int64
-	ask := func(weight int, err error) func() (any, int, error) {
-		return func() (any, int, error) { return int(asked.Add(1)), weight, err }
+	ask := func(names int, once bool, err error) func() (*Digests, error) {
+		return func() (*Digests, error) {
+			d := &Digests{Once: once}
+			for i := range names {
+				d.Add(fmt.Sprint(i), digest.Sum{})
+			}
+			d.Add(fmt.Sprint("asked ", asked.Add(1)), digest.Sum{})
+			return d, err
+		}
 	}
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
-			if got, err := c.Get("a", ask(1, nil)); got != 1 || err != nil {
+			if got, err := c.Get("a", ask(0, false, nil)); !got.Has("asked 1") || err != nil {
 				t.Errorf("got %v, %v", got, err)
 			}
 		})
@@ -27,18 +36,18 @@ func TestCache(t *testing.T) {
 	all.Wait()
 	broken := errors.New("broken")
 	for i, tt := range []struct {
-		weight int
-		err    error
-		want   int
-	}{{1, broken, 2}, {-1, nil, 3}, {1, nil, 4}, {1, nil, 4}} {
-		if got, err := c.Get("b", ask(tt.weight, tt.err)); got != tt.want || err != tt.err {
+		once bool
+		err  error
+		want int
+	}{{false, broken, 2}, {true, nil, 3}, {false, nil, 4}, {false, nil, 4}} {
+		if got, err := c.Get("b", ask(0, tt.once, tt.err)); !got.Has(fmt.Sprint("asked ", tt.want)) || err != tt.err {
 			t.Errorf("%d: got %v, %v", i, got, err)
 		}
 	}
-	if _, err := c.Get("much", ask(mostKnown, nil)); err != nil || len(c.known) != 0 {
+	if _, err := c.Get("much", ask(mostKnown, false, nil)); err != nil || len(c.known) != 0 {
 		t.Errorf("%d are kept, %v", len(c.known), err)
 	}
-	if got, _ := c.Get("a", ask(1, nil)); got != 6 {
+	if got, _ := c.Get("a", ask(0, false, nil)); !got.Has("asked 6") {
 		t.Errorf("got %v, want the sixth", got)
 	}
 }
@@ -51,7 +60,7 @@ func TestReadBounded(t *testing.T) {
 	}
 	last := fmt.Sprint("f", mostKnown+2)
 	d, err := List{Algorithm: "md5", Whole: true}.Read(strings.NewReader(list.String()), last)
-	if err != nil || !d.Partial || d.Len() > mostKnown+1 {
+	if err != nil || !d.Once || d.Len() > mostKnown+1 {
 		t.Fatalf("%v, %+v files", err, d.Len())
 	}
 	if _, err := d.Find(last); err != nil {

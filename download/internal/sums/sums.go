@@ -43,22 +43,15 @@ type List struct {
 // each algorithm the file's own list (NAME.sha256) before the directory's (SHA256SUMS), which is larger. NCBI uses
 // md5checksums.txt, UCSC md5sum.txt; the lines of CHECKSUMS tell their algorithm, which is BSD's sum(1) at Ensembl. Beside
 // omits the file itself.
-func Beside(name string) []List {
-	return slices.DeleteFunc([]List{
-		{File: name + ".sha512", Algorithm: "sha512"},
-		{File: "SHA512SUMS", Algorithm: "sha512", Whole: true},
-		{File: name + ".sha256", Algorithm: "sha256"},
-		{File: "SHA256SUMS", Algorithm: "sha256", Whole: true},
-		{File: "CHECKSUMS", Whole: true},
-		{File: name + ".sha1", Algorithm: "sha1"},
-		{File: "SHA1SUMS", Algorithm: "sha1", Whole: true},
-		{File: name + ".md5", Algorithm: "md5"},
-		{File: "MD5SUMS", Algorithm: "md5", Whole: true},
-		{File: "MD5SUM", Algorithm: "md5", Whole: true},
-		{File: "md5checksums.txt", Algorithm: "md5", Whole: true},
-		{File: "md5sums.txt", Algorithm: "md5", Whole: true},
-		{File: "md5sum.txt", Algorithm: "md5", Whole: true},
-	}, func(l List) bool { return l.File == name })
+func Beside(name string) (lists []List) {
+	for _, a := range []string{"sha512", "sha256", "sha1", "md5"} {
+		lists = append(lists, List{File: name + "." + a, Algorithm: a}, List{strings.ToUpper(a) + "SUMS", a, true})
+	}
+	for _, file := range []string{"MD5SUM", "md5checksums.txt", "md5sums.txt", "md5sum.txt"} {
+		lists = append(lists, List{file, "md5", true})
+	}
+	lists = append(lists, List{File: "CHECKSUMS", Whole: true})
+	return slices.DeleteFunc(lists, func(l List) bool { return l.File == name })
 }
 
 // Is reports whether a file has the name of a list.
@@ -69,19 +62,41 @@ func Is(name string) bool {
 
 // Digests are those of a list, by the names of their files.
 type Digests struct {
-	Partial  bool // there are more than are kept
-	of       map[string]*entry
-	nameless digest.Sum // of a list that has nothing else
+	Once bool                  // it serves one file only: it has no other's digest, or not those of all
+	of   map[string]digest.Sum // without the digest itself if there are different ones
 }
 
-// entry has the strongest digest of a file.
-type entry struct {
-	sum       digest.Sum
-	ambiguous bool
-}
-
-// Len returns how many files have a digest.
+// Len returns how many names there are.
 func (d *Digests) Len() int { return len(d.of) }
+
+// Has reports whether there is a name.
+func (d *Digests) Has(name string) bool { _, ok := d.of[name]; return ok }
+
+// Add adds the name of a file with its digest, if that is known. The strongest counts, and two different ones of an algorithm
+// are none.
+func (d *Digests) Add(name string, sum digest.Sum) {
+	if d.of == nil {
+		d.of = make(map[string]digest.Sum)
+	}
+	switch was, ok := d.of[name]; {
+	case !ok, slices.Index(algorithm.Names(), sum.Algorithm) < slices.Index(algorithm.Names(), was.Algorithm):
+		d.of[name] = sum
+	case was.Algorithm == sum.Algorithm && was.String() != sum.String():
+		d.of[name] = digest.Sum{Algorithm: sum.Algorithm}
+	}
+}
+
+// Find returns the digest of a file. The errors are [ErrNotListed] and [ErrAmbiguous].
+func (d *Digests) Find(name string) (digest.Sum, error) {
+	switch sum := d.of[name]; {
+	case sum.Algorithm == "":
+		return sum, ErrNotListed
+	case sum.Digest == nil:
+		return digest.Sum{}, ErrAmbiguous
+	default:
+		return sum, nil
+	}
+}
 
 // Read reads the list. Of a list of very many files it keeps the digests of some, and that of the file name. A line has one
 // of the forms
@@ -106,7 +121,8 @@ func (l List) Read(r io.Reader, name string) (*Digests, error) {
 	in := &io.LimitedReader{R: r, N: MaxList + 1}
 	text := bufio.NewScanner(in)
 	text.Buffer(nil, MaxLine)
-	d := &Digests{of: make(map[string]*entry)}
+	d := &Digests{Once: !l.Whole}
+	var nameless digest.Sum
 	lines := 0
 	for text.Scan() {
 		line := text.Text()
@@ -121,12 +137,16 @@ func (l List) Read(r io.Reader, name string) (*Digests, error) {
 			continue
 		}
 		if of == "" || of == "-" {
-			d.nameless = sum
+			nameless = sum
 		}
 		if of = strings.TrimPrefix(of, "./"); !l.Whole {
 			of = path.Base(of)
 		}
-		d.add(of, sum, name)
+		if d.Len() >= mostKnown && of != name && !d.Has(of) {
+			d.Once = true
+			continue
+		}
+		d.Add(of, sum)
 	}
 	switch err := text.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
@@ -136,38 +156,10 @@ func (l List) Read(r io.Reader, name string) (*Digests, error) {
 	case in.N == 0:
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxList)
 	}
-	if lines != 1 || l.Whole {
-		d.nameless = digest.Sum{}
+	if lines == 1 && !l.Whole && nameless.Algorithm != "" {
+		d.Add(name, nameless)
 	}
 	return d, nil
-}
-
-// add keeps a digest. The strongest counts, and two different ones of an algorithm are none.
-func (d *Digests) add(of string, sum digest.Sum, name string) {
-	e := d.of[of]
-	switch {
-	case e == nil && len(d.of) >= mostKnown && of != name:
-		d.Partial = true
-	case e == nil:
-		d.of[of] = &entry{sum: sum}
-	case e.sum.Algorithm == sum.Algorithm:
-		e.ambiguous = e.ambiguous || e.sum.String() != sum.String()
-	case slices.Index(algorithm.Names(), sum.Algorithm) < slices.Index(algorithm.Names(), e.sum.Algorithm):
-		*e = entry{sum: sum}
-	}
-}
-
-// Find returns the digest of a file. The errors are [ErrNotListed] and [ErrAmbiguous].
-func (d *Digests) Find(name string) (digest.Sum, error) {
-	switch e := d.of[name]; {
-	case e != nil && e.ambiguous:
-		return digest.Sum{}, ErrAmbiguous
-	case e != nil:
-		return e.sum, nil
-	case d.nameless.Algorithm != "":
-		return d.nameless, nil
-	}
-	return digest.Sum{}, ErrNotListed
 }
 
 // Line reads one line of a list of digests. The name is "" if the line has only a digest. The last result is false if the
