@@ -80,7 +80,7 @@ func (r *run) execute(ctx context.Context, err error) {
 		}
 	}
 	r.misused(err)
-	r.print.Rest()
+	r.print.Rest("")
 }
 
 // misused reports what ends a run before its first URL.

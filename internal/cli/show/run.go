@@ -32,11 +32,12 @@ type Run struct {
 	speed  speed
 	clock  clock
 
-	done, size, received int64           // bytes of all files: those that are there, those found so far (-1: not known), and what this run brought
-	before, links        int64           // files that were complete before; links that were not followed
-	losses, firstLoss    int             // what failed; how many lines there were before
-	failed               []string        // the first of them, printable
-	places               map[string]bool // the directories of the files that are there, as far as a second one
+	done, size, received int64    // bytes of all files: those that are there, those found so far (-1: not known), and what this run brought
+	before, links        int64    // files that were complete before; links that were not followed
+	losses               int      // what failed
+	failed               []string // the first of them, printable
+	place                string   // the directory that has all files that are there, below that of -d; "" if there are several
+	placed               bool     // there is a file
 }
 
 // file is a file on its way.
@@ -64,7 +65,7 @@ func (c *clock) due(now time.Time, m Mode) bool {
 		least, most = time.Second, time.Second
 	}
 	c.pause = max(c.pause, least)
-	if m == Bar || now.Sub(c.last) < c.pause {
+	if m == Bar || m == None || now.Sub(c.last) < c.pause {
 		return false
 	}
 	c.last, c.pause = now, min(2*c.pause, most)
@@ -77,7 +78,7 @@ func (p *Printer) Run(path string, files, octets int64) *Run {
 	defer p.lock()()
 	r := &Run{
 		p: p, lone: path != "", known: files, octets: octets, mode: p.mode((path == "-" || p.Report == "-") && IsTerminal(p.Out)),
-		began: p.now(), gone: make(map[string]bool), places: make(map[string]bool), stop: func() {},
+		began: p.now(), gone: make(map[string]bool), stop: func() {},
 	}
 	if r.clock.last = r.began; r.mode == Bar {
 		r.stop = p.animate(r)
@@ -126,13 +127,6 @@ func (r *Run) path(t *batch.Task) string {
 	return filepath.Join(r.p.Dir, t.Path)
 }
 
-// say shows e unless the run is not shown: as JSON, or as a line of text.
-func (r *Run) say(e event, text string) {
-	if r.mode != None {
-		r.p.say(e, text)
-	}
-}
-
 // progress takes how many bytes of a file are there.
 func (r *Run) progress(f *file, done, total int64) {
 	now := r.p.now()
@@ -140,7 +134,7 @@ func (r *Run) progress(f *file, done, total int64) {
 	if f.speed.update(done, now); (r.lone || r.mode == JSON) && f.clock.due(now, r.mode) {
 		e := f.event("progress")
 		e.Rate = new(int64(f.speed.rate))
-		r.say(e, f.name+": "+strings.Join(f.speed.parts(done, total), ", "))
+		r.p.say(e, f.name+": "+strings.Join(f.speed.parts(done, total), ", "))
 	}
 }
 
@@ -155,7 +149,7 @@ func (f *file) flow(r *Run, done, total int64, now time.Time) {
 		if r.mode == JSON {
 			e := f.event("start")
 			e.Received = nil
-			r.say(e, "")
+			r.p.say(e, "")
 		}
 	}
 	f.offset = min(f.offset, done)
@@ -193,13 +187,15 @@ func (r *Run) end(f *file, e batch.Event) {
 	_, givenUp := errors.AsType[*schedule.GivenUp](e.Err)
 	switch {
 	case e.Err != nil:
-		r.lose(e.Task)
-	case e.Text == "" && len(r.places) < 2:
-		first, _, below := strings.Cut(e.Task.Path, "/")
-		if !below {
-			first = ""
+		if r.losses++; r.losses <= mostAgain {
+			r.failed = append(r.failed, printable.Line(cmp.Or(e.Task.Path, u.Redacted())))
 		}
-		r.places[first] = true
+	case e.Text == "":
+		top, _, below := strings.Cut(e.Task.Path, "/")
+		if !below || r.placed && top != r.place {
+			top = ""
+		}
+		r.place, r.placed = top, true
 	}
 	if e.Result.Left != "" {
 		r.before++
@@ -259,7 +255,7 @@ func (r *Run) count(e batch.Event) {
 	now := r.p.now()
 	r.totals, r.done, r.size = e.Totals, e.Done, e.Total
 	if r.speed.update(r.received, now); !r.lone && r.clock.due(now, r.mode) {
-		r.say(r.event("total"), strings.Join(r.parts(), ", "))
+		r.p.say(r.event("total"), strings.Join(r.parts(), ", "))
 	}
 }
 
@@ -275,75 +271,45 @@ func (r *Run) of() (files, octets int64) {
 	return files, octets
 }
 
+// mostAgain is how many of the names that failed are shown at the end of a run.
+const mostAgain = 10
+
 // End shows how a run of many files has ended, for example as "498 of 500 complete in m/, 12 already there, 2 failed: 108
 // MiB in 16.1 s, 6.7 MiB/s". After a long run it names the files that failed once more.
 func (r *Run) End(t batch.Totals) {
+	all := cmp.Or(printable.Line(r.p.Report), "--report FILE") + " has them all"
+	r.p.Rest(": " + all)
 	defer r.p.lock()()
 	r.stop()
-	r.p.rest(": " + cmp.Or(printable.Line(r.p.Report), "--report FILE") + " has them all")
 	r.totals, r.ended = t, true
 	files, _ := r.of()
 	took := r.p.now().Sub(r.began)
 	text := fmt.Sprintf("%d of %d complete", t.Complete, files)
-	if place := r.place(); place != "" && t.Complete > 0 {
-		text += " in " + place
+	if place := path.Join(filepath.ToSlash(r.p.Dir), r.place); place != "" && t.Complete > 0 {
+		text += " in " + printable.Line(strings.TrimSuffix(place, "/")) + "/"
 	}
-	if r.before > 0 {
-		text += fmt.Sprintf(", %d already there", r.before)
+	also := func(n int64, one, more string) {
+		if n > 0 {
+			text += ", " + printable.Count(n, one, more)
+		}
 	}
-	if t.Failed > 0 {
-		text += fmt.Sprintf(", %d failed", t.Failed)
-	}
-	if n := t.Unlisted + t.Listing; n > 0 {
-		text += ", " + printable.Count(n, "directory", "directories") + " could not be fully listed"
-	}
-	if r.links > 0 {
-		text += ", " + printable.Count(r.links, "link", "links") + " not followed"
-	}
+	also(r.before, "already there", "already there")
+	also(t.Failed, "failed", "failed")
+	also(t.Unlisted+t.Listing, "directory could not be fully listed", "directories could not be fully listed")
+	also(r.links, "link not followed", "links not followed")
 	if r.received > 0 || t.Complete > r.before {
 		text += ": " + ending(r.received, took)
 	}
-	r.again(took)
-	if r.mode != None || t.Listing+t.Unlisted > 0 || t.Complete != files {
-		r.p.say(r.event("end"), text)
-	}
-}
-
-// place returns the directory that has all files, for example "data/m/"; "" if that is the current one.
-func (r *Run) place() string {
-	place := filepath.ToSlash(r.p.Dir)
-	for first := range r.places {
-		if len(r.places) == 1 {
-			place = path.Join(place, first)
+	if r.mode != None && r.mode != JSON && took >= time.Minute {
+		for _, name := range r.failed {
+			r.p.line("failed: %s", name)
+		}
+		if more := r.losses - len(r.failed); more > 0 {
+			r.p.line("... and %d more: %s", more, all)
 		}
 	}
-	if place == "" {
-		return ""
-	}
-	return printable.Line(strings.TrimSuffix(place, "/")) + "/"
-}
-
-// lose notes what failed, for the end.
-func (r *Run) lose(t *batch.Task) {
-	const most = 10
-	if r.losses++; r.losses == 1 {
-		r.firstLoss = r.p.lines
-	}
-	if r.losses <= most {
-		r.failed = append(r.failed, printable.Line(cmp.Or(t.Path, t.URLs[0].Redacted())))
-	}
-}
-
-// again names what failed once more, if that was long ago or many lines above.
-func (r *Run) again(took time.Duration) {
-	if r.mode == None || r.mode == JSON || took < time.Minute && r.p.lines-r.firstLoss < r.losses+10 {
-		return
-	}
-	for _, name := range r.failed {
-		r.p.line("failed: %s", name)
-	}
-	if more := r.losses - len(r.failed); more > 0 {
-		r.p.line("... and %d more: %s has them all", more, cmp.Or(printable.Line(r.p.Report), "--report FILE"))
+	if r.mode != None || t.Listing+t.Unlisted > 0 || t.Complete != files {
+		r.p.say(r.event("end"), text)
 	}
 }
 

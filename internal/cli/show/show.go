@@ -57,7 +57,6 @@ type Printer struct {
 
 	mu      sync.Mutex // held while standard error is written to; guards what follows, and each Run
 	said    string     // last in the dialogue; "" before that
-	lines   int        // so many were printed
 	bottom  *Run       // whose rows are at the bottom of the terminal; nil: nobody's
 	drawn   []int      // the columns of each row on the terminal
 	painted time.Time  // when they were drawn
@@ -131,7 +130,6 @@ func (p *Printer) Line(format string, args ...any) {
 }
 
 func (p *Printer) line(format string, args ...any) {
-	p.lines++
 	p.draw(fmt.Sprintf(format+"\n", args...))
 }
 
@@ -240,15 +238,13 @@ const mostAlike = 5
 // sayFew is say for a message that may come once for each of many things. What is read by programs, or asked for by -v, is
 // whole.
 func (p *Printer) sayFew(mark string, e event, text string) {
-	few := true
 	if p.Progress != JSON && !p.Verbose {
 		k := p.kindOf(mark, text, e)
-		k.n++
-		few = k.n <= mostAlike
+		if k.n++; k.n > mostAlike {
+			return
+		}
 	}
-	if few {
-		p.say(e, mark+text)
-	}
+	p.say(e, mark+text)
 }
 
 // kindOf returns the kind of a message, which the words tell that are no names. After a hundred kinds all others are one.
@@ -265,14 +261,9 @@ func (p *Printer) kindOf(mark, text string, e event) *kind {
 	return p.kinds[i]
 }
 
-// Rest says how many messages of each kind were not shown.
-func (p *Printer) Rest() {
+// Rest says how many messages of each kind were not shown, and where they all are.
+func (p *Printer) Rest(where string) {
 	defer p.lock()()
-	p.rest("")
-}
-
-// rest is Rest with what names them all.
-func (p *Printer) rest(where string) {
 	many := slices.DeleteFunc(p.kinds, func(k *kind) bool { return k.n <= mostAlike })
 	for _, k := range many {
 		like := where
