@@ -27,7 +27,7 @@ import (
 
 // connect makes the client, with what the flags name and the environment has, and warns of what is unsafe.
 func (r *run) connect(ctx context.Context) (err error) {
-	if err := r.logins.load(ctx); err != nil {
+	if err := await(ctx, r.logins.load); err != nil {
 		return err
 	}
 	r.logins.warn = sync.OnceFunc(func() {
@@ -36,7 +36,7 @@ func (r *run) connect(ctx context.Context) (err error) {
 		}
 	})
 	c := &r.Client
-	if c.TLSConfig, err = await(ctx, func() (*tls.Config, error) { return readTLS(r.Config) }); err != nil {
+	if err := await(ctx, func() (err error) { c.TLSConfig, err = readTLS(r.Config); return err }); err != nil {
 		return err
 	}
 	// The flag applies to all hosts: NO_PROXY limits only the variables.

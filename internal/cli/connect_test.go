@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -18,13 +17,20 @@ import (
 	"example.com/ftpfetch/internal/throwaway"
 )
 
+// TestNetrcPaths checks that the variable NETRC goes before the home directory.
 func TestNetrcPaths(t *testing.T) {
-	t.Setenv("HOME", "/h")
-	t.Setenv("USERPROFILE", "/h")
-	for variable, want := range map[string]string{"": filepath.Join("/h", ".netrc"), "/n": "/n"} {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	for path, user := range map[string]string{".netrc": "home", "n": "variable"} {
+		must.Do(t, os.WriteFile(filepath.Join(home, path), []byte("machine h login "+user), 0o600))
+	}
+	for variable, want := range map[string]string{"": "home", filepath.Join(home, "n"): "variable", filepath.Join(home, "none"): ""} {
 		t.Setenv("NETRC", variable)
-		if got := netrcPaths(""); got[0] != want || len(got) != 1 && runtime.GOOS != "windows" {
-			t.Errorf("NETRC=%s: got %q, want %q", variable, got, want)
+		l := newLogins(new(config.Config), nil, nil)
+		must.Do(t, l.load())
+		if got, _ := l.file.User("h"); got != want || l.unusable != nil {
+			t.Errorf("NETRC=%s: got %q, %v, want %q", variable, got, l.unusable, want)
 		}
 	}
 }
@@ -66,7 +72,7 @@ func TestOrder(t *testing.T) {
 	c := &config.Config{Netrc: path, StdinUser: "me"}
 	loaded := func(in io.Reader) *logins {
 		l := newLogins(c, in, nil)
-		must.Do(t, l.load(t.Context()))
+		must.Do(t, l.load())
 		return l
 	}
 	answers := func(l *logins, want map[string]string) {

@@ -69,7 +69,7 @@ func (r *run) watch(ctx context.Context) (stop func()) {
 		cause := context.Cause(ctx)
 		said, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
-		_, _ = await(said, func() (any, error) { r.print.Failed("", cause, ""); return nil, nil })
+		_ = await(said, func() error { r.print.Failed("", cause, ""); return nil })
 		select {
 		case r.left <- exitCode(cause):
 		default:
@@ -79,35 +79,28 @@ func (r *run) watch(ctx context.Context) (stop func()) {
 }
 
 // limit applies --max-time to something that is left behind if it does not end.
-func (r *run) limit(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
-	if most == 0 {
+func (r *run) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.MaxTime == 0 {
 		return ctx, func() {}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, most, tooLong(most))
+	ctx, cancel := context.WithTimeoutCause(ctx, r.MaxTime, r.tooLong())
 	stop := r.watch(ctx)
 	return ctx, sync.OnceFunc(func() { stop(); cancel() })
 }
 
-func tooLong(most time.Duration) error {
-	return fmt.Errorf("did not finish within --max-time %v%.0w", most, context.DeadlineExceeded)
+func (r *run) tooLong() error {
+	return fmt.Errorf("did not finish within --max-time %v%.0w", r.MaxTime, context.DeadlineExceeded)
 }
 
-// await calls f and returns its result. If ctx ends first, await returns its cause and leaves f behind: it reads a FIFO
+// await calls f and returns its error. If ctx ends first, await returns its cause and leaves f behind: it reads a FIFO
 // without a writer, or a terminal.
-func await[T any](ctx context.Context, f func() (T, error)) (T, error) {
-	type result struct {
-		v   T
-		err error
-	}
-	done := make(chan result, 1)
-	go func() {
-		v, err := f()
-		done <- result{v, err}
-	}()
+func await(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
 	select {
-	case r := <-done:
-		return r.v, r.err
+	case err := <-done:
+		return err
 	case <-ctx.Done():
-		return *new(T), context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 }

@@ -39,11 +39,17 @@ var exits = []struct {
 	code int
 	are  func(error) bool
 }{
-	{exitUsage, misnamed},
-	{exitURL, malformed},
+	{exitUsage, as[*config.Error]},
+	// A URL names a directory in place of a file, or the reverse.
+	{exitUsage, func(err error) bool {
+		return as[*ftpexec.Error](err) && is(ftpexec.ErrIsDirectory, syscall.ENOTDIR)(err)
+	}},
+	{exitURL, is(manifest.ErrLine)},
 	{1, is(urlparse.ErrScheme)},
+	{exitURL, as[*urlparse.Error]},
 	{exitClosed, outputClosed},
-	{23, local},
+	{23, is(download.ErrLocal)},
+	{23, func(err error) bool { return as[*ftpexec.Error](err) && localfile.Failed(err) }},
 	{100, is(download.ErrDigest, download.ErrUnverified)},
 	{36, is(download.ErrResume)},
 	{26, is(netrc.ErrUnusable)},
@@ -86,21 +92,6 @@ func refused(verbs ...string) func(error) bool {
 		server, ok := errors.AsType[*ftpexec.Error](err)
 		return ok && errors.Is(err, ftpexec.ErrRefused) && slices.Contains(verbs, strings.SplitN(server.Op, " ", 2)[0])
 	}
-}
-
-// misnamed reports whether err is about the command line: what it says, or that a URL names a directory in place of a file
-// or the reverse.
-func misnamed(err error) bool {
-	return as[*config.Error](err) || as[*ftpexec.Error](err) && is(ftpexec.ErrIsDirectory, syscall.ENOTDIR)(err)
-}
-
-func malformed(err error) bool {
-	return errors.Is(err, manifest.ErrLine) || as[*urlparse.Error](err) && !errors.Is(err, urlparse.ErrScheme)
-}
-
-func local(err error) bool {
-	_, server := errors.AsType[*ftpexec.Error](err)
-	return server && localfile.Failed(err) || errors.Is(err, download.ErrLocal)
 }
 
 // outputClosed reports whether err means that the reader of standard output has closed it, as head(1) does. The run then
@@ -160,7 +151,6 @@ type hinted struct {
 
 func (e *hinted) Unwrap() error { return e.error }
 
-// hint says what to write instead, for some errors.
 type hint struct {
 	are  func(error) bool
 	text string

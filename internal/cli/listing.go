@@ -306,7 +306,7 @@ func (r *run) askAll(ctx context.Context, urls []*urlparse.URL) (n int, err erro
 	defer cancel(nil)
 	answered := func() {}
 	if r.MaxTime > 0 {
-		late := time.AfterFunc(r.MaxTime, func() { cancel(tooLong(r.MaxTime)) })
+		late := time.AfterFunc(r.MaxTime, func() { cancel(r.tooLong()) })
 		defer late.Stop()
 		answered = func() { late.Reset(r.MaxTime) }
 	}

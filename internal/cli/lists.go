@@ -92,13 +92,13 @@ func (r *run) checkList(ctx context.Context, name string) {
 		err = l.open(ctx)
 	}
 	if err == nil {
-		_, err = await(ctx, func() (any, error) {
+		err = await(ctx, func() error {
 			info, err := l.file.Stat()
 			if err == nil {
 				l.size = info.Size()
 				l.files, l.octets, wrong = manifest.Check(l.text(), l.options)
 			}
-			return nil, err
+			return err
 		})
 	}
 	r.fail("", localfile.Failure(name, "cannot be read", err))
@@ -123,7 +123,7 @@ func (r *run) retrieveList(ctx context.Context, l *list) bool {
 		r.fail("", err)
 		return false
 	}
-	ctx, cancel := r.limit(ctx, r.MaxTime)
+	ctx, cancel := r.limit(ctx)
 	defer cancel()
 	err = l.copy(ctx, func(w io.Writer) error {
 		_, err = download.To(ctx, r.source, u, w, &download.Options{Retries: r.File.Retries, RetryConnect: r.File.RetryConnect})
@@ -134,11 +134,7 @@ func (r *run) retrieveList(ctx context.Context, l *list) bool {
 		base.Name, base.Type = "", ""
 		l.options.Base = &base
 	}
-	if bad, ok := errors.AsType[unreadable](err); ok {
-		r.fail("", localfile.Failure(l.name, "cannot be read", bad))
-	} else {
-		r.failed(ctx, u, err)
-	}
+	r.failed(ctx, u, err)
 	return err == nil
 }
 
@@ -164,17 +160,11 @@ func (l *list) copy(ctx context.Context, write func(io.Writer) error) error {
 	}
 	_ = os.Remove(file.Name()) // fails on Windows while the file is open
 	l.file, l.copied = file, true
-	_, err = await(ctx, func() (any, error) { return nil, write(&piped{w: file, left: mostPiped}) })
-	return err
+	return await(ctx, func() error { return write(&piped{w: file, left: mostPiped}) })
 }
 
 // mostPiped bounds the bytes of a list from a pipe or device: a device may have no end. It is a variable for a test.
 var mostPiped = 1 << 30
-
-// unreadable says what makes a list none.
-type unreadable string
-
-func (e unreadable) Error() string { return string(e) }
 
 // piped writes the copy of a list.
 type piped struct {
@@ -186,10 +176,10 @@ type piped struct {
 func (p *piped) Write(text []byte) (int, error) {
 	p.packed = p.packed || p.left == mostPiped && bytes.HasPrefix(text, []byte("\x1f\x8b"))
 	if p.left -= len(text); p.left < 0 {
-		return 0, unreadable("it is longer than 1 GiB: save it as a file")
+		return 0, errors.New("it is longer than 1 GiB: save it as a file")
 	}
 	if !p.packed && bytes.IndexByte(text, 0) >= 0 {
-		return 0, unreadable("it is no text in UTF-8")
+		return 0, errors.New("it is no text in UTF-8")
 	}
 	return p.w.Write(text)
 }

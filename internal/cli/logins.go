@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 
@@ -64,39 +63,27 @@ func readPiped(in io.Reader) (string, error) {
 	return line, nil
 }
 
-func (l *logins) load(ctx context.Context) error {
-	_, err := await(ctx, func() (any, error) { l.file, l.unusable = readNetrc(l.Netrc); return nil, nil })
-	return err
-}
-
-// readNetrc takes the value of --netrc. A file that it names must be there.
-func readNetrc(value string) (*netrc.File, error) {
-	for _, path := range netrcPaths(value) {
-		info, err := os.Stat(path)
-		if path != value && err == nil && info.Mode()&os.ModeNamedPipe != 0 { // the run would wait for a writer
-			return nil, netrc.Unusable(path, "is a pipe: only --netrc=FILE reads one")
-		}
-		if file, err := netrc.Load(path); path == value || !errors.Is(err, os.ErrNotExist) {
-			return file, err
-		}
+// load reads the file that --netrc names, which must be there, or else that in the variable NETRC or the home directory, if
+// there is one.
+func (l *logins) load() error {
+	if l.names && l.Netrc != config.UsualNetrc {
+		l.file, l.unusable = netrc.Load(l.Netrc)
+		return nil
 	}
-	return new(netrc.File), nil
-}
-
-// netrcPaths returns the paths to try: the value of --netrc if it is one, that in the variable NETRC, or else those in the
-// home directory.
-func netrcPaths(value string) (paths []string) {
-	home, err := os.UserHomeDir()
-	switch variable := os.Getenv("NETRC"); {
-	case value == config.NoNetrc:
-	case value != "" && value != config.UsualNetrc:
-		return []string{value}
-	case variable != "":
-		return []string{variable}
-	case err == nil && runtime.GOOS == "windows":
-		return []string{filepath.Join(home, ".netrc"), filepath.Join(home, "_netrc")}
-	case err == nil:
-		return []string{filepath.Join(home, ".netrc")}
+	paths := []string{os.Getenv("NETRC")}
+	if home, err := os.UserHomeDir(); paths[0] == "" && err == nil {
+		paths = []string{filepath.Join(home, ".netrc"), filepath.Join(home, "_netrc")} // the second is that of Windows
+	}
+	for _, path := range paths {
+		switch info, err := os.Stat(path); {
+		case l.Netrc == config.NoNetrc || errors.Is(err, os.ErrNotExist):
+			continue
+		case err == nil && info.Mode()&os.ModeNamedPipe != 0: // the run would wait for a writer
+			l.file, l.unusable = nil, netrc.Unusable(path, "is a pipe: only --netrc=FILE reads one")
+		default:
+			l.file, l.unusable = netrc.Load(path)
+		}
+		break
 	}
 	return nil
 }
@@ -105,7 +92,11 @@ func netrcPaths(value string) (paths []string) {
 // anonymous: its password is no secret.
 func (l *logins) supply(ctx context.Context, host, user, what string) (text string, err error) {
 	if what == "password" && l.PasswordStdin && user == l.StdinUser && (l.StdinHost == "" || host == l.StdinHost) {
-		return await(ctx, l.piped)
+		var line string
+		if err := await(ctx, func() (err error) { line, err = l.piped(); return err }); err != nil {
+			return "", err
+		}
+		return line, nil
 	}
 	if l.unusable != nil {
 		return "", l.unusable

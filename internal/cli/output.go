@@ -95,7 +95,7 @@ func (r *run) fence(ctx context.Context) {
 	if !r.Confine || r.NoSandbox || r.DryRun {
 		return
 	}
-	_, cancel := r.limit(ctx, r.MaxTime) // the note may have no reader
+	_, cancel := r.limit(ctx) // the note may have no reader
 	defer cancel()
 	// Devices and FIFOs, of which the second is reopened. Pipes without a name need no rule.
 	files := []string{"/dev/tty", "/proc/self/fd/1", filepath.Join(r.Dir, r.Output)}

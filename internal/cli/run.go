@@ -67,7 +67,7 @@ func newRun(c *config.Config, stdio IO) *run {
 
 // execute does what the command line asks for; err says what is wrong with it.
 func (r *run) execute(ctx context.Context, err error) {
-	first, cancel := r.limit(ctx, r.MaxTime)
+	first, cancel := r.limit(ctx)
 	defer cancel()
 	switch {
 	case err != nil:
@@ -152,7 +152,7 @@ func (r *run) all(ctx context.Context) {
 	defer func() { // nothing depends on its success
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		_, _ = await(ctx, func() (any, error) { r.source.CloseIdleConnections(); return nil, nil })
+		_ = await(ctx, func() error { r.source.CloseIdleConnections(); return nil })
 	}()
 	switch {
 	case r.Info && (r.Recursive || r.Glob):
@@ -220,7 +220,7 @@ func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 	case errors.Is(err, schedule.ErrLate),
 		// The limiter gives up early if it knows that the next bytes would come too late.
 		r.MaxTime != 0 && errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &server):
-		err = tooLong(r.MaxTime)
+		err = r.tooLong()
 	}
 	if hint := r.hint(u, err); hint != "" {
 		return &hinted{err, hint}
@@ -230,7 +230,7 @@ func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 
 // one retrieves one URL after another, or prints the plans of all, with all of --max-time for each.
 func (r *run) one(ctx context.Context, t batch.Task) {
-	ctx, cancel := r.limit(ctx, r.MaxTime)
+	ctx, cancel := r.limit(ctx)
 	defer cancel()
 	u := t.URLs[0]
 	o, from := r.File, download.Source(first{r.source, r})
