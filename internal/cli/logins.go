@@ -138,11 +138,8 @@ func (l *logins) ask(ctx context.Context, of login) (text string, err error) {
 		what := strings.ToUpper(of.what[:1]) + of.what[1:]
 		text, err = c.ReadSecret(ctx, fmt.Sprintf("%s for %s at %s: ", what, printable.Line(hideSlip(of.user)), printable.Line(of.host)))
 	})
-	switch {
-	case err == nil || ctx.Err() != nil:
+	if err == nil || ctx.Err() != nil {
 		return text, err
-	case errors.Is(err, io.EOF):
-		return "", missing(of.what, "none was typed", "")
 	}
 	return "", missing(of.what, "the terminal failed: "+localfile.Cause(err).Error(), "")
 }
