@@ -10,27 +10,22 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// correct says what is wrong with args, and what the whole command should be: for each of the programs whose flags they
-// may be, if these differ.
+// correct says what is wrong with args, and what the whole command should be: for the program whose flags they most likely
+// are, and of several the first.
 func correct(args []string) error {
 	var best *reader
-	var whose, commands, refused []string
+	var command string
+	var refused []string
 	for _, program := range []string{"wget", "curl", "aria2", "lftp"} {
 		r := read(args, program)
-		command, texts := r.whole()
-		if best == nil || r.known > best.known || r.known == best.known && commands == nil && command != "" {
-			best, refused = r, texts
-		}
-		if command != "" && !slices.Contains(commands, command) {
-			whose, commands = append(whose, program+"'s "), append(commands, command)
+		text, texts := r.whole()
+		if best == nil || r.known > best.known || r.known == best.known && command == "" && text != "" {
+			best, command, refused = r, text, texts
 		}
 	}
-	e := &Error{Lines: append(slices.Compact(best.wrong), refused...), Whole: commands != nil}
-	for i, command := range commands {
-		if len(commands) == 1 {
-			whose[i] = ""
-		}
-		e.Lines = append(e.Lines, "as "+whose[i]+"one command: "+command)
+	e := &Error{Lines: append(slices.Compact(best.wrong), refused...), Whole: command != ""}
+	if e.Whole {
+		e.Lines = append(e.Lines, "as one command: "+command)
 	}
 	return e
 }

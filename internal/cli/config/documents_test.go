@@ -38,7 +38,7 @@ func TestFlagsAreEverywhere(t *testing.T) {
 			t.Errorf("%s lacks %q and has %q, which are no flags", where, lacks, has)
 		}
 	}
-	for name, spelled := range map[string]string{"bash": ` --([a-z0-9-]+)`, "zsh": `(?m)^\t(?:'.*'\{.*,)?--([a-z0-9-]+)`, "fish": ` -l ([a-z][a-z0-9-]+)`} {
+	for name, spelled := range map[string]string{"bash": `[ ']--([a-z0-9-]+)`, "zsh": `(?m)^\t(?:'.*'\{.*,)?--([a-z0-9-]+)`, "fish": ` -l ([a-z][a-z0-9-]+)`} {
 		got := make(map[string]bool)
 		for _, f := range regexp.MustCompile(spelled).FindAllStringSubmatch(completion(name), -1) {
 			got[f[1]] = true

@@ -21,12 +21,10 @@ import (
 	"example.com/ftpfetch/internal/retry"
 )
 
-// flags declares every flag, in the order of the help, which describes them.
+// flags declares every flag; the help describes them.
 func (l *line) flags() *pflag.FlagSet {
 	all, declared := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
-	all.SortFlags, declared.SortFlags = false, false
-	l.declareFiles(declared)
-	l.declareTransfers(declared)
+	l.declare(declared)
 	declared.VisitAll(func(f *pflag.Flag) {
 		d := described()[f.Name]
 		f.Shorthand, f.Usage = d.letter, d.usage
@@ -35,78 +33,62 @@ func (l *line) flags() *pflag.FlagSet {
 	return all
 }
 
-// declareFiles declares the flags about what is retrieved and where it goes.
-func (l *line) declareFiles(fs *pflag.FlagSet) {
+func (l *line) declare(fs *pflag.FlagSet) {
+	for name, to := range map[string]*bool{
+		"newer": &l.File.Newer, "continue": &l.File.Continue, "overwrite": &l.File.Overwrite,
+		"no-clobber": &l.File.Skip, "no-sandbox": &l.NoSandbox, "long": &l.Long, "info": &l.Info, "json": &l.JSON,
+		"dry-run": &l.DryRun, "keep-dirs": &l.Reading.KeepDirs, "no-ledger": &l.NoLedger, "recursive": &l.Recursive,
+		"glob": &l.Glob, "follow-links": &l.Tree.FollowLinks, "no-pipelining": &l.Client.NoPipelining,
+		"retry-connrefused": &l.File.RetryConnect, "verify": &l.File.Verify, "password-stdin": &l.PasswordStdin,
+		"insecure": &l.Insecure, "allow-port": &l.Client.AllowPort, "verbose": &l.Verbose, "quiet": &l.Quiet,
+	} {
+		fs.BoolVar(to, name, false, "")
+	}
+
 	into(fs, &l.Output, "output", readName)
 	into(fs, &l.Dir, "dir", readName)
-	fs.BoolVar(&l.File.Newer, "newer", false, "")
-	fs.BoolVar(&l.File.Continue, "continue", false, "")
-	fs.BoolVar(&l.File.Overwrite, "overwrite", false, "")
-	fs.BoolVar(&l.File.Skip, "no-clobber", false, "")
-	fs.BoolVar(&l.NoSandbox, "no-sandbox", false, "")
-
-	fs.BoolVar(&l.Long, "long", false, "")
-	fs.BoolVar(&l.Info, "info", false, "")
-	fs.BoolVar(&l.JSON, "json", false, "")
 	word(fs, &l.Sort, "", "sort")
-	fs.BoolVar(&l.DryRun, "dry-run", false, "")
 
 	into(fs, &l.Input, "input", readList(&l.Input))
 	into(fs, &l.Manifest, "manifest", readList(&l.Manifest))
 	word(fs, &l.Reading.Format, "", "format")
 	fs.StringArrayVar(&l.Reading.Map, "map", nil, "")
 	fs.StringVar(&l.base, "base", "", "")
-	fs.BoolVar(&l.Reading.KeepDirs, "keep-dirs", false, "")
 	into(fs, &l.Reading.Shard, "shard", readShard)
 	into(fs, &l.Report, "report", readName)
-	fs.BoolVar(&l.NoLedger, "no-ledger", false, "")
 
-	fs.BoolVar(&l.Recursive, "recursive", false, "")
-	fs.BoolVar(&l.Glob, "glob", false, "")
 	patterns(fs, &l.Tree.Accept, "accept")
 	patterns(fs, &l.Tree.Reject, "reject")
 	into(fs, &l.Tree.Depth, "depth", whole(1, 0))
-	fs.BoolVar(&l.Tree.FollowLinks, "follow-links", false, "")
-}
 
-// declareTransfers declares the flags about how it comes.
-func (l *line) declareTransfers(fs *pflag.FlagSet) {
 	l.Jobs, l.File.Segments = 4, 1
 	into(fs, &l.Jobs, "jobs", readJobs)
 	into(fs, &l.PerHost, "per-host", whole(1, MostJobs))
 	into(fs, &l.File.Segments, "segments", whole(1, 64))
 	into(fs, &l.LimitRate, "limit-rate", readSize)
-	fs.BoolVar(&l.Client.NoPipelining, "no-pipelining", false, "")
 
 	l.File.Retries = retry.Count(0)
 	l.Client.ConnectTimeout, l.Client.Timeout = 30*time.Second, time.Minute
 	into(fs, &l.File.Retries, "retries", readRetries)
-	fs.BoolVar(&l.File.RetryConnect, "retry-connrefused", false, "")
 	into(fs, &l.Client.ConnectTimeout, "connect-timeout", readTime)
 	into(fs, &l.Client.Timeout, "timeout", readTime)
 	into(fs, &l.MaxTime, "max-time", readTime)
 	into(fs, &l.Client.MinRate, "speed-limit", readPace)
 	into(fs, &l.File.Sum, "checksum", digest.Parse)
-	fs.BoolVar(&l.File.Verify, "verify", false, "")
 
 	into(fs, &l.User, "user", readLogin)
-	fs.BoolVar(&l.PasswordStdin, "password-stdin", false, "")
 	into(fs, &l.Netrc, "netrc", readName)
 	fs.Lookup("netrc").NoOptDefVal = UsualNetrc
 
 	word(fs, &l.TLS, "off", "tls")
 	fs.StringVar(&l.CACert, "cacert", "", "")
 	fs.StringVar(&l.Cert, "cert", "", "")
-	fs.BoolVar(&l.Insecure, "insecure", false, "")
 	into(fs, &l.Proxy, "proxy", l.readProxy)
 	word(fs, &l.mode, "passive", "mode")
 	word(fs, &l.Type, "", "type")
 	word(fs, &l.IP, "", "ip")
 	into(fs, &l.Bind, "bind", readAddress)
-	fs.BoolVar(&l.Client.AllowPort, "allow-port", false, "")
 
-	fs.BoolVar(&l.Verbose, "verbose", false, "")
-	fs.BoolVar(&l.Quiet, "quiet", false, "")
 	word(fs, &l.Progress, "auto", "progress")
 	word(fs, &l.Print, "", "print")
 	fs.BoolFunc("version", "", func(string) error { l.Print = "version"; return nil })
