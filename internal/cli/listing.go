@@ -311,29 +311,23 @@ func (r *run) askAll(ctx context.Context, urls []*urlparse.URL) (n int, err erro
 		answered = func() { late.Reset(r.MaxTime) }
 	}
 	err = r.again(ctx, func() error {
+		var failure error // of one file if the iteration goes on
 		for e, err := range r.source.StatAll(ctx, urls[n:]) {
-			switch {
-			case err == nil:
+			if failure != nil {
+				r.failed(ctx, urls[n], failure)
+				n++
+			}
+			if failure = err; err == nil {
 				if _, err := r.print.Out.Write(r.infoLine(urls[n], e)); err != nil {
 					return err
 				}
-			case !ofOne(err):
-				return err
-			default:
-				r.failed(ctx, urls[n], err)
+				n++
 			}
-			n++
 			answered()
 		}
-		return nil
+		return failure
 	})
 	return n, err
-}
-
-func ofOne(err error) bool {
-	var e *ftpexec.Error
-	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrIsDirectory) || errors.Is(err, ftpexec.ErrRefused) &&
-		errors.As(err, &e) && (e.Stage == "directory" || e.Stage == "transfer" && !strings.HasPrefix(e.Op, "TYPE"))
 }
 
 // infoLine returns the line about a file: size, time, URL.

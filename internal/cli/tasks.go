@@ -76,44 +76,39 @@ func (r *run) passes(u *urlparse.URL) error {
 	return nil
 }
 
-// tasks yields what to retrieve, and reports what cannot be.
+// tasks yields what to retrieve, the files of the lists first, and reports what cannot be.
 func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 	return func(yield func(batch.Task) bool) {
-		r.each(func(from string, t batch.Task, err error) bool {
-			if r.ended(ctx) {
+		next := func(from string, t batch.Task, err error) bool { // from is the list or URL
+			switch {
+			case r.ended(ctx):
 				return false
+			case err == nil:
+				return yield(t)
 			}
-			if err != nil {
-				r.fail(from, err)
-				r.lost++
-				return true
+			r.fail(from, err)
+			r.lost++
+			return true
+		}
+		for _, l := range r.lists {
+			for item, err := range l.items() {
+				for i := 0; i < len(item.URLs) && err == nil; i++ {
+					err = r.complete(item.URLs[i])
+				}
+				if !next(l.name, batch.Task{Item: item}, err) {
+					return
+				}
 			}
-			return yield(t)
-		})
-	}
-}
-
-// each calls do with all that the run is to retrieve, the files of the lists first, or with why something cannot be. It
-// ends if do returns false. from is the list or URL.
-func (r *run) each(do func(from string, t batch.Task, err error) bool) {
-	for _, l := range r.lists {
-		for item, err := range l.items() {
-			for i := 0; i < len(item.URLs) && err == nil; i++ {
-				err = r.complete(item.URLs[i])
+		}
+		for i, t := range r.Targets {
+			from, task, err := "", batch.Task{}, t.Err // which shows the URL itself
+			if r.at = i; err == nil {
+				from = t.URL.Redacted()
+				task, err = r.task(t)
 			}
-			if !do(l.name, batch.Task{Item: item}, err) {
+			if !next(from, task, err) {
 				return
 			}
-		}
-	}
-	for i, t := range r.Targets {
-		from, task, err := "", batch.Task{}, t.Err // which shows the URL itself
-		if r.at = i; err == nil {
-			from = t.URL.Redacted()
-			task, err = r.task(t)
-		}
-		if !do(from, task, err) {
-			return
 		}
 	}
 }
