@@ -40,24 +40,6 @@ func (j *job) choose(ctx context.Context, to *partfile.Place) (choice, error) {
 	return choice{}, &localfile.Error{Path: to.Path, Reason: "already exists", Err: fs.ErrExist}
 }
 
-// ask asks the server for its file's size and time, and the system for the target's.
-func (j *job) ask(ctx context.Context, to *partfile.Place) (info *ftpexec.Entry, local fs.FileInfo, err error) {
-	local, err = to.Stat()
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && to.Info.Mode().IsRegular():
-		return nil, nil, partfile.ErrMoved
-	case err != nil:
-		return nil, nil, disk.Failure(to.Path, "cannot be examined", err)
-	}
-	err = j.retry.Do(ctx, func() (err error) {
-		info, err = j.stat(ctx)
-		return err
-	})
-	return info, local, err
-}
-
-const older = "is older than the server's file, which has changed since"
-
 // against decides what to do about the target by what the server says about its file. Newer retrieves one that is newer or
 // of another size. Continue takes the target for its start; with Newer, only if the target is no older and shorter.
 func (j *job) against(ctx context.Context, to *partfile.Place) (choice, error) {
@@ -74,7 +56,14 @@ func (j *job) against(ctx context.Context, to *partfile.Place) (choice, error) {
 	if never != "" && !j.o.Newer {
 		return refuse("%s", never)
 	}
-	info, local, err := j.ask(ctx, to)
+	local, err := to.Stat()
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && to.Info.Mode().IsRegular():
+		return choice{}, partfile.ErrMoved
+	case err != nil:
+		return choice{}, disk.Failure(to.Path, "cannot be examined", err)
+	}
+	info, err := j.ask(ctx)
 	if err != nil {
 		return choice{}, err
 	}
@@ -97,7 +86,7 @@ func (j *job) against(ctx context.Context, to *partfile.Place) (choice, error) {
 	case local.Size() > info.Size:
 		return refuse("has %d bytes, but the server's file has only %d", local.Size(), info.Size)
 	case fresh:
-		return refuse("%s", older)
+		return refuse("is older than the server's file, which has changed since")
 	case local.Size() == info.Size:
 		return choice{skip: leftComplete}, nil
 	}

@@ -16,13 +16,10 @@ import (
 // start where it is asked to sends others.
 const lapSize = 512
 
-// before returns where the lap of a response begins whose own bytes begin at start.
-func before(start int64) int64 { return max(0, start-lapSize) }
-
 // open asks src for the bytes from start on of the file that s has others of. It compares what the server says about the
 // file with s, and the lap with the bytes that are there.
 func (t *transfer) open(ctx context.Context, src Source, s partfile.State, start int64) (*ftpexec.Response, error) {
-	from := before(start)
+	from := max(0, start-lapSize)
 	resp, err := src.Do(ctx, &ftpexec.Request{URL: t.u, Offset: from})
 	if from > 0 && errors.Is(err, ftpexec.ErrNoRestart) {
 		if e, ok := errors.AsType[*ftpexec.Error](err); !ok || e.Code/100 != 4 { // after 4yz it may still support REST

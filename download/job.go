@@ -77,11 +77,16 @@ func (j *job) sized(what string, n int64) error {
 // shows whether there is a file.
 func (j *job) stat(ctx context.Context) (*ftpexec.Entry, error) {
 	info, err := j.src.Stat(ctx, j.u)
-	var e *ftpexec.Error
-	if errors.As(err, &e) && e.Stage == "transfer" && e.Code == 550 {
+	if e, ok := errors.AsType[*ftpexec.Error](err); ok && e.Stage == "transfer" && e.Code == 550 {
 		return &ftpexec.Entry{Size: -1}, nil
 	}
 	return &info, err
+}
+
+// ask is stat with retries.
+func (j *job) ask(ctx context.Context) (info *ftpexec.Entry, err error) {
+	err = j.retry.Do(ctx, func() error { info, err = j.stat(ctx); return err })
+	return info, err
 }
 
 // report tells the result of count at each progressInterval from the first call on, until reported is called. It only

@@ -70,10 +70,11 @@ func (s *stream) run(ctx context.Context) error {
 		case err == nil && s.pieces == 1:
 			return nil
 		case err == nil:
-			return s.retry.Do(ctx, func() error {
-				info, err := s.stat(ctx)
-				return cmp.Or(err, s.same(info.Size, info.ModTime))
-			})
+			info, err := s.ask(ctx)
+			if err != nil {
+				return err
+			}
+			return s.same(info.Size, info.ModTime)
 		case s.n.Load() > 0 && (s.text() || s.size.Load() < 0 || !s.dated(s.modTime)):
 			return err // it cannot be resumed
 		}

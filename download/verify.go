@@ -94,13 +94,14 @@ func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
 	}
 	before := false
 	bad, failed := t.part.KeepBad(func(f *os.File) { before = t.check.same(ctx, f, size) })
+	kept := "kept as " + bad
 	switch {
 	case failed != nil:
-		return because(ErrDigest, "%v; %v", err, failed)
+		kept = failed.Error()
 	case before:
-		return because(ErrDigest, "%v; the same bytes came before: the digest or the server's file is wrong; kept as %s", err, bad)
+		kept = "the same bytes came before: the digest or the server's file is wrong; " + kept
 	}
-	return because(ErrDigest, "%v; kept as %s", err, bad)
+	return because(ErrDigest, "%v; %s", err, kept)
 }
 
 // expected returns the digest that the file must have: Options.Sum, or with Options.Verify what the server offers, a list

@@ -109,7 +109,7 @@ func (p *Part) hold() error {
 	case err != nil:
 		return err
 	case !p.created && !owner.Ours(p.info):
-		return othersFile(p.Name())
+		return refuse(p.Name(), "is in the way, and belongs to another user: remove it, or choose another place", nil)
 	case disk.Links(p.info) > 1: // a killed run was about to give it its name
 		return cmp.Or(failure(p.Name(), "cannot be removed", p.dir.Remove(p.partial)), ErrMoved)
 	case !locked && !p.alone:
@@ -120,10 +120,6 @@ func (p *Part) hold() error {
 		return ErrMoved
 	}
 	return nil
-}
-
-func othersFile(path string) error {
-	return refuse(path, "is in the way, and belongs to another user: remove it, or choose another place", nil)
 }
 
 // look finds out what the part holds. Without a journal that is nothing.
@@ -145,9 +141,6 @@ func (p *Part) look() (err error) {
 	}
 	return nil
 }
-
-// empty reports whether no earlier run has left anything.
-func (p *Part) empty() bool { return p.LeftErr == nil && len(p.Left.Done) == 0 }
 
 // ours returns an error unless the part's name still refers to the open file.
 func (p *Part) ours() error {

@@ -192,7 +192,7 @@ func (p *Part) Leave(worthless bool) (kept int64) {
 	defer p.Close()
 	s := p.Snapshot()
 	switch {
-	case p.placed, !p.Known() && !p.empty():
+	case p.placed, !p.Known() && (p.LeftErr != nil || len(p.Left.Done) > 0): // what an earlier run has left
 	case worthless, p.alone, p.copied != nil && s.Done.Octets() <= s.Adopted: // the target still has those
 		p.Discard()
 	default:

@@ -9,16 +9,38 @@ package partfile
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
+	"unicode/utf8"
 
 	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/localfile"
 )
+
+// These errors tell causes apart.
+var (
+	ErrBusy    = errors.New("another run writes the file")
+	ErrMoved   = disk.ErrMoved // look again
+	ErrDiffers = errors.New("other bytes than those that are there")
+	ErrBeyond  = errors.New("more bytes than the span has")
+
+	errReplaced = errors.New("was replaced while it was written")
+)
+
+func failure(path, what string, err error) error { return disk.Failure(path, what, err) }
+
+func refuse(path, reason string, cause error) error {
+	return &localfile.Error{Path: path, Reason: reason, Err: cause}
+}
+
+func busy(path string) error { return refuse(path, "is being written by another run", ErrBusy) }
 
 // Place is where a file is to be. All its names are in one directory, which stays open.
 type Place struct {
@@ -180,3 +202,42 @@ func (p *Place) Copy(ctx context.Context, w io.Writer) error {
 
 // shown returns a name as messages show it.
 func (p *Place) shown(name string) string { return filepath.Join(filepath.Dir(p.Path), name) }
+
+// The suffixes of the files beside a target: no other program's files have them, and nothing is saved under such names.
+const (
+	partSuffix    = ".ftpfetch.part"
+	journalSuffix = ".ftpfetch.json"
+	freshSuffix   = ".ftpfetch.json~" // the longest
+	badSuffix     = ".ftpfetch.bad"
+)
+
+// mostName is how many bytes a name may have. Systems allow 255 bytes or 255 UTF-16 units, and a name never has more
+// UTF-16 units than bytes.
+const mostName = 255
+
+// names are those of one download, in its directory.
+type names struct {
+	target  string
+	partial string // the bytes so far
+	journal string // what the part holds
+	fresh   string // the next journal, until it replaces the journal
+	bad     string // a file whose digest was wrong
+}
+
+// namesOf returns the names that belong to a target, for one run alone if run is not "". If a name would have more than
+// mostName bytes, the start of the target's name and a hash of it go before the suffixes.
+func namesOf(name, run string) names {
+	stem := name
+	if run != "" {
+		stem += "~" + run
+	}
+	if len(stem)+len(freshSuffix) > mostName {
+		sum := sha256.Sum256([]byte(stem))
+		hash := "~" + hex.EncodeToString(sum[:8])
+		if stem = stem[:mostName-len(freshSuffix)-len(hash)]; utf8.ValidString(name) {
+			stem = strings.ToValidUTF8(stem, "") // without half a letter at its end
+		}
+		stem += hash
+	}
+	return names{name, stem + partSuffix, stem + journalSuffix, stem + freshSuffix, stem + badSuffix}
+}

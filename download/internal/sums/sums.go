@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/algorithm"
@@ -245,4 +246,41 @@ var (
 // unescape decodes the escapes of coreutils in a name.
 func unescape(name string) (string, bool) {
 	return escapes.Replace(name), !strings.Contains(unmarked.Replace(name), `\`)
+}
+
+// Cache remembers what the directories of a run have, so that the lists for many files of one are fetched once. It
+// forgets everything when that is much. The zero value is empty.
+type Cache struct {
+	known  sync.Map // *known by key
+	weight atomic.Int64
+}
+
+type known struct {
+	sync.Mutex // held while one file finds out, for which the others wait
+	digests    *Digests
+}
+
+// mostKnown bounds the names that a Cache remembers, and those of a list.
+const mostKnown = 200_000
+
+// Get returns what get returned for the key before, or calls it.
+func (c *Cache) Get(key string, get func() (*Digests, error)) (*Digests, error) {
+	at, _ := c.known.LoadOrStore(key, new(known))
+	k := at.(*known)
+	k.Lock()
+	defer k.Unlock()
+	if k.digests != nil {
+		return k.digests, nil
+	}
+	d, err := get()
+	if err != nil || d.Once {
+		c.known.Delete(key)
+		return d, err
+	}
+	k.digests = d
+	if c.weight.Add(int64(d.Len()+1)) > mostKnown {
+		c.known.Clear()
+		c.weight.Store(0)
+	}
+	return d, nil
 }
