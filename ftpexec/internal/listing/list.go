@@ -3,6 +3,7 @@ package listing
 import (
 	"io/fs"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -14,11 +15,13 @@ var formats = []struct {
 	read    func(found []string) (item Item, ok bool)
 }{
 	{Lazy(`^ *(\d{1,4})([-/.])(\d{1,2})[-/.](\d{2,4}) +(\d{1,2}:\d\d(?::\d\d)?) ?([AaPp][Mm]?)? +(?:<([A-Z]+)>|([\d,.]+))( +)(.+)$`), dos},
+	{Lazy(`^\+([^\t]*)\t(?s:(.*))$`), eplf},
 	{vms, openVMS},
 	{Lazy(`^ *\S+ +(?:Tape +|\S+ +(?:VSAM +|(?:\d{4}/\d\d/\d\d|\*\*NONE\*\*) .* (PS|PO|PO-E|PS-E|DA|VS|IS) +))('?[^ ']+'?)$`), dataSet},
-	{Lazy(`^ *(?:Migrated|ARCIVE|(Pseudo Directory)|GDG)[ \t].*?([^\s']+'?)$`), dataSet},
+	{Lazy(`^ *(Migrated|ARCIVE|Pseudo Directory|GDG)[ \t].*?([^\s']+'?)$`), notMounted},
 	{Lazy(`^ *(\S{1,8}) +\d\d\.\d\d +\d{4}/\d\d/\d\d +(\d{4})/(\d\d)/(\d\d) +(\d\d:\d\d(?::\d\d)?)(?: +\d+){3} +\S+$`), member},
 	{Lazy(`^\S+ +(?:(\d+) +(\d\d)([/.])(\d\d)[/.](\d\d) +(\d\d:\d\d:\d\d) +)?\*([A-Z]+) +(\S.*?)/? *$`), as400},
+	{Lazy(`^ *(\d+) +(?:(DIR)\b)?[ A-Z]* (\d\d)-(\d\d)-(\d{2,3}) +(\d\d:\d\d)  ?(.+)$`), os2},
 }
 
 var vms = Lazy(`^([^\s;]+)(;\d+)\s+(?:\d+(?:/\d+)?K?\s+)?(\d{1,2})-([A-Za-z]{3})-(\d{4})(?:\s+(\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?))?(?:\s|$)`)
@@ -70,6 +73,33 @@ func dos(m []string) (item Item, ok bool) {
 	return item, ok
 }
 
+// eplf reads D. J. Bernstein's format, "+i8388621.48594,m825718503,r,s280,\tname". Its time is in UTC.
+func eplf(m []string) (Item, bool) {
+	item := Item{Name: m[2], Size: -1, Mode: fs.ModeIrregular}
+	for fact := range strings.SplitSeq(m[1], ",") {
+		if fact == "" {
+			continue
+		}
+		switch value := fact[1:]; fact[0] {
+		case 'r':
+			item.Mode &^= fs.ModeType
+		case '/':
+			item.Mode = item.Mode&^fs.ModeType | fs.ModeDir
+		case 's':
+			item.Size = size(value)
+		case 'i':
+			item.Unique = value
+		case 'm':
+			if n, err := strconv.ParseInt(value, 10, 40); err == nil {
+				stamp{time.Unix(n, 0).UTC(), time.Second, true}.on(&item)
+			}
+		case 'u':
+			item.setPermissions(strings.TrimPrefix(value, "p"))
+		}
+	}
+	return item, true
+}
+
 // openVMS reads a line of VMS, "NAME.TXT;1  10/12  2-JAN-2006 15:04:05  [OWNER]  (RWED,RWED,RE,)". The size is in blocks,
 // so it is not taken.
 func openVMS(m []string) (item Item, ok bool) {
@@ -80,15 +110,24 @@ func openVMS(m []string) (item Item, ok bool) {
 	return item, item.setTime(year(m[5]), month(m[4]), number(m[3], 2), m[6])
 }
 
-// dataSet reads a line about a data set of z/OS, which may have only its name. A partitioned one is a directory. The date is
-// that of the last use, so it is not taken; nor is the size, which is in tracks.
+// dataSet reads a line about a data set of z/OS. A partitioned one is a directory. The date is that of the last use, so it
+// is not taken; nor is the size, which is in tracks.
 func dataSet(m []string) (Item, bool) {
 	item := Item{Name: strings.Trim(m[2], "'"), Size: -1, Mode: fs.ModeIrregular}
 	switch {
-	case strings.HasPrefix(m[1], "PO"), m[1] == "Pseudo Directory":
+	case strings.HasPrefix(m[1], "PO"):
 		item.Mode = fs.ModeDir
 	case m[1] != "":
 		item.Mode = 0
+	}
+	return item, true
+}
+
+// notMounted reads a line about a data set of z/OS of which it has only the name.
+func notMounted(m []string) (Item, bool) {
+	item := Item{Name: strings.Trim(m[2], "'"), Size: -1, Mode: fs.ModeIrregular}
+	if m[1] == "Pseudo Directory" {
+		item.Mode = fs.ModeDir
 	}
 	return item, true
 }
@@ -119,4 +158,13 @@ func as400(m []string) (Item, bool) {
 	}
 	item.setTime(century(m[5]), mon, dom, m[6])
 	return item, true
+}
+
+// os2 reads a line of the server of OS/2, "  1123      A    04-23-103   10:57  name".
+func os2(m []string) (item Item, ok bool) {
+	item = Item{Name: m[7], Size: size(m[1])}
+	if m[2] != "" {
+		item.Mode = fs.ModeDir
+	}
+	return item, item.setTime(century(m[5]), number(m[3], 2), number(m[4], 2), m[6])
 }

@@ -24,7 +24,7 @@ type Item struct {
 	UTC       bool          // Time is in UTC; otherwise it is the server's local time, written as if it were UTC
 
 	Target string // of a symbolic link; "" if not told
-	Unique string // the MLSD fact unique; "" if not told
+	Unique string // the MLSD fact unique, or the EPLF fact i; "" if not told
 }
 
 // The errors of MLSD and LIST.

@@ -149,6 +149,14 @@ var listLines = []struct {
 	{"palmos-sdk", "03/08/2000  12:24p           51,346,952  Projects", plain(0, " Projects", 51346952, "2000-03-08 12:24", time.Minute)},
 	{"a day that cannot be a month", "26.04.2001  12:09 5 n", plain(0, "n", 5, "2001-04-26 12:09", time.Minute)},
 	{"Windows", "01-02-06  03:04PM       <SYMLINKD>     n", plain(link, "n", -1, "2006-01-02 15:04", time.Minute)},
+	// OS/2.
+	{"FileZilla", "36611      A    04-23-103   10:57  OS2 test1.file", plain(0, "OS2 test1.file", 36611, "2003-04-23 10:57", time.Minute)},
+	{"FileZilla", "    0 DIR       02-11-103   16:15  OS2 test1.dir", plain(fs.ModeDir, "OS2 test1.dir", -1, "2003-02-11 16:15", time.Minute)},
+	{"FileZilla", " 1123 DIR  A    10-05-100   23:38  OS2 test2.dir", plain(fs.ModeDir, "OS2 test2.dir", -1, "2000-10-05 23:38", time.Minute)},
+	// EPLF.
+	{"cr.yp.to/ftp/list/eplf.html", "+i8388621.48594,m825718503,r,s280,\tdjb.html", plain(0, "djb.html", 280, "1996-03-01 22:15:03", time.Second).inUTC().id("8388621.48594")},
+	{"cr.yp.to/ftp/list/eplf.html", "+i8388621.50690,m824255907,/,\t514", plain(fs.ModeDir, "514", -1, "1996-02-13 23:58:27", time.Second).inUTC().id("8388621.50690")},
+	{"FileZilla", "+i8388621.48594,m825718503,r,s280,up755\t14-eplf file", told(0o755, "14-eplf file", 280, "1996-03-01 22:15:03", time.Second).inUTC().id("8388621.48594")},
 	// VMS.
 	{"ftpparse: MultiNet", "00README.TXT;1      2 30-DEC-1996 17:44 [SYSTEM] (RWED,RWED,RE,RE)", plain(0, "00README.TXT;1", -1, "1996-12-30 17:44", time.Minute)},
 	{"ftpparse: MultiNet", "CORE.DIR;1          1  8-SEP-1996 16:09 [SYSTEM] (RWE,RWE,RE,RE)", plain(fs.ModeDir, "CORE", -1, "1996-09-08 16:09", time.Minute)},
@@ -221,7 +229,7 @@ func TestNoEntry(t *testing.T) {
 func TestUnknown(t *testing.T) {
 	for _, line := range []string{"name", "a b c", "ls: .: Permission denied", "total", "drwxr-xr-x", "drwxr-xr-x 2 ftp ftp 4096 Jan  2 15:04", "drwxr-xr-x 2 ftp ftp 4096 Jan  2 15:04 ",
 		"drwxr-xr-x 2 ftp ftp 4096 Feb 30  2003 n", "-rw-r--r-- 1 ftp ftp 4096 Jan  2 24:04 n", "-rw-r--r-- 1 ftp ftp 4096 n", "Zrwxrwxrwx 1 root other 7 Jan 25 00:17 n",
-		"lrwxrwxrwx 1 0 0 7 Jan 25 00:17  -> n", "13-13-06  03:04PM <DIR> n", "01-02-06  13:04PM <DIR> n", "X.TXT;1", "-rw-r--r-- 1 root root 5 2003-09-26 n"} {
+		"lrwxrwxrwx 1 0 0 7 Jan 25 00:17  -> n", "13-13-06  03:04PM <DIR> n", "01-02-06  13:04PM <DIR> n", "+i8388621.48594,m825718503", "X.TXT;1", "-rw-r--r-- 1 root root 5 2003-09-26 n"} {
 		if got, err := LIST(line, now); !errors.Is(err, ErrUnknown) {
 			t.Errorf("LIST(%q): got %+v, %v, want ErrUnknown", line, got, err)
 		}

@@ -61,9 +61,7 @@ func (item *Item) learn(key, value string) bool {
 	case "unique":
 		item.Unique = value
 	case "unix.mode":
-		if bits, err := strconv.ParseUint(value, 8, 12); err == nil {
-			item.Mode, item.HasPerm = item.Mode&fs.ModeType|permissions(bits), true
-		}
+		item.setPermissions(value)
 	}
 	return true
 }
@@ -87,6 +85,13 @@ func typeOf(kind string) fs.FileMode {
 		}
 	}
 	return fs.ModeIrregular
+}
+
+// setPermissions takes the twelve bits of a Unix mode in octal digits.
+func (item *Item) setPermissions(octal string) {
+	if bits, err := strconv.ParseUint(octal, 8, 12); err == nil {
+		item.Mode, item.HasPerm = item.Mode&fs.ModeType|permissions(bits), true
+	}
 }
 
 // permissions returns the twelve bits of a Unix mode as a FileMode.

@@ -94,7 +94,7 @@ func year(text string) int {
 	return number(text, 4)
 }
 
-// century returns the year that two or four digits mean, from 1970 on.
+// century returns the year that two to four digits mean: from 1970 on, and "103" for 2003, as some OS/2 servers write.
 func century(text string) int {
 	n := number(text, 4)
 	switch {
