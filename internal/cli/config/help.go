@@ -2,14 +2,11 @@ package config
 
 import (
 	"cmp"
-	_ "embed"
-	"fmt"
+	"embed"
 	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
-
-	"github.com/spf13/pflag"
 
 	"example.com/ftpfetch/docs"
 )
@@ -33,8 +30,14 @@ func Text(print string) string {
 	case "man":
 		return docs.Man
 	}
-	return completion(print)
+	script, _ := completions.ReadFile("completion/" + print)
+	return string(script)
 }
+
+// completions are the scripts for shells, which TestCompletions writes.
+//
+//go:embed completion
+var completions embed.FS
 
 // description is what the help says of a flag. value stands for the value, or is "".
 type description struct{ letter, value, usage string }
@@ -89,75 +92,4 @@ func version() string {
 		text += ", modified"
 	}
 	return text + "\nbuilt by " + runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
-}
-
-// bashScript is for bash 3.2 or later. If it offers nothing, -o default completes file names.
-//
-//go:embed completion.bash
-var bashScript string
-
-// shells says how each shell completes the value of a flag: one of some words, which stand for %s, a directory, a file,
-// or any text. In the script LINES stands for what line returns for each flag, and FLAGS for the spellings of all.
-var shells = map[string]struct {
-	script, words, dir, file, any string
-	line                          func(f *pflag.Flag, names []string, usage, value string) string
-}{
-	"bash": {bashScript, `COMPREPLY=($(compgen -W '%s' -- "$cur")); return`, `IFS=$'\n'; COMPREPLY=($(compgen -d -- "$cur")); return`, "return", "return", bashLine},
-	"zsh": {"#compdef ftpfetch\n# Completion of ftpfetch for zsh: ftpfetch --print zsh\n_arguments -s -S \\\nLINES\t'*:URL:_urls'\n",
-		"(%s)", "_directories", "_files", " ", zshLine},
-	"fish": {"# Completion of ftpfetch for fish: ftpfetch --print fish\ncomplete -c ftpfetch -f\nLINES",
-		" -x -a '%s'", " -x -a '(__fish_complete_directories)'", " -r -F", " -x", fishLine},
-}
-
-// completion returns the script for a shell.
-func completion(shell string) string {
-	c, all, lines := shells[shell], "", ""
-	new(line).flags().VisitAll(func(f *pflag.Flag) {
-		names := []string{"--" + f.Name}
-		if f.Shorthand != "" {
-			names = []string{"-" + f.Shorthand, names[0]}
-		}
-		kind, value := placeholder(f), c.any
-		switch {
-		case kind == "" || f.NoOptDefVal != "":
-			value = ""
-		case strings.Contains(kind, "|"):
-			value = fmt.Sprintf(c.words, strings.ReplaceAll(kind, "|", " "))
-		case kind == "DIR":
-			value = c.dir
-		case kind == "FILE":
-			value = c.file
-		}
-		all, lines = all+" "+strings.Join(names, " "), lines+c.line(f, names, f.Usage, value)
-	})
-	return strings.NewReplacer("LINES", lines, "FLAGS", all[1:]).Replace(c.script)
-}
-
-func bashLine(_ *pflag.Flag, names []string, _, value string) string {
-	if value == "" {
-		return ""
-	}
-	return fmt.Sprintf("\t%s) %s ;;\n", strings.Join(names, "|"), value)
-}
-
-func zshLine(f *pflag.Flag, names []string, usage, value string) string {
-	spelling := strings.Join(names, ",")
-	if value != "" {
-		spelling = strings.Join(names, "+,") + "="
-		value = ":" + strings.ReplaceAll(placeholder(f), ":", `\:`) + ":" + value
-	}
-	if len(names) > 1 {
-		spelling = fmt.Sprintf("'(%s)'{%s}", strings.Join(names, " "), spelling)
-	}
-	usage = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "'", `'\''`).Replace(usage)
-	return fmt.Sprintf("\t%s'[%s]%s' \\\n", spelling, usage, value)
-}
-
-func fishLine(f *pflag.Flag, names []string, usage, value string) string {
-	short := ""
-	if len(names) > 1 {
-		short = " -s " + f.Shorthand
-	}
-	usage = strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(usage)
-	return fmt.Sprintf("complete -c ftpfetch%s -l %s%s -d '%s'\n", short, f.Name, value, usage)
 }

@@ -1,0 +1,97 @@
+package config
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"example.com/ftpfetch/internal/rules/must"
+)
+
+var update = flag.Bool("update", false, "write the scripts of completion")
+
+// TestCompletions checks that the scripts complete the flags that there are. With -update it writes them.
+func TestCompletions(t *testing.T) {
+	for shell := range shells {
+		want := completion(t, shell)
+		if *update {
+			must.Do(t, os.WriteFile("completion/"+shell, []byte(want), 0o666))
+		} else if Text(shell) != want {
+			t.Errorf("the completion of %s is old: go test ./internal/cli/config -run TestCompletions -update", shell)
+		}
+	}
+}
+
+// shells says how each shell completes the value of a flag: one of some words, which stand for %s, a directory, a file,
+// or any text. In the script LINES stands for what line returns for each flag, and FLAGS for the spellings of all.
+var shells = map[string]struct {
+	script, words, dir, file, any string
+	line                          func(f *pflag.Flag, names []string, usage, value string) string
+}{
+	"bash": {"", `COMPREPLY=($(compgen -W '%s' -- "$cur")); return`, `IFS=$'\n'; COMPREPLY=($(compgen -d -- "$cur")); return`, "return", "return", bashLine},
+	"zsh": {"#compdef ftpfetch\n# Completion of ftpfetch for zsh: ftpfetch --print zsh\n_arguments -s -S \\\nLINES\t'*:URL:_urls'\n",
+		"(%s)", "_directories", "_files", " ", zshLine},
+	"fish": {"# Completion of ftpfetch for fish: ftpfetch --print fish\ncomplete -c ftpfetch -f\nLINES",
+		" -x -a '%s'", " -x -a '(__fish_complete_directories)'", " -r -F", " -x", fishLine},
+}
+
+// completion makes the script for a shell. That for bash is for 3.2 or later: if it offers nothing, -o default completes
+// file names.
+func completion(t *testing.T, shell string) string {
+	c, all, lines := shells[shell], "", ""
+	new(line).flags().VisitAll(func(f *pflag.Flag) {
+		names := []string{"--" + f.Name}
+		if f.Shorthand != "" {
+			names = []string{"-" + f.Shorthand, names[0]}
+		}
+		kind, value := placeholder(f), c.any
+		switch {
+		case kind == "" || f.NoOptDefVal != "":
+			value = ""
+		case strings.Contains(kind, "|"):
+			value = fmt.Sprintf(c.words, strings.ReplaceAll(kind, "|", " "))
+		case kind == "DIR":
+			value = c.dir
+		case kind == "FILE":
+			value = c.file
+		}
+		all, lines = all+" "+strings.Join(names, " "), lines+c.line(f, names, f.Usage, value)
+	})
+	if shell == "bash" {
+		c.script = string(must.Get(os.ReadFile("testdata/completion.bash"))(t))
+	}
+	return strings.NewReplacer("LINES", lines, "FLAGS", all[1:]).Replace(c.script)
+}
+
+func bashLine(_ *pflag.Flag, names []string, _, value string) string {
+	if value == "" {
+		return ""
+	}
+	return fmt.Sprintf("\t%s) %s ;;\n", strings.Join(names, "|"), value)
+}
+
+func zshLine(f *pflag.Flag, names []string, usage, value string) string {
+	spelling := strings.Join(names, ",")
+	if value != "" {
+		spelling = strings.Join(names, "+,") + "="
+		value = ":" + strings.ReplaceAll(placeholder(f), ":", `\:`) + ":" + value
+	}
+	if len(names) > 1 {
+		spelling = fmt.Sprintf("'(%s)'{%s}", strings.Join(names, " "), spelling)
+	}
+	usage = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "'", `'\''`).Replace(usage)
+	return fmt.Sprintf("\t%s'[%s]%s' \\\n", spelling, usage, value)
+}
+
+func fishLine(f *pflag.Flag, names []string, usage, value string) string {
+	short := ""
+	if len(names) > 1 {
+		short = " -s " + f.Shorthand
+	}
+	usage = strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(usage)
+	return fmt.Sprintf("complete -c ftpfetch%s -l %s%s -d '%s'\n", short, f.Name, value, usage)
+}
