@@ -47,7 +47,7 @@ func Parse(s string) (Sum, error) {
 	}
 	a := algorithm.Named(name)
 	if a == "" {
-		return Sum{}, fmt.Errorf("unknown digest algorithm %q: write %s", shorten(name), alternatives(algorithm.Names()))
+		return Sum{}, fmt.Errorf("unknown digest algorithm %q: write %s", shorten(name), alternatives(algorithm.Names(), ""))
 	}
 	if i := notHex(digits); i >= 0 {
 		return Sum{}, fmt.Errorf("%s: %q at character %d is not a hexadecimal digit", a, []rune(digits[i:])[0], i+1)
@@ -69,7 +69,7 @@ func withoutAlgorithm(s string) error {
 	case s == "":
 		return errors.New("no digest given: write ALGO:HEX, for example sha256: and 64 hexadecimal digits")
 	case notHex(s) >= 0 || len(fits) == 0:
-		return fmt.Errorf("%q has no algorithm: write ALGO:HEX, where ALGO is %s", shorten(s), alternatives(algorithm.Names()))
+		return fmt.Errorf("%q has no algorithm: write ALGO:HEX, where ALGO is %s", shorten(s), alternatives(algorithm.Names(), ""))
 	default:
 		return fmt.Errorf("the digest has no algorithm: write %s in front of the digits", alternatives(fits, ":"))
 	}
@@ -93,16 +93,12 @@ func notHex(s string) int {
 }
 
 // alternatives returns the names as "a, b or c", each with the ending.
-func alternatives(list []string, ending ...string) string {
-	names := make([]string, len(list))
-	for i, a := range list {
-		names[i] = a + strings.Join(ending, "")
+func alternatives(list []string, ending string) string {
+	text := strings.Join(list, ending+", ") + ending
+	if i := strings.LastIndex(text, ", "); i >= 0 {
+		return text[:i] + " or " + text[i+2:]
 	}
-	last := len(names) - 1
-	if last == 0 {
-		return names[0]
-	}
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+	return text
 }
 
 func shorten(s string) string {

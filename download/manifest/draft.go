@@ -50,42 +50,34 @@ func (r *reader) ownPath(u *urlparse.URL) (string, error) {
 	if r.KeepDirs {
 		components = append(slices.Clone(u.Dirs), u.Name)
 	}
-	why := unusable(components)
-	if slices.Contains(components, "") {
-		why = "has a component without a name"
-	}
-	if why != "" {
-		return "", fmt.Errorf("%s: cannot be saved under its own name, which %s: give it a path", u.Redacted(), why)
+	for _, name := range components {
+		why := localfile.Unusable(name)
+		if name == "" {
+			why = "has a component without a name"
+		}
+		if why != "" {
+			return "", fmt.Errorf("%s: cannot be saved under its own name, which %s: give it a path", u.Redacted(), why)
+		}
 	}
 	return strings.Join(components, "/"), nil
 }
 
-// checkPath checks a path from outside.
+// checkPath checks a path from outside. It stays below the output directory as long as no symbolic link leads out of it.
 func checkPath(path string) error {
-	components := strings.Split(path, "/")
-	switch {
-	case strings.HasPrefix(path, "/"):
+	if strings.HasPrefix(path, "/") {
 		return errors.New("is absolute: write it relative to the output directory")
-	case slices.Contains(components, ""):
-		return errors.New("has an empty component: write a name before and after each /")
-	case slices.Contains(components, "."), slices.Contains(components, ".."):
-		return errors.New(`has "." or ".." as a component: write it without them, relative to the output directory`)
 	}
-	if why := unusable(components); why != "" {
-		return errors.New(why + ": write another name")
-	}
-	return nil
-}
-
-// unusable says why the components of a path cannot be names of local files, or "". So the path stays below the output
-// directory as long as no symbolic link leads out of it.
-func unusable(components []string) string {
-	for _, name := range components {
-		if why := localfile.Unusable(name); why != "" {
-			return why
+	for name := range strings.SplitSeq(path, "/") {
+		switch why := localfile.Unusable(name); {
+		case name == "":
+			return errors.New("has an empty component: write a name before and after each /")
+		case name == ".", name == "..":
+			return errors.New(`has "." or ".." as a component: write it without them, relative to the output directory`)
+		case why != "":
+			return errors.New(why + ": write another name")
 		}
 	}
-	return ""
+	return nil
 }
 
 // addURL adds a URL of the file, or passes on why there is none.

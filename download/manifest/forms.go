@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"compress/flate"
 	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,13 +24,13 @@ type form struct {
 
 // forms are all forms, in the order in which the beginning of a list tells them.
 var forms = []form{
-	{"tsv", func(b *beginning) bool { return b.heads("\t") }, (*reader).readTabs},
-	{"csv", func(b *beginning) bool { return b.heads(",") }, (*reader).readCommas},
+	{"tsv", func(b *beginning) bool { return b.heads("\t") }, func(r *reader) { r.readTable("\t", r.tabs) }},
+	{"csv", func(b *beginning) bool { return b.heads(",") }, func(r *reader) { r.readTable(",", r.record) }},
 	{"json", (*beginning).document, (*reader).readJSON},
-	{"ndjson", func(b *beginning) bool { return strings.HasPrefix(b.first, "{") }, (*reader).readNDJSON},
-	{"list", func(b *beginning) bool { return hasScheme(b.first) }, (*reader).readList},
-	{"sums", func(b *beginning) bool { _, _, ok := sums.Line(b.first); return ok }, (*reader).readSums},
-	{"text", func(b *beginning) bool { return wrapped(b.text) }, (*reader).readText},
+	{"ndjson", func(b *beginning) bool { return strings.HasPrefix(b.first, "{") }, func(r *reader) { r.each(r.object) }},
+	{"list", func(b *beginning) bool { return hasScheme(b.first) }, func(r *reader) { r.each(r.line) }},
+	{"sums", func(b *beginning) bool { _, _, ok := sums.Line(b.first); return ok }, func(r *reader) { r.each(r.listed) }},
+	{"text", func(b *beginning) bool { return slices.ContainsFunc(strings.Split(b.text, "<")[1:], hasScheme) }, (*reader).readText},
 }
 
 func formats() (names []string) {
@@ -69,16 +68,13 @@ func (b *beginning) heads(separator string) bool {
 	return slices.ContainsFunc(b.head, func(line string) bool { return b.isHeader(header(line, separator), comment(line)) })
 }
 
-// document reports whether the list is one JSON value. An object on a line of its own is a row if it says where its file is.
+// document reports whether the list is one JSON value. An object on a line of its own that has a URL is a row.
 func (b *beginning) document() bool {
-	var value json.RawMessage
-	err := json.NewDecoder(strings.NewReader(b.text[strings.Index(b.text, b.first):])).Decode(&value)
-	names, _, wrong := b.members(value)
+	names, _, _ := members(b.first)
 	for i, name := range names {
 		names[i] = plain(name)
 	}
-	return strings.HasPrefix(b.first, "[") || strings.HasPrefix(b.first, "{") &&
-		(errors.Is(err, io.ErrUnexpectedEOF) || bytes.ContainsRune(value, '\n') || wrong == nil && !b.isHeader(names, false))
+	return strings.HasPrefix(b.first, "[") || strings.HasPrefix(b.first, "{") && !b.isHeader(names, false)
 }
 
 // form skips a byte order mark, decompresses what gzip has compressed, and returns the form of the list: that of Format,
@@ -149,29 +145,17 @@ func hasScheme(text string) bool {
 	})
 }
 
-// wrapped reports whether text has a URL in angle brackets.
-func wrapped(text string) bool {
-	for _, part := range strings.Split(text, "<")[1:] {
-		if hasScheme(part[:min(len(part), len("ftpes://"))]) {
-			return true
-		}
-	}
-	return false
-}
-
-// readList reads a URL from each line. A "#" within a line is not a comment: the parser says that it must be encoded.
-func (r *reader) readList() {
-	r.each(func(line int, text string) {
-		u, err := r.url(strings.TrimSpace(text))
-		r.single(line, u, err)
-	})
-}
-
-// url reads a URL of a list of them, which may lack what Base has.
-func (r *reader) url(text string) (*urlparse.URL, error) {
+// line yields the file of a line of a list of URLs, which may lack what Base has. A "#" within the line is not a comment: the
+// parser says that it must be encoded.
+func (r *reader) line(line int, text string) {
+	text = strings.TrimSpace(text)
 	bare := !hasScheme(text) && !strings.Contains(text, "://")
 	if bare && r.Base != nil {
-		text = r.below() + strings.TrimPrefix(strings.TrimPrefix(text, "./"), "//")
+		base := r.Base.Scheme + "://"
+		if r.Base.Host != "" {
+			base = strings.TrimSuffix(r.Base.String(), "/") + "/"
+		}
+		text = base + strings.TrimPrefix(strings.TrimPrefix(text, "./"), "//")
 	}
 	u, err := urlparse.Parse(text)
 	if bad, ok := errors.AsType[*urlparse.Error](err); ok && bare && r.Base == nil {
@@ -182,15 +166,7 @@ func (r *reader) url(text string) (*urlparse.URL, error) {
 			bad.Hint += ", or --base ftp:// for the whole list"
 		}
 	}
-	return u, err
-}
-
-// below returns what a line without a scheme goes on.
-func (r *reader) below() string {
-	if r.Base.Host == "" {
-		return r.Base.Scheme + "://"
-	}
-	return strings.TrimSuffix(r.Base.String(), "/") + "/"
+	r.single(line, u, err)
 }
 
 func (r *reader) readText() {
@@ -200,12 +176,7 @@ func (r *reader) readText() {
 	})
 }
 
-// readSums reads a list of digests of files below Base.
-func (r *reader) readSums() {
-	r.each(func(line int, text string) { r.listed(line, text) })
-}
-
-// listed yields the file of a line of a list of digests.
+// listed yields the file of a line of a list of digests, which is below Base.
 func (r *reader) listed(line int, text string) {
 	name, sum, ok := sums.Line(text)
 	item, err := Item{Line: line, Sum: sum}, error(nil)

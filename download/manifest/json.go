@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 
 	"example.com/ftpfetch/download/internal/sums"
 )
@@ -16,75 +18,65 @@ var (
 	errNotArray  = errors.New("the list has neither a JSON array nor digests: write [ before the first object")
 )
 
-func (r *reader) readNDJSON() {
-	r.each(func(line int, text string) { r.object(line, []byte(text)) })
-}
-
-// readJSON reads a document: its objects in arrays are rows, and its other members may be digests of files. After a fault
-// in the syntax nothing can be understood.
+// readJSON reads a document. After a fault in the syntax nothing can be understood.
 func (r *reader) readJSON() {
 	in := &placer{r: r.in.r, line: 1}
-	values := json.NewDecoder(in)
-	err := r.document(in, values)
+	d := &document{r, in, json.NewDecoder(in), false}
+	err := d.value("", 0)
+	if err == nil && !d.found {
+		err = errNotArray
+	}
 	if err != nil && in.err == nil {
-		r.fail(in.lineAt(values.InputOffset()), syntax(err))
+		r.fail(in.lineAt(d.values.InputOffset()), syntax(err))
 	}
 	r.in.err = in.err
 }
 
-// document reads the tokens of a document but for those of arrays' elements.
-func (r *reader) document(in *placer, values *json.Decoder) error {
-	depth, inside, found, name := 0, false, false, "" // inside: a name has come, whose value is next
-	for !r.done {
-		token, err := values.Token()
-		line := in.lineAt(values.InputOffset())
-		text, isText := token.(string)
-		switch {
-		case err != nil:
-			return err
-		case token == json.Delim('['):
-			found = true
-			if err := r.elements(in, values, depth > 0); err != nil {
-				return err
-			}
-			inside = false
-		case token == json.Delim('{'):
-			depth, inside = depth+1, false
-		case token == json.Delim('}'):
-			depth, inside = depth-1, false
-		case !inside:
-			name, inside = text, true
-		default:
-			inside = false
-			if _, _, ok := sums.Line(text + "  " + name); ok && isText {
-				found = true
-				r.listed(line, text+"  "+name)
-			}
-		}
-		if depth == 0 && !found {
-			return errNotArray
-		} else if depth == 0 {
-			return nil
-		}
-	}
-	return nil
+// document is a JSON document: the objects in its arrays are rows, and its other members may be digests of files.
+type document struct {
+	*reader
+	in     *placer
+	values *json.Decoder
+	found  bool // an array or a digest
 }
 
-// elements reads the elements of an array, of which the rows are objects.
-func (r *reader) elements(in *placer, values *json.Decoder, within bool) error {
-	for values.More() && !r.done {
-		var value json.RawMessage
-		if err := values.Decode(&value); err != nil {
-			return err
+// value reads the value of a member, which is within as many objects as depth says.
+func (d *document) value(name string, depth int) error {
+	const most = 100
+	token, err := d.values.Token()
+	line := d.in.lineAt(d.values.InputOffset())
+	switch {
+	case err != nil:
+		return err
+	case depth > most:
+		return errNotArray
+	case token == json.Delim('['):
+		d.found = true
+		for err == nil && !d.done && d.values.More() {
+			var row json.RawMessage
+			err = d.values.Decode(&row)
+			line := d.in.lineAt(d.values.InputOffset() - int64(len(row)))
+			if err == nil && (depth == 0 || row[0] == '{') {
+				d.object(line, string(row))
+			}
 		}
-		if line := in.lineAt(values.InputOffset() - int64(len(value))); !within || value[0] == '{' {
-			r.object(line, value)
+	case token == json.Delim('{'):
+		for err == nil && !d.done && d.values.More() {
+			if token, err = d.values.Token(); err == nil {
+				err = d.value(token.(string), depth+1)
+			}
 		}
-	}
-	if r.done {
+	default:
+		text, isText := token.(string)
+		if _, _, ok := sums.Line(text + "  " + name); ok && isText {
+			d.found = true
+			d.listed(line, text+"  "+name)
+		}
 		return nil
 	}
-	_, err := values.Token() // the "]"
+	if err == nil && !d.done {
+		_, err = d.values.Token() // its end
+	}
 	return err
 }
 
@@ -93,76 +85,61 @@ func syntax(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the JSON ends too early: download the list again")
 	}
-	for _, known := range []error{errTooLong, errNotArray} {
-		if errors.Is(err, known) {
-			return known
-		}
+	if errors.Is(err, errTooLong) || errors.Is(err, errNotArray) {
+		return err
 	}
 	return errors.New("is not JSON: write each object as {\"url\": \"ftp://host/path\"}, with a comma between two")
 }
 
 // object reads an object as a row of a table. An array of strings stands for several columns of the same name.
-func (r *reader) object(line int, text []byte) {
-	names, cells, err := r.members(text)
+func (r *reader) object(line int, text string) {
+	names, values, err := members(text)
 	var t *table
 	if err == nil {
 		t, err = r.newTable(names)
 	}
-	switch {
-	case errors.Is(err, errNoHeader):
+	if errors.Is(err, errNoHeader) {
 		r.finish(Item{Line: line}, nil) // which has no URL
-	case err != nil:
-		r.fail(line, err)
-	default:
-		r.row(t, line, cells)
+		return
 	}
+	cells := make([]string, len(values))
+	for i, value := range values {
+		switch value.(type) {
+		case nil:
+		case string, json.Number:
+			cells[i] = fmt.Sprint(value)
+		default:
+			if err == nil && t.reads(i) {
+				err = fmt.Errorf("%s is neither a string nor a number: write it as a string", names[i])
+			}
+		}
+	}
+	if err != nil {
+		r.fail(line, err)
+		return
+	}
+	r.row(t, line, cells)
 }
 
-// members returns the names and values of an object. The value of a name that means nothing is "".
-func (r *reader) members(text []byte) (names, cells []string, err error) {
-	in := json.NewDecoder(bytes.NewReader(text))
+// members returns the names and values of an object, in the order of the names. What is in an array has the same name.
+func members(text string) (names []string, values []any, err error) {
+	in := json.NewDecoder(strings.NewReader(text))
 	in.UseNumber()
-	if token, err := in.Token(); err != nil || token != json.Delim('{') {
-		return nil, nil, errNotObject
-	}
-	for in.More() {
-		var value any
-		token, err := in.Token()
-		name, ok := token.(string)
-		if err != nil || !ok || in.Decode(&value) != nil {
-			return nil, nil, errNotObject
-		}
-		if !r.means(plain(name)) {
-			names, cells = append(names, name), append(cells, "")
-			continue
-		}
-		if slices.ContainsFunc(names, func(other string) bool { return plain(other) == plain(name) }) {
-			return nil, nil, fmt.Errorf("%s is there twice: leave one out", name)
-		}
-		values, several := value.([]any)
-		if !several {
-			values = []any{value}
-		}
-		for _, one := range values {
-			if number, ok := one.(json.Number); ok && !several {
-				one = number.String()
-			} else if one == nil && !several {
-				one = ""
-			}
-			cell, ok := one.(string)
-			if !ok {
-				return nil, nil, fmt.Errorf("%s is neither a string nor a number: write it as a string", name)
-			}
-			names, cells = append(names, name), append(cells, cell)
-		}
-	}
-	if _, err := in.Token(); err != nil {
+	var object map[string]any
+	if err := in.Decode(&object); err != nil || object == nil {
 		return nil, nil, errNotObject
 	}
 	if _, err := in.Token(); !errors.Is(err, io.EOF) {
 		return nil, nil, errors.New("text follows the JSON object: write one object on each line")
 	}
-	return names, cells, nil
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		list, several := object[name].([]any)
+		if !several {
+			list = []any{object[name]}
+		}
+		names, values = append(names, slices.Repeat([]string{name}, len(list))...), append(values, list...)
+	}
+	return names, values, nil
 }
 
 // placer tells in which line an offset of what is read through it is, and bounds what is read for one value.

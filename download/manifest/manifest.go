@@ -184,12 +184,6 @@ func (l *lines) next() bool {
 	}
 }
 
-// unread makes next return the given lines again, which were the last.
-func (l *lines) unread(again []string) {
-	l.back = append(again, l.back...)
-	l.n -= len(again)
-}
-
 // comment reports whether a line is empty or a comment.
 func comment(text string) bool {
 	text = strings.TrimSpace(text)

@@ -34,24 +34,14 @@ func plain(name string) string { return strings.ToLower(strings.ReplaceAll(name,
 
 // isHeader reports whether one of the names is that of a column of URLs. In a comment "file" and "uri" are words.
 func (r *reader) isHeader(names []string, commented bool) bool {
-	return slices.ContainsFunc(names, func(name string) bool {
-		switch {
-		case r.maps != nil:
-			return slices.ContainsFunc(r.maps, func(m mapping) bool { return m.cells[0].column == name })
-		case name == "file" || name == "uri":
-			return !commented && len(names) > 1
-		}
-		return slices.Contains(urlColumns, name) || len(name) > len(enaURLs) && strings.HasSuffix(name, enaURLs)
-	})
-}
-
-// means reports whether what a column of this name has could count.
-func (r *reader) means(name string) bool {
-	if r.maps == nil {
-		return cellOf(name) != nil || r.isHeader([]string{name, ""}, false) || strings.HasSuffix(name, "_md5") || strings.HasSuffix(name, "_bytes")
+	maps := r.maps
+	if maps == nil {
+		maps, _ = mappings(names)
 	}
-	return slices.ContainsFunc(r.maps, func(m mapping) bool {
-		return slices.ContainsFunc(m.cells, func(c cell) bool { return c.column == name })
+	return slices.ContainsFunc(maps, func(m mapping) bool {
+		name := m.cells[0].column
+		word := r.maps == nil && (name == "file" || name == "uri") && (commented || len(names) == 1)
+		return !word && slices.Contains(names, name)
 	})
 }
 
@@ -84,32 +74,34 @@ func newMapping(text string) (m mapping, err error) {
 	return m, err
 }
 
-// mappings returns what the names in an archive's header mean: with an URL go the digests and the size.
-func mappings(names []string) (maps []mapping) {
-	for _, name := range names {
-		if stem, ok := strings.CutSuffix(name, enaURLs); ok && stem != "" {
-			m, _ := newMapping("ena:" + stem)
-			maps = append(maps, m)
-		}
-	}
+// mappings returns what the names in a header mean, and whether it is an archive's: with an URL go the digests and the size.
+func mappings(names []string) (maps []mapping, archive bool) {
 	i := slices.IndexFunc(urlColumns, func(name string) bool { return slices.Contains(names, name) })
-	switch {
-	case maps != nil || i < 0:
-		return maps
-	case urlColumns[i] == ftpPath:
-		return []mapping{{[]cell{{"url", ftpPath, false}}, "_genomic.fna.gz"}}
+	archive = i < 0 || !strings.HasPrefix(urlColumns[i], "url")
+	var m mapping
+	if archive && i >= 0 {
+		m.cells = []cell{{as: "url", column: urlColumns[i]}}
 	}
-	m := mapping{cells: []cell{{as: "url", column: urlColumns[i]}}}
 	for _, name := range names {
-		if cellOf(name) != nil && name != "path" {
+		if stem, ok := strings.CutSuffix(name, enaURLs); ok && stem != "" && archive {
+			ena, _ := newMapping("ena:" + stem)
+			maps = append(maps, ena)
+		} else if cellOf(name) != nil && !(archive && name == "path") {
 			m.cells = append(m.cells, cell{as: name, column: name})
 		}
 	}
-	return []mapping{m}
+	switch {
+	case maps != nil || i < 0:
+		return maps, archive
+	case urlColumns[i] == ftpPath:
+		m = mapping{m.cells[:1], "_genomic.fna.gz"}
+	}
+	return []mapping{m}, archive
 }
 
 // columns returns the columns of a table that a mapping names.
-func (r *reader) columns(m mapping, header, names []string) (file []column, err error) {
+func (r *reader) columns(m mapping, header, names []string, archive bool) (file []column, err error) {
+	names = slices.Clone(names)
 	for _, c := range m.cells {
 		at := slices.Index(names, c.column)
 		switch {
@@ -118,11 +110,13 @@ func (r *reader) columns(m mapping, header, names []string) (file []column, err 
 		case at < 0:
 			there := slices.DeleteFunc(slices.Clone(header), func(name string) bool { return strings.ContainsAny(name, ":@") }) // a row, with a password
 			return nil, fmt.Errorf("there is no column %s: choose among %s", c.column, strings.Join(there, ", "))
-		case slices.Contains(names[at+1:], c.column):
+		case slices.Contains(names[at+1:], c.column) && (archive || c.as == "path" || c.as == "size"):
 			return nil, fmt.Errorf("the column %s is there twice: leave one out", header[at])
 		}
 		tell := cellOf(c.as)
-		if c.as == "url" {
+		if !archive {
+			names[at] = "" // the next cell is of the next column of that name
+		} else if c.as == "url" {
 			tell = func(i *Item, text string) error { return r.locate(i, text, m) }
 		}
 		file = append(file, column{at, header[at], tell})
@@ -161,9 +155,10 @@ func (r *reader) locate(i *Item, text string, m mapping) error {
 	switch {
 	case text == "":
 		return errors.New("an element is empty: download the list again")
-	case strings.Contains(text, "://") && m.suffix != "":
-		u, err = urlparse.Parse(strings.TrimSuffix(text, "/"))
 	case strings.Contains(text, "://"):
+		if m.suffix != "" {
+			text = strings.TrimSuffix(text, "/")
+		}
 		u, err = urlparse.Parse(text)
 	case r.Base != nil && r.Base.Host != "" && !hosted:
 		return i.below(r.Base, text)
@@ -176,10 +171,10 @@ func (r *reader) locate(i *Item, text string, m mapping) error {
 			err = u.Check()
 		}
 	}
-	switch {
-	case err == nil && m.suffix != "" && (u.Name == "" || u.Type != ""):
-		return inField(u.Redacted(), errors.New("is not the directory of an assembly: download the file again"))
-	case err == nil && m.suffix != "":
+	if err == nil && m.suffix != "" {
+		if u.Name == "" || u.Type != "" {
+			return inField(u.Redacted(), errors.New("is not the directory of an assembly: download the file again"))
+		}
 		u = u.Child(u.Name+m.suffix, "")
 		err = u.Check()
 	}

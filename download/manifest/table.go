@@ -68,6 +68,11 @@ type table struct {
 	mapped bool       // an archive's: cells are lists, and a row may be longer than the header or lack what does not count
 }
 
+// reads reports whether the cells of a column count.
+func (t *table) reads(at int) bool {
+	return slices.ContainsFunc(slices.Concat(t.files...), func(c column) bool { return c.at == at })
+}
+
 // column is a column of a table, and what its cells tell.
 type column struct {
 	at   int
@@ -83,51 +88,35 @@ func (r *reader) newTable(header []string) (*table, error) {
 	for i, name := range names {
 		names[i] = plain(name)
 	}
+	t := &table{width: len(names), needed: len(names), mapped: true}
 	maps := r.maps
-	own := maps == nil && (slices.Contains(names, "url") || slices.Contains(names, "urls"))
-	if maps == nil && !own {
-		maps = mappings(names)
+	if maps == nil {
+		maps, t.mapped = mappings(names)
 	}
-	t := &table{width: len(names), needed: len(names), mapped: !own}
 	for _, m := range maps {
-		file, err := r.columns(m, header, names)
+		file, err := r.columns(m, header, names, t.mapped)
 		if err != nil {
 			return nil, err
 		}
 		t.files = append(t.files, file)
 	}
 	switch {
-	case !own && t.files == nil:
+	case t.files == nil:
 		return nil, errNoHeader
-	case !own:
+	case t.mapped:
 		t.needed = 1 + slices.MaxFunc(slices.Concat(t.files...), func(a, b column) int { return a.at - b.at }).at
-		return t, nil
 	}
-	var file []column
-	for i, name := range names {
-		if (name == "path" || name == "size") && slices.Contains(names[:i], name) {
-			return nil, fmt.Errorf("the column %s is there twice: leave one out", name)
-		}
-		if tell := cellOf(name); tell != nil {
-			file = append(file, column{i, name, tell})
-		}
-	}
-	t.files = [][]column{file}
 	return t, nil
 }
 
-// readTabs reads a table whose cells are separated by tabs.
-func (r *reader) readTabs() {
-	r.readTable("\t", func() ([]string, error) {
-		cells := strings.Split(r.in.text, "\t")
-		for i, cell := range cells {
-			cells[i] = unquote(cell)
-		}
-		return cells, nil
-	})
+// tabs returns the cells of the current line, which tabs separate.
+func (r *reader) tabs() ([]string, error) {
+	cells := strings.Split(r.in.text, "\t")
+	for i, cell := range cells {
+		cells[i] = unquote(cell)
+	}
+	return cells, nil
 }
-
-func (r *reader) readCommas() { r.readTable(",", r.record) }
 
 // readTable reads a table with a header. The header may be a comment, which has a name of a column of URLs, or as many
 // names as the first row has cells.
@@ -217,7 +206,7 @@ func (r *reader) record() ([]string, error) {
 		open = open != odd(r.in.text)
 	}
 	if open {
-		r.in.unread(rest)
+		r.in.back, r.in.n = append(rest, r.in.back...), r.in.n-len(rest)
 	} else {
 		record = strings.Join(append([]string{record}, rest...), "\n")
 	}
