@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"io"
 	"math"
 	"net"
 	"net/netip"
@@ -90,7 +89,7 @@ func readTLS(c *config.Config) (*tls.Config, error) {
 	}
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.Insecure}
 	if c.CACert != "" {
-		text, err := readPEM(c.CACert)
+		text, err := os.ReadFile(c.CACert)
 		if cfg.RootCAs = x509.NewCertPool(); err == nil && !cfg.RootCAs.AppendCertsFromPEM(text) {
 			err = errors.New("it holds no certificate in PEM form")
 		}
@@ -99,7 +98,7 @@ func readTLS(c *config.Config) (*tls.Config, error) {
 		}
 	}
 	if c.Cert != "" {
-		text, err := readPEM(c.Cert)
+		text, err := os.ReadFile(c.Cert)
 		both, perr := tls.X509KeyPair(text, text)
 		if err = cmp.Or(err, perr); err != nil {
 			return nil, config.Usage("--cert %s: %s", c.Cert, localfile.Cause(err))
@@ -107,16 +106,6 @@ func readTLS(c *config.Config) (*tls.Config, error) {
 		cfg.Certificates = []tls.Certificate{both}
 	}
 	return cfg, nil
-}
-
-// readPEM reads at most 16 MiB of a file, which may be a device without an end.
-func readPEM(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, 16<<20))
 }
 
 // warn prints warnings about an unsafe command line. Not even -q hides the one that certificates are not checked.

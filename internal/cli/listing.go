@@ -332,18 +332,13 @@ func (r *run) askAll(ctx context.Context, urls []*urlparse.URL) (n int, err erro
 
 // infoLine returns the line about a file: size, time, URL.
 func (r *run) infoLine(u *urlparse.URL, e ftpexec.Entry) []byte {
-	x := row{URL: u.WithoutPassword().String()}
-	if e.Size >= 0 {
-		x.Size = &e.Size
-	}
+	e.URL = u
+	x := rowOf(e)
 	if !r.JSON {
 		return fmt.Appendf(nil, "%s\t%s\t%s\n", r.size(e.Size), timeOf(e), x.URL)
 	}
-	if name, _ := precision(e); name != "" {
-		x.Time = e.ModTime.UTC().Format(time.RFC3339)
-		if x.Local = e.Local; e.Local || e.Precision > time.Second {
-			x.Precision = name
-		}
+	if x.Name, x.Type, x.Mode, x.Target = "", "", "", ""; !e.Local && e.Precision <= time.Second {
+		x.Precision = ""
 	}
 	return printable.JSON(x)
 }

@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
-	"iter"
 	"math"
 	"os"
 	"strings"
@@ -23,27 +21,12 @@ type list struct {
 	file    *os.File // is read twice: a regular file, or a copy of what can be read only once
 	copied  bool     // no name leads to it, where the system allows that
 	options manifest.Options
-	size    int64 // of the file when it was checked
 	files   int   // that it names
 	octets  int64 // their size together; -1 if it is not known
 }
 
 // text returns what reads the list from its beginning.
 func (l *list) text() io.Reader { return io.NewSectionReader(l.file, 0, math.MaxInt64) }
-
-// items yields what the list names.
-func (l *list) items() iter.Seq2[manifest.Item, error] {
-	return func(yield func(manifest.Item, error) bool) {
-		for item, err := range manifest.Read(l.text(), l.options) {
-			if !yield(item, err) {
-				return
-			}
-		}
-		if info, err := l.file.Stat(); err == nil && info.Size() < l.size {
-			yield(manifest.Item{}, &localfile.Error{Reason: "has become shorter during the run: run the command again with the whole list", Err: download.ErrLocal})
-		}
-	}
-}
 
 func (l *list) close() {
 	if l.file == nil {
@@ -93,12 +76,8 @@ func (r *run) checkList(ctx context.Context, name string) {
 	}
 	if err == nil {
 		err = await(ctx, func() error {
-			info, err := l.file.Stat()
-			if err == nil {
-				l.size = info.Size()
-				l.files, l.octets, wrong = manifest.Check(l.text(), l.options)
-			}
-			return err
+			l.files, l.octets, wrong = manifest.Check(l.text(), l.options)
+			return nil
 		})
 	}
 	r.fail("", localfile.Failure(name, "cannot be read", err))
@@ -160,26 +139,21 @@ func (l *list) copy(ctx context.Context, write func(io.Writer) error) error {
 	}
 	_ = os.Remove(file.Name()) // fails on Windows while the file is open
 	l.file, l.copied = file, true
-	return await(ctx, func() error { return write(&piped{w: file, left: mostPiped}) })
+	return await(ctx, func() error { return write(&bounded{file, mostPiped}) })
 }
 
 // mostPiped bounds the bytes of a list from a pipe or device: a device may have no end. It is a variable for a test.
 var mostPiped = 1 << 30
 
-// piped writes the copy of a list.
-type piped struct {
-	w      io.Writer
-	left   int
-	packed bool // by gzip
+// bounded writes at most left bytes.
+type bounded struct {
+	io.Writer
+	left int
 }
 
-func (p *piped) Write(text []byte) (int, error) {
-	p.packed = p.packed || p.left == mostPiped && bytes.HasPrefix(text, []byte("\x1f\x8b"))
-	if p.left -= len(text); p.left < 0 {
+func (b *bounded) Write(text []byte) (int, error) {
+	if b.left -= len(text); b.left < 0 {
 		return 0, errors.New("it is longer than 1 GiB: save it as a file")
 	}
-	if !p.packed && bytes.IndexByte(text, 0) >= 0 {
-		return 0, errors.New("it is no text in UTF-8")
-	}
-	return p.w.Write(text)
+	return b.Writer.Write(text)
 }

@@ -3,14 +3,11 @@ package cli
 import (
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
@@ -30,27 +27,6 @@ func TestRow(t *testing.T) {
 		e.URL = u
 		if got := string(printable.JSON(rowOf(e))); got != `{"name":`+want+"}\n" {
 			t.Errorf("got %s, want %s", got, want)
-		}
-	}
-}
-
-// TestListShorter takes lines away from a list after it was checked: what they named is missing, which is no success.
-func TestListShorter(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "list")
-	const first = "ftp://h/a\n"
-	write := func(text string) {
-		must.Do(t, os.WriteFile(path, []byte(text), 0o666))
-	}
-	for text, want := range map[string]int{first + "ftp://h/b\n": exitOK, first: 23, "": 3} {
-		write(first + "ftp://h/b\n")
-		o := must.Get(config.Parse([]string{"-i", path}))(t)
-		r := newRun(o, IO{Out: io.Discard, Err: io.Discard})
-		r.check(t.Context())
-		write(text)
-		for range r.tasks(t.Context()) {
-		}
-		if code := int(r.code.Load()); code != want {
-			t.Errorf("list %q: code %d, want %d", text, code, want)
 		}
 	}
 }

@@ -66,7 +66,10 @@ func readPiped(in io.Reader) (string, error) {
 // load reads the file that --netrc names, which must be there, or else that in the variable NETRC or the home directory, if
 // there is one.
 func (l *logins) load() error {
-	if l.names && l.Netrc != config.UsualNetrc {
+	switch {
+	case l.Netrc == config.NoNetrc:
+		return nil
+	case l.names && l.Netrc != config.UsualNetrc:
 		l.file, l.unusable = netrc.Load(l.Netrc)
 		return nil
 	}
@@ -75,15 +78,14 @@ func (l *logins) load() error {
 		paths = []string{filepath.Join(home, ".netrc"), filepath.Join(home, "_netrc")} // the second is that of Windows
 	}
 	for _, path := range paths {
-		switch info, err := os.Stat(path); {
-		case l.Netrc == config.NoNetrc || errors.Is(err, os.ErrNotExist):
-			continue
-		case err == nil && info.Mode()&os.ModeNamedPipe != 0: // the run would wait for a writer
+		if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 { // the run would wait for a writer
 			l.file, l.unusable = nil, netrc.Unusable(path, "is a pipe: only --netrc=FILE reads one")
-		default:
-			l.file, l.unusable = netrc.Load(path)
+			break
 		}
-		break
+		if file, err := netrc.Load(path); !errors.Is(err, os.ErrNotExist) {
+			l.file, l.unusable = file, err
+			break
+		}
 	}
 	return nil
 }

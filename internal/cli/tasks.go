@@ -91,7 +91,7 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 			return true
 		}
 		for _, l := range r.lists {
-			for item, err := range l.items() {
+			for item, err := range manifest.Read(l.text(), l.options) {
 				for i := 0; i < len(item.URLs) && err == nil; i++ {
 					err = r.complete(item.URLs[i])
 				}
