@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -59,12 +60,18 @@ func completion(t *testing.T, shell string) string {
 		case kind == "FILE":
 			value = c.file
 		}
-		all, lines = all+" "+strings.Join(names, " "), lines+c.line(f, names, f.Usage, value)
+		all, lines = all+" "+strings.Join(names, " "), lines+c.line(f, names, usage(f), value)
 	})
 	if shell == "bash" {
 		c.script = string(must.Get(os.ReadFile("testdata/completion.bash"))(t))
 	}
 	return strings.NewReplacer("LINES", lines, "FLAGS", all[1:]).Replace(c.script)
+}
+
+// usage returns what the help says of a flag, whose lines after the first are indented.
+func usage(f *pflag.Flag) string {
+	found := regexp.MustCompile(`(?m)^ +(?:-., )?--` + f.Name + `\b.*?(?: {2,}|\n {9,})(.*(?:\n {9,}.*)*)`).FindStringSubmatch(helpText[strings.LastIndex(helpText, "---\n"):])
+	return strings.Join(strings.Fields(append(found, "", "")[1]), " ")
 }
 
 func bashLine(_ *pflag.Flag, names []string, _, value string) string {

@@ -21,7 +21,7 @@ func TestFlagsAreEverywhere(t *testing.T) {
 	want := make(map[string]bool)
 	allFlags().VisitAll(func(f *pflag.Flag) {
 		want[f.Shorthand+" "+f.Name+" "+placeholder(f)] = true
-		if f.Usage == "" {
+		if usage(f) == "" {
 			t.Errorf("the help says nothing of --%s", f.Name)
 		}
 	})

@@ -21,19 +21,9 @@ import (
 	"example.com/ftpfetch/internal/retry"
 )
 
-// flags declares every flag; the help describes them.
+// flags declares every flag, with the letters that the help has.
 func (l *line) flags() *pflag.FlagSet {
-	all, declared := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
-	l.declare(declared)
-	declared.VisitAll(func(f *pflag.Flag) {
-		d := described()[f.Name]
-		f.Shorthand, f.Usage = d.letter, d.usage
-		all.AddFlag(f)
-	})
-	return all
-}
-
-func (l *line) declare(fs *pflag.FlagSet) {
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	for name, to := range map[string]*bool{
 		"newer": &l.File.Newer, "continue": &l.File.Continue, "overwrite": &l.File.Overwrite,
 		"no-clobber": &l.File.Skip, "no-sandbox": &l.NoSandbox, "long": &l.Long, "info": &l.Info, "json": &l.JSON,
@@ -42,7 +32,7 @@ func (l *line) declare(fs *pflag.FlagSet) {
 		"retry-connrefused": &l.File.RetryConnect, "verify": &l.File.Verify, "password-stdin": &l.PasswordStdin,
 		"insecure": &l.Insecure, "allow-port": &l.Client.AllowPort, "verbose": &l.Verbose, "quiet": &l.Quiet,
 	} {
-		fs.BoolVar(to, name, false, "")
+		fs.BoolVarP(to, name, described()[name].letter, false, "")
 	}
 
 	into(fs, &l.Output, "output", readName)
@@ -92,7 +82,8 @@ func (l *line) declare(fs *pflag.FlagSet) {
 	word(fs, &l.Progress, "auto", "progress")
 	word(fs, &l.Print, "", "print")
 	fs.BoolFunc("version", "", func(string) error { l.Print = "version"; return nil })
-	fs.BoolFunc("help", "", func(string) error { l.Print = "help"; return nil })
+	fs.BoolFuncP("help", "h", "", func(string) error { l.Print = "help"; return nil })
+	return fs
 }
 
 // readList returns what reads the name of a list. The second of two lists would silently replace the first.
@@ -153,7 +144,7 @@ func (l *line) readProxy(s string) (*proxy.Proxy, error) {
 
 // into declares a flag whose value read parses into *to.
 func into[T any](fs *pflag.FlagSet, to *T, name string, read func(string) (T, error)) {
-	fs.Func(name, "", func(text string) error {
+	fs.FuncP(name, described()[name].letter, "", func(text string) error {
 		v, err := read(text)
 		if err == nil {
 			*to = v

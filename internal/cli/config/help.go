@@ -40,29 +40,22 @@ func Text(print string) string {
 var completions embed.FS
 
 // description is what the help says of a flag. value stands for the value, or is "".
-type description struct{ letter, value, usage string }
+type description struct{ letter, value string }
 
-// described returns the flags that the help describes, by their names. Two lines of it are
+// described returns the flags that the help describes, by their names. A line of it is
 //
 //	-n, --netrc[=FILE]          take the user too from ~/.netrc, or from FILE, if
-//	                            the URL names none; =none ignores the netrc file
 var described = sync.OnceValue(func() map[string]description {
-	all, name := make(map[string]description), ""
+	all := make(map[string]description)
 	for line := range strings.Lines(strings.Split(helpText, "---\n")[2]) {
 		text := strings.TrimSpace(line)
-		d := all[name]
-		switch indent := strings.Index(line, text); {
-		case indent > 6:
-			d.usage = strings.TrimSpace(d.usage + " " + text)
-		case strings.HasPrefix(text, "-"):
-			flag, usage, _ := strings.Cut(text, "  ")
-			letter, long, _ := strings.Cut(flag, "--")
-			d = description{letter: strings.Trim(letter, "-, "), usage: strings.TrimSpace(usage)}
-			name, d.value, _ = strings.Cut(strings.Replace(long, "[=FILE]", " FILE", 1), " ")
-		default:
+		if indent := strings.Index(line, text); indent > 6 || !strings.HasPrefix(text, "-") {
 			continue
 		}
-		all[name] = d
+		flag, _, _ := strings.Cut(text, "  ")
+		letter, long, _ := strings.Cut(flag, "--")
+		name, value, _ := strings.Cut(strings.Replace(long, "[=FILE]", " FILE", 1), " ")
+		all[name] = description{strings.Trim(letter, "-, "), value}
 	}
 	return all
 })
