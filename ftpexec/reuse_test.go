@@ -127,9 +127,7 @@ func TestPlaces(t *testing.T) {
 		for _, path := range []string{deep + "/a/", deep + "/b/", deep + "/c/d/", "/1/2/x/"} {
 			before := len(s.Commands())
 			for _, err := range c.Entries(t.Context(), parse(t, s.URL(path))) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 			}
 			if before > 0 {
 				ways := slices.DeleteFunc(s.Commands()[before:], func(line string) bool { return !strings.HasPrefix(line, "CWD") })

@@ -21,9 +21,7 @@ func TestStraightGathers(t *testing.T) {
 	for name, gathered := range map[string]int{"file": 16 << 10, "pipe": 1} {
 		t.Run(name, func(t *testing.T) {
 			r, w, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			defer r.Close()
 			defer w.Close()
 			if name == "file" {

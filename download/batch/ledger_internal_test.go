@@ -275,9 +275,7 @@ func TestLedgerFull(t *testing.T) {
 	own := l.own
 	must.Get(own.WriteString(`{"path":"a","url`))(t)
 	blocked, err := os.Open(filepath.Join(r.dir, ledgerName)) // for reading only
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer blocked.Close()
 	l.own = blocked
 	if err := l.add(r.record("a", 1)); err == nil {

@@ -21,9 +21,7 @@ import (
 // cannot be flushed.
 func TestLedgerFlushed(t *testing.T) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer r.Close()
 	defer w.Close()
 	l := &ledger{own: w}

@@ -280,9 +280,8 @@ func TestTreeTold(t *testing.T) {
 		if e := src.all[0]; e.Size != 3 || !e.ModTime.Equal(want.told.ModTime) || e.Precision != want.told.Precision || e.Local != want.told.Local || e.URL.Name != "x.part" {
 			t.Errorf("%s: %+v, want %+v", verb, e, want.told)
 		}
-		sent := slices.DeleteFunc(srv.Commands(), func(c string) bool {
-			return !slices.Contains([]string{"SIZE", "MDTM", "RETR", verb}, strings.Fields(c)[0])
-		})
+		asks := []string{"SIZE", "MDTM", "RETR", verb}
+		sent := slices.DeleteFunc(srv.Commands(), func(c string) bool { return !slices.Contains(asks, strings.Fields(c)[0]) })
 		if !slices.Equal(sent, want.sends) {
 			t.Errorf("%s: %q is sent, want %q", verb, sent, want.sends)
 		}
@@ -305,9 +304,7 @@ func TestTreeInTheWay(t *testing.T) {
 			default:
 				err = os.Symlink("nothing", place)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			got := s.run(t.Context(), treeOf(t, s.srv.URL("/"), batch.Tree{}))
 			s.settled(got)
 			if got.Whole() || got.Complete != 1 || !errors.Is(s.outcomes[len(s.outcomes)-1].Err, download.ErrLocal) && !errors.Is(s.outcomes[0].Err, download.ErrLocal) {

@@ -3,11 +3,14 @@ package cli
 import (
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
@@ -27,6 +30,22 @@ func TestRow(t *testing.T) {
 		e.URL = u
 		if got := string(printable.JSON(rowOf(e))); got != `{"name":`+want+"}\n" {
 			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// TestListShorter takes lines away from a list after it was checked: what they named is missing, which is no success.
+func TestListShorter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "list")
+	for text, want := range map[string]int{"ftp://h/a\nftp://h/b\n": exitOK, "ftp://h/a\n": 23, "": 3} {
+		must.Do(t, os.WriteFile(path, []byte("ftp://h/a\nftp://h/b\n"), 0o666))
+		r := newRun(must.Get(config.Parse([]string{"-i", path}))(t), IO{Out: io.Discard, Err: io.Discard})
+		r.check(t.Context())
+		must.Do(t, os.WriteFile(path, []byte(text), 0o666))
+		for range r.tasks(t.Context()) {
+		}
+		if code := int(r.code.Load()); code != want {
+			t.Errorf("list %q: code %d, want %d", text, code, want)
 		}
 	}
 }

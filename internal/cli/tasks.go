@@ -91,13 +91,21 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 			return true
 		}
 		for _, l := range r.lists {
+			left := l.files
 			for item, err := range manifest.Read(l.text(), l.options) {
+				if err == nil {
+					left--
+				}
 				for i := 0; i < len(item.URLs) && err == nil; i++ {
 					err = r.complete(item.URLs[i])
 				}
 				if !next(l.name, batch.Task{Item: item}, err) {
 					return
 				}
+			}
+			shorter := &localfile.Error{Reason: "has become shorter during the run: run the command again with the whole list", Err: download.ErrLocal}
+			if left > 0 && !next(l.name, batch.Task{}, shorter) {
+				return
 			}
 		}
 		for i, t := range r.Targets {
