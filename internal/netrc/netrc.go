@@ -29,7 +29,6 @@ type File struct {
 type entry struct {
 	machine string            // as written; "" for the default entry
 	rest    bool              // it is the default entry
-	line    int               // where it begins
 	words   map[string]string // the bytes of login, password and account, as far as they are there
 }
 
@@ -120,10 +119,9 @@ func Parse(r io.Reader, path string) (*File, error) {
 		return nil, unreadable(path, err)
 	case len(text) > maxSize:
 		return nil, Unusable(path, "is too long")
-	case slices.Contains(text, 0):
-		return nil, Unusable(path, "has a NUL byte: save it as plain text")
 	}
-	p := &parser{File: File{path: path}, text: string(text), line: 1}
+	p := &parser{File: File{path: path}, line: 1}
+	p.text = p.withoutNUL(string(text))
 	for p.space(); p.text != ""; p.space() {
 		if p.text[0] == '#' { // a comment, but only where a keyword may be
 			p.rest()
@@ -132,13 +130,27 @@ func Parse(r io.Reader, path string) (*File, error) {
 		}
 	}
 	if i := slices.IndexFunc(p.entries, func(e entry) bool { return e.rest }); i >= 0 {
-		if i+1 < len(p.entries) {
-			unused := p.fail(p.entries[i+1].line, "what follows the default entry is never used: put default last")
-			p.Warnings = []string{unused.Error()}
-		}
 		p.entries = p.entries[:i+1]
 	}
 	return &p.File, nil
+}
+
+func (p *parser) warn(line int, reason string) {
+	p.Warnings = append(p.Warnings, p.fail(line, reason).Error())
+}
+
+// withoutNUL returns text with each line up to its first NUL, where C programs end it, and warns of the first.
+func (p *parser) withoutNUL(text string) string {
+	at := strings.IndexByte(text, 0)
+	if at < 0 {
+		return text
+	}
+	p.warn(1+strings.Count(text[:at], "\n"), "a NUL byte ends the line here: save the file as plain text")
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i], _, _ = strings.Cut(lines[i], "\x00")
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (p *parser) fail(line int, reason string) error {
@@ -168,7 +180,10 @@ func (p *parser) statement() (err error) {
 		for p.rest(); p.text != "" && strings.TrimSuffix(p.rest(), "\r") != ""; {
 		}
 	case begins:
-		p.entries = append(p.entries, entry{value, word == "default", line, make(map[string]string)})
+		if last.rest && !slices.ContainsFunc(p.entries[:len(p.entries)-1], func(e entry) bool { return e.rest }) {
+			p.warn(line, "what follows the default entry is never used: put default last")
+		}
+		p.entries = append(p.entries, entry{value, word == "default", make(map[string]string)})
 	case last.words == nil:
 		return p.fail(line, word+" comes before the first machine")
 	case twice:
