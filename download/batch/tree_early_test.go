@@ -61,10 +61,8 @@ func TestTreeEarly(t *testing.T) {
 				if try == 0 || len(tt.ends) == 1 {
 					reply = tt.reply
 				}
-				return testserver.Do(testserver.Reply("150 Here it comes."), testserver.Data(begin), func(*testserver.Conn) error {
-					<-fetched
-					return nil
-				}, testserver.Data(tt.ends[min(try, len(tt.ends)-1)], testserver.Closed), testserver.Reply(reply))(c)
+				wait := func(*testserver.Conn) error { <-fetched; return nil }
+				return testserver.Do(testserver.Reply("150 Here it comes."), testserver.Data(begin), wait, testserver.Data(tt.ends[min(try, len(tt.ends)-1)], testserver.Closed), testserver.Reply(reply))(c)
 			}))
 			s.options.Events = func(e batch.Event) {
 				if e.Kind == batch.Ended && e.Task.Path == "early" {

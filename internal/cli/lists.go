@@ -105,7 +105,7 @@ func (r *run) retrieveList(ctx context.Context, l *list) bool {
 	ctx, cancel := r.limit(ctx)
 	defer cancel()
 	err = l.copy(ctx, func(w io.Writer) error {
-		_, err = download.To(ctx, r.source, u, w, &download.Options{Retries: r.File.Retries, RetryConnect: r.File.RetryConnect})
+		_, err := download.To(ctx, r.source, u, w, &download.Options{Retries: r.File.Retries, RetryConnect: r.File.RetryConnect})
 		return err
 	})
 	if l.options.Base == nil {
