@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/urlparse"
 )
@@ -222,7 +223,7 @@ func TestShardIsStable(t *testing.T) {
 		"ftp://[::1]:2121/%2Fetc/motd":  850,
 		"ftp://h/\u00e9t\u00e9?;type=i": 203,
 	} {
-		if got := shardOf(t, mustParse(t, text), 1000); got != want {
+		if got := shardOf(t, must.Get(urlparse.Parse(text))(t), 1000); got != want {
 			t.Errorf("%s: got %d, want %d", text, got, want)
 		}
 	}
@@ -263,4 +264,44 @@ func TestShardsArePartition(t *testing.T) {
 			t.Fatalf("%d and then %d", first, again)
 		}
 	})
+}
+
+// TestLineEnds checks that a list whose lines end in CR alone, of which a comment or header would hide the rest, and one
+// of no bytes are errors.
+func TestLineEnds(t *testing.T) {
+	lines := map[string][]string{
+		"list": {"# two", "ftp://h/a", "ftp://h/b"}, "tsv": {"url\tsize", "ftp://h/a\t1", "ftp://h/b\t2"}, "csv": {"url,size", "ftp://h/a,1", "ftp://h/b,2"},
+		"ndjson": {`{"url":"ftp://h/a"}`, `{"url":"ftp://h/b"}`},
+		"sums":   {"d41d8cd98f00b204e9800998ecf8427e  a", "d41d8cd98f00b204e9800998ecf8427e  b"},
+	}
+	base := must.Get(urlparse.Parse("ftp://h/"))(t)
+	cases := 0
+	for want, text := range lines {
+		for _, format := range []string{"", want} {
+			for _, eol := range []string{"\n", "\r\n", "\r\r\n", "\r"} {
+				for _, last := range []string{"", eol} {
+					cases++
+					items, errs := 0, 0
+					for _, err := range Read(strings.NewReader(strings.Join(text, eol)+last), Options{Format: format, Base: base}) {
+						if items++; err != nil {
+							errs++
+						}
+					}
+					if ok := errs == 0 && items == 2; ok != (eol != "\r") && eol != "\r\r\n" || eol == "\r" && errs == 0 {
+						t.Errorf("%s as %q, %q, %q: %d items, %d errors", want, format, eol, last, items, errs)
+					}
+				}
+			}
+		}
+	}
+	for _, format := range append(formats(), "") {
+		for _, text := range []string{"", "\xef\xbb\xbf"} {
+			cases++
+			_, _, errs := Check(strings.NewReader(text), Options{Format: format})
+			if len(errs) == 0 {
+				t.Errorf("%q as %q: no error", text, format)
+			}
+		}
+	}
+	t.Logf("%d cases", cases)
 }

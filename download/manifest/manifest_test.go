@@ -46,12 +46,6 @@ func showItem(item Item) string {
 	return s
 }
 
-func mustParse(t testing.TB, text string) *urlparse.URL {
-	t.Helper()
-	u := must.Get(urlparse.Parse(text))(t)
-	return u
-}
-
 func gzipped(text string) string {
 	var b strings.Builder
 	w := gzip.NewWriter(&b)
@@ -60,100 +54,104 @@ func gzipped(text string) string {
 	return b.String()
 }
 
+var genomes = &urlparse.URL{Scheme: urlparse.FTP, Host: "h", Dirs: []string{"genomes", "x"}}
+
+// readTests has a list in each form, and what it names.
+var readTests = []struct {
+	name string
+	o    Options
+	text string
+	want string
+}{
+	{"list", Options{}, "ftp://h/a\nftps://h/b", "1 a ftp://h/a\n2 b ftps://h/b\n"},
+	{"list with all that does not count", Options{}, "\ufeff# my files\r\n\r\n  FTP://h/a \t\r\n \t\n#ftp://h/no\nURL:ftp://u:secret@h/b;type=a\n",
+		"3 a ftp://h/a\n6 b ftp://u:***@h/b;type=a\n"},
+	{"list with encoded octets", Options{}, "ftp://h/d/a%23b%20c\n", "1 a#b c ftp://h/d/a%23b%20c\n"},
+	{"list with directories kept", Options{KeepDirs: true}, "ftp://h/d/e/f\n", "1 d/e/f ftp://h/d/e/f\n"},
+	{"text", Options{}, "See <URL:ftp://h/pub/rfc-\n   index.txt>, <ftp://h/x#\n", "1 rfc-index.txt ftp://h/pub/rfc-index.txt\n" +
+		"line 2: ftp://h/x#: column 11: the URL is not closed by >; write <URL:ftp://h/x#>\n"},
+	{"text, several on a line", Options{}, "<ftp://h/a> and <URL:ftp://h/b>, also ftp://h/c.", "1 a ftp://h/a\n1 b ftp://h/b\n1 c ftp://h/c\n"},
+	{"a port of another protocol", Options{AllowPort: true}, "ftp://h:25/a\n", "1 a ftp://h:25/a\n"},
+	{"text, by name", Options{Format: "text"}, "I found it under ftp://h/a, too.\n", "1 a ftp://h/a\n"},
+
+	{"tsv", Options{}, "Path\tnote\tURL\tsize\tSHA-256\tmd5\nd/e\tx y\tftp://h/f\t12\t" + sha256abc + "\t" + md5a + "\n",
+		"2 d/e ftp://h/f 12 sha256:" + sha256abc + "\n"},
+	{"tsv, empty cells and comments", Options{}, "# made by hand\n#url\tsize\tmd5sum\n\n#x\nftp://h/f\t\t" + md5a + "\nftp://h/g\t0\t\n",
+		"5 f ftp://h/f md5:" + md5a + "\n6 g ftp://h/g 0\n"},
+	{"tsv of R, in quotes", Options{}, "\"url\"\t\"path\"\n\"ftp://h/f\"\t\"a \"\"b\"\"\"\n", "2 a \"b\" ftp://h/f\n"},
+	{"tsv, first header cell empty", Options{}, "\turl\n1\tftp://h/f\n", "2 f ftp://h/f\n"},
+	{"tsv, alternatives", Options{}, "url\turl\turls\nftp://h/f\tftp://i/f\tftp://j/f ftp://k/f;type=i\n\t\tftp://l/g\n",
+		"2 f ftp://h/f ftp://i/f ftp://j/f ftp://k/f;type=i\n3 g ftp://l/g\n"},
+	{"tsv, one column", Options{}, "url\nftp://h/f\n", "2 f ftp://h/f\n"},
+	{"csv", Options{}, "size,url,checksum\n7,ftp://h/f,SHA256:" + sha256abc + "\n", "2 f ftp://h/f 7 sha256:" + sha256abc + "\n"},
+	{"csv, quoted", Options{}, "\"title, long\",url,path\r\n\"a\r\nb, \"\"c\"\"\",ftp://h/f,\"x,y\"\r\nd,\"ftp://h/g\",\r\n",
+		"2 x,y ftp://h/f\n4 g ftp://h/g\n"},
+	{"ndjson", Options{}, `{"url":"ftp://h/f","size":12,"md5":"` + md5a + `","extra":{"a":[1]}}` + "\n\n" +
+		`{"URL":["ftp://h/g","ftp://i/g"],"path":"x/ y","size":"3","sha1":null}` + "\n" + `{"urls":"ftp://h/i ftp://j/i"}`,
+		"1 f ftp://h/f 12 md5:" + md5a + "\n3 x/ y ftp://h/g ftp://i/g 3\n4 i ftp://h/i ftp://j/i\n"},
+	{"json", Options{}, "[\n{\"url\":\"ftp://h/f\"},\n  {\n \"url\": \"ftp://h/g\" } ]\n", "2 f ftp://h/f\n3 g ftp://h/g\n"},
+	{"json, empty", Options{}, "[]", ""},
+
+	{"ENA report", Options{}, "run_accession\tfastq_ftp\tfastq_md5\tfastq_bytes\n" +
+		"ERR2223563\tftp.sra.ebi.ac.uk/vol1/fastq/ERR222/003/ERR2223563/ERR2223563_1.fastq.gz;ftp.sra.ebi.ac.uk/vol1/fastq/ERR222/003/ERR2223563/ERR2223563_2.fastq.gz\t" +
+		md5a + ";" + md5b + "\t1170312089;1246298835",
+		"2 ERR2223563_1.fastq.gz ftp://ftp.sra.ebi.ac.uk/vol1/fastq/ERR222/003/ERR2223563/ERR2223563_1.fastq.gz 1170312089 md5:" + md5a + "\n" +
+			"2 ERR2223563_2.fastq.gz ftp://ftp.sra.ebi.ac.uk/vol1/fastq/ERR222/003/ERR2223563/ERR2223563_2.fastq.gz 1246298835 md5:" + md5b + "\n"},
+	{"ENA report with several sets", Options{}, "fastq_ftp\tsubmitted_ftp\tsra_md5\tsra_ftp\tsubmitted_bytes\nh.x/a;\th.x/7568_4#9 %23.bam\t" + md5a + "\th.x/s\t5\n\t\t\t\t\n\t\t\th.x/t\t\n",
+		"2 a ftp://h.x/a\n2 7568_4#9 %23.bam ftp://h.x/7568_4%239%20%2523.bam 5\n2 s ftp://h.x/s md5:" + md5a + "\n4 t ftp://h.x/t\n"},
+	{"ENA report, one set chosen", Options{Map: []string{"ena:SRA", "ena:fastq_ftp"}}, "fastq_ftp\tsubmitted_ftp\tsra_ftp\nh.x/a\th.x/b\tftp://h.x/c\n", "2 c ftp://h.x/c\n2 a ftp://h.x/a\n"},
+	{"ENA report as JSON", Options{Map: []string{"ena:sra"}}, `[{"run_accession":"SRR16298157","fastq_ftp":"ftp.sra.ebi.ac.uk/vol1/fastq/SRR162/057/SRR16298157/SRR16298157_1.fastq.gz",` +
+		`"fastq_bytes":"43409","sra_ftp":"ftp.sra.ebi.ac.uk/vol1/srr/SRR162/057/SRR16298157","sra_bytes":"157435","sra_md5":"baa98dd72f2a966be8f76569e46c03d9"},` + "\n" + `{"run_accession":"x","sra_ftp":""}]`,
+		"1 SRR16298157 ftp://ftp.sra.ebi.ac.uk/vol1/srr/SRR162/057/SRR16298157 157435 md5:baa98dd72f2a966be8f76569e46c03d9\n"},
+
+	{"NCBI summary", Options{}, "##  See ftp://ftp.ncbi.nlm.nih.gov/genomes/README_assembly_summary.txt for a description of the columns in this file.\n" +
+		"#assembly_accession\ttaxid\tftp_path\tgroup\n" +
+		"GCF_000005845.2\t511145\thttps://ftp.ncbi.nlm.nih.gov/genomes/all/GCF/000/005/845/GCF_000005845.2_ASM584v2\tbacteria\n" +
+		"GCA_000000001.1\t1\tna\tx\n",
+		"3 GCF_000005845.2_ASM584v2_genomic.fna.gz ftp://ftp.ncbi.nlm.nih.gov/genomes/all/GCF/000/005/845/GCF_000005845.2_ASM584v2/GCF_000005845.2_ASM584v2_genomic.fna.gz\n"},
+	{"NCBI summary, older", Options{Map: []string{"ncbi:_a", "ncbi:_b"}}, "#   See README\n# assembly_accession\tftp_path\nGCA_1\tftp://ftp.ncbi.nlm.nih.gov/all/GCA_1_x/\n",
+		"3 GCA_1_x_a ftp://ftp.ncbi.nlm.nih.gov/all/GCA_1_x/GCA_1_x_a\n3 GCA_1_x_b ftp://ftp.ncbi.nlm.nih.gov/all/GCA_1_x/GCA_1_x_b\n"},
+	{"NCBI digests", Options{Base: genomes}, "c13d459b5caa702ff7e1f26fe44b8ad7  ./GCF_000005845.2_ASM584v2_genomic.fna.gz\n2238238dd39e11329547d26ab138be41  ./sub dir/a#b\n",
+		"1 GCF_000005845.2_ASM584v2_genomic.fna.gz ftp://h/genomes/x/GCF_000005845.2_ASM584v2_genomic.fna.gz md5:c13d459b5caa702ff7e1f26fe44b8ad7\n" +
+			"2 sub dir/a#b ftp://h/genomes/x/sub%20dir/a%23b md5:2238238dd39e11329547d26ab138be41\n"},
+	{"BSD digests", Options{Base: genomes, Format: "sums"}, "# x\nSHA256 (a) = " + sha256abc + "\n", "2 a ftp://h/genomes/x/a sha256:" + sha256abc + "\n"},
+
+	// The columns and comments as the archives' own descriptions give them; the names are made up.
+	{"IGSR sequence.index", Options{Base: genomes}, "##FileDate=20190503\n##ENA_FILE_PATH=path to ENA file on ENA ftp site\n##MD5=md5sum of file\n" +
+		"#ENA_FILE_PATH\tMD5SUM\tRUN_ID\nftp://h/vol1/run/ERR1/N1.cram\t" + md5a + "\tERR1\nftp:/ftp.h.x/N2.cram\t" + md5b + "\tERR2\n",
+		"5 N1.cram ftp://h/vol1/run/ERR1/N1.cram md5:" + md5a + "\n6 N2.cram ftp://ftp.h.x/N2.cram md5:" + md5b + "\n"},
+	{"IGSR sequence.index, relative", Options{Base: genomes}, "FASTQ_FILE\tMD5\tRUN_ID\ndata/N1/E1_1.fastq.gz\t" + md5a + "\tE1\nFASTQ_FILE\tMD5\tRUN_ID\ndata/N1/E1#2.gz\t" + md5b + "\tE1\n",
+		"2 data/N1/E1_1.fastq.gz ftp://h/genomes/x/data/N1/E1_1.fastq.gz md5:" + md5a + "\n4 data/N1/E1#2.gz ftp://h/genomes/x/data/N1/E1%232.gz md5:" + md5b + "\n"},
+	{"Argo index", Options{}, "# Title : Profile directory file of the Argo Global Data Assembly Center\n# FTP root number 1 : ftp://h/argo/dac\n# FTP root number 2 : ftp://i/argo/dac\n# GDAC node : X\n" +
+		"file,date,latitude,longitude,ocean,profiler_type,institution,date_update\naoml/1/profiles/R1_001.nc,20200101000000,0.267,-16.032,A,845,AO,20200102000000\naoml/1/R1_002.nc,2,,,,845,AO,3,\"more\",x\n",
+		"6 aoml/1/profiles/R1_001.nc ftp://h/argo/dac/aoml/1/profiles/R1_001.nc\n7 aoml/1/R1_002.nc ftp://h/argo/dac/aoml/1/R1_002.nc\n"},
+	{"Argo index, another root", Options{Base: genomes, Map: []string{"url=file"}}, "# FTP root number 1 : ftp://i/argo/dac\nfile,date\na/R1.nc,1\n", "3 a/R1.nc ftp://h/genomes/x/a/R1.nc\n"},
+	{"Argo index from its server", Options{Base: genomes}, "# FTP root number 1 : ftp://h/argo/dac\nfile,date\na/R1.nc,1\n", "3 a/R1.nc ftp://h/argo/dac/a/R1.nc\n"},
+	{"ENA report from a server", Options{Base: genomes}, "fastq_ftp\nh/a\n", "2 a ftp://h/a\n"},
+	{"SDRF of ArrayExpress", Options{}, "Source Name\tComment [FASTQ_URI]\tComment[MD5]\nS1\tftp://h/E1_1.fastq.gz\t\nS1\tftp://h/E1_2.fastq.gz\t\n",
+		"2 E1_1.fastq.gz ftp://h/E1_1.fastq.gz\n3 E1_2.fastq.gz ftp://h/E1_2.fastq.gz\n"},
+	{"SDRF of proteomics", Options{}, "source name\tcomment[data file]\tcomment[file uri]\nS1\ta.raw\thttps://ftp.pride.ebi.ac.uk/p/a.raw\nS2\tb.raw\tnot available\n",
+		"2 a.raw ftp://ftp.pride.ebi.ac.uk/p/a.raw\n"},
+	{"README.txt of PRIDE", Options{}, "ID\tNAME\tURI\tTYPE\tMAPPINGS\n1\ta.raw\tftp://h/p/a.raw\tRAW\t-\n", "2 a.raw ftp://h/p/a.raw\n"},
+	{"JSON of digests", Options{Base: genomes}, "{\"i_X.txt\": \"" + sha256abc + "\",\n\"FILES/a b.zip\": \"" + md5a + "\", \"version\": 1}",
+		"1 i_X.txt ftp://h/genomes/x/i_X.txt sha256:" + sha256abc + "\n2 FILES/a b.zip ftp://h/genomes/x/FILES/a%20b.zip md5:" + md5a + "\n"},
+	{"JSON, an array within", Options{Map: []string{"url=downloadLink,size=fileSize,path=fileName"}},
+		`{"page":{"n":1,"tags":["x",2]},"list":[{"fileName":"a","fileSize":3,"downloadLink":"ftp://h/x/1"},` + "\n" + `{"other":{},"fileName":"b","fileSize":4,"downloadLink":"ftp://h/x/2"}]}`,
+		"1 a ftp://h/x/1 3\n2 b ftp://h/x/2 4\n"},
+	{"NDJSON, mapped", Options{Map: []string{"url=link,sha256=sum"}}, `{"link":"ftp://h/a","sum":"` + sha256abc + `","n":1}` + "\n" + `{"n":2,"sum":"","link":"ftp://h/b"}`,
+		"1 a ftp://h/a sha256:" + sha256abc + "\n2 b ftp://h/b\n"},
+	{"several URLs in a cell", Options{Map: []string{"MD5=Sums, Size=n, url=Links, path=As"}}, "As\tLinks\tn\tSums\nx/a;x/b\tftp://h/1;type=i;ftp://h/2\t1;2\t" + md5a + ";" + md5b + "\n",
+		"2 x/a ftp://h/1;type=i 1 md5:" + md5a + "\n2 x/b ftp://h/2 2 md5:" + md5b + "\n"},
+	{"several maps", Options{Map: []string{"url=b", "url=a"}}, "a,b\nftp://h/1,ftp://h/2\n", "2 2 ftp://h/2\n2 1 ftp://h/1\n"},
+	{"a comment as header", Options{Map: []string{"url=b"}}, "# first\n# a\tb\n\tftp://h/2\n", "3 2 ftp://h/2\n"},
+	{"compressed", Options{}, gzipped("url\nftp://h/a\n") + gzipped("ftp://h/b\n"), "2 a ftp://h/a\n3 b ftp://h/b\n"},
+	{"nothing", Options{}, "\n", ""},
+	{"a header alone", Options{}, "url\tpath\n", ""},
+}
+
 // TestRead reads every form, told by its beginning.
 func TestRead(t *testing.T) {
-	base := mustParse(t, "ftp://h/genomes/x/")
-	for _, tt := range []struct {
-		name string
-		o    Options
-		text string
-		want string
-	}{
-		{"list", Options{}, "ftp://h/a\nftps://h/b", "1 a ftp://h/a\n2 b ftps://h/b\n"},
-		{"list with all that does not count", Options{}, "\ufeff# my files\r\n\r\n  FTP://h/a \t\r\n \t\n#ftp://h/no\nURL:ftp://u:secret@h/b;type=a\n",
-			"3 a ftp://h/a\n6 b ftp://u:***@h/b;type=a\n"},
-		{"list with encoded octets", Options{}, "ftp://h/d/a%23b%20c\n", "1 a#b c ftp://h/d/a%23b%20c\n"},
-		{"list with directories kept", Options{KeepDirs: true}, "ftp://h/d/e/f\n", "1 d/e/f ftp://h/d/e/f\n"},
-		{"text", Options{}, "See <URL:ftp://h/pub/rfc-\n   index.txt>, <ftp://h/x#\n", "1 rfc-index.txt ftp://h/pub/rfc-index.txt\n" +
-			"line 2: ftp://h/x#: column 11: the URL is not closed by >; write <URL:ftp://h/x#>\n"},
-		{"text, several on a line", Options{}, "<ftp://h/a> and <URL:ftp://h/b>, also ftp://h/c.", "1 a ftp://h/a\n1 b ftp://h/b\n1 c ftp://h/c\n"},
-		{"a port of another protocol", Options{AllowPort: true}, "ftp://h:25/a\n", "1 a ftp://h:25/a\n"},
-		{"text, by name", Options{Format: "text"}, "I found it under ftp://h/a, too.\n", "1 a ftp://h/a\n"},
-
-		{"tsv", Options{}, "Path\tnote\tURL\tsize\tSHA-256\tmd5\nd/e\tx y\tftp://h/f\t12\t" + sha256abc + "\t" + md5a + "\n",
-			"2 d/e ftp://h/f 12 sha256:" + sha256abc + "\n"},
-		{"tsv, empty cells and comments", Options{}, "# made by hand\n#url\tsize\tmd5sum\n\n#x\nftp://h/f\t\t" + md5a + "\nftp://h/g\t0\t\n",
-			"5 f ftp://h/f md5:" + md5a + "\n6 g ftp://h/g 0\n"},
-		{"tsv of R, in quotes", Options{}, "\"url\"\t\"path\"\n\"ftp://h/f\"\t\"a \"\"b\"\"\"\n", "2 a \"b\" ftp://h/f\n"},
-		{"tsv, first header cell empty", Options{}, "\turl\n1\tftp://h/f\n", "2 f ftp://h/f\n"},
-		{"tsv, alternatives", Options{}, "url\turl\turls\nftp://h/f\tftp://i/f\tftp://j/f ftp://k/f;type=i\n\t\tftp://l/g\n",
-			"2 f ftp://h/f ftp://i/f ftp://j/f ftp://k/f;type=i\n3 g ftp://l/g\n"},
-		{"tsv, one column", Options{}, "url\nftp://h/f\n", "2 f ftp://h/f\n"},
-		{"csv", Options{}, "size,url,checksum\n7,ftp://h/f,SHA256:" + sha256abc + "\n", "2 f ftp://h/f 7 sha256:" + sha256abc + "\n"},
-		{"csv, quoted", Options{}, "\"title, long\",url,path\r\n\"a\r\nb, \"\"c\"\"\",ftp://h/f,\"x,y\"\r\nd,\"ftp://h/g\",\r\n",
-			"2 x,y ftp://h/f\n4 g ftp://h/g\n"},
-		{"ndjson", Options{}, `{"url":"ftp://h/f","size":12,"md5":"` + md5a + `","extra":{"a":[1]}}` + "\n\n" +
-			`{"URL":["ftp://h/g","ftp://i/g"],"path":"x/ y","size":"3","sha1":null}` + "\n" + `{"urls":"ftp://h/i ftp://j/i"}`,
-			"1 f ftp://h/f 12 md5:" + md5a + "\n3 x/ y ftp://h/g ftp://i/g 3\n4 i ftp://h/i ftp://j/i\n"},
-		{"json", Options{}, "[\n{\"url\":\"ftp://h/f\"},\n  {\n \"url\": \"ftp://h/g\" } ]\n", "2 f ftp://h/f\n3 g ftp://h/g\n"},
-		{"json, empty", Options{}, "[]", ""},
-
-		{"ENA report", Options{}, "run_accession\tfastq_ftp\tfastq_md5\tfastq_bytes\n" +
-			"ERR2223563\tftp.sra.ebi.ac.uk/vol1/fastq/ERR222/003/ERR2223563/ERR2223563_1.fastq.gz;ftp.sra.ebi.ac.uk/vol1/fastq/ERR222/003/ERR2223563/ERR2223563_2.fastq.gz\t" +
-			md5a + ";" + md5b + "\t1170312089;1246298835",
-			"2 ERR2223563_1.fastq.gz ftp://ftp.sra.ebi.ac.uk/vol1/fastq/ERR222/003/ERR2223563/ERR2223563_1.fastq.gz 1170312089 md5:" + md5a + "\n" +
-				"2 ERR2223563_2.fastq.gz ftp://ftp.sra.ebi.ac.uk/vol1/fastq/ERR222/003/ERR2223563/ERR2223563_2.fastq.gz 1246298835 md5:" + md5b + "\n"},
-		{"ENA report with several sets", Options{}, "fastq_ftp\tsubmitted_ftp\tsra_md5\tsra_ftp\tsubmitted_bytes\nh.x/a;\th.x/7568_4#9 %23.bam\t" + md5a + "\th.x/s\t5\n\t\t\t\t\n\t\t\th.x/t\t\n",
-			"2 a ftp://h.x/a\n2 7568_4#9 %23.bam ftp://h.x/7568_4%239%20%2523.bam 5\n2 s ftp://h.x/s md5:" + md5a + "\n4 t ftp://h.x/t\n"},
-		{"ENA report, one set chosen", Options{Map: []string{"ena:SRA", "ena:fastq_ftp"}}, "fastq_ftp\tsubmitted_ftp\tsra_ftp\nh.x/a\th.x/b\tftp://h.x/c\n", "2 c ftp://h.x/c\n2 a ftp://h.x/a\n"},
-		{"ENA report as JSON", Options{Map: []string{"ena:sra"}}, `[{"run_accession":"SRR16298157","fastq_ftp":"ftp.sra.ebi.ac.uk/vol1/fastq/SRR162/057/SRR16298157/SRR16298157_1.fastq.gz",` +
-			`"fastq_bytes":"43409","sra_ftp":"ftp.sra.ebi.ac.uk/vol1/srr/SRR162/057/SRR16298157","sra_bytes":"157435","sra_md5":"baa98dd72f2a966be8f76569e46c03d9"},` + "\n" + `{"run_accession":"x","sra_ftp":""}]`,
-			"1 SRR16298157 ftp://ftp.sra.ebi.ac.uk/vol1/srr/SRR162/057/SRR16298157 157435 md5:baa98dd72f2a966be8f76569e46c03d9\n"},
-
-		{"NCBI summary", Options{}, "##  See ftp://ftp.ncbi.nlm.nih.gov/genomes/README_assembly_summary.txt for a description of the columns in this file.\n" +
-			"#assembly_accession\ttaxid\tftp_path\tgroup\n" +
-			"GCF_000005845.2\t511145\thttps://ftp.ncbi.nlm.nih.gov/genomes/all/GCF/000/005/845/GCF_000005845.2_ASM584v2\tbacteria\n" +
-			"GCA_000000001.1\t1\tna\tx\n",
-			"3 GCF_000005845.2_ASM584v2_genomic.fna.gz ftp://ftp.ncbi.nlm.nih.gov/genomes/all/GCF/000/005/845/GCF_000005845.2_ASM584v2/GCF_000005845.2_ASM584v2_genomic.fna.gz\n"},
-		{"NCBI summary, older", Options{Map: []string{"ncbi:_a", "ncbi:_b"}}, "#   See README\n# assembly_accession\tftp_path\nGCA_1\tftp://ftp.ncbi.nlm.nih.gov/all/GCA_1_x/\n",
-			"3 GCA_1_x_a ftp://ftp.ncbi.nlm.nih.gov/all/GCA_1_x/GCA_1_x_a\n3 GCA_1_x_b ftp://ftp.ncbi.nlm.nih.gov/all/GCA_1_x/GCA_1_x_b\n"},
-		{"NCBI digests", Options{Base: base}, "c13d459b5caa702ff7e1f26fe44b8ad7  ./GCF_000005845.2_ASM584v2_genomic.fna.gz\n2238238dd39e11329547d26ab138be41  ./sub dir/a#b\n",
-			"1 GCF_000005845.2_ASM584v2_genomic.fna.gz ftp://h/genomes/x/GCF_000005845.2_ASM584v2_genomic.fna.gz md5:c13d459b5caa702ff7e1f26fe44b8ad7\n" +
-				"2 sub dir/a#b ftp://h/genomes/x/sub%20dir/a%23b md5:2238238dd39e11329547d26ab138be41\n"},
-		{"BSD digests", Options{Base: base, Format: "sums"}, "# x\nSHA256 (a) = " + sha256abc + "\n", "2 a ftp://h/genomes/x/a sha256:" + sha256abc + "\n"},
-
-		// The columns and comments as the archives' own descriptions give them; the names are made up.
-		{"IGSR sequence.index", Options{Base: base}, "##FileDate=20190503\n##ENA_FILE_PATH=path to ENA file on ENA ftp site\n##MD5=md5sum of file\n" +
-			"#ENA_FILE_PATH\tMD5SUM\tRUN_ID\nftp://h/vol1/run/ERR1/N1.cram\t" + md5a + "\tERR1\nftp:/ftp.h.x/N2.cram\t" + md5b + "\tERR2\n",
-			"5 N1.cram ftp://h/vol1/run/ERR1/N1.cram md5:" + md5a + "\n6 N2.cram ftp://ftp.h.x/N2.cram md5:" + md5b + "\n"},
-		{"IGSR sequence.index, relative", Options{Base: base}, "FASTQ_FILE\tMD5\tRUN_ID\ndata/N1/E1_1.fastq.gz\t" + md5a + "\tE1\nFASTQ_FILE\tMD5\tRUN_ID\ndata/N1/E1#2.gz\t" + md5b + "\tE1\n",
-			"2 data/N1/E1_1.fastq.gz ftp://h/genomes/x/data/N1/E1_1.fastq.gz md5:" + md5a + "\n4 data/N1/E1#2.gz ftp://h/genomes/x/data/N1/E1%232.gz md5:" + md5b + "\n"},
-		{"Argo index", Options{}, "# Title : Profile directory file of the Argo Global Data Assembly Center\n# FTP root number 1 : ftp://h/argo/dac\n# FTP root number 2 : ftp://i/argo/dac\n# GDAC node : X\n" +
-			"file,date,latitude,longitude,ocean,profiler_type,institution,date_update\naoml/1/profiles/R1_001.nc,20200101000000,0.267,-16.032,A,845,AO,20200102000000\naoml/1/R1_002.nc,2,,,,845,AO,3,\"more\",x\n",
-			"6 aoml/1/profiles/R1_001.nc ftp://h/argo/dac/aoml/1/profiles/R1_001.nc\n7 aoml/1/R1_002.nc ftp://h/argo/dac/aoml/1/R1_002.nc\n"},
-		{"Argo index, another root", Options{Base: base, Map: []string{"url=file"}}, "# FTP root number 1 : ftp://i/argo/dac\nfile,date\na/R1.nc,1\n", "3 a/R1.nc ftp://h/genomes/x/a/R1.nc\n"},
-		{"Argo index from its server", Options{Base: base}, "# FTP root number 1 : ftp://h/argo/dac\nfile,date\na/R1.nc,1\n", "3 a/R1.nc ftp://h/argo/dac/a/R1.nc\n"},
-		{"ENA report from a server", Options{Base: base}, "fastq_ftp\nh/a\n", "2 a ftp://h/a\n"},
-		{"SDRF of ArrayExpress", Options{}, "Source Name\tComment [FASTQ_URI]\tComment[MD5]\nS1\tftp://h/E1_1.fastq.gz\t\nS1\tftp://h/E1_2.fastq.gz\t\n",
-			"2 E1_1.fastq.gz ftp://h/E1_1.fastq.gz\n3 E1_2.fastq.gz ftp://h/E1_2.fastq.gz\n"},
-		{"SDRF of proteomics", Options{}, "source name\tcomment[data file]\tcomment[file uri]\nS1\ta.raw\thttps://ftp.pride.ebi.ac.uk/p/a.raw\nS2\tb.raw\tnot available\n",
-			"2 a.raw ftp://ftp.pride.ebi.ac.uk/p/a.raw\n"},
-		{"README.txt of PRIDE", Options{}, "ID\tNAME\tURI\tTYPE\tMAPPINGS\n1\ta.raw\tftp://h/p/a.raw\tRAW\t-\n", "2 a.raw ftp://h/p/a.raw\n"},
-		{"JSON of digests", Options{Base: base}, "{\"i_X.txt\": \"" + sha256abc + "\",\n\"FILES/a b.zip\": \"" + md5a + "\", \"version\": 1}",
-			"1 i_X.txt ftp://h/genomes/x/i_X.txt sha256:" + sha256abc + "\n2 FILES/a b.zip ftp://h/genomes/x/FILES/a%20b.zip md5:" + md5a + "\n"},
-		{"JSON, an array within", Options{Map: []string{"url=downloadLink,size=fileSize,path=fileName"}},
-			`{"page":{"n":1,"tags":["x",2]},"list":[{"fileName":"a","fileSize":3,"downloadLink":"ftp://h/x/1"},` + "\n" + `{"other":{},"fileName":"b","fileSize":4,"downloadLink":"ftp://h/x/2"}]}`,
-			"1 a ftp://h/x/1 3\n2 b ftp://h/x/2 4\n"},
-		{"NDJSON, mapped", Options{Map: []string{"url=link,sha256=sum"}}, `{"link":"ftp://h/a","sum":"` + sha256abc + `","n":1}` + "\n" + `{"n":2,"sum":"","link":"ftp://h/b"}`,
-			"1 a ftp://h/a sha256:" + sha256abc + "\n2 b ftp://h/b\n"},
-		{"several URLs in a cell", Options{Map: []string{"MD5=Sums, Size=n, url=Links, path=As"}}, "As\tLinks\tn\tSums\nx/a;x/b\tftp://h/1;type=i;ftp://h/2\t1;2\t" + md5a + ";" + md5b + "\n",
-			"2 x/a ftp://h/1;type=i 1 md5:" + md5a + "\n2 x/b ftp://h/2 2 md5:" + md5b + "\n"},
-		{"several maps", Options{Map: []string{"url=b", "url=a"}}, "a,b\nftp://h/1,ftp://h/2\n", "2 2 ftp://h/2\n2 1 ftp://h/1\n"},
-		{"a comment as header", Options{Map: []string{"url=b"}}, "# first\n# a\tb\n\tftp://h/2\n", "3 2 ftp://h/2\n"},
-		{"compressed", Options{}, gzipped("url\nftp://h/a\n") + gzipped("ftp://h/b\n"), "2 a ftp://h/a\n3 b ftp://h/b\n"},
-		{"nothing", Options{}, "\n", ""},
-		{"a header alone", Options{}, "url\tpath\n", ""},
-	} {
+	for _, tt := range readTests {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := show(tt.text, tt.o); got != tt.want {
 				t.Errorf("got\n%swant\n%s", got, tt.want)
@@ -306,7 +304,7 @@ func TestReadError(t *testing.T) {
 	for _, format := range formats() {
 		start := map[string]string{"json": `["`, "tsv": "url\n", "csv": "url\n"}[format]
 		broken := func() io.Reader { return io.MultiReader(strings.NewReader(start+"ftp://h/ha"), iotest.ErrReader(want)) }
-		o := Options{Format: format, Base: mustParse(t, "ftp://h/")}
+		o := Options{Format: format, Base: must.Get(urlparse.Parse("ftp://h/"))(t)}
 		if files, _, errs := Check(broken(), o); files != 0 || len(errs) == 0 || errs[len(errs)-1] != want {
 			t.Errorf("%s: Check has %d files, %v", format, files, errs)
 		}
@@ -363,44 +361,4 @@ func TestGuess(t *testing.T) {
 			t.Errorf("guess(%.30q) = %q, want %q", text, got, want)
 		}
 	}
-}
-
-// TestLineEnds checks that a list whose lines end in CR alone, of which a comment or header would hide the rest, and one
-// of no bytes are errors.
-func TestLineEnds(t *testing.T) {
-	lines := map[string][]string{
-		"list": {"# two", "ftp://h/a", "ftp://h/b"}, "tsv": {"url\tsize", "ftp://h/a\t1", "ftp://h/b\t2"}, "csv": {"url,size", "ftp://h/a,1", "ftp://h/b,2"},
-		"ndjson": {`{"url":"ftp://h/a"}`, `{"url":"ftp://h/b"}`},
-		"sums":   {"d41d8cd98f00b204e9800998ecf8427e  a", "d41d8cd98f00b204e9800998ecf8427e  b"},
-	}
-	base := mustParse(t, "ftp://h/")
-	cases := 0
-	for want, text := range lines {
-		for _, format := range []string{"", want} {
-			for _, eol := range []string{"\n", "\r\n", "\r\r\n", "\r"} {
-				for _, last := range []string{"", eol} {
-					cases++
-					items, errs := 0, 0
-					for _, err := range Read(strings.NewReader(strings.Join(text, eol)+last), Options{Format: format, Base: base}) {
-						if items++; err != nil {
-							errs++
-						}
-					}
-					if ok := errs == 0 && items == 2; ok != (eol != "\r") && eol != "\r\r\n" || eol == "\r" && errs == 0 {
-						t.Errorf("%s as %q, %q, %q: %d items, %d errors", want, format, eol, last, items, errs)
-					}
-				}
-			}
-		}
-	}
-	for _, format := range append(formats(), "") {
-		for _, text := range []string{"", "\xef\xbb\xbf"} {
-			cases++
-			_, _, errs := Check(strings.NewReader(text), Options{Format: format})
-			if len(errs) == 0 {
-				t.Errorf("%q as %q: no error", text, format)
-			}
-		}
-	}
-	t.Logf("%d cases", cases)
 }
