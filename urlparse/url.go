@@ -159,7 +159,7 @@ func (u *URL) BadPort() error {
 	}
 	return &Error{Input: u.Redacted(), column: len(u.beforeHost()+u.host()+":") + 1,
 		reason: "port " + strconv.Itoa(u.Port) + " belongs to another protocol (" + name + ")",
-		Hint:   "--allow-port (Client.AllowPort) allows it, if an FTP server is there"}
+		Hint:   "FTPFETCH_WITHOUT=portcheck (Client.AllowPort) allows it, if an FTP server is there"}
 }
 
 // otherPorts are the ports that browsers refuse for any protocol but the port's own (the bad ports of the WHATWG Fetch

@@ -174,7 +174,7 @@ var badLines = []struct {
 	{"a password", Options{}, "ftp://h/x\n", "ftp://u:se#cret@h/a", "ftp://h/g", `ftp://u:***@h/a: column 11: "#" cannot stand unencoded in a password; write %23`},
 	{"no scheme", Options{}, "", "ftp.example.org/a", "ftp://h/g", "ftp.example.org/a: the scheme is missing; write ftp://ftp.example.org/a, or --base ftp:// for the whole list"},
 	{"another scheme", Options{}, "", "http://h/a", "ftp://h/g", "http://h/a: http is not supported, only ftp, ftps and ftpes (use curl)"},
-	{"a port", Options{}, "", "ftp://h:25/a", "ftp://h/g", "ftp://h:25/a: column 9: port 25 belongs to another protocol (smtp); --allow-port (Client.AllowPort) allows it, if an FTP server is there"},
+	{"a port", Options{}, "", "ftp://h:25/a", "ftp://h/g", "ftp://h:25/a: column 9: port 25 belongs to another protocol (smtp); FTPFETCH_WITHOUT=portcheck (Client.AllowPort) allows it, if an FTP server is there"},
 	{"a directory", Options{}, "", "ftp://h/a/", "ftp://h/g", "ftp://h/a/: names a directory: write the URL of a file"},
 	{"a directory by type", Options{}, "", "ftp://u:secret@h/a;type=d", "ftp://h/g", "ftp://u:***@h/a;type=d: names a directory: write the URL of a file"},
 	{"a name that leaves", Options{}, "", "ftp://u:secret@h/a/%2Fetc", "ftp://h/g",

@@ -40,7 +40,7 @@ var exactTree = map[string]string{
 
 // exactLines are the command lines; a space ends a word.
 var exactLines = []struct{ program, line string }{
-	{ours, "-q -o - --allow-port URL"},
+	{ours, "-q -o - URL"},
 	{"curl", "-s -m 10 URL"},
 	{"wget", "-q -t 1 -T 10 -O - URL"},
 	{"lftp", "-c set\tnet:max-retries\t1;set\tnet:timeout\t10;VERB\t'URL'"},

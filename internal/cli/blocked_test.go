@@ -244,9 +244,9 @@ func TestBlockedStreams(t *testing.T) {
 		args   []string
 	}{
 		{true, []string{"--help"}},
-		{true, []string{"--print", "man"}},
+		{true, []string{"--help=man"}},
 		{true, []string{"--version"}},
-		{true, []string{"--print", "bash"}},
+		{true, []string{"--help=bash"}},
 		{true, []string{"--dry-run", f}},
 		{true, []string{dir}},
 		{true, []string{"--json", dir}},

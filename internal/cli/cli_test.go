@@ -52,7 +52,7 @@ func TestMalformed(t *testing.T) {
 		{"ftp://h/a b", 3, "%20"},
 		{"ftp://h/a%0d%0aDELE%20x/f", 3, "column "},
 		{"ftp://h/\x1b[2J", 3, "column "},
-		{"ftp://h:6667/f", 3, "--allow-port"},
+		{"ftp://h:6667/f", 3, "FTPFETCH_WITHOUT=portcheck"},
 		{"ftp://u:s3cr3t:x@h/f", 3, "%3A"},
 		{"ftp://u:s3/cr3t@h/f", 3, "column "},
 		{"", 3, "is empty"},

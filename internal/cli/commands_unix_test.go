@@ -44,9 +44,9 @@ var documentedCommands = []documented{
 	{line: "ftpfetch -r -N -d mirror ftp://ftp.example.org/pub/",
 		files: "mirror/a.zip mirror/big.iso mirror/big.iso.sha256 mirror/file mirror/file.gz mirror/project/read.me", err: "6 of 6 complete"},
 	{line: "ftpfetch ftpes://ftp.example.org/pub/file", files: "file"},
-	{line: "ftpfetch --print bash > ~/.local/share/bash-completion/completions/ftpfetch", files: ".local/share/bash-completion/completions/ftpfetch"},
-	{line: `ftpfetch --print zsh > "${fpath[1]}/_ftpfetch"`, files: "functions/_ftpfetch"},
-	{line: "ftpfetch --print fish > ~/.config/fish/completions/ftpfetch.fish", files: ".config/fish/completions/ftpfetch.fish"},
+	{line: "ftpfetch --help=bash > ~/.local/share/bash-completion/completions/ftpfetch", files: ".local/share/bash-completion/completions/ftpfetch"},
+	{line: `ftpfetch --help=zsh > "${fpath[1]}/_ftpfetch"`, files: "functions/_ftpfetch"},
+	{line: "ftpfetch --help=fish > ~/.config/fish/completions/ftpfetch.fish", files: ".config/fish/completions/ftpfetch.fish"},
 
 	// docs/many.md
 	{line: "ftpfetch -i urls.txt -d data", files: "data/file data/file.gz report.tsv urls.txt", err: "2 of 2 complete"},

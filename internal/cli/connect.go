@@ -48,7 +48,7 @@ func (r *run) connect(ctx context.Context) (err error) {
 		}
 	}
 	c.Credentials, c.Trace = r.logins.supply, r.print.Trace()
-	if r.IP != "" || r.Bind.IsValid() {
+	if r.IP != "" {
 		c.Dial = r.dial
 	}
 	c.Proxy = func(address string) proxy.DialFunc {
@@ -73,13 +73,13 @@ func (r *run) connect(ctx context.Context) (err error) {
 	return nil
 }
 
-// dial opens every TCP connection, by --ip and from the address of --bind.
+// dial opens every TCP connection, as --ip says.
 func (r *run) dial(ctx context.Context, _, address string) (net.Conn, error) {
-	d := new(net.Dialer)
-	if r.Bind.IsValid() {
-		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(r.Bind, 0))
+	d, network := new(net.Dialer), "tcp"+r.IP
+	if local, err := netip.ParseAddr(r.IP); err == nil {
+		d.LocalAddr, network = net.TCPAddrFromAddrPort(netip.AddrPortFrom(local, 0)), "tcp"
 	}
-	return d.DialContext(ctx, "tcp"+r.IP, address)
+	return d.DialContext(ctx, network, address)
 }
 
 // readTLS reads the files that the flags name. It returns nil if the library's default configuration will do.

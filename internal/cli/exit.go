@@ -170,7 +170,7 @@ var hints = []hint{
 	{is(gateway.ErrWithheld), "--proxy get+URL gives it these, unencrypted unless the proxy's URL is https://"},
 	{is(syscall.EMFILE), "ulimit -n raises the limit, and a smaller -j or -s needs fewer"},
 	{is(syscall.ENOBUFS, syscall.ENOMEM), "a smaller -j or -s needs less memory"},
-	{is(syscall.EADDRNOTAVAIL), "--bind names no address of this machine"},
+	{is(syscall.EADDRNOTAVAIL), "--ip names no address of this machine"},
 	{is(ftpexec.ErrNoCredentials), "--password-stdin or ~/.netrc"},
 }
 

@@ -45,7 +45,7 @@ func TestFenceAllows(t *testing.T) {
 	for _, tt := range []struct{ script, out, files string }{
 		{"ftpfetch -v URL/g 2>&1 | grep -c '^. fenced: .* below [.]$'", "1\n", "g"},
 		{"ftpfetch -v URL/d/ 2>&1 | grep fenced", "* fenced: this process can write no file\n", ""},
-		{"ftpfetch -v --no-sandbox URL/g 2>&1 | grep fenced; true", "", "g"},
+		{"FTPFETCH_WITHOUT=sandbox ftpfetch -v URL/g 2>&1 | grep fenced; true", "", "g"},
 		{"ftpfetch -q -o - URL/g", "contents", ""},
 		{"ftpfetch -q -o /dev/stdout URL/g | cat", "contents", ""},
 		{"ftpfetch -q -o /dev/stdout URL/g >file; cat file", "contents", "file"},

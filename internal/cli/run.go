@@ -32,7 +32,7 @@ import (
 type IO struct {
 	In       io.Reader
 	Out, Err io.Writer
-	Confine  bool // the process does nothing else: put it under Landlock, without --no-sandbox
+	Confine  bool // the process does nothing else: put it under Landlock
 }
 
 // Standard returns the streams of the process.

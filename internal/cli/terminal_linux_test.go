@@ -217,6 +217,7 @@ func TestShowsTheDialogue(t *testing.T) {
 
 // TestLastLine checks for every way to end that the last thing on the terminal is a line that says what happened.
 func TestLastLine(t *testing.T) {
+	t.Setenv("FTPFETCH_WITHOUT", "portcheck")
 	const one, all = `/f: 1000 B in .+\n$`, `1 of 1 complete in \S+: 1000 B in .+\n$`
 	for _, tt := range []struct {
 		name, path      string
@@ -240,7 +241,7 @@ func TestLastLine(t *testing.T) {
 			must.Do(t, os.WriteFile(list, []byte(url+"\n"), 0o666))
 			for _, mode := range []string{"bar", "plain", "none"} {
 				for _, many := range []bool{false, true} {
-					args, want := append([]string{"--retries", "0", "--allow-port", "--progress", mode, "-d", t.TempDir()}, tt.args...), tt.one
+					args, want := append([]string{"--retries", "0", "--progress", mode, "-d", t.TempDir()}, tt.args...), tt.one
 					if many {
 						args, want = append(args, "-i", list), tt.many
 					} else {

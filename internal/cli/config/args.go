@@ -1,19 +1,19 @@
 package config
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
-
-	"github.com/spf13/pflag"
 )
 
 // reader reads a command line. It goes on behind what is wrong, so that everything is told at once, and gathers the
 // command as it should be.
 type reader struct {
 	*line
-	all      *pflag.FlagSet
+	set      map[string]func(string) error
+	given    map[string]bool
 	program  string // whose flags those are that are not ours
 	args     []string
 	operands []string
@@ -26,8 +26,9 @@ type reader struct {
 
 // read reads args, which exclude the program's name.
 func read(args []string, program string) *reader {
-	r := &reader{line: new(line), program: program, args: args}
-	r.all = r.flags()
+	r := &reader{line: new(line), given: make(map[string]bool), program: program, args: args}
+	r.set = r.setters()
+	r.without(os.Getenv("FTPFETCH_WITHOUT"))
 	for len(r.args) > 0 {
 		arg := r.next()
 		command := abroad(arg) // of lftp
@@ -58,6 +59,9 @@ func (r *reader) next() string {
 	return arg
 }
 
+// peek returns the next argument, or "".
+func (r *reader) peek() string { return strings.Join(r.args[:min(1, len(r.args))], "") }
+
 func isFlag(arg string) bool { return len(arg) > 1 && arg[0] == '-' }
 
 func (r *reader) complain(format string, args ...any) {
@@ -67,60 +71,55 @@ func (r *reader) complain(format string, args ...any) {
 // long reads a flag with two dashes.
 func (r *reader) long(text string) {
 	name, value, given := strings.Cut(text, "=")
-	f, found := r.all.Lookup(name), abroad("--"+name)
+	f, found := lookup("--"+name), abroad("--"+name)
 	if f == nil && found == nil {
-		if f = closest(name, r.all); f != nil {
-			r.complain("unknown flag --%s: perhaps --%s", name, f.Name)
+		if f = closest(name); f != nil {
+			r.complain("unknown flag --%s: perhaps --%s", name, f.name)
 		}
 	}
-	if f != nil {
+	switch {
+	case f != nil:
 		r.own(f, value, given)
-		return
+	case !r.take(found, value):
+		r.complain("unknown flag --%s%s", name, because(": ", found))
+		r.swap(found, value, given)
 	}
-	if r.take(found, value) {
-		return
-	}
-	r.complain("unknown flag --%s%s", name, because(": ", found))
-	r.swap(found, value, given)
 }
 
 // letters reads flags with one dash. Those of another program are not ours: -nc would write into the very file that
 // wget's -nc leaves alone. What follows a letter that nobody knows may be a password, and is not shown.
 func (r *reader) letters(text string) {
 	name, value, given := strings.Cut(text, "=")
-	var long *pflag.Flag // with or without its inner dashes: -dryrun is no -d
-	r.all.VisitAll(func(f *pflag.Flag) {
-		if strings.ReplaceAll(f.Name, "-", "") == strings.ReplaceAll(name, "-", "") {
-			long = f
+	for i, f := range flags() { // with or without its inner dashes: -dryrun is no -d
+		if strings.ReplaceAll(f.name, "-", "") == strings.ReplaceAll(name, "-", "") {
+			r.complain("-%s has one dash: write --%s", name, f.name)
+			r.own(&flags()[i], value, given)
+			return
 		}
-	})
-	if long != nil {
-		r.complain("-%s has one dash: write --%s", name, long.Name)
-		r.own(long, value, given)
-		return
 	}
 	for text != "" {
 		n := 1
 		if len(text) > 1 && text[0] == 'n' && abroad("-"+text[:2]) != nil {
 			n = 2
 		}
-		letters, found, own := text[:n], abroad("-"+text[:n]), r.all.ShorthandLookup(text[:1])
+		letters := "-" + text[:n]
+		found, own := abroad(letters), lookup(letters)
 		text = text[n:]
 		value := strings.TrimPrefix(text, "=")
-		if own != nil && n == 1 && (found == nil || placeholder(own) != "N" || value == "" || value == "auto" || fits("N", value)) {
-			given := text != "" && (own.NoOptDefVal == "" || text != value || numberFor(found, text))
+		if own != nil && (found == nil || own.value != "N" || value == "" || value == "auto" || fits("N", value)) {
+			given := text != "" && (!own.bare || text != value || numberFor(found, text))
 			if given {
 				text = ""
 			}
 			r.own(own, value, given)
 			continue
 		}
-		if own == nil && r.take(found, text) {
-			return
-		}
-		what := "unknown flag -" + letters
-		if own != nil && n == 1 {
-			what = "-" + letters + " takes a number here"
+		what := letters + " takes a number here"
+		if own == nil {
+			if r.take(found, text) {
+				return
+			}
+			what = "unknown flag " + letters
 		}
 		r.complain("%s%s", what, because(": ", found))
 		f, known := of(r.program, found)
@@ -135,10 +134,7 @@ func (r *reader) letters(text string) {
 // take obeys a flag of other programs if what follows leaves no doubt of what it means: text in the same argument, or the
 // next one. The table marks the meanings that it may take.
 func (r *reader) take(found []foreign, text string) bool {
-	next := ""
-	if len(r.args) > 0 {
-		next = r.args[0]
-	}
+	next := r.peek()
 	ends := next == "" || isFlag(next) || urlStart().MatchString(next)
 	for _, f := range found {
 		switch {
@@ -158,42 +154,39 @@ func (r *reader) take(found []foreign, text string) bool {
 }
 
 // own sets a flag of ours. value is what follows it in the same argument.
-func (r *reader) own(f *pflag.Flag, value string, given bool) {
-	meant, next := abroad("-"+f.Shorthand), ""
-	if len(r.args) > 0 {
-		next = r.args[0]
-	}
+func (r *reader) own(f *flag, value string, given bool) {
+	meant, next := abroad("-"+f.letter), r.peek()
 	switch {
-	case f.NoOptDefVal != "" && (given && numberFor(meant, value) || !given && numberFor(meant, next)):
-		r.complain("-%s takes no value here; %s", f.Shorthand, because("", meant))
+	case f.bare && (given && numberFor(meant, value) || !given && numberFor(meant, next)):
+		r.complain("-%s takes no value here; %s", f.letter, because("", meant))
 		r.swap(meant, value, given)
 		return
 	case given:
-	case f.NoOptDefVal != "":
-		value = f.NoOptDefVal
-	case len(r.args) == 0, isFlag(next) && meant != nil, urlStart().MatchString(next) && takesURL["--"+f.Name] == "" && f.Name != "input" && f.Name != "manifest":
-		r.complain("%s needs a value: write %s %s%s", dashed(f), dashed(f), placeholder(f), because("; ", meant))
+	case f.bare:
+		value = cmp.Or(map[string]string{"netrc": UsualNetrc}[f.name], "true")
+	case next == "", isFlag(next) && meant != nil, urlStart().MatchString(next) && takesURL["--"+f.name] == "" && f.name != "input" && f.name != "manifest":
+		r.complain("%s needs a value: write %s %s%s", f, f, f.value, because("; ", meant))
 		r.swap(meant, "", false)
 		return
 	default:
-		value, given = r.next(), true
+		value = r.next()
 	}
-	var bad *pflag.InvalidValueError
-	if err := r.all.Set(f.Name, value); errors.As(err, &bad) {
+	r.given[f.name] = true
+	if err := r.set[f.name](value); err != nil {
 		if value == "" {
 			meant = nil
 		}
-		r.complain("%s%s", badValue(f.Name, value, bad.Unwrap()), because("; ", meant))
+		r.complain("%s%s", badValue(f.name, value, err), because("; ", meant))
 		r.lost = true
 		return
 	}
 	switch {
-	case !given:
-		r.add(dashed(f))
-	case f.NoOptDefVal != "":
-		r.add("--" + f.Name + "=" + value)
+	case !f.bare:
+		r.add(f.String(), value)
+	case given:
+		r.add("--" + f.name + "=" + value)
 	default:
-		r.add(dashed(f), value)
+		r.add(f.String())
 	}
 }
 
@@ -208,7 +201,7 @@ func (r *reader) add(words ...string) {
 // same argument.
 func (r *reader) swap(found []foreign, value string, given bool) {
 	f, ok := of(r.program, found)
-	if ok && f.value != "" && !given && len(r.args) > 0 && !isFlag(r.args[0]) && !urlStart().MatchString(r.args[0]) && fits(f.value, r.args[0]) {
+	if next := r.peek(); ok && f.value != "" && !given && next != "" && !isFlag(next) && !urlStart().MatchString(next) && fits(f.value, next) {
 		value, given = r.next(), true
 	}
 	if !ok || given && value != "true" && (f.value == "" || !fits(f.value, value)) {

@@ -1,19 +1,17 @@
 package config
 
 import (
-	"flag"
+	stdflag "flag"
 	"fmt"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
-
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-var update = flag.Bool("update", false, "write the scripts of completion")
+var update = stdflag.Bool("update", false, "write the scripts of completion")
 
 // TestCompletions checks that the scripts complete the flags that there are. With -update it writes them.
 func TestCompletions(t *testing.T) {
@@ -31,12 +29,12 @@ func TestCompletions(t *testing.T) {
 // or any text. In the script LINES stands for what line returns for each flag, and FLAGS for the spellings of all.
 var shells = map[string]struct {
 	script, words, dir, file, any string
-	line                          func(f *pflag.Flag, names []string, usage, value string) string
+	line                          func(f flag, names []string, usage, value string) string
 }{
 	"bash": {"", `COMPREPLY=($(compgen -W '%s' -- "$cur")); return`, `IFS=$'\n'; COMPREPLY=($(compgen -d -- "$cur")); return`, "return", "return", bashLine},
-	"zsh": {"#compdef ftpfetch\n# Completion of ftpfetch for zsh: ftpfetch --print zsh\n_arguments -s -S \\\nLINES\t'*:URL:_urls'\n",
+	"zsh": {"#compdef ftpfetch\n# Completion of ftpfetch for zsh: ftpfetch --help=zsh\n_arguments -s -S \\\nLINES\t'*:URL:_urls'\n",
 		"(%s)", "_directories", "_files", " ", zshLine},
-	"fish": {"# Completion of ftpfetch for fish: ftpfetch --print fish\ncomplete -c ftpfetch -f\nLINES",
+	"fish": {"# Completion of ftpfetch for fish: ftpfetch --help=fish\ncomplete -c ftpfetch -f\nLINES",
 		" -x -a '%s'", " -x -a '(__fish_complete_directories)'", " -r -F", " -x", fishLine},
 }
 
@@ -44,14 +42,14 @@ var shells = map[string]struct {
 // file names.
 func completion(t *testing.T, shell string) string {
 	c, all, lines := shells[shell], "", ""
-	new(line).flags().VisitAll(func(f *pflag.Flag) {
-		names := []string{"--" + f.Name}
-		if f.Shorthand != "" {
-			names = []string{"-" + f.Shorthand, names[0]}
+	for _, f := range flags() {
+		names := []string{"--" + f.name}
+		if f.letter != "" {
+			names = []string{"-" + f.letter, names[0]}
 		}
-		kind, value := placeholder(f), c.any
+		kind, value := f.value, c.any
 		switch {
-		case kind == "" || f.NoOptDefVal != "":
+		case f.bare:
 			value = ""
 		case strings.Contains(kind, "|"):
 			value = fmt.Sprintf(c.words, strings.ReplaceAll(kind, "|", " "))
@@ -61,7 +59,7 @@ func completion(t *testing.T, shell string) string {
 			value = c.file
 		}
 		all, lines = all+" "+strings.Join(names, " "), lines+c.line(f, names, usage(f), value)
-	})
+	}
 	if shell == "bash" {
 		c.script = string(must.Get(os.ReadFile("testdata/completion.bash"))(t))
 	}
@@ -69,23 +67,23 @@ func completion(t *testing.T, shell string) string {
 }
 
 // usage returns what the help says of a flag, whose lines after the first are indented.
-func usage(f *pflag.Flag) string {
-	found := regexp.MustCompile(`(?m)^ +(?:-., )?--` + f.Name + `\b.*?(?: {2,}|\n {9,})(.*(?:\n {9,}.*)*)`).FindStringSubmatch(helpText[strings.LastIndex(helpText, "---\n"):])
+func usage(f flag) string {
+	found := regexp.MustCompile(`(?m)^ +(?:-., )?--` + f.name + `\b.*?(?: {2,}|\n {9,})(.*(?:\n {9,}.*)*)`).FindStringSubmatch(helpText[strings.LastIndex(helpText, "---\n"):])
 	return strings.Join(strings.Fields(append(found, "", "")[1]), " ")
 }
 
-func bashLine(_ *pflag.Flag, names []string, _, value string) string {
+func bashLine(_ flag, names []string, _, value string) string {
 	if value == "" {
 		return ""
 	}
 	return fmt.Sprintf("\t%s) %s ;;\n", strings.Join(names, "|"), value)
 }
 
-func zshLine(f *pflag.Flag, names []string, usage, value string) string {
+func zshLine(f flag, names []string, usage, value string) string {
 	spelling := strings.Join(names, ",")
 	if value != "" {
 		spelling = strings.Join(names, "+,") + "="
-		value = ":" + strings.ReplaceAll(placeholder(f), ":", `\:`) + ":" + value
+		value = ":" + strings.ReplaceAll(f.value, ":", `\:`) + ":" + value
 	}
 	if len(names) > 1 {
 		spelling = fmt.Sprintf("'(%s)'{%s}", strings.Join(names, " "), spelling)
@@ -94,11 +92,11 @@ func zshLine(f *pflag.Flag, names []string, usage, value string) string {
 	return fmt.Sprintf("\t%s'[%s]%s' \\\n", spelling, usage, value)
 }
 
-func fishLine(f *pflag.Flag, names []string, usage, value string) string {
+func fishLine(f flag, names []string, usage, value string) string {
 	short := ""
 	if len(names) > 1 {
-		short = " -s " + f.Shorthand
+		short = " -s " + f.letter
 	}
 	usage = strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(usage)
-	return fmt.Sprintf("complete -c ftpfetch%s -l %s%s -d '%s'\n", short, f.Name, value, usage)
+	return fmt.Sprintf("complete -c ftpfetch%s -l %s%s -d '%s'\n", short, f.name, value, usage)
 }

@@ -3,7 +3,6 @@
 package config
 
 import (
-	"net/netip"
 	"net/url"
 	"time"
 
@@ -37,14 +36,13 @@ type Config struct {
 	Jobs, PerHost            int              // connections, in all and to one server; 0 Jobs: to be found
 	MaxTime                  time.Duration    // for a URL with its retries; 0: no limit
 	LimitRate                int64            // bytes a second; 0: no limit
-	NoSandbox, NoLedger      bool
+	NoLedger, NoSandbox      bool
 
 	// How to connect. The run sets Credentials, Dial, Proxy, Trace and TLSConfig.
 	Client       ftpexec.Client
-	IP           string     // 4 or 6; "" for both
-	Bind         netip.Addr // the local address; the zero Addr lets the system choose
-	TLS          string     // try, explicit, implicit or "": for ftp URLs; the others ask for TLS themselves
-	CACert, Cert string     // files
+	IP           string // 4, 6, or an address of this machine to connect from; "" for any
+	TLS          string // try, explicit, implicit or "": for ftp URLs; the others ask for TLS themselves
+	CACert, Cert string // files
 	Insecure     bool
 	Proxy        *proxy.Proxy // that of --proxy, for all hosts; nil if it names none
 	ProxyGet     bool         // it fetches files itself

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/spf13/pflag"
 )
 
 // correct says what is wrong with args, and what the whole command should be: for the program whose flags they most likely
@@ -67,14 +65,6 @@ func compiled(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
-// dashed returns the shorter spelling of a flag.
-func dashed(f *pflag.Flag) string {
-	if f.Shorthand != "" {
-		return "-" + f.Shorthand
-	}
-	return "--" + f.Name
-}
-
 // badValue returns the error for a flag's bad value. It does not show a value that may hold a password.
 func badValue(flag, value string, why error) string {
 	text := why.Error()
@@ -92,22 +82,22 @@ func badValue(flag, value string, why error) string {
 	return "--" + flag + " " + value + ": " + text
 }
 
-// closest returns the long flag that name is most likely a misspelling or the beginning of, or nil. One letter in four may
-// be missing, too many or out of place.
-func closest(name string, all *pflag.FlagSet) (best *pflag.Flag) {
+// closest returns the flag that name is most likely a misspelling or the beginning of, or nil. One letter in four may be
+// missing, too many or out of place.
+func closest(name string) (best *flag) {
 	if len(name) < 3 {
 		return nil
 	}
-	var begin []*pflag.Flag
+	var begin []*flag
 	least := max(1, len(name)/4) + 1
-	all.VisitAll(func(f *pflag.Flag) {
-		for ; within(least-1, name, f.Name); least-- {
-			best = f
+	for i, f := range flags() {
+		for ; within(least-1, name, f.name); least-- {
+			best = &flags()[i]
 		}
-		if len(name) > 3 && strings.HasPrefix(f.Name, name) {
-			begin = append(begin, f)
+		if len(name) > 3 && strings.HasPrefix(f.name, name) {
+			begin = append(begin, &flags()[i])
 		}
-	})
+	}
 	if best == nil && len(begin) == 1 {
 		return begin[0]
 	}
@@ -126,9 +116,6 @@ func within(n int, a, b string) bool {
 	return within(n-1, a[1:], b) || within(n-1, a, b[1:]) ||
 		len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && within(n-1, a[2:], b[2:])
 }
-
-// placeholder returns what stands for the value of a flag in the help, or "".
-func placeholder(f *pflag.Flag) string { return described()[f.Name].value }
 
 // habits is the one table of other programs' flags.
 //

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
-
 	"example.com/ftpfetch/docs"
 	"example.com/ftpfetch/download/manifest"
 )
@@ -19,17 +17,17 @@ import (
 // values, and no others.
 func TestFlagsAreEverywhere(t *testing.T) {
 	want := make(map[string]bool)
-	allFlags().VisitAll(func(f *pflag.Flag) {
-		want[f.Shorthand+" "+f.Name+" "+placeholder(f)] = true
+	for _, f := range flags() {
+		want[f.letter+" "+f.name+" "+f.value] = true
 		if usage(f) == "" {
-			t.Errorf("the help says nothing of --%s", f.Name)
+			t.Errorf("the help says nothing of --%s", f.name)
 		}
-	})
+	}
 	if len(want) > 60 {
 		t.Errorf("there are %d flags: a new one takes the place of two", len(want))
 	}
 	man := strings.NewReplacer(`\-`, "-", `\fB`, "", `\fR`, "", `\fI`, "", `\&`, "").Replace(docs.Man)
-	for where, text := range map[string]string{"the help": strings.Replace(Text("help"), "[=FILE]", " FILE", 1), "the man page": man} {
+	for where, text := range map[string]string{"the help": regexp.MustCompile(`\[=(.*)\]`).ReplaceAllString(Text("help"), " $1"), "the man page": man} {
 		got := make(map[string]bool)
 		for _, f := range regexp.MustCompile(`(?m)^ *(?:-(\S), )?--([a-z0-9-]+)(?: (\S+))?(?:$|  )`).FindAllStringSubmatch(text, -1) {
 			got[strings.Join(f[1:], " ")] = true
@@ -57,7 +55,7 @@ func TestHelpFits(t *testing.T) {
 
 // TestFormats checks that --format has the words that package manifest knows.
 func TestFormats(t *testing.T) {
-	words := strings.Split(placeholder(allFlags().Lookup("format")), "|")
+	words := strings.Split(lookup("--format").value, "|")
 	for _, err := range manifest.Read(strings.NewReader("ftp://h/f"), manifest.Options{Format: "none"}) {
 		if want := fmt.Sprintf("write one of %q", words); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

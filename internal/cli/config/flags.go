@@ -10,9 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-
-	"github.com/spf13/pflag"
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
@@ -21,69 +20,130 @@ import (
 	"example.com/ftpfetch/internal/retry"
 )
 
-// flags declares every flag, with the letters that the help has.
-func (l *line) flags() *pflag.FlagSet {
-	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+// flag is one that the help describes. Its row there is
+//
+//	-n, --netrc[=FILE]          take the user too from ~/.netrc, or from FILE, if
+type flag struct {
+	name, letter, value string // value stands for the value, or is ""
+	bare                bool   // it needs no value
+}
+
+// flags has all of them, in the order of the help.
+var flags = sync.OnceValue(func() (all []flag) {
+	for line := range strings.Lines(strings.Split(helpText, "---\n")[2]) {
+		text := strings.TrimSpace(line)
+		if indent := strings.Index(line, text); indent > 6 || !strings.HasPrefix(text, "-") {
+			continue
+		}
+		row, _, _ := strings.Cut(text, "  ")
+		letter, long, _ := strings.Cut(row, "--")
+		name, value, takes := strings.Cut(long, " ")
+		name, optional, _ := strings.Cut(name, "[=")
+		all = append(all, flag{name, strings.Trim(letter, "-, "), value + strings.TrimSuffix(optional, "]"), !takes})
+	}
+	return all
+})
+
+// lookup returns the flag with a spelling, such as -o or --output, or nil.
+func lookup(spelling string) *flag {
+	i := slices.IndexFunc(flags(), func(f flag) bool { return spelling == "--"+f.name || len(spelling) == 2 && spelling[1:] == f.letter })
+	if i < 0 {
+		return nil
+	}
+	return &flags()[i]
+}
+
+// String returns the shorter spelling.
+func (f *flag) String() string {
+	if f.letter != "" {
+		return "-" + f.letter
+	}
+	return "--" + f.name
+}
+
+// setters returns what reads the value of each flag.
+func (l *line) setters() map[string]func(string) error {
+	l.Jobs, l.File.Segments, l.File.Retries = 4, 1, retry.Count(0)
+	l.Client.ConnectTimeout, l.Client.Timeout = 30*time.Second, time.Minute
+	all := map[string]func(string) error{
+		"output": into(&l.Output, readName),
+		"dir":    into(&l.Dir, readName),
+		"sort":   into(&l.Sort, word("sort", "")),
+
+		"input":    into(&l.Input, readList(&l.Input)),
+		"manifest": into(&l.Manifest, readList(&l.Manifest)),
+		"format":   into(&l.Reading.Format, word("format", "")),
+		"map":      into(&l.Reading.Map, func(s string) ([]string, error) { return append(l.Reading.Map, s), nil }),
+		"base":     into(&l.base, readName),
+		"shard":    into(&l.Reading.Shard, readShard),
+		"report":   into(&l.Report, readName),
+
+		"accept": into(&l.Tree.Accept, readPattern(&l.Tree.Accept, "accept")),
+		"reject": into(&l.Tree.Reject, readPattern(&l.Tree.Reject, "reject")),
+		"depth":  into(&l.Tree.Depth, whole(1, 0)),
+
+		"jobs":       into(&l.Jobs, readJobs),
+		"per-host":   into(&l.PerHost, whole(1, MostJobs)),
+		"segments":   into(&l.File.Segments, whole(1, 64)),
+		"limit-rate": into(&l.LimitRate, readSize),
+
+		"retries":         into(&l.File.Retries, readRetries),
+		"connect-timeout": into(&l.Client.ConnectTimeout, readTime),
+		"timeout":         into(&l.Client.Timeout, readTime),
+		"max-time":        into(&l.MaxTime, readTime),
+		"speed-limit":     into(&l.Client.MinRate, readPace),
+		"checksum":        into(&l.File.Sum, digest.Parse),
+
+		"user":  into(&l.User, readLogin),
+		"netrc": into(&l.Netrc, readName),
+
+		"tls":    into(&l.TLS, word("tls", "off")),
+		"cacert": into(&l.CACert, readName),
+		"cert":   into(&l.Cert, readName),
+		"proxy":  into(&l.Proxy, l.readProxy),
+		"mode":   into(&l.mode, word("mode", "passive")),
+		"type":   into(&l.Type, word("type", "")),
+		"ip":     into(&l.IP, readIP),
+
+		"progress": into(&l.Progress, word("progress", "auto")),
+		"help":     into(&l.Print, readHelp),
+		"version":  func(string) error { l.Print = "version"; return nil },
+	}
 	for name, to := range map[string]*bool{
 		"newer": &l.File.Newer, "continue": &l.File.Continue, "overwrite": &l.File.Overwrite,
-		"no-clobber": &l.File.Skip, "no-sandbox": &l.NoSandbox, "long": &l.Long, "info": &l.Info, "json": &l.JSON,
+		"no-clobber": &l.File.Skip, "long": &l.Long, "info": &l.Info, "json": &l.JSON,
 		"dry-run": &l.DryRun, "keep-dirs": &l.Reading.KeepDirs, "no-ledger": &l.NoLedger, "recursive": &l.Recursive,
-		"glob": &l.Glob, "follow-links": &l.Tree.FollowLinks, "no-pipelining": &l.Client.NoPipelining,
-		"retry-connrefused": &l.File.RetryConnect, "verify": &l.File.Verify, "password-stdin": &l.PasswordStdin,
-		"insecure": &l.Insecure, "allow-port": &l.Client.AllowPort, "verbose": &l.Verbose, "quiet": &l.Quiet,
+		"glob": &l.Glob, "follow-links": &l.Tree.FollowLinks, "verify": &l.File.Verify, "password-stdin": &l.PasswordStdin,
+		"insecure": &l.Insecure, "verbose": &l.Verbose, "quiet": &l.Quiet,
 	} {
-		fs.BoolVarP(to, name, described()[name].letter, false, "")
+		all[name] = into(to, strconv.ParseBool)
 	}
+	return all
+}
 
-	into(fs, &l.Output, "output", readName)
-	into(fs, &l.Dir, "dir", readName)
-	word(fs, &l.Sort, "", "sort")
+// into returns what reads a value into *to.
+func into[T any](to *T, read func(string) (T, error)) func(string) error {
+	return func(text string) error {
+		v, err := read(text)
+		if err == nil {
+			*to = v
+		}
+		return err
+	}
+}
 
-	into(fs, &l.Input, "input", readList(&l.Input))
-	into(fs, &l.Manifest, "manifest", readList(&l.Manifest))
-	word(fs, &l.Reading.Format, "", "format")
-	fs.StringArrayVar(&l.Reading.Map, "map", nil, "")
-	fs.StringVar(&l.base, "base", "", "")
-	into(fs, &l.Reading.Shard, "shard", readShard)
-	into(fs, &l.Report, "report", readName)
-
-	patterns(fs, &l.Tree.Accept, "accept")
-	patterns(fs, &l.Tree.Reject, "reject")
-	into(fs, &l.Tree.Depth, "depth", whole(1, 0))
-
-	l.Jobs, l.File.Segments = 4, 1
-	into(fs, &l.Jobs, "jobs", readJobs)
-	into(fs, &l.PerHost, "per-host", whole(1, MostJobs))
-	into(fs, &l.File.Segments, "segments", whole(1, 64))
-	into(fs, &l.LimitRate, "limit-rate", readSize)
-
-	l.File.Retries = retry.Count(0)
-	l.Client.ConnectTimeout, l.Client.Timeout = 30*time.Second, time.Minute
-	into(fs, &l.File.Retries, "retries", readRetries)
-	into(fs, &l.Client.ConnectTimeout, "connect-timeout", readTime)
-	into(fs, &l.Client.Timeout, "timeout", readTime)
-	into(fs, &l.MaxTime, "max-time", readTime)
-	into(fs, &l.Client.MinRate, "speed-limit", readPace)
-	into(fs, &l.File.Sum, "checksum", digest.Parse)
-
-	into(fs, &l.User, "user", readLogin)
-	into(fs, &l.Netrc, "netrc", readName)
-	fs.Lookup("netrc").NoOptDefVal = UsualNetrc
-
-	word(fs, &l.TLS, "off", "tls")
-	fs.StringVar(&l.CACert, "cacert", "", "")
-	fs.StringVar(&l.Cert, "cert", "", "")
-	into(fs, &l.Proxy, "proxy", l.readProxy)
-	word(fs, &l.mode, "passive", "mode")
-	word(fs, &l.Type, "", "type")
-	word(fs, &l.IP, "", "ip")
-	into(fs, &l.Bind, "bind", readAddress)
-
-	word(fs, &l.Progress, "auto", "progress")
-	word(fs, &l.Print, "", "print")
-	fs.BoolFunc("version", "", func(string) error { l.Print = "version"; return nil })
-	fs.BoolFuncP("help", "h", "", func(string) error { l.Print = "help"; return nil })
-	return fs
+// word returns what reads one of the words that the help names for a flag. unset is the one for the default; it reads as "".
+func word(name, unset string) func(string) (string, error) {
+	return func(s string) (string, error) {
+		words := strings.Split(lookup("--"+name).value, "|")
+		switch last := len(words) - 1; {
+		case !slices.Contains(words, s):
+			return "", fmt.Errorf("write %s or %s", strings.Join(words[:last], ", "), words[last])
+		case s == unset:
+			return "", nil
+		}
+		return s, nil
+	}
 }
 
 // readList returns what reads the name of a list. The second of two lists would silently replace the first.
@@ -142,39 +202,14 @@ func (l *line) readProxy(s string) (*proxy.Proxy, error) {
 	return p, err
 }
 
-// into declares a flag whose value read parses into *to.
-func into[T any](fs *pflag.FlagSet, to *T, name string, read func(string) (T, error)) {
-	fs.FuncP(name, described()[name].letter, "", func(text string) error {
-		v, err := read(text)
-		if err == nil {
-			*to = v
-		}
-		return err
-	})
-}
-
-// word declares a flag whose value is one of the words that the help names. unset is the one for the default; it reads as "".
-func word(fs *pflag.FlagSet, to *string, unset, name string) {
-	words := strings.Split(described()[name].value, "|")
-	into(fs, to, name, func(s string) (string, error) {
-		switch last := len(words) - 1; {
-		case !slices.Contains(words, s):
-			return "", fmt.Errorf("write %s or %s", strings.Join(words[:last], ", "), words[last])
-		case s == unset:
-			return "", nil
-		}
-		return s, nil
-	})
-}
-
-// patterns declares a flag that may be repeated, whose value is a pattern of names.
-func patterns(fs *pflag.FlagSet, to *[]string, name string) {
-	into(fs, to, name, func(s string) ([]string, error) {
+// readPattern returns what adds a pattern of names to those of a flag that may be repeated.
+func readPattern(to *[]string, name string) func(string) ([]string, error) {
+	return func(s string) ([]string, error) {
 		if strings.Contains(inBraces().ReplaceAllString(s, ""), ",") {
 			return nil, fmt.Errorf(`is one pattern: write --%s for each pattern, or {a,b}, or "\," for a comma in names`, name)
 		}
 		return append(*to, s), glob.Check(s)
-	})
+	}
 }
 
 // inBraces matches where a comma in a pattern is no sign of a list, which wget's --accept takes.
@@ -206,13 +241,18 @@ func readRetries(s string) (int, error) {
 	return cmp.Or(n, -1), err
 }
 
-// readAddress reads an IP address; "" means none.
-func readAddress(s string) (netip.Addr, error) {
-	a, err := netip.ParseAddr(s)
-	if err != nil && s != "" {
-		return a, errors.New("write an IP address of this machine")
+func readIP(s string) (string, error) {
+	if _, err := netip.ParseAddr(s); err != nil && s != "4" && s != "6" {
+		return "", errors.New("write 4, 6 or an IP address of this machine")
 	}
-	return a, nil
+	return s, nil
+}
+
+func readHelp(s string) (string, error) {
+	if s == "true" {
+		return "help", nil
+	}
+	return word("help", "")(s)
 }
 
 // readShard reads a share of a list.

@@ -8,36 +8,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
-
 	"example.com/ftpfetch/internal/rules/must"
 )
-
-// allFlags returns every flag of the command.
-func allFlags() *pflag.FlagSet {
-	return read(nil, "").all
-}
-
-// lookup finds a flag of the command by its name with its dashes.
-func lookup(all *pflag.FlagSet, name string) *pflag.Flag {
-	if long, ok := strings.CutPrefix(name, "--"); ok {
-		return all.Lookup(long)
-	}
-	if len(name) != 2 {
-		return nil
-	}
-	return all.ShorthandLookup(name[1:])
-}
 
 // TestSuggestions checks what misspelt flags are taken for. The options of the four
 // programs, and English words that differ from a flag in one letter, are none.
 func TestSuggestions(t *testing.T) {
-	all := allFlags()
 	for in, want := range map[string]string{
 		"tpye": "type", "overwite": "overwrite", "verbsoe": "verbose", "segment": "segments", "retires": "retries", "netcr": "netrc",
 		"dryrun": "dry-run", "recurs": "recursive", "zzz": "", "re": "", "passwordstdin": "password-stdin", "conect-timeout": "connect-timeout",
 	} {
-		if got := closest(in, all); (got == nil) != (want == "") || got != nil && got.Name != want {
+		if got := closest(in); (got == nil) != (want == "") || got != nil && got.name != want {
 			t.Errorf("--%s: got %v, want %q", in, got, want)
 		}
 	}
@@ -48,11 +29,11 @@ func TestSuggestions(t *testing.T) {
 	}
 	words = append(words, strings.Fields("retort import export bast lase tips glow bond tape mark port mobs lobs slum song dig fir out for tin kay bit infer grief")...)
 	for _, word := range words {
-		if all.Lookup(word) != nil {
+		if lookup("--"+word) != nil {
 			continue
 		}
-		if got := closest(word, all); got != nil && abroad("--"+word) == nil {
-			t.Errorf("--%s: perhaps --%s", word, got.Name)
+		if got := closest(word); got != nil && abroad("--"+word) == nil {
+			t.Errorf("--%s: perhaps --%s", word, got.name)
 		}
 	}
 }
@@ -60,7 +41,7 @@ func TestSuggestions(t *testing.T) {
 // TestHabits checks that each row of the table can be read, names flags that there
 // are, and proposes what the command takes.
 func TestHabits(t *testing.T) {
-	seen, all := make(map[string]bool), allFlags()
+	seen := make(map[string]bool)
 	example := strings.NewReplacer("FILE", "f", "DIR", "d", "TIME", "7s", "RATE", "9K", "GLOB", "*.gz", "ADDR", "127.0.0.1", "URL", "http://h:1", "NAME", "me",
 		"ALGO:HEX", "md5:00000000000000000000000000000000", " N", " 3")
 	for row := range strings.Lines(habits) {
@@ -69,7 +50,7 @@ func TestHabits(t *testing.T) {
 			continue
 		}
 		for name := range strings.FieldsSeq(flags) {
-			if found := abroad(name); found == nil || seen[name] || strings.HasPrefix(name, "--") && all.Lookup(name[2:]) != nil {
+			if found := abroad(name); found == nil || seen[name] || strings.HasPrefix(name, "--") && lookup(name) != nil {
 				t.Errorf("%s is there twice, or is a flag of ftpfetch", name)
 			}
 			seen[name] = true
@@ -83,7 +64,7 @@ func TestHabits(t *testing.T) {
 				}
 			}
 			for _, flag := range regexp.MustCompile(`(?:^|[ (])(--?[a-zA-Z][a-z-]*)`).FindAllStringSubmatch(f.answer, -1) {
-				if lookup(all, flag[1]) == nil {
+				if lookup(flag[1]) == nil {
 					t.Errorf("%s names %s", flags, flag[1])
 				}
 			}
@@ -111,7 +92,7 @@ func TestWrongFlags(t *testing.T) {
 		{"-l 2 ftp://h/d/", "-l takes no value here; for wget's write --depth N (with -r); for curl's leave it out (a URL that ends in / is listed); for aria2's write -v (with 2>FILE)\n--depth is for trees: write -r too"},
 		{"-n 4 ftp://h/f", "-n takes no value here; for lftp's write -s N; for aria2's write --netrc=none\nas one command: ftpfetch -s 4 ftp://h/f"},
 		{"-d ftp://h/f", "-d needs a value: write -d DIR; for wget's and lftp's write -v; for curl's nothing does that here (HTTP)\nas one command: ftpfetch -v ftp://h/f"},
-		{"-u -nc -uuser -x -no-pipelining", "unknown flag -x: for wget's nothing does that here (-d DIR chooses the directory); for curl's write --proxy URL; for aria2's write -s N; for lftp's write --reject GLOB (in trees)\n-no-pipelining has one dash: write --no-pipelining"},
+		{"-u -nc -uuser -x -no-ledger", "unknown flag -x: for wget's nothing does that here (-d DIR chooses the directory); for curl's write --proxy URL; for aria2's write -s N; for lftp's write --reject GLOB (in trees)\n-no-ledger has one dash: write --no-ledger"},
 		{"-T 9 ftp://h/f", "unknown flag -T: for wget's write --timeout TIME; for curl's nothing does that here (it uploads); for aria2's nothing does that here (BitTorrent)\nas one command: ftpfetch --timeout 9 ftp://h/f"},
 		{"-A *.gz,*.txt -r ftp://h/d/", "unknown flag -A: for wget's write --accept GLOB (in trees); for curl's leave it out (HTTP)\nas one command: ftpfetch --accept '{*.gz,*.txt}' -r ftp://h/d/"},
 		{"--exclude x", `unknown flag --exclude: for lftp's write --reject GLOB (in trees)`},

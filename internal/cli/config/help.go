@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"sync"
 
 	"example.com/ftpfetch/docs"
 )
@@ -38,27 +37,6 @@ func Text(print string) string {
 //
 //go:embed completion
 var completions embed.FS
-
-// description is what the help says of a flag. value stands for the value, or is "".
-type description struct{ letter, value string }
-
-// described returns the flags that the help describes, by their names. A line of it is
-//
-//	-n, --netrc[=FILE]          take the user too from ~/.netrc, or from FILE, if
-var described = sync.OnceValue(func() map[string]description {
-	all := make(map[string]description)
-	for line := range strings.Lines(strings.Split(helpText, "---\n")[2]) {
-		text := strings.TrimSpace(line)
-		if indent := strings.Index(line, text); indent > 6 || !strings.HasPrefix(text, "-") {
-			continue
-		}
-		flag, _, _ := strings.Cut(text, "  ")
-		letter, long, _ := strings.Cut(flag, "--")
-		name, value, _ := strings.Cut(strings.Replace(long, "[=FILE]", " FILE", 1), " ")
-		all[name] = description{strings.Trim(letter, "-, "), value}
-	}
-	return all
-})
 
 // release is the version of a build from an archive of the source, which has no version control to tell it. Who
 // packages ftpfetch sets it with

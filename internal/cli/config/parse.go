@@ -73,12 +73,11 @@ func (l *line) lists() bool { return l.Input != "" || l.Manifest != "" }
 // settle sets what follows from the flags and the URLs together.
 func (r *reader) settle() {
 	l := r.line
-	l.Targets = l.targets(r.operands)
-	together := r.all.Changed("jobs")
+	l.Targets, l.File.RetryConnect = l.targets(r.operands), r.given["retries"]
+	together := r.given["jobs"]
 	l.Many = l.lists() || l.Recursive || l.Glob || together && len(l.Targets) > 1
-	l.Long = l.Long || !l.Many && (l.JSON && !l.Info || r.all.Changed("sort"))
+	l.Long = l.Long || !l.Many && (l.JSON && !l.Info || r.given["sort"])
 	l.Client.Active, l.Client.NoEPSV, l.Client.TryTLS = l.mode == "active", l.mode == "pasv", l.TLS == "try"
-	l.Reading.AllowPort = l.Client.AllowPort
 	switch {
 	case l.PerHost != 0 || l.Jobs == 0:
 	case together:
@@ -89,6 +88,23 @@ func (r *reader) settle() {
 	l.StdinUser = l.User.Username()
 	if len(l.Targets) == 1 && l.User == nil && l.Targets[0].Err == nil {
 		l.StdinUser, l.StdinHost = l.Targets[0].URL.User.Username(), l.Targets[0].URL.Host
+	}
+}
+
+// without switches off what hardly anybody has to.
+func (r *reader) without(names string) {
+	for name := range strings.FieldsFuncSeq(names, func(c rune) bool { return c == ',' || c == ' ' }) {
+		switch name {
+		case "pipelining":
+			r.Client.NoPipelining = true
+		case "portcheck":
+			r.Client.AllowPort, r.Reading.AllowPort = true, true
+		case "sandbox":
+			r.NoSandbox = true
+		default:
+			r.complain("FTPFETCH_WITHOUT=%s: write pipelining, portcheck or sandbox, or several with commas", name)
+			r.lost = true
+		}
 	}
 }
 

@@ -70,8 +70,6 @@ func (l *line) refusals() []refusal {
 		// Connections
 		{l.LimitRate != 0 && l.LimitRate < l.Client.MinRate.Bytes,
 			"--limit-rate is less than --speed-limit: no server could be fast enough; raise the first or lower the second"},
-		{l.Bind.Is4() && l.IP == "6" || l.Bind.Is6() && l.IP == "4",
-			"--bind and --ip contradict each other: leave one out"},
 		{l.Proxy != nil && l.mode == "active",
 			"--mode active does not work through a proxy: leave out --mode or --proxy"},
 		{l.ProxyGet && l.TLS == "try",

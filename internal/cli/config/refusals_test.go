@@ -50,8 +50,6 @@ var refusalTests = []struct {
 	{"--password-stdin URL", "--password-stdin: whose password is it?", []string{"-u me", "URL=>ftp://me@h/f"}},
 	{"--password-stdin ftp://me@h/f URL", "--password-stdin: whose password is it?", []string{"-u me"}},
 	{"--limit-rate 1K --speed-limit 2K URL", "--limit-rate is less than --speed-limit", []string{"1K=>2K", "2K=>1"}},
-	{"--bind ::1 --ip 4 URL", "--bind and --ip contradict", []string{"::1=>127.0.0.1", "--ip 4=>--ip 6"}},
-	{"--bind 127.0.0.1 --ip 6 URL", "--bind and --ip contradict", []string{"--ip 6=>"}},
 	{"--mode active --proxy h:1 URL", "--mode active does not work through a proxy", []string{"h:1=>none", "active=>pasv"}},
 	{"--proxy get+h:1 --tls try URL", "--proxy get+ and --tls try contradict", []string{"get+=>", "--tls try=>"}},
 }
@@ -94,11 +92,11 @@ func TestBadValues(t *testing.T) {
 		"--reject [a": "close the bracket or brace", "--accept {a": "close the bracket or brace", "--type q": "write a, i, d or guess",
 		"-s 0": "--segments 0: write a whole number from 1 to 64", "-s 65": "write a whole number from 1 to 64", "--retries x": "write a whole number from 0",
 		"--depth 0": "write a whole number from 1", "-j 0": "write a whole number from 1 to 64, or auto", "-j x": ", or auto", "--per-host 0": "write a whole number from 1 to 64",
-		"--bind lo": "write an IP address of this machine", "--timeout x": "write a time such as 3s, 2m or 90", "--speed-limit 1K/x": "write a time",
+		"--ip lo": "write 4, 6 or an IP address of this machine", "--timeout x": "write a time such as 3s, 2m or 90", "--speed-limit 1K/x": "write a time",
 		"--limit-rate 1.5": "write bytes such as 500K", "--limit-rate x": "write bytes such as 500K", "--limit-rate 0": "without the flag there is no limit",
 		"--format x": "write tsv, csv,", "--json=x": "write --json or --json=false", "--checksum sha3:00": "unknown digest algorithm", "--checksum=": "write ALGO:HEX",
 		"--checksum abc": "has no algorithm: write ALGO:HEX", "--shard 0/1": "--shard 0/1: write I/N, from 1/N to N/N", "--shard 3/2": "write I/N",
-		"--shard half": "write I/N", "--progress JSON": "write auto, bar", "--print tcsh": "write man, bash, zsh or fish",
+		"--shard half": "write I/N", "--progress JSON": "write auto, bar", "--help=tcsh": "write man, bash, zsh or fish",
 		"-u me:secret\x00": "--user: the value holds a line end or NUL", "--proxy me:secret@h:99999": "--proxy: ", "--proxy get+socks5://me:secret@h": "--proxy: only an HTTP proxy",
 		"--proxy get+none": "only an HTTP proxy",
 	} {

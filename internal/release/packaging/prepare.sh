@@ -8,9 +8,9 @@ export LC_ALL=C
 rm -rf .release
 mkdir -p .release/data # the directory of the image, empty
 go build -buildvcs=false -o .release/host ./cmd/ftpfetch
-.release/host --print bash >.release/ftpfetch.bash
-.release/host --print zsh >.release/_ftpfetch
-.release/host --print fish >.release/ftpfetch.fish
+.release/host --help=bash >.release/ftpfetch.bash
+.release/host --help=zsh >.release/_ftpfetch
+.release/host --help=fish >.release/ftpfetch.fish
 rm .release/host
 
 # Debian's policy (12.1, 12.7) wants these compressed; -n leaves the time out.

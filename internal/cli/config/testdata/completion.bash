@@ -1,4 +1,4 @@
-# Completion of ftpfetch for bash: ftpfetch --print bash
+# Completion of ftpfetch for bash: ftpfetch --help=bash
 _ftpfetch() {
 	local IFS=$' \t\n' cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
 	COMPREPLY=()

@@ -11,7 +11,7 @@ class Ftpfetch < Formula
     ldflags = "-s -w -X example.com/ftpfetch/internal/cli/config.release=v#{version}"
     system "go", "build", *std_go_args(ldflags:), "./cmd/ftpfetch"
     man1.install "docs/ftpfetch.1"
-    generate_completions_from_executable(bin/"ftpfetch", "--print")
+    generate_completions_from_executable(bin/"ftpfetch", shell_parameter_format: "--help=")
   end
 
   test do
