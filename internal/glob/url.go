@@ -1,6 +1,7 @@
 package glob
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -24,49 +25,36 @@ const mostChoices = 100_000
 // Choices returns what a URL stands for. A list, which is {a,b}, [1-20] or [01-09:2], is written out as curl does it: all
 // that it names must exist. From the first segment on that has *, ? or a set such as [a-z], the path is a Pattern, in which
 // lists are alternatives: the servers tell what matches it. What is percent-encoded stands for itself.
-func Choices(text string) ([]Choice, error) {
+func Choices(text string) (choices []Choice, err error) {
 	scheme, rest, _ := strings.Cut(text, "://")
 	host, rest, found := strings.Cut(rest, "/")
 	if !found {
 		return []Choice{{URL: text}}, nil
 	}
-	segments := strings.Split(rest, "/")
-	chosen, choices := len(segments), []Choice{{URL: scheme + "://" + host}}
-	for i, segment := range segments {
-		if wild(segment) {
-			pattern, err := decoded(segments[i:])
-			for j := range choices {
-				choices[j] = Choice{choices[j].URL + "/", pattern, max(0, i-chosen)}
-			}
-			return choices, err
-		}
-		names, err := written(segment)
-		if len(names) > 1 {
-			chosen = min(chosen, i)
-		}
-		if err == nil && len(choices)*len(names) > mostChoices {
-			err = tooMany(text)
-		}
-		if err != nil {
+	segments, pattern := strings.Split(rest, "/"), ""
+	last := len(segments) - 1
+	dirs := last
+	if n := slices.IndexFunc(segments, wild); n >= 0 {
+		if pattern, err = decoded(segments[n:]); err != nil {
 			return nil, err
 		}
-		dirs := i - chosen
-		if segment == "" { // the end of a directory's URL
-			dirs--
-		}
-		var longer []Choice
-		for _, c := range choices {
-			for _, name := range names {
-				longer = append(longer, Choice{URL: c.URL + "/" + name, Dirs: max(0, dirs)})
-			}
-		}
-		choices = longer
+		segments, dirs = append(segments[:n], ""), n
+	} else if segments[last] == "" { // the end of a directory's URL
+		dirs--
 	}
-	return choices, nil
+	paths, err := written(strings.Join(segments, "/"))
+	chosen := slices.IndexFunc(segments, func(s string) bool { names, err := written(s); return err == nil && len(names) > 1 })
+	if chosen < 0 {
+		chosen = dirs
+	}
+	for _, path := range paths {
+		choices = append(choices, Choice{scheme + "://" + host + "/" + path, pattern, max(0, dirs-chosen)})
+	}
+	return choices, err
 }
 
 var (
-	list    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{([^{}]*)\}|\[(\d+)-(\d+)(?::(\d+))?\]`) })
+	list    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{([^{}/]*)\}|\[(\d+)-(\d+)(?::(\d+))?\]`) })
 	percent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%([0-9A-Fa-f]{2})?`) })
 )
 
@@ -75,27 +63,24 @@ func wild(segment string) bool {
 	return strings.ContainsAny(segment, "*?[{") && strings.ContainsAny(list().ReplaceAllString(segment, ""), "*?[{")
 }
 
-// written writes out the lists in a segment.
-func written(segment string) ([]string, error) {
-	at := list().FindStringSubmatchIndex(segment)
+// written writes out the lists in text.
+func written(text string) ([]string, error) {
+	at := list().FindStringSubmatchIndex(text)
 	if at == nil {
-		return []string{segment}, nil
+		return []string{text}, nil
 	}
-	members, err := members(segment[at[0]:at[1]])
-	if err != nil {
-		return nil, err
-	}
-	rest, err := written(segment[at[1]:])
-	if len(members)*len(rest) > mostChoices {
-		return nil, tooMany(segment)
+	members, err := members(text[at[0]:at[1]])
+	rest, rerr := written(text[at[1]:])
+	if err = cmp.Or(err, rerr); err != nil || len(members)*len(rest) > mostChoices {
+		return nil, cmp.Or(err, tooMany(text))
 	}
 	var all []string
 	for _, m := range members {
 		for _, r := range rest {
-			all = append(all, segment[:at[0]]+m+r)
+			all = append(all, text[:at[0]]+m+r)
 		}
 	}
-	return all, err
+	return all, nil
 }
 
 func tooMany(s string) error {

@@ -69,14 +69,11 @@ func Unusable(name string) string {
 // Cause returns the system's own error inside err, without the name of a system call: a full disk is no failure of
 // splice(2).
 func Cause(err error) error {
-	if call, ok := errors.AsType[*os.SyscallError](err); ok {
-		return call.Err
+	if number, ok := errors.AsType[syscall.Errno](err); ok {
+		return number
 	}
 	if naming, ok := errors.AsType[*os.PathError](err); ok {
 		return naming.Err
-	}
-	if linking, ok := errors.AsType[*os.LinkError](err); ok {
-		return linking.Err
 	}
 	return err
 }

@@ -139,15 +139,10 @@ func (r *reader) take(found []foreign, text string) bool {
 	for _, f := range found {
 		switch {
 		case !f.sure || r.command:
-		case f.value == "" && text == "" && ends:
-			r.args = slices.Concat(f.write, r.args)
-			return true
-		case f.value != "" && (len(text) > 2 || text == "-") && fits(f.value, text):
-			r.args = slices.Concat(f.write[:1], []string{text}, r.args)
-			return true
+		case f.value == "" && text == "" && ends, f.value != "" && (len(text) > 2 || text == "-") && fits(f.value, text):
+			return r.put(f, text)
 		case f.value != "" && text == "" && !ends && fits(f.value, next) && len(r.args)+len(r.operands) > 1: // it is not the URL
-			r.args = slices.Concat(f.write[:1], r.args)
-			return true
+			return r.put(f, r.next())
 		}
 	}
 	return false
@@ -164,7 +159,7 @@ func (r *reader) own(f *flag, value string, given bool) {
 	case given:
 	case f.bare:
 		value = cmp.Or(map[string]string{"netrc": UsualNetrc}[f.name], "true")
-	case next == "", isFlag(next) && meant != nil, urlStart().MatchString(next) && takesURL["--"+f.name] == "" && f.name != "input" && f.name != "manifest":
+	case len(r.args) == 0, isFlag(next) && meant != nil, urlStart().MatchString(next) && takesURL["--"+f.name] == "" && f.name != "input" && f.name != "manifest":
 		r.complain("%s needs a value: write %s %s%s", f, f, f.value, because("; ", meant))
 		r.swap(meant, "", false)
 		return
@@ -197,8 +192,7 @@ func (r *reader) add(words ...string) {
 	}
 }
 
-// swap puts what the program's flag is here into the command as it should be. value is what follows the flag in the
-// same argument.
+// swap goes on with what the program's flag is here. value is what follows the flag in the same argument.
 func (r *reader) swap(found []foreign, value string, given bool) {
 	f, ok := of(r.program, found)
 	if next := r.peek(); ok && f.value != "" && !given && next != "" && !isFlag(next) && !urlStart().MatchString(next) && fits(f.value, next) {
@@ -213,6 +207,11 @@ func (r *reader) swap(found []foreign, value string, given bool) {
 		return
 	}
 	r.known++
+	r.lost = !r.put(f, value) || r.lost
+}
+
+// put puts what a flag is here before the other arguments. It returns false if part of it cannot be known.
+func (r *reader) put(f foreign, value string) bool {
 	if f.value == "GLOB" && strings.Contains(value, ",") {
 		value = "{" + value + "}"
 	}
@@ -222,12 +221,13 @@ func (r *reader) swap(found []foreign, value string, given bool) {
 		switch {
 		case f.value != "" && ends:
 			words[i] = before + value
-		case word[0] >= 'A' && word == strings.ToUpper(word): // what stands there cannot be known
+		case word[0] >= 'A' && word == strings.ToUpper(word):
 			words[i] = ""
 		}
-		r.lost = r.lost || words[i] == ""
+		if words[i] == "" {
+			return false
+		}
 	}
-	if !r.lost {
-		r.add(words...)
-	}
+	r.args = slices.Concat(words, r.args)
+	return true
 }

@@ -28,12 +28,11 @@ func correct(args []string) error {
 	return e
 }
 
-// whole returns the command as it should be, or "" if that is not known, and what would still contradict itself in it.
+// whole returns the command as it should be, or "" if that is not known, and what still contradicts itself in it.
 func (r *reader) whole() (text string, refused []string) {
-	right := read(r.right, "")
-	right.settle()
-	refused = right.refused()
-	if r.lost || right.wrong != nil || refused != nil || slices.ContainsFunc(right.Targets, func(t Target) bool { return t.Err != nil }) {
+	r.settle()
+	refused = r.refused()
+	if r.lost || refused != nil || slices.ContainsFunc(r.Targets, func(t Target) bool { return t.Err != nil }) {
 		return "", refused
 	}
 	text = "ftpfetch"
