@@ -25,17 +25,15 @@ import (
 )
 
 // connect makes the client, with what the flags name and the environment has, and warns of what is unsafe.
-func (r *run) connect(ctx context.Context) (err error) {
-	if err := await(ctx, r.logins.load); err != nil {
-		return err
-	}
+func (r *run) connect() (err error) {
+	r.logins.load()
 	r.logins.warn = sync.OnceFunc(func() {
 		for _, text := range r.logins.file.Warnings {
 			r.print.Note(show.Warning, "", text)
 		}
 	})
 	c := &r.Client
-	if err := await(ctx, func() (err error) { c.TLSConfig, err = readTLS(r.Config); return err }); err != nil {
+	if c.TLSConfig, err = readTLS(r.Config); err != nil {
 		return err
 	}
 	// The flag applies to all hosts: NO_PROXY limits only the variables.

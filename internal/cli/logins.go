@@ -65,13 +65,13 @@ func readPiped(in io.Reader) (string, error) {
 
 // load reads the file that --netrc names, which must be there, or else that in the variable NETRC or the home directory, if
 // there is one.
-func (l *logins) load() error {
+func (l *logins) load() {
 	switch {
 	case l.Netrc == config.NoNetrc:
-		return nil
+		return
 	case l.names && l.Netrc != config.UsualNetrc:
 		l.file, l.unusable = netrc.Load(l.Netrc)
-		return nil
+		return
 	}
 	paths := []string{os.Getenv("NETRC")}
 	if home, err := os.UserHomeDir(); paths[0] == "" && err == nil {
@@ -80,14 +80,13 @@ func (l *logins) load() error {
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 { // the run would wait for a writer
 			l.file, l.unusable = nil, netrc.Unusable(path, "is a pipe: only --netrc=FILE reads one")
-			break
+			return
 		}
 		if file, err := netrc.Load(path); !errors.Is(err, os.ErrNotExist) {
 			l.file, l.unusable = file, err
-			break
+			return
 		}
 	}
-	return nil
 }
 
 // supply is a [ftpexec.Client.Credentials]. Like ssh, it refuses a netrc file that other users can read, unless the login is

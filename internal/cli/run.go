@@ -67,14 +67,14 @@ func newRun(c *config.Config, stdio IO) *run {
 
 // execute does what the command line asks for; err says what is wrong with it.
 func (r *run) execute(ctx context.Context, err error) {
-	first, cancel := r.limit(ctx)
+	_, cancel := r.limit(ctx)
 	defer cancel()
 	switch {
 	case err != nil:
 	case r.Print != "":
 		_, err = io.WriteString(r.print.Out, config.Text(r.Print))
 	default:
-		if err = r.connect(first); err == nil {
+		if err = r.connect(); err == nil {
 			cancel()
 			r.all(ctx)
 		}

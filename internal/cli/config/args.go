@@ -53,14 +53,15 @@ func read(args []string, program string) *reader {
 	return r
 }
 
-func (r *reader) next() string {
-	arg := r.args[0]
-	r.args = r.args[1:]
-	return arg
-}
-
 // peek returns the next argument, or "".
 func (r *reader) peek() string { return strings.Join(r.args[:min(1, len(r.args))], "") }
+
+// next takes the next argument, or "".
+func (r *reader) next() string {
+	arg := r.peek()
+	r.args = r.args[min(1, len(r.args)):]
+	return arg
+}
 
 func isFlag(arg string) bool { return len(arg) > 1 && arg[0] == '-' }
 
@@ -198,16 +199,14 @@ func (r *reader) swap(found []foreign, value string, given bool) {
 	if next := r.peek(); ok && f.value != "" && !given && next != "" && !isFlag(next) && !urlStart().MatchString(next) && fits(f.value, next) {
 		value, given = r.next(), true
 	}
-	if !ok || given && value != "true" && (f.value == "" || !fits(f.value, value)) {
+	switch {
+	case !ok || given && value != "true" && (f.value == "" || !fits(f.value, value)):
 		r.lost = true
-		return
+	case f.none:
+		r.known, r.lost = r.known+1, true
+	default:
+		r.known, r.lost = r.known+2, !r.put(f, value) || r.lost
 	}
-	if r.known++; f.none {
-		r.lost = true
-		return
-	}
-	r.known++
-	r.lost = !r.put(f, value) || r.lost
 }
 
 // put puts what a flag is here before the other arguments. It returns false if part of it cannot be known.

@@ -105,12 +105,9 @@ type Console struct{ In, Out *os.File }
 // OpenConsole opens the console by its names on this system.
 func OpenConsole() (*Console, error) {
 	in, err := os.OpenFile(consoleIn, os.O_RDWR, 0)
-	if err != nil || consoleOut == consoleIn {
-		return &Console{in, in}, err
-	}
-	out, err := os.OpenFile(consoleOut, os.O_RDWR, 0)
-	if err != nil {
-		in.Close()
+	out := in
+	if consoleOut != consoleIn && err == nil {
+		out, err = os.OpenFile(consoleOut, os.O_RDWR, 0)
 	}
 	return &Console{in, out}, err
 }
