@@ -121,7 +121,7 @@ func TestLateSecondEnd(t *testing.T) {
 // TestDenials sweeps the wordings with which a positive reply says that something is missing, in all ways to list.
 func TestDenials(t *testing.T) {
 	for i, tr := range transfers {
-		for kind, replies := range map[string][]string{"partial": ftpexec.PartialReplies, "aborted": {"226 Transfer aborted.", "226 Transfer failed"},
+		for kind, replies := range map[string][]string{"partial": repliesOf(t, "partial"), "aborted": repliesOf(t, "aborted"),
 			"unopened": {"226 Transfer done (but failed to open directory).", "226-Sorry, we were unable to read [.]\r\n226 0 matches total"}} {
 			for _, reply := range replies {
 				for _, code := range []string{"226", "250"} {

@@ -4,119 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
 	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/internal/rules/table"
 	"example.com/ftpfetch/urlparse"
 )
 
-// replies are what servers say, and the sources.
-var replies = map[meaning][]struct{ reply, source string }{
-	full: {
-		{"421 There are too many connected users, please try later.", "vsftpd 3.0.3, max_clients"},
-		{"421 There are too many connections from your internet address.", "vsftpd 3.0.3, max_per_ip"},
-		{"421 Too many connections (8) from this IP", "pure-ftpd 1.0.50, -C"},
-		{"421 Too many connections. Service temporarily unavailable.", "pyftpdlib 1.5.7, max_cons"},
-		{"425 Too many connections. Can't open data channel.", "pyftpdlib 1.5.7, at PASV"},
-		{"421 Too many users are connected, please try again later.", "FileZilla Server 0.9"},
-		{"421 Too many users right now, try again in a few minutes.", "Twisted, twisted.protocols.ftp"},
-		{"530 Too many users logged in for this account. Try again later.", "OpenDirectoryDownloader, FtpParser.cs"},
-		{"451 RETR: Too many transfers", "proftpd 1.3.8, mod_xfer"},
-		{"530 Sorry, the maximum number of clients (10) from your host are already connected.", "proftpd 1.3.8, mod_auth: MaxClientsPerHost, -PerUser, -PerClass"},
-		{"530 Sorry, the maximum number of allowed clients (30) are already connected.", "proftpd 1.3.8, mod_auth: MaxClients"},
-		{"530 Sorry, the maximum number of hosts (2) for this user are already connected.", "proftpd 1.3.8, mod_auth: MaxHostsPerUser"},
-		{"530 Sorry, the maximum number of connections (10) for your host are already connected.", "proftpd 1.3.8, mod_auth: MaxConnectionsPerHost"},
-		{"451 Sorry, the maximum number of data transfers (2) from your host are currently being used.", "proftpd 1.3.8, mod_xfer: MaxTransfersPerHost"},
-		{"421 50 users (the maximum) are already logged in, sorry", "pure-ftpd 1.0.50, -c"},
-		{"421 I can't accept more than 2 connections as the same user", "pure-ftpd 1.0.50, -y"},
-		{"421 Maximum anonymous login limit has been reached.", "Apache FtpServer, FtpStatus.properties"},
-		{"421 Refusing connection. No more connections allowed from your IP.", "FileZilla Server 0.9, ControlSocket.cpp"},
-		{"530 Not logged in, only 3 sessions from same IP allowed concurrently.", "Serv-U 6"},
-		{"530 Not logged in, only one session from same IP allowed at a time.", "Serv-U 6"},
-		{"530 Sorry, your system may not connect more than 2 times.", "OpenDirectoryDownloader, FtpParser.cs"},
-		{"421 Maximum clients reached, service unavailable.", "Windows NT 3.1 (Microsoft KB Q103074), JP1/FTP"},
-		{"530 Sorry, max 40 users -- try again later", "ftp.ptree.jaxa.jp (zxdawn/Himawari-8-gridded, issue 3)"},
-		{"530 Sorry, you have exceeded the number of connections.", "juftin/browsr, issue 26"},
-		{"421 Connection limit reached", "a scanner's list of banners"},
-		{"421 Service busy: Connection limit exceeded. Please try again later. Closing control connection.", "Globus GridFTP"},
-	},
-	needsTLS: {
-		{"550 SSL/TLS required on the control channel", "proftpd 1.3.8, mod_tls: TLSRequired"},
-		{"522 SSL/TLS required on the data channel", "proftpd 1.3.8, mod_tls: TLSRequired"},
-		{"421 TLS is required", "ftpserverlib 0.32.3, MandatoryEncryption"},
-		{"421 unable to open transfer: TLS is required", "ftpserverlib 0.32.3, at RETR"},
-		{"530 SSL required", "FileZilla Server 0.9, at USER"},
-		{"530 SSL is required to connect to this account.", "BrickFTP (Files.com)"},
-		{"530 Non-anonymous sessions must use encryption.", "vsftpd 3.0.3, force_local_logins_ssl"},
-		{"522 Data connections must be encrypted.", "vsftpd 3.0.3, force_local_data_ssl, at PASV and RETR"},
-		{"421-Sorry, cleartext sessions and weak ciphers are not accepted on this server.\r\n421 Please reconnect using TLS security mechanisms.", "pure-ftpd 1.0.50, -Y 2"},
-		{"421 Cleartext sessions are not accepted", "CycloneTCP, ftp_server_commands.c"},
-		{"530 This server does not allow plain FTP. You have to use FTP over TLS.", "FileZilla Server 0.9.60"},
-		{"503 Use AUTH first.", "FileZilla Server 1, at USER"},
-		{"530 Use AUTH TLS first.", "package testserver"},
-		{"521 PROT P required", "FileZilla Server 0.9, at RETR"},
-		{"534 Policy requires SSL.", "IIS 7 to 10"},
-		{"530 Not logged in, need secure connection.", "Serv-U 6"},
-		{"425-Server requires protected data connection.\r\n425 Can't open data connection.", "miner/clj-ftp, pull request 18"},
-		{"534 Secure data connection required.", "Serv-U 6"},
-	},
-	empty: {
-		{"550 No files found.", "GNU inetutils, NetKit and the BSDs, ftpd.c: send_file_list"},
-		{"550 No files found", "proftpd 1.2, mod_ls.c: NLST"},
-		{"450 No files found", "Breezy, transport/ftp: xs4all's server"},
-		{"550 No members found.", "z/OS; FileZilla, ftpcontrolsocket.cpp"},
-		{"550 No data sets found.", "z/OS; FileZilla, ftpcontrolsocket.cpp"},
-	},
-	unopened: {
-		{"226 Transfer done (but failed to open directory).", "vsftpd 3.0.3"},
-		{"226-Sorry, we were unable to read [.]\r\n226 0 matches total", "pure-ftpd 1.0.53"},
-		{"226-konnte [.] nicht lesen.\r\n226 0 Eintr\u00e4ge gesamt.", "pure-ftpd 1.0.54, messages_de.h"},
-		{"226-Kunne ikke l\xe6se [.]\r\n226-Options: -a -l \r\n226 0 sammenfald totalt", "pure-ftpd 1.0.54, messages_da.h"},
-	},
-	partial: {
-		{"226-Options: -a -l \r\n226 Output truncated to 10000 matches", "pure-ftpd 1.0.53, messages_en.h: LimitRecursion"},
-		{"226 V\xfdstup zkr\xe1cen na 2000 shod", "pure-ftpd 1.0.53, messages_cs_cz.h"},
-		{"226 \xf7\xd9\xd7\xcf\xc4 \xcf\xc2\xd2\xc5\xda\xc1\xce \xc4\xcf 10000 \xd3\xcf\xd7\xd0\xc1\xc4\xc5\xce\xc9\xca", "pure-ftpd 1.0.54, messages_ru.h, in KOI8-R"},
-		{"226 10000 \xb0\xb3\xc0\xc7 \xb0\xe1\xb0\xfa \xc7\xa5\xbd\xc3", "pure-ftpd 1.0.54, messages_kr.h, in EUC-KR"},
-		{"226 \xca\xe4\xb3\xf6\xbd\xd8\xb6\xcc\xb5\xbd 10000 \xb7\xfb\xba\xcf", "pure-ftpd 1.0.54, messages_zh_cn.h, in GBK"},
-		{"226 \xbf\xe9\xa5X\xbaI\xb5u\xa8\xec 10000 \xb2\xc5\xa6X", "pure-ftpd 1.0.54, messages_zh_tw.h, in Big5"},
-		{"226 Вывод обрезан до 10000 совпадений", "the same, converted"},
-		{"226 输出截短到 10000 符合", "the same, converted"},
-		{"226 10000 개의 결과 표시", "the same, converted"},
-		{"226 Read error during globbing of *", "pure-ftpd 1.0.53, ls.c"},
-	},
-	aborted: {{"226 Transfer aborted.", "uFTP"}, {"226 Transfer failed", "uFTP"}},
-	done:    {{"200 mlsd transfer done", "aioftp"}},
-	absent: {
-		{"550 No such file or directory", "strerror(3)"},
-		{"550 The system cannot find the file specified. ", "IIS"},
-		{"550 path does not exists", "aioftp"},
-		{"550 File not found", "Serv-U"},
-		{"500-Command failed.\r\n500-open: No such file or directory\r\n500 End.", "Globus GridFTP"},
-	},
-	denied: {
-		{"550 Permission denied", "strerror(3)"},
-		{"550 Access is denied. ", "IIS"},
-		{"553 f: Operation not permitted", "strerror(3)"},
-	},
-}
-
-func repliesOf(m meaning) (all []string) {
-	for _, r := range replies[m] {
-		all = append(all, r.reply)
-	}
-	return all
-}
-
-// The replies of three meanings, for package ftpexec_test.
-var (
-	TooManyReplies     = repliesOf(full)
-	TLSRequiredReplies = repliesOf(needsTLS)
-	PartialReplies     = repliesOf(partial)
-)
+// sections are those of testdata/replies.txt, which has what servers say.
+var sections = map[meaning]string{full: "too many", needsTLS: "TLS required", empty: "empty", unopened: "unopened", partial: "partial",
+	aborted: "aborted", done: "done", absent: "absent", denied: "denied"}
 
 // said returns the reply to op, a command about url.
 func said(op Command, url, text string) answer {
@@ -140,12 +41,12 @@ func meanings(r answer) (all []meaning) {
 // Every reply has its own meaning alone, and every wording is in a reply.
 func TestWordings(t *testing.T) {
 	used := map[int]bool{}
-	for m, list := range replies {
-		for _, r := range list {
-			if got := meanings(said(Command{Verb: "LIST"}, "ftp://h/d/", r.reply)); !slices.Equal(got, []meaning{m}) {
-				t.Errorf("%q means %v, want %v", r.reply, got, m)
+	for m, section := range sections {
+		for _, row := range table.Rows(t, "replies.txt", section) {
+			if got := meanings(said(Command{Verb: "LIST"}, "ftp://h/d/", row[0])); !slices.Equal(got, []meaning{m}) {
+				t.Errorf("%q means %v, want %v", row[0], got, m)
 			}
-			it := said(Command{}, "ftp://h/", r.reply)
+			it := said(Command{}, "ftp://h/", row[0])
 			for i, w := range wordings {
 				used[i] = used[i] || w.pattern().MatchString(it())
 			}
@@ -180,9 +81,9 @@ func TestNoSuchWording(t *testing.T) {
 func TestNamesAreNoWordings(t *testing.T) {
 	const plain = "zzqx" // a name that means nothing
 	names := []string{"empty", "no files", "no such file", "a (5 bytes)", "SSL/TLS required", "too many connections", "denied", "Ünïcode: too many users", `a"b`}
-	for _, list := range replies {
-		for _, r := range list {
-			names = append(names, strings.ToValidUTF8(strings.NewReplacer("\r", "", "\n", " ").Replace(r.reply[4:]), "?"))
+	for _, section := range slices.Sorted(maps.Values(sections)) {
+		for _, row := range table.Rows(t, "replies.txt", section) {
+			names = append(names, strings.ToValidUTF8(strings.NewReplacer("\r", "", "\n", " ").Replace(row[0][4:]), "?"))
 		}
 	}
 	places := []string{

@@ -9,6 +9,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/internal/rules/table"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -33,11 +34,19 @@ var stages = []struct {
 	}, ftpexec.ErrRefused},
 }
 
+// repliesOf returns the replies of real servers with a meaning.
+func repliesOf(t *testing.T, meaning string) (all []string) {
+	for _, row := range table.Rows(t, "replies.txt", meaning) {
+		all = append(all, row[0])
+	}
+	return all
+}
+
 // What a wording means at each stage. TestWordings has all wordings; here each stage gets one of them in turn.
 func TestMeanings(t *testing.T) {
 	for i, stage := range stages {
 		for _, want := range []error{ftpexec.ErrTooMany, ftpexec.ErrTLSRequired} {
-			replies := map[error][]string{ftpexec.ErrTooMany: ftpexec.TooManyReplies, ftpexec.ErrTLSRequired: ftpexec.TLSRequiredReplies}[want]
+			replies := repliesOf(t, map[error]string{ftpexec.ErrTooMany: "too many", ftpexec.ErrTLSRequired: "TLS required"}[want])
 			for k := range night.Or(2, len(replies)) {
 				reply := replies[(i+k*5)%len(replies)]
 				s := testserver.New(t, nil, testserver.Honest("contents"), stage.step(reply))

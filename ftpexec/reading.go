@@ -145,7 +145,7 @@ func whole(m meaning, codes, phrase string) wording {
 	return wording{m, listing.Lazy(`^(?:` + codes + `) (?:` + phrase + `)\.?$`)}
 }
 
-// wordings are the phrases of real servers; limits_internal_test.go has their replies, with the sources.
+// wordings are the phrases of real servers; testdata/replies.txt has their replies, with the sources.
 var wordings = []wording{
 	clause(full, `4\d\d|530`, `(?:there are )?too many (?:connected |anonymous )?(?:users|connections|transfers)(?: \(\d+\))?`+
 		`(?: (?:are connected|right now|logged in for this account|from (?:this ip|your internet address)))?`), // vsftpd, pure-ftpd, pyftpdlib, aioftp, FileZilla, Twisted, proftpd's mod_xfer

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"example.com/ftpfetch/internal/rules/table"
 )
 
 // TestNoPasswordInErrors parses texts that are not URLs: "S3", "KR" and "ET" are pieces of the password and must be
@@ -57,35 +59,14 @@ func TestRedactKeepsTheRest(t *testing.T) {
 
 // A URL without its password still names the file, and shows no more of the password than Redacted does.
 func TestSection6Redacted(t *testing.T) {
-	for _, c := range []struct{ in, redacted, without string }{
-		{"ftp://u:secret@h/f", "ftp://u:***@h/f", "ftp://u@h/f"},
-		{"ftp://u:secret@h:2121/f", "ftp://u:***@h:2121/f", "ftp://u@h:2121/f"},
-		{"ftp://u:@h/f", "ftp://u:***@h/f", "ftp://u@h/f"},
-		{"ftp://:secret@h/f", "ftp://:***@h/f", "ftp://@h/f"},
-		{"ftp://@h/f", "ftp://@h/f", "ftp://@h/f"},
-		{"ftp://u@h/f;type=a", "ftp://u@h/f;type=a", "ftp://u@h/f;type=a"},
-		{"ftp://h/a%2Fb/f", "ftp://h/a%2Fb/f", "ftp://h/a%2Fb/f"},
-		{"ftp://u%3Asecret@h/f", "ftp://u%3A***@h/f", "ftp://u@h/f"},
-		{"ftp://u%3A@h/f", "ftp://u%3A@h/f", "ftp://u@h/f"},
-		{"ftp://%3Asecret@h/f", "ftp://%3A***@h/f", "ftp://@h/f"},
-		{"ftp://u%3Asecret:more@h/f", "ftp://u%3A***:***@h/f", "ftp://u@h/f"},
-		{"ftp://u%3As%3At@h/f", "ftp://u%3A***@h/f", "ftp://u@h/f"},
-		{"ftp://h/a%3Ab%40c", "ftp://h/a%3Ab%40c", "ftp://h/a%3Ab%40c"},
-		{"ftp://u:2121/secret%40h/f", "ftp://u:2121/***%40h/f", "ftp://u:2121/***%40h/f"},
-		{"ftp://u:2121/sec%40ret%40h", "ftp://u:2121/***%40h", "ftp://u:2121/***%40h"},
-		{"ftp://u:2121/secret%40h/;type=d", "ftp://u:2121/***%40h/;type=d", "ftp://u:2121/***%40h/;type=d"},
-		{"ftp://u:2121/a/b%40h", "ftp://u:2121/a/b%40h", "ftp://u:2121/a/b%40h"},
-		{"ftp://u@h:2121/a%40h", "ftp://u@h:2121/a%40h", "ftp://u@h:2121/a%40h"},
-		{"ftp://h/x,ftp%3A//u%3Asecret%40h/f", "ftp://h/x,ftp%3A//u%3A***%40h/f", "ftp://h/x,ftp%3A//u%3A***%40h/f"},
-		{"ftp://h/ftps%3A//u%3As%3At%40h", "ftp://h/ftps%3A//u%3A***%40h", "ftp://h/ftps%3A//u%3A***%40h"},
-		{"ftp://h/ftp%3A//u%40h/a%3A//b", "ftp://h/ftp%3A//***%40h/a%3A//b", "ftp://h/ftp%3A//***%40h/a%3A//b"},
-	} {
-		u := mustParse(t, c.in)
-		if got, without := u.Redacted(), u.WithoutPassword().String(); got != c.redacted || without != c.without {
-			t.Errorf("%s: Redacted %q, WithoutPassword %q, want %q and %q", c.in, got, without, c.redacted, c.without)
+	for _, c := range table.Rows(t, "redacted.txt", "redacted") {
+		in, redacted, bare := c[0], c[1], c[2]
+		u := mustParse(t, in)
+		if got, without := u.Redacted(), u.WithoutPassword().String(); got != redacted || without != bare {
+			t.Errorf("%s: Redacted %q, WithoutPassword %q, want %q and %q", in, got, without, redacted, bare)
 		}
-		if u.String() != c.in {
-			t.Errorf("%s was changed: %q", c.in, u.String())
+		if u.String() != in {
+			t.Errorf("%s was changed: %q", in, u.String())
 		}
 	}
 }

@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/rules/table"
 )
 
 // flat returns the entries as text for comparison.
@@ -30,58 +32,20 @@ func flat(f *File) string {
 	return strings.Join(all, "; ")
 }
 
-// good has valid files and their entries.
-var good = []struct{ name, in, want string }{
-	{"empty", "", ""},
-	{"one line", "machine h login me password pw\n", `machine h l="me" p="pw"`},
-	{"many lines", "machine h\n\tlogin me\r\n\tpassword\n pw\n account acc", `machine h l="me" p="pw" a="acc"`},
-	{"any order", "machine h password pw login me", `machine h l="me" p="pw"`},
-	{"two machines", "machine a login x\nmachine b login y", `machine a l="x"; machine b l="y"`},
-	{"default", "machine a login x default login y password z", `machine a l="x"; default l="y" p="z"`},
-	{"default alone", "default", "default"},
-	{"quotes", `machine h login "a b" password "q\"u\\o\te \x"`, "machine h l=\"a b\" p=\"q\\\"u\\\\o\\te x\""},
-	{"null values", `machine h login "" password ""`, `machine h l="" p=""`},
-	{"quote inside", `machine h password a"b`, `machine h p="a\"b"`},
-	{"bare backslash and comma", `machine h password a\n,b`, `machine h p="a\\n,b"`},
-	{"comments", "# first\nmachine h # rest login no\n  # more\nlogin me", `machine h l="me"`},
-	{"password with a hash", "machine h password #1 login a#b", `machine h l="a#b" p="#1"`},
-	{"keywords as values", "machine machine login password password login", `machine machine l="password" p="login"`},
-	{"macro", "machine h login me\nmacdef init\ncd /pub\nmachine no\n\npassword pw", `machine h l="me" p="pw"`},
-	{"macro with CR", "macdef m\r\nquit\r\n\r\nmachine h", "machine h"},
-	{"macro to the end", "machine h\nmacdef m\nlogin x", "machine h"},
-	{"bytes", "machine h password \xff\xe9", `machine h p="\xff\xe9"`},
-}
+// good returns valid files and their entries, bad those that Parse refuses. The secret in them is always "hidden".
+func good(t testing.TB) [][]string { return table.Rows(t, "files.txt", "good") }
+func bad(t testing.TB) [][]string  { return table.Rows(t, "files.txt", "bad") }
 
 func TestParse(t *testing.T) {
-	for _, tt := range good {
-		f, err := Parse(strings.NewReader(tt.in), "f")
+	for _, row := range good(t) {
+		name, in, want := row[0], row[1], row[2]
+		f, err := Parse(strings.NewReader(in), "f")
 		if err != nil {
-			t.Errorf("%s: %v", tt.name, err)
-		} else if got := flat(f); got != tt.want {
-			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+			t.Errorf("%s: %v", name, err)
+		} else if got := flat(f); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
-}
-
-// bad has files that Parse refuses. The secret in them is always "hidden".
-var bad = []struct {
-	name, in string
-	line     int
-	reason   string
-}{
-	{"value with a space", "machine h\nlogin me\npassword my hidden", 3, "put quotes around"},
-	{"unknown word", "machine h\nhidden", 2, "not a netrc keyword"},
-	{"open quote", "machine h\npassword \"hidden\nlogin x", 2, "not closed"},
-	{"open quote at the end", `machine h password "hidden`, 1, "not closed"},
-	{"open escape", `machine h password "hidden\`, 1, "not closed"},
-	{"text after a quote", `machine h password "hid"den`, 1, "after a closing quote"},
-	{"no value", "machine h\nlogin me password", 2, "password has no value"},
-	{"no machine name", "machine\n", 1, "machine has no value"},
-	{"password first", "\npassword hidden", 2, "before the first machine"},
-	{"two passwords", "machine h password a\npassword hidden", 2, "a second password"},
-	{"two logins", "machine h login a login hidden", 1, "a second login"},
-	{"macro without a name", "macdef", 1, "no value"},
-	{"capitals", "MACHINE hidden", 1, "not a netrc keyword"},
 }
 
 // TestWarns checks what is said of what is not read, once, and what is read all the same.
@@ -100,10 +64,11 @@ func TestWarns(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	for _, tt := range bad {
-		_, err := Parse(strings.NewReader(tt.in), "f")
-		if got := fmt.Sprint(err); !errors.Is(err, ErrUnusable) || !strings.HasPrefix(got, fmt.Sprintf("f: line %d: ", tt.line)) || !strings.Contains(got, tt.reason) || strings.Contains(got, "hid") {
-			t.Errorf("%s: got %v, want line %d: %s", tt.name, err, tt.line, tt.reason)
+	for _, row := range bad(t) {
+		name, in, line, reason := row[0], row[1], row[2], row[3]
+		_, err := Parse(strings.NewReader(in), "f")
+		if got := fmt.Sprint(err); !errors.Is(err, ErrUnusable) || !strings.HasPrefix(got, "f: line "+line+": ") || !strings.Contains(got, reason) || strings.Contains(got, "hid") {
+			t.Errorf("%s: got %v, want line %s: %s", name, err, line, reason)
 		}
 	}
 	_, err := Parse(strings.NewReader(strings.Repeat(" ", maxSize+1)), "f")
@@ -180,11 +145,8 @@ func TestPrivate(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, tt := range good {
-		f.Add(tt.in)
-	}
-	for _, tt := range bad {
-		f.Add(tt.in)
+	for _, row := range slices.Concat(good(f), bad(f)) {
+		f.Add(row[1])
 	}
 	f.Fuzz(func(t *testing.T, in string) {
 		file, err := Parse(strings.NewReader(in), "f")
