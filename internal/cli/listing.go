@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
@@ -368,29 +367,18 @@ func (i *teller) Tell(u *urlparse.URL, e ftpexec.Entry) {
 	}
 }
 
-// inventory prints size, time and URL of each file in trees, and how much it is.
-func (r *run) inventory(ctx context.Context) {
-	i := &teller{source: r.source, run: r}
-	r.shown = r.print.Run("", -1, -1)
-	_, err := batch.Run(ctx, i, r.tasks(ctx), batch.Options{
-		Jobs: r.Jobs, PerHost: r.PerHost, Each: r.File, Timeout: r.MaxTime, Events: func(e batch.Event) {
-			if e.Kind != download.Progress && (e.Kind != batch.Ended || e.Err != nil || e.Text != "") {
-				r.event(ctx, e)
-			}
-		}})
+// end prints what is to be sorted, and how much all of it is. whole says that all trees were listed.
+func (i *teller) end(ctx context.Context, whole bool) {
+	r := i.run
 	r.fail("", writeSorted(r.print.Out, i.lines, r.Sort))
 	text := fmt.Sprintf("%s, %s (%d bytes)", printable.Count(i.files, "file", "files"), printable.Size(float64(i.octets)), i.octets)
 	if i.unknown > 0 {
 		text += fmt.Sprintf(", %d of them of unknown size", i.unknown)
 	}
-	switch {
-	case ctx.Err() != nil:
-		r.print.Failed("", context.Cause(ctx), "")
-	case err != nil:
-		r.code.CompareAndSwap(exitOK, exitOther)
+	if !whole {
 		text += ", not all of the tree"
 	}
-	if !r.ended(ctx) && (i.files > 0 || err == nil) {
+	if !r.ended(ctx) && (i.files > 0 || whole) {
 		r.print.Note(show.Notice, "", text)
 	}
 }

@@ -155,9 +155,7 @@ func (r *run) all(ctx context.Context) {
 		_ = await(ctx, func() error { r.source.CloseIdleConnections(); return nil })
 	}()
 	switch {
-	case r.Info && (r.Recursive || r.Glob):
-		r.inventory(ctx)
-	case r.Info:
+	case r.Info && !r.Recursive && !r.Glob:
 		r.infos(ctx)
 	case r.Many && !r.DryRun:
 		r.many(ctx)
@@ -281,35 +279,46 @@ func (f first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response,
 	return f.Source.Do(ctx, &again)
 }
 
-// many retrieves lists and trees, and several URLs at once.
+// many retrieves lists and trees, and several URLs at once, or tells what is in trees.
 func (r *run) many(ctx context.Context) {
 	files, octets := r.known()
-	r.shown = r.print.Run("", files, octets)
-	ledger := ".ftpfetch-ledger"
-	if shard := r.Reading.Shard; r.NoLedger {
-		ledger = ""
-	} else if shard[1] != 0 {
-		ledger += fmt.Sprintf("-%d-of-%d", shard[0], shard[1])
+	r.shown, r.File.Root = r.print.Run("", files, octets), r.root
+	tell, rest := &teller{source: r.source, run: r}, "; the same command fetches the rest"
+	o := batch.Options{Jobs: r.Jobs, PerHost: r.PerHost, Each: r.File, Timeout: r.MaxTime, Events: func(e batch.Event) { r.event(ctx, e) }}
+	switch shard := r.Reading.Shard; {
+	case r.NoLedger:
+	case shard[1] != 0:
+		o.Ledger = fmt.Sprintf(".ftpfetch-ledger-%d-of-%d", shard[0], shard[1])
+	default:
+		o.Ledger = ".ftpfetch-ledger"
 	}
-	r.File.Root = r.root
-	totals, err := batch.Run(ctx, r.source, r.tasks(ctx), batch.Options{
-		Jobs: r.Jobs, PerHost: r.PerHost, Ledger: ledger, Each: r.File, Timeout: r.MaxTime, Events: func(e batch.Event) { r.event(ctx, e) },
-	})
-	if ctx.Err() == nil && errors.Is(err, download.ErrLocal) {
+	from := r.source
+	if r.Info {
+		from, o.Ledger, rest = tell, "", ""
+	}
+	totals, err := batch.Run(ctx, from, r.tasks(ctx), o)
+	switch {
+	case ctx.Err() != nil:
+		r.print.Failed("", context.Cause(ctx), rest)
+	case errors.Is(err, download.ErrLocal):
 		r.fail("", err)
+		return
+	case err != nil:
+		r.code.CompareAndSwap(exitOK, exitOther)
+	}
+	if r.Info {
+		tell.end(ctx, err == nil)
 		return
 	}
 	totals.Files, totals.Failed = totals.Files+r.lost, totals.Failed+r.lost
-	if ctx.Err() != nil {
-		r.print.Failed("", context.Cause(ctx), "; the same command fetches the rest")
-	} else if err != nil {
-		r.code.CompareAndSwap(exitOK, exitOther)
-	}
 	r.shown.End(totals)
 }
 
 // event shows an event. The end of a task it explains and reports.
 func (r *run) event(ctx context.Context, e batch.Event) {
+	if r.Info && (e.Kind == download.Progress || e.Kind == batch.Ended && e.Err == nil && e.Text == "") {
+		return
+	}
 	if e.Kind == download.Noted && e.Err != nil && e.Wait == 0 {
 		r.print.Note(show.Warning, "", e.Err.Error())
 		return
