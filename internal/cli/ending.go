@@ -70,10 +70,7 @@ func (r *run) watch(ctx context.Context) (stop func()) {
 		said, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
 		_ = await(said, func() error { r.print.Failed("", cause, ""); return nil })
-		select {
-		case r.left <- exitCode(cause):
-		default:
-		}
+		r.left <- exitCode(cause)
 	})
 	return func() { end(); close(stopped) }
 }

@@ -132,12 +132,12 @@ func explain(err error) (text string, code int) {
 	} else if i := slices.IndexFunc(hints, func(h hint) bool { return h.are(err) }); i >= 0 {
 		instead = hints[i].text
 	}
-	text = err.Error()
 	if server, ok := errors.AsType[*ftpexec.Error](err); ok {
 		e := *server
 		e.Hint = cmp.Or(instead, e.Hint)
-		text = strings.TrimPrefix(e.Error(), e.URL+": ")
-	} else if instead != "" {
+		return strings.TrimPrefix(e.Error(), e.URL+": "), code
+	}
+	if text = err.Error(); instead != "" {
 		text += " (" + instead + ")"
 	}
 	return text, code
@@ -176,11 +176,10 @@ var hints = []hint{
 
 // hint returns what the user of this command line may have expected of a URL that failed, or "".
 func (r *run) hint(u *urlparse.URL, err error) string {
-	refused := errors.Is(err, ftpexec.ErrLogin) || errors.Is(err, ftpexec.ErrNoCredentials)
 	switch {
 	case u.User == nil && u.WithoutPassword().String() != u.String() && (errors.Is(err, ftpexec.ErrConnect) || as[*net.DNSError](err)):
 		return `if the "/" is part of a password, write %2F for it`
-	case refused && u.User == nil && !r.logins.names && r.logins.unusable == nil:
+	case is(ftpexec.ErrLogin, ftpexec.ErrNoCredentials)(err) && u.User == nil && !r.logins.names && r.logins.unusable == nil:
 		if _, ok := r.logins.file.User(u.Host); ok {
 			return "-n takes the login for " + u.Host + " from the netrc file"
 		}
@@ -192,7 +191,7 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 		return "-o FILE saves it under another, if it is fetched alone"
 	case errors.Is(err, ftpexec.ErrTLS) && u.Scheme == urlparse.FTPS && !as[*tls.CertificateVerificationError](err):
 		return "perhaps the server expects ftpes:// in place of ftps://, or --tls explicit in place of --tls implicit"
-	case !r.Glob && strings.ContainsAny(strings.Join(u.Dirs, "")+u.Name, "*?") && !strings.Contains(u.Name, "=") && (errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused)):
+	case !r.Glob && strings.ContainsAny(strings.Join(u.Dirs, "")+u.Name, "*?") && !strings.Contains(u.Name, "=") && is(ftpexec.ErrNotFound, ftpexec.ErrRefused)(err):
 		return "--glob takes it as a pattern of names"
 	}
 	return ""

@@ -66,30 +66,15 @@ func (r *run) plan(u *urlparse.URL, tree bool) error {
 	return err
 }
 
-// line is one of a listing, with what it is sorted by.
-type line struct {
-	name string
-	size int64
-	time time.Time
-	text []byte
-}
-
 // orders are those of --sort.
-var orders = map[string]func(a, b line) int{
-	"name": func(a, b line) int { return strings.Compare(a.name, b.name) },
-	"time": func(a, b line) int { return cmp.Or(b.time.Compare(a.time), strings.Compare(a.name, b.name)) },
-	"size": func(a, b line) int { return cmp.Or(cmp.Compare(b.size, a.size), strings.Compare(a.name, b.name)) },
-}
-
-// writeSorted writes lines in an order of --sort.
-func writeSorted(w io.Writer, lines []line, order string) error {
-	slices.SortStableFunc(lines, orders[order])
-	for _, l := range lines {
-		if _, err := w.Write(l.text); err != nil {
-			return err
-		}
-	}
-	return nil
+var orders = map[string]func(a, b ftpexec.Entry) int{
+	"name": func(a, b ftpexec.Entry) int { return strings.Compare(a.Name, b.Name) },
+	"time": func(a, b ftpexec.Entry) int {
+		return cmp.Or(b.ModTime.Compare(a.ModTime), strings.Compare(a.Name, b.Name))
+	},
+	"size": func(a, b ftpexec.Entry) int {
+		return cmp.Or(cmp.Compare(b.Size, a.Size), strings.Compare(a.Name, b.Name))
+	},
 }
 
 // listDir writes a directory to w, an entry a line: the names, or with -l all that the server tells. What it tries again
@@ -103,7 +88,7 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 			entries, sort = r.source.Entries, cmp.Or(r.Sort, "name")
 		}
 		var odd error
-		var lines []line
+		var all []ftpexec.Entry
 		for e, err := range entries(ctx, u) {
 			if errors.Is(err, ftpexec.ErrLine) {
 				if odd != nil {
@@ -115,7 +100,7 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 			switch {
 			case err != nil:
 			case sort != "none":
-				lines = append(lines, line{e.Name, e.Size, e.ModTime, r.lineOf(e, terminal)})
+				all = append(all, e)
 			default:
 				_, err = out.Write(r.lineOf(e, terminal))
 			}
@@ -123,7 +108,11 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 				return errors.Join(err, out.Flush())
 			}
 		}
-		return errors.Join(writeSorted(out, lines, sort), out.Flush(), odd)
+		slices.SortStableFunc(all, orders[sort])
+		for _, e := range all {
+			_, _ = out.Write(r.lineOf(e, terminal)) // Flush returns the error
+		}
+		return errors.Join(out.Flush(), odd)
 	})
 }
 
@@ -136,11 +125,7 @@ func (r *run) noDirectory(ctx context.Context, u *urlparse.URL, err error) error
 	if _, serr := r.source.Stat(ctx, u); serr != nil {
 		return err
 	}
-	flag := "-l"
-	if r.JSON {
-		flag = "--json"
-	}
-	return config.Usage("it is a file: leave out %s to fetch it; -I shows its size and time", flag)
+	return config.Usage("it is a file: leave out %s to fetch it; -I shows its size and time", map[bool]string{true: "--json", false: "-l"}[r.JSON])
 }
 
 // lineOf returns the line for an entry. In the names of JSON bytes that are not UTF-8 become U+FFFD; the URL names the
@@ -160,7 +145,11 @@ func (r *run) lineOf(e ftpexec.Entry, terminal bool) []byte {
 	case r.JSON:
 		return printable.JSON(rowOf(e))
 	case r.Long:
-		return fmt.Appendf(nil, "%s %12s  %-20s  %s\n", modeOf(e), r.size(e.Size), timeOf(e), name)
+		mode := "?????????" // as ls(1) writes permissions
+		if e.HasPerm {
+			mode = e.Mode.Perm().String()[1:]
+		}
+		return fmt.Appendf(nil, "%s%s %12s  %-20s  %s\n", cmp.Or(kinds[e.Mode.Type()].letter, "?"), mode, r.size(e.Size), timeOf(e), name)
 	}
 	return []byte(name + "\n")
 }
@@ -197,15 +186,6 @@ func rowOf(e ftpexec.Entry) row {
 var kinds = map[fs.FileMode]struct{ letter, name string }{
 	0: {"-", "file"}, fs.ModeDir: {"d", "directory"}, fs.ModeSymlink: {"l", "link"}, fs.ModeIrregular: {"?", "unknown"},
 	fs.ModeNamedPipe: {letter: "p"}, fs.ModeSocket: {letter: "s"}, fs.ModeDevice: {letter: "b"}, fs.ModeDevice | fs.ModeCharDevice: {letter: "c"},
-}
-
-// modeOf returns the type and permissions as ls(1) writes them, with "?" for what is not known.
-func modeOf(e ftpexec.Entry) string {
-	permissions := strings.Repeat("?", 9)
-	if e.HasPerm {
-		permissions = e.Mode.Perm().String()[1:]
-	}
-	return cmp.Or(kinds[e.Mode.Type()].letter, "?") + permissions
 }
 
 // size returns a size, which is "-" if it is not known.
@@ -349,7 +329,7 @@ type teller struct {
 	run            *run
 	files, unknown int64 // files of unknown size
 	octets         int64
-	lines          []line // to be sorted
+	all            []ftpexec.Entry // to be sorted
 }
 
 // Tell takes what is told about a file.
@@ -358,11 +338,16 @@ func (i *teller) Tell(u *urlparse.URL, e ftpexec.Entry) {
 		i.unknown++
 	}
 	i.octets += max(0, e.Size)
-	text := i.run.infoLine(u, e)
-	if i.run.Sort != "" && i.run.Sort != "none" {
-		i.lines = append(i.lines, line{u.String(), e.Size, e.ModTime, text})
-	} else if !i.run.shut.Load() {
-		_, err := i.run.print.Out.Write(text)
+	if e.Name, e.URL = u.String(), u; i.run.Sort != "" && i.run.Sort != "none" {
+		i.all = append(i.all, e)
+	} else {
+		i.print(e)
+	}
+}
+
+func (i *teller) print(e ftpexec.Entry) {
+	if !i.run.shut.Load() {
+		_, err := i.run.print.Out.Write(i.run.infoLine(e.URL, e))
 		i.run.fail("", err)
 	}
 }
@@ -370,7 +355,10 @@ func (i *teller) Tell(u *urlparse.URL, e ftpexec.Entry) {
 // end prints what is to be sorted, and how much all of it is. whole says that all trees were listed.
 func (i *teller) end(ctx context.Context, whole bool) {
 	r := i.run
-	r.fail("", writeSorted(r.print.Out, i.lines, r.Sort))
+	slices.SortStableFunc(i.all, orders[r.Sort])
+	for _, e := range i.all {
+		i.print(e)
+	}
 	text := fmt.Sprintf("%s, %s (%d bytes)", printable.Count(i.files, "file", "files"), printable.Size(float64(i.octets)), i.octets)
 	if i.unknown > 0 {
 		text += fmt.Sprintf(", %d of them of unknown size", i.unknown)

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +16,7 @@ import (
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/fence"
 	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/report"
 )
 
@@ -103,14 +107,8 @@ func (r *run) fence(ctx context.Context) {
 	if n := len(r.made); n > 0 {
 		parents = append(parents, filepath.Dir(r.made[n-1]))
 	}
-	if note := fence.Confine(r.writes(), files, parents); note != "" {
-		r.print.Note(show.Detail, "", note)
-	}
-}
-
-// writes returns the directories that the run writes to.
-func (r *run) writes() (dirs []string) {
 	file := func(t config.Target) bool { return t.Err == nil && !t.URL.IsDir() && !r.Long }
+	var dirs []string
 	switch {
 	case r.Info, r.Output == "-":
 	case r.Output != "":
@@ -121,5 +119,33 @@ func (r *run) writes() (dirs []string) {
 	if r.Report != "" && r.Report != "-" {
 		dirs = append(dirs, filepath.Dir(r.Report))
 	}
-	return dirs
+	if note := fence.Confine(dirs, files, parents); note != "" {
+		r.print.Note(show.Detail, "", note)
+	}
+}
+
+// astray tells who redirects standard output, as other programs want it, where the files are: the output is empty.
+func (r *run) astray() {
+	if r.last == "" || r.last == "-" || r.Report == "-" || !show.IsTerminal(r.Err) || show.IsTerminal(r.Out) || show.IsNull(r.Out) {
+		return
+	}
+	text := "saved as " + printable.Line(r.last) + "; standard output is empty (-o - writes there)"
+	if r.Many {
+		text = "saved in " + printable.Line(filepath.ToSlash(cmp.Or(r.Dir, "."))) + "/; standard output is empty"
+	}
+	r.print.Note(show.Notice, "", text)
+}
+
+// readable is a terminal on which a file is shown. It refuses one whose beginning is no text.
+type readable struct {
+	io.Writer
+	begun bool
+}
+
+func (s *readable) Write(data []byte) (int, error) {
+	if !s.begun && bytes.IndexByte(data, 0) >= 0 {
+		return 0, errors.New("it is a terminal, and the file is no text (-o FILE saves it, -o /dev/tty shows it)")
+	}
+	s.begun = true
+	return s.Writer.Write(data)
 }

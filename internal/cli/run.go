@@ -62,7 +62,7 @@ func newRun(c *config.Config, stdio IO) *run {
 	if len(c.Targets) == 1 {
 		p.Tree = c.Targets[0].URL
 	}
-	return &run{Config: c, IO: stdio, print: p, left: make(chan int, 1), logins: newLogins(c, stdio.In, p.Alone), saved: make(map[string]bool)}
+	return &run{Config: c, IO: stdio, print: p, left: make(chan int, 3), logins: newLogins(c, stdio.In, p.Alone), saved: make(map[string]bool)}
 }
 
 // execute does what the command line asks for; err says what is wrong with it.
@@ -104,7 +104,7 @@ type run struct {
 	*config.Config
 	IO
 	print  *show.Printer
-	left   chan int // receives the exit code
+	left   chan int // receives the exit code, at most from the run, the end of its context and that of --max-time
 	logins *logins
 	via    *proxy.Proxy // that --proxy or a variable names, or nil
 	source source       // where files and listings come from
@@ -273,8 +273,7 @@ func (f first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response,
 	again := *req
 	again.More = func() bool {
 		next := f.run.Targets[f.run.at+1:]
-		return len(next) > 0 && next[0].Err == nil && next[0].URL.Scheme == req.URL.Scheme && next[0].URL.Address() == req.URL.Address() &&
-			!next[0].URL.IsDir()
+		return len(next) > 0 && next[0].Err == nil && next[0].URL.SameLogin(req.URL) && !next[0].URL.IsDir()
 	}
 	return f.Source.Do(ctx, &again)
 }

@@ -11,21 +11,20 @@ import (
 // correct says what is wrong with args, and what the whole command should be: for the program whose flags they most likely
 // are, and of several the first.
 func correct(args []string) error {
-	var best *reader
-	var command string
-	var refused []string
+	var best *Error
+	most := -1
 	for _, program := range []string{"wget", "curl", "aria2", "lftp"} {
 		r := read(args, program)
-		text, texts := r.whole()
-		if best == nil || r.known > best.known || r.known == best.known && command == "" && text != "" {
-			best, command, refused = r, text, texts
+		command, refused := r.whole()
+		e := &Error{Lines: append(slices.Compact(r.wrong), refused...), Whole: command != ""}
+		if e.Whole {
+			e.Lines = append(e.Lines, "as one command: "+command)
+		}
+		if r.known > most || r.known == most && !best.Whole && e.Whole {
+			best, most = e, r.known
 		}
 	}
-	e := &Error{Lines: append(slices.Compact(best.wrong), refused...), Whole: command != ""}
-	if e.Whole {
-		e.Lines = append(e.Lines, "as one command: "+command)
-	}
-	return e
+	return best
 }
 
 // whole returns the command as it should be, or "" if that is not known, and what still contradicts itself in it.

@@ -44,23 +44,12 @@ var completions embed.FS
 //	go build -ldflags '-X example.com/ftpfetch/internal/cli/config.release=v1.2.3'
 var release string
 
-// version returns what --version prints: the version, the commit if it is known, and the Go release and the system of
-// the build.
+// version returns what --version prints: the version, which between releases has the time and the commit in it, and the Go
+// release and the system of the build.
 func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = new(debug.BuildInfo)
+	of := ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		of = info.Main.Version
 	}
-	set := make(map[string]string)
-	for _, s := range info.Settings {
-		set[s.Key] = s.Value
-	}
-	text := "ftpfetch " + cmp.Or(release, info.Main.Version, "(devel)")
-	if set["vcs.revision"] != "" {
-		text += "\ncommit " + set["vcs.revision"] + " of " + set["vcs.time"]
-	}
-	if set["vcs.modified"] == "true" {
-		text += ", modified"
-	}
-	return text + "\nbuilt by " + runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
+	return "ftpfetch " + cmp.Or(release, of, "(devel)") + "\nbuilt by " + runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
 }

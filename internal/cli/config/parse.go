@@ -17,36 +17,31 @@ func Parse(args []string) (*Config, error) {
 	r := read(args, "")
 	r.settle()
 	switch {
-	case r.Print != "help" || slices.Contains(args, "--help"):
-	case r.Long || r.Info: // -h is that of ls and du
-		r.Print, r.Human = "", true
-	default:
-		r.Print = "short"
-	}
-	switch {
 	case r.wrong != nil:
 		return &r.Config, correct(args)
-	case r.Print != "":
+	case r.Print == "help" && !slices.Contains(args, "--help"):
+		r.Print = "short"
+		if r.Long || r.Info { // -h is that of ls and du
+			r.Print, r.Human = "", true
+		}
+	}
+	if r.Print != "" {
 		return &r.Config, nil
 	}
 	if texts := r.refused(); texts != nil {
 		return &r.Config, &Error{Lines: texts}
 	}
-	if r.base != "" {
-		text, bare := strings.TrimSuffix(r.base, "/"), strings.HasSuffix(r.base, "://")
-		if bare {
-			text = r.base + "any"
-		}
-		base, err := r.parseURL(text + "/")
-		if err != nil {
-			return &r.Config, fmt.Errorf("--base: %w", err)
-		}
-		if bare {
-			base = &urlparse.URL{Scheme: base.Scheme}
-		}
-		r.Reading.Base = base
+	var err error
+	if scheme, bare := strings.CutSuffix(r.base, "://"); bare {
+		_, err = r.parseURL(r.base + "any/")
+		r.Reading.Base = &urlparse.URL{Scheme: strings.ToLower(scheme)}
+	} else if r.base != "" {
+		r.Reading.Base, err = r.parseURL(strings.TrimSuffix(r.base, "/") + "/")
 	}
-	return &r.Config, nil
+	if err != nil {
+		err = fmt.Errorf("--base: %w", err)
+	}
+	return &r.Config, err
 }
 
 // Error says what is wrong with a command line and what to write instead, a line for each thing.
@@ -94,18 +89,14 @@ func (r *reader) settle() {
 // without switches off what hardly anybody has to.
 func (r *reader) without(names string) {
 	for name := range strings.FieldsFuncSeq(names, func(c rune) bool { return c == ',' || c == ' ' }) {
-		switch name {
-		case "pipelining":
-			r.Client.NoPipelining = true
-		case "portcheck":
-			r.Client.AllowPort, r.Reading.AllowPort = true, true
-		case "sandbox":
-			r.NoSandbox = true
-		default:
-			r.complain("FTPFETCH_WITHOUT=%s: write pipelining, portcheck or sandbox, or several with commas", name)
-			r.lost = true
+		if off := map[string]*bool{"pipelining": &r.Client.NoPipelining, "portcheck": &r.Client.AllowPort, "sandbox": &r.NoSandbox}[name]; off != nil {
+			*off = true
+			continue
 		}
+		r.complain("FTPFETCH_WITHOUT=%s: write pipelining, portcheck or sandbox, or several with commas", name)
+		r.lost = true
 	}
+	r.Reading.AllowPort = r.Client.AllowPort
 }
 
 // parseURL parses text, with the ports that are allowed.

@@ -13,7 +13,7 @@ type refusal struct {
 	text string
 }
 
-// refusals is the one table of them. All that apply are told at once.
+// refusals is the one table of them.
 func (l *line) refusals() []refusal {
 	one := len(l.Targets) == 1 && (l.Targets[0].Err != nil || l.Targets[0].URL.User != nil) // whose login is known
 	return []refusal{

@@ -34,8 +34,8 @@ type Run struct {
 
 	done, size, received int64    // bytes of all files: those that are there, those found so far (-1: not known), and what this run brought
 	before, links        int64    // files that were complete before; links that were not followed
-	losses               int      // what failed
-	failed               []string // the first of them, printable
+	failed               []string // what failed first, printable
+	losses               int      // and how much more did
 	place                string   // the directory that has all files that are there, below that of -d; "" if there are several
 	placed               bool     // there is a file
 }
@@ -97,13 +97,14 @@ func (r *Run) Event(e batch.Event) {
 	}
 	switch {
 	case e.Task == nil && e.Kind == download.Progress:
-		r.count(e)
-	case e.Task == nil:
-		whom := Detail
-		if e.Wait > 0 {
-			whom = Notice // the run would look like one that hangs
+		r.totals, r.done, r.size = e.Totals, e.Done, e.Total
+		if r.speed.update(r.received, r.p.now()); !r.lone && r.clock.due(r.p.now(), r.mode) {
+			r.p.say(r.event("total"), strings.Join(r.parts(), ", "))
 		}
-		r.p.note(whom, event{Text: e.Text})
+	case e.Task == nil && e.Wait > 0: // the run would look like one that hangs
+		r.p.note(Notice, event{Text: e.Text})
+	case e.Task == nil:
+		r.p.note(Detail, event{Text: e.Text})
 	case e.Kind == batch.Started:
 		name := e.Task.Path
 		if name == "-" {
@@ -186,10 +187,10 @@ func (r *Run) end(f *file, e batch.Event) {
 	u := e.Task.URLs[0]
 	_, givenUp := errors.AsType[*schedule.GivenUp](e.Err)
 	switch {
+	case e.Err != nil && len(r.failed) < mostAgain:
+		r.failed = append(r.failed, printable.Line(cmp.Or(e.Task.Path, u.Redacted())))
 	case e.Err != nil:
-		if r.losses++; r.losses <= mostAgain {
-			r.failed = append(r.failed, printable.Line(cmp.Or(e.Task.Path, u.Redacted())))
-		}
+		r.losses++
 	case e.Text == "":
 		top, _, below := strings.Cut(e.Task.Path, "/")
 		if !below || r.placed && top != r.place {
@@ -251,14 +252,6 @@ func (r *Run) endFile(f *file, done download.Result, err error) {
 	r.each(e, f.name+": "+text)
 }
 
-func (r *Run) count(e batch.Event) {
-	now := r.p.now()
-	r.totals, r.done, r.size = e.Totals, e.Done, e.Total
-	if r.speed.update(r.received, now); !r.lone && r.clock.due(now, r.mode) {
-		r.p.say(r.event("total"), strings.Join(r.parts(), ", "))
-	}
-}
-
 // of returns how many files and bytes there are, as far as that is known.
 func (r *Run) of() (files, octets int64) {
 	files, octets = r.known, r.octets
@@ -304,8 +297,8 @@ func (r *Run) End(t batch.Totals) {
 		for _, name := range r.failed {
 			r.p.line("failed: %s", name)
 		}
-		if more := r.losses - len(r.failed); more > 0 {
-			r.p.line("... and %d more: %s", more, all)
+		if r.losses > 0 {
+			r.p.line("... and %d more: %s", r.losses, all)
 		}
 	}
 	if r.mode != None || t.Listing+t.Unlisted > 0 || t.Complete != files {
